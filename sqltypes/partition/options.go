@@ -9,13 +9,7 @@ import (
 	"github.com/sqlflake/sqlflake/snowflake"
 )
 
-const (
-	maxAhead       = 1000
-	maxRetain      = 100_000
-	minGrace       = time.Minute // more than the lead of a generator and the clock skew that a lease accepts
-	minLockTimeout = time.Millisecond
-	maxLockTimeout = time.Minute
-)
+const maxRetain = 100_000
 
 // Option is a setting for New. A nil Option is an error that matches ErrOption.
 type Option func(*config) error
@@ -90,8 +84,7 @@ func WithZone(zone *time.Location) Option {
 // WithAhead sets how many partitions exist after the current one, 1 to 1000; the default is 3. A row whose ID has no
 // partition is rejected, so the time that they span has to be longer than any pause of the maintenance.
 func WithAhead(n int) Option {
-	return option(n >= 1 && n <= maxAhead, func(c *config) { c.ahead = n },
-		"WithAhead(%d) out of range [1, %d]", n, maxAhead)
+	return option(n >= 1 && n <= 1000, func(c *config) { c.ahead = n }, "WithAhead(%d) out of range [1, 1000]", n)
 }
 
 // WithRetain sets how many partitions are kept before the current one, 1 to 100,000. By default all are kept. It counts
@@ -108,7 +101,8 @@ func WithRetain(n int) Option {
 // no partition. Set it to the longest of: the lead of generators and the clock difference of workers, transactions that
 // issue an ID first and insert its row at their end, and batches and queues whose IDs were issued before they are sent.
 func WithGrace(d time.Duration) Option {
-	return option(d >= minGrace, func(c *config) { c.grace = d }, "WithGrace(%v) below %v", d, minGrace)
+	// The limit is more than the lead of a generator and the clock skew that a lease accepts.
+	return option(d >= time.Minute, func(c *config) { c.grace = d }, "WithGrace(%v) below a minute", d)
 }
 
 // WithIdle sets how many consecutive partitions without rows are normal for the table, 0 to 100,000; the default is
@@ -144,8 +138,8 @@ func WithNames(names func(start time.Time) string) Option {
 // deadlock_timeout of PostgreSQL, one second unless set, the server may end the transaction of a writer instead of the
 // step, if both wait for each other.
 func WithLockTimeout(d time.Duration) Option {
-	return option(d >= minLockTimeout && d <= maxLockTimeout, func(c *config) { c.lockTimeout = d },
-		"WithLockTimeout(%v) out of range [%v, %v]", d, minLockTimeout, maxLockTimeout)
+	return option(d >= time.Millisecond && d <= time.Minute, func(c *config) { c.lockTimeout = d },
+		"WithLockTimeout(%v) out of range [1ms, 1m]", d)
 }
 
 // WithPatience sets for how long a call repeats steps that do not get their locks, 0 for one attempt; the default is a

@@ -37,7 +37,7 @@ WHERE c.relname = $1::text AND CASE WHEN $2::text = '' THEN pg_table_is_visible(
 const abandoned = 5 * time.Second
 
 func (e postgres) connect(ctx context.Context, db *sql.DB, s *Set, change bool, f func(querier) error) error {
-	return e.transaction(ctx, db, s, sql.TxOptions{ReadOnly: !change}, func(tx *sql.Tx) error {
+	return e.transaction(ctx, db, s, !change, func(tx *sql.Tx) error {
 		if change {
 			const query = "SELECT pg_try_advisory_xact_lock(" + advisoryKey + ")" + tableByName
 			var locked bool
@@ -60,11 +60,8 @@ type beginner interface {
 
 // transaction calls f in a transaction. Its isolation level has to show what others have committed before the lock.
 // Without row_security a policy would hide rows from the owner (FORCE ROW LEVEL SECURITY), so it is an error then.
-func (postgres) transaction(
-	ctx context.Context, db beginner, s *Set, options sql.TxOptions, f func(*sql.Tx) error,
-) error {
-	options.Isolation = sql.LevelReadCommitted
-	tx, err := db.BeginTx(ctx, &options)
+func (postgres) transaction(ctx context.Context, db beginner, s *Set, readOnly bool, f func(*sql.Tx) error) error {
+	tx, err := db.BeginTx(ctx, &sql.TxOptions{Isolation: sql.LevelReadCommitted, ReadOnly: readOnly})
 	if err != nil {
 		return err
 	}
@@ -164,11 +161,8 @@ func (postgres) selectKey(s *Set, p part) (query, key string) {
 
 // taken looks for types too: each table has one.
 func (postgres) taken(ctx context.Context, q querier, st *state, table string) (taken bool, err error) {
-	const query = `SELECT EXISTS (SELECT FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
-	WHERE n.nspname = $1::text AND c.relname = $2::text)
-OR EXISTS (SELECT FROM pg_type t JOIN pg_namespace n ON n.oid = t.typnamespace
-	WHERE n.nspname = $1::text AND t.typname = $2::text)`
-	err = q.QueryRowContext(ctx, query, st.table.schema, table).Scan(&taken)
+	const query = "SELECT to_regclass($1::text) IS NOT NULL OR to_regtype($1::text) IS NOT NULL"
+	err = q.QueryRowContext(ctx, query, quoteTable(name{st.table.schema, table})).Scan(&taken)
 	return taken, err
 }
 

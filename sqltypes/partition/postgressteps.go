@@ -147,10 +147,11 @@ func commentOn(p part, text string) string {
 }
 
 func (e postgres) finish(ctx context.Context, db *sql.DB, s *Set, st *state, step Step) error {
+	lock, f := changeLock, e.detach
 	if step.Action == actionArchive {
-		return e.session(ctx, db, s, archiveLock, func(conn *sql.Conn) error { return e.archive(ctx, conn, s, st, step.part) })
+		lock, f = archiveLock, e.archive
 	}
-	return e.session(ctx, db, s, changeLock, func(conn *sql.Conn) error { return e.detach(ctx, conn, s, st, step) })
+	return e.session(ctx, db, s, lock, func(conn *sql.Conn) error { return f(ctx, conn, s, st, step) })
 }
 
 // detach detaches a partition concurrently, unless another process has done it.
@@ -170,8 +171,9 @@ FROM pg_inherits WHERE inhrelid = $1::int8::oid`
 
 // archive calls the callback of WithArchive and marks the table as archived, unless another process has done it, or a
 // person has removed the mark.
-func (e postgres) archive(ctx context.Context, conn *sql.Conn, s *Set, st *state, p part) error {
-	quoted, open, err := e.readOpen(ctx, conn, st, &p)
+func (e postgres) archive(ctx context.Context, conn *sql.Conn, s *Set, st *state, step Step) error {
+	p := &step.part
+	quoted, open, err := e.readOpen(ctx, conn, st, p)
 	if err != nil || !open {
 		return err
 	}
@@ -179,30 +181,28 @@ func (e postgres) archive(ctx context.Context, conn *sql.Conn, s *Set, st *state
 		return fmt.Errorf("the callback of WithArchive: %w", err)
 	}
 	// Meanwhile the table may have got another name or comment.
-	return e.transaction(ctx, conn, s, sql.TxOptions{}, func(tx *sql.Tx) error {
-		named, open, err := e.readOpen(ctx, tx, st, &p)
+	return e.transaction(ctx, conn, s, false, func(tx *sql.Tx) error {
+		named, open, err := e.readOpen(ctx, tx, st, p)
 		if err != nil || !open {
 			return err
 		}
 		if err := execAll(ctx, tx, tableLock{named, queue}.statement()); err != nil { // the lock of COMMENT
 			return err
 		}
-		locked, open, err := e.readOpen(ctx, tx, st, &p)
+		locked, open, err := e.readOpen(ctx, tx, st, p)
 		switch {
 		case err != nil || !open:
 			return err
 		case locked != named:
 			return errChanging
 		}
-		return execAll(ctx, tx, commentOn(p, p.marked(st.table, true)))
+		return execAll(ctx, tx, commentOn(*p, p.marked(st.table, true)))
 	})
 }
 
 // readOpen reads the name and the comment of a loose table. It reports whether the table still has its mark, and is not
 // archived.
-func (postgres) readOpen(
-	ctx context.Context, q querier, st *state, p *part,
-) (quoted string, open bool, err error) {
+func (postgres) readOpen(ctx context.Context, q querier, st *state, p *part) (quoted string, open bool, err error) {
 	const query = `SELECT coalesce(obj_description(c.oid, 'pg_class'), ''), n.nspname, c.relname,
 	quote_ident(n.nspname) || '.' || quote_ident(c.relname)
 FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace WHERE c.oid = $1::int8::oid AND NOT c.relispartition`

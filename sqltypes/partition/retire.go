@@ -210,7 +210,7 @@ func (p *planner) alive() (live bool, err error) {
 			return false, nil
 		}
 	}
-	key, found, err := p.youngest()
+	key, found, err := p.newest(p.period(p.latest).hi) // greater ones say nothing about the retained time
 	switch {
 	case err != nil:
 		return false, err
@@ -292,7 +292,7 @@ func (p *planner) contradicted() (bool, error) {
 			return false, nil
 		}
 	}
-	key, found, err := p.youngest()
+	key, found, err := p.newest(p.period(p.latest).hi)
 	if err != nil || found && !p.at(key).Before(from) || !from.Before(p.layout.End()) {
 		return false, err
 	}
@@ -307,12 +307,6 @@ func (p *planner) contradicted() (bool, error) {
 			"imported, set WithIdle", p.text(p.at(key)), dormant/(24*time.Hour), p.text(p.now))
 	}
 	return found, err
-}
-
-// youngest returns the greatest key up to the end of the current period. Greater ones say nothing about the retained
-// time.
-func (p *planner) youngest() (key int64, found bool, err error) {
-	return p.newest(p.period(later(p.now, p.local)).hi)
 }
 
 // newest returns the greatest key below hi.

@@ -83,24 +83,19 @@ func (s *Set) parseName(text string) (name, error) {
 
 // check tests what depends on several settings.
 func (s *Set) check() error {
-	if !s.unit.valid() {
+	_, _, err := s.layout.Range(s.layout.Epoch(), s.layout.End())
+	span, tick := time.Duration(s.unit), s.layout.Tick()
+	switch {
+	case !s.unit.valid():
 		return fmt.Errorf("%w: the unit %d, want Day, Week, Month, Year or a positive duration", ErrOption, s.unit)
-	}
-	if _, _, err := s.layout.Range(s.layout.Epoch(), s.layout.End()); err != nil {
+	case err != nil:
 		return fmt.Errorf("partition: the table %v: %w", s.table, err)
-	}
-	if s.rename != nil && s.archive != nil {
+	case s.rename != nil && s.archive != nil:
 		return fmt.Errorf("%w: WithKeep and WithArchive exclude each other", ErrOption)
-	}
-	if s.unit.calendar() {
-		return nil
-	}
-	if tick := s.layout.Tick(); time.Duration(s.unit) < tick {
-		return fmt.Errorf("%w: the unit %v is shorter than a tick of the layout, %v", ErrOption, time.Duration(s.unit), tick)
-	}
-	if s.zone != time.UTC {
-		return fmt.Errorf("%w: WithZone(%v) with the unit %v, which does not depend on a time zone",
-			ErrOption, s.zone, time.Duration(s.unit))
+	case !s.unit.calendar() && span < tick:
+		return fmt.Errorf("%w: the unit %v is shorter than a tick of the layout, %v", ErrOption, span, tick)
+	case !s.unit.calendar() && s.zone != time.UTC:
+		return fmt.Errorf("%w: WithZone(%v) with the unit %v, which does not depend on a time zone", ErrOption, s.zone, span)
 	}
 	return nil
 }
