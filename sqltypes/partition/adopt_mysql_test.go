@@ -21,7 +21,7 @@ func TestAdoptRewritesOnMySQL(t *testing.T) {
 		e := onMariaDB(t, "CREATE TABLE events (id bigint NOT NULL, body text, n int DEFAULT 1, PRIMARY KEY (id), UNIQUE (n, id), KEY (n)) COMMENT 'all'")
 		e.insert(day(-5), day(1), 24*time.Hour)
 		e.exec("INSERT INTO events (id) VALUES (5), (-5)")
-		options := []partition.Option{partition.WithStart(day(-2))}
+		options := []partition.Option{partition.WithStart(day(-2)), partition.WithRetain(2)} // Maintain would drop the legacy partition
 		want := []string{"events_legacy 5", dayName(-2) + " 1", dayName(-1) + " 1", dayName(0) + " 1", dayName(1) + " 0", dayName(2) + " 0", dayName(3) + " 0"}
 		if withDefault {
 			e.insert(day(30), day(31), 24*time.Hour)
@@ -43,7 +43,7 @@ func TestAdoptRewritesOnMySQL(t *testing.T) {
 		e.same(kinds(e.adopt(set)), "rewrite ")
 		e.same(e.mysqlPartitions(), want...)
 		e.same(kinds(e.adopt(set)))
-		e.does(set)
+		e.blocked(set, "events_legacy: it is beyond the retention, but has a row with the key -5")
 	}
 }
 

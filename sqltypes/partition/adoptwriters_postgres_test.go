@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -18,11 +19,7 @@ import (
 )
 
 // writing is what the writers did.
-type writing struct {
-	mu      sync.Mutex
-	written int
-	longest time.Duration
-}
+type writing struct{ written, longest atomic.Int64 }
 
 // write calls insert with new IDs until ctx ends. The first error of each writer fails the test.
 func (w *writing) write(ctx context.Context, t *testing.T, what string, gen *snowflake.Generator, insert func(id int64) error) {
@@ -36,24 +33,16 @@ func (w *writing) write(ctx context.Context, t *testing.T, what string, gen *sno
 			t.Errorf("%s: %v", what, err)
 			return
 		}
-		w.mu.Lock()
-		w.written++
-		w.longest = max(w.longest, time.Since(start))
-		w.mu.Unlock()
+		w.written.Add(1)
+		w.longest.Store(max(w.longest.Load(), int64(time.Since(start))))
 	}
-}
-
-func (w *writing) count() int {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	return w.written
 }
 
 // more waits until the writers have written a hundred rows more.
 func (w *writing) more(e *events) {
 	e.Helper()
-	before := w.count()
-	e.until("more rows", func() bool { return w.count() > before+100 })
+	before := w.written.Load()
+	e.until("more rows", func() bool { return w.written.Load() > before+100 })
 }
 
 // startWriters starts four writers, each in its own way to use prepared statements. stop ends them.
@@ -140,18 +129,14 @@ func TestAdoptBesideWriters(t *testing.T) {
 	w, stop := startWriters(t, a.DB)
 	defer stop()
 	w.more(a)
-	w.mu.Lock()
-	w.longest = 0
-	w.mu.Unlock()
+	w.longest.Store(0)
 	start := time.Now()
 	steps := a.adopt(a.newSet(partition.Day))
 	took := time.Since(start)
-	w.mu.Lock()
-	during, longest := w.written, w.longest
-	w.mu.Unlock()
+	during, longest := w.written.Load(), time.Duration(w.longest.Load())
 	w.more(a)
 	stop()
-	a.rows("events", rows+w.count())
+	a.rows("events", rows+int(w.written.Load()))
 	if a.count("SELECT count(*) FROM lines JOIN events ON event = events.id") == 0 {
 		t.Error("no lines")
 	}
@@ -193,7 +178,7 @@ func TestAdoptMovesTheCutAheadOfTheClock(t *testing.T) {
 		}
 	}
 	stop()
-	a.rows("events", w.count())
+	a.rows("events", int(w.written.Load()))
 }
 
 // A transaction that uses the table keeps the swap from its lock. Writers continue meanwhile. Adopt gives up in time

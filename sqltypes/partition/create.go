@@ -14,10 +14,11 @@ import (
 const maxCreate = 10_000
 
 // create plans the partitions from the first period that rows may come for, to the last one ahead.
-func (p *planner) create() error {
+func (p *planner) create() {
 	if epoch := p.layout.Epoch(); p.latest.Before(epoch) {
-		return fmt.Errorf("%w: the clock shows %s, the layout begins at %s", snowflake.ErrBeforeEpoch,
-			p.text(p.latest), p.text(epoch))
+		p.fail(fmt.Errorf("%w: the clock shows %s, the layout begins at %s", snowflake.ErrBeforeEpoch,
+			p.text(p.latest), p.text(epoch)))
+		return
 	}
 	for _, part := range p.parts {
 		if part.hi == noHigh && p.period(p.at(part.lo)).hi != noHigh {
@@ -36,34 +37,34 @@ func (p *planner) create() error {
 	var periods []period
 	for at := p.first(); !at.from.After(last.from); at = p.next(at) {
 		if periods = append(periods, at); len(periods) > maxCreate {
-			return fmt.Errorf("%w: there are more than %d partitions from %s on", ErrOption, maxCreate, p.text(periods[0].from))
+			p.fail(fmt.Errorf("%w: there are more than %d partitions from %s on", ErrOption, maxCreate, p.text(periods[0].from)))
+			return
 		}
 	}
 	for _, at := range periods {
 		for _, gap := range p.gaps(at) {
-			if splits, err := p.splits(); !splits {
-				return err
+			if !p.splits() {
+				return
 			}
-			if err := p.createOne(at, gap, names); err != nil || p.chosen != nil {
-				return err
+			if p.createOne(at, gap, names); p.chosen != nil {
+				return
 			}
 		}
 	}
-	return nil
 }
 
 // splits reports whether the default partition allows new partitions. MySQL splits it for each of them, and would copy
 // all of its rows meanwhile.
-func (p *planner) splits() (bool, error) {
+func (p *planner) splits() bool {
 	if p.fallback == nil || !p.contiguous() {
-		return true, nil
+		return p.err == nil
 	}
-	_, found, err := p.probe.key(*p.fallback, noLow, noHigh, 0)
+	_, found := p.find(*p.fallback, noLow, noHigh, 0)
 	if found {
 		p.plan.problem(p.fallback.table, "it has rows, which the server would copy for each new partition while writers "+
 			"wait: MoveDefault moves them; delete those that are no IDs")
 	}
-	return !found && err == nil, err
+	return !found && p.err == nil
 }
 
 // first returns the first period that has to have a partition. Older gaps are left as they are: no rows come for them.
@@ -110,22 +111,16 @@ func (p *planner) from(lo int64) []part {
 	return p.parts[sort.Search(len(p.parts), func(i int) bool { return p.parts[i].hi > lo }):] // they are ascending
 }
 
-func (p *planner) createOne(at period, g gap, names map[string]bool) error {
-	text, err := p.newName(at, func(text string) (bool, error) { return names[text], nil })
-	if err != nil {
-		return err
-	}
+func (p *planner) createOne(at period, g gap, names map[string]bool) {
+	text := p.newName(at, func(text string) bool { return names[text] })
 	names[text] = true
-	if free, err := p.free(text); !free {
-		return err
+	if !p.free(text) {
+		return
 	}
 	if p.fallback != nil && !p.contiguous() {
-		_, found, err := p.probe.key(*p.fallback, g.lo, g.hi, 0)
-		if found {
+		if _, found := p.find(*p.fallback, g.lo, g.hi, 0); found {
 			p.plan.problem(text, "the default partition %s has rows of its time: MoveDefault moves them", p.fallback.table)
-		}
-		if found || err != nil {
-			return err
+			return
 		}
 	}
 	why := "past " + p.unit.noun()
@@ -137,44 +132,37 @@ func (p *planner) createOne(at period, g gap, names map[string]bool) error {
 	}
 	p.step(Step{Action: actionCreate, Partition: text, Lo: snowflake.ID(g.lo), Hi: snowflake.ID(g.hi), Why: why})
 	p.top = max(p.top, g.hi)
-	return nil
 }
 
 // newName returns a name for a partition of a period that is not used, such as that of the second part of a period.
-func (p *planner) newName(at period, used func(string) (bool, error)) (string, error) {
+func (p *planner) newName(at period, used func(string) bool) string {
 	base := p.partitionName(at.from)
 	text := base
-	for n := 2; ; n++ {
-		if found, err := used(text); err != nil || !found {
-			return text, errors.Join(err, p.checkNew(text))
-		}
+	for n := 2; used(text); n++ {
 		text = fmt.Sprintf("%s_%d", base, n)
 	}
+	p.fail(p.checkNew(text))
+	return text
 }
 
 // free reports whether a new partition can have the name.
-func (p *planner) free(text string) (bool, error) {
-	taken, err := p.probe.taken(text)
+func (p *planner) free(text string) bool {
+	taken := p.taken(text)
 	if taken {
 		p.plan.problem(text, "a table of this name exists and is no partition: rename it, or set other names")
 	}
-	return !taken && err == nil, err
+	return !taken && p.err == nil
 }
 
 // createDefault plans the default partition.
-func (p *planner) createDefault() error {
+func (p *planner) createDefault() {
 	if !p.wantDefault || p.fallback != nil {
-		return nil
+		return
 	}
 	text := p.defaultName()
-	if err := p.checkNew(text); err != nil {
-		return err
+	if p.fail(p.checkNew(text)); p.free(text) {
+		p.step(Step{Action: actionCreate, Partition: text, Why: "default partition"})
 	}
-	if free, err := p.free(text); !free {
-		return err
-	}
-	p.step(Step{Action: actionCreate, Partition: text, Why: "default partition"})
-	return nil
 }
 
 // TableOptions returns what follows the columns in the CREATE TABLE of a table that [Set.Maintain] accepts. In GORM:

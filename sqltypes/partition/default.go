@@ -42,10 +42,10 @@ func (s *Set) MoveDefault(ctx context.Context, db *sql.DB, batch int) (moved int
 				return err
 			}
 			p := s.newPlanner(st, s.now(), s.probe(ctx, q, st))
-			next, err := p.stray(batch)
+			next := p.stray(batch)
 			problems = p.plan.Problems
-			if err != nil || next == nil {
-				return err
+			if p.err != nil || next == nil {
+				return p.err
 			}
 			piece = next
 			rows, err = s.engine.move(ctx, q, s, st, *piece)
@@ -65,7 +65,7 @@ func (s *Set) MoveDefault(ctx context.Context, db *sql.DB, batch int) (moved int
 
 // stray returns the step that creates the partition for the least keys of the default partition, or nil if there are
 // none. Rows that stay are problems.
-func (p *planner) stray(batch int) (*Step, error) {
+func (p *planner) stray(batch int) *Step {
 	least := int64(0) // that is moved
 	if !p.begin.IsZero() {
 		least = p.span(p.begin, p.begin).lo
@@ -73,40 +73,31 @@ func (p *planner) stray(batch int) (*Step, error) {
 	if p.retain > 0 {
 		least = max(least, p.cutoff)
 	}
-	key, found, err := p.probe.key(*p.fallback, noLow, least, 0)
-	if err != nil {
-		return nil, err
-	}
-	if found {
+	if key, found := p.find(*p.fallback, noLow, least, 0); found {
 		p.plan.problem(p.fallback.table, "the row with the key %d is older than the first ID that is kept, %d: "+
 			"move or delete such rows by hand", key, least)
 	}
-	key, found, err = p.probe.key(*p.fallback, least, noHigh, 0)
-	if err != nil || !found {
-		return nil, err
+	key, found := p.find(*p.fallback, least, noHigh, 0)
+	if !found {
+		return nil
 	}
 	at := p.period(p.at(key))
 	if key < at.lo || key >= at.hi {
 		p.plan.problem(p.fallback.table, "the key %d is no ID of the layout: move or delete such rows by hand", key)
-		return nil, nil
+		return nil
 	}
 	for _, g := range p.gaps(at) {
 		if key < g.lo || key >= g.hi {
 			continue
 		}
-		// The row after the batch begins the next piece.
-		if end, found, err := p.probe.key(*p.fallback, key, g.hi, batch); err != nil {
-			return nil, err
-		} else if found {
+		if end, found := p.find(*p.fallback, key, g.hi, batch); found { // the row after the batch begins the next piece
 			g.hi = max(end, key+1)
 		}
-		text, err := p.newName(at, func(text string) (bool, error) {
-			if slices.ContainsFunc(p.parts, func(part part) bool { return part.table == text }) {
-				return true, nil
-			}
-			return p.probe.taken(text)
+		text := p.newName(at, func(text string) bool {
+			return slices.ContainsFunc(p.parts, func(part part) bool { return part.table == text }) || p.taken(text)
 		})
-		return &Step{Action: actionCreate, Partition: text, Lo: snowflake.ID(g.lo), Hi: snowflake.ID(g.hi)}, err
+		return &Step{Action: actionCreate, Partition: text, Lo: snowflake.ID(g.lo), Hi: snowflake.ID(g.hi)}
 	}
-	return nil, fmt.Errorf("the default partition %v has the key %d of another partition", p.fallback.name, key)
+	p.fail(fmt.Errorf("the default partition %v has the key %d of another partition", p.fallback.name, key))
+	return nil
 }

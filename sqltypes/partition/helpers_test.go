@@ -189,7 +189,7 @@ WHERE table_schema = DATABASE() AND table_name = 'events' ORDER BY partition_nam
 func (e *events) want(first, last int, others ...string) {
 	e.Helper()
 	for n := first; n <= last; n++ {
-		others = append(others, fmt.Sprintf("%s %d", dayName(n), idAt(day(n+1))))
+		others = append(others, ends(dayName(n), day(n+1)))
 	}
 	slices.Sort(others)
 	e.same(e.partitions(), others...)
@@ -197,6 +197,9 @@ func (e *events) want(first, last int, others ...string) {
 		e.FailNow()
 	}
 }
+
+// ends returns a partition and its end for want.
+func ends(table string, at time.Time) string { return fmt.Sprintf("%s %d", table, idAt(at)) }
 
 // tables returns the names of all tables in the schema of the test, and of their partitions on PostgreSQL.
 func (e *events) tables() []string {

@@ -215,8 +215,7 @@ func TestPostgresPartitionsMadeByHandCountByTheirBounds(t *testing.T) {
 	e.maintain(e.set())
 	e.insert(day(0), day(1), 24*time.Hour)
 	e.maintain(e.set(partition.WithRetain(3), partition.WithStart(day(-60)), partition.WithGrace(48*time.Hour)))
-	e.want(-5, 0, fmt.Sprintf("%s %d", dayName(1), idAt(midday)), fmt.Sprintf("Übermorgen %d", idAt(day(2))),
-		fmt.Sprintf("%s %d", dayName(-90), idAt(day(3))), fmt.Sprintf("%s %d", dayName(3), idAt(day(4))))
+	e.want(-5, 0, ends(dayName(1), midday), ends("Übermorgen", day(2)), ends(dayName(-90), day(3)), ends(dayName(3), day(4)))
 }
 
 func TestPostgresPartitionedPartitionBeyondTheRetentionIsReported(t *testing.T) {
@@ -335,7 +334,7 @@ func TestMySQLBoundsAboveAllIDs(t *testing.T) {
 func TestMySQLDefaultPartition(t *testing.T) {
 	e := onMariaDB(t, fmt.Sprintf("CREATE TABLE events (id bigint unsigned PRIMARY KEY) PARTITION BY RANGE (id) "+
 		"(PARTITION first VALUES LESS THAN (%d))", idAt(day(0))))
-	first := fmt.Sprintf("first %d", idAt(day(0)))
+	first := ends("first", day(0))
 	e.maintain(e.set(partition.WithDefault(), partition.WithAhead(1)))
 	e.want(0, 1, "events_default MAXVALUE", first)
 	e.exec(fmt.Sprintf("INSERT INTO events VALUES (%d), (%d), (%d), (18446744073709551614)", idAt(day(2)), idAt(day(2))+1, idAt(day(5))))
@@ -351,8 +350,7 @@ func TestMySQLDefaultPartition(t *testing.T) {
 	e.blocked(s, "MoveDefault") // a new partition copies the rows of the default partition
 	e.exec("DELETE FROM events PARTITION (events_default)")
 	e.maintain(s)
-	e.want(5, 7, "events_default MAXVALUE", first, fmt.Sprintf("%s %d", dayName(0), idAt(day(1))),
-		fmt.Sprintf("%s %d", dayName(1), idAt(day(2))), fmt.Sprintf("%s %d", dayName(2), idAt(day(3))))
+	e.want(5, 7, "events_default MAXVALUE", first, ends(dayName(0), day(1)), ends(dayName(1), day(2)), ends(dayName(2), day(3)))
 }
 
 // The call of a process that ended may have left an ALTER TABLE that waits on the server.

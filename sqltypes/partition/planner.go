@@ -1,6 +1,7 @@
 package partition
 
 import (
+	"cmp"
 	"context"
 	"slices"
 	"time"
@@ -18,6 +19,7 @@ type planner struct {
 	plan   *Plan
 	enough func(Step) bool // a step after which the plan may end
 	chosen *Step           // the first one that is enough
+	err    error           // the first one: there is no plan
 
 	latest time.Time // the later one of the clocks, for the reasons of steps
 	cutoff int64     // what ends at or below it is not retained
@@ -58,11 +60,29 @@ func (s *Set) newPlanner(st *state, local time.Time, probe probe) *planner {
 	return p
 }
 
+// find returns a key, and taken whether a name is. See probe. After an error there is none.
+func (p *planner) find(part part, lo, hi int64, n int) (key int64, found bool) {
+	if p.err == nil {
+		key, found, p.err = p.probe.key(part, lo, hi, n)
+	}
+	return key, found && p.err == nil
+}
+
+func (p *planner) taken(table string) (taken bool) {
+	if p.err == nil {
+		taken, p.err = p.probe.taken(table)
+	}
+	return taken && p.err == nil
+}
+
+// fail notes an error.
+func (p *planner) fail(err error) { p.err = cmp.Or(p.err, err) }
+
 // make makes the plan.
 func (p *planner) make() error {
 	p.plan.Covered = p.covered()
-	if wrong, err := p.contradicted(); wrong || err != nil {
-		return err
+	if p.contradicted() {
+		return p.err
 	}
 	// What fails in the later parts, such as an archive callback, prevents no new partition. All partitions are
 	// detached before the first is archived, which may take hours: a Set without WithArchive leaves them alone as long
@@ -71,13 +91,13 @@ func (p *planner) make() error {
 }
 
 // run calls the functions up to the one that plans a step that is enough.
-func (p *planner) run(parts ...func() error) error {
+func (p *planner) run(parts ...func()) error {
 	for _, do := range parts {
-		if err := do(); err != nil || p.chosen != nil {
-			return err
+		if do(); p.chosen != nil || p.err != nil {
+			break
 		}
 	}
-	return nil
+	return p.err
 }
 
 // step adds a step for a partition, or for a loose table.

@@ -49,15 +49,6 @@ func TestPlansLeadToPartitionsForAllThatIsRetained(t *testing.T) {
 	}
 }
 
-func TestBoundsDecideAndNotNames(t *testing.T) {
-	both(t, Month, []Option{WithRetain(1), WithAhead(1)}, func(t *testing.T, s *Set) {
-		c := &catalog{}
-		c.add(s, "t_2026_05", "2026-01", "2026-02")
-		c.add(s, "t_2020_01", "2026-02", "2026-04")
-		want(t, c.plan(t, s, date("2026-04-15")), "create t_2026_04, create t_2026_05_2, drop t_2026_05")
-	})
-}
-
 func TestPlanOfAnotherUnitOrZoneGoesOnAtTheBoundsThereAre(t *testing.T) {
 	days := newSet(t, sqldb.Postgres, Day, WithAhead(3))
 	months := newSet(t, sqldb.Postgres, Month, WithAhead(1))
@@ -154,14 +145,6 @@ func TestRowsInTheDefaultPartitionPreventThePartitionOfTheirTime(t *testing.T) {
 	// One that has the name of another.
 	c := &catalog{state: state{fallback: &part{name: named("t_2026_02"), lo: noLow, hi: noHigh}}}
 	want(t, c.plan(t, newSet(t, sqldb.MySQL, Month, WithAhead(1)), date("2026-01-15")), "create t_2026_01, create t_2026_02_2")
-}
-
-func TestPartitionWithoutUpperBoundIsReported(t *testing.T) {
-	both(t, Month, []Option{WithRetain(1)}, func(t *testing.T, s *Set) {
-		c := &catalog{}
-		c.add(s, "all", "", "")
-		want(t, c.plan(t, s, date("2026-06-15")), "", "all: it has no upper bound")
-	})
 }
 
 func TestEndOfTheLayout(t *testing.T) {

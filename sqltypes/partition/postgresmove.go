@@ -16,7 +16,10 @@ func (e postgres) move(ctx context.Context, q querier, s *Set, st *state, create
 	if err != nil {
 		return 0, err
 	}
-	if err := s.lockInTurn(ctx, q, append(locks, tableLock{from, exclusive})...); err != nil {
+	if err := s.lockInTurn(ctx, q, locks...); err != nil {
+		return 0, err
+	}
+	if err := s.lock(ctx, q, tableLock{from, exclusive}, s.lockTimeout); err != nil {
 		return 0, err
 	}
 	if err := e.checkMovable(ctx, q, st); err != nil {

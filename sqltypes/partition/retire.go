@@ -24,7 +24,7 @@ const (
 )
 
 // retire plans what happens to partitions beyond the retention.
-func (p *planner) retire() error {
+func (p *planner) retire() {
 	for _, part := range p.parts {
 		expired := p.expired(part)
 		switch {
@@ -35,9 +35,7 @@ func (p *planner) retire() error {
 			p.plan.problem(part.table, "it is beyond the retention, but has partitions of its own, or is a foreign table: "+
 				"detach it by hand")
 		case expired:
-			if err := p.retireOne(part); err != nil {
-				return err
-			}
+			p.retireOne(part)
 		case part.pending:
 			p.plan.problem(part.table, "a DETACH CONCURRENTLY was interrupted, and it is not beyond the retention any more: "+
 				"finish it with FINALIZE")
@@ -48,7 +46,6 @@ func (p *planner) retire() error {
 			})
 		}
 	}
-	return nil
 }
 
 // dropOf returns the step that drops a partition or a loose table.
@@ -65,10 +62,10 @@ func (p *planner) expired(part part) bool {
 }
 
 // retireOne plans the next step for a partition beyond the retention.
-func (p *planner) retireOne(part part) error {
+func (p *planner) retireOne(part part) {
 	floor := p.floor(part)
-	if blocked, err := p.blocked(part, floor); blocked || err != nil {
-		return err
+	if p.blocked(part, floor) {
+		return
 	}
 	step := dropOf(part, part.table, "beyond the retention of "+count(p.retain, p.unit.noun()))
 	if !p.unit.calendar() {
@@ -91,13 +88,13 @@ func (p *planner) retireOne(part part) error {
 	if p.trigger != "" && step.Action != actionDrop && !part.moved {
 		p.plan.problem(part.table, "MariaDB can't make it a table because of the trigger %s, which uses another table: "+
 			"drop the trigger while Maintain runs, or remove WithKeep and WithArchive", p.trigger)
-		return nil
+		return
 	}
-	return p.remove(part, step)
+	p.remove(part, step)
 }
 
 // finishLoose plans what is left to do for tables that were detached.
-func (p *planner) finishLoose() error {
+func (p *planner) finishLoose() {
 	for _, part := range p.loose {
 		text := part.String()
 		if !p.expired(part) {
@@ -105,11 +102,7 @@ func (p *planner) finishLoose() error {
 				"or remove the comment")
 			continue
 		}
-		outside, err := p.outside(part)
-		if err != nil {
-			return err
-		}
-		if outside {
+		if p.outside(part) {
 			p.plan.problem(text, "it was detached, and has rows outside of its bounds: remove them, "+
 				"or remove the comment to keep it")
 			continue
@@ -122,26 +115,21 @@ func (p *planner) finishLoose() error {
 		case p.archive != nil && !part.archived:
 			step.Action, step.finish = actionArchive, true
 		}
-		if err := p.remove(part, step); err != nil {
-			return err
-		}
+		p.remove(part, step)
 	}
-	return nil
 }
 
 // remove plans a step that removes rows from the table, or drops or renames those removed before.
-func (p *planner) remove(part part, step Step) error {
+func (p *planner) remove(part part, step Step) {
 	if p.rename != nil {
 		if err := p.checkNew(p.keptName(part).table); err != nil {
 			p.plan.problem(part.table, "WithKeep: %w", err)
-			return nil
+			return
 		}
 	}
-	live, err := p.alive()
-	if live {
+	if p.alive() {
 		p.step(step)
 	}
-	return err
 }
 
 // floor returns the least key that a partition is supposed to have, or noLow if it can have no smaller one. Smaller
@@ -169,11 +157,11 @@ func (p *planner) floor(part part) int64 {
 }
 
 // blocked reports, as a problem, a row below the floor of a partition.
-func (p *planner) blocked(part part, floor int64) (bool, error) {
+func (p *planner) blocked(part part, floor int64) bool {
 	if floor == noLow {
-		return false, nil
+		return false
 	}
-	key, found, err := p.probe.key(part, noLow, floor, 0)
+	key, found := p.find(part, noLow, floor, 0)
 	if found {
 		than, mend := "its time", "remove such rows, or set WithStart to the time of the oldest ID"
 		if !p.begin.IsZero() {
@@ -182,39 +170,37 @@ func (p *planner) blocked(part part, floor int64) (bool, error) {
 		p.plan.problem(part.table, "it is beyond the retention, but has a row with the key %d, which is older than %s: %s",
 			key, than, mend)
 	}
-	return found, err
+	return found
 }
 
 // outside reports whether a detached table has rows outside of its bounds: somebody wrote to it since, or attached it
 // with other ones.
-func (p *planner) outside(part part) (bool, error) {
-	_, found, err := p.probe.key(part, noLow, max(part.lo, p.floor(part)), 0)
-	if !found && err == nil {
-		_, found, err = p.probe.key(part, part.hi, noHigh, 0)
+func (p *planner) outside(part part) bool {
+	_, below := p.find(part, noLow, max(part.lo, p.floor(part)), 0)
+	if below {
+		return true
 	}
-	return found, err
+	_, above := p.find(part, part.hi, noHigh, 0)
+	return above
 }
 
 // alive reports whether rows may be removed: the table has a row of the retained time, and others at all times of it.
 // If it has none, that is a problem: by a wrong layout or wrong clocks, all partitions may seem to be beyond the
 // retention.
-func (p *planner) alive() (live bool, err error) {
+func (p *planner) alive() (live bool) {
 	if p.live != nil {
-		return *p.live, nil
+		return *p.live
 	}
 	defer func() { p.live = &live }()
 	for _, part := range slices.Concat(p.loose, p.parts) {
 		if part.due && p.archive == nil {
 			p.plan.problem(part.table, "another Set is to archive it, and this one has no WithArchive: nothing is removed "+
 				"until that is done. To keep the table, remove the line from its comment")
-			return false, nil
+			return false
 		}
 	}
-	key, found, err := p.newest(p.period(p.latest).hi) // greater ones say nothing about the retained time
-	switch {
-	case err != nil:
-		return false, err
-	case found && key >= p.cutoff:
+	key, found := p.newest(p.period(p.latest).hi) // greater ones say nothing about the retained time
+	if found && key >= p.cutoff {
 		return p.steady()
 	}
 	youngest := "there is no row"
@@ -223,7 +209,7 @@ func (p *planner) alive() (live bool, err error) {
 	}
 	p.plan.problem("", "no row is younger than the retention, which begins at %s (%s): "+
 		"are the layout and the clocks right? Nothing is removed until there is one", p.text(p.at(p.cutoff)), youngest)
-	return false, nil
+	return false
 }
 
 // steady reports whether rows came in all of the retained time, except for as many consecutive periods as are normal.
@@ -231,7 +217,7 @@ func (p *planner) alive() (live bool, err error) {
 //
 // The gap is seen as long as rows of before it are retained by the right time, except for the last of these periods. So
 // clocks that are ahead remove nothing more than this number of periods, and two, too early.
-func (p *planner) steady() (bool, error) {
+func (p *planner) steady() bool {
 	normal := p.idle
 	if normal < 0 {
 		normal = max(p.retain-1, 0) / 12
@@ -242,105 +228,90 @@ func (p *planner) steady() (bool, error) {
 	}
 	for k := 0; k+normal+1 < len(times); {
 		next := k + normal + 1 // the farthest one first: if it has rows, no other is read
-		for ; next > k; next-- {
-			if found, err := p.occupied(times[next]); err != nil {
-				return false, err
-			} else if found {
-				break
-			}
+		for next > k && !p.occupied(times[next]) {
+			next--
 		}
 		if next == k {
 			return p.gapped(times, k, k+normal+1)
 		}
 		k = next
 	}
-	return true, nil
+	return true
 }
 
 // gapped reports, as a problem, that the periods after first up to last, which go back, have no rows, and others before
 // have. It returns true if there are none before.
-func (p *planner) gapped(times []period, first, last int) (bool, error) {
-	_, older, err := p.newest(times[last].lo)
-	if err != nil || !older {
-		return err == nil, err
+func (p *planner) gapped(times []period, first, last int) bool {
+	if _, older := p.newest(times[last].lo); !older {
+		return true
 	}
-	for last+1 < len(times) {
-		if found, err := p.occupied(times[last+1]); err != nil {
-			return false, err
-		} else if found {
-			break
-		}
+	for last+1 < len(times) && !p.occupied(times[last+1]) {
 		last++
 	}
 	p.plan.problem("", "there is no row from %s to %s, but there are older ones: were the clocks right, or are "+
 		"they ahead? Nothing is removed while this time is retained, unless WithIdle(%d) says that such a gap is normal",
 		p.text(times[last].from), p.text(times[first].from), last-first)
-	return false, nil
+	return false
 }
 
 // contradicted reports, as a problem, that by the layout no row is of a time near the clocks. A table without rows that
 // had partitions all the time has one that ends near them.
-func (p *planner) contradicted() (bool, error) {
+func (p *planner) contradicted() bool {
 	if p.latest.Before(p.layout.Epoch()) {
-		return false, nil // create returns an error
+		return false // create returns an error
 	}
 	at := p.before(p.period(p.earliest()), max(p.idle, 0)+1)
 	from := earlier(at.from, p.earliest().Add(-dormant))
 	to := later(p.horizon().to, p.latest.Add(dormant))
 	for _, part := range p.parts {
 		if end := p.at(part.hi); !end.Before(from) && !end.After(to) {
-			return false, nil
+			return false
 		}
 	}
-	key, found, err := p.newest(p.period(p.latest).hi)
-	if err != nil || found && !p.at(key).Before(from) || !from.Before(p.layout.End()) {
-		return false, err
+	if key, found := p.newest(p.period(p.latest).hi); found && !p.at(key).Before(from) || !from.Before(p.layout.End()) {
+		return false
 	}
-	key, found, err = p.newest(noHigh)
+	key, found := p.newest(noHigh)
 	// Keys of a sequence that was in use before are of the time after the epoch, whatever the layout is.
 	if epoch := p.layout.Epoch(); key < p.span(epoch, epoch.Add(time.Hour)).hi {
-		return false, err
+		return false
 	}
 	if found {
 		p.plan.problem("", "the youngest row is of %s by this layout, and no partition ends within %d days of %s: "+
 			"are the layout and the clocks right? Nothing is done. If the table was not in use for so long, or its rows were "+
 			"imported, set WithIdle", p.text(p.at(key)), dormant/(24*time.Hour), p.text(p.now))
 	}
-	return found, err
+	return found
 }
 
 // newest returns the greatest key below hi.
-func (p *planner) newest(hi int64) (key int64, found bool, err error) {
-	for i := len(p.parts) - 1; i >= 0 && !found && err == nil; i-- {
+func (p *planner) newest(hi int64) (key int64, found bool) {
+	for i := len(p.parts) - 1; i >= 0 && !found; i-- {
 		if p.parts[i].lo < hi {
-			key, found, err = p.probe.key(p.parts[i], noLow, hi, greatest)
+			key, found = p.find(p.parts[i], noLow, hi, greatest)
 		}
 	}
-	if p.fallback == nil || err != nil {
-		return key, found, err
+	if p.fallback != nil {
+		if stray, has := p.find(*p.fallback, noLow, hi, greatest); has && (!found || stray > key) {
+			return stray, true
+		}
 	}
-	stray, has, err := p.probe.key(*p.fallback, noLow, hi, greatest)
-	if has && (!found || stray > key) {
-		key, found = stray, true
-	}
-	return key, found, err
+	return key, found
 }
 
 // occupied reports whether there is a row of the period.
-func (p *planner) occupied(at period) (bool, error) {
+func (p *planner) occupied(at period) bool {
 	parts := p.from(at.lo)
 	if p.fallback != nil {
 		parts = append(slices.Clip(parts), *p.fallback)
 	}
-	for _, part := range parts {
+	return slices.ContainsFunc(parts, func(part part) bool {
 		if part.lo >= at.hi {
-			continue
+			return false
 		}
-		if key, found, err := p.probe.key(part, noLow, at.hi, greatest); err != nil || found && key >= at.lo {
-			return err == nil, err
-		}
-	}
-	return false, nil
+		key, found := p.find(part, noLow, at.hi, greatest)
+		return found && key >= at.lo
+	})
 }
 
 // strangers reports, as a problem, a partition that leaves no room for those ahead, or lies far behind them. A Set with

@@ -83,20 +83,3 @@ func TestUnusableNamesOfPartitionsAreErrors(t *testing.T) {
 		}
 	}
 }
-
-// Adopt on MySQL makes the legacy partition end where the retention begins, so Maintain would drop it.
-func TestFirstPartitionsAreCreatedOnly(t *testing.T) {
-	s := newSet(t, sqldb.MySQL, Month, WithRetain(1), WithAhead(1), WithStart(snowflake.Default().Epoch()))
-	st := &state{now: time.Now()}
-	legacy := s.newPlanner(st, st.now, probe{}).first().lo
-	st.parts = []part{{name: name{"", "t_legacy"}, lo: noLow, hi: legacy}}
-	created, err := s.firstPartitions(st)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, step := range created {
-		if step.Action != actionCreate {
-			t.Errorf("the step is %s %s", step.Action, step.Partition)
-		}
-	}
-}
