@@ -12,8 +12,7 @@ import (
 	"unicode/utf8"
 )
 
-// A partition leaves its table in these statements, each of which commits by itself, so a call can end after any of
-// them:
+// A partition leaves its table in these statements, each of which commits by itself:
 //
 //	DROP TABLE IF EXISTS temporary; CREATE TABLE temporary LIKE t
 //	ALTER TABLE temporary COMMENT mark, RENAME TO twin REMOVE PARTITIONING

@@ -87,10 +87,9 @@ func WithAhead(n int) Option {
 	return option(n >= 1 && n <= 1000, func(c *config) { c.ahead = n }, "WithAhead(%d) out of range [1, 1000]", n)
 }
 
-// WithRetain sets how many partitions are kept before the current one, 1 to 100,000. By default all are kept. It counts
-// in the unit of the Set: days instead of months with the same number keep a thirtieth of the time. Nothing is removed
-// unless rows came in all of that time (see WithIdle): otherwise the layout or the clocks may be wrong, and Plan and
-// Maintain report it.
+// WithRetain sets how many partitions are kept before the current one, 1 to 100,000, in the unit of the Set. By default
+// all are kept. Nothing is removed unless rows came in all of that time (see WithIdle): otherwise the layout or the
+// clocks may be wrong, and Plan and Maintain report it.
 func WithRetain(n int) Option {
 	return option(n >= 1 && n <= maxRetain, func(c *config) { c.retain = n },
 		"WithRetain(%d) out of range [1, %d]; without the option all partitions are kept", n, maxRetain)
@@ -127,8 +126,7 @@ func WithStart(t time.Time) Option {
 }
 
 // WithNames sets the names of new partitions: names gets the start of the partition in the zone of the Set. The default
-// is the table's name with the date, such as events_2026_11. Existing partitions keep their names; what a partition
-// contains is read from its bounds, never from its name.
+// is the table's name with the date, such as events_2026_11. Existing partitions keep their names.
 func WithNames(names func(start time.Time) string) Option {
 	return option(names != nil, func(c *config) { c.names = names }, "WithNames(nil)")
 }
@@ -166,20 +164,18 @@ func WithDetachConcurrently() Option {
 	return option(true, func(c *config) { c.concurrently = true }, "")
 }
 
-// WithKeep renames partitions beyond the retention and leaves them as separate tables, instead of dropping them. It
-// excludes WithArchive. rename gets the partition's name and returns that of the table, "table" or "schema.table". On
-// MySQL and MariaDB, where partition names are unique in their table only, a name that does not begin with the table's
-// gets that as a prefix first.
+// WithKeep renames partitions beyond the retention and leaves them as tables, instead of dropping them. It excludes
+// WithArchive. rename gets the partition's name and returns that of the table, "table" or "schema.table". On MySQL and
+// MariaDB a partition's name that does not begin with the table's gets that as a prefix first.
 func WithKeep(rename func(partition string) string) Option {
 	return option(rename != nil, func(c *config) { c.rename = rename }, "WithKeep(nil)")
 }
 
 // WithArchive calls f with the name of each partition beyond the retention after it was detached, and drops it when f
 // has returned nil. It excludes WithKeep. The name is in the form of SQL, schema.table, quoted where it needs that, on
-// MySQL and MariaDB always with backquotes. If f returns an error, or the process ends before it returns, the table
-// stays, and the next Maintain calls f again. f must be idempotent: it also runs again if its success could not be
-// recorded. Only one process calls it at a time, with one connection of the pool in use meanwhile, so a pool of one
-// connection has none for f.
+// MySQL and MariaDB always with backquotes. The next Maintain calls f again if it returned an error, or if the process
+// ended before its success was recorded, so f must be idempotent. Only one process calls it at a time, with one
+// connection of the pool in use meanwhile, so a pool of one connection has none for f.
 func WithArchive(f func(ctx context.Context, table string) error) Option {
 	return option(f != nil, func(c *config) { c.archive = f }, "WithArchive(nil)")
 }

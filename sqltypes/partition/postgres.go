@@ -16,8 +16,7 @@ type postgres struct{}
 
 func (postgres) maxName() int { return 63 }
 
-// The advisory locks of a table: for changes of its partitions, and for archiving a detached table, which may take
-// hours.
+// The locks of a table: for changes of its partitions, and for archiving a detached table, which may take hours.
 const (
 	changeLock  = "change"
 	archiveLock = "archive"

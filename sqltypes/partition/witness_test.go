@@ -60,10 +60,7 @@ func TestClocksThatAreAheadRemoveNothing(t *testing.T) {
 			case c.problem != "":
 				want(t, plan, "", c.problem)
 			case len(plan.Problems) > 0 || !strings.HasPrefix(steps(plan), "drop "):
-				t.Errorf("steps: %s, problems: %v", steps(plan), plan.Problems)
-			}
-			if t.Failed() {
-				t.Log(c.name)
+				t.Errorf("%s: steps: %s, problems: %v", c.name, steps(plan), plan.Problems)
 			}
 		})
 	}
@@ -105,7 +102,7 @@ func TestLayoutThatTheRowsContradictDoesNothing(t *testing.T) {
 			case c.problem != "":
 				want(t, plan, "", c.problem)
 			case len(plan.Problems) > 0 || !strings.HasPrefix(steps(plan), "create "):
-				t.Errorf("steps: %s, problems: %v", steps(plan), plan.Problems)
+				t.Errorf("%s: steps: %s, problems: %v", c.name, steps(plan), plan.Problems)
 			}
 			table.keys = nil
 			if text := table.plan(t, s, date(c.now)).String(); strings.Contains(text, "by this layout") {
