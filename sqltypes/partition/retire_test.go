@@ -253,3 +253,13 @@ func TestActionsByOptionAndDatabase(t *testing.T) {
 		}
 	}
 }
+
+func TestNoPartitionIsDetachedBehindAnInterruptedOne(t *testing.T) {
+	s := mustSet(t, Month, WithRetain(1), WithDetachConcurrently())
+	table := tableOf(s, "2026-01", "2026-08")
+	table.idle, table.parts[0].pending = false, true
+	plan := table.plan(t, s, date("2026-04-15"))
+	if want(t, plan, "detach t_2026_01, detach t_2026_02"); plan.Steps[0].waits || !plan.Steps[1].waits {
+		t.Errorf("%+v", plan.Steps)
+	}
+}
