@@ -26,7 +26,7 @@ func Example() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	// A table that exists, with millions of rows, gets partitions while it is in use. PlanAdopt shows how.
+	// An ordinary table with millions of rows gets partitions while it is in use. PlanAdopt shows how, and changes nothing.
 	if _, err := events.Adopt(ctx, db); err != nil {
 		log.Fatal(err)
 	}

@@ -38,18 +38,9 @@ type config struct {
 
 func defaults() config {
 	return config{
-		layout:      snowflake.Default(),
-		key:         "id",
-		zone:        time.UTC,
-		ahead:       3,
-		grace:       time.Hour,
-		idle:        -1,
-		lockTimeout: 200 * time.Millisecond,
-		patience:    time.Minute,
-		log:         slog.Default(),
-		now:         time.Now,
-		abandoned:   abandoned,
-		swap:        swapTimeout,
+		layout: snowflake.Default(), key: "id", zone: time.UTC, ahead: 3, grace: time.Hour, idle: -1,
+		lockTimeout: 200 * time.Millisecond, patience: time.Minute, log: slog.Default(), now: time.Now,
+		abandoned: abandoned, swap: swapTimeout,
 	}
 }
 

@@ -31,7 +31,7 @@ const advisoryKey = `hashtextextended('sqlflake/partition ' || $3::text || ' ' |
 const tableByName = ` FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
 WHERE c.relname = $1::text AND CASE WHEN $2::text = '' THEN pg_table_is_visible(c.oid) ELSE n.nspname = $2::text END`
 
-// abandoned is how long the server lets a transaction of alone be idle. It is never idle while its process lives: the
+// abandoned is how long the server lets a transaction for changes be idle. It is never idle while its process lives: the
 // server ends the transaction of a process that it can't reach any more.
 const abandoned = 5 * time.Second
 
