@@ -5,35 +5,33 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 )
 
 // Adopt turns an ordinary table into a partitioned one with the same name and rows, and creates the partitions that
 // [Set.Maintain] would create. It returns the steps that it took, also with an error. A partitioned table that fits the
-// Set only gets missing partitions. [Set.PlanAdopt] returns the steps and their statements without executing them.
+// Set only gets missing partitions. Any number of processes may call it at once: one does the work, the others wait
+// until it is done. If it was interrupted at any point, also by kill -9, the next call continues.
 //
-// Any number of processes may call it at once: one does the work, the others wait until it is done. If it was
-// interrupted at any point, also by kill -9, the next call continues.
+// On MySQL and MariaDB one ALTER TABLE copies the table, and blocks writers meanwhile. On PostgreSQL the table becomes
+// the first partition, table_legacy (cut before _legacy if that is too long), of a new table; no row is copied, and
+// others read and write meanwhile, except for some ten milliseconds. The README beside this file says what happens to
+// table_legacy afterwards. The steps on PostgreSQL:
 //
-// On PostgreSQL the table becomes the first partition, table_legacy, of a new table; no row is copied, and others read
-// and write meanwhile, except for some ten milliseconds. A killed process leaves the CHECK constraint sqlflake_adopt,
-// which rejects rows from its bound on, at least 18 hours later: call Adopt again within six hours, or drop the
-// constraint. After an error Adopt removes it, trying for up to ten seconds or ten lock timeouts, also after ctx has
-// ended; it leaves a constraint that another call has validated. If it stays, the error has the statement that removes
-// it. On MySQL and MariaDB one ALTER TABLE copies the table, and blocks writers meanwhile. The README beside this file
-// says what happens to table_legacy afterwards.
-//
-// The steps on PostgreSQL:
-//
-//  1. A CHECK constraint limits the keys to those before the cut: the start of the first period at least a day ahead,
-//     more for very large tables. VALIDATE reads all rows, without blocking. If the clock comes within six hours of the
-//     cut, the constraint is dropped.
+//  1. The CHECK constraint sqlflake_adopt limits the keys to those before the cut: the start of the first period at
+//     least a day ahead, more for very large tables. VALIDATE reads all rows, without blocking. If the clock comes
+//     within six hours of the cut, the constraint is dropped.
 //  2. One transaction swaps the tables, in about six round trips. It waits for its locks for the lock timeout in total,
 //     and is repeated within the patience, with the locks in different orders: one suits writers that lock a parent
 //     before its children, one those that lock it after them. If both kinds overlap all the time, pause one. The error
 //     says who holds the locks.
 //  3. The partitions from the cut on are created, and foreign keys that refer to the table are validated, beside readers
 //     and writers.
+//
+// A killed process leaves the constraint, which rejects rows from the cut on, at least 18 hours later: call Adopt again
+// within six hours, or drop it. After an error Adopt removes it, trying for up to ten seconds or ten lock timeouts, also
+// after ctx has ended, unless another call has validated it. If it stays, the error has the statement that removes it.
 //
 // 5 million rows took 2.5 s beside 4 writers, whose longest insert took 81 ms (2 shared cores of an Intel Xeon, Sapphire
 // Rapids, Linux, PostgreSQL 15; SNOWFLAKE_TEST_ADOPT_ROWS=5000000 go test -v -run AdoptBesideWriters in this package).
@@ -45,33 +43,29 @@ import (
 // xmin or ctid fails; COPY table TO fails; SELECT FROM ONLY table finds no rows; triggers see the partition in
 // TG_TABLE_NAME; older prepared statements that select the row as one value fail.
 //
-// A table is refused, with a problem that names the reason, if it has dependent views, rules, policies, functions or
-// columns; publications, subscriptions, inheritance, identity columns, a key with a sequence (see gormplugin/adopt),
-// unique indexes without the key, exclusion constraints, invalid indexes, constraints NOT VALID or NO INHERIT, foreign
-// keys to itself or from a partitioned table, or keys from the cut on; or if it is unlogged. On MySQL and MariaDB, it is
-// refused if it has a primary or unique key without the key column, any foreign key, a FULLTEXT or SPATIAL index, or an
-// AUTO_INCREMENT key.
+// Adopt returns [ErrTable] with the problems of the plan for a table that has dependent views, rules, policies,
+// functions or columns; publications, subscriptions, inheritance, identity columns, a key with a sequence (see
+// gormplugin/adopt), unique indexes without the key, exclusion constraints, invalid indexes, constraints NOT VALID or NO
+// INHERIT, foreign keys to itself or from a partitioned table, or keys from the cut on; or that is unlogged. On MySQL and
+// MariaDB, for one that has a primary or unique key without the key column, any foreign key, a FULLTEXT or SPATIAL index,
+// or an AUTO_INCREMENT key.
 //
-// It returns [ErrTable] for a table that can't be adopted, with the problems of the plan; [ErrName] if table_legacy or
-// a partition has no usable name; [ErrLocked]; snowflake.ErrTimeExhausted if the layout ends before the last partition;
-// and errors of ctx and of the database.
+// It also returns [ErrOption] if a partition has no usable name; [ErrLocked]; snowflake.ErrTimeExhausted if the layout
+// ends before the last partition; and errors of ctx and of the database.
 func (s *Set) Adopt(ctx context.Context, db *sql.DB) (steps []Step, err error) {
 	var c claim
-	for err == nil {
-		var step *Step
-		if step, err = s.adoptStep(ctx, db, &c); err == nil && step == nil {
+	for {
+		step, err := s.adoptStep(ctx, db, &c)
+		if err != nil {
+			err = errors.Join(withCause(ctx, err), s.abandon(ctx, db, c))
+			return steps, fmt.Errorf("partition: adopt %v: %w", s.table, err)
+		}
+		if step == nil {
 			return steps, nil
 		}
-		if step != nil {
-			steps = append(steps, *step)
-			s.logger().InfoContext(ctx, "partition: adopt", "action", step.Action, "partition", step.Partition, "why", step.Why)
-		}
+		steps = append(steps, *step)
+		s.logger().InfoContext(ctx, "partition: adopt", "action", step.Action, "partition", step.Partition, "why", step.Why)
 	}
-	err = withCause(ctx, err)
-	if _, ok := s.engine.(postgres); ok {
-		err = errors.Join(err, s.abandon(ctx, db, c))
-	}
-	return steps, fmt.Errorf("partition: adopt %v: %w", s.table, err)
 }
 
 // withCause adds the error of a context that has ended: drivers return the state of their connection instead.
@@ -82,12 +76,12 @@ func withCause(ctx context.Context, err error) error {
 	return err
 }
 
-// PlanAdopt returns what [Set.Adopt] would do, with the statements in Step.SQL. It changes nothing. If the plan has
-// Problems, Adopt refuses the table. It returns ErrTable for a table that does not exist, is no ordinary table, has no
-// bigint key, or is partitioned in another way; and the other errors of Adopt.
+// PlanAdopt returns what [Set.Adopt] would do, with the statements in Step.SQL. It changes nothing. Adopt refuses a table
+// whose plan has Problems. It returns ErrTable for a table that does not exist, is no ordinary table, has no bigint key,
+// or is partitioned in another way; and the other errors of Adopt.
 func (s *Set) PlanAdopt(ctx context.Context, db *sql.DB) (*Plan, error) {
 	return s.look(ctx, db, "plan to adopt", func(q querier) (*Plan, error) {
-		a, err := s.adoption(ctx, q, 0)
+		a, err := s.engine.adoption(ctx, q, s, new(claim), 0)
 		if err != nil {
 			return nil, err
 		}
@@ -115,19 +109,6 @@ type adoptee struct {
 type adoption struct {
 	plan *Plan
 	run  func(ctx context.Context, q querier) error
-
-	// PostgreSQL
-	adoptee   *adoptee // nil after the swap
-	touches   bool     // the first step adds or validates the constraint
-	validates bool     // the first step validates it
-}
-
-// adoption reads the table. attempt counts from 0: see relatedLocks.
-func (s *Set) adoption(ctx context.Context, q querier, attempt int) (*adoption, error) {
-	if _, ok := s.engine.(postgres); ok {
-		return s.adoptionPostgres(ctx, q, attempt)
-	}
-	return s.adoptionMySQL(ctx, q)
 }
 
 // newAdoption returns an adoption without steps.
@@ -147,7 +128,7 @@ func (a *adoption) add(step Step, run func(context.Context, querier) error) {
 func (a *adoption) refuse(ctx context.Context, q querier, query string, args ...any) error {
 	texts, err := list(ctx, q, query, args...)
 	for _, text := range texts {
-		a.plan.problem("", text)
+		a.plan.problem("", "%s", text)
 	}
 	return err
 }
@@ -157,10 +138,10 @@ func (a *adoption) refuseAhead(ctx context.Context, q querier, s *Set, t *adopte
 	if len(a.plan.Problems) > 0 { // there may be no key, or no right to read it
 		return nil
 	}
-	key, found, err := s.greatest(ctx, q, part{name: t.name}, noHigh)
+	key, found, err := s.keyOf(ctx, q, part{name: t.name}, noLow, noHigh, greatest)
 	if found && key >= end {
-		a.plan.problem("", fmt.Sprintf("it has a row with the key %d, of the time %s: that is after %s, %s",
-			key, s.text(s.at(key)), why, s.text(s.at(end))))
+		a.plan.problem("", "it has a row with the key %d, of the time %s: that is after %s, %s",
+			key, s.text(s.at(key)), why, s.text(s.at(end)))
 	}
 	return err
 }
@@ -176,31 +157,23 @@ func (a *adoption) refusal() error {
 // adoptStep executes the next step, and returns nil if there is none.
 func (s *Set) adoptStep(ctx context.Context, db *sql.DB, c *claim) (done *Step, err error) {
 	attempt := 0
-	err = s.patiently(ctx, &waiter{}, func() error {
-		return s.engine.alone(ctx, db, s, func(q querier) error {
-			done = nil
-			a, err := s.adoption(ctx, q, attempt)
-			attempt++
-			if err != nil {
-				return err
-			}
-			c.see(a)
-			if err := a.refusal(); err != nil || len(a.plan.Steps) == 0 {
-				return err
-			}
-			done = &a.plan.Steps[0]
-			c.touched = c.touched || a.touches
-			if err := a.run(ctx, q); err != nil {
-				return fmt.Errorf("%s %s: %w", done.Action, done.Partition, err)
-			}
-			c.validated = c.validated || a.validates // unless the commit fails
-			return nil
-		})
+	err = s.try(ctx, db, true, func(q querier) error {
+		done = nil
+		a, err := s.engine.adoption(ctx, q, s, c, attempt)
+		attempt++
+		if err != nil {
+			return err
+		}
+		if err := a.refusal(); err != nil || len(a.plan.Steps) == 0 {
+			return err
+		}
+		done = &a.plan.Steps[0]
+		if err := a.run(ctx, q); err != nil {
+			return fmt.Errorf("%s %s: %w", done.Action, done.Partition, err)
+		}
+		return nil
 	})
-	if err != nil {
-		return nil, err
-	}
-	return done, nil
+	return done, err
 }
 
 // createsFor adds the missing partitions of a state to the plan. now is at least the end of the legacy partition, so
@@ -208,15 +181,12 @@ func (s *Set) adoptStep(ctx context.Context, db *sql.DB, c *claim) (done *Step, 
 func (a *adoption) createsFor(ctx context.Context, q querier, s *Set, st *state, now time.Time) error {
 	p := s.newPlanner(st, now, s.probe(ctx, q, st))
 	p.latest = later(st.now, s.now())
-	plan, err := p.missing()
-	if err != nil {
-		return err
-	}
-	for _, step := range plan.Steps {
+	err := p.run(p.create, p.createDefault)
+	for _, step := range p.plan.Steps {
 		a.add(step, func(ctx context.Context, q querier) error { return s.engine.execute(ctx, q, s, st, step) })
 	}
-	a.plan.Problems = append(a.plan.Problems, plan.Problems...)
-	return nil
+	a.plan.Problems = append(a.plan.Problems, p.plan.Problems...)
+	return err
 }
 
 // adopted returns the adoption of a table that has partitions.
@@ -245,14 +215,8 @@ func (s *Set) legacyDrop(hi int64) string {
 }
 
 // legacyName returns the name of the partition of the existing rows.
-func (s *Set) legacyName() (string, error) {
-	if s.legacy != "" {
-		return s.legacy, s.checkNew(s.legacy)
-	}
-	text := s.table.table + "_legacy"
-	err := s.checkNew(text)
-	if err != nil {
-		err = fmt.Errorf("%w: set WithLegacy", err)
-	}
-	return text, err
+func (s *Set) legacyName() string {
+	const suffix = "_legacy"
+	text := s.table.table
+	return strings.ToValidUTF8(text[:min(len(text), s.engine.maxName()-len(suffix))], "") + suffix
 }

@@ -8,7 +8,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/sqlflake/sqlflake/internal/testdb"
 	"github.com/sqlflake/sqlflake/sqltypes/partition"
 )
 
@@ -70,8 +69,8 @@ ALTER TABLE loose ADD CONSTRAINT loose_fkey FOREIGN KEY (event) REFERENCES event
 
 func TestAdoptCarriesEverythingOver(t *testing.T) {
 	t.Parallel()
-	a := newAdopter(t, richTable)
-	a.run(fmt.Sprintf(`INSERT INTO events (id, text) SELECT %d + n, 'row ' || n FROM generate_series(1, 1000) AS n;
+	a := onPostgres(t, richTable)
+	a.exec(fmt.Sprintf(`INSERT INTO events (id, text) SELECT %d + n, 'row ' || n FROM generate_series(1, 1000) AS n;
 		INSERT INTO lines VALUES (1, %[1]d + 7);
 		INSERT INTO pairs VALUES (%[1]d + 8, 1);
 `, idAt(time.Now().Add(-time.Hour))))
@@ -86,23 +85,17 @@ func TestAdoptCarriesEverythingOver(t *testing.T) {
 	if got := a.describe(); !reflect.DeepEqual(got, before) || len(plan.Problems) > 0 {
 		t.Fatalf("PlanAdopt has changed the table, or: %v", plan.Problems)
 	}
-	steps, err := set.Adopt(t.Context(), a.DB)
-	a.must(err)
-	var planned, done []string
-	for _, s := range plan.Steps {
-		planned = append(planned, fmt.Sprint(s.Action, s.Partition, s.Why, s.SQL))
+	steps := a.adopt(set)
+	texts := func(steps []partition.Step) (texts []string) {
+		for _, s := range steps {
+			texts = append(texts, fmt.Sprint(s.Action, s.Partition, s.Why, s.SQL))
+		}
+		return texts
 	}
-	for _, s := range steps {
-		done = append(done, fmt.Sprint(s.Action, s.Partition, s.Why, s.SQL))
-	}
-	if !slices.Equal(planned, done) {
-		t.Errorf("planned:\n%s\ndone:\n%s", strings.Join(planned, "\n"), strings.Join(done, "\n"))
-	}
+	a.same(texts(steps), texts(plan.Steps)...)
 	after := a.describe()
 	for name := range before {
-		if !slices.Equal(before[name], after[name]) {
-			t.Errorf("%s before:\n%s\nafter:\n%s", name, strings.Join(before[name], "\n"), strings.Join(after[name], "\n"))
-		}
+		a.same(after[name], before[name]...)
 	}
 	a.same(a.texts(files, "events_legacy"), filesBefore...)
 	a.same(a.texts(`SELECT conname::text FROM pg_constraint WHERE conname LIKE 'sqlflake%' AND connamespace = current_schema()::regnamespace`))
@@ -112,11 +105,11 @@ func TestAdoptCarriesEverythingOver(t *testing.T) {
 	// Triggers fire once, in the old partition and in a new one, and references hold.
 	for _, at := range []time.Time{time.Now(), steps[2].To} {
 		id := idAt(at) + 1
-		a.run("TRUNCATE notes")
-		a.run(fmt.Sprintf("INSERT INTO events (id, text) VALUES (%d, 'x')", id))
+		a.exec("TRUNCATE notes")
+		a.exec(fmt.Sprintf("INSERT INTO events (id, text) VALUES (%d, 'x')", id))
 		a.same(a.texts(`SELECT name FROM notes ORDER BY name`), "Before each", "after_statement", "late")
-		a.run(fmt.Sprintf("INSERT INTO lines VALUES (%d, %[1]d)", id))
-		a.run(fmt.Sprintf("DELETE FROM events WHERE id = %d", id))
+		a.exec(fmt.Sprintf("INSERT INTO lines VALUES (%d, %[1]d)", id))
+		a.exec(fmt.Sprintf("DELETE FROM events WHERE id = %d", id))
 	}
 	a.same(a.texts(`SELECT id::text FROM lines`), "1")
 	if _, err := a.ExecContext(t.Context(), "INSERT INTO lines VALUES (9, 9)"); err == nil {
@@ -124,72 +117,44 @@ func TestAdoptCarriesEverythingOver(t *testing.T) {
 	}
 
 	// The Set fits the table, and its partition is one like others.
-	if again := a.adopt(set); len(again) > 0 {
-		t.Errorf("again: %v", again)
-	}
+	a.same(kinds(a.adopt(set)))
 	a.does(set)
 }
 
 // The owner and the privileges stay, whoever calls Adopt and whatever privileges new tables get by default.
 func TestAdoptKeepsOwnerAndPrivileges(t *testing.T) {
 	t.Parallel()
-	e := newEvents(t, "CREATE TABLE events (id bigint PRIMARY KEY)")
-	role := e.role()
-	a := adopter{e}
-	a.run("ALTER TABLE events OWNER TO " + role + ";\nREVOKE DELETE ON events FROM " + role + ";\n")
-	a.run("ALTER DEFAULT PRIVILEGES IN SCHEMA " + a.texts("SELECT current_schema()::text")[0] + " GRANT SELECT ON TABLES TO PUBLIC;\n")
-	a.run("GRANT USAGE ON SCHEMA " + a.texts("SELECT current_schema()::text")[0] + " TO pg_monitor;\n")
+	a := onPostgres(t, "CREATE TABLE events (id bigint PRIMARY KEY)")
+	role := a.role()
+	schema := a.schema()
+	a.exec("ALTER TABLE events OWNER TO " + role + ";\nREVOKE DELETE ON events FROM " + role)
+	a.exec("ALTER DEFAULT PRIVILEGES IN SCHEMA " + schema + " GRANT SELECT ON TABLES TO PUBLIC;\nGRANT USAGE ON SCHEMA " + schema + " TO pg_monitor")
 	before := a.describe()
 	set := a.newSet(partition.Day)
 	a.SetMaxOpenConns(1)
-	a.run("SET ROLE pg_monitor;\n")
+	a.exec("SET ROLE pg_monitor")
 	if plan, err := set.PlanAdopt(t.Context(), a.DB); err != nil || !strings.Contains(fmt.Sprint(plan.Problems), "does not own") {
 		t.Errorf("plan of a role that does not own the table: %v, %v", plan, err)
 	}
 	for _, by := range []string{"postgres", role} {
-		a.run("SET ROLE " + by + ";\n")
+		a.exec("SET ROLE " + by)
 		if by == role {
-			a.run("DROP TABLE events;\nCREATE TABLE events (id bigint PRIMARY KEY);\nREVOKE DELETE ON events FROM " + role + ";\n")
+			a.exec("DROP TABLE events;\nCREATE TABLE events (id bigint PRIMARY KEY);\nREVOKE DELETE ON events FROM " + role)
 		}
 		a.adopt(set)
 		if got := a.describe(); !reflect.DeepEqual(got, before) {
 			t.Errorf("%v\nbecame\n%v\nby %s", before, got, by)
 		}
 	}
-	a.run("RESET ROLE;\n")
-}
-
-// adopter is a database with a table that is to be adopted.
-type adopter struct{ *events }
-
-func newAdopter(t *testing.T, statements string) adopter {
-	t.Helper()
-	return adoptIn(t, testdb.Postgres(t), statements)
-}
-
-func adoptIn(t *testing.T, target testdb.Target, statements string) adopter {
-	t.Helper()
-	a := adopter{&events{T: t, DB: target.Open(t), target: target, today: noon}}
-	a.run(statements)
-	return a
+	a.exec("RESET ROLE")
 }
 
 // adopt adopts the table.
-func (a adopter) adopt(s *partition.Set) []partition.Step {
+func (a *events) adopt(s *partition.Set) []partition.Step {
 	a.Helper()
 	steps, err := s.Adopt(a.limit(), a.DB)
 	a.must(err)
 	return steps
-}
-
-// run executes statements that end with a semicolon and the end of the line.
-func (a adopter) run(statements string) {
-	a.Helper()
-	for statement := range strings.SplitAfterSeq(statements, ";\n") {
-		if strings.TrimSpace(statement) != "" {
-			a.exec(statement)
-		}
-	}
 }
 
 // describeQueries return what \d+ shows of a table, without its kind and partitions.
@@ -211,7 +176,7 @@ var describeQueries = map[string]string{
 		AND (SELECT relkind FROM pg_class WHERE oid = objid) = 'S'`,
 }
 
-func (a adopter) describe() map[string][]string {
+func (a *events) describe() map[string][]string {
 	a.Helper()
 	found := make(map[string][]string)
 	for name, query := range describeQueries {

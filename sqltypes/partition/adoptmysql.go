@@ -2,15 +2,22 @@ package partition
 
 import (
 	"context"
+	_ "embed" // for the query
 	"fmt"
 	"strings"
 
 	"github.com/sqlflake/sqlflake/snowflake"
 )
 
-// adoptionMySQL returns the one step of MySQL and MariaDB.
-func (s *Set) adoptionMySQL(ctx context.Context, q querier) (*adoption, error) {
-	table, err := mysql{}.readTable(ctx, q, s)
+// refusalsMySQLQuery returns what a partitioned table can't have. Parameters: schema and table, and where it says so the
+// key.
+//
+//go:embed adopt_refusals_mysql.sql
+var refusalsMySQLQuery string
+
+// adoption returns the one step of MySQL and MariaDB.
+func (e mysql) adoption(ctx context.Context, q querier, s *Set, _ *claim, _ int) (*adoption, error) {
+	table, err := e.readTable(ctx, q, s)
 	switch {
 	case err != nil:
 		return nil, err
@@ -20,14 +27,11 @@ func (s *Set) adoptionMySQL(ctx context.Context, q querier) (*adoption, error) {
 		return nil, fmt.Errorf("%w: %v is a %s with the engine %q, want a table of InnoDB",
 			ErrTable, table.name, strings.ToLower(table.kind), table.engine)
 	}
-	if _, err := (mysql{}).checkKey(ctx, q, s, table.name); err != nil {
+	if err := table.checkKey(s); err != nil {
 		return nil, err
 	}
-	t := &adoptee{name: table.name, now: table.now, rows: table.rows, bytes: table.bytes}
+	t := &adoptee{name: table.name, now: table.now, rows: table.rows, bytes: table.bytes, legacy: s.legacyName()}
 	a := s.newAdoption(t.name, t.now)
-	if t.legacy, err = s.legacyName(); err != nil {
-		return nil, err
-	}
 	var args []any
 	for range 3 {
 		args = append(args, t.schema, t.table, s.key)
@@ -77,22 +81,3 @@ func (s *Set) adoptionMySQL(ctx context.Context, q querier) (*adoption, error) {
 	}, func(ctx context.Context, q querier) error { return execAll(ctx, q, alter) })
 	return a, nil
 }
-
-// refusalsMySQLQuery returns what a partitioned table can't have. Parameters: schema and table, and where it says so
-// the key.
-const refusalsMySQLQuery = `SELECT concat('the key ', COLUMN_NAME, ' allows NULL: change it to NOT NULL first')
-	FROM information_schema.COLUMNS
-	WHERE TABLE_SCHEMA = ? AND TABLE_NAME = ? AND COLUMN_NAME = ? AND IS_NULLABLE = 'YES'
-UNION ALL SELECT concat('the key ', COLUMN_NAME, ' is AUTO_INCREMENT: gormplugin/adopt changes that')
-	FROM information_schema.COLUMNS
-	WHERE TABLE_SCHEMA = ? AND TABLE_NAME = ? AND COLUMN_NAME = ? AND EXTRA LIKE '%auto_increment%'
-UNION ALL SELECT concat('the unique index ', INDEX_NAME, ' does not contain the key')
-	FROM information_schema.STATISTICS
-	WHERE TABLE_SCHEMA = ? AND TABLE_NAME = ? AND NON_UNIQUE = 0 GROUP BY INDEX_NAME HAVING sum(COLUMN_NAME = ?) = 0
-UNION ALL SELECT DISTINCT concat('the index ', INDEX_NAME, ' is a ', INDEX_TYPE, ' index')
-	FROM information_schema.STATISTICS
-	WHERE TABLE_SCHEMA = ? AND TABLE_NAME = ? AND INDEX_TYPE IN ('FULLTEXT', 'SPATIAL', 'VECTOR')
-UNION ALL SELECT DISTINCT concat('the foreign key ', CONSTRAINT_NAME, ' of the table ', TABLE_NAME, ' refers to ',
-		REFERENCED_TABLE_NAME)
-	FROM information_schema.KEY_COLUMN_USAGE WHERE REFERENCED_TABLE_NAME IS NOT NULL
-	AND (TABLE_SCHEMA = ? AND TABLE_NAME = ? OR REFERENCED_TABLE_SCHEMA = ? AND REFERENCED_TABLE_NAME = ?)`

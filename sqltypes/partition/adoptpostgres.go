@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/sqlflake/sqlflake/snowflake"
+	"github.com/sqlflake/sqlflake/snowflake/sqldb"
 )
 
 const (
@@ -33,7 +34,7 @@ const (
 	queueTimeout = 5 * time.Second
 )
 
-func (s *Set) adoptionPostgres(ctx context.Context, q querier, attempt int) (*adoption, error) {
+func (postgres) adoption(ctx context.Context, q querier, s *Set, c *claim, attempt int) (*adoption, error) {
 	t, err := s.readAdoptee(ctx, q)
 	if err != nil {
 		return nil, err
@@ -49,9 +50,8 @@ func (s *Set) adoptionPostgres(ctx context.Context, q querier, attempt int) (*ad
 		return nil, err
 	}
 	a := s.newAdoption(t.name, t.now)
-	a.adoptee = t
-	if t.legacy, err = s.legacyName(); err != nil {
-		return nil, err
+	if t.checkDef != "" {
+		c.table = quoteTable(t.name)
 	}
 	// From here on, the catalog prints all names with their schema.
 	if err := execAll(ctx, q, "SET LOCAL search_path = pg_catalog"); err != nil {
@@ -92,17 +92,21 @@ func (s *Set) adoptionPostgres(ctx context.Context, q querier, attempt int) (*ad
 		}
 		check := fmt.Sprintf("ADD CONSTRAINT %s CHECK (%[2]s IS NOT NULL AND %[2]s < %[3]d) NOT VALID",
 			adoptCheck, quoteName(s.key), cut)
-		a.add(s.stepAlter(t, "limits the keys to those before the cut, "+s.text(next.from), check))
-		a.touches = len(a.plan.Steps) == 1
+		step, run := s.stepAlter(t, "limits the keys to those before the cut, "+s.text(next.from), check)
+		a.add(step, func(ctx context.Context, q querier) error {
+			c.touched, c.table = true, quoteTable(t.name)
+			return run(ctx, q)
+		})
 	}
 	if !found || !t.checkValid {
 		sql := []string{fmt.Sprintf("ALTER TABLE %s VALIDATE CONSTRAINT %s", quoteTable(t.name), adoptCheck)}
 		a.add(alterStep(t, "reads all rows, without blocking writers", sql), func(ctx context.Context, q querier) error {
+			c.touched = true
 			left := s.at(cut).Sub(now) - adoptLead/4 // then the constraint has to go
-			return execAll(ctx, q, append(limits(queueTimeout, left), sql...)...)
+			err := execAll(ctx, q, append(limits(queueTimeout, left), sql...)...)
+			c.validated = c.validated || err == nil // unless the commit fails
+			return err
 		})
-		a.validates = len(a.plan.Steps) == 1
-		a.touches = a.touches || a.validates
 	}
 	if err := s.addSwap(ctx, q, t, cut, attempt, a); err != nil {
 		return nil, err
@@ -118,7 +122,7 @@ func (s *Set) adoptionPostgres(ctx context.Context, q querier, attempt int) (*ad
 
 // readAdoptee resolves the name with the search_path of the connection.
 func (s *Set) readAdoptee(ctx context.Context, q querier) (*adoptee, error) {
-	t := &adoptee{}
+	t := &adoptee{legacy: s.legacyName()}
 	var now int64
 	found, err := one(q.QueryRowContext(ctx, `SELECT c.oid::bigint, n.nspname, c.relname, c.relkind::text,
 			coalesce(format_type(a.atttypid, a.atttypmod), ''), greatest(c.reltuples, 0)::int8, pg_total_relation_size(c.oid),
@@ -197,13 +201,6 @@ type claim struct {
 	validated bool   // this call has validated it; if the commit failed, perhaps
 }
 
-// see notes what was read before a step.
-func (c *claim) see(a *adoption) {
-	if a.adoptee != nil && (a.adoptee.checkDef != "" || a.touches) {
-		c.table = quoteTable(a.adoptee.name)
-	}
-}
-
 // abandonTimeout is the least time for which abandon tries to remove the constraint. The server needs some of it to
 // notice that the statement of a context that has ended is to be cancelled.
 const abandonTimeout = 10 * time.Second
@@ -214,16 +211,15 @@ var errOthers = errors.New("it belongs to another call, which may still run")
 // abandon drops the constraint after an error, since rows are rejected once the clock passes the cut. If it stays, the
 // error says so.
 func (s *Set) abandon(ctx context.Context, db *sql.DB, c claim) error {
+	if s.dialect != sqldb.Postgres {
+		return nil
+	}
 	timeout := max(abandonTimeout, 10*s.lockTimeout)
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), timeout)
 	defer cancel()
-	reach := s.engine.look
-	if c.touched {
-		reach = s.engine.alone
-	}
 	var reason error
 	err := s.patiently(ctx, &waiter{until: time.Now().Add(timeout)}, func() error {
-		reason = reach(ctx, db, s, func(q querier) error {
+		reason = s.engine.connect(ctx, db, s, c.touched, func(q querier) error {
 			t, err := s.readAdoptee(ctx, q)
 			switch {
 			case errors.Is(err, ErrTable):

@@ -48,11 +48,11 @@ func TestAdoptRefuses(t *testing.T) {
 		"the name of the partition": {table + "CREATE TABLE events_legacy (n int)", "events_legacy"},
 		"the name of an index":      {table + "CREATE TABLE events_pkey_legacy (n int)", "events_pkey_legacy"},
 		"keys ahead":                {table + fmt.Sprintf("INSERT INTO events VALUES (%d)", idAt(time.Now().AddDate(1, 0, 0))), "after the cut"},
-		"a name of a new partition": {table + "CREATE TABLE " + "events_" + noon.AddDate(0, 0, 2).Format("2006_01_02") + " (n int)", "a table of this name exists"},
+		"a name of a new partition": {table + "CREATE TABLE " + dayName(2) + " (n int)", "a table of this name exists"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			a := newAdopter(t, test.statements+";\n")
+			a := onPostgres(t, test.statements+";\n")
 			if strings.Contains(test.statements, publication) {
 				defer func() { _, _ = a.Exec("DROP PUBLICATION " + publication) }()
 			}
@@ -66,7 +66,7 @@ func TestAdoptRefuses(t *testing.T) {
 }
 
 // refuses checks that the plan has one problem, and that Adopt returns it.
-func (a adopter) refuses(want string) {
+func (a *events) refuses(want string) {
 	a.Helper()
 	set := a.newSet(partition.Day)
 	plan, err := set.PlanAdopt(a.limit(), a.DB)
@@ -79,7 +79,7 @@ func (a adopter) refuses(want string) {
 }
 
 // rejects checks that neither PlanAdopt nor Adopt accept the table.
-func (a adopter) rejects(want string) {
+func (a *events) rejects(want string) {
 	a.Helper()
 	_, err := a.newSet(partition.Day).PlanAdopt(a.limit(), a.DB)
 	a.is(err, partition.ErrTable, want)
@@ -100,75 +100,54 @@ func TestAdoptRejectsOtherTables(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			newAdopter(t, test.statement).rejects(test.want)
+			onPostgres(t, test.statement).rejects(test.want)
 		})
 	}
 }
 
 func TestAdoptTakesOddNames(t *testing.T) {
 	t.Parallel()
-	a := newAdopter(t, `CREATE TABLE "Odd ""Events" ("the Key" bigint PRIMARY KEY, n int CHECK (n > 0));
+	a := onPostgres(t, `CREATE TABLE "Odd ""Events" ("the Key" bigint PRIMARY KEY, n int CHECK (n > 0));
 INSERT INTO "Odd ""Events" VALUES (1, 1), (-3, 2);
 `)
-	schema := a.texts("SELECT current_schema()::text")[0]
-	set, err := partition.New(sqldb.Postgres, schema+`.Odd "Events`, partition.Month, partition.WithKey("the Key"),
+	set, err := partition.New(sqldb.Postgres, a.schema()+`.Odd "Events`, partition.Month, partition.WithKey("the Key"),
 		partition.WithDefault(), partition.WithStalls(time.Minute, time.Minute), partition.WithLogger(slog.New(slog.DiscardHandler)))
 	a.must(err)
 	a.adopt(set)
-	got := a.texts(`SELECT relid::regclass::text FROM pg_partition_tree(quote_ident($1)::regclass) WHERE isleaf`, `Odd "Events`)
-	if len(got) != 6 { // the old one, four months, the default
-		t.Errorf("partitions %v", got)
-	}
-	if got := a.texts(`SELECT "the Key"::text FROM "Odd ""Events_legacy" ORDER BY 1`); len(got) != 2 {
-		t.Errorf("rows %v", got)
-	}
+	// The old one, four months, the default.
+	a.counts(6, `SELECT count(*) FROM pg_partition_tree(quote_ident('Odd "Events')::regclass) WHERE isleaf`)
+	a.rows(`"Odd ""Events_legacy"`, 2)
+
+	// Names have 63 bytes at most, and those that Adopt makes are cut.
+	long := strings.Repeat("x", 60)
+	a.exec(fmt.Sprintf("CREATE TABLE %s (id bigint PRIMARY KEY, a int, b int);\nCREATE INDEX %[1]s_in ON %[1]s (a);\n"+
+		"CREATE STATISTICS %[1]s_st ON a, b FROM %[1]s", long))
+	set, err = partition.New(sqldb.Postgres, long, partition.Month, partition.WithStalls(time.Minute, time.Minute),
+		partition.WithLogger(slog.New(slog.DiscardHandler)),
+		partition.WithNames(func(start time.Time) string { return start.Format("part_2006_01_02") }))
+	a.must(err)
+	a.adopt(set)
+	a.counts(1, "SELECT count(*) FROM pg_class WHERE oid = $1::regclass AND relispartition", long[:56]+"_legacy")
 }
 
 // The cut of such a unit is further ahead than the longest timeout of the server, 24 days.
 func TestAdoptTakesLongUnits(t *testing.T) {
 	t.Parallel()
-	a := newAdopter(t, "CREATE TABLE events (id bigint PRIMARY KEY);\n")
-	january := func() time.Time { return time.Date(a.today.Year()+1, 1, 2, 0, 0, 0, 0, time.UTC) }
+	a := onPostgres(t, ordinaryTable)
+	january := func() time.Time { return time.Date(noon.Year()+1, 1, 2, 0, 0, 0, 0, time.UTC) }
 	a.adopt(a.newSet(partition.Year, partition.WithNow(january)))
-}
-
-// Names have 63 bytes at most, and those that Adopt makes are longer.
-func TestAdoptTakesLongNames(t *testing.T) {
-	t.Parallel()
-	long := strings.Repeat("x", 60)
-	a := newAdopter(t, fmt.Sprintf("CREATE TABLE %s (id bigint PRIMARY KEY, a int, b int);\nCREATE INDEX %[1]s_in ON %[1]s (a);\n"+
-		"CREATE STATISTICS %[1]s_st ON a, b FROM %[1]s;\n", long))
-	options := []partition.Option{
-		partition.WithStalls(time.Minute, time.Minute), partition.WithLogger(slog.New(slog.DiscardHandler)),
-		partition.WithNames(func(start time.Time) string { return start.Format("part_2006_01_02") }),
-	}
-	for _, legacy := range []string{"", "old"} {
-		if legacy != "" {
-			options = append(options, partition.WithLegacy(legacy))
-		}
-		set, err := partition.New(sqldb.Postgres, long, partition.Month, options...)
-		a.must(err)
-		if _, err = set.Adopt(t.Context(), a.DB); legacy == "" {
-			a.is(err, partition.ErrName, "WithLegacy")
-		} else if err != nil {
-			t.Error(err)
-		} else if got := a.texts("SELECT relname::text FROM pg_class WHERE oid = 'old'::regclass AND relispartition"); len(got) != 1 {
-			t.Error("no partition old")
-		}
-	}
 }
 
 // What comes between the plan and the locks of the swap is refused too.
 func TestAdoptRefusesWhatComesBeforeItsLocks(t *testing.T) {
 	t.Parallel()
-	a := newAdopter(t, "CREATE TABLE events (id bigint PRIMARY KEY, a int);\n")
-	a.exec(fmt.Sprintf("ALTER TABLE events ADD CONSTRAINT sqlflake_adopt CHECK (id IS NOT NULL AND id < %d)", idAt(a.day(2))))
+	a := onPostgres(t, "CREATE TABLE events (id bigint PRIMARY KEY, a int);\n")
+	a.exec(fmt.Sprintf("ALTER TABLE events ADD CONSTRAINT sqlflake_adopt CHECK (id IS NOT NULL AND id < %d)", idAt(day(2))))
 	commit := a.hold("CREATE UNIQUE INDEX one ON events (a)")
-	done := make(chan error, 1)
-	go func() {
+	done := background(func() error {
 		_, err := a.newSet(partition.Day).Adopt(a.limit(), a.DB)
-		done <- err
-	}()
+		return err
+	})
 	a.waitFor("SELECT count(*) FROM pg_locks WHERE relation = 'events'::regclass AND NOT granted AND mode = 'ShareUpdateExclusiveLock'")
 	commit()
 	a.is(<-done, partition.ErrTable, ".one does not contain the key id")

@@ -1,6 +1,7 @@
 package partition_test
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"fmt"
@@ -8,6 +9,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -16,32 +18,8 @@ import (
 	"github.com/sqlflake/sqlflake/sqltypes/partition"
 )
 
-// adoptRows is the number of rows of the test of writers; SNOWFLAKE_TEST_ADOPT_ROWS sets another one, such as 5000000.
-func adoptRows(t *testing.T) int {
-	text := os.Getenv("SNOWFLAKE_TEST_ADOPT_ROWS")
-	if text == "" {
-		return 50_000
-	}
-	n, err := strconv.Atoi(text)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return n
-}
-
 // writing is what the writers did.
-type writing struct {
-	mu      sync.Mutex
-	written int
-	longest time.Duration
-}
-
-func (w *writing) add(n int, since time.Time) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	w.written += n
-	w.longest = max(w.longest, time.Since(since))
-}
+type writing struct{ written, longest atomic.Int64 }
 
 // write calls insert with new IDs until ctx ends. The first error of each writer fails the test.
 func (w *writing) write(ctx context.Context, t *testing.T, what string, gen *snowflake.Generator, insert func(id int64) error) {
@@ -55,8 +33,16 @@ func (w *writing) write(ctx context.Context, t *testing.T, what string, gen *sno
 			t.Errorf("%s: %v", what, err)
 			return
 		}
-		w.add(1, start)
+		w.written.Add(1)
+		w.longest.Store(max(w.longest.Load(), int64(time.Since(start))))
 	}
+}
+
+// more waits until the writers have written a hundred rows more.
+func (w *writing) more(e *events) {
+	e.Helper()
+	before := w.written.Load()
+	e.until("more rows", func() bool { return w.written.Load() > before+100 })
 }
 
 // startWriters starts four writers, each in its own way to use prepared statements. stop ends them.
@@ -81,11 +67,8 @@ func startWriters(t *testing.T, db *sql.DB, options ...snowflake.Option) (w *wri
 	check := func(row *sql.Row, id int64) error {
 		var got int64
 		var kind, body any
-		if err := row.Scan(&got, &kind, &body); err != nil {
-			return err
-		}
-		if got != id {
-			return fmt.Errorf("row %d, want %d", got, id)
+		if err := row.Scan(&got, &kind, &body); err != nil || got != id {
+			return fmt.Errorf("row %d, want %d: %w", got, id, err)
 		}
 		return nil
 	}
@@ -104,12 +87,10 @@ func startWriters(t *testing.T, db *sql.DB, options ...snowflake.Option) (w *wri
 			if _, err := tx.Exec("INSERT INTO events (id, body) VALUES ($1, 'a')", id); err != nil {
 				return err
 			}
-			read, update := tx.Stmt(reading), tx.Stmt(updating)
-			defer func() { _, _ = read.Close(), update.Close() }() // the transaction closes them too
-			if err := check(read.QueryRow(id), id); err != nil {
+			if err := check(tx.Stmt(reading).QueryRow(id), id); err != nil {
 				return err
 			}
-			result, err := update.Exec(id)
+			result, err := tx.Stmt(updating).Exec(id)
 			if err != nil {
 				return err
 			}
@@ -138,84 +119,46 @@ CREATE INDEX events_body ON events (body);
 CREATE TABLE lines (id bigint PRIMARY KEY, event bigint NOT NULL REFERENCES events ON DELETE CASCADE);
 `
 
-// No insert fails and no row is lost, whatever way statements are prepared, and the tables have the same files.
+// No insert fails and no row is lost, whatever way statements are prepared.
 func TestAdoptBesideWriters(t *testing.T) {
-	a := newAdopter(t, writtenTable)
-	rows := adoptRows(t)
-	a.run(fmt.Sprintf("INSERT INTO events (id, body) SELECT %d - n::bigint * 100000, 'body ' || n FROM generate_series(1, %d) AS n;\n",
+	a := onPostgres(t, writtenTable)
+	rows, err := strconv.Atoi(cmp.Or(os.Getenv("SNOWFLAKE_TEST_ADOPT_ROWS"), "50000")) // of the old table
+	a.must(err)
+	a.exec(fmt.Sprintf("INSERT INTO events (id, body) SELECT %d - n::bigint * 100000, 'body ' || n FROM generate_series(1, %d) AS n",
 		idAt(time.Now().Add(-time.Hour)), rows))
 	w, stop := startWriters(t, a.DB)
 	defer stop()
-	for w.count() < 100 && !t.Failed() {
-		time.Sleep(10 * time.Millisecond)
-	}
-	w.reset()
+	w.more(a)
+	w.longest.Store(0)
 	start := time.Now()
-	steps, err := a.newSet(partition.Day).Adopt(t.Context(), a.DB)
-	a.must(err)
+	steps := a.adopt(a.newSet(partition.Day))
 	took := time.Since(start)
-	during, longest := w.count(), w.reset()
-	for w.count() < during+100 && !t.Failed() {
-		time.Sleep(10 * time.Millisecond)
-	}
+	during, longest := w.written.Load(), time.Duration(w.longest.Load())
+	w.more(a)
 	stop()
-	want := rows + w.count()
-	got := a.texts("SELECT count(*)::text FROM events")[0]
-	if got != strconv.Itoa(want) {
-		t.Errorf("%s rows, want %d", got, want)
-	}
-	if n := a.texts("SELECT count(*)::text FROM lines JOIN events ON event = events.id")[0]; n == "0" {
+	a.rows("events", rows+int(w.written.Load()))
+	if a.count("SELECT count(*) FROM lines JOIN events ON event = events.id") == 0 {
 		t.Error("no lines")
 	}
 	t.Logf("%d rows adopted in %v, %d steps, beside 4 writers with %d inserts; the longest insert took %v", rows,
 		took.Round(time.Millisecond), len(steps), during, longest.Round(time.Millisecond))
 }
 
-func (w *writing) count() int {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	return w.written
-}
-
-// reset returns the longest time of an insert since the last reset.
-func (w *writing) reset() (longest time.Duration) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	longest, w.longest = w.longest, 0
-	return longest
-}
-
-// until waits until the condition holds.
-func (e *events) until(what string, condition func() bool) {
-	e.Helper()
-	for ctx := e.limit(); !condition(); time.Sleep(10 * time.Millisecond) {
-		if ctx.Err() != nil || e.Failed() {
-			e.Fatalf("no %s", what)
-		}
-	}
-}
-
 // The constraint rejects rows from the cut on. If the swap does not get its locks before, it has to go.
 func TestAdoptMovesTheCutAheadOfTheClock(t *testing.T) {
 	t.Parallel()
-	a := newAdopter(t, writtenTable)
+	a := onPostgres(t, writtenTable)
 	adopting, writing := testclock.New(0), testclock.New(0)
 	w, stop := startWriters(t, a.DB, snowflake.WithClock(writing))
 	defer stop()
 	// Somebody holds a lock that the swap waits for, but not the constraint: that of a referred table.
-	tx, err := a.Begin()
-	a.must(err)
-	if _, err := tx.Exec("INSERT INTO kinds VALUES (3)"); err != nil {
-		t.Fatal(err)
-	}
-	done := make(chan error)
+	end := a.hold("INSERT INTO kinds VALUES (3)")
 	var steps []partition.Step
-	go func() {
-		var err error
+	done := background(func() (err error) {
 		steps, err = a.newSet(partition.Day, partition.WithLockTimeout(20*time.Millisecond), partition.WithPatience(time.Hour),
-			partition.WithNow(adopting.Now)).Adopt(t.Context(), a.DB)
-		done <- err
-	}()
+			partition.WithNow(adopting.Now)).Adopt(a.limit(), a.DB)
+		return err
+	})
 	cut := func() string { // of the constraint that all rows fulfil
 		return strings.Join(a.texts("SELECT pg_get_constraintdef(oid) FROM pg_constraint WHERE conname = 'sqlflake_adopt' AND convalidated "+
 			"AND connamespace = current_schema()::regnamespace"), "")
@@ -226,54 +169,39 @@ func TestAdoptMovesTheCutAheadOfTheClock(t *testing.T) {
 	adopting.Push(32 * time.Hour)
 	a.until("another constraint", func() bool { second := cut(); return second != "" && second != first })
 	writing.Push(40 * time.Hour)
-	during := w.count()
-	a.until("rows from the first cut on", func() bool { return w.count() > during+100 })
-	a.ok(tx.Rollback())
-	if err := <-done; err != nil {
-		t.Fatalf("%v after %v", err, steps)
-	}
+	w.more(a) // from the first cut on
+	end()
+	a.must(<-done)
 	for _, step := range steps {
 		if step.Action == "create" && step.Why != "day ahead" {
 			t.Errorf("%s is for the %s", step.Partition, step.Why)
 		}
 	}
 	stop()
-	if got := a.texts("SELECT count(*)::text FROM events")[0]; got != strconv.Itoa(w.count()) {
-		t.Errorf("%s rows, want %d", got, w.count())
-	}
+	a.rows("events", int(w.written.Load()))
 }
 
 // A transaction that uses the table keeps the swap from its lock. Writers continue meanwhile. Adopt gives up in time
 // and leaves no constraint.
 func TestAdoptGivesUpWithoutItsLock(t *testing.T) {
 	t.Parallel()
-	a := newAdopter(t, writtenTable)
+	a := onPostgres(t, writtenTable)
 	limited, err := sql.Open("pgx", a.target.DSN+"&lock_timeout=60000") // a writer that waits for longer fails
 	a.must(err)
 	defer limited.Close()
 	w, stop := startWriters(t, limited)
 	defer stop()
-	tx, err := a.Begin()
-	a.must(err)
-	defer func() { _ = tx.Rollback() }()
-	var pid int
-	a.must(tx.QueryRow("SELECT pg_backend_pid()").Scan(&pid))
-	if _, err := tx.Exec("LOCK TABLE kinds IN ROW EXCLUSIVE MODE"); err != nil {
-		t.Fatal(err)
-	}
+	end := a.hold("LOCK TABLE kinds IN ROW EXCLUSIVE MODE")
+	pid := a.count("SELECT pid FROM pg_locks WHERE relation = 'kinds'::regclass AND mode = 'RowExclusiveLock'")
 	before := a.describe()
 	set := a.newSet(partition.Day, partition.WithLockTimeout(50*time.Millisecond), partition.WithPatience(time.Second))
 	_, err = set.Adopt(t.Context(), a.DB)
 	a.is(err, partition.ErrLocked, fmt.Sprintf(".kinds is locked by process %d postgres", pid))
-	for during := w.count(); w.count() < during+100 && !t.Failed(); {
-		time.Sleep(10 * time.Millisecond)
-	}
+	w.more(a)
 	stop()
 	if got := a.describe(); fmt.Sprint(got) != fmt.Sprint(before) {
 		t.Errorf("%v\nwas changed to\n%v", before, got)
 	}
-	a.ok(tx.Rollback())
-	if _, err := set.Adopt(t.Context(), a.DB); err != nil {
-		t.Errorf("without the transaction: %v", err)
-	}
+	end()
+	a.adopt(set)
 }

@@ -19,29 +19,17 @@ type catalog struct {
 }
 
 func (c *catalog) probe() probe {
-	least := func(p part, lo, hi int64) (id int64, found bool) {
-		for _, key := range c.keys {
-			if p.lo <= key && key < p.hi && lo <= key && key < hi && (!found || key < id) {
-				id, found = key, true
-			}
-		}
-		return id, found
-	}
 	return probe{
-		least: func(p part, lo, hi int64) (int64, bool, error) {
-			id, found := least(p, lo, hi)
-			return id, found, nil
-		},
-		greatest: func(p part, hi int64) (id int64, found bool, err error) {
-			for _, key := range c.keys {
-				if p.lo <= key && key < min(p.hi, hi) && (!found || key > id) {
-					id, found = key, true
-				}
-			}
-			if !c.idle {
+		key: func(p part, lo, hi int64, n int) (key int64, found bool, err error) {
+			if n == greatest && !c.idle {
 				return hi - 1, true, nil
 			}
-			return id, found, nil
+			for _, k := range c.keys {
+				if p.lo <= k && k < p.hi && lo <= k && k < hi && (!found || k < key == (n != greatest)) {
+					key, found = k, true
+				}
+			}
+			return key, found, nil
 		},
 		taken: func(table string) (bool, error) { return slices.Contains(c.taken, table), nil },
 	}
@@ -64,7 +52,7 @@ func (c *catalog) apply(s *Set, plan *Plan) {
 		switch {
 		case step.Action == actionDrop:
 			c.parts = slices.DeleteFunc(c.parts, func(p part) bool { return p.table == step.Partition })
-		case step.Lo == 0 && step.Hi == 0:
+		case step.isDefault():
 			c.fallback = &part{name: name{"", step.Partition}, lo: noLow, hi: noHigh}
 		default:
 			c.parts = append(c.parts, part{name: name{"", step.Partition}, lo: int64(step.Lo), hi: int64(step.Hi)})
@@ -115,6 +103,11 @@ func newSet(t *testing.T, dialect sqldb.Dialect, unit Unit, options ...Option) *
 	return s
 }
 
+func mustSet(t *testing.T, unit Unit, options ...Option) *Set {
+	t.Helper()
+	return newSet(t, sqldb.Postgres, unit, options...)
+}
+
 // both runs a test with the Sets of both engines.
 func both(t *testing.T, unit Unit, options []Option, f func(t *testing.T, s *Set)) {
 	t.Helper()
@@ -150,5 +143,6 @@ func want(t *testing.T, plan *Plan, want string, problems ...string) {
 
 // makePlan returns the whole plan for a state.
 func makePlan(s *Set, st *state, local time.Time, probe probe) (*Plan, error) {
-	return s.newPlanner(st, local, probe).make(func(Step) bool { return false })
+	p := s.newPlanner(st, local, probe)
+	return p.plan, p.make()
 }

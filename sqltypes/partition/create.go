@@ -3,7 +3,6 @@ package partition
 import (
 	"errors"
 	"fmt"
-	"slices"
 	"sort"
 	"strings"
 
@@ -15,63 +14,57 @@ import (
 const maxCreate = 10_000
 
 // create plans the partitions from the first period that rows may come for, to the last one ahead.
-func (p *planner) create() error {
+func (p *planner) create() {
 	if epoch := p.layout.Epoch(); p.latest.Before(epoch) {
-		return fmt.Errorf("%w: the clock shows %s, the layout begins at %s", snowflake.ErrBeforeEpoch,
-			p.text(p.latest), p.text(epoch))
+		p.fail(fmt.Errorf("%w: the clock shows %s, the layout begins at %s", snowflake.ErrBeforeEpoch,
+			p.text(p.latest), p.text(epoch)))
+		return
 	}
-	if n := len(p.parts); n > 0 && p.parts[n-1].hi == noHigh && p.period(p.at(p.parts[n-1].lo)).hi != noHigh {
-		p.plan.problem(p.parts[n-1].table,
-			"it has no upper bound, so none can follow it: split it, or on MySQL set WithDefault")
+	for _, part := range p.parts {
+		if part.hi == noHigh && p.period(p.at(part.lo)).hi != noHigh {
+			p.plan.problem(part.table, "it has no upper bound, so none can follow it: split it, or on MySQL set WithDefault")
+		}
 	}
 	last := p.horizon()
 	if end := p.layout.End(); last.to.After(end) {
-		text := fmt.Sprintf("the layout ends at %s, there are no IDs after it", p.text(end))
-		p.plan.Problems = append(p.plan.Problems, problem{text: text, cause: snowflake.ErrTimeExhausted})
+		p.plan.problem("", "the layout ends at %s, there are no IDs after it: %w", p.text(end), snowflake.ErrTimeExhausted)
 	}
 	p.strangers(last)
 	names := make(map[string]bool)
-	for _, part := range p.parts {
-		names[part.table] = true
-	}
-	if p.fallback != nil {
-		names[p.fallback.table] = true
+	for _, part := range p.plan.Partitions {
+		names[part.Name] = true
 	}
 	var periods []period
 	for at := p.first(); !at.from.After(last.from); at = p.next(at) {
 		if periods = append(periods, at); len(periods) > maxCreate {
-			return fmt.Errorf("%w: there are more than %d partitions from %s on", ErrOption, maxCreate, p.text(periods[0].from))
+			p.fail(fmt.Errorf("%w: there are more than %d partitions from %s on", ErrOption, maxCreate, p.text(periods[0].from)))
+			return
 		}
 	}
 	for _, at := range periods {
 		for _, gap := range p.gaps(at) {
-			if splits, err := p.splits(); !splits {
-				return err
+			if !p.splits() {
+				return
 			}
-			created, err := p.createOne(at, gap, names)
-			if err != nil || p.done {
-				return err
-			}
-			if created {
-				p.top = max(p.top, gap.hi)
+			if p.createOne(at, gap, names); p.chosen != nil {
+				return
 			}
 		}
 	}
-	return nil
 }
 
 // splits reports whether the default partition allows new partitions. MySQL splits it for each of them, and would copy
 // all of its rows meanwhile.
-func (p *planner) splits() (bool, error) {
+func (p *planner) splits() bool {
 	if p.fallback == nil || !p.contiguous() {
-		return true, nil
+		return p.err == nil
 	}
-	_, found, err := p.probe.least(*p.fallback, noLow, noHigh)
+	_, found := p.find(*p.fallback, noLow, noHigh, 0)
 	if found {
 		p.plan.problem(p.fallback.table, "it has rows, which the server would copy for each new partition while writers "+
 			"wait: MoveDefault moves them; delete those that are no IDs")
 	}
-	return !found && err == nil, err
+	return !found && p.err == nil
 }
 
 // first returns the first period that has to have a partition. Older gaps are left as they are: no rows come for them.
@@ -118,30 +111,16 @@ func (p *planner) from(lo int64) []part {
 	return p.parts[sort.Search(len(p.parts), func(i int) bool { return p.parts[i].hi > lo }):] // they are ascending
 }
 
-func (p *planner) createOne(at period, g gap, names map[string]bool) (created bool, err error) {
-	text, err := p.partitionName(at.from)
-	if err != nil {
-		return false, err
-	}
-	base := text
-	for n := 2; names[text]; n++ { // a second part of a period
-		text = fmt.Sprintf("%s_%d", base, n)
-	}
-	if err := p.checkNew(text); err != nil {
-		return false, err
-	}
+func (p *planner) createOne(at period, g gap, names map[string]bool) {
+	text := p.newName(at, func(text string) bool { return names[text] })
 	names[text] = true
-	if free, err := p.free(text); !free {
-		return false, err
+	if !p.free(text) {
+		return
 	}
 	if p.fallback != nil && !p.contiguous() {
-		_, found, err := p.probe.least(*p.fallback, g.lo, g.hi)
-		if found {
-			p.plan.problem(text, fmt.Sprintf("the default partition %s has rows of its time: MoveDefault moves them",
-				p.fallback.table))
-		}
-		if found || err != nil {
-			return false, err
+		if _, found := p.find(*p.fallback, g.lo, g.hi, 0); found {
+			p.plan.problem(text, "the default partition %s has rows of its time: MoveDefault moves them", p.fallback.table)
+			return
 		}
 	}
 	why := "past " + p.unit.noun()
@@ -152,48 +131,37 @@ func (p *planner) createOne(at period, g gap, names map[string]bool) (created bo
 		why = "current " + p.unit.noun()
 	}
 	p.step(Step{Action: actionCreate, Partition: text, Lo: snowflake.ID(g.lo), Hi: snowflake.ID(g.hi), Why: why})
-	return true, nil
+	p.top = max(p.top, g.hi)
+}
+
+// newName returns a name for a partition of a period that is not used, such as that of the second part of a period.
+func (p *planner) newName(at period, used func(string) bool) string {
+	base := p.partitionName(at.from)
+	text := base
+	for n := 2; used(text); n++ {
+		text = fmt.Sprintf("%s_%d", base, n)
+	}
+	p.fail(p.checkNew(text))
+	return text
 }
 
 // free reports whether a new partition can have the name.
-func (p *planner) free(text string) (bool, error) {
-	taken, err := p.probe.taken(text)
+func (p *planner) free(text string) bool {
+	taken := p.taken(text)
 	if taken {
 		p.plan.problem(text, "a table of this name exists and is no partition: rename it, or set other names")
 	}
-	return !taken && err == nil, err
+	return !taken && p.err == nil
 }
 
 // createDefault plans the default partition.
-func (p *planner) createDefault() error {
+func (p *planner) createDefault() {
 	if !p.wantDefault || p.fallback != nil {
-		return nil
+		return
 	}
 	text := p.defaultName()
-	if err := p.checkNew(text); err != nil {
-		return err
-	}
-	if free, err := p.free(text); !free {
-		return err
-	}
-	p.step(Step{Action: actionCreate, Partition: text, Why: "default partition"})
-	return nil
-}
-
-// newName returns a name for another partition of a period.
-func (p *planner) newName(at period) (string, error) {
-	base, err := p.partitionName(at.from)
-	if err != nil {
-		return "", err
-	}
-	text := base
-	for n := 2; ; n++ {
-		taken, err := p.probe.taken(text)
-		taken = taken || slices.ContainsFunc(p.parts, func(part part) bool { return part.table == text })
-		if err != nil || !taken {
-			return text, errors.Join(err, p.checkNew(text))
-		}
-		text = fmt.Sprintf("%s_%d", base, n)
+	if p.fail(p.checkNew(text)); p.free(text) {
+		p.step(Step{Action: actionCreate, Partition: text, Why: "default partition"})
 	}
 }
 
@@ -205,7 +173,7 @@ func (p *planner) newName(at period) (string, error) {
 // Maintain. On MySQL and MariaDB it has the partitions that Maintain would create now, by the clock of this process;
 // the first one also takes all smaller keys.
 //
-// It returns [ErrName] if a partition has no usable name, snowflake.ErrBeforeEpoch if the clock is before the layout's
+// It returns [ErrOption] if a partition has no usable name, snowflake.ErrBeforeEpoch if the clock is before the layout's
 // epoch, and snowflake.ErrTimeExhausted if the layout ends before the last partition.
 func (s *Set) TableOptions() (string, error) {
 	if s.dialect == sqldb.Postgres {
@@ -220,25 +188,19 @@ func (s *Set) TableOptions() (string, error) {
 
 // firstPartitions returns the steps that create the missing partitions of an empty table.
 func (s *Set) firstPartitions(st *state) ([]Step, error) {
-	plan, err := s.newPlanner(st, s.now(), probe{
-		least: func(part, int64, int64) (int64, bool, error) { return 0, false, nil },
+	p := s.newPlanner(st, s.now(), probe{
+		key:   func(part, int64, int64, int) (int64, bool, error) { return 0, false, nil },
 		taken: func(string) (bool, error) { return false, nil },
-	}).missing()
-	if err != nil {
-		return nil, err
-	}
-	return plan.Steps, errors.Join(plan.Problems...)
+	})
+	err := p.run(p.create, p.createDefault)
+	return p.plan.Steps, errors.Join(append(p.plan.Problems, err)...)
 }
 
 // partitionBy returns the clause of MySQL for partitions that adjoin each other.
 func (s *Set) partitionBy(steps []Step) string {
 	var list []string
 	for _, step := range steps {
-		end := fmt.Sprintf("(%d)", int64(step.Hi))
-		if step.Hi == noHigh || step.Lo == 0 && step.Hi == 0 { // the default partition
-			end = maxValue
-		}
-		list = append(list, fmt.Sprintf("PARTITION %s VALUES LESS THAN %s", quoteMySQL(step.Partition), end))
+		list = append(list, definePartition(step))
 	}
 	return fmt.Sprintf("PARTITION BY RANGE (%s) (%s)", quoteMySQL(s.key), strings.Join(list, ", "))
 }

@@ -5,59 +5,55 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"slices"
+
+	"github.com/sqlflake/sqlflake/snowflake"
 )
 
 // MoveDefault moves rows out of the default partition, into new partitions of their time, and returns how many. Such
 // rows prevent Maintain from creating these partitions: call MoveDefault when Maintain reports them, and Maintain again
 // after it.
 //
-// It makes a partition of at most batch rows at a time, so a period with more rows gets several partitions. Each
-// statement that begins after it sees each row once: while a piece is moved, statements on the table wait. On
-// PostgreSQL that takes the time to copy the piece and to read the default partition once. On MySQL and MariaDB the
-// server copies all rows of the default partition for each piece: choose a batch larger than the number of rows. There
-// a row that is far ahead makes one partition of all time up to it: delete it instead. After an error, and after the
-// end of the process, finished pieces stay.
+// It makes a partition of at most batch rows at a time, so a period with more rows gets several partitions. While a
+// piece is moved, statements on the table wait; each that begins after it sees each row once. On PostgreSQL that takes
+// the time to copy the piece and to read the default partition once. On MySQL and MariaDB the server copies all rows of
+// the default partition for each piece: choose a batch larger than the number of rows. There a row that is far ahead
+// makes one partition of all time up to it: delete it instead. Finished pieces stay after an error or a crash.
 //
 // Triggers do not see the move. On PostgreSQL 14 only a superuser may move rows of a table with row triggers. A
 // transaction on PostgreSQL with an older snapshot, in REPEATABLE READ or SERIALIZABLE or in a STABLE function, may not
-// find the rows by their keys: it looks for them in the new partition, where its snapshot has none.
+// find the rows by their keys.
 //
-// Rows that belong to no partition stay, and the error matches ErrBlocked: those with a key before WithStart, before
-// the layout's epoch or after its end, and those beyond the retention, which Maintain would drop with their partition.
-// MoveDefault returns ErrOption for a batch below 1, ErrTable if a foreign key of another table refers to the rows, and
-// ErrLocked.
+// Rows with a key before WithStart, before the layout's epoch or after its end stay, and so do those beyond the
+// retention, which Maintain would drop with their partition: the error matches ErrBlocked. MoveDefault returns ErrOption
+// for a batch below 1, ErrTable if a foreign key of another table refers to the rows, and ErrLocked.
 func (s *Set) MoveDefault(ctx context.Context, db *sql.DB, batch int) (moved int64, err error) {
 	if batch < 1 {
 		return 0, fmt.Errorf("%w: MoveDefault with a batch of %d, want at least 1", ErrOption, batch)
 	}
-	var wait waiter
 	for {
-		var piece *piece
+		var piece *Step
 		var rows int64
 		var problems []error
-		err := s.patiently(ctx, &wait, func() error {
+		err := s.try(ctx, db, true, func(q querier) error {
 			piece = nil
-			return s.engine.alone(ctx, db, s, func(q querier) error {
-				st, err := s.engine.inspect(ctx, q, s)
-				if err != nil || st.fallback == nil {
-					return err
-				}
-				p := s.newPlanner(st, s.now(), s.probe(ctx, q, st))
-				next, err := p.stray(batch, func(lo, hi int64, n int) (int64, bool, error) {
-					return s.nth(ctx, q, *st.fallback, lo, hi, n)
-				})
-				problems = p.plan.Problems
-				if err != nil || next == nil {
-					return err
-				}
-				piece = next
-				rows, err = s.engine.move(ctx, q, s, st, piece.table, piece.lo, piece.hi)
+			st, err := s.engine.inspect(ctx, q, s)
+			if err != nil || st.fallback == nil {
 				return err
-			})
+			}
+			p := s.newPlanner(st, s.now(), s.probe(ctx, q, st))
+			next := p.stray(batch)
+			problems = p.plan.Problems
+			if p.err != nil || next == nil {
+				return p.err
+			}
+			piece = next
+			rows, err = s.engine.move(ctx, q, s, st, *piece)
+			return err
 		})
 		if err == nil && piece != nil {
 			moved += rows
-			s.logger().InfoContext(ctx, "rows moved out of the default partition", "partition", piece.table, "rows", rows)
+			s.logger().InfoContext(ctx, "rows moved out of the default partition", "partition", piece.Partition, "rows", rows)
 			continue
 		}
 		if err := errors.Join(append(problems, err)...); err != nil {
@@ -67,15 +63,9 @@ func (s *Set) MoveDefault(ctx context.Context, db *sql.DB, batch int) (moved int
 	}
 }
 
-// piece is a partition that is made of rows of the default partition.
-type piece struct {
-	table  string
-	lo, hi int64
-}
-
-// stray returns the piece with the least keys of the default partition, which nth reads, or nil if there is none. Rows
-// that stay are problems.
-func (p *planner) stray(batch int, nth func(lo, hi int64, n int) (int64, bool, error)) (*piece, error) {
+// stray returns the step that creates the partition for the least keys of the default partition, or nil if there are
+// none. Rows that stay are problems.
+func (p *planner) stray(batch int) *Step {
 	least := int64(0) // that is moved
 	if !p.begin.IsZero() {
 		least = p.span(p.begin, p.begin).lo
@@ -83,36 +73,31 @@ func (p *planner) stray(batch int, nth func(lo, hi int64, n int) (int64, bool, e
 	if p.retain > 0 {
 		least = max(least, p.cutoff)
 	}
-	key, found, err := nth(noLow, least, 0)
-	if err != nil {
-		return nil, err
+	if key, found := p.find(*p.fallback, noLow, least, 0); found {
+		p.plan.problem(p.fallback.table, "the row with the key %d is older than the first ID that is kept, %d: "+
+			"move or delete such rows by hand", key, least)
 	}
-	if found {
-		p.plan.problem(p.fallback.table, fmt.Sprintf("the row with the key %d is older than the first ID that is kept, %d: "+
-			"move or delete such rows by hand", key, least))
-	}
-	key, found, err = nth(least, noHigh, 0)
-	if err != nil || !found {
-		return nil, err
+	key, found := p.find(*p.fallback, least, noHigh, 0)
+	if !found {
+		return nil
 	}
 	at := p.period(p.at(key))
 	if key < at.lo || key >= at.hi {
-		p.plan.problem(p.fallback.table,
-			fmt.Sprintf("the key %d is no ID of the layout: move or delete such rows by hand", key))
-		return nil, nil
+		p.plan.problem(p.fallback.table, "the key %d is no ID of the layout: move or delete such rows by hand", key)
+		return nil
 	}
 	for _, g := range p.gaps(at) {
 		if key < g.lo || key >= g.hi {
 			continue
 		}
-		// The row after the batch begins the next piece.
-		if end, found, err := nth(key, g.hi, batch); err != nil {
-			return nil, err
-		} else if found {
+		if end, found := p.find(*p.fallback, key, g.hi, batch); found { // the row after the batch begins the next piece
 			g.hi = max(end, key+1)
 		}
-		text, err := p.newName(at)
-		return &piece{text, g.lo, g.hi}, err
+		text := p.newName(at, func(text string) bool {
+			return slices.ContainsFunc(p.parts, func(part part) bool { return part.table == text }) || p.taken(text)
+		})
+		return &Step{Action: actionCreate, Partition: text, Lo: snowflake.ID(g.lo), Hi: snowflake.ID(g.hi)}
 	}
-	return nil, fmt.Errorf("the default partition %v has the key %d of another partition", p.fallback.name, key)
+	p.fail(fmt.Errorf("the default partition %v has the key %d of another partition", p.fallback.name, key))
+	return nil
 }

@@ -9,9 +9,8 @@
 //	...
 //	go set.Run(ctx, db, time.Hour) // or set.Maintain(ctx, db) from cron
 //
-// [Set.Plan] returns the partitions and what [Set.Maintain] would do, as values and as text. [Set.Adopt] turns an
-// ordinary table into a partitioned one, and [Set.TableOptions] returns the clause for CREATE TABLE and GORM's
-// AutoMigrate.
+// [Set.Adopt] turns an ordinary table into a partitioned one, and [Set.TableOptions] returns the clause for CREATE TABLE
+// and GORM's AutoMigrate.
 //
 // Any number of processes may call [Set.Maintain] and [Set.Run] for a table, at any time, and may be killed at any
 // point. Each step is chosen from the database's catalog, made by one process at a time, and done or not done; the next
@@ -22,10 +21,6 @@
 // them is older than the partition's time, and rows came in all of the retained time (see [WithIdle]). If no row is of a
 // time near the clocks by the layout, nothing is created or removed. What a person has to decide is an error that
 // matches [ErrBlocked].
-//
-// No wait for a lock is longer than [WithLockTimeout]. A step that did not get its locks is repeated for the time of
-// [WithPatience] and then returned as [ErrLocked]; after one more pause, Maintain does the steps that do not need the
-// same lock of the table, and leaves the others to the next call.
 //
 // Plan.Covered is the time up to which rows have a partition; Plan.Overdue is the time since which a step is due,
 // whatever process is to call Maintain. The function Partitions of package promsnowflake exports both to Prometheus,

@@ -16,34 +16,35 @@ type engine interface {
 	// inspect reads the table. It returns ErrTable for one that can't be maintained.
 	inspect(ctx context.Context, q querier, s *Set) (*state, error)
 
+	// adoption returns what is left to do to adopt the table, and notes in c what it finds, and what its steps do.
+	// attempt counts from 0: see relatedLocks.
+	adoption(ctx context.Context, q querier, s *Set, c *claim, attempt int) (*adoption, error)
+
 	// selectKey returns SELECT and FROM for the key of a partition or a loose table, and the name of the key.
 	selectKey(s *Set, p part) (query, key string)
 
 	// taken reports whether a new partition can't have the name, because a table that is no partition of s has it.
 	taken(ctx context.Context, q querier, st *state, table string) (bool, error)
 
-	// look calls f on a connection whose waits for locks are limited to the lock timeout. f only reads.
-	look(ctx context.Context, db *sql.DB, s *Set, f func(querier) error) error
-
-	// alone is like look, for an f that writes while no other process maintains the table. It returns errBusy at once
-	// if another process does. On PostgreSQL f runs in a transaction, which is committed if f returns nil.
-	alone(ctx context.Context, db *sql.DB, s *Set, f func(querier) error) error
+	// connect calls f on a connection whose waits for locks are limited to the lock timeout. Without change, f only
+	// reads. With it, no other process maintains the table meanwhile: connect returns errBusy at once if one does. On
+	// PostgreSQL f runs in a transaction, which is committed if f returns nil.
+	connect(ctx context.Context, db *sql.DB, s *Set, change bool, f func(querier) error) error
 
 	// statements returns the statements that execute a step.
 	statements(s *Set, st *state, step Step) []string
 
-	// execute executes a step under alone. It returns errBusy if a row with a key below the step's floor was written
-	// since the plan was made.
+	// execute executes a step on a connection for changes. It returns errBusy if a row with a key below the step's floor
+	// was written since the plan was made.
 	execute(ctx context.Context, q querier, s *Set, st *state, step Step) error
 
-	// finish executes, after execute, the part of a step that can't run under alone: DETACH CONCURRENTLY, and the
-	// callback of WithArchive, after which it marks the loose table as archived. Only one process does either at a
+	// finish executes, after execute, the part of a step that runs on a connection of its own: DETACH CONCURRENTLY, and
+	// the callback of WithArchive, after which it marks the loose table as archived. Only one process does either at a
 	// time; finish returns errBusy in the others, and nil if another one has done it.
 	finish(ctx context.Context, db *sql.DB, s *Set, st *state, step Step) error
 
-	// move moves the rows with lo <= key && key < hi from the default partition into a new one with this name and these
-	// bounds, under alone.
-	move(ctx context.Context, q querier, s *Set, st *state, table string, lo, hi int64) (moved int64, err error)
+	// move creates a partition, on a connection for changes, and moves its rows from the default partition into it.
+	move(ctx context.Context, q querier, s *Set, st *state, create Step) (moved int64, err error)
 
 	// limit returns how long a wait for a lock really is at most, for a lock timeout.
 	limit(timeout time.Duration) time.Duration
@@ -62,43 +63,37 @@ type querier interface {
 	QueryRowContext(ctx context.Context, query string, args ...any) *sql.Row
 }
 
-// nth returns a key of a partition or a loose table: in their order, the one after n others of those with
+// greatest as the n of keyOf is the greatest key.
+const greatest = -1
+
+// keyOf returns a key of a partition or a loose table: in their order, the one after n others of those with
 // lo <= key && key < hi. It reads n+1 entries of an index.
-func (s *Set) nth(ctx context.Context, q querier, p part, lo, hi int64, n int) (id int64, found bool, err error) {
-	return s.oneKey(ctx, q, p, lo, hi, fmt.Sprintf("LIMIT 1 OFFSET %d", n))
+func (s *Set) keyOf(ctx context.Context, q querier, p part, lo, hi int64, n int) (key int64, found bool, err error) {
+	query, column := s.engine.selectKey(s, p)
+	query += " WHERE true"
+	if lo != noLow {
+		query += fmt.Sprintf(" AND %s >= %d", column, lo)
+	}
+	if hi != noHigh {
+		query += fmt.Sprintf(" AND %s < %d", column, hi)
+	}
+	query += " ORDER BY " + column
+	if n == greatest {
+		query += " DESC LIMIT 1"
+	} else {
+		query += fmt.Sprintf(" LIMIT 1 OFFSET %d", n)
+	}
+	found, err = one(q.QueryRowContext(ctx, query), &key)
+	return key, found, err
 }
 
-// has reports whether a partition or a loose table has a row with lo <= key && key < hi.
-func (s *Set) has(ctx context.Context, q querier, p part, lo, hi int64) (bool, error) {
-	_, found, err := s.nth(ctx, q, p, lo, hi, 0)
-	return found, err
-}
-
-// none returns errBusy if there is such a row: it came after the plan was made.
+// none returns errBusy if there is such a key: its row came after the plan was made.
 func (s *Set) none(ctx context.Context, q querier, p part, lo, hi int64) error {
-	found, err := s.has(ctx, q, p, lo, hi)
+	_, found, err := s.keyOf(ctx, q, p, lo, hi, 0)
 	if found {
 		return errBusy
 	}
 	return err
-}
-
-// greatest returns the greatest key below hi. It reads one entry of an index.
-func (s *Set) greatest(ctx context.Context, q querier, p part, hi int64) (id int64, found bool, err error) {
-	return s.oneKey(ctx, q, p, noLow, hi, "DESC LIMIT 1")
-}
-
-func (s *Set) oneKey(ctx context.Context, q querier, p part, lo, hi int64, order string) (id int64, found bool, err error) {
-	query, key := s.engine.selectKey(s, p)
-	query += " WHERE true"
-	if lo != noLow {
-		query += fmt.Sprintf(" AND %s >= %d", key, lo)
-	}
-	if hi != noHigh {
-		query += fmt.Sprintf(" AND %s < %d", key, hi)
-	}
-	found, err = one(q.QueryRowContext(ctx, fmt.Sprintf("%s ORDER BY %s %s", query, key, order)), &id)
-	return id, found, err
 }
 
 // one scans a row, if there is one.

@@ -5,19 +5,16 @@ import "errors"
 // Errors of this package, for errors.Is. The text of a returned error names the value and the limit. Errors of the
 // layout, such as snowflake.ErrFieldOrder and snowflake.ErrTimeExhausted, and errors of the database are wrapped too.
 var (
-	// ErrOption is returned by New for an invalid table, unit or option, by MoveDefault for a batch below 1, and by Run
-	// for an invalid interval.
+	// ErrOption is returned by New for an invalid table, unit or option, by MoveDefault for a batch below 1, by Run for an
+	// invalid interval, and by all methods for the name of a new partition that is empty, longer than the database allows,
+	// or no UTF-8. Maintain also returns it for such a name of WithKeep, and on MySQL and MariaDB for one that another
+	// table has; on PostgreSQL that is an error of the database.
 	ErrOption = errors.New("partition: invalid option")
 
 	// ErrTable is returned by all methods that use the database if the table can't be maintained: it does not exist, is
 	// a view, has no partitions, is partitioned by something else than ranges of the key, or its key is no bigint.
 	// Adopt returns it for a table that can't be partitioned by its key.
 	ErrTable = errors.New("partition: unsuitable table")
-
-	// ErrName is returned by Plan and Maintain if the name of a new partition is empty, longer than the database
-	// allows, or no UTF-8, and by Maintain if the name of WithKeep is. If another table has the name of WithKeep,
-	// Maintain returns it on MySQL and MariaDB, and the error of the database on PostgreSQL.
-	ErrName = errors.New("partition: name not usable")
 
 	// ErrBlocked is matched by the problems of a Plan. Maintain returns each of them.
 	ErrBlocked = errors.New("partition: step blocked")

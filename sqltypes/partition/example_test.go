@@ -26,6 +26,10 @@ func Example() {
 	if err != nil {
 		log.Fatal(err)
 	}
+	// An ordinary table with millions of rows gets partitions while it is in use. PlanAdopt shows how, and changes nothing.
+	if _, err := events.Adopt(ctx, db); err != nil {
+		log.Fatal(err)
+	}
 	plan, err := events.Plan(ctx, db)
 	if err != nil {
 		log.Fatal(err)
@@ -46,28 +50,6 @@ func ExampleWithArchive() {
 	// Output: <nil>
 }
 
-// A table with millions of rows gets partitions of a month while it is in use.
-func ExampleSet_Adopt() {
-	ctx := context.Background()
-	db, err := sql.Open("pgx", os.Getenv("DATABASE_URL"))
-	if err != nil {
-		log.Fatal(err)
-	}
-	events, err := partition.New(sqldb.Postgres, "events", partition.Month, partition.WithRetain(12),
-		partition.WithStart(time.Date(2025, time.March, 1, 0, 0, 0, 0, time.UTC))) // of the oldest row
-	if err != nil {
-		log.Fatal(err)
-	}
-	plan, err := events.PlanAdopt(ctx, db) // changes nothing
-	if err != nil {
-		log.Fatal(err)
-	}
-	fmt.Println(plan) // the statements are in plan.Steps
-	if _, err := events.Adopt(ctx, db); err != nil {
-		log.Fatal(err)
-	}
-}
-
 func ExampleSet_TableOptions() {
 	events, err := partition.New(sqldb.Postgres, "events", partition.Month, partition.WithRetain(12))
 	if err != nil {
@@ -76,15 +58,6 @@ func ExampleSet_TableOptions() {
 	options, err := events.TableOptions()
 	fmt.Println(options, err)
 	// CREATE TABLE events (id bigint PRIMARY KEY, body text) PARTITION BY RANGE ("id")
-	//
-	// Then, in one or more processes:
-	//
-	//	go events.Run(ctx, db, time.Hour)
-	//
-	// Or, for a table that exists:
-	//
-	//	plan, err := events.PlanAdopt(ctx, db) // fmt.Println(plan)
-	//	steps, err := events.Adopt(ctx, db)
 
 	// Output: PARTITION BY RANGE ("id") <nil>
 }

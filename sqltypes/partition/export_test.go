@@ -29,22 +29,21 @@ func WithStalls(idle, swap time.Duration) Option {
 
 // Alone calls f in the transaction of a step.
 func (s *Set) Alone(ctx context.Context, db *sql.DB, f func() error) error {
-	return s.engine.alone(ctx, db, s, func(querier) error { return f() })
+	return s.engine.connect(ctx, db, s, true, func(querier) error { return f() })
 }
 
 // FinishAfter plans, calls between, and then finishes the first step.
 func (s *Set) FinishAfter(ctx context.Context, db *sql.DB, between func()) error {
-	var st *state
-	var plan *Plan
-	err := s.engine.look(ctx, db, s, func(q querier) (err error) {
-		st, plan, err = s.survey(ctx, q, func(*state, Step) bool { return true })
+	var p *planner
+	err := s.engine.connect(ctx, db, s, false, func(q querier) (err error) {
+		p, err = s.survey(ctx, q, func(Step) bool { return true })
 		return err
 	})
 	if err != nil {
 		return err
 	}
 	between()
-	return s.engine.finish(ctx, db, s, st, plan.Steps[0])
+	return s.engine.finish(ctx, db, s, p.state, *p.chosen)
 }
 
 // Session calls f on a connection with the lock of Archive, on PostgreSQL.

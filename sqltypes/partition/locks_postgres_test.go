@@ -2,6 +2,9 @@ package partition_test
 
 import (
 	"context"
+	"errors"
+	"fmt"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -10,6 +13,109 @@ import (
 
 	"github.com/sqlflake/sqlflake/sqltypes/partition"
 )
+
+// A step waits for the end of another one, and the lock of a process ends with its transaction.
+func TestPostgresMaintainWaitsForAnotherProcess(t *testing.T) {
+	e := filledPostgres(t)
+	end := e.hold(lockOfChange)
+	ctx, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
+	defer cancel()
+	s := e.set(partition.WithAhead(4), partition.WithPatience(0))
+	_, err := s.Maintain(ctx, e.DB)
+	e.is(err, context.DeadlineExceeded)
+	e.want(-10, 3)
+	end()
+	e.maintain(s)
+	e.want(-10, 4)
+}
+
+const pendingParts = "SELECT count(*) FROM pg_inherits WHERE inhparent = 'events'::regclass AND inhdetachpending"
+
+// PostgreSQL detaches no other partition concurrently while one is half detached.
+func TestPostgresDetachConcurrentlyIsFinishedAfterAnInterrupt(t *testing.T) {
+	e := filledPostgres(t)
+	e.exec("COMMENT ON TABLE " + dayName(-10) + " IS 'the first\nday'")
+	end := e.hold("SELECT count(*) FROM events")
+	options := []partition.Option{partition.WithRetain(8), partition.WithDetachConcurrently()}
+	for _, statement := range []string{"CONCURRENTLY", "FINALIZE"} { // the second call finds what the first left
+		_, err := e.set(append(options, partition.WithPatience(0))...).Maintain(e.limit(), e.DB)
+		if e.is(err, partition.ErrLocked, statement); strings.Count(err.Error(), "CONCURRENTLY")+strings.Count(err.Error(), "FINALIZE") != 1 {
+			t.Errorf("the error is %v, want that of one partition", err)
+		}
+		e.counts(1, pendingParts)
+		e.counts(1, "SELECT count(*) FROM pg_inherits WHERE inhparent = 'events'::regclass AND obj_description(inhrelid, 'pg_class') LIKE '%sqlflake%'")
+	}
+	// Beside the reader nothing waits for the lock of the whole table.
+	e.exec("INSERT INTO events (id) VALUES ($1)", idAt(day(0))+1)
+	// Half detached and not beyond the retention any more, it is left to people.
+	e.fails(e.set(partition.WithRetain(100)), partition.ErrBlocked, "FINALIZE")
+	plan, err := e.set(options...).Plan(t.Context(), e.DB)
+	if err != nil || !strings.Contains(fmt.Sprint(plan.Steps), "FINALIZE") {
+		t.Errorf("the plan is %v, %v", plan, err)
+	}
+	end()
+	e.does(e.set(append(options, partition.WithKeep(keepAsOld))...), "detach "+dayName(-10), "detach "+dayName(-9),
+		"rename "+e.schema()+"."+dayName(-10), "rename "+e.schema()+"."+dayName(-9))
+	e.want(-8, 3)
+	if got := e.comment("old_" + dayName(-10)); got != "the first\nday" {
+		t.Errorf("the comment is %q", got)
+	}
+	e.rows("old_"+dayName(-10), 4)
+}
+
+// The table is not locked for long by a process that stops within a step, as one whose network ends.
+func TestPostgresLocksOfAStoppedProcessEnd(t *testing.T) {
+	t.Parallel()
+	e := onPostgres(t, eventsTable)
+	err := e.set(partition.WithStalls(time.Second, time.Second)).Alone(e.limit(), e.DB, func() error {
+		_, err := e.ExecContext(e.limit(), lockOfChange) // waits until the server ends the transaction of the step
+		return err
+	})
+	if err == nil || errors.Is(err, context.DeadlineExceeded) {
+		t.Errorf("the error is %v, want that of a lost connection", err)
+	}
+}
+
+// The mark that an interrupted call leaves on a partition must not drop it after somebody has detached it to keep it.
+func TestPostgresMarkOfAnInterruptedDetachIsRemoved(t *testing.T) {
+	e := filledPostgres(t)
+	e.exec("COMMENT ON TABLE " + dayName(-10) + " IS 'the first\nsqlflake: detached from \"b\", keys 1 to 2\nsqlflake: detached from \"c\", keys 1 to 2'")
+	end := e.hold("LOCK TABLE ONLY events IN SHARE UPDATE EXCLUSIVE MODE")
+	s := e.set(partition.WithRetain(9), partition.WithPatience(0), partition.WithDetachConcurrently())
+	e.fails(s, partition.ErrLocked)
+	end()
+	e.does(e.set(), "alter "+dayName(-10))
+	if got := e.comment(dayName(-10)); got != "the first" {
+		t.Errorf("the comment is %q", got)
+	}
+	e.exec("ALTER TABLE events DETACH PARTITION " + dayName(-10))
+	e.maintain(s)
+	e.hasTable(dayName(-10), true)
+}
+
+// Somebody who has locked old partitions for hours stops their drops only. Writers get a pause after each.
+func TestPostgresLockedPartitionStopsNothingElse(t *testing.T) {
+	e := filledPostgres(t)
+	e.hold("LOCK TABLE " + dayName(-10) + ", " + dayName(-9) + " IN ACCESS EXCLUSIVE MODE")
+	start := time.Now()
+	e.same(e.fails(e.set(partition.WithRetain(7), partition.WithAhead(4), partition.WithPatience(0)), partition.ErrLocked),
+		"create "+dayName(4), "drop "+dayName(-8))
+	if took := time.Since(start); took < 2*(50+100)*time.Millisecond {
+		t.Errorf("two waits of 50 ms and two pauses took %v", took)
+	}
+}
+
+// Nobody waits for a step that waits for VACUUM of its partition.
+func TestPostgresVacuumedPartitionStopsNoWriters(t *testing.T) {
+	e := filledPostgres(t)
+	end := e.hold("LOCK TABLE " + dayName(-10) + " IN SHARE UPDATE EXCLUSIVE MODE") // that of VACUUM
+	done := e.maintaining(e.set(partition.WithRetain(9), partition.WithLockTimeout(time.Minute)))
+	e.waitFor("SELECT count(*) FROM pg_locks WHERE relation = '" + dayName(-10) + "'::regclass AND NOT granted")
+	e.counts(0, "SELECT count(*) FROM pg_locks WHERE relation = 'events'::regclass AND mode = 'AccessExclusiveLock'")
+	end()
+	e.ok(<-done)
+	e.want(-9, 3)
+}
 
 // Statements of writers, with the same event and a new ID each.
 var (
@@ -41,7 +147,7 @@ func TestPostgresChangesBesideWritersInAnyOrder(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			a := newAdopter(t, writtenTable+"INSERT INTO events VALUES ("+event+");\n")
+			a := onPostgres(t, writtenTable+"INSERT INTO events VALUES ("+event+")")
 			a.besideWriters(c.writers, func() error {
 				_, err := a.set(partition.WithPatience(time.Hour)).Adopt(a.limit(), a.DB)
 				return err
@@ -49,14 +155,12 @@ func TestPostgresChangesBesideWritersInAnyOrder(t *testing.T) {
 			if !c.drop {
 				return
 			}
-			a = newAdopter(t, strings.Replace(writtenTable, "body text)", "body text) PARTITION BY RANGE (id)", 1))
-			a.maintain(a.set(partition.WithStart(a.day(-6))))
-			a.run("INSERT INTO events VALUES (" + event + ");\n")
+			a = onPostgres(t, strings.Replace(writtenTable, "body text)", "body text) PARTITION BY RANGE (id)", 1))
+			a.maintain(a.set(partition.WithStart(day(-6))))
+			a.exec("INSERT INTO events VALUES (" + event + ")")
 			a.besideWriters(c.writers, func() error {
 				steps, err := a.set(partition.WithPatience(time.Hour), partition.WithRetain(5)).Maintain(a.limit(), a.DB)
-				if len(steps) != 1 {
-					t.Errorf("%v, want a drop", kinds(steps))
-				}
+				a.same(kinds(steps), "drop "+dayName(-6))
 				return err
 			})
 		})
@@ -64,31 +168,30 @@ func TestPostgresChangesBesideWritersInAnyOrder(t *testing.T) {
 }
 
 // besideWriters calls f while transactions of two statements each overlap.
-func (a adopter) besideWriters(writers [][2]string, f func() error) {
-	a.Helper()
-	ctx, cancel := context.WithCancel(a.Context())
+func (e *events) besideWriters(writers [][2]string, f func() error) {
+	e.Helper()
+	ctx, cancel := context.WithCancel(e.Context())
 	var wg sync.WaitGroup
 	defer wg.Wait()
 	defer cancel()
 	var written atomic.Int64
-	for n := range 4 * len(writers) {
-		pair := writers[n%len(writers)]
+	for _, pair := range slices.Repeat(writers, 4) {
 		wg.Go(func() {
 			for ctx.Err() == nil {
-				if err := a.writeBoth(pair, int64(idAt(noon))+written.Add(1)); err != nil {
-					a.Errorf("%s: %v", pair, err)
+				if err := e.writeBoth(pair, int64(idAt(noon))+written.Add(1)); err != nil {
+					e.Errorf("%s: %v", pair, err)
 					return
 				}
 			}
 		})
 	}
-	a.until("writers", func() bool { return written.Load() > 8 })
-	a.ok(f())
+	e.until("writers", func() bool { return written.Load() > 8 })
+	e.ok(f())
 }
 
 // writeBoth executes two statements in a transaction, with a pause in which others begin theirs.
-func (a adopter) writeBoth(statements [2]string, id int64) error {
-	tx, err := a.Begin()
+func (e *events) writeBoth(statements [2]string, id int64) error {
+	tx, err := e.Begin()
 	if err != nil {
 		return err
 	}

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
-	"slices"
 	"time"
 )
 
@@ -14,19 +13,20 @@ import (
 // each partition whose rows decide something.
 func (s *Set) Plan(ctx context.Context, db *sql.DB) (*Plan, error) {
 	return s.look(ctx, db, "plan", func(q querier) (*Plan, error) {
-		_, plan, err := s.survey(ctx, q, func(*state, Step) bool { return false })
-		return plan, err
+		p, err := s.survey(ctx, q, func(Step) bool { return false })
+		if err != nil {
+			return nil, err
+		}
+		return p.plan, nil
 	})
 }
 
 // look returns the plan that read returns. It only reads.
 func (s *Set) look(ctx context.Context, db *sql.DB, what string, read func(querier) (*Plan, error)) (*Plan, error) {
 	var plan *Plan
-	err := s.patiently(ctx, &waiter{}, func() error {
-		return s.engine.look(ctx, db, s, func(q querier) (err error) {
-			plan, err = read(q)
-			return err
-		})
+	err := s.try(ctx, db, false, func(q querier) (err error) {
+		plan, err = read(q)
+		return err
 	})
 	if err != nil {
 		return nil, fmt.Errorf("partition: %s %v: %w", what, s.table, err)
@@ -35,26 +35,24 @@ func (s *Set) look(ctx context.Context, db *sql.DB, what string, read func(queri
 }
 
 // survey reads the table and makes the plan, up to a step that is enough.
-func (s *Set) survey(ctx context.Context, q querier, enough func(*state, Step) bool) (*state, *Plan, error) {
+func (s *Set) survey(ctx context.Context, q querier, enough func(Step) bool) (*planner, error) {
 	st, err := s.engine.inspect(ctx, q, s)
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
 	p := s.newPlanner(st, s.now(), s.probe(ctx, q, st))
-	plan, err := p.make(func(step Step) bool { return enough(st, step) })
-	return st, plan, err
+	p.enough = enough
+	return p, p.make()
 }
 
 // Maintain creates missing partitions, and drops, renames or archives those beyond the retention. It returns the steps
-// that it did itself, not those of another process.
-//
-// Any number of processes may call it at the same time, and may end at any point. One process makes a step at a time,
-// and each reads the catalog anew before each step.
+// that it did itself, not those of another process. One process makes a step at a time, and each reads the catalog anew
+// before each step.
 //
 // If a step fails, Maintain does the others and returns the errors, joined: each problem of the plan, which match
 // ErrBlocked, ErrLocked for a step that did not get its locks, and errors of the database and of the callback of
 // WithArchive. After ErrLocked for a lock of the table, it leaves other steps that need this lock to the next call. It
-// returns ErrTable, and errors that prevent a plan, such as ErrName, before any step.
+// returns ErrTable, and errors that prevent a plan, before any step.
 //
 // # Locks
 //
@@ -80,7 +78,7 @@ func (s *Set) Maintain(ctx context.Context, db *sql.DB) ([]Step, error) {
 }
 
 func (s *Set) maintain(ctx context.Context, db *sql.DB) (*maintenance, error) {
-	m := &maintenance{Set: s, db: db, failed: make(map[stepKey]bool)}
+	m := &maintenance{Set: s, db: db, failed: make(map[string]bool), locked: make(map[bool]bool)}
 	err := m.run(ctx)
 	if err != nil {
 		err = fmt.Errorf("partition: maintain %v: %w", s.table, err)
@@ -91,48 +89,32 @@ func (s *Set) maintain(ctx context.Context, db *sql.DB) (*maintenance, error) {
 // maintenance is one call of Maintain.
 type maintenance struct {
 	*Set
-	db     *sql.DB
-	wait   waiter
-	done   []Step
-	failed map[stepKey]bool // or left to another process
-	tries  int              // of the current step
-	rest   bool             // before the next step: the last one was refused a lock
-	errs   []error          // of steps
-
-	createLocked bool // a lock of the table was refused to a step that creates a partition
-	changeLocked bool // ... to another step
-	problems     bool // the plan has problems, and nothing failed
+	db       *sql.DB
+	wait     waiter
+	done     []Step
+	failed   map[string]bool // by Step.id; or left to another process
+	locked   map[bool]bool   // whether a lock of the table was refused: to a step that creates a partition, to another one
+	tries    int             // of the current step
+	rest     bool            // before the next step: the last one was refused a lock
+	errs     []error         // of steps
+	problems bool            // the plan has problems, and nothing failed
 }
 
 // errRest means that others are to proceed before the next step.
 var errRest = errors.New("partition: pause")
 
-type stepKey struct {
-	action    string
-	partition string
-	lo        int64
-}
-
-func keyOf(step Step) stepKey { return stepKey{step.Action, step.Partition, int64(step.Lo)} }
-
 // open reports whether a step is to be done.
-func (m *maintenance) open(step Step) bool { return !m.failed[keyOf(step)] }
-
-// locked is whether a lock of the table that a step needs was refused.
-func (m *maintenance) locked(step Step) *bool {
-	if step.Action == actionCreate {
-		return &m.createLocked
-	}
-	return &m.changeLocked
+func (m *maintenance) open(step Step) bool {
+	return !m.failed[step.id()] && !step.waits && (step.loose || !m.locked[step.Action == actionCreate])
 }
 
 func (m *maintenance) run(ctx context.Context) error {
 	for {
-		var plan *Plan
+		var p *planner
 		var step *Step
 		m.tries = 0
 		err := m.patiently(ctx, &m.wait, func() (err error) {
-			plan, step, err = m.next(ctx)
+			p, step, err = m.next(ctx)
 			return err
 		})
 		if errors.Is(err, errRest) {
@@ -146,11 +128,11 @@ func (m *maintenance) run(ctx context.Context) error {
 		case err != nil && (step == nil || ctx.Err() != nil):
 			return errors.Join(append(m.errs, withCause(ctx, err))...)
 		case err != nil:
-			m.failed[keyOf(*step)] = true
+			m.failed[step.id()] = true
 			m.errs = append(m.errs, fmt.Errorf("%s %s: %w", step.Action, step.Partition, err))
 			if errors.Is(err, ErrLocked) {
 				if !errors.As(err, new(ownLock)) && step.Action != actionArchive {
-					*m.locked(*step) = true
+					m.locked[step.Action == actionCreate] = true
 				}
 				m.rest = true
 			}
@@ -159,55 +141,37 @@ func (m *maintenance) run(ctx context.Context) error {
 			m.logger().InfoContext(ctx, "partition maintained", "action", step.Action, "partition", step.Partition, "why", step.Why)
 		default:
 			m.problems = len(m.errs) == 0
-			return errors.Join(append(m.errs, plan.Problems...)...)
+			return errors.Join(append(m.errs, p.plan.Problems...)...)
 		}
 	}
 }
 
 // next does the first step that has not failed. It returns nil if there is none, and the step even if it fails.
-func (m *maintenance) next(ctx context.Context) (plan *Plan, step *Step, err error) {
+func (m *maintenance) next(ctx context.Context) (p *planner, step *Step, err error) {
 	for {
-		var st *state
 		step = nil
-		open := func(st *state, step Step) bool {
-			_, loose := st.find(step)
-			return m.open(step) && !st.behindPending(step) && (loose || !*m.locked(step))
-		}
-		err = m.engine.alone(ctx, m.db, m.Set, func(q querier) (err error) {
-			if st, plan, err = m.survey(ctx, q, open); err != nil {
+		err = m.engine.connect(ctx, m.db, m.Set, true, func(q querier) (err error) {
+			if p, err = m.survey(ctx, q, m.open); err != nil || p.chosen == nil {
 				return err
-			}
-			i := slices.IndexFunc(plan.Steps, func(step Step) bool { return open(st, step) })
-			if i < 0 {
-				return nil
 			}
 			if m.rest {
 				return errRest
 			}
-			step = &plan.Steps[i]
+			step = p.chosen
 			step.attempt = m.tries
 			m.tries++
-			return m.engine.execute(ctx, q, m.Set, st, *step)
+			return m.engine.execute(ctx, q, m.Set, p.state, *step)
 		})
 		if err != nil || step == nil || !step.finish {
-			return plan, step, err
+			return p, step, err
 		}
-		err = m.engine.finish(ctx, m.db, m.Set, st, *step)
+		err = m.engine.finish(ctx, m.db, m.Set, p.state, *step)
 		if step.Action != actionArchive || !errors.Is(err, errBusy) {
-			return plan, step, err
+			return p, step, err
 		}
-		m.failed[keyOf(*step)] = true // another process archives, which may take hours
+		m.failed[step.id()] = true // another process archives, which may take hours
 		m.logger().InfoContext(ctx, "partition left to another process", "action", step.Action, "partition", step.Partition)
 	}
-}
-
-// behindPending reports whether a step is to detach a partition concurrently while another one is not detached
-// completely: PostgreSQL refuses that.
-func (st *state) behindPending(step Step) bool {
-	if step.Action != actionDetach || !step.finish {
-		return false
-	}
-	return slices.ContainsFunc(st.parts, func(p part) bool { return p.pending && p.table != step.Partition })
 }
 
 // Run calls Maintain at once and then at this interval, up to a tenth earlier at random, until ctx ends, and returns
@@ -242,6 +206,11 @@ const (
 	maxBusyPause = 50 * time.Millisecond
 	busyWarning  = time.Minute // between two warnings
 )
+
+// try calls f on a connection, patiently.
+func (s *Set) try(ctx context.Context, db *sql.DB, change bool, f func(querier) error) error {
+	return s.patiently(ctx, new(waiter), func() error { return s.engine.connect(ctx, db, s, change, f) })
+}
 
 // waiter counts how long a call is refused locks.
 type waiter struct{ until time.Time }

@@ -18,13 +18,27 @@ type mysql struct{}
 
 func (mysql) maxName() int { return 64 }
 
-func (e mysql) alone(ctx context.Context, db *sql.DB, s *Set, f func(querier) error) error {
-	return e.session(ctx, db, s, changeLock, func(conn *sql.Conn) error { return f(conn) })
+func (e mysql) connect(ctx context.Context, db *sql.DB, s *Set, change bool, f func(querier) error) error {
+	lock := ""
+	if change {
+		lock = changeLock
+	}
+	return e.session(ctx, db, s, lock, func(conn *sql.Conn) error { return f(conn) })
 }
 
-func (e mysql) look(ctx context.Context, db *sql.DB, s *Set, f func(querier) error) error {
-	return e.session(ctx, db, s, "", func(conn *sql.Conn) error { return f(conn) })
+// mysqlSettings are variables of a session: the longest waits for metadata locks and for those of InnoDB, for which
+// statements that change partitions wait too; autocommit, without which MariaDB can't exchange a partition, since the
+// statement waits for a lock of its transaction; and the seconds after which the server ends an idle connection.
+type mysqlSettings [4]int64
+
+func (v mysqlSettings) set(ctx context.Context, conn *sql.Conn) error {
+	_, err := conn.ExecContext(ctx, fmt.Sprintf("SET SESSION lock_wait_timeout = %d, SESSION innodb_lock_wait_timeout = %d, "+
+		"SESSION autocommit = %d, SESSION wait_timeout = %d", v[0], v[1], v[2], v[3]))
+	return err
 }
+
+// maxIdle is the greatest wait_timeout of all platforms, in seconds.
+const maxIdle = 2147483
 
 // session calls f on a connection whose waits for locks are limited, and that holds a lock of GET_LOCK until f returns,
 // if lock is not empty. If the process ends, the server finishes its statement before it releases the lock. If the
@@ -37,24 +51,23 @@ func (e mysql) session(ctx context.Context, db *sql.DB, s *Set, lock string, f f
 	defer func() { err = errors.Join(err, conn.Close()) }()
 	var before mysqlSettings
 	var schema string
-	const query = `SELECT @@SESSION.lock_wait_timeout, @@SESSION.innodb_lock_wait_timeout, @@SESSION.autocommit,
-	@@SESSION.wait_timeout, COALESCE(DATABASE(), '')`
-	row := conn.QueryRowContext(ctx, query)
-	if err := row.Scan(&before.tables, &before.rows, &before.autocommit, &before.idle, &schema); err != nil {
+	row := conn.QueryRowContext(ctx, `SELECT @@SESSION.lock_wait_timeout, @@SESSION.innodb_lock_wait_timeout,
+	@@SESSION.autocommit, @@SESSION.wait_timeout, COALESCE(NULLIF(?, ''), DATABASE(), '')`, s.table.schema)
+	if err := row.Scan(&before[0], &before[1], &before[2], &before[3], &schema); err != nil {
 		return err
 	}
-	if s.table.schema != "" {
-		schema = s.table.schema
-	}
-	idle := before.idle
+	seconds := int64(e.limit(s.lockTimeout) / time.Second)
+	settings := mysqlSettings{seconds, seconds, 1, before[3]}
 	switch lock {
 	case changeLock:
-		idle = int64(e.limit(s.abandoned) / time.Second)
+		settings[3] = int64(e.limit(s.abandoned) / time.Second)
 	case archiveLock: // the callback of WithArchive may take hours
-		idle = max(idle, maxIdle)
+		settings[3] = max(before[3], maxIdle)
 	}
 	if lock != "" {
-		lock = lockName(lock, name{schema, s.table.table})
+		// The name has at most 64 bytes. Servers may ignore the case of names.
+		sum := sha256.Sum256([]byte(strings.ToLower(schema + "\x00" + s.table.table)))
+		lock = fmt.Sprintf("sqlflake/partition %s %x", lock, sum[:12])
 		var got sql.NullInt64
 		if err := conn.QueryRowContext(ctx, "SELECT GET_LOCK(?, 0)", lock).Scan(&got); err != nil {
 			return err
@@ -77,39 +90,15 @@ func (e mysql) session(ctx context.Context, db *sql.DB, s *Set, lock string, f f
 			_ = conn.Raw(func(any) error { return driver.ErrBadConn })
 		}
 	}()
-	seconds := int64(e.limit(s.lockTimeout) / time.Second)
-	if err := (mysqlSettings{tables: seconds, rows: seconds, autocommit: 1, idle: idle}).set(ctx, conn); err != nil {
+	if err := settings.set(ctx, conn); err != nil {
 		return err
 	}
 	return f(conn)
 }
 
-// maxIdle is the greatest wait_timeout of all platforms, in seconds.
-const maxIdle = 2147483
-
-// mysqlSettings are variables of a session. Statements that change partitions wait for locks of InnoDB too. MariaDB
-// can't exchange a partition without autocommit: the statement waits for a lock of its transaction.
-type mysqlSettings struct {
-	tables, rows int64 // the longest waits for metadata locks and for those of InnoDB, in seconds
-	autocommit   int64
-	idle         int64 // after which the server ends the connection, in seconds
-}
-
-func (v mysqlSettings) set(ctx context.Context, conn *sql.Conn) error {
-	_, err := conn.ExecContext(ctx, fmt.Sprintf("SET SESSION lock_wait_timeout = %d, SESSION innodb_lock_wait_timeout = %d, "+
-		"SESSION autocommit = %d, SESSION wait_timeout = %d", v.tables, v.rows, v.autocommit, v.idle))
-	return err
-}
-
 // limit rounds up: 0 would be no wait on MariaDB.
 func (mysql) limit(timeout time.Duration) time.Duration {
 	return (timeout + time.Second - 1) / time.Second * time.Second
-}
-
-// lockName returns a name of at most 64 bytes. Servers may ignore the case of names.
-func lockName(lock string, table name) string {
-	sum := sha256.Sum256([]byte(strings.ToLower(table.schema + "\x00" + table.table)))
-	return fmt.Sprintf("sqlflake/partition %s %x", lock, sum[:12])
 }
 
 // refusal is the text of ER_LOCK_WAIT_TIMEOUT and ER_LOCK_DEADLOCK in the errors of drivers. Their types are not

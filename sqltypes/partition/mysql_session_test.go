@@ -17,7 +17,7 @@ import (
 )
 
 // open returns a pool of one connection. change changes how it connects.
-func (e mysqlEvents) open(change func(*mysql.Config)) *sql.DB {
+func (e *events) open(change func(*mysql.Config)) *sql.DB {
 	e.Helper()
 	config, err := mysql.ParseDSN(e.target.DSN)
 	e.must(err)
@@ -62,124 +62,91 @@ func (c stoppingConn) Write(packet []byte) (int, error) {
 }
 
 func TestMySQLSettingsOfTheSessionAreKept(t *testing.T) {
-	t.Parallel()
-	for setting, value := range map[string]string{"autocommit": "0", "sql_mode": "'ANSI_QUOTES'", "innodb_lock_wait_timeout": "7", "wait_timeout": "77"} {
+	for setting, value := range map[string]string{
+		"autocommit": "0", "sql_mode": "'ANSI_QUOTES'", "lock_wait_timeout": "8", "innodb_lock_wait_timeout": "7", "wait_timeout": "77",
+	} {
 		t.Run(setting, func(t *testing.T) {
-			t.Parallel()
-			e := newMySQL(t, mysqlTable)
-			e.fill()
-			db := e.open(func(config *mysql.Config) { config.Params[setting] = value })
-			ctx, cancel := context.WithTimeout(t.Context(), 3*time.Minute)
-			defer cancel()
-			steps, err := e.set(partition.WithRetain(8), partition.WithAhead(4), partition.WithKeep(keepAsOld)).Maintain(ctx, db)
-			if err != nil || len(steps) != 4 {
-				t.Errorf("%v, %v", kinds(steps), err)
-			}
-			var got string
-			if err := db.QueryRowContext(t.Context(), "SELECT @@SESSION."+setting).Scan(&got); err != nil || got != strings.Trim(value, "'") {
-				t.Errorf("%s is %s, %v, want %s", setting, got, err, value)
-			}
+			e := filledMariaDB(t)
+			e.DB = e.open(func(config *mysql.Config) { config.Params[setting] = value })
+			connection := e.count("SELECT CONNECTION_ID()")
+			e.maintain(e.set(partition.WithRetain(8), partition.WithAhead(4), partition.WithKeep(keepAsOld)))
+			e.want(-8, 4)
+			e.same(e.texts("SELECT @@SESSION."+setting), strings.Trim(value, "'"))
+			e.counts(connection, "SELECT CONNECTION_ID()")
 		})
 	}
 }
 
 // The callback may take longer than a server keeps a connection that is not used.
 func TestMySQLArchiveOutlastsWaitTimeout(t *testing.T) {
-	e := filledMySQL(t)
-	calls := 0
-	archive := func(context.Context, string) error {
-		if calls++; calls == 1 {
-			time.Sleep(1500 * time.Millisecond)
-		}
+	e := filledMariaDB(t)
+	e.DB = e.open(func(config *mysql.Config) { config.Params["wait_timeout"] = "1" })
+	e.does(e.set(partition.WithRetain(9), partition.WithArchive(func(context.Context, string) error {
+		time.Sleep(1500 * time.Millisecond)
 		return nil
-	}
-	db := e.open(func(config *mysql.Config) { config.Params["wait_timeout"] = "1" })
-	if _, err := e.set(partition.WithRetain(9), partition.WithArchive(archive)).Maintain(e.limit(), db); err != nil {
-		t.Error(err)
-	}
-	e.want(-9, 3)
+	})), "detach "+dayName(-10), "archive "+e.schema()+"."+dayName(-10), "drop "+e.schema()+"."+dayName(-10))
 }
 
-// TestMySQLTriggerStopsNoWriters is about MariaDB, which can't exchange a partition of a locked table with such a trigger:
-// the statement waits for a lock of its own transaction.
+// MariaDB can't exchange a partition of a locked table with such a trigger: the statement waits for a lock of its own
+// transaction.
 func TestMySQLTriggerStopsNoWriters(t *testing.T) {
-	t.Parallel()
-	for _, c := range []struct {
-		trigger       string
-		blocked, late bool // on MariaDB: before anything is made, or by the lock timeout
-	}{
-		{trigger: "CREATE TRIGGER audit BEFORE INSERT ON events FOR EACH ROW SET NEW.body = 'inserted'"},
-		{trigger: "CREATE TRIGGER audit AFTER DELETE ON events FOR EACH ROW INSERT INTO log VALUES (OLD.id)", blocked: true},
-		{trigger: "CREATE TRIGGER audit BEFORE UPDATE ON events FOR EACH ROW SET NEW.body = (SELECT MAX(n) FROM log)", blocked: true},
-		{trigger: "CREATE TRIGGER audit BEFORE INSERT ON events FOR EACH ROW SET NEW.body = logged()", late: true},
+	for trigger, want := range map[string]error{ // on MariaDB: before anything is made, or by the lock timeout
+		"BEFORE INSERT ON events FOR EACH ROW SET NEW.body = 'inserted'":               nil,
+		"AFTER DELETE ON events FOR EACH ROW INSERT INTO log VALUES (OLD.id)":          partition.ErrBlocked,
+		"BEFORE UPDATE ON events FOR EACH ROW SET NEW.body = (SELECT MAX(n) FROM log)": partition.ErrBlocked,
+		"BEFORE INSERT ON events FOR EACH ROW SET NEW.body = logged()":                 partition.ErrLocked,
 	} {
-		e := newMySQL(t, mysqlTable)
-		e.fill()
-		e.exec("CREATE TABLE log (n bigint)")
-		if c.late {
+		t.Run(trigger, func(t *testing.T) {
+			e := filledMariaDB(t)
+			e.exec("CREATE TABLE log (n bigint)")
 			e.exec("CREATE FUNCTION logged() RETURNS bigint READS SQL DATA RETURN (SELECT MAX(n) FROM log)")
-		}
-		e.exec(c.trigger)
-		before := e.tables()
-		ctx, cancel := context.WithTimeout(t.Context(), 3*time.Minute)
-		steps, err := e.set(partition.WithRetain(9), partition.WithKeep(keepAsOld), partition.WithPatience(0)).Maintain(ctx, e.DB)
-		cancel()
-		switch {
-		case e.target.IsMySQL(), !c.blocked && !c.late:
-			if err != nil || len(steps) != 2 {
-				t.Errorf("%s: %v, %v", c.trigger, kinds(steps), err)
+			e.exec("CREATE TRIGGER audit " + trigger)
+			keep := e.set(partition.WithRetain(9), partition.WithKeep(keepAsOld), partition.WithPatience(0))
+			if want == nil || e.target.IsMySQL() {
+				e.does(keep, "rename "+dayName(-10))
+				return
 			}
-			continue
-		case c.blocked && (!errors.Is(err, partition.ErrBlocked) || !strings.Contains(err.Error(), "the trigger audit")):
-			t.Errorf("%s: %v, want %v", c.trigger, err, partition.ErrBlocked)
-		case c.late && !errors.Is(err, partition.ErrLocked):
-			t.Errorf("%s: %v, want %v", c.trigger, err, partition.ErrLocked)
-		}
-		if got := e.tables(); len(steps) > 0 || c.blocked && !slices.Equal(got, before) {
-			t.Errorf("%s: %v, and the tables are %q, want %q", c.trigger, kinds(steps), got, before)
-		}
-		e.counts(44, rowsOf("events"))
-		e.maintain(e.set(partition.WithRetain(9))) // drops
-		e.want(-9, 3)
+			if e.same(e.fails(keep, want)); want == partition.ErrBlocked {
+				e.blocked(keep, "the trigger audit")
+				e.same(e.loose(), "log")
+			}
+			e.rows("events", 11*4)
+			e.maintain(e.set(partition.WithRetain(9))) // drops
+			e.want(-9, 3)
+		})
 	}
 }
 
-// mysqlRights are those of the package's documentation.
-var mysqlRights = []string{"ALTER", "CREATE", "DROP", "INSERT", "SELECT", "LOCK TABLES"}
-
-// TestMySQLRightsOfTheDocumentationDo takes away one right after the other first: a call that fails loses no rows, and the
-// next one continues.
+// The rights of the documentation do. Without one of them a call fails, loses no rows, and the next one continues.
 func TestMySQLRightsOfTheDocumentationDo(t *testing.T) {
-	e := filledMySQL(t)
-	database := e.texts("SELECT DATABASE()")[0]
+	e := filledMariaDB(t)
+	all := []string{"ALTER", "CREATE", "DROP", "INSERT", "SELECT", "LOCK TABLES"}
+	database := e.schema()
 	user := database[:len("sqlflake_test_")+10] // the longest name of a user has 32 characters
 	e.exec("CREATE USER " + user + " IDENTIFIED BY 'few rights'")
 	t.Cleanup(func() {
-		if _, err := e.ExecContext(context.WithoutCancel(t.Context()), "DROP USER "+user); err != nil {
-			t.Error(err)
-		}
+		_, err := e.ExecContext(context.WithoutCancel(t.Context()), "DROP USER "+user)
+		e.ok(err)
 	})
-	maintain := func(rights []string, options ...partition.Option) ([]partition.Step, error) {
+	maintain := func(rights []string, options ...partition.Option) error {
 		t.Helper()
 		e.exec(fmt.Sprintf("GRANT %s ON %s.* TO %s", strings.Join(rights, ", "), database, user))
 		defer e.exec(fmt.Sprintf("REVOKE %s ON %s.* FROM %s", strings.Join(rights, ", "), database, user))
 		db := e.open(func(config *mysql.Config) { config.User, config.Passwd = user, "few rights" })
-		return e.set(append(options, partition.WithDefault())...).Maintain(e.limit(), db)
+		_, err := e.set(append(options, partition.WithDefault())...).Maintain(e.limit(), db)
+		return err
 	}
-	for i, right := range mysqlRights {
-		rights := slices.Delete(slices.Clone(mysqlRights), i, i+1)
-		steps, err := maintain(rights, partition.WithRetain(9), partition.WithKeep(keepAsOld))
+	for i, right := range all {
+		err := maintain(slices.Delete(slices.Clone(all), i, i+1), partition.WithRetain(9), partition.WithKeep(keepAsOld))
 		if err == nil || errors.Is(err, partition.ErrLocked) {
-			t.Errorf("without %s: %v, %v, want that something fails", right, kinds(steps), err)
+			t.Errorf("without %s: %v, want that something fails", right, err)
 		}
-		e.counts(44, rowsOf("events"))
+		e.rows("events", 11*4)
 	}
 	archive := partition.WithArchive(func(context.Context, string) error { return nil })
 	for i, option := range []partition.Option{partition.WithKeep(keepAsOld), archive, partition.WithAhead(4)} {
-		if steps, err := maintain(mysqlRights, partition.WithRetain(9-i), option); err != nil {
-			t.Errorf("%d: %v, %v", i, kinds(steps), err)
-		}
+		e.ok(maintain(all, partition.WithRetain(9-i), option))
 	}
 	e.want(-7, 4, "events_default MAXVALUE")
-	e.counts(4, rowsOf("old_"+e.partition(-10)))
+	e.kept()
 }

@@ -4,36 +4,51 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
 )
 
-// mysqlTable is what information_schema.TABLES says about the table.
+// mysqlTable is what information_schema says about the table.
 type mysqlTable struct {
 	name
 	kind, engine, options, comment string
+	key                            string // its type
 	rows, bytes                    int64
 	now                            time.Time
 	plain                          bool // see state
 }
 
+// readTable reads the table. checkKey tests the key.
 func (mysql) readTable(ctx context.Context, q querier, s *Set) (t mysqlTable, err error) {
 	const query = `SELECT TABLE_SCHEMA, TABLE_NAME, TABLE_TYPE, COALESCE(ENGINE, ''), COALESCE(CREATE_OPTIONS, ''),
 	COALESCE(TABLE_COMMENT, ''), CAST(COALESCE(TABLE_ROWS, 0) AS SIGNED),
 	CAST(COALESCE(DATA_LENGTH + INDEX_LENGTH, 0) AS SIGNED), @@sql_mode LIKE '%NO_BACKSLASH_ESCAPES%',
-	TIMESTAMPDIFF(MICROSECOND, '1970-01-01', UTC_TIMESTAMP(6))
+	TIMESTAMPDIFF(MICROSECOND, '1970-01-01', UTC_TIMESTAMP(6)),
+	COALESCE((SELECT COLUMN_TYPE FROM information_schema.COLUMNS
+		WHERE TABLE_SCHEMA = COALESCE(NULLIF(?, ''), DATABASE()) AND TABLE_NAME = ? AND COLUMN_NAME = ?), '')
 FROM information_schema.TABLES WHERE TABLE_SCHEMA = COALESCE(NULLIF(?, ''), DATABASE()) AND TABLE_NAME = ?`
 	var now int64
-	found, err := one(q.QueryRowContext(ctx, query, s.table.schema, s.table.table), &t.schema, &t.table, &t.kind, &t.engine,
-		&t.options, &t.comment, &t.rows, &t.bytes, &t.plain, &now)
+	schema, table := s.table.schema, s.table.table
+	found, err := one(q.QueryRowContext(ctx, query, schema, table, s.key, schema, table), &t.schema, &t.table, &t.kind,
+		&t.engine, &t.options, &t.comment, &t.rows, &t.bytes, &t.plain, &now, &t.key)
 	if err == nil && !found {
 		err = fmt.Errorf("%w: there is no table %v in the connection's database, or no right to see it",
 			ErrTable, s.table)
 	}
 	t.now = time.UnixMicro(now).UTC()
 	return t, err
+}
+
+func (t mysqlTable) checkKey(s *Set) error {
+	if t.key == "" {
+		return fmt.Errorf("%w: %v has no column %s", ErrTable, t.name, s.key)
+	}
+	if !strings.HasPrefix(t.key, "bigint") {
+		return fmt.Errorf("%w: %v has the key %s of the type %s, want bigint", ErrTable, t.name, s.key, t.key)
+	}
+	return nil
 }
 
 func (e mysql) inspect(ctx context.Context, q querier, s *Set) (*state, error) {
@@ -46,18 +61,14 @@ func (e mysql) inspect(ctx context.Context, q querier, s *Set) (*state, error) {
 	case t.kind != "BASE TABLE":
 		return nil, fmt.Errorf("%w: %v is no table but a %s", ErrTable, t.name, strings.ToLower(t.kind))
 	}
+	if err := t.checkKey(s); err != nil {
+		return nil, err
+	}
 	st := &state{table: t.name, now: t.now, plain: t.plain}
-	unsigned, err := e.checkKey(ctx, q, s, st.table)
-	if err != nil {
+	if err := e.readParts(ctx, q, s, st, t); err != nil {
 		return nil, err
 	}
-	if err := e.readParts(ctx, q, s, st, unsigned); err != nil {
-		return nil, err
-	}
-	for i := range st.parts {
-		st.parts[i].comment, st.parts[i].due = t.comment, s.archive != nil
-	}
-	if err := e.readLoose(ctx, q, st); err != nil {
+	if err := st.readLoose(ctx, q, markedQuery, st.table.schema, markWords); err != nil {
 		return nil, err
 	}
 	if s.rename != nil || s.archive != nil {
@@ -68,32 +79,16 @@ func (e mysql) inspect(ctx context.Context, q querier, s *Set) (*state, error) {
 	return st, e.matchTwins(ctx, q, s, st)
 }
 
-// checkKey checks the type of the key.
-func (mysql) checkKey(ctx context.Context, q querier, s *Set, table name) (unsigned bool, err error) {
-	const query = `SELECT DATA_TYPE, COLUMN_TYPE FROM information_schema.COLUMNS
-WHERE TABLE_SCHEMA = ? AND TABLE_NAME = ? AND COLUMN_NAME = ?`
-	var kind, full string
-	found, err := one(q.QueryRowContext(ctx, query, table.schema, table.table, s.key), &kind, &full)
-	switch {
-	case err == nil && !found:
-		err = fmt.Errorf("%w: %v has no column %s", ErrTable, table, s.key)
-	case err == nil && kind != "bigint":
-		err = fmt.Errorf("%w: %v has the key %s of the type %s, want bigint", ErrTable, table, s.key, full)
-	}
-	return strings.Contains(full, "unsigned"), err
-}
-
 const partitionsQuery = `SELECT COALESCE(PARTITION_NAME, ''), SUBPARTITION_NAME IS NOT NULL, COALESCE(PARTITION_METHOD, ''),
 	COALESCE(PARTITION_EXPRESSION, ''), COALESCE(PARTITION_DESCRIPTION, ''),
 	CAST(COALESCE(TABLE_ROWS, 0) AS SIGNED), CAST(COALESCE(DATA_LENGTH + INDEX_LENGTH, 0) AS SIGNED)
 FROM information_schema.PARTITIONS WHERE TABLE_SCHEMA = ? AND TABLE_NAME = ? ORDER BY PARTITION_ORDINAL_POSITION`
 
-func (mysql) readParts(ctx context.Context, q querier, s *Set, st *state, unsigned bool) error {
+func (mysql) readParts(ctx context.Context, q querier, s *Set, st *state, t mysqlTable) error {
 	var last string // the bound of the last one
 	args := []any{st.table.schema, st.table.table}
 	err := each(ctx, q, partitionsQuery, args, func(scan func(...any) error) error {
-		p := part{parent: st.table, lo: noLow}
-		p.schema = st.table.schema
+		p := part{name: name{schema: st.table.schema}, parent: st.table, lo: noLow, comment: t.comment, due: s.archive != nil}
 		var divided bool
 		var method, expression string
 		err := scan(&p.table, &divided, &method, &expression, &last, &p.rows, &p.bytes)
@@ -107,7 +102,7 @@ func (mysql) readParts(ctx context.Context, q querier, s *Set, st *state, unsign
 		case divided:
 			return fmt.Errorf("%w: %v has subpartitions", ErrTable, st.table)
 		}
-		if p.hi, err = parseLimit(last, unsigned); err != nil {
+		if p.hi, err = parseLimit(last, strings.Contains(t.key, "unsigned")); err != nil {
 			return fmt.Errorf("the bound of the partition %s: %w", p.table, err)
 		}
 		if n := len(st.parts); n > 0 {
@@ -120,11 +115,8 @@ func (mysql) readParts(ctx context.Context, q querier, s *Set, st *state, unsign
 	if n > 0 && last == maxValue && (s.wantDefault || strings.EqualFold(st.parts[n-1].table, s.defaultName())) {
 		st.fallback, st.parts = &st.parts[n-1], st.parts[:n-1]
 	}
-	for i, p := range st.parts {
-		if p.hi == noHigh { // no ID belongs to those after it
-			st.parts = st.parts[:i+1]
-			break
-		}
+	if i := slices.IndexFunc(st.parts, func(p part) bool { return p.hi == noHigh }); i >= 0 {
+		st.parts = st.parts[:i+1] // no ID belongs to those after it
 	}
 	return err
 }
@@ -150,74 +142,46 @@ func parseLimit(text string, unsigned bool) (int64, error) {
 	return limit, err
 }
 
-const markedQuery = `SELECT TABLE_SCHEMA, TABLE_NAME, CAST(COALESCE(TABLE_ROWS, 0) AS SIGNED),
+const markedQuery = `SELECT 0, TABLE_SCHEMA, TABLE_NAME, CAST(COALESCE(TABLE_ROWS, 0) AS SIGNED),
 	CAST(COALESCE(DATA_LENGTH + INDEX_LENGTH, 0) AS SIGNED), TABLE_COMMENT
 FROM information_schema.TABLES
 WHERE TABLE_SCHEMA = ? AND TABLE_TYPE = 'BASE TABLE' AND LOCATE(?, TABLE_COMMENT) > 0 ORDER BY TABLE_NAME`
 
-// readLoose reads the tables with a mark.
-func (mysql) readLoose(ctx context.Context, q querier, st *state) error {
-	return each(ctx, q, markedQuery, []any{st.table.schema, markWords}, func(scan func(...any) error) error {
-		var p part
-		err := scan(&p.schema, &p.table, &p.rows, &p.bytes, &p.comment)
-		if err == nil && p.readMark(st.table) {
-			st.loose = append(st.loose, p)
-		}
-		return err
-	})
-}
-
-// usesTables finds the statements of a trigger that use other tables. A word of these in a string is found too.
-var usesTables = regexp.MustCompile(`(?i)\b(INSERT|REPLACE|UPDATE|DELETE|SELECT|TABLE|CALL)\b`)
-
 // readTrigger returns a trigger of the table that uses other tables, on MariaDB, which can't exchange a partition of
-// such a table while it is locked: the statement waits for a lock of its transaction. It does not find tables that
-// only a function uses, nor triggers that the user has no right to see: there the lock timeout ends the statement.
+// such a table while it is locked: the statement waits for a lock of its transaction. It finds the words of statements,
+// also in a string, but not tables that only a function uses, nor triggers that the user has no right to see: there the
+// lock timeout ends the statement.
 func (mysql) readTrigger(ctx context.Context, q querier, table name) (found string, err error) {
-	const query = `SELECT TRIGGER_NAME, ACTION_STATEMENT FROM information_schema.TRIGGERS
-WHERE EVENT_OBJECT_SCHEMA = ? AND EVENT_OBJECT_TABLE = ? AND VERSION() LIKE '%MariaDB%' ORDER BY TRIGGER_NAME`
-	err = each(ctx, q, query, []any{table.schema, table.table}, func(scan func(...any) error) error {
-		var trigger, statement string
-		err := scan(&trigger, &statement)
-		if found == "" && usesTables.MatchString(statement) {
-			found = trigger
-		}
-		return err
-	})
+	const query = `SELECT TRIGGER_NAME FROM information_schema.TRIGGERS
+WHERE EVENT_OBJECT_SCHEMA = ? AND EVENT_OBJECT_TABLE = ? AND VERSION() LIKE '%MariaDB%' AND ACTION_STATEMENT REGEXP ?
+ORDER BY TRIGGER_NAME LIMIT 1`
+	const usesTables = `(?i)\b(INSERT|REPLACE|UPDATE|DELETE|SELECT|TABLE|CALL)\b`
+	_, err = one(q.QueryRowContext(ctx, query, table.schema, table.table, usesTables), &found)
 	return found, err
 }
 
 // matchTwins finds marked tables whose partition exists: an earlier call was interrupted before it dropped the
-// partition, or before it exchanged the two.
+// partition, or before it exchanged the two. The lower bound of the partition may have changed since.
 func (mysql) matchTwins(ctx context.Context, q querier, s *Set, st *state) error {
 	var loose []part
 	for _, l := range st.loose {
-		p := st.partOf(l)
-		if p == nil {
+		i := slices.IndexFunc(st.parts, func(p part) bool { return p.hi == l.hi && twinOf(st.table, p.table) == l.table })
+		if i < 0 {
 			loose = append(loose, l)
 			continue
 		}
-		moved, err := s.has(ctx, q, l, noLow, noHigh)
+		p := &st.parts[i]
+		_, moved, err := s.keyOf(ctx, q, l, noLow, noHigh, 0)
 		if err != nil {
 			return err
 		}
-		rest, err := s.has(ctx, q, *p, noLow, noHigh)
+		_, rest, err := s.keyOf(ctx, q, *p, noLow, noHigh, 0)
 		if err != nil {
 			return err
 		}
 		p.twin, p.moved, p.split, p.due = l.table, moved, moved && rest, p.due || l.due
 	}
 	st.loose = loose
-	return nil
-}
-
-// partOf returns the partition that a marked table was made for. Its lower bound may have changed since.
-func (st *state) partOf(loose part) *part {
-	for i, p := range st.parts {
-		if p.hi == loose.hi && twinOf(st.table, p.table) == loose.table {
-			return &st.parts[i]
-		}
-	}
 	return nil
 }
 

@@ -12,8 +12,7 @@ import (
 	"unicode/utf8"
 )
 
-// A partition leaves its table in these statements, each of which commits by itself, so a call can end after any of
-// them:
+// A partition leaves its table in these statements, each of which commits by itself:
 //
 //	DROP TABLE IF EXISTS temporary; CREATE TABLE temporary LIKE t
 //	ALTER TABLE temporary COMMENT mark, RENAME TO twin REMOVE PARTITIONING
@@ -22,18 +21,23 @@ import (
 // Until the partition is dropped the two are twins: inspect finds out which of them has the rows. The locks prevent
 // that a row comes to the partition after the exchange.
 
+const (
+	exchange     = " EXCHANGE PARTITION "
+	unlockTables = "UNLOCK TABLES"
+)
+
 func (e mysql) statements(s *Set, st *state, step Step) []string {
-	p, loose := st.find(step)
+	p := step.part
 	switch step.Action {
 	case actionCreate:
-		return []string{e.create(st, step.Partition, int64(step.Lo), int64(step.Hi))}
+		return []string{e.create(st, step)}
 	case actionDrop:
-		if loose {
+		if step.loose {
 			return []string{"DROP TABLE " + tableMySQL(p.name)}
 		}
 		return []string{e.drop(p)}
 	case actionRename:
-		if loose {
+		if step.loose {
 			return []string{e.release(s, st, p)}
 		}
 		return append(e.detach(st, p), e.release(s, st, e.twin(p)))
@@ -46,17 +50,23 @@ func (e mysql) statements(s *Set, st *state, step Step) []string {
 }
 
 // create returns the statement that adds a partition at the end. The default partition is split: its rows are copied.
-func (mysql) create(st *state, partition string, lo, hi int64) string {
-	table, added := tableMySQL(st.table), "PARTITION "+quoteMySQL(partition)+" VALUES LESS THAN (%v)"
-	switch {
-	case lo == 0 && hi == 0:
-		return fmt.Sprintf("ALTER TABLE %s ADD PARTITION ("+added+")", table, maxValue)
-	case st.fallback == nil:
-		return fmt.Sprintf("ALTER TABLE %s ADD PARTITION ("+added+")", table, hi)
+func (mysql) create(st *state, step Step) string {
+	table := tableMySQL(st.table)
+	if step.isDefault() || st.fallback == nil {
+		return fmt.Sprintf("ALTER TABLE %s ADD PARTITION (%s)", table, definePartition(step))
 	}
 	last := quoteMySQL(st.fallback.table)
-	return fmt.Sprintf("ALTER TABLE %s REORGANIZE PARTITION %s INTO ("+added+", PARTITION %s VALUES LESS THAN (%s))",
-		table, last, hi, last, maxValue)
+	return fmt.Sprintf("ALTER TABLE %s REORGANIZE PARTITION %s INTO (PARTITION %s VALUES LESS THAN (%d), "+
+		"PARTITION %[2]s VALUES LESS THAN (MAXVALUE))", table, last, quoteMySQL(step.Partition), int64(step.Hi))
+}
+
+// definePartition returns the definition of the partition that a step creates.
+func definePartition(step Step) string {
+	end := fmt.Sprintf("(%d)", int64(step.Hi))
+	if step.Hi == noHigh || step.isDefault() {
+		end = "(" + maxValue + ")"
+	}
+	return fmt.Sprintf("PARTITION %s VALUES LESS THAN %s", quoteMySQL(step.Partition), end)
 }
 
 func (mysql) drop(p part) string {
@@ -65,33 +75,21 @@ func (mysql) drop(p part) string {
 
 // detach returns the statements that are left to do until only the twin exists.
 func (e mysql) detach(st *state, p part) (statements []string) {
-	twin := e.twin(p)
+	table, twin := tableMySQL(st.table), e.twin(p)
 	if p.twin == "" {
-		made := name{p.schema, temporary(p)} // the one of an interrupted call may have other columns
-		statements = append(statements, "DROP TABLE IF EXISTS "+tableMySQL(made),
-			fmt.Sprintf("CREATE TABLE %s LIKE %s", tableMySQL(made), tableMySQL(st.table)),
-			fmt.Sprintf("ALTER TABLE %s COMMENT = %s, RENAME TO %s REMOVE PARTITIONING", tableMySQL(made),
+		// Nobody else uses this name. The table of an interrupted call may have other columns.
+		sum := sha256.Sum256([]byte(p.parent.table + "\x00" + p.table))
+		made := tableMySQL(name{p.schema, fmt.Sprintf("sqlflake_partition_%x", sum[:12])})
+		statements = append(statements, "DROP TABLE IF EXISTS "+made, fmt.Sprintf("CREATE TABLE %s LIKE %s", made, table),
+			fmt.Sprintf("ALTER TABLE %s COMMENT = %s, RENAME TO %s REMOVE PARTITIONING", made,
 				textMySQL(twin.comment, st.plain), tableMySQL(twin.name)))
 	}
-	statements = append(statements, lockTables(st.table, twin.name))
+	statements = append(statements, fmt.Sprintf("LOCK TABLES %s WRITE, %s WRITE", table, tableMySQL(twin.name)))
 	if !p.moved {
-		statements = append(statements, fmt.Sprintf("ALTER TABLE %s"+exchange+"%s WITH TABLE %s", tableMySQL(st.table),
-			quoteMySQL(p.table), tableMySQL(twin.name)))
+		statements = append(statements,
+			fmt.Sprintf("ALTER TABLE %s"+exchange+"%s WITH TABLE %s", table, quoteMySQL(p.table), tableMySQL(twin.name)))
 	}
 	return append(statements, e.drop(p), unlockTables)
-}
-
-const (
-	exchange     = " EXCHANGE PARTITION "
-	unlockTables = "UNLOCK TABLES"
-)
-
-func lockTables(tables ...name) string {
-	var locks []string
-	for _, table := range tables {
-		locks = append(locks, tableMySQL(table)+" WRITE")
-	}
-	return "LOCK TABLES " + strings.Join(locks, ", ")
 }
 
 // twin returns the table that gets the rows of a partition, with its mark.
@@ -99,12 +97,6 @@ func (mysql) twin(p part) part {
 	twin := part{name: name{p.schema, twinOf(p.parent, p.table)}, lo: p.lo, hi: p.hi}
 	twin.comment = p.marked(p.parent, false)
 	return twin
-}
-
-// temporary returns a name that nobody else uses: an empty table has it until it is marked.
-func temporary(p part) string {
-	sum := sha256.Sum256([]byte(p.parent.table + "\x00" + p.table))
-	return fmt.Sprintf("sqlflake_partition_%x", sum[:12])
 }
 
 // release returns the statement that gives a detached table its name of WithKeep, and removes the mark.
@@ -121,33 +113,32 @@ func (mysql) comment(st *state, p part, text string) string {
 }
 
 func (e mysql) execute(ctx context.Context, q querier, s *Set, st *state, step Step) error {
-	p, loose := st.find(step)
-	statements := e.statements(s, st, step)
+	statements := step.SQL
 	switch {
-	case loose && step.Action == actionArchive:
+	case step.Action == actionArchive:
 		return nil // see finish
-	case loose && step.Action == actionRename:
-		if err := e.checkFree(ctx, q, p, s.keptName(p)); err != nil {
+	case step.loose && step.Action == actionRename:
+		if err := e.checkFree(ctx, q, step.part, s.keptName(step.part)); err != nil {
 			return err
 		}
-	case loose, step.Action == actionCreate:
+	case step.loose, step.Action == actionCreate:
 	case step.Action == actionDrop:
 		// Without the lock a row below the floor could come before the partition is dropped.
-		statements = append([]string{lockTables(st.table)}, append(statements, unlockTables)...)
+		statements = []string{fmt.Sprintf("LOCK TABLES %s WRITE", tableMySQL(st.table)), e.drop(step.part), unlockTables}
 	default:
-		if err := e.checkTwin(ctx, q, s, p); err != nil {
+		if err := e.checkTwin(ctx, q, s, step.part); err != nil {
 			return err
 		}
 	}
-	err := e.run(ctx, q, s, p, step, statements)
-	if err != nil && loose {
+	err := e.run(ctx, q, s, step, statements)
+	if err != nil && step.loose {
 		return ownLock{err}
 	}
 	return err
 }
 
 // run executes statements, and calls recheck after LOCK TABLES, and dropTwin if EXCHANGE PARTITION fails.
-func (e mysql) run(ctx context.Context, q querier, s *Set, p part, step Step, statements []string) (err error) {
+func (e mysql) run(ctx context.Context, q querier, s *Set, step Step, statements []string) (err error) {
 	defer func() {
 		if err != nil { // or the locks were kept with the connection
 			ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 10*time.Second)
@@ -158,12 +149,12 @@ func (e mysql) run(ctx context.Context, q querier, s *Set, p part, step Step, st
 	}()
 	for _, statement := range statements {
 		if err := execAll(ctx, q, statement); err != nil && strings.Contains(statement, exchange) {
-			return e.dropTwin(ctx, q, s, p, err)
+			return e.dropTwin(ctx, q, s, step.part, err)
 		} else if err != nil {
 			return err
 		}
 		if strings.HasPrefix(statement, "LOCK TABLES") {
-			if err := e.recheck(ctx, q, s, p, step); err != nil {
+			if err := e.recheck(ctx, q, s, step); err != nil {
 				return err
 			}
 		}
@@ -183,7 +174,7 @@ func (e mysql) dropTwin(ctx context.Context, q querier, s *Set, p part, cause er
 		return cause
 	}
 	twin := e.twin(p)
-	found, err := s.has(ctx, q, twin, noLow, noHigh)
+	_, found, err := s.keyOf(ctx, q, twin, noLow, noHigh, 0)
 	if err == nil && !found {
 		_, err = q.ExecContext(ctx, "DROP TABLE "+tableMySQL(twin.name))
 	}
@@ -201,19 +192,19 @@ func (e mysql) dropTwin(ctx context.Context, q querier, s *Set, p part, cause er
 
 // recheck returns errBusy if a row that prevents the step came after the plan was made: one below its floor, or one in
 // the twin that was empty.
-func (e mysql) recheck(ctx context.Context, q querier, s *Set, p part, step Step) error {
+func (e mysql) recheck(ctx context.Context, q querier, s *Set, step Step) error {
 	limit := step.floor
 	if step.Action != actionDrop {
-		if p.moved {
+		if step.part.moved {
 			limit = noHigh
-		} else if err := s.none(ctx, q, e.twin(p), noLow, noHigh); err != nil {
+		} else if err := s.none(ctx, q, e.twin(step.part), noLow, noHigh); err != nil {
 			return err
 		}
 	}
 	if limit == noLow {
 		return nil
 	}
-	return s.none(ctx, q, p, noLow, limit)
+	return s.none(ctx, q, step.part, noLow, limit)
 }
 
 // checkTwin checks, before anything is changed, what would stop the steps to a detached table in between.
@@ -243,19 +234,17 @@ func (mysql) checkFree(ctx context.Context, q querier, p part, wanted name) erro
 	if wanted == p.name && p.parent.table == "" {
 		return nil
 	}
-	var found int
-	const query = "SELECT COUNT(*) FROM information_schema.TABLES WHERE TABLE_SCHEMA = ? AND TABLE_NAME = ?"
-	if err := q.QueryRowContext(ctx, query, wanted.schema, wanted.table).Scan(&found); err != nil {
-		return err
+	var found bool
+	const query = "SELECT COUNT(*) > 0 FROM information_schema.TABLES WHERE TABLE_SCHEMA = ? AND TABLE_NAME = ?"
+	err := q.QueryRowContext(ctx, query, wanted.schema, wanted.table).Scan(&found)
+	if found {
+		return fmt.Errorf("%w: there is another table %v", ErrOption, wanted)
 	}
-	if found > 0 {
-		return fmt.Errorf("%w: there is another table %v", ErrName, wanted)
-	}
-	return nil
+	return err
 }
 
 func (e mysql) finish(ctx context.Context, db *sql.DB, s *Set, st *state, step Step) error {
-	p, _ := st.find(step)
+	p := &step.part
 	return e.session(ctx, db, s, archiveLock, func(conn *sql.Conn) error {
 		const query = "SELECT TABLE_COMMENT FROM information_schema.TABLES WHERE TABLE_SCHEMA = ? AND TABLE_NAME = ?"
 		found, err := one(conn.QueryRowContext(ctx, query, p.schema, p.table), &p.comment)
@@ -265,19 +254,17 @@ func (e mysql) finish(ctx context.Context, db *sql.DB, s *Set, st *state, step S
 		if err := s.archive(ctx, tableMySQL(p.name)); err != nil {
 			return fmt.Errorf("the callback of WithArchive: %w", err)
 		}
-		return e.run(ctx, conn, s, p, step, e.statements(s, st, step))
+		return execAll(ctx, conn, e.comment(st, *p, p.marked(st.table, true)))
 	})
 }
 
 // move splits the default partition: one statement, in which the server copies its rows. Readers see all of them before
 // and after it.
-func (e mysql) move(
-	ctx context.Context, q querier, _ *Set, st *state, table string, lo, hi int64,
-) (moved int64, err error) {
-	if err := execAll(ctx, q, e.create(st, table, lo, hi)); err != nil {
+func (e mysql) move(ctx context.Context, q querier, _ *Set, st *state, create Step) (moved int64, err error) {
+	if err := execAll(ctx, q, e.create(st, create)); err != nil {
 		return 0, err
 	}
-	query := fmt.Sprintf("SELECT COUNT(*) FROM %s PARTITION (%s)", tableMySQL(st.table), quoteMySQL(table))
+	query := fmt.Sprintf("SELECT COUNT(*) FROM %s PARTITION (%s)", tableMySQL(st.table), quoteMySQL(create.Partition))
 	err = q.QueryRowContext(ctx, query).Scan(&moved)
 	return moved, err
 }

@@ -9,13 +9,7 @@ import (
 	"github.com/sqlflake/sqlflake/snowflake"
 )
 
-const (
-	maxAhead       = 1000
-	maxRetain      = 100_000
-	minGrace       = time.Minute // more than the lead of a generator and the clock skew that a lease accepts
-	minLockTimeout = time.Millisecond
-	maxLockTimeout = time.Minute
-)
+const maxRetain = 100_000
 
 // Option is a setting for New. A nil Option is an error that matches ErrOption.
 type Option func(*config) error
@@ -30,7 +24,6 @@ type config struct {
 	idle         int       // periods without rows that are normal; -1: by the retention
 	begin        time.Time // of the oldest ID; zero: unknown
 	names        func(time.Time) string
-	legacy       string // the partition that Adopt makes; empty: the table's name with _legacy
 	lockTimeout  time.Duration
 	patience     time.Duration
 	wantDefault  bool
@@ -45,18 +38,9 @@ type config struct {
 
 func defaults() config {
 	return config{
-		layout:      snowflake.Default(),
-		key:         "id",
-		zone:        time.UTC,
-		ahead:       3,
-		grace:       time.Hour,
-		idle:        -1,
-		lockTimeout: 200 * time.Millisecond,
-		patience:    time.Minute,
-		log:         slog.Default(),
-		now:         time.Now,
-		abandoned:   abandoned,
-		swap:        swapTimeout,
+		layout: snowflake.Default(), key: "id", zone: time.UTC, ahead: 3, grace: time.Hour, idle: -1,
+		lockTimeout: 200 * time.Millisecond, patience: time.Minute, log: slog.Default(), now: time.Now,
+		abandoned: abandoned, swap: swapTimeout,
 	}
 }
 
@@ -91,14 +75,12 @@ func WithZone(zone *time.Location) Option {
 // WithAhead sets how many partitions exist after the current one, 1 to 1000; the default is 3. A row whose ID has no
 // partition is rejected, so the time that they span has to be longer than any pause of the maintenance.
 func WithAhead(n int) Option {
-	return option(n >= 1 && n <= maxAhead, func(c *config) { c.ahead = n },
-		"WithAhead(%d) out of range [1, %d]", n, maxAhead)
+	return option(n >= 1 && n <= 1000, func(c *config) { c.ahead = n }, "WithAhead(%d) out of range [1, 1000]", n)
 }
 
-// WithRetain sets how many partitions are kept before the current one, 1 to 100,000. By default all are kept. It counts
-// in the unit of the Set: days instead of months with the same number keep a thirtieth of the time. Nothing is removed
-// unless rows came in all of that time (see WithIdle): otherwise the layout or the clocks may be wrong, and Plan and
-// Maintain report it.
+// WithRetain sets how many partitions are kept before the current one, 1 to 100,000, in the unit of the Set. By default
+// all are kept. Nothing is removed unless rows came in all of that time (see WithIdle): otherwise the layout or the
+// clocks may be wrong, and Plan and Maintain report it.
 func WithRetain(n int) Option {
 	return option(n >= 1 && n <= maxRetain, func(c *config) { c.retain = n },
 		"WithRetain(%d) out of range [1, %d]; without the option all partitions are kept", n, maxRetain)
@@ -109,7 +91,8 @@ func WithRetain(n int) Option {
 // no partition. Set it to the longest of: the lead of generators and the clock difference of workers, transactions that
 // issue an ID first and insert its row at their end, and batches and queues whose IDs were issued before they are sent.
 func WithGrace(d time.Duration) Option {
-	return option(d >= minGrace, func(c *config) { c.grace = d }, "WithGrace(%v) below %v", d, minGrace)
+	// The limit is more than the lead of a generator and the clock skew that a lease accepts.
+	return option(d >= time.Minute, func(c *config) { c.grace = d }, "WithGrace(%v) below a minute", d)
 }
 
 // WithIdle sets how many consecutive partitions without rows are normal for the table, 0 to 100,000; the default is
@@ -134,16 +117,9 @@ func WithStart(t time.Time) Option {
 }
 
 // WithNames sets the names of new partitions: names gets the start of the partition in the zone of the Set. The default
-// is the table's name with the date, such as events_2026_11. Existing partitions keep their names; what a partition
-// contains is read from its bounds, never from its name.
+// is the table's name with the date, such as events_2026_11. Existing partitions keep their names.
 func WithNames(names func(start time.Time) string) Option {
 	return option(names != nil, func(c *config) { c.names = names }, "WithNames(nil)")
-}
-
-// WithLegacy sets the name of the partition that [Set.Adopt] makes of the existing rows. The default is the table's
-// name with _legacy, which is too long for a table whose name has more than 56 bytes, 57 on MySQL and MariaDB.
-func WithLegacy(name string) Option {
-	return option(name != "", func(c *config) { c.legacy = name }, "WithLegacy without a name")
 }
 
 // WithLockTimeout sets how long a step may wait for a lock, 1 ms to 1 minute; the default is 200 ms. While it waits,
@@ -151,8 +127,8 @@ func WithLegacy(name string) Option {
 // deadlock_timeout of PostgreSQL, one second unless set, the server may end the transaction of a writer instead of the
 // step, if both wait for each other.
 func WithLockTimeout(d time.Duration) Option {
-	return option(d >= minLockTimeout && d <= maxLockTimeout, func(c *config) { c.lockTimeout = d },
-		"WithLockTimeout(%v) out of range [%v, %v]", d, minLockTimeout, maxLockTimeout)
+	return option(d >= time.Millisecond && d <= time.Minute, func(c *config) { c.lockTimeout = d },
+		"WithLockTimeout(%v) out of range [1ms, 1m]", d)
 }
 
 // WithPatience sets for how long a call repeats steps that do not get their locks, 0 for one attempt; the default is a
@@ -179,20 +155,18 @@ func WithDetachConcurrently() Option {
 	return option(true, func(c *config) { c.concurrently = true }, "")
 }
 
-// WithKeep renames partitions beyond the retention and leaves them as separate tables, instead of dropping them. It
-// excludes WithArchive. rename gets the partition's name and returns that of the table, "table" or "schema.table". On
-// MySQL and MariaDB, where partition names are unique in their table only, a name that does not begin with the table's
-// gets that as a prefix first.
+// WithKeep renames partitions beyond the retention and leaves them as tables, instead of dropping them. It excludes
+// WithArchive. rename gets the partition's name and returns that of the table, "table" or "schema.table". On MySQL and
+// MariaDB a partition's name that does not begin with the table's gets that as a prefix first.
 func WithKeep(rename func(partition string) string) Option {
 	return option(rename != nil, func(c *config) { c.rename = rename }, "WithKeep(nil)")
 }
 
 // WithArchive calls f with the name of each partition beyond the retention after it was detached, and drops it when f
 // has returned nil. It excludes WithKeep. The name is in the form of SQL, schema.table, quoted where it needs that, on
-// MySQL and MariaDB always with backquotes. If f returns an error, or the process ends before it returns, the table
-// stays, and the next Maintain calls f again. f must be idempotent: it also runs again if its success could not be
-// recorded. Only one process calls it at a time, with one connection of the pool in use meanwhile, so a pool of one
-// connection has none for f.
+// MySQL and MariaDB always with backquotes. The next Maintain calls f again if it returned an error, or if the process
+// ended before its success was recorded, so f must be idempotent. Only one process calls it at a time, with one
+// connection of the pool in use meanwhile, so a pool of one connection has none for f.
 func WithArchive(f func(ctx context.Context, table string) error) Option {
 	return option(f != nil, func(c *config) { c.archive = f }, "WithArchive(nil)")
 }

@@ -67,32 +67,28 @@ type Step struct {
 	Bytes     int64
 	Why       string
 	SQL       []string // the statements; what Maintain does also depends on the table at that time
-	finish    bool     // a part of it runs outside of the lock
-	floor     int64    // rows with smaller keys prevent a drop
-	attempt   int      // from 0: see relatedLocks
+
+	part    part  // the partition or the loose table
+	loose   bool  // it is a loose table
+	finish  bool  // a part of it runs outside of the lock
+	waits   bool  // until another partition is detached completely
+	floor   int64 // rows with smaller keys prevent a drop
+	attempt int   // from 0: see relatedLocks
 }
 
-func (p *Plan) problem(partition, text string) {
-	p.Problems = append(p.Problems, problem{partition: partition, text: text})
-}
+// id returns a key for a step that is the same in the next plan.
+func (s Step) id() string { return fmt.Sprint(s.Action, " ", s.Partition, " ", s.Lo) }
 
-// problem prevents a step, and a person has to decide about it.
-type problem struct {
-	partition string // empty for the table
-	text      string
-	cause     error
-}
+// isDefault reports whether a step is about the default partition.
+func (s Step) isDefault() bool { return s.Lo == 0 && s.Hi == 0 }
 
-func (p problem) Error() string {
-	if p.partition == "" {
-		return fmt.Sprintf("%v: %s", ErrBlocked, p.text)
+// problem adds a problem of a partition, or of the table if partition is empty.
+func (p *Plan) problem(partition, format string, args ...any) {
+	err := fmt.Errorf(format, args...)
+	if partition != "" {
+		err = fmt.Errorf("%s: %w", partition, err)
 	}
-	return fmt.Sprintf("%v: %s: %s", ErrBlocked, p.partition, p.text)
-}
-
-// Is reports whether target is ErrBlocked or the cause.
-func (p problem) Is(target error) bool {
-	return target == ErrBlocked || target != nil && target == p.cause
+	p.Problems = append(p.Problems, fmt.Errorf("%w: %w", ErrBlocked, err))
 }
 
 // String returns the plan for people: the steps as a table, and the problems. Times are in the zone of Now, and days
@@ -126,7 +122,7 @@ func (p *Plan) String() string {
 
 // bound returns the time of a step's bound, or "-" if it has none.
 func (p *Plan) bound(s Step, id snowflake.ID, t time.Time) string {
-	if id == noLow || id == noHigh || s.Lo == 0 && s.Hi == 0 {
+	if id == noLow || id == noHigh || s.isDefault() {
 		return "-"
 	}
 	return timeText(t.In(p.Now.Location()))

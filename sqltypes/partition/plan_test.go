@@ -17,6 +17,13 @@ import (
 
 func TestPlanAsText(t *testing.T) {
 	s := mustSet(t, Month, WithAhead(1), WithRetain(1))
+	for n, want := range map[int64]string{
+		0: "0 B", 999: "999 B", 1000: "1.0 kB", 9949: "9.9 kB", 9950: "10 kB", 999_499: "999 kB", 999_500: "1.0 MB", 12_345_678_901_234_567: "12346 TB",
+	} {
+		if got := sizeText(n); got != want {
+			t.Errorf("%d: %s, want %s", n, got, want)
+		}
+	}
 	c := &catalog{state: state{table: name{"public", "t"}}, taken: []string{"t_2026_06"}}
 	c.add(s, "old", "2026-02", "2026-03")
 	c.add(s, "april", "2026-04", "2026-05")
@@ -86,16 +93,6 @@ func TestTimesOfPlansAreInTheZoneOfTheSet(t *testing.T) {
 	} {
 		if got := test.plan.String(); !strings.Contains(got, test.want) {
 			t.Errorf("%s\nwant: %s", got, test.want)
-		}
-	}
-}
-
-func TestNumbersAreScaled(t *testing.T) {
-	for n, want := range map[int64]string{
-		0: "0 B", 999: "999 B", 1000: "1.0 kB", 9949: "9.9 kB", 9950: "10 kB", 999_499: "999 kB", 999_500: "1.0 MB", 12_345_678_901: "12346 MB",
-	} {
-		if got := scaled(n, " B", " kB", " MB"); got != want {
-			t.Errorf("%d: %s, want %s", n, got, want)
 		}
 	}
 }

@@ -1,7 +1,9 @@
 package partition
 
 import (
+	"cmp"
 	"context"
+	"slices"
 	"time"
 
 	"github.com/sqlflake/sqlflake/snowflake"
@@ -12,31 +14,29 @@ import (
 type planner struct {
 	*Set
 	*state
-	probe probe
-	local time.Time // by the clock of this process
-	plan  *Plan
+	probe  probe
+	local  time.Time // by the clock of this process
+	plan   *Plan
+	enough func(Step) bool // a step after which the plan may end
+	chosen *Step           // the first one that is enough
+	err    error           // the first one: there is no plan
 
 	latest time.Time // the later one of the clocks, for the reasons of steps
 	cutoff int64     // what ends at or below it is not retained
 	live   *bool     // whether rows came in the retained time; nil: not read yet
 	top    int64     // the end of the last partition, if they are contiguous
-
-	enough func(Step) bool
-	done   bool // a step is enough
 }
 
-// probe asks the database about rows and tables. See engine.
+// probe asks the database about rows and tables: see Set.keyOf and engine.taken.
 type probe struct {
-	least    func(p part, lo, hi int64) (id int64, found bool, err error)
-	greatest func(p part, hi int64) (id int64, found bool, err error)
-	taken    func(table string) (bool, error)
+	key   func(p part, lo, hi int64, n int) (key int64, found bool, err error)
+	taken func(table string) (bool, error)
 }
 
 func (s *Set) probe(ctx context.Context, q querier, st *state) probe {
 	return probe{
-		least:    func(p part, lo, hi int64) (int64, bool, error) { return s.nth(ctx, q, p, lo, hi, 0) },
-		greatest: func(p part, hi int64) (int64, bool, error) { return s.greatest(ctx, q, p, hi) },
-		taken:    func(table string) (bool, error) { return s.engine.taken(ctx, q, st, table) },
+		func(p part, lo, hi int64, n int) (int64, bool, error) { return s.keyOf(ctx, q, p, lo, hi, n) },
+		func(table string) (bool, error) { return s.engine.taken(ctx, q, st, table) },
 	}
 }
 
@@ -44,19 +44,12 @@ func (s *Set) probe(ctx context.Context, q querier, st *state) probe {
 // the earlier one for what is dropped.
 func (s *Set) newPlanner(st *state, local time.Time, probe probe) *planner {
 	p := &planner{Set: s, state: st, probe: probe, local: local, top: noLow}
+	p.enough = func(Step) bool { return false }
 	p.plan = &Plan{Table: st.table.String(), Now: st.now.In(s.zone)}
 	p.latest = later(p.now, p.local)
 	p.cutoff = p.oldest().lo
-	if n := len(st.parts); n > 0 {
-		p.top = st.parts[n-1].hi
-	}
-	return p
-}
-
-// make returns the plan. It ends after a step that is enough for the caller.
-func (p *planner) make(enough func(Step) bool) (*Plan, error) {
-	p.enough = enough
 	for _, part := range p.parts {
+		p.top = part.hi
 		p.plan.Partitions = append(p.plan.Partitions, Partition{
 			Name: part.table, Lo: snowflake.ID(part.lo), Hi: snowflake.ID(part.hi), Rows: part.rows, Bytes: part.bytes,
 		})
@@ -64,9 +57,32 @@ func (p *planner) make(enough func(Step) bool) (*Plan, error) {
 	if f := p.fallback; f != nil {
 		p.plan.Partitions = append(p.plan.Partitions, Partition{Name: f.table, Default: true, Rows: f.rows, Bytes: f.bytes})
 	}
+	return p
+}
+
+// find returns a key, and taken whether a name is. See probe. After an error there is none.
+func (p *planner) find(part part, lo, hi int64, n int) (key int64, found bool) {
+	if p.err == nil {
+		key, found, p.err = p.probe.key(part, lo, hi, n)
+	}
+	return key, found && p.err == nil
+}
+
+func (p *planner) taken(table string) (taken bool) {
+	if p.err == nil {
+		taken, p.err = p.probe.taken(table)
+	}
+	return taken && p.err == nil
+}
+
+// fail notes an error.
+func (p *planner) fail(err error) { p.err = cmp.Or(p.err, err) }
+
+// make makes the plan.
+func (p *planner) make() error {
 	p.plan.Covered = p.covered()
-	if wrong, err := p.contradicted(); wrong || err != nil {
-		return p.plan, err
+	if p.contradicted() {
+		return p.err
 	}
 	// What fails in the later parts, such as an archive callback, prevents no new partition. All partitions are
 	// detached before the first is archived, which may take hours: a Set without WithArchive leaves them alone as long
@@ -74,22 +90,14 @@ func (p *planner) make(enough func(Step) bool) (*Plan, error) {
 	return p.run(p.create, p.createDefault, p.retire, p.finishLoose)
 }
 
-// missing returns the plan of what is to be created.
-func (p *planner) missing() (*Plan, error) {
-	p.enough = func(Step) bool { return false }
-	return p.run(p.create, p.createDefault)
-}
-
-func (p *planner) run(parts ...func() error) (*Plan, error) {
+// run calls the functions up to the one that plans a step that is enough.
+func (p *planner) run(parts ...func()) error {
 	for _, do := range parts {
-		if err := do(); err != nil {
-			return nil, err
-		}
-		if p.done {
+		if do(); p.chosen != nil || p.err != nil {
 			break
 		}
 	}
-	return p.plan, nil
+	return p.err
 }
 
 // step adds a step for a partition, or for a loose table.
@@ -105,14 +113,16 @@ func (p *planner) step(step Step) {
 	}
 	step.SQL = p.engine.statements(p.Set, p.state, step)
 	p.plan.Steps = append(p.plan.Steps, step)
-	p.done = p.done || p.enough(step)
+	if p.chosen == nil && p.enough(step) {
+		p.chosen = &step
+	}
 }
 
 // due returns the time since which a step is due, or zero for one that does not depend on the time.
 func (p *planner) due(step Step) time.Time {
 	at := p.period(p.at(int64(step.Hi) - 1))
 	switch {
-	case step.Lo == 0 && step.Hi == 0, step.Action == actionAlter:
+	case step.isDefault(), step.Action == actionAlter:
 		return time.Time{}
 	case step.Action == actionCreate:
 		for range p.ahead {
@@ -151,16 +161,6 @@ func (p *planner) oldest() period { return p.before(p.period(p.earliest().Add(-p
 // horizon returns the last period ahead. Periods after the layout's end have no keys, and so no gaps.
 func (p *planner) horizon() period { return p.after(p.period(later(p.now, p.local)), p.ahead) }
 
-func earlier(a, b time.Time) time.Time {
-	if b.Before(a) {
-		return b
-	}
-	return a
-}
+func earlier(a, b time.Time) time.Time { return slices.MinFunc([]time.Time{a, b}, time.Time.Compare) }
 
-func later(a, b time.Time) time.Time {
-	if b.After(a) {
-		return b
-	}
-	return a
-}
+func later(a, b time.Time) time.Time { return slices.MaxFunc([]time.Time{a, b}, time.Time.Compare) }

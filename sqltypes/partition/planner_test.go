@@ -26,14 +26,7 @@ func TestPlansLeadToPartitionsForAllThatIsRetained(t *testing.T) {
 				if again := c.plan(t, s, now); len(again.Steps)+len(again.Problems) > 0 {
 					t.Fatalf("at %v: a second plan has %v, %v", now, again.Steps, again.Problems)
 				}
-				last := s.period(now)
-				for range 2 {
-					last = s.next(last)
-				}
-				oldest := s.period(now.Add(-30 * time.Hour))
-				for range 4 {
-					oldest = s.previous(oldest)
-				}
+				last, oldest := s.after(s.period(now), 2), s.before(s.period(now.Add(-30*time.Hour)), 4)
 				if got := c.parts[len(c.parts)-1]; got.hi != last.hi {
 					t.Fatalf("at %v: the last partition is %+v, want the end of %v", now, got, last)
 				}
@@ -56,47 +49,29 @@ func TestPlansLeadToPartitionsForAllThatIsRetained(t *testing.T) {
 	}
 }
 
-func TestBoundsDecideAndNotNames(t *testing.T) {
-	both(t, Month, []Option{WithRetain(1), WithAhead(1)}, func(t *testing.T, s *Set) {
-		c := &catalog{}
-		c.add(s, "t_2026_05", "2026-01", "2026-02")
-		c.add(s, "t_2020_01", "2026-02", "2026-04")
-		want(t, c.plan(t, s, date("2026-04-15")), "create t_2026_04, create t_2026_05_2, drop t_2026_05")
-	})
-}
-
 func TestPlanOfAnotherUnitOrZoneGoesOnAtTheBoundsThereAre(t *testing.T) {
 	days := newSet(t, sqldb.Postgres, Day, WithAhead(3))
 	months := newSet(t, sqldb.Postgres, Month, WithAhead(1))
 	c := &catalog{}
-	c.apply(days, c.plan(t, days, date("2026-01-29 12:00")))
-	if got, want := tables(c.parts), "t_2026_01_29 t_2026_01_30 t_2026_01_31 t_2026_02_01"; got != want {
-		t.Fatalf("%s, want %s", got, want)
-	}
-	plan := c.plan(t, months, date("2026-01-29 13:00"))
-	want(t, plan, "create t_2026_01, create t_2026_02") // before the days, and after them
-	c.apply(months, plan)
-	plan = c.plan(t, days, date("2026-02-27 12:00"))
-	want(t, plan, "create t_2026_03_01, create t_2026_03_02")
-	c.apply(days, plan)
-
 	tokyo := newSet(t, sqldb.Postgres, Day, WithZone(zone(t, "Asia/Tokyo")), WithAhead(4))
-	plan = c.plan(t, tokyo, date("2026-02-27 12:00"))
-	want(t, plan, "create t_2026_03_03") // of 15 hours: a partition of UTC has the rest
-	c.apply(tokyo, plan)
+	for _, step := range []struct {
+		s         *Set
+		now, want string
+	}{
+		{days, "2026-01-29 12:00", "create t_2026_01_29, create t_2026_01_30, create t_2026_01_31, create t_2026_02_01"},
+		{months, "2026-01-29 13:00", "create t_2026_01, create t_2026_02"}, // before the days, and after them
+		{days, "2026-02-27 12:00", "create t_2026_03_01, create t_2026_03_02"},
+		{tokyo, "2026-02-27 12:00", "create t_2026_03_03"}, // of 15 hours: a partition of UTC has the rest
+	} {
+		plan := c.plan(t, step.s, date(step.now))
+		want(t, plan, step.want)
+		c.apply(step.s, plan)
+	}
 	for i, p := range c.parts[1:] {
 		if p.lo != c.parts[i].hi {
 			t.Errorf("%+v does not follow %+v", p, c.parts[i])
 		}
 	}
-}
-
-func tables(parts []part) string {
-	var names []string
-	for _, p := range parts {
-		names = append(names, p.table)
-	}
-	return strings.Join(names, " ")
 }
 
 func TestGapsThatWereMadeByHandAreFilled(t *testing.T) {
@@ -128,28 +103,29 @@ func TestGapsThatWereMadeByHandAreFilled(t *testing.T) {
 }
 
 func TestStartMakesPartitionsForOldIDs(t *testing.T) {
-	both(t, Month, []Option{WithAhead(1), WithStart(date("2025-11-20"))}, func(t *testing.T, s *Set) {
-		want(t, (&catalog{}).plan(t, s, date("2026-01-15")), "create t_2025_11, create t_2025_12, create t_2026_01, create t_2026_02")
-	})
-	both(t, Month, []Option{WithAhead(1), WithStart(date("1970")), WithRetain(1)}, func(t *testing.T, s *Set) {
-		want(t, (&catalog{}).plan(t, s, date("2026-01-01 00:30")), "create t_2025_11, create t_2025_12, create t_2026_01, create t_2026_02")
-	})
-	both(t, Month, []Option{WithAhead(1), WithStart(date("2026-01-01"))}, func(t *testing.T, s *Set) { // the grace counts too
-		want(t, (&catalog{}).plan(t, s, date("2026-01-01 00:30")), "create t_2025_12, create t_2026_01, create t_2026_02")
-	})
-	both(t, Unit(time.Hour), []Option{WithStart(date("2025-01-01"))}, func(t *testing.T, s *Set) {
-		_, err := makePlan(s, &state{now: date("2026-05-01")}, date("2026-05-01"), probe{
-			taken: func(string) (bool, error) { return false, nil },
+	const fromNovember = "create t_2025_11, create t_2025_12, create t_2026_01, create t_2026_02"
+	for _, c := range []struct {
+		start, now string
+		options    []Option
+		want       string
+	}{
+		{"2025-11-20", "2026-01-15", nil, fromNovember},
+		{"1970", "2026-01-01 00:30", []Option{WithRetain(1)}, fromNovember},
+		{"2026-01-01", "2026-01-01 00:30", nil, "create t_2025_12, create t_2026_01, create t_2026_02"}, // the grace counts too
+	} {
+		both(t, Month, append(c.options, WithAhead(1), WithStart(date(c.start))), func(t *testing.T, s *Set) {
+			want(t, (&catalog{}).plan(t, s, date(c.now)), c.want)
 		})
-		if !errors.Is(err, ErrOption) || !strings.Contains(err.Error(), "10000 partitions from 2025-01-01") {
-			t.Errorf("%v, want %v", err, ErrOption)
-		}
-	})
+	}
+	s := mustSet(t, Unit(time.Hour), WithStart(date("2025-01-01")))
+	_, err := makePlan(s, &state{now: date("2026-05-01")}, date("2026-05-01"), (&catalog{}).probe())
+	if !errors.Is(err, ErrOption) || !strings.Contains(err.Error(), "10000 partitions from 2025-01-01") {
+		t.Errorf("%v, want %v", err, ErrOption)
+	}
 }
 
 func TestRowsInTheDefaultPartitionPreventThePartitionOfTheirTime(t *testing.T) {
-	options := []Option{WithAhead(2), WithDefault()}
-	both(t, Month, options, func(t *testing.T, s *Set) {
+	both(t, Month, []Option{WithAhead(2), WithDefault()}, func(t *testing.T, s *Set) {
 		c := &catalog{}
 		c.apply(s, c.plan(t, s, date("2026-01-15")))
 		if c.fallback == nil || c.fallback.table != "t_default" {
@@ -158,64 +134,44 @@ func TestRowsInTheDefaultPartitionPreventThePartitionOfTheirTime(t *testing.T) {
 		want(t, c.plan(t, s, date("2026-01-15")), "")
 		c.keys = []int64{s.first("2026-04-20")}
 		later := c.plan(t, s, date("2026-03-15"))
-		if s.dialect == sqldb.Postgres {
-			want(t, later, "create t_2026_05", "t_2026_04: the default partition t_default has rows of its time: MoveDefault")
-		} else { // each new one would copy all of its rows
+		if s.dialect == sqldb.MySQL { // each new one would copy all of its rows
 			want(t, later, "", "t_default: it has rows, which the server would copy")
 			return
 		}
+		want(t, later, "create t_2026_05", "t_2026_04: the default partition t_default has rows of its time: MoveDefault")
 		c.keys = []int64{s.first("2026-06"), s.first("2026-04") - 1}
 		want(t, c.plan(t, s, date("2026-03-15")), "create t_2026_04, create t_2026_05")
 	})
-	t.Run("that has the name of another", func(t *testing.T) {
-		s := newSet(t, sqldb.MySQL, Month, WithAhead(1))
-		c := &catalog{}
-		c.fallback = &part{name: name{"", "t_2026_02"}, lo: noLow, hi: noHigh}
-		want(t, c.plan(t, s, date("2026-01-15")), "create t_2026_01, create t_2026_02_2")
-	})
-}
-
-func TestPartitionWithoutUpperBoundIsReported(t *testing.T) {
-	both(t, Month, []Option{WithRetain(1)}, func(t *testing.T, s *Set) {
-		c := &catalog{}
-		c.add(s, "all", "", "")
-		want(t, c.plan(t, s, date("2026-06-15")), "", "all: it has no upper bound")
-	})
+	// One that has the name of another.
+	c := &catalog{state: state{fallback: &part{name: named("t_2026_02"), lo: noLow, hi: noHigh}}}
+	want(t, c.plan(t, newSet(t, sqldb.MySQL, Month, WithAhead(1)), date("2026-01-15")), "create t_2026_01, create t_2026_02_2")
 }
 
 func TestEndOfTheLayout(t *testing.T) {
-	end := snowflake.Default().End() // in September 2094
 	both(t, Month, []Option{WithAhead(2), WithRetain(2)}, func(t *testing.T, s *Set) {
 		c := &catalog{}
 		c.add(s, "old", "2094-03", "2094-04")
 		c.add(s, "rest", "2094-04", "2094-08")
-		for _, now := range []string{"2094-07-05", "2094-08-15", "2095-01-15"} {
-			plan := c.plan(t, s, date(now))
-			switch now {
-			case "2094-07-05": // all that can be done is done
-				want(t, plan, "create t_2094_08, create t_2094_09, drop old", "2094-09-07")
-			case "2095-01-15":
-				want(t, plan, "", "2094-09-07", "no row is younger than the retention") // and none can come
-			default:
-				want(t, plan, "", "2094-09-07")
-			}
+		for _, at := range []struct {
+			now, steps string
+			problems   []string
+		}{
+			{"2094-07-05", "create t_2094_08, create t_2094_09, drop old", []string{"2094-09-07"}}, // all that can be done is done
+			{"2094-08-15", "", []string{"2094-09-07"}},
+			{"2095-01-15", "", []string{"2094-09-07", "no row is younger than the retention"}}, // and none can come
+		} {
+			plan := c.plan(t, s, date(at.now))
+			want(t, plan, at.steps, at.problems...)
 			if !errors.Is(plan.Problems[0], snowflake.ErrTimeExhausted) {
 				t.Errorf("%v does not match %v", plan.Problems[0], snowflake.ErrTimeExhausted)
 			}
 			c.apply(s, plan)
 		}
-		if last := c.parts[len(c.parts)-1]; last.hi < s.layoutLast() {
-			t.Errorf("the last partition is %+v, the layout ends at %v", last, end)
+		end, err := s.layout.MinAt(s.layout.End().Add(-1))
+		if last := c.parts[len(c.parts)-1]; err != nil || last.hi < int64(end)|(int64(end)&-int64(end)-1) { // with all bits below the time
+			t.Errorf("the last partition is %+v, the layout ends at %v", last, s.layout.End())
 		}
 	})
-}
-
-func (s *Set) layoutLast() int64 {
-	id, err := s.layout.MinAt(s.layout.End().Add(-1))
-	if err != nil {
-		panic(err)
-	}
-	return int64(id) | (int64(id)&-int64(id) - 1) // the last tick with all bits below the time
 }
 
 func TestClocksBeforeTheEpochAreAnError(t *testing.T) {
@@ -241,8 +197,8 @@ func TestNamesThatOthersHave(t *testing.T) {
 		"t_2026_02: a table of this name", "t_default: a table of this name")
 	bad := mustSet(t, Month, WithNames(func(at time.Time) string { return strings.Repeat("x", int(at.Month())*16) }))
 	_, err := makePlan(bad, &state{now: date("2026-03-15")}, date("2026-03-15"), c.probe())
-	if !errors.Is(err, ErrName) {
-		t.Errorf("%v, want %v", err, ErrName)
+	if !errors.Is(err, ErrOption) {
+		t.Errorf("%v, want %v", err, ErrOption)
 	}
 	same := mustSet(t, Month, WithAhead(1), WithNames(func(time.Time) string { return "p" }))
 	want(t, c.plan(t, same, date("2026-01-15")), "create p, create p_2")

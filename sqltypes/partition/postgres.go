@@ -16,8 +16,7 @@ type postgres struct{}
 
 func (postgres) maxName() int { return 63 }
 
-// The advisory locks of a table: for changes of its partitions, and for archiving a detached table, which may take
-// hours.
+// The locks of a table: for changes of its partitions, and for archiving a detached table, which may take hours.
 const (
 	changeLock  = "change"
 	archiveLock = "archive"
@@ -32,25 +31,25 @@ const advisoryKey = `hashtextextended('sqlflake/partition ' || $3::text || ' ' |
 const tableByName = ` FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
 WHERE c.relname = $1::text AND CASE WHEN $2::text = '' THEN pg_table_is_visible(c.oid) ELSE n.nspname = $2::text END`
 
-// abandoned is how long the server lets a transaction of alone be idle. It is never idle while its process lives: the
+// abandoned is how long the server lets a transaction for changes be idle. It is never idle while its process lives: the
 // server ends the transaction of a process that it can't reach any more.
 const abandoned = 5 * time.Second
 
-func (e postgres) alone(ctx context.Context, db *sql.DB, s *Set, f func(querier) error) error {
-	return e.transaction(ctx, db, s, sql.TxOptions{}, func(tx *sql.Tx) error {
-		ok, err := e.tryLock(ctx, tx, s, "pg_try_advisory_xact_lock", changeLock)
-		switch {
-		case err != nil:
-			return err
-		case !ok:
-			return errBusy
+func (e postgres) connect(ctx context.Context, db *sql.DB, s *Set, change bool, f func(querier) error) error {
+	return e.transaction(ctx, db, s, !change, func(tx *sql.Tx) error {
+		if change {
+			const query = "SELECT pg_try_advisory_xact_lock(" + advisoryKey + ")" + tableByName
+			var locked bool
+			found, err := one(tx.QueryRowContext(ctx, query, s.table.table, s.table.schema, changeLock), &locked)
+			if err != nil {
+				return err
+			}
+			if found && !locked { // a table that does not exist has no lock
+				return errBusy
+			}
 		}
 		return f(tx)
 	})
-}
-
-func (e postgres) look(ctx context.Context, db *sql.DB, s *Set, f func(querier) error) error {
-	return e.transaction(ctx, db, s, sql.TxOptions{ReadOnly: true}, func(tx *sql.Tx) error { return f(tx) })
 }
 
 // beginner is a sql.DB or a sql.Conn.
@@ -60,11 +59,8 @@ type beginner interface {
 
 // transaction calls f in a transaction. Its isolation level has to show what others have committed before the lock.
 // Without row_security a policy would hide rows from the owner (FORCE ROW LEVEL SECURITY), so it is an error then.
-func (postgres) transaction(
-	ctx context.Context, db beginner, s *Set, options sql.TxOptions, f func(*sql.Tx) error,
-) error {
-	options.Isolation = sql.LevelReadCommitted
-	tx, err := db.BeginTx(ctx, &options)
+func (postgres) transaction(ctx context.Context, db beginner, s *Set, readOnly bool, f func(*sql.Tx) error) error {
+	tx, err := db.BeginTx(ctx, &sql.TxOptions{Isolation: sql.LevelReadCommitted, ReadOnly: readOnly})
 	if err != nil {
 		return err
 	}
@@ -78,13 +74,6 @@ func (postgres) transaction(
 		return err
 	}
 	return tx.Commit()
-}
-
-// tryLock takes an advisory lock, without a wait. For a table that does not exist it reports that it has the lock.
-func (postgres) tryLock(ctx context.Context, q querier, s *Set, function, lock string) (ok bool, err error) {
-	query := "SELECT " + function + "(" + advisoryKey + ")" + tableByName
-	found, err := one(q.QueryRowContext(ctx, query, s.table.table, s.table.schema, lock), &ok)
-	return ok || !found && err == nil, err
 }
 
 // session calls f on a connection that holds an advisory lock until f returns, outside of a transaction. It unlocks the
@@ -171,11 +160,8 @@ func (postgres) selectKey(s *Set, p part) (query, key string) {
 
 // taken looks for types too: each table has one.
 func (postgres) taken(ctx context.Context, q querier, st *state, table string) (taken bool, err error) {
-	const query = `SELECT EXISTS (SELECT FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
-	WHERE n.nspname = $1::text AND c.relname = $2::text)
-OR EXISTS (SELECT FROM pg_type t JOIN pg_namespace n ON n.oid = t.typnamespace
-	WHERE n.nspname = $1::text AND t.typname = $2::text)`
-	err = q.QueryRowContext(ctx, query, st.table.schema, table).Scan(&taken)
+	const query = "SELECT to_regclass($1::text) IS NOT NULL OR to_regtype($1::text) IS NOT NULL"
+	err = q.QueryRowContext(ctx, query, quoteTable(name{st.table.schema, table})).Scan(&taken)
 	return taken, err
 }
 

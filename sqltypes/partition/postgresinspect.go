@@ -25,9 +25,8 @@ type parent struct {
 
 const parentQuery = `SELECT c.oid::int8, n.nspname, c.relkind::text, c.relpersistence = 't', pg_has_role(c.relowner, 'USAGE'),
 	CASE WHEN pg_get_userbyid(c.relowner) = current_user THEN '' ELSE pg_get_userbyid(c.relowner)::text END,
-	coalesce((SELECT p.partstrat::text FROM pg_partitioned_table p WHERE p.partrelid = c.oid), ''),
-	coalesce((SELECT p.partnatts FROM pg_partitioned_table p WHERE p.partrelid = c.oid), 0),
-	coalesce(pg_get_partkeydef(c.oid), ''), coalesce(a.attname::text, ''), coalesce(format_type(a.atttypid, NULL), ''),
+	coalesce(p.partstrat::text, ''), coalesce(p.partnatts, 0), coalesce(pg_get_partkeydef(c.oid), ''),
+	coalesce(a.attname::text, ''), coalesce(format_type(a.atttypid, NULL), ''),
 	coalesce((SELECT ' USING ' || quote_ident(m.amname) FROM pg_am m WHERE m.oid = c.relam), '') ||
 		coalesce((SELECT ' TABLESPACE ' || quote_ident(t.spcname) FROM pg_tablespace t WHERE t.oid = c.reltablespace), ''),
 	coalesce((SELECT string_agg(DISTINCT CASE g.grantee WHEN 0 THEN 'PUBLIC' ELSE quote_ident(pg_get_userbyid(g.grantee)) END, ', ')
@@ -35,9 +34,8 @@ const parentQuery = `SELECT c.oid::int8, n.nspname, c.relkind::text, c.relpersis
 		AND d.defaclrole = (SELECT r.oid FROM pg_roles r WHERE r.rolname = current_user) AND d.defaclnamespace IN (0, c.relnamespace)), ''),
 	CASE c.relreplident WHEN 'f' THEN 'FULL' WHEN 'n' THEN 'NOTHING' ELSE '' END,
 	(extract(epoch FROM clock_timestamp()) * 1000000)::int8
-FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
-LEFT JOIN pg_attribute a ON a.attrelid = c.oid
-	AND a.attnum = (SELECT p.partattrs[0] FROM pg_partitioned_table p WHERE p.partrelid = c.oid) AND a.attnum > 0
+FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace LEFT JOIN pg_partitioned_table p ON p.partrelid = c.oid
+LEFT JOIN pg_attribute a ON a.attrelid = c.oid AND a.attnum = p.partattrs[0] AND a.attnum > 0
 WHERE c.relname = $1::text AND CASE WHEN $2::text = '' THEN pg_table_is_visible(c.oid) ELSE n.nspname = $2::text END`
 
 func (e postgres) inspect(ctx context.Context, q querier, s *Set) (*state, error) {
@@ -59,7 +57,7 @@ func (e postgres) inspect(ctx context.Context, q querier, s *Set) (*state, error
 	if err := e.readParts(ctx, q, s, p.oid, st); err != nil {
 		return nil, err
 	}
-	return st, e.readLoose(ctx, q, s, p.oid, st)
+	return st, st.readLoose(ctx, q, looseQuery, markWords, p.oid, s.key)
 }
 
 // unsuitable returns why the table can't be maintained.
@@ -156,14 +154,3 @@ WHERE d.classoid = 'pg_class'::regclass AND d.objsubid = 0 AND c.relkind = 'r' A
 		OR EXISTS (SELECT FROM pg_roles r WHERE r.oid = c.relowner AND (r.rolsuper OR r.rolname = current_user)))
 	AND EXISTS (SELECT FROM pg_attribute a WHERE a.attrelid = c.oid AND a.attname = $3::text AND a.atttypid = 'int8'::regtype)
 ORDER BY c.oid`
-
-func (postgres) readLoose(ctx context.Context, q querier, s *Set, parent int64, st *state) error {
-	return each(ctx, q, looseQuery, []any{markWords, parent, s.key}, func(scan func(...any) error) error {
-		var p part
-		err := scan(&p.oid, &p.schema, &p.table, &p.rows, &p.bytes, &p.comment)
-		if err == nil && p.readMark(st.table) {
-			st.loose = append(st.loose, p)
-		}
-		return err
-	})
-}

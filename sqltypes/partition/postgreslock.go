@@ -25,8 +25,11 @@ func (l tableLock) statement() string {
 // lockAll locks tables in the given order. Writers wait for that for at most the lock timeout in total. Before, it
 // waits for other changes of the tables and for autovacuum, behind which no writer waits.
 func (s *Set) lockAll(ctx context.Context, q querier, locks ...tableLock) error {
+	if err := execAll(ctx, q, limits(queueTimeout, 0)...); err != nil {
+		return err
+	}
 	for _, l := range locks {
-		if err := s.lock(ctx, q, tableLock{l.table, queue}, limits(queueTimeout, 0)); err != nil {
+		if err := s.lock(ctx, q, tableLock{l.table, queue}, queueTimeout); err != nil {
 			return err
 		}
 	}
@@ -44,12 +47,15 @@ func (s *Set) lockInTurn(ctx context.Context, q querier, locks ...tableLock) err
 		if left <= 0 {
 			return lockRefused{l.table}
 		}
-		if err := s.lock(ctx, q, l, limits(left, 0)[:1]); err != nil {
+		if err := s.lock(ctx, q, l, left); err != nil {
 			return err
 		}
 	}
 	return nil
 }
+
+// parentsFirst is an attempt of relatedLocks that locks each table once.
+const parentsFirst = 2
 
 // relatedLocks returns the locks of a table, and of those that foreign keys connect it with, for an attempt to change
 // it. It leaves out tables that the role may only refer to, and so can't lock. A writer that has one of the tables and
@@ -93,11 +99,10 @@ func relatedLocks(ctx context.Context, q querier, table string, attempt int) ([]
 	return locks, nil
 }
 
-// lock locks a table, with limits. If the lock is refused, the error says who holds it. The transaction keeps its other
-// locks meanwhile, so that those who wait for them are found too.
-func (s *Set) lock(ctx context.Context, q querier, l tableLock, limits []string) error {
-	script := append([]string{"SAVEPOINT lock"}, limits...)
-	err := execScript(ctx, q, append(script, l.statement()))
+// lock locks a table, and waits for at most a time. If the lock is refused, the error says who holds it. The transaction
+// keeps its other locks meanwhile, so that those who wait for them are found too.
+func (s *Set) lock(ctx context.Context, q querier, l tableLock, wait time.Duration) error {
+	err := execScript(ctx, q, []string{"SAVEPOINT lock", limits(wait, 0)[0], l.statement()})
 	if !s.engine.refused(err) {
 		return err
 	}

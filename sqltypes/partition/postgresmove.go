@@ -4,21 +4,22 @@ import (
 	"context"
 	"fmt"
 	"strings"
-
-	"github.com/sqlflake/sqlflake/snowflake"
 )
 
 // move fills a table before it attaches it as the partition. It locks the parent first: a reader that has planned with
 // the default partition only, or a writer that waits for one of its rows, would miss the moved rows.
-func (e postgres) move(
-	ctx context.Context, q querier, s *Set, st *state, table string, lo, hi int64,
-) (moved int64, err error) {
-	if err := e.lockReferred(ctx, q, st); err != nil {
+func (e postgres) move(ctx context.Context, q querier, s *Set, st *state, create Step) (moved int64, err error) {
+	from, to := quoteTable(st.fallback.name), name{st.table.schema, create.Partition}
+	// ATTACH PARTITION locks what foreign keys refer to at the end. If that were refused then, all rows would have been
+	// copied for nothing.
+	locks, err := relatedLocks(ctx, q, quoteTable(st.table), parentsFirst)
+	if err != nil {
 		return 0, err
 	}
-	from, to := quoteTable(st.fallback.name), name{st.table.schema, table}
-	lock := tableLock{quoteTable(st.table) + ", ONLY " + from, exclusive}
-	if err := execAll(ctx, q, lock.statement()); err != nil {
+	if err := s.lockInTurn(ctx, q, locks...); err != nil {
+		return 0, err
+	}
+	if err := s.lock(ctx, q, tableLock{from, exclusive}, s.lockTimeout); err != nil {
 		return 0, err
 	}
 	if err := e.checkMovable(ctx, q, st); err != nil {
@@ -34,13 +35,12 @@ WHERE attrelid = $1::int8::oid AND attnum > 0 AND NOT attisdropped AND attgenera
 	if err != nil {
 		return 0, err
 	}
-	list := strings.Join(columns, ", ")
-	move := fmt.Sprintf("WITH moved AS (DELETE FROM ONLY %s WHERE %[2]s >= %[3]d AND %[2]s < %[4]d RETURNING %[5]s) "+
-		"INSERT INTO %[6]s (%[5]s) SELECT %[5]s FROM moved", from, quoteName(s.key), lo, hi, list, quoteTable(to))
-	step := Step{Action: actionCreate, Partition: table, Lo: snowflake.ID(lo), Hi: snowflake.ID(hi)}
 	if err := execAll(ctx, q, append(e.createTable(st, to), off...)...); err != nil {
 		return 0, err
 	}
+	move := fmt.Sprintf("WITH moved AS (DELETE FROM ONLY %s WHERE %[2]s >= %[3]d AND %[2]s < %[4]d RETURNING %[5]s) "+
+		"INSERT INTO %[6]s (%[5]s) SELECT %[5]s FROM moved", from, quoteName(s.key), int64(create.Lo), int64(create.Hi),
+		strings.Join(columns, ", "), quoteTable(to))
 	result, err := q.ExecContext(ctx, move)
 	if err != nil {
 		return 0, fmt.Errorf("%s: %w", move, err)
@@ -49,23 +49,7 @@ WHERE attrelid = $1::int8::oid AND attnum > 0 AND NOT attisdropped AND attgenera
 		return 0, err
 	}
 	// ATTACH fails if the range has rows that were not moved.
-	return moved, execAll(ctx, q, append(on, e.attach(st, to, step))...)
-}
-
-// lockReferred locks the tables that foreign keys of the table refer to, as ATTACH PARTITION does at the end: if that
-// were refused then, all rows would have been copied for nothing. A role that may only refer to a table can't lock it.
-func (postgres) lockReferred(ctx context.Context, q querier, st *state) error {
-	tables, err := list(ctx, q, `SELECT DISTINCT quote_ident(n.nspname) || '.' || quote_ident(r.relname)
-FROM pg_inherits i JOIN pg_constraint k ON k.conrelid = i.inhparent AND k.contype = 'f' AND k.confrelid <> k.conrelid
-JOIN pg_class r ON r.oid = k.confrelid JOIN pg_namespace n ON n.oid = r.relnamespace
-WHERE i.inhrelid = $1::int8::oid AND k.conparentid = 0
-	AND has_table_privilege(r.oid, 'UPDATE, DELETE, TRUNCATE') ORDER BY 1`, st.fallback.oid)
-	for _, table := range tables {
-		if err := execAll(ctx, q, tableLock{table, writers}.statement()); err != nil {
-			return err
-		}
-	}
-	return err
+	return moved, execAll(ctx, q, append(on, e.attach(st, create))...)
 }
 
 // checkMovable refuses to move rows that other rows refer to: ON DELETE CASCADE would delete those.

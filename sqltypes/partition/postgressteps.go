@@ -13,16 +13,15 @@ func (e postgres) statements(s *Set, st *state, step Step) []string {
 
 func (e postgres) execute(ctx context.Context, q querier, s *Set, st *state, step Step) error {
 	inside, _ := e.work(s, st, step)
-	p, loose := st.find(step)
-	own := loose || step.finish || step.Action == actionAlter
+	own := step.loose || step.finish || step.Action == actionAlter
 	if !own && step.Action != actionCreate {
-		if err := e.lockToDetach(ctx, q, s, st, step, p); err != nil {
+		if err := e.lockToDetach(ctx, q, s, st, step); err != nil {
 			return err
 		}
 	}
 	for i, statement := range inside {
 		if i > 0 && step.Action == actionDrop && step.floor != noLow { // detached: nobody writes to it any more
-			if err := s.none(ctx, q, p, noLow, step.floor); err != nil {
+			if err := s.none(ctx, q, step.part, noLow, step.floor); err != nil {
 				return err
 			}
 		}
@@ -36,9 +35,10 @@ func (e postgres) execute(ctx context.Context, q querier, s *Set, st *state, ste
 }
 
 // lockToDetach takes the locks that DETACH PARTITION takes too, in a different order.
-func (postgres) lockToDetach(ctx context.Context, q querier, s *Set, st *state, step Step, p part) error {
+func (postgres) lockToDetach(ctx context.Context, q querier, s *Set, st *state, step Step) error {
+	partition := quoteTable(step.part.name)
 	// While the partition is vacuumed, nobody waits behind a lock of the table.
-	if err := s.lock(ctx, q, tableLock{quoteTable(p.name), queue}, limits(s.lockTimeout, 0)[:1]); err != nil {
+	if err := s.lock(ctx, q, tableLock{partition, queue}, s.lockTimeout); err != nil {
 		return ownLock{err}
 	}
 	locks, err := relatedLocks(ctx, q, quoteTable(st.table), step.attempt)
@@ -48,23 +48,22 @@ func (postgres) lockToDetach(ctx context.Context, q querier, s *Set, st *state, 
 	if err := s.lockInTurn(ctx, q, locks...); err != nil {
 		return err
 	}
-	if err := s.lock(ctx, q, tableLock{quoteTable(p.name), exclusive}, limits(s.lockTimeout, 0)[:1]); err != nil {
+	if err := s.lock(ctx, q, tableLock{partition, exclusive}, s.lockTimeout); err != nil {
 		return ownLock{err}
 	}
 	return nil
 }
 
-// work returns the statements of a step: inside of alone and outside of a transaction.
+// work returns the statements of a step: inside and outside of a transaction.
 func (e postgres) work(s *Set, st *state, step Step) (inside, outside []string) {
-	p, loose := st.find(step)
+	p := step.part
 	table := quoteTable(p.name)
 	detach := fmt.Sprintf("ALTER TABLE %s DETACH PARTITION %s", quoteTable(st.table), table)
 	switch step.Action {
 	case actionCreate:
-		added := name{st.table.schema, step.Partition}
-		return append(e.createTable(st, added), e.attach(st, added, step)), nil
+		return append(e.createTable(st, name{st.table.schema, step.Partition}), e.attach(st, step)), nil
 	case actionDrop, actionRename:
-		if !loose {
+		if !step.loose {
 			inside = append(inside, detach)
 		}
 		if step.Action == actionDrop {
@@ -107,9 +106,10 @@ func (postgres) createTable(st *state, added name) []string {
 	return statements
 }
 
-func (postgres) attach(st *state, added name, step Step) string {
-	attach := fmt.Sprintf("ALTER TABLE %s ATTACH PARTITION %s ", quoteTable(st.table), quoteTable(added))
-	if step.Lo == 0 && step.Hi == 0 {
+func (postgres) attach(st *state, step Step) string {
+	attach := fmt.Sprintf("ALTER TABLE %s ATTACH PARTITION %s ", quoteTable(st.table),
+		quoteTable(name{st.table.schema, step.Partition}))
+	if step.isDefault() {
 		return attach + "DEFAULT"
 	}
 	lo, hi := "MINVALUE", "MAXVALUE"
@@ -147,33 +147,33 @@ func commentOn(p part, text string) string {
 }
 
 func (e postgres) finish(ctx context.Context, db *sql.DB, s *Set, st *state, step Step) error {
-	p, _ := st.find(step)
+	lock, f := changeLock, e.detach
 	if step.Action == actionArchive {
-		return e.session(ctx, db, s, archiveLock, func(conn *sql.Conn) error { return e.archive(ctx, conn, s, st, p) })
+		lock, f = archiveLock, e.archive
 	}
-	return e.session(ctx, db, s, changeLock, func(conn *sql.Conn) error { return e.detach(ctx, conn, s, st, step, p) })
+	return e.session(ctx, db, s, lock, func(conn *sql.Conn) error { return f(ctx, conn, s, st, step) })
 }
 
 // detach detaches a partition concurrently, unless another process has done it.
-func (e postgres) detach(ctx context.Context, conn *sql.Conn, s *Set, st *state, step Step, p part) error {
+func (e postgres) detach(ctx context.Context, conn *sql.Conn, s *Set, st *state, step Step) error {
+	p := &step.part
 	const query = `SELECT inhdetachpending, coalesce(obj_description(inhrelid, 'pg_class'), '')
 FROM pg_inherits WHERE inhrelid = $1::int8::oid`
 	if found, err := one(conn.QueryRowContext(ctx, query, p.oid), &p.pending, &p.comment); !found {
 		return err
 	}
-	if marked := p; !marked.readMark(st.table) {
+	if marked := *p; !marked.readMark(st.table) {
 		return errBusy // another process, with a longer retention, has removed the mark
 	}
-	now := *st
-	now.parts = []part{p}
-	_, outside := e.work(s, &now, step)
-	return execAll(ctx, conn, outside[0])
+	_, outside := e.work(s, st, step)
+	return execAll(ctx, conn, outside...)
 }
 
 // archive calls the callback of WithArchive and marks the table as archived, unless another process has done it, or a
 // person has removed the mark.
-func (e postgres) archive(ctx context.Context, conn *sql.Conn, s *Set, st *state, p part) error {
-	quoted, open, err := e.readOpen(ctx, conn, st, &p)
+func (e postgres) archive(ctx context.Context, conn *sql.Conn, s *Set, st *state, step Step) error {
+	p := &step.part
+	quoted, open, err := e.readOpen(ctx, conn, st, p)
 	if err != nil || !open {
 		return err
 	}
@@ -181,30 +181,28 @@ func (e postgres) archive(ctx context.Context, conn *sql.Conn, s *Set, st *state
 		return fmt.Errorf("the callback of WithArchive: %w", err)
 	}
 	// Meanwhile the table may have got another name or comment.
-	return e.transaction(ctx, conn, s, sql.TxOptions{}, func(tx *sql.Tx) error {
-		named, open, err := e.readOpen(ctx, tx, st, &p)
+	return e.transaction(ctx, conn, s, false, func(tx *sql.Tx) error {
+		named, open, err := e.readOpen(ctx, tx, st, p)
 		if err != nil || !open {
 			return err
 		}
 		if err := execAll(ctx, tx, tableLock{named, queue}.statement()); err != nil { // the lock of COMMENT
 			return err
 		}
-		locked, open, err := e.readOpen(ctx, tx, st, &p)
+		locked, open, err := e.readOpen(ctx, tx, st, p)
 		switch {
 		case err != nil || !open:
 			return err
 		case locked != named:
 			return errChanging
 		}
-		return execAll(ctx, tx, commentOn(p, p.marked(st.table, true)))
+		return execAll(ctx, tx, commentOn(*p, p.marked(st.table, true)))
 	})
 }
 
 // readOpen reads the name and the comment of a loose table. It reports whether the table still has its mark, and is not
 // archived.
-func (postgres) readOpen(
-	ctx context.Context, q querier, st *state, p *part,
-) (quoted string, open bool, err error) {
+func (postgres) readOpen(ctx context.Context, q querier, st *state, p *part) (quoted string, open bool, err error) {
 	const query = `SELECT coalesce(obj_description(c.oid, 'pg_class'), ''), n.nspname, c.relname,
 	quote_ident(n.nspname) || '.' || quote_ident(c.relname)
 FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace WHERE c.oid = $1::int8::oid AND NOT c.relispartition`

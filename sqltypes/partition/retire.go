@@ -24,38 +24,35 @@ const (
 )
 
 // retire plans what happens to partitions beyond the retention.
-func (p *planner) retire() error {
+func (p *planner) retire() {
 	for _, part := range p.parts {
 		expired := p.expired(part)
 		switch {
 		case part.moved && (part.split || !expired):
-			p.plan.problem(part.table, fmt.Sprintf("an earlier call that moved its rows to the table %s was interrupted: "+
-				"insert them again and drop that table, or remove its comment to keep it", part.twin))
+			p.plan.problem(part.table, "an earlier call that moved its rows to the table %s was interrupted: "+
+				"insert them again and drop that table, or remove its comment to keep it", part.twin)
 		case part.fixed && expired:
 			p.plan.problem(part.table, "it is beyond the retention, but has partitions of its own, or is a foreign table: "+
 				"detach it by hand")
 		case expired:
-			if err := p.retireOne(part); err != nil {
-				return err
-			}
+			p.retireOne(part)
 		case part.pending:
 			p.plan.problem(part.table, "a DETACH CONCURRENTLY was interrupted, and it is not beyond the retention any more: "+
 				"finish it with FINALIZE")
 		case part.interrupted:
-			step := stepFor(actionAlter, part.table, part)
-			step.Rows, step.Bytes = 0, 0
-			step.Why = "not beyond the retention any more: removes the mark of an interrupted DETACH CONCURRENTLY"
-			p.step(step)
+			p.step(Step{
+				Action: actionAlter, Partition: part.table, Lo: snowflake.ID(part.lo), Hi: snowflake.ID(part.hi), part: part,
+				Why: "not beyond the retention any more: removes the mark of an interrupted DETACH CONCURRENTLY",
+			})
 		}
 	}
-	return nil
 }
 
-// stepFor returns a step for a partition or a loose table.
-func stepFor(action, text string, part part) Step {
+// dropOf returns the step that drops a partition or a loose table.
+func dropOf(part part, text, why string) Step {
 	return Step{
-		Action: action, Partition: text, Lo: snowflake.ID(part.lo), Hi: snowflake.ID(part.hi),
-		Rows: part.rows, Bytes: part.bytes, floor: noLow,
+		Action: actionDrop, Partition: text, Lo: snowflake.ID(part.lo), Hi: snowflake.ID(part.hi), Rows: part.rows,
+		Bytes: part.bytes, Why: why, part: part, floor: noLow,
 	}
 }
 
@@ -65,35 +62,39 @@ func (p *planner) expired(part part) bool {
 }
 
 // retireOne plans the next step for a partition beyond the retention.
-func (p *planner) retireOne(part part) error {
+func (p *planner) retireOne(part part) {
 	floor := p.floor(part)
-	if blocked, err := p.blocked(part, floor); blocked || err != nil {
-		return err
+	if p.blocked(part, floor) {
+		return
 	}
-	step := stepFor(actionDrop, part.table, part)
-	step.floor, step.Why = floor, "beyond the retention of "+count(p.retain, p.unit.noun())
+	step := dropOf(part, part.table, "beyond the retention of "+count(p.retain, p.unit.noun()))
 	if !p.unit.calendar() {
-		step.Why += fmt.Sprintf(" of %v", p.unit)
+		step.Why += fmt.Sprintf(" of %v", time.Duration(p.unit))
 	}
+	step.floor = floor
 	switch {
 	// PostgreSQL does not detach partitions of tables with a default partition concurrently.
 	case p.concurrently && p.fallback == nil && p.dialect == sqldb.Postgres || part.pending:
 		step.Action, step.finish = actionDetach, true
+		// PostgreSQL detaches none concurrently while another one is not detached completely.
+		for _, other := range p.parts {
+			step.waits = step.waits || other.pending && other.name != part.name
+		}
 	case p.rename != nil:
 		step.Action = actionRename
 	case p.archive != nil:
 		step.Action = actionDetach
 	}
 	if p.trigger != "" && step.Action != actionDrop && !part.moved {
-		p.plan.problem(part.table, fmt.Sprintf("MariaDB can't make it a table because of the trigger %s, which uses another "+
-			"table: drop the trigger while Maintain runs, or remove WithKeep and WithArchive", p.trigger))
-		return nil
+		p.plan.problem(part.table, "MariaDB can't make it a table because of the trigger %s, which uses another table: "+
+			"drop the trigger while Maintain runs, or remove WithKeep and WithArchive", p.trigger)
+		return
 	}
-	return p.remove(part, step)
+	p.remove(part, step)
 }
 
 // finishLoose plans what is left to do for tables that were detached.
-func (p *planner) finishLoose() error {
+func (p *planner) finishLoose() {
 	for _, part := range p.loose {
 		text := part.String()
 		if !p.expired(part) {
@@ -101,43 +102,34 @@ func (p *planner) finishLoose() error {
 				"or remove the comment")
 			continue
 		}
-		outside, err := p.outside(part)
-		if err != nil {
-			return err
-		}
-		if outside {
+		if p.outside(part) {
 			p.plan.problem(text, "it was detached, and has rows outside of its bounds: remove them, "+
 				"or remove the comment to keep it")
 			continue
 		}
-		step := stepFor(actionDrop, text, part)
-		step.Why = "detached before"
+		step := dropOf(part, text, "detached before")
+		step.loose = true
 		switch {
 		case p.rename != nil:
 			step.Action = actionRename
 		case p.archive != nil && !part.archived:
 			step.Action, step.finish = actionArchive, true
 		}
-		if err := p.remove(part, step); err != nil {
-			return err
-		}
+		p.remove(part, step)
 	}
-	return nil
 }
 
 // remove plans a step that removes rows from the table, or drops or renames those removed before.
-func (p *planner) remove(part part, step Step) error {
+func (p *planner) remove(part part, step Step) {
 	if p.rename != nil {
 		if err := p.checkNew(p.keptName(part).table); err != nil {
-			p.plan.Problems = append(p.plan.Problems, problem{part.table, "WithKeep: " + err.Error(), ErrName})
-			return nil
+			p.plan.problem(part.table, "WithKeep: %w", err)
+			return
 		}
 	}
-	live, err := p.alive()
-	if live {
+	if p.alive() {
 		p.step(step)
 	}
-	return err
 }
 
 // floor returns the least key that a partition is supposed to have, or noLow if it can have no smaller one. Smaller
@@ -165,61 +157,59 @@ func (p *planner) floor(part part) int64 {
 }
 
 // blocked reports, as a problem, a row below the floor of a partition.
-func (p *planner) blocked(part part, floor int64) (bool, error) {
+func (p *planner) blocked(part part, floor int64) bool {
 	if floor == noLow {
-		return false, nil
+		return false
 	}
-	key, found, err := p.probe.least(part, noLow, floor)
+	key, found := p.find(part, noLow, floor, 0)
 	if found {
 		than, mend := "its time", "remove such rows, or set WithStart to the time of the oldest ID"
 		if !p.begin.IsZero() {
 			than, mend = "WithStart, "+p.text(p.begin), "remove or move such rows"
 		}
-		p.plan.problem(part.table, fmt.Sprintf("it is beyond the retention, but has a row with the key %d, which is older "+
-			"than %s: %s", key, than, mend))
+		p.plan.problem(part.table, "it is beyond the retention, but has a row with the key %d, which is older than %s: %s",
+			key, than, mend)
 	}
-	return found, err
+	return found
 }
 
 // outside reports whether a detached table has rows outside of its bounds: somebody wrote to it since, or attached it
 // with other ones.
-func (p *planner) outside(part part) (bool, error) {
-	_, found, err := p.probe.least(part, noLow, max(part.lo, p.floor(part)))
-	if !found && err == nil {
-		_, found, err = p.probe.least(part, part.hi, noHigh)
+func (p *planner) outside(part part) bool {
+	_, below := p.find(part, noLow, max(part.lo, p.floor(part)), 0)
+	if below {
+		return true
 	}
-	return found, err
+	_, above := p.find(part, part.hi, noHigh, 0)
+	return above
 }
 
 // alive reports whether rows may be removed: the table has a row of the retained time, and others at all times of it.
 // If it has none, that is a problem: by a wrong layout or wrong clocks, all partitions may seem to be beyond the
 // retention.
-func (p *planner) alive() (live bool, err error) {
+func (p *planner) alive() (live bool) {
 	if p.live != nil {
-		return *p.live, nil
+		return *p.live
 	}
 	defer func() { p.live = &live }()
 	for _, part := range slices.Concat(p.loose, p.parts) {
 		if part.due && p.archive == nil {
 			p.plan.problem(part.table, "another Set is to archive it, and this one has no WithArchive: nothing is removed "+
 				"until that is done. To keep the table, remove the line from its comment")
-			return false, nil
+			return false
 		}
 	}
-	key, found, err := p.youngest()
-	switch {
-	case err != nil:
-		return false, err
-	case found && key >= p.cutoff:
+	key, found := p.newest(p.period(p.latest).hi) // greater ones say nothing about the retained time
+	if found && key >= p.cutoff {
 		return p.steady()
 	}
 	youngest := "there is no row"
 	if found {
 		youngest = fmt.Sprintf("the youngest row is of %s by this layout", p.text(p.at(key)))
 	}
-	p.plan.problem("", fmt.Sprintf("no row is younger than the retention, which begins at %s (%s): "+
-		"are the layout and the clocks right? Nothing is removed until there is one", p.text(p.at(p.cutoff)), youngest))
-	return false, nil
+	p.plan.problem("", "no row is younger than the retention, which begins at %s (%s): "+
+		"are the layout and the clocks right? Nothing is removed until there is one", p.text(p.at(p.cutoff)), youngest)
+	return false
 }
 
 // steady reports whether rows came in all of the retained time, except for as many consecutive periods as are normal.
@@ -227,7 +217,7 @@ func (p *planner) alive() (live bool, err error) {
 //
 // The gap is seen as long as rows of before it are retained by the right time, except for the last of these periods. So
 // clocks that are ahead remove nothing more than this number of periods, and two, too early.
-func (p *planner) steady() (bool, error) {
+func (p *planner) steady() bool {
 	normal := p.idle
 	if normal < 0 {
 		normal = max(p.retain-1, 0) / 12
@@ -238,111 +228,90 @@ func (p *planner) steady() (bool, error) {
 	}
 	for k := 0; k+normal+1 < len(times); {
 		next := k + normal + 1 // the farthest one first: if it has rows, no other is read
-		for ; next > k; next-- {
-			if found, err := p.occupied(times[next]); err != nil {
-				return false, err
-			} else if found {
-				break
-			}
+		for next > k && !p.occupied(times[next]) {
+			next--
 		}
 		if next == k {
 			return p.gapped(times, k, k+normal+1)
 		}
 		k = next
 	}
-	return true, nil
+	return true
 }
 
 // gapped reports, as a problem, that the periods after first up to last, which go back, have no rows, and others before
 // have. It returns true if there are none before.
-func (p *planner) gapped(times []period, first, last int) (bool, error) {
-	_, older, err := p.newest(times[last].lo)
-	if err != nil || !older {
-		return err == nil, err
+func (p *planner) gapped(times []period, first, last int) bool {
+	if _, older := p.newest(times[last].lo); !older {
+		return true
 	}
-	for last+1 < len(times) {
-		if found, err := p.occupied(times[last+1]); err != nil {
-			return false, err
-		} else if found {
-			break
-		}
+	for last+1 < len(times) && !p.occupied(times[last+1]) {
 		last++
 	}
-	p.plan.problem("", fmt.Sprintf("there is no row from %s to %s, but there are older ones: were the clocks right, or are "+
+	p.plan.problem("", "there is no row from %s to %s, but there are older ones: were the clocks right, or are "+
 		"they ahead? Nothing is removed while this time is retained, unless WithIdle(%d) says that such a gap is normal",
-		p.text(times[last].from), p.text(times[first].from), last-first))
-	return false, nil
+		p.text(times[last].from), p.text(times[first].from), last-first)
+	return false
 }
 
 // contradicted reports, as a problem, that by the layout no row is of a time near the clocks. A table without rows that
 // had partitions all the time has one that ends near them.
-func (p *planner) contradicted() (bool, error) {
+func (p *planner) contradicted() bool {
 	if p.latest.Before(p.layout.Epoch()) {
-		return false, nil // create returns an error
+		return false // create returns an error
 	}
 	at := p.before(p.period(p.earliest()), max(p.idle, 0)+1)
 	from := earlier(at.from, p.earliest().Add(-dormant))
 	to := later(p.horizon().to, p.latest.Add(dormant))
 	for _, part := range p.parts {
 		if end := p.at(part.hi); !end.Before(from) && !end.After(to) {
-			return false, nil
+			return false
 		}
 	}
-	key, found, err := p.youngest()
-	if err != nil || found && !p.at(key).Before(from) || !from.Before(p.layout.End()) {
-		return false, err
+	if key, found := p.newest(p.period(p.latest).hi); found && !p.at(key).Before(from) || !from.Before(p.layout.End()) {
+		return false
 	}
-	key, found, err = p.newest(noHigh)
+	key, found := p.newest(noHigh)
 	// Keys of a sequence that was in use before are of the time after the epoch, whatever the layout is.
 	if epoch := p.layout.Epoch(); key < p.span(epoch, epoch.Add(time.Hour)).hi {
-		return false, err
+		return false
 	}
 	if found {
-		p.plan.problem("", fmt.Sprintf("the youngest row is of %s by this layout, and no partition ends within %d days of %s: "+
+		p.plan.problem("", "the youngest row is of %s by this layout, and no partition ends within %d days of %s: "+
 			"are the layout and the clocks right? Nothing is done. If the table was not in use for so long, or its rows were "+
-			"imported, set WithIdle", p.text(p.at(key)), dormant/(24*time.Hour), p.text(p.now)))
+			"imported, set WithIdle", p.text(p.at(key)), dormant/(24*time.Hour), p.text(p.now))
 	}
-	return found, err
-}
-
-// youngest returns the greatest key up to the end of the current period. Greater ones say nothing about the retained
-// time.
-func (p *planner) youngest() (key int64, found bool, err error) {
-	return p.newest(p.period(later(p.now, p.local)).hi)
+	return found
 }
 
 // newest returns the greatest key below hi.
-func (p *planner) newest(hi int64) (key int64, found bool, err error) {
-	for i := len(p.parts) - 1; i >= 0 && !found && err == nil; i-- {
+func (p *planner) newest(hi int64) (key int64, found bool) {
+	for i := len(p.parts) - 1; i >= 0 && !found; i-- {
 		if p.parts[i].lo < hi {
-			key, found, err = p.probe.greatest(p.parts[i], hi)
+			key, found = p.find(p.parts[i], noLow, hi, greatest)
 		}
 	}
-	if p.fallback == nil || err != nil {
-		return key, found, err
+	if p.fallback != nil {
+		if stray, has := p.find(*p.fallback, noLow, hi, greatest); has && (!found || stray > key) {
+			return stray, true
+		}
 	}
-	stray, has, err := p.probe.greatest(*p.fallback, hi)
-	if has && (!found || stray > key) {
-		key, found = stray, true
-	}
-	return key, found, err
+	return key, found
 }
 
 // occupied reports whether there is a row of the period.
-func (p *planner) occupied(at period) (bool, error) {
+func (p *planner) occupied(at period) bool {
 	parts := p.from(at.lo)
 	if p.fallback != nil {
 		parts = append(slices.Clip(parts), *p.fallback)
 	}
-	for _, part := range parts {
+	return slices.ContainsFunc(parts, func(part part) bool {
 		if part.lo >= at.hi {
-			continue
+			return false
 		}
-		if key, found, err := p.probe.greatest(part, at.hi); err != nil || found && key >= at.lo {
-			return err == nil, err
-		}
-	}
-	return false, nil
+		key, found := p.find(part, noLow, at.hi, greatest)
+		return found && key >= at.lo
+	})
 }
 
 // strangers reports, as a problem, a partition that leaves no room for those ahead, or lies far behind them. A Set with
@@ -356,8 +325,8 @@ func (p *planner) strangers(last period) {
 		end := p.at(part.hi)
 		if part.hi > last.hi && part.hi != noHigh && end.Sub(before) > strange &&
 			end.After(p.next(p.next(p.period(before))).to) {
-			p.plan.problem(part.table, fmt.Sprintf("it ends at %s, long after %s: another layout, or a wrong clock, may have "+
-				"made it. Drop it and those after it if they have no rows, or split it", p.text(end), p.text(before)))
+			p.plan.problem(part.table, "it ends at %s, long after %s: another layout, or a wrong clock, may have made it. "+
+				"Drop it and those after it if they have no rows, or split it", p.text(end), p.text(before))
 			return
 		}
 	}

@@ -68,44 +68,34 @@ func New(dialect sqldb.Dialect, table string, unit Unit, options ...Option) (*Se
 // parseName splits "schema.table" at its dot.
 func (s *Set) parseName(text string) (name, error) {
 	n := name{table: text}
-	if schema, table, ok := strings.Cut(text, "."); ok {
+	schema, table, dotted := strings.Cut(text, ".")
+	if dotted {
 		n = name{schema, table}
-		if schema == "" {
-			return n, fmt.Errorf("%w: the table %q has an empty schema", ErrOption, text)
-		}
 	}
-	for _, part := range []string{n.schema, n.table} {
-		if len(part) > s.engine.maxName() || strings.ContainsAny(part, ".\x00") || !utf8.ValidString(part) {
-			return n, fmt.Errorf("%w: the table %.100q, want table or schema.table of at most %d bytes each",
+	for i, part := range []string{n.table, n.schema} {
+		if part == "" && (i == 0 || dotted) || strings.Contains(part, ".") || part != "" && s.checkNew(part) != nil {
+			return n, fmt.Errorf("%w: the table %.100q, want table or schema.table of 1 to %d bytes each",
 				ErrOption, text, s.engine.maxName())
 		}
-	}
-	if n.table == "" {
-		return n, fmt.Errorf("%w: the name of the table is empty", ErrOption)
 	}
 	return n, nil
 }
 
 // check tests what depends on several settings.
 func (s *Set) check() error {
-	if !s.unit.valid() {
+	_, _, err := s.layout.Range(s.layout.Epoch(), s.layout.End())
+	span, tick := time.Duration(s.unit), s.layout.Tick()
+	switch {
+	case !s.unit.valid():
 		return fmt.Errorf("%w: the unit %d, want Day, Week, Month, Year or a positive duration", ErrOption, s.unit)
-	}
-	if _, _, err := s.layout.Range(s.layout.Epoch(), s.layout.End()); err != nil {
+	case err != nil:
 		return fmt.Errorf("partition: the table %v: %w", s.table, err)
-	}
-	if s.rename != nil && s.archive != nil {
+	case s.rename != nil && s.archive != nil:
 		return fmt.Errorf("%w: WithKeep and WithArchive exclude each other", ErrOption)
-	}
-	if s.unit.calendar() {
-		return nil
-	}
-	if tick := s.layout.Tick(); time.Duration(s.unit) < tick {
-		return fmt.Errorf("%w: the unit %v is shorter than a tick of the layout, %v", ErrOption, s.unit, tick)
-	}
-	if s.zone != time.UTC {
-		return fmt.Errorf("%w: WithZone(%v) with the unit %v, which does not depend on a time zone",
-			ErrOption, s.zone, s.unit)
+	case !s.unit.calendar() && span < tick:
+		return fmt.Errorf("%w: the unit %v is shorter than a tick of the layout, %v", ErrOption, span, tick)
+	case !s.unit.calendar() && s.zone != time.UTC:
+		return fmt.Errorf("%w: WithZone(%v) with the unit %v, which does not depend on a time zone", ErrOption, s.zone, span)
 	}
 	return nil
 }
@@ -156,12 +146,11 @@ func (s *Set) at(bound int64) time.Time { return s.layout.Time(snowflake.ID(max(
 func (s *Set) text(t time.Time) string { return timeText(t.In(s.zone)) + t.In(s.zone).Format(" MST") }
 
 // partitionName returns the name of the partition that starts at start.
-func (s *Set) partitionName(start time.Time) (string, error) {
-	text := s.table.table + "_" + s.unit.name(start, s.zone)
+func (s *Set) partitionName(start time.Time) string {
 	if s.names != nil {
-		text = s.names(start.In(s.zone))
+		return s.names(start.In(s.zone))
 	}
-	return text, s.checkNew(text)
+	return s.table.table + "_" + s.unit.name(start, s.zone)
 }
 
 // defaultName returns the name of the default partition.
@@ -184,7 +173,7 @@ func (s *Set) keptName(p part) name {
 func (s *Set) checkNew(text string) error {
 	limit := s.engine.maxName()
 	if text == "" || len(text) > limit || strings.ContainsAny(text, "\x00") || !utf8.ValidString(text) {
-		return fmt.Errorf("%w: %.100q has %d bytes, want 1 to %d", ErrName, text, len(text), limit)
+		return fmt.Errorf("%w: %.100q has %d bytes, want 1 to %d", ErrOption, text, len(text), limit)
 	}
 	return nil
 }

@@ -1,8 +1,8 @@
 package partition
 
 import (
-	"context"
 	"errors"
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -11,22 +11,10 @@ import (
 	"github.com/sqlflake/sqlflake/snowflake/sqldb"
 )
 
-// mustSet returns a Set of the table t on PostgreSQL.
-func mustSet(t testing.TB, unit Unit, options ...Option) *Set {
-	t.Helper()
-	s, err := New(sqldb.Postgres, "t", unit, options...)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return s
-}
-
 func TestBadSettingsAreRejected(t *testing.T) {
 	berlin := zone(t, "Europe/Berlin")
 	field := func(name string, bits int) snowflake.Field { return snowflake.Field{Name: name, Bits: bits} }
 	shardFirst := snowflake.MustLayout(time.Unix(0, 0), time.Millisecond, field("shard", 4), field("time", 41), field("sequence", 10))
-	archive := func(context.Context, string) error { return nil }
-	rename := func(partition string) string { return partition }
 	for _, c := range []struct {
 		name    string
 		dialect sqldb.Dialect
@@ -38,9 +26,9 @@ func TestBadSettingsAreRejected(t *testing.T) {
 	}{
 		{"SQLite", sqldb.SQLite, "t", Day, nil, ErrOption, "sqlite"},
 		{"unknown dialect", "oracle", "t", Day, nil, ErrOption, "oracle"},
-		{"no table", sqldb.MySQL, "", Day, nil, ErrOption, "empty"},
+		{"no table", sqldb.MySQL, "", Day, nil, ErrOption, "1 to 6"},
 		{"no schema", sqldb.MySQL, ".t", Day, nil, ErrOption, ".t"},
-		{"no table in a schema", sqldb.MySQL, "s.", Day, nil, ErrOption, "empty"},
+		{"no table in a schema", sqldb.MySQL, "s.", Day, nil, ErrOption, "1 to 6"},
 		{"three parts", sqldb.Postgres, "a.b.c", Day, nil, ErrOption, "a.b.c"},
 		{"zero byte", sqldb.Postgres, "a\x00", Day, nil, ErrOption, "a\\x00"},
 		{"no UTF-8", sqldb.Postgres, "a\xff", Day, nil, ErrOption, "a\\xff"},
@@ -60,16 +48,16 @@ func TestBadSettingsAreRejected(t *testing.T) {
 		{"none retained", sqldb.Postgres, "t", Day, []Option{WithRetain(0)}, ErrOption, "all partitions are kept"},
 		{"fewer retained", sqldb.Postgres, "t", Day, []Option{WithRetain(-1)}, ErrOption, "-1"},
 		{"many retained", sqldb.Postgres, "t", Day, []Option{WithRetain(100_001)}, ErrOption, "100001"},
-		{"short grace", sqldb.Postgres, "t", Day, []Option{WithGrace(time.Minute - 1)}, ErrOption, "1m0s"},
+		{"short grace", sqldb.Postgres, "t", Day, []Option{WithGrace(time.Minute - 1)}, ErrOption, "59.999999999s"},
 		{"no start", sqldb.Postgres, "t", Day, []Option{WithStart(time.Time{})}, ErrOption, "WithStart"},
 		{"no names", sqldb.Postgres, "t", Day, []Option{WithNames(nil)}, ErrOption, "WithNames"},
-		{"no lock timeout", sqldb.Postgres, "t", Day, []Option{WithLockTimeout(0)}, ErrOption, "[1ms, 1m0s]"},
+		{"no lock timeout", sqldb.Postgres, "t", Day, []Option{WithLockTimeout(0)}, ErrOption, "[1ms, 1m]"},
 		{"long lock timeout", sqldb.Postgres, "t", Day, []Option{WithLockTimeout(time.Minute + 1)}, ErrOption, "1m0.000000001s"},
 		{"no patience", sqldb.Postgres, "t", Day, []Option{WithPatience(-1)}, ErrOption, "-1ns"},
 		{"no rename", sqldb.Postgres, "t", Day, []Option{WithKeep(nil)}, ErrOption, "Keep"},
 		{"no archive", sqldb.Postgres, "t", Day, []Option{WithArchive(nil)}, ErrOption, "Archive"},
-		{"Keep and Archive", sqldb.Postgres, "t", Day, []Option{WithKeep(rename), WithArchive(archive)}, ErrOption, "Archive"},
-		{"Archive and Keep", sqldb.Postgres, "t", Day, []Option{WithArchive(archive), WithKeep(rename)}, ErrOption, "Keep"},
+		{"Keep and Archive", sqldb.Postgres, "t", Day, []Option{WithKeep(strings.ToUpper), WithArchive(archiveNothing)}, ErrOption, "Archive"},
+		{"Archive and Keep", sqldb.Postgres, "t", Day, []Option{WithArchive(archiveNothing), WithKeep(strings.ToUpper)}, ErrOption, "Keep"},
 		{"no logger", sqldb.Postgres, "t", Day, []Option{WithLogger(nil)}, ErrOption, "WithLogger"},
 	} {
 		s, err := New(c.dialect, c.table, c.unit, c.options...)
@@ -82,32 +70,16 @@ func TestBadSettingsAreRejected(t *testing.T) {
 func TestUnusableNamesOfPartitionsAreErrors(t *testing.T) {
 	for _, text := range []string{"", strings.Repeat("n", 64), "a\x00b", "a\xff"} {
 		s := mustSet(t, Day, WithNames(func(time.Time) string { return text }))
-		if _, err := s.partitionName(time.Unix(0, 0)); !errors.Is(err, ErrName) {
-			t.Errorf("%q: %v, want %v", text, err, ErrName)
+		_, err := makePlan(s, &state{now: date("2026-05")}, date("2026-05"), (&catalog{}).probe())
+		if !errors.Is(err, ErrOption) || !strings.Contains(err.Error(), fmt.Sprintf("%d bytes, want 1 to 63", len(text))) {
+			t.Errorf("%q: %v, want %v", text, err, ErrOption)
 		}
 	}
-	s, err := New(sqldb.Postgres, "s."+strings.Repeat("t", 60), Month)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := s.partitionName(time.Unix(0, 0)); !errors.Is(err, ErrName) || !strings.Contains(err.Error(), "68 bytes, want 1 to 63") {
-		t.Errorf("a long table: %v, want %v", err, ErrName)
-	}
-}
-
-// Adopt on MySQL makes the legacy partition end where the retention begins, so Maintain would drop it.
-func TestFirstPartitionsAreCreatedOnly(t *testing.T) {
-	s := newSet(t, sqldb.MySQL, Month, WithRetain(1), WithAhead(1), WithStart(snowflake.Default().Epoch()))
-	st := &state{now: time.Now()}
-	legacy := s.newPlanner(st, st.now, probe{}).first().lo
-	st.parts = []part{{name: name{"", "t_legacy"}, lo: noLow, hi: legacy}}
-	created, err := s.firstPartitions(st)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, step := range created {
-		if step.Action != actionCreate {
-			t.Errorf("the step is %s %s", step.Action, step.Partition)
+	for table, want := range map[string]string{
+		"t": "t_legacy", strings.Repeat("t", 60): strings.Repeat("t", 56) + "_legacy", strings.Repeat("t", 55) + "äö": strings.Repeat("t", 55) + "_legacy",
+	} {
+		if s, err := New(sqldb.Postgres, table, Month); err != nil || s.legacyName() != want {
+			t.Errorf("%s: %s, %v, want %s", table, s.legacyName(), err, want)
 		}
 	}
 }

@@ -1,6 +1,7 @@
 package partition
 
 import (
+	"context"
 	"fmt"
 	"math"
 	"regexp"
@@ -50,21 +51,6 @@ const (
 	noHigh = math.MaxInt64
 )
 
-// find returns the partition or the loose table of a step.
-func (st *state) find(step Step) (p part, loose bool) {
-	for _, p := range st.loose {
-		if p.String() == step.Partition && p.lo == int64(step.Lo) {
-			return p, true
-		}
-	}
-	for _, p := range st.parts {
-		if p.table == step.Partition && p.lo == int64(step.Lo) {
-			return p, false
-		}
-	}
-	return part{}, false
-}
-
 // markWords begins the line in the comment of a partition that this package detaches. Only tables with this line are
 // dropped after they were detached.
 const markWords = "sqlflake: detached from "
@@ -86,6 +72,19 @@ func (p *part) readMark(table name) bool {
 	hi, hiErr := strconv.ParseInt(match[3], 10, 64)
 	p.lo, p.hi, p.archived, p.due = lo, hi, match[4] == archivedWord, match[4] == dueWord
 	return err == nil && loErr == nil && hiErr == nil && from == table.String()
+}
+
+// readLoose reads the tables with a mark. The rows of the query have the OID, the schema, the name, the rows, the bytes
+// and the comment.
+func (st *state) readLoose(ctx context.Context, q querier, query string, args ...any) error {
+	return each(ctx, q, query, args, func(scan func(...any) error) error {
+		var p part
+		err := scan(&p.oid, &p.schema, &p.table, &p.rows, &p.bytes, &p.comment)
+		if err == nil && p.readMark(st.table) {
+			st.loose = append(st.loose, p)
+		}
+		return err
+	})
 }
 
 // marked returns the comment with a mark.

@@ -2,7 +2,6 @@ package partition
 
 import (
 	"fmt"
-	"math/bits"
 	"sort"
 	"time"
 )
@@ -20,8 +19,8 @@ const (
 	Year  Unit = -4
 )
 
-// String returns the name of a calendar unit, or the duration.
-func (u Unit) String() string {
+// noun returns what a period of the unit is called.
+func (u Unit) noun() string {
 	switch u {
 	case Day:
 		return "day"
@@ -31,14 +30,6 @@ func (u Unit) String() string {
 		return "month"
 	case Year:
 		return "year"
-	}
-	return time.Duration(u).String()
-}
-
-// noun returns what a period of the unit is called.
-func (u Unit) noun() string {
-	if u.calendar() {
-		return u.String()
 	}
 	return "period"
 }
@@ -105,16 +96,11 @@ func startOfDay(year int, month time.Month, day int, zone *time.Location) time.T
 	return time.Unix(first+int64(after), 0).In(zone)
 }
 
-// truncate rounds t down to a multiple of span since 1970. The product needs 128 bits: layouts outlast UnixNano.
+// truncate rounds t down to a multiple of span since 1970. Time.Truncate counts from the year 1.
 func truncate(t time.Time, span time.Duration) time.Time {
-	seconds := t.Unix() % int64(span)
-	if seconds < 0 {
-		seconds += int64(span)
-	}
-	hi, lo := bits.Mul64(uint64(seconds), uint64(time.Second))
-	lo, carry := bits.Add64(lo, uint64(t.Nanosecond()), 0)
-	_, rest := bits.Div64((hi+carry)%uint64(span), lo, uint64(span))
-	return t.Add(-time.Duration(rest)).UTC()
+	epoch := time.Unix(0, 0)
+	offset := epoch.Sub(epoch.Truncate(span))
+	return t.Add(-offset).Truncate(span).Add(offset).UTC()
 }
 
 // name returns what is added to the table's name for the period that starts at start.

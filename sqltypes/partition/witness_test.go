@@ -60,10 +60,7 @@ func TestClocksThatAreAheadRemoveNothing(t *testing.T) {
 			case c.problem != "":
 				want(t, plan, "", c.problem)
 			case len(plan.Problems) > 0 || !strings.HasPrefix(steps(plan), "drop "):
-				t.Errorf("steps: %s, problems: %v", steps(plan), plan.Problems)
-			}
-			if t.Failed() {
-				t.Log(c.name)
+				t.Errorf("%s: steps: %s, problems: %v", c.name, steps(plan), plan.Problems)
 			}
 		})
 	}
@@ -105,10 +102,7 @@ func TestLayoutThatTheRowsContradictDoesNothing(t *testing.T) {
 			case c.problem != "":
 				want(t, plan, "", c.problem)
 			case len(plan.Problems) > 0 || !strings.HasPrefix(steps(plan), "create "):
-				t.Errorf("steps: %s, problems: %v", steps(plan), plan.Problems)
-			}
-			if t.Failed() {
-				t.Log(c.name)
+				t.Errorf("%s: steps: %s, problems: %v", c.name, steps(plan), plan.Problems)
 			}
 			table.keys = nil
 			if text := table.plan(t, s, date(c.now)).String(); strings.Contains(text, "by this layout") {
@@ -158,7 +152,7 @@ func TestPartitionsOfAWrongLayoutAreReported(t *testing.T) {
 		wrong := newSet(t, s.dialect, Month, WithAhead(3), WithLayout(snowflake.MustPreset("twitter")))
 		table.apply(wrong, table.plan(t, wrong, date("2026-11-15")))
 		if len(table.parts) != 2+6+4 {
-			t.Fatalf("the partitions are %s", tables(table.parts))
+			t.Fatalf("the partitions are %v", table.parts)
 		}
 		want(t, table.plan(t, s, date("2026-11-15")), "", "t_2026_11_2: it ends at 2041-01-")
 	})
