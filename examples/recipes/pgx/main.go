@@ -9,6 +9,7 @@ import (
 	"io"
 	"log"
 	"os"
+	"time"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
@@ -82,7 +83,13 @@ func run(ctx context.Context, dsn string, out io.Writer) (err error) {
 		return err
 	}
 
-	rows, err := pool.Query(ctx, "SELECT id, reply_to, body FROM messages WHERE id = ANY ($1) ORDER BY id", ids)
+	// The messages of the last hour are a range of keys. In a burst, IDs lead the clock.
+	lo, hi, err := l.Generator().Layout().Range(time.Now().Add(-time.Hour), time.Now().Add(time.Minute))
+	if err != nil {
+		return err
+	}
+	const query = "SELECT id, reply_to, body FROM messages WHERE id >= $1 AND id < $2 AND id = ANY ($3) ORDER BY id"
+	rows, err := pool.Query(ctx, query, lo, hi, ids)
 	if err != nil {
 		return err
 	}

@@ -14,11 +14,16 @@ import (
 	"io"
 	"log"
 	"os"
+	"time"
 
 	"github.com/jackc/pgx/v5/pgxpool"
+	"github.com/jackc/pgx/v5/stdlib"
 
 	"github.com/sqlflake/sqlflake/examples/recipes/sqlc/messages"
 	"github.com/sqlflake/sqlflake/snowflake"
+	"github.com/sqlflake/sqlflake/snowflake/lease"
+	"github.com/sqlflake/sqlflake/snowflake/lease/sqllease"
+	"github.com/sqlflake/sqlflake/snowflake/sqldb"
 	"github.com/sqlflake/sqlflake/sqltypes"
 )
 
@@ -34,22 +39,32 @@ func main() {
 	}
 }
 
-func run(ctx context.Context, dsn string, out io.Writer) error {
+func run(ctx context.Context, dsn string, out io.Writer) (err error) {
 	pool, err := pgxpool.New(ctx, dsn)
 	if err != nil {
 		return err
 	}
 	defer pool.Close()
-	gen, err := snowflake.New(1) // for several processes, lease.Open takes the worker numbers
+	db := stdlib.OpenDBFromPool(pool) // the same connections for the lease
+	defer db.Close()
+	store, err := sqllease.New(db, sqldb.Postgres)
 	if err != nil {
 		return err
 	}
+	if err := store.Migrate(ctx); err != nil { // creates the lease table
+		return err
+	}
+	l, err := lease.Open(ctx, store) // takes a worker number; the default layout has 1,024
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, l.Close(ctx)) }()
 	if _, err := pool.Exec(ctx, schema); err != nil {
 		return err
 	}
 
 	ids := make([]snowflake.ID, 5) // the keys are known before the rows are inserted
-	if err := gen.Fill(ctx, ids); err != nil {
+	if err := l.Generator().Fill(ctx, ids); err != nil {
 		return err
 	}
 	none, question, readers := []snowflake.ID{}, sqltypes.NullFrom(ids[0]), ids[3:] // nil would be a NULL array
@@ -63,7 +78,16 @@ func run(ctx context.Context, dsn string, out io.Writer) error {
 		return err
 	}
 
-	stored, err := q.MessagesByID(ctx, ids[:3])
+	// The messages of the last hour are a range of keys. In a burst, IDs lead the clock.
+	lo, hi, err := l.Generator().Layout().Range(time.Now().Add(-time.Hour), time.Now().Add(time.Minute))
+	if err != nil {
+		return err
+	}
+	recent, err := q.MessagesBetween(ctx, messages.MessagesBetweenParams{Lo: lo, Hi: hi})
+	if err != nil {
+		return err
+	}
+	some, err := q.MessagesByID(ctx, ids[1:3])
 	if err != nil {
 		return err
 	}
@@ -72,5 +96,5 @@ func run(ctx context.Context, dsn string, out io.Writer) error {
 		return err
 	}
 	encoder := json.NewEncoder(out)
-	return errors.Join(encoder.Encode(stored), encoder.Encode(replies))
+	return errors.Join(encoder.Encode(recent), encoder.Encode(some), encoder.Encode(replies))
 }

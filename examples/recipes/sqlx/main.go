@@ -5,14 +5,19 @@ package main
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"io"
 	"log"
 	"os"
+	"time"
 
 	"github.com/jmoiron/sqlx"
 	_ "github.com/mattn/go-sqlite3"
 
 	"github.com/sqlflake/sqlflake/snowflake"
+	"github.com/sqlflake/sqlflake/snowflake/lease"
+	"github.com/sqlflake/sqlflake/snowflake/lease/sqllease"
+	"github.com/sqlflake/sqlflake/snowflake/sqldb"
 	"github.com/sqlflake/sqlflake/sqltypes"
 )
 
@@ -29,16 +34,24 @@ func main() {
 	}
 }
 
-func run(ctx context.Context, file string, out io.Writer) error {
+func run(ctx context.Context, file string, out io.Writer) (err error) {
 	db, err := sqlx.Open("sqlite3", file+"?_foreign_keys=on&_journal_mode=WAL&_busy_timeout=5000&_txlock=immediate")
 	if err != nil {
 		return err
 	}
 	defer db.Close()
-	gen, err := snowflake.New(1) // for several processes, lease.Open takes the worker numbers
+	store, err := sqllease.New(db.DB, sqldb.SQLite) // sqlx.DB embeds the *sql.DB
 	if err != nil {
 		return err
 	}
+	if err := store.Migrate(ctx); err != nil { // creates the lease table
+		return err
+	}
+	l, err := lease.Open(ctx, store) // takes a worker number; the default layout has 1,024
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, l.Close(ctx)) }()
 
 	// INTEGER PRIMARY KEY makes the key the rowid; BIGINT would add a second index.
 	_, err = db.ExecContext(ctx, `CREATE TABLE IF NOT EXISTS messages
@@ -47,7 +60,7 @@ func run(ctx context.Context, file string, out io.Writer) error {
 		return err
 	}
 	ids := make([]snowflake.ID, 3) // the keys are known before the rows are inserted
-	if err := gen.Fill(ctx, ids); err != nil {
+	if err := l.Generator().Fill(ctx, ids); err != nil {
 		return err
 	}
 	question := sqltypes.NullFrom(ids[0])
@@ -57,7 +70,12 @@ func run(ctx context.Context, file string, out io.Writer) error {
 		return err
 	}
 
-	query, args, err := sqlx.In("SELECT * FROM messages WHERE id IN (?) ORDER BY id", ids)
+	// The messages of the last hour are a range of keys. In a burst, IDs lead the clock.
+	lo, hi, err := l.Generator().Layout().Range(time.Now().Add(-time.Hour), time.Now().Add(time.Minute))
+	if err != nil {
+		return err
+	}
+	query, args, err := sqlx.In("SELECT * FROM messages WHERE id >= ? AND id < ? AND id IN (?) ORDER BY id", lo, hi, ids)
 	if err != nil {
 		return err
 	}

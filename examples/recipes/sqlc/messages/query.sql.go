@@ -19,6 +19,41 @@ type InsertMessagesParams struct {
 	Body    string         `json:"body"`
 }
 
+const messagesBetween = `-- name: MessagesBetween :many
+SELECT id, reply_to, seen_by, likes, body FROM messages WHERE id >= $1 AND id < $2 ORDER BY id
+`
+
+type MessagesBetweenParams struct {
+	Lo snowflake.ID `json:"lo"`
+	Hi snowflake.ID `json:"hi"`
+}
+
+func (q *Queries) MessagesBetween(ctx context.Context, arg MessagesBetweenParams) ([]Message, error) {
+	rows, err := q.db.Query(ctx, messagesBetween, arg.Lo, arg.Hi)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var items []Message
+	for rows.Next() {
+		var i Message
+		if err := rows.Scan(
+			&i.ID,
+			&i.ReplyTo,
+			&i.SeenBy,
+			&i.Likes,
+			&i.Body,
+		); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
 const messagesByID = `-- name: MessagesByID :many
 SELECT id, reply_to, seen_by, likes, body FROM messages WHERE id = ANY($1::bigint[]) ORDER BY id
 `
