@@ -49,7 +49,7 @@ func TestVerdicts(t *testing.T) {
 		{"of a baseline that differs between rounds", "bytes_table", []float64{100, 110}, []float64{120, 120}, Few},
 		{"nothing to divide by", "rate", six(0), six(100), Unknown},
 		{"nothing to divide", "log", six(0.1), six(0), Unknown},
-		{"a value without a meaning as ratio", "share", six(50), six(90), Unknown},
+		{"a value without a meaning as ratio", "ping", six(50), six(90), Unknown},
 	} {
 		if f := figure(t, rounds(test.metric, test.base, test.other), test.metric); f.Verdict != test.want {
 			t.Errorf("%s: %q, want %q: %+v", test.name, f.Verdict, test.want, f)
