@@ -62,16 +62,13 @@ type Metric struct {
 
 // Find returns the metric with a name. A name may end in @ and a number of rows, the size of the table at that moment.
 func Find(name string) Metric {
-	if base, rows, ok := strings.Cut(name, "@"); ok {
-		m := Find(base)
-		m.Name, m.Title = name, m.Title+", at "+rows+" rows"
-		return m
+	base, _, _ := strings.Cut(name, "@")
+	m := Metric{Title: name, Digits: 2}
+	if i := slices.IndexFunc(metrics, func(m Metric) bool { return m.Name == base }); i >= 0 {
+		m = metrics[i]
 	}
-	i := slices.IndexFunc(metrics, func(m Metric) bool { return m.Name == name })
-	if i < 0 {
-		return Metric{Name: name, Title: name, Digits: 2}
-	}
-	return metrics[i]
+	m.Name = name
+	return m
 }
 
 // Metrics returns all metrics in the order of reports.

@@ -106,34 +106,4 @@ func TestRowsOfATable(t *testing.T) {
 	if f.N != 4 || f.Median != 103 || f.Low != 100 || f.High != 106 || f.Ratio != 1 || f.Verdict != Unknown {
 		t.Errorf("baseline: %+v", f)
 	}
-	if called, tested := ByChance(Summarize(repeat(rounds("rate", []float64{100}, []float64{120}), 6), "auto")); called != 1 || tested != 1 {
-		t.Errorf("A/A: %d of %d", called, tested)
-	}
-}
-
-// repeat makes more rounds, and the A/A row of the other kind.
-func repeat(records []Record, n int) []Record {
-	var all []Record
-	for round := range n {
-		for _, r := range records {
-			r.Round = round + 1
-			if r.Beside != "" {
-				r.Beside = Again
-			} else {
-				r.Kind = Again
-			}
-			all = append(all, r)
-		}
-	}
-	return all
-}
-
-func TestMetricsOfSteps(t *testing.T) {
-	m := Find("rate@2000")
-	if m.Name != "rate@2000" || !m.More || m.Unit != "1/s" || m.Title != "rows a second, at 2000 rows" {
-		t.Errorf("%+v", m)
-	}
-	if m := Find("else"); m.Name != "else" || m.Exact || m.More {
-		t.Errorf("%+v", m)
-	}
 }

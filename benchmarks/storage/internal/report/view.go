@@ -169,9 +169,9 @@ func (r Report) table(g measure.Group) table {
 	names, heads, curve := titles(g.Kinds), []string(nil), false
 	for _, m := range g.Metrics {
 		title := m.Title
-		if base, point, ok := strings.Cut(m.Name, "@"); ok {
+		if _, point, ok := strings.Cut(m.Name, "@"); ok {
 			curve = true
-			title = measure.Find(base).Title + ", " + document.Short(number(point)) + " rows"
+			title += ", " + document.Short(number(point)) + " rows"
 		}
 		heads = append(heads, title)
 	}
