@@ -22,12 +22,10 @@ func TestMain(m *testing.M) { os.Exit(testdb.Main(m)) }
 // at returns where a test's database is, and skips the test if there is none.
 func at(t *testing.T, name string) string {
 	t.Helper()
-	switch name {
-	case "postgres":
-		return testdb.Postgres(t).DSN
-	case "mariadb":
-		return testdb.MariaDB(t).DSN
-	case "postgres18":
+	if server := servers[name]; server != nil {
+		return server(t).DSN
+	}
+	if name == "postgres18" {
 		dsn := os.Getenv("SNOWFLAKE_TEST_POSTGRES18")
 		if dsn == "" {
 			t.Skip("SNOWFLAKE_TEST_POSTGRES18 has no DSN")
@@ -75,24 +73,22 @@ func fill(t *testing.T, e Engine, table string, k key.Kind, n int) any {
 	must(t, err)
 	columns, keys := "name, amount", make([]any, n)
 	if source != nil {
-		columns = "id, " + columns
+		columns += ", id"
 		must(t, source(keys))
 	}
 	for first := 0; first < n; first += 500 {
 		var args []any
-		var tuples []string
+		text := "INSERT INTO " + table + " (" + columns + ") VALUES "
 		for i := first; i < min(first+500, n); i++ {
-			row := []any{fmt.Sprintf("account number %06d", i), int64(i * 7919 % 100_003)}
-			if source != nil {
-				row = append([]any{e.Value(keys[i])}, row...)
+			row := []any{fmt.Sprintf("account number %06d", i), int64(i * 7919 % 100_003), e.Value(keys[i])}
+			before := "("
+			for _, value := range row[:strings.Count(columns, ",")+1] {
+				args = append(args, value)
+				text, before = text+before+e.Placeholder(len(args)), ", "
 			}
-			holes := make([]string, len(row))
-			for j := range row {
-				holes[j] = e.Placeholder(len(args) + j + 1)
-			}
-			args, tuples = append(args, row...), append(tuples, "("+strings.Join(holes, ", ")+")")
+			text += "), "
 		}
-		_, err := e.DB().ExecContext(t.Context(), "INSERT INTO "+table+" ("+columns+") VALUES "+strings.Join(tuples, ", "), args...)
+		_, err := e.DB().ExecContext(t.Context(), strings.TrimSuffix(text, ", "), args...)
 		must(t, err)
 	}
 	return keys[n/2]
@@ -221,16 +217,15 @@ func TestErrorsSayWhereAndKeepThePassword(t *testing.T) {
 	}
 }
 
-var servers = []string{"postgres", "mariadb"}
+var servers = map[string]func(testing.TB) testdb.Target{"postgres": testdb.Postgres, "mariadb": testdb.MariaDB}
 
 func places(t *testing.T, e Engine, name string) int {
 	t.Helper()
-	target := map[string]func(testing.TB) testdb.Target{"postgres": testdb.Postgres, "mariadb": testdb.MariaDB}[e.Dialect()](t)
-	return one[int](t, target.Open(t), "SELECT count(*) FROM information_schema.schemata WHERE schema_name = '"+name+"'")
+	return one[int](t, servers[e.Dialect()](t).Open(t), "SELECT count(*) FROM information_schema.schemata WHERE schema_name = '"+name+"'")
 }
 
 func TestCloseLeavesNothingBehind(t *testing.T) {
-	for _, name := range servers {
+	for name := range servers {
 		ctx, cancel := context.WithCancel(t.Context())
 		e, err := Open(ctx, name, at(t, name))
 		must(t, err)
