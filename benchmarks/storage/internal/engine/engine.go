@@ -106,4 +106,3 @@ func Unsupported(format string, args ...any) error { return unsupported{fmt.Erro
 type unsupported struct{ error }
 
 func (unsupported) Is(target error) bool { return target == errors.ErrUnsupported }
-func (u unsupported) Unwrap() error      { return u.error }

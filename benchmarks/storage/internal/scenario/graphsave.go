@@ -132,16 +132,12 @@ func (s *saver) inOneText(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		i := 0
-		err = eachKey(rows, func(id any) {
-			if i < len(l.keys) {
-				l.keys[i] = id
-			}
-			i++
-		})
-		if err == nil && i != len(l.keys) {
-			err = fmt.Errorf("%d keys were returned, want %d", i, len(l.keys))
+		var keys []any
+		err = eachKey(rows, func(id any) { keys = append(keys, id) })
+		if err == nil && len(keys) != len(l.keys) {
+			err = fmt.Errorf("%d keys were returned, want %d", len(keys), len(l.keys))
 		}
+		copy(l.keys, keys)
 		if err != nil {
 			return err
 		}
