@@ -127,7 +127,8 @@ func parse(args []string, out io.Writer) (s settings, err error) {
 	all := key.Names(key.Kinds())
 	engines := names("db", "sqlite", false, "databases", engine.Names())
 	kinds := names("keys", "", false, "kinds of keys (default those of each scenario)", all)
-	baseline := names("baseline", "auto", true, "the `kind` that the others are compared with, also if -keys does not name it", all)
+	baseline := names("baseline", "auto", true,
+		"the `kind` that the others are compared with, also if -keys does not name it", all)
 	scenarios := names("scenario", "", false, "scenarios (default all)", scenario.Names())
 	format := names("format", "table", true, "on standard output", []string{"table", "csv", "json"})
 	rows := numbers("rows", "20000", true, "rows of a table", mostRows)
@@ -162,7 +163,8 @@ func parse(args []string, out io.Writer) (s settings, err error) {
 	if *kinds != nil {
 		s.options.Kinds = key.Find(*kinds)
 	}
-	s.options.Rows, s.options.Rounds, s.options.Batch, s.options.Clients = (*rows)[0], (*rounds)[0], *batch, *clients
+	s.options.Rows, s.options.Rounds = (*rows)[0], (*rounds)[0]
+	s.options.Batch, s.options.Clients = *batch, *clients
 	// Not defaults of the flags: -h would print a password.
 	*s.at["postgres"] = cmp.Or(*s.at["postgres"], os.Getenv("SNOWFLAKE_TEST_POSTGRES"), defaultPostgres)
 	*s.at["mariadb"] = cmp.Or(*s.at["mariadb"], os.Getenv("SNOWFLAKE_TEST_MYSQL"), defaultMariaDB)

@@ -79,8 +79,14 @@ func Kinds() []Kind {
 			Name: "uuidv4-server", Title: "UUIDv4, made by the server", Store: UUID, Counted: true,
 			Default: "gen_random_uuid()", Only: "postgres", Timed: true,
 		},
-		{Name: "uuidv7-text", Title: "UUIDv7 as text", Store: Text, Length: 36, source: uuids(uuid.NewV7FromReader, textUUID)},
-		{Name: "uuidv4-text", Title: "UUIDv4 as text", Store: Text, Length: 36, source: uuids(uuid.NewRandomFromReader, textUUID)},
+		{
+			Name: "uuidv7-text", Title: "UUIDv7 as text", Store: Text, Length: 36,
+			source: uuids(uuid.NewV7FromReader, textUUID),
+		},
+		{
+			Name: "uuidv4-text", Title: "UUIDv4 as text", Store: Text, Length: 36,
+			source: uuids(uuid.NewRandomFromReader, textUUID),
+		},
 		{Name: "ulid-text", Title: "ULID as text", Store: Text, Length: 26, source: ulids},
 	}
 }

@@ -53,7 +53,8 @@ func sample(t *testing.T, rounds int) Report {
 	data, err := measure.ReadFolder("../../../results/storage.txt.gz")
 	must(t, err)
 	all := slices.DeleteFunc(data.Records, func(r measure.Record) bool { return r.Round > rounds })
-	all = append(all, runs("mariadb", "read", measure.P("rows", 200_000), "snowflake", 1, values{"join": 9}, values{"join": 9})...)
+	nine := values{"join": 9}
+	all = append(all, runs("mariadb", "read", measure.P("rows", 200_000), "snowflake", 1, nine, nine)...)
 	all = append(all, measure.Record{Engine: "mariadb", Scenario: "read", Kind: "uuidv4", Round: 1, Note: "there is no index"})
 	notes := data.Environment.Notes
 	notes["postgres"] = append(notes["postgres"], notes["machine"]...)
