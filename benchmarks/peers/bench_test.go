@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"runtime"
 	"slices"
 	"sync"
@@ -47,10 +46,6 @@ func compare(b *testing.B, goroutines int, subjects ...subject) {
 // together returns the time of an operation, in ns, when the goroutines share n of them.
 func together(goroutines, n int, run func(n int)) float64 {
 	start := time.Now()
-	if goroutines == 1 {
-		run(n)
-		return float64(time.Since(start)) / float64(n)
-	}
 	var group sync.WaitGroup
 	for range goroutines {
 		group.Go(func() { run(max(n/goroutines, 1)) })
@@ -164,105 +159,4 @@ func BenchmarkFill(b *testing.B) {
 			_, _ = g.Next()
 		}
 	}}, subject{"1", fill(1)}, subject{"10", fill(10)}, subject{"100", fill(100)}, subject{"1000", fill(1000)})
-}
-
-const (
-	ours   = snowflake.ID(175928847299117063)
-	uuid4  = "9b2f6c3e-52ad-4d0c-9c0e-8f5b2f1f7a55"
-	ulid26 = "01JA5M9Z8R3W4X5Y6Z7A8B9C0D"
-	xid20  = "cs5m9z8r3w4x5y6z7a8g"
-)
-
-func BenchmarkString(b *testing.B) {
-	theirs, parsed, random := bwmarrin.ID(ours), ulid.MustParse(ulid26), uuid.MustParse(uuid4)
-	guid := xid.New()
-	var text string
-	compare(b, 1,
-		subject{"sqlflake", func(n int) {
-			for range n {
-				text = ours.String()
-			}
-		}},
-		subject{"bwmarrin", func(n int) {
-			for range n {
-				text = theirs.String()
-			}
-		}},
-		subject{"xid", func(n int) {
-			for range n {
-				text = guid.String()
-			}
-		}},
-		subject{"ulid", func(n int) {
-			for range n {
-				text = parsed.String()
-			}
-		}},
-		subject{"uuid", func(n int) {
-			for range n {
-				text = random.String()
-			}
-		}})
-	runtime.KeepAlive(text)
-}
-
-func BenchmarkParse(b *testing.B) {
-	text, guid := ours.String(), xid.New().String()
-	compare(b, 1,
-		subject{"sqlflake", func(n int) {
-			for range n {
-				_, _ = snowflake.Parse(text)
-			}
-		}},
-		subject{"bwmarrin", func(n int) {
-			for range n {
-				_, _ = bwmarrin.ParseString(text)
-			}
-		}},
-		subject{"xid", func(n int) {
-			for range n {
-				_, _ = xid.FromString(guid)
-			}
-		}},
-		subject{"ulid", func(n int) {
-			for range n {
-				_, _ = ulid.Parse(ulid26)
-			}
-		}},
-		subject{"uuid", func(n int) {
-			for range n {
-				_, _ = uuid.Parse(uuid4)
-			}
-		}})
-}
-
-// BenchmarkJSON writes and reads a struct with three IDs.
-func BenchmarkJSON(b *testing.B) {
-	theirs, parsed, random := bwmarrin.ID(ours), ulid.MustParse(ulid26), uuid.MustParse(uuid4)
-	compare(b, 1,
-		subject{"sqlflake", roundTrip(ours)}, subject{"int64", roundTrip(int64(ours))}, subject{"bwmarrin", roundTrip(theirs)},
-		subject{"xid", roundTrip(xid.New())}, subject{"ulid", roundTrip(parsed)}, subject{"uuid", roundTrip(random)})
-}
-
-func roundTrip[T any](id T) func(n int) {
-	type record struct{ ID, Parent, Owner T }
-	in := record{id, id, id}
-	return func(n int) {
-		for range n {
-			text, _ := json.Marshal(in)
-			var out record
-			_ = json.Unmarshal(text, &out)
-		}
-	}
-}
-
-// The comparison has to see a difference that is there.
-func TestASlowerSubjectIsSeen(t *testing.T) {
-	spin := func(n int) { time.Sleep(time.Duration(n) * 10 * time.Microsecond) }
-	if one := together(1, 100, spin); one < 10_000 {
-		t.Errorf("%v ns an operation, want at least 10,000", one)
-	}
-	if m := median([]float64{9, 1, 2}); m != 2 {
-		t.Errorf("median %v", m)
-	}
 }

@@ -3,7 +3,6 @@ package main
 import (
 	"bufio"
 	"context"
-	"encoding/binary"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -34,10 +33,9 @@ type spec struct {
 
 // drawn is what a child process has drawn.
 type drawn struct {
-	IDs     []int64 `json:"-"` // follow in 8 bytes each
-	N       int     // IDs
-	Failed  int     // calls
-	Error   string  // the first; that of opening the generator if there are no calls
+	IDs     []int64
+	Failed  int    // calls
+	Error   string // the first; that of opening the generator if there are no calls
 	Longest time.Duration
 	Began   time.Time // drawing
 }
@@ -86,8 +84,7 @@ func (s spec) draw(orders *bufio.Reader, out io.Writer) error {
 	if result.Error == "" {
 		result.take(s, sources)
 	}
-	result.N = len(result.IDs)
-	if err := errors.Join(json.NewEncoder(out).Encode(result), binary.Write(out, binary.LittleEndian, result.IDs)); err != nil {
+	if err := json.NewEncoder(out).Encode(result); err != nil {
 		return err
 	}
 	if s.Crash {
@@ -112,10 +109,8 @@ func (d *drawn) take(s spec, sources []source) {
 		now := time.Now()
 		if d.Longest = max(d.Longest, now.Sub(last)); err == nil {
 			d.IDs = append(d.IDs, id)
-		} else {
-			if d.Failed++; d.Error == "" {
-				d.Error = err.Error()
-			}
+		} else if d.Failed++; d.Error == "" {
+			d.Error = err.Error()
 		}
 		if s.Pace > 0 {
 			time.Sleep(s.Pace)
@@ -167,14 +162,7 @@ func (p process) draw() (d drawn, err error) {
 	if _, err := io.WriteString(p.in, "go\n"); err != nil {
 		return d, errors.Join(err, p.cmd.Wait())
 	}
-	line, err := p.out.ReadBytes('\n')
-	if err == nil {
-		err = json.Unmarshal(line, &d)
-	}
-	if err == nil {
-		d.IDs = make([]int64, d.N)
-		err = binary.Read(p.out, binary.LittleEndian, d.IDs)
-	}
+	err = json.NewDecoder(p.out).Decode(&d)
 	if p.s.Crash {
 		err = errors.Join(err, p.cmd.Process.Kill())
 		_ = p.cmd.Wait() // says that it was killed

@@ -12,6 +12,7 @@ import (
 	"github.com/sony/sonyflake/v2"
 	"github.com/yitter/idgenerator-go/idgen"
 
+	"github.com/sqlflake/sqlflake/internal/testclock"
 	"github.com/sqlflake/sqlflake/snowflake"
 	"github.com/sqlflake/sqlflake/snowflake/lease"
 	"github.com/sqlflake/sqlflake/snowflake/lease/filelease"
@@ -126,7 +127,7 @@ func openLeased(ctx context.Context, s spec, worker int) (source, error) {
 	}
 	settings := []lease.Option{lease.WithGenerator(options...), quiet}
 	if s.Back > 0 {
-		settings = append(settings, lease.WithClock(behind(s.Back)))
+		settings = append(settings, lease.WithClock(testclock.New(-s.Back)))
 	}
 	if s.Numbered {
 		settings = append(settings, lease.WithWorkers(int64(worker), int64(worker)))
@@ -154,36 +155,10 @@ func (s spec) options() (options []snowflake.Option, err error) {
 	}
 	options = append(options, snowflake.WithLayout(layout))
 	if s.Back > 0 {
-		options = append(options, snowflake.WithClock(behind(s.Back)))
+		options = append(options, snowflake.WithClock(testclock.New(-s.Back)))
 	}
 	if s.Even {
 		options = append(options, snowflake.WithRandomStart())
 	}
 	return options, err
-}
-
-// clock is the system clock, whose wall clock was set back.
-type clock struct {
-	base time.Time
-	back time.Duration
-}
-
-func behind(back time.Duration) clock { return clock{time.Now(), back} }
-
-// Now returns the wall clock.
-func (c clock) Now() time.Time { return time.Now().Add(-c.back) }
-
-// Elapsed returns the monotonic clock.
-func (c clock) Elapsed() time.Duration { return time.Since(c.base) }
-
-// Sleep waits for d or until ctx is done.
-func (c clock) Sleep(ctx context.Context, d time.Duration) error {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-ctx.Done():
-		return ctx.Err()
-	case <-timer.C:
-		return nil
-	}
 }

@@ -15,8 +15,9 @@ import (
 	"io"
 	"os"
 	"os/signal"
-	"strings"
 	"syscall"
+
+	"github.com/sqlflake/sqlflake/benchmarks/internal/document"
 )
 
 const usage = `usage: go run ./peers [-json]
@@ -81,20 +82,15 @@ func run(ctx context.Context, args []string, out, progress io.Writer) error {
 
 // table has a row for each scenario and a column for each library.
 func table(all []result) string {
-	var b strings.Builder
-	b.WriteString("| event |")
+	rows := [][]string{{"event"}}
 	for _, l := range libraries() {
-		b.WriteString(" " + l.title + " |")
+		rows[0] = append(rows[0], l.title)
 	}
-	b.WriteString("\n|---|" + strings.Repeat("--:|", len(libraries())))
-	event := ""
 	for _, r := range all { // in this order
-		if r.Event != event {
-			event = r.Event
-			b.WriteString("\n| " + event + " |")
+		if last := len(rows) - 1; rows[last][0] != r.Event {
+			rows = append(rows, []string{r.Event})
 		}
-		b.WriteString(" " + r.cell() + " |")
+		rows[len(rows)-1] = append(rows[len(rows)-1], r.cell())
 	}
-	b.WriteString("\n")
-	return b.String()
+	return document.Table(rows)
 }

@@ -9,6 +9,8 @@ import (
 	"strconv"
 	"sync"
 	"time"
+
+	"github.com/sqlflake/sqlflake/benchmarks/internal/document"
 )
 
 // scenario is an event that may make a generator issue an ID twice.
@@ -101,24 +103,23 @@ func (s scenario) try(ctx context.Context, l library) (r result, err error) {
 		specs[i].Library, specs[i].Folder = l.name, folder
 	}
 	var all []drawn
-	if s.together {
-		if all, err = drawTogether(ctx, specs); err != nil {
+	for len(specs) > 0 {
+		now := specs[:1]
+		if s.together {
+			now = specs
+		}
+		specs = specs[len(now):]
+		if len(all) > 0 {
+			time.Sleep(downtime)
+			if s.back {
+				now[0].Back = time.Since(all[0].Began) + startup
+			}
+		}
+		ids, err := drawTogether(ctx, now)
+		if err != nil {
 			return r, err
 		}
-	} else {
-		for i, one := range specs {
-			if i > 0 {
-				time.Sleep(downtime)
-			}
-			if i > 0 && s.back {
-				one.Back = time.Since(all[0].Began) + startup
-			}
-			d, err := drawTogether(ctx, []spec{one})
-			if err != nil {
-				return r, err
-			}
-			all = append(all, d...)
-		}
+		all = append(all, ids...)
 	}
 	return s.count(l, all), nil
 }
@@ -178,10 +179,4 @@ func (r result) cell() string {
 	return text
 }
 
-// thousands writes a number below a million with a comma.
-func thousands(n int) string {
-	if n < 1000 {
-		return strconv.Itoa(n)
-	}
-	return fmt.Sprintf("%d,%03d", n/1000, n%1000)
-}
+func thousands(n int) string { return document.Number(float64(n), 0) }

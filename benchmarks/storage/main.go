@@ -17,6 +17,7 @@ import (
 	"os"
 	"os/signal"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 
@@ -47,10 +48,8 @@ func exit() int {
 // sentence writes an error in one line, without duplicate lines.
 func sentence(err error) string {
 	var parts []string
-	seen := map[string]bool{}
 	for line := range strings.Lines(err.Error()) {
-		if line = strings.TrimSpace(line); line != "" && !seen[line] {
-			seen[line] = true
+		if line = strings.TrimSpace(line); line != "" && !slices.Contains(parts, line) {
 			parts = append(parts, line)
 		}
 	}

@@ -49,7 +49,7 @@ func (s settings) measure(ctx context.Context, out, progress io.Writer) (failed 
 	var engines []engine.Engine
 	var steps []runner.Step
 	for _, name := range s.engines {
-		e, err := engine.Open(ctx, name, s.config)
+		e, err := engine.Open(ctx, name, *s.at[name])
 		if err != nil && strings.Contains(err.Error(), "requires cgo") {
 			err = errors.New("SQLite needs a program built with CGO_ENABLED=1 and a C compiler; servers do not: -db postgres")
 		}
@@ -109,13 +109,12 @@ const cacheMiB = 16 // of such a server
 // the engines before.
 func (s *settings) startServers(ctx context.Context, progress io.Writer) (stop func() error, err error) {
 	stop = func() error { return nil }
-	dsns := map[string]*string{"postgres": &s.config.Postgres, "postgres18": &s.config.Postgres18, "mariadb": &s.config.MariaDB}
 	for _, name := range s.engines {
-		dsn := dsns[name]
-		if dsn == nil || *dsn != newServer && !strings.HasPrefix(*dsn, newServer+":") {
+		dsn := s.at[name]
+		first, folder, _ := strings.Cut(*dsn, ":")
+		if first != newServer || name == "sqlite" {
 			continue
 		}
-		_, folder, _ := strings.Cut(*dsn, ":")
 		fmt.Fprintf(progress, "Starting a %s server with a cache of %d MB.\n", name, cacheMiB)
 		program := strings.TrimSuffix(name, "18")
 		one, err := dbserver.Start(ctx, dbserver.Config{Name: program, Folder: folder, CacheMiB: cacheMiB})

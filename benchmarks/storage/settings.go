@@ -50,7 +50,7 @@ const (
 // settings are the flags.
 type settings struct {
 	engines     []string
-	config      engine.Config
+	at          map[string]*string // for engine.Open, by engine
 	scenarios   []scenario.Scenario
 	options     scenario.Options
 	baseline    key.Kind
@@ -62,110 +62,115 @@ type settings struct {
 	command     string // the flags without DSNs, which may contain passwords
 }
 
-// list is the value of a flag of which set checks each part of a list that is separated by commas.
-type list struct {
-	text string
-	set  func(parts []string) error
+// list is the value of a flag: parts that are separated by commas, each once.
+type list[T comparable] struct {
+	text   string
+	values []T
+	one    bool // part
+	parse  func(part string) (T, error)
 }
 
-func (l *list) String() string { return l.text }
+func (l *list[T]) String() string { return l.text }
 
-func (l *list) Set(text string) error {
-	l.text = text
-	parts := split(text)
-	if len(parts) == 0 {
-		return errors.New("no value given")
+func (l *list[T]) Set(text string) error {
+	l.text, l.values = text, nil
+	for part := range strings.SplitSeq(text, ",") {
+		if part = strings.TrimSpace(part); part == "" {
+			continue
+		}
+		value, err := l.parse(part)
+		if err != nil {
+			return err
+		}
+		if !slices.Contains(l.values, value) {
+			l.values = append(l.values, value)
+		}
 	}
-	return l.set(parts)
+	switch {
+	case len(l.values) == 0:
+		return errors.New("no value given")
+	case l.one && len(l.values) > 1:
+		return fmt.Errorf("%d values, but there can be 1", len(l.values))
+	}
+	return nil
 }
 
-func parse(args []string, out io.Writer) (settings, error) {
-	s := settings{engines: []string{"sqlite"}, baseline: key.Kinds()[0], scenarios: scenario.All(), format: "table"}
-	s.options = scenario.Options{Rows: 20_000, Rounds: 6, Batch: []int{1, 1000}, Clients: []int{1, 8}}
+// define adds a list to the flags and returns its values: nil if there are none by default.
+func define[T comparable](flags *flag.FlagSet, name, text string, one bool, usage string, parse func(string) (T, error)) *[]T {
+	l := &list[T]{one: one, parse: parse}
+	_ = l.Set(text)
+	flags.Var(l, name, usage)
+	return &l.values
+}
+
+func parse(args []string, out io.Writer) (s settings, err error) {
 	flags := flag.NewFlagSet("storage", flag.ContinueOnError)
 	flags.SetOutput(io.Discard) // an error is one sentence; help follows below
-	s.define(flags)
-	err := flags.Parse(args)
-	if errors.Is(err, flag.ErrHelp) {
-		flags.SetOutput(out)
-		fmt.Fprint(out, usage)
-		flags.PrintDefaults()
-	}
-	if err == nil {
-		err = s.check(flags.Args())
-	}
-	// Not defaults of the flags: -h would print a password.
-	s.config.Postgres = cmp.Or(s.config.Postgres, os.Getenv("SNOWFLAKE_TEST_POSTGRES"), defaultPostgres)
-	s.config.MariaDB = cmp.Or(s.config.MariaDB, os.Getenv("SNOWFLAKE_TEST_MYSQL"), defaultMariaDB)
-	s.command = commandLine(flags)
-	flags.Visit(func(f *flag.Flag) { s.baselineSet = s.baselineSet || f.Name == "baseline" })
-	return s, err
-}
-
-func (s *settings) define(flags *flag.FlagSet) {
-	kinds := key.Names(key.Kinds())
-	names := func(name, otherwise, usage string, known []string, most int, set func(names []string)) {
-		flags.Var(&list{otherwise, func(parts []string) error {
-			for _, part := range parts {
-				if !slices.Contains(known, part) {
-					return fmt.Errorf("%q is unknown; there are %s", part, strings.Join(known, ", "))
-				}
+	names := func(name, text string, one bool, usage string, known []string) *[]string {
+		usage += ": " + strings.Join(known, ", ")
+		return define(flags, name, text, one, usage, func(part string) (string, error) {
+			if !slices.Contains(known, part) {
+				return "", fmt.Errorf("%q is unknown; there are %s", part, strings.Join(known, ", "))
 			}
-			if len(parts) > most {
-				return fmt.Errorf("%d values, but there can be %d", len(parts), most)
-			}
-			set(parts)
-			return nil
-		}}, name, usage+": "+strings.Join(known, ", "))
-	}
-	names("db", "sqlite", "databases", engine.Names(), 9, func(names []string) { s.engines = names })
-	names("keys", "", "kinds of keys (default those of each scenario)", kinds, 99, func(names []string) {
-		s.options.Kinds, _ = key.Find(names)
-	})
-	names("baseline", "auto", "the `kind` that the others are compared with, also if -keys does not name it", kinds, 1,
-		func(names []string) {
-			found, _ := key.Find(names)
-			s.baseline = found[0]
+			return part, nil
 		})
-	names("scenario", "", "scenarios (default all)", scenario.Names(), 99, func(names []string) {
-		s.scenarios = scenario.Find(names)
-	})
-	names("format", "table", "on standard output", []string{"table", "csv", "json"}, 1, func(names []string) {
-		s.format = names[0]
-	})
-	numbers := func(name, otherwise, usage string, most int, set func(ns []int)) {
-		flags.Var(&list{otherwise, func(parts []string) error {
-			var ns []int
-			for _, part := range parts {
-				n, err := strconv.Atoi(part)
-				if err != nil || n < 1 || n > most {
-					return fmt.Errorf("%q is not a number in [1, %d]", part, most)
-				}
-				if !slices.Contains(ns, n) { // "1,01"
-					ns = append(ns, n)
-				}
-			}
-			set(ns)
-			return nil
-		}}, name, usage)
 	}
-	numbers("rows", "20000", "rows of a table", mostRows, func(ns []int) { s.options.Rows = ns[0] })
-	numbers("rounds", "6", "how often each case is measured; a verdict on a speed needs 6", 1000, func(ns []int) {
-		s.options.Rounds = ns[0]
-	})
-	numbers("batch", "1,1000", "rows a statement", mostBatch, func(ns []int) { s.options.Batch = ns })
-	numbers("clients", "1,8", "concurrent clients", 1000, func(ns []int) { s.options.Clients = ns })
-	flags.StringVar(&s.config.Postgres, "postgres", "",
-		"`DSN` of PostgreSQL; new: a temporary server with a small cache, from installed binaries;\n"+
-			"new:FOLDER: from the binaries of a folder (default SNOWFLAKE_TEST_POSTGRES, or "+defaultPostgres+")")
-	flags.StringVar(&s.config.Postgres18, "postgres18", newServer, "`DSN` of a second PostgreSQL, 18 or later, or new, or new:FOLDER")
-	flags.StringVar(&s.config.MariaDB, "mariadb", "",
-		"`DSN` of MariaDB or MySQL, or new, or new:FOLDER (default SNOWFLAKE_TEST_MYSQL, or "+defaultMariaDB+")")
-	flags.StringVar(&s.config.SQLiteDir, "dir", "", "`folder` for SQLite's file (default a temporary one)")
+	numbers := func(name, text string, one bool, usage string, most int) *[]int {
+		return define(flags, name, text, one, usage, func(part string) (int, error) {
+			n, err := strconv.Atoi(part)
+			if err != nil || n < 1 || n > most {
+				return 0, fmt.Errorf("%q is not a number in [1, %d]", part, most)
+			}
+			return n, nil
+		})
+	}
+	all := key.Names(key.Kinds())
+	engines := names("db", "sqlite", false, "databases", engine.Names())
+	kinds := names("keys", "", false, "kinds of keys (default those of each scenario)", all)
+	baseline := names("baseline", "auto", true,
+		"the `kind` that the others are compared with, also if -keys does not name it", all)
+	scenarios := names("scenario", "", false, "scenarios (default all)", scenario.Names())
+	format := names("format", "table", true, "on standard output", []string{"table", "csv", "json"})
+	rows := numbers("rows", "20000", true, "rows of a table", mostRows)
+	rounds := numbers("rounds", "6", true, "how often each case is measured; a verdict on a speed needs 6", 1000)
+	batch := numbers("batch", "1,1000", false, "rows a statement", mostBatch)
+	clients := numbers("clients", "1,8", false, "concurrent clients", 1000)
+	s.at = map[string]*string{
+		"postgres": flags.String("postgres", "",
+			"`DSN` of PostgreSQL; new: a temporary server with a small cache, from installed binaries;\n"+
+				"new:FOLDER: from the binaries of a folder (default SNOWFLAKE_TEST_POSTGRES, or "+defaultPostgres+")"),
+		"postgres18": flags.String("postgres18", newServer, "`DSN` of a second PostgreSQL, 18 or later, or new, or new:FOLDER"),
+		"mariadb": flags.String("mariadb", "",
+			"`DSN` of MariaDB or MySQL, or new, or new:FOLDER (default SNOWFLAKE_TEST_MYSQL, or "+defaultMariaDB+")"),
+		"sqlite": flags.String("dir", "", "`folder` for SQLite's file (default a temporary one)"),
+	}
 	flags.Uint64Var(&s.options.Seed, "seed", 1, "seed of the random numbers")
 	flags.StringVar(&s.out, "out", "", "`folder` for the report; an existing one is resumed, with the same settings")
 	flags.StringVar(&s.report, "report", "", "`folder` of a report, or its results.txt or .txt.gz, to write again without measuring")
 	flags.StringVar(&s.docs, "docs", "", "`folder` for the chart and the table of a README")
+	if err = flags.Parse(args); errors.Is(err, flag.ErrHelp) {
+		flags.SetOutput(out)
+		fmt.Fprint(out, usage)
+		flags.PrintDefaults()
+	}
+	if err != nil {
+		return s, err
+	}
+	s.engines, s.baseline, s.format, s.scenarios = *engines, key.Find(*baseline)[0], (*format)[0], scenario.All()
+	if *scenarios != nil {
+		s.scenarios = scenario.Find(*scenarios)
+	}
+	if *kinds != nil {
+		s.options.Kinds = key.Find(*kinds)
+	}
+	s.options.Rows, s.options.Rounds = (*rows)[0], (*rounds)[0]
+	s.options.Batch, s.options.Clients = *batch, *clients
+	// Not defaults of the flags: -h would print a password.
+	*s.at["postgres"] = cmp.Or(*s.at["postgres"], os.Getenv("SNOWFLAKE_TEST_POSTGRES"), defaultPostgres)
+	*s.at["mariadb"] = cmp.Or(*s.at["mariadb"], os.Getenv("SNOWFLAKE_TEST_MYSQL"), defaultMariaDB)
+	s.command = commandLine(flags)
+	flags.Visit(func(f *flag.Flag) { s.baselineSet = s.baselineSet || f.Name == "baseline" })
+	return s, s.check(flags.Args())
 }
 
 // check checks the flags with each other.
@@ -210,15 +215,4 @@ func commandLine(flags *flag.FlagSet) string {
 		line += " -" + f.Name + " " + value
 	})
 	return line
-}
-
-// split returns the parts of a list, each once.
-func split(list string) []string {
-	var parts []string
-	for part := range strings.SplitSeq(list, ",") {
-		if part = strings.TrimSpace(part); part != "" && !slices.Contains(parts, part) {
-			parts = append(parts, part)
-		}
-	}
-	return parts
 }

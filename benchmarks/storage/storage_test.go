@@ -186,7 +186,7 @@ func TestNoPasswordInAReportOrInHelp(t *testing.T) {
 		t.Error(help.String())
 	}
 	s, err = parse(nil, &help)
-	if err != nil || !strings.Contains(s.config.Postgres, "secret") || !strings.Contains(s.config.MariaDB, "secret") {
+	if err != nil || !strings.Contains(*s.at["postgres"], "secret") || !strings.Contains(*s.at["mariadb"], "secret") {
 		t.Errorf("the environment is not used: %v", err)
 	}
 }

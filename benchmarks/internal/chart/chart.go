@@ -70,9 +70,7 @@ func Bars(title string, bars []Bar) Chart {
 		top += 16
 	}
 	for _, one := range bars {
-		if !math.IsInf(one.Value, 0) { // NaN compares as less
-			most = max(most, one.Value)
-		}
+		most = max(most, one.Value)
 	}
 	c := Chart{Title: title, Width: barsWidth, Height: top + float64(len(bars)*row)}
 	var b strings.Builder
@@ -82,10 +80,7 @@ func Bars(title string, bars []Bar) Chart {
 		text(&b, "tick", "start", 0, 30, "full colour: indexes, pale: rows")
 	}
 	for i, one := range bars {
-		y, long := top+float64(i*row), 0.0
-		if most > 0 && one.Value > 0 {
-			long = min(one.Value/most, 1) * barsWidth
-		}
+		y, long := top+float64(i*row), one.Value/most*barsWidth
 		text(&b, "", "start", 0, y+13, one.Label)
 		text(&b, "", "end", barsWidth, y+13, one.Text)
 		full := long
@@ -100,7 +95,7 @@ func Bars(title string, bars []Bar) Chart {
 	return c
 }
 
-// Curve is a line of a line chart.
+// Curve is a line of a line chart, of at least two points.
 type Curve struct {
 	Label, Class string
 	Points       [][2]float64
@@ -121,9 +116,6 @@ func Lines(title, below string, curves []Curve) Chart {
 	scale := func(v float64) float64 { return v }
 	if low > 0 && far/low >= 10 {
 		scale = math.Log10
-	}
-	if scale(far) <= scale(low) || math.IsInf(low, 0) { // one point
-		low = far / 2
 	}
 	x := func(v float64) float64 {
 		return left + (scale(v)-scale(low))/(scale(far)-scale(low))*(c.Width-left-right)

@@ -16,7 +16,7 @@ func TestSVGIsWellFormed(t *testing.T) {
 		"bars":      Bars("a; b", []Bar{{Label: "<&>", Value: 3, Part: 1, Text: "3"}, {Label: "b", Value: 5}}),
 		"no values": Bars("a", []Bar{{Label: "a"}, {Label: "b", Value: math.NaN()}, {Label: "c", Value: math.Inf(1)}}),
 		"lines":     Lines("a", "b", []Curve{{"a", "v7", [][2]float64{{1, 2}, {99, 3}}}, {"b", "v4", [][2]float64{{1, 0}}}}),
-		"a point":   Lines("a", "b", []Curve{{"a", "auto", [][2]float64{{5, 0}}}}),
+		"zeros":     Lines("a", "b", []Curve{{"a", "auto", [][2]float64{{5, 0}, {6, 0}}}}),
 	} {
 		text := c.SVG("id")
 		if found := bad.FindString(text); found != "" {

@@ -7,23 +7,17 @@ import (
 	"strings"
 )
 
-// Number formats a value with commas between thousands.
+// Number formats a value that is not negative, with commas between thousands.
 func Number(value float64, digits int) string {
 	if math.IsNaN(value) || math.IsInf(value, 0) {
 		return "–"
 	}
-	text := strconv.FormatFloat(math.Abs(value), 'f', digits, 64)
-	whole, rest, _ := strings.Cut(text, ".")
-	for i := len(whole) - 3; i > 0; i -= 3 {
-		whole = whole[:i] + "," + whole[i:]
+	text := strconv.FormatFloat(value, 'f', digits, 64)
+	point := strings.IndexByte(text+".", '.')
+	for i := point - 3; i > 0; i -= 3 {
+		text = text[:i] + "," + text[i:]
 	}
-	if rest != "" {
-		whole += "." + rest
-	}
-	if value < 0 {
-		return "-" + whole
-	}
-	return whole
+	return text
 }
 
 // Factor formats a ratio with about three digits.
@@ -43,13 +37,11 @@ func Factor(ratio float64) string {
 
 // Short formats a round number: "200k", "1.5M".
 func Short(v float64) string {
-	for _, unit := range []struct {
-		size float64
-		name string
-	}{{1e6, "M"}, {1e3, "k"}} {
-		if v >= unit.size {
-			return strconv.FormatFloat(v/unit.size, 'g', 4, 64) + unit.name
-		}
+	switch {
+	case v >= 1e6:
+		return strconv.FormatFloat(v/1e6, 'g', 4, 64) + "M"
+	case v >= 1e3:
+		return strconv.FormatFloat(v/1e3, 'g', 4, 64) + "k"
 	}
 	return strconv.FormatFloat(v, 'g', 4, 64)
 }

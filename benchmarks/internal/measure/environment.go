@@ -84,17 +84,3 @@ func (e Environment) lines() (all []Setting) {
 	}
 	return all
 }
-
-// Difference is a setting with two values.
-type Difference struct{ Name, Old, New string }
-
-// Differ returns the settings that both have, with another value.
-func (e Environment) Differ(other Environment) (all []Difference) {
-	mine := e.lines()
-	for _, s := range other.lines() {
-		if old := Get(mine, s.Name); old != "" && old != s.Value {
-			all = append(all, Difference{strings.TrimPrefix(s.Name, tool+"."), old, s.Value})
-		}
-	}
-	return all
-}

@@ -41,9 +41,7 @@ func ReadFolder(path string) (Data, error) {
 	}
 	text, err := os.ReadFile(file)
 	if errors.Is(err, fs.ErrNotExist) && file != path {
-		if text, err = os.ReadFile(file + ".gz"); errors.Is(err, fs.ErrNotExist) {
-			return Data{}, fmt.Errorf("%s has no %s; folders of earlier versions cannot be read", path, resultsName)
-		}
+		text, err = os.ReadFile(file + ".gz")
 	}
 	if packed := bytes.NewReader(text); bytes.HasPrefix(text, []byte("\x1f\x8b")) {
 		var unpacked io.Reader
@@ -119,7 +117,7 @@ func recordOf(id string) (Record, error) {
 		case "round":
 			r.Round, _ = strconv.Atoi(value)
 		default:
-			r.Params = append(r.Params, Param{name, value})
+			r.Params = append(r.Params, Setting{name, value})
 		}
 	}
 	if parts[0] == "" || r.Kind == "" || r.Round < 1 {

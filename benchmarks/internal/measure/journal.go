@@ -66,23 +66,25 @@ var varying = []string{"time", "command", "load", "commit"}
 // Start writes where the figures come from. Results of other settings are not comparable with those of the file, so they
 // are an error that names both values.
 func (j *Journal) Start(env Environment) error {
+	old := j.data.Environment.lines()
+	var fresh []Setting
 	var differ []string
-	for _, d := range j.data.Environment.Differ(env) {
-		if !slices.Contains(varying, d.Name) {
-			differ = append(differ, fmt.Sprintf("%s was %s and is %s", d.Name, d.Old, d.New))
+	for _, s := range env.lines() {
+		switch was := Get(old, s.Name); {
+		case was == "":
+			fresh = append(fresh, s)
+		case was != s.Value && !slices.Contains(varying, s.Name):
+			differ = append(differ, fmt.Sprintf("%s was %s and is %s", strings.TrimPrefix(s.Name, tool+"."), was, s.Value))
 		}
 	}
 	if len(differ) > 0 {
 		return fmt.Errorf("%s has results of other settings: %s; use another folder, or the same settings", j.file.Name(),
 			strings.Join(differ, "; "))
 	}
-	old := j.data.Environment.lines()
 	var text strings.Builder
-	for _, setting := range env.lines() {
-		if Get(old, setting.Name) == "" {
-			j.data.Environment.set(setting.Name, setting.Value)
-			fmt.Fprintf(&text, "%s: %s\n", setting.Name, setting.Value)
-		}
+	for _, s := range fresh {
+		j.data.Environment.set(s.Name, s.Value)
+		fmt.Fprintf(&text, "%s: %s\n", s.Name, s.Value)
 	}
 	_, err := j.file.WriteString(text.String())
 	return err

@@ -23,16 +23,13 @@ type Record struct {
 }
 
 // Params are the settings of a run, in reading order.
-type Params []Param
-
-// Param is a setting of a run.
-type Param = Setting
+type Params []Setting
 
 // P makes Params from alternating names and values.
 func P(pairs ...any) Params {
 	var p Params
 	for i := 0; i+1 < len(pairs); i += 2 {
-		p = append(p, Param{fmt.Sprint(pairs[i]), fmt.Sprint(pairs[i+1])})
+		p = append(p, Setting{fmt.Sprint(pairs[i]), fmt.Sprint(pairs[i+1])})
 	}
 	return p
 }
@@ -65,16 +62,13 @@ type Metric struct {
 
 // Find returns the metric with a name. A name may end in @ and a number of rows, the size of the table at that moment.
 func Find(name string) Metric {
-	if base, rows, ok := strings.Cut(name, "@"); ok {
-		m := Find(base)
-		m.Name, m.Title = name, m.Title+", at "+rows+" rows"
-		return m
+	base, _, _ := strings.Cut(name, "@")
+	m := Metric{Title: name, Digits: 2}
+	if i := slices.IndexFunc(metrics, func(m Metric) bool { return m.Name == base }); i >= 0 {
+		m = metrics[i]
 	}
-	i := slices.IndexFunc(metrics, func(m Metric) bool { return m.Name == name })
-	if i < 0 {
-		return Metric{Name: name, Title: name, Digits: 2}
-	}
-	return metrics[i]
+	m.Name = name
+	return m
 }
 
 // Metrics returns all metrics in the order of reports.
@@ -96,17 +90,4 @@ var metrics = []Metric{
 	{Name: "range_key", Title: "1 % of the rows by a range of keys", Unit: "ms", Digits: 2},
 	{Name: "range_time", Title: "1 % of the rows by an index on created_at", Unit: "ms", Digits: 2},
 	{Name: "range_scan", Title: "1 % of the rows by created_at, no index", Unit: "ms", Digits: 1},
-
-	// Of generators.
-	{Name: "ns", Title: "time", Unit: "ns", Digits: 1},
-	{Name: "us", Title: "time", Unit: "µs", Digits: 0},
-	{Name: "allocs", Title: "allocations", Exact: true},
-	{Name: "share", Title: "share", Unit: "%", More: true, Digits: 1, Plain: true},
-	{Name: "cores", Title: "processor time a second", Unit: "cores", Digits: 2},
-	{Name: "p50", Title: "median time", Unit: "µs", Digits: 0},
-	{Name: "p999", Title: "99.9th percentile", Unit: "µs", Digits: 1},
-	{Name: "p9999", Title: "99.99th percentile", Unit: "µs", Digits: 0},
-	{Name: "longest", Title: "longest", Unit: "ms", Digits: 1},
-	{Name: "open", Title: "opening", Unit: "ms", Digits: 0},
-	{Name: "disturbed", Title: "turns left out", Unit: "%", Digits: 0, Plain: true},
 }

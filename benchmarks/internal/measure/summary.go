@@ -12,9 +12,6 @@ import (
 
 // Figure is the result of all rounds for one metric of one kind of key.
 type Figure struct {
-	Engine, Scenario string
-	Params           Params
-	Kind             string
 	// Metric is Exact only if the rounds agree. Its Digits are those of the values below.
 	Metric Metric
 
@@ -23,8 +20,6 @@ type Figure struct {
 	Ratio             float64 // of the printed median to the baseline's; NaN without a baseline, if one is 0, and if Plain
 	P                 float64 // of the Mann-Whitney test against the baseline's runs beside; NaN if not tested
 	Verdict           Verdict
-
-	runs []float64
 }
 
 // Group is the figures of one scenario with one set of parameters on one engine: one table of a report.
@@ -33,6 +28,7 @@ type Group struct {
 	Params           Params
 	Kinds            []string // the baseline first, then in the order of the records, Again last
 	Metrics          []Metric // of at least one kind, in the order of Metrics
+	id               string
 	figures          map[figureKey]Figure
 }
 
@@ -44,29 +40,27 @@ func (g Group) Figure(kind, metric string) (Figure, bool) {
 	return f, ok
 }
 
-func (g Group) id() string { return g.Engine + "/" + g.Scenario + "/" + g.Params.String() }
-
 // Summarize computes the figures of records. In the timed scenarios, and of the timed kinds, metrics that are exact
 // elsewhere depend on timing.
 func Summarize(records []Record, baseline string, timed ...string) []Group {
 	var groups []Group
 	byGroup := map[string][]Record{}
 	for _, r := range records {
-		g := Group{Engine: r.Engine, Scenario: r.Scenario, Params: r.Params, figures: map[figureKey]Figure{}}
-		if byGroup[g.id()] == nil {
-			groups = append(groups, g)
+		id := r.Engine + "/" + r.Scenario + "/" + r.Params.String()
+		if byGroup[id] == nil {
+			groups = append(groups, Group{Engine: r.Engine, Scenario: r.Scenario, Params: r.Params, id: id})
 		}
-		byGroup[g.id()] = append(byGroup[g.id()], r)
+		byGroup[id] = append(byGroup[id], r)
 	}
 	for i := range groups {
-		groups[i].summarize(byGroup[groups[i].id()], baseline, timed)
+		groups[i].summarize(byGroup[groups[i].id], baseline, timed)
 	}
 	return groups
 }
 
 func (g *Group) summarize(records []Record, baseline string, timed []string) {
-	runs := map[figureKey][]float64{}
-	names := map[string]bool{}
+	g.figures = map[figureKey]Figure{}
+	runs, names := map[figureKey][]float64{}, map[string]bool{}
 	for _, r := range records {
 		if !slices.Contains(g.Kinds, r.Kind) {
 			g.Kinds = append(g.Kinds, r.Kind)
@@ -90,7 +84,6 @@ func (g *Group) summarize(records []Record, baseline string, timed []string) {
 			if f.N == 0 {
 				continue
 			}
-			f.Engine, f.Scenario, f.Params, f.Kind = g.Engine, g.Scenario, g.Params, kind
 			f.Metric.Exact = f.Metric.Exact && (base.N == 0 || base.Metric.Exact) &&
 				!slices.Contains(timed, g.Scenario) && !slices.Contains(timed, kind)
 			if !m.Plain && base.Median*f.Median != 0 { // a ratio to nothing, or of nothing, says little
@@ -118,7 +111,7 @@ const agree = 0.01
 
 // figureOf returns the values of a figure without its comparison; NaN without runs.
 func figureOf(m Metric, runs []float64) Figure {
-	f := Figure{Metric: m, runs: runs, N: len(runs), Median: math.NaN(), Ratio: math.NaN(), P: math.NaN()}
+	f := Figure{Metric: m, N: len(runs), Median: math.NaN(), Ratio: math.NaN(), P: math.NaN()}
 	if len(runs) == 0 {
 		return f
 	}

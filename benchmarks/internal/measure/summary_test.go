@@ -42,14 +42,14 @@ func TestVerdicts(t *testing.T) {
 		{"within 2 %", "rate", six(100), six(101.2), Same},
 		{"five pairs", "rate", six(100)[:5], six(200)[:5], Few},
 		{"overlapping", "rate", []float64{90, 95, 100, 105, 110, 115}, []float64{98, 103, 108, 113, 118, 123}, Same},
-		{"two pairs show the opposite", "rate", []float64{1, 2, 3, 4, 50, 60}, []float64{11, 12, 13, 14, 15, 16}, Same},
+		{"two of eight pairs show the opposite", "rate", []float64{1, 1, 1, 1, 1, 1, 4, 6}, []float64{7, 7, 7, 7, 7, 7, 3, 5}, Same},
 		{"exact, one run", "bytes_table", []float64{100}, []float64{103}, Worse},
 		{"exact, within 2 %", "bytes_table", []float64{100}, []float64{101.9}, Same},
 		{"sizes that differ between rounds", "bytes_table", six(100)[:2], []float64{110, 120}, Few},
 		{"of a baseline that differs between rounds", "bytes_table", []float64{100, 110}, []float64{120, 120}, Few},
 		{"nothing to divide by", "rate", six(0), six(100), Unknown},
 		{"nothing to divide", "log", six(0.1), six(0), Unknown},
-		{"a value without a meaning as ratio", "share", six(50), six(90), Unknown},
+		{"a value without a meaning as ratio", "ping", six(50), six(90), Unknown},
 	} {
 		if f := figure(t, rounds(test.metric, test.base, test.other), test.metric); f.Verdict != test.want {
 			t.Errorf("%s: %q, want %q: %+v", test.name, f.Verdict, test.want, f)
@@ -105,35 +105,5 @@ func TestRowsOfATable(t *testing.T) {
 	f, _ := g.Figure("auto", "rate")
 	if f.N != 4 || f.Median != 103 || f.Low != 100 || f.High != 106 || f.Ratio != 1 || f.Verdict != Unknown {
 		t.Errorf("baseline: %+v", f)
-	}
-	if called, tested := ByChance(Summarize(repeat(rounds("rate", []float64{100}, []float64{120}), 6), "auto")); called != 1 || tested != 1 {
-		t.Errorf("A/A: %d of %d", called, tested)
-	}
-}
-
-// repeat makes more rounds, and the A/A row of the other kind.
-func repeat(records []Record, n int) []Record {
-	var all []Record
-	for round := range n {
-		for _, r := range records {
-			r.Round = round + 1
-			if r.Beside != "" {
-				r.Beside = Again
-			} else {
-				r.Kind = Again
-			}
-			all = append(all, r)
-		}
-	}
-	return all
-}
-
-func TestMetricsOfSteps(t *testing.T) {
-	m := Find("rate@2000")
-	if m.Name != "rate@2000" || !m.More || m.Unit != "1/s" || m.Title != "rows a second, at 2000 rows" {
-		t.Errorf("%+v", m)
-	}
-	if m := Find("else"); m.Name != "else" || m.Exact || m.More {
-		t.Errorf("%+v", m)
 	}
 }

@@ -48,52 +48,40 @@ func beside(records []Record, baseline, kind, metric string) (runs, base []float
 	return runs, base
 }
 
-// judge sets P and Verdict, from the runs of two sides in pairs.
+// judge sets P and Verdict, from the runs of two sides in pairs. Exact sizes and few runs are not tested.
 func (f *Figure) judge(runs, base []float64) {
-	f.P, f.Verdict = f.Metric.compare(runs, base, f.Ratio)
-	opposed := 0
+	few, opposed := len(runs) < enough, 0
 	for i, v := range runs {
 		if v == base[i] || v > base[i] != (f.Ratio > 1) {
 			opposed++
 		}
 	}
-	if f.Verdict > Same && !f.Metric.Exact && opposed > len(runs)/6 {
-		f.Verdict = Same
-	}
-}
-
-// compare judges the ratio of two medians. The p value is NaN if exact sizes or few runs are not tested.
-func (m Metric) compare(runs, base []float64, ratio float64) (p float64, v Verdict) {
-	p = math.NaN()
-	few := min(len(runs), len(base)) < enough
-	if !few && !m.Exact {
-		p = benchmath.AssumeNothing.Compare(sample(runs), sample(base)).P
+	if !few && !f.Metric.Exact {
+		f.P = benchmath.AssumeNothing.Compare(sample(runs), sample(base)).P
 	}
 	switch {
-	case math.IsNaN(ratio):
-		return p, Unknown
-	case !m.Exact && few:
-		return p, Few
-	case math.Abs(ratio-1) < least, !m.Exact && p >= chance:
-		return p, Same
-	case m.More == (ratio > 1):
-		return p, Better
+	case math.IsNaN(f.Ratio):
+	case !f.Metric.Exact && few:
+		f.Verdict = Few
+	case math.Abs(f.Ratio-1) < least, !f.Metric.Exact && (f.P >= chance || opposed > len(runs)/6):
+		f.Verdict = Same
+	case f.Metric.More == (f.Ratio > 1):
+		f.Verdict = Better
+	default:
+		f.Verdict = Worse
 	}
-	return p, Worse
 }
 
 // ByChance returns how many figures of the A/A rows were called better or worse, of how many that were tested.
 func ByChance(groups []Group) (called, tested int) {
 	for _, g := range groups {
 		for _, m := range g.Metrics {
-			switch f, _ := g.Figure(Again, m.Name); {
-			case f.Metric.Exact:
-			case f.Verdict > Same:
+			if f, _ := g.Figure(Again, m.Name); f.Metric.Exact || f.Verdict < Same {
+				continue
+			} else if f.Verdict > Same {
 				called++
-				fallthrough
-			case f.Verdict == Same:
-				tested++
 			}
+			tested++
 		}
 	}
 	return called, tested

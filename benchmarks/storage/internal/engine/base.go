@@ -6,41 +6,41 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"sync"
 
 	"github.com/sqlflake/sqlflake/benchmarks/internal/measure"
+	"github.com/sqlflake/sqlflake/benchmarks/storage/internal/key"
 )
 
 // base is what all engines have in common.
 type base struct {
-	name  string // one of Names
-	words words
-	db    *sql.DB
-	left  string
-
-	mu    sync.Mutex
-	notes []string
+	name, dialect string
+	words         words
+	db            *sql.DB
+	left          string
+	notes         []string
 }
 
-func (b *base) Name() string    { return b.name }
-func (b *base) DB() *sql.DB     { return b.db }
-func (b *base) Returning() bool { return true }
-func (b *base) Left() string    { return b.left }
+func (b *base) Name() string           { return b.name }
+func (b *base) Dialect() string        { return b.dialect }
+func (b *base) DB() *sql.DB            { return b.db }
+func (b *base) Returning() bool        { return true }
+func (b *base) Left() string           { return b.left }
+func (b *base) Notes() []string        { return b.notes }
+func (b *base) Placeholder(int) string { return "?" }
+
+// Value converts UUIDs for drivers that do not know [16]byte.
+func (b *base) Value(v any) any {
+	if id, ok := v.([16]byte); ok {
+		return id[:]
+	}
+	return v
+}
 
 // add adds a note without duplicates.
-func (b *base) add(format string, args ...any) {
-	note := fmt.Sprintf(format, args...)
-	b.mu.Lock()
-	defer b.mu.Unlock()
+func (b *base) add(note string) {
 	if !slices.Contains(b.notes, note) {
 		b.notes = append(b.notes, note)
 	}
-}
-
-func (b *base) Notes() []string {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return slices.Clone(b.notes)
 }
 
 func (b *base) Create(ctx context.Context, t Table) error {
@@ -54,7 +54,7 @@ func (b *base) Create(ctx context.Context, t Table) error {
 
 func (b *base) Drop(ctx context.Context, names ...string) error {
 	for _, name := range names {
-		if _, err := b.db.ExecContext(ctx, "DROP TABLE IF EXISTS "+b.words.quote(name)); err != nil {
+		if _, err := b.db.ExecContext(ctx, "DROP TABLE IF EXISTS "+name); err != nil {
 			return fmt.Errorf("drop table %s: %w", name, err)
 		}
 	}
@@ -75,14 +75,6 @@ func (b *base) settings(ctx context.Context, product, version, query string, nam
 	}
 	settings[0].Value = product + settings[0].Value
 	return settings, nil
-}
-
-// asBytes converts a UUID for drivers that do not know the type.
-func asBytes(v any) any {
-	if id, ok := v.([16]byte); ok {
-		return id[:]
-	}
-	return v
 }
 
 // collect returns the rows of a query. fields returns where to store the columns of one.
@@ -108,38 +100,32 @@ func texts(ctx context.Context, db *sql.DB, query string, args ...any) ([]string
 	return collect(ctx, db, func(s *string) []any { return []any{s} }, query, args...)
 }
 
-// words are the parts of CREATE TABLE that differ between dialects.
+// words are the parts of CREATE TABLE that differ between dialects. No name needs quotes.
 type words struct {
-	quote   func(name string) string
-	key     func(t Table) string // the key column's type and constraint
-	columns map[Type]string
-	like    func(t Table) string // the type of a column that refers to the key
-	after   string               // after the closing parenthesis
+	column func(k key.Kind) string // the type of the key and of columns that refer to it
+	key    func(k key.Kind) string // follows it in the key's definition
+	text   string                  // the type of a short text
+	after  string                  // after the closing parenthesis
 }
 
 // statements returns CREATE TABLE and CREATE INDEX for a table.
 func (w words) statements(t Table) []string {
-	parts := []string{w.quote("id") + " " + w.key(t)}
+	parts := []string{"id " + w.column(t.Kind) + w.key(t.Kind)}
 	var references []string
 	for _, c := range t.Columns {
-		columnType := w.columns[c.Type]
-		if c.Type == Key {
-			columnType = w.like(t)
+		columnType := "BIGINT"
+		switch {
+		case c.Text:
+			columnType = w.text
+		case c.References != "":
+			columnType = w.column(t.Kind)
+			references = append(references, fmt.Sprintf("FOREIGN KEY (%s) REFERENCES %s (id)", c.Name, c.References))
 		}
-		parts = append(parts, w.quote(c.Name)+" "+columnType+" NOT NULL")
-		if c.References != "" {
-			references = append(references, fmt.Sprintf("FOREIGN KEY (%s) REFERENCES %s (%s)",
-				w.quote(c.Name), w.quote(c.References), w.quote("id")))
-		}
+		parts = append(parts, c.Name+" "+columnType+" NOT NULL")
 	}
-	parts = append(parts, references...)
-	list := []string{fmt.Sprintf("CREATE TABLE %s (%s)%s", w.quote(t.Name), strings.Join(parts, ", "), w.after)}
+	list := []string{fmt.Sprintf("CREATE TABLE %s (%s)%s", t.Name, strings.Join(append(parts, references...), ", "), w.after)}
 	for _, column := range t.Indexes {
-		list = append(list, fmt.Sprintf("CREATE INDEX %s ON %s (%s)", w.quote(t.Name+"_"+column), w.quote(t.Name),
-			w.quote(column)))
+		list = append(list, fmt.Sprintf("CREATE INDEX %s_%s ON %s (%s)", t.Name, column, t.Name, column))
 	}
 	return list
 }
-
-func doubleQuoted(name string) string { return `"` + strings.ReplaceAll(name, `"`, `""`) + `"` }
-func backQuoted(name string) string   { return "`" + strings.ReplaceAll(name, "`", "``") + "`" }

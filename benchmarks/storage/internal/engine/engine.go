@@ -13,7 +13,7 @@ import (
 )
 
 // Engine is a database with a place for this run only: a schema, a database or a file, created by Open and removed by
-// Close. It is safe for concurrent use, except Close.
+// Close. It is safe for concurrent use, except Settle and Close.
 type Engine interface {
 	// Name is one of Names.
 	Name() string
@@ -68,23 +68,12 @@ type Table struct {
 	Indexes []string // columns with an index
 }
 
-// Column is a column after the key.
+// Column is a column after the key: a bigint, unless it is a text or refers to a table.
 type Column struct {
-	Name string
-	Type Type
-	// References is the table that the column refers to. Its keys are of the same kind as the table's own.
-	References string
+	Name       string
+	Text       bool   // short
+	References string // the table that it refers to, whose keys are of the same kind as the table's own
 }
-
-// Type is the type of a column.
-type Type int
-
-// The types of columns.
-const (
-	Bigint Type = iota
-	Name        // short text
-	Key         // of the kind of the primary key
-)
 
 // Sizes are the bytes of a table's heap and B-trees.
 type Sizes struct {
@@ -96,28 +85,18 @@ type Sizes struct {
 // Names returns the names of the engines.
 func Names() []string { return []string{"sqlite", "postgres", "postgres18", "mariadb"} }
 
-// Config tells how to reach the databases.
-type Config struct {
-	SQLiteDir  string // folder of its files; empty: a temporary folder
-	Postgres   string // DSN
-	Postgres18 string // DSN of a second PostgreSQL, of version 18 or later
-	MariaDB    string // DSN of github.com/go-sql-driver/mysql
-}
-
-// Open opens an engine and creates its place. Commits do not wait for the disk if a session can choose, so that the figures
-// are those of the B-trees: synchronous = NORMAL on SQLite, synchronous_commit = off on PostgreSQL.
-func Open(ctx context.Context, name string, c Config) (Engine, error) {
+// Open opens an engine and creates its place, on the server of a DSN or, for SQLite, in a folder, "" for a temporary one.
+// Commits do not wait for the disk if a session can choose, so that the figures are those of the B-trees: synchronous =
+// NORMAL on SQLite, synchronous_commit = off on PostgreSQL.
+func Open(ctx context.Context, name, at string) (Engine, error) {
 	switch name {
 	case "sqlite":
-		return openSQLite(ctx, c.SQLiteDir)
-	case "postgres":
-		return openPostgres(ctx, name, c.Postgres)
-	case "postgres18":
-		return openPostgres(ctx, name, c.Postgres18)
-	case "mariadb":
-		return openMariaDB(ctx, c.MariaDB)
+		return openSQLite(ctx, at)
+	case "postgres", "postgres18":
+		return openPostgres(ctx, name, at)
+	default:
+		return openMariaDB(ctx, at)
 	}
-	return nil, fmt.Errorf("unknown database %q; there are %v", name, Names())
 }
 
 // Unsupported returns an error that is errors.ErrUnsupported: something that a database or its user cannot do. Its text
@@ -127,4 +106,3 @@ func Unsupported(format string, args ...any) error { return unsupported{fmt.Erro
 type unsupported struct{ error }
 
 func (unsupported) Is(target error) bool { return target == errors.ErrUnsupported }
-func (u unsupported) Unwrap() error      { return u.error }

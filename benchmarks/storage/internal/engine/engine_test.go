@@ -19,26 +19,25 @@ import (
 
 func TestMain(m *testing.M) { os.Exit(testdb.Main(m)) }
 
-// config returns the configuration of a test's database, and skips the test if there is none.
-func config(t *testing.T, name string) Config {
+// at returns where a test's database is, and skips the test if there is none.
+func at(t *testing.T, name string) string {
 	t.Helper()
-	c := Config{SQLiteDir: t.TempDir()}
-	switch name {
-	case "postgres":
-		c.Postgres = testdb.Postgres(t).DSN
-	case "postgres18":
-		if c.Postgres18 = os.Getenv("SNOWFLAKE_TEST_POSTGRES18"); c.Postgres18 == "" {
+	if server := servers[name]; server != nil {
+		return server(t).DSN
+	}
+	if name == "postgres18" {
+		dsn := os.Getenv("SNOWFLAKE_TEST_POSTGRES18")
+		if dsn == "" {
 			t.Skip("SNOWFLAKE_TEST_POSTGRES18 has no DSN")
 		}
-	case "mariadb":
-		c.MariaDB = testdb.MariaDB(t).DSN
+		return dsn
 	}
-	return c
+	return t.TempDir()
 }
 
-func open(t *testing.T, name string, c Config) Engine {
+func open(t *testing.T, name string) Engine {
 	t.Helper()
-	e, err := Open(t.Context(), name, c)
+	e, err := Open(t.Context(), name, at(t, name))
 	must(t, err)
 	t.Cleanup(func() {
 		if err := e.Close(); err != nil {
@@ -68,30 +67,28 @@ func one[T any](t *testing.T, db *sql.DB, query string, args ...any) (value T) {
 func fill(t *testing.T, e Engine, table string, k key.Kind, n int) any {
 	t.Helper()
 	must(t, e.Create(t.Context(), Table{
-		Name: table, Kind: k, Columns: []Column{{Name: "name", Type: Name}, {Name: "amount"}}, Indexes: []string{"amount"},
+		Name: table, Kind: k, Columns: []Column{{Name: "name", Text: true}, {Name: "amount"}}, Indexes: []string{"amount"},
 	}))
 	source, err := k.New(key.Config{Seed: 1, Clients: 1})
 	must(t, err)
 	columns, keys := "name, amount", make([]any, n)
 	if source != nil {
-		columns = "id, " + columns
-		must(t, source.Draw(keys))
+		columns += ", id"
+		must(t, source(keys))
 	}
 	for first := 0; first < n; first += 500 {
 		var args []any
-		var tuples []string
+		text := "INSERT INTO " + table + " (" + columns + ") VALUES "
 		for i := first; i < min(first+500, n); i++ {
-			row := []any{fmt.Sprintf("account number %06d", i), int64(i * 7919 % 100_003)}
-			if source != nil {
-				row = append([]any{e.Value(keys[i])}, row...)
+			row := []any{fmt.Sprintf("account number %06d", i), int64(i * 7919 % 100_003), e.Value(keys[i])}
+			before := "("
+			for _, value := range row[:strings.Count(columns, ",")+1] {
+				args = append(args, value)
+				text, before = text+before+e.Placeholder(len(args)), ", "
 			}
-			holes := make([]string, len(row))
-			for j := range row {
-				holes[j] = e.Placeholder(len(args) + j + 1)
-			}
-			args, tuples = append(args, row...), append(tuples, "("+strings.Join(holes, ", ")+")")
+			text += "), "
 		}
-		_, err := e.DB().ExecContext(t.Context(), "INSERT INTO "+table+" ("+columns+") VALUES "+strings.Join(tuples, ", "), args...)
+		_, err := e.DB().ExecContext(t.Context(), strings.TrimSuffix(text, ", "), args...)
 		must(t, err)
 	}
 	return keys[n/2]
@@ -113,7 +110,7 @@ func TestEveryKindOnEveryEngine(t *testing.T) {
 	const n = 3000
 	for _, name := range Names() {
 		t.Run(name, func(t *testing.T) {
-			ctx, e := t.Context(), open(t, name, config(t, name))
+			ctx, e := t.Context(), open(t, name)
 			for _, k := range key.Kinds() {
 				parent, child := "parent_"+strings.ReplaceAll(k.Name, "-", "_"), "child_"+strings.ReplaceAll(k.Name, "-", "_")
 				if !k.OnEngine(e.Name()) {
@@ -135,7 +132,7 @@ func TestEveryKindOnEveryEngine(t *testing.T) {
 				}
 				must(t, e.Create(ctx, Table{
 					Name: child, Kind: k, Indexes: []string{"parent_id"},
-					Columns: []Column{{Name: "parent_id", Type: Key, References: parent}},
+					Columns: []Column{{Name: "parent_id", References: parent}},
 				}))
 				must(t, e.Settle(ctx, parent, child))
 				if size := wantSizes(t, e, parent, k) / n; size < 40 || size > 300 {
@@ -164,7 +161,7 @@ func TestSizesAreThoseOfTheFile(t *testing.T) {
 		if !k.OnEngine("sqlite") || k.Strict { // which has one more table
 			continue
 		}
-		e := open(t, "sqlite", config(t, "sqlite")).(*sqlite)
+		e := open(t, "sqlite").(*sqlite)
 		fill(t, e, "t", k, 3000)
 		_, err := e.db.ExecContext(t.Context(), "DELETE FROM t WHERE amount % 3 = 0") // free pages
 		must(t, err)
@@ -177,12 +174,11 @@ func TestSizesAreThoseOfTheFile(t *testing.T) {
 			t.Errorf("%s: %d pages are left", k.Name, n)
 		}
 	}
-	kinds, err := key.Find([]string{"uuidv4"})
-	must(t, err)
-	e := open(t, "mariadb", config(t, "mariadb")).(*mariadb)
+	uuidv4 := key.Find([]string{"uuidv4"})[0]
+	e := open(t, "mariadb").(*mariadb)
 	for _, n := range []int{100, 3000, 60_000} {
-		fill(t, e, "t", kinds[0], n)
-		sum := wantSizes(t, e, "t", kinds[0]) / e.pageSize
+		fill(t, e, "t", uuidv4, n)
+		sum := wantSizes(t, e, "t", uuidv4) / e.pageSize
 		pages := one[int64](t, e.db, `SELECT count(*) FROM information_schema.INNODB_BUFFER_PAGE
 			WHERE table_name = ? AND page_type = 'INDEX'`, "`"+e.place+"`.`t`")
 		if sum < pages-pages/100-1 || sum > pages+pages/5+1 { // small indexes count as the pages that are reserved
@@ -205,7 +201,7 @@ func TestErrorsSayWhereAndKeepThePassword(t *testing.T) {
 		{"mariadb", "me:" + secret + "@tcp(127.0.0.1:1)/", []string{"127.0.0.1:1", "me", "start it"}},
 		{"mariadb", "me:" + secret + "@" + secret, []string{"DSN"}},
 	} {
-		_, err := Open(t.Context(), test.engine, Config{Postgres: test.dsn, MariaDB: test.dsn})
+		_, err := Open(t.Context(), test.engine, test.dsn)
 		if err == nil {
 			t.Errorf("%s was opened", test.dsn)
 			continue
@@ -221,18 +217,17 @@ func TestErrorsSayWhereAndKeepThePassword(t *testing.T) {
 	}
 }
 
-var servers = []string{"postgres", "mariadb"}
+var servers = map[string]func(testing.TB) testdb.Target{"postgres": testdb.Postgres, "mariadb": testdb.MariaDB}
 
 func places(t *testing.T, e Engine, name string) int {
 	t.Helper()
-	target := map[string]func(testing.TB) testdb.Target{"postgres": testdb.Postgres, "mariadb": testdb.MariaDB}[e.Dialect()](t)
-	return one[int](t, target.Open(t), "SELECT count(*) FROM information_schema.schemata WHERE schema_name = '"+name+"'")
+	return one[int](t, servers[e.Dialect()](t).Open(t), "SELECT count(*) FROM information_schema.schemata WHERE schema_name = '"+name+"'")
 }
 
 func TestCloseLeavesNothingBehind(t *testing.T) {
-	for _, name := range servers {
+	for name := range servers {
 		ctx, cancel := context.WithCancel(t.Context())
-		e, err := Open(ctx, name, config(t, name))
+		e, err := Open(ctx, name, at(t, name))
 		must(t, err)
 		place := serverOf(e).place
 		fill(t, e, "t", key.Kinds()[0], 100)
@@ -248,7 +243,7 @@ func TestCloseLeavesNothingBehind(t *testing.T) {
 			busy <- err
 		}()
 		time.Sleep(100 * time.Millisecond)
-		second := open(t, name, config(t, name))
+		second := open(t, name)
 		if !strings.Contains(second.Left(), place) || !strings.Contains(second.Left(), "DROP ") {
 			t.Errorf("a second run does not name the first: %q", second.Left())
 		}
@@ -275,13 +270,13 @@ func TestSQLiteRemovesItsFolder(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "100%41 a?b#c&d=e") // signs of a URI
 	must(t, os.Mkdir(dir, 0o700))
 	ctx, cancel := context.WithCancel(t.Context())
-	e, err := Open(ctx, "sqlite", Config{SQLiteDir: dir})
+	e, err := Open(ctx, "sqlite", dir)
 	must(t, err)
 	fill(t, e, "t", key.Kinds()[0], 10)
 	wantSizes(t, e, "t", key.Kinds()[0])
 	cancel()
 	must(t, e.Close())
-	if _, err := Open(ctx, "sqlite", Config{SQLiteDir: dir}); err == nil {
+	if _, err := Open(ctx, "sqlite", dir); err == nil {
 		t.Error("opened with a context that has ended")
 	}
 	if left, err := os.ReadDir(dir); err != nil || len(left) != 0 {

@@ -19,8 +19,8 @@ import (
 // mariadb is a separate database on a MariaDB or MySQL server. Tables use InnoDB.
 type mariadb struct {
 	served
-	config   *mysql.Config // without a database
-	version  string        // as reported by the server
+	config   *mysql.Config
+	version  string // as reported by the server
 	pageSize int64
 }
 
@@ -32,25 +32,22 @@ func openMariaDB(ctx context.Context, dsn string) (Engine, error) {
 	}
 	config.DBName = "" // it may not exist
 	config.Logger = &mysql.NopLogger{}
-	e := &mariadb{config: config}
-	e.served = served{
-		base:    base{name: "mariadb", words: mariadbWords},
+	admin := config.Clone()
+	e := &mariadb{config: config, served: served{
+		base:    base{name: "mariadb", dialect: "mariadb", words: mariadbWords},
 		where:   fmt.Sprintf("MariaDB or MySQL at %s, user %q", config.Addr, config.User),
-		connect: func() (*sql.DB, error) { return e.pool("") },
+		connect: func() (*sql.DB, error) { return pool(admin) },
 		what:    "DATABASE",
 		create:  " CHARACTER SET utf8mb4",
-		others:  "SELECT schema_name FROM information_schema.schemata WHERE schema_name REGEXP ? ORDER BY 1",
 		kills:   "SELECT CONCAT('KILL ', id) FROM information_schema.processlist WHERE db = ?",
-	}
+	}}
 	if err := e.open(ctx); err != nil {
 		return nil, errors.Join(err, e.Close())
 	}
 	return e, nil
 }
 
-func (e *mariadb) pool(name string) (*sql.DB, error) {
-	config := e.config.Clone()
-	config.DBName = name
+func pool(config *mysql.Config) (*sql.DB, error) {
 	connector, err := mysql.NewConnector(config)
 	if err != nil {
 		return nil, err
@@ -62,7 +59,8 @@ func (e *mariadb) open(ctx context.Context) (err error) {
 	if err := e.make(ctx); err != nil {
 		return err
 	}
-	if e.db, err = e.pool(e.place); err != nil {
+	e.config.DBName = e.place
+	if e.db, err = pool(e.config); err != nil {
 		return fmt.Errorf("%s: %w", e.where, err)
 	}
 	e.db.SetMaxIdleConns(idleConns)
@@ -73,14 +71,10 @@ func (e *mariadb) open(ctx context.Context) (err error) {
 	if err != nil {
 		return fmt.Errorf("%s: %w", e.where, err)
 	}
-	e.add("%s has no setting for one session to commit without a flush. The server's settings are left as they are: "+
-		"innodb_flush_log_at_trx_commit=%s, sync_binlog=%s, log_bin=%s.", e.product(), flush, sync, binlog)
+	e.add(fmt.Sprintf("%s has no setting for one session to commit without a flush. The server's settings are left as they are: "+
+		"innodb_flush_log_at_trx_commit=%s, sync_binlog=%s, log_bin=%s.", e.product(), flush, sync, binlog))
 	return nil
 }
-
-func (e *mariadb) Dialect() string        { return "mariadb" }
-func (e *mariadb) Placeholder(int) string { return "?" }
-func (e *mariadb) Value(v any) any        { return asBytes(v) }
 
 func (e *mariadb) product() string {
 	if strings.Contains(e.version, "MariaDB") {
@@ -107,51 +101,35 @@ func (e *mariadb) Settings(ctx context.Context) ([]measure.Setting, error) {
 		"innodb_doublewrite")
 }
 
-func mariadbKey(t Table) string {
-	switch t.Kind.Store {
-	case key.UUID:
-		return "BINARY(16)"
-	case key.Text:
-		return fmt.Sprintf("CHAR(%d) CHARACTER SET ascii", t.Kind.Length)
-	default:
-		return "BIGINT"
-	}
-}
-
-// mariadbWords disable automatic statistics: Settle and Trees collect them, outside of measurements.
+// mariadbWords disable automatic statistics: Settle and Sizes collect them, outside of measurements.
 var mariadbWords = words{
-	quote: backQuoted,
-	key: func(t Table) string {
-		column := mariadbKey(t) + " NOT NULL"
-		if t.Kind.Counted {
-			column += " AUTO_INCREMENT"
-		}
-		return column + " PRIMARY KEY"
+	column: func(k key.Kind) string {
+		return [...]string{"BIGINT", "BINARY(16)", fmt.Sprintf("CHAR(%d) CHARACTER SET ascii", k.Length)}[k.Store]
 	},
-	columns: map[Type]string{Bigint: "BIGINT", Name: "VARCHAR(255)"},
-	like:    mariadbKey,
-	after:   " ENGINE=InnoDB STATS_PERSISTENT=1 STATS_AUTO_RECALC=0",
+	key: func(k key.Kind) string {
+		if k.Counted {
+			return " NOT NULL AUTO_INCREMENT PRIMARY KEY"
+		}
+		return " NOT NULL PRIMARY KEY"
+	},
+	text:  "VARCHAR(255)",
+	after: " ENGINE=InnoDB STATS_PERSISTENT=1 STATS_AUTO_RECALC=0",
 }
 
 // Settle writes the dirty pages of the tables with FLUSH TABLES ... FOR EXPORT, the only way that does not change the
 // server's settings.
 func (e *mariadb) Settle(ctx context.Context, tables ...string) (err error) {
-	if len(tables) == 0 {
-		return nil
-	}
-	var quoted []string
 	for _, table := range tables {
 		if err := e.analyze(ctx, table); err != nil {
 			return err
 		}
-		quoted = append(quoted, backQuoted(table))
 	}
 	conn, err := e.db.Conn(ctx)
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, conn.Close()) }()
-	_, err = conn.ExecContext(ctx, "FLUSH TABLES "+strings.Join(quoted, ", ")+" FOR EXPORT")
+	_, err = conn.ExecContext(ctx, "FLUSH TABLES "+strings.Join(tables, ", ")+" FOR EXPORT")
 	if denied(err) {
 		e.add("The user may not run FLUSH TABLES ... FOR EXPORT (GRANT RELOAD), so pages may be written during a measurement.")
 		return nil
@@ -165,7 +143,7 @@ func (e *mariadb) Settle(ctx context.Context, tables ...string) (err error) {
 
 func (e *mariadb) analyze(ctx context.Context, table string) error {
 	list, err := collect(ctx, e.db, func(row *[4]string) []any { return []any{&row[0], &row[1], &row[2], &row[3]} },
-		"ANALYZE NO_WRITE_TO_BINLOG TABLE "+backQuoted(table))
+		"ANALYZE NO_WRITE_TO_BINLOG TABLE "+table)
 	for _, row := range list { // table, operation, kind of message, message
 		if strings.EqualFold(row[2], "error") {
 			return fmt.Errorf("analyze %s: %s", table, row[3])
@@ -208,17 +186,16 @@ var networks atomic.Int64
 // Through sends parameters of unprepared statements in the statement's text, which may contain several statements.
 func (e *mariadb) Through(dial Dial) (*sql.DB, func() error, error) {
 	config := e.config.Clone()
-	config.DBName, config.MultiStatements, config.InterpolateParams = e.place, true, true
+	config.MultiStatements, config.InterpolateParams = true, true
 	network := config.Net
 	config.Net = "sqlflake" + strconv.FormatInt(networks.Add(1), 10)
-	connector, err := mysql.NewConnector(config)
+	db, err := pool(config)
 	if err != nil {
 		return nil, nil, err
 	}
 	mysql.RegisterDialContext(config.Net, func(ctx context.Context, address string) (net.Conn, error) {
 		return dial(ctx, network, address)
 	})
-	db := sql.OpenDB(connector)
 	return db, func() error {
 		defer mysql.DeregisterDialContext(config.Net)
 		return db.Close()

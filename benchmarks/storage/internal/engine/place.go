@@ -2,11 +2,10 @@ package engine
 
 import (
 	"context"
-	"crypto/rand"
 	"database/sql"
-	"encoding/hex"
 	"errors"
 	"fmt"
+	"math/rand/v2"
 	"slices"
 	"strings"
 	"time"
@@ -17,12 +16,6 @@ import (
 
 // placePrefix is the prefix of the schemas and databases of the tool; eight random hexadecimal digits follow.
 const placePrefix = "sqlflake_storage_"
-
-func newPlace() string {
-	var b [4]byte
-	_, _ = rand.Read(b[:]) // never fails: crypto/rand ends the program instead
-	return placePrefix + hex.EncodeToString(b[:])
-}
 
 const (
 	connectTimeout = 15 * time.Second // for the first answer of a server
@@ -38,7 +31,6 @@ type served struct {
 	what    string                  // "SCHEMA" or "DATABASE"
 	create  string                  // follows the name of a place in CREATE
 	drop    string                  // follows the name of a place in DROP
-	others  string                  // query for the names of all places
 	kills   string                  // query for the statements that end the sessions of a place
 
 	place string
@@ -57,7 +49,8 @@ func (s *served) make(ctx context.Context) error {
 	if err := admin.PingContext(ctx); err != nil {
 		return fmt.Errorf("%s cannot be reached; start it or correct the DSN: %w", s.where, err)
 	}
-	others, err := texts(ctx, admin, s.others, "^"+placePrefix+"[0-9a-f]{8}$") // a pattern of PostgreSQL and MariaDB
+	others, err := texts(ctx, admin, "SELECT schema_name FROM information_schema.schemata WHERE schema_name LIKE '"+
+		placePrefix+"________' ORDER BY 1")
 	if err != nil {
 		return fmt.Errorf("%s: %w", s.where, err)
 	}
@@ -65,10 +58,9 @@ func (s *served) make(ctx context.Context) error {
 		s.left = fmt.Sprintf("other runs, which are running or were killed, have %s; to remove one: %s",
 			strings.Join(others, ", "), s.dropText(others[0]))
 	}
-	s.place = newPlace()
-	_, err = admin.ExecContext(ctx, "CREATE "+s.what+" "+s.words.quote(s.place)+s.create)
-	// After another error, such as the end of ctx, it may exist. If the server refuses, a place of this name is another's.
-	s.made = !refused(err)
+	s.place = fmt.Sprintf("%s%08x", placePrefix, rand.Uint32())
+	_, err = admin.ExecContext(ctx, "CREATE "+s.what+" "+s.place+s.create)
+	s.made = err == nil || ctx.Err() != nil // if the server refuses, a place of this name is another's
 	if err != nil {
 		return fmt.Errorf("%s: create %s %s: %w", s.where, strings.ToLower(s.what), s.place, err)
 	}
@@ -76,7 +68,7 @@ func (s *served) make(ctx context.Context) error {
 }
 
 func (s *served) dropText(place string) string {
-	return "DROP " + s.what + " IF EXISTS " + s.words.quote(place) + s.drop
+	return "DROP " + s.what + " IF EXISTS " + place + s.drop
 }
 
 // Close drops the place. It ends the sessions that still use it, because they may hold locks.
@@ -106,18 +98,6 @@ func (s *served) Close() (err error) {
 	return errors.Join(err, failed)
 }
 
-// refused reports whether an error is the server's answer to a statement.
-func refused(err error) bool {
-	var pg *pgconn.PgError
-	var my *mysql.MySQLError
-	return errors.As(err, &pg) || errors.As(err, &my)
-}
-
-func isCode(err error, code string) bool {
-	var pg *pgconn.PgError
-	return errors.As(err, &pg) && pg.Code == code
-}
-
 func isNumber(err error, numbers ...uint16) bool {
 	var my *mysql.MySQLError
 	return errors.As(err, &my) && slices.Contains(numbers, my.Number)
@@ -125,5 +105,6 @@ func isNumber(err error, numbers ...uint16) bool {
 
 // denied reports whether a statement failed because of missing rights.
 func denied(err error) bool {
-	return isNumber(err, 1044, 1045, 1142, 1143, 1227) || isCode(err, "42501") // insufficient_privilege
+	var pg *pgconn.PgError
+	return isNumber(err, 1044, 1045, 1142, 1143, 1227) || errors.As(err, &pg) && pg.Code == "42501" // insufficient_privilege
 }

@@ -3,8 +3,10 @@ package engine
 import (
 	"context"
 	"database/sql"
+	"encoding/binary"
 	"errors"
 	"fmt"
+	"io"
 	"net/url"
 	"os"
 	"path/filepath"
@@ -27,7 +29,7 @@ func openSQLite(ctx context.Context, parent string) (Engine, error) {
 	if err != nil {
 		return nil, fmt.Errorf("a folder for SQLite: %w", err)
 	}
-	e := &sqlite{base: base{name: "sqlite", words: sqliteWords}, dir: dir}
+	e := &sqlite{base: base{name: "sqlite", dialect: "sqlite", words: sqliteWords}, dir: dir}
 	// As applications set it: with the write-ahead log a commit does not wait for the disk, but checkpoints do. OFF would
 	// hide what it costs to write many pages.
 	query := url.Values{
@@ -49,42 +51,26 @@ var inURI = strings.NewReplacer("%", "%25", "?", "%3f", "#", "%23")
 
 func (e *sqlite) path() string { return filepath.Join(e.dir, "storage.db") }
 
-func (e *sqlite) Dialect() string          { return "sqlite" }
-func (e *sqlite) Placeholder(n int) string { return fmt.Sprintf("?%d", n) }
-func (e *sqlite) Value(v any) any          { return asBytes(v) }
-
 func (e *sqlite) Settings(ctx context.Context) ([]measure.Setting, error) {
 	return e.settings(ctx, "SQLite ", "SELECT sqlite_version()", "PRAGMA ", "journal_mode", "synchronous", "page_size",
 		"cache_size")
 }
 
+// sqliteWords make an INTEGER key the rowid: https://www.sqlite.org/lang_createtable.html#rowid.
 var sqliteWords = words{
-	quote: doubleQuoted,
-	key: func(t Table) string {
-		switch {
-		case t.Kind.Strict:
-			return "INTEGER PRIMARY KEY AUTOINCREMENT"
-		case t.Kind.Store == key.Integer && !t.Kind.Beside:
-			return "INTEGER PRIMARY KEY" // the rowid: https://www.sqlite.org/lang_createtable.html#rowid
-		default:
-			return sqliteKey(t) + " PRIMARY KEY NOT NULL"
+	column: func(k key.Kind) string {
+		if k.Beside {
+			return "BIGINT"
 		}
+		return [...]string{"INTEGER", "BLOB", "TEXT"}[k.Store]
 	},
-	columns: map[Type]string{Bigint: "INTEGER", Name: "TEXT"},
-	like:    sqliteKey,
-}
-
-func sqliteKey(t Table) string {
-	switch {
-	case t.Kind.Store == key.UUID:
-		return "BLOB"
-	case t.Kind.Store == key.Text:
-		return "TEXT"
-	case t.Kind.Beside:
-		return "BIGINT"
-	default:
-		return "INTEGER"
-	}
+	key: func(k key.Kind) string {
+		if k.Strict {
+			return " PRIMARY KEY AUTOINCREMENT NOT NULL"
+		}
+		return " PRIMARY KEY NOT NULL"
+	},
+	text: "TEXT",
 }
 
 // Drop also frees the pages, so that the next table starts in a file of the same size.
@@ -100,7 +86,7 @@ func (e *sqlite) Drop(ctx context.Context, names ...string) error {
 
 func (e *sqlite) Settle(ctx context.Context, tables ...string) error {
 	for _, table := range tables {
-		if _, err := e.db.ExecContext(ctx, "ANALYZE "+doubleQuoted(table)); err != nil {
+		if _, err := e.db.ExecContext(ctx, "ANALYZE "+table); err != nil {
 			return err
 		}
 	}
@@ -122,38 +108,62 @@ func (e *sqlite) Sizes(ctx context.Context, table string) (s Sizes, err error) {
 	}
 	// Closing the file releases this process's locks on it (https://www.sqlite.org/howtocorrupt.html, section 2.2). No
 	// other process uses it, and connections of this one do not need the locks.
-	file, err := openPages(e.path())
+	file, err := os.Open(e.path())
 	if err != nil {
 		return s, err
 	}
 	defer func() { _ = file.Close() }() // read only
 	type tree struct {
 		kind, text string
-		root       int64 // page
+		root, size int64 // pages; bytes of a page
 	}
-	list, err := collect(ctx, e.db, func(t *tree) []any { return []any{&t.kind, &t.text, &t.root} },
-		"SELECT type, coalesce(sql, ''), rootpage FROM sqlite_schema WHERE tbl_name = ? AND rootpage > 0", table)
+	list, err := collect(ctx, e.db, func(t *tree) []any { return []any{&t.kind, &t.text, &t.root, &t.size} },
+		`SELECT type, coalesce(sql, ''), rootpage, page_size FROM sqlite_schema, pragma_page_size
+		WHERE tbl_name = ? AND rootpage > 0`, table)
 	if err == nil && len(list) == 0 {
 		err = fmt.Errorf("no table %s", table)
 	}
-	if err != nil {
-		return s, err
-	}
 	for _, t := range list {
-		n, err := file.count(t.root, 0)
-		if err != nil {
+		var n int64
+		if n, err = pages(file, t.size, t.root); err != nil {
 			return s, fmt.Errorf("the pages of %s: %w", table, err)
 		}
-		s.Table += n * file.size
+		s.Table += n * t.size
 		switch {
 		case t.kind == "table":
 		case t.text == "": // the index of a PRIMARY KEY has no statement
-			s.Primary += n * file.size
+			s.Primary += n * t.size
 		default:
-			s.Secondary += n * file.size
+			s.Secondary += n * t.size
 		}
 	}
-	return s, nil
+	return s, err
+}
+
+// pages returns the number of pages of a B-tree, whose root is not page 1 (https://www.sqlite.org/fileformat2.html). The
+// extension dbstat reports the same but is not part of every build. The tool's rows are far shorter than a page, so there
+// are no overflow pages.
+func pages(file io.ReaderAt, size, root int64) (int64, error) {
+	page := make([]byte, size)
+	if _, err := file.ReadAt(page, (root-1)*size); err != nil {
+		return 0, err
+	}
+	if kind := page[0]; kind == 10 || kind == 13 { // a leaf of an index or of a table
+		return 1, nil
+	}
+	sum, last := int64(1), binary.BigEndian.Uint16(page[3:])
+	for i := range last + 1 {
+		child := page[8:] // the last one
+		if i < last {
+			child = page[binary.BigEndian.Uint16(page[12+2*i:]):]
+		}
+		n, err := pages(file, size, int64(binary.BigEndian.Uint32(child)))
+		if err != nil {
+			return 0, err
+		}
+		sum += n
+	}
+	return sum, nil
 }
 
 // Log is unknown: the log is overwritten from its start, so its length is no measure.

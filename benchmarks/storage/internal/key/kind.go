@@ -2,10 +2,10 @@
 package key
 
 import (
-	"fmt"
 	"slices"
 	"strings"
-	"sync/atomic"
+
+	"github.com/google/uuid"
 )
 
 // Store is how a key is stored. The engine chooses the column type.
@@ -45,21 +45,6 @@ type Kind struct {
 	source func(Config) (Source, error)
 }
 
-// Source makes keys. It is not safe for concurrent use: each client has its own.
-type Source interface {
-	// Draw sets dst to new keys, as values for a driver: int64, [16]byte or string.
-	Draw(dst []any) error
-}
-
-// Config describes the client of a Source.
-type Config struct {
-	Seed    uint64 // seed of the random numbers
-	Client  int    // 0, 1, ...: each client has its own keys
-	Clients int    // the number of clients, at least 1
-	// Last is the last number that explicit has used, shared by the clients of a table; nil: this is the only client.
-	Last *atomic.Int64
-}
-
 // New returns a source of keys, nil for keys that the database makes.
 func (k Kind) New(c Config) (Source, error) {
 	if k.source == nil {
@@ -84,31 +69,31 @@ func Kinds() []Kind {
 		{Name: "snowflake-53", Title: "snowflake of 53 bits, for JavaScript", source: safeSnowflakes},
 		{Name: "snowflake-first", Title: "snowflake, worker before time", source: workerFirst},
 		{Name: "snowflake-bigint", Title: "snowflake in a bigint column", Beside: true, Only: "sqlite", source: snowflakes},
-		{Name: "uuidv7", Title: "UUIDv7", Store: UUID, source: uuidV7},
+		{Name: "uuidv7", Title: "UUIDv7", Store: UUID, source: uuids(uuid.NewV7FromReader, binaryUUID)},
 		{
 			Name: "uuidv7-server", Title: "UUIDv7, made by the server", Store: UUID, Counted: true, Default: "uuidv7()",
 			Only: "postgres", Since: 18,
 		},
-		{Name: "uuidv4", Title: "UUIDv4", Store: UUID, source: uuidV4},
+		{Name: "uuidv4", Title: "UUIDv4", Store: UUID, source: uuids(uuid.NewRandomFromReader, binaryUUID)},
 		{
 			Name: "uuidv4-server", Title: "UUIDv4, made by the server", Store: UUID, Counted: true,
 			Default: "gen_random_uuid()", Only: "postgres", Timed: true,
 		},
-		{Name: "uuidv7-text", Title: "UUIDv7 as text", Store: Text, Length: 36, source: asText(uuidV7)},
-		{Name: "uuidv4-text", Title: "UUIDv4 as text", Store: Text, Length: 36, source: asText(uuidV4)},
+		{
+			Name: "uuidv7-text", Title: "UUIDv7 as text", Store: Text, Length: 36,
+			source: uuids(uuid.NewV7FromReader, textUUID),
+		},
+		{
+			Name: "uuidv4-text", Title: "UUIDv4 as text", Store: Text, Length: 36,
+			source: uuids(uuid.NewRandomFromReader, textUUID),
+		},
 		{Name: "ulid-text", Title: "ULID as text", Store: Text, Length: 26, source: ulids},
 	}
 }
 
-// Find returns the kinds with the given names, in the order of Kinds. The error for an unknown name lists all names.
-func Find(names []string) ([]Kind, error) {
-	all := Kinds()
-	for _, name := range names {
-		if !slices.ContainsFunc(all, func(k Kind) bool { return k.Name == name }) {
-			return nil, fmt.Errorf("unknown kind of key %q; there are %s", name, strings.Join(Names(all), ", "))
-		}
-	}
-	return slices.DeleteFunc(all, func(k Kind) bool { return !slices.Contains(names, k.Name) }), nil
+// Find returns the kinds with the given names, in the order of Kinds. Unknown names are ignored.
+func Find(names []string) []Kind {
+	return slices.DeleteFunc(Kinds(), func(k Kind) bool { return !slices.Contains(names, k.Name) })
 }
 
 // Names returns the names of kinds.

@@ -14,16 +14,26 @@ import (
 // signs explains those of cells.
 const signs = "▼ worse, ▲ better, = no difference shown, ~ not certain, ? too few rounds"
 
-// cell is a figure in a table: its value, its ratio to the baseline, and the verdict as a class, a sign and a word.
+// mark is a verdict as a class, a sign and a word.
+type mark struct{ Class, Sign, Word string }
+
+var marks = map[measure.Verdict]mark{
+	measure.Few:    {"few", "?", "too few rounds"},
+	measure.Same:   {"same", "=", "no difference shown"},
+	measure.Better: {"better", "▲", "better"},
+	measure.Worse:  {"worse", "▼", "worse"},
+}
+
+// cell is a figure in a table: its value, its ratio to the baseline, and the verdict.
 type cell struct {
-	Head, Family                    string // the title of its column, the family of its kind
-	Value, Ratio, Class, Sign, Word string
-	Figure                          measure.Figure
+	Family, Value, Ratio string // Family is that of its kind
+	mark
+	verdict measure.Verdict
 }
 
 func (r Report) cell(g measure.Group, kind, metric string) cell {
 	f, ok := g.Figure(kind, metric)
-	c := cell{Head: kindTitle(kind), Family: family(kind), Value: "–", Figure: f}
+	c := cell{Family: family(kind), Value: "–", verdict: f.Verdict}
 	if !ok {
 		return c
 	}
@@ -31,26 +41,12 @@ func (r Report) cell(g measure.Group, kind, metric string) cell {
 	if kind == r.Baseline || f.Verdict == measure.Unknown {
 		return c
 	}
-	c.Ratio = document.Factor(f.Ratio) + "×"
-	switch {
-	case f.Verdict == measure.Few:
-		c.Class, c.Sign, c.Word = "few", "?", "too few rounds"
-	case f.Verdict == measure.Better:
-		c.Class, c.Sign, c.Word = "better", "▲", "better"
-	case f.Verdict == measure.Worse:
-		c.Class, c.Sign, c.Word = "worse", "▼", "worse"
-	case unsure(f):
-		c.Class, c.Sign, c.Word = "same", "~", "not certain"
-	default:
-		c.Class, c.Sign, c.Word = "same", "=", "no difference shown"
+	c.Ratio, c.mark = document.Factor(f.Ratio)+"×", marks[f.Verdict]
+	const much = 1.25 // that a figure seems to differ, although its rounds do not show it
+	if f.Verdict == measure.Same && (f.Ratio >= much || f.Ratio <= 1/much) {
+		c.Sign, c.Word = "~", "not certain"
 	}
 	return c
-}
-
-// unsure reports whether a figure seems to differ much, although its rounds do not show it.
-func unsure(f measure.Figure) bool {
-	const much = 1.25
-	return f.Verdict == measure.Same && (f.Ratio >= much || f.Ratio <= 1/much)
 }
 
 // Text returns a cell as one text: "22.5 B (1.32× ▼)".
@@ -119,7 +115,7 @@ var paramForms = map[string]string{
 	"batch": "# a statement", "create": "# a Create", "delay": "# to the server",
 }
 
-func paramText(p measure.Param) string {
+func paramText(p measure.Setting) string {
 	value := p.Value
 	if n, err := strconv.Atoi(value); err == nil {
 		value = document.Number(float64(n), 0)

@@ -38,7 +38,7 @@ func (r Report) figures() [][]any {
 			for _, m := range g.Metrics {
 				if f, ok := g.Figure(kind, m.Name); ok {
 					all = append(all, []any{
-						f.Engine, f.Scenario, f.Params.String(), kind, m.Name, f.Metric.Unit, f.Metric.More, f.N,
+						g.Engine, g.Scenario, g.Params.String(), kind, m.Name, f.Metric.Unit, f.Metric.More, f.N,
 						known(f.Median), known(f.Low), known(f.High), known(f.Ratio), known(f.P), f.Verdict.String(),
 					})
 				}

@@ -85,7 +85,7 @@ func (r Report) compare(all []comparison, g measure.Group, metric string) []comp
 	differ := one.Writers != "" || curve && number(g.Params.Get("rows")) >= 1_000_000
 	for _, kind := range compared {
 		c := r.cell(g, kind, metric)
-		differ = differ || c.Figure.Verdict > measure.Same
+		differ = differ || c.verdict > measure.Same
 		one.Cells = append(one.Cells, c)
 	}
 	if !differ {
@@ -166,30 +166,27 @@ type table struct {
 
 // table returns the figures of a group: a row for each kind, or for each size of the table and metric of a curve.
 func (r Report) table(g measure.Group) table {
-	t := table{Title: r.title(g.Engine) + ", " + caseText(g.Params)}
-	if slices.ContainsFunc(g.Metrics, func(m measure.Metric) bool { return strings.Contains(m.Name, "@") }) {
-		for _, kind := range g.Kinds {
-			t.Heads = append(t.Heads, kindTitle(kind))
-		}
-		for _, m := range g.Metrics {
-			base, point, _ := strings.Cut(m.Name, "@")
-			row := []cell{{Value: measure.Find(base).Title + ", " + document.Short(number(point)) + " rows"}}
-			for _, kind := range g.Kinds {
-				row = append(row, r.cell(g, kind, m.Name))
-			}
-			t.Rows = append(t.Rows, row)
-		}
-		return t
-	}
+	names, heads, curve := titles(g.Kinds), []string(nil), false
 	for _, m := range g.Metrics {
-		t.Heads = append(t.Heads, m.Title)
+		title := m.Title
+		if _, point, ok := strings.Cut(m.Name, "@"); ok {
+			curve = true
+			title += ", " + document.Short(number(point)) + " rows"
+		}
+		heads = append(heads, title)
 	}
-	for _, kind := range g.Kinds {
-		row := []cell{{Value: kindTitle(kind)}}
-		for i, m := range g.Metrics {
-			c := r.cell(g, kind, m.Name)
-			c.Head = t.Heads[i]
-			row = append(row, c)
+	if curve {
+		names, heads = heads, names
+	}
+	t := table{Title: r.title(g.Engine) + ", " + caseText(g.Params), Heads: heads}
+	for i, name := range names {
+		row := []cell{{Value: name}}
+		for j := range heads {
+			kind, metric := i, j
+			if curve {
+				kind, metric = j, i
+			}
+			row = append(row, r.cell(g, g.Kinds[kind], g.Metrics[metric].Name))
 		}
 		t.Rows = append(t.Rows, row)
 	}

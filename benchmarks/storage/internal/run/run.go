@@ -8,25 +8,39 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/sqlflake/sqlflake/benchmarks/internal/measure"
-	"github.com/sqlflake/sqlflake/benchmarks/internal/progress"
 	"github.com/sqlflake/sqlflake/benchmarks/storage/internal/scenario"
 )
 
-// Do runs the steps that have no record in the journal, and adds their records. It ends when ctx does, or with the first
-// error; earlier results are in the journal. A step that an engine does not support (errors.ErrUnsupported) gets a record
-// with a note and the values that it returned. Progress is written to w.
+// lineEvery is how often a line of progress is written.
+const lineEvery = 3 * time.Second
+
+// Do runs the steps, of which none has a record in the journal, and adds their records. It ends when ctx does, or with the
+// first error; earlier results are in the journal. A step that an engine does not support (errors.ErrUnsupported) gets a
+// record with a note and the values that it returned. Progress is written to w.
 func Do(ctx context.Context, steps []Step, o scenario.Options, j *measure.Journal, w io.Writer) error {
-	ahead := Ahead(steps, j)
-	total := 0
-	for _, s := range ahead {
+	total, done, number := 0, 0, 0 // work of all steps and of those before, and this step's number
+	for _, s := range steps {
 		total += weight(s)
 	}
-	p := progress.New(w, len(ahead), total)
-	defer p.Close()
-	for _, s := range ahead {
-		p.Step(fmt.Sprintf("%s, %s, %s", s.Engine.Name(), s.Scenario.Name, s.As), weight(s))
+	start, wrote := time.Now(), time.Time{}
+	defer func() {
+		fmt.Fprintf(w, "%d of %d steps in %v\n", number, len(steps), time.Since(start).Round(time.Second/10))
+	}()
+	for i, s := range steps {
+		number = i + 1
+		if now := time.Now(); now.Sub(wrote) >= lineEvery {
+			wrote = now
+			left := ""
+			if done > 0 {
+				each := float64(now.Sub(start)) / float64(done)
+				left = fmt.Sprintf(", about %v left", time.Duration(each*float64(total-done)).Round(time.Second))
+			}
+			fmt.Fprintf(w, "%d/%d %s, %s, %s%s\n", number, len(steps), s.Engine.Name(), s.Scenario.Name, s.As, left)
+		}
+		done += weight(s)
 		b := &scenario.Bench{Engine: s.Engine, Options: o, Kind: s.Kind, Params: s.Params, Round: s.Round}
 		record := s.Record()
 		var err error

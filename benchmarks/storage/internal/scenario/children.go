@@ -40,7 +40,7 @@ func runChildren(ctx context.Context, b *Bench) (map[string]float64, error) {
 func (b *Bench) family(ctx context.Context, name string, n int) (parent, child engine.Table, keys []any, err error) {
 	parent = b.Table(name+"_parent", account)
 	child = b.Table(name, []engine.Column{
-		{Name: "parent_id", Type: engine.Key, References: parent.Name}, {Name: "amount"},
+		{Name: "parent_id", References: parent.Name}, {Name: "amount"},
 	}, "parent_id")
 	if keys, err = b.fill(ctx, parent, n); err != nil {
 		return parent, child, nil, err

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"net"
 	"slices"
-	"sync/atomic"
 	"time"
 
 	"github.com/sqlflake/sqlflake/benchmarks/internal/measure"
@@ -97,23 +96,17 @@ func (b *Bench) network() (db *sql.DB, trips func() int64, done func() error, er
 	if err != nil {
 		return nil, nil, nil, err
 	}
-	// The server's address is known when the driver dials it. It is the same for all connections.
-	type place struct{ network, address string }
-	var server atomic.Pointer[place]
-	var d net.Dialer
-	p, err := proxy.Listen(delay, func(ctx context.Context) (net.Conn, error) {
-		return d.DialContext(ctx, server.Load().network, server.Load().address)
+	n := &proxy.Network{Delay: delay}
+	db, done, err = remote.Through(func(ctx context.Context, network, address string) (net.Conn, error) {
+		server, err := new(net.Dialer).DialContext(ctx, network, address)
+		if err != nil {
+			return nil, err
+		}
+		return n.Connect(server), nil
 	})
 	if err != nil {
-		return nil, nil, nil, fmt.Errorf("a network to the server: %w", err)
-	}
-	db, closeDB, err := remote.Through(func(ctx context.Context, network, address string) (net.Conn, error) {
-		server.Store(&place{network, address})
-		return p.Dial(ctx)
-	})
-	if err != nil {
-		return nil, nil, nil, errors.Join(err, p.Close())
+		return nil, nil, nil, err
 	}
 	db.SetMaxOpenConns(1) // so that all trips are on the measured connection
-	return db, p.Trips, func() error { return errors.Join(closeDB(), p.Close()) }, nil
+	return db, n.Trips, done, nil
 }

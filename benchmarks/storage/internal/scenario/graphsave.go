@@ -33,10 +33,10 @@ func (b *Bench) saver(ctx context.Context) (*saver, error) {
 	s := &saver{b: b}
 	order := b.Table("graph_order", []engine.Column{{Name: "amount"}})
 	line := b.Table("graph_line", []engine.Column{
-		{Name: "order_id", Type: engine.Key, References: order.Name}, {Name: "amount"},
+		{Name: "order_id", References: order.Name}, {Name: "amount"},
 	}, "order_id")
 	tag := b.Table("graph_tag", []engine.Column{
-		{Name: "line_id", Type: engine.Key, References: line.Name}, {Name: "amount"},
+		{Name: "line_id", References: line.Name}, {Name: "amount"},
 	}, "line_id")
 	for i, l := range []level{
 		{order, 1, 1, nil}, {line, graphLines, graphLines, nil}, {tag, graphLines * graphTags, graphTags, nil},
@@ -76,7 +76,7 @@ func (s *saver) save(ctx context.Context) error {
 		if s.source == nil {
 			break
 		}
-		if err := s.source.Draw(l.keys); err != nil {
+		if err := s.source(l.keys); err != nil {
 			return err
 		}
 	}
@@ -132,16 +132,12 @@ func (s *saver) inOneText(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		i := 0
-		err = eachKey(rows, func(id any) {
-			if i < len(l.keys) {
-				l.keys[i] = id
-			}
-			i++
-		})
-		if err == nil && i != len(l.keys) {
-			err = fmt.Errorf("%d keys were returned, want %d", i, len(l.keys))
+		var keys []any
+		err = eachKey(rows, func(id any) { keys = append(keys, id) })
+		if err == nil && len(keys) != len(l.keys) {
+			err = fmt.Errorf("%d keys were returned, want %d", len(keys), len(l.keys))
 		}
+		copy(l.keys, keys)
 		if err != nil {
 			return err
 		}

@@ -14,7 +14,7 @@ import (
 )
 
 // account is the table that most scenarios fill: key, short name, amount and time.
-var account = []engine.Column{{Name: "name", Type: engine.Name}, {Name: "amount"}, {Name: "created_at"}}
+var account = []engine.Column{{Name: "name", Text: true}, {Name: "amount"}, {Name: "created_at"}}
 
 // fillAccount sets the columns after the key of row i.
 func fillAccount(row []any, i int) {
@@ -129,7 +129,7 @@ func (w *writer) write(ctx context.Context, size, first, step int) error {
 	if w.source != nil {
 		sent = 1
 		w.keys = append(w.keys[:0], make([]any, size)...)
-		if err := w.source.Draw(w.keys); err != nil {
+		if err := w.source(w.keys); err != nil {
 			return fmt.Errorf("%s keys: %w", w.b.Kind.Name, err)
 		}
 	}

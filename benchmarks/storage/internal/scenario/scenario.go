@@ -66,8 +66,7 @@ var four = []string{"auto", "snowflake", "uuidv7", "uuidv4"}
 // KindsOn returns the kinds to compare on an engine, and those to measure once; none of these if the user names kinds.
 func (s Scenario) KindsOn(o Options, engineName string) (kinds, sizes []key.Kind) {
 	if kinds = slices.Clone(o.Kinds); kinds == nil {
-		kinds, _ = key.Find(s.Kinds) // the names are constants; a test looks them all up
-		sizes, _ = key.Find(s.Sizes)
+		kinds, sizes = key.Find(s.Kinds), key.Find(s.Sizes)
 	}
 	other := func(k key.Kind) bool { return !k.OnEngine(engineName) }
 	return slices.DeleteFunc(kinds, other), slices.DeleteFunc(sizes, other)
