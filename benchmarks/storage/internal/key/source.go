@@ -12,6 +12,7 @@ import (
 	"github.com/google/uuid"
 	"github.com/oklog/ulid/v2"
 
+	"github.com/sqlflake/sqlflake/benchmarks/storage/internal/arrival"
 	"github.com/sqlflake/sqlflake/snowflake"
 )
 
@@ -112,38 +113,17 @@ func fromWorkers(layout snowflake.Layout, workers ...int64) (Source, error) {
 	}, nil
 }
 
-// skewed are the keys of 16 processes whose clocks differ by up to 20 ms, in the order in which they arrive: at random
-// times, 10,000 a second. The times are simulated.
+// skewed are the keys of 16 processes whose clocks differ by up to 20 ms, in the order in which they arrive, at 10,000
+// rows a second. The times are simulated.
 func skewed(c Config) (Source, error) {
-	const (
-		interval = 16 * float64(time.Second) / 10_000 // the mean between two rows of a worker
-		start    = 2 * 365 * 24 * float64(time.Hour)  // after the epoch, so that keys have their full length
-	)
-	var workers [16]struct {
-		next           float64 // when it draws
-		tick, sequence int64   // of its last key
-	}
-	random, layout := rand.New(rand.NewPCG(c.Seed+uint64(c.Client), 0)), snowflake.Default() //nolint:gosec // a simulation
-	for i := range workers {
-		workers[i].next = start + random.Float64()*interval
+	s, err := arrival.New(arrival.Order{
+		Layout: snowflake.Default(), Workers: 16, Rate: 10_000, Skew: 20 * time.Millisecond, Seed: c.Seed + uint64(c.Client),
+	})
+	if err != nil {
+		return nil, err
 	}
 	return each(func() (any, error) {
-		first := 0
-		for i := range workers {
-			if workers[i].next < workers[first].next {
-				first = i
-			}
-		}
-		w := &workers[first]
-		offset := 20 * time.Millisecond * time.Duration(first) / 15 // of its clock
-		w.sequence++
-		if tick := int64((time.Duration(w.next) + offset) / layout.Tick()); tick > w.tick {
-			w.tick, w.sequence = tick, 0
-		}
-		w.next += interval * random.ExpFloat64()
-		id, err := layout.Compose(snowflake.Parts{
-			Time: layout.Start(w.tick), Worker: int64(first + 1), Sequence: w.sequence,
-		})
+		id, err := s.Next()
 		return int64(id), err
 	}), nil
 }

@@ -1,0 +1,137 @@
+// Package arrival simulates the order in which the keys of several writers reach a B-tree: workers whose clocks differ,
+// rows that are written some time after their keys were drawn, and batches of several workers that overlap.
+package arrival
+
+import (
+	"container/heap"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"time"
+
+	"github.com/sqlflake/sqlflake/snowflake"
+)
+
+// Order describes how rows are made.
+type Order struct {
+	Layout  snowflake.Layout
+	Workers int     // [1, Layout.MaxWorker()]
+	Rate    float64 // rows a second of all workers, above 0
+	// Skew is the difference between the slowest and the fastest clock. The others are evenly spread between them.
+	Skew time.Duration
+	// Lag is the mean time between drawing a key, or a batch, and its insert. The times are distributed exponentially,
+	// so that rows of one worker overtake each other too.
+	Lag time.Duration
+	// Batch is the number of keys that a worker draws together; 0 means 1. From 2 on it writes batch after batch, row by
+	// row at its share of the rate, so that batches of several workers interleave. Single rows arrive at random.
+	Batch int
+	Seed  uint64
+}
+
+// Stream gives keys in the order in which they arrive. Two streams of the same Order give the same keys. It is not safe
+// for concurrent use.
+type Stream struct {
+	Order
+	random  *rand.Rand
+	workers []worker
+	pending queue
+}
+
+// worker is a process with a clock and a generator. Times are in nanoseconds.
+type worker struct {
+	id, offset     int64 // offset of its clock
+	tick, sequence int64 // of its last key
+	next           float64
+}
+
+// New returns a stream, or an error that names the first field of the order that is out of range.
+func New(o Order) (*Stream, error) {
+	switch {
+	case o.Workers < 1 || int64(o.Workers) > o.Layout.MaxWorker():
+		return nil, fmt.Errorf("workers: %d is out of range [1, %d]", o.Workers, o.Layout.MaxWorker())
+	case math.IsNaN(o.Rate) || o.Rate <= 0:
+		return nil, fmt.Errorf("rate: %v rows a second is not above 0", o.Rate)
+	case o.Skew < 0 || o.Lag < 0 || o.Batch < 0:
+		return nil, fmt.Errorf("skew %v, lag %v or batch %d is below 0", o.Skew, o.Lag, o.Batch)
+	}
+	o.Batch = max(o.Batch, 1)
+	s := &Stream{Order: o, random: rand.New(rand.NewPCG(o.Seed, 0x5eed))} //nolint:gosec // a simulation
+	// The simulation begins two years after the epoch, so that keys have their full length.
+	start := float64(2 * 365 * 24 * time.Hour)
+	for i := range o.Workers {
+		w := worker{id: int64(i + 1), tick: -1}
+		if o.Workers > 1 {
+			w.offset = int64(o.Skew) * int64(i) / int64(o.Workers-1)
+		}
+		w.next = start + s.random.Float64()*s.interval()*float64(o.Batch) // not all at the same time
+		s.workers = append(s.workers, w)
+	}
+	return s, nil
+}
+
+// interval is the mean time between two rows of a worker.
+func (s *Stream) interval() float64 { return float64(time.Second) * float64(s.Workers) / s.Rate }
+
+// Next returns the key that arrives next.
+func (s *Stream) Next() (snowflake.ID, error) {
+	for {
+		first := &s.workers[0] // the next to draw; no later key arrives before
+		for i := range s.workers {
+			if s.workers[i].next < first.next {
+				first = &s.workers[i]
+			}
+		}
+		if len(s.pending) > 0 && s.pending[0].at <= first.next {
+			return heap.Pop(&s.pending).(row).id, nil
+		}
+		if err := s.draw(first); err != nil {
+			return 0, err
+		}
+	}
+}
+
+// draw makes the keys of the next batch of a worker.
+func (s *Stream) draw(w *worker) error {
+	drawn, lag := int64(w.next)+w.offset, s.random.ExpFloat64()*float64(s.Lag)
+	for range s.Batch {
+		tick := drawn / int64(s.Layout.Tick())
+		switch {
+		case tick > w.tick:
+			w.tick, w.sequence = tick, 0
+		case w.sequence == s.Layout.MaxSequence(): // it leads the clock
+			w.tick, w.sequence = w.tick+1, 0
+		default:
+			w.sequence++
+		}
+		id, err := s.Layout.Compose(snowflake.Parts{Time: s.Layout.Start(w.tick), Worker: w.id, Sequence: w.sequence})
+		if err != nil {
+			return err
+		}
+		heap.Push(&s.pending, row{id, w.next + lag})
+		vary := s.random.ExpFloat64()
+		if s.Batch > 1 {
+			vary = 0.5 + s.random.Float64()
+		}
+		w.next += s.interval() * vary
+	}
+	return nil
+}
+
+// row is a key on its way to the database.
+type row struct {
+	id snowflake.ID
+	at float64 // when it arrives
+}
+
+// queue has the row that arrives first at the front.
+type queue []row
+
+func (q queue) Len() int           { return len(q) }
+func (q queue) Less(a, b int) bool { return q[a].at < q[b].at }
+func (q queue) Swap(a, b int)      { q[a], q[b] = q[b], q[a] }
+func (q *queue) Push(x any)        { *q = append(*q, x.(row)) }
+func (q *queue) Pop() any {
+	last := (*q)[len(*q)-1]
+	*q = (*q)[:len(*q)-1]
+	return last
+}
