@@ -31,7 +31,7 @@ func TestOnThreeMembers(t *testing.T) {
 		}{
 			{"the store keeps the contract", func(t *testing.T, e engine) { runSuite(t, e.newPlace(t)) }},
 			{"processes that start at once have different workers", startTogether},
-			{"kills, stops and changes of the leader repeat no ID and cost no error", disturb},
+			{"kills and changes of the leader repeat no ID and cost no error", disturb},
 			{"values of other programs are refused", refuseOthers},
 			{"a namespace that was deleted is noticed", noticeDeletion},
 			{"without a quorum nothing is lent", loseQuorum}, // the last one, since it stops members
