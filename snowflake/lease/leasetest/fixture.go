@@ -30,7 +30,7 @@ func NewToken() string {
 
 // fixture is a test with a store and its own namespace in it.
 type fixture struct {
-	*testing.T
+	testing.TB
 	store     lease.Store
 	namespace string
 	settings  Settings
@@ -136,15 +136,9 @@ func (f *fixture) entry(worker int64) lease.Entry {
 // waitFree waits until the worker's expiry has passed.
 func (f *fixture) waitFree(worker int64) {
 	f.Helper()
-	f.waitUntil("the expiry has passed", func() bool { return !f.entry(worker).Held })
-}
-
-// waitUntil polls until the condition holds.
-func (f *fixture) waitUntil(what string, isSo func() bool) {
-	f.Helper()
-	for deadline := time.Now().Add(f.settings.Patience); !isSo(); time.Sleep(time.Millisecond) {
+	for deadline := time.Now().Add(f.settings.Patience); f.entry(worker).Held; time.Sleep(time.Millisecond) {
 		if time.Now().After(deadline) {
-			f.Fatalf("after %v it is still not so that %s", f.settings.Patience, what)
+			f.Fatalf("worker %d has not expired after %v", worker, f.settings.Patience)
 		}
 	}
 }

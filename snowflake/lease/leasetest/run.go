@@ -33,29 +33,31 @@ func Run(t *testing.T, open func(t *testing.T) lease.Store, settings Settings) {
 	if settings.Patience == 0 {
 		settings.Patience = 2 * time.Minute
 	}
-	for _, group := range []struct {
-		name  string
-		tests []test
-	}{
-		{"Acquire", acquireTests},
-		{"Order", orderTests},
-		{"Extend", extendTests},
-		{"Release", releaseTests},
-		{"List", listTests},
-		{"Concurrency", concurrencyTests},
-		{"Input", inputTests},
-	} {
+	for _, group := range groups {
 		t.Run(group.name, func(t *testing.T) {
 			for _, test := range group.tests {
 				t.Run(test.promise, func(t *testing.T) {
 					if test.expiry && settings.NoExpiry {
 						t.Skip("the store has no expiry")
 					}
-					test.run(&fixture{T: t, store: open(t), namespace: "leasetest-" + NewToken(), settings: settings})
+					test.run(&fixture{TB: t, store: open(t), namespace: "leasetest-" + NewToken(), settings: settings})
 				})
 			}
 		})
 	}
+}
+
+var groups = []struct {
+	name  string
+	tests []test
+}{
+	{"Acquire", acquireTests},
+	{"Order", orderTests},
+	{"Extend", extendTests},
+	{"Release", releaseTests},
+	{"List", listTests},
+	{"Concurrency", concurrencyTests},
+	{"Input", inputTests},
 }
 
 type test struct {
