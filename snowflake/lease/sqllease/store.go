@@ -36,18 +36,13 @@ type Store struct {
 var _ lease.Store = (*Store)(nil)
 
 // Option is a setting of [New]. A nil Option is an error that matches lease.ErrOption.
-type Option func(*config) error
-
-type config struct {
-	dialect dialect
-	table   string // quoted
-}
+type Option func(*Store) error
 
 // WithTable sets the table's name, table or schema.table; the default is snowflake_leases in the connection's schema.
 // Each part has 1 to 63 letters, digits and underscores. It is quoted, so its case counts.
 func WithTable(name string) Option {
-	return func(c *config) (err error) {
-		c.table, err = c.dialect.table(name)
+	return func(s *Store) (err error) {
+		s.table, err = s.dialect.table(name)
 		return err
 	}
 }
@@ -58,16 +53,17 @@ func New(db sqldb.DB, d sqldb.Dialect, opts ...Option) (*Store, error) {
 	if err := sqldb.Validate(db, d); err != nil {
 		return nil, fmt.Errorf("%w: %w", lease.ErrOption, err)
 	}
-	c := config{dialect: dialect(d)}
+	s := &Store{db: db, dialect: dialect(d)}
 	for _, opt := range append([]Option{WithTable(defaultTable)}, opts...) {
 		if opt == nil {
 			return nil, fmt.Errorf("%w: nil Option", lease.ErrOption)
 		}
-		if err := opt(&c); err != nil {
+		if err := opt(s); err != nil {
 			return nil, err
 		}
 	}
-	return &Store{db: db, dialect: c.dialect, table: c.table, plain: newQueries(c.dialect, c.table, noIdentity)}, nil
+	s.plain = newQueries(s.dialect, s.table, noIdentity)
+	return s, nil
 }
 
 // Extend implements [lease.Store]; the time is the database's. It also returns [lease.ErrOption] for a server of the

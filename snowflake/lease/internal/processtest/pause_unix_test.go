@@ -3,7 +3,6 @@
 package processtest
 
 import (
-	"database/sql"
 	"syscall"
 	"testing"
 	"time"
@@ -13,45 +12,13 @@ import (
 
 const pauseWindow = 250 * time.Millisecond
 
-// stopped starts an issuer and stops it while it holds no lock of the database: SQLite's would exclude all others.
+// stopped starts an issuer and stops it most likely long before its next extension.
 func stopped(t *testing.T, o Order) *Process {
 	t.Helper()
 	p := MustStart(t, o)
-	Eventually(t, "the first ID", func() bool { return p.Count() > 0 })
-	for {
-		before := len(p.Noted(lease.Extended))
-		Eventually(t, "an extension", func() bool { return len(p.Noted(lease.Extended)) > before })
-		p.Signal(t, syscall.SIGSTOP) // most likely long before the next extension
-		if !locked(t, parsePlace(o.Place)) {
-			return p
-		}
-		p.Signal(t, syscall.SIGCONT)
-	}
-}
-
-// locked reports whether a process that was stopped holds the lock of a SQLite database.
-func locked(t *testing.T, p place) bool {
-	t.Helper()
-	if p.Kind != "sqlite" {
-		return false
-	}
-	db, err := sql.Open(p.Driver, p.DSN)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer db.Close()
-	conn, err := db.Conn(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() { _ = conn.Close() }()
-	for range 2 { // the first one may meet another process that is about to end its transaction
-		if _, err = conn.ExecContext(t.Context(), "BEGIN IMMEDIATE"); err == nil {
-			_, err = conn.ExecContext(t.Context(), "ROLLBACK")
-			break
-		}
-	}
-	return err != nil
+	Eventually(t, "an ID and an extension", func() bool { return p.Count() > 0 && len(p.Noted(lease.Extended)) > 1 })
+	p.Signal(t, syscall.SIGSTOP)
+	return p
 }
 
 // highest returns the highest horizon that the process has had under the epoch.
@@ -113,7 +80,7 @@ func checkReigns(t *testing.T, zombie, heir *Process) {
 func TestStoppedProcessLosesItsWorkerAndWaitsForOne(t *testing.T) {
 	t.Parallel()
 	for range Scale(1, 10) {
-		eachDatabase(t, func(t *testing.T, p place) {
+		eachServer(t, func(t *testing.T, p place) { // a process that is stopped may have locked SQLite
 			store := p.store(t)
 			zombie, heir := takenOver(t, Order{Place: p.String(), First: 5, Last: 5, Window: pauseWindow})
 			count := heir.Count()
