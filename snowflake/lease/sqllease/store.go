@@ -225,16 +225,10 @@ func await[T any](ctx context.Context, s *Store, what string, call func() (T, er
 func (s *Store) failed(what string, err error) error {
 	s.queries.Store(nil)                                           // the database may be another one by now
 	if strings.HasSuffix(err.Error(), "sql: database is closed") { // database/sql does not export the error
-		err = poolClosedError{err}
+		err = fmt.Errorf("%w%.0w", err, os.ErrClosed) // without the text of the latter, which is about a file
 	}
 	return fmt.Errorf("lease: %s in table %s: %w", what, s.table, err)
 }
-
-// poolClosedError is database/sql's error. It matches os.ErrClosed without the text of that, which is about a file.
-type poolClosedError struct{ error }
-
-func (e poolClosedError) Unwrap() error      { return e.error }
-func (poolClosedError) Is(target error) bool { return target == os.ErrClosed }
 
 func lostClaim(c lease.Claim) error {
 	return fmt.Errorf("%w: worker %d in namespace %q, epoch %d", lease.ErrLost, c.Worker, c.Namespace, c.Epoch)
