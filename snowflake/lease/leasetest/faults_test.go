@@ -269,7 +269,7 @@ func TestSuiteFailsForABrokenStore(t *testing.T) {
 			tests[group.name+"/"+test.promise] = test
 		}
 	}
-	settings := Settings{TTL: 30 * time.Millisecond, Patience: 200 * time.Millisecond} // it waits for what never happens
+	const patience = 200 * time.Millisecond // it waits for what never happens
 	for _, fault := range faults {
 		t.Run(fault.name, func(t *testing.T) {
 			t.Parallel()
@@ -281,7 +281,7 @@ func TestSuiteFailsForABrokenStore(t *testing.T) {
 			ended := make(chan struct{})
 			go func() {
 				defer close(ended)
-				tests[fault.caught].run(&fixture{TB: r, store: store, namespace: "n", settings: settings})
+				tests[fault.caught].run(&fixture{TB: r, store: store, namespace: "n", patience: patience})
 			}()
 			if <-ended; !r.Failed() {
 				t.Errorf("%s did not fail", fault.caught)
