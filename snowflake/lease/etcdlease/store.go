@@ -98,13 +98,7 @@ func (e *engine) explain(err error) error {
 	}
 	state := strings.ToLower(strings.ReplaceAll(e.client.ActiveConnection().GetState().String(), "_", " "))
 	if e.client.Ctx().Err() != nil {
-		err = closedError{err}
+		err = fmt.Errorf("%w%.0w", err, os.ErrClosed) // without the text of the latter, which is about a file
 	}
 	return fmt.Errorf("etcd at %q, connection %s: %w", e.client.Endpoints(), state, err)
 }
-
-// closedError is an error of the client. It matches os.ErrClosed without the text of that, which is about a file.
-type closedError struct{ error }
-
-func (e closedError) Unwrap() error      { return e.error }
-func (closedError) Is(target error) bool { return target == os.ErrClosed }

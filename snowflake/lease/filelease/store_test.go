@@ -263,22 +263,3 @@ func TestFileIsUselessAfterClose(t *testing.T) {
 		}
 	}
 }
-
-func TestFirstUsesOfAReleasedClaimAtTheSameTimeSucceed(t *testing.T) {
-	t.Parallel()
-	f := newFile(t, t.TempDir())
-	for n := range 20 {
-		c := acquire(t, f, fileRequest(n, 0)).Claim
-		release(t, f, c)
-		var uses sync.WaitGroup
-		for use := range 4 {
-			uses.Go(func() {
-				if _, err := f.Extend(t.Context(), c, int64(10*n+use), time.Second); err != nil {
-					t.Error(err)
-				}
-			})
-		}
-		uses.Wait()
-		release(t, f, c)
-	}
-}

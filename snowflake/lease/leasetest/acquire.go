@@ -132,10 +132,10 @@ var orderTests = []test{
 	}},
 	{promise: "how long a worker has been free counts from its expiry", expiry: true, run: func(f *fixture) {
 		first, second := f.take(0, 1).Claim, f.take(0, 1).Claim
-		f.extend(second, 0, f.settings.TTL)
+		f.extend(second, 0, brief)
 		f.waitFree(second.Worker)
 		time.Sleep(pause)
-		f.extend(first, 0, f.settings.TTL)
+		f.extend(first, 0, brief)
 		f.waitFree(first.Worker)
 		f.wantWorker(0, 1, second.Worker)
 		f.wantWorker(0, 1, first.Worker)

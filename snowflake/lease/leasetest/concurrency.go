@@ -189,7 +189,7 @@ func (f *fixture) own() (s span, ok bool) {
 	r := f.request(0, 1)
 	r.TTL = ttl
 	var grant lease.Grant
-	for deadline := time.Now().Add(f.settings.Patience); ; time.Sleep(rand.N(time.Millisecond)) {
+	for deadline := time.Now().Add(f.patience); ; time.Sleep(rand.N(time.Millisecond)) {
 		var err error
 		if grant, err = f.ask(r); err == nil {
 			break

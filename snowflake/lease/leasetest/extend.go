@@ -29,7 +29,7 @@ var extendTests = []test{
 	{promise: "the expiry is ttl from now by the store's clock, as that of Acquire", expiry: true, run: func(f *fixture) {
 		grant := f.take(7, 7)
 		claim, ttl, now := grant.Claim, long, grant.Now
-		for _, next := range []time.Duration{3 * long, long, f.settings.TTL} {
+		for _, next := range []time.Duration{3 * long, long, brief} {
 			if now.IsZero() != grant.Now.IsZero() {
 				f.Errorf("Acquire returned the time %v and Extend %v, want both or none", grant.Now, now)
 			}
@@ -46,7 +46,7 @@ var extendTests = []test{
 	}},
 	{promise: "it still succeeds after the expiry, before a takeover", expiry: true, run: func(f *fixture) {
 		claim := f.take(7, 7).Claim
-		f.extend(claim, 1000, f.settings.TTL)
+		f.extend(claim, 1000, brief)
 		f.waitFree(7)
 		f.extend(claim, 2000, long)
 		if e := f.entry(7); !e.Held || e.Horizon != 2000 {

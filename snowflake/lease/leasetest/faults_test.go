@@ -3,11 +3,8 @@ package leasetest
 import (
 	"context"
 	"math"
-	"os"
-	"os/exec"
 	"runtime"
-	"strings"
-	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -138,13 +135,12 @@ func anyEpoch(m *memory, c lease.Claim) lease.Claim {
 	return c
 }
 
-// faults are stores with one fault each, and a subtest that must fail for it; others may.
+// faults are stores with one fault each, and a subtest that must fail for it.
 var faults = []struct {
 	name   string
 	store  faulty
 	caught string
 }{
-	{"none", faulty{}, ""},
 	{"extend without owner check", extending(anybody), "Extend/after a takeover it is always ErrLost, as Release is, and changes nothing"},
 	{"extend checks the token, not the epoch", extending(anyEpoch), "Extend/another token or epoch is ErrLost, as for Release, and changes nothing"},
 	{
@@ -250,54 +246,46 @@ func stopped() *memory {
 	return newMemory(func() time.Time { return start })
 }
 
-const faultVariable = "LEASETEST_FAULT"
+// recorder takes the place of a test that must fail.
+type recorder struct {
+	testing.TB
+	failed atomic.Bool
+}
 
-// TestStoreWithAFault is run by the test below, in its own process in which it must fail.
-func TestStoreWithAFault(t *testing.T) {
-	name, ok := os.LookupEnv(faultVariable)
-	if !ok {
-		t.Skip("only with " + faultVariable + ", for TestSuiteFailsForABrokenStore")
+func (r *recorder) Error(...any)          { r.failed.Store(true) }
+func (r *recorder) Errorf(string, ...any) { r.failed.Store(true) }
+func (r *recorder) Failed() bool          { return r.failed.Load() }
+func (r *recorder) Fatalf(string, ...any) { r.FailNow() }
+
+func (r *recorder) FailNow() {
+	r.failed.Store(true)
+	runtime.Goexit()
+}
+
+func TestSuiteFailsForABrokenStore(t *testing.T) {
+	tests := map[string]test{}
+	for _, group := range groups {
+		for _, test := range group.tests {
+			tests[group.name+"/"+test.promise] = test
+		}
 	}
-	settings := Settings{}
+	const patience = 200 * time.Millisecond // it waits for what never happens
 	for _, fault := range faults {
-		if fault.name != name {
-			continue
-		}
-		if fault.caught != "" {
-			settings.Patience = 200 * time.Millisecond // it waits for what never happens
-		}
-		Run(t, func(*testing.T) lease.Store {
+		t.Run(fault.name, func(t *testing.T) {
+			t.Parallel()
 			store := fault.store
 			if store.memory == nil {
 				store.memory = newMemory(nil)
 			}
-			return store
-		}, settings)
-	}
-}
-
-func TestSuiteFailsForABrokenStore(t *testing.T) {
-	self, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
-	turns := make(chan struct{}, 8) // the processes wait, most of the time
-	var wg sync.WaitGroup
-	for _, fault := range faults {
-		wg.Go(func() {
-			turns <- struct{}{}
-			defer func() { <-turns }()
-			cmd := exec.CommandContext(t.Context(), self, "-test.run=^TestStoreWithAFault$", "-test.v", "-test.timeout=9m")
-			cmd.Env = append(os.Environ(), faultVariable+"="+fault.name, "GORACE=atexit_sleep_ms=0") // which is a second otherwise
-			out, err := cmd.CombinedOutput()
-			failure := "--- FAIL: TestStoreWithAFault/" + strings.ReplaceAll(fault.caught, " ", "_") + " "
-			switch {
-			case fault.caught == "" && err != nil:
-				t.Errorf("a sound store: %v\n%s", err, out)
-			case fault.caught != "" && !strings.Contains(string(out), failure):
-				t.Errorf("%s: %s did not fail: %v", fault.name, fault.caught, err)
+			r := &recorder{TB: t}
+			ended := make(chan struct{})
+			go func() {
+				defer close(ended)
+				tests[fault.caught].run(&fixture{TB: r, store: store, namespace: "n", patience: patience})
+			}()
+			if <-ended; !r.Failed() {
+				t.Errorf("%s did not fail", fault.caught)
 			}
 		})
 	}
-	wg.Wait()
 }

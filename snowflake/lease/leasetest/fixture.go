@@ -16,6 +16,7 @@ const (
 	layout = "time:41 worker:10 sequence:12"
 	tick   = 1_000_000             // of all requests unless a test sets another
 	long   = time.Hour             // does not expire during a test
+	brief  = 30 * time.Millisecond // expires during a test; if the store is slower the test proves less
 	pause  = 20 * time.Millisecond // separates two expiries in any unit that a store keeps
 )
 
@@ -30,10 +31,11 @@ func NewToken() string {
 
 // fixture is a test with a store and its own namespace in it.
 type fixture struct {
-	*testing.T
+	testing.TB
 	store     lease.Store
 	namespace string
 	settings  Settings
+	patience  time.Duration // of a wait for an event
 }
 
 // request asks for one of the workers for a long time, with a new token.
@@ -136,15 +138,9 @@ func (f *fixture) entry(worker int64) lease.Entry {
 // waitFree waits until the worker's expiry has passed.
 func (f *fixture) waitFree(worker int64) {
 	f.Helper()
-	f.waitUntil("the expiry has passed", func() bool { return !f.entry(worker).Held })
-}
-
-// waitUntil polls until the condition holds.
-func (f *fixture) waitUntil(what string, isSo func() bool) {
-	f.Helper()
-	for deadline := time.Now().Add(f.settings.Patience); !isSo(); time.Sleep(time.Millisecond) {
+	for deadline := time.Now().Add(f.patience); f.entry(worker).Held; time.Sleep(time.Millisecond) {
 		if time.Now().After(deadline) {
-			f.Fatalf("after %v it is still not so that %s", f.settings.Patience, what)
+			f.Fatalf("worker %d has not expired after %v", worker, f.patience)
 		}
 	}
 }
@@ -156,7 +152,7 @@ func (f *fixture) free(c lease.Claim) {
 		f.release(c)
 		return
 	}
-	f.extend(c, 0, f.settings.TTL)
+	f.extend(c, 0, brief)
 	f.waitFree(c.Worker)
 }
 

@@ -1,8 +1,6 @@
 package leasetest_test
 
 import (
-	"context"
-	"sync/atomic"
 	"testing"
 	"time"
 
@@ -19,24 +17,6 @@ func TestMemoryKeepsWhatAStorePromises(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) { leasetest.Run(t, open, leasetest.Settings{}) })
 	}
-}
-
-// everlasting is a store whose leases end only when they are released.
-type everlasting struct{ lease.Store }
-
-func (s everlasting) List(ctx context.Context, namespace string) ([]lease.Entry, error) {
-	entries, err := s.Store.List(ctx, namespace)
-	for i := range entries {
-		entries[i].Expires = time.Time{}
-	}
-	return entries, err
-}
-
-func TestSuiteTakesAStoreWithoutExpiry(t *testing.T) {
-	var calls atomic.Int64
-	clock := func() time.Time { return time.UnixMicro(calls.Add(1)) } // it does not advance by waiting
-	open := func(*testing.T) lease.Store { return everlasting{leasetest.NewMemory(clock)} }
-	leasetest.Run(t, open, leasetest.Settings{NoExpiry: true})
 }
 
 func request() lease.Request {

@@ -67,7 +67,7 @@ var releaseTests = []test{
 	}},
 	{promise: "it still succeeds after the expiry, before a takeover", expiry: true, run: func(f *fixture) {
 		claim := f.take(7, 7).Claim
-		f.extend(claim, 1000, f.settings.TTL)
+		f.extend(claim, 1000, brief)
 		f.waitFree(7)
 		f.giveBack(claim, 600)
 		if grant := f.take(7, 7); grant.Horizon != 600 || grant.Epoch != 2 {

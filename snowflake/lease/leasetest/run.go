@@ -7,18 +7,11 @@ import (
 	"github.com/sqlflake/sqlflake/snowflake/lease"
 )
 
-// Settings says what a store can't do, and how long the suite waits. The zero value is right for a store on a server.
+// Settings says what a store can't do. The zero value is right for a store on a server.
 type Settings struct {
 	// NoExpiry is for stores whose workers become free with the end of their process and not at a time. The tests of an
 	// expiry are skipped, and other tests that need a free worker release one.
 	NoExpiry bool
-
-	// TTL is for leases that expire during a test; 30 ms if it is 0. Nothing fails if the store is slower than that,
-	// but the tests then prove less.
-	TTL time.Duration
-
-	// Patience is how long a test waits for an event; two minutes if it is 0.
-	Patience time.Duration
 }
 
 // Run runs the suite, a subtest for each promise of [lease.Store]. It calls open for each subtest. open may return the
@@ -27,35 +20,32 @@ type Settings struct {
 // parallel; one of them uses 40 goroutines.
 func Run(t *testing.T, open func(t *testing.T) lease.Store, settings Settings) {
 	t.Helper()
-	if settings.TTL == 0 {
-		settings.TTL = 30 * time.Millisecond
-	}
-	if settings.Patience == 0 {
-		settings.Patience = 2 * time.Minute
-	}
-	for _, group := range []struct {
-		name  string
-		tests []test
-	}{
-		{"Acquire", acquireTests},
-		{"Order", orderTests},
-		{"Extend", extendTests},
-		{"Release", releaseTests},
-		{"List", listTests},
-		{"Concurrency", concurrencyTests},
-		{"Input", inputTests},
-	} {
+	for _, group := range groups {
 		t.Run(group.name, func(t *testing.T) {
 			for _, test := range group.tests {
 				t.Run(test.promise, func(t *testing.T) {
 					if test.expiry && settings.NoExpiry {
 						t.Skip("the store has no expiry")
 					}
-					test.run(&fixture{T: t, store: open(t), namespace: "leasetest-" + NewToken(), settings: settings})
+					f := &fixture{TB: t, store: open(t), namespace: "leasetest-" + NewToken(), settings: settings, patience: 2 * time.Minute}
+					test.run(f)
 				})
 			}
 		})
 	}
+}
+
+var groups = []struct {
+	name  string
+	tests []test
+}{
+	{"Acquire", acquireTests},
+	{"Order", orderTests},
+	{"Extend", extendTests},
+	{"Release", releaseTests},
+	{"List", listTests},
+	{"Concurrency", concurrencyTests},
+	{"Input", inputTests},
 }
 
 type test struct {

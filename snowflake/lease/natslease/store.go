@@ -198,16 +198,10 @@ func (e *engine) explain(ctx context.Context, err error) error {
 	}
 	conn := e.js.Conn()
 	if conn.IsClosed() {
-		err = closedError{err}
+		err = fmt.Errorf("%w%.0w", err, os.ErrClosed) // without the text of the latter, which is about a file
 	}
 	if last := conn.LastError(); last != nil && !errors.Is(err, last) {
 		err = fmt.Errorf("%w (last error of the connection: %s)", err, last.Error())
 	}
 	return fmt.Errorf("NATS stream %q, connection %s: %w", e.stream, strings.ToLower(conn.Status().String()), err)
 }
-
-// closedError is an error of the client. It matches os.ErrClosed without the text of that, which is about a file.
-type closedError struct{ error }
-
-func (e closedError) Unwrap() error      { return e.error }
-func (closedError) Is(target error) bool { return target == os.ErrClosed }

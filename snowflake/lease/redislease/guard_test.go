@@ -21,45 +21,32 @@ const (
 
 func TestAfterRedisForgotAnOwnerWithAGuardStartsAboveAllThatWasGranted(t *testing.T) {
 	const start = 1_000_000 // of the old owner, in ticks of 1 ms
-	later := reach + time.Second
 	for _, test := range []struct {
-		name    string
-		guard   time.Duration
-		after   time.Duration // since the old owner's start, when it extends and Redis forgets
-		late    time.Duration // by which the new owner's clock is behind the old one's
-		overlap bool
+		guard, late time.Duration // by which the new owner's clock is behind the old one's
+		overlap     bool
 	}{
-		{name: "no guard", overlap: true},
-		{name: "a guard of less than the window", guard: window - time.Millisecond, after: later, overlap: true},
-		{name: "a guard of window and lead", guard: reach, after: later},
-		{name: "a clock behind by what the guard has to spare", guard: reach + time.Second, after: later, late: time.Second},
-		{name: "a clock behind by more than that", guard: reach + time.Second, after: later, late: 1001 * time.Millisecond, overlap: true},
-		{name: "at the start", guard: reach},
+		{0, 0, true},
+		{window - time.Millisecond, 0, true},
+		{reach, 0, false},
+		{reach + time.Second, time.Second, false},
+		{reach + time.Second, 1001 * time.Millisecond, true},
 	} {
-		t.Run(test.name, func(t *testing.T) {
-			store, client, prefix := newStore(t, redislease.WithGuard(test.guard))
-			first := acquire(t, store, request("orders", 7, 7, start))
-			now := start + test.after.Milliseconds()
-			// Horizons as lease.Lease commits them: by its clock.
-			committed := now + reach.Milliseconds()
-			extend(t, store, first.Claim, committed)
-			if n, err := client.Del(t.Context(), prefix+"{orders}").Result(); err != nil || n != 1 { // like FLUSHALL
-				t.Fatalf("deleted %d keys, %v; want the 1 of the namespace", n, err)
-			}
-			r := request("orders", 7, 7, now-test.late.Milliseconds())
-			second := acquire(t, store, r)
-			if second.Epoch != 1 {
-				t.Fatalf("epoch %d, want 1: Redis has forgotten", second.Epoch)
-			}
-			from := max(second.Horizon, r.Tick)
-			if overlap := from < committed; overlap != test.overlap {
-				t.Errorf("the old owner issues below %d, the new one from %d on; overlap: %t, want %t",
-					committed, from, overlap, test.overlap)
-			}
-			if _, err := store.Extend(t.Context(), first.Claim, committed+1, time.Hour); !errors.Is(err, lease.ErrLost) {
-				t.Errorf("Extend by the old owner: error %v, want ErrLost", err)
-			}
-		})
+		store, client, prefix := newStore(t, redislease.WithGuard(test.guard))
+		first := acquire(t, store, request("orders", 7, 7, start))
+		now := start + time.Minute.Milliseconds()
+		committed := now + reach.Milliseconds() // as lease.Lease does: by its clock
+		extend(t, store, first.Claim, committed)
+		if n, err := client.Del(t.Context(), prefix+"{orders}").Result(); err != nil || n != 1 { // like FLUSHALL
+			t.Fatalf("deleted %d keys, %v; want the 1 of the namespace", n, err)
+		}
+		r := request("orders", 7, 7, now-test.late.Milliseconds())
+		second := acquire(t, store, r)
+		if overlap := max(second.Horizon, r.Tick) < committed; overlap != test.overlap || second.Epoch != 1 {
+			t.Errorf("%+v: the old owner issues below %d, the new one has %+v", test, committed, second)
+		}
+		if _, err := store.Extend(t.Context(), first.Claim, committed+1, time.Hour); !errors.Is(err, lease.ErrLost) {
+			t.Errorf("Extend by the old owner: error %v, want ErrLost", err)
+		}
 	}
 }
 

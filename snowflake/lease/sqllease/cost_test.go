@@ -74,14 +74,7 @@ func countedStore(
 
 func TestStatementsPerCall(t *testing.T) {
 	eachSQL(t, func(t *testing.T, target testdb.Target, dialect sqldb.Dialect) {
-		count := &counter{driver: target.Open(t).Driver(), dsn: target.DSN}
-		db := sql.OpenDB(count)
-		t.Cleanup(func() {
-			if err := db.Close(); err != nil {
-				t.Error(err)
-			}
-		})
-		store := newSQL(t, db, dialect)
+		store, count := countedStore(t, target.Open(t), target, dialect, nil)
 		var claim lease.Claim
 		acquire := func() { claim = mustAcquire(t, store, sqlRequest("n", 0, 0)).Claim }
 		for _, step := range []struct {
@@ -90,6 +83,8 @@ func TestStatementsPerCall(t *testing.T) {
 			call func()
 		}{
 			{"Migrate of a new store, when the table is there", map[bool]int64{true: 1, false: 3}[dialect == sqldb.SQLite], func() {
+				db := sql.OpenDB(count)
+				defer db.Close()
 				newSQL(t, db, dialect)
 			}},
 			{"Acquire, the first of a namespace", 5, acquire},

@@ -60,26 +60,15 @@ func useLease(t *testing.T, db sqldb.DB, dialect sqldb.Dialect) error {
 	if err != nil {
 		return err
 	}
-	if err := store.Migrate(t.Context()); err != nil {
-		return err
-	}
+	migrated := store.Migrate(t.Context())
 	r := sqlRequest(leasetest.NewToken(), 0, 0) // a new namespace
-	grant, err := store.Acquire(t.Context(), r)
-	if err != nil {
-		return err
-	}
-	if _, err := store.Extend(t.Context(), keep(grant.Claim), 10, time.Hour); err != nil {
-		return err
-	}
-	if err := store.Release(t.Context(), grant.Claim, 10); err != nil {
-		return err
-	}
+	grant, acquired := store.Acquire(t.Context(), r)
+	_, extended := store.Extend(t.Context(), keep(grant.Claim), 10, time.Hour)
+	released := store.Release(t.Context(), grant.Claim, 10)
 	r.Token = leasetest.NewToken()
-	if _, err := store.Acquire(t.Context(), r); err != nil {
-		return err
-	}
-	_, err = store.List(t.Context(), "")
-	return err
+	_, again := store.Acquire(t.Context(), r)
+	_, listed := store.List(t.Context(), "")
+	return errors.Join(migrated, acquired, extended, released, again, listed)
 }
 
 // need runs statements that an administrator may run.

@@ -4,10 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"errors"
-	"log/slog"
 	"math"
-	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -86,51 +83,7 @@ func TestAnExtensionThatIsNotCommittedIsAnError(t *testing.T) {
 	}
 }
 
-// leaving is a client that leaves while a takeover is executed.
-type leaving struct {
-	*sql.DB
-	leave context.CancelFunc // for the next one, unless it is nil
-	done  sync.WaitGroup
-}
-
-func (l *leaving) QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error) {
-	if l.leave == nil || !strings.HasPrefix(query, "UPDATE") {
-		return l.DB.QueryContext(ctx, query, args...)
-	}
-	l.done.Go(func() {
-		var horizon int64
-		_ = l.DB.QueryRowContext(context.WithoutCancel(ctx), query, args...).Scan(&horizon) // no row if Open was faster
-	})
-	l.leave()
-	l.leave = nil
-	return nil, ctx.Err()
-}
-
-func TestAnOpenThatLeavesATakeoverGivesTheWorkerBack(t *testing.T) {
-	ctx, cancel := context.WithCancel(t.Context())
-	defer cancel()
-	db := &leaving{DB: testdb.Postgres(t).Open(t)}
-	store := newSQL(t, db, sqldb.Postgres)
-	logger := lease.WithLogger(slog.New(slog.DiscardHandler))
-	first, err := lease.Open(t.Context(), store, logger)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := first.Close(t.Context()); err != nil {
-		t.Fatal(err)
-	}
-	db.leave = cancel
-	if _, err := lease.Open(ctx, store, logger); !errors.Is(err, context.Canceled) {
-		t.Errorf("Open: %v", err)
-	}
-	db.done.Wait()
-	entries, err := store.List(t.Context(), "")
-	if err != nil || len(entries) != 1 || entries[0].Held || entries[0].Epoch != 2 {
-		t.Errorf("%+v, %v", entries, err)
-	}
-}
-
-// As above, but the earlier owner is alive and extends, so the row is not free any more.
+// The earlier owner is alive and extends after the look, so the row is not free any more.
 func TestAWorkerThatWasExtendedMeanwhileIsNotTakenOver(t *testing.T) {
 	eachSQL(t, func(t *testing.T, target testdb.Target, dialect sqldb.Dialect) {
 		db := target.Open(t)

@@ -36,18 +36,13 @@ type Store struct {
 var _ lease.Store = (*Store)(nil)
 
 // Option is a setting of [New]. A nil Option is an error that matches lease.ErrOption.
-type Option func(*config) error
-
-type config struct {
-	dialect dialect
-	table   string // quoted
-}
+type Option func(*Store) error
 
 // WithTable sets the table's name, table or schema.table; the default is snowflake_leases in the connection's schema.
 // Each part has 1 to 63 letters, digits and underscores. It is quoted, so its case counts.
 func WithTable(name string) Option {
-	return func(c *config) (err error) {
-		c.table, err = c.dialect.table(name)
+	return func(s *Store) (err error) {
+		s.table, err = s.dialect.table(name)
 		return err
 	}
 }
@@ -58,16 +53,17 @@ func New(db sqldb.DB, d sqldb.Dialect, opts ...Option) (*Store, error) {
 	if err := sqldb.Validate(db, d); err != nil {
 		return nil, fmt.Errorf("%w: %w", lease.ErrOption, err)
 	}
-	c := config{dialect: dialect(d)}
+	s := &Store{db: db, dialect: dialect(d)}
 	for _, opt := range append([]Option{WithTable(defaultTable)}, opts...) {
 		if opt == nil {
 			return nil, fmt.Errorf("%w: nil Option", lease.ErrOption)
 		}
-		if err := opt(&c); err != nil {
+		if err := opt(s); err != nil {
 			return nil, err
 		}
 	}
-	return &Store{db: db, dialect: c.dialect, table: c.table, plain: newQueries(c.dialect, c.table, noIdentity)}, nil
+	s.plain = newQueries(s.dialect, s.table, noIdentity)
+	return s, nil
 }
 
 // Extend implements [lease.Store]; the time is the database's. It also returns [lease.ErrOption] for a server of the
@@ -229,16 +225,10 @@ func await[T any](ctx context.Context, s *Store, what string, call func() (T, er
 func (s *Store) failed(what string, err error) error {
 	s.queries.Store(nil)                                           // the database may be another one by now
 	if strings.HasSuffix(err.Error(), "sql: database is closed") { // database/sql does not export the error
-		err = poolClosedError{err}
+		err = fmt.Errorf("%w%.0w", err, os.ErrClosed) // without the text of the latter, which is about a file
 	}
 	return fmt.Errorf("lease: %s in table %s: %w", what, s.table, err)
 }
-
-// poolClosedError is database/sql's error. It matches os.ErrClosed without the text of that, which is about a file.
-type poolClosedError struct{ error }
-
-func (e poolClosedError) Unwrap() error      { return e.error }
-func (poolClosedError) Is(target error) bool { return target == os.ErrClosed }
 
 func lostClaim(c lease.Claim) error {
 	return fmt.Errorf("%w: worker %d in namespace %q, epoch %d", lease.ErrLost, c.Worker, c.Namespace, c.Epoch)

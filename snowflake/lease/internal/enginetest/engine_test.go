@@ -24,22 +24,9 @@ type engine struct {
 	leader func(ctx context.Context, p place) (*member, error)
 }
 
-// eachEngine runs f on three servers of each engine.
-func eachEngine(t *testing.T, f func(t *testing.T, e engine)) {
+func newEtcd(t *testing.T, size int) engine {
 	t.Helper()
-	t.Run("etcd", func(t *testing.T) {
-		t.Parallel()
-		f(t, newEtcd(t))
-	})
-	t.Run("nats", func(t *testing.T) {
-		t.Parallel()
-		f(t, newNATS(t, 3))
-	})
-}
-
-func newEtcd(t *testing.T) engine {
-	t.Helper()
-	e := engine{kind: "etcd", cluster: startCluster(t, "etcd", 3)}
+	e := engine{kind: "etcd", cluster: startCluster(t, "etcd", size)}
 	client := e.place("").etcdClient(t)
 	eventually(t, "the first write", func() error {
 		ctx, cancel := context.WithTimeout(t.Context(), callPatience)

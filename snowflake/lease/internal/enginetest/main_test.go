@@ -32,7 +32,8 @@ func TestMain(m *testing.M) {
 		if err := json.Unmarshal([]byte(text), &p); err != nil {
 			return nil, err
 		}
-		return p.open()
+		store, _, err := p.open()
+		return store, err
 	})
 	os.Exit(m.Run())
 }
@@ -50,20 +51,22 @@ func (p place) String() string {
 	return string(text)
 }
 
-func (p place) open() (lease.Store, error) {
+func (p place) open() (store lease.Store, closeClient func(), err error) {
 	if p.Kind == "etcd" {
 		client, err := p.etcd()
 		if err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 		client.KV = namespace.NewKV(client.KV, p.Name)
-		return etcdlease.New(client)
+		store, err = etcdlease.New(client)
+		return store, func() { _ = client.Close() }, err
 	}
 	js, err := p.nats()
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	return natslease.New(js, p.Name)
+	store, err = natslease.New(js, p.Name)
+	return store, js.Conn().Close, err
 }
 
 // etcd returns a client that logs nothing: the standard error of issuers is for notes.
@@ -96,19 +99,11 @@ func (p place) nats() (jetstream.JetStream, error) {
 // store opens the store for the test itself.
 func (p place) store(t *testing.T) lease.Store {
 	t.Helper()
-	if p.Kind == "etcd" {
-		client := p.etcdClient(t)
-		client.KV = namespace.NewKV(client.KV, p.Name)
-		store, err := etcdlease.New(client)
-		if err != nil {
-			t.Fatal(err)
-		}
-		return store
-	}
-	store, err := natslease.New(p.jetStream(t), p.Name)
+	store, closeClient, err := p.open()
 	if err != nil {
 		t.Fatal(err)
 	}
+	t.Cleanup(closeClient)
 	return store
 }
 

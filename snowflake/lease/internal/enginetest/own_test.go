@@ -240,7 +240,8 @@ func fill(t *testing.T, js jetstream.JetStream, rows int) {
 	for i := 100; i < 100+rows; i++ {
 		row := strings.Replace(text, `"worker":0,`, fmt.Sprintf(`"worker":%d,`, i), 1)
 		row += fmt.Sprintf(`,"checksum":"%08x"}`, crc32.Checksum([]byte(row), crc32.MakeTable(crc32.Castagnoli)))
-		if _, err := js.PublishAsync(fmt.Sprintf("$KV.%s.orders.%019d", bucketName, i), []byte(row)); err != nil {
+		subject := fmt.Sprintf("$KV.%s.orders.%019d", bucketName, i)
+		if _, err := js.PublishAsync(subject, []byte(row), jetstream.WithStallWait(singlePatience)); err != nil {
 			t.Fatal(err)
 		}
 	}

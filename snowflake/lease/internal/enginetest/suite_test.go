@@ -24,21 +24,18 @@ const (
 
 // TestOnThreeMembers shares a cluster between the tests of an engine, since NATS takes seconds to start one.
 func TestOnThreeMembers(t *testing.T) {
-	eachEngine(t, func(t *testing.T, e engine) {
-		for _, test := range []struct {
-			promise string
-			run     func(t *testing.T, e engine)
-		}{
-			{"the store keeps the contract", func(t *testing.T, e engine) { runSuite(t, e.newPlace(t)) }},
-			{"processes that start at once have different workers", startTogether},
-			{"kills, stops and changes of the leader repeat no ID and cost no error", disturb},
-			{"values of other programs are refused", refuseOthers},
-			{"a namespace that was deleted is noticed", noticeDeletion},
-			{"without a quorum nothing is lent", loseQuorum}, // the last one, since it stops members
-		} {
-			t.Run(test.promise, func(t *testing.T) { test.run(t, e) })
-		}
-	})
+	for kind, start := range map[string]func(t *testing.T, size int) engine{"etcd": newEtcd, "nats": newNATS} {
+		t.Run(kind, func(t *testing.T) {
+			t.Parallel()
+			e := start(t, 3)
+			t.Run("the store keeps the contract", func(t *testing.T) { runSuite(t, e.newPlace(t)) })
+			t.Run("processes that start at once have different workers", func(t *testing.T) { startTogether(t, e) })
+			t.Run("kills and changes of the leader repeat no ID and cost no error", func(t *testing.T) { disturb(t, e) })
+			t.Run("values of other programs are refused", func(t *testing.T) { refuseOthers(t, e) })
+			t.Run("a namespace that was deleted is noticed", func(t *testing.T) { noticeDeletion(t, e) })
+			t.Run("without a quorum nothing is lent", func(t *testing.T) { loseQuorum(t, e) }) // the last one: it stops members
+		})
+	}
 }
 
 func TestOnOneNATSServer(t *testing.T) {

@@ -9,38 +9,13 @@ import (
 
 const cutWindow = 300 * time.Millisecond
 
-// busy starts two issuers and waits until both issue.
-func busy(t *testing.T, p place) []*Process {
-	t.Helper()
-	o := Order{Place: p.String(), First: 0, Last: 3, Window: cutWindow}
-	processes := []*Process{MustStart(t, o), MustStart(t, o)}
-	for _, q := range processes {
-		Eventually(t, "the first ID", func() bool { return q.Count() > 0 || q.HasEnded() }, q)
-	}
-	return processes
-}
-
-// unharmed requires that the issuers continue and end without an error: no call has failed.
-func unharmed(t *testing.T, processes []*Process, p place) {
-	t.Helper()
-	for _, q := range processes {
-		count, extended := q.Count(), len(q.Noted(lease.Extended))
-		Eventually(t, "more IDs and extensions", func() bool {
-			return q.HasEnded() || q.Count() > count+100 && len(q.Noted(lease.Extended)) > extended+1
-		}, q)
-		if err := q.Finish(); err != nil {
-			t.Error(err)
-		}
-	}
-	TakeCensus(processes).Check(t, p.store(t))
-}
-
 func TestHarmedConnectionsCostNoError(t *testing.T) {
 	t.Parallel()
 	eachServer(t, func(t *testing.T, p place) {
 		x, far := through(t, p)
 		x.harm.Store(true) // also while they start: they may have to take a worker twice
-		processes := busy(t, far)
+		o := Order{Place: far.String(), First: 0, Last: 3, Window: cutWindow}
+		processes := []*Process{MustStart(t, o), MustStart(t, o)}
 		f := &x.faults
 		enough := int64(Scale(1, 8))
 		Eventually(t, "all kinds of harm", func() bool {
@@ -53,7 +28,16 @@ func TestHarmedConnectionsCostNoError(t *testing.T) {
 		time.Sleep(2 * cutWindow) // beyond the horizon, and the expiry
 		x.gone.Store(false)
 		x.harm.Store(false)
-		unharmed(t, processes, p)
+		for _, q := range processes { // no call of theirs has failed
+			count, extended := q.Count(), len(q.Noted(lease.Extended))
+			Eventually(t, "more IDs and extensions", func() bool {
+				return q.HasEnded() || q.Count() > count+100 && len(q.Noted(lease.Extended)) > extended+1
+			}, q)
+			if err := q.Finish(); err != nil {
+				t.Error(err)
+			}
+		}
+		TakeCensus(processes).Check(t, p.store(t))
 		t.Logf("cut %d, cut before the reply about a change %d, half closed %d, swallowed %d, delayed %d, closed %d and refused %d while gone",
 			f.cut.Load(), f.unheard.Load(), f.half.Load(), f.swallowed.Load(), f.delayed.Load(), links, f.refused.Load())
 	})

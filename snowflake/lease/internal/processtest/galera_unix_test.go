@@ -287,7 +287,7 @@ func (c *galera) parts(t *testing.T) {
 		}
 	}
 	census := TakeCensus(all)
-	t.Logf("%d of %d IDs came twice; %d takeovers, notes %v", census.repeated(), census.IDs, census.Takeovers, census.Notes)
+	t.Logf("%d of %d IDs came twice; %d takeovers", census.repeated(), census.IDs, census.Takeovers)
 	if n := census.repeated(); n > 0 {
 		t.Errorf("%d IDs came twice", n)
 	}

@@ -10,9 +10,7 @@ import (
 	"log/slog"
 	"math/rand/v2"
 	"os"
-	"os/signal"
 	"sync"
-	"syscall"
 	"time"
 
 	"github.com/sqlflake/sqlflake/snowflake"
@@ -43,19 +41,19 @@ type Note struct {
 	Epoch   int64
 	Horizon int64 // in ticks
 	Err     string
-	Full    bool // the error is lease.ErrNoWorker
 }
 
 // Kinds of notes that are no events.
 const (
-	Ready   lease.EventKind = "ready"   // waits at the gate
-	NotOpen lease.EventKind = "no open" // Open has failed and is tried again
-	Refused lease.EventKind = "refused" // a call of the generator has failed: the end
+	Ready     lease.EventKind = "ready"    // waits at the gate
+	NotOpen   lease.EventKind = "no open"  // Open has failed and is tried again
+	NotClosed lease.EventKind = "no close" // Close has failed and is tried again
+	Refused   lease.EventKind = "refused"  // a call of the generator has failed: the end
 )
 
 // Exit codes of an issuer.
 const (
-	ExitDone   = 0 // the standard input has ended, or SIGTERM came
+	exitDone   = 0 // the standard input has ended
 	exitBroken = 4
 )
 
@@ -85,7 +83,7 @@ type notes struct {
 
 func (n *notes) add(x Note, err error) {
 	if err != nil {
-		x.Err, x.Full = err.Error(), errors.Is(err, lease.ErrNoWorker)
+		x.Err = err.Error()
 	}
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -98,10 +96,10 @@ func (o Order) issue(open func(place string) (lease.Store, error), out *notes) i
 	if o.Gate {
 		out.add(Note{Kind: Ready}, nil)
 		if _, err := in.ReadByte(); err != nil {
-			return ExitDone
+			return exitDone
 		}
 	}
-	ctx, cancel := signal.NotifyContext(context.Background(), syscall.SIGTERM)
+	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
 	go func() {
 		_, _ = io.Copy(io.Discard, in)
@@ -110,7 +108,7 @@ func (o Order) issue(open func(place string) (lease.Store, error), out *notes) i
 	l, err := o.lease(ctx, open, out)
 	if err != nil {
 		if ctx.Err() != nil {
-			return ExitDone
+			return exitDone
 		}
 		out.add(Note{Kind: Refused}, err)
 		return exitBroken
@@ -121,11 +119,14 @@ func (o Order) issue(open func(place string) (lease.Store, error), out *notes) i
 	}
 	closing, done := context.WithTimeout(context.Background(), Patience)
 	defer done()
-	if err := l.Close(closing); err != nil {
-		out.add(Note{Kind: Refused}, err)
+	for err = l.Close(closing); err != nil && closing.Err() == nil; err = l.Close(closing) {
+		out.add(Note{Kind: NotClosed}, err)
+		time.Sleep(poll)
+	}
+	if err != nil {
 		return exitBroken
 	}
-	return ExitDone
+	return exitDone
 }
 
 // lease opens the store and the lease, again and again while the database does not answer, as a service that is

@@ -8,7 +8,7 @@ import (
 
 func TestKilledProcessesNeverRepeatAnID(t *testing.T) {
 	t.Parallel()
-	eachPlace(t, func(t *testing.T, p place) { KilledProcesses(t, p.String(), p.store(t)) })
+	eachPlace(t, func(t *testing.T, p place) { KilledProcesses(t, p.String(), p.store(t), NothingElse) })
 }
 
 func TestProcessesThatStartAtOnceHaveDifferentWorkers(t *testing.T) {

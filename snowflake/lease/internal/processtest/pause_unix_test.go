@@ -3,7 +3,6 @@
 package processtest
 
 import (
-	"database/sql"
 	"syscall"
 	"testing"
 	"time"
@@ -13,45 +12,13 @@ import (
 
 const pauseWindow = 250 * time.Millisecond
 
-// stopped starts an issuer and stops it while it holds no lock of the database: SQLite's would exclude all others.
+// stopped starts an issuer and stops it most likely long before its next extension.
 func stopped(t *testing.T, o Order) *Process {
 	t.Helper()
 	p := MustStart(t, o)
-	Eventually(t, "the first ID", func() bool { return p.Count() > 0 })
-	for {
-		before := len(p.Noted(lease.Extended))
-		Eventually(t, "an extension", func() bool { return len(p.Noted(lease.Extended)) > before })
-		p.Signal(t, syscall.SIGSTOP) // most likely long before the next extension
-		if !locked(t, parsePlace(o.Place)) {
-			return p
-		}
-		p.Signal(t, syscall.SIGCONT)
-	}
-}
-
-// locked reports whether a process that was stopped holds the lock of a SQLite database.
-func locked(t *testing.T, p place) bool {
-	t.Helper()
-	if p.Kind != "sqlite" {
-		return false
-	}
-	db, err := sql.Open(p.Driver, p.DSN)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer db.Close()
-	conn, err := db.Conn(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() { _ = conn.Close() }()
-	for range 2 { // the first one may meet another process that is about to end its transaction
-		if _, err = conn.ExecContext(t.Context(), "BEGIN IMMEDIATE"); err == nil {
-			_, err = conn.ExecContext(t.Context(), "ROLLBACK")
-			break
-		}
-	}
-	return err != nil
+	Eventually(t, "an ID and an extension", func() bool { return p.Count() > 0 && len(p.Noted(lease.Extended)) > 1 })
+	p.Signal(t, syscall.SIGSTOP)
+	return p
 }
 
 // highest returns the highest horizon that the process has had under the epoch.
@@ -88,9 +55,8 @@ func takenOver(t *testing.T, o Order) (zombie, heir *Process) {
 
 // checkReigns requires that the zombie's IDs lie below the horizon of its first epoch (which is not 1 if a slow start
 // took the worker twice) or, if it has got the worker back, above all of the heir's, and that the heir's lie at or
-// above that horizon. A zombie that was killed may not have noted its last horizon: its IDs must lie below the heir's
-// first.
-func checkReigns(t *testing.T, zombie, heir *Process, killed bool) {
+// above that horizon.
+func checkReigns(t *testing.T, zombie, heir *Process) {
 	t.Helper()
 	<-zombie.Ended
 	<-heir.Ended
@@ -103,13 +69,9 @@ func checkReigns(t *testing.T, zombie, heir *Process, killed bool) {
 	if begin < horizon {
 		t.Errorf("the heir begins at tick %d, below the horizon %d", begin, horizon)
 	}
-	limit := horizon
-	if killed {
-		limit = begin
-	}
 	for _, s := range zombie.ids.spans {
-		if tickOf(s.last) >= limit && s.first <= heir.ids.last {
-			t.Errorf("the zombie has issued %d to %d: its limit is tick %d, last ID of the heir %d", s.first, s.last, limit, heir.ids.last)
+		if tickOf(s.last) >= horizon && s.first <= heir.ids.last {
+			t.Errorf("the zombie has issued %d to %d: its horizon is %d, last ID of the heir %d", s.first, s.last, horizon, heir.ids.last)
 			return // and see whether one of them came twice
 		}
 	}
@@ -118,7 +80,7 @@ func checkReigns(t *testing.T, zombie, heir *Process, killed bool) {
 func TestStoppedProcessLosesItsWorkerAndWaitsForOne(t *testing.T) {
 	t.Parallel()
 	for range Scale(1, 10) {
-		eachDatabase(t, func(t *testing.T, p place) {
+		eachServer(t, func(t *testing.T, p place) { // a process that is stopped may have locked SQLite
 			store := p.store(t)
 			zombie, heir := takenOver(t, Order{Place: p.String(), First: 5, Last: 5, Window: pauseWindow})
 			count := heir.Count()
@@ -135,38 +97,8 @@ func TestStoppedProcessLosesItsWorkerAndWaitsForOne(t *testing.T) {
 			if err := zombie.Finish(); err != nil {
 				t.Fatal(err)
 			}
-			checkReigns(t, zombie, heir, false)
+			checkReigns(t, zombie, heir)
 			TakeCensus([]*Process{zombie, heir}).Check(t, store)
 		})
 	}
-}
-
-// The lock of a file ends with its process; it does not expire.
-func TestStoppedProcessKeepsItsFile(t *testing.T) {
-	t.Parallel()
-	p := place{Kind: fileKind, DSN: t.TempDir()}
-	o := Order{Place: p.String(), First: 5, Last: 5, Window: pauseWindow}
-	first := stopped(t, o)
-	second := MustStart(t, o)
-	Eventually(t, "a refusal", func() bool { return len(second.Noted(lease.Failed)) > 0 }) // it is reported once
-	time.Sleep(4 * pauseWindow)                                                            // and it tries again, past every expiry
-	count := first.Count()
-	first.Signal(t, syscall.SIGCONT)
-	Eventually(t, "IDs as if nothing had been", func() bool { return first.Count() > count+100 })
-	if n := second.Count(); n > 0 {
-		t.Errorf("the second process has issued %d IDs", n)
-	}
-	first.Signal(t, syscall.SIGSTOP)
-	if err := first.Kill(); err != nil { // a stopped process can be killed, too
-		t.Fatal(err)
-	}
-	Eventually(t, "a takeover", func() bool { return second.Count() > 0 })
-	if err := second.Finish(); err != nil {
-		t.Fatal(err)
-	}
-	if lost := first.Noted(lease.Lost); len(lost) > 0 {
-		t.Errorf("the first process has lost its worker: %+v", lost)
-	}
-	checkReigns(t, first, second, true)
-	TakeCensus([]*Process{first, second}).Check(t, p.store(t))
 }

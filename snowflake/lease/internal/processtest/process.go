@@ -151,12 +151,6 @@ func (p *Process) Count() int {
 	return p.ids.count
 }
 
-// FirstTick returns the tick of the first ID of a process that has ended.
-func (p *Process) FirstTick() int64 {
-	<-p.Ended
-	return tickOf(p.ids.spans[0].first)
-}
-
 // Noted returns the notes of the kind.
 func (p *Process) Noted(kind lease.EventKind) []Note {
 	p.mu.Lock()
@@ -188,12 +182,6 @@ func (p *Process) Signal(t *testing.T, s os.Signal) {
 	}
 }
 
-// ExitCode waits for the end.
-func (p *Process) ExitCode() int {
-	<-p.Ended
-	return p.cmd.ProcessState.ExitCode()
-}
-
 // Kill is kill -9. It returns when the process has ended and its output was read.
 func (p *Process) Kill() error {
 	if err := p.cmd.Process.Kill(); err != nil {
@@ -211,7 +199,7 @@ func (p *Process) Finish() error {
 	case <-time.After(Patience):
 		return fmt.Errorf("does not end: %s", p)
 	}
-	if code := p.ExitCode(); code != ExitDone {
+	if code := p.cmd.ProcessState.ExitCode(); code != exitDone {
 		return fmt.Errorf("ended with %d: %s", code, p)
 	}
 	return nil

@@ -14,8 +14,8 @@ import (
 
 // KilledProcesses kills issuers at random instants, while they start or while they issue, and starts the next one at
 // once. There are fewer workers than processes that have died within two windows, so each one is taken over again and
-// again.
-func KilledProcesses(t *testing.T, place string, store lease.Store) {
+// again. What else happens is up to meanwhile, which may start another issuer and returns it.
+func KilledProcesses(t *testing.T, place string, store lease.Store, meanwhile func(o Order) []*Process) {
 	kills := Scale(8, 25) // of each of two sides
 	o := Order{Place: place, First: 0, Last: 3, Window: 200 * time.Millisecond}
 	var processes [2][]*Process
@@ -38,8 +38,10 @@ func KilledProcesses(t *testing.T, place string, store lease.Store) {
 			}
 		})
 	}
+	defer wait.Wait()
+	more := meanwhile(o)
 	wait.Wait()
-	c := TakeCensus(slices.Concat(processes[:]...))
+	c := TakeCensus(slices.Concat(processes[0], processes[1], more))
 	c.Check(t, store)
 	if c.Takeovers == 0 {
 		t.Error("no worker was ever taken over")
@@ -61,6 +63,9 @@ func killAtRandom(p *Process) error {
 	}
 	return p.Kill()
 }
+
+// NothingElse is for KilledProcesses.
+func NothingElse(Order) []*Process { return nil }
 
 // ProcessesStartedTogether starts 32 processes at the same instant on an empty store: they also create its table, and
 // each must get its own worker.
