@@ -143,6 +143,27 @@ func TestLaggingClockOfALeaseHoldsTheBound(t *testing.T) {
 	}
 }
 
+// Only a lease whose owner issues IDs, in a store with a clock, shows a lag. The layout of others is not read.
+func TestLeasesThatHoldTheBound(t *testing.T) {
+	db, text := testdb.SQLite(t).Open(t), snowflake.Default().String()
+	expires := time.Now().Add(2 * lease.DefaultWindow) // as of an extension now
+	for name, c := range map[string]struct {
+		entry lease.Entry
+		holds bool
+	}{
+		"smallest horizon": {lease.Entry{Held: true, Horizon: 1, Expires: expires, Layout: text}, true}, // years behind
+		"no horizon":       {lease.Entry{Held: true, Expires: expires, Layout: "?"}, false},
+		"free":             {lease.Entry{Horizon: 1, Expires: expires, Layout: "?"}, false},
+		"no clock":         {lease.Entry{Held: true, Horizon: 1, Layout: "?"}, false},
+	} {
+		b, err := settled.Read(t.Context(), db, sqldb.SQLite, snowflake.Default(), settled.WithMargin(0),
+			settled.WithLeases(fakeStore{entries: []lease.Entry{c.entry}}, "a", lease.DefaultWindow))
+		if err != nil || (b.Lag > 0) != c.holds || (b.Below == 0) != c.holds {
+			t.Errorf("%s: %+v, %v, want a lag: %t", name, b, err, c.holds)
+		}
+	}
+}
+
 // An extension rounds its window up to ticks.
 func TestTickThatAWindowBeginsIsNoLead(t *testing.T) {
 	layout := snowflake.Default()
