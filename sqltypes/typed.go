@@ -1,6 +1,7 @@
 package sqltypes
 
 import (
+	"bytes"
 	"database/sql/driver"
 	"encoding/json"
 	"errors"
@@ -53,12 +54,12 @@ func (t *Typed[K]) SetSnowflakeID(id snowflake.ID) { *t = Typed[K](id) }
 // String returns the text that [ParseTyped] reads. If the prefix of the kind is invalid, it returns "!", the Go type of
 // the kind in parentheses, an underscore and the 13 characters, which nothing reads.
 func (t Typed[K]) String() string {
-	prefix := prefixOf[K]()
-	if !isPrefix(prefix) {
-		prefix = fmt.Sprintf("!(%T)", K{})
-	}
 	var buf [maxPrefixedLen]byte
-	return string(appendPrefixed(buf[:0], prefix, snowflake.ID(t)))
+	text, err := t.AppendText(buf[:0])
+	if err != nil {
+		return fmt.Sprintf("!(%T)_%s", K{}, snowflake.ID(t).Base32())
+	}
+	return string(text)
 }
 
 // AppendText appends the text of [Typed.String] to b. The only error is that of an invalid prefix.
@@ -67,17 +68,18 @@ func (t Typed[K]) AppendText(b []byte) ([]byte, error) {
 	if !isPrefix(prefix) {
 		return b, kindError[K]()
 	}
-	return appendPrefixed(b, prefix, snowflake.ID(t)), nil
+	b = append(append(b, prefix...), '_')
+	return append(b, snowflake.ID(t).Base32()...), nil
 }
 
-// MarshalText returns the text of [Typed.String], with the error of [Typed.AppendText]. JSON values and keys of JSON
-// objects use it.
+// MarshalText returns what [Typed.AppendText] appends, also for JSON values and keys of JSON objects.
 func (t Typed[K]) MarshalText() ([]byte, error) {
-	prefix := prefixOf[K]()
-	if !isPrefix(prefix) {
-		return nil, kindError[K]()
+	var buf [maxPrefixedLen]byte
+	text, err := t.AppendText(buf[:0])
+	if err != nil {
+		return nil, err
 	}
-	return appendPrefixed(make([]byte, 0, len(prefix)+1+suffixLen), prefix, snowflake.ID(t)), nil
+	return bytes.Clone(text), nil
 }
 
 // UnmarshalText reads text as [ParseTyped] does. On an error t is 0.
