@@ -200,9 +200,7 @@ func TestMariaDBTakesTheUUIDOfEveryID(t *testing.T) {
 	target.NeedMariaDB(t, "the type uuid")
 	db := openDatabase(t, target)
 	db.mustExec(t, "CREATE TABLE ids (id uuid PRIMARY KEY)")
-	ids := everyID()
-	slices.Sort(ids)
-	for chunk := range slices.Chunk(slices.Compact(ids), 1000) {
+	for chunk := range slices.Chunk(everyID(), 1000) {
 		var args []any
 		for _, id := range chunk {
 			args = append(args, uuidkey.ID(id))
