@@ -2,8 +2,6 @@ package publicid_test
 
 import (
 	"bytes"
-	"database/sql"
-	"database/sql/driver"
 	"encoding"
 	"encoding/binary"
 	"encoding/gob"
@@ -18,29 +16,9 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/sqlflake/sqlflake/gormplugin"
 	"github.com/sqlflake/sqlflake/snowflake"
 	"github.com/sqlflake/sqlflake/sqltypes/publicid"
 )
-
-// The interfaces of ID.
-var _ interface {
-	fmt.Stringer
-	encoding.TextMarshaler
-	encoding.BinaryMarshaler
-	driver.Valuer
-	slog.LogValuer
-	GormDataType() string // GORM
-} = UserID{}
-
-var _ interface {
-	encoding.TextUnmarshaler
-	encoding.BinaryUnmarshaler
-	json.Unmarshaler
-	sql.Scanner
-	gormplugin.Key
-	UnmarshalParam(string) error // gin and echo
-} = (*UserID)(nil)
 
 const number = 175907170989793351
 
