@@ -158,25 +158,22 @@ func (t Typed[K]) Value() (driver.Value, error) { return int64(t), nil }
 // NULL and a nil pointer with [snowflake.ErrNull]: read a nullable column into a pointer. Text with a prefix is
 // rejected, since columns hold the number. On an error t is 0.
 func (t *Typed[K]) Scan(src any) error {
+	id, err := snowflake.ID(0), snowflake.ErrNull // of a nil pointer
 	switch src := src.(type) {
 	case int64:
-		*t = Typed[K](src)
-		return nil
+		id, err = snowflake.ID(src), nil
 	case string, []byte: // not a Typed
+		err = id.Scan(src)
 	case Typed[K]:
-		*t = src
-		return nil
+		id, err = src.SnowflakeID(), nil
 	case *Typed[K]:
-		if src == nil {
-			*t = 0
-			return typedNullError(src)
+		if src != nil {
+			id, err = src.SnowflakeID(), nil
 		}
-		*t = *src
-		return nil
+	default:
+		err = id.Scan(src)
 	}
-	var id snowflake.ID
-	err := id.Scan(src)
-	*t = Typed[K](id) // 0 after an error
+	*t = Typed[K](id)
 	if err != nil {
 		return scanError(src, err)
 	}
@@ -186,7 +183,7 @@ func (t *Typed[K]) Scan(src any) error {
 // scanError replaces those errors of an ID that name the wrong remedy: for NULL, and for text with a prefix.
 func scanError(src any, err error) error {
 	if errors.Is(err, snowflake.ErrNull) {
-		return typedNullError(src)
+		return column.Reject(snowflake.ErrNull, column.Source(src), "", "use a pointer for a column that may be NULL")
 	}
 	text, _ := src.(string)
 	if raw, ok := src.([]byte); ok {
@@ -197,10 +194,6 @@ func scanError(src any, err error) error {
 			"the column holds text with a prefix, want the number; make the column BIGINT (INTEGER on SQLite)")
 	}
 	return err
-}
-
-func typedNullError(src any) error {
-	return column.Reject(snowflake.ErrNull, column.Source(src), "", "use a pointer for a column that may be NULL")
 }
 
 // GormDataType returns "bigint", as [snowflake.ID.GormDataType] does.

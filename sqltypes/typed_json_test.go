@@ -39,17 +39,3 @@ func TestTypedInAJSONObject(t *testing.T) {
 		}
 	}
 }
-
-// The only effect of the option string, which the comment documents: version 1 of encoding/json rejects the text.
-func TestTypedPointerWithOptionStringAndPrefixN(t *testing.T) {
-	var got struct {
-		Note *sqltypes.Typed[noteKind] `json:"note,string"`
-	}
-	if err := json.Unmarshal([]byte(`{"note":"note_0000000000004"}`), &got); err == nil && (got.Note == nil || *got.Note != 4) {
-		t.Errorf("read %v, want an error, or the ID", got.Note)
-	}
-	got.Note = nil
-	if err := json.Unmarshal([]byte(`{"note":null}`), &got); got.Note != nil || err != nil {
-		t.Errorf("null is read as %v, %v", got.Note, err)
-	}
-}
