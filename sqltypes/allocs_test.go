@@ -3,7 +3,6 @@
 package sqltypes_test
 
 import (
-	"database/sql"
 	"encoding/json"
 	"testing"
 
@@ -17,27 +16,6 @@ var keep struct {
 	typed userID
 	bytes []byte
 	text  string
-	err   error
-}
-
-func BenchmarkScan(b *testing.B) {
-	const id = 1234567890123456789
-	for name, test := range map[string]struct {
-		to  sql.Scanner
-		src any
-	}{
-		"Text":   {new(sqltypes.Text), snowflake.ID(id).Base32()},
-		"Binary": {new(sqltypes.Binary), []byte("12345678")},
-		"UUID":   {new(uuidkey.ID), uuidkey.UUID(id).String()},
-		"Typed":  {new(userID), int64(id)},
-		"Array":  {new(idArray), "{1234567890123456789,1234567890123456790}"},
-	} {
-		b.Run(name, func(b *testing.B) {
-			for b.Loop() {
-				keep.err = test.to.Scan(test.src)
-			}
-		})
-	}
 }
 
 func TestColumnsAllocateOnlyForValue(t *testing.T) {

@@ -11,10 +11,6 @@ import (
 
 // Kind is the type parameter of [Typed]: an empty struct with the method Prefix, usually not exported.
 //
-//	type user struct{}
-//
-//	func (user) Prefix() string { return "user" }
-//
 // The prefix is a constant of 1 to 63 lower-case letters with underscores between them, [a-z]([a-z_]*[a-z])?, as in the
 // specification of TypeID (https://github.com/jetify-com/typeid/tree/main/spec), which also allows an empty one. The
 // last underscore of a text ends the prefix.

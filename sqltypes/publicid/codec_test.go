@@ -130,8 +130,9 @@ func TestOneIDHasOneText(t *testing.T) {
 	})
 }
 
-// A byte that is taken for a digit could give the number of another text, which the cipher would accept.
-func TestBytesOutsideOfTheAlphabetAreRejected(t *testing.T) {
+// A byte that is taken for a digit could give the number of another text, which the cipher would accept. Just above 2^128
+// another sum overflows than far above.
+func TestOnlyTextsOf128BitsAreRead(t *testing.T) {
 	eachForm(t, func(t *testing.T, form form) {
 		for at := range form.length {
 			for b := range 256 {
@@ -143,17 +144,11 @@ func TestBytesOutsideOfTheAlphabetAreRejected(t *testing.T) {
 				}
 			}
 		}
-	})
-}
-
-// Just above 2^128 another sum overflows than far above.
-func TestNumbersOfMoreThan128BitsAreRejected(t *testing.T) {
-	eachForm(t, func(t *testing.T, form form) {
 		limit := new(big.Int).Lsh(big.NewInt(1), 128)
 		end := new(big.Int).Exp(big.NewInt(int64(len(form.alphabet))), big.NewInt(int64(form.length)), nil)
 		for shift := range uint(131) {
-			for sign := range int64(2) {
-				number := new(big.Int).Lsh(big.NewInt(1-2*sign), shift)
+			for _, sign := range []int64{1, -1} {
+				number := new(big.Int).Lsh(big.NewInt(sign), shift)
 				number.Add(number, limit)
 				if number.Sign() < 0 || number.Cmp(end) >= 0 {
 					continue // it has no text of this length

@@ -126,7 +126,7 @@ func TestLaggingClockOfALeaseHoldsTheBound(t *testing.T) {
 		t.Errorf("the lag is %v with a right clock", got)
 	}
 	late := openLease(t, store, lease.WithWindow(window), lease.WithMaxSkew(2*behind), lease.WithClock(testclock.New(-behind)))
-	id := next(t, late.Generator())
+	id := late.Generator().MustNext()
 	if b := read(window); b.Below > id || !strings.Contains(b.Reason, "behind") {
 		t.Errorf("%+v, above %d of a clock that is %v behind", b, id, behind)
 	}
