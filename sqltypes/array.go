@@ -94,15 +94,9 @@ func scanArray[T ~int64](src any) ([]T, error) {
 	case nil:
 		return nil, nil
 	case string:
-		if isArrayBinary(src) {
-			return readArrayBinary[T]("string", []byte(src))
-		}
-		return readArrayText[T]("string", src)
+		return readArray[T]("string", src)
 	case []byte:
-		if isArrayBinary(src) {
-			return readArrayBinary[T]("[]byte", src)
-		}
-		return readArrayText[T]("[]byte", string(src))
+		return readArray[T]("[]byte", src)
 	case Array[T]:
 		return slices.Clone(src), nil
 	case *Array[T]:
