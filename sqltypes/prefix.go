@@ -52,7 +52,12 @@ func isPrefix(p string) bool {
 
 func inPrefix(c byte) bool { return c-'a' <= 'z'-'a' || c == '_' }
 
-// parsePrefixed reads the text of a Typed. If ok is false, prefixedError says why.
+func appendPrefixed(b []byte, prefix string, id snowflake.ID) []byte {
+	b = append(append(b, prefix...), '_')
+	return append(b, id.Base32()...)
+}
+
+// parsePrefixed reads the text that appendPrefixed writes. If ok is false, prefixedError says why.
 func parsePrefixed[T ~string | ~[]byte](prefix string, text T) (id snowflake.ID, ok bool) {
 	n := len(prefix)
 	if n == 0 || n > maxPrefixLen || len(text) != n+1+suffixLen || text[n] != '_' || prefix[0] == '_' || prefix[n-1] == '_' {

@@ -1,7 +1,6 @@
 package sqltypes
 
 import (
-	"bytes"
 	"database/sql/driver"
 	"encoding/json"
 	"errors"
@@ -68,18 +67,16 @@ func (t Typed[K]) AppendText(b []byte) ([]byte, error) {
 	if !isPrefix(prefix) {
 		return b, kindError[K]()
 	}
-	b = append(append(b, prefix...), '_')
-	return append(b, snowflake.ID(t).Base32()...), nil
+	return appendPrefixed(b, prefix, snowflake.ID(t)), nil
 }
 
 // MarshalText returns what [Typed.AppendText] appends, also for JSON values and keys of JSON objects.
 func (t Typed[K]) MarshalText() ([]byte, error) {
-	var buf [maxPrefixedLen]byte
-	text, err := t.AppendText(buf[:0])
-	if err != nil {
-		return nil, err
+	prefix := prefixOf[K]()
+	if !isPrefix(prefix) {
+		return nil, kindError[K]()
 	}
-	return bytes.Clone(text), nil
+	return appendPrefixed(make([]byte, 0, len(prefix)+1+suffixLen), prefix, snowflake.ID(t)), nil
 }
 
 // UnmarshalText reads text as [ParseTyped] does. On an error t is 0.
@@ -93,7 +90,6 @@ func (t *Typed[K]) UnmarshalText(text []byte) error {
 }
 
 // UnmarshalParam reads a parameter of a URL or form as [ParseTyped] does: gin and echo call it when they bind a request.
-// On an error t is 0.
 func (t *Typed[K]) UnmarshalParam(param string) (err error) {
 	*t, err = ParseTyped[K](param)
 	return err

@@ -59,10 +59,9 @@ type hiddenID[K Kind] struct {
 
 var errElement = errors.New("publicid: the encoder uses no method of an ID")
 
-// MarshalText fails, for encoders that look at the elements of an array first.
+// MarshalText fails, for encoders that look at the elements of an array first, and MarshalBSON for both versions of
+// MongoDB's driver, which would write an empty document.
 func (hiddenID[K]) MarshalText() ([]byte, error) { return nil, errElement }
-
-// MarshalBSON fails, for both versions of MongoDB's driver, which would write an empty document.
 func (hiddenID[K]) MarshalBSON() ([]byte, error) { return nil, errElement }
 
 // Format prints the token, for encoders that print the elements of an array.
