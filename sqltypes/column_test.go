@@ -188,7 +188,7 @@ func TestText(t *testing.T)   { testColumn(t, ofID[sqltypes.Text]("sqltypes.Text
 func TestBinary(t *testing.T) { testColumn(t, ofID[sqltypes.Binary]("sqltypes.Binary", "bytes")) }
 func TestUUID(t *testing.T)   { testColumn(t, ofID[uuidkey.ID]("uuidkey.ID", "uuid")) }
 
-// Text and Binary and the others are filled by the GORM plugin.
+// The GORM plugin fills keys of these types.
 func TestKeysAreSet(t *testing.T) {
 	for _, key := range []gormplugin.Key{new(sqltypes.Text), new(sqltypes.Binary), new(uuidkey.ID), new(userID)} {
 		if key.SetSnowflakeID(7); key.SnowflakeID() != 7 {
