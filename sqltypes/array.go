@@ -94,15 +94,9 @@ func scanArray[T ~int64](src any) ([]T, error) {
 	case nil:
 		return nil, nil
 	case string:
-		if isArrayBinary(src) {
-			return readArrayBinary[T]("string", []byte(src))
-		}
-		return readArrayText[T]("string", src)
+		return readArray[T]("string", src)
 	case []byte:
-		if isArrayBinary(src) {
-			return readArrayBinary[T]("[]byte", src)
-		}
-		return readArrayText[T]("[]byte", string(src))
+		return readArray[T]("[]byte", src)
 	case Array[T]:
 		return slices.Clone(src), nil
 	case *Array[T]:
@@ -179,23 +173,19 @@ func (n *notNull[T]) UnmarshalJSON(data []byte) error {
 
 // arrayError says which input is not an array of IDs, and why.
 type arrayError struct {
-	source string // "JSON" or the Go type of the driver's value
-	input  string // cut
-	reason string
-	err    error // snowflake.ErrSyntax, ErrRange, ErrNull or ErrType
+	text string
+	err  error // snowflake.ErrSyntax, ErrRange, ErrNull or ErrType
 }
 
-func (e *arrayError) Error() string {
-	if e.input == "" && errors.Is(e.err, snowflake.ErrType) {
-		return "sqltypes: " + e.source + " is not an array of IDs: " + e.reason
-	}
-	return "sqltypes: " + e.source + " " + strconv.Quote(e.input) + " is not an array of IDs: " + e.reason
-}
-
+func (e *arrayError) Error() string { return e.text }
 func (e *arrayError) Unwrap() error { return e.err }
 
+// newArrayError makes the error for a source: "JSON" or the Go type of the driver's value.
 func newArrayError[T string | []byte](err error, source string, input T, format string, args ...any) error {
-	return &arrayError{source: source, input: column.Cut(input), reason: fmt.Sprintf(format, args...), err: err}
+	if len(input) > 0 || err != snowflake.ErrType { //nolint:errorlint // it is one of the four
+		source += " " + strconv.Quote(column.Cut(input))
+	}
+	return &arrayError{"sqltypes: " + source + " is not an array of IDs: " + fmt.Sprintf(format, args...), err}
 }
 
 // elementError adds the index of an element to its error.

@@ -19,10 +19,13 @@ const (
 	maxDimensions = 6  // MAXDIM in PostgreSQL
 )
 
-// isArrayBinary tells the binary image from text. The image starts with the number of dimensions, an int4 of at most 6,
-// so its first byte is 0. Text starts with a brace or a bracket.
-func isArrayBinary[T string | []byte](src T) bool {
-	return len(src) > 0 && src[0] == 0
+// readArray reads text or an image. The image starts with the number of dimensions, an int4 of at most 6, so its first
+// byte is 0. Text starts with a brace or a bracket.
+func readArray[T ~int64, S string | []byte](source string, src S) ([]T, error) {
+	if len(src) > 0 && src[0] == 0 {
+		return readArrayBinary[T](source, []byte(src))
+	}
+	return readArrayText[T](source, string(src))
 }
 
 // readArrayBinary reads the image that array_send of PostgreSQL writes (src/backend/utils/adt/arrayfuncs.c), in big

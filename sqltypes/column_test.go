@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"database/sql"
 	"database/sql/driver"
+	"encoding"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -13,26 +14,190 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/sqlflake/sqlflake/gormplugin"
 	"github.com/sqlflake/sqlflake/snowflake"
 	"github.com/sqlflake/sqlflake/sqltypes"
 	"github.com/sqlflake/sqlflake/sqltypes/uuidkey"
 )
 
-// columnTests are the tests that Text, Binary and uuidkey.ID pass.
-func columnTests[T idValue, P idPointer[T]](t *testing.T, name string) {
-	t.Run("round trip and order of every ID", testRoundTrip[T, P])
-	t.Run("decimal outside of the column", testOutside[T, P])
-	t.Run("0 after errors of text", testErrorsOfText[T, P])
-	t.Run("0 after errors of Scan", func(t *testing.T) { testErrorsOfScan[T, P](t, name) })
-	t.Run("Scan of an ID and of its own type", testScanOwn[T, P])
-	t.Run("sql.Null", testSQLNull[T, P])
+// columnTest says what a type of columns reads and writes.
+type columnTest[T comparable] struct {
+	of      func(snowflake.ID) T
+	text    func(snowflake.ID) string // outside of the column
+	null    error                     // of Scan
+	gorm    string
+	badText map[error][]string // also in JSON strings
+	badJSON map[error][]string
+	scans   []scanTest[T]
 }
 
-func TestText(t *testing.T)   { columnTests[sqltypes.Text](t, "sqltypes.Text") }
-func TestBinary(t *testing.T) { columnTests[sqltypes.Binary](t, "sqltypes.Binary") }
-func TestUUID(t *testing.T)   { columnTests[uuidkey.ID](t, "uuidkey.ID") }
+type scanTest[T any] struct {
+	src     any
+	want    T
+	err     error
+	message string // a part of it
+}
 
-// everyID has the limits, IDs that differ in each bit, and random ones.
+type columnValue interface {
+	comparable
+	fmt.Stringer
+	encoding.TextMarshaler
+	driver.Valuer
+	GormDataType() string
+}
+
+type columnPointer[T any] interface {
+	*T
+	encoding.TextUnmarshaler
+	json.Unmarshaler
+	sql.Scanner
+	UnmarshalParam(string) error // gin and echo
+}
+
+// testColumn is passed by all types: they read what they write, in order if the column has no integers, and are reset on
+// errors.
+func testColumn[T columnValue, P columnPointer[T]](t *testing.T, test columnTest[T]) {
+	var zero T
+	old := test.of(42)
+	if got := zero.GormDataType(); got != test.gorm {
+		t.Errorf("GormDataType() = %q, want %q", got, test.gorm)
+	}
+	last := ""
+	for _, id := range everyID() {
+		want, text := test.of(id), test.text(id)
+		value, err := want.Value()
+		if err != nil || !driver.IsValue(value) {
+			t.Fatalf("Value of %d = %T %v, %v", id, value, value, err)
+		}
+		column := columnText(value)
+		if _, isInt := value.(int64); !isInt && column <= last {
+			t.Fatalf("%d is stored as %q, which is not above %q", id, column, last)
+		}
+		last = column
+		for _, src := range []any{value, column, []byte(column)} { // drivers pass either
+			test.scans = append(test.scans, scanTest[T]{src: src, want: want})
+		}
+		marshaled, err := want.MarshalText()
+		if got := fmt.Sprintf("%s %v %s", want, want.String(), marshaled); got != text+" "+text+" "+text || err != nil {
+			t.Fatalf("%d is printed as %s, %v", id, got, err)
+		}
+		object, err := json.Marshal(map[T]T{want: want})
+		if string(object) != `{"`+text+`":"`+text+`"}` || err != nil {
+			t.Fatalf("Marshal of %d = %s, %v", id, object, err)
+		}
+		for name, read := range columnReaders[T, P]() {
+			got := old
+			if err := read(&got, text); got != want || err != nil {
+				t.Fatalf("%s of %s = %v, %v", name, text, got, err)
+			}
+		}
+		back, number := map[T]T{}, old
+		if err := json.Unmarshal(object, &back); err != nil || back[want] != want {
+			t.Fatalf("%s is read as %v, %v", object, back, err)
+		}
+		if err := json.Unmarshal([]byte(id.String()), &number); text == id.String() && (number != want || err != nil) {
+			t.Fatalf("the number %d is read as %v, %v", id, number, err)
+		}
+	}
+
+	id, own := snowflake.ID(7), test.of(7)
+	for _, src := range []any{id, &id, own, &own} { // bulk builders pass them
+		test.scans = append(test.scans, scanTest[T]{src: src, want: own})
+	}
+	for want, sources := range map[error][]any{
+		test.null:           {nil, (*T)(nil), (*snowflake.ID)(nil)},
+		snowflake.ErrSyntax: {"", []byte{}},
+		snowflake.ErrType:   {true, []int64{5}, 1e18},
+	} {
+		for _, src := range sources {
+			test.scans = append(test.scans, scanTest[T]{src: src, err: want})
+		}
+	}
+	for _, s := range test.scans {
+		got := old
+		err := P(&got).Scan(s.src)
+		var parse *snowflake.ParseError
+		if got != s.want || !errors.Is(err, s.err) || err != nil && (!errors.As(err, &parse) || !strings.Contains(err.Error(), s.message)) {
+			t.Errorf("Scan(%T %v) = %v, %v, want %v, %v with %s", s.src, s.src, got, err, s.want, s.err, s.message)
+		}
+	}
+	if err := P(&own).Scan(&own); own != test.of(7) || err != nil {
+		t.Errorf("Scan of itself = %v, %v, want 7", own, err)
+	}
+	for want, texts := range test.badText {
+		for _, text := range texts {
+			for name, read := range columnReaders[T, P]() {
+				got := old
+				if err := read(&got, text); !errors.Is(err, want) || got != zero {
+					t.Errorf("%s of %q = %v, %v, want the zero value and %v", name, text, got, err, want)
+				} else {
+					wantOneReason(t, name, err)
+				}
+			}
+		}
+	}
+	for want, texts := range test.badJSON {
+		for _, text := range texts {
+			got := old
+			err := P(&got).UnmarshalJSON([]byte(text))
+			if !errors.Is(err, want) || got != zero || !strings.HasPrefix(err.Error(), "snowflake: JSON ") {
+				t.Errorf("UnmarshalJSON(%s) = %v, %v, want the zero value and %v", text, got, err, want)
+			}
+		}
+	}
+	afterNull := old // encoding/json prescribes it for types that have no NULL
+	if test.null == nil {
+		afterNull = zero
+	}
+	if err := json.Unmarshal([]byte("null"), &old); old != afterNull || err != nil {
+		t.Errorf("null is read as %v, %v", old, err)
+	}
+}
+
+// columnReaders are the methods that read text, also in JSON strings.
+func columnReaders[T any, P columnPointer[T]]() map[string]func(v *T, text string) error {
+	return map[string]func(v *T, text string) error{
+		"UnmarshalText":  func(v *T, text string) error { return P(v).UnmarshalText([]byte(text)) },
+		"UnmarshalParam": func(v *T, text string) error { return P(v).UnmarshalParam(text) },
+		"UnmarshalJSON":  func(v *T, text string) error { return P(v).UnmarshalJSON([]byte(`"` + text + `"`)) },
+	}
+}
+
+// ofID returns the test of a type that is an int64 and has the text of an ID outside of the column.
+func ofID[T idValue](name, gorm string) columnTest[T] {
+	return columnTest[T]{
+		of: func(id snowflake.ID) T { return T(id) }, text: snowflake.ID.String, null: snowflake.ErrNull, gorm: gorm,
+		badText: map[error][]string{
+			snowflake.ErrSyntax: {"", "-0", "1.5", "1e3", "007", "0270F12E45678"}, snowflake.ErrRange: {"9223372036854775808"},
+		},
+		badJSON: map[error][]string{
+			snowflake.ErrType: {`true`, `{}`, `[]`}, snowflake.ErrSyntax: {`1.5`}, snowflake.ErrRange: {`9223372036854775808`},
+		},
+		scans: []scanTest[T]{
+			{src: nil, err: snowflake.ErrNull, message: "snowflake: NULL is not an ID: use *" + name + " or sql.Null[" + name + "]"},
+			{src: (*T)(nil), err: snowflake.ErrNull, message: "nil *" + name},
+			{src: int64(15), err: snowflake.ErrType, message: `int64 "15" is not an ID: ` + name + " is for a column of type "},
+			{src: int64(5), err: snowflake.ErrType, message: ", use snowflake.ID for one of integers"},
+			{src: 1e18, err: snowflake.ErrType, message: `float64 "1e+18" is not an ID: ` + name + " is for a column of type "},
+			{src: strings.Repeat("7", 1000), err: snowflake.ErrSyntax, message: ` "` + strings.Repeat("7", 37) + `..." is not an ID`},
+		},
+	}
+}
+
+func TestText(t *testing.T)   { testColumn(t, ofID[sqltypes.Text]("sqltypes.Text", "string")) }
+func TestBinary(t *testing.T) { testColumn(t, ofID[sqltypes.Binary]("sqltypes.Binary", "bytes")) }
+func TestUUID(t *testing.T)   { testColumn(t, ofID[uuidkey.ID]("uuidkey.ID", "uuid")) }
+
+// The GORM plugin fills keys of these types.
+func TestKeysAreSet(t *testing.T) {
+	for _, key := range []gormplugin.Key{new(sqltypes.Text), new(sqltypes.Binary), new(uuidkey.ID), new(userID)} {
+		if key.SetSnowflakeID(7); key.SnowflakeID() != 7 {
+			t.Errorf("%T holds %d after SetSnowflakeID(7)", key, key.SnowflakeID())
+		}
+	}
+}
+
+// everyID has the limits, IDs that differ in each bit, and random ones, in order; negative IDs are last.
 func everyID() []snowflake.ID {
 	ids := []snowflake.ID{0, 1, -1, -5, 9007199254740993, 1234567890123456789, math.MaxInt64, math.MinInt64}
 	for bit := range 64 {
@@ -43,156 +208,65 @@ func everyID() []snowflake.ID {
 	for range 5000 {
 		ids = append(ids, snowflake.ID(random.Uint64()>>random.IntN(64)))
 	}
-	return ids
+	slices.SortFunc(ids, func(a, b snowflake.ID) int { return cmp.Compare(uint64(a), uint64(b)) })
+	return slices.Compact(ids)
 }
 
 // columnText returns the bytes of a driver's value.
 func columnText(value driver.Value) string {
-	if raw, ok := value.([]byte); ok {
-		return string(raw)
+	switch value := value.(type) {
+	case []byte:
+		return string(value)
+	case int64:
+		return snowflake.ID(value).String()
 	}
 	return value.(string)
 }
 
-func testRoundTrip[T idValue, P idPointer[T]](t *testing.T) {
-	ids := everyID()
-	slices.SortFunc(ids, func(a, b snowflake.ID) int { return cmp.Compare(uint64(a), uint64(b)) })
-	last := ""
-	for _, id := range slices.Compact(ids) {
-		value, err := T(id).Value()
-		if err != nil || !driver.IsValue(value) {
-			t.Fatalf("Value of %d = %T %v, %v", id, value, value, err)
-		}
-		text := columnText(value)
-		if text <= last {
-			t.Fatalf("%d is stored as %q, which is not above %q", id, text, last)
-		}
-		last = text
-		for _, src := range []any{value, text, []byte(text)} { // drivers pass either
-			got := T(42)
-			if err := P(&got).Scan(src); got != T(id) || err != nil {
-				t.Fatalf("%d was read back from %T %q as %d, %v", id, src, src, got, err)
-			}
-		}
+func TestNull(t *testing.T) {
+	null := sqltypes.Null{}
+	testColumn(t, columnTest[sqltypes.Null]{
+		of: sqltypes.NullFrom, text: snowflake.ID.String, gorm: "bigint",
+		badText: map[error][]string{snowflake.ErrSyntax: {"-0", "1.5", "1e3", "null"}, snowflake.ErrRange: {"9223372036854775808"}},
+		badJSON: map[error][]string{
+			snowflake.ErrSyntax: {`""`, `" 5"`, `"007"`, `1.5`, `1e3`}, snowflake.ErrType: {`true`, `[]`, `{"ID":"5","Valid":true}`},
+			snowflake.ErrRange: {`9223372036854775808`},
+		},
+		scans: []scanTest[sqltypes.Null]{
+			{src: sqltypes.Null{ID: 7}, want: null},
+			{src: &sqltypes.Null{ID: 7}, want: null},
+			{src: null, want: null},
+			{src: uint64(math.MaxUint64), err: snowflake.ErrRange},
+		},
+	})
+	if null == sqltypes.NullFrom(0) || sqltypes.NullFrom(0).IsZero() || !null.IsZero() || null.String() != "" {
+		t.Errorf("NULL is %+v, the ID 0 is %+v", null, sqltypes.NullFrom(0))
+	}
+	value, err := null.Value()
+	text, textErr := null.MarshalText()
+	if value != nil || text == nil || len(text) > 0 || err != nil || textErr != nil {
+		t.Errorf("NULL is written as %v, %v and %q, %v", value, err, text, textErr)
+	}
+	a, b := sqltypes.NullFrom(42), sqltypes.NullFrom(42)
+	if err := errors.Join(a.UnmarshalText(nil), b.UnmarshalParam("")); a != null || b != null || err != nil {
+		t.Errorf("the empty text is read as %+v, %+v, %v", a, b, err)
 	}
 }
 
-func testOutside[T idValue, P idPointer[T]](t *testing.T) {
-	for _, id := range databaseIDs {
-		v, text := T(id), id.String()
-		marshaled, err := v.MarshalText()
-		if got := fmt.Sprintf("%s %v %d %s", v.String(), v, v, marshaled); got != strings.Repeat(text+" ", 3)+text || err != nil {
-			t.Errorf("%d is printed as %s, %v", id, got, err)
-		}
-		object, err := json.Marshal(map[T]T{v: v})
-		back := map[T]T{}
-		readErr := json.Unmarshal(object, &back)
-		if want := `{"` + text + `":"` + text + `"}`; string(object) != want || errors.Join(err, readErr) != nil || back[v] != v {
-			t.Errorf("Marshal = %s, %v, want %s, read back as %v", object, err, want, back)
-		}
-		for name, read := range columnReaders[T, P]() {
-			got := T(42)
-			if err := read(&got, text); got != v || err != nil {
-				t.Errorf("%s of %s = %d, %v", name, text, got, err)
-			}
-		}
-		if P(&v).SetSnowflakeID(7); T(id).SnowflakeID() != id || v != 7 {
-			t.Errorf("SnowflakeID of %d = %d, SetSnowflakeID(7) made %d", id, T(id).SnowflakeID(), v)
-		}
+func TestNullInJSON(t *testing.T) {
+	type node struct {
+		Parent sqltypes.Null `json:"parent"`
+		Hidden sqltypes.Null `json:"hidden,omitzero"`
+		Quoted sqltypes.Null `json:"quoted,string"` //nolint:staticcheck // without effect, and harmless where it is written
 	}
-}
-
-// columnReaders are the methods that read text, JSON and parameters.
-func columnReaders[T idValue, P idPointer[T]]() map[string]func(v *T, text string) error {
-	return map[string]func(v *T, text string) error{
-		"UnmarshalText":         func(v *T, text string) error { return P(v).UnmarshalText([]byte(text)) },
-		"UnmarshalParam":        func(v *T, text string) error { return P(v).UnmarshalParam(text) },
-		"json.Unmarshal string": func(v *T, text string) error { return json.Unmarshal([]byte(`"`+text+`"`), v) },
-		"json.Unmarshal number": func(v *T, text string) error { return json.Unmarshal([]byte(text), v) },
-	}
-}
-
-func testErrorsOfText[T idValue, P idPointer[T]](t *testing.T) {
-	for name, read := range columnReaders[T, P]() {
-		for text, want := range map[string]error{
-			"-0": snowflake.ErrSyntax, "1.5": snowflake.ErrSyntax, "9223372036854775808": snowflake.ErrRange,
-		} {
-			v := T(42)
-			if err := read(&v, text); !errors.Is(err, want) || v != 0 {
-				t.Errorf("%s of %q = %d, %v, want 0 and %v", name, text, v, err, want)
-			}
-		}
-	}
-	for text, want := range map[string]T{"true": 0, `""`: 0, "{}": 0, `"0270F12E45678"`: 0, "null": 42} {
-		v := T(42)
-		if err := json.Unmarshal([]byte(text), &v); v != want || (err == nil) != (want == 42) {
-			t.Errorf("Unmarshal(%s) = %d, %v, want %d", text, v, err, want)
-		}
-	}
-}
-
-func testErrorsOfScan[T idValue, P idPointer[T]](t *testing.T, name string) {
-	for _, test := range []struct {
-		src  any
-		want error
-		text string // part of the message
-	}{
-		{nil, snowflake.ErrNull, "snowflake: NULL is not an ID: use *" + name + " or sql.Null[" + name + "]"},
-		{(*T)(nil), snowflake.ErrNull, "nil *" + name},
-		{(*snowflake.ID)(nil), snowflake.ErrNull, "nil *snowflake.ID"},
-		{"", snowflake.ErrSyntax, `string ""`},
-		{[]byte{}, snowflake.ErrSyntax, `""`},
-		{int64(15), snowflake.ErrType, `int64 "15" is not an ID: ` + name + " is for a column of type "},
-		{int64(5), snowflake.ErrType, ", use snowflake.ID for one of integers"},
-		{1e18, snowflake.ErrType, `float64 "1e+18" is not an ID: ` + name + " is for a column of type "},
-		{true, snowflake.ErrType, "bool is not an ID"},
-		{[]int64{5}, snowflake.ErrType, "[]int64 is not an ID"},
-		{strings.Repeat("7", 1000), snowflake.ErrSyntax, ` "` + strings.Repeat("7", 37) + `..." is not an ID`},
+	for want, in := range map[string]node{
+		`{"parent":null,"quoted":null}`:            {},
+		`{"parent":"0","hidden":"0","quoted":"5"}`: {sqltypes.NullFrom(0), sqltypes.NullFrom(0), sqltypes.NullFrom(5)},
 	} {
-		v := T(42)
-		err := P(&v).Scan(test.src)
-		var parse *snowflake.ParseError
-		if !errors.Is(err, test.want) || !errors.As(err, &parse) || v != 0 {
-			t.Errorf("Scan(%T) = %d, %v, want 0 and %v", test.src, v, err, test.want)
-			continue
-		}
-		if message := strings.Replace(err.Error(), "base32 ", "string ", 1); !strings.Contains(message, test.text) {
-			t.Errorf("Scan(%T): %v, want a message with %s", test.src, err, test.text)
-		}
-	}
-}
-
-func testScanOwn[T idValue, P idPointer[T]](t *testing.T) {
-	id, own := snowflake.ID(7), T(7)
-	for _, src := range []any{id, &id, own, &own} {
-		v := T(42)
-		if err := P(&v).Scan(src); v != 7 || err != nil {
-			t.Errorf("Scan(%T) = %d, %v, want 7", src, v, err)
-		}
-	}
-	if err := P(&own).Scan(&own); own != 7 || err != nil {
-		t.Errorf("Scan of itself = %d, %v, want 7", own, err)
-	}
-}
-
-// The package comment warns: after an error a sql.Null has Valid true and the ID 0.
-func testSQLNull[T idValue, P idPointer[T]](t *testing.T) {
-	value, err := T(7).Value()
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, test := range []struct {
-		src  any
-		want sql.Null[T]
-		err  error
-	}{
-		{value, sql.Null[T]{V: 7, Valid: true}, nil},
-		{"bad", sql.Null[T]{V: 0, Valid: true}, snowflake.ErrSyntax},
-		{nil, sql.Null[T]{}, nil},
-	} {
-		n := sql.Null[T]{V: 42, Valid: true}
-		if err := n.Scan(test.src); !errors.Is(err, test.err) || n != test.want {
-			t.Errorf("Scan of %v: %+v, %v, want %+v", test.src, n, err, test.want)
+		text, err := json.Marshal(in)
+		out := node{Parent: sqltypes.NullFrom(42), Quoted: sqltypes.NullFrom(42)}
+		if string(text) != want || err != nil || json.Unmarshal(text, &out) != nil || out != in {
+			t.Errorf("Marshal = %s, %v, want %s; read back as %+v", text, err, want, out)
 		}
 	}
 }

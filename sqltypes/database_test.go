@@ -2,12 +2,15 @@ package sqltypes_test
 
 import (
 	"database/sql"
+	"os"
 	"strconv"
 	"strings"
 	"testing"
 
 	"github.com/sqlflake/sqlflake/internal/testdb"
 )
+
+func TestMain(m *testing.M) { os.Exit(testdb.Main(m)) }
 
 // database is a connection to a target with SQL that all targets understand.
 type database struct {

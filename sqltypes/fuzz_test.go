@@ -254,12 +254,12 @@ func FuzzTyped(f *testing.F) {
 			t.Fatalf("%q is read as %d, %d, %d: %v, %v, %v", text, parsed, fromText, fromParam, err, textErr, paramErr)
 		}
 
-		column, columnErr := userID(42), id.Scan(text) // a column is read as an ID reads it
-		if columnErr != nil {
-			id = 0
-		}
-		if err := column.Scan(text); (err == nil) != (columnErr == nil) || column != userID(id) {
-			t.Fatalf("Scan(%q) = %d, %v, of an ID %d, %v", text, column, err, id, columnErr)
+		for _, src := range []any{text, []byte(text)} { // a column is read as an ID reads it
+			id, column := snowflake.ID(0), userID(42)
+			want, err := id.Scan(src), column.Scan(src)
+			if (err == nil) != (want == nil) || column != userID(id) {
+				t.Fatalf("Scan(%T %q) = %d, %v, of an ID %d, %v", src, text, column, err, id, want)
+			}
 		}
 
 		want := userID(number)

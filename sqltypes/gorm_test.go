@@ -153,17 +153,6 @@ func wantNoMigration(t *testing.T, db *gorm.DB, log *statementLog, models ...any
 	}
 }
 
-// The comment of Binary warns of it.
-func TestGORMTreatsABareBinaryAsEightKeys(t *testing.T) {
-	db, _ := openGORM(t, testdb.SQLite(t), &author[sqltypes.Binary]{})
-	sql := db.ToSQL(func(db *gorm.DB) *gorm.DB {
-		return db.Find(&[]author[sqltypes.Binary]{}, sqltypes.Binary(5))
-	})
-	if !strings.Contains(sql, "IN (0,0,0,0,0,0,0,5)") {
-		t.Errorf("GORM writes %s: the documentation of Binary warns of eight keys", sql)
-	}
-}
-
 // The conditions of gormplugin are integers.
 func TestConditionsOnIntegersRejectColumns(t *testing.T) {
 	db, _ := openGORM(t, testdb.SQLite(t))

@@ -11,10 +11,6 @@ import (
 
 // Kind is the type parameter of [Typed]: an empty struct with the method Prefix, usually not exported.
 //
-//	type user struct{}
-//
-//	func (user) Prefix() string { return "user" }
-//
 // The prefix is a constant of 1 to 63 lower-case letters with underscores between them, [a-z]([a-z_]*[a-z])?, as in the
 // specification of TypeID (https://github.com/jetify-com/typeid/tree/main/spec), which also allows an empty one. The
 // last underscore of a text ends the prefix.
@@ -57,12 +53,11 @@ func isPrefix(p string) bool {
 func inPrefix(c byte) bool { return c-'a' <= 'z'-'a' || c == '_' }
 
 func appendPrefixed(b []byte, prefix string, id snowflake.ID) []byte {
-	b = append(b, prefix...)
-	b = append(b, '_')
+	b = append(append(b, prefix...), '_')
 	return append(b, id.Base32()...)
 }
 
-// parsePrefixed reads the text that appendPrefixed writes for a valid prefix. If ok is false, prefixedError says why.
+// parsePrefixed reads the text that appendPrefixed writes. If ok is false, prefixedError says why.
 func parsePrefixed[T ~string | ~[]byte](prefix string, text T) (id snowflake.ID, ok bool) {
 	n := len(prefix)
 	if n == 0 || n > maxPrefixLen || len(text) != n+1+suffixLen || text[n] != '_' || prefix[0] == '_' || prefix[n-1] == '_' {

@@ -53,12 +53,12 @@ func (t *Typed[K]) SetSnowflakeID(id snowflake.ID) { *t = Typed[K](id) }
 // String returns the text that [ParseTyped] reads. If the prefix of the kind is invalid, it returns "!", the Go type of
 // the kind in parentheses, an underscore and the 13 characters, which nothing reads.
 func (t Typed[K]) String() string {
-	prefix := prefixOf[K]()
-	if !isPrefix(prefix) {
-		prefix = fmt.Sprintf("!(%T)", K{})
-	}
 	var buf [maxPrefixedLen]byte
-	return string(appendPrefixed(buf[:0], prefix, snowflake.ID(t)))
+	text, err := t.AppendText(buf[:0])
+	if err != nil {
+		return fmt.Sprintf("!(%T)_%s", K{}, snowflake.ID(t).Base32())
+	}
+	return string(text)
 }
 
 // AppendText appends the text of [Typed.String] to b. The only error is that of an invalid prefix.
@@ -70,8 +70,7 @@ func (t Typed[K]) AppendText(b []byte) ([]byte, error) {
 	return appendPrefixed(b, prefix, snowflake.ID(t)), nil
 }
 
-// MarshalText returns the text of [Typed.String], with the error of [Typed.AppendText]. JSON values and keys of JSON
-// objects use it.
+// MarshalText returns what [Typed.AppendText] appends, also for JSON values and keys of JSON objects.
 func (t Typed[K]) MarshalText() ([]byte, error) {
 	prefix := prefixOf[K]()
 	if !isPrefix(prefix) {
@@ -91,7 +90,6 @@ func (t *Typed[K]) UnmarshalText(text []byte) error {
 }
 
 // UnmarshalParam reads a parameter of a URL or form as [ParseTyped] does: gin and echo call it when they bind a request.
-// On an error t is 0.
 func (t *Typed[K]) UnmarshalParam(param string) (err error) {
 	*t, err = ParseTyped[K](param)
 	return err
@@ -156,25 +154,22 @@ func (t Typed[K]) Value() (driver.Value, error) { return int64(t), nil }
 // NULL and a nil pointer with [snowflake.ErrNull]: read a nullable column into a pointer. Text with a prefix is
 // rejected, since columns hold the number. On an error t is 0.
 func (t *Typed[K]) Scan(src any) error {
+	id, err := snowflake.ID(0), snowflake.ErrNull // of a nil pointer
 	switch src := src.(type) {
 	case int64:
-		*t = Typed[K](src)
-		return nil
+		id, err = snowflake.ID(src), nil
 	case string, []byte: // not a Typed
+		err = id.Scan(src)
 	case Typed[K]:
-		*t = src
-		return nil
+		id, err = src.SnowflakeID(), nil
 	case *Typed[K]:
-		if src == nil {
-			*t = 0
-			return typedNullError(src)
+		if src != nil {
+			id, err = src.SnowflakeID(), nil
 		}
-		*t = *src
-		return nil
+	default:
+		err = id.Scan(src)
 	}
-	var id snowflake.ID
-	err := id.Scan(src)
-	*t = Typed[K](id) // 0 after an error
+	*t = Typed[K](id)
 	if err != nil {
 		return scanError(src, err)
 	}
@@ -184,7 +179,7 @@ func (t *Typed[K]) Scan(src any) error {
 // scanError replaces those errors of an ID that name the wrong remedy: for NULL, and for text with a prefix.
 func scanError(src any, err error) error {
 	if errors.Is(err, snowflake.ErrNull) {
-		return typedNullError(src)
+		return column.Reject(snowflake.ErrNull, column.Source(src), "", "use a pointer for a column that may be NULL")
 	}
 	text, _ := src.(string)
 	if raw, ok := src.([]byte); ok {
@@ -195,10 +190,6 @@ func scanError(src any, err error) error {
 			"the column holds text with a prefix, want the number; make the column BIGINT (INTEGER on SQLite)")
 	}
 	return err
-}
-
-func typedNullError(src any) error {
-	return column.Reject(snowflake.ErrNull, column.Source(src), "", "use a pointer for a column that may be NULL")
 }
 
 // GormDataType returns "bigint", as [snowflake.ID.GormDataType] does.

@@ -1,16 +1,12 @@
 package sqltypes_test
 
 import (
-	"cmp"
-	"database/sql"
-	"database/sql/driver"
 	"encoding"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"maps"
 	"math"
-	"slices"
+	"reflect"
 	"strings"
 	"testing"
 
@@ -41,20 +37,12 @@ func (longestKind) Prefix() string  { return "a" + strings.Repeat("_", 61) + "z"
 // idValue and idPointer are the interfaces of Typed, Text, Binary and uuidkey.ID.
 type idValue interface {
 	~int64
-	fmt.Stringer
-	encoding.TextMarshaler
-	driver.Valuer
-	SnowflakeID() snowflake.ID
-	GormDataType() string
+	columnValue
 }
 
 type idPointer[T any] interface {
-	*T
-	encoding.TextUnmarshaler
-	json.Unmarshaler
-	sql.Scanner
+	columnPointer[T]
 	gormplugin.Key
-	UnmarshalParam(string) error // gin and echo
 }
 
 // Without AppendText, version 2 of encoding/json would allocate once more than for an ID.
@@ -89,30 +77,10 @@ func TestTypedTextIsThePrefixAndBase32(t *testing.T) {
 	}
 }
 
-// typedReaders are all methods that read text into a Typed.
-var typedReaders = map[string]func(id *userID, text string) error{
-	"ParseTyped": func(id *userID, text string) (err error) {
-		*id, err = sqltypes.ParseTyped[userKind](text)
-		return err
-	},
-	"UnmarshalText":  func(id *userID, text string) error { return id.UnmarshalText([]byte(text)) },
-	"UnmarshalParam": func(id *userID, text string) error { return id.UnmarshalParam(text) },
-	"UnmarshalJSON":  func(id *userID, text string) error { return id.UnmarshalJSON([]byte(`"` + text + `"`)) },
-}
-
-func TestTypedReadsWhatItPrints(t *testing.T) {
-	for name, read := range typedReaders {
-		for want, text := range typedTexts {
-			got := userID(42)
-			if err := read(&got, text); got != want || err != nil {
-				t.Errorf("%s of %q = %d, %v, want %d", name, text, got, err, want)
-			}
-		}
-	}
-}
-
-func TestTypedRefusesOtherTextAndIsReset(t *testing.T) {
-	for want, texts := range map[error][]string{
+func TestTyped(t *testing.T) {
+	test := ofID[userID]("", "bigint")
+	test.text = func(id snowflake.ID) string { return "user_" + id.Base32() }
+	test.badText = map[error][]string{
 		snowflake.ErrSyntax: {
 			"", "user", "user_", "_", "null", "175928847299117063", "user_175928847299117063", // decimal digits of any ID
 			"04W86BB0G4007", "_04W86BB0G4007", "__04W86BB0G4007", "user__04W86BB0G4007", "User_04W86BB0G4007", "user-04W86BB0G4007",
@@ -123,88 +91,66 @@ func TestTypedRefusesOtherTextAndIsReset(t *testing.T) {
 		sqltypes.ErrPrefix: {
 			"order_04W86BB0G4007", "use_04W86BB0G4007", "users_04W86BB0G4007", "my_user_04W86BB0G4007", "user_user_04W86BB0G4007",
 		},
+	}
+	test.badJSON = map[error][]string{
+		snowflake.ErrType: {`7`, `0`, `-5`, `1.5e3`, `true`, `false`, `[]`, `{"id":7}`},
+		// encoding/json does not pass these.
+		snowflake.ErrSyntax: {``, `"`, `"\x"`, `tru`, `nul`},
+		sqltypes.ErrPrefix:  {`"order\u005f04W86BB0G4007"`, `order_04W86BB0G4007`},
+	}
+	test.scans = []scanTest[userID]{
+		{src: uint64(7), want: 7},
+		{src: nil, err: snowflake.ErrNull, message: "snowflake: NULL is not an ID: use a pointer for a column that may be NULL"},
+		{src: (*snowflake.ID)(nil), err: snowflake.ErrNull, message: "snowflake: nil *snowflake.ID is not an ID: use a pointer"},
+		{src: (*userID)(nil), err: snowflake.ErrNull, message: "snowflake: nil *sqltypes.Typed["},
+		{src: orderID(7), err: snowflake.ErrType},
+		{src: new(orderID), err: snowflake.ErrType},
+		{src: "9223372036854775808", err: snowflake.ErrRange},
+		{src: uint64(math.MaxUint64), err: snowflake.ErrRange},
+		{src: "user_0000000000007", err: snowflake.ErrSyntax, message: `snowflake: string "user_0000000000007" is not an ID: ` +
+			`the column holds text with a prefix, want the number; make the column BIGINT (INTEGER on SQLite)`},
+		{src: []byte("user_" + strings.Repeat("7", 1000)), err: snowflake.ErrSyntax,
+			message: `snowflake: []byte "user_` + strings.Repeat("7", 32) + `..." is`},
+		{src: "007", err: snowflake.ErrSyntax, message: `snowflake: string "007" is not an ID: a number starts without a zero`},
+	}
+	testColumn(t, test)
+}
+
+// The compiler rejects what mixes them, and a Kind that is no empty struct: K{} needs it.
+func TestTypedIDsOfTwoKindsDoNotMix(t *testing.T) {
+	user, order, id := reflect.TypeFor[userID](), reflect.TypeFor[orderID](), reflect.TypeFor[snowflake.ID]()
+	if user.AssignableTo(order) || user.AssignableTo(id) || id.AssignableTo(user) || !user.ConvertibleTo(id) {
+		t.Error("a userID is an orderID, or an ID, without a conversion")
+	}
+}
+
+func TestTypedInAJSONObject(t *testing.T) {
+	type post struct {
+		Author userID                   `json:"author"`
+		Editor *userID                  `json:"editor"`
+		Hidden userID                   `json:"hidden,omitzero"`
+		Quoted userID                   `json:"quoted,string"` // not needed, and harmless where it is written
+		Note   sqltypes.Typed[noteKind] `json:"note,string"`
+		Likes  map[userID]int           `json:"likes"`
+	}
+	editor := userID(2)
+	in := post{Author: 1, Editor: &editor, Quoted: 3, Note: 4, Likes: map[userID]int{5: 6}}
+	text, err := json.Marshal(in)
+	const want = `{"author":"user_0000000000001","editor":"user_0000000000002","quoted":"user_0000000000003",` +
+		`"note":"note_0000000000004","likes":{"user_0000000000005":6}}`
+	got := post{Author: 42, Quoted: 42}
+	if string(text) != want || err != nil || json.Unmarshal(text, &got) != nil || !reflect.DeepEqual(got, in) {
+		t.Errorf("Marshal = %s, %v, want %s, read back as %+v", text, err, want, got)
+	}
+	if err := json.Unmarshal([]byte(`"\u0075ser\u005f04W86BB0G4007"`), &editor); editor != 175928847299117063 || err != nil {
+		t.Errorf("with escapes: %d, %v", editor, err)
+	}
+	for _, text := range []string{
+		`{"editor":"order_0000000000001"}`, `{"quoted":"order_0000000000001"}`, `{"quoted":"true_0000000000001"}`,
+		`{"likes":{"order_0000000000001":1}}`,
 	} {
-		for name, read := range typedReaders {
-			for _, text := range texts {
-				got := userID(42)
-				err := read(&got, text)
-				if !errors.Is(err, want) || got != 0 {
-					t.Fatalf("%s of %q = %d, %v, want 0, %v", name, text, got, err, want)
-				}
-				wantOneReason(t, name, err)
-			}
-		}
-	}
-}
-
-func TestTypedTextsSortAsTheIDs(t *testing.T) {
-	// Negative IDs are last.
-	ids := slices.SortedFunc(maps.Keys(typedTexts), func(a, b userID) int { return cmp.Compare(uint64(a), uint64(b)) })
-	if !slices.IsSortedFunc(ids, func(a, b userID) int { return strings.Compare(a.String(), b.String()) }) {
-		t.Errorf("the texts of %d do not sort as the IDs: %s", ids, ids)
-	}
-}
-
-func TestTypedConvertsFromAndToAnID(t *testing.T) {
-	const id = 1234567890123456789
-	typed := userID(snowflake.ID(id))
-	value, err := typed.Value()
-	if typed.SnowflakeID() != id || value != int64(id) || err != nil || typed.GormDataType() != "bigint" {
-		t.Errorf("%d is stored as %v, %v", typed, value, err)
-	}
-	if typed.SetSnowflakeID(7); typed != 7 {
-		t.Errorf("SetSnowflakeID(7) made it %d", typed)
-	}
-}
-
-func TestTypedScan(t *testing.T) {
-	id, typed := snowflake.ID(7), userID(7)
-	for _, test := range []struct {
-		src  any
-		want userID
-		err  error
-	}{
-		{int64(7), 7, nil},
-		{int64(math.MinInt64), math.MinInt64, nil},
-		{uint64(7), 7, nil},
-		{"7", 7, nil},
-		{[]byte("-7"), -7, nil},
-		{id, 7, nil},
-		{&id, 7, nil},
-		{typed, 7, nil},
-		{&typed, 7, nil},
-		{nil, 0, snowflake.ErrNull},
-		{(*snowflake.ID)(nil), 0, snowflake.ErrNull},
-		{(*userID)(nil), 0, snowflake.ErrNull},
-		{orderID(7), 0, snowflake.ErrType},
-		{new(orderID), 0, snowflake.ErrType},
-		{"", 0, snowflake.ErrSyntax},
-		{"user_0000000000007", 0, snowflake.ErrSyntax},
-		{"9223372036854775808", 0, snowflake.ErrRange},
-		{uint64(math.MaxUint64), 0, snowflake.ErrRange},
-		{7.0, 0, snowflake.ErrType},
-		{[]int{7}, 0, snowflake.ErrType},
-	} {
-		got := userID(42)
-		if err := got.Scan(test.src); got != test.want || !errors.Is(err, test.err) {
-			t.Errorf("Scan(%T %v) = %d, %v, want %d, %v", test.src, test.src, got, err, test.want, test.err)
-		}
-	}
-}
-
-func TestTypedScanErrorsNameTheRemedy(t *testing.T) {
-	for want, src := range map[string]any{
-		"snowflake: NULL is not an ID: use a pointer for a column that may be NULL": nil,
-		"snowflake: nil *snowflake.ID is not an ID: use a pointer":                  (*snowflake.ID)(nil),
-		"snowflake: nil *sqltypes.Typed[":                                           (*userID)(nil),
-		`snowflake: string "user_0000000000007" is not an ID: the column holds text with a prefix, want the number; ` +
-			`make the column BIGINT (INTEGER on SQLite)`: "user_0000000000007",
-		`snowflake: []byte "user_` + strings.Repeat("7", 32) + `..." is`:       []byte("user_" + strings.Repeat("7", 1000)),
-		`snowflake: string "007" is not an ID: a number starts without a zero`: "007",
-	} {
-		var id userID
-		if err := id.Scan(src); err == nil || !strings.HasPrefix(err.Error(), want) {
-			t.Errorf("Scan(%T): %v\nwant %s", src, err, want)
+		if err := json.Unmarshal([]byte(text), &got); !errors.Is(err, sqltypes.ErrPrefix) {
+			t.Errorf("Unmarshal(%s): %v, want %v", text, err, sqltypes.ErrPrefix)
 		}
 	}
 }

@@ -77,18 +77,15 @@ func TestAStateFileServesOneProcessAtATime(t *testing.T) {
 }
 
 func TestIDsOfALeasedWorker(t *testing.T) {
-	eachDatabase(t, func(t *testing.T, _ testdb.Target, d *database, variables map[string]string) {
-		do := func(args ...string) result { return doWith(t, variables, "", append([]string{"new"}, args...)...) }
-		do().fails(t, exitFailed, "snowflake_leases")
-		if err := d.Migrate(t.Context()); err != nil {
-			t.Fatal(err)
-		}
-		do().fails(t, exitFailed, "no application has leased a worker here")
-		l := open(t, d, lease.WithNamespace("orders"), lease.WithGenerator(snowflake.WithLayout(snowflake.MustPreset("wide"))))
-		do().fails(t, exitFailed, `no worker of the namespace "default" was ever leased here; there are ["orders"]`)
-		do("-namespace", "orders", "-layout", "default").fails(t, exitFailed, "another layout")
+	eachDatabase(t, func(t *testing.T, s site) {
+		s.do(t, "new").fails(t, exitFailed, "snowflake_leases")
+		s.migrate(t)
+		s.do(t, "new").fails(t, exitFailed, "no application has leased a worker here")
+		l := open(t, s, lease.WithNamespace("orders"), lease.WithGenerator(snowflake.WithLayout(snowflake.MustPreset("wide"))))
+		s.do(t, "new").fails(t, exitFailed, `no worker of the namespace "default" was ever leased here; there are ["orders"]`)
+		s.do(t, "new -namespace orders -layout default").fails(t, exitFailed, "another layout")
 		last := l.Generator().MustNext()
-		r := do("-namespace", "orders", "-n", "3")
+		r := s.do(t, "new -namespace orders -n 3")
 		if r.code != exitOK || strings.Count(r.out, "\n") != 3 {
 			t.Fatalf("%+v", r)
 		}
@@ -98,10 +95,10 @@ func TestIDsOfALeasedWorker(t *testing.T) {
 				t.Errorf("%d, %v has the worker of the application", id, err)
 			}
 		}
-		if r := do("-namespace", "orders", "-json"); !strings.Contains(r.out, `","fields":{"worker":`) {
+		if r := s.do(t, "new -namespace orders -json"); !strings.Contains(r.out, `","fields":{"worker":`) {
 			t.Errorf("%+v", r)
 		}
-		entries, err := d.List(t.Context(), "orders")
+		entries, err := s.List(t.Context(), "orders")
 		if err != nil || len(entries) < 2 { // a third one if the second call came within the millisecond of the first
 			t.Fatalf("%+v, %v", entries, err)
 		}
@@ -113,8 +110,15 @@ func TestIDsOfALeasedWorker(t *testing.T) {
 	})
 }
 
-// eachDatabase runs a test on each database, with an empty one.
-func eachDatabase(t *testing.T, f func(t *testing.T, target testdb.Target, d *database, variables map[string]string)) {
+// site is an empty database for the commands of a test.
+type site struct {
+	testdb.Target
+	*database
+	variables map[string]string
+}
+
+// eachDatabase runs a test on each database.
+func eachDatabase(t *testing.T, f func(t *testing.T, s site)) {
 	t.Helper()
 	testdb.Each(t, func(t *testing.T, target testdb.Target) {
 		dsn := target.DSN
@@ -134,8 +138,21 @@ func eachDatabase(t *testing.T, f func(t *testing.T, target testdb.Target, d *da
 			t.Fatal(err)
 		}
 		t.Cleanup(d.close)
-		f(t, target, d, map[string]string{"SNOWFLAKE_DSN": dsn})
+		f(t, site{target, d, map[string]string{"SNOWFLAKE_DSN": dsn}})
 	})
+}
+
+func (s site) migrate(t *testing.T) {
+	t.Helper()
+	if err := s.Migrate(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// do runs the command on the database.
+func (s site) do(t *testing.T, command string, args ...string) result {
+	t.Helper()
+	return doWith(t, s.variables, "", append(strings.Fields(command), args...)...)
 }
 
 // open leases a worker until the test ends.

@@ -6,53 +6,51 @@ import (
 	"strings"
 	"testing"
 	"time"
-
-	"github.com/sqlflake/sqlflake/internal/testdb"
 )
 
 // TestATableIsAdoptedAndMaintained does what cron does, and what a person does before.
 func TestATableIsAdoptedAndMaintained(t *testing.T) {
-	eachDatabase(t, func(t *testing.T, target testdb.Target, _ *database, variables map[string]string) {
-		do := func(args ...string) result {
-			return doWith(t, variables, "", append([]string{"partition"}, append(args, "-unit", "month", "-tz", "Europe/Berlin", "events")...)...)
+	eachDatabase(t, func(t *testing.T, s site) {
+		do := func(command string) result {
+			return s.do(t, "partition "+command+" -unit month -tz Europe/Berlin events")
 		}
-		if target.Driver == "sqlite3" {
+		if s.Driver == "sqlite3" {
 			do("plan").fails(t, exitUsage, "has no partitions")
 			return
 		}
-		db := target.Open(t)
+		db := s.Open(t)
 		if _, err := db.ExecContext(t.Context(), "CREATE TABLE events (id bigint PRIMARY KEY)"); err != nil {
 			t.Fatal(err)
 		}
 		do("plan").fails(t, exitFailed, "see Adopt")
-		if r := do("adopt", "-dry-run", "-sql"); r.code != exitOK || !strings.Contains(r.out, "PARTITION BY RANGE") {
+		if r := do("adopt -dry-run -sql"); r.code != exitOK || !strings.Contains(r.out, "PARTITION BY RANGE") {
 			t.Errorf("%+v", r)
 		}
 		if r := do("adopt"); r.code != exitOK || !strings.Contains(r.out, "partitions until 20") || !strings.Contains(r.out, "times in Europe/Berlin") {
 			t.Errorf("%+v", r)
 		}
 		var plan planValue
-		r := do("plan", "-ahead", "9", "-json")
+		r := do("plan -ahead 9 -json")
 		if err := json.Unmarshal([]byte(r.out), &plan); err != nil || plan.Covered == nil || plan.Overdue == nil || len(plan.Problems) != 0 ||
 			time.Until(plan.Now).Abs() > time.Hour || plan.Steps[0].Action != "create" || len(plan.Steps[0].SQL) == 0 {
 			t.Fatalf("%+v, %v", r, err)
 		}
-		r = do("maintain", "-ahead", "9", "-csv")
+		r = do("maintain -ahead 9 -csv")
 		if lines := strings.Count(r.out, "\n"); r.code != exitOK || lines != 1+len(plan.Steps) ||
 			!strings.HasPrefix(r.out, "action,partition,from,to,lo,hi,rows,bytes,why\ncreate,events_20") {
 			t.Errorf("%d steps: %+v", len(plan.Steps), r)
 		}
-		if r := do("maintain", "-ahead", "9"); r.code != exitOK || !strings.Contains(r.out, ", 0 steps") || strings.Contains(r.out, "ACTION") {
+		if r := do("maintain -ahead 9"); r.code != exitOK || !strings.Contains(r.out, ", 0 steps") || strings.Contains(r.out, "ACTION") {
 			t.Errorf("%+v", r)
 		}
 		var out, errs strings.Builder
 		ctx, interrupt := context.WithCancel(t.Context())
 		interrupt()
 		args := []string{"partition", "maintain", "-unit", "day", "events"}
-		if code := run(ctx, testEnvironment(variables, nil, &out, &errs), args); code != exitInterrupted || out.Len() > 0 {
+		if code := run(ctx, testEnvironment(s.variables, nil, &out, &errs), args); code != exitInterrupted || out.Len() > 0 {
 			t.Errorf("interrupted: %d, %s%s", code, &out, &errs)
 		}
-		if target.Driver == "mysql" {
+		if s.Driver == "mysql" {
 			return
 		}
 		// What needs a person is an error, and the steps are printed.
@@ -60,7 +58,7 @@ func TestATableIsAdoptedAndMaintained(t *testing.T) {
 		if _, err := db.ExecContext(t.Context(), "CREATE TABLE "+name+" (id int)"); err != nil {
 			t.Fatal(err)
 		}
-		r = do("maintain", "-ahead", "11", "-start", "now", "-default", "-retain", "1", "-idle", "3", "-grace", "2h", "-keep", "old_", "-concurrently")
+		r = do("maintain -ahead 11 -start now -default -retain 1 -idle 3 -grace 2h -keep old_ -concurrently")
 		if r.code != exitFailed || !strings.Contains(r.out, "create  events_default") || !strings.Contains(r.err, name+": a table of this name") {
 			t.Errorf("%+v", r)
 		}

@@ -11,16 +11,16 @@ import (
 
 // TestTheTableOfLeasesIsThatOfTheStore creates the table with what is printed.
 func TestTheTableOfLeasesIsThatOfTheStore(t *testing.T) {
-	eachDatabase(t, func(t *testing.T, target testdb.Target, d *database, variables map[string]string) {
-		r := do(t, "", "sql", "leases", "-dialect", map[string]string{"sqlite": "sqlite", "postgres": "postgres", "mariadb": "mysql"}[target.Name])
+	eachDatabase(t, func(t *testing.T, s site) {
+		r := do(t, "", "sql", "leases", "-dialect", strings.Replace(s.Name, "mariadb", "mysql", 1))
 		if !strings.HasSuffix(r.out, ";\n") || r.code != exitOK {
 			t.Fatalf("%+v", r)
 		}
-		if _, err := target.Open(t).ExecContext(t.Context(), strings.TrimSuffix(r.out, ";\n")); err != nil {
+		if _, err := s.Open(t).ExecContext(t.Context(), strings.TrimSuffix(r.out, ";\n")); err != nil {
 			t.Fatal(err)
 		}
-		open(t, d)
-		if r := doWith(t, variables, "", "workers"); !strings.Contains(r.out, "default: 1 held, 0 free") {
+		open(t, s)
+		if r := s.do(t, "workers"); !strings.Contains(r.out, "default: 1 held, 0 free") {
 			t.Errorf("%+v", r)
 		}
 	})

@@ -19,27 +19,24 @@ import (
 var quiet = lease.WithLogger(slog.New(slog.DiscardHandler))
 
 func TestWorkersAreListed(t *testing.T) {
-	eachDatabase(t, func(t *testing.T, _ testdb.Target, d *database, variables map[string]string) {
-		do := func(args ...string) result { return doWith(t, variables, "", append([]string{"workers"}, args...)...) }
-		do().fails(t, exitFailed, "Is this the database with the leases?")
-		if err := d.Migrate(t.Context()); err != nil {
-			t.Fatal(err)
-		}
-		if r := do("-json"); r.out != "[]\n" {
+	eachDatabase(t, func(t *testing.T, s site) {
+		s.do(t, "workers").fails(t, exitFailed, "Is this the database with the leases?")
+		s.migrate(t)
+		if r := s.do(t, "workers -json"); r.out != "[]\n" {
 			t.Errorf("%+v", r)
 		}
-		open(t, d, lease.WithNamespace("orders"), lease.WithVersion("v1.2.3"))
-		if err := open(t, d, lease.WithNamespace("orders")).Close(t.Context()); err != nil {
+		open(t, s, lease.WithNamespace("orders"), lease.WithVersion("v1.2.3"))
+		if err := open(t, s, lease.WithNamespace("orders")).Close(t.Context()); err != nil {
 			t.Fatal(err)
 		}
-		open(t, d, lease.WithNamespace("users"), lease.WithGenerator(snowflake.WithLayout(snowflake.MustPreset("wide"))))
-		r := do()
+		open(t, s, lease.WithNamespace("users"), lease.WithGenerator(snowflake.WithLayout(snowflake.MustPreset("wide"))))
+		r := s.do(t, "workers")
 		if !strings.HasPrefix(r.out, "NAMESPACE  WORKER  STATE") ||
 			!strings.HasSuffix(r.out, "\norders: 1 held, 1 free, 1022 never taken\nusers: 1 held, 0 free, 255 never taken\n") {
 			t.Errorf("%+v", r)
 		}
 		var all []holding
-		r = do("-json", "-namespace", "orders")
+		r = s.do(t, "workers -json -namespace orders")
 		if err := json.Unmarshal([]byte(r.out), &all); err != nil || len(all) != 2 {
 			t.Fatalf("%+v, %v", r, err)
 		}
@@ -53,26 +50,21 @@ func TestWorkersAreListed(t *testing.T) {
 
 // TestOnlyForceReleasesAHeldWorker leaves to sqllease that no ID comes twice.
 func TestOnlyForceReleasesAHeldWorker(t *testing.T) {
-	eachDatabase(t, func(t *testing.T, _ testdb.Target, d *database, variables map[string]string) {
-		if err := d.Migrate(t.Context()); err != nil {
-			t.Fatal(err)
-		}
-		do := func(args ...string) result {
-			return doWith(t, variables, "", append([]string{"workers", "release"}, args...)...)
-		}
-		do("0").fails(t, exitFailed, "was never taken")
-		open(t, d, lease.WithWorkers(0, 0), lease.WithStopOnLoss())
-		do("0").fails(t, exitFailed, "Make sure that the holder is dead, or wait. Then -force takes the worker away.")
-		if entry, err := d.entry(t.Context(), lease.DefaultNamespace, 0); err != nil || entry.Epoch != 1 {
+	eachDatabase(t, func(t *testing.T, s site) {
+		s.migrate(t)
+		s.do(t, "workers release 0").fails(t, exitFailed, "was never taken")
+		open(t, s, lease.WithWorkers(0, 0), lease.WithStopOnLoss())
+		s.do(t, "workers release 0").fails(t, exitFailed, "Make sure that the holder is dead, or wait. Then -force takes the worker away.")
+		if entry, err := s.entry(t.Context(), lease.DefaultNamespace, 0); err != nil || entry.Epoch != 1 {
 			t.Fatalf("changed without -force: %+v, %v", entry, err)
 		}
-		if r := do("0", "-force"); r.code != exitOK || !strings.HasPrefix(r.out, `worker 0 of namespace "default" is released.`) {
+		if r := s.do(t, "workers release 0 -force"); r.code != exitOK || !strings.HasPrefix(r.out, `worker 0 of namespace "default" is released.`) {
 			t.Fatalf("%+v", r)
 		}
-		if r := do("0", "-force"); r.code != exitOK || !strings.HasPrefix(r.out, `worker 0 of namespace "default" is free since `) {
+		if r := s.do(t, "workers release 0 -force"); r.code != exitOK || !strings.HasPrefix(r.out, `worker 0 of namespace "default" is free since `) {
 			t.Errorf("again: %+v", r)
 		}
-		if entry, err := d.entry(t.Context(), lease.DefaultNamespace, 0); err != nil || entry.Epoch != 2 || entry.Held {
+		if entry, err := s.entry(t.Context(), lease.DefaultNamespace, 0); err != nil || entry.Epoch != 2 || entry.Held {
 			t.Errorf("%+v, %v, want a free worker of epoch 2", entry, err)
 		}
 	})
@@ -94,18 +86,16 @@ func TestAReservedWorkerIsNotReleased(t *testing.T) {
 
 // TestWatchShowsWhatChanges reads the lines as they come.
 func TestWatchShowsWhatChanges(t *testing.T) {
-	eachDatabase(t, func(t *testing.T, _ testdb.Target, d *database, variables map[string]string) {
-		if err := d.Migrate(t.Context()); err != nil {
-			t.Fatal(err)
-		}
-		first := open(t, d)
+	eachDatabase(t, func(t *testing.T, s site) {
+		s.migrate(t)
+		first := open(t, s)
 		ctx, interrupt := context.WithCancel(t.Context())
 		defer interrupt()
 		read, out := io.Pipe()
 		code := make(chan int, 1)
 		var errs strings.Builder
 		go func() {
-			code <- run(ctx, testEnvironment(variables, nil, out, &errs), []string{"workers", "watch", "-json", "-interval", "100ms"})
+			code <- run(ctx, testEnvironment(s.variables, nil, out, &errs), []string{"workers", "watch", "-json", "-interval", "100ms"})
 			_ = out.Close()
 		}()
 		lines := json.NewDecoder(bufio.NewReader(read))
@@ -117,7 +107,7 @@ func TestWatchShowsWhatChanges(t *testing.T) {
 			}
 		}
 		expect("seen", 0)
-		open(t, d)
+		open(t, s)
 		expect("taken", 1)
 		if err := first.Close(t.Context()); err != nil {
 			t.Fatal(err)

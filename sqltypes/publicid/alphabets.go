@@ -2,22 +2,23 @@ package publicid
 
 import "math/bits"
 
-// crockfordLen is the length of a token in base 32: 128 bits in groups of five, the first of which has three.
-const crockfordLen = 26
+// The alphabets are those of snowflake.ID.Base32 and Base62, in ASCII order. A text has the length of its largest number.
+const (
+	crockford    = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"
+	crockfordMax = "7ZZZZZZZZZZZZZZZZZZZZZZZZZ" // 2^128-1: 128 bits in groups of five, the first of which has three
+	crockfordLen = len(crockfordMax)
 
-// crockford is the alphabet of snowflake.ID.Base32: digits and upper-case letters without I, L, O and U, in ASCII
-// order.
-const crockford = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"
+	base62    = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
+	base62Max = "7n42DGM5Tflk9n8mt7Fhc7" // 2^128-1
+	base62Len = len(base62Max)
 
-// crockfordMax is the text of 2^128-1.
-const crockfordMax = "7ZZZZZZZZZZZZZZZZZZZZZZZZZ"
+	noDigit = 0xff // the value of a character that is not in an alphabet
+	pow5    = 62 * 62 * 62 * 62 * 62
+	pow10   = pow5 * pow5 // below 2^60
+)
 
-var crockfordValues = digitValues(crockford)
+var crockfordValues, base62Values = digitValues(crockford), digitValues(base62)
 
-// noDigit is the value of a character that is not in an alphabet.
-const noDigit = 0xff
-
-// digitValues returns the value of each character of an alphabet and noDigit for all others.
 func digitValues(alphabet string) (values [256]byte) {
 	for i := range values {
 		values[i] = noDigit
@@ -57,22 +58,6 @@ func readCrockford[T ~string | ~[]byte](text T) (high, low uint64, ok bool) {
 	}
 	return high<<1 | uint64(middle)>>4&1, low, all <= 127 && first <= 7
 }
-
-// base62Len is the length of a token in base 62: the smallest n with 62^n >= 2^128.
-const base62Len = 22
-
-// base62 is the alphabet of snowflake.ID.Base62: digits and letters in ASCII order.
-const base62 = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
-
-// base62Max is the text of 2^128-1.
-const base62Max = "7n42DGM5Tflk9n8mt7Fhc7"
-
-var base62Values = digitValues(base62)
-
-const (
-	pow5  = 62 * 62 * 62 * 62 * 62
-	pow10 = pow5 * pow5 // below 2^60
-)
 
 // appendBase62 appends 128 bits as a number: two digits, then twice ten.
 func appendBase62(b []byte, high, low uint64) []byte {

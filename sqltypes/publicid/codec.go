@@ -15,8 +15,20 @@ import (
 	"github.com/sqlflake/sqlflake/sqltypes/internal/column"
 )
 
-// infoPrefix starts the info of HKDF; the domain follows.
-const infoPrefix = "sqlflake publicid v1 "
+var (
+	// ErrToken means that a text is not a token of the codec: it has a wrong length or wrong characters, was changed or
+	// invented, or belongs to another domain or to a key that the codec does not have. Only the first two are told apart.
+	// It is in a [*snowflake.ParseError] that also matches [snowflake.ErrSyntax]. "Not found" is the best answer to a
+	// client.
+	ErrToken = fmt.Errorf("publicid: not a token: %w", snowflake.ErrSyntax)
+
+	// ErrNoToken means that the ID is 0, "no ID yet", or negative, which no generator issues.
+	ErrNoToken = errors.New("publicid: the ID has no token")
+
+	// ErrNoCodec means that a Codec, or that of an ID's kind, is nil or did not come from New, usually because it is used
+	// before the program has loaded its keys.
+	ErrNoCodec = errors.New("publicid: no codec")
+)
 
 // Codec makes and reads the tokens of one domain. Create one with [New] for each kind of row. It is safe for concurrent
 // use. Printing it reveals no secret.
@@ -55,8 +67,7 @@ func WithBase62() Option {
 // From step 2 on a row has a new token, and two while both keys are accepted: compare IDs, not tokens. A token does not
 // name its key, since that would reveal its age; a second key costs some 20 ns.
 //
-// It returns [ErrKey] if there is no key, for the zero Key, and if an ID or a secret occurs twice, and other errors for
-// an empty domain and a nil Option.
+// It returns [ErrKey], and other errors for an empty domain and a nil Option.
 func New(domain string, keys []Key, options ...Option) (*Codec, error) {
 	if domain == "" {
 		return nil, errors.New("publicid: the domain is empty")
@@ -64,40 +75,32 @@ func New(domain string, keys []Key, options ...Option) (*Codec, error) {
 	if err := checkKeys(keys); err != nil {
 		return nil, err
 	}
-	c := &Codec{
-		keys:    make([]codecKey, len(keys)),
-		foreign: fmt.Sprintf("no key of domain %.40q decrypts it", domain),
-	}
+	c := &Codec{foreign: fmt.Sprintf("no key of domain %.40q decrypts it", domain)}
 	for _, option := range options {
 		if option == nil {
 			return nil, errors.New("publicid: an Option is nil")
 		}
 		option(c)
 	}
-	for i, key := range keys {
-		derived, err := hkdf.Key(sha256.New, key.secret.bytes[:], nil, infoPrefix+domain, secretSize)
+	for _, key := range keys {
+		derived, err := hkdf.Key(sha256.New, key.secret.bytes[:], nil, "sqlflake publicid v1 "+domain, secretSize)
 		if err != nil {
 			return nil, fmt.Errorf("publicid: derive a key from %q: %w", key.id, err)
 		}
-		block, err := aes.NewCipher(derived)
-		if err != nil {
-			return nil, fmt.Errorf("publicid: make a cipher from %q: %w", key.id, err)
-		}
-		c.keys[i] = codecKey{id: key.id, secret: &codecSecret{block}}
+		block, _ := aes.NewCipher(derived) // fails only for other lengths
+		c.keys = append(c.keys, codecKey{key.id, &codecSecret{block}})
 	}
 	return c, nil
 }
 
-// Token returns the token of an ID. It returns [ErrNoToken] if the ID is 0 or negative, and [ErrNoCodec] if c is nil or
-// not made by New.
+// Token returns the token of an ID, or [ErrNoToken] or [ErrNoCodec].
 func (c *Codec) Token(id snowflake.ID) (string, error) {
 	var buf [crockfordLen]byte
 	text, err := c.append(buf[:0], id)
 	return string(text), err
 }
 
-// Parse returns the ID of a token. It returns [ErrToken] for all other text, and [ErrNoCodec] if c is nil or not made
-// by New; the ID is then 0.
+// Parse returns the ID of a token. It returns [ErrToken] for all other text, or [ErrNoCodec]; the ID is then 0.
 func (c *Codec) Parse(token string) (snowflake.ID, error) {
 	id, _, err := parse(c, token)
 	return id, err
@@ -150,13 +153,13 @@ func parse[T ~string | ~[]byte](c *Codec, token T) (id snowflake.ID, key int, er
 
 // tokenError explains why parse rejected the text, as far as that is public.
 func tokenError[T ~string | ~[]byte](c *Codec, token T) error {
-	length, values, largest := crockfordLen, &crockfordValues, crockfordMax
+	values, largest := &crockfordValues, crockfordMax
 	if c.base62 {
-		length, values, largest = base62Len, &base62Values, base62Max
+		values, largest = &base62Values, base62Max
 	}
 	reason := c.foreign
-	if len(token) != length {
-		reason = fmt.Sprintf("want %d characters, got %d", length, len(token))
+	if len(token) != len(largest) {
+		reason = fmt.Sprintf("want %d characters, got %d", len(largest), len(token))
 	} else if i := slices.IndexFunc([]byte(token), func(b byte) bool { return values[b] == noDigit }); i >= 0 {
 		reason = fmt.Sprintf("byte %d is %q, which is not in the alphabet", i, []byte{token[i]})
 	} else if string(token) > largest {

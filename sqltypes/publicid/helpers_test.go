@@ -15,7 +15,7 @@ import (
 
 func TestMain(m *testing.M) { os.Exit(testdb.Main(m)) }
 
-// The keys of the tests. The first is that of the vectors (see vectors_test.go).
+// The keys of the tests. The first is that of the vectors.
 const (
 	oldKey   = "old:000102030405060708090a0b0c0d0e0f"
 	newKey   = "new:f0e1d2c3b4a5968778695a4b3c2d1e0f"

@@ -31,22 +31,23 @@ type Kind interface {
 // verbs of fmt write and read the token of K's codec and never the number. The column is a bigint with the number, as
 // for [snowflake.ID].
 //
-// [IDFrom] makes an ID of a number, and [ID.SnowflakeID] returns it. IDs compare with == and are keys of maps; those of
-// different kinds have different types, which do not convert into each other. An encoder that uses none of the methods
-// and looks at kinds instead finds an array without a number, so it needs a line of the program; sqltypes/README.md
-// links to a table of libraries. What reads memory shows the number: debuggers, the packages reflect and unsafe, fmt for
-// an ID in a field that is not exported. So do logs of SQL statements with their parameters, such as GORM's.
+// IDs compare with == and are keys of maps; those of different kinds have different types, which do not convert into
+// each other. An encoder that uses none of the methods and looks at kinds instead finds an array without a number, so it
+// needs a line of the program; sqltypes/README.md links to a table of libraries. MongoDB's driver returns an error: store
+// [ID.SnowflakeID]. What reads memory shows the number: debuggers, the packages reflect and unsafe, fmt for an ID in a
+// field that is not exported. So do logs of SQL statements with their parameters, such as GORM's.
 //
 // The zero value means "no ID yet" and has no token: writing it as JSON or text is [ErrNoToken], since all new rows
 // would share it. Omit an unset ID with the JSON option omitzero.
 //
-// Read a nullable column or JSON value into a *ID. Scan rejects NULL for a plain ID. GORM does not call Scan for NULL:
-// in a new variable a plain field is 0, and a variable that is used again keeps its old value. GORM's Scan and Pluck read
-// a single value into an ID, and one that may be NULL into an sql.Null[ID]; a *ID is not enough there.
+// Read a nullable column or JSON value into a *ID. GORM does not call Scan for NULL: in a new variable a plain field is
+// 0, and a variable that is used again keeps its old value. GORM's Scan and Pluck read a single value into an ID, and one
+// that may be NULL into an sql.Null[ID]; a *ID is not enough there.
 //
-// After an error of Scan or of a method that starts with Unmarshal the ID is 0. The GORM plugin fills primary keys of
-// this type; beside the tag `type:int` they need `size:64`, since GORM takes an array for a small integer. Methods with a
-// pointer receiver write to the ID, all others are safe for concurrent use.
+// Methods that read text or JSON return [ErrToken] for all that is no token, also for the number; with those that write,
+// they return [ErrNoCodec] if K has no codec. After an error of a method that reads, the ID is 0. The GORM plugin fills
+// primary keys of this type; beside the tag `type:int` they need `size:64`, since GORM takes an array for a small
+// integer. Methods with a pointer receiver write to the ID, all others are safe for concurrent use.
 type ID[K Kind] [1]hiddenID[K]
 
 // hiddenID is an ID out of sight of encoders. The array around it keeps those away that look into structs, also into
@@ -58,8 +59,10 @@ type hiddenID[K Kind] struct {
 
 var errElement = errors.New("publicid: the encoder uses no method of an ID")
 
-// MarshalText fails, for encoders that look at the elements of an array first.
+// MarshalText fails, for encoders that look at the elements of an array first, and MarshalBSON for both versions of
+// MongoDB's driver, which would write an empty document.
 func (hiddenID[K]) MarshalText() ([]byte, error) { return nil, errElement }
+func (hiddenID[K]) MarshalBSON() ([]byte, error) { return nil, errElement }
 
 // Format prints the token, for encoders that print the elements of an array.
 func (h hiddenID[K]) Format(state fmt.State, verb rune) { ID[K]{h}.Format(state, verb) }
@@ -105,8 +108,7 @@ func (id ID[K]) Format(state fmt.State, verb rune) {
 	fmt.Fprintf(state, fmt.FormatString(state, verb), id.String())
 }
 
-// MarshalText returns the token. It returns [ErrNoToken] for 0 and negative IDs and [ErrNoCodec] if K has no codec. JSON
-// values and keys of JSON objects use it.
+// MarshalText returns the token, also for JSON values and keys of JSON objects, or [ErrNoToken].
 func (id ID[K]) MarshalText() ([]byte, error) {
 	token, err := codec[K]().append(make([]byte, 0, crockfordLen), id[0].id)
 	if err != nil {
@@ -115,22 +117,19 @@ func (id ID[K]) MarshalText() ([]byte, error) {
 	return token, nil
 }
 
-// UnmarshalText reads a token. It returns [ErrToken] for all other text, also for the number, and [ErrNoCodec] if K has
-// no codec; the ID is then 0.
+// UnmarshalText reads a token.
 func (id *ID[K]) UnmarshalText(text []byte) (err error) {
 	*id, err = read[K](text)
 	return err
 }
 
-// UnmarshalParam reads a parameter of a URL or form as [ID.UnmarshalText] does: gin and echo call it when they bind a
-// request.
+// UnmarshalParam reads a parameter of a URL or form: gin and echo call it when they bind a request.
 func (id *ID[K]) UnmarshalParam(param string) (err error) {
 	*id, err = read[K](param)
 	return err
 }
 
-// UnmarshalJSON reads a JSON string with a token, with the errors of [ID.UnmarshalText], and rejects numbers and other
-// values with [ErrToken]; the ID is then 0. The value null leaves the ID unchanged, as encoding/json prescribes.
+// UnmarshalJSON reads a JSON string with a token. The value null leaves the ID unchanged, as encoding/json prescribes.
 func (id *ID[K]) UnmarshalJSON(data []byte) (err error) {
 	if string(data) == "null" {
 		return nil
@@ -152,11 +151,11 @@ func (id *ID[K]) UnmarshalJSON(data []byte) (err error) {
 	return err
 }
 
-// MarshalBinary returns the text of the token, with the errors of [ID.MarshalText]. The package encoding/gob and encoders
-// of CBOR and MessagePack use it, and go-redis for parameters. Its readers need the key, as those of any token.
+// MarshalBinary returns what [ID.MarshalText] does, for encoding/gob, encoders of CBOR and MessagePack, and parameters of
+// go-redis. Readers need the key, as those of any token.
 func (id ID[K]) MarshalBinary() ([]byte, error) { return id.MarshalText() }
 
-// UnmarshalBinary reads the text of a token, with the errors of [ID.UnmarshalText].
+// UnmarshalBinary reads what MarshalBinary writes.
 func (id *ID[K]) UnmarshalBinary(data []byte) error { return id.UnmarshalText(data) }
 
 // LogValue returns the token, the empty string for the ID 0, and the text of the error if there is no token for another
@@ -173,8 +172,7 @@ func (id ID[K]) LogValue() slog.Value {
 func (id ID[K]) Value() (driver.Value, error) { return int64(id[0].id), nil }
 
 // Scan reads a column, for [sql.Scanner]: what [snowflake.ID.Scan] reads, with the same errors, and an ID[K] or *ID[K],
-// which bulk builders pass. It does not read tokens, which no column holds. NULL and nil pointers are rejected with
-// [snowflake.ErrNull]. On an error the ID is 0.
+// which bulk builders pass. It does not read tokens, which no column holds. NULL is [snowflake.ErrNull].
 func (id *ID[K]) Scan(src any) error {
 	var number snowflake.ID
 	err := snowflake.ErrNull

@@ -4,6 +4,7 @@ import (
 	"crypto/rand"
 	"encoding/base64"
 	"encoding/hex"
+	"errors"
 	"fmt"
 	"io"
 	"strconv"
@@ -15,6 +16,14 @@ const (
 	secretSize = 16 // bytes: 128 bits
 	maxKeyID   = 32 // bytes
 )
+
+// ErrKey means that keys are invalid: none at all, the zero Key, a bad ID, a secret of a wrong length or of 8 bytes twice,
+// an ID or a secret that occurs twice. The message shows no part of a text that may be a secret.
+var ErrKey = errors.New("publicid: invalid key")
+
+func keyErrorf(format string, args ...any) error {
+	return fmt.Errorf("%w: "+format, append([]any{ErrKey}, args...)...)
+}
 
 // Key is a secret of 16 random bytes with an ID, a name by which people distinguish keys: "2026b", "k7". IDs have 1 to
 // 32 letters, digits, dots, hyphens and underscores. They are not secret and do not influence tokens.
@@ -38,8 +47,7 @@ func GenerateKey(id string) (Key, error) {
 	return newKey(id, random)
 }
 
-// newKey rejects an invalid ID, a secret that is not 16 bytes long, and 8 bytes twice, such as equal bytes and the digits
-// 0 to f of a placeholder: those are not random.
+// newKey rejects 8 bytes twice, such as equal bytes and the digits 0 to f of a placeholder: those are not random.
 func newKey(id string, random []byte) (Key, error) {
 	if err := checkKeyID(id); err != nil {
 		return Key{}, err
@@ -88,8 +96,7 @@ func (k Key) Format(state fmt.State, _ rune) {
 //
 //	echo "2026b:$(openssl rand -hex 16)"
 //
-// It returns [ErrKey] if there is no key, if one is invalid, and if an ID or a secret occurs twice. The message shows
-// no part of a text that may be a secret.
+// The only error is [ErrKey].
 func ParseKeys(text string) ([]Key, error) {
 	var keys []Key
 	for field := range strings.FieldsFuncSeq(text, func(r rune) bool { return r == ',' || unicode.IsSpace(r) }) {
@@ -139,19 +146,18 @@ func checkKeys(keys []Key) error {
 	if len(keys) == 0 {
 		return keyErrorf("there is none, want at least one")
 	}
-	ids := make(map[string]bool, len(keys))
-	secrets := make(map[[secretSize]byte]string, len(keys))
 	for i, key := range keys {
 		if key.secret == nil {
 			return keyErrorf("number %d is the zero Key", i)
 		}
-		if ids[key.id] {
-			return keyErrorf("the ID %q occurs twice", key.id)
+		for _, other := range keys[:i] {
+			if other.id == key.id {
+				return keyErrorf("the ID %q occurs twice", key.id)
+			}
+			if *other.secret.bytes == *key.secret.bytes {
+				return keyErrorf("%q and %q have the same secret", other.id, key.id)
+			}
 		}
-		if other, there := secrets[*key.secret.bytes]; there {
-			return keyErrorf("%q and %q have the same secret", other, key.id)
-		}
-		ids[key.id], secrets[*key.secret.bytes] = true, key.id
 	}
 	return nil
 }

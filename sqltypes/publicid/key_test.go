@@ -16,11 +16,9 @@ import (
 	"github.com/sqlflake/sqlflake/sqltypes/publicid"
 )
 
-var _ fmt.Formatter = publicid.Key{}
-
 const secretHex = "0123456789abcdeffedcba9876543210"
 
-func TestKeysAreReadFromHexAndBase64(t *testing.T) {
+func TestKeysAreReadFromHexAndBase64AndFromLists(t *testing.T) {
 	want := "2026.b_1-x:" + secretHex
 	for _, text := range []string{
 		want,
@@ -30,6 +28,13 @@ func TestKeysAreReadFromHexAndBase64(t *testing.T) {
 		keys, err := publicid.ParseKeys(text)
 		if err != nil || len(keys) != 1 || keys[0].ID() != "2026.b_1-x" || keys[0].Reveal() != want {
 			t.Errorf("ParseKeys(%q) = %s, %v, want %s", text, keys, err, want)
+		}
+	}
+	a, b, c := "a:"+secretHex, "b:1"+secretHex[1:], "c:2"+secretHex[1:]
+	for _, text := range []string{a + "," + b + " " + c + "\n", ", " + a + " ,\t" + b + "\n" + c + ","} {
+		keys, err := publicid.ParseKeys(text)
+		if err != nil || len(keys) != 3 || keys[0].Reveal() != a || keys[1].Reveal() != b || keys[2].Reveal() != c {
+			t.Errorf("ParseKeys(%q) = %v, %v", text, keys, err)
 		}
 	}
 	if (publicid.Key{}).Reveal() != "" || (publicid.Key{}).ID() != "" {
@@ -82,18 +87,6 @@ func TestBadKeysAreRejected(t *testing.T) {
 			if err != nil && strings.Contains(err.Error(), part) {
 				t.Errorf("ParseKeys(%q): the error shows the secret: %v", text, err)
 			}
-		}
-	}
-}
-
-func TestListsOfKeysAreRead(t *testing.T) {
-	a, b, c := "a:"+secretHex, "b:1"+secretHex[1:], "c:2"+secretHex[1:]
-	for _, text := range []string{
-		a + "," + b + "," + c, a + " " + b + "\n" + c + "\n", ", " + a + " ,\t" + b + " , " + c + ",",
-	} {
-		keys, err := publicid.ParseKeys(text)
-		if err != nil || len(keys) != 3 || keys[0].Reveal() != a || keys[1].Reveal() != b || keys[2].Reveal() != c {
-			t.Errorf("ParseKeys(%q) = %v, %v", text, keys, err)
 		}
 	}
 }

@@ -20,6 +20,30 @@ var (
 	ErrUnknown = errors.New("settled: not all open transactions are known")
 )
 
+// DefaultMargin is used without [WithMargin].
+const DefaultMargin = 10 * time.Second
+
+// Option is a setting of Read. A nil Option is an error that matches ErrOption.
+type Option func(*config) error
+
+type config struct {
+	margin time.Duration
+	leases []leases
+}
+
+// WithMargin sets how long before its transaction an ID may have been issued, by a clock that may be behind the
+// database's: the sum of both, [DefaultMargin] by default. 0 is allowed, for tests. A longer margin delays the reader
+// and is otherwise safe.
+func WithMargin(d time.Duration) Option {
+	return func(c *config) error {
+		if d < 0 {
+			return fmt.Errorf("%w: margin %v is negative", ErrOption, d)
+		}
+		c.margin = d
+		return nil
+	}
+}
+
 // Bound is the result of Read.
 type Bound struct {
 	// Below is the bound: no more rows with a smaller key appear. It is 0 before the layout's epoch.
@@ -71,9 +95,14 @@ type Bound struct {
 // for the zero Layout; snowflake.ErrTimeExhausted after the layout's end; and those of the database, the driver and the
 // store of WithLeases. After an error there is no bound: wait, and call Read again.
 func Read(ctx context.Context, db *sql.DB, dialect sqldb.Dialect, layout snowflake.Layout, opts ...Option) (Bound, error) {
-	c, err := configure(opts)
-	if err != nil {
-		return Bound{}, err
+	c := config{margin: DefaultMargin}
+	for _, opt := range opts {
+		if opt == nil {
+			return Bound{}, fmt.Errorf("%w: nil Option", ErrOption)
+		}
+		if err := opt(&c); err != nil {
+			return Bound{}, err
+		}
 	}
 	if db == nil {
 		return Bound{}, fmt.Errorf("%w: the database is nil", ErrOption)

@@ -80,15 +80,6 @@ func exec(t *testing.T, db executor, statements ...string) {
 	}
 }
 
-func next(t *testing.T, g *snowflake.Generator) snowflake.ID {
-	t.Helper()
-	id, err := g.Next()
-	if err != nil {
-		t.Fatal(err)
-	}
-	return id
-}
-
 func insert(id snowflake.ID) string { return fmt.Sprintf("INSERT INTO events (id) VALUES (%d)", id) }
 
 func newGenerator(t *testing.T, worker int64) *snowflake.Generator {
@@ -101,9 +92,8 @@ func newGenerator(t *testing.T, worker int64) *snowflake.Generator {
 }
 
 // age returns by how much the ID is older than the next one.
-func age(t *testing.T, g *snowflake.Generator, id snowflake.ID) time.Duration {
-	t.Helper()
-	return snowflake.Default().Time(next(t, g)).Sub(snowflake.Default().Time(id))
+func age(g *snowflake.Generator, id snowflake.ID) time.Duration {
+	return snowflake.Default().Time(g.MustNext()).Sub(snowflake.Default().Time(id))
 }
 
 type reader = func() (settled.Bound, error)

@@ -29,7 +29,7 @@ func TestMariaDBTransactionsHoldTheBound(t *testing.T) {
 	t.Run("idle", func(t *testing.T) {
 		writer := session(t, db)
 		exec(t, writer, "START TRANSACTION WITH CONSISTENT SNAPSHOT")
-		id := next(t, gen)
+		id := gen.MustNext()
 		// The margin, and what rounding to seconds may add, would be above the ID.
 		b := holds(t, id, read, func(b settled.Bound) bool { return b.Lag > 4*time.Second })
 		if !strings.Contains(b.Reason, "connection ") || b.Lag > time.Hour/2 {
@@ -51,7 +51,7 @@ func TestMariaDBTransactionsHoldTheBound(t *testing.T) {
 		var id snowflake.ID
 		for {
 			exec(t, locker, "LOCK TABLES events WRITE")
-			id = next(t, gen)
+			id = gen.MustNext()
 			go func() {
 				_, err := writer.ExecContext(t.Context(), insert(id))
 				inserted <- err
@@ -62,19 +62,19 @@ func TestMariaDBTransactionsHoldTheBound(t *testing.T) {
 					t.Fatal(err)
 				}
 			}
-			if age(t, gen, id) < time.Second { // the margin counts from the start of the statement, so it must not be later
+			if age(gen, id) < time.Second { // the margin counts from the start of the statement, so it must not be later
 				break
 			}
 			unlock()
 		}
-		holds(t, id, read, func(settled.Bound) bool { return age(t, gen, id) >= 4*time.Second })
+		holds(t, id, read, func(settled.Bound) bool { return age(gen, id) >= 4*time.Second })
 		unlock()
 		passes(t, id, read)
 	})
 
 	t.Run("list that others read", func(t *testing.T) {
 		writer, monitor := session(t, db), session(t, db)
-		passes(t, next(t, gen), read) // the list with its transaction is the one that is kept
+		passes(t, gen.MustNext(), read) // the list with its transaction is the one that is kept
 		var reading sync.WaitGroup
 		ctx, stop := context.WithCancel(t.Context())
 		defer stop()
@@ -86,8 +86,8 @@ func TestMariaDBTransactionsHoldTheBound(t *testing.T) {
 		})
 		time.Sleep(100 * time.Millisecond) // the list is older than the transaction
 		exec(t, writer, "START TRANSACTION WITH CONSISTENT SNAPSHOT")
-		id := next(t, gen)
-		for age(t, gen, id) < 3*time.Second {
+		id := gen.MustNext()
+		for age(gen, id) < 3*time.Second {
 			if b, err := read(); err != nil && !errors.Is(err, settled.ErrUnknown) || b.Below > id {
 				t.Fatalf("%+v, %v; the transaction that has drawn %d is open", b, err, id)
 			}
@@ -95,13 +95,13 @@ func TestMariaDBTransactionsHoldTheBound(t *testing.T) {
 		exec(t, writer, insert(id), "COMMIT")
 		stop()
 		reading.Wait()
-		passes(t, next(t, gen), read)
+		passes(t, gen.MustNext(), read)
 	})
 
 	t.Run("prepared", func(t *testing.T) {
 		writer := open(t, "mysql", dsn+"test")
 		writer.SetMaxOpenConns(1)
-		exec(t, writer, "XA START 'transfer'", insert(next(t, gen)), "XA END 'transfer'", "XA PREPARE 'transfer'")
+		exec(t, writer, "XA START 'transfer'", insert(gen.MustNext()), "XA END 'transfer'", "XA PREPARE 'transfer'")
 		if err := writer.Close(); err != nil {
 			t.Fatal(err)
 		}
@@ -115,14 +115,14 @@ func TestMariaDBTransactionsHoldTheBound(t *testing.T) {
 			}
 		}
 		exec(t, root, "XA ROLLBACK 'transfer'")
-		passes(t, next(t, gen), read)
+		passes(t, gen.MustNext(), read)
 	})
 
 	t.Run("no right", func(t *testing.T) {
 		dsn := strings.Replace(dsn, "root@", "reader@", 1)
 		wantUnknown(t, readBy(open(t, "mysql", dsn)), "GRANT PROCESS")
 		exec(t, root, "GRANT PROCESS ON *.* TO reader@localhost")
-		passes(t, next(t, gen), readBy(open(t, "mysql", dsn))) // connections keep the rights that they began with
+		passes(t, gen.MustNext(), readBy(open(t, "mysql", dsn))) // connections keep the rights that they began with
 	})
 
 	t.Run("SET timestamp", func(t *testing.T) {

@@ -27,9 +27,9 @@ func TestPostgresTransactionsHoldTheBound(t *testing.T) {
 	t.Run("idle", func(t *testing.T) {
 		writer := session(t, db)
 		exec(t, writer, "BEGIN")
-		id := next(t, gen)
+		id := gen.MustNext()
 		holds(t, id, readerOf(t, db, sqldb.Postgres, 0), func(settled.Bound) bool { return true })
-		later := next(t, gen)
+		later := gen.MustNext()
 		other := session(t, open(t, "pgx", strings.Replace(dsn, "/postgres?", "/elsewhere?", 1)))
 		exec(t, other, "BEGIN") // of another database
 		holds(t, id, read, func(b settled.Bound) bool {
@@ -45,10 +45,10 @@ func TestPostgresTransactionsHoldTheBound(t *testing.T) {
 	})
 
 	t.Run("prepared", func(t *testing.T) {
-		exec(t, session(t, db), "BEGIN", insert(next(t, gen)), "PREPARE TRANSACTION 'transfer'")
+		exec(t, session(t, db), "BEGIN", insert(gen.MustNext()), "PREPARE TRANSACTION 'transfer'")
 		wantUnknown(t, read, `"transfer"`)
 		exec(t, db, "ROLLBACK PREPARED 'transfer'")
-		passes(t, next(t, gen), read)
+		passes(t, gen.MustNext(), read)
 	})
 
 	t.Run("disconnected", func(t *testing.T) {
@@ -97,7 +97,7 @@ func TestPostgresTransactionsHoldTheBound(t *testing.T) {
 			t.Fatal(err)
 		}
 		exec(t, writer, "COMMIT") // ROLLBACK would undo the SET
-		passes(t, next(t, gen), read)
+		passes(t, gen.MustNext(), read)
 	})
 
 	t.Run("hidden", func(t *testing.T) {
@@ -110,6 +110,6 @@ func TestPostgresTransactionsHoldTheBound(t *testing.T) {
 		session(t, db) // even if it does nothing now
 		wantUnknown(t, read, "GRANT pg_read_all_stats")
 		exec(t, db, "GRANT pg_read_all_stats TO reader")
-		passes(t, next(t, gen), read)
+		passes(t, gen.MustNext(), read)
 	})
 }

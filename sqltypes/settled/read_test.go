@@ -126,7 +126,7 @@ func TestLaggingClockOfALeaseHoldsTheBound(t *testing.T) {
 		t.Errorf("the lag is %v with a right clock", got)
 	}
 	late := openLease(t, store, lease.WithWindow(window), lease.WithMaxSkew(2*behind), lease.WithClock(testclock.New(-behind)))
-	id := next(t, late.Generator())
+	id := late.Generator().MustNext()
 	if b := read(window); b.Below > id || !strings.Contains(b.Reason, "behind") {
 		t.Errorf("%+v, above %d of a clock that is %v behind", b, id, behind)
 	}
@@ -140,6 +140,27 @@ func TestLaggingClockOfALeaseHoldsTheBound(t *testing.T) {
 	}
 	if got := lag(0); got > behind/2 {
 		t.Errorf("the lag is %v after the late one has closed", got)
+	}
+}
+
+// Only a lease whose owner issues IDs, in a store with a clock, shows a lag. The layout of others is not read.
+func TestLeasesThatHoldTheBound(t *testing.T) {
+	db, text := testdb.SQLite(t).Open(t), snowflake.Default().String()
+	expires := time.Now().Add(2 * lease.DefaultWindow) // as of an extension now
+	for name, c := range map[string]struct {
+		entry lease.Entry
+		holds bool
+	}{
+		"smallest horizon": {lease.Entry{Held: true, Horizon: 1, Expires: expires, Layout: text}, true}, // years behind
+		"no horizon":       {lease.Entry{Held: true, Expires: expires, Layout: "?"}, false},
+		"free":             {lease.Entry{Horizon: 1, Expires: expires, Layout: "?"}, false},
+		"no clock":         {lease.Entry{Held: true, Horizon: 1, Layout: "?"}, false},
+	} {
+		b, err := settled.Read(t.Context(), db, sqldb.SQLite, snowflake.Default(), settled.WithMargin(0),
+			settled.WithLeases(fakeStore{entries: []lease.Entry{c.entry}}, "a", lease.DefaultWindow))
+		if err != nil || (b.Lag > 0) != c.holds || (b.Below == 0) != c.holds {
+			t.Errorf("%s: %+v, %v, want a lag: %t", name, b, err, c.holds)
+		}
 	}
 }
 

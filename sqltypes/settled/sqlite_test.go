@@ -24,7 +24,7 @@ func TestSQLiteWriterHoldsTheBound(t *testing.T) {
 	writer := session(t, db)
 	read := readerOf(t, db, sqldb.SQLite, 0)
 	exec(t, writer, "BEGIN IMMEDIATE")
-	id := next(t, newGenerator(t, 1))
+	id := newGenerator(t, 1).MustNext()
 	exec(t, writer, insert(id))
 	if b, err := read(); err == nil || !strings.Contains(err.Error(), "database is locked") {
 		t.Errorf("%+v, %v; want the driver's error while a transaction has the write lock", b, err)

@@ -54,6 +54,8 @@ const (
 	tail    = 1 << (lowEnd - 1) // in the low half: the bits below the ID, a 1 and zeros
 
 	lowEnd = 58 // the lowest bit of the ID in the low half
+
+	textLen = 36 // with four hyphens; google/uuid reads other forms too
 )
 
 // UUID returns the UUID of an ID.
@@ -121,9 +123,6 @@ func scan(src any) (snowflake.ID, error) {
 	}
 	return 0, column.Reject(ErrForeign, column.Source(src), raw.String(), reason)
 }
-
-// textLen is the length of the form with four hyphens; google/uuid reads others too.
-const textLen = 36
 
 func rejectText(source, text string) error {
 	reason := "it is not a UUID"
