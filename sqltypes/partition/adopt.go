@@ -89,22 +89,6 @@ func (s *Set) PlanAdopt(ctx context.Context, db *sql.DB) (*Plan, error) {
 	})
 }
 
-// adoptee is an ordinary table.
-type adoptee struct {
-	name
-	rows   int64
-	bytes  int64
-	now    time.Time
-	legacy string // its name as a partition
-
-	// PostgreSQL
-	oid        int64
-	kind       string
-	key        string // the type of the key
-	checkDef   string // of adoptCheck; empty: there is none
-	checkValid bool
-}
-
 // adoption is what is left to do for a table. The plan has all steps; run executes the first one.
 type adoption struct {
 	plan *Plan
@@ -134,11 +118,11 @@ func (a *adoption) refuse(ctx context.Context, q querier, query string, args ...
 }
 
 // refuseAhead adds a problem if there is a row with a key from end on.
-func (a *adoption) refuseAhead(ctx context.Context, q querier, s *Set, t *adoptee, end int64, why string) error {
+func (a *adoption) refuseAhead(ctx context.Context, q querier, s *Set, table name, end int64, why string) error {
 	if len(a.plan.Problems) > 0 { // there may be no key, or no right to read it
 		return nil
 	}
-	key, found, err := s.keyOf(ctx, q, part{name: t.name}, noLow, noHigh, greatest)
+	key, found, err := s.keyOf(ctx, q, part{name: table}, noLow, noHigh, greatest)
 	if found && key >= end {
 		a.plan.problem("", "it has a row with the key %d, of the time %s: that is after %s, %s",
 			key, s.text(s.at(key)), why, s.text(s.at(end)))

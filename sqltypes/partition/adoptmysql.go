@@ -17,20 +17,20 @@ var refusalsMySQLQuery string
 
 // adoption returns the one step of MySQL and MariaDB.
 func (e mysql) adoption(ctx context.Context, q querier, s *Set, _ *claim, _ int) (*adoption, error) {
-	table, err := e.readTable(ctx, q, s)
+	t, err := e.readTable(ctx, q, s)
 	switch {
 	case err != nil:
 		return nil, err
-	case strings.Contains(table.options, "partitioned"):
+	case strings.Contains(t.options, "partitioned"):
 		return s.adopted(ctx, q)
-	case table.kind != "BASE TABLE" || !strings.EqualFold(table.engine, "InnoDB"):
+	case t.kind != "BASE TABLE" || !strings.EqualFold(t.engine, "InnoDB"):
 		return nil, fmt.Errorf("%w: %v is a %s with the engine %q, want a table of InnoDB",
-			ErrTable, table.name, strings.ToLower(table.kind), table.engine)
+			ErrTable, t.name, strings.ToLower(t.kind), t.engine)
 	}
-	if err := table.checkKey(s); err != nil {
+	if err := t.checkKey(s); err != nil {
 		return nil, err
 	}
-	t := &adoptee{name: table.name, now: table.now, rows: table.rows, bytes: table.bytes, legacy: s.legacyName()}
+	legacy := s.legacyName()
 	a := s.newAdoption(t.name, t.now)
 	var args []any
 	for range 3 {
@@ -56,22 +56,22 @@ func (e mysql) adoption(ctx context.Context, q querier, s *Set, _ *claim, _ int)
 	}
 	st := &state{table: t.name, now: t.now}
 	floor := (&planner{Set: s, state: st, local: s.now()}).first()
-	st.parts = []part{{name: name{t.schema, t.legacy}, lo: noLow, hi: floor.lo}}
+	st.parts = []part{{name: name{t.schema, legacy}, lo: noLow, hi: floor.lo}}
 	steps, err := s.firstPartitions(st)
 	if err != nil {
 		return nil, err
 	}
-	steps = append([]Step{{Partition: t.legacy, Lo: noLow, Hi: snowflake.ID(floor.lo)}}, steps...)
+	steps = append([]Step{{Partition: legacy, Lo: noLow, Hi: snowflake.ID(floor.lo)}}, steps...)
 	last := steps[len(steps)-1]
 	if !s.wantDefault && last.Hi != noHigh {
 		why := "the last partition without WithDefault"
-		if err := a.refuseAhead(ctx, q, s, t, int64(last.Hi), why); err != nil {
+		if err := a.refuseAhead(ctx, q, s, t.name, int64(last.Hi), why); err != nil {
 			return nil, err
 		}
 	}
 	drop := ""
 	if text := s.legacyDrop(floor.lo); text != "" {
-		drop = "; the rows before " + s.text(floor.from) + " become the partition " + t.legacy + text
+		drop = "; the rows before " + s.text(floor.from) + " become the partition " + legacy + text
 	}
 	alter := fmt.Sprintf("ALTER TABLE %s %s", tableMySQL(t.name), s.partitionBy(steps))
 	a.add(Step{

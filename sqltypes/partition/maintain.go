@@ -13,7 +13,7 @@ import (
 // each partition whose rows decide something.
 func (s *Set) Plan(ctx context.Context, db *sql.DB) (*Plan, error) {
 	return s.look(ctx, db, "plan", func(q querier) (*Plan, error) {
-		p, err := s.survey(ctx, q, func(Step) bool { return false })
+		p, err := s.survey(ctx, q, nil)
 		if err != nil {
 			return nil, err
 		}

@@ -34,21 +34,14 @@ FROM information_schema.TABLES WHERE TABLE_SCHEMA = COALESCE(NULLIF(?, ''), DATA
 	found, err := one(q.QueryRowContext(ctx, query, schema, table, s.key, schema, table), &t.schema, &t.table, &t.kind,
 		&t.engine, &t.options, &t.comment, &t.rows, &t.bytes, &t.plain, &now, &t.key)
 	if err == nil && !found {
-		err = fmt.Errorf("%w: there is no table %v in the connection's database, or no right to see it",
-			ErrTable, s.table)
+		err = s.noTable()
 	}
 	t.now = time.UnixMicro(now).UTC()
 	return t, err
 }
 
 func (t mysqlTable) checkKey(s *Set) error {
-	if t.key == "" {
-		return fmt.Errorf("%w: %v has no column %s", ErrTable, t.name, s.key)
-	}
-	if !strings.HasPrefix(t.key, "bigint") {
-		return fmt.Errorf("%w: %v has the key %s of the type %s, want bigint", ErrTable, t.name, s.key, t.key)
-	}
-	return nil
+	return s.checkKey(t.name, t.key, strings.HasPrefix(t.key, "bigint"))
 }
 
 func (e mysql) inspect(ctx context.Context, q querier, s *Set) (*state, error) {
@@ -56,10 +49,8 @@ func (e mysql) inspect(ctx context.Context, q querier, s *Set) (*state, error) {
 	switch {
 	case err != nil:
 		return nil, err
-	case t.kind == "VIEW", t.kind == "SYSTEM VIEW":
-		return nil, fmt.Errorf("%w: %v is a view", ErrTable, t.name)
 	case t.kind != "BASE TABLE":
-		return nil, fmt.Errorf("%w: %v is no table but a %s", ErrTable, t.name, strings.ToLower(t.kind))
+		return nil, fmt.Errorf("%w: %v is a %s", ErrTable, t.name, strings.ToLower(t.kind))
 	}
 	if err := t.checkKey(s); err != nil {
 		return nil, err

@@ -6,7 +6,6 @@ import (
 	"slices"
 	"time"
 
-	"github.com/sqlflake/sqlflake/snowflake"
 	"github.com/sqlflake/sqlflake/snowflake/sqldb"
 )
 
@@ -17,14 +16,15 @@ type planner struct {
 	probe  probe
 	local  time.Time // by the clock of this process
 	plan   *Plan
-	enough func(Step) bool // a step after which the plan may end
+	enough func(Step) bool // a step after which the plan may end; nil: none
 	chosen *Step           // the first one that is enough
 	err    error           // the first one: there is no plan
 
-	latest time.Time // the later one of the clocks, for the reasons of steps
-	cutoff int64     // what ends at or below it is not retained
-	live   *bool     // whether rows came in the retained time; nil: not read yet
-	top    int64     // the end of the last partition, if they are contiguous
+	latest time.Time       // the later one of the clocks, for the reasons of steps
+	cutoff int64           // what ends at or below it is not retained
+	live   *bool           // whether rows came in the retained time; nil: not read yet
+	top    int64           // the end of the last partition, if they are contiguous
+	names  map[string]bool // of the partitions, also of those that the plan creates
 }
 
 // probe asks the database about rows and tables: see Set.keyOf and engine.taken.
@@ -43,19 +43,18 @@ func (s *Set) probe(ctx context.Context, q querier, st *state) probe {
 // newPlanner returns the planner of a state. Of two clocks that differ, the later one counts for what is created and
 // the earlier one for what is dropped.
 func (s *Set) newPlanner(st *state, local time.Time, probe probe) *planner {
-	p := &planner{Set: s, state: st, probe: probe, local: local, top: noLow}
-	p.enough = func(Step) bool { return false }
+	p := &planner{Set: s, state: st, probe: probe, local: local, top: noLow, names: make(map[string]bool)}
 	p.plan = &Plan{Table: st.table.String(), Now: st.now.In(s.zone)}
 	p.latest = later(p.now, p.local)
 	p.cutoff = p.oldest().lo
+	p.plan.partitions = len(p.parts)
 	for _, part := range p.parts {
+		p.names[part.table] = true
 		p.top = part.hi
-		p.plan.Partitions = append(p.plan.Partitions, Partition{
-			Name: part.table, Lo: snowflake.ID(part.lo), Hi: snowflake.ID(part.hi), Rows: part.rows, Bytes: part.bytes,
-		})
 	}
-	if f := p.fallback; f != nil {
-		p.plan.Partitions = append(p.plan.Partitions, Partition{Name: f.table, Default: true, Rows: f.rows, Bytes: f.bytes})
+	if p.fallback != nil {
+		p.names[p.fallback.table] = true
+		p.plan.partitions++
 	}
 	return p
 }
@@ -113,7 +112,7 @@ func (p *planner) step(step Step) {
 	}
 	step.SQL = p.engine.statements(p.Set, p.state, step)
 	p.plan.Steps = append(p.plan.Steps, step)
-	if p.chosen == nil && p.enough(step) {
+	if p.chosen == nil && p.enough != nil && p.enough(step) {
 		p.chosen = &step
 	}
 }
@@ -125,10 +124,7 @@ func (p *planner) due(step Step) time.Time {
 	case step.isDefault(), step.Action == actionAlter:
 		return time.Time{}
 	case step.Action == actionCreate:
-		for range p.ahead {
-			at = p.previous(at)
-		}
-		return at.from.In(p.zone)
+		return p.before(at, p.ahead).from.In(p.zone)
 	}
 	return p.after(at, p.retain+1).from.Add(p.grace).In(p.zone)
 }
@@ -159,7 +155,7 @@ func (p *planner) earliest() time.Time { return earlier(p.now, p.local) }
 func (p *planner) oldest() period { return p.before(p.period(p.earliest().Add(-p.grace)), p.retain) }
 
 // horizon returns the last period ahead. Periods after the layout's end have no keys, and so no gaps.
-func (p *planner) horizon() period { return p.after(p.period(later(p.now, p.local)), p.ahead) }
+func (p *planner) horizon() period { return p.after(p.period(p.latest), p.ahead) }
 
 func earlier(a, b time.Time) time.Time { return slices.MinFunc([]time.Time{a, b}, time.Time.Compare) }
 

@@ -48,10 +48,13 @@ func (e postgres) inspect(ctx context.Context, q querier, s *Set) (*state, error
 		return nil, err
 	}
 	if !found {
-		return nil, fmt.Errorf("%w: there is no table %v", ErrTable, s.table)
+		return nil, s.noTable()
 	}
 	if text := p.unsuitable(s); text != "" {
 		return nil, fmt.Errorf("%w: %v %s", ErrTable, st.table, text)
+	}
+	if err := s.checkKey(st.table, p.columnType, p.columnType == "bigint"); err != nil {
+		return nil, err
 	}
 	st.now, st.owner = time.UnixMicro(p.now).UTC(), p.owner
 	if err := e.readParts(ctx, q, s, p.oid, st); err != nil {
@@ -65,21 +68,25 @@ func (p parent) unsuitable(s *Set) string {
 	switch {
 	case p.kind == "r":
 		return "is not partitioned: see Adopt"
-	case p.kind == "v", p.kind == "m":
-		return "is a view"
 	case p.kind != "p":
-		return fmt.Sprintf("is no partitioned table but a relation of the kind %q", p.kind)
+		return relationText(p.kind)
 	case p.temporary:
 		return "is temporary"
 	case p.strategy != "r", p.columns != 1, p.column != s.key:
 		return fmt.Sprintf("is partitioned by %s, want RANGE (%s)", p.key, s.key)
-	case p.columnType != "bigint":
-		return fmt.Sprintf("has the key %s of the type %s, want bigint", s.key, p.columnType)
 	case !p.owned:
 		return "belongs to the role " + p.owner + ", of which the current role is no member: " +
 			"only the owner may change partitions"
 	}
 	return ""
+}
+
+// relationText says what a relation is that is no table.
+func relationText(kind string) string {
+	if kind == "v" || kind == "m" {
+		return "is a view"
+	}
+	return fmt.Sprintf("is no table but a relation of the kind %q", kind)
 }
 
 // pagesSize estimates the size of a relation. pg_total_relation_size would wait for whoever has locked it, and so would
