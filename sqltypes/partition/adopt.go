@@ -76,9 +76,9 @@ func withCause(ctx context.Context, err error) error {
 	return err
 }
 
-// PlanAdopt returns what [Set.Adopt] would do, with the statements in Step.SQL. It changes nothing. Adopt refuses a table
-// whose plan has Problems. It returns ErrTable for a table that does not exist, is no ordinary table, has no bigint key,
-// or is partitioned in another way; and the other errors of Adopt.
+// PlanAdopt returns what [Set.Adopt] would do, with the statements in Step.SQL, and changes nothing. Adopt refuses a
+// table whose plan has Problems. PlanAdopt returns the other errors of Adopt, and ErrTable for a table that does not
+// exist, is no ordinary table, has no bigint key, or is partitioned in another way.
 func (s *Set) PlanAdopt(ctx context.Context, db *sql.DB) (*Plan, error) {
 	return s.look(ctx, db, "plan to adopt", func(q querier) (*Plan, error) {
 		a, err := s.engine.adoption(ctx, q, s, new(claim), 0)

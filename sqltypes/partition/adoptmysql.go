@@ -21,11 +21,10 @@ func (e mysql) adoption(ctx context.Context, q querier, s *Set, _ *claim, _ int)
 	switch {
 	case err != nil:
 		return nil, err
-	case strings.Contains(t.options, "partitioned"):
+	case t.kind != "BASE TABLE", strings.Contains(t.options, "partitioned"): // unsuitable, or adopted before
 		return s.adopted(ctx, q)
-	case t.kind != "BASE TABLE" || !strings.EqualFold(t.engine, "InnoDB"):
-		return nil, fmt.Errorf("%w: %v is a %s with the engine %q, want a table of InnoDB",
-			ErrTable, t.name, strings.ToLower(t.kind), t.engine)
+	case !strings.EqualFold(t.engine, "InnoDB"):
+		return nil, fmt.Errorf("%w: %v has the engine %q, want InnoDB", ErrTable, t.name, t.engine)
 	}
 	if err := t.checkKey(s); err != nil {
 		return nil, err
@@ -39,20 +38,6 @@ func (e mysql) adoption(ctx context.Context, q querier, s *Set, _ *claim, _ int)
 	args = append(args, t.schema, t.table, t.schema, t.table, t.schema, t.table)
 	if err := a.refuse(ctx, q, refusalsMySQLQuery, args...); err != nil {
 		return nil, err
-	}
-	estimate := "about"
-	if len(a.plan.Problems) == 0 { // there may be no right to read it
-		// The statistics may be those of the empty table still.
-		const leastRow = 26 // bytes, with a key of 8
-		var rows int64
-		query := fmt.Sprintf("SELECT COUNT(*) FROM (SELECT 1 FROM %s LIMIT 1000000) AS t", tableMySQL(t.name))
-		if err := q.QueryRowContext(ctx, query).Scan(&rows); err != nil {
-			return nil, err
-		}
-		if rows >= t.rows {
-			t.rows, estimate = rows, "at least"
-		}
-		t.bytes = max(t.bytes, t.rows*leastRow)
 	}
 	st := &state{table: t.name, now: t.now}
 	floor := (&planner{Set: s, state: st, local: s.now()}).first()
@@ -76,8 +61,7 @@ func (e mysql) adoption(ctx context.Context, q querier, s *Set, _ *claim, _ int)
 	alter := fmt.Sprintf("ALTER TABLE %s %s", tableMySQL(t.name), s.partitionBy(steps))
 	a.add(Step{
 		Action: actionRewrite, Lo: noLow, Hi: last.Hi, To: last.To, Rows: t.rows, Bytes: t.bytes, SQL: []string{alter},
-		Why: fmt.Sprintf("copies the table, and blocks writers meanwhile: %s %d rows, at least %s%s",
-			estimate, t.rows, sizeText(t.bytes), drop),
+		Why: "copies the table, and blocks writers meanwhile" + drop,
 	}, func(ctx context.Context, q querier) error { return execAll(ctx, q, alter) })
 	return a, nil
 }

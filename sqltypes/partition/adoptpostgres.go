@@ -54,15 +54,12 @@ func (postgres) adoption(ctx context.Context, q querier, s *Set, c *claim, attem
 	if err != nil {
 		return nil, err
 	}
-	if t.kind == "p" {
+	if t.kind != "r" { // adopted before, or unsuitable
 		a, err := s.adopted(ctx, q)
 		if err != nil {
 			return nil, err
 		}
 		return a, a.addReferences(ctx, q, t, false)
-	}
-	if t.kind != "r" {
-		return nil, fmt.Errorf("%w: %v %s", ErrTable, t.name, relationText(t.kind))
 	}
 	if err := s.checkKey(t.name, t.key, t.key == "bigint"); err != nil {
 		return nil, err

@@ -155,7 +155,7 @@ func (p *planner) earliest() time.Time { return earlier(p.now, p.local) }
 func (p *planner) oldest() period { return p.before(p.period(p.earliest().Add(-p.grace)), p.retain) }
 
 // horizon returns the last period ahead. Periods after the layout's end have no keys, and so no gaps.
-func (p *planner) horizon() period { return p.after(p.period(p.latest), p.ahead) }
+func (p *planner) horizon() period { return p.after(p.period(later(p.now, p.local)), p.ahead) }
 
 func earlier(a, b time.Time) time.Time { return slices.MinFunc([]time.Time{a, b}, time.Time.Compare) }
 
