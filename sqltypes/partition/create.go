@@ -79,13 +79,9 @@ func (p *planner) first() period {
 	return first
 }
 
-// gap is a range of keys without a partition.
-type gap struct{ lo, hi int64 }
-
-// gaps returns what of a period has no partition. It is the whole period or nothing, unless the unit, the zone or its
+// gaps returns the ranges of keys of a period that have no partition. It is the whole period or nothing, unless the unit, the zone or its
 // rules were others when the neighbours were made.
-func (p *planner) gaps(at period) []gap {
-	var gaps []gap
+func (p *planner) gaps(at period) (gaps []period) {
 	lo := at.lo
 	if p.contiguous() {
 		lo = p.top
@@ -95,12 +91,12 @@ func (p *planner) gaps(at period) []gap {
 			break
 		}
 		if lo < part.lo {
-			gaps = append(gaps, gap{lo, part.lo})
+			gaps = append(gaps, period{lo: lo, hi: part.lo})
 		}
 		lo = part.hi
 	}
 	if lo < at.hi {
-		gaps = append(gaps, gap{lo, at.hi})
+		gaps = append(gaps, period{lo: lo, hi: at.hi})
 	}
 	return gaps
 }
@@ -110,7 +106,7 @@ func (p *planner) from(lo int64) []part {
 	return p.parts[sort.Search(len(p.parts), func(i int) bool { return p.parts[i].hi > lo }):] // they are ascending
 }
 
-func (p *planner) createOne(at period, g gap) {
+func (p *planner) createOne(at, g period) {
 	text := p.newName(at, func(string) bool { return false })
 	p.names[text] = true
 	if !p.free(text) {
@@ -188,10 +184,7 @@ func (s *Set) TableOptions() (string, error) {
 
 // firstPartitions returns the steps that create the missing partitions of an empty table.
 func (s *Set) firstPartitions(st *state) ([]Step, error) {
-	p := s.newPlanner(st, s.now(), probe{
-		key:   func(part, int64, int64, int) (int64, bool, error) { return 0, false, nil },
-		taken: func(string) (bool, error) { return false, nil },
-	})
+	p := s.newPlanner(st, s.now(), probe{})
 	err := p.run(p.create, p.createDefault)
 	return p.plan.Steps, errors.Join(append(p.plan.Problems, err)...)
 }

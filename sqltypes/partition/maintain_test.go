@@ -212,20 +212,6 @@ UNION ALL SELECT tgname FROM pg_trigger WHERE tgrelid = $1::regclass AND NOT tgi
 	e.same(e.texts("SELECT concat_ws(' ', n, body, size) FROM "+dayName(0)), "1 ABC 3")
 }
 
-// Partitions that were made by hand count by their bounds: their gaps are filled, and what is dropped is decided by them.
-func TestPostgresPartitionsMadeByHandCountByTheirBounds(t *testing.T) {
-	t.Parallel()
-	e := onPostgres(t, eventsTable)
-	midday := day(1).Add(12 * time.Hour)
-	e.exec(fmt.Sprintf(`CREATE TABLE "Übermorgen" PARTITION OF events FOR VALUES FROM (%d) TO (%d)`, idAt(midday), idAt(day(2))))
-	e.exec(fmt.Sprintf("CREATE TABLE %s PARTITION OF events FOR VALUES FROM (%d) TO (%d)", dayName(-90), idAt(day(2)), idAt(day(3))))
-	e.exec(fmt.Sprintf("CREATE TABLE oldest PARTITION OF events FOR VALUES FROM (MINVALUE) TO (%d)", idAt(day(-50))))
-	e.maintain(e.set())
-	e.insert(day(0), day(1), 24*time.Hour)
-	e.maintain(e.set(partition.WithRetain(3), partition.WithStart(day(-60)), partition.WithGrace(48*time.Hour)))
-	e.want(-5, 0, ends(dayName(1), midday), ends("Übermorgen", day(2)), ends(dayName(-90), day(3)), ends(dayName(3), day(4)))
-}
-
 func TestPostgresPartitionedPartitionBeyondTheRetentionIsReported(t *testing.T) {
 	e := filledPostgres(t)
 	e.exec(fmt.Sprintf("CREATE TABLE oldest PARTITION OF events FOR VALUES FROM (MINVALUE) TO (%d) PARTITION BY RANGE (id)", idAt(day(-50))))

@@ -122,14 +122,8 @@ func (p *Plan) bound(s Step, id snowflake.ID, t time.Time) string {
 
 // timeText returns the date, and the time of day unless it is midnight.
 func timeText(t time.Time) string {
-	form := time.DateOnly
-	switch {
-	case t.Second() != 0 || t.Nanosecond() != 0:
-		form = "2006-01-02 15:04:05.999999999"
-	case t.Hour() != 0 || t.Minute() != 0:
-		form = "2006-01-02 15:04"
-	}
-	return t.Format(form)
+	text := strings.TrimSuffix(t.Format("2006-01-02 15:04:05.999999999"), " 00:00:00")
+	return strings.TrimSuffix(text, ":00")
 }
 
 // count returns a number with its noun.

@@ -27,7 +27,7 @@ type planner struct {
 	names  map[string]bool // of the partitions, also of those that the plan creates
 }
 
-// probe asks the database about rows and tables: see Set.keyOf and engine.taken.
+// probe asks the database about rows and tables: see Set.keyOf and engine.taken. The zero probe finds none.
 type probe struct {
 	key   func(p part, lo, hi int64, n int) (key int64, found bool, err error)
 	taken func(table string) (bool, error)
@@ -61,14 +61,14 @@ func (s *Set) newPlanner(st *state, local time.Time, probe probe) *planner {
 
 // find returns a key, and taken whether a name is. See probe. After an error there is none.
 func (p *planner) find(part part, lo, hi int64, n int) (key int64, found bool) {
-	if p.err == nil {
+	if p.err == nil && p.probe.key != nil {
 		key, found, p.err = p.probe.key(part, lo, hi, n)
 	}
 	return key, found && p.err == nil
 }
 
 func (p *planner) taken(table string) (taken bool) {
-	if p.err == nil {
+	if p.err == nil && p.probe.taken != nil {
 		taken, p.err = p.probe.taken(table)
 	}
 	return taken && p.err == nil
