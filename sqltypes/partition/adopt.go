@@ -95,7 +95,6 @@ type adoption struct {
 	run  func(ctx context.Context, q querier) error
 }
 
-// newAdoption returns an adoption without steps.
 func (s *Set) newAdoption(table name, now time.Time) *adoption {
 	return &adoption{plan: &Plan{Table: table.String(), Now: now.In(s.zone)}}
 }
@@ -198,7 +197,6 @@ func (s *Set) legacyDrop(hi int64) string {
 	return ": Maintain drops it as a whole, not before " + s.text(at.from.Add(s.grace))
 }
 
-// legacyName returns the name of the partition of the existing rows.
 func (s *Set) legacyName() string {
 	const suffix = "_legacy"
 	text := s.table.table

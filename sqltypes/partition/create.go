@@ -101,7 +101,6 @@ func (p *planner) gaps(at period) (gaps []period) {
 	return gaps
 }
 
-// from returns the partitions that end above a key.
 func (p *planner) from(lo int64) []part {
 	return p.parts[sort.Search(len(p.parts), func(i int) bool { return p.parts[i].hi > lo }):] // they are ascending
 }

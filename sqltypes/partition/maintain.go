@@ -251,7 +251,6 @@ func (s *Set) patiently(ctx context.Context, w *waiter, f func() error) error {
 	}
 }
 
-// pause waits for a random time.
 func pause(ctx context.Context, least, most time.Duration) error {
 	timer := time.NewTimer(least + rand.N(most-least+1))
 	defer timer.Stop()

@@ -126,7 +126,6 @@ func timeText(t time.Time) string {
 	return strings.TrimSuffix(text, ":00")
 }
 
-// count returns a number with its noun.
 func count(n int, noun string) string {
 	if n != 1 {
 		noun += "s"

@@ -74,7 +74,6 @@ func (p *planner) taken(table string) (taken bool) {
 	return taken && p.err == nil
 }
 
-// fail notes an error.
 func (p *planner) fail(err error) { p.err = cmp.Or(p.err, err) }
 
 // make makes the plan.
@@ -148,7 +147,6 @@ func (p *planner) covered() (end time.Time) {
 // then belongs to the partition that follows it.
 func (p *planner) contiguous() bool { return p.dialect == sqldb.MySQL }
 
-// earliest returns the earlier of the two clocks.
 func (p *planner) earliest() time.Time { return earlier(p.now, p.local) }
 
 // oldest returns the oldest period that is retained, or the one of the epoch.

@@ -141,11 +141,8 @@ func milliseconds(d time.Duration) string {
 }
 
 func (postgres) refused(err error) bool {
-	switch sqlState(err) {
-	case "55P03", "40P01": // lock_not_available, deadlock_detected
-		return true
-	}
-	return false
+	state := sqlState(err)
+	return state == "55P03" || state == "40P01" // lock_not_available, deadlock_detected
 }
 
 // sqlState returns the code of an error of the server. All drivers have this method.
@@ -169,7 +166,6 @@ func (postgres) taken(ctx context.Context, q querier, st *state, table string) (
 	return taken, err
 }
 
-// quoteName returns a name in the quotes of standard SQL.
 func quoteName(name string) string { return `"` + strings.ReplaceAll(name, `"`, `""`) + `"` }
 
 func quoteTable(n name) string { return quoteName(n.schema) + "." + quoteName(n.table) }
