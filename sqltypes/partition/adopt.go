@@ -76,9 +76,9 @@ func withCause(ctx context.Context, err error) error {
 	return err
 }
 
-// PlanAdopt returns what [Set.Adopt] would do, with the statements in Step.SQL. It changes nothing. Adopt refuses a table
-// whose plan has Problems. It returns ErrTable for a table that does not exist, is no ordinary table, has no bigint key,
-// or is partitioned in another way; and the other errors of Adopt.
+// PlanAdopt returns what [Set.Adopt] would do, with the statements in Step.SQL, and changes nothing. Adopt refuses a
+// table whose plan has Problems. PlanAdopt returns the other errors of Adopt, and ErrTable for a table that does not
+// exist, is no ordinary table, has no bigint key, or is partitioned in another way.
 func (s *Set) PlanAdopt(ctx context.Context, db *sql.DB) (*Plan, error) {
 	return s.look(ctx, db, "plan to adopt", func(q querier) (*Plan, error) {
 		a, err := s.engine.adoption(ctx, q, s, new(claim), 0)
@@ -89,29 +89,12 @@ func (s *Set) PlanAdopt(ctx context.Context, db *sql.DB) (*Plan, error) {
 	})
 }
 
-// adoptee is an ordinary table.
-type adoptee struct {
-	name
-	rows   int64
-	bytes  int64
-	now    time.Time
-	legacy string // its name as a partition
-
-	// PostgreSQL
-	oid        int64
-	kind       string
-	key        string // the type of the key
-	checkDef   string // of adoptCheck; empty: there is none
-	checkValid bool
-}
-
 // adoption is what is left to do for a table. The plan has all steps; run executes the first one.
 type adoption struct {
 	plan *Plan
 	run  func(ctx context.Context, q querier) error
 }
 
-// newAdoption returns an adoption without steps.
 func (s *Set) newAdoption(table name, now time.Time) *adoption {
 	return &adoption{plan: &Plan{Table: table.String(), Now: now.In(s.zone)}}
 }
@@ -134,11 +117,11 @@ func (a *adoption) refuse(ctx context.Context, q querier, query string, args ...
 }
 
 // refuseAhead adds a problem if there is a row with a key from end on.
-func (a *adoption) refuseAhead(ctx context.Context, q querier, s *Set, t *adoptee, end int64, why string) error {
+func (a *adoption) refuseAhead(ctx context.Context, q querier, s *Set, table name, end int64, why string) error {
 	if len(a.plan.Problems) > 0 { // there may be no key, or no right to read it
 		return nil
 	}
-	key, found, err := s.keyOf(ctx, q, part{name: t.name}, noLow, noHigh, greatest)
+	key, found, err := s.keyOf(ctx, q, part{name: table}, noLow, noHigh, greatest)
 	if found && key >= end {
 		a.plan.problem("", "it has a row with the key %d, of the time %s: that is after %s, %s",
 			key, s.text(s.at(key)), why, s.text(s.at(end)))
@@ -214,7 +197,6 @@ func (s *Set) legacyDrop(hi int64) string {
 	return ": Maintain drops it as a whole, not before " + s.text(at.from.Add(s.grace))
 }
 
-// legacyName returns the name of the partition of the existing rows.
 func (s *Set) legacyName() string {
 	const suffix = "_legacy"
 	text := s.table.table

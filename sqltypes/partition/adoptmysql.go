@@ -17,20 +17,19 @@ var refusalsMySQLQuery string
 
 // adoption returns the one step of MySQL and MariaDB.
 func (e mysql) adoption(ctx context.Context, q querier, s *Set, _ *claim, _ int) (*adoption, error) {
-	table, err := e.readTable(ctx, q, s)
+	t, err := e.readTable(ctx, q, s)
 	switch {
 	case err != nil:
 		return nil, err
-	case strings.Contains(table.options, "partitioned"):
+	case t.kind != "BASE TABLE", strings.Contains(t.options, "partitioned"): // unsuitable, or adopted before
 		return s.adopted(ctx, q)
-	case table.kind != "BASE TABLE" || !strings.EqualFold(table.engine, "InnoDB"):
-		return nil, fmt.Errorf("%w: %v is a %s with the engine %q, want a table of InnoDB",
-			ErrTable, table.name, strings.ToLower(table.kind), table.engine)
+	case !strings.EqualFold(t.engine, "InnoDB"):
+		return nil, fmt.Errorf("%w: %v has the engine %q, want InnoDB", ErrTable, t.name, t.engine)
 	}
-	if err := table.checkKey(s); err != nil {
+	if err := t.checkKey(s); err != nil {
 		return nil, err
 	}
-	t := &adoptee{name: table.name, now: table.now, rows: table.rows, bytes: table.bytes, legacy: s.legacyName()}
+	legacy := s.legacyName()
 	a := s.newAdoption(t.name, t.now)
 	var args []any
 	for range 3 {
@@ -40,44 +39,29 @@ func (e mysql) adoption(ctx context.Context, q querier, s *Set, _ *claim, _ int)
 	if err := a.refuse(ctx, q, refusalsMySQLQuery, args...); err != nil {
 		return nil, err
 	}
-	estimate := "about"
-	if len(a.plan.Problems) == 0 { // there may be no right to read it
-		// The statistics may be those of the empty table still.
-		const leastRow = 26 // bytes, with a key of 8
-		var rows int64
-		query := fmt.Sprintf("SELECT COUNT(*) FROM (SELECT 1 FROM %s LIMIT 1000000) AS t", tableMySQL(t.name))
-		if err := q.QueryRowContext(ctx, query).Scan(&rows); err != nil {
-			return nil, err
-		}
-		if rows >= t.rows {
-			t.rows, estimate = rows, "at least"
-		}
-		t.bytes = max(t.bytes, t.rows*leastRow)
-	}
 	st := &state{table: t.name, now: t.now}
 	floor := (&planner{Set: s, state: st, local: s.now()}).first()
-	st.parts = []part{{name: name{t.schema, t.legacy}, lo: noLow, hi: floor.lo}}
+	st.parts = []part{{name: name{t.schema, legacy}, lo: noLow, hi: floor.lo}}
 	steps, err := s.firstPartitions(st)
 	if err != nil {
 		return nil, err
 	}
-	steps = append([]Step{{Partition: t.legacy, Lo: noLow, Hi: snowflake.ID(floor.lo)}}, steps...)
+	steps = append([]Step{{Partition: legacy, Lo: noLow, Hi: snowflake.ID(floor.lo)}}, steps...)
 	last := steps[len(steps)-1]
 	if !s.wantDefault && last.Hi != noHigh {
 		why := "the last partition without WithDefault"
-		if err := a.refuseAhead(ctx, q, s, t, int64(last.Hi), why); err != nil {
+		if err := a.refuseAhead(ctx, q, s, t.name, int64(last.Hi), why); err != nil {
 			return nil, err
 		}
 	}
 	drop := ""
 	if text := s.legacyDrop(floor.lo); text != "" {
-		drop = "; the rows before " + s.text(floor.from) + " become the partition " + t.legacy + text
+		drop = "; the rows before " + s.text(floor.from) + " become the partition " + legacy + text
 	}
 	alter := fmt.Sprintf("ALTER TABLE %s %s", tableMySQL(t.name), s.partitionBy(steps))
 	a.add(Step{
 		Action: actionRewrite, Lo: noLow, Hi: last.Hi, To: last.To, Rows: t.rows, Bytes: t.bytes, SQL: []string{alter},
-		Why: fmt.Sprintf("copies the table, and blocks writers meanwhile: %s %d rows, at least %s%s",
-			estimate, t.rows, sizeText(t.bytes), drop),
+		Why: "copies the table, and blocks writers meanwhile" + drop,
 	}, func(ctx context.Context, q querier) error { return execAll(ctx, q, alter) })
 	return a, nil
 }

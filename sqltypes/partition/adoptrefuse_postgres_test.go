@@ -78,33 +78,6 @@ func (a *events) refuses(want string) {
 	a.is(err, partition.ErrBlocked)
 }
 
-// rejects checks that neither PlanAdopt nor Adopt accept the table.
-func (a *events) rejects(want string) {
-	a.Helper()
-	_, err := a.newSet(partition.Day).PlanAdopt(a.limit(), a.DB)
-	a.is(err, partition.ErrTable, want)
-	_, err = a.newSet(partition.Day).Adopt(a.limit(), a.DB)
-	a.is(err, partition.ErrTable, want)
-}
-
-func TestAdoptRejectsOtherTables(t *testing.T) {
-	t.Parallel()
-	for name, test := range map[string]struct{ statement, want string }{
-		"none":                 {"SELECT 1", "no table events"},
-		"a view":               {"CREATE VIEW events AS SELECT 1::bigint AS id", "is a view"},
-		"no key":               {"CREATE TABLE events (n bigint PRIMARY KEY)", "no column id"},
-		"a small key":          {"CREATE TABLE events (id int PRIMARY KEY)", "of type integer"},
-		"another key":          {"CREATE TABLE events (id bigint, n bigint) PARTITION BY RANGE (n)", "n"},
-		"another strategy":     {"CREATE TABLE events (id bigint) PARTITION BY HASH (id)", "id"},
-		"a constraint by name": {"CREATE TABLE events (id bigint PRIMARY KEY, CONSTRAINT sqlflake_adopt CHECK (id <> 7))", "not of Adopt"},
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			onPostgres(t, test.statement).rejects(test.want)
-		})
-	}
-}
-
 func TestAdoptTakesOddNames(t *testing.T) {
 	t.Parallel()
 	a := onPostgres(t, `CREATE TABLE "Odd ""Events" ("the Key" bigint PRIMARY KEY, n int CHECK (n > 0));

@@ -25,7 +25,7 @@ func BenchmarkLookup(b *testing.B) {
 	for _, c := range []struct {
 		parts   int
 		by, key string
-	}{{1, "id", "id"}, {12, "id", "id"}, {12, "made", "id, made"}, {120, "id", "id"}, {120, "made", "id, made"}} {
+	}{{1, "id", "id"}, {120, "id", "id"}, {120, "made", "id, made"}} {
 		b.Run(fmt.Sprintf("by=%s/partitions=%d", c.by, c.parts), func(b *testing.B) {
 			create := "CREATE TABLE looked_up (id bigint, made timestamptz, PRIMARY KEY (" + c.key + "))"
 			if c.parts > 1 {

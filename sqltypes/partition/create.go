@@ -30,10 +30,6 @@ func (p *planner) create() {
 		p.plan.problem("", "the layout ends at %s, there are no IDs after it: %w", p.text(end), snowflake.ErrTimeExhausted)
 	}
 	p.strangers(last)
-	names := make(map[string]bool)
-	for _, part := range p.plan.Partitions {
-		names[part.Name] = true
-	}
 	var periods []period
 	for at := p.first(); !at.from.After(last.from); at = p.next(at) {
 		if periods = append(periods, at); len(periods) > maxCreate {
@@ -43,10 +39,13 @@ func (p *planner) create() {
 	}
 	for _, at := range periods {
 		for _, gap := range p.gaps(at) {
+			if p.contiguous() && gap.hi == noHigh && (p.wantDefault || p.fallback != nil) {
+				return // only the last partition can have no upper bound, and that is the default one
+			}
 			if !p.splits() {
 				return
 			}
-			if p.createOne(at, gap, names); p.chosen != nil {
+			if p.createOne(at, gap); p.chosen != nil {
 				return
 			}
 		}
@@ -80,13 +79,9 @@ func (p *planner) first() period {
 	return first
 }
 
-// gap is a range of keys without a partition.
-type gap struct{ lo, hi int64 }
-
-// gaps returns what of a period has no partition. It is the whole period or nothing, unless the unit, the zone or its
+// gaps returns the ranges of keys of a period that have no partition. It is the whole period or nothing, unless the unit, the zone or its
 // rules were others when the neighbours were made.
-func (p *planner) gaps(at period) []gap {
-	var gaps []gap
+func (p *planner) gaps(at period) (gaps []period) {
 	lo := at.lo
 	if p.contiguous() {
 		lo = p.top
@@ -96,24 +91,23 @@ func (p *planner) gaps(at period) []gap {
 			break
 		}
 		if lo < part.lo {
-			gaps = append(gaps, gap{lo, part.lo})
+			gaps = append(gaps, period{lo: lo, hi: part.lo})
 		}
 		lo = part.hi
 	}
 	if lo < at.hi {
-		gaps = append(gaps, gap{lo, at.hi})
+		gaps = append(gaps, period{lo: lo, hi: at.hi})
 	}
 	return gaps
 }
 
-// from returns the partitions that end above a key.
 func (p *planner) from(lo int64) []part {
 	return p.parts[sort.Search(len(p.parts), func(i int) bool { return p.parts[i].hi > lo }):] // they are ascending
 }
 
-func (p *planner) createOne(at period, g gap, names map[string]bool) {
-	text := p.newName(at, func(text string) bool { return names[text] })
-	names[text] = true
+func (p *planner) createOne(at, g period) {
+	text := p.newName(at, func(string) bool { return false })
+	p.names[text] = true
 	if !p.free(text) {
 		return
 	}
@@ -134,11 +128,12 @@ func (p *planner) createOne(at period, g gap, names map[string]bool) {
 	p.top = max(p.top, g.hi)
 }
 
-// newName returns a name for a partition of a period that is not used, such as that of the second part of a period.
-func (p *planner) newName(at period, used func(string) bool) string {
+// newName returns a name for a partition of a period that no other partition has and that is not taken, such as that of
+// the second part of a period.
+func (p *planner) newName(at period, taken func(string) bool) string {
 	base := p.partitionName(at.from)
 	text := base
-	for n := 2; used(text); n++ {
+	for n := 2; p.names[text] || taken(text); n++ {
 		text = fmt.Sprintf("%s_%d", base, n)
 	}
 	p.fail(p.checkNew(text))
@@ -188,10 +183,7 @@ func (s *Set) TableOptions() (string, error) {
 
 // firstPartitions returns the steps that create the missing partitions of an empty table.
 func (s *Set) firstPartitions(st *state) ([]Step, error) {
-	p := s.newPlanner(st, s.now(), probe{
-		key:   func(part, int64, int64, int) (int64, bool, error) { return 0, false, nil },
-		taken: func(string) (bool, error) { return false, nil },
-	})
+	p := s.newPlanner(st, s.now(), probe{})
 	err := p.run(p.create, p.createDefault)
 	return p.plan.Steps, errors.Join(append(p.plan.Problems, err)...)
 }

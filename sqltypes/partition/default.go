@@ -5,7 +5,6 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
-	"slices"
 
 	"github.com/sqlflake/sqlflake/snowflake"
 )
@@ -93,10 +92,7 @@ func (p *planner) stray(batch int) *Step {
 		if end, found := p.find(*p.fallback, key, g.hi, batch); found { // the row after the batch begins the next piece
 			g.hi = max(end, key+1)
 		}
-		text := p.newName(at, func(text string) bool {
-			return slices.ContainsFunc(p.parts, func(part part) bool { return part.table == text }) || p.taken(text)
-		})
-		return &Step{Action: actionCreate, Partition: text, Lo: snowflake.ID(g.lo), Hi: snowflake.ID(g.hi)}
+		return &Step{Action: actionCreate, Partition: p.newName(at, p.taken), Lo: snowflake.ID(g.lo), Hi: snowflake.ID(g.hi)}
 	}
 	p.fail(fmt.Errorf("the default partition %v has the key %d of another partition", p.fallback.name, key))
 	return nil

@@ -17,15 +17,9 @@
 // call continues. What a partition contains is read from its bounds, never from its name, so partitions made by hand
 // count too.
 //
-// A partition is removed only when all of its rows are older than the retention by the grace of [WithGrace], none of
-// them is older than the partition's time, and rows came in all of the retained time (see [WithIdle]). If no row is of a
-// time near the clocks by the layout, nothing is created or removed. What a person has to decide is an error that
-// matches [ErrBlocked].
+// The README beside this file says what is removed and when nothing is, what to do about each problem, which is an error
+// that matches [ErrBlocked], and which rights and limits each database has. The comment of [Set.Maintain] has the locks.
 //
-// Plan.Covered is the time up to which rows have a partition; Plan.Overdue is the time since which a step is due,
-// whatever process is to call Maintain. The function Partitions of package promsnowflake exports both to Prometheus,
-// with alerts. The command cmd/snowflake has "partition maintain" for cron, which needs no program.
-//
-// The README beside this file has the details: what is removed, each problem and what to do about it, the table after
-// Adopt, and the rights and limits of each database. The comment of [Set.Maintain] has the locks.
+// The function Partitions of package promsnowflake exports Plan.Covered and Plan.Overdue to Prometheus, with alerts. The
+// command cmd/snowflake has "partition maintain" for cron, which needs no program.
 package partition

@@ -87,6 +87,22 @@ func (s *Set) keyOf(ctx context.Context, q querier, p part, lo, hi int64, n int)
 	return key, found, err
 }
 
+// noTable is the error for a table that is not found.
+func (s *Set) noTable() error {
+	return fmt.Errorf("%w: there is no table %v, or no right to see it", ErrTable, s.table)
+}
+
+// checkKey returns ErrTable for a key that does not exist, which has no type, or is no bigint.
+func (s *Set) checkKey(table name, keyType string, bigint bool) error {
+	switch {
+	case keyType == "":
+		return fmt.Errorf("%w: %v has no column %s", ErrTable, table, s.key)
+	case !bigint:
+		return fmt.Errorf("%w: %v has the key %s of the type %s, want bigint", ErrTable, table, s.key, keyType)
+	}
+	return nil
+}
+
 // none returns errBusy if there is such a key: its row came after the plan was made.
 func (s *Set) none(ctx context.Context, q querier, p part, lo, hi int64) error {
 	_, found, err := s.keyOf(ctx, q, p, lo, hi, 0)

@@ -39,17 +39,6 @@ func Example() {
 	go func() { _ = events.Run(ctx, db, time.Hour) }() // it returns the error of ctx
 }
 
-// Before a partition is dropped, its rows are copied to a file.
-func ExampleWithArchive() {
-	copyOut := func(ctx context.Context, table string) error {
-		fmt.Println("copy", table)
-		return nil
-	}
-	_, err := partition.New(sqldb.Postgres, "events", partition.Day, partition.WithRetain(90), partition.WithArchive(copyOut))
-	fmt.Println(err)
-	// Output: <nil>
-}
-
 func ExampleSet_TableOptions() {
 	events, err := partition.New(sqldb.Postgres, "events", partition.Month, partition.WithRetain(12))
 	if err != nil {

@@ -14,21 +14,6 @@ import (
 	"github.com/sqlflake/sqlflake/sqltypes/partition"
 )
 
-// A step waits for the end of another one, and the lock of a process ends with its transaction.
-func TestPostgresMaintainWaitsForAnotherProcess(t *testing.T) {
-	e := filledPostgres(t)
-	end := e.hold(lockOfChange)
-	ctx, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
-	defer cancel()
-	s := e.set(partition.WithAhead(4), partition.WithPatience(0))
-	_, err := s.Maintain(ctx, e.DB)
-	e.is(err, context.DeadlineExceeded)
-	e.want(-10, 3)
-	end()
-	e.maintain(s)
-	e.want(-10, 4)
-}
-
 const pendingParts = "SELECT count(*) FROM pg_inherits WHERE inhparent = 'events'::regclass AND inhdetachpending"
 
 // PostgreSQL detaches no other partition concurrently while one is half detached.

@@ -13,7 +13,7 @@ import (
 // each partition whose rows decide something.
 func (s *Set) Plan(ctx context.Context, db *sql.DB) (*Plan, error) {
 	return s.look(ctx, db, "plan", func(q querier) (*Plan, error) {
-		p, err := s.survey(ctx, q, func(Step) bool { return false })
+		p, err := s.survey(ctx, q, nil)
 		if err != nil {
 			return nil, err
 		}
@@ -251,7 +251,6 @@ func (s *Set) patiently(ctx context.Context, w *waiter, f func() error) error {
 	}
 }
 
-// pause waits for a random time.
 func pause(ctx context.Context, least, most time.Duration) error {
 	timer := time.NewTimer(least + rand.N(most-least+1))
 	defer timer.Stop()

@@ -1,6 +1,7 @@
 package partition_test
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -49,36 +50,39 @@ func TestMaintainCreatesAheadAndDropsBeyondTheRetention(t *testing.T) {
 }
 
 func TestTableThatCanNotBeMaintainedIsRefused(t *testing.T) {
+	const first = " (PARTITION p VALUES LESS THAN (5))"
 	for _, c := range []struct {
 		mysql           bool
 		statement, text string
+		adopt           string // the text of Adopt, if it is another one
 	}{
-		{false, "", "there is no table events"},
-		{false, "CREATE VIEW events AS SELECT 1::bigint AS id", "is a view"},
-		{false, "CREATE SEQUENCE events", `the kind "S"`},
-		{false, "CREATE TABLE events (id bigint PRIMARY KEY)", "is not partitioned: see Adopt"},
-		{false, "CREATE TABLE events (id bigint, at bigint) PARTITION BY RANGE (at)", "RANGE (at), want RANGE (id)"},
-		{false, "CREATE TABLE events (id bigint, at bigint) PARTITION BY RANGE (id, at)", "RANGE (id, at)"},
-		{false, "CREATE TABLE events (id bigint) PARTITION BY HASH (id)", "HASH (id)"},
-		{false, "CREATE TABLE events (id bigint) PARTITION BY LIST (id)", "LIST (id)"},
-		{false, "CREATE TABLE events (id bigint) PARTITION BY RANGE ((id + 1))", "want RANGE (id)"},
-		{false, "CREATE TABLE events (id int) PARTITION BY RANGE (id)", "the type integer, want bigint"},
-		{false, "CREATE TABLE events (id numeric) PARTITION BY RANGE (id)", "the type numeric"},
-		{false, "CREATE TEMP TABLE events (id bigint) PARTITION BY RANGE (id)", "is temporary"},
-		{true, "", "there is no table events"},
-		{true, "CREATE VIEW events AS SELECT 1 AS id", "is a view"},
-		{true, "CREATE TABLE events (id bigint PRIMARY KEY)", "is not partitioned"},
-		{true, "CREATE TABLE events (id int PRIMARY KEY) PARTITION BY RANGE (id) (PARTITION p VALUES LESS THAN (5))", "want bigint"},
-		{true, "CREATE TABLE events (n bigint PRIMARY KEY) PARTITION BY RANGE (n) (PARTITION p VALUES LESS THAN (5))", "has no column id"},
-		{true, "CREATE TABLE events (id bigint, n bigint, PRIMARY KEY (id, n)) PARTITION BY RANGE (n) (PARTITION p VALUES LESS THAN (5))",
-			"by RANGE (`n`), want RANGE (id)"},
+		{false, "", "there is no table events", ""},
+		{false, "CREATE VIEW events AS SELECT 1::bigint AS id", "is a view", ""},
+		{false, "CREATE SEQUENCE events", `the kind "S"`, ""},
+		{false, "CREATE TABLE events (n bigint PRIMARY KEY)", "is not partitioned: see Adopt", "has no column id"},
+		{false, "CREATE TABLE events (id int PRIMARY KEY)", "is not partitioned", "the type integer, want bigint"},
+		{false, "CREATE TABLE events (id bigint PRIMARY KEY, CONSTRAINT sqlflake_adopt CHECK (id <> 7))", "is not partitioned", "not of Adopt"},
+		{false, "CREATE TABLE events (id bigint, at bigint) PARTITION BY RANGE (at)", "RANGE (at), want RANGE (id)", ""},
+		{false, "CREATE TABLE events (id bigint, at bigint) PARTITION BY RANGE (id, at)", "RANGE (id, at)", ""},
+		{false, "CREATE TABLE events (id bigint) PARTITION BY HASH (id)", "HASH (id)", ""},
+		{false, "CREATE TABLE events (id bigint) PARTITION BY LIST (id)", "LIST (id)", ""},
+		{false, "CREATE TABLE events (id bigint) PARTITION BY RANGE ((id + 1))", "want RANGE (id)", ""},
+		{false, "CREATE TABLE events (id int) PARTITION BY RANGE (id)", "the type integer, want bigint", ""},
+		{false, "CREATE TABLE events (id numeric) PARTITION BY RANGE (id)", "the type numeric", ""},
+		{false, "CREATE TEMP TABLE events (id bigint) PARTITION BY RANGE (id)", "is temporary", ""},
+		{true, "", "there is no table events", ""},
+		{true, "CREATE VIEW events AS SELECT 1 AS id", "is a view", ""},
+		{true, "CREATE TABLE events (id bigint PRIMARY KEY) ENGINE = MyISAM", "is not partitioned", `the engine "MyISAM"`},
+		{true, "CREATE TABLE events (id int PRIMARY KEY)", "want bigint", ""},
+		{true, "CREATE TABLE events (n bigint PRIMARY KEY)", "has no column id", ""},
+		{true, "CREATE TABLE events (id bigint, n bigint, PRIMARY KEY (id, n)) PARTITION BY RANGE (n)" + first, "by RANGE (`n`), want RANGE (id)", ""},
 		{true, "CREATE TABLE events (id bigint, n bigint, PRIMARY KEY (id, n)) PARTITION BY RANGE COLUMNS (id, n) (PARTITION p VALUES LESS THAN (5, 5))",
-			"by RANGE COLUMNS (`id`,`n`)"},
-		{true, "CREATE TABLE events (id bigint PRIMARY KEY) PARTITION BY RANGE (id DIV 2) (PARTITION p VALUES LESS THAN (5))", "DIV 2"},
-		{true, "CREATE TABLE events (id bigint PRIMARY KEY) PARTITION BY HASH (id) PARTITIONS 2", "by HASH"},
-		{true, "CREATE TABLE events (id bigint PRIMARY KEY) PARTITION BY LIST (id) (PARTITION p VALUES IN (5))", "by LIST"},
-		{true, "CREATE TABLE events (id bigint, n int, PRIMARY KEY (id, n)) PARTITION BY RANGE (id) SUBPARTITION BY HASH (n) SUBPARTITIONS 2 " +
-			"(PARTITION p VALUES LESS THAN (5))", "has subpartitions"},
+			"by RANGE COLUMNS (`id`,`n`)", ""},
+		{true, "CREATE TABLE events (id bigint PRIMARY KEY) PARTITION BY RANGE (id DIV 2)" + first, "DIV 2", ""},
+		{true, "CREATE TABLE events (id bigint PRIMARY KEY) PARTITION BY HASH (id) PARTITIONS 2", "by HASH", ""},
+		{true, "CREATE TABLE events (id bigint PRIMARY KEY) PARTITION BY LIST (id) (PARTITION p VALUES IN (5))", "by LIST", ""},
+		{true, "CREATE TABLE events (id bigint, n int, PRIMARY KEY (id, n)) PARTITION BY RANGE (id) SUBPARTITION BY HASH (n) SUBPARTITIONS 2" + first,
+			"has subpartitions", ""},
 	} {
 		t.Run(c.text, func(t *testing.T) {
 			t.Parallel()
@@ -89,6 +93,10 @@ func TestTableThatCanNotBeMaintainedIsRefused(t *testing.T) {
 			e.same(e.fails(e.set(), partition.ErrTable, c.text))
 			_, err := e.set().Plan(e.limit(), e.DB)
 			e.is(err, partition.ErrTable, c.text)
+			_, err = e.set().PlanAdopt(e.limit(), e.DB)
+			e.is(err, partition.ErrTable, cmp.Or(c.adopt, c.text))
+			_, err = e.set().Adopt(e.limit(), e.DB)
+			e.is(err, partition.ErrTable, cmp.Or(c.adopt, c.text))
 			e.same(e.tables(), before...)
 		})
 	}
@@ -202,20 +210,6 @@ UNION ALL SELECT tgname FROM pg_trigger WHERE tgrelid = $1::regclass AND NOT tgi
 	}
 	e.exec("INSERT INTO events (id, body) VALUES ($1, 'abc')", idAt(noon))
 	e.same(e.texts("SELECT concat_ws(' ', n, body, size) FROM "+dayName(0)), "1 ABC 3")
-}
-
-// Partitions that were made by hand count by their bounds: their gaps are filled, and what is dropped is decided by them.
-func TestPostgresPartitionsMadeByHandCountByTheirBounds(t *testing.T) {
-	t.Parallel()
-	e := onPostgres(t, eventsTable)
-	midday := day(1).Add(12 * time.Hour)
-	e.exec(fmt.Sprintf(`CREATE TABLE "Übermorgen" PARTITION OF events FOR VALUES FROM (%d) TO (%d)`, idAt(midday), idAt(day(2))))
-	e.exec(fmt.Sprintf("CREATE TABLE %s PARTITION OF events FOR VALUES FROM (%d) TO (%d)", dayName(-90), idAt(day(2)), idAt(day(3))))
-	e.exec(fmt.Sprintf("CREATE TABLE oldest PARTITION OF events FOR VALUES FROM (MINVALUE) TO (%d)", idAt(day(-50))))
-	e.maintain(e.set())
-	e.insert(day(0), day(1), 24*time.Hour)
-	e.maintain(e.set(partition.WithRetain(3), partition.WithStart(day(-60)), partition.WithGrace(48*time.Hour)))
-	e.want(-5, 0, ends(dayName(1), midday), ends("Übermorgen", day(2)), ends(dayName(-90), day(3)), ends(dayName(3), day(4)))
 }
 
 func TestPostgresPartitionedPartitionBeyondTheRetentionIsReported(t *testing.T) {

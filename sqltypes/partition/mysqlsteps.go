@@ -60,7 +60,6 @@ func (mysql) create(st *state, step Step) string {
 		"PARTITION %[2]s VALUES LESS THAN (MAXVALUE))", table, last, quoteMySQL(step.Partition), int64(step.Hi))
 }
 
-// definePartition returns the definition of the partition that a step creates.
 func definePartition(step Step) string {
 	end := fmt.Sprintf("(%d)", int64(step.Hi))
 	if step.Hi == noHigh || step.isDefault() {

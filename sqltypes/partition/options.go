@@ -79,8 +79,7 @@ func WithAhead(n int) Option {
 }
 
 // WithRetain sets how many partitions are kept before the current one, 1 to 100,000, in the unit of the Set. By default
-// all are kept. Nothing is removed unless rows came in all of that time (see WithIdle): otherwise the layout or the
-// clocks may be wrong, and Plan and Maintain report it.
+// all are kept. Nothing is removed unless rows came in all of that time: see WithIdle.
 func WithRetain(n int) Option {
 	return option(n >= 1 && n <= maxRetain, func(c *config) { c.retain = n },
 		"WithRetain(%d) out of range [1, %d]; without the option all partitions are kept", n, maxRetain)

@@ -11,10 +11,9 @@ import (
 
 // Plan is the state of a table's partitions and what Maintain would do.
 type Plan struct {
-	Table      string    // schema.table
-	Now        time.Time // by the clock of the database, in the zone of the Set
-	Partitions []Partition
-	Steps      []Step // in their order
+	Table string    // schema.table
+	Now   time.Time // by the clock of the database, in the zone of the Set
+	Steps []Step    // in their order
 
 	// Problems are what Maintain leaves to people. Each matches ErrBlocked, and the end of the layout matches
 	// snowflake.ErrTimeExhausted too.
@@ -27,15 +26,8 @@ type Plan struct {
 	// Overdue is the time from which on a Maintain would have done one of the Steps, so that none has succeeded since
 	// then, in whatever process. It is zero if there is nothing to do.
 	Overdue time.Time
-}
 
-// Partition is an existing partition: the rows with Lo <= key && key < Hi.
-type Partition struct {
-	Name    string
-	Lo, Hi  snowflake.ID // the least and the greatest int64 stand for no bound
-	Default bool         // rows that belong to no other one; Lo and Hi are 0
-	Rows    int64        // as the database estimates
-	Bytes   int64        // with indexes, as the database estimates
+	partitions int // that exist
 }
 
 // Values of Step.Action.
@@ -61,10 +53,10 @@ const (
 type Step struct {
 	Action    string
 	Partition string       // its name; empty for the table
-	Lo, Hi    snowflake.ID // as of Partition
+	Lo, Hi    snowflake.ID // Lo <= key && key < Hi; the least and greatest int64: no bound; both 0: the default partition
 	From, To  time.Time    // the times of Lo and Hi, in the zone of the Set
 	Rows      int64        // that it drops, detaches or rewrites, as the database estimates
-	Bytes     int64
+	Bytes     int64        // with indexes, as the database estimates
 	Why       string
 	SQL       []string // the statements; what Maintain does also depends on the table at that time
 
@@ -99,7 +91,7 @@ func (p *Plan) String() string {
 	if !p.Covered.IsZero() {
 		until = " until " + timeText(p.Covered.In(p.Now.Location()))
 	}
-	fmt.Fprintf(&b, "%s: %s%s, %s, times in %v\n", p.Table, count(len(p.Partitions), "partition"), until,
+	fmt.Fprintf(&b, "%s: %s%s, %s, times in %v\n", p.Table, count(p.partitions, "partition"), until,
 		count(len(p.Steps), "step"), p.Now.Location())
 	w := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
 	if len(p.Steps) > 0 {
@@ -130,17 +122,10 @@ func (p *Plan) bound(s Step, id snowflake.ID, t time.Time) string {
 
 // timeText returns the date, and the time of day unless it is midnight.
 func timeText(t time.Time) string {
-	form := time.DateOnly
-	switch {
-	case t.Second() != 0 || t.Nanosecond() != 0:
-		form = "2006-01-02 15:04:05.999999999"
-	case t.Hour() != 0 || t.Minute() != 0:
-		form = "2006-01-02 15:04"
-	}
-	return t.Format(form)
+	text := strings.TrimSuffix(t.Format("2006-01-02 15:04:05.999999999"), " 00:00:00")
+	return strings.TrimSuffix(text, ":00")
 }
 
-// count returns a number with its noun.
 func count(n int, noun string) string {
 	if n != 1 {
 		noun += "s"

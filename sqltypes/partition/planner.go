@@ -6,7 +6,6 @@ import (
 	"slices"
 	"time"
 
-	"github.com/sqlflake/sqlflake/snowflake"
 	"github.com/sqlflake/sqlflake/snowflake/sqldb"
 )
 
@@ -17,17 +16,18 @@ type planner struct {
 	probe  probe
 	local  time.Time // by the clock of this process
 	plan   *Plan
-	enough func(Step) bool // a step after which the plan may end
+	enough func(Step) bool // a step after which the plan may end; nil: none
 	chosen *Step           // the first one that is enough
 	err    error           // the first one: there is no plan
 
-	latest time.Time // the later one of the clocks, for the reasons of steps
-	cutoff int64     // what ends at or below it is not retained
-	live   *bool     // whether rows came in the retained time; nil: not read yet
-	top    int64     // the end of the last partition, if they are contiguous
+	latest time.Time       // the later one of the clocks, for the reasons of steps
+	cutoff int64           // what ends at or below it is not retained
+	live   *bool           // whether rows came in the retained time; nil: not read yet
+	top    int64           // the end of the last partition, if they are contiguous
+	names  map[string]bool // of the partitions, also of those that the plan creates
 }
 
-// probe asks the database about rows and tables: see Set.keyOf and engine.taken.
+// probe asks the database about rows and tables: see Set.keyOf and engine.taken. The zero probe finds none.
 type probe struct {
 	key   func(p part, lo, hi int64, n int) (key int64, found bool, err error)
 	taken func(table string) (bool, error)
@@ -43,39 +43,37 @@ func (s *Set) probe(ctx context.Context, q querier, st *state) probe {
 // newPlanner returns the planner of a state. Of two clocks that differ, the later one counts for what is created and
 // the earlier one for what is dropped.
 func (s *Set) newPlanner(st *state, local time.Time, probe probe) *planner {
-	p := &planner{Set: s, state: st, probe: probe, local: local, top: noLow}
-	p.enough = func(Step) bool { return false }
+	p := &planner{Set: s, state: st, probe: probe, local: local, top: noLow, names: make(map[string]bool)}
 	p.plan = &Plan{Table: st.table.String(), Now: st.now.In(s.zone)}
 	p.latest = later(p.now, p.local)
 	p.cutoff = p.oldest().lo
+	p.plan.partitions = len(p.parts)
 	for _, part := range p.parts {
+		p.names[part.table] = true
 		p.top = part.hi
-		p.plan.Partitions = append(p.plan.Partitions, Partition{
-			Name: part.table, Lo: snowflake.ID(part.lo), Hi: snowflake.ID(part.hi), Rows: part.rows, Bytes: part.bytes,
-		})
 	}
-	if f := p.fallback; f != nil {
-		p.plan.Partitions = append(p.plan.Partitions, Partition{Name: f.table, Default: true, Rows: f.rows, Bytes: f.bytes})
+	if p.fallback != nil {
+		p.names[p.fallback.table] = true
+		p.plan.partitions++
 	}
 	return p
 }
 
 // find returns a key, and taken whether a name is. See probe. After an error there is none.
 func (p *planner) find(part part, lo, hi int64, n int) (key int64, found bool) {
-	if p.err == nil {
+	if p.err == nil && p.probe.key != nil {
 		key, found, p.err = p.probe.key(part, lo, hi, n)
 	}
 	return key, found && p.err == nil
 }
 
 func (p *planner) taken(table string) (taken bool) {
-	if p.err == nil {
+	if p.err == nil && p.probe.taken != nil {
 		taken, p.err = p.probe.taken(table)
 	}
 	return taken && p.err == nil
 }
 
-// fail notes an error.
 func (p *planner) fail(err error) { p.err = cmp.Or(p.err, err) }
 
 // make makes the plan.
@@ -113,7 +111,7 @@ func (p *planner) step(step Step) {
 	}
 	step.SQL = p.engine.statements(p.Set, p.state, step)
 	p.plan.Steps = append(p.plan.Steps, step)
-	if p.chosen == nil && p.enough(step) {
+	if p.chosen == nil && p.enough != nil && p.enough(step) {
 		p.chosen = &step
 	}
 }
@@ -125,10 +123,7 @@ func (p *planner) due(step Step) time.Time {
 	case step.isDefault(), step.Action == actionAlter:
 		return time.Time{}
 	case step.Action == actionCreate:
-		for range p.ahead {
-			at = p.previous(at)
-		}
-		return at.from.In(p.zone)
+		return p.before(at, p.ahead).from.In(p.zone)
 	}
 	return p.after(at, p.retain+1).from.Add(p.grace).In(p.zone)
 }
@@ -152,7 +147,6 @@ func (p *planner) covered() (end time.Time) {
 // then belongs to the partition that follows it.
 func (p *planner) contiguous() bool { return p.dialect == sqldb.MySQL }
 
-// earliest returns the earlier of the two clocks.
 func (p *planner) earliest() time.Time { return earlier(p.now, p.local) }
 
 // oldest returns the oldest period that is retained, or the one of the epoch.

@@ -195,11 +195,23 @@ func TestNamesThatOthersHave(t *testing.T) {
 	c := &catalog{taken: []string{"t_2026_02", "t_default"}}
 	want(t, c.plan(t, mustSet(t, Month, WithAhead(1), WithDefault()), date("2026-01-15")), "create t_2026_01",
 		"t_2026_02: a table of this name", "t_default: a table of this name")
-	bad := mustSet(t, Month, WithNames(func(at time.Time) string { return strings.Repeat("x", int(at.Month())*16) }))
-	_, err := makePlan(bad, &state{now: date("2026-03-15")}, date("2026-03-15"), c.probe())
-	if !errors.Is(err, ErrOption) {
-		t.Errorf("%v, want %v", err, ErrOption)
-	}
 	same := mustSet(t, Month, WithAhead(1), WithNames(func(time.Time) string { return "p" }))
 	want(t, c.plan(t, same, date("2026-01-15")), "create p, create p_2")
+}
+
+// The period that ends at the greatest key and the default partition would both be VALUES LESS THAN MAXVALUE.
+func TestMySQLHasOneLastPartition(t *testing.T) {
+	layout := snowflake.MustLayout(time.Unix(0, 0), 28*time.Second, snowflake.Field{Name: "time", Bits: 27}, snowflake.Field{Name: "sequence", Bits: 36})
+	const unit = 28 * time.Second << 20 // the layout ends with one
+	now := layout.End().Add(-unit * 3 / 2)
+	for last, options := range map[string][]Option{"t_2088_02_27_160416": nil, "t_default": {WithDefault()}} {
+		s := newSet(t, sqldb.MySQL, Unit(unit), append(options, WithLayout(layout), WithAhead(1), WithNow(func() time.Time { return now }))...)
+		text, err := s.TableOptions()
+		if err != nil || strings.Count(text, "MAXVALUE") != 1 || !strings.HasSuffix(text, "`"+last+"` VALUES LESS THAN (MAXVALUE))") {
+			t.Errorf("%s, %v, want %s as the last one", text, err, last)
+		}
+		c := &catalog{}
+		c.apply(s, c.plan(t, s, now))
+		want(t, c.plan(t, s, now), "") // nothing is left to do
+	}
 }

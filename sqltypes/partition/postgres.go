@@ -1,12 +1,16 @@
 package partition
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"database/sql/driver"
 	"errors"
 	"fmt"
 	"math"
+	"regexp"
+	"slices"
+	"strconv"
 	"strings"
 	"time"
 )
@@ -137,11 +141,8 @@ func milliseconds(d time.Duration) string {
 }
 
 func (postgres) refused(err error) bool {
-	switch sqlState(err) {
-	case "55P03", "40P01": // lock_not_available, deadlock_detected
-		return true
-	}
-	return false
+	state := sqlState(err)
+	return state == "55P03" || state == "40P01" // lock_not_available, deadlock_detected
 }
 
 // sqlState returns the code of an error of the server. All drivers have this method.
@@ -165,7 +166,6 @@ func (postgres) taken(ctx context.Context, q querier, st *state, table string) (
 	return taken, err
 }
 
-// quoteName returns a name in the quotes of standard SQL.
 func quoteName(name string) string { return `"` + strings.ReplaceAll(name, `"`, `""`) + `"` }
 
 func quoteTable(n name) string { return quoteName(n.schema) + "." + quoteName(n.table) }
@@ -178,3 +178,123 @@ func quoteText(text string) string {
 	}
 	return quoted
 }
+
+// parentQuery returns, among others, why the table can't be maintained. Parameters: its name, its schema or empty, and
+// the key.
+const parentQuery = `SELECT c.oid::int8, n.nspname, CASE
+	WHEN c.relkind = 'r' THEN 'is not partitioned: see Adopt'
+	WHEN c.relkind IN ('v', 'm') THEN 'is a view'
+	WHEN c.relkind <> 'p' THEN 'is no table but a relation of the kind "' || c.relkind::text || '"'
+	WHEN c.relpersistence = 't' THEN 'is temporary'
+	WHEN p.partstrat <> 'r' OR p.partnatts <> 1 OR a.attname IS DISTINCT FROM $3::text
+		THEN format('is partitioned by %s, want RANGE (%s)', pg_get_partkeydef(c.oid), $3::text)
+	WHEN a.atttypid <> 'int8'::regtype
+		THEN format('has the key %s of the type %s, want bigint', a.attname, format_type(a.atttypid, NULL))
+	WHEN NOT pg_has_role(c.relowner, 'USAGE') THEN format('belongs to the role %s, of which the current role is no member: ' ||
+		'only the owner may change partitions', pg_get_userbyid(c.relowner))
+	ELSE '' END,
+	CASE WHEN pg_get_userbyid(c.relowner) = current_user THEN '' ELSE pg_get_userbyid(c.relowner)::text END,
+	coalesce((SELECT ' USING ' || quote_ident(m.amname) FROM pg_am m WHERE m.oid = c.relam), '') ||
+		coalesce((SELECT ' TABLESPACE ' || quote_ident(t.spcname) FROM pg_tablespace t WHERE t.oid = c.reltablespace), ''),
+	coalesce((SELECT string_agg(DISTINCT CASE g.grantee WHEN 0 THEN 'PUBLIC' ELSE quote_ident(pg_get_userbyid(g.grantee)) END, ', ')
+		FROM pg_default_acl d, aclexplode(d.defaclacl) g WHERE d.defaclobjtype = 'r' AND g.grantee <> d.defaclrole
+		AND d.defaclrole = (SELECT r.oid FROM pg_roles r WHERE r.rolname = current_user) AND d.defaclnamespace IN (0, c.relnamespace)), ''),
+	CASE c.relreplident WHEN 'f' THEN 'FULL' WHEN 'n' THEN 'NOTHING' ELSE '' END,
+	(extract(epoch FROM clock_timestamp()) * 1000000)::int8
+FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace LEFT JOIN pg_partitioned_table p ON p.partrelid = c.oid
+LEFT JOIN pg_attribute a ON a.attrelid = c.oid AND a.attnum = p.partattrs[0] AND a.attnum > 0
+WHERE c.relname = $1::text AND CASE WHEN $2::text = '' THEN pg_table_is_visible(c.oid) ELSE n.nspname = $2::text END`
+
+func (e postgres) inspect(ctx context.Context, q querier, s *Set) (*state, error) {
+	var oid, now int64
+	var unsuitable string
+	st := &state{table: s.table}
+	row := q.QueryRowContext(ctx, parentQuery, s.table.table, s.table.schema, s.key)
+	found, err := one(row, &oid, &st.table.schema, &unsuitable, &st.owner, &st.storage, &st.grantees, &st.identity, &now)
+	switch {
+	case err != nil:
+		return nil, err
+	case !found:
+		return nil, s.noTable()
+	case unsuitable != "":
+		return nil, fmt.Errorf("%w: %v %s", ErrTable, st.table, unsuitable)
+	}
+	st.now = time.UnixMicro(now).UTC()
+	if err := e.readParts(ctx, q, s, oid, st); err != nil {
+		return nil, err
+	}
+	return st, st.readLoose(ctx, q, looseQuery, markWords, oid, s.key)
+}
+
+// pagesSize estimates the size of a relation. pg_total_relation_size would wait for whoever has locked it, and so would
+// pg_get_expr with its OID.
+const pagesSize = `((c.relpages::int8 + coalesce((SELECT t.relpages FROM pg_class t WHERE t.oid = c.reltoastrelid), 0) +
+	coalesce((SELECT sum(x.relpages) FROM pg_index i JOIN pg_class x ON x.oid = i.indexrelid WHERE i.indrelid = c.oid), 0)) *
+	current_setting('block_size')::int8)`
+
+const partsQuery = `SELECT c.oid::int8, n.nspname, c.relname, c.relkind IN ('p', 'f'), coalesce(pg_get_expr(c.relpartbound, 0), ''),
+	greatest(c.reltuples, 0)::int8, ` + pagesSize + `, i.inhdetachpending,
+	coalesce(obj_description(c.oid, 'pg_class'), '')
+FROM pg_inherits i JOIN pg_class c ON c.oid = i.inhrelid JOIN pg_namespace n ON n.oid = c.relnamespace
+WHERE i.inhparent = $1::int8::oid`
+
+func (postgres) readParts(ctx context.Context, q querier, s *Set, parent int64, st *state) error {
+	err := each(ctx, q, partsQuery, []any{parent}, func(scan func(...any) error) error {
+		var p part
+		var bound string
+		err := scan(&p.oid, &p.schema, &p.table, &p.fixed, &bound, &p.rows, &p.bytes, &p.pending, &p.comment)
+		if err != nil {
+			return err
+		}
+		if bound == "DEFAULT" {
+			st.fallback = &p
+			return nil
+		}
+		if p.lo, p.hi, err = parseBound(bound); err != nil {
+			return fmt.Errorf("partition: the bounds of %v: %w", p.name, err)
+		}
+		marked := p
+		p.interrupted = marked.readMark(st.table)
+		p.due = s.archive != nil || p.interrupted && marked.due
+		st.parts = append(st.parts, p)
+		return nil
+	})
+	slices.SortFunc(st.parts, func(a, b part) int { return cmp.Compare(a.lo, b.lo) })
+	return err
+}
+
+var boundForm = regexp.MustCompile(`^FOR VALUES FROM \((?:MINVALUE|'?(-?[0-9]+)'?)\) TO \((?:MAXVALUE|'?(-?[0-9]+)'?)\)$`)
+
+// errChanging is about a partition that is detached or dropped while it is read.
+var errChanging = errors.New("another process changes it")
+
+// parseBound reads bounds in the form of pg_get_expr.
+func parseBound(text string) (lo, hi int64, err error) {
+	if text == "" {
+		return 0, 0, errChanging
+	}
+	match := boundForm.FindStringSubmatch(text)
+	if match == nil {
+		return 0, 0, fmt.Errorf("%w: %q", ErrTable, text)
+	}
+	lo, hi = noLow, noHigh
+	if match[1] != "" {
+		lo, err = strconv.ParseInt(match[1], 10, 64)
+	}
+	if match[2] != "" && err == nil {
+		hi, err = strconv.ParseInt(match[2], 10, 64)
+	}
+	return lo, hi, err
+}
+
+// looseQuery trusts a comment only if the owner of the table is trusted: reading a table of another role may execute
+// code of that role.
+const looseQuery = `SELECT c.oid::int8, n.nspname, c.relname, greatest(c.reltuples, 0)::int8,
+	` + pagesSize + `, d.description
+FROM pg_description d JOIN pg_class c ON c.oid = d.objoid JOIN pg_namespace n ON n.oid = c.relnamespace
+WHERE d.classoid = 'pg_class'::regclass AND d.objsubid = 0 AND c.relkind = 'r' AND NOT c.relispartition
+	AND strpos(d.description, $1::text) > 0
+	AND (c.relowner = (SELECT t.relowner FROM pg_class t WHERE t.oid = $2::int8::oid)
+		OR EXISTS (SELECT FROM pg_roles r WHERE r.oid = c.relowner AND (r.rolsuper OR r.rolname = current_user)))
+	AND EXISTS (SELECT FROM pg_attribute a WHERE a.attrelid = c.oid AND a.attname = $3::text AND a.atttypid = 'int8'::regtype)
+ORDER BY c.oid`

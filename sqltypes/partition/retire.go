@@ -9,13 +9,6 @@ import (
 	"github.com/sqlflake/sqlflake/snowflake/sqldb"
 )
 
-// A partition is removed only if
-//
-//   - it has ended before the retention, by the earlier clock and the grace (expired),
-//   - no row in it is older than its time (blocked), or was moved out of it by an interrupted call,
-//   - rows, which are a separate clock, came in all of the retained time (alive, steady), and
-//   - the layout and the rows do not contradict each other (contradicted, checked before all other steps).
-
 const (
 	// dormant is the longest pause after which a table with rows is maintained again without a person.
 	dormant = 90 * 24 * time.Hour
@@ -23,7 +16,8 @@ const (
 	strange = 400 * 24 * time.Hour
 )
 
-// retire plans what happens to partitions beyond the retention.
+// retire plans what happens to partitions beyond the retention. One is removed only if it is expired and not blocked,
+// and the table is alive and steady; contradicted is checked before all steps.
 func (p *planner) retire() {
 	for _, part := range p.parts {
 		expired := p.expired(part)
@@ -184,9 +178,8 @@ func (p *planner) outside(part part) bool {
 	return above
 }
 
-// alive reports whether rows may be removed: the table has a row of the retained time, and others at all times of it.
-// If it has none, that is a problem: by a wrong layout or wrong clocks, all partitions may seem to be beyond the
-// retention.
+// alive reports whether rows may be removed: the table has a row of the retained time, and others at all times of it. By
+// a wrong layout or wrong clocks, all partitions may seem to be beyond the retention.
 func (p *planner) alive() (live bool) {
 	if p.live != nil {
 		return *p.live
@@ -213,9 +206,7 @@ func (p *planner) alive() (live bool) {
 }
 
 // steady reports whether rows came in all of the retained time, except for as many consecutive periods as are normal.
-// Clocks that jump ahead leave a longer gap, also if rows of the wrong time follow: that is a problem.
-//
-// The gap is seen as long as rows of before it are retained by the right time, except for the last of these periods. So
+// Clocks that jump ahead leave a longer gap, also if rows of the wrong time follow. The gap is seen as long as rows of before it are retained by the right time, except for the last of these periods. So
 // clocks that are ahead remove nothing more than this number of periods, and two, too early.
 func (p *planner) steady() bool {
 	normal := p.idle

@@ -1,6 +1,7 @@
 package partition
 
 import (
+	"cmp"
 	"context"
 	"strings"
 	"testing"
@@ -145,112 +146,80 @@ func TestTheWholeTimeOfALayoutCanBeRetained(t *testing.T) {
 	}
 }
 
-// The first partition of MySQL has no lower bound, and so has the table that it becomes.
-func TestDetachedTableWithARowOlderThanItsTimeStays(t *testing.T) {
-	both(t, Month, []Option{WithRetain(1), WithAhead(1)}, func(t *testing.T, s *Set) {
-		c := &catalog{state: state{loose: []part{{name: name{"s", "x"}, lo: noLow, hi: s.first("2026-02")}}}}
-		c.add(s, "now", "2026-05", "2026-08")
-		want(t, c.plan(t, s, date("2026-06-15")), "drop s.x")
-		c.keys = []int64{7}
-		want(t, c.plan(t, s, date("2026-06-15")), "", "has rows outside of its bounds")
-	})
-}
-
-func TestDetachedTablesAreFinishedAfterPartitionsAreCreated(t *testing.T) {
-	for _, c := range []struct {
-		option   Option
-		archived bool
-		want     string
-	}{
-		{WithAhead(1), false, "drop s.x"},
-		{WithKeep(strings.ToUpper), false, "rename s.x"},
-		{WithArchive(archiveNothing), false, "archive s.x"},
-		{WithArchive(archiveNothing), true, "drop s.x"},
-	} {
-		s := mustSet(t, Month, WithAhead(1), WithRetain(1), c.option)
-		table := &catalog{}
-		table.add(s, "new", "2025-12", "2026-01")
-		table.loose = []part{{name: name{"s", "x"}, lo: s.first("2025-10"), hi: s.first("2025-11"), archived: c.archived}}
-		want(t, table.plan(t, s, date("2026-01-15")), "create t_2026_01, create t_2026_02, "+c.want)
-		want(t, table.plan(t, s, date("2025-11-15")), "create t_2025_11", "s.x: it was detached, and is not beyond")
-	}
-}
-
-// In a rolling deploy a Set without Archive runs beside one with it.
-func TestWhatIsToBeArchivedIsLeftToASetWithArchive(t *testing.T) {
-	for _, where := range []string{"loose", "marked"} {
-		both(t, Month, []Option{WithAhead(1), WithRetain(1)}, func(t *testing.T, s *Set) {
-			table := &catalog{}
-			table.add(s, "old", "2025-09", "2025-10")
-			table.add(s, "new", "2025-12", "2026-03")
-			if where == "loose" {
-				table.loose = []part{{name: name{"s", "x"}, lo: s.first("2025-08"), hi: s.first("2025-09"), due: true}}
-			} else {
-				table.parts[0].due = true
-			}
-			want(t, table.plan(t, s, date("2026-01-15")), "", "another Set is to archive it")
-			s = newSet(t, s.dialect, Month, WithAhead(1), WithRetain(1), WithArchive(archiveNothing))
-			wanted := "detach old"
-			if where == "loose" {
-				wanted += ", archive s.x"
-			}
-			want(t, table.plan(t, s, date("2026-01-15")), wanted)
-		})
-	}
-}
-
-func TestRowsThatWereMovedOutOfAPartitionAreNotForgotten(t *testing.T) {
-	for _, c := range []struct {
-		split    bool
-		now      string
-		want     string
-		problems []string
-	}{
-		{false, "2026-04-15", "drop january", nil},
-		{true, "2026-04-15", "", []string{"january: an earlier call"}},
-		{false, "2026-01-15", "", []string{"january: an earlier call"}},
-	} {
-		s := newSet(t, sqldb.MySQL, Month, WithRetain(1))
-		table := &catalog{}
-		table.add(s, "january", "", "2026-02")
-		table.add(s, "rest", "2026-02", "2027")
-		table.parts[0].twin, table.parts[0].moved, table.parts[0].split = "x", true, c.split
-		want(t, table.plan(t, s, date(c.now)), c.want, c.problems...)
-	}
-}
-
 func archiveNothing(context.Context, string) error { return nil }
 
-func TestActionsByOptionAndDatabase(t *testing.T) {
+// On April 15 a month is retained. The partition old, of January, is beyond it, as is the detached table s.x; new is not.
+func TestWhatHappensBeyondTheRetention(t *testing.T) {
+	const created = "create t_2027_01, create t_2027_02, "
+	none, keep, archive, concurrently := WithGrace(time.Hour), WithKeep(strings.ToUpper), WithArchive(archiveNothing), WithDetachConcurrently()
+	moved := func(p *part) { p.twin, p.moved = "x", true }
+	split := func(p *part) { p.twin, p.moved, p.split = "x", true, true }
+	due := func(p *part) { p.due = true }
+	archived := func(p *part) { p.archived = true }
 	for _, c := range []struct {
-		dialect           sqldb.Dialect
-		option            Option
-		fallback, pending bool
-		want              string
-		finish            bool
+		dialect       sqldb.Dialect // empty: both
+		option        Option
+		of            string      // what change is of; with s.x, that table exists
+		change        func(*part) // nil: none
+		now           string      // if it is not April 15
+		want, problem string
+		finish        bool
 	}{
-		{sqldb.Postgres, WithAhead(3), false, false, "drop old", false},
-		{sqldb.Postgres, WithKeep(strings.ToUpper), false, false, "rename old", false},
-		{sqldb.Postgres, WithArchive(archiveNothing), false, false, "detach old", false},
-		{sqldb.Postgres, WithDetachConcurrently(), false, false, "detach old", true},
-		{sqldb.Postgres, WithDetachConcurrently(), true, false, "drop old", false},
-		{sqldb.Postgres, WithAhead(3), false, true, "detach old", true},
-		{sqldb.MySQL, WithDetachConcurrently(), false, false, "drop old", false},
-		{sqldb.MySQL, WithKeep(strings.ToUpper), false, false, "rename old", false},
-		{sqldb.MySQL, WithArchive(archiveNothing), false, false, "detach old", false},
+		{"", none, "old", nil, "", "drop old", "", false},
+		{"", keep, "old", nil, "", "rename old", "", false},
+		{"", archive, "old", nil, "", "detach old", "", false},
+		{sqldb.Postgres, concurrently, "old", nil, "", "detach old", "", true},
+		{sqldb.MySQL, concurrently, "old", nil, "", "drop old", "", false},
+		{sqldb.Postgres, concurrently, "t_default", nil, "", "drop old", "", false},
+		{sqldb.Postgres, none, "old", func(p *part) { p.pending = true }, "", "detach old", "", true},
+		// Rows that were moved out of a partition are not forgotten.
+		{sqldb.MySQL, none, "old", moved, "", "drop old", "", false},
+		{sqldb.MySQL, none, "old", split, "", "", "old: an earlier call", false},
+		{sqldb.MySQL, none, "old", moved, "2026-01-15", "", "old: an earlier call", false},
+		// Detached tables are finished after partitions are created.
+		{"", none, "s.x", nil, "2026-11-15", created + "drop old, drop s.x", "", false},
+		{"", keep, "s.x", nil, "2026-11-15", created + "rename old, rename s.x", "", false},
+		{"", archive, "s.x", nil, "2026-11-15", created + "detach old, archive s.x", "", false},
+		{"", archive, "s.x", archived, "2026-11-15", created + "detach old, drop s.x", "", false},
+		{"", none, "s.x", func(p *part) { p.hi = 1 << 62 }, "", "drop old", "s.x: it was detached, and is not beyond", false},
+		// The first partition of MySQL has no lower bound, and so has the table that it becomes: there is a row with the key 7.
+		{"", none, "s.x", func(p *part) { p.lo = noLow }, "", "drop old", "has rows outside of its bounds", false},
+		// In a rolling deploy a Set without WithArchive runs beside one with it.
+		{"", none, "s.x", due, "", "", "another Set is to archive it", false},
+		{"", none, "old", due, "", "", "another Set is to archive it", false},
+		{"", archive, "s.x", due, "", "detach old, archive s.x", "", false},
+		{"", archive, "old", due, "", "detach old", "", false},
 	} {
-		s := newSet(t, c.dialect, Month, c.option, WithRetain(1))
-		table := &catalog{}
-		table.add(s, "old", "2026-01", "2026-02")
-		table.add(s, "new", "2026-02", "2027")
-		if c.fallback {
-			table.fallback = &part{name: named("t_default"), lo: noLow, hi: noHigh}
-		}
-		table.parts[0].pending = c.pending
-		plan := table.plan(t, s, date("2026-04-15"))
-		if want(t, plan, c.want); plan.Steps[0].finish != c.finish {
-			t.Errorf("%+v: finish is %v, want %v", c, plan.Steps[0].finish, c.finish)
-		}
+		both(t, Month, []Option{c.option, WithRetain(1)}, func(t *testing.T, s *Set) {
+			if c.dialect != "" && c.dialect != s.dialect {
+				return
+			}
+			table := &catalog{keys: []int64{7}}
+			table.add(s, "old", "2026-01", "2026-02")
+			table.add(s, "new", "2026-02", "2027")
+			changed := &table.parts[0]
+			switch c.of {
+			case "t_default":
+				table.fallback = &part{name: named("t_default"), lo: s.first("2027"), hi: noHigh}
+			case "s.x":
+				table.loose = []part{{name: name{"s", "x"}, lo: s.first("2025-10"), hi: s.first("2025-11")}}
+				changed = &table.loose[0]
+			}
+			if c.change != nil {
+				c.change(changed)
+			}
+			plan := table.plan(t, s, date(cmp.Or(c.now, "2026-04-15")))
+			var problems []string
+			if c.problem != "" {
+				problems = []string{c.problem}
+			}
+			if want(t, plan, c.want, problems...); len(plan.Steps) > 0 && plan.Steps[0].finish != c.finish {
+				t.Errorf("%+v: finish is %v", c, plan.Steps[0].finish)
+			}
+			if t.Failed() {
+				t.Fatalf("%+v", c)
+			}
+		})
 	}
 }
 

@@ -67,18 +67,15 @@ func New(dialect sqldb.Dialect, table string, unit Unit, options ...Option) (*Se
 
 // parseName splits "schema.table" at its dot.
 func (s *Set) parseName(text string) (name, error) {
-	n := name{table: text}
 	schema, table, dotted := strings.Cut(text, ".")
-	if dotted {
-		n = name{schema, table}
+	if !dotted {
+		schema, table = "", text
 	}
-	for i, part := range []string{n.table, n.schema} {
-		if part == "" && (i == 0 || dotted) || strings.Contains(part, ".") || part != "" && s.checkNew(part) != nil {
-			return n, fmt.Errorf("%w: the table %.100q, want table or schema.table of 1 to %d bytes each",
-				ErrOption, text, s.engine.maxName())
-		}
+	if strings.Contains(table, ".") || s.checkNew(table) != nil || dotted && s.checkNew(schema) != nil {
+		return name{}, fmt.Errorf("%w: the table %.100q, want table or schema.table of 1 to %d bytes each",
+			ErrOption, text, s.engine.maxName())
 	}
-	return n, nil
+	return name{schema, table}, nil
 }
 
 // check tests what depends on several settings.
@@ -112,10 +109,8 @@ func (s *Set) period(t time.Time) period {
 	return s.span(from, s.unit.next(from, s.zone))
 }
 
-// next returns the period after p.
 func (s *Set) next(p period) period { return s.span(p.to, s.unit.next(p.to, s.zone)) }
 
-// after returns the period n periods after p.
 func (s *Set) after(p period, n int) period {
 	for range n {
 		p = s.next(p)
@@ -131,7 +126,6 @@ func (s *Set) before(p period, n int) period {
 	return p
 }
 
-// previous returns the period before p.
 func (s *Set) previous(p period) period { return s.period(p.from.Add(-1)) }
 
 func (s *Set) span(from, to time.Time) period {
@@ -142,10 +136,8 @@ func (s *Set) span(from, to time.Time) period {
 // at returns the time of a bound: of the first ID that is not below it.
 func (s *Set) at(bound int64) time.Time { return s.layout.Time(snowflake.ID(max(bound, 0))) }
 
-// text returns a time for people.
 func (s *Set) text(t time.Time) string { return timeText(t.In(s.zone)) + t.In(s.zone).Format(" MST") }
 
-// partitionName returns the name of the partition that starts at start.
 func (s *Set) partitionName(start time.Time) string {
 	if s.names != nil {
 		return s.names(start.In(s.zone))
@@ -153,7 +145,6 @@ func (s *Set) partitionName(start time.Time) string {
 	return s.table.table + "_" + s.unit.name(start, s.zone)
 }
 
-// defaultName returns the name of the default partition.
 func (s *Set) defaultName() string { return s.table.table + "_default" }
 
 // keptName returns the name that WithKeep gives to a partition.
@@ -178,5 +169,4 @@ func (s *Set) checkNew(text string) error {
 	return nil
 }
 
-// logger returns the logger with the table's name.
 func (s *Set) logger() *slog.Logger { return s.log.With("table", s.table.String()) }

@@ -1,6 +1,7 @@
 package partition
 
 import (
+	"cmp"
 	"fmt"
 	"sort"
 	"time"
@@ -19,20 +20,16 @@ const (
 	Year  Unit = -4
 )
 
-// noun returns what a period of the unit is called.
-func (u Unit) noun() string {
-	switch u {
-	case Day:
-		return "day"
-	case Week:
-		return "week"
-	case Month:
-		return "month"
-	case Year:
-		return "year"
-	}
-	return "period"
+// calendar has what a period of a unit is called, and what is added to the table's name.
+var calendar = map[Unit]struct{ noun, form string }{
+	Day:   {"day", "2006_01_02"},
+	Week:  {noun: "week"},
+	Month: {"month", "2006_01"},
+	Year:  {"year", "2006"},
 }
+
+// noun returns what a period of the unit is called.
+func (u Unit) noun() string { return cmp.Or(calendar[u].noun, "period") }
 
 // calendar reports whether the unit depends on a time zone.
 func (u Unit) calendar() bool { return u < 0 }
@@ -105,26 +102,24 @@ func truncate(t time.Time, span time.Duration) time.Time {
 
 // name returns what is added to the table's name for the period that starts at start.
 func (u Unit) name(start time.Time, zone *time.Location) string {
-	switch u {
-	case Day:
-		return start.In(zone).Format("2006_01_02")
-	case Week:
+	if u == Week {
 		year, week := start.In(zone).ISOWeek()
 		return fmt.Sprintf("%04d_w%02d", year, week)
-	case Month:
-		return start.In(zone).Format("2006_01")
-	case Year:
-		return start.In(zone).Format("2006")
 	}
+	if u.calendar() {
+		return start.In(zone).Format(calendar[u].form)
+	}
+	start = start.UTC()
+	form, rest := "2006_01_02_150405", ""
 	switch span := time.Duration(u); {
 	case span%(24*time.Hour) == 0:
-		return start.UTC().Format("2006_01_02")
+		form = "2006_01_02"
 	case span%time.Hour == 0:
-		return start.UTC().Format("2006_01_02_15")
+		form = "2006_01_02_15"
 	case span%time.Minute == 0:
-		return start.UTC().Format("2006_01_02_1504")
-	case span%time.Second == 0:
-		return start.UTC().Format("2006_01_02_150405")
+		form = "2006_01_02_1504"
+	case span%time.Second != 0:
+		rest = fmt.Sprintf("_%09d", start.Nanosecond())
 	}
-	return start.UTC().Format("2006_01_02_150405") + fmt.Sprintf("_%09d", start.Nanosecond())
+	return start.Format(form) + rest
 }
