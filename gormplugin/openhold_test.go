@@ -84,7 +84,7 @@ func TestACreateWaitsForTheLeaseWithoutAConnection(t *testing.T) {
 				must(t, tx.Rollback())
 			}
 			for range creates {
-				wantNoError(t, <-errs)
+				noError(t, <-errs)
 			}
 		}
 	})
@@ -127,7 +127,7 @@ func TestADatabaseInMemoryKeepsItsOneConnection(t *testing.T) {
 		if row := h.entries(t)[0]; !row.Held || time.Until(row.Expires) < 365*24*time.Hour || row.Horizon != 0 {
 			t.Errorf("%q: the row in between: %+v", dsn, row)
 		}
-		wantNoError(t, keys.Close(t.Context()))
+		noError(t, keys.Close(t.Context()))
 		if left := snowflake.Default().Start(h.entries(t)[0].Horizon); !snowflake.Default().Time(users[1].ID).Before(left) {
 			t.Errorf("%q: the last key %d is not below the horizon that is left, %v", dsn, users[1].ID, left)
 		}
@@ -140,7 +140,7 @@ func TestADatabaseInMemoryKeepsItsOneConnection(t *testing.T) {
 func TestCloseOpensNoSecondDatabaseInMemory(t *testing.T) {
 	h := openHandle(t, sqlite.Open(":memory:"), gorm.Config{})
 	keys, err := gormplugin.Open(t.Context(), h.DB)
-	wantNoError(t, err)
+	noError(t, err)
 	tx := must(t, h.Begin())
 	if err := keys.Close(t.Context()); err == nil {
 		t.Error("Close while the connection is in use: no error")
@@ -154,7 +154,7 @@ func TestALeaseInMemoryEndsWithItsPool(t *testing.T) {
 	h := openHandle(t, sqlite.Open(":memory:"), gorm.Config{})
 	clock := newPushed()
 	keys := clock.open(t, h)
-	wantNoError(t, h.pool.Close())
+	noError(t, h.pool.Close())
 	clock.until(t, "the end", func() bool { return errors.Is(keys.Lease().Healthy(), os.ErrClosed) })
 	if err := keys.Close(t.Context()); !errors.Is(err, os.ErrClosed) {
 		t.Errorf("Close: %v, want os.ErrClosed", err)
