@@ -26,9 +26,7 @@ func TestDisableAutoIncrementMakesPartsOfACompositeKeyNotNull(t *testing.T) {
 		ID      int64 `gorm:"primaryKey"`
 	}
 	db := withIntegers(t)
-	if err := autoMigrate(db.DB, &line{}); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, autoMigrate(db.DB, &line{}))
 	var notNull int64
 	must(t, db.Raw(`SELECT "notnull" FROM pragma_table_info('lines') WHERE name = 'id'`).Scan(&notNull))
 	equal(t, "NOT NULL", notNull, 1)
@@ -46,12 +44,8 @@ func TestDisableAutoIncrementReachesJoinTablesOfTheCallers(t *testing.T) {
 		Rights []right `gorm:"many2many:links"`
 	}
 	db := withIntegers(t)
-	if err := db.SetupJoinTable(&left{}, "Rights", &link{}); err != nil {
-		t.Fatal(err)
-	}
-	if err := autoMigrate(db.DB, &left{}); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, db.SetupJoinTable(&left{}, "Rights", &link{}))
+	noError(t, autoMigrate(db.DB, &left{}))
 	db.log.take()
 	must(t, db.Create(&left{Rights: []right{{}}}))
 	for _, insert := range db.log.takeLike("INSERT") {
@@ -65,9 +59,7 @@ func TestDisableAutoIncrementReachesJoinTablesOfTheCallers(t *testing.T) {
 func TestDisableAutoIncrementHoldsForTheTableOfTheHandle(t *testing.T) {
 	type entry struct{ ID int64 }
 	db := withIntegers(t)
-	if err := autoMigrate(db.Table("archive"), &entry{}); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, autoMigrate(db.Table("archive"), &entry{}))
 	var ddl string
 	must(t, db.Raw("SELECT sql FROM sqlite_master WHERE name = 'archive'").Scan(&ddl))
 	if ddl == "" || strings.Contains(ddl, "AUTOINCREMENT") {
@@ -112,9 +104,7 @@ func TestDisableAutoIncrementCreatesPlainColumns(t *testing.T) {
 	}
 	withIntegerKeys(t, func(t *testing.T, db *env) {
 		models := []any{&customer{}, &purchase{}, &unsigned{}, &stays{}, &plainID{}, &receipt{}}
-		if err := autoMigrate(db.DB, models...); err != nil {
-			t.Fatal(err)
-		}
+		noError(t, autoMigrate(db.DB, models...))
 		key := column{Type: db.integerOn(), InKey: true}
 		equal(t, "gorm.Model", db.column(t, "customers", "id"), key)
 		equal(t, "related model", db.column(t, "shops", "id"), key)
@@ -124,9 +114,7 @@ func TestDisableAutoIncrementCreatesPlainColumns(t *testing.T) {
 		equal(t, "tagged uint64", db.column(t, "unsigneds", "id"), key)
 		equal(t, "with autoIncrement", db.column(t, "stays", "id").Made, true)
 		db.log.take()
-		if err := autoMigrate(db.DB, models...); err != nil {
-			t.Fatal(err)
-		}
+		noError(t, autoMigrate(db.DB, models...))
 		for _, statement := range db.log.take() {
 			if !strings.HasPrefix(strings.ToUpper(strings.TrimSpace(statement)), "SELECT") {
 				t.Errorf("a second migration runs %s", statement)
@@ -184,9 +172,7 @@ func TestDisableAutoIncrementRefusesKeysThatAreTooSmall(t *testing.T) {
 		}
 	}
 	without, err := gorm.Open(gormdb.Dialector(testdb.SQLite(t)), &gorm.Config{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	noError(t, err)
 	closeAtEnd(t, without)
 	if err := gormplugin.DisableAutoIncrement(without, &customer{}); !errors.Is(err, gorm.ErrInvalidDB) {
 		t.Errorf("error %v, want gorm.ErrInvalidDB", err)

@@ -187,6 +187,6 @@ func TestACreateThatWaitedForTheLeaseForgetsNoGeneratedKey(t *testing.T) {
 	equal(t, "keys after a dry run", dry.ID+dry.Streets[0].ID+dry.Streets[0].CityID, 0)
 
 	again := coupon{Name: "a"}
-	must(t, h.Clauses(byNameSetting("code", "number")).Create(&again))
+	must(t, h.Clauses(by("name", "code", "number")).Create(&again))
 	equal(t, "record of an updated row", again, first)
 }

@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"gorm.io/gorm"
-	"gorm.io/gorm/clause"
 
 	"github.com/sqlflake/sqlflake/gormplugin"
 	"github.com/sqlflake/sqlflake/snowflake"
@@ -187,7 +186,7 @@ func TestTagsThatCannotBeFollowedAreErrorsOfCreate(t *testing.T) {
 
 func (e *env) DryRun() *gorm.DB { return e.Session(&gorm.Session{DryRun: true}) }
 
-var byName = clause.OnConflict{Columns: []clause.Column{{Name: "name"}}, DoUpdates: clause.AssignmentColumns([]string{"name"})}
+var byName = by("name", "name")
 
 func ptr[T any](v T) *T { return &v }
 

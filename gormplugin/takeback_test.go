@@ -115,10 +115,7 @@ func TestAPanicInAHookLeavesNothingBehind(t *testing.T) {
 			tx.Create(n)
 		}
 		panics(tx.Session(&gorm.Session{}), &note{Name: "a", Boom: true})
-		upsert := tx.Clauses(clause.OnConflict{
-			Columns:   []clause.Column{{Name: "name"}},
-			DoUpdates: clause.AssignmentColumns([]string{"name"}),
-		})
+		upsert := tx.Clauses(by("name", "name"))
 		panics(upsert, &note{Name: "b", Boom: true})
 		again := note{Name: "a"}
 		if err := upsert.Create(&again).Error; err != nil || db.count(t, "notes", "id = ? AND name = ?", again.ID, "a") != 1 {
