@@ -159,9 +159,7 @@ func TestAPointerThatIsThereTwiceIsRefused(t *testing.T) {
 	each(t, func(t *testing.T, db *env) {
 		u := &user{Name: "a"}
 		for _, list := range []any{[]*user{u, u}, &[2]*user{u, u}} {
-			if err := db.Create(list).Error; !errors.Is(err, gorm.ErrInvalidData) {
-				t.Errorf("%T: error %v, want gorm.ErrInvalidData", list, err)
-			}
+			wantError(t, db.Create(list).Error, gorm.ErrInvalidData)
 			equal(t, "key", u.ID, 0)
 		}
 		db.wantKeys(t, "users")

@@ -67,20 +67,6 @@ func TestDisableAutoIncrementHoldsForTheTableOfTheHandle(t *testing.T) {
 	}
 }
 
-func TestDisableAutoIncrementLetsKeysPassThatIntegerKeysLeaves(t *testing.T) {
-	type counted struct {
-		ID uint32 `gorm:"primaryKey;autoIncrement"`
-	}
-	type text struct {
-		ID string `gorm:"primaryKey;size:20"`
-	}
-	for _, model := range []any{&counted{}, &text{}} {
-		if err := gormplugin.DisableAutoIncrement(withIntegers(t).DB, model); err != nil {
-			t.Errorf("%T: %v", model, err)
-		}
-	}
-}
-
 func TestDisableAutoIncrementCreatesPlainColumns(t *testing.T) {
 	type unsigned struct {
 		ID   uint64 `gorm:"primaryKey;snowflake"`
@@ -152,8 +138,13 @@ func TestDisableAutoIncrementRefusesKeysThatAreTooSmall(t *testing.T) {
 		ID       int64
 		Children []child `gorm:"foreignKey:ParentID"`
 	}
-	target := testdb.SQLite(t)
-	db := open(t, target, gormdb.Dialector(target), gorm.Config{}, nil, gormplugin.WithIntegerKeys())
+	type counted struct {
+		ID uint32 `gorm:"primaryKey;autoIncrement"`
+	}
+	type text struct {
+		ID string `gorm:"primaryKey;size:20"`
+	}
+	db := withIntegers(t)
 	for _, model := range []any{&small{}, &narrow{}, &withSmallChild{}} {
 		err := autoMigrate(db.DB, &customer{}, model)
 		if !errors.Is(err, gormplugin.ErrTag) || !strings.Contains(err.Error(), "too small") {
@@ -163,8 +154,8 @@ func TestDisableAutoIncrementRefusesKeysThatAreTooSmall(t *testing.T) {
 	if db.Migrator().HasTable(&customer{}) {
 		t.Error("a table was created in spite of the error")
 	}
-	if err := gormplugin.DisableAutoIncrement(db.DB, &left{}, "a_table"); err != nil {
-		t.Errorf("a key that opts out: %v", err)
+	if err := gormplugin.DisableAutoIncrement(db.DB, &left{}, &counted{}, &text{}, "a_table"); err != nil {
+		t.Errorf("keys that the plugin does not fill: %v", err)
 	}
 	for _, model := range []any{7, nil} {
 		if err := gormplugin.DisableAutoIncrement(db.DB, model); err == nil {
@@ -174,10 +165,6 @@ func TestDisableAutoIncrementRefusesKeysThatAreTooSmall(t *testing.T) {
 	without, err := gorm.Open(gormdb.Dialector(testdb.SQLite(t)), &gorm.Config{})
 	noError(t, err)
 	closeAtEnd(t, without)
-	if err := gormplugin.DisableAutoIncrement(without, &customer{}); !errors.Is(err, gorm.ErrInvalidDB) {
-		t.Errorf("error %v, want gorm.ErrInvalidDB", err)
-	}
-	if err := autoMigrate(without, &customer{}); !errors.Is(err, gorm.ErrInvalidDB) {
-		t.Errorf("error %v, want gorm.ErrInvalidDB", err)
-	}
+	wantError(t, gormplugin.DisableAutoIncrement(without, &customer{}), gorm.ErrInvalidDB)
+	wantError(t, autoMigrate(without, &customer{}), gorm.ErrInvalidDB)
 }

@@ -38,16 +38,12 @@ func TestTheGeneratorsErrorStopsCreateAndNothingIsSet(t *testing.T) {
 		equal(t, "key", users[0].ID, 0)
 		equal(t, "key that was set", users[1].ID, 5)
 		values := map[string]any{"Name": "c"}
-		if err := db.Model(&user{}).Create(values).Error; !errors.Is(err, errEmpty) {
-			t.Errorf("map: error %v, want the generator's", err)
-		}
+		wantError(t, db.Model(&user{}).Create(values).Error, errEmpty)
 		equal(t, "entries of the map", len(values), 1)
 		db.gen.err = nil
 		tx := db.Session(&gorm.Session{})
 		_ = tx.AddError(errEmpty)
-		if err := tx.Create(&user{Name: "ada"}).Error; !errors.Is(err, errEmpty) {
-			t.Errorf("error %v, want the earlier one of the handle", err)
-		}
+		wantError(t, tx.Create(&user{Name: "ada"}).Error, errEmpty)
 		wantCalls(t, db.gen, 1, 1)
 		db.wantKeys(t, "users")
 	}, &user{})

@@ -107,9 +107,7 @@ func TestAFailingSecondGeneratorLeavesNothingOfTheFirst(t *testing.T) {
 		named.err = errEmpty
 		db := open(t, target, gormdb.Dialector(target), gorm.Config{}, []any{&order{}, &line{}}, gormplugin.WithNamed("numbers", named))
 		orders := make([]order, 2)
-		if err := db.Create(&orders).Error; !errors.Is(err, errEmpty) {
-			t.Errorf("error %v, want the generator's", err)
-		}
+		wantError(t, db.Create(&orders).Error, errEmpty)
 		for _, o := range orders {
 			if o.ID != 0 || o.Number != 0 || o.Public != 0 {
 				t.Errorf("a record has something: %+v", o)

@@ -2,6 +2,7 @@ package gormplugin_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"slices"
@@ -175,6 +176,13 @@ func must(t testing.TB, result *gorm.DB) *gorm.DB {
 		t.Fatal(result.Error)
 	}
 	return result
+}
+
+func wantError(t testing.TB, err, want error) {
+	t.Helper()
+	if !errors.Is(err, want) {
+		t.Errorf("error %v, want %v", err, want)
+	}
 }
 
 func noError(t testing.TB, err error) {

@@ -1,7 +1,6 @@
 package gormplugin_test
 
 import (
-	"errors"
 	"testing"
 
 	"gorm.io/gorm"
@@ -177,8 +176,6 @@ func TestADefaultThatIsANumberIsRefusedOnAKey(t *testing.T) {
 	}
 	db := withIntegers(t)
 	for _, record := range []any{&zero{Name: "a"}, &own{Name: "a"}, &old{Name: "a"}} {
-		if err := db.Create(record).Error; !errors.Is(err, gormplugin.ErrTag) {
-			t.Errorf("%T: error %v, want ErrTag", record, err)
-		}
+		wantError(t, db.Create(record).Error, gormplugin.ErrTag)
 	}
 }

@@ -20,9 +20,6 @@ import (
 	"github.com/sqlflake/sqlflake/snowflake/sqldb"
 )
 
-// serverWindow is the window of the leases in a server's database. Creates survive an outage of half of it at least.
-const serverWindow = time.Minute
-
 // openStore returns the store for the leases of a handle, whose table it creates if needed, and the window that suits
 // the database.
 func openStore(ctx context.Context, db *gorm.DB, table string) (*leaseStore, time.Duration, error) {
@@ -49,7 +46,7 @@ func openStore(ctx context.Context, db *gorm.DB, table string) (*leaseStore, tim
 		}
 		return nil, 0, fmt.Errorf("gormplugin: %w", err)
 	}
-	window := serverWindow
+	window := time.Minute // creates survive an outage of half of it at least
 	if server := connpool.SQLDB(pool); dialect == sqldb.SQLite || server != nil && server.Stats().MaxOpenConnections == 1 {
 		window = lease.MaxWindow
 	}

@@ -156,9 +156,7 @@ func TestALeaseInMemoryEndsWithItsPool(t *testing.T) {
 	keys := clock.open(t, h)
 	noError(t, h.pool.Close())
 	clock.until(t, "the end", func() bool { return errors.Is(keys.Lease().Healthy(), os.ErrClosed) })
-	if err := keys.Close(t.Context()); !errors.Is(err, os.ErrClosed) {
-		t.Errorf("Close: %v, want os.ErrClosed", err)
-	}
+	wantError(t, keys.Close(t.Context()), os.ErrClosed)
 }
 
 // A statement that has waited for the lease before its transaction is resolved and taken back as any other.

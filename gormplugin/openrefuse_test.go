@@ -71,9 +71,7 @@ func TestOpenRefusesWhatCannotHoldALease(t *testing.T) {
 		_, err := gormplugin.Open(t.Context(), single)
 		return err
 	})
-	if !errors.Is(err, gorm.ErrInvalidDB) {
-		t.Errorf("Open on a single connection: %v", err)
-	}
+	wantError(t, err, gorm.ErrInvalidDB)
 	if on(t, unused).Migrator().HasTable("snowflake_leases") || h.Migrator().HasTable("my_leases") || len(h.Plugins) > 0 {
 		t.Errorf("something is left: plugins %v", h.Plugins)
 	}

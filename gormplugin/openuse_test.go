@@ -113,9 +113,7 @@ func TestALeaseEndsWithItsPoolAndSaysSo(t *testing.T) {
 			time.Sleep(2 * time.Millisecond) // for a goroutine that should not be there
 		}
 		equal(t, "warnings of a lease that goes on", len(h.log.takeWarnings()), 0)
-		if err := keys.Close(t.Context()); !errors.Is(err, os.ErrClosed) {
-			t.Errorf("Close: %v, want os.ErrClosed", err)
-		}
+		wantError(t, keys.Close(t.Context()), os.ErrClosed)
 	})
 }
 
