@@ -19,13 +19,9 @@ import (
 func fillCallback(tb testing.TB, gen gormplugin.Generator, value any) (fill func(*gorm.DB), db *gorm.DB) {
 	tb.Helper()
 	e, err := gorm.Open(gormdb.Dialector(testdb.SQLite(tb)), &gorm.Config{Logger: logger.Discard}, gormplugin.New(gen))
-	if err != nil {
-		tb.Fatal(err)
-	}
+	noError(tb, err)
 	closeAtEnd(tb, e)
-	if err := e.Callback().Create().Replace("gorm:create", func(tx *gorm.DB) { db = tx }); err != nil {
-		tb.Fatal(err)
-	}
+	noError(tb, e.Callback().Create().Replace("gorm:create", func(tx *gorm.DB) { db = tx }))
 	must(tb, e.Create(value))
 	return e.Callback().Create().Get("snowflake:fill"), db
 }

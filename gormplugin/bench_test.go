@@ -69,26 +69,18 @@ func inMemory(b *testing.B, opts ...gorm.Option) *gorm.DB {
 	b.Helper()
 	config := &gorm.Config{Logger: logger.Discard, PrepareStmt: true}
 	db, err := gorm.Open(sqlite.Open(":memory:"), append(opts, config)...)
-	if err != nil {
-		b.Fatal(err)
-	}
+	noError(b, err)
 	pool, err := db.DB()
-	if err != nil {
-		b.Fatal(err)
-	}
+	noError(b, err)
 	pool.SetMaxOpenConns(1)
 	b.Cleanup(func() { _ = pool.Close() })
-	if err := db.AutoMigrate(&flat{}); err != nil {
-		b.Fatal(err)
-	}
+	noError(b, db.AutoMigrate(&flat{}))
 	return db
 }
 
 func timed(b *testing.B, db *gorm.DB, value any) time.Duration {
 	b.Helper()
 	start := time.Now()
-	if err := db.Create(value).Error; err != nil {
-		b.Fatal(err)
-	}
+	must(b, db.Create(value))
 	return time.Since(start)
 }

@@ -36,8 +36,8 @@ import (
 // the layout is not known; and those of settled.Read, of which ErrOption is also for other dialects than postgres,
 // mysql and sqlite.
 func Settled(ctx context.Context, db *gorm.DB, model any, opts ...settled.Option) (settled.Bound, error) {
-	if err := checkSettled(db); err != nil {
-		return settled.Bound{}, fmt.Errorf("gormplugin: Settled: %w", err)
+	if err := checkHandle("Settled", db); err != nil {
+		return settled.Bound{}, err
 	}
 	stmt := &gorm.Statement{DB: db, Context: ctx, Clauses: map[string]clause.Clause{}}
 	if err := stmt.Parse(model); err != nil {
@@ -51,7 +51,7 @@ func Settled(ctx context.Context, db *gorm.DB, model any, opts ...settled.Option
 	if err != nil {
 		return settled.Bound{}, err
 	}
-	pool, err := writePool(ctx, db, stmt.Table)
+	pool, err := writePool(ctx, "Settled", db, stmt.Table)
 	if err != nil {
 		return settled.Bound{}, err
 	}
@@ -61,23 +61,6 @@ func Settled(ctx context.Context, db *gorm.DB, model any, opts ...settled.Option
 	}
 	dialect := sqldb.Dialect(db.Name())
 	return settled.Read(ctx, server, dialect, layout, append(of(db).settledOptions(dialect, pool), opts...)...)
-}
-
-// checkSettled returns an error if the handle has no pool of which Settled can have a connection.
-func checkSettled(db *gorm.DB) error {
-	switch {
-	case db == nil || db.Config == nil || db.Statement == nil || db.Dialector == nil:
-		return fmt.Errorf("not a handle of gorm.Open: %w", gorm.ErrInvalidDB)
-	case db.Error != nil:
-		return fmt.Errorf("the handle has failed: %w", db.Error)
-	}
-	if _, inside := db.Statement.ConnPool.(gorm.TxCommitter); inside {
-		return fmt.Errorf("a transaction may see an older state: %w", gorm.ErrInvalidTransaction)
-	}
-	if db.DryRun {
-		return gorm.ErrDryRunModeUnsupported
-	}
-	return nil
 }
 
 // settledOptions returns the leases of Open, if their times are those of the database that is read. All processes of a

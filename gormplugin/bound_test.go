@@ -80,9 +80,7 @@ func TestSettledRejectsHandlesAndModels(t *testing.T) {
 		_, err := gormplugin.Settled(t.Context(), tx, &user{})
 		return err
 	})
-	if !errors.Is(err, gorm.ErrInvalidTransaction) {
-		t.Errorf("in a transaction: %v, want ErrInvalidTransaction", err)
-	}
+	wantError(t, err, gorm.ErrInvalidTransaction)
 	gen, err := snowflake.New(3)
 	noError(t, err)
 	other, _ := openWith(t, testdb.SQLite(t), gormplugin.New(gen))

@@ -14,6 +14,7 @@ import (
 
 	"github.com/sqlflake/sqlflake/gormplugin/internal/connpool"
 	"github.com/sqlflake/sqlflake/gormplugin/internal/upsert"
+	"github.com/sqlflake/sqlflake/snowflake"
 )
 
 // register puts the callbacks of the plugin among GORM's, each before one of these. GORM runs a callback last if the
@@ -68,7 +69,8 @@ func (h *handle) start(db *gorm.DB) {
 		h.discard(db.Statement)
 	}
 	if db.DryRun {
-		beginDryRun(db.Statement)
+		stmt := db.Statement
+		stmt.Settings.LoadOrStore(dryRunKey{}, &dryRun{stmt: stmt, ids: map[snowflake.ID]bool{}})
 	}
 	h.fill(db)
 }

@@ -113,9 +113,7 @@ func TestCreatedWithoutAKeyFails(t *testing.T) {
 func TestCreatedOutsideOfAStatementFails(t *testing.T) {
 	var b plainBuilder
 	gormplugin.CreatedSince(newYear).In(snowflake.Default()).Build(&b)
-	if !errors.Is(b.err, gorm.ErrInvalidValue) {
-		t.Errorf("error %v, want %v", b.err, gorm.ErrInvalidValue)
-	}
+	wantError(t, b.err, gorm.ErrInvalidValue)
 }
 
 // plainBuilder is a builder that is not GORM's.

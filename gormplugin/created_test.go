@@ -12,7 +12,6 @@ import (
 	"github.com/sqlflake/sqlflake/gormplugin"
 	"github.com/sqlflake/sqlflake/gormplugin/gormtest"
 	"github.com/sqlflake/sqlflake/internal/testdb"
-	"github.com/sqlflake/sqlflake/internal/testdb/gormdb"
 	"github.com/sqlflake/sqlflake/snowflake"
 )
 
@@ -30,16 +29,12 @@ func hourly(layout ...snowflake.Layout) *gormtest.Generator {
 // openWith opens a handle with a plugin, nil for none, and creates the tables of the models.
 func openWith(t testing.TB, target testdb.Target, plugin *gormplugin.Plugin, models ...any) (*gorm.DB, *recorder) {
 	t.Helper()
-	log := &recorder{}
-	db, err := gorm.Open(gormdb.Dialector(target), &gorm.Config{Logger: log})
-	noError(t, err)
-	closeAtEnd(t, db)
+	h := on(t, target)
 	if plugin != nil {
-		noError(t, db.Use(plugin))
+		noError(t, h.Use(plugin))
 	}
-	noError(t, db.AutoMigrate(models...))
-	log.take()
-	return db, log
+	h.migrate(t, models...)
+	return h.DB, h.log
 }
 
 // eachHourly runs f on every kind of database, with a plugin whose IDs are an hour apart.

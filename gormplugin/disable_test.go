@@ -20,20 +20,6 @@ func withIntegers(t *testing.T) *env {
 	return open(t, target, gormdb.Dialector(target), withoutConstraints, nil, gormplugin.WithIntegerKeys())
 }
 
-func TestDisableAutoIncrementMakesPartsOfACompositeKeyNotNull(t *testing.T) {
-	type line struct {
-		OrderID int64 `gorm:"primaryKey"`
-		ID      int64 `gorm:"primaryKey"`
-	}
-	db := withIntegers(t)
-	if err := autoMigrate(db.DB, &line{}); err != nil {
-		t.Fatal(err)
-	}
-	var notNull int64
-	must(t, db.Raw(`SELECT "notnull" FROM pragma_table_info('lines') WHERE name = 'id'`).Scan(&notNull))
-	equal(t, "NOT NULL", notNull, 1)
-}
-
 func TestDisableAutoIncrementReachesJoinTablesOfTheCallers(t *testing.T) {
 	type link struct {
 		ID      int64 `gorm:"primaryKey"`
@@ -46,12 +32,8 @@ func TestDisableAutoIncrementReachesJoinTablesOfTheCallers(t *testing.T) {
 		Rights []right `gorm:"many2many:links"`
 	}
 	db := withIntegers(t)
-	if err := db.SetupJoinTable(&left{}, "Rights", &link{}); err != nil {
-		t.Fatal(err)
-	}
-	if err := autoMigrate(db.DB, &left{}); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, db.SetupJoinTable(&left{}, "Rights", &link{}))
+	noError(t, autoMigrate(db.DB, &left{}))
 	db.log.take()
 	must(t, db.Create(&left{Rights: []right{{}}}))
 	for _, insert := range db.log.takeLike("INSERT") {
@@ -65,27 +47,11 @@ func TestDisableAutoIncrementReachesJoinTablesOfTheCallers(t *testing.T) {
 func TestDisableAutoIncrementHoldsForTheTableOfTheHandle(t *testing.T) {
 	type entry struct{ ID int64 }
 	db := withIntegers(t)
-	if err := autoMigrate(db.Table("archive"), &entry{}); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, autoMigrate(db.Table("archive"), &entry{}))
 	var ddl string
 	must(t, db.Raw("SELECT sql FROM sqlite_master WHERE name = 'archive'").Scan(&ddl))
 	if ddl == "" || strings.Contains(ddl, "AUTOINCREMENT") {
 		t.Errorf("table archive: %q, want one without AUTOINCREMENT", ddl)
-	}
-}
-
-func TestDisableAutoIncrementLetsKeysPassThatIntegerKeysLeaves(t *testing.T) {
-	type counted struct {
-		ID uint32 `gorm:"primaryKey;autoIncrement"`
-	}
-	type text struct {
-		ID string `gorm:"primaryKey;size:20"`
-	}
-	for _, model := range []any{&counted{}, &text{}} {
-		if err := gormplugin.DisableAutoIncrement(withIntegers(t).DB, model); err != nil {
-			t.Errorf("%T: %v", model, err)
-		}
 	}
 }
 
@@ -101,6 +67,10 @@ func TestDisableAutoIncrementCreatesPlainColumns(t *testing.T) {
 	type plainID struct {
 		ID snowflake.ID
 	}
+	type composed struct {
+		OrderID int64 `gorm:"primaryKey"`
+		ID      int64 `gorm:"primaryKey"`
+	}
 	type shop struct {
 		ID   uint
 		Name string
@@ -111,10 +81,8 @@ func TestDisableAutoIncrementCreatesPlainColumns(t *testing.T) {
 		Shop   shop
 	}
 	withIntegerKeys(t, func(t *testing.T, db *env) {
-		models := []any{&customer{}, &purchase{}, &unsigned{}, &stays{}, &plainID{}, &receipt{}}
-		if err := autoMigrate(db.DB, models...); err != nil {
-			t.Fatal(err)
-		}
+		models := []any{&customer{}, &purchase{}, &unsigned{}, &stays{}, &plainID{}, &composed{}, &receipt{}}
+		noError(t, autoMigrate(db.DB, models...))
 		key := column{Type: db.integerOn(), InKey: true}
 		equal(t, "gorm.Model", db.column(t, "customers", "id"), key)
 		equal(t, "related model", db.column(t, "shops", "id"), key)
@@ -124,9 +92,7 @@ func TestDisableAutoIncrementCreatesPlainColumns(t *testing.T) {
 		equal(t, "tagged uint64", db.column(t, "unsigneds", "id"), key)
 		equal(t, "with autoIncrement", db.column(t, "stays", "id").Made, true)
 		db.log.take()
-		if err := autoMigrate(db.DB, models...); err != nil {
-			t.Fatal(err)
-		}
+		noError(t, autoMigrate(db.DB, models...))
 		for _, statement := range db.log.take() {
 			if !strings.HasPrefix(strings.ToUpper(strings.TrimSpace(statement)), "SELECT") {
 				t.Errorf("a second migration runs %s", statement)
@@ -136,9 +102,11 @@ func TestDisableAutoIncrementCreatesPlainColumns(t *testing.T) {
 		equal(t, "rows", db.count(t, "customers", "id = ?", firstID), 1)
 		if db.target.Name == "sqlite" {
 			equal(t, "rows by rowid", db.count(t, "customers", "rowid = ?", firstID), 1)
-			var notNull bool
-			must(t, db.Raw(`SELECT "notnull" FROM pragma_table_info('plain_ids') WHERE name = 'id'`).Scan(&notNull))
-			equal(t, "NOT NULL of a key that is not the rowid", notNull, true)
+			for _, table := range []string{"plain_ids", "composeds"} {
+				var notNull bool
+				must(t, db.Raw(`SELECT "notnull" FROM pragma_table_info(?) WHERE name = 'id'`, table).Scan(&notNull))
+				equal(t, "NOT NULL of a key that is not the rowid in "+table, notNull, true)
+			}
 		}
 	})
 }
@@ -164,8 +132,13 @@ func TestDisableAutoIncrementRefusesKeysThatAreTooSmall(t *testing.T) {
 		ID       int64
 		Children []child `gorm:"foreignKey:ParentID"`
 	}
-	target := testdb.SQLite(t)
-	db := open(t, target, gormdb.Dialector(target), gorm.Config{}, nil, gormplugin.WithIntegerKeys())
+	type counted struct {
+		ID uint32 `gorm:"primaryKey;autoIncrement"`
+	}
+	type text struct {
+		ID string `gorm:"primaryKey;size:20"`
+	}
+	db := withIntegers(t)
 	for _, model := range []any{&small{}, &narrow{}, &withSmallChild{}} {
 		err := autoMigrate(db.DB, &customer{}, model)
 		if !errors.Is(err, gormplugin.ErrTag) || !strings.Contains(err.Error(), "too small") {
@@ -175,8 +148,8 @@ func TestDisableAutoIncrementRefusesKeysThatAreTooSmall(t *testing.T) {
 	if db.Migrator().HasTable(&customer{}) {
 		t.Error("a table was created in spite of the error")
 	}
-	if err := gormplugin.DisableAutoIncrement(db.DB, &left{}, "a_table"); err != nil {
-		t.Errorf("a key that opts out: %v", err)
+	if err := gormplugin.DisableAutoIncrement(db.DB, &left{}, &counted{}, &text{}, "a_table"); err != nil {
+		t.Errorf("keys that the plugin does not fill: %v", err)
 	}
 	for _, model := range []any{7, nil} {
 		if err := gormplugin.DisableAutoIncrement(db.DB, model); err == nil {
@@ -184,14 +157,8 @@ func TestDisableAutoIncrementRefusesKeysThatAreTooSmall(t *testing.T) {
 		}
 	}
 	without, err := gorm.Open(gormdb.Dialector(testdb.SQLite(t)), &gorm.Config{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	noError(t, err)
 	closeAtEnd(t, without)
-	if err := gormplugin.DisableAutoIncrement(without, &customer{}); !errors.Is(err, gorm.ErrInvalidDB) {
-		t.Errorf("error %v, want gorm.ErrInvalidDB", err)
-	}
-	if err := autoMigrate(without, &customer{}); !errors.Is(err, gorm.ErrInvalidDB) {
-		t.Errorf("error %v, want gorm.ErrInvalidDB", err)
-	}
+	wantError(t, gormplugin.DisableAutoIncrement(without, &customer{}), gorm.ErrInvalidDB)
+	wantError(t, autoMigrate(without, &customer{}), gorm.ErrInvalidDB)
 }

@@ -18,12 +18,7 @@ type dryRun struct {
 // dryRunKey is the key of a dryRun among the settings of a statement, which GORM copies to those of associations.
 type dryRunKey struct{}
 
-// beginDryRun is called at the start of a dry run, also of an association.
-func beginDryRun(stmt *gorm.Statement) {
-	stmt.Settings.LoadOrStore(dryRunKey{}, &dryRun{stmt: stmt, ids: map[snowflake.ID]bool{}})
-}
-
-// endDryRun is called at its end. in is nil if no record got an ID.
+// endDryRun is called at the end of a Create, also of an association. in is nil if no record got an ID.
 func (h *handle) endDryRun(stmt *gorm.Statement, in *upsert.Insert) {
 	found, _ := stmt.Settings.Load(dryRunKey{})
 	d, begun := found.(*dryRun)

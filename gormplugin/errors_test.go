@@ -38,16 +38,12 @@ func TestTheGeneratorsErrorStopsCreateAndNothingIsSet(t *testing.T) {
 		equal(t, "key", users[0].ID, 0)
 		equal(t, "key that was set", users[1].ID, 5)
 		values := map[string]any{"Name": "c"}
-		if err := db.Model(&user{}).Create(values).Error; !errors.Is(err, errEmpty) {
-			t.Errorf("map: error %v, want the generator's", err)
-		}
+		wantError(t, db.Model(&user{}).Create(values).Error, errEmpty)
 		equal(t, "entries of the map", len(values), 1)
 		db.gen.err = nil
 		tx := db.Session(&gorm.Session{})
 		_ = tx.AddError(errEmpty)
-		if err := tx.Create(&user{Name: "ada"}).Error; !errors.Is(err, errEmpty) {
-			t.Errorf("error %v, want the earlier one of the handle", err)
-		}
+		wantError(t, tx.Create(&user{Name: "ada"}).Error, errEmpty)
 		wantCalls(t, db.gen, 1, 1)
 		db.wantKeys(t, "users")
 	}, &user{})
@@ -68,16 +64,22 @@ func TestTheGeneratorGetsTheContextOfTheStatement(t *testing.T) {
 func TestErrorsSayWhatIsWrong(t *testing.T) {
 	db := onSQLite(t, &user{})
 	type dto struct{ Name string }
-	cases := []struct{ value, want any }{
-		{user{}, "gormplugin: gormplugin_test.user by value cannot take its key, pass a pointer: "},
-		{map[string]any(nil), "gormplugin: a nil map cannot take the key of user: "},
-		{&dto{}, "gormplugin: gormplugin_test.dto has no snowflake.ID where the model user has ID: "},
-	}
-	for _, c := range cases {
+	for _, c := range []struct {
+		value any
+		text  string
+		want  error
+	}{
+		{user{}, "gormplugin: gormplugin_test.user by value cannot take its key, pass a pointer: ", gorm.ErrInvalidValue},
+		{[2]user{{Name: "a"}}, "gormplugin: gormplugin_test.user by value cannot take its key", gorm.ErrInvalidValue},
+		{map[string]any(nil), "gormplugin: a nil map cannot take the key of user: ", gorm.ErrInvalidValue},
+		{&dto{}, "gormplugin: gormplugin_test.dto has no snowflake.ID where the model user has ID: ", gorm.ErrInvalidValue},
+		{&[]int{1}, "gormplugin: []int is not a slice of records of user: ", gorm.ErrInvalidData},
+	} {
 		err := db.Model(&user{}).Create(c.value).Error
-		if err == nil || !strings.HasPrefix(err.Error(), c.want.(string)) || !errors.Is(err, gorm.ErrInvalidValue) {
-			t.Errorf("%T: error %v, want %q and gorm.ErrInvalidValue", c.value, err, c.want)
+		if err == nil || !strings.HasPrefix(err.Error(), c.text) || !errors.Is(err, c.want) {
+			t.Errorf("%T: error %v, want %q and %v", c.value, err, c.text, c.want)
 		}
 	}
+	wantCalls(t, db.gen)
 	db.wantKeys(t, "users")
 }

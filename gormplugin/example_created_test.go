@@ -1,13 +1,10 @@
 package gormplugin_test
 
 import (
-	"context"
 	"fmt"
 	"time"
 
-	"gorm.io/driver/sqlite"
 	"gorm.io/gorm"
-	"gorm.io/gorm/logger"
 
 	"github.com/sqlflake/sqlflake/gormplugin"
 	"github.com/sqlflake/sqlflake/gormplugin/gormtest"
@@ -23,13 +20,7 @@ type Visit struct {
 // openVisits returns a database with a visit at each hour of a morning, from midnight on.
 func openVisits(pages ...string) *gorm.DB {
 	gen := gormtest.New(snowflake.Default(), time.Date(2026, 1, 2, 0, 0, 0, 0, time.UTC), time.Hour)
-	db, err := gorm.Open(sqlite.Open(":memory:"), &gorm.Config{Logger: logger.Discard}, gormplugin.New(gen))
-	if err != nil {
-		panic(err)
-	}
-	if err := db.AutoMigrate(&Visit{}); err != nil {
-		panic(err)
-	}
+	db := openExample(gormplugin.New(gen), &Visit{})
 	for _, page := range pages {
 		if err := db.Create(&Visit{Page: page}).Error; err != nil {
 			panic(err)
@@ -79,30 +70,4 @@ func ExampleCreatedBefore() {
 	// Output:
 	// deleted: 1
 	// gormplugin: invalid condition: a bound of visits.id is the zero time
-}
-
-// A column that is no key, and a layout that is not the generator's.
-func ExampleCreated_On() {
-	type Message struct {
-		ID        snowflake.ID
-		DiscordID snowflake.ID
-	}
-	db := openVisits()
-	if err := db.AutoMigrate(&Message{}); err != nil {
-		panic(err)
-	}
-	db.Create(&Message{DiscordID: 175928847299117063}) // sent on 2016-04-30, see Discord's documentation
-
-	april := time.Date(2016, 4, 1, 0, 0, 0, 0, time.UTC)
-	discord, err := snowflake.Preset("discord")
-	if err != nil {
-		panic(err)
-	}
-	inApril := gormplugin.CreatedBetween(april, april.AddDate(0, 1, 0)).On("DiscordID").In(discord)
-	n, err := gorm.G[Message](db).Where(inApril).Count(context.Background(), "*")
-	if err != nil {
-		panic(err)
-	}
-	fmt.Println(n)
-	// Output: 1
 }

@@ -3,22 +3,11 @@ package gormplugin_test
 import (
 	"fmt"
 
-	"gorm.io/driver/sqlite"
 	"gorm.io/gorm"
 
 	"github.com/sqlflake/sqlflake/gormplugin"
 	"github.com/sqlflake/sqlflake/snowflake"
 )
-
-// openPlugin opens a database in memory. The generators of the examples count, so that the output is the same each
-// time.
-func openPlugin(p *gormplugin.Plugin) *gorm.DB {
-	db, err := gorm.Open(sqlite.Open(":memory:"), p)
-	if err != nil {
-		panic(err)
-	}
-	return db
-}
 
 func Example_tags() {
 	type Invoice struct {
@@ -26,10 +15,7 @@ func Example_tags() {
 		PublicID string `gorm:"snowflake;size:19;uniqueIndex"`
 		Total    int
 	}
-	db := openPlugin(gormplugin.New(from(1001)))
-	if err := db.AutoMigrate(&Invoice{}); err != nil {
-		panic(err)
-	}
+	db := openExample(fromThousand(), &Invoice{})
 	invoices := []Invoice{{Total: 5}, {Total: 7}}
 	if err := db.Create(&invoices).Error; err != nil {
 		panic(err)
@@ -48,10 +34,7 @@ func ExampleWithNamed() {
 		Barcode int64 `gorm:"snowflake:barcodes"`
 	}
 	barcodes := from(700) // of another layout, say
-	db := openPlugin(gormplugin.New(from(1001), gormplugin.WithNamed("barcodes", barcodes)))
-	if err := db.AutoMigrate(&Parcel{}); err != nil {
-		panic(err)
-	}
+	db := openExample(fromThousand(gormplugin.WithNamed("barcodes", barcodes)), &Parcel{})
 	p := Parcel{}
 	if err := db.Create(&p).Error; err != nil {
 		panic(err)
@@ -65,7 +48,7 @@ func ExampleWithIntegerKeys() {
 		gorm.Model // ID is a uint
 		Name       string
 	}
-	db := openPlugin(gormplugin.New(from(1001), gormplugin.WithIntegerKeys()))
+	db := openExample(fromThousand(gormplugin.WithIntegerKeys()))
 	if err := gormplugin.DisableAutoIncrement(db, &Account{}); err != nil {
 		panic(err)
 	}

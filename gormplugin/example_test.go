@@ -1,13 +1,13 @@
 package gormplugin_test
 
 import (
-	"context"
 	"encoding/json"
 	"fmt"
 
 	"gorm.io/driver/sqlite"
 	"gorm.io/gorm"
 	"gorm.io/gorm/clause"
+	"gorm.io/gorm/logger"
 
 	"github.com/sqlflake/sqlflake/gormplugin"
 	"github.com/sqlflake/sqlflake/snowflake"
@@ -42,26 +42,21 @@ func Example() {
 	// in order: true
 }
 
-// numbered is a generator for examples and golden tests: 1001, 1002 and so on.
-type numbered struct{ last snowflake.ID }
-
-func (n *numbered) Fill(_ context.Context, dst []snowflake.ID) error {
-	for i := range dst {
-		n.last++
-		dst[i] = 1000 + n.last
+// openExample opens a database in memory with tables for the models.
+func openExample(plugin *gormplugin.Plugin, models ...any) *gorm.DB {
+	db, err := gorm.Open(sqlite.Open(":memory:"), &gorm.Config{Logger: logger.Discard}, plugin)
+	if err == nil {
+		err = db.AutoMigrate(models...)
 	}
-	return nil
-}
-
-func openExample(models ...any) *gorm.DB {
-	db, err := gorm.Open(sqlite.Open(":memory:"), gormplugin.New(&numbered{}))
 	if err != nil {
 		panic(err)
 	}
-	if err := db.AutoMigrate(models...); err != nil {
-		panic(err)
-	}
 	return db
+}
+
+// fromThousand returns a plugin whose IDs are 1001, 1002 and so on, so that the output is the same each time.
+func fromThousand(opts ...gormplugin.Option) *gormplugin.Plugin {
+	return gormplugin.New(from(1001), opts...)
 }
 
 // Associations are filled with their parents. JSON has keys as strings, which JavaScript reads without loss.
@@ -71,7 +66,7 @@ func ExampleNew_associations() {
 		ID    snowflake.ID
 		Lines []Line
 	}
-	db := openExample(&Order{}, &Line{})
+	db := openExample(fromThousand(), &Order{}, &Line{})
 
 	order := Order{Lines: []Line{{}, {}}}
 	if err := db.Create(&order).Error; err != nil {
@@ -93,7 +88,7 @@ func ExampleNew_upsert() {
 		Code string `gorm:"uniqueIndex"`
 		Name string
 	}
-	db := openExample(&Country{})
+	db := openExample(fromThousand(), &Country{})
 
 	db.Create(&Country{Code: "CZ", Name: "Czech Republic"})
 	countries := []Country{{Code: "AT", Name: "Austria"}, {Code: "CZ", Name: "Czechia"}}
@@ -110,22 +105,4 @@ func ExampleNew_upsert() {
 	// Output:
 	// 1002 Austria
 	// 1001 Czechia
-}
-
-// The tag type:int makes the key the rowid on SQLite; the other databases have a bigint either way.
-func ExampleModel() {
-	type Plain struct{ ID snowflake.ID }
-	type WithModel struct{ gormplugin.Model }
-	db := openExample(&Plain{}, &WithModel{})
-
-	for _, model := range []any{&Plain{}, &WithModel{}} {
-		columns, err := db.Migrator().ColumnTypes(model)
-		if err != nil {
-			panic(err)
-		}
-		fmt.Println(columns[0].Name(), columns[0].DatabaseTypeName())
-	}
-	// Output:
-	// id bigint
-	// id integer
 }

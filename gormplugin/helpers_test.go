@@ -2,6 +2,7 @@ package gormplugin_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"slices"
@@ -118,15 +119,10 @@ type env struct {
 // open opens a handle with the plugin and creates the tables of the models.
 func open(t testing.TB, target testdb.Target, dialector gorm.Dialector, config gorm.Config, models []any, opts ...gormplugin.Option) *env {
 	t.Helper()
-	e := &env{gen: newCounting(), log: &recorder{}, target: target, mysql: dialector.Name() == "mysql"}
-	config.Logger = e.log
-	db, err := gorm.Open(dialector, &config, gormplugin.New(e.gen, opts...))
-	noError(t, err)
-	closeAtEnd(t, db)
-	e.DB = db
-	noError(t, db.AutoMigrate(models...))
-	e.log.take()
-	return e
+	h, gen := openHandle(t, dialector, config), newCounting()
+	noError(t, h.Use(gormplugin.New(gen, opts...)))
+	h.migrate(t, models...)
+	return &env{DB: h.DB, gen: gen, log: h.log, target: target, mysql: dialector.Name() == "mysql"}
 }
 
 // each runs f on every kind of database at the same time, with tables for the models. It returns before they have
@@ -180,6 +176,13 @@ func must(t testing.TB, result *gorm.DB) *gorm.DB {
 		t.Fatal(result.Error)
 	}
 	return result
+}
+
+func wantError(t testing.TB, err, want error) {
+	t.Helper()
+	if !errors.Is(err, want) {
+		t.Errorf("error %v, want %v", err, want)
+	}
 }
 
 func noError(t testing.TB, err error) {

@@ -1,7 +1,6 @@
 package gormplugin_test
 
 import (
-	"errors"
 	"fmt"
 	"math"
 	"strings"
@@ -125,9 +124,7 @@ func TestSeveralMapsWithAnAutoIncrementKeyAreRefused(t *testing.T) {
 		equal(t, "key in a map", m["id"], any(int64(firstID)))
 		many := []map[string]any{{"What": "b"}, {"What": "c", "id": int64(5)}}
 		for _, maps := range []any{many, &many} {
-			if err := db.Model(&purchase{}).Create(maps).Error; !errors.Is(err, gorm.ErrInvalidData) {
-				t.Errorf("error %v, want gorm.ErrInvalidData", err)
-			}
+			wantError(t, db.Model(&purchase{}).Create(maps).Error, gorm.ErrInvalidData)
 		}
 		equal(t, "rows", db.count(t, "purchases", "1 = 1"), 1)
 	})

@@ -41,9 +41,9 @@ func TestTheLeaseTellsGORMsLogger(t *testing.T) {
 			clock := newPushed()
 			keys := clock.open(t, h, lease.WithNamespace("n%d"))
 			_, err := h.pool.Exec("UPDATE snowflake_leases SET epoch = epoch + 1 WHERE worker >= 0")
-			wantNoError(t, err)
+			noError(t, err)
 			clock.until(t, "another worker", func() bool { return keys.Lease().Status().Losses > 0 && keys.Lease().Status().Held })
-			wantNoError(t, keys.Close(t.Context()))
+			noError(t, keys.Close(t.Context()))
 			for _, want := range c.has {
 				if !strings.Contains(text.String(), want) {
 					t.Errorf("no %q in the log:\n%s", want, &text)
@@ -63,7 +63,7 @@ func TestWithLoggerComesBeforeGORMsLogger(t *testing.T) {
 	h := on(t, testdb.SQLite(t))
 	h.Logger = logger.New(log.New(&gorms, "", 0), logger.Config{LogLevel: logger.Info})
 	keys := h.leased(t, gormplugin.WithLease(lease.WithLogger(slog.New(slog.NewTextHandler(&text, nil)))))
-	wantNoError(t, keys.Close(t.Context()))
+	noError(t, keys.Close(t.Context()))
 	if !strings.Contains(text.String(), "acquired") || gorms.Len() > 0 {
 		t.Errorf("own log:\n%s\nGORM's log:\n%s", &text, &gorms)
 	}

@@ -20,9 +20,6 @@ import (
 	"github.com/sqlflake/sqlflake/snowflake/sqldb"
 )
 
-// serverWindow is the window of the leases in a server's database. Creates survive an outage of half of it at least.
-const serverWindow = time.Minute
-
 // openStore returns the store for the leases of a handle, whose table it creates if needed, and the window that suits
 // the database.
 func openStore(ctx context.Context, db *gorm.DB, table string) (*leaseStore, time.Duration, error) {
@@ -34,7 +31,7 @@ func openStore(ctx context.Context, db *gorm.DB, table string) (*leaseStore, tim
 	if table == "" {
 		table = "snowflake_leases"
 	}
-	pool, err := writePool(ctx, db, table)
+	pool, err := writePool(ctx, "Open", db, table)
 	if err != nil {
 		return nil, 0, err
 	}
@@ -49,7 +46,7 @@ func openStore(ctx context.Context, db *gorm.DB, table string) (*leaseStore, tim
 		}
 		return nil, 0, fmt.Errorf("gormplugin: %w", err)
 	}
-	window := serverWindow
+	window := time.Minute // creates survive an outage of half of it at least
 	if server := connpool.SQLDB(pool); dialect == sqldb.SQLite || server != nil && server.Stats().MaxOpenConnections == 1 {
 		window = lease.MaxWindow
 	}
@@ -227,31 +224,27 @@ func ended() context.Context {
 	return ctx
 }
 
-// checkHandle returns an error if Open cannot keep a lease through the handle.
-func checkHandle(db *gorm.DB) error {
+// checkHandle returns an error if the caller, Open or Settled, cannot use the handle.
+func checkHandle(caller string, db *gorm.DB) error {
 	switch {
-	case db == nil || db.Config == nil || db.Statement == nil || db.Dialector == nil || db.Statement.ConnPool == nil:
-		return fmt.Errorf("gormplugin: Open needs a handle of gorm.Open: %w", gorm.ErrInvalidDB)
+	case db == nil || db.Config == nil || db.Statement == nil || db.Dialector == nil:
+		return fmt.Errorf("gormplugin: %s needs a handle of gorm.Open: %w", caller, gorm.ErrInvalidDB)
 	case db.Error != nil:
-		return fmt.Errorf("gormplugin: Open with a handle that has failed: %w", db.Error)
-	case db.Plugins[pluginName] != nil:
-		return errRegistered()
+		return fmt.Errorf("gormplugin: %s with a handle that has failed: %w", caller, db.Error)
 	case db.DryRun:
-		return fmt.Errorf("gormplugin: Open: %w", gorm.ErrDryRunModeUnsupported)
+		return fmt.Errorf("gormplugin: %s: %w", caller, gorm.ErrDryRunModeUnsupported)
 	}
-	return checkPool(db.Statement.ConnPool)
+	return checkPool(caller, db.Statement.ConnPool)
 }
 
-// checkPool rejects a pool that ends before the lease does.
-func checkPool(pool gorm.ConnPool) error {
+// checkPool rejects what is no pool: its end would undo a lease, and it may show an older state of the database.
+func checkPool(caller string, pool gorm.ConnPool) error {
 	if _, inside := connpool.Unwrap(pool); inside {
-		return fmt.Errorf("gormplugin: Open in a transaction, which would undo the lease: %w", gorm.ErrInvalidTransaction)
+		return fmt.Errorf("gormplugin: %s in a transaction: %w", caller, gorm.ErrInvalidTransaction)
 	}
 	switch pool.(type) {
-	case *sql.Conn:
-		return fmt.Errorf("gormplugin: Open on a single connection, which ends before the lease: %w", gorm.ErrInvalidDB)
-	case nil:
-		return fmt.Errorf("gormplugin: Open on a handle without a pool of connections: %w", gorm.ErrInvalidDB)
+	case nil, *sql.Conn:
+		return fmt.Errorf("gormplugin: %s on a handle without a pool of connections: %w", caller, gorm.ErrInvalidDB)
 	}
 	return nil
 }
@@ -262,7 +255,7 @@ const poolTries = 32
 
 // writePool returns the pool of statements that write to the table. Plugins such as dbresolver choose it in a callback,
 // so it runs a statement as a dry run and looks which pool that gets.
-func writePool(ctx context.Context, db *gorm.DB, table string) (gorm.ConnPool, error) {
+func writePool(ctx context.Context, caller string, db *gorm.DB, table string) (gorm.ConnPool, error) {
 	var first gorm.ConnPool
 	for range poolTries {
 		tx := db.Session(&gorm.Session{Context: ctx, DryRun: true, Logger: logger.Discard}).
@@ -271,7 +264,7 @@ func writePool(ctx context.Context, db *gorm.DB, table string) (gorm.ConnPool, e
 			return nil, fmt.Errorf("gormplugin: find the pool for writing: %w", tx.Error)
 		}
 		pool := connpool.Unprepared(tx.Statement.ConnPool)
-		if err := checkPool(pool); err != nil {
+		if err := checkPool(caller, pool); err != nil {
 			return nil, err
 		}
 		switch {

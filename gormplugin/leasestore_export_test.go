@@ -11,18 +11,18 @@ import (
 
 // WithNow sets the clock of the lease's store. It has to show what the clock of the lease shows.
 func WithNow(now func() time.Time) Option {
-	return optionFunc(func(c *config) error {
+	return func(c *config) error {
 		c.now = now
 		return nil
-	})
+	}
 }
 
 // WithOpenTimeout bounds what Open does before it takes a worker.
 func WithOpenTimeout(d time.Duration) Option {
-	return optionFunc(func(c *config) error {
+	return func(c *config) error {
 		c.openTimeout = d
 		return nil
-	})
+	}
 }
 
 // promoted is a store after a failover.

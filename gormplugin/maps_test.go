@@ -142,9 +142,7 @@ func (e endless) Value() (driver.Value, error) { return e, nil }
 
 func TestKeysInMapsThatHaveNoValueAreErrorsOfTheDriver(t *testing.T) {
 	db := onSQLite(t, &keyed{})
-	if err := db.Model(&keyed{}).Create(map[string]any{"id": broken{}}).Error; !errors.Is(err, errBroken) {
-		t.Errorf("error %v, want %v", err, errBroken)
-	}
+	wantError(t, db.Model(&keyed{}).Create(map[string]any{"id": broken{}}).Error, errBroken)
 	silent := db.Session(&gorm.Session{Logger: logger.Discard}) // GORM's follow such values without an end
 	if err := silent.Model(&keyed{}).Create(map[string]any{"id": endless{}}).Error; err == nil {
 		t.Error("a value without an end was written")

@@ -62,7 +62,10 @@ import (
 func Open(ctx context.Context, db *gorm.DB, opts ...Option) (*Plugin, error) {
 	c, err := newConfig(nil, opts)
 	if err == nil {
-		err = checkHandle(db)
+		err = checkHandle("Open", db)
+	}
+	if err == nil && db.Plugins[pluginName] != nil {
+		err = errRegistered()
 	}
 	if err != nil {
 		return nil, err

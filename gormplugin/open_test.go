@@ -32,9 +32,9 @@ func openHandle(t testing.TB, dialector gorm.Dialector, config gorm.Config) *han
 	log := &recorder{}
 	config.Logger = log
 	db, err := gorm.Open(dialector, &config)
-	wantNoError(t, err)
+	noError(t, err)
 	pool, err := db.DB()
-	wantNoError(t, err)
+	noError(t, err)
 	t.Cleanup(func() { _ = pool.Close() })
 	return &handle{DB: db, pool: pool, log: log}
 }
@@ -45,18 +45,11 @@ func on(t testing.TB, target testdb.Target) *handle {
 	return openHandle(t, gormdb.Dialector(target), gorm.Config{})
 }
 
-func wantNoError(t testing.TB, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
-}
-
 // leased opens a plugin on the handle, and closes it at the end of the test.
 func (h *handle) leased(t testing.TB, opts ...gormplugin.Option) *gormplugin.Plugin {
 	t.Helper()
 	keys, err := gormplugin.Open(t.Context(), h.DB, opts...)
-	wantNoError(t, err)
+	noError(t, err)
 	t.Cleanup(func() {
 		if err := keys.Close(context.Background()); err != nil && h.pool.Ping() == nil {
 			t.Error(err)
@@ -67,7 +60,7 @@ func (h *handle) leased(t testing.TB, opts ...gormplugin.Option) *gormplugin.Plu
 
 func (h *handle) migrate(t testing.TB, models ...any) {
 	t.Helper()
-	wantNoError(t, h.AutoMigrate(models...))
+	noError(t, h.AutoMigrate(models...))
 	h.log.take()
 }
 
@@ -75,9 +68,9 @@ func (h *handle) migrate(t testing.TB, models ...any) {
 func (h *handle) entries(t testing.TB, opts ...sqllease.Option) []lease.Entry {
 	t.Helper()
 	store, err := sqllease.New(h.pool, sqldb.Dialect(h.Name()), opts...)
-	wantNoError(t, err)
+	noError(t, err)
 	entries, err := store.List(context.Background(), "")
-	wantNoError(t, err)
+	noError(t, err)
 	return entries
 }
 
@@ -122,7 +115,7 @@ func TestCloseGivesTheWorkerBackAndEndsCreates(t *testing.T) {
 	testdb.Each(t, func(t *testing.T, target testdb.Target) {
 		h := on(t, target)
 		keys, other := h.leased(t), on(t, target)
-		wantNoError(t, other.Use(keys))
+		noError(t, other.Use(keys))
 		h.migrate(t, &user{})
 		a, b := user{Name: "a"}, user{Name: "b"}
 		must(t, h.Create(&a))
@@ -130,7 +123,7 @@ func TestCloseGivesTheWorkerBackAndEndsCreates(t *testing.T) {
 		equal(t, "the second handle's worker", workerOf(b.ID), workerOf(a.ID))
 		equal(t, "workers held", h.held(t), 1)
 		for range 2 {
-			wantNoError(t, keys.Close(t.Context()))
+			noError(t, keys.Close(t.Context()))
 		}
 		equal(t, "workers held after Close", h.held(t), 0)
 		for _, db := range []*gorm.DB{h.DB, other.DB} {
@@ -151,9 +144,9 @@ func TestCloseGivesTheWorkerBackAndEndsCreates(t *testing.T) {
 }
 
 func TestCloseOfWhatHasNoLeaseDoesNothing(t *testing.T) {
-	wantNoError(t, (*gormplugin.Plugin)(nil).Close(t.Context()))
+	noError(t, (*gormplugin.Plugin)(nil).Close(t.Context()))
 	unleased := gormplugin.New(newCounting())
-	wantNoError(t, unleased.Close(t.Context()))
+	noError(t, unleased.Close(t.Context()))
 	equal(t, "lease", unleased.Lease(), nil)
 }
 

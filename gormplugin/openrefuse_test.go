@@ -30,9 +30,9 @@ func TestOpenRefusesWhatCannotHoldALease(t *testing.T) {
 	failed := h.Session(&gorm.Session{})
 	_ = failed.AddError(gorm.ErrRecordNotFound)
 	empty, err := gorm.Open(nil, &gorm.Config{Logger: &recorder{}})
-	wantNoError(t, err)
+	noError(t, err)
 	registered := on(t, testdb.SQLite(t))
-	wantNoError(t, registered.Use(gormplugin.New(newCounting())))
+	noError(t, registered.Use(gormplugin.New(newCounting())))
 	tx := must(t, h.Begin())
 	defer tx.Rollback()
 	prepared := must(t, openHandle(t, gormdb.Dialector(testdb.SQLite(t)), gorm.Config{PrepareStmt: true}).Begin())
@@ -71,9 +71,7 @@ func TestOpenRefusesWhatCannotHoldALease(t *testing.T) {
 		_, err := gormplugin.Open(t.Context(), single)
 		return err
 	})
-	if !errors.Is(err, gorm.ErrInvalidDB) {
-		t.Errorf("Open on a single connection: %v", err)
-	}
+	wantError(t, err, gorm.ErrInvalidDB)
 	if on(t, unused).Migrator().HasTable("snowflake_leases") || h.Migrator().HasTable("my_leases") || len(h.Plugins) > 0 {
 		t.Errorf("something is left: plugins %v", h.Plugins)
 	}
@@ -91,7 +89,7 @@ func restricted(t *testing.T, target testdb.Target, db *gorm.DB) gorm.Dialector 
 	var name string
 	must(t, db.Raw("SELECT database()").Scan(&name))
 	config, err := mysqldriver.ParseDSN(target.DSN)
-	wantNoError(t, err)
+	noError(t, err)
 	config.User, config.Passwd = "u"+name[max(0, len(name)-30):], ""
 	must(t, db.Exec("CREATE USER "+config.User))
 	t.Cleanup(func() { must(t, db.Exec("DROP USER "+config.User)) })
@@ -113,7 +111,7 @@ func TestOpenSaysAtOnceThatARightIsMissing(t *testing.T) {
 		if _, err := gormplugin.Open(t.Context(), reader.DB, again); err == nil || !strings.Contains(err.Error(), "snowflake sql leases") {
 			t.Errorf("without the table: %v, want a hint at the command that prints it", err)
 		}
-		wantNoError(t, h.leased(t).Close(t.Context()))
+		noError(t, h.leased(t).Close(t.Context()))
 		_, err := gormplugin.Open(t.Context(), reader.DB, again)
 		if !errors.Is(err, lease.ErrOption) || !strings.Contains(err.Error(), "UPDATE") {
 			t.Errorf("without the right to write: %v, want ErrOption and the rights", err)
@@ -128,7 +126,7 @@ func TestOpenDoesNotWaitForEverForADatabase(t *testing.T) {
 	} {
 		target := open(t)
 		h := on(t, target)
-		wantNoError(t, h.leased(t).Close(t.Context()))
+		noError(t, h.leased(t).Close(t.Context()))
 		h.pool.SetMaxOpenConns(1) // which has the lock from now on
 		must(t, h.Exec(lock))
 		ctx, cancel := context.WithTimeout(t.Context(), time.Minute) // so that a failure ends
@@ -142,7 +140,7 @@ func TestOpenDoesNotWaitForEverForADatabase(t *testing.T) {
 
 func TestOpenTakesNoWorkerIfItFails(t *testing.T) {
 	h := on(t, testdb.SQLite(t))
-	wantNoError(t, h.Callback().Create().Remove("gorm:create"))
+	noError(t, h.Callback().Create().Remove("gorm:create"))
 	if keys, err := gormplugin.Open(t.Context(), h.DB); keys != nil || !errors.Is(err, gorm.ErrInvalidDB) {
 		t.Fatalf("Open: %v, %v, want ErrInvalidDB of the registration", keys, err)
 	}
@@ -171,5 +169,5 @@ func TestOpenEndsWithItsContext(t *testing.T) {
 		!strings.Contains(err.Error(), "lease.WithNamespace") {
 		t.Errorf("Open with another layout: %v, want ErrLayout and the option for a namespace", err)
 	}
-	wantNoError(t, other.leased(t).Close(t.Context())) // after it has failed
+	noError(t, other.leased(t).Close(t.Context())) // after it has failed
 }

@@ -38,7 +38,7 @@ func TestOpenWithAnyConfiguration(t *testing.T) {
 				must(t, h.Create(&users))
 				made += 3
 			}
-			wantNoError(t, keys.Close(t.Context()))
+			noError(t, keys.Close(t.Context()))
 			must(t, h.Model(&user{}).Count(&rows))
 			equal(t, "rows", rows, made)
 		}
@@ -75,8 +75,8 @@ func TestOpenCreatesNothingIfTheTableIsThere(t *testing.T) {
 		for _, there := range []bool{false, true} {
 			db, own := on(t, target).wrap(gorm.Session{PrepareStmt: there})
 			keys, err := gormplugin.Open(t.Context(), db)
-			wantNoError(t, err)
-			wantNoError(t, keys.Close(t.Context()))
+			noError(t, err)
+			noError(t, keys.Close(t.Context()))
 			created := slices.ContainsFunc(own.statements, func(s string) bool { return strings.Contains(s, "CREATE") })
 			equal(t, "a CREATE was run", created, !there)
 			equal(t, "the lease uses the pool", len(own.statements) > 0, true)
@@ -92,8 +92,8 @@ func TestALeaseEndsWithItsPoolAndSaysSo(t *testing.T) {
 		other.migrate(t, &user{})
 		clock := newPushed()
 		keys := clock.open(t, h)
-		wantNoError(t, other.Use(keys))
-		wantNoError(t, h.pool.Close())
+		noError(t, other.Use(keys))
+		noError(t, h.pool.Close())
 		var err error
 		clock.until(t, "an error of the generator", func() bool {
 			err = other.Create(&user{Name: "a"}).Error
@@ -113,9 +113,7 @@ func TestALeaseEndsWithItsPoolAndSaysSo(t *testing.T) {
 			time.Sleep(2 * time.Millisecond) // for a goroutine that should not be there
 		}
 		equal(t, "warnings of a lease that goes on", len(h.log.takeWarnings()), 0)
-		if err := keys.Close(t.Context()); !errors.Is(err, os.ErrClosed) {
-			t.Errorf("Close: %v, want os.ErrClosed", err)
-		}
+		wantError(t, keys.Close(t.Context()), os.ErrClosed)
 	})
 }
 

@@ -21,11 +21,7 @@ type Generator interface {
 }
 
 // Option changes what [New] and [Open] return. The functions of this package are the only way to make one.
-type Option interface{ apply(c *config) error }
-
-type optionFunc func(c *config) error
-
-func (f optionFunc) apply(c *config) error { return f(c) }
+type Option func(*config) error
 
 // config is what the options set. It never changes afterwards.
 type config struct {
@@ -48,7 +44,7 @@ func newConfig(gen Generator, opts []Option) (*config, error) {
 			errs = append(errs, fmt.Errorf("%w: option %d is nil", ErrOption, i))
 			continue
 		}
-		errs = append(errs, opt.apply(c))
+		errs = append(errs, opt(c))
 	}
 	return c, errors.Join(errs...)
 }
@@ -58,10 +54,10 @@ func newConfig(gen Generator, opts []Option) (*config, error) {
 // 32-bit platforms int and uint, which are too small. GORM treats such keys as auto-increment: see
 // [DisableAutoIncrement].
 func WithIntegerKeys() Option {
-	return optionFunc(func(c *config) error {
+	return func(c *config) error {
 		c.rules.IntegerKeys = true
 		return nil
-	})
+	}
 }
 
 // WithMinID says that all IDs are minID or more. Smaller keys are those that the database made before the table was
@@ -72,13 +68,13 @@ func WithIntegerKeys() Option {
 // that while old processes still insert rows. adopt.DropAutoIncrement checks it. A negative minID, or one above the IDs
 // of a generator, is an [ErrOption]. The bound also holds for conditions with [Created.In] and another layout.
 func WithMinID(minID snowflake.ID) Option {
-	return optionFunc(func(c *config) error {
+	return func(c *config) error {
 		if minID < 0 {
 			return fmt.Errorf("%w: WithMinID: %d is negative", ErrOption, minID)
 		}
 		c.minID = minID
 		return nil
-	})
+	}
 }
 
 // checkMinID returns an error if the generator makes IDs below that of WithMinID.
@@ -103,7 +99,7 @@ func (c *config) checkMinID() error {
 // WithNamed adds a generator for the fields with the tag `gorm:"snowflake:name"`. The name is case-sensitive. It is an
 // [ErrOption] if name is empty, used twice, or cannot be written in a tag, and if gen is nil.
 func WithNamed(name string, gen Generator) Option {
-	return optionFunc(func(c *config) error {
+	return func(c *config) error {
 		switch {
 		case name == "":
 			return fmt.Errorf("%w: WithNamed: empty name", ErrOption)
@@ -118,7 +114,7 @@ func WithNamed(name string, gen Generator) Option {
 		}
 		c.rules.Named[name] = gen
 		return nil
-	})
+	}
 }
 
 // WithLease sets options of the lease that [Open] takes: its namespace, the layout of the IDs, the window, and so on.
@@ -127,23 +123,23 @@ func WithNamed(name string, gen Generator) Option {
 //
 // If it is repeated, the last setting counts. [New] does not take it ([ErrOption]).
 func WithLease(opts ...lease.Option) Option {
-	return optionFunc(func(c *config) error {
+	return func(c *config) error {
 		c.leaseOptions = append(c.leaseOptions, opts...)
 		return nil
-	})
+	}
 }
 
 // WithLeaseTable sets the table that [Open] keeps its lease in, table or schema.table, instead of snowflake_leases. All
 // processes whose IDs must differ have to use the same table. An empty name is an [ErrOption], as is the option for
 // [New].
 func WithLeaseTable(name string) Option {
-	return optionFunc(func(c *config) error {
+	return func(c *config) error {
 		if name == "" {
 			return fmt.Errorf("%w: WithLeaseTable: empty name", ErrOption)
 		}
 		c.leaseTable = name
 		return nil
-	})
+	}
 }
 
 // isNil reports whether gen is nil or an interface around a nil pointer.

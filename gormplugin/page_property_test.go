@@ -114,7 +114,7 @@ func checkPages(t *testing.T, db *gorm.DB, s steps, limit int, desc bool) {
 		got = append(got, ids...)
 		var err error
 		page, more, err = gormplugin.NextPage(page, ids, func(id snowflake.ID) snowflake.ID { return id })
-		wantNoError(t, err)
+		noError(t, err)
 		if len(got) > wares {
 			break // it does not end
 		}

@@ -7,7 +7,6 @@ import (
 	"gorm.io/gorm"
 
 	"github.com/sqlflake/sqlflake/gormplugin"
-	"github.com/sqlflake/sqlflake/snowflake"
 )
 
 // inOrder returns the names of parcels as one word.
@@ -48,38 +47,10 @@ func TestPageSelectsTheNextRowsByKey(t *testing.T) {
 		} {
 			equal(t, "page", found(t, db.Clauses(tt.page)), tt.want)
 			generic, err := gorm.G[parcel](db, tt.page).Find(t.Context())
-			wantNoError(t, err)
+			noError(t, err)
 			equal(t, "page by generics", inOrder(generic), tt.want)
 		}
 	}, &parcel{}, &label{})
-}
-
-func TestPageIsQualifiedWithItsTable(t *testing.T) {
-	type box struct {
-		ID       snowflake.ID `gorm:"primaryKey;type:int"`
-		ParcelID snowflake.ID
-		Parcel   *parcel
-	}
-	eachHourly(t, func(t *testing.T, db *gorm.DB) {
-		p := createParcels(t, db, 4)
-		boxes := []box{{ParcelID: p[3].ID}, {ParcelID: p[2].ID}, {ParcelID: p[1].ID}}
-		must(t, db.Create(&boxes))
-		page := gormplugin.Page{After: boxes[0].ID, Limit: 1}
-		var rows []box
-		must(t, db.Joins("Parcel").Clauses(page).Find(&rows))
-		if len(rows) != 1 || rows[0].Parcel.Name != "c" {
-			t.Errorf("with a joined relation: %+v", rows)
-		}
-		joined := db.Joins("JOIN boxes ON boxes.parcel_id = parcels.id").Clauses(gormplugin.Page{After: p[1].ID, Limit: 5})
-		equal(t, "with a joined table", found(t, joined), "cd")
-		var parcels []parcel
-		must(t, db.Table("parcels AS p").Clauses(gormplugin.Page{After: p[1].ID, Limit: 1}).Find(&parcels))
-		equal(t, "with an alias", inOrder(parcels), "c")
-		must(t, db.Clauses(page).Preload("Parcel", "weight = ?", 2).Find(&rows))
-		if len(rows) != 1 || rows[0].Parcel == nil || rows[0].Parcel.Name != "c" {
-			t.Errorf("with a preload: %+v", rows)
-		}
-	}, &parcel{}, &label{}, &box{})
 }
 
 func TestPageLeavesASharedHandleAlone(t *testing.T) {

@@ -54,7 +54,7 @@ func walk(t *testing.T, db *gorm.DB, page gormplugin.Page) string {
 	t.Helper()
 	var read strings.Builder
 	for p, err := range gormplugin.Each[parcel](t.Context(), db, page) {
-		wantNoError(t, err)
+		noError(t, err)
 		read.WriteString(p.Name)
 	}
 	return read.String()
@@ -72,7 +72,7 @@ func TestEachReadsAllRowsPageByPage(t *testing.T) {
 		}
 		log.take()
 		for p, err := range gormplugin.Each[*parcel](t.Context(), db, gormplugin.Page{Limit: 3}) {
-			wantNoError(t, err)
+			noError(t, err)
 			if p.Name == "d" {
 				break
 			}
@@ -86,7 +86,7 @@ func TestEachLetsTheBodyDeleteWhatItReads(t *testing.T) {
 		createParcels(t, db, 7)
 		var seen strings.Builder
 		for p, err := range gormplugin.Each[*parcel](t.Context(), db, gormplugin.Page{Limit: 2}) {
-			wantNoError(t, err)
+			noError(t, err)
 			must(t, db.Delete(p))
 			seen.WriteString(p.Name)
 			p.ID = 0 // the next page must not begin at the start again

@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"gorm.io/gorm"
-	"gorm.io/gorm/clause"
 
 	"github.com/sqlflake/sqlflake/gormplugin"
 	"github.com/sqlflake/sqlflake/internal/testdb"
@@ -70,7 +69,7 @@ func TestPartitionedTableWorksLikeOthers(t *testing.T) {
 			t.Errorf("read %+v", found)
 		}
 		again := reading{Model: gormplugin.Model{ID: r.ID}, Value: 7, SensorID: r.SensorID}
-		must(t, db.Clauses(clause.OnConflict{Columns: []clause.Column{{Name: "id"}}, DoUpdates: clause.AssignmentColumns([]string{"value"})}).
+		must(t, db.Clauses(by("id", "value")).
 			Create(&again))
 		must(t, db.First(&found, r.ID))
 		equal(t, "value after the upsert", found.Value, 7)

@@ -33,9 +33,7 @@ func TestEveryWayOfRegisteringFillsOnce(t *testing.T) {
 			noError(t, err)
 			closeAtEnd(t, db)
 			for _, again := range []*gormplugin.Plugin{plugin, gormplugin.New(newCounting())} {
-				if err := db.Use(again); !errors.Is(err, gorm.ErrRegistered) {
-					t.Errorf("Use again: error %v, want gorm.ErrRegistered", err)
-				}
+				wantError(t, db.Use(again), gorm.ErrRegistered)
 			}
 			noError(t, plugin.Initialize(db))
 			noError(t, db.AutoMigrate(&user{}))
@@ -51,9 +49,7 @@ func TestEveryWayOfRegisteringFillsOnce(t *testing.T) {
 func TestASecondPluginInTheConfigurationIsRefused(t *testing.T) {
 	first, second := gormplugin.New(newCounting()), gormplugin.New(newCounting())
 	config := &gorm.Config{Plugins: map[string]gorm.Plugin{first.Name(): first}}
-	if err := second.Apply(config); !errors.Is(err, gorm.ErrRegistered) {
-		t.Errorf("error %v, want gorm.ErrRegistered", err)
-	}
+	wantError(t, second.Apply(config), gorm.ErrRegistered)
 	if config.Plugins["snowflake"] != gorm.Plugin(first) {
 		t.Error("the first plugin was replaced")
 	}
@@ -76,9 +72,7 @@ func TestANilGeneratorIsAnErrorAtRegistration(t *testing.T) {
 		"nil": gormplugin.New(nil), "typed nil": gormplugin.New(typed), "nil plugin": nil,
 	} {
 		db, _ := openWith(t, testdb.SQLite(t), nil)
-		if err := db.Use(plugin); !errors.Is(err, gormplugin.ErrOption) {
-			t.Errorf("%s: Use: error %v, want ErrOption", name, err)
-		}
+		wantError(t, db.Use(plugin), gormplugin.ErrOption)
 		if _, there := db.Plugins["snowflake"]; there {
 			t.Errorf("%s: the plugin is registered all the same", name)
 		}
@@ -88,9 +82,7 @@ func TestANilGeneratorIsAnErrorAtRegistration(t *testing.T) {
 func TestAHandleWithoutCallbacksIsRefused(t *testing.T) {
 	db, err := gorm.Open(nil, &gorm.Config{Logger: &recorder{}})
 	noError(t, err)
-	if err := db.Use(gormplugin.New(newCounting())); !errors.Is(err, gorm.ErrInvalidDB) {
-		t.Errorf("error %v, want gorm.ErrInvalidDB", err)
-	}
+	wantError(t, db.Use(gormplugin.New(newCounting())), gorm.ErrInvalidDB)
 }
 
 func closeAtEnd(t testing.TB, db *gorm.DB) {

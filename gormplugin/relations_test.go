@@ -40,22 +40,6 @@ func TestARelationByAnotherColumnNeedsNoKey(t *testing.T) {
 	}, &nation{}, &town{})
 }
 
-func TestAJoinTableByAnotherColumnNeedsNoKey(t *testing.T) {
-	type slug struct {
-		ID   snowflake.ID `gorm:"primaryKey;type:int"`
-		Text string       `gorm:"uniqueIndex;size:20"`
-	}
-	type page struct {
-		ID    snowflake.ID `gorm:"primaryKey;type:int"`
-		Slugs []slug       `gorm:"many2many:page_slugs;References:Text"`
-	}
-	eachUpsert(t, withoutConstraints, func(t *testing.T, db *env) {
-		must(t, db.Create(&slug{Text: "go"}))
-		must(t, db.Create(&page{Slugs: []slug{{Text: "go"}, {Text: "new"}}}))
-		equal(t, "join rows", db.count(t, "page_slugs", "slug_text IN (SELECT text FROM slugs)"), 2)
-	}, &slug{}, &page{})
-}
-
 // phone is skipped by a clause of its hook if its number already exists.
 type phone struct {
 	ID      snowflake.ID `gorm:"primaryKey;type:int"`

@@ -90,14 +90,6 @@ func TestKeyColumnsAreIntegersThatTheDatabaseDoesNotMake(t *testing.T) {
 	}, &untagged{}, &tagged{}, &pointed{}, &modelled{}, &soft{}, &composed{}, &owned{})
 }
 
-func TestTheKeyOfModelIsTheRowidOfSQLite(t *testing.T) {
-	db := onSQLite(t, &user{}, &keyed{})
-	must(t, db.Create(&user{Name: "a"}))
-	equal(t, "rows by rowid", db.count(t, "users", "rowid = ?", firstID), 1)
-	must(t, db.Create(&keyed{}))
-	equal(t, "rows by rowid of a bigint key", db.count(t, "keyeds", "rowid = ?", firstID+1), 0)
-}
-
 func TestForeignKeysAndJoinColumnsHaveTheTypeOfTheKey(t *testing.T) {
 	type remark struct {
 		ID     snowflake.ID

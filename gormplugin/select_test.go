@@ -75,22 +75,3 @@ func TestOmittedKeysAreLeftToTheDatabase(t *testing.T) {
 	must(t, db.Omit("Name").Create(&tok))
 	equal(t, "key when something else is omitted", tok.ID, firstID)
 }
-
-func TestDestOfAnotherTypeThanTheModelIsFilledByPosition(t *testing.T) {
-	type input struct {
-		ID   snowflake.ID
-		Name string
-	}
-	type model struct {
-		ID   snowflake.ID `gorm:"primaryKey"`
-		Name string
-	}
-	each(t, func(t *testing.T, db *env) {
-		one := input{Name: "a"}
-		must(t, db.Model(&model{}).Create(&one))
-		equal(t, "key", one.ID, firstID)
-		many := []*input{{Name: "b"}, {Name: "c"}}
-		must(t, db.Model(&model{}).Create(many))
-		db.wantKeys(t, "models", firstID, firstID+1, firstID+2)
-	}, &model{})
-}

@@ -61,6 +61,10 @@ func TestAValueOfAnotherTypeNeedsEachIDInItsForm(t *testing.T) {
 			t.Errorf("%+v: error %v, want gorm.ErrInvalidValue: %t", c.value, err, c.fails)
 		}
 	}
-	db.wantKeys(t, "cards", 5, 6)
+	one, many := dto[snowflake.ID, string]{Name: "new"}, []*dto[snowflake.ID, string]{{Name: "b"}, {Name: "c"}}
+	must(t, db.Model(&card{}).Create(&one))
+	must(t, db.Model(&card{}).Create(many))
+	equal(t, "record of the types of the model", one, dto[snowflake.ID, string]{firstID, (firstID + 1).String(), "new"})
+	db.wantKeys(t, "cards", 5, 6, firstID, firstID+2, firstID+4)
 	equal(t, "labels", db.count(t, "labels", "id = ?", sqltypes.Text(8)), 1)
 }

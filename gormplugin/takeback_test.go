@@ -115,10 +115,7 @@ func TestAPanicInAHookLeavesNothingBehind(t *testing.T) {
 			tx.Create(n)
 		}
 		panics(tx.Session(&gorm.Session{}), &note{Name: "a", Boom: true})
-		upsert := tx.Clauses(clause.OnConflict{
-			Columns:   []clause.Column{{Name: "name"}},
-			DoUpdates: clause.AssignmentColumns([]string{"name"}),
-		})
+		upsert := tx.Clauses(by("name", "name"))
 		panics(upsert, &note{Name: "b", Boom: true})
 		again := note{Name: "a"}
 		if err := upsert.Create(&again).Error; err != nil || db.count(t, "notes", "id = ? AND name = ?", again.ID, "a") != 1 {
@@ -192,9 +189,7 @@ func TestAStatementThatFailedTakesItsKeysBack(t *testing.T) {
 
 		hook := []*ledger{{Code: "hook"}, {ID: 7, Code: "preset", Fails: true}}
 		before := ledgers()
-		if err := db.Create(hook).Error; !errors.Is(err, errEmpty) {
-			t.Errorf("error %v, want that of the hook", err)
-		}
+		wantError(t, db.Create(hook).Error, errEmpty)
 		equal(t, "ledgers", ledgers(), before)
 		equal(t, "key that was filled", hook[0].ID, 0)
 		equal(t, "key that was set", hook[1].ID, 7)
@@ -215,15 +210,11 @@ func TestKeysOfRowsThatAreThereStay(t *testing.T) {
 	db := onSQLite(t, &bank{}, &ledger{}, &posting{})
 	failing := ledger{Code: "a", Fails: true}
 	tx := db.Session(&gorm.Session{SkipDefaultTransaction: true})
-	if err := tx.Create(&failing).Error; !errors.Is(err, errEmpty) {
-		t.Errorf("error %v, want that of the hook", err)
-	}
+	wantError(t, tx.Create(&failing).Error, errEmpty)
 	db.wantKeys(t, "ledgers", failing.ID) // without a transaction the row is there
 	err := db.Transaction(func(tx *gorm.DB) error {
 		inner := ledger{Code: "b", Fails: true}
-		if err := tx.Create(&inner).Error; !errors.Is(err, errEmpty) {
-			t.Errorf("error %v, want that of the hook", err)
-		}
+		wantError(t, tx.Create(&inner).Error, errEmpty)
 		if tx.First(&ledger{}, inner.ID).Error != nil {
 			t.Error("the record has lost the key of its row")
 		}

@@ -238,24 +238,6 @@ func TestWithoutAConflictTargetUnknownKeysAreZeroAndNoOrphans(t *testing.T) {
 	}, &city{}, &street{})
 }
 
-func TestAChildThatMeetsARowOnMySQLTakesItsKey(t *testing.T) {
-	type block struct {
-		ID     snowflake.ID `gorm:"primaryKey;type:int"`
-		Cities []city       `gorm:"foreignKey:Name;references:Label"`
-		Label  string       `gorm:"size:20"`
-	}
-	eachUpsert(t, withoutConstraints, func(t *testing.T, db *env) {
-		if !db.mysql {
-			t.Skip("elsewhere the conflict target keeps other unique columns an error")
-		}
-		key := withBerlin(t, db)
-		b := block{Label: "EU", Cities: []city{{Code: "BER", Streets: []street{{Name: "Allee"}}}}}
-		must(t, db.Create(&b))
-		equal(t, "key of the child", b.Cities[0].ID, key)
-		wantCities(t, db, city{ID: key, Code: "BER", Name: "EU", Streets: b.Cities[0].Streets})
-	}, &block{}, &city{}, &street{})
-}
-
 // upserted is a column whose type brings a conflict clause.
 type upserted string
 
@@ -279,9 +261,7 @@ func TestAConflictClauseOfAColumnsTypeCounts(t *testing.T) {
 		equal(t, "row", db.count(t, "words", "id = ? AND text = 'b'", words[0].ID), 1)
 
 		again := word{Text: "a", Name: "again"} // Unscoped leaves the clauses of types out
-		must(t, db.Unscoped().Clauses(clause.OnConflict{
-			Columns: []clause.Column{{Name: "text"}}, DoUpdates: clause.AssignmentColumns([]string{"name"}),
-		}).Create(&again))
+		must(t, db.Unscoped().Clauses(by("text", "name")).Create(&again))
 		equal(t, "key of the updated row", again.ID, firstID)
 	}, &word{})
 }

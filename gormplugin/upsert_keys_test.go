@@ -64,10 +64,7 @@ func TestOfACompositeKeyTheIDFollowsTheRow(t *testing.T) {
 		Number   string       `gorm:"uniqueIndex;size:20"`
 		Total    int
 	}
-	target := clause.OnConflict{
-		Columns:   []clause.Column{{Name: "number"}},
-		DoUpdates: clause.AssignmentColumns([]string{"total"}),
-	}
+	target := by("number", "total")
 	eachUpsert(t, gorm.Config{}, func(t *testing.T, db *env) {
 		must(t, db.Create(&invoice{TenantID: 3, ID: 30, Number: "n1"}))
 		invoices := []invoice{{TenantID: 3, Number: "n2"}, {TenantID: 3, Number: "n1", Total: 5}}
@@ -88,7 +85,7 @@ func TestAnUpsertThatMeetsANegativeKeyLeavesIt(t *testing.T) {
 		Name string       `gorm:"uniqueIndex;size:20"`
 		Note string
 	}
-	byName := clause.OnConflict{Columns: []clause.Column{{Name: "name"}}, DoUpdates: clause.AssignmentColumns([]string{"note"})}
+	byName := by("name", "note")
 	eachUpsert(t, withoutConstraints, func(t *testing.T, db *env) {
 		pool, err := db.DB.DB()
 		noError(t, err)
@@ -120,7 +117,7 @@ func TestAnUpsertOfATextKeyOnMySQLFindsItsRow(t *testing.T) {
 		Name string        `gorm:"uniqueIndex;size:20"`
 		Text string
 	}
-	byName := clause.OnConflict{Columns: []clause.Column{{Name: "name"}}, DoUpdates: clause.AssignmentColumns([]string{"text"})}
+	byName := by("name", "text")
 	eachUpsert(t, withoutConstraints, func(t *testing.T, db *env) {
 		first, again := topic{Name: "a"}, topic{Name: "a", Text: "x"}
 		must(t, db.Create(&first))

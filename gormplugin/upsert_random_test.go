@@ -49,22 +49,16 @@ type randomUpsert struct {
 }
 
 func randomUpserts(mysql bool) []randomUpsert {
-	byCode := []clause.Column{{Name: "code"}}
-	sets := func(columns ...string) clause.OnConflict {
-		return clause.OnConflict{Columns: byCode, DoUpdates: clause.AssignmentColumns(columns)}
-	}
-	excluding := sets("name")
+	excluding := by("code", "name")
 	excluding.Where.Exprs = []clause.Expression{clause.Expr{SQL: "things.name = ?", Vars: []any{"nobody's"}}}
-	byKey := sets("name", "public")
-	byKey.Columns = []clause.Column{{Name: clause.PrimaryKey}}
 	return []randomUpsert{
 		{OnConflict: clause.OnConflict{DoNothing: true}},
-		{OnConflict: sets("name"), setsName: true},
-		{OnConflict: sets("public", "label"), setsPublic: true, setsLabel: true},
-		{OnConflict: sets("label"), setsLabel: true},
-		{OnConflict: clause.OnConflict{Columns: byCode, UpdateAll: true}, setsName: true, setsPublic: true, setsLabel: true},
+		{OnConflict: by("code", "name"), setsName: true},
+		{OnConflict: by("code", "public", "label"), setsPublic: true, setsLabel: true},
+		{OnConflict: by("code", "label"), setsLabel: true},
+		{OnConflict: clause.OnConflict{Columns: byCode.Columns, UpdateAll: true}, setsName: true, setsPublic: true, setsLabel: true},
 		{OnConflict: clause.OnConflict{UpdateAll: true}, setsName: true, setsPublic: true, setsLabel: true, byKey: true},
-		{OnConflict: byKey, setsName: true, setsPublic: true, byKey: true},
+		{OnConflict: by(clause.PrimaryKey, "name", "public"), setsName: true, setsPublic: true, byKey: true},
 		{OnConflict: excluding, setsName: mysql}, // MySQL has no such WHERE, and GORM leaves it out
 	}
 }

@@ -14,9 +14,7 @@ import (
 
 func wantKeyUnknown(t *testing.T, err error) {
 	t.Helper()
-	if !errors.Is(err, gormplugin.ErrKeyUnknown) {
-		t.Errorf("error %v, want ErrKeyUnknown", err)
-	}
+	wantError(t, err, gormplugin.ErrKeyUnknown)
 }
 
 func TestAParentWhoseInsertCountsNoRowsKeepsItsKey(t *testing.T) {

@@ -131,23 +131,19 @@ func TestAFailedCallUsesNothingUp(t *testing.T) {
 
 func TestGoroutinesShareTheIDsOfATick(t *testing.T) {
 	layout := snowflake.Default()
-	gen := gormtest.New(layout, layout.Epoch(), 0)
+	gen, ids := gormtest.New(layout, layout.Epoch(), 0), make([]snowflake.ID, 4800)
 	var group sync.WaitGroup
-	all := make([][]snowflake.ID, 8)
-	for i := range all {
+	for part := range slices.Chunk(ids, 600) {
 		group.Go(func() {
-			for range 200 {
-				batch := make([]snowflake.ID, 3)
+			for batch := range slices.Chunk(part, 3) {
 				if err := gen.Fill(context.Background(), batch); err != nil {
 					t.Error(err)
 				}
 				gen.Now()
-				all[i] = append(all[i], batch...)
 			}
 		})
 	}
 	group.Wait()
-	ids := slices.Concat(all...)
 	slices.Sort(ids)
 	for i, id := range ids { // the first is not 0, which means none
 		if tick := layout.Decompose(id); tick.Sequence != int64(i+1)%4096 || tick.Time != layout.Epoch().Add(time.Duration((i+1)/4096)*time.Millisecond) {
