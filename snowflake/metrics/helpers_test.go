@@ -129,15 +129,15 @@ type figures map[string]float64
 
 func newExporter() *exporter { return &exporter{observed: figures{}} }
 
-func (e *exporter) observer(generator string) func(metrics.Observation) {
-	return func(o metrics.Observation) {
-		e.mu.Lock()
-		defer e.mu.Unlock()
-		key := strings.TrimSpace(strings.TrimPrefix(o.Metric, "snowflake.") + " " + generator + " " + o.Value + " " + o.ErrorType())
-		e.observed[key]++
-		e.observed[key+" seconds"] += o.Took.Seconds()
-	}
+func (e *exporter) observe(v metrics.Value) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	key := strings.TrimSpace(strings.TrimPrefix(v.Metric, "snowflake.") + " " + v.Generator + " " + v.Label + " " + v.ErrorType)
+	e.observed[key]++
+	e.observed[key+" seconds"] += v.Value
 }
+
+func (e *exporter) addLease(name string, l *lease.Lease) { e.Add(name, l.Generator(), l, e.observe) }
 
 // read returns all figures of now.
 func (e *exporter) read(tb testing.TB) figures {
