@@ -1,6 +1,7 @@
 package snowflake_test
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"math/rand/v2"
@@ -190,32 +191,30 @@ func TestAStepForwardWaitsForConfirmation(t *testing.T) {
 func TestCallsWithoutADeadlineWaitForTheHorizonAsLongAsThePatience(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := newLessee(t, 3*time.Second, snowflake.WithLayout(layoutOf("mastodon")))
-		g := l.Generator()
-		start := time.Now()
-		if _, err := g.Next(); !errors.Is(err, snowflake.ErrLeaseStalled) || time.Since(start) != 3*time.Second {
-			t.Errorf("Next: %v after %v, want ErrLeaseStalled after its patience", err, time.Since(start))
-		}
-		request, cancel := context.WithCancel(t.Context()) // can be canceled, but has no deadline
-		start = time.Now()
-		_, err := g.NextContext(request)
-		if !errors.Is(err, snowflake.ErrLeaseStalled) || errors.Is(err, context.Canceled) || time.Since(start) != 3*time.Second {
-			t.Errorf("NextContext: %v after %v, want only ErrLeaseStalled after its patience", err, time.Since(start))
-		}
-		start = time.Now()
-		time.AfterFunc(time.Second, cancel)
-		_, err = g.NextContext(request)
-		if !errors.Is(err, snowflake.ErrLeaseStalled) || !errors.Is(err, context.Canceled) || time.Since(start) != time.Second {
-			t.Errorf("NextContext: %v after %v, want both errors when its context is canceled", err, time.Since(start))
-		}
-		deadline, cancel := context.WithTimeout(t.Context(), time.Hour)
-		defer cancel()
-		start = time.Now()
-		_, err = g.NextContext(deadline)
-		if !errors.Is(err, snowflake.ErrLeaseStalled) || !errors.Is(err, context.DeadlineExceeded) || time.Since(start) != time.Hour {
-			t.Errorf("NextContext: %v after %v, want both errors after the deadline", err, time.Since(start))
+		canceled, cancel := context.WithCancel(t.Context()) // has no deadline
+		time.AfterFunc(7*time.Second, cancel)               // in the third call
+		deadline, end := context.WithTimeout(t.Context(), time.Hour)
+		defer end()
+		for i, test := range []struct {
+			ctx  context.Context
+			took time.Duration
+			also error // beside ErrLeaseStalled
+		}{
+			{context.Background(), 3 * time.Second, nil},
+			{canceled, 3 * time.Second, nil},
+			{canceled, time.Second, context.Canceled},
+			{deadline, time.Hour - 7*time.Second, context.DeadlineExceeded},
+		} {
+			start := time.Now()
+			_, err := l.Generator().NextContext(test.ctx)
+			ended := errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded)
+			if !errors.Is(err, snowflake.ErrLeaseStalled) || !errors.Is(err, cmp.Or(test.also, err)) || ended != (test.also != nil) ||
+				time.Since(start) != test.took {
+				t.Errorf("call %d: %v after %v, want ErrLeaseStalled and %v after %v", i, err, time.Since(start), test.also, test.took)
+			}
 		}
 		time.AfterFunc(2*time.Second, func() { mustMove(t, l, 0, mustTick(t, l), mustTick(t, l)+1000) })
-		if id, err := g.NextContext(t.Context()); id == 0 || err != nil {
+		if id, err := l.Generator().Next(); id == 0 || err != nil {
 			t.Errorf("when a worker came: %d, %v", id, err)
 		}
 	})

@@ -257,8 +257,7 @@ func TestACallBesideASlowerClockMakesNoOtherCallWait(t *testing.T) {
 
 // The sonyflake layout has a lead of one tick, half of which is none, and each of its ticks has IDs here.
 func TestALeadOfOneTickIsEnoughToCatchUpInUse(t *testing.T) {
-	clock := newFakeClock(epoch2025.Add(time.Hour))
-	g := mustNew(t, 1, snowflake.WithLayout(layoutOf("sonyflake")), snowflake.WithClock(clock))
+	g, clock := clocked(t, snowflake.WithLayout(layoutOf("sonyflake")))
 	clock.Advance(time.Second)
 	clock.Step(-time.Second)
 	for range 300_000 { // 300 s

@@ -53,24 +53,21 @@ func storm(t *testing.T, g *snowflake.Generator, goroutines, total, maxBatch int
 	var all []snowflake.ID
 	for range goroutines {
 		wg.Go(func() {
-			ctx, batch := context.Background(), make([]snowflake.ID, maxBatch)
-			next := func(ids []snowflake.ID) (err error) {
-				ids[0], err = g.Next()
-				return err
-			}
-			nextContext := func(ids []snowflake.ID) (err error) {
-				ids[0], err = g.NextContext(ctx)
-				return err
-			}
-			fill := func(ids []snowflake.ID) error { return g.Fill(ctx, ids) }
+			batch := make([]snowflake.ID, maxBatch)
 			var own []snowflake.ID
 			for call := 0; len(own) < total/goroutines; call++ {
-				n, issue := 1, next
+				n, issue := 1, func(ids []snowflake.ID) (err error) {
+					ids[0], err = g.Next()
+					return err
+				}
 				switch call % 64 {
 				case 0:
-					n, issue = 1+rand.IntN(maxBatch), fill
+					n, issue = 1+rand.IntN(maxBatch), func(ids []snowflake.ID) error { return g.Fill(context.Background(), ids) }
 				case 1:
-					issue = nextContext
+					issue = func(ids []snowflake.ID) (err error) {
+						ids[0], err = g.NextContext(context.Background())
+						return err
+					}
 				}
 				if !check(batch[:n], issue) {
 					break
