@@ -49,7 +49,7 @@ func TestEveryModuleIsTestedAndFailuresAndSkipsAreShown(t *testing.T) {
 		"b/b_test.go":               testFile("b", `t.Fatal("broken")`),
 		"c/c_test.go":               testFile("c", `no Go`),
 		"nested/go.mod":             nestedModule,
-		"nested/n_test.go":          testFile("nested", `t.Log("long is", os.Getenv("SNOWFLAKE_TEST_LONG"))`),
+		"nested/n_test.go":          testFile("nested", `if os.Getenv("SNOWFLAKE_TEST_LONG") == "1" { t.Fatal("it is long") }`),
 		"nested/testdata/go.mod":    nestedModule,
 		"nested/testdata/d_test.go": testFile("d", `t.Fatal("not a module")`),
 	})
@@ -68,8 +68,8 @@ func TestEveryModuleIsTestedAndFailuresAndSkipsAreShown(t *testing.T) {
 	if strings.Contains(out, "quiet") || strings.Contains(out, "not a module") {
 		t.Errorf("the output of tests that passed, or the tests of testdata:\n%s", out)
 	}
-	if out, code := runHere(t, "-v", "-long", "./nested/..."); code != 0 || !strings.Contains(out, "long is 1") {
-		t.Errorf("with -v -long: exit code %d:\n%s", code, out)
+	if out, code := runHere(t, "-long", "./nested/..."); code != 1 || !strings.Contains(out, "it is long") || strings.Contains(out, "sqlflake/a") {
+		t.Errorf("with -long: exit code %d:\n%s", code, out)
 	}
 }
 
