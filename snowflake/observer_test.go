@@ -139,12 +139,3 @@ func TestAStepOfTheWallClockDuringAWaitDoesNotProlongIt(t *testing.T) {
 		}
 	}
 }
-
-func TestAMissingObserverOrGeneratorIsIgnored(t *testing.T) {
-	var none *snowflake.Generator
-	none.Observe(func(snowflake.Wait) {})()
-	new(snowflake.Generator).Observe(func(snowflake.Wait) {})()
-	g := mustNew(t, 0, slow(), snowflake.WithClock(newFakeClock(snowflake.Default().Epoch().Add(time.Hour))))
-	g.Observe(nil)()
-	fill(t, g, 4*100)
-}

@@ -4,7 +4,6 @@ package dbserver
 
 import (
 	"bufio"
-	"context"
 	"database/sql"
 	"errors"
 	"fmt"
@@ -87,28 +86,6 @@ func TestAServerHasItsCacheAndIsRemoved(t *testing.T) {
 			must(t, s.Stop())
 			wantEmpty(t, temp)
 		})
-	}
-}
-
-func TestNothingIsLeftOfAStartThatIsCancelled(t *testing.T) {
-	for name := range drivers {
-		for _, after := range []time.Duration{0, 300 * time.Millisecond} {
-			t.Run(fmt.Sprint(name, after), func(t *testing.T) {
-				temp := shortTemp(t)
-				ctx, cancel := context.WithTimeout(t.Context(), after)
-				defer cancel()
-				s, err := Start(ctx, Config{Name: name})
-				switch {
-				case errors.Is(err, ErrNotInstalled):
-					t.Skip(err)
-				case err == nil: // the server was faster
-					must(t, s.Stop())
-				case !errors.Is(err, context.DeadlineExceeded):
-					t.Error(err)
-				}
-				wantEmpty(t, temp)
-			})
-		}
 	}
 }
 
