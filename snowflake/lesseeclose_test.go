@@ -22,11 +22,11 @@ func TestCloseTellsTheFirstTickThatIsUnused(t *testing.T) {
 		"no ID":     {func(l lessee) { mustMove(t, l, 3, now+5, now+1000) }, now + 5},
 		"three ticks": {func(l lessee) {
 			mustMove(t, l, 3, now, now+1000)
-			fill(t, l.Generator(), 4096*2+1)
+			fill(t, l.Generator, 4096*2+1)
 		}, now + 3},
 		"a move beyond all IDs": {func(l lessee) {
 			mustMove(t, l, 3, now, now+1000)
-			l.Generator().MustNext()
+			l.MustNext()
 			mustMove(t, l, 4, now+50, now+1000)
 		}, now + 50},
 	} {
@@ -41,7 +41,7 @@ func TestCloseTellsTheFirstTickThatIsUnused(t *testing.T) {
 			t.Errorf("%s: Move after Close: %v", what, err)
 		}
 		l.Extend(now + 5000)
-		if _, err := l.Generator().Next(); !errors.Is(err, ended) {
+		if _, err := l.Next(); !errors.Is(err, ended) {
 			t.Errorf("%s: Next after Close and Extend: %v", what, err)
 		}
 	}
@@ -53,7 +53,7 @@ func TestCloseCountsWhatCallsAreWaitingFor(t *testing.T) {
 	l, clock := leased(t)
 	now := mustTick(t, l)
 	mustMove(t, l, 3, now, now+10_000)
-	g := l.Generator()
+	g := l.Generator
 	fill(t, g, 45_056) // all that may be ahead
 	waiting, let, drawn := make(chan struct{}), make(chan struct{}), make(chan snowflake.ID)
 	var once sync.Once
@@ -82,7 +82,7 @@ func TestCloseEndsCallsThatStall(t *testing.T) {
 		l := newLessee(t, time.Hour, slow())
 		time.AfterFunc(time.Second, func() { l.Close(nil) })
 		start := time.Now()
-		if _, err := l.Generator().Next(); !errors.Is(err, snowflake.ErrLeaseStalled) || time.Since(start) != time.Second {
+		if _, err := l.Next(); !errors.Is(err, snowflake.ErrLeaseStalled) || time.Since(start) != time.Second {
 			t.Errorf("Next: %v after %v", err, time.Since(start))
 		}
 	})

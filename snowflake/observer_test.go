@@ -75,25 +75,25 @@ func TestAnObserverIsToldAboutStalls(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := newLessee(t, 3*time.Second, slow())
 		var o observed
-		l.Generator().Observe(o.add)
+		l.Observe(o.add)
 		time.AfterFunc(time.Second, func() { mustMove(t, l, 1, 0, mustTick(t, l)+1000) })
-		l.Generator().MustNext()
+		l.MustNext()
 		if got, want := o.take(), []snowflake.Wait{{Lease: true, Took: time.Second}}; !slices.Equal(got, want) {
 			t.Errorf("a wait for the first worker: %v, want %v", got, want)
 		}
-		l.Generator().MustNext() // no wait
+		l.MustNext() // no wait
 		time.Sleep(2 * time.Second)
-		if _, err := l.Generator().Next(); !errors.Is(err, snowflake.ErrLeaseStalled) {
+		if _, err := l.Next(); !errors.Is(err, snowflake.ErrLeaseStalled) {
 			t.Error(err)
 		}
 		ctx, cancel := context.WithTimeout(t.Context(), 500*time.Millisecond)
 		defer cancel()
-		if _, err := l.Generator().NextContext(ctx); !errors.Is(err, snowflake.ErrLeaseStalled) {
+		if _, err := l.NextContext(ctx); !errors.Is(err, snowflake.ErrLeaseStalled) {
 			t.Error(err)
 		}
 		time.AfterFunc(2*time.Second, func() { l.Fail(nil) })
 		for range 2 { // the second one finds the error at once
-			if _, err := l.Generator().Next(); !errors.Is(err, snowflake.ErrLeaseStalled) {
+			if _, err := l.Next(); !errors.Is(err, snowflake.ErrLeaseStalled) {
 				t.Error(err)
 			}
 		}

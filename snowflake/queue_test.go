@@ -163,13 +163,13 @@ func TestAQueueBehindALongLeadEndsWithItsLease(t *testing.T) {
 		mustMove(t, l, 3, 0, 1<<40)
 		var wg sync.WaitGroup
 		for range 11 {
-			wg.Go(func() { _ = l.Generator().Fill(t.Context(), make([]snowflake.ID, 4096*10_000/8)) })
+			wg.Go(func() { _ = l.Fill(t.Context(), make([]snowflake.ID, 4096*10_000/8)) })
 		}
 		synctest.Wait()
 		closed := errors.New("closed")
 		wg.Go(func() {
 			came := time.Now()
-			if _, err := l.Generator().Next(); !errors.Is(err, closed) || time.Since(came) > 20*time.Millisecond {
+			if _, err := l.Next(); !errors.Is(err, closed) || time.Since(came) > 20*time.Millisecond {
 				t.Errorf("a call that waits: %v after %v", err, time.Since(came))
 			}
 		})
@@ -189,7 +189,7 @@ func TestACallBehindAQueueOfAClosedLeaseIsNeverDue(t *testing.T) {
 		for range 200 { // 2.2 s
 			wg.Go(func() {
 				var due *snowflake.DueError
-				err := l.Generator().Fill(ctx, make([]snowflake.ID, 45_056))
+				err := l.Fill(ctx, make([]snowflake.ID, 45_056))
 				if errors.As(err, &due) && due.In > 3*time.Second {
 					t.Errorf("%v", err)
 				}

@@ -90,7 +90,7 @@ func TestARandomStartUsesTheLastTick(t *testing.T) {
 	l, clock := leased(t, snowflake.WithRandom(func(limit uint64) uint64 { return limit - 1 }))
 	mustMove(t, l, 1, mustTick(t, l), mustTick(t, l)+3)
 	clock.Advance(2 * time.Millisecond)
-	if err := l.Generator().Fill(t.Context(), make([]snowflake.ID, 4096)); err != nil {
+	if err := l.Fill(t.Context(), make([]snowflake.ID, 4096)); err != nil {
 		t.Errorf("the last tick below the horizon: %v", err)
 	}
 }

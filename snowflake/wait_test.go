@@ -243,7 +243,7 @@ func TestThePatienceIsCountedByTheClockOfTheGenerator(t *testing.T) {
 		clock := newFakeClock(epoch2025.Add(time.Hour))
 		l := newLessee(t, time.Minute, snowflake.WithClock(clock))
 		start := time.Now()
-		_, err := l.Generator().Next()
+		_, err := l.Next()
 		if slept, _ := clock.Slept(); !errors.Is(err, snowflake.ErrLeaseStalled) || slept != time.Minute || time.Since(start) != 0 {
 			t.Errorf("%v after %v, and %v in real time", err, slept, time.Since(start))
 		}
@@ -252,11 +252,11 @@ func TestThePatienceIsCountedByTheClockOfTheGenerator(t *testing.T) {
 			mustMove(t, l, 1, 0, 1<<40)
 			return nil
 		}
-		l.Generator().MustNext()
+		l.MustNext()
 		l.Withdraw()
 		broken := errors.New("no alarm clock")
 		clock.onSleep = func() error { return broken }
-		if _, err := l.Generator().Next(); !errors.Is(err, broken) || !errors.Is(err, snowflake.ErrLeaseStalled) {
+		if _, err := l.Next(); !errors.Is(err, broken) || !errors.Is(err, snowflake.ErrLeaseStalled) {
 			t.Errorf("with a clock that cannot sleep: %v", err)
 		}
 	})
