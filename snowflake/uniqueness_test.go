@@ -2,7 +2,6 @@ package snowflake_test
 
 import (
 	"context"
-	"flag"
 	"fmt"
 	"math/rand/v2"
 	"os"
@@ -15,8 +14,6 @@ import (
 
 	"github.com/sqlflake/sqlflake/snowflake"
 )
-
-var long = flag.Bool("long", os.Getenv("SNOWFLAKE_TEST_LONG") != "", "issue 5*10^7 IDs in the uniqueness tests")
 
 // storm draws about total IDs by goroutines that call all methods in turn. It checks each call against the IDs that were
 // returned before, and the clock before and after, and returns all IDs in ascending order.
@@ -91,7 +88,7 @@ func storm(t *testing.T, g *snowflake.Generator, goroutines, total, maxBatch int
 
 func TestNoIDComesTwiceNorOutOfOrderNorOutOfTime(t *testing.T) {
 	total := 1_000_000
-	if *long {
+	if os.Getenv("SNOWFLAKE_TEST_LONG") != "" {
 		total = 50_000_000
 	}
 	for i, procs := range []int{1, 2, 8} {

@@ -76,8 +76,8 @@ func New(provider metric.MeterProvider) (*Meter, error) {
 // continues its counters.
 func (m *Meter) Add(name string, g *snowflake.Generator) { m.set.Add(name, g, nil, m.observe) }
 
-// AddLease exports the figures of a lease and of its generator. It replaces the generator or lease that has the name, and
-// continues its counters. Remove the name before you close the lease: a closed one looks like one without a worker.
+// AddLease is Add for a lease and its generator. Remove the name before you close the lease: a closed one looks like one
+// without a worker.
 func (m *Meter) AddLease(name string, l *lease.Lease) { m.set.Add(name, l.Generator(), l, m.observe) }
 
 func (m *Meter) observe(v metrics.Value) {

@@ -83,8 +83,8 @@ func (c *Collector) Add(name string, g *snowflake.Generator) {
 	c.set.Add(name, g, nil, c.observer(name, false))
 }
 
-// AddLease exports the figures of a lease and of its generator. It replaces the generator or lease that has the name, and
-// continues its counters. Remove the name before you close the lease: a closed one looks like one without a worker.
+// AddLease is Add for a lease and its generator. Remove the name before you close the lease: a closed one looks like one
+// without a worker.
 func (c *Collector) AddLease(name string, l *lease.Lease) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
