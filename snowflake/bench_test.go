@@ -32,7 +32,7 @@ func BenchmarkNext(b *testing.B) {
 		g    *snowflake.Generator
 	}{
 		{"fixed", fixed},
-		{"leased", leased.gen},
+		{"leased", leased.Generator},
 		{"random start", mustNew(b, 0, wide, snowflake.WithRandomStart())},
 		{"ceiling of 4,096 a millisecond", mustNew(b, 77)},
 	} {

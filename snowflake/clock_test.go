@@ -15,7 +15,8 @@ type fakeClock struct {
 	mu      sync.Mutex
 	wall    time.Time
 	elapsed time.Duration
-	slept   []time.Duration
+	slept   time.Duration
+	sleeps  int
 	onSleep func() error // called before each sleep, which its error replaces
 	onNow   func()       // called before the wall clock is read
 }
@@ -52,7 +53,8 @@ func (c *fakeClock) Sleep(ctx context.Context, d time.Duration) error {
 		return err
 	}
 	c.mu.Lock()
-	c.slept = append(c.slept, d)
+	c.slept += d
+	c.sleeps++
 	c.mu.Unlock()
 	c.Advance(d)
 	return nil
@@ -76,19 +78,16 @@ func (c *fakeClock) Step(d time.Duration) {
 func (c *fakeClock) Slept() (total time.Duration, times int) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	for _, d := range c.slept {
-		total += d
-	}
-	return total, len(c.slept)
+	return c.slept, c.sleeps
 }
 
 var _ snowflake.Clock = (*fakeClock)(nil)
 
 // clocked returns a generator of worker 1 and its clock.
-func clocked(tb testing.TB) (*snowflake.Generator, *fakeClock) {
+func clocked(tb testing.TB, opts ...snowflake.Option) (*snowflake.Generator, *fakeClock) {
 	tb.Helper()
 	clock := newFakeClock(epoch2025.Add(time.Hour))
-	return mustNew(tb, 1, snowflake.WithClock(clock)), clock
+	return mustNew(tb, 1, append(opts, snowflake.WithClock(clock))...), clock
 }
 
 func mustNew(tb testing.TB, worker int64, opts ...snowflake.Option) *snowflake.Generator {

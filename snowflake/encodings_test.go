@@ -38,13 +38,6 @@ func (e textForm) digits(number *big.Int) string {
 	return string(text)
 }
 
-func eachEncoding(t *testing.T, test func(t *testing.T, e textForm)) {
-	t.Helper()
-	for _, e := range encodings {
-		t.Run(e.name, func(t *testing.T) { test(t, e) })
-	}
-}
-
 func TestEncodingsOfKnownIDs(t *testing.T) {
 	for _, test := range []struct {
 		id             snowflake.ID
@@ -63,73 +56,60 @@ func TestEncodingsOfKnownIDs(t *testing.T) {
 	}
 }
 
-func TestEncodingsAreExactInversePairsOverAllOfInt64(t *testing.T) {
-	eachEncoding(t, func(t *testing.T, e textForm) {
-		for _, id := range sampleIDs() {
+// Negative IDs sort last, as documented.
+func TestEncodingsAreExactInversePairsOverAllOfInt64AndSortAsTheIDsDo(t *testing.T) {
+	ids := sampleIDs()
+	slices.SortFunc(ids, func(a, b snowflake.ID) int { return cmp.Compare(uint64(a), uint64(b)) })
+	for _, e := range encodings {
+		last := ""
+		for _, id := range ids {
 			text := e.format(id)
-			if want := e.digits(new(big.Int).SetUint64(uint64(id))); text != want {
-				t.Fatalf("%d is written as %q, want %q", id, text, want)
+			if want := e.digits(new(big.Int).SetUint64(uint64(id))); text != want || text < last {
+				t.Fatalf("%s: %d is written as %q, want %q, not below %q", e.name, id, text, want, last)
 			}
 			if got, err := e.parse(text); got != id || err != nil {
-				t.Fatalf("%q is read as %d, %v, want %d", text, got, err, id)
+				t.Fatalf("%s: %q is read as %d, %v, want %d", e.name, text, got, err, id)
 			}
+			last = text
 		}
-	})
+	}
 }
 
-func TestEncodingsSortAsTheIDsDo(t *testing.T) {
-	eachEncoding(t, func(t *testing.T, e textForm) {
-		ids := sampleIDs()
-		slices.SortFunc(ids, func(a, b snowflake.ID) int { return strings.Compare(e.format(a), e.format(b)) })
-		// Negative IDs come last, as documented.
-		if !slices.IsSortedFunc(ids, func(a, b snowflake.ID) int { return cmp.Compare(uint64(a), uint64(b)) }) {
-			t.Error("the texts sort otherwise than the IDs")
-		}
-	})
-}
-
-func TestEncodingsRejectOtherLengthsAndCharacters(t *testing.T) {
-	eachEncoding(t, func(t *testing.T, e textForm) {
+func TestEncodingsRejectOtherTextAndMoreThan64Bits(t *testing.T) {
+	limit := new(big.Int).Lsh(big.NewInt(1), 64)
+	largest := new(big.Int).Sub(limit, big.NewInt(1))
+	for _, e := range encodings {
+		rejected := map[string]error{}
 		text, zero := e.format(175928847299117063), e.alphabet[:1]
-		rejected := []string{"", zero, text[1:], text[:len(text)-1], zero + text, text + zero, text + text, text + "\n"}
+		for _, in := range []string{"", zero, text[1:], text[:len(text)-1], zero + text, text + zero, text + text, text + "\n"} {
+			rejected[in] = snowflake.ErrSyntax
+		}
 		text = e.format(1)
 		for at := range text {
 			for c := range 256 {
 				if strings.IndexByte(e.alphabet, byte(c)) < 0 {
-					rejected = append(rejected, text[:at]+string([]byte{byte(c)})+text[at+1:])
+					rejected[text[:at]+string([]byte{byte(c)})+text[at+1:]] = snowflake.ErrSyntax
 				}
 			}
 		}
-		for _, in := range rejected {
-			id, err := e.parse(in)
-			wantError(t, strconv.Quote(in), err, snowflake.ErrSyntax)
-			if id != 0 {
-				t.Errorf("%q is read as %d with an error, want 0", in, id)
-			}
+		if id, err := e.parse(e.digits(largest)); id != -1 || err != nil {
+			t.Errorf("%s: 2^64-1 is read as %d, %v, want -1", e.name, id, err)
 		}
-	})
-}
-
-func TestEncodingsRejectMoreThan64Bits(t *testing.T) {
-	eachEncoding(t, func(t *testing.T, e textForm) {
-		limit := new(big.Int).Lsh(big.NewInt(1), 64)
-		last := new(big.Int).Sub(limit, big.NewInt(1))
-		if id, err := e.parse(e.digits(last)); id != -1 || err != nil {
-			t.Errorf("2^64-1, %q, is read as %d, %v, want -1", e.digits(last), id, err)
-		}
-		top := strings.Repeat(e.alphabet[len(e.alphabet)-1:], e.length)
-		beyond := []string{e.digits(limit), e.digits(new(big.Int).Add(limit, big.NewInt(12345))), top}
+		rejected[e.digits(limit)] = snowflake.ErrRange
+		rejected[e.digits(new(big.Int).Add(limit, big.NewInt(12345)))] = snowflake.ErrRange
 		// All first characters that are too large, before the smallest digits and before the largest.
-		first := strings.IndexByte(e.alphabet, e.digits(last)[0])
+		first := strings.IndexByte(e.alphabet, e.digits(largest)[0])
 		for _, c := range e.alphabet[first+1:] {
-			beyond = append(beyond, string(c)+strings.Repeat(e.alphabet[:1], e.length-1), string(c)+top[1:])
-		}
-		for _, in := range beyond {
-			id, err := e.parse(in)
-			wantError(t, in, err, snowflake.ErrRange)
-			if id != 0 {
-				t.Errorf("%q is read as %d with an error, want 0", in, id)
+			for _, digit := range []string{zero, e.alphabet[len(e.alphabet)-1:]} {
+				rejected[string(c)+strings.Repeat(digit, e.length-1)] = snowflake.ErrRange
 			}
 		}
-	})
+		for in, want := range rejected {
+			id, err := e.parse(in)
+			wantError(t, e.name+" of "+strconv.Quote(in), err, want)
+			if id != 0 {
+				t.Errorf("%s: %q is read as %d with an error, want 0", e.name, in, id)
+			}
+		}
+	}
 }

@@ -1,10 +1,7 @@
 package snowflake_test
 
 import (
-	"database/sql"
-	"database/sql/driver"
 	"encoding"
-	"encoding/json"
 	"fmt"
 	"log/slog"
 	"math"
@@ -14,19 +11,7 @@ import (
 	"github.com/sqlflake/sqlflake/snowflake"
 )
 
-// What an ID has to be for the packages that handle it.
-var (
-	_ fmt.Stringer                              = snowflake.ID(0)
-	_ encoding.TextAppender                     = snowflake.ID(0)
-	_ encoding.TextMarshaler                    = snowflake.ID(0)
-	_ encoding.TextUnmarshaler                  = (*snowflake.ID)(nil)
-	_ json.Unmarshaler                          = (*snowflake.ID)(nil)
-	_ driver.Valuer                             = snowflake.ID(0)
-	_ sql.Scanner                               = (*snowflake.ID)(nil)
-	_ slog.LogValuer                            = snowflake.ID(0)
-	_ interface{ UnmarshalParam(string) error } = (*snowflake.ID)(nil) // gin and echo
-	_ interface{ GormDataType() string }        = snowflake.ID(0)      // GORM
-)
+var _ encoding.TextAppender = snowflake.ID(0)
 
 // sampleIDs returns IDs of every length and sign: the limits of int64, all powers of two and of ten with their
 // neighbours, and random ones of each number of bits.

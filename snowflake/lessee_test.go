@@ -1,6 +1,7 @@
 package snowflake_test
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"math/rand/v2"
@@ -17,10 +18,8 @@ import (
 // lessee is a lessee with its generator.
 type lessee struct {
 	*core.Lessee
-	gen *snowflake.Generator
+	*snowflake.Generator
 }
-
-func (l lessee) Generator() *snowflake.Generator { return l.gen }
 
 func newLessee(tb testing.TB, patience time.Duration, opts ...snowflake.Option) lessee {
 	tb.Helper()
@@ -74,7 +73,7 @@ func TestBadLesseesAreRejected(t *testing.T) {
 
 func TestNothingIsIssuedBeforeTheFirstWorker(t *testing.T) {
 	l := newLessee(t, 0)
-	g := l.Generator()
+	g := l.Generator
 	if id, err := g.Next(); id != 0 || !errors.Is(err, snowflake.ErrLeaseStalled) {
 		t.Errorf("Next() = %d, %v, want ErrLeaseStalled", id, err)
 	}
@@ -93,7 +92,7 @@ func TestNothingIsIssuedBeforeTheFirstWorker(t *testing.T) {
 
 func TestEveryIDLiesBelowTheHorizon(t *testing.T) {
 	l, _ := leased(t)
-	g := l.Generator()
+	g := l.Generator
 	horizon := mustTick(t, l) + l.Lead()/2
 	mustMove(t, l, 3, 0, horizon)
 	last := snowflake.ID(0)
@@ -124,7 +123,7 @@ func TestEveryIDLiesBelowTheHorizon(t *testing.T) {
 
 func TestAMoveStartsAtTheOldHorizonAndAboveAllThatWasIssued(t *testing.T) {
 	l, _ := leased(t)
-	g := l.Generator()
+	g := l.Generator
 	now := mustTick(t, l)
 	mustMove(t, l, 3, now, now+100)
 	batch := fill(t, g, 40_000) // leads by 9 ms
@@ -155,12 +154,12 @@ func TestAClockThatWasNotFollowedBackStaysSoAfterAMove(t *testing.T) {
 	l, clock := leased(t)
 	now := mustTick(t, l)
 	mustMove(t, l, 3, now, now+1_000_000)
-	first := l.Generator().MustNext()
+	first := l.MustNext()
 	clock.Step(-10 * time.Minute)
 	clock.Advance(2 * time.Second)
 	mustMove(t, l, 4, now, now+1_000_000)
 	_, sleeps := clock.Slept()
-	id, err := l.Generator().Next()
+	id, err := l.Next()
 	if _, after := clock.Slept(); err != nil || id <= first || after != sleeps {
 		t.Errorf("after a step back and a move: %d, %v, %d waits", id, err, after-sleeps)
 	}
@@ -177,8 +176,8 @@ func TestAStepForwardWaitsForConfirmation(t *testing.T) {
 	before := mustTick(t, l)
 	clock.Step(24 * time.Hour)
 	clock.Advance(2 * time.Second)
-	if tick := mustTick(t, l); tick != before+2000 || l.Generator().Stats().Drift != 24*time.Hour {
-		t.Errorf("the clock went on by %d ticks, %+v", tick-before, l.Generator().Stats())
+	if tick := mustTick(t, l); tick != before+2000 || l.Stats().Drift != 24*time.Hour {
+		t.Errorf("the clock went on by %d ticks, %+v", tick-before, l.Stats())
 	}
 	confirmed = true
 	clock.Advance(2 * time.Second)
@@ -190,32 +189,30 @@ func TestAStepForwardWaitsForConfirmation(t *testing.T) {
 func TestCallsWithoutADeadlineWaitForTheHorizonAsLongAsThePatience(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := newLessee(t, 3*time.Second, snowflake.WithLayout(layoutOf("mastodon")))
-		g := l.Generator()
-		start := time.Now()
-		if _, err := g.Next(); !errors.Is(err, snowflake.ErrLeaseStalled) || time.Since(start) != 3*time.Second {
-			t.Errorf("Next: %v after %v, want ErrLeaseStalled after its patience", err, time.Since(start))
-		}
-		request, cancel := context.WithCancel(t.Context()) // can be canceled, but has no deadline
-		start = time.Now()
-		_, err := g.NextContext(request)
-		if !errors.Is(err, snowflake.ErrLeaseStalled) || errors.Is(err, context.Canceled) || time.Since(start) != 3*time.Second {
-			t.Errorf("NextContext: %v after %v, want only ErrLeaseStalled after its patience", err, time.Since(start))
-		}
-		start = time.Now()
-		time.AfterFunc(time.Second, cancel)
-		_, err = g.NextContext(request)
-		if !errors.Is(err, snowflake.ErrLeaseStalled) || !errors.Is(err, context.Canceled) || time.Since(start) != time.Second {
-			t.Errorf("NextContext: %v after %v, want both errors when its context is canceled", err, time.Since(start))
-		}
-		deadline, cancel := context.WithTimeout(t.Context(), time.Hour)
-		defer cancel()
-		start = time.Now()
-		_, err = g.NextContext(deadline)
-		if !errors.Is(err, snowflake.ErrLeaseStalled) || !errors.Is(err, context.DeadlineExceeded) || time.Since(start) != time.Hour {
-			t.Errorf("NextContext: %v after %v, want both errors after the deadline", err, time.Since(start))
+		canceled, cancel := context.WithCancel(t.Context()) // has no deadline
+		time.AfterFunc(7*time.Second, cancel)               // in the third call
+		deadline, end := context.WithTimeout(t.Context(), time.Hour)
+		defer end()
+		for i, test := range []struct {
+			ctx  context.Context
+			took time.Duration
+			also error // beside ErrLeaseStalled
+		}{
+			{context.Background(), 3 * time.Second, nil},
+			{canceled, 3 * time.Second, nil},
+			{canceled, time.Second, context.Canceled},
+			{deadline, time.Hour - 7*time.Second, context.DeadlineExceeded},
+		} {
+			start := time.Now()
+			_, err := l.NextContext(test.ctx)
+			ended := errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded)
+			if !errors.Is(err, snowflake.ErrLeaseStalled) || !errors.Is(err, cmp.Or(test.also, err)) || ended != (test.also != nil) ||
+				time.Since(start) != test.took {
+				t.Errorf("call %d: %v after %v, want ErrLeaseStalled and %v after %v", i, err, time.Since(start), test.also, test.took)
+			}
 		}
 		time.AfterFunc(2*time.Second, func() { mustMove(t, l, 0, mustTick(t, l), mustTick(t, l)+1000) })
-		if id, err := g.NextContext(t.Context()); id == 0 || err != nil {
+		if id, err := l.Next(); id == 0 || err != nil {
 			t.Errorf("when a worker came: %d, %v", id, err)
 		}
 	})
@@ -225,7 +222,7 @@ func TestFailLetsTheRestBelowTheHorizonBeUsedAndCloseDoesNot(t *testing.T) {
 	clock := newFakeClock(epoch2025.Add(time.Hour))
 	lost, closed := errors.New("taken over"), errors.New("closed")
 	l := newLessee(t, 0, snowflake.WithClock(clock))
-	g := l.Generator()
+	g := l.Generator
 	now := mustTick(t, l)
 	mustMove(t, l, 3, now, now+2)
 	l.Fail(lost)
@@ -243,12 +240,12 @@ func TestFailLetsTheRestBelowTheHorizonBeUsedAndCloseDoesNot(t *testing.T) {
 
 	l = newLessee(t, 0, snowflake.WithClock(clock))
 	mustMove(t, l, 3, now, now+100)
-	l.Generator().MustNext()
+	l.MustNext()
 	l.Close(closed)
-	if _, err := l.Generator().Next(); !errors.Is(err, closed) {
+	if _, err := l.Next(); !errors.Is(err, closed) {
 		t.Errorf("after Close: %v", err)
 	}
-	if err := l.Generator().Fill(context.Background(), make([]snowflake.ID, 100_000)); !errors.Is(err, closed) {
+	if err := l.Fill(context.Background(), make([]snowflake.ID, 100_000)); !errors.Is(err, closed) {
 		t.Errorf("Fill after Close: %v", err)
 	}
 }
@@ -257,7 +254,7 @@ func TestFailLetsTheRestBelowTheHorizonBeUsedAndCloseDoesNot(t *testing.T) {
 // as a store would do it.
 func TestChangingWorkersMixNothing(t *testing.T) {
 	l := newLessee(t, time.Minute, snowflake.WithLayout(layoutOf("wide")))
-	g := l.Generator()
+	g := l.Generator
 	const workers = 3
 	start := mustTick(t, l)
 	horizons := [workers]int64{start, start, start}
@@ -331,11 +328,11 @@ func TestIssuedNeverDecreasesWhileTheWorkerChanges(t *testing.T) {
 		defer done.Store(true)
 		for range 500 {
 			mustMove(t, l, 3, 0, 1<<40)
-			l.Generator().MustNext()
+			l.MustNext()
 		}
 	})
 	for last := uint64(0); !done.Load(); {
-		issued := l.Generator().Stats().Issued
+		issued := l.Stats().Issued
 		if issued < last {
 			t.Errorf("%d issued after %d", issued, last)
 			break
@@ -350,19 +347,19 @@ func TestAWithdrawnWorkerIssuesNothingUntilTheNextMove(t *testing.T) {
 	l.Withdraw() // without a worker it changes nothing
 	now := mustTick(t, l)
 	mustMove(t, l, 3, now, now+100)
-	first := l.Generator().MustNext()
+	first := l.MustNext()
 	for range 2 {
 		l.Withdraw()
 	}
 	l.Extend(now + 1000)
-	if id, err := l.Generator().Next(); id != 0 || !errors.Is(err, snowflake.ErrLeaseStalled) {
+	if id, err := l.Next(); id != 0 || !errors.Is(err, snowflake.ErrLeaseStalled) {
 		t.Errorf("Next: %d, %v, want ErrLeaseStalled", id, err)
 	}
-	if issued := l.Generator().Stats().Issued; issued != 1 || l.Generator().Worker() != 3 {
-		t.Errorf("%d IDs issued by worker %d, want 1 by 3", issued, l.Generator().Worker())
+	if issued := l.Stats().Issued; issued != 1 || l.Worker() != 3 {
+		t.Errorf("%d IDs issued by worker %d, want 1 by 3", issued, l.Worker())
 	}
 	mustMove(t, l, 3, now, now+100)
-	if id := l.Generator().MustNext(); tickOf(t, l.Generator(), id) <= tickOf(t, l.Generator(), first) {
+	if id := l.MustNext(); tickOf(t, l.Generator, id) <= tickOf(t, l.Generator, first) {
 		t.Errorf("%d after %d, want a later tick", id, first)
 	}
 }

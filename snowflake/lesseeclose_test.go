@@ -11,43 +11,39 @@ import (
 )
 
 func TestCloseTellsTheFirstTickThatIsUnused(t *testing.T) {
-	clock := newFakeClock(epoch2025.Add(time.Hour))
 	ended := errors.New("ended")
-	l := newLessee(t, 0, snowflake.WithClock(clock))
-	if next := l.Close(ended); next != 1 {
-		t.Errorf("without a worker: %d, want 1", next)
-	}
-
-	l = newLessee(t, 0, snowflake.WithClock(clock))
+	l, _ := leased(t)
 	now := mustTick(t, l)
-	mustMove(t, l, 3, now+5, now+1000)
-	if next := l.Close(ended); next != now+5 {
-		t.Errorf("without an ID: %d, want the start %d", next, now+5)
-	}
-
-	l = newLessee(t, 0, snowflake.WithClock(clock))
-	mustMove(t, l, 3, now, now+1000)
-	batch := fill(t, l.Generator(), 4096*2+1)
-	last := tickOf(t, l.Generator(), batch[len(batch)-1])
-	for range 2 {
-		if next := l.Close(ended); next != last+1 {
-			t.Errorf("after an ID of the tick %d: %d", last, next)
+	for what, test := range map[string]struct {
+		use  func(l lessee)
+		next int64
+	}{
+		"no worker": {func(lessee) {}, 1},
+		"no ID":     {func(l lessee) { mustMove(t, l, 3, now+5, now+1000) }, now + 5},
+		"three ticks": {func(l lessee) {
+			mustMove(t, l, 3, now, now+1000)
+			fill(t, l.Generator, 4096*2+1)
+		}, now + 3},
+		"a move beyond all IDs": {func(l lessee) {
+			mustMove(t, l, 3, now, now+1000)
+			l.MustNext()
+			mustMove(t, l, 4, now+50, now+1000)
+		}, now + 50},
+	} {
+		l, _ := leased(t)
+		test.use(l)
+		for range 2 {
+			if next := l.Close(ended); next != test.next {
+				t.Errorf("%s: %d, want %d", what, next, test.next)
+			}
 		}
-	}
-	if err := l.Move(4, now+2000, now+3000); !errors.Is(err, ended) {
-		t.Errorf("Move after Close: %v", err)
-	}
-	l.Extend(now + 5000)
-	if _, err := l.Generator().Next(); !errors.Is(err, ended) {
-		t.Errorf("Next after Close and Extend: %v", err)
-	}
-
-	l = newLessee(t, 0, snowflake.WithClock(clock))
-	mustMove(t, l, 3, now, now+1000)
-	l.Generator().MustNext()
-	mustMove(t, l, 4, now+50, now+1000)
-	if next := l.Close(ended); next != now+50 {
-		t.Errorf("after a move beyond all IDs: %d, want its start %d", next, now+50)
+		if err := l.Move(4, now+2000, now+3000); !errors.Is(err, ended) {
+			t.Errorf("%s: Move after Close: %v", what, err)
+		}
+		l.Extend(now + 5000)
+		if _, err := l.Next(); !errors.Is(err, ended) {
+			t.Errorf("%s: Next after Close and Extend: %v", what, err)
+		}
 	}
 }
 
@@ -57,7 +53,7 @@ func TestCloseCountsWhatCallsAreWaitingFor(t *testing.T) {
 	l, clock := leased(t)
 	now := mustTick(t, l)
 	mustMove(t, l, 3, now, now+10_000)
-	g := l.Generator()
+	g := l.Generator
 	fill(t, g, 45_056) // all that may be ahead
 	waiting, let, drawn := make(chan struct{}), make(chan struct{}), make(chan snowflake.ID)
 	var once sync.Once
@@ -83,10 +79,10 @@ func TestCloseCountsWhatCallsAreWaitingFor(t *testing.T) {
 
 func TestCloseEndsCallsThatStall(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		l := newLessee(t, time.Hour, slow(t))
+		l := newLessee(t, time.Hour, slow())
 		time.AfterFunc(time.Second, func() { l.Close(nil) })
 		start := time.Now()
-		if _, err := l.Generator().Next(); !errors.Is(err, snowflake.ErrLeaseStalled) || time.Since(start) != time.Second {
+		if _, err := l.Next(); !errors.Is(err, snowflake.ErrLeaseStalled) || time.Since(start) != time.Second {
 			t.Errorf("Next: %v after %v", err, time.Since(start))
 		}
 	})

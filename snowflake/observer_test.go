@@ -34,7 +34,7 @@ func (o *observed) take() []snowflake.Wait {
 
 func TestAnObserverIsToldTheLengthOfEachWait(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		g := mustNew(t, 0, slow(t))
+		g := mustNew(t, 0, slow())
 		var o, second observed
 		stop := g.Observe(o.add)
 		g.Observe(second.add)
@@ -73,27 +73,27 @@ func TestAnObserverIsToldTheLengthOfEachWait(t *testing.T) {
 
 func TestAnObserverIsToldAboutStalls(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		l := newLessee(t, 3*time.Second, slow(t))
+		l := newLessee(t, 3*time.Second, slow())
 		var o observed
-		l.Generator().Observe(o.add)
+		l.Observe(o.add)
 		time.AfterFunc(time.Second, func() { mustMove(t, l, 1, 0, mustTick(t, l)+1000) })
-		l.Generator().MustNext()
+		l.MustNext()
 		if got, want := o.take(), []snowflake.Wait{{Lease: true, Took: time.Second}}; !slices.Equal(got, want) {
 			t.Errorf("a wait for the first worker: %v, want %v", got, want)
 		}
-		l.Generator().MustNext() // no wait
+		l.MustNext() // no wait
 		time.Sleep(2 * time.Second)
-		if _, err := l.Generator().Next(); !errors.Is(err, snowflake.ErrLeaseStalled) {
+		if _, err := l.Next(); !errors.Is(err, snowflake.ErrLeaseStalled) {
 			t.Error(err)
 		}
 		ctx, cancel := context.WithTimeout(t.Context(), 500*time.Millisecond)
 		defer cancel()
-		if _, err := l.Generator().NextContext(ctx); !errors.Is(err, snowflake.ErrLeaseStalled) {
+		if _, err := l.NextContext(ctx); !errors.Is(err, snowflake.ErrLeaseStalled) {
 			t.Error(err)
 		}
 		time.AfterFunc(2*time.Second, func() { l.Fail(nil) })
 		for range 2 { // the second one finds the error at once
-			if _, err := l.Generator().Next(); !errors.Is(err, snowflake.ErrLeaseStalled) {
+			if _, err := l.Next(); !errors.Is(err, snowflake.ErrLeaseStalled) {
 				t.Error(err)
 			}
 		}
@@ -114,7 +114,7 @@ func TestAnObserverIsToldAboutStalls(t *testing.T) {
 func TestAStepOfTheWallClockDuringAWaitDoesNotProlongIt(t *testing.T) {
 	for _, step := range []time.Duration{time.Hour, -time.Hour} {
 		clock := newFakeClock(snowflake.Default().Epoch().Add(1000 * time.Hour))
-		g := mustNew(t, 0, slow(t), snowflake.WithClock(clock))
+		g := mustNew(t, 0, slow(), snowflake.WithClock(clock))
 		var o observed
 		g.Observe(o.add)
 		fill(t, g, 4*100)
@@ -138,13 +138,4 @@ func TestAStepOfTheWallClockDuringAWaitDoesNotProlongIt(t *testing.T) {
 			t.Errorf("a step of %v: %+v", step, stats)
 		}
 	}
-}
-
-func TestAMissingObserverOrGeneratorIsIgnored(t *testing.T) {
-	var none *snowflake.Generator
-	none.Observe(func(snowflake.Wait) {})()
-	new(snowflake.Generator).Observe(func(snowflake.Wait) {})()
-	g := mustNew(t, 0, slow(t), snowflake.WithClock(newFakeClock(snowflake.Default().Epoch().Add(time.Hour))))
-	g.Observe(nil)()
-	fill(t, g, 4*100)
 }

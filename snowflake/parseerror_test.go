@@ -2,6 +2,7 @@ package snowflake_test
 
 import (
 	"errors"
+	"maps"
 	"strings"
 	"testing"
 
@@ -31,30 +32,23 @@ func TestParseErrorsReadAsOneSentence(t *testing.T) {
 }
 
 func TestParseErrorsKeepFortyBytesOfInput(t *testing.T) {
-	var id snowflake.ID
-	for _, length := range []int{39, 40, 41, 100_000} {
-		input := strings.Repeat("7", length)
-		want := input
-		if length > 40 {
-			want = input[:37] + "..."
-		}
-		_, parseErr := snowflake.Parse(input)
-		_, base32Err := snowflake.ParseBase32(input)
-		_, base62Err := snowflake.ParseBase62(input)
-		for _, err := range []error{
-			parseErr, base32Err, base62Err,
-			id.UnmarshalText([]byte(input)), id.UnmarshalParam(input), id.Scan(input), id.Scan([]byte(input)),
-			id.UnmarshalJSON([]byte(input)), id.UnmarshalJSON([]byte(`"` + input + `"`)),
-		} {
+	readers := maps.Clone(textReaders)
+	readers["base32"] = func(_ *snowflake.ID, text string) error { _, err := snowflake.ParseBase32(text); return err }
+	readers["base62"] = func(_ *snowflake.ID, text string) error { _, err := snowflake.ParseBase62(text); return err }
+	readers["JSON"] = func(id *snowflake.ID, text string) error { return id.UnmarshalJSON([]byte(text)) }
+	readers["JSON string"] = func(id *snowflake.ID, text string) error { return id.UnmarshalJSON([]byte(`"` + text + `"`)) }
+	for name, read := range readers {
+		for _, length := range []int{39, 40, 41, 100_000} {
+			want := strings.Repeat("7", length)
 			var parseError *snowflake.ParseError
-			if !errors.As(err, &parseError) {
-				t.Fatalf("%d bytes: error %v, want a *ParseError", length, err)
+			if err := read(new(snowflake.ID), want); !errors.As(err, &parseError) || len(err.Error()) > 250 {
+				t.Fatalf("%s of %d bytes: error %.300v, want a short *ParseError", name, length, err)
+			}
+			if length > 40 {
+				want = want[:37] + "..."
 			}
 			if parseError.Input != want {
-				t.Errorf("%s of %d bytes: Input has %d bytes: %q", parseError.Source, length, len(parseError.Input), parseError.Input)
-			}
-			if len(err.Error()) > 250 {
-				t.Errorf("%s of %d bytes: the message has %d bytes", parseError.Source, length, len(err.Error()))
+				t.Errorf("%s of %d bytes: Input has %d bytes: %q", name, length, len(parseError.Input), parseError.Input)
 			}
 		}
 	}

@@ -18,7 +18,7 @@ import (
 func TestUnderOverloadNoIDIsTakenForACallWhoseDeadlineIsTooEarly(t *testing.T) {
 	for _, timeout := range []time.Duration{500 * time.Millisecond, 1200 * time.Millisecond, 2500 * time.Millisecond} {
 		synctest.Test(t, func(t *testing.T) {
-			g := mustNew(t, 0, slow(t))
+			g := mustNew(t, 0, slow())
 			var served, late atomic.Int64
 			var wg sync.WaitGroup
 			const calls = 1000
@@ -45,7 +45,7 @@ func TestUnderOverloadNoIDIsTakenForACallWhoseDeadlineIsTooEarly(t *testing.T) {
 
 func TestBehindAQueueACallWhoseDeadlineIsTooEarlyReturnsAtOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		g := mustNew(t, 0, slow(t))
+		g := mustNew(t, 0, slow())
 		var wg sync.WaitGroup
 		for range 400 { // 4.4 s
 			wg.Go(func() { _ = g.Fill(t.Context(), make([]snowflake.ID, 44)) })
@@ -77,8 +77,8 @@ func TestBehindAQueueACallWhoseDeadlineIsTooEarlyReturnsAtOnce(t *testing.T) {
 
 func TestACallOfAShortLeadDoesNotHoldUpThoseOfALongOne(t *testing.T) {
 	const lead = snowflake.MaxLead
-	long := mustNew(t, 13, slow(t), snowflake.WithLead(lead)) // on the system clock, to share the worker
-	short := mustNew(t, 13, slow(t), snowflake.WithLead(0))
+	long := mustNew(t, 13, slow(), snowflake.WithLead(lead)) // on the system clock, to share the worker
+	short := mustNew(t, 13, slow(), snowflake.WithLead(0))
 	for long.Stats().Lead < lead {
 		long.MustNext()
 	}
@@ -104,7 +104,7 @@ func TestIDsThatAreGivenBackGoToTheFirstWaitingCall(t *testing.T) {
 	for calls := 93; calls < 97; calls++ {
 		for _, sleep := range []time.Duration{1, 10, 15} {
 			synctest.Test(t, func(t *testing.T) {
-				g := mustNew(t, 0, slow(t))
+				g := mustNew(t, 0, slow())
 				time.Sleep(time.Second)
 				var cancels []context.CancelFunc
 				var wg sync.WaitGroup
@@ -135,7 +135,7 @@ func TestIDsThatAreGivenBackGoToTheFirstWaitingCall(t *testing.T) {
 // The call that gives IDs back came 15 s ago.
 func TestIDsThatAreGivenBackLateGoToTheFirstWaitingCall(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		g := mustNew(t, 0, slow(t), snowflake.WithLead(10*time.Second)) // by which it begins ahead
+		g := mustNew(t, 0, slow(), snowflake.WithLead(10*time.Second)) // by which it begins ahead
 		ctx, cancel := context.WithCancel(t.Context())
 		var wg sync.WaitGroup
 		for _, ctx := range []context.Context{t.Context(), ctx} { // the first is served at once, the second after 9 s
@@ -163,13 +163,13 @@ func TestAQueueBehindALongLeadEndsWithItsLease(t *testing.T) {
 		mustMove(t, l, 3, 0, 1<<40)
 		var wg sync.WaitGroup
 		for range 11 {
-			wg.Go(func() { _ = l.Generator().Fill(t.Context(), make([]snowflake.ID, 4096*10_000/8)) })
+			wg.Go(func() { _ = l.Fill(t.Context(), make([]snowflake.ID, 4096*10_000/8)) })
 		}
 		synctest.Wait()
 		closed := errors.New("closed")
 		wg.Go(func() {
 			came := time.Now()
-			if _, err := l.Generator().Next(); !errors.Is(err, closed) || time.Since(came) > 20*time.Millisecond {
+			if _, err := l.Next(); !errors.Is(err, closed) || time.Since(came) > 20*time.Millisecond {
 				t.Errorf("a call that waits: %v after %v", err, time.Since(came))
 			}
 		})
@@ -182,14 +182,14 @@ func TestAQueueBehindALongLeadEndsWithItsLease(t *testing.T) {
 // A closed lease has no time at which a call behind a queue would get its IDs.
 func TestACallBehindAQueueOfAClosedLeaseIsNeverDue(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		l := newLessee(t, 0, since1999(t))
+		l := newLessee(t, 0, since1999())
 		mustMove(t, l, 0, mustTick(t, l), mustTick(t, l)+100_000)
 		ctx, cancel := context.WithCancel(t.Context())
 		var wg sync.WaitGroup
 		for range 200 { // 2.2 s
 			wg.Go(func() {
 				var due *snowflake.DueError
-				err := l.Generator().Fill(ctx, make([]snowflake.ID, 45_056))
+				err := l.Fill(ctx, make([]snowflake.ID, 45_056))
 				if errors.As(err, &due) && due.In > 3*time.Second {
 					t.Errorf("%v", err)
 				}
@@ -217,7 +217,7 @@ func (c deafClock) Sleep(ctx context.Context, _ time.Duration) error {
 // The runtime ends a process that uses the channel of a bubble outside of it.
 func TestOneQueueHasCallsInsideAndOutsideOfABubble(t *testing.T) {
 	clock := make(deafClock, 3)
-	g := mustNew(t, 0, slow(t), snowflake.WithClock(clock), snowflake.WithLead(10*time.Second))
+	g := mustNew(t, 0, slow(), snowflake.WithClock(clock), snowflake.WithLead(10*time.Second))
 	fill := func(ctx context.Context, done chan<- error) { done <- g.Fill(ctx, make([]snowflake.ID, 60_000)) }
 	ctx, cancel := context.WithCancel(t.Context())
 	outside, inside := make(chan error, 2), make(chan error, 1)

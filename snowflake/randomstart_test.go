@@ -10,13 +10,8 @@ import (
 )
 
 // since1999 is the Default layout with an epoch before the clock of testing/synctest.
-func since1999(tb testing.TB) snowflake.Option {
-	tb.Helper()
-	l, err := snowflake.ParseLayout("epoch=1999-01-01T00:00:00Z tick=1ms time:41 worker:10 sequence:12")
-	if err != nil {
-		tb.Fatal(err)
-	}
-	return snowflake.WithLayout(l)
+func since1999() snowflake.Option {
+	return snowflake.WithLayout(layoutOf("epoch=1999-01-01T00:00:00Z tick=1ms time:41 worker:10 sequence:12"))
 }
 
 // seeded is WithRandomStart with numbers that repeat.
@@ -28,8 +23,7 @@ func seeded() snowflake.Option {
 func TestARandomStartSpreadsRemainders(t *testing.T) {
 	const issued = 160_000
 	for _, rate := range []float64{1, 400, 10_000} {
-		clock := newFakeClock(epoch2025.Add(time.Hour))
-		g := mustNew(t, 1, snowflake.WithClock(clock), seeded())
+		g, clock := clocked(t, seeded())
 		counts := map[int64]int{}
 		last, random := snowflake.ID(0), rand.New(rand.NewPCG(3, 4))
 		for range issued {
@@ -51,7 +45,7 @@ func TestARandomStartSpreadsRemainders(t *testing.T) {
 
 func TestARandomStartKeepsBursts(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		g := mustNew(t, 1, since1999(t), seeded())
+		g := mustNew(t, 1, since1999(), seeded())
 		ids := make([]snowflake.ID, 45_056)
 		for _, n := range []int{45_056, 45_000, 4096, 1} {
 			time.Sleep(time.Second)
@@ -63,7 +57,7 @@ func TestARandomStartKeepsBursts(t *testing.T) {
 				t.Errorf("%d IDs after an idle second took %v", n, d)
 			}
 		}
-		latest := mustNew(t, 2, since1999(t), snowflake.WithRandom(func(limit uint64) uint64 { return limit - 1 }))
+		latest := mustNew(t, 2, since1999(), snowflake.WithRandom(func(limit uint64) uint64 { return limit - 1 }))
 		time.Sleep(time.Second)
 		for start := time.Now(); time.Since(start) == 0; {
 			latest.MustNext()
@@ -77,8 +71,7 @@ func TestARandomStartKeepsBursts(t *testing.T) {
 // Calls as fast as they go take as long as without the option.
 func TestARandomStartKeepsTheRateOfTheCeiling(t *testing.T) {
 	slept := func(opts ...snowflake.Option) time.Duration {
-		clock := newFakeClock(epoch2025.Add(time.Hour))
-		g := mustNew(t, 1, append(opts, snowflake.WithClock(clock))...)
+		g, clock := clocked(t, opts...)
 		clock.Advance(time.Second)
 		for range 250_000 {
 			g.MustNext()
@@ -97,14 +90,14 @@ func TestARandomStartUsesTheLastTick(t *testing.T) {
 	l, clock := leased(t, snowflake.WithRandom(func(limit uint64) uint64 { return limit - 1 }))
 	mustMove(t, l, 1, mustTick(t, l), mustTick(t, l)+3)
 	clock.Advance(2 * time.Millisecond)
-	if err := l.Generator().Fill(t.Context(), make([]snowflake.ID, 4096)); err != nil {
+	if err := l.Fill(t.Context(), make([]snowflake.ID, 4096)); err != nil {
 		t.Errorf("the last tick below the horizon: %v", err)
 	}
 }
 
 func TestWithALeadOfZeroARandomStartStaysInItsTick(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		g := mustNew(t, 1, since1999(t), snowflake.WithLead(0), seeded())
+		g := mustNew(t, 1, since1999(), snowflake.WithLead(0), seeded())
 		for range 20_000 {
 			id := g.MustNext()
 			if at := g.Layout().Time(id); at.After(time.Now()) {

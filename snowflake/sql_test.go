@@ -9,16 +9,7 @@ import (
 	"github.com/sqlflake/sqlflake/snowflake"
 )
 
-func TestValueIsAlwaysAnInt64(t *testing.T) {
-	for _, id := range []snowflake.ID{0, 5, -5, math.MaxInt64, math.MinInt64} {
-		value, err := id.Value()
-		if v, ok := value.(int64); !ok || v != int64(id) || err != nil {
-			t.Errorf("Value of %d = %T %v, %v, want the int64", id, value, value, err)
-		}
-	}
-}
-
-func TestScanTakesIntegersTextAndIDs(t *testing.T) {
+func TestValueIsAnInt64AndScanTakesIntegersTextAndIDs(t *testing.T) {
 	pointee := snowflake.ID(77)
 	for _, test := range []struct {
 		src  any
@@ -32,12 +23,15 @@ func TestScanTakesIntegersTextAndIDs(t *testing.T) {
 		{uint64(math.MaxInt64), math.MaxInt64},
 		{"1234567890123456789", 1234567890123456789},
 		{[]byte("1234567890123456789"), 1234567890123456789},
-		{snowflake.ID(77), 77},
+		{snowflake.ID(0), 0},
 		{&pointee, 77},
 	} {
 		id := snowflake.ID(42)
 		if err := id.Scan(test.src); id != test.want || err != nil {
 			t.Errorf("Scan(%T %v) = %d, %v, want %d", test.src, test.src, id, err, test.want)
+		}
+		if value, err := id.Value(); value != any(int64(test.want)) || err != nil {
+			t.Errorf("Value of %d = %T %v, %v, want the int64", id, value, value, err)
 		}
 	}
 }

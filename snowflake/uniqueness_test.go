@@ -2,7 +2,6 @@ package snowflake_test
 
 import (
 	"context"
-	"flag"
 	"fmt"
 	"math/rand/v2"
 	"os"
@@ -15,8 +14,6 @@ import (
 
 	"github.com/sqlflake/sqlflake/snowflake"
 )
-
-var long = flag.Bool("long", os.Getenv("SNOWFLAKE_TEST_LONG") != "", "issue 5*10^7 IDs in the uniqueness tests")
 
 // storm draws about total IDs by goroutines that call all methods in turn. It checks each call against the IDs that were
 // returned before, and the clock before and after, and returns all IDs in ascending order.
@@ -53,24 +50,21 @@ func storm(t *testing.T, g *snowflake.Generator, goroutines, total, maxBatch int
 	var all []snowflake.ID
 	for range goroutines {
 		wg.Go(func() {
-			ctx, batch := context.Background(), make([]snowflake.ID, maxBatch)
-			next := func(ids []snowflake.ID) (err error) {
-				ids[0], err = g.Next()
-				return err
-			}
-			nextContext := func(ids []snowflake.ID) (err error) {
-				ids[0], err = g.NextContext(ctx)
-				return err
-			}
-			fill := func(ids []snowflake.ID) error { return g.Fill(ctx, ids) }
+			batch := make([]snowflake.ID, maxBatch)
 			var own []snowflake.ID
 			for call := 0; len(own) < total/goroutines; call++ {
-				n, issue := 1, next
+				n, issue := 1, func(ids []snowflake.ID) (err error) {
+					ids[0], err = g.Next()
+					return err
+				}
 				switch call % 64 {
 				case 0:
-					n, issue = 1+rand.IntN(maxBatch), fill
+					n, issue = 1+rand.IntN(maxBatch), func(ids []snowflake.ID) error { return g.Fill(context.Background(), ids) }
 				case 1:
-					issue = nextContext
+					issue = func(ids []snowflake.ID) (err error) {
+						ids[0], err = g.NextContext(context.Background())
+						return err
+					}
 				}
 				if !check(batch[:n], issue) {
 					break
@@ -94,7 +88,7 @@ func storm(t *testing.T, g *snowflake.Generator, goroutines, total, maxBatch int
 
 func TestNoIDComesTwiceNorOutOfOrderNorOutOfTime(t *testing.T) {
 	total := 1_000_000
-	if *long {
+	if os.Getenv("SNOWFLAKE_TEST_LONG") != "" {
 		total = 50_000_000
 	}
 	for i, procs := range []int{1, 2, 8} {

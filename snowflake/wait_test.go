@@ -13,19 +13,14 @@ import (
 	"github.com/sqlflake/sqlflake/snowflake"
 )
 
-// slow is a layout with 4 IDs a millisecond.
-func slow(tb testing.TB) snowflake.Option {
-	tb.Helper()
-	l, err := snowflake.ParseLayout("epoch=1999-01-01T00:00:00Z tick=1ms time:41 worker:4 sequence:2")
-	if err != nil {
-		tb.Fatal(err)
-	}
-	return snowflake.WithLayout(l)
+// slow is a layout with 4 IDs a millisecond, and an epoch before the clock of testing/synctest.
+func slow() snowflake.Option {
+	return snowflake.WithLayout(layoutOf("epoch=1999-01-01T00:00:00Z tick=1ms time:41 worker:4 sequence:2"))
 }
 
 func TestABurstIsServedFromTheLeadWithoutAWait(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		g := mustNew(t, 0, slow(t))
+		g := mustNew(t, 0, slow())
 		time.Sleep(time.Second)
 		start := time.Now()
 		for range 44 { // the clock's millisecond and a lead of ten
@@ -47,7 +42,7 @@ func TestALongQueueIsServedInTheOrderInWhichItCame(t *testing.T) {
 	for round := range 20 {
 		random := rand.New(rand.NewPCG(1, uint64(round)))
 		synctest.Test(t, func(t *testing.T) {
-			g := mustNew(t, 0, slow(t))
+			g := mustNew(t, 0, slow())
 			var wg sync.WaitGroup
 			start := time.Now()
 			firsts := make([]snowflake.ID, 250)
@@ -96,7 +91,7 @@ func TestALongQueueIsServedInTheOrderInWhichItCame(t *testing.T) {
 
 func TestAWaitEndsWithItsContextAndLeavesTheGeneratorUsable(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		g := mustNew(t, 0, slow(t), snowflake.WithLead(0))
+		g := mustNew(t, 0, slow(), snowflake.WithLead(0))
 		cause := errors.New("the request was withdrawn")
 		ctx, cancel := context.WithCancelCause(t.Context())
 		time.AfterFunc(500*time.Microsecond, func() { cancel(cause) })
@@ -119,7 +114,7 @@ func TestAWaitEndsWithItsContextAndLeavesTheGeneratorUsable(t *testing.T) {
 
 func TestContextsThatAreDoneTakeNothing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		g := mustNew(t, 0, slow(t))
+		g := mustNew(t, 0, slow())
 		first := g.MustNext()
 		done, cancel := context.WithCancel(t.Context())
 		cancel()
@@ -140,7 +135,7 @@ func TestContextsThatAreDoneTakeNothing(t *testing.T) {
 // Of the 100 the first step, 44, would be due in a millisecond, the rest in 15.
 func TestDeadlinesBeforeTheLastIDIsDueTakeNothing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		g := mustNew(t, 0, slow(t))
+		g := mustNew(t, 0, slow())
 		time.Sleep(time.Second)
 		first := g.MustNext()
 		start := time.Now()
@@ -162,7 +157,7 @@ func TestDeadlinesBeforeTheLastIDIsDueTakeNothing(t *testing.T) {
 // Calls that are cancelled one after the other give back what they took.
 func TestCancelledWaitsDoNotPushTheOthersBack(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		g := mustNew(t, 0, slow(t))
+		g := mustNew(t, 0, slow())
 		g.MustNext()
 		for range 1000 {
 			ctx, cancel := context.WithCancel(t.Context())
@@ -185,7 +180,7 @@ func TestCancelledWaitsDoNotPushTheOthersBack(t *testing.T) {
 // Where each call that gives up has another behind it, nothing can be given back.
 func TestTheQueueIsBounded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		g := mustNew(t, 0, slow(t))
+		g := mustNew(t, 0, slow())
 		var previous context.CancelFunc
 		var wg sync.WaitGroup
 		for range 2000 {
@@ -212,7 +207,8 @@ func TestTheQueueIsBounded(t *testing.T) {
 
 func TestACallerThatWaitsSleeps(t *testing.T) {
 	clock := newFakeClock(epoch2025)
-	g := mustNew(t, 0, slow(t), snowflake.WithClock(clock))
+	g := mustNew(t, 0, slow(), snowflake.WithClock(clock))
+	g.Observe(nil)() // is never called
 	for range 1000 {
 		g.MustNext()
 	}
@@ -233,7 +229,7 @@ func TestAClockThatDoesNotSleepEndsTheWait(t *testing.T) {
 			cancel()
 			return errAwake
 		}
-		g := mustNew(t, 0, slow(t), snowflake.WithClock(clock))
+		g := mustNew(t, 0, slow(), snowflake.WithClock(clock))
 		id, err := g.NextContext(ctx) // the start fence waits
 		cancel()
 		if id != 0 || !errors.Is(err, want) {
@@ -247,7 +243,7 @@ func TestThePatienceIsCountedByTheClockOfTheGenerator(t *testing.T) {
 		clock := newFakeClock(epoch2025.Add(time.Hour))
 		l := newLessee(t, time.Minute, snowflake.WithClock(clock))
 		start := time.Now()
-		_, err := l.Generator().Next()
+		_, err := l.Next()
 		if slept, _ := clock.Slept(); !errors.Is(err, snowflake.ErrLeaseStalled) || slept != time.Minute || time.Since(start) != 0 {
 			t.Errorf("%v after %v, and %v in real time", err, slept, time.Since(start))
 		}
@@ -256,11 +252,11 @@ func TestThePatienceIsCountedByTheClockOfTheGenerator(t *testing.T) {
 			mustMove(t, l, 1, 0, 1<<40)
 			return nil
 		}
-		l.Generator().MustNext()
+		l.MustNext()
 		l.Withdraw()
 		broken := errors.New("no alarm clock")
 		clock.onSleep = func() error { return broken }
-		if _, err := l.Generator().Next(); !errors.Is(err, broken) || !errors.Is(err, snowflake.ErrLeaseStalled) {
+		if _, err := l.Next(); !errors.Is(err, broken) || !errors.Is(err, snowflake.ErrLeaseStalled) {
 			t.Errorf("with a clock that cannot sleep: %v", err)
 		}
 	})
@@ -268,8 +264,7 @@ func TestThePatienceIsCountedByTheClockOfTheGenerator(t *testing.T) {
 
 // A batch of ten seconds: the queue lets it in when the first second of it has room.
 func TestALongWaitEndsWithinASecondOfAStepForward(t *testing.T) {
-	clock := newFakeClock(epoch2025.Add(time.Hour))
-	g := mustNew(t, 0, slow(t), snowflake.WithClock(clock), snowflake.WithLead(snowflake.MaxLead))
+	g, clock := clocked(t, slow(), snowflake.WithLead(snowflake.MaxLead))
 	fill(t, g, 40_000)
 	before, _ := clock.Slept()
 	stepped := false

@@ -100,10 +100,14 @@ func migrate(t *testing.T, target testdb.Target, models ...any) {
 	}
 }
 
-// hasLeases reports whether the lease table is in the database.
-func hasLeases(t *testing.T, target testdb.Target) bool {
+// wantLeases checks whether the lease table is in the databases.
+func wantLeases(t *testing.T, want bool, in ...testdb.Target) {
 	t.Helper()
-	return open(t, target, gorm.Config{}).Migrator().HasTable(leases)
+	for i, target := range in {
+		if got := open(t, target, gorm.Config{}).Migrator().HasTable(leases); got != want {
+			t.Errorf("leases in database %d of %d: %v, want %v", i, len(in), got, want)
+		}
+	}
 }
 
 // create creates an order with lines through the handle, and reads it from the database that should contain it.
@@ -119,13 +123,6 @@ func create(t *testing.T, db *gorm.DB, where testdb.Target) order {
 		t.Errorf("created %+v, found %+v", o, found)
 	}
 	return o
-}
-
-func same(t *testing.T, what string, got, want bool) {
-	t.Helper()
-	if got != want {
-		t.Errorf("%s: %v, want %v", what, got, want)
-	}
 }
 
 const leases = "snowflake_leases"
@@ -169,8 +166,8 @@ func TestTheLeaseIsNotOnAReplica(t *testing.T) {
 				migrate(t, replica, &order{}, &line{})
 				db := open(t, source, c, resolver(nil, targets(replica)))
 				keys := leased(t, db)
-				same(t, "the replica has leases", hasLeases(t, replica), false)
-				same(t, "the source has leases", hasLeases(t, source), true)
+				wantLeases(t, false, replica)
+				wantLeases(t, true, source)
 				o := create(t, db, source)
 				if err := db.First(&order{}, o.ID).Error; !errors.Is(err, gorm.ErrRecordNotFound) {
 					t.Errorf("reading from the replica: %v, want ErrRecordNotFound", err)
@@ -192,12 +189,8 @@ func TestTheLeaseIsInTheSourceOfTheResolver(t *testing.T) {
 		migrate(t, source, &order{}, &line{})
 		db := open(t, main, gorm.Config{}, resolver(targets(source), targets(replica)))
 		leased(t, db)
-		for what, c := range map[string]struct {
-			target testdb.Target
-			want   bool
-		}{"main": {main, false}, "source": {source, true}, "replica": {replica, false}} {
-			same(t, "leases in "+what, hasLeases(t, c.target), c.want)
-		}
+		wantLeases(t, true, source)
+		wantLeases(t, false, main, replica)
 		create(t, db, source)
 	})
 }
@@ -209,8 +202,8 @@ func TestAResolverRegisteredLaterLeavesTheLeaseWhereItIs(t *testing.T) {
 		db := open(t, main, gorm.Config{})
 		leased(t, db)
 		must(t, db.Use(resolver(targets(source), nil)))
-		same(t, "leases in main", hasLeases(t, main), true)
-		same(t, "leases in the source", hasLeases(t, source), false)
+		wantLeases(t, true, main)
+		wantLeases(t, false, source)
 		create(t, db, source)
 	})
 }
@@ -228,13 +221,11 @@ func TestSeveralSourcesAreRefused(t *testing.T) {
 				t.Errorf("%s: Open: %v, want an error that says so", name, err)
 			}
 		}
-		for _, target := range targets(main, a, b) {
-			same(t, "leases somewhere", hasLeases(t, target), false)
-		}
+		wantLeases(t, false, main, a, b)
 		db := open(t, main, gorm.Config{}, (&dbresolver.DBResolver{}).Register(config(targets(a, b), nil)).
 			Register(config(targets(own), nil), leases))
 		leased(t, db)
-		same(t, "leases in the source for their table", hasLeases(t, own), true)
+		wantLeases(t, true, own)
 	})
 }
 
@@ -242,6 +233,6 @@ func TestAHandleThatUsesAResolverLeasesThere(t *testing.T) {
 	target, second := testdb.SQLite(t), testdb.SQLite(t)
 	db := open(t, target, gorm.Config{}, resolver(targets(second), nil, "second"))
 	leased(t, db.Clauses(dbresolver.Use("second")).Session(&gorm.Session{}))
-	same(t, "leases in the one that was named", hasLeases(t, second), true)
-	same(t, "leases in the other", hasLeases(t, target), false)
+	wantLeases(t, true, second)
+	wantLeases(t, false, target)
 }

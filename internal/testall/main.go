@@ -3,7 +3,8 @@
 //	go run ./internal/testall                    # everything
 //	go run ./internal/testall -race ./gormplugin # one package, with the race detector
 //
-// "go test ./..." tests one module only, and does not say which tests it skipped.
+// "go test ./..." tests one module only, and does not say which tests it skipped. CONTRIBUTING.md has the variables for
+// the servers.
 package main
 
 import (
@@ -24,27 +25,6 @@ import (
 	"github.com/sqlflake/sqlflake/internal/testdb"
 )
 
-const usage = `usage: go run ./internal/testall [flags] [packages]
-
-Runs go test in every module of the repository. Flags:
-
-  -race          enable the race detector
-  -v             print the output of every test
-  -long          also run the long tests (sets SNOWFLAKE_TEST_LONG=1)
-
-Packages are paths such as ./snowflake/... (default: ./...).
-
-The tests use SQLite and the servers at the addresses in these environment variables. The defaults are:
-
-  SNOWFLAKE_TEST_POSTGRES=postgres://postgres@127.0.0.1:5432/test
-  SNOWFLAKE_TEST_MYSQL='root@tcp(127.0.0.1:3306)/'                  (MariaDB or MySQL)
-  SNOWFLAKE_TEST_REDIS=127.0.0.1:6379
-  SNOWFLAKE_TEST_NATS=127.0.0.1:4222
-
-The value "off" turns a server off. The tests of a missing server are skipped; with SNOWFLAKE_TEST_REQUIRE=all they fail.
-If no PostgreSQL answers and its programs are installed, a temporary one is started.
-`
-
 // Exit codes besides those of go test.
 const (
 	exitUsage       = 2
@@ -53,8 +33,8 @@ const (
 
 // options is the command line.
 type options struct {
-	race, verbose, long bool
-	packages            []string
+	race, long bool
+	packages   []string
 }
 
 func main() {
@@ -67,13 +47,11 @@ func main() {
 
 // run is main with its inputs and outputs as parameters. It returns the exit code.
 func run(interrupted context.Context, args []string, stdout, stderr io.Writer) int {
-	opts, err := parse(args)
+	opts, err := parse(args, stderr)
 	switch {
 	case errors.Is(err, flag.ErrHelp):
-		fmt.Fprint(stdout, usage)
 		return 0
 	case err != nil:
-		fmt.Fprintf(stderr, "testall: %v\n\n%s", err, usage)
 		return exitUsage
 	}
 	defer testdb.Stop()
@@ -87,20 +65,21 @@ func run(interrupted context.Context, args []string, stdout, stderr io.Writer) i
 	return code
 }
 
-func parse(args []string) (options, error) {
-	var opts options
+// parse prints an error and the usage.
+func parse(args []string, stderr io.Writer) (opts options, err error) {
 	flags := flag.NewFlagSet("testall", flag.ContinueOnError)
-	flags.SetOutput(io.Discard) // run prints the error and the usage
-	flags.BoolVar(&opts.race, "race", false, "")
-	flags.BoolVar(&opts.verbose, "v", false, "")
-	flags.BoolVar(&opts.long, "long", false, "")
-	if err := flags.Parse(args); err != nil {
-		return options{}, err
+	flags.SetOutput(stderr)
+	flags.Usage = func() {
+		fmt.Fprint(stderr, "usage: go run ./internal/testall [flags] [packages such as ./snowflake/...]\n")
+		flags.PrintDefaults()
 	}
+	flags.BoolVar(&opts.race, "race", false, "enable the race detector")
+	flags.BoolVar(&opts.long, "long", false, "also run the long tests (sets SNOWFLAKE_TEST_LONG=1)")
+	err = flags.Parse(args)
 	if opts.packages = flags.Args(); len(opts.packages) == 0 {
 		opts.packages = []string{"./..."}
 	}
-	return opts, nil
+	return opts, err
 }
 
 // testAll tests every module, also after a failure. It returns the exit code of the first go command that failed, or 0.
@@ -125,7 +104,7 @@ func testAll(interrupted context.Context, opts options, stdout, stderr io.Writer
 		args = append(args, "-timeout=1h")
 	}
 	first := 0
-	results := report{out: stdout, verbose: opts.verbose, output: map[string]*strings.Builder{}}
+	results := report{out: stdout, output: map[string]*strings.Builder{}}
 	for _, s := range suites {
 		if interrupted.Err() != nil {
 			break

@@ -13,7 +13,6 @@ import (
 // report prints what "go test -json" reports: a line for each package, and the output of failed tests.
 type report struct {
 	out     io.Writer
-	verbose bool // print the output of all tests
 	output  map[string]*strings.Builder
 	skipped []string
 }
@@ -51,17 +50,17 @@ func (r *report) add(e event) {
 	name := e.Package + "." + e.Test
 	switch e.Action {
 	case "output", "build-output":
-		if e.Test != "" && !r.verbose {
+		if e.Test != "" {
 			if r.output[name] == nil {
 				r.output[name] = &strings.Builder{}
 			}
 			r.output[name].WriteString(e.Output)
-		} else if e.Output != "PASS\n" || r.verbose {
+		} else if e.Output != "PASS\n" {
 			fmt.Fprint(r.out, e.Output)
 		}
 		return
 	case "skip":
-		if e.Test != "" && !r.verbose {
+		if e.Test != "" {
 			r.skipped = append(r.skipped, name+": "+reason(r.output[name].String()))
 		}
 	case "fail":

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"context"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -50,7 +49,7 @@ func TestEveryModuleIsTestedAndFailuresAndSkipsAreShown(t *testing.T) {
 		"b/b_test.go":               testFile("b", `t.Fatal("broken")`),
 		"c/c_test.go":               testFile("c", `no Go`),
 		"nested/go.mod":             nestedModule,
-		"nested/n_test.go":          testFile("nested", `t.Log("long is", os.Getenv("SNOWFLAKE_TEST_LONG"))`),
+		"nested/n_test.go":          testFile("nested", `if os.Getenv("SNOWFLAKE_TEST_LONG") == "1" { t.Fatal("it is long") }`),
 		"nested/testdata/go.mod":    nestedModule,
 		"nested/testdata/d_test.go": testFile("d", `t.Fatal("not a module")`),
 	})
@@ -69,8 +68,8 @@ func TestEveryModuleIsTestedAndFailuresAndSkipsAreShown(t *testing.T) {
 	if strings.Contains(out, "quiet") || strings.Contains(out, "not a module") {
 		t.Errorf("the output of tests that passed, or the tests of testdata:\n%s", out)
 	}
-	if out, code := runHere(t, "-v", "-long", "./nested/..."); code != 0 || !strings.Contains(out, "long is 1") {
-		t.Errorf("with -v -long: exit code %d:\n%s", code, out)
+	if out, code := runHere(t, "-long", "./nested/..."); code != 1 || !strings.Contains(out, "it is long") || strings.Contains(out, "sqlflake/a") {
+		t.Errorf("with -long: exit code %d:\n%s", code, out)
 	}
 }
 
@@ -96,35 +95,14 @@ func TestPatternsReachTheModulesTheyName(t *testing.T) {
 	}
 }
 
-func TestMisuseIsExplained(t *testing.T) {
+func TestMissingServersAndMisuseAreExplained(t *testing.T) {
 	repository(t, map[string]string{})
-	for _, tt := range []struct {
-		args, env []string
-		code      int
-		want      string
-	}{
-		{args: []string{"-h"}, want: "usage: go run ./internal/testall"},
-		{args: []string{"-count=1"}, code: exitUsage, want: "flag provided but not defined: -count"},
-		{env: []string{"CGO_ENABLED", "0"}, code: 1, want: "install a C compiler"},
-		{env: []string{"SNOWFLAKE_TEST_REQUIRE", "all"}, code: 1, want: "turned off by SNOWFLAKE_TEST_POSTGRES=off (set SNOWFLAKE_TEST_POSTGRES)"},
-	} {
-		t.Run(strings.Join(append(tt.args, tt.env...), " "), func(t *testing.T) {
-			if tt.env != nil {
-				t.Setenv(tt.env[0], tt.env[1])
-			}
-			if out, code := runHere(t, tt.args...); code != tt.code || !strings.Contains(out, tt.want) {
-				t.Errorf("exit code %d, want %d and %q:\n%s", code, tt.code, tt.want, out)
-			}
-		})
+	if out, code := runHere(t, "-count=1"); code != exitUsage || !strings.Contains(out, "flag provided but not defined: -count") {
+		t.Errorf("an unknown flag: exit code %d:\n%s", code, out)
 	}
-}
-
-func TestAnInterruptEndsTheRunAfterTheModule(t *testing.T) {
-	repository(t, map[string]string{"a/a_test.go": testFile("a", ``)})
-	ctx, cancel := context.WithCancel(t.Context())
-	cancel()
-	var out strings.Builder
-	if code := run(ctx, nil, &out, &out); code != exitInterrupted || strings.Contains(out.String(), "sqlflake/a") {
-		t.Errorf("exit code %d, want %d and no test:\n%s", code, exitInterrupted, out.String())
+	t.Setenv("SNOWFLAKE_TEST_REQUIRE", "all")
+	const want = "turned off by SNOWFLAKE_TEST_POSTGRES=off (set SNOWFLAKE_TEST_POSTGRES)"
+	if out, code := runHere(t); code != 1 || !strings.Contains(out, want) {
+		t.Errorf("a missing server: exit code %d:\n%s", code, out)
 	}
 }

@@ -44,15 +44,6 @@ func execAll(statements ...string) func(context.Context, *sql.DB) error {
 	}
 }
 
-// askVersion returns the result of a query for the server's version.
-func askVersion(ctx context.Context, driver, dsn, query string) (string, error) {
-	var version string
-	err := admin(ctx, driver, dsn, func(ctx context.Context, db *sql.DB) error {
-		return db.QueryRowContext(ctx, query).Scan(&version)
-	})
-	return version, err
-}
-
 // newName returns a random name that is a valid identifier in every database here.
 func newName() string {
 	return "sqlflake_test_" + strings.ToLower(rand.Text()[:20])

@@ -19,9 +19,8 @@ var mariadbServer = &server{
 	variable: "SNOWFLAKE_TEST_MYSQL",
 	fallback: mariadbFallback,
 	parse:    parseMariaDB,
-	version: func(ctx context.Context, dsn string) (string, error) {
-		return askVersion(ctx, "mysql", dsn, "SELECT VERSION()")
-	},
+	driver:   "mysql",
+	version:  "SELECT VERSION()",
 }
 
 // MariaDB returns a new database on the server of SNOWFLAKE_TEST_MYSQL, which is MariaDB or MySQL. Its DSN contains

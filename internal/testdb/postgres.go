@@ -19,10 +19,9 @@ var postgresServer = &server{
 	variable: "SNOWFLAKE_TEST_POSTGRES",
 	fallback: postgresFallback,
 	parse:    parsePostgres,
-	version: func(ctx context.Context, dsn string) (string, error) {
-		return askVersion(ctx, "pgx", dsn, "SHOW server_version")
-	},
-	start: startCluster,
+	driver:   "pgx",
+	version:  "SHOW server_version",
+	start:    startCluster,
 }
 
 // Postgres returns a new schema, the only one in the search_path of the DSN. When the test ends, sessions that still

@@ -2,6 +2,7 @@ package testdb
 
 import (
 	"context"
+	"database/sql"
 	"errors"
 	"fmt"
 	"io"
@@ -32,7 +33,8 @@ type server struct {
 
 	// parse checks an address. It returns the DSN, and the address without the password.
 	parse   func(value string) (dsn, printed string, err error)
-	version func(ctx context.Context, dsn string) (string, error)
+	driver  string
+	version string                         // the query for it
 	start   func() (dsn string, err error) // starts a throwaway server; nil if there are none of this kind
 
 	once  sync.Once
@@ -54,28 +56,26 @@ func (s *server) find() location {
 	return s.found
 }
 
-func (s *server) look(value string) location {
+func (s *server) look(value string) (loc location) {
 	switch {
 	case value == Off:
 		return location{err: fmt.Errorf("turned off by %s=%s", s.variable, Off)}
 	case value == throwaway && s.start != nil:
-		own := s.launch()
-		own.asked = true
-		return own
+		loc = s.launch()
 	case value != "":
-		loc := s.ask(value)
-		loc.asked = true
-		return loc
+		loc = s.ask(value)
+	default:
+		if loc = s.ask(s.fallback); loc.err == nil || s.start == nil {
+			return loc
+		}
+		own := s.launch()
+		if own.err != nil {
+			own.err = fmt.Errorf("%w; no throwaway server: %w", loc.err, own.err)
+		}
+		return own
 	}
-	loc := s.ask(s.fallback)
-	if loc.err == nil || s.start == nil {
-		return loc
-	}
-	own := s.launch()
-	if own.err != nil {
-		own.err = fmt.Errorf("%w; no throwaway server: %w", loc.err, own.err)
-	}
-	return own
+	loc.asked = true
+	return loc
 }
 
 func (s *server) ask(value string) location {
@@ -85,7 +85,10 @@ func (s *server) ask(value string) location {
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), findTimeout)
 	defer cancel()
-	version, err := s.version(ctx, dsn)
+	var version string
+	err = admin(ctx, s.driver, dsn, func(ctx context.Context, db *sql.DB) error {
+		return db.QueryRowContext(ctx, s.version).Scan(&version)
+	})
 	if err != nil {
 		// A driver may print each attempt on its own line.
 		err = fmt.Errorf("not found at %s: %s", printed, strings.Join(strings.Fields(err.Error()), " "))

@@ -1,9 +1,6 @@
 package testdb_test
 
 import (
-	"net/url"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 
@@ -34,40 +31,5 @@ func TestAMissingServerSkipsOrFailsAndNoPasswordIsPrinted(t *testing.T) {
 				t.Errorf("%s, %s: want %s with %q and no password:\n%s", test.task, test.env, test.result, test.want, output)
 			}
 		}
-	}
-}
-
-func TestATestThatNeedsMariaDBIsSkippedOnMySQLAlone(t *testing.T) {
-	for target, want := range map[testdb.Target]bool{
-		{Name: "mariadb", Version: "9.7.4-2"}:                    true,
-		{Name: "mariadb", Version: "10.11.14-MariaDB-0+deb12u2"}: false,
-		{Name: "postgres", Version: "18.0"}:                      false,
-	} {
-		var skipped bool
-		t.Run(target.Name+" "+target.Version, func(t *testing.T) {
-			defer func() { skipped = t.Skipped() }()
-			target.NeedMariaDB(t, "RETURNING")
-		})
-		if skipped != want {
-			t.Errorf("%v: skipped is %t", target, skipped)
-		}
-	}
-}
-
-func TestThrowawayClusterServesAndIsRemoved(t *testing.T) {
-	if matches, _ := filepath.Glob("/usr/lib/postgresql/*/bin/initdb"); len(matches) == 0 {
-		t.Skip("no PostgreSQL binaries in /usr/lib/postgresql")
-	}
-	out, err := child(t, "as usual", "postgres", "SNOWFLAKE_TEST_POSTGRES=throwaway").CombinedOutput()
-	if err != nil {
-		t.Fatalf("%v:\n%s", err, out)
-	}
-	dsn, err := url.Parse(valueAfter(t, string(out), "postgres"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	dir := dsn.Query().Get("host")
-	if _, err := os.Stat(dir); !os.IsNotExist(err) || !strings.HasPrefix(filepath.Base(dir), "sqlflake-srv-") {
-		t.Errorf("%s is still there: %v", dir, err)
 	}
 }

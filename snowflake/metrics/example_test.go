@@ -20,7 +20,7 @@ func ExampleSet() {
 		return
 	}
 	var set metrics.Set
-	set.Add("orders", gen, func(o metrics.Observation) { fmt.Println(o.Metric, o.Value, o.Took) })
+	set.Add("orders", gen, nil, func(v metrics.Value) { fmt.Println(v.Metric, v.Label, v.Value) })
 	for _, v := range set.Read(context.Background()) {
 		if v.Metric == "snowflake.worker" || v.Metric == "snowflake.clock.steps" {
 			fmt.Println(v.Metric, v.Generator, v.Value, units[v.Metric])

@@ -21,14 +21,8 @@ import (
 )
 
 // layout has 4 workers and 4 IDs a millisecond, and an epoch before the time of synctest bubbles.
-func layout(tb testing.TB) snowflake.Option {
-	tb.Helper()
-	l, err := snowflake.ParseLayout("epoch=1999-01-01T00:00:00Z tick=1ms time:41 worker:2 sequence:2")
-	if err != nil {
-		tb.Fatal(err)
-	}
-	return snowflake.WithLayout(l)
-}
+var layout = snowflake.WithLayout(snowflake.MustLayout(time.Unix(0, 0), time.Millisecond,
+	snowflake.Field{Name: "time", Bits: 41}, snowflake.Field{Name: "worker", Bits: 2}, snowflake.Field{Name: "sequence", Bits: 2}))
 
 // store answers Extend and List after a delay, or fails after it.
 type store struct {
@@ -86,7 +80,7 @@ func (s *store) List(ctx context.Context, namespace string) ([]lease.Entry, erro
 func open(tb testing.TB, s lease.Store, more ...lease.Option) *lease.Lease {
 	tb.Helper()
 	l, err := lease.Open(tb.Context(), s, append([]lease.Option{
-		lease.WithGenerator(layout(tb)), lease.WithLogger(slog.New(slog.DiscardHandler)),
+		lease.WithGenerator(layout), lease.WithLogger(slog.New(slog.DiscardHandler)),
 	}, more...)...)
 	if err != nil {
 		tb.Fatal(err)
@@ -103,7 +97,7 @@ func closeLease(tb testing.TB, l *lease.Lease) {
 
 func newGenerator(tb testing.TB, worker int64, more ...snowflake.Option) *snowflake.Generator {
 	tb.Helper()
-	g, err := snowflake.New(worker, append(more, layout(tb))...)
+	g, err := snowflake.New(worker, append(more, layout)...)
 	if err != nil {
 		tb.Fatal(err)
 	}
@@ -129,15 +123,15 @@ type figures map[string]float64
 
 func newExporter() *exporter { return &exporter{observed: figures{}} }
 
-func (e *exporter) observer(generator string) func(metrics.Observation) {
-	return func(o metrics.Observation) {
-		e.mu.Lock()
-		defer e.mu.Unlock()
-		key := strings.TrimSpace(strings.TrimPrefix(o.Metric, "snowflake.") + " " + generator + " " + o.Value + " " + o.ErrorType())
-		e.observed[key]++
-		e.observed[key+" seconds"] += o.Took.Seconds()
-	}
+func (e *exporter) observe(v metrics.Value) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	key := strings.TrimSpace(strings.TrimPrefix(v.Metric, "snowflake.") + " " + v.Generator + " " + v.Label + " " + v.ErrorType)
+	e.observed[key]++
+	e.observed[key+" seconds"] += v.Value
 }
+
+func (e *exporter) addLease(name string, l *lease.Lease) { e.Add(name, l.Generator(), l, e.observe) }
 
 // read returns all figures of now.
 func (e *exporter) read(tb testing.TB) figures {

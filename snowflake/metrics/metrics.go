@@ -1,19 +1,18 @@
 // Package metrics reads generators and leases for exporters, such as promsnowflake and otelsnowflake. An exporter
 // describes the metrics of [All], adds generators and leases to a [Set], and exports the values that [Set.Read] returns
-// and the lengths that Add and AddLease observe.
+// and the lengths that Add observes.
 package metrics
 
 import (
 	"context"
 	"errors"
 	"slices"
-	"time"
 
 	"github.com/sqlflake/sqlflake/snowflake"
 	"github.com/sqlflake/sqlflake/snowflake/lease"
 )
 
-// Metric describes a metric. Its first label is snowflake.generator, the name given to Add or AddLease.
+// Metric describes a metric. Its first label is snowflake.generator, the name given to Add.
 type Metric struct {
 	Name   string   // such as "snowflake.lease.horizon"
 	Kind   string   // "counter", "gauge" or "histogram"
@@ -66,34 +65,31 @@ func Buckets() []float64 {
 	return []float64{.001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10, 30, 60, 600}
 }
 
-// Value is what a counter or a gauge is now.
+// Value is what a counter or a gauge is now, or the length of a wait for IDs or of a call of a lease's store.
 type Value struct {
 	Metric    string // the Name of the metric
-	Generator string // the name given to Add or AddLease
+	Generator string // the name given to Add
 	Value     float64
+
+	// Only of a length, which is in seconds by the monotonic clock.
+	Label string // the value of the histogram's label; or "list", a call for QueryWorkers, which is in no histogram
+	Err   error  // that ended it, or nil
+	// ErrorType is "" without an error, "lost" if another owner has the worker, "no_worker" if all are held, "canceled",
+	// "timeout" (also of a wait for a lease), or "_OTHER".
+	ErrorType string
 }
 
-// Observation is a wait for IDs or a call of a lease's store.
-type Observation struct {
-	Metric string        // the Name of the histogram
-	Value  string        // of the histogram's label; or "list", a call for QueryWorkers, which is in no histogram
-	Took   time.Duration // by the monotonic clock
-	Err    error         // that ended it, or nil
-}
-
-// ErrorType returns "" if there is no error, "lost" if another owner has the worker, "no_worker" if all are held,
-// "canceled", "timeout" (also of a wait for a lease), or "_OTHER".
-func (o Observation) ErrorType() string {
+func errorType(err error) string {
 	switch {
-	case o.Err == nil:
+	case err == nil:
 		return ""
-	case errors.Is(o.Err, lease.ErrLost):
+	case errors.Is(err, lease.ErrLost):
 		return "lost"
-	case errors.Is(o.Err, lease.ErrNoWorker):
+	case errors.Is(err, lease.ErrNoWorker):
 		return "no_worker"
-	case errors.Is(o.Err, context.Canceled):
+	case errors.Is(err, context.Canceled):
 		return "canceled"
-	case errors.Is(o.Err, context.DeadlineExceeded), errors.Is(o.Err, snowflake.ErrLeaseStalled):
+	case errors.Is(err, context.DeadlineExceeded), errors.Is(err, snowflake.ErrLeaseStalled):
 		return "timeout"
 	}
 	return "_OTHER"

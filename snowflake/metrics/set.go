@@ -11,31 +11,20 @@ import (
 	"github.com/sqlflake/sqlflake/snowflake/lease"
 )
 
-// Set is the generators and leases of an exporter. Its methods are safe for concurrent use. The zero Set is empty.
+// Set is the generators of an exporter. Its methods are safe for concurrent use. The zero Set is empty.
 type Set struct {
 	mu      sync.Mutex
 	every   time.Duration // 0: no query for the workers
 	sources map[string]*source
 }
 
-// Add adds a generator with a fixed worker. It replaces the generator or lease that has the name, and continues its
-// counters.
-//
-// observe is called after each wait from now on, unless it is nil: as by [snowflake.Generator.Observe].
-func (s *Set) Add(name string, g *snowflake.Generator, observe func(Observation)) {
-	s.add(name, newSource(g, nil, observe))
-}
-
-// AddLease adds a lease and its generator. It replaces the generator or lease that has the name, and continues its
-// counters. Remove the name before the lease is closed: a closed one looks like one without a worker.
+// Add adds a generator with its lease, which is nil for a fixed worker. It replaces the generator that has the name, and
+// continues its counters. Remove the name before the lease is closed: a closed one looks like one without a worker.
 //
 // observe is called after each wait and each call of the store from now on, unless it is nil: as by
 // [snowflake.Generator.Observe] and [lease.Lease.Observe].
-func (s *Set) AddLease(name string, l *lease.Lease, observe func(Observation)) {
-	s.add(name, newSource(l.Generator(), l, observe))
-}
-
-func (s *Set) add(name string, added *source) {
+func (s *Set) Add(name string, g *snowflake.Generator, l *lease.Lease, observe func(Value)) {
+	added := newSource(name, g, l, observe)
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if old := s.sources[name]; old != nil {
@@ -49,7 +38,7 @@ func (s *Set) add(name string, added *source) {
 	s.sources[name] = added
 }
 
-// Remove removes the generator or lease with the name.
+// Remove removes the generator with the name, and its lease.
 func (s *Set) Remove(name string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -87,7 +76,7 @@ func (s *Set) Read(ctx context.Context) []Value {
 	for name, src := range sources {
 		for i, v := range src.read() {
 			if src.lease != nil || !strings.HasPrefix(all[i].Name, "snowflake.lease.") {
-				values = append(values, Value{all[i].Name, name, v})
+				values = append(values, Value{Metric: all[i].Name, Generator: name, Value: v})
 			}
 		}
 	}
@@ -108,7 +97,9 @@ func (s *Set) Read(ctx context.Context) []Value {
 			}
 			mu.Lock()
 			defer mu.Unlock()
-			values = append(values, Value{workersHeld, name, float64(held)}, Value{workersLimit, name, float64(limit)})
+			values = append(values,
+				Value{Metric: workersHeld, Generator: name, Value: float64(held)},
+				Value{Metric: workersLimit, Generator: name, Value: float64(limit)})
 		})
 	}
 	queries.Wait()

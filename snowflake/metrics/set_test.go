@@ -18,8 +18,8 @@ func TestEachMetricOfAGeneratorChangesByWhatItSays(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		clock, e := newClock(), newExporter()
 		g := newGenerator(t, 3, snowflake.WithClock(clock))
-		e.Add("orders", g, e.observer("orders"))
-		e.Add("other", newGenerator(t, 1, snowflake.WithClock(clock)), nil)
+		e.Add("orders", g, nil, e.observe)
+		e.Add("other", newGenerator(t, 1, snowflake.WithClock(clock)), nil, nil)
 		time.Sleep(100 * time.Millisecond) // past the start fence
 		start := e.read(t)
 		if start["worker orders"] != 3 || start["worker other"] != 1 || start["ids orders"] != 0 ||
@@ -75,8 +75,8 @@ func TestEachMetricOfALeaseChangesByWhatItSays(t *testing.T) {
 		s, e := newStore(), newExporter()
 		s.behind.Store(int64(2 * time.Second))
 		l, other := open(t, s, lease.WithPatience(time.Second), lease.WithWorkers(0, 1)), open(t, s, lease.WithNamespace("other"))
-		e.AddLease("orders", l, e.observer("orders"))
-		e.AddLease("other", other, e.observer("other"))
+		e.addLease("orders", l)
+		e.addLease("other", other)
 		s.set(30*time.Millisecond, false)
 		start := e.read(t)
 		for key, value := range (figures{
@@ -153,7 +153,7 @@ func TestEachMetricOfALeaseChangesByWhatItSays(t *testing.T) {
 		})
 		again := open(t, s, lease.WithWorkers(1, 1))
 		before = e.read(t)
-		e.AddLease("orders", again, nil)
+		e.Add("orders", again.Generator(), again, nil)
 		take(t, again.Generator(), 1)
 		e.read(t).check(t, "another lease with the name", before, figures{
 			"ids orders": 1, "lease.held orders": 1, "lease.epoch orders": 1,
@@ -168,7 +168,7 @@ func TestEachMetricOfALeaseChangesByWhatItSays(t *testing.T) {
 func TestCountersDoNotDecrease(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		e, g := newExporter(), newGenerator(t, 1)
-		e.Add("orders", g, e.observer("orders"))
+		e.Add("orders", g, nil, e.observe)
 		time.Sleep(time.Second)
 		take(t, g, 44)
 		ctx, cancel := context.WithCancel(t.Context())
@@ -187,7 +187,7 @@ func TestCountersDoNotDecrease(t *testing.T) {
 		h := newGenerator(t, 2)
 		take(t, h, 3)
 		before := e.read(t)
-		e.Add("orders", h, nil)
+		e.Add("orders", h, nil, nil)
 		after := e.read(t)
 		after.check(t, "another generator with the name", before, figures{
 			"ids orders": 3, "worker orders": 1, "lead orders": after["lead orders"] - before["lead orders"],
@@ -213,7 +213,7 @@ func TestTheSameWorkerIsNotCountedTwice(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		e.Add("orders", g, nil)
+		e.Add("orders", g, nil, nil)
 		if i == 0 {
 			start = e.read(t)["ids orders"]
 		}
@@ -228,7 +228,7 @@ func TestTheWorkersOfTheNamespaceAreCountedOnceInAWhile(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s, e := newStore(), newExporter()
 		l := open(t, s, lease.WithWorkers(0, 2))
-		e.AddLease("orders", l, e.observer("orders"))
+		e.addLease("orders", l)
 		if got := e.read(t); len(got) == 0 || got["lease.worker.limit orders"] != 0 {
 			t.Errorf("the workers were queried, which was not asked for: %v", got)
 		}
@@ -275,7 +275,7 @@ func TestAStoreThatDoesNotAnswerHidesNoOther(t *testing.T) {
 			s.hangs = i < 4
 			l := open(t, s, lease.WithWorkers(1, 1))
 			defer closeLease(t, l)
-			e.AddLease(strconv.Itoa(i), l, nil)
+			e.Add(strconv.Itoa(i), l.Generator(), l, nil)
 		}
 		start := time.Now()
 		got := e.read(t)

@@ -11,20 +11,27 @@ import (
 
 // source is what a name stands for.
 type source struct {
+	name    string
 	gen     *snowflake.Generator
 	lease   *lease.Lease // nil for a fixed worker
-	observe func(Observation)
+	observe func(Value)
 	stop    func() // ends the observations
 	workers workers
 
 	base, last []float64 // of each metric: the counters of the sources that had the name before, and the last values
 }
 
-func newSource(g *snowflake.Generator, l *lease.Lease, observe func(Observation)) *source {
+func newSource(name string, g *snowflake.Generator, l *lease.Lease, observe func(Value)) *source {
 	if observe == nil {
-		observe = func(Observation) {}
+		observe = func(Value) {}
 	}
-	return &source{gen: g, lease: l, observe: observe, base: make([]float64, len(all)), last: make([]float64, len(all))}
+	base, last := make([]float64, len(all)), make([]float64, len(all))
+	return &source{name: name, gen: g, lease: l, observe: observe, base: base, last: last}
+}
+
+// took observes a length.
+func (s *source) took(metric, label string, took time.Duration, err error) {
+	s.observe(Value{metric, s.name, took.Seconds(), label, err, errorType(err)})
 }
 
 // start begins the observations.
@@ -34,14 +41,14 @@ func (s *source) start() {
 		if w.Lease {
 			reason = "lease"
 		}
-		s.observe(Observation{waitDuration, reason, w.Took, w.Err})
+		s.took(waitDuration, reason, w.Took, w.Err)
 	})
 	if s.lease == nil {
 		return
 	}
 	stopWaits, stopCalls := s.stop, s.lease.Observe(func(e lease.Event) {
 		if e.Kind == lease.Called {
-			s.observe(Observation{callDuration, e.Call, e.Took, e.Err})
+			s.took(callDuration, e.Call, e.Took, e.Err)
 		}
 	})
 	s.stop = func() {
@@ -118,7 +125,7 @@ func (s *source) countWorkers(ctx context.Context, every time.Duration) (held, l
 		defer cancel()
 		w.queried = now
 		w.held, w.limit, w.err = s.lease.Workers(ctx)
-		s.observe(Observation{callDuration, "list", time.Since(now), w.err})
+		s.took(callDuration, "list", time.Since(now), w.err)
 	}
 	return w.held, w.limit, w.err
 }

@@ -74,27 +74,25 @@ func New(provider metric.MeterProvider) (*Meter, error) {
 
 // Add exports the figures of a generator with a fixed worker. It replaces the generator or lease that has the name, and
 // continues its counters.
-func (m *Meter) Add(name string, g *snowflake.Generator) { m.set.Add(name, g, m.observer(name)) }
+func (m *Meter) Add(name string, g *snowflake.Generator) { m.set.Add(name, g, nil, m.observe) }
 
-// AddLease exports the figures of a lease and of its generator. It replaces the generator or lease that has the name, and
-// continues its counters. Remove the name before you close the lease: a closed one looks like one without a worker.
-func (m *Meter) AddLease(name string, l *lease.Lease) { m.set.AddLease(name, l, m.observer(name)) }
+// AddLease is Add for a lease and its generator. Remove the name before you close the lease: a closed one looks like one
+// without a worker.
+func (m *Meter) AddLease(name string, l *lease.Lease) { m.set.Add(name, l.Generator(), l, m.observe) }
 
-func (m *Meter) observer(name string) func(metrics.Observation) {
-	return func(o metrics.Observation) {
-		if o.Value == "list" {
-			if o.Err != nil {
-				otel.Handle(o.Err)
-			}
-			return
+func (m *Meter) observe(v metrics.Value) {
+	if v.Label == "list" {
+		if v.Err != nil {
+			otel.Handle(v.Err)
 		}
-		h := m.histograms[o.Metric]
-		attributes := []attribute.KeyValue{attribute.String(generatorKey, name), attribute.String(h.label, o.Value)}
-		if o.Err != nil {
-			attributes = append(attributes, attribute.String("error.type", o.ErrorType()))
-		}
-		h.Record(context.Background(), o.Took.Seconds(), metric.WithAttributes(attributes...))
+		return
 	}
+	h := m.histograms[v.Metric]
+	attributes := []attribute.KeyValue{attribute.String(generatorKey, v.Generator), attribute.String(h.label, v.Label)}
+	if v.Err != nil {
+		attributes = append(attributes, attribute.String("error.type", v.ErrorType))
+	}
+	h.Record(context.Background(), v.Value, metric.WithAttributes(attributes...))
 }
 
 const generatorKey = "snowflake.generator"

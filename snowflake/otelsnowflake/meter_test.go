@@ -110,17 +110,15 @@ func TestMetricsHaveTheirNamesUnitsAndAttributes(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		layout, err := snowflake.ParseLayout("epoch=1999-01-01T00:00:00Z tick=1ms time:41 worker:2 sequence:2")
-		if err != nil {
-			t.Fatal(err)
-		}
-		g, err := snowflake.New(3, snowflake.WithLayout(layout))
+		layout := snowflake.WithLayout(snowflake.MustLayout(time.Unix(0, 0), time.Millisecond,
+			snowflake.Field{Name: "time", Bits: 41}, snowflake.Field{Name: "worker", Bits: 2}, snowflake.Field{Name: "sequence", Bits: 2}))
+		g, err := snowflake.New(3, layout)
 		if err != nil {
 			t.Fatal(err)
 		}
 		open := func(s lease.Store) *lease.Lease {
 			l, err := lease.Open(t.Context(), s, lease.WithLogger(slog.New(slog.DiscardHandler)),
-				lease.WithGenerator(snowflake.WithLayout(layout)))
+				lease.WithGenerator(layout))
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -80,20 +80,20 @@ func nameOf(m metrics.Metric) string {
 func (c *Collector) Add(name string, g *snowflake.Generator) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.set.Add(name, g, c.observer(name, false))
+	c.set.Add(name, g, nil, c.observer(name, false))
 }
 
-// AddLease exports the figures of a lease and of its generator. It replaces the generator or lease that has the name, and
-// continues its counters. Remove the name before you close the lease: a closed one looks like one without a worker.
+// AddLease is Add for a lease and its generator. Remove the name before you close the lease: a closed one looks like one
+// without a worker.
 func (c *Collector) AddLease(name string, l *lease.Lease) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.set.AddLease(name, l, c.observer(name, true))
+	c.set.Add(name, l.Generator(), l, c.observer(name, true))
 }
 
 // observer begins the histograms of a name. It keeps their series, so that a late observation does not bring back those
 // that Remove has deleted.
-func (c *Collector) observer(name string, leased bool) func(metrics.Observation) {
+func (c *Collector) observer(name string, leased bool) func(metrics.Value) {
 	type series struct {
 		took   prometheus.Observer
 		failed prometheus.Counter
@@ -109,12 +109,12 @@ func (c *Collector) observer(name string, leased bool) func(metrics.Observation)
 	if leased {
 		all["list"] = series{failed: c.histograms[callDuration].failed.WithLabelValues(name, "list")}
 	}
-	return func(o metrics.Observation) {
-		s := all[o.Value]
+	return func(v metrics.Value) {
+		s := all[v.Label]
 		if s.took != nil {
-			s.took.Observe(o.Took.Seconds())
+			s.took.Observe(v.Value)
 		}
-		if s.failed != nil && failed(o) {
+		if s.failed != nil && failed(v) {
 			s.failed.Inc()
 		}
 	}
@@ -122,12 +122,12 @@ func (c *Collector) observer(name string, leased bool) func(metrics.Observation)
 
 // failed reports whether a wait ended without an ID or the store has failed: it has neither answered that the worker is
 // lost or that none is free, nor was the call ended by lease.Close.
-func failed(o metrics.Observation) bool {
-	switch o.ErrorType() {
+func failed(v metrics.Value) bool {
+	switch v.ErrorType {
 	case "":
 		return false
 	case "lost", "no_worker", "canceled":
-		return o.Metric != callDuration
+		return v.Metric != callDuration
 	}
 	return true
 }

@@ -116,17 +116,15 @@ var errDown = errors.New("the store is down")
 // What the values are is tested in package metrics.
 func TestMetricsHaveTheirNamesKindsAndLabels(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		layout, err := snowflake.ParseLayout("epoch=1999-01-01T00:00:00Z tick=1ms time:41 worker:2 sequence:2")
-		if err != nil {
-			t.Fatal(err)
-		}
-		g, err := snowflake.New(3, snowflake.WithLayout(layout))
+		layout := snowflake.WithLayout(snowflake.MustLayout(time.Unix(0, 0), time.Millisecond,
+			snowflake.Field{Name: "time", Bits: 41}, snowflake.Field{Name: "worker", Bits: 2}, snowflake.Field{Name: "sequence", Bits: 2}))
+		g, err := snowflake.New(3, layout)
 		if err != nil {
 			t.Fatal(err)
 		}
 		store := &faulty{Store: leasetest.NewMemory(time.Now)}
 		l, err := lease.Open(t.Context(), store, lease.WithLogger(slog.New(slog.DiscardHandler)),
-			lease.WithGenerator(snowflake.WithLayout(layout)), lease.WithPatience(0))
+			lease.WithGenerator(layout), lease.WithPatience(0))
 		if err != nil {
 			t.Fatal(err)
 		}

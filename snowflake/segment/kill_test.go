@@ -6,6 +6,7 @@ import (
 	"database/sql"
 	"encoding/binary"
 	"fmt"
+	"io"
 	"math/rand/v2"
 	"os"
 	"os/exec"
@@ -91,42 +92,29 @@ func TestKilledProcessesRepeatNoNumber(t *testing.T) {
 	})
 }
 
-// output receives what a process prints.
-type output struct {
-	all   []byte
-	began chan struct{} // closed at the first bytes
-}
-
-func (o *output) Write(b []byte) (int, error) {
-	if o.all == nil {
-		close(o.began)
-	}
-	o.all = append(o.all, b...)
-	return len(b), nil
-}
-
 // killOne starts a process, kills it and returns what it has printed: one in five while it starts, the others after they
 // have issued numbers.
 func killOne(t *testing.T, variable string) []byte {
-	ctx, kill := context.WithCancel(context.Background())
-	defer kill()
-	child := exec.CommandContext(ctx, os.Args[0])
-	child.Env = append(os.Environ(), variable)
-	out, failure := &output{began: make(chan struct{})}, new(bytes.Buffer)
-	child.Stdout, child.Stderr = out, failure
-	go func() {
-		if rand.N(5) > 0 {
-			select {
-			case <-out.began:
-			case <-ctx.Done():
-			}
-		}
-		time.Sleep(rand.N(50 * time.Millisecond)) // any instant will do
-		kill()
-	}()
-	_ = child.Run() // it was killed, or has said why it failed
+	child, failure := exec.CommandContext(t.Context(), os.Args[0]), new(bytes.Buffer)
+	child.Env, child.Stderr = append(os.Environ(), variable), failure
+	out, err := child.StdoutPipe()
+	if err == nil {
+		err = child.Start()
+	}
+	if err != nil {
+		t.Error(err)
+		return nil
+	}
+	var first [8]byte
+	n := 0
+	if rand.N(5) > 0 {
+		n, _ = io.ReadFull(out, first[:]) // fails if the process did, which has said why
+	}
+	time.AfterFunc(rand.N(50*time.Millisecond), func() { _ = child.Process.Kill() }) // any instant will do
+	rest, _ := io.ReadAll(out)
+	_ = child.Wait() // it was killed
 	if failure.Len() > 0 {
 		t.Errorf("a process failed: %s", failure)
 	}
-	return out.all
+	return append(first[:n], rest...)
 }

@@ -251,17 +251,20 @@ func TestASequenceEndsBeforeItsNumbersOverflow(t *testing.T) {
 
 func TestBadArgumentsAreRefused(t *testing.T) {
 	db := testdb.SQLite(t).Open(t)
-	for what, open := range map[string]func() error{
-		"nil db":     func() error { _, err := segment.Open(t.Context(), nil, sqldb.SQLite, "a"); return err },
-		"nil *DB":    func() error { _, err := segment.Open(t.Context(), (*sql.DB)(nil), sqldb.SQLite, "a"); return err },
-		"dialect":    func() error { _, err := segment.Open(t.Context(), db, "oracle", "a"); return err },
-		"no name":    func() error { _, err := segment.Open(t.Context(), db, sqldb.SQLite, ""); return err },
-		"nil option": func() error { _, err := segment.Open(t.Context(), db, sqldb.SQLite, "a", nil); return err },
-		"block": func() error {
-			_, err := segment.Open(t.Context(), db, sqldb.SQLite, "a", segment.WithBlock(0))
+	open := func(db sqldb.DB, dialect sqldb.Dialect, name string, opts ...segment.Option) func() error {
+		return func() error {
+			_, err := segment.Open(t.Context(), db, dialect, name, opts...)
 			return err
-		},
-		"migrate": func() error { return segment.Migrate(t.Context(), db, "oracle") },
+		}
+	}
+	for what, refused := range map[string]func() error{
+		"nil db":     open(nil, sqldb.SQLite, "a"),
+		"nil *DB":    open((*sql.DB)(nil), sqldb.SQLite, "a"),
+		"dialect":    open(db, "oracle", "a"),
+		"no name":    open(db, sqldb.SQLite, ""),
+		"nil option": open(db, sqldb.SQLite, "a", nil),
+		"block":      open(db, sqldb.SQLite, "a", segment.WithBlock(0)),
+		"migrate":    func() error { return segment.Migrate(t.Context(), db, "oracle") },
 		"transaction": func() error { // whose rollback would give the numbers to the next Open
 			tx, err := db.BeginTx(t.Context(), nil)
 			if err != nil {
@@ -272,11 +275,10 @@ func TestBadArgumentsAreRefused(t *testing.T) {
 			if !errors.Is(err, segment.ErrOption) || !strings.Contains(err.Error(), "Schema") {
 				t.Errorf("Migrate in a transaction: %v, want ErrOption with the way to do it", err)
 			}
-			_, err = segment.Open(t.Context(), tx, sqldb.SQLite, "a")
-			return err
+			return open(tx, sqldb.SQLite, "a")()
 		},
 	} {
-		if err := open(); !errors.Is(err, segment.ErrOption) {
+		if err := refused(); !errors.Is(err, segment.ErrOption) {
 			t.Errorf("%s: %v", what, err)
 		}
 	}

@@ -61,18 +61,16 @@ func (c *cell[T]) read() {
 		return
 	}
 	for n, sample := range c.kind.samples {
-		got, plain := c.kind.old, c.kind.old
-		if err := read(c.session, &got, table, n); !same(got, sample.value) || err != nil {
-			c.failf("%s is read as %v, %v", sample.stored, got, err)
+		for what, readInto := range map[string]reader[T]{"": read[T], " without parameters": readPlain[T]} {
+			got := c.kind.old
+			if err := readInto(c.session, &got, table, n); !same(got, sample.value) || err != nil {
+				c.failf("%s is read%s as %v, %v", sample.stored, what, got, err)
+			}
 		}
-		if err := readPlain(c.session, &plain, table, n); !same(plain, sample.value) || err != nil {
-			c.failf("%s is read without parameters as %v, %v", sample.stored, plain, err)
-		}
-		pointer := &c.kind.old
+		pointer, null := &c.kind.old, sql.Null[T]{}
 		if err := read(c.session, &pointer, table, n); err != nil || pointer == nil || !same(*pointer, sample.value) {
 			c.failf("%s is read into a pointer as %v, %v", sample.stored, pointer, err)
 		}
-		null := sql.Null[T]{}
 		if err := read(c.session, &null, table, n); err != nil || !null.Valid || !same(null.V, sample.value) {
 			c.failf("%s is read into a sql.Null as %v, %v", sample.stored, null, err)
 		}

@@ -1,5 +1,5 @@
 // Package conformance tests every ID type with every driver and ORM in each of its modes.
 //
-// A combination passes each check, or is listed as an exception with its expected failure and the reason. A listed one
-// that passes fails the test, so the list stays correct.
+// A combination passes each check, or is listed as an exception with its expected failure; the README has the reasons.
+// A listed one that passes fails the test, so the list stays correct.
 package conformance

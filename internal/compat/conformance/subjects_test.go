@@ -1,7 +1,6 @@
 package conformance
 
 import (
-	"encoding/hex"
 	"fmt"
 	"math"
 	"strconv"
@@ -36,19 +35,6 @@ var subjects = []subject{
 	arrayKind, typedArrayKind,
 }
 
-var (
-	idKind = func() kind[snowflake.ID] {
-		k := integers("snowflake.ID", ids, func(id snowflake.ID) snowflake.ID { return id })
-		k.keeps = true
-		return k
-	}()
-	nullKind  = nullable(integers("sqltypes.Null", ids, sqltypes.NullFrom))
-	typedKind = integers("sqltypes.Typed", ids,
-		func(id snowflake.ID) sqltypes.Typed[user] { return sqltypes.Typed[user](id) })
-	publicKind = integers("publicid.ID", ids,
-		func(id snowflake.ID) publicid.ID[user] { return publicid.IDFrom[user](id) })
-)
-
 // ids are the samples: 0, small ones, one that a float64 and JavaScript would round, one with a worker and a sequence,
 // and the limits of the range.
 var ids = []snowflake.ID{0, 1, 42, 1<<53 + 1, 1234567890123456789, math.MaxInt64, -5, math.MinInt64}
@@ -65,83 +51,56 @@ func everywhere(sql string) columns { return columns{sqlite: sql, postgres: sql,
 
 func quoted(text string) columns { return everywhere("'" + text + "'") }
 
-// integers describes a type whose column is a bigint.
-func integers[T any](label string, ids []snowflake.ID, from func(snowflake.ID) T) kind[T] {
-	k := kind[T]{
-		label:  label,
-		column: everywhere("bigint"),
-		array:  "bigint[]",
-		// SQLite's columns accept values of any type.
-		text: columns{
-			sqlite:   "CASE typeof(v) WHEN 'integer' THEN CAST(v AS TEXT) ELSE typeof(v) END",
-			postgres: "CAST(v AS text)",
-			mariadb:  "CAST(v AS char)",
-		},
-		old: from(oldID), absent: from(absentID), integer: true,
-	}
-	for _, id := range ids {
-		k.samples = append(k.samples, sample[T]{from(id), decimal(id), everywhere(decimal(id))})
-	}
-	return k
-}
+var (
+	idKind     = integers(kind[snowflake.ID]{label: "snowflake.ID", keeps: true}, func(id snowflake.ID) snowflake.ID { return id })
+	nullKind   = integers(kind[sqltypes.Null]{label: "sqltypes.Null", null: true}, sqltypes.NullFrom)
+	typedKind  = integers(kind[sqltypes.Typed[user]]{label: "sqltypes.Typed"}, as[sqltypes.Typed[user]])
+	publicKind = integers(kind[publicid.ID[user]]{label: "publicid.ID"}, publicid.IDFrom[user])
 
-func nullable[T any](k kind[T]) kind[T] {
-	k.null = true
-	return k
-}
-
-var textKind = func() kind[sqltypes.Text] {
-	k := kind[sqltypes.Text]{
-		label:  "sqltypes.Text",
-		column: everywhere("varchar(13)"),
-		array:  "varchar(13)[]",
-		text:   columns{sqlite: "CASE typeof(v) WHEN 'text' THEN v ELSE typeof(v) END", postgres: "v", mariadb: "v"},
-		old:    oldID, absent: absentID,
-	}
-	for _, id := range ids {
-		k.samples = append(k.samples, sample[sqltypes.Text]{sqltypes.Text(id), id.Base32(), quoted(id.Base32())})
-	}
-	return k
-}()
-
-var binaryKind = func() kind[sqltypes.Binary] {
-	k := kind[sqltypes.Binary]{
-		label:  "sqltypes.Binary",
-		column: columns{sqlite: "blob", postgres: "bytea", mariadb: "binary(8)"},
-		array:  "bytea[]",
+	// SQLite's columns accept values of any type.
+	textKind = single(kind[sqltypes.Text]{
+		label: "sqltypes.Text", column: everywhere("varchar(13)"), array: "varchar(13)[]",
+		text: columns{sqlite: "CASE typeof(v) WHEN 'text' THEN v ELSE typeof(v) END", postgres: "v", mariadb: "v"},
+	}, as[sqltypes.Text], snowflake.ID.Base32, quoted)
+	binaryKind = single(kind[sqltypes.Binary]{
+		label: "sqltypes.Binary", column: columns{sqlite: "blob", postgres: "bytea", mariadb: "binary(8)"}, array: "bytea[]",
 		text: columns{
 			sqlite:   "CASE typeof(v) WHEN 'blob' THEN lower(hex(v)) ELSE typeof(v) END",
 			postgres: "encode(v, 'hex')",
 			mariadb:  "lower(hex(v))",
 		},
-		old: oldID, absent: absentID,
-	}
-	for _, id := range ids {
-		digits16 := hex.EncodeToString([]byte{
-			byte(id >> 56), byte(id >> 48), byte(id >> 40), byte(id >> 32), byte(id >> 24), byte(id >> 16), byte(id >> 8), byte(id),
-		})
-		literal := columns{sqlite: "x'" + digits16 + "'", postgres: `'\x` + digits16 + `'`, mariadb: "x'" + digits16 + "'"}
-		k.samples = append(k.samples, sample[sqltypes.Binary]{sqltypes.Binary(id), digits16, literal})
-	}
-	return k
-}()
-
-var uuidKind = func() kind[uuidkey.ID] {
-	k := kind[uuidkey.ID]{
-		label:  "uuidkey.ID",
-		column: columns{sqlite: "text", postgres: "uuid", mariadb: "uuid"},
-		array:  "uuid[]",
+	}, as[sqltypes.Binary], func(id snowflake.ID) string { return fmt.Sprintf("%016x", uint64(id)) }, func(digits string) columns {
+		return columns{sqlite: "x'" + digits + "'", postgres: `'\x` + digits + `'`, mariadb: "x'" + digits + "'"}
+	})
+	uuidKind = single(kind[uuidkey.ID]{
+		label: "uuidkey.ID", column: columns{sqlite: "text", postgres: "uuid", mariadb: "uuid"}, array: "uuid[]",
 		text: columns{
 			sqlite: "CASE typeof(v) WHEN 'text' THEN v ELSE typeof(v) END", postgres: "CAST(v AS text)", mariadb: "CAST(v AS char)",
 		},
-		old: oldID, absent: absentID,
+	}, as[uuidkey.ID], uuidText, quoted)
+)
+
+func as[T ~int64](id snowflake.ID) T { return T(id) }
+
+// integers completes a type whose column is a bigint.
+func integers[T any](k kind[T], from func(snowflake.ID) T) kind[T] {
+	k.column, k.array, k.integer = everywhere("bigint"), "bigint[]", true
+	k.text = columns{
+		sqlite:   "CASE typeof(v) WHEN 'integer' THEN CAST(v AS TEXT) ELSE typeof(v) END",
+		postgres: "CAST(v AS text)",
+		mariadb:  "CAST(v AS char)",
 	}
+	return single(k, from, decimal[snowflake.ID], everywhere)
+}
+
+// single completes a type of one ID by what the column holds of each, and how it is written in SQL.
+func single[T any](k kind[T], from func(snowflake.ID) T, stored func(snowflake.ID) string, literal func(string) columns) kind[T] {
+	k.old, k.absent = from(oldID), from(absentID)
 	for _, id := range ids {
-		text := uuidText(id)
-		k.samples = append(k.samples, sample[uuidkey.ID]{uuidkey.ID(id), text, quoted(text)})
+		k.samples = append(k.samples, sample[T]{from(id), stored(id), literal(stored(id))})
 	}
 	return k
-}()
+}
 
 // uuidText returns the UUID of an ID as the comment of uuidkey.ID describes it.
 func uuidText(id snowflake.ID) string {

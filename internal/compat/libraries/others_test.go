@@ -14,6 +14,7 @@ import (
 	"net/url"
 
 	"github.com/gin-gonic/gin/binding"
+	"github.com/go-viper/mapstructure/v2"
 	"github.com/labstack/echo/v4"
 	"github.com/rs/zerolog"
 	"github.com/spf13/viper"
@@ -59,19 +60,23 @@ var others = []library{
 	}},
 	{name: "gin-gonic/gin", read: func(text []byte, box any) error { return binding.Query.Bind(request(text), box) }},
 	{name: "go-viper/mapstructure/v2", read: func(text []byte, box any) error {
-		return mapStructure(map[string]any{"id": string(text)}, box)
+		// Without the hook, a text for a Null, a Typed or a token is an error.
+		config := mapstructure.DecoderConfig{Result: box, DecodeHook: mapstructure.TextUnmarshallerHookFunc()}
+		decoder, err := mapstructure.NewDecoder(&config)
+		if err != nil {
+			return err
+		}
+		return decoder.Decode(map[string]any{"id": string(text)})
 	}},
-	{name: "spf13/viper", read: func(text []byte, box any) error { return viperUnmarshal(withID(text), box) }},
+	{name: "spf13/viper", read: func(text []byte, box any) error {
+		v := viper.New()
+		v.Set("id", string(text))
+		return v.Unmarshal(box, viper.DecodeHook(mapstructure.TextUnmarshallerHookFunc())) // as for mapstructure
+	}},
 }
 
 func request(text []byte) *http.Request {
 	return httptest.NewRequest(http.MethodGet, "/?id="+url.QueryEscape(string(text)), nil)
-}
-
-func withID(text []byte) *viper.Viper {
-	v := viper.New()
-	v.Set("id", string(text))
-	return v
 }
 
 // withoutTime cuts the time of a log line, whose digits are no ID's.
