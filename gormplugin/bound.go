@@ -22,8 +22,8 @@ import (
 //	db.Where("id < ?", bound.Below).Clauses(gormplugin.Page{After: last, Limit: 100}).Find(&events)
 //
 // It is [settled.Read] on the database that writes of the model go to, with the layout of the generator that fills the
-// key; package settled has the rule and the rights that it needs. Read the rows after it from the same database: a
-// replica may lag behind.
+// key; package settled has the rule and the rights that it needs. Call it outside of transactions, and read the rows
+// after it from the same database: a replica may lag behind.
 //
 // With a plugin of [Open], its leases show clocks that are behind (settled.WithLeases), unless they are in another pool
 // than the model, or in SQLite. Processes may hold leases of the table with any window from [lease.DefaultWindow] up

@@ -86,9 +86,6 @@ func (h *handle) discard(stmt *gorm.Statement) {
 	}
 }
 
-// isBuilt reports whether callbacks.Create has built the statement, which it does right before it runs it.
-func isBuilt(stmt *gorm.Statement) bool { return stmt.SQL.Len() > 0 }
-
 // rewrite is the callback right before the statement is built: see package upsert.
 func (h *handle) rewrite(db *gorm.DB) {
 	stmt := db.Statement

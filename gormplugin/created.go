@@ -41,8 +41,8 @@ import (
 //   - [ErrTag]; gorm.ErrModelValueRequired or gorm.ErrPrimaryKeyRequired without a column; and
 //     schema.ErrUnsupportedDataType for a column of text or bytes, also by a tag such as type:varchar(20).
 //
-// That also holds in a subquery, where GORM drops the errors of other conditions. A Created is immutable. The zero
-// Created has no bound and fails with ErrCondition.
+// That also holds in a subquery, where GORM drops the errors of other conditions. A Created is immutable and safe for
+// concurrent use. The zero Created has no bound and fails with ErrCondition.
 type Created struct {
 	from, to *time.Time
 	layout   *snowflake.Layout

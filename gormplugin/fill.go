@@ -28,8 +28,8 @@ type handle struct {
 	announces atomic.Bool                // a model has relations to announce
 }
 
-// fill is the callback that gives IDs to records. It sets either all fields that the records of a statement lack or
-// none. Fields that have a value stay, so a second call only fills what a hook has cleared.
+// fill gives IDs to the records of a statement. It sets either all fields that they lack or none. Fields that have a
+// value stay, so a second call only fills what a hook has cleared.
 func (h *handle) fill(db *gorm.DB) {
 	stmt := db.Statement
 	if db.Error != nil || stmt.Schema == nil || isBuilt(stmt) {
@@ -57,6 +57,9 @@ func (h *handle) fill(db *gorm.DB) {
 		_ = db.AddError(err)
 	}
 }
+
+// isBuilt reports whether callbacks.Create has built the statement, which it does right before it runs it.
+func isBuilt(stmt *gorm.Statement) bool { return stmt.SQL.Len() > 0 }
 
 func (h *handle) planOf(s *schema.Schema) *model.Plan {
 	if p := h.last.Load(); p != nil && p.Schema == s {
@@ -140,6 +143,16 @@ func (h *handle) fillPlain(p *model.Plan, stmt *gorm.Statement) (done bool, err 
 	return true, nil
 }
 
+// hasClauses reports whether a type of the model's fields adds clauses to an INSERT.
+func hasClauses(s *schema.Schema) bool {
+	for _, c := range s.CreateClauses {
+		if _, ok := c.(pluginCheck); !ok {
+			return true
+		}
+	}
+	return false
+}
+
 // fillAny fills records of all shapes, and all columns.
 func (h *handle) fillAny(p *model.Plan, stmt *gorm.Statement) error {
 	columns := p.Active(stmt)
@@ -188,7 +201,12 @@ func (h *handle) fillAny(p *model.Plan, stmt *gorm.Statement) error {
 	}
 	for i := range r.N { // in the order of the records, and in each in that of the columns
 		for j, column := range columns {
-			if b := batches[j]; len(b.ids) > 0 && r.Lacks(i, column) {
+			if b := batches[j]; b.lacking > 0 && r.Lacks(i, column) {
+				if len(b.ids) == 0 {
+					in.TakeBack(p)
+					return fmt.Errorf("gormplugin: the records of %s changed while they got their keys: %w",
+						stmt.Schema.Name, gorm.ErrInvalidData)
+				}
 				in.IDs[i*len(columns)+j] = b.ids[0]
 				r.Store(i, column, model.Value{ID: b.ids[0]})
 				b.ids = b.ids[1:]

@@ -40,7 +40,7 @@ type ModelSoftDelete struct {
 }
 
 // Key is implemented by pointers to key types other than [snowflake.ID], which the plugin fills as well: for example a
-// type for each model that wraps an ID. For GORM the type also needs Scan, Value and a GormDataType that returns
+// type for each model that wraps an ID. For GORM the type also needs Scan, Value and a GormDataType, such as
 // "bigint"; a struct that embeds a snowflake.ID has all three. A struct and an array, such as publicid.ID, need
 // `size:64` beside `type:int`, since GORM takes a column's size from the kind of its field; else Create fails.
 type Key interface {

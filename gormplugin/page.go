@@ -161,17 +161,22 @@ func NextPage[T any](p Page, rows []T, key func(row T) snowflake.ID) (next Page,
 	if len(rows) == 0 {
 		return p, false, nil
 	}
-	last := key(rows[len(rows)-1])
-	switch {
-	case len(rows) > p.Limit:
+	if len(rows) > p.Limit {
 		return p, false, fmt.Errorf("%w: %d rows on a Page of %d", ErrCondition, len(rows), p.Limit)
+	}
+	return p.next(len(rows), key(rows[len(rows)-1]))
+}
+
+// next returns the page after n rows of p, and whether there may be one.
+func (p Page) next(n int, last snowflake.ID) (Page, bool, error) {
+	switch {
 	case last == 0:
 		return p, false, fmt.Errorf("%w: the key of the last row is 0: is it selected?", ErrCondition)
 	case p.After != 0 && (last > p.After) == p.Desc, last == p.After:
 		return p, false, fmt.Errorf("%w: the key of the last row, %d, is not beyond %d", ErrCondition, last, p.After)
 	}
 	p.After = last
-	return p, len(rows) == p.Limit, nil
+	return p, n == p.Limit, nil
 }
 
 // Each returns all rows that a statement finds, in the order of their keys, beginning with p. It reads pages of p.Limit
@@ -200,10 +205,10 @@ func Each[T any](ctx context.Context, db *gorm.DB, p Page) iter.Seq2[T, error] {
 			var rows []T
 			result := base.Clauses(page).Find(&rows)
 			err := result.Error
-			if err == nil {
+			if more = err == nil && len(rows) > 0; more {
 				var last snowflake.ID
 				if last, err = lastKey(result, rows); err == nil { // before the body may change the rows
-					page, more, err = NextPage(page, rows, func(T) snowflake.ID { return last })
+					page, more, err = page.next(len(rows), last) // a Raw statement returns all rows at once
 				}
 			}
 			if err != nil {
@@ -220,11 +225,8 @@ func Each[T any](ctx context.Context, db *gorm.DB, p Page) iter.Seq2[T, error] {
 	}
 }
 
-// lastKey returns the key of the last row, if there is one, which the model of the statement that has found them knows.
+// lastKey returns the key of the last row, which the model of the statement that has found them knows.
 func lastKey[T any](result *gorm.DB, rows []T) (id snowflake.ID, err error) {
-	if len(rows) == 0 {
-		return 0, nil
-	}
 	stmt := gorm.Statement{DB: result}
 	if err := stmt.Parse(&rows); err != nil {
 		return 0, fmt.Errorf("gormplugin: a page of %T: %w", rows, err)
@@ -234,7 +236,14 @@ func lastKey[T any](result *gorm.DB, rows []T) (id snowflake.ID, err error) {
 	if field == nil {
 		return 0, fmt.Errorf("%w: %T has no column %s", ErrCondition, rows[0], column)
 	}
-	value, _ := field.ValueOf(result.Statement.Context, reflect.ValueOf(&rows[len(rows)-1]).Elem())
+	row := reflect.ValueOf(&rows[len(rows)-1]).Elem()
+	value, zero := field.ValueOf(result.Statement.Context, row)
+	if !zero {
+		at := reflect.Indirect(field.ReflectValueOf(result.Statement.Context, row))
+		if key, ok := reflect.TypeAssert[Key](at.Addr()); ok {
+			return key.SnowflakeID(), nil
+		}
+	}
 	key, err := driver.DefaultParameterConverter.ConvertValue(value)
 	number, ok := key.(int64)
 	if err != nil || !ok && key != nil { // nil is a nil pointer

@@ -39,7 +39,8 @@ const pluginName = "snowflake"
 // If a statement fails, its generated keys are cleared, also if an association or AfterCreate fails and the statement's
 // own transaction is rolled back. They stay after a rollback by the caller and after a failed commit; in associations
 // whose own INSERT succeeded; in earlier batches of CreateInBatches or CreateBatchSize; and, without a transaction, if
-// the context ended or the connection was lost. A dry run (ToSQL) shows the keys, then clears them and references.
+// the context ended or the connection was lost: the row may exist. A dry run (ToSQL) shows the keys, then clears them and
+// references.
 //
 // # gorm.io/sharding
 //

@@ -52,16 +52,6 @@ func (pluginCheck) Build(clause.Builder) {}
 
 func (pluginCheck) MergeClause(*clause.Clause) {}
 
-// hasClauses reports whether a type of the model's fields adds clauses to an INSERT.
-func hasClauses(s *schema.Schema) bool {
-	for _, c := range s.CreateClauses {
-		if _, ok := c.(pluginCheck); !ok {
-			return true
-		}
-	}
-	return false
-}
-
 // warnMissed is the callback that logs once for each model that a record has no key, and the plugin fills none.
 func (h *handle) warnMissed(db *gorm.DB) {
 	stmt := db.Statement

@@ -151,8 +151,10 @@ func (l *Lease) release(ctx context.Context, next int64) error {
 		return fmt.Errorf("lease: release worker %d: %w", l.state.claim.Worker, err)
 	}
 	l.state.held, l.state.horizon = false, min(l.state.horizon, unused)
-	l.note(nil)
-	l.tell(Released, nil)
+	acquired := l.running()
+	if l.note(nil); acquired { // not by an Open that fails
+		l.tell(Released, nil)
+	}
 	return nil
 }
 

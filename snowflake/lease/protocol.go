@@ -93,6 +93,7 @@ func (l *Lease) acquire(ctx context.Context) (time.Duration, error) {
 		}
 		if err != nil && l.running() {
 			// The token stays, and the worker with it: the next call returns what the floor is by then.
+			l.state.unsure = true // Close has a worker to give back
 			return l.failed(ctx, err)
 		}
 		l.state.grant(grant, max(grant.Horizon, floor))

@@ -2,7 +2,6 @@ package metrics
 
 import (
 	"context"
-	"sync"
 	"time"
 
 	"github.com/sqlflake/sqlflake/snowflake"
@@ -26,7 +25,9 @@ func newSource(name string, g *snowflake.Generator, l *lease.Lease, observe func
 		observe = func(Value) {}
 	}
 	base, last := make([]float64, len(all)), make([]float64, len(all))
-	return &source{name: name, gen: g, lease: l, observe: observe, base: base, last: last}
+	return &source{
+		name: name, gen: g, lease: l, observe: observe, base: base, last: last, workers: workers{turn: make(chan struct{}, 1)},
+	}
 }
 
 // took observes a length.
@@ -109,23 +110,33 @@ const queryTimeout = 5 * time.Second
 
 // workers is the last answer to the question how many workers are held.
 type workers struct {
-	mu          sync.Mutex // held during a query: another Read waits for its answer
+	turn        chan struct{} // filled during a query: another Read waits for its answer
 	queried     time.Time
 	held, limit int64
 	err         error
 }
 
-// countWorkers queries again if the answer is older than every.
+// countWorkers queries again if the answer is older than every. A query that ctx ended is no answer.
 func (s *source) countWorkers(ctx context.Context, every time.Duration) (held, limit int64, err error) {
 	w := &s.workers
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	if now := time.Now(); w.queried.IsZero() || now.Sub(w.queried) >= every {
-		ctx, cancel := context.WithTimeout(ctx, queryTimeout)
-		defer cancel()
-		w.queried = now
-		w.held, w.limit, w.err = s.lease.Workers(ctx)
-		s.took(callDuration, "list", time.Since(now), w.err)
+	select {
+	case w.turn <- struct{}{}:
+	case <-ctx.Done():
+		return 0, 0, ctx.Err()
 	}
-	return w.held, w.limit, w.err
+	begin, queries := time.Now(), w.queried.IsZero() || time.Since(w.queried) >= every
+	if queries {
+		query, cancel := context.WithTimeout(ctx, queryTimeout)
+		w.held, w.limit, w.err = s.lease.Workers(query)
+		cancel()
+		if w.queried = begin; ctx.Err() != nil {
+			w.queried = time.Time{}
+		}
+	}
+	held, limit, err = w.held, w.limit, w.err
+	<-w.turn
+	if queries {
+		s.took(callDuration, "list", time.Since(begin), err)
+	}
+	return held, limit, err
 }

@@ -120,14 +120,14 @@ func (c *Collector) observer(name string, leased bool) func(metrics.Value) {
 	}
 }
 
-// failed reports whether a wait ended without an ID or the store has failed: it has neither answered that the worker is
-// lost or that none is free, nor was the call ended by lease.Close.
+// failed reports whether a wait ended without an ID, a list failed, or another call of the store: it has neither answered
+// that the worker is lost or that none is free, nor was the call ended by lease.Close.
 func failed(v metrics.Value) bool {
 	switch v.ErrorType {
 	case "":
 		return false
 	case "lost", "no_worker", "canceled":
-		return v.Metric != callDuration
+		return v.Metric != callDuration || v.Label == "list"
 	}
 	return true
 }

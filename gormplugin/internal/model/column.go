@@ -163,7 +163,7 @@ func kindOfAny(t reflect.Type) kind {
 	switch kind := t.Kind(); {
 	case kind == reflect.String:
 		return text
-	case kind == reflect.Uintptr, !IsInteger(t), t.Bits() < 64:
+	case kind == reflect.Pointer, !IsInteger(t), t.Bits() < 64:
 		return notAKey
 	case kind < reflect.Uint:
 		return signed

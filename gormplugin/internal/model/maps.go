@@ -50,6 +50,16 @@ func (c *Column) fromMap(entry any) (x Value, taken bool) {
 		x = c.kind.load(rv)
 		return x, x != Value{}
 	}
+	if valuer, ok := entry.(driver.Valuer); ok {
+		if rv.Kind() == reflect.Pointer && rv.IsNil() {
+			return x, false
+		}
+		inner, err := valuer.Value() // of any type that the driver takes
+		if _, again := inner.(driver.Valuer); again || err != nil {
+			return x, true
+		}
+		entry, rv = inner, reflect.ValueOf(inner)
+	}
 	value, err := driver.DefaultParameterConverter.ConvertValue(entry)
 	switch v := value.(type) {
 	case nil:

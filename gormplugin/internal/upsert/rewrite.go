@@ -9,6 +9,7 @@ import (
 	"gorm.io/gorm/schema"
 
 	"github.com/sqlflake/sqlflake/gormplugin/internal/model"
+	"github.com/sqlflake/sqlflake/snowflake"
 )
 
 // conflict is what Rewrite leaves for Resolve if a record may conflict with an existing row.
@@ -21,6 +22,7 @@ type conflict struct {
 	plan    *model.Plan
 	records model.Records
 	shows   evidence
+	made    []snowflake.ID // IDs without those that a hook has replaced
 
 	// fields are those of the columns and then the others that RETURNING brings; nil for maps. before is what the
 	// records had in them, pointers themselves.
@@ -60,15 +62,24 @@ func (in *Insert) Rewrite(p *model.Plan, d Dialect) {
 	}
 }
 
-// forgetReplaced forgets the generated IDs that a hook has replaced.
+// forgetReplaced leaves the generated IDs that a hook has replaced out of made.
 func (c *conflict) forgetReplaced() {
+	c.made = slices.Clone(c.IDs)
 	for i := range c.records.N {
 		for j, column := range c.Columns {
 			if id := c.generated(i, j); id != 0 && c.records.Load(i, column).ID != id {
-				c.IDs[i*len(c.Columns)+j] = 0
+				c.made[i*len(c.Columns)+j] = 0
 			}
 		}
 	}
+}
+
+// generated returns the generated ID that column j of record i still has, or 0.
+func (c *conflict) generated(i, j int) snowflake.ID {
+	if at := i*len(c.Columns) + j; at < len(c.made) {
+		return c.made[at]
+	}
+	return 0
 }
 
 // mayMislead reports whether a record may end up with an ID that its row does not have, or with values of another row.
@@ -196,11 +207,20 @@ func (c *conflict) keepGenerated() bool {
 		own, _ = c.Stmt.Clauses["ON CONFLICT"].Expression.(clause.OnConflict)
 		own.UpdateAll = false
 	}
-	own.DoUpdates = slices.Clone(own.DoUpdates)
-	for k, set := range own.DoUpdates {
-		if ids := c.generatedFor(set); len(ids) > 0 {
-			own.DoUpdates[k].Value = c.unlessIn(ids, set.Column.Name)
+	var sets, kept clause.Set
+	for _, set := range own.DoUpdates {
+		ids := c.generatedFor(set)
+		if len(ids) > 0 {
+			set.Value = c.unlessIn(ids, set.Column.Name)
 		}
+		if len(ids) == c.records.N {
+			kept = clause.Set{set}
+		} else {
+			sets = append(sets, set)
+		}
+	}
+	if own.DoUpdates = sets; len(sets) == 0 { // DO NOTHING would return nothing
+		own.DoUpdates = kept
 	}
 	c.setClause("ON CONFLICT", own)
 	return true

@@ -88,7 +88,7 @@ func (f *Store) namespaces() ([]string, error) {
 	}
 	var names []string
 	for _, e := range found {
-		if name, err := hex.DecodeString(e.Name()); err == nil {
+		if name, err := hex.DecodeString(e.Name()); err == nil && e.IsDir() && strings.ToLower(e.Name()) == e.Name() {
 			names = append(names, string(name))
 		}
 	}

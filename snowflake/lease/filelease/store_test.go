@@ -240,11 +240,18 @@ func TestFileListShowsAllNamespacesInOrder(t *testing.T) {
 			}
 		}
 	}
-	if err := os.WriteFile(filepath.Join(dir, "61"), nil, 0o600); err != nil { // of namespace a, which comes first
+	// A file with a hexadecimal name is none of a store; a state that is a folder can't be read. Namespace a comes first.
+	if err := os.WriteFile(filepath.Join(dir, "beef"), nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if got, err := list(f, ""); err != nil || got != all {
+		t.Errorf("beside a file: got %s, %v", got, err)
+	}
+	if err := os.MkdirAll(filepath.Join(dir, "61", "0.json"), 0o700); err != nil {
 		t.Fatal(err)
 	}
 	if got, err := list(f, ""); err == nil || got != all {
-		t.Errorf("a folder that can't be read: got %s, %v, want the other entries and the error", got, err)
+		t.Errorf("a state that can't be read: got %s, %v, want the other entries and the error", got, err)
 	}
 }
 

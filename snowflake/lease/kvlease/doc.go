@@ -1,5 +1,5 @@
-// Package kvlease keeps leases of worker numbers in a key-value engine that can compare and swap one key. Its modules
-// etcdlease and natslease are such stores. For another engine, such as Consul or DynamoDB, implement the three methods of
+// Package kvlease keeps leases of worker numbers in a key-value engine that can compare and swap one key. The
+// modules etcdlease and natslease use it. For another engine, such as Consul or DynamoDB, implement the three methods of
 // [KV], in a separate module if that needs a client, and test the store with package leasetest:
 //
 //	store, err := kvlease.New(myKV)

@@ -3,6 +3,7 @@ package natslease
 import (
 	"fmt"
 	"go/version"
+	"regexp"
 
 	"github.com/nats-io/nats.go/jetstream" //nolint:depguard // this module exists to keep the client out of the core's
 
@@ -47,7 +48,10 @@ func (e *engine) check(c jetstream.StreamConfig, server string) error {
 }
 
 // older reports whether a version such as "2.9.10" or "2.12.0-RC.1" is below the other one. An unknown one is not. Versions
-// of Go have the same form.
+// of Go have the same form; what a build adds to the numbers does not count.
 func older(v, than string) bool {
-	return version.IsValid("go"+v) && version.Compare("go"+v, "go"+than) < 0
+	v = numbers.FindString(v)
+	return v != "" && version.Compare("go"+v, "go"+than) < 0
 }
+
+var numbers = regexp.MustCompile(`^\d+\.\d+(\.\d+)?`)
