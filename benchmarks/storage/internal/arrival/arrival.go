@@ -4,8 +4,6 @@ package arrival
 
 import (
 	"container/heap"
-	"fmt"
-	"math"
 	"math/rand/v2"
 	"time"
 
@@ -44,16 +42,8 @@ type worker struct {
 	next           float64
 }
 
-// New returns a stream, or an error that names the first field of the order that is out of range.
-func New(o Order) (*Stream, error) {
-	switch {
-	case o.Workers < 1 || int64(o.Workers) > o.Layout.MaxWorker():
-		return nil, fmt.Errorf("workers: %d is out of range [1, %d]", o.Workers, o.Layout.MaxWorker())
-	case math.IsNaN(o.Rate) || o.Rate <= 0:
-		return nil, fmt.Errorf("rate: %v rows a second is not above 0", o.Rate)
-	case o.Skew < 0 || o.Lag < 0 || o.Batch < 0:
-		return nil, fmt.Errorf("skew %v, lag %v or batch %d is below 0", o.Skew, o.Lag, o.Batch)
-	}
+// New returns a stream.
+func New(o Order) *Stream {
 	o.Batch = max(o.Batch, 1)
 	s := &Stream{Order: o, random: rand.New(rand.NewPCG(o.Seed, 0x5eed))} //nolint:gosec // a simulation
 	// The simulation begins two years after the epoch, so that keys have their full length.
@@ -66,7 +56,7 @@ func New(o Order) (*Stream, error) {
 		w.next = start + s.random.Float64()*s.interval()*float64(o.Batch) // not all at the same time
 		s.workers = append(s.workers, w)
 	}
-	return s, nil
+	return s
 }
 
 // interval is the mean time between two rows of a worker.

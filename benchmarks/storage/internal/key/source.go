@@ -116,12 +116,9 @@ func fromWorkers(layout snowflake.Layout, workers ...int64) (Source, error) {
 // skewed are the keys of 16 processes whose clocks differ by up to 20 ms, in the order in which they arrive, at 10,000
 // rows a second. The times are simulated.
 func skewed(c Config) (Source, error) {
-	s, err := arrival.New(arrival.Order{
+	s := arrival.New(arrival.Order{
 		Layout: snowflake.Default(), Workers: 16, Rate: 10_000, Skew: 20 * time.Millisecond, Seed: c.Seed + uint64(c.Client),
 	})
-	if err != nil {
-		return nil, err
-	}
 	return each(func() (any, error) {
 		id, err := s.Next()
 		return int64(id), err
