@@ -29,7 +29,8 @@ worker. Either of:
 
 With -dsn the namespace must be in use, so that a wrong database is no source of
 IDs, and its layout is used. Layouts with other fields, such as a datacenter, need
--field with the values that the application has.
+-field with the values that the application has. After an error the IDs printed so
+far are valid.
 `+dsnHelp, `
 snowflake new -dsn postgres://app@db/shop
 snowflake new -dsn postgres://app@db/shop -namespace orders -n 100 -json

@@ -16,7 +16,8 @@
 //	MariaDB, MySQL  SNOWFLAKE_TEST_MYSQL     root@tcp(127.0.0.1:3306)/
 //
 // The value "off" turns a server off, and SQLite if SNOWFLAKE_TEST_SQLITE has it. The value "throwaway" starts a
-// PostgreSQL cluster from the installed binaries in a temporary directory. An unset variable does the same if no PostgreSQL answers at the default address.
+// PostgreSQL cluster from the installed binaries in a temporary directory. An unset variable does the same if no
+// PostgreSQL answers at the default address.
 //
 // The test of a missing server is skipped, with one line that names the server, the address and the variable. It fails
 // instead if the variable contains an address, or if SNOWFLAKE_TEST_REQUIRE is "all". A test of a feature that MySQL

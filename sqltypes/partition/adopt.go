@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"hash/crc32"
 	"strings"
 	"time"
 )
@@ -15,7 +16,7 @@ import (
 // until it is done. If it was interrupted at any point, also by kill -9, the next call continues.
 //
 // On MySQL and MariaDB one ALTER TABLE copies the table, and blocks writers meanwhile. On PostgreSQL the table becomes
-// the first partition, table_legacy (cut before _legacy if that is too long), of a new table; no row is copied, and
+// the first partition, table_legacy (a long name is cut, with a checksum), of a new table; no row is copied, and
 // others read and write meanwhile, except for some ten milliseconds. The README beside this file says what happens to
 // table_legacy afterwards. The steps on PostgreSQL:
 //
@@ -78,7 +79,8 @@ func withCause(ctx context.Context, err error) error {
 
 // PlanAdopt returns what [Set.Adopt] would do, with the statements in Step.SQL, and changes nothing. Adopt refuses a
 // table whose plan has Problems. PlanAdopt returns the other errors of Adopt, and ErrTable for a table that does not
-// exist, is no ordinary table, has no bigint key, or is partitioned in another way.
+// exist, is no ordinary table, has no bigint key, or is partitioned in another way. On MySQL and MariaDB the rows and
+// bytes of its steps are estimates, which ANALYZE TABLE renews.
 func (s *Set) PlanAdopt(ctx context.Context, db *sql.DB) (*Plan, error) {
 	return s.look(ctx, db, "plan to adopt", func(q querier) (*Plan, error) {
 		a, err := s.engine.adoption(ctx, q, s, new(claim), 0)
@@ -197,8 +199,12 @@ func (s *Set) legacyDrop(hi int64) string {
 	return ": Maintain drops it as a whole, not before " + s.text(at.from.Add(s.grace))
 }
 
+// legacyName ends a name that is too long with a checksum, so that two tables do not get the same one.
 func (s *Set) legacyName() string {
-	const suffix = "_legacy"
-	text := s.table.table
-	return strings.ToValidUTF8(text[:min(len(text), s.engine.maxName()-len(suffix))], "") + suffix
+	text, suffix := s.table.table, "_legacy"
+	if len(text)+len(suffix) > s.engine.maxName() {
+		suffix = fmt.Sprintf("_%08x_legacy", crc32.ChecksumIEEE([]byte(text)))
+		text = strings.ToValidUTF8(text[:s.engine.maxName()-len(suffix)], "")
+	}
+	return text + suffix
 }

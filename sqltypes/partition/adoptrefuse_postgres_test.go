@@ -100,7 +100,7 @@ INSERT INTO "Odd ""Events" VALUES (1, 1), (-3, 2);
 		partition.WithNames(func(start time.Time) string { return start.Format("part_2006_01_02") }))
 	a.must(err)
 	a.adopt(set)
-	a.counts(1, "SELECT count(*) FROM pg_class WHERE oid = $1::regclass AND relispartition", long[:56]+"_legacy")
+	a.counts(1, "SELECT count(*) FROM pg_class WHERE relname LIKE $1 AND relispartition", long[:47]+"\\_%\\_legacy")
 }
 
 // The cut of such a unit is further ahead than the longest timeout of the server, 24 days.

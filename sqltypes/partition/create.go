@@ -79,8 +79,8 @@ func (p *planner) first() period {
 	return first
 }
 
-// gaps returns the ranges of keys of a period that have no partition. It is the whole period or nothing, unless the unit, the zone or its
-// rules were others when the neighbours were made.
+// gaps returns the ranges of keys of a period that have no partition. It is the whole period or nothing, unless the unit,
+// the zone or its rules were others when the neighbours were made.
 func (p *planner) gaps(at period) (gaps []period) {
 	lo := at.lo
 	if p.contiguous() {

@@ -128,11 +128,13 @@ func TestPostgresMoveDefaultLeavesWhatHasNoPartition(t *testing.T) {
 // ON DELETE CASCADE would delete what refers to a row that is moved.
 func TestPostgresMoveDefaultRefusesRowsThatOthersReferTo(t *testing.T) {
 	e := onPostgres(t, eventsTable+"; CREATE TABLE notes (event bigint REFERENCES events ON DELETE CASCADE)")
-	s := e.set(partition.WithDefault())
+	s := e.set(partition.WithDefault(), partition.WithPatience(time.Second))
 	e.maintain(s)
 	e.exec(fmt.Sprintf("INSERT INTO events VALUES (%d);\nINSERT INTO notes VALUES (%[1]d)", idAt(day(5))))
+	end := e.hold("SELECT * FROM notes") // whose reader has not to be waited for
 	_, err := s.MoveDefault(e.limit(), e.DB, 10)
 	e.is(err, partition.ErrTable, "of notes")
+	end()
 	e.rows("notes JOIN events_default ON id = event", 1)
 	_, err = s.MoveDefault(t.Context(), e.DB, 0)
 	e.is(err, partition.ErrOption)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"fmt"
+	"slices"
 	"strings"
 )
 
@@ -221,6 +222,8 @@ func (e postgres) move(ctx context.Context, q querier, s *Set, st *state, create
 	if err != nil {
 		return 0, err
 	}
+	// Those that refer to the table come last. checkMovable refuses if there is one.
+	locks = locks[:slices.Index(locks, tableLock{quoteTable(st.table), exclusive})+1]
 	if err := s.lockInTurn(ctx, q, locks...); err != nil {
 		return 0, err
 	}

@@ -206,8 +206,9 @@ func (p *planner) alive() (live bool) {
 }
 
 // steady reports whether rows came in all of the retained time, except for as many consecutive periods as are normal.
-// Clocks that jump ahead leave a longer gap, also if rows of the wrong time follow. The gap is seen as long as rows of before it are retained by the right time, except for the last of these periods. So
-// clocks that are ahead remove nothing more than this number of periods, and two, too early.
+// Clocks that jump ahead leave a longer gap, also if rows of the wrong time follow. The gap is seen as long as rows of
+// before it are retained by the right time, except for the last of these periods. So clocks that are ahead remove nothing
+// more than this number of periods, and two, too early.
 func (p *planner) steady() bool {
 	normal := p.idle
 	if normal < 0 {

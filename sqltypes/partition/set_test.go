@@ -73,8 +73,9 @@ func TestUnusableNamesOfPartitionsAreErrors(t *testing.T) {
 			t.Errorf("%q: %v, want %v", text, err, ErrOption)
 		}
 	}
+	long := strings.Repeat("t", 46)
 	for table, want := range map[string]string{
-		"t": "t_legacy", strings.Repeat("t", 60): strings.Repeat("t", 56) + "_legacy", strings.Repeat("t", 55) + "äö": strings.Repeat("t", 55) + "_legacy",
+		"t": "t_legacy", long + strings.Repeat("t", 14): long + "t_1101f03e_legacy", long + "ä" + strings.Repeat("ö", 6): long + "_29ea1b1e_legacy",
 	} {
 		if s, err := New(sqldb.Postgres, table, Month); err != nil || s.legacyName() != want {
 			t.Errorf("%s: %s, %v, want %s", table, s.legacyName(), err, want)
