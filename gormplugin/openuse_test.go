@@ -25,8 +25,11 @@ func TestOpenWithAnyConfiguration(t *testing.T) {
 		t.Parallel()
 		var made, rows int64
 		for _, config := range []gorm.Config{
-			{PrepareStmt: true}, {SkipDefaultTransaction: true}, {PrepareStmt: true, SkipDefaultTransaction: true},
-			{DisableNestedTransaction: true}, {CreateBatchSize: 2},
+			{PrepareStmt: true},
+			{SkipDefaultTransaction: true},
+			{PrepareStmt: true, SkipDefaultTransaction: true},
+			{DisableNestedTransaction: true},
+			{CreateBatchSize: 2},
 		} {
 			h := openHandle(t, gormdb.Dialector(target), config)
 			clock := newPushed()

@@ -3,6 +3,7 @@ package gormplugin_test
 import (
 	"fmt"
 	"math/rand/v2"
+	"strconv"
 	"testing"
 
 	"gorm.io/gorm"
@@ -74,7 +75,7 @@ func TestRandomUpsertsLeaveRecordsAndRowsAsAModelSays(t *testing.T) {
 			u, rich := upserts[random.IntN(len(upserts))], random.IntN(2) == 0
 			given := make([]thing, 1+random.IntN(4))
 			for i, k := range random.Perm(8)[:len(given)] {
-				x := thing{Code: string(rune('a' + k)), Name: fmt.Sprint(round)}
+				x := thing{Code: string(rune('a' + k)), Name: strconv.Itoa(round)}
 				if row, exists := rows[x.Code]; exists && (u.byKey || random.IntN(4) == 0) {
 					x.ID = row.ID
 				} else if random.IntN(4) == 0 {

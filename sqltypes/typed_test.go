@@ -109,8 +109,10 @@ func TestTyped(t *testing.T) {
 		{src: uint64(math.MaxUint64), err: snowflake.ErrRange},
 		{src: "user_0000000000007", err: snowflake.ErrSyntax, message: `snowflake: string "user_0000000000007" is not an ID: ` +
 			`the column holds text with a prefix, want the number; make the column BIGINT (INTEGER on SQLite)`},
-		{src: []byte("user_" + strings.Repeat("7", 1000)), err: snowflake.ErrSyntax,
-			message: `snowflake: []byte "user_` + strings.Repeat("7", 32) + `..." is`},
+		{
+			src: []byte("user_" + strings.Repeat("7", 1000)), err: snowflake.ErrSyntax,
+			message: `snowflake: []byte "user_` + strings.Repeat("7", 32) + `..." is`,
+		},
 		{src: "007", err: snowflake.ErrSyntax, message: `snowflake: string "007" is not an ID: a number starts without a zero`},
 	}
 	testColumn(t, test)

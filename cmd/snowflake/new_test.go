@@ -150,9 +150,9 @@ func (s site) migrate(t *testing.T) {
 }
 
 // do runs the command on the database.
-func (s site) do(t *testing.T, command string, args ...string) result {
+func (s site) do(t *testing.T, command string) result {
 	t.Helper()
-	return doWith(t, s.variables, "", append(strings.Fields(command), args...)...)
+	return doWith(t, s.variables, "", strings.Fields(command)...)
 }
 
 // open leases a worker until the test ends.

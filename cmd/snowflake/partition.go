@@ -200,10 +200,11 @@ func (t *partitioned) write(w io.Writer, plan *partition.Plan) error {
 		}
 		return csv.NewWriter(w).WriteAll(lines)
 	case "sql":
-		text = ""
+		var b strings.Builder
 		for _, s := range plan.Steps {
-			text += fmt.Sprintf("-- %s %s: %s\n%s;\n", s.Action, s.Partition, s.Why, strings.Join(s.SQL, ";\n"))
+			fmt.Fprintf(&b, "-- %s %s: %s\n%s;\n", s.Action, s.Partition, s.Why, strings.Join(s.SQL, ";\n"))
 		}
+		text = b.String()
 	}
 	_, err := io.WriteString(w, text)
 	return err

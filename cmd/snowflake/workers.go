@@ -53,7 +53,7 @@ func writeWorkers(w io.Writer, entries []lease.Entry) error {
 	var b strings.Builder // has no errors
 	table := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(table, "NAMESPACE\tWORKER\tSTATE\tEPOCH\tHORIZON\tEXPIRES\tHOST\tPID\tVERSION")
-	totals := ""
+	var totals strings.Builder
 	var held, free int64
 	for i, e := range entries {
 		state := "free"
@@ -74,17 +74,17 @@ func writeWorkers(w io.Writer, entries []lease.Entry) error {
 		if i+1 < len(entries) && entries[i+1].Namespace == e.Namespace {
 			continue
 		}
-		totals += fmt.Sprintf("\n%s: %d held, %d free", e.Namespace, held, free)
+		fmt.Fprintf(&totals, "\n%s: %d held, %d free", e.Namespace, held, free)
 		if layout, err := snowflake.ParseLayout(e.Layout); err == nil {
-			totals += fmt.Sprintf(", %d never taken", layout.MaxWorker()+1-held-free)
+			fmt.Fprintf(&totals, ", %d never taken", layout.MaxWorker()+1-held-free)
 		}
 		held, free = 0, 0
 	}
 	_ = table.Flush()
 	if len(entries) > 0 {
-		totals += "\n"
+		totals.WriteString("\n")
 	}
-	_, err := io.WriteString(w, b.String()+totals)
+	_, err := io.WriteString(w, b.String()+totals.String())
 	return err
 }
 

@@ -34,11 +34,11 @@ func collect(tb testing.TB, from metric.Reader) []string {
 	for _, scope := range data.ScopeMetrics {
 		for _, m := range scope.Metrics {
 			add := func(kind string, of attribute.Set, value any) {
-				line := fmt.Sprint(strings.TrimPrefix(m.Name, "snowflake."), " ", m.Unit, " ", kind)
+				parts := []string{strings.TrimPrefix(m.Name, "snowflake."), m.Unit, kind}
 				for _, kv := range of.ToSlice() {
-					line += fmt.Sprintf(" %s=%s", strings.TrimPrefix(string(kv.Key), "snowflake."), kv.Value.AsString())
+					parts = append(parts, strings.TrimPrefix(string(kv.Key), "snowflake.")+"="+kv.Value.AsString())
 				}
-				all = append(all, fmt.Sprint(line, " ", value))
+				all = append(all, fmt.Sprint(strings.Join(parts, " "), " ", value))
 			}
 			switch points := m.Data.(type) {
 			case metricdata.Sum[int64]:

@@ -32,11 +32,11 @@ func gather(tb testing.TB, from prometheus.Gatherer) []string {
 	var all []string
 	for _, family := range families {
 		for _, m := range family.GetMetric() {
-			line := strings.TrimPrefix(family.GetName(), "snowflake_")
+			parts := []string{strings.TrimPrefix(family.GetName(), "snowflake_")}
 			for _, l := range m.GetLabel() {
-				line += fmt.Sprintf(" %s=%s", l.GetName(), l.GetValue())
+				parts = append(parts, l.GetName()+"="+l.GetValue())
 			}
-			line += " " + strings.ToLower(family.GetType().String())
+			line := strings.Join(append(parts, strings.ToLower(family.GetType().String())), " ")
 			value := m.GetCounter().GetValue() + m.GetGauge().GetValue()
 			if strings.Contains(line, "remaining") || strings.Contains(line, "horizon") {
 				value = min(value, 1)

@@ -87,10 +87,10 @@ func startWriters(t *testing.T, db *sql.DB, options ...snowflake.Option) (w *wri
 			if _, err := tx.Exec("INSERT INTO events (id, body) VALUES ($1, 'a')", id); err != nil {
 				return err
 			}
-			if err := check(tx.Stmt(reading).QueryRow(id), id); err != nil {
+			if err := check(tx.Stmt(reading).QueryRow(id), id); err != nil { //nolint:sqlclosecheck // Commit and Rollback close it
 				return err
 			}
-			result, err := tx.Stmt(updating).Exec(id)
+			result, err := tx.Stmt(updating).Exec(id) //nolint:sqlclosecheck // Commit and Rollback close it
 			if err != nil {
 				return err
 			}

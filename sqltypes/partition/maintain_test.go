@@ -76,13 +76,17 @@ func TestTableThatCanNotBeMaintainedIsRefused(t *testing.T) {
 		{true, "CREATE TABLE events (id int PRIMARY KEY)", "want bigint", ""},
 		{true, "CREATE TABLE events (n bigint PRIMARY KEY)", "has no column id", ""},
 		{true, "CREATE TABLE events (id bigint, n bigint, PRIMARY KEY (id, n)) PARTITION BY RANGE (n)" + first, "by RANGE (`n`), want RANGE (id)", ""},
-		{true, "CREATE TABLE events (id bigint, n bigint, PRIMARY KEY (id, n)) PARTITION BY RANGE COLUMNS (id, n) (PARTITION p VALUES LESS THAN (5, 5))",
-			"by RANGE COLUMNS (`id`,`n`)", ""},
+		{
+			true, "CREATE TABLE events (id bigint, n bigint, PRIMARY KEY (id, n)) PARTITION BY RANGE COLUMNS (id, n) (PARTITION p VALUES LESS THAN (5, 5))",
+			"by RANGE COLUMNS (`id`,`n`)", "",
+		},
 		{true, "CREATE TABLE events (id bigint PRIMARY KEY) PARTITION BY RANGE (id DIV 2)" + first, "DIV 2", ""},
 		{true, "CREATE TABLE events (id bigint PRIMARY KEY) PARTITION BY HASH (id) PARTITIONS 2", "by HASH", ""},
 		{true, "CREATE TABLE events (id bigint PRIMARY KEY) PARTITION BY LIST (id) (PARTITION p VALUES IN (5))", "by LIST", ""},
-		{true, "CREATE TABLE events (id bigint, n int, PRIMARY KEY (id, n)) PARTITION BY RANGE (id) SUBPARTITION BY HASH (n) SUBPARTITIONS 2" + first,
-			"has subpartitions", ""},
+		{
+			true, "CREATE TABLE events (id bigint, n int, PRIMARY KEY (id, n)) PARTITION BY RANGE (id) SUBPARTITION BY HASH (n) SUBPARTITIONS 2" + first,
+			"has subpartitions", "",
+		},
 	} {
 		t.Run(c.text, func(t *testing.T) {
 			t.Parallel()

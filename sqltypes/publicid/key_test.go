@@ -10,6 +10,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -119,8 +120,8 @@ func TestSecretsAreNeverPrinted(t *testing.T) {
 		t.Fatal(err, err2)
 	}
 	for name, form := range map[string]string{
-		"derived, little-endian": fmt.Sprint(binary.LittleEndian.Uint32(derived)),
-		"derived, big-endian":    fmt.Sprint(binary.BigEndian.Uint32(derived)),
+		"derived, little-endian": strconv.FormatUint(uint64(binary.LittleEndian.Uint32(derived)), 10),
+		"derived, big-endian":    strconv.FormatUint(uint64(binary.BigEndian.Uint32(derived)), 10),
 		"derived in hex":         hex.EncodeToString(derived[:4]),
 		"hex":                    secretHex[:6], "upper hex": strings.ToUpper(secretHex)[:6], "bytes": string(secret[:4]),
 		"base64": base64.StdEncoding.EncodeToString(secret)[:6], "%d": "1 35 69 103", "%#v": "0x1, 0x23",

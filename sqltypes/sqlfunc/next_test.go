@@ -176,8 +176,11 @@ func TestNextContinuesWhenTheClockIsSetBack(t *testing.T) {
 			for _, step := range []struct {
 				clock, from, to time.Duration // after the start
 			}{
-				{0, 0, 5 * time.Second}, {-time.Millisecond, 0, 5 * time.Second}, {-time.Second, 0, 5 * time.Second},
-				{-3 * time.Second, 0, 5 * time.Second}, {time.Hour, time.Hour, time.Hour + 5*time.Second},
+				{0, 0, 5 * time.Second},
+				{-time.Millisecond, 0, 5 * time.Second},
+				{-time.Second, 0, 5 * time.Second},
+				{-3 * time.Second, 0, 5 * time.Second},
+				{time.Hour, time.Hour, time.Hour + 5*time.Second},
 			} {
 				if step.clock > 0 {
 					install(start.Add(-time.Hour))

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"math"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -130,7 +131,7 @@ func checkParts(t *testing.T, text string, layout snowflake.Layout, id snowflake
 		if err != nil {
 			t.Fatal(err)
 		}
-		want := fmt.Sprint(number)
+		want := strconv.FormatInt(number, 10)
 		if field.Name == snowflake.FieldTime {
 			want = floor(layout.Time(id)).Format("2006-01-02T15:04:05.000000Z")
 		}

@@ -3,6 +3,7 @@ package sqlfunc
 import (
 	"errors"
 	"fmt"
+	"strconv"
 	"strings"
 	"time"
 
@@ -102,7 +103,7 @@ func (f *Functions) sqliteTime(_ snowflake.ID, at time.Time) string {
 func (f *Functions) sqliteParts(id snowflake.ID, at time.Time) string {
 	var values []string
 	for _, p := range f.places {
-		value := fmt.Sprint(uint64(id) >> p.shift & uint64(p.max()))
+		value := strconv.FormatUint(uint64(id)>>p.shift&uint64(p.max()), 10)
 		if p.name == snowflake.FieldTime {
 			value = at.Format(`"2006-01-02T15:04:05.000000Z"`)
 		}

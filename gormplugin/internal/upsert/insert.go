@@ -74,14 +74,6 @@ func (in *Insert) Room(lacking, n int) (ids []snowflake.ID) {
 	return both[:lacking]
 }
 
-// generated returns the ID that was generated for column j of record i, or 0.
-func (in *Insert) generated(i, j int) snowflake.ID {
-	if at := i*len(in.Columns) + j; at < len(in.IDs) {
-		return in.IDs[at]
-	}
-	return 0
-}
-
 // generatedBesideKey reports whether an ID was generated for another column than the key, in any record.
 func (in *Insert) generatedBesideKey() bool {
 	for at, id := range in.IDs {

@@ -40,7 +40,9 @@ func without(list []string, name string) []string {
 var exceptions = []exception{
 	// Databases without arrays.
 	{
-		singleTypes, []string{"SQLite"}, []check{checkArray, checkANY},
+		singleTypes,
+		[]string{"SQLite"},
+		[]check{checkArray, checkANY},
 		[]string{"unsupported type []", `near "[]": syntax error`},
 	},
 	{singleTypes, mariadbs, []check{checkArray}, []string{"create a table: Error "}},
@@ -48,15 +50,20 @@ var exceptions = []exception{
 	{singleTypes, []string{"GORM on SQLite"}, []check{checkANY}, []string{"no such function: ANY"}},
 	{singleTypes, []string{"GORM on MariaDB"}, []check{checkANY}, []string{"in your SQL syntax"}},
 	{
-		arrayTypes, []string{"SQLite", "GORM on SQLite"}, []check{checkInsert, checkArray, checkANY},
+		arrayTypes,
+		[]string{"SQLite", "GORM on SQLite"},
+		[]check{checkInsert, checkArray, checkANY},
 		[]string{"malformed JSON", "no such function: ANY"},
 	},
 	{
-		arrayTypes, mariadbs, []check{checkInsert, checkArray, checkANY},
+		arrayTypes, mariadbs,
+		[]check{checkInsert, checkArray, checkANY},
 		[]string{`the column holds "", want`, "in your SQL syntax"},
 	},
 	{
-		arrayTypes, []string{"GORM on MariaDB"}, []check{checkInsert, checkRead, checkNull, checkArray, checkIN, checkANY},
+		arrayTypes,
+		[]string{"GORM on MariaDB"},
+		[]check{checkInsert, checkRead, checkNull, checkArray, checkIN, checkANY},
 		[]string{"in your SQL syntax"},
 	},
 
@@ -64,7 +71,9 @@ var exceptions = []exception{
 	{singleTypes, []string{"pgx stdlib"}, []check{checkArray}, []string{"unsupported Scan, storing driver.Value type"}},
 	{textual, libpq, []check{checkArray}, []string{"unsupported Scan, storing driver.Value type"}},
 	{
-		singleTypes, []string{"pgx stdlib, simple protocol"}, []check{checkArray},
+		singleTypes,
+		[]string{"pgx stdlib, simple protocol"},
+		[]check{checkArray},
 		[]string{"unsupported Scan, storing driver.Value type", "for unknown type (OID 0)"},
 	},
 	{singleTypes, []string{"pgx stdlib, simple protocol"}, []check{checkANY}, []string{"for unknown type (OID 0)"}},
@@ -72,7 +81,9 @@ var exceptions = []exception{
 	{singleTypes, gormAll, []check{checkArray}, []string{"unsupported data type: ", "invalid field found for struct "}},
 	{singleTypes, gormPostgres, []check{checkANY}, []string{"syntax error at or near"}},
 	{
-		[]string{binaryKind.label}, libpq, []check{checkArray, checkANY},
+		[]string{binaryKind.label},
+		libpq,
+		[]check{checkArray, checkANY},
 		[]string{"invalid byte sequence for encoding", "unsupported Scan, storing driver.Value type"},
 	},
 

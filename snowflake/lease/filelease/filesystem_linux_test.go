@@ -42,11 +42,24 @@ func TestAFolderWhoseLocksCanBeLostIsRefused(t *testing.T) {
 		kind        uint32 // of linux/magic.h
 		mount, want string // of FUSE; "" for a folder that is accepted
 	}{
-		{0xEF53, "virtiofs", ""}, {0x01021994, "virtiofs", ""}, {0x58465342, "virtiofs", ""}, // ext4, tmpfs, xfs
-		{0x65735546, "fuse.ext2", ""}, {0x65735546, "virtiofs", "virtiofs"},
-		{0x6969, "", "nfs"}, {0xFF534D42, "", "cifs"}, {0xFE534D42, "", "smb2"}, {0x517B, "", "smbfs"}, {0x564C, "", "ncpfs"},
-		{0x73757245, "", "coda"}, {0x5346414F, "", "afs"}, {0x6B414653, "", "afs"}, {0x00C36400, "", "ceph"},
-		{0x0BD00BD0, "", "lustre"}, {0x47504653, "", "gpfs"}, {0x19830326, "", "beegfs"}, {0x01021997, "", "9p"},
+		{0xEF53, "virtiofs", ""},
+		{0x01021994, "virtiofs", ""},
+		{0x58465342, "virtiofs", ""}, // ext4, tmpfs, xfs
+		{0x65735546, "fuse.ext2", ""},
+		{0x65735546, "virtiofs", "virtiofs"},
+		{0x6969, "", "nfs"},
+		{0xFF534D42, "", "cifs"},
+		{0xFE534D42, "", "smb2"},
+		{0x517B, "", "smbfs"},
+		{0x564C, "", "ncpfs"},
+		{0x73757245, "", "coda"},
+		{0x5346414F, "", "afs"},
+		{0x6B414653, "", "afs"},
+		{0x00C36400, "", "ceph"},
+		{0x0BD00BD0, "", "lustre"},
+		{0x47504653, "", "gpfs"},
+		{0x19830326, "", "beegfs"},
+		{0x01021997, "", "9p"},
 		{0x786F4256, "", "vboxsf"},
 	} {
 		statfs = func(_ string, buf *syscall.Statfs_t) error {

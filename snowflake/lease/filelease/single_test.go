@@ -43,7 +43,7 @@ func TestStateFileHasOneOwner(t *testing.T) {
 		entries, err := s.List(t.Context(), namespace)
 		got := ""
 		for _, e := range entries {
-			got += fmt.Sprintf("%d %v%s", e.Worker, e.Held, e.Token)
+			got += fmt.Sprintf("%d %v%s", e.Worker, e.Held, e.Token) //nolint:perfsprint // at most one
 		}
 		if err != nil || got != want {
 			t.Errorf("List of %q: got %s, %v, want %s", namespace, got, err, want)

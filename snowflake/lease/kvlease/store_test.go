@@ -99,7 +99,7 @@ func TestNoErrorOfTheEngineIsHidden(t *testing.T) {
 				if kv.left <= 0 {
 					reached, want = true, errDown
 				}
-				if !errors.Is(err, want) || want != lease.ErrLost && errors.Is(err, lease.ErrLost) {
+				if !errors.Is(err, want) || !errors.Is(want, lease.ErrLost) && errors.Is(err, lease.ErrLost) {
 					t.Errorf("%s, call %d fails: error %v, want %v", name, failing, err, want)
 				}
 				kv.left = 0

@@ -11,7 +11,7 @@ import (
 )
 
 func TestRedisThatWouldEvictTheHorizonsIsRefused(t *testing.T) {
-	_, admin := startServer(t, freePort(t))
+	admin := startServer(t, freePort(t))
 	as := func(user string, rights ...string) *redislease.Store {
 		if err := admin.ACLSetUser(t.Context(), user, append([]string{"on", "nopass", "~*", "+@all"}, rights...)...).Err(); err != nil {
 			t.Fatal(err)

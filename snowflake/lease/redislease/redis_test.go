@@ -104,7 +104,7 @@ func newPlace(t *testing.T) (place string, store *redislease.Store) {
 
 // startServer starts a server of the test's own, for settings that a shared server can't have. It returns when the server
 // answers.
-func startServer(t *testing.T, port string, settings ...string) (*exec.Cmd, *redis.Client) {
+func startServer(t *testing.T, port string, settings ...string) *redis.Client {
 	t.Helper()
 	program, err := exec.LookPath("redis-server")
 	if err != nil {
@@ -114,14 +114,14 @@ func startServer(t *testing.T, port string, settings ...string) (*exec.Cmd, *red
 	if err := server.Start(); err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { // unless the test has done so
+	t.Cleanup(func() {
 		_ = server.Process.Kill()
 		_ = server.Wait()
 	})
 	client := redis.NewClient(&redis.Options{Addr: "127.0.0.1:" + port})
 	t.Cleanup(func() { _ = client.Close() })
 	processtest.Eventually(t, "an answer of the server", func() bool { return client.Ping(t.Context()).Err() == nil })
-	return server, client
+	return client
 }
 
 func freePort(t *testing.T) string { return strconv.Itoa(processtest.FreePort(t)) }
