@@ -1,6 +1,10 @@
 package gormplugin_test
 
 import (
+	"context"
+	"database/sql"
+	"errors"
+	"strings"
 	"testing"
 
 	"gorm.io/gorm"
@@ -141,4 +145,28 @@ func TestKeysAreLookedUpInTheTableOfTheStatement(t *testing.T) {
 	maps := []map[string]any{{"code": "BER", "name": "Stadt"}, {"code": "PAR", "name": "Paris"}}
 	must(t, db.Model(&city{}).Table("archive.cities").Clauses(byCode).Create(&maps))
 	equal(t, "key", maps[0]["id"], any(snowflake.ID(99)))
+}
+
+// refusing is a pool that inserts, and whose queries fail.
+type refusing struct{ gorm.ConnPool }
+
+var errRefused = errors.New("no queries here")
+
+func (r refusing) QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error) {
+	if strings.HasPrefix(query, "SELECT") {
+		return nil, errRefused
+	}
+	return r.ConnPool.QueryContext(ctx, query, args...)
+}
+
+func TestTheErrorOfALookupIsThatOfTheCreate(t *testing.T) {
+	eachUpsert(t, gorm.Config{}, func(t *testing.T, db *env) {
+		noError(t, db.Create(&renamed{Email: "a"}).Error)
+		tx := db.Session(&gorm.Session{SkipDefaultTransaction: true}).Omit("Public").Clauses(clause.OnConflict{DoNothing: true})
+		tx.Statement.ConnPool = refusing{tx.Statement.ConnPool}
+		rows := []renamed{{Email: "a"}, {Email: "b"}}
+		if err := tx.Create(&rows).Error; !errors.Is(err, errRefused) {
+			t.Errorf("error %v, want %v", err, errRefused)
+		}
+	}, &renamed{})
 }
