@@ -2,8 +2,6 @@ module github.com/sqlflake/sqlflake/internal/compat
 
 go 1.25.0
 
-replace github.com/sqlflake/sqlflake => ../..
-
 require (
 	github.com/99designs/gqlgen v0.17.81
 	github.com/bytedance/sonic v1.15.5
@@ -17,7 +15,7 @@ require (
 	github.com/lib/pq v1.12.3
 	github.com/rs/zerolog v1.35.1
 	github.com/spf13/viper v1.21.0
-	github.com/sqlflake/sqlflake v0.0.0-00010101000000-000000000000
+	github.com/sqlflake/sqlflake v0.1.0
 	github.com/vmihailenco/msgpack/v5 v5.4.1
 	go.uber.org/zap v1.28.0
 	google.golang.org/protobuf v1.36.12

@@ -2,10 +2,8 @@ module github.com/sqlflake/sqlflake/snowflake/otelsnowflake
 
 go 1.25.0
 
-replace github.com/sqlflake/sqlflake => ../..
-
 require (
-	github.com/sqlflake/sqlflake v0.0.0-00010101000000-000000000000
+	github.com/sqlflake/sqlflake v0.1.0
 	go.opentelemetry.io/otel v1.40.0
 	go.opentelemetry.io/otel/metric v1.40.0
 	go.opentelemetry.io/otel/sdk/metric v1.40.0

@@ -2,11 +2,9 @@ module github.com/sqlflake/sqlflake/snowflake/promsnowflake
 
 go 1.25.0
 
-replace github.com/sqlflake/sqlflake => ../..
-
 require (
 	github.com/prometheus/client_golang v1.23.2
-	github.com/sqlflake/sqlflake v0.0.0-00010101000000-000000000000
+	github.com/sqlflake/sqlflake v0.1.0
 )
 
 require (

@@ -2,10 +2,8 @@ module github.com/sqlflake/sqlflake/snowflake/lease/etcdlease
 
 go 1.25.0
 
-replace github.com/sqlflake/sqlflake => ../../..
-
 require (
-	github.com/sqlflake/sqlflake v0.0.0-00010101000000-000000000000
+	github.com/sqlflake/sqlflake v0.1.0
 	go.etcd.io/etcd/api/v3 v3.6.14
 	go.etcd.io/etcd/client/v3 v3.6.14
 )

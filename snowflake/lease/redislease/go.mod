@@ -2,11 +2,9 @@ module github.com/sqlflake/sqlflake/snowflake/lease/redislease
 
 go 1.25.0
 
-replace github.com/sqlflake/sqlflake => ../../..
-
 require (
 	github.com/redis/go-redis/v9 v9.22.0
-	github.com/sqlflake/sqlflake v0.0.0-00010101000000-000000000000
+	github.com/sqlflake/sqlflake v0.1.0
 )
 
 require (
