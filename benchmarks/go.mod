@@ -2,8 +2,6 @@ module github.com/sqlflake/sqlflake/benchmarks
 
 go 1.25.0
 
-replace github.com/sqlflake/sqlflake => ..
-
 require (
 	github.com/bwmarrin/snowflake v0.3.0
 	github.com/go-sql-driver/mysql v1.9.3
@@ -14,7 +12,7 @@ require (
 	github.com/oklog/ulid/v2 v2.1.2
 	github.com/rs/xid v1.6.0
 	github.com/sony/sonyflake/v2 v2.2.0
-	github.com/sqlflake/sqlflake v0.0.0-00010101000000-000000000000
+	github.com/sqlflake/sqlflake v0.1.0
 	github.com/yitter/idgenerator-go v1.3.3
 	golang.org/x/perf v0.0.0-20251208221838-04cf7a2dca90
 	gorm.io/driver/mysql v1.6.0

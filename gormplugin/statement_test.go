@@ -107,7 +107,7 @@ func TestTheGenericsAPIIsFilledAsWell(t *testing.T) {
 	u, v, many := user{Name: "a"}, user{Name: "e"}, named("b", "c", "d")
 	noError(t, gorm.G[user](db.DB).Create(t.Context(), &u))
 	noError(t, gorm.G[user](db.DB).CreateInBatches(t.Context(), &many, 2))
-	noError(t, gorm.G[user](db.DB).Select("Name").Create(t.Context(), &v))
+	noError(t, gorm.G[user](db.Select("Name")).Create(t.Context(), &v))
 	noError(t, gorm.G[user](db.DB).Table("users").Create(t.Context(), &user{Name: "f"}))
 	result := gorm.WithResult()
 	noError(t, gorm.G[user](db.DB, result).Create(t.Context(), &user{Name: "g"}))

@@ -3,8 +3,6 @@ module github.com/sqlflake/sqlflake/examples/recipes
 
 go 1.25.0
 
-replace github.com/sqlflake/sqlflake => ../..
-
 tool entgo.io/ent/cmd/ent
 
 require (
@@ -12,7 +10,7 @@ require (
 	github.com/jackc/pgx/v5 v5.12.0
 	github.com/jmoiron/sqlx v1.4.0
 	github.com/mattn/go-sqlite3 v1.14.53
-	github.com/sqlflake/sqlflake v0.0.0-00010101000000-000000000000
+	github.com/sqlflake/sqlflake v0.1.0
 	github.com/uptrace/bun v1.3.0
 	github.com/uptrace/bun/dialect/pgdialect v1.3.0
 	github.com/uptrace/bun/dialect/sqlitedialect v1.3.0

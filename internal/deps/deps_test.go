@@ -5,6 +5,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -46,6 +47,18 @@ func TestSnowflakeImportsTheStandardLibraryOnly(t *testing.T) {
 		if path != module+"/snowflake" && !strings.HasPrefix(path, module+"/snowflake/") {
 			t.Errorf("%s is neither in the standard library nor in snowflake", path)
 		}
+	}
+}
+
+// Whoever imports a package of the root has its versions raised to these. What only a recipe or a test of another library
+// needs belongs to another module.
+func TestTheRootRequiresTheseModulesOnly(t *testing.T) {
+	want := strings.Fields(`github.com/go-sql-driver/mysql github.com/google/uuid github.com/jackc/pgx/v5
+		github.com/mattn/go-sqlite3 gorm.io/driver/mysql gorm.io/driver/postgres gorm.io/driver/sqlite gorm.io/gorm`)
+	const format = `{{if not (or .Main .Indirect)}}{{.Path}}{{end}}`
+	env := []string{"GOWORK=off", "GOFLAGS=-mod=readonly"}
+	if got := strings.Fields(goCommand(t, "../..", env, "list", "-m", "-f", format, "all")); !slices.Equal(got, want) {
+		t.Errorf("go.mod requires %q, want %q", got, want)
 	}
 }
 

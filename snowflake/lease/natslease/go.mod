@@ -2,17 +2,15 @@ module github.com/sqlflake/sqlflake/snowflake/lease/natslease
 
 go 1.25.0
 
-replace github.com/sqlflake/sqlflake => ../../..
-
 require (
-	github.com/nats-io/nats.go v1.53.1
-	github.com/sqlflake/sqlflake v0.0.0-00010101000000-000000000000
+	github.com/nats-io/nats.go v1.46.1
+	github.com/sqlflake/sqlflake v0.1.0
 )
 
 require (
-	github.com/klauspost/compress v1.18.5 // indirect
-	github.com/nats-io/nkeys v0.4.15 // indirect
+	github.com/klauspost/compress v1.18.0 // indirect
+	github.com/nats-io/nkeys v0.4.11 // indirect
 	github.com/nats-io/nuid v1.0.1 // indirect
-	golang.org/x/crypto v0.55.0 // indirect
-	golang.org/x/sys v0.47.0 // indirect
+	golang.org/x/crypto v0.52.0 // indirect
+	golang.org/x/sys v0.45.0 // indirect
 )

@@ -18,9 +18,14 @@ import (
 	"github.com/sqlflake/sqlflake/snowflake/lease/kvlease"
 )
 
-// notReady is the code of "expected last sequence per subject temporarily unavailable": the leader has not applied its
-// log yet. The message was not stored. nats-server 2.12 no longer returns it.
-const notReady jetstream.ErrorCode = 10163
+// Codes of replies after which the message was not stored.
+const (
+	// notReady is "expected last sequence per subject temporarily unavailable": the leader has not applied its log yet.
+	// nats-server 2.12 no longer returns it.
+	notReady jetstream.ErrorCode = 10163
+	// anotherSequence is "wrong last sequence" without the number. Clients before 1.53 have no name for it.
+	anotherSequence jetstream.ErrorCode = 10164
+)
 
 // New returns a store in the key-value bucket, whose connection the caller closes. It does not talk to NATS. It returns
 // lease.ErrOption for a nil JetStream and for an empty name.
@@ -168,7 +173,7 @@ func (e *engine) Swap(ctx context.Context, key string, value []byte, revision st
 	var refused *jetstream.APIError
 	if errors.As(err, &refused) {
 		switch refused.ErrorCode {
-		case jetstream.JSErrCodeStreamWrongLastSequence, jetstream.JSErrCodeStreamWrongLastSequenceConstant, notReady:
+		case jetstream.JSErrCodeStreamWrongLastSequence, anotherSequence, notReady:
 			return false, nil
 		}
 	}

@@ -2,18 +2,12 @@ module github.com/sqlflake/sqlflake/snowflake/lease/internal/enginetest
 
 go 1.25.0
 
-replace (
-	github.com/sqlflake/sqlflake => ../../../..
-	github.com/sqlflake/sqlflake/snowflake/lease/etcdlease => ../../etcdlease
-	github.com/sqlflake/sqlflake/snowflake/lease/natslease => ../../natslease
-)
-
 require (
 	github.com/nats-io/nats-server/v2 v2.12.15
 	github.com/nats-io/nats.go v1.53.1
-	github.com/sqlflake/sqlflake v0.0.0-00010101000000-000000000000
-	github.com/sqlflake/sqlflake/snowflake/lease/etcdlease v0.0.0-00010101000000-000000000000
-	github.com/sqlflake/sqlflake/snowflake/lease/natslease v0.0.0-00010101000000-000000000000
+	github.com/sqlflake/sqlflake v0.1.0
+	github.com/sqlflake/sqlflake/snowflake/lease/etcdlease v0.1.0
+	github.com/sqlflake/sqlflake/snowflake/lease/natslease v0.1.0
 	go.etcd.io/etcd/client/v3 v3.6.14
 	go.etcd.io/etcd/server/v3 v3.6.14
 	go.uber.org/zap v1.27.0

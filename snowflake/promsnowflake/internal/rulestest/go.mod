@@ -2,16 +2,11 @@ module github.com/sqlflake/sqlflake/snowflake/promsnowflake/internal/rulestest
 
 go 1.25.0
 
-replace (
-	github.com/sqlflake/sqlflake => ../../../..
-	github.com/sqlflake/sqlflake/snowflake/promsnowflake => ../..
-)
-
 require (
 	github.com/prometheus/client_golang v1.23.2
 	github.com/prometheus/common v0.67.5
 	github.com/prometheus/prometheus v0.310.0
-	github.com/sqlflake/sqlflake/snowflake/promsnowflake v0.0.0-00010101000000-000000000000
+	github.com/sqlflake/sqlflake/snowflake/promsnowflake v0.1.0
 )
 
 require (
@@ -27,7 +22,7 @@ require (
 	github.com/munnerz/goautoneg v0.0.0-20191010083416-a7dc8b61c822 // indirect
 	github.com/prometheus/client_model v0.6.2 // indirect
 	github.com/prometheus/procfs v0.16.1 // indirect
-	github.com/sqlflake/sqlflake v0.0.0-00010101000000-000000000000 // indirect
+	github.com/sqlflake/sqlflake v0.1.0 // indirect
 	go.opentelemetry.io/auto/sdk v1.2.1 // indirect
 	go.opentelemetry.io/otel v1.40.0 // indirect
 	go.opentelemetry.io/otel/metric v1.40.0 // indirect
