@@ -4,6 +4,7 @@ package main
 import (
 	"context"
 	"database/sql"
+	"fmt"
 	"log"
 
 	_ "github.com/mattn/go-sqlite3" // needs a C compiler
@@ -14,17 +15,19 @@ import (
 
 func main() {
 	db, err := sql.Open("sqlite3", "hellosql.db")
-	if err != nil {
-		log.Fatal(err)
+	if err == nil {
+		_, err = db.Exec("CREATE TABLE IF NOT EXISTS users (id INTEGER PRIMARY KEY, name TEXT)") // elsewhere BIGINT
 	}
-	if err := insert(context.Background(), db); err != nil {
+	if err == nil {
+		err = insert(context.Background(), db)
+	}
+	if err != nil {
 		log.Fatal(err)
 	}
 }
 
-// insert needs a table users (id BIGINT PRIMARY KEY, name TEXT); on SQLite make the key an INTEGER.
 func insert(ctx context.Context, db *sql.DB) error {
-	l, err := sqllease.Open(ctx, db, sqldb.SQLite) // creates its table, leases a worker number
+	l, err := sqllease.Open(ctx, db, sqldb.SQLite) // once per process; or sqldb.Postgres, sqldb.MySQL
 	if err != nil {
 		return err
 	}
@@ -33,6 +36,7 @@ func insert(ctx context.Context, db *sql.DB) error {
 	if err != nil {
 		return err
 	}
+	fmt.Println("Ada is", id)
 	_, err = db.ExecContext(ctx, "INSERT INTO users (id, name) VALUES (?, ?)", id, "Ada")
 	return err
 }
