@@ -12,8 +12,8 @@ import (
 )
 
 // Open makes a plugin that needs no worker number, and registers it with db: it leases a worker in db's own database
-// and fills keys with IDs of that worker. As many processes as the layout has workers may do so at a time, on any hosts:
-// no two of them have the same worker at a time, and no ID is issued twice. See package [lease] for the rule.
+// and fills keys with IDs of that worker. As many processes as the layout has workers may do so at a time, on any hosts.
+// No two of them have the same worker at a time. Package [lease] has the rule that keeps their IDs apart, and its limits.
 //
 // It creates the table snowflake_leases if it does not exist ([WithLeaseTable] names another; sqllease.Schema has
 // the statement for your own migrations), takes a worker, and then extends the lease in the background with one UPDATE

@@ -12,7 +12,7 @@ import (
 	"github.com/sqlflake/sqlflake/snowflake/lease"
 )
 
-// Any number of copies of this program may run at the same time.
+// Up to 1,024 copies of this program can run at the same time.
 func ExampleOpen() {
 	ctx := context.Background()
 	db, err := gorm.Open(sqlite.Open(":memory:"), &gorm.Config{}) // or a file, PostgreSQL, MySQL, MariaDB

@@ -18,7 +18,7 @@ and no lease. **Take UUIDv4** if a key must reveal nothing, not even its time, o
 in place of the keys.
 `
 
-// WriteMarkdown writes what a team reads in five minutes.
+// WriteMarkdown writes the results as a Markdown page.
 func (r Report) WriteMarkdown(w io.Writer) error {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s\nRatios are to %s: %s. %s\n", advice, kindTitle(r.Baseline), signs, r.chance())
