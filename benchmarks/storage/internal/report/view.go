@@ -17,12 +17,12 @@ var compared = []string{"snowflake", "snowflake-workers", "uuidv7", "uuidv4", "u
 var views = map[string][]string{
 	"load":       {"bytes_primary|bytes_table *", "rate *"},
 	"clients":    {"bytes_primary|bytes_table *", "rate *"},
+	"paced":      {"bytes_primary|bytes_table"},
 	"children":   {"bytes_secondary", "rate"},
 	"read":       {"lookup", "newest_key", "range_key", "join"},
 	"graph":      {"time *"},
 	"gorm":       {"bytes_table", "rate *"},
 	"grow":       {"rate"},
-	"serverkeys": {"bytes_primary", "rate"},
 }
 
 // comparison is a row of the table of all scenarios.
