@@ -31,7 +31,7 @@ func (r Report) WriteMarkdown(w io.Writer) error {
 		if text := r.sentence(engine); text != "" {
 			fmt.Fprintf(&b, "%s\n\n", text)
 		}
-		table := [][]string{append([]string{"", kindTitle(r.Baseline)}, titles(compared)...)}
+		table := [][]string{append([]string{"", kindTitle(r.Baseline)}, titles(r.compared(engine))...)}
 		for _, one := range rows {
 			row := []string{one.Title + ": " + one.What, one.Base}
 			for _, c := range one.Cells {

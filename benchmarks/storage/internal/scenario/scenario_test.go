@@ -86,14 +86,14 @@ func run(ctx context.Context, t *testing.T, e engine.Engine, s Scenario, params 
 
 // wanted are the metrics of each scenario on all databases, apart from those of a part of the kinds.
 var wanted = map[string]string{
-	"load":       "rate bytes_table",
-	"clients":    "rate bytes_table",
-	"paced":      "bytes_table",
-	"children":   "rate bytes_table bytes_secondary",
-	"read":       "lookup join newest_time range_time range_scan",
-	"graph":      "time",
-	"gorm":       "rate bytes_table bytes_secondary",
-	"grow":       "rate@30 rate@150 rate@300",
+	"load":     "rate bytes_table",
+	"clients":  "rate bytes_table",
+	"paced":    "bytes_table",
+	"children": "rate bytes_table bytes_secondary",
+	"read":     "lookup join newest_time range_time range_scan",
+	"graph":    "time",
+	"gorm":     "rate bytes_table bytes_secondary",
+	"grow":     "rate@30 rate@150 rate@300",
 }
 
 func TestEveryScenarioWithEveryKind(t *testing.T) {
