@@ -26,7 +26,7 @@ type Config struct {
 	Client  int    // 0, 1, ...: each client has its own keys
 	Clients int    // the number of clients, at least 1
 	// Pace is the rows a second of each client. Above 0 the keys of all clients come from one source, in the simulated
-	// order of their arrival. A client draws Batch keys together; 0 means 1.
+	// order of their arrival. A client draws Batch keys together; 0 means 1. Single keys arrive 1 ms later, on average.
 	Pace, Batch int
 	// Last is the last number that explicit has used, shared by the clients of a table; nil: this is the only client.
 	Last *atomic.Int64
@@ -97,11 +97,13 @@ func workers(layout snowflake.Layout) func(Config) (Source, error) {
 	}
 }
 
-// paced simulates the order in which the keys of all clients arrive, 1 ms after they are drawn, on average.
+// paced simulates the order in which the keys of all clients arrive.
 func paced(c Config, layout snowflake.Layout) *arrival.Stream {
-	return arrival.New(arrival.Order{
-		Layout: layout, Workers: c.Clients, Rate: float64(c.Pace * c.Clients), Batch: c.Batch, Lag: time.Millisecond, Seed: c.Seed,
-	})
+	o := arrival.Order{Layout: layout, Workers: c.Clients, Rate: float64(c.Pace * c.Clients), Batch: c.Batch, Seed: c.Seed}
+	if c.Batch < 2 { // batches of one client would overtake each other
+		o.Lag = time.Millisecond
+	}
+	return arrival.New(o)
 }
 
 // pacedUUIDs are UUIDs of version 7 that are drawn at the same times as the snowflakes of paced.
