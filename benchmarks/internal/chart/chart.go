@@ -66,9 +66,6 @@ type Bar struct {
 func Bars(title, legend string, bars []Bar) Chart {
 	const thick, longest = 11, barsWidth - 150
 	y, most := 24.0, 0.0
-	if slices.ContainsFunc(bars, func(one Bar) bool { return one.Part > 0 && one.Part < one.Value }) {
-		legend = strings.TrimPrefix(legend+"; full colour: indexes, pale: rows", "; ")
-	}
 	for _, one := range bars {
 		most = max(most, one.Value)
 	}
@@ -76,9 +73,15 @@ func Bars(title, legend string, bars []Bar) Chart {
 	var b strings.Builder
 	var figures []string
 	text(&b, "head", "start", 0, 14, title)
-	if legend != "" {
-		text(&b, "tick", "start", 0, 30, legend)
-		y += 16
+	lines := []string{legend}
+	if slices.ContainsFunc(bars, func(one Bar) bool { return one.Part > 0 && one.Part < one.Value }) {
+		lines = append(lines, "full colour: indexes, pale: rows")
+	}
+	for _, line := range lines {
+		if line != "" {
+			text(&b, "tick", "start", 0, y+6, line)
+			y += 16
+		}
 	}
 	for _, one := range bars {
 		if one.Label != "" {

@@ -68,7 +68,7 @@ func Kinds() []Kind {
 		{Name: "autoincrement", Title: "AUTOINCREMENT, numbers never reused", Counted: true, Strict: true, Only: "sqlite"},
 		{Name: "explicit", Title: "1, 2, 3 sent by the client", source: counting},
 		snowflakes("snowflake", "snowflake", snowflake.Default()),
-		snowflakes("snowflake-clustered", "snowflake, clustered", clustered),
+		snowflakes("snowflake-clustered", "clustered snowflake", clustered),
 		snowflakes("snowflake-seconds", "snowflake, ticks of 1 s", snowflake.MustPreset("seconds")),
 		{Name: "snowflake-skewed", Title: "snowflake, 16 workers with different clocks", source: skewed},
 		// Its sequence is short, so it waits for ticks.

@@ -1,6 +1,7 @@
 package report
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 
@@ -80,7 +81,7 @@ func (r Report) compare(all []comparison, g measure.Group, metric string) []comp
 	}
 	if batch := g.Params.Get("batch"); g.Scenario == "load" || g.Scenario == "clients" {
 		one.Writers, one.Rows = map[string]string{"load": "one", "clients": "many"}[g.Scenario], batch
-		if g.Scenario == "load" && batch == "1000" { // one writer's larger statements are alike
+		if g.Scenario == "load" && batch == "1000" { // one writer's statements of several rows are alike
 			one.Rows = "10 100 1000"
 		}
 		if g.Engine == "sqlite" {
@@ -172,7 +173,7 @@ func (r Report) first(engine string) []measure.Group {
 
 // several tells who inserts in the second group of first: "8 processes, 10 rows a statement".
 func several(g measure.Group) string {
-	return g.Params.Get("clients") + " processes, " + paramText(measure.Setting{Name: "batch", Value: g.Params.Get("batch")})
+	return fmt.Sprintf("%s processes, %s rows a statement", g.Params.Get("clients"), document.Number(number(g.Params.Get("batch")), 0))
 }
 
 // curves draws a metric at each size of the table; false if there are no points.
