@@ -20,8 +20,7 @@ import (
 // postgres is a separate schema in a PostgreSQL database.
 type postgres struct {
 	served
-	config  *pgx.ConnConfig // of the schema's sessions
-	version int             // in the form of server_version_num: 150004 is 15.4
+	config *pgx.ConnConfig // of the schema's sessions
 }
 
 func openPostgres(ctx context.Context, name, dsn string) (Engine, error) {
@@ -59,10 +58,6 @@ func (e *postgres) open(ctx context.Context) error {
 	e.config.RuntimeParams["synchronous_commit"] = "off"
 	e.db = stdlib.OpenDB(*e.config)
 	e.db.SetMaxIdleConns(idleConns)
-	err := e.db.QueryRowContext(ctx, "SELECT current_setting('server_version_num')::int").Scan(&e.version)
-	if err != nil {
-		return fmt.Errorf("%s: %w", e.where, err)
-	}
 	return nil
 }
 
@@ -89,13 +84,6 @@ var postgresWords = words{
 	},
 	text:  "text",
 	after: " WITH (autovacuum_enabled=false)",
-}
-
-func (e *postgres) Create(ctx context.Context, t Table) error {
-	if e.version < t.Kind.Since*10_000 {
-		return Unsupported("%s exists from PostgreSQL %d on, and this is %d", t.Kind.Default, t.Kind.Since, e.version/10_000)
-	}
-	return e.base.Create(ctx, t)
 }
 
 // Settle also sets hint bits and the visibility map; otherwise the first readers would.

@@ -73,31 +73,33 @@ func withUnit(f measure.Figure) string {
 
 // sentence sums up the inserts on an engine; "" if they are not measured.
 func (r Report) sentence(engine string) string {
-	sizes, ok := r.main(engine, "load", "bytes_table")
-	rates, also := r.main(engine, "load", "rate")
-	if !ok || !also {
-		return ""
-	}
-	var parts []string
-	for _, kind := range []string{"snowflake", "uuidv7", "uuidv4"} {
-		size, rate := r.cell(sizes, kind, "bytes_table"), r.cell(rates, kind, "rate")
-		if kind == r.Baseline || size.Ratio == "" {
-			continue
+	var all []string
+	for i, g := range r.first(engine) {
+		begin, kinds := "Compared with "+kindTitle(r.Baseline), []string{"snowflake", "uuidv7", "uuidv4"}
+		if i > 0 {
+			begin, kinds = "With "+several(g), []string{"snowflake", "snowflake-clustered", "uuidv7", "uuidv4"}
 		}
-		text := fmt.Sprintf("%s takes %s the bytes", kindTitle(kind), size.Ratio)
-		if rate.Class == "same" || rate.Class == "better" || rate.Class == "worse" {
-			text += fmt.Sprintf(" and is inserted at %s the rate", rate.Ratio)
-			if rate.Class == "same" {
-				text += " (" + rate.Word + ")"
+		var parts []string
+		for _, kind := range kinds {
+			size, rate := r.cell(g, kind, "bytes_table"), r.cell(g, kind, "rate")
+			if kind == r.Baseline || size.Ratio == "" {
+				continue
 			}
+			text := fmt.Sprintf("%s takes %s the bytes", kindTitle(kind), size.Ratio)
+			if rate.Class == "same" || rate.Class == "better" || rate.Class == "worse" {
+				text += fmt.Sprintf(" and is inserted at %s the rate", rate.Ratio)
+				if rate.Class == "same" {
+					text += " (" + rate.Word + ")"
+				}
+			}
+			parts = append(parts, text)
 		}
-		parts = append(parts, text)
+		if len(parts) > 0 {
+			text := fmt.Sprintf("%s, %s.", begin, strings.Join(parts, "; "))
+			all = append(all, strings.Replace(text, "snowflake takes", "a snowflake takes", 1))
+		}
 	}
-	if len(parts) == 0 {
-		return ""
-	}
-	text := fmt.Sprintf("Compared with %s, %s.", kindTitle(r.Baseline), strings.Join(parts, "; "))
-	return strings.Replace(text, "snowflake takes", "a snowflake takes", 1)
+	return strings.Join(all, " ")
 }
 
 // caseText formats parameters: "200,000 rows, 1,000 a statement". It leaves out those named.
@@ -112,7 +114,7 @@ func caseText(p measure.Params, without ...string) string {
 }
 
 var paramForms = map[string]string{
-	"batch": "# a statement", "create": "# a Create", "delay": "# to the server",
+	"batch": "# a statement", "create": "# a Create", "delay": "# to the server", "pace": "# rows/s each",
 }
 
 func paramText(p measure.Setting) string {
