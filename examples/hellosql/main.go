@@ -19,14 +19,14 @@ func main() {
 		_, err = db.Exec("CREATE TABLE IF NOT EXISTS users (id INTEGER PRIMARY KEY, name TEXT)") // elsewhere BIGINT
 	}
 	if err == nil {
-		err = insert(context.Background(), db)
+		err = run(context.Background(), db)
 	}
 	if err != nil {
 		log.Fatal(err)
 	}
 }
 
-func insert(ctx context.Context, db *sql.DB) error {
+func run(ctx context.Context, db *sql.DB) error {
 	l, err := sqllease.Open(ctx, db, sqldb.SQLite) // once per process; or sqldb.Postgres, sqldb.MySQL
 	if err != nil {
 		return err
