@@ -23,7 +23,6 @@ var damages = map[string]func(good []byte) []byte{
 	"more after it":      func(b []byte) []byte { return append(bytes.Clone(b), "{}\n"...) },
 	"a lower horizon":    func(b []byte) []byte { return bytes.Replace(b, []byte(`:4711`), []byte(`:0`), 1) },
 	"other spaces":       func(b []byte) []byte { return bytes.Replace(b, []byte(","), []byte(", "), 1) },
-	"by a later version": resealed(`file 1"`, `file 2"`),
 	"a horizon below 0":  resealed(`:4711`, `:-4711`),
 	"an epoch below 1":   resealed(`"epoch":`, `"epoch":-`),
 	"the last epoch":     resealed(`"epoch":`, `"epoch":9223372036854775807,"x":`),
