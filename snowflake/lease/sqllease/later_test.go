@@ -71,3 +71,28 @@ func TestAStatementThatWaitedForALaterVersionIsRefused(t *testing.T) {
 		})
 	}
 }
+
+// A later version marks the namespace while a worker is added, whose row it can't find.
+func TestARowThatALaterVersionCouldNotFindIsRefused(t *testing.T) {
+	eachSQL(t, func(t *testing.T, target testdb.Target, dialect sqldb.Dialect) {
+		db := target.Open(t)
+		var later *lease.VersionError
+		owner := newSQL(t, db, dialect)
+		claim := mustAcquire(t, owner, sqlRequest("n", 7, 7)).Claim
+		const mark = "UPDATE snowflake_leases SET protocol = 2 WHERE worker = -1"
+		store, _ := countedStore(t, db, target, dialect, func(n int64) {
+			if n == 3 {
+				exec(t, db, mark)
+			}
+		})
+		if grant, err := store.Acquire(t.Context(), sqlRequest("n", 8, 8)); !errors.As(err, &later) {
+			t.Errorf("a new worker: %+v, %v; want a *VersionError", grant, err)
+		}
+		if entries, err := store.List(t.Context(), "n"); err != nil || len(entries) != 1 {
+			t.Errorf("%+v, %v; want the row of worker 7 alone", entries, err)
+		}
+		if _, err := owner.Extend(t.Context(), keep(claim), 2000, time.Hour); !errors.As(err, &later) {
+			t.Errorf("a row that was added before: %v, want a *VersionError", err)
+		}
+	})
+}
