@@ -15,7 +15,9 @@ func TestANamespaceOfALaterVersionStopsAProcessAtItsHorizon(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := leasetest.NewMemory(time.Now)
 		l := mustOpen(t, store)
-		require := store.(interface{ Require(namespace, version string) }).Require
+		require := store.(interface {
+			Require(namespace, version string)
+		}).Require
 		require(lease.DefaultNamespace, "2")
 		horizon := l.Status().Horizon
 		if d := probed(t, l); d < lease.DefaultWindow/2 || d > 11*time.Second {
