@@ -15,7 +15,6 @@ import (
 	_ "github.com/mattn/go-sqlite3"
 
 	"github.com/sqlflake/sqlflake/snowflake"
-	"github.com/sqlflake/sqlflake/snowflake/lease"
 	"github.com/sqlflake/sqlflake/snowflake/lease/sqllease"
 	"github.com/sqlflake/sqlflake/snowflake/sqldb"
 	"github.com/sqlflake/sqlflake/sqltypes"
@@ -40,14 +39,7 @@ func run(ctx context.Context, file string, out io.Writer) (err error) {
 		return err
 	}
 	defer db.Close()
-	store, err := sqllease.New(db, sqldb.SQLite)
-	if err != nil {
-		return err
-	}
-	if err := store.Migrate(ctx); err != nil { // creates the lease table
-		return err
-	}
-	l, err := lease.Open(ctx, store) // takes a worker number; the default layout has 1,024
+	l, err := sqllease.Open(ctx, db, sqldb.SQLite) // creates the lease table, takes one of 1,024 workers
 	if err != nil {
 		return err
 	}

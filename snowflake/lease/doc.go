@@ -1,10 +1,8 @@
 // Package lease gives each process its own worker number, so that no ID is issued twice whatever clocks, pauses,
 // kills and networks do:
 //
-//	store, err := sqllease.New(db, sqldb.Postgres) // or MySQL, SQLite
-//	err = store.Migrate(ctx)                       // creates the table if it does not exist
-//	l, err := lease.Open(ctx, store)               // takes a worker
-//	defer l.Close(ctx)                             // gives it back
+//	l, err := sqllease.Open(ctx, db, sqldb.Postgres) // or MySQL, SQLite; creates the table, takes a worker
+//	defer l.Close(ctx)                               // gives it back
 //	id, err := l.Generator().Next()
 //
 // A [Store], in most cases a database, keeps the numbers and lends one to each process while it runs.

@@ -53,6 +53,18 @@ func (e *ReachError) Error() string {
 		e.Namespace, e.Limit, e.Reach, e.Wait.Round(time.Second))
 }
 
+// VersionError says that a later version of this module has changed a namespace in a way that this program knows nothing of.
+// A Store returns it from Acquire and from Extend, without a loss: until its horizon an owner issues IDs.
+type VersionError struct {
+	Namespace string
+	Version   string // of the protocol, that the namespace requires
+}
+
+func (e *VersionError) Error() string {
+	return fmt.Sprintf("lease: namespace %q requires version %.40s of the lease protocol, this program knows 1: update the program",
+		e.Namespace, e.Version)
+}
+
 // NoWorkerError says that all workers are held. It wraps ErrNoWorker.
 type NoWorkerError struct {
 	Namespace   string

@@ -253,7 +253,8 @@ func (l *Lease) failed(ctx context.Context, err error) (time.Duration, error) {
 
 // refusal reports whether the store has answered that it will not lend a worker.
 func refusal(err error) bool {
-	return errors.Is(err, ErrLayout) || errors.Is(err, ErrOption) || errors.Is(err, ErrDamaged)
+	version := (*VersionError)(nil)
+	return errors.Is(err, ErrLayout) || errors.Is(err, ErrOption) || errors.Is(err, ErrDamaged) || errors.As(err, &version)
 }
 
 // lost handles a takeover. The generator stops at once: the owner may be a copy of this process, which also uses what is

@@ -14,6 +14,11 @@ import (
 // and its expiry. It must be safe for concurrent use by many goroutines and by many processes. Package leasetest tests
 // this contract.
 //
+// A later version of this module may have to keep programs out that know nothing of what it stores, such as a share of the
+// workers or a change of the layout. It marks the namespace in the store. From then on Acquire and Extend return a
+// *VersionError: what Extend confirmed is older than the mark, so no such program issues anything above the horizons that
+// are read after it. Release may return it, too.
+//
 // After any other error than those named here it is unknown whether the store was changed; the caller repeats the call
 // with the same token. An error that wraps os.ErrClosed says that the store was closed for good, which ends a lease.
 type Store interface {
@@ -34,7 +39,7 @@ type Store interface {
 	// to an earlier call was lost.
 	//
 	// It returns a *NoWorkerError (ErrNoWorker) if all workers are held, and ErrLayout, without a change, if the
-	// namespace was first used with another layout.
+	// namespace was first used with another layout. A worker that expires in a century is reserved: no lease gets it.
 	Acquire(ctx context.Context, r Request) (Grant, error)
 
 	// Extend raises the horizon to at least the given tick, never lowers it, sets the expiry to ttl from now by the

@@ -17,9 +17,10 @@ type leaseTable struct{ table, namespace string }
 // held until the year 2200, so no lease of the namespace gets it. table is as for [sqllease.WithTable], "" for its
 // default; it is created if it does not exist. The namespace is that of lease.WithNamespace.
 //
-// The statements fail if a lease holds the worker, if the namespace has another layout, and if the worker is reserved
-// for functions of another schema, database or name. If it was held before, the first ID is larger than all that its
-// last owner could have issued. That is not so shortly after a failover: see package sqllease.
+// The statements fail if a lease holds the worker, if the namespace has another layout or requires a later version of the
+// lease protocol, and if the worker is reserved for functions of another schema, database or name. If it was held before,
+// the first ID is larger than all that its last owner could have issued. That is not so shortly after a failover: see
+// package sqllease.
 func WithLeaseTable(table, namespace string) Option {
 	return func(f *Functions) error {
 		if _, err := sqllease.Schema(sqldb.Postgres, table); err != nil {
@@ -62,14 +63,18 @@ func (f *Functions) postgresReserve() []string {
 const postgresReserve = `DO {quote}
 DECLARE
 	layout_found text;
+	protocol_found bigint;
 	row_found record;
 	now_ms bigint;
 	spent bigint;
 BEGIN
 	INSERT INTO {leases} (namespace, worker, epoch, token, horizon, expires_ms, revision, layout, host, pid, version)
 		VALUES ({namespace}, -1, 0, '', 0, 0, 0, {definition}, '', 0, '') ON CONFLICT DO NOTHING;
-	SELECT layout INTO STRICT layout_found FROM {leases} WHERE namespace = {namespace} AND worker = -1;
-	IF layout_found <> {definition} THEN
+	SELECT layout, protocol INTO STRICT layout_found, protocol_found FROM {leases} WHERE namespace = {namespace} AND worker = -1;
+	IF protocol_found > 1 THEN
+		RAISE EXCEPTION USING ERRCODE = 'object_not_in_prerequisite_state',
+			MESSAGE = '{name}: the namespace ' || {namespace} || ' requires version ' || protocol_found || ' of the lease protocol, not 1';
+	ELSIF layout_found <> {definition} THEN
 		RAISE EXCEPTION USING ERRCODE = 'object_not_in_prerequisite_state',
 			MESSAGE = '{name}: the namespace ' || {namespace} || ' has leases of another layout: ' || layout_found;
 	END IF;
@@ -110,7 +115,7 @@ const mariadbReserve = `BEGIN NOT ATOMIC
 	DECLARE layout_found VARBINARY(1000);
 	DECLARE token_found VARBINARY(32);
 	DECLARE owner, owner_found VARCHAR(255) DEFAULT {host};
-	DECLARE expires_found, horizon_found, now_ms BIGINT;
+	DECLARE protocol_found, expires_found, horizon_found, now_ms BIGINT;
 	DECLARE problem TEXT;
 	DECLARE EXIT HANDLER FOR SQLEXCEPTION
 	BEGIN
@@ -120,8 +125,11 @@ const mariadbReserve = `BEGIN NOT ATOMIC
 	START TRANSACTION;
 	INSERT IGNORE INTO {leases} (namespace, worker, epoch, token, horizon, expires_ms, revision, layout, host, pid, version)
 		VALUES ({namespace}, -1, 0, '', 0, 0, 0, {definition}, '', 0, '');
-	SELECT layout INTO layout_found FROM {leases} WHERE namespace = {namespace} AND worker = -1;
-	IF layout_found <> {definition} THEN
+	SELECT layout, protocol INTO layout_found, protocol_found FROM {leases} WHERE namespace = {namespace} AND worker = -1;
+	IF protocol_found > 1 THEN
+		SET problem = LEFT(CONCAT('{name}: the namespace requires version ', protocol_found, ' of the lease protocol, not 1'), 128);
+		SIGNAL SQLSTATE '45000' SET MESSAGE_TEXT = problem;
+	ELSEIF layout_found <> {definition} THEN
 		SET problem = LEFT(CONCAT('{name}: the namespace has leases of another layout: ', layout_found), 128);
 		SIGNAL SQLSTATE '45000' SET MESSAGE_TEXT = problem;
 	END IF;

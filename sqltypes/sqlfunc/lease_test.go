@@ -103,13 +103,17 @@ func TestAHeldWorkerIsReservedAfterItsRelease(t *testing.T) {
 	})
 }
 
-func TestReservingInANamespaceOfAnotherLayoutFails(t *testing.T) {
+func TestReservingInANamespaceOfAnotherLayoutOrVersionFails(t *testing.T) {
 	eachServer(t, func(t *testing.T, s server) {
 		if _, err := newStore(t, s).Acquire(t.Context(), request(preset("wide"), 7, 7)); err != nil {
 			t.Fatal(err)
 		}
 		f := s.functions(t, snowflake.Default(), sqlfunc.WithWorker(1), inLeaseTable)
 		s.failed(t, "another layout", f.Install(t.Context(), s, s.dialect), "55000", "has leases of another layout")
+		if _, err := s.ExecContext(t.Context(), "UPDATE snowflake_leases SET protocol = 2"); err != nil {
+			t.Fatal(err)
+		}
+		s.failed(t, "a later version", f.Install(t.Context(), s, s.dialect), "55000", "requires version 2 of the lease protocol")
 	})
 }
 

@@ -16,7 +16,6 @@ import (
 	"github.com/jackc/pgx/v5/stdlib"
 
 	"github.com/sqlflake/sqlflake/snowflake"
-	"github.com/sqlflake/sqlflake/snowflake/lease"
 	"github.com/sqlflake/sqlflake/snowflake/lease/sqllease"
 	"github.com/sqlflake/sqlflake/snowflake/sqldb"
 )
@@ -54,14 +53,7 @@ func run(ctx context.Context, dsn string, out io.Writer) (err error) {
 	defer pool.Close()
 	db := stdlib.OpenDBFromPool(pool) // the same connections for the lease
 	defer db.Close()
-	store, err := sqllease.New(db, sqldb.Postgres)
-	if err != nil {
-		return err
-	}
-	if err := store.Migrate(ctx); err != nil { // creates the lease table
-		return err
-	}
-	l, err := lease.Open(ctx, store) // takes a worker number; the default layout has 1,024
+	l, err := sqllease.Open(ctx, db, sqldb.Postgres) // creates the lease table, takes one of 1,024 workers
 	if err != nil {
 		return err
 	}

@@ -53,8 +53,9 @@ func (f *Store) choose(
 			return err != nil
 		}
 		var ok bool
-		if s, ok, err = row.read(lock); err != nil {
+		if s, ok, err = row.read(lock); err != nil || s.Reserved {
 			err = errors.Join(err, unlock(lock))
+			return err != nil
 		} else if !ok {
 			s = fileState{Namespace: r.Namespace, Worker: worker, Layout: r.Layout}
 		}

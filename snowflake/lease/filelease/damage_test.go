@@ -18,17 +18,16 @@ import (
 
 // damages are what can happen to a state file.
 var damages = map[string]func(good []byte) []byte{
-	"empty":              func([]byte) []byte { return nil },
-	"without its end":    func(b []byte) []byte { return b[:len(b)-1] },
-	"more after it":      func(b []byte) []byte { return append(bytes.Clone(b), "{}\n"...) },
-	"a lower horizon":    func(b []byte) []byte { return bytes.Replace(b, []byte(`:4711`), []byte(`:0`), 1) },
-	"other spaces":       func(b []byte) []byte { return bytes.Replace(b, []byte(","), []byte(", "), 1) },
-	"by a later version": resealed(`file 1"`, `file 2"`),
-	"a horizon below 0":  resealed(`:4711`, `:-4711`),
-	"an epoch below 1":   resealed(`"epoch":`, `"epoch":-`),
-	"the last epoch":     resealed(`"epoch":`, `"epoch":9223372036854775807,"x":`),
-	"a worker below 0":   resealed(`"worker":`, `"worker":-1,"x":`),
-	"other JSON":         func([]byte) []byte { return []byte("[1]\n") },
+	"empty":             func([]byte) []byte { return nil },
+	"without its end":   func(b []byte) []byte { return b[:len(b)-1] },
+	"more after it":     func(b []byte) []byte { return append(bytes.Clone(b), "{}\n"...) },
+	"a lower horizon":   func(b []byte) []byte { return bytes.Replace(b, []byte(`:4711`), []byte(`:0`), 1) },
+	"other spaces":      func(b []byte) []byte { return bytes.Replace(b, []byte(","), []byte(", "), 1) },
+	"a horizon below 0": resealed(`:4711`, `:-4711`),
+	"an epoch below 1":  resealed(`"epoch":`, `"epoch":-`),
+	"the last epoch":    resealed(`"epoch":`, `"epoch":9223372036854775807,"x":`),
+	"a worker below 0":  resealed(`"worker":`, `"worker":-1,"x":`),
+	"other JSON":        func([]byte) []byte { return []byte("[1]\n") },
 }
 
 // resealed replaces a part of a state and gives it a right checksum.

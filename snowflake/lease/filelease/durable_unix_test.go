@@ -176,3 +176,15 @@ func TestACallWaitsForTheFlushOfAnotherAsLongAsItsContext(t *testing.T) {
 		t.Errorf("the flush: %v", err)
 	}
 }
+
+// Who reads the horizons after the mark must see each one that was confirmed.
+func TestAnExtensionDuringWhichALaterVersionMarksTheNamespaceIsRefused(t *testing.T) {
+	dir := t.TempDir()
+	f := newFile(t, dir)
+	claim := acquire(t, f, fileRequest(1, 0)).Claim
+	recordFlushes(t, dir).check = func(string) { require2(t, dir, "orders") }
+	var later *lease.VersionError
+	if _, err := f.Extend(t.Context(), claim, 5, time.Second); !errors.As(err, &later) {
+		t.Errorf("Extend: %v, want a *VersionError", err)
+	}
+}

@@ -103,6 +103,13 @@ func (f *Store) row(namespace string, worker int64) fileRow {
 	return fileRow{path: filepath.Join(f.folder(namespace), name), namespace: namespace, worker: worker}
 }
 
+// checkVersion returns a *lease.VersionError if a later version that needs to keep this one out has put a file of its
+// format into the folder of the namespace.
+func (f *Store) checkVersion(namespace string) error {
+	_, _, err := fileRow{path: filepath.Join(f.folder(namespace), "namespace"+stateSuffix)}.read(nil)
+	return err
+}
+
 // used returns the rows that have a state, in the order of their last write. In a folder it opens none of the files.
 func (f *Store) used(namespace string) ([]fileRow, error) {
 	if f.file != "" {

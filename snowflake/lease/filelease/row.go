@@ -78,7 +78,10 @@ func (r fileRow) read(lock *os.File) (s fileState, ok bool, err error) {
 	case err != nil:
 		return s, false, storeError(err)
 	}
-	if s, err = decodeState(text); err != nil {
+	later := (*lease.VersionError)(nil)
+	if s, err = decodeState(text); errors.As(err, &later) {
+		return s, false, err
+	} else if err != nil {
 		return s, false, fmt.Errorf("%w: %s: %w", lease.ErrDamaged, r.path, err)
 	}
 	if r.namespace != "" && (s.Namespace != r.namespace || s.Worker != r.worker) {

@@ -8,6 +8,7 @@ import (
 	"github.com/sqlflake/sqlflake/snowflake/lease/internal/sealed"
 )
 
+// stateFormat has the version of the protocol at the end.
 const stateFormat = "sqlflake lease file 1"
 
 // fileState is the content of a state file.
@@ -22,6 +23,7 @@ type fileState struct {
 	Host      string `json:"host"`
 	PID       int    `json:"pid"`
 	Version   string `json:"version"`
+	Reserved  bool   `json:"reserved,omitempty"` // no lease gets the worker
 }
 
 // decodeState accepts only what sealed.Marshal makes of a state, and not if a value is out of range.
@@ -29,7 +31,7 @@ func decodeState(text []byte) (s fileState, err error) {
 	switch err = sealed.Unmarshal(text, &s); {
 	case err != nil:
 	case s.Format != stateFormat:
-		err = fmt.Errorf("the format is %.40q, this version knows %q", s.Format, stateFormat)
+		err = sealed.CheckFormat(s.Format, stateFormat, s.Namespace)
 	case s.Worker < 0, s.Epoch < 1, s.Epoch == math.MaxInt64, s.Horizon < 0:
 		err = fmt.Errorf("worker %d, epoch %d or horizon %d out of range", s.Worker, s.Epoch, s.Horizon)
 	}
@@ -51,7 +53,7 @@ func (s fileState) entry(held bool) lease.Entry {
 		Claim:   lease.Claim{Namespace: s.Namespace, Worker: s.Worker, Epoch: s.Epoch},
 		Layout:  s.Layout,
 		Horizon: s.Horizon,
-		Held:    held,
+		Held:    held || s.Reserved,
 		Holder:  lease.Holder{Host: s.Host, PID: s.PID, Version: s.Version},
 	}
 }

@@ -89,6 +89,9 @@ func (f *Store) Acquire(ctx context.Context, r lease.Request) (lease.Grant, erro
 		return lease.Grant{}, err
 	}
 	defer leave()
+	if err := f.checkVersion(r.Namespace); err != nil {
+		return lease.Grant{}, err
+	}
 	used, err := f.used(r.Namespace)
 	if err == nil {
 		err = f.admit(r, used)
@@ -134,7 +137,8 @@ func (f *Store) Extend(ctx context.Context, c lease.Claim, horizon int64, ttl ti
 			return fmt.Errorf("lease: extending worker %d: %w", c.Worker, err)
 		}
 		o.claim, o.idle = s.claim(), false
-		return nil
+		// After the write, so that who reads the horizons after the mark sees each one that was confirmed.
+		return f.checkVersion(c.Namespace)
 	})
 }
 

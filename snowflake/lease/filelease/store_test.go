@@ -15,6 +15,7 @@ import (
 
 	"github.com/sqlflake/sqlflake/snowflake/lease"
 	"github.com/sqlflake/sqlflake/snowflake/lease/filelease"
+	"github.com/sqlflake/sqlflake/snowflake/lease/internal/sealed"
 	"github.com/sqlflake/sqlflake/snowflake/lease/leasetest"
 )
 
@@ -101,7 +102,53 @@ func stateOf(dir string, worker int64) string {
 }
 
 func TestFileKeepsWhatStorePromises(t *testing.T) {
-	leasetest.Run(t, func(t *testing.T) lease.Store { return newFile(t, t.TempDir()) }, leasetest.Settings{NoExpiry: true})
+	var dir string
+	leasetest.Run(t, func(t *testing.T) lease.Store {
+		t.Helper()
+		dir = t.TempDir()
+		return newFile(t, dir)
+	}, leasetest.Settings{
+		NoExpiry: true,
+		Require:  func(tb testing.TB, _ lease.Store, namespace string) { tb.Helper(); require2(tb, dir, namespace) },
+		Reserve: func(tb testing.TB, _ lease.Store, namespace string, worker int64) {
+			tb.Helper()
+			path := filepath.Join(dir, hex.EncodeToString([]byte(namespace)), fmt.Sprintf("%d.json", worker))
+			write(tb, path, resealed(`,"version"`, `,"reserved":true,"version"`)(contents(tb, path)))
+		},
+	})
+}
+
+// require2 does what a later version would do that needs to keep this one out.
+func require2(tb testing.TB, dir, namespace string) {
+	tb.Helper()
+	text, err := sealed.Marshal(map[string]string{"format": "sqlflake lease file 2", "namespace": namespace})
+	if err != nil {
+		tb.Fatal(err)
+	}
+	write(tb, filepath.Join(dir, hex.EncodeToString([]byte(namespace)), "namespace.json"), text)
+}
+
+func write(tb testing.TB, path string, text []byte) {
+	tb.Helper()
+	if err := os.WriteFile(path, text, 0o600); err != nil {
+		tb.Fatal(err)
+	}
+}
+
+func TestAStateFileOfALaterVersionIsRefused(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "state.json")
+	s := newStateFile(t, path)
+	claim := acquire(t, s, fileRequest(1, 0)).Claim
+	write(t, path, resealed(`file 1"`, `file 2"`)(contents(t, path)))
+	_, acquired := s.Acquire(t.Context(), fileRequest(2, 0))
+	_, extended := s.Extend(t.Context(), claim, 5, time.Second)
+	for call, err := range map[string]error{"Acquire": acquired, "Extend": extended} {
+		var later *lease.VersionError
+		if !errors.As(err, &later) || errors.Is(err, lease.ErrDamaged) {
+			t.Errorf("%s: %v, want a *VersionError", call, err)
+		}
+	}
 }
 
 func TestStoresOfOneProcessExcludeEachOtherAndGiveBackForEachOther(t *testing.T) {

@@ -117,6 +117,36 @@ func (m *memory) values() map[string]string {
 	return values
 }
 
+// require2 does what a later version would do that needs to keep this one out.
+func (m *memory) require2(tb testing.TB, namespace string) {
+	tb.Helper()
+	for key, value := range m.values() {
+		if strings.HasPrefix(key, namespace+"/") {
+			m.put(key, reseal(tb, strings.Replace(value, "sqlflake lease 1", "sqlflake lease 2", 1)))
+		}
+	}
+}
+
+// marked is an engine in which a later version marks the namespace just before a worker is taken that it can't find.
+type marked struct {
+	*memory
+	tb testing.TB
+}
+
+func (m *marked) Swap(ctx context.Context, key string, value []byte, revision string) (bool, error) {
+	if !strings.HasSuffix(key, "/layout") {
+		m.require2(m.tb, "orders")
+	}
+	return m.memory.Swap(ctx, key, value, revision)
+}
+
+func TestAnAcquisitionDuringWhichALaterVersionMarksTheNamespaceIsRefused(t *testing.T) {
+	var later *lease.VersionError
+	if grant, err := open(t, &marked{newMemory(), t}).Acquire(t.Context(), request(0, 9)); !errors.As(err, &later) {
+		t.Errorf("%+v, %v; want a *VersionError", grant, err)
+	}
+}
+
 func open(t *testing.T, kv kvlease.KV) *kvlease.Store {
 	t.Helper()
 	store, err := kvlease.New(kv)
@@ -130,12 +160,16 @@ func open(t *testing.T, kv kvlease.KV) *kvlease.Store {
 func TestStoreKeepsTheContractAlsoWithStaleReads(t *testing.T) {
 	for name, stale := range map[string]bool{"fresh": false, "stale": true} {
 		t.Run(name, func(t *testing.T) {
+			var kv *memory
 			leasetest.Run(t, func(t *testing.T) lease.Store {
 				t.Helper()
-				kv := newMemory()
+				kv = newMemory()
 				kv.stale = stale
 				return open(t, kv)
-			}, leasetest.Settings{})
+			}, leasetest.Settings{Require: func(tb testing.TB, _ lease.Store, namespace string) {
+				tb.Helper()
+				kv.require2(tb, namespace)
+			}})
 		})
 	}
 }

@@ -73,7 +73,7 @@ func (s *Store) read(ctx context.Context, prefix string) ([]*namespace, error) {
 
 func (ns *namespace) add(pair Pair, worker int64) error {
 	if worker < 0 {
-		err := unseal(pair.Value, &ns.header, &ns.header.Format)
+		err := unseal(pair.Value, &ns.header, &ns.header.Format, &ns.header.Namespace)
 		if err == nil && ns.header.Namespace != ns.name {
 			err = fmt.Errorf("it is that of namespace %q", ns.header.Namespace)
 		}
@@ -86,7 +86,7 @@ func (ns *namespace) add(pair Pair, worker int64) error {
 }
 
 func readRow(pair Pair, namespace string, worker int64) (r row, err error) {
-	switch err := unseal(pair.Value, &r, &r.Format); {
+	switch err := unseal(pair.Value, &r, &r.Format, &r.Namespace); {
 	case err != nil:
 		return r, err
 	case r.Namespace != namespace || r.Worker != worker:

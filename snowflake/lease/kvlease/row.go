@@ -1,6 +1,7 @@
 package kvlease
 
 import (
+	"errors"
 	"fmt"
 	"time"
 
@@ -8,7 +9,8 @@ import (
 	"github.com/sqlflake/sqlflake/snowflake/lease/internal/sealed"
 )
 
-// format marks each value, with the version of the fields.
+// format marks each value, with the version of the protocol at the end. A later version that needs to keep this one out
+// writes another number into the key of the layout, and then into all rows.
 const format = "sqlflake lease 1"
 
 // header is the value of a namespace's key of the layout. It is written once, but for the floor.
@@ -62,15 +64,17 @@ func (r *row) entry(layout string, now time.Time) lease.Entry {
 	}
 }
 
-// unseal reads a value, whose field got is the format, and returns an error for values of other versions of this package.
-func unseal(text []byte, value any, got *string) error {
-	err := sealed.Unmarshal(text, value)
-	if err == nil && *got != format {
-		err = fmt.Errorf("the format is %.40q, this version knows %q", *got, format)
+// unseal reads a value with the fields format and namespace.
+func unseal(text []byte, value any, got, namespace *string) error {
+	if err := sealed.Unmarshal(text, value); err != nil {
+		return err
 	}
-	return err
+	return sealed.CheckFormat(*got, format, *namespace)
 }
 
 func damaged(key string, err error) error {
+	if later := (*lease.VersionError)(nil); errors.As(err, &later) {
+		return err
+	}
 	return fmt.Errorf("%w: key %q: %w", lease.ErrDamaged, key, err)
 }

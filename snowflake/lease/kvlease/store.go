@@ -63,6 +63,9 @@ func (s *Store) Acquire(ctx context.Context, r lease.Request) (lease.Grant, erro
 			return lease.Grant{}, ns.noWorker(r, now)
 		}
 		taken, ok, err := s.takeOne(ctx, r, groups)
+		if ok {
+			err = s.checkVersion(ctx, r.Namespace)
+		}
 		if ok || err != nil {
 			return grant(taken, ns), err
 		}
@@ -101,6 +104,19 @@ func (s *Store) open(ctx context.Context, r lease.Request) (*namespace, error) {
 	// Of two processes with different layouts only one creates it.
 	_, err = s.swap(ctx, prefixOf(r.Namespace)+layoutKey, &ns.header, ns.revision)
 	return nil, err
+}
+
+// checkVersion looks at the layout again after a row was taken: a later version may have marked the namespace meanwhile,
+// and then all the rows that it has found.
+func (s *Store) checkVersion(ctx context.Context, name string) error {
+	pair, err := s.kv.Get(ctx, prefixOf(name)+layoutKey)
+	if err != nil || pair.Revision == "" { // deleted, or unknown to a replica
+		return engineError(err)
+	}
+	if err = (&namespace{name: name}).add(pair, -1); err != nil {
+		return damaged(pair.Key, err)
+	}
+	return nil
 }
 
 // takeOne takes one of the workers. It returns false if others were faster every time. A swap that was answered with

@@ -229,6 +229,18 @@ var faults = []struct {
 			r.Layout = "any"
 		}
 	}), "Acquire/another layout is refused without a change"},
+	{"the version is forgotten", asking(func(m *memory, r *lease.Request) { m.Require(r.Namespace, "") }), laterVersion},
+	{"extend does not look at the version", extending(func(m *memory, c lease.Claim) lease.Claim {
+		m.Require(c.Namespace, "")
+		return c
+	}), laterVersion},
+	{"reserved workers are lent", asking(func(m *memory, r *lease.Request) {
+		m.change(r.Namespace, func(_ int64, found *row) {
+			if found.expires.After(m.now().Add(9 * long)) {
+				found.expires = time.Time{}
+			}
+		})
+	}), "Later/a reserved worker is lent to nobody"},
 	{
 		"tick not looked at", asking(func(_ *memory, r *lease.Request) { r.Tick = math.MaxInt64 }),
 		"Order/a horizon above the tick comes last, after numbers that were never taken",
@@ -236,8 +248,10 @@ var faults = []struct {
 }
 
 const (
-	lowered = "Release/the worker is free at once, and the next owner starts at the lowered horizon"
-	taken   = "Acquire/a takeover raises the epoch by one and starts at the horizon of the earlier owner"
+	lowered      = "Release/the worker is free at once, and the next owner starts at the lowered horizon"
+	laterVersion = "Later/a namespace that requires a later version refuses Acquire and Extend, which is no loss"
+
+	taken = "Acquire/a takeover raises the epoch by one and starts at the horizon of the earlier owner"
 )
 
 // stopped returns a store whose clock stands still.
@@ -262,6 +276,13 @@ func (r *recorder) FailNow() {
 	runtime.Goexit()
 }
 
+// InMemory are the settings for NewMemory.
+var InMemory = Settings{Require: func(_ testing.TB, store lease.Store, namespace string) {
+	store.(interface {
+		Require(namespace, version string)
+	}).Require(namespace, "2")
+}}
+
 func TestSuiteFailsForABrokenStore(t *testing.T) {
 	tests := map[string]test{}
 	for _, group := range groups {
@@ -281,7 +302,7 @@ func TestSuiteFailsForABrokenStore(t *testing.T) {
 			ended := make(chan struct{})
 			go func() {
 				defer close(ended)
-				tests[fault.caught].run(&fixture{TB: r, store: store, namespace: "n", patience: patience})
+				tests[fault.caught].run(&fixture{TB: r, store: store, namespace: "n", settings: InMemory, patience: patience})
 			}()
 			if <-ended; !r.Failed() {
 				t.Errorf("%s did not fail", fault.caught)

@@ -34,6 +34,15 @@ func newMemory(clock func() time.Time) *memory {
 // SetDelay sets how long a replica may lag, for the simulator: an hour at first.
 func (m *memory) SetDelay(d time.Duration) { m.delay = d }
 
+// Require sets the version of the protocol that a process must know to use the namespace.
+func (m *memory) Require(namespace, version string) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if ns := m.namespaces[namespace]; ns != nil {
+		ns.version = version
+	}
+}
+
 // Clone returns a store with a clock and a copy of what is in this one, such as a backup or a replica to which a store
 // that forgets falls back. A replica has its own identity, and so finds out that it has forgotten. The simulator uses it.
 func (m *memory) Clone(replica bool, clock func() time.Time) lease.Store {
@@ -72,6 +81,9 @@ func (m *memory) Acquire(ctx context.Context, r lease.Request) (lease.Grant, err
 	if ns == nil {
 		ns = &namespace{layout: r.Layout, server: m.server, reach: r.Reach, rows: map[int64]*row{}}
 		m.namespaces[r.Namespace] = ns
+	}
+	if ns.version != "" {
+		return lease.Grant{}, &lease.VersionError{Namespace: r.Namespace, Version: ns.version}
 	}
 	if ns.layout != r.Layout {
 		return lease.Grant{}, fmt.Errorf("%w: namespace %q has %q, not %q", lease.ErrLayout, r.Namespace, ns.layout, r.Layout)
@@ -130,6 +142,9 @@ func (m *memory) Extend(ctx context.Context, c lease.Claim, horizon int64, ttl t
 	ns, owned := m.namespaces[c.Namespace], m.owned(c)
 	if owned == nil {
 		return time.Time{}, lost(c)
+	}
+	if ns.version != "" {
+		return time.Time{}, &lease.VersionError{Namespace: c.Namespace, Version: ns.version}
 	}
 	m.enter(ns, c.Reach, now)
 	if !ns.knows(owned) && !c.Unexpired() {
@@ -235,6 +250,7 @@ func lost(c lease.Claim) error {
 
 type namespace struct {
 	layout  string
+	version string         // of the protocol, that a process must know; empty: any
 	server  *int           // the store that served it last
 	changed time.Time      // when another store took over; zero: never
 	reach   time.Duration  // the greatest of all requests

@@ -15,7 +15,7 @@ func TestMemoryKeepsWhatAStorePromises(t *testing.T) {
 		"with the caller's clock": func(*testing.T) lease.Store { return shared },
 		"with a clock far back":   func(*testing.T) lease.Store { return leasetest.NewMemory(farBack) },
 	} {
-		t.Run(name, func(t *testing.T) { leasetest.Run(t, open, leasetest.Settings{}) })
+		t.Run(name, func(t *testing.T) { leasetest.Run(t, open, leasetest.InMemory) })
 	}
 }
 

@@ -12,6 +12,14 @@ type Settings struct {
 	// NoExpiry is for stores whose workers become free with the end of their process and not at a time. The tests of an
 	// expiry are skipped, and other tests that need a free worker release one.
 	NoExpiry bool
+
+	// Require marks a namespace that is in use, as a version of the module would do that knows version 2 of the protocol
+	// and needs to keep those out that do not: from then on calls return a *lease.VersionError. Without it that promise is
+	// not tested.
+	Require func(tb testing.TB, store lease.Store, namespace string)
+
+	// Reserve reserves a worker that is free, if an acquisition with a TTL of a century does not.
+	Reserve func(tb testing.TB, store lease.Store, namespace string, worker int64)
 }
 
 // Run runs the suite, a subtest for each promise of [lease.Store]. It calls open for each subtest. open may return the
@@ -46,6 +54,7 @@ var groups = []struct {
 	{"List", listTests},
 	{"Concurrency", concurrencyTests},
 	{"Input", inputTests},
+	{"Later", laterTests},
 }
 
 type test struct {

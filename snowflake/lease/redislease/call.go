@@ -45,7 +45,9 @@ func (s *Store) call(ctx context.Context, script *redis.Script, namespace string
 		return "", nil, fmt.Errorf("redislease: key %q: %w", s.key(namespace), err)
 	}
 	if len(reply) > 0 {
-		if word, ok := reply[0].(string); ok {
+		if word, ok := reply[0].(string); ok && word == "protocol" && len(reply) == 2 {
+			return "", nil, &lease.VersionError{Namespace: namespace, Version: fmt.Sprint(reply[1])}
+		} else if ok {
 			return word, reply[1:], nil
 		}
 	}

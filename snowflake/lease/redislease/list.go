@@ -53,8 +53,11 @@ func (s *Store) rows(ctx context.Context, namespace string) ([]lease.Entry, erro
 	var entries []lease.Entry
 	for pair := range slices.Chunk(hash, 2) {
 		field, value := fmt.Sprint(pair[0]), fmt.Sprint(pair[1])
-		if field == "layout" {
+		switch field {
+		case "layout":
 			layout = value
+			continue
+		case "protocol":
 			continue
 		}
 		e, ok := entry(namespace, field, value, now[0])

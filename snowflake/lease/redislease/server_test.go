@@ -34,7 +34,7 @@ func TestStoreOnAClusterKeepsTheContract(t *testing.T) {
 	leasetest.Run(t, func(t *testing.T) lease.Store {
 		t.Helper()
 		return open(t, client)
-	}, leasetest.Settings{})
+	}, settings(client, "snowflake:lease:"))
 }
 
 func TestAServerThatHasLostTheScriptsGetsThemAgain(t *testing.T) {

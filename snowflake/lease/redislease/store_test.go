@@ -17,11 +17,20 @@ import (
 )
 
 func TestStoreKeepsTheContract(t *testing.T) {
+	client, prefix := connect(t)
 	leasetest.Run(t, func(t *testing.T) lease.Store {
 		t.Helper()
-		store, _, _ := newStore(t)
-		return store
-	}, leasetest.Settings{})
+		return open(t, client, redislease.WithPrefix(prefix))
+	}, settings(client, prefix))
+}
+
+func settings(client redis.UniversalClient, prefix string) leasetest.Settings {
+	return leasetest.Settings{Require: func(tb testing.TB, _ lease.Store, namespace string) {
+		tb.Helper()
+		if err := client.HSet(tb.Context(), prefix+"{"+namespace+"}", "protocol", 2).Err(); err != nil {
+			tb.Fatal(err)
+		}
+	}}
 }
 
 func TestNewRefusesWhatCannotBe(t *testing.T) {

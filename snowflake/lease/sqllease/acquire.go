@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"strconv"
 	"time"
 
 	"github.com/sqlflake/sqlflake/snowflake/lease"
@@ -30,6 +31,7 @@ type view struct {
 
 type namespace struct {
 	layout     string
+	protocol   int64
 	changed    int64 // when another server took over, in milliseconds since 1970; 0: never
 	reach      int64 // the greatest one ever requested, in milliseconds
 	sameServer bool  // as the one that answered
@@ -74,6 +76,8 @@ func (s *Store) try(ctx context.Context, r lease.Request, attempt int) (lease.Gr
 	case v.namespace == nil:
 		return lease.Grant{}, false, fmt.Errorf("lease: acquire in table %s: the row of namespace %q is not visible after its insertion",
 			s.table, r.Namespace)
+	case v.namespace.protocol > 1:
+		return lease.Grant{}, false, laterVersion(r.Namespace, v.namespace.protocol)
 	case v.namespace.layout != r.Layout:
 		return lease.Grant{}, false, fmt.Errorf("%w: namespace %q has %q, not %q",
 			lease.ErrLayout, r.Namespace, v.namespace.layout, r.Layout)
@@ -147,16 +151,16 @@ func (s *Store) look(ctx context.Context, q *queries, r lease.Request) (view, er
 	args := []any{r.Namespace, r.Token, r.First, r.Last, r.Tick, r.Tick, 2 + maxCandidates}
 	err := s.query(ctx, q.look, args, func(scan scan) error {
 		var c candidate
-		var expires, revision, same, now int64
+		var expires, protocol, revision, same, now int64
 		var layout string
-		if err := scan(&c.worker, &c.epoch, &c.horizon, &expires, &layout, &revision, &same, &now); err != nil {
+		if err := scan(&c.worker, &c.epoch, &c.horizon, &expires, &layout, &protocol, &revision, &same, &now); err != nil {
 			return err
 		}
 		v.now = time.UnixMilli(now)
 		switch {
 		case c.worker < 0:
 			same := same == 1 && revision >= s.revision(r.Namespace)
-			v.namespace = &namespace{layout: layout, changed: expires, reach: c.horizon, sameServer: same}
+			v.namespace = &namespace{layout: layout, protocol: protocol, changed: expires, reach: c.horizon, sameServer: same}
 			s.sawRevision(r.Namespace, revision)
 		case expires <= now:
 			v.free = append(v.free, c)
@@ -223,6 +227,10 @@ func (v view) grant(r lease.Request, c candidate) lease.Grant {
 		grant.Floor = time.UnixMilli(floor)
 	}
 	return grant
+}
+
+func laterVersion(namespace string, protocol int64) error {
+	return &lease.VersionError{Namespace: namespace, Version: strconv.FormatInt(protocol, 10)}
 }
 
 // duration converts milliseconds, at most as many as a Duration has.

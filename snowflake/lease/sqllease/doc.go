@@ -1,10 +1,8 @@
 // Package sqllease keeps leases of worker numbers in a table of PostgreSQL, MySQL, MariaDB or SQLite, through
 // database/sql:
 //
-//	store, err := sqllease.New(db, sqldb.Postgres) // or MySQL, SQLite
-//	err = store.Migrate(ctx)                       // creates the table if it does not exist
-//	l, err := lease.Open(ctx, store)               // takes a worker
-//	defer l.Close(ctx)                             // gives it back
+//	l, err := sqllease.Open(ctx, db, sqldb.Postgres) // or MySQL, SQLite; creates the table, takes a worker
+//	defer l.Close(ctx)                               // gives it back
 //	id, err := l.Generator().Next()
 //
 // Workers expire by the database's clock alone, in milliseconds. Only processes of one host may use a SQLite file. An

@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"errors"
+	"log/slog"
 	"slices"
 	"strings"
 	"testing"
@@ -12,6 +13,7 @@ import (
 	"github.com/go-sql-driver/mysql"
 
 	"github.com/sqlflake/sqlflake/internal/testdb"
+	"github.com/sqlflake/sqlflake/snowflake/lease"
 	"github.com/sqlflake/sqlflake/snowflake/lease/leasetest"
 	"github.com/sqlflake/sqlflake/snowflake/lease/sqllease"
 	"github.com/sqlflake/sqlflake/snowflake/sqldb"
@@ -39,6 +41,14 @@ func TestTheGrantsOfTheGuideAreEnoughAndNeeded(t *testing.T) {
 			newSQL(t, owner, kind.dialect)
 			if err := use(t, all); err != nil {
 				t.Errorf("with %v: %v", all, err)
+			}
+			quiet := lease.WithLogger(slog.New(slog.DiscardHandler))
+			l, err := sqllease.Open(t.Context(), kind.open(t, target, owner, strings.Join(all, ", ")), kind.dialect, quiet, lease.WithWorkers(7, 7))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := l.Close(t.Context()); err != nil || l.Generator().Worker() != 7 {
+				t.Errorf("Open: worker %d, want 7; Close: %v", l.Generator().Worker(), err)
 			}
 			var host string
 			if err := owner.QueryRowContext(t.Context(), "SELECT host FROM snowflake_leases WHERE worker = -1").Scan(&host); err != nil || host == "" {

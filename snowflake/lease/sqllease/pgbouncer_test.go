@@ -16,5 +16,5 @@ func TestStoreKeepsTheContractBehindPgBouncer(t *testing.T) {
 	db := target.Open(t)
 	db.SetMaxOpenConns(10)
 	store := newSQL(t, db, sqldb.Postgres)
-	leasetest.Run(t, func(*testing.T) lease.Store { return store }, leasetest.Settings{})
+	leasetest.Run(t, func(*testing.T) lease.Store { return store }, settings(db))
 }

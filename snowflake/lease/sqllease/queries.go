@@ -35,6 +35,9 @@ type queries struct {
 // An extension needs a row that certainly is the owner's. Either this server has confirmed it since it began to serve the
 // namespace, which {expiry} shows, or the row had not expired at that time, whatever the clocks of two servers showed.
 // Otherwise the owner must know that, and the row of the namespace must be unchanged since assess has read it.
+//
+// A later version that needs to keep this one out raises protocol in all rows of the namespace. That of the worker's row
+// must count, too: while an UPDATE waits for its lock, PostgreSQL does not read ns again. That of ns counts for new rows.
 const (
 	ifOwned   = "namespace = ? AND {w}worker = ? AND {w}worker >= 0 AND {w}epoch = ? AND {w}token IN (?, ?)"
 	ifFree    = "namespace = ? AND {w}worker = ? AND {w}epoch = ? AND {w}expires_ms <= {now}"
@@ -72,7 +75,7 @@ func newQueries(d dialect, table, server string) queries {
 	// update returns an UPDATE of a worker's row, w, that also has a condition on the row of its namespace.
 	update := func(set, where, namespace string) string {
 		const join = "ns.namespace = w.namespace AND ns.worker = -1"
-		where = " WHERE w." + strings.ReplaceAll(where, "{w}", "w.") + " AND " + namespace
+		where = " WHERE w." + strings.ReplaceAll(where, "{w}", "w.") + " AND w.protocol <= 1 AND ns.protocol <= 1 AND " + namespace
 		if d == mysql {
 			return "UPDATE {table} AS w JOIN {table} AS ns ON " + join + " SET " + strings.ReplaceAll(set, "{w}", "w.") + where
 		}
@@ -82,7 +85,7 @@ func newQueries(d dialect, table, server string) queries {
 		// The time is in a subquery so that it is the same for all rows and conditions. The result begins with the row
 		// of the namespace and the row of the token, if that is held; then come the free rows in the order of Acquire,
 		// those with a horizon above the tick by their horizons.
-		look: text(`SELECT worker, epoch, horizon, expires_ms, layout, revision, CASE WHEN server IN ('', host) THEN 1 ELSE 0 END, now_ms
+		look: text(`SELECT worker, epoch, horizon, expires_ms, layout, protocol, revision, CASE WHEN server IN ('', host) THEN 1 ELSE 0 END, now_ms
 FROM {table} CROSS JOIN (SELECT {now} AS now_ms, {server} AS server) here
 WHERE namespace = ? AND (worker = -1 OR (token = ? AND expires_ms > now_ms)
 	OR (worker BETWEEN ? AND ? AND expires_ms <= now_ms))
@@ -102,9 +105,9 @@ LIMIT ?`),
 	epoch = CASE WHEN ns.horizon < ? AND ns.pid + {settles} <= {now} THEN ns.horizon ELSE ns.epoch END,
 	pid = CASE WHEN ns.horizon < ? AND ns.horizon > 0 THEN {now} ELSE ns.pid END,
 	horizon = CASE WHEN ns.horizon < ? THEN ? ELSE ns.horizon END, host = {server or}, revision = {greatest}(ns.revision, ?) + 1
-WHERE ns.namespace = ? AND ns.worker = -1 AND (NOT {same server} OR ns.horizon < ? OR ns.revision < ?)`),
+WHERE ns.namespace = ? AND ns.worker = -1 AND ns.protocol <= 1 AND (NOT {same server} OR ns.horizon < ? OR ns.revision < ?)`),
 		addWorker: text(`{insert} {table} ({columns})
-SELECT namespace, ?, 1, ?, 0, {expiry}, 0, ?, ?, ?, ? FROM {table} AS ns WHERE ns.namespace = ? AND ns.worker = -1 AND ` + ifSeen + ` {if absent}`),
+SELECT namespace, ?, 1, ?, 0, {expiry}, 0, ?, ?, ?, ? FROM {table} AS ns WHERE ns.namespace = ? AND ns.worker = -1 AND ns.protocol <= 1 AND ` + ifSeen + ` {if absent}`),
 		release: text(`UPDATE {table} SET horizon = CASE WHEN horizon > ? THEN ? ELSE horizon END,
 	expires_ms = CASE WHEN expires_ms > {now} THEN {now} ELSE expires_ms END, revision = revision + 1
 WHERE ` + strings.ReplaceAll(ifOwned, "{w}", "")),
@@ -121,7 +124,7 @@ WHERE namespace = ? AND worker = ? AND epoch = ? AND LENGTH(token) = 32`),
 		raise = "{w}horizon = CASE WHEN w.horizon < ? THEN ? ELSE w.horizon END, {w}token = ?, " +
 			"{w}revision = w.revision + 1, {w}expires_ms = "
 	)
-	q.assess = text(`SELECT ns.host, ns.expires_ms, ns.revision, {allowed}, ns.pid + {settles} - {now},
+	q.assess = text(`SELECT ns.protocol, ns.host, ns.expires_ms, ns.revision, {allowed}, ns.pid + {settles} - {now},
 	CASE WHEN {same server} THEN 1 ELSE 0 END, CASE WHEN {known} THEN 1 ELSE 0 END
 FROM {table} AS ns JOIN {table} AS w ON w.namespace = ns.namespace
 WHERE ns.worker = -1 AND w.` + strings.ReplaceAll(ifOwned, "{w}", "w."))

@@ -16,7 +16,7 @@ import (
 )
 
 // exec runs a statement of the test's own.
-func exec(t *testing.T, db interface {
+func exec(t testing.TB, db interface {
 	ExecContext(ctx context.Context, query string, args ...any) (sql.Result, error)
 }, query string,
 ) {

@@ -24,6 +24,8 @@ const (
 //
 // revision counts the changes, so that each UPDATE changes something: MySQL reports how many rows were changed, not how
 // many were found, and a second extension within a millisecond would look like a lost lease.
+//
+// protocol is the version of the protocol that a process must know to take the worker or to extend its lease.
 const (
 	columnNames = "namespace, worker, epoch, token, horizon, expires_ms, revision, layout, host, pid, version"
 
@@ -39,6 +41,7 @@ const (
 	host VARCHAR(255) CHARACTER SET utf8mb4 NOT NULL,
 	pid BIGINT NOT NULL,
 	version VARCHAR(255) CHARACTER SET utf8mb4 NOT NULL,
+	protocol BIGINT NOT NULL DEFAULT 1,
 	PRIMARY KEY (namespace, worker)`
 )
 
@@ -104,7 +107,7 @@ func (s *Store) migrate(ctx context.Context) error {
 
 // usable returns an error unless all columns can be read.
 func (s *Store) usable(ctx context.Context) error {
-	return s.query(ctx, "SELECT "+columnNames+" FROM "+s.table+" WHERE 1 = 0", nil, nil)
+	return s.query(ctx, "SELECT "+columnNames+", protocol FROM "+s.table+" WHERE 1 = 0", nil, nil)
 }
 
 // holderText returns the text without what some dialect can't store, cut to 255 bytes.

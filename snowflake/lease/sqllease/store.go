@@ -110,6 +110,8 @@ func (s *Store) extend(ctx context.Context, c lease.Claim, horizon int64, ttl ti
 		switch {
 		case !row.owned:
 			return time.Time{}, lostClaim(c)
+		case row.protocol > 1:
+			return time.Time{}, laterVersion(c.Namespace, row.protocol)
 		case !row.sameServer:
 		case row.limit < milliseconds(c.Reach):
 			return time.Time{}, &lease.ReachError{
@@ -130,6 +132,7 @@ func (s *Store) extend(ctx context.Context, c lease.Claim, horizon int64, ttl ti
 // assessment is what decides why an extension was refused.
 type assessment struct {
 	owned      bool
+	protocol   int64
 	server     string // that the namespace knows
 	changed    int64  // when that one took over
 	limit      int64  // of the reach, in milliseconds
@@ -142,7 +145,7 @@ func (s *Store) assess(ctx context.Context, q *queries, c lease.Claim) (a assess
 	args := []any{c.Namespace, c.Worker, c.Epoch, c.Token, c.Next}
 	err = s.query(ctx, q.assess, args, func(scan scan) error {
 		var same, known, revision int64
-		if err := scan(&a.server, &a.changed, &revision, &a.limit, &a.settles, &same, &known); err != nil {
+		if err := scan(&a.protocol, &a.server, &a.changed, &revision, &a.limit, &a.settles, &same, &known); err != nil {
 			return err
 		}
 		a.owned, a.sameServer, a.known = true, same == 1 && revision >= s.revision(c.Namespace), known == 1

@@ -1,6 +1,7 @@
 package sqllease_test
 
 import (
+	"database/sql"
 	"errors"
 	"math"
 	"os"
@@ -129,6 +130,14 @@ func mustRelease(t *testing.T, store lease.Store, c lease.Claim) {
 	}
 }
 
+// settings are for a store with its table in the database.
+func settings(db *sql.DB) leasetest.Settings {
+	return leasetest.Settings{Require: func(tb testing.TB, _ lease.Store, namespace string) {
+		tb.Helper()
+		exec(tb, db, "UPDATE snowflake_leases SET protocol = 2 WHERE namespace = '"+namespace+"'")
+	}}
+}
+
 // A store that needed a second connection, or left a transaction open, would wait for ever on one connection.
 func TestStoreKeepsTheContract(t *testing.T) {
 	for _, target := range sqlTargets {
@@ -143,7 +152,7 @@ func TestStoreKeepsTheContract(t *testing.T) {
 				db.SetMaxOpenConns(1)
 			}
 			store := newSQL(t, db, target.dialect)
-			leasetest.Run(t, func(*testing.T) lease.Store { return store }, leasetest.Settings{})
+			leasetest.Run(t, func(*testing.T) lease.Store { return store }, settings(db))
 		})
 	}
 }

@@ -189,20 +189,25 @@ CREATE TABLE IF NOT EXISTS "jobs"."leases" (
 	host text NOT NULL,
 	pid bigint NOT NULL,
 	version text NOT NULL,
+	protocol bigint NOT NULL DEFAULT 1,
 	PRIMARY KEY (namespace, worker)
 );
 
 DO $sqlfunc$
 DECLARE
 	layout_found text;
+	protocol_found bigint;
 	row_found record;
 	now_ms bigint;
 	spent bigint;
 BEGIN
 	INSERT INTO "jobs"."leases" (namespace, worker, epoch, token, horizon, expires_ms, revision, layout, host, pid, version)
 		VALUES ('o''clock', -1, 0, '', 0, 0, 0, 'epoch=2014-09-01T00:00:00Z tick=10ms time:39 sequence:8 machine:16', '', 0, '') ON CONFLICT DO NOTHING;
-	SELECT layout INTO STRICT layout_found FROM "jobs"."leases" WHERE namespace = 'o''clock' AND worker = -1;
-	IF layout_found <> 'epoch=2014-09-01T00:00:00Z tick=10ms time:39 sequence:8 machine:16' THEN
+	SELECT layout, protocol INTO STRICT layout_found, protocol_found FROM "jobs"."leases" WHERE namespace = 'o''clock' AND worker = -1;
+	IF protocol_found > 1 THEN
+		RAISE EXCEPTION USING ERRCODE = 'object_not_in_prerequisite_state',
+			MESSAGE = 'snowflake: the namespace ' || 'o''clock' || ' requires version ' || protocol_found || ' of the lease protocol, not 1';
+	ELSIF layout_found <> 'epoch=2014-09-01T00:00:00Z tick=10ms time:39 sequence:8 machine:16' THEN
 		RAISE EXCEPTION USING ERRCODE = 'object_not_in_prerequisite_state',
 			MESSAGE = 'snowflake: the namespace ' || 'o''clock' || ' has leases of another layout: ' || layout_found;
 	END IF;

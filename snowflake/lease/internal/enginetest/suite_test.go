@@ -72,7 +72,15 @@ func TestStoreOnTheNATSServerThatRunsKeepsTheContractOrIsRefused(t *testing.T) {
 
 func runSuite(t *testing.T, p place) {
 	store := p.store(t)
-	leasetest.Run(t, func(*testing.T) lease.Store { return store }, leasetest.Settings{})
+	leasetest.Run(t, func(*testing.T) lease.Store { return store }, leasetest.Settings{
+		Require: func(_ testing.TB, _ lease.Store, namespace string) {
+			if p.Kind == "etcd" {
+				p.require2InEtcd(t, namespace)
+			} else {
+				p.require2InNATS(t, namespace)
+			}
+		},
+	})
 }
 
 // sharedNATS returns a bucket of the test's own on the server at SNOWFLAKE_TEST_NATS, which may be an older one.

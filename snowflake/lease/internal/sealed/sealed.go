@@ -7,6 +7,9 @@ import (
 	"errors"
 	"fmt"
 	"hash/crc32"
+	"strings"
+
+	"github.com/sqlflake/sqlflake/snowflake/lease"
 )
 
 // form takes the place of the last brace of a value: a last field with the CRC-32C of all before it.
@@ -36,6 +39,19 @@ func Unmarshal(text []byte, v any) error {
 		return errors.New("cut off or edited: the checksum is missing or differs")
 	}
 	return json.Unmarshal(text, v)
+}
+
+// CheckFormat returns an error unless the format of a value is the one that the caller knows: a *lease.VersionError if they
+// differ in the number at the end.
+func CheckFormat(got, known, namespace string) error {
+	version, ok := strings.CutPrefix(got, strings.TrimRight(known, "0123456789"))
+	switch {
+	case got == known:
+		return nil
+	case ok:
+		return &lease.VersionError{Namespace: namespace, Version: version}
+	}
+	return fmt.Errorf("the format is %.40q, this version knows %q", got, known)
 }
 
 // seal ends a value, of which the last brace is missing.

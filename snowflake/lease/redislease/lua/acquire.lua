@@ -7,6 +7,7 @@ local function after(number)
   return string.format('%010.0f%09.0f', high, low)
 end
 
+if protocol then return { 'protocol', protocol } end
 local known = redis.call('HGET', key, 'layout')
 if known and known ~= layout then return { 'layout', known } end
 

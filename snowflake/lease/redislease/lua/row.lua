@@ -22,6 +22,9 @@ local function put(worker, row)
     row.epoch .. ' ' .. row.horizon .. ' ' .. digits(row.expires) .. ' ' .. row.token .. ' ' .. row.holder)
 end
 
+-- A later version that needs to keep this one out sets this field.
+local protocol = redis.call('HGET', key, 'protocol')
+
 -- claimed returns the worker's row if it is the owner's. The next token is '' if no extension is under way.
 local function claimed(worker, epoch, token, next_token)
   local text = redis.call('HGET', key, worker)

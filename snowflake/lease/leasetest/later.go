@@ -1,0 +1,71 @@
+package leasetest
+
+import (
+	"errors"
+	"time"
+
+	"github.com/sqlflake/sqlflake/snowflake/lease"
+)
+
+// laterTests are about what a later version of the module may do with the store while this one uses it.
+var laterTests = []test{
+	{promise: "a namespace that requires a later version refuses Acquire and Extend, which is no loss", run: func(f *fixture) {
+		if f.settings.Require == nil {
+			f.Skip("Settings.Require is nil")
+		}
+		f.release(f.take(0, 0).Claim) // a takeover is refused as a new worker is
+		claim := f.take(1, 1).Claim
+		f.extend(claim, 1000, long)
+		f.settings.Require(f.TB, f.store, f.namespace)
+		claim.Token, claim.Next = claim.Next, NewToken()
+		for call, err := range map[string]error{
+			"Acquire of a new worker":  f.acquireError(2),
+			"Acquire of a free worker": f.acquireError(0),
+			"Extend":                   f.extendError(claim),
+			"Extend once more":         f.extendError(claim),
+		} {
+			var later *lease.VersionError
+			if !errors.As(err, &later) || later.Namespace != f.namespace || later.Version != "2" || !unnamed(err) {
+				f.Errorf("%s: error %v, want a *VersionError with the namespace %q and the version 2", call, err, f.namespace)
+			}
+		}
+	}},
+	{promise: "a reserved worker is lent to nobody", run: func(f *fixture) {
+		const workers, reserved = 8, 3
+		if f.settings.Reserve != nil {
+			f.release(f.take(reserved, reserved).Claim)
+			f.settings.Reserve(f.TB, f.store, f.namespace, reserved)
+		} else {
+			r := f.request(reserved, reserved)
+			r.TTL = 100 * 365 * 24 * time.Hour
+			f.acquire(r)
+		}
+		before := f.entry(reserved)
+		for i := range int64(11*workers - 1) {
+			grant := f.take(0, workers-1)
+			if grant.Worker == reserved {
+				f.Fatalf("acquisition %d got the reserved worker", i)
+			}
+			if i < 10*workers { // the others stay, so that all are held in the end
+				f.extend(grant.Claim, i*tick/20, long) // up to above the tick: such workers come last
+				f.release(grant.Claim)
+			}
+		}
+		f.wantNone(0, workers-1)
+		f.wantNone(reserved, reserved)
+		f.wantEntry("acquisitions of others", before)
+		if !before.Held {
+			f.Errorf("List says that the reserved worker is free: %+v", before)
+		}
+	}},
+}
+
+func (f *fixture) acquireError(worker int64) error {
+	_, err := f.store.Acquire(f.Context(), f.request(worker, worker))
+	return err
+}
+
+func (f *fixture) extendError(c lease.Claim) error {
+	_, err := f.store.Extend(f.Context(), c, 2000, long)
+	return err
+}

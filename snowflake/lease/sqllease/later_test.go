@@ -1,0 +1,98 @@
+package sqllease_test
+
+import (
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/sqlflake/sqlflake/internal/testdb"
+	"github.com/sqlflake/sqlflake/snowflake/lease"
+	"github.com/sqlflake/sqlflake/snowflake/lease/sqllease"
+	"github.com/sqlflake/sqlflake/snowflake/sqldb"
+)
+
+// The statement has begun, and waits for the row, when a later version raises what the namespace requires.
+func TestAStatementThatWaitedForALaterVersionIsRefused(t *testing.T) {
+	for what, call := range map[string]struct {
+		statement int64 // that waits
+		run       func(t *testing.T, store *sqllease.Store, c lease.Claim) error
+	}{
+		"an extension": {1, func(t *testing.T, store *sqllease.Store, c lease.Claim) error {
+			t.Helper()
+			_, err := store.Extend(t.Context(), keep(c), 2000, time.Hour)
+			return err
+		}},
+		"a takeover": {2, func(t *testing.T, store *sqllease.Store, _ lease.Claim) error {
+			t.Helper()
+			_, err := store.Acquire(t.Context(), sqlRequest("n", 7, 7))
+			return err
+		}},
+	} {
+		eachSQL(t, func(t *testing.T, target testdb.Target, dialect sqldb.Dialect) {
+			db := target.Open(t)
+			begun := make(chan struct{})
+			store, _ := countedStore(t, db, target, dialect, func(n int64) {
+				if n == call.statement {
+					close(begun)
+				}
+			})
+			owner := newSQL(t, db, dialect)
+			claim := mustAcquire(t, owner, sqlRequest("n", 7, 7)).Claim
+			if call.statement == 2 {
+				mustRelease(t, owner, claim)
+			}
+			tx, err := db.BeginTx(t.Context(), nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			exec(t, tx, "UPDATE snowflake_leases SET protocol = 2 WHERE namespace = 'n'")
+			answer := make(chan error, 1)
+			go func() { answer <- call.run(t, store, claim) }()
+			<-begun
+			select {
+			case err := <-answer:
+				t.Fatalf("%s did not wait for the row: %v", what, err)
+			case <-time.After(20 * time.Millisecond): // most likely it waits for the row by now
+			}
+			if err := tx.Commit(); err != nil {
+				t.Fatal(err)
+			}
+			var later *lease.VersionError
+			if err := <-answer; !errors.As(err, &later) || later.Version != "2" {
+				t.Errorf("%s: %v, want a *VersionError", what, err)
+			}
+			var horizon int64
+			if err := db.QueryRowContext(t.Context(), "SELECT horizon FROM snowflake_leases WHERE worker = 7").Scan(&horizon); err != nil || horizon != 0 {
+				t.Errorf("%s: horizon %d, %v; want 0", what, horizon, err)
+			}
+			if err := owner.Release(t.Context(), claim, 0); err != nil { // no ID comes twice by it
+				t.Errorf("Release: %v", err)
+			}
+		})
+	}
+}
+
+// A later version marks the namespace while a worker is added, whose row it can't find.
+func TestARowThatALaterVersionCouldNotFindIsRefused(t *testing.T) {
+	eachSQL(t, func(t *testing.T, target testdb.Target, dialect sqldb.Dialect) {
+		db := target.Open(t)
+		var later *lease.VersionError
+		owner := newSQL(t, db, dialect)
+		claim := mustAcquire(t, owner, sqlRequest("n", 7, 7)).Claim
+		const mark = "UPDATE snowflake_leases SET protocol = 2 WHERE worker = -1"
+		store, _ := countedStore(t, db, target, dialect, func(n int64) {
+			if n == 3 {
+				exec(t, db, mark)
+			}
+		})
+		if grant, err := store.Acquire(t.Context(), sqlRequest("n", 8, 8)); !errors.As(err, &later) {
+			t.Errorf("a new worker: %+v, %v; want a *VersionError", grant, err)
+		}
+		if entries, err := store.List(t.Context(), "n"); err != nil || len(entries) != 1 {
+			t.Errorf("%+v, %v; want the row of worker 7 alone", entries, err)
+		}
+		if _, err := owner.Extend(t.Context(), keep(claim), 2000, time.Hour); !errors.As(err, &later) {
+			t.Errorf("a row that was added before: %v, want a *VersionError", err)
+		}
+	})
+}

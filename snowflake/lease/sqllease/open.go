@@ -1,0 +1,31 @@
+package sqllease
+
+import (
+	"context"
+
+	"github.com/sqlflake/sqlflake/snowflake/lease"
+	"github.com/sqlflake/sqlflake/snowflake/sqldb"
+)
+
+// Open takes a worker in the database: it calls [New], [Store.Migrate] and [lease.Open] with the options. Use these three
+// for a table of another name ([WithTable]).
+//
+// It creates the table snowflake_leases if it does not exist. The role needs the rights to SELECT, INSERT and UPDATE the
+// table, and to create it only if it does not exist: [Schema] has the statement for a role that may. Nothing else is
+// needed, and db stays the caller's: close it after the lease.
+//
+// ctx bounds the waits of Open, not the life of the lease. If the database does not answer, Open fails after
+// [lease.DefaultWindow]. It returns the errors of the three.
+func Open(ctx context.Context, db sqldb.DB, d sqldb.Dialect, opts ...lease.Option) (*lease.Lease, error) {
+	store, err := New(db, d)
+	if err != nil {
+		return nil, err
+	}
+	prepare, cancel := context.WithTimeout(ctx, lease.DefaultWindow) // as lease.Open bounds its calls
+	err = store.Migrate(prepare)
+	cancel()
+	if err != nil {
+		return nil, err
+	}
+	return lease.Open(ctx, store, opts...)
+}
