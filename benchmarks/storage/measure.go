@@ -64,7 +64,7 @@ func (s settings) measure(ctx context.Context, out, progress io.Writer) (failed 
 		if left := e.Left(); left != "" {
 			fmt.Fprintf(progress, "%s: %s\n", name, left)
 		}
-		if env.Database[name], err = e.Settings(ctx); err != nil {
+		if env.Database[e.Name()], err = e.Settings(ctx); err != nil {
 			return fmt.Errorf("settings of %s: %w", name, err)
 		}
 		engines = append(engines, e)

@@ -133,8 +133,8 @@ func parse(args []string, out io.Writer) (s settings, err error) {
 	format := names("format", "table", true, "on standard output", []string{"table", "csv", "json"})
 	rows := numbers("rows", "20000", true, "rows of a table", mostRows)
 	rounds := numbers("rounds", "6", true, "how often each case is measured; a verdict on a speed needs 6", 1000)
-	batch := numbers("batch", "1,1000", false, "rows a statement", mostBatch)
-	clients := numbers("clients", "1,8", false, "concurrent clients", 1000)
+	batch := numbers("batch", "1,10,100,1000", false, "rows a statement; one writer takes the least and the most", mostBatch)
+	clients := numbers("clients", "8", false, "concurrent clients", 1000)
 	s.at = map[string]*string{
 		"postgres": flags.String("postgres", "",
 			"`DSN` of PostgreSQL; new: a temporary server with a small cache, from installed binaries;\n"+

@@ -55,43 +55,45 @@ func stroke(b *strings.Builder, class string, x1, y1, x2, y2 float64) {
 
 func width(s string) float64 { return float64(utf8.RuneCountInString(s)) * charWidth }
 
-// Bar is a row of a bar chart. Part of its value is drawn in full colour, the rest pale.
+// Bar is a row of a bar chart. Part of its value is drawn in full colour, the rest pale. Without a label it belongs to the
+// bar above.
 type Bar struct {
 	Label, Class, Text string
 	Value, Part        float64
 }
 
-// Bars draws a bar for each row, from zero, below its label and its text.
-func Bars(title string, bars []Bar) Chart {
-	const row, thick = 33, 11
-	top, most := 24.0, 0.0
-	below := slices.ContainsFunc(bars, func(one Bar) bool { return one.Part > 0 && one.Part < one.Value })
-	if below {
-		top += 16
-	}
+// Bars draws a bar for each row, from zero, below its label and beside its text. The legend has lines, or none.
+func Bars(title, legend string, bars []Bar) Chart {
+	const thick, longest = 11, barsWidth - 150
+	y, most := 24.0, 0.0
 	for _, one := range bars {
 		most = max(most, one.Value)
 	}
-	c := Chart{Title: title, Width: barsWidth, Height: top + float64(len(bars)*row)}
+	c := Chart{Title: title, Width: barsWidth}
 	var b strings.Builder
 	var figures []string
 	text(&b, "head", "start", 0, 14, title)
-	if below {
-		text(&b, "tick", "start", 0, 30, "full colour: indexes, pale: rows")
+	for line := range strings.Lines(legend) {
+		text(&b, "tick", "start", 0, y+6, strings.TrimSpace(line))
+		y += 16
 	}
-	for i, one := range bars {
-		y, long := top+float64(i*row), one.Value/most*barsWidth
-		text(&b, "", "start", 0, y+13, one.Label)
-		text(&b, "", "end", barsWidth, y+13, one.Text)
+	for _, one := range bars {
+		if one.Label != "" {
+			text(&b, "", "start", 0, y+13, one.Label)
+			y += 18
+		}
+		long := one.Value / most * longest
+		text(&b, "", "end", barsWidth, y+10, one.Text)
 		full := long
 		if part := one.Part / one.Value; part > 0 && part < 1 {
 			full = long * part
-			rect(&b, "pale f-"+one.Class, full, y+18, long-full, thick)
+			rect(&b, "pale f-"+one.Class, full, y, long-full, thick)
 		}
-		rect(&b, "f-"+one.Class, 0, y+18, full, thick)
-		figures = append(figures, one.Label+" "+one.Text)
+		rect(&b, "f-"+one.Class, 0, y, full, thick)
+		y += 15
+		figures = append(figures, strings.TrimSpace(one.Label+" "+one.Text))
 	}
-	c.Text, c.Body = strings.Join(figures, "; ")+".", b.String()
+	c.Height, c.Text, c.Body = y, strings.Join(figures, "; ")+".", b.String()
 	return c
 }
 

@@ -45,13 +45,16 @@ func (e *Environment) AddNotes(engine string, notes ...string) []string {
 // without a section.
 const tool = "tool"
 
-// set adds a setting that was read, unless it is there.
+// set adds a setting that was read, unless it is there. A file may have several runs, one after the other: the settings
+// are those of the first, with a note of each server's setting that differs in a later one.
 func (e *Environment) set(key, value string) {
-	if Get(e.lines(), key) != "" {
-		return
-	}
 	section, name, ok := strings.Cut(key, ".")
-	switch {
+	switch was := Get(e.lines(), key); {
+	case was != "" && key == "command":
+		e.Command += "; " + value
+	case was != "" && was != value && ok && section != tool:
+		e.AddNotes(section, name+" of "+section+" is "+value+" in a later command")
+	case was != "":
 	case key == "time":
 		e.Time = value
 	case key == "command":

@@ -15,7 +15,7 @@ import (
 // Engine is a database with a place for this run only: a schema, a database or a file, created by Open and removed by
 // Close. It is safe for concurrent use, except Settle and Close.
 type Engine interface {
-	// Name is one of Names.
+	// Name is one of Names, or "mysql" if that is the product at the DSN for "mariadb".
 	Name() string
 	// Dialect is "sqlite", "postgres" or "mariadb".
 	Dialect() string

@@ -3,7 +3,6 @@ package engine
 import (
 	"context"
 	"database/sql"
-	"errors"
 	"fmt"
 	"math"
 	"net/url"
@@ -114,12 +113,6 @@ func TestEveryKindOnEveryEngine(t *testing.T) {
 			for _, k := range key.Kinds() {
 				parent, child := "parent_"+strings.ReplaceAll(k.Name, "-", "_"), "child_"+strings.ReplaceAll(k.Name, "-", "_")
 				if !k.OnEngine(e.Name()) {
-					continue
-				}
-				if pg, ok := e.(*postgres); ok && pg.version < k.Since*10_000 {
-					if err := e.Create(ctx, Table{Name: "old", Kind: k}); !errors.Is(err, errors.ErrUnsupported) {
-						t.Errorf("%s on version %d: %v", k.Name, pg.version, err)
-					}
 					continue
 				}
 				before, err := e.Log(ctx)

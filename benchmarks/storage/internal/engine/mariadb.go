@@ -71,6 +71,7 @@ func (e *mariadb) open(ctx context.Context) (err error) {
 	if err != nil {
 		return fmt.Errorf("%s: %w", e.where, err)
 	}
+	e.name = strings.ToLower(e.product())
 	e.add(fmt.Sprintf("%s has no setting for one session to commit without a flush. The server's settings are left as they are: "+
 		"innodb_flush_log_at_trx_commit=%s, sync_binlog=%s, log_bin=%s.", e.product(), flush, sync, binlog))
 	return nil

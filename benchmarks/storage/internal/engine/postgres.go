@@ -20,8 +20,7 @@ import (
 // postgres is a separate schema in a PostgreSQL database.
 type postgres struct {
 	served
-	config  *pgx.ConnConfig // of the schema's sessions
-	version int             // in the form of server_version_num: 150004 is 15.4
+	config *pgx.ConnConfig // of the schema's sessions
 }
 
 func openPostgres(ctx context.Context, name, dsn string) (Engine, error) {
@@ -44,26 +43,15 @@ func openPostgres(ctx context.Context, name, dsn string) (Engine, error) {
 		drop:    " CASCADE",
 		kills:   "SELECT format('SELECT pg_terminate_backend(%s)', pid) FROM pg_stat_activity WHERE application_name = $1",
 	}}
-	if err := e.open(ctx); err != nil {
-		return nil, errors.Join(err, e.Close())
-	}
-	return e, nil
-}
-
-func (e *postgres) open(ctx context.Context) error {
 	if err := e.make(ctx); err != nil {
-		return err
+		return nil, errors.Join(err, e.Close())
 	}
 	e.config.RuntimeParams["search_path"] = e.place
 	e.config.RuntimeParams["application_name"] = e.place // by which Close finds running statements
 	e.config.RuntimeParams["synchronous_commit"] = "off"
 	e.db = stdlib.OpenDB(*e.config)
 	e.db.SetMaxIdleConns(idleConns)
-	err := e.db.QueryRowContext(ctx, "SELECT current_setting('server_version_num')::int").Scan(&e.version)
-	if err != nil {
-		return fmt.Errorf("%s: %w", e.where, err)
-	}
-	return nil
+	return e, nil
 }
 
 func (e *postgres) Placeholder(n int) string { return "$" + strconv.Itoa(n) }
@@ -89,13 +77,6 @@ var postgresWords = words{
 	},
 	text:  "text",
 	after: " WITH (autovacuum_enabled=false)",
-}
-
-func (e *postgres) Create(ctx context.Context, t Table) error {
-	if e.version < t.Kind.Since*10_000 {
-		return Unsupported("%s exists from PostgreSQL %d on, and this is %d", t.Kind.Default, t.Kind.Since, e.version/10_000)
-	}
-	return e.base.Create(ctx, t)
 }
 
 // Settle also sets hint bits and the visibility map; otherwise the first readers would.

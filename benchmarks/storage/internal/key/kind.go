@@ -6,6 +6,8 @@ import (
 	"strings"
 
 	"github.com/google/uuid"
+
+	"github.com/sqlflake/sqlflake/snowflake"
 )
 
 // Store is how a key is stored. The engine chooses the column type.
@@ -30,30 +32,29 @@ type Kind struct {
 	ReadBack bool // ... and the program reads it back
 	// Default is the function of PostgreSQL that makes a Counted key; empty: the database counts.
 	Default string
-	// Since is the first major version of the database that has Default; 0: all.
-	Since int
 	// Strict is SQLite's AUTOINCREMENT, which never reuses a number and stores the last one.
 	Strict bool
 	// Beside makes the key of a SQLite table a separate B-tree, as every type but INTEGER does.
 	Beside bool
-	// Only is the dialect that has this kind; empty: all.
+	// Only begins the names of the engines that have this kind; empty: all.
 	Only string
-	// Timed is set if sizes differ between runs, with one client too: the order of the keys depends on the time between
-	// rows, or on random numbers of the server.
-	Timed bool
 
 	source func(Config) (Source, error)
+	paced  func(Config) (Source, error) // with Config.Pace; nil: as without
 }
 
 // New returns a source of keys, nil for keys that the database makes.
 func (k Kind) New(c Config) (Source, error) {
-	if k.source == nil {
+	switch {
+	case k.source == nil:
 		return nil, nil
+	case c.Pace > 0 && k.paced != nil:
+		return k.paced(c)
 	}
 	return k.source(c)
 }
 
-// OnEngine reports whether the kind exists on an engine, which is called by its dialect, with or without a version.
+// OnEngine reports whether the kind exists on an engine.
 func (k Kind) OnEngine(name string) bool { return strings.HasPrefix(name, k.Only) }
 
 // Kinds returns all kinds in the order of reports. The others are compared with the first.
@@ -63,22 +64,22 @@ func Kinds() []Kind {
 		{Name: "auto-readback", Title: "auto-increment, key read back", Counted: true, ReadBack: true},
 		{Name: "autoincrement", Title: "AUTOINCREMENT, numbers never reused", Counted: true, Strict: true, Only: "sqlite"},
 		{Name: "explicit", Title: "1, 2, 3 sent by the client", source: counting},
-		{Name: "snowflake", Title: "snowflake", source: snowflakes},
-		{Name: "snowflake-workers", Title: "snowflake, several workers", Timed: true, source: workersInTurn},
+		snowflakes("snowflake", "snowflake", snowflake.Default()),
+		snowflakes("snowflake-clustered", "clustered snowflake", snowflake.Clustered()),
+		snowflakes("snowflake-seconds", "snowflake, ticks of 1 s", snowflake.MustPreset("seconds")),
 		{Name: "snowflake-skewed", Title: "snowflake, 16 workers with different clocks", source: skewed},
-		{Name: "snowflake-53", Title: "snowflake of 53 bits, for JavaScript", source: safeSnowflakes},
-		{Name: "snowflake-first", Title: "snowflake, worker before time", source: workerFirst},
-		{Name: "snowflake-bigint", Title: "snowflake in a bigint column", Beside: true, Only: "sqlite", source: snowflakes},
-		{Name: "uuidv7", Title: "UUIDv7", Store: UUID, source: uuids(uuid.NewV7FromReader, binaryUUID)},
+		// Its sequence is short, so it waits for ticks.
+		snowflakes("snowflake-53", "snowflake of 53 bits, for JavaScript", snowflake.MustPreset("javascriptsafe")),
+		{
+			Name: "snowflake-bigint", Title: "snowflake in a bigint column", Beside: true, Only: "sqlite",
+			source: workers(snowflake.Default()),
+		},
+		{Name: "uuidv7", Title: "UUIDv7", Store: UUID, source: uuids(uuid.NewV7FromReader, binaryUUID), paced: pacedUUIDs},
 		{
 			Name: "uuidv7-server", Title: "UUIDv7, made by the server", Store: UUID, Counted: true, Default: "uuidv7()",
-			Only: "postgres", Since: 18,
+			Only: "postgres18",
 		},
 		{Name: "uuidv4", Title: "UUIDv4", Store: UUID, source: uuids(uuid.NewRandomFromReader, binaryUUID)},
-		{
-			Name: "uuidv4-server", Title: "UUIDv4, made by the server", Store: UUID, Counted: true,
-			Default: "gen_random_uuid()", Only: "postgres", Timed: true,
-		},
 		{
 			Name: "uuidv7-text", Title: "UUIDv7 as text", Store: Text, Length: 36,
 			source: uuids(uuid.NewV7FromReader, textUUID),

@@ -25,6 +25,9 @@ type Config struct {
 	Seed    uint64 // seed of the random numbers
 	Client  int    // 0, 1, ...: each client has its own keys
 	Clients int    // the number of clients, at least 1
+	// Pace is the rows a second of each client. Above 0 the keys of all clients come from one source, in the simulated
+	// order of their arrival. A client draws Batch keys together; 0 means 1. Single keys arrive 1 ms later, on average.
+	Pace, Batch int
 	// Last is the last number that explicit has used, shared by the clients of a table; nil: this is the only client.
 	Last *atomic.Int64
 }
@@ -57,72 +60,74 @@ func counting(c Config) (Source, error) {
 	}, nil
 }
 
-// snowflakes are the keys of one process: all clients use the generator of worker 1.
-func snowflakes(Config) (Source, error) { return fromWorkers(snowflake.Default(), 1) }
-
-// workersInTurn are the keys of four processes with equal clocks whose rows arrive in turn. With several clients each
-// has its own worker.
-func workersInTurn(c Config) (Source, error) {
-	if c.Clients > 1 {
-		return fromWorkers(snowflake.Default(), int64(c.Client)+1)
-	}
-	return fromWorkers(snowflake.Default(), 1, 2, 3, 4)
+// snowflakes are the keys of processes with a worker each.
+func snowflakes(name, title string, layout snowflake.Layout) Kind {
+	return Kind{Name: name, Title: title, source: workers(layout), paced: func(c Config) (Source, error) {
+		return ofStream(paced(c, layout)), nil
+	}}
 }
 
-// safeSnowflakes are those that JavaScript numbers represent exactly. Their sequence is short, so they wait for ticks.
-func safeSnowflakes(Config) (Source, error) {
-	return fromWorkers(snowflake.MustPreset("javascriptsafe"), 1)
-}
-
-// workerFirst has the worker above the time: each worker appends in its own part of the index.
-func workerFirst(Config) (Source, error) {
-	return fromWorkers(snowflake.MustLayout(snowflake.Default().Epoch(), time.Millisecond,
-		snowflake.Field{Name: "worker", Bits: 10}, snowflake.Field{Name: "time", Bits: 41},
-		snowflake.Field{Name: "sequence", Bits: 12}), 1, 2, 3, 4)
-}
-
-// fromWorkers draws a key from each worker in turn. All sources for one worker share the state of the process, so clients
-// do not get duplicates.
-func fromWorkers(layout snowflake.Layout, workers ...int64) (Source, error) {
-	var list []*snowflake.Generator
-	for _, worker := range workers {
-		generator, err := snowflake.New(worker, snowflake.WithLayout(layout))
+// workers draws keys of the client's worker. All sources for one worker share the state of the process, so the keys of
+// two tables differ.
+func workers(layout snowflake.Layout) func(Config) (Source, error) {
+	return func(c Config) (Source, error) {
+		generator, err := snowflake.New(int64(c.Client)+1, snowflake.WithLayout(layout))
 		if err != nil {
 			return nil, err
 		}
-		list = append(list, generator)
+		var ids []snowflake.ID
+		return func(dst []any) error {
+			ids = slices.Grow(ids[:0], len(dst))[:len(dst)]
+			if err := generator.Fill(context.Background(), ids); err != nil {
+				return err
+			}
+			for i, id := range ids {
+				dst[i] = int64(id)
+			}
+			return nil
+		}, nil
 	}
-	if len(list) > 1 {
-		next := -1
-		return each(func() (any, error) {
-			next = (next + 1) % len(list)
-			id, err := list[next].Next()
-			return int64(id), err
-		}), nil
+}
+
+// paced simulates the order in which the keys of all clients arrive.
+func paced(c Config, layout snowflake.Layout) *arrival.Stream {
+	o := arrival.Order{Layout: layout, Workers: c.Clients, Rate: float64(c.Pace * c.Clients), Batch: c.Batch, Seed: c.Seed}
+	if c.Batch < 2 { // batches of one client would overtake each other
+		o.Lag = time.Millisecond
 	}
-	var ids []snowflake.ID
-	return func(dst []any) error {
-		ids = slices.Grow(ids[:0], len(dst))[:len(dst)]
-		if err := list[0].Fill(context.Background(), ids); err != nil {
-			return err
+	return arrival.New(o)
+}
+
+// pacedUUIDs are UUIDs of version 7 that are drawn at the same times as the snowflakes of paced.
+func pacedUUIDs(c Config) (Source, error) {
+	micros := snowflake.MustLayout(snowflake.Default().Epoch(), time.Microsecond,
+		snowflake.Field{Name: "time", Bits: 48}, snowflake.Field{Name: "worker", Bits: 10}, snowflake.Field{Name: "sequence", Bits: 5})
+	s, from := paced(c, micros), random(c)
+	return each(func() (any, error) {
+		id, err := s.Next()
+		if err != nil {
+			return nil, err
 		}
-		for i, id := range ids {
-			dst[i] = int64(id)
-		}
-		return nil
-	}, nil
+		key, err := uuid.NewV7FromReader(from)
+		at := micros.Time(id).UnixNano()
+		binary.BigEndian.PutUint64(key[:], uint64(at/1e6)<<16|7<<12|uint64(at%1e6)>>8) // RFC 9562, section 6.2, method 3
+		return [16]byte(key), err
+	}), nil
 }
 
 // skewed are the keys of 16 processes whose clocks differ by up to 20 ms, in the order in which they arrive, at 10,000
 // rows a second. The times are simulated.
 func skewed(c Config) (Source, error) {
-	s := arrival.New(arrival.Order{
+	return ofStream(arrival.New(arrival.Order{
 		Layout: snowflake.Default(), Workers: 16, Rate: 10_000, Skew: 20 * time.Millisecond, Seed: c.Seed + uint64(c.Client),
-	})
+	})), nil
+}
+
+func ofStream(s *arrival.Stream) Source {
 	return each(func() (any, error) {
 		id, err := s.Next()
 		return int64(id), err
-	}), nil
+	})
 }
 
 // random is a client's source of randomness: a cipher's stream that is as fast as a usual source and repeats for the

@@ -71,16 +71,12 @@ func withUnit(f measure.Figure) string {
 	return text + " " + f.Metric.Unit
 }
 
-// sentence sums up the inserts on an engine; "" if they are not measured.
+// sentence sums up the inserts of one process on an engine; "" if they are not measured.
 func (r Report) sentence(engine string) string {
-	sizes, ok := r.main(engine, "load", "bytes_table")
-	rates, also := r.main(engine, "load", "rate")
-	if !ok || !also {
-		return ""
-	}
 	var parts []string
 	for _, kind := range []string{"snowflake", "uuidv7", "uuidv4"} {
-		size, rate := r.cell(sizes, kind, "bytes_table"), r.cell(rates, kind, "rate")
+		g, _ := r.main(engine, "load", "bytes_table")
+		size, rate := r.cell(g, kind, "bytes_table"), r.cell(g, kind, "rate")
 		if kind == r.Baseline || size.Ratio == "" {
 			continue
 		}
@@ -112,7 +108,7 @@ func caseText(p measure.Params, without ...string) string {
 }
 
 var paramForms = map[string]string{
-	"batch": "# a statement", "create": "# a Create", "delay": "# to the server",
+	"batch": "# a statement", "create": "# a Create", "delay": "# to the server", "pace": "# rows/s each",
 }
 
 func paramText(p measure.Setting) string {

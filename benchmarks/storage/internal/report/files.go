@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io"
 	"math"
-	"slices"
 	"strconv"
 	"strings"
 	"text/tabwriter"
@@ -124,52 +123,47 @@ func (r Report) WriteFolder(dir string) error {
 	})
 }
 
-// docsKinds are the kinds of keys in a README.
-var docsKinds = []string{"auto", "snowflake", "uuidv7", "uuidv4", "uuidv4-text"}
-
 // WriteDocs writes the figures of a README: bytes.svg, with a chart for each database, and table.md.
 func (r Report) WriteDocs(dir string) error {
-	var groups []measure.Group
+	var charts []chart.Chart
+	heads, columns := []string{}, []measure.Group{}
 	for _, engine := range r.engines() {
-		if g, ok := r.main(engine, "load", "bytes_table"); ok && engine != "postgres18" {
-			groups = append(groups, g)
+		groups := r.first(engine)
+		if len(groups) == 0 || engine == "postgres18" {
+			continue
+		}
+		charts = append(charts, r.bars(r.title(engine)+": bytes a row", "bytes_table", firstKinds, groups...))
+		columns, heads = append(columns, groups...), append(heads, r.title(engine)+", one process")
+		if len(groups) > 1 {
+			heads = append(heads, several(groups[1]))
 		}
 	}
-	if len(groups) == 0 {
+	if len(charts) == 0 {
 		return errors.New("the charts of a README show the sizes of the scenario load, which this report does not have")
-	}
-	var charts []chart.Chart
-	for _, g := range groups {
-		charts = append(charts, r.bars(r.title(g.Engine)+": bytes a row", g, "bytes_table", docsKinds))
 	}
 	return document.WriteFiles(dir, map[string]func(io.Writer) error{
 		"bytes.svg": func(w io.Writer) error { return chart.Write(w, "Bytes a row by kind of primary key", charts...) },
-		"table.md":  func(w io.Writer) error { return r.writeDocsTable(w, groups) },
+		"table.md":  func(w io.Writer) error { return r.writeDocsTables(w, heads, columns) },
 	})
 }
 
-// writeDocsTable writes a row for each kind, with bytes a row and the insert rate for each engine.
-func (r Report) writeDocsTable(w io.Writer, groups []measure.Group) error {
-	rows := [][]string{{"Key"}}
-	for _, kind := range docsKinds {
-		rows = append(rows, []string{kindTitle(kind)})
-	}
-	var same []string // the cases
-	for _, g := range groups {
-		rows[0] = append(rows[0], r.title(g.Engine)+", bytes a row", "insert rate")
-		for i, kind := range docsKinds {
-			size, rate := r.cell(g, kind, "bytes_table"), r.cell(g, kind, "rate").Compared()
-			if kind == r.Baseline {
-				rate = "1"
-			}
-			rows[i+1] = append(rows[i+1], strings.Replace(size.Text(), " B", "", 1), rate)
+// writeDocsTables writes the bytes a row, then the insert rates, with a row for each kind and a column for each group.
+func (r Report) writeDocsTables(w io.Writer, heads []string, columns []measure.Group) error {
+	sizes, rates := [][]string{append([]string{"Bytes a row"}, heads...)}, [][]string{append([]string{"Insert rate"}, heads...)}
+	for _, kind := range firstKinds {
+		size, rate := []string{kindTitle(kind)}, []string{kindTitle(kind)}
+		for _, g := range columns {
+			size = append(size, strings.Replace(r.cell(g, kind, "bytes_table").Text(), " B", "", 1))
+			rate = append(rate, r.cell(g, kind, "rate").Compared())
 		}
-		if text := caseText(g.Params); !slices.Contains(same, text) {
-			same = append(same, text)
+		sizes = append(sizes, size)
+		if kind != r.Baseline {
+			rates = append(rates, rate)
 		}
 	}
-	_, err := fmt.Fprintf(w, "%s\n%s; the table has its primary key and no other index.\n"+
-		"Rates are ratios to %s, which is measured beside each key:\n%s.\n%s", document.Table(rows), strings.Join(same, "; "), kindTitle(r.Baseline), signs, r.graphs())
+	_, err := fmt.Fprintf(w, "%s\n%s\n%s; the table has its primary key and no other index.\n"+
+		"Ratios are to %s, which is measured beside each key:\n%s.\n%s", document.Table(sizes), document.Table(rates),
+		caseText(columns[0].Params), kindTitle(r.Baseline), signs, r.graphs())
 	return err
 }
 

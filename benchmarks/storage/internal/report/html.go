@@ -50,7 +50,7 @@ func (r Report) WriteHTML(w io.Writer) error {
 		"script": func() template.JS { return template.JS(pageScript) },                               //nolint:gosec // a constant
 		"title":  r.title,
 		"base":   func() string { return kindTitle(r.Baseline) },
-		"heads":  func() []string { return titles(compared) },
+		"heads":  func(engine string) []string { return titles(r.compared(engine)) },
 		"signs":  func() string { return signs },
 		"rows":   r.comparisons, "cases": cases,
 	}).Parse(pageText)
@@ -70,13 +70,13 @@ func (r Report) WriteHTML(w io.Writer) error {
 func (r Report) answers() []answer {
 	var all []answer
 	for _, engine := range r.engines() {
-		g, ok := r.main(engine, "load", "bytes_table")
-		if !ok || engine == "postgres18" && len(all) > 0 {
+		groups := r.first(engine)
+		if len(groups) == 0 || engine == "postgres18" && len(all) > 0 {
 			continue // it is like the other PostgreSQL
 		}
 		all = append(all, answer{
-			engine, r.title(engine), r.sentence(engine), caseText(g.Params),
-			r.bars("Bytes a row, table with its key", g, "bytes_table", []string{"auto", "snowflake", "snowflake-workers", "uuidv7", "uuidv4"}),
+			engine, r.title(engine), r.sentence(engine), caseText(groups[0].Params),
+			r.bars("Bytes a row, table with its key", "bytes_table", firstKinds, groups...),
 		})
 	}
 	return all
@@ -93,7 +93,7 @@ func (r Report) sections() []section {
 				if curves, ok := r.curves(g, "rate"); ok {
 					b.Charts = append(b.Charts, curves)
 				} else if name == "graph" {
-					b.Charts = append(b.Charts, r.bars("Time, "+caseText(g.Params, "graphs"), g, "time", g.Kinds))
+					b.Charts = append(b.Charts, r.bars("Time, "+caseText(g.Params, "graphs"), "time", g.Kinds, g))
 				}
 				b.Tables = append(b.Tables, r.table(g))
 			}

@@ -16,6 +16,8 @@ number of rows must stay secret. **Else take auto-increment**: one database make
 insert, and the number of rows may be public. **Take UUIDv7** if keys are made without coordination: no worker number
 and no lease. **Take UUIDv4** if a key must reveal nothing, not even its time, or show tokens of ` + "`sqltypes/publicid`" + `
 in place of the keys.
+
+**If several processes insert into MariaDB or MySQL, give snowflakes the layout ` + "`snowflake.Clustered()`**" + `.
 `
 
 // WriteMarkdown writes what a team reads in five minutes.
@@ -31,8 +33,11 @@ func (r Report) WriteMarkdown(w io.Writer) error {
 		if text := r.sentence(engine); text != "" {
 			fmt.Fprintf(&b, "%s\n\n", text)
 		}
-		table := [][]string{append([]string{"", kindTitle(r.Baseline)}, titles(compared)...)}
+		table := [][]string{append([]string{"", kindTitle(r.Baseline)}, titles(r.compared(engine))...)}
 		for _, one := range rows {
+			if one.Minor {
+				continue
+			}
 			row := []string{one.Title + ": " + one.What, one.Base}
 			for _, c := range one.Cells {
 				row = append(row, c.Compared())

@@ -13,7 +13,7 @@ function show() {
   for (const line of document.querySelectorAll("#rules li")) line.classList.toggle("hit", line.dataset.rule === answer);
   for (const row of document.querySelectorAll("#cases tbody tr")) {
     const fits = row.dataset.writers === "any" || row.dataset.writers === ask.writers;
-    row.classList.toggle("miss", !fits || row.dataset.rows !== ask.rows);
+    row.classList.toggle("miss", !fits || !row.dataset.rows.split(" ").includes(ask.rows));
     for (const cell of row.querySelectorAll("td")) cell.classList.toggle("pick", cell.dataset.rule === answer);
   }
   for (const table of document.querySelectorAll("#cases table")) { // a database without such a case

@@ -25,20 +25,15 @@ type Report struct {
 }
 
 // engines are in the order of the page: most readers ask about the first.
-var engines = []string{"postgres", "postgres18", "mariadb", "sqlite"}
+var engines = []string{"postgres", "postgres18", "mariadb", "mysql", "sqlite"}
 
 // New computes the figures.
 func New(env measure.Environment, records []measure.Record, baseline string) Report {
 	r := Report{Environment: env, Baseline: baseline}
-	var timed []string // scenarios and kinds
+	var timed []string
 	for _, s := range scenario.All() {
 		if s.Timed {
 			timed = append(timed, s.Name)
-		}
-	}
-	for _, k := range key.Kinds() {
-		if k.Timed {
-			timed = append(timed, k.Name)
 		}
 	}
 	var measured []measure.Record
@@ -105,10 +100,9 @@ func (r Report) title(engine string) string {
 	case "sqlite":
 		return "SQLite"
 	case "mariadb":
-		if strings.HasPrefix(version, "MySQL ") {
-			return "MySQL"
-		}
 		return "MariaDB"
+	case "mysql":
+		return "MySQL"
 	case "postgres", "postgres18":
 		if len(r.Environment.Database["postgres18"]) == 0 || len(r.Environment.Database["postgres"]) == 0 {
 			return "PostgreSQL"

@@ -1,6 +1,7 @@
 package report
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 
@@ -9,26 +10,32 @@ import (
 	"github.com/sqlflake/sqlflake/benchmarks/internal/measure"
 )
 
-// compared are the kinds in the tables of all scenarios, beside the baseline.
-var compared = []string{"snowflake", "snowflake-workers", "uuidv7", "uuidv4", "uuidv4-text"}
+// compared returns the kinds in an engine's table of all scenarios, beside the baseline.
+func (r Report) compared(engine string) []string {
+	all := []string{"snowflake", "snowflake-clustered", "uuidv7", "uuidv7-server", "uuidv4"}
+	return slices.DeleteFunc(all, func(kind string) bool {
+		return !slices.ContainsFunc(r.Groups, func(g measure.Group) bool { return g.Engine == engine && slices.Contains(g.Kinds, kind) })
+	})
+}
 
 // views are the metrics in the tables of all scenarios. Of several with a bar between them the first that the baseline
 // has counts: SQLite has an index of the key for some kinds only. A star takes all cases, and not the main one alone.
 var views = map[string][]string{
-	"load":       {"bytes_primary|bytes_table *", "rate *"},
-	"clients":    {"bytes_primary|bytes_table *", "rate *"},
-	"children":   {"bytes_secondary", "rate"},
-	"read":       {"lookup", "newest_key", "range_key", "join"},
-	"graph":      {"time *"},
-	"gorm":       {"bytes_table", "rate *"},
-	"grow":       {"rate"},
-	"serverkeys": {"bytes_primary", "rate"},
+	"load":     {"bytes_primary|bytes_table *", "rate *"},
+	"clients":  {"bytes_primary|bytes_table *", "rate *"},
+	"paced":    {"bytes_primary|bytes_table"},
+	"children": {"bytes_secondary", "rate"},
+	"read":     {"lookup", "newest_key", "range_key", "join"},
+	"graph":    {"time *"},
+	"gorm":     {"bytes_table", "rate *"},
+	"grow":     {"rate"},
 }
 
 // comparison is a row of the table of all scenarios.
 type comparison struct {
 	Engine, Scenario, Title, What, Base string
-	Writers, Rows                       string // "one" or "many" in the cases that a reader can choose; SQLite: "any"
+	Writers, Rows                       string // of the cases that a reader can choose: "one", "many" or "any"; rows a statement
+	Minor                               bool   // left out of a short document
 	Cells                               []cell
 }
 
@@ -74,16 +81,17 @@ func (r Report) compare(all []comparison, g measure.Group, metric string) []comp
 		What: strings.ToUpper(title[:1]) + title[1:] + "; " + caseText(g.Params, "graphs", "parents"),
 	}
 	if batch := g.Params.Get("batch"); g.Scenario == "load" || g.Scenario == "clients" {
-		one.Writers, one.Rows = map[string]string{"load": "one", "clients": "many"}[g.Scenario], "many"
-		if batch == "1" {
-			one.Rows = "one"
+		one.Writers, one.Rows = map[string]string{"load": "one", "clients": "many"}[g.Scenario], batch
+		if g.Scenario == "load" && batch == "1000" { // one writer's statements of several rows are alike
+			one.Rows = "10 100 1000"
 		}
+		one.Minor = g.Scenario == "load" && batch == "1" || g.Scenario == "clients" && metric == "rate" && batch != "10"
 		if g.Engine == "sqlite" {
 			one.Writers = "any" // one writer at a time
 		}
 	}
 	differ := one.Writers != "" || curve && number(g.Params.Get("rows")) >= 1_000_000
-	for _, kind := range compared {
+	for _, kind := range r.compared(g.Engine) {
 		c := r.cell(g, kind, metric)
 		differ = differ || c.verdict > measure.Same
 		one.Cells = append(one.Cells, c)
@@ -110,29 +118,67 @@ func (r Report) scenarios() []string {
 	return names
 }
 
-// bars draws a metric of kinds. The part of a table that its indexes take has the full colour.
-func (r Report) bars(title string, g measure.Group, metric string, kinds []string) chart.Chart {
+// bars draws a metric of kinds, each with a bar for each group. The part of a table that its indexes take has the full
+// colour.
+func (r Report) bars(title, metric string, kinds []string, groups ...measure.Group) chart.Chart {
 	var bars []chart.Bar
+	parts := false
 	for _, kind := range kinds {
-		f, ok := g.Figure(kind, metric)
-		if !ok {
-			continue
-		}
-		c := r.cell(g, kind, metric)
-		one := chart.Bar{Label: kindTitle(kind), Class: family(kind), Value: f.Median, Text: c.Value}
-		if c.Ratio != "" {
-			one.Text += "  " + c.Compared()
-		}
-		if metric == "bytes_table" {
-			for _, index := range []string{"bytes_primary", "bytes_secondary"} {
-				if f, ok := g.Figure(kind, index); ok {
-					one.Part += f.Median
+		label := kindTitle(kind)
+		for _, g := range groups {
+			f, ok := g.Figure(kind, metric)
+			if !ok {
+				continue
+			}
+			c := r.cell(g, kind, metric)
+			one := chart.Bar{Label: label, Class: family(kind), Value: f.Median, Text: c.Value}
+			if c.Ratio != "" {
+				one.Text += "  " + c.Compared()
+			}
+			if metric == "bytes_table" {
+				for _, index := range []string{"bytes_primary", "bytes_secondary"} {
+					if f, ok := g.Figure(kind, index); ok {
+						one.Part += f.Median
+						parts = parts || f.Median < one.Value
+					}
 				}
 			}
+			bars, label = append(bars, one), ""
 		}
-		bars = append(bars, one)
 	}
-	return chart.Bars(title, bars)
+	legend := ""
+	if len(groups) > 1 {
+		legend = "upper: one process, lower: " + several(groups[1]) + "\n"
+	}
+	if parts {
+		legend += "full colour: indexes, pale: rows"
+	}
+	return chart.Bars(title, legend, bars)
+}
+
+// firstKinds are those of the first pictures and of a README.
+var firstKinds = []string{"auto", "snowflake", "snowflake-clustered", "uuidv7", "uuidv4", "uuidv4-text"}
+
+// first returns the inserts that a reader asks about first: of one process, and of several if they are measured, with 10
+// rows a statement if possible.
+func (r Report) first(engine string) (groups []measure.Group) {
+	if one, ok := r.main(engine, "load", "bytes_table"); ok {
+		groups = append(groups, one)
+	}
+	if many, ok := r.main(engine, "clients", "bytes_table"); ok && len(groups) > 0 {
+		for _, g := range r.groups(engine, "clients") {
+			if g.Params.Get("batch") == "10" {
+				many = g
+			}
+		}
+		groups = append(groups, many)
+	}
+	return groups
+}
+
+// several tells who inserts in the second group of first: "8 processes, 10 rows a statement".
+func several(g measure.Group) string {
+	return fmt.Sprintf("%s processes, %s rows a statement", g.Params.Get("clients"), document.Number(number(g.Params.Get("batch")), 0))
 }
 
 // curves draws a metric at each size of the table; false if there are no points.

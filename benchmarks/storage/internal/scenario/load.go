@@ -1,22 +1,27 @@
 package scenario
 
 import (
+	"context"
+	"slices"
+
 	"github.com/sqlflake/sqlflake/benchmarks/internal/measure"
 	"github.com/sqlflake/sqlflake/benchmarks/storage/internal/engine"
+	"github.com/sqlflake/sqlflake/benchmarks/storage/internal/key"
 )
 
 var load = Scenario{
 	Name:     "load",
 	Title:    "Inserting rows",
 	Question: "How much disk space does a key take, and how fast are inserts?",
-	Kinds:    []string{"auto", "snowflake", "snowflake-workers", "uuidv7", "uuidv4"},
+	Kinds:    []string{"auto", "snowflake", "uuidv7", "uuidv7-server", "uuidv4"},
 	Sizes: []string{
-		"auto-readback", "autoincrement", "explicit", "snowflake-skewed", "snowflake-53", "snowflake-first",
+		"auto-readback", "autoincrement", "explicit", "snowflake-clustered", "snowflake-skewed", "snowflake-53",
 		"snowflake-bigint", "uuidv7-text", "uuidv4-text", "ulid-text",
 	},
 	Cases: func(o Options, e engine.Engine) []measure.Params {
 		var cases []measure.Params
-		for _, batch := range o.Batch {
+		// One writer's statements of other sizes are between these.
+		for _, batch := range slices.Compact([]int{slices.Min(o.Batch), slices.Max(o.Batch)}) {
 			rows := o.Rows
 			switch { // single rows are slow, and the sizes are known from the others
 			case batch == 1 && e.Dialect() == "sqlite":
@@ -33,10 +38,10 @@ var load = Scenario{
 
 var clients = Scenario{
 	Name:     "clients",
-	Title:    "Several clients at once",
-	Question: "What changes if several clients insert at the same time?",
-	Kinds:    []string{"auto", "explicit", "snowflake", "snowflake-workers", "uuidv7", "uuidv4"},
-	Sizes:    []string{"uuidv4-text"},
+	Title:    "Several writers",
+	Question: "What changes if several processes, each with its own worker and connection, insert at the same time?",
+	Kinds:    []string{"auto", "snowflake", "snowflake-clustered", "uuidv7", "uuidv7-server"},
+	Sizes:    []string{"snowflake-seconds", "uuidv4"},
 	Cases: func(o Options, e engine.Engine) []measure.Params {
 		if e.Dialect() == "sqlite" {
 			return nil // one writer at a time
@@ -44,13 +49,8 @@ var clients = Scenario{
 		var cases []measure.Params
 		for _, n := range o.Clients {
 			for _, batch := range o.Batch {
-				if n > 1 {
-					rows := o.Rows
-					if batch == 1 {
-						rows = share(rows, 32, 5000)
-					}
-					cases = append(cases, measure.P("rows", max(rows, n), "clients", n, "batch", batch))
-				}
+				rows := share(o.Rows, max(map[int]int{1: 8, 10: 2}[batch], 1), 5000) // small statements are slow
+				cases = append(cases, measure.P("rows", max(rows, n), "clients", n, "batch", batch))
 			}
 		}
 		return cases
@@ -59,16 +59,39 @@ var clients = Scenario{
 	Run:   inserting("clients"),
 }
 
-var serverkeys = Scenario{
-	Name:     "serverkeys",
-	Title:    "UUIDs made by PostgreSQL",
-	Question: "What if PostgreSQL makes the UUIDs, with uuidv7() or gen_random_uuid() as default?",
-	Kinds:    []string{"auto", "snowflake", "uuidv7", "uuidv7-server", "uuidv4", "uuidv4-server"},
+var paced = Scenario{
+	Name:     "paced",
+	Title:    "Writers that do not hurry",
+	Question: "How large is the table if several processes insert a row at a time, at an ordinary rate? Their order is simulated.",
+	Kinds:    slices.Concat(clients.Kinds, clients.Sizes),
 	Cases: func(o Options, e engine.Engine) []measure.Params {
-		if e.Dialect() != "postgres" {
-			return nil
+		if e.Dialect() == "sqlite" {
+			return nil // one writer at a time
 		}
-		return []measure.Params{measure.P("rows", share(o.Rows, 4, 2000), "batch", 1000)}
+		return []measure.Params{measure.P("rows", o.Rows, "clients", slices.Max(o.Clients), "batch", 1, "pace", 125)}
 	},
-	Run: inserting("serverkeys"),
+	Once: func(measure.Params) bool { return true }, // sizes only
+	Run: func(ctx context.Context, b *Bench) (map[string]float64, error) {
+		return b.paced(ctx, key.Config{
+			Seed: b.Options.Seed, Clients: b.Number("clients"), Pace: b.Number("pace"), Batch: b.Number("batch"),
+		})
+	},
+}
+
+// paced inserts the rows of all clients in the order of their arrival, over one connection, in large statements: a B-tree
+// does not tell them from the single ones.
+func (b *Bench) paced(ctx context.Context, c key.Config) (map[string]float64, error) {
+	table := b.Table("paced", account)
+	source, err := b.Kind.New(c)
+	if err == nil {
+		err = b.Create(ctx, table)
+	}
+	if err != nil {
+		return nil, err
+	}
+	in := Insert{Table: table, Rows: b.Number("rows"), Batch: 1000, Source: source, Fill: fillAccount}
+	values, err := b.Measure(ctx, table.Name, in.Rows, func() error { return b.Do(ctx, in) })
+	delete(values, "rate")
+	delete(values, "log")
+	return values, err
 }

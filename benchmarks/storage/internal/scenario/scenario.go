@@ -43,7 +43,7 @@ type Options struct {
 
 // All returns the scenarios in the order of the report.
 func All() []Scenario {
-	return []Scenario{load, clients, children, read, graph, gorms, grow, serverkeys}
+	return []Scenario{load, clients, paced, children, read, graph, gorms, grow}
 }
 
 // Names returns the names of all scenarios.
