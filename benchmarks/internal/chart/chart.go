@@ -62,7 +62,7 @@ type Bar struct {
 	Value, Part        float64
 }
 
-// Bars draws a bar for each row, from zero, below its label and beside its text. The legend may be empty.
+// Bars draws a bar for each row, from zero, below its label and beside its text. The legend has lines, or none.
 func Bars(title, legend string, bars []Bar) Chart {
 	const thick, longest = 11, barsWidth - 150
 	y, most := 24.0, 0.0
@@ -73,15 +73,9 @@ func Bars(title, legend string, bars []Bar) Chart {
 	var b strings.Builder
 	var figures []string
 	text(&b, "head", "start", 0, 14, title)
-	lines := []string{legend}
-	if slices.ContainsFunc(bars, func(one Bar) bool { return one.Part > 0 && one.Part < one.Value }) {
-		lines = append(lines, "full colour: indexes, pale: rows")
-	}
-	for _, line := range lines {
-		if line != "" {
-			text(&b, "tick", "start", 0, y+6, line)
-			y += 16
-		}
+	for line := range strings.Lines(legend) {
+		text(&b, "tick", "start", 0, y+6, strings.TrimSpace(line))
+		y += 16
 	}
 	for _, one := range bars {
 		if one.Label != "" {

@@ -40,8 +40,7 @@ func (g Group) Figure(kind, metric string) (Figure, bool) {
 	return f, ok
 }
 
-// Summarize computes the figures of records. In the timed scenarios, and of the timed kinds, metrics that are exact
-// elsewhere depend on timing.
+// Summarize computes the figures of records. In the timed scenarios metrics that are exact elsewhere depend on timing.
 func Summarize(records []Record, baseline string, timed ...string) []Group {
 	var groups []Group
 	byGroup := map[string][]Record{}
@@ -84,8 +83,7 @@ func (g *Group) summarize(records []Record, baseline string, timed []string) {
 			if f.N == 0 {
 				continue
 			}
-			f.Metric.Exact = f.Metric.Exact && (base.N == 0 || base.Metric.Exact) &&
-				!slices.Contains(timed, g.Scenario) && !slices.Contains(timed, kind)
+			f.Metric.Exact = f.Metric.Exact && (base.N == 0 || base.Metric.Exact) && !slices.Contains(timed, g.Scenario)
 			if !m.Plain && base.Median*f.Median != 0 { // a ratio to nothing, or of nothing, says little
 				f.Ratio = f.Median / base.Median // NaN without a baseline
 			}

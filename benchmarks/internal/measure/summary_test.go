@@ -58,9 +58,6 @@ func TestVerdicts(t *testing.T) {
 	if f := figure(t, rounds("bytes_table", six(100), six(150)), "bytes_table", "load"); f.Metric.Exact || f.Verdict != Worse {
 		t.Errorf("a timed scenario: %+v", f)
 	}
-	if f := figure(t, rounds("bytes_table", []float64{1}, []float64{2}), "bytes_table", "other"); f.Verdict != Few {
-		t.Errorf("a timed kind: %+v", f)
-	}
 }
 
 func TestRatiosAreThoseOfPrintedValues(t *testing.T) {

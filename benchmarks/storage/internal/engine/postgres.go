@@ -43,22 +43,15 @@ func openPostgres(ctx context.Context, name, dsn string) (Engine, error) {
 		drop:    " CASCADE",
 		kills:   "SELECT format('SELECT pg_terminate_backend(%s)', pid) FROM pg_stat_activity WHERE application_name = $1",
 	}}
-	if err := e.open(ctx); err != nil {
-		return nil, errors.Join(err, e.Close())
-	}
-	return e, nil
-}
-
-func (e *postgres) open(ctx context.Context) error {
 	if err := e.make(ctx); err != nil {
-		return err
+		return nil, errors.Join(err, e.Close())
 	}
 	e.config.RuntimeParams["search_path"] = e.place
 	e.config.RuntimeParams["application_name"] = e.place // by which Close finds running statements
 	e.config.RuntimeParams["synchronous_commit"] = "off"
 	e.db = stdlib.OpenDB(*e.config)
 	e.db.SetMaxIdleConns(idleConns)
-	return nil
+	return e, nil
 }
 
 func (e *postgres) Placeholder(n int) string { return "$" + strconv.Itoa(n) }

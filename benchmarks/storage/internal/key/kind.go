@@ -38,9 +38,6 @@ type Kind struct {
 	Beside bool
 	// Only begins the names of the engines that have this kind; empty: all.
 	Only string
-	// Timed is set if sizes differ between runs, with one client too: the order of the keys depends on the time between
-	// rows, or on random numbers of the server.
-	Timed bool
 
 	source func(Config) (Source, error)
 	paced  func(Config) (Source, error) // with Config.Pace; nil: as without
@@ -68,7 +65,7 @@ func Kinds() []Kind {
 		{Name: "autoincrement", Title: "AUTOINCREMENT, numbers never reused", Counted: true, Strict: true, Only: "sqlite"},
 		{Name: "explicit", Title: "1, 2, 3 sent by the client", source: counting},
 		snowflakes("snowflake", "snowflake", snowflake.Default()),
-		snowflakes("snowflake-clustered", "clustered snowflake", clustered),
+		snowflakes("snowflake-clustered", "clustered snowflake", snowflake.Clustered()),
 		snowflakes("snowflake-seconds", "snowflake, ticks of 1 s", snowflake.MustPreset("seconds")),
 		{Name: "snowflake-skewed", Title: "snowflake, 16 workers with different clocks", source: skewed},
 		// Its sequence is short, so it waits for ticks.
@@ -83,10 +80,6 @@ func Kinds() []Kind {
 			Only: "postgres18",
 		},
 		{Name: "uuidv4", Title: "UUIDv4", Store: UUID, source: uuids(uuid.NewRandomFromReader, binaryUUID)},
-		{
-			Name: "uuidv4-server", Title: "UUIDv4, made by the server", Store: UUID, Counted: true,
-			Default: "gen_random_uuid()", Only: "postgres18", Timed: true,
-		},
 		{
 			Name: "uuidv7-text", Title: "UUIDv7 as text", Store: Text, Length: 36,
 			source: uuids(uuid.NewV7FromReader, textUUID),

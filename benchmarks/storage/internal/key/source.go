@@ -60,18 +60,10 @@ func counting(c Config) (Source, error) {
 	}, nil
 }
 
-// clustered has the worker above the low bits of the time: each worker appends in its own part of the index.
-var clustered = snowflake.MustLayout(snowflake.Default().Epoch(), time.Millisecond,
-	snowflake.Field{Name: "worker", Bits: 10}, snowflake.Field{Name: "time", Bits: 41}, snowflake.Field{Name: "sequence", Bits: 12})
-
 // snowflakes are the keys of processes with a worker each.
 func snowflakes(name, title string, layout snowflake.Layout) Kind {
 	return Kind{Name: name, Title: title, source: workers(layout), paced: func(c Config) (Source, error) {
-		s := paced(c, layout)
-		return each(func() (any, error) {
-			id, err := s.Next()
-			return int64(id), err
-		}), nil
+		return ofStream(paced(c, layout)), nil
 	}}
 }
 
@@ -126,13 +118,16 @@ func pacedUUIDs(c Config) (Source, error) {
 // skewed are the keys of 16 processes whose clocks differ by up to 20 ms, in the order in which they arrive, at 10,000
 // rows a second. The times are simulated.
 func skewed(c Config) (Source, error) {
-	s := arrival.New(arrival.Order{
+	return ofStream(arrival.New(arrival.Order{
 		Layout: snowflake.Default(), Workers: 16, Rate: 10_000, Skew: 20 * time.Millisecond, Seed: c.Seed + uint64(c.Client),
-	})
+	})), nil
+}
+
+func ofStream(s *arrival.Stream) Source {
 	return each(func() (any, error) {
 		id, err := s.Next()
 		return int64(id), err
-	}), nil
+	})
 }
 
 // random is a client's source of randomness: a cipher's stream that is as fast as a usual source and repeats for the

@@ -71,35 +71,29 @@ func withUnit(f measure.Figure) string {
 	return text + " " + f.Metric.Unit
 }
 
-// sentence sums up the inserts on an engine; "" if they are not measured.
+// sentence sums up the inserts of one process on an engine; "" if they are not measured.
 func (r Report) sentence(engine string) string {
-	var all []string
-	for i, g := range r.first(engine) {
-		begin, kinds := "Compared with "+kindTitle(r.Baseline), []string{"snowflake", "uuidv7", "uuidv4"}
-		if i > 0 {
-			begin, kinds = "With "+several(g), []string{"snowflake", "snowflake-clustered", "uuidv7", "uuidv4"}
+	var parts []string
+	for _, kind := range []string{"snowflake", "uuidv7", "uuidv4"} {
+		g, _ := r.main(engine, "load", "bytes_table")
+		size, rate := r.cell(g, kind, "bytes_table"), r.cell(g, kind, "rate")
+		if kind == r.Baseline || size.Ratio == "" {
+			continue
 		}
-		var parts []string
-		for _, kind := range kinds {
-			size, rate := r.cell(g, kind, "bytes_table"), r.cell(g, kind, "rate")
-			if kind == r.Baseline || size.Ratio == "" {
-				continue
+		text := fmt.Sprintf("%s takes %s the bytes", kindTitle(kind), size.Ratio)
+		if rate.Class == "same" || rate.Class == "better" || rate.Class == "worse" {
+			text += fmt.Sprintf(" and is inserted at %s the rate", rate.Ratio)
+			if rate.Class == "same" {
+				text += " (" + rate.Word + ")"
 			}
-			text := fmt.Sprintf("%s takes %s the bytes", kindTitle(kind), size.Ratio)
-			if rate.Class == "same" || rate.Class == "better" || rate.Class == "worse" {
-				text += fmt.Sprintf(" and is inserted at %s the rate", rate.Ratio)
-				if rate.Class == "same" {
-					text += " (" + rate.Word + ")"
-				}
-			}
-			parts = append(parts, text)
 		}
-		if len(parts) > 0 {
-			text := fmt.Sprintf("%s, %s.", begin, strings.Join(parts, "; "))
-			all = append(all, strings.Replace(text, "snowflake takes", "a snowflake takes", 1))
-		}
+		parts = append(parts, text)
 	}
-	return strings.Join(all, " ")
+	if len(parts) == 0 {
+		return ""
+	}
+	text := fmt.Sprintf("Compared with %s, %s.", kindTitle(r.Baseline), strings.Join(parts, "; "))
+	return strings.Replace(text, "snowflake takes", "a snowflake takes", 1)
 }
 
 // caseText formats parameters: "200,000 rows, 1,000 a statement". It leaves out those named.

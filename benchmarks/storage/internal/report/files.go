@@ -126,19 +126,16 @@ func (r Report) WriteFolder(dir string) error {
 // WriteDocs writes the figures of a README: bytes.svg, with a chart for each database, and table.md.
 func (r Report) WriteDocs(dir string) error {
 	var charts []chart.Chart
-	var columns []column
+	heads, columns := []string{}, []measure.Group{}
 	for _, engine := range r.engines() {
 		groups := r.first(engine)
 		if len(groups) == 0 || engine == "postgres18" {
 			continue
 		}
 		charts = append(charts, r.bars(r.title(engine)+": bytes a row", "bytes_table", firstKinds, groups...))
-		for i, g := range groups {
-			title := r.title(engine) + ", one process"
-			if i > 0 {
-				title = several(g)
-			}
-			columns = append(columns, column{title, g})
+		columns, heads = append(columns, groups...), append(heads, r.title(engine)+", one process")
+		if len(groups) > 1 {
+			heads = append(heads, several(groups[1]))
 		}
 	}
 	if len(charts) == 0 {
@@ -146,31 +143,22 @@ func (r Report) WriteDocs(dir string) error {
 	}
 	return document.WriteFiles(dir, map[string]func(io.Writer) error{
 		"bytes.svg": func(w io.Writer) error { return chart.Write(w, "Bytes a row by kind of primary key", charts...) },
-		"table.md":  func(w io.Writer) error { return r.writeDocsTables(w, columns) },
+		"table.md":  func(w io.Writer) error { return r.writeDocsTables(w, heads, columns) },
 	})
 }
 
-// column is a case in the tables of a README.
-type column struct {
-	title string
-	measure.Group
-}
-
-// writeDocsTables writes the bytes a row, then the insert rates, with a row for each kind.
-func (r Report) writeDocsTables(w io.Writer, columns []column) error {
-	sizes, rates := [][]string{{"Bytes a row"}}, [][]string{{"Insert rate"}}
+// writeDocsTables writes the bytes a row, then the insert rates, with a row for each kind and a column for each group.
+func (r Report) writeDocsTables(w io.Writer, heads []string, columns []measure.Group) error {
+	sizes, rates := [][]string{append([]string{"Bytes a row"}, heads...)}, [][]string{append([]string{"Insert rate"}, heads...)}
 	for _, kind := range firstKinds {
-		sizes, rates = append(sizes, []string{kindTitle(kind)}), append(rates, []string{kindTitle(kind)})
-	}
-	for _, g := range columns {
-		sizes[0], rates[0] = append(sizes[0], g.title), append(rates[0], g.title)
-		for i, kind := range firstKinds {
-			rate := r.cell(g.Group, kind, "rate").Compared()
-			if kind == r.Baseline {
-				rate = "1"
-			}
-			sizes[i+1] = append(sizes[i+1], strings.Replace(r.cell(g.Group, kind, "bytes_table").Text(), " B", "", 1))
-			rates[i+1] = append(rates[i+1], rate)
+		size, rate := []string{kindTitle(kind)}, []string{kindTitle(kind)}
+		for _, g := range columns {
+			size = append(size, strings.Replace(r.cell(g, kind, "bytes_table").Text(), " B", "", 1))
+			rate = append(rate, r.cell(g, kind, "rate").Compared())
+		}
+		sizes = append(sizes, size)
+		if kind != r.Baseline {
+			rates = append(rates, rate)
 		}
 	}
 	_, err := fmt.Fprintf(w, "%s\n%s\n%s; the table has its primary key and no other index.\n"+

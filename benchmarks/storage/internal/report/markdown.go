@@ -20,7 +20,7 @@ in place of the keys.
 **If several processes insert into MariaDB or MySQL, give snowflakes the layout ` + "`snowflake.Clustered()`**" + `.
 `
 
-// WriteMarkdown writes the results as a Markdown page.
+// WriteMarkdown writes what a team reads in five minutes.
 func (r Report) WriteMarkdown(w io.Writer) error {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s\nRatios are to %s: %s. %s\n", advice, kindTitle(r.Baseline), signs, r.chance())
@@ -35,6 +35,9 @@ func (r Report) WriteMarkdown(w io.Writer) error {
 		}
 		table := [][]string{append([]string{"", kindTitle(r.Baseline)}, titles(r.compared(engine))...)}
 		for _, one := range rows {
+			if one.Minor {
+				continue
+			}
 			row := []string{one.Title + ": " + one.What, one.Base}
 			for _, c := range one.Cells {
 				row = append(row, c.Compared())

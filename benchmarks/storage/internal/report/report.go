@@ -30,15 +30,10 @@ var engines = []string{"postgres", "postgres18", "mariadb", "mysql", "sqlite"}
 // New computes the figures.
 func New(env measure.Environment, records []measure.Record, baseline string) Report {
 	r := Report{Environment: env, Baseline: baseline}
-	var timed []string // scenarios and kinds
+	var timed []string
 	for _, s := range scenario.All() {
 		if s.Timed {
 			timed = append(timed, s.Name)
-		}
-	}
-	for _, k := range key.Kinds() {
-		if k.Timed {
-			timed = append(timed, k.Name)
 		}
 	}
 	var measured []measure.Record

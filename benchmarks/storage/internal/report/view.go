@@ -12,7 +12,7 @@ import (
 
 // compared returns the kinds in an engine's table of all scenarios, beside the baseline.
 func (r Report) compared(engine string) []string {
-	all := []string{"snowflake", "snowflake-clustered", "snowflake-seconds", "uuidv7", "uuidv7-server", "uuidv4", "uuidv4-text"}
+	all := []string{"snowflake", "snowflake-clustered", "uuidv7", "uuidv7-server", "uuidv4"}
 	return slices.DeleteFunc(all, func(kind string) bool {
 		return !slices.ContainsFunc(r.Groups, func(g measure.Group) bool { return g.Engine == engine && slices.Contains(g.Kinds, kind) })
 	})
@@ -35,6 +35,7 @@ var views = map[string][]string{
 type comparison struct {
 	Engine, Scenario, Title, What, Base string
 	Writers, Rows                       string // of the cases that a reader can choose: "one", "many" or "any"; rows a statement
+	Minor                               bool   // left out of a short document
 	Cells                               []cell
 }
 
@@ -84,6 +85,7 @@ func (r Report) compare(all []comparison, g measure.Group, metric string) []comp
 		if g.Scenario == "load" && batch == "1000" { // one writer's statements of several rows are alike
 			one.Rows = "10 100 1000"
 		}
+		one.Minor = g.Scenario == "load" && batch == "1" || g.Scenario == "clients" && metric == "rate" && batch != "10"
 		if g.Engine == "sqlite" {
 			one.Writers = "any" // one writer at a time
 		}
@@ -120,6 +122,7 @@ func (r Report) scenarios() []string {
 // colour.
 func (r Report) bars(title, metric string, kinds []string, groups ...measure.Group) chart.Chart {
 	var bars []chart.Bar
+	parts := false
 	for _, kind := range kinds {
 		label := kindTitle(kind)
 		for _, g := range groups {
@@ -136,6 +139,7 @@ func (r Report) bars(title, metric string, kinds []string, groups ...measure.Gro
 				for _, index := range []string{"bytes_primary", "bytes_secondary"} {
 					if f, ok := g.Figure(kind, index); ok {
 						one.Part += f.Median
+						parts = parts || f.Median < one.Value
 					}
 				}
 			}
@@ -144,7 +148,10 @@ func (r Report) bars(title, metric string, kinds []string, groups ...measure.Gro
 	}
 	legend := ""
 	if len(groups) > 1 {
-		legend = "upper: one process, lower: " + several(groups[1])
+		legend = "upper: one process, lower: " + several(groups[1]) + "\n"
+	}
+	if parts {
+		legend += "full colour: indexes, pale: rows"
 	}
 	return chart.Bars(title, legend, bars)
 }
@@ -154,21 +161,19 @@ var firstKinds = []string{"auto", "snowflake", "snowflake-clustered", "uuidv7", 
 
 // first returns the inserts that a reader asks about first: of one process, and of several if they are measured, with 10
 // rows a statement if possible.
-func (r Report) first(engine string) []measure.Group {
-	one, ok := r.main(engine, "load", "bytes_table")
-	if !ok {
-		return nil
+func (r Report) first(engine string) (groups []measure.Group) {
+	if one, ok := r.main(engine, "load", "bytes_table"); ok {
+		groups = append(groups, one)
 	}
-	many, ok := r.main(engine, "clients", "bytes_table")
-	for _, g := range r.groups(engine, "clients") {
-		if g.Params.Get("batch") == "10" {
-			many = g
+	if many, ok := r.main(engine, "clients", "bytes_table"); ok && len(groups) > 0 {
+		for _, g := range r.groups(engine, "clients") {
+			if g.Params.Get("batch") == "10" {
+				many = g
+			}
 		}
+		groups = append(groups, many)
 	}
-	if !ok {
-		return []measure.Group{one}
-	}
-	return []measure.Group{one, many}
+	return groups
 }
 
 // several tells who inserts in the second group of first: "8 processes, 10 rows a statement".

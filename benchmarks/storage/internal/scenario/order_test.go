@@ -20,9 +20,7 @@ func TestSizesOfEightWriters(t *testing.T) {
 		}
 		size := func(kind string, c key.Config) float64 {
 			b := bench(e, kind, measure.P("rows", rows))
-			table := b.Table("order", account)
-			must(t, b.Create(t.Context(), table))
-			values, err := b.paced(t.Context(), table, c)
+			values, err := b.paced(t.Context(), c)
 			must(t, err)
 			must(t, b.Clean(t.Context()))
 			return values[metric]

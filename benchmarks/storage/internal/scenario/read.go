@@ -34,7 +34,7 @@ const (
 )
 
 // outOfOrder are the kinds whose keys do not rise with time.
-var outOfOrder = []string{"uuidv4", "uuidv4-server", "uuidv4-text"}
+var outOfOrder = []string{"uuidv4", "uuidv4-text"}
 
 // inTimeOrder reports whether the keys rise with time, so that a range of keys is a range of time. Keys of the same
 // time may be in any order, as with several workers.
