@@ -20,7 +20,7 @@ in place of the keys.
 **If several processes insert into MariaDB or MySQL, give snowflakes the layout ` + "`snowflake.Clustered()`**" + `.
 `
 
-// WriteMarkdown writes what a team reads in five minutes.
+// WriteMarkdown writes the results as a Markdown page.
 func (r Report) WriteMarkdown(w io.Writer) error {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s\nRatios are to %s: %s. %s\n", advice, kindTitle(r.Baseline), signs, r.chance())
