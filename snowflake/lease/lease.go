@@ -46,10 +46,10 @@ type Lease struct {
 // Errors: ErrOption for invalid options, and those of snowflake.New for the generator's options; ErrLayout if the
 // namespace is in use with another layout; ErrDamaged if the store can't read its state; ErrNoWorker if ctx ends while
 // all workers are held; ErrClockSkew if the clock differs from the store's by more than WithMaxSkew; ErrBehindHorizon
-// if the clock is far behind the horizon or the floor; a *ReachError if the namespace allows no window yet that is short
-// enough for the lead and the skew; and the store's errors if it does not answer for a window, at most DefaultWindow.
-// After an error Open holds no worker. If the store does not answer for a second more, or executes an Acquire later, the
-// worker is free after two windows.
+// if the clock is far behind the horizon or the floor; a *VersionError if a later version of this module has changed the
+// namespace; a *ReachError if the namespace allows no window yet that is short enough for the lead and the skew; and the
+// store's errors if it does not answer for a window, at most DefaultWindow. After an error Open holds no worker. If the
+// store does not answer for a second more, or executes an Acquire later, the worker is free after two windows.
 func Open(ctx context.Context, store Store, opts ...Option) (*Lease, error) {
 	l, err := prepare(store, opts)
 	if err != nil {

@@ -55,6 +55,9 @@ import (
 // A floor must be above the horizons of owners that the replica has never heard of, so the row of the namespace has the
 // greatest reach. A greater one counts for extensions only when every replica that may be promoted must have it. Until
 // then the lease uses a shorter window.
+//
+// A later version that needs other rules in a namespace marks it, and the store then refuses the calls of this one. To the
+// rules here, such a call did not reach the store, or was not answered: owners issue what is left below their horizon.
 
 // maxBackoff bounds the wait before a retry: long windows are for outages, and a store that is back is used soon.
 const maxBackoff = DefaultWindow / 4

@@ -146,7 +146,11 @@ func (c *galera) keepsTheContract(t *testing.T) {
 		db.dbs[i] = c.open(t, i, "?wsrep_sync_wait=7")
 	}
 	s := newGaleraStore(t, db, "contract")
-	leasetest.Run(t, func(*testing.T) lease.Store { return s }, leasetest.Settings{})
+	leasetest.Run(t, func(*testing.T) lease.Store { return s }, leasetest.Settings{
+		Require: func(_ testing.TB, _ lease.Store, namespace string) {
+			run(t, c.dbs[0], "UPDATE contract SET protocol = 2 WHERE namespace = '"+namespace+"'")
+		},
+	})
 }
 
 func (c *galera) isOneServer(t *testing.T) {
