@@ -19,9 +19,9 @@ var (
 	ErrUnknownField = errors.New("snowflake: no such field")
 	// ErrFieldRange means a value that does not fit into its field.
 	ErrFieldRange = core.ErrFieldRange
-	// ErrFieldOrder means that the time is not the layout's highest field, so the IDs of a span of time are not one
-	// range of numbers, or for Ranges more than 256.
-	ErrFieldOrder = errors.New("snowflake: time is not the highest field")
+	// ErrFieldOrder means that the order of the layout's fields is not that of the time, so the IDs of a span of time are
+	// not one range of numbers, or for Ranges more than 256.
+	ErrFieldOrder = errors.New("snowflake: the fields do not sort by time")
 	// ErrInvalidRange means that from is after to.
 	ErrInvalidRange = errors.New("snowflake: range ends before it begins")
 	// ErrInvalidID means a number that no generator of the layout can have issued by now.

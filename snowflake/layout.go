@@ -3,6 +3,7 @@ package snowflake
 import (
 	"fmt"
 	"iter"
+	"math"
 	"math/bits"
 	"slices"
 	"strings"
@@ -13,7 +14,7 @@ import (
 
 // Names of fields that generators set. All other names are free, such as "datacenter" or "region".
 const (
-	FieldTime     = "time"     // ticks since the epoch; every layout has it
+	FieldTime     = "time"     // ticks since the epoch; every layout has it, in one part or two
 	FieldSequence = "sequence" // counts the IDs of a tick; every layout has it
 )
 
@@ -37,6 +38,9 @@ type Field struct {
 // highest bit to the lowest. With the time first, IDs sort by time. With the sequence below all fields except the
 // worker, the IDs of one generator also sort in order of issue within a tick.
 //
+// The time may have two parts with other fields between them: its upper bits first, then its lower bits. IDs then sort
+// by time from one [Layout.Period] to the next, and within a period by the fields between. [Clustered] is such a layout.
+//
 // A Layout is a small immutable value: it can be compared with ==, used as a map key and read concurrently. The zero
 // Layout has no fields, and New and Compose reject it with ErrLayout.
 type Layout struct {
@@ -52,7 +56,8 @@ type Layout struct {
 // rejects the layout until then. The tick is at least 1 µs; a generator may wait one tick for its first ID. There are
 // at most 8 fields: one named "time", one named "sequence", and any others. The worker given to New is stored in the
 // field named "worker", or else "machine", or else "shard"; a layout may have none of them. The widths add up to at
-// most 63 bits. All other input is an error that matches ErrLayout.
+// most 63 bits. A second field named "time", below other fields, has the lower bits of the time. All other input is an
+// error that matches ErrLayout.
 func NewLayout(epoch time.Time, tick time.Duration, fields ...Field) (Layout, error) {
 	l := Layout{space: core.Space{EpochNanos: epoch.UnixNano(), Tick: tick}}
 	if !l.Epoch().Equal(epoch) {
@@ -70,7 +75,7 @@ func NewLayout(epoch time.Time, tick time.Duration, fields ...Field) (Layout, er
 		if !validName(f.Name) {
 			return Layout{}, layoutError("field name %q: want lower case letters, digits and underscores, a letter first", f.Name)
 		}
-		if slices.Contains(names[:i], f.Name) {
+		if slices.Contains(names[:i], f.Name) && f.Name != FieldTime {
 			return Layout{}, layoutError("field %q twice", f.Name)
 		}
 		if f.Bits < 1 || f.Bits >= maxBits {
@@ -84,16 +89,17 @@ func NewLayout(epoch time.Time, tick time.Duration, fields ...Field) (Layout, er
 	}
 	l.bits = uint8(total)
 	l.names = strings.Join(names, " ")
-	var ok bool
-	if l.space.Time, ok = l.find(FieldTime); !ok {
-		return Layout{}, layoutError("no field %q", FieldTime)
+	var err error
+	if l.space.Time, err = l.findTime(); err != nil {
+		return Layout{}, err
 	}
+	var ok bool
 	if l.space.Sequence, ok = l.find(FieldSequence); !ok {
 		return Layout{}, layoutError("no field %q", FieldSequence)
 	}
 	l.space.Worker, _ = l.find(l.WorkerField())
-	if hi, _ := bits.Mul64(1<<l.space.Time.Width, uint64(tick)); hi >= uint64(time.Second)/4 {
-		return Layout{}, layoutError("%d bits of %v last longer than 146 billion years", l.space.Time.Width, tick)
+	if hi, _ := bits.Mul64(1<<l.space.Time.Width(), uint64(tick)); hi >= uint64(time.Second)/4 {
+		return Layout{}, layoutError("%d bits of %v last longer than 146 billion years", l.space.Time.Width(), tick)
 	}
 	return l, nil
 }
@@ -112,6 +118,19 @@ func (l Layout) Epoch() time.Time { return l.space.Epoch() }
 
 // Tick returns the length of a tick, the unit of the time field.
 func (l Layout) Tick() time.Duration { return l.space.Tick }
+
+// Period returns the length of time within which IDs may be out of order by time: a tick or, for a layout whose time
+// has two parts, as many ticks as the lower one counts. Periods begin at the epoch. A period of more than 292 years is
+// the greatest Duration. That of the zero Layout is 0.
+//
+// It says nothing about fields above the time: MinAt and Range return ErrFieldOrder if there are any.
+func (l Layout) Period() time.Duration {
+	ticks := l.space.Time.Period()
+	if hi, lo := bits.Mul64(uint64(ticks), uint64(l.space.Tick)); hi == 0 && lo <= math.MaxInt64 {
+		return time.Duration(lo)
+	}
+	return math.MaxInt64
+}
 
 // Bits returns the sum of the widths: IDs of the layout are below 1<<Bits.
 func (l Layout) Bits() int { return int(l.bits) }
@@ -150,6 +169,28 @@ func (l Layout) find(name string) (core.Slot, bool) {
 		}
 	}
 	return core.Slot{}, false
+}
+
+// findTime returns the place of the time.
+func (l Layout) findTime() (core.TimeSlot, error) {
+	var parts []core.Slot
+	for name, at := range l.slots() {
+		if name == FieldTime {
+			parts = append(parts, at)
+		}
+	}
+	switch {
+	case len(parts) == 0:
+		return core.TimeSlot{}, layoutError("no field %q", FieldTime)
+	case len(parts) == 1:
+		return core.TimeSlot{Low: parts[0]}, nil
+	case len(parts) > 2:
+		return core.TimeSlot{}, layoutError("%d fields %q, more than 2", len(parts), FieldTime)
+	case parts[0].Shift == parts[1].Shift+parts[1].Width:
+		return core.TimeSlot{}, layoutError("two fields %q side by side: make them one of %d bits", FieldTime,
+			parts[0].Width+parts[1].Width)
+	}
+	return core.TimeSlot{High: parts[0], Low: parts[1]}, nil
 }
 
 // slots yields the fields with their places, high to low.

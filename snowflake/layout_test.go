@@ -29,7 +29,9 @@ func TestBadLayoutsAreRejectedWithTheValueAndTheLimit(t *testing.T) {
 		{epoch2025, time.Millisecond, fields("time", 42, "worker", 10, "sequence", 12), "64 bits, more than 63"},
 		{epoch2025, time.Millisecond, fields("worker", 10, "sequence", 12), `no field "time"`},
 		{epoch2025, time.Millisecond, fields("time", 41, "worker", 10), `no field "sequence"`},
-		{epoch2025, time.Millisecond, fields("time", 41, "sequence", 4, "time", 5), `field "time" twice`},
+		{epoch2025, time.Millisecond, fields("time", 41, "worker", 4, "worker", 5, "sequence", 4), `field "worker" twice`},
+		{epoch2025, time.Millisecond, fields("time", 9, "worker", 4, "time", 5, "sequence", 4, "time", 9), `3 fields "time", more than 2`},
+		{epoch2025, time.Millisecond, fields("time", 19, "time", 22, "sequence", 4), `two fields "time" side by side: make them one of 41 bits`},
 		{epoch2025, time.Millisecond, fields("time", 41, "worker", 0, "sequence", 12), `field "worker" has 0 bits, want 1 to 62`},
 		{epoch2025, time.Millisecond, fields("time", 41, "sequence", 268), `field "sequence" has 268 bits, want 1 to 62`}, // wraps a byte
 		{epoch2025, time.Millisecond, fields("time", 41, "Worker", 5, "sequence", 12), `field name "Worker"`},

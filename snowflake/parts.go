@@ -73,7 +73,7 @@ func (l Layout) Compose(p Parts) (ID, error) {
 	if err := l.space.Sequence.Check(FieldSequence, p.Sequence); err != nil {
 		return 0, err
 	}
-	id := l.space.Time.Put(int64(tick)) | l.space.Worker.Put(p.Worker) | l.space.Sequence.Put(p.Sequence)
+	id := l.space.Time.Put(tick) | l.space.Worker.Put(p.Worker) | l.space.Sequence.Put(p.Sequence)
 	for _, name := range slices.Sorted(maps.Keys(p.Fields)) { // so that the error does not differ from run to run
 		at, ok := l.find(name)
 		if !ok || !l.isOther(at) {
@@ -91,15 +91,19 @@ func (l Layout) Compose(p Parts) (ID, error) {
 // ErrUnknownField for a name that the layout does not have.
 func (l Layout) Field(id ID, name string) (int64, error) {
 	at, ok := l.find(name)
-	if !ok {
+	switch {
+	case !ok:
 		return 0, l.unknownField(name)
+	case name == FieldTime:
+		return int64(l.space.Time.Get(int64(id))), nil
 	}
 	return at.Get(int64(id)), nil
 }
 
 // isOther reports whether a field is none that generators set.
 func (l Layout) isOther(at core.Slot) bool {
-	return at != l.space.Time && at != l.space.Sequence && at != l.space.Worker
+	s := l.space
+	return at != s.Time.High && at != s.Time.Low && at != s.Sequence && at != s.Worker
 }
 
 // Validate returns nil if a generator of this layout can have issued id by now, by the system clock. Use it for IDs

@@ -71,6 +71,7 @@ func TestPresetsHaveTheirShape(t *testing.T) {
 		end     string
 	}{
 		{"default", 63, 1024, 4096, "2094-09-07T15:47:35.552Z"},
+		{"clustered", 63, 1024, 4096, "2094-09-07T15:47:35.552Z"},
 		{"wide", 63, 256, 16384, "2094-09-07T15:47:35.552Z"},
 		{"javascriptsafe", 53, 16, 256, "2094-09-07T15:47:35.552Z"},
 		{"seconds", 63, 1024, 2097152, "2161-02-07T06:28:16Z"},
@@ -99,13 +100,13 @@ func TestPresetsHaveTheirShape(t *testing.T) {
 			}
 		}
 	}
-	if got := snowflake.Presets(); !slices.Equal(got, names) || snowflake.Default() != layoutOf("default") {
+	if got := snowflake.Presets(); !slices.Equal(got, names) || snowflake.Default() != layoutOf("default") || snowflake.Clustered() != layoutOf("clustered") {
 		t.Errorf("Presets() = %v, want %v", got, names)
 	}
 }
 
 func TestPresetListsTheNamesThatItKnows(t *testing.T) {
-	const want = `no preset "Twitter", want one of baidu, datacenter, default, discord, instagram, javascriptsafe, manyworkers, mastodon,`
+	const want = `no preset "Twitter", want one of baidu, clustered, datacenter, default, discord, instagram, javascriptsafe, manyworkers, mastodon,`
 	l, err := snowflake.Preset("Twitter")
 	if !errors.Is(err, snowflake.ErrLayout) || l != (snowflake.Layout{}) || !strings.Contains(err.Error(), want) {
 		t.Errorf("Preset: %v, %v", l, err)

@@ -105,8 +105,10 @@ func TestNoIDComesTwiceNorOutOfOrderNorOutOfTime(t *testing.T) {
 }
 
 func TestLayoutsWithSmallSequencesKeepTheirPromiseUnderLoad(t *testing.T) {
-	layout := snowflake.WithLayout(layoutOf("epoch=2025-01-01T00:00:00Z tick=1ms time:41 worker:4 sequence:6"))
-	for i, lead := range []time.Duration{0, 3 * time.Millisecond, 10 * time.Millisecond} {
-		storm(t, mustNew(t, int64(i), layout, snowflake.WithLead(lead)), 16, 3_000, 100)
+	for _, fields := range []string{"time:41 worker:4 sequence:6", "time:39 worker:4 time:2 sequence:6"} {
+		layout := snowflake.WithLayout(layoutOf("epoch=2025-01-01T00:00:00Z tick=1ms " + fields))
+		for i, lead := range []time.Duration{0, 3 * time.Millisecond, 10 * time.Millisecond} {
+			storm(t, mustNew(t, int64(i), layout, snowflake.WithLead(lead)), 16, 3_000, 100)
+		}
 	}
 }

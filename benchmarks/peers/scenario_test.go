@@ -33,7 +33,7 @@ func TestWhoRepeatsIDs(t *testing.T) {
 		t.Run(s.name, func(t *testing.T) {
 			t.Parallel()
 			var results []result
-			for range 3 { // a process that starts late repeats nothing
+			for range 8 { // a process that starts late repeats nothing
 				var err error
 				if results, err = s.run(t.Context()); err != nil {
 					t.Fatal(err)

@@ -14,7 +14,7 @@ import (
 // space is a layout with ticks of the given length and 4 IDs each, whose epoch is before the clock of a bubble.
 func space(tick time.Duration) Space {
 	epoch := time.Date(1999, 1, 1, 0, 0, 0, 0, time.UTC).UnixNano()
-	return Space{EpochNanos: epoch, Tick: tick, Time: Slot{6, 41}, Worker: Slot{2, 4}, Sequence: Slot{0, 2}}
+	return Space{EpochNanos: epoch, Tick: tick, Time: TimeSlot{Low: Slot{6, 41}}, Worker: Slot{2, 4}, Sequence: Slot{0, 2}}
 }
 
 func mustNew(tb testing.TB, cfg Config, number int64) *Generator {

@@ -26,6 +26,11 @@ type Generator struct {
 	lead              lead
 	timeUnit, seqUnit int64 // a tick, and a step of the sequence
 	Fixed             int64 // the bits of an ID other than time, worker and sequence
+
+	// A time in two parts has other fields between them: gap is what they add to an ID with each carry into the upper
+	// part, which begins at this bit of the tick. 0 for a time in one part.
+	gap   int64
+	carry uint8
 }
 
 // New returns the generator of a fixed worker.
@@ -54,7 +59,7 @@ func NewLeased(cfg Config, patience time.Duration, trust func(wall time.Time) bo
 
 func newGenerator(cfg Config) Generator {
 	s, n := cfg.Space, cfg.leadTicks()
-	return Generator{
+	g := Generator{
 		Lessee: &Lessee{lead: n},
 		lead: lead{
 			ticks:  n,
@@ -62,10 +67,15 @@ func newGenerator(cfg Config) Generator {
 			states: state(n)<<s.Sequence.Width | state(s.Sequence.Max()),
 			random: cfg.Random,
 		},
-		timeUnit: s.Time.Put(1),
+		timeUnit: s.Time.Low.Put(1),
 		seqUnit:  s.Sequence.Put(1),
 		Fixed:    cfg.Fixed,
 	}
+	if s.Time.High.Width > 0 {
+		g.carry = s.Time.Low.Width
+		g.gap = s.Time.High.Put(1) - g.timeUnit<<g.carry
+	}
+	return g
 }
 
 // Worker returns the number of the current worker, or -1 if there is none.
@@ -153,7 +163,12 @@ func (g *Generator) take(ctx context.Context, count uint64) (*worker, state, err
 // compose returns the ID for a state of w.
 func (g *Generator) compose(w *worker, s state) int64 {
 	// Multiplications, because the code for GOAMD64=v1 takes three steps for a shift by a variable.
-	return int64(w.tickOf(s))*g.timeUnit | int64(s&w.mask)*g.seqUnit | w.stamp | g.Fixed
+	tick := int64(w.tickOf(s))
+	at := tick * g.timeUnit
+	if g.gap != 0 {
+		at += tick >> (g.carry & 63) * g.gap
+	}
+	return at | int64(s&w.mask)*g.seqUnit | w.stamp | g.Fixed
 }
 
 // Fill is snowflake.Generator.Fill.

@@ -10,13 +10,17 @@ import (
 // Space has what decides whether IDs of two generators can be equal: the places of time, sequence and worker in the
 // layout, whatever their names. Other fields do not count because With can set them to any value.
 type Space struct {
-	EpochNanos             int64 // Unix time
-	Tick                   time.Duration
-	Time, Sequence, Worker Slot
+	EpochNanos       int64 // Unix time
+	Tick             time.Duration
+	Time             TimeSlot
+	Sequence, Worker Slot
 }
 
 // Slot is the place of a field in an ID.
 type Slot struct{ Shift, Width uint8 }
+
+// TimeSlot is the place of the time: all bits in Low or, if it has two parts, the upper ones in High.
+type TimeSlot struct{ High, Low Slot }
 
 // Ticks counts ticks since the epoch.
 type Ticks uint64
@@ -38,11 +42,47 @@ func (s Slot) Check(name string, value int64) error {
 	return nil
 }
 
+// Width returns the number of bits of both parts.
+func (s TimeSlot) Width() uint8 { return s.High.Width + s.Low.Width }
+
+// Top returns the place above the highest bit.
+func (s TimeSlot) Top() uint8 {
+	if s.High.Width > 0 {
+		return s.High.Shift + s.High.Width
+	}
+	return s.Low.Shift + s.Low.Width
+}
+
+// Period returns the number of ticks that differ only in the lower part: 1 if there is one part.
+func (s TimeSlot) Period() Ticks {
+	if s.High.Width > 0 {
+		return 1 << s.Low.Width
+	}
+	return 1
+}
+
+// both returns a slot as wide as both parts.
+func (s TimeSlot) both() Slot { return Slot{Width: s.Width()} }
+
+// Max returns the greatest tick.
+func (s TimeSlot) Max() int64 { return s.both().Max() }
+
+// Check is Slot.Check.
+func (s TimeSlot) Check(name string, tick int64) error { return s.both().Check(name, tick) }
+
+// Get returns the tick of id.
+func (s TimeSlot) Get(id int64) Ticks { return Ticks(s.High.Get(id)<<s.Low.Width | s.Low.Get(id)) }
+
+// Put returns an ID with the tick and no other bits.
+func (s TimeSlot) Put(tick Ticks) int64 {
+	return s.High.Put(int64(tick>>s.Low.Width)) | s.Low.Put(int64(tick)&s.Low.Max())
+}
+
 // Epoch returns the instant that the time field counts from, in UTC.
 func (s Space) Epoch() time.Time { return time.Unix(0, s.EpochNanos).UTC() }
 
 // End returns the end of the last tick.
-func (s Space) End() time.Time { return s.Start(1 << s.Time.Width) }
+func (s Space) End() time.Time { return s.Start(1 << s.Time.Width()) }
 
 // Start returns the start of a tick up to that at End, in UTC. That of the zero Space is the zero Time.
 func (s Space) Start(tick Ticks) time.Time {

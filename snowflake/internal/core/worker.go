@@ -106,13 +106,13 @@ func open(cfg Config) (w *worker, now nanos, err error) {
 		ticker:   newDivider(uint64(s.Tick)),
 		bits:     s.Sequence.Width,
 		mask:     state(s.Sequence.Max()),
-		last:     1<<(s.Time.Width+s.Sequence.Width) - 1,
+		last:     1<<(s.Time.Width()+s.Sequence.Width) - 1,
 		lead:     cfg.leadTicks(),
 		dueError: cfg.DueError,
 		setting:  new(setting),
 		counters: new(counters),
 	}}
-	hi, end := bits.Mul64(1<<s.Time.Width, uint64(s.Tick))
+	hi, end := bits.Mul64(1<<s.Time.Width(), uint64(s.Tick))
 	if hi != 0 || end > math.MaxInt64 {
 		end = math.MaxInt64
 	}
