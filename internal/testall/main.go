@@ -1,4 +1,5 @@
-// Testall runs the tests of every module of the repository, and lists the skipped ones at the end.
+// Testall runs the tests of every module of the repository, and lists the skipped ones at the end, by their reason. In a
+// strict run (see package skip) it fails if one is skipped for a reason that is not in the list there.
 //
 //	go run ./internal/testall                    # everything
 //	go run ./internal/testall -race ./gormplugin # one package, with the race detector
@@ -22,6 +23,7 @@ import (
 	"strings"
 	"syscall"
 
+	"github.com/sqlflake/sqlflake/internal/skip"
 	"github.com/sqlflake/sqlflake/internal/testdb"
 )
 
@@ -95,6 +97,10 @@ func testAll(interrupted context.Context, opts options, stdout, stderr io.Writer
 	if err != nil {
 		return 1, err
 	}
+	strict, err := skip.Strict()
+	if err != nil {
+		return exitUsage, err
+	}
 	args := []string{"test", "-json", "-p=" + strconv.Itoa(max(4, runtime.NumCPU()))} // most packages wait for servers and clocks
 	if opts.race {
 		args = append(args, "-race")
@@ -104,7 +110,7 @@ func testAll(interrupted context.Context, opts options, stdout, stderr io.Writer
 		args = append(args, "-timeout=1h")
 	}
 	first := 0
-	results := report{out: stdout, output: map[string]*strings.Builder{}}
+	results := report{out: stdout, output: map[string]*strings.Builder{}, skipped: map[string][]string{}}
 	for _, s := range suites {
 		if interrupted.Err() != nil {
 			break
@@ -120,6 +126,8 @@ func testAll(interrupted context.Context, opts options, stdout, stderr io.Writer
 			first = code
 		}
 	}
-	results.printSkipped()
+	if bad := results.finish(); bad > 0 && strict {
+		return max(first, 1), fmt.Errorf("%d tests were skipped for a reason that internal/skip does not allow", bad)
+	}
 	return first, nil
 }
