@@ -14,12 +14,12 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
+	"github.com/sqlflake/sqlflake/internal/skip"
 	"github.com/sqlflake/sqlflake/snowflake"
 	"github.com/sqlflake/sqlflake/snowflake/lease"
 	"github.com/sqlflake/sqlflake/snowflake/lease/internal/processtest"
 	"github.com/sqlflake/sqlflake/snowflake/lease/leasetest"
 	"github.com/sqlflake/sqlflake/snowflake/lease/redislease"
-	"github.com/sqlflake/sqlflake/internal/skip"
 )
 
 // silent keeps what go-redis logs about connections off the standard error, which is for notes in issuers.

@@ -13,11 +13,11 @@ import (
 	"testing"
 	"time"
 
+	"github.com/sqlflake/sqlflake/internal/skip"
 	"github.com/sqlflake/sqlflake/snowflake"
 	"github.com/sqlflake/sqlflake/snowflake/lease"
 	"github.com/sqlflake/sqlflake/snowflake/lease/internal/processtest"
 	"github.com/sqlflake/sqlflake/snowflake/lease/leasetest"
-	"github.com/sqlflake/sqlflake/internal/skip"
 )
 
 const (
