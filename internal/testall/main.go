@@ -36,6 +36,7 @@ const (
 // options is the command line.
 type options struct {
 	race, long bool
+	tests      string
 	packages   []string
 }
 
@@ -77,6 +78,7 @@ func parse(args []string, stderr io.Writer) (opts options, err error) {
 	}
 	flags.BoolVar(&opts.race, "race", false, "enable the race detector")
 	flags.BoolVar(&opts.long, "long", false, "also run the long tests (sets SNOWFLAKE_TEST_LONG=1)")
+	flags.StringVar(&opts.tests, "run", "", "run only the tests that match this `expression`")
 	err = flags.Parse(args)
 	if opts.packages = flags.Args(); len(opts.packages) == 0 {
 		opts.packages = []string{"./..."}
@@ -108,6 +110,9 @@ func testAll(interrupted context.Context, opts options, stdout, stderr io.Writer
 	if opts.long {
 		env = append(env, "SNOWFLAKE_TEST_LONG=1")
 		args = append(args, "-timeout=1h")
+	}
+	if opts.tests != "" {
+		args = append(args, "-run="+opts.tests)
 	}
 	first := 0
 	results := report{out: stdout, output: map[string]*strings.Builder{}, skipped: map[string][]string{}}
