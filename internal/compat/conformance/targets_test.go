@@ -2,7 +2,6 @@ package conformance
 
 import (
 	"context"
-	"strings"
 	"testing"
 
 	"github.com/jackc/pgx/v5"
