@@ -10,6 +10,7 @@ import (
 	"gorm.io/gorm"
 
 	"github.com/sqlflake/sqlflake/gormplugin"
+	"github.com/sqlflake/sqlflake/internal/skip"
 	"github.com/sqlflake/sqlflake/internal/testclock"
 	"github.com/sqlflake/sqlflake/internal/testdb"
 	"github.com/sqlflake/sqlflake/internal/testdb/gormdb"
@@ -23,7 +24,7 @@ import (
 func TestSettledUsesTheLeasesOfOpen(t *testing.T) {
 	testdb.Each(t, func(t *testing.T, target testdb.Target) {
 		if target.Name == "sqlite" {
-			t.Skip("all processes have one clock")
+			skip.Inapplicable(t, "all processes have one clock")
 		}
 		const behind = 8 * time.Second
 		for _, window := range []time.Duration{lease.DefaultWindow, lease.MaxWindow} { // Open has one between them

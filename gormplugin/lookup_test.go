@@ -10,6 +10,7 @@ import (
 	"gorm.io/gorm"
 	"gorm.io/gorm/clause"
 
+	"github.com/sqlflake/sqlflake/internal/skip"
 	"github.com/sqlflake/sqlflake/snowflake"
 )
 
@@ -26,7 +27,7 @@ func TestAPartialUniqueIndexIsFollowedWithItsCondition(t *testing.T) {
 	}}
 	each(t, func(t *testing.T, db *env) {
 		if db.mysql {
-			t.Skip("MariaDB has no partial indexes")
+			skip.Inapplicable(t, "MariaDB has no partial indexes")
 		}
 		must(t, db.Exec("CREATE UNIQUE INDEX live ON documents(code) "+
 			"WHERE (deleted_at IS NULL OR deleted_at IS NULL) AND deleted_at IS NULL"))
@@ -62,7 +63,7 @@ func TestATargetThatTheDatabaseFillsIsNotComparedWithAZero(t *testing.T) {
 		must(t, db.Create(&job{ID: 6, Code: "b", State: "DONE"}))
 		must(t, db.Exec("INSERT INTO jobs (id, code, state, kind, name) VALUES (5, 'a', '', 0, 'trap')"))
 		if db.target.Name == "sqlite" {
-			t.Skip("SQLite knows no DEFAULT among values, which GORM writes for the records without a state")
+			skip.Inapplicable(t, "SQLite knows no DEFAULT among values, which GORM writes for the records without a state")
 		}
 		jobs := []job{{Code: "a", Name: "new"}, {Code: "b", State: "DONE", Name: "new"}, {Code: "c", Name: "new"}}
 		must(t, db.Clauses(target).Create(&jobs))
@@ -80,7 +81,7 @@ func TestATargetThatTheDatabaseFillsIsNotComparedWithAZero(t *testing.T) {
 func TestARowThatTheTransactionsSnapshotLacksIsFound(t *testing.T) {
 	eachUpsert(t, gorm.Config{}, func(t *testing.T, db *env) {
 		if !db.mysql {
-			t.Skip("the snapshot of REPEATABLE READ, which is MySQL's default")
+			skip.Inapplicable(t, "the snapshot of REPEATABLE READ, which is MySQL's default")
 		}
 		begin := func() *gorm.DB {
 			tx := db.Begin()
@@ -107,7 +108,7 @@ func TestARowThatTheTransactionsSnapshotLacksIsFound(t *testing.T) {
 func TestAConstraintAsTheTargetWorksWithReturning(t *testing.T) {
 	each(t, func(t *testing.T, db *env) {
 		if db.target.Name != "postgres" {
-			t.Skip("ON CONFLICT ON CONSTRAINT is PostgreSQL's")
+			skip.Inapplicable(t, "ON CONFLICT ON CONSTRAINT is PostgreSQL's")
 		}
 		key := withBerlin(t, db)
 		must(t, db.Exec("ALTER TABLE cities ADD CONSTRAINT one_code UNIQUE (code)"))

@@ -12,6 +12,7 @@ import (
 	"gorm.io/gorm/clause"
 	"gorm.io/gorm/schema"
 
+	"github.com/sqlflake/sqlflake/internal/skip"
 	"github.com/sqlflake/sqlflake/snowflake"
 )
 
@@ -193,7 +194,7 @@ func TestAnotherAutoIncrementColumnIsNotMistakenForTheKey(t *testing.T) {
 	}
 	eachUpsert(t, gorm.Config{}, func(t *testing.T, db *env) {
 		if !db.mysql {
-			t.Skip("the trap is LAST_INSERT_ID of MySQL")
+			skip.Inapplicable(t, "the trap is LAST_INSERT_ID of MySQL")
 		}
 		for _, conflict := range []clause.OnConflict{byCode, nothing} {
 			tickets := []ticket{{Code: "a"}, {Code: "b"}}
@@ -212,7 +213,7 @@ func TestWithoutAConflictTargetUnknownKeysAreZeroAndNoOrphans(t *testing.T) {
 	noTarget := clause.OnConflict{DoUpdates: byCode.DoUpdates}
 	eachUpsert(t, withoutConstraints, func(t *testing.T, db *env) {
 		if !db.mysql {
-			t.Skip("only MySQL takes DO UPDATE without a target here")
+			skip.Inapplicable(t, "only MySQL takes DO UPDATE without a target here")
 		}
 		key := withBerlin(t, db)
 		one := city{Code: "BER", Name: "one", Streets: []street{{Name: "Allee"}}}

@@ -9,6 +9,7 @@ import (
 	"gorm.io/gorm/clause"
 
 	"github.com/sqlflake/sqlflake/gormplugin"
+	"github.com/sqlflake/sqlflake/internal/skip"
 	"github.com/sqlflake/sqlflake/snowflake"
 )
 
@@ -20,7 +21,7 @@ func wantKeyUnknown(t *testing.T, err error) {
 func TestAParentWhoseInsertCountsNoRowsKeepsItsKey(t *testing.T) {
 	eachUpsert(t, withoutConstraints, func(t *testing.T, db *env) {
 		if db.target.Name != "postgres" {
-			t.Skip("a trigger that moves rows is PostgreSQL's way to partition by inheritance")
+			skip.Inapplicable(t, "a trigger that moves rows is PostgreSQL's way to partition by inheritance")
 		}
 		must(t, db.Exec("CREATE TABLE cities_2026 () INHERITS (cities)"))
 		must(t, db.Exec("CREATE FUNCTION move() RETURNS trigger LANGUAGE plpgsql AS "+
@@ -91,7 +92,7 @@ func TestASkippedRecordThatOthersReferToIsAnErrorAndNoOrphan(t *testing.T) {
 func TestInsertIgnoreIsLikeDoNothing(t *testing.T) {
 	eachUpsert(t, withoutConstraints, func(t *testing.T, db *env) {
 		if db.target.Name == "postgres" {
-			t.Skip("PostgreSQL has no INSERT IGNORE")
+			skip.Inapplicable(t, "PostgreSQL has no INSERT IGNORE")
 		}
 		modifier := "OR IGNORE"
 		if db.mysql {

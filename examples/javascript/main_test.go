@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"github.com/sqlflake/sqlflake/examples/internal/exampletest"
-	"github.com/sqlflake/sqlflake/internal/testdb"
+	"github.com/sqlflake/sqlflake/internal/skip"
 	"github.com/sqlflake/sqlflake/snowflake"
 )
 
@@ -33,7 +33,7 @@ func TestTheReadmeShowsTheTable(t *testing.T) {
 func TestNodeReadsWhatTheTableSays(t *testing.T) {
 	node, err := exec.LookPath("node")
 	if err != nil {
-		testdb.Missing(t, "%v", err)
+		skip.Missing(t, "", "%v", err)
 	}
 	server := httptest.NewServer(newHandler())
 	defer server.Close()

@@ -1,4 +1,4 @@
-// Package dbserver starts temporary PostgreSQL and MariaDB servers, and PgBouncer, for tests and benchmarks. The files
+// Package dbserver starts temporary PostgreSQL, MariaDB and MySQL servers, and PgBouncer, for tests and benchmarks. The files
 // and the socket of a server are in a temporary folder, which is removed at the end. It has no network address.
 package dbserver
 
@@ -27,7 +27,8 @@ var ErrNotInstalled = errors.New("the server is not installed")
 type Config struct {
 	// Name is "postgres", "mariadb" or "pgbouncer".
 	Name string
-	// Folder has the programs, or has folders such as bin that do. Empty: PATH and the folders of packages.
+	// Folder has the programs, or has folders such as bin that do. Empty: PATH and the folders of packages. For "mariadb"
+	// it may have MySQL instead: a mysqld that reads no files of defaults and needs no option to run as this user.
 	Folder string
 	// CacheMiB is the size of shared_buffers or innodb_buffer_pool_size. 0: the server's default.
 	CacheMiB int
@@ -61,7 +62,11 @@ func Start(ctx context.Context, c Config) (*Server, error) {
 	if !ok {
 		return nil, fmt.Errorf("unknown server %q; there are postgres, mariadb, pgbouncer", c.Name)
 	}
-	return start(ctx, k, c)
+	s, err := start(ctx, k, c)
+	if c.Name == "mariadb" && c.Folder != "" && errors.Is(err, ErrNotInstalled) {
+		return start(ctx, kinds["mysql"], c)
+	}
+	return s, err
 }
 
 // kind is what differs between servers.
@@ -69,7 +74,7 @@ type kind struct {
 	install, serve string   // programs: the first creates the files; empty if configure does
 	clone          string   // the program that creates those of a standby
 	folders        []string // patterns of the folders where packages install them, beside PATH
-	account        string   // that the server uses if this process is root
+	account        string   // that the server uses if this process is root; empty if it may be root
 
 	configure func(dir, of string) error      // or nil
 	installed func(data string) []string      // arguments
@@ -129,20 +134,24 @@ var kinds = map[string]kind{
 		},
 		cache:  "--innodb-buffer-pool-size=%dM",
 		noSync: []string{"--innodb-flush-log-at-trx-commit=0"},
-		dsn:    func(dir string) string { return "root@unix(" + filepath.Join(dir, "socket") + ")/" },
-		// The server begins each connection with a packet: a header of 4 bytes, then 10 for a greeting or 255 for an error.
-		ready: func(dir, _ string) bool {
-			conn, err := net.DialTimeout("unix", filepath.Join(dir, "socket"), time.Second)
-			if err != nil {
-				return false
+		dsn:    mariadbDSN,
+		ready:  mariadbReady,
+		end:    syscall.SIGKILL, // after SIGTERM it would write all pages first
+	},
+	"mysql": {
+		install: "mysqld", serve: "mysqld",
+		installed: func(data string) []string { return []string{"--initialize-insecure", "--datadir=" + data} },
+		serves: func(dir, data string) []string {
+			return []string{
+				"--datadir=" + data, "--socket=" + filepath.Join(dir, "socket"), "--skip-networking", "--mysqlx=OFF",
+				"--pid-file=" + filepath.Join(dir, "pid"), "--tmpdir=" + dir, "--local-infile=1", "--max-connections=200", "--skip-log-bin",
 			}
-			defer conn.Close()
-			var packet [5]byte
-			_ = conn.SetDeadline(time.Now().Add(time.Second)) // an error appears in Read
-			_, err = conn.Read(packet[:])
-			return err == nil && packet[4] == 10
 		},
-		end: syscall.SIGKILL, // after SIGTERM it would write all pages first
+		cache:  "--innodb-buffer-pool-size=%dM",
+		noSync: []string{"--innodb-flush-log-at-trx-commit=0"},
+		dsn:    mariadbDSN,
+		ready:  mariadbReady,
+		end:    syscall.SIGKILL,
 	},
 	"pgbouncer": {
 		serve: "pgbouncer", account: "postgres", folders: []string{"/usr/sbin", "/usr/local/sbin"},
@@ -162,6 +171,22 @@ var kinds = map[string]kind{
 
 func postgresDSN(dir string) string {
 	return "postgres://postgres@/postgres?" + url.Values{"host": {dir}, "sslmode": {"disable"}}.Encode()
+}
+
+func mariadbDSN(dir string) string { return "root@unix(" + filepath.Join(dir, "socket") + ")/" }
+
+// mariadbReady reads the packet with which the server begins each connection: a header of 4 bytes, then 10 for a greeting
+// or 255 for an error.
+func mariadbReady(dir, _ string) bool {
+	conn, err := net.DialTimeout("unix", filepath.Join(dir, "socket"), time.Second)
+	if err != nil {
+		return false
+	}
+	defer conn.Close()
+	var packet [5]byte
+	_ = conn.SetDeadline(time.Now().Add(time.Second)) // an error appears in Read
+	_, err = conn.Read(packet[:])
+	return err == nil && packet[4] == 10
 }
 
 // configurePgBouncer lets two transactions run at a time on each database, so that the statements of one client get

@@ -17,9 +17,14 @@ import (
 
 	_ "github.com/go-sql-driver/mysql"
 	_ "github.com/jackc/pgx/v5/stdlib"
+
+	"github.com/sqlflake/sqlflake/internal/skip"
 )
 
-var drivers = map[string]string{"postgres": "pgx", "mariadb": "mysql"} // of each server
+var (
+	drivers   = map[string]string{"postgres": "pgx", "mariadb": "mysql"} // of each server
+	variables = map[string]string{"postgres": "SNOWFLAKE_TEST_POSTGRES", "mariadb": "SNOWFLAKE_TEST_MYSQL"}
+)
 
 func must(t *testing.T, err error) {
 	t.Helper()
@@ -67,7 +72,7 @@ func TestAServerHasItsCacheAndIsRemoved(t *testing.T) {
 			temp := shortTemp(t)
 			s, err := Start(t.Context(), Config{Name: name, CacheMiB: 16, NoSync: true})
 			if errors.Is(err, ErrNotInstalled) {
-				t.Skip(err)
+				skip.Missing(t, variables[name], "%v", err)
 			}
 			must(t, err)
 			db, err := sql.Open(driver, s.DSN)
@@ -126,7 +131,7 @@ func TestAServerEndsWithItsProcess(t *testing.T) {
 		select {}
 	}
 	if _, err := os.Stat("/proc/self"); err != nil {
-		t.Skip("only Linux ends a child with its parent")
+		t.Skip("a child ends with its parent only on Linux")
 	}
 	for name, pidFile := range map[string]string{"postgres": "data/postmaster.pid", "mariadb": "pid"} {
 		t.Run(name, func(t *testing.T) {
@@ -141,7 +146,7 @@ func TestAServerEndsWithItsProcess(t *testing.T) {
 			}
 			if lines.Text() != "started" {
 				_ = cmd.Wait()
-				t.Skip("no server")
+				skip.Missing(t, variables[name], "no server")
 			}
 			text, err := os.ReadFile(filepath.Join(folderIn(t, temp), pidFile))
 			must(t, err)

@@ -163,7 +163,7 @@ func (i *instance) command(ctx context.Context, path string, args ...string) *ex
 
 // chooseOwner gives the folder to an unprivileged account if this process is root: servers refuse to run as root.
 func (i *instance) chooseOwner() error {
-	if os.Geteuid() != 0 {
+	if os.Geteuid() != 0 || i.account == "" {
 		return nil
 	}
 	account, err := user.Lookup(i.account)

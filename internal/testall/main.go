@@ -1,4 +1,5 @@
-// Testall runs the tests of every module of the repository, and lists the skipped ones at the end.
+// Testall runs the tests of every module of the repository, and lists the skipped ones at the end, by their reason. In a
+// strict run (see package skip) it fails if one is skipped for a reason that is not in the list there.
 //
 //	go run ./internal/testall                    # everything
 //	go run ./internal/testall -race ./gormplugin # one package, with the race detector
@@ -22,6 +23,7 @@ import (
 	"strings"
 	"syscall"
 
+	"github.com/sqlflake/sqlflake/internal/skip"
 	"github.com/sqlflake/sqlflake/internal/testdb"
 )
 
@@ -34,6 +36,7 @@ const (
 // options is the command line.
 type options struct {
 	race, long bool
+	tests      string
 	packages   []string
 }
 
@@ -75,6 +78,7 @@ func parse(args []string, stderr io.Writer) (opts options, err error) {
 	}
 	flags.BoolVar(&opts.race, "race", false, "enable the race detector")
 	flags.BoolVar(&opts.long, "long", false, "also run the long tests (sets SNOWFLAKE_TEST_LONG=1)")
+	flags.StringVar(&opts.tests, "run", "", "run only the tests that match this `expression`")
 	err = flags.Parse(args)
 	if opts.packages = flags.Args(); len(opts.packages) == 0 {
 		opts.packages = []string{"./..."}
@@ -95,6 +99,10 @@ func testAll(interrupted context.Context, opts options, stdout, stderr io.Writer
 	if err != nil {
 		return 1, err
 	}
+	strict, err := skip.Strict()
+	if err != nil {
+		return exitUsage, err
+	}
 	args := []string{"test", "-json", "-p=" + strconv.Itoa(max(4, runtime.NumCPU()))} // most packages wait for servers and clocks
 	if opts.race {
 		args = append(args, "-race")
@@ -103,8 +111,11 @@ func testAll(interrupted context.Context, opts options, stdout, stderr io.Writer
 		env = append(env, "SNOWFLAKE_TEST_LONG=1")
 		args = append(args, "-timeout=1h")
 	}
+	if opts.tests != "" {
+		args = append(args, "-run="+opts.tests)
+	}
 	first := 0
-	results := report{out: stdout, output: map[string]*strings.Builder{}}
+	results := report{out: stdout, output: map[string]*strings.Builder{}, skipped: map[string][]string{}}
 	for _, s := range suites {
 		if interrupted.Err() != nil {
 			break
@@ -120,6 +131,8 @@ func testAll(interrupted context.Context, opts options, stdout, stderr io.Writer
 			first = code
 		}
 	}
-	results.printSkipped()
+	if bad := results.finish(); bad > 0 && strict {
+		return max(first, 1), fmt.Errorf("%d tests were skipped for a reason that internal/skip does not allow", bad)
+	}
 	return first, nil
 }

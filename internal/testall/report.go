@@ -5,16 +5,21 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"os/exec"
+	"regexp"
 	"slices"
 	"strings"
+
+	"github.com/sqlflake/sqlflake/internal/skip"
 )
 
 // report prints what "go test -json" reports: a line for each package, and the output of failed tests.
 type report struct {
 	out     io.Writer
 	output  map[string]*strings.Builder
-	skipped []string
+	passed  int
+	skipped map[string][]string // the names of tests by the reason
 }
 
 // event is a line of "go test -json", see "go doc test2json".
@@ -61,18 +66,24 @@ func (r *report) add(e event) {
 		return
 	case "skip":
 		if e.Test != "" {
-			r.skipped = append(r.skipped, name+": "+reason(r.output[name].String()))
+			why := reason(r.output[name].String())
+			r.skipped[why] = append(r.skipped[why], strings.TrimPrefix(name, "github.com/sqlflake/sqlflake/"))
 		}
 	case "fail":
 		if r.output[name] != nil {
 			fmt.Fprint(r.out, r.output[name])
 		}
 	case "pass":
+		if e.Test != "" {
+			r.passed++
+		}
 	default:
 		return
 	}
 	delete(r.output, name)
 }
+
+var position = regexp.MustCompile(`^\S+\.go:\d+: `)
 
 // reason returns the message of t.Skip from the output of a test.
 func reason(output string) string {
@@ -80,11 +91,32 @@ func reason(output string) string {
 		line = strings.TrimSpace(line)
 		return line == "" || strings.HasPrefix(line, "=== ") || strings.HasPrefix(line, "--- ")
 	})
-	return strings.TrimSpace(strings.Join(lines, " "))
+	return position.ReplaceAllString(strings.TrimSpace(strings.Join(lines, " ")), "")
 }
 
-func (r *report) printSkipped() {
-	if len(r.skipped) > 0 {
-		fmt.Fprintf(r.out, "\n%d skipped:\n  %s\n", len(r.skipped), strings.Join(r.skipped, "\n  "))
+const examples = 3 // of tests that were skipped for an allowed reason
+
+// finish prints the skipped tests by their reason. It returns the number of those that a strict run does not allow.
+func (r *report) finish() (bad int) {
+	total, list := 0, strings.Builder{}
+	for _, why := range slices.Sorted(maps.Keys(r.skipped)) {
+		names := r.skipped[why]
+		total += len(names)
+		mark := "allowed: "
+		allowed := skip.Allowed(why)
+		if allowed == "" {
+			bad += len(names)
+			mark = "fails in CI"
+		}
+		fmt.Fprintf(&list, "%5d %s (%s%s)\n", len(names), why, mark, allowed)
+		for i, name := range names {
+			if i == examples && allowed != "" {
+				fmt.Fprintln(&list, "        ...")
+				break
+			}
+			fmt.Fprintf(&list, "        %s\n", name)
+		}
 	}
+	fmt.Fprintf(r.out, "\n%d tests passed, %d skipped\n%s", r.passed, total, &list)
+	return bad
 }

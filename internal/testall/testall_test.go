@@ -24,7 +24,7 @@ func repository(t *testing.T, files map[string]string) {
 	}
 	t.Chdir(root)
 	for name, value := range map[string]string{
-		"SNOWFLAKE_TEST_POSTGRES": "off", "SNOWFLAKE_TEST_MYSQL": "off", "SNOWFLAKE_TEST_REQUIRE": "",
+		"SNOWFLAKE_TEST_POSTGRES": "off", "SNOWFLAKE_TEST_MYSQL": "off", "SNOWFLAKE_TEST_REQUIRE": "", "CI": "",
 		"GOWORK": "off", "GOFLAGS": "",
 	} {
 		t.Setenv(name, value)
@@ -45,7 +45,7 @@ func runHere(t *testing.T, args ...string) (output string, code int) {
 
 func TestEveryModuleIsTestedAndFailuresAndSkipsAreShown(t *testing.T) {
 	repository(t, map[string]string{
-		"a/a_test.go":               testFile("a", `t.Log("quiet"); t.Run("sub", func(t *testing.T) { t.Skip("no server") })`),
+		"a/a_test.go":               testFile("a", `t.Log("quiet"); t.Run("sub", func(t *testing.T) { t.Skip("no program") }); t.Run("off", func(t *testing.T) { t.Skip("turned off by X=off") })`),
 		"b/b_test.go":               testFile("b", `t.Fatal("broken")`),
 		"c/c_test.go":               testFile("c", `no Go`),
 		"nested/go.mod":             nestedModule,
@@ -59,7 +59,7 @@ func TestEveryModuleIsTestedAndFailuresAndSkipsAreShown(t *testing.T) {
 	}
 	for _, want := range []string{
 		"postgres ", "mariadb ", "ok  \tgithub.com/sqlflake/sqlflake/a", "broken", "FAIL\tgithub.com/sqlflake/sqlflake/b", "expected ';', found Go",
-		"ok  \texample.org/nested", "\n1 skipped:\n  github.com/sqlflake/sqlflake/a.TestIt/sub: a_test.go:10: no server\n",
+		"ok  \texample.org/nested", "\n2 tests passed, 2 skipped\n    1 no program (fails in CI)\n        a.TestIt/sub\n    1 turned off by X=off (allowed: ",
 	} {
 		if !strings.Contains(out, want) {
 			t.Errorf("no %q in:\n%s", want, out)
@@ -100,9 +100,19 @@ func TestMissingServersAndMisuseAreExplained(t *testing.T) {
 	if out, code := runHere(t, "-count=1"); code != exitUsage || !strings.Contains(out, "flag provided but not defined: -count") {
 		t.Errorf("an unknown flag: exit code %d:\n%s", code, out)
 	}
-	t.Setenv("SNOWFLAKE_TEST_REQUIRE", "all")
-	const want = "turned off by SNOWFLAKE_TEST_POSTGRES=off (set SNOWFLAKE_TEST_POSTGRES)"
+	t.Setenv("SNOWFLAKE_TEST_POSTGRES", "postgres://127.0.0.1:1/test")
+	const want = "(set SNOWFLAKE_TEST_POSTGRES)"
 	if out, code := runHere(t); code != 1 || !strings.Contains(out, want) {
 		t.Errorf("a missing server: exit code %d:\n%s", code, out)
+	}
+}
+
+func TestAStrictRunFailsAfterASkipThatIsNotInTheList(t *testing.T) {
+	for reason, want := range map[string]int{"no program": 1, "turned off by X=off": 0, "mounting is not permitted": 1} {
+		repository(t, map[string]string{"a/a_test.go": testFile("a", fmt.Sprintf("t.Skip(%q)", reason))})
+		t.Setenv("CI", "true")
+		if out, code := runHere(t); code != want || !strings.Contains(out, "0 tests passed, 1 skipped\n    1 "+reason) {
+			t.Errorf("%s: exit code %d, want %d:\n%s", reason, code, want, out)
+		}
 	}
 }

@@ -15,7 +15,7 @@ import (
 var mainRuns atomic.Bool
 
 // Main runs the tests of a package and returns the exit code. Call it in TestMain: os.Exit(testdb.Main(m)). At the end
-// it stops the throwaway cluster, if a test has started one. After an interrupt it also removes what the tests have
+// it stops the throwaway servers that tests have started. After an interrupt it also removes what the tests have
 // created.
 func Main(m *testing.M) int {
 	mainRuns.Store(true)

@@ -21,6 +21,8 @@ var mariadbServer = &server{
 	parse:    parseMariaDB,
 	driver:   "mysql",
 	version:  "SELECT VERSION()",
+	program:  mariadbName,
+	start:    startServer,
 }
 
 // MariaDB returns a new database on the server of SNOWFLAKE_TEST_MYSQL, which is MariaDB or MySQL. Its DSN contains

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/sqlflake/sqlflake/internal/dbserver"
+	"github.com/sqlflake/sqlflake/internal/skip"
 )
 
 // PgBouncer returns a new database of PostgreSQL behind its own PgBouncer, in transaction mode: statements of one
@@ -14,13 +15,10 @@ import (
 // default_query_exec_mode to the DSN.
 func PgBouncer(tb testing.TB) Target {
 	tb.Helper()
-	if !mainRuns.Load() {
-		tb.Fatal("testdb: PgBouncer needs func TestMain(m *testing.M) { os.Exit(testdb.Main(m)) } in the test package")
-	}
 	server := postgresServer.need(tb)
 	bouncer, err := dbserver.Start(tb.Context(), dbserver.Config{Name: "pgbouncer", Of: server.dsn})
 	if errors.Is(err, dbserver.ErrNotInstalled) {
-		Missing(tb, "%v", err)
+		skip.Missing(tb, postgresServer.variable, "%v", err)
 	}
 	if err != nil {
 		tb.Fatalf("testdb: %v", err)

@@ -21,17 +21,35 @@ var postgresServer = &server{
 	parse:    parsePostgres,
 	driver:   "pgx",
 	version:  "SHOW server_version",
-	start:    startCluster,
+	program:  postgresName,
+	start:    startServer,
+}
+
+var postgres18Server = &server{
+	name:     "postgres18",
+	variable: "SNOWFLAKE_TEST_POSTGRES18",
+	parse:    parsePostgres,
+	driver:   "pgx",
+	version:  "SHOW server_version",
+	program:  postgresName,
+	start:    startServer,
 }
 
 // Postgres returns a new schema, the only one in the search_path of the DSN. When the test ends, sessions that still
-// use the schema are terminated and it is dropped. The package's TestMain must call [Main].
+// use the schema are terminated and it is dropped.
 func Postgres(tb testing.TB) Target {
 	tb.Helper()
-	if !mainRuns.Load() {
-		tb.Fatal("testdb: Postgres needs func TestMain(m *testing.M) { os.Exit(testdb.Main(m)) } in the test package")
-	}
-	server := postgresServer.need(tb)
+	return newSchema(tb, postgresServer.need(tb))
+}
+
+// Postgres18 is Postgres on the server of SNOWFLAKE_TEST_POSTGRES18, which is PostgreSQL 18 or newer with pg_partman.
+func Postgres18(tb testing.TB) Target {
+	tb.Helper()
+	return newSchema(tb, postgres18Server.need(tb))
+}
+
+func newSchema(tb testing.TB, server location) Target {
+	tb.Helper()
 	base := server.dsn
 	name := newName()
 	removeAtEnd(tb, "schema "+name, func(ctx context.Context) error {

@@ -11,11 +11,11 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"github.com/sqlflake/sqlflake/internal/skip"
 )
 
 const (
-	requireVariable = "SNOWFLAKE_TEST_REQUIRE"
-
 	// Off is the value of a server's variable that turns the server off.
 	Off = "off"
 
@@ -29,13 +29,14 @@ const (
 type server struct {
 	name     string // as in Target.Name
 	variable string
-	fallback string // the address tried while the variable is unset
+	fallback string // the address tried while the variable is unset; empty if there is none
 
 	// parse checks an address. It returns the DSN, and the address without the password.
 	parse   func(value string) (dsn, printed string, err error)
 	driver  string
-	version string                         // the query for it
-	start   func() (dsn string, err error) // starts a throwaway server; nil if there are none of this kind
+	version string                                    // the query for it
+	program string                                    // dbserver's name for it
+	start   func(name, folder string) (string, error) // startServer
 
 	once  sync.Once
 	found location
@@ -57,18 +58,21 @@ func (s *server) find() location {
 }
 
 func (s *server) look(value string) (loc location) {
+	kind, folder, _ := strings.Cut(value, ":")
 	switch {
 	case value == Off:
 		return location{err: fmt.Errorf("turned off by %s=%s", s.variable, Off)}
-	case value == throwaway && s.start != nil:
-		loc = s.launch()
+	case kind == throwaway:
+		loc = s.launch(folder)
 	case value != "":
 		loc = s.ask(value)
+	case s.fallback == "":
+		return location{err: errors.New("only with " + s.variable)}
 	default:
-		if loc = s.ask(s.fallback); loc.err == nil || s.start == nil {
+		if loc = s.ask(s.fallback); loc.err == nil {
 			return loc
 		}
-		own := s.launch()
+		own := s.launch("")
 		if own.err != nil {
 			own.err = fmt.Errorf("%w; no throwaway server: %w", loc.err, own.err)
 		}
@@ -96,8 +100,8 @@ func (s *server) ask(value string) location {
 	return location{dsn: dsn, printed: printed, version: version, err: err}
 }
 
-func (s *server) launch() location {
-	dsn, err := s.start()
+func (s *server) launch(folder string) location {
+	dsn, err := s.start(s.program, folder)
 	if err != nil {
 		return location{err: err}
 	}
@@ -106,51 +110,31 @@ func (s *server) launch() location {
 	return loc
 }
 
-// need returns the server. If it is missing, the test is skipped, or fails if the server was requested.
+// need returns the server. If it is missing, the test is skipped, or fails if the server was requested. The package's
+// TestMain must call [Main].
 func (s *server) need(tb testing.TB) location {
 	tb.Helper()
+	if !mainRuns.Load() {
+		tb.Fatal("testdb needs func TestMain(m *testing.M) { os.Exit(testdb.Main(m)) } in the test package")
+	}
 	loc := s.find()
 	switch {
 	case loc.err == nil:
 	case loc.asked:
 		tb.Fatalf("testdb: %s %v", s.name, loc.err)
+	case s.fallback == "":
+		tb.Skip(loc.err)
 	default:
-		Missing(tb, "%s %v (set %s)", s.name, loc.err, s.variable)
+		skip.Missing(tb, s.variable, "%s %v (set %s)", s.name, loc.err, s.variable)
 	}
 	return loc
 }
 
-// Missing skips a test that lacks what the message names. The test fails instead if SNOWFLAKE_TEST_REQUIRE is "all".
-func Missing(tb testing.TB, format string, args ...any) {
-	tb.Helper()
-	required, err := requireAll()
-	switch {
-	case err != nil:
-		tb.Fatal(err)
-	case required:
-		tb.Fatalf("testdb: %s (%s=all)", fmt.Sprintf(format, args...), requireVariable)
-	default:
-		tb.Skipf("testdb: "+format, args...)
-	}
-}
-
-// requireAll reports whether a missing server is a failure.
-func requireAll() (bool, error) {
-	switch value := os.Getenv(requireVariable); value {
-	case "":
-		return false, nil
-	case "all":
-		return true, nil
-	default:
-		return false, fmt.Errorf("testdb: %s is %q, want \"all\" or nothing", requireVariable, value)
-	}
-}
-
 // Environment prints a line for each server, and returns the environment in which other processes use the same ones:
-// with fixed addresses go test reuses no results of other servers. It may start a throwaway PostgreSQL; call [Stop] at
-// the end. It returns an error if a server is missing whose tests would fail.
+// with fixed addresses go test reuses no results of other servers. It may start throwaway servers; call [Stop] at the
+// end. It returns an error if a server is missing whose tests would fail.
 func Environment(w io.Writer) (env []string, err error) {
-	required, err := requireAll()
+	strict, err := skip.Strict()
 	if err != nil {
 		return nil, err
 	}
@@ -160,7 +144,7 @@ func Environment(w io.Writer) (env []string, err error) {
 		switch {
 		case loc.err == nil:
 			fmt.Fprintf(w, "%-9s %s at %s\n", s.name, loc.version, loc.printed)
-		case required || loc.asked:
+		case strict && os.Getenv(s.variable) != Off || loc.asked:
 			err = errors.Join(err, fmt.Errorf("%s %w (set %s)", s.name, loc.err, s.variable))
 		default:
 			fmt.Fprintf(w, "%-9s %v: its tests are skipped (set %s)\n", s.name, loc.err, s.variable)

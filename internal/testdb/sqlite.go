@@ -7,6 +7,8 @@ import (
 	"testing"
 
 	_ "github.com/mattn/go-sqlite3" // the driver "sqlite3"
+
+	"github.com/sqlflake/sqlflake/internal/skip"
 )
 
 const (
@@ -18,9 +20,7 @@ const (
 // synchronous=OFF.
 func SQLite(tb testing.TB) Target {
 	tb.Helper()
-	if os.Getenv(sqliteVariable) == Off {
-		tb.Skipf("testdb: SQLite is turned off by %s=%s", sqliteVariable, Off)
-	}
+	skip.Off(tb, sqliteVariable)
 	// Without "file:", go-sqlite3 cuts the DSN at the first '?' and does not unescape the path.
 	dir := tb.TempDir()
 	removeAtEnd(tb, dir, func(context.Context) error { return os.RemoveAll(dir) }) // tb does not do it after an interrupt

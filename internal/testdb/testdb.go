@@ -15,12 +15,14 @@
 //	PostgreSQL      SNOWFLAKE_TEST_POSTGRES  postgres://postgres@127.0.0.1:5432/test
 //	MariaDB, MySQL  SNOWFLAKE_TEST_MYSQL     root@tcp(127.0.0.1:3306)/
 //
-// The value "off" turns a server off, and SQLite if SNOWFLAKE_TEST_SQLITE has it. The value "throwaway" starts a
-// PostgreSQL cluster from the installed binaries in a temporary directory. An unset variable does the same if no
-// PostgreSQL answers at the default address.
+//	PostgreSQL 18+  SNOWFLAKE_TEST_POSTGRES18
+//
+// The value "off" turns a server off, and SQLite if SNOWFLAKE_TEST_SQLITE has it. The value "throwaway" starts a server
+// from the installed binaries in a temporary folder, and "throwaway:FOLDER" from those of a folder, which may be of
+// MySQL. An unset variable does the same if no server answers at the default address.
 //
 // The test of a missing server is skipped, with one line that names the server, the address and the variable. It fails
-// instead if the variable contains an address, or if SNOWFLAKE_TEST_REQUIRE is "all". A test of a feature that MySQL
+// instead if the variable contains an address, or in a strict run, see package skip. A test of a feature that MySQL
 // lacks calls [Target.NeedMariaDB].
 //
 // Databases and schemas have random names, so tests and processes can share a server. They are removed
@@ -31,6 +33,8 @@ import (
 	"database/sql"
 	"strings"
 	"testing"
+
+	"github.com/sqlflake/sqlflake/internal/skip"
 )
 
 // Target is an empty database for one test. Its methods are safe for concurrent use.
@@ -48,11 +52,11 @@ func (t Target) IsMySQL() bool {
 }
 
 // NeedMariaDB skips the test if the target is on MySQL. Call it where a test uses a feature, such as "RETURNING", that
-// MariaDB has and MySQL lacks. It skips also when SNOWFLAKE_TEST_REQUIRE is "all": no server is missing.
+// MariaDB has and MySQL lacks.
 func (t Target) NeedMariaDB(tb testing.TB, feature string) {
 	tb.Helper()
 	if t.IsMySQL() {
-		tb.Skipf("testdb: %s needs MariaDB, and the server is MySQL %s", feature, t.Version)
+		skip.Inapplicable(tb, feature+" needs MariaDB, and the server is MySQL "+t.Version)
 	}
 }
 

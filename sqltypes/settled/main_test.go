@@ -14,6 +14,7 @@ import (
 	_ "github.com/jackc/pgx/v5/stdlib"
 
 	"github.com/sqlflake/sqlflake/internal/dbserver"
+	"github.com/sqlflake/sqlflake/internal/skip"
 	"github.com/sqlflake/sqlflake/internal/testdb"
 	"github.com/sqlflake/sqlflake/snowflake"
 	"github.com/sqlflake/sqlflake/snowflake/sqldb"
@@ -28,12 +29,12 @@ func dialectOf(target testdb.Target) sqldb.Dialect {
 
 // startServer starts a server of this test's own, and returns its DSN. With settings of the machine's server the test
 // could disturb others.
-func startServer(t *testing.T, config dbserver.Config) string {
+func startServer(t *testing.T, variable string, config dbserver.Config) string {
 	t.Helper()
 	config.NoSync = true
 	server, err := dbserver.Start(t.Context(), config)
 	if errors.Is(err, dbserver.ErrNotInstalled) {
-		t.Skip(err)
+		skip.Missing(t, variable, "%v", err)
 	}
 	if err != nil {
 		t.Fatal(err)

@@ -18,7 +18,7 @@ import (
 
 func TestMariaDBTransactionsHoldTheBound(t *testing.T) {
 	t.Parallel()
-	dsn := startServer(t, dbserver.Config{Name: "mariadb", Env: []string{"TZ=CET-1CEST,M3.5.0,M10.5.0/3"}})
+	dsn := startServer(t, "SNOWFLAKE_TEST_MYSQL", dbserver.Config{Name: "mariadb", Env: []string{"TZ=CET-1CEST,M3.5.0,M10.5.0/3"}})
 	root := open(t, "mysql", dsn)
 	exec(t, root, "CREATE DATABASE test", "CREATE TABLE test.events (id bigint PRIMARY KEY)", "CREATE USER reader@localhost")
 	db := open(t, "mysql", dsn+"test?time_zone=%27-07:00%27")

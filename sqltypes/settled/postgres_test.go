@@ -17,7 +17,7 @@ import (
 
 func TestPostgresTransactionsHoldTheBound(t *testing.T) {
 	t.Parallel()
-	dsn := startServer(t, dbserver.Config{Name: "postgres", Args: []string{"-c", "max_prepared_transactions=2"}})
+	dsn := startServer(t, "SNOWFLAKE_TEST_POSTGRES", dbserver.Config{Name: "postgres", Args: []string{"-c", "max_prepared_transactions=2"}})
 	db := open(t, "pgx", dsn)
 	exec(t, db, "CREATE TABLE events (id bigint PRIMARY KEY)", "CREATE ROLE reader LOGIN", "CREATE DATABASE elsewhere")
 	gen := newGenerator(t, 1)

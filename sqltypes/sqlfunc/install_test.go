@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/sqlflake/sqlflake/internal/skip"
 	"github.com/sqlflake/sqlflake/internal/testdb"
 	"github.com/sqlflake/sqlflake/snowflake"
 	"github.com/sqlflake/sqlflake/snowflake/sqldb"
@@ -115,7 +116,7 @@ func TestInstallNamesTheStatementThatFailed(t *testing.T) {
 func TestMySQLRejectsTheFirstStatement(t *testing.T) {
 	target := testdb.MariaDB(t)
 	if !target.IsMySQL() {
-		t.Skip("the server is MariaDB")
+		skip.Inapplicable(t, "the server is MariaDB, not MySQL")
 	}
 	s := server{DB: target.Open(t), dialect: sqldb.MySQL}
 	s.failed(t, "MySQL", s.functions(t, snowflake.Default()).Install(t.Context(), s, sqldb.MySQL), "", "statement 1 of ")

@@ -18,7 +18,7 @@ func tmpfs(t *testing.T) string {
 	t.Helper()
 	dir := t.TempDir()
 	if err := syscall.Mount("tmpfs", dir, "tmpfs", 0, "size=64k"); err != nil {
-		t.Skipf("mounting a small file system is not allowed here: %v", err)
+		t.Skipf("mounting is not permitted: %v", err)
 	}
 	t.Cleanup(func() {
 		if err := syscall.Unmount(dir, syscall.MNT_DETACH); err != nil {
@@ -62,7 +62,7 @@ func TestAFullDiskIsAnErrorAndCostsNoHorizon(t *testing.T) {
 func TestAReadOnlyFolderIsAnErrorAtOnce(t *testing.T) {
 	dir := tmpfs(t)
 	if err := syscall.Mount("", dir, "", syscall.MS_REMOUNT|syscall.MS_BIND|syscall.MS_RDONLY, ""); err != nil {
-		t.Skipf("remounting is not allowed here: %v", err)
+		t.Skipf("mounting is not permitted: %v", err)
 	}
 	if _, err := filelease.New(dir); !errors.Is(err, syscall.EROFS) || !strings.Contains(err.Error(), dir) {
 		t.Errorf("New: got %v, want EROFS with the folder", err)

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"math"
+	"net"
 	"os"
 	"os/exec"
 	"strconv"
@@ -13,6 +14,7 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
+	"github.com/sqlflake/sqlflake/internal/skip"
 	"github.com/sqlflake/sqlflake/snowflake"
 	"github.com/sqlflake/sqlflake/snowflake/lease"
 	"github.com/sqlflake/sqlflake/snowflake/lease/internal/processtest"
@@ -39,29 +41,20 @@ const (
 	redisDefault  = "127.0.0.1:6379"
 )
 
-// missing skips the test, or fails it if the tests of all servers are required.
-func missing(t *testing.T, what string) {
-	t.Helper()
-	if os.Getenv("SNOWFLAKE_TEST_REQUIRE") == "all" {
-		t.Fatalf("redis: %s (SNOWFLAKE_TEST_REQUIRE=all)", what)
-	}
-	t.Skip("redis: " + what)
-}
-
-// connect returns a client of the shared server, and a prefix whose keys are deleted when the test ends.
+// connect returns a client of the shared server, or of one of the test's own if there is none, and a prefix whose keys are
+// deleted when the test ends.
 func connect(t *testing.T) (client *redis.Client, prefix string) {
 	t.Helper()
+	skip.Off(t, redisVariable)
 	value := os.Getenv(redisVariable)
-	if value == "off" {
-		missing(t, "turned off by "+redisVariable+"=off")
-	}
-	client = redis.NewClient(&redis.Options{Addr: cmp.Or(value, redisDefault)})
-	t.Cleanup(func() { _ = client.Close() })
-	if err := client.Ping(t.Context()).Err(); err != nil {
-		if value != "" { // somebody wants it
-			t.Fatalf("redis: not found at %s: %v", value, err)
+	if value == "" && !answers(redisDefault) {
+		client = startServer(t, freePort(t))
+	} else {
+		client = redis.NewClient(&redis.Options{Addr: cmp.Or(value, redisDefault)})
+		t.Cleanup(func() { _ = client.Close() })
+		if err := client.Ping(t.Context()).Err(); err != nil {
+			t.Fatalf("redis: not found at %s: %v", client.Options().Addr, err)
 		}
-		missing(t, "not found at "+redisDefault+" (set "+redisVariable+")")
 	}
 	prefix = "test-" + leasetest.NewToken() + ":"
 	t.Cleanup(func() {
@@ -108,9 +101,9 @@ func startServer(t *testing.T, port string, settings ...string) *redis.Client {
 	t.Helper()
 	program, err := exec.LookPath("redis-server")
 	if err != nil {
-		missing(t, "redis-server is not installed, and the shared server is not this test's alone")
+		skip.Missing(t, redisVariable, "redis-server is not installed (set %s for what may share a server)", redisVariable)
 	}
-	server := exec.Command(program, append([]string{"--port", port, "--bind", "127.0.0.1", "--save", ""}, settings...)...)
+	server := exec.Command(program, append([]string{"--port", port, "--bind", "127.0.0.1", "--save", "", "--dir", t.TempDir()}, settings...)...)
 	if err := server.Start(); err != nil {
 		t.Fatal(err)
 	}
@@ -120,8 +113,17 @@ func startServer(t *testing.T, port string, settings ...string) *redis.Client {
 	})
 	client := redis.NewClient(&redis.Options{Addr: "127.0.0.1:" + port})
 	t.Cleanup(func() { _ = client.Close() })
-	processtest.Eventually(t, "an answer of the server", func() bool { return client.Ping(t.Context()).Err() == nil })
+	processtest.Eventually(t, "an answer of the server", func() bool { return answers(client.Options().Addr) })
 	return client
+}
+
+func answers(addr string) bool { // at once, where a client would try again
+	conn, err := net.DialTimeout("tcp", addr, time.Second)
+	if err != nil {
+		return false
+	}
+	_ = conn.Close()
+	return true
 }
 
 func freePort(t *testing.T) string { return strconv.Itoa(processtest.FreePort(t)) }

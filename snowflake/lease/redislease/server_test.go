@@ -15,7 +15,7 @@ import (
 func cluster(t *testing.T) *redis.ClusterClient {
 	t.Helper()
 	// Redis adds 10000 to the port for its second one.
-	node := startServer(t, freePort(t), "--cluster-enabled", "yes", "--appendonly", "no", "--dir", t.TempDir())
+	node := startServer(t, freePort(t), "--cluster-enabled", "yes", "--appendonly", "no")
 	ready := func() bool { return strings.Contains(node.ClusterInfo(t.Context()).Val(), "cluster_state:ok") }
 	assigned := false
 	processtest.Eventually(t, "the cluster is ready", func() bool {

@@ -25,11 +25,7 @@ func at(t *testing.T, name string) string {
 		return server(t).DSN
 	}
 	if name == "postgres18" {
-		dsn := os.Getenv("SNOWFLAKE_TEST_POSTGRES18")
-		if dsn == "" {
-			t.Skip("SNOWFLAKE_TEST_POSTGRES18 has no DSN")
-		}
-		return dsn
+		return testdb.Postgres18(t).DSN
 	}
 	return t.TempDir()
 }

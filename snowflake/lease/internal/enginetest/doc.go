@@ -3,7 +3,7 @@
 // the two modules do not download the servers.
 //
 // The servers are the test binary, started again. The tests of natslease also use a server at SNOWFLAKE_TEST_NATS,
-// 127.0.0.1:4222 by default, or none if that is "off".
+// 127.0.0.1:4222 by default, of the installed program if none answers, or none if that is "off".
 //
 // They are not built with -race: the compilation of the servers takes minutes then, and the modules have no state that
 // goroutines share. Those of kvlease are tested with -race in its package.

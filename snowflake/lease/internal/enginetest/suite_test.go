@@ -7,10 +7,13 @@ import (
 	"errors"
 	"net"
 	"os"
+	"os/exec"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/sqlflake/sqlflake/internal/skip"
 	"github.com/sqlflake/sqlflake/snowflake"
 	"github.com/sqlflake/sqlflake/snowflake/lease"
 	"github.com/sqlflake/sqlflake/snowflake/lease/internal/processtest"
@@ -50,11 +53,11 @@ func TestOnOneNATSServer(t *testing.T) {
 // The server that runs may be one that is too old: then it is refused, and nothing written.
 func TestStoreOnTheNATSServerThatRunsKeepsTheContractOrIsRefused(t *testing.T) {
 	t.Parallel()
-	p := sharedNATS(t)
+	addr := natsServer(t)
+	p := newBucket(t, addr)
 	_, err := p.store(t).Acquire(t.Context(), request())
 	if !errors.Is(err, lease.ErrOption) {
-		p.Name = sharedNATS(t).Name // a bucket without that row
-		runSuite(t, p)
+		runSuite(t, newBucket(t, addr)) // without that row
 		return
 	}
 	js := p.jetStream(t)
@@ -83,25 +86,48 @@ func runSuite(t *testing.T, p place) {
 	})
 }
 
-// sharedNATS returns a bucket of the test's own on the server at SNOWFLAKE_TEST_NATS, which may be an older one.
-func sharedNATS(t *testing.T) place {
+// natsServer returns the address of the server at SNOWFLAKE_TEST_NATS or of the installed one, which may be an older one.
+func natsServer(t *testing.T) (addr string) {
 	t.Helper()
 	const variable = "SNOWFLAKE_TEST_NATS"
-	addr, asked := os.LookupEnv(variable)
-	if addr == "off" {
-		t.Skip("turned off by " + variable)
+	skip.Off(t, variable)
+	if addr = os.Getenv(variable); addr != "" {
+		return addr
 	}
-	if !asked {
-		addr = "127.0.0.1:4222"
-		conn, err := net.DialTimeout("tcp", addr, time.Second)
-		if err != nil {
-			if os.Getenv("SNOWFLAKE_TEST_REQUIRE") == "all" {
-				t.Fatalf("nats: not found at %s (SNOWFLAKE_TEST_REQUIRE=all: set %s)", addr, variable)
-			}
-			t.Skipf("nats: not found at %s (set %s); the other tests have their own", addr, variable)
-		}
-		_ = conn.Close() // it was only to see whether there is one
+	addr = "127.0.0.1:4222"
+	if answers(addr) {
+		return addr
 	}
+	program, err := exec.LookPath("nats-server")
+	if err != nil {
+		skip.Missing(t, variable, "nats: not found at %s, and %v (set %s)", addr, err, variable)
+	}
+	port := strconv.Itoa(processtest.FreePort(t))
+	server := exec.Command(program, "-js", "-sd", t.TempDir(), "-a", "127.0.0.1", "-p", port)
+	if err := server.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		_ = server.Process.Kill()
+		_ = server.Wait()
+	})
+	addr = "127.0.0.1:" + port
+	processtest.Eventually(t, "an answer of the server", func() bool { return answers(addr) })
+	return addr
+}
+
+func answers(addr string) bool {
+	conn, err := net.DialTimeout("tcp", addr, time.Second)
+	if err != nil {
+		return false
+	}
+	_ = conn.Close()
+	return true
+}
+
+// newBucket returns a bucket of the test's own on the server.
+func newBucket(t *testing.T, addr string) place {
+	t.Helper()
 	p := place{Kind: "nats", Addrs: []string{addr}, Name: "sqlflake_" + leasetest.NewToken()}
 	js := p.jetStream(t)
 	createBucket(t, js, p, 1)

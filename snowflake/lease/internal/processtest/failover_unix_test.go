@@ -17,7 +17,7 @@ import (
 	"time"
 
 	"github.com/sqlflake/sqlflake/internal/dbserver"
-	"github.com/sqlflake/sqlflake/internal/testdb"
+	"github.com/sqlflake/sqlflake/internal/skip"
 	"github.com/sqlflake/sqlflake/snowflake"
 	"github.com/sqlflake/sqlflake/snowflake/lease"
 )
@@ -66,15 +66,14 @@ func run(t *testing.T, db *sql.DB, statements ...string) {
 // startReplicated starts a primary, and a replica that follows it.
 func startReplicated(t *testing.T, kind string) *replicated {
 	t.Helper()
-	if kind == "postgres" && os.Getenv("SNOWFLAKE_TEST_POSTGRES") == testdb.Off {
-		t.Skip("SNOWFLAKE_TEST_POSTGRES=off")
-	}
+	variable := map[string]string{"postgres": "SNOWFLAKE_TEST_POSTGRES", "mariadb": "SNOWFLAKE_TEST_MYSQL"}[kind]
+	skip.Off(t, variable)
 	c := &replicated{kind: kind, link: filepath.Join(shortDir(t), "db")}
 	server := func(config dbserver.Config) *dbserver.Server {
 		config.Name, config.NoSync = kind, true
 		s, err := dbserver.Start(t.Context(), config)
 		if errors.Is(err, dbserver.ErrNotInstalled) {
-			testdb.Missing(t, "%v", err)
+			skip.Missing(t, variable, "%v", err)
 		}
 		if err != nil {
 			t.Fatal(err)
@@ -168,7 +167,7 @@ func TestFailoverToALaggingReplicaRepeatsNoID(t *testing.T) {
 		for name, behind := range map[string]time.Duration{"a clock behind": skew, "a clock ahead": -skew, "without a floor": 0} {
 			t.Run(kind+", "+name, func(t *testing.T) {
 				if behind < 0 && Scale(0, 1) == 0 {
-					t.Skip("runs with SNOWFLAKE_TEST_LONG=1 only")
+					t.Skip("only with SNOWFLAKE_TEST_LONG=1")
 				}
 				t.Parallel()
 				failover(t, kind, behind, behind == 0)

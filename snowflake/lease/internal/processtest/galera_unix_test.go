@@ -18,6 +18,7 @@ import (
 	"time"
 
 	"github.com/sqlflake/sqlflake/internal/dbserver"
+	"github.com/sqlflake/sqlflake/internal/skip"
 	"github.com/sqlflake/sqlflake/snowflake/lease"
 	"github.com/sqlflake/sqlflake/snowflake/lease/leasetest"
 	"github.com/sqlflake/sqlflake/snowflake/lease/sqllease"
@@ -39,7 +40,7 @@ func startGalera(t *testing.T) *galera {
 		}
 	}
 	if provider == "" {
-		t.Skip("Galera is not installed: apt-get install galera-4 rsync")
+		skip.Missing(t, "SNOWFLAKE_TEST_MYSQL", "Galera is not installed: apt-get install galera-4 rsync")
 	}
 	c := &galera{}
 	first := ""
@@ -53,7 +54,7 @@ func startGalera(t *testing.T) *galera {
 				";gcache.size=16M;evs.keepalive_period=PT0.3S;evs.suspect_timeout=PT2S;evs.inactive_timeout=PT4S;evs.install_timeout=PT4S",
 		}})
 		if errors.Is(err, dbserver.ErrNotInstalled) {
-			t.Skip(err)
+			skip.Missing(t, "SNOWFLAKE_TEST_MYSQL", "%v", err)
 		}
 		if err != nil {
 			t.Fatal(err)
@@ -131,7 +132,7 @@ func galeraRequest(worker int64) lease.Request {
 // It takes a minute, and needs Galera, so it runs only with SNOWFLAKE_TEST_LONG=1.
 func TestGaleraNodes(t *testing.T) {
 	if Scale(0, 1) == 0 {
-		t.Skip("runs with SNOWFLAKE_TEST_LONG=1 only")
+		t.Skip("only with SNOWFLAKE_TEST_LONG=1")
 	}
 	c := startGalera(t)
 	t.Run("the contract, with statements on both nodes", c.keepsTheContract)

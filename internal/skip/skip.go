@@ -1,0 +1,87 @@
+// Package skip is how a test is skipped, and which skips a strict run allows. It imports the standard library only, so
+// that the tests of every module can use it.
+//
+// A run is strict if SNOWFLAKE_TEST_REQUIRE is "all", or CI is set. Then [Missing] fails, and "go run ./internal/testall"
+// fails after any other skip that [Allowed] does not know.
+package skip
+
+import (
+	"fmt"
+	"os"
+	"strings"
+	"testing"
+)
+
+const requireVariable = "SNOWFLAKE_TEST_REQUIRE"
+
+// The beginnings of reasons.
+const (
+	inapplicable = "does not apply: "
+	turnedOff    = "turned off by "
+)
+
+// allowed are the reasons that a strict run accepts: a part of the text, and why nothing is lost.
+var allowed = []struct {
+	part, why string
+	local     bool // not in CI
+}{
+	{part: inapplicable, why: "the test is for another kind of database, where it runs"},
+	{part: turnedOff, why: "whoever started the tests asked for it"},
+	{part: "only with SNOWFLAKE_TEST_LONG=1", why: "the workflow long runs it every week"},
+	{part: "only with SNOWFLAKE_TEST_POSTGRES18", why: ".ci/run postgres18 runs it"},
+	{part: "only on Linux", why: ".ci/run test runs it on Linux"},
+	{part: "mounting is not permitted", why: "it takes root, which the workflow has", local: true},
+}
+
+// Strict reports whether a missing server or program is a failure.
+func Strict() (bool, error) {
+	switch value := os.Getenv(requireVariable); value {
+	case "":
+		return os.Getenv("CI") != "", nil
+	case "all":
+		return true, nil
+	default:
+		return false, fmt.Errorf("%s is %q, want \"all\" or nothing", requireVariable, value)
+	}
+}
+
+// Allowed returns why a strict run accepts a skip for this reason, or an empty string if it does not.
+func Allowed(reason string) (why string) {
+	for _, a := range allowed {
+		if strings.Contains(reason, a.part) && (!a.local || os.Getenv("CI") == "") {
+			return a.why
+		}
+	}
+	return ""
+}
+
+// Missing ends a test that lacks a server or a program. It skips the test if variable, which is the one of the server or
+// empty, is "off". Otherwise the test fails in a strict run, and is skipped in others.
+func Missing(tb testing.TB, variable, format string, args ...any) {
+	tb.Helper()
+	Off(tb, variable)
+	strict, err := Strict()
+	switch {
+	case err != nil:
+		tb.Fatal(err)
+	case strict:
+		tb.Fatalf("missing: "+format+" (%s=all, or CI is set)", append(args, requireVariable)...)
+	default:
+		tb.Skipf("missing: "+format, args...)
+	}
+}
+
+// Off skips a test if the variable of its server is "off".
+func Off(tb testing.TB, variable string) {
+	tb.Helper()
+	if variable != "" && os.Getenv(variable) == "off" {
+		tb.Skip(turnedOff + variable + "=off")
+	}
+}
+
+// Inapplicable skips a test on a kind of database that it is not about. A strict run allows it, so it is not for what
+// is merely missing.
+func Inapplicable(tb testing.TB, why string) {
+	tb.Helper()
+	tb.Skip(inapplicable + why)
+}
