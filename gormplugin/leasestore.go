@@ -41,7 +41,7 @@ func openStore(ctx context.Context, db *gorm.DB, table string) (*leaseStore, tim
 	}
 	if err := store.Migrate(ctx); err != nil {
 		if isDenied(err) {
-			err = fmt.Errorf("%w; the command `snowflake sql leases -dialect %s` prints the statement for a role that may create the table",
+			err = fmt.Errorf("%w; the command `sqlflake sql leases --dialect %s` prints the statement for a role that may create the table",
 				err, dialect)
 		}
 		return nil, 0, fmt.Errorf("gormplugin: %w", err)

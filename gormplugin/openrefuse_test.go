@@ -108,7 +108,7 @@ func TestOpenSaysAtOnceThatARightIsMissing(t *testing.T) {
 				t.Error(e.Err)
 			}
 		}))
-		if _, err := gormplugin.Open(t.Context(), reader.DB, again); err == nil || !strings.Contains(err.Error(), "snowflake sql leases") {
+		if _, err := gormplugin.Open(t.Context(), reader.DB, again); err == nil || !strings.Contains(err.Error(), "sqlflake sql leases") {
 			t.Errorf("without the table: %v, want a hint at the command that prints it", err)
 		}
 		noError(t, h.leased(t).Close(t.Context()))

@@ -21,5 +21,5 @@
 // that matches [ErrBlocked], and which rights and limits each database has. The comment of [Set.Maintain] has the locks.
 //
 // The function Partitions of package promsnowflake exports Plan.Covered and Plan.Overdue to Prometheus, with alerts. The
-// command cmd/snowflake has "partition maintain" for cron, which needs no program.
+// command sqlflake has "partition maintain" for cron, which needs no program.
 package partition

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -11,6 +12,7 @@ import (
 	"github.com/sqlflake/sqlflake/snowflake"
 	"github.com/sqlflake/sqlflake/snowflake/lease"
 	"github.com/sqlflake/sqlflake/snowflake/lease/filelease"
+	"github.com/sqlflake/sqlflake/snowflake/lease/leasetest"
 )
 
 func TestIDsOfAStateFileDoNotRepeat(t *testing.T) {
@@ -45,9 +47,9 @@ func TestIDsOfAStateFileDoNotRepeat(t *testing.T) {
 
 func TestEachFieldOfALayoutNeedsAValue(t *testing.T) {
 	args := []string{"new", "-layout", "twitter", "-worker", "3", "-state", filepath.Join(t.TempDir(), "w.json")}
-	do(t, "", args...).fails(t, exitUsage, "give -field FIELD=N for each field")
+	do(t, "", args...).fails(t, exitUsage, "give --field FIELD=N for each field")
 	r := do(t, "", append(args, "-field", "datacenter=5", "-json")...)
-	if r.code != exitOK || !strings.Contains(r.out, `"fields":{"datacenter":5,"worker":3,"sequence":`) {
+	if r.code != exitOK || !strings.Contains(r.out, `"fields":{"datacenter":5,"sequence":`) {
 		t.Errorf("%+v", r)
 	}
 	do(t, "", append(args, "-field", "datacentre=5")...).fails(t, exitFailed, "no such field")
@@ -95,7 +97,7 @@ func TestIDsOfALeasedWorker(t *testing.T) {
 				t.Errorf("%d, %v has the worker of the application", id, err)
 			}
 		}
-		if r := s.do(t, "new -namespace orders -json"); !strings.Contains(r.out, `","fields":{"worker":`) {
+		if r := s.do(t, "new -namespace orders -json"); !strings.Contains(r.out, `","fields":{"sequence":`) {
 			t.Errorf("%+v", r)
 		}
 		entries, err := s.List(t.Context(), "orders")
@@ -103,43 +105,53 @@ func TestIDsOfALeasedWorker(t *testing.T) {
 			t.Fatalf("%+v, %v", entries, err)
 		}
 		for _, e := range entries[1:] {
-			if e.Held || e.Holder.Version != "snowflake new" {
+			if e.Held || e.Holder.Version != "sqlflake new" {
 				t.Errorf("the worker was not given back: %+v", e)
 			}
 		}
 	})
 }
 
-// site is an empty database for the commands of a test.
+// site is an empty database for the commands of a test, in SQLFLAKE_DSN.
 type site struct {
-	testdb.Target
+	testdb.Target // but for the driver and the DSN of SQLite
 	*database
-	variables map[string]string
 }
 
-// eachDatabase runs a test on each database.
+// eachDatabase runs a test on each database. The SQLite is that of the command, which needs no C compiler.
 func eachDatabase(t *testing.T, f func(t *testing.T, s site)) {
 	t.Helper()
 	testdb.Each(t, func(t *testing.T, target testdb.Target) {
-		dsn := target.DSN
-		if target.Driver == "sqlite3" {
-			path, _, _ := strings.Cut(dsn, "?")
-			dsn = "sqlite:" + path
-			if err := target.Open(t).PingContext(t.Context()); err != nil { // creates the file
+		if target.Name == "sqlite" {
+			path := filepath.Join(t.TempDir(), "a b?.db")
+			if err := os.WriteFile(path, nil, 0o600); err != nil { // an empty file is a database
 				t.Fatal(err)
 			}
+			target.DSN = "sqlite:" + path
 		}
-		source, err := readDSN(dsn)
-		if err != nil {
-			t.Fatal(err)
-		}
-		d, err := openDatabase(t.Context(), source, "snowflake_leases")
+		d, err := openDatabase(t.Context(), target.DSN, "snowflake_leases")
 		if err != nil {
 			t.Fatal(err)
 		}
 		t.Cleanup(d.close)
-		f(t, site{target, d, map[string]string{"SNOWFLAKE_DSN": dsn}})
+		t.Setenv("SQLFLAKE_DSN", target.DSN)
+		f(t, site{target, d})
 	})
+}
+
+// TestTheSuiteOfStoresOnSQLite is for the driver. Package sqllease has the other databases.
+func TestTheSuiteOfStoresOnSQLite(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "leases.db")
+	if err := os.WriteFile(path, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	d, err := openDatabase(t.Context(), "sqlite:"+path, "snowflake_leases")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer d.close()
+	site{database: d}.migrate(t)
+	leasetest.Run(t, func(*testing.T) lease.Store { return d }, leasetest.Settings{})
 }
 
 func (s site) migrate(t *testing.T) {
@@ -152,7 +164,7 @@ func (s site) migrate(t *testing.T) {
 // do runs the command on the database.
 func (s site) do(t *testing.T, command string) result {
 	t.Helper()
-	return doWith(t, s.variables, "", strings.Fields(command)...)
+	return do(t, "", strings.Fields(command)...)
 }
 
 // open leases a worker until the test ends.

@@ -54,7 +54,7 @@ func TestOnlyForceReleasesAHeldWorker(t *testing.T) {
 		s.migrate(t)
 		s.do(t, "workers release 0").fails(t, exitFailed, "was never taken")
 		open(t, s, lease.WithWorkers(0, 0), lease.WithStopOnLoss())
-		s.do(t, "workers release 0").fails(t, exitFailed, "Make sure that the holder is dead, or wait. Then -force takes the worker away.")
+		s.do(t, "workers release 0").fails(t, exitFailed, "Make sure that the holder is dead, or wait. Then --force takes the worker away.")
 		if entry, err := s.entry(t.Context(), lease.DefaultNamespace, 0); err != nil || entry.Epoch != 1 {
 			t.Fatalf("changed without -force: %+v, %v", entry, err)
 		}
@@ -95,7 +95,7 @@ func TestWatchShowsWhatChanges(t *testing.T) {
 		code := make(chan int, 1)
 		var errs strings.Builder
 		go func() {
-			code <- run(ctx, testEnvironment(s.variables, nil, out, &errs), []string{"workers", "watch", "-json", "-interval", "100ms"})
+			code <- run(ctx, testCommand(nil, out, &errs), []string{"workers", "watch", "-json", "-interval", "100ms"})
 			_ = out.Close()
 		}()
 		lines := json.NewDecoder(bufio.NewReader(read))
@@ -127,7 +127,7 @@ func TestChangesThatWatchTellsApart(t *testing.T) {
 		return e
 	}
 	var out strings.Builder
-	w := watcher{env: testEnvironment(nil, nil, &out, nil)}
+	w := watcher{out: &out, now: func() time.Time { return now }}
 	for i, e := range []lease.Entry{
 		entry(true, 1), entry(true, 1), entry(false, 1), entry(true, 2), entry(true, 3), entry(false, 3), entry(false, 3), entry(false, 5),
 	} {

@@ -2,37 +2,42 @@ package main
 
 import (
 	"cmp"
-	"context"
 	"encoding/json"
 	"fmt"
+	"io"
 	"time"
+
+	"github.com/spf13/cobra"
 
 	"github.com/sqlflake/sqlflake/snowflake/lease"
 )
 
-func watchCommand() *command {
-	c := newCommand("workers watch", "", "show what changes among the workers", `
-It prints the table once, and from then on a line for each worker that was taken,
-freed or changed hands, until it is interrupted. Extensions are not shown. A
-database that does not answer is asked again.
-`, `
-snowflake workers watch -dsn postgres://app@db/shop
-snowflake workers watch -dsn sqlite:app.db -interval 10s -json
-`)
-	open := c.databaseFlags()
-	namespace := c.flags.String("namespace", "", "only the namespace `NAME` (default all)")
-	interval := c.flags.Duration("interval", 2*time.Second, "how often to look, a `DURATION`")
-	asJSON := c.flags.Bool("json", false, "print a JSON object a line; at first one for each worker")
-	c.run = func(ctx context.Context, env environment, _ []string) error {
+func watchCommand(now func() time.Time) *cobra.Command {
+	c := &cobra.Command{
+		Use:   "watch",
+		Short: "Show what changes among the workers",
+		Long: `It prints the table once, and from then on a line for each worker that was
+taken, freed or changed hands, until it is interrupted. Extensions are not
+shown. A database that does not answer is asked again.`,
+		Example: `  sqlflake workers watch --dsn postgres://app@db/shop
+  sqlflake workers watch --dsn sqlite:app.db --interval 10s --json`,
+		Args: cobra.NoArgs,
+	}
+	open := databaseFlags(c)
+	namespace := c.Flags().String("namespace", "", "only the namespace `NAME` (default all)")
+	interval := c.Flags().Duration("interval", 2*time.Second, "how often to look, a `DURATION`")
+	asJSON := c.Flags().Bool("json", false, "print a JSON object a line; at first one for each worker")
+	c.RunE = func(c *cobra.Command, _ []string) error {
 		if *interval < 100*time.Millisecond {
-			return usage("-interval %v, want 100ms or more", *interval)
+			return usage("--interval %v, want 100ms or more", *interval)
 		}
-		d, err := open(ctx, env)
+		ctx := c.Context()
+		d, err := open(ctx)
 		if err != nil {
 			return err
 		}
 		defer d.close()
-		w := watcher{env: env, json: *asJSON}
+		w := watcher{out: c.OutOrStdout(), now: now, json: *asJSON}
 		ticker := time.NewTicker(*interval)
 		defer ticker.Stop()
 		for failed := ""; ; {
@@ -47,7 +52,7 @@ snowflake workers watch -dsn sqlite:app.db -interval 10s -json
 				return err
 			case err.Error() != failed: // once, not each time
 				failed = err.Error()
-				env.warn("%s  %v", env.now().UTC().Format(time.RFC3339), err)
+				c.PrintErrf("%s  %v\n", now().UTC().Format(time.RFC3339), err)
 			}
 			select {
 			case <-ctx.Done():
@@ -59,16 +64,12 @@ snowflake workers watch -dsn sqlite:app.db -interval 10s -json
 	return c
 }
 
-type place struct {
-	namespace string
-	worker    int64
-}
-
 // watcher prints differences.
 type watcher struct {
-	env  environment
+	out  io.Writer
+	now  func() time.Time
 	json bool
-	seen map[place]lease.Entry // nil before the first look
+	seen map[lease.Claim]lease.Entry // by namespace and worker; nil before the first look
 }
 
 // change is a line of JSON.
@@ -82,15 +83,15 @@ type change struct {
 func (w *watcher) look(entries []lease.Entry) error {
 	first := w.seen == nil
 	if first {
-		w.seen = map[place]lease.Entry{}
+		w.seen = map[lease.Claim]lease.Entry{}
 		if !w.json {
-			if err := writeWorkers(w.env.out, entries); err != nil {
+			if err := writeWorkers(w.out, entries); err != nil {
 				return err
 			}
 		}
 	}
 	for _, e := range entries {
-		at := place{e.Namespace, e.Worker}
+		at := lease.Claim{Namespace: e.Namespace, Worker: e.Worker}
 		before, known := w.seen[at]
 		w.seen[at] = e
 		what := ""
@@ -110,11 +111,11 @@ func (w *watcher) look(entries []lease.Entry) error {
 		if what == "" {
 			continue
 		}
-		now, err := w.env.now().UTC(), error(nil)
+		now, err := w.now().UTC(), error(nil)
 		if w.json {
-			err = json.NewEncoder(w.env.out).Encode(change{now, what, holdingOf(e)})
+			err = json.NewEncoder(w.out).Encode(change{now, what, holdingOf(e)})
 		} else {
-			_, err = fmt.Fprintf(w.env.out, "%s  worker %d of %s %s, epoch %d, %s pid %d\n", instant(now),
+			_, err = fmt.Fprintf(w.out, "%s  worker %d of %s %s, epoch %d, %s pid %d\n", instant(now),
 				e.Worker, e.Namespace, what, e.Epoch, cmp.Or(e.Holder.Host, "-"), e.Holder.PID)
 		}
 		if err != nil {

@@ -14,11 +14,11 @@ func TestATableIsAdoptedAndMaintained(t *testing.T) {
 		do := func(command string) result {
 			return s.do(t, "partition "+command+" -unit month -tz Europe/Berlin events")
 		}
-		if s.Driver == "sqlite3" {
+		if s.Name == "sqlite" {
 			do("plan").fails(t, exitUsage, "has no partitions")
 			return
 		}
-		db := s.Open(t)
+		db := s.pool
 		if _, err := db.ExecContext(t.Context(), "CREATE TABLE events (id bigint PRIMARY KEY)"); err != nil {
 			t.Fatal(err)
 		}
@@ -47,7 +47,7 @@ func TestATableIsAdoptedAndMaintained(t *testing.T) {
 		ctx, interrupt := context.WithCancel(t.Context())
 		interrupt()
 		args := []string{"partition", "maintain", "-unit", "day", "events"}
-		if code := run(ctx, testEnvironment(s.variables, nil, &out, &errs), args); code != exitInterrupted || out.Len() > 0 {
+		if code := run(ctx, testCommand(nil, &out, &errs), args); code != exitInterrupted || out.Len() > 0 {
 			t.Errorf("interrupted: %d, %s%s", code, &out, &errs)
 		}
 		if s.Driver == "mysql" {
@@ -67,16 +67,16 @@ func TestATableIsAdoptedAndMaintained(t *testing.T) {
 
 func TestWrongArgumentsOfPartitions(t *testing.T) {
 	for args, want := range map[string]string{
-		"-unit fortnight events":                 "-unit is \"fortnight\"",
-		"events":                                 "-unit is \"\"",
-		"-unit month":                            "want one TABLE",
-		"-unit month -json -sql events":          "exclude each other",
+		"-unit fortnight events":                 `"fortnight" for "--unit" flag: want day, week`,
+		"events":                                 `required flag(s) "unit" not set`,
+		"-unit month":                            "TABLE",
+		"-unit month -json -sql events":          "if any flags in the group [json csv sql] are set",
 		"-unit month -retain -1 events":          "WithRetain(-1)",
 		"-unit month -idle -2 events":            "WithIdle(-2)",
 		"-unit month -start long-ago events":     "is neither a time",
 		"-unit 1ns events":                       "shorter than a tick",
-		"-unit month -layout sonyflake2 events":  "-layout",
-		"-unit month -tz Mars events":            "-tz",
+		"-unit month -layout sonyflake2 events":  "--layout",
+		"-unit month -tz Mars events":            "--tz",
 		"-unit month -lock-timeout 2h events":    "WithLockTimeout(2h0m0s)",
 		"-unit month -keep old_ -retain 0 a.b.c": "want table or schema.table",
 	} {
@@ -85,6 +85,6 @@ func TestWrongArgumentsOfPartitions(t *testing.T) {
 			do(t, "", all...).fails(t, exitUsage, want)
 		}
 	}
-	do(t, "", "partition", "drop").fails(t, exitUsage, `unknown command "partition drop"`)
+	do(t, "", "partition", "drop").fails(t, exitUsage, `unknown command "drop"`)
 	do(t, "", "partition", "plan", "-unit", "day", "events").fails(t, exitUsage, "no database")
 }

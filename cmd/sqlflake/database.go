@@ -1,7 +1,6 @@
 package main
 
 import (
-	"cmp"
 	"context"
 	"database/sql"
 	"errors"
@@ -15,7 +14,8 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
 	_ "github.com/jackc/pgx/v5/stdlib" // the driver "pgx"
-	_ "github.com/mattn/go-sqlite3"    // the driver "sqlite3"
+	"github.com/spf13/cobra"
+	_ "modernc.org/sqlite" // the driver "sqlite"
 
 	"github.com/sqlflake/sqlflake/snowflake/lease"
 	"github.com/sqlflake/sqlflake/snowflake/lease/sqllease"
@@ -23,13 +23,11 @@ import (
 )
 
 const (
-	serverHelp = `
-The DSN is one of
+	serverHelp = `The DSN is one of
   postgres://user:password@host:5432/database, or host=... dbname=...
-  user:password@tcp(host:3306)/database, for MySQL and MariaDB
-`
-	dsnHelp = serverHelp + `  sqlite:leases.db, the path of a SQLite file
-`
+  user:password@tcp(host:3306)/database, for MySQL and MariaDB`
+	dsnHelp = serverHelp + `
+  sqlite:leases.db, the path of a SQLite file`
 )
 
 // source is a database that may answer.
@@ -38,29 +36,9 @@ type source struct {
 	dialect     sqldb.Dialect
 }
 
-// dsnFlag adds -dsn. The function reads it, or the environment.
-func (c *command) dsnFlag() func(environment) (source, error) {
-	dsn := c.flags.String("dsn", "", "the `DSN` of the database (default $SNOWFLAKE_DSN)")
-	return func(env environment) (source, error) {
-		text := cmp.Or(*dsn, env.getenv("SNOWFLAKE_DSN"))
-		if text == "" {
-			return source{}, usage("no database: give -dsn, or set SNOWFLAKE_DSN")
-		}
-		return readDSN(text)
-	}
-}
-
-// databaseFlags adds -dsn and -table. The function opens the lease table.
-func (c *command) databaseFlags() func(context.Context, environment) (*database, error) {
-	sourceOf := c.dsnFlag()
-	table := c.flags.String("table", "", "the `NAME` of the lease table (default snowflake_leases)")
-	return func(ctx context.Context, env environment) (*database, error) {
-		s, err := sourceOf(env)
-		if err != nil {
-			return nil, err
-		}
-		return openDatabase(ctx, s, cmp.Or(*table, "snowflake_leases"))
-	}
+// dsnFlag adds --dsn, which [readDSN] reads.
+func dsnFlag(c *cobra.Command) *string {
+	return c.Flags().String("dsn", "", "the `DSN` of the database (default $SQLFLAKE_DSN)")
 }
 
 // database is a lease table.
@@ -69,7 +47,18 @@ type database struct {
 	pool *sql.DB
 }
 
-func openDatabase(ctx context.Context, s source, table string) (*database, error) {
+// databaseFlags adds --dsn and --table. The function opens the lease table.
+func databaseFlags(c *cobra.Command) func(context.Context) (*database, error) {
+	dsn := dsnFlag(c)
+	table := c.Flags().String("table", "snowflake_leases", "the `NAME` of the lease table")
+	return func(ctx context.Context) (*database, error) { return openDatabase(ctx, *dsn, *table) }
+}
+
+func openDatabase(ctx context.Context, dsn, table string) (*database, error) {
+	s, err := readDSN(dsn)
+	if err != nil {
+		return nil, err
+	}
 	pool, err := s.connect(ctx)
 	if err != nil {
 		return nil, err
@@ -99,6 +88,9 @@ var keywords = regexp.MustCompile(`^\s*\w+\s*=`)
 // readDSN finds out which database it is for. Its errors have nothing of the DSN, of which any part may be one of a
 // password: the drivers print parts, above all if a character of a password was not escaped.
 func readDSN(dsn string) (source, error) {
+	if dsn == "" {
+		return source{}, usage("no database: give --dsn, or set SQLFLAKE_DSN")
+	}
 	if path, ok := strings.CutPrefix(dsn, "sqlite:"); ok {
 		// A path that does not exist is a mistake, and no database is created for it.
 		if _, err := os.Stat(path); err != nil {
@@ -107,8 +99,8 @@ func readDSN(dsn string) (source, error) {
 			}
 			return source{}, fmt.Errorf("SQLite: %w", err)
 		}
-		u := url.URL{Scheme: "file", Opaque: (&url.URL{Path: path}).EscapedPath(), RawQuery: "mode=rw&_busy_timeout=5000"}
-		return source{"sqlite3", u.String(), sqldb.SQLite}, nil
+		u := url.URL{Scheme: "file", Opaque: (&url.URL{Path: path}).EscapedPath(), RawQuery: "mode=rw&_pragma=busy_timeout(5000)"}
+		return source{"sqlite", u.String(), sqldb.SQLite}, nil
 	}
 	if strings.HasPrefix(dsn, "postgres://") || strings.HasPrefix(dsn, "postgresql://") || keywords.MatchString(dsn) {
 		config, err := pgx.ParseConfig(dsn)
@@ -119,7 +111,7 @@ func readDSN(dsn string) (source, error) {
 		return source{"pgx", dsn, sqldb.Postgres}, nil
 	}
 	if !strings.ContainsAny(dsn, "@(") || strings.Contains(dsn, "://") {
-		return source{}, errors.New("unknown form of a DSN; \"snowflake help workers\" shows those that are known")
+		return source{}, errors.New("unknown form of a DSN; \"sqlflake help workers\" shows those that are known")
 	}
 	config, err := mysql.ParseDSN(dsn)
 	constant := err != nil && strings.HasPrefix(err.Error(), "invalid DSN: ")
@@ -160,21 +152,7 @@ func refused(err error) error {
 // secret matches what may have a password. No message has such an argument: a DSN may have been given to the wrong flag.
 var secret = regexp.MustCompile(`(?is)://|:.*@|@.*[:(/]|(pass|pwd|secret|key|token)\w*\s*[=(]`)
 
-var errSecret = usageError{"an argument that is not printed looks like a DSN; give it with -dsn, or in SNOWFLAKE_DSN"}
-
-// isSecret reports whether a flag, and its value if that is a separate argument, has one. The value of -dsn may.
-func (c *command) isSecret(args []string) bool {
-	name, value, _ := strings.Cut(strings.TrimLeft(args[0], "-"), "=")
-	switch {
-	case c.flags.Lookup(name) == nil:
-		value = args[0]
-	case name == "dsn":
-		return false
-	case len(args) > 1:
-		value = args[1]
-	}
-	return secret.MatchString(value)
-}
+var errSecret = errors.New("an argument that is not printed looks like a DSN; give it with --dsn, or in SQLFLAKE_DSN")
 
 func (d *database) close() { _ = d.pool.Close() }
 
@@ -182,7 +160,7 @@ func (d *database) close() { _ = d.pool.Close() }
 func (d *database) List(ctx context.Context, namespace string) ([]lease.Entry, error) {
 	entries, err := d.Store.List(ctx, namespace)
 	if err != nil && ctx.Err() == nil {
-		err = fmt.Errorf("%w\nIs this the database with the leases? -table names another table", err)
+		err = fmt.Errorf("%w\nIs this the database with the leases? --table names another table", err)
 	}
 	return entries, err
 }

@@ -1,8 +1,6 @@
 package main
 
 import (
-	"context"
-	"flag"
 	"fmt"
 	"io"
 	"math"
@@ -12,42 +10,47 @@ import (
 	"text/tabwriter"
 	"time"
 
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
 	"github.com/sqlflake/sqlflake/snowflake"
 )
 
-func layoutCommand() *command {
-	c := newCommand("layout", "[LAYOUT]", "describe a layout, or compute one", `
-With a LAYOUT, the name of a preset or a text, it is described. With any flag but
--json a layout is computed. With neither, the presets are listed.
+func layoutCommand(now func() time.Time) *cobra.Command {
+	c := &cobra.Command{
+		Use:   "layout [LAYOUT]",
+		Short: "Describe a layout, or compute one",
+		Long: `With a LAYOUT, the name of a preset or a text, it is described. With any flag
+but --json a layout is computed. With neither, the presets are listed.
 
-A computed layout has ticks of 1 ms if they fit, otherwise of 10 ms, 100 ms or 1 s.
-Bits that are left over are given to the sequence, so that bursts are served
-faster.
-`, `
-snowflake layout
-snowflake layout twitter
-snowflake layout "epoch=2026-01-01T00:00:00Z tick=1ms time:41 worker:8 sequence:14"
-snowflake layout -workers 5000 -rate 200000 -years 40
-snowflake layout -workers 16 -rate 1000 -years 100 -bits 53
-`)
-	workers := c.flags.Int64("workers", 1024, "compute a layout for so many workers `N`")
-	rate := c.flags.Float64("rate", 4_096_000, "compute a layout in which each worker issues so many IDs `N` a second")
-	years := c.flags.Float64("years", 50, "compute a layout that lasts for `N` years from now on")
-	epoch := c.flags.String("epoch", "", "the `DATE` that the times of a computed layout count from (default the start of this year, UTC)")
-	width := c.flags.Int("bits", 63, "the width `N` of a computed layout; 53 for IDs that a JavaScript number holds")
-	asJSON := c.flags.Bool("json", false, "print JSON")
-	c.run = func(_ context.Context, env environment, args []string) error {
-		if len(args) > 1 {
-			return usage("%d arguments; put quotes around the text of a layout", len(args))
-		}
+A computed layout has ticks of 1 ms if they fit, otherwise of 10 ms, 100 ms or
+1 s. Bits that are left over are given to the sequence, so that bursts are
+served faster.`,
+		Example: `  sqlflake layout
+  sqlflake layout twitter
+  sqlflake layout \
+    "epoch=2026-01-01T00:00:00Z tick=1ms time:41 worker:8 sequence:14"
+  sqlflake layout --workers 5000 --rate 200000 --years 40
+  sqlflake layout --workers 16 --rate 1000 --years 100 --bits 53`,
+		Args:      cobra.MaximumNArgs(1),
+		ValidArgs: snowflake.Presets(),
+	}
+	workers := c.Flags().Int64("workers", 1024, "compute a layout for so many workers, `N`")
+	rate := c.Flags().Float64("rate", 4_096_000, "compute a layout in which each worker issues so many IDs a second, `N`")
+	years := c.Flags().Float64("years", 50, "compute a layout that lasts for `N` years from now on")
+	epoch := c.Flags().String("epoch", "", "the `DATE` that the times of a computed layout count from (default the start of this year, UTC)")
+	width := c.Flags().Int("bits", 63, "the width `N` of a computed layout; 53 for IDs that a JavaScript number holds")
+	asJSON := c.Flags().Bool("json", false, "print JSON")
+	c.RunE = func(c *cobra.Command, args []string) error {
 		compute := false
-		c.flags.Visit(func(f *flag.Flag) { compute = compute || f.Name != "json" })
+		c.Flags().Visit(func(f *pflag.Flag) { compute = compute || f.Name != "json" })
+		out, now := c.OutOrStdout(), now().UTC()
 		switch {
 		case compute && len(args) == 1:
 			return usage("a LAYOUT, and flags to compute one")
 		case compute:
-			n := need{*workers, *rate, *years, *width, env.now().UTC()}
-			begin, err := epochOf(*epoch, n.now)
+			n := need{*workers, *rate, *years, *width, now}
+			begin, err := epochOf(*epoch, now)
 			if err != nil {
 				return err
 			}
@@ -55,15 +58,15 @@ snowflake layout -workers 16 -rate 1000 -years 100 -bits 53
 			if err != nil {
 				return err
 			}
-			return describe(env.out, layout, n.now, *asJSON)
+			return describe(out, layout, now, *asJSON)
 		case len(args) == 1:
 			layout, err := parseLayout(args[0])
 			if err != nil {
-				return usage("%v", err)
+				return usageError{err.Error()}
 			}
-			return describe(env.out, layout, env.now().UTC(), *asJSON)
+			return describe(out, layout, now, *asJSON)
 		}
-		return listPresets(env.out, env.now().UTC(), *asJSON)
+		return listPresets(out, now, *asJSON)
 	}
 	return c
 }
@@ -74,7 +77,7 @@ func epochOf(text string, now time.Time) (time.Time, error) {
 	}
 	at, _, err := parseTime(text, now, time.UTC)
 	if err == nil && at.After(now) {
-		err = usage("-epoch %s is in the future, so no ID could be issued now", text)
+		err = usage("--epoch %s is in the future, so no ID could be issued now", text)
 	}
 	return at, err
 }
@@ -93,13 +96,13 @@ const yearSeconds = 365.2425 * 24 * 60 * 60
 func (n need) layout(epoch time.Time) (snowflake.Layout, error) {
 	switch {
 	case n.workers < 1 || n.workers > 1<<40:
-		return snowflake.Layout{}, usage("-workers %d, want 1 to %d", n.workers, int64(1)<<40)
+		return snowflake.Layout{}, usage("--workers %d, want 1 to %d", n.workers, int64(1)<<40)
 	case !(n.rate > 0 && n.rate <= 1e12): // NaN, too
-		return snowflake.Layout{}, usage("-rate %v, want more than 0 and at most 1e12", n.rate)
+		return snowflake.Layout{}, usage("--rate %v, want more than 0 and at most 1e12", n.rate)
 	case !(n.years > 0 && n.years <= 1e6):
-		return snowflake.Layout{}, usage("-years %v, want more than 0 and at most 1000000", n.years)
+		return snowflake.Layout{}, usage("--years %v, want more than 0 and at most 1000000", n.years)
 	case n.bits < 10 || n.bits > 63:
-		return snowflake.Layout{}, usage("-bits %d, want 10 to 63", n.bits)
+		return snowflake.Layout{}, usage("--bits %d, want 10 to 63", n.bits)
 	}
 	seconds := n.years*yearSeconds + n.now.Sub(epoch).Seconds()
 	least := math.MaxInt
@@ -158,9 +161,11 @@ func describeLayout(l snowflake.Layout, now time.Time) description {
 		Years: math.Round(years*10) / 10, Tick: l.Tick().String(), Workers: l.MaxWorker() + 1, PerTick: perTick,
 		PerSecond: math.Round(float64(perTick)/l.Tick().Seconds()*100) / 100,
 	}
-	lowest := l.Bits()
+	lowest, times := l.Bits(), 0
 	for _, f := range l.Fields() {
-		lowest -= f.Bits
+		if lowest -= f.Bits; f.Name == snowflake.FieldTime {
+			times++
+		}
 		d.Fields = append(d.Fields, fieldOf{f.Name, f.Bits, lowest, 1<<f.Bits - 1})
 	}
 	note := func(when bool, text string) {
@@ -172,8 +177,8 @@ func describeLayout(l snowflake.Layout, now time.Time) description {
 	note(l.End().After(now) && years < 10, "it issues IDs until "+l.End().Format(time.DateOnly)+" only")
 	note(l.Epoch().After(now), "its time has not begun: it issues no IDs yet")
 	note(l.Bits() > 53, "its IDs can be above 2^53 - 1, which JavaScript rounds: send them as strings")
-	note(d.Fields[0].Name != snowflake.FieldTime,
-		"the time is not the highest field: IDs do not sort by time, and a span of time has several ranges")
+	note(times > 1 || d.Fields[0].Name != snowflake.FieldTime,
+		"the time is not one field at the top: IDs do not sort by it, and a span of time has several ranges")
 	note(l.WorkerField() == "", "it has no worker: only one generator may issue its IDs")
 	return d
 }
@@ -184,12 +189,14 @@ func describe(w io.Writer, l snowflake.Layout, now time.Time, asJSON bool) error
 		return writeJSON(w, d)
 	}
 	var b strings.Builder
-	fmt.Fprintf(&b, "layout   %s\n", d.Layout)
-	fmt.Fprintf(&b, "begins   %s\n", d.Epoch)
-	fmt.Fprintf(&b, "ends     %s (%.1f years from now)\n", d.End, d.Years)
-	fmt.Fprintf(&b, "workers  %d\n", d.Workers)
-	fmt.Fprintf(&b, "rate     %d IDs each %s and worker: %.0f a second\n", d.PerTick, d.Tick, d.PerSecond)
-	fmt.Fprintf(&b, "greatest %s (%d bits)\n\n", d.Max, d.Bits)
+	fmt.Fprintf(&b, `layout   %s
+begins   %s
+ends     %s (%.1f years from now)
+workers  %d
+rate     %d IDs each %s and worker: %.0f a second
+greatest %s (%d bits)
+
+`, d.Layout, d.Epoch, d.End, d.Years, d.Workers, d.PerTick, d.Tick, d.PerSecond, d.Max, d.Bits)
 	table := tabwriter.NewWriter(&b, 0, 0, 2, ' ', tabwriter.AlignRight)
 	fmt.Fprintln(table, "FIELD\tBITS\tFROM BIT\tMAX\t")
 	for _, f := range d.Fields {

@@ -2,37 +2,42 @@ package main
 
 import (
 	"cmp"
-	"context"
 	"fmt"
 	"io"
 	"strings"
 	"text/tabwriter"
 	"time"
 
+	"github.com/spf13/cobra"
+
 	"github.com/sqlflake/sqlflake/snowflake"
 	"github.com/sqlflake/sqlflake/snowflake/lease"
 )
 
-func workersCommand() *command {
-	c := newCommand("workers", "", "show who holds which worker", `
-It reads the lease table. HORIZON: latest time of IDs that the holder may issue.
-EXPIRES: when the worker is free unless the lease is extended. EPOCH: number of
-times the worker was acquired. Times are in UTC, by the database's clock.
-`+dsnHelp, `
-snowflake workers -dsn postgres://app@db/shop
-SNOWFLAKE_DSN='app:secret@tcp(db)/shop' snowflake workers -namespace orders -json
-snowflake workers -dsn sqlite:app.db
-`)
-	open := c.databaseFlags()
-	namespace := c.flags.String("namespace", "", "only the namespace `NAME` (default all)")
-	asJSON := c.flags.Bool("json", false, "print JSON")
-	c.run = func(ctx context.Context, env environment, _ []string) error {
-		d, err := open(ctx, env)
+func workersCommand() *cobra.Command {
+	c := &cobra.Command{
+		Use:   "workers",
+		Short: "Show who holds which worker",
+		Long: `HORIZON: latest time of IDs that the holder may issue. EXPIRES: when the worker
+is free unless the lease is extended. EPOCH: number of times the worker was
+acquired. Times are in UTC, by the database's clock.
+
+` + dsnHelp,
+		Example: `  sqlflake workers --dsn postgres://app@db/shop
+  SQLFLAKE_DSN='app:secret@tcp(db)/shop' sqlflake workers --json
+  sqlflake workers --dsn sqlite:app.db --namespace orders`,
+		Args: cobra.NoArgs,
+	}
+	open := databaseFlags(c)
+	namespace := c.Flags().String("namespace", "", "only the namespace `NAME` (default all)")
+	asJSON := c.Flags().Bool("json", false, "print JSON")
+	c.RunE = func(c *cobra.Command, _ []string) error {
+		d, err := open(c.Context())
 		if err != nil {
 			return err
 		}
 		defer d.close()
-		entries, err := d.List(ctx, *namespace)
+		entries, err := d.List(c.Context(), *namespace)
 		switch {
 		case err != nil:
 			return err
@@ -41,9 +46,9 @@ snowflake workers -dsn sqlite:app.db
 			for i, e := range entries {
 				all[i] = holdingOf(e)
 			}
-			return writeJSON(env.out, all)
+			return writeJSON(c.OutOrStdout(), all)
 		}
-		return writeWorkers(env.out, entries)
+		return writeWorkers(c.OutOrStdout(), entries)
 	}
 	return c
 }

@@ -10,42 +10,49 @@ import (
 	"strings"
 	"time"
 
+	"github.com/spf13/cobra"
+
 	"github.com/sqlflake/sqlflake/snowflake/lease"
 )
 
-func releaseCommand() *command {
-	c := newCommand("workers release", "WORKER", "take a worker away from its holder", `
-A worker whose holder has died is free by itself when its lease expires. This is for
-those who can't wait. A free worker is left as it is, and needs nothing.
+func releaseCommand() *cobra.Command {
+	c := &cobra.Command{
+		Use:   "release WORKER",
+		Short: "Take a worker away from its holder",
+		Long: `A worker whose holder has died is free by itself when its lease expires. This is
+for those who can't wait. A free worker is left as it is, and needs nothing.
 
-What is done, in one statement: the epoch is raised, so that the holder can't extend
-its lease any more; the lease expires at once; the horizon stays, and the next owner
-starts there. So no ID comes twice, even if the holder is alive. A holder that is
-alive loses the worker at its next extension, issues nothing above the horizon, and
-continues with another worker or, with lease.WithStopOnLoss, returns lease.ErrLost.
+What is done, in one statement: the epoch is raised, so that the holder can't
+extend its lease any more; the lease expires at once; the horizon stays, and the
+next owner starts there. So no ID comes twice, even if the holder is alive. A
+holder that is alive loses the worker at its next extension, issues nothing
+above the horizon, and continues with another worker or, with
+lease.WithStopOnLoss, returns lease.ErrLost.
 
-One case is not safe: the holder is alive, and before it finds out the database fails
-over to a replica that lacks the release. Then both go on, if the lease would not have
-expired by then. Without -force nothing is released as long as the lease has not expired.
+One case is not safe: the holder is alive, and before it finds out the database
+fails over to a replica that lacks the release. Then both go on, if the lease
+would not have expired by then. Without --force nothing is released as long as
+the lease has not expired.
 
 Workers that are reserved for SQL functions (sqlfunc.WithLeaseTable) are never
 released: these have no lease to lose.
-`+dsnHelp, `
-snowflake workers -dsn postgres://app@db/shop -namespace orders
-snowflake workers release -dsn postgres://app@db/shop -namespace orders -force 7
-`)
-	open := c.databaseFlags()
-	namespace := c.flags.String("namespace", lease.DefaultNamespace, "the `NAME` of the namespace")
-	force := c.flags.Bool("force", false, "release a worker whose lease has not expired")
-	c.run = func(ctx context.Context, env environment, args []string) error {
-		if len(args) != 1 {
-			return usage("want one WORKER, got %d arguments", len(args))
-		}
+
+` + dsnHelp,
+		Example: `  sqlflake workers release --dsn postgres://app@db/shop 7
+  sqlflake workers release --dsn postgres://app@db/shop \
+    --namespace orders --force 7`,
+		Args: cobra.ExactArgs(1),
+	}
+	open := databaseFlags(c)
+	namespace := c.Flags().String("namespace", lease.DefaultNamespace, "the `NAME` of the namespace")
+	force := c.Flags().Bool("force", false, "release a worker whose lease has not expired")
+	c.RunE = func(c *cobra.Command, args []string) error {
 		worker, err := strconv.ParseInt(args[0], 10, 64)
 		if err != nil || worker < 0 {
 			return usage("the worker is %q, want a number from 0", args[0])
 		}
-		d, err := open(ctx, env)
+		ctx := c.Context()
+		d, err := open(ctx)
 		if err != nil {
 			return err
 		}
@@ -58,13 +65,13 @@ snowflake workers release -dsn postgres://app@db/shop -namespace orders -force 7
 			return fmt.Errorf("worker %d of namespace %q is reserved for SQL functions of the %s: their IDs would repeat",
 				worker, *namespace, e.Holder.Host)
 		case !e.Held:
-			_, err = fmt.Fprintf(env.out, "worker %d of namespace %q is free since %s\n", worker, *namespace, e.Expires.UTC().Format(time.RFC3339))
+			_, err = fmt.Fprintf(c.OutOrStdout(), "worker %d of namespace %q is free since %s\n", worker, *namespace, e.Expires.UTC().Format(time.RFC3339))
 			return err
 		}
 		holder := fmt.Sprintf("%s, pid %d", cmp.Or(e.Holder.Host, "an unknown host"), e.Holder.PID)
 		if !*force {
 			return fmt.Errorf("worker %d of namespace %q is held by %s, and its lease expires at %s unless it is extended.\n"+
-				"Make sure that the holder is dead, or wait. Then -force takes the worker away. \"snowflake help workers release\"\n"+
+				"Make sure that the holder is dead, or wait. Then --force takes the worker away. \"sqlflake help workers release\"\n"+
 				"explains what that means for a holder that is alive", worker, *namespace, holder, e.Expires.UTC().Format(time.RFC3339))
 		}
 		after := e
@@ -80,7 +87,7 @@ snowflake workers release -dsn postgres://app@db/shop -namespace orders -force 7
 		if at, ok := after.HorizonTime(); ok && after.Epoch == e.Epoch+1 { // nobody has taken it yet
 			horizon = instant(at)
 		}
-		_, err = fmt.Fprintf(env.out, "worker %d of namespace %q is released. If %s is alive, it issues no ID of %s or later;\n"+
+		_, err = fmt.Fprintf(c.OutOrStdout(), "worker %d of namespace %q is released. If %s is alive, it issues no ID of %s or later;\n"+
 			"the IDs of the next owner begin there.\n", worker, *namespace, holder, horizon)
 		return err
 	}

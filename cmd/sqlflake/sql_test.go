@@ -16,7 +16,7 @@ func TestTheTableOfLeasesIsThatOfTheStore(t *testing.T) {
 		if !strings.HasSuffix(r.out, ";\n") || r.code != exitOK {
 			t.Fatalf("%+v", r)
 		}
-		if _, err := s.Open(t).ExecContext(t.Context(), strings.TrimSuffix(r.out, ";\n")); err != nil {
+		if _, err := s.pool.ExecContext(t.Context(), strings.TrimSuffix(r.out, ";\n")); err != nil {
 			t.Fatal(err)
 		}
 		open(t, s)

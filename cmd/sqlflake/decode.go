@@ -6,9 +6,13 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/mattn/go-isatty"
+	"github.com/spf13/cobra"
 
 	"github.com/sqlflake/sqlflake/snowflake"
 )
@@ -16,44 +20,46 @@ import (
 // shownFaults is how many inputs that are not IDs are named.
 const shownFaults = 10
 
-func decodeCommand() *command {
-	c := newCommand("decode", "[ID...]", "show the time and the fields of IDs", `
-Without IDs it reads them from the standard input. There they are separated by
-spaces, line ends, commas, semicolons, quotes, brackets or bars, so that JSON, CSV
-and what database clients print can be pasted.
+func decodeCommand(now func() time.Time) *cobra.Command {
+	c := &cobra.Command{
+		Use:   "decode [ID...]",
+		Short: "Show the time and the fields of IDs",
+		Long: `Without IDs it reads them from the standard input. There they are separated by
+spaces, line ends, commas, semicolons, quotes, brackets or bars, so that JSON,
+CSV and what database clients print can be pasted.
 
 An input is a decimal number, 13 characters of base 32, a typed ID such as
 user_04W86BB0G4007, a UUID made of an ID, or 0x and hexadecimal digits. Those of
-11 characters are base 62.
+11 characters are base 62. Put -- before a number below 0.
 
-An input that is not an ID is reported, with its line, and the others are decoded.
-An ID that the layout can't have issued by now is decoded with a note. In both
-cases the exit code is 1.
-`, `
-snowflake decode 175928847299117063
-snowflake decode -layout twitter 1541815603606036480
-snowflake decode -layout all 1541815603606036480
-psql -At -c "SELECT id FROM users" | snowflake decode -json
-snowflake decode -tz Europe/Berlin -csv <ids.txt >ids.csv
-`)
-	layout := c.layoutFlag()
-	layout.all = true
-	c.flags.Lookup("layout").Usage += ";\n\"all\" shows the time that each ID would have in each preset"
-	from := c.choice("from", "auto", "the `FORM` of the input: auto, decimal, base32, base62, hex, typed or uuid", forms...)
-	zone := c.zoneFlag("`ZONE` of the times: UTC, Local or one such as Europe/Berlin")
-	format := c.formatFlags(format{"json", "print a JSON object a line, with IDs as strings"}, format{"csv", "print CSV"})
-	c.run = func(ctx context.Context, env environment, args []string) error {
+An input that is not an ID is reported, with its line, and the others are
+decoded. An ID that the layout can't have issued by now is decoded with a note.
+In both cases the exit code is 1.`,
+		Example: `  sqlflake decode 175928847299117063
+  sqlflake decode --layout twitter 1541815603606036480
+  sqlflake decode --layout all 1541815603606036480
+  psql -At -c "SELECT id FROM users" | sqlflake decode --json
+  sqlflake decode --tz Europe/Berlin --csv <ids.txt >ids.csv`,
+	}
+	layout := layoutFlag(c, true)
+	from := choiceFlag(c, "from", "auto", "the `FORM` of the input: "+strings.Join(forms, ", ")+" (default auto)", forms...)
+	zone := zoneFlag(c, "the `ZONE` of the times: UTC, Local or one such as Europe/Berlin")
+	c.Flags().Bool("json", false, "print a JSON object a line, with IDs as strings")
+	c.Flags().Bool("csv", false, "print CSV")
+	c.MarkFlagsMutuallyExclusive("json", "csv")
+	c.RunE = func(c *cobra.Command, args []string) error {
 		d := decoder{
-			env: env, from: *from, layout: layout, out: newRows(env.out, *format, layout.Layout, *zone), now: env.now(),
+			cmd: c, from: *from, layout: layout, now: now(),
+			out: newRows(c.OutOrStdout(), formatOf(c, "json", "csv"), *zone, layout),
 		}
-		return d.decode(ctx, args)
+		return d.decode(c.Context(), args)
 	}
 	return c
 }
 
 // decoder decodes inputs and counts what is wrong.
 type decoder struct {
-	env    environment
+	cmd    *cobra.Command
 	from   string
 	layout *chosenLayout
 	out    *rows
@@ -71,8 +77,8 @@ func (d *decoder) decode(ctx context.Context, args []string) error {
 		}
 	}
 	if len(args) == 0 {
-		if d.env.interactive {
-			d.env.warn("reading IDs from the terminal; end with Ctrl-D (on Windows Ctrl-Z and Enter)")
+		if f, ok := d.cmd.InOrStdin().(*os.File); ok && isatty.IsTerminal(f.Fd()) {
+			d.cmd.PrintErrln("reading IDs from the terminal; end with Ctrl-D (on Windows Ctrl-Z and Enter)")
 		}
 		err = d.lines(ctx)
 	}
@@ -80,10 +86,10 @@ func (d *decoder) decode(ctx context.Context, args []string) error {
 		return err
 	}
 	if hidden := d.faults - shownFaults; hidden > 0 {
-		d.env.warn("snowflake decode: %d more inputs are not IDs", hidden)
+		d.cmd.PrintErrf("sqlflake decode: %d more inputs are not IDs\n", hidden)
 	}
 	if d.ahead > 0 && !d.layout.given {
-		d.env.warn("note: IDs of the future are often those of another layout; -layout all shows the time in each preset")
+		d.cmd.PrintErrln("note: IDs of the future are often those of another layout; --layout all shows the time in each preset")
 	}
 	if d.faults+d.notes > 0 {
 		return errReported
@@ -97,7 +103,7 @@ func (d *decoder) lines(ctx context.Context) error {
 	read, write := io.Pipe()
 	defer func() { _ = read.Close() }()
 	go func() {
-		_, err := io.Copy(write, d.env.in)
+		_, err := io.Copy(write, d.cmd.InOrStdin())
 		_ = write.CloseWithError(err) // nil is the end
 	}()
 	defer context.AfterFunc(ctx, func() { _ = write.CloseWithError(ctx.Err()) })()
@@ -148,7 +154,7 @@ func (d *decoder) one(ctx context.Context, text, place string, number int) error
 	id, err := parseID(text, d.from)
 	if err != nil {
 		if d.faults++; d.faults <= shownFaults {
-			d.env.warn("snowflake decode: %s %d: %s", place, number, reasonOf(text, err))
+			d.cmd.PrintErrf("sqlflake decode: %s %d: %s\n", place, number, reasonOf(text, err))
 		}
 		return nil
 	}
@@ -162,7 +168,7 @@ func (d *decoder) one(ctx context.Context, text, place string, number int) error
 	if strings.HasPrefix(note, ahead) {
 		d.ahead++
 	}
-	return d.out.add(id, note)
+	return d.out.add(d.layout.Layout, id, note)
 }
 
 const ahead = "ahead of now by "

@@ -13,6 +13,7 @@ import (
 // TestNoPasswordIsPrinted passes DSNs to the right flag and to wrong ones, with servers that are not there.
 func TestNoPasswordIsPrinted(t *testing.T) {
 	const secret = "Geh%65im-17"
+	t.Chdir(t.TempDir()) // for files with these names, if there are any
 	for _, dsn := range []string{
 		"postgres://app:a@b" + secret + "@127.0.0.1:one/shop",
 		"postgres://app:a/b" + secret + "@127.0.0.1:1/shop",
@@ -67,6 +68,7 @@ func TestNoPasswordIsPrinted(t *testing.T) {
 			{"partition", "plan", "t", "-key", "id", "-unit", "-dsn=" + dsn},
 			{"decode", "-layout", "-dsn=" + dsn},
 			{"decode", dsn},
+			{"new", "-worker", "1", "-state", dsn},
 		} {
 			r := do(t, "", args...)
 			if r.code == exitOK || r.out != "" || r.err == "" {

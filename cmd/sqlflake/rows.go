@@ -1,0 +1,131 @@
+package main
+
+import (
+	"bufio"
+	"encoding/csv"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/sqlflake/sqlflake/snowflake"
+)
+
+// rows prints IDs as they come, so it does not wait for the last one as a tabwriter does.
+type rows struct {
+	w      *bufio.Writer
+	csv    *csv.Writer // has no buffer but w
+	format string      // table, json or csv
+	zone   *time.Location
+	names  []string // of the columns, without the note
+	widths []int    // in a table; below 0 aligns to the left
+	begun  bool
+}
+
+// row is a line of JSON.
+type row struct {
+	ID     snowflake.ID     `json:"id"`
+	Layout string           `json:"layout,omitempty"`
+	Time   string           `json:"time"`
+	Fields map[string]int64 `json:"fields,omitempty"`
+	Note   string           `json:"note,omitempty"`
+}
+
+// newRows returns rows for IDs of the layout, or of each preset.
+func newRows(w io.Writer, format string, zone *time.Location, layout *chosenLayout) *rows {
+	b := bufio.NewWriterSize(w, 64<<10)
+	r := &rows{w: b, csv: csv.NewWriter(b), format: format, zone: zone}
+	at := len(r.timeOf(layout.Layout, 0))
+	if layout.all {
+		r.names, r.widths = []string{"id", "layout", "time", "fields"}, []int{-19, -14, -at, 0}
+		return r
+	}
+	r.names, r.widths = []string{"id", "time"}, []int{-19, -at}
+	for _, f := range layout.Fields() {
+		if f.Name != snowflake.FieldTime {
+			digits := len(strconv.FormatInt(1<<f.Bits-1, 10))
+			r.names, r.widths = append(r.names, f.Name), append(r.widths, max(len(f.Name), digits))
+		}
+	}
+	return r
+}
+
+// timeOf returns RFC 3339 with as many digits of a second as the layout needs, so that all times have the same width.
+func (r *rows) timeOf(l snowflake.Layout, id snowflake.ID) string {
+	form := "2006-01-02T15:04:05.000000000Z07:00"
+	if l.Tick()%time.Millisecond == 0 && l.Epoch().Nanosecond()%int(time.Millisecond) == 0 {
+		form = "2006-01-02T15:04:05.000Z07:00"
+	}
+	return l.Time(id).In(r.zone).Format(form)
+}
+
+// add prints an ID. The note is empty or says what is wrong with it.
+func (r *rows) add(l snowflake.Layout, id snowflake.ID, note string) error {
+	line := row{ID: id, Time: r.timeOf(l, id), Fields: map[string]int64{}, Note: note}
+	cells := []string{id.String(), line.Time}
+	for _, name := range r.names[2:] {
+		number, _ := l.Field(id, name) // the layout has it
+		line.Fields[name] = number
+		cells = append(cells, strconv.FormatInt(number, 10))
+	}
+	return r.print(line, cells...)
+}
+
+// candidates prints what the ID would be in each preset, first the presets that can have issued it by now.
+func (r *rows) candidates(id snowflake.ID, now time.Time) error {
+	for _, possible := range []bool{true, false} {
+		for _, name := range snowflake.Presets() {
+			layout := snowflake.MustPreset(name)
+			note := noteOf(layout, id, now)
+			if (note == "") != possible {
+				continue
+			}
+			_, fields, _ := strings.Cut(layout.Decompose(id).String(), " ")
+			line := row{ID: id, Layout: name, Time: r.timeOf(layout, id), Note: note}
+			if err := r.print(line, id.String(), name, line.Time, fields); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// print prints a line in the format.
+func (r *rows) print(line row, cells ...string) (err error) {
+	first := !r.begun
+	r.begun = true
+	switch r.format {
+	case "json":
+		return json.NewEncoder(r.w).Encode(line)
+	case "csv":
+		if first {
+			err = r.csv.Write(append(r.names, "note"))
+		}
+		return errors.Join(err, r.csv.Write(append(cells, line.Note)))
+	}
+	if note := line.Note; note != "" {
+		cells = append(cells, "! "+note)
+	}
+	lines := [][]string{cells}
+	if first {
+		lines = [][]string{strings.Fields(strings.ToUpper(strings.Join(r.names, " "))), cells}
+	}
+	for _, cells := range lines {
+		for i, cell := range cells {
+			cells[i] = fmt.Sprintf("%*s", append(r.widths, 0)[i], cell)
+		}
+		_, err = fmt.Fprintln(r.w, strings.TrimRight(strings.Join(cells, "  "), " "))
+	}
+	return err // the buffer keeps the first
+}
+
+// writeJSON prints a value on several lines.
+func writeJSON(w io.Writer, value any) error {
+	encoder := json.NewEncoder(w)
+	encoder.SetEscapeHTML(false)
+	encoder.SetIndent("", "  ")
+	return encoder.Encode(value)
+}
