@@ -4,6 +4,7 @@ import (
 	"errors"
 	"math"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -74,6 +75,7 @@ func TestBoundsAreExactForEveryInstantOfSmallLayouts(t *testing.T) {
 	for _, l := range append(smallLayouts(),
 		snowflake.MustLayout(epoch2025, time.Millisecond, fields("shard", 2, "time", 3, "worker", 1, "sequence", 1)...),
 		snowflake.MustLayout(epoch2025, time.Millisecond, fields("sequence", 1, "machine", 2, "time", 4)...),
+		snowflake.MustLayout(epoch2025, time.Millisecond, fields("shard", 1, "time", 2, "worker", 1, "time", 2, "sequence", 1)...),
 	) {
 		var instants []time.Time
 		for at := l.Epoch().Add(-l.Tick()); !at.After(l.End().Add(l.Tick())); at = at.Add(l.Tick()) {
@@ -88,25 +90,29 @@ func TestBoundsAreExactForEveryInstantOfSmallLayouts(t *testing.T) {
 				if from.After(to) {
 					continue
 				}
-				ranges, err := l.Ranges(from, to)
-				if inPeriod(l, from) || inPeriod(l, to) {
-					if lo, hi, err2 := l.Range(from, to); !errors.Is(err, snowflake.ErrFieldOrder) || !errors.Is(err2, snowflake.ErrFieldOrder) || lo != 0 || hi != 0 {
-						t.Fatalf("%v: Ranges(%v, %v) = %v, %v; Range %d, %d, %v", l, from, to, ranges, err, lo, hi, err2)
-					}
-					continue
-				}
+				ranges, mask, times, err := l.MaskedRanges(from, to)
 				if err != nil {
 					t.Fatal(err)
 				}
-				if lo, hi, err := l.Range(from, to); timeFirst && (err != nil || ranges[0] != snowflake.Range{Lo: lo, Hi: hi}) {
-					t.Fatalf("%v: Range(%v, %v) = %d, %d, %v, Ranges %v", l, from, to, lo, hi, err, ranges)
+				exact, err := l.Ranges(from, to)
+				lo, hi, err2 := l.Range(from, to)
+				switch inside := inPeriod(l, from) || inPeriod(l, to); {
+				case inside != (mask != 0):
+					t.Fatalf("%v: the mask from %v to %v is %d", l, from, to, mask)
+				case inside && (!errors.Is(err, snowflake.ErrFieldOrder) || !errors.Is(err2, snowflake.ErrFieldOrder) || lo != 0 || hi != 0):
+					t.Fatalf("%v: Ranges(%v, %v) = %v, %v; Range %d, %d, %v", l, from, to, exact, err, lo, hi, err2)
+				case inside:
+				case err != nil || !slices.Equal(exact, ranges):
+					t.Fatalf("%v: Ranges(%v, %v) = %v, %v, want %v", l, from, to, exact, err, ranges)
+				case timeFirst && (err2 != nil || ranges[0] != snowflake.Range{Lo: lo, Hi: hi}):
+					t.Fatalf("%v: Range(%v, %v) = %d, %d, %v, Ranges %v", l, from, to, lo, hi, err2, ranges)
 				}
 				at := 0
 				for id := range snowflake.ID(1) << l.Bits() {
 					for at < len(ranges) && id >= ranges[at].Hi {
 						at++
 					}
-					in := at < len(ranges) && id >= ranges[at].Lo
+					in := at < len(ranges) && id >= ranges[at].Lo && id&mask >= times.Lo && id&mask < times.Hi
 					if want := !l.Time(id).Before(from) && l.Time(id).Before(to); in != want {
 						t.Fatalf("%v, %v to %v: %d of %v is in the ranges: %t", l, from, to, id, l.Time(id), in)
 					}

@@ -40,15 +40,17 @@ func (l Layout) MinAt(t time.Time) (ID, error) {
 // layout counts as its nearest end, so Range(time.Time{}, t) covers everything before t.
 //
 // It returns ErrFieldOrder if the time is not the highest field, or has two parts and one of the times does not begin a
-// [Layout.Period]; and ErrInvalidRange if from is after to. If the layout uses all 63 bits and to is at or after End, hi is the greatest int64, and the range does not contain that number.
+// [Layout.Period], see [Layout.MaskedRanges]; and ErrInvalidRange if from is after to. If the layout uses all 63 bits
+// and to is at or after End, hi is the greatest int64, and the range does not contain that number.
 func (l Layout) Range(from, to time.Time) (lo, hi ID, err error) {
 	if err := l.checkTimeFirst(); err != nil {
 		return 0, 0, err
 	}
-	if err := checkOrder(from, to); err != nil {
+	ranges, err := l.Ranges(from, to)
+	if err != nil {
 		return 0, 0, err
 	}
-	return l.bounds(from, to)
+	return ranges[0].Lo, ranges[0].Hi, nil
 }
 
 // Range is the IDs id with Lo <= id && id < Hi.
@@ -61,68 +63,77 @@ const maxRangeBits = 8
 // above the time spreads inserts over the ranges of TiDB or CockroachDB.
 //
 // It returns ErrFieldOrder if there are more than 256 values above the time, or as Range does for a time in two parts;
-// and ErrInvalidRange if from is after to.
-// The last range of a layout of 63 bits does not contain the greatest int64 if to is at or after End.
+// and ErrInvalidRange if from is after to. The last range of a layout of 63 bits does not contain the greatest int64 if
+// to is at or after End.
 func (l Layout) Ranges(from, to time.Time) ([]Range, error) {
+	ranges, mask, _, err := l.MaskedRanges(from, to)
+	if err == nil && mask != 0 {
+		return nil, fmt.Errorf("%w: %s or %s is inside a period of %v; the fields are %s", ErrFieldOrder,
+			from.UTC().Format(time.RFC3339Nano), to.UTC().Format(time.RFC3339Nano), l.Period(), l.names)
+	}
+	return ranges, err
+}
+
+// MaskedRanges is Ranges for all times, also with a time in two parts as that of [Clustered]: the IDs that Range
+// describes are those in one of the ranges for which id&mask is in times. If the ranges suffice, mask is 0 and times
+// contains 0, so with the time first one statement serves all layouts (in SQL & binds stronger than >=):
+//
+//	ranges, mask, times, err := layout.MaskedRanges(from, to)
+//	rows, err := db.Query("SELECT id FROM orders WHERE id >= ? AND id < ? AND id & ? >= ? AND id & ? < ?",
+//		ranges[0].Lo, ranges[0].Hi, mask, times.Lo, mask, times.Hi)
+//
+// The ranges are of whole periods, so the database reads up to two periods more than it finds. The errors are those of
+// Ranges for a time in one part.
+func (l Layout) MaskedRanges(from, to time.Time) (ranges []Range, mask ID, times Range, err error) {
 	if l.bits == 0 {
-		return nil, errZeroLayout
+		return nil, 0, Range{}, errZeroLayout
 	}
 	above := l.space.Time.Top()
 	if l.bits-above > maxRangeBits {
-		return nil, fmt.Errorf("%w: the %d bits above it have more than %d values; the fields are %s", ErrFieldOrder,
-			l.bits-above, 1<<maxRangeBits, l.names)
+		return nil, 0, Range{}, fmt.Errorf("%w: the %d bits above it have more than %d values; the fields are %s",
+			ErrFieldOrder, l.bits-above, 1<<maxRangeBits, l.names)
 	}
-	if err := checkOrder(from, to); err != nil {
-		return nil, err
+	if from.After(to) {
+		return nil, 0, Range{}, fmt.Errorf("%w: from %s to %s", ErrInvalidRange,
+			from.Format(time.RFC3339Nano), to.Format(time.RFC3339Nano))
 	}
-	lo, hi, err := l.bounds(from, to)
-	if err != nil {
-		return nil, err
+	first, end, period := l.firstTick(from), l.firstTick(to), l.space.Time.Period()
+	lo, hi := first-first%period, end+(period-end%period)%period
+	if lo != first || hi != end {
+		mask, times = ID(l.space.Time.Put(l.lastTick())), Range{l.least(first), l.least(end)}
+	} else {
+		times.Hi = 1
 	}
-	ranges := make([]Range, 1<<(l.bits-above))
+	ranges = make([]Range, 1<<(l.bits-above))
 	for i := range ranges {
 		value := uint64(i) << (above & 63)
-		ranges[i] = Range{ID(min(value+uint64(lo), math.MaxInt64)), ID(min(value+uint64(hi), math.MaxInt64))}
+		ranges[i] = Range{ID(min(value+uint64(l.least(lo)), math.MaxInt64)), ID(min(value+uint64(l.least(hi)), math.MaxInt64))}
 	}
-	return ranges, nil
+	return ranges, mask, times, nil
 }
 
-func checkOrder(from, to time.Time) error {
-	if from.After(to) {
-		return fmt.Errorf("%w: from %s to %s", ErrInvalidRange, from.Format(time.RFC3339Nano), to.Format(time.RFC3339Nano))
-	}
-	return nil
-}
+// lastTick returns the greatest tick.
+func (l Layout) lastTick() core.Ticks { return core.Ticks(l.space.Time.Max()) }
 
-// bounds returns firstAtOrAfter of both times.
-func (l Layout) bounds(from, to time.Time) (lo, hi ID, err error) {
-	if lo, err = l.firstAtOrAfter(from); err != nil {
-		return 0, 0, err
-	}
-	if hi, err = l.firstAtOrAfter(to); err != nil {
-		return 0, 0, err
-	}
-	return lo, hi, nil
-}
-
-// firstAtOrAfter returns the least ID whose Time is not before t and whose fields above the time are 0. After the last
-// tick it is the first number above them. It is an ErrFieldOrder if some IDs above that one are from before t.
-func (l Layout) firstAtOrAfter(t time.Time) (ID, error) {
+// firstTick returns the first tick that does not begin before t: 0 before the epoch, one after the last at the end.
+func (l Layout) firstTick(t time.Time) core.Ticks {
 	tick, inside, before := l.space.TicksUntil(t)
-	if before {
-		return 0, nil
-	}
-	if inside {
+	switch {
+	case before:
+		return 0
+	case inside:
 		tick++
 	}
-	if tick > core.Ticks(l.space.Time.Max()) {
-		return ID(min(uint64(1)<<l.space.Time.Top(), math.MaxInt64)), nil
+	return min(tick, l.lastTick()+1)
+}
+
+// least returns the least ID of a tick whose other fields are 0. For the tick after the last it is the first number
+// above the time.
+func (l Layout) least(tick core.Ticks) ID {
+	if tick > l.lastTick() {
+		return ID(min(uint64(1)<<l.space.Time.Top(), math.MaxInt64))
 	}
-	if tick%l.space.Time.Period() != 0 {
-		return 0, fmt.Errorf("%w: %s is inside a period of %v, in which IDs are not in order by time; the fields are %s",
-			ErrFieldOrder, t.UTC().Format(time.RFC3339Nano), l.Period(), l.names)
-	}
-	return ID(l.space.Time.Put(tick)), nil
+	return ID(l.space.Time.Put(tick))
 }
 
 func (l Layout) checkTimeFirst() error {

@@ -83,10 +83,10 @@ func (postgres) adoption(ctx context.Context, q querier, s *Set, c *claim, attem
 	switch {
 	case err != nil:
 		return nil, err
-	case found && s.at(cut).Sub(now) < adoptLead/4:
+	case found && s.reached(cut).Sub(now) < adoptLead/4:
 		a.add(s.stepDropCheck(t, "the clock comes close to the cut of the constraint"))
 		found = false
-	case found && !t.checkValid && s.at(cut).Sub(now) < adoptLead/2+scan:
+	case found && !t.checkValid && s.reached(cut).Sub(now) < adoptLead/2+scan:
 		a.add(s.stepDropCheck(t, "the time to the cut of the constraint is too short to validate it"))
 		found = false
 	case t.checkDef != "" && !found:
@@ -94,7 +94,7 @@ func (postgres) adoption(ctx context.Context, q querier, s *Set, c *claim, attem
 	}
 	if !found {
 		next := s.period(now.Add(need))
-		if next.from.Before(now.Add(need)) {
+		if earlier(next.from, s.reached(next.lo)).Before(now.Add(need)) {
 			next = s.next(next)
 		}
 		if end := s.layout.End(); next.to.After(end) {
@@ -117,7 +117,7 @@ func (postgres) adoption(ctx context.Context, q querier, s *Set, c *claim, attem
 		sql := []string{fmt.Sprintf("ALTER TABLE %s VALIDATE CONSTRAINT %s", quoteTable(t.name), adoptCheck)}
 		a.add(alterStep(t, "reads all rows, without blocking writers", sql), func(ctx context.Context, q querier) error {
 			c.touched = true
-			left := s.at(cut).Sub(now) - adoptLead/4 // then the constraint has to go
+			left := s.reached(cut).Sub(now) - adoptLead/4 // then the constraint has to go
 			err := execAll(ctx, q, append(limits(queueTimeout, left), sql...)...)
 			c.validated = c.validated || err == nil // unless the commit fails
 			return err
@@ -165,7 +165,7 @@ func (s *Set) parseCheck(t *adoptee) (cut int64, fits bool, err error) {
 	}
 	if match := checkForm.FindStringSubmatch(t.checkDef); match != nil {
 		if cut, err := strconv.ParseInt(match[1], 10, 64); err == nil {
-			return cut, s.period(s.at(cut)).lo == cut, nil
+			return cut, s.of(cut).lo == cut, nil
 		}
 	}
 	return 0, false, fmt.Errorf("%w: %v has a constraint %s that is not of Adopt: %.200s",

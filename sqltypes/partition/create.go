@@ -21,7 +21,7 @@ func (p *planner) create() {
 		return
 	}
 	for _, part := range p.parts {
-		if part.hi == noHigh && p.period(p.at(part.lo)).hi != noHigh {
+		if part.hi == noHigh && p.of(part.lo).hi != noHigh {
 			p.plan.problem(part.table, "it has no upper bound, so none can follow it: split it, or on MySQL set WithDefault")
 		}
 	}

@@ -67,7 +67,7 @@ func (s *Set) MoveDefault(ctx context.Context, db *sql.DB, batch int) (moved int
 func (p *planner) stray(batch int) *Step {
 	least := int64(0) // that is moved
 	if !p.begin.IsZero() {
-		least = p.span(p.begin, p.begin).lo
+		least = p.bound(p.begin)
 	}
 	if p.retain > 0 {
 		least = max(least, p.cutoff)
@@ -80,7 +80,7 @@ func (p *planner) stray(batch int) *Step {
 	if !found {
 		return nil
 	}
-	at := p.period(p.at(key))
+	at := p.of(key)
 	if key < at.lo || key >= at.hi {
 		p.plan.problem(p.fallback.table, "the key %d is no ID of the layout: move or delete such rows by hand", key)
 		return nil

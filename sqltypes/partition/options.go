@@ -55,7 +55,9 @@ func option(valid bool, set func(*config), format string, args ...any) Option {
 	}
 }
 
-// WithLayout sets the layout of the IDs in the key; the default is [snowflake.Default].
+// WithLayout sets the layout of the IDs in the key; the default is [snowflake.Default]. With a time in two parts, as
+// that of [snowflake.Clustered], a partition begins with the Layout.Period that contains the start of its unit: rows of
+// the last minutes of a month may be stored in the next one, and are then retained with it.
 func WithLayout(layout snowflake.Layout) Option {
 	return option(true, func(c *config) { c.layout = layout }, "")
 }

@@ -20,7 +20,8 @@ type Plan struct {
 	Problems []error
 
 	// Covered is the time up to which rows have a partition, in the zone of the Set; later ones are rejected, or stored
-	// in the default partition. It is zero if rows of Now have none.
+	// in the default partition. It is zero if rows of Now have none. With a layout whose time has two parts it is up to a
+	// Period before the time of the last partition's end.
 	Covered time.Time
 
 	// Overdue is the time from which on a Maintain would have done one of the Steps, so that none has succeeded since

@@ -118,7 +118,7 @@ func (p *planner) step(step Step) {
 
 // due returns the time since which a step is due, or zero for one that does not depend on the time.
 func (p *planner) due(step Step) time.Time {
-	at := p.period(p.at(int64(step.Hi) - 1))
+	at := p.of(int64(step.Hi) - 1)
 	switch {
 	case step.isDefault(), step.Action == actionAlter:
 		return time.Time{}
@@ -130,14 +130,14 @@ func (p *planner) due(step Step) time.Time {
 
 // covered returns the end of the partitions that follow each other from now on.
 func (p *planner) covered() (end time.Time) {
-	now := p.span(p.now, p.now).lo
+	now := p.bound(p.now)
 	for _, part := range p.parts {
 		if part.hi == noHigh && part.lo <= now {
 			return p.layout.End().In(p.zone)
 		}
 		if part.lo <= now && now < part.hi {
 			now = part.hi
-			end = p.at(now).In(p.zone)
+			end = p.reached(now).In(p.zone)
 		}
 	}
 	return end

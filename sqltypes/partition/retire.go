@@ -130,12 +130,12 @@ func (p *planner) remove(part part, step Step) {
 // keys are no IDs of the layout, such as those of a sequence that was in use before. They can be in a partition whose
 // lower bound is none or made by hand, and in any one if WithStart says which ID is the oldest.
 func (p *planner) floor(part part) int64 {
-	floor := p.span(p.begin, p.begin).lo
+	floor := p.bound(p.begin)
 	if p.begin.IsZero() {
-		if part.lo > 0 && p.period(p.at(part.lo)).lo == part.lo {
+		if part.lo > 0 && p.of(part.lo).lo == part.lo {
 			return noLow
 		}
-		at := p.period(p.at(part.hi - 1))
+		at := p.of(part.hi - 1)
 		if before := p.previous(at); before.lo > 0 {
 			at = before // when the partition was made, the zone or its rules may have been others
 		}
@@ -192,7 +192,7 @@ func (p *planner) alive() (live bool) {
 			return false
 		}
 	}
-	key, found := p.newest(p.period(p.latest).hi) // greater ones say nothing about the retained time
+	key, found := p.newest(p.of(p.bound(p.latest)).hi) // greater ones say nothing about the retained time
 	if found && key >= p.cutoff {
 		return p.steady()
 	}
@@ -260,12 +260,12 @@ func (p *planner) contradicted() bool {
 			return false
 		}
 	}
-	if key, found := p.newest(p.period(p.latest).hi); found && !p.at(key).Before(from) || !from.Before(p.layout.End()) {
+	if key, found := p.newest(p.of(p.bound(p.latest)).hi); found && !p.at(key).Before(from) || !from.Before(p.layout.End()) {
 		return false
 	}
 	key, found := p.newest(noHigh)
 	// Keys of a sequence that was in use before are of the time after the epoch, whatever the layout is.
-	if epoch := p.layout.Epoch(); key < p.span(epoch, epoch.Add(time.Hour)).hi {
+	if epoch := p.layout.Epoch(); key < p.bound(epoch.Add(time.Hour+p.layout.Period())) {
 		return false
 	}
 	if found {

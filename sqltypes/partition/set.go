@@ -35,8 +35,8 @@ func (n name) String() string {
 // the database.
 //
 // It returns [ErrOption] for a dialect without partitions (SQLite) or an unknown one, an empty or too long name, an
-// invalid unit, one that is shorter than a tick of the layout, and invalid options; and snowflake.ErrFieldOrder for a
-// layout whose time is not the highest field: its IDs of a span of time are not one range.
+// invalid unit, one that may be shorter than the Period of the layout, and invalid options; and snowflake.ErrFieldOrder
+// for a layout whose time is not the highest field: its IDs of a span of time are not one range.
 func New(dialect sqldb.Dialect, table string, unit Unit, options ...Option) (*Set, error) {
 	s := &Set{dialect: dialect, unit: unit, config: defaults()}
 	switch dialect {
@@ -81,7 +81,7 @@ func (s *Set) parseName(text string) (name, error) {
 // check tests what depends on several settings.
 func (s *Set) check() error {
 	_, _, err := s.layout.Range(s.layout.Epoch(), s.layout.End())
-	span, tick := time.Duration(s.unit), s.layout.Tick()
+	shortest, period := s.unit.shortest(s.zone), s.layout.Period()
 	switch {
 	case !s.unit.valid():
 		return fmt.Errorf("%w: the unit %d, want Day, Week, Month, Year or a positive duration", ErrOption, s.unit)
@@ -89,15 +89,17 @@ func (s *Set) check() error {
 		return fmt.Errorf("partition: the table %v: %w", s.table, err)
 	case s.rename != nil && s.archive != nil:
 		return fmt.Errorf("%w: WithKeep and WithArchive exclude each other", ErrOption)
-	case !s.unit.calendar() && span < tick:
-		return fmt.Errorf("%w: the unit %v is shorter than a tick of the layout, %v", ErrOption, span, tick)
+	case shortest < period:
+		return fmt.Errorf("%w: the unit of at least %v is shorter than a period of the layout, %v", ErrOption, shortest, period)
 	case !s.unit.calendar() && s.zone != time.UTC:
-		return fmt.Errorf("%w: WithZone(%v) with the unit %v, which does not depend on a time zone", ErrOption, s.zone, span)
+		return fmt.Errorf("%w: WithZone(%v) with the unit %v, which does not depend on a time zone", ErrOption, s.zone, shortest)
 	}
 	return nil
 }
 
-// period is a span of time, and the IDs in it: lo <= id && id < hi.
+// period is a span of time, and the IDs in it: lo <= id && id < hi. With a layout whose time has two parts, lo and hi
+// are the starts of the layout's periods that contain from and to: the last rows before to are in the next period, so
+// that none is removed too early.
 type period struct {
 	from, to time.Time
 	lo, hi   int64
@@ -129,12 +131,34 @@ func (s *Set) before(p period, n int) period {
 func (s *Set) previous(p period) period { return s.period(p.from.Add(-1)) }
 
 func (s *Set) span(from, to time.Time) period {
-	lo, hi, _ := s.layout.Range(from, to) // New has checked the layout, and from is before to
-	return period{from, to, int64(lo), int64(hi)}
+	return period{from, to, s.bound(from), s.bound(to)}
 }
 
-// at returns the time of a bound: of the first ID that is not below it.
-func (s *Set) at(bound int64) time.Time { return s.layout.Time(snowflake.ID(max(bound, 0))) }
+// bound returns the least ID of the layout's period that contains the first tick from t on.
+func (s *Set) bound(t time.Time) int64 {
+	ranges, _, _, _ := s.layout.MaskedRanges(t, t) // New has checked the layout
+	return int64(ranges[0].Lo)
+}
+
+// of returns the period that contains an ID.
+func (s *Set) of(id int64) period {
+	p := s.period(s.reached(id))
+	if id >= p.hi {
+		return s.next(p)
+	}
+	return p
+}
+
+// at returns the time of a bound: of the first ID that is not below it, or the start of the period that it begins.
+func (s *Set) at(bound int64) time.Time {
+	if p := s.of(bound); p.lo == bound && bound > 0 {
+		return later(p.from, s.reached(bound))
+	}
+	return s.reached(bound)
+}
+
+// reached returns the time from which on there are IDs that are not below a bound.
+func (s *Set) reached(bound int64) time.Time { return s.layout.Time(snowflake.ID(max(bound, 0))) }
 
 func (s *Set) text(t time.Time) string { return timeText(t.In(s.zone)) + t.In(s.zone).Format(" MST") }
 

@@ -21,11 +21,14 @@ const (
 )
 
 // calendar has what a period of a unit is called, and what is added to the table's name.
-var calendar = map[Unit]struct{ noun, form string }{
-	Day:   {"day", "2006_01_02"},
-	Week:  {noun: "week"},
-	Month: {"month", "2006_01"},
-	Year:  {"year", "2006"},
+var calendar = map[Unit]struct {
+	noun, form string
+	days       time.Duration // at least
+}{
+	Day:   {"day", "2006_01_02", 1},
+	Week:  {"week", "", 7},
+	Month: {"month", "2006_01", 28},
+	Year:  {"year", "2006", 365},
 }
 
 // noun returns what a period of the unit is called.
@@ -35,6 +38,17 @@ func (u Unit) noun() string { return cmp.Or(calendar[u].noun, "period") }
 func (u Unit) calendar() bool { return u < 0 }
 
 func (u Unit) valid() bool { return u >= Year && u != 0 }
+
+// shortest returns the least length of a period. The clock of a zone goes forward by up to 3 hours at a time.
+func (u Unit) shortest(zone *time.Location) time.Duration {
+	switch {
+	case !u.calendar():
+		return time.Duration(u)
+	case zone == time.UTC:
+		return calendar[u].days * 24 * time.Hour
+	}
+	return calendar[u].days*24*time.Hour - 3*time.Hour
+}
 
 // start returns the start of the period that contains t.
 func (u Unit) start(t time.Time, zone *time.Location) time.Time {

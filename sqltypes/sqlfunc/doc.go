@@ -12,7 +12,7 @@
 //
 //	snowflake_time(id)    the start of the ID's tick, as Layout.Time
 //	snowflake_parts(id)   all fields, as Layout.Decompose
-//	snowflake_min(time)   the smallest ID of the time's tick, as Layout.MinAt
+//	snowflake_min(time)   the smallest ID of the time's period, as Layout.MinAt
 //	snowflake_next()      a new ID, for a column's DEFAULT
 //	snowflake_layout()    the layout's text, as Layout.String
 //

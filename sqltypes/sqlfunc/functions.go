@@ -15,7 +15,8 @@ import (
 // Functions is the SQL of one layout. Create it with [New]. It is immutable and safe for concurrent use.
 type Functions struct {
 	layout snowflake.Layout
-	places []place // of the fields, high to low
+	places []place // of the fields, high to low; of a time in two parts the upper one
+	time   timePlace
 
 	name   string // the start of the names in the database
 	schema string // PostgreSQL only
@@ -51,7 +52,13 @@ func New(layout snowflake.Layout, options ...Option) (*Functions, error) {
 				snowflake.ErrLayout, quoteShort(field.Name), len(field.Name), maxIdentifier)
 		}
 		shift -= field.Bits
-		f.places = append(f.places, place{field.Name, shift, field.Bits})
+		at := place{field.Name, shift, field.Bits}
+		if at.name == snowflake.FieldTime {
+			f.time.high, f.time.low = f.time.low, at
+		}
+		if f.time.high.bits == 0 || at != f.time.low {
+			f.places = append(f.places, at)
+		}
 	}
 	for _, option := range options {
 		if option == nil {

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"slices"
 	"testing"
 	"time"
 
@@ -30,6 +31,16 @@ func parse(tb testing.TB, text string) snowflake.Layout {
 	return layout
 }
 
+// fieldsOf returns the fields without the lower part of the time.
+func fieldsOf(layout snowflake.Layout) []snowflake.Field {
+	fields, timed := layout.Fields(), false
+	return slices.DeleteFunc(fields, func(f snowflake.Field) (second bool) {
+		second = timed && f.Name == snowflake.FieldTime
+		timed = timed || f.Name == snowflake.FieldTime
+		return second
+	})
+}
+
 // layouts returns the presets, layouts with unusual ticks and epochs, and random ones.
 func layouts(tb testing.TB, random int) map[string]snowflake.Layout {
 	tb.Helper()
@@ -41,6 +52,7 @@ func layouts(tb testing.TB, random int) map[string]snowflake.Layout {
 		"epoch=2262-01-01T00:00:00Z tick=1h time:20 sequence:43",
 		"epoch=2025-01-01T00:00:00Z tick=1ms shard:8 time:41 sequence:14",
 		"epoch=2025-01-01T00:00:00Z tick=1ms time:41 sequence:12 id:4 timestamp:1 select:2 at:1",
+		"epoch=1960-01-01T00:00:00.000000123Z tick=1.5µs region:2 time:30 worker:5 sequence:2 time:17 kind:1",
 		"epoch=2000-01-01T00:00:00Z tick=24h time:1 sequence:62",
 		"epoch=2000-01-01T00:00:00Z tick=1us time:62 sequence:1",
 	} {
@@ -74,6 +86,9 @@ func randomLayout() snowflake.Layout {
 		}
 		if rand.IntN(4) == 0 {
 			rand.Shuffle(len(fields), func(i, j int) { fields[i], fields[j] = fields[j], fields[i] })
+		}
+		if rand.IntN(4) == 0 {
+			fields = append(fields, snowflake.Field{Name: "time", Bits: 1 + rand.IntN(20)})
 		}
 		epoch := time.Unix(0, rand.Int64N(math.MaxInt64)-rand.Int64N(math.MaxInt64))
 		layout, err := snowflake.NewLayout(epoch, ticks[rand.IntN(len(ticks))], fields...)

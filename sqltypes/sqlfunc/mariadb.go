@@ -130,12 +130,13 @@ END`, "{microseconds}", f.mariadbMicroseconds(), "{last}", limit.UnixMicro()-1)
 // mariadbMicroseconds returns the microseconds from 1970 to the start of an ID's tick, as a DECIMAL, which is exact to 65
 // digits. Shifts and masks are unsigned in MariaDB.
 func (f *Functions) mariadbMicroseconds() string {
-	at, tick, epoch := f.place(snowflake.FieldTime), int64(f.layout.Tick()), f.layout.Epoch().UnixNano()
-	form := "FLOOR((CAST(((id >> %d) & %d) AS DECIMAL(20)) * %d + (%d)) * 0.001)"
+	tick, epoch := int64(f.layout.Tick()), f.layout.Epoch().UnixNano()
+	form := "FLOOR((CAST(%s AS DECIMAL(20)) * %d + (%d)) * 0.001)"
 	if tick%1000 == 0 && epoch%1000 == 0 {
-		form, tick, epoch = "(CAST(((id >> %d) & %d) AS DECIMAL(20)) * %d + (%d))", tick/1000, epoch/1000
+		form, tick, epoch = "(CAST(%s AS DECIMAL(20)) * %d + (%d))", tick/1000, epoch/1000
 	}
-	return fmt.Sprintf(form, at.shift, at.max(), tick, epoch)
+	ticks := f.time.get(func(p place) string { return fmt.Sprintf("((id >> %d) & %d)", p.shift, p.max()) })
+	return fmt.Sprintf(form, ticks, tick, epoch)
 }
 
 // mariadbTicks returns the whole ticks from the epoch to a time that is not before it, in microseconds since 1970.
@@ -182,6 +183,6 @@ BEGIN
 		SET problem = CONCAT({min text}, ': ', at, ' is not before the end, {end} UTC');
 		SIGNAL SQLSTATE '22003' SET MESSAGE_TEXT = problem;
 	END IF;
-	RETURN ({ticks}) << {time shift};
-END`, "{ticks}", f.mariadbTicks("microseconds"))
+	RETURN {least};
+END`, "{ticks}", f.mariadbTicks("microseconds"), "{least}", f.time.putPeriod("("+f.mariadbTicks("microseconds")+")"))
 }

@@ -108,7 +108,7 @@ BEGIN
 END`
 
 func (f *Functions) mariadbNext() string {
-	id := "claimed_tick << {time shift} | (claimed & {sequence max}) << {sequence shift}"
+	id := f.time.put("claimed_tick") + " | (claimed & {sequence max}) << {sequence shift}"
 	if f.fixed != 0 {
 		id += fmt.Sprintf(" | %d", f.fixed)
 	}

@@ -174,7 +174,7 @@ LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE AS {quote}
 // postgresTime fills in the microseconds from the epoch to the start of the tick of $1. The nanoseconds of a tick are
 // added separately, a thousand ticks at a time, so that nothing overflows before the sum does.
 func (f *Functions) postgresTime() string {
-	ticks, tick := bitsSQL(f.place(snowflake.FieldTime)), f.layout.Tick()
+	ticks, tick := f.time.get(bitsSQL), f.layout.Tick()
 	sum := fmt.Sprintf("%s * %d", ticks, tick/time.Microsecond)
 	if rest := tick % time.Microsecond; rest != 0 {
 		sum += fmt.Sprintf(" + %[1]s / 1000 * %[2]d + (%[1]s %% 1000 * %[2]d + %[3]d) / 1000", ticks, rest,
@@ -216,7 +216,7 @@ BEGIN
 		RAISE EXCEPTION USING ERRCODE = 'datetime_field_overflow',
 			MESSAGE = format('{name}_min: %s is before the epoch, {first} UTC', instant AT TIME ZONE 'UTC');
 	END IF;{end}
-	RETURN {ticks} << {time shift};
+	RETURN {least};
 END {quote}`
 
 // postgresMinEnd is left out for layouts that end after the last complete year of PostgreSQL's timestamps.
@@ -234,7 +234,7 @@ func (f *Functions) postgresMin() string {
 	return f.postgresFill(strings.Replace(postgresMin, "{end}", end, 1),
 		"{first}", ceilMicroseconds(f.layout.Epoch()).Format(timestampFormat),
 		"{last}", ceilMicroseconds(f.layout.End()).Format(timestampFormat),
-		"{ticks}", f.ticksSQL("instant AT TIME ZONE 'UTC'", 0))
+		"{least}", f.time.putPeriod(f.ticksSQL("instant AT TIME ZONE 'UTC'", 0)))
 }
 
 // ticksSQL returns the whole ticks from the epoch to the time, a timestamp with or without time zone, plus a shift of 0 or

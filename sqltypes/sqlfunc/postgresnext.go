@@ -15,8 +15,8 @@ const guardBits = 18
 // wordBits returns the number of bits of the word below its tick, and whether sessions may call nextval without the
 // lock.
 func (f *Functions) wordBits() (low int, draw bool) {
-	at, sequence := f.place(snowflake.FieldTime), f.place(snowflake.FieldSequence)
-	if low = max(sequence.bits, guardBits) + 1; at.bits+low <= 63 {
+	sequence := f.place(snowflake.FieldSequence)
+	if low = max(sequence.bits, guardBits) + 1; f.time.bits()+low <= 63 {
 		return low, true
 	}
 	return sequence.bits, false
@@ -125,12 +125,12 @@ func (f *Functions) postgresNext() string {
 
 // postgresID returns the ID for a word.
 func (f *Functions) postgresID(word string, low int) string {
-	at, sequence := f.place(snowflake.FieldTime), f.place(snowflake.FieldSequence)
+	sequence := f.place(snowflake.FieldSequence)
 	count := fmt.Sprintf("(%s & %d)", word, sequence.max())
 	if sequence.shift > 0 {
 		count = fmt.Sprintf("(%s << %d)", count, sequence.shift)
 	}
-	id := fmt.Sprintf("((%s >> %d) << %d) | %s", word, low, at.shift, count)
+	id := fmt.Sprintf("(%s) | %s", f.time.put(fmt.Sprintf("(%s >> %d)", word, low)), count)
 	if f.fixed != 0 {
 		id += fmt.Sprintf(" | %d", f.fixed)
 	}

@@ -20,8 +20,8 @@ import (
 //     does not count in whole milliseconds. Times after the year 9999 are an error.
 //   - snowflake_parts(id) returns a JSON object with the fields in the layout's order. The time is
 //     "2026-01-02T03:04:05.678000Z", truncated to microseconds; the others are numbers.
-//   - snowflake_min(time) returns the smallest ID of the tick of a time in UTC, which is text in one of SQLite's forms
-//     that have a date. It exists if the time is the highest field.
+//   - snowflake_min(time) returns the smallest ID of the Layout.Period of a time in UTC, which is text in one of
+//     SQLite's forms that have a date. It exists if the time is the highest field.
 //   - snowflake_next() returns the next ID of the generator. It exists if gen is not nil. The worker is that of the
 //     generator; the worker and fields of the options, [WithLead] and [WithLeaseTable] have no effect here.
 //

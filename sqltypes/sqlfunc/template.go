@@ -26,7 +26,38 @@ func (f *Functions) place(name string) place {
 	return place{}
 }
 
-// ordered reports whether IDs sort by their time.
+// timePlace is the position of the time: all bits in low or, if it has two parts, the upper ones in high.
+type timePlace struct{ high, low place }
+
+func (t timePlace) bits() int { return t.high.bits + t.low.bits }
+
+func (t timePlace) max() int64 { return 1<<t.bits() - 1 }
+
+// get returns SQL for the ticks in an ID, given that for the value of a field.
+func (t timePlace) get(value func(place) string) string {
+	if t.high.bits == 0 {
+		return value(t.low)
+	}
+	return fmt.Sprintf("((%s << %d) | %s)", value(t.high), t.low.bits, value(t.low))
+}
+
+// put returns SQL for the bits of an ID with the time of ticks, an operand in SQL.
+func (t timePlace) put(ticks string) string {
+	if t.high.bits == 0 {
+		return fmt.Sprintf("%s << %d", ticks, t.low.shift)
+	}
+	return fmt.Sprintf("(%s) | ((%s & %d) << %d)", t.putPeriod(ticks), ticks, t.low.max(), t.low.shift)
+}
+
+// putPeriod is put for the first tick of a Layout.Period.
+func (t timePlace) putPeriod(ticks string) string {
+	if t.high.bits == 0 {
+		return t.put(ticks)
+	}
+	return fmt.Sprintf("(%s >> %d) << %d", ticks, t.low.bits, t.high.shift)
+}
+
+// ordered reports whether the time is the highest field.
 func (f *Functions) ordered() bool { return f.places[0].name == snowflake.FieldTime }
 
 // called returns the name of a function or of the state.
@@ -39,12 +70,11 @@ const patience = time.Second
 // all databases have. No name of ours and no text of a layout contains a quote or a backslash, see WithName and
 // snowflake.NewLayout.
 func (f *Functions) fill(template string, pairs ...any) string {
-	at, sequence, tick := f.place(snowflake.FieldTime), f.place(snowflake.FieldSequence), f.layout.Tick()
+	sequence, tick := f.place(snowflake.FieldSequence), f.layout.Tick()
 	pairs = append(pairs,
 		"{name}", f.name,
 		"{definition}", "'"+f.layout.String()+"'",
-		"{time shift}", at.shift,
-		"{time max}", at.max(),
+		"{time max}", f.time.max(),
 		"{sequence bits}", sequence.bits,
 		"{sequence shift}", sequence.shift,
 		"{sequence max}", sequence.max(),
