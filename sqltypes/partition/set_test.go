@@ -37,6 +37,7 @@ func TestBadSettingsAreRejected(t *testing.T) {
 		{"no unit", sqldb.Postgres, "t", 0, nil, ErrOption, "unit 0"},
 		{"negative unit", sqldb.Postgres, "t", Unit(-5), nil, ErrOption, "-5"},
 		{"unit below a tick", sqldb.Postgres, "t", Unit(time.Millisecond - 1), nil, ErrOption, "1ms"},
+		{"unit below a period", sqldb.Postgres, "t", Unit(time.Hour), []Option{WithLayout(snowflake.Clustered())}, ErrOption, "1h9m54.304s"},
 		{"hours of a zone", sqldb.Postgres, "t", Unit(time.Hour), []Option{WithZone(berlin)}, ErrOption, "Europe/Berlin"},
 		{"nil", sqldb.Postgres, "t", Day, []Option{nil}, ErrOption, "nil"},
 		{"shard first", sqldb.Postgres, "t", Day, []Option{WithLayout(shardFirst)}, snowflake.ErrFieldOrder, "shard time sequence"},
