@@ -26,7 +26,8 @@ import (
 // other columns of an ID type, such as foreign keys, and without a model, it is that of all generators of the plugin if
 // they have the same. Otherwise, without a plugin, and for other columns, [Created.In] is needed.
 //
-// The time of an ID is the start of its tick: see [snowflake.Layout.Time]. Bounds before the epoch or after the last
+// The time of an ID is the start of its tick: see [snowflake.Layout.Time]. With a time in two parts the condition also
+// compares those bits of the key: see [snowflake.Layout.MaskedRanges]. Bounds before the epoch or after the last
 // tick are valid. No Created finds negative numbers. Old auto-increment keys seem to be in the first ticks of the
 // layout: give the plugin [WithMinID], or CreatedBefore finds all of them. Then neither a Created nor its negation by
 // Not finds keys below that number; query them by `id < ?`. On a handle without the plugin, use CreatedBetween with the
@@ -76,27 +77,39 @@ func (c Created) On(column string) Created {
 func (c Created) Build(builder clause.Builder) {
 	t, err := targetOf(builder, c.column)
 	var ranges []snowflake.Range
+	var mask snowflake.ID
+	var times snowflake.Range
 	if err == nil {
-		ranges, err = c.ranges(t)
+		ranges, mask, times, err = c.ranges(t)
 	}
 	if err != nil {
 		fail(builder, err)
 		return
 	}
-	if len(ranges) > 1 {
-		write(builder, "(")
-		defer write(builder, ")")
-	}
-	for i, r := range ranges {
-		if i > 0 {
-			write(builder, " OR ")
-		}
+	keys := func(r snowflake.Range) []clause.Expression {
 		bounds := []clause.Expression{clause.Gte{Column: t.column, Value: max(r.Lo, t.minID())}}
 		if c.to != nil || len(ranges) > 1 {
 			bounds = append(bounds, clause.Lt{Column: t.column, Value: r.Hi})
 		}
-		clause.And(bounds...).Build(builder) // two in parentheses, since GORM's Not and Or add none
+		return bounds
 	}
+	all := keys(ranges[0])
+	if len(ranges) > 1 {
+		all = []clause.Expression{expression(func(builder clause.Builder) {
+			for i, r := range ranges {
+				write(builder, [...]string{"(", " OR "}[min(i, 1)])
+				clause.And(keys(r)...).Build(builder)
+			}
+			write(builder, ")")
+		})}
+	}
+	if mask != 0 && c.from != nil {
+		all = append(all, clause.Expr{SQL: "(? & ?) >= ?", Vars: []any{t.column, mask, times.Lo}})
+	}
+	if mask != 0 && c.to != nil {
+		all = append(all, clause.Expr{SQL: "(? & ?) < ?", Vars: []any{t.column, mask, times.Hi}})
+	}
+	clause.And(all...).Build(builder) // several in parentheses, since GORM's Not and Or add none
 }
 
 // NegationBuild writes the opposite of the condition, which also finds negative keys, but not those below that of
@@ -113,13 +126,14 @@ func (c Created) NegationBuild(builder clause.Builder) {
 	write(builder, ")")
 }
 
-// ranges returns the ranges of the keys. That of a layout with the time first has no Hi if there is no upper bound.
-func (c Created) ranges(t target) (ranges []snowflake.Range, err error) {
+// ranges is snowflake.Layout.MaskedRanges for the keys. Without an upper bound Build does not write that of the times, and
+// that of the key only with several ranges.
+func (c Created) ranges(t target) (ranges []snowflake.Range, mask snowflake.ID, times snowflake.Range, err error) {
 	var layout snowflake.Layout
 	if c.layout != nil {
 		layout = *c.layout
 	} else if layout, err = t.layout(); err != nil {
-		return nil, err
+		return nil, 0, times, err
 	}
 	from, to := time.Time{}, time.Unix(1<<62, 0) // before every epoch, and after the last tick of every layout
 	if c.from != nil {
@@ -129,12 +143,12 @@ func (c Created) ranges(t target) (ranges []snowflake.Range, err error) {
 		to = *c.to
 	}
 	if c.from == nil && c.to == nil || to.IsZero() || c.from != nil && from.IsZero() {
-		return nil, fmt.Errorf("%w: a bound of %s is the zero time", ErrCondition, t)
+		return nil, 0, times, fmt.Errorf("%w: a bound of %s is the zero time", ErrCondition, t)
 	}
-	if ranges, err = layout.Ranges(from, to); err != nil {
-		return nil, fmt.Errorf("gormplugin: times of %s: %w", t, err)
+	if ranges, mask, times, err = layout.MaskedRanges(from, to); err != nil {
+		err = fmt.Errorf("gormplugin: times of %s: %w", t, err)
 	}
-	return ranges, nil
+	return ranges, mask, times, err
 }
 
 // minID returns the least ID of the handle's columns, 0 if that is not known.

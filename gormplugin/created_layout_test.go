@@ -124,7 +124,9 @@ func TestCreatedFindsNoKeysBelowTheLeastID(t *testing.T) {
 	const oldKeys = 10_000_000
 	today, err := snowflake.NewLayout(hour(0).Add(-time.Minute), time.Millisecond, snowflake.Default().Fields()...)
 	noError(t, err)
-	for _, layout := range []snowflake.Layout{snowflake.Default(), today} {
+	parts, err := snowflake.NewLayout(hour(0).Add(-time.Minute), time.Millisecond, snowflake.Clustered().Fields()...)
+	noError(t, err)
+	for _, layout := range []snowflake.Layout{snowflake.Default(), today, snowflake.Clustered(), parts} {
 		for least, old := range map[snowflake.ID]string{oldKeys + 1: "", 0: "XYZ"} {
 			negative := strings.Repeat("-", len(old)/3)
 			plugin := gormplugin.New(hourly(layout), gormplugin.WithMinID(least))

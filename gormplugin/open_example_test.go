@@ -41,7 +41,25 @@ func ExampleOpen() {
 	// in order: true
 }
 
-// The lease can have its own layout, and a namespace for a group of programs.
+// Several processes write to tables of InnoDB (MySQL, MariaDB): with this layout their keys fill its pages.
+func ExampleWithLayout() {
+	db, err := gorm.Open(sqlite.Open(":memory:"), &gorm.Config{}) // or mysql.Open
+	if err != nil {
+		panic(err)
+	}
+	ctx := context.Background()
+	plugin, err := gormplugin.Open(ctx, db, gormplugin.WithLayout(snowflake.Clustered()))
+	if err != nil {
+		panic(err)
+	}
+	fmt.Println(plugin.Lease().Generator().Layout())
+	if err := plugin.Close(ctx); err != nil {
+		panic(err)
+	}
+	// Output: epoch=2025-01-01T00:00:00Z tick=1ms time:19 worker:10 time:22 sequence:12
+}
+
+// The lease can have a namespace for a group of programs.
 func ExampleWithLease() {
 	db, err := gorm.Open(sqlite.Open(":memory:"), &gorm.Config{})
 	if err != nil {
@@ -51,7 +69,6 @@ func ExampleWithLease() {
 	plugin, err := gormplugin.Open(ctx, db, gormplugin.WithLease(
 		lease.WithNamespace("billing"),
 		lease.WithWorkers(16, 31), // the others are given to programs by hand
-		lease.WithGenerator(snowflake.WithLayout(snowflake.MustPreset("wide"))),
 	))
 	if err != nil {
 		panic(err)

@@ -155,7 +155,8 @@ func TestOpenWithOptions(t *testing.T) {
 		h := on(t, target)
 		keys := h.leased(t, gormplugin.WithLeaseTable("my_leases"),
 			gormplugin.WithLease(lease.WithNamespace("mine"), lease.WithWindow(40*time.Second)),
-			gormplugin.WithLease(lease.WithWorkers(100, 200), lease.WithGenerator(snowflake.WithLayout(snowflake.MustPreset("wide")))))
+			gormplugin.WithLease(lease.WithWorkers(100, 200), lease.WithGenerator(snowflake.WithLead(0))),
+			gormplugin.WithLayout(snowflake.MustPreset("wide")))
 		status := keys.Lease().Status()
 		equal(t, "namespace", status.Namespace, "mine")
 		equal(t, "worker", status.Worker, 100)

@@ -164,8 +164,8 @@ func TestOpenEndsWithItsContext(t *testing.T) {
 		t.Errorf("Open while all workers are held: %v, want Canceled and ErrNoWorker", err)
 	}
 	other := on(t, target)
-	wide := gormplugin.WithLease(lease.WithGenerator(snowflake.WithLayout(snowflake.MustPreset("wide"))))
-	if _, err := gormplugin.Open(t.Context(), other.DB, wide); !errors.Is(err, lease.ErrLayout) ||
+	clustered := gormplugin.WithLayout(snowflake.Clustered())
+	if _, err := gormplugin.Open(t.Context(), other.DB, clustered); !errors.Is(err, lease.ErrLayout) ||
 		!strings.Contains(err.Error(), "lease.WithNamespace") {
 		t.Errorf("Open with another layout: %v, want ErrLayout and the option for a namespace", err)
 	}

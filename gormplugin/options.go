@@ -117,9 +117,16 @@ func WithNamed(name string, gen Generator) Option {
 	}
 }
 
-// WithLease sets options of the lease that [Open] takes: its namespace, the layout of the IDs, the window, and so on.
+// WithLayout sets the layout of the IDs of [Open], snowflake.Default by default. All processes that write to the tables
+// need the same one: Open returns lease.ErrLayout for another in the same namespace. [New] does not take it
+// ([ErrOption]): its generator has a layout.
+func WithLayout(l snowflake.Layout) Option {
+	return WithLease(lease.WithGenerator(snowflake.WithLayout(l)))
+}
+
+// WithLease sets options of the lease that [Open] takes: its namespace, the workers, the window, and so on.
 //
-//	gormplugin.WithLease(lease.WithGenerator(snowflake.WithLayout(snowflake.MustPreset("wide"))))
+//	gormplugin.WithLease(lease.WithNamespace("billing"), lease.WithWorkers(16, 31))
 //
 // If it is repeated, the last setting counts. [New] does not take it ([ErrOption]).
 func WithLease(opts ...lease.Option) Option {

@@ -69,7 +69,7 @@ func New(gen Generator, opts ...Option) *Plugin {
 	case isNil(gen):
 		p.err = fmt.Errorf("%w: nil generator", ErrOption)
 	case len(p.leaseOptions) > 0 || p.leaseTable != "":
-		p.err = fmt.Errorf("%w: New does not take WithLease and WithLeaseTable, use Open", ErrOption)
+		p.err = fmt.Errorf("%w: New does not take WithLayout, WithLease and WithLeaseTable, use Open", ErrOption)
 	}
 	return p
 }
