@@ -46,7 +46,9 @@ func WithMargin(d time.Duration) Option {
 
 // Bound is the result of Read.
 type Bound struct {
-	// Below is the bound: no more rows with a smaller key appear. It is 0 before the layout's epoch.
+	// Below is the bound: no more rows with a smaller key appear. It is 0 before the layout's epoch. It begins the tick, or
+	// the [snowflake.Layout.Period], that contains the bound's time: with [snowflake.Clustered] a reader gets rows up to 70
+	// minutes later than Lag says.
 	Below snowflake.ID
 
 	// Lag is by how much the bound's time is before the database's time, at least the margin.
@@ -174,7 +176,7 @@ func (s *sight) bound(layout snowflake.Layout, margin time.Duration, owners []ow
 	at := s.oldest.Add(-margin - behind)
 	b.Lag = s.now.Sub(at)
 	var err error
-	// All IDs of the tick that contains the time are left out.
+	// All IDs of the tick or period that contains the time are left out.
 	if b.Below, err = layout.MinAt(at); errors.Is(err, snowflake.ErrBeforeEpoch) {
 		b.Below = 0
 	} else if err != nil {

@@ -8,8 +8,8 @@
 //	rows, err := db.QueryContext(ctx, "SELECT id, ... FROM events WHERE id > $1 AND id < $2 ORDER BY id",
 //		last, bound.Below) // then
 //
-// The reader gets each row once, in the order of the keys. It gets the rows late: by the margin, and by the age of the
-// oldest transaction that is open. A bound may be lower than the one before; then the query finds nothing.
+// The reader gets each row once, in the order of the keys. It gets the rows late: by the margin, by the age of the
+// oldest transaction that is open, and by up to the layout's Period. A bound may be lower than the one before; then the query finds nothing.
 //
 // A transaction that somebody forgets to end holds the bound, and readers stand still without an error. So let the
 // server end such transactions, with idle_in_transaction_session_timeout on PostgreSQL, idle_transaction_timeout on

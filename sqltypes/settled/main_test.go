@@ -82,9 +82,9 @@ func exec(t *testing.T, db executor, statements ...string) {
 
 func insert(id snowflake.ID) string { return fmt.Sprintf("INSERT INTO events (id) VALUES (%d)", id) }
 
-func newGenerator(t *testing.T, worker int64) *snowflake.Generator {
+func newGenerator(t *testing.T, worker int64, options ...snowflake.Option) *snowflake.Generator {
 	t.Helper()
-	g, err := snowflake.New(worker)
+	g, err := snowflake.New(worker, options...)
 	if err != nil {
 		t.Fatal(err)
 	}

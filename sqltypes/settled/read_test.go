@@ -20,16 +20,21 @@ import (
 
 func TestBoundIsTheMarginBeforeTheDatabasesTime(t *testing.T) {
 	testdb.Each(t, func(t *testing.T, target testdb.Target) {
-		db, layout := target.Open(t), snowflake.Default()
-		before := time.Now()
-		b := passes(t, 1, func() (settled.Bound, error) { return settled.Read(t.Context(), db, dialectOf(target), layout) })
-		if b.Lag < settled.DefaultMargin {
-			t.Errorf("the lag is %v, below the margin", b.Lag)
-		}
-		// The clock is that of this machine.
-		at := layout.Time(b.Below).Add(b.Lag)
-		if at.Before(before.Add(-5*time.Second)) || at.After(time.Now().Add(5*time.Second)) {
-			t.Errorf("the bound is %v before %v, and it is %v", b.Lag, at, before)
+		db := target.Open(t)
+		for _, layout := range []snowflake.Layout{snowflake.Default(), snowflake.Clustered()} {
+			before := time.Now()
+			b := passes(t, 1, func() (settled.Bound, error) { return settled.Read(t.Context(), db, dialectOf(target), layout) })
+			if b.Lag < settled.DefaultMargin || b.Lag > time.Minute {
+				t.Errorf("the lag is %v, want the margin", b.Lag)
+			}
+			// The clock is that of this machine.
+			at := layout.Time(b.Below).Add(b.Lag)
+			if at.Add(layout.Period()).Before(before.Add(-5*time.Second)) || at.After(time.Now().Add(5*time.Second)) {
+				t.Errorf("the bound is %v before %v, and it is %v", b.Lag, at, before)
+			}
+			if id, err := layout.MinAt(layout.Time(b.Below)); id != b.Below || err != nil {
+				t.Errorf("the bound %d does not begin a period, %v", b.Below, err)
+			}
 		}
 	})
 }

@@ -18,19 +18,30 @@ import (
 )
 
 func TestReaderMissesNoRow(t *testing.T) {
-	for begin, open := range map[string]func(testing.TB) testdb.Target{
-		"BEGIN": testdb.Postgres, "START TRANSACTION WITH CONSISTENT SNAPSHOT": testdb.MariaDB,
+	const snapshot = "START TRANSACTION WITH CONSISTENT SNAPSHOT"
+	parts, err := snowflake.ParseLayout("epoch=2025-01-01T00:00:00Z tick=1ms time:33 worker:10 time:8 sequence:12") // periods of 256 ms
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, c := range map[string]struct {
+		open   func(testing.TB) testdb.Target
+		begin  string
+		layout snowflake.Layout
+	}{
+		"postgres": {testdb.Postgres, "BEGIN", snowflake.Default()},
+		"mariadb":  {testdb.MariaDB, snapshot, snowflake.Default()},
+		"parts":    {testdb.MariaDB, snapshot, parts},
 	} {
-		t.Run(begin, func(t *testing.T) {
+		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			testTrial(t, open(t), begin)
+			testTrial(t, c.open(t), c.begin, c.layout)
 		})
 	}
 }
 
 // testTrial follows a table while transactions write to it. They are longer than the margin, so they are what counts. On a
 // slow machine there are more of them, until a row has been read beside them.
-func testTrial(t *testing.T, target testdb.Target, begin string) {
+func testTrial(t *testing.T, target testdb.Target, begin string, layout snowflake.Layout) {
 	const writers, transactions = 6, 15
 	db := target.Open(t)
 	exec(t, db, "CREATE TABLE events (id bigint PRIMARY KEY)")
@@ -39,7 +50,7 @@ func testTrial(t *testing.T, target testdb.Target, begin string) {
 	var mu sync.Mutex
 	var writing, reading sync.WaitGroup
 	for worker := range writers {
-		conn, gen := session(t, db), newGenerator(t, int64(worker))
+		conn, gen := session(t, db), newGenerator(t, int64(worker), snowflake.WithLayout(layout))
 		writing.Go(func() {
 			for n := 0; n < transactions || n < 100*transactions && !found.Load(); n++ {
 				ids, err := transact(t.Context(), conn, gen, begin)
@@ -53,7 +64,9 @@ func testTrial(t *testing.T, target testdb.Target, begin string) {
 			}
 		})
 	}
-	read := readerOf(t, db, dialectOf(target), 200*time.Millisecond)
+	read := func() (settled.Bound, error) {
+		return settled.Read(t.Context(), db, dialectOf(target), layout, settled.WithMargin(200*time.Millisecond))
+	}
 	ctx, stop := context.WithCancel(t.Context())
 	reading.Go(func() {
 		for ctx.Err() == nil {
