@@ -15,7 +15,8 @@ func Default() Layout { return presets()[0].layout }
 // worker appends to a part of the table of its own, as InnoDB expects, and the table is as small as with auto-increment.
 // With Default InnoDB splits pages in the middle: such tables are up to twice as large.
 //
-// IDs of different workers are in order by time only from one [Layout.Period] of 70 minutes to the next: see there.
+// IDs of different workers are in order by time only from one [Layout.Period] of 70 minutes to the next, also those of a
+// generator whose lease takes another worker. [Layout.MaskedRanges] finds the IDs of any span of time.
 func Clustered() Layout { return presets()[1].layout }
 
 // Preset returns the layout with the given name. [Layout.String] shows its bits, [Layout.End] when it ends.

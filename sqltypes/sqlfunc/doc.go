@@ -12,11 +12,13 @@
 //
 //	snowflake_time(id)    the start of the ID's tick, as Layout.Time
 //	snowflake_parts(id)   all fields, as Layout.Decompose
-//	snowflake_min(time)   the smallest ID of the time's period, as Layout.MinAt
+//	snowflake_min(time)   the smallest ID of the time's tick, or Period, as Layout.MinAt
 //	snowflake_next()      a new ID, for a column's DEFAULT
 //	snowflake_layout()    the layout's text, as Layout.String
 //
-// snowflake_min exists only if the time is the layout's highest field, and snowflake_next only with [WithWorker].
+// snowflake_min exists only if the time is the layout's highest field, and snowflake_next only with [WithWorker]. If the
+// time has two parts, as that of snowflake.Clustered, add a condition on snowflake_time for the exact time, and do not use
+// pg_partman: a bound is up to a Layout.Period before its time.
 // PostgreSQL has more functions for keys in columns of uuid and text, see below.
 //
 // The worker belongs to the server: no generator in Go may ever have it. Keep leases away from it with
