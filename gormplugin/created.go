@@ -106,8 +106,8 @@ func (c Created) Build(builder clause.Builder) {
 	if mask != 0 && c.from != nil {
 		all = append(all, clause.Expr{SQL: "(? & ?) >= ?", Vars: []any{t.column, mask, times.Lo}})
 	}
-	if mask != 0 && c.to != nil {
-		all = append(all, clause.Expr{SQL: "(? & ?) < ?", Vars: []any{t.column, mask, times.Hi}})
+	if mask != 0 && c.to != nil { // as another expression: PostgreSQL expects 0.5 % of the rows between bounds of one
+		all = append(all, clause.Expr{SQL: "(? & ?) < ?", Vars: []any{mask, t.column, times.Hi}})
 	}
 	clause.And(all...).Build(builder) // several in parentheses, since GORM's Not and Or add none
 }

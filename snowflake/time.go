@@ -79,11 +79,11 @@ func (l Layout) Ranges(from, to time.Time) ([]Range, error) {
 // contains 0, so with the time first one statement serves all layouts (in SQL & binds stronger than >=):
 //
 //	ranges, mask, times, err := layout.MaskedRanges(from, to)
-//	rows, err := db.Query("SELECT id FROM orders WHERE id >= ? AND id < ? AND id & ? >= ? AND id & ? < ?",
+//	rows, err := db.Query("SELECT id FROM orders WHERE id >= ? AND id < ? AND id & ? >= ? AND ? & id < ?",
 //		ranges[0].Lo, ranges[0].Hi, mask, times.Lo, mask, times.Hi)
 //
-// The ranges are of whole periods, so the database reads up to two periods more than it finds. The errors are those of
-// Ranges for a time in one part.
+// With the operands of both & in the same order, PostgreSQL expects far too few rows. The ranges are of whole periods, so
+// the database reads up to two periods more than it finds. The errors are those of Ranges for a time in one part.
 func (l Layout) MaskedRanges(from, to time.Time) (ranges []Range, mask ID, times Range, err error) {
 	if l.bits == 0 {
 		return nil, 0, Range{}, errZeroLayout

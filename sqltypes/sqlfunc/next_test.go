@@ -118,7 +118,7 @@ func checkState(t *testing.T, s server) {
 // These layouts have few numbers a tick, so calls reach the lead, wait, and use the guard all the time.
 func TestPostgresNextIsUniqueWithFewNumbersATick(t *testing.T) {
 	const connections, each, lead = 8, 2_000, 20 * time.Millisecond
-	for _, name := range []string{"javascriptsafe", "sonyflake", "resource", "mastodon"} { // mastodon: each ID under the lock
+	for _, name := range []string{"javascriptsafe", "sonyflake", "resource", "clustered", "mastodon"} { // mastodon: each ID under the lock
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			db := openPostgres(t)
@@ -166,7 +166,7 @@ func TestNextDoesNotGoBackOnRollback(t *testing.T) {
 func TestNextContinuesWhenTheClockIsSetBack(t *testing.T) {
 	start := time.Date(2026, 6, 1, 12, 0, 0, 0, time.UTC)
 	eachServer(t, func(t *testing.T, s server) {
-		for _, name := range []string{"javascriptsafe", "sonyflake", "mastodon", "seconds"} {
+		for _, name := range []string{"javascriptsafe", "sonyflake", "mastodon", "seconds", "clustered"} {
 			layout := preset(name)
 			install := func(at time.Time) {
 				t.Helper()
