@@ -53,7 +53,7 @@ func TestClocksThatAreAheadRemoveNothing(t *testing.T) {
 		{"rows that are written a day late", Day, []Option{WithRetain(7), WithGrace(30 * time.Hour)}, "2026-11-16 08:00", []string{"2026-10-25", "2026-11-15"}, ""},
 		{"a week of 30 days", Day, []Option{WithRetain(30)}, "2026-11-16 08:00", []string{"2026-09-25", "2026-11-09"}, "WithIdle(7)"},
 	} {
-		both(t, c.unit, append(c.options, WithAhead(1)), func(t *testing.T, s *Set) {
+		test := func(t *testing.T, s *Set) {
 			end := s.next(s.period(date(c.now))).to.Format(time.DateOnly)
 			plan := tableOf(s, c.rows[0][:7], end, c.rows...).plan(t, s, date(c.now))
 			switch {
@@ -62,7 +62,9 @@ func TestClocksThatAreAheadRemoveNothing(t *testing.T) {
 			case len(plan.Problems) > 0 || !strings.HasPrefix(steps(plan), "drop "):
 				t.Errorf("%s: steps: %s, problems: %v", c.name, steps(plan), plan.Problems)
 			}
-		})
+		}
+		both(t, c.unit, append(c.options, WithAhead(1)), test)
+		both(t, c.unit, append(c.options, WithAhead(1), WithLayout(snowflake.Clustered())), test)
 	}
 	both(t, Month, []Option{WithRetain(12), WithAhead(1)}, func(t *testing.T, s *Set) {
 		table := tableOf(s, "2025-02", "2027-01", "2025-01", "2026-06")
@@ -114,8 +116,8 @@ func TestLayoutThatTheRowsContradictDoesNothing(t *testing.T) {
 
 // They are in one partition, which was made by hand before the first Maintain.
 func TestKeysOfASequenceContradictNoLayout(t *testing.T) {
-	for _, unit := range []Unit{Day, Month} {
-		both(t, unit, []Option{WithAhead(1)}, func(t *testing.T, s *Set) {
+	for unit, layout := range map[Unit]snowflake.Layout{Day: snowflake.Default(), Month: snowflake.Default(), Week: snowflake.Clustered()} {
+		both(t, unit, []Option{WithAhead(1), WithLayout(layout)}, func(t *testing.T, s *Set) {
 			table := &catalog{idle: true, keys: []int64{1, 1000}}
 			table.parts = []part{{name: named("t_old"), lo: noLow, hi: 1001}}
 			if plan := table.plan(t, s, date("2026-11-15")); len(plan.Problems) > 0 || !strings.HasPrefix(steps(plan), "create ") {
