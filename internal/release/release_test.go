@@ -8,6 +8,7 @@ import (
 	"path"
 	"path/filepath"
 	"regexp"
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -23,6 +24,7 @@ type machine struct {
 	env    []string
 	clone  string   // of the repository as it is, with what is not committed
 	remote string   // what is published
+	bin    string   // where commands are installed
 	dirs   []string // the folders of the published modules; the root's is "."
 }
 
@@ -49,7 +51,9 @@ func must(t *testing.T, err error) {
 // newMachine has the modules of others from the ordinary module cache, if they are there, and the ordinary build cache.
 func newMachine(t *testing.T) *machine {
 	temp := t.TempDir()
-	m := &machine{env: os.Environ(), clone: filepath.Join(temp, "clone"), remote: filepath.Join(temp, "remote")}
+	m := &machine{
+		env: os.Environ(), clone: filepath.Join(temp, "clone"), remote: filepath.Join(temp, "remote"), bin: filepath.Join(temp, "bin"),
+	}
 	cache := strings.TrimSpace(m.run(t, "", "go", "env", "GOMODCACHE"))
 	proxies := strings.TrimSpace(m.run(t, "", "go", "env", "GOPROXY"))
 	config := filepath.Join(temp, "gitconfig")
@@ -62,7 +66,7 @@ func newMachine(t *testing.T) *machine {
 	insteadOf = https://%s
 `, filepath.ToSlash(m.remote), root), 0o600))
 	m.env = append(m.env, "GIT_CONFIG_GLOBAL="+config, "GIT_CONFIG_NOSYSTEM=1", "GOWORK=off", "GOFLAGS=-trimpath -modcacherw",
-		"GOMODCACHE="+filepath.Join(temp, "mod"), "GOBIN="+filepath.Join(temp, "bin"), "GOSUMDB=off", "GOPRIVATE="+root,
+		"GOMODCACHE="+filepath.Join(temp, "mod"), "GOBIN="+m.bin, "GOSUMDB=off", "GOPRIVATE="+root,
 		"GOPROXY=file://"+filepath.ToSlash(filepath.Join(cache, "cache", "download"))+","+proxies)
 
 	for name := range strings.SplitSeq(m.run(t, "../..", "git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"), "\x00") {
@@ -101,6 +105,9 @@ func (m *machine) write(t *testing.T, files map[string]string) string {
 }
 
 func TestRelease(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		t.Skip("the script needs bash")
+	}
 	m := newMachine(t)
 	m.run(t, m.clone, ".ci/release", version)
 	t.Run("tags", func(t *testing.T) {
@@ -150,6 +157,12 @@ func (m *machine) install(t *testing.T, module, source string) {
 		case name == "main":
 			commands++
 			m.run(t, t.TempDir(), "env", "CGO_ENABLED=0", "go", "install", pkg+"@latest")
+			if module == root {
+				break
+			}
+			if got := m.run(t, "", filepath.Join(m.bin, path.Base(pkg)), "version"); !strings.Contains(got, version) {
+				t.Errorf("the command says that it is %s", got)
+			}
 		default:
 			fmt.Fprintf(program, "import _ %q\n", pkg)
 		}
@@ -178,9 +191,9 @@ func (m *machine) vetREADME(t *testing.T) {
 		}
 	}
 	if len(files) == 0 {
-		t.Skip("README.md has no complete program")
+		t.Fatal("README.md has no complete program")
 	}
 	dir := m.write(t, files)
 	m.run(t, dir, "go", "mod", "tidy")
-	m.run(t, dir, "go", "vet", "./...")
+	m.run(t, dir, "env", "CGO_ENABLED=0", "go", "vet", "./...") // C would be compiled anew in each run
 }
