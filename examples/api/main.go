@@ -26,12 +26,13 @@ import (
 
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	defer stop()
 	dialector := sqlite.Open("api.db?_foreign_keys=on")
 	if url := os.Getenv("DATABASE_URL"); url != "" {
 		dialector = postgres.Open(url)
 	}
-	if err := run(ctx, dialector, cmp.Or(os.Getenv("ADDR"), "127.0.0.1:8080")); err != nil {
+	err := run(ctx, dialector, cmp.Or(os.Getenv("ADDR"), "127.0.0.1:8080"))
+	stop()
+	if err != nil {
 		log.Fatal(err)
 	}
 }
