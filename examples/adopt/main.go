@@ -1,5 +1,6 @@
-// Adopt moves a shop from auto-increment keys to IDs without changing a row: new models, old and new writers side by
-// side, and at last DropAutoIncrement. The comment of package adopt has the order of a rollout.
+// Adopt is the new version of a shop whose tables have auto-increment keys: new rows get IDs, and no row changes. When
+// the last process of the old version has ended, run it once with -finish. The README of package adopt has the order of
+// a rollout.
 package main
 
 import (
@@ -10,102 +11,63 @@ import (
 	"io"
 	"log"
 	"os"
-	"strings"
 
-	"gorm.io/driver/mysql"
-	"gorm.io/driver/postgres"
-	"gorm.io/driver/sqlite"
+	"gorm.io/driver/sqlite" // or PostgreSQL, MySQL, MariaDB
 	"gorm.io/gorm"
-	"gorm.io/gorm/logger"
 
 	"github.com/sqlflake/sqlflake/gormplugin"
 	"github.com/sqlflake/sqlflake/gormplugin/adopt"
 	"github.com/sqlflake/sqlflake/snowflake"
 )
 
-// The old models of the tables users and orders: the database makes the keys.
-type user struct {
-	gorm.Model
-	Orders []order
-}
-
-type order struct {
-	gorm.Model
-	UserID uint `gorm:"index;not null"`
-}
-
-// User is the new model. Only the embedded struct and the types of references differ, so AutoMigrate changes nothing.
+// User had a gorm.Model, whose key is a uint. AutoMigrate changes nothing for the new one.
 type User struct {
 	gormplugin.ModelSoftDelete
 	Orders []Order
 }
 
-// Order is what a user has bought.
+// Order had a gorm.Model, too, and a uint as UserID.
 type Order struct {
 	gormplugin.ModelSoftDelete
 	UserID snowflake.ID `gorm:"index;not null"`
 }
 
 func main() {
-	dsn := flag.String("dsn", "", "`DSN` of PostgreSQL or MySQL (with parseTime=true) to use instead of SQLite")
+	finish := flag.Bool("finish", false, "take auto-increment from the tables; no old process may run")
 	flag.Parse()
-	dialector := sqlite.Open("file:adopt?mode=memory&cache=shared&_foreign_keys=on")
-	if strings.HasPrefix(*dsn, "postgres") {
-		dialector = postgres.Open(*dsn)
-	} else if *dsn != "" {
-		dialector = mysql.Open(*dsn)
-	}
-	if err := run(context.Background(), dialector, os.Stdout); err != nil {
+	if err := run(context.Background(), sqlite.Open("shop.db"), *finish, os.Stdout); err != nil {
 		log.Fatal(err)
 	}
 }
 
-func run(ctx context.Context, dialector gorm.Dialector, out io.Writer) (err error) {
-	config := &gorm.Config{Logger: logger.Discard}
-	old, err := gorm.Open(dialector, config)
+func run(ctx context.Context, dialector gorm.Dialector, finish bool, out io.Writer) (err error) {
+	db, err := gorm.Open(dialector)
 	if err != nil {
 		return err
 	}
-	old = old.WithContext(ctx)
-	if old.Migrator().HasTable(&user{}) || old.Migrator().HasTable(&order{}) {
-		return errors.New("the table users or orders already exists")
-	}
-	defer func() { err = errors.Join(err, old.Migrator().DropTable(&order{}, &user{})) }()
-	if err := old.AutoMigrate(&user{}, &order{}); err != nil {
-		return err
-	}
-	if err := old.Create([]*user{{Orders: make([]order, 2)}, {}, {}}).Error; err != nil {
-		return err
-	}
-
-	// The new version of the program. WithMinID takes the greatest old key of all tables plus 1, or more.
-	gen, err := snowflake.New(1) // gormplugin.Open leases the number, for several processes
+	// More than the greatest old key, also of the rows that old processes still insert. IDs are greater than 10^17.
+	plugin, err := gormplugin.Open(ctx, db, gormplugin.WithMinID(1_000_000_000_000))
 	if err != nil {
 		return err
 	}
-	db, err := gorm.Open(dialector, config, gormplugin.New(gen, gormplugin.WithMinID(1_000_000)))
-	if err != nil {
+	defer func() { err = errors.Join(err, plugin.Close(ctx)) }()
+	if err := db.AutoMigrate(&User{}, &Order{}); err != nil {
 		return err
 	}
-	db = db.WithContext(ctx)
+	if finish { // a second call changes nothing
+		if err := adopt.DropAutoIncrement(db, &User{}, &Order{}); err != nil {
+			return err
+		}
+	}
+	// On PostgreSQL an old process still gets the next small key. On MySQL and SQLite it gets the new user's key plus 1,
+	// which the generator may issue too: stop the old processes first there, or let both retry.
 	if err := db.Create(&User{Orders: make([]Order, 2)}).Error; err != nil {
 		return err
 	}
-	// An old process would now get key 4 on PostgreSQL. On MySQL and SQLite it would get the new user's key plus 1,
-	// which the generator may issue too: stop the old writers first there, or let both retry.
-
-	// The last step, when no old process is left. A second call changes nothing.
-	if err := adopt.DropAutoIncrement(db, &User{}, &Order{}); err != nil {
-		return err
-	}
 	var users []User
-	if err := db.Preload("Orders").Order("id").Find(&users).Error; err != nil {
-		return err
-	}
+	err = db.Preload("Orders").Order("id").Find(&users).Error
 	for _, u := range users {
 		fmt.Fprintf(out, "user %d has %d orders\n", u.ID, len(u.Orders))
 	}
-	err = old.Create(&user{}).Error // SQLite gives a row without a key the next number, the others reject it
-	fmt.Fprintln(out, "A remaining old process is rejected:", err != nil)
-	return nil
+	return err
 }

@@ -18,7 +18,6 @@ func TestMain(m *testing.M) { os.Exit(testdb.Main(m)) }
 
 const want = `Ada   is <1>: TIME worker=W sequence=0
 Grace is <2>: TIME worker=W sequence=1
-In the order of creation: true
 In JSON keys are strings, because JavaScript would round the numbers:
 {
   "id": "<1>",

@@ -3,6 +3,7 @@ package exampletest
 
 import (
 	"fmt"
+	"os"
 	"regexp"
 	"testing"
 )
@@ -31,4 +32,20 @@ func Must(t *testing.T, err error) {
 	if err != nil {
 		t.Fatal(err)
 	}
+}
+
+// Output calls a main function in an empty folder and returns what it prints.
+func Output(t *testing.T, main func()) string {
+	t.Helper()
+	t.Chdir(t.TempDir())
+	out, err := os.Create("output")
+	Must(t, err)
+	stdout := os.Stdout
+	os.Stdout = out
+	defer func() { os.Stdout = stdout }()
+	main()
+	Must(t, out.Close())
+	text, err := os.ReadFile("output")
+	Must(t, err)
+	return string(text)
 }

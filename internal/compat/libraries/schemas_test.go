@@ -3,9 +3,7 @@
 package libraries
 
 import (
-	"bytes"
 	"encoding"
-	"encoding/json"
 	"reflect"
 	"regexp"
 	"testing"
@@ -96,26 +94,6 @@ func TestPatternsMatchTheTexts(t *testing.T) {
 			if regexp.MustCompile(p.pattern).MatchString(text) {
 				t.Errorf("%s matches %s", text, p.pattern)
 			}
-		}
-	}
-}
-
-func TestGraphQL(t *testing.T) {
-	for _, id := range samples {
-		var out bytes.Buffer
-		MarshalID(id).MarshalGQL(&out)
-		if want := `"` + id.String() + `"`; out.String() != want {
-			t.Errorf("%d is written as %s, want %s", id, &out, want)
-		}
-		for _, in := range []any{id.String(), json.Number(id.String()), int64(id)} {
-			if back, err := UnmarshalID(in); back != id || err != nil {
-				t.Errorf("%T %v is read as %d, %v", in, in, back, err)
-			}
-		}
-	}
-	for _, in := range []any{nil, "", "x", 1.5, true, []any{}} {
-		if id, err := UnmarshalID(in); err == nil {
-			t.Errorf("%v is read as %d", in, id)
 		}
 	}
 }

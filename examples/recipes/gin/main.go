@@ -1,0 +1,94 @@
+// Gin is a JSON API with GORM on gin. IDs in paths, queries, forms and bodies are bound as they are.
+//
+//	go run ./gin
+//	curl -d '{"name":"Ada"}' localhost:8080/users
+//
+// In TypeScript: type Order = { id: string; user_id: string; cents: number }. Never call Number(id), which rounds it; a
+// was created before b if BigInt(a.id) < BigInt(b.id).
+package main
+
+import (
+	"context"
+	"errors"
+	"log"
+	"net/http"
+
+	"github.com/gin-gonic/gin"
+	"gorm.io/driver/sqlite"
+	"gorm.io/gorm"
+
+	"github.com/sqlflake/sqlflake/gormplugin"
+	"github.com/sqlflake/sqlflake/snowflake"
+)
+
+type User struct {
+	ID   snowflake.ID `gorm:"primaryKey;type:int" json:"id"` // the rowid on SQLite, bigint elsewhere
+	Name string       `json:"name"`
+}
+
+type Order struct {
+	ID     snowflake.ID `gorm:"primaryKey;type:int" json:"id"`
+	UserID snowflake.ID `gorm:"index;not null" json:"user_id"`
+	Cents  int64        `json:"cents"`
+}
+
+func main() {
+	db, err := gorm.Open(sqlite.Open("gin.db"))
+	if err != nil {
+		log.Fatal(err)
+	}
+	plugin, err := gormplugin.Open(context.Background(), db) // leases a worker number
+	if err != nil {
+		log.Fatal(err)
+	}
+	if err = db.AutoMigrate(&User{}, &Order{}); err == nil {
+		err = newRouter(db).Run("127.0.0.1:8080") // examples/api ends at a signal, with Shutdown and Close
+	}
+	log.Fatal(errors.Join(err, plugin.Close(context.Background())))
+}
+
+func newRouter(db *gorm.DB) *gin.Engine {
+	r := gin.Default()
+	r.POST("/users", func(c *gin.Context) {
+		var body struct {
+			Name string `json:"name" binding:"required"`
+		}
+		if c.BindJSON(&body) == nil { // else it has answered 400
+			user := User{Name: body.Name}
+			reply(c, &user, db.WithContext(c).Create(&user).Error)
+		}
+	})
+	r.GET("/users/:id/orders", func(c *gin.Context) {
+		var path struct {
+			ID snowflake.ID `uri:"id"`
+		}
+		var query struct {
+			After snowflake.ID `form:"after"` // the last ID of the page before
+		}
+		if c.BindUri(&path) == nil && c.BindQuery(&query) == nil {
+			orders := []Order{}
+			page := gormplugin.Page{After: query.After, Limit: 100}
+			reply(c, &orders, db.WithContext(c).Clauses(page).Find(&orders, "user_id = ?", path.ID).Error)
+		}
+	})
+	r.POST("/orders", func(c *gin.Context) {
+		var body struct {
+			UserID snowflake.ID `json:"user_id" binding:"required"` // a string; a number is read as well
+			Cents  int64        `json:"cents"`
+		}
+		if c.BindJSON(&body) == nil {
+			order := Order{UserID: body.UserID, Cents: body.Cents}
+			reply(c, &order, db.WithContext(c).Create(&order).Error)
+		}
+	})
+	return r
+}
+
+func reply(c *gin.Context, value any, err error) {
+	if err != nil { // the client does not see errors of the database
+		_ = c.Error(err)
+		c.Status(http.StatusInternalServerError)
+		return
+	}
+	c.JSON(http.StatusOK, value)
+}

@@ -1,0 +1,43 @@
+// Package generated tests recipes whose generated code is not in the repository.
+package generated
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// Test copies the current folder, which is called name in the module, generates code in the copy with the arguments of
+// the go command, and runs the tests of the package there.
+func Test(t *testing.T, name, tests string, generate ...string) {
+	t.Helper()
+	must := func(err error) {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	module := t.TempDir()
+	dir := filepath.Join(module, name)
+	must(os.CopyFS(dir, os.DirFS(".")))
+	for _, file := range []string{"go.mod", "go.sum"} {
+		content, err := os.ReadFile("../" + file)
+		must(err)
+		must(os.WriteFile(filepath.Join(module, file), content, 0o600))
+	}
+	root, err := filepath.Abs("../../..")
+	must(err)
+	for _, args := range [][]string{
+		{"mod", "edit", "-replace=github.com/sqlflake/sqlflake=" + root},
+		generate,
+		{"test", tests},
+	} {
+		cmd := exec.CommandContext(t.Context(), "go", args...)
+		cmd.Dir, cmd.Env = dir, append(os.Environ(), "GOWORK=off")
+		if out, err := cmd.CombinedOutput(); err != nil {
+			t.Fatalf("go %s: %v\n%s", strings.Join(args, " "), err, out)
+		}
+	}
+}

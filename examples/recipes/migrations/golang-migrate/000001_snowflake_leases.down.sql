@@ -1,0 +1,1 @@
+-- Never drop the table: it holds up to which time IDs were issued.
