@@ -161,11 +161,9 @@ func describeLayout(l snowflake.Layout, now time.Time) description {
 		Years: math.Round(years*10) / 10, Tick: l.Tick().String(), Workers: l.MaxWorker() + 1, PerTick: perTick,
 		PerSecond: math.Round(float64(perTick)/l.Tick().Seconds()*100) / 100,
 	}
-	lowest, times := l.Bits(), 0
+	lowest := l.Bits()
 	for _, f := range l.Fields() {
-		if lowest -= f.Bits; f.Name == snowflake.FieldTime {
-			times++
-		}
+		lowest -= f.Bits
 		d.Fields = append(d.Fields, fieldOf{f.Name, f.Bits, lowest, 1<<f.Bits - 1})
 	}
 	note := func(when bool, text string) {
@@ -177,8 +175,9 @@ func describeLayout(l snowflake.Layout, now time.Time) description {
 	note(l.End().After(now) && years < 10, "it issues IDs until "+l.End().Format(time.DateOnly)+" only")
 	note(l.Epoch().After(now), "its time has not begun: it issues no IDs yet")
 	note(l.Bits() > 53, "its IDs can be above 2^53 - 1, which JavaScript rounds: send them as strings")
-	note(times > 1 || d.Fields[0].Name != snowflake.FieldTime,
-		"the time is not one field at the top: IDs do not sort by it, and a span of time has several ranges")
+	note(d.Fields[0].Name != snowflake.FieldTime,
+		"the time is not the highest field: IDs do not sort by time, and a span of time has several ranges")
+	note(l.Period() > l.Tick(), "IDs of several workers sort by time only from one period of "+l.Period().String()+" to the next")
 	note(l.WorkerField() == "", "it has no worker: only one generator may issue its IDs")
 	return d
 }

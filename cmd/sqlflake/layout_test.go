@@ -27,7 +27,7 @@ note: its IDs can be above 2^53 - 1, which JavaScript rounds: send them as strin
 		"baidu":    "its time has ended",
 		"mastodon": "it has no worker",
 		"epoch=2030-01-01T00:00:00Z tick=1ms time:41 worker:10 sequence:2": "its time has not begun",
-		"epoch=2025-01-01T00:00:00Z tick=1ms shard:3 time:41 sequence:2":   "the time is not one field at the top",
+		"epoch=2025-01-01T00:00:00Z tick=1ms shard:3 time:41 sequence:2":   "the time is not the highest field",
 	} {
 		if r := do(t, "", "layout", text); !strings.Contains(r.out, "note: "+want) || r.code != exitOK {
 			t.Errorf("%s: %+v", text, r)

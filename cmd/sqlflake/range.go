@@ -42,7 +42,7 @@ unless it was changed.`,
 		if err != nil {
 			return err
 		}
-		ranges, err := layout.Ranges(from, to)
+		ranges, mask, times, err := layout.MaskedRanges(from, to)
 		if err != nil {
 			return err
 		}
@@ -50,11 +50,16 @@ unless it was changed.`,
 			c.PrintErrf("note: the layout has times from %s to %s only\n", layout.Epoch().Format(time.RFC3339), layout.End().Format(time.RFC3339))
 		}
 		where, all := conditionOf(*column, ranges)
+		found := bounds{From: from, To: to, Zone: (*zone).String(), Layout: layout.String(), Ranges: all, Where: where}
+		if mask != 0 {
+			where += fmt.Sprintf(" AND (%s & %d) >= %d AND (%d & %s) < %d", *column, mask, times.Lo, mask, *column, times.Hi)
+			found.Where, found.Mask, found.Times = where, mask, (*jsonRange)(&times)
+		}
 		switch formatOf(c, "where", "json") {
 		case "where":
 			_, err = fmt.Fprintln(c.OutOrStdout(), where)
 		case "json":
-			err = writeJSON(c.OutOrStdout(), bounds{from, to, (*zone).String(), layout.String(), all, where})
+			err = writeJSON(c.OutOrStdout(), found)
 		default:
 			_, err = fmt.Fprintf(c.OutOrStdout(), "zone    %s\nfrom    %s\nto      %s (not included)\nlayout  %s\nwhere   %s\n",
 				*zone, inBoth(from), inBoth(to), layout, where)
@@ -71,7 +76,10 @@ type bounds struct {
 	Zone   string      `json:"zone"`
 	Layout string      `json:"layout"`
 	Ranges []jsonRange `json:"ranges"`
-	Where  string      `json:"where"`
+	// With a Mask only those IDs count whose bits in it are in Times.
+	Mask  snowflake.ID `json:"mask,omitzero"`
+	Times *jsonRange   `json:"times,omitempty"`
+	Where string       `json:"where"`
 }
 
 // jsonRange is the IDs from Lo on, below Hi; as JSON they are strings.

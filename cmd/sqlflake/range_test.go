@@ -42,6 +42,9 @@ to      2026-10-26T00:00:00+01:00 = 2026-10-25T23:00:00Z (not included)
 		"range -where 2026-11-22 -layout epoch=2026-11-22T00:00:00Z_tick=1h_shard:1_time:20_sequence:4": {
 			out: "(id >= 0 AND id < 384 OR id >= 16777216 AND id < 16777600)\n",
 		},
+		"range -where 2026-11-22T02:00 90m -layout epoch=2026-11-22T00:00:00Z_tick=1h_time:18_worker:1_time:2_sequence:4": {
+			out: "id >= 0 AND id < 128 AND (id & 33554352) >= 32 AND (33554352 & id) < 128\n",
+		},
 	} {
 		t.Run(args, func(t *testing.T) { do(t, "", words(args)...).check(t, want) })
 	}

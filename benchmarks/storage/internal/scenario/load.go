@@ -68,7 +68,11 @@ var paced = Scenario{
 		if e.Dialect() == "sqlite" {
 			return nil // one writer at a time
 		}
-		return []measure.Params{measure.P("rows", o.Rows, "clients", slices.Max(o.Clients), "batch", 1, "pace", 125)}
+		var cases []measure.Params
+		for _, pace := range []int{125, 1} { // rows a second and client
+			cases = append(cases, measure.P("rows", o.Rows, "clients", slices.Max(o.Clients), "batch", 1, "pace", pace))
+		}
+		return cases
 	},
 	Once: func(measure.Params) bool { return true }, // sizes only
 	Run: func(ctx context.Context, b *Bench) (map[string]float64, error) {
