@@ -21,7 +21,8 @@ import (
 //   - No two calls get the same ID: it belongs to the call whose swap succeeded. One that fails is tried again above it.
 //   - IDs are in order. If one call returned before another began, its ID is earlier by time and sequence; the swaps
 //     are the linearization points (Herlihy and Wing, 1990). Earlier means smaller if the layout has the time first and
-//     the sequence last except for the worker, as all presets have, and if With does not set different values.
+//     the sequence last except for the worker, as all presets have, if With does not set different values, and with a
+//     time in two parts until a lease takes another worker.
 //   - The clock is monotonic, so steps back of the wall clock, corrections by NTP and leap seconds do not change the
 //     order of IDs and let no call wait, nor one that waits wait longer. After a step back by more than 10 ms the
 //     generator's clock runs 5 ms slower for each second of use until it agrees with the wall clock; Stats reports the

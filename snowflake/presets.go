@@ -17,6 +17,10 @@ func Default() Layout { return presets()[0].layout }
 //
 // IDs of different workers are in order by time only from one [Layout.Period] of 70 minutes to the next, also those of a
 // generator whose lease takes another worker. [Layout.MaskedRanges] finds the IDs of any span of time.
+//
+// An ID of Default can be equal to one of Clustered in the same period. To continue a table with the other layout, end all
+// its writers, and start those with the new layout, and another namespace of leases, in a later period. The times of the
+// old IDs then seem to be up to a period off.
 func Clustered() Layout { return presets()[1].layout }
 
 // Preset returns the layout with the given name. [Layout.String] shows its bits, [Layout.End] when it ends.

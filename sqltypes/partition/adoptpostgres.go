@@ -94,8 +94,10 @@ func (postgres) adoption(ctx context.Context, q querier, s *Set, c *claim, attem
 	}
 	if !found {
 		next := s.period(now.Add(need))
-		if earlier(next.from, s.reached(next.lo)).Before(now.Add(need)) {
-			next = s.next(next)
+		for range 2 { // the second one may begin too early too, with a Layout.Period before its time
+			if earlier(next.from, s.reached(next.lo)).Before(now.Add(need)) {
+				next = s.next(next)
+			}
 		}
 		if end := s.layout.End(); next.to.After(end) {
 			return nil, fmt.Errorf("%w: the period from %s on is ahead, the layout ends at %s", snowflake.ErrTimeExhausted,

@@ -101,3 +101,25 @@ func TestAdoptWithATimeInTwoParts(t *testing.T) {
 		e.same(kinds(e.adopt(s)))
 	}
 }
+
+// A partition may begin most of a day before its time. Too close a cut would be dropped, and chosen again.
+func TestTheCutOfAdoptIsADayAhead(t *testing.T) {
+	layout, err := snowflake.ParseLayout("epoch=2005-05-05T00:00:00Z tick=1s time:20 worker:3 time:16 sequence:9")
+	if err != nil {
+		t.Fatal(err)
+	}
+	e := onPostgres(t, ordinaryTable)
+	for hour := range 24 {
+		now := day(0).Add(time.Duration(13+hour) * time.Hour)
+		s := e.set(partition.WithLayout(layout), partition.WithNow(func() time.Time { return now }))
+		plan, err := s.PlanAdopt(t.Context(), e.DB)
+		e.must(err)
+		cut := plan.Steps[0].Hi
+		for _, step := range plan.Steps {
+			cut = min(cut, step.Hi)
+		}
+		if ahead := layout.Time(cut).Sub(now); ahead < 24*time.Hour || ahead > 3*24*time.Hour {
+			t.Errorf("at %v the cut is %v ahead", now, ahead)
+		}
+	}
+}
