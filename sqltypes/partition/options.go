@@ -100,8 +100,9 @@ func WithGrace(d time.Duration) Option {
 // (n-1)/12 with WithRetain(n), rounded down. While the retained time has a longer gap, nothing is removed, because
 // clocks that jump ahead leave such a gap: Plan and Maintain report it. Set it for a table that gets rows rarely, to as
 // many partitions as it may skip, and after a gap whose cause is known. A table that is empty at weekends needs
-// WithIdle(2) if it retains fewer than 25 days. With a layout whose time has two parts, rows of the last minutes of a day
-// are stored with that day or with the next one: a table that gets rows only then, from a nightly job, needs one more.
+// WithIdle(2) if it retains fewer than 25 days. With a layout whose time has two parts, rows of the last minutes of a
+// day are stored with that day or with the next one: a table that gets rows only then, from a nightly job, needs one
+// more.
 //
 // It also sets for how long a table may have had neither new rows nor partitions before Maintain continues with it, if
 // that is more than 90 days.
