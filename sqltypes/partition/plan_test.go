@@ -12,6 +12,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/sqlflake/sqlflake/snowflake"
 	"github.com/sqlflake/sqlflake/snowflake/sqldb"
 )
 
@@ -73,6 +74,23 @@ func TestPlanSaysHowLongRowsHaveAPartitionAndSinceWhenAStepIsDue(t *testing.T) {
 		table.add(s, "all", "2026-01", "")
 		if plan := table.plan(t, s, date("2026-02-20")); !plan.Covered.Equal(s.layout.End()) || !plan.Overdue.IsZero() {
 			t.Errorf("covered until %v, overdue since %v", plan.Covered, plan.Overdue)
+		}
+	})
+}
+
+// A table got the layout clustered after its partitions were made: they end within a period.
+func TestRowsOfAllWorkersHaveAPartitionUntilCovered(t *testing.T) {
+	both(t, Day, []Option{WithLayout(snowflake.Clustered()), WithRetain(3)}, func(t *testing.T, s *Set) {
+		table := tableOf(newSet(t, s.dialect, Day), "2026-11", "2026-11-18", "2026-11-01", "2026-11-16")
+		now, end := date("2026-11-15 12:00"), table.parts[len(table.parts)-1].hi
+		covered := table.plan(t, s, now).Covered
+		for at := now; at.Before(covered); at = at.Add(time.Minute) {
+			if id, err := s.layout.Compose(snowflake.Parts{Time: at, Worker: s.layout.MaxWorker()}); err != nil || int64(id) >= end {
+				t.Fatalf("covered until %v, and %d of %v has no partition, %v", covered, id, at, err)
+			}
+		}
+		if early := date("2026-11-18").Sub(covered); early < 0 || early > s.layout.Period() {
+			t.Errorf("covered until %v", covered)
 		}
 	})
 }

@@ -154,11 +154,14 @@ func (s *Set) at(bound int64) time.Time {
 	if p := s.of(bound); p.lo == bound && bound > 0 {
 		return later(p.from, s.reached(bound))
 	}
-	return s.reached(bound)
+	return s.timeOf(bound)
 }
 
-// reached returns the time from which on there are IDs that are not below a bound.
-func (s *Set) reached(bound int64) time.Time { return s.layout.Time(snowflake.ID(max(bound, 0))) }
+func (s *Set) timeOf(id int64) time.Time { return s.layout.Time(snowflake.ID(max(id, 0))) }
+
+// reached returns the time from which on there can be IDs that are not below a bound: the start of the layout's period, in
+// which a higher worker has IDs above a bound of any time.
+func (s *Set) reached(bound int64) time.Time { return s.timeOf(s.bound(s.timeOf(bound))) }
 
 func (s *Set) text(t time.Time) string { return timeText(t.In(s.zone)) + t.In(s.zone).Format(" MST") }
 
