@@ -151,7 +151,14 @@ func TestTheSuiteOfStoresOnSQLite(t *testing.T) {
 	}
 	defer d.close()
 	site{database: d}.migrate(t)
-	leasetest.Run(t, func(*testing.T) lease.Store { return d }, leasetest.Settings{})
+	leasetest.Run(t, func(*testing.T) lease.Store { return d }, leasetest.Settings{
+		Require: func(tb testing.TB, _ lease.Store, namespace string) {
+			tb.Helper()
+			if _, err := d.pool.ExecContext(tb.Context(), "UPDATE snowflake_leases SET protocol = 2 WHERE namespace = ?", namespace); err != nil {
+				tb.Fatal(err)
+			}
+		},
+	})
 }
 
 func (s site) migrate(t *testing.T) {

@@ -70,8 +70,12 @@ func (r *report) add(e event) {
 			r.skipped[why] = append(r.skipped[why], strings.TrimPrefix(name, "github.com/sqlflake/sqlflake/"))
 		}
 	case "fail":
-		if r.output[name] != nil {
-			fmt.Fprint(r.out, r.output[name])
+		for _, test := range slices.Sorted(maps.Keys(r.output)) {
+			// A program that has crashed leaves tests without a result.
+			if test == name || e.Test == "" && strings.HasPrefix(test, name) {
+				fmt.Fprint(r.out, r.output[test])
+				delete(r.output, test)
+			}
 		}
 	case "pass":
 		if e.Test != "" {

@@ -48,6 +48,7 @@ func TestEveryModuleIsTestedAndFailuresAndSkipsAreShown(t *testing.T) {
 		"a/a_test.go":               testFile("a", `t.Log("quiet"); t.Run("sub", func(t *testing.T) { t.Skip("no program") }); t.Run("off", func(t *testing.T) { t.Skip("turned off by X=off") })`),
 		"b/b_test.go":               testFile("b", `t.Fatal("broken")`),
 		"c/c_test.go":               testFile("c", `no Go`),
+		"d/d_test.go":               testFile("d", `go func() { panic("crashed") }(); select {}`),
 		"nested/go.mod":             nestedModule,
 		"nested/n_test.go":          testFile("nested", `if os.Getenv("SNOWFLAKE_TEST_LONG") == "1" { t.Fatal("it is long") }`),
 		"nested/testdata/go.mod":    nestedModule,
@@ -58,7 +59,7 @@ func TestEveryModuleIsTestedAndFailuresAndSkipsAreShown(t *testing.T) {
 		t.Errorf("exit code %d, want 1", code)
 	}
 	for _, want := range []string{
-		"postgres ", "mariadb ", "ok  \tgithub.com/sqlflake/sqlflake/a", "broken", "FAIL\tgithub.com/sqlflake/sqlflake/b", "expected ';', found Go",
+		"postgres ", "mariadb ", "ok  \tgithub.com/sqlflake/sqlflake/a", "broken", "FAIL\tgithub.com/sqlflake/sqlflake/b", "expected ';', found Go", "panic: crashed",
 		"ok  \texample.org/nested", "\n2 tests passed, 2 skipped\n    1 no program (fails in CI)\n        a.TestIt/sub\n    1 turned off by X=off (allowed: ",
 	} {
 		if !strings.Contains(out, want) {

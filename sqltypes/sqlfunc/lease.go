@@ -59,7 +59,8 @@ func (f *Functions) postgresReserve() []string {
 
 // The lock is that of the function that issues IDs, which does not wait for it in the usual case. The horizon is the
 // first tick without an ID of the last owner. The word is set to the last sequence of the tick before, so that the next
-// ID is of the horizon, and calls of nextval that come first end in the guard.
+// ID is of the horizon, and calls of nextval that come first end in the guard. A later version that marks the namespace
+// waits for FOR SHARE, so it finds the row.
 const postgresReserve = `DO {quote}
 DECLARE
 	layout_found text;
@@ -70,7 +71,8 @@ DECLARE
 BEGIN
 	INSERT INTO {leases} (namespace, worker, epoch, token, horizon, expires_ms, revision, layout, host, pid, version)
 		VALUES ({namespace}, -1, 0, '', 0, 0, 0, {definition}, '', 0, '') ON CONFLICT DO NOTHING;
-	SELECT layout, protocol INTO STRICT layout_found, protocol_found FROM {leases} WHERE namespace = {namespace} AND worker = -1;
+	SELECT layout, protocol INTO STRICT layout_found, protocol_found
+		FROM {leases} WHERE namespace = {namespace} AND worker = -1 FOR SHARE;
 	IF protocol_found > 1 THEN
 		RAISE EXCEPTION USING ERRCODE = 'object_not_in_prerequisite_state',
 			MESSAGE = '{name}: the namespace ' || {namespace} || ' requires version ' || protocol_found || ' of the lease protocol, not 1';

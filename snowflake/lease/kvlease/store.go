@@ -56,7 +56,7 @@ func (s *Store) Acquire(ctx context.Context, r lease.Request) (lease.Grant, erro
 		now := s.now()
 		mine := func(c candidate) bool { return c.Token == r.Token && c.held(now) }
 		if i := slices.IndexFunc(ns.rows, mine); i >= 0 { // the reply to an earlier call was lost
-			return grant(ns.rows[i].row, ns), nil
+			return grant(ns.rows[i].row, ns), s.checkVersion(ctx, r.Namespace)
 		}
 		groups := ns.free(r, now)
 		if len(slices.Concat(groups[:]...)) == 0 {

@@ -37,7 +37,8 @@ type queries struct {
 // Otherwise the owner must know that, and the row of the namespace must be unchanged since assess has read it.
 //
 // A later version that needs to keep this one out raises protocol in all rows of the namespace. That of the worker's row
-// must count, too: while an UPDATE waits for its lock, PostgreSQL does not read ns again. That of ns counts for new rows.
+// must count, too: while an UPDATE waits for its lock, PostgreSQL does not read ns again. That of ns counts for new rows. It raises them
+// once more after the commit, since an extension of a row that the first UPDATE did not find may have begun before.
 const (
 	ifOwned   = "namespace = ? AND {w}worker = ? AND {w}worker >= 0 AND {w}epoch = ? AND {w}token IN (?, ?)"
 	ifFree    = "namespace = ? AND {w}worker = ? AND {w}epoch = ? AND {w}expires_ms <= {now}"

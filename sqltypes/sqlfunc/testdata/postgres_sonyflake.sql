@@ -203,7 +203,8 @@ DECLARE
 BEGIN
 	INSERT INTO "jobs"."leases" (namespace, worker, epoch, token, horizon, expires_ms, revision, layout, host, pid, version)
 		VALUES ('o''clock', -1, 0, '', 0, 0, 0, 'epoch=2014-09-01T00:00:00Z tick=10ms time:39 sequence:8 machine:16', '', 0, '') ON CONFLICT DO NOTHING;
-	SELECT layout, protocol INTO STRICT layout_found, protocol_found FROM "jobs"."leases" WHERE namespace = 'o''clock' AND worker = -1;
+	SELECT layout, protocol INTO STRICT layout_found, protocol_found
+		FROM "jobs"."leases" WHERE namespace = 'o''clock' AND worker = -1 FOR SHARE;
 	IF protocol_found > 1 THEN
 		RAISE EXCEPTION USING ERRCODE = 'object_not_in_prerequisite_state',
 			MESSAGE = 'snowflake: the namespace ' || 'o''clock' || ' requires version ' || protocol_found || ' of the lease protocol, not 1';
