@@ -127,6 +127,43 @@ func TestReservingInANamespaceOfAnotherLayoutOrVersionFails(t *testing.T) {
 	})
 }
 
+func TestALaterVersionWaitsForAReservation(t *testing.T) {
+	s := openPostgres(t)
+	if _, err := newStore(t, s).Acquire(t.Context(), request(snowflake.Default(), 7, 7)); err != nil {
+		t.Fatal(err)
+	}
+	statements, err := s.functions(t, snowflake.Default(), sqlfunc.WithWorker(1), inLeaseTable).Statements(s.dialect)
+	if err != nil {
+		t.Fatal(err)
+	}
+	tx, err := s.BeginTx(t.Context(), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = tx.Rollback() }()
+	for _, statement := range statements {
+		if _, err := tx.ExecContext(t.Context(), statement); err != nil {
+			t.Fatal(err)
+		}
+	}
+	marked := make(chan error, 1)
+	go func() {
+		_, err := s.ExecContext(t.Context(), "UPDATE snowflake_leases SET protocol = 2")
+		marked <- err
+	}()
+	select {
+	case err := <-marked:
+		t.Fatalf("it did not wait: %v", err)
+	case <-time.After(200 * time.Millisecond):
+	}
+	if err := tx.Commit(); err != nil {
+		t.Fatal(err)
+	}
+	if err := <-marked; err != nil {
+		t.Error(err)
+	}
+}
+
 // The same worker in two schemas of one database would be issued twice.
 func TestWorkerIsReservedForOnlyOneFunction(t *testing.T) {
 	eachServer(t, func(t *testing.T, s server) {
