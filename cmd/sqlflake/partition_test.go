@@ -74,7 +74,7 @@ func TestWrongArgumentsOfPartitions(t *testing.T) {
 		"-unit month -retain -1 events":          "WithRetain(-1)",
 		"-unit month -idle -2 events":            "WithIdle(-2)",
 		"-unit month -start long-ago events":     "is neither a time",
-		"-unit 1ns events":                       "shorter than a tick",
+		"-unit 1ns events":                       "shorter than a period",
 		"-unit month -layout sonyflake2 events":  "--layout",
 		"-unit month -tz Mars events":            "--tz",
 		"-unit month -lock-timeout 2h events":    "WithLockTimeout(2h0m0s)",

@@ -13,6 +13,7 @@ CREATE TABLE IF NOT EXISTS "snowflake_leases" (
 	host text NOT NULL,
 	pid bigint NOT NULL,
 	version text NOT NULL,
+	protocol bigint NOT NULL DEFAULT 1,
 	PRIMARY KEY (namespace, worker)
 );
 GRANT SELECT, INSERT, UPDATE ON snowflake_leases TO service;
