@@ -96,7 +96,8 @@ func TestFolderHasEachForm(t *testing.T) {
 			}
 		}
 	}
-	for name, no := range map[string]string{"RESULTS.md": "A row by its key", "table.md": " B ("} {
+	files["servers"], _, _ = strings.Cut(files["RESULTS.md"], "## SQLite")
+	for name, no := range map[string]string{"servers": "A row by its key", "table.md": " B ("} { // which has no difference there
 		if strings.Contains(files[name], no) {
 			t.Errorf("%s has %q", name, no)
 		}
