@@ -4,12 +4,16 @@ import (
 	"errors"
 	"reflect"
 	"slices"
+	"strings"
+	"sync"
 	"testing"
 
 	"gorm.io/gorm"
 
 	"github.com/sqlflake/sqlflake/gormplugin"
 	"github.com/sqlflake/sqlflake/snowflake"
+	"github.com/sqlflake/sqlflake/sqltypes"
+	"github.com/sqlflake/sqlflake/sqltypes/uuidkey"
 )
 
 type user struct {
@@ -49,68 +53,31 @@ func TestCreateFillsEveryShapeInOrderWithOneCall(t *testing.T) {
 	}
 }
 
-func TestCreateThroughPointersToPointersAndInterfacesIsLikeAStruct(t *testing.T) {
+func TestWhatCannotBeCreatedIsAnErrorAndNoIDIsDrawn(t *testing.T) {
+	type named struct{ Name string }
 	db := onSQLite(t, &user{})
-	u := &user{Name: "ada"}
-	must(t, db.Create(&u))
-	equal(t, "key", u.ID, firstID)
-
-	var missing *user // GORM makes a new one
-	must(t, db.Create(&missing))
-	if missing == nil || missing.ID != firstID+1 {
-		t.Errorf("a pointer to a nil pointer: %+v", missing)
-	}
-}
-
-func TestKeysThatAreSetStay(t *testing.T) {
-	each(t, func(t *testing.T, db *env) {
-		users := named("a", "b", "c", "d")
-		users[0].ID, users[2].ID = -7, 42
-		must(t, db.Create(&users))
-		wantCalls(t, db.gen, 2)
-		got := []snowflake.ID{users[0].ID, users[1].ID, users[2].ID, users[3].ID}
-		if want := []snowflake.ID{-7, firstID, 42, firstID + 1}; !slices.Equal(got, want) {
-			t.Errorf("keys %v, want %v", got, want)
-		}
-		db.wantKeys(t, "users", got...)
-	}, &user{})
-}
-
-func TestBatchesTakeOneCallEach(t *testing.T) {
-	each(t, func(t *testing.T, db *env) {
-		users := named("a", "b", "c", "d", "e")
-		must(t, db.CreateInBatches(&users, 2))
-		wantCalls(t, db.gen, 2, 2, 1)
-		for i := range users {
-			equal(t, "key", users[i].ID, firstID+snowflake.ID(i))
-		}
-
-		more := named("f", "g", "h")
-		must(t, db.Session(&gorm.Session{CreateBatchSize: 2}).Create(&more))
-		wantCalls(t, db.gen, 2, 1)
-		equal(t, "rows", db.count(t, "users", "id >= ?", firstID), 8)
-	}, &user{})
-}
-
-func TestGORMReportsWhatCannotBeCreatedAndNoIDIsDrawn(t *testing.T) {
-	cases := []struct {
-		name  string
+	for _, c := range []struct {
 		value func() any // a new one each time: GORM writes into it
 		want  error
+		text  string // empty: GORM's
 	}{
-		{"nil element", func() any { return []*user{{Name: "a"}, nil} }, gorm.ErrInvalidData},
-		{"only nil", func() any { return []*user{nil} }, gorm.ErrInvalidData},
-		{"nil slice", func() any { return []user(nil) }, gorm.ErrEmptySlice},
-		{"empty slice", func() any { return &[]user{} }, gorm.ErrEmptySlice},
-		{"nil slice of pointers", func() any { return []*user(nil) }, gorm.ErrEmptySlice},
-		{"nil pointer", func() any { return (*user)(nil) }, gorm.ErrInvalidValue},
-		{"empty slice of maps", func() any { return []map[string]any{} }, gorm.ErrEmptySlice},
-	}
-	db := onSQLite(t, &user{})
-	for _, c := range cases {
+		{func() any { return []*user{{Name: "a"}, nil} }, gorm.ErrInvalidData, ""},
+		{func() any { return []*user{nil} }, gorm.ErrInvalidData, ""},
+		{func() any { return []user(nil) }, gorm.ErrEmptySlice, ""},
+		{func() any { return &[]user{} }, gorm.ErrEmptySlice, ""},
+		{func() any { return []*user(nil) }, gorm.ErrEmptySlice, ""},
+		{func() any { return (*user)(nil) }, gorm.ErrInvalidValue, ""},
+		{func() any { return []map[string]any{} }, gorm.ErrEmptySlice, ""},
+		{func() any { return user{} }, gorm.ErrInvalidValue, "gormplugin: gormplugin_test.user by value cannot take its key, pass a pointer: "},
+		{func() any { return [2]user{{Name: "a"}} }, gorm.ErrInvalidValue, "gormplugin: gormplugin_test.user by value cannot take its key"},
+		{func() any { return map[string]any(nil) }, gorm.ErrInvalidValue, "gormplugin: a nil map cannot take the key of user: "},
+		{func() any { return &named{} }, gorm.ErrInvalidValue, "gormplugin: gormplugin_test.named has no snowflake.ID where the model user has ID: "},
+		{func() any { return &[]int{1} }, gorm.ErrInvalidData, "gormplugin: []int is not a slice of records of user: "},
+	} {
 		for _, tx := range []*gorm.DB{db.Model(&user{}), db.Model(&user{}).Clauses(byCode)} {
-			if err := tx.Create(c.value()).Error; !errors.Is(err, c.want) {
-				t.Errorf("%s: error %v, want %v", c.name, err, c.want)
+			err := tx.Create(c.value()).Error
+			if !errors.Is(err, c.want) || !strings.HasPrefix(err.Error(), c.text) {
+				t.Errorf("%T: error %v, want %q and %v", c.value(), err, c.text, c.want)
 			}
 		}
 	}
@@ -166,4 +133,134 @@ func TestAPointerThatIsThereTwiceIsRefused(t *testing.T) {
 		must(t, db.Save([]*user{u, u})) // one row, as its conflict clause says
 		db.wantKeys(t, "users", u.ID)
 	}, &user{})
+}
+
+func TestSelectStillWritesTheKey(t *testing.T) {
+	each(t, func(t *testing.T, db *env) {
+		u := user{Name: "ada"}
+		tx := db.Session(&gorm.Session{}).Select("Name")
+		must(t, tx.Create(&u))
+		equal(t, "key", u.ID, firstID)
+		must(t, tx.Create(&user{Name: "again"}))
+		if !slices.Equal(tx.Statement.Selects, []string{"Name"}) {
+			t.Errorf("the statement selects %v afterwards", tx.Statement.Selects)
+		}
+		tx.Statement.Settings.Range(func(key, _ any) bool {
+			if _, gorms := key.(string); !gorms { // GORM's own are strings
+				t.Errorf("a setting is left: %T", key)
+			}
+			return true
+		})
+
+		preset := user{Model: gormplugin.Model{ID: 5}, Name: "bob"}
+		must(t, db.Select("Name").Create(&preset))
+		db.log.take()
+		must(t, db.Select([]string{"id", "name"}).Create(&user{Name: "eve"}))
+		for _, insert := range db.log.takeLike("INSERT") {
+			columns, _, _ := strings.Cut(insert, "VALUES")
+			equal(t, "the key's column in "+insert, strings.Count(columns, db.Statement.Quote("id")), 1)
+		}
+		must(t, db.Table("users").Create(map[string]any{"name": "of no model", "id": 9}))
+		must(t, db.Select("*").Create(&user{Name: "kim"}))
+		must(t, db.Select("users.name").Create(&user{Name: "lee"}))
+		db.wantKeys(t, "users", 5, 9, firstID, firstID+1, firstID+2, firstID+3, firstID+4)
+		equal(t, "names", db.count(t, "users", "name IN ?", []string{"ada", "again", "bob", "eve", "kim", "lee"}), 6)
+	}, &user{})
+}
+
+func TestSelectsOfASharedSessionAreCopied(t *testing.T) {
+	db := onSQLite(t, &user{})
+	columns := make([]string, 1, 8) // room that an append in place would write to
+	columns[0] = "Name"
+	shared := db.Select(columns).Session(&gorm.Session{})
+	shared.Statement.Selects = columns
+	var wg sync.WaitGroup
+	for range 8 {
+		wg.Go(func() {
+			if err := shared.Create(&user{Name: "x"}).Error; err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	wg.Wait()
+	if got := columns[:2]; got[1] != "" {
+		t.Errorf("the session's slice was written to: %q", got)
+	}
+	equal(t, "rows", db.count(t, "users", "name = ?", "x"), 8)
+}
+
+func TestOmittedKeysAreLeftToTheDatabase(t *testing.T) {
+	db := onSQLite(t, &item{}) // whose integer key is the rowid
+	i, m := item{Name: "a"}, map[string]any{"Name": "b"}
+	must(t, db.Omit("ID").Create(&i))
+	equal(t, "key in Go", i.ID, 0)
+	must(t, db.Select("Name", "ID").Omit("item_id").Create(&i))
+	must(t, db.Model(&item{}).Omit("ID").Create(m))
+	equal(t, "entries", len(m), 1)
+	wantCalls(t, db.gen)
+	must(t, db.Omit("Name").Create(&i))
+	equal(t, "key when something else is omitted", i.ID, firstID)
+	must(t, db.Model(&item{}).Select("Name").Create(m))
+	equal(t, "key in a map with a selection", m["item_id"], any(firstID+1))
+	if keys := db.itemKeys(t); !slices.Equal(keys, []int64{1, 2, 3, int64(firstID), int64(firstID + 1)}) {
+		t.Errorf("keys %v", keys)
+	}
+}
+
+// dto has an ID and a public ID where a model has them.
+type dto[K, P any] struct {
+	ID       K
+	PublicID P
+	Name     string
+}
+
+type labelDTO[K any] struct {
+	ID   K
+	Note string
+}
+
+func TestAValueOfAnotherTypeNeedsEachIDInItsForm(t *testing.T) {
+	type card struct {
+		ID       snowflake.ID
+		PublicID string `gorm:"snowflake;size:19"`
+		Name     string
+	}
+	type label struct {
+		ID   sqltypes.Text
+		Name string
+	}
+	db := onSQLite(t, &card{}, &label{})
+	for _, c := range []struct {
+		model, value any
+		fails        bool
+	}{
+		{&card{}, &dto[*int64, string]{ptr(int64(0)), "7", "a pointer to 0"}, true},
+		{&card{}, &dto[*int64, string]{nil, "7", "a nil pointer"}, true},
+		{&card{}, []*dto[sqltypes.Text, string]{{5, "7", "texts"}}, true},
+		{&card{}, &dto[uuidkey.ID, string]{5, "7", "a UUID"}, true},
+		{&card{}, &dto[int64, int64]{5, 7, "a title"}, true},
+		{&card{}, &dto[snowflake.ID, int64]{5, 7, "a title beside a key of the same type"}, true},
+		{&card{}, &dto[int64, string]{5, "", "no public ID"}, true},
+		{&card{}, &struct {
+			id             snowflake.ID
+			PublicID, Name string
+		}{5, "7", "an unexported field"}, true},
+		{&card{}, &[]struct{ PublicID, Name string }{{"7", "no key in a slice"}}, true},
+		{&label{}, &labelDTO[float64]{5, "a fraction"}, true},
+		{&label{}, &labelDTO[int64]{5, "a number"}, true},
+		{&card{}, &dto[*int64, string]{ptr(int64(5)), "7", "all IDs"}, false},
+		{&card{}, &[]dto[uint64, *string]{{6, ptr("7"), "all IDs"}}, false},
+		{&label{}, &labelDTO[*sqltypes.Text]{ptr(sqltypes.Text(8)), "the type of the key"}, false},
+	} {
+		err := db.Model(c.model).Create(c.value).Error
+		if c.fails && !errors.Is(err, gorm.ErrInvalidValue) || !c.fails && err != nil {
+			t.Errorf("%+v: error %v, want gorm.ErrInvalidValue: %t", c.value, err, c.fails)
+		}
+	}
+	one, many := dto[snowflake.ID, string]{Name: "new"}, []*dto[snowflake.ID, string]{{Name: "b"}, {Name: "c"}}
+	must(t, db.Model(&card{}).Create(&one))
+	must(t, db.Model(&card{}).Create(many))
+	equal(t, "record of the types of the model", one, dto[snowflake.ID, string]{firstID, (firstID + 1).String(), "new"})
+	db.wantKeys(t, "cards", 5, 6, firstID, firstID+2, firstID+4)
+	equal(t, "labels", db.count(t, "labels", "id = ?", sqltypes.Text(8)), 1)
 }

@@ -1,7 +1,10 @@
 package gormplugin_test
 
 import (
+	"context"
 	"errors"
+	"fmt"
+	"math"
 	"strings"
 	"testing"
 	"time"
@@ -11,6 +14,9 @@ import (
 	"gorm.io/gorm/schema"
 
 	"github.com/sqlflake/sqlflake/gormplugin"
+	"github.com/sqlflake/sqlflake/gormplugin/gormtest"
+	"github.com/sqlflake/sqlflake/internal/testdb"
+	"github.com/sqlflake/sqlflake/internal/testdb/gormdb"
 	"github.com/sqlflake/sqlflake/snowflake"
 )
 
@@ -75,16 +81,8 @@ func TestCreatedWithoutAKeyFails(t *testing.T) {
 		LeftID  snowflake.ID `gorm:"primaryKey"`
 		RightID snowflake.ID `gorm:"primaryKey"`
 	}
-	type texts struct {
-		ID string
-	}
-	type digits struct { // 10 sorts before 9
-		ID snowflake.ID `gorm:"type:varchar(20)"`
-	}
-	type quoted struct {
-		ID snowflake.ID `gorm:"serializer:json"`
-	}
-	db := onSQLite(t, &keyless{}, &twoKeys{}, &texts{}, &digits{}, &quoted{})
+	digits := with("ID", snowflake.ID(0), "type:varchar(20)") // 10 sorts before 9
+	db := onSQLite(t, &keyless{}, &twoKeys{})
 	since := gormplugin.CreatedSince(newYear).In(snowflake.Default())
 	for what, tt := range map[string]struct {
 		tx   *gorm.DB
@@ -94,10 +92,10 @@ func TestCreatedWithoutAKeyFails(t *testing.T) {
 		"no model to count":  {db.Table("twoKeys").Where(since).Count(new(int64)), gorm.ErrModelValueRequired},
 		"no key":             {db.Where(since).Find(&[]keyless{}), gorm.ErrPrimaryKeyRequired},
 		"no prioritized key": {db.Where(since).Delete(&twoKeys{}), gorm.ErrPrimaryKeyRequired},
-		"a key of text":      {db.Where(since).Delete(&texts{}), schema.ErrUnsupportedDataType},
-		"an ID as text":      {db.Where(since).Delete(&digits{}), schema.ErrUnsupportedDataType},
-		"an ID as JSON":      {db.Where(since).Delete(&quoted{}), schema.ErrUnsupportedDataType},
-		"a page of texts":    {db.Clauses(gormplugin.Page{Limit: 1}).Find(&[]digits{}), schema.ErrUnsupportedDataType},
+		"a key of text":      {db.Where(since).Delete(with("ID", "", "")), schema.ErrUnsupportedDataType},
+		"an ID as text":      {db.Where(since).Delete(digits), schema.ErrUnsupportedDataType},
+		"an ID as JSON":      {db.Where(since).Delete(with("ID", snowflake.ID(0), "serializer:json")), schema.ErrUnsupportedDataType},
+		"a page of texts":    {db.Model(digits).Clauses(gormplugin.Page{Limit: 1}).Find(&[]map[string]any{}), schema.ErrUnsupportedDataType},
 		"On one of two":      {db.Where(since.On("left_id")).Find(&[]twoKeys{}), nil},
 		"On in a bare table": {db.Table("two_keys").Where(since.On("left_id")).Find(&[]map[string]any{}), nil},
 	} {
@@ -125,3 +123,138 @@ type plainBuilder struct {
 func (b *plainBuilder) WriteQuoted(any)              {}
 func (b *plainBuilder) AddVar(clause.Writer, ...any) {}
 func (b *plainBuilder) AddError(err error) error     { b.err = err; return err }
+
+// opaque is a generator whose IDs cannot be read.
+type opaque struct{}
+
+func (opaque) Fill(context.Context, []snowflake.ID) error { return errors.New("not to be called") }
+
+// usedLayout returns the name of the layout by which a condition reads the column, as its bound shows.
+func usedLayout(t *testing.T, db *gorm.DB, cond gormplugin.Created, model any) (string, error) {
+	t.Helper()
+	tx := db.Session(&gorm.Session{DryRun: true}).Model(model).Where(cond).Find(&[]map[string]any{})
+	if tx.Error != nil {
+		return "", tx.Error
+	}
+	for name, layout := range map[string]snowflake.Layout{
+		"default": snowflake.Default(), "twitter": snowflake.MustPreset("twitter"),
+		"javascript": snowflake.MustPreset("javascriptsafe"),
+	} {
+		if lo, err := layout.MinAt(newYear); err == nil && tx.Statement.Vars[0] == lo {
+			return name, nil
+		}
+	}
+	t.Fatalf("bounds %v are of no layout", tx.Statement.Vars)
+	return "", nil
+}
+
+func TestCreatedReadsAColumnAsItsGeneratorWroteIt(t *testing.T) {
+	type customer struct {
+		ID       snowflake.ID
+		PublicID snowflake.ID `gorm:"snowflake:public"`
+		Number   int64        `gorm:"snowflake"`
+	}
+	type invoice struct {
+		ID         snowflake.ID
+		CustomerID snowflake.ID
+		Customer   *customer
+		OtherID    snowflake.ID
+		Cents      int64
+	}
+	type profile struct { // its key is its customer's
+		CustomerID snowflake.ID `gorm:"primaryKey"`
+		Customer   *customer
+	}
+	type counted struct{ ID uint }
+	type tagged struct {
+		ID int64 `gorm:"snowflake;autoIncrement:false"`
+	}
+	base, twitter := hourly(), hourly(snowflake.MustPreset("twitter"))
+	one, integers := gormplugin.New(base), gormplugin.New(base, gormplugin.WithIntegerKeys())
+	several := gormplugin.New(base, gormplugin.WithNamed("public", twitter))
+	opaquely := gormplugin.New(opaque{})
+	partly := gormplugin.New(base, gormplugin.WithNamed("public", opaque{}))
+	since, safe, noLayout := gormplugin.CreatedSince(newYear), snowflake.MustPreset("javascriptsafe"), gormplugin.ErrCondition
+
+	for _, tt := range []struct {
+		what   string
+		plugin *gormplugin.Plugin
+		cond   gormplugin.Created
+		model  any
+		want   string // or an error
+		err    error
+	}{
+		{"default", one, since, &invoice{}, "default", nil},
+		{"key beside a named generator", several, since, &customer{}, "default", nil},
+		{"In", several, since.In(safe), &customer{}, "javascript", nil},
+		{"named", several, since.On("PublicID"), &customer{}, "twitter", nil},
+		{"a tagged integer", several, since.On("number"), &customer{}, "default", nil},
+		{"a tagged integer key", one, since, &tagged{}, "default", nil},
+		{"foreign key, one layout", one, since.On("customer_id"), &invoice{}, "default", nil},
+		{"foreign key, several layouts", several, since.On("customer_id"), &invoice{}, "", noLayout},
+		{"key that is a foreign key", one, since, &profile{}, "default", nil},
+		{"unknown ID, one layout", one, since.On("other_id"), &invoice{}, "default", nil},
+		{"unknown ID, several layouts", several, since.On("other_id"), &invoice{}, "", noLayout},
+		{"other table, one layout", one, since.On("customers.id"), &invoice{}, "default", nil},
+		{"other table, several layouts", several, since.On("customers.id"), &invoice{}, "", noLayout},
+		{"auto-increment key", one, since, &counted{}, "", noLayout},
+		{"integer that is no ID", one, since.On("cents"), &invoice{}, "", noLayout},
+		{"integer keys", integers, since, &counted{}, "default", nil},
+		{"generator without a layout", opaquely, since, &invoice{}, "", noLayout},
+		{"another generator without a layout", partly, since, &customer{}, "default", nil},
+		{"no plugin", nil, since, &invoice{}, "", noLayout},
+		{"no plugin, In", nil, since.In(snowflake.MustPreset("twitter")), &invoice{}, "twitter", nil},
+	} {
+		t.Run(tt.what, func(t *testing.T) {
+			db, _ := openWith(t, testdb.SQLite(t), tt.plugin)
+			got, err := usedLayout(t, db, tt.cond, tt.model)
+			if got != tt.want || !errors.Is(err, tt.err) {
+				t.Errorf("layout %q, error %v, want %q, %v", got, err, tt.want, tt.err)
+			}
+			if tt.what == "generator without a layout" && !strings.Contains(err.Error(),
+				"the layout of invoices.id is not known, since a gormplugin_test.opaque has no method Layout") {
+				t.Errorf("error %v does not name the column and the generator", err)
+			}
+		})
+	}
+}
+
+// Keys of a counter lie in the first ticks of every layout. The second one has its epoch at the start of the day on
+// which the table was moved to IDs, so no fixed time or tick tells the two apart.
+func TestCreatedFindsNoKeysBelowTheLeastID(t *testing.T) {
+	const oldKeys = 10_000_000
+	today, err := snowflake.NewLayout(hour(0).Add(-time.Minute), time.Millisecond, snowflake.Default().Fields()...)
+	noError(t, err)
+	parts, err := snowflake.NewLayout(hour(0).Add(-time.Minute), time.Millisecond, snowflake.Clustered().Fields()...)
+	noError(t, err)
+	for _, layout := range []snowflake.Layout{snowflake.Default(), today, snowflake.Clustered(), parts} {
+		for least, old := range map[snowflake.ID]string{oldKeys + 1: "", 0: "XYZ"} {
+			negative := strings.Repeat("-", len(old)/3)
+			plugin := gormplugin.New(hourly(layout), gormplugin.WithMinID(least))
+			db, _ := openWith(t, testdb.SQLite(t), plugin, &parcel{}, &label{})
+			must(t, db.Create([]parcel{{ID: -1, Name: "-"}, {ID: 1, Name: "X"}, {ID: 5_000_000, Name: "Y"}, {ID: oldKeys, Name: "Z"}}))
+			createParcels(t, db, 5)
+			for want, cond := range map[string]clause.Expression{
+				old + "abc":             gormplugin.CreatedBefore(hour(3)),
+				"cde":                   gormplugin.CreatedSince(hour(2)),
+				old + "abcde":           gormplugin.CreatedSince(layout.Epoch()),
+				old + "ab":              gormplugin.CreatedBetween(layout.Epoch(), hour(2)),
+				old + "a":               gormplugin.CreatedBefore(hour(1)).On("id").In(layout),
+				old:                     gormplugin.CreatedBefore(hour(0)),
+				negative + old + "abcd": clause.Not(gormplugin.CreatedSince(hour(4))),
+			} {
+				equal(t, fmt.Sprintf("%+v from %d by %s", cond, least, layout), names(t, db.Where(cond)), want)
+			}
+		}
+	}
+
+	recent := snowflake.MustLayout(time.Now().Add(-time.Minute), time.Millisecond, snowflake.Default().Fields()...)
+	named := gormplugin.WithNamed("code", gormtest.New(recent, time.Now(), time.Millisecond))
+	// The second is above the IDs of the named generator alone, the last above all IDs.
+	for _, least := range []snowflake.ID{-1, 1e15, math.MaxInt64} {
+		_, err := gorm.Open(gormdb.Dialector(testdb.SQLite(t)), gormplugin.New(hourly(), named, gormplugin.WithMinID(least)))
+		if !errors.Is(err, gormplugin.ErrOption) || !strings.Contains(err.Error(), least.String()) {
+			t.Errorf("WithMinID(%d): %v", least, err)
+		}
+	}
+}

@@ -1,6 +1,7 @@
 package gormplugin_test
 
 import (
+	"math/rand/v2"
 	"slices"
 	"strings"
 	"testing"
@@ -75,7 +76,7 @@ func createParcels(t testing.TB, db *gorm.DB, n int) []parcel {
 func names(t testing.TB, db *gorm.DB) string {
 	t.Helper()
 	var found []string
-	must(t, db.Model(&parcel{}).Pluck("parcels.name", &found))
+	must(t, db.Model(&parcel{}).Pluck("name", &found))
 	slices.Sort(found)
 	return strings.Join(found, "")
 }
@@ -99,18 +100,10 @@ func TestCreatedFindsRowsByTheTimeOfTheirKeys(t *testing.T) {
 			{"not with others", clause.Not(gormplugin.CreatedSince(hour(3)), clause.Eq{Column: "name", Value: "a"}), "bc"},
 			{"or", clause.Or(gormplugin.CreatedSince(hour(4)), gormplugin.CreatedBefore(hour(1))), "ae"},
 		} {
-			t.Run(tt.what, func(t *testing.T) {
-				equal(t, "Where", names(t, db.Where(tt.cond)), tt.want)
-				equal(t, "Clauses", names(t, db.Clauses(tt.cond)), tt.want)
-				equal(t, "Not", len(names(t, db.Not(tt.cond))), 5-len(tt.want))
-			})
+			equal(t, tt.what+", Where", names(t, db.Where(tt.cond)), tt.want)
+			equal(t, tt.what+", Clauses", names(t, db.Clauses(tt.cond)), tt.want)
+			equal(t, tt.what+", Not", len(names(t, db.Not(tt.cond))), 5-len(tt.want))
 		}
-	}, &parcel{}, &label{})
-}
-
-func TestCreatedCombinesWithOtherConditions(t *testing.T) {
-	eachHourly(t, func(t *testing.T, db *gorm.DB) {
-		createParcels(t, db, 5)
 		between := gormplugin.CreatedBetween(hour(1), hour(3))
 		scope := func(db *gorm.DB) *gorm.DB { return db.Where(gormplugin.CreatedSince(hour(2))) }
 		for what, found := range map[string]struct {
@@ -132,16 +125,105 @@ func TestCreatedCombinesWithOtherConditions(t *testing.T) {
 			"table and column":   {db.Where(between.On("parcels.id").In(snowflake.Default())), "bc"},
 			"an explicit layout": {db.Where(between.In(snowflake.MustPreset("twitter"))), ""},
 		} {
-			t.Run(what, func(t *testing.T) {
-				var rows []string
-				column := "parcels.name"
-				if what == "an alias" {
-					column = "p.name"
-				}
-				must(t, found.db.Model(&parcel{}).Pluck(column, &rows))
-				slices.Sort(rows)
-				equal(t, "found", strings.Join(rows, ""), found.want)
-			})
+			equal(t, what, names(t, found.db), found.want)
 		}
 	}, &parcel{}, &label{})
+}
+
+func TestCreatedAndPageAreQualifiedWithTheirTable(t *testing.T) {
+	type box struct { // another table with a column of that name
+		ID       snowflake.ID `gorm:"primaryKey;type:int"`
+		ParcelID snowflake.ID
+		Parcel   *parcel
+	}
+	eachHourly(t, func(t *testing.T, db *gorm.DB) {
+		parcels := createParcels(t, db, 3) // 0:00 to 2:00
+		boxes := []box{{ParcelID: parcels[0].ID}, {ParcelID: parcels[2].ID}}
+		must(t, db.Create(&boxes)) // 3:00 and 4:00
+
+		var found []box
+		must(t, db.Joins("Parcel").Where(gormplugin.CreatedSince(hour(4))).Find(&found))
+		if len(found) != 1 || found[0].ID != boxes[1].ID || found[0].Parcel.Name != "c" {
+			t.Errorf("with a joined relation: %+v", found)
+		}
+		page := gormplugin.Page{After: boxes[0].ID, Limit: 1}
+		must(t, db.Joins("Parcel").Clauses(page).Find(&found))
+		if len(found) != 1 || found[0].ID != boxes[1].ID || found[0].Parcel.Name != "c" {
+			t.Errorf("a page with a joined relation: %+v", found)
+		}
+		must(t, db.Table("parcels AS p").Clauses(gormplugin.Page{After: parcels[0].ID, Limit: 1}).Find(&parcels))
+		equal(t, "a page with an alias", inOrder(parcels), "b")
+		joined := db.Joins("JOIN boxes ON boxes.parcel_id = parcels.id")
+		equal(t, "with a joined table", names(t, joined.Session(&gorm.Session{}).Where(gormplugin.CreatedSince(hour(1)))), "c")
+		// The column of another table, and a foreign key.
+		equal(t, "boxes.id", names(t, joined.Where(gormplugin.CreatedBefore(hour(4)).On("boxes.id"))), "a")
+		must(t, db.Where(gormplugin.CreatedSince(hour(1)).On("ParcelID")).Find(&found))
+		if len(found) != 1 || found[0].ID != boxes[1].ID {
+			t.Errorf("by the foreign key: %+v", found)
+		}
+		// The ON clause of a join is built for no model.
+		on := db.Where(gormplugin.CreatedSince(hour(1)).On("id"))
+		must(t, db.Joins("Parcel", on).Order("boxes.id").Find(&found))
+		if len(found) != 2 || found[0].Parcel != nil || found[1].Parcel == nil {
+			t.Errorf("with a condition of the join: %+v", found)
+		}
+	}, &parcel{}, &label{}, &box{})
+}
+
+// IDs of several workers are not in order by time within a period, and a field above the time splits a span into a range
+// for each of its values, which stay together beside other conditions.
+func TestCreatedIsExactWithATimeInTwoParts(t *testing.T) {
+	sharded, err := snowflake.ParseLayout("epoch=2025-01-01T00:00:00Z tick=1ms bucket:2 time:19 worker:9 time:22 sequence:11")
+	noError(t, err)
+	testdb.Each(t, func(t *testing.T, target testdb.Target) {
+		for _, layout := range []snowflake.Layout{snowflake.Clustered(), sharded} {
+			db, _ := openWith(t, target, gormplugin.New(hourly(layout)), &parcel{}, &label{})
+			must(t, db.Where("1 = 1").Delete(&parcel{}))
+			instants := []time.Time{layout.Epoch(), layout.End()}
+			for n := range 5 { // starts of periods
+				at := newYear.Add(time.Duration(n) * layout.Period())
+				instants = append(instants, at.Add(-at.Sub(layout.Epoch())%layout.Period()), at)
+			}
+			parcels := []parcel{{ID: -1}}
+			for range 200 {
+				parts := snowflake.Parts{Time: newYear.Add(time.Duration(rand.Int64N(int64(5 * time.Hour)))), Worker: rand.Int64N(512)}
+				if layout == sharded {
+					parts.Fields = map[string]int64{"bucket": rand.Int64N(4)}
+				}
+				id, err := layout.Compose(parts)
+				noError(t, err)
+				parcels = append(parcels, parcel{ID: id})
+				instants = append(instants, layout.Time(id))
+			}
+			must(t, db.Create(&parcels))
+			for range 60 {
+				from, to := instants[rand.IntN(len(instants))].Add(time.Duration(rand.IntN(3)-1)), instants[rand.IntN(len(instants))]
+				if to.Before(from) {
+					from, to = to, from
+				}
+				for cond, holds := range map[clause.Expression]func(at time.Time) bool{
+					gormplugin.CreatedBetween(from, to): func(at time.Time) bool { return !at.Before(from) && at.Before(to) },
+					gormplugin.CreatedSince(from):       func(at time.Time) bool { return !at.Before(from) },
+					gormplugin.CreatedBefore(to):        func(at time.Time) bool { return at.Before(to) },
+				} {
+					var want, rest, found, not, or []snowflake.ID
+					for _, p := range parcels {
+						if p.ID > 0 && holds(layout.Time(p.ID)) {
+							want = append(want, p.ID)
+						} else {
+							rest = append(rest, p.ID)
+						}
+					}
+					slices.Sort(want)
+					slices.Sort(rest)
+					must(t, db.Model(&parcel{}).Where("weight = 0").Where(cond).Order("id").Pluck("id", &found))
+					must(t, db.Model(&parcel{}).Not(cond).Order("id").Pluck("id", &not))
+					must(t, db.Model(&parcel{}).Where("id < 0").Or(cond).Order("id").Pluck("id", &or))
+					if !slices.Equal(found, want) || !slices.Equal(not, rest) || !slices.Equal(or, append([]snowflake.ID{-1}, want...)) {
+						t.Fatalf("from %v to %v: %d, not %d, or %d, want %d and %d", from, to, len(found), len(not), len(or), len(want), len(rest))
+					}
+				}
+			}
+		}
+	})
 }

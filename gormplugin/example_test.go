@@ -1,8 +1,10 @@
 package gormplugin_test
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
+	"time"
 
 	"gorm.io/driver/sqlite"
 	"gorm.io/gorm"
@@ -10,7 +12,9 @@ import (
 	"gorm.io/gorm/logger"
 
 	"github.com/sqlflake/sqlflake/gormplugin"
+	"github.com/sqlflake/sqlflake/gormplugin/gormtest"
 	"github.com/sqlflake/sqlflake/snowflake"
+	"github.com/sqlflake/sqlflake/snowflake/lease"
 )
 
 func Example() {
@@ -42,9 +46,12 @@ func Example() {
 	// in order: true
 }
 
-// openExample opens a database in memory with tables for the models.
+// openExample opens a database in memory with the plugin, if there is one, and tables for the models.
 func openExample(plugin *gormplugin.Plugin, models ...any) *gorm.DB {
-	db, err := gorm.Open(sqlite.Open(":memory:"), &gorm.Config{Logger: logger.Discard}, plugin)
+	db, err := gorm.Open(sqlite.Open(":memory:"), &gorm.Config{Logger: logger.Discard})
+	if err == nil && plugin != nil {
+		err = db.Use(plugin)
+	}
 	if err == nil {
 		err = db.AutoMigrate(models...)
 	}
@@ -105,4 +112,266 @@ func ExampleNew_upsert() {
 	// Output:
 	// 1002 Austria
 	// 1001 Czechia
+}
+
+// Visit has no created_at: the time is in the key.
+type Visit struct {
+	ID   snowflake.ID `gorm:"primaryKey;type:int"`
+	Page string
+}
+
+// openVisits returns a database with a visit at each hour of a morning, from midnight on.
+func openVisits(pages ...string) *gorm.DB {
+	gen := gormtest.New(snowflake.Default(), time.Date(2026, 1, 2, 0, 0, 0, 0, time.UTC), time.Hour)
+	db := openExample(gormplugin.New(gen), &Visit{})
+	for _, page := range pages {
+		if err := db.Create(&Visit{Page: page}).Error; err != nil {
+			panic(err)
+		}
+	}
+	return db
+}
+
+func clock(hour int) time.Time { return time.Date(2026, 1, 2, hour, 0, 0, 0, time.UTC) }
+
+func pages(visits []Visit) (list []string) {
+	for _, v := range visits {
+		list = append(list, v.Page)
+	}
+	return list
+}
+
+func ExampleCreatedBetween() {
+	db := openVisits("home", "docs", "blog", "jobs")
+
+	var visits []Visit
+	if err := db.Where(gormplugin.CreatedBetween(clock(1), clock(3))).Find(&visits).Error; err != nil {
+		panic(err)
+	}
+	fmt.Println(pages(visits))
+
+	fmt.Println(db.ToSQL(func(db *gorm.DB) *gorm.DB {
+		return db.Where(gormplugin.CreatedBetween(clock(1), clock(3))).Find(&visits)
+	}))
+	// Output:
+	// [docs blog]
+	// SELECT * FROM `visits` WHERE (`visits`.`id` >= 132649058304000000 AND `visits`.`id` < 132679257292800000)
+}
+
+func ExampleCreatedBefore() {
+	db := openVisits("home", "docs", "blog", "jobs")
+
+	result := db.Where("page <> ?", "docs").Delete(&Visit{}, gormplugin.CreatedBefore(clock(2)))
+	if result.Error != nil {
+		panic(result.Error)
+	}
+	fmt.Println("deleted:", result.RowsAffected)
+
+	// A mistake deletes nothing.
+	var forgotten time.Time
+	fmt.Println(db.Delete(&Visit{}, gormplugin.CreatedBefore(forgotten)).Error)
+	// Output:
+	// deleted: 1
+	// gormplugin: invalid condition: a bound of visits.id is the zero time
+}
+
+func ExamplePage() {
+	db := openVisits("home", "docs", "blog", "docs", "home", "jobs")
+
+	// The newest two, and the two before them. The OR stays on the page.
+	newest := gormplugin.Page{Limit: 2, Desc: true}
+	var visits []Visit
+	if err := db.Clauses(newest).Where("page = ?", "home").Or("page = ?", "docs").Find(&visits).Error; err != nil {
+		panic(err)
+	}
+	fmt.Println(pages(visits))
+
+	next := gormplugin.Page{After: visits[1].ID, Limit: 2, Desc: true}
+	visits, err := gorm.G[Visit](db, next).Where("page = ?", "home").Or("page = ?", "docs").Find(context.Background())
+	if err != nil {
+		panic(err)
+	}
+	fmt.Println(pages(visits))
+
+	// Output:
+	// [home docs]
+	// [docs home]
+}
+
+// A list in an API: the cursor is the last key, which JSON has as a string. The client sends it back as After.
+func ExampleNextPage() {
+	db := openVisits("home", "docs", "blog")
+	page := gormplugin.Page{Limit: 2}
+	for more := true; more; {
+		visits, err := gorm.G[Visit](db, page).Find(context.Background())
+		if err != nil {
+			panic(err)
+		}
+		if page, more, err = gormplugin.NextPage(page, visits, func(v Visit) snowflake.ID { return v.ID }); err != nil {
+			panic(err)
+		}
+		cursor, err := json.Marshal(page.After)
+		fmt.Println(pages(visits), more, string(cursor), err)
+	}
+	// Output:
+	// [home docs] true "132649058304000000" <nil>
+	// [blog] false "132664157798400000" <nil>
+}
+
+// All rows, two at a time.
+func ExampleEach() {
+	db := openVisits("home", "docs", "blog", "docs")
+	for visit, err := range gormplugin.Each[Visit](context.Background(), db, gormplugin.Page{Limit: 2}) {
+		fmt.Println(visit.Page, err)
+	}
+	// Output:
+	// home <nil>
+	// docs <nil>
+	// blog <nil>
+	// docs <nil>
+}
+
+func ExampleSettled() {
+	db := openVisits("home", "docs", "blog")
+
+	var last snowflake.ID // a reader keeps it
+	read := func() ([]Visit, error) {
+		bound, err := gormplugin.Settled(context.Background(), db, &Visit{}) // first
+		if err != nil {
+			return nil, err // ask again later
+		}
+		var visits []Visit
+		err = db.Where("id < ?", bound.Below).Clauses(gormplugin.Page{After: last, Limit: 100}).Find(&visits).Error
+		if len(visits) > 0 {
+			last = visits[len(visits)-1].ID
+		}
+		return visits, err
+	}
+	for range 2 {
+		visits, err := read()
+		fmt.Println(pages(visits), err)
+	}
+	// Output:
+	// [home docs blog] <nil>
+	// [] <nil>
+}
+
+func Example_tags() {
+	type Invoice struct {
+		ID       snowflake.ID
+		PublicID string `gorm:"snowflake;size:19;uniqueIndex"`
+		Total    int
+	}
+	db := openExample(fromThousand(), &Invoice{})
+	invoices := []Invoice{{Total: 5}, {Total: 7}}
+	if err := db.Create(&invoices).Error; err != nil {
+		panic(err)
+	}
+	for _, i := range invoices {
+		fmt.Println(i.ID, i.PublicID, i.Total)
+	}
+	// Output:
+	// 1001 1002 5
+	// 1003 1004 7
+}
+
+func ExampleWithNamed() {
+	type Parcel struct {
+		ID      snowflake.ID
+		Barcode int64 `gorm:"snowflake:barcodes"`
+	}
+	barcodes := from(700) // of another layout, say
+	db := openExample(fromThousand(gormplugin.WithNamed("barcodes", barcodes)), &Parcel{})
+	p := Parcel{}
+	if err := db.Create(&p).Error; err != nil {
+		panic(err)
+	}
+	fmt.Println(p.ID, p.Barcode)
+	// Output: 1001 700
+}
+
+func ExampleWithIntegerKeys() {
+	type Account struct {
+		gorm.Model // ID is a uint
+		Name       string
+	}
+	db := openExample(fromThousand(gormplugin.WithIntegerKeys()))
+	if err := gormplugin.DisableAutoIncrement(db, &Account{}); err != nil {
+		panic(err)
+	}
+	if err := db.AutoMigrate(&Account{}); err != nil {
+		panic(err)
+	}
+	a := Account{Name: "ada"}
+	if err := db.Create(&a).Error; err != nil {
+		panic(err)
+	}
+	fmt.Println(a.ID)
+	var create string
+	db.Raw("SELECT sql FROM sqlite_master WHERE name = 'accounts'").Scan(&create)
+	fmt.Println(create[:32])
+	// Output:
+	// 1001
+	// CREATE TABLE `accounts` (`id` in
+}
+
+// Up to 1,024 copies of this program can run at the same time.
+func ExampleOpen() {
+	ctx := context.Background()
+	db, err := gorm.Open(sqlite.Open(":memory:"), &gorm.Config{}) // or a file, PostgreSQL, MySQL, MariaDB
+	if err != nil {
+		panic(err)
+	}
+	plugin, err := gormplugin.Open(ctx, db) // leases a worker in this database
+	if err != nil {
+		panic(err)
+	}
+	defer func() { _ = plugin.Close(ctx) }() // gives it back
+
+	type User struct {
+		gormplugin.Model
+		Name string
+	}
+	if err := db.AutoMigrate(&User{}); err != nil {
+		panic(err)
+	}
+	users := []User{{Name: "Ada"}, {Name: "Grace"}}
+	if err := db.Create(&users).Error; err != nil {
+		panic(err)
+	}
+	fmt.Println("in order:", 0 < users[0].ID && users[0].ID < users[1].ID)
+	// Output:
+	// in order: true
+}
+
+// Several processes write to tables of InnoDB (MySQL, MariaDB): with this layout their keys fill its pages.
+func ExampleWithLayout() {
+	db, ctx := openExample(nil), context.Background()
+	plugin, err := gormplugin.Open(ctx, db, gormplugin.WithLayout(snowflake.Clustered()))
+	if err != nil {
+		panic(err)
+	}
+	fmt.Println(plugin.Lease().Generator().Layout())
+	if err := plugin.Close(ctx); err != nil {
+		panic(err)
+	}
+	// Output: epoch=2025-01-01T00:00:00Z tick=1ms time:19 worker:10 time:22 sequence:12
+}
+
+// The lease can have a namespace for a group of programs.
+func ExampleWithLease() {
+	db, ctx := openExample(nil), context.Background()
+	plugin, err := gormplugin.Open(ctx, db, gormplugin.WithLease(
+		lease.WithNamespace("billing"),
+		lease.WithWorkers(16, 31), // the others are given to programs by hand
+	))
+	if err != nil {
+		panic(err)
+	}
+	status := plugin.Lease().Status()
+	fmt.Println(status.Namespace, status.Worker)
+	if err := plugin.Close(ctx); err != nil {
+		panic(err)
+	}
+	// Output: billing 16
 }

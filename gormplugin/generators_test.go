@@ -30,14 +30,6 @@ type line struct {
 	OrderID snowflake.ID
 }
 
-// eachWithOptions runs f on every kind of database with options of the plugin.
-func eachWithOptions(t *testing.T, f func(t *testing.T, db *env), models []any, opts ...gormplugin.Option) {
-	t.Helper()
-	testdb.Each(t, func(t *testing.T, target testdb.Target) {
-		f(t, open(t, target, gormdb.Dialector(target), gorm.Config{}, models, opts...))
-	})
-}
-
 func TestATagNamesTheGenerator(t *testing.T) {
 	testdb.Each(t, func(t *testing.T, target testdb.Target) {
 		named := from(1000)
@@ -57,6 +49,11 @@ func TestATagNamesTheGenerator(t *testing.T) {
 	})
 }
 
+// function is a generator that Go cannot compare.
+type function func(dst []snowflake.ID)
+
+func (f function) Fill(_ context.Context, dst []snowflake.ID) error { f(dst); return nil }
+
 func TestAGeneratorOfSeveralNamesIsCalledOnceAndTheKeyComesFirst(t *testing.T) {
 	type pair struct {
 		Before int64 `gorm:"snowflake"`
@@ -65,79 +62,47 @@ func TestAGeneratorOfSeveralNamesIsCalledOnceAndTheKeyComesFirst(t *testing.T) {
 		C      int64 `gorm:"snowflake:c"`
 	}
 	shared := from(1)
-	target := testdb.SQLite(t)
-	db := open(t, target, gormdb.Dialector(target), gorm.Config{}, []any{&pair{}},
-		gormplugin.WithNamed("a", shared), gormplugin.WithNamed("c", shared))
-	pairs := make([]pair, 2)
-	must(t, db.Create(&pairs))
-	wantCalls(t, shared, 6)
-	equal(t, "first", pairs[0], pair{int64(firstID + 1), firstID, 1, 2, 3})
-	equal(t, "second", pairs[1], pair{int64(firstID + 3), firstID + 2, 4, 5, 6})
-}
-
-// function is a generator that Go cannot compare.
-type function func(dst []snowflake.ID)
-
-func (f function) Fill(_ context.Context, dst []snowflake.ID) error { f(dst); return nil }
-
-func TestGeneratorsThatCannotBeComparedWork(t *testing.T) {
-	type pair struct {
-		ID   snowflake.ID `gorm:"snowflake:f"`
-		A, B int64        `gorm:"snowflake:f"`
-	}
-	next := snowflake.ID(0)
-	f := function(func(dst []snowflake.ID) {
-		for i := range dst {
-			next++
-			dst[i] = next
+	for _, gen := range []gormplugin.Generator{shared, function(func(dst []snowflake.ID) { noError(t, shared.Fill(t.Context(), dst)) })} {
+		target := testdb.SQLite(t)
+		db := open(t, target, gormdb.Dialector(target), gorm.Config{}, []any{&pair{}},
+			gormplugin.WithNamed("a", gen), gormplugin.WithNamed("c", gen))
+		pairs := make([]pair, 2)
+		must(t, db.Create(&pairs))
+		if gen == shared {
+			wantCalls(t, shared, 6)
+			equal(t, "first", pairs[0], pair{int64(firstID + 1), firstID, 1, 2, 3})
+			equal(t, "second", pairs[1], pair{int64(firstID + 3), firstID + 2, 4, 5, 6})
+		} else { // one call a field, as far as the plugin knows
+			wantCalls(t, shared, 2, 2, 2)
+			equal(t, "second", pairs[1], pair{int64(firstID + 3), firstID + 2, 8, 10, 12})
 		}
-	})
-	target := testdb.SQLite(t)
-	db := open(t, target, gormdb.Dialector(target), gorm.Config{}, []any{&pair{}}, gormplugin.WithNamed("f", f))
-	p := pair{}
-	must(t, db.Create(&p))
-	if p.ID == 0 || p.A == 0 || p.B == 0 || p.A == p.B {
-		t.Errorf("record %+v", p)
 	}
 }
 
-func TestAFailingSecondGeneratorLeavesNothingOfTheFirst(t *testing.T) {
-	testdb.Each(t, func(t *testing.T, target testdb.Target) {
-		named := from(1000)
-		named.err = errEmpty
-		db := open(t, target, gormdb.Dialector(target), gorm.Config{}, []any{&order{}, &line{}}, gormplugin.WithNamed("numbers", named))
-		orders := make([]order, 2)
-		wantError(t, db.Create(&orders).Error, errEmpty)
-		for _, o := range orders {
-			if o.ID != 0 || o.Number != 0 || o.Public != 0 {
-				t.Errorf("a record has something: %+v", o)
-			}
-		}
-		m := map[string]any{}
-		if err := db.Model(&order{}).Create(m).Error; !errors.Is(err, errEmpty) || len(m) > 0 {
-			t.Errorf("map %v with error %v, want none and the generator's", m, err)
-		}
-		db.wantKeys(t, "orders")
-	})
-}
-
-func TestOptionsThatCannotBeRightAreErrorsOfInitialize(t *testing.T) {
-	gen := newCounting()
-	for name, opts := range map[string][]gormplugin.Option{
-		"nil":                   {gormplugin.WithIntegerKeys(), nil},
-		"empty name":            {gormplugin.WithNamed("", gen)},
-		"name that opts out":    {gormplugin.WithNamed("-", gen)},
-		"name of the tag":       {gormplugin.WithNamed("SNOWFLAKE", gen)},
-		"name with a semicolon": {gormplugin.WithNamed("a;b", gen)},
-		"name with a space":     {gormplugin.WithNamed(" a", gen)},
-		"name twice":            {gormplugin.WithNamed("a", gen), gormplugin.WithNamed("a", gen)},
-		"no generator":          {gormplugin.WithNamed("a", nil)},
-		"lease option in New":   {gormplugin.WithLeaseTable("workers")},
+func TestWhatCannotBeRightIsAnErrorOfRegistration(t *testing.T) {
+	gen, typed := newCounting(), (*counting)(nil)
+	with := func(opts ...gormplugin.Option) *gormplugin.Plugin { return gormplugin.New(gen, opts...) }
+	for name, plugin := range map[string]*gormplugin.Plugin{
+		"nil generator":         gormplugin.New(nil),
+		"typed nil generator":   gormplugin.New(typed),
+		"nil plugin":            nil,
+		"nil":                   with(gormplugin.WithIntegerKeys(), nil),
+		"empty name":            with(gormplugin.WithNamed("", gen)),
+		"name that opts out":    with(gormplugin.WithNamed("-", gen)),
+		"name of the tag":       with(gormplugin.WithNamed("SNOWFLAKE", gen)),
+		"name with a semicolon": with(gormplugin.WithNamed("a;b", gen)),
+		"name with a space":     with(gormplugin.WithNamed(" a", gen)),
+		"name twice":            with(gormplugin.WithNamed("a", gen), gormplugin.WithNamed("a", gen)),
+		"no generator":          with(gormplugin.WithNamed("a", nil)),
+		"lease option in New":   with(gormplugin.WithLeaseTable("workers")),
 	} {
-		db, err := gorm.Open(gormdb.Dialector(testdb.SQLite(t)), &gorm.Config{Logger: &recorder{}}, gormplugin.New(gen, opts...))
-		closeAtEnd(t, db)
+		db := on(t, testdb.SQLite(t))
+		err := db.Use(plugin)
 		if !errors.Is(err, gormplugin.ErrOption) || strings.Contains(err.Error(), "%!") {
 			t.Errorf("%s: error %v, want ErrOption", name, err)
+		}
+		if _, there := db.Plugins["snowflake"]; there {
+			t.Errorf("%s: the plugin is registered all the same", name)
 		}
 	}
 }
@@ -171,4 +136,92 @@ func TestAZeroAmongOtherIDsIsAnError(t *testing.T) {
 		t.Errorf("error %v, want one about the ID 0", err)
 	}
 	equal(t, "key of the last", users[2].ID, 0)
+}
+
+var errEmpty = errors.New("no IDs today")
+
+type parent struct {
+	ID       snowflake.ID `gorm:"primaryKey"`
+	Name     string
+	Children []child
+}
+
+type child struct {
+	ID       snowflake.ID `gorm:"primaryKey"`
+	ParentID snowflake.ID
+	Name     string
+}
+
+func TestTheErrorOfAGeneratorStopsCreateAndNothingIsSet(t *testing.T) {
+	testdb.Each(t, func(t *testing.T, target testdb.Target) {
+		second := from(1000)
+		db := open(t, target, gormdb.Dialector(target), gorm.Config{}, []any{&user{}, &order{}, &line{}}, gormplugin.WithNamed("numbers", second))
+		db.gen.err, second.err = errEmpty, errEmpty
+		users := named("a", "b")
+		users[1].ID = 5
+		err := db.Create(&users).Error
+		if !errors.Is(err, errEmpty) {
+			t.Fatalf("error %v, want the generator's", err)
+		}
+		equal(t, "text", err.Error(), "gormplugin: IDs for user: no IDs today")
+		equal(t, "key", users[0].ID, 0)
+		equal(t, "key that was set", users[1].ID, 5)
+		values := map[string]any{"Name": "c"}
+		wantError(t, db.Model(&user{}).Create(values).Error, errEmpty)
+		equal(t, "entries of the map", len(values), 1)
+		db.gen.err = nil
+		tx := db.Session(&gorm.Session{})
+		_ = tx.AddError(errEmpty)
+		wantError(t, tx.Create(&user{Name: "ada"}).Error, errEmpty)
+		wantCalls(t, db.gen, 1, 1)
+
+		orders, m := make([]order, 2), map[string]any{} // of which the first generator has the keys
+		wantError(t, db.Create(&orders).Error, errEmpty)
+		wantError(t, db.Model(&order{}).Create(m).Error, errEmpty)
+		equal(t, "records", inJSON(t, orders), inJSON(t, make([]order, 2)))
+		equal(t, "entries of the map", len(m), 0)
+		wantCalls(t, db.gen, 4, 2)
+		db.wantKeys(t, "users")
+		db.wantKeys(t, "orders")
+	})
+}
+
+type contextKey struct{}
+
+func TestTheGeneratorGetsTheContextOfTheStatement(t *testing.T) {
+	db := onSQLite(t, &parent{}, &child{})
+	ctx := context.WithValue(t.Context(), contextKey{}, "request 7")
+	must(t, db.WithContext(ctx).Create(&parent{Children: []child{{Name: "c"}}}))
+	equal(t, "calls", len(db.gen.ctxs), 2)
+	for _, got := range db.gen.ctxs {
+		equal(t, "value of the context", got.Value(contextKey{}), any("request 7"))
+	}
+}
+
+func TestAFailureAnywhereLeavesNoRowNoKeyAndAFreeConnection(t *testing.T) {
+	testdb.Each(t, func(t *testing.T, target testdb.Target) {
+		gen := hourly()
+		db, _ := openWith(t, target, gormplugin.New(gen), people()...)
+		pool, err := db.DB()
+		noError(t, err)
+		pool.SetMaxOpenConns(1) // the next statement would wait for a transaction that is left open
+		ctx, cancel := context.WithTimeout(t.Context(), patience)
+		defer cancel()
+		db = db.WithContext(ctx)
+		p := newPerson("ada")
+		for _, n := range []int{0, 1, 2, 3} { // IDs of the owner and of what is saved before it and after it
+			gen.FailAfter(n, snowflake.ErrLeaseStalled)
+			if err := db.Create(&p).Error; !errors.Is(err, snowflake.ErrLeaseStalled) {
+				t.Fatalf("error %v, want one that wraps ErrLeaseStalled", err)
+			}
+			for _, table := range []string{"people", "companies", "passports", "pets", "toys", "tags"} {
+				n := int64(-1)
+				must(t, db.Table(table).Count(&n))
+				equal(t, "rows in "+table, n, 0)
+			}
+			p = newPerson("ada")
+		}
+		gen.FailAfter(0, nil)
+		must(t, db.Create(&p))
+	})
 }

@@ -109,9 +109,8 @@ func (r *recorder) takeLike(word string) []string {
 
 // env is a database with the plugin.
 type env struct {
-	*gorm.DB
+	*handle
 	gen    *counting
-	log    *recorder
 	target testdb.Target
 	mysql  bool // ON DUPLICATE KEY UPDATE instead of ON CONFLICT
 }
@@ -122,7 +121,7 @@ func open(t testing.TB, target testdb.Target, dialector gorm.Dialector, config g
 	h, gen := openHandle(t, dialector, config), newCounting()
 	noError(t, h.Use(gormplugin.New(gen, opts...)))
 	h.migrate(t, models...)
-	return &env{DB: h.DB, gen: gen, log: h.log, target: target, mysql: dialector.Name() == "mysql"}
+	return &env{handle: h, gen: gen, target: target, mysql: dialector.Name() == "mysql"}
 }
 
 // each runs f on every kind of database at the same time, with tables for the models. It returns before they have
@@ -144,17 +143,14 @@ func eachWith(t *testing.T, config gorm.Config, f func(t *testing.T, db *env), m
 func eachUpsert(t *testing.T, config gorm.Config, f func(t *testing.T, db *env), models ...any) {
 	t.Helper()
 	eachWith(t, config, f, models...)
-	t.Run("mysql", func(t *testing.T) {
-		t.Parallel()
-		target := testdb.MariaDB(t)
-		f(t, open(t, target, withoutReturning(target), config, models))
-	})
-	t.Run("mysql counting found rows", func(t *testing.T) {
-		t.Parallel()
-		target := testdb.MariaDB(t)
-		dialector := mysql.New(mysql.Config{DSN: target.DSN + "&clientFoundRows=true", DisableWithReturning: true})
-		f(t, open(t, target, dialector, config, models))
-	})
+	for name, parameter := range map[string]string{"mysql": "", "mysql counting found rows": "&clientFoundRows=true"} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			target := testdb.MariaDB(t)
+			target.DSN += parameter
+			f(t, open(t, target, withoutReturning(target), config, models))
+		})
+	}
 }
 
 // withoutReturning connects to MariaDB as if it were MySQL.
@@ -193,10 +189,10 @@ func noError(t testing.TB, err error) {
 }
 
 // count returns the number of rows that a condition finds in a table.
-func (e *env) count(t testing.TB, table, where string, args ...any) int64 {
+func (h *handle) count(t testing.TB, table, where string, args ...any) int64 {
 	t.Helper()
 	var n int64
-	must(t, e.Table(table).Where(where, args...).Count(&n))
+	must(t, h.Table(table).Where(where, args...).Count(&n))
 	return n
 }
 

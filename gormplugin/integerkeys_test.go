@@ -1,6 +1,7 @@
 package gormplugin_test
 
 import (
+	"errors"
 	"fmt"
 	"math"
 	"strings"
@@ -12,6 +13,7 @@ import (
 	"github.com/sqlflake/sqlflake/gormplugin"
 	"github.com/sqlflake/sqlflake/internal/testdb"
 	"github.com/sqlflake/sqlflake/internal/testdb/gormdb"
+	"github.com/sqlflake/sqlflake/snowflake"
 )
 
 // customer and purchase are models as GORM's users have them.
@@ -30,7 +32,9 @@ type purchase struct {
 // withIntegerKeys opens a handle with the option on every kind of database, without tables.
 func withIntegerKeys(t *testing.T, f func(t *testing.T, db *env)) {
 	t.Helper()
-	eachWithOptions(t, f, nil, gormplugin.WithIntegerKeys())
+	testdb.Each(t, func(t *testing.T, target testdb.Target) {
+		f(t, open(t, target, gormdb.Dialector(target), gorm.Config{}, nil, gormplugin.WithIntegerKeys()))
+	})
 }
 
 func TestIntegerKeysFillsTheKeyOfGormModel(t *testing.T) {
@@ -66,19 +70,11 @@ func TestIntegerKeysLeavesOtherKeysToTheDatabase(t *testing.T) {
 	}
 	db := withIntegers(t)
 	for _, record := range []any{
-		&struct {
-			ID int64 `gorm:"autoIncrement"`
-		}{},
-		&struct {
-			ID int64 `gorm:"autoIncrement:false;default:(7)"`
-		}{},
-		&struct {
-			ID int64 `gorm:"snowflake:-"`
-		}{},
-		&struct{ ID uint32 }{},
-		&struct {
-			ID int64 `gorm:"serializer:unixtime;type:datetime"`
-		}{},
+		with("ID", int64(0), "autoIncrement"),
+		with("ID", int64(0), "autoIncrement:false;default:(7)"),
+		with("ID", int64(0), "snowflake:-"),
+		with("ID", uint32(0), ""),
+		with("ID", int64(0), "serializer:unixtime;type:datetime"),
 	} {
 		must(t, db.DryRun().Create(record))
 		wantCalls(t, db.gen)
@@ -92,7 +88,7 @@ func TestIntegerKeysLeavesOtherKeysToTheDatabase(t *testing.T) {
 }
 
 // Without DisableAutoIncrement GORM treats the keys as auto-increment: the rows are right, and there is one warning.
-func TestAnAutoIncrementKeyThatIsFilledIsWarnedOfOnce(t *testing.T) {
+func TestAnAutoIncrementKeyIsFilledExceptInSeveralMapsAndWarnedOfOnce(t *testing.T) {
 	type tagged struct {
 		ID   uint64 `gorm:"primaryKey;column:number;snowflake"`
 		Name string
@@ -112,21 +108,15 @@ func TestAnAutoIncrementKeyThatIsFilledIsWarnedOfOnce(t *testing.T) {
 				t.Errorf("the warning does not say %s: %s", part, warning)
 			}
 		}
-	})
-}
 
-// GORM writes LAST_INSERT_ID into every map on MySQL, and appends maps where there is RETURNING.
-func TestSeveralMapsWithAnAutoIncrementKeyAreRefused(t *testing.T) {
-	withIntegerKeys(t, func(t *testing.T, db *env) {
-		noError(t, db.AutoMigrate(&purchase{}))
-		m := map[string]any{"What": "a"}
-		must(t, db.Model(&purchase{}).Create(m))
-		equal(t, "key in a map", m["id"], any(int64(firstID)))
+		// GORM writes LAST_INSERT_ID into every map on MySQL, and appends maps where there is RETURNING.
 		many := []map[string]any{{"What": "b"}, {"What": "c", "id": int64(5)}}
 		for _, maps := range []any{many, &many} {
 			wantError(t, db.Model(&purchase{}).Create(maps).Error, gorm.ErrInvalidData)
 		}
-		equal(t, "rows", db.count(t, "purchases", "1 = 1"), 1)
+		m := map[string]any{"What": "a"}
+		must(t, db.Model(&purchase{}).Create(m))
+		db.wantKeys(t, "purchases", snowflake.ID(m["id"].(int64)))
 	})
 }
 
@@ -170,4 +160,125 @@ func TestUnsignedKeysKeepAllTheirBits(t *testing.T) {
 	batch := []wide{{Name: "b"}, {Name: "a"}}
 	must(t, db.Clauses(byName).Create(&batch))
 	equal(t, "key of the met row", batch[1].ID, math.MaxUint64)
+}
+
+// withIntegers returns a handle on SQLite whose plugin fills integer keys.
+func withIntegers(t *testing.T) *env {
+	t.Helper()
+	target := testdb.SQLite(t)
+	return open(t, target, gormdb.Dialector(target), withoutConstraints, nil, gormplugin.WithIntegerKeys())
+}
+
+func TestJoinTablesWithAKeyOfTheirOwnAreFilled(t *testing.T) {
+	type link struct {
+		ID      int64 `gorm:"primaryKey"`
+		LeftID  int64 `gorm:"uniqueIndex:ends"`
+		RightID int64 `gorm:"uniqueIndex:ends"`
+	}
+	type right struct{ ID int64 }
+	type left struct {
+		ID     int64
+		Rights []right `gorm:"many2many:links"`
+	}
+	withIntegerKeys(t, func(t *testing.T, db *env) {
+		noError(t, db.SetupJoinTable(&left{}, "Rights", &link{}))
+		noError(t, autoMigrate(db.DB, &left{}))
+		db.log.take()
+		l := left{Rights: []right{{}, {}}}
+		must(t, db.Create(&l))
+		for _, insert := range db.log.takeLike("INSERT") {
+			if strings.Contains(insert, "links") && strings.Contains(insert, "RETURNING") && !db.mysql {
+				t.Errorf("the key of the join table is read back: %s", insert)
+			}
+		}
+		equal(t, "join rows with a key", db.count(t, "links", "id >= ? AND left_id = ?", firstID, l.ID), 2)
+		noError(t, db.Model(&l).Association("Rights").Append(&l.Rights[0])) // DO NOTHING skips the row
+		equal(t, "join rows", db.count(t, "links", "1 = 1"), 2)
+		equal(t, "warnings", len(db.log.warnings), 0)
+	})
+}
+
+func TestDisableAutoIncrementCreatesPlainColumns(t *testing.T) {
+	type unsigned struct {
+		ID   uint64 `gorm:"primaryKey;snowflake"`
+		Name string
+	}
+	type stays struct {
+		ID   int64 `gorm:"primaryKey;autoIncrement"`
+		Name string
+	}
+	type plainID struct {
+		ID snowflake.ID
+	}
+	type composed struct {
+		OrderID int64 `gorm:"primaryKey"`
+		ID      int64 `gorm:"primaryKey"`
+	}
+	type shop struct {
+		ID   uint
+		Name string
+	}
+	type receipt struct { // brings the shops with it
+		ID     uint
+		ShopID uint
+		Shop   shop
+	}
+	withIntegerKeys(t, func(t *testing.T, db *env) {
+		models := []any{&customer{}, &purchase{}, &unsigned{}, &stays{}, &plainID{}, &composed{}, &receipt{}}
+		noError(t, autoMigrate(db.DB, models...))
+		noError(t, autoMigrate(db.Table("archive"), &purchase{}))
+		// Of gorm.Model, of a related model, with a tag, and of the table of the handle.
+		for _, table := range []string{"customers", "shops", "unsigneds", "archive"} {
+			equal(t, table, db.column(t, table, "id"), column{Type: db.integerOn(), InKey: true})
+		}
+		equal(t, "foreign key", db.column(t, "receipts", "shop_id"), column{Type: db.integerOn()})
+		equal(t, "with autoIncrement", db.column(t, "stays", "id").Made, true)
+		db.log.take()
+		noError(t, autoMigrate(db.DB, models...))
+		for _, statement := range db.log.take() {
+			if !strings.HasPrefix(strings.ToUpper(strings.TrimSpace(statement)), "SELECT") {
+				t.Errorf("a second migration runs %s", statement)
+			}
+		}
+		must(t, db.Create(&customer{Name: "a"}))
+		equal(t, "rows", db.count(t, "customers", "id = ?", firstID), 1)
+		if db.target.Name == "sqlite" {
+			equal(t, "rows by rowid", db.count(t, "customers", "rowid = ?", firstID), 1)
+			for _, table := range []string{"plain_ids", "composeds"} {
+				var notNull bool
+				must(t, db.Raw(`SELECT "notnull" FROM pragma_table_info(?) WHERE name = 'id'`, table).Scan(&notNull))
+				equal(t, "NOT NULL of a key that is not the rowid in "+table, notNull, true)
+			}
+		}
+	})
+}
+
+func TestDisableAutoIncrementRefusesKeysThatAreTooSmall(t *testing.T) {
+	type child struct {
+		ID       int16
+		ParentID int64
+	}
+	type withSmallChild struct {
+		ID       int64
+		Children []child `gorm:"foreignKey:ParentID"`
+	}
+	db := withIntegers(t)
+	for _, model := range []any{with("ID", int32(0), ""), with("ID", int64(0), "size:32"), &withSmallChild{}} {
+		err := autoMigrate(db.DB, &customer{}, model)
+		if !errors.Is(err, gormplugin.ErrTag) || !strings.Contains(err.Error(), "too small") {
+			t.Errorf("%T: error %v, want ErrTag", model, err)
+		}
+	}
+	if db.Migrator().HasTable(&customer{}) {
+		t.Error("a table was created in spite of the error")
+	}
+	// Keys that the plugin does not fill.
+	noError(t, gormplugin.DisableAutoIncrement(db.DB, with("ID", int32(0), "snowflake:-"), with("ID", uint32(0), "autoIncrement"),
+		with("ID", "", "size:20"), "a_table"))
+	for _, model := range []any{7, nil} {
+		if err := gormplugin.DisableAutoIncrement(db.DB, model); err == nil {
+			t.Errorf("%T: no error", model)
+		}
+	}
+	wantError(t, gormplugin.DisableAutoIncrement(on(t, testdb.SQLite(t)).DB, &customer{}), gorm.ErrInvalidDB)
 }

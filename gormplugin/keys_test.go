@@ -1,7 +1,9 @@
 package gormplugin_test
 
 import (
+	"strings"
 	"testing"
+	"time"
 
 	"gorm.io/gorm"
 
@@ -57,6 +59,9 @@ func TestKeysAreFilledWhereverTheyAre(t *testing.T) {
 		c := coin{Name: "a"}
 		must(t, db.Create(&c))
 		equal(t, "rows by another column", db.count(t, "coins", "serial_no = ?", c.Serial), 1)
+		var missing *coin // GORM makes one
+		must(t, db.Create(&missing))
+		equal(t, "rows by a pointer to a nil pointer", db.count(t, "coins", "serial_no = ?", missing.Serial), 1)
 
 		db.gen.next = firstID
 		var shared snowflake.ID
@@ -79,55 +84,37 @@ func TestKeysAreFilledWhereverTheyAre(t *testing.T) {
 	}, &letter{}, &badge{}, &coin{}, &sheet{}, &account{}, &owner{})
 }
 
-func TestOfACompositeKeyOnlyTheFieldIDIsFilled(t *testing.T) {
-	type invoice struct {
-		TenantID snowflake.ID `gorm:"primaryKey"`
-		ID       snowflake.ID `gorm:"primaryKey"`
-	}
-	type seat struct { // GORM prefers none of the two
-		RowNo  snowflake.ID `gorm:"primaryKey"`
-		SeatNo snowflake.ID `gorm:"primaryKey"`
-	}
-	each(t, func(t *testing.T, db *env) {
-		invoices := []invoice{{TenantID: 3}, {TenantID: 4, ID: 8}, {}}
-		must(t, db.Create(&invoices))
-		equal(t, "first", invoices[0], invoice{3, firstID})
-		equal(t, "second", invoices[1], invoice{4, 8})
-		equal(t, "without a tenant", invoices[2], invoice{0, firstID + 1})
-		wantCalls(t, db.gen, 2)
-
-		s := seat{RowNo: 1}
-		must(t, db.Create(&s))
-		equal(t, "seat", s, seat{RowNo: 1})
-		wantCalls(t, db.gen)
-	}, &invoice{}, &seat{})
-}
-
 func TestWhatIsNoKeyOfTheApplicationIsNotFilled(t *testing.T) {
 	db := onSQLite(t)
 	for _, record := range []any{
-		&struct {
-			ID snowflake.ID `gorm:"default:(7)"`
-		}{},
-		&struct {
-			ID snowflake.ID `gorm:"type:int;autoIncrement"`
-		}{},
-		&struct {
-			ID snowflake.ID `gorm:"snowflake:-"`
-		}{},
-		&struct {
-			ID snowflake.ID `gorm:"<-:update"`
+		with("ID", snowflake.ID(0), "default:(7)"),
+		with("ID", snowflake.ID(0), "type:int;autoIncrement"),
+		with("ID", snowflake.ID(0), "snowflake:-"),
+		with("ID", snowflake.ID(0), "<-:update"),
+		&struct { // GORM prefers none of the two
+			RowNo  snowflake.ID `gorm:"primaryKey"`
+			SeatNo snowflake.ID `gorm:"primaryKey"`
 		}{},
 	} {
 		must(t, db.DryRun().Create(record))
 		wantCalls(t, db.gen)
 	}
+	type Shadowed struct {
+		Code int64 `gorm:"snowflake"`
+	}
 	for _, record := range []any{
-		&struct { // one key
-			ID       snowflake.ID
-			AuthorID snowflake.ID
-			ParentID *snowflake.ID
+		&struct { // the outer Code is the column
+			ID snowflake.ID
+			Shadowed
+			Code int64
 		}{},
+		&struct { // one key
+			ID        snowflake.ID
+			AuthorID  snowflake.ID
+			ParentID  *snowflake.ID
+			Past      **int64
+			CreatedAt time.Time
+		}{Past: ptr(new(int64))},
 		&struct {
 			Detail keyed `gorm:"embedded;snowflake:-"` // GORM copies this into the settings of ID
 		}{},
@@ -161,21 +148,106 @@ func TestAKeyThatBelongsToAnotherModelIsNotFilled(t *testing.T) {
 	}, &member{}, &profile{})
 }
 
-func TestADefaultThatIsANumberIsRefusedOnAKey(t *testing.T) {
-	type zero struct {
-		ID   snowflake.ID `gorm:"default:0"`
+// column is what a database says of a column.
+type column struct {
+	Type  string // in lower case, without a width
+	Made  bool   // by a sequence, AUTO_INCREMENT or a default
+	InKey bool   // part of the primary key
+}
+
+// column asks the database itself, not GORM's migrator.
+func (e *env) column(t *testing.T, table, name string) column {
+	t.Helper()
+	var c column
+	var query string
+	args := []any{table, name}
+	switch e.target.Name {
+	case "sqlite":
+		query = `SELECT type, dflt_value IS NOT NULL OR
+			(SELECT sql LIKE '%AUTOINCREMENT%' FROM sqlite_master WHERE name = ?), pk > 0
+			FROM pragma_table_info(?) WHERE name = ?`
+		args = []any{table, table, name}
+	case "postgres":
+		query = `SELECT c.data_type, c.column_default IS NOT NULL OR c.is_identity = 'YES', EXISTS (
+			SELECT FROM information_schema.key_column_usage k
+			JOIN information_schema.table_constraints p USING (constraint_schema, constraint_name)
+			WHERE p.constraint_type = 'PRIMARY KEY' AND k.table_schema = c.table_schema
+			AND k.table_name = c.table_name AND k.column_name = c.column_name)
+			FROM information_schema.columns c WHERE c.table_schema = current_schema() AND c.table_name = ? AND c.column_name = ?`
+	case "mariadb":
+		query = `SELECT data_type, extra <> '' OR column_default IS NOT NULL AND column_default <> 'NULL', column_key = 'PRI'
+			FROM information_schema.columns WHERE table_schema = database() AND table_name = ? AND column_name = ?`
+	}
+	row := e.Raw(query, args...).Row()
+	if err := row.Scan(&c.Type, &c.Made, &c.InKey); err != nil {
+		t.Fatalf("column %s of %s: %v", name, table, err)
+	}
+	c.Type = strings.ToLower(c.Type)
+	return c
+}
+
+// integerOn returns the type of a column with the tag type:int.
+func (e *env) integerOn() string {
+	if e.target.Name == "sqlite" {
+		return "integer"
+	}
+	return "bigint"
+}
+
+func TestKeysAndReferencesAreIntegersThatTheDatabaseDoesNotMake(t *testing.T) {
+	type untagged struct {
+		ID   snowflake.ID
 		Name string
 	}
-	type own struct {
-		ID   userID `gorm:"type:int;size:64;default:'5'"`
+	type tagged struct {
+		ID   snowflake.ID `gorm:"primaryKey;type:int"`
 		Name string
 	}
-	type old struct {
-		ID   int64 `gorm:"default:0"`
-		Name string
+	type pointed struct {
+		ID *snowflake.ID `gorm:"primaryKey;type:int"`
 	}
-	db := withIntegers(t)
-	for _, record := range []any{&zero{Name: "a"}, &own{Name: "a"}, &old{Name: "a"}} {
-		wantError(t, db.Create(record).Error, gormplugin.ErrTag)
+	type modelled struct{ gormplugin.Model }
+	type soft struct{ gormplugin.ModelSoftDelete }
+	type composed struct {
+		TenantID snowflake.ID `gorm:"primaryKey"`
+		ID       snowflake.ID `gorm:"primaryKey"`
 	}
+	type owned struct {
+		ID userID `gorm:"primaryKey"`
+	}
+	type remark struct {
+		ID     snowflake.ID
+		UserID *snowflake.ID
+		User   *user
+		ItemID snowflake.ID
+		Item   *item
+		Tags   []tag `gorm:"many2many:remark_tags"`
+	}
+	each(t, func(t *testing.T, db *env) {
+		integer := db.integerOn()
+		for _, c := range []struct {
+			table, name, kind string
+			inKey             bool
+		}{
+			{"untaggeds", "id", "bigint", true},
+			{"composeds", "tenant_id", "bigint", true},
+			{"composeds", "id", "bigint", true},
+			{"owneds", "id", "bigint", true},
+			{"taggeds", "id", integer, true},
+			{"pointeds", "id", integer, true},
+			{"modelleds", "id", integer, true},
+			{"softs", "id", integer, true},
+			{"remarks", "id", "bigint", true},
+			{"remarks", "user_id", integer, false},
+			{"remarks", "item_id", integer, false},
+			{"remark_tags", "remark_id", "bigint", true},
+			{"remark_tags", "tag_id", integer, true},
+			{"toys", "owner_id", integer, false}, // polymorphic
+		} {
+			equal(t, c.table+"."+c.name, db.column(t, c.table, c.name), column{Type: c.kind, InKey: c.inKey})
+		}
+		equal(t, "deleted_at in the key", db.column(t, "softs", "deleted_at").InKey, false)
+		must(t, db.Create(&remark{Item: &item{Name: "a"}})) // a foreign key may be NULL
+		equal(t, "rows without a user", db.count(t, "remarks", "user_id IS NULL"), 1)
+	}, append(people(), &untagged{}, &tagged{}, &pointed{}, &modelled{}, &soft{}, &composed{}, &owned{}, &user{}, &item{}, &remark{})...)
 }

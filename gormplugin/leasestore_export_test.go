@@ -55,6 +55,10 @@ func TestALeaseIsNotFreshBelowTheFloorOfAFailover(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
+		reservation := lease.Request{Namespace: "n", Token: leasetest.NewToken(), TTL: 2 * forever, First: 1, Last: 1}
+		if _, err := store.Acquire(t.Context(), reservation); err != nil { // which is not of this lease
+			t.Fatal(err)
+		}
 		grant.Next, grant.Reach = leasetest.NewToken(), time.Hour-c.shorter
 		if _, err := store.Extend(t.Context(), grant.Claim, 10, time.Hour); err != nil {
 			t.Fatal(err)

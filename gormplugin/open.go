@@ -85,7 +85,7 @@ func Open(ctx context.Context, db *gorm.DB, opts ...Option) (*Plugin, error) {
 	p := &Plugin{config: c}
 	if p.lease, err = lease.Open(ctx, store, options...); err != nil {
 		if errors.Is(err, lease.ErrLayout) {
-			err = fmt.Errorf("%w; a second layout needs a namespace: gormplugin.WithLease(lease.WithNamespace(name))", err)
+			err = fmt.Errorf("%w; lease.WithFormerLayout in gormplugin.WithLease moves the namespace, lease.WithNamespace names another one", err)
 		}
 		return nil, fmt.Errorf("gormplugin: open a lease: %w", err)
 	}
@@ -110,6 +110,6 @@ func (p *Plugin) Close(ctx context.Context) error {
 	return p.lease.Close(ctx)
 }
 
-// Lease returns the lease of [Open]: its Status, its Ready and Healthy for probes, and its generator for IDs that are
-// not for GORM. It is nil for a Plugin of [New]. Close the plugin, not the lease.
+// Lease returns the lease of [Open]: its Status, its Ready and Healthy for probes, its Reserve for keys of old rows, and
+// its generator for IDs that are not for GORM. It is nil for a Plugin of [New]. Close the plugin, not the lease.
 func (p *Plugin) Lease() *lease.Lease { return p.lease }

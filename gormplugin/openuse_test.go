@@ -8,45 +8,18 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
+	"gorm.io/driver/sqlite"
 	"gorm.io/gorm"
 
 	"github.com/sqlflake/sqlflake/gormplugin"
 	"github.com/sqlflake/sqlflake/internal/testdb"
-	"github.com/sqlflake/sqlflake/internal/testdb/gormdb"
 	"github.com/sqlflake/sqlflake/snowflake"
 	"github.com/sqlflake/sqlflake/snowflake/lease"
 )
-
-func TestOpenWithAnyConfiguration(t *testing.T) {
-	testdb.Each(t, func(t *testing.T, target testdb.Target) {
-		t.Parallel()
-		var made, rows int64
-		for _, config := range []gorm.Config{
-			{PrepareStmt: true},
-			{SkipDefaultTransaction: true},
-			{PrepareStmt: true, SkipDefaultTransaction: true},
-			{DisableNestedTransaction: true},
-			{CreateBatchSize: 2},
-		} {
-			h := openHandle(t, gormdb.Dialector(target), config)
-			clock := newPushed()
-			keys := clock.open(t, h)
-			h.migrate(t, &user{})
-			for range 2 {
-				clock.extend(t, keys)
-				users := named("a", "b", "c")
-				must(t, h.Create(&users))
-				made += 3
-			}
-			noError(t, keys.Close(t.Context()))
-			must(t, h.Model(&user{}).Count(&rows))
-			equal(t, "rows", rows, made)
-		}
-	})
-}
 
 // wrapped is a pool of the user's own, as one for tracing. It keeps the statements of ExecContext.
 type wrapped struct {
@@ -149,11 +122,178 @@ func TestAStoreThatIsGoneIsAnErrorOfCreateAndComesBack(t *testing.T) {
 			}
 			return err != nil && strings.Contains(err.Error(), "snowflake_leases")
 		})
-		var rows int64
-		must(t, h.Model(&user{}).Where("id = ?", u.ID).Count(&rows)) // the connection is usable
-		equal(t, "rows with the key 0", rows, 0)
+		equal(t, "rows with the key 0", h.count(t, "users", "id = ?", u.ID), 0) // the connection is usable
 		eventually(t, "the return of all connections", func() bool { return h.pool.Stats().InUse == 0 })
 		back()
 		clock.until(t, "the recovery", func() bool { return h.Create(&user{Name: "after"}).Error == nil })
 	})
+}
+
+// eachHeld runs f on databases whose extensions a transaction keeps out.
+func eachHeld(t *testing.T, f func(t *testing.T, h *handle)) {
+	t.Helper()
+	testdb.Each(t, func(t *testing.T, target testdb.Target) {
+		h := on(t, target)
+		h.pool.SetMaxOpenConns(1)
+		f(t, h)
+	})
+	t.Run("sqlite with many connections", func(t *testing.T) {
+		f(t, on(t, testdb.SQLite(t)))
+	})
+}
+
+func TestATransactionThatKeepsExtensionsOutDoesNotDeadlock(t *testing.T) {
+	eachHeld(t, func(t *testing.T, h *handle) {
+		t.Parallel()
+		clock := newPushed()
+		clock.open(t, h, lease.WithPatience(50*time.Millisecond))
+		h.migrate(t, &user{})
+		for _, ctx := range []context.Context{context.Background(), t.Context()} { // that of a request can end
+			created := 0
+			err := h.WithContext(ctx).Transaction(func(tx *gorm.DB) error {
+				for ; ; created++ {
+					if err := tx.Create(&user{Name: "a"}).Error; err != nil {
+						return err
+					}
+					clock.Push(step)
+				}
+			})
+			if created == 0 || !errors.Is(err, snowflake.ErrLeaseStalled) || strings.Contains(err.Error(), "nil") {
+				t.Errorf("the transaction ended with %v after %d rows, want ErrLeaseStalled", err, created)
+			}
+			eventually(t, "the next create", func() bool { return h.Create(&user{Name: "next"}).Error == nil })
+			eventually(t, "the return of all connections", func() bool { return h.pool.Stats().InUse == 0 })
+		}
+		equal(t, "rows after the rollbacks", h.count(t, "users", "1 = 1"), 2)
+	})
+}
+
+// After an outage, or the sleep of a laptop, the first creates find the horizon passed. If they held all connections
+// while they wait, the extension could not get one.
+func TestACreateWaitsForTheLeaseWithoutAConnection(t *testing.T) {
+	testdb.Each(t, func(t *testing.T, target testdb.Target) {
+		t.Parallel()
+		for _, connections := range []int{1, 3} {
+			h := on(t, target)
+			h.pool.SetMaxOpenConns(connections)
+			clock := newPushed()
+			keys := clock.open(t, h, lease.WithPatience(time.Minute)) // then they fail
+			h.migrate(t, &user{})
+			var held []*gorm.DB
+			for range connections {
+				held = append(held, must(t, h.Begin()))
+			}
+			clock.pass(t, keys)
+			const creates = 8
+			errs := make(chan error, creates)
+			for range creates {
+				go func() { errs <- h.Create(&user{Name: "a"}).Error }()
+			}
+			for _, tx := range held {
+				must(t, tx.Rollback())
+			}
+			for range creates {
+				noError(t, <-errs)
+			}
+		}
+	})
+}
+
+func TestAStalledLeaseDoesNotConcernOtherModels(t *testing.T) {
+	type counted struct {
+		ID   uint
+		Name string
+	}
+	target := testdb.SQLite(t)
+	h := on(t, target)
+	clock := newPushed()
+	keys := clock.open(t, h, lease.WithPatience(time.Hour))
+	h.migrate(t, &user{}, &counted{})
+	back := setAside(t, on(t, target))
+	clock.pass(t, keys)
+	must(t, h.Create(&counted{Name: "a"}))
+	must(t, h.Create(&user{Name: "b", Model: gormplugin.Model{ID: 5}}))
+	back()
+	must(t, h.Create(&user{Name: "c"}))
+}
+
+func TestADatabaseInMemoryKeepsItsOneConnection(t *testing.T) {
+	for _, dsn := range []string{":memory:", "", "file:private?mode=memory"} {
+		h := openHandle(t, sqlite.Open(dsn), gorm.Config{})
+		clock := newPushed()
+		keys := clock.open(t, h)
+		h.migrate(t, &user{})
+		var users []user
+		tx := must(t, h.Begin()) // extensions find the connection in use
+		for range 3 {
+			clock.extend(t, keys)
+			users = named("a", "b")
+			must(t, tx.Create(&users))
+		}
+		must(t, tx.Commit())
+		equal(t, "connections", h.pool.Stats().OpenConnections, 1)
+		// Nothing was extended, so it has to be held for as long as the database lives.
+		if row := h.entries(t)[0]; !row.Held || time.Until(row.Expires) < 365*24*time.Hour || row.Horizon != 0 {
+			t.Errorf("%q: the row in between: %+v", dsn, row)
+		}
+		noError(t, keys.Close(t.Context()))
+		if left := snowflake.Default().Start(h.entries(t)[0].Horizon); !snowflake.Default().Time(users[1].ID).Before(left) {
+			t.Errorf("%q: the last key %d is not below the horizon that is left, %v", dsn, users[1].ID, left)
+		}
+		equal(t, "workers held after Close", h.held(t), 0)
+		equal(t, "connections at the end", h.pool.Stats().OpenConnections, 1)
+		equal(t, "keys", h.Find(&[]user{}).RowsAffected, 6)
+	}
+}
+
+func TestCloseOpensNoSecondDatabaseInMemory(t *testing.T) {
+	h := openHandle(t, sqlite.Open(":memory:"), gorm.Config{})
+	keys, err := gormplugin.Open(t.Context(), h.DB)
+	noError(t, err)
+	tx := must(t, h.Begin())
+	if err := keys.Close(t.Context()); err == nil {
+		t.Error("Close while the connection is in use: no error")
+	}
+	must(t, tx.Rollback())
+	equal(t, "connections", h.pool.Stats().OpenConnections, 1)
+	equal(t, "workers held", h.held(t), 1)
+}
+
+func TestALeaseInMemoryEndsWithItsPool(t *testing.T) {
+	h := openHandle(t, sqlite.Open(":memory:"), gorm.Config{})
+	clock := newPushed()
+	keys := clock.open(t, h)
+	noError(t, h.pool.Close())
+	clock.until(t, "the end", func() bool { return errors.Is(keys.Lease().Healthy(), os.ErrClosed) })
+	wantError(t, keys.Close(t.Context()), os.ErrClosed)
+}
+
+// A statement that has waited for the lease before its transaction is resolved and taken back as any other.
+func TestACreateThatWaitedForTheLeaseForgetsNoGeneratedKey(t *testing.T) {
+	h := on(t, testdb.SQLite(t))
+	var ahead atomic.Int64
+	h.leased(t, gormplugin.WithNow(func() time.Time { return time.Now().Add(time.Duration(ahead.Load())) }))
+	ahead.Store(int64(time.Hour)) // so that every create looks as if the horizon had passed
+	h.migrate(t, &city{}, &street{}, &coupon{})
+	must(t, h.Create(&city{Code: "BER"}))
+	first := coupon{Name: "a"}
+	must(t, h.Create(&first))
+
+	skipped := city{Code: "BER"}
+	must(t, h.Clauses(nothing).Create(&skipped))
+	equal(t, "key of a skipped record", skipped.ID, 0)
+
+	failed := city{Code: "BER"}
+	if err := h.Create(&failed).Error; err == nil {
+		t.Error("no violation")
+	}
+	equal(t, "key after a violation", failed.ID, 0)
+
+	dry := city{Code: "PAR", Streets: []street{{}}}
+	must(t, h.Session(&gorm.Session{DryRun: true}).Create(&dry))
+	equal(t, "keys after a dry run", dry.ID+dry.Streets[0].ID+dry.Streets[0].CityID, 0)
+
+	again := coupon{Name: "a"}
+	must(t, h.Clauses(by("name", "code", "number")).Create(&again))
+	equal(t, "record of an updated row", again, first)
 }

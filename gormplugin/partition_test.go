@@ -47,11 +47,15 @@ func TestPartitionedTableWorksLikeOthers(t *testing.T) {
 		}
 		config := gorm.Config{DisableForeignKeyConstraintWhenMigrating: true} // MariaDB has none on partitioned tables
 		db := open(t, target, gormdb.Dialector(target), config, []any{&sensor{}})
-		now := time.Now()
+		// In a zone where it is noon: soon after midnight the day before has a partition, too.
+		now := time.Now().UTC().Truncate(time.Second)
+		day := now.Add(-12 * time.Hour)
+		zone := time.FixedZone("noon", -int(day.Sub(day.Truncate(24*time.Hour))/time.Second))
 		today, err := snowflake.Default().MinAt(now)
 		noError(t, err)
 		db.gen.next = today
-		set, err := partition.New(dialect, "readings", partition.Day, partition.WithStart(now), partition.WithLogger(slog.New(slog.DiscardHandler)))
+		set, err := partition.New(dialect, "readings", partition.Day, partition.WithStart(now), partition.WithZone(zone),
+			partition.WithLogger(slog.New(slog.DiscardHandler)))
 		noError(t, err)
 		noError(t, migrateReadings(t.Context(), db.DB, set))
 		db.log.take()
@@ -74,18 +78,17 @@ func TestPartitionedTableWorksLikeOthers(t *testing.T) {
 			Create(&again))
 		must(t, db.First(&found, r.ID))
 		equal(t, "value after the upsert", found.Value, 7)
-		wantOnePartition(t, db, today)
+		wantOnePartition(t, db, today, day)
 	})
 }
 
-// wantOnePartition checks that queries about the ID read its partition only, and pages those from there on.
-func wantOnePartition(t *testing.T, db *env, id snowflake.ID) {
+// wantOnePartition checks that queries about the ID and its day read one partition only, and pages those from there on.
+func wantOnePartition(t *testing.T, db *env, id snowflake.ID, day time.Time) {
 	explain := map[string]string{"postgres": "EXPLAIN ", "mariadb": "EXPLAIN PARTITIONS "}[db.target.Name]
 	if db.target.IsMySQL() {
 		explain = "EXPLAIN FORMAT=TRADITIONAL "
 	}
 	layout := snowflake.Default()
-	day := layout.Time(id).Truncate(24 * time.Hour)
 	for name, query := range map[string]func(tx *gorm.DB) *gorm.DB{
 		"First":  func(tx *gorm.DB) *gorm.DB { return tx.First(&reading{}, id) },
 		"IN":     func(tx *gorm.DB) *gorm.DB { return tx.Find(&[]reading{}, []snowflake.ID{id, id + 1}) },

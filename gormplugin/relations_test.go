@@ -49,6 +49,9 @@ type phone struct {
 	Calls   []call
 	MakerID snowflake.ID
 	Maker   *maker
+	BaseID  *snowflake.ID
+	Base    *phone
+	Mobiles []*phone `gorm:"foreignKey:BaseID"`
 }
 
 type maker struct {
@@ -83,12 +86,17 @@ func TestASkippedChildThatNothingRefersToIsNoError(t *testing.T) {
 		equal(t, "key of the other", db.count(t, "phones", "id = ? AND number = '2'", second.Phones[1].ID), 1)
 		must(t, db.Session(&gorm.Session{FullSaveAssociations: true}).Updates(&owner{ID: second.ID, Phones: []phone{{Number: "1"}}}))
 
-		wantKeyUnknown(t, db.Create(&owner{Phones: []phone{{Number: "1", Calls: []call{{}}}}}).Error)
-		wantKeyUnknown(t, db.Create(&owner{Main: &phone{Number: "1"}}).Error)
-		wantKeyUnknown(t, db.Create(&owner{Main: &phone{Number: "1", Maker: &maker{}}}).Error)
-		wantKeyUnknown(t, db.Updates(&owner{ID: first.ID, Main: &phone{Number: "1"}}).Error)
+		wantError(t, db.Create(&owner{Phones: []phone{{Number: "1", Calls: []call{{}}}}}).Error, gormplugin.ErrKeyUnknown)
+		wantError(t, db.Create(&owner{Main: &phone{Number: "1"}}).Error, gormplugin.ErrKeyUnknown)
+		wantError(t, db.Create(&owner{Main: &phone{Number: "1", Maker: &maker{}}}).Error, gormplugin.ErrKeyUnknown)
+		wantError(t, db.Updates(&owner{ID: first.ID, Main: &phone{Number: "1"}}).Error, gormplugin.ErrKeyUnknown)
 		equal(t, "owners", db.count(t, "owners", "main_id IN (0, ?)", second.Main.ID), 2)
 		equal(t, "calls", db.count(t, "calls", "1 = 1"), 0)
+
+		base := phone{Number: "4", Mobiles: []*phone{{Number: "1"}, {Number: "5"}}} // the relation of Base is not theirs
+		must(t, db.Create(&base))
+		equal(t, "key of the skipped mobile", base.Mobiles[0].ID, 0)
+		wantError(t, db.Create(&phone{Number: "6", Base: &phone{Number: "1"}}).Error, gormplugin.ErrKeyUnknown)
 	}, &owner{}, &phone{}, &call{}, &maker{})
 }
 
@@ -108,7 +116,7 @@ func TestOnlyTheStatementsRightAboveCountAsReferringOnes(t *testing.T) {
 		must(t, db.Create(&below)) // the phone of a member, to which no household refers
 		equal(t, "key of the skipped phone", below.Members[0].Phones[0].ID, 0)
 		err := db.Create(&household{Phones: []*phone{{Number: "1"}}}).Error
-		wantKeyUnknown(t, err)
+		wantError(t, err, gormplugin.ErrKeyUnknown)
 		if err != nil && !strings.Contains(err.Error(), "record 0 of phone conflicts with an existing row whose key is "+
 			"unknown, and household.Phones would refer to it") {
 			t.Errorf("text %q", err)
@@ -185,26 +193,148 @@ func TestSavingAssociationsInFullLeavesNoOrphans(t *testing.T) {
 	}, &firm{}, &office{}, &man{})
 }
 
-// clerk is skipped if the badge is there.
-type clerk struct {
+type company struct {
+	ID   snowflake.ID `gorm:"primaryKey;type:int"`
+	Name string
+}
+
+type tag struct {
+	ID   snowflake.ID `gorm:"primaryKey;type:int"`
+	Name string
+}
+
+type toy struct {
 	ID        snowflake.ID `gorm:"primaryKey;type:int"`
-	Badge     string       `gorm:"uniqueIndex;size:20"`
+	Name      string
+	OwnerID   snowflake.ID
+	OwnerType string
+}
+
+type passport struct {
+	ID       snowflake.ID `gorm:"primaryKey;type:int"`
+	PersonID snowflake.ID
+	Number   string
+}
+
+type pet struct {
+	ID       snowflake.ID `gorm:"primaryKey;type:int"`
+	PersonID snowflake.ID
+	Name     string
+	Toys     []toy `gorm:"polymorphic:Owner"`
+}
+
+// person has every kind of association.
+type person struct {
+	ID        snowflake.ID `gorm:"primaryKey;type:int"`
+	Name      string
+	CompanyID *snowflake.ID
+	Company   *company
+	Passport  passport
+	Pets      []*pet
+	Tags      []tag `gorm:"many2many:person_tags"`
 	ManagerID *snowflake.ID
-	Manager   *clerk
-	Team      []*clerk `gorm:"foreignKey:ManagerID"`
+	Manager   *person
+	Team      []person  `gorm:"foreignKey:ManagerID"`
+	Friends   []*person `gorm:"many2many:person_friends"`
 }
 
-func (*clerk) BeforeCreate(tx *gorm.DB) error {
-	tx.Statement.AddClause(nothing)
-	return nil
+func people() []any { return []any{&company{}, &tag{}, &person{}, &passport{}, &pet{}, &toy{}} }
+
+func newPerson(name string) person {
+	return person{
+		Name: name, Company: &company{Name: name + " & sons"}, Passport: passport{Number: name + " 1"},
+		Pets:    []*pet{{Name: name + "'s cat", Toys: []toy{{Name: "mouse"}, {Name: "ball"}}}, {Name: name + "'s dog"}},
+		Tags:    []tag{{Name: "red"}, {Name: "blue"}},
+		Manager: &person{Name: name + "'s boss"}, Team: []person{{Name: name + "'s aide"}},
+		Friends: []*person{{Name: name + "'s friend", Tags: []tag{{Name: "green"}}}},
+	}
 }
 
-func TestASelfReferenceTellsManagersFromReports(t *testing.T) {
-	eachUpsert(t, withoutConstraints, func(t *testing.T, db *env) {
-		must(t, db.Create(&clerk{Badge: "a"}))
-		boss := clerk{Badge: "boss", Team: []*clerk{{Badge: "a"}, {Badge: "b"}}}
-		must(t, db.Create(&boss))
-		equal(t, "key of the skipped report", boss.Team[0].ID, 0)
-		wantKeyUnknown(t, db.Create(&clerk{Badge: "c", Manager: &clerk{Badge: "a"}}).Error)
-	}, &clerk{})
+// wantNoOrphans counts the rows that refer to none.
+func (e *env) wantNoOrphans(t *testing.T) {
+	t.Helper()
+	for _, reference := range []string{
+		"passports.person_id people", "pets.person_id people", "toys.owner_id pets", "people.company_id companies",
+		"people.manager_id people", "person_tags.person_id people", "person_tags.tag_id tags",
+		"person_friends.person_id people", "person_friends.friend_id people",
+	} {
+		column, to, _ := strings.Cut(reference, " ")
+		table, name, _ := strings.Cut(column, ".")
+		n := e.count(t, table, name+" IS NOT NULL AND "+name+" NOT IN (SELECT id FROM "+to+")")
+		equal(t, "rows without what they refer to in "+column, n, 0)
+	}
+}
+
+func TestAssociationsOfEveryKindAreFilled(t *testing.T) {
+	noConstraints := gorm.Config{DisableForeignKeyConstraintWhenMigrating: true}
+	eachUpsert(t, noConstraints, func(t *testing.T, db *env) {
+		p := newPerson("ada")
+		must(t, db.Create(&p))
+		q := []person{newPerson("bob"), newPerson("eve")}
+		must(t, db.Create(&q))
+		db.wantNoOrphans(t)
+		for table, want := range map[string]int64{
+			"people": 12, "companies": 3, "passports": 3, "pets": 6, "toys": 6, "tags": 9,
+			"person_tags": 9, "person_friends": 3,
+		} {
+			equal(t, "rows in "+table, db.count(t, table, "1 = 1"), want)
+		}
+		var back person
+		must(t, db.Preload("Pets.Toys").Preload("Tags").Preload("Friends.Tags").Preload("Team").Joins("Company").
+			Joins("Manager").Joins("Passport").First(&back, "people.id = ?", p.ID))
+		equal(t, "company", back.Company.Name, "ada & sons")
+		equal(t, "passport", back.Passport.ID, p.Passport.ID)
+		equal(t, "toys of the cat", len(back.Pets[0].Toys), 2)
+		equal(t, "tag of the friend", back.Friends[0].Tags[0].Name, "green")
+		equal(t, "boss", back.Manager.Name, "ada's boss")
+		equal(t, "team", back.Team[0].Name, "ada's aide")
+	}, people()...)
+}
+
+func TestANewRecordThatSeveralOwnersShareBecomesOneRow(t *testing.T) {
+	for name, config := range map[string]gorm.Config{"default": {}, "FullSaveAssociations": {FullSaveAssociations: true}} {
+		t.Run(name, func(t *testing.T) {
+			eachUpsert(t, config, func(t *testing.T, db *env) {
+				shared, friend, acme := &pet{Name: "cat"}, &person{Name: "kim"}, &company{Name: "acme"}
+				owners := []person{
+					{Name: "ada", Pets: []*pet{shared}, Friends: []*person{friend}, Company: acme},
+					{Name: "bob", Pets: []*pet{shared, {Name: "dog"}}, Friends: []*person{friend}, Company: acme},
+				}
+				must(t, db.Create(&owners))
+				equal(t, "pets", db.count(t, "pets", "1 = 1"), 2)
+				equal(t, "owner of the shared pet", shared.PersonID, owners[1].ID)
+				equal(t, "people", db.count(t, "people", "1 = 1"), 3)
+				equal(t, "companies", db.count(t, "companies", "1 = 1"), 1)
+				equal(t, "company", *owners[0].CompanyID, acme.ID)
+				db.wantNoOrphans(t)
+			}, people()...)
+		})
+	}
+}
+
+func TestAssociationModeFillsStructsAndMaps(t *testing.T) {
+	each(t, func(t *testing.T, db *env) {
+		p := person{Name: "ada"}
+		must(t, db.Omit("Passport").Create(&p))
+		db.gen.takeCalls()
+
+		steps := []func() error{
+			func() error { return db.Model(&p).Association("Pets").Append(&pet{Name: "cat"}, &pet{Name: "dog"}) },
+			func() error { return db.Model(&p).Association("Tags").Append([]tag{{Name: "red"}}) },
+			func() error { return db.Model(&p).Association("Tags").Append(map[string]any{"Name": "blue"}) },
+			func() error { return db.Model(&p).Association("Company").Replace(&company{Name: "acme"}) },
+			func() error { return db.Model(&p).Association("Friends").Append(&person{Name: "kim"}) },
+			func() error { return db.Model(&p).Association("Tags").Replace(&tag{Name: "green"}, p.Tags[0]) },
+		}
+		for i, step := range steps {
+			if err := step(); err != nil {
+				t.Fatalf("step %d: %v", i, err)
+			}
+		}
+		equal(t, "pets", db.count(t, "pets", "person_id = ?", p.ID), 2)
+		equal(t, "tags", db.count(t, "tags", "id >= ?", firstID), 3)
+		equal(t, "join rows", db.count(t, "person_tags", "person_id = ?", p.ID), 2)
+		equal(t, "company", db.count(t, "people", "id = ? AND company_id = ?", p.ID, p.Company.ID), 1)
+		db.wantNoOrphans(t)
+	}, people()...)
 }

@@ -1,6 +1,7 @@
 package gormplugin_test
 
 import (
+	"database/sql/driver"
 	"encoding/json"
 	"fmt"
 	"strings"
@@ -9,7 +10,11 @@ import (
 	"time"
 
 	"gorm.io/gorm"
+	"gorm.io/gorm/clause"
 
+	"github.com/sqlflake/sqlflake/gormplugin"
+	"github.com/sqlflake/sqlflake/internal/testdb"
+	"github.com/sqlflake/sqlflake/internal/testdb/gormdb"
 	"github.com/sqlflake/sqlflake/snowflake"
 )
 
@@ -86,22 +91,6 @@ func TestModelsMayBeParsedWhileOthersAreCreated(t *testing.T) {
 	wg.Wait()
 }
 
-func TestAHandleThatIsUsedAgainHasItsStatementAsItWas(t *testing.T) {
-	each(t, func(t *testing.T, db *env) {
-		tx := db.Session(&gorm.Session{}).Select("Name")
-		must(t, tx.Create(&user{Name: "a"}))
-		must(t, tx.Create(&user{Name: "b"}))
-		equal(t, "selected columns", strings.Join(tx.Statement.Selects, ","), "Name")
-		tx.Statement.Settings.Range(func(key, _ any) bool {
-			if _, gorms := key.(string); !gorms { // GORM's own are strings
-				t.Errorf("a setting is left: %T", key)
-			}
-			return true
-		})
-		db.wantKeys(t, "users", firstID, firstID+1)
-	}, &user{})
-}
-
 func TestTheGenericsAPIIsFilledAsWell(t *testing.T) {
 	db := onSQLite(t, &user{})
 	u, v, many := user{Name: "a"}, user{Name: "e"}, named("b", "c", "d")
@@ -114,4 +103,235 @@ func TestTheGenericsAPIIsFilledAsWell(t *testing.T) {
 	equal(t, "rows of WithResult", result.RowsAffected, 1)
 	db.wantKeys(t, "users", u.ID, many[0].ID, many[1].ID, many[2].ID, v.ID, firstID+5, firstID+6)
 	wantCalls(t, db.gen, 1, 2, 1, 1, 1, 1)
+}
+
+func TestEveryWayOfRegisteringFillsOnce(t *testing.T) {
+	for name, way := range map[string]struct{ use, option, config bool }{
+		"Use": {use: true}, "Option": {option: true}, "Config.Plugins and Option": {option: true, config: true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			gen, log := newCounting(), &recorder{}
+			plugin, config := gormplugin.New(gen), &gorm.Config{Logger: log}
+			options := []gorm.Option{config}
+			if way.option {
+				options = append(options, plugin)
+			}
+			if way.config {
+				config.Plugins = map[string]gorm.Plugin{plugin.Name(): plugin}
+			}
+			db, err := gorm.Open(gormdb.Dialector(testdb.SQLite(t)), options...)
+			noError(t, err)
+			if way.use {
+				noError(t, db.Use(plugin))
+			}
+			pool, err := db.DB()
+			noError(t, err)
+			t.Cleanup(func() { _ = pool.Close() })
+			for _, again := range []*gormplugin.Plugin{plugin, gormplugin.New(newCounting())} {
+				wantError(t, db.Use(again), gorm.ErrRegistered)
+			}
+			noError(t, plugin.Initialize(db))
+			noError(t, db.AutoMigrate(&user{}))
+			must(t, db.Create(&user{Name: "a"}))
+			wantCalls(t, gen, 1)
+			if len(log.warnings) > 0 {
+				t.Errorf("GORM warns: %v", log.warnings)
+			}
+		})
+	}
+}
+
+func TestAConfigurationTakesOnePluginAndItsMapStaysTheCallers(t *testing.T) {
+	first, second := gormplugin.New(newCounting()), gormplugin.New(newCounting())
+	callers := map[string]gorm.Plugin{}
+	config := &gorm.Config{Plugins: callers}
+	noError(t, first.Apply(config))
+	equal(t, "plugins in the caller's map", len(callers), 0)
+	wantError(t, second.Apply(config), gorm.ErrRegistered)
+	if config.Plugins["snowflake"] != gorm.Plugin(first) {
+		t.Error("the first plugin was replaced")
+	}
+}
+
+func TestAHandleWithoutCallbacksIsRefused(t *testing.T) {
+	db, err := gorm.Open(nil, &gorm.Config{Logger: &recorder{}})
+	noError(t, err)
+	wantError(t, db.Use(gormplugin.New(newCounting())), gorm.ErrInvalidDB)
+}
+
+func TestKeysAreFilledWhateverCallbacksAreRemoved(t *testing.T) {
+	for _, name := range []string{
+		"gorm:begin_transaction", "gorm:before_create", "gorm:save_before_associations", "gorm:save_after_associations",
+		"gorm:after_create", "gorm:commit_or_rollback_transaction",
+	} {
+		db := onSQLite(t, &flat{}, &city{}, &street{})
+		if name == "gorm:begin_transaction" { // else the transaction would stay open
+			must(t, db.Exec("SELECT 1"))
+			noError(t, db.Callback().Create().Remove("gorm:commit_or_rollback_transaction"))
+		}
+		tx := db.Session(&gorm.Session{SkipDefaultTransaction: name == "gorm:commit_or_rollback_transaction"})
+		noError(t, db.Callback().Create().Remove(name))
+		must(t, tx.Create(&[]flat{{Name: "a"}, {Name: "b"}}))
+		must(t, tx.Create(&flat{Name: "c"}))
+		db.wantKeys(t, "flats", firstID, firstID+1, firstID+2)
+		must(t, tx.Create(&city{Code: "BER"}))
+		skipped := city{Code: "BER"}
+		result := must(t, tx.Clauses(nothing).Create(&skipped))
+		equal(t, "key of the skipped record without "+name, skipped.ID, 0)
+		if _, left := result.Statement.Clauses["snowflake:insert"]; left {
+			t.Errorf("without %s the plugin leaves its own clause in the statement", name)
+		}
+	}
+}
+
+// audited writes down in its hooks which key it has.
+type audited struct {
+	ID                        snowflake.ID `gorm:"primaryKey"`
+	Name                      string
+	InSave, InCreate, InAfter snowflake.ID
+}
+
+func (a *audited) BeforeSave(*gorm.DB) error   { a.InSave = a.ID; return nil }
+func (a *audited) BeforeCreate(*gorm.DB) error { a.InCreate = a.ID; return nil }
+func (a *audited) AfterCreate(*gorm.DB) error  { a.InAfter = a.ID; return nil }
+
+func TestHooksSeeTheKeyWhichDoesNotNeedThem(t *testing.T) {
+	eachWith(t, withoutConstraints, func(t *testing.T, db *env) {
+		records := []audited{{Name: "a"}, {Name: "b"}}
+		must(t, db.Create(&records))
+		for i, r := range records {
+			id := firstID + snowflake.ID(i)
+			equal(t, "record", r, audited{ID: id, Name: r.Name, InSave: id, InCreate: id, InAfter: id})
+		}
+		equal(t, "rows", db.count(t, "auditeds", "in_create = id AND in_save = id"), 2)
+
+		r := audited{Name: "a"}
+		must(t, db.Session(&gorm.Session{SkipHooks: true}).Create(&r))
+		equal(t, "record without hooks", r, audited{ID: firstID + 2, Name: "a"})
+		// Save of an unknown key inserts with SkipHooks; so do its associations.
+		saved := parent{ID: 8, Name: "saved", Children: []child{{Name: "d"}}}
+		must(t, db.Save(&saved))
+		db.wantKeys(t, "parents", 8)
+		db.wantKeys(t, "children", firstID+3)
+	}, &audited{}, &parent{}, &child{})
+}
+
+type forgetful struct {
+	ID   snowflake.ID `gorm:"primaryKey;type:int"`
+	Name string       `gorm:"uniqueIndex"`
+}
+
+func (f *forgetful) BeforeCreate(*gorm.DB) error {
+	if f.Name == "b" {
+		f.ID = 0
+	}
+	return nil
+}
+
+func TestAHookThatTakesTheKeyAwayGetsAnother(t *testing.T) {
+	db := onSQLite(t, &forgetful{})
+	f := []forgetful{{Name: "a"}, {Name: "b"}}
+	must(t, db.Create(&f))
+	wantCalls(t, db.gen, 2, 1)
+	db.wantKeys(t, "forgetfuls", f[0].ID, f[1].ID)
+	again := []forgetful{{Name: "c"}, {Name: "b"}}
+	if err := db.Create(&again).Error; err == nil {
+		t.Error("no violation")
+	}
+	equal(t, "keys after the violation", again[0].ID+again[1].ID, 0)
+}
+
+// selective selects in its hook what is written.
+type selective struct {
+	ID     snowflake.ID `gorm:"primaryKey;type:int"`
+	Name   string
+	Secret string
+}
+
+func (*selective) BeforeCreate(tx *gorm.DB) error {
+	tx.Statement.Selects = []string{"Name"}
+	return nil
+}
+
+func TestASelectionThatAHookMakesStillWritesTheKey(t *testing.T) {
+	each(t, func(t *testing.T, db *env) {
+		s := selective{Name: "n", Secret: "s"}
+		must(t, db.Create(&s))
+		equal(t, "rows", db.count(t, "selectives", "id = ? AND name = 'n' AND secret IS NULL", s.ID), 1)
+		many := []selective{{Name: "a"}, {Name: "b"}}
+		tx := db.Select("Secret")
+		must(t, tx.Create(&many))
+		db.wantKeys(t, "selectives", s.ID, many[0].ID, many[1].ID)
+		equal(t, "columns afterwards", len(tx.Statement.Selects), 1)
+	}, &selective{})
+}
+
+// renamed has a generated public ID, which its hook replaces if it has a name of two letters.
+type renamed struct {
+	ID     snowflake.ID `gorm:"primaryKey"`
+	Public snowflake.ID `gorm:"snowflake;uniqueIndex"`
+	Email  string       `gorm:"uniqueIndex;size:50"`
+	Name   string
+}
+
+func (r *renamed) BeforeCreate(*gorm.DB) error {
+	if len(r.Name) == 2 {
+		r.Public = 5000
+	}
+	return nil
+}
+
+func TestAGeneratedColumnThatAHookReplacesFollowsTheRow(t *testing.T) {
+	eachUpsert(t, gorm.Config{}, func(t *testing.T, db *env) {
+		noError(t, db.Create(&renamed{Email: "a", Name: "1"}).Error)
+		upsert := clause.OnConflict{Columns: []clause.Column{{Name: "email"}}, DoUpdates: clause.AssignmentColumns([]string{"name"})}
+		record, row := renamed{Email: "a", Name: "22"}, renamed{}
+		noError(t, db.Clauses(upsert).Create(&record).Error)
+		noError(t, db.Take(&row, "email = 'a'").Error)
+		if record != row {
+			t.Errorf("the record is %v, the row %v", record, row)
+		}
+	}, &renamed{})
+}
+
+func TestAnUpsertDoesNotNameTheGeneratedColumnsThatItLeavesAlone(t *testing.T) {
+	each(t, func(t *testing.T, db *env) {
+		switch db.Name() {
+		case "postgres":
+			noError(t, db.Exec(`CREATE FUNCTION no() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE EXCEPTION 'fixed'; END $$`).Error)
+			noError(t, db.Exec(`CREATE TRIGGER fixed BEFORE UPDATE OF public ON renameds FOR EACH ROW EXECUTE FUNCTION no()`).Error)
+		case "sqlite":
+			noError(t, db.Exec(`CREATE TRIGGER fixed BEFORE UPDATE OF public ON renameds BEGIN SELECT RAISE(ABORT, 'fixed'); END`).Error)
+		}
+		for _, name := range []string{"1", "2"} {
+			noError(t, db.Clauses(clause.OnConflict{Columns: []clause.Column{{Name: "email"}}, UpdateAll: true}).
+				Create(&renamed{Email: "a", Name: name}).Error)
+		}
+	}, &renamed{})
+}
+
+// unsigned is a Valuer of a type that some drivers accept and database/sql does not know.
+type unsigned uint64
+
+func (u unsigned) Value() (driver.Value, error) { return uint64(u), nil }
+
+// pointed is a Valuer by pointer.
+type pointed struct{ n int64 }
+
+func (c *pointed) Value() (driver.Value, error) { return c.n, nil }
+
+// worded is a key whose driver value is text.
+type worded struct{ id snowflake.ID }
+
+func (w worded) SnowflakeID() snowflake.ID       { return w.id }
+func (w *worded) SetSnowflakeID(id snowflake.ID) { w.id = id }
+func (worded) GormDataType() string              { return "bigint" }
+func (w worded) Value() (driver.Value, error)    { return w.id.String(), nil }
+func (w *worded) Scan(v any) (err error) {
+	w.id, err = snowflake.Parse(fmt.Sprint(v))
+	return err
+}
+
+type spoken struct {
+	ID worded `gorm:"primaryKey"`
 }

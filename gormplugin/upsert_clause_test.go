@@ -12,6 +12,7 @@ import (
 	"gorm.io/gorm/clause"
 	"gorm.io/gorm/schema"
 
+	"github.com/sqlflake/sqlflake/gormplugin"
 	"github.com/sqlflake/sqlflake/internal/skip"
 	"github.com/sqlflake/sqlflake/snowflake"
 )
@@ -60,6 +61,9 @@ func TestTheStatementIsAsItWasAfterAnUpsert(t *testing.T) {
 	eachUpsert(t, withoutConstraints, func(t *testing.T, db *env) {
 		withBerlin(t, db)
 		for _, conflict := range []clause.OnConflict{byCode, nothing} {
+			dry := city{Code: "BER"}
+			must(t, db.DryRun().Clauses(conflict).Create(&dry))
+			equal(t, "key after a dry run", dry.ID, 0)
 			tx := db.Clauses(conflict)
 			for range 2 { // the same statement again
 				must(t, tx.Create(&city{Code: "BER", Name: "again"}))
@@ -83,20 +87,17 @@ func TestTheStatementIsAsItWasAfterAnUpsert(t *testing.T) {
 // statements returns what GORM runs for a create with preset keys, with the plugin or without it.
 func statements(t *testing.T, db *env, plugin bool, record any) []string {
 	t.Helper()
-	handle := db.DB
+	h := db.handle
 	if !plugin {
-		plain, err := gorm.Open(db.Dialector, &gorm.Config{Logger: db.log})
-		noError(t, err)
-		closeAtEnd(t, plain)
-		handle = plain
+		h = openHandle(t, db.Dialector, gorm.Config{})
 	}
-	tx := handle.Begin()
+	tx := h.Begin()
 	defer tx.Rollback()
-	db.log.take()
+	h.log.take()
 	must(t, tx.Create(record))
-	full := db.log.take()
+	full := h.log.take()
 	must(t, tx.Session(&gorm.Session{FullSaveAssociations: true}).Save(record))
-	return append(full, db.log.take()...)
+	return append(full, h.log.take()...)
 }
 
 func TestAssociationsWithKeysRunTheSameStatementsAsWithoutThePlugin(t *testing.T) {
@@ -232,7 +233,7 @@ func TestWithoutAConflictTargetUnknownKeysAreZeroAndNoOrphans(t *testing.T) {
 		more := []city{{Code: "BER", Name: "three", Streets: []street{{Name: "Ring"}}}, {Code: "ROM"}}
 		err := db.Clauses(noTarget).Create(&more).Error
 		if !db.returning() {
-			wantKeyUnknown(t, err)
+			wantError(t, err, gormplugin.ErrKeyUnknown)
 			equal(t, "cities", db.count(t, "cities", "code = 'ROM'"), 0)
 		}
 		equal(t, "streets without a city", db.count(t, "streets", "city_id NOT IN (SELECT id FROM cities)"), 0)

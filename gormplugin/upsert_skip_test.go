@@ -2,6 +2,7 @@ package gormplugin_test
 
 import (
 	"errors"
+	"fmt"
 	"strings"
 	"testing"
 
@@ -12,11 +13,6 @@ import (
 	"github.com/sqlflake/sqlflake/internal/skip"
 	"github.com/sqlflake/sqlflake/snowflake"
 )
-
-func wantKeyUnknown(t *testing.T, err error) {
-	t.Helper()
-	wantError(t, err, gormplugin.ErrKeyUnknown)
-}
 
 func TestAParentWhoseInsertCountsNoRowsKeepsItsKey(t *testing.T) {
 	eachUpsert(t, withoutConstraints, func(t *testing.T, db *env) {
@@ -39,13 +35,13 @@ func TestAssociationsOfASkippedRecordAreAnErrorAndNoOrphans(t *testing.T) {
 		berlin := city{ID: key, Code: "BER", Name: "Berlin"}
 		c := city{Code: "BER", Streets: []street{{Name: "Allee"}}}
 		err := db.Clauses(nothing).Create(&c).Error
-		wantKeyUnknown(t, err)
+		wantError(t, err, gormplugin.ErrKeyUnknown)
 		if err != nil && !strings.Contains(err.Error(), "record 0 of city conflicts with an existing row whose key is unknown, and its Streets") {
 			t.Errorf("text %q", err)
 		}
 		equal(t, "key", c.ID, 0)
 		batch := []city{{Code: "PAR"}, {Code: "BER", Streets: []street{{Name: "Allee"}}}}
-		wantKeyUnknown(t, db.Clauses(nothing).Create(&batch).Error)
+		wantError(t, db.Clauses(nothing).Create(&batch).Error, gormplugin.ErrKeyUnknown)
 		equal(t, "streets", db.count(t, "streets", "1 = 1"), 1)
 		wantCities(t, db, berlin) // all is rolled back, Paris too
 
@@ -58,35 +54,6 @@ func TestAssociationsOfASkippedRecordAreAnErrorAndNoOrphans(t *testing.T) {
 		must(t, db.Clauses(nothing).Create(&empty))
 		wantCities(t, db, berlin)
 	}, &city{}, &street{})
-}
-
-func TestASkippedRecordThatOthersReferToIsAnErrorAndNoOrphan(t *testing.T) {
-	type keyword struct {
-		ID   snowflake.ID `gorm:"primaryKey;type:int"`
-		Word string       `gorm:"uniqueIndex;size:20"`
-	}
-	type article struct {
-		ID       snowflake.ID `gorm:"primaryKey;type:int"`
-		MainID   snowflake.ID
-		Main     *keyword
-		Keywords []keyword `gorm:"many2many:article_keywords"`
-	}
-	eachUpsert(t, withoutConstraints, func(t *testing.T, db *env) {
-		go1 := keyword{Word: "go"}
-		must(t, db.Create(&go1))
-		// GORM saves both kinds of associations with DO NOTHING, which skips any conflict, not only that of the key.
-		for name, a := range map[string]*article{
-			"belongs to":   {Main: &keyword{Word: "go"}},
-			"many to many": {Main: &keyword{Word: "main"}, Keywords: []keyword{{Word: "sql"}, {Word: "go"}}},
-		} {
-			wantKeyUnknown(t, db.Create(a).Error)
-			equal(t, name+": articles", db.count(t, "articles", "1 = 1"), 0)
-			equal(t, name+": keywords", db.count(t, "keywords", "1 = 1"), 1)
-			equal(t, name+": join rows", db.count(t, "article_keywords", "1 = 1"), 0)
-		}
-		must(t, db.Create(&article{Main: &go1, Keywords: []keyword{go1, {Word: "sql"}}}))
-		equal(t, "join rows", db.count(t, "article_keywords", "keyword_id IN (SELECT id FROM keywords)"), 2)
-	}, &keyword{}, &article{})
 }
 
 func TestInsertIgnoreIsLikeDoNothing(t *testing.T) {
@@ -107,43 +74,6 @@ func TestInsertIgnoreIsLikeDoNothing(t *testing.T) {
 		equal(t, "key of the skipped one", cities[1].ID, 0)
 		wantCities(t, db, cities[0], cities[2], city{ID: key, Code: "BER", Name: "Berlin"})
 	}, &city{}, &street{})
-}
-
-// hooked has hooks that meddle with keys and clauses.
-type hooked struct {
-	ID   snowflake.ID `gorm:"primaryKey;type:int"`
-	Code string       `gorm:"uniqueIndex;size:20"`
-	Own  snowflake.ID `gorm:"-"`
-}
-
-func (h *hooked) BeforeCreate(tx *gorm.DB) error {
-	if h.Own != 0 {
-		h.ID = h.Own
-	}
-	return nil
-}
-
-// BeforeSave adds a conflict clause.
-func (*hooked) BeforeSave(tx *gorm.DB) error {
-	tx.Statement.AddClause(nothing)
-	return nil
-}
-
-func TestAClauseThatAHookAddsCounts(t *testing.T) {
-	eachUpsert(t, gorm.Config{}, func(t *testing.T, db *env) {
-		first, second := hooked{Code: "a"}, hooked{Code: "a"}
-		must(t, db.Create(&first))
-		must(t, db.Create(&second))
-		equal(t, "key of the inserted one", first.ID, firstID)
-		equal(t, "key of the skipped one", second.ID, 0)
-
-		own := []hooked{{Code: "own", Own: 8}, {Code: "own", Own: 9}, {Code: "a"}, {Code: "b"}}
-		must(t, db.Create(&own))
-		equal(t, "key that a hook has set", own[0].ID, 8)
-		equal(t, "key that a hook has set on a skipped record", own[1].ID, 9)
-		equal(t, "key that was given to a skipped record", own[2].ID, 0)
-		equal(t, "row of the last", db.count(t, "hookeds", "id = ? AND code = 'b'", own[3].ID), 1)
-	}, &hooked{})
 }
 
 func TestAKeyOfTheCallerIsNotInDoubtWhenASkippedRecordLosesAnotherColumn(t *testing.T) {
@@ -180,6 +110,7 @@ func TestEveryKindOfAssociationOfASkippedRecordIsAnError(t *testing.T) {
 	}
 	db := onSQLite(t, &letter{}, &seal{}, &label{})
 	must(t, db.Create(&letter{Code: "a"}))
+	must(t, db.Clauses(nothing).Create(&letter{Code: "a"})) // to which nothing would refer
 	for name, l := range map[string]letter{
 		"has one":      {Code: "a", Seal: &seal{}},
 		"many to many": {Code: "a", Labels: []label{{}}},
@@ -191,4 +122,175 @@ func TestEveryKindOfAssociationOfASkippedRecordIsAnError(t *testing.T) {
 	for _, table := range []string{"seals", "labels", "letter_labels"} {
 		equal(t, table, db.count(t, table, "1 = 1"), 0)
 	}
+}
+
+// counter has a key of the database and a generated column.
+type counter struct {
+	ID       uint
+	Slug     string `gorm:"size:20;uniqueIndex"`
+	Title    string
+	PublicID string `gorm:"snowflake;size:20;uniqueIndex"`
+	Links    []link `gorm:"references:PublicID;foreignKey:CounterPublicID"`
+}
+
+type link struct {
+	ID              snowflake.ID
+	CounterPublicID string `gorm:"size:20"`
+}
+
+func TestAGeneratedColumnBesideAKeyOfTheDatabaseFollowsTheRow(t *testing.T) {
+	eachUpsert(t, withoutConstraints, func(t *testing.T, db *env) {
+		first := counter{Slug: "a", Title: "old"}
+		must(t, db.Create(&first))
+		equal(t, "public ID", first.PublicID, firstID.String())
+		for _, conflict := range []clause.OnConflict{
+			{Columns: by("slug").Columns, UpdateAll: true},
+			by("slug", "title"),
+		} {
+			c := counter{Slug: "a", Title: "new", Links: []link{{}}}
+			must(t, db.Clauses(conflict).Create(&c))
+			equal(t, "public ID of the row", c.PublicID, first.PublicID)
+			equal(t, "foreign key of the association", c.Links[0].CounterPublicID, first.PublicID)
+			batch := []counter{{Slug: "b" + conflict.Name()}, {Slug: "a"}}
+			batch[0].Slug = fmt.Sprint("b", conflict.UpdateAll)
+			must(t, db.Clauses(conflict).Create(&batch))
+			equal(t, "public ID of the row in a batch", batch[1].PublicID, first.PublicID)
+			equal(t, "rows", db.count(t, "counters", "slug = ? AND public_id = ?", batch[0].Slug, batch[0].PublicID), 1)
+		}
+		c := counter{Slug: "a"}
+		must(t, db.Clauses(nothing).Create(&c))
+		equal(t, "public ID of a skipped record", c.PublicID, "")
+		c = counter{Slug: "a", Links: []link{{}}}
+		wantError(t, db.Clauses(nothing).Create(&c).Error, gormplugin.ErrKeyUnknown)
+		equal(t, "orphans", db.count(t, "links", "counter_public_id NOT IN (SELECT public_id FROM counters)"), 0)
+	}, &counter{}, &link{})
+}
+
+// ticket has a generated column that is NULL in rows from before it was added.
+type ticket struct {
+	ID     snowflake.ID  `gorm:"primaryKey;type:int"`
+	Slug   string        `gorm:"size:20;uniqueIndex"`
+	Number *snowflake.ID `gorm:"snowflake;uniqueIndex"`
+	Serial snowflake.ID  `gorm:"snowflake"`
+}
+
+// badge has a key that the plugin does not fill.
+type badge struct {
+	Name   string        `gorm:"primaryKey;size:20"`
+	Slug   string        `gorm:"size:20;uniqueIndex"`
+	Number *snowflake.ID `gorm:"snowflake;uniqueIndex"`
+	Serial snowflake.ID  `gorm:"snowflake"`
+}
+
+// GORM leaves a pointer as it is when it scans NULL.
+func TestARecordOfARowWithoutTheGeneratedValueHasNone(t *testing.T) {
+	eachUpsert(t, gorm.Config{}, func(t *testing.T, db *env) {
+		must(t, db.Omit("Number", "Serial").Create(&ticket{ID: 17, Slug: "a"}))
+		records := []ticket{{Slug: "b"}, {Slug: "a"}}
+		upsert := by("slug", "slug")
+		must(t, db.Clauses(upsert).Create(&records))
+		one := ticket{Slug: "a"}
+		must(t, db.Clauses(upsert).Create(&one))
+		for _, met := range []ticket{records[1], one} {
+			if met.ID != 17 || met.Number != nil || met.Serial != 0 {
+				t.Errorf("%+v with the number %v, want the row 17 without a number", met, met.Number)
+			}
+		}
+		if records[0].Number == nil || records[0].Serial == 0 {
+			t.Errorf("%+v is new and has no number", records[0])
+		}
+		for _, c := range []clause.OnConflict{{UpdateAll: true}, upsert} { // the conflict is over the key, or the key is right
+			same := ticket{ID: 17, Slug: "a"}
+			must(t, db.Clauses(c).Create(&same))
+			if same.ID != 17 || same.Number != nil || same.Serial != 0 {
+				t.Errorf("%+v with the number %v, want the row 17 without a number", same, same.Number)
+			}
+		}
+		must(t, db.Omit("Number", "Serial").Create(&badge{Name: "x", Slug: "a"}))
+		named := badge{Name: "x", Slug: "a"}
+		must(t, db.Clauses(upsert).Create(&named))
+		if named.Number != nil || named.Serial != 0 {
+			t.Errorf("%+v with the number %v, want the row x without a number", named, named.Number)
+		}
+
+		// Unless the statement has given the row the value.
+		excluded := "excluded.number"
+		if db.Name() == "mysql" {
+			excluded = "VALUES(number)"
+		}
+		number := clause.Assignment{Column: clause.Column{Name: "number"}, Value: gorm.Expr(excluded)}
+		upsert.DoUpdates = append(clause.Set{number}, upsert.DoUpdates...)
+		two := ticket{Slug: "a"}
+		must(t, db.Clauses(upsert).Create(&two))
+		var row ticket
+		must(t, db.Take(&row, 17))
+		if two.Number == nil || row.Number == nil || *two.Number != *row.Number {
+			t.Errorf("%+v with the number %v, the row has %v", two, two.Number, row.Number)
+		}
+	}, &ticket{}, &badge{})
+}
+
+// vault has a field that GORM writes and never reads, and one that the database fills.
+type vault struct {
+	ID     snowflake.ID `gorm:"type:int"`
+	Name   string       `gorm:"uniqueIndex;size:20"`
+	Level  int64        `gorm:"check:level < 9"`
+	Code   int64        `gorm:"snowflake;->:false;<-:create"`
+	Secret string       `gorm:"->:false;<-;default:(lower('X'))"`
+}
+
+func TestAGeneratedColumnThatGORMDoesNotReadFollowsTheRow(t *testing.T) {
+	type box struct {
+		ID     snowflake.ID `gorm:"type:int"`
+		Name   string       `gorm:"uniqueIndex;size:20"`
+		Secret string       `gorm:"->:false;<-;default:(lower('X'))"`
+	}
+	db := onSQLite(t, &vault{}, &box{})
+	first, again := vault{Name: "a"}, vault{Name: "a"}
+	must(t, db.Create(&first))
+	must(t, db.Clauses(by("name", "level")).Create(&again))
+	equal(t, "key", again.ID, first.ID)
+	equal(t, "code", again.Code, first.Code)
+	db.log.take()
+	must(t, db.Clauses(byName).Create(&box{Name: "a"}))
+	for _, insert := range db.log.takeLike("INSERT") {
+		if _, returned, there := strings.Cut(insert, "RETURNING"); !there || strings.Contains(returned, "secret") {
+			t.Errorf("%s: want RETURNING without secret", insert)
+		}
+	}
+}
+
+func TestAFailedUpsertTakesTheKeyBackAndAsksNothing(t *testing.T) {
+	db := onSQLite(t, &vault{})
+	db.log.take()
+	v := vault{Name: "a", Level: 10}
+	err := db.Clauses(by("name", "level")).Create(&v).Error
+	if err == nil {
+		t.Fatal("the CHECK let 10 in")
+	}
+	equal(t, "mentions in "+err.Error(), strings.Count(err.Error(), "CHECK"), 1)
+	equal(t, "key", v.ID, 0)
+	if extra := db.log.takeLike("SELECT"); len(extra) > 0 {
+		t.Errorf("extra statements: %v", extra)
+	}
+}
+
+// coupon has two generated columns beside its key.
+type coupon struct {
+	ID     snowflake.ID `gorm:"type:int"`
+	Name   string       `gorm:"uniqueIndex;size:20"`
+	Code   int64        `gorm:"snowflake"`
+	Number int64        `gorm:"snowflake"`
+}
+
+func TestAssignmentsOfOtherValuesAreWritten(t *testing.T) {
+	db := onSQLite(t, &coupon{})
+	must(t, db.Create(&coupon{Name: "a"}))
+	again, other := coupon{Name: "a"}, by("name", "id", "code")
+	other.DoUpdates = append(other.DoUpdates, clause.Assignment{
+		Column: clause.Column{Name: "number"}, Value: clause.Column{Table: "excluded", Name: "code"},
+	})
+	must(t, db.Clauses(other).Create(&again))
+	equal(t, "record", again, coupon{firstID + 3, "a", int64(firstID + 1), int64(firstID + 4)}) // the code stays
+	db.wantKeys(t, "coupons", again.ID)
 }

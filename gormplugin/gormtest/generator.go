@@ -43,6 +43,9 @@ func New(layout snowflake.Layout, start time.Time, step time.Duration) *Generato
 // Layout returns the layout of the IDs. gormplugin.CreatedBetween needs it.
 func (g *Generator) Layout() snowflake.Layout { return g.layout }
 
+// Worker returns 0, that of the IDs.
+func (g *Generator) Worker() int64 { return 0 }
+
 // Fill sets every element of dst to the next ID, or returns an error and leaves dst and the generator as they were. It
 // never waits. Errors are that of [Generator.FailAfter], ctx.Err(), and in package snowflake ErrEmptyFill,
 // ErrBeforeEpoch and ErrTimeExhausted for a time outside the layout, ErrOption for a negative step, and ErrLayout.

@@ -289,10 +289,7 @@ func (e *events) blocked(s *partition.Set, texts ...string) {
 
 // maintaining calls Maintain in the background.
 func (e *events) maintaining(s *partition.Set) <-chan error {
-	return background(func() error {
-		_, err := s.Maintain(e.limit(), e.DB)
-		return err
-	})
+	return background(func() error { _, err := s.Maintain(e.limit(), e.DB); return err })
 }
 
 func background(f func() error) <-chan error {

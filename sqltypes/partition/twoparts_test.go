@@ -40,16 +40,6 @@ func TestTimeInTwoParts(t *testing.T) {
 		}
 		e.clustered(times...)
 		retain := e.set(in, partition.WithRetain(3))
-		plan, err := retain.Plan(t.Context(), e.DB)
-		e.must(err)
-		for i, step := range plan.Steps {
-			if !step.To.Equal(day(-4+i)) || i > 0 && !step.From.Equal(day(-5+i)) {
-				t.Errorf("the step is %+v, want one of the day %v", step, day(-5+i))
-			}
-		}
-		if early := day(4).Sub(plan.Covered); early < 0 || early >= layout.Period() {
-			t.Errorf("covered until %v, want a part of %v before %v", plan.Covered, layout.Period(), day(4))
-		}
 		e.does(retain, "drop "+dayName(-5), "drop "+dayName(-4))
 		e.does(retain)
 		ranges, mask, since, err := layout.MaskedRanges(day(-3), day(1))

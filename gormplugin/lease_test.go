@@ -1,0 +1,206 @@
+package gormplugin_test
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"log"
+	"log/slog"
+	"strings"
+	"testing"
+	"time"
+
+	"gorm.io/gorm"
+	"gorm.io/gorm/logger"
+
+	"github.com/sqlflake/sqlflake/gormplugin"
+	"github.com/sqlflake/sqlflake/internal/skip"
+	"github.com/sqlflake/sqlflake/internal/testclock"
+	"github.com/sqlflake/sqlflake/internal/testdb"
+	"github.com/sqlflake/sqlflake/internal/testdb/gormdb"
+	"github.com/sqlflake/sqlflake/snowflake"
+	"github.com/sqlflake/sqlflake/snowflake/lease"
+	"github.com/sqlflake/sqlflake/snowflake/lease/sqllease"
+	"github.com/sqlflake/sqlflake/snowflake/sqldb"
+	"github.com/sqlflake/sqlflake/sqltypes/settled"
+)
+
+// pushed is a clock that tests push ahead, and with it leases.
+type pushed struct{ *testclock.Clock }
+
+func newPushed() pushed { return pushed{testclock.New(0)} }
+
+const (
+	window = time.Minute     // of a lease with this clock
+	step   = 5 * time.Second // more than the lease waits before it asks again
+)
+
+// open returns a plugin with a lease that has this clock, and closes it at the end of the test. Calls of the generator
+// are patient, unless the options say otherwise.
+func (c pushed) open(t testing.TB, h *handle, opts ...lease.Option) *gormplugin.Plugin {
+	t.Helper()
+	return h.leased(t, gormplugin.WithNow(c.Now), gormplugin.WithLease(append([]lease.Option{
+		lease.WithClock(c.Clock), lease.WithWindow(window), lease.WithPatience(patience),
+	}, opts...)...))
+}
+
+// until pushes the clock, so that the lease extends and horizons pass, until the condition holds.
+func (c pushed) until(t testing.TB, what string, condition func() bool) {
+	t.Helper()
+	eventually(t, what, func() bool {
+		if condition() {
+			return true
+		}
+		c.Push(step)
+		return false
+	})
+}
+
+// pass pushes the clock beyond the horizon of a lease that can't be extended.
+func (c pushed) pass(t testing.TB, keys *gormplugin.Plugin) {
+	t.Helper()
+	c.until(t, "the horizon", func() bool { return keys.Lease().Status().Horizon.Before(c.Now()) })
+}
+
+// extend pushes the clock until the lease has extended.
+func (c pushed) extend(t testing.TB, keys *gormplugin.Plugin) {
+	t.Helper()
+	before := keys.Lease().Status().Horizon
+	c.until(t, "an extension", func() bool { return keys.Lease().Status().Horizon.After(before) })
+}
+
+// patience bounds waits for what other goroutines and the server do. On a busy machine they take seconds.
+const patience = 3 * time.Minute
+
+// eventually waits until the condition holds.
+func eventually(t testing.TB, what string, condition func() bool) {
+	t.Helper()
+	for begin := time.Now(); !condition(); time.Sleep(time.Millisecond) {
+		if time.Since(begin) > patience {
+			t.Fatalf("%s: not within %v", what, patience)
+		}
+	}
+}
+
+// takeWarnings returns the warnings since the last time.
+func (r *recorder) takeWarnings() []string {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	warnings := r.warnings
+	r.warnings = nil
+	return warnings
+}
+
+func TestTheLeaseTellsGORMsLogger(t *testing.T) {
+	for _, c := range []struct {
+		level     logger.LogLevel
+		has, lack []string
+	}{
+		{logger.Info, []string{"[info] snowflake lease acquired namespace=n%d worker=0 epoch=1 horizon=", "snowflake lease released", "[warn] snowflake lease lost"}, nil},
+		{logger.Warn, []string{"[warn] snowflake lease lost", `error="lease: worker was taken over`, "[warn] snowflake lease acquired"}, []string{"[info]", "released", "extended"}},
+		{logger.Error, nil, []string{"snowflake"}},
+		{logger.Silent, nil, []string{"snowflake"}},
+	} {
+		t.Run(fmt.Sprint(c.level), func(t *testing.T) {
+			var text bytes.Buffer
+			h := on(t, testdb.SQLite(t))
+			h.Logger = logger.New(log.New(&text, "", 0), logger.Config{LogLevel: c.level})
+			clock := newPushed()
+			keys := clock.open(t, h, lease.WithNamespace("n%d"))
+			_, err := h.pool.Exec("UPDATE snowflake_leases SET epoch = epoch + 1 WHERE worker >= 0")
+			noError(t, err)
+			clock.until(t, "another worker", func() bool { return keys.Lease().Status().Losses > 0 && keys.Lease().Status().Held })
+			noError(t, keys.Close(t.Context()))
+			for _, want := range c.has {
+				if !strings.Contains(text.String(), want) {
+					t.Errorf("no %q in the log:\n%s", want, &text)
+				}
+			}
+			for _, no := range append(c.lack, "UPDATE", "SELECT", "INSERT", "CREATE") {
+				if strings.Contains(text.String(), no) {
+					t.Errorf("%q is in the log:\n%s", no, &text)
+				}
+			}
+		})
+	}
+}
+
+func TestWithLoggerComesBeforeGORMsLogger(t *testing.T) {
+	var text, gorms bytes.Buffer
+	h := on(t, testdb.SQLite(t))
+	h.Logger = logger.New(log.New(&gorms, "", 0), logger.Config{LogLevel: logger.Info})
+	keys := h.leased(t, gormplugin.WithLease(lease.WithLogger(slog.New(slog.NewTextHandler(&text, nil)))))
+	noError(t, keys.Close(t.Context()))
+	if !strings.Contains(text.String(), "acquired") || gorms.Len() > 0 {
+		t.Errorf("own log:\n%s\nGORM's log:\n%s", &text, &gorms)
+	}
+}
+
+func TestSettledUsesTheLeasesOfOpen(t *testing.T) {
+	testdb.Each(t, func(t *testing.T, target testdb.Target) {
+		if target.Name == "sqlite" {
+			skip.Inapplicable(t, "all processes have one clock")
+		}
+		const behind = 8 * time.Second
+		for _, window := range []time.Duration{lease.DefaultWindow, lease.MaxWindow} { // Open has one between them
+			h := openHandle(t, gormdb.Dialector(target), gorm.Config{})
+			namespace := window.String()
+			h.leased(t, gormplugin.WithLease(lease.WithNamespace(namespace)))
+			store, err := sqllease.New(h.pool, sqldb.Dialect(h.Name()))
+			noError(t, err)
+			l, err := lease.Open(t.Context(), store, lease.WithNamespace(namespace), lease.WithWindow(window),
+				lease.WithClock(testclock.New(-behind)), lease.WithLogger(slog.New(slog.DiscardHandler)))
+			noError(t, err)
+			id, err := l.Generator().Next()
+			noError(t, err)
+			// Transactions of other tests add to the lag, and those that read the lists of a server may keep them old.
+			var b settled.Bound
+			eventually(t, "a bound", func() bool {
+				b, err = gormplugin.Settled(t.Context(), h.DB, &user{}, settled.WithMargin(time.Second))
+				return !errors.Is(err, settled.ErrUnknown)
+			})
+			if err != nil || b.Below > id || !strings.Contains(b.Reason, "behind") {
+				t.Errorf("%+v, %v with a window of %v and a clock that is %v behind, which has issued %d", b, err, window, behind, id)
+			}
+			if err := l.Close(t.Context()); err != nil {
+				t.Error(err)
+			}
+		}
+	})
+}
+
+func TestSettledRejectsHandlesAndModels(t *testing.T) {
+	h := openHandle(t, gormdb.Dialector(testdb.SQLite(t)), gorm.Config{})
+	if _, err := gormplugin.Settled(t.Context(), h.DB, &user{}); !errors.Is(err, gormplugin.ErrCondition) {
+		t.Errorf("without a plugin: %v, want ErrCondition", err)
+	}
+	h.leased(t)
+	failed := h.Session(&gorm.Session{})
+	_ = failed.AddError(gorm.ErrNotImplemented)
+	for name, c := range map[string]struct {
+		db    *gorm.DB
+		model any
+		want  error
+	}{
+		"nil":      {nil, &user{}, gorm.ErrInvalidDB},
+		"dry run":  {h.Session(&gorm.Session{DryRun: true}), &user{}, gorm.ErrDryRunModeUnsupported},
+		"failed":   {failed, &user{}, gorm.ErrNotImplemented},
+		"no key":   {h.DB, &struct{ Name string }{}, gorm.ErrPrimaryKeyRequired},
+		"no model": {h.DB, 1, nil},
+	} {
+		if _, err := gormplugin.Settled(t.Context(), c.db, c.model); err == nil || c.want != nil && !errors.Is(err, c.want) {
+			t.Errorf("%s: %v, want %v", name, err, c.want)
+		}
+	}
+	err := h.Transaction(func(tx *gorm.DB) error {
+		_, err := gormplugin.Settled(t.Context(), tx, &user{})
+		return err
+	})
+	wantError(t, err, gorm.ErrInvalidTransaction)
+	gen, err := snowflake.New(3)
+	noError(t, err)
+	other, _ := openWith(t, testdb.SQLite(t), gormplugin.New(gen))
+	if b, err := gormplugin.Settled(t.Context(), other, &user{}); err != nil || b.Below == 0 || b.Reason != "" {
+		t.Errorf("with a generator of New: %+v, %v", b, err)
+	}
+}
