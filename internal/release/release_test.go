@@ -1,4 +1,6 @@
-//go:build !windows
+//go:build !windows && !race
+
+// Not with -race, because .ci/run has steps for it.
 
 package release_test
 
@@ -72,6 +74,8 @@ func newMachine(t *testing.T) *machine {
 `, filepath.ToSlash(m.remote), root), 0o600))
 	m.env = append(m.env, "GIT_CONFIG_GLOBAL="+config, "GIT_CONFIG_NOSYSTEM=1", "GOWORK=off", "GOFLAGS=-trimpath -modcacherw",
 		"GOMODCACHE="+filepath.Join(temp, "mod"), "GOBIN="+m.bin, "GOSUMDB=off", "GOPRIVATE="+root,
+		// Our modules have no C. That of SQLite would be compiled anew in each run, and most packages a second time.
+		"CGO_ENABLED=0",
 		"GOPROXY=file://"+filepath.ToSlash(filepath.Join(cache, "cache", "download"))+","+proxies)
 
 	for name := range strings.SplitSeq(m.run(t, "../..", "git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"), "\x00") {
@@ -158,7 +162,7 @@ func (m *machine) install(t *testing.T, module, source string) {
 		case strings.Contains(pkg+"/", "/internal/") || strings.HasPrefix(pkg, root+"/examples/"):
 		case name == "main":
 			commands++
-			m.run(t, t.TempDir(), "env", "CGO_ENABLED=0", "go", "install", pkg+"@latest")
+			m.run(t, t.TempDir(), "go", "install", pkg+"@latest")
 			if module == root {
 				break
 			}
@@ -197,5 +201,5 @@ func (m *machine) vetREADME(t *testing.T) {
 	}
 	dir := m.write(t, files)
 	m.run(t, dir, "go", "mod", "tidy")
-	m.run(t, dir, "env", "CGO_ENABLED=0", "go", "vet", "./...") // C would be compiled anew in each run
+	m.run(t, dir, "go", "vet", "./...")
 }

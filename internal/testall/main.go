@@ -107,10 +107,12 @@ func testAll(interrupted context.Context, opts options, stdout, stderr io.Writer
 	if opts.race {
 		args = append(args, "-race")
 	}
+	timeout := "-timeout=30m" // per package; with -race on a busy machine some take minutes
 	if opts.long {
 		env = append(env, "SNOWFLAKE_TEST_LONG=1")
-		args = append(args, "-timeout=1h")
+		timeout = "-timeout=1h"
 	}
+	args = append(args, timeout)
 	if opts.tests != "" {
 		args = append(args, "-run="+opts.tests)
 	}

@@ -9,8 +9,8 @@ import (
 	"time"
 )
 
-// adminTimeout bounds the setup and the cleanup of one test.
-const adminTimeout = time.Minute
+// adminTimeout bounds the setup and the cleanup of one test. A busy machine takes seconds.
+const adminTimeout = 3 * time.Minute
 
 // create runs the statement that makes a schema or database. An error fails the test.
 func create(tb testing.TB, name, driver, dsn, statement string) {

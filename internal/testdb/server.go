@@ -21,8 +21,8 @@ const (
 
 	throwaway = "throwaway"
 
-	// findTimeout bounds the wait for the first answer of a server.
-	findTimeout = 10 * time.Second
+	// findTimeout bounds the wait for the first answer of a server. A busy machine takes seconds.
+	findTimeout = time.Minute
 )
 
 // server is a kind of server: how to find it, and the result.

@@ -1,6 +1,6 @@
 //go:build !race
 
-package rulestest
+package prometheus
 
 import (
 	"context"

@@ -1,6 +1,6 @@
 //go:build !race
 
-package rulestest
+package prometheus
 
 import (
 	"encoding/json"
@@ -19,7 +19,7 @@ import (
 
 func alerts(tb testing.TB) []rulefmt.Rule {
 	tb.Helper()
-	groups, errs := rulefmt.ParseFile("../../alerts.yml", false, model.UTF8Validation) // checks queries and templates, too
+	groups, errs := rulefmt.ParseFile("../../../snowflake/promsnowflake/alerts.yml", false, model.UTF8Validation) // checks queries and templates, too
 	if len(errs) > 0 || len(groups.Groups) != 1 {
 		tb.Fatal(groups, errs)
 	}
@@ -166,7 +166,7 @@ func TestEveryQueryNamesMetricsThatExist(t *testing.T) {
 			Targets            []struct{ Expr string }
 		}
 	}
-	text, err := os.ReadFile("../../dashboard.json")
+	text, err := os.ReadFile("../../../snowflake/promsnowflake/dashboard.json")
 	if err != nil || json.Unmarshal(text, &dashboard) != nil || dashboard.Title == "" || len(dashboard.Panels) == 0 {
 		t.Fatalf("%v, %+v", err, dashboard)
 	}
@@ -191,7 +191,7 @@ func TestEveryQueryNamesMetricsThatExist(t *testing.T) {
 			shown[name] = true
 		}
 	}
-	doc, err := os.ReadFile("../../doc.go")
+	doc, err := os.ReadFile("../../../snowflake/promsnowflake/doc.go")
 	if err != nil {
 		t.Fatal(err)
 	}
