@@ -101,6 +101,9 @@ func TestAGeneratorCanUse292YearsFromItsEpoch(t *testing.T) {
 	}
 	clock := newFakeClock(time.Date(2262, 4, 11, 0, 0, 0, 0, time.UTC))
 	g := mustNew(t, 0, snowflake.WithLayout(layoutOf("mastodon")), snowflake.WithClock(clock))
+	if left := g.Stats().Remaining; left.Round(time.Second) != 23*time.Hour+47*time.Minute+17*time.Second {
+		t.Errorf("remaining: %v", left)
+	}
 	for range 3 {
 		clock.Advance(24 * time.Hour)
 		if id, err := g.Next(); id != 0 || !errors.Is(err, snowflake.ErrTimeExhausted) || !strings.Contains(err.Error(), clock.Now().Format(time.DateOnly)) {

@@ -80,11 +80,14 @@ func TestTheZeroLayoutIsRejectedOrSaysNothing(t *testing.T) {
 	if _, err := l.Compose(snowflake.Parts{}); !errors.Is(err, snowflake.ErrLayout) {
 		t.Errorf("Compose: %v", err)
 	}
-	if _, _, err := l.Range(epoch2025, epoch2025); !errors.Is(err, snowflake.ErrLayout) {
-		t.Errorf("Range: %v", err)
-	}
 	if err := l.Validate(5); !errors.Is(err, snowflake.ErrLayout) {
 		t.Errorf("Validate: %v", err)
+	}
+	if _, err := l.Follows(snowflake.Default(), epoch2025); !errors.Is(err, snowflake.ErrLayout) {
+		t.Errorf("Follows: %v", err)
+	}
+	if _, err := snowflake.Default().Follows(l, epoch2025); !errors.Is(err, snowflake.ErrLayout) {
+		t.Errorf("Follows after it: %v", err)
 	}
 	if _, err := l.Field(5, "time"); !errors.Is(err, snowflake.ErrUnknownField) {
 		t.Errorf("Field: %v", err)

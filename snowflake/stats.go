@@ -8,6 +8,9 @@ import (
 
 // Stats describes what a generator has done and how its clock stands. Generators for the same layout and worker in a
 // process share it. Observe reports the length of each wait.
+//
+// A generator does not say by itself that its layout ends soon, as a lease does in the last two years. A program that
+// calls New should report Remaining: the presets resource and manyworkers end in 2033.
 type Stats struct {
 	Issued    uint64        // IDs issued for the worker in this process; less after a call that gave up its wait
 	Waits     uint64        // waits for the clock that ended without an error; a long Fill may have several
@@ -15,7 +18,7 @@ type Stats struct {
 	Lead      time.Duration // how far the last ID taken, or the start fence, is ahead of the clock, in whole ticks
 	Drift     time.Duration // wall clock minus the generator's, as of the last second of use; negative after a step back
 	Steps     uint64        // steps forward of the wall clock that were followed
-	Remaining time.Duration // until the layout's End (2033 for resource and manyworkers); at most 292 years
+	Remaining time.Duration // until the last ID: to the layout's End, or to 292 years after its epoch if that is earlier
 }
 
 // Stats returns the counters. Issued is exact while no call is running, and includes IDs that running calls wait for.

@@ -36,7 +36,7 @@ func (g *Generator) Stats() Stats {
 	if tick, clock := w.tickOf(last), w.tick(now); tick > clock && last != frozen {
 		s.Lead = w.span(tick - clock)
 	}
-	s.Remaining = w.space.End().Sub(w.wall(now))
+	s.Remaining = time.Duration(w.end - now)
 	return s
 }
 
