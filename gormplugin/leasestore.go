@@ -102,6 +102,9 @@ func (s *leaseStore) isFresh() bool {
 }
 
 func (s *leaseStore) Acquire(ctx context.Context, r lease.Request) (lease.Grant, error) {
+	if r.TTL > forever { // a reservation, which is not of this lease
+		return s.Store.Acquire(ctx, r)
+	}
 	s.reach = r.Reach
 	grant, err := s.Store.Acquire(ctx, r)
 	if isDenied(err) { // lease.Open does not repeat an ErrOption; a running lease does
@@ -178,9 +181,9 @@ type memoryStore struct {
 const forever = 100 * 365 * 24 * time.Hour
 
 func (s *memoryStore) Acquire(ctx context.Context, r lease.Request) (lease.Grant, error) {
-	r.TTL = forever
+	r.TTL = max(r.TTL, forever)
 	grant, err := s.Store.Acquire(ctx, r)
-	if err == nil {
+	if err == nil && r.TTL == forever { // not a reservation
 		s.token.Store(&r.Token)
 	}
 	return grant, err

@@ -30,7 +30,7 @@ type Event struct {
 	Epoch     int64         // 0 while the lease has no worker
 	Horizon   time.Time     // up to which IDs of the worker may be issued; zero before the first horizon
 	Skew      time.Duration // of the wall clock against the store's; for Stepped, against the generator's
-	Err       error         // of Failed and Lost; of Called, if it failed; of Acquired the Grant's Warning, if there is one
+	Err       error         // of Failed and Lost; of Called, if it failed; of Acquired a warning: of the Grant, or that the layout ends
 	Call      string        // of Called: "acquire", "extend" or "release"
 	Took      time.Duration // of Called: its length by the monotonic clock
 }
@@ -106,6 +106,7 @@ func (l *Lease) log(e Event) {
 	add(!e.Horizon.IsZero(), slog.Time("horizon", e.Horizon))
 	wait := l.layout.Start(l.state.from).Sub(e.Time) // until the first ID is due, about
 	add(e.Kind == Acquired && wait > 0, slog.Duration("wait", wait))
+	add(e.Kind == Acquired, slog.String("layout_end", l.layout.End().Format(time.DateOnly)))
 	add(e.Skew != 0, slog.Duration("skew", e.Skew))
 	add(e.Err != nil, slog.Any("error", e.Err))
 	l.cfg.log.LogAttrs(context.Background(), level, "snowflake lease "+string(e.Kind), attrs...)

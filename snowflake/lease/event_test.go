@@ -17,16 +17,33 @@ import (
 
 // recorder keeps the events of a lease.
 type recorder struct {
-	mu     sync.Mutex
-	events []lease.Event
+	mu             sync.Mutex
+	events, called []lease.Event
 }
 
 func (r *recorder) hook(e lease.Event) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if e.Kind != lease.Called {
-		r.events = append(r.events, e)
+	if e.Kind == lease.Called {
+		r.called = append(r.called, e)
+		return
 	}
+	r.events = append(r.events, e)
+}
+
+// calls returns how many calls of the store there were, and how many of them failed.
+func (r *recorder) calls(call string) (n, failed int) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for _, e := range r.called {
+		if e.Call == call {
+			n++
+			if e.Err != nil {
+				failed++
+			}
+		}
+	}
+	return n, failed
 }
 
 func (r *recorder) kinds() []lease.EventKind {
@@ -62,25 +79,5 @@ func TestEventsWithoutAWorkerNameNone(t *testing.T) {
 			t.Errorf("%v, %d events, log: %s", err, events.Load(), log.String())
 		}
 		mustClose(t, holder)
-	})
-}
-
-func TestTheWarningOfAGrantIsReported(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		for _, warned := range []bool{false, true} {
-			store := &altered{Store: leasetest.NewMemory(time.Now)}
-			if warned {
-				store.granting(func(_ lease.Request, g *lease.Grant) { g.Warning = errors.New("no right to ask") })
-			}
-			var log strings.Builder
-			var events recorder
-			mustClose(t, mustOpen(t, store, lease.WithObserver(events.hook), lease.WithLogger(slog.New(slog.NewTextHandler(&log, nil)))))
-			if kinds := events.kinds(); len(kinds) != 2 || kinds[0] != lease.Acquired || warned != (events.events[0].Err != nil) {
-				t.Errorf("events %+v", events.events)
-			}
-			if warned != strings.Contains(log.String(), "level=WARN") || warned != strings.Contains(log.String(), "no right to ask") {
-				t.Errorf("log: %s", log.String())
-			}
-		}
 	})
 }

@@ -48,58 +48,45 @@ func (f *faulty) count(method string) int {
 	return f.calls[method]
 }
 
-// begin returns an error if the call must not be made, and whether its reply must be lost.
-func (f *faulty) begin(method string) (lost bool, err error) {
+// call makes a call that may fail before its effect or after it.
+func (f *faulty) call(method string, do func() error) error {
 	f.mu.Lock()
-	defer f.mu.Unlock()
 	f.calls[method]++
-	if f.down {
-		return false, errDown
-	}
-	if f.lose[method] > 0 {
+	down, lost := f.down, !f.down && f.lose[method] > 0
+	if lost {
 		f.lose[method]--
-		return true, nil
 	}
-	return false, nil
+	f.mu.Unlock()
+	if down {
+		return errDown
+	}
+	if err := do(); !lost {
+		return err
+	}
+	return errLostReply
 }
 
-func (f *faulty) Acquire(ctx context.Context, r lease.Request) (lease.Grant, error) {
-	lost, err := f.begin("acquire")
-	if err != nil {
-		return lease.Grant{}, err
-	}
-	f.mu.Lock()
-	f.requests = append(f.requests, r)
-	f.mu.Unlock()
-	grant, err := f.Store.Acquire(ctx, r)
-	if lost {
-		return lease.Grant{}, errLostReply
-	}
+func (f *faulty) Acquire(ctx context.Context, r lease.Request) (grant lease.Grant, err error) {
+	err = f.call("acquire", func() error {
+		f.mu.Lock()
+		f.requests = append(f.requests, r)
+		f.mu.Unlock()
+		grant, err = f.Store.Acquire(ctx, r)
+		return err
+	})
 	return grant, err
 }
 
-func (f *faulty) Extend(ctx context.Context, c lease.Claim, horizon int64, ttl time.Duration) (time.Time, error) {
-	lost, err := f.begin("extend")
-	if err != nil {
-		return time.Time{}, err
-	}
-	now, err := f.Store.Extend(ctx, c, horizon, ttl)
-	if lost {
-		return time.Time{}, errLostReply
-	}
+func (f *faulty) Extend(ctx context.Context, c lease.Claim, horizon int64, ttl time.Duration) (now time.Time, err error) {
+	err = f.call("extend", func() error {
+		now, err = f.Store.Extend(ctx, c, horizon, ttl)
+		return err
+	})
 	return now, err
 }
 
 func (f *faulty) Release(ctx context.Context, c lease.Claim, horizon int64) error {
-	lost, err := f.begin("release")
-	if err != nil {
-		return err
-	}
-	err = f.Store.Release(ctx, c, horizon)
-	if lost {
-		return errLostReply
-	}
-	return err
+	return f.call("release", func() error { return f.Store.Release(ctx, c, horizon) })
 }
 
 type (

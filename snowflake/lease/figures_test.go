@@ -1,7 +1,6 @@
 package lease_test
 
 import (
-	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -10,60 +9,32 @@ import (
 	"github.com/sqlflake/sqlflake/snowflake/lease/leasetest"
 )
 
-// calls counts the calls of the store that events are about, and the errors among them.
-type calls struct {
-	mu     sync.Mutex
-	n, bad map[string]int
-}
-
-func newCalls() *calls { return &calls{n: map[string]int{}, bad: map[string]int{}} }
-
-func (c *calls) observe(e lease.Event) {
-	if e.Kind != lease.Called {
-		return
-	}
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.n[e.Call]++
-	if e.Err != nil {
-		c.bad[e.Call]++
-	}
-}
-
-// of returns how many calls there were, and how many of them failed.
-func (c *calls) of(call string) (n, bad int) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.n[call], c.bad[call]
-}
-
 func TestTheFiguresOfALossAreThoseOfItsEvents(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		memory := leasetest.NewMemory(time.Now)
 		store := newFaulty(memory)
 		l := mustOpen(t, store, lease.WithWorkers(0, 1))
-		seen := newCalls()
-		l.Observe(seen.observe)
+		var seen, early recorder
+		l.Observe(seen.hook)
 		l.Observe(nil)()
-		early := newCalls()
-		stop := l.Observe(early.observe)
+		stop := l.Observe(early.hook)
 		if s := l.Status(); s.Acquisitions != 1 || s.Takeovers != 0 || s.Losses != 0 {
 			t.Errorf("at the start: %+v", s)
 		}
 		time.Sleep(time.Minute)
-		extended, failed := seen.of("extend")
-		if acquired, _ := seen.of("acquire"); extended != store.count("extend")-1 || failed != 0 || acquired != 0 {
+		extended, failed := seen.calls("extend")
+		if acquired, _ := seen.calls("acquire"); extended != store.count("extend")-1 || failed != 0 || acquired != 0 {
 			t.Errorf("observed %d extensions, %d errors, %d acquisitions; made %d", extended, failed, acquired, store.count("extend"))
 		}
 		stop()
 		stop()
 		store.setDown(true)
 		time.Sleep(25 * time.Second)
-		if n, bad := early.of("extend"); n != extended || bad != 0 {
+		if n, bad := early.calls("extend"); n != extended || bad != 0 {
 			t.Errorf("an observer that was stopped after %d extensions has seen %d, and %d errors", extended, n, bad)
 		}
 		failures := l.Status().Failures
-		if _, failed := seen.of("extend"); failed != failures || failures == 0 {
+		if _, failed := seen.calls("extend"); failed != failures || failures == 0 {
 			t.Errorf("observed %d errors, want %d", failed, failures)
 		}
 		thief := mustOpen(t, memory, lease.WithWorkers(0, 0))
@@ -72,13 +43,13 @@ func TestTheFiguresOfALossAreThoseOfItsEvents(t *testing.T) {
 		}
 		store.setDown(false)
 		time.Sleep(time.Minute)
-		acquired, _ := seen.of("acquire")
+		acquired, _ := seen.calls("acquire")
 		if s := l.Status(); s.Acquisitions != 2 || s.Takeovers != 0 || s.Losses != 1 || acquired != 1 {
 			t.Errorf("after the loss: %+v, observed %d acquisitions", s, acquired)
 		}
 		mustClose(t, l)
 		mustClose(t, thief)
-		if n, bad := seen.of("release"); n != 1 || bad != 0 {
+		if n, bad := seen.calls("release"); n != 1 || bad != 0 {
 			t.Errorf("observed %d releases, %d errors", n, bad)
 		}
 	})

@@ -14,7 +14,7 @@ import (
 	"github.com/sqlflake/sqlflake/snowflake/internal/core"
 )
 
-// closeTimeout bounds the call that gives a worker back when the caller's context has ended or Open has failed.
+// closeTimeout bounds the call that gives a worker back when the caller's context has ended, or Open or Reserve has failed.
 const closeTimeout = time.Second
 
 // Lease holds a worker for this process, extends its horizon in the background, and takes another worker if that one is

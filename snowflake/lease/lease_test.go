@@ -255,14 +255,36 @@ func TestLostRepliesLoseNothing(t *testing.T) {
 		if waited := time.Since(start); waited > 8*time.Second { // it does not wait for the horizon of its own extension
 			t.Errorf("the first ID came after %v", waited)
 		}
-		store.loseNext("extend", 3)
-		for range 100 {
-			time.Sleep(time.Second)
-			mustNext(t, l)
+		mustClose(t, l)
+	})
+}
+
+// Reserve finds that the worker was used after it has taken it. ErrNoWorker says that it has given it back.
+func TestReserveGivesAUsedWorkerBackOrSaysThatItDidNot(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := &altered{Store: leasetest.NewMemory(time.Now)}
+		l, used := mustOpen(t, store), mustOpen(t, store)
+		defer mustClose(t, l)
+		worker := used.Generator().Worker()
+		mustClose(t, used)
+		ctx, cancel := context.WithCancel(t.Context())
+		store.granting(func(lease.Request, *lease.Grant) { cancel() })
+		store.release.set(func(ctx context.Context, c lease.Claim, horizon int64) error {
+			if ctx.Err() != nil {
+				return ctx.Err()
+			}
+			return store.Store.Release(ctx, c, horizon)
+		})
+		if err := l.Reserve(ctx, worker, "orders"); !errors.Is(err, lease.ErrNoWorker) || entry(t, store, worker).Held {
+			t.Errorf("a context that ends after the acquisition: %v, %+v", err, entry(t, store, worker))
 		}
-		store.loseNext("release", 1)
-		if err := l.Close(t.Context()); !errors.Is(err, errLostReply) {
-			t.Errorf("Close: %v", err)
+		store.release.set(func(context.Context, lease.Claim, int64) error { return errDown })
+		if err := l.Reserve(t.Context(), worker, "orders"); !errors.Is(err, errDown) || errors.Is(err, lease.ErrNoWorker) {
+			t.Errorf("a release that fails: %v, want that error alone", err)
+		}
+		store.release.set(store.Store.Release)
+		if err := l.Reserve(t.Context(), worker, "orders"); !errors.Is(err, lease.ErrNoWorker) || entry(t, store, worker).Held {
+			t.Errorf("once more: %v, %+v", err, entry(t, store, worker))
 		}
 	})
 }

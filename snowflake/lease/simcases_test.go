@@ -9,12 +9,7 @@ import (
 )
 
 // newSimCase returns a world without events, with the Default layout, the default window and lead, and two hosts.
-func newSimCase(tb testing.TB, workers int64) *simWorld {
-	tb.Helper()
-	return newSimCaseOf(tb, simKind{}, workers)
-}
-
-func newSimCaseOf(tb testing.TB, kind simKind, workers int64) *simWorld {
+func newSimCase(tb testing.TB, kind simKind, workers int64) *simWorld {
 	tb.Helper()
 	plan := simPlan{
 		layout: snowflake.Default(), workers: workers, hosts: 2, slots: 2,
@@ -30,7 +25,7 @@ func newSimCaseOf(tb testing.TB, kind simKind, workers int64) *simWorld {
 }
 
 func TestQuickRestartsDoNotMoveTheHorizonFurtherAhead(t *testing.T) {
-	w := newSimCase(t, 1)
+	w := newSimCase(t, simKind{}, 1)
 	for i := range 10 {
 		p := w.start(w.hosts[0])
 		p.step()

@@ -1,10 +1,6 @@
 package lease_test
 
-import (
-	"time"
-
-	"github.com/sqlflake/sqlflake/snowflake/lease"
-)
+import "time"
 
 // simEvent is a kind of event.
 type simEvent struct {
@@ -197,11 +193,9 @@ func (w *simWorld) eventFailover() {
 	case w.backup == nil:
 		w.note(nil, "the replica of the store gets nothing more")
 		w.cut, w.clock = w.now, w.serverClock()
-		w.backup = w.memory.(interface {
-			Clone(replica bool, clock func() time.Time) lease.Store
-		}).Clone(!w.kind.unaware, w.clock)
-	case w.plan.other != w.plan.window && !w.kind.hasty && w.now.Sub(w.cut) > w.plan.delay:
-		w.note(nil, "the replica has lagged for too long, and gets all again") // what a raised reach waits for
+		w.backup = w.memory.(*simSQL).clone(w.clock)
+	case (w.plan.other != w.plan.window || w.kind.moves) && !w.kind.hasty && w.now.Sub(w.cut) > w.plan.delay:
+		w.note(nil, "the replica has lagged for too long, and gets all again") // what a raised reach and an announcement wait for
 		w.backup = nil
 	default:
 		w.tally["failovers"]++

@@ -25,7 +25,7 @@ func (w *simWorld) heal() {
 	for _, p := range w.slots {
 		switch {
 		case p == nil || p.dead:
-		case p.failed || live == w.plan.workers:
+		case p.failed || live == w.plan.workers-w.plan.share:
 			p.crash()
 		default:
 			live++

@@ -16,6 +16,8 @@ type simLedger struct {
 	grants map[int64][]*simGrant // by worker, in the order of their epochs
 	issued map[snowflake.ID]simIssue
 	copied map[int64]int64 // by worker, the horizon below which its copies may repeat IDs
+
+	before, after snowflake.ID // a move: the greatest and the least; 0: none
 }
 
 // simIssue says who has issued an ID, and whether the process knew when it began the call that it had lost the worker.
@@ -77,7 +79,7 @@ func (w *simWorld) startsAbove(p *simProcess, grant lease.Grant) {
 
 // audit checks what the store has committed after a call of p.
 func (w *simWorld) audit(p *simProcess) {
-	if w.kind.unique {
+	if w.kind.unique || w.kind.moves { // ticks of two layouts can't be compared
 		return
 	}
 	l := &w.ledger
@@ -147,7 +149,7 @@ func (w *simWorld) forget() {
 // Copies of a process may repeat an ID if its tick lies below the horizon that was committed or requested when the copy
 // was made, as long as none of them knows that it has lost the worker.
 func (w *simWorld) issue(p *simProcess, ids []snowflake.ID, low int64, lost map[int64]bool) {
-	layout := w.plan.layout
+	layout := p.layout
 	for _, id := range ids {
 		tick, sequence := field(layout, id, snowflake.FieldTime), field(layout, id, snowflake.FieldSequence)
 		worker := field(layout, id, layout.WorkerField())
@@ -166,6 +168,9 @@ func (w *simWorld) issue(p *simProcess, ids []snowflake.ID, low int64, lost map[
 		}
 		w.ledger.issued[id] = issue
 		w.tally["IDs"]++
+		if w.kind.moves {
+			w.ascends(p, id)
+		}
 		at := tick<<sequenceBits + sequence
 		if at <= low {
 			w.fail(p, "ID of tick %d, sequence %d after one of tick %d, sequence %d",
@@ -186,7 +191,7 @@ func (w *simWorld) checkGrant(p *simProcess, worker, tick int64) {
 	if n := len(grants); n > 0 && grants[n-1].owner != p {
 		w.tally["IDs after a takeover"]++
 	}
-	if w.kind.unique {
+	if w.kind.unique || w.kind.moves {
 		return
 	}
 	var seen strings.Builder

@@ -18,6 +18,7 @@ type simProcess struct {
 	host  *simHost
 	lease *lease.Lease
 
+	layout snowflake.Layout
 	window time.Duration
 	gen    *snowflake.Generator
 
@@ -30,6 +31,8 @@ type simProcess struct {
 	ending bool // is being closed
 	dead   bool // crashed or closed
 	healed bool // has issued since heal began
+
+	sharing bool // it sets the share of the namespace
 
 	begin   time.Duration // of Open, by the monotonic clock
 	due     time.Time     // of the next step
@@ -79,7 +82,12 @@ func (w *simWorld) start(host *simHost) *simProcess {
 	w.started++
 	p := &simProcess{
 		w: w, host: host, name: fmt.Sprintf("p%d", w.started), due: w.now, begin: host.mono, highest: -1,
-		lost: map[int64]bool{}, window: pick(w.choices, w.plan.window, w.plan.other),
+		sharing: w.started > 2, // the first ones know their workers
+		lost:    map[int64]bool{}, window: pick(w.choices, w.plan.window, w.plan.other), layout: w.plan.layout,
+	}
+	var moving []lease.Option
+	if w.kind.moves {
+		p.layout, moving = w.moving()
 	}
 	opts := append(slices.Clone(w.options), lease.WithClock(simClock{p}), lease.WithWindow(p.window), lease.WithObserver(func(e lease.Event) {
 		if e.Kind == lease.Lost {
@@ -91,6 +99,7 @@ func (w *simWorld) start(host *simHost) *simProcess {
 			}
 		}
 	}))
+	opts = append(opts, moving...)
 	l, err := lease.Stepwise(simPort{p}, opts...)
 	if err != nil {
 		w.fail(p, "does not start: %v", err)
@@ -143,6 +152,8 @@ func (p *simProcess) refused(err error) {
 	case errors.Is(err, lease.ErrBehindHorizon):
 		w.tally["behind horizon"]++
 	case errors.Is(err, snowflake.ErrBeforeEpoch):
+	case errors.Is(err, lease.ErrLayout) && w.kind.moves:
+		w.tally["other layout"]++
 	default:
 		w.fail(p, "Open ended in %v", err)
 	}

@@ -26,12 +26,16 @@ type simKind struct {
 	copies  bool                      // processes are copied while they run
 	goesOn  bool                      // processes that have lost their worker use the rest of the horizon
 	unique  bool                      // only repeated IDs are checked
+	moves   bool                      // the namespace moves to another layout
+	breaks  string                    // the name of a rule of simSQL
 }
 
 // simPlan is what a schedule chooses at its beginning.
 type simPlan struct {
 	layout     snowflake.Layout
+	moved      snowflake.Layout // that the namespace moves to
 	workers    int64
+	share      int64 // the first worker of the namespace's share
 	hosts      int
 	slots      int // for processes
 	window     time.Duration
@@ -72,6 +76,8 @@ type simWorld struct {
 
 	events    int
 	depth     int
+	slow      int // quarters of a window that the next statement takes
+	newer     int // of eight processes that start, those with the layout after the move
 	healing   bool
 	tally     simTally
 	trace     simTrace
@@ -85,10 +91,13 @@ func runSim(kind simKind, seed uint64, script []byte) *simWorld {
 	if kind.drills {
 		w.drill()
 	}
+	if kind.moves {
+		w.drillMove()
+	}
 	for !w.over() {
 		w.event()
 	}
-	if w.violation == "" && !kind.unique && !kind.unaware {
+	if w.violation == "" && !kind.unique && !kind.unaware && !kind.moves {
 		w.heal()
 	}
 	return w
@@ -100,7 +109,9 @@ func newSimWorld(kind simKind, plan simPlan, choices *simChoices) *simWorld {
 		w.plan.delay = 0
 	}
 	w.memory = leasetest.NewMemory(w.serverClock())
-	w.memory.(interface{ SetDelay(time.Duration) }).SetDelay(w.plan.delay)
+	if kind.moves || kind.forgets {
+		w.memory = newSimSQL(w)
+	}
 	w.store = &altered{Store: w.memory}
 	if kind.wrap != nil {
 		kind.wrap(w, w.store)
@@ -159,7 +170,12 @@ func newSimPlan(kind simKind, c *simChoices) simPlan {
 		plan.other, plan.delay = pick(c, plan.window, 16*time.Second, 30*time.Second), pick(c, 64*time.Second, time.Hour)
 		plan.lead = pick(c, 0, 10*time.Millisecond)
 	}
-	if !kind.forgets {
+	switch {
+	case kind.moves:
+		plan.planMove(c)
+	case kind.forgets && !kind.drills:
+		plan.share = pick(c, 0, 0, int64(c.below(int(plan.workers))))
+	case !kind.forgets:
 		plan.blind = c.oneIn(8)
 		plan.wild = c.oneIn(8)
 	}

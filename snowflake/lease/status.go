@@ -70,10 +70,12 @@ func (l *Lease) Status() Status {
 //
 // During an outage of the store it returns nil until the horizon is reached: for half of the window to a whole one.
 //
-// Errors: ErrClosed after Close; snowflake.ErrLeaseStalled if the horizon is reached or no worker is held, with the
-// store's last error, such as ErrLost or a *NoWorkerError, if its last call failed; ErrBehindHorizon while the first
+// Errors: ErrClosed after Close; snowflake.ErrLeaseStalled if the horizon is reached, as after the machine slept, or no
+// worker is held, with the store's last error, such as ErrLost or a *NoWorkerError, if its last call failed; ErrBehindHorizon while the first
 // ID of the worker is not due, after a takeover at most a window, after a failover until the floor;
 // snowflake.ErrBeforeEpoch and ErrTimeExhausted if the clock is outside the layout's time; and the error of Healthy.
+// When the layout ends in less than two years, texts about the store and the horizon say so. A nil does not: before the
+// end show Remaining of the generator's Stats.
 // The texts can contain addresses of the store: log them, don't send them to strangers.
 func (l *Lease) Ready() error {
 	tick, err := l.lessee.Tick()
@@ -91,10 +93,10 @@ func (l *Lease) Ready() error {
 		if s.Failures > 0 {
 			err = fmt.Errorf("%w: %w", err, s.last)
 		}
-		return err
+		return l.warnEnding(err)
 	case tick+l.lessee.Lead() < s.from:
-		return fmt.Errorf("%w of worker %d: the first ID is due in about %v", ErrBehindHorizon, s.Worker,
-			l.layout.Start(s.from-l.lessee.Lead()).Sub(l.layout.Start(tick)))
+		return l.warnEnding(fmt.Errorf("%w of worker %d: the first ID is due in about %v", ErrBehindHorizon, s.Worker,
+			l.layout.Start(s.from-l.lessee.Lead()).Sub(l.layout.Start(tick))))
 	}
 	return nil
 }
@@ -147,8 +149,9 @@ func (l *Lease) horizonTime() time.Time {
 	return l.layout.Start(l.state.horizon)
 }
 
-// Workers counts the workers of the lease's namespace and range that any process holds, and all. It reads the whole
-// namespace with Store.List: an exporter should keep the result for a minute or more.
+// Workers counts the workers of the lease's namespace and range that any process holds, with those that are reserved, and
+// all, also those that a share leaves out (sqllease.Store.SetShare): let WithWorkers set the same range then. It reads the
+// whole namespace with Store.List: an exporter should keep the result for a minute or more.
 func (l *Lease) Workers(ctx context.Context) (held, all int64, err error) {
 	entries, err := l.store.List(ctx, l.cfg.namespace)
 	if err != nil {

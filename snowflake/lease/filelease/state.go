@@ -23,7 +23,7 @@ type fileState struct {
 	Host      string `json:"host"`
 	PID       int    `json:"pid"`
 	Version   string `json:"version"`
-	Reserved  bool   `json:"reserved,omitempty"` // no lease gets the worker
+	Reserved  bool   `json:"reserved,omitempty"` // no lease gets the worker, whoever has the lock
 }
 
 // decodeState accepts only what sealed.Marshal makes of a state, and not if a value is out of range.

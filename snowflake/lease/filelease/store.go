@@ -21,7 +21,7 @@ import (
 //
 // An owner holds a lock on a file for as long as it owns the worker, and the operating system ends that lock with the
 // process, however that ends. So a worker is free as soon as its owner is dead, and never while it is only slow or
-// stopped. The TTL is ignored, and Entry.Expires and Grant.Now are zero.
+// stopped. The TTL is ignored unless it reserves the worker, and Entry.Expires and Grant.Now are zero.
 //
 // Before Extend returns, the state of the worker has been written to a temporary file, flushed, renamed, and the folder
 // flushed: two flushes each time. A power cut can't bring an old horizon back if the disk does what it reports.
@@ -99,7 +99,7 @@ func (f *Store) Acquire(ctx context.Context, r lease.Request) (lease.Grant, erro
 	if err != nil {
 		return lease.Grant{}, err
 	}
-	if grant, ok, err := f.again(r); ok || err != nil {
+	if grant, ok, err := f.again(r, used); ok || err != nil {
 		return grant, err
 	}
 	if f.file == "" && len(used) == 0 {
@@ -152,7 +152,8 @@ func (f *Store) Release(ctx context.Context, c lease.Claim, horizon int64) error
 	defer leave()
 	return f.use(c, func(o *owner, s fileState) error {
 		var err error
-		if horizon = max(0, horizon); !o.idle || horizon < s.Horizon {
+		if horizon = max(0, horizon); !o.idle || s.Reserved || horizon < s.Horizon {
+			s.Reserved = false
 			// A failed write may leave either horizon. Nothing is issued any more, so both are right.
 			s.Horizon = min(s.Horizon, horizon)
 			if err = o.row.write(s); err != nil { // its modification time is when the worker became free

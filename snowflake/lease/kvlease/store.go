@@ -125,8 +125,9 @@ func (s *Store) takeOne(ctx context.Context, r lease.Request, groups [3][]candid
 	tries := 0
 	for _, group := range groups {
 		for ; len(group) > 0 && tries < maxTries; tries++ {
-			// Processes that start together have read the same. After each conflict they choose from 16 times as many.
-			i := rand.IntN(min(len(group), 1<<(4*tries)))
+			// Processes that start together have read the same. After each conflict they choose from 16 times as many. The last
+			// worker is for lease.Lease.Reserve.
+			i := rand.IntN(max(1, min(len(group)-1, 1<<(4*tries))))
 			c := group[i]
 			c.Format, c.Token, c.Host, c.PID, c.Version = format, r.Token, r.Holder.Host, r.Holder.PID, r.Holder.Version
 			c.Epoch++

@@ -1,7 +1,12 @@
 package leasetest
 
 import (
+	"context"
 	"errors"
+	"fmt"
+	"log/slog"
+	"maps"
+	"strings"
 	"time"
 
 	"github.com/sqlflake/sqlflake/snowflake/lease"
@@ -25,21 +30,16 @@ var laterTests = []test{
 			"Extend once more":         f.extendError(claim),
 		} {
 			var later *lease.VersionError
-			if !errors.As(err, &later) || later.Namespace != f.namespace || later.Version != "2" || !unnamed(err) {
-				f.Errorf("%s: error %v, want a *VersionError with the namespace %q and the version 2", call, err, f.namespace)
+			if !errors.As(err, &later) || later.Namespace != f.namespace || later.Version != "2" && later.Version != "3" || !unnamed(err) {
+				f.Errorf("%s: error %v, want a *VersionError with the namespace %q and the version that is required", call, err, f.namespace)
 			}
 		}
 	}},
 	{promise: "a reserved worker is lent to nobody", run: func(f *fixture) {
 		const workers, reserved = 8, 3
-		if f.settings.Reserve != nil {
-			f.release(f.take(reserved, reserved).Claim)
-			f.settings.Reserve(f.TB, f.store, f.namespace, reserved)
-		} else {
-			r := f.request(reserved, reserved)
-			r.TTL = 100 * 365 * 24 * time.Hour
-			f.acquire(r)
-		}
+		r := f.request(reserved, reserved)
+		r.TTL = 100 * 365 * 24 * time.Hour
+		f.acquire(r)
 		before := f.entry(reserved)
 		for i := range int64(11*workers - 1) {
 			grant := f.take(0, workers-1)
@@ -56,6 +56,69 @@ var laterTests = []test{
 		f.wantEntry("acquisitions of others", before)
 		if !before.Held {
 			f.Errorf("List says that the reserved worker is free: %+v", before)
+		}
+	}},
+	{promise: "a worker is reserved once, for a purpose, and only if it was never taken", run: func(f *fixture) {
+		open := func() *lease.Lease {
+			l, err := lease.Open(f.Context(), f.store, lease.WithNamespace(f.namespace), lease.WithVersion("v1"),
+				lease.WithLogger(slog.New(slog.DiscardHandler)))
+			if errors.Is(err, lease.ErrClockSkew) {
+				f.Skip("does not apply: leases refuse a store whose clock is not theirs")
+			} else if err != nil {
+				f.Fatal(err)
+			}
+			f.Cleanup(func() { _ = l.Close(context.Background()) })
+			return l
+		}
+		a, b, used := open(), open(), open()
+		free := used.Generator().Worker()
+		if err := used.Close(f.Context()); err != nil {
+			f.Fatal(err)
+		}
+		before := f.entry(free)
+		ended, cancel := context.WithCancel(f.Context())
+		cancel()
+		for _, call := range []struct {
+			by      *lease.Lease
+			worker  int64
+			purpose string
+			want    error
+		}{
+			{a, 1023, "orders", nil},
+			{a, 1023, "orders", nil},
+			{b, 1023, "orders", nil}, // as from another process
+			{b, 1022, "lines", nil},
+			{b, 1023, "items", lease.ErrNoWorker},
+			{b, 1021, "orders", lease.ErrOption}, // which has another worker
+			{a, a.Generator().Worker(), "items", lease.ErrNoWorker},
+			{a, b.Generator().Worker(), "items", lease.ErrNoWorker},
+			{a, free, "items", lease.ErrNoWorker},
+			{a, 1024, "items", lease.ErrOption},
+			{a, -1, "items", lease.ErrOption},
+			{a, 1021, "", lease.ErrOption},
+		} {
+			if err := call.by.Reserve(f.Context(), call.worker, call.purpose); !errors.Is(err, call.want) ||
+				err != nil && !strings.Contains(err.Error(), fmt.Sprintf("worker %d of ", call.worker)) {
+				f.Errorf("Reserve(%d, %.5q): error %v, want %v with the worker", call.worker, call.purpose, err, call.want)
+			}
+		}
+		if err := a.Reserve(ended, 1021, "items"); !errors.Is(err, context.Canceled) {
+			f.Errorf("Reserve with a context that has ended: %v", err)
+		}
+		if after := f.entry(free); after.Held || after.Horizon != before.Horizon {
+			f.Errorf("a worker that was used before was %+v and is %+v", before, after)
+		}
+		reserved := map[int64]string{}
+		for _, e := range f.list(f.namespace) {
+			if e.Reserved() && (e.Expires.IsZero() || time.Until(e.Expires) > 200*365*24*time.Hour) {
+				reserved[e.Worker] = e.Holder.Host
+			}
+		}
+		if want := map[int64]string{1022: "reserved for lines", 1023: "reserved for orders"}; !maps.Equal(reserved, want) {
+			f.Errorf("the workers %v are reserved, want %v", reserved, want)
+		}
+		if held, _, err := a.Workers(f.Context()); held != 4 || err != nil {
+			f.Errorf("%d workers are not available, error %v, want 4", held, err)
 		}
 	}},
 }

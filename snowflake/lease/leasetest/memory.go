@@ -15,10 +15,8 @@ import (
 // memory fulfills the interface as long as the process runs.
 type memory struct {
 	clock func() time.Time // the store's; nil: the process's
-	delay time.Duration    // after which all replicas have a reach
 
 	mu         sync.Mutex
-	server     *int // its identity
 	namespaces map[string]*namespace
 }
 
@@ -28,11 +26,8 @@ type memory struct {
 func NewMemory(clock func() time.Time) lease.Store { return newMemory(clock) }
 
 func newMemory(clock func() time.Time) *memory {
-	return &memory{clock: clock, delay: time.Hour, server: new(int), namespaces: map[string]*namespace{}}
+	return &memory{clock: clock, namespaces: map[string]*namespace{}}
 }
-
-// SetDelay sets how long a replica may lag, for the simulator: an hour at first.
-func (m *memory) SetDelay(d time.Duration) { m.delay = d }
 
 // Require sets the version of the protocol that a process must know to use the namespace.
 func (m *memory) Require(namespace, version string) {
@@ -41,29 +36,6 @@ func (m *memory) Require(namespace, version string) {
 	if ns := m.namespaces[namespace]; ns != nil {
 		ns.version = version
 	}
-}
-
-// Clone returns a store with a clock and a copy of what is in this one, such as a backup or a replica to which a store
-// that forgets falls back. A replica has its own identity, and so finds out that it has forgotten. The simulator uses it.
-func (m *memory) Clone(replica bool, clock func() time.Time) lease.Store {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	clone := newMemory(clock)
-	clone.delay = m.delay
-	if !replica {
-		clone.server = m.server
-	}
-	for name, ns := range m.namespaces {
-		rows := make(map[int64]*row, len(ns.rows))
-		for worker, r := range ns.rows {
-			copied := *r
-			rows[worker] = &copied
-		}
-		copied := *ns
-		copied.rows = rows
-		clone.namespaces[name] = &copied
-	}
-	return clone
 }
 
 // Acquire implements [lease.Store]. Among workers with a horizon above the tick it takes the one with the lowest
@@ -79,7 +51,7 @@ func (m *memory) Acquire(ctx context.Context, r lease.Request) (lease.Grant, err
 	defer m.mu.Unlock()
 	ns := m.namespaces[r.Namespace]
 	if ns == nil {
-		ns = &namespace{layout: r.Layout, server: m.server, reach: r.Reach, rows: map[int64]*row{}}
+		ns = &namespace{layout: r.Layout, rows: map[int64]*row{}}
 		m.namespaces[r.Namespace] = ns
 	}
 	if ns.version != "" {
@@ -89,7 +61,6 @@ func (m *memory) Acquire(ctx context.Context, r lease.Request) (lease.Grant, err
 		return lease.Grant{}, fmt.Errorf("%w: namespace %q has %q, not %q", lease.ErrLayout, r.Namespace, ns.layout, r.Layout)
 	}
 	now := m.now()
-	m.enter(ns, r.Reach, now)
 	if worker, ok := ns.find(r.Token, now); ok {
 		return m.grant(r, worker, ns, now), nil
 	}
@@ -103,29 +74,8 @@ func (m *memory) Acquire(ctx context.Context, r lease.Request) (lease.Grant, err
 		ns.rows[worker] = taken
 	}
 	taken.epoch++
-	taken.token, taken.holder, taken.expires = r.Token, r.Holder, ns.expiry(now, r.TTL)
+	taken.token, taken.holder, taken.expires = r.Token, r.Holder, now.Add(r.TTL)
 	return m.grant(r, worker, ns, now), nil
-}
-
-// enter makes this store the server of the namespace, and records when the server changed. It makes the reach of the
-// namespace at least as great; what was allowed before stays allowed until all replicas have the new one.
-func (m *memory) enter(ns *namespace, reach time.Duration, now time.Time) {
-	if ns.server != m.server && ns.changed.Before(now) {
-		ns.changed = now
-	}
-	ns.server = m.server
-	if reach > ns.reach && ns.reach > 0 { // otherwise nobody has leased here
-		ns.before, ns.raised = m.limit(ns, now), now
-	}
-	ns.reach = max(ns.reach, reach)
-}
-
-// limit returns the reach that extensions may have.
-func (m *memory) limit(ns *namespace, now time.Time) time.Duration {
-	if !ns.raised.IsZero() && now.Before(ns.raised.Add(m.delay)) {
-		return ns.before
-	}
-	return ns.reach
 }
 
 // Extend implements [lease.Store].
@@ -138,25 +88,16 @@ func (m *memory) Extend(ctx context.Context, c lease.Claim, horizon int64, ttl t
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	now := m.now()
-	ns, owned := m.namespaces[c.Namespace], m.owned(c)
+	owned := m.owned(c)
 	if owned == nil {
 		return time.Time{}, lost(c)
 	}
-	if ns.version != "" {
-		return time.Time{}, &lease.VersionError{Namespace: c.Namespace, Version: ns.version}
-	}
-	m.enter(ns, c.Reach, now)
-	if !ns.knows(owned) && !c.Unexpired() {
-		return time.Time{}, lost(c)
-	}
-	if limit := m.limit(ns, now); c.Reach > limit {
-		return time.Time{}, &lease.ReachError{
-			Namespace: c.Namespace, Reach: c.Reach, Limit: limit, Wait: ns.raised.Add(m.delay).Sub(now),
-		}
+	if version := m.namespaces[c.Namespace].version; version != "" {
+		return time.Time{}, &lease.VersionError{Namespace: c.Namespace, Version: version}
 	}
 	owned.horizon = max(owned.horizon, horizon)
-	owned.token, owned.expires = c.Next, ns.expiry(now, ttl)
+	now := m.now()
+	owned.token, owned.expires = c.Next, now.Add(ttl)
 	return m.reported(now), nil
 }
 
@@ -227,7 +168,6 @@ func (m *memory) grant(r lease.Request, worker int64, ns *namespace, now time.Ti
 	return lease.Grant{
 		Claim:   lease.Claim{Namespace: r.Namespace, Worker: worker, Epoch: taken.epoch, Token: taken.token},
 		Horizon: taken.horizon,
-		Floor:   ns.floor(),
 		Now:     m.reported(now),
 	}
 }
@@ -251,11 +191,6 @@ func lost(c lease.Claim) error {
 type namespace struct {
 	layout  string
 	version string         // of the protocol, that a process must know; empty: any
-	server  *int           // the store that served it last
-	changed time.Time      // when another store took over; zero: never
-	reach   time.Duration  // the greatest of all requests
-	before  time.Duration  // the greatest before that
-	raised  time.Time      // when reach replaced before; zero: never
 	rows    map[int64]*row // by worker
 }
 
@@ -270,29 +205,6 @@ type row struct {
 // held reports whether the clock has not reached the expiry.
 func (r *row) held(now time.Time) bool { return now.Before(r.expires) }
 
-// floor returns where new owners start.
-func (ns *namespace) floor() time.Time {
-	if ns.changed.IsZero() {
-		return time.Time{}
-	}
-	return ns.changed.Add(ns.reach)
-}
-
-// expiry returns that of a row which this store confirms.
-func (ns *namespace) expiry(now time.Time, ttl time.Duration) time.Time {
-	expires := now.Add(ttl)
-	if least := ns.changed.Add(lease.DefaultMaxSkew + time.Millisecond); !ns.changed.IsZero() && expires.Before(least) {
-		return least
-	}
-	return expires
-}
-
-// knows reports whether the row certainly is its owner's: this store has confirmed it, or it had not expired when this
-// store took over, whatever the clocks showed.
-func (ns *namespace) knows(r *row) bool {
-	return ns.changed.IsZero() || r.expires.After(ns.changed.Add(lease.DefaultMaxSkew))
-}
-
 // find returns the lowest worker that is held with the token.
 func (ns *namespace) find(token string, now time.Time) (worker int64, ok bool) {
 	for candidate, found := range ns.rows {
@@ -306,14 +218,13 @@ func (ns *namespace) find(token string, now time.Time) (worker int64, ok bool) {
 // choose returns the free worker to take next, false if there is none.
 func (ns *namespace) choose(r lease.Request, now time.Time) (worker int64, ok bool) {
 	var free []int64
-	unsettled := now.Before(ns.floor()) // owners of the rows may have been confirmed by the store before
-	taken := int64(0)                   // rows in the range
+	taken := int64(0) // rows in the range
 	for worker, found := range ns.rows {
 		if worker < r.First || worker > r.Last {
 			continue
 		}
 		taken++
-		if !found.held(now) && !unsettled {
+		if !found.held(now) {
 			free = append(free, worker)
 		}
 	}
@@ -340,7 +251,7 @@ func (ns *namespace) choose(r lease.Request, now time.Time) (worker int64, ok bo
 func (ns *namespace) noWorker(r lease.Request, now time.Time) error {
 	e := &lease.NoWorkerError{Namespace: r.Namespace, First: r.First, Last: r.Last}
 	for worker, found := range ns.rows {
-		if wait := max(found.expires.Sub(now), ns.floor().Sub(now)); worker >= r.First && worker <= r.Last && (e.Wait == 0 || wait < e.Wait) {
+		if wait := found.expires.Sub(now); worker >= r.First && worker <= r.Last && (e.Wait == 0 || wait < e.Wait) {
 			e.Wait = wait
 		}
 	}

@@ -19,30 +19,9 @@ func TestMemoryKeepsWhatAStorePromises(t *testing.T) {
 	}
 }
 
-func request() lease.Request {
-	return lease.Request{Namespace: "n", Token: leasetest.NewToken(), TTL: time.Minute}
-}
-
-func TestMemoryExpiresByItsClock(t *testing.T) {
-	now := time.Unix(1_000_000, 0)
-	store := leasetest.NewMemory(func() time.Time { return now })
-	grant, err := store.Acquire(t.Context(), request())
-	if err != nil || !grant.Now.Equal(now) {
-		t.Fatalf("time %v, error %v; want %v", grant.Now, err, now)
-	}
-	now = now.Add(time.Minute - 1)
-	if _, err := store.Acquire(t.Context(), request()); err == nil {
-		t.Error("the worker was taken a nanosecond before its expiry")
-	}
-	now = now.Add(1)
-	if grant, err = store.Acquire(t.Context(), request()); err != nil || grant.Epoch != 2 {
-		t.Errorf("epoch %d, error %v at the expiry; want 2", grant.Epoch, err)
-	}
-}
-
 func TestMemoryTellsNoTimeIfTheClockIsTheCallers(t *testing.T) {
 	store := leasetest.NewMemory(nil)
-	grant, err := store.Acquire(t.Context(), request())
+	grant, err := store.Acquire(t.Context(), lease.Request{Namespace: "n", Token: leasetest.NewToken(), TTL: time.Minute})
 	if err != nil || !grant.Now.IsZero() {
 		t.Errorf("time %v, error %v; want none", grant.Now, err)
 	}

@@ -13,13 +13,10 @@ type Settings struct {
 	// expiry are left out, and other tests that need a free worker release one.
 	NoExpiry bool
 
-	// Require marks a namespace that is in use, as a version of the module would do that knows version 2 of the protocol
-	// and needs to keep those out that do not: from then on calls return a *lease.VersionError. Without it that promise is
-	// not tested.
+	// Require marks a namespace that is in use, as a version of the module would do that knows version 2 of the protocol, or
+	// 3 if the store knows 2, and needs to keep those out that do not: from then on calls return a *lease.VersionError.
+	// Without it that promise is not tested.
 	Require func(tb testing.TB, store lease.Store, namespace string)
-
-	// Reserve reserves a worker that is free, if an acquisition with a TTL of a century does not.
-	Reserve func(tb testing.TB, store lease.Store, namespace string, worker int64)
 }
 
 // Run runs the suite, a subtest for each promise of [lease.Store]. It calls open for each subtest. open may return the

@@ -3,6 +3,7 @@ package sqllease
 import (
 	"context"
 	"database/sql"
+	"errors"
 	"fmt"
 	"math"
 	"math/rand/v2"
@@ -30,6 +31,8 @@ type view struct {
 }
 
 type namespace struct {
+	settings
+	text       string // of the settings
 	layout     string
 	protocol   int64
 	changed    int64 // when another server took over, in milliseconds since 1970; 0: never
@@ -45,7 +48,14 @@ func (n *namespace) floor() int64 {
 	return n.changed + min(n.reach, math.MaxInt64-n.changed)
 }
 
-type candidate struct{ worker, epoch, horizon int64 }
+type candidate struct {
+	worker, epoch int64
+	horizon       int64 // in ticks of the namespace's layout
+	factor        int64 // 1 if the row's horizon is in these ticks, else 0
+}
+
+// knownProtocol is the latest version of the protocol that this code knows.
+const knownProtocol = 2
 
 // Acquire implements [lease.Store]. Among workers with a horizon above the tick it takes the one with the lowest
 // horizon. If others ask at the same time and are faster, it no longer takes the first one in the order.
@@ -60,8 +70,7 @@ func (s *Store) Acquire(ctx context.Context, r lease.Request) (lease.Grant, erro
 				return grant, err
 			}
 		}
-		return lease.Grant{}, fmt.Errorf("lease: acquire in table %s: others were faster %d times in namespace %q",
-			s.table, acquireAttempts, r.Namespace)
+		return lease.Grant{}, s.tooFast("acquire", r.Namespace)
 	})
 }
 
@@ -76,11 +85,25 @@ func (s *Store) try(ctx context.Context, r lease.Request, attempt int) (lease.Gr
 	case v.namespace == nil:
 		return lease.Grant{}, false, fmt.Errorf("lease: acquire in table %s: the row of namespace %q is not visible after its insertion",
 			s.table, r.Namespace)
-	case v.namespace.protocol > 1:
+	case v.namespace.protocol > knownProtocol:
 		return lease.Grant{}, false, laterVersion(r.Namespace, v.namespace.protocol)
-	case v.namespace.layout != r.Layout:
-		return lease.Grant{}, false, fmt.Errorf("%w: namespace %q has %q, not %q",
-			lease.ErrLayout, r.Namespace, v.namespace.layout, r.Layout)
+	}
+	if share, ok := s.shares.Load(r.Namespace); ok && v.namespace.Workers == nil { // a server that has taken over has forgotten it
+		told := r
+		told.Layout, told.First, told.Last = v.namespace.layout, share.([2]int64)[0], share.([2]int64)[1]
+		if err = s.setShare(ctx, told); errors.Is(err, lease.ErrLayout) {
+			err = nil // it has moved since the look
+		}
+		return lease.Grant{}, false, err
+	}
+	if r, err = v.namespace.narrow(r); err == nil {
+		err = s.admit(ctx, q, r, v)
+	}
+	switch {
+	case errors.Is(err, errAgain):
+		return lease.Grant{}, false, nil
+	case err != nil:
+		return lease.Grant{}, false, err
 	case v.mine != nil:
 		return v.grant(r, *v.mine), true, nil
 	}
@@ -103,9 +126,9 @@ func (s *Store) try(ctx context.Context, r lease.Request, attempt int) (lease.Gr
 	case err != nil:
 		return lease.Grant{}, false, s.failed("acquire", err)
 	case worker >= 0:
-		// The numbers after the lowest may be taken, so small steps, and none, stay likely.
+		// The numbers after the lowest may be taken, so small steps, and none, stay likely. The last one is for Reserve.
 		step := rand.Int64N(1 << rand.N(min(attempt, maxDoublings)+1))
-		return s.add(ctx, q, r, v, worker+min(step, r.Last-worker))
+		return s.add(ctx, q, r, v, max(worker, min(worker+step, r.Last-1)))
 	case len(v.free) > 0:
 		return s.takeOver(ctx, q, r, v, v.free[rand.N(min(len(v.free), spread))])
 	case wait <= 0 && settles <= 0:
@@ -122,14 +145,14 @@ func (s *Store) enter(ctx context.Context, r lease.Request) (*queries, view, err
 		return nil, view{}, err
 	}
 	v, err := s.look(ctx, q, r)
-	if err == nil && v.namespace == nil {
+	if err == nil && v.namespace == nil && r.TTL > 0 {
 		_, err = s.db.ExecContext(ctx, q.addNamespace, r.Namespace, milliseconds(r.Reach), r.Layout)
 		if err == nil {
 			v, err = s.look(ctx, q, r) // another caller may have been faster, with another layout
 		}
 	}
 	n := v.namespace
-	if err != nil || n == nil || n.layout != r.Layout || n.sameServer && n.reach >= milliseconds(r.Reach) {
+	if err != nil || n == nil || n.layout != r.Layout && n.layout != r.Former || n.sameServer && n.reach >= milliseconds(r.Reach) {
 		return q, v, err
 	}
 	if !n.sameServer {
@@ -152,19 +175,34 @@ func (s *Store) look(ctx context.Context, q *queries, r lease.Request) (view, er
 	err := s.query(ctx, q.look, args, func(scan scan) error {
 		var c candidate
 		var expires, protocol, revision, same, now int64
-		var layout string
-		if err := scan(&c.worker, &c.epoch, &c.horizon, &expires, &layout, &protocol, &revision, &same, &now); err != nil {
+		var layout, text string
+		err := scan(&c.worker, &c.epoch, &c.horizon, &expires, &layout, &protocol, &revision, &same, &now, &text)
+		if err != nil {
 			return err
 		}
 		v.now = time.UnixMilli(now)
 		switch {
 		case c.worker < 0:
 			same := same == 1 && revision >= s.revision(r.Namespace)
-			v.namespace = &namespace{layout: layout, protocol: protocol, changed: expires, reach: c.horizon, sameServer: same}
+			v.namespace = &namespace{text: text, layout: layout, protocol: protocol, changed: expires, reach: c.horizon, sameServer: same}
 			s.sawRevision(r.Namespace, revision)
+			if protocol <= knownProtocol {
+				v.namespace.settings, err = parseSettings(r.Namespace, text)
+			}
+			if share := v.namespace.Workers; err == nil && share != nil {
+				s.shares.Store(r.Namespace, *share)
+			}
+			return err
+		case v.namespace == nil || !v.namespace.has(c.worker): // none is: see SetShare
+			return nil
+		case layout == v.namespace.layout:
+			c.factor = 1
+		}
+		c.horizon = max(c.horizon*c.factor, v.namespace.Start)
+		switch {
 		case expires <= now:
 			v.free = append(v.free, c)
-		case v.mine == nil:
+		case v.mine == nil && c.factor == 1:
 			v.mine = &c
 		}
 		return nil
@@ -192,7 +230,8 @@ func (s *Store) takeOver(ctx context.Context, q *queries, r lease.Request, v vie
 	// The horizon comes from the UPDATE, since the earlier owner may have extended after the look. From the new epoch
 	// on it can't.
 	horizon, ok, err := s.update(ctx, q.takeover, r.Token, milliseconds(r.TTL), holderText(r.Holder.Host), r.Holder.PID,
-		holderText(r.Holder.Version), r.Namespace, c.worker, c.epoch, v.namespace.changed, v.namespace.reach)
+		holderText(r.Holder.Version), c.factor, v.namespace.Start, r.Namespace, c.worker, c.epoch,
+		v.namespace.changed, v.namespace.reach, v.namespace.text, v.namespace.layout)
 	if err != nil {
 		return lease.Grant{}, false, s.failed("acquire", err)
 	}
@@ -201,17 +240,23 @@ func (s *Store) takeOver(ctx context.Context, q *queries, r lease.Request, v vie
 		// another look returns it as it is stored.
 		return lease.Grant{}, false, nil
 	}
-	return v.grant(r, candidate{c.worker, c.epoch + 1, horizon}), ok, nil
+	// A fence leaves a row as it is that the one before has fenced. So the UPDATE may have begun before two moves, there and
+	// back, and be below the start. Another look shows what the row is worth now.
+	return v.grant(r, candidate{worker: c.worker, epoch: c.epoch + 1, horizon: horizon}), ok && v.namespace.Start == 0, nil
 }
 
 // add inserts a row for a worker that has none.
 func (s *Store) add(ctx context.Context, q *queries, r lease.Request, v view, worker int64) (lease.Grant, bool, error) {
-	added, err := s.change(ctx, "acquire", q.addWorker, worker, r.Token, milliseconds(r.TTL), r.Layout,
-		holderText(r.Holder.Host), r.Holder.PID, holderText(r.Holder.Version), r.Namespace, v.namespace.changed, v.namespace.reach)
+	n := v.namespace
+	added, err := s.change(ctx, "acquire", q.addWorker, worker, r.Token, n.Start, milliseconds(r.TTL),
+		holderText(r.Holder.Host), r.Holder.PID, holderText(r.Holder.Version), r.Namespace, n.changed, n.reach, n.text, n.layout)
 	if err != nil {
 		return lease.Grant{}, false, err
 	}
-	return v.grant(r, candidate{worker, 1, 0}), added == 1, nil
+	// SetShare may not have found the row. In a namespace that it has to mark, a lease can't extend the row then. In one that
+	// is marked, and for a reservation, which is not extended, another look shows whether there is a share now.
+	kept := n.protocol < knownProtocol && r.TTL < reserved
+	return v.grant(r, candidate{worker: worker, epoch: 1, horizon: n.Start}), added == 1 && kept, nil
 }
 
 // grant returns the worker. The time is that of look plus what has passed since: a statement may have waited for a

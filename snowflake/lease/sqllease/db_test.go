@@ -5,7 +5,6 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
-	"log/slog"
 	"strings"
 	"testing"
 	"time"
@@ -55,20 +54,17 @@ func TestNewTakesWhatRunsStatements(t *testing.T) {
 }
 
 func TestMigrateRejectsConnectionsThatDoNotCommit(t *testing.T) {
-	for _, on := range []bool{true, false} {
-		target := withDSN(testdb.MariaDB, map[bool]string{true: "&autocommit=1", false: "&autocommit=0"}[on])(t)
-		db, err := sql.Open("mysql", target.DSN)
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer db.Close()
-		store, err := sqllease.New(db, sqldb.MySQL)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := store.Migrate(t.Context()); on != (err == nil) || !on && !errors.Is(err, lease.ErrOption) {
-			t.Errorf("autocommit %v: %v", on, err)
-		}
+	db, err := sql.Open("mysql", testdb.MariaDB(t).DSN+"&autocommit=0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	store, err := sqllease.New(db, sqldb.MySQL)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := store.Migrate(t.Context()); !errors.Is(err, lease.ErrOption) {
+		t.Errorf("%v, want ErrOption", err)
 	}
 }
 
@@ -154,32 +150,17 @@ type noInsertID struct{ sql.Result }
 
 func (noInsertID) LastInsertId() (int64, error) { return 0, nil }
 
-func TestAServerThatIgnoresLastInsertIDIsRejectedWhenALeaseOpens(t *testing.T) {
+// The error is final for a lease: see TestOpenReturnsAFinalErrorOfAnExtensionAtOnce in package lease.
+func TestAServerThatIgnoresLastInsertIDIsRefusedAndLosesNoHorizon(t *testing.T) {
 	db := testdb.MariaDB(t).Open(t)
-	store := newSQL(t, forgetful{db}, sqldb.MySQL)
-	_, err := lease.Open(t.Context(), store, lease.WithLogger(slog.New(slog.DiscardHandler)),
-		lease.WithObserver(func(e lease.Event) {
-			if e.Kind == lease.Failed {
-				t.Errorf("Open tried again: %+v", e)
-			}
-		}))
-	if !errors.Is(err, lease.ErrOption) || !strings.Contains(err.Error(), "LAST_INSERT_ID") {
-		t.Errorf("Open: %v", err)
+	sound, store := newSQL(t, db, sqldb.MySQL), newSQL(t, forgetful{db}, sqldb.MySQL)
+	claim := mustAcquire(t, store, sqlRequest("n", 0, 0)).Claim
+	if _, err := store.Extend(t.Context(), keep(claim), 4711, time.Hour); !errors.Is(err, lease.ErrOption) || !strings.Contains(err.Error(), "LAST_INSERT_ID") {
+		t.Errorf("Extend: %v", err)
 	}
-	entries, err := store.List(t.Context(), "")
-	if err != nil || len(entries) != 1 || entries[0].Held {
-		t.Errorf("the worker was not given back: %+v, %v", entries, err)
-	}
-}
-
-func TestATakeoverOnSuchAServerReturnsTheStoredHorizon(t *testing.T) {
-	db := testdb.MariaDB(t).Open(t)
-	sound := newSQL(t, db, sqldb.MySQL)
-	grant := mustAcquire(t, sound, sqlRequest("n", 0, 0))
-	mustExtend(t, sound, keep(grant.Claim), 4711)
-	mustRelease(t, sound, grant.Claim)
-	next, err := newSQL(t, forgetful{db}, sqldb.MySQL).Acquire(t.Context(), sqlRequest("n", 0, 0))
-	if err != nil || next.Horizon != 4711 || next.Epoch != 2 {
-		t.Errorf("%+v, %v, want horizon 4711", next, err)
+	mustExtend(t, sound, keep(claim), 4711)
+	mustRelease(t, store, claim)
+	if next := mustAcquire(t, store, sqlRequest("n", 0, 0)); next.Horizon != 4711 || next.Epoch != 2 {
+		t.Errorf("%+v, want horizon 4711", next)
 	}
 }

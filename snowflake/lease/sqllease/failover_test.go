@@ -132,14 +132,9 @@ func TestAServerThatChangesDuringAnAcquisitionSetsAFloor(t *testing.T) {
 					if err != nil || grant.Worker != worker {
 						t.Fatalf("%s: worker %d, %v", what, grant.Worker, err)
 					}
-					var changed, reach int64
-					if err := db.QueryRowContext(t.Context(),
-						"SELECT expires_ms, horizon FROM snowflake_leases WHERE worker = -1").Scan(&changed, &reach); err != nil {
-						t.Fatal(err)
-					}
-					want := time.UnixMilli(changed + reach)
-					if changed == 0 {
-						want = time.Time{}
+					var want time.Time
+					if changed := ask[int64](t, db, "SELECT expires_ms FROM snowflake_leases WHERE worker = -1"); changed > 0 {
+						want = time.UnixMilli(changed + ask[int64](t, db, "SELECT horizon FROM snowflake_leases WHERE worker = -1"))
 					}
 					if !grant.Floor.Equal(want) {
 						t.Errorf("%s, statement %d, floor before %d: floor %v, want %v", what, statement, floor, grant.Floor, want)
@@ -174,14 +169,8 @@ func extendWith(t *testing.T, before func(db *sql.DB, host string, n int64), wan
 	t.Helper()
 	eachServer(t, func(t *testing.T, target testdb.Target, dialect sqldb.Dialect) {
 		db := target.Open(t)
-		grant, err := newSQL(t, db, dialect).Acquire(t.Context(), sqlRequest("n", 0, 0))
-		if err != nil {
-			t.Fatal(err)
-		}
-		var host string
-		if err := db.QueryRowContext(t.Context(), "SELECT host FROM snowflake_leases WHERE worker = -1").Scan(&host); err != nil {
-			t.Fatal(err)
-		}
+		grant := mustAcquire(t, newSQL(t, db, dialect), sqlRequest("n", 0, 0))
+		host := ask[string](t, db, "SELECT host FROM snowflake_leases WHERE worker = -1")
 		store, _ := countedStore(t, db, target, dialect, func(n int64) { before(db, host, n) })
 		exec(t, db, "UPDATE snowflake_leases SET host = 'another' WHERE worker = -1")
 		if _, err := store.Extend(t.Context(), keep(grant.Claim), 10, time.Hour); !want(err) {

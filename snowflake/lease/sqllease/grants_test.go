@@ -51,9 +51,8 @@ func TestTheGrantsOfTheGuideAreEnoughAndNeeded(t *testing.T) {
 			if err := l.Close(t.Context()); err != nil || l.Generator().Worker() != 7 {
 				t.Errorf("Open: worker %d, want 7; Close: %v", l.Generator().Worker(), err)
 			}
-			var host string
-			if err := owner.QueryRowContext(t.Context(), "SELECT host FROM snowflake_leases WHERE worker = -1").Scan(&host); err != nil || host == "" {
-				t.Errorf("the server has no identity: %q, %v", host, err)
+			if ask[string](t, owner, "SELECT host FROM snowflake_leases WHERE worker = -1") == "" {
+				t.Error("the server has no identity")
 			}
 			for i, right := range all {
 				if err := use(t, slices.Delete(slices.Clone(all), i, i+1)); err == nil {
@@ -113,10 +112,7 @@ func account(t *testing.T, owner *sql.DB, remove ...string) string {
 func asPostgresRole(t *testing.T, _ testdb.Target, owner *sql.DB, rights string) sqldb.DB {
 	t.Helper()
 	name := account(t, owner, "DROP OWNED BY {name}", "DROP ROLE {name}")
-	var schema string
-	if err := owner.QueryRowContext(t.Context(), "SELECT current_schema()").Scan(&schema); err != nil {
-		t.Fatal(err)
-	}
+	schema := ask[string](t, owner, "SELECT current_schema()")
 	need(t, owner, "CREATE ROLE "+name, "GRANT USAGE ON SCHEMA "+schema+" TO "+name,
 		"GRANT "+rights+" ON snowflake_leases TO "+name)
 	conn, err := owner.Conn(t.Context())

@@ -30,40 +30,19 @@ func TestAStatementThatWaitedForALaterVersionIsRefused(t *testing.T) {
 	} {
 		eachSQL(t, func(t *testing.T, target testdb.Target, dialect sqldb.Dialect) {
 			db := target.Open(t)
-			begun := make(chan struct{})
-			store, _ := countedStore(t, db, target, dialect, func(n int64) {
-				if n == call.statement {
-					close(begun)
-				}
-			})
 			owner := newSQL(t, db, dialect)
 			claim := mustAcquire(t, owner, sqlRequest("n", 7, 7)).Claim
 			if call.statement == 2 {
 				mustRelease(t, owner, claim)
 			}
-			tx, err := db.BeginTx(t.Context(), nil)
-			if err != nil {
-				t.Fatal(err)
-			}
-			exec(t, tx, "UPDATE snowflake_leases SET protocol = 2 WHERE namespace = 'n'")
-			answer := make(chan error, 1)
-			go func() { answer <- call.run(t, store, claim) }()
-			<-begun
-			select {
-			case err := <-answer:
-				t.Fatalf("%s did not wait for the row: %v", what, err)
-			case <-time.After(20 * time.Millisecond): // most likely it waits for the row by now
-			}
-			if err := tx.Commit(); err != nil {
-				t.Fatal(err)
-			}
+			const mark = "UPDATE snowflake_leases SET protocol = 3 WHERE namespace = 'n'"
+			err := whileLocked(t, target, dialect, db, mark, call.statement, func(store *sqllease.Store) error { return call.run(t, store, claim) })
 			var later *lease.VersionError
-			if err := <-answer; !errors.As(err, &later) || later.Version != "2" {
+			if !errors.As(err, &later) || later.Version != "3" {
 				t.Errorf("%s: %v, want a *VersionError", what, err)
 			}
-			var horizon int64
-			if err := db.QueryRowContext(t.Context(), "SELECT horizon FROM snowflake_leases WHERE worker = 7").Scan(&horizon); err != nil || horizon != 0 {
-				t.Errorf("%s: horizon %d, %v; want 0", what, horizon, err)
+			if horizon := ask[int64](t, db, "SELECT horizon FROM snowflake_leases WHERE worker = 7"); horizon != 0 {
+				t.Errorf("%s: horizon %d, want 0", what, horizon)
 			}
 			if err := owner.Release(t.Context(), claim, 0); err != nil { // no ID comes twice by it
 				t.Errorf("Release: %v", err)
@@ -79,7 +58,7 @@ func TestARowThatALaterVersionCouldNotFindIsRefused(t *testing.T) {
 		var later *lease.VersionError
 		owner := newSQL(t, db, dialect)
 		claim := mustAcquire(t, owner, sqlRequest("n", 7, 7)).Claim
-		const mark = "UPDATE snowflake_leases SET protocol = 2 WHERE worker = -1"
+		const mark = "UPDATE snowflake_leases SET protocol = 3 WHERE worker = -1"
 		store, _ := countedStore(t, db, target, dialect, func(n int64) {
 			if n == 3 {
 				exec(t, db, mark)

@@ -21,6 +21,8 @@ type queries struct {
 	addWorker              string
 	takeover, extend       string
 	assess, assured        string // after a failover
+	tell, tellFirst, fence string // of a share or another layout, see move.go
+	forgets                bool   // the server can lack the commits of the one before
 	release, revoke        string
 	listAll, listNamespace string
 	warning                error // for Grant.Warning
@@ -39,12 +41,20 @@ type queries struct {
 // A later version that needs to keep this one out raises protocol in all rows of the namespace. That of the worker's row
 // must count, too: while an UPDATE waits for its lock, PostgreSQL does not read ns again. That of ns counts for new rows. It raises them
 // once more after the commit, since an extension of a row that the first UPDATE did not find may have begun before.
+//
+// This version marks a namespace with protocol 2 to keep those out that know 1, before it has a share or another layout.
+// A row can't be extended while its protocol is below that of ns, or its layout another one. So a row that was added, by a
+// statement that began before such a change, is of no use, and no second UPDATE is needed. New leases need the settings
+// that were seen. Should the row of the namespace have changed meanwhile, those of the workers are marked all the same; the
+// next attempt marks it. Owners that know 1 stall, without a VersionError until then.
 const (
 	ifOwned   = "namespace = ? AND {w}worker = ? AND {w}worker >= 0 AND {w}epoch = ? AND {w}token IN (?, ?)"
 	ifFree    = "namespace = ? AND {w}worker = ? AND {w}epoch = ? AND {w}expires_ms <= {now}"
-	ifSeen    = "{same server} AND ns.expires_ms = ? AND ns.horizon = ?"
-	ifKnown   = "{same server} AND {allowed} >= ? AND ns.revision >= ? AND {known}"
-	ifAssured = "{same server} AND {allowed} >= ? AND ns.host = ? AND ns.expires_ms = ?"
+	ifSeen    = "{same server} AND ns.expires_ms = ? AND ns.horizon = ? AND ns.version = ? AND ns.layout = ?"
+	ifKnown   = "{same server} AND {in force} AND {allowed} >= ? AND ns.revision >= ? AND {known}"
+	ifAssured = "{same server} AND {in force} AND {allowed} >= ? AND ns.host = ? AND ns.expires_ms = ?"
+
+	inForce = "w.layout = ns.layout AND w.protocol >= ns.protocol"
 
 	known  = "(ns.expires_ms = 0 OR w.expires_ms - {skew} > ns.expires_ms)"
 	expiry = "{greatest}({now} + ?, CASE WHEN ns.expires_ms < 1e18 THEN ns.expires_ms ELSE 0 END + {skew} + 1)"
@@ -65,7 +75,7 @@ const settles = time.Hour
 func newQueries(d dialect, table, server string) queries {
 	words := vocabulary[d]
 	conditions := strings.NewReplacer("{same server}", sameServer, "{server or}", serverOr, "{known}", known,
-		"{expiry}", expiry, "{allowed}", allowed)
+		"{expiry}", expiry, "{allowed}", allowed, "{in force}", inForce)
 	fill := strings.NewReplacer("{table}", table, "{now}", words.now, "{bigint}", words.bigint, "{insert}", words.before,
 		"{if absent}", words.after, "{columns}", columnNames, "{server}", server, "{greatest}", words.greatest,
 		"{skew}", strconv.FormatInt(lease.DefaultMaxSkew.Milliseconds(), 10),
@@ -76,7 +86,7 @@ func newQueries(d dialect, table, server string) queries {
 	// update returns an UPDATE of a worker's row, w, that also has a condition on the row of its namespace.
 	update := func(set, where, namespace string) string {
 		const join = "ns.namespace = w.namespace AND ns.worker = -1"
-		where = " WHERE w." + strings.ReplaceAll(where, "{w}", "w.") + " AND w.protocol <= 1 AND ns.protocol <= 1 AND " + namespace
+		where = " WHERE w." + strings.ReplaceAll(where, "{w}", "w.") + " AND w.protocol <= 2 AND ns.protocol <= 2 AND " + namespace
 		if d == mysql {
 			return "UPDATE {table} AS w JOIN {table} AS ns ON " + join + " SET " + strings.ReplaceAll(set, "{w}", "w.") + where
 		}
@@ -86,7 +96,7 @@ func newQueries(d dialect, table, server string) queries {
 		// The time is in a subquery so that it is the same for all rows and conditions. The result begins with the row
 		// of the namespace and the row of the token, if that is held; then come the free rows in the order of Acquire,
 		// those with a horizon above the tick by their horizons.
-		look: text(`SELECT worker, epoch, horizon, expires_ms, layout, protocol, revision, CASE WHEN server IN ('', host) THEN 1 ELSE 0 END, now_ms
+		look: text(`SELECT worker, epoch, horizon, expires_ms, layout, protocol, revision, CASE WHEN server IN ('', host) THEN 1 ELSE 0 END, now_ms, version
 FROM {table} CROSS JOIN (SELECT {now} AS now_ms, {server} AS server) here
 WHERE namespace = ? AND (worker = -1 OR (token = ? AND expires_ms > now_ms)
 	OR (worker BETWEEN ? AND ? AND expires_ms <= now_ms))
@@ -106,34 +116,44 @@ LIMIT ?`),
 	epoch = CASE WHEN ns.horizon < ? AND ns.pid + {settles} <= {now} THEN ns.horizon ELSE ns.epoch END,
 	pid = CASE WHEN ns.horizon < ? AND ns.horizon > 0 THEN {now} ELSE ns.pid END,
 	horizon = CASE WHEN ns.horizon < ? THEN ? ELSE ns.horizon END, host = {server or}, revision = {greatest}(ns.revision, ?) + 1
-WHERE ns.namespace = ? AND ns.worker = -1 AND ns.protocol <= 1 AND (NOT {same server} OR ns.horizon < ? OR ns.revision < ?)`),
-		addWorker: text(`{insert} {table} ({columns})
-SELECT namespace, ?, 1, ?, 0, {expiry}, 0, ?, ?, ?, ? FROM {table} AS ns WHERE ns.namespace = ? AND ns.worker = -1 AND ns.protocol <= 1 AND ` + ifSeen + ` {if absent}`),
+WHERE ns.namespace = ? AND ns.worker = -1 AND ns.protocol <= 2 AND (NOT {same server} OR ns.horizon < ? OR ns.revision < ?)`),
+		addWorker: text(`{insert} {table} ({columns}, protocol)
+SELECT namespace, ?, 1, ?, ?, {expiry}, 0, layout, ?, ?, ?, protocol FROM {table} AS ns WHERE ns.namespace = ? AND ns.worker = -1 AND ns.protocol <= 2 AND ` + ifSeen + ` {if absent}`),
+		tell: text(`UPDATE {table} AS ns SET version = ?, layout = ?, revision = ns.revision + 1
+WHERE ns.namespace = ? AND ns.worker = -1 AND ns.protocol = 2 AND {now} < ? AND ` + ifSeen),
+		tellFirst: text(`UPDATE {table} AS ns SET protocol = 2, version = CASE WHEN ns.worker = -1 THEN ? ELSE ns.version END,
+	layout = CASE WHEN ns.worker = -1 THEN ? ELSE ns.layout END, revision = ns.revision + 1
+WHERE ns.namespace = ? AND ns.protocol < 2 AND (ns.worker >= 0 OR {now} < ? AND ` + ifSeen + `)`),
+		fence: text(`UPDATE {table} SET epoch = epoch + 1, token = '', revision = revision + 1
+WHERE namespace = ? AND worker >= 0 AND layout <> ? AND token <> '' AND expires_ms <= {now}`),
 		release: text(`UPDATE {table} SET horizon = CASE WHEN horizon > ? THEN ? ELSE horizon END,
 	expires_ms = CASE WHEN expires_ms > {now} THEN {now} ELSE expires_ms END, revision = revision + 1
 WHERE ` + strings.ReplaceAll(ifOwned, "{w}", "")),
-		// The token of a worker that is reserved (sqlfunc.WithLeaseTable), and that of a namespace, has another length.
+		// Not if it expires in a century, as a reserved one does. The token of a worker that is reserved for functions, and
+		// that of a namespace, has another length.
 		revoke: text(`UPDATE {table} SET epoch = epoch + 1, token = ?,
 	expires_ms = CASE WHEN expires_ms > {now} THEN {now} ELSE expires_ms END, revision = revision + 1
-WHERE namespace = ? AND worker = ? AND epoch = ? AND LENGTH(token) = 32`),
-		listAll:       text(`SELECT {columns}, {now} FROM {table} WHERE worker >= 0`),
-		listNamespace: text(`SELECT {columns}, {now} FROM {table} WHERE worker >= 0 AND namespace = ?`),
+WHERE namespace = ? AND worker = ? AND epoch = ? AND LENGTH(token) = 32 AND expires_ms - {now} < 3153600000000`),
+		listAll:       text(`SELECT {columns}, {now} FROM {table}`),
+		listNamespace: text(`SELECT {columns}, {now} FROM {table} WHERE namespace = ?`),
 	}
 	const (
 		own = "{w}epoch = w.epoch + 1, {w}token = ?, {w}expires_ms = {expiry}, {w}revision = w.revision + 1, " +
-			"{w}host = ?, {w}pid = ?, {w}version = ?"
+			"{w}host = ?, {w}pid = ?, {w}version = ?, {w}layout = ns.layout, {w}protocol = {greatest}(w.protocol, ns.protocol), {w}horizon = "
+		// The horizon of a row with another layout is 0 times what it was: all that it was for is below the start.
+		from  = "{greatest}(w.horizon * ?, ?)"
 		raise = "{w}horizon = CASE WHEN w.horizon < ? THEN ? ELSE w.horizon END, {w}token = ?, " +
 			"{w}revision = w.revision + 1, {w}expires_ms = "
 	)
 	q.assess = text(`SELECT ns.protocol, ns.host, ns.expires_ms, ns.revision, {allowed}, ns.pid + {settles} - {now},
-	CASE WHEN {same server} THEN 1 ELSE 0 END, CASE WHEN {known} THEN 1 ELSE 0 END
+	CASE WHEN {in force} THEN 1 ELSE 0 END, CASE WHEN {same server} THEN 1 ELSE 0 END, CASE WHEN {known} THEN 1 ELSE 0 END
 FROM {table} AS ns JOIN {table} AS w ON w.namespace = ns.namespace
 WHERE ns.worker = -1 AND w.` + strings.ReplaceAll(ifOwned, "{w}", "w."))
 	if d == mysql {
 		// MySQL has no RETURNING here. LAST_INSERT_ID(x) is x, and also the insert ID in the reply to the statement:
 		// https://dev.mysql.com/doc/refman/8.4/en/information-functions.html#function_last-insert-id
 		q.lastInsertID = true
-		q.takeover = text(update(own+", {w}horizon = LAST_INSERT_ID(w.horizon)", ifFree, ifSeen))
+		q.takeover = text(update(own+"LAST_INSERT_ID("+from+")", ifFree, ifSeen))
 		answer := raise + strings.Replace(expiry, "{now}", "LAST_INSERT_ID({now})", 1)
 		q.extend, q.assured = text(update(answer, ifOwned, ifKnown)), text(update(answer, ifOwned, ifAssured))
 		return q
@@ -142,7 +162,7 @@ WHERE ns.worker = -1 AND w.` + strings.ReplaceAll(ifOwned, "{w}", "w."))
 	if d == sqlite { // which has no aliases there
 		horizon = "horizon"
 	}
-	q.takeover = text(update(own, ifFree, ifSeen) + " RETURNING " + horizon)
+	q.takeover = text(update(own+from, ifFree, ifSeen) + " RETURNING " + horizon)
 	q.extend = text(update(raise+"{expiry}", ifOwned, ifKnown) + " RETURNING {now}")
 	q.assured = text(update(raise+"{expiry}", ifOwned, ifAssured) + " RETURNING {now}")
 	return q

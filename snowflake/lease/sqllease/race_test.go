@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"errors"
 	"math"
+	"strconv"
 	"testing"
 	"time"
 
@@ -26,46 +27,60 @@ func exec(t testing.TB, db interface {
 	}
 }
 
-// The earlier owner raises the horizon after Acquire has looked and before it takes the worker over. A transaction
-// holds the row meanwhile.
+// ask returns the one value that a query answers with.
+func ask[T any](t *testing.T, db *sql.DB, query string) (value T) {
+	t.Helper()
+	if err := db.QueryRowContext(t.Context(), query).Scan(&value); err != nil {
+		t.Fatalf("%s: %v", query, err)
+	}
+	return value
+}
+
+// whileLocked makes a call whose statement number n waits for rows that a transaction has updated, and returns the error
+// of the call, which ends after the commit.
+func whileLocked(
+	t *testing.T, target testdb.Target, dialect sqldb.Dialect, db *sql.DB, update string, n int64, call func(store *sqllease.Store) error,
+) error {
+	t.Helper()
+	begun := make(chan struct{})
+	store, _ := countedStore(t, db, target, dialect, func(statement int64) {
+		if statement == n {
+			close(begun)
+		}
+	})
+	tx, err := db.BeginTx(t.Context(), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	exec(t, tx, update)
+	answer := make(chan error, 1)
+	go func() { answer <- call(store) }()
+	<-begun
+	select {
+	case err := <-answer:
+		t.Fatalf("the call did not wait for the row: %v", err)
+	case <-time.After(20 * time.Millisecond): // most likely it waits for the row by now
+	}
+	if err := tx.Commit(); err != nil {
+		t.Fatal(err)
+	}
+	return <-answer
+}
+
+// The earlier owner raises the horizon after Acquire has looked and before it takes the worker over.
 func TestTheHorizonOfAGrantIsReadAfterTheTakeover(t *testing.T) {
 	eachSQL(t, func(t *testing.T, target testdb.Target, dialect sqldb.Dialect) {
-		owner := target.Open(t)
-		store := newSQL(t, owner, dialect)
-		grant := mustAcquire(t, store, sqlRequest("n", 7, 7))
-		mustRelease(t, store, grant.Claim)
-		looked := make(chan struct{})
-		asker, _ := countedStore(t, owner, target, dialect, func(n int64) {
-			if n == 2 { // the first one has looked
-				close(looked)
-			}
+		db := target.Open(t)
+		store := newSQL(t, db, dialect)
+		mustRelease(t, store, mustAcquire(t, store, sqlRequest("n", 7, 7)).Claim)
+		var next lease.Grant
+		const raise = "UPDATE snowflake_leases SET horizon = 5000, revision = revision + 1 WHERE worker = 7"
+		err := whileLocked(t, target, dialect, db, raise, 2, func(asker *sqllease.Store) (err error) {
+			next, err = asker.Acquire(t.Context(), sqlRequest("n", 7, 7))
+			return err
 		})
-		tx, err := owner.BeginTx(t.Context(), nil)
-		if err != nil {
-			t.Fatal(err)
-		}
-		exec(t, tx, "UPDATE snowflake_leases SET horizon = 5000, revision = revision + 1 WHERE worker = 7")
-		type answer struct {
-			grant lease.Grant
-			err   error
-		}
-		answers := make(chan answer, 1)
-		go func() {
-			next, err := asker.Acquire(t.Context(), sqlRequest("n", 7, 7))
-			answers <- answer{next, err}
-		}()
-		<-looked
-		select {
-		case got := <-answers:
-			t.Fatalf("Acquire did not wait for the row: %+v, %v", got.grant, got.err)
-		case <-time.After(20 * time.Millisecond): // most likely it waits for the row by now
-		}
-		if err := tx.Commit(); err != nil {
-			t.Fatal(err)
-		}
-		got := <-answers
-		if got.err != nil || got.grant.Horizon != 5000 || got.grant.Epoch != 2 {
-			t.Errorf("horizon %d, epoch %d, error %v; want 5000, 2", got.grant.Horizon, got.grant.Epoch, got.err)
+		if err != nil || next.Horizon != 5000 || next.Epoch != 2 {
+			t.Errorf("horizon %d, epoch %d, error %v; want 5000, 2", next.Horizon, next.Epoch, err)
 		}
 	})
 }
@@ -101,6 +116,28 @@ func TestAWorkerThatWasExtendedMeanwhileIsNotTakenOver(t *testing.T) {
 		}
 		mustExtend(t, store, keep(grant.Claim), 20)
 	})
+}
+
+// Others are faster each time. The last worker is for Reserve, so it comes after all that nobody had.
+func TestTheLastWorkerIsTakenLast(t *testing.T) {
+	target := testdb.SQLite(t)
+	db := target.Open(t)
+	store := newSQL(t, db, sqldb.SQLite)
+	namespace, reads := "", 0
+	asker, _ := countedStore(t, db, target, sqldb.SQLite, func(int64) {
+		if reads++; reads%3 == 0 { // the statement that adds a row comes after two that read
+			_, _ = store.Acquire(t.Context(), sqlRequest(namespace, 0, 6)) // all may be held
+		}
+	})
+	for i := range 200 {
+		namespace, reads = strconv.Itoa(i), 0
+		mustAcquire(t, store, sqlRequest(namespace, 0, 6))
+		grant := mustAcquire(t, asker, sqlRequest(namespace, 0, 7))
+		taken := ask[int64](t, db, "SELECT COUNT(*) FROM snowflake_leases WHERE worker >= 0 AND namespace = '"+namespace+"'")
+		if grant.Worker == 7 && taken < 8 {
+			t.Fatalf("worker 7 is one of %d that were taken", taken)
+		}
+	}
 }
 
 // Sessions have different time zones, and databases different default isolation levels.
@@ -146,10 +183,8 @@ func TestTheNamespacesOwnRowCannotBeClaimed(t *testing.T) {
 		if err := store.Release(t.Context(), claim, math.MaxInt64); err == nil {
 			t.Error("Release: no error")
 		}
-		var horizon, revision int64
-		row := db.QueryRowContext(t.Context(), "SELECT horizon, revision FROM snowflake_leases WHERE worker = -1")
-		if err := row.Scan(&horizon, &revision); err != nil || horizon != 0 || revision != 0 {
-			t.Errorf("horizon %d, revision %d, error %v; want 0, 0", horizon, revision, err)
+		if changes := ask[int64](t, db, "SELECT horizon + revision FROM snowflake_leases WHERE worker = -1"); changes != 0 {
+			t.Errorf("the sum of the horizon and the revision is %d, want 0", changes)
 		}
 	})
 }

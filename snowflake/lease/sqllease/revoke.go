@@ -19,7 +19,7 @@ import (
 // only if a replica without the revocation is promoted before that extension: then the owner keeps the worker there.
 //
 // It returns [lease.ErrLost], without a change, if the row has another epoch, so a worker that was taken again since List
-// is safe, and for a worker that is reserved for functions of the database, which have no lease to lose.
+// is safe, and for a worker that is reserved, which has no lease to lose.
 func (s *Store) Revoke(ctx context.Context, e lease.Entry) error {
 	var token [16]byte
 	_, _ = rand.Read(token[:]) // never fails: crypto/rand
@@ -27,7 +27,7 @@ func (s *Store) Revoke(ctx context.Context, e lease.Entry) error {
 		return s.change(ctx, "revoke", s.plain.revoke, hex.EncodeToString(token[:]), e.Namespace, e.Worker, e.Epoch)
 	})
 	if err == nil && changed == 0 {
-		err = fmt.Errorf("%w, or is reserved for functions of the database: worker %d in namespace %q does not have epoch %d",
+		err = fmt.Errorf("%w, or is reserved: worker %d in namespace %q does not have epoch %d",
 			lease.ErrLost, e.Worker, e.Namespace, e.Epoch)
 	}
 	return err

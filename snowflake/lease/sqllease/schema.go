@@ -25,8 +25,9 @@ const (
 // revision counts the changes, so that each UPDATE changes something: MySQL reports how many rows were changed, not how
 // many were found, and a second extension within a millisecond would look like a lost lease.
 //
-// protocol is the version of the protocol that a process must know to take the worker or to extend its lease. A later
-// version that keeps more in the row of the namespace, whose token and version are empty, raises it in all of its rows.
+// protocol is the version of the protocol that a process must know to take the worker or to extend its lease. With 2, the
+// version of the row of the namespace may have settings. A later version that keeps more in that row, whose token is
+// empty, raises it in all rows of the namespace.
 const (
 	columnNames = "namespace, worker, epoch, token, horizon, expires_ms, revision, layout, host, pid, version"
 

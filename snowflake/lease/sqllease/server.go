@@ -46,7 +46,7 @@ func (s *Store) renew(ctx context.Context) (*queries, error) {
 		return nil, err
 	}
 	q := newQueries(s.dialect, s.table, identity)
-	q.warning = warning
+	q.warning, q.forgets = warning, identity != noIdentity
 	s.queries.Store(&q)
 	return &q, nil
 }

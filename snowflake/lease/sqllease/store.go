@@ -11,6 +11,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/sqlflake/sqlflake/snowflake"
 	"github.com/sqlflake/sqlflake/snowflake/lease"
 	"github.com/sqlflake/sqlflake/snowflake/sqldb"
 )
@@ -31,6 +32,7 @@ type Store struct {
 	queries atomic.Pointer[queries] // for this server; nil as long as it is unknown, and after an error
 
 	revisions sync.Map // by namespace, the greatest of its row that was seen
+	shares    sync.Map // by namespace, the last one that was seen: a server that takes over may not know it
 }
 
 var _ lease.Store = (*Store)(nil)
@@ -110,8 +112,10 @@ func (s *Store) extend(ctx context.Context, c lease.Claim, horizon int64, ttl ti
 		switch {
 		case !row.owned:
 			return time.Time{}, lostClaim(c)
-		case row.protocol > 1:
+		case row.protocol > knownProtocol:
 			return time.Time{}, laterVersion(c.Namespace, row.protocol)
+		case !row.inForce: // the layout has changed, or the row is one of those that a mark could not find
+			return time.Time{}, lostClaim(c)
 		case !row.sameServer:
 		case row.limit < milliseconds(c.Reach):
 			return time.Time{}, &lease.ReachError{
@@ -133,6 +137,7 @@ func (s *Store) extend(ctx context.Context, c lease.Claim, horizon int64, ttl ti
 type assessment struct {
 	owned      bool
 	protocol   int64
+	inForce    bool   // the layout and protocol of the row are those of the namespace
 	server     string // that the namespace knows
 	changed    int64  // when that one took over
 	limit      int64  // of the reach, in milliseconds
@@ -144,11 +149,12 @@ type assessment struct {
 func (s *Store) assess(ctx context.Context, q *queries, c lease.Claim) (a assessment, err error) {
 	args := []any{c.Namespace, c.Worker, c.Epoch, c.Token, c.Next}
 	err = s.query(ctx, q.assess, args, func(scan scan) error {
-		var same, known, revision int64
-		if err := scan(&a.protocol, &a.server, &a.changed, &revision, &a.limit, &a.settles, &same, &known); err != nil {
+		var inForce, same, known, revision int64
+		if err := scan(&a.protocol, &a.server, &a.changed, &revision, &a.limit, &a.settles, &inForce, &same, &known); err != nil {
 			return err
 		}
-		a.owned, a.sameServer, a.known = true, same == 1 && revision >= s.revision(c.Namespace), known == 1
+		a.owned, a.inForce = true, inForce == 1
+		a.sameServer, a.known = same == 1 && revision >= s.revision(c.Namespace), known == 1
 		s.sawRevision(c.Namespace, revision)
 		return nil
 	})
@@ -170,9 +176,45 @@ func (s *Store) Release(ctx context.Context, c lease.Claim, horizon int64) error
 
 // List implements [lease.Store].
 func (s *Store) List(ctx context.Context, namespace string) ([]lease.Entry, error) {
-	return await(ctx, s, "list", func() ([]lease.Entry, error) { return s.list(ctx, namespace) })
+	return await(ctx, s, "list", func() ([]lease.Entry, error) {
+		entries, err := s.list(ctx, namespace)
+		entries = slices.DeleteFunc(entries, func(e lease.Entry) bool { return e.Worker < 0 })
+		for i := range entries {
+			entries[i].Token = ""
+		}
+		return entries, err
+	})
 }
 
+// workers returns the rows of the workers with their tokens. It returns errAgain if the namespace is not as it was looked at:
+// another node of a cluster may have answered, which lacks rows that were added before.
+func (s *Store) workers(ctx context.Context, name string, n *namespace) ([]lease.Entry, error) {
+	entries, err := s.list(ctx, name)
+	if err == nil && (len(entries) == 0 || entries[0].Worker >= 0 || entries[0].Layout != n.layout || entries[0].Holder.Version != n.text) {
+		err = errAgain
+	}
+	if err != nil {
+		return nil, err
+	}
+	return entries[1:], nil
+}
+
+// Layout returns the layout that new leases of the namespace have, or the zero Layout if nobody has used it. Entries of List
+// keep the one before a move.
+func (s *Store) Layout(ctx context.Context, namespace string) (snowflake.Layout, error) {
+	return await(ctx, s, "read the layout", func() (snowflake.Layout, error) {
+		_, v, err := s.enter(ctx, lease.Request{Namespace: namespace})
+		switch {
+		case err != nil:
+			return snowflake.Layout{}, s.failed("read the layout", err)
+		case v.namespace == nil:
+			return snowflake.Layout{}, nil
+		}
+		return snowflake.ParseLayout(v.namespace.layout)
+	})
+}
+
+// list is List with the tokens, and with the rows of the namespaces.
 func (s *Store) list(ctx context.Context, namespace string) ([]lease.Entry, error) {
 	query, args := s.plain.listAll, []any(nil)
 	if namespace != "" {
@@ -181,9 +223,8 @@ func (s *Store) list(ctx context.Context, namespace string) ([]lease.Entry, erro
 	var entries []lease.Entry
 	err := s.query(ctx, query, args, func(scan scan) error {
 		var e lease.Entry
-		var token string
 		var expires, revision, now int64
-		err := scan(&e.Namespace, &e.Worker, &e.Epoch, &token, &e.Horizon, &expires, &revision, &e.Layout,
+		err := scan(&e.Namespace, &e.Worker, &e.Epoch, &e.Token, &e.Horizon, &expires, &revision, &e.Layout,
 			&e.Holder.Host, &e.Holder.PID, &e.Holder.Version, &now)
 		e.Expires, e.Held = time.UnixMilli(expires), expires > now
 		entries = append(entries, e)

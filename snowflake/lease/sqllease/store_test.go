@@ -134,7 +134,7 @@ func mustRelease(t *testing.T, store lease.Store, c lease.Claim) {
 func settings(db *sql.DB) leasetest.Settings {
 	return leasetest.Settings{Require: func(tb testing.TB, _ lease.Store, namespace string) {
 		tb.Helper()
-		exec(tb, db, "UPDATE snowflake_leases SET protocol = 2 WHERE namespace = '"+namespace+"'")
+		exec(tb, db, "UPDATE snowflake_leases SET protocol = 3 WHERE namespace = '"+namespace+"'")
 	}}
 }
 
@@ -163,9 +163,7 @@ func TestTableIsConfigurable(t *testing.T) {
 		schema := "main" // of SQLite
 		query := map[sqldb.Dialect]string{sqldb.Postgres: "SELECT current_schema()", sqldb.MySQL: "SELECT DATABASE()"}[dialect]
 		if query != "" {
-			if err := db.QueryRowContext(t.Context(), query).Scan(&schema); err != nil {
-				t.Fatal(err)
-			}
+			schema = ask[string](t, db, query)
 		}
 		for _, name := range []string{"Leases", schema + ".select", "_1", strings.Repeat("x", 63)} {
 			text, err := sqllease.Schema(dialect, name)

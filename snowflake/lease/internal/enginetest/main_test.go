@@ -3,6 +3,7 @@
 package enginetest
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"os"
@@ -96,7 +97,7 @@ func (p place) nats() (jetstream.JetStream, error) {
 	return jetstream.New(conn)
 }
 
-// store opens the store for the test itself.
+// store opens the store for the test itself. It repeats calls.
 func (p place) store(t *testing.T) lease.Store {
 	t.Helper()
 	store, closeClient, err := p.open()
@@ -104,7 +105,42 @@ func (p place) store(t *testing.T) lease.Store {
 		t.Fatal(err)
 	}
 	t.Cleanup(closeClient)
-	return store
+	return patient{store}
+}
+
+// patient repeats a call without an answer, as a lease does: on a busy machine members lose their leader.
+type patient struct{ lease.Store }
+
+func (p patient) Acquire(ctx context.Context, r lease.Request) (grant lease.Grant, err error) {
+	repeat(ctx, func(ctx context.Context) error { grant, err = p.Store.Acquire(ctx, r); return err })
+	return grant, err
+}
+
+func (p patient) Extend(ctx context.Context, c lease.Claim, horizon int64, ttl time.Duration) (at time.Time, err error) {
+	repeat(ctx, func(ctx context.Context) error { at, err = p.Store.Extend(ctx, c, horizon, ttl); return err })
+	return at, err
+}
+
+func (p patient) Release(ctx context.Context, c lease.Claim, horizon int64) (err error) {
+	repeat(ctx, func(ctx context.Context) error { err = p.Store.Release(ctx, c, horizon); return err })
+	return err
+}
+
+func (p patient) List(ctx context.Context, namespace string) (entries []lease.Entry, err error) {
+	repeat(ctx, func(ctx context.Context) error { entries, err = p.Store.List(ctx, namespace); return err })
+	return entries, err
+}
+
+func repeat(ctx context.Context, call func(ctx context.Context) error) {
+	for begin := time.Now(); ; {
+		one, cancel := context.WithTimeout(ctx, callPatience)
+		err := call(one)
+		late := one.Err() != nil && ctx.Err() == nil
+		cancel()
+		if err == nil || !late || time.Since(begin) > singlePatience {
+			return
+		}
+	}
 }
 
 func (p place) etcdClient(t *testing.T) *clientv3.Client {

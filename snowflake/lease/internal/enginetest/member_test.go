@@ -28,6 +28,9 @@ import (
 // memberVariable makes the test binary a server; it holds a memberConfig.
 const memberVariable = "SNOWFLAKE_ENGINETEST_MEMBER"
 
+// listening is the file that a server makes when it listens.
+const listening = "listening"
+
 // memberConfig is a server of a cluster.
 type memberConfig struct {
 	Kind   string   // "etcd" or "nats"
@@ -52,6 +55,18 @@ type cluster []*member
 // startCluster starts servers that end with the test.
 func startCluster(t *testing.T, kind string, size int) cluster {
 	t.Helper()
+	for range 5 {
+		if c := tryCluster(t, kind, size); c != nil {
+			return c
+		}
+	}
+	t.Fatalf("no %d servers of %s started", size, kind)
+	return nil
+}
+
+// tryCluster returns nil if a server ended, as it does when another program has taken its port in the meantime.
+func tryCluster(t *testing.T, kind string, size int) cluster {
+	t.Helper()
 	client, peer := freeAddrs(t, size), freeAddrs(t, size)
 	dir := t.TempDir()
 	c := make(cluster, size)
@@ -63,13 +78,25 @@ func startCluster(t *testing.T, kind string, size int) cluster {
 			t.Fatal(err)
 		}
 		c[i].start(t)
+		t.Cleanup(c[i].kill)
+	}
+	show := func(m *member) {
+		text, err := os.ReadFile(filepath.Join(m.Dir, "log"))
+		t.Logf("the log of %s ends with: %s (%v)", m.name(), text[max(0, len(text)-2000):], err)
+	}
+	for _, m := range c {
+		if !m.listens(t) {
+			show(m)
+			for _, m := range c {
+				m.kill()
+			}
+			return nil
+		}
 	}
 	t.Cleanup(func() {
 		for _, m := range c {
-			m.kill()
 			if t.Failed() {
-				text, err := os.ReadFile(filepath.Join(m.Dir, "log"))
-				t.Logf("the log of %s ends with: %s (%v)", m.name(), text[max(0, len(text)-2000):], err)
+				show(m)
 			}
 		}
 	})
@@ -117,6 +144,22 @@ func (m *member) start(t *testing.T) {
 	m.cmd, m.exited = cmd, exited
 }
 
+// listens waits until the server listens. It returns false if the server ended instead.
+func (m *member) listens(t *testing.T) (ok bool) {
+	t.Helper()
+	processtest.Eventually(t, "server "+m.name(), func() bool {
+		_, err := os.Stat(filepath.Join(m.Dir, listening))
+		ok = err == nil
+		select {
+		case <-m.exited:
+			return true
+		default:
+			return ok
+		}
+	})
+	return ok
+}
+
 // kill is kill -9.
 func (m *member) kill() {
 	_ = m.cmd.Process.Kill() // it may have ended
@@ -140,6 +183,9 @@ func serve(text string) int {
 		} else {
 			err = c.serveNATS()
 		}
+	}
+	if err == nil {
+		err = os.WriteFile(filepath.Join(c.Dir, listening), nil, 0o600)
 	}
 	if err != nil {
 		_ = os.WriteFile(filepath.Join(c.Dir, "log"), []byte(err.Error()), 0o600)
@@ -182,6 +228,9 @@ func (c memberConfig) serveNATS() error {
 	}
 	s.ConfigureLogger()
 	s.Start()
+	if !s.ReadyForConnections(processtest.Patience) {
+		return fmt.Errorf("no listener after %v", processtest.Patience)
+	}
 	return nil
 }
 
@@ -195,13 +244,9 @@ func split(addr string) (host string, port int) {
 // freeAddrs returns unused addresses.
 func freeAddrs(t *testing.T, n int) []string {
 	t.Helper()
-	ports := map[int]bool{}
-	var addrs []string
-	for len(addrs) < n {
-		if port := processtest.FreePort(t); !ports[port] {
-			ports[port] = true
-			addrs = append(addrs, net.JoinHostPort("127.0.0.1", strconv.Itoa(port)))
-		}
+	addrs := make([]string, n)
+	for i := range addrs {
+		addrs[i] = net.JoinHostPort("127.0.0.1", strconv.Itoa(processtest.FreePort(t)))
 	}
 	return addrs
 }

@@ -33,10 +33,11 @@ func TestOnThreeMembers(t *testing.T) {
 			e := start(t, 3)
 			t.Run("the store keeps the contract", func(t *testing.T) { runSuite(t, e.newPlace(t)) })
 			t.Run("processes that start at once have different workers", func(t *testing.T) { startTogether(t, e) })
-			t.Run("kills and changes of the leader repeat no ID and cost no error", func(t *testing.T) { disturb(t, e) })
 			t.Run("values of other programs are refused", func(t *testing.T) { refuseOthers(t, e) })
 			t.Run("a namespace that was deleted is noticed", func(t *testing.T) { noticeDeletion(t, e) })
-			t.Run("without a quorum nothing is lent", func(t *testing.T) { loseQuorum(t, e) }) // the last one: it stops members
+			// The last ones: they stop members.
+			t.Run("kills and changes of the leader repeat no ID and cost no error", func(t *testing.T) { disturb(t, e) })
+			t.Run("without a quorum nothing is lent", func(t *testing.T) { loseQuorum(t, e) })
 		})
 	}
 }

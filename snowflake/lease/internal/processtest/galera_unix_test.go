@@ -149,7 +149,7 @@ func (c *galera) keepsTheContract(t *testing.T) {
 	s := newGaleraStore(t, db, "contract")
 	leasetest.Run(t, func(*testing.T) lease.Store { return s }, leasetest.Settings{
 		Require: func(_ testing.TB, _ lease.Store, namespace string) {
-			run(t, c.dbs[0], "UPDATE contract SET protocol = 2 WHERE namespace = '"+namespace+"'")
+			run(t, c.dbs[0], "UPDATE contract SET protocol = 3 WHERE namespace = '"+namespace+"'")
 		},
 	})
 }

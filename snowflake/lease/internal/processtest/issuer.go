@@ -32,6 +32,8 @@ type Order struct {
 	MaxSkew time.Duration // 0: the default
 	Behind  time.Duration // of the generator's clock
 	Pace    time.Duration // between two handfuls of IDs
+
+	Layout, Former string // texts; empty: the default, none
 }
 
 // Note is a line on the standard error of an issuer: an event of its lease, or one of the kinds below.
@@ -170,6 +172,9 @@ func migrate(ctx context.Context, store lease.Store, limit time.Duration) error 
 
 func (o Order) options(out *notes) []lease.Option {
 	layout := snowflake.Default()
+	if o.Layout != "" {
+		layout, _ = snowflake.ParseLayout(o.Layout) // Open refuses the zero Layout
+	}
 	generator := []snowflake.Option{snowflake.WithLayout(layout)}
 	if o.Behind > 0 {
 		generator = append(generator, snowflake.WithClock(lateClock{by: o.Behind, since: time.Now()}))
@@ -190,6 +195,9 @@ func (o Order) options(out *notes) []lease.Option {
 			}
 			out.add(x, e.Err)
 		}),
+	}
+	if former, err := snowflake.ParseLayout(o.Former); err == nil {
+		opts = append(opts, lease.WithFormerLayout(former))
 	}
 	if o.MaxSkew > 0 {
 		opts = append(opts, lease.WithMaxSkew(o.MaxSkew))

@@ -142,7 +142,7 @@ func TestGeneratorOutlivesAnOutageOfItsDatabase(t *testing.T) {
 	})
 }
 
-// openPatiently opens a lease with a window so short that a busy store may not answer within it.
+// openPatiently opens a lease with a window within which a busy store may not answer.
 func openPatiently(t *testing.T, open func() (*lease.Lease, error)) (l *lease.Lease) {
 	t.Helper()
 	var err error

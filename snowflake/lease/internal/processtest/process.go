@@ -215,17 +215,24 @@ func (p *Process) AwaitID() error {
 	return nil
 }
 
-// FreePort returns a TCP port of 127.0.0.1 that nothing listens on, and to which 10000 can be added. It is below those
-// that systems give to outgoing connections, which could take it before the server does that it is for.
+// FreePort returns a TCP port of 127.0.0.1 that nothing listens on, and no other caller gets until the test ends: the UDP
+// port of the same number says that it is taken. The server of a Redis Cluster also uses the port 10000 higher, which
+// FreePort never returns. All are below those that systems give to outgoing connections.
 func FreePort(t *testing.T) int {
 	t.Helper()
 	for {
-		port := 12000 + rand.IntN(20000)
-		listener, err := net.Listen("tcp", fmt.Sprintf("127.0.0.1:%d", port))
-		if err == nil {
+		port := 12000 + rand.IntN(10000)
+		addr := fmt.Sprintf("127.0.0.1:%d", port)
+		mark, err := net.ListenPacket("udp", addr)
+		if err != nil {
+			continue
+		}
+		if listener, err := net.Listen("tcp", addr); err == nil {
 			_ = listener.Close() // it has shown that the port is free
+			t.Cleanup(func() { _ = mark.Close() })
 			return port
 		}
+		_ = mark.Close()
 	}
 }
 

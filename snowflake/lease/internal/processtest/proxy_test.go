@@ -2,6 +2,7 @@ package processtest
 
 import (
 	"bytes"
+	"cmp"
 	"math/rand/v2"
 	"net"
 	"net/url"
@@ -71,10 +72,10 @@ func through(t *testing.T, p place) (*proxy, place) {
 			t.Fatal(err)
 		}
 		x.committed = postgresCommitted
-		x.network, x.address = "tcp", net.JoinHostPort(u.Hostname(), orElse(u.Port(), "5432"))
+		x.network, x.address = "tcp", net.JoinHostPort(u.Hostname(), cmp.Or(u.Port(), "5432"))
 		query := u.Query()
 		if folder := query.Get("host"); u.Hostname() == "" && folder != "" {
-			x.network, x.address = "unix", filepath.Join(folder, ".s.PGSQL."+orElse(query.Get("port"), "5432"))
+			x.network, x.address = "unix", filepath.Join(folder, ".s.PGSQL."+cmp.Or(query.Get("port"), "5432"))
 		}
 		query.Del("host")
 		query.Del("port")
@@ -91,13 +92,6 @@ func through(t *testing.T, p place) (*proxy, place) {
 		x.wait.Wait()
 	})
 	return x, p
-}
-
-func orElse(s, other string) string {
-	if s == "" {
-		return other
-	}
-	return s
 }
 
 func (x *proxy) accept() {

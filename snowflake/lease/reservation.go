@@ -1,0 +1,69 @@
+package lease
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+)
+
+const (
+	reservedFor  = 250 * 365 * 24 * time.Hour // a Duration ends at 292 years
+	reservedHost = "reserved for "            // no host has this name
+)
+
+// Reserve keeps a worker out of the leases of the namespace for ever, for a generator that has no lease, such as a
+// snowflake.Backfill: call it before NewBackfill, at each start. The purpose says what the worker is for. A second call
+// with the same one finds the reservation, also from another process; one at the same moment for another worker may reserve
+// that, too, for ever. Two purposes need two workers: with a purpose for each table, no two tables have equal IDs.
+//
+// It returns ErrNoWorker, and reserves nothing, for a worker that is held, is reserved for another purpose, or was ever
+// acquired: its past IDs could be equal to those of old rows. So could all, once the namespace has moved to another layout
+// (WithFormerLayout); end backfills before that. Leases take the highest number last. It returns ErrOption for a worker out
+// of range, an empty purpose, one that has another worker, and a layout without a field for the worker; and the errors of
+// Store.Acquire and Store.Release: then call it again, or the worker may stay reserved. Call it outside of transactions.
+//
+// A failover of the store may lose a reservation. If a lease got the worker since, Reserve returns ErrNoWorker. It may also
+// lose that a worker was acquired just before: don't reserve one of those that leases take.
+func (l *Lease) Reserve(ctx context.Context, worker int64, purpose string) error {
+	if l.layout.WorkerField() == "" || worker < 0 || worker > l.layout.MaxWorker() || purpose == "" {
+		return fmt.Errorf("%w: worker %d of the layout %q can't be reserved for %q", ErrOption, worker, l.layout, purpose)
+	}
+	token := sha256.Sum256([]byte("sqlflake reservation: " + purpose))
+	grant, err := l.store.Acquire(ctx, Request{
+		Namespace: l.cfg.namespace, Layout: l.layout.String(), First: worker, Last: worker,
+		Token: hex.EncodeToString(token[:tokenDigits/2]), TTL: reservedFor,
+		Holder: Holder{Host: reservedHost + purpose, Version: l.cfg.holder.Version},
+	})
+	switch {
+	case err != nil:
+	case grant.Worker != worker:
+		err = fmt.Errorf("%w: worker %d is %s%s already", ErrOption, grant.Worker, reservedHost, purpose)
+	case grant.Epoch > 1, grant.Horizon > 0: // it was used, or the namespace had another layout
+		err = l.unreserve(ctx, grant)
+	}
+	if err != nil {
+		return fmt.Errorf("lease: reserve worker %d of namespace %q: %w", worker, l.cfg.namespace, err)
+	}
+	return nil
+}
+
+// unreserve gives a worker back, also when the context has ended: ErrNoWorker says that it has.
+func (l *Lease) unreserve(ctx context.Context, grant Grant) error {
+	err := l.store.Release(ctx, grant.Claim, grant.Horizon)
+	if err != nil && ctx.Err() != nil {
+		more, cancel := context.WithTimeout(context.WithoutCancel(ctx), closeTimeout)
+		defer cancel()
+		err = l.store.Release(more, grant.Claim, grant.Horizon)
+	}
+	if err != nil && !errors.Is(err, ErrLost) {
+		return fmt.Errorf("give it back: %w", err)
+	}
+	return fmt.Errorf("%w: it may have issued IDs before", ErrNoWorker)
+}
+
+// Reserved reports whether the worker is kept out of all leases by [Lease.Reserve].
+func (e Entry) Reserved() bool { return e.Held && strings.HasPrefix(e.Holder.Host, reservedHost) }
