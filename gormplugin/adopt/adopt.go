@@ -32,6 +32,13 @@ var (
 	// too, a foreign key prevents the column from becoming bigint, the handle's plugin lacks gormplugin.WithMinID, the
 	// handle is in a transaction on MySQL or SQLite, or the table is in an attached file on SQLite.
 	ErrAutoIncrementKept = errors.New("adopt: auto-increment kept")
+
+	// ErrKeysKept means that Rekey changed nothing because of something that the caller has to decide about. The message
+	// names it: the handle lacks a plugin with gormplugin.WithMinID or is in a transaction, the plugin does not fill the
+	// key or has the worker itself, a model has no time of creation, a column refers to two keys, a trigger keeps a
+	// reference, row-level security or a lack of rights can hide one, a table of MySQL can't roll back, or keys are on the
+	// wrong side of the MinID.
+	ErrKeysKept = errors.New("adopt: keys kept")
 )
 
 // DropAutoIncrement makes the keys of existing tables plain 64-bit integers that the application fills: it removes the
@@ -80,11 +87,8 @@ func DropAutoIncrement(db *gorm.DB, models ...any) error {
 }
 
 func drop(db *gorm.DB, models []any) error {
-	if db == nil || db.Config == nil || db.Dialector == nil {
-		return gorm.ErrInvalidDB
-	}
-	if db.DryRun {
-		return gorm.ErrDryRunModeUnsupported
+	if err := checkHandle(db); err != nil {
+		return err
 	}
 	keys, err := countedKeys(db, models)
 	if err != nil {
@@ -102,10 +106,22 @@ func drop(db *gorm.DB, models []any) error {
 	return fmt.Errorf("on %s: %w", db.Name(), gorm.ErrUnsupportedDriver)
 }
 
+func checkHandle(db *gorm.DB) error {
+	switch {
+	case db == nil || db.Config == nil || db.Dialector == nil:
+		return gorm.ErrInvalidDB
+	case db.DryRun:
+		return gorm.ErrDryRunModeUnsupported
+	}
+	return db.Error
+}
+
 // within names what failed, unless the error is one that says so itself.
 func within(what any, err error) error {
-	if err == nil || errors.Is(err, ErrNoTable) || errors.Is(err, ErrNoIntegerKey) || errors.Is(err, ErrAutoIncrementKept) {
-		return err
+	for _, own := range []error{nil, ErrNoTable, ErrNoIntegerKey, ErrAutoIncrementKept, ErrKeysKept} {
+		if errors.Is(err, own) {
+			return err
+		}
 	}
 	return fmt.Errorf("%v: %w", what, err)
 }

@@ -1,6 +1,7 @@
 package adopt_test
 
 import (
+	"context"
 	"fmt"
 	"strings"
 	"testing"
@@ -20,12 +21,21 @@ func TestDropAutoIncrementRemovesTheCounterAndNothingElse(t *testing.T) {
 		db.fillOld(t)
 		before := db.state(t)
 		equal(t, "counters before", strings.Count(before.counters, "old_") >= 4, true)
-		db.drop(t, oldModels()...)
+		db.pool.SetMaxOpenConns(1) // a second connection would deadlock
+		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+		defer cancel()
+		must(t, db.WithContext(ctx).Connection(func(tx *gorm.DB) error {
+			return adopt.DropAutoIncrement(tx, append(oldModels(), &newUser{})...) // one table twice, by its old and new model
+		}))
 		equal(t, "state", db.state(t), before.adopted())
 		ran := 0
 		must(t, db.Callback().Raw().Register("test:count", func(*gorm.DB) { ran++ }))
 		db.drop(t, oldModels()...)
 		equal(t, "statements of the second call", ran, 0)
+		for _, models := range [][]any{oldModels(), {&newUser{}, &newOrder{}}} { // brings no counter back
+			must(t, db.AutoMigrate(models...))
+			equal(t, "state", db.state(t), before.adopted())
+		}
 		db.wantRefused(t, "old_users", "email", "'x'")
 		db.wantRefused(t, "old_orders", "user_id, number", "1, 'x'")
 		for _, refused := range []string{
@@ -42,18 +52,6 @@ func TestDropAutoIncrementRemovesTheCounterAndNothingElse(t *testing.T) {
 		}
 		db.exec(t, "DELETE FROM old_user_groups WHERE user_id = 30", "DELETE FROM old_users WHERE id = 30")
 		equal(t, "orders of a deleted user", db.count(t, "old_orders", "user_id = 30"), 0)
-	}, oldModels()...)
-}
-
-func TestAutoMigrateDoesNotBringTheCounterBack(t *testing.T) {
-	eachPlain(t, func(t *testing.T, db *env) {
-		db.fillOld(t)
-		before := db.state(t)
-		db.drop(t, &oldUser{}, &newUser{}, &newOrder{}, &oldGroup{}, &oldLine{}) // one table twice, by its old and new model
-		for _, models := range [][]any{oldModels(), {&newUser{}, &newOrder{}}} {
-			must(t, db.AutoMigrate(models...))
-			equal(t, "state", db.state(t), before.adopted())
-		}
 	}, oldModels()...)
 }
 
@@ -171,17 +169,15 @@ func TestConcurrentRowsOfPreparedStatementsAreKept(t *testing.T) {
 // The default schema has a table of the same name.
 func TestDropAutoIncrementKeepsToTheSchema(t *testing.T) {
 	for _, server := range []struct {
-		open                           func(testing.TB) testdb.Target
-		here, schema, destroy, keyType string
+		open                     func(testing.TB) testdb.Target
+		schema, destroy, keyType string
 	}{
-		{testdb.Postgres, "SELECT current_schema()", "SCHEMA", " CASCADE", "bigserial"},
-		{testdb.MariaDB, "SELECT database()", "DATABASE", "", "bigint AUTO_INCREMENT"},
+		{testdb.Postgres, "SCHEMA", " CASCADE", "bigserial"},
+		{testdb.MariaDB, "DATABASE", "", "bigint AUTO_INCREMENT"},
 	} {
 		for _, prefixed := range []bool{false, true} {
 			db := plain(t, server.open(t))
-			var here string
-			must(t, db.Raw(server.here).Row().Scan(&here))
-			other := here + "_other"
+			other := db.schema(t) + "_other"
 			const table = "CREATE TABLE %sold_groups (id %s PRIMARY KEY, name text)"
 			db.exec(t, "CREATE "+server.schema+" "+other, fmt.Sprintf(table, "", server.keyType), fmt.Sprintf(table, other+".", server.keyType))
 			t.Cleanup(func() {
@@ -202,5 +198,109 @@ func TestDropAutoIncrementKeepsToTheSchema(t *testing.T) {
 				t.Error("the named table still makes keys")
 			}
 		}
+	}
+}
+
+// unlike are the databases that change tables outside of a transaction of the handle.
+var unlike = []func(testing.TB) testdb.Target{testdb.SQLite, testdb.MariaDB}
+
+// It cancels the change while it waits for another transaction, and then ends that transaction.
+func TestAnInterruptedChangeIsNotMadeLater(t *testing.T) {
+	db := plain(t, testdb.MariaDB(t), &oldGroup{})
+	must(t, db.Create(&oldGroup{Name: "a"}).Error)
+	before := db.state(t)
+	tx := db.Begin()
+	must(t, tx.Find(&oldGroup{}).Error)
+	ctx, cancel := context.WithCancel(t.Context())
+	ended := make(chan error, 1)
+	go func() { ended <- adopt.DropAutoIncrement(db.WithContext(ctx), &oldGroup{}) }()
+	for waits := 0; waits == 0; time.Sleep(time.Millisecond) {
+		var err error
+		waits, err = testdb.MetadataLockWaits(t.Context(), db.pool)
+		must(t, err)
+		if len(ended) > 0 {
+			t.Fatalf("it did not wait: %v", <-ended)
+		}
+	}
+	cancel()
+	wantError(t, <-ended, context.Canceled, "")
+	must(t, tx.Commit().Error)
+	equal(t, "state", db.state(t), before)
+}
+
+// A plugin replaces the pool of each statement outside of transactions, as dbresolver does.
+func TestAResolverDoesNotSendStatementsElsewhere(t *testing.T) {
+	for _, open := range unlike {
+		db := plain(t, open(t), oldModels()...)
+		resolve := func(tx *gorm.DB) {
+			if _, ok := tx.Statement.ConnPool.(gorm.TxCommitter); !ok {
+				t.Errorf("sent elsewhere: %s", tx.Statement.SQL.String())
+			}
+		}
+		must(t, db.Callback().Raw().Before("*").Register("test:resolve", resolve))
+		must(t, db.Callback().Row().Before("*").Register("test:resolve", resolve))
+		must(t, db.Callback().Query().Before("*").Register("test:resolve", resolve))
+		db.drop(t, &oldUser{})
+	}
+}
+
+func TestATransactionThatIsOpenIsNotRolledBack(t *testing.T) {
+	db := single(t, testdb.SQLite(t), &oldGroup{})
+	db.exec(t, "BEGIN", "INSERT INTO old_groups (name) VALUES ('a')")
+	wantError(t, adopt.DropAutoIncrement(db.DB, &oldGroup{}), nil, "transaction")
+	db.exec(t, "COMMIT")
+	equal(t, "rows", db.count(t, "old_groups", ""), 1)
+}
+
+func TestDropAutoIncrementNeedsNoTransactionAndNotTheCaseOfTheColumn(t *testing.T) {
+	type upper struct {
+		ID uint `gorm:"column:ID"`
+	}
+	for _, open := range unlike {
+		db := plain(t, open(t), &oldGroup{})
+		before := db.state(t)
+		err := db.Transaction(func(tx *gorm.DB) error { return adopt.DropAutoIncrement(tx, &oldGroup{}) })
+		wantError(t, err, adopt.ErrAutoIncrementKept, "transaction")
+		equal(t, "state", db.state(t), before)
+		must(t, adopt.DropAutoIncrement(db.Table("old_groups"), &upper{}))
+		equal(t, "state", db.state(t), before.adopted())
+	}
+}
+
+func TestARefusalNamesItsReasonAndChangesNothing(t *testing.T) {
+	for name, tt := range map[string]struct {
+		open         func(testing.TB) testdb.Target
+		create, text string
+		kept         error // nil for an error of the database
+	}{
+		"a default that is not a sequence": {
+			testdb.Postgres, "CREATE TABLE old_lines (id bigint PRIMARY KEY DEFAULT (random() * 1000)::bigint)",
+			"its default is not a sequence but ", adopt.ErrAutoIncrementKept,
+		},
+		"a view on a column to be widened": {
+			testdb.Postgres, "CREATE TABLE old_lines (id serial PRIMARY KEY); CREATE VIEW v AS SELECT id FROM old_lines",
+			"used by a view", nil,
+		},
+		"a foreign key that forbids to widen": {
+			testdb.MariaDB, "CREATE TABLE old_lines (id int AUTO_INCREMENT PRIMARY KEY);" +
+				"CREATE TABLE refers (line_id int, CONSTRAINT to_line FOREIGN KEY (line_id) REFERENCES old_lines (id))",
+			"refers.to_line", adopt.ErrAutoIncrementKept,
+		},
+		"a default of MariaDB": {
+			testdb.MariaDB, "CREATE SEQUENCE s; CREATE TABLE old_lines (id bigint PRIMARY KEY DEFAULT (NEXT VALUE FOR s))",
+			"nextval(", adopt.ErrAutoIncrementKept,
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			target := tt.open(t)
+			if strings.Contains(tt.create, "NEXT VALUE") {
+				target.NeedMariaDB(t, "CREATE SEQUENCE")
+			}
+			db := single(t, target, &oldGroup{})
+			db.exec(t, strings.Split(tt.create, ";")...)
+			before := db.state(t)
+			wantError(t, adopt.DropAutoIncrement(db.DB, &oldGroup{}, &oldLine{}), tt.kept, tt.text)
+			equal(t, "state", db.state(t), before)
+		})
 	}
 }

@@ -63,6 +63,23 @@ func (p *pin) set(change, undo string) error {
 	return nil
 }
 
+// switchTo sets a setting of the session, which is a number; restore sets what it was.
+func (p *pin) switchTo(read, set string, value int) error {
+	var before int
+	if err := p.Raw(read).Row().Scan(&before); err != nil {
+		return err
+	}
+	return p.set(fmt.Sprintf("%s = %d", set, value), fmt.Sprintf("%s = %d", set, before))
+}
+
+// uncheck switches the check of foreign keys off.
+func (p *pin) uncheck() error {
+	if p.Name() == "mysql" {
+		return p.switchTo("SELECT @@SESSION.foreign_key_checks", "SET SESSION foreign_key_checks", 0)
+	}
+	return p.switchTo("PRAGMA foreign_keys", "PRAGMA foreign_keys", 0)
+}
+
 // commit ends the transaction that the last call of set began.
 func (p *pin) commit() error {
 	if err := run(p.uninterrupted(), "COMMIT"); err != nil {
@@ -87,9 +104,14 @@ func (p *pin) uninterrupted() *gorm.DB {
 	return p.WithContext(context.WithoutCancel(p.Statement.Context))
 }
 
-// run executes a statement as it is written: GORM does not search an expression without values for parameters.
-func run(db *gorm.DB, statement string) error {
-	return db.Exec("?", gorm.Expr(statement)).Error
+// run executes statements as they are written: GORM does not search an expression without values for parameters.
+func run(db *gorm.DB, statements ...string) error {
+	for _, statement := range statements {
+		if err := db.Exec("?", gorm.Expr(statement)).Error; err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // count returns the number of rows.

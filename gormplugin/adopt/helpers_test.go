@@ -113,6 +113,15 @@ func (e *env) drop(t *testing.T, models ...any) {
 	must(t, adopt.DropAutoIncrement(e.DB, models...))
 }
 
+// schema returns the name of the schema of the test, or of its database.
+func (e *env) schema(t *testing.T) (name string) {
+	t.Helper()
+	must(t, e.Raw("SELECT "+map[string]string{
+		"sqlite": "'main'", "postgres": "current_schema()", "mariadb": "database()",
+	}[e.target.Name]).Row().Scan(&name))
+	return name
+}
+
 func (e *env) exec(t *testing.T, statements ...string) {
 	t.Helper()
 	for _, statement := range statements {

@@ -29,13 +29,18 @@ type mysqlKey struct {
 }
 
 func dropOnMySQL(db *gorm.DB, keys []countedKey) error {
+	return pinnedOnMySQL(db, func(p *pin) error { return modifyAll(p, keys) })
+}
+
+// pinnedOnMySQL is pinned and ends what the server still does after an interrupt.
+func pinnedOnMySQL(db *gorm.DB, f func(p *pin) error) error {
 	var lost int64 // the number of an unusable connection
 	err := pinned(db, func(p *pin) error {
 		var connection int64
 		if err := p.Raw("SELECT connection_id()").Row().Scan(&connection); err != nil {
 			return err
 		}
-		err := modifyAll(p, keys)
+		err := f(p)
 		if err != nil && p.conn.PingContext(context.WithoutCancel(p.Statement.Context)) != nil {
 			lost = connection
 		}
@@ -77,15 +82,24 @@ func modifyAll(p *pin, keys []countedKey) error {
 	})
 }
 
+// here finds a table in the catalog, with the values of names. MariaDB compares the names there without regard to case, also
+// where another table differs by nothing else.
+const here = ` WHERE table_schema = coalesce(nullif(@space, ''), database()) AND table_name = @table
+	AND (@@lower_case_table_names > 0 OR CAST(table_name AS BINARY) = @table
+		AND CAST(table_schema AS BINARY) = coalesce(nullif(@space, ''), database()))`
+
+func (k countedKey) names() map[string]any {
+	return map[string]any{"space": k.space, "table": k.table, "column": k.column}
+}
+
 func (k countedKey) onMySQL(db *gorm.DB) (key mysqlKey, err error) {
-	const here = " WHERE table_schema = coalesce(nullif(?, ''), database()) AND table_name = ?"
-	tables, err := count(db, "information_schema.tables"+here+" AND table_type IN ('BASE TABLE', 'SYSTEM VERSIONED')", k.space, k.table)
+	tables, err := count(db, "information_schema.tables"+here+" AND table_type IN ('BASE TABLE', 'SYSTEM VERSIONED')", k.names())
 	if err != nil {
 		return key, err
 	}
 	result := db.Raw(`SELECT table_schema AS space, column_name AS name, data_type AS kind, extra LIKE '%auto_increment%' AS counts,
 			data_type IN ('tinyint', 'smallint', 'mediumint', 'int') AS narrow, column_default AS "default"
-		FROM information_schema.columns`+here+" AND column_name = ?", k.space, k.table, k.column).Scan(&key)
+		FROM information_schema.columns`+here+" AND column_name = @column", k.names()).Scan(&key)
 	if result.Error == nil {
 		key.references, result.Error = k.foreignKeysOnMySQL(db, key.Space)
 	}
@@ -176,9 +190,8 @@ func (k countedKey) modify(db *gorm.DB, before mysqlKey) error {
 
 // setForModify prepares the session to accept the definitions of SHOW CREATE TABLE.
 func setForModify(p *pin, unchecked bool) error {
-	var checks int
 	var modes string
-	if err := p.Raw("SELECT @@SESSION.foreign_key_checks, @@SESSION.sql_mode").Row().Scan(&checks, &modes); err != nil {
+	if err := p.Raw("SELECT @@SESSION.sql_mode").Row().Scan(&modes); err != nil {
 		return err
 	}
 	// The server doubles each backslash of a comment in every mode, and this mode would read two.
@@ -191,7 +204,7 @@ func setForModify(p *pin, unchecked bool) error {
 		return nil
 	}
 	// MySQL treats the loss of AUTO_INCREMENT as a change of type, which foreign keys forbid.
-	return p.set("SET SESSION foreign_key_checks = 0", fmt.Sprintf("SET SESSION foreign_key_checks = %d", checks))
+	return p.uncheck()
 }
 
 // kill ends a connection that the driver has dropped and waits for its end. The driver only closes its socket: a

@@ -118,12 +118,7 @@ func widen(tx *gorm.DB, key postgresKey) error {
 	if err != nil {
 		return err
 	}
-	for _, change := range changes {
-		if err := run(tx, change); err != nil {
-			return err
-		}
-	}
-	return nil
+	return run(tx, changes...)
 }
 
 // dropSequence drops the sequence of a serial column unless other columns use it.

@@ -24,14 +24,11 @@ func dropOnSQLite(db *gorm.DB, keys []countedKey) error {
 		if err != nil || !slices.ContainsFunc(tables, func(t sqliteTable) bool { return t.create != "" }) {
 			return err
 		}
-		for pragma, now := range map[string]int{"foreign_keys": 0, "legacy_alter_table": 1} {
-			var before int
-			if err := p.Raw("PRAGMA " + pragma).Row().Scan(&before); err != nil {
-				return err
-			}
-			if err := p.set(fmt.Sprintf("PRAGMA %s = %d", pragma, now), fmt.Sprintf("PRAGMA %s = %d", pragma, before)); err != nil {
-				return err
-			}
+		if err := p.uncheck(); err != nil {
+			return err
+		}
+		if err := p.switchTo("PRAGMA legacy_alter_table", "PRAGMA legacy_alter_table", 1); err != nil {
+			return err
 		}
 		if err := p.set("BEGIN IMMEDIATE", "ROLLBACK"); err != nil {
 			return err
@@ -131,15 +128,14 @@ func (t sqliteTable) rebuild(db *gorm.DB, k countedKey) error {
 	if err != nil {
 		return err
 	}
-	for _, statement := range append([]string{
+	err = run(db, append([]string{
 		t.create,
 		"INSERT INTO " + replacement + " (" + columns + ") SELECT " + columns + " FROM " + name,
 		"DROP TABLE " + name,
 		"ALTER TABLE " + replacement + " RENAME TO " + name,
-	}, t.others...) {
-		if err := run(db, statement); err != nil {
-			return err
-		}
+	}, t.others...)...)
+	if err != nil {
+		return err
 	}
 
 	after, err := count(db, name)

@@ -66,13 +66,17 @@ func TestInstallRunsBesideTransactionsAndOthers(t *testing.T) {
 	})
 }
 
-func TestInstallRefusesAnotherLayoutAndDropLeavesNothing(t *testing.T) {
+func TestInstallRefusesAnotherLayoutAndATransactionAndDropLeavesNothing(t *testing.T) {
 	eachServer(t, func(t *testing.T, s server) {
 		first := s.install(t, snowflake.Default(), sqlfunc.WithWorker(1))
 		second := s.functions(t, preset("wide"), sqlfunc.WithWorker(1))
 		s.failed(t, "another layout", second.Install(t.Context(), s, s.dialect), "42723", snowflake.Default().String())
 		if got := scan[string](t, s, "SELECT snowflake_layout()"); got != snowflake.Default().String() {
 			t.Errorf("the layout is now %s", got)
+		}
+		// A rollback would make the state forget IDs that were issued in the transaction.
+		if err := first.Install(t.Context(), s.begin(t), s.dialect); !errors.Is(err, sqlfunc.ErrOption) {
+			t.Errorf("in a transaction: %v, want ErrOption", err)
 		}
 		for range 2 { // Drop may be repeated
 			s.drop(t, first)
@@ -90,16 +94,6 @@ func TestInstallRefusesAnotherLayoutAndDropLeavesNothing(t *testing.T) {
 		}
 		s.exec(t, foreign)
 		s.failed(t, "a function of somebody else", second.Install(t.Context(), s, s.dialect), "42723", "another layout are installed: unknown")
-	})
-}
-
-// A rollback would make the state forget IDs that were issued in the transaction.
-func TestInstallIsRefusedInATransaction(t *testing.T) {
-	eachServer(t, func(t *testing.T, s server) {
-		f := s.functions(t, snowflake.Default(), sqlfunc.WithWorker(1))
-		if err := f.Install(t.Context(), s.begin(t), s.dialect); !errors.Is(err, sqlfunc.ErrOption) {
-			t.Errorf("%v, want ErrOption", err)
-		}
 	})
 }
 
@@ -122,8 +116,9 @@ func TestMySQLRejectsTheFirstStatement(t *testing.T) {
 	s.failed(t, "MySQL", s.functions(t, snowflake.Default()).Install(t.Context(), s, sqldb.MySQL), "", "statement 1 of ")
 }
 
-// A role that inserts needs no right to the state and cannot set it back.
-func TestNextNeedsNoRightsToTheState(t *testing.T) {
+// A role that inserts needs no right to the state and cannot set it back. The function has the rights of its owner, so it
+// must not use objects of the caller's search_path.
+func TestNextNeedsNoRightsToTheStateAndUsesNoObjectsOfTheCaller(t *testing.T) {
 	t.Run("postgres", func(t *testing.T) {
 		db := openPostgres(t)
 		db.install(t, snowflake.Default(), sqlfunc.WithWorker(1))
@@ -137,6 +132,12 @@ func TestNextNeedsNoRightsToTheState(t *testing.T) {
 			db.fails(t, tx, query, "42501", "")
 			execOn(t, tx, "ROLLBACK TO SAVEPOINT before")
 		}
+		execOn(t, tx, "RESET ROLE", "CREATE FUNCTION setval(regclass, bigint) RETURNS bigint LANGUAGE sql AS 'SELECT 1 / 0'",
+			"CREATE FUNCTION clock_timestamp() RETURNS timestamptz LANGUAGE sql AS 'SELECT (1 / 0)::text::timestamptz'",
+			"SET LOCAL search_path = pg_temp, "+db.schema+", pg_catalog",
+			"CREATE TEMPORARY SEQUENCE snowflake_state START 7", "SELECT snowflake_next()")
+		execOn(t, tx, "SET TRANSACTION READ ONLY")
+		db.fails(t, tx, "SELECT snowflake_next()", "25006", "")
 	})
 	t.Run("mariadb", func(t *testing.T) {
 		db := openMariaDB(t)
@@ -146,16 +147,6 @@ func TestNextNeedsNoRightsToTheState(t *testing.T) {
 			t.Errorf("snowflake_next runs with the rights of the %s", got)
 		}
 	})
-}
-
-// The function has the rights of its owner, so it must not use objects of the caller's search_path.
-func TestPostgresNextDoesNotFollowTheSearchPath(t *testing.T) {
-	db := openPostgres(t)
-	db.install(t, snowflake.Default(), sqlfunc.WithWorker(1))
-	db.exec(t, "CREATE FUNCTION setval(regclass, bigint) RETURNS bigint LANGUAGE sql AS 'SELECT 1 / 0'",
-		"CREATE FUNCTION clock_timestamp() RETURNS timestamptz LANGUAGE sql AS 'SELECT (1 / 0)::text::timestamptz'")
-	execOn(t, db.begin(t), "SET LOCAL search_path = pg_temp, "+db.schema+", pg_catalog",
-		"CREATE TEMPORARY SEQUENCE snowflake_state START 7", "SELECT snowflake_next()")
 }
 
 func TestPostgresSchemaMayHaveAnyName(t *testing.T) {

@@ -20,7 +20,9 @@ type leaseTable struct{ table, namespace string }
 // The statements fail if a lease holds the worker, if the namespace has another layout or requires a later version of the
 // lease protocol, and if the worker is reserved for functions of another schema, database or name. If it was held before,
 // the first ID is larger than all that its last owner could have issued. That is not so shortly after a failover: see
-// package sqllease.
+// package sqllease. A namespace that has a share or has been told another layout requires a later version for a new
+// reservation: reserve the worker before sqllease.Store.SetShare. A namespace with a reserved worker can't move to another
+// layout.
 func WithLeaseTable(table, namespace string) Option {
 	return func(f *Functions) error {
 		if _, err := sqllease.Schema(sqldb.Postgres, table); err != nil {
@@ -73,9 +75,10 @@ BEGIN
 		VALUES ({namespace}, -1, 0, '', 0, 0, 0, {definition}, '', 0, '') ON CONFLICT DO NOTHING;
 	SELECT layout, protocol INTO STRICT layout_found, protocol_found
 		FROM {leases} WHERE namespace = {namespace} AND worker = -1 FOR SHARE;
-	IF protocol_found > 1 THEN
+	IF protocol_found > 2 OR protocol_found > 1 AND NOT EXISTS (SELECT FROM {leases}
+			WHERE namespace = {namespace} AND worker = {worker} AND token = {token} AND host = {host}) THEN
 		RAISE EXCEPTION USING ERRCODE = 'object_not_in_prerequisite_state',
-			MESSAGE = '{name}: the namespace ' || {namespace} || ' requires version ' || protocol_found || ' of the lease protocol, not 1';
+			MESSAGE = '{name}: the namespace ' || {namespace} || ' requires version ' || protocol_found || ' of the lease protocol';
 	ELSIF layout_found <> {definition} THEN
 		RAISE EXCEPTION USING ERRCODE = 'object_not_in_prerequisite_state',
 			MESSAGE = '{name}: the namespace ' || {namespace} || ' has leases of another layout: ' || layout_found;
@@ -116,7 +119,7 @@ func (f *Functions) mariadbReserve() []string {
 const mariadbReserve = `BEGIN NOT ATOMIC
 	DECLARE layout_found VARBINARY(1000);
 	DECLARE token_found VARBINARY(32);
-	DECLARE owner, owner_found VARCHAR(255) DEFAULT {host};
+	DECLARE owner, owner_found VARCHAR(255) CHARACTER SET utf8mb4 COLLATE utf8mb4_bin DEFAULT {host};
 	DECLARE protocol_found, expires_found, horizon_found, now_ms BIGINT;
 	DECLARE problem TEXT;
 	DECLARE EXIT HANDLER FOR SQLEXCEPTION
@@ -128,8 +131,9 @@ const mariadbReserve = `BEGIN NOT ATOMIC
 	INSERT IGNORE INTO {leases} (namespace, worker, epoch, token, horizon, expires_ms, revision, layout, host, pid, version)
 		VALUES ({namespace}, -1, 0, '', 0, 0, 0, {definition}, '', 0, '');
 	SELECT layout, protocol INTO layout_found, protocol_found FROM {leases} WHERE namespace = {namespace} AND worker = -1;
-	IF protocol_found > 1 THEN
-		SET problem = LEFT(CONCAT('{name}: the namespace requires version ', protocol_found, ' of the lease protocol, not 1'), 128);
+	IF protocol_found > 2 OR protocol_found > 1 AND NOT EXISTS (SELECT 1 FROM {leases}
+			WHERE namespace = {namespace} AND worker = {worker} AND token = {token} AND host = owner) THEN
+		SET problem = LEFT(CONCAT('{name}: the namespace requires version ', protocol_found, ' of the lease protocol'), 128);
 		SIGNAL SQLSTATE '45000' SET MESSAGE_TEXT = problem;
 	ELSEIF layout_found <> {definition} THEN
 		SET problem = LEFT(CONCAT('{name}: the namespace has leases of another layout: ', layout_found), 128);

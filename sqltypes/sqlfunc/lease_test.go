@@ -2,6 +2,7 @@ package sqlfunc_test
 
 import (
 	"errors"
+	"fmt"
 	"testing"
 	"time"
 
@@ -9,6 +10,7 @@ import (
 	"github.com/sqlflake/sqlflake/snowflake/lease"
 	"github.com/sqlflake/sqlflake/snowflake/lease/leasetest"
 	"github.com/sqlflake/sqlflake/snowflake/lease/sqllease"
+	"github.com/sqlflake/sqlflake/snowflake/sqldb"
 	"github.com/sqlflake/sqlflake/sqltypes/sqlfunc"
 )
 
@@ -75,6 +77,10 @@ func TestLeasesNeverGetTheReservedWorker(t *testing.T) {
 			!entries[5].Expires.Equal(time.Date(2200, 1, 1, 0, 0, 0, 0, time.UTC)) {
 			t.Errorf("%+v, %v", entries, err)
 		}
+		if err := store.SetShare(t.Context(), "it's", layout, 0, layout.MaxWorker()); err != nil {
+			t.Fatal(err)
+		}
+		s.install(t, layout, sqlfunc.WithWorker(5), inLeaseTable) // requires a later version for a new reservation only
 	})
 }
 
@@ -167,8 +173,18 @@ func TestALaterVersionWaitsForAReservation(t *testing.T) {
 // The same worker in two schemas of one database would be issued twice.
 func TestWorkerIsReservedForOnlyOneFunction(t *testing.T) {
 	eachServer(t, func(t *testing.T, s server) {
-		s.install(t, snowflake.Default(), sqlfunc.WithWorker(5), inLeaseTable)
-		f := s.functions(t, snowflake.Default(), sqlfunc.WithName("other"), inLeaseTable, sqlfunc.WithWorker(5))
+		if s.dialect == sqldb.MySQL { // which is not the default of the character set
+			s.exec(t, "ALTER DATABASE COLLATE utf8mb4_unicode_ci")
+		}
+		f := s.install(t, snowflake.Default(), sqlfunc.WithWorker(5), inLeaseTable)
+		for _, protocol := range []int{1, 2} { // in a namespace with a share, too
+			s.exec(t, fmt.Sprintf("UPDATE snowflake_leases SET host = UPPER(host), protocol = %d", protocol))
+			if err := f.Install(t.Context(), s, s.dialect); err == nil {
+				t.Errorf("protocol %d: the worker of a database whose name differs in capitals", protocol)
+			}
+		}
+		s.exec(t, "UPDATE snowflake_leases SET host = LOWER(host), protocol = 1")
+		f = s.functions(t, snowflake.Default(), sqlfunc.WithName("other"), inLeaseTable, sqlfunc.WithWorker(5))
 		err := f.Install(t.Context(), s, s.dialect)
 		s.failed(t, "the same worker", err, "55006", "worker 5 is reserved")
 		s.failed(t, "the same worker", err, "55006", ".snowflake_next")

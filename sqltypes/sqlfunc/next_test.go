@@ -275,14 +275,6 @@ func TestPostgresNextDoesNotUseUpTheGuardWhileItWaits(t *testing.T) {
 	}
 }
 
-func TestPostgresNextFailsInReadOnlyTransactions(t *testing.T) {
-	db := openPostgres(t)
-	db.install(t, snowflake.Default(), sqlfunc.WithWorker(1))
-	tx := db.begin(t)
-	execOn(t, tx, "SET TRANSACTION READ ONLY")
-	db.fails(t, tx, "SELECT snowflake_next()", "25006", "")
-}
-
 // The state stays where a clock was years ahead for a moment. With another worker it can start again.
 func TestNextStartsAgainWithAnotherWorker(t *testing.T) {
 	eachServer(t, func(t *testing.T, s server) {

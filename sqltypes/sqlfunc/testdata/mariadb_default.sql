@@ -172,7 +172,7 @@ CREATE TABLE IF NOT EXISTS `snowflake_leases` (
 BEGIN NOT ATOMIC
 	DECLARE layout_found VARBINARY(1000);
 	DECLARE token_found VARBINARY(32);
-	DECLARE owner, owner_found VARCHAR(255) DEFAULT CONCAT('database server, ', DATABASE(), '.snowflake_next');
+	DECLARE owner, owner_found VARCHAR(255) CHARACTER SET utf8mb4 COLLATE utf8mb4_bin DEFAULT CONCAT('database server, ', DATABASE(), '.snowflake_next');
 	DECLARE protocol_found, expires_found, horizon_found, now_ms BIGINT;
 	DECLARE problem TEXT;
 	DECLARE EXIT HANDLER FOR SQLEXCEPTION
@@ -184,8 +184,9 @@ BEGIN NOT ATOMIC
 	INSERT IGNORE INTO `snowflake_leases` (namespace, worker, epoch, token, horizon, expires_ms, revision, layout, host, pid, version)
 		VALUES (X'69742773', -1, 0, '', 0, 0, 0, 'epoch=2025-01-01T00:00:00Z tick=1ms time:41 worker:10 sequence:12', '', 0, '');
 	SELECT layout, protocol INTO layout_found, protocol_found FROM `snowflake_leases` WHERE namespace = X'69742773' AND worker = -1;
-	IF protocol_found > 1 THEN
-		SET problem = LEFT(CONCAT('snowflake: the namespace requires version ', protocol_found, ' of the lease protocol, not 1'), 128);
+	IF protocol_found > 2 OR protocol_found > 1 AND NOT EXISTS (SELECT 1 FROM `snowflake_leases`
+			WHERE namespace = X'69742773' AND worker = 1023 AND token = 'reserved for the server' AND host = owner) THEN
+		SET problem = LEFT(CONCAT('snowflake: the namespace requires version ', protocol_found, ' of the lease protocol'), 128);
 		SIGNAL SQLSTATE '45000' SET MESSAGE_TEXT = problem;
 	ELSEIF layout_found <> 'epoch=2025-01-01T00:00:00Z tick=1ms time:41 worker:10 sequence:12' THEN
 		SET problem = LEFT(CONCAT('snowflake: the namespace has leases of another layout: ', layout_found), 128);

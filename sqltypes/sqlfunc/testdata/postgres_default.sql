@@ -93,7 +93,7 @@ DECLARE
 	digits text COLLATE "C" := key::uuid;
 	bits bit(128) := 'x' || replace(digits, '-', '');
 BEGIN
-	IF digits !~ '^.{8}-.{4}-8.{3}-[89ab][26ae]00-0{12}$' THEN
+	IF digits !~ '^[0-7].{7}-.{4}-8.{3}-[89ab][26ae]00-0{12}$' THEN
 		RAISE EXCEPTION USING ERRCODE = 'invalid_text_representation',
 			MESSAGE = format('snowflake_uuid_time: %s is not the UUID of an ID', digits);
 	END IF;

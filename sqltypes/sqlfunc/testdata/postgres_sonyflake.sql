@@ -93,7 +93,7 @@ DECLARE
 	digits text COLLATE "C" := key::uuid;
 	bits bit(128) := 'x' || replace(digits, '-', '');
 BEGIN
-	IF digits !~ '^.{8}-.{4}-8.{3}-[89ab][26ae]00-0{12}$' THEN
+	IF digits !~ '^[0-7].{7}-.{4}-8.{3}-[89ab][26ae]00-0{12}$' THEN
 		RAISE EXCEPTION USING ERRCODE = 'invalid_text_representation',
 			MESSAGE = format('snowflake_uuid_time: %s is not the UUID of an ID', digits);
 	END IF;
@@ -205,9 +205,10 @@ BEGIN
 		VALUES ('o''clock', -1, 0, '', 0, 0, 0, 'epoch=2014-09-01T00:00:00Z tick=10ms time:39 sequence:8 machine:16', '', 0, '') ON CONFLICT DO NOTHING;
 	SELECT layout, protocol INTO STRICT layout_found, protocol_found
 		FROM "jobs"."leases" WHERE namespace = 'o''clock' AND worker = -1 FOR SHARE;
-	IF protocol_found > 1 THEN
+	IF protocol_found > 2 OR protocol_found > 1 AND NOT EXISTS (SELECT FROM "jobs"."leases"
+			WHERE namespace = 'o''clock' AND worker = 65535 AND token = 'reserved for the server' AND host = 'database server, "public".snowflake_next') THEN
 		RAISE EXCEPTION USING ERRCODE = 'object_not_in_prerequisite_state',
-			MESSAGE = 'snowflake: the namespace ' || 'o''clock' || ' requires version ' || protocol_found || ' of the lease protocol, not 1';
+			MESSAGE = 'snowflake: the namespace ' || 'o''clock' || ' requires version ' || protocol_found || ' of the lease protocol';
 	ELSIF layout_found <> 'epoch=2014-09-01T00:00:00Z tick=10ms time:39 sequence:8 machine:16' THEN
 		RAISE EXCEPTION USING ERRCODE = 'object_not_in_prerequisite_state',
 			MESSAGE = 'snowflake: the namespace ' || 'o''clock' || ' has leases of another layout: ' || layout_found;
