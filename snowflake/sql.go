@@ -62,6 +62,9 @@ func (id *ID) Scan(src any) error {
 // GormDataType returns "bigint", the type of a column for IDs. GORM does not treat such a column as auto-increment.
 func (ID) GormDataType() string { return "bigint" }
 
+// JSONSchemaAlias returns "", for github.com/invopop/jsonschema: the schema of an ID is that of a string.
+func (ID) JSONSchemaAlias() any { return "" }
+
 func nullError(source string) *ParseError {
 	return newParseError(ErrNull, source, "", "use sqltypes.Null or *snowflake.ID for a column that may be NULL")
 }

@@ -63,6 +63,9 @@ func rejectLength(source, input string) error {
 // GormDataType returns "bytes", for which GORM creates a column on every database, also for a primary key.
 func (Binary) GormDataType() string { return "bytes" }
 
+// JSONSchemaAlias returns "", as [snowflake.ID.JSONSchemaAlias] does.
+func (Binary) JSONSchemaAlias() any { return "" }
+
 // SnowflakeID returns the ID, for gormplugin.Key.
 func (b Binary) SnowflakeID() snowflake.ID { return snowflake.ID(b) }
 

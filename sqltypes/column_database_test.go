@@ -52,6 +52,9 @@ func testColumns[T idValue, P idPointer[T]](t *testing.T, db database, name stri
 		table := "stored_" + name + string(rune('a'+i)) // drivers cache the types of a query's result
 		db.mustExec(t, "CREATE TABLE "+table+" (n integer, id "+column+")")
 		for n, id := range databaseIDs {
+			if id < 0 && name == "uuid" {
+				continue // has none
+			}
 			db.mustExec(t, "INSERT INTO "+table+" VALUES (?, ?)", n, T(id))
 			got := T(42)
 			if err := db.scanOne(t, P(&got), "SELECT id FROM "+table+" WHERE id = ?", T(id)); got != T(id) || err != nil {
@@ -162,19 +165,4 @@ func TestColumnsSortAsIDsInMariaDB(t *testing.T) {
 		"CONVERT(as_text USING ascii) COLLATE ascii_bin", "CONVERT(as_text USING latin1) COLLATE latin1_swedish_ci",
 		"CAST(as_uuid AS char(36))",
 	}, []string{"as_decimal", "as_text COLLATE utf8mb4_czech_ci", "as_text COLLATE utf8mb4_estonian_ci"})
-}
-
-// MariaDB's type uuid rejects UUIDs of version 8 whose ninth byte is 80, as it might be for one ID in 16.
-func TestMariaDBTakesTheUUIDOfEveryID(t *testing.T) {
-	target := testdb.MariaDB(t)
-	target.NeedMariaDB(t, "the type uuid")
-	db := openDatabase(t, target)
-	db.mustExec(t, "CREATE TABLE ids (id uuid PRIMARY KEY)")
-	for chunk := range slices.Chunk(everyID(), 1000) {
-		var args []any
-		for _, id := range chunk {
-			args = append(args, uuidkey.ID(id))
-		}
-		db.mustExec(t, "INSERT INTO ids VALUES "+strings.TrimSuffix(strings.Repeat("(?), ", len(chunk)), ", "), args...)
-	}
 }

@@ -16,7 +16,7 @@
 //
 // All types except Array and Null are an int64, as snowflake.ID is: they convert with snowflake.ID(x) and back. They
 // work with ==, <, cmp.Compare, map keys and the JSON option omitzero. The GORM plugin fills keys of the types Typed,
-// Text and Binary.
+// Strict, Text and Binary.
 //
 // # NULL
 //
@@ -30,9 +30,9 @@
 // # Errors and concurrency
 //
 // Every method that reads replaces the value: after an error it is 0, NULL or nil, never the value of an earlier row.
-// The only exception is JSON null, which leaves a Typed, Text or Binary unchanged, as encoding/json prescribes. Unless a
-// comment says otherwise, errors are a [*snowflake.ParseError]; match them with errors.Is and [snowflake.ErrSyntax],
-// ErrRange, ErrNull or ErrType.
+// The only exception is JSON null, which leaves a Typed, Strict, Text or Binary unchanged, as encoding/json prescribes.
+// Unless a comment says otherwise, errors are a [*snowflake.ParseError]; match them with errors.Is and
+// [snowflake.ErrSyntax], ErrRange, ErrNull or ErrType.
 //
 // All types are plain values. Methods with a pointer receiver write to the value, as an assignment does; all others are
 // safe for concurrent use.

@@ -86,6 +86,7 @@ func noError(t *testing.T, result *gorm.DB) {
 
 func TestColumnsAreKeysOfGORMModels(t *testing.T) {
 	testdb.Each(t, func(t *testing.T, target testdb.Target) {
+		t.Run("Strict", func(t *testing.T) { testGORMKeys[sqltypes.Strict](t, target) })
 		t.Run("Text", func(t *testing.T) { testGORMKeys[sqltypes.Text](t, target) })
 		t.Run("Binary", func(t *testing.T) { testGORMKeys[sqltypes.Binary](t, target) })
 		t.Run("UUID", func(t *testing.T) {
@@ -253,4 +254,30 @@ func TestNullIsAnOptionalForeignKeyInGORM(t *testing.T) {
 			t.Errorf("the roots are %+v", roots)
 		}
 	})
+}
+
+type team struct {
+	ID      snowflake.ID
+	Members idArray
+}
+
+func TestArrayIsABigintArrayColumnInGORM(t *testing.T) {
+	db, log := openGORM(t, testdb.Postgres(t), &team{})
+	wantNoMigration(t, db, log, &team{})
+	columns, err := db.Migrator().ColumnTypes(&team{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if name, _ := columns[1].ColumnType(); name != "bigint[]" {
+		t.Errorf("the column is a %s, want bigint[]", name)
+	}
+	var teams, got []team
+	for i, test := range someArrays {
+		teams = append(teams, team{ID: snowflake.ID(i + 1), Members: test.array})
+	}
+	noError(t, db.Create(&teams))
+	noError(t, db.Order("id").Find(&got))
+	if !reflect.DeepEqual(got, teams) { // nil and empty differ
+		t.Errorf("%#v was read back as %#v", teams, got)
+	}
 }

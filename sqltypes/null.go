@@ -71,6 +71,9 @@ func (n *Null) Scan(src any) error {
 // GormDataType returns "bigint", as [snowflake.ID.GormDataType] does.
 func (Null) GormDataType() string { return "bigint" }
 
+// JSONSchemaAlias returns "", as [snowflake.ID.JSONSchemaAlias] does.
+func (Null) JSONSchemaAlias() any { return "" }
+
 // MarshalJSON returns the ID in a JSON string, or null. The error is always nil.
 func (n Null) MarshalJSON() ([]byte, error) {
 	if !n.Valid {

@@ -15,6 +15,12 @@ import (
 // specification of TypeID (https://github.com/jetify-com/typeid/tree/main/spec), which also allows an empty one. The
 // last underscore of a text ends the prefix.
 //
+// A kind with a method Checked() has a check character at the end of its texts, for IDs that people or language models
+// copy: "user_04W86BB0G4007F". A text in which one character was replaced or two were swapped is [snowflake.ErrSyntax], as
+// is one without the character. The column does not change, but links do: decide before the first one is given away.
+//
+//	func (user) Checked() {}
+//
 // The prefix is part of every link to a row, so do not change it, and give no two kinds the same one. An invalid prefix
 // is a mistake in the program: all that reads or writes text returns an error with the type and the prefix, which is no
 // [*snowflake.ParseError], and [Typed.String] prints a mark.
@@ -31,8 +37,8 @@ var ErrPrefix = errors.New("sqltypes: ID of another kind")
 
 const (
 	maxPrefixLen   = 63
-	suffixLen      = 13 // of an ID in base 32
-	maxPrefixedLen = maxPrefixLen + 1 + suffixLen
+	suffixLen      = 13                               // of an ID in base 32
+	maxPrefixedLen = maxPrefixLen + 1 + suffixLen + 1 // with a check character
 )
 
 func prefixOf[K Kind]() string { return K{}.Prefix() }
@@ -52,13 +58,26 @@ func isPrefix(p string) bool {
 
 func inPrefix(c byte) bool { return c-'a' <= 'z'-'a' || c == '_' }
 
-func appendPrefixed(b []byte, prefix string, id snowflake.ID) []byte {
+func appendPrefixed[K Kind](b []byte, prefix string, id snowflake.ID) []byte {
 	b = append(append(b, prefix...), '_')
-	return append(b, id.Base32()...)
+	suffix := id.Base32()
+	b = append(b, suffix...)
+	if isChecked[K]() {
+		b = append(b, checkOf(suffix))
+	}
+	return b
 }
 
 // parsePrefixed reads the text that appendPrefixed writes. If ok is false, prefixedError says why.
-func parsePrefixed[T ~string | ~[]byte](prefix string, text T) (id snowflake.ID, ok bool) {
+func parsePrefixed[K Kind, T ~string | ~[]byte](text T) (id snowflake.ID, ok bool) {
+	prefix := prefixOf[K]()
+	if isChecked[K]() {
+		at := len(text) - 1
+		if at < suffixLen || checkOf(string(text[at-suffixLen:at])) != text[at] {
+			return 0, false
+		}
+		text = text[:at]
+	}
 	n := len(prefix)
 	if n == 0 || n > maxPrefixLen || len(text) != n+1+suffixLen || text[n] != '_' || prefix[0] == '_' || prefix[n-1] == '_' {
 		return 0, false
@@ -85,6 +104,11 @@ func prefixedError[K Kind](source, text string) error {
 			`it has no prefix, want "`+want+`_" and 13 characters of base 32`)
 	}
 	got, suffix := text[:at], text[at+1:]
+	unfit := false
+	if len(suffix) == suffixLen+1 && (isChecked[K]() || got != want) {
+		unfit = checkOf(suffix[:suffixLen]) != suffix[suffixLen]
+		suffix = suffix[:suffixLen]
+	}
 	_, err := snowflake.ParseBase32(suffix)
 	var of *snowflake.ParseError
 	switch {
@@ -92,6 +116,10 @@ func prefixedError[K Kind](source, text string) error {
 		return column.Reject(of.Err, source, text, "in the base 32 after its last underscore: "+of.Reason)
 	case !isPrefix(got):
 		return column.Reject(snowflake.ErrSyntax, source, text, `want the prefix "`+want+`", this one is invalid`)
+	case unfit:
+		return column.Reject(snowflake.ErrSyntax, source, text, "its last character does not fit the others: one is wrong, or some are swapped")
+	case got == want:
+		return column.Reject(snowflake.ErrSyntax, source, text, "want 13 characters of base 32 and a check character after the last underscore")
 	}
 	return column.Reject(ErrPrefix, source, text, `it has the prefix "`+got+`", want "`+want+`"`)
 }

@@ -62,6 +62,9 @@ func scanText(src any) (snowflake.ID, error) {
 // GormDataType returns "string", for which GORM creates a column on every database, also for a primary key.
 func (Text) GormDataType() string { return "string" }
 
+// JSONSchemaAlias returns "", as [snowflake.ID.JSONSchemaAlias] does.
+func (Text) JSONSchemaAlias() any { return "" }
+
 // SnowflakeID returns the ID, for gormplugin.Key.
 func (t Text) SnowflakeID() snowflake.ID { return snowflake.ID(t) }
 

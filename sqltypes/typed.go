@@ -38,7 +38,7 @@ type Typed[K Kind] snowflake.ID
 
 // ParseTyped reads the text of [Typed.String]. On an error the ID is 0.
 func ParseTyped[K Kind](s string) (Typed[K], error) {
-	if id, ok := parsePrefixed(prefixOf[K](), s); ok {
+	if id, ok := parsePrefixed[K](s); ok {
 		return Typed[K](id), nil
 	}
 	return 0, prefixedError[K]("text", s)
@@ -67,7 +67,7 @@ func (t Typed[K]) AppendText(b []byte) ([]byte, error) {
 	if !isPrefix(prefix) {
 		return b, kindError[K]()
 	}
-	return appendPrefixed(b, prefix, snowflake.ID(t)), nil
+	return appendPrefixed[K](b, prefix, snowflake.ID(t)), nil
 }
 
 // MarshalText returns what [Typed.AppendText] appends, also for JSON values and keys of JSON objects.
@@ -76,12 +76,12 @@ func (t Typed[K]) MarshalText() ([]byte, error) {
 	if !isPrefix(prefix) {
 		return nil, kindError[K]()
 	}
-	return appendPrefixed(make([]byte, 0, len(prefix)+1+suffixLen), prefix, snowflake.ID(t)), nil
+	return appendPrefixed[K](make([]byte, 0, len(prefix)+1+suffixLen+1), prefix, snowflake.ID(t)), nil
 }
 
 // UnmarshalText reads text as [ParseTyped] does. On an error t is 0.
 func (t *Typed[K]) UnmarshalText(text []byte) error {
-	id, ok := parsePrefixed(prefixOf[K](), text)
+	id, ok := parsePrefixed[K](text)
 	*t = Typed[K](id)
 	if !ok {
 		return prefixedError[K]("text", string(text))
@@ -109,7 +109,7 @@ func (t *Typed[K]) UnmarshalJSON(data []byte) error {
 		text = data[1 : len(data)-1]
 	}
 	// With the option string, the text comes without its quotes.
-	if id, ok := parsePrefixed(prefixOf[K](), text); ok {
+	if id, ok := parsePrefixed[K](text); ok {
 		*t = Typed[K](id)
 		return nil
 	}
@@ -131,7 +131,7 @@ func (t *Typed[K]) unmarshalUnusualJSON(data, text []byte) error {
 		if err := json.Unmarshal(data, &unquoted); err != nil {
 			return column.Reject(snowflake.ErrSyntax, source, data, "it is not a JSON string")
 		}
-		if id, ok := parsePrefixed(prefixOf[K](), unquoted); ok {
+		if id, ok := parsePrefixed[K](unquoted); ok {
 			*t = Typed[K](id)
 			return nil
 		}
@@ -154,26 +154,32 @@ func (t Typed[K]) Value() (driver.Value, error) { return int64(t), nil }
 // NULL and a nil pointer with [snowflake.ErrNull]: read a nullable column into a pointer. Text with a prefix is
 // rejected, since columns hold the number. On an error t is 0.
 func (t *Typed[K]) Scan(src any) error {
-	id, err := snowflake.ID(0), snowflake.ErrNull // of a nil pointer
-	switch src := src.(type) {
-	case int64:
-		id, err = snowflake.ID(src), nil
-	case string, []byte: // not a Typed
-		err = id.Scan(src)
-	case Typed[K]:
-		id, err = src.SnowflakeID(), nil
-	case *Typed[K]:
-		if src != nil {
-			id, err = src.SnowflakeID(), nil
-		}
-	default:
-		err = id.Scan(src)
-	}
+	id, err := scanInteger[Typed[K]](src)
 	*t = Typed[K](id)
 	if err != nil {
 		return scanError(src, err)
 	}
 	return nil
+}
+
+// scanInteger reads what [snowflake.ID.Scan] does, a T, and a pointer to one.
+func scanInteger[T ~int64](src any) (snowflake.ID, error) {
+	id, err := snowflake.ID(0), snowflake.ErrNull // of a nil pointer
+	switch src := src.(type) {
+	case int64:
+		id, err = snowflake.ID(src), nil
+	case string, []byte: // not a T
+		err = id.Scan(src)
+	case T:
+		id, err = snowflake.ID(src), nil
+	case *T:
+		if src != nil {
+			id, err = snowflake.ID(*src), nil
+		}
+	default:
+		err = id.Scan(src)
+	}
+	return id, err
 }
 
 // scanError replaces those errors of an ID that name the wrong remedy: for NULL, and for text with a prefix.
@@ -194,3 +200,6 @@ func scanError(src any, err error) error {
 
 // GormDataType returns "bigint", as [snowflake.ID.GormDataType] does.
 func (Typed[K]) GormDataType() string { return "bigint" }
+
+// JSONSchemaAlias returns "", as [snowflake.ID.JSONSchemaAlias] does.
+func (Typed[K]) JSONSchemaAlias() any { return "" }

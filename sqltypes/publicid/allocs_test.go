@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/sqlflake/sqlflake/snowflake"
+	"github.com/sqlflake/sqlflake/sqltypes/publicid"
 )
 
 // These hold results, so that the compiler does not drop the calls that are measured.
@@ -47,6 +48,8 @@ func TestReadingAndWritingTokensDoesNotAllocate(t *testing.T) {
 	text, quoted := []byte(id.String()), []byte(`"`+id.String()+`"`)
 	var column any = int64(number)
 	runs["1 MarshalText"] = func() { keepBytes, keepErr = id.MarshalText() }
+	inUUID := publicid.IDFrom[uuidKind](number)
+	runs["1 MarshalText of a UUID"] = func() { keepBytes, keepErr = inUUID.MarshalText() }
 	runs["UnmarshalText"] = func() { keepErr = id.UnmarshalText(text) }
 	runs["UnmarshalJSON"] = func() { keepErr = id.UnmarshalJSON(quoted) }
 	runs["Scan"] = func() { keepErr = id.Scan(column) }

@@ -33,7 +33,7 @@ var (
 // Codec makes and reads the tokens of one domain. Create one with [New] for each kind of row. It is safe for concurrent
 // use. Printing it reveals no secret.
 type Codec struct {
-	base62  bool
+	form    form
 	keys    []codecKey // the first one encrypts
 	foreign string     // the reason of the error for a block that no key decrypts
 }
@@ -52,7 +52,7 @@ type Option func(*Codec)
 // WithBase62 makes tokens of 22 digits and letters instead of 26 digits and upper-case letters. They are shorter, but
 // hard to read aloud or to type: case matters, and 0 and O, 1, I and l all occur.
 func WithBase62() Option {
-	return func(c *Codec) { c.base62 = true }
+	return func(c *Codec) { c.form = base62Form }
 }
 
 // New returns a codec for a domain, the kind of row that its tokens are for, such as "user". It encrypts with the first
@@ -83,7 +83,7 @@ func New(domain string, keys []Key, options ...Option) (*Codec, error) {
 		option(c)
 	}
 	for _, key := range keys {
-		derived, err := hkdf.Key(sha256.New, key.secret.bytes[:], nil, "sqlflake publicid v1 "+domain, secretSize)
+		derived, err := hkdf.Key(sha256.New, key.secret.bytes[:], nil, c.form.info()+domain, secretSize)
 		if err != nil {
 			return nil, fmt.Errorf("publicid: derive a key from %q: %w", key.id, err)
 		}
@@ -95,7 +95,7 @@ func New(domain string, keys []Key, options ...Option) (*Codec, error) {
 
 // Token returns the token of an ID, or [ErrNoToken] or [ErrNoCodec].
 func (c *Codec) Token(id snowflake.ID) (string, error) {
-	var buf [crockfordLen]byte
+	var buf [uuidLen]byte
 	text, err := c.append(buf[:0], id)
 	return string(text), err
 }
@@ -124,9 +124,15 @@ func (c *Codec) append(b []byte, id snowflake.ID) ([]byte, error) {
 	if id <= 0 {
 		return b, fmt.Errorf("%w: %d is outside of [1, 9223372036854775807]", ErrNoToken, id)
 	}
-	high, low := c.encrypt(id)
-	if c.base62 {
+	high, low, ok := c.encrypt(id)
+	if !ok {
+		return b, fmt.Errorf("%w: %d has no UUID among %d", ErrNoToken, id, uuidTries)
+	}
+	switch c.form {
+	case base62Form:
 		return appendBase62(b, high, low), nil
+	case uuidForm:
+		return appendUUID(b, high, low), nil
 	}
 	return appendCrockford(b, high, low), nil
 }
@@ -138,9 +144,12 @@ func parse[T ~string | ~[]byte](c *Codec, token T) (id snowflake.ID, key int, er
 	}
 	var high, low uint64
 	var ok bool
-	if c.base62 {
+	switch c.form {
+	case base62Form:
 		high, low, ok = readBase62(token)
-	} else {
+	case uuidForm:
+		high, low, ok = readUUID(token)
+	default:
 		high, low, ok = readCrockford(token)
 	}
 	if ok {
@@ -154,8 +163,14 @@ func parse[T ~string | ~[]byte](c *Codec, token T) (id snowflake.ID, key int, er
 // tokenError explains why parse rejected the text, as far as that is public.
 func tokenError[T ~string | ~[]byte](c *Codec, token T) error {
 	values, largest := &crockfordValues, crockfordMax
-	if c.base62 {
+	switch c.form {
+	case base62Form:
 		values, largest = &base62Values, base62Max
+	case uuidForm:
+		if _, _, ok := readUUID(token); !ok {
+			return column.Reject(ErrToken, "token", token, "want a UUID of version 4: 32 hexadecimal digits in groups of 8-4-4-4-12")
+		}
+		return column.Reject(ErrToken, "token", token, c.foreign)
 	}
 	reason := c.foreign
 	if len(token) != len(largest) {
@@ -171,30 +186,50 @@ func tokenError[T ~string | ~[]byte](c *Codec, token T) error {
 // blocks has buffers for the cipher: an argument of an interface's method escapes to the heap.
 var blocks = sync.Pool{New: func() any { return new([aes.BlockSize]byte) }}
 
-// encrypt encrypts 64 zero bits and the ID with the first key.
-func (c *Codec) encrypt(id snowflake.ID) (high, low uint64) {
+// encrypt encrypts a counter of 64 bits and the ID with the first key. The counter is 0 or, for a UUID, the least one
+// whose result has the bits of a UUID.
+func (c *Codec) encrypt(id snowflake.ID) (high, low uint64, ok bool) {
 	block := blocks.Get().(*[aes.BlockSize]byte)
-	store(block, 0, uint64(id))
-	c.keys[0].secret.Encrypt(block[:], block[:])
-	high, low = load(block)
-	blocks.Put(block)
-	return high, low
-}
-
-// decrypt decrypts with each key until there are 64 zero bits and an ID.
-func (c *Codec) decrypt(high, low uint64) (id snowflake.ID, key int, ok bool) {
-	block := blocks.Get().(*[aes.BlockSize]byte)
-	for i := range c.keys {
-		store(block, high, low)
-		c.keys[i].secret.Decrypt(block[:], block[:])
-		zero, number := load(block)
-		if zero == 0 && snowflake.ID(number) > 0 {
-			id, key, ok = snowflake.ID(number), i, true
-			break
+	defer blocks.Put(block)
+	for counter := range c.form.tries() {
+		if high, low = c.keys[0].seal(block, counter, id); c.form.fits(high, low) {
+			return high, low, true
 		}
 	}
-	blocks.Put(block)
-	return id, key, ok
+	return 0, 0, false
+}
+
+// decrypt decrypts with each key until there are a counter that encrypt has tried, and an ID. No smaller counter may do,
+// so that an ID has one token.
+func (c *Codec) decrypt(high, low uint64) (id snowflake.ID, key int, ok bool) {
+	block := blocks.Get().(*[aes.BlockSize]byte)
+	defer blocks.Put(block)
+	for i, key := range c.keys {
+		store(block, high, low)
+		key.secret.Decrypt(block[:], block[:])
+		counter, number := load(block)
+		id := snowflake.ID(number)
+		if counter >= c.form.tries() || id <= 0 {
+			continue
+		}
+		least := true
+		for smaller := range counter {
+			if c.form.fits(key.seal(block, smaller, id)) {
+				least = false
+				break
+			}
+		}
+		if least {
+			return id, i, true
+		}
+	}
+	return 0, 0, false
+}
+
+func (k codecKey) seal(block *[aes.BlockSize]byte, counter uint64, id snowflake.ID) (high, low uint64) {
+	store(block, counter, uint64(id))
+	k.secret.Encrypt(block[:], block[:])
+	return load(block)
 }
 
 func store(block *[aes.BlockSize]byte, high, low uint64) {

@@ -1,6 +1,9 @@
 package publicid
 
-import "crypto/aes"
+import (
+	"crypto/aes"
+	"crypto/cipher"
+)
 
 // SealForTest encrypts any block, also one that Token never makes, in base 32.
 func SealForTest(c *Codec, high, low uint64) string {
@@ -9,6 +12,14 @@ func SealForTest(c *Codec, high, low uint64) string {
 	c.keys[0].secret.Encrypt(block[:], block[:])
 	return CrockfordForTest.Write(load(&block))
 }
+
+// WrapForTest replaces the cipher of the first key.
+func WrapForTest(c *Codec, wrap func(cipher.Block) cipher.Block) {
+	c.keys[0].secret = &codecSecret{wrap(c.keys[0].secret.Block)}
+}
+
+// UUIDForTest writes 128 bits as a UUID.
+func UUIDForTest(high, low uint64) string { return string(appendUUID(nil, high, low)) }
 
 // BlockForm writes and reads the text of 128 bits.
 type BlockForm struct {

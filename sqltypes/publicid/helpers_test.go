@@ -111,6 +111,7 @@ type (
 	userKind  struct{}
 	orderKind struct{}
 	shortKind struct{} // base 62
+	uuidKind  struct{}
 	noKind    struct{} // has no codec
 
 	UserID  = publicid.ID[userKind]
@@ -121,11 +122,13 @@ var (
 	users  = mustCodec("user", newKey+","+oldKey)
 	orders = mustCodec("order", newKey+","+oldKey)
 	shorts = mustCodec("short", newKey, publicid.WithBase62())
+	uuids  = mustCodec("uuid", newKey, publicid.WithUUID())
 )
 
 func (userKind) Codec() *publicid.Codec  { return users }
 func (orderKind) Codec() *publicid.Codec { return orders }
 func (shortKind) Codec() *publicid.Codec { return shorts }
+func (uuidKind) Codec() *publicid.Codec  { return uuids }
 func (noKind) Codec() *publicid.Codec    { return nil }
 
 func userID(n snowflake.ID) UserID            { return publicid.IDFrom[userKind](n) }

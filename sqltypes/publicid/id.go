@@ -110,7 +110,7 @@ func (id ID[K]) Format(state fmt.State, verb rune) {
 
 // MarshalText returns the token, also for JSON values and keys of JSON objects, or [ErrNoToken].
 func (id ID[K]) MarshalText() ([]byte, error) {
-	token, err := codec[K]().append(make([]byte, 0, crockfordLen), id[0].id)
+	token, err := codec[K]().append(nil, id[0].id)
 	if err != nil {
 		return nil, explain[K](err)
 	}
@@ -195,6 +195,9 @@ func (id *ID[K]) Scan(src any) error {
 
 // GormDataType returns "bigint", as [snowflake.ID.GormDataType] does.
 func (ID[K]) GormDataType() string { return "bigint" }
+
+// JSONSchemaAlias returns "", as [snowflake.ID.JSONSchemaAlias] does.
+func (ID[K]) JSONSchemaAlias() any { return "" }
 
 func codec[K Kind]() *Codec { return K{}.Codec() }
 

@@ -21,7 +21,7 @@ import (
 )
 
 // ErrForeign means that a UUID does not hold an ID in the form of [ID]: it has another version or variant, or other
-// bits outside of the ID. Scan returns it, inside a [*snowflake.ParseError].
+// bits outside of the ID, or its first bit is 1, as in no ID. Scan returns it, inside a [*snowflake.ParseError].
 var ErrForeign = errors.New("uuidkey: not the UUID of an ID")
 
 // ID is an ID in a column of UUIDs. Outside of the column it is like [sqltypes.Text]. [UUID] returns the UUID.
@@ -58,7 +58,7 @@ const (
 	textLen = 36 // with four hyphens; google/uuid reads other forms too
 )
 
-// UUID returns the UUID of an ID.
+// UUID returns the UUID of an ID. Scan does not read that of a negative ID, which no generator issues.
 func UUID(id snowflake.ID) uuid.UUID {
 	var raw uuid.UUID
 	high := uint64(id)>>16<<16 | version | uint64(id)>>4&0xFFF
@@ -68,8 +68,13 @@ func UUID(id snowflake.ID) uuid.UUID {
 	return raw
 }
 
-// Value returns the 36 characters of the UUID. The error is always nil.
-func (u ID) Value() (driver.Value, error) { return UUID(snowflake.ID(u)).String(), nil }
+// Value returns the 36 characters of the UUID, or [snowflake.ErrRange] for a negative ID.
+func (u ID) Value() (driver.Value, error) {
+	if u < 0 {
+		return nil, fmt.Errorf("uuidkey: %d has no UUID, it is negative: %w", int64(u), snowflake.ErrRange)
+	}
+	return UUID(snowflake.ID(u)).String(), nil
+}
 
 // Scan reads a column, for [sql.Scanner]. It takes the UUIDs that Value writes: 36 characters with hexadecimal digits in
 // either case, 16 bytes as a []byte or a [16]byte, and a uuid.UUID of google/uuid; and an ID of either package or a
@@ -111,11 +116,14 @@ func scan(src any) (snowflake.ID, error) {
 		return column.ScanOther[ID](src, "UUID or CHAR(36)")
 	}
 	high, low := binary.BigEndian.Uint64(raw[:8]), binary.BigEndian.Uint64(raw[8:])
-	if high&0xF000 == version && low&^(0xF<<lowEnd) == variant|tail {
-		return snowflake.ID(high>>16<<16 | high&0xFFF<<4 | low>>lowEnd&0xF), nil
-	}
+	id := snowflake.ID(high>>16<<16 | high&0xFFF<<4 | low>>lowEnd&0xF)
 	reason := "the bits after the ID are not a 1 and zeros"
 	switch {
+	case high&0xF000 == version && low&^(0xF<<lowEnd) == variant|tail:
+		if id >= 0 {
+			return id, nil
+		}
+		reason = "its first bit is 1, so that the ID would be negative"
 	case raw.Variant() != uuid.RFC4122:
 		reason = "its variant is not that of RFC 9562"
 	case raw.Version() != 8:
@@ -134,6 +142,9 @@ func rejectText(source, text string) error {
 
 // GormDataType returns "uuid", the name of the type on PostgreSQL and MariaDB.
 func (ID) GormDataType() string { return "uuid" }
+
+// JSONSchemaAlias returns "", as [snowflake.ID.JSONSchemaAlias] does.
+func (ID) JSONSchemaAlias() any { return "" }
 
 // SnowflakeID returns the ID, for gormplugin.Key.
 func (u ID) SnowflakeID() snowflake.ID { return snowflake.ID(u) }

@@ -44,11 +44,6 @@ type pod struct {
 			Spec struct {
 				Grace      int `yaml:"terminationGracePeriodSeconds"`
 				Containers []struct {
-					Env []struct {
-						Name, Value string
-						ValueFrom   any `yaml:"valueFrom"`
-					}
-					Ports     []struct{ ContainerPort int }
 					Lifecycle struct {
 						PreStop struct{ Sleep struct{ Seconds int } }
 					}

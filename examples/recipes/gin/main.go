@@ -1,7 +1,7 @@
 // Gin is a JSON API with GORM on gin. IDs in paths, queries, forms and bodies are bound as they are.
 //
 //	go run ./gin
-//	curl -d '{"name":"Ada"}' localhost:8080/users
+//	curl -d '{"user_id":"5","cents":399}' localhost:8080/orders
 //
 // In TypeScript: type Order = { id: string; user_id: string; cents: number }. Never call Number(id), which rounds it; a
 // was created before b if BigInt(a.id) < BigInt(b.id).
@@ -21,13 +21,8 @@ import (
 	"github.com/sqlflake/sqlflake/snowflake"
 )
 
-type User struct {
-	ID   snowflake.ID `gorm:"primaryKey;type:int" json:"id"` // the rowid on SQLite, bigint elsewhere
-	Name string       `json:"name"`
-}
-
 type Order struct {
-	ID     snowflake.ID `gorm:"primaryKey;type:int" json:"id"`
+	ID     snowflake.ID `gorm:"primaryKey;type:int" json:"id"` // the rowid on SQLite, bigint elsewhere
 	UserID snowflake.ID `gorm:"index;not null" json:"user_id"`
 	Cents  int64        `json:"cents"`
 }
@@ -41,7 +36,7 @@ func main() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	if err = db.AutoMigrate(&User{}, &Order{}); err == nil {
+	if err = db.AutoMigrate(&Order{}); err == nil {
 		err = newRouter(db).Run("127.0.0.1:8080") // examples/api ends at a signal, with Shutdown and Close
 	}
 	log.Fatal(errors.Join(err, plugin.Close(context.Background())))
@@ -49,15 +44,6 @@ func main() {
 
 func newRouter(db *gorm.DB) *gin.Engine {
 	r := gin.Default()
-	r.POST("/users", func(c *gin.Context) {
-		var body struct {
-			Name string `json:"name" binding:"required"`
-		}
-		if c.BindJSON(&body) == nil { // else it has answered 400
-			user := User{Name: body.Name}
-			reply(c, &user, db.WithContext(c).Create(&user).Error)
-		}
-	})
 	r.GET("/users/:id/orders", func(c *gin.Context) {
 		var path struct {
 			ID snowflake.ID `uri:"id"`

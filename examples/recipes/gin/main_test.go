@@ -20,10 +20,10 @@ func TestIDsAreBoundFromPathQueryAndBody(t *testing.T) {
 	gen := gormtest.New(snowflake.Default(), time.Date(2026, 1, 2, 15, 4, 5, 0, time.UTC), time.Millisecond)
 	db, err := gorm.Open(sqlite.Open(filepath.Join(t.TempDir(), "test.db")), gormplugin.New(gen))
 	exampletest.Must(t, err)
-	exampletest.Must(t, db.AutoMigrate(&User{}, &Order{}))
+	exampletest.Must(t, db.AutoMigrate(&Order{}))
 	const (
-		first  = `{"id":"132861478834274304","user_id":"132861478830080000","cents":399}`
-		second = `{"id":"132861478838468608","user_id":"132861478830080000","cents":80}`
+		first  = `{"id":"132861478830080000","user_id":"132861478825885696","cents":399}`
+		second = `{"id":"132861478834274304","user_id":"132861478825885696","cents":80}`
 	)
 	router := newRouter(db)
 	for _, test := range []struct {
@@ -31,17 +31,15 @@ func TestIDsAreBoundFromPathQueryAndBody(t *testing.T) {
 		status             int
 		want               string
 	}{
-		{"POST", "/users", `{"name":"Ada"}`, 200, `{"id":"132861478830080000","name":"Ada"}`},
-		{"POST", "/orders", `{"user_id":"132861478830080000","cents":399}`, 200, first},
-		{"POST", "/orders", `{"user_id":132861478830080000,"cents":80}`, 200, second},
-		{"GET", "/users/132861478830080000/orders", "", 200, "[" + first + "," + second + "]"},
-		{"GET", "/users/132861478830080000/orders?after=132861478834274304", "", 200, "[" + second + "]"},
+		{"POST", "/orders", `{"user_id":"132861478825885696","cents":399}`, 200, first},
+		{"POST", "/orders", `{"user_id":132861478825885696,"cents":80}`, 200, second},
+		{"GET", "/users/132861478825885696/orders", "", 200, "[" + first + "," + second + "]"},
+		{"GET", "/users/132861478825885696/orders?after=132861478830080000", "", 200, "[" + second + "]"},
 		{"GET", "/users/1/orders", "", 200, "[]"},
 		{"GET", "/users/ada/orders", "", 400, ""},
 		{"GET", "/users/1/orders?after=x", "", 400, ""},
 		{"POST", "/orders", `{"cents":80}`, 400, ""},
 		{"POST", "/orders", `{"user_id":"ada"}`, 400, ""},
-		{"POST", "/users", `{}`, 400, ""},
 	} {
 		w := httptest.NewRecorder()
 		router.ServeHTTP(w, httptest.NewRequest(test.method, test.path, strings.NewReader(test.body)))

@@ -20,7 +20,7 @@ import (
 	"github.com/sqlflake/sqlflake/snowflake/sqldb"
 )
 
-// Message is a row of messages.
+// Message is a row of pgx_messages, a name that no other recipe has.
 type Message struct {
 	ID      snowflake.ID  `json:"id"`
 	ReplyTo *snowflake.ID `json:"reply_to"`
@@ -29,7 +29,7 @@ type Message struct {
 
 func main() {
 	if len(os.Args) != 2 {
-		log.Fatal("usage: go run ./pgx postgres://user:password@host/database (creates the table messages)")
+		log.Fatal("usage: go run ./pgx postgres://user:password@host/database (creates the table pgx_messages)")
 	}
 	if err := run(context.Background(), os.Args[1], os.Stdout); err != nil {
 		log.Fatal(err)
@@ -59,8 +59,8 @@ func run(ctx context.Context, dsn string, out io.Writer) (err error) {
 	}
 	defer func() { err = errors.Join(err, l.Close(ctx)) }()
 
-	_, err = pool.Exec(ctx, `CREATE TABLE IF NOT EXISTS messages
-		(id bigint PRIMARY KEY, reply_to bigint REFERENCES messages, body text NOT NULL)`)
+	_, err = pool.Exec(ctx, `CREATE TABLE IF NOT EXISTS pgx_messages
+		(id bigint PRIMARY KEY, reply_to bigint REFERENCES pgx_messages, body text NOT NULL)`)
 	if err != nil {
 		return err
 	}
@@ -70,7 +70,7 @@ func run(ctx context.Context, dsn string, out io.Writer) (err error) {
 	}
 	messages := []Message{{ids[0], nil, "Tea?"}, {ids[1], &ids[0], "Yes."}, {ids[2], &ids[0], "No."}}
 	row := func(i int) ([]any, error) { return []any{messages[i].ID, messages[i].ReplyTo, messages[i].Body}, nil }
-	_, err = pool.CopyFrom(ctx, pgx.Identifier{"messages"}, []string{"id", "reply_to", "body"}, pgx.CopyFromSlice(3, row))
+	_, err = pool.CopyFrom(ctx, pgx.Identifier{"pgx_messages"}, []string{"id", "reply_to", "body"}, pgx.CopyFromSlice(3, row))
 	if err != nil {
 		return err
 	}
@@ -80,7 +80,7 @@ func run(ctx context.Context, dsn string, out io.Writer) (err error) {
 	if err != nil {
 		return err
 	}
-	const query = "SELECT id, reply_to, body FROM messages WHERE id >= $1 AND id < $2 AND id = ANY ($3) ORDER BY id"
+	const query = "SELECT id, reply_to, body FROM pgx_messages WHERE id >= $1 AND id < $2 AND id = ANY ($3) ORDER BY id"
 	rows, err := pool.Query(ctx, query, lo, hi, ids)
 	if err != nil {
 		return err

@@ -9,7 +9,6 @@ import (
 	"io"
 	"log"
 	"os"
-	"time"
 
 	"github.com/jmoiron/sqlx"
 	_ "github.com/mattn/go-sqlite3"
@@ -62,12 +61,7 @@ func run(ctx context.Context, file string, out io.Writer) (err error) {
 		return err
 	}
 
-	// The messages of the last hour are a range of keys. In a burst, IDs lead the clock.
-	lo, hi, err := l.Generator().Layout().Range(time.Now().Add(-time.Hour), time.Now().Add(time.Minute))
-	if err != nil {
-		return err
-	}
-	query, args, err := sqlx.In("SELECT * FROM messages WHERE id >= ? AND id < ? AND id IN (?) ORDER BY id", lo, hi, ids)
+	query, args, err := sqlx.In("SELECT * FROM messages WHERE id IN (?) ORDER BY id", ids)
 	if err != nil {
 		return err
 	}

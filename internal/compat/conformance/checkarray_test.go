@@ -42,10 +42,6 @@ func (c *cell[T]) ownArray() {
 			c.failf("%#v is read as %v, %v", want, got, err)
 		}
 	}
-	if c.session.dialect != postgres {
-		c.isStored(table, 2, c.kind.samples[3].stored)
-		return
-	}
 	for n, literal := range map[int]string{4: "ARRAY[1,NULL]::bigint[]", 5: "ARRAY[[1,2],[3,4]]::bigint[]"} {
 		if !c.ok(c.session.exec("INSERT INTO "+table+" (n, v) VALUES ("+decimal(n)+", "+literal+")"), "write %s", literal) {
 			continue

@@ -59,7 +59,7 @@ func (s *session) makeWrong() error {
 	s.wrongs = make([]string, len(wrongColumns))
 	for i, wrong := range wrongColumns {
 		column := wrong.column[s.dialect]
-		if column == "" || column == "uuid" && s.noUUID {
+		if column == "" {
 			continue
 		}
 		table := s.table()

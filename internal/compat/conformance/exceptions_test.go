@@ -7,7 +7,7 @@ type exception struct {
 	types   []string
 	targets []string
 	checks  []check
-	fails   []string // each failure of such a cell contains one of these, and each of these is in some failure
+	fails   []string // each failure of such a cell contains one of these
 }
 
 func (e exception) covers(subject, target string, check check) bool {
@@ -19,14 +19,13 @@ func (e exception) covers(subject, target string, check check) bool {
 var (
 	arrayTypes  = []string{arrayKind.label, typedArrayKind.label}
 	integerLike = []string{ // GORM sees integers
-		idKind.label, textKind.label, binaryKind.label, uuidKind.label, typedKind.label, publicKind.label,
+		idKind.label, textKind.label, binaryKind.label, uuidKind.label, typedKind.label, strictKind.label, publicKind.label,
 	}
 	textual     = without(singleTypes, binaryKind.label) // their arrays have a text without escapes
 	singleTypes = append(slices.Clone(integerLike), nullKind.label)
 
 	gormPostgres  = []string{"GORM on PostgreSQL", "GORM on PostgreSQL, simple protocol"}
 	gormAll       = slices.Concat([]string{"GORM on SQLite", "GORM on MariaDB"}, gormPostgres)
-	mariadbs      = []string{"MariaDB", "MariaDB, interpolateParams"}
 	libpq         = []string{"lib/pq", "lib/pq, binary_parameters"}
 	nativeUntyped = []string{"native pgx, exec", "native pgx, simple protocol"}
 
@@ -38,35 +37,6 @@ func without(list []string, name string) []string {
 }
 
 var exceptions = []exception{
-	// Databases without arrays.
-	{
-		singleTypes,
-		[]string{"SQLite"},
-		[]check{checkArray, checkANY},
-		[]string{"unsupported type []", `near "[]": syntax error`},
-	},
-	{singleTypes, mariadbs, []check{checkArray}, []string{"create a table: Error "}},
-	{singleTypes, mariadbs, []check{checkANY}, []string{"unsupported type []"}},
-	{singleTypes, []string{"GORM on SQLite"}, []check{checkANY}, []string{"no such function: ANY"}},
-	{singleTypes, []string{"GORM on MariaDB"}, []check{checkANY}, []string{"in your SQL syntax"}},
-	{
-		arrayTypes,
-		[]string{"SQLite", "GORM on SQLite"},
-		[]check{checkInsert, checkArray, checkANY},
-		[]string{"malformed JSON", "no such function: ANY"},
-	},
-	{
-		arrayTypes, mariadbs,
-		[]check{checkInsert, checkArray, checkANY},
-		[]string{`the column holds "", want`, "in your SQL syntax"},
-	},
-	{
-		arrayTypes,
-		[]string{"GORM on MariaDB"},
-		[]check{checkInsert, checkRead, checkNull, checkArray, checkIN, checkANY},
-		[]string{"in your SQL syntax"},
-	},
-
 	// Slices of single IDs on PostgreSQL.
 	{singleTypes, []string{"pgx stdlib"}, []check{checkArray}, []string{"unsupported Scan, storing driver.Value type"}},
 	{textual, libpq, []check{checkArray}, []string{"unsupported Scan, storing driver.Value type"}},
@@ -78,7 +48,7 @@ var exceptions = []exception{
 	},
 	{singleTypes, []string{"pgx stdlib, simple protocol"}, []check{checkANY}, []string{"for unknown type (OID 0)"}},
 	{singleTypes, nativeUntyped, []check{checkArray, checkANY}, []string{"for unknown type (OID 0)"}},
-	{singleTypes, gormAll, []check{checkArray}, []string{"unsupported data type: ", "invalid field found for struct "}},
+	{singleTypes, gormPostgres, []check{checkArray}, []string{"unsupported data type: ", "invalid field found for struct "}},
 	{singleTypes, gormPostgres, []check{checkANY}, []string{"syntax error at or near"}},
 	{
 		[]string{binaryKind.label},

@@ -62,9 +62,10 @@ const (
 	checkWrongType check = "wrong type"
 )
 
-var checks = []check{
-	checkInsert, checkRead, checkNull, checkArray, checkIN, checkANY, checkWrongType,
-}
+var checks = []check{checkInsert, checkRead, checkNull, checkIN, checkWrongType}
+
+// arrayChecks are for databases with arrays.
+var arrayChecks = []check{checkArray, checkANY}
 
 // cell is a check of a type on a target while it runs.
 type cell[T any] struct {

@@ -18,7 +18,6 @@ type session struct {
 	db      *sql.DB
 	conn    *pgx.Conn
 	gorm    *gorm.DB
-	noUUID  bool     // whether the server has no such type
 	tables  int      // made so far
 	wrongs  []string // tables of the columns without an ID, in their order
 }

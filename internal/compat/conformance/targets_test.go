@@ -96,6 +96,5 @@ func connect(t *testing.T, target target) *session {
 		database.Driver = target.via
 		s.db = database.Open(t)
 	}
-	s.noUUID = s.dialect == mariadb && s.exec("CREATE TABLE "+s.table()+" (v uuid)") != nil // before MariaDB 10.7
 	return s
 }

@@ -19,17 +19,19 @@ func (user) Prefix() string { return "user" }
 
 func (user) Codec() *publicid.Codec { return users }
 
-var users = func() *publicid.Codec {
+var users = newCodec()
+
+func newCodec(options ...publicid.Option) *publicid.Codec {
 	keys, err := publicid.ParseKeys("k1:000102030405060708090a0b0c0d0e0f")
 	if err != nil {
 		panic(err)
 	}
-	codec, err := publicid.New("user", keys)
+	codec, err := publicid.New("user", keys, options...)
 	if err != nil {
 		panic(err)
 	}
 	return codec
-}()
+}
 
 type (
 	userID    = sqltypes.Typed[user]
@@ -74,6 +76,7 @@ var kinds = func() []kind {
 		kindOf("ID", "", func(id snowflake.ID) snowflake.ID { return id }, digits),
 		null, typed, public,
 		kindOf("Array", "", func(id snowflake.ID) sqltypes.Array[snowflake.ID] { return sqltypes.Array[snowflake.ID]{id} }, digits),
+		kindOf("Strict", "ID", func(id snowflake.ID) sqltypes.Strict { return sqltypes.Strict(id) }, digits),
 		kindOf("Text", "ID", func(id snowflake.ID) sqltypes.Text { return sqltypes.Text(id) }, digits),
 		kindOf("Binary", "ID", func(id snowflake.ID) sqltypes.Binary { return sqltypes.Binary(id) }, digits),
 		kindOf("UUID", "ID", func(id snowflake.ID) uuidkey.ID { return uuidkey.ID(id) }, digits),

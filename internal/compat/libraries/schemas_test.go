@@ -3,19 +3,24 @@
 package libraries
 
 import (
-	"encoding"
+	"cmp"
+	"os"
 	"reflect"
 	"regexp"
+	"slices"
+	"strings"
 	"testing"
 
 	"github.com/danielgtaylor/huma/v2"
 	"github.com/go-playground/validator/v10"
+	google "github.com/google/jsonschema-go/jsonschema"
 	"github.com/invopop/jsonschema"
 	"google.golang.org/protobuf/encoding/protojson"
 	"google.golang.org/protobuf/types/known/wrapperspb"
 
 	"github.com/sqlflake/sqlflake/snowflake"
 	"github.com/sqlflake/sqlflake/sqltypes"
+	"github.com/sqlflake/sqlflake/sqltypes/publicid"
 )
 
 func humaType(t reflect.Type) string {
@@ -26,16 +31,8 @@ func humaType(t reflect.Type) string {
 	return s.Type
 }
 
-// stringOf makes strings of all types that read text. The tag `jsonschema:"type=string"` does so for one field.
-func stringOf(t reflect.Type) *jsonschema.Schema {
-	if reflect.PointerTo(t).Implements(reflect.TypeFor[encoding.TextUnmarshaler]()) {
-		return &jsonschema.Schema{Type: "string"}
-	}
-	return nil
-}
-
-func schemaType(r *jsonschema.Reflector, box any) string {
-	r.ExpandedStruct, r.DoNotReference, r.Anonymous = true, true, true
+func schemaType(box any) string {
+	r := jsonschema.Reflector{ExpandedStruct: true, DoNotReference: true, Anonymous: true}
 	s, _ := r.Reflect(box).Properties.Get("id")
 	if s.Items != nil {
 		return s.Type + " of " + s.Items.Type
@@ -43,11 +40,125 @@ func schemaType(r *jsonschema.Reflector, box any) string {
 	return s.Type
 }
 
-// patterns are those of the README for schemas that people write.
-var patterns = []struct{ kind, pattern string }{
-	{"ID", `^(0|[1-9][0-9]{0,18})$`},
-	{"Typed", `^user_[0-7][0-9A-HJKMNP-TV-Z]{12}$`},
-	{"publicid.ID", `^[0-7][0-9A-HJKMNP-TV-Z]{25}$`},
+// googleType gives the type of a column a schema, as a program does for each that it uses: the library asks no method.
+func googleType(t *testing.T, box any) string {
+	t.Helper()
+	id := reflect.TypeOf(field(box))
+	for id.Kind() == reflect.Slice {
+		id = id.Elem()
+	}
+	s, err := google.ForType(reflect.TypeOf(box), &google.ForOptions{TypeSchemas: map[reflect.Type]*google.Schema{id: {Type: "string"}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if of := s.Properties["id"]; of.Items != nil {
+		return "array of " + of.Items.Type
+	}
+	return s.Properties["id"].Type
+}
+
+// Kinds whose texts have other patterns than those of the table of kinds.
+type (
+	checkedUser struct{}
+	shortUser   struct{}
+	uuidUser    struct{}
+)
+
+func (checkedUser) Prefix() string { return "user" }
+func (checkedUser) Checked()       {}
+
+var shortUsers, uuidUsers = newCodec(publicid.WithBase62()), newCodec(publicid.WithUUID())
+
+func (shortUser) Codec() *publicid.Codec { return shortUsers }
+func (uuidUser) Codec() *publicid.Codec  { return uuidUsers }
+
+// patterns are those of the README, for the fields of described.
+var patterns = []struct {
+	field, pattern string
+	text           func(id snowflake.ID) string
+}{
+	{"id", `^(0|[1-9][0-9]{0,18})$`, snowflake.ID.String},
+	{"strict", `^(0|[1-9][0-9]{0,18})$`, func(id snowflake.ID) string { return sqltypes.Strict(id).String() }},
+	{"typed", `^user_[0-7][0-9A-HJKMNP-TV-Z]{12}$`, func(id snowflake.ID) string { return userID(id).String() }},
+	{"checked", `^user_[0-7][0-9A-HJKMNP-TV-Z]{13}$`, func(id snowflake.ID) string { return sqltypes.Typed[checkedUser](id).String() }},
+	{"token", `^[0-7][0-9A-HJKMNP-TV-Z]{25}$`, func(id snowflake.ID) string { return publicid.IDFrom[user](id).String() }},
+	{"base62", `^[0-7][0-9A-Za-z]{21}$`, func(id snowflake.ID) string { return publicid.IDFrom[shortUser](id).String() }},
+	{
+		"uuid", `^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$`,
+		func(id snowflake.ID) string { return publicid.IDFrom[uuidUser](id).String() },
+	},
+}
+
+// described has the tags of invopop/jsonschema, which takes a comma for the end, and of huma.
+type described struct {
+	ID      snowflake.ID                `json:"id" jsonschema:"pattern=^(0|[1-9][0-9]{0\\,18})$" pattern:"^(0|[1-9][0-9]{0,18})$"`
+	Strict  sqltypes.Strict             `json:"strict" jsonschema:"pattern=^(0|[1-9][0-9]{0\\,18})$" pattern:"^(0|[1-9][0-9]{0,18})$"`
+	Typed   userID                      `json:"typed" jsonschema:"pattern=^user_[0-7][0-9A-HJKMNP-TV-Z]{12}$" pattern:"^user_[0-7][0-9A-HJKMNP-TV-Z]{12}$"`
+	Checked sqltypes.Typed[checkedUser] `json:"checked" jsonschema:"pattern=^user_[0-7][0-9A-HJKMNP-TV-Z]{13}$" pattern:"^user_[0-7][0-9A-HJKMNP-TV-Z]{13}$"`
+	Token   publicID                    `json:"token" jsonschema:"pattern=^[0-7][0-9A-HJKMNP-TV-Z]{25}$" pattern:"^[0-7][0-9A-HJKMNP-TV-Z]{25}$"`
+	Base62  publicid.ID[shortUser]      `json:"base62" jsonschema:"pattern=^[0-7][0-9A-Za-z]{21}$" pattern:"^[0-7][0-9A-Za-z]{21}$"`
+	UUID    publicid.ID[uuidUser]       `json:"uuid" jsonschema:"pattern=^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$" pattern:"^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$"`
+}
+
+func TestALineGivesEachTypeItsPattern(t *testing.T) {
+	readme, err := os.ReadFile("../README.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	fields := reflect.TypeFor[described]()
+	types := map[reflect.Type]*google.Schema{}
+	plain := []reflect.StructField{} // the same without tags that google/jsonschema-go refuses
+	for i, p := range patterns {
+		f := fields.Field(i)
+		types[f.Type] = &google.Schema{Type: "string", Pattern: p.pattern}
+		plain = append(plain, reflect.StructField{Name: f.Name, Type: f.Type, Tag: reflect.StructTag(`json:"` + p.field + `"`)})
+	}
+	fromGoogle, err := google.ForType(reflect.StructOf(plain), &google.ForOptions{TypeSchemas: types})
+	if err != nil {
+		t.Fatal(err)
+	}
+	registry := huma.NewMapRegistry("#/", huma.DefaultSchemaNamer)
+	fromHuma := huma.SchemaFromType(registry, fields)
+	reflector := jsonschema.Reflector{ExpandedStruct: true, DoNotReference: true, Anonymous: true}
+	fromInvopop := reflector.Reflect(described{})
+	for _, p := range patterns {
+		property, _ := fromInvopop.Properties.Get(p.field)
+		got := [...]string{
+			fromGoogle.Properties[p.field].Type, fromGoogle.Properties[p.field].Pattern,
+			fromHuma.Properties[p.field].Type, fromHuma.Properties[p.field].Pattern, property.Type, property.Pattern,
+		}
+		if want := [...]string{"string", p.pattern, "string", p.pattern, "string", p.pattern}; got != want {
+			t.Errorf("%s: %q, want %q", p.field, got, want)
+		}
+		if !strings.Contains(string(readme), "`"+p.pattern+"`") {
+			t.Errorf("README.md does not have %s", p.pattern)
+		}
+	}
+	nullable := &google.Schema{Types: []string{"null", "string"}, Pattern: patterns[0].pattern}
+	resolved, err := nullable.Resolve(nil)
+	if err != nil || resolved.Validate(nil) != nil || resolved.Validate("12") != nil || resolved.Validate("x") == nil {
+		t.Errorf("the line for a Null: %v", err)
+	}
+	if want := `Types: []string{"null", "string"}`; !strings.Contains(string(readme), want) {
+		t.Errorf("README.md does not have %s", want)
+	}
+}
+
+// Without a line, google/jsonschema-go looks at the kind of a type only.
+func TestWithoutALineGoogleSaysNoString(t *testing.T) {
+	others := map[string]string{"Null": "object", "publicid.ID": "array"}
+	for _, k := range kinds {
+		s, err := google.ForType(reflect.TypeOf(field(k.box(1))), nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if isArray(k) {
+			s = s.Items
+		}
+		if want := cmp.Or(others[k.label], "integer"); s.Type != want && !slices.Contains(s.Types, want) {
+			t.Errorf("%s is %q %q, want %s", k.label, s.Type, s.Types, want)
+		}
+	}
 }
 
 func TestSchemasSayString(t *testing.T) {
@@ -59,18 +170,12 @@ func TestSchemasSayString(t *testing.T) {
 		if got := humaType(reflect.TypeOf(field(box))); got != want {
 			t.Errorf("huma: %s is %s, want %s", k.label, got, want)
 		}
-		if got := schemaType(&jsonschema.Reflector{Mapper: stringOf}, box); got != want {
+		if got := googleType(t, box); got != want {
+			t.Errorf("google/jsonschema-go: %s is %s, want %s", k.label, got, want)
+		}
+		if got := schemaType(box); got != want {
 			t.Errorf("jsonschema: %s is %s, want %s", k.label, got, want)
 		}
-	}
-}
-
-func TestATagMakesAStringOfAFieldInAJSONSchema(t *testing.T) {
-	type tagged struct {
-		ID snowflake.ID `json:"id" jsonschema:"type=string"`
-	}
-	if got := schemaType(&jsonschema.Reflector{}, &tagged{}); got != "string" {
-		t.Errorf("the type is %s", got)
 	}
 }
 
@@ -85,14 +190,20 @@ func kindNamed(name string) kind {
 
 func TestPatternsMatchTheTexts(t *testing.T) {
 	for _, p := range patterns {
+		pattern := regexp.MustCompile(p.pattern)
 		for _, id := range samples[1:] {
-			if text := kindNamed(p.kind).text(id); !regexp.MustCompile(p.pattern).MatchString(text) {
-				t.Errorf("%s of %s does not match %s", text, p.kind, p.pattern)
+			if text := p.text(id); !pattern.MatchString(text) {
+				t.Errorf("%s of %s does not match %s", text, p.field, p.pattern)
 			}
 		}
-		for _, text := range []string{"", "007", "user_", "1e3", "user_04w86bb0m4007"} {
-			if regexp.MustCompile(p.pattern).MatchString(text) {
+		for _, text := range []string{"", "007", "user_", "1e3", "user_04w86bb0m4007", "2e8c1b52-7d0a-7c3f-9b64-10c2f5a7d3e8"} {
+			if pattern.MatchString(text) {
 				t.Errorf("%s matches %s", text, p.pattern)
+			}
+		}
+		for _, other := range patterns {
+			if text := other.text(samples[3]); other.pattern != p.pattern && pattern.MatchString(text) {
+				t.Errorf("%s of %s matches %s", text, other.field, p.pattern)
 			}
 		}
 	}
@@ -119,6 +230,7 @@ func TestRequiredRejectsZero(t *testing.T) {
 		{required[snowflake.ID]{}, required[snowflake.ID]{1}},
 		{required[userID]{}, required[userID]{1}},
 		{required[publicID]{}, required[publicID]{field(kindNamed("publicid.ID").box(1)).(publicID)}},
+		{required[sqltypes.Strict]{}, required[sqltypes.Strict]{1}},
 		{required[sqltypes.Text]{}, required[sqltypes.Text]{1}},
 		{required[sqltypes.Null]{}, required[sqltypes.Null]{sqltypes.NullFrom(1)}},
 	} {

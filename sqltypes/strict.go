@@ -1,0 +1,93 @@
+package sqltypes
+
+import (
+	"database/sql/driver"
+	"errors"
+	"math"
+	"strconv"
+
+	"github.com/sqlflake/sqlflake/snowflake"
+	"github.com/sqlflake/sqlflake/sqltypes/internal/column"
+)
+
+// Strict is an ID that is read from JSON strings only, for APIs whose callers might round numbers: models that call
+// tools, scripts, JavaScript. In all else it is like a [snowflake.ID], to which it converts.
+//
+//	var in struct {
+//		ID sqltypes.Strict `json:"id"`
+//	}
+//	err := json.Unmarshal(body, &in) // {"id":"175928847299117063"}, and an error for {"id":175928847299117063}
+//	id := snowflake.ID(in.ID)
+//
+// An ID reads numbers, too, since old clients send them, and can't see which of them were rounded. So does a type that
+// is defined from Strict, which has none of its methods: use an alias. The column is a bigint; one that may be NULL is
+// a *Strict.
+type Strict snowflake.ID
+
+// SnowflakeID returns the ID, for gormplugin.Key.
+func (s Strict) SnowflakeID() snowflake.ID { return snowflake.ID(s) }
+
+// SetSnowflakeID replaces the ID, for gormplugin.Key: the plugin fills a primary key of this type.
+func (s *Strict) SetSnowflakeID(id snowflake.ID) { *s = Strict(id) }
+
+// String returns the ID in decimal digits.
+func (s Strict) String() string { return snowflake.ID(s).String() }
+
+// AppendText appends the text of [Strict.String] to b. The error is always nil.
+func (s Strict) AppendText(b []byte) ([]byte, error) { return snowflake.ID(s).AppendText(b) }
+
+// MarshalText returns the text of [Strict.String], also for JSON. The error is always nil.
+func (s Strict) MarshalText() ([]byte, error) { return snowflake.ID(s).MarshalText() }
+
+// UnmarshalText reads decimal digits as [snowflake.ID.UnmarshalText] does. On an error s is 0.
+func (s *Strict) UnmarshalText(text []byte) error { return (*Text)(s).UnmarshalText(text) }
+
+// UnmarshalParam reads a parameter of a URL or form as [snowflake.ID.UnmarshalParam] does. On an error s is 0.
+func (s *Strict) UnmarshalParam(param string) error { return (*Text)(s).UnmarshalParam(param) }
+
+// UnmarshalJSON reads a JSON string as [snowflake.ID.UnmarshalJSON] does, with its errors, and null, which leaves s
+// unchanged. All other values are [snowflake.ErrType]; the reason names 2^53 for numbers that JavaScript can't
+// represent. On an error s is 0.
+//
+// Leave out the JSON option string: up to Go 1.26 encoding/json removes the quotes for it, and then each ID is an error.
+func (s *Strict) UnmarshalJSON(data []byte) error {
+	if len(data) == 0 || !isOtherJSON(data) {
+		return (*Text)(s).UnmarshalJSON(data)
+	}
+	*s = 0
+	reason := "want a string with the digits"
+	if isRounded(string(data)) {
+		reason += ": numbers above 2^53 are rounded by JavaScript and other readers of JSON"
+	}
+	return column.Reject(snowflake.ErrType, "JSON", data, reason)
+}
+
+// isRounded reports whether the text is a number beyond 2^53, the least one with a neighbour that float64 does not
+// have: ECMA-262, Number.MAX_SAFE_INTEGER.
+func isRounded(text string) bool {
+	if n, err := strconv.ParseInt(text, 10, 64); err == nil {
+		return n > 1<<53 || n < -1<<53
+	}
+	f, _ := strconv.ParseFloat(text, 64) // 0 for what is no number, infinite out of range
+	return math.Abs(f) > 1<<53
+}
+
+// Value returns the ID as an int64. The error is always nil.
+func (s Strict) Value() (driver.Value, error) { return int64(s), nil }
+
+// Scan reads a column as [snowflake.ID.Scan] does, and a Strict or a pointer to one, which bulk builders pass. On an
+// error s is 0.
+func (s *Strict) Scan(src any) error {
+	id, err := scanInteger[Strict](src)
+	*s = Strict(id)
+	if errors.Is(err, snowflake.ErrNull) {
+		return column.RejectNull[Strict](src)
+	}
+	return err
+}
+
+// GormDataType returns "bigint", as [snowflake.ID.GormDataType] does.
+func (Strict) GormDataType() string { return "bigint" }
+
+// JSONSchemaAlias returns "", as [snowflake.ID.JSONSchemaAlias] does.
+func (Strict) JSONSchemaAlias() any { return "" }

@@ -1,0 +1,88 @@
+package sqltypes_test
+
+import (
+	"encoding/json"
+	"errors"
+	"math"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/sqlflake/sqlflake/internal/testdb"
+	"github.com/sqlflake/sqlflake/snowflake"
+	"github.com/sqlflake/sqlflake/sqltypes"
+)
+
+func TestStrict(t *testing.T) {
+	test := ofID[sqltypes.Strict]("sqltypes.Strict", "bigint")
+	test.strict = true
+	test.badText[snowflake.ErrSyntax] = append(test.badText[snowflake.ErrSyntax], "7.0", " 7")
+	test.badJSON = map[error][]string{
+		snowflake.ErrType:   {`true`, `{}`, `[5]`, `5`, `0`, `1.5`, `1e400`, `9223372036854775808`},
+		snowflake.ErrSyntax: {``, `"`, `nul`},
+	}
+	test.scans = []scanTest[sqltypes.Strict]{
+		{src: nil, err: snowflake.ErrNull, message: "NULL is not an ID: use *sqltypes.Strict or sql.Null[sqltypes.Strict]"},
+		{src: uint64(math.MaxUint64), err: snowflake.ErrRange},
+	}
+	testColumn(t, test)
+}
+
+func TestStrictReadsNoJSONNumberAndSaysWhy(t *testing.T) {
+	const digits = "want a string with the digits"
+	const rounded = digits + ": numbers above 2^53 are rounded by JavaScript and other readers of JSON"
+	for text, want := range map[string]string{
+		"true": digits, "{}": digits, "[5]": digits, "[175928847299117063]": digits, "0": digits, "-7": digits, "5.0": digits,
+		"1e3": digits, "1e15": digits, "9007199254740992": digits, "-9007199254740992": digits,
+		"9007199254740993": rounded, "-9007199254740993": rounded, "175928847299117063": rounded, "1e18": rounded,
+		"-1e400": rounded, "99999999999999999999": rounded,
+	} {
+		in := struct{ ID sqltypes.Strict }{42}
+		err := json.Unmarshal([]byte(`{"ID":`+text+`}`), &in)
+		var parse *snowflake.ParseError
+		if !errors.Is(err, snowflake.ErrType) || !errors.As(err, &parse) || parse.Reason != want || parse.Input != text || in.ID != 0 {
+			t.Errorf("%s is read as %d, %v, want %s", text, in.ID, err, want)
+		}
+	}
+	in := struct {
+		ID sqltypes.Strict `json:",string"` // structs of older programs have it
+	}{}
+	if err := json.Unmarshal([]byte(`{"ID":7}`), &in); err == nil || in.ID != 0 {
+		t.Errorf("with the option string, 7 is read as %d, %v", in.ID, err)
+	}
+	// Version 1 of encoding/json removes the quotes, and the ID is an error.
+	if err := json.Unmarshal([]byte(`{"ID":"7"}`), &in); (err == nil) != (in.ID == 7) || err != nil && in.ID != 0 {
+		t.Errorf(`with the option string, "7" is read as %d, %v`, in.ID, err)
+	}
+}
+
+// GORM takes other types than integers for smaller ones.
+func TestStrictIsABigintForGORM(t *testing.T) {
+	type row struct {
+		ID    sqltypes.Strict `gorm:"primaryKey;type:int" json:"id"`
+		Other sqltypes.Strict `gorm:"type:int" json:"other,omitempty"`
+	}
+	testdb.Each(t, func(t *testing.T, target testdb.Target) {
+		db, _ := openGORM(t, target, &row{})
+		t.Cleanup(func() { _ = db.Migrator().DropTable(&row{}) })
+		last, zero, out := row{Other: math.MaxInt64}, row{}, []row{}
+		noError(t, db.Create(&last))
+		noError(t, db.Create(&zero))
+		noError(t, db.Order("id").Find(&out))
+		if len(out) != 2 || out[0] != last || out[1] != zero || last.ID == 0 {
+			t.Errorf("stored %v and %v, read %v", last, zero, out)
+		}
+		if text, err := json.Marshal(out[1]); string(text) != `{"id":"`+zero.ID.String()+`"}` || err != nil {
+			t.Errorf("the JSON is %s, %v", text, err)
+		}
+		types, err := db.Migrator().ColumnTypes(&row{})
+		for _, column := range types {
+			if name := strings.ToLower(column.DatabaseTypeName()); !slices.Contains([]string{"bigint", "int8", "integer"}, name) {
+				t.Errorf("the column %s is %s", column.Name(), name)
+			}
+		}
+		if err != nil || len(types) != 2 {
+			t.Errorf("%d columns, %v", len(types), err)
+		}
+	})
+}
