@@ -11,6 +11,7 @@ require (
 	github.com/mattn/go-sqlite3 v1.14.53
 	github.com/oklog/ulid/v2 v2.1.2
 	github.com/rs/xid v1.6.0
+	github.com/sony/sonyflake v1.2.0
 	github.com/sony/sonyflake/v2 v2.2.0
 	github.com/sqlflake/sqlflake v0.1.0
 	github.com/yitter/idgenerator-go v1.3.3

@@ -10,11 +10,14 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
+
+	"github.com/sqlflake/sqlflake/internal/testdb"
 )
 
 func TestMain(m *testing.M) {
-	if !isChild() {
-		os.Exit(m.Run())
+	if !isChild() && !isWriter() {
+		os.Exit(testdb.Main(m))
 	}
 }
 
@@ -32,29 +35,32 @@ func TestWhoRepeatsIDs(t *testing.T) {
 	for _, s := range scenarios() {
 		t.Run(s.name, func(t *testing.T) {
 			t.Parallel()
-			var results []result
-			for range 8 { // a process that starts late repeats nothing
-				var err error
-				if results, err = s.run(t.Context()); err != nil {
-					t.Fatal(err)
-				}
-				if !slices.ContainsFunc(results, func(r result) bool {
-					return r.Duplicates == 0 && slices.Contains(repeat[s.name], r.Library)
-				}) {
+			all := libraries()
+			results, err := s.run(t.Context())
+			for begin := time.Now(); err == nil && time.Since(begin) < patience; {
+				// A process that starts late, or is slow, repeats nothing, or has no time left. Alone it is faster.
+				again := slices.IndexFunc(results, func(r result) bool {
+					return r.Duplicates == 0 && slices.Contains(repeat[s.name], r.Library) ||
+						r.IDs == 0 && silent[s.name] != r.Library && (ours(r) || !s.first.Even)
+				})
+				if again < 0 {
 					break
 				}
+				results[again], err = s.try(t.Context(), all[again])
+			}
+			if err != nil {
+				t.Fatal(err)
 			}
 			for _, r := range results {
-				ours := r.Library == "fixed" || r.Library == "leased"
 				switch {
-				case s.first.Even && !ours: // has no such option
+				case s.first.Even && !ours(r): // has no such option
 				case r.IDs == 0:
 					if silent[s.name] != r.Library || r.Error == "" {
 						t.Errorf("%s: no ID, %s", r.Library, r.Error)
 					}
 				case (r.Duplicates > 0) != slices.Contains(repeat[s.name], r.Library),
 					(r.Negative > 0) != (s.name == "end" && r.Library == "bwmarrin"),
-					s.name == "end" && (r.Failed > 0) != (r.Library == "sonyflake" || ours),
+					s.name == "end" && (r.Failed > 0) != (r.Library == "sonyflake" || ours(r)),
 					s.share && (r.Share < 25) != s.first.Even:
 					t.Errorf("%s: %+v", r.Library, r)
 				}
@@ -62,6 +68,8 @@ func TestWhoRepeatsIDs(t *testing.T) {
 		})
 	}
 }
+
+func ours(r result) bool { return r.Library == "fixed" || r.Library == "leased" }
 
 func TestCells(t *testing.T) {
 	for _, tt := range []struct {

@@ -68,6 +68,9 @@ func TestNoPasswordIsPrinted(t *testing.T) {
 			{"partition", "plan", "t", "-key", "id", "-unit", "-dsn=" + dsn},
 			{"decode", "-layout", "-dsn=" + dsn},
 			{"decode", dsn},
+			{"audit", "-table", "t", "-dsn", dsn},
+			{"audit", "-table", "t", "-dsn", "sqlite:.", "-with", dsn},
+			{"audit", "-table", dsn, "-dsn", dsn},
 			{"new", "-worker", "1", "-state", dsn},
 		} {
 			r := do(t, "", args...)

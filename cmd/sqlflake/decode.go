@@ -29,8 +29,9 @@ spaces, line ends, commas, semicolons, quotes, brackets or bars, so that JSON,
 CSV and what database clients print can be pasted.
 
 An input is a decimal number, 13 characters of base 32, a typed ID such as
-user_04W86BB0G4007, a UUID made of an ID, or 0x and hexadecimal digits. Those of
-11 characters are base 62. Put -- before a number below 0.
+user_04W86BB0G4007, also with a check character, a UUID made of an ID, or 0x and
+hexadecimal digits. Those of 11 characters are base 62. Put -- before a number
+below 0.
 
 An input that is not an ID is reported, with its line, and the others are
 decoded. An ID that the layout can't have issued by now is decoded with a note.
@@ -77,10 +78,7 @@ func (d *decoder) decode(ctx context.Context, args []string) error {
 		}
 	}
 	if len(args) == 0 {
-		if f, ok := d.cmd.InOrStdin().(*os.File); ok && isatty.IsTerminal(f.Fd()) {
-			d.cmd.PrintErrln("reading IDs from the terminal; end with Ctrl-D (on Windows Ctrl-Z and Enter)")
-		}
-		err = d.lines(ctx)
+		err = eachInput(ctx, d.cmd, d.out.w.Flush, func(text string, line int) error { return d.one(ctx, text, "line", line) })
 	}
 	if err = errors.Join(err, d.out.w.Flush()); err != nil {
 		return err
@@ -97,20 +95,23 @@ func (d *decoder) decode(ctx context.Context, args []string) error {
 	return nil
 }
 
-// lines reads the standard input.
-func (d *decoder) lines(ctx context.Context) error {
+// eachInput reads the standard input. It calls wait before a read that may wait.
+func eachInput(ctx context.Context, c *cobra.Command, wait func() error, one func(text string, line int) error) error {
+	if f, ok := c.InOrStdin().(*os.File); ok && isatty.IsTerminal(f.Fd()) {
+		c.PrintErrln("reading IDs from the terminal; end with Ctrl-D (on Windows Ctrl-Z and Enter)")
+	}
 	// An interrupt ends the pipe, but not the copy's read of a terminal.
 	read, write := io.Pipe()
 	defer func() { _ = read.Close() }()
 	go func() {
-		_, err := io.Copy(write, d.cmd.InOrStdin())
+		_, err := io.Copy(write, c.InOrStdin())
 		_ = write.CloseWithError(err) // nil is the end
 	}()
 	defer context.AfterFunc(ctx, func() { _ = write.CloseWithError(ctx.Err()) })()
 	in := bufio.NewReaderSize(read, 64<<10)
 	for number := 1; ; number++ {
 		if in.Buffered() == 0 { // the read may wait
-			if err := d.out.w.Flush(); err != nil {
+			if err := wait(); err != nil {
 				return err
 			}
 		}
@@ -119,7 +120,7 @@ func (d *decoder) lines(ctx context.Context) error {
 			line = strings.TrimPrefix(line, "\ufeff")
 		}
 		for text := range strings.FieldsFuncSeq(line, separates) {
-			if err := d.one(ctx, text, "line", number); err != nil {
+			if err := one(text, number); err != nil {
 				return err
 			}
 		}

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/sqlflake/sqlflake/snowflake"
+	"github.com/sqlflake/sqlflake/sqltypes"
 )
 
 const futureHint = "note: IDs of the future are often those of another layout; --layout all shows the time in each preset\n"
@@ -89,7 +90,7 @@ func TestDecode(t *testing.T) {
 		},
 		"nothing": {args: "decode"},
 		"not quite": {
-			args: "decode 007 +5 9223372036854775808 User_04W86BB0G4007 user_4W 0xzz 01234567-89ab-cdef-0123-456789abcdef",
+			args: "decode 007 +5 9223372036854775808 User_04W86BB0G4007 user_4W 0xzz 01234567-89ab-cdef-0123-456789abcdef a_b_04W86BB0G4070F",
 			want: result{code: exitFailed, err: `sqlflake decode: argument 1: "007" is not an ID: a number starts without a zero, and 0 has no sign
 sqlflake decode: argument 2: "+5" is not an ID: want decimal digits only, byte 0 is "+"
 sqlflake decode: argument 3: "9223372036854775808" is not an ID: it is outside of [-9223372036854775808, 9223372036854775807]
@@ -97,6 +98,7 @@ sqlflake decode: argument 4: "User_04W86BB0G4007" is not a typed ID, such as use
 sqlflake decode: argument 5: "user_4W" is not an ID: want 13 characters, got 2
 sqlflake decode: argument 6: "0xzz" is not 1 to 16 hexadecimal digits
 sqlflake decode: argument 7: "01234567-89ab-cdef-0123-456789abcdef" is not an ID: its variant is not that of RFC 9562
+sqlflake decode: argument 8: "a_b_04W86BB0G4070F" is not an ID: its last character does not fit the others: one is wrong, or some are swapped
 `},
 		},
 	} {
@@ -110,8 +112,11 @@ func TestEveryFormOfAnIDIsReadBack(t *testing.T) {
 	for _, id := range []snowflake.ID{1, 57, 1e12, 1e13 - 1, 175928847299117063, 1<<63 - 1} {
 		for form, text := range map[string]string{
 			"decimal": id.String(), "base32": id.Base32(), "base62": id.Base62(), "hex": fmt.Sprintf("%#x", int64(id)),
-			"typed": "a_" + id.Base32(),
+			"typed": "a_" + id.Base32(), "checked": sqltypes.Typed[anyKind](id).String(),
 		} {
+			if form == "checked" {
+				form = "typed"
+			}
 			if got, err := parseID(text, form); err != nil || got != id {
 				t.Errorf("%s %s: %v, %v", form, text, got, err)
 			}

@@ -3,9 +3,11 @@ package main
 import (
 	"fmt"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
+	"github.com/sqlflake/sqlflake/snowflake"
 	"github.com/sqlflake/sqlflake/snowflake/sqldb"
 	"github.com/sqlflake/sqlflake/sqltypes/sqlfunc"
 )
@@ -22,7 +24,7 @@ func dialectFlag(c *cobra.Command, names ...string) *string {
 	return dialect
 }
 
-func functionsCommand() *cobra.Command {
+func functionsCommand(now func() time.Time) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "functions",
 		Short: "Print the SQL functions that read and issue IDs",
@@ -32,7 +34,8 @@ with --worker also snowflake_next, which issues IDs. No generator and no lease
 may have that worker: --namespace reserves it in the lease table.
 
 MySQL lacks what the functions need; MariaDB 10.6 has it. In SQLite functions
-come from the program.`,
+come from the program. For ClickHouse, snowflake_time and snowflake_min call its
+own functions, which know ticks of 1 ms with 22 bits below.`,
 		Example: `  sqlflake sql functions --dialect postgres | psql
   sqlflake sql functions --dialect mariadb --worker 1023 \
     --namespace default | mariadb shop
@@ -40,7 +43,7 @@ come from the program.`,
 		Args: cobra.NoArgs,
 	}
 	layout := layoutFlag(c, false)
-	dialect := dialectFlag(c, "postgres", "mariadb")
+	dialect := dialectFlag(c, "postgres", "mariadb", clickHouse)
 	worker := c.Flags().Int64("worker", -1, "the worker `N` of snowflake_next (default none)")
 	namespace := c.Flags().String("namespace", "", "reserve --worker in the namespace `NAME` of the lease table")
 	table := c.Flags().String("table", "snowflake_leases", "the `NAME` of the lease table")
@@ -50,8 +53,11 @@ come from the program.`,
 	c.RunE = func(c *cobra.Command, _ []string) error {
 		opts := []sqlfunc.Option{sqlfunc.WithSchema(*schema), sqlfunc.WithName(*prefix)}
 		switch {
+		case *worker >= 0 && *dialect == clickHouse:
+			return usage("--worker: functions of ClickHouse issue no IDs")
 		case *worker >= 0:
 			opts = append(opts, sqlfunc.WithWorker(*worker))
+			warnEnding(c, "snowflake_next", layout.Layout, now())
 		case *namespace != "":
 			return usage("--namespace reserves a worker: give --worker, too")
 		}
@@ -61,6 +67,9 @@ come from the program.`,
 		functions, err := sqlfunc.New(layout.Layout, opts...)
 		if err != nil {
 			return usageError{err.Error()}
+		}
+		if *dialect == clickHouse {
+			return printClickHouse(c, layout.Layout, *prefix, *drop)
 		}
 		script, err := functions.Script(dialects[*dialect])
 		if *drop {
@@ -75,4 +84,25 @@ come from the program.`,
 		return err
 	}
 	return c
+}
+
+const clickHouse = "clickhouse"
+
+// printClickHouse prints functions of ClickHouse, whose own ones have a time of 41 bits in milliseconds above 22 other bits:
+// https://clickhouse.com/docs/sql-reference/functions/uuid-functions#snowflakeidtodatetime64
+// toDateTime64 cuts off what is below a tick. So snowflake_min has the tick of the time, as Layout.MinAt and on the others.
+func printClickHouse(c *cobra.Command, l snowflake.Layout, name string, drop bool) error {
+	first := l.Fields()[0]
+	if first.Name != snowflake.FieldTime || l.Bits()-first.Bits != 22 || l.Tick() != time.Millisecond || l.Period() != l.Tick() ||
+		l.Epoch().UnixNano()%1e6 != 0 || l.Epoch().UnixMilli() < 0 {
+		return fmt.Errorf("ClickHouse reads IDs with 22 bits below a time in whole milliseconds since 1970 or later only, not those of %q", l)
+	}
+	script := fmt.Sprintf("CREATE OR REPLACE FUNCTION %[1]s_time AS (id) -> snowflakeIDToDateTime64(toUInt64(id), %[2]d, 'UTC');\n"+
+		"CREATE OR REPLACE FUNCTION %[1]s_min AS (time) -> dateTime64ToSnowflakeID(toDateTime64(time, 3, 'UTC'), %[2]d);\n",
+		name, l.Epoch().UnixMilli())
+	if drop {
+		script = fmt.Sprintf("DROP FUNCTION IF EXISTS %[1]s_time;\nDROP FUNCTION IF EXISTS %[1]s_min;\n", name)
+	}
+	_, err := fmt.Fprint(c.OutOrStdout(), script)
+	return err
 }

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/sqlflake/sqlflake/snowflake"
+	"github.com/sqlflake/sqlflake/sqltypes"
 	"github.com/sqlflake/sqlflake/sqltypes/uuidkey"
 )
 
@@ -71,11 +72,22 @@ func isFloat(text string) bool {
 	return err == nil && strings.ContainsAny(text, ".eE") && strings.Trim(text, "0123456789.eE+-") == ""
 }
 
-// parseTyped reads a prefix, an underscore and 13 characters of base 32, as sqltypes.Typed prints them.
+// parseTyped reads a prefix, an underscore and 13 characters of base 32, as sqltypes.Typed prints them, and a 14th that
+// checks these.
 func parseTyped(text string) (snowflake.ID, error) {
 	at := strings.LastIndexByte(text, '_')
 	if at < 1 || strings.Trim(text[:at], "abcdefghijklmnopqrstuvwxyz_") != "" {
 		return 0, fmt.Errorf("%.40q is not a typed ID, such as user_04W86BB0G4007: want a prefix of the letters a to z", text)
 	}
-	return snowflake.ParseBase32(text[at+1:])
+	if suffix := text[at+1:]; len(suffix) != 14 {
+		return snowflake.ParseBase32(suffix)
+	}
+	id, err := sqltypes.ParseTyped[anyKind]("any" + text[at:])
+	return snowflake.ID(id), err
 }
+
+// anyKind stands for each kind whose texts have a check character.
+type anyKind struct{}
+
+func (anyKind) Prefix() string { return "any" }
+func (anyKind) Checked()       {}

@@ -68,6 +68,7 @@ served faster.`,
 		}
 		return listPresets(out, now, *asJSON)
 	}
+	c.AddCommand(diffCommand(now))
 	return c
 }
 
@@ -219,8 +220,12 @@ func listPresets(w io.Writer, now time.Time, asJSON bool) error {
 	if asJSON {
 		return writeJSON(w, all)
 	}
+	return writeLayouts(w, "PRESET", all)
+}
+
+func writeLayouts(w io.Writer, title string, all []description) error {
 	table := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(table, "PRESET\tWORKERS\tIDS A SECOND\tBEGINS\tENDS\tFIELDS")
+	fmt.Fprintln(table, title+"\tWORKERS\tIDS A SECOND\tBEGINS\tENDS\tFIELDS")
 	for _, d := range all {
 		_, fields, _ := strings.Cut(d.Layout, "tick=")
 		begins, _, _ := strings.Cut(d.Epoch, "T")

@@ -27,6 +27,7 @@ const (
 	exitOK          = 0
 	exitFailed      = 1
 	exitUsage       = 2
+	exitFindings    = 3   // of an audit
 	exitInterrupted = 130 // 128 + SIGINT
 )
 
@@ -53,6 +54,9 @@ func (o *output) Write(b []byte) (int, error) {
 // errReported is a failure that was reported already.
 var errReported = errors.New("reported")
 
+// errFindings ends an audit that found something.
+var errFindings = errors.New("findings")
+
 // usageError is about wrong arguments.
 type usageError struct{ text string }
 
@@ -76,6 +80,8 @@ func run(ctx context.Context, root *cobra.Command, args []string) int {
 	switch {
 	case err == nil, errors.Is(out.err, syscall.EPIPE): // the reader has seen enough
 		return exitOK
+	case errors.Is(err, errFindings):
+		return exitFindings
 	case ctx.Err() != nil:
 		root.PrintErrf("%s: interrupted\n", c.CommandPath())
 		return exitInterrupted

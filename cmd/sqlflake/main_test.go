@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"context"
+	"fmt"
 	"io"
 	"os"
 	"runtime"
@@ -24,6 +25,12 @@ const commandVariable = "SQLFLAKE_TEST_COMMAND"
 func TestMain(m *testing.M) {
 	if os.Getenv(commandVariable) != "" {
 		main()
+	}
+	if text, ok := os.LookupEnv(writerVariable); ok {
+		if err := write(text); err != nil {
+			fmt.Println(err)
+		}
+		return
 	}
 	_, _ = os.Unsetenv("SQLFLAKE_LAYOUT"), os.Unsetenv("SQLFLAKE_DSN")
 	os.Exit(testdb.Main(m))
@@ -193,6 +200,17 @@ func TestWrongArgumentsAreExplained(t *testing.T) {
 		"workers watch -interval 1ms":          "--interval 1ms, want 100ms or more",
 		"workers release":                      "release WORKER",
 		"workers release all -dsn sqlite:x":    `the worker is "all"`,
+		"audit -by created_at":                 "which table? Give --table",
+		"audit -with sqlite:x":                 "which table? Give --table",
+		"audit -table t":                       "give --dsn, or set SQLFLAKE_DSN",
+		"audit -table t -order issue":          "if any flags in the group [table order] are set",
+		"audit -table t -by a -with sqlite:x":  "if any flags in the group [with by] are set",
+		"audit -slack -1s":                     "--slack -1s, want 0 or more",
+		"audit -since yesterday":               "is neither a time",
+		"audit orders":                         `unknown command "orders"`,
+		"layout diff twitter":                  "diff OLD NEW",
+		"layout diff twitter nothing":          "invalid layout",
+		"layout dif a b":                       "Did you mean this?\n\tdiff\n",
 		"sql leases":                           `required flag(s) "dialect" not set`,
 		"sql leases -dialect mysql -table a-b": "not table or schema.table",
 		"sql functions -dialect mysql":         `invalid argument "mysql" for "--dialect" flag: want one of postgres, mariadb`,
@@ -232,6 +250,7 @@ func TestAReaderThatEndsEarlyIsNoFailure(t *testing.T) {
 		{"decode", "-json"},
 		{"decode", "-csv"},
 		{"decode", "-layout", "all"},
+		{"layout", "diff", "twitter", "default"},
 		{"range", "2026"},
 		{"layout"},
 		{"layout", "wide"},

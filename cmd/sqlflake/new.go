@@ -17,7 +17,7 @@ import (
 	"github.com/sqlflake/sqlflake/snowflake/lease/filelease"
 )
 
-func newCommand() *cobra.Command {
+func newCommand(now func() time.Time) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "new",
 		Short: "Make IDs",
@@ -31,10 +31,10 @@ default worker. Either of:
                             neither a second call nor a clock that was set back
                             repeats an ID. Keep the file. It is created.
 
-With --dsn the namespace must be in use, so that a wrong database is no source
-of IDs, and its layout is used. Layouts with other fields, such as a datacenter,
-need --field with the values that the application has. After an error the IDs
-printed so far are valid.
+With --dsn the namespace must be in use, or have a share of the workers, so that
+a wrong database is no source of IDs, and its layout is used. Layouts with other
+fields, such as a datacenter, need --field with the values that the application
+has. After an error the IDs printed so far are valid.
 
 ` + dsnHelp,
 		Example: `  sqlflake new --dsn postgres://app@db/shop
@@ -112,6 +112,7 @@ printed so far are valid.
 			}
 			return err
 		}
+		warnEnding(c, "the namespace "+*namespace, chosen.Layout, now())
 		out := newRows(c.OutOrStdout(), "json", time.UTC, chosen)
 		print := func(id snowflake.ID) error { return out.add(chosen.Layout, id, "") }
 		if !*asJSON {
@@ -131,24 +132,25 @@ printed so far are valid.
 	return c
 }
 
-// layoutIn returns the layout of a namespace that is in use.
+// layoutIn returns the layout of a namespace that is in use, also if it has nothing but a share of the workers.
 func (d *database) layoutIn(ctx context.Context, namespace string, chosen *chosenLayout) (snowflake.Layout, error) {
 	entries, err := d.List(ctx, "")
 	if err != nil {
 		return snowflake.Layout{}, err
 	}
+	switch layout, err := d.Layout(ctx, namespace); {
+	case err != nil:
+		return layout, err
+	case layout != snowflake.Layout{} && chosen.given:
+		return chosen.Layout, nil // lease.Open compares it
+	case layout != snowflake.Layout{}:
+		return layout, nil
+	case len(entries) == 0:
+		return layout, errors.New("the lease table is empty: no application has leased a worker here")
+	}
 	var names []string
 	for _, e := range entries {
-		if e.Namespace == namespace {
-			if chosen.given {
-				return chosen.Layout, nil // lease.Open compares it
-			}
-			return snowflake.ParseLayout(e.Layout)
-		}
 		names = append(names, e.Namespace)
 	}
-	if names = slices.Compact(names); len(names) == 0 {
-		return snowflake.Layout{}, errors.New("the lease table is empty: no application has leased a worker here")
-	}
-	return snowflake.Layout{}, fmt.Errorf("no worker of the namespace %q was ever leased here; there are %q", namespace, names)
+	return snowflake.Layout{}, fmt.Errorf("no worker of the namespace %q was ever leased here; there are %q", namespace, slices.Compact(names))
 }

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/sqlflake/sqlflake/internal/testdb"
 	"github.com/sqlflake/sqlflake/snowflake"
@@ -112,6 +113,38 @@ func TestIDsOfALeasedWorker(t *testing.T) {
 	})
 }
 
+// The layout is that of the namespace, whose rows may be missing, or have the one before a move.
+func TestIDsHaveTheLayoutOfTheNamespace(t *testing.T) {
+	eachDatabase(t, func(t *testing.T, s site) {
+		s.migrate(t)
+		wide := snowflake.MustPreset("wide")
+		if err := s.SetShare(t.Context(), "share", wide, 4, 5); err != nil {
+			t.Fatal(err)
+		}
+		for range 2 { // the row of a worker that is free lasts
+			if err := open(t, s, lease.WithNamespace("moved"), lease.WithWorkers(1, 2)).Close(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if _, err := s.Announce(t.Context(), "moved", wide); err != nil {
+			t.Fatal(err)
+		}
+		s.exec(t, `UPDATE snowflake_leases SET version = '{"since":1,"next":"`+wide.String()+`"}' WHERE namespace = 'moved' AND worker = -1`)
+		former := []lease.Option{
+			lease.WithNamespace("moved"), lease.WithWorkers(9, 9), lease.WithFormerLayout(snowflake.Default()),
+			lease.WithGenerator(snowflake.WithLayout(wide)),
+		}
+		open(t, s, former...)
+		for namespace, least := range map[string]int64{"share": 4, "moved": 0} {
+			r := s.do(t, "new -namespace "+namespace)
+			id, err := snowflake.Parse(strings.TrimSpace(r.out))
+			if at := wide.Decompose(id); err != nil || at.Worker < least || at.Worker > 5 || time.Since(at.Time).Abs() > time.Hour {
+				t.Errorf("%s: %+v, %v", namespace, r, at)
+			}
+		}
+	})
+}
+
 // site is an empty database for the commands of a test, in SQLFLAKE_DSN.
 type site struct {
 	testdb.Target // but for the driver and the DSN of SQLite
@@ -154,7 +187,7 @@ func TestTheSuiteOfStoresOnSQLite(t *testing.T) {
 	leasetest.Run(t, func(*testing.T) lease.Store { return d }, leasetest.Settings{
 		Require: func(tb testing.TB, _ lease.Store, namespace string) {
 			tb.Helper()
-			if _, err := d.pool.ExecContext(tb.Context(), "UPDATE snowflake_leases SET protocol = 2 WHERE namespace = ?", namespace); err != nil {
+			if _, err := d.pool.ExecContext(tb.Context(), "UPDATE snowflake_leases SET protocol = 3 WHERE namespace = ?", namespace); err != nil {
 				tb.Fatal(err)
 			}
 		},

@@ -34,8 +34,8 @@ fails over to a replica that lacks the release. Then both go on, if the lease
 would not have expired by then. Without --force nothing is released as long as
 the lease has not expired.
 
-Workers that are reserved for SQL functions (sqlfunc.WithLeaseTable) are never
-released: these have no lease to lose.
+Workers that are reserved, for SQL functions (sqlfunc.WithLeaseTable) or by
+lease.Lease.Reserve, are never released: they have no lease to lose.
 
 ` + dsnHelp,
 		Example: `  sqlflake workers release --dsn postgres://app@db/shop 7
@@ -64,6 +64,8 @@ released: these have no lease to lose.
 		case strings.HasPrefix(e.Holder.Host, "database server, ") && e.Holder.Version == "sqlfunc":
 			return fmt.Errorf("worker %d of namespace %q is reserved for SQL functions of the %s: their IDs would repeat",
 				worker, *namespace, e.Holder.Host)
+		case e.Reserved():
+			return fmt.Errorf("worker %d of namespace %q is %s: its IDs would repeat", worker, *namespace, e.Holder.Host)
 		case !e.Held:
 			_, err = fmt.Fprintf(c.OutOrStdout(), "worker %d of namespace %q is free since %s\n", worker, *namespace, e.Expires.UTC().Format(time.RFC3339))
 			return err

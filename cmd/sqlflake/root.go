@@ -22,7 +22,8 @@ SQLFLAKE_DSN the database without --dsn, so that its password is in no list of
 processes.
 
 Exit codes: 0 success, also if the reader of the output ends early; 1 a failure,
-or input that is not an ID; 2 wrong arguments; 130 interrupted.`,
+or input that is not an ID; 2 wrong arguments; 3 findings of an audit; 130
+interrupted.`,
 		Example: `  sqlflake decode 175928847299117063
   sqlflake range 24h
   sqlflake workers --dsn postgres://app@db/shop`,
@@ -36,15 +37,15 @@ or input that is not an ID; 2 wrong arguments; 130 interrupted.`,
 	root.SetHelpTemplate("{{.Short}}.\n{{with .Long}}\n{{.}}\n{{end}}\n{{.UsageString}}")
 	root.CompletionOptions.SetDefaultShellCompDirective(cobra.ShellCompDirectiveNoFileComp)
 
-	workers, sql, partition := workersCommand(), &cobra.Command{
+	workers, sql, partition := workersCommand(now), &cobra.Command{
 		Use: "sql COMMAND", Short: "Print SQL for functions and lease tables",
 		Example: "  sqlflake sql leases --dialect postgres",
 	}, &cobra.Command{
 		Use: "partition COMMAND", Short: "Maintain the partitions of a table",
 		Example: "  sqlflake partition plan --dsn postgres://app@db/shop --unit month events",
 	}
-	workers.AddCommand(watchCommand(now), releaseCommand())
-	sql.AddCommand(functionsCommand(), leasesCommand())
+	workers.AddCommand(watchCommand(now), releaseCommand(), moveCommand())
+	sql.AddCommand(functionsCommand(now), leasesCommand())
 	partition.AddCommand(planCommand(now), maintainCommand(now), adoptCommand(now))
 
 	group := func(title string, commands ...*cobra.Command) {
@@ -54,8 +55,9 @@ or input that is not an ID; 2 wrong arguments; 130 interrupted.`,
 		}
 		root.AddCommand(commands...)
 	}
-	group("IDs:", decodeCommand(now), newCommand(), rangeCommand(now), layoutCommand(now))
-	group("Databases:", workers, sql, partition)
+	group("IDs:", decodeCommand(now), newCommand(now), rangeCommand(now), layoutCommand(now),
+		decoderCommand("ts", "TypeScript", "ts"), decoderCommand("py", "Python", "py"))
+	group("Databases:", auditCommand(now), workers, sql, partition)
 	root.AddCommand(versionCommand())
 	return root
 }
@@ -73,7 +75,9 @@ func prepare(c *cobra.Command, args []string) error {
 		}
 	}
 	hidden := slices.ContainsFunc(args, secret.MatchString)
-	c.Flags().Visit(func(f *pflag.Flag) { hidden = hidden || f.Name != "dsn" && secret.MatchString(f.Value.String()) })
+	c.Flags().Visit(func(f *pflag.Flag) {
+		hidden = hidden || f.Name != "dsn" && f.Name != "with" && secret.MatchString(f.Value.String())
+	})
 	if hidden {
 		return errSecret
 	}

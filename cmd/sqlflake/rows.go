@@ -122,6 +122,13 @@ func (r *rows) print(line row, cells ...string) (err error) {
 	return err // the buffer keeps the first
 }
 
+// moment is a time in JSON, where a time.Time can't have a year above 9999.
+type moment struct{ time.Time }
+
+func (m moment) MarshalJSON() ([]byte, error) {
+	return json.Marshal(m.Format(time.RFC3339Nano))
+}
+
 // writeJSON prints a value on several lines.
 func writeJSON(w io.Writer, value any) error {
 	encoder := json.NewEncoder(w)

@@ -45,6 +45,9 @@ shown. A database that does not answer is asked again.`,
 			switch {
 			case err == nil:
 				failed = ""
+				if w.seen == nil {
+					warnEndings(c, entries, now())
+				}
 				if err := w.look(entries); err != nil {
 					return err
 				}

@@ -14,7 +14,7 @@ import (
 	"github.com/sqlflake/sqlflake/snowflake/lease"
 )
 
-func workersCommand() *cobra.Command {
+func workersCommand(now func() time.Time) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "workers",
 		Short: "Show who holds which worker",
@@ -38,10 +38,11 @@ acquired. Times are in UTC, by the database's clock.
 		}
 		defer d.close()
 		entries, err := d.List(c.Context(), *namespace)
-		switch {
-		case err != nil:
+		if err != nil {
 			return err
-		case *asJSON:
+		}
+		warnEndings(c, entries, now())
+		if *asJSON {
 			all := make([]holding, len(entries)) // [], not null
 			for i, e := range entries {
 				all[i] = holdingOf(e)
@@ -65,6 +66,9 @@ func writeWorkers(w io.Writer, entries []lease.Entry) error {
 		if e.Held {
 			state = "held"
 			held++
+			if e.Reserved() {
+				state = "reserved"
+			}
 		} else {
 			free++
 		}
@@ -80,7 +84,7 @@ func writeWorkers(w io.Writer, entries []lease.Entry) error {
 			continue
 		}
 		fmt.Fprintf(&totals, "\n%s: %d held, %d free", e.Namespace, held, free)
-		if layout, err := snowflake.ParseLayout(e.Layout); err == nil {
+		if layout, err := snowflake.ParseLayout(latest(entries[i+1-int(held+free):]).Layout); err == nil {
 			fmt.Fprintf(&totals, ", %d never taken", layout.MaxWorker()+1-held-free)
 		}
 		held, free = 0, 0
@@ -105,6 +109,7 @@ type holding struct {
 	Namespace string     `json:"namespace"`
 	Worker    int64      `json:"worker"`
 	Held      bool       `json:"held"`
+	Reserved  bool       `json:"reserved"` // for ever, and also held
 	Epoch     int64      `json:"epoch"`
 	Horizon   *time.Time `json:"horizon"` // null if the layout is unknown
 	Expires   time.Time  `json:"expires"`
@@ -116,7 +121,7 @@ type holding struct {
 
 func holdingOf(e lease.Entry) holding {
 	h := holding{
-		Namespace: e.Namespace, Worker: e.Worker, Held: e.Held, Epoch: e.Epoch, Expires: e.Expires.UTC(),
+		Namespace: e.Namespace, Worker: e.Worker, Held: e.Held, Reserved: e.Reserved(), Epoch: e.Epoch, Expires: e.Expires.UTC(),
 		Host: e.Holder.Host, PID: e.Holder.PID, Version: e.Holder.Version, Layout: e.Layout,
 	}
 	if at, ok := e.HorizonTime(); ok {

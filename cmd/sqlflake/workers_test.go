@@ -84,6 +84,26 @@ func TestAReservedWorkerIsNotReleased(t *testing.T) {
 	do(t, "", "workers", "release", "-force", "1023", "-dsn", target.DSN).fails(t, exitFailed, "is reserved for SQL functions of the database server")
 }
 
+func TestAReservationIsShownAndNeverReleased(t *testing.T) {
+	eachDatabase(t, func(t *testing.T, s site) {
+		s.migrate(t)
+		if err := open(t, s).Reserve(t.Context(), 1023, "orders"); err != nil {
+			t.Fatal(err)
+		}
+		r := s.do(t, "workers")
+		if strings.Count(r.out, " reserved ") != 2 || !strings.HasSuffix(r.out, "\ndefault: 2 held, 0 free, 1022 never taken\n") {
+			t.Errorf("%+v", r)
+		}
+		if r := s.do(t, "workers -json"); strings.Count(r.out, `"reserved": true`) != 1 || strings.Count(r.out, `"held": true`) != 2 {
+			t.Errorf("%+v", r)
+		}
+		s.do(t, "workers release -force 1023").fails(t, exitFailed, `worker 1023 of namespace "default" is reserved for orders: its IDs would repeat`)
+		if e, err := s.entry(t.Context(), lease.DefaultNamespace, 1023); err != nil || !e.Reserved() || e.Epoch != 1 {
+			t.Errorf("%+v, %v, want a reservation of epoch 1", e, err)
+		}
+	})
+}
+
 // TestWatchShowsWhatChanges reads the lines as they come.
 func TestWatchShowsWhatChanges(t *testing.T) {
 	eachDatabase(t, func(t *testing.T, s site) {
@@ -158,14 +178,38 @@ func TestTheTableOfWorkersIsForPeople(t *testing.T) {
 			Expires: time.Date(2025, 1, 2, 0, 0, 10, 0, time.UTC), Holder: lease.Holder{Host: "web-1", PID: 4711, Version: "v1.4.0"},
 		},
 		{Claim: lease.Claim{Namespace: "default", Worker: 1, Epoch: 1}, Layout: "something else", Horizon: 5},
+		{Claim: lease.Claim{Namespace: "moved", Worker: 3}, Layout: "epoch=2025-01-01T00:00:00Z tick=1ms time:43 worker:8 sequence:12", Held: true, Expires: time.Date(2025, 1, 2, 0, 0, 10, 0, time.UTC)},
+		{Claim: lease.Claim{Namespace: "moved", Worker: 7}, Layout: layout, Expires: time.Unix(-1, 0)}, // before the move
+		{Claim: lease.Claim{Namespace: "odd", Worker: 0}, Layout: "something else"},
 	})
 	want := `NAMESPACE  WORKER  STATE  EPOCH  HORIZON                   EXPIRES                   HOST   PID   VERSION
 default    0       held   12     2025-01-02T00:00:00.123Z  2025-01-02T00:00:10.000Z  web-1  4711  v1.4.0
 default    1       free   1      tick 5                    -                         -      0     -
+moved      3       held   0      -                         2025-01-02T00:00:10.000Z  -      0     -
+moved      7       free   0      -                         1969-12-31T23:59:59.000Z  -      0     -
+odd        0       free   0      -                         -                         -      0     -
 
-default: 1 held, 1 free
+default: 1 held, 1 free, 1022 never taken
+moved: 1 held, 1 free, 254 never taken
+odd: 0 held, 1 free
 `
 	if out.String() != want || err != nil {
 		t.Errorf("%v\n%s\nwant\n%s", err, out.String(), want)
 	}
+}
+
+func TestAMoveIsAnnouncedAndWithdrawn(t *testing.T) {
+	eachDatabase(t, func(t *testing.T, s site) {
+		s.migrate(t)
+		s.do(t, "workers move").fails(t, exitUsage, "to")
+		s.do(t, "workers move -to nothing").fails(t, exitUsage, "nothing")
+		s.do(t, "workers move -to wide").fails(t, exitFailed, "nobody has used")
+		open(t, s)
+		s.do(t, "workers move -to javascriptsafe").fails(t, exitFailed, "can't move")
+		for _, step := range [][2]string{{"wide", "can move from "}, {"wide", "can move from "}, {"default", "moves to no other"}} {
+			if r := s.do(t, "workers move -to "+step[0]); r.code != exitOK || !strings.Contains(r.out, step[1]) {
+				t.Errorf("%s: %+v", step[0], r)
+			}
+		}
+	})
 }

@@ -1,0 +1,186 @@
+package main
+
+import (
+	"context"
+	"io"
+	"os"
+	"runtime/debug"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/mattn/go-isatty"
+	"github.com/spf13/cobra"
+
+	"github.com/sqlflake/sqlflake/snowflake"
+)
+
+func auditCommand(now func() time.Time) *cobra.Command {
+	c := &cobra.Command{
+		Use:   "audit",
+		Short: "Show which generators issued the IDs of a table",
+		Long: `It reads a column of a table, or without --table IDs from the standard input,
+and shows times, workers and rates, and findings: equal IDs, two generators on
+one worker, clocks that were set back, IDs of the future, rounded by JavaScript
+(seen in bursts only), or that the layout can't have. It shows what IDs show,
+and proves nothing: what a primary key refused is in no table.
+
+Steps back, and most cases of two generators on one worker, show only in the
+order of issue: say --order issue if the standard input has it, or --by with a
+column such as created_at. Many rows are inserted some time after their ID was
+made, so descents of less than --slack do not count; --slack 0 is for the log of
+a single generator.
+
+It reads the table with one query; a replica will do. If interrupted, it ends
+the query on PostgreSQL; MySQL and MariaDB may go on sorting. Without --layout
+it guesses, and keeps 3 to 9 bytes a row in memory (random numbers take 14), as
+with --by, --with, SQLite, the standard input and a column of text.
+
+--with compares with the same column of a second database, for a merge. --since
+leaves out older IDs, such as rows that both have by replication.
+
+Exit codes: 0 nothing was found, 1 a failure, 2 wrong arguments, 3 findings,
+130 interrupted.
+
+` + dsnHelp,
+		Example: `  sqlflake audit --dsn postgres://app@db/shop --table orders
+  sqlflake audit --layout twitter --table orders --by created_at --json
+  sqlflake audit --table orders --with postgres://app@db2/shop --since 24h
+  psql -At -c "SELECT id FROM orders ORDER BY created_at" |
+    sqlflake audit --order issue`,
+		Args: cobra.NoArgs,
+	}
+	layout := layoutFlag(c, false)
+	c.Flag("layout").Usage = "the `LAYOUT`: the name of a preset, or a text (default $SQLFLAKE_LAYOUT, or else a guess)"
+	var at column
+	dsn := dsnFlag(c)
+	c.Flags().StringVar(&at.table, "table", "", "the `NAME` of the table, table or schema.table")
+	c.Flags().StringVar(&at.column, "column", "id", "the `NAME` of the column with the IDs")
+	c.Flags().StringVar(&at.by, "by", "", "a column with the order of issue, its `NAME`")
+	with := c.Flags().String("with", "", "the `DSN` of a second database, with the same table")
+	order := choiceFlag(c, "order", "any", "the `ORDER` of the standard input: issue or any (default any)", "issue", "any")
+	slack := c.Flags().Duration("slack", snowflake.MaxLead, "the longest descent that is normal, a `DURATION`")
+	since := c.Flags().String("since", "", "leave out IDs before the `TIME`, or older than a duration such as 24h")
+	asJSON := c.Flags().Bool("json", false, "print JSON, with IDs as strings")
+	c.MarkFlagsMutuallyExclusive("with", "by")
+	c.MarkFlagsMutuallyExclusive("table", "order")
+	c.RunE = func(c *cobra.Command, _ []string) (err error) {
+		a := newAudit(layout, now)
+		a.slack, a.two, a.issued = *slack, *with != "", at.by != "" || *order == "issue"
+		switch {
+		case at.table == "" && (at.by != "" || a.two || c.Flag("dsn").Changed):
+			return usage("which table? Give --table")
+		case at.by != "" && strings.EqualFold(at.by, at.column):
+			return usage("--by %s: the order of the IDs is not that of their issue", at.by)
+		case *slack < 0:
+			return usage("--slack %v, want 0 or more", *slack)
+		case *since != "":
+			if a.since, err = parseSince(*since, a.now); err != nil {
+				return err
+			}
+		}
+		if f, ok := c.ErrOrStderr().(*os.File); ok && isatty.IsTerminal(f.Fd()) {
+			a.terminal = f
+		}
+		defer debug.SetGCPercent(debug.SetGCPercent(25)) // what is held is packed, and most else is garbage
+		if at.dsn = *dsn; at.table == "" {
+			err = a.readInput(c)
+		} else {
+			err = a.readTable(c.Context(), at, 0)
+		}
+		if at.dsn = *with; err == nil && a.two {
+			err = a.readTable(c.Context(), at, 1)
+		}
+		if err == nil {
+			err = a.analyse(c.Context())
+		}
+		if err != nil {
+			return err
+		}
+		r := a.report()
+		if *asJSON {
+			err = writeJSON(c.OutOrStdout(), r)
+		} else {
+			err = r.write(c.OutOrStdout())
+		}
+		if err == nil && len(r.Findings) > 0 {
+			err = errFindings
+		}
+		return err
+	}
+	return c
+}
+
+func parseSince(text string, now time.Time) (at time.Time, err error) {
+	if back, ok := parseSpan(text); ok {
+		return now.Add(-back), nil
+	}
+	if at, _, err = parseTime(text, now, time.UTC); err == nil && at.After(now) {
+		err = usage("--since %s is in the future", text)
+	}
+	return at, err
+}
+
+// audit is one run.
+type audit struct {
+	ledger
+	clock  func() time.Time
+	given  bool // the layout is
+	guess  guessed
+	other  string // the layout that one of two databases rather has
+	issued bool   // the IDs come in the order of issue
+	two    bool   // there are two databases
+
+	read, nulls, notIDs int64
+	terminal            io.Writer // for the progress; nil if there is none
+	unordered           int64     // rows without a value in the column of --by
+	fault               string    // the first value that is not an ID
+	spools              []*spool
+}
+
+func newAudit(layout *chosenLayout, clock func() time.Time) *audit {
+	return &audit{
+		ledger: ledger{masks: masksOf(layout.Layout), generators: map[snowflake.ID]*generator{}, now: clock()},
+		clock:  clock, given: layout.given, guess: guessed{Layout: layout.String(), Fits: true},
+	}
+}
+
+// spool returns a new one.
+func (a *audit) spool(database int, issued bool) *spool {
+	s := &spool{database: database, issued: issued}
+	a.spools = append(a.spools, s)
+	return s
+}
+
+func (a *audit) readInput(c *cobra.Command) error {
+	s := a.spool(0, a.issued)
+	return eachInput(c.Context(), c, func() error { return nil }, func(text string, _ int) error {
+		if id, ok := a.parse(text); ok {
+			s.add(id)
+		}
+		return nil
+	})
+}
+
+// analyse counts what was spooled.
+func (a *audit) analyse(ctx context.Context) error {
+	a.now = a.clock() // what was issued while it read is not of the future
+	var samples [2][]snowflake.ID
+	for _, s := range a.spools {
+		s.flush()
+		samples[s.database] = append(samples[s.database], s.sample()...)
+	}
+	if !a.given {
+		a.guess = guess(slices.Concat(samples[:]...), a.now)
+		a.masks = masksOf(a.guess.layout)
+		for _, sample := range samples {
+			if own := guess(sample, a.now); !own.couldBe(a.guess.Name) {
+				a.other = own.Layout
+			}
+		}
+	}
+	for _, s := range a.spools {
+		s.sort(a.follow)
+	}
+	return a.merge(ctx)
+}

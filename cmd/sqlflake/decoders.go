@@ -1,0 +1,118 @@
+package main
+
+import (
+	"embed"
+	"fmt"
+	"regexp"
+	"strings"
+	"text/template"
+
+	"github.com/spf13/cobra"
+
+	"github.com/sqlflake/sqlflake/snowflake"
+)
+
+//go:embed decoder/*.tmpl
+var decoderFiles embed.FS
+
+// decoderCommand returns the command that prints a decoder for a language.
+func decoderCommand(name, language, extension string) *cobra.Command {
+	c := &cobra.Command{
+		Use:   name,
+		Short: "Print a decoder in " + language,
+		Long: `It prints the source of a decoder for a layout, which needs no library: a file
+to commit beside the program that reads IDs of this layout. Print it again when
+the layout changes.`,
+		Example: fmt.Sprintf("  sqlflake %s >ids.%s\n  sqlflake %s --layout twitter --prefix user >user_ids.%s", name, extension, name, extension),
+		Args:    cobra.NoArgs,
+	}
+	layout := layoutFlag(c, false)
+	prefix := c.Flags().String("prefix", "", "also read typed IDs that begin with `PREFIX` and an underscore")
+	checked := c.Flags().Bool("checked", false, "these end in a check character, as those of kinds with the method Checked")
+	c.RunE = func(c *cobra.Command, _ []string) error {
+		switch {
+		case *prefix != "" && !typedPrefix.MatchString(*prefix):
+			return usage("the prefix is %.40q, want letters a to z, with underscores only between them", *prefix)
+		case *prefix == "" && *checked:
+			return usage("--checked is for typed IDs: give --prefix, too")
+		}
+		text, err := template.ParseFS(decoderFiles, "decoder/"+name+".tmpl")
+		if err != nil {
+			return err
+		}
+		return text.Execute(c.OutOrStdout(), decoderOf(layout.Layout, *prefix, *checked))
+	}
+	return c
+}
+
+// typedPrefix is the rule of sqltypes.Kind.
+var typedPrefix = regexp.MustCompile(`^[a-z]([a-z_]{0,61}[a-z])?$`)
+
+// decoderData is what a template shows of a layout.
+type decoderData struct {
+	Layout, Prefix        string
+	Checked               bool // typed IDs have a check character
+	EpochNanos, TickNanos int64
+	Fields                []decoderField // without the time
+	time                  []decoderField // one or two parts
+}
+
+type decoderField struct {
+	Name  string
+	Shift int
+	Mask  uint64
+	bits  int
+}
+
+func decoderOf(l snowflake.Layout, prefix string, checked bool) decoderData {
+	d := decoderData{Layout: l.String(), Prefix: prefix, Checked: checked, EpochNanos: l.Epoch().UnixNano(), TickNanos: int64(l.Tick())}
+	shift := l.Bits()
+	for _, f := range l.Fields() {
+		shift -= f.Bits
+		field := decoderField{f.Name, shift, 1<<f.Bits - 1, f.Bits}
+		if f.Name == snowflake.FieldTime {
+			d.time = append(d.time, field)
+		} else {
+			d.Fields = append(d.Fields, field)
+		}
+	}
+	return d
+}
+
+// Ticks returns the expression for the number of ticks of id, with a suffix at each number.
+func (d decoderData) Ticks(suffix string) string {
+	var parts []string
+	for i, f := range d.time {
+		part := fmt.Sprintf("((id >> %d%s) & %d%s)", f.Shift, suffix, f.Mask, suffix)
+		if i == 0 && len(d.time) == 2 {
+			part = fmt.Sprintf("(%s << %d%s)", part, d.time[1].bits, suffix)
+		}
+		parts = append(parts, part)
+	}
+	return strings.Join(parts, " | ")
+}
+
+// Skip is the length of the prefix with its underscore.
+func (d decoderData) Skip() int { return len(d.Prefix) + 1 }
+
+// End is the length of a typed ID without its check character.
+func (d decoderData) End() int { return d.Skip() + 13 }
+
+// Sample is a typed ID.
+func (d decoderData) Sample() string {
+	if d.Checked {
+		return d.Prefix + "_04W86BB0G4007F"
+	}
+	return d.Prefix + "_04W86BB0G4007"
+}
+
+// Kind is the prefix as the name of a type: user_account is UserAccount.
+func (d decoderData) Kind() string {
+	var b strings.Builder
+	for word := range strings.SplitSeq(d.Prefix, "_") {
+		if word != "" {
+			b.WriteString(strings.ToUpper(word[:1]) + word[1:])
+		}
+	}
+	return b.String()
+}
