@@ -1,6 +1,6 @@
 // Javascript shows what JavaScript makes of IDs. Two users of one millisecond are sent in three forms: as JSON numbers,
 // as JSON strings, and as numbers of the preset javascriptsafe. The program prints what is read, or serves a page that
-// reads them in the browser.
+// shows what is in an ID.
 package main
 
 import (
@@ -72,20 +72,6 @@ func printTable(out io.Writer) error {
 	return table.Flush()
 }
 
-func newHandler() http.Handler {
-	mux := http.NewServeMux()
-	mux.Handle("GET /{$}", http.RedirectHandler("/page/", http.StatusFound))
-	mux.Handle("GET /page/", http.FileServerFS(page))
-	mux.HandleFunc("GET /users/{kind}", func(w http.ResponseWriter, r *http.Request) {
-		w.Header().Set("Content-Type", "application/json")
-		_ = json.NewEncoder(w).Encode(kinds[r.PathValue("kind")]) // the client may be gone
-	})
-	mux.HandleFunc("GET /users/{kind}/{id}", func(w http.ResponseWriter, r *http.Request) {
-		fmt.Fprint(w, opens(r.PathValue("kind"), r.PathValue("id")))
-	})
-	return mux
-}
-
 func main() {
 	addr := flag.String("serve", "", "`address` to serve the page on, such as 127.0.0.1:8080")
 	flag.Parse()
@@ -95,8 +81,9 @@ func main() {
 		}
 		return
 	}
-	log.Printf("http://%s/", *addr)
+	log.Printf("http://%s/page/", *addr)
 	const limit = 10 * time.Second
-	server := &http.Server{Addr: *addr, Handler: newHandler(), ReadTimeout: limit, WriteTimeout: limit}
+	handler := http.FileServerFS(page)
+	server := &http.Server{Addr: *addr, Handler: handler, ReadTimeout: limit, WriteTimeout: limit}
 	log.Fatal(server.ListenAndServe())
 }
