@@ -4,7 +4,7 @@
 //	go run ./storage -scenario load
 //
 // loads SQLite tables with each kind of key and prints a table of figures, with the ratio of each to auto-increment.
-// With -out it writes a report as HTML, Markdown, CSV and JSON, and can be resumed.
+// With -out it writes a report as Markdown, CSV and JSON, and can be resumed.
 // -h lists the flags; the README of this module explains the figures.
 package main
 
@@ -94,10 +94,10 @@ func (s settings) write(r report.Report, out, progress io.Writer) error {
 		folder = s.report
 	}
 	if folder != "" {
-		if err := r.WriteFolder(folder); err != nil {
+		if err := r.WriteFolder(folder, s.docs == ""); err != nil {
 			return err
 		}
-		fmt.Fprintf(progress, "The report is %s.\n", filepath.Join(folder, "index.html"))
+		fmt.Fprintf(progress, "The report is %s.\n", filepath.Join(folder, "RESULTS.md"))
 	}
 	if s.docs != "" {
 		if err := r.WriteDocs(s.docs); err != nil {

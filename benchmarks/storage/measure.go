@@ -10,7 +10,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/sqlflake/sqlflake/benchmarks/internal/machine"
 	"github.com/sqlflake/sqlflake/benchmarks/internal/measure"
 	"github.com/sqlflake/sqlflake/benchmarks/storage/internal/engine"
 	"github.com/sqlflake/sqlflake/benchmarks/storage/internal/report"
@@ -38,9 +37,9 @@ func (s settings) measure(ctx context.Context, out, progress io.Writer) (failed 
 			{Name: "seed", Value: strconv.FormatUint(s.options.Seed, 10)},
 			{Name: "rows", Value: strconv.Itoa(s.options.Rows)},
 		},
-		Machine: machine.Describe(ctx), Database: map[string][]measure.Setting{},
+		Machine: describeMachine(ctx), Database: map[string][]measure.Setting{},
 	}
-	busy := machine.Busy() // before the servers start
+	busy := busyMachine() // before the servers start
 	stop, err := s.startServers(ctx, progress)
 	defer func() { failed = errors.Join(failed, stop()) }()
 	if err != nil {

@@ -23,10 +23,11 @@ indexes, and the speed of inserting and finding rows.
 	go run ./storage                                  SQLite; needs no server, takes about a minute
 	go run ./storage -db sqlite,postgres,mariadb      also on servers, at 127.0.0.1 or -postgres, -mariadb
 	go run ./storage -keys snowflake,uuidv4 -scenario load -rows 1000000
-	go run ./storage -out report                      also writes report/index.html, RESULTS.md, results.txt, summary.csv,
-	                                                  summary.json; after Ctrl-C run the same command again to continue
+	go run ./storage -out report                      also writes report/RESULTS.md with bytes.svg, results.txt,
+	                                                  summary.csv, summary.json; after Ctrl-C run the same command again
+	                                                  to continue
 	go run ./storage -report report                   writes them again without measuring
-	go run ./storage -report report -docs docs        also writes bytes.svg and table.md for a README
+	go run ./storage -report report -docs docs        also writes table.md, and bytes.svg there, for a README
 
 The output is a table for each scenario, database and case, with each figure's ratio to auto-increment. The exit code is 0,
 1 after an error, 130 after Ctrl-C.
@@ -147,7 +148,7 @@ func parse(args []string, out io.Writer) (s settings, err error) {
 	flags.Uint64Var(&s.options.Seed, "seed", 1, "seed of the random numbers")
 	flags.StringVar(&s.out, "out", "", "`folder` for the report; an existing one is resumed, with the same settings")
 	flags.StringVar(&s.report, "report", "", "`folder` of a report, or its results.txt or .txt.gz, to write again without measuring")
-	flags.StringVar(&s.docs, "docs", "", "`folder` for the chart and the table of a README")
+	flags.StringVar(&s.docs, "docs", "", "`folder` for the picture and the table of a README; RESULTS.md then shows no picture")
 	if err = flags.Parse(args); errors.Is(err, flag.ErrHelp) {
 		flags.SetOutput(out)
 		fmt.Fprint(out, usage)

@@ -33,18 +33,24 @@ func TestFolderOfAReport(t *testing.T) {
 	if !strings.Contains(progress, "24 runs, 0 of them done before") {
 		t.Errorf("progress:\n%s", progress)
 	}
-	before := content(t, dir, "index.html")
-	for _, name := range []string{"RESULTS.md", "summary.csv", "summary.json", "results.txt"} {
+	before := content(t, dir, "RESULTS.md")
+	for _, name := range []string{"bytes.svg", "summary.csv", "summary.json", "results.txt"} {
 		if content(t, dir, name) == "" {
 			t.Errorf("%s is empty", name)
 		}
 	}
-	again, _, err := call(t, t.Context(), "-report", dir, "-docs", docs)
+	if !strings.Contains(before, "](bytes.svg)") {
+		t.Errorf("RESULTS.md does not show the picture:\n%s", before)
+	}
+	again, _, err := call(t, t.Context(), "-report", dir)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if again != out || content(t, dir, "index.html") != before {
+	if again != out || content(t, dir, "RESULTS.md") != before {
 		t.Error("the report is another when it is written again")
+	}
+	if _, _, err := call(t, t.Context(), "-report", dir, "-docs", docs); err != nil {
+		t.Fatal(err)
 	}
 	if !strings.Contains(content(t, docs, "bytes.svg"), "SQLite") {
 		t.Error("bytes.svg has no SQLite")

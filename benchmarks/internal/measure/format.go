@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"maps"
 	"os"
 	"path/filepath"
@@ -40,9 +39,6 @@ func ReadFolder(path string) (Data, error) {
 		file = filepath.Join(path, resultsName)
 	}
 	text, err := os.ReadFile(file)
-	if errors.Is(err, fs.ErrNotExist) && file != path {
-		text, err = os.ReadFile(file + ".gz")
-	}
 	if packed := bytes.NewReader(text); bytes.HasPrefix(text, []byte("\x1f\x8b")) {
 		var unpacked io.Reader
 		if unpacked, err = gzip.NewReader(packed); err == nil {

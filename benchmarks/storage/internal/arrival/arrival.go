@@ -3,8 +3,9 @@
 package arrival
 
 import (
-	"container/heap"
+	"cmp"
 	"math/rand/v2"
+	"slices"
 	"time"
 
 	"github.com/sqlflake/sqlflake/snowflake"
@@ -32,7 +33,7 @@ type Stream struct {
 	Order
 	random  *rand.Rand
 	workers []worker
-	pending queue
+	pending []row // the next to arrive is the last
 }
 
 // worker is a process with a clock and a generator. Times are in nanoseconds.
@@ -71,8 +72,10 @@ func (s *Stream) Next() (snowflake.ID, error) {
 				first = &s.workers[i]
 			}
 		}
-		if len(s.pending) > 0 && s.pending[0].at <= first.next {
-			return heap.Pop(&s.pending).(row).id, nil
+		if last := len(s.pending) - 1; last >= 0 && s.pending[last].at <= first.next {
+			id := s.pending[last].id
+			s.pending = s.pending[:last]
+			return id, nil
 		}
 		if err := s.draw(first); err != nil {
 			return 0, err
@@ -97,7 +100,9 @@ func (s *Stream) draw(w *worker) error {
 		if err != nil {
 			return err
 		}
-		heap.Push(&s.pending, row{id, w.next + lag})
+		at := w.next + lag
+		place, _ := slices.BinarySearchFunc(s.pending, at, func(r row, at float64) int { return cmp.Compare(at, r.at) })
+		s.pending = slices.Insert(s.pending, place, row{id, at})
 		vary := s.random.ExpFloat64()
 		if s.Batch > 1 {
 			vary = 0.5 + s.random.Float64()
@@ -111,17 +116,4 @@ func (s *Stream) draw(w *worker) error {
 type row struct {
 	id snowflake.ID
 	at float64 // when it arrives
-}
-
-// queue has the row that arrives first at the front.
-type queue []row
-
-func (q queue) Len() int           { return len(q) }
-func (q queue) Less(a, b int) bool { return q[a].at < q[b].at }
-func (q queue) Swap(a, b int)      { q[a], q[b] = q[b], q[a] }
-func (q *queue) Push(x any)        { *q = append(*q, x.(row)) }
-func (q *queue) Pop() any {
-	last := (*q)[len(*q)-1]
-	*q = (*q)[:len(*q)-1]
-	return last
 }

@@ -272,14 +272,3 @@ func TestSQLiteRemovesItsFolder(t *testing.T) {
 		t.Errorf("left behind: %v, %v", left, err)
 	}
 }
-
-func TestReturningByVersion(t *testing.T) {
-	for version, want := range map[string]bool{
-		"10.11.6-MariaDB-0+deb12u1": true, "10.4.30-MariaDB": false, "11.4.2-MariaDB": true, "5.5.5-10.6.1-MariaDB-log": true,
-		"8.4.0": false, "5.7.44-log": false,
-	} {
-		if e := (&mariadb{version: version}); e.Returning() != want {
-			t.Errorf("%s: %v", version, !want)
-		}
-	}
-}

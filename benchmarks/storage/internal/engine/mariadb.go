@@ -84,13 +84,8 @@ func (e *mariadb) product() string {
 	return "MySQL"
 }
 
-// Returning: MariaDB since 10.5, MySQL never. https://mariadb.com/kb/en/insertreturning/.
-func (e *mariadb) Returning() bool {
-	var major, minor int
-	// Old clients expect version 5.
-	_, err := fmt.Sscanf(strings.TrimPrefix(e.version, "5.5.5-"), "%d.%d", &major, &minor)
-	return err == nil && e.product() == "MariaDB" && (major > 10 || major == 10 && minor >= 5)
-}
+// Returning: https://mariadb.com/kb/en/insertreturning/.
+func (e *mariadb) Returning() bool { return e.product() == "MariaDB" }
 
 func (e *mariadb) Settings(ctx context.Context) ([]measure.Setting, error) {
 	product := "" // MariaDB's version contains its name

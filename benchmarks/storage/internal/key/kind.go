@@ -63,7 +63,6 @@ func Kinds() []Kind {
 		{Name: "auto", Title: "auto-increment", Counted: true},
 		{Name: "auto-readback", Title: "auto-increment, key read back", Counted: true, ReadBack: true},
 		{Name: "autoincrement", Title: "AUTOINCREMENT, numbers never reused", Counted: true, Strict: true, Only: "sqlite"},
-		{Name: "explicit", Title: "1, 2, 3 sent by the client", source: counting},
 		snowflakes("snowflake", "snowflake", snowflake.Default()),
 		snowflakes("snowflake-clustered", "clustered snowflake", snowflake.Clustered()),
 		snowflakes("snowflake-seconds", "snowflake, ticks of 1 s", snowflake.MustPreset("seconds")),

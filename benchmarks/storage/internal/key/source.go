@@ -6,7 +6,6 @@ import (
 	"io"
 	"math/rand/v2"
 	"slices"
-	"sync/atomic"
 	"time"
 
 	"github.com/google/uuid"
@@ -28,8 +27,6 @@ type Config struct {
 	// Pace is the rows a second of each client. Above 0 the keys of all clients come from one source, in the simulated
 	// order of their arrival. A client draws Batch keys together; 0 means 1. Single keys arrive 1 ms later, on average.
 	Pace, Batch int
-	// Last is the last number that explicit has used, shared by the clients of a table; nil: this is the only client.
-	Last *atomic.Int64
 }
 
 // each returns a source that calls one for each key.
@@ -42,22 +39,6 @@ func each(one func() (any, error)) Source {
 		}
 		return nil
 	}
-}
-
-// counting sends the numbers that auto-increment would assign: each statement of any client takes the next ones. It
-// separates the cost of sending a key from that of its value.
-func counting(c Config) (Source, error) {
-	last := c.Last
-	if last == nil {
-		last = new(atomic.Int64)
-	}
-	return func(dst []any) error {
-		first := last.Add(int64(len(dst))) - int64(len(dst)) + 1
-		for i := range dst {
-			dst[i] = first + int64(i)
-		}
-		return nil
-	}, nil
 }
 
 // snowflakes are the keys of processes with a worker each.

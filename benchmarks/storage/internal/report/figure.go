@@ -12,53 +12,42 @@ import (
 )
 
 // signs explains those of cells.
-const signs = "▼ worse, ▲ better, = no difference shown, ~ not certain, ? too few rounds"
+const signs = "▼ worse, ▲ better, no sign: no difference shown, ~ not certain, ? too few rounds"
 
-// mark is a verdict as a class, a sign and a word.
-type mark struct{ Class, Sign, Word string }
-
-var marks = map[measure.Verdict]mark{
-	measure.Few:    {"few", "?", "too few rounds"},
-	measure.Same:   {"same", "=", "no difference shown"},
-	measure.Better: {"better", "▲", "better"},
-	measure.Worse:  {"worse", "▼", "worse"},
-}
-
-// cell is a figure in a table: its value, its ratio to the baseline, and the verdict.
+// cell is a figure in a table: its value, its ratio to the baseline, and the sign of its verdict.
 type cell struct {
-	Family, Value, Ratio string // Family is that of its kind
-	mark
-	verdict measure.Verdict
+	value, ratio, sign string
+	verdict            measure.Verdict
 }
 
 func (r Report) cell(g measure.Group, kind, metric string) cell {
 	f, ok := g.Figure(kind, metric)
-	c := cell{Family: family(kind), Value: "–", verdict: f.Verdict}
 	if !ok {
-		return c
+		return cell{value: "–"}
 	}
-	c.Value = withUnit(f)
+	c := cell{value: withUnit(f), verdict: f.Verdict}
 	if kind == r.Baseline || f.Verdict == measure.Unknown {
 		return c
 	}
-	c.Ratio, c.mark = document.Factor(f.Ratio)+"×", marks[f.Verdict]
+	c.ratio = document.Factor(f.Ratio) + "×"
+	c.sign = [...]string{measure.Few: "?", measure.Same: "", measure.Better: "▲", measure.Worse: "▼"}[f.Verdict]
 	const much = 1.25 // that a figure seems to differ, although its rounds do not show it
 	if f.Verdict == measure.Same && (f.Ratio >= much || f.Ratio <= 1/much) {
-		c.Sign, c.Word = "~", "not certain"
+		c.sign = "~"
 	}
 	return c
 }
 
-// Text returns a cell as one text: "22.5 B (1.32× ▼)".
-func (c cell) Text() string {
-	if c.Ratio == "" {
-		return c.Value
+// text returns a cell as one text: "22.5 B (1.32×▼)".
+func (c cell) text() string {
+	if c.ratio == "" {
+		return c.value
 	}
-	return c.Value + " (" + c.Compared() + ")"
+	return c.value + " (" + c.compared() + ")"
 }
 
-// Compared returns the ratio and its sign, "" if there is none.
-func (c cell) Compared() string { return strings.TrimSpace(c.Ratio + " " + c.Sign) }
+// compared returns the ratio and its sign, "" if there is none.
+func (c cell) compared() string { return c.ratio + c.sign }
 
 func withUnit(f measure.Figure) string {
 	text := document.Number(f.Median, f.Metric.Digits)
@@ -77,14 +66,17 @@ func (r Report) sentence(engine string) string {
 	for _, kind := range []string{"snowflake", "uuidv7", "uuidv4"} {
 		g, _ := r.main(engine, "load", "bytes_table")
 		size, rate := r.cell(g, kind, "bytes_table"), r.cell(g, kind, "rate")
-		if kind == r.Baseline || size.Ratio == "" {
+		if kind == r.Baseline || size.ratio == "" {
 			continue
 		}
-		text := fmt.Sprintf("%s takes %s the bytes", kindTitle(kind), size.Ratio)
-		if rate.Class == "same" || rate.Class == "better" || rate.Class == "worse" {
-			text += fmt.Sprintf(" and is inserted at %s the rate", rate.Ratio)
-			if rate.Class == "same" {
-				text += " (" + rate.Word + ")"
+		text := fmt.Sprintf("%s takes %s the bytes", kindTitle(kind), size.ratio)
+		if rate.verdict >= measure.Same {
+			text += fmt.Sprintf(" and is inserted at %s the rate", rate.ratio)
+			switch {
+			case rate.sign == "~":
+				text += " (not certain)"
+			case rate.verdict == measure.Same:
+				text += " (no difference shown)"
 			}
 		}
 		parts = append(parts, text)

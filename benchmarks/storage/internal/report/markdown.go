@@ -20,10 +20,14 @@ in place of the keys.
 **If several processes insert into MariaDB or MySQL, give snowflakes the layout ` + "`snowflake.Clustered()`**" + `.
 `
 
-// WriteMarkdown writes the results as a Markdown page.
-func (r Report) WriteMarkdown(w io.Writer) error {
+// writeMarkdown writes the results as a Markdown page, which may show the picture beside it.
+func (r Report) writeMarkdown(w io.Writer, picture bool) error {
 	var b strings.Builder
-	fmt.Fprintf(&b, "%s\nRatios are to %s: %s. %s\n", advice, kindTitle(r.Baseline), signs, r.chance())
+	b.WriteString(advice)
+	if picture {
+		fmt.Fprintf(&b, "\n![%s](%s)\n", pictureTitle, pictureName)
+	}
+	fmt.Fprintf(&b, "\nA row without a title belongs to the one above. Ratios are to %s: %s. %s\n", kindTitle(r.Baseline), signs, r.chance())
 	for _, engine := range r.engines() {
 		rows := r.comparisons(engine)
 		if len(rows) == 0 {
@@ -34,13 +38,19 @@ func (r Report) WriteMarkdown(w io.Writer) error {
 			fmt.Fprintf(&b, "%s\n\n", text)
 		}
 		table := [][]string{append([]string{"", kindTitle(r.Baseline)}, titles(r.compared(engine))...)}
+		title, metric := "", "" // of the row above
 		for _, one := range rows {
-			if one.Minor {
-				continue
+			name := one.metric + "; " + one.params
+			switch {
+			case one.title != title:
+				name = one.title + ": " + name
+			case one.metric == metric:
+				name = one.params
 			}
-			row := []string{one.Title + ": " + one.What, one.Base}
-			for _, c := range one.Cells {
-				row = append(row, c.Compared())
+			title, metric = one.title, one.metric
+			row := []string{name, one.base}
+			for _, c := range one.cells {
+				row = append(row, c.compared())
 			}
 			table = append(table, row)
 		}

@@ -1,5 +1,5 @@
-// Package report writes the figures of a measurement: as a page, as a document and a table for READMEs, as text, CSV and
-// JSON.
+// Package report writes the figures of a measurement: as a document with a picture, as a table for READMEs, as text, CSV
+// and JSON.
 package report
 
 import (
@@ -24,7 +24,7 @@ type Report struct {
 	Unfinished  int             // runs that are not done
 }
 
-// engines are in the order of the page: most readers ask about the first.
+// engines are in the order of RESULTS.md: most readers ask about the first.
 var engines = []string{"postgres", "postgres18", "mariadb", "mysql", "sqlite"}
 
 // New computes the figures.
@@ -134,21 +134,6 @@ func kindTitle(name string) string {
 		return "auto-increment, again"
 	}
 	return name
-}
-
-// family returns the CSS class for the colour of a kind.
-func family(name string) string {
-	switch {
-	case strings.HasSuffix(name, "-text"):
-		return "text"
-	case strings.HasPrefix(name, "snowflake"):
-		return "snow"
-	case strings.HasPrefix(name, "uuidv7"):
-		return "v7"
-	case strings.HasPrefix(name, "uuidv4"):
-		return "v4"
-	}
-	return "auto"
 }
 
 // groups returns the groups of a scenario on an engine.

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
@@ -21,26 +20,16 @@ const lineEvery = 3 * time.Second
 // first error; earlier results are in the journal. A step that an engine does not support (errors.ErrUnsupported) gets a
 // record with a note and the values that it returned. Progress is written to w.
 func Do(ctx context.Context, steps []Step, o scenario.Options, j *measure.Journal, w io.Writer) error {
-	total, done, number := 0, 0, 0 // work of all steps and of those before, and this step's number
-	for _, s := range steps {
-		total += weight(s)
-	}
-	start, wrote := time.Now(), time.Time{}
+	number, start, wrote := 0, time.Now(), time.Time{}
 	defer func() {
 		fmt.Fprintf(w, "%d of %d steps in %v\n", number, len(steps), time.Since(start).Round(time.Second/10))
 	}()
 	for i, s := range steps {
 		number = i + 1
-		if now := time.Now(); now.Sub(wrote) >= lineEvery {
-			wrote = now
-			left := ""
-			if done > 0 {
-				each := float64(now.Sub(start)) / float64(done)
-				left = fmt.Sprintf(", about %v left", time.Duration(each*float64(total-done)).Round(time.Second))
-			}
-			fmt.Fprintf(w, "%d/%d %s, %s, %s%s\n", number, len(steps), s.Engine.Name(), s.Scenario.Name, s.As, left)
+		if time.Since(wrote) >= lineEvery {
+			wrote = time.Now()
+			fmt.Fprintf(w, "%d/%d %s, %s, %s\n", number, len(steps), s.Engine.Name(), s.Scenario.Name, s.As)
 		}
-		done += weight(s)
 		b := &scenario.Bench{Engine: s.Engine, Options: o, Kind: s.Kind, Params: s.Params, Round: s.Round}
 		record := s.Record()
 		var err error
@@ -63,12 +52,6 @@ func Do(ctx context.Context, steps []Step, o scenario.Options, j *measure.Journa
 		}
 	}
 	return nil
-}
-
-// weight returns the rows of a run. Many runs use statements of one row or write twice, so it is an estimate.
-func weight(s Step) int {
-	rows, _ := strconv.Atoi(s.Params.Get("rows"))
-	return max(rows, 1000)
 }
 
 // Ahead returns the steps that have no record.

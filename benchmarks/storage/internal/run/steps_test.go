@@ -33,10 +33,10 @@ func order(s scenario.Scenario, o scenario.Options) []string {
 }
 
 func TestBaselineIsBesideEachKindByTurns(t *testing.T) {
-	s := scenario.Scenario{Name: "turns", Kinds: []string{"auto", "snowflake", "uuidv4"}, Sizes: []string{"explicit"}}
+	s := scenario.Scenario{Name: "turns", Kinds: []string{"auto", "snowflake", "uuidv4"}, Sizes: []string{"uuidv7-text"}}
 	got := order(s, scenario.Options{Rounds: 3})
 	want := []string{
-		"1: auto|again again auto|snowflake snowflake auto|uuidv4 uuidv4 explicit",
+		"1: auto|again again auto|snowflake snowflake auto|uuidv4 uuidv4 uuidv7-text",
 		"2: snowflake auto|snowflake uuidv4 auto|uuidv4 again auto|again",
 		"3: auto|uuidv4 uuidv4 auto|again again auto|snowflake snowflake",
 	}
@@ -46,8 +46,8 @@ func TestBaselineIsBesideEachKindByTurns(t *testing.T) {
 }
 
 func TestExactCasesAndNamedKinds(t *testing.T) {
-	s := scenario.Scenario{Name: "once", Once: func(measure.Params) bool { return true }, Kinds: []string{"snowflake", "uuidv4"}, Sizes: []string{"explicit"}}
-	if got := order(s, scenario.Options{Rounds: 6}); !slices.Equal(got, []string{"1: auto snowflake uuidv4 explicit"}) {
+	s := scenario.Scenario{Name: "once", Once: func(measure.Params) bool { return true }, Kinds: []string{"snowflake", "uuidv4"}, Sizes: []string{"uuidv7-text"}}
+	if got := order(s, scenario.Options{Rounds: 6}); !slices.Equal(got, []string{"1: auto snowflake uuidv4 uuidv7-text"}) {
 		t.Errorf("once: %q", got)
 	}
 	s.Once = nil

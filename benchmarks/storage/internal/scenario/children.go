@@ -12,7 +12,7 @@ var children = Scenario{
 	Title:    "Rows that refer to others",
 	Question: "What does a key cost in the tables that refer to it?",
 	Kinds:    four,
-	Sizes:    []string{"explicit", "uuidv4-text"},
+	Sizes:    []string{"uuidv4-text"},
 	Cases: func(o Options, _ engine.Engine) []measure.Params {
 		rows := min(o.Rows, timedRows)
 		return []measure.Params{measure.P("parents", max(rows/5, 1), "rows", rows)}

@@ -45,7 +45,7 @@ func (b *Bench) saver(ctx context.Context) (*saver, error) {
 		s.levels[i] = l
 	}
 	var err error
-	if s.source, err = b.source(0, 1, nil); err != nil {
+	if s.source, err = b.source(0, 1); err != nil {
 		return nil, err
 	}
 	return s, b.Create(ctx, order, line, tag)

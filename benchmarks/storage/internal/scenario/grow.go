@@ -60,7 +60,7 @@ func runGrow(ctx context.Context, b *Bench) (map[string]float64, error) {
 	}
 	in := Insert{Table: table, Batch: 1000, Fill: fillAccount}
 	var err error
-	if in.Source, err = b.source(0, 1, nil); err != nil {
+	if in.Source, err = b.source(0, 1); err != nil {
 		return nil, err
 	}
 	if err := b.Settle(ctx, table.Name); err != nil {

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"strings"
 	"sync"
-	"sync/atomic"
 
 	"github.com/sqlflake/sqlflake/benchmarks/storage/internal/engine"
 	"github.com/sqlflake/sqlflake/benchmarks/storage/internal/key"
@@ -56,14 +55,12 @@ func (b *Bench) Do(ctx context.Context, in Insert) error {
 		}
 	}
 	clients := max(in.Clients, 1)
-	var last atomic.Int64
-	last.Store(int64(in.First))
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	var wg sync.WaitGroup
 	for client := range clients {
 		wg.Go(func() {
-			if err := b.client(ctx, in, client, clients, &last); err != nil {
+			if err := b.client(ctx, in, client, clients); err != nil {
 				cancel(err)
 			}
 		})
@@ -72,13 +69,13 @@ func (b *Bench) Do(ctx context.Context, in Insert) error {
 	return context.Cause(ctx)
 }
 
-// source returns the keys of one of several clients in this round. last is for key.Config.
-func (b *Bench) source(client, clients int, last *atomic.Int64) (key.Source, error) {
-	return b.Kind.New(key.Config{Seed: b.Options.Seed + uint64(b.Round), Client: client, Clients: clients, Last: last})
+// source returns the keys of one of several clients in this round.
+func (b *Bench) source(client, clients int) (key.Source, error) {
+	return b.Kind.New(key.Config{Seed: b.Options.Seed + uint64(b.Round), Client: client, Clients: clients})
 }
 
 // client inserts the rows first, first+clients, ... in batches.
-func (b *Bench) client(ctx context.Context, in Insert, client, clients int, last *atomic.Int64) error {
+func (b *Bench) client(ctx context.Context, in Insert, client, clients int) error {
 	conn, err := b.DB().Conn(ctx)
 	if err != nil {
 		return err
@@ -86,7 +83,7 @@ func (b *Bench) client(ctx context.Context, in Insert, client, clients int, last
 	defer func() { _ = conn.Close() }()
 	source := in.Source
 	if source == nil {
-		if source, err = b.source(client, clients, last); err != nil {
+		if source, err = b.source(client, clients); err != nil {
 			return err
 		}
 	}

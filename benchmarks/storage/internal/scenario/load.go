@@ -15,7 +15,7 @@ var load = Scenario{
 	Question: "How much disk space does a key take, and how fast are inserts?",
 	Kinds:    []string{"auto", "snowflake", "uuidv7", "uuidv7-server", "uuidv4"},
 	Sizes: []string{
-		"auto-readback", "autoincrement", "explicit", "snowflake-clustered", "snowflake-skewed", "snowflake-53",
+		"auto-readback", "autoincrement", "snowflake-clustered", "snowflake-skewed", "snowflake-53",
 		"snowflake-bigint", "uuidv7-text", "uuidv4-text", "ulid-text",
 	},
 	Cases: func(o Options, e engine.Engine) []measure.Params {

@@ -149,7 +149,7 @@ func TestGraphsAreStoredWhole(t *testing.T) {
 
 func TestClientsInsertEachRowOnce(t *testing.T) {
 	eachEngine(t, func(t *testing.T, e engine.Engine) {
-		for _, kind := range []string{"auto", "explicit", "snowflake", "uuidv7-text"} {
+		for _, kind := range []string{"auto", "snowflake", "uuidv7-text"} {
 			b := bench(e, kind, nil)
 			table := b.Table("once", account)
 			must(t, b.Create(t.Context(), table))
@@ -225,7 +225,7 @@ func TestStepsOfGrow(t *testing.T) {
 func TestInTimeOrderTellsKindsApart(t *testing.T) {
 	for _, kind := range key.Kinds() {
 		b := &Bench{Kind: kind, Options: options}
-		source, err := b.source(0, 1, nil)
+		source, err := b.source(0, 1)
 		must(t, err)
 		if source == nil {
 			continue

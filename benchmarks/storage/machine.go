@@ -1,5 +1,4 @@
-// Package machine describes the computer of a measurement.
-package machine
+package main
 
 import (
 	"context"
@@ -15,8 +14,8 @@ import (
 	"github.com/sqlflake/sqlflake/benchmarks/internal/measure"
 )
 
-// Describe describes the computer and the program. What the system does not report is left out.
-func Describe(ctx context.Context) []measure.Setting {
+// describeMachine describes the computer and the program. What the system does not report is left out.
+func describeMachine(ctx context.Context) []measure.Setting {
 	memory, _ := strconv.ParseFloat(strings.TrimSuffix(field("/proc/meminfo", "MemTotal"), " kB"), 64)
 	average, _ := load()
 	list := []measure.Setting{
@@ -44,8 +43,8 @@ func load() (average float64, ok bool) {
 	return average, err == nil
 }
 
-// Busy returns a sentence if the machine is busy with other work, else "".
-func Busy() string {
+// busyMachine returns a sentence if the machine is busy with other work, else "".
+func busyMachine() string {
 	if average, ok := load(); !ok || average <= busy*float64(runtime.NumCPU()) {
 		return ""
 	}
