@@ -49,8 +49,9 @@ func (l *Lease) State() State {
 func (l *Lease) Become(of *Lease, next int64) error {
 	l.state, l.shared = of.state, of.shared
 	l.shared.from, l.shared.horizon, l.shared.ended = 0, 0, nil
-	if !l.state.held {
-		return nil
+	if !l.state.held { // but it has issued IDs
+		defer l.lessee.Withdraw()
+		return l.lessee.Move(0, next, next)
 	}
 	return l.lessee.Move(l.state.claim.Worker, max(l.state.from, next), l.state.horizon)
 }

@@ -1,6 +1,9 @@
 package lease_test
 
-import "testing"
+import (
+	"maps"
+	"testing"
+)
 
 // eventCopy clones the host of a process while it runs: there are two processes that know the same, at any moment, also
 // with a call of the store under way, whose reply only the first one gets.
@@ -21,9 +24,7 @@ func (w *simWorld) copyOf(p *simProcess, host *simHost) *simProcess {
 	q := w.start(host)
 	q.opened, q.begin, q.due, q.highest, q.expires = p.opened, p.begin, p.due, p.highest, p.expires
 	p.copied, q.copied = true, true
-	for worker := range p.lost {
-		q.lost[worker] = true
-	}
+	maps.Copy(q.lost, p.lost)
 	if err := q.lease.Become(p.lease, p.highest>>sequenceBits+1); err != nil {
 		w.fail(q, "is not a copy: %v", err)
 	}

@@ -25,7 +25,7 @@ func (w *simWorld) heal() {
 	for _, p := range w.slots {
 		switch {
 		case p == nil || p.dead:
-		case p.failed || live == w.plan.workers-w.plan.share:
+		case p.failed || live == w.plan.workers-w.plan.share || p.isFarAhead():
 			p.crash()
 		default:
 			live++
@@ -54,6 +54,13 @@ func (w *simWorld) skipAhead() {
 	}
 	w.note(nil, "%v pass until all that is ahead is reached", latest.Sub(w.now))
 	w.advance(latest.Sub(w.now))
+}
+
+// isFarAhead reports whether the generator's clock is so far ahead that others would refuse the worker for long, if the
+// process lost it: its clock slows down, but it is not set back.
+func (p *simProcess) isFarAhead() bool {
+	tick, err := p.lease.Lessee().Tick()
+	return err == nil && p.layout.Start(tick).After(p.w.now.Add(lease.DefaultMaxSkew))
 }
 
 // awaitAll makes all live processes, of which there are no more than workers, issue an ID, and a new process in the

@@ -144,16 +144,16 @@ func (w *simWorld) forget() {
 }
 
 // issue records the IDs that a call of p has returned. No call that had returned when it began got an ID beyond the
-// position low, and the workers in lost were known to be lost.
+// position low, and the workers in lost were known to be lost, by their epoch.
 //
 // Copies of a process may repeat an ID if its tick lies below the horizon that was committed or requested when the copy
 // was made, as long as none of them knows that it has lost the worker.
-func (w *simWorld) issue(p *simProcess, ids []snowflake.ID, low int64, lost map[int64]bool) {
+func (w *simWorld) issue(p *simProcess, ids []snowflake.ID, low int64, lost map[int64]int64) {
 	layout := p.layout
 	for _, id := range ids {
 		tick, sequence := field(layout, id, snowflake.FieldTime), field(layout, id, snowflake.FieldSequence)
 		worker := field(layout, id, layout.WorkerField())
-		known := lost[worker] && p.lost[worker] // and it has not got the worker back during the call
+		known := lost[worker] > 0 && p.lost[worker] == lost[worker] // and it has not got the worker back during the call
 		if known {
 			w.fail(p, "ID of worker %d, tick %d, after it was lost", worker, tick)
 		}

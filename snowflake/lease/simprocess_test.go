@@ -41,8 +41,8 @@ type simProcess struct {
 	faults  int
 	expires time.Time // by its own wall clock, for a broken rule
 
-	copied bool           // it is a copy, or there is a copy of it
-	lost   map[int64]bool // workers that it knows to have lost
+	copied bool            // it is a copy, or there is a copy of it
+	lost   map[int64]int64 // workers that it knows to have lost: under which epoch
 
 	highest int64    // position of the highest ID that it has returned
 	drawn   uint64   // IDs that calls have drawn
@@ -83,7 +83,7 @@ func (w *simWorld) start(host *simHost) *simProcess {
 	p := &simProcess{
 		w: w, host: host, name: fmt.Sprintf("p%d", w.started), due: w.now, begin: host.mono, highest: -1,
 		sharing: w.started > 2, // the first ones know their workers
-		lost:    map[int64]bool{}, window: pick(w.choices, w.plan.window, w.plan.other), layout: w.plan.layout,
+		lost:    map[int64]int64{}, window: pick(w.choices, w.plan.window, w.plan.other), layout: w.plan.layout,
 	}
 	var moving []lease.Option
 	if w.kind.moves {
@@ -93,7 +93,7 @@ func (w *simWorld) start(host *simHost) *simProcess {
 		if e.Kind == lease.Lost {
 			w.tally["losses"]++
 			w.note(p, "knows that it has lost worker %d, epoch %d", e.Worker, e.Epoch)
-			p.lost[e.Worker] = true
+			p.lost[e.Worker] = e.Epoch
 			if w.kind.goesOn {
 				p.goOn(e.Worker, e.Horizon)
 			}
