@@ -19,7 +19,6 @@ var graph = Scenario{
 	Title:    "Saving an order with its lines",
 	Question: "How long does it take to save an order with its lines, if the database is a network away?",
 	Kinds:    []string{"auto", "snowflake", "uuidv7"},
-	Sizes:    []string{"uuidv4"},
 	Cases: func(o Options, e engine.Engine) []measure.Params {
 		if e.Dialect() == "sqlite" {
 			return nil // there is no network
