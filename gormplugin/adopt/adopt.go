@@ -32,13 +32,6 @@ var (
 	// too, a foreign key prevents the column from becoming bigint, the handle's plugin lacks gormplugin.WithMinID, the
 	// handle is in a transaction on MySQL or SQLite, or the table is in an attached file on SQLite.
 	ErrAutoIncrementKept = errors.New("adopt: auto-increment kept")
-
-	// ErrKeysKept means that Rekey changed nothing because of something that the caller has to decide about. The message
-	// names it: the handle lacks a plugin with gormplugin.WithMinID or is in a transaction, the plugin does not fill the
-	// key or has the worker itself, a model has no time of creation, a column refers to two keys, a trigger keeps a
-	// reference, row-level security or a lack of rights can hide one, a table of MySQL can't roll back, or keys are on the
-	// wrong side of the MinID.
-	ErrKeysKept = errors.New("adopt: keys kept")
 )
 
 // DropAutoIncrement makes the keys of existing tables plain 64-bit integers that the application fills: it removes the
@@ -118,7 +111,7 @@ func checkHandle(db *gorm.DB) error {
 
 // within names what failed, unless the error is one that says so itself.
 func within(what any, err error) error {
-	for _, own := range []error{nil, ErrNoTable, ErrNoIntegerKey, ErrAutoIncrementKept, ErrKeysKept} {
+	for _, own := range []error{nil, ErrNoTable, ErrNoIntegerKey, ErrAutoIncrementKept} {
 		if errors.Is(err, own) {
 			return err
 		}

@@ -72,14 +72,6 @@ func (p *pin) switchTo(read, set string, value int) error {
 	return p.set(fmt.Sprintf("%s = %d", set, value), fmt.Sprintf("%s = %d", set, before))
 }
 
-// uncheck switches the check of foreign keys off.
-func (p *pin) uncheck() error {
-	if p.Name() == "mysql" {
-		return p.switchTo("SELECT @@SESSION.foreign_key_checks", "SET SESSION foreign_key_checks", 0)
-	}
-	return p.switchTo("PRAGMA foreign_keys", "PRAGMA foreign_keys", 0)
-}
-
 // commit ends the transaction that the last call of set began.
 func (p *pin) commit() error {
 	if err := run(p.uninterrupted(), "COMMIT"); err != nil {

@@ -59,7 +59,7 @@ func read[T any](db *gorm.DB, keys []countedKey, one func(k countedKey, db *gorm
 		if found[i], err = one(k, db); err != nil {
 			return err
 		}
-		return k.checkMinID(db, ErrAutoIncrementKept)
+		return k.checkMinID(db)
 	})
 }
 
@@ -94,7 +94,7 @@ func countedKeys(db *gorm.DB, models []any) ([]countedKey, error) {
 // checkMinID returns an error if conditions on the time of IDs find keys that the database has made, since the plugin
 // of the handle lacks gormplugin.WithMinID. A key is taken for one if it is below a thousandth of the present IDs, and
 // below maxCounted: above it are IDs that were made soon after the epoch.
-func (k countedKey) checkMinID(db *gorm.DB, reason error) error {
+func (k countedKey) checkMinID(db *gorm.DB) error {
 	if _, ok := db.Plugins["snowflake"].(*gormplugin.Plugin); !ok {
 		return nil
 	}
@@ -116,7 +116,7 @@ func (k countedKey) checkMinID(db *gorm.DB, reason error) error {
 	if err != nil || old == nil {
 		return err
 	}
-	return k.refused(reason, "the database has made the keys up to %d, and gormplugin.CreatedBefore would find them all; "+
+	return k.refused(ErrAutoIncrementKept, "the database has made the keys up to %d, and gormplugin.CreatedBefore would find them all; "+
 		"give the plugin gormplugin.WithMinID(%d), or a larger number below its IDs", *old, *old+1)
 }
 

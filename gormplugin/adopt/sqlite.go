@@ -24,7 +24,7 @@ func dropOnSQLite(db *gorm.DB, keys []countedKey) error {
 		if err != nil || !slices.ContainsFunc(tables, func(t sqliteTable) bool { return t.create != "" }) {
 			return err
 		}
-		if err := p.uncheck(); err != nil {
+		if err := p.switchTo("PRAGMA foreign_keys", "PRAGMA foreign_keys", 0); err != nil {
 			return err
 		}
 		if err := p.switchTo("PRAGMA legacy_alter_table", "PRAGMA legacy_alter_table", 1); err != nil {
