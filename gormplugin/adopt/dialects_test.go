@@ -10,8 +10,10 @@ import (
 
 	"gorm.io/gorm"
 
+	"github.com/sqlflake/sqlflake/gormplugin"
 	"github.com/sqlflake/sqlflake/gormplugin/adopt"
 	"github.com/sqlflake/sqlflake/internal/testdb"
+	"github.com/sqlflake/sqlflake/snowflake"
 )
 
 func TestMySQLKeepsTheColumnDefinition(t *testing.T) {
@@ -136,6 +138,12 @@ func TestDropAutoIncrementOnKindsOfCountersOfPostgres(t *testing.T) {
 				db.exec(t, "INSERT INTO old_groups (name) VALUES ('a'), ('b'), ('c')")
 			}
 			rows := db.rows(t, "old_groups")
+			gen, err := snowflake.New(0)
+			must(t, err)
+			unbounded := plain(t, db.target)
+			must(t, unbounded.Use(gormplugin.New(gen)))
+			wantError(t, adopt.DropAutoIncrement(unbounded.DB, &oldGroup{}), adopt.ErrAutoIncrementKept, "WithMinID(4)")
+			must(t, db.Use(gormplugin.New(gen, gormplugin.WithMinID(4))))
 			db.drop(t, &oldGroup{})
 			db = plain(t, db.target) // "cached plan must not change result type"
 			equal(t, "rows", db.rows(t, "old_groups"), rows)

@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"gorm.io/gorm"
-	"gorm.io/gorm/clause"
 	"gorm.io/gorm/logger"
 	"gorm.io/gorm/schema"
 
@@ -95,12 +94,14 @@ func countedKeys(db *gorm.DB, models []any) ([]countedKey, error) {
 // of the handle lacks gormplugin.WithMinID. A key is taken for one if it is below a thousandth of the present IDs, and
 // below maxCounted: above it are IDs that were made soon after the epoch.
 func (k countedKey) checkMinID(db *gorm.DB) error {
-	if _, ok := db.Plugins["snowflake"].(*gormplugin.Plugin); !ok {
+	plugin, ok := db.Plugins["snowflake"].(*gormplugin.Plugin)
+	if !ok {
 		return nil
 	}
-	now := time.Now()
-	present := db.Session(&gorm.Session{DryRun: true, Logger: logger.Discard}).Table(k.name()).
-		Where(gormplugin.CreatedSince(now).On(k.column)).Find(&[]map[string]any{})
+
+	// The condition asks the plugin for the least ID of now, which is the same for every table.
+	present := db.Session(&gorm.Session{DryRun: true, Logger: logger.Discard}).Table("keys").
+		Where(gormplugin.CreatedSince(time.Now()).On("id")).Find(&[]map[string]any{})
 	switch {
 	case errors.Is(present.Error, gormplugin.ErrCondition), errors.Is(present.Error, snowflake.ErrFieldOrder):
 		return nil // the layout is not known, or has too many ranges: these conditions fail
@@ -108,11 +109,12 @@ func (k countedKey) checkMinID(db *gorm.DB) error {
 		return present.Error
 	}
 	id, _ := present.Statement.Vars[0].(snowflake.ID)
-	bound := min(id/1000, maxCounted)
-	column := clause.Column{Name: k.column}
+
+	// The bounds are in the text: pgx sends an argument in the type of the column, which may have 16 bits.
+	query := fmt.Sprintf("SELECT max(%[1]s) FROM %[2]s WHERE %[1]s >= %[3]d AND %[1]s < %[4]d",
+		db.Statement.Quote(k.column), db.Statement.Quote(k.name()), plugin.MinID(), min(id/1000, maxCounted))
 	var old *int64
-	err := db.Table(k.name()).Select("max(?)", column).Where("? < ?", column, bound).
-		Where(gormplugin.CreatedBefore(now).On(k.column)).Row().Scan(&old)
+	err := db.Raw("?", gorm.Expr(query)).Row().Scan(&old)
 	if err != nil || old == nil {
 		return err
 	}
