@@ -205,7 +205,7 @@ func TestDropAutoIncrementJoinsTheTransactionOnPostgres(t *testing.T) {
 	without := db.Session(&gorm.Session{DisableNestedTransaction: true})
 	must(t, without.Transaction(func(tx *gorm.DB) error {
 		err := adopt.DropAutoIncrement(tx, &oldGroup{}, &oldLine{})
-		wantError(t, err, adopt.ErrAutoIncrementKept, "old_lines_id_seq also serves other.n")
+		wantError(t, err, adopt.ErrAutoIncrementKept, "old_lines_id_seq also serves "+db.schema(t)+".other.n")
 		return nil
 	}))
 	equal(t, "state", db.state(t), before)

@@ -36,6 +36,17 @@ func (k countedKey) name() string {
 	return k.space + "." + k.table
 }
 
+// quoted returns name as an identifier. A schema of PostgreSQL may have a dot, at which GORM would split it.
+func (k countedKey) quoted(db *gorm.DB) string {
+	if db.Name() == "postgres" && k.space != "" {
+		return quoteName(k.space) + "." + quoteName(k.table)
+	}
+	return db.Statement.Quote(k.name())
+}
+
+// quoteName returns a name in the quotes of standard SQL.
+func quoteName(name string) string { return `"` + strings.ReplaceAll(name, `"`, `""`) + `"` }
+
 // refused is the error for what DropAutoIncrement does not do.
 func (k countedKey) refused(reason error, format string, args ...any) error {
 	return fmt.Errorf("%w: %s: %s", reason, k, fmt.Sprintf(format, args...))
@@ -112,7 +123,7 @@ func (k countedKey) checkMinID(db *gorm.DB) error {
 
 	// The bounds are in the text: pgx sends an argument in the type of the column, which may have 16 bits.
 	query := fmt.Sprintf("SELECT max(%[1]s) FROM %[2]s WHERE %[1]s >= %[3]d AND %[1]s < %[4]d",
-		db.Statement.Quote(k.column), db.Statement.Quote(k.name()), plugin.MinID(), min(id/1000, maxCounted))
+		db.Statement.Quote(k.column), k.quoted(db), plugin.MinID(), min(id/1000, maxCounted))
 	var old *int64
 	err := db.Raw("?", gorm.Expr(query)).Row().Scan(&old)
 	if err != nil || old == nil {

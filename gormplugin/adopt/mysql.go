@@ -140,7 +140,7 @@ var narrowType = regexp.MustCompile(`^(tiny|small|medium)?int(\(\d+\))?`)
 // withoutCounter returns the server's own definition of the column without AUTO_INCREMENT and with 64 bits.
 func (k countedKey) withoutCounter(db *gorm.DB, key mysqlKey) (string, error) {
 	var table, statement string
-	if err := db.Raw("SHOW CREATE TABLE "+db.Statement.Quote(k.name())).Row().Scan(&table, &statement); err != nil {
+	if err := db.Raw("SHOW CREATE TABLE "+k.quoted(db)).Row().Scan(&table, &statement); err != nil {
 		return "", err
 	}
 	definition := ""
@@ -168,7 +168,7 @@ func (k countedKey) withoutCounter(db *gorm.DB, key mysqlKey) (string, error) {
 
 // modify changes the column and checks the result.
 func (k countedKey) modify(db *gorm.DB, before mysqlKey) error {
-	statement := "ALTER TABLE " + db.Statement.Quote(k.name()) + " MODIFY COLUMN " + db.Statement.Quote(before.Name) + " "
+	statement := "ALTER TABLE " + k.quoted(db) + " MODIFY COLUMN " + db.Statement.Quote(before.Name) + " "
 	if err := run(db, statement+before.definition); err != nil {
 		return err
 	}
