@@ -78,7 +78,8 @@ func TestTheStatementsOfThePageGiveOldRowsNewKeys(t *testing.T) {
 		exampletest.Must(t, db.AutoMigrate(&user{}, &order{}))
 		day := time.Date(2025, 7, 1, 12, 0, 0, 0, time.UTC)
 		for i := range 3 { // the last one is the oldest, and has i orders
-			exampletest.Must(t, db.Create(&user{Model: gorm.Model{CreatedAt: day.AddDate(0, 0, -i)}, Orders: make([]order, i)}).Error)
+			old := user{Model: gorm.Model{CreatedAt: day.AddDate(0, 0, -i)}, Orders: make([]order, i)}
+			exampletest.Must(t, db.Create(&old).Error)
 		}
 		exampletest.Must(t, db.Delete(&user{}, 1).Error)
 		plugin, err := gormplugin.Open(t.Context(), db, gormplugin.WithMinID(1_000_000_000_000))

@@ -48,8 +48,8 @@ var (
 // the handle's. A sequence that the column does not own is kept. The exclusive lock is short; to bound the wait for it,
 // pass a transaction with lock_timeout. A 16- or 32-bit column becomes bigint, with the columns that refer to it. This
 // rewrites the tables under the lock, and prepared statements of other processes fail once ("cached plan must not
-// change result type"). Tables that inherit from it lose the default too. The functions that run in this, of CHECK
-// constraints, indexes and event triggers, have the search_path "pg_catalog, pg_temp".
+// change result type"). Tables that inherit from it lose the default too. Meanwhile the search_path is "pg_catalog,
+// pg_temp", also for functions of CHECK constraints, indexes and event triggers.
 //
 // # MySQL and MariaDB
 //

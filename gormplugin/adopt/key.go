@@ -129,8 +129,8 @@ func (k countedKey) checkMinID(db *gorm.DB) error {
 	if err != nil || old == nil {
 		return err
 	}
-	return k.refused(ErrAutoIncrementKept, "the database has made the keys up to %d, and gormplugin.CreatedBefore would find them all; "+
-		"give the plugin gormplugin.WithMinID(%d), or a larger number below its IDs", *old, *old+1)
+	return k.refused(ErrAutoIncrementKept, "the database has made the keys up to %d, and gormplugin.CreatedBefore would "+
+		"find them all; give the plugin gormplugin.WithMinID(%d), or a larger number below its IDs", *old, *old+1)
 }
 
 // spaceOf returns the schema of the statement's table. GORM keeps it only in the table's expression.

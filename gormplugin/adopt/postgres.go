@@ -50,9 +50,8 @@ func setPath(tx *gorm.DB, path string) error {
 }
 
 // resolve returns the keys with the schemas of their tables, each once.
-func resolve(tx *gorm.DB, keys []countedKey) ([]countedKey, error) {
-	var all []countedKey
-	return all, each(keys, func(_ int, k countedKey) error {
+func resolve(tx *gorm.DB, keys []countedKey) (all []countedKey, err error) {
+	err = each(keys, func(_ int, k countedKey) error {
 		err := tx.Raw(`
 			SELECT n.nspname, c.relname FROM pg_catalog.pg_class c
 			JOIN pg_catalog.pg_namespace n ON n.oid OPERATOR(pg_catalog.=) c.relnamespace
@@ -66,6 +65,7 @@ func resolve(tx *gorm.DB, keys []countedKey) ([]countedKey, error) {
 		}
 		return err
 	})
+	return all, err
 }
 
 // dropCounters drops the defaults or identities of the keys, and their sequences.
