@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 
 	"gorm.io/gorm"
 	"gorm.io/gorm/logger"
@@ -16,7 +17,7 @@ import (
 type pin struct {
 	*gorm.DB
 	conn *sql.Conn
-	undo []string // statements that restore the settings, run from the last to the first
+	undo [][]string // statements that restore each setting, run from the last setting to the first
 }
 
 // held is a connection that looks like a transaction. Plugins such as dbresolver leave transactions alone and replace
@@ -52,10 +53,10 @@ func pinned(db *gorm.DB, f func(p *pin) error) error {
 }
 
 // set runs a statement; restore runs undo later.
-func (p *pin) set(change, undo string) error {
+func (p *pin) set(change string, undo ...string) error {
 	if err := run(p.DB, change); err != nil {
 		if p.Statement.Context.Err() != nil { // an interrupted statement may have taken effect
-			_ = run(p.uninterrupted().Session(&gorm.Session{Logger: logger.Discard}), undo)
+			_ = run(p.uninterrupted().Session(&gorm.Session{Logger: logger.Discard}), undo...)
 		}
 		return err
 	}
@@ -82,10 +83,10 @@ func (p *pin) commit() error {
 }
 
 func (p *pin) restore() error {
-	for _, statement := range slices.Backward(p.undo) {
-		if err := run(p.uninterrupted(), statement); err != nil {
+	for _, statements := range slices.Backward(p.undo) {
+		if err := run(p.uninterrupted(), statements...); err != nil {
 			_ = p.conn.Raw(func(any) error { return driver.ErrBadConn }) // removes it from its pool
-			return fmt.Errorf("%s: %w", statement, err)
+			return fmt.Errorf("%s: %w", strings.Join(statements, "; "), err)
 		}
 	}
 	return nil

@@ -327,6 +327,26 @@ func TestInterruptedRebuildChangesNothing(t *testing.T) {
 	equal(t, "state", db.state(t), before.adopted())
 }
 
+// SQLite rolls the transaction back itself if the INSERT that copies the rows is interrupted while it runs.
+func TestATransactionThatSQLiteHasEndedCostsNoConnection(t *testing.T) {
+	db := single(t, testdb.Target{Name: "sqlite", Driver: "sqlite3", DSN: ":memory:?_foreign_keys=on"}, &oldGroup{})
+	must(t, db.Create(&oldGroup{Name: "a"}).Error)
+	before := db.state(t)
+	interrupted := errors.New("interrupted")
+	must(t, db.Callback().Raw().Before("*").Register("test:interrupt", func(tx *gorm.DB) {
+		if strings.HasPrefix(tx.Statement.SQL.String(), `INSERT INTO "sqlflake_new_`) {
+			_, err := tx.Statement.ConnPool.ExecContext(t.Context(), "ROLLBACK")
+			must(t, err)
+			_ = tx.AddError(interrupted)
+		}
+	}))
+	err := adopt.DropAutoIncrement(db.DB, &oldGroup{})
+	wantError(t, err, interrupted, "")
+	equal(t, "a further error", strings.Contains(fmt.Sprint(err), "ROLLBACK"), false)
+	equal(t, "state", db.state(t), before)
+	db.wantSettings(t)
+}
+
 func TestWhatSQLiteKeeps(t *testing.T) {
 	db := plain(t, testdb.SQLite(t))
 	db.exec(t, "CREATE TABLE old_groups (id integer PRIMARY KEY, name text)",

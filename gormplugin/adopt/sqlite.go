@@ -30,7 +30,8 @@ func dropOnSQLite(db *gorm.DB, keys []countedKey) error {
 		if err := p.switchTo("PRAGMA legacy_alter_table", "PRAGMA legacy_alter_table", 1); err != nil {
 			return err
 		}
-		if err := p.set("BEGIN IMMEDIATE", "ROLLBACK"); err != nil {
+		// An INSERT that is interrupted ends the transaction, and the savepoint begins another one then.
+		if err := p.set("BEGIN IMMEDIATE", "SAVEPOINT sqlflake_undo", "ROLLBACK"); err != nil {
 			return err
 		}
 		if tables, err = read(p.DB, keys, countedKey.onSQLite); err != nil { // again, under the lock
