@@ -174,11 +174,11 @@ func (t target) layout() (common snowflake.Layout, err error) {
 		generators = append(generators, p.rules.Named[name])
 	}
 	if t.field != nil {
-		switch gen, err := p.GeneratorOf(t.field); {
+		switch column, err := p.rules.ColumnOf(t.field); {
 		case err != nil:
 			return common, err
-		case gen != nil:
-			generators = []Generator{gen}
+		case column != nil:
+			generators = []Generator{p.generatorOf(column)}
 		case model.IsInteger(t.field.FieldType) && !model.IsKeyType(t.field.FieldType):
 			return common, t.noLayout("the plugin does not fill it (%s)", t.field.FieldType)
 		}

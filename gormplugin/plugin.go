@@ -5,7 +5,6 @@ import (
 	"maps"
 
 	"gorm.io/gorm"
-	"gorm.io/gorm/schema"
 
 	"github.com/sqlflake/sqlflake/snowflake"
 	"github.com/sqlflake/sqlflake/snowflake/lease"
@@ -88,19 +87,6 @@ func (p *Plugin) MinID() snowflake.ID {
 		return 0
 	}
 	return p.minID
-}
-
-// GeneratorOf returns the generator that fills the column of a field: that of [New] or [Open], or one of [WithNamed]. It is
-// nil for a column that the plugin does not fill. The error is an [ErrTag].
-func (p *Plugin) GeneratorOf(field *schema.Field) (Generator, error) {
-	if p == nil || p.config == nil || field == nil {
-		return nil, nil
-	}
-	column, err := p.rules.ColumnOf(field)
-	if err != nil || column == nil {
-		return nil, err
-	}
-	return p.generatorOf(column), nil
 }
 
 // Name returns "snowflake". GORM rejects a second plugin of that name with gorm.ErrRegistered.

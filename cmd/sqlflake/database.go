@@ -111,7 +111,7 @@ func readDSN(dsn string) (source, error) {
 		return source{"pgx", dsn, sqldb.Postgres}, nil
 	}
 	if !strings.ContainsAny(dsn, "@(") || strings.Contains(dsn, "://") {
-		return source{}, errors.New("unknown form of a DSN; \"sqlflake help workers\" shows those that are known")
+		return source{}, errors.New("unknown form of a DSN. " + dsnHelp)
 	}
 	config, err := mysql.ParseDSN(dsn)
 	constant := err != nil && strings.HasPrefix(err.Error(), "invalid DSN: ")

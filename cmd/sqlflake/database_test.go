@@ -109,5 +109,8 @@ func TestNoDatabaseIsCreated(t *testing.T) {
 	path := t.TempDir() + "/none.db"
 	do(t, "", "workers", "-dsn", "sqlite:"+path).fails(t, exitFailed, "no such file")
 	do(t, "", "new", "-dsn", "sqlite:"+path).fails(t, exitFailed, "no such file")
-	do(t, "", "workers", "-dsn", path).fails(t, exitFailed, "unknown form of a DSN")
+	const forms = "unknown form of a DSN. The DSN is one of\n  postgres://user:password@host"
+	for _, dsn := range []string{path, "mysql://root@host/db"} {
+		do(t, "", "workers", "-dsn", dsn).fails(t, exitFailed, forms)
+	}
 }

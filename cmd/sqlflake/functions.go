@@ -44,7 +44,7 @@ own functions, which know ticks of 1 ms with 22 bits below.`,
 	}
 	layout := layoutFlag(c, false)
 	dialect := dialectFlag(c, "postgres", "mariadb", clickHouse)
-	worker := c.Flags().Int64("worker", -1, "the worker `N` of snowflake_next (default none)")
+	worker := c.Flags().Int64("worker", 0, "the worker `N` of snowflake_next (default none)")
 	namespace := c.Flags().String("namespace", "", "reserve --worker in the namespace `NAME` of the lease table")
 	table := c.Flags().String("table", "snowflake_leases", "the `NAME` of the lease table")
 	schema := c.Flags().String("schema", "public", "the `NAME` of the schema of PostgreSQL")
@@ -52,10 +52,11 @@ own functions, which know ticks of 1 ms with 22 bits below.`,
 	drop := c.Flags().Bool("drop", false, "print the statements that remove the functions, and their state")
 	c.RunE = func(c *cobra.Command, _ []string) error {
 		opts := []sqlfunc.Option{sqlfunc.WithSchema(*schema), sqlfunc.WithName(*prefix)}
+		issue := c.Flags().Changed("worker")
 		switch {
-		case *worker >= 0 && *dialect == clickHouse:
+		case issue && *dialect == clickHouse:
 			return usage("--worker: functions of ClickHouse issue no IDs")
-		case *worker >= 0:
+		case issue:
 			opts = append(opts, sqlfunc.WithWorker(*worker))
 			warnEnding(c, "snowflake_next", layout.Layout, now())
 		case *namespace != "":

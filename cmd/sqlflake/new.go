@@ -45,7 +45,7 @@ has. After an error the IDs printed so far are valid.
 	chosen := layoutFlag(c, false)
 	open := databaseFlags(c)
 	count := c.Flags().IntP("count", "n", 1, "how many IDs, `N`")
-	worker := c.Flags().Int64("worker", -1, "the worker `N` that nobody else has; needs --state")
+	worker := c.Flags().Int64("worker", 0, "the worker `N` that nobody else has; needs --state")
 	state := c.Flags().String("state", "", "the `FILE` with the state of --worker")
 	namespace := c.Flags().String("namespace", lease.DefaultNamespace, "the `NAME` of the namespace")
 	var fields []snowflake.Option

@@ -53,6 +53,11 @@ func TestTheScriptOfFunctionsRuns(t *testing.T) {
 	if r := do(t, "", "sql", "functions", "-dialect", "postgres", "-name", "orders"); !strings.Contains(r.out, `"public".orders_time(`) {
 		t.Errorf("%+v", r)
 	}
+	for _, command := range []string{"sql functions", "new"} {
+		if r := do(t, "", append(strings.Fields(command), "-help")...); strings.Contains(r.out, "(default -1)") {
+			t.Errorf("%s: %+v", command, r)
+		}
+	}
 	if r := do(t, "", "sql", "functions", "-dialect", "mariadb"); !strings.Contains(r.out, "DELIMITER") || !strings.Contains(r.out, "snowflake_time") {
 		t.Errorf("%+v", r)
 	}

@@ -1,6 +1,6 @@
 // Adopt is the new version of a shop whose tables have auto-increment keys: new rows get IDs, and no row changes. When
-// the last process of the old version has ended, run it once with -finish; with -rekey as well, old rows get keys with
-// the time of their creation. The README of package adopt has the order of a rollout.
+// the last process of the old version has ended, run it once with -finish. The README of package adopt has the order of
+// a rollout.
 package main
 
 import (
@@ -34,14 +34,13 @@ type Order struct {
 
 func main() {
 	finish := flag.Bool("finish", false, "take auto-increment from the tables; no old process may run")
-	rekey := flag.Bool("rekey", false, "give old rows new keys; no other process may run")
 	flag.Parse()
-	if err := run(context.Background(), sqlite.Open("shop.db"), *finish, *rekey, os.Stdout); err != nil {
+	if err := run(context.Background(), sqlite.Open("shop.db"), *finish, os.Stdout); err != nil {
 		log.Fatal(err)
 	}
 }
 
-func run(ctx context.Context, dialector gorm.Dialector, finish, rekey bool, out io.Writer) (err error) {
+func run(ctx context.Context, dialector gorm.Dialector, finish bool, out io.Writer) (err error) {
 	db, err := gorm.Open(dialector)
 	if err != nil {
 		return err
@@ -59,13 +58,6 @@ func run(ctx context.Context, dialector gorm.Dialector, finish, rekey bool, out 
 		if err := adopt.DropAutoIncrement(db, &User{}, &Order{}); err != nil {
 			return err
 		}
-	}
-	if rekey { // the tables users_old_keys and orders_old_keys keep the old keys
-		done, err := adopt.Rekey(db, adopt.Rekeying{Models: []any{&User{}, &Order{}}, Worker: snowflake.Default().MaxWorker()})
-		if err != nil {
-			return err
-		}
-		fmt.Fprintln(out, done.Rows, "new keys, references to no row:", done.Dangling)
 	}
 	// On PostgreSQL an old process still gets the next small key. On MySQL and SQLite it gets the new user's key plus 1,
 	// which the generator may issue too: stop the old processes first there, or let both retry.

@@ -32,13 +32,6 @@ var (
 	// too, a foreign key prevents the column from becoming bigint, the handle's plugin lacks gormplugin.WithMinID, the
 	// handle is in a transaction on MySQL or SQLite, or the table is in an attached file on SQLite.
 	ErrAutoIncrementKept = errors.New("adopt: auto-increment kept")
-
-	// ErrKeysKept means that Rekey changed nothing because of something that the caller has to decide about. The message
-	// names it: the handle lacks a plugin with gormplugin.WithMinID or is in a transaction, the plugin does not fill the
-	// key or has the worker itself, a model has no time of creation, a column refers to two keys, a trigger keeps a
-	// reference, row-level security or a lack of rights can hide one, a table of MySQL can't roll back, or keys are on the
-	// wrong side of the MinID.
-	ErrKeysKept = errors.New("adopt: keys kept")
 )
 
 // DropAutoIncrement makes the keys of existing tables plain 64-bit integers that the application fills: it removes the
@@ -55,7 +48,8 @@ var (
 // the handle's. A sequence that the column does not own is kept. The exclusive lock is short; to bound the wait for it,
 // pass a transaction with lock_timeout. A 16- or 32-bit column becomes bigint, with the columns that refer to it. This
 // rewrites the tables under the lock, and prepared statements of other processes fail once ("cached plan must not
-// change result type"). Tables that inherit from it lose the default too.
+// change result type"). Tables that inherit from it lose the default too. Meanwhile the search_path is "pg_catalog,
+// pg_temp", also for functions of CHECK constraints, indexes and event triggers.
 //
 // # MySQL and MariaDB
 //
@@ -118,7 +112,7 @@ func checkHandle(db *gorm.DB) error {
 
 // within names what failed, unless the error is one that says so itself.
 func within(what any, err error) error {
-	for _, own := range []error{nil, ErrNoTable, ErrNoIntegerKey, ErrAutoIncrementKept, ErrKeysKept} {
+	for _, own := range []error{nil, ErrNoTable, ErrNoIntegerKey, ErrAutoIncrementKept} {
 		if errors.Is(err, own) {
 			return err
 		}

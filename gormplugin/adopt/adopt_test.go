@@ -132,6 +132,41 @@ func TestDropAutoIncrementRefusesAPluginWithoutTheLeastID(t *testing.T) {
 	open(t, testdb.SQLite(t), shards).drop(t, &oldGroup{})
 }
 
+type (
+	spacedTable struct {
+		ID   uint
+		Name string
+	}
+	umlautTable struct {
+		ID   uint
+		Name string
+	}
+)
+
+func (spacedTable) TableName() string { return "Order Lines" }
+func (umlautTable) TableName() string { return "Orders Ü" }
+
+func TestDropAutoIncrementTakesTableNamesWithSpacesAndUmlauts(t *testing.T) {
+	models := []any{&spacedTable{}, &umlautTable{}}
+	eachPlain(t, func(t *testing.T, db *env) {
+		must(t, db.Create(&spacedTable{Name: "a"}).Error)
+		must(t, db.Create(&umlautTable{Name: "b"}).Error)
+		gen, err := snowflake.New(0)
+		must(t, err)
+		must(t, db.Use(gormplugin.New(gen)))
+		before := db.state(t)
+		for i, table := range []string{"Order Lines", "Orders Ü"} {
+			err := adopt.DropAutoIncrement(db.DB, models[i])
+			wantError(t, err, adopt.ErrAutoIncrementKept, table+".id: the database has made")
+		}
+		equal(t, "state", db.state(t), before)
+		bounded := plain(t, db.target)
+		must(t, bounded.Use(gormplugin.New(gen, gormplugin.WithMinID(2))))
+		bounded.drop(t, models...)
+		equal(t, "state", db.state(t), before.adopted())
+	}, models...)
+}
+
 func TestConcurrentRowsOfPreparedStatementsAreKept(t *testing.T) {
 	eachPlain(t, func(t *testing.T, db *env) {
 		db.fillOld(t)

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 
 	"gorm.io/gorm"
 	"gorm.io/gorm/logger"
@@ -16,7 +17,7 @@ import (
 type pin struct {
 	*gorm.DB
 	conn *sql.Conn
-	undo []string // statements that restore the settings, run from the last to the first
+	undo [][]string // statements that restore each setting, run from the last setting to the first
 }
 
 // held is a connection that looks like a transaction. Plugins such as dbresolver leave transactions alone and replace
@@ -52,10 +53,10 @@ func pinned(db *gorm.DB, f func(p *pin) error) error {
 }
 
 // set runs a statement; restore runs undo later.
-func (p *pin) set(change, undo string) error {
+func (p *pin) set(change string, undo ...string) error {
 	if err := run(p.DB, change); err != nil {
 		if p.Statement.Context.Err() != nil { // an interrupted statement may have taken effect
-			_ = run(p.uninterrupted().Session(&gorm.Session{Logger: logger.Discard}), undo)
+			_ = run(p.uninterrupted().Session(&gorm.Session{Logger: logger.Discard}), undo...)
 		}
 		return err
 	}
@@ -72,14 +73,6 @@ func (p *pin) switchTo(read, set string, value int) error {
 	return p.set(fmt.Sprintf("%s = %d", set, value), fmt.Sprintf("%s = %d", set, before))
 }
 
-// uncheck switches the check of foreign keys off.
-func (p *pin) uncheck() error {
-	if p.Name() == "mysql" {
-		return p.switchTo("SELECT @@SESSION.foreign_key_checks", "SET SESSION foreign_key_checks", 0)
-	}
-	return p.switchTo("PRAGMA foreign_keys", "PRAGMA foreign_keys", 0)
-}
-
 // commit ends the transaction that the last call of set began.
 func (p *pin) commit() error {
 	if err := run(p.uninterrupted(), "COMMIT"); err != nil {
@@ -90,10 +83,10 @@ func (p *pin) commit() error {
 }
 
 func (p *pin) restore() error {
-	for _, statement := range slices.Backward(p.undo) {
-		if err := run(p.uninterrupted(), statement); err != nil {
+	for _, statements := range slices.Backward(p.undo) {
+		if err := run(p.uninterrupted(), statements...); err != nil {
 			_ = p.conn.Raw(func(any) error { return driver.ErrBadConn }) // removes it from its pool
-			return fmt.Errorf("%s: %w", statement, err)
+			return fmt.Errorf("%s: %w", strings.Join(statements, "; "), err)
 		}
 	}
 	return nil

@@ -10,8 +10,10 @@ import (
 
 	"gorm.io/gorm"
 
+	"github.com/sqlflake/sqlflake/gormplugin"
 	"github.com/sqlflake/sqlflake/gormplugin/adopt"
 	"github.com/sqlflake/sqlflake/internal/testdb"
+	"github.com/sqlflake/sqlflake/snowflake"
 )
 
 func TestMySQLKeepsTheColumnDefinition(t *testing.T) {
@@ -136,6 +138,12 @@ func TestDropAutoIncrementOnKindsOfCountersOfPostgres(t *testing.T) {
 				db.exec(t, "INSERT INTO old_groups (name) VALUES ('a'), ('b'), ('c')")
 			}
 			rows := db.rows(t, "old_groups")
+			gen, err := snowflake.New(0)
+			must(t, err)
+			unbounded := plain(t, db.target)
+			must(t, unbounded.Use(gormplugin.New(gen)))
+			wantError(t, adopt.DropAutoIncrement(unbounded.DB, &oldGroup{}), adopt.ErrAutoIncrementKept, "WithMinID(4)")
+			must(t, db.Use(gormplugin.New(gen, gormplugin.WithMinID(4))))
 			db.drop(t, &oldGroup{})
 			db = plain(t, db.target) // "cached plan must not change result type"
 			equal(t, "rows", db.rows(t, "old_groups"), rows)
@@ -197,7 +205,7 @@ func TestDropAutoIncrementJoinsTheTransactionOnPostgres(t *testing.T) {
 	without := db.Session(&gorm.Session{DisableNestedTransaction: true})
 	must(t, without.Transaction(func(tx *gorm.DB) error {
 		err := adopt.DropAutoIncrement(tx, &oldGroup{}, &oldLine{})
-		wantError(t, err, adopt.ErrAutoIncrementKept, "old_lines_id_seq also serves other.n")
+		wantError(t, err, adopt.ErrAutoIncrementKept, "old_lines_id_seq also serves "+db.schema(t)+".other.n")
 		return nil
 	}))
 	equal(t, "state", db.state(t), before)
@@ -317,6 +325,26 @@ func TestInterruptedRebuildChangesNothing(t *testing.T) {
 		db.wantSettings(t)
 	}
 	equal(t, "state", db.state(t), before.adopted())
+}
+
+// SQLite rolls the transaction back itself if the INSERT that copies the rows is interrupted while it runs.
+func TestATransactionThatSQLiteHasEndedCostsNoConnection(t *testing.T) {
+	db := single(t, testdb.Target{Name: "sqlite", Driver: "sqlite3", DSN: ":memory:?_foreign_keys=on"}, &oldGroup{})
+	must(t, db.Create(&oldGroup{Name: "a"}).Error)
+	before := db.state(t)
+	interrupted := errors.New("interrupted")
+	must(t, db.Callback().Raw().Before("*").Register("test:interrupt", func(tx *gorm.DB) {
+		if strings.HasPrefix(tx.Statement.SQL.String(), `INSERT INTO "sqlflake_new_`) {
+			_, err := tx.Statement.ConnPool.ExecContext(t.Context(), "ROLLBACK")
+			must(t, err)
+			_ = tx.AddError(interrupted)
+		}
+	}))
+	err := adopt.DropAutoIncrement(db.DB, &oldGroup{})
+	wantError(t, err, interrupted, "")
+	equal(t, "a further error", strings.Contains(fmt.Sprint(err), "ROLLBACK"), false)
+	equal(t, "state", db.state(t), before)
+	db.wantSettings(t)
 }
 
 func TestWhatSQLiteKeeps(t *testing.T) {

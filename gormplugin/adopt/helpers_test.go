@@ -210,7 +210,7 @@ func (e *env) state(t *testing.T) (s state) {
 func (e *env) rows(t *testing.T, table string) string {
 	t.Helper()
 	var rows []map[string]any
-	must(t, e.Table(table).Find(&rows).Error)
+	must(t, e.Raw("SELECT * FROM "+e.Statement.Quote(table)).Find(&rows).Error)
 	texts := make([]string, len(rows))
 	for i, row := range rows {
 		text, err := json.Marshal(row)

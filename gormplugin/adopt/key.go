@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"gorm.io/gorm"
-	"gorm.io/gorm/clause"
 	"gorm.io/gorm/logger"
 	"gorm.io/gorm/schema"
 
@@ -37,6 +36,17 @@ func (k countedKey) name() string {
 	return k.space + "." + k.table
 }
 
+// quoted returns name as an identifier. A schema of PostgreSQL may have a dot, at which GORM would split it.
+func (k countedKey) quoted(db *gorm.DB) string {
+	if db.Name() == "postgres" && k.space != "" {
+		return quoteName(k.space) + "." + quoteName(k.table)
+	}
+	return db.Statement.Quote(k.name())
+}
+
+// quoteName returns a name in the quotes of standard SQL.
+func quoteName(name string) string { return `"` + strings.ReplaceAll(name, `"`, `""`) + `"` }
+
 // refused is the error for what DropAutoIncrement does not do.
 func (k countedKey) refused(reason error, format string, args ...any) error {
 	return fmt.Errorf("%w: %s: %s", reason, k, fmt.Sprintf(format, args...))
@@ -59,7 +69,7 @@ func read[T any](db *gorm.DB, keys []countedKey, one func(k countedKey, db *gorm
 		if found[i], err = one(k, db); err != nil {
 			return err
 		}
-		return k.checkMinID(db, ErrAutoIncrementKept)
+		return k.checkMinID(db)
 	})
 }
 
@@ -94,13 +104,15 @@ func countedKeys(db *gorm.DB, models []any) ([]countedKey, error) {
 // checkMinID returns an error if conditions on the time of IDs find keys that the database has made, since the plugin
 // of the handle lacks gormplugin.WithMinID. A key is taken for one if it is below a thousandth of the present IDs, and
 // below maxCounted: above it are IDs that were made soon after the epoch.
-func (k countedKey) checkMinID(db *gorm.DB, reason error) error {
-	if _, ok := db.Plugins["snowflake"].(*gormplugin.Plugin); !ok {
+func (k countedKey) checkMinID(db *gorm.DB) error {
+	plugin, ok := db.Plugins["snowflake"].(*gormplugin.Plugin)
+	if !ok {
 		return nil
 	}
-	now := time.Now()
-	present := db.Session(&gorm.Session{DryRun: true, Logger: logger.Discard}).Table(k.name()).
-		Where(gormplugin.CreatedSince(now).On(k.column)).Find(&[]map[string]any{})
+
+	// The condition asks the plugin for the least ID of now, which is the same for every table.
+	present := db.Session(&gorm.Session{DryRun: true, Logger: logger.Discard}).Table("keys").
+		Where(gormplugin.CreatedSince(time.Now()).On("id")).Find(&[]map[string]any{})
 	switch {
 	case errors.Is(present.Error, gormplugin.ErrCondition), errors.Is(present.Error, snowflake.ErrFieldOrder):
 		return nil // the layout is not known, or has too many ranges: these conditions fail
@@ -108,16 +120,17 @@ func (k countedKey) checkMinID(db *gorm.DB, reason error) error {
 		return present.Error
 	}
 	id, _ := present.Statement.Vars[0].(snowflake.ID)
-	bound := min(id/1000, maxCounted)
-	column := clause.Column{Name: k.column}
+
+	// The bounds are in the text: pgx sends an argument in the type of the column, which may have 16 bits.
+	query := fmt.Sprintf("SELECT max(%[1]s) FROM %[2]s WHERE %[1]s >= %[3]d AND %[1]s < %[4]d",
+		db.Statement.Quote(k.column), k.quoted(db), plugin.MinID(), min(id/1000, maxCounted))
 	var old *int64
-	err := db.Table(k.name()).Select("max(?)", column).Where("? < ?", column, bound).
-		Where(gormplugin.CreatedBefore(now).On(k.column)).Row().Scan(&old)
+	err := db.Raw("?", gorm.Expr(query)).Row().Scan(&old)
 	if err != nil || old == nil {
 		return err
 	}
-	return k.refused(reason, "the database has made the keys up to %d, and gormplugin.CreatedBefore would find them all; "+
-		"give the plugin gormplugin.WithMinID(%d), or a larger number below its IDs", *old, *old+1)
+	return k.refused(ErrAutoIncrementKept, "the database has made the keys up to %d, and gormplugin.CreatedBefore would "+
+		"find them all; give the plugin gormplugin.WithMinID(%d), or a larger number below its IDs", *old, *old+1)
 }
 
 // spaceOf returns the schema of the statement's table. GORM keeps it only in the table's expression.

@@ -28,19 +28,15 @@ type mysqlKey struct {
 	definition string   // for MODIFY; "" if nothing has to change
 }
 
+// dropOnMySQL also ends what the server still does after an interrupt.
 func dropOnMySQL(db *gorm.DB, keys []countedKey) error {
-	return pinnedOnMySQL(db, func(p *pin) error { return modifyAll(p, keys) })
-}
-
-// pinnedOnMySQL is pinned and ends what the server still does after an interrupt.
-func pinnedOnMySQL(db *gorm.DB, f func(p *pin) error) error {
 	var lost int64 // the number of an unusable connection
 	err := pinned(db, func(p *pin) error {
 		var connection int64
 		if err := p.Raw("SELECT connection_id()").Row().Scan(&connection); err != nil {
 			return err
 		}
-		err := f(p)
+		err := modifyAll(p, keys)
 		if err != nil && p.conn.PingContext(context.WithoutCancel(p.Statement.Context)) != nil {
 			lost = connection
 		}
@@ -144,7 +140,7 @@ var narrowType = regexp.MustCompile(`^(tiny|small|medium)?int(\(\d+\))?`)
 // withoutCounter returns the server's own definition of the column without AUTO_INCREMENT and with 64 bits.
 func (k countedKey) withoutCounter(db *gorm.DB, key mysqlKey) (string, error) {
 	var table, statement string
-	if err := db.Raw("SHOW CREATE TABLE "+db.Statement.Quote(k.name())).Row().Scan(&table, &statement); err != nil {
+	if err := db.Raw("SHOW CREATE TABLE "+k.quoted(db)).Row().Scan(&table, &statement); err != nil {
 		return "", err
 	}
 	definition := ""
@@ -172,7 +168,7 @@ func (k countedKey) withoutCounter(db *gorm.DB, key mysqlKey) (string, error) {
 
 // modify changes the column and checks the result.
 func (k countedKey) modify(db *gorm.DB, before mysqlKey) error {
-	statement := "ALTER TABLE " + db.Statement.Quote(k.name()) + " MODIFY COLUMN " + db.Statement.Quote(before.Name) + " "
+	statement := "ALTER TABLE " + k.quoted(db) + " MODIFY COLUMN " + db.Statement.Quote(before.Name) + " "
 	if err := run(db, statement+before.definition); err != nil {
 		return err
 	}
@@ -204,7 +200,7 @@ func setForModify(p *pin, unchecked bool) error {
 		return nil
 	}
 	// MySQL treats the loss of AUTO_INCREMENT as a change of type, which foreign keys forbid.
-	return p.uncheck()
+	return p.switchTo("SELECT @@SESSION.foreign_key_checks", "SET SESSION foreign_key_checks", 0)
 }
 
 // kill ends a connection that the driver has dropped and waits for its end. The driver only closes its socket: a

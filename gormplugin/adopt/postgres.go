@@ -1,6 +1,8 @@
 package adopt
 
 import (
+	"database/sql"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -18,38 +20,86 @@ type postgresKey struct {
 	Drawn    bool // the default depends on a sequence
 }
 
+// dropOnPostgres looks the tables up as the session does. Everything else is looked up in pg_catalog: another schema of
+// the search_path may have functions and operators of strangers.
 func dropOnPostgres(db *gorm.DB, keys []countedKey) error {
 	db.DisableNestedTransaction = false // so that a refusal leaves nothing in the transaction of the handle
 	return db.Transaction(func(tx *gorm.DB) error {
-		found, err := read(tx, keys, countedKey.onPostgres)
+		var path string
+		if err := tx.Raw("SELECT pg_catalog.current_setting('search_path')").Row().Scan(&path); err != nil {
+			return err
+		}
+		found, err := resolve(tx, keys)
 		if err != nil {
 			return err
 		}
-		var sequences []string
-		err = each(keys, func(i int, k countedKey) error { // all defaults first, since two tables may share a sequence
-			owned, err := k.dropDefault(tx, found[i])
-			sequences = append(sequences, owned...)
-			return err
-		})
-		if err != nil {
+
+		if err := setPath(tx, "pg_catalog, pg_temp"); err != nil {
 			return err
 		}
-		if err := each(keys, func(i int, _ countedKey) error { return widen(tx, found[i]) }); err != nil {
+		if err := dropCounters(tx, found); err != nil {
 			return err
 		}
-		for _, sequence := range sequences {
-			if err := dropSequence(tx, sequence); err != nil {
-				return err
-			}
+		return setPath(tx, path) // the transaction may go on
+	})
+}
+
+// setPath sets the search_path until the transaction ends.
+func setPath(tx *gorm.DB, path string) error {
+	return tx.Raw("SELECT pg_catalog.set_config('search_path', ?, true)", path).Row().Scan(&path)
+}
+
+// resolve returns the keys with the schemas of their tables, each once.
+func resolve(tx *gorm.DB, keys []countedKey) (all []countedKey, err error) {
+	err = each(keys, func(_ int, k countedKey) error {
+		err := tx.Raw(`
+			SELECT n.nspname, c.relname FROM pg_catalog.pg_class c
+			JOIN pg_catalog.pg_namespace n ON n.oid OPERATOR(pg_catalog.=) c.relnamespace
+			WHERE c.oid OPERATOR(pg_catalog.=) pg_catalog.to_regclass(?::pg_catalog.text)`,
+			tx.Statement.Quote(k.name())).Row().Scan(&k.space, &k.table)
+		switch {
+		case errors.Is(err, sql.ErrNoRows):
+			return fmt.Errorf("%w: %s", ErrNoTable, k.name())
+		case err == nil && !slices.Contains(all, k):
+			all = append(all, k)
 		}
-		return each(keys, func(_ int, k countedKey) error {
-			after, err := k.onPostgres(tx)
-			if err == nil && (after.Identity || after.Default != "" || after.Type != "bigint") {
-				err = k.refused(ErrAutoIncrementKept, "the column is still %s, default %q, identity %t",
-					after.Type, after.Default, after.Identity)
-			}
+		return err
+	})
+	return all, err
+}
+
+// dropCounters drops the defaults or identities of the keys, and their sequences.
+func dropCounters(tx *gorm.DB, keys []countedKey) error {
+	found, err := read(tx, keys, countedKey.onPostgres)
+	if err != nil {
+		return err
+	}
+
+	var sequences []string
+	err = each(keys, func(i int, k countedKey) error { // all defaults first, since two tables may share a sequence
+		owned, err := k.dropDefault(tx, found[i])
+		sequences = append(sequences, owned...)
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	if err := each(keys, func(i int, _ countedKey) error { return widen(tx, found[i]) }); err != nil {
+		return err
+	}
+	for _, sequence := range sequences {
+		if err := dropSequence(tx, sequence); err != nil {
 			return err
-		})
+		}
+	}
+
+	return each(keys, func(_ int, k countedKey) error {
+		after, err := k.onPostgres(tx)
+		if err == nil && (after.Identity || after.Default != "" || after.Type != "bigint") {
+			err = k.refused(ErrAutoIncrementKept, "the column is still %s, default %q, identity %t",
+				after.Type, after.Default, after.Identity)
+		}
+		return err
 	})
 }
 
@@ -64,7 +114,7 @@ func (k countedKey) onPostgres(tx *gorm.DB) (key postgresKey, err error) {
 		FROM pg_class c
 		LEFT JOIN pg_attribute a ON a.attrelid = c.oid AND a.attname = ? AND a.attnum > 0 AND NOT a.attisdropped
 		LEFT JOIN pg_attrdef d ON d.adrelid = c.oid AND d.adnum = a.attnum
-		WHERE c.oid = to_regclass(?::text) AND c.relkind IN ('r', 'p')`, k.column, tx.Statement.Quote(k.name())).Scan(&key)
+		WHERE c.oid = to_regclass(?::text) AND c.relkind IN ('r', 'p')`, k.column, k.quoted(tx)).Scan(&key)
 	switch {
 	case result.Error != nil:
 		return key, result.Error
@@ -82,7 +132,7 @@ func (k countedKey) onPostgres(tx *gorm.DB) (key postgresKey, err error) {
 
 // dropDefault drops the default or the identity and returns the sequences that the column owned.
 func (k countedKey) dropDefault(tx *gorm.DB, key postgresKey) (owned []string, err error) {
-	change := "ALTER TABLE " + tx.Statement.Quote(k.name()) + " ALTER COLUMN " + tx.Statement.Quote(k.column)
+	change := "ALTER TABLE " + k.quoted(tx) + " ALTER COLUMN " + tx.Statement.Quote(k.column)
 	if key.Identity { // drops its sequence too
 		err = run(tx, change+" DROP IDENTITY")
 	} else if key.Default != "" {

@@ -24,13 +24,14 @@ func dropOnSQLite(db *gorm.DB, keys []countedKey) error {
 		if err != nil || !slices.ContainsFunc(tables, func(t sqliteTable) bool { return t.create != "" }) {
 			return err
 		}
-		if err := p.uncheck(); err != nil {
+		if err := p.switchTo("PRAGMA foreign_keys", "PRAGMA foreign_keys", 0); err != nil {
 			return err
 		}
 		if err := p.switchTo("PRAGMA legacy_alter_table", "PRAGMA legacy_alter_table", 1); err != nil {
 			return err
 		}
-		if err := p.set("BEGIN IMMEDIATE", "ROLLBACK"); err != nil {
+		// An INSERT that is interrupted ends the transaction, and the savepoint begins another one then.
+		if err := p.set("BEGIN IMMEDIATE", "SAVEPOINT sqlflake_undo", "ROLLBACK"); err != nil {
 			return err
 		}
 		if tables, err = read(p.DB, keys, countedKey.onSQLite); err != nil { // again, under the lock
@@ -81,7 +82,7 @@ func (k countedKey) onSQLite(db *gorm.DB) (t sqliteTable, err error) {
 			at = i
 		}
 		if c.Hidden == 0 { // not a generated column
-			t.columns = append(t.columns, quoteSQLite(c.Name))
+			t.columns = append(t.columns, quoteName(c.Name))
 		}
 	}
 	switch {
@@ -113,7 +114,7 @@ func (k countedKey) onSQLite(db *gorm.DB) (t sqliteTable, err error) {
 	case len(words) < 4 || !strings.EqualFold(statement[words[1][0]:words[1][1]], "TABLE"):
 		return t, k.refused(ErrAutoIncrementKept, "cannot parse the statement that created the table: %s", statement)
 	}
-	t.create = statement[:words[2][0]] + quoteSQLite(t.replacement) + statement[words[2][1]:]
+	t.create = statement[:words[2][0]] + quoteName(t.replacement) + statement[words[2][1]:]
 	return t, nil
 }
 
@@ -123,7 +124,7 @@ func (t sqliteTable) rebuild(db *gorm.DB, k countedKey) error {
 	if t.create == "" {
 		return nil
 	}
-	name, replacement, columns := quoteSQLite(t.name), quoteSQLite(t.replacement), strings.Join(t.columns, ", ")
+	name, replacement, columns := quoteName(t.name), quoteName(t.replacement), strings.Join(t.columns, ", ")
 	before, err := count(db, name)
 	if err != nil {
 		return err
@@ -155,5 +156,3 @@ func (t sqliteTable) rebuild(db *gorm.DB, k countedKey) error {
 	}
 	return nil
 }
-
-func quoteSQLite(name string) string { return `"` + strings.ReplaceAll(name, `"`, `""`) + `"` }

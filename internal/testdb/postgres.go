@@ -94,3 +94,13 @@ func withQuery(dsn string, parameters map[string]string) string {
 	u.RawQuery = query.Encode()
 	return u.String()
 }
+
+// withDatabase sets the database of a URL.
+func withDatabase(dsn, name string) string {
+	u, err := url.Parse(dsn)
+	if err != nil {
+		return dsn
+	}
+	u.Path = "/" + name
+	return u.String()
+}

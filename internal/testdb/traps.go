@@ -1,0 +1,197 @@
+package testdb
+
+import (
+	"context"
+	"database/sql"
+	_ "embed" // for the traps
+	"errors"
+	"go/scanner"
+	"go/token"
+	"io/fs"
+	"maps"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+)
+
+// Trapped is a database in which a role without rights has made traps in the schema public: functions, operators,
+// types and views with the names of all those of pg_catalog that SQL in this repository uses, for all combinations of
+// common types. A statement that resolves one of its names there runs the trap.
+type Trapped struct {
+	Target         // of a superuser, whose search_path has public
+	Schema string  // the first one in its search_path, where the traps are not
+	Safe   *sql.DB // the same user and schema without public in the search_path, to prepare and to check
+}
+
+// EachTrapped runs f as a superuser with two orders of the search_path: in one pg_catalog comes first, as usual, and in
+// the other one it comes after public. A trap that runs fails its statement, and the test even if f hides the error.
+func EachTrapped(t *testing.T, f func(t *testing.T, victim Trapped)) {
+	t.Helper()
+	server := postgresServer.need(t)
+	name := newName()
+	removeAtEnd(t, "database and role "+name, func(ctx context.Context) error {
+		return admin(ctx, "pgx", server.dsn, execAll("DROP DATABASE IF EXISTS "+name+" WITH (FORCE)",
+			"DROP ROLE IF EXISTS "+name))
+	})
+	create(t, postgresName, "pgx", server.dsn, "CREATE ROLE "+name)
+	create(t, postgresName, "pgx", server.dsn, "CREATE DATABASE "+name)
+
+	base := withQuery(withDatabase(server.dsn, name), map[string]string{"application_name": name})
+	armTraps(t, base, name)
+
+	for _, order := range []struct{ name, path string }{
+		{"pg_catalog first", "public"},
+		{"public first", "public,pg_catalog"},
+	} {
+		t.Run(order.name, func(t *testing.T) {
+			schema := newName()
+			create(t, postgresName, "pgx", base, "CREATE SCHEMA "+schema)
+			target := Target{Name: postgresName, Version: server.version, Driver: "pgx"}
+
+			target.DSN = withQuery(base, map[string]string{"search_path": schema})
+			victim := Trapped{Schema: schema, Safe: target.Open(t)}
+			target.DSN = withQuery(base, map[string]string{"search_path": schema + "," + order.path})
+			victim.Target = target
+
+			before := victim.sprung(t)
+			f(t, victim)
+			if n := victim.sprung(t) - before; n != 0 {
+				t.Errorf("%d traps have run", n)
+			}
+		})
+	}
+}
+
+// sprung returns how many traps have run.
+func (v Trapped) sprung(t *testing.T) (n int64) {
+	t.Helper()
+	err := v.Safe.QueryRowContext(context.WithoutCancel(t.Context()),
+		"SELECT CASE WHEN is_called THEN last_value ELSE 0 END FROM public.sprung").Scan(&n)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return n
+}
+
+//go:embed traps.sql
+var trapsSQL string
+
+// armTraps creates the traps as the role.
+func armTraps(t *testing.T, dsn, role string) {
+	t.Helper()
+	names, err := namesOfSource()
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	dsn = withQuery(dsn, map[string]string{"search_path": "pg_catalog"})
+	var made int
+	err = admin(t.Context(), "pgx", dsn, func(ctx context.Context, db *sql.DB) error {
+		tx, err := db.BeginTx(ctx, nil)
+		if err != nil {
+			return err
+		}
+		defer func() { _ = tx.Rollback() }() // no effect after a commit
+
+		if _, err := tx.ExecContext(ctx, trapsSQL); err != nil {
+			return err
+		}
+		const arm = "SELECT pg_temp.arm($1, $2, $3, $4)"
+		if err := tx.QueryRowContext(ctx, arm, role, names.calls, names.words, names.symbols).Scan(&made); err != nil {
+			return err
+		}
+		return tx.Commit()
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Logf("%d traps", made)
+}
+
+var (
+	sqlCall   = regexp.MustCompile(`(?i)\b[a-z_][a-z0-9_]*\(`)
+	sqlWord   = regexp.MustCompile(`(?i)\b[a-z_][a-z0-9_]*\b`)
+	sqlSymbol = regexp.MustCompile(`[-+*/<>=~!@#%^&|?]+`)
+)
+
+// sourceNames is what may be SQL in the source.
+type sourceNames struct {
+	calls, words []string
+	symbols      string
+}
+
+// namesOfSource reads the string literals and the SQL files of this repository, without tests, examples and benchmarks.
+func namesOfSource() (names sourceNames, err error) {
+	root, err := os.Getwd()
+	if err != nil {
+		return names, err
+	}
+	for !exists(filepath.Join(root, "go.work")) {
+		if root == filepath.Dir(root) {
+			return names, errors.New("testdb: no go.work above the test")
+		}
+		root = filepath.Dir(root)
+	}
+
+	calls, words := map[string]bool{}, map[string]bool{}
+	err = filepath.WalkDir(root, func(path string, entry fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		if entry.IsDir() && filepath.Dir(path) == root && slices.Contains(withoutSQL, entry.Name()) {
+			return filepath.SkipDir
+		}
+		text, err := sqlOf(path)
+		for _, call := range sqlCall.FindAllString(text, -1) {
+			calls[strings.ToLower(strings.TrimSuffix(call, "("))] = true
+		}
+		for _, word := range sqlWord.FindAllString(text, -1) {
+			words[strings.ToLower(word)] = true
+		}
+		for _, symbol := range sqlSymbol.FindAllString(text, -1) {
+			names.symbols += " " + symbol
+		}
+		return err
+	})
+	names.calls, names.words = slices.Collect(maps.Keys(calls)), slices.Collect(maps.Keys(words))
+	return names, err
+}
+
+// withoutSQL are folders of the repository.
+var withoutSQL = []string{".git", "benchmarks", "docs", "examples", "internal"}
+
+func exists(path string) bool {
+	_, err := os.Stat(path)
+	return err == nil
+}
+
+// sqlOf returns the string literals of a Go file, one a line, or an SQL file.
+func sqlOf(path string) (string, error) {
+	isGo := strings.HasSuffix(path, ".go") && !strings.HasSuffix(path, "_test.go")
+	if !isGo && !strings.HasSuffix(path, ".sql") {
+		return "", nil
+	}
+	source, err := os.ReadFile(path)
+	if err != nil || !isGo {
+		return string(source), err
+	}
+
+	var literals strings.Builder
+	var s scanner.Scanner
+	s.Init(token.NewFileSet().AddFile(path, -1, len(source)), source, nil, 0)
+	for {
+		_, kind, text := s.Scan()
+		switch kind {
+		case token.EOF:
+			return literals.String(), nil
+		case token.STRING:
+			if literal, err := strconv.Unquote(text); err == nil {
+				literals.WriteString(literal + "\n")
+			}
+		}
+	}
+}
