@@ -34,7 +34,7 @@ func (s *Set) MoveDefault(ctx context.Context, db *sql.DB, batch int) (moved int
 		var piece *Step
 		var rows int64
 		var problems []error
-		err := s.try(ctx, db, true, func(q querier) error {
+		err := s.try(ctx, db, true, func(s *Set, q querier) error {
 			piece = nil
 			st, err := s.engine.inspect(ctx, q, s)
 			if err != nil || st.fallback == nil {

@@ -20,12 +20,12 @@ type mysql struct{}
 
 func (mysql) maxName() int { return 64 }
 
-func (e mysql) connect(ctx context.Context, db *sql.DB, s *Set, change bool, f func(querier) error) error {
+func (e mysql) connect(ctx context.Context, db *sql.DB, s *Set, change bool, f func(*Set, querier) error) error {
 	lock := ""
 	if change {
 		lock = changeLock
 	}
-	return e.session(ctx, db, s, lock, func(conn *sql.Conn) error { return f(conn) })
+	return e.session(ctx, db, s, lock, func(conn *sql.Conn) error { return f(s, conn) })
 }
 
 // mysqlSettings are variables of a session: the longest waits for metadata locks and for those of InnoDB, for which

@@ -312,7 +312,7 @@ func TestPostgresMoveDefaultRefusesRowsThatOthersReferTo(t *testing.T) {
 	e.exec(fmt.Sprintf("INSERT INTO events VALUES (%d);\nINSERT INTO notes VALUES (%[1]d)", idAt(day(5))))
 	end := e.hold("SELECT * FROM notes") // whose reader has not to be waited for
 	_, err := s.MoveDefault(e.limit(), e.DB, 10)
-	e.is(err, partition.ErrTable, "of notes")
+	e.is(err, partition.ErrTable, ".notes refers")
 	end()
 	e.rows("notes JOIN events_default ON id = event", 1)
 	_, err = s.MoveDefault(t.Context(), e.DB, 0)

@@ -159,8 +159,8 @@ func (e postgres) finish(ctx context.Context, db *sql.DB, s *Set, st *state, ste
 // detach detaches a partition concurrently, unless another process has done it.
 func (e postgres) detach(ctx context.Context, conn *sql.Conn, s *Set, st *state, step Step) error {
 	p := &step.part
-	const query = `SELECT inhdetachpending, coalesce(obj_description(inhrelid, 'pg_class'), '')
-FROM pg_inherits WHERE inhrelid = $1::int8::oid`
+	const query = `SELECT inhdetachpending, coalesce(pg_catalog.obj_description(inhrelid, 'pg_class'), '')
+FROM pg_catalog.pg_inherits WHERE inhrelid OPERATOR(pg_catalog.=) $1::bigint::pg_catalog.oid`
 	if found, err := one(conn.QueryRowContext(ctx, query, p.oid), &p.pending, &p.comment); !found {
 		return err
 	}
@@ -183,7 +183,7 @@ func (e postgres) archive(ctx context.Context, conn *sql.Conn, s *Set, st *state
 		return fmt.Errorf("the callback of WithArchive: %w", err)
 	}
 	// Meanwhile the table may have got another name or comment.
-	return e.transaction(ctx, conn, s, false, func(tx *sql.Tx) error {
+	return e.transaction(ctx, conn, s, sql.NullString{}, false, func(s *Set, tx querier) error {
 		named, open, err := e.readOpen(ctx, tx, st, p)
 		if err != nil || !open {
 			return err
@@ -205,9 +205,10 @@ func (e postgres) archive(ctx context.Context, conn *sql.Conn, s *Set, st *state
 // readOpen reads the name and the comment of a loose table. It reports whether the table still has its mark, and is not
 // archived.
 func (postgres) readOpen(ctx context.Context, q querier, st *state, p *part) (quoted string, open bool, err error) {
-	const query = `SELECT coalesce(obj_description(c.oid, 'pg_class'), ''), n.nspname, c.relname,
-	quote_ident(n.nspname) || '.' || quote_ident(c.relname)
-FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace WHERE c.oid = $1::int8::oid AND NOT c.relispartition`
+	const query = `SELECT coalesce(pg_catalog.obj_description(c.oid, 'pg_class'), ''), n.nspname, c.relname,
+	pg_catalog.format('%I.%I', n.nspname, c.relname)
+FROM pg_catalog.pg_class AS c JOIN pg_catalog.pg_namespace AS n ON n.oid OPERATOR(pg_catalog.=) c.relnamespace
+WHERE c.oid OPERATOR(pg_catalog.=) $1::bigint::pg_catalog.oid AND NOT c.relispartition`
 	found, err := one(q.QueryRowContext(ctx, query, p.oid), &p.comment, &p.schema, &p.table, &quoted)
 	return quoted, found && p.readMark(st.table) && !p.archived, err
 }
@@ -246,9 +247,16 @@ WHERE attrelid = $1::int8::oid AND attnum > 0 AND NOT attisdropped AND attgenera
 	if err := execAll(ctx, q, append(e.createTable(st, to), off...)...); err != nil {
 		return 0, err
 	}
-	move := fmt.Sprintf("WITH moved AS (DELETE FROM ONLY %s WHERE %[2]s >= %[3]d AND %[2]s < %[4]d RETURNING %[5]s) "+
-		"INSERT INTO %[6]s (%[5]s) SELECT %[5]s FROM moved", from, quoteName(s.key), int64(create.Lo), int64(create.Hi),
-		strings.Join(columns, ", "), quoteTable(to))
+	// The functions of checks, generated columns and indexes may need the path of the session.
+	const reset = "SELECT pg_catalog.set_config('search_path', $1::pg_catalog.text, true)"
+	if _, err := q.ExecContext(ctx, reset, s.path); err != nil {
+		return 0, err
+	}
+	const moveForm = `WITH moved AS (
+	DELETE FROM ONLY %[1]s WHERE %[2]s OPERATOR(pg_catalog.>=) %[3]d AND %[2]s OPERATOR(pg_catalog.<) %[4]d RETURNING %[5]s
+) INSERT INTO %[6]s (%[5]s) SELECT %[5]s FROM moved`
+	move := fmt.Sprintf(moveForm, from, quoteName(s.key), int64(create.Lo), int64(create.Hi), strings.Join(columns, ", "),
+		quoteTable(to))
 	result, err := q.ExecContext(ctx, move)
 	if err != nil {
 		return 0, fmt.Errorf("%s: %w", move, err)
