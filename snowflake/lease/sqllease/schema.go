@@ -69,7 +69,11 @@ func (d dialect) schema(table string) string {
 	if d == mysql {
 		return create + columns + "\n) ENGINE=InnoDB" // MyISAM survives no crash
 	}
-	return create + columnTypes.Replace(columns) + "\n)"
+	types := columnTypes.Replace(columns)
+	if d == postgres { // whose search_path may have another type of this name
+		types = strings.ReplaceAll(types, " text", " pg_catalog.text")
+	}
+	return create + types + "\n)"
 }
 
 // Migrate creates the table if it does not exist. If it exists, Migrate issues three statements that read (on SQLite one)
@@ -109,7 +113,7 @@ func (s *Store) migrate(ctx context.Context) error {
 
 // usable returns an error unless all columns can be read.
 func (s *Store) usable(ctx context.Context) error {
-	return s.query(ctx, "SELECT "+columnNames+", protocol FROM "+s.table+" WHERE 1 = 0", nil, nil)
+	return s.query(ctx, "SELECT "+columnNames+", protocol FROM "+s.table+" LIMIT 0", nil, nil)
 }
 
 // holderText returns the text without what some dialect can't store, cut to 255 bytes.
