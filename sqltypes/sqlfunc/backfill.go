@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/sqlflake/sqlflake/internal/operator"
 	"github.com/sqlflake/sqlflake/snowflake"
 	"github.com/sqlflake/sqlflake/snowflake/sqldb"
 )
@@ -35,6 +36,7 @@ type Backfill struct {
 	limit   int64  // the first tick without IDs
 	scored  string // SELECT of the rows with the slot n and the problem, 0 if there is none
 	id      string // the ID of n, or an error of the database
+	refused string // whether there is a problem
 }
 
 // Backfill returns SQL that makes the IDs of [snowflake.Backfill] for all rows at once, in ascending order of time and
@@ -63,8 +65,11 @@ func (f *Functions) Backfill(dialect sqldb.Dialect, rows BackfillRows) (*Backfil
 	b := &Backfill{dialect: dialect, rows: rows, layout: f.layout}
 	b.limit, _ = f.layout.Field(last, snowflake.FieldTime) // every layout has it
 
-	quote, template := identifierSQL, backfillTemplate
-	if dialect == sqldb.MySQL {
+	quote, template, operators, schema := identifierSQL, backfillTemplate, operator.Plain, ""
+	switch dialect {
+	case sqldb.Postgres:
+		operators, schema = operator.Qualified, "pg_catalog."
+	case sqldb.MySQL:
 		quote = backquoted
 		template = strings.NewReplacer("AS BIGINT", "AS SIGNED", backfillAhead, mysqlAhead, "AS rows_numbered", mysqlStart).Replace(template)
 	}
@@ -76,7 +81,7 @@ func (f *Functions) Backfill(dialect sqldb.Dialect, rows BackfillRows) (*Backfil
 	key, column, nanos, ticks := table+"."+quote(rows.Key), table+"."+quote(rows.Time), "", ""
 	switch dialect {
 	case sqldb.Postgres:
-		nanos, ticks = strings.ReplaceAll(postgresNanos, "{time}", column), f.ticksSQL("t", 0)
+		nanos, ticks = strings.ReplaceAll(operators.Replace(postgresNanos), "{time}", column), f.ticksSQL("t", 0)
 	case sqldb.MySQL:
 		nanos, ticks = mysqlNanos(rows, column), f.mariadbTicks("(ns DIV 1000)")
 	case sqldb.SQLite:
@@ -86,14 +91,18 @@ func (f *Functions) Backfill(dialect sqldb.Dialect, rows BackfillRows) (*Backfil
 		return nil, fmt.Errorf("%w: the dialect %q, want Postgres, MySQL or SQLite", ErrOption, dialect)
 	}
 	sequence := f.place(snowflake.FieldSequence)
-	made := fmt.Sprintf("(%s) | ((n & %d) << %d) | %d", f.time.put(fmt.Sprintf("(n >> %d)", sequence.bits)), sequence.max(), sequence.shift, f.fixed)
+	made := fmt.Sprintf("((%s) {|} ((n {&} %d) {<<} %d)) {|} %d", f.time.put(fmt.Sprintf("(n {>>} %d)", sequence.bits)),
+		sequence.max(), sequence.shift, f.fixed)
 	if dialect == sqldb.MySQL { // where this is unsigned, and a decimal beside signed numbers
 		made = "CAST(" + made + " AS SIGNED)"
 	}
 	// The absolute value of the least number is out of range in every mode of MySQL, even with INSERT IGNORE.
-	b.id = "CASE WHEN problem = 0 THEN " + made + " ELSE abs(-9223372036854775807 - 1 - 0 * problem) END"
-	b.scored = f.fill(template, "{nanos}", nanos, "{ticks}", ticks, "{key}", key, "{time}", column,
-		"{table}", from, "{where}", cmp.Or(rows.Where, "1 = 1"), "{sequences}", sequence.max()+1,
+	b.id = operators.Replace("CASE WHEN problem {=} 0 THEN " + made + " ELSE " + schema +
+		"abs((-9223372036854775807 {-} 1) {-} (0 {*} problem)) END")
+	b.refused = operators.Replace("problem {>} 0")
+	b.scored = f.fill(operators.Replace(template), "{nanos}", nanos, "{ticks}", operators.Replace(ticks), "{key}", key,
+		"{time}", column, "{pg}", schema,
+		"{table}", from, "{where}", cmp.Or(rows.Where, "true"), "{sequences}", sequence.max()+1,
 		"{epoch}", epoch.UnixNano(), "{end}", f.layout.Start(b.limit).UnixNano(), "{limit}", b.limit,
 		"{delay}", int64(snowflake.MaxBackfillDelay/f.layout.Tick()))
 	return b, nil
@@ -102,15 +111,16 @@ func (f *Functions) Backfill(dialect sqldb.Dialect, rows BackfillRows) (*Backfil
 // backfillTemplate gives each row the slot that snowflake.Backfill gives it: the first one of its tick, or the one after
 // the slot of the row before. Slot 0 stays free.
 const backfillTemplate = `(
-	SELECT k, t, ns, n, CASE WHEN k IS NULL OR ns IS NULL THEN 1 WHEN ns < {epoch} THEN 2
-		WHEN tick IS NULL OR (n >> {sequence bits}) >= {limit} THEN 3
-		WHEN (n >> {sequence bits}) > tick + {delay} THEN 4
-		WHEN n <> CASE WHEN tick * {sequences} > before_n THEN tick * {sequences} ELSE before_n + 1 END THEN 5 ELSE 0 END AS problem
-	FROM (SELECT k, t, ns, n, tick, COALESCE(LAG(n) OVER (ORDER BY ns, k), 0) AS before_n FROM (
-		SELECT k, t, ns, tick, rn + CASE WHEN ahead > 0 THEN ahead ELSE 0 END AS n FROM (
+	SELECT k, t, ns, n, CASE WHEN k IS NULL OR ns IS NULL THEN 1 WHEN ns {<} {epoch} THEN 2
+		WHEN tick IS NULL OR (n {>>} {sequence bits}) {>=} {limit} THEN 3
+		WHEN (n {>>} {sequence bits}) {>} (tick {+} {delay}) THEN 4
+		WHEN n {<>} CASE WHEN (tick {*} {sequences}) {>} before_n THEN tick {*} {sequences} ELSE before_n {+} 1 END
+			THEN 5 ELSE 0 END AS problem
+	FROM (SELECT k, t, ns, n, tick, COALESCE({pg}LAG(n) OVER (ORDER BY ns, k), 0) AS before_n FROM (
+		SELECT k, t, ns, tick, rn {+} CASE WHEN ahead {>} 0 THEN ahead ELSE 0 END AS n FROM (
 			SELECT k, t, ns, tick, rn, ` + backfillAhead + ` AS ahead FROM (
-				SELECT k, t, ns, CASE WHEN ns >= {epoch} AND ns < {end} THEN {ticks} END AS tick,
-					CAST(ROW_NUMBER() OVER (ORDER BY ns, k) AS BIGINT) AS rn
+				SELECT k, t, ns, CASE WHEN ns {>=} {epoch} AND ns {<} {end} THEN {ticks} END AS tick,
+					CAST({pg}ROW_NUMBER() OVER (ORDER BY ns, k) AS BIGINT) AS rn
 				FROM (SELECT {key} AS k, {time} AS t, {nanos} AS ns FROM {table} WHERE {where}) AS rows_read
 				ORDER BY ns, k LIMIT 9223372036854775807
 			) AS rows_numbered LIMIT 9223372036854775807
@@ -121,14 +131,15 @@ const backfillTemplate = `(
 // How far the slots are ahead of the row numbers. MariaDB takes quadratic time for this MAX. It reads a derived table with
 // LIMIT in its order; if it ever does not, the slots are wrong, which is problem 5.
 const (
-	backfillAhead = `MAX(tick * {sequences} - rn) OVER (ORDER BY ns, k ROWS UNBOUNDED PRECEDING)`
+	backfillAhead = `{pg}MAX((tick {*} {sequences}) {-} rn) OVER (ORDER BY ns, k ROWS UNBOUNDED PRECEDING)`
 	mysqlAhead    = `/*!80000 ` + backfillAhead + ` */ /*M! @sqlflake_ahead :=
 				GREATEST(IF(rn = 1, 0, CAST(@sqlflake_ahead AS SIGNED)), COALESCE(tick * {sequences} - rn, 0)) */`
 	mysqlStart = `AS rows_numbered /*M! CROSS JOIN (SELECT @sqlflake_ahead := 0) AS rows_started */`
 )
 
 // postgresNanos compares the time, since interval and time have an epoch too, but can't be compared with a timestamptz.
-const postgresNanos = `CASE WHEN {time} IS NOT NULL OR {time} < timestamptz 'epoch' THEN extract(epoch FROM {time}) END * 1000000000`
+const postgresNanos = `CASE WHEN {time} IS NOT NULL OR {time} {<} timestamp with time zone 'epoch'
+	THEN extract(epoch FROM {time}) END {*} 1000000000`
 
 // mysqlNanos reads a TIMESTAMP as it is stored, since everything else depends on the time zone of the session.
 func mysqlNanos(rows BackfillRows, column string) string {
@@ -164,12 +175,9 @@ func (b *Backfill) Select() string { return "SELECT k AS old, " + b.id + " AS id
 // [snowflake.ErrBeforeEpoch], [snowflake.ErrNotPast] or [snowflake.ErrCrowded], as snowflake.Backfill.Next. It reads all
 // rows and changes nothing; run it before the INSERT, in the same transaction if rows may change.
 func (b *Backfill) Check(ctx context.Context, db sqldb.DB) error {
-	text := "TEXT"
-	if b.dialect == sqldb.MySQL {
-		text = "CHAR"
-	}
+	text := map[sqldb.Dialect]string{sqldb.Postgres: "pg_catalog.text", sqldb.MySQL: "CHAR", sqldb.SQLite: "TEXT"}[b.dialect]
 	rows, err := db.QueryContext(ctx, fmt.Sprintf("SELECT problem, COALESCE(CAST(k AS %s), 'NULL'), COALESCE(CAST(t AS %[1]s), "+
-		"'NULL') FROM %[2]s WHERE problem > 0 ORDER BY ns, k LIMIT 1", text, b.scored))
+		"'NULL') FROM %[2]s WHERE %[3]s ORDER BY ns, k LIMIT 1", text, b.scored, b.refused))
 	if err != nil {
 		return fmt.Errorf("sqlfunc: check %s and %s of the rows of %s: %w", b.rows.Key, b.rows.Time, b.rows.Table, err)
 	}
