@@ -137,7 +137,7 @@ func (s *Set) readAdoptee(ctx context.Context, q querier) (*adoptee, error) {
 	t := &adoptee{legacy: s.legacyName()}
 	var now int64
 	found, err := one(q.QueryRowContext(ctx, `SELECT c.oid::bigint, n.nspname, c.relname, c.relkind::text,
-			coalesce(format_type(a.atttypid, a.atttypmod), ''), greatest(c.reltuples, 0)::int8, pg_total_relation_size(c.oid),
+			coalesce(format_type(a.atttypid, a.atttypmod), ''), c.reltuples::int8, pg_total_relation_size(c.oid),
 			(extract(epoch FROM clock_timestamp()) * 1000000)::int8, coalesce(pg_get_constraintdef(k.oid), ''),
 			coalesce(k.convalidated, false)
 		FROM pg_class AS c JOIN pg_namespace AS n ON n.oid = c.relnamespace

@@ -136,7 +136,9 @@ func (p *planner) newName(at period, taken func(string) bool) string {
 	for n := 2; p.names[text] || taken(text); n++ {
 		text = fmt.Sprintf("%s_%d", base, n)
 	}
-	p.fail(p.checkNew(text))
+	if err := p.checkNew(text); err != nil {
+		p.fail(fmt.Errorf("%w: WithNames sets other names", err))
+	}
 	return text
 }
 

@@ -56,8 +56,8 @@ type Step struct {
 	Partition string       // its name; empty for the table
 	Lo, Hi    snowflake.ID // Lo <= key && key < Hi; the least and greatest int64: no bound; both 0: the default partition
 	From, To  time.Time    // the times of Lo and Hi, in the zone of the Set
-	Rows      int64        // that it drops, detaches or rewrites, as the database estimates
-	Bytes     int64        // with indexes, as the database estimates
+	Rows      int64        // that it drops, detaches or rewrites, as ANALYZE has estimated; -1: unknown
+	Bytes     int64        // with indexes; an estimate on MySQL and MariaDB; -1: unknown, as while somebody has locked it
 	Why       string
 	SQL       []string // the statements; what Maintain does also depends on the table at that time
 
@@ -85,7 +85,7 @@ func (p *Plan) problem(partition, format string, args ...any) {
 }
 
 // String returns the plan for people: the steps as a table, and the problems. Times are in the zone of Now, and days
-// are those of that zone. Rows and sizes are what the database estimates.
+// are those of that zone. Rows and sizes are what the database estimates, or "-" if they are unknown.
 func (p *Plan) String() string {
 	var b strings.Builder
 	until := ""
@@ -100,8 +100,12 @@ func (p *Plan) String() string {
 	}
 	for _, s := range p.Steps {
 		rows, bytes := "-", "-"
-		if s.Action != actionCreate && s.Action != actionAlter {
-			rows, bytes = "~"+scaled(s.Rows, "", " k", " M", " G"), sizeText(s.Bytes)
+		hasRows := s.Action != actionCreate && s.Action != actionAlter
+		if hasRows && s.Rows >= 0 {
+			rows = "~" + scaled(s.Rows, "", " k", " M", " G")
+		}
+		if hasRows && s.Bytes >= 0 {
+			bytes = sizeText(s.Bytes)
 		}
 		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\t%s\n", s.Action, s.Partition,
 			p.bound(s, s.Lo, s.From), p.bound(s, s.Hi, s.To), rows, bytes, s.Why)

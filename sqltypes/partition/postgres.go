@@ -247,14 +247,17 @@ func (e postgres) inspect(ctx context.Context, q querier, s *Set) (*state, error
 	return st, st.readLoose(ctx, q, looseQuery, markWords, oid, s.key)
 }
 
-// pagesSize estimates the size of a relation. pg_total_relation_size would wait for whoever has locked it, and so would
-// pg_get_expr with its OID.
-const pagesSize = `((c.relpages::int8 + coalesce((SELECT t.relpages FROM pg_class t WHERE t.oid = c.reltoastrelid), 0) +
-	coalesce((SELECT sum(x.relpages) FROM pg_index i JOIN pg_class x ON x.oid = i.indexrelid WHERE i.indrelid = c.oid), 0)) *
-	current_setting('block_size')::int8)`
+// sizeOf is the size of a relation with its indexes and its TOAST table. pg_total_relation_size would wait for whoever has
+// locked one of them, or waits for that; then the size is unknown. So would pg_get_expr with its OID.
+const sizeOf = `CASE WHEN EXISTS (
+		SELECT FROM pg_locks AS l WHERE l.mode = 'AccessExclusiveLock'
+			AND l.database = (SELECT oid FROM pg_database WHERE datname = current_database())
+			AND (l.relation IN (c.oid, c.reltoastrelid)
+				OR l.relation IN (SELECT indexrelid FROM pg_index WHERE indrelid IN (c.oid, c.reltoastrelid)))
+	) THEN -1 ELSE coalesce(pg_total_relation_size(c.oid), -1) END`
 
 const partsQuery = `SELECT c.oid::int8, n.nspname, c.relname, c.relkind IN ('p', 'f'), coalesce(pg_get_expr(c.relpartbound, 0), ''),
-	greatest(c.reltuples, 0)::int8, ` + pagesSize + `, i.inhdetachpending,
+	c.reltuples::int8, ` + sizeOf + `, i.inhdetachpending,
 	coalesce(obj_description(c.oid, 'pg_class'), '')
 FROM pg_inherits i JOIN pg_class c ON c.oid = i.inhrelid JOIN pg_namespace n ON n.oid = c.relnamespace
 WHERE i.inhparent = $1::int8::oid`
@@ -310,8 +313,8 @@ func parseBound(text string) (lo, hi int64, err error) {
 
 // looseQuery trusts a comment only if the owner of the table is trusted: reading a table of another role may execute
 // code of that role.
-const looseQuery = `SELECT c.oid::int8, n.nspname, c.relname, greatest(c.reltuples, 0)::int8,
-	` + pagesSize + `, d.description
+const looseQuery = `SELECT c.oid::int8, n.nspname, c.relname, c.reltuples::int8,
+	` + sizeOf + `, d.description
 FROM pg_description d JOIN pg_class c ON c.oid = d.objoid JOIN pg_namespace n ON n.oid = c.relnamespace
 WHERE d.classoid = 'pg_class'::regclass AND d.objsubid = 0 AND c.relkind = 'r' AND NOT c.relispartition
 	AND strpos(d.description, $1::text) > 0
