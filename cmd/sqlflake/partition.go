@@ -118,7 +118,7 @@ func partitionFlags(
 	idle := c.Flags().Int("idle", -1, "how many partitions without rows, one after the other, are normal, `N`; -1 for a twelfth of --retain")
 	start := c.Flags().String("start", "", "the `TIME` of the oldest ID")
 	keep := c.Flags().String("keep", "", "rename partitions beyond --retain, with this `PREFIX`, instead of dropping them")
-	names := c.Flags().String("names", "", "begin the names of new partitions with this `PREFIX`, before the time, instead of the table's name")
+	names := c.Flags().String("names", "", "begin the names of new partitions with `PREFIX`, not with the table's name")
 	fallback := c.Flags().Bool("default", false, "have a partition for rows without another one")
 	concurrently := c.Flags().Bool("concurrently", false, "on PostgreSQL, detach concurrently")
 	timeout := c.Flags().Duration("lock-timeout", 200*time.Millisecond, "the longest wait for a lock, a `DURATION`")
