@@ -198,8 +198,8 @@ func sqlOf(path string) (string, error) {
 
 var qualifiedOperator = regexp.MustCompile(`OPERATOR\(pg_catalog\.([^)]+)\)`)
 
-// CheckPrecedence checks that a statement of PostgreSQL with OPERATOR(pg_catalog.+) means what it does with + alone. Its
-// tables exist. The first form has one precedence for all operators.
+// CheckPrecedence checks that a statement of PostgreSQL with OPERATOR(pg_catalog.+) means what it does with + alone: the
+// first form has one precedence for all operators. Its tables exist.
 func CheckPrecedence(tb testing.TB, db *sql.DB, query string) {
 	tb.Helper()
 	conn, err := db.Conn(tb.Context())
@@ -239,7 +239,8 @@ func CheckPrecedence(tb testing.TB, db *sql.DB, query string) {
 		}
 		return plan
 	}
-	if qualified, plain := explain(query), explain(qualifiedOperator.ReplaceAllString(query, "$1")); qualified != plain {
+	qualified, plain := explain(query), explain(qualifiedOperator.ReplaceAllString(query, "$1"))
+	if qualified != plain {
 		tb.Errorf("%s\nmeans\n%s\nand without schemas\n%s", query, qualified, plain)
 	}
 }
