@@ -1,19 +1,20 @@
-// Package operator writes the operators of SQL so that PostgreSQL does not look for them in the search_path, where a role
-// that may only create objects in one of its schemas could have defined them. A statement has them in braces, such as
-// {=}, and its functions as pg_catalog.f().
+// Package pgsql writes SQL that means the same in every session of PostgreSQL.
 //
-// All operators in this form have the same precedence: an expression with two of them needs parentheses. NULLIF, IN,
-// BETWEEN, LIKE, CASE x WHEN y and IS DISTINCT FROM have an operator that can't be written so. GREATEST, LEAST, COALESCE,
-// DISTINCT and ORDER BY look for none.
-package operator
+// In the search_path, a role that may only create objects in one of its schemas could have defined the operators that a
+// statement has. So a statement has them in braces, such as {=}, and its functions as pg_catalog.f().
+//
+// All operators with a schema have the same precedence: an expression with two of them needs parentheses. NULLIF, IN,
+// BETWEEN, LIKE, CASE x WHEN y and IS DISTINCT FROM have an operator that can't get a schema. GREATEST, LEAST, COALESCE,
+// DISTINCT and ORDER BY have none.
+package pgsql
 
 import "strings"
 
 var (
-	// Qualified writes them for PostgreSQL: OPERATOR(pg_catalog.=).
+	// Qualified writes operators for PostgreSQL: OPERATOR(pg_catalog.=).
 	Qualified = replacer("OPERATOR(pg_catalog.", ")")
 
-	// Plain writes them for other databases.
+	// Plain writes them for other databases, and where the search_path is safe.
 	Plain = replacer("", "")
 )
 
@@ -23,4 +24,16 @@ func replacer(before, after string) *strings.Replacer {
 		pairs = append(pairs, "{"+symbol+"}", before+symbol+after)
 	}
 	return strings.NewReplacer(pairs...)
+}
+
+// Name returns a name in quotes.
+func Name(name string) string { return `"` + strings.ReplaceAll(name, `"`, `""`) + `"` }
+
+// Literal returns a text as a literal, whatever standard_conforming_strings is.
+func Literal(text string) string {
+	quoted := "'" + strings.ReplaceAll(text, "'", "''") + "'"
+	if strings.Contains(text, `\`) {
+		return "E" + strings.ReplaceAll(quoted, `\`, `\\`)
+	}
+	return quoted
 }

@@ -11,6 +11,7 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/sqlflake/sqlflake/internal/pgsql"
 	"github.com/sqlflake/sqlflake/snowflake"
 	"github.com/sqlflake/sqlflake/snowflake/sqldb"
 )
@@ -104,7 +105,7 @@ func (postgres) adoption(ctx context.Context, q querier, s *Set, c *claim, attem
 			return nil, err
 		}
 		check := fmt.Sprintf("ADD CONSTRAINT %s CHECK (%[2]s IS NOT NULL AND %[2]s < %[3]d) NOT VALID",
-			adoptCheck, quoteName(s.key), cut)
+			adoptCheck, pgsql.Name(s.key), cut)
 		step, run := s.stepAlter(t, "limits the keys to those before the cut, "+s.text(next.from), check)
 		a.add(step, func(ctx context.Context, q querier) error {
 			c.touched, c.table = true, quoteTable(t.name)

@@ -6,6 +6,7 @@ import (
 	"sort"
 	"strings"
 
+	"github.com/sqlflake/sqlflake/internal/pgsql"
 	"github.com/sqlflake/sqlflake/snowflake"
 	"github.com/sqlflake/sqlflake/snowflake/sqldb"
 )
@@ -174,7 +175,7 @@ func (p *planner) createDefault() {
 // epoch, and snowflake.ErrTimeExhausted if the layout ends before the last partition.
 func (s *Set) TableOptions() (string, error) {
 	if s.dialect == sqldb.Postgres {
-		return "PARTITION BY RANGE (" + quoteName(s.key) + ")", nil
+		return "PARTITION BY RANGE (" + pgsql.Name(s.key) + ")", nil
 	}
 	steps, err := s.firstPartitions(&state{table: s.table, now: s.now()})
 	if err != nil {

@@ -25,7 +25,7 @@ import (
 //
 // Rows whose partition Maintain would drop or report stay, and the error matches ErrBlocked: those with a key before
 // WithStart, or without it of the layout's first hour, as keys of a sequence are; after the layout's end; beyond the
-// retention; and over 400 days after the partitions before them. MoveDefault returns ErrOption for a batch below 1,
+// retention; and over 400 days after the partitions ahead. MoveDefault returns ErrOption for a batch below 1,
 // ErrTable if a foreign key of another table refers to the rows, and ErrLocked.
 func (s *Set) MoveDefault(ctx context.Context, db *sql.DB, batch int) (moved int64, err error) {
 	if batch < 1 {
@@ -86,13 +86,9 @@ func (p *planner) stray(batch int) *Step {
 		p.plan.problem(p.fallback.table, "the key %d is no ID of the layout: move or delete such rows by hand", key)
 		return nil
 	}
-	before := p.horizon().to
-	if i := len(p.parts) - len(p.from(at.lo)); i > 0 {
-		before = p.at(p.parts[i-1].hi)
-	}
-	if at.lo >= p.horizon().hi && p.isStrange(before, at.to) {
+	if ahead := p.horizon().to; p.isStrange(ahead, at.to) {
 		p.plan.problem(p.fallback.table, "the row with the key %d is of %s, long after %s: a wrong clock may have made it. "+
-			"Delete such rows, or give them other keys", key, p.text(p.at(key)), p.text(before))
+			"Delete such rows, or give them other keys", key, p.text(p.at(key)), p.text(ahead))
 		return nil
 	}
 

@@ -14,10 +14,7 @@ import (
 func (s *Set) Plan(ctx context.Context, db *sql.DB) (*Plan, error) {
 	return s.look(ctx, db, "plan", func(s *Set, q querier) (*Plan, error) {
 		p, err := s.survey(ctx, q, nil)
-		if err != nil {
-			return nil, err
-		}
-		return p.plan, nil
+		return p.plan, err
 	})
 }
 
@@ -36,11 +33,11 @@ func (s *Set) look(
 	return plan, nil
 }
 
-// survey reads the table and makes the plan, up to a step that is enough.
+// survey reads the table and makes the plan, up to a step that is enough. It returns a planner with an error, too.
 func (s *Set) survey(ctx context.Context, q querier, enough func(Step) bool) (*planner, error) {
 	st, err := s.engine.inspect(ctx, q, s)
 	if err != nil {
-		return nil, err
+		return new(planner), err
 	}
 	p := s.newPlanner(st, s.now(), s.probe(ctx, q, st))
 	p.enough = enough

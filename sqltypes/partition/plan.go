@@ -99,13 +99,9 @@ func (p *Plan) String() string {
 		fmt.Fprintln(w, "ACTION\tPARTITION\tFROM\tTO\tROWS\tSIZE\tREASON")
 	}
 	for _, s := range p.Steps {
-		rows, bytes := "-", "-"
-		hasRows := s.Action != actionCreate && s.Action != actionAlter
-		if hasRows && s.Rows >= 0 {
-			rows = "~" + scaled(s.Rows, "", " k", " M", " G")
-		}
-		if hasRows && s.Bytes >= 0 {
-			bytes = sizeText(s.Bytes)
+		rows, bytes := scaled("~", s.Rows, "", " k", " M", " G"), sizeText(s.Bytes)
+		if s.Action == actionCreate || s.Action == actionAlter {
+			rows, bytes = unknown, unknown
 		}
 		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\t%s\n", s.Action, s.Partition,
 			p.bound(s, s.Lo, s.From), p.bound(s, s.Hi, s.To), rows, bytes, s.Why)
@@ -138,16 +134,22 @@ func count(n int, noun string) string {
 	return fmt.Sprintf("%d %s", n, noun)
 }
 
-func sizeText(bytes int64) string { return scaled(bytes, " B", " kB", " MB", " GB", " TB") }
+func sizeText(bytes int64) string { return scaled("", bytes, " B", " kB", " MB", " GB", " TB") }
+
+// unknown stands for a figure in a plan.
+const unknown = "-"
 
 // scaled returns a number with two or three digits, in a unit that is 1000 times the one before.
-func scaled(n int64, units ...string) string {
+func scaled(prefix string, n int64, units ...string) string {
+	if n < 0 {
+		return unknown
+	}
 	value, unit := float64(n), 0
 	for value >= 999.5 && unit < len(units)-1 {
 		value, unit = value/1000, unit+1
 	}
 	if unit > 0 && value < 9.95 {
-		return fmt.Sprintf("%.1f%s", value, units[unit])
+		return fmt.Sprintf("%s%.1f%s", prefix, value, units[unit])
 	}
-	return fmt.Sprintf("%.0f%s", value, units[unit])
+	return fmt.Sprintf("%s%.0f%s", prefix, value, units[unit])
 }

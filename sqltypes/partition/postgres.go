@@ -11,8 +11,9 @@ import (
 	"regexp"
 	"slices"
 	"strconv"
-	"strings"
 	"time"
+
+	"github.com/sqlflake/sqlflake/internal/pgsql"
 )
 
 // postgres is the engine of PostgreSQL 14 and later.
@@ -62,8 +63,7 @@ const abandoned = 5 * time.Second
 func (e postgres) connect(
 	ctx context.Context, db *sql.DB, s *Set, change bool, f func(*Set, querier) error,
 ) error {
-	lock := sql.NullString{String: changeLock, Valid: change}
-	return e.transaction(ctx, db, s, lock, !change, f)
+	return e.transaction(ctx, db, s, sql.NullString{String: changeLock, Valid: change}, !change, f)
 }
 
 // beginner is a sql.DB or a sql.Conn.
@@ -177,7 +177,7 @@ func sqlState(err error) string {
 }
 
 func (postgres) selectKey(s *Set, p part) (query, key string) {
-	key = quoteName(s.key)
+	key = pgsql.Name(s.key)
 	return fmt.Sprintf("SELECT %s FROM %s", key, quoteTable(p.name)), key
 }
 
@@ -188,18 +188,7 @@ func (postgres) taken(ctx context.Context, q querier, st *state, table string) (
 	return taken, err
 }
 
-func quoteName(name string) string { return `"` + strings.ReplaceAll(name, `"`, `""`) + `"` }
-
-func quoteTable(n name) string { return quoteName(n.schema) + "." + quoteName(n.table) }
-
-// quoteText returns a literal, whatever standard_conforming_strings is.
-func quoteText(text string) string {
-	quoted := "'" + strings.ReplaceAll(text, "'", "''") + "'"
-	if strings.Contains(text, `\`) {
-		return "E" + strings.ReplaceAll(quoted, `\`, `\\`)
-	}
-	return quoted
-}
+func quoteTable(n name) string { return pgsql.Name(n.schema) + "." + pgsql.Name(n.table) }
 
 // parentQuery returns, among others, why the table can't be maintained. Parameters: its name, its schema and the key.
 const parentQuery = `SELECT c.oid::int8, n.nspname, CASE

@@ -6,7 +6,7 @@ import (
 	"maps"
 	"time"
 
-	"github.com/sqlflake/sqlflake/internal/operator"
+	"github.com/sqlflake/sqlflake/internal/pgsql"
 )
 
 // The time of the query is now(), the start of the transaction that it makes: the session's own xact_start. Even if the
@@ -19,7 +19,7 @@ import (
 //
 // Autovacuum is left out: it inserts no rows. So are clients that are idle: for a moment they may have a transaction of
 // the server's own, to catch up with changes of the catalogue, with the start of their last statement, hours ago.
-var postgresSessions = operator.Qualified.Replace(`SELECT pid {=} pg_catalog.pg_backend_pid(), pid, coalesce(usename, ''),
+var postgresSessions = pgsql.Qualified.Replace(`SELECT pid {=} pg_catalog.pg_backend_pid(), pid, coalesce(usename, ''),
 	coalesce(application_name, ''), coalesce(state, ''), usesysid IS NOT NULL AND backend_type IS NULL,
 	CAST(extract(epoch FROM pg_catalog.now()) {*} 1000000 AS bigint),
 	CAST(extract(epoch FROM xact_start) {*} 1000000 AS bigint),
@@ -36,7 +36,7 @@ ORDER BY pid {<>} pg_catalog.pg_backend_pid()`)
 
 // The columns of a session as PREPARE TRANSACTION ends it: the transaction is in pg_prepared_xacts before xact_start is
 // cleared (PrepareTransaction in xact.c). So it is read after pg_stat_activity, in a separate statement.
-var postgresPrepared = operator.Qualified.Replace(`SELECT pg_catalog.count(*), coalesce(pg_catalog.min(gid), '')
+var postgresPrepared = pgsql.Qualified.Replace(`SELECT pg_catalog.count(*), coalesce(pg_catalog.min(gid), '')
 FROM pg_catalog.pg_prepared_xacts WHERE database {=} pg_catalog.current_database()`)
 
 const (

@@ -9,7 +9,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/sqlflake/sqlflake/internal/operator"
+	"github.com/sqlflake/sqlflake/internal/pgsql"
 	"github.com/sqlflake/sqlflake/snowflake"
 	"github.com/sqlflake/sqlflake/snowflake/sqldb"
 )
@@ -65,10 +65,10 @@ func (f *Functions) Backfill(dialect sqldb.Dialect, rows BackfillRows) (*Backfil
 	b := &Backfill{dialect: dialect, rows: rows, layout: f.layout}
 	b.limit, _ = f.layout.Field(last, snowflake.FieldTime) // every layout has it
 
-	quote, template, operators, schema := identifierSQL, backfillTemplate, operator.Plain, ""
+	quote, template, operators, schema := pgsql.Name, backfillTemplate, pgsql.Plain, ""
 	switch dialect {
 	case sqldb.Postgres:
-		operators, schema = operator.Qualified, "pg_catalog."
+		operators, schema = pgsql.Qualified, "pg_catalog."
 	case sqldb.MySQL:
 		quote = backquoted
 		template = strings.NewReplacer("AS BIGINT", "AS SIGNED", backfillAhead, mysqlAhead, "AS rows_numbered", mysqlStart).Replace(template)

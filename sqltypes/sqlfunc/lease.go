@@ -5,6 +5,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/sqlflake/sqlflake/internal/pgsql"
 	"github.com/sqlflake/sqlflake/snowflake/lease"
 	"github.com/sqlflake/sqlflake/snowflake/lease/sqllease"
 	"github.com/sqlflake/sqlflake/snowflake/sqldb"
@@ -54,8 +55,8 @@ func (f *Functions) reserve(dialect sqldb.Dialect, fill func(string, ...any) str
 func (f *Functions) postgresReserve() []string {
 	low, _ := f.wordBits()
 	return f.reserve(sqldb.Postgres, f.postgresFill, postgresReserve,
-		"{namespace}", literalSQL(f.leases.namespace),
-		"{host}", literalSQL("database server, "+f.qualified("next")),
+		"{namespace}", pgsql.Literal(f.leases.namespace),
+		"{host}", pgsql.Literal("database server, "+f.qualified("next")),
 		"{low}", low)
 }
 

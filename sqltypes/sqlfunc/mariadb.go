@@ -6,7 +6,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/sqlflake/sqlflake/internal/operator"
+	"github.com/sqlflake/sqlflake/internal/pgsql"
 	"github.com/sqlflake/sqlflake/snowflake"
 )
 
@@ -137,7 +137,7 @@ func (f *Functions) mariadbMicroseconds() string {
 		form, tick, epoch = "(CAST(%s AS DECIMAL(20)) * %d + (%d))", tick/1000, epoch/1000
 	}
 	ticks := f.time.get(func(p place) string { return fmt.Sprintf("((id >> %d) & %d)", p.shift, p.max()) })
-	return fmt.Sprintf(form, operator.Plain.Replace(ticks), tick, epoch)
+	return fmt.Sprintf(form, pgsql.Plain.Replace(ticks), tick, epoch)
 }
 
 // mariadbTicks returns the whole ticks from the epoch to a time that is not before it, in microseconds since 1970.
@@ -186,5 +186,5 @@ BEGIN
 	END IF;
 	RETURN {least};
 END`, "{ticks}", f.mariadbTicks("microseconds"),
-		"{least}", operator.Plain.Replace(f.time.putPeriod("("+f.mariadbTicks("microseconds")+")")))
+		"{least}", pgsql.Plain.Replace(f.time.putPeriod("("+f.mariadbTicks("microseconds")+")")))
 }

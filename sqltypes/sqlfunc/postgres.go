@@ -5,7 +5,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/sqlflake/sqlflake/internal/operator"
+	"github.com/sqlflake/sqlflake/internal/pgsql"
 	"github.com/sqlflake/sqlflake/snowflake"
 )
 
@@ -49,20 +49,7 @@ func (f *Functions) postgresDrop() []string {
 
 // qualified returns the name of a function or of the state with its schema.
 func (f *Functions) qualified(what string) string {
-	return identifierSQL(f.schema) + "." + f.called(what)
-}
-
-// identifierSQL returns the name in the quotes of standard SQL.
-func identifierSQL(name string) string { return `"` + strings.ReplaceAll(name, `"`, `""`) + `"` }
-
-// literalSQL returns the text as a literal of PostgreSQL. Only a schema and a namespace may contain a backslash, whose
-// meaning depends on standard_conforming_strings, hence E.
-func literalSQL(text string) string {
-	quoted := "'" + strings.ReplaceAll(text, "'", "''") + "'"
-	if strings.Contains(text, `\`) {
-		return "E" + strings.ReplaceAll(quoted, `\`, `\\`)
-	}
-	return quoted
+	return pgsql.Name(f.schema) + "." + f.called(what)
 }
 
 // dollarQuote returns a quote for the bodies of functions that occurs in no name within them
@@ -80,12 +67,12 @@ func (f *Functions) dollarQuote() string {
 }
 
 // postgresFill is fill with the names of PostgreSQL. What runs with the search_path of the caller, where others may have
-// functions, types and operators, has a schema for each; operators are in braces, see package operator. What sets the
+// functions, types and operators, has a schema for each; operators are in braces, see package pgsql. What sets the
 // search_path has no need of that.
 func (f *Functions) postgresFill(template string, pairs ...any) string {
-	operators := operator.Qualified
+	operators := pgsql.Qualified
 	if strings.Contains(template, "pg_catalog, pg_temp") { // it sets the search_path
-		operators = operator.Plain
+		operators = pgsql.Plain
 	}
 	for _, what := range []string{
 		"layout", "time", "parts", "min", "uuid_min", "uuid_time", "text_min", "text_time", "next", "state",
@@ -94,8 +81,8 @@ func (f *Functions) postgresFill(template string, pairs ...any) string {
 	}
 	return f.fill(operators.Replace(template), append(pairs,
 		"{quote}", f.dollarQuote(),
-		"{layout text}", literalSQL(f.qualified("layout")+"()"),
-		"{state text}", literalSQL(f.qualified("state")),
+		"{layout text}", pgsql.Literal(f.qualified("layout")+"()"),
+		"{state text}", pgsql.Literal(f.qualified("state")),
 		"{epoch}", floorMicroseconds(f.layout.Epoch()).Format(timestampFormat),
 		"{crockford}", crockford,
 	)...)
@@ -160,7 +147,7 @@ END {quote}`
 func (f *Functions) postgresGuard() string {
 	var registered []string // for each function its regprocedure, or NULL if there is none
 	for _, signature := range postgresFunctions {
-		registered = append(registered, "to_regprocedure("+literalSQL(f.qualified(signature))+")")
+		registered = append(registered, "to_regprocedure("+pgsql.Literal(f.qualified(signature))+")")
 	}
 	return f.postgresFill(postgresGuard, "{functions}", strings.Join(registered, ",\n\t\t"))
 }
@@ -192,7 +179,7 @@ func (f *Functions) postgresTime() string {
 		sum = fmt.Sprintf("((%s) {+} ((%[2]s {/} 1000) {*} %[3]d)) {+} ((((%[2]s {%%} 1000) {*} %[3]d) {+} %[4]d) {/} 1000)",
 			sum, ticks, rest, f.layout.Epoch().Nanosecond()%1000)
 	}
-	return f.postgresFill(postgresTime, "{microseconds}", operator.Qualified.Replace("("+sum+")"))
+	return f.postgresFill(postgresTime, "{microseconds}", pgsql.Qualified.Replace("("+sum+")"))
 }
 
 // bitsSQL returns the value of a field of $1.
@@ -207,11 +194,11 @@ func bitsSQL(p place) string {
 func (f *Functions) postgresParts() string {
 	var columns, values []string
 	for _, p := range f.places {
-		kind, value := "bigint", operator.Qualified.Replace(bitsSQL(p))
+		kind, value := "bigint", pgsql.Qualified.Replace(bitsSQL(p))
 		if p.name == snowflake.FieldTime {
 			kind, value = "timestamp with time zone", f.qualified("time")+"($1)"
 		}
-		columns, values = append(columns, "OUT "+identifierSQL(p.name)+" "+kind), append(values, value)
+		columns, values = append(columns, "OUT "+pgsql.Name(p.name)+" "+kind), append(values, value)
 	}
 	return f.postgresFill(`CREATE OR REPLACE FUNCTION {parts}(_id bigint, {columns})
 LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE AS {quote}
@@ -246,7 +233,7 @@ func (f *Functions) postgresMin() string {
 	return f.postgresFill(strings.Replace(postgresMin, "{end}", end, 1),
 		"{first}", ceilMicroseconds(f.layout.Epoch()).Format(timestampFormat),
 		"{last}", ceilMicroseconds(f.layout.End()).Format(timestampFormat),
-		"{least}", operator.Plain.Replace(f.time.putPeriod(f.ticksSQL("instant AT TIME ZONE 'UTC'", 0))))
+		"{least}", pgsql.Plain.Replace(f.time.putPeriod(f.ticksSQL("instant AT TIME ZONE 'UTC'", 0))))
 }
 
 // ticksSQL returns the whole ticks from the epoch to the time, a timestamp with or without time zone, plus a shift of 0 or

@@ -38,6 +38,20 @@ func TestNoCodeOfAStrangerRuns(t *testing.T) {
 				t.Fatal(err)
 			}
 
+			for _, row := range []struct{ change, state string }{ // the worker of a dead lease, and of others
+				{"expires_ms = 1, token = ''", ""},
+				{"token = 'another'", "55006"},
+				{"host = 'another', token = 'reserved for the server'", "55006"},
+				{"layout = 'another'", "55000"},
+				{"protocol = 3", "55000"},
+			} {
+				change := "UPDATE snowflake_leases SET " + row.change + " WHERE namespace = '" + name + "'"
+				safe.exec(t, change)
+				if err := f.Install(t.Context(), db, sqldb.Postgres); row.state != "" || err != nil {
+					db.failed(t, row.change, err, row.state, "")
+				}
+			}
+
 			id := scan[int64](t, db, "SELECT "+name+"_next()")
 			db.exec(t, fmt.Sprintf("SELECT * FROM %s_parts(%d)", name, id), fmt.Sprintf("SELECT %s_time(%d), %[1]s_layout()", name, id))
 			if scan[bool](t, safe, "SELECT to_regprocedure('"+name+"_min(timestamptz)') IS NOT NULL") {

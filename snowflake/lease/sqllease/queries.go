@@ -5,7 +5,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/sqlflake/sqlflake/internal/operator"
 	"github.com/sqlflake/sqlflake/snowflake/lease"
 )
 
@@ -49,7 +48,7 @@ type queries struct {
 // that were seen. Should the row of the namespace have changed meanwhile, those of the workers are marked all the same; the
 // next attempt marks it. Owners that know 1 stall, without a VersionError until then.
 //
-// Operators are in braces: see package operator.
+// Operators are in braces: see package pgsql.
 const (
 	ifOwned   = "namespace {=} ? AND {w}worker {=} ? AND {w}worker {>=} 0 AND {w}epoch {=} ? AND ({w}token {=} ? OR {w}token {=} ?)"
 	ifFree    = "namespace {=} ? AND {w}worker {=} ? AND {w}epoch {=} ? AND {w}expires_ms {<=} {now}"
@@ -75,10 +74,7 @@ const settles = time.Hour
 
 // newQueries returns the statements for servers whose identity is the given expression.
 func newQueries(d dialect, table, identity string) queries {
-	words, operators := vocabulary[d], operator.Plain
-	if d == postgres {
-		operators = operator.Qualified
-	}
+	words := vocabulary[d]
 	conditions := strings.NewReplacer("{same server}", sameServer, "{known}", known,
 		"{expiry}", expiry, "{allowed}", allowed, "{in force}", inForce)
 	fill := strings.NewReplacer("{table}", table, "{now}", words.now, "{bigint}", words.bigint, "{insert}", words.before,
@@ -87,7 +83,7 @@ func newQueries(d dialect, table, identity string) queries {
 		"{skew}", strconv.FormatInt(lease.DefaultMaxSkew.Milliseconds(), 10),
 		"{settles}", strconv.FormatInt(settles.Milliseconds(), 10))
 	text := func(query string) string {
-		return d.rebind(strings.TrimSpace(operators.Replace(fill.Replace(conditions.Replace(query)))))
+		return d.rebind(strings.TrimSpace(words.operators.Replace(fill.Replace(conditions.Replace(query)))))
 	}
 	// update returns an UPDATE of a worker's row, w, that also has a condition on the row of its namespace.
 	update := func(set, where, namespace string) string {
