@@ -50,7 +50,8 @@ type queries struct {
 //
 // Operators are in braces: see package pgsql.
 const (
-	ifOwned   = "namespace {=} ? AND {w}worker {=} ? AND {w}worker {>=} 0 AND {w}epoch {=} ? AND ({w}token {=} ? OR {w}token {=} ?)"
+	ifOwned = "namespace {=} ? AND {w}worker {=} ? AND {w}worker {>=} 0 AND {w}epoch {=} ? " +
+		"AND ({w}token {=} ? OR {w}token {=} ?)"
 	ifFree    = "namespace {=} ? AND {w}worker {=} ? AND {w}epoch {=} ? AND {w}expires_ms {<=} {now}"
 	ifSeen    = "{same server} AND ns.expires_ms {=} ? AND ns.horizon {=} ? AND ns.version {=} ? AND ns.layout {=} ?"
 	ifKnown   = "{same server} AND {in force} AND {allowed} {>=} ? AND ns.revision {>=} ? AND {known}"
@@ -59,7 +60,8 @@ const (
 	inForce = "w.layout {=} ns.layout AND w.protocol {>=} ns.protocol"
 
 	known  = "(ns.expires_ms {=} 0 OR (w.expires_ms {-} {skew}) {>} ns.expires_ms)"
-	expiry = "{greatest}(({now} {+} ?), ((CASE WHEN ns.expires_ms {<} 1000000000000000000 THEN ns.expires_ms ELSE 0 END {+} {skew}) {+} 1))"
+	expiry = "{greatest}({now} {+} ?, " +
+		"(CASE WHEN ns.expires_ms {<} 1000000000000000000 THEN ns.expires_ms ELSE 0 END {+} {skew}) {+} 1)"
 
 	// The reach that extensions may have. Servers without an identity forget nothing.
 	allowed = "(CASE WHEN {server} {=} '' OR (ns.pid {+} {settles}) {<=} {now} THEN ns.horizon ELSE ns.epoch END)"
@@ -88,7 +90,8 @@ func newQueries(d dialect, table, identity string) queries {
 	// update returns an UPDATE of a worker's row, w, that also has a condition on the row of its namespace.
 	update := func(set, where, namespace string) string {
 		const join = "ns.namespace {=} w.namespace AND ns.worker {=} -1"
-		where = " WHERE w." + strings.ReplaceAll(where, "{w}", "w.") + " AND w.protocol {<=} 2 AND ns.protocol {<=} 2 AND " + namespace
+		where = " WHERE w." + strings.ReplaceAll(where, "{w}", "w.") +
+			" AND w.protocol {<=} 2 AND ns.protocol {<=} 2 AND " + namespace
 		if d == mysql {
 			return "UPDATE {table} AS w JOIN {table} AS ns ON " + join + " SET " + strings.ReplaceAll(set, "{w}", "w.") + where
 		}
@@ -152,7 +155,7 @@ WHERE namespace {=} ? AND worker {=} ? AND epoch {=} ? AND {pg}LENGTH(token) {=}
 			"{w}host = ?, {w}pid = ?, {w}version = ?, {w}layout = ns.layout, " +
 			"{w}protocol = {greatest}(w.protocol, ns.protocol), {w}horizon = "
 		// The horizon of a row with another layout is 0 times what it was: all that it was for is below the start.
-		from  = "{greatest}((w.horizon {*} ?), ?)"
+		from  = "{greatest}(w.horizon {*} ?, ?)"
 		raise = "{w}horizon = CASE WHEN w.horizon {<} ? THEN ? ELSE w.horizon END, {w}token = ?, " +
 			"{w}revision = w.revision {+} 1, {w}expires_ms = "
 	)
