@@ -9,7 +9,7 @@ import (
 	"math"
 	"strings"
 
-	"github.com/sqlflake/sqlflake/internal/pgsql"
+	"github.com/sqlflake/sqlflake/snowflake/internal/operator"
 	"github.com/sqlflake/sqlflake/snowflake/sqldb"
 )
 
@@ -33,11 +33,11 @@ ON CONFLICT (name) DO UPDATE SET next_number = s.next_number {+} ?2 WHERE s.next
 var tables = map[sqldb.Dialect]table{
 	sqldb.SQLite: {
 		schema: create + "text PRIMARY KEY,\n\tnext_number bigint NOT NULL\n)",
-		take:   pgsql.Plain.Replace(upsert),
+		take:   operator.Plain.Replace(upsert),
 	},
 	sqldb.Postgres: {
 		schema: create + "pg_catalog.text PRIMARY KEY,\n\tnext_number bigint NOT NULL\n)",
-		take:   pgsql.Qualified.Replace(strings.ReplaceAll(upsert, "?", "$")),
+		take:   operator.Qualified.Replace(strings.ReplaceAll(upsert, "?", "$")),
 	},
 	sqldb.MySQL: {
 		// VARBINARY is compared byte by byte, and MyISAM survives no crash.

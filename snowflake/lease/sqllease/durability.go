@@ -5,14 +5,14 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/sqlflake/sqlflake/internal/pgsql"
+	"github.com/sqlflake/sqlflake/snowflake/internal/operator"
 )
 
 // A server that crashes and forgets commits comes back with the identity that it had, so the store can't notice it. What
 // makes it forget is known before.
 
 // postgresRisks asks for what makes PostgreSQL forget commits, as text.
-var postgresRisks = pgsql.Qualified.Replace(`SELECT pg_catalog.concat_ws(', ',
+var postgresRisks = operator.Qualified.Replace(`SELECT pg_catalog.concat_ws(', ',
 	CASE WHEN pg_catalog.current_setting('fsync', true) {=} 'off' THEN 'fsync = off' END,
 	CASE WHEN pg_catalog.current_setting('synchronous_commit', true) {=} 'off' THEN 'synchronous_commit = off' END,
 	(SELECT 'the table is unlogged' FROM pg_catalog.pg_class

@@ -48,7 +48,7 @@ type queries struct {
 // that were seen. Should the row of the namespace have changed meanwhile, those of the workers are marked all the same; the
 // next attempt marks it. Owners that know 1 stall, without a VersionError until then.
 //
-// Operators are in braces: see package pgsql.
+// Operators are in braces: see package operator.
 const (
 	ifOwned = "namespace {=} ? AND {w}worker {=} ? AND {w}worker {>=} 0 AND {w}epoch {=} ? " +
 		"AND ({w}token {=} ? OR {w}token {=} ?)"

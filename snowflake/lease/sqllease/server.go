@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/sqlflake/sqlflake/internal/pgsql"
+	"github.com/sqlflake/sqlflake/snowflake/internal/operator"
 	"github.com/sqlflake/sqlflake/snowflake/lease"
 )
 
@@ -25,7 +25,7 @@ const postgresIdentity = "CASE WHEN NOT pg_catalog.pg_is_in_recovery() THEN pg_c
 	"pg_catalog.substr(pg_catalog.pg_walfile_name(pg_catalog.pg_current_wal_lsn()), 1, 8)) END"
 
 // postgresIdentityTest is 0 for YugabyteDB, and otherwise the length of the identity and one.
-var postgresIdentityTest = pgsql.Qualified.Replace("SELECT CASE WHEN pg_catalog.version() {~~} '%-YB-%' THEN 0 " +
+var postgresIdentityTest = operator.Qualified.Replace("SELECT CASE WHEN pg_catalog.version() {~~} '%-YB-%' THEN 0 " +
 	"ELSE pg_catalog.length(pg_catalog.concat('1', " + postgresIdentity + ")) END")
 
 // prepare returns the statements for the server, and first queries its identity if that is unknown.
