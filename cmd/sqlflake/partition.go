@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"errors"
 	"log/slog"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -117,6 +118,7 @@ func partitionFlags(
 	idle := c.Flags().Int("idle", -1, "how many partitions without rows, one after the other, are normal, `N`; -1 for a twelfth of --retain")
 	start := c.Flags().String("start", "", "the `TIME` of the oldest ID")
 	keep := c.Flags().String("keep", "", "rename partitions beyond --retain, with this `PREFIX`, instead of dropping them")
+	names := c.Flags().String("names", "", "begin the names of new partitions with `PREFIX`, not with the table's name")
 	fallback := c.Flags().Bool("default", false, "have a partition for rows without another one")
 	concurrently := c.Flags().Bool("concurrently", false, "on PostgreSQL, detach concurrently")
 	timeout := c.Flags().Duration("lock-timeout", 200*time.Millisecond, "the longest wait for a lock, a `DURATION`")
@@ -142,6 +144,7 @@ func partitionFlags(
 			{*idle != -1, partition.WithIdle(*idle)},
 			{*fallback, partition.WithDefault()},
 			{*concurrently, partition.WithDetachConcurrently()},
+			{*names != "", partition.WithNames(func(start time.Time) string { return *names + startName(start) })},
 			{*keep != "", partition.WithKeep(func(name string) string { return *keep + name })},
 		} {
 			if o.given {
@@ -173,6 +176,11 @@ func partitionFlags(
 		return err
 	}
 	return c
+}
+
+// startName returns the start of a partition as a part of its name.
+func startName(start time.Time) string {
+	return strings.TrimSuffix(start.Format("2006_01_02_150405"), "_000000")
 }
 
 // unitOf reads a span that follows the calendar, or a duration.

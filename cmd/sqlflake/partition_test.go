@@ -43,6 +43,9 @@ func TestATableIsAdoptedAndMaintained(t *testing.T) {
 		if r := do("maintain -ahead 9"); r.code != exitOK || !strings.Contains(r.out, ", 0 steps") || strings.Contains(r.out, "ACTION") {
 			t.Errorf("%+v", r)
 		}
+		if r := do("plan -ahead 10 -names of_"); r.code != exitOK || !strings.Contains(r.out, "create  of_20") {
+			t.Errorf("%+v", r)
+		}
 		var out, errs strings.Builder
 		ctx, interrupt := context.WithCancel(t.Context())
 		interrupt()

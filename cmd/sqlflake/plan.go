@@ -22,8 +22,7 @@ func (t *partitioned) write(w io.Writer, plan *partition.Plan) error {
 		lines := [][]string{{"action", "partition", "from", "to", "lo", "hi", "rows", "bytes", "why"}}
 		for _, s := range t.value(plan).Steps {
 			lines = append(lines, []string{
-				s.Action, s.Partition, s.From, s.To, s.Lo.String(), s.Hi.String(), strconv.FormatInt(s.Rows, 10),
-				strconv.FormatInt(s.Bytes, 10), s.Why,
+				s.Action, s.Partition, s.From, s.To, s.Lo.String(), s.Hi.String(), figure(s.Rows), figure(s.Bytes), s.Why,
 			})
 		}
 		return csv.NewWriter(w).WriteAll(lines)
@@ -55,8 +54,8 @@ type stepValue struct {
 	To        string       `json:"to"`
 	Lo        snowflake.ID `json:"lo"`
 	Hi        snowflake.ID `json:"hi"`
-	Rows      int64        `json:"rows"`
-	Bytes     int64        `json:"bytes"`
+	Rows      *int64       `json:"rows"` // null if the database does not know
+	Bytes     *int64       `json:"bytes"`
 	Why       string       `json:"why"`
 	SQL       []string     `json:"sql"`
 }
@@ -74,12 +73,28 @@ func (t *partitioned) value(plan *partition.Plan) planValue {
 		}
 		return at.In(t.zone).Format(time.RFC3339Nano)
 	}
+	count := func(n int64) *int64 {
+		if n < 0 {
+			return nil
+		}
+		return &n
+	}
 	v := planValue{plan.Table, plan.Now, known(plan.Covered), known(plan.Overdue), []stepValue{}, []string{}} // [], not null
 	for _, s := range plan.Steps {
-		v.Steps = append(v.Steps, stepValue{s.Action, s.Partition, text(s.From), text(s.To), s.Lo, s.Hi, s.Rows, s.Bytes, s.Why, s.SQL})
+		v.Steps = append(v.Steps, stepValue{
+			s.Action, s.Partition, text(s.From), text(s.To), s.Lo, s.Hi, count(s.Rows), count(s.Bytes), s.Why, s.SQL,
+		})
 	}
 	for _, p := range plan.Problems {
 		v.Problems = append(v.Problems, p.Error())
 	}
 	return v
+}
+
+// figure returns a number for CSV, where one that is unknown is empty.
+func figure(n *int64) string {
+	if n == nil {
+		return ""
+	}
+	return strconv.FormatInt(*n, 10)
 }

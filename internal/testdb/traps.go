@@ -195,3 +195,52 @@ func sqlOf(path string) (string, error) {
 		}
 	}
 }
+
+var qualifiedOperator = regexp.MustCompile(`OPERATOR\(pg_catalog\.([^)]+)\)`)
+
+// CheckPrecedence checks that a statement of PostgreSQL with OPERATOR(pg_catalog.+) means what it does with + alone: the
+// first form has one precedence for all operators. Its tables exist.
+func CheckPrecedence(tb testing.TB, db *sql.DB, query string) {
+	tb.Helper()
+	conn, err := db.Conn(tb.Context())
+	if err != nil {
+		tb.Fatal(err)
+	}
+	defer conn.Close()
+
+	parameters := 0
+	for strings.Contains(query, "$"+strconv.Itoa(parameters+1)) {
+		parameters++
+	}
+	execute := "EXPLAIN (VERBOSE, COSTS OFF) EXECUTE checked"
+	if parameters > 0 {
+		execute += "(" + strings.Repeat("NULL, ", parameters-1) + "NULL)"
+	}
+	explain := func(query string) (plan string) {
+		for _, statement := range []string{"SET plan_cache_mode = force_generic_plan", "PREPARE checked AS " + query} {
+			if _, err := conn.ExecContext(tb.Context(), statement); err != nil {
+				tb.Fatalf("%s: %v", statement, err)
+			}
+		}
+		rows, err := conn.QueryContext(tb.Context(), execute)
+		if err != nil {
+			tb.Fatalf("%s: %v", query, err)
+		}
+		defer rows.Close()
+		for rows.Next() {
+			var line string
+			if err := rows.Scan(&line); err != nil {
+				tb.Fatal(err)
+			}
+			plan += line + "\n"
+		}
+		if _, err := conn.ExecContext(tb.Context(), "DEALLOCATE checked"); err != nil {
+			tb.Fatal(err)
+		}
+		return plan
+	}
+	qualified, plain := explain(query), explain(qualifiedOperator.ReplaceAllString(query, "$1"))
+	if qualified != plain {
+		tb.Errorf("%s\nmeans\n%s\nand without schemas\n%s", query, qualified, plain)
+	}
+}

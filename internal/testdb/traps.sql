@@ -1,5 +1,5 @@
--- arm creates the traps as the role: objects in the schema public, with names of pg_catalog that the source calls or has
--- as a word, and with its operators. Each trap fails when it runs, and counts in public.sprung, which survives a rollback.
+-- arm creates the traps as the role: objects in the schema public, with names of pg_catalog that the source calls or
+-- has as a word, and with its operators. A trap that runs fails, and counts in public.sprung, which survives a rollback.
 CREATE FUNCTION pg_temp.arm(role text, calls text[], words text[], symbols text) RETURNS bigint
 LANGUAGE plpgsql AS $arm$
 DECLARE
@@ -25,12 +25,12 @@ BEGIN
 			RAISE EXCEPTION 'the trap % runs as %', what, current_user;
 		END $$;
 
-	-- Functions of up to two arguments with all combinations of types, and of more with a few types, and with those of
-	-- pg_catalog but one.
+	-- Functions of up to two arguments with all combinations of types, and of more with a few types, with those of
+	-- pg_catalog but one, and with texts but one.
 	FOR f IN
 		WITH known AS (
 			SELECT p.proname, p.pronargs, p.pronargdefaults, p.provariadic, p.proargtypes::oid[] AS types,
-				CASE WHEN t.typtype = 'p' OR t.typname = 'anyarray' THEN 'text'::regtype ELSE t.oid::regtype END AS result
+				CASE WHEN t.typtype = 'p' THEN 'text'::regtype ELSE t.oid::regtype END AS result
 			FROM pg_proc AS p JOIN pg_type AS t ON t.oid = p.prorettype
 			WHERE p.pronamespace = 'pg_catalog'::regnamespace AND p.proname = ANY (calls) AND p.prokind <> 'p'
 		), arity AS (
@@ -49,6 +49,10 @@ BEGIN
 				FROM arity, unnest(common) AS a, unnest(common) AS b WHERE n = 3
 			UNION SELECT proname, result, ARRAY['text', a, b, c]::regtype[]
 				FROM arity, unnest(names) AS a, unnest(names) AS b, unnest(names) AS c WHERE n = 4
+			UNION SELECT proname, result,
+				array_fill('text'::regtype, ARRAY[i]) || a || array_fill('text'::regtype, ARRAY[n - 1 - i])
+				FROM known, generate_series(5, 8) AS n, generate_series(0, n - 1) AS i, unnest(common) AS a
+				WHERE provariadic <> 0
 			UNION SELECT known.proname, arity.result, (types[0:i - 1] || a::oid || types[i + 1:])::regtype[]
 				FROM known JOIN arity ON arity.proname = known.proname AND arity.n = known.pronargs,
 					generate_series(0, n - 1) AS i, unnest(common) AS a WHERE n BETWEEN 3 AND 4 AND provariadic = 0
@@ -75,7 +79,8 @@ BEGIN
 		what := format('operator_of_%s', f.result::regtype::oid);
 		IF to_regprocedure(format('public.%I(%s, %s)', what, f.a, f.b)) IS NULL THEN
 			EXECUTE format('CREATE FUNCTION public.%I(%s, %s) RETURNS %s LANGUAGE plpgsql AS %L',
-				what, f.a, f.b, f.result, format('BEGIN PERFORM public.spring(%L); END', format('operator between %s and %s', f.a, f.b)));
+				what, f.a, f.b, f.result,
+				format('BEGIN PERFORM public.spring(%L); END', format('operator between %s and %s', f.a, f.b)));
 		END IF;
 		EXECUTE format('CREATE OPERATOR public.%s (LEFTARG = %s, RIGHTARG = %s, FUNCTION = public.%I)',
 			f.oprname, f.a, f.b, what);

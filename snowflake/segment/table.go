@@ -9,6 +9,7 @@ import (
 	"math"
 	"strings"
 
+	"github.com/sqlflake/sqlflake/snowflake/internal/operator"
 	"github.com/sqlflake/sqlflake/snowflake/sqldb"
 )
 
@@ -23,15 +24,21 @@ type table struct {
 }
 
 const (
-	usable = "SELECT next_number FROM snowflake_segments WHERE 1 = 0"
+	usable = "SELECT next_number FROM snowflake_segments LIMIT 0"
 	create = "CREATE TABLE IF NOT EXISTS snowflake_segments (\n\tname "
-	upsert = `INSERT INTO snowflake_segments AS s (name, next_number) VALUES (?1, 1 + CAST(?2 AS bigint))
-ON CONFLICT (name) DO UPDATE SET next_number = s.next_number + ?2 WHERE s.next_number <= ?3 RETURNING next_number`
+	upsert = `INSERT INTO snowflake_segments AS s (name, next_number) VALUES (?1, 1 {+} CAST(?2 AS bigint))
+ON CONFLICT (name) DO UPDATE SET next_number = s.next_number {+} ?2 WHERE s.next_number {<=} ?3 RETURNING next_number`
 )
 
 var tables = map[sqldb.Dialect]table{
-	sqldb.SQLite:   {schema: create + "text PRIMARY KEY,\n\tnext_number bigint NOT NULL\n)", take: upsert},
-	sqldb.Postgres: {schema: create + "text PRIMARY KEY,\n\tnext_number bigint NOT NULL\n)", take: strings.ReplaceAll(upsert, "?", "$")},
+	sqldb.SQLite: {
+		schema: create + "text PRIMARY KEY,\n\tnext_number bigint NOT NULL\n)",
+		take:   operator.Plain.Replace(upsert),
+	},
+	sqldb.Postgres: {
+		schema: create + "pg_catalog.text PRIMARY KEY,\n\tnext_number bigint NOT NULL\n)",
+		take:   operator.Qualified.Replace(strings.ReplaceAll(upsert, "?", "$")),
+	},
 	sqldb.MySQL: {
 		// VARBINARY is compared byte by byte, and MyISAM survives no crash.
 		schema: create + "VARBINARY(100) PRIMARY KEY,\n\tnext_number BIGINT NOT NULL\n) ENGINE=InnoDB",

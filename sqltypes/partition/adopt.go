@@ -82,7 +82,7 @@ func withCause(ctx context.Context, err error) error {
 // exist, is no ordinary table, has no bigint key, or is partitioned in another way. On MySQL and MariaDB the rows and
 // bytes of its steps are estimates, which ANALYZE TABLE renews.
 func (s *Set) PlanAdopt(ctx context.Context, db *sql.DB) (*Plan, error) {
-	return s.look(ctx, db, "plan to adopt", func(q querier) (*Plan, error) {
+	return s.look(ctx, db, "plan to adopt", func(s *Set, q querier) (*Plan, error) {
 		a, err := s.engine.adoption(ctx, q, s, new(claim), 0)
 		if err != nil {
 			return nil, err
@@ -142,7 +142,7 @@ func (a *adoption) refusal() error {
 // adoptStep executes the next step, and returns nil if there is none.
 func (s *Set) adoptStep(ctx context.Context, db *sql.DB, c *claim) (done *Step, err error) {
 	attempt := 0
-	err = s.try(ctx, db, true, func(q querier) error {
+	err = s.try(ctx, db, true, func(s *Set, q querier) error {
 		done = nil
 		a, err := s.engine.adoption(ctx, q, s, c, attempt)
 		attempt++

@@ -11,6 +11,7 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/sqlflake/sqlflake/internal/pgsql"
 	"github.com/sqlflake/sqlflake/snowflake"
 	"github.com/sqlflake/sqlflake/snowflake/sqldb"
 )
@@ -68,10 +69,6 @@ func (postgres) adoption(ctx context.Context, q querier, s *Set, c *claim, attem
 	if t.checkDef != "" {
 		c.table = quoteTable(t.name)
 	}
-	// From here on, the catalog prints all names with their schema.
-	if err := execAll(ctx, q, "SET LOCAL search_path = pg_catalog"); err != nil {
-		return nil, err
-	}
 	if err := s.refusePostgres(ctx, q, t, a); err != nil {
 		return nil, err
 	}
@@ -108,7 +105,7 @@ func (postgres) adoption(ctx context.Context, q querier, s *Set, c *claim, attem
 			return nil, err
 		}
 		check := fmt.Sprintf("ADD CONSTRAINT %s CHECK (%[2]s IS NOT NULL AND %[2]s < %[3]d) NOT VALID",
-			adoptCheck, quoteName(s.key), cut)
+			adoptCheck, pgsql.Name(s.key), cut)
 		step, run := s.stepAlter(t, "limits the keys to those before the cut, "+s.text(next.from), check)
 		a.add(step, func(ctx context.Context, q querier) error {
 			c.touched, c.table = true, quoteTable(t.name)
@@ -137,18 +134,17 @@ func (postgres) adoption(ctx context.Context, q querier, s *Set, c *claim, attem
 	return a, a.addReferences(ctx, q, t, true)
 }
 
-// readAdoptee resolves the name with the search_path of the connection.
 func (s *Set) readAdoptee(ctx context.Context, q querier) (*adoptee, error) {
 	t := &adoptee{legacy: s.legacyName()}
 	var now int64
 	found, err := one(q.QueryRowContext(ctx, `SELECT c.oid::bigint, n.nspname, c.relname, c.relkind::text,
-			coalesce(format_type(a.atttypid, a.atttypmod), ''), greatest(c.reltuples, 0)::int8, pg_total_relation_size(c.oid),
+			coalesce(format_type(a.atttypid, a.atttypmod), ''), c.reltuples::int8, pg_total_relation_size(c.oid),
 			(extract(epoch FROM clock_timestamp()) * 1000000)::int8, coalesce(pg_get_constraintdef(k.oid), ''),
 			coalesce(k.convalidated, false)
 		FROM pg_class AS c JOIN pg_namespace AS n ON n.oid = c.relnamespace
 		LEFT JOIN pg_constraint AS k ON k.conrelid = c.oid AND k.conname = $2
 		LEFT JOIN pg_attribute AS a ON a.attrelid = c.oid AND a.attname = $4 AND a.attnum > 0 AND NOT a.attisdropped
-		WHERE c.relname = $1 AND CASE WHEN $3 = '' THEN pg_table_is_visible(c.oid) ELSE n.nspname = $3 END`,
+		WHERE c.relname = $1 AND n.nspname = $3`,
 		s.table.table, adoptCheck, s.table.schema, s.key),
 		&t.oid, &t.schema, &t.table, &t.kind, &t.key, &t.rows, &t.bytes, &now, &t.checkDef, &t.checkValid)
 	t.now = time.UnixMicro(now).UTC()
@@ -217,7 +213,7 @@ func (s *Set) abandon(ctx context.Context, db *sql.DB, c claim) error {
 	defer cancel()
 	var reason error
 	err := s.patiently(ctx, &waiter{until: time.Now().Add(timeout)}, func() error {
-		reason = s.engine.connect(ctx, db, s, c.touched, func(q querier) error {
+		reason = s.engine.connect(ctx, db, s, c.touched, func(s *Set, q querier) error {
 			t, err := s.readAdoptee(ctx, q)
 			switch {
 			case errors.Is(err, ErrTable):
@@ -247,7 +243,7 @@ func (s *Set) abandon(ctx context.Context, db *sql.DB, c claim) error {
 }
 
 // swapQuery returns the statements of the swap in their order. Parameters: the table's OID, its new name, the key, the
-// cut, adoptCheck and adoptMark. The search_path must be pg_catalog, so that all names have their schema. Definitions
+// cut, adoptCheck and adoptMark. The search_path must be safePath, so that all names have their schema. Definitions
 // contain the name of the old table, which is that of the new one when they are executed.
 //
 //go:embed adopt_swap.sql
@@ -275,7 +271,7 @@ func (s *Set) addSwap(ctx context.Context, q querier, t *adoptee, cut int64, att
 	if err != nil {
 		return err
 	}
-	script := append([]string{"BEGIN", "SET LOCAL search_path = pg_catalog"}, limits(s.lockTimeout, s.swap)...)
+	script := append([]string{"BEGIN", "SET LOCAL search_path = " + safePath}, limits(s.lockTimeout, s.swap)...)
 	for _, l := range locks {
 		script = append(script, l.statement())
 	}

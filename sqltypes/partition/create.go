@@ -6,6 +6,7 @@ import (
 	"sort"
 	"strings"
 
+	"github.com/sqlflake/sqlflake/internal/pgsql"
 	"github.com/sqlflake/sqlflake/snowflake"
 	"github.com/sqlflake/sqlflake/snowflake/sqldb"
 )
@@ -136,7 +137,9 @@ func (p *planner) newName(at period, taken func(string) bool) string {
 	for n := 2; p.names[text] || taken(text); n++ {
 		text = fmt.Sprintf("%s_%d", base, n)
 	}
-	p.fail(p.checkNew(text))
+	if err := p.checkNew(text); err != nil {
+		p.fail(fmt.Errorf("%w: WithNames sets other names", err))
+	}
 	return text
 }
 
@@ -172,7 +175,7 @@ func (p *planner) createDefault() {
 // epoch, and snowflake.ErrTimeExhausted if the layout ends before the last partition.
 func (s *Set) TableOptions() (string, error) {
 	if s.dialect == sqldb.Postgres {
-		return "PARTITION BY RANGE (" + quoteName(s.key) + ")", nil
+		return "PARTITION BY RANGE (" + pgsql.Name(s.key) + ")", nil
 	}
 	steps, err := s.firstPartitions(&state{table: s.table, now: s.now()})
 	if err != nil {

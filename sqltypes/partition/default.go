@@ -16,16 +16,17 @@ import (
 // It makes a partition of at most batch rows at a time, so a period with more rows gets several partitions. While a
 // piece is moved, statements on the table wait; each that begins after it sees each row once. On PostgreSQL that takes
 // the time to copy the piece and to read the default partition once. On MySQL and MariaDB the server copies all rows of
-// the default partition for each piece: choose a batch larger than the number of rows. There a row that is far ahead
-// makes one partition of all time up to it: delete it instead. Finished pieces stay after an error or a crash.
+// the default partition for each piece: choose a batch larger than the number of rows. Finished pieces stay after an
+// error or a crash.
 //
 // Triggers do not see the move. On PostgreSQL 14 only a superuser may move rows of a table with row triggers. A
 // transaction on PostgreSQL with an older snapshot, in REPEATABLE READ or SERIALIZABLE or in a STABLE function, may not
 // find the rows by their keys.
 //
-// Rows with a key before WithStart, before the layout's epoch or after its end stay, and so do those beyond the
-// retention, which Maintain would drop with their partition: the error matches ErrBlocked. MoveDefault returns ErrOption
-// for a batch below 1, ErrTable if a foreign key of another table refers to the rows, and ErrLocked.
+// Rows whose partition Maintain would drop or report stay, and the error matches ErrBlocked: those with a key before
+// WithStart, or without it of the layout's first hour, as keys of a sequence are; after the layout's end; beyond the
+// retention; and over 400 days after the partitions ahead. MoveDefault returns ErrOption for a batch below 1,
+// ErrTable if a foreign key of another table refers to the rows, and ErrLocked.
 func (s *Set) MoveDefault(ctx context.Context, db *sql.DB, batch int) (moved int64, err error) {
 	if batch < 1 {
 		return 0, fmt.Errorf("%w: MoveDefault with a batch of %d, want at least 1", ErrOption, batch)
@@ -34,7 +35,7 @@ func (s *Set) MoveDefault(ctx context.Context, db *sql.DB, batch int) (moved int
 		var piece *Step
 		var rows int64
 		var problems []error
-		err := s.try(ctx, db, true, func(q querier) error {
+		err := s.try(ctx, db, true, func(s *Set, q querier) error {
 			piece = nil
 			st, err := s.engine.inspect(ctx, q, s)
 			if err != nil || st.fallback == nil {
@@ -65,7 +66,7 @@ func (s *Set) MoveDefault(ctx context.Context, db *sql.DB, batch int) (moved int
 // stray returns the step that creates the partition for the least keys of the default partition, or nil if there are
 // none. Rows that stay are problems.
 func (p *planner) stray(batch int) *Step {
-	least := int64(0) // that is moved
+	least := p.afterSequences() // that is moved
 	if !p.begin.IsZero() {
 		least = p.bound(p.begin)
 	}
@@ -74,7 +75,7 @@ func (p *planner) stray(batch int) *Step {
 	}
 	if key, found := p.find(*p.fallback, noLow, least, 0); found {
 		p.plan.problem(p.fallback.table, "the row with the key %d is older than the first ID that is kept, %d: "+
-			"move or delete such rows by hand", key, least)
+			"move or delete such rows by hand, or set WithStart to the time of the oldest ID", key, least)
 	}
 	key, found := p.find(*p.fallback, least, noHigh, 0)
 	if !found {
@@ -85,6 +86,12 @@ func (p *planner) stray(batch int) *Step {
 		p.plan.problem(p.fallback.table, "the key %d is no ID of the layout: move or delete such rows by hand", key)
 		return nil
 	}
+	if ahead := p.horizon().to; p.isStrange(ahead, at.to) {
+		p.plan.problem(p.fallback.table, "the row with the key %d is of %s, long after %s: a wrong clock may have made it. "+
+			"Delete such rows, or give them other keys", key, p.text(p.at(key)), p.text(ahead))
+		return nil
+	}
+
 	for _, g := range p.gaps(at) {
 		if key < g.lo || key >= g.hi {
 			continue

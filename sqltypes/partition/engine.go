@@ -28,8 +28,9 @@ type engine interface {
 
 	// connect calls f on a connection whose waits for locks are limited to the lock timeout. Without change, f only
 	// reads. With it, no other process maintains the table meanwhile: connect returns errBusy at once if one does. On
-	// PostgreSQL f runs in a transaction, which is committed if f returns nil.
-	connect(ctx context.Context, db *sql.DB, s *Set, change bool, f func(querier) error) error
+	// PostgreSQL f runs in a transaction, which is committed if f returns nil, with safePath, and gets the Set with the
+	// schema of the table; connect returns ErrTable if there is no table.
+	connect(ctx context.Context, db *sql.DB, s *Set, change bool, f func(*Set, querier) error) error
 
 	// statements returns the statements that execute a step.
 	statements(s *Set, st *state, step Step) []string

@@ -29,13 +29,13 @@ func WithStalls(idle, swap time.Duration) Option {
 
 // Alone calls f in the transaction of a step.
 func (s *Set) Alone(ctx context.Context, db *sql.DB, f func() error) error {
-	return s.engine.connect(ctx, db, s, true, func(querier) error { return f() })
+	return s.engine.connect(ctx, db, s, true, func(*Set, querier) error { return f() })
 }
 
 // FinishAfter plans, calls between, and then finishes the first step.
 func (s *Set) FinishAfter(ctx context.Context, db *sql.DB, between func()) error {
 	var p *planner
-	err := s.engine.connect(ctx, db, s, false, func(q querier) (err error) {
+	err := s.engine.connect(ctx, db, s, false, func(s *Set, q querier) (err error) {
 		p, err = s.survey(ctx, q, func(Step) bool { return true })
 		return err
 	})
@@ -43,7 +43,7 @@ func (s *Set) FinishAfter(ctx context.Context, db *sql.DB, between func()) error
 		return err
 	}
 	between()
-	return s.engine.finish(ctx, db, s, p.state, *p.chosen)
+	return s.engine.finish(ctx, db, p.Set, p.state, *p.chosen)
 }
 
 // Session calls f on a connection with the lock of Archive, on PostgreSQL.

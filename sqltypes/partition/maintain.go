@@ -12,20 +12,19 @@ import (
 // Plan returns the partitions and what Maintain would do. It only reads: the catalog, and one entry of an index for
 // each partition whose rows decide something.
 func (s *Set) Plan(ctx context.Context, db *sql.DB) (*Plan, error) {
-	return s.look(ctx, db, "plan", func(q querier) (*Plan, error) {
+	return s.look(ctx, db, "plan", func(s *Set, q querier) (*Plan, error) {
 		p, err := s.survey(ctx, q, nil)
-		if err != nil {
-			return nil, err
-		}
-		return p.plan, nil
+		return p.plan, err
 	})
 }
 
 // look returns the plan that read returns. It only reads.
-func (s *Set) look(ctx context.Context, db *sql.DB, what string, read func(querier) (*Plan, error)) (*Plan, error) {
+func (s *Set) look(
+	ctx context.Context, db *sql.DB, what string, read func(*Set, querier) (*Plan, error),
+) (*Plan, error) {
 	var plan *Plan
-	err := s.try(ctx, db, false, func(q querier) (err error) {
-		plan, err = read(q)
+	err := s.try(ctx, db, false, func(s *Set, q querier) (err error) {
+		plan, err = read(s, q)
 		return err
 	})
 	if err != nil {
@@ -34,11 +33,11 @@ func (s *Set) look(ctx context.Context, db *sql.DB, what string, read func(queri
 	return plan, nil
 }
 
-// survey reads the table and makes the plan, up to a step that is enough.
+// survey reads the table and makes the plan, up to a step that is enough. It returns a planner with an error, too.
 func (s *Set) survey(ctx context.Context, q querier, enough func(Step) bool) (*planner, error) {
 	st, err := s.engine.inspect(ctx, q, s)
 	if err != nil {
-		return nil, err
+		return new(planner), err
 	}
 	p := s.newPlanner(st, s.now(), s.probe(ctx, q, st))
 	p.enough = enough
@@ -150,8 +149,8 @@ func (m *maintenance) run(ctx context.Context) error {
 func (m *maintenance) next(ctx context.Context) (p *planner, step *Step, err error) {
 	for {
 		step = nil
-		err = m.engine.connect(ctx, m.db, m.Set, true, func(q querier) (err error) {
-			if p, err = m.survey(ctx, q, m.open); err != nil || p.chosen == nil {
+		err = m.engine.connect(ctx, m.db, m.Set, true, func(s *Set, q querier) (err error) {
+			if p, err = s.survey(ctx, q, m.open); err != nil || p.chosen == nil {
 				return err
 			}
 			if m.rest {
@@ -160,12 +159,12 @@ func (m *maintenance) next(ctx context.Context) (p *planner, step *Step, err err
 			step = p.chosen
 			step.attempt = m.tries
 			m.tries++
-			return m.engine.execute(ctx, q, m.Set, p.state, *step)
+			return s.engine.execute(ctx, q, s, p.state, *step)
 		})
 		if err != nil || step == nil || !step.finish {
 			return p, step, err
 		}
-		err = m.engine.finish(ctx, m.db, m.Set, p.state, *step)
+		err = m.engine.finish(ctx, m.db, p.Set, p.state, *step)
 		if step.Action != actionArchive || !errors.Is(err, errBusy) {
 			return p, step, err
 		}
@@ -208,7 +207,7 @@ const (
 )
 
 // try calls f on a connection, patiently.
-func (s *Set) try(ctx context.Context, db *sql.DB, change bool, f func(querier) error) error {
+func (s *Set) try(ctx context.Context, db *sql.DB, change bool, f func(*Set, querier) error) error {
 	return s.patiently(ctx, new(waiter), func() error { return s.engine.connect(ctx, db, s, change, f) })
 }
 

@@ -20,12 +20,12 @@ type mysql struct{}
 
 func (mysql) maxName() int { return 64 }
 
-func (e mysql) connect(ctx context.Context, db *sql.DB, s *Set, change bool, f func(querier) error) error {
+func (e mysql) connect(ctx context.Context, db *sql.DB, s *Set, change bool, f func(*Set, querier) error) error {
 	lock := ""
 	if change {
 		lock = changeLock
 	}
-	return e.session(ctx, db, s, lock, func(conn *sql.Conn) error { return f(conn) })
+	return e.session(ctx, db, s, lock, func(conn *sql.Conn) error { return f(s, conn) })
 }
 
 // mysqlSettings are variables of a session: the longest waits for metadata locks and for those of InnoDB, for which
@@ -146,8 +146,8 @@ type mysqlTable struct {
 // readTable reads the table. checkKey tests the key.
 func (mysql) readTable(ctx context.Context, q querier, s *Set) (t mysqlTable, err error) {
 	const query = `SELECT TABLE_SCHEMA, TABLE_NAME, TABLE_TYPE, COALESCE(ENGINE, ''), COALESCE(CREATE_OPTIONS, ''),
-	COALESCE(TABLE_COMMENT, ''), CAST(COALESCE(TABLE_ROWS, 0) AS SIGNED),
-	CAST(COALESCE(DATA_LENGTH + INDEX_LENGTH, 0) AS SIGNED), @@sql_mode LIKE '%NO_BACKSLASH_ESCAPES%',
+	COALESCE(TABLE_COMMENT, ''), CAST(COALESCE(TABLE_ROWS, -1) AS SIGNED),
+	CAST(COALESCE(DATA_LENGTH + INDEX_LENGTH, -1) AS SIGNED), @@sql_mode LIKE '%NO_BACKSLASH_ESCAPES%',
 	TIMESTAMPDIFF(MICROSECOND, '1970-01-01', UTC_TIMESTAMP(6)),
 	COALESCE((SELECT COLUMN_TYPE FROM information_schema.COLUMNS
 		WHERE TABLE_SCHEMA = COALESCE(NULLIF(?, ''), DATABASE()) AND TABLE_NAME = ? AND COLUMN_NAME = ?), '')
@@ -195,7 +195,7 @@ func (e mysql) inspect(ctx context.Context, q querier, s *Set) (*state, error) {
 
 const partitionsQuery = `SELECT COALESCE(PARTITION_NAME, ''), SUBPARTITION_NAME IS NOT NULL, COALESCE(PARTITION_METHOD, ''),
 	COALESCE(PARTITION_EXPRESSION, ''), COALESCE(PARTITION_DESCRIPTION, ''),
-	CAST(COALESCE(TABLE_ROWS, 0) AS SIGNED), CAST(COALESCE(DATA_LENGTH + INDEX_LENGTH, 0) AS SIGNED)
+	CAST(COALESCE(TABLE_ROWS, -1) AS SIGNED), CAST(COALESCE(DATA_LENGTH + INDEX_LENGTH, -1) AS SIGNED)
 FROM information_schema.PARTITIONS WHERE TABLE_SCHEMA = ? AND TABLE_NAME = ? ORDER BY PARTITION_ORDINAL_POSITION`
 
 func (mysql) readParts(ctx context.Context, q querier, s *Set, st *state, t mysqlTable) error {
@@ -256,8 +256,8 @@ func parseLimit(text string, unsigned bool) (int64, error) {
 	return limit, err
 }
 
-const markedQuery = `SELECT 0, TABLE_SCHEMA, TABLE_NAME, CAST(COALESCE(TABLE_ROWS, 0) AS SIGNED),
-	CAST(COALESCE(DATA_LENGTH + INDEX_LENGTH, 0) AS SIGNED), TABLE_COMMENT
+const markedQuery = `SELECT 0, TABLE_SCHEMA, TABLE_NAME, CAST(COALESCE(TABLE_ROWS, -1) AS SIGNED),
+	CAST(COALESCE(DATA_LENGTH + INDEX_LENGTH, -1) AS SIGNED), TABLE_COMMENT
 FROM information_schema.TABLES
 WHERE TABLE_SCHEMA = ? AND TABLE_TYPE = 'BASE TABLE' AND LOCATE(?, TABLE_COMMENT) > 0 ORDER BY TABLE_NAME`
 

@@ -143,8 +143,9 @@ func WithPatience(d time.Duration) Option {
 
 // WithDefault adds a partition for rows whose ID has no other one: DEFAULT on PostgreSQL, MAXVALUE on MySQL and
 // MariaDB. An ID of a clock far ahead is then stored instead of rejected, and prevents the partition of its time (on
-// MySQL and MariaDB all new partitions) until [Set.MoveDefault] has moved it. Plan and Maintain report such rows. Prefer
-// a large WithAhead: PostgreSQL locks the default partition for each new one and detaches none concurrently.
+// MySQL and MariaDB all new partitions) until [Set.MoveDefault] has moved it or somebody has deleted it. Plan and
+// Maintain report such rows. Prefer a large WithAhead: PostgreSQL locks the default partition for each new one and
+// detaches none concurrently.
 func WithDefault() Option {
 	return option(true, func(c *config) { c.wantDefault = true }, "")
 }

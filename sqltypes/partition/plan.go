@@ -56,8 +56,8 @@ type Step struct {
 	Partition string       // its name; empty for the table
 	Lo, Hi    snowflake.ID // Lo <= key && key < Hi; the least and greatest int64: no bound; both 0: the default partition
 	From, To  time.Time    // the times of Lo and Hi, in the zone of the Set
-	Rows      int64        // that it drops, detaches or rewrites, as the database estimates
-	Bytes     int64        // with indexes, as the database estimates
+	Rows      int64        // that it drops, detaches or rewrites, as ANALYZE has estimated; -1: unknown
+	Bytes     int64        // with indexes; an estimate on MySQL and MariaDB; -1: unknown, as while somebody has locked it
 	Why       string
 	SQL       []string // the statements; what Maintain does also depends on the table at that time
 
@@ -85,7 +85,7 @@ func (p *Plan) problem(partition, format string, args ...any) {
 }
 
 // String returns the plan for people: the steps as a table, and the problems. Times are in the zone of Now, and days
-// are those of that zone. Rows and sizes are what the database estimates.
+// are those of that zone. Rows and sizes are what the database estimates, or "-" if they are unknown.
 func (p *Plan) String() string {
 	var b strings.Builder
 	until := ""
@@ -99,9 +99,9 @@ func (p *Plan) String() string {
 		fmt.Fprintln(w, "ACTION\tPARTITION\tFROM\tTO\tROWS\tSIZE\tREASON")
 	}
 	for _, s := range p.Steps {
-		rows, bytes := "-", "-"
-		if s.Action != actionCreate && s.Action != actionAlter {
-			rows, bytes = "~"+scaled(s.Rows, "", " k", " M", " G"), sizeText(s.Bytes)
+		rows, bytes := scaled("~", s.Rows, "", " k", " M", " G"), sizeText(s.Bytes)
+		if s.Action == actionCreate || s.Action == actionAlter {
+			rows, bytes = unknown, unknown
 		}
 		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\t%s\n", s.Action, s.Partition,
 			p.bound(s, s.Lo, s.From), p.bound(s, s.Hi, s.To), rows, bytes, s.Why)
@@ -134,16 +134,22 @@ func count(n int, noun string) string {
 	return fmt.Sprintf("%d %s", n, noun)
 }
 
-func sizeText(bytes int64) string { return scaled(bytes, " B", " kB", " MB", " GB", " TB") }
+func sizeText(bytes int64) string { return scaled("", bytes, " B", " kB", " MB", " GB", " TB") }
+
+// unknown stands for a figure in a plan.
+const unknown = "-"
 
 // scaled returns a number with two or three digits, in a unit that is 1000 times the one before.
-func scaled(n int64, units ...string) string {
+func scaled(prefix string, n int64, units ...string) string {
+	if n < 0 {
+		return unknown
+	}
 	value, unit := float64(n), 0
 	for value >= 999.5 && unit < len(units)-1 {
 		value, unit = value/1000, unit+1
 	}
 	if unit > 0 && value < 9.95 {
-		return fmt.Sprintf("%.1f%s", value, units[unit])
+		return fmt.Sprintf("%s%.1f%s", prefix, value, units[unit])
 	}
-	return fmt.Sprintf("%.0f%s", value, units[unit])
+	return fmt.Sprintf("%s%.0f%s", prefix, value, units[unit])
 }

@@ -11,8 +11,9 @@ import (
 	"regexp"
 	"slices"
 	"strconv"
-	"strings"
 	"time"
+
+	"github.com/sqlflake/sqlflake/internal/pgsql"
 )
 
 // postgres is the engine of PostgreSQL 14 and later.
@@ -26,34 +27,43 @@ const (
 	archiveLock = "archive"
 )
 
-// advisoryKey is the SQL of an advisory lock's key. It depends on the name instead of the OID, which changes when Adopt
-// replaces the table.
-const advisoryKey = `hashtextextended('sqlflake/partition ' || $3::text || ' ' || quote_ident(n.nspname) || '.' ||
-	quote_ident(c.relname), 0)`
+// safePath is the search_path of a transaction once its table is found. In the session's own one a role that may only
+// create objects in a schema could define the functions, operators and types that our SQL means to find in pg_catalog:
+// what runs outside of such a transaction qualifies all of them.
+const safePath = "pg_catalog, pg_temp"
 
-// tableByName selects the table: $1 is its name, $2 its schema or empty.
-const tableByName = ` FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
-WHERE c.relname = $1::text AND CASE WHEN $2::text = '' THEN pg_table_is_visible(c.oid) ELSE n.nspname = $2::text END`
+// located is the table of the search_path, or of a schema: $1 is its name, $2 its schema or empty. The key of an advisory
+// lock, $3, depends on the name instead of the OID, which changes when Adopt replaces the table.
+const located = `WITH located AS MATERIALIZED (
+	SELECT n.nspname, pg_catalog.current_setting('search_path') AS path,
+		pg_catalog.hashtextextended(pg_catalog.format('sqlflake/partition %s %I.%I', $3::pg_catalog.text, n.nspname,
+			c.relname), 0) AS key
+	FROM pg_catalog.pg_class AS c JOIN pg_catalog.pg_namespace AS n ON n.oid OPERATOR(pg_catalog.=) c.relnamespace
+	WHERE c.relname OPERATOR(pg_catalog.=) $1::pg_catalog.text
+		AND CASE WHEN $2::pg_catalog.text OPERATOR(pg_catalog.=) '' THEN pg_catalog.pg_table_is_visible(c.oid)
+			ELSE n.nspname OPERATOR(pg_catalog.=) $2::pg_catalog.text END
+	LIMIT 1
+)
+`
+
+// beginQuery also makes the settings of a transaction, after it has found the table, and takes the lock if $3 is not
+// NULL. Without row_security a policy would hide rows from the owner (FORCE ROW LEVEL SECURITY), so it is an error then.
+const beginQuery = located + `SELECT nspname, path,
+	CASE WHEN $3::pg_catalog.text IS NULL THEN true ELSE pg_catalog.pg_try_advisory_xact_lock(key) END,
+	pg_catalog.concat(pg_catalog.set_config('lock_timeout', $4::pg_catalog.text, true),
+		pg_catalog.set_config('idle_in_transaction_session_timeout', $5::pg_catalog.text, true),
+		pg_catalog.set_config('row_security', 'off', true), pg_catalog.set_config('jit', 'off', true),
+		pg_catalog.set_config('search_path', '` + safePath + `', true))
+FROM located`
 
 // abandoned is how long the server lets a transaction for changes be idle. It is never idle while its process lives: the
 // server ends the transaction of a process that it can't reach any more.
 const abandoned = 5 * time.Second
 
-func (e postgres) connect(ctx context.Context, db *sql.DB, s *Set, change bool, f func(querier) error) error {
-	return e.transaction(ctx, db, s, !change, func(tx *sql.Tx) error {
-		if change {
-			const query = "SELECT pg_try_advisory_xact_lock(" + advisoryKey + ")" + tableByName
-			var locked bool
-			found, err := one(tx.QueryRowContext(ctx, query, s.table.table, s.table.schema, changeLock), &locked)
-			if err != nil {
-				return err
-			}
-			if found && !locked { // a table that does not exist has no lock
-				return errBusy
-			}
-		}
-		return f(tx)
-	})
+func (e postgres) connect(
+	ctx context.Context, db *sql.DB, s *Set, change bool, f func(*Set, querier) error,
+) error {
+	return e.transaction(ctx, db, s, sql.NullString{String: changeLock, Valid: change}, !change, f)
 }
 
 // beginner is a sql.DB or a sql.Conn.
@@ -61,20 +71,32 @@ type beginner interface {
 	BeginTx(ctx context.Context, options *sql.TxOptions) (*sql.Tx, error)
 }
 
-// transaction calls f in a transaction. Its isolation level has to show what others have committed before the lock.
-// Without row_security a policy would hide rows from the owner (FORCE ROW LEVEL SECURITY), so it is an error then.
-func (postgres) transaction(ctx context.Context, db beginner, s *Set, readOnly bool, f func(*sql.Tx) error) error {
+// transaction calls f in a transaction, with the Set of the table in its schema. Its isolation level has to show what
+// others have committed before the lock.
+func (postgres) transaction(
+	ctx context.Context, db beginner, s *Set, lock sql.NullString, readOnly bool, f func(*Set, querier) error,
+) error {
 	tx, err := db.BeginTx(ctx, &sql.TxOptions{Isolation: sql.LevelReadCommitted, ReadOnly: readOnly})
 	if err != nil {
 		return err
 	}
 	defer func() { _ = tx.Rollback() }() // an error after Commit, or of a connection that is closed anyway
-	const settings = `SELECT set_config('lock_timeout', $1::text, true), set_config('row_security', 'off', true),
-	set_config('jit', 'off', true), set_config('idle_in_transaction_session_timeout', $2::text, true)`
-	if _, err := tx.ExecContext(ctx, settings, milliseconds(s.lockTimeout), milliseconds(s.abandoned)); err != nil {
+
+	located := *s
+	locked, settings := false, ""
+	row := tx.QueryRowContext(ctx, beginQuery, s.table.table, s.table.schema, lock, milliseconds(s.lockTimeout),
+		milliseconds(s.abandoned))
+	found, err := one(row, &located.table.schema, &located.path, &locked, &settings)
+	switch {
+	case err != nil:
 		return err
+	case !found:
+		return s.noTable()
+	case !locked:
+		return errBusy
 	}
-	if err := f(tx); err != nil {
+
+	if err := f(&located, tx); err != nil {
 		return err
 	}
 	return tx.Commit()
@@ -92,8 +114,8 @@ func (e postgres) session(ctx context.Context, db *sql.DB, s *Set, lock string, 
 			err = errors.Join(err, closeErr)
 		}
 	}()
-	const query = `SELECT pg_try_advisory_lock(` + advisoryKey + `), ` + advisoryKey + `,
-	current_setting('lock_timeout'), current_setting('idle_session_timeout')` + tableByName
+	const query = located + `SELECT pg_catalog.pg_try_advisory_lock(key), key,
+	pg_catalog.current_setting('lock_timeout'), pg_catalog.current_setting('idle_session_timeout') FROM located`
 	var locked bool
 	var key int64
 	var lockTimeout, idleTimeout string
@@ -107,15 +129,15 @@ func (e postgres) session(ctx context.Context, db *sql.DB, s *Set, lock string, 
 	case !locked:
 		return errBusy
 	}
-	const settings = `SELECT set_config('lock_timeout', $1::text, false),
-	set_config('idle_session_timeout', $2::text, false)`
+	const settings = `SELECT pg_catalog.set_config('lock_timeout', $1::pg_catalog.text, false),
+	pg_catalog.set_config('idle_session_timeout', $2::pg_catalog.text, false)`
 	defer func() {
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 10*time.Second)
 		defer cancel()
 		_, resetErr := conn.ExecContext(ctx, settings, lockTimeout, idleTimeout)
 		unlocked := false
 		if resetErr == nil {
-			resetErr = conn.QueryRowContext(ctx, "SELECT pg_advisory_unlock($1::int8)", key).Scan(&unlocked)
+			resetErr = conn.QueryRowContext(ctx, "SELECT pg_catalog.pg_advisory_unlock($1::bigint)", key).Scan(&unlocked)
 		}
 		if unlocked {
 			return
@@ -155,7 +177,7 @@ func sqlState(err error) string {
 }
 
 func (postgres) selectKey(s *Set, p part) (query, key string) {
-	key = quoteName(s.key)
+	key = pgsql.Name(s.key)
 	return fmt.Sprintf("SELECT %s FROM %s", key, quoteTable(p.name)), key
 }
 
@@ -166,21 +188,9 @@ func (postgres) taken(ctx context.Context, q querier, st *state, table string) (
 	return taken, err
 }
 
-func quoteName(name string) string { return `"` + strings.ReplaceAll(name, `"`, `""`) + `"` }
+func quoteTable(n name) string { return pgsql.Name(n.schema) + "." + pgsql.Name(n.table) }
 
-func quoteTable(n name) string { return quoteName(n.schema) + "." + quoteName(n.table) }
-
-// quoteText returns a literal, whatever standard_conforming_strings is.
-func quoteText(text string) string {
-	quoted := "'" + strings.ReplaceAll(text, "'", "''") + "'"
-	if strings.Contains(text, `\`) {
-		return "E" + strings.ReplaceAll(quoted, `\`, `\\`)
-	}
-	return quoted
-}
-
-// parentQuery returns, among others, why the table can't be maintained. Parameters: its name, its schema or empty, and
-// the key.
+// parentQuery returns, among others, why the table can't be maintained. Parameters: its name, its schema and the key.
 const parentQuery = `SELECT c.oid::int8, n.nspname, CASE
 	WHEN c.relkind = 'r' THEN 'is not partitioned: see Adopt'
 	WHEN c.relkind IN ('v', 'm') THEN 'is a view'
@@ -203,7 +213,7 @@ const parentQuery = `SELECT c.oid::int8, n.nspname, CASE
 	(extract(epoch FROM clock_timestamp()) * 1000000)::int8
 FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace LEFT JOIN pg_partitioned_table p ON p.partrelid = c.oid
 LEFT JOIN pg_attribute a ON a.attrelid = c.oid AND a.attnum = p.partattrs[0] AND a.attnum > 0
-WHERE c.relname = $1::text AND CASE WHEN $2::text = '' THEN pg_table_is_visible(c.oid) ELSE n.nspname = $2::text END`
+WHERE c.relname = $1::text AND n.nspname = $2::text`
 
 func (e postgres) inspect(ctx context.Context, q querier, s *Set) (*state, error) {
 	var oid, now int64
@@ -226,14 +236,17 @@ func (e postgres) inspect(ctx context.Context, q querier, s *Set) (*state, error
 	return st, st.readLoose(ctx, q, looseQuery, markWords, oid, s.key)
 }
 
-// pagesSize estimates the size of a relation. pg_total_relation_size would wait for whoever has locked it, and so would
-// pg_get_expr with its OID.
-const pagesSize = `((c.relpages::int8 + coalesce((SELECT t.relpages FROM pg_class t WHERE t.oid = c.reltoastrelid), 0) +
-	coalesce((SELECT sum(x.relpages) FROM pg_index i JOIN pg_class x ON x.oid = i.indexrelid WHERE i.indrelid = c.oid), 0)) *
-	current_setting('block_size')::int8)`
+// sizeOf is the size of a relation with its indexes and its TOAST table. pg_total_relation_size would wait for whoever has
+// locked one of them, or waits for that; then the size is unknown. So would pg_get_expr with its OID.
+const sizeOf = `CASE WHEN EXISTS (
+		SELECT FROM pg_locks AS l WHERE l.mode = 'AccessExclusiveLock'
+			AND l.database = (SELECT oid FROM pg_database WHERE datname = current_database())
+			AND (l.relation IN (c.oid, c.reltoastrelid)
+				OR l.relation IN (SELECT indexrelid FROM pg_index WHERE indrelid IN (c.oid, c.reltoastrelid)))
+	) THEN -1 ELSE coalesce(pg_total_relation_size(c.oid), -1) END`
 
 const partsQuery = `SELECT c.oid::int8, n.nspname, c.relname, c.relkind IN ('p', 'f'), coalesce(pg_get_expr(c.relpartbound, 0), ''),
-	greatest(c.reltuples, 0)::int8, ` + pagesSize + `, i.inhdetachpending,
+	c.reltuples::int8, ` + sizeOf + `, i.inhdetachpending,
 	coalesce(obj_description(c.oid, 'pg_class'), '')
 FROM pg_inherits i JOIN pg_class c ON c.oid = i.inhrelid JOIN pg_namespace n ON n.oid = c.relnamespace
 WHERE i.inhparent = $1::int8::oid`
@@ -289,8 +302,8 @@ func parseBound(text string) (lo, hi int64, err error) {
 
 // looseQuery trusts a comment only if the owner of the table is trusted: reading a table of another role may execute
 // code of that role.
-const looseQuery = `SELECT c.oid::int8, n.nspname, c.relname, greatest(c.reltuples, 0)::int8,
-	` + pagesSize + `, d.description
+const looseQuery = `SELECT c.oid::int8, n.nspname, c.relname, c.reltuples::int8,
+	` + sizeOf + `, d.description
 FROM pg_description d JOIN pg_class c ON c.oid = d.objoid JOIN pg_namespace n ON n.oid = c.relnamespace
 WHERE d.classoid = 'pg_class'::regclass AND d.objsubid = 0 AND c.relkind = 'r' AND NOT c.relispartition
 	AND strpos(d.description, $1::text) > 0

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -291,6 +292,8 @@ func TestPostgresMoveDefaultLeavesWhatHasNoPartition(t *testing.T) {
 		"after the layout":     {1<<63 - 1, partition.WithAhead(3)},
 		"beyond the retention": {int64(idAt(day(-9))), partition.WithRetain(5)},
 		"before the start":     {17, partition.WithStart(noon)},
+		"of a sequence":        {17, partition.WithAhead(3)},
+		"of a clock far ahead": {int64(idAt(day(4000))), partition.WithAhead(3)},
 	} {
 		e := onPostgres(t, eventsTable)
 		s := e.set(c.option, partition.WithDefault())
@@ -301,6 +304,7 @@ func TestPostgresMoveDefaultLeavesWhatHasNoPartition(t *testing.T) {
 			t.Errorf("%s: %d rows moved", name, moved)
 		}
 		e.counts(int(c.id), "SELECT id FROM events_default")
+		e.maintain(s) // has no other problem by it
 	}
 }
 
@@ -312,7 +316,7 @@ func TestPostgresMoveDefaultRefusesRowsThatOthersReferTo(t *testing.T) {
 	e.exec(fmt.Sprintf("INSERT INTO events VALUES (%d);\nINSERT INTO notes VALUES (%[1]d)", idAt(day(5))))
 	end := e.hold("SELECT * FROM notes") // whose reader has not to be waited for
 	_, err := s.MoveDefault(e.limit(), e.DB, 10)
-	e.is(err, partition.ErrTable, "of notes")
+	e.is(err, partition.ErrTable, ".notes refers")
 	end()
 	e.rows("notes JOIN events_default ON id = event", 1)
 	_, err = s.MoveDefault(t.Context(), e.DB, 0)
@@ -336,4 +340,29 @@ CREATE TABLE events (id bigint PRIMARY KEY, "user" bigint REFERENCES users) PART
 	end()
 	e.ok(<-done)
 	e.rows("events_default", 0)
+}
+
+// A plan is what people look at before rows go: it says no figure that the database does not know.
+func TestPostgresPlanSaysWhatIsUnknown(t *testing.T) {
+	e := filledPostgres(t)
+	e.exec("ALTER TABLE " + dayName(-10) + " SET (autovacuum_enabled = off)")
+	e.exec("INSERT INTO events SELECT id + n, repeat('x', 1000) FROM events, generate_series(1, 100) AS n WHERE id < $1", idAt(day(-9)))
+	plan := func() (partition.Step, string) {
+		p, err := e.set(partition.WithRetain(9), partition.WithPatience(0)).Plan(e.limit(), e.DB)
+		e.must(err)
+		return p.Steps[0], p.String()
+	}
+	size := e.count("SELECT pg_total_relation_size('" + dayName(-10) + "')")
+	step, text := plan()
+	if step.Rows != -1 || step.Bytes != int64(size) || !regexp.MustCompile(`drop .*  -  +\d+ kB`).MatchString(text) {
+		t.Errorf("%d rows, %d bytes, want -1 and %d:\n%s", step.Rows, step.Bytes, size, text)
+	}
+
+	e.exec("ANALYZE " + dayName(-10))
+	end := e.hold("REINDEX INDEX " + dayName(-10) + "_pkey")
+	step, text = plan()
+	if step.Rows != 404 || step.Bytes != -1 || !regexp.MustCompile(`drop .*  ~404  +-  `).MatchString(text) {
+		t.Errorf("locked: %d rows, %d bytes, want 404 and -1:\n%s", step.Rows, step.Bytes, text)
+	}
+	end()
 }

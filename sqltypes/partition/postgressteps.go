@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/sqlflake/sqlflake/internal/pgsql"
 )
 
 func (e postgres) statements(s *Set, st *state, step Step) []string {
@@ -103,7 +105,7 @@ func (postgres) createTable(st *state, added name) []string {
 		statements = append(statements, fmt.Sprintf("ALTER TABLE %s REPLICA IDENTITY %s", quoteTable(added), st.identity))
 	}
 	if st.owner != "" {
-		statements = append(statements, fmt.Sprintf("ALTER TABLE %s OWNER TO %s", quoteTable(added), quoteName(st.owner)))
+		statements = append(statements, fmt.Sprintf("ALTER TABLE %s OWNER TO %s", quoteTable(added), pgsql.Name(st.owner)))
 	}
 	return statements
 }
@@ -131,21 +133,18 @@ func (postgres) rename(s *Set, p part) (statements []string) {
 	}
 	kept := s.keptName(p)
 	if kept.table != p.table {
-		statements = append(statements, fmt.Sprintf("ALTER TABLE %s RENAME TO %s", quoteTable(p.name), quoteName(kept.table)))
+		statements = append(statements, fmt.Sprintf("ALTER TABLE %s RENAME TO %s", quoteTable(p.name), pgsql.Name(kept.table)))
 	}
 	if kept.schema != p.schema {
 		statements = append(statements, fmt.Sprintf("ALTER TABLE %s SET SCHEMA %s",
-			quoteTable(name{p.schema, kept.table}), quoteName(kept.schema)))
+			quoteTable(name{p.schema, kept.table}), pgsql.Name(kept.schema)))
 	}
 	return statements
 }
 
+// commentOn returns the statement that sets a comment; an empty one removes it.
 func commentOn(p part, text string) string {
-	literal := "NULL"
-	if text != "" {
-		literal = quoteText(text)
-	}
-	return fmt.Sprintf("COMMENT ON TABLE %s IS %s", quoteTable(p.name), literal)
+	return fmt.Sprintf("COMMENT ON TABLE %s IS %s", quoteTable(p.name), pgsql.Literal(text))
 }
 
 func (e postgres) finish(ctx context.Context, db *sql.DB, s *Set, st *state, step Step) error {
@@ -159,8 +158,8 @@ func (e postgres) finish(ctx context.Context, db *sql.DB, s *Set, st *state, ste
 // detach detaches a partition concurrently, unless another process has done it.
 func (e postgres) detach(ctx context.Context, conn *sql.Conn, s *Set, st *state, step Step) error {
 	p := &step.part
-	const query = `SELECT inhdetachpending, coalesce(obj_description(inhrelid, 'pg_class'), '')
-FROM pg_inherits WHERE inhrelid = $1::int8::oid`
+	const query = `SELECT inhdetachpending, coalesce(pg_catalog.obj_description(inhrelid, 'pg_class'), '')
+FROM pg_catalog.pg_inherits WHERE inhrelid OPERATOR(pg_catalog.=) $1::bigint::pg_catalog.oid`
 	if found, err := one(conn.QueryRowContext(ctx, query, p.oid), &p.pending, &p.comment); !found {
 		return err
 	}
@@ -183,7 +182,7 @@ func (e postgres) archive(ctx context.Context, conn *sql.Conn, s *Set, st *state
 		return fmt.Errorf("the callback of WithArchive: %w", err)
 	}
 	// Meanwhile the table may have got another name or comment.
-	return e.transaction(ctx, conn, s, false, func(tx *sql.Tx) error {
+	return e.transaction(ctx, conn, s, sql.NullString{}, false, func(s *Set, tx querier) error {
 		named, open, err := e.readOpen(ctx, tx, st, p)
 		if err != nil || !open {
 			return err
@@ -205,9 +204,10 @@ func (e postgres) archive(ctx context.Context, conn *sql.Conn, s *Set, st *state
 // readOpen reads the name and the comment of a loose table. It reports whether the table still has its mark, and is not
 // archived.
 func (postgres) readOpen(ctx context.Context, q querier, st *state, p *part) (quoted string, open bool, err error) {
-	const query = `SELECT coalesce(obj_description(c.oid, 'pg_class'), ''), n.nspname, c.relname,
-	quote_ident(n.nspname) || '.' || quote_ident(c.relname)
-FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace WHERE c.oid = $1::int8::oid AND NOT c.relispartition`
+	const query = `SELECT coalesce(pg_catalog.obj_description(c.oid, 'pg_class'), ''), n.nspname, c.relname,
+	pg_catalog.format('%I.%I', n.nspname, c.relname)
+FROM pg_catalog.pg_class AS c JOIN pg_catalog.pg_namespace AS n ON n.oid OPERATOR(pg_catalog.=) c.relnamespace
+WHERE c.oid OPERATOR(pg_catalog.=) $1::bigint::pg_catalog.oid AND NOT c.relispartition`
 	found, err := one(q.QueryRowContext(ctx, query, p.oid), &p.comment, &p.schema, &p.table, &quoted)
 	return quoted, found && p.readMark(st.table) && !p.archived, err
 }
@@ -246,9 +246,16 @@ WHERE attrelid = $1::int8::oid AND attnum > 0 AND NOT attisdropped AND attgenera
 	if err := execAll(ctx, q, append(e.createTable(st, to), off...)...); err != nil {
 		return 0, err
 	}
-	move := fmt.Sprintf("WITH moved AS (DELETE FROM ONLY %s WHERE %[2]s >= %[3]d AND %[2]s < %[4]d RETURNING %[5]s) "+
-		"INSERT INTO %[6]s (%[5]s) SELECT %[5]s FROM moved", from, quoteName(s.key), int64(create.Lo), int64(create.Hi),
-		strings.Join(columns, ", "), quoteTable(to))
+	// The functions of checks, generated columns and indexes may need the path of the session.
+	const reset = "SELECT pg_catalog.set_config('search_path', $1::pg_catalog.text, true)"
+	if _, err := q.ExecContext(ctx, reset, s.path); err != nil {
+		return 0, err
+	}
+	const moveForm = `WITH moved AS (
+	DELETE FROM ONLY %[1]s WHERE %[2]s OPERATOR(pg_catalog.>=) %[3]d AND %[2]s OPERATOR(pg_catalog.<) %[4]d RETURNING %[5]s
+) INSERT INTO %[6]s (%[5]s) SELECT %[5]s FROM moved`
+	move := fmt.Sprintf(moveForm, from, pgsql.Name(s.key), int64(create.Lo), int64(create.Hi), strings.Join(columns, ", "),
+		quoteTable(to))
 	result, err := q.ExecContext(ctx, move)
 	if err != nil {
 		return 0, fmt.Errorf("%s: %w", move, err)
@@ -280,15 +287,12 @@ WHERE k.contype = 'f' AND k.confrelid = $1::int8::oid ORDER BY k.conparentid, k.
 // triggers returns the statements that disable the triggers of a partition, and that enable them as they were.
 func (postgres) triggers(ctx context.Context, q querier, p *part) (off, on []string, err error) {
 	// On PostgreSQL 14 those that it has from the table are internal too.
-	const query = `SELECT tgenabled::text || quote_ident(tgname) FROM pg_trigger
+	const query = `SELECT format('ALTER TABLE ONLY %%s %s TRIGGER %%I', $2::text, tgname) FROM pg_trigger
 WHERE tgrelid = $1::int8::oid AND tgenabled <> 'D' AND (NOT tgisinternal OR tgparentid <> 0)
 	AND NOT EXISTS (SELECT FROM pg_constraint k WHERE k.oid = tgconstraint AND k.contype <> 't') ORDER BY tgname`
-	texts, err := list(ctx, q, query, p.oid)
-	modes := map[byte]string{'O': "ENABLE", 'R': "ENABLE REPLICA", 'A': "ENABLE ALWAYS"}
-	for _, text := range texts {
-		alter, trigger := "ALTER TABLE ONLY "+quoteTable(p.name), text[1:]
-		off = append(off, fmt.Sprintf("%s DISABLE TRIGGER %s", alter, trigger))
-		on = append(on, fmt.Sprintf("%s %s TRIGGER %s", alter, modes[text[0]], trigger))
+	const mode = `' || CASE tgenabled WHEN 'O' THEN 'ENABLE' WHEN 'R' THEN 'ENABLE REPLICA' ELSE 'ENABLE ALWAYS' END || '`
+	if off, err = list(ctx, q, fmt.Sprintf(query, "DISABLE"), p.oid, quoteTable(p.name)); err == nil {
+		on, err = list(ctx, q, fmt.Sprintf(query, mode), p.oid, quoteTable(p.name))
 	}
 	return off, on, err
 }

@@ -264,8 +264,7 @@ func (p *planner) contradicted() bool {
 		return false
 	}
 	key, found := p.newest(noHigh)
-	// Keys of a sequence that was in use before are of the time after the epoch, whatever the layout is.
-	if epoch := p.layout.Epoch(); key < p.bound(epoch.Add(time.Hour+p.layout.Period())) {
+	if key < p.afterSequences() {
 		return false
 	}
 	if found {
@@ -274,6 +273,12 @@ func (p *planner) contradicted() bool {
 			"imported, set WithIdle", p.text(p.at(key)), dormant/(24*time.Hour), p.text(p.now))
 	}
 	return found
+}
+
+// afterSequences returns the least key that is taken for an ID without WithStart. Keys of a sequence that was in use
+// before are of the time after the epoch, whatever the layout is.
+func (p *planner) afterSequences() int64 {
+	return p.bound(p.layout.Epoch().Add(time.Hour + p.layout.Period()))
 }
 
 // newest returns the greatest key below hi.
@@ -315,11 +320,15 @@ func (p *planner) strangers(last period) {
 			before = p.at(p.parts[i-1].hi)
 		}
 		end := p.at(part.hi)
-		if part.hi > last.hi && part.hi != noHigh && end.Sub(before) > strange &&
-			end.After(p.next(p.next(p.period(before))).to) {
+		if part.hi > last.hi && part.hi != noHigh && p.isStrange(before, end) {
 			p.plan.problem(part.table, "it ends at %s, long after %s: another layout, or a wrong clock, may have made it. "+
 				"Drop it and those after it if they have no rows, or split it", p.text(end), p.text(before))
 			return
 		}
 	}
+}
+
+// isStrange reports whether a partition ends long after the one before it.
+func (p *planner) isStrange(before, end time.Time) bool {
+	return end.Sub(before) > strange && end.After(p.next(p.next(p.period(before))).to)
 }

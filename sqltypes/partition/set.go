@@ -18,6 +18,7 @@ type Set struct {
 	engine  engine
 	table   name
 	unit    Unit
+	path    string // the search_path of the session, see engine.connect
 	config
 }
 

@@ -28,8 +28,8 @@ type state struct {
 type part struct {
 	name
 	lo, hi   int64  // noLow, noHigh: without a bound
-	rows     int64  // as the database estimates
-	bytes    int64  // with indexes
+	rows     int64  // as the database estimates; -1: unknown
+	bytes    int64  // with indexes; -1: unknown
 	oid      int64  // PostgreSQL
 	comment  string // on MySQL, of the table that a partition belongs to
 	fixed    bool   // has partitions itself, or is a foreign table: it is never detached or dropped

@@ -208,7 +208,7 @@ func TestUnusableNamesOfPartitionsAreErrors(t *testing.T) {
 	for _, text := range []string{"", strings.Repeat("n", 64), "a\x00b", "a\xff"} {
 		s := mustSet(t, Day, WithNames(func(time.Time) string { return text }))
 		_, err := makePlan(s, &state{now: date("2026-05")}, date("2026-05"), (&catalog{}).probe())
-		if !errors.Is(err, ErrOption) || !strings.Contains(err.Error(), fmt.Sprintf("%d bytes, want 1 to 63", len(text))) {
+		if !errors.Is(err, ErrOption) || !strings.Contains(err.Error(), fmt.Sprintf("%d bytes, want 1 to 63: WithNames sets", len(text))) {
 			t.Errorf("%q: %v, want %v", text, err, ErrOption)
 		}
 	}

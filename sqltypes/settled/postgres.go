@@ -5,6 +5,8 @@ import (
 	"database/sql"
 	"maps"
 	"time"
+
+	"github.com/sqlflake/sqlflake/internal/pgsql"
 )
 
 // The time of the query is now(), the start of the transaction that it makes: the session's own xact_start. Even if the
@@ -17,21 +19,25 @@ import (
 //
 // Autovacuum is left out: it inserts no rows. So are clients that are idle: for a moment they may have a transaction of
 // the server's own, to catch up with changes of the catalogue, with the start of their last statement, hours ago.
-const postgresSessions = `SELECT pid = pg_backend_pid(), pid, coalesce(usename, ''), coalesce(application_name, ''),
-	coalesce(state, ''), usesysid IS NOT NULL AND backend_type IS NULL,
-	CAST(extract(epoch FROM now()) * 1000000 AS bigint), CAST(extract(epoch FROM xact_start) * 1000000 AS bigint),
-	CASE WHEN state <> 'disabled' THEN CAST(extract(epoch FROM query_start) * 1000000 AS bigint) END,
-	pg_is_in_recovery(), version() LIKE '%-YB-%'
-FROM pg_stat_activity
-WHERE datname = current_database() AND (pid = pg_backend_pid() OR usesysid IS NOT NULL AND backend_type IS NULL
-	OR state = 'disabled' OR xact_start IS NOT NULL AND backend_type <> 'autovacuum worker'
-		AND NOT (backend_type = 'client backend' AND state = 'idle')
-	OR xact_start IS NULL AND (state LIKE 'idle in transaction%' OR state = 'active' AND backend_type = 'client backend'))
-ORDER BY pid <> pg_backend_pid()`
+var postgresSessions = pgsql.Qualified.Replace(`SELECT pid {=} pg_catalog.pg_backend_pid(), pid, coalesce(usename, ''),
+	coalesce(application_name, ''), coalesce(state, ''), usesysid IS NOT NULL AND backend_type IS NULL,
+	CAST(extract(epoch FROM pg_catalog.now()) {*} 1000000 AS bigint),
+	CAST(extract(epoch FROM xact_start) {*} 1000000 AS bigint),
+	CASE WHEN state {<>} 'disabled' THEN CAST(extract(epoch FROM query_start) {*} 1000000 AS bigint) END,
+	pg_catalog.pg_is_in_recovery(), pg_catalog.version() {~~} '%-YB-%'
+FROM pg_catalog.pg_stat_activity
+WHERE datname {=} pg_catalog.current_database() AND (pid {=} pg_catalog.pg_backend_pid()
+	OR usesysid IS NOT NULL AND backend_type IS NULL OR state {=} 'disabled'
+	OR xact_start IS NOT NULL AND backend_type {<>} 'autovacuum worker'
+		AND NOT (backend_type {=} 'client backend' AND state {=} 'idle')
+	OR xact_start IS NULL AND (state {~~} 'idle in transaction%'
+		OR state {=} 'active' AND backend_type {=} 'client backend'))
+ORDER BY pid {<>} pg_catalog.pg_backend_pid()`)
 
 // The columns of a session as PREPARE TRANSACTION ends it: the transaction is in pg_prepared_xacts before xact_start is
 // cleared (PrepareTransaction in xact.c). So it is read after pg_stat_activity, in a separate statement.
-const postgresPrepared = `SELECT count(*), coalesce(min(gid), '') FROM pg_prepared_xacts WHERE database = current_database()`
+var postgresPrepared = pgsql.Qualified.Replace(`SELECT pg_catalog.count(*), coalesce(pg_catalog.min(gid), '')
+FROM pg_catalog.pg_prepared_xacts WHERE database {=} pg_catalog.current_database()`)
 
 const (
 	postgresTries = 100

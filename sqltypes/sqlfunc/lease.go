@@ -5,6 +5,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/sqlflake/sqlflake/internal/pgsql"
 	"github.com/sqlflake/sqlflake/snowflake/lease"
 	"github.com/sqlflake/sqlflake/snowflake/lease/sqllease"
 	"github.com/sqlflake/sqlflake/snowflake/sqldb"
@@ -54,8 +55,8 @@ func (f *Functions) reserve(dialect sqldb.Dialect, fill func(string, ...any) str
 func (f *Functions) postgresReserve() []string {
 	low, _ := f.wordBits()
 	return f.reserve(sqldb.Postgres, f.postgresFill, postgresReserve,
-		"{namespace}", literalSQL(f.leases.namespace),
-		"{host}", literalSQL("database server, "+f.qualified("next")),
+		"{namespace}", pgsql.Literal(f.leases.namespace),
+		"{host}", pgsql.Literal("database server, "+f.qualified("next")),
 		"{low}", low)
 }
 
@@ -65,46 +66,49 @@ func (f *Functions) postgresReserve() []string {
 // waits for FOR SHARE, so it finds the row.
 const postgresReserve = `DO {quote}
 DECLARE
-	layout_found text;
+	layout_found pg_catalog.text;
 	protocol_found bigint;
-	row_found record;
+	row_found pg_catalog.record;
 	now_ms bigint;
 	spent bigint;
 BEGIN
 	INSERT INTO {leases} (namespace, worker, epoch, token, horizon, expires_ms, revision, layout, host, pid, version)
 		VALUES ({namespace}, -1, 0, '', 0, 0, 0, {definition}, '', 0, '') ON CONFLICT DO NOTHING;
 	SELECT layout, protocol INTO STRICT layout_found, protocol_found
-		FROM {leases} WHERE namespace = {namespace} AND worker = -1 FOR SHARE;
-	IF protocol_found > 2 OR protocol_found > 1 AND NOT EXISTS (SELECT FROM {leases}
-			WHERE namespace = {namespace} AND worker = {worker} AND token = {token} AND host = {host}) THEN
+		FROM {leases} WHERE namespace {=} {namespace} AND worker {=} -1 FOR SHARE;
+	IF protocol_found {>} 2 OR protocol_found {>} 1 AND NOT EXISTS (SELECT FROM {leases}
+			WHERE namespace {=} {namespace} AND worker {=} {worker} AND token {=} {token} AND host {=} {host}) THEN
 		RAISE EXCEPTION USING ERRCODE = 'object_not_in_prerequisite_state',
-			MESSAGE = '{name}: the namespace ' || {namespace} || ' requires version ' || protocol_found || ' of the lease protocol';
-	ELSIF layout_found <> {definition} THEN
+			MESSAGE = pg_catalog.concat('{name}: the namespace ', {namespace}, ' requires version ', protocol_found,
+				' of the lease protocol');
+	ELSIF layout_found {<>} {definition} THEN
 		RAISE EXCEPTION USING ERRCODE = 'object_not_in_prerequisite_state',
-			MESSAGE = '{name}: the namespace ' || {namespace} || ' has leases of another layout: ' || layout_found;
+			MESSAGE = pg_catalog.concat('{name}: the namespace ', {namespace}, ' has leases of another layout: ', layout_found);
 	END IF;
 	INSERT INTO {leases} (namespace, worker, epoch, token, horizon, expires_ms, revision, layout, host, pid, version)
 		VALUES ({namespace}, {worker}, 1, {token}, 0, {expires}, 0, {definition}, {host}, 0, {version})
 		ON CONFLICT DO NOTHING;
 	SELECT token, expires_ms, horizon, host INTO STRICT row_found
-		FROM {leases} WHERE namespace = {namespace} AND worker = {worker} FOR UPDATE;
-	now_ms := pg_catalog.floor(extract(epoch FROM pg_catalog.clock_timestamp()) * 1000);
-	IF row_found.token = {token} AND row_found.host = {host} THEN
+		FROM {leases} WHERE namespace {=} {namespace} AND worker {=} {worker} FOR UPDATE;
+	now_ms := pg_catalog.floor(extract(epoch FROM pg_catalog.clock_timestamp()) {*} 1000);
+	IF row_found.token {=} {token} AND row_found.host {=} {host} THEN
 		RETURN;
-	ELSIF row_found.token = {token} THEN
+	ELSIF row_found.token {=} {token} THEN
 		RAISE EXCEPTION USING ERRCODE = 'object_in_use',
-			MESSAGE = '{name}: worker {worker} is reserved in the namespace ' || {namespace} || ' for the ' || row_found.host,
+			MESSAGE = pg_catalog.concat('{name}: worker {worker} is reserved in the namespace ', {namespace}, ' for the ',
+				row_found.host),
 			HINT = 'Two functions that issue IDs need two workers.';
-	ELSIF row_found.expires_ms > now_ms THEN
+	ELSIF row_found.expires_ms {>} now_ms THEN
 		RAISE EXCEPTION USING ERRCODE = 'object_in_use',
-			MESSAGE = '{name}: worker {worker} is leased in the namespace ' || {namespace} || ' for another '
-				|| row_found.expires_ms - now_ms || ' ms at least';
+			MESSAGE = pg_catalog.concat('{name}: worker {worker} is leased in the namespace ', {namespace}, ' for another ',
+				row_found.expires_ms {-} now_ms, ' ms at least');
 	END IF;
-	UPDATE {leases} SET epoch = epoch + 1, token = {token}, expires_ms = {expires}, revision = revision + 1,
-		host = {host}, pid = 0, version = {version} WHERE namespace = {namespace} AND worker = {worker};
-	PERFORM pg_catalog.pg_advisory_xact_lock('pg_catalog.pg_class'::regclass::oid::int, {state text}::regclass::oid::int);
-	spent := ((row_found.horizon - 1) << {low}) | {sequence max};
-	IF spent > (SELECT last_value FROM {state}) THEN
+	UPDATE {leases} SET epoch = epoch {+} 1, token = {token}, expires_ms = {expires}, revision = revision {+} 1,
+		host = {host}, pid = 0, version = {version} WHERE namespace {=} {namespace} AND worker {=} {worker};
+	PERFORM pg_catalog.pg_advisory_xact_lock('pg_catalog.pg_class'::pg_catalog.regclass::pg_catalog.oid::int,
+		{state text}::pg_catalog.regclass::pg_catalog.oid::int);
+	spent := ((row_found.horizon {-} 1) {<<} {low}) {|} {sequence max};
+	IF spent {>} (SELECT last_value FROM {state}) THEN
 		PERFORM pg_catalog.setval({state text}, spent);
 	END IF;
 END {quote}`

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/sqlflake/sqlflake/internal/pgsql"
 	"github.com/sqlflake/sqlflake/snowflake"
 )
 
@@ -136,7 +137,7 @@ func (f *Functions) mariadbMicroseconds() string {
 		form, tick, epoch = "(CAST(%s AS DECIMAL(20)) * %d + (%d))", tick/1000, epoch/1000
 	}
 	ticks := f.time.get(func(p place) string { return fmt.Sprintf("((id >> %d) & %d)", p.shift, p.max()) })
-	return fmt.Sprintf(form, ticks, tick, epoch)
+	return fmt.Sprintf(form, pgsql.Plain.Replace(ticks), tick, epoch)
 }
 
 // mariadbTicks returns the whole ticks from the epoch to a time that is not before it, in microseconds since 1970.
@@ -184,5 +185,6 @@ BEGIN
 		SIGNAL SQLSTATE '22003' SET MESSAGE_TEXT = problem;
 	END IF;
 	RETURN {least};
-END`, "{ticks}", f.mariadbTicks("microseconds"), "{least}", f.time.putPeriod("("+f.mariadbTicks("microseconds")+")"))
+END`, "{ticks}", f.mariadbTicks("microseconds"),
+		"{least}", pgsql.Plain.Replace(f.time.putPeriod("("+f.mariadbTicks("microseconds")+")")))
 }

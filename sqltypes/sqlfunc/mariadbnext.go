@@ -6,6 +6,8 @@ import (
 	"hash/fnv"
 	"strings"
 	"unicode/utf8"
+
+	"github.com/sqlflake/sqlflake/internal/pgsql"
 )
 
 // The state is one word: the tick above, the sequence below. It is the AUTO_INCREMENT counter of an InnoDB table, which
@@ -108,7 +110,7 @@ BEGIN
 END`
 
 func (f *Functions) mariadbNext() string {
-	id := f.time.put("claimed_tick") + " | (claimed & {sequence max}) << {sequence shift}"
+	id := pgsql.Plain.Replace(f.time.put("claimed_tick")) + " | (claimed & {sequence max}) << {sequence shift}"
 	if f.fixed != 0 {
 		id += fmt.Sprintf(" | %d", f.fixed)
 	}

@@ -10,7 +10,7 @@ var postgresKeys = [...]string{postgresUUIDMin, postgresUUIDTime, postgresTextMi
 
 // postgresUUIDMin has the layout of uuidkey.ID: 12 hexadecimal digits of the ID, the version, 3 digits, a byte with
 // the variant, the last 4 bits and a 1, and zeros.
-const postgresUUIDMin = `CREATE OR REPLACE FUNCTION {uuid_min}(instant timestamptz) RETURNS uuid
+const postgresUUIDMin = `CREATE OR REPLACE FUNCTION {uuid_min}(instant timestamp with time zone) RETURNS pg_catalog.uuid
 LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE SET search_path = pg_catalog, pg_temp AS {quote}
 	SELECT (left(digits, 12) || '8' || substr(digits, 13, 3) || to_hex(130 + ((id & 15) << 2)) || repeat('0', 14))::uuid
 	FROM {min}($1) AS id, encode(int8send(id), 'hex') AS digits
@@ -18,7 +18,7 @@ LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE SET search_path = pg_catalog, pg_tem
 
 // postgresUUIDTime rejects other UUIDs, whose time would be wrong. The collation is for columns with one that is not
 // deterministic, with which PostgreSQL does not match patterns.
-const postgresUUIDTime = `CREATE OR REPLACE FUNCTION {uuid_time}(key text) RETURNS timestamptz
+const postgresUUIDTime = `CREATE OR REPLACE FUNCTION {uuid_time}(key pg_catalog.text) RETURNS timestamp with time zone
 LANGUAGE plpgsql IMMUTABLE STRICT PARALLEL SAFE SET search_path = pg_catalog, pg_temp AS {quote}
 DECLARE
 	digits text COLLATE "C" := key::uuid;
@@ -32,14 +32,14 @@ BEGIN
 END {quote}`
 
 // postgresTextMin is ID.Base32. The IDs are not negative, so their signs need no mask.
-const postgresTextMin = `CREATE OR REPLACE FUNCTION {text_min}(instant timestamptz) RETURNS text
+const postgresTextMin = `CREATE OR REPLACE FUNCTION {text_min}(instant timestamp with time zone) RETURNS pg_catalog.text
 LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE SET search_path = pg_catalog, pg_temp AS {quote}
 	SELECT string_agg(substr('{crockford}', ((id >> shift) & 31)::int + 1, 1), '' ORDER BY shift DESC)
 	FROM {min}($1) AS id, generate_series(0, 60, 5) AS shift
 {quote}`
 
 // postgresTextTime is as strict as ParseBase32.
-const postgresTextTime = `CREATE OR REPLACE FUNCTION {text_time}(key text) RETURNS timestamptz
+const postgresTextTime = `CREATE OR REPLACE FUNCTION {text_time}(key pg_catalog.text) RETURNS timestamp with time zone
 LANGUAGE plpgsql IMMUTABLE STRICT PARALLEL SAFE SET search_path = pg_catalog, pg_temp AS {quote}
 BEGIN
 	IF key COLLATE "C" !~ '^[0-9A-F][{crockford}]{12}$' THEN

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/sqlflake/sqlflake/internal/pgsql"
 	"github.com/sqlflake/sqlflake/snowflake"
 )
 
@@ -117,7 +118,7 @@ func (f *Functions) postgresNext() string {
 		"{low}", low,
 		"{low max}", int64(1)<<low-1,
 		// One tick more and one less, since the last tick before the epoch would be rounded up.
-		"{now}", f.ticksSQL(cmp.Or(f.clock, "clock_timestamp()"), 1)+" - 1",
+		"{now}", pgsql.Plain.Replace(f.ticksSQL(cmp.Or(f.clock, "clock_timestamp()"), 1))+" - 1",
 		"{id of word}", f.postgresID("word", low),
 		"{id of claimed}", f.postgresID("claimed", low),
 		"{end}", f.layout.End().Format(timestampFormat))
@@ -134,5 +135,5 @@ func (f *Functions) postgresID(word string, low int) string {
 	if f.fixed != 0 {
 		id += fmt.Sprintf(" | %d", f.fixed)
 	}
-	return id
+	return pgsql.Plain.Replace(id)
 }

@@ -33,20 +33,20 @@ func (t timePlace) bits() int { return t.high.bits + t.low.bits }
 
 func (t timePlace) max() int64 { return 1<<t.bits() - 1 }
 
-// get returns SQL for the ticks in an ID, given that for the value of a field.
+// get returns SQL for the ticks in an ID, given that for the value of a field. Operators are in braces.
 func (t timePlace) get(value func(place) string) string {
 	if t.high.bits == 0 {
 		return value(t.low)
 	}
-	return fmt.Sprintf("((%s << %d) | %s)", value(t.high), t.low.bits, value(t.low))
+	return fmt.Sprintf("((%s {<<} %d) {|} %s)", value(t.high), t.low.bits, value(t.low))
 }
 
 // put returns SQL for the bits of an ID with the time of ticks, an operand in SQL.
 func (t timePlace) put(ticks string) string {
 	if t.high.bits == 0 {
-		return fmt.Sprintf("%s << %d", ticks, t.low.shift)
+		return fmt.Sprintf("%s {<<} %d", ticks, t.low.shift)
 	}
-	return fmt.Sprintf("(%s) | ((%s & %d) << %d)", t.putPeriod(ticks), ticks, t.low.max(), t.low.shift)
+	return fmt.Sprintf("(%s) {|} ((%s {&} %d) {<<} %d)", t.putPeriod(ticks), ticks, t.low.max(), t.low.shift)
 }
 
 // putPeriod is put for the first tick of a Layout.Period.
@@ -54,7 +54,7 @@ func (t timePlace) putPeriod(ticks string) string {
 	if t.high.bits == 0 {
 		return t.put(ticks)
 	}
-	return fmt.Sprintf("(%s >> %d) << %d", ticks, t.low.bits, t.high.shift)
+	return fmt.Sprintf("(%s {>>} %d) {<<} %d", ticks, t.low.bits, t.high.shift)
 }
 
 // ordered reports whether the time is the highest field.

@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/sqlflake/sqlflake/snowflake/internal/operator"
 	"github.com/sqlflake/sqlflake/snowflake/lease"
 	"github.com/sqlflake/sqlflake/snowflake/sqldb"
 )
@@ -26,13 +27,15 @@ type words struct {
 	greatest      string // the function of that name
 	before, after string // around the table of an INSERT that does nothing if the row exists, so no driver's error counts
 	quote         string // of an identifier that has no quotes in it, see tableName
+	schema        string // of the functions
+	operators     *strings.Replacer
 }
 
 var vocabulary = map[dialect]words{
 	// now() would be the start of the transaction.
 	postgres: {
-		"CAST(FLOOR(EXTRACT(EPOCH FROM clock_timestamp()) * 1000) AS BIGINT)",
-		"BIGINT", "GREATEST", "INSERT INTO", "ON CONFLICT DO NOTHING", `"`,
+		"CAST(pg_catalog.FLOOR(EXTRACT(EPOCH FROM pg_catalog.clock_timestamp()) {*} 1000) AS BIGINT)",
+		"BIGINT", "GREATEST", "INSERT INTO", "ON CONFLICT DO NOTHING", `"`, "pg_catalog.", operator.Qualified,
 	},
 
 	// UTC_TIMESTAMP depends neither on the session's time zone, where an hour is repeated in autumn, nor ends in 2038 as
@@ -40,13 +43,13 @@ var vocabulary = map[dialect]words{
 	// for a lock takes no worker too early; and unlike SYSDATE it is the same on replicas.
 	mysql: {
 		"TIMESTAMPDIFF(MICROSECOND, '1970-01-01', UTC_TIMESTAMP(3)) DIV 1000",
-		"SIGNED", "GREATEST", "INSERT IGNORE INTO", "", "`",
+		"SIGNED", "GREATEST", "INSERT IGNORE INTO", "", "`", "", operator.Plain,
 	},
 
 	// unixepoch('subsec') needs 3.42. A Julian day in a double is exact to 40 microseconds.
 	sqlite: {
 		"CAST(ROUND((julianday('now') - 2440587.5) * 86400000) AS INTEGER)",
-		"BIGINT", "MAX", "INSERT INTO", "ON CONFLICT DO NOTHING", `"`,
+		"BIGINT", "MAX", "INSERT INTO", "ON CONFLICT DO NOTHING", `"`, "", operator.Plain,
 	},
 }
 

@@ -4,15 +4,19 @@ import (
 	"context"
 	"fmt"
 	"strings"
+
+	"github.com/sqlflake/sqlflake/snowflake/internal/operator"
 )
 
 // A server that crashes and forgets commits comes back with the identity that it had, so the store can't notice it. What
 // makes it forget is known before.
 
 // postgresRisks asks for what makes PostgreSQL forget commits, as text.
-const postgresRisks = `SELECT concat_ws(', ', CASE current_setting('fsync', true) WHEN 'off' THEN 'fsync = off' END,
-	CASE current_setting('synchronous_commit', true) WHEN 'off' THEN 'synchronous_commit = off' END,
-	(SELECT 'the table is unlogged' FROM pg_catalog.pg_class WHERE oid = to_regclass('{table}') AND relpersistence <> 'p'))`
+var postgresRisks = operator.Qualified.Replace(`SELECT pg_catalog.concat_ws(', ',
+	CASE WHEN pg_catalog.current_setting('fsync', true) {=} 'off' THEN 'fsync = off' END,
+	CASE WHEN pg_catalog.current_setting('synchronous_commit', true) {=} 'off' THEN 'synchronous_commit = off' END,
+	(SELECT 'the table is unlogged' FROM pg_catalog.pg_class
+		WHERE oid {=} pg_catalog.to_regclass('{table}') AND relpersistence {<>} 'p'))`)
 
 // mysqlRisks is the same for the engine of the table. The information schema has the names without quotes.
 const mysqlRisks = `SELECT CONCAT('the engine ', ENGINE) FROM information_schema.TABLES

@@ -47,24 +47,27 @@ type queries struct {
 // statement that began before such a change, is of no use, and no second UPDATE is needed. New leases need the settings
 // that were seen. Should the row of the namespace have changed meanwhile, those of the workers are marked all the same; the
 // next attempt marks it. Owners that know 1 stall, without a VersionError until then.
+//
+// Operators are in braces: see package operator.
 const (
-	ifOwned   = "namespace = ? AND {w}worker = ? AND {w}worker >= 0 AND {w}epoch = ? AND {w}token IN (?, ?)"
-	ifFree    = "namespace = ? AND {w}worker = ? AND {w}epoch = ? AND {w}expires_ms <= {now}"
-	ifSeen    = "{same server} AND ns.expires_ms = ? AND ns.horizon = ? AND ns.version = ? AND ns.layout = ?"
-	ifKnown   = "{same server} AND {in force} AND {allowed} >= ? AND ns.revision >= ? AND {known}"
-	ifAssured = "{same server} AND {in force} AND {allowed} >= ? AND ns.host = ? AND ns.expires_ms = ?"
+	ifOwned = "namespace {=} ? AND {w}worker {=} ? AND {w}worker {>=} 0 AND {w}epoch {=} ? " +
+		"AND ({w}token {=} ? OR {w}token {=} ?)"
+	ifFree    = "namespace {=} ? AND {w}worker {=} ? AND {w}epoch {=} ? AND {w}expires_ms {<=} {now}"
+	ifSeen    = "{same server} AND ns.expires_ms {=} ? AND ns.horizon {=} ? AND ns.version {=} ? AND ns.layout {=} ?"
+	ifKnown   = "{same server} AND {in force} AND {allowed} {>=} ? AND ns.revision {>=} ? AND {known}"
+	ifAssured = "{same server} AND {in force} AND {allowed} {>=} ? AND ns.host {=} ? AND ns.expires_ms {=} ?"
 
-	inForce = "w.layout = ns.layout AND w.protocol >= ns.protocol"
+	inForce = "w.layout {=} ns.layout AND w.protocol {>=} ns.protocol"
 
-	known  = "(ns.expires_ms = 0 OR w.expires_ms - {skew} > ns.expires_ms)"
-	expiry = "{greatest}({now} + ?, CASE WHEN ns.expires_ms < 1e18 THEN ns.expires_ms ELSE 0 END + {skew} + 1)"
+	known  = "(ns.expires_ms {=} 0 OR (w.expires_ms {-} {skew}) {>} ns.expires_ms)"
+	expiry = "{greatest}({now} {+} ?, " +
+		"(CASE WHEN ns.expires_ms {<} 1000000000000000000 THEN ns.expires_ms ELSE 0 END {+} {skew}) {+} 1)"
 
 	// The reach that extensions may have. Servers without an identity forget nothing.
-	allowed = "(CASE WHEN {server} = '' OR ns.pid + {settles} <= {now} THEN ns.horizon ELSE ns.epoch END)"
+	allowed = "(CASE WHEN {server} {=} '' OR (ns.pid {+} {settles}) {<=} {now} THEN ns.horizon ELSE ns.epoch END)"
 
 	// A server without an identity is every server.
-	serverOr   = "COALESCE(NULLIF({server}, ''), ns.host)"
-	sameServer = "(ns.host = " + serverOr + ")"
+	sameServer = "(ns.host {=} {server or})"
 )
 
 // settles is how long a greater reach is in the row of its namespace before extensions may have it. A replica that is
@@ -72,21 +75,23 @@ const (
 const settles = time.Hour
 
 // newQueries returns the statements for servers whose identity is the given expression.
-func newQueries(d dialect, table, server string) queries {
+func newQueries(d dialect, table, identity string) queries {
 	words := vocabulary[d]
-	conditions := strings.NewReplacer("{same server}", sameServer, "{server or}", serverOr, "{known}", known,
+	conditions := strings.NewReplacer("{same server}", sameServer, "{known}", known,
 		"{expiry}", expiry, "{allowed}", allowed, "{in force}", inForce)
 	fill := strings.NewReplacer("{table}", table, "{now}", words.now, "{bigint}", words.bigint, "{insert}", words.before,
-		"{if absent}", words.after, "{columns}", columnNames, "{server}", server, "{greatest}", words.greatest,
+		"{if absent}", words.after, "{columns}", columnNames, "{greatest}", words.greatest, "{pg}", words.schema,
+		"{server}", "COALESCE("+identity+", '')", "{server or}", "COALESCE("+identity+", ns.host)",
 		"{skew}", strconv.FormatInt(lease.DefaultMaxSkew.Milliseconds(), 10),
 		"{settles}", strconv.FormatInt(settles.Milliseconds(), 10))
 	text := func(query string) string {
-		return d.rebind(strings.TrimSpace(fill.Replace(conditions.Replace(query))))
+		return d.rebind(strings.TrimSpace(words.operators.Replace(fill.Replace(conditions.Replace(query)))))
 	}
 	// update returns an UPDATE of a worker's row, w, that also has a condition on the row of its namespace.
 	update := func(set, where, namespace string) string {
-		const join = "ns.namespace = w.namespace AND ns.worker = -1"
-		where = " WHERE w." + strings.ReplaceAll(where, "{w}", "w.") + " AND w.protocol <= 2 AND ns.protocol <= 2 AND " + namespace
+		const join = "ns.namespace {=} w.namespace AND ns.worker {=} -1"
+		where = " WHERE w." + strings.ReplaceAll(where, "{w}", "w.") +
+			" AND w.protocol {<=} 2 AND ns.protocol {<=} 2 AND " + namespace
 		if d == mysql {
 			return "UPDATE {table} AS w JOIN {table} AS ns ON " + join + " SET " + strings.ReplaceAll(set, "{w}", "w.") + where
 		}
@@ -96,59 +101,68 @@ func newQueries(d dialect, table, server string) queries {
 		// The time is in a subquery so that it is the same for all rows and conditions. The result begins with the row
 		// of the namespace and the row of the token, if that is held; then come the free rows in the order of Acquire,
 		// those with a horizon above the tick by their horizons.
-		look: text(`SELECT worker, epoch, horizon, expires_ms, layout, protocol, revision, CASE WHEN server IN ('', host) THEN 1 ELSE 0 END, now_ms, version
+		look: text(`SELECT worker, epoch, horizon, expires_ms, layout, protocol, revision,
+	CASE WHEN server {=} '' OR server {=} host THEN 1 ELSE 0 END, now_ms, version
 FROM {table} CROSS JOIN (SELECT {now} AS now_ms, {server} AS server) here
-WHERE namespace = ? AND (worker = -1 OR (token = ? AND expires_ms > now_ms)
-	OR (worker BETWEEN ? AND ? AND expires_ms <= now_ms))
-ORDER BY CASE WHEN worker = -1 THEN 0 WHEN expires_ms > now_ms THEN 1 ELSE 2 END,
-	CASE WHEN horizon > ? THEN horizon ELSE ? END, expires_ms, worker
+WHERE namespace {=} ? AND (worker {=} -1 OR (token {=} ? AND expires_ms {>} now_ms)
+	OR (worker {>=} ? AND worker {<=} ? AND expires_ms {<=} now_ms))
+ORDER BY CASE WHEN worker {=} -1 THEN 0 WHEN expires_ms {>} now_ms THEN 1 ELSE 2 END,
+	CASE WHEN horizon {>} ? THEN horizon ELSE ? END, expires_ms, worker
 LIMIT ?`),
 		// A number that was never taken is the first or follows one that was.
-		gap: text(`SELECT (SELECT MIN(candidate) FROM (SELECT CAST(? AS {bigint}) AS candidate
-		UNION ALL SELECT worker + 1 FROM {table} WHERE namespace = ? AND worker BETWEEN ? AND ?) candidates
-	WHERE NOT EXISTS (SELECT 1 FROM {table} taken WHERE taken.namespace = ? AND taken.worker = candidates.candidate)),
-	(SELECT MIN(expires_ms) FROM {table} WHERE namespace = ? AND worker BETWEEN ? AND ?), {now}`),
+		gap: text(`SELECT (SELECT {pg}MIN(candidate) FROM (SELECT CAST(? AS {bigint}) AS candidate
+		UNION ALL SELECT worker {+} 1 FROM {table} WHERE namespace {=} ? AND worker {>=} ? AND worker {<=} ?) candidates
+	WHERE NOT EXISTS (SELECT 1 FROM {table} taken
+		WHERE taken.namespace {=} ? AND taken.worker {=} candidates.candidate)),
+	(SELECT {pg}MIN(expires_ms) FROM {table} WHERE namespace {=} ? AND worker {>=} ? AND worker {<=} ?), {now}`),
 		addNamespace: text(`{insert} {table} ({columns}) VALUES (?, -1, 0, '', ?, 0, 0, ?, {server}, 0, '') {if absent}`),
 		// The order of the assignments counts: MySQL uses the new values in those that follow. Without a reach nobody has
 		// leased in the namespace, and the first one settles at once.
 		meet: text(`UPDATE {table} AS ns SET
-	expires_ms = CASE WHEN (ns.host = '' OR {same server}) AND ns.revision >= ? OR ns.expires_ms > {now} THEN ns.expires_ms ELSE {now} END,
-	epoch = CASE WHEN ns.horizon < ? AND ns.pid + {settles} <= {now} THEN ns.horizon ELSE ns.epoch END,
-	pid = CASE WHEN ns.horizon < ? AND ns.horizon > 0 THEN {now} ELSE ns.pid END,
-	horizon = CASE WHEN ns.horizon < ? THEN ? ELSE ns.horizon END, host = {server or}, revision = {greatest}(ns.revision, ?) + 1
-WHERE ns.namespace = ? AND ns.worker = -1 AND ns.protocol <= 2 AND (NOT {same server} OR ns.horizon < ? OR ns.revision < ?)`),
+	expires_ms = CASE WHEN (ns.host {=} '' OR {same server}) AND ns.revision {>=} ? OR ns.expires_ms {>} {now}
+		THEN ns.expires_ms ELSE {now} END,
+	epoch = CASE WHEN ns.horizon {<} ? AND (ns.pid {+} {settles}) {<=} {now} THEN ns.horizon ELSE ns.epoch END,
+	pid = CASE WHEN ns.horizon {<} ? AND ns.horizon {>} 0 THEN {now} ELSE ns.pid END,
+	horizon = CASE WHEN ns.horizon {<} ? THEN ? ELSE ns.horizon END,
+	host = {server or}, revision = {greatest}(ns.revision, ?) {+} 1
+WHERE ns.namespace {=} ? AND ns.worker {=} -1 AND ns.protocol {<=} 2
+	AND (NOT {same server} OR ns.horizon {<} ? OR ns.revision {<} ?)`),
 		addWorker: text(`{insert} {table} ({columns}, protocol)
-SELECT namespace, ?, 1, ?, ?, {expiry}, 0, layout, ?, ?, ?, protocol FROM {table} AS ns WHERE ns.namespace = ? AND ns.worker = -1 AND ns.protocol <= 2 AND ` + ifSeen + ` {if absent}`),
-		tell: text(`UPDATE {table} AS ns SET version = ?, layout = ?, revision = ns.revision + 1
-WHERE ns.namespace = ? AND ns.worker = -1 AND ns.protocol = 2 AND {now} < ? AND ` + ifSeen),
-		tellFirst: text(`UPDATE {table} AS ns SET protocol = 2, version = CASE WHEN ns.worker = -1 THEN ? ELSE ns.version END,
-	layout = CASE WHEN ns.worker = -1 THEN ? ELSE ns.layout END, revision = ns.revision + 1
-WHERE ns.namespace = ? AND ns.protocol < 2 AND (ns.worker >= 0 OR {now} < ? AND ` + ifSeen + `)`),
-		fence: text(`UPDATE {table} SET epoch = epoch + 1, token = '', revision = revision + 1
-WHERE namespace = ? AND worker >= 0 AND layout <> ? AND token <> '' AND expires_ms <= {now}`),
-		release: text(`UPDATE {table} SET horizon = CASE WHEN horizon > ? THEN ? ELSE horizon END,
-	expires_ms = CASE WHEN expires_ms > {now} THEN {now} ELSE expires_ms END, revision = revision + 1
+SELECT namespace, ?, 1, ?, ?, {expiry}, 0, layout, ?, ?, ?, protocol FROM {table} AS ns
+WHERE ns.namespace {=} ? AND ns.worker {=} -1 AND ns.protocol {<=} 2 AND ` + ifSeen + ` {if absent}`),
+		tell: text(`UPDATE {table} AS ns SET version = ?, layout = ?, revision = ns.revision {+} 1
+WHERE ns.namespace {=} ? AND ns.worker {=} -1 AND ns.protocol {=} 2 AND {now} {<} ? AND ` + ifSeen),
+		tellFirst: text(`UPDATE {table} AS ns SET protocol = 2,
+	version = CASE WHEN ns.worker {=} -1 THEN ? ELSE ns.version END,
+	layout = CASE WHEN ns.worker {=} -1 THEN ? ELSE ns.layout END, revision = ns.revision {+} 1
+WHERE ns.namespace {=} ? AND ns.protocol {<} 2 AND (ns.worker {>=} 0 OR {now} {<} ? AND ` + ifSeen + `)`),
+		fence: text(`UPDATE {table} SET epoch = epoch {+} 1, token = '', revision = revision {+} 1
+WHERE namespace {=} ? AND worker {>=} 0 AND layout {<>} ? AND token {<>} '' AND expires_ms {<=} {now}`),
+		release: text(`UPDATE {table} SET horizon = CASE WHEN horizon {>} ? THEN ? ELSE horizon END,
+	expires_ms = CASE WHEN expires_ms {>} {now} THEN {now} ELSE expires_ms END, revision = revision {+} 1
 WHERE ` + strings.ReplaceAll(ifOwned, "{w}", "")),
 		// Not if it expires in a century, as a reserved one does. The token of a worker that is reserved for functions, and
 		// that of a namespace, has another length.
-		revoke: text(`UPDATE {table} SET epoch = epoch + 1, token = ?,
-	expires_ms = CASE WHEN expires_ms > {now} THEN {now} ELSE expires_ms END, revision = revision + 1
-WHERE namespace = ? AND worker = ? AND epoch = ? AND LENGTH(token) = 32 AND expires_ms - {now} < 3153600000000`),
+		revoke: text(`UPDATE {table} SET epoch = epoch {+} 1, token = ?,
+	expires_ms = CASE WHEN expires_ms {>} {now} THEN {now} ELSE expires_ms END, revision = revision {+} 1
+WHERE namespace {=} ? AND worker {=} ? AND epoch {=} ? AND {pg}LENGTH(token) {=} 32
+	AND (expires_ms {-} {now}) {<} 3153600000000`),
 		listAll:       text(`SELECT {columns}, {now} FROM {table}`),
-		listNamespace: text(`SELECT {columns}, {now} FROM {table} WHERE namespace = ?`),
+		listNamespace: text(`SELECT {columns}, {now} FROM {table} WHERE namespace {=} ?`),
 	}
 	const (
-		own = "{w}epoch = w.epoch + 1, {w}token = ?, {w}expires_ms = {expiry}, {w}revision = w.revision + 1, " +
-			"{w}host = ?, {w}pid = ?, {w}version = ?, {w}layout = ns.layout, {w}protocol = {greatest}(w.protocol, ns.protocol), {w}horizon = "
+		own = "{w}epoch = w.epoch {+} 1, {w}token = ?, {w}expires_ms = {expiry}, {w}revision = w.revision {+} 1, " +
+			"{w}host = ?, {w}pid = ?, {w}version = ?, {w}layout = ns.layout, " +
+			"{w}protocol = {greatest}(w.protocol, ns.protocol), {w}horizon = "
 		// The horizon of a row with another layout is 0 times what it was: all that it was for is below the start.
-		from  = "{greatest}(w.horizon * ?, ?)"
-		raise = "{w}horizon = CASE WHEN w.horizon < ? THEN ? ELSE w.horizon END, {w}token = ?, " +
-			"{w}revision = w.revision + 1, {w}expires_ms = "
+		from  = "{greatest}(w.horizon {*} ?, ?)"
+		raise = "{w}horizon = CASE WHEN w.horizon {<} ? THEN ? ELSE w.horizon END, {w}token = ?, " +
+			"{w}revision = w.revision {+} 1, {w}expires_ms = "
 	)
-	q.assess = text(`SELECT ns.protocol, ns.host, ns.expires_ms, ns.revision, {allowed}, ns.pid + {settles} - {now},
+	q.assess = text(`SELECT ns.protocol, ns.host, ns.expires_ms, ns.revision, {allowed}, (ns.pid {+} {settles}) {-} {now},
 	CASE WHEN {in force} THEN 1 ELSE 0 END, CASE WHEN {same server} THEN 1 ELSE 0 END, CASE WHEN {known} THEN 1 ELSE 0 END
-FROM {table} AS ns JOIN {table} AS w ON w.namespace = ns.namespace
-WHERE ns.worker = -1 AND w.` + strings.ReplaceAll(ifOwned, "{w}", "w."))
+FROM {table} AS ns JOIN {table} AS w ON w.namespace {=} ns.namespace
+WHERE ns.worker {=} -1 AND w.` + strings.ReplaceAll(ifOwned, "{w}", "w."))
 	if d == mysql {
 		// MySQL has no RETURNING here. LAST_INSERT_ID(x) is x, and also the insert ID in the reply to the statement:
 		// https://dev.mysql.com/doc/refman/8.4/en/information-functions.html#function_last-insert-id

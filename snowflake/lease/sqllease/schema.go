@@ -47,9 +47,14 @@ const (
 	PRIMARY KEY (namespace, worker)`
 )
 
-// columnTypes are those of PostgreSQL and SQLite, where bigint has integer affinity, in the place of MySQL's.
-var columnTypes = strings.NewReplacer("VARBINARY(100)", "text", "VARBINARY(32)", "text", "VARBINARY(1000)", "text",
-	"VARCHAR(255) CHARACTER SET utf8mb4", "text", "BIGINT", "bigint")
+// columnTypes are those of PostgreSQL, whose search_path may have another text, and SQLite, where bigint has integer
+// affinity, in the place of MySQL's.
+var columnTypes = map[dialect]*strings.Replacer{postgres: typesWith("pg_catalog.text"), sqlite: typesWith("text")}
+
+func typesWith(text string) *strings.Replacer {
+	return strings.NewReplacer("VARBINARY(100)", text, "VARBINARY(32)", text, "VARBINARY(1000)", text,
+		"VARCHAR(255) CHARACTER SET utf8mb4", text, "BIGINT", "bigint")
+}
 
 // Schema returns the statement with which Migrate creates the table, for migrations of your own: CREATE TABLE IF NOT
 // EXISTS without a semicolon. table is as for [WithTable], "" for its default. It returns [lease.ErrOption] for another
@@ -69,7 +74,7 @@ func (d dialect) schema(table string) string {
 	if d == mysql {
 		return create + columns + "\n) ENGINE=InnoDB" // MyISAM survives no crash
 	}
-	return create + columnTypes.Replace(columns) + "\n)"
+	return create + columnTypes[d].Replace(columns) + "\n)"
 }
 
 // Migrate creates the table if it does not exist. If it exists, Migrate issues three statements that read (on SQLite one)
@@ -109,7 +114,7 @@ func (s *Store) migrate(ctx context.Context) error {
 
 // usable returns an error unless all columns can be read.
 func (s *Store) usable(ctx context.Context) error {
-	return s.query(ctx, "SELECT "+columnNames+", protocol FROM "+s.table+" WHERE 1 = 0", nil, nil)
+	return s.query(ctx, "SELECT "+columnNames+", protocol FROM "+s.table+" LIMIT 0", nil, nil)
 }
 
 // holderText returns the text without what some dialect can't store, cut to 255 bytes.

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/sqlflake/sqlflake/snowflake/internal/operator"
 	"github.com/sqlflake/sqlflake/snowflake/lease"
 )
 
@@ -14,14 +15,18 @@ import (
 // last commits of the primary.
 
 // noIdentity is the expression for servers that do not tell, or that are several which agree on each commit.
-const noIdentity = "''"
+const noIdentity = "NULL"
 
 // The system identifier is that of the cluster's files, the timeline is counted up by each promotion and by each
 // recovery to a point in time. pg_control_checkpoint has the timeline only after the next checkpoint; the name of the
 // current WAL file begins with it. A replica that does not write has none.
-const postgresIdentity = "CASE WHEN pg_catalog.pg_is_in_recovery() THEN '' ELSE " +
-	"(SELECT to_hex(system_identifier) FROM pg_catalog.pg_control_system()) || ' ' || " +
-	"substr(pg_catalog.pg_walfile_name(pg_catalog.pg_current_wal_lsn()), 1, 8) END"
+const postgresIdentity = "CASE WHEN NOT pg_catalog.pg_is_in_recovery() THEN pg_catalog.concat(" +
+	"(SELECT pg_catalog.to_hex(system_identifier) FROM pg_catalog.pg_control_system()), ' ', " +
+	"pg_catalog.substr(pg_catalog.pg_walfile_name(pg_catalog.pg_current_wal_lsn()), 1, 8)) END"
+
+// postgresIdentityTest is 0 for YugabyteDB, and otherwise the length of the identity and one.
+var postgresIdentityTest = operator.Qualified.Replace("SELECT CASE WHEN pg_catalog.version() {~~} '%-YB-%' THEN 0 " +
+	"ELSE pg_catalog.length(pg_catalog.concat('1', " + postgresIdentity + ")) END")
 
 // prepare returns the statements for the server, and first queries its identity if that is unknown.
 func (s *Store) prepare(ctx context.Context) (*queries, error) {
@@ -80,7 +85,7 @@ func (s *Store) sawRevision(namespace string, revision int64) {
 // (CockroachDB), or refuse them (Aurora). In YugabyteDB each node has its own files. The nodes agree on each commit. A role
 // that lacks the right is another matter, so there is a warning.
 func (s *Store) askPostgres(ctx context.Context) (identity string, warning, err error) {
-	has, _, err := s.number(ctx, "SELECT CASE WHEN version() LIKE '%-YB-%' THEN 0 ELSE 1 + length("+postgresIdentity+") END")
+	has, _, err := s.number(ctx, postgresIdentityTest)
 	if identity = postgresIdentity; err != nil || has == 0 {
 		identity = noIdentity
 	}

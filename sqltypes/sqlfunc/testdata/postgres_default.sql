@@ -1,27 +1,29 @@
 DO $sqlfunc$
 DECLARE
-	registered oid[];
-	layout_found text;
-	other name;
+	path pg_catalog.text := pg_catalog.current_setting('search_path');
+	registered pg_catalog.oid[];
+	layout_found pg_catalog.text;
+	other pg_catalog.name;
 BEGIN
-	IF pg_catalog.current_setting('server_version_num')::int < 140000 THEN
+	PERFORM pg_catalog.set_config('search_path', 'pg_catalog, pg_temp', true);
+	IF current_setting('server_version_num')::int < 140000 THEN
 		RAISE EXCEPTION USING ERRCODE = 'feature_not_supported',
 			MESSAGE = 'snowflake: the functions need PostgreSQL 14, whose EXTRACT is exact';
 	END IF;
-	PERFORM pg_catalog.pg_advisory_xact_lock(pg_catalog.hashtextextended('"public".snowflake_layout()', 0));
-	registered := pg_catalog.array_remove(ARRAY[
-		pg_catalog.to_regprocedure('"public".snowflake_next()'),
-		pg_catalog.to_regprocedure('"public".snowflake_parts(bigint)'),
-		pg_catalog.to_regprocedure('"public".snowflake_text_time(text)'),
-		pg_catalog.to_regprocedure('"public".snowflake_text_min(timestamptz)'),
-		pg_catalog.to_regprocedure('"public".snowflake_uuid_time(text)'),
-		pg_catalog.to_regprocedure('"public".snowflake_uuid_min(timestamptz)'),
-		pg_catalog.to_regprocedure('"public".snowflake_min(timestamptz)'),
-		pg_catalog.to_regprocedure('"public".snowflake_time(bigint)'),
-		pg_catalog.to_regprocedure('"public".snowflake_layout()')
+	PERFORM pg_advisory_xact_lock(hashtextextended('"public".snowflake_layout()', 0));
+	registered := array_remove(ARRAY[
+		to_regprocedure('"public".snowflake_next()'),
+		to_regprocedure('"public".snowflake_parts(bigint)'),
+		to_regprocedure('"public".snowflake_text_time(pg_catalog.text)'),
+		to_regprocedure('"public".snowflake_text_min(timestamp with time zone)'),
+		to_regprocedure('"public".snowflake_uuid_time(pg_catalog.text)'),
+		to_regprocedure('"public".snowflake_uuid_min(timestamp with time zone)'),
+		to_regprocedure('"public".snowflake_min(timestamp with time zone)'),
+		to_regprocedure('"public".snowflake_time(bigint)'),
+		to_regprocedure('"public".snowflake_layout()')
 	]::oid[], NULL);
 	SELECT coalesce(substring(prosrc FROM '^[[:space:]]*SELECT ''([^'']*)''::text[[:space:]]*$'), 'unknown') INTO layout_found
-		FROM pg_catalog.pg_proc WHERE oid = pg_catalog.to_regprocedure('"public".snowflake_layout()');
+		FROM pg_proc WHERE oid = to_regprocedure('"public".snowflake_layout()');
 	IF layout_found IS NULL AND registered <> '{}' THEN
 		layout_found := 'unknown';
 	END IF;
@@ -31,43 +33,44 @@ BEGIN
 			HINT = 'Drop them first if no ID was made with them, or choose another name or schema.';
 	END IF;
 	SELECT rolname INTO other FROM (
-			SELECT proowner, pronamespace FROM pg_catalog.pg_proc WHERE oid = ANY (registered)
-			UNION SELECT relowner, relnamespace FROM pg_catalog.pg_class WHERE oid = pg_catalog.to_regclass('"public".snowflake_state')
+			SELECT proowner, pronamespace FROM pg_proc WHERE oid = ANY (registered)
+			UNION SELECT relowner, relnamespace FROM pg_class WHERE oid = to_regclass('"public".snowflake_state')
 		) AS there (owner, namespace)
-		JOIN pg_catalog.pg_roles ON pg_roles.oid = owner JOIN pg_catalog.pg_namespace ON pg_namespace.oid = namespace
+		JOIN pg_roles ON pg_roles.oid = owner JOIN pg_namespace ON pg_namespace.oid = namespace
 		WHERE rolname <> current_user AND NOT rolsuper AND owner <> nspowner
-			AND (pg_catalog.current_setting('is_superuser') = 'on' OR NOT pg_catalog.pg_has_role(owner, 'USAGE'));
+			AND (current_setting('is_superuser') = 'on' OR NOT pg_has_role(owner, 'USAGE'));
 	IF other IS NOT NULL THEN
 		RAISE EXCEPTION USING ERRCODE = 'insufficient_privilege',
 			MESSAGE = 'snowflake: functions or the state belong to the role ' || other,
 			HINT = 'Install as that role, or drop them first if you do not trust them.';
 	END IF;
-	IF EXISTS (SELECT FROM pg_catalog.pg_class LEFT JOIN pg_catalog.pg_sequence ON seqrelid = oid
-		WHERE oid = pg_catalog.to_regclass('"public".snowflake_state') AND (relpersistence <> 'p' OR seqrelid IS NULL
+	IF EXISTS (SELECT FROM pg_class LEFT JOIN pg_sequence ON seqrelid = oid
+		WHERE oid = to_regclass('"public".snowflake_state') AND (relpersistence <> 'p' OR seqrelid IS NULL
 			OR seqincrement <> 1 OR seqcache <> 1 OR seqcycle OR seqmin > 1 OR seqmax < 9223372036854775807)) THEN
 		RAISE EXCEPTION USING ERRCODE = 'duplicate_object',
 			MESSAGE = 'snowflake_state exists and is not the sequence that the functions use';
 	END IF;
+	PERFORM set_config('search_path', path, true);
 END $sqlfunc$;
 
-CREATE OR REPLACE FUNCTION "public".snowflake_layout() RETURNS text
-LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $sqlfunc$
+CREATE OR REPLACE FUNCTION "public".snowflake_layout() RETURNS pg_catalog.text
+LANGUAGE sql IMMUTABLE PARALLEL SAFE SET search_path = pg_catalog, pg_temp AS $sqlfunc$
 	SELECT 'epoch=2025-01-01T00:00:00Z tick=1ms time:41 worker:10 sequence:12'::text
 $sqlfunc$;
 
-CREATE OR REPLACE FUNCTION "public".snowflake_time(id bigint) RETURNS timestamptz
+CREATE OR REPLACE FUNCTION "public".snowflake_time(id bigint) RETURNS timestamp with time zone
 LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE AS $sqlfunc$
-	SELECT (timestamp '2025-01-01 00:00:00'
-		+ make_interval(days => (((($1 >> 22) & 2199023255551) * 1000) / 86400000000)::int)
-		+ interval '1 microsecond' * (((($1 >> 22) & 2199023255551) * 1000) % 86400000000)) AT TIME ZONE 'UTC'
+	SELECT ((timestamp '2025-01-01 00:00:00'
+		OPERATOR(pg_catalog.+) pg_catalog.make_interval(days => (((($1 OPERATOR(pg_catalog.>>) 22) OPERATOR(pg_catalog.&) 2199023255551) OPERATOR(pg_catalog.*) 1000) OPERATOR(pg_catalog./) 86400000000)::int))
+		OPERATOR(pg_catalog.+) (interval '1 microsecond' OPERATOR(pg_catalog.*) (((($1 OPERATOR(pg_catalog.>>) 22) OPERATOR(pg_catalog.&) 2199023255551) OPERATOR(pg_catalog.*) 1000) OPERATOR(pg_catalog.%) 86400000000))) AT TIME ZONE 'UTC'
 $sqlfunc$;
 
-CREATE OR REPLACE FUNCTION "public".snowflake_parts(_id bigint, OUT "time" timestamptz, OUT "worker" bigint, OUT "sequence" bigint)
+CREATE OR REPLACE FUNCTION "public".snowflake_parts(_id bigint, OUT "time" timestamp with time zone, OUT "worker" bigint, OUT "sequence" bigint)
 LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE AS $sqlfunc$
-	SELECT "public".snowflake_time($1), (($1 >> 12) & 1023), ($1 & 4095)
+	SELECT "public".snowflake_time($1), (($1 OPERATOR(pg_catalog.>>) 12) OPERATOR(pg_catalog.&) 1023), ($1 OPERATOR(pg_catalog.&) 4095)
 $sqlfunc$;
 
-CREATE OR REPLACE FUNCTION "public".snowflake_min(instant timestamptz) RETURNS bigint
+CREATE OR REPLACE FUNCTION "public".snowflake_min(instant timestamp with time zone) RETURNS bigint
 LANGUAGE plpgsql IMMUTABLE STRICT PARALLEL SAFE SET search_path = pg_catalog, pg_temp AS $sqlfunc$
 BEGIN
 	IF instant < timestamptz '2025-01-01 00:00:00+00' THEN
@@ -81,13 +84,13 @@ BEGIN
 	RETURN (((extract(epoch FROM instant AT TIME ZONE 'UTC') * 1000000)::bigint - 1735689600000000) / 1000) << 22;
 END $sqlfunc$;
 
-CREATE OR REPLACE FUNCTION "public".snowflake_uuid_min(instant timestamptz) RETURNS uuid
+CREATE OR REPLACE FUNCTION "public".snowflake_uuid_min(instant timestamp with time zone) RETURNS pg_catalog.uuid
 LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE SET search_path = pg_catalog, pg_temp AS $sqlfunc$
 	SELECT (left(digits, 12) || '8' || substr(digits, 13, 3) || to_hex(130 + ((id & 15) << 2)) || repeat('0', 14))::uuid
 	FROM "public".snowflake_min($1) AS id, encode(int8send(id), 'hex') AS digits
 $sqlfunc$;
 
-CREATE OR REPLACE FUNCTION "public".snowflake_uuid_time(key text) RETURNS timestamptz
+CREATE OR REPLACE FUNCTION "public".snowflake_uuid_time(key pg_catalog.text) RETURNS timestamp with time zone
 LANGUAGE plpgsql IMMUTABLE STRICT PARALLEL SAFE SET search_path = pg_catalog, pg_temp AS $sqlfunc$
 DECLARE
 	digits text COLLATE "C" := key::uuid;
@@ -100,13 +103,13 @@ BEGIN
 	RETURN "public".snowflake_time((substring(bits FOR 48) || substring(bits FROM 53 FOR 12) || substring(bits FROM 67 FOR 4))::bit(64)::bigint);
 END $sqlfunc$;
 
-CREATE OR REPLACE FUNCTION "public".snowflake_text_min(instant timestamptz) RETURNS text
+CREATE OR REPLACE FUNCTION "public".snowflake_text_min(instant timestamp with time zone) RETURNS pg_catalog.text
 LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE SET search_path = pg_catalog, pg_temp AS $sqlfunc$
 	SELECT string_agg(substr('0123456789ABCDEFGHJKMNPQRSTVWXYZ', ((id >> shift) & 31)::int + 1, 1), '' ORDER BY shift DESC)
 	FROM "public".snowflake_min($1) AS id, generate_series(0, 60, 5) AS shift
 $sqlfunc$;
 
-CREATE OR REPLACE FUNCTION "public".snowflake_text_time(key text) RETURNS timestamptz
+CREATE OR REPLACE FUNCTION "public".snowflake_text_time(key pg_catalog.text) RETURNS timestamp with time zone
 LANGUAGE plpgsql IMMUTABLE STRICT PARALLEL SAFE SET search_path = pg_catalog, pg_temp AS $sqlfunc$
 BEGIN
 	IF key COLLATE "C" !~ '^[0-9A-F][0123456789ABCDEFGHJKMNPQRSTVWXYZ]{12}$' THEN

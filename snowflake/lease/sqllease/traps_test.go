@@ -1,0 +1,61 @@
+package sqllease_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/sqlflake/sqlflake/internal/testdb"
+	"github.com/sqlflake/sqlflake/snowflake/lease"
+	"github.com/sqlflake/sqlflake/snowflake/lease/leasetest"
+	"github.com/sqlflake/sqlflake/snowflake/lease/sqllease"
+	"github.com/sqlflake/sqlflake/snowflake/sqldb"
+)
+
+// Whoever may only create objects in a schema of the search_path runs nothing as a process with a lease.
+func TestNoCodeOfAStrangerRuns(t *testing.T) {
+	testdb.EachTrapped(t, func(t *testing.T, victim testdb.Trapped) {
+		db := victim.Open(t)
+		opened, err := sqllease.Open(t.Context(), db, sqldb.Postgres, lease.WithNamespace("opened"))
+		if err == nil {
+			err = opened.Close(t.Context())
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		store := newSQL(t, db, sqldb.Postgres)
+		leasetest.Run(t, func(*testing.T) lease.Store { return store }, settings(victim.Safe))
+		exec(t, victim.Safe, "DELETE FROM snowflake_leases")
+
+		// A share, a failover, the extensions after it, and a move.
+		if err := store.SetShare(t.Context(), "n", formerLayout, 0, 2); err != nil {
+			t.Fatal(err)
+		}
+		r := layoutRequest(formerLayout, 0, 2)
+		r.Reach = time.Minute
+		known, assured := mustAcquire(t, store, r).Claim, mustAcquire(t, store, layoutRequest(formerLayout, 0, 2)).Claim
+		exec(t, victim.Safe, "UPDATE snowflake_leases SET host = 'another' WHERE worker = -1")
+		mustExtend(t, store, keep(known), tickAt(formerLayout, time.Now()))
+		assured.Until = time.Now().Add(time.Hour)
+		mustExtend(t, store, keep(assured), tickAt(formerLayout, time.Now()))
+		mustRelease(t, store, known)
+		mustRelease(t, store, assured)
+		exec(t, victim.Safe, "UPDATE snowflake_leases SET expires_ms = CASE WHEN worker < 0 THEN 0 ELSE 1000 END")
+
+		if _, err := store.Announce(t.Context(), "n", laterLayout); err != nil {
+			t.Fatal(err)
+		}
+		backdate(t, victim.Safe, 2*time.Hour)
+		grant := acquireWhenDue(t, store, moving(formerLayout, laterLayout, 0, 2))
+		entries, err := store.List(t.Context(), "")
+		if err != nil || len(entries) < 2 {
+			t.Fatalf("%d workers, %v", len(entries), err)
+		}
+		for _, entry := range entries {
+			if entry.Worker == grant.Worker {
+				if err := store.Revoke(t.Context(), entry); err != nil {
+					t.Error(err)
+				}
+			}
+		}
+	})
+}
