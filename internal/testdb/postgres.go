@@ -35,36 +35,37 @@ var postgres18Server = &server{
 	start:    startServer,
 }
 
-// Postgres returns a new schema, the only one in the search_path of the DSN. When the test ends, sessions that still
-// use the schema are terminated and it is dropped.
+// Postgres returns a new database. Its only table schema has the same name and is the only one in the search_path of the
+// DSN, so that a test can name roles after it. When the test ends, sessions that still use the database are terminated
+// and it is dropped.
 func Postgres(tb testing.TB) Target {
 	tb.Helper()
-	return newSchema(tb, postgresServer.need(tb))
+	return newDatabase(tb, postgresServer.need(tb))
 }
 
 // Postgres18 is Postgres on the server of SNOWFLAKE_TEST_POSTGRES18, which is PostgreSQL 18 or newer with pg_partman.
 func Postgres18(tb testing.TB) Target {
 	tb.Helper()
-	return newSchema(tb, postgres18Server.need(tb))
+	return newDatabase(tb, postgres18Server.need(tb))
 }
 
-func newSchema(tb testing.TB, server location) Target {
+// newDatabase makes a database, not only a schema: a lease table in another schema of the database counts.
+func newDatabase(tb testing.TB, server location) Target {
 	tb.Helper()
-	base := server.dsn
 	name := newName()
-	removeAtEnd(tb, "schema "+name, func(ctx context.Context) error {
-		// DROP SCHEMA would wait for an open transaction of a failed test.
-		return admin(ctx, "pgx", base, execAll(
-			"SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = '"+name+"'",
-			"DROP SCHEMA IF EXISTS "+name+" CASCADE"))
+	removeAtEnd(tb, "database "+name, func(ctx context.Context) error {
+		return admin(ctx, "pgx", server.dsn, execAll("DROP DATABASE IF EXISTS "+name+" WITH (FORCE)"))
 	})
-	create(tb, postgresName, "pgx", base, "CREATE SCHEMA "+name)
+	create(tb, postgresName, "pgx", server.dsn, "CREATE DATABASE "+name)
+	dsn := withPath(server.dsn, name)
+	create(tb, postgresName, "pgx", dsn, "CREATE SCHEMA "+name)
+
 	return Target{
 		Name:    postgresName,
 		Version: server.version,
 		Driver:  "pgx",
 		// Without waiting for the disk: nothing is read after a crash of the server.
-		DSN: withQuery(base, map[string]string{"search_path": name, "application_name": name, "synchronous_commit": "off"}),
+		DSN: withQuery(dsn, map[string]string{"search_path": name, "application_name": name, "synchronous_commit": "off"}),
 	}
 }
 
@@ -79,6 +80,16 @@ func parsePostgres(value string) (dsn, printed string, err error) {
 		value = withQuery(value, map[string]string{"sslmode": "disable"})
 	}
 	return value, u.Redacted(), nil
+}
+
+// withPath replaces the database in a URL.
+func withPath(dsn, database string) string {
+	u, err := url.Parse(dsn)
+	if err != nil {
+		return dsn
+	}
+	u.Path = "/" + database
+	return u.String()
 }
 
 // withQuery sets parameters in a URL.

@@ -102,6 +102,7 @@ func (l *Lease) log(e Event) {
 			attrs = append(attrs, more...)
 		}
 	}
+	add(e.Kind == Acquired && l.state.table != "", slog.String("table", l.state.table))
 	add(e.Worker >= 0, slog.Int64("worker", e.Worker), slog.Int64("epoch", e.Epoch))
 	add(!e.Horizon.IsZero(), slog.Time("horizon", e.Horizon))
 	wait := l.layout.Start(l.state.from).Sub(e.Time) // until the first ID is due, about

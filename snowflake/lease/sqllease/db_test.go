@@ -133,7 +133,7 @@ func (a answering) QueryContext(ctx context.Context, query string, args ...any) 
 		query = "SELECT '" + strings.NewReplacer("=", "', '", " ", "' UNION SELECT '").Replace(a.variables) + "'"
 	}
 	if a.variables == "fsync=off" {
-		query = strings.Replace(query, "current_setting('fsync', true)", "'off'", 1)
+		query = strings.Replace(query, "pg_catalog.current_setting('fsync', true)", "'off'", 1)
 	}
 	return a.DB.QueryContext(ctx, query, args...)
 }

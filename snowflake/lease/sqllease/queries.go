@@ -5,6 +5,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/sqlflake/sqlflake/snowflake/internal/sqltable"
 	"github.com/sqlflake/sqlflake/snowflake/lease"
 )
 
@@ -25,8 +26,9 @@ type queries struct {
 	forgets                bool   // the server can lack the commits of the one before
 	release, revoke        string
 	listAll, listNamespace string
-	warning                error // for Grant.Warning
-	lastInsertID           bool  // takeover and extend answer with LAST_INSERT_ID, else with a row
+	place                  sqltable.Place // of the table
+	warning                error          // for Grant.Warning
+	lastInsertID           bool           // takeover and extend answer with LAST_INSERT_ID, else with a row
 }
 
 // The conditions that the protocol needs: only the owner extends and releases, and only a row that is free and still

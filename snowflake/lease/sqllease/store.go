@@ -216,6 +216,10 @@ func (s *Store) Layout(ctx context.Context, namespace string) (snowflake.Layout,
 
 // list is List with the tokens, and with the rows of the namespaces.
 func (s *Store) list(ctx context.Context, namespace string) ([]lease.Entry, error) {
+	if _, err := s.prepare(ctx); err != nil { // reading a stranger's view may run its code
+		return nil, s.failed("list", err)
+	}
+
 	query, args := s.plain.listAll, []any(nil)
 	if namespace != "" {
 		query, args = s.plain.listNamespace, []any{namespace}

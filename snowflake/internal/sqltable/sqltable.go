@@ -1,0 +1,102 @@
+// Package sqltable creates the tables in which other packages keep what must not come twice. A second table of the same
+// name is as bad as a lost one, so a table is created only if the database says that there is none.
+package sqltable
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"regexp"
+	"time"
+
+	"github.com/sqlflake/sqlflake/snowflake/sqldb"
+)
+
+const (
+	attempts = 10
+	pause    = 20 * time.Millisecond // at most, times the attempt
+)
+
+// Table is a table that may be missing.
+type Table struct {
+	DB      sqldb.DB
+	Dialect sqldb.Dialect
+	Name    string // in quotes, with or without a schema
+	Create  string // CREATE TABLE IF NOT EXISTS
+	Read    string // selects every column and no row
+	Remedy  string // what to do if the table is %[1]s
+	Refused error  // wrapped by errors about a table that must not be used or created; a repetition does not help
+}
+
+// Ensure creates the table if the database says that it is missing. It may run at the same time in any number of
+// processes. It returns Refused if the name leads to another schema than that of a table that is there, and other errors
+// of the database after some attempts. find is Find, or calls it.
+func (t Table) Ensure(ctx context.Context, find func(context.Context) (Place, error)) error {
+	for attempt, created := 1, false; ; attempt++ {
+		place, err := find(ctx)
+		if err == nil {
+			err = Query(ctx, t.DB, t.Read, nil, nil)
+		}
+
+		missing := isMissing(err) && place.Table == ""
+		if (missing || created) && place.Others != "" {
+			return fmt.Errorf("%w: this database has %s, where %s of this connection does not lead. All processes must use "+
+				"one table: %s, and grant the role USAGE on the schema. For a second table, whose IDs may be equal, "+
+				"name the schema that is to have it", t.Refused, place.Others, t.Name, fmt.Sprintf(t.Remedy, place.Others))
+		}
+
+		if missing {
+			// IF NOT EXISTS is no lock: on PostgreSQL the slower of two at the same time gets a unique violation of the
+			// catalogue, and finds the table afterwards. Two with different schemas find both.
+			_, err = t.DB.ExecContext(ctx, t.Create)
+			created = err == nil
+		}
+		done := err == nil && !missing
+		if done || errors.Is(err, t.Refused) || attempt == attempts {
+			return err
+		}
+
+		select {
+		case <-time.After(rand.N(pause * time.Duration(attempt))):
+		case <-ctx.Done():
+			return errors.Join(ctx.Err(), err)
+		}
+	}
+}
+
+// missingText is what the drivers of MySQL and SQLite say of a table that is missing. They export no interface for it.
+var missingText = regexp.MustCompile(`(?i)\berror 1146\b|no such table`)
+
+func isMissing(err error) bool {
+	if state := State(err); state != "" {
+		return state == "42P01"
+	}
+	return err != nil && missingText.MatchString(err.Error())
+}
+
+// State returns the SQLSTATE of an error of pgx and lib/pq; "" for others.
+func State(err error) string {
+	var server interface{ SQLState() string }
+	if errors.As(err, &server) {
+		return server.SQLState()
+	}
+	return ""
+}
+
+// Query calls row for each row of the answer; nil if there can be none. It reads to the end, unlike QueryRow: the commit
+// of a statement that changes something comes after the row, and only the commit counts.
+func Query(ctx context.Context, db sqldb.DB, query string, args []any, row func(scan func(...any) error) error) error {
+	rows, err := db.QueryContext(ctx, query, args...)
+	if err != nil {
+		return err
+	}
+	defer rows.Close()
+
+	for rows.Next() {
+		if err := row(rows.Scan); err != nil {
+			return err
+		}
+	}
+	return errors.Join(rows.Err(), rows.Close())
+}
