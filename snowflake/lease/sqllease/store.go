@@ -40,7 +40,8 @@ var _ lease.Store = (*Store)(nil)
 // Option is a setting of [New]. A nil Option is an error that matches lease.ErrOption.
 type Option func(*Store) error
 
-// WithTable sets the table's name, table or schema.table; the default is snowflake_leases in the connection's schema.
+// WithTable sets the table's name, table or schema.table; the default is snowflake_leases in the connection's schema. On
+// PostgreSQL give the schema, so that all processes use the same table whatever their search_path and their rights are.
 // Each part has 1 to 63 letters, digits and underscores. It is quoted, so its case counts.
 func WithTable(name string) Option {
 	return func(s *Store) (err error) {
