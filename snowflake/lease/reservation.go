@@ -32,6 +32,10 @@ func (l *Lease) Reserve(ctx context.Context, worker int64, purpose string) error
 	if l.layout.WorkerField() == "" || worker < 0 || worker > l.layout.MaxWorker() || purpose == "" {
 		return fmt.Errorf("%w: worker %d of the layout %q can't be reserved for %q", ErrOption, worker, l.layout, purpose)
 	}
+	if err := l.checkUnused(ctx, worker); err != nil {
+		return fmt.Errorf("lease: reserve worker %d of namespace %q: %w", worker, l.cfg.namespace, err)
+	}
+
 	token := sha256.Sum256([]byte("sqlflake reservation: " + purpose))
 	grant, err := l.store.Acquire(ctx, Request{
 		Namespace: l.cfg.namespace, Layout: l.layout.String(), First: worker, Last: worker,
@@ -49,6 +53,17 @@ func (l *Lease) Reserve(ctx context.Context, worker int64, purpose string) error
 		return fmt.Errorf("lease: reserve worker %d of namespace %q: %w", worker, l.cfg.namespace, err)
 	}
 	return nil
+}
+
+// checkUnused finds most workers that Reserve has to refuse before it takes one and leaves its purpose in the row.
+func (l *Lease) checkUnused(ctx context.Context, worker int64) error {
+	entries, err := l.store.List(ctx, l.cfg.namespace)
+	for _, e := range entries {
+		if e.Worker == worker && !e.Reserved() {
+			err = fmt.Errorf("%w: it was acquired before", ErrNoWorker)
+		}
+	}
+	return err
 }
 
 // unreserve gives a worker back, also when the context has ended: ErrNoWorker says that it has.
