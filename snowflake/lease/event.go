@@ -102,12 +102,12 @@ func (l *Lease) log(e Event) {
 			attrs = append(attrs, more...)
 		}
 	}
-	add(e.Kind == Acquired && l.state.table != "", slog.String("table", l.state.table))
 	add(e.Worker >= 0, slog.Int64("worker", e.Worker), slog.Int64("epoch", e.Epoch))
 	add(!e.Horizon.IsZero(), slog.Time("horizon", e.Horizon))
 	wait := l.layout.Start(l.state.from).Sub(e.Time) // until the first ID is due, about
 	add(e.Kind == Acquired && wait > 0, slog.Duration("wait", wait))
 	add(e.Kind == Acquired, slog.String("layout_end", l.layout.End().Format(time.DateOnly)))
+	add(e.Kind == Acquired && l.state.table != "", slog.String("table", l.state.table))
 	add(e.Skew != 0, slog.Duration("skew", e.Skew))
 	add(e.Err != nil, slog.Any("error", e.Err))
 	l.cfg.log.LogAttrs(context.Background(), level, "snowflake lease "+string(e.Kind), attrs...)

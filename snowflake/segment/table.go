@@ -92,12 +92,14 @@ func (t table) number(ctx context.Context, text string, args ...any) (n int64, e
 	return n, cmp.Or(err, missing)
 }
 
-// prepare checks whose the table is on PostgreSQL, and adds the row of a name if take does not.
-func (t table) prepare(ctx context.Context, name string) error {
+// prepare finds out where the table is and whose on PostgreSQL, and adds the row of a name if take does not.
+func (t *table) prepare(ctx context.Context, name string) error {
 	if t.insert == "" {
-		_, err := t.Find(ctx)
+		place, err := t.Find(ctx)
+		t.take = strings.Replace(t.take, t.Name, cmp.Or(place.Table, t.Name), 1) // the same table on each connection
 		return err
 	}
+
 	on, err := t.number(ctx, "SELECT @@autocommit")
 	if err == nil && on == 0 {
 		return fmt.Errorf("%w: the connections have autocommit = 0, so no block would be committed", ErrOption)

@@ -10,7 +10,7 @@ import (
 
 // Place is what PostgreSQL says of a table. The zero Place is of servers that have no such catalogue.
 type Place struct {
-	Table  string // with its schema; empty if the connection sees none
+	Table  string // as SQL, with its schema; empty if the connection sees none
 	Others string // the tables of that name in other schemas, if the name has no schema
 	Risks  string // why a crash of the server may undo commits
 }
@@ -22,7 +22,8 @@ type Place struct {
 // Trusted are superusers, the owners of the schema and of the database, the role itself, and roles of which it is a
 // member. A superuser counts as a member of every role, which shows no trust.
 const findQuery = `SELECT
-	CASE WHEN c.oid IS NULL THEN '' ELSE pg_catalog.concat(n.nspname, '.', c.relname) END,
+	CASE WHEN c.oid IS NULL THEN ''
+		ELSE pg_catalog.concat(pg_catalog.quote_ident(n.nspname), '.', pg_catalog.quote_ident(c.relname)) END,
 	CASE
 		WHEN c.oid IS NULL THEN ''
 		WHEN c.relpersistence OPERATOR(pg_catalog.=) 't' THEN 'is temporary, so every connection has its own'

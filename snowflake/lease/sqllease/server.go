@@ -1,6 +1,7 @@
 package sqllease
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -49,7 +50,13 @@ func (s *Store) renew(ctx context.Context) (*queries, error) {
 		return nil, err
 	}
 
-	q := newQueries(s.dialect, s.table, identity)
+	// With its schema the table stays the same one on each connection, also if a stranger makes one that comes before it in
+	// the search_path.
+	table := s.table
+	if s.dialect == postgres {
+		table = cmp.Or(place.Table, table)
+	}
+	q := newQueries(s.dialect, table, identity)
 	q.place, q.warning, q.forgets = place, errors.Join(warning, s.warn(place)), identity != noIdentity
 	s.queries.Store(&q)
 	return &q, nil

@@ -29,7 +29,7 @@ func (s *Store) change(ctx context.Context, what, query string, args ...any) (ro
 // update runs an UPDATE of one row that answers with a number, and reports whether the row was found. It is one
 // statement, so nothing can happen in between.
 func (s *Store) update(ctx context.Context, query string, args ...any) (answer int64, found bool, err error) {
-	if !s.plain.lastInsertID {
+	if s.dialect != mysql {
 		return s.number(ctx, query, args...)
 	}
 	result, err := s.db.ExecContext(ctx, query, args...)
