@@ -244,3 +244,33 @@ func TestALeaseTellsItsTable(t *testing.T) {
 		}
 	})
 }
+
+func TestATableThatComesFirstInTheSearchPathLaterIsNotUsed(t *testing.T) {
+	db := testdb.Postgres(t).Open(t)
+	conn, err := db.Conn(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	exec(t, db, `CREATE SCHEMA "a ""first"" schema"`)
+	store := newSQL(t, conn, sqldb.Postgres)
+	exec(t, conn, `SELECT set_config('search_path', '"a ""first"" schema", ' || current_schema(), false)`)
+	claim := mustAcquire(t, store, sqlRequest("n", 0, 0)).Claim
+
+	create, err := sqllease.Schema(sqldb.Postgres, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	exec(t, conn, create)
+	mustExtend(t, store, keep(claim), 10)
+	if entries, err := store.List(t.Context(), "n"); err != nil || len(entries) != 1 {
+		t.Errorf("List: %v, %v", entries, err)
+	}
+	mustRelease(t, store, claim)
+
+	// A new store finds that one, and says so.
+	first := mustAcquire(t, newSQL(t, conn, sqldb.Postgres), sqlRequest("n", 0, 0))
+	if first.Table != `"a ""first"" schema".snowflake_leases` || first.Epoch != 1 || !strings.Contains(first.Warning.Error(), "also has") {
+		t.Errorf("%+v", first)
+	}
+}
