@@ -86,8 +86,8 @@ BEGIN
 				AND c.relkind OPERATOR(pg_catalog.=) ANY ('{r,p,v,f}') AND c.relpersistence OPERATOR(pg_catalog.<>) 't';
 		IF problem IS NOT NULL THEN
 			RAISE EXCEPTION USING ERRCODE = 'duplicate_table',
-				MESSAGE = pg_catalog.concat('{name}: this database has ', problem, ', where ', {leases text},
-					' of this connection does not lead'),
+				MESSAGE = pg_catalog.concat('{name}: this database has ', problem, ', which is not what ', {leases text},
+					' means on this connection'),
 				HINT = 'Functions and leases must use one table: name it with its schema in WithLeaseTable, and grant USAGE on that.';
 		END IF;
 		{create};

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"regexp"
+	"strings"
 	"time"
 
 	"github.com/sqlflake/sqlflake/snowflake/sqldb"
@@ -41,9 +42,7 @@ func (t Table) Ensure(ctx context.Context, find func(context.Context) (Place, er
 
 		missing := isMissing(err) && place.Table == ""
 		if (missing || created) && place.Others != "" {
-			return fmt.Errorf("%w: this database has %s, where %s of this connection does not lead. All processes must use "+
-				"one table: %s, and grant the role USAGE on the schema. For a second table, whose IDs may be equal, "+
-				"name the schema that is to have it", t.Refused, place.Others, t.Name, fmt.Sprintf(t.Remedy, place.Others))
+			return t.elsewhere(place.Others)
 		}
 
 		if missing {
@@ -63,6 +62,13 @@ func (t Table) Ensure(ctx context.Context, find func(context.Context) (Place, er
 			return errors.Join(ctx.Err(), err)
 		}
 	}
+}
+
+func (t Table) elsewhere(others string) error {
+	first, _, _ := strings.Cut(others, ", ")
+	return fmt.Errorf("%w: this database has %s, which is not what %s means on this connection. All processes must use one table: "+
+		"%s, and grant the role USAGE on the schema. For a second table, whose IDs may be equal, name the schema that is to have it",
+		t.Refused, others, t.Name, fmt.Sprintf(t.Remedy, first))
 }
 
 // missingText is what the drivers of MySQL and SQLite say of a table that is missing. They export no interface for it.

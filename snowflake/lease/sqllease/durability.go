@@ -12,7 +12,7 @@ import (
 // A server that crashes and forgets commits comes back with the identity that it had, so the store can't notice it. What
 // makes it forget is known before.
 
-// mysqlPlace is for MySQL what [sqltable.Find] asks PostgreSQL. The information schema has the names without quotes.
+// mysqlPlace asks where the table is. The information schema has the names without quotes.
 const mysqlPlace = `SELECT CONCAT(TABLE_SCHEMA, '.', TABLE_NAME),
 	CASE WHEN ENGINE IN ('MyISAM', 'Aria', 'MEMORY') THEN CONCAT('the engine ', ENGINE) ELSE '' END
 FROM information_schema.TABLES WHERE TABLE_SCHEMA = {schema} AND TABLE_NAME = '{table}'`

@@ -106,8 +106,8 @@ func (s *Store) askPostgres(ctx context.Context) (identity string, warning, err 
 	return identity, warning, nil
 }
 
-// askMySQL returns the expression of the identity, and where the table is. Variables that a server does not have would be errors there, so it
-// lists them.
+// askMySQL returns the expression of the identity, and where the table is. Variables that a server does not have would be
+// errors there, so it lists them.
 func (s *Store) askMySQL(ctx context.Context) (identity string, place sqltable.Place, err error) {
 	has := map[string]string{}
 	err = s.query(ctx, `SHOW VARIABLES WHERE Variable_name IN ('autocommit', 'version', 'server_uuid', 'wsrep_on',

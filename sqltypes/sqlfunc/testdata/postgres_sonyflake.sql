@@ -190,8 +190,8 @@ BEGIN
 				AND c.relkind OPERATOR(pg_catalog.=) ANY ('{r,p,v,f}') AND c.relpersistence OPERATOR(pg_catalog.<>) 't';
 		IF problem IS NOT NULL THEN
 			RAISE EXCEPTION USING ERRCODE = 'duplicate_table',
-				MESSAGE = pg_catalog.concat('snowflake: this database has ', problem, ', where ', '"jobs"."leases"',
-					' of this connection does not lead'),
+				MESSAGE = pg_catalog.concat('snowflake: this database has ', problem, ', which is not what ', '"jobs"."leases"',
+					' means on this connection'),
 				HINT = 'Functions and leases must use one table: name it with its schema in WithLeaseTable, and grant USAGE on that.';
 		END IF;
 		CREATE TABLE IF NOT EXISTS "jobs"."leases" (
