@@ -72,12 +72,15 @@ func (f *Functions) postgresReserve() []string {
 }
 
 // A second lease table would have the same workers as the first, so none is created where another schema has one. A
-// trigger of a stranger would run with the rights of whoever installs. Package sqllease has the same rules.
+// trigger of a stranger would run with the rights of whoever installs. Package sqllease has the same rules, and
+// takes the same lock before it creates one.
 const postgresLeases = `DO {quote}
 DECLARE
-	leases pg_catalog.oid := pg_catalog.to_regclass({leases text});
+	leases pg_catalog.oid;
 	problem pg_catalog.text;
 BEGIN
+	PERFORM pg_catalog.pg_advisory_xact_lock(8317708120410055019);
+	leases := pg_catalog.to_regclass({leases text});
 	IF leases IS NULL THEN
 		SELECT pg_catalog.string_agg(pg_catalog.concat(n.nspname, '.', c.relname), ', ') INTO problem
 			FROM pg_catalog.pg_class AS c

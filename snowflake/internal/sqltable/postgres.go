@@ -59,8 +59,7 @@ func (t Table) Find(ctx context.Context) (place Place, err error) {
 		return Place{}, nil
 	}
 
-	qualified := strings.Contains(t.Name, ".")
-	name := strings.Trim(t.Name[strings.Index(t.Name, ".")+1:], `"`)
+	name, qualified := t.bareName()
 	query := strings.NewReplacer("{table}", t.Name, "{name}", name).Replace(findQuery)
 	var problem string
 	err = Query(ctx, t.DB, query, nil, func(scan func(...any) error) error {
@@ -75,6 +74,43 @@ func (t Table) Find(ctx context.Context) (place Place, err error) {
 		place.Others = ""
 	}
 	return place, err
+}
+
+// createOnce creates the table unless a schema has one by now. Processes with another search_path wait for its lock, whose
+// key is the first letters of snowflake. IF NOT EXISTS alone is no lock: the slower one gets a unique violation.
+const createOnce = `DO $sqltable$
+BEGIN
+	PERFORM pg_catalog.pg_advisory_xact_lock(8317708120410055019);
+	IF EXISTS (
+		SELECT FROM pg_catalog.pg_class AS c
+		WHERE c.relname OPERATOR(pg_catalog.=) '{name}' AND c.relkind OPERATOR(pg_catalog.=) ANY ('{r,p,v,f}')
+			AND c.relpersistence OPERATOR(pg_catalog.<>) 't'
+	) THEN
+		RAISE EXCEPTION USING ERRCODE = 'duplicate_table', MESSAGE = 'another process has just created {name}';
+	END IF;
+	{create};
+END $sqltable$`
+
+func (t Table) create(ctx context.Context) error {
+	statement := t.Create
+	if name, qualified := t.bareName(); t.Dialect == sqldb.Postgres && !qualified {
+		statement = strings.NewReplacer("{name}", name, "{create}", t.Create).Replace(createOnce)
+	}
+
+	_, err := t.DB.ExecContext(ctx, statement)
+	if isUnknown(err) { // a server that knows no DO
+		_, err = t.DB.ExecContext(ctx, t.Create)
+	}
+	return err
+}
+
+// bareName returns the name without quotes and schema, and whether there is a schema.
+func (t Table) bareName() (name string, qualified bool) {
+	before, name, qualified := strings.Cut(t.Name, ".")
+	if !qualified {
+		name = before
+	}
+	return strings.Trim(name, `"`), qualified
 }
 
 // isUnknown reports whether a server that only speaks PostgreSQL's protocol lacks what the query needs.

@@ -34,22 +34,20 @@ type Table struct {
 // processes. It returns Refused if the name leads to another schema than that of a table that is there, and other errors
 // of the database after some attempts. find is Find, or calls it.
 func (t Table) Ensure(ctx context.Context, find func(context.Context) (Place, error)) error {
-	for attempt, created := 1, false; ; attempt++ {
+	for attempt := 1; ; attempt++ {
 		place, err := find(ctx)
 		if err == nil {
 			err = Query(ctx, t.DB, t.Read, nil, nil)
 		}
 
 		missing := isMissing(err) && place.Table == ""
-		if (missing || created) && place.Others != "" {
+		if missing && place.Others != "" {
 			return t.elsewhere(place.Others)
 		}
 
 		if missing {
-			// IF NOT EXISTS is no lock: on PostgreSQL the slower of two at the same time gets a unique violation of the
-			// catalogue, and finds the table afterwards. Two with different schemas find both.
-			_, err = t.DB.ExecContext(ctx, t.Create)
-			created = err == nil
+			// The slower of two at the same time may get an error, and finds the table afterwards.
+			err = t.create(ctx)
 		}
 		done := err == nil && !missing
 		if done || errors.Is(err, t.Refused) || attempt == attempts {

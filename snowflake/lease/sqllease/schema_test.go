@@ -5,8 +5,12 @@ import (
 	"context"
 	"database/sql"
 	"errors"
+	"fmt"
 	"log/slog"
+	"regexp"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"testing"
 
 	"github.com/jackc/pgx/v5/pgconn"
@@ -100,6 +104,48 @@ func TestMigrateCreatesNoSecondTable(t *testing.T) {
 				t.Errorf("%d tables", n)
 			}
 		})
+	}
+}
+
+func TestOnlyOneOfManyFirstProcessesCreatesATable(t *testing.T) {
+	target := testdb.Postgres(t)
+	owner := target.Open(t)
+	var pools []*sql.DB
+	for i := range 4 {
+		schema := fmt.Sprint("own", i)
+		exec(t, owner, "CREATE SCHEMA "+schema)
+		own := target
+		own.DSN = regexp.MustCompile("search_path=[^&]+").ReplaceAllString(target.DSN, "search_path="+schema)
+		pools = append(pools, own.Open(t), own.Open(t))
+	}
+	for _, pool := range pools {
+		if err := pool.PingContext(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for range 10 {
+		var wg sync.WaitGroup
+		var migrated atomic.Int64
+		for _, pool := range pools {
+			store, err := sqllease.New(pool, sqldb.Postgres)
+			if err != nil {
+				t.Fatal(err)
+			}
+			wg.Go(func() {
+				switch err := store.Migrate(t.Context()); {
+				case err == nil:
+					migrated.Add(1)
+				case !errors.Is(err, lease.ErrOption):
+					t.Error(err)
+				}
+			})
+		}
+		wg.Wait()
+		if n := ask[int](t, owner, leaseTables); n != 1 || migrated.Load() != 2 {
+			t.Errorf("%d tables, %d of 8 processes use one, want those of one schema", n, migrated.Load())
+		}
+		exec(t, owner, `DO $$ BEGIN EXECUTE (SELECT 'DROP TABLE ' || string_agg(oid::regclass::text, ', ')
+			FROM pg_class WHERE relname = 'snowflake_leases'); END $$`)
 	}
 }
 

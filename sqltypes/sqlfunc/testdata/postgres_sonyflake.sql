@@ -179,9 +179,11 @@ END $sqlfunc$;
 
 DO $sqlfunc$
 DECLARE
-	leases pg_catalog.oid := pg_catalog.to_regclass('"jobs"."leases"');
+	leases pg_catalog.oid;
 	problem pg_catalog.text;
 BEGIN
+	PERFORM pg_catalog.pg_advisory_xact_lock(8317708120410055019);
+	leases := pg_catalog.to_regclass('"jobs"."leases"');
 	IF leases IS NULL THEN
 		SELECT pg_catalog.string_agg(pg_catalog.concat(n.nspname, '.', c.relname), ', ') INTO problem
 			FROM pg_catalog.pg_class AS c
