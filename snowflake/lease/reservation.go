@@ -24,7 +24,8 @@ const (
 // acquired: its past IDs could be equal to those of old rows. So could all, once the namespace has moved to another layout
 // (WithFormerLayout); end backfills before that. Leases take the highest number last. It returns ErrOption for a worker out
 // of range, an empty purpose, one that has another worker, and a layout without a field for the worker; and the errors of
-// Store.Acquire and Store.Release: then call it again, or the worker may stay reserved. Call it outside of transactions.
+// Store.List, Store.Acquire and Store.Release: then call it again, or the worker may stay reserved. Call it outside of
+// transactions.
 //
 // A failover of the store may lose a reservation. If a lease got the worker since, Reserve returns ErrNoWorker. It may also
 // lose that a worker was acquired just before: don't reserve one of those that leases take.

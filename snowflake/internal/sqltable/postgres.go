@@ -10,9 +10,10 @@ import (
 
 // Place is what PostgreSQL says of a table. The zero Place is of servers that have no such catalogue.
 type Place struct {
-	Table  string // as SQL, with its schema; empty if the connection sees none
-	Others string // the tables of that name in other schemas, if the name has no schema
-	Risks  string // why a crash of the server may undo commits
+	Table   string // as SQL, with its schema
+	Missing bool   // the connection sees none
+	Others  string // the tables of that name in other schemas, if the name has no schema
+	Risks   string // why a crash of the server may undo commits
 }
 
 // findQuery reads the catalogue. It neither locks nor reads the table, and resolves nothing by the search_path but the
@@ -65,6 +66,7 @@ func (t Table) Find(ctx context.Context) (place Place, err error) {
 	err = Query(ctx, t.DB, query, nil, func(scan func(...any) error) error {
 		return scan(&place.Table, &problem, &place.Others, &place.Risks)
 	})
+	place.Missing = err == nil && place.Table == ""
 	switch {
 	case isUnknown(err):
 		return Place{}, nil

@@ -36,15 +36,15 @@ type Table struct {
 func (t Table) Ensure(ctx context.Context, find func(context.Context) (Place, error)) error {
 	for attempt := 1; ; attempt++ {
 		place, err := find(ctx)
-		if err == nil {
-			err = Query(ctx, t.DB, t.Read, nil, nil)
+		missing := place.Missing
+		if err == nil && !missing {
+			err = Query(ctx, t.DB, t.read(place), nil, nil)
+			missing = isMissing(err) && place.Table == ""
 		}
 
-		missing := isMissing(err) && place.Table == ""
 		if missing && place.Others != "" {
 			return t.elsewhere(place.Others)
 		}
-
 		if missing {
 			// The slower of two at the same time may get an error, and finds the table afterwards.
 			err = t.create(ctx)
@@ -60,6 +60,14 @@ func (t Table) Ensure(ctx context.Context, find func(context.Context) (Place, er
 			return errors.Join(ctx.Err(), err)
 		}
 	}
+}
+
+// read names the table that was found: another one would be unknown.
+func (t Table) read(place Place) string {
+	if t.Dialect != sqldb.Postgres || place.Table == "" {
+		return t.Read
+	}
+	return strings.Replace(t.Read, t.Name, place.Table, 1)
 }
 
 func (t Table) elsewhere(others string) error {

@@ -191,7 +191,9 @@ func (f failing) ExecContext(ctx context.Context, query string, args ...any) (sq
 
 func TestMigrateExecutesNothingAfterAnErrorThatIsNotOfAMissingTable(t *testing.T) {
 	eachSQL(t, func(t *testing.T, target testdb.Target, dialect sqldb.Dialect) {
-		db := failing{target.Open(t), new(int)}
+		pool := target.Open(t)
+		newSQL(t, pool, dialect)
+		db := failing{pool, new(int)}
 		store, err := sqllease.New(db, dialect)
 		if err != nil {
 			t.Fatal(err)
