@@ -41,8 +41,8 @@ func openStore(ctx context.Context, db *gorm.DB, table string) (*leaseStore, tim
 	}
 	if err := store.Migrate(ctx); err != nil {
 		if isDenied(err) {
-			err = fmt.Errorf("%w; the command `sqlflake sql leases --dialect %s` prints the statement for a role that may create the table",
-				err, dialect)
+			err = fmt.Errorf("%w; this role needs the rights to SELECT, INSERT and UPDATE, and if the table is missing one that may "+
+				"create it: the command `sqlflake sql leases --dialect %s` prints the statement", err, dialect)
 		}
 		return nil, 0, fmt.Errorf("gormplugin: %w", err)
 	}

@@ -15,10 +15,11 @@ import (
 // and fills keys with IDs of that worker. As many processes as the layout has workers may do so at a time, on any hosts.
 // No two of them have the same worker at a time. Package [lease] has the rule that keeps their IDs apart, and its limits.
 //
-// It creates the table snowflake_leases if it does not exist ([WithLeaseTable] names another; sqllease.Schema has
-// the statement for your own migrations), takes a worker, and then extends the lease in the background with one UPDATE
-// each half minute. The role needs the right to SELECT, INSERT and UPDATE the table, and to create it only if it does
-// not exist. Never delete rows of the table: they keep the next owner of a worker away from the IDs of the last.
+// It creates the table snowflake_leases if it is missing ([WithLeaseTable] names another; sqllease.Schema has the
+// statement for your own migrations), takes a worker, and then extends the lease in the background with one UPDATE each
+// half minute. All processes must use one table: see sqllease.Store.Migrate. The role needs the right to SELECT, INSERT
+// and UPDATE the table, and to create it only if it does not exist. Never delete rows of the table: they keep the next
+// owner of a worker away from the IDs of the last.
 //
 // A process that is killed leaves its worker held for two windows of a minute, and the next process takes another of
 // the layout, which has 1,024 by default. Open waits for a free one until ctx ends, which does not end the lease. If the
@@ -45,7 +46,7 @@ import (
 // snowflake.ErrLeaseStalled after [lease.WithPatience] at first, and later waits up to a window, in a transaction with
 // the connection held, unless its context has a deadline: give it one. Package sqllease has the conditions.
 //
-// Several databases, or schemas, of one program have a lease table each, so their IDs may be equal. If those must
+// Several databases, or schemas ([WithLeaseTable]), have a lease table each, so their IDs may be equal. If those must
 // differ too, open the plugin on one handle and give it to the others with db.Use.
 //
 // # Logging and errors

@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"errors"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -308,6 +309,28 @@ func TestOpenSaysAtOnceThatARightIsMissing(t *testing.T) {
 			t.Errorf("without the right to write: %v, want ErrOption and the rights", err)
 		}
 	})
+}
+
+// Two tables would be two sets of workers.
+func TestOpenMakesNoTableBesideThatOfAnotherSchema(t *testing.T) {
+	target := testdb.Postgres(t)
+	h := on(t, target)
+	keys := h.leased(t)
+	table := keys.Lease().Status().Table
+	noError(t, keys.Close(t.Context()))
+	target.DSN = regexp.MustCompile("search_path=[^&]+").ReplaceAllString(target.DSN, "search_path=public")
+	other := on(t, target)
+
+	_, err := gormplugin.Open(t.Context(), other.DB)
+	if option := `gormplugin.WithLeaseTable("` + table + `")`; !errors.Is(err, lease.ErrOption) || !strings.Contains(err.Error(), option) {
+		t.Errorf("Open with another search_path: %v, want ErrOption and %s", err, option)
+	}
+	equal(t, "tables", must(t, other.Raw("SELECT * FROM pg_class WHERE relname = 'snowflake_leases'").Scan(&[]map[string]any{})).RowsAffected, 1)
+
+	keys, err = gormplugin.Open(t.Context(), other.DB, gormplugin.WithLeaseTable(table))
+	noError(t, err)
+	equal(t, "the table", keys.Lease().Status().Table, table)
+	noError(t, keys.Close(t.Context()))
 }
 
 func TestOpenDoesNotWaitForEverForADatabase(t *testing.T) {

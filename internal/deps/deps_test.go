@@ -1,6 +1,7 @@
 package deps_test
 
 import (
+	"fmt"
 	"io/fs"
 	"os"
 	"os/exec"
@@ -59,5 +60,39 @@ func TestTheRootRequiresTheseModulesOnly(t *testing.T) {
 	env := []string{"GOWORK=off", "GOFLAGS=-mod=readonly"}
 	if got := strings.Fields(goCommand(t, env, "list", "-m", "-f", format, "all")); !slices.Equal(got, want) {
 		t.Errorf("go.mod requires %q, want %q", got, want)
+	}
+}
+
+// Older ones have a known vulnerability: CVE-2026-33815, -33816 and -41889 (pgx), -26958 (edwards25519), -56852 (text).
+func TestNoModuleRequiresAVersionWithAKnownVulnerability(t *testing.T) {
+	least := map[string][3]int{
+		"github.com/jackc/pgx/v5":      {5, 9, 2},
+		"filippo.io/edwards25519":      {1, 1, 1},
+		"golang.org/x/text":            {0, 39, 0},
+		"google.golang.org/grpc":       {1, 79, 3},
+		"github.com/redis/go-redis/v9": {9, 8, 0},
+	}
+	found := 0
+	for file := range strings.FieldsSeq(goCommand(t, nil, "list", "-m", "-f", "{{.GoMod}}")) {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for line := range strings.Lines(string(text)) {
+			var version [3]int
+			name, rest, _ := strings.Cut(strings.TrimSpace(line), " v")
+			bound, ok := least[name]
+			if !ok {
+				continue
+			}
+			found++
+			_, err := fmt.Sscanf(rest, "%d.%d.%d", &version[0], &version[1], &version[2])
+			if err != nil || slices.Compare(version[:], bound[:]) < 0 {
+				t.Errorf("%s: %s, want at least %v, %v", file, strings.TrimSpace(line), bound, err)
+			}
+		}
+	}
+	if found == 0 {
+		t.Error("no go.mod has them")
 	}
 }

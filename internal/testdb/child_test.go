@@ -101,10 +101,13 @@ func TestNothingIsLeftAfterAnInterruptWithinATransaction(t *testing.T) {
 			t.Fatalf("no %s in:\n%s", name, &out)
 		}
 		var n int
-		schema := dsn[at:][:len("sqlflake_test_")+20]
-		query := "SELECT count(*) FROM information_schema.schemata WHERE schema_name = '" + schema + "'"
+		database := dsn[at:][:len("sqlflake_test_")+20]
+		query := map[string]string{
+			"postgres": "SELECT count(*) FROM pg_database WHERE datname = '" + database + "'",
+			"mariadb":  "SELECT count(*) FROM information_schema.schemata WHERE schema_name = '" + database + "'",
+		}[name]
 		if err := server.Open(t).QueryRowContext(t.Context(), query).Scan(&n); err != nil || n > 0 {
-			t.Errorf("%s: %s is still there, %v", name, schema, err)
+			t.Errorf("%s: %s is still there, %v", name, database, err)
 		}
 	}
 }

@@ -3,7 +3,6 @@ package testdb
 import (
 	"context"
 	"errors"
-	"net/url"
 	"testing"
 
 	"github.com/sqlflake/sqlflake/internal/dbserver"
@@ -23,15 +22,10 @@ func PgBouncer(tb testing.TB) Target {
 	if err != nil {
 		tb.Fatalf("testdb: %v", err)
 	}
-	name := newName() // a database, since PgBouncer refuses search_path in a DSN
+	name := newName() // without a schema of its own: PgBouncer refuses search_path in a DSN
 	removeAtEnd(tb, "database "+name, func(ctx context.Context) error {
 		return errors.Join(bouncer.Stop(), admin(ctx, "pgx", server.dsn, execAll("DROP DATABASE IF EXISTS "+name+" WITH (FORCE)")))
 	})
 	create(tb, postgresName, "pgx", server.dsn, "CREATE DATABASE "+name)
-	dsn, err := url.Parse(bouncer.DSN)
-	if err != nil {
-		tb.Fatalf("testdb: %v", err)
-	}
-	dsn.Path = "/" + name
-	return Target{Name: postgresName, Version: server.version, Driver: "pgx", DSN: dsn.String()}
+	return Target{Name: postgresName, Version: server.version, Driver: "pgx", DSN: withPath(bouncer.DSN, name)}
 }

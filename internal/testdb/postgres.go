@@ -2,8 +2,11 @@ package testdb
 
 import (
 	"context"
+	"database/sql"
 	"fmt"
 	"net/url"
+	"os"
+	"sync"
 	"testing"
 
 	_ "github.com/jackc/pgx/v5/stdlib" // the driver "pgx"
@@ -35,37 +38,110 @@ var postgres18Server = &server{
 	start:    startServer,
 }
 
-// Postgres returns a new schema, the only one in the search_path of the DSN. When the test ends, sessions that still
-// use the schema are terminated and it is dropped.
+// Postgres returns an empty database with a new schema, the only one in the search_path of the DSN. The schema's name is
+// random, so a test can name roles after it. When the test ends, sessions that still use the database are terminated and
+// it is dropped, or emptied for another test of the process.
 func Postgres(tb testing.TB) Target {
 	tb.Helper()
-	return newSchema(tb, postgresServer.need(tb))
+	return newDatabase(tb, postgresServer.need(tb))
 }
 
 // Postgres18 is Postgres on the server of SNOWFLAKE_TEST_POSTGRES18, which is PostgreSQL 18 or newer with pg_partman.
 func Postgres18(tb testing.TB) Target {
 	tb.Helper()
-	return newSchema(tb, postgres18Server.need(tb))
+	return newDatabase(tb, postgres18Server.need(tb))
 }
 
-func newSchema(tb testing.TB, server location) Target {
+// newDatabase makes a database, not only a schema: a lease table in another schema of the database counts.
+func newDatabase(tb testing.TB, server location) Target {
 	tb.Helper()
-	base := server.dsn
-	name := newName()
-	removeAtEnd(tb, "schema "+name, func(ctx context.Context) error {
-		// DROP SCHEMA would wait for an open transaction of a failed test.
-		return admin(ctx, "pgx", base, execAll(
-			"SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = '"+name+"'",
-			"DROP SCHEMA IF EXISTS "+name+" CASCADE"))
+	database, isNew := takeSpare(server.dsn)
+	schema, dsn := newName(), withPath(server.dsn, database)
+	removeAtEnd(tb, "database "+database, func(ctx context.Context) error {
+		return giveBack(ctx, server.dsn, database, schema)
 	})
-	create(tb, postgresName, "pgx", base, "CREATE SCHEMA "+name)
+	if isNew {
+		create(tb, postgresName, "pgx", server.dsn, "CREATE DATABASE "+database)
+	}
+	create(tb, postgresName, "pgx", dsn, "CREATE SCHEMA "+schema)
+
 	return Target{
 		Name:    postgresName,
 		Version: server.version,
 		Driver:  "pgx",
 		// Without waiting for the disk: nothing is read after a crash of the server.
-		DSN: withQuery(base, map[string]string{"search_path": name, "application_name": name, "synchronous_commit": "off"}),
+		DSN: withQuery(dsn, map[string]string{"search_path": schema, "application_name": schema, "synchronous_commit": "off"}),
 	}
+}
+
+// spare has the databases of a server, by its DSN, that tests have left as they were made. On a busy machine it takes more
+// than a second to make and drop one.
+var spare struct {
+	sync.Mutex
+	databases map[string][]string
+}
+
+// takeSpare returns a spare database, or a name for a new one.
+func takeSpare(server string) (database string, isNew bool) {
+	spare.Lock()
+	defer spare.Unlock()
+	if all := spare.databases[server]; len(all) > 0 {
+		spare.databases[server] = all[1:]
+		return all[0], false
+	}
+	return newName(), true
+}
+
+// giveBack removes what a test has made. The database is spared if nothing is left in it, and Main drops it at the end.
+func giveBack(ctx context.Context, server, database, schema string) error {
+	var empty bool
+	err := admin(ctx, "pgx", withPath(server, database), func(ctx context.Context, db *sql.DB) error {
+		// DROP SCHEMA would wait for an open transaction of a failed test.
+		err := execAll(
+			"SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()",
+			"DROP SCHEMA IF EXISTS "+schema+" CASCADE")(ctx, db)
+		if err != nil {
+			return err
+		}
+		// What initdb makes has a smaller OID.
+		return db.QueryRowContext(ctx, `SELECT NOT EXISTS (
+			SELECT FROM pg_namespace WHERE oid >= 16384 AND nspname NOT LIKE 'pg\_%'
+			UNION ALL SELECT FROM pg_class WHERE oid >= 16384 AND relnamespace = 'public'::regnamespace
+			UNION ALL SELECT FROM pg_proc WHERE oid >= 16384
+			UNION ALL SELECT FROM pg_extension WHERE oid >= 16384
+			UNION ALL SELECT FROM pg_publication)`).Scan(&empty)
+	})
+	if err != nil || !empty || !mainRuns.Load() {
+		return dropDatabase(ctx, server, database)
+	}
+
+	spare.Lock()
+	defer spare.Unlock()
+	if spare.databases == nil {
+		spare.databases = map[string][]string{}
+	}
+	spare.databases[server] = append(spare.databases[server], database)
+	return nil
+}
+
+func dropDatabase(ctx context.Context, server, database string) error {
+	return admin(ctx, "pgx", server, execAll("DROP DATABASE IF EXISTS "+database+" WITH (FORCE)"))
+}
+
+// dropSpare drops the spare databases, at the end of a run.
+func dropSpare() {
+	ctx, cancel := context.WithTimeout(context.Background(), adminTimeout)
+	defer cancel()
+	spare.Lock()
+	defer spare.Unlock()
+	for server, databases := range spare.databases {
+		for _, database := range databases {
+			if err := dropDatabase(ctx, server, database); err != nil {
+				fmt.Fprintf(os.Stderr, "testdb: the database %s is left behind: %v\n", database, err)
+			}
+		}
+	}
+	spare.databases = nil
 }
 
 // parsePostgres accepts a URL, and adds sslmode=disable if the URL has no sslmode.
@@ -79,6 +155,16 @@ func parsePostgres(value string) (dsn, printed string, err error) {
 		value = withQuery(value, map[string]string{"sslmode": "disable"})
 	}
 	return value, u.Redacted(), nil
+}
+
+// withPath replaces the database in a URL.
+func withPath(dsn, database string) string {
+	u, err := url.Parse(dsn)
+	if err != nil {
+		return dsn
+	}
+	u.Path = "/" + database
+	return u.String()
 }
 
 // withQuery sets parameters in a URL.

@@ -25,7 +25,7 @@
 // instead if the variable contains an address, or in a strict run, see package skip. A test of a feature that MySQL
 // lacks calls [Target.NeedMariaDB].
 //
-// Databases and schemas have random names, so tests and processes can share a server. They are removed
+// Databases have random names, so tests and processes can share a server. They are removed
 // when the test ends, and after an interrupt if TestMain calls [Main]. A killed process leaves them behind.
 package testdb
 

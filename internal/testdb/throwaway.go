@@ -27,8 +27,10 @@ func startServer(name, folder string) (dsn string, err error) {
 	return s.DSN, nil
 }
 
-// Stop ends the throwaway servers that this process has started, and removes their folders. [Main] calls it.
+// Stop drops spare databases, ends the throwaway servers that this process has started, and removes their folders. [Main]
+// calls it.
 func Stop() {
+	dropSpare()
 	startedMu.Lock()
 	defer startedMu.Unlock()
 	for _, s := range started {

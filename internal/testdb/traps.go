@@ -50,6 +50,12 @@ func EachTrapped(t *testing.T, f func(t *testing.T, victim Trapped)) {
 		t.Run(order.name, func(t *testing.T) {
 			schema := newName()
 			create(t, postgresName, "pgx", base, "CREATE SCHEMA "+schema)
+			t.Cleanup(func() { // a lease table in another schema would be an error
+				err := admin(context.WithoutCancel(t.Context()), "pgx", base, execAll("DROP SCHEMA "+schema+" CASCADE"))
+				if err != nil {
+					t.Error(err)
+				}
+			})
 			target := Target{Name: postgresName, Version: server.version, Driver: "pgx"}
 
 			target.DSN = withQuery(base, map[string]string{"search_path": schema})

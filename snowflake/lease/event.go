@@ -107,6 +107,7 @@ func (l *Lease) log(e Event) {
 	wait := l.layout.Start(l.state.from).Sub(e.Time) // until the first ID is due, about
 	add(e.Kind == Acquired && wait > 0, slog.Duration("wait", wait))
 	add(e.Kind == Acquired, slog.String("layout_end", l.layout.End().Format(time.DateOnly)))
+	add(e.Kind == Acquired && l.state.table != "", slog.String("table", l.state.table))
 	add(e.Skew != 0, slog.Duration("skew", e.Skew))
 	add(e.Err != nil, slog.Any("error", e.Err))
 	l.cfg.log.LogAttrs(context.Background(), level, "snowflake lease "+string(e.Kind), attrs...)

@@ -259,15 +259,34 @@ func TestLostRepliesLoseNothing(t *testing.T) {
 	})
 }
 
-// Reserve finds that the worker was used after it has taken it. ErrNoWorker says that it has given it back.
+// late is a store to which another process comes after List.
+type late struct {
+	altered
+	blind bool
+}
+
+func (l *late) List(ctx context.Context, namespace string) ([]lease.Entry, error) {
+	if l.blind {
+		return nil, nil
+	}
+	return l.altered.List(ctx, namespace)
+}
+
+// Reserve may find that the worker was used after it has taken it. ErrNoWorker says that it has given it back.
 func TestReserveGivesAUsedWorkerBackOrSaysThatItDidNot(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		store := &altered{Store: leasetest.NewMemory(time.Now)}
+		memory := leasetest.NewMemory(time.Now)
+		store := &late{altered: altered{Store: memory}}
 		l, used := mustOpen(t, store), mustOpen(t, store)
 		defer mustClose(t, l)
 		worker := used.Generator().Worker()
 		mustClose(t, used)
 		ctx, cancel := context.WithCancel(t.Context())
+		before := entry(t, memory, worker)
+		if err := l.Reserve(ctx, worker, "orders"); !errors.Is(err, lease.ErrNoWorker) || entry(t, memory, worker) != before {
+			t.Errorf("a used worker: %v, %+v, want it as it was", err, entry(t, memory, worker))
+		}
+		store.blind = true
 		store.granting(func(lease.Request, *lease.Grant) { cancel() })
 		store.release.set(func(ctx context.Context, c lease.Claim, horizon int64) error {
 			if ctx.Err() != nil {
@@ -275,16 +294,16 @@ func TestReserveGivesAUsedWorkerBackOrSaysThatItDidNot(t *testing.T) {
 			}
 			return store.Store.Release(ctx, c, horizon)
 		})
-		if err := l.Reserve(ctx, worker, "orders"); !errors.Is(err, lease.ErrNoWorker) || entry(t, store, worker).Held {
-			t.Errorf("a context that ends after the acquisition: %v, %+v", err, entry(t, store, worker))
+		if err := l.Reserve(ctx, worker, "orders"); !errors.Is(err, lease.ErrNoWorker) || entry(t, memory, worker).Held {
+			t.Errorf("a context that ends after the acquisition: %v, %+v", err, entry(t, memory, worker))
 		}
 		store.release.set(func(context.Context, lease.Claim, int64) error { return errDown })
 		if err := l.Reserve(t.Context(), worker, "orders"); !errors.Is(err, errDown) || errors.Is(err, lease.ErrNoWorker) {
 			t.Errorf("a release that fails: %v, want that error alone", err)
 		}
 		store.release.set(store.Store.Release)
-		if err := l.Reserve(t.Context(), worker, "orders"); !errors.Is(err, lease.ErrNoWorker) || entry(t, store, worker).Held {
-			t.Errorf("once more: %v, %+v", err, entry(t, store, worker))
+		if err := l.Reserve(t.Context(), worker, "orders"); !errors.Is(err, lease.ErrNoWorker) || entry(t, memory, worker).Held {
+			t.Errorf("once more: %v, %+v", err, entry(t, memory, worker))
 		}
 	})
 }

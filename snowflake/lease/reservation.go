@@ -24,7 +24,8 @@ const (
 // acquired: its past IDs could be equal to those of old rows. So could all, once the namespace has moved to another layout
 // (WithFormerLayout); end backfills before that. Leases take the highest number last. It returns ErrOption for a worker out
 // of range, an empty purpose, one that has another worker, and a layout without a field for the worker; and the errors of
-// Store.Acquire and Store.Release: then call it again, or the worker may stay reserved. Call it outside of transactions.
+// Store.List, Store.Acquire and Store.Release: then call it again, or the worker may stay reserved. Call it outside of
+// transactions.
 //
 // A failover of the store may lose a reservation. If a lease got the worker since, Reserve returns ErrNoWorker. It may also
 // lose that a worker was acquired just before: don't reserve one of those that leases take.
@@ -32,6 +33,10 @@ func (l *Lease) Reserve(ctx context.Context, worker int64, purpose string) error
 	if l.layout.WorkerField() == "" || worker < 0 || worker > l.layout.MaxWorker() || purpose == "" {
 		return fmt.Errorf("%w: worker %d of the layout %q can't be reserved for %q", ErrOption, worker, l.layout, purpose)
 	}
+	if err := l.checkUnused(ctx, worker); err != nil {
+		return fmt.Errorf("lease: reserve worker %d of namespace %q: %w", worker, l.cfg.namespace, err)
+	}
+
 	token := sha256.Sum256([]byte("sqlflake reservation: " + purpose))
 	grant, err := l.store.Acquire(ctx, Request{
 		Namespace: l.cfg.namespace, Layout: l.layout.String(), First: worker, Last: worker,
@@ -49,6 +54,17 @@ func (l *Lease) Reserve(ctx context.Context, worker int64, purpose string) error
 		return fmt.Errorf("lease: reserve worker %d of namespace %q: %w", worker, l.cfg.namespace, err)
 	}
 	return nil
+}
+
+// checkUnused finds most workers that Reserve has to refuse before it takes one and leaves its purpose in the row.
+func (l *Lease) checkUnused(ctx context.Context, worker int64) error {
+	entries, err := l.store.List(ctx, l.cfg.namespace)
+	for _, e := range entries {
+		if e.Worker == worker && !e.Reserved() {
+			err = fmt.Errorf("%w: it was acquired before", ErrNoWorker)
+		}
+	}
+	return err
 }
 
 // unreserve gives a worker back, also when the context has ended: ErrNoWorker says that it has.

@@ -9,6 +9,7 @@ type claimState struct {
 	token    string // of an acquisition that has not led to a claim yet
 	unsure   bool   // the store may have a worker under the token
 	previous string // the row's token before the last extension of the claim
+	table    string // of the claim's grant
 	warning  error  // of the claim's grant
 
 	from    int64  // the horizon that the claim started at
@@ -25,7 +26,7 @@ type claimState struct {
 
 // grant starts a claim, of which the first tick is from. No horizon is committed under it yet.
 func (s *claimState) grant(g Grant, from int64) {
-	s.claim, s.from, s.warning = g.Claim, from, g.Warning
+	s.claim, s.from, s.table, s.warning = g.Claim, from, g.Table, g.Warning
 	s.token, s.previous, s.horizon, s.asked = "", "", 0, 0
 }
 

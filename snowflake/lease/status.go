@@ -12,7 +12,8 @@ import (
 // Status is the state of a lease.
 type Status struct {
 	Namespace string
-	Worker    int64 // the last one if none is held
+	Table     string // of an SQL store, with its schema if the database tells; empty for other stores
+	Worker    int64  // the last one if none is held
 	Epoch     int64
 	Held      bool          // false between a loss and the next worker
 	Horizon   time.Time     // up to which IDs of the worker may be issued, if it is held
@@ -138,7 +139,7 @@ func (l *Lease) note(err error) {
 			return
 		}
 		s.Worker, s.Epoch, s.Horizon = l.state.claim.Worker, l.state.claim.Epoch, l.horizonTime()
-		s.Extended, s.Failures = now, 0
+		s.Table, s.Extended, s.Failures = l.state.table, now, 0
 	})
 }
 

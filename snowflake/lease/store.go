@@ -122,6 +122,7 @@ type Grant struct {
 	Horizon int64     // first tick that no earlier owner can have issued an ID for, as far as the store knows
 	Floor   time.Time // owners that the store has forgotten can have issued IDs up to it; zero if it has forgotten none
 	Now     time.Time // of the store's clock; zero if that is the caller's
+	Table   string    // where an SQL store keeps the lease, with the schema if the database tells; empty for other stores
 	Warning error     // what limits the store's promises, such as a right that it lacks; the lease reports it in the event Acquired
 }
 

@@ -3,8 +3,10 @@ package segment_test
 import (
 	"context"
 	"database/sql"
+	"database/sql/driver"
 	"errors"
 	"math"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -357,4 +359,93 @@ func TestABlockBelowTheLastOneIsNotIssued(t *testing.T) {
 	if n := next(t, s); n != 13 {
 		t.Errorf("got %d, want 13", n)
 	}
+}
+
+// Two tables would issue each number twice.
+func TestMigrateCreatesNoSecondTable(t *testing.T) {
+	for name, test := range map[string]struct {
+		settings []string // of a role that has a schema of its own, before the shared one
+		refused  bool
+		locked   bool
+	}{
+		"the table is locked":    {[]string{"GRANT ALL ON ALL TABLES IN SCHEMA {schema} TO {role}", "GRANT USAGE ON SCHEMA {schema} TO {role}"}, false, true},
+		"no right to the schema": {[]string{"GRANT ALL ON ALL TABLES IN SCHEMA {schema} TO {role}"}, true, false},
+		"no right to the table":  {[]string{"GRANT USAGE ON SCHEMA {schema} TO {role}"}, false, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			owner := testdb.Postgres(t).Open(t)
+			opened(t, owner, sqldb.Postgres)
+			var schema string
+			if err := owner.QueryRowContext(t.Context(), "SELECT current_schema()").Scan(&schema); err != nil {
+				t.Fatal(err)
+			}
+			conn := withRole(t, owner, append(test.settings,
+				`SET search_path = "$user", {schema}`, "SET lock_timeout = '50ms'")...)
+			if test.locked {
+				tx, err := owner.BeginTx(t.Context(), nil)
+				if err != nil {
+					t.Fatal(err)
+				}
+				defer func() { _ = tx.Rollback() }()
+				if _, err := tx.ExecContext(t.Context(), "LOCK TABLE snowflake_segments"); err != nil {
+					t.Fatal(err)
+				}
+			}
+
+			err := segment.Migrate(t.Context(), conn, sqldb.Postgres)
+			if err == nil || errors.Is(err, segment.ErrOption) != test.refused ||
+				test.refused && !strings.Contains(err.Error(), "set the search_path to the schema of "+schema+".snowflake_segments") {
+				t.Errorf("Migrate: %v", err)
+			}
+			var tables int
+			count := owner.QueryRowContext(t.Context(), "SELECT count(*) FROM pg_class WHERE relname = 'snowflake_segments'")
+			if err := count.Scan(&tables); err != nil || tables != 1 {
+				t.Errorf("%d tables, %v", tables, err)
+			}
+		})
+	}
+}
+
+func TestATableOfAStrangerIsRefused(t *testing.T) {
+	owner := testdb.Postgres(t).Open(t)
+	for _, s := range []string{"CREATE SCHEMA shared", "GRANT ALL ON SCHEMA shared TO PUBLIC"} {
+		if _, err := owner.ExecContext(t.Context(), s); err != nil {
+			t.Fatal(err)
+		}
+	}
+	conn := withRole(t, owner, "SET search_path = shared", segment.Schema(sqldb.Postgres), "RESET ROLE")
+	if err := segment.Migrate(t.Context(), conn, sqldb.Postgres); !errors.Is(err, segment.ErrOption) {
+		t.Errorf("Migrate: %v, want ErrOption", err)
+	}
+	if _, err := segment.Open(t.Context(), conn, sqldb.Postgres, "invoices"); !errors.Is(err, segment.ErrOption) {
+		t.Errorf("Open: %v, want ErrOption", err)
+	}
+}
+
+// withRole returns a connection with a new role that has a schema of its own. GRANTs are the owner's, before the rest.
+func withRole(t *testing.T, owner *sql.DB, statements ...string) *sql.Conn {
+	t.Helper()
+	conn, err := owner.Conn(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	var schema string
+	if err := conn.QueryRowContext(t.Context(), "SELECT current_schema()").Scan(&schema); err != nil {
+		t.Fatal(err)
+	}
+	role := schema + "_role"
+	t.Cleanup(func() {
+		_ = conn.Raw(func(any) error { return driver.ErrBadConn })
+		if _, err := owner.ExecContext(context.WithoutCancel(t.Context()), "DROP OWNED BY "+role+" CASCADE; DROP ROLE "+role); err != nil {
+			t.Error(err)
+		}
+	})
+	all := append([]string{"CREATE ROLE {role}", "CREATE SCHEMA {role} AUTHORIZATION {role}"}, statements...)
+	at := slices.IndexFunc(all, func(s string) bool { return strings.HasPrefix(s, "SET") })
+	for _, s := range slices.Insert(all, at, "SET ROLE {role}") {
+		if _, err := conn.ExecContext(t.Context(), strings.NewReplacer("{role}", role, "{schema}", schema).Replace(s)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return conn
 }

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/sqlflake/sqlflake/snowflake/internal/operator"
+	"github.com/sqlflake/sqlflake/snowflake/internal/sqltable"
 	"github.com/sqlflake/sqlflake/snowflake/sqldb"
 )
 
@@ -18,13 +19,13 @@ const last = math.MaxInt64 - 1
 
 // table is the statements of a dialect. A row has the number at which the next block of its name begins.
 type table struct {
-	db           sqldb.DB
+	sqltable.Table
 	schema, take string
 	insert       string // MySQL: adds the row; elsewhere take does
 }
 
 const (
-	usable = "SELECT next_number FROM snowflake_segments LIMIT 0"
+	usable = "SELECT name, next_number FROM snowflake_segments LIMIT 0"
 	create = "CREATE TABLE IF NOT EXISTS snowflake_segments (\n\tname "
 	upsert = `INSERT INTO snowflake_segments AS s (name, next_number) VALUES (?1, 1 {+} CAST(?2 AS bigint))
 ON CONFLICT (name) DO UPDATE SET next_number = s.next_number {+} ?2 WHERE s.next_number {<=} ?3 RETURNING next_number`
@@ -54,8 +55,12 @@ func tableOf(db sqldb.DB, dialect sqldb.Dialect) (table, error) {
 	if err := sqldb.Validate(db, dialect); err != nil {
 		return table{}, fmt.Errorf("%w: %w", ErrOption, err)
 	}
+
 	t := tables[dialect]
-	t.db = db
+	t.Table = sqltable.Table{
+		DB: db, Dialect: dialect, Name: "snowflake_segments", Create: t.schema, Read: usable,
+		Remedy: "set the search_path to the schema of %s", Refused: ErrOption,
+	}
 	return t, nil
 }
 
@@ -64,51 +69,50 @@ func tableOf(db sqldb.DB, dialect sqldb.Dialect) (table, error) {
 // (name, first number) before the first Open.
 func Schema(dialect sqldb.Dialect) string { return tables[dialect].schema }
 
-// Migrate creates the table if it does not exist. It may run at the same time in any number of processes, and needs no
-// right to create tables if the table exists. It returns ErrOption, and the errors of the database.
+// Migrate creates the table if the database says that it is missing. It may run at the same time in any number of
+// processes, and needs no right to create tables if the table exists.
+//
+// Two tables would issue each number twice. So on PostgreSQL it returns ErrOption instead of creating one if another
+// schema of the database has a table of that name: set the search_path of the connection to that schema. Migrate and Open
+// also return ErrOption for a table that belongs to a stranger: the owner must be a superuser, the owner of the schema or
+// of the database, the current role or a role of which it is a member. Other errors are the database's.
 func Migrate(ctx context.Context, db sqldb.DB, dialect sqldb.Dialect) error {
 	t, err := tableOf(db, dialect)
 	if err != nil {
 		return fmt.Errorf("%w; a transaction can execute the statement of Schema", err)
 	}
-	if _, err := t.number(ctx, usable); errors.Is(err, sql.ErrNoRows) {
-		return nil
-	}
-	// IF NOT EXISTS is no lock: on PostgreSQL the slower of two at the same time gets a unique violation of the
-	// catalogue, and finds the table afterwards.
-	_, created := db.ExecContext(ctx, t.schema)
-	if _, err := t.number(ctx, usable); !errors.Is(err, sql.ErrNoRows) {
-		return fmt.Errorf("segment: create the table snowflake_segments: %w", errors.Join(created, err))
+
+	if err := t.Ensure(ctx, t.Find); err != nil {
+		return fmt.Errorf("segment: migrate the table snowflake_segments: %w", err)
 	}
 	return nil
 }
 
-// number returns the number that a statement returns, or sql.ErrNoRows.
+// number returns the number that a statement returns, or sql.ErrNoRows. It reads to the end: SQLite commits after the row,
+// and only the commit counts.
 func (t table) number(ctx context.Context, text string, args ...any) (n int64, err error) {
-	rows, err := t.db.QueryContext(ctx, text, args...)
-	if err != nil {
-		return 0, err
-	}
-	defer rows.Close()
 	missing := sql.ErrNoRows
-	// To the end: SQLite commits after the row, and only the commit counts.
-	for rows.Next() {
-		missing = rows.Scan(&n)
-	}
-	return n, cmp.Or(rows.Err(), rows.Close(), missing)
+	err = sqltable.Query(ctx, t.DB, text, args, func(scan func(...any) error) error {
+		missing = nil
+		return scan(&n)
+	})
+	return n, cmp.Or(err, missing)
 }
 
-// prepare adds the row of a name if take does not.
-func (t table) prepare(ctx context.Context, name string) error {
+// prepare finds out where the table is and whose on PostgreSQL, and adds the row of a name if take does not.
+func (t *table) prepare(ctx context.Context, name string) error {
 	if t.insert == "" {
-		return nil
+		place, err := t.Find(ctx)
+		t.take = strings.Replace(t.take, t.Name, cmp.Or(place.Table, t.Name), 1) // the same table on each connection
+		return err
 	}
+
 	on, err := t.number(ctx, "SELECT @@autocommit")
 	if err == nil && on == 0 {
 		return fmt.Errorf("%w: the connections have autocommit = 0, so no block would be committed", ErrOption)
 	}
 	if err == nil {
-		_, err = t.db.ExecContext(ctx, t.insert, name)
+		_, err = t.DB.ExecContext(ctx, t.insert, name)
 	}
 	return err
 }
@@ -136,17 +140,14 @@ const maxTries = 100
 
 // isConflict reports whether PostgreSQL has refused the statement because another one was faster, as it does if
 // default_transaction_isolation is repeatable read or serializable.
-func isConflict(err error) bool {
-	var server interface{ SQLState() string }
-	return errors.As(err, &server) && server.SQLState() == "40001"
-}
+func isConflict(err error) bool { return sqltable.State(err) == "40001" }
 
 // end returns the number after a new block, or sql.ErrNoRows if there is no room for it.
 func (t table) end(ctx context.Context, name string, size int64) (int64, error) {
 	if t.insert == "" {
 		return t.number(ctx, t.take, name, size, last-size)
 	}
-	result, err := t.db.ExecContext(ctx, t.take, size, last-size, name)
+	result, err := t.DB.ExecContext(ctx, t.take, size, last-size, name)
 	if err != nil {
 		return 0, err
 	}

@@ -211,3 +211,37 @@ func TestReservingNeverSetsTheStateBack(t *testing.T) {
 		}
 	})
 }
+
+// A second table would let the function and a lease have one worker.
+func TestPostgresReservesInTheTableOfTheLeases(t *testing.T) {
+	db := openPostgres(t)
+	layout := snowflake.Default()
+	if _, err := newStore(t, db).Acquire(t.Context(), request(layout, 0, 0)); err != nil {
+		t.Fatal(err)
+	}
+	role := db.role(t)
+	db.exec(t, "CREATE SCHEMA "+role+" AUTHORIZATION "+role, "GRANT ALL ON snowflake_leases TO "+role)
+	install := func(path string) error {
+		f, err := sqlfunc.New(layout, sqlfunc.WithSchema(role), sqlfunc.WithWorker(0), inLeaseTable)
+		if err != nil {
+			t.Fatal(err)
+		}
+		conn := db.conn(t, "ROLE "+role, "search_path = "+path)
+		defer execOn(t, conn, "RESET ALL", "RESET ROLE")
+		return f.Install(t.Context(), conn, sqldb.Postgres)
+	}
+
+	db.failed(t, "a table that is visible", install(`"$user", `+db.schema), "55006", "worker 0 is leased")
+	db.failed(t, "a table of another schema", install(role), "42P07", "this database has "+db.schema+".snowflake_leases")
+	if n := scan[int](t, db, "SELECT count(*) FROM pg_class WHERE relname = 'snowflake_leases'"); n != 1 {
+		t.Errorf("%d tables", n)
+	}
+
+	schema, err := sqllease.Schema(sqldb.Postgres, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	execOn(t, db.conn(t), "DROP TABLE snowflake_leases", "SET ROLE "+role, schema, "RESET ROLE")
+	err = db.functions(t, layout, sqlfunc.WithWorker(0), inLeaseTable).Install(t.Context(), db, sqldb.Postgres)
+	db.failed(t, "a table of a stranger", err, "42501", "belongs to the role "+role)
+}

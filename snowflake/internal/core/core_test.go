@@ -83,6 +83,11 @@ func TestALimitStopsTheNextCall(t *testing.T) {
 		t.Fatal(err)
 	}
 	w := g.Lessee.current.Load()
+	last, limit := w.last, w.limit.Load()
+	defer func() { // the worker is in the registry, for as long as the process lives
+		w.last = last
+		w.limit.Store(limit)
+	}()
 	w.last = w.state.Load()
 	w.limit.Store(w.last)
 	for range 10 {

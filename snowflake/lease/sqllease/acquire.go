@@ -1,6 +1,7 @@
 package sqllease
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"errors"
@@ -8,6 +9,7 @@ import (
 	"math"
 	"math/rand/v2"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/sqlflake/sqlflake/snowflake/lease"
@@ -27,6 +29,7 @@ type view struct {
 	free      []candidate // in the order of Acquire
 	now       time.Time   // of the database
 	at        time.Time   // local time just before the query
+	table     string      // for the grant
 	warning   error       // for the grant
 }
 
@@ -80,7 +83,7 @@ func (s *Store) try(ctx context.Context, r lease.Request, attempt int) (lease.Gr
 	if err != nil {
 		return lease.Grant{}, false, s.failed("acquire", err)
 	}
-	v.warning = q.warning
+	v.table, v.warning = cmp.Or(q.place.Table, strings.ReplaceAll(s.table, vocabulary[s.dialect].quote, "")), q.warning
 	switch {
 	case v.namespace == nil:
 		return lease.Grant{}, false, fmt.Errorf("lease: acquire in table %s: the row of namespace %q is not visible after its insertion",
@@ -265,6 +268,7 @@ func (v view) grant(r lease.Request, c candidate) lease.Grant {
 	grant := lease.Grant{
 		Claim:   lease.Claim{Namespace: r.Namespace, Worker: c.worker, Epoch: c.epoch, Token: r.Token},
 		Horizon: c.horizon,
+		Table:   v.table,
 		Warning: v.warning,
 		Now:     v.now.Add(time.Since(v.at)),
 	}

@@ -5,6 +5,9 @@
 //	defer l.Close(ctx)                               // gives it back
 //	id, err := l.Generator().Next()
 //
+// All processes must reach the same table. On PostgreSQL name it with its schema ([WithTable]), since another name depends on
+// the search_path and on the rights of the role.
+//
 // Workers expire by the database's clock alone, in milliseconds. Only processes of one host may use a SQLite file. An
 // extension is one statement. An acquisition is two or three, five for the first one of a namespace, if no other process
 // acquires at the same time. No call needs a transaction or the connection of an earlier call, so the pool may be small,

@@ -2,48 +2,33 @@ package sqllease
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 
-	"github.com/sqlflake/sqlflake/snowflake/internal/operator"
+	"github.com/sqlflake/sqlflake/snowflake/internal/sqltable"
 )
 
 // A server that crashes and forgets commits comes back with the identity that it had, so the store can't notice it. What
 // makes it forget is known before.
 
-// postgresRisks asks for what makes PostgreSQL forget commits, as text.
-var postgresRisks = operator.Qualified.Replace(`SELECT pg_catalog.concat_ws(', ',
-	CASE WHEN pg_catalog.current_setting('fsync', true) {=} 'off' THEN 'fsync = off' END,
-	CASE WHEN pg_catalog.current_setting('synchronous_commit', true) {=} 'off' THEN 'synchronous_commit = off' END,
-	(SELECT 'the table is unlogged' FROM pg_catalog.pg_class
-		WHERE oid {=} pg_catalog.to_regclass('{table}') AND relpersistence {<>} 'p'))`)
+// mysqlPlace asks where the table is. The information schema has the names without quotes.
+const mysqlPlace = `SELECT CONCAT(TABLE_SCHEMA, '.', TABLE_NAME),
+	CASE WHEN ENGINE IN ('MyISAM', 'Aria', 'MEMORY') THEN CONCAT('the engine ', ENGINE) ELSE '' END
+FROM information_schema.TABLES WHERE TABLE_SCHEMA = {schema} AND TABLE_NAME = '{table}'`
 
-// mysqlRisks is the same for the engine of the table. The information schema has the names without quotes.
-const mysqlRisks = `SELECT CONCAT('the engine ', ENGINE) FROM information_schema.TABLES
-WHERE TABLE_SCHEMA = {schema} AND TABLE_NAME = '{table}' AND ENGINE IN ('MyISAM', 'Aria', 'MEMORY')`
-
-// askPostgresRisks returns a warning if a crash makes the server forget commits. It counts what the connection really
-// has, whether the server, the database, the role or the DSN has set it.
-func (s *Store) askPostgresRisks(ctx context.Context) (warning, err error) {
-	risks, err := s.texts(ctx, strings.ReplaceAll(postgresRisks, "{table}", s.table))
-	if sqlState(err) != "" { // a server that only speaks the protocol
-		return nil, nil
-	}
-	return s.risky(risks), err
-}
-
-// askMySQLRisks is the same for a server with these variables. The servers of a cluster agree on each commit, and all of
-// them would have to crash.
-func (s *Store) askMySQLRisks(ctx context.Context, has map[string]string) (warning, err error) {
+// askMySQLPlace returns where the table is. It counts what the server has, whatever the session is set to. The servers of
+// a cluster agree on each commit, and all of them would have to crash.
+func (s *Store) askMySQLPlace(ctx context.Context, has map[string]string) (place sqltable.Place, err error) {
 	schema, table, found := strings.Cut(strings.ReplaceAll(s.table, "`", ""), ".")
 	if schema = "'" + schema + "'"; !found {
 		schema, table = "DATABASE()", strings.Trim(schema, "'")
 	}
-	risks, err := s.texts(ctx, strings.NewReplacer("{schema}", schema, "{table}", table).Replace(mysqlRisks))
-	if err != nil {
-		return nil, err
-	}
-	if !strings.EqualFold(has["wsrep_on"], "on") && has["group_replication_group_name"] == "" {
+	query := strings.NewReplacer("{schema}", schema, "{table}", table).Replace(mysqlPlace)
+	err = s.query(ctx, query, nil, func(scan scan) error { return scan(&place.Table, &place.Risks) })
+
+	if err == nil && !strings.EqualFold(has["wsrep_on"], "on") && has["group_replication_group_name"] == "" {
+		risks := []string{place.Risks}
 		if flush := has["innodb_flush_log_at_trx_commit"]; flush == "0" || flush == "2" {
 			risks = append(risks, "innodb_flush_log_at_trx_commit = "+flush)
 		}
@@ -51,24 +36,20 @@ func (s *Store) askMySQLRisks(ctx context.Context, has map[string]string) (warni
 		if sync, ok := has["sync_binlog"]; ok && sync != "1" && strings.EqualFold(has["log_bin"], "on") {
 			risks = append(risks, "sync_binlog = "+sync)
 		}
+		place.Risks = strings.TrimPrefix(strings.Join(risks, ", "), ", ")
 	}
-	return s.risky(risks), nil
+	return place, err
 }
 
-func (s *Store) risky(risks []string) error {
-	if text := strings.Join(risks, ", "); text != "" {
-		return fmt.Errorf("lease: table %s: the server may forget commits when it crashes, and IDs may repeat then: %s", s.table, text)
+// warn returns the warning about a table.
+func (s *Store) warn(place sqltable.Place) (warning error) {
+	if place.Risks != "" {
+		warning = fmt.Errorf("lease: table %s: the server may forget commits when it crashes, and IDs may repeat then: %s",
+			place.Table, place.Risks)
 	}
-	return nil
-}
-
-// texts runs a statement that answers with rows of one text.
-func (s *Store) texts(ctx context.Context, query string) (answers []string, err error) {
-	err = s.query(ctx, query, nil, func(scan scan) error {
-		var text string
-		err := scan(&text)
-		answers = append(answers, text)
-		return err
-	})
-	return answers, err
+	if place.Others != "" {
+		warning = errors.Join(warning, fmt.Errorf("lease: table %s: the database also has %s, whose leases may have the same IDs: "+
+			"if it is meant, name the table with its schema", place.Table, place.Others))
+	}
+	return warning
 }

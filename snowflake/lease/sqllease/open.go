@@ -10,7 +10,8 @@ import (
 // Open takes a worker in the database: it calls [New], [Store.Migrate] and [lease.Open] with the options. Use these three
 // for a table of another name ([WithTable]).
 //
-// It creates the table snowflake_leases if it does not exist. The role needs the rights to SELECT, INSERT and UPDATE the
+// It creates the table snowflake_leases if the database says that it is missing. All processes must reach the same one: see
+// Migrate. The role needs the rights to SELECT, INSERT and UPDATE the
 // table, and to create it only if it does not exist: [Schema] has the statement for a role that may. Nothing else is
 // needed, and db stays the caller's: close it after the lease.
 //

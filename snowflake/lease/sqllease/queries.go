@@ -5,6 +5,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/sqlflake/sqlflake/snowflake/internal/sqltable"
 	"github.com/sqlflake/sqlflake/snowflake/lease"
 )
 
@@ -25,8 +26,8 @@ type queries struct {
 	forgets                bool   // the server can lack the commits of the one before
 	release, revoke        string
 	listAll, listNamespace string
-	warning                error // for Grant.Warning
-	lastInsertID           bool  // takeover and extend answer with LAST_INSERT_ID, else with a row
+	place                  sqltable.Place // of the table
+	warning                error          // for Grant.Warning
 }
 
 // The conditions that the protocol needs: only the owner extends and releases, and only a row that is free and still
@@ -166,7 +167,6 @@ WHERE ns.worker {=} -1 AND w.` + strings.ReplaceAll(ifOwned, "{w}", "w."))
 	if d == mysql {
 		// MySQL has no RETURNING here. LAST_INSERT_ID(x) is x, and also the insert ID in the reply to the statement:
 		// https://dev.mysql.com/doc/refman/8.4/en/information-functions.html#function_last-insert-id
-		q.lastInsertID = true
 		q.takeover = text(update(own+"LAST_INSERT_ID("+from+")", ifFree, ifSeen))
 		answer := raise + strings.Replace(expiry, "{now}", "LAST_INSERT_ID({now})", 1)
 		q.extend, q.assured = text(update(answer, ifOwned, ifKnown)), text(update(answer, ifOwned, ifAssured))

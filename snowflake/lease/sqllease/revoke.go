@@ -24,7 +24,11 @@ func (s *Store) Revoke(ctx context.Context, e lease.Entry) error {
 	var token [16]byte
 	_, _ = rand.Read(token[:]) // never fails: crypto/rand
 	changed, err := await(ctx, s, "revoke", func() (int64, error) {
-		return s.change(ctx, "revoke", s.plain.revoke, hex.EncodeToString(token[:]), e.Namespace, e.Worker, e.Epoch)
+		q, err := s.prepare(ctx)
+		if err != nil {
+			return 0, s.failed("revoke", err)
+		}
+		return s.change(ctx, "revoke", q.revoke, hex.EncodeToString(token[:]), e.Namespace, e.Worker, e.Epoch)
 	})
 	if err == nil && changed == 0 {
 		err = fmt.Errorf("%w, or is reserved: worker %d in namespace %q does not have epoch %d",

@@ -4,17 +4,11 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"math/rand/v2"
 	"strings"
-	"time"
 
+	"github.com/sqlflake/sqlflake/snowflake/internal/sqltable"
 	"github.com/sqlflake/sqlflake/snowflake/lease"
 	"github.com/sqlflake/sqlflake/snowflake/sqldb"
-)
-
-const (
-	migrateAttempts = 10
-	migratePause    = 20 * time.Millisecond // at most, times the attempt
 )
 
 // The columns have the same names and order in all dialects. The row with the worker -1 stands for the namespace; it is
@@ -77,44 +71,43 @@ func (d dialect) schema(table string) string {
 	return create + columnTypes[d].Replace(columns) + "\n)"
 }
 
-// Migrate creates the table if it does not exist. If it exists, Migrate issues three statements that read (on SQLite one)
-// and no DDL, so it needs no right to create tables then. It may run at the same time in any number of processes. It
-// returns the database's errors if the table can't be created or has other columns, and lease.ErrOption for connections
-// with autocommit = 0 (MySQL), on which nothing that a lease stores would be committed.
+// Migrate creates the table if the database says that it is missing. If it exists, Migrate issues three statements that
+// read (on SQLite one) and no DDL, so it needs no right to create tables then. It may run at the same time in any number
+// of processes.
+//
+// Two tables are two sets of leases, whose IDs may be equal. So on PostgreSQL, where a name without a schema depends on the
+// search_path and on the role's rights, Migrate returns [lease.ErrOption] instead of creating a table if another schema of
+// the database has one of that name. [WithTable] with schema.table decides.
+//
+// It also returns lease.ErrOption for a table that belongs to a stranger, see README.md, and for connections with
+// autocommit = 0 (MySQL), on which nothing that a lease stores would be committed; and the errors of the database if the
+// table can't be read or created.
 func (s *Store) Migrate(ctx context.Context) error {
 	_, err := await(ctx, s, "migrate", func() (struct{}, error) { return struct{}{}, s.migrate(ctx) })
 	return err
 }
 
 func (s *Store) migrate(ctx context.Context) error {
-	if _, err := s.prepare(ctx); err != nil {
+	err := s.definition().Ensure(ctx, func(ctx context.Context) (sqltable.Place, error) {
+		q, err := s.renew(ctx) // also after the creation
+		if err != nil {
+			return sqltable.Place{}, err
+		}
+		return q.place, nil
+	})
+	if err != nil {
 		return s.failed("migrate", err)
 	}
-	var created, missing error
-	for attempt := range migrateAttempts {
-		if missing = s.usable(ctx); missing == nil {
-			return nil
-		}
-		// IF NOT EXISTS is no lock: on PostgreSQL the slower of two at the same time gets a unique violation of the
-		// catalogue. So an error counts only if the table is still missing.
-		if _, created = s.db.ExecContext(ctx, s.dialect.schema(s.table)); created == nil {
-			continue
-		}
-		select {
-		case <-time.After(rand.N(migratePause * time.Duration(attempt+1))):
-		case <-ctx.Done():
-			return fmt.Errorf("lease: migrate table %s: %w after %w", s.table, ctx.Err(), created)
-		}
-	}
-	if created == nil {
-		return fmt.Errorf("lease: the table %s has other columns: %w", s.table, missing)
-	}
-	return fmt.Errorf("lease: migrate table %s: %w; reading it fails with: %w", s.table, created, missing)
+	return nil
 }
 
-// usable returns an error unless all columns can be read.
-func (s *Store) usable(ctx context.Context) error {
-	return s.query(ctx, "SELECT "+columnNames+", protocol FROM "+s.table+" LIMIT 0", nil, nil)
+func (s *Store) definition() sqltable.Table {
+	return sqltable.Table{
+		DB: s.db, Dialect: sqldb.Dialect(s.dialect), Name: s.table, Create: s.dialect.schema(s.table),
+		Read:    "SELECT " + columnNames + ", protocol FROM " + s.table + " LIMIT 0",
+		Remedy:  `name it, with sqllease.WithTable("%[1]s") or gormplugin.WithLeaseTable("%[1]s")`,
+		Refused: lease.ErrOption,
+	}
 }
 
 // holderText returns the text without what some dialect can't store, cut to 255 bytes.

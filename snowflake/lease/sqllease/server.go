@@ -1,12 +1,14 @@
 package sqllease
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"strings"
 
 	"github.com/sqlflake/sqlflake/snowflake/internal/operator"
+	"github.com/sqlflake/sqlflake/snowflake/internal/sqltable"
 	"github.com/sqlflake/sqlflake/snowflake/lease"
 )
 
@@ -40,18 +42,27 @@ func (s *Store) prepare(ctx context.Context) (*queries, error) {
 // identity by now, for example after the installation of a plugin.
 func (s *Store) renew(ctx context.Context) (*queries, error) {
 	s.queries.Store(nil)
-	identity, warning, err := noIdentity, error(nil), error(nil)
+	identity, place, warning, err := noIdentity, sqltable.Place{}, error(nil), error(nil)
 	switch s.dialect {
 	case postgres:
-		identity, warning, err = s.askPostgres(ctx)
+		if identity, warning, err = s.askPostgres(ctx); err == nil {
+			place, err = s.definition().Find(ctx)
+		}
 	case mysql:
-		identity, warning, err = s.askMySQL(ctx)
+		identity, place, err = s.askMySQL(ctx)
 	}
 	if err != nil {
 		return nil, err
 	}
-	q := newQueries(s.dialect, s.table, identity)
-	q.warning, q.forgets = warning, identity != noIdentity
+
+	// With its schema the table stays the same one on each connection, also if a stranger makes one that comes before it in
+	// the search_path.
+	table := s.table
+	if s.dialect == postgres {
+		table = cmp.Or(place.Table, table)
+	}
+	q := newQueries(s.dialect, table, identity)
+	q.place, q.warning, q.forgets = place, errors.Join(warning, s.warn(place)), identity != noIdentity
 	s.queries.Store(&q)
 	return &q, nil
 }
@@ -89,7 +100,7 @@ func (s *Store) askPostgres(ctx context.Context) (identity string, warning, err 
 	if identity = postgresIdentity; err != nil || has == 0 {
 		identity = noIdentity
 	}
-	switch state := sqlState(err); {
+	switch state := sqltable.State(err); {
 	case state == "42883", state == "0A000", state == "55000": // no such function, not supported, not in this state
 	case state == "42501":
 		warning = fmt.Errorf("lease: table %s: the role has no right to ask what server it is, so IDs may repeat after "+
@@ -97,22 +108,12 @@ func (s *Store) askPostgres(ctx context.Context) (identity string, warning, err 
 	case err != nil:
 		return "", nil, err
 	}
-	risk, err := s.askPostgresRisks(ctx)
-	return identity, errors.Join(warning, risk), err
+	return identity, warning, nil
 }
 
-// sqlState returns the code of an error of pgx and lib/pq; "" for others.
-func sqlState(err error) string {
-	var refusal interface{ SQLState() string }
-	if errors.As(err, &refusal) {
-		return refusal.SQLState()
-	}
-	return ""
-}
-
-// askMySQL returns the expression of the identity. Variables that a server does not have would be errors there, so it
-// lists them.
-func (s *Store) askMySQL(ctx context.Context) (identity string, warning, err error) {
+// askMySQL returns the expression of the identity, and where the table is. Variables that a server does not have would be
+// errors there, so it lists them.
+func (s *Store) askMySQL(ctx context.Context) (identity string, place sqltable.Place, err error) {
 	has := map[string]string{}
 	err = s.query(ctx, `SHOW VARIABLES WHERE Variable_name IN ('autocommit', 'version', 'server_uuid', 'wsrep_on',
 	'group_replication_group_name', 'innodb_flush_log_at_trx_commit', 'log_bin', 'sync_binlog')`, nil, func(scan scan) error {
@@ -123,15 +124,16 @@ func (s *Store) askMySQL(ctx context.Context) (identity string, warning, err err
 	})
 	switch {
 	case err != nil:
-		return "", nil, err
+		return "", place, err
 	case strings.EqualFold(has["autocommit"], "off"):
-		return "", nil, fmt.Errorf("%w: the connections to table %s have autocommit = 0", lease.ErrOption, s.table)
+		return "", place, fmt.Errorf("%w: the connections to table %s have autocommit = 0", lease.ErrOption, s.table)
 	case strings.Contains(has["version"], "TiDB"): // its servers agree on each commit
-		return noIdentity, nil, nil
+		return noIdentity, place, nil
 	}
-	if warning, err = s.askMySQLRisks(ctx, has); err != nil {
-		return "", nil, err
+	if place, err = s.askMySQLPlace(ctx, has); err != nil {
+		return "", place, err
 	}
+
 	identity = "CONCAT('server ', @@GLOBAL.server_id)" // MariaDB has no more; replication needs different ones
 	if _, ok := has["server_uuid"]; ok {
 		identity = "@@server_uuid"
@@ -144,5 +146,5 @@ func (s *Store) askMySQL(ctx context.Context) (identity string, warning, err err
 		identity = "CASE WHEN @@GLOBAL.wsrep_on THEN CONCAT('cluster ', @@GLOBAL.wsrep_cluster_name) ELSE " + identity + " END"
 	}
 	// Binary, since the collations of columns and variables differ.
-	return "CAST(" + identity + " AS BINARY)", warning, nil
+	return "CAST(" + identity + " AS BINARY)", place, nil
 }

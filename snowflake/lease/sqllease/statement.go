@@ -2,26 +2,16 @@ package sqllease
 
 import (
 	"context"
-	"errors"
+
+	"github.com/sqlflake/sqlflake/snowflake/internal/sqltable"
 )
 
 // scan copies a row into variables, as [sql.Rows.Scan] does.
 type scan = func(into ...any) error
 
-// query calls row for each row of the answer; nil if there can be none. It reads to the end, unlike QueryRow: the commit
-// of a statement that changes something comes after the row, and only the commit counts.
+// query calls row for each row of the answer; nil if there can be none.
 func (s *Store) query(ctx context.Context, query string, args []any, row func(scan) error) error {
-	rows, err := s.db.QueryContext(ctx, query, args...)
-	if err != nil {
-		return err
-	}
-	defer rows.Close()
-	for rows.Next() {
-		if err := row(rows.Scan); err != nil {
-			return err
-		}
-	}
-	return errors.Join(rows.Err(), rows.Close())
+	return sqltable.Query(ctx, s.db, query, args, row)
 }
 
 // change runs a statement and returns how many rows it has changed.
@@ -39,7 +29,7 @@ func (s *Store) change(ctx context.Context, what, query string, args ...any) (ro
 // update runs an UPDATE of one row that answers with a number, and reports whether the row was found. It is one
 // statement, so nothing can happen in between.
 func (s *Store) update(ctx context.Context, query string, args ...any) (answer int64, found bool, err error) {
-	if !s.plain.lastInsertID {
+	if s.dialect != mysql {
 		return s.number(ctx, query, args...)
 	}
 	result, err := s.db.ExecContext(ctx, query, args...)

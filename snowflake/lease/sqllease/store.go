@@ -28,7 +28,6 @@ type Store struct {
 	db      sqldb.DB
 	dialect dialect
 	table   string                  // quoted
-	plain   queries                 // for servers without an identity
 	queries atomic.Pointer[queries] // for this server; nil as long as it is unknown, and after an error
 
 	revisions sync.Map // by namespace, the greatest of its row that was seen
@@ -40,7 +39,8 @@ var _ lease.Store = (*Store)(nil)
 // Option is a setting of [New]. A nil Option is an error that matches lease.ErrOption.
 type Option func(*Store) error
 
-// WithTable sets the table's name, table or schema.table; the default is snowflake_leases in the connection's schema.
+// WithTable sets the table's name, table or schema.table; the default is snowflake_leases in the connection's schema. On
+// PostgreSQL give the schema, so that all processes use the same table whatever their search_path and their rights are.
 // Each part has 1 to 63 letters, digits and underscores. It is quoted, so its case counts.
 func WithTable(name string) Option {
 	return func(s *Store) (err error) {
@@ -64,7 +64,6 @@ func New(db sqldb.DB, d sqldb.Dialect, opts ...Option) (*Store, error) {
 			return nil, err
 		}
 	}
-	s.plain = newQueries(s.dialect, s.table, noIdentity)
 	return s, nil
 }
 
@@ -165,7 +164,11 @@ func (s *Store) assess(ctx context.Context, q *queries, c lease.Claim) (a assess
 func (s *Store) Release(ctx context.Context, c lease.Claim, horizon int64) error {
 	horizon = max(0, horizon)
 	changed, err := await(ctx, s, "release", func() (int64, error) {
-		return s.change(ctx, "release", s.plain.release, horizon, horizon,
+		q, err := s.prepare(ctx)
+		if err != nil {
+			return 0, s.failed("release", err)
+		}
+		return s.change(ctx, "release", q.release, horizon, horizon,
 			c.Namespace, c.Worker, c.Epoch, c.Token, cmp.Or(c.Next, c.Token))
 	})
 	if err == nil && changed == 0 {
@@ -216,12 +219,17 @@ func (s *Store) Layout(ctx context.Context, namespace string) (snowflake.Layout,
 
 // list is List with the tokens, and with the rows of the namespaces.
 func (s *Store) list(ctx context.Context, namespace string) ([]lease.Entry, error) {
-	query, args := s.plain.listAll, []any(nil)
+	q, err := s.prepare(ctx) // also since reading a stranger's view may run its code
+	if err != nil {
+		return nil, s.failed("list", err)
+	}
+
+	query, args := q.listAll, []any(nil)
 	if namespace != "" {
-		query, args = s.plain.listNamespace, []any{namespace}
+		query, args = q.listNamespace, []any{namespace}
 	}
 	var entries []lease.Entry
-	err := s.query(ctx, query, args, func(scan scan) error {
+	err = s.query(ctx, query, args, func(scan scan) error {
 		var e lease.Entry
 		var expires, revision, now int64
 		err := scan(&e.Namespace, &e.Worker, &e.Epoch, &e.Token, &e.Horizon, &expires, &revision, &e.Layout,

@@ -180,7 +180,26 @@ BEGIN
 	END LOOP;
 END $sqlfunc$;
 
-CREATE TABLE IF NOT EXISTS "jobs"."leases" (
+DO $sqlfunc$
+DECLARE
+	leases pg_catalog.oid;
+	problem pg_catalog.text;
+BEGIN
+	PERFORM pg_catalog.pg_advisory_xact_lock(8317708120410055019);
+	leases := pg_catalog.to_regclass('"jobs"."leases"');
+	IF leases IS NULL THEN
+		SELECT pg_catalog.string_agg(pg_catalog.concat(n.nspname, '.', c.relname), ', ') INTO problem
+			FROM pg_catalog.pg_class AS c
+			JOIN pg_catalog.pg_namespace AS n ON n.oid OPERATOR(pg_catalog.=) c.relnamespace
+			WHERE c.relname OPERATOR(pg_catalog.=) 'leases' AND pg_catalog.strpos('"jobs"."leases"', '.') OPERATOR(pg_catalog.=) 0
+				AND c.relkind OPERATOR(pg_catalog.=) ANY ('{r,p,v,f}') AND c.relpersistence OPERATOR(pg_catalog.<>) 't';
+		IF problem IS NOT NULL THEN
+			RAISE EXCEPTION USING ERRCODE = 'duplicate_table',
+				MESSAGE = pg_catalog.concat('snowflake: this database has ', problem, ', which is not what ', '"jobs"."leases"',
+					' means on this connection'),
+				HINT = 'Functions and leases must use one table: name it with its schema in WithLeaseTable, and grant USAGE on that.';
+		END IF;
+		CREATE TABLE IF NOT EXISTS "jobs"."leases" (
 	namespace pg_catalog.text NOT NULL,
 	worker bigint NOT NULL,
 	epoch bigint NOT NULL,
@@ -195,6 +214,24 @@ CREATE TABLE IF NOT EXISTS "jobs"."leases" (
 	protocol bigint NOT NULL DEFAULT 1,
 	PRIMARY KEY (namespace, worker)
 );
+		RETURN;
+	END IF;
+	SELECT owner.rolname INTO problem
+		FROM pg_catalog.pg_roles AS me
+		JOIN pg_catalog.pg_database AS d ON d.datname OPERATOR(pg_catalog.=) pg_catalog.current_database()
+		JOIN pg_catalog.pg_class AS c ON c.oid OPERATOR(pg_catalog.=) leases
+		JOIN pg_catalog.pg_namespace AS n ON n.oid OPERATOR(pg_catalog.=) c.relnamespace
+		JOIN pg_catalog.pg_roles AS owner ON owner.oid OPERATOR(pg_catalog.=) c.relowner
+		WHERE me.rolname OPERATOR(pg_catalog.=) CURRENT_USER AND NOT (
+			owner.rolsuper OR owner.oid OPERATOR(pg_catalog.=) me.oid
+			OR owner.oid OPERATOR(pg_catalog.=) n.nspowner OR owner.oid OPERATOR(pg_catalog.=) d.datdba
+			OR NOT me.rolsuper AND pg_catalog.pg_has_role(owner.oid, 'USAGE'));
+	IF problem IS NOT NULL THEN
+		RAISE EXCEPTION USING ERRCODE = 'insufficient_privilege',
+			MESSAGE = pg_catalog.concat('snowflake: the table ', '"jobs"."leases"', ' belongs to the role ', problem),
+			HINT = 'Drop it if you do not know it, or let the owner of the schema or of the database own it.';
+	END IF;
+END $sqlfunc$;
 
 DO $sqlfunc$
 DECLARE
