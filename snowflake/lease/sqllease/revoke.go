@@ -23,7 +23,7 @@ import (
 func (s *Store) Revoke(ctx context.Context, e lease.Entry) error {
 	var token [16]byte
 	_, _ = rand.Read(token[:]) // never fails: crypto/rand
-	changed, err := await(ctx, s, "revoke", func() (int64, error) {
+	changed, err := await(ctx, s, "revoke", func(ctx context.Context) (int64, error) {
 		return s.change(ctx, "revoke", s.plain.revoke, hex.EncodeToString(token[:]), e.Namespace, e.Worker, e.Epoch)
 	})
 	if err == nil && changed == 0 {

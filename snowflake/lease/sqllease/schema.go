@@ -77,7 +77,7 @@ func (d dialect) schema(table string) string {
 // returns the database's errors if the table can't be created or has other columns, and lease.ErrOption for connections
 // with autocommit = 0 (MySQL), on which nothing that a lease stores would be committed.
 func (s *Store) Migrate(ctx context.Context) error {
-	_, err := await(ctx, s, "migrate", func() (struct{}, error) { return struct{}{}, s.migrate(ctx) })
+	_, err := await(ctx, s, "migrate", func(ctx context.Context) (struct{}, error) { return struct{}{}, s.migrate(ctx) })
 	return err
 }
 

@@ -56,7 +56,7 @@ func (s *Store) renew(ctx context.Context) (*queries, error) {
 // or a backup that was restored.
 func (s *Store) meet(ctx context.Context, q *queries, namespace string, reach int64) error {
 	seen := s.revision(namespace)
-	_, err := s.db.ExecContext(ctx, q.meet, seen, reach, reach, reach, reach, seen, namespace, reach, seen)
+	_, err := s.on(ctx).ExecContext(ctx, q.meet, seen, reach, reach, reach, reach, seen, namespace, reach, seen)
 	return err
 }
 

@@ -11,7 +11,7 @@ type scan = func(into ...any) error
 // query calls row for each row of the answer; nil if there can be none. It reads to the end, unlike QueryRow: the commit
 // of a statement that changes something comes after the row, and only the commit counts.
 func (s *Store) query(ctx context.Context, query string, args []any, row func(scan) error) error {
-	rows, err := s.db.QueryContext(ctx, query, args...)
+	rows, err := s.on(ctx).QueryContext(ctx, query, args...)
 	if err != nil {
 		return err
 	}
@@ -26,7 +26,7 @@ func (s *Store) query(ctx context.Context, query string, args []any, row func(sc
 
 // change runs a statement and returns how many rows it has changed.
 func (s *Store) change(ctx context.Context, what, query string, args ...any) (rows int64, err error) {
-	result, err := s.db.ExecContext(ctx, query, args...)
+	result, err := s.on(ctx).ExecContext(ctx, query, args...)
 	if err == nil {
 		rows, err = result.RowsAffected()
 	}
@@ -42,7 +42,7 @@ func (s *Store) update(ctx context.Context, query string, args ...any) (answer i
 	if !s.plain.lastInsertID {
 		return s.number(ctx, query, args...)
 	}
-	result, err := s.db.ExecContext(ctx, query, args...)
+	result, err := s.on(ctx).ExecContext(ctx, query, args...)
 	if err != nil {
 		return 0, false, err
 	}
