@@ -108,7 +108,8 @@ LIMIT ?`),
 		UNION ALL SELECT worker + 1 FROM {table} WHERE namespace = ? AND worker BETWEEN ? AND ?) candidates
 	WHERE NOT EXISTS (SELECT 1 FROM {table} taken WHERE taken.namespace = ? AND taken.worker = candidates.candidate)),
 	(SELECT MIN(expires_ms) FROM {table} WHERE namespace = ? AND worker BETWEEN ? AND ?), {now}`),
-		addNamespace: text(`{insert} {table} ({columns}) VALUES (?, -1, 0, '', ?, 0, 0, ?, {server}, 0, '') {if absent}`),
+		addNamespace: text(`{insert} {table} ({columns})
+SELECT ?, -1, 0, '', ?, 0, 0, ?, server, 0, '' FROM (SELECT {server} AS server) here WHERE server <> ` + unreplicated + ` {if absent}`),
 		// The order of the assignments counts: MySQL uses the new values in those that follow. Without a reach nobody has
 		// leased in the namespace, and the first one settles at once.
 		meet: text(`UPDATE {table} AS ns SET
@@ -116,7 +117,8 @@ LIMIT ?`),
 	epoch = CASE WHEN ns.horizon < ? AND ns.pid + {settles} <= {now} THEN ns.horizon ELSE ns.epoch END,
 	pid = CASE WHEN ns.horizon < ? AND ns.horizon > 0 THEN {now} ELSE ns.pid END,
 	horizon = CASE WHEN ns.horizon < ? THEN ? ELSE ns.horizon END, host = {server or}, revision = {greatest}(ns.revision, ?) + 1
-WHERE ns.namespace = ? AND ns.worker = -1 AND ns.protocol <= 2 AND (NOT {same server} OR ns.horizon < ? OR ns.revision < ?)`),
+WHERE ns.namespace = ? AND ns.worker = -1 AND ns.protocol <= 2 AND (NOT {same server} OR ns.horizon < ? OR ns.revision < ?)
+	AND {server} <> ` + unreplicated),
 		addWorker: text(`{insert} {table} ({columns}, protocol)
 SELECT namespace, ?, 1, ?, ?, {expiry}, 0, layout, ?, ?, ?, protocol FROM {table} AS ns WHERE ns.namespace = ? AND ns.worker = -1 AND ns.protocol <= 2 AND ` + ifSeen + ` {if absent}`),
 		tell: text(`UPDATE {table} AS ns SET version = ?, layout = ?, revision = ns.revision + 1

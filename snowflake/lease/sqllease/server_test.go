@@ -3,6 +3,7 @@ package sqllease_test
 import (
 	"context"
 	"database/sql"
+	"errors"
 	"fmt"
 	"strings"
 	"testing"
@@ -10,6 +11,8 @@ import (
 
 	"github.com/jackc/pgx/v5/pgconn"
 
+	"github.com/sqlflake/sqlflake/internal/dbserver"
+	"github.com/sqlflake/sqlflake/internal/skip"
 	"github.com/sqlflake/sqlflake/internal/testdb"
 	"github.com/sqlflake/sqlflake/snowflake/lease"
 	"github.com/sqlflake/sqlflake/snowflake/lease/sqllease"
@@ -141,4 +144,74 @@ func TestTheFirstIdentityIsNoFailover(t *testing.T) {
 			exec(t, db, "UPDATE snowflake_leases SET host = '' WHERE worker = -1")
 		}
 	})
+}
+
+// replicating has no session with binlog_format = STATEMENT, as far as the store knows.
+type replicating struct{ *sql.DB }
+
+func (r replicating) QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error) {
+	if strings.HasPrefix(query, "SHOW VARIABLES") {
+		query = "SELECT 'log_bin', 'ON' UNION SELECT 'binlog_format', 'MIXED'"
+	}
+	return r.DB.QueryContext(ctx, query, args...)
+}
+
+// A replica evaluates the identity in a statement itself, and would have its own in the rows: a failover to it would not be
+// noticed. The format is a session's, so another connection of the pool may have it.
+func TestStatementsThatReplicasRepeatLendAndExtendNothing(t *testing.T) {
+	skip.Off(t, "SNOWFLAKE_TEST_MYSQL")
+	server, err := dbserver.Start(t.Context(), dbserver.Config{Name: "mariadb", NoSync: true, Args: []string{"--log-bin", "--server-id=7"}})
+	if errors.Is(err, dbserver.ErrNotInstalled) {
+		skip.Missing(t, "SNOWFLAKE_TEST_MYSQL", "%v", err)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = server.Stop() })
+	open := func(settings string) *sql.DB {
+		db := testdb.Target{Driver: "mysql", DSN: server.DSN + "test" + settings}.Open(t)
+		db.SetMaxOpenConns(1)
+		return db
+	}
+	exec(t, testdb.Target{Driver: "mysql", DSN: server.DSN}.Open(t), "CREATE DATABASE IF NOT EXISTS test")
+
+	refuse := func(what string, err error) {
+		t.Helper()
+		if !errors.Is(err, lease.ErrOption) || !strings.Contains(err.Error(), "binlog_format") {
+			t.Errorf("%s: %v, want ErrOption and binlog_format", what, err)
+		}
+	}
+	if _, err := sqllease.Open(t.Context(), open("?binlog_format=STATEMENT"), sqldb.MySQL); true {
+		refuse("Open", err)
+	}
+
+	db := open("")
+	store := newSQL(t, db, sqldb.MySQL)
+	claim := keep(mustAcquire(t, store, sqlRequest("n", 0, 0)).Claim)
+	released := mustAcquire(t, store, sqlRequest("n", 1, 1)).Claim
+	mustRelease(t, store, released)
+	exec(t, db, "SET SESSION binlog_format = STATEMENT")
+	for name, store := range map[string]*sqllease.Store{"": store, ", of a pool with other connections": newSQL(t, replicating{db}, sqldb.MySQL)} {
+		before := ask[string](t, db, "SELECT GROUP_CONCAT(CONCAT_WS(' ', namespace, worker, epoch, revision)) FROM snowflake_leases")
+		extend := func() error { _, err := store.Extend(t.Context(), claim, 10, time.Hour); return err }
+		for what, call := range map[string]func() error{
+			"Extend":                 extend,
+			"Acquire of a namespace": func() error { _, err := store.Acquire(t.Context(), sqlRequest("another", 0, 0)); return err },
+			"Acquire of a worker":    func() error { _, err := store.Acquire(t.Context(), sqlRequest("n", 2, 2)); return err },
+			"Acquire of a free row":  func() error { _, err := store.Acquire(t.Context(), sqlRequest("n", 1, 1)); return err },
+		} {
+			if err := call(); name == "" {
+				refuse(what, err)
+			} else if err == nil || errors.Is(err, lease.ErrLost) || errors.Is(err, lease.ErrNoWorker) {
+				t.Errorf("%s%s: %v", what, name, err)
+			}
+		}
+		after := ask[string](t, db, "SELECT GROUP_CONCAT(CONCAT_WS(' ', namespace, worker, epoch, revision)) FROM snowflake_leases")
+		if after != before {
+			t.Errorf("the table was changed%s: %s, before %s", name, after, before)
+		}
+	}
+
+	exec(t, db, "SET SESSION binlog_format = MIXED")
+	mustExtend(t, store, claim, 10)
 }
