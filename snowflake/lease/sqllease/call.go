@@ -19,7 +19,7 @@ func await[T any](ctx context.Context, s *Store, what string, call func(ctx cont
 	ctx, done, err := s.connect(ctx)
 	if err != nil {
 		var none T
-		return none, s.failed(what, err)
+		return none, s.failed(what, fmt.Errorf("no connection: %w", err))
 	}
 	defer done()
 	return call(ctx)
@@ -58,24 +58,12 @@ func (s *Store) connect(ctx context.Context) (context.Context, func(), error) {
 	if !ok {
 		return ctx, func() {}, nil
 	}
-
-	open := func(ctx context.Context) (io.Closer, error) { return pool.Conn(ctx) }
-	made, ctx, cancel, err := attempt.Connect(ctx, pool.Stats().Idle > 0, open)
-	conn, ok := made.(*sql.Conn)
-	switch {
-	case err != nil:
-		return ctx, cancel, fmt.Errorf("no connection: %w", err)
-	case !ok:
-		return ctx, cancel, nil
-	}
-	return context.WithValue(ctx, connKey{}, conn), func() { cancel(); _ = conn.Close() }, nil
+	return attempt.Connect(ctx, pool.Stats().Idle > 0, func(ctx context.Context) (io.Closer, error) { return pool.Conn(ctx) })
 }
-
-type connKey struct{}
 
 // on returns the connection of the call, or the pool.
 func (s *Store) on(ctx context.Context) sqldb.DB {
-	if conn, ok := ctx.Value(connKey{}).(*sql.Conn); ok {
+	if conn, ok := attempt.Conn(ctx).(*sql.Conn); ok {
 		return conn
 	}
 	return s.db

@@ -23,30 +23,36 @@ type call struct {
 	length time.Duration
 }
 
-type key struct{}
+type callKey struct{}
 
 // Begin returns the context of a call that may last for d.
 func (c *Calls) Begin(parent context.Context, d time.Duration) (context.Context, context.CancelFunc) {
-	return context.WithTimeout(context.WithValue(parent, key{}, &call{c, parent, d}), d)
+	return context.WithTimeout(context.WithValue(parent, callKey{}, &call{c, parent, d}), d)
 }
 
-// Connect returns the connection that open makes, for a call with the context of Begin, and a context in which the call
-// has its whole time after that. If ctx ends before, open goes on, and the next call gets what it returns. A connection
-// that no call takes is closed when the lease ends.
+// Open is how to get a connection.
+type Open func(ctx context.Context) (io.Closer, error)
+
+type connKey struct{}
+
+// Conn returns the connection that Connect has put into the context, or nil.
+func Conn(ctx context.Context) any { return ctx.Value(connKey{}) }
+
+// Connect waits for a connection, for a call with the context of Begin. It returns a context with the connection, in which
+// the call has its whole time from now on, and what ends both. If ctx ends before, open goes on, and the next call gets
+// what it returns. A connection that no call takes is closed when the lease ends.
 //
-// Without such a context, and if idle says that there is a connection already, it returns ctx alone.
-func Connect(
-	ctx context.Context, idle bool, open func(ctx context.Context) (io.Closer, error),
-) (io.Closer, context.Context, context.CancelFunc, error) {
-	this, ok := ctx.Value(key{}).(*call)
+// It returns ctx itself if that is not of Begin, and if there is an idle connection already.
+func Connect(ctx context.Context, idle bool, open Open) (context.Context, func(), error) {
+	this, ok := ctx.Value(callKey{}).(*call)
 	if !ok || this.calls.Life.Err() != nil {
-		return nil, ctx, func() {}, nil
+		return ctx, func() {}, nil
 	}
 
 	calls := this.calls
 	if idle {
 		calls.drop()
-		return nil, ctx, func() {}, nil
+		return ctx, func() {}, nil
 	}
 	if calls.opening == nil {
 		calls.opening = start(calls.Life, open)
@@ -55,10 +61,13 @@ func Connect(
 	select {
 	case made := <-calls.opening.made:
 		calls.drop()
-		ctx, cancel := context.WithTimeout(this.parent, this.length)
-		return made.conn, ctx, cancel, made.err
+		if made.err != nil {
+			return nil, nil, made.err
+		}
+		ctx, cancel := context.WithTimeout(context.WithValue(this.parent, connKey{}, made.conn), this.length)
+		return ctx, func() { cancel(); _ = made.conn.Close() }, nil
 	case <-ctx.Done():
-		return nil, ctx, func() {}, ctx.Err()
+		return nil, nil, ctx.Err()
 	}
 }
 
@@ -81,14 +90,14 @@ type made struct {
 	err  error
 }
 
-func start(life context.Context, open func(ctx context.Context) (io.Closer, error)) *opening {
+func start(life context.Context, open Open) *opening {
 	ctx, stop := context.WithCancel(life)
 	o := &opening{make(chan made), stop}
 	go o.run(ctx, open)
 	return o
 }
 
-func (o *opening) run(ctx context.Context, open func(ctx context.Context) (io.Closer, error)) {
+func (o *opening) run(ctx context.Context, open Open) {
 	for {
 		limited, cancel := context.WithTimeout(ctx, connectTime)
 		conn, err := open(limited)

@@ -39,13 +39,15 @@ func call(t *testing.T, calls *attempt.Calls, s *server, idle bool) (has bool, l
 	t.Helper()
 	ctx, cancel := calls.Begin(t.Context(), length)
 	defer cancel()
-	conn, ctx, done, err := attempt.Connect(ctx, idle, s.open)
-	defer done()
-	if err != nil && !errors.Is(err, context.DeadlineExceeded) {
-		t.Error(err)
+	ctx, _, err := attempt.Connect(ctx, idle, s.open)
+	if err != nil {
+		if !errors.Is(err, context.DeadlineExceeded) {
+			t.Error(err)
+		}
+		return false, 0
 	}
 	deadline, _ := ctx.Deadline()
-	return conn != nil, time.Until(deadline)
+	return attempt.Conn(ctx) != nil, time.Until(deadline)
 }
 
 func TestAConnectionOutlivesTheCallThatBeganIt(t *testing.T) {
