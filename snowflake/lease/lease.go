@@ -207,6 +207,7 @@ func (l *Lease) giveUp() {
 // run extends the lease until ctx ends, the first time after wait.
 func (l *Lease) run(ctx context.Context, wait time.Duration) {
 	defer func() { l.idle <- struct{}{} }()
+	defer l.stop() // after an error, too
 	for l.pause(ctx, wait) == nil {
 		var err error
 		if wait, err = l.step(ctx); err != nil {
