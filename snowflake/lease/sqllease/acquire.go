@@ -150,6 +150,9 @@ func (s *Store) enter(ctx context.Context, r lease.Request) (*queries, view, err
 		if err == nil {
 			v, err = s.look(ctx, q, r) // another caller may have been faster, with another layout
 		}
+		if err == nil && v.namespace == nil { // the connection may have settings that are refused
+			q, err = s.renew(ctx)
+		}
 	}
 	n := v.namespace
 	if err != nil || n == nil || n.layout != r.Layout && n.layout != r.Former || n.sameServer && n.reach >= milliseconds(r.Reach) {

@@ -181,25 +181,25 @@ func TestStatementsThatReplicasRepeatLendAndExtendNothing(t *testing.T) {
 			t.Errorf("%s: %v, want ErrOption and binlog_format", what, err)
 		}
 	}
-	if _, err := sqllease.Open(t.Context(), open("?binlog_format=STATEMENT"), sqldb.MySQL); true {
-		refuse("Open", err)
-	}
+	_, err = sqllease.Open(t.Context(), open("?binlog_format=STATEMENT"), sqldb.MySQL)
+	refuse("Open", err)
 
 	db := open("")
 	store := newSQL(t, db, sqldb.MySQL)
-	claim := keep(mustAcquire(t, store, sqlRequest("n", 0, 0)).Claim)
-	released := mustAcquire(t, store, sqlRequest("n", 1, 1)).Claim
-	mustRelease(t, store, released)
-	exec(t, db, "SET SESSION binlog_format = STATEMENT")
+	owner := sqlRequest("n", 0, 0)
+	claim := keep(mustAcquire(t, store, owner).Claim)
+	mustRelease(t, store, mustAcquire(t, store, sqlRequest("n", 1, 1)).Claim)
 	for name, store := range map[string]*sqllease.Store{"": store, ", of a pool with other connections": newSQL(t, replicating{db}, sqldb.MySQL)} {
 		before := ask[string](t, db, "SELECT GROUP_CONCAT(CONCAT_WS(' ', namespace, worker, epoch, revision)) FROM snowflake_leases")
-		extend := func() error { _, err := store.Extend(t.Context(), claim, 10, time.Hour); return err }
 		for what, call := range map[string]func() error{
-			"Extend":                 extend,
+			"Extend":                 func() error { _, err := store.Extend(t.Context(), claim, 10, time.Hour); return err },
 			"Acquire of a namespace": func() error { _, err := store.Acquire(t.Context(), sqlRequest("another", 0, 0)); return err },
 			"Acquire of a worker":    func() error { _, err := store.Acquire(t.Context(), sqlRequest("n", 2, 2)); return err },
 			"Acquire of a free row":  func() error { _, err := store.Acquire(t.Context(), sqlRequest("n", 1, 1)); return err },
 		} {
+			exec(t, db, "SET SESSION binlog_format = MIXED")
+			mustAcquire(t, store, owner) // it has the worker, and now it knows the server
+			exec(t, db, "SET SESSION binlog_format = STATEMENT")
 			if err := call(); name == "" {
 				refuse(what, err)
 			} else if err == nil || errors.Is(err, lease.ErrLost) || errors.Is(err, lease.ErrNoWorker) {
