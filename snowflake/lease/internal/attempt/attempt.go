@@ -12,8 +12,15 @@ const connectTime = 5 * time.Second
 
 // Calls are the calls of one lease, which come one after another.
 type Calls struct {
-	Life    context.Context // ends with the lease
-	opening *opening        // what no call has taken yet
+	Life context.Context // ends with the lease
+
+	opened chan opened        // of a connection that is being made, or waits for the call that takes it; nil: there is none
+	stop   context.CancelFunc // gives that up
+}
+
+type opened struct {
+	conn io.Closer
+	err  error
 }
 
 // call is what the context of a call knows.
@@ -54,50 +61,36 @@ func Connect(ctx context.Context, idle bool, open Open) (context.Context, func()
 		calls.drop()
 		return ctx, func() {}, nil
 	}
-	if calls.opening == nil {
-		calls.opening = start(calls.Life, open)
+	if calls.opened == nil {
+		var life context.Context
+		life, calls.stop = context.WithCancel(calls.Life)
+		calls.opened = make(chan opened)
+		go keepOpening(life, open, calls.opened)
 	}
 
 	select {
-	case made := <-calls.opening.made:
+	case o := <-calls.opened:
 		calls.drop()
-		if made.err != nil {
-			return nil, nil, made.err
+		if o.err != nil {
+			return nil, nil, o.err
 		}
-		ctx, cancel := context.WithTimeout(context.WithValue(this.parent, connKey{}, made.conn), this.length)
-		return ctx, func() { cancel(); _ = made.conn.Close() }, nil
+		ctx, cancel := context.WithTimeout(context.WithValue(this.parent, connKey{}, o.conn), this.length)
+		return ctx, func() { cancel(); _ = o.conn.Close() }, nil
 	case <-ctx.Done():
 		return nil, nil, ctx.Err()
 	}
 }
 
-// drop gives up what is being opened, unless a call has taken it.
+// drop gives up what no call has taken.
 func (c *Calls) drop() {
-	if c.opening != nil {
-		c.opening.stop()
-		c.opening = nil
+	if c.opened != nil {
+		c.stop()
+		c.opened = nil
 	}
 }
 
-// opening is a connection that is being made in the background, and then waits for the call that takes it.
-type opening struct {
-	made chan made
-	stop context.CancelFunc
-}
-
-type made struct {
-	conn io.Closer
-	err  error
-}
-
-func start(life context.Context, open Open) *opening {
-	ctx, stop := context.WithCancel(life)
-	o := &opening{make(chan made), stop}
-	go o.run(ctx, open)
-	return o
-}
-
-func (o *opening) run(ctx context.Context, open Open) {
+// keepOpening makes a connection for the call that receives it. If there is none until ctx ends, the connection is closed.
+func keepOpening(ctx context.Context, open Open, to chan<- opened) {
 	for {
 		limited, cancel := context.WithTimeout(ctx, connectTime)
 		conn, err := open(limited)
@@ -108,7 +101,7 @@ func (o *opening) run(ctx context.Context, open Open) {
 		}
 
 		select {
-		case o.made <- made{conn, err}:
+		case to <- opened{conn, err}:
 		case <-ctx.Done():
 			if err == nil {
 				_ = conn.Close() // back to its pool
