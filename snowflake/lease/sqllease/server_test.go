@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"os"
 	"strings"
 	"testing"
 	"time"
@@ -146,21 +147,27 @@ func TestTheFirstIdentityIsNoFailover(t *testing.T) {
 	})
 }
 
-// replicating has no session with binlog_format = STATEMENT, as far as the store knows.
-type replicating struct{ *sql.DB }
+// mixed is a pool that answers from another connection what its settings are.
+type mixed struct {
+	*sql.DB
+	other *sql.DB
+}
 
-func (r replicating) QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error) {
+func (m mixed) QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error) {
 	if strings.HasPrefix(query, "SHOW VARIABLES") {
-		query = "SELECT 'log_bin', 'ON' UNION SELECT 'binlog_format', 'MIXED'"
+		return m.other.QueryContext(ctx, query, args...)
 	}
-	return r.DB.QueryContext(ctx, query, args...)
+	return m.DB.QueryContext(ctx, query, args...)
 }
 
 // A replica evaluates the identity in a statement itself, and would have its own in the rows: a failover to it would not be
 // noticed. The format is a session's, so another connection of the pool may have it.
 func TestStatementsThatReplicasRepeatLendAndExtendNothing(t *testing.T) {
 	skip.Off(t, "SNOWFLAKE_TEST_MYSQL")
-	server, err := dbserver.Start(t.Context(), dbserver.Config{Name: "mariadb", NoSync: true, Args: []string{"--log-bin", "--server-id=7"}})
+	_, folder, _ := strings.Cut(os.Getenv("SNOWFLAKE_TEST_MYSQL"), "throwaway:") // of MySQL, if it has one
+	server, err := dbserver.Start(t.Context(), dbserver.Config{
+		Name: "mariadb", Folder: folder, NoSync: true, Args: []string{"--log-bin", "--server-id=7"},
+	})
 	if errors.Is(err, dbserver.ErrNotInstalled) {
 		skip.Missing(t, "SNOWFLAKE_TEST_MYSQL", "%v", err)
 	}
@@ -189,7 +196,7 @@ func TestStatementsThatReplicasRepeatLendAndExtendNothing(t *testing.T) {
 	owner := sqlRequest("n", 0, 0)
 	claim := keep(mustAcquire(t, store, owner).Claim)
 	mustRelease(t, store, mustAcquire(t, store, sqlRequest("n", 1, 1)).Claim)
-	for name, store := range map[string]*sqllease.Store{"": store, ", of a pool with other connections": newSQL(t, replicating{db}, sqldb.MySQL)} {
+	for name, store := range map[string]*sqllease.Store{"": store, ", of a pool with other connections": newSQL(t, mixed{db, open("")}, sqldb.MySQL)} {
 		before := ask[string](t, db, "SELECT GROUP_CONCAT(CONCAT_WS(' ', namespace, worker, epoch, revision)) FROM snowflake_leases")
 		for what, call := range map[string]func() error{
 			"Extend":                 func() error { _, err := store.Extend(t.Context(), claim, 10, time.Hour); return err },
