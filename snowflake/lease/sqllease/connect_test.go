@@ -1,6 +1,7 @@
 package sqllease_test
 
 import (
+	"database/sql"
 	"log/slog"
 	"testing"
 	"time"
@@ -23,9 +24,9 @@ func TestAPoolOfOneExtendsWheneverItsConnectionIsFree(t *testing.T) {
 		}
 
 		revision := int64(-1)
-		for range 6 {
-			conn, err := db.Conn(t.Context())
-			if err != nil {
+		var conn *sql.Conn
+		for n := range 6 {
+			if conn, err = db.Conn(t.Context()); err != nil {
 				t.Fatal(err)
 			}
 			before := revision
@@ -37,12 +38,20 @@ func TestAPoolOfOneExtendsWheneverItsConnectionIsFree(t *testing.T) {
 				t.Error("the connection was free, and the lease has not used it")
 			}
 			time.Sleep(window * 5 / 4)
-			if err := conn.Close(); err != nil {
+			if n == 5 {
+				time.AfterFunc(window, func() { _ = conn.Close() })
+			} else if err := conn.Close(); err != nil {
 				t.Fatal(err)
 			}
 		}
-		if err := l.Close(t.Context()); err != nil {
+
+		if err := l.Close(t.Context()); err != nil { // it waits for the connection
 			t.Error(err)
+		}
+		for start := time.Now(); db.Stats().InUse > 0; time.Sleep(time.Millisecond) {
+			if time.Since(start) > time.Minute {
+				t.Fatalf("the lease has kept a connection: %+v", db.Stats())
+			}
 		}
 	})
 }
