@@ -25,9 +25,9 @@ func await[T any](ctx context.Context, s *Store, what string, call func(ctx cont
 	return call(ctx)
 }
 
-// abandon returns when the context ends, also if the call does not: drivers of SQLite look at the context only after the
-// busy timeout, when another process has locked the file. Whatever such a call still does counts as done without a reply.
-// If the context has ended before, database/sql returns at once, and says whether it is closed.
+// abandon returns when the context ends, also if the call does not: drivers of SQLite look at the context only after
+// the busy timeout, when another process has locked the file. Whatever such a call still does counts as done without a
+// reply. If the context has ended before, database/sql returns at once, and says whether it is closed.
 func abandon[T any](ctx context.Context, s *Store, what string, call func(ctx context.Context) (T, error)) (T, error) {
 	if ctx.Err() != nil {
 		return call(ctx)
@@ -50,15 +50,16 @@ func abandon[T any](ctx context.Context, s *Store, what string, call func(ctx co
 	}
 }
 
-// connect returns the context for the statements of a call, and ends it. If the pool has no idle connection, the call of a
-// lease waits for one that may outlive it. database/sql would stop connecting with the call, and leave its place among
-// those that wait for a connection: where that takes longer than a call, none would ever get one.
+// connect returns the context for the statements of a call, and what ends it. If the pool has no idle connection, the
+// call of a lease waits for one that may outlive it. database/sql would stop connecting with the call, and give up its
+// place in the pool's queue: where either takes longer than a call, no call would ever get a connection.
 func (s *Store) connect(ctx context.Context) (context.Context, func(), error) {
 	pool, ok := s.db.(*sql.DB)
 	if !ok {
 		return ctx, func() {}, nil
 	}
-	return attempt.Connect(ctx, pool.Stats().Idle > 0, func(ctx context.Context) (io.Closer, error) { return pool.Conn(ctx) })
+	open := func(ctx context.Context) (io.Closer, error) { return pool.Conn(ctx) }
+	return attempt.Connect(ctx, pool.Stats().Idle > 0, open)
 }
 
 // on returns the connection of the call, or the pool.

@@ -109,7 +109,8 @@ LIMIT ?`),
 	WHERE NOT EXISTS (SELECT 1 FROM {table} taken WHERE taken.namespace = ? AND taken.worker = candidates.candidate)),
 	(SELECT MIN(expires_ms) FROM {table} WHERE namespace = ? AND worker BETWEEN ? AND ?), {now}`),
 		addNamespace: text(`{insert} {table} ({columns})
-SELECT ?, -1, 0, '', ?, 0, 0, ?, server, 0, '' FROM (SELECT {server} AS server) here WHERE server <> ` + unreplicated + ` {if absent}`),
+SELECT ?, -1, 0, '', ?, 0, 0, ?, server, 0, '' FROM (SELECT {server} AS server) here
+WHERE server <> ` + unreplicated + ` {if absent}`),
 		// The order of the assignments counts: MySQL uses the new values in those that follow. Without a reach nobody has
 		// leased in the namespace, and the first one settles at once.
 		meet: text(`UPDATE {table} AS ns SET

@@ -16,9 +16,9 @@ import (
 // noIdentity is the expression for servers that do not tell, or that are several which agree on each commit.
 const noIdentity = "''"
 
-// unreplicated is the identity in a session whose statements replicas repeat. Each replica would put its own identity in the
-// place of the primary's, and miss what depends on that. It is in no row, so no statement with a condition on the
-// identity does anything there.
+// unreplicated is the identity in a session whose statements replicas repeat. Each replica would put its own identity
+// in the place of the primary's, and miss what depends on that. It is in no row, so no statement with a condition on
+// the identity does anything there.
 const unreplicated = "'binlog_format = STATEMENT'"
 
 // The system identifier is that of the cluster's files, the timeline is counted up by each promotion and by each
@@ -115,7 +115,8 @@ func sqlState(err error) string {
 func (s *Store) askMySQL(ctx context.Context) (identity string, warning, err error) {
 	has := map[string]string{}
 	err = s.query(ctx, `SHOW VARIABLES WHERE Variable_name IN ('autocommit', 'version', 'server_uuid', 'wsrep_on',
-	'group_replication_group_name', 'innodb_flush_log_at_trx_commit', 'log_bin', 'sync_binlog', 'binlog_format')`, nil, func(scan scan) error {
+	'group_replication_group_name', 'innodb_flush_log_at_trx_commit', 'log_bin', 'sync_binlog',
+	'binlog_format')`, nil, func(scan scan) error {
 		var name, value string
 		err := scan(&name, &value)
 		has[name] = value
@@ -127,8 +128,8 @@ func (s *Store) askMySQL(ctx context.Context) (identity string, warning, err err
 	case strings.EqualFold(has["autocommit"], "off"):
 		return "", nil, fmt.Errorf("%w: the connections to table %s have autocommit = 0", lease.ErrOption, s.table)
 	case strings.EqualFold(has["log_bin"], "on") && strings.EqualFold(has["binlog_format"], "statement"):
-		return "", nil, fmt.Errorf("%w: the connections to table %s have binlog_format = STATEMENT, with which a failover would "+
-			"not be noticed; set it to ROW or MIXED", lease.ErrOption, s.table)
+		return "", nil, fmt.Errorf("%w: the connections to table %s have binlog_format = STATEMENT, with which a failover "+
+			"would not be noticed; set it to ROW or MIXED", lease.ErrOption, s.table)
 	case strings.Contains(has["version"], "TiDB"): // its servers agree on each commit
 		return noIdentity, nil, nil
 	}
@@ -147,7 +148,8 @@ func (s *Store) askMySQL(ctx context.Context) (identity string, warning, err err
 		identity = "CASE WHEN @@GLOBAL.wsrep_on THEN CONCAT('cluster ', @@GLOBAL.wsrep_cluster_name) ELSE " + identity + " END"
 	}
 	if _, ok := has["binlog_format"]; ok { // of the session
-		identity = "CASE WHEN @@log_bin AND @@SESSION.binlog_format = 'STATEMENT' THEN " + unreplicated + " ELSE " + identity + " END"
+		identity = "CASE WHEN @@log_bin AND @@SESSION.binlog_format = 'STATEMENT' THEN " + unreplicated +
+			" ELSE " + identity + " END"
 	}
 	// Binary, since the collations of columns and variables differ.
 	return "CAST(" + identity + " AS BINARY)", warning, nil

@@ -160,8 +160,8 @@ func (m mixed) QueryContext(ctx context.Context, query string, args ...any) (*sq
 	return m.DB.QueryContext(ctx, query, args...)
 }
 
-// A replica evaluates the identity in a statement itself, and would have its own in the rows: a failover to it would not be
-// noticed. The format is a session's, so another connection of the pool may have it.
+// A replica evaluates the identity in a statement itself, and would have its own in the rows: a failover to it would not
+// be noticed. The format is a session's, so another connection of the pool may have it.
 func TestStatementsThatReplicasRepeatLendAndExtendNothing(t *testing.T) {
 	skip.Off(t, "SNOWFLAKE_TEST_MYSQL")
 	_, folder, _ := strings.Cut(os.Getenv("SNOWFLAKE_TEST_MYSQL"), "throwaway:") // of MySQL, if it has one
@@ -196,13 +196,20 @@ func TestStatementsThatReplicasRepeatLendAndExtendNothing(t *testing.T) {
 	owner := sqlRequest("n", 0, 0)
 	claim := keep(mustAcquire(t, store, owner).Claim)
 	mustRelease(t, store, mustAcquire(t, store, sqlRequest("n", 1, 1)).Claim)
-	for name, store := range map[string]*sqllease.Store{"": store, ", of a pool with other connections": newSQL(t, mixed{db, open("")}, sqldb.MySQL)} {
-		before := ask[string](t, db, "SELECT GROUP_CONCAT(CONCAT_WS(' ', namespace, worker, epoch, revision)) FROM snowflake_leases")
+	const rows = "SELECT GROUP_CONCAT(CONCAT_WS(' ', namespace, worker, epoch, revision)) FROM snowflake_leases"
+	for name, store := range map[string]*sqllease.Store{
+		"": store, ", of a pool with other connections": newSQL(t, mixed{db, open("")}, sqldb.MySQL),
+	} {
+		acquire := func(namespace string, worker int64) error {
+			_, err := store.Acquire(t.Context(), sqlRequest(namespace, worker, worker))
+			return err
+		}
+		before := ask[string](t, db, rows)
 		for what, call := range map[string]func() error{
 			"Extend":                 func() error { _, err := store.Extend(t.Context(), claim, 10, time.Hour); return err },
-			"Acquire of a namespace": func() error { _, err := store.Acquire(t.Context(), sqlRequest("another", 0, 0)); return err },
-			"Acquire of a worker":    func() error { _, err := store.Acquire(t.Context(), sqlRequest("n", 2, 2)); return err },
-			"Acquire of a free row":  func() error { _, err := store.Acquire(t.Context(), sqlRequest("n", 1, 1)); return err },
+			"Acquire of a namespace": func() error { return acquire("another", 0) },
+			"Acquire of a worker":    func() error { return acquire("n", 2) },
+			"Acquire of a free row":  func() error { return acquire("n", 1) },
 		} {
 			exec(t, db, "SET SESSION binlog_format = MIXED")
 			mustAcquire(t, store, owner) // it has the worker, and now it knows the server
@@ -213,8 +220,7 @@ func TestStatementsThatReplicasRepeatLendAndExtendNothing(t *testing.T) {
 				t.Errorf("%s%s: %v", what, name, err)
 			}
 		}
-		after := ask[string](t, db, "SELECT GROUP_CONCAT(CONCAT_WS(' ', namespace, worker, epoch, revision)) FROM snowflake_leases")
-		if after != before {
+		if after := ask[string](t, db, rows); after != before {
 			t.Errorf("the table was changed%s: %s, before %s", name, after, before)
 		}
 	}

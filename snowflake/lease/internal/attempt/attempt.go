@@ -14,7 +14,7 @@ const connectTime = 5 * time.Second
 type Calls struct {
 	Life context.Context // ends with the lease
 
-	opened chan opened        // of a connection that is being made, or waits for the call that takes it; nil: there is none
+	opened chan opened        // brings the connection that is being made, or waits for a call; nil: there is none
 	stop   context.CancelFunc // gives that up
 }
 
@@ -45,9 +45,9 @@ type connKey struct{}
 // Conn returns the connection that Connect has put into the context, or nil.
 func Conn(ctx context.Context) any { return ctx.Value(connKey{}) }
 
-// Connect waits for a connection, for a call with the context of Begin. It returns a context with the connection, in which
-// the call has its whole time from now on, and what ends both. If ctx ends before, open goes on, and the next call gets
-// what it returns. A connection that no call takes is closed when the lease ends.
+// Connect waits for a connection, for a call with the context of Begin. It returns a context with the connection, in
+// which the call has its whole time from now on, and what ends both. If ctx ends before, open goes on, and the next call
+// gets what it returns. A connection that no call takes is closed when the lease ends.
 //
 // It returns ctx itself if that is not of Begin, and if there is an idle connection already.
 func Connect(ctx context.Context, idle bool, open Open) (context.Context, func(), error) {
@@ -89,7 +89,7 @@ func (c *Calls) drop() {
 	}
 }
 
-// keepOpening makes a connection for the call that receives it. If there is none until ctx ends, the connection is closed.
+// keepOpening makes a connection for the call that receives it, or closes it when ctx ends.
 func keepOpening(ctx context.Context, open Open, to chan<- opened) {
 	for {
 		limited, cancel := context.WithTimeout(ctx, connectTime)
