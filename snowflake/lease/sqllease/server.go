@@ -147,7 +147,7 @@ func (s *Store) askMySQL(ctx context.Context) (identity string, warning, err err
 	if _, ok := has["wsrep_on"]; ok { // its value may change
 		identity = "CASE WHEN @@GLOBAL.wsrep_on THEN CONCAT('cluster ', @@GLOBAL.wsrep_cluster_name) ELSE " + identity + " END"
 	}
-	if _, ok := has["binlog_format"]; ok { // of the session
+	if has["binlog_format"] != "" && has["log_bin"] != "" {
 		identity = "CASE WHEN @@log_bin AND @@SESSION.binlog_format = 'STATEMENT' THEN " + unreplicated +
 			" ELSE " + identity + " END"
 	}
