@@ -152,7 +152,7 @@ func TestALeaseGetsAConnectionHoweverLongConnectingTakes(t *testing.T) {
 			t.Run(window.String(), func(t *testing.T) {
 				t.Parallel()
 				x, far := through(t, p)
-				x.late = 2500 * time.Millisecond
+				x.late.Store(int64(2500 * time.Millisecond))
 				db, err := sql.Open(p.Driver, far.DSN)
 				if err != nil {
 					t.Fatal(err)

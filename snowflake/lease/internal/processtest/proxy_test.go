@@ -21,9 +21,9 @@ type proxy struct {
 	listener         net.Listener
 	committed        func(reply []byte) bool
 
-	harm   atomic.Bool   // now and then
-	gone   atomic.Bool   // refuses everything
-	late   time.Duration // after which a connection reaches the database
+	harm   atomic.Bool  // now and then
+	gone   atomic.Bool  // refuses everything
+	late   atomic.Int64 // a time.Duration, after which a connection reaches the database
 	turn   atomic.Int64
 	faults faultCounts
 
@@ -112,7 +112,7 @@ func (x *proxy) accept() {
 
 // connect leads a client to the database.
 func (x *proxy) connect(client net.Conn) {
-	time.Sleep(x.late)
+	time.Sleep(time.Duration(x.late.Load()))
 	server, err := net.Dial(x.network, x.address)
 	if err != nil {
 		_ = client.Close() // the client sees it
