@@ -150,7 +150,7 @@ func (s *Store) enter(ctx context.Context, r lease.Request) (*queries, view, err
 		if err == nil {
 			v, err = s.look(ctx, q, r) // another caller may have been faster, with another layout
 		}
-		if err == nil && v.namespace == nil { // the connection may have settings that are refused
+		if err == nil && v.namespace == nil && r.TTL > 0 { // the connection may have settings that are refused
 			q, err = s.renew(ctx)
 		}
 	}
