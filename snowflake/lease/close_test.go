@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"slices"
 	"strings"
@@ -13,6 +14,7 @@ import (
 	"time"
 
 	"github.com/sqlflake/sqlflake/snowflake/lease"
+	"github.com/sqlflake/sqlflake/snowflake/lease/internal/attempt"
 	"github.com/sqlflake/sqlflake/snowflake/lease/leasetest"
 )
 
@@ -217,8 +219,16 @@ func TestALeaseEndsWhenItsStoreIsClosed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store, calls := &altered{Store: leasetest.NewMemory(time.Now)}, new(atomic.Int64)
 		errGone := fmt.Errorf("the store: %w", os.ErrClosed)
+		connecting := new(atomic.Int64)
+		connect := func(ctx context.Context) (io.Closer, error) {
+			connecting.Add(1)
+			defer connecting.Add(-1)
+			<-ctx.Done()
+			return nil, ctx.Err()
+		}
 		store.extend.set(func(ctx context.Context, c lease.Claim, horizon int64, ttl time.Duration) (time.Time, error) {
 			if calls.Add(1) > 1 { // it was closed for good after the first one
+				_, _, _ = attempt.Connect(ctx, false, connect)
 				return time.Time{}, errGone
 			}
 			return store.Store.Extend(ctx, c, horizon, ttl)
@@ -232,6 +242,9 @@ func TestALeaseEndsWhenItsStoreIsClosed(t *testing.T) {
 		time.Sleep(lease.DefaultWindow)
 		if _, err := l.Generator().Next(); !errors.Is(err, os.ErrClosed) {
 			t.Errorf("Next after %v: %v, want os.ErrClosed", horizon, err)
+		}
+		if connecting.Load() > 0 {
+			t.Error("the lease goes on connecting after its end")
 		}
 		if n := calls.Load(); n != 2 {
 			t.Errorf("the store was asked %d times, want 2", n)

@@ -15,7 +15,6 @@ func Stepwise(store Store, opts ...Option) (*Lease, error) {
 	if err != nil {
 		return nil, err
 	}
-	l.stop = func() {}
 	l.idle <- struct{}{}
 	return l, nil
 }

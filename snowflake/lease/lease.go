@@ -12,6 +12,7 @@ import (
 
 	"github.com/sqlflake/sqlflake/snowflake"
 	"github.com/sqlflake/sqlflake/snowflake/internal/core"
+	"github.com/sqlflake/sqlflake/snowflake/lease/internal/attempt"
 )
 
 // closeTimeout bounds the call that gives a worker back when the caller's context has ended, or Open or Reserve has failed.
@@ -26,8 +27,9 @@ type Lease struct {
 	lessee *core.Lessee
 	layout snowflake.Layout
 
-	stop context.CancelFunc // ends run
-	idle chan struct{}      // has an element when run has ended and no Close is waiting for the store
+	calls attempt.Calls      // of the store
+	stop  context.CancelFunc // ends run, and what calls have begun
+	idle  chan struct{}      // has an element when run has ended and no Close is waiting for the store
 
 	state claimState // of Open, then of the goroutine of run, then of the Close that has taken the element
 
@@ -48,8 +50,8 @@ type Lease struct {
 // all workers are held; ErrClockSkew if the clock differs from the store's by more than WithMaxSkew; ErrBehindHorizon
 // if the clock is far behind the horizon or the floor; a *VersionError if a later version of this module has changed the
 // namespace; a *ReachError if the namespace allows no window yet that is short enough for the lead and the skew; and the
-// store's errors if it does not answer for a window, at most DefaultWindow. After an error Open holds no worker. If the
-// store does not answer for a second more, or executes an Acquire later, the worker is free after two windows.
+// store's errors if it does not answer for DefaultWindow. After an error Open holds no worker. If the store does not
+// answer for a second more, or executes an Acquire later, the worker is free after two windows.
 func Open(ctx context.Context, store Store, opts ...Option) (*Lease, error) {
 	l, err := prepare(store, opts)
 	if err != nil {
@@ -60,9 +62,7 @@ func Open(ctx context.Context, store Store, opts ...Option) (*Lease, error) {
 		l.giveUp()
 		return nil, err
 	}
-	run, stop := context.WithCancel(context.Background())
-	l.stop = stop
-	go l.run(run, wait)
+	go l.run(l.calls.Life, wait)
 	return l, nil
 }
 
@@ -83,6 +83,7 @@ func prepare(store Store, opts []Option) (*Lease, error) {
 	if l.cfg.first, l.cfg.last, err = cfg.workers(l.layout); err != nil {
 		return nil, err
 	}
+	l.calls.Life, l.stop = context.WithCancel(context.Background())
 	l.shared.Namespace = cfg.namespace
 	for _, f := range append([]func(Event){l.log}, cfg.observers...) {
 		l.Observe(f)
@@ -171,7 +172,7 @@ func (l *Lease) start(ctx context.Context) (time.Duration, error) {
 		switch now := l.cfg.clock.Elapsed(); {
 		case l.state.retries == 0:
 			answered = now
-		case now-answered > min(l.cfg.window, DefaultWindow):
+		case now-answered > DefaultWindow:
 			return 0, l.look().last
 		}
 		if err := l.cfg.clock.Sleep(ctx, wait); err != nil {
@@ -197,6 +198,7 @@ func (l *Lease) retrieve(ctx context.Context) error {
 // giveUp releases what Open has taken before it failed.
 func (l *Lease) giveUp() {
 	next := l.lessee.Close(ErrClosed)
+	l.stop()
 	ctx, cancel := context.WithTimeout(context.Background(), closeTimeout)
 	defer cancel()
 	_ = l.release(ctx, next) // if it fails, the worker expires
@@ -205,6 +207,7 @@ func (l *Lease) giveUp() {
 // run extends the lease until ctx ends, the first time after wait.
 func (l *Lease) run(ctx context.Context, wait time.Duration) {
 	defer func() { l.idle <- struct{}{} }()
+	defer l.stop() // after an error, too
 	for l.pause(ctx, wait) == nil {
 		var err error
 		if wait, err = l.step(ctx); err != nil {

@@ -163,7 +163,7 @@ func (l *Lease) commit(ctx context.Context, tick int64) (time.Duration, error) {
 	if !repeated {
 		s.claim.Next, s.asked = newToken(), max(l.horizonOf(tick), s.horizon)
 	}
-	ctx, cancel := context.WithTimeout(ctx, l.timeout())
+	ctx, cancel := l.calls.Begin(ctx, l.timeout(tick >= s.horizon))
 	defer cancel()
 	before := l.moment()
 	claim := s.claim
@@ -179,6 +179,7 @@ func (l *Lease) commit(ctx context.Context, tick int64) (time.Duration, error) {
 		now, err = l.callExtend(ctx, &claim)
 	}
 	if err != nil {
+		s.timedOut = ctx.Err() != nil
 		return 0, err
 	}
 	s.previous, s.claim.Token, s.claim.Next = s.claim.Token, s.claim.Next, ""
@@ -208,7 +209,7 @@ func (l *Lease) callExtend(ctx context.Context, claim *Claim) (now time.Time, er
 }
 
 func (l *Lease) callAcquire(ctx context.Context, tick int64) (Grant, error) {
-	ctx, cancel := context.WithTimeout(ctx, l.timeout())
+	ctx, cancel := l.calls.Begin(ctx, l.timeout(true))
 	defer cancel()
 	before, start := l.cfg.clock.Now(), l.cfg.clock.Elapsed()
 	grant, err := l.store.Acquire(ctx, Request{
@@ -217,6 +218,7 @@ func (l *Lease) callAcquire(ctx context.Context, tick int64) (Grant, error) {
 	})
 	l.called("acquire", start, err)
 	l.state.unsure = err != nil && !errors.Is(err, ErrNoWorker) && !refusal(err)
+	l.state.timedOut = ctx.Err() != nil
 	if err == nil {
 		l.observe(grant.Now, before)
 	}
@@ -256,6 +258,10 @@ func (l *Lease) failed(ctx context.Context, err error) (time.Duration, error) {
 	l.note(err)
 	l.tell(Failed, err)
 	l.state.retries++
+	if l.state.timedOut { // that was wait enough: don't miss the moment at which the pool has a connection
+		l.state.timedOut = false
+		return 0, nil
+	}
 	backoff := l.window() / 64 << min(l.state.retries, 4)
 	return jitter(min(backoff, maxBackoff)), nil
 }
@@ -290,4 +296,10 @@ func jitter(d time.Duration) time.Duration {
 }
 
 // timeout bounds a call of the store. Two fit into the rest of the window when an extension is due, unless it is short.
-func (l *Lease) timeout() time.Duration { return max(l.window()/5, 50*time.Millisecond) }
+// While no horizon is ahead nothing is lost by a long call.
+func (l *Lease) timeout(stalled bool) time.Duration {
+	if stalled {
+		return max(l.window()/5, 2*time.Second)
+	}
+	return max(l.window()/5, 50*time.Millisecond)
+}

@@ -20,6 +20,7 @@ type claimState struct {
 	short    shortWindow   // instead of the window, for a while
 	skew     time.Duration // of the wall clock against the store's
 	retries  int           // calls in a row that the store has not answered
+	timedOut bool          // the last one has had all of its time
 	denied   int           // acquisitions in a row for which all workers were held
 	released bool          // nothing is left to give back
 }

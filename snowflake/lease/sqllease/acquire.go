@@ -66,7 +66,7 @@ func (s *Store) Acquire(ctx context.Context, r lease.Request) (lease.Grant, erro
 	if err := r.Validate(); err != nil {
 		return lease.Grant{}, err
 	}
-	return await(ctx, s, "acquire", func() (lease.Grant, error) {
+	return await(ctx, s, "acquire", func(ctx context.Context) (lease.Grant, error) {
 		for attempt := range acquireAttempts {
 			grant, ok, err := s.try(ctx, r, attempt)
 			if ok || err != nil {
@@ -149,9 +149,12 @@ func (s *Store) enter(ctx context.Context, r lease.Request) (*queries, view, err
 	}
 	v, err := s.look(ctx, q, r)
 	if err == nil && v.namespace == nil && r.TTL > 0 {
-		_, err = s.db.ExecContext(ctx, q.addNamespace, r.Namespace, milliseconds(r.Reach), r.Layout)
+		_, err = s.on(ctx).ExecContext(ctx, q.addNamespace, r.Namespace, milliseconds(r.Reach), r.Layout)
 		if err == nil {
 			v, err = s.look(ctx, q, r) // another caller may have been faster, with another layout
+		}
+		if err == nil && v.namespace == nil && r.TTL > 0 { // the connection may have settings that are refused
+			q, err = s.renew(ctx)
 		}
 	}
 	n := v.namespace

@@ -33,5 +33,6 @@
 //     know it; until then its lease uses a shorter one. So a rolling deployment may change the window.
 //
 // Without a failover this costs no statement and no wait. README.md says what identifies a server, and what is not
-// covered. With binlog_format = STATEMENT a replica may not repeat what changes a lease; use ROW or MIXED.
+// covered. Connections to a MySQL or MariaDB with a binary log and binlog_format = STATEMENT are refused, with
+// [lease.ErrOption]: a replica would take itself for the server that has served the namespace. Use ROW or MIXED.
 package sqllease

@@ -59,7 +59,7 @@ func (s *Store) Announce(ctx context.Context, namespace string, layout snowflake
 	if id, err := layout.Compose(snowflake.Parts{Time: time.Now()}); err == nil {
 		r.Tick, _ = layout.Field(id, snowflake.FieldTime)
 	}
-	return await(ctx, s, "announce", func() (time.Time, error) { return s.announce(ctx, r) })
+	return await(ctx, s, "announce", func(ctx context.Context) (time.Time, error) { return s.announce(ctx, r) })
 }
 
 func (s *Store) announce(ctx context.Context, r lease.Request) (time.Time, error) {

@@ -116,7 +116,9 @@ LIMIT ?`),
 	WHERE NOT EXISTS (SELECT 1 FROM {table} taken
 		WHERE taken.namespace {=} ? AND taken.worker {=} candidates.candidate)),
 	(SELECT {pg}MIN(expires_ms) FROM {table} WHERE namespace {=} ? AND worker {>=} ? AND worker {<=} ?), {now}`),
-		addNamespace: text(`{insert} {table} ({columns}) VALUES (?, -1, 0, '', ?, 0, 0, ?, {server}, 0, '') {if absent}`),
+		addNamespace: text(`{insert} {table} ({columns})
+SELECT ?, -1, 0, '', ?, 0, 0, ?, server, 0, '' FROM (SELECT {server} AS server) here
+WHERE server {<>} ` + unreplicated + ` {if absent}`),
 		// The order of the assignments counts: MySQL uses the new values in those that follow. Without a reach nobody has
 		// leased in the namespace, and the first one settles at once.
 		meet: text(`UPDATE {table} AS ns SET
@@ -127,7 +129,8 @@ LIMIT ?`),
 	horizon = CASE WHEN ns.horizon {<} ? THEN ? ELSE ns.horizon END,
 	host = {server or}, revision = {greatest}(ns.revision, ?) {+} 1
 WHERE ns.namespace {=} ? AND ns.worker {=} -1 AND ns.protocol {<=} 2
-	AND (NOT {same server} OR ns.horizon {<} ? OR ns.revision {<} ?)`),
+	AND (NOT {same server} OR ns.horizon {<} ? OR ns.revision {<} ?)
+	AND {server} {<>} ` + unreplicated),
 		addWorker: text(`{insert} {table} ({columns}, protocol)
 SELECT namespace, ?, 1, ?, ?, {expiry}, 0, layout, ?, ?, ?, protocol FROM {table} AS ns
 WHERE ns.namespace {=} ? AND ns.worker {=} -1 AND ns.protocol {<=} 2 AND ` + ifSeen + ` {if absent}`),

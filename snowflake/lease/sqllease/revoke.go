@@ -23,7 +23,7 @@ import (
 func (s *Store) Revoke(ctx context.Context, e lease.Entry) error {
 	var token [16]byte
 	_, _ = rand.Read(token[:]) // never fails: crypto/rand
-	changed, err := await(ctx, s, "revoke", func() (int64, error) {
+	changed, err := await(ctx, s, "revoke", func(ctx context.Context) (int64, error) {
 		q, err := s.prepare(ctx)
 		if err != nil {
 			return 0, s.failed("revoke", err)

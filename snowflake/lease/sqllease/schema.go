@@ -83,12 +83,12 @@ func (d dialect) schema(table string) string {
 // autocommit = 0 (MySQL), on which nothing that a lease stores would be committed; and the errors of the database if the
 // table can't be read or created.
 func (s *Store) Migrate(ctx context.Context) error {
-	_, err := await(ctx, s, "migrate", func() (struct{}, error) { return struct{}{}, s.migrate(ctx) })
+	_, err := await(ctx, s, "migrate", func(ctx context.Context) (struct{}, error) { return struct{}{}, s.migrate(ctx) })
 	return err
 }
 
 func (s *Store) migrate(ctx context.Context) error {
-	err := s.definition().Ensure(ctx, func(ctx context.Context) (sqltable.Place, error) {
+	err := s.definition(ctx).Ensure(ctx, func(ctx context.Context) (sqltable.Place, error) {
 		q, err := s.renew(ctx) // also after the creation
 		if err != nil {
 			return sqltable.Place{}, err
@@ -101,9 +101,9 @@ func (s *Store) migrate(ctx context.Context) error {
 	return nil
 }
 
-func (s *Store) definition() sqltable.Table {
+func (s *Store) definition(ctx context.Context) sqltable.Table {
 	return sqltable.Table{
-		DB: s.db, Dialect: sqldb.Dialect(s.dialect), Name: s.table, Create: s.dialect.schema(s.table),
+		DB: s.on(ctx), Dialect: sqldb.Dialect(s.dialect), Name: s.table, Create: s.dialect.schema(s.table),
 		Read:    "SELECT " + columnNames + ", protocol FROM " + s.table + " LIMIT 0",
 		Remedy:  `name it, with sqllease.WithTable("%[1]s") or gormplugin.WithLeaseTable("%[1]s")`,
 		Refused: lease.ErrOption,

@@ -19,6 +19,11 @@ import (
 // noIdentity is the expression for servers that do not tell, or that are several which agree on each commit.
 const noIdentity = "NULL"
 
+// unreplicated is the identity in a session whose statements replicas repeat. Each replica would put its own identity
+// in the place of the primary's, and miss what depends on that. It is in no row, so no statement with a condition on
+// the identity does anything there.
+const unreplicated = "'binlog_format = STATEMENT'"
+
 // The system identifier is that of the cluster's files, the timeline is counted up by each promotion and by each
 // recovery to a point in time. pg_control_checkpoint has the timeline only after the next checkpoint; the name of the
 // current WAL file begins with it. A replica that does not write has none.
@@ -46,7 +51,7 @@ func (s *Store) renew(ctx context.Context) (*queries, error) {
 	switch s.dialect {
 	case postgres:
 		if identity, warning, err = s.askPostgres(ctx); err == nil {
-			place, err = s.definition().Find(ctx)
+			place, err = s.definition(ctx).Find(ctx)
 		}
 	case mysql:
 		identity, place, err = s.askMySQL(ctx)
@@ -72,7 +77,7 @@ func (s *Store) renew(ctx context.Context) (*queries, error) {
 // or a backup that was restored.
 func (s *Store) meet(ctx context.Context, q *queries, namespace string, reach int64) error {
 	seen := s.revision(namespace)
-	_, err := s.db.ExecContext(ctx, q.meet, seen, reach, reach, reach, reach, seen, namespace, reach, seen)
+	_, err := s.on(ctx).ExecContext(ctx, q.meet, seen, reach, reach, reach, reach, seen, namespace, reach, seen)
 	return err
 }
 
@@ -116,7 +121,8 @@ func (s *Store) askPostgres(ctx context.Context) (identity string, warning, err 
 func (s *Store) askMySQL(ctx context.Context) (identity string, place sqltable.Place, err error) {
 	has := map[string]string{}
 	err = s.query(ctx, `SHOW VARIABLES WHERE Variable_name IN ('autocommit', 'version', 'server_uuid', 'wsrep_on',
-	'group_replication_group_name', 'innodb_flush_log_at_trx_commit', 'log_bin', 'sync_binlog')`, nil, func(scan scan) error {
+	'group_replication_group_name', 'innodb_flush_log_at_trx_commit', 'log_bin', 'sync_binlog',
+	'binlog_format')`, nil, func(scan scan) error {
 		var name, value string
 		err := scan(&name, &value)
 		has[name] = value
@@ -127,6 +133,9 @@ func (s *Store) askMySQL(ctx context.Context) (identity string, place sqltable.P
 		return "", place, err
 	case strings.EqualFold(has["autocommit"], "off"):
 		return "", place, fmt.Errorf("%w: the connections to table %s have autocommit = 0", lease.ErrOption, s.table)
+	case strings.EqualFold(has["log_bin"], "on") && strings.EqualFold(has["binlog_format"], "statement"):
+		return "", place, fmt.Errorf("%w: the connections to table %s have binlog_format = STATEMENT, with which a failover "+
+			"would not be noticed; set it to ROW or MIXED", lease.ErrOption, s.table)
 	case strings.Contains(has["version"], "TiDB"): // its servers agree on each commit
 		return noIdentity, place, nil
 	}
@@ -144,6 +153,10 @@ func (s *Store) askMySQL(ctx context.Context) (identity string, place sqltable.P
 	}
 	if _, ok := has["wsrep_on"]; ok { // its value may change
 		identity = "CASE WHEN @@GLOBAL.wsrep_on THEN CONCAT('cluster ', @@GLOBAL.wsrep_cluster_name) ELSE " + identity + " END"
+	}
+	if has["binlog_format"] != "" && has["log_bin"] != "" {
+		identity = "CASE WHEN @@log_bin AND @@SESSION.binlog_format = 'STATEMENT' THEN " + unreplicated +
+			" ELSE " + identity + " END"
 	}
 	// Binary, since the collations of columns and variables differ.
 	return "CAST(" + identity + " AS BINARY)", place, nil

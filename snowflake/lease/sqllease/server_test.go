@@ -3,13 +3,17 @@ package sqllease_test
 import (
 	"context"
 	"database/sql"
+	"errors"
 	"fmt"
+	"os"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/jackc/pgx/v5/pgconn"
 
+	"github.com/sqlflake/sqlflake/internal/dbserver"
+	"github.com/sqlflake/sqlflake/internal/skip"
 	"github.com/sqlflake/sqlflake/internal/testdb"
 	"github.com/sqlflake/sqlflake/snowflake/lease"
 	"github.com/sqlflake/sqlflake/snowflake/lease/sqllease"
@@ -141,4 +145,86 @@ func TestTheFirstIdentityIsNoFailover(t *testing.T) {
 			exec(t, db, "UPDATE snowflake_leases SET host = '' WHERE worker = -1")
 		}
 	})
+}
+
+// mixed is a pool that answers from another connection what its settings are.
+type mixed struct {
+	*sql.DB
+	other *sql.DB
+}
+
+func (m mixed) QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error) {
+	if strings.HasPrefix(query, "SHOW VARIABLES") {
+		return m.other.QueryContext(ctx, query, args...)
+	}
+	return m.DB.QueryContext(ctx, query, args...)
+}
+
+// A replica evaluates the identity in a statement itself, and would have its own in the rows: a failover to it would not
+// be noticed. The format is a session's, so another connection of the pool may have it.
+func TestStatementsThatReplicasRepeatLendAndExtendNothing(t *testing.T) {
+	skip.Off(t, "SNOWFLAKE_TEST_MYSQL")
+	_, folder, _ := strings.Cut(os.Getenv("SNOWFLAKE_TEST_MYSQL"), "throwaway:") // of MySQL, if it has one
+	server, err := dbserver.Start(t.Context(), dbserver.Config{
+		Name: "mariadb", Folder: folder, NoSync: true, Args: []string{"--log-bin", "--server-id=7"},
+	})
+	if errors.Is(err, dbserver.ErrNotInstalled) {
+		skip.Missing(t, "SNOWFLAKE_TEST_MYSQL", "%v", err)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = server.Stop() })
+	open := func(settings string) *sql.DB {
+		db := testdb.Target{Driver: "mysql", DSN: server.DSN + "test" + settings}.Open(t)
+		db.SetMaxOpenConns(1)
+		return db
+	}
+	exec(t, testdb.Target{Driver: "mysql", DSN: server.DSN}.Open(t), "CREATE DATABASE IF NOT EXISTS test")
+
+	refuse := func(what string, err error) {
+		t.Helper()
+		if !errors.Is(err, lease.ErrOption) || !strings.Contains(err.Error(), "binlog_format") {
+			t.Errorf("%s: %v, want ErrOption and binlog_format", what, err)
+		}
+	}
+	_, err = sqllease.Open(t.Context(), open("?binlog_format=STATEMENT"), sqldb.MySQL)
+	refuse("Open", err)
+
+	db := open("")
+	store := newSQL(t, db, sqldb.MySQL)
+	owner := sqlRequest("n", 0, 0)
+	claim := keep(mustAcquire(t, store, owner).Claim)
+	mustRelease(t, store, mustAcquire(t, store, sqlRequest("n", 1, 1)).Claim)
+	const rows = "SELECT GROUP_CONCAT(CONCAT_WS(' ', namespace, worker, epoch, revision)) FROM snowflake_leases"
+	for name, store := range map[string]*sqllease.Store{
+		"": store, ", of a pool with other connections": newSQL(t, mixed{db, open("")}, sqldb.MySQL),
+	} {
+		acquire := func(namespace string, worker int64) error {
+			_, err := store.Acquire(t.Context(), sqlRequest(namespace, worker, worker))
+			return err
+		}
+		before := ask[string](t, db, rows)
+		for what, call := range map[string]func() error{
+			"Extend":                 func() error { _, err := store.Extend(t.Context(), claim, 10, time.Hour); return err },
+			"Acquire of a namespace": func() error { return acquire("another", 0) },
+			"Acquire of a worker":    func() error { return acquire("n", 2) },
+			"Acquire of a free row":  func() error { return acquire("n", 1) },
+		} {
+			exec(t, db, "SET SESSION binlog_format = MIXED")
+			mustAcquire(t, store, owner) // it has the worker, and now it knows the server
+			exec(t, db, "SET SESSION binlog_format = STATEMENT")
+			if err := call(); name == "" {
+				refuse(what, err)
+			} else if err == nil || errors.Is(err, lease.ErrLost) || errors.Is(err, lease.ErrNoWorker) {
+				t.Errorf("%s%s: %v", what, name, err)
+			}
+		}
+		if after := ask[string](t, db, rows); after != before {
+			t.Errorf("the table was changed%s: %s, before %s", name, after, before)
+		}
+	}
+
+	exec(t, db, "SET SESSION binlog_format = MIXED")
+	mustExtend(t, store, claim, 10)
 }

@@ -33,7 +33,7 @@ func (s *Store) SetShare(ctx context.Context, namespace string, layout snowflake
 	if last > layout.MaxWorker() || r.Layout == "" {
 		return fmt.Errorf("%w: the share %d to %d, the layout %q has the workers 0 to %d", lease.ErrOption, first, last, r.Layout, layout.MaxWorker())
 	}
-	_, err := await(ctx, s, "set the share", func() (struct{}, error) { return struct{}{}, s.setShare(ctx, r) })
+	_, err := await(ctx, s, "set the share", func(ctx context.Context) (struct{}, error) { return struct{}{}, s.setShare(ctx, r) })
 	return err
 }
 

@@ -11,12 +11,12 @@ type scan = func(into ...any) error
 
 // query calls row for each row of the answer; nil if there can be none.
 func (s *Store) query(ctx context.Context, query string, args []any, row func(scan) error) error {
-	return sqltable.Query(ctx, s.db, query, args, row)
+	return sqltable.Query(ctx, s.on(ctx), query, args, row)
 }
 
 // change runs a statement and returns how many rows it has changed.
 func (s *Store) change(ctx context.Context, what, query string, args ...any) (rows int64, err error) {
-	result, err := s.db.ExecContext(ctx, query, args...)
+	result, err := s.on(ctx).ExecContext(ctx, query, args...)
 	if err == nil {
 		rows, err = result.RowsAffected()
 	}
@@ -32,7 +32,7 @@ func (s *Store) update(ctx context.Context, query string, args ...any) (answer i
 	if s.dialect != mysql {
 		return s.number(ctx, query, args...)
 	}
-	result, err := s.db.ExecContext(ctx, query, args...)
+	result, err := s.on(ctx).ExecContext(ctx, query, args...)
 	if err != nil {
 		return 0, false, err
 	}

@@ -73,7 +73,7 @@ func (s *Store) Extend(ctx context.Context, c lease.Claim, horizon int64, ttl ti
 	if err := lease.ValidateExtension(c, ttl); err != nil {
 		return time.Time{}, err
 	}
-	return await(ctx, s, "extend", func() (time.Time, error) { return s.extend(ctx, c, horizon, ttl) })
+	return await(ctx, s, "extend", func(ctx context.Context) (time.Time, error) { return s.extend(ctx, c, horizon, ttl) })
 }
 
 func (s *Store) extend(ctx context.Context, c lease.Claim, horizon int64, ttl time.Duration) (time.Time, error) {
@@ -163,7 +163,7 @@ func (s *Store) assess(ctx context.Context, q *queries, c lease.Claim) (a assess
 // Release implements [lease.Store]. The row keeps its token, so that a release whose reply was lost can be repeated.
 func (s *Store) Release(ctx context.Context, c lease.Claim, horizon int64) error {
 	horizon = max(0, horizon)
-	changed, err := await(ctx, s, "release", func() (int64, error) {
+	changed, err := await(ctx, s, "release", func(ctx context.Context) (int64, error) {
 		q, err := s.prepare(ctx)
 		if err != nil {
 			return 0, s.failed("release", err)
@@ -179,7 +179,7 @@ func (s *Store) Release(ctx context.Context, c lease.Claim, horizon int64) error
 
 // List implements [lease.Store].
 func (s *Store) List(ctx context.Context, namespace string) ([]lease.Entry, error) {
-	return await(ctx, s, "list", func() ([]lease.Entry, error) {
+	return await(ctx, s, "list", func(ctx context.Context) ([]lease.Entry, error) {
 		entries, err := s.list(ctx, namespace)
 		entries = slices.DeleteFunc(entries, func(e lease.Entry) bool { return e.Worker < 0 })
 		for i := range entries {
@@ -205,7 +205,7 @@ func (s *Store) workers(ctx context.Context, name string, n *namespace) ([]lease
 // Layout returns the layout that new leases of the namespace have, or the zero Layout if nobody has used it. Entries of List
 // keep the one before a move.
 func (s *Store) Layout(ctx context.Context, namespace string) (snowflake.Layout, error) {
-	return await(ctx, s, "read the layout", func() (snowflake.Layout, error) {
+	return await(ctx, s, "read the layout", func(ctx context.Context) (snowflake.Layout, error) {
 		_, v, err := s.enter(ctx, lease.Request{Namespace: namespace})
 		switch {
 		case err != nil:
@@ -246,31 +246,6 @@ func (s *Store) list(ctx context.Context, namespace string) ([]lease.Entry, erro
 		return cmp.Or(cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Worker, b.Worker))
 	})
 	return entries, nil
-}
-
-// await returns when the call or the context ends. Drivers of SQLite look at the context only after the busy timeout, when
-// another process has locked the file. Whatever such a call still does counts as done without a reply. If the context has
-// ended before, database/sql returns at once, and says whether it is closed.
-func await[T any](ctx context.Context, s *Store, what string, call func() (T, error)) (T, error) {
-	if s.dialect != sqlite || ctx.Err() != nil {
-		return call()
-	}
-	type result struct {
-		value T
-		err   error
-	}
-	done := make(chan result, 1)
-	go func() {
-		value, err := call()
-		done <- result{value, err}
-	}()
-	select {
-	case r := <-done:
-		return r.value, r.err
-	case <-ctx.Done():
-		var none T
-		return none, s.failed(what, ctx.Err())
-	}
 }
 
 // failed wraps an error so that a closed pool, which is final, differs from a database that does not answer.

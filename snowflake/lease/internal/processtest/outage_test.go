@@ -11,6 +11,7 @@ import (
 
 	"github.com/sqlflake/sqlflake/snowflake"
 	"github.com/sqlflake/sqlflake/snowflake/lease"
+	"github.com/sqlflake/sqlflake/snowflake/lease/sqllease"
 )
 
 // outage makes the database unreachable and reachable again.
@@ -139,6 +140,48 @@ func TestGeneratorOutlivesAnOutageOfItsDatabase(t *testing.T) {
 			t.Errorf("epoch %d after the outage: nobody has taken the worker over", status.Epoch)
 		}
 		t.Logf("%d IDs served during the outage", served)
+	})
+}
+
+// Connecting takes longer than a call of the store may take, as on a server that is far away or busy.
+func TestALeaseGetsAConnectionHoweverLongConnectingTakes(t *testing.T) {
+	t.Parallel()
+	eachServer(t, func(t *testing.T, p place) {
+		p.store(t) // makes the table
+		for _, window := range []time.Duration{300 * time.Millisecond, time.Second} {
+			t.Run(window.String(), func(t *testing.T) {
+				t.Parallel()
+				x, far := through(t, p)
+				x.late.Store(int64(2500 * time.Millisecond))
+				db, err := sql.Open(p.Driver, far.DSN)
+				if err != nil {
+					t.Fatal(err)
+				}
+				store, err := sqllease.New(db, far.dialect())
+				if err != nil {
+					t.Fatal(err)
+				}
+
+				l, err := lease.Open(t.Context(), store, lease.WithWindow(window), lease.WithMaxSkew(time.Minute),
+					lease.WithLogger(slog.New(slog.DiscardHandler)))
+				if err != nil {
+					t.Fatal(err)
+				}
+
+				x.closeAll()
+				cut := time.Now()
+				Eventually(t, "an extension", func() bool { return l.Status().Extended.After(cut) })
+				if stats := db.Stats(); stats.OpenConnections > 1 {
+					t.Errorf("%d connections, want 1: the first attempt's", stats.OpenConnections)
+				}
+				if err := l.Close(t.Context()); err != nil {
+					t.Error(err)
+				}
+				if err := db.Close(); err != nil {
+					t.Error(err)
+				}
+			})
+		}
 	})
 }
 

@@ -70,6 +70,10 @@ func eachServer(t *testing.T, f func(t *testing.T, p place)) {
 	}
 }
 
+func (p place) dialect() sqldb.Dialect {
+	return map[string]sqldb.Dialect{"postgres": sqldb.Postgres, "mariadb": sqldb.MySQL, "sqlite": sqldb.SQLite}[p.Kind]
+}
+
 // open returns the store, without its table.
 func (p place) open() (store lease.Store, closeStore func() error, err error) {
 	if p.Kind == fileKind {
@@ -84,8 +88,7 @@ func (p place) open() (store lease.Store, closeStore func() error, err error) {
 		return nil, nil, err
 	}
 	db.SetMaxOpenConns(1)
-	dialect := map[string]sqldb.Dialect{"postgres": sqldb.Postgres, "mariadb": sqldb.MySQL, "sqlite": sqldb.SQLite}
-	s, err := sqllease.New(db, dialect[p.Kind])
+	s, err := sqllease.New(db, p.dialect())
 	if err != nil {
 		return nil, nil, err
 	}

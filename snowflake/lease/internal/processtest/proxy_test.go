@@ -21,8 +21,9 @@ type proxy struct {
 	listener         net.Listener
 	committed        func(reply []byte) bool
 
-	harm   atomic.Bool // now and then
-	gone   atomic.Bool // refuses everything
+	harm   atomic.Bool  // now and then
+	gone   atomic.Bool  // refuses everything
+	late   atomic.Int64 // a time.Duration, after which a connection reaches the database
 	turn   atomic.Int64
 	faults faultCounts
 
@@ -105,21 +106,29 @@ func (x *proxy) accept() {
 			_ = client.Close() // that is the harm
 			continue
 		}
-		server, err := net.Dial(x.network, x.address)
-		if err != nil {
-			_ = client.Close() // the client sees it
-			continue
-		}
-		l := &link{client, server}
-		x.mu.Lock()
-		if x.ended || x.gone.Load() { // since the look above
-			l.close()
-		}
-		x.links[l] = true
-		x.mu.Unlock()
-		x.wait.Go(func() { x.requests(l) })
-		x.wait.Go(func() { x.replies(l) })
+		x.wait.Go(func() { x.connect(client) })
 	}
+}
+
+// connect leads a client to the database.
+func (x *proxy) connect(client net.Conn) {
+	time.Sleep(time.Duration(x.late.Load()))
+	server, err := net.Dial(x.network, x.address)
+	if err != nil {
+		_ = client.Close() // the client sees it
+		return
+	}
+
+	l := &link{client, server}
+	x.mu.Lock()
+	if x.ended || x.gone.Load() { // since accept has looked
+		l.close()
+	}
+	x.links[l] = true
+	x.mu.Unlock()
+
+	x.wait.Go(func() { x.requests(l) })
+	x.wait.Go(func() { x.replies(l) })
 }
 
 // closeAll cuts all connections and returns how many there were.
