@@ -28,6 +28,7 @@ type view struct {
 	now       time.Time   // of the database
 	at        time.Time   // local time just before the query
 	warning   error       // for the grant
+	forgets   bool        // the same
 }
 
 type namespace struct {
@@ -80,7 +81,7 @@ func (s *Store) try(ctx context.Context, r lease.Request, attempt int) (lease.Gr
 	if err != nil {
 		return lease.Grant{}, false, s.failed("acquire", err)
 	}
-	v.warning = q.warning
+	v.warning, v.forgets = q.warning, q.forgets
 	switch {
 	case v.namespace == nil:
 		return lease.Grant{}, false, fmt.Errorf("lease: acquire in table %s: the row of namespace %q is not visible after its insertion",
@@ -155,14 +156,18 @@ func (s *Store) enter(ctx context.Context, r lease.Request) (*queries, view, err
 	if err != nil || n == nil || n.layout != r.Layout && n.layout != r.Former || n.sameServer && n.reach >= milliseconds(r.Reach) {
 		return q, v, err
 	}
+	horizon := int64(0)
 	if !n.sameServer {
-		if q, err = s.renew(ctx); err != nil {
+		if q, err = s.renew(ctx); err == nil {
+			horizon, err = s.horizon(ctx, r.Namespace)
+		}
+		if err != nil {
 			return nil, v, err
 		}
 	}
 	// If it changes nothing, another caller was faster, or the server that has answered is a replica that only reads.
 	// The conditions of the acquisition decide.
-	if err = s.meet(ctx, q, r.Namespace, milliseconds(r.Reach)); err == nil {
+	if err = s.meet(ctx, q, r.Namespace, milliseconds(r.Reach), horizon); err == nil {
 		v, err = s.look(ctx, q, r)
 	}
 	return q, v, err
@@ -266,6 +271,7 @@ func (v view) grant(r lease.Request, c candidate) lease.Grant {
 		Claim:   lease.Claim{Namespace: r.Namespace, Worker: c.worker, Epoch: c.epoch, Token: r.Token},
 		Horizon: c.horizon,
 		Warning: v.warning,
+		Forgets: v.forgets,
 		Now:     v.now.Add(time.Since(v.at)),
 	}
 	if floor := v.namespace.floor(); floor > 0 {
