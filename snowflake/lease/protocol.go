@@ -188,7 +188,7 @@ func (l *Lease) commit(ctx context.Context, tick int64) (time.Duration, error) {
 	s.previous, s.claim.Token, s.claim.Next = s.claim.Token, s.claim.Next, ""
 	s.since, s.retries = before, 0
 	l.observe(now, before.wall)
-	s.horizon = max(s.horizon, min(s.asked, l.horizonOf(tick))) // again, since the clocks may have been set back before the call
+	s.horizon = max(s.horizon, min(s.asked, l.horizonOf(tick))) // again: the clocks may have been set back before the call
 	if repeated {
 		return 0, nil
 	}

@@ -30,7 +30,8 @@ type Store interface {
 	// A store that finds out that it may have forgotten commits, such as a promoted replica, returns a Grant.Floor from
 	// then on: the time at which it found out, plus the greatest Reach of all requests of the namespace. Instead of that
 	// time it may take a later horizon of an owner, which shows that clocks were ahead. It sets Grant.Forgets before.
-	// Until its clock has reached the floor it lends only workers that have no row: the previous server may just have confirmed an owner.
+	// Until its clock has reached the floor it lends only workers that have no row: the previous server may just have
+	// confirmed an owner.
 	//
 	// A worker is free if it was never taken, or if the store's clock has reached its expiry. Acquire takes, in this
 	// order: free workers whose horizon is not above Request.Tick, the one that has been free for the longest time
