@@ -363,3 +363,32 @@ func TestAWithdrawnWorkerIssuesNothingUntilTheNextMove(t *testing.T) {
 		t.Errorf("%d after %d, want a later tick", id, first)
 	}
 }
+
+// The next ID is due when the clock has come back to the last one. Meanwhile steps of the wall clock are noticed as always.
+func TestAClockThatIsSetBackWaitsForWhatWasIssued(t *testing.T) {
+	const half = int64(30 * time.Minute / time.Millisecond)
+	l, clock := leased(t)
+	now := mustTick(t, l)
+	mustMove(t, l, 3, now, now+2*half)
+	last := l.MustNext()
+	clock.Step(-30 * time.Minute)
+	if next := l.SetBack(half); next != now || mustTick(t, l) != now-half || l.Stats().Drift != 0 {
+		t.Errorf("the next ID at the tick %d of %d, the clock at %d, %+v", next, now, mustTick(t, l), l.Stats())
+	}
+	id := l.MustNext()
+	if slept, _ := clock.Slept(); id <= last || tickOf(t, l.Generator, id) > now || slept < 30*time.Minute-10*time.Millisecond ||
+		slept > 30*time.Minute {
+		t.Errorf("%d after %d, when %v had passed", id, last, slept)
+	}
+
+	l.SetBack(half)
+	clock.Step(time.Minute)
+	clock.Advance(time.Second)
+	if tick := mustTick(t, l); tick <= now {
+		t.Errorf("the wall clock is ahead, and the generator's is %d ticks behind what it was", now-tick)
+	}
+	l.Withdraw()
+	if next := l.SetBack(1); next <= tickOf(t, l.Generator, id) {
+		t.Errorf("without a worker the next ID is at the tick %d, that of the last one is %d", next, tickOf(t, l.Generator, id))
+	}
+}

@@ -263,3 +263,16 @@ func TestALeadOfOneTickIsEnoughToCatchUpInUse(t *testing.T) {
 		t.Errorf("slept %v, %+v", slept, g.Stats())
 	}
 }
+
+// With no lead and few IDs left in the tick of the last one, a call of some more would wait for the next tick.
+func TestASlowerClockLeavesRoomForACallOfAFewIDs(t *testing.T) {
+	g, clock := clocked(t, snowflake.WithLayout(layoutOf("sonyflake")), snowflake.WithLead(0)) // 256 IDs in a tick of 10 ms
+	clock.Advance(990 * time.Millisecond)
+	fill(t, g, 250)
+	clock.Step(-time.Second)
+	clock.Advance(12 * time.Millisecond)
+	fill(t, g, 10)
+	if slept, _ := clock.Slept(); slept > 0 || g.Stats().Drift >= 0 {
+		t.Errorf("slept %v, %+v", slept, g.Stats())
+	}
+}

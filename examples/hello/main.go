@@ -12,11 +12,12 @@ import (
 	"gorm.io/gorm"
 
 	"github.com/sqlflake/sqlflake/gormplugin"
+	"github.com/sqlflake/sqlflake/snowflake"
 )
 
 type User struct {
-	gormplugin.Model        // ID, CreatedAt, UpdatedAt
-	Name             string `json:"name"`
+	ID   snowflake.ID `json:"id"`
+	Name string       `json:"name"`
 }
 
 func main() {

@@ -3,7 +3,6 @@ package lease
 import (
 	"context"
 	"fmt"
-	"math"
 	"time"
 
 	"github.com/sqlflake/sqlflake/snowflake"
@@ -64,7 +63,7 @@ func (l *Lease) checkClocks(grant Grant, floor, tick int64, gap time.Duration) e
 		}
 	}
 	// A floor that is further ahead than any reach and skew: the server's clock was wrong when it was promoted.
-	limit := MaxWindow + snowflake.MaxLead + DefaultMaxSkew + 2*l.cfg.maxSkew + 2*l.layout.Tick()
+	limit := 2*MaxWindow + snowflake.MaxLead + DefaultMaxSkew + 2*l.cfg.maxSkew + 2*l.layout.Tick()
 	if ahead := floor - tick; ahead > ticks(limit, l.layout) {
 		return fmt.Errorf("%w: the floor after a failover of the store is %v, ahead by %v, more than %v", ErrBehindHorizon,
 			grant.Floor.UTC().Format(time.RFC3339), time.Duration(ahead)*l.layout.Tick(), limit)
@@ -109,18 +108,26 @@ func (l *Lease) shorten(e *ReachError) bool {
 	return true
 }
 
-// floor returns the first tick above the grant's floor.
-func (l *Lease) floor(grant Grant) (int64, error) {
-	if grant.Floor.Before(l.layout.Epoch()) {
-		return 0, nil
+// tickAt returns the tick of a time, which is negative before the epoch.
+func (l *Lease) tickAt(t time.Time) int64 { return int64(t.Sub(l.layout.Epoch()) / l.layout.Tick()) }
+
+// agreed returns the tick, or that of the wall clock or the store's, whichever is later, if the generator is ahead of
+// both. After a step back of the wall clock it is, for long. A failover sets too low a floor for horizons that follow it
+// there, so it does not count on a store that may forget.
+func (l *Lease) agreed(tick int64) int64 {
+	start := l.look().storeStart
+	if !l.state.forgets || start.IsZero() {
+		return tick
 	}
-	id, err := l.layout.Compose(snowflake.Parts{Time: grant.Floor})
-	if err != nil {
-		return 0, fmt.Errorf("%w: the floor after a failover of the store is %v: %w", ErrBehindHorizon,
-			grant.Floor.UTC().Format(time.RFC3339), err)
+
+	store, wall := start.Add(l.cfg.clock.Elapsed()), l.lessee.Wall()
+	if trusted := store.Add(l.cfg.maxSkew); wall.After(trusted) {
+		wall = trusted
 	}
-	tick, err := l.layout.Field(id, snowflake.FieldTime)
-	return tick + 1, err
+	if wall.Before(store) {
+		wall = store
+	}
+	return min(tick, l.tickAt(wall))
 }
 
 // clockGap returns by how much the generator's clock, which shows the tick, is at least ahead of the lease's: 0 unless
@@ -139,5 +146,5 @@ func (l *Lease) trusts(wall time.Time) bool {
 
 // ticks returns how many ticks d, 0 or more, has, rounded up.
 func ticks(d time.Duration, l snowflake.Layout) int64 {
-	return min(int64((d+l.Tick()-1)/l.Tick()), math.MaxInt32)
+	return int64((d + l.Tick() - 1) / l.Tick())
 }

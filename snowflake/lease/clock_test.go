@@ -4,9 +4,11 @@ import (
 	"context"
 	"errors"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
+	"unsafe"
 
 	"github.com/sqlflake/sqlflake/snowflake"
 	"github.com/sqlflake/sqlflake/snowflake/lease"
@@ -81,4 +83,88 @@ func (offClock) Elapsed() time.Duration { return time.Since(clockOrigin) }
 func (offClock) Sleep(_ context.Context, d time.Duration) error {
 	time.Sleep(d)
 	return nil
+}
+
+// A year is what the option allows.
+func TestOpenWaitsForAHorizonWithinTheAcceptedSkew(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		const day = 24 * time.Hour
+		store, ahead := &altered{Store: leasetest.NewMemory(time.Now)}, time.Duration(0)
+		store.granting(func(r lease.Request, g *lease.Grant) { g.Horizon = r.Tick + ahead.Milliseconds() })
+		for _, accepted := range []time.Duration{10 * day, 20 * day, 365 * day} {
+			ahead = 2*accepted - day
+			mustClose(t, mustOpen(t, store, lease.WithMaxSkew(accepted)))
+			ahead = 2*accepted + day
+			_, err := lease.Open(t.Context(), store, options(t, lease.WithMaxSkew(accepted))...)
+			if !errors.Is(err, lease.ErrBehindHorizon) || !strings.Contains(err.Error(), (ahead).String()+", more than") {
+				t.Errorf("with a skew of %v, %v behind the horizon: %v", accepted, ahead, err)
+			}
+		}
+	})
+}
+
+func TestAStepForwardIsFollowedIfTheStoresClockConfirmsIt(t *testing.T) {
+	for name, test := range map[string]struct {
+		step     time.Duration
+		too      bool // the store's clock
+		followed bool
+	}{
+		"within the accepted skew":      {9 * time.Second, false, true},
+		"by more":                       {11 * time.Second, false, false},
+		"by a day":                      {24 * time.Hour, false, false},
+		"by a day, as the store's does": {24 * time.Hour, true, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				var process, server atomic.Int64
+				l := mustOpen(t, leasetest.NewMemory(movableClock{&server}.Now), lease.WithClock(movableClock{&process}))
+				defer mustClose(t, l)
+				process.Store(int64(test.step))
+				if test.too {
+					server.Store(int64(test.step))
+				}
+				time.Sleep(lease.DefaultWindow)
+				mustNext(t, l)
+				time.Sleep(time.Second)
+				id := mustNext(t, l)
+				ahead := l.Generator().Layout().Time(id).Sub(time.Now())
+				if followed := ahead > test.step-time.Second; followed != test.followed || !followed && ahead > time.Second {
+					t.Errorf("the IDs are %v ahead", ahead)
+				}
+			})
+		})
+	}
+}
+
+// The monotonic clock stands still while a machine sleeps, or the wall clock is set back meanwhile.
+func TestALeaseMayHaveExpiredByEitherClock(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := &altered{Store: leasetest.NewMemory(time.Now)}
+		var slept atomic.Int64
+		l := mustOpen(t, store, lease.WithClock(movableClock{&slept}))
+		defer mustClose(t, l)
+		unexpired := make(chan bool, 1)
+		for _, test := range []struct {
+			sleep time.Duration
+			want  bool
+		}{{0, true}, {2 * lease.DefaultWindow, false}} {
+			slept.Store(int64(test.sleep))
+			store.extending(func(c *lease.Claim) {
+				store.extend.Store(nil)
+				unexpired <- c.Unexpired()
+			})
+			if got := <-unexpired; got != test.want {
+				t.Errorf("after a sleep of %v: unexpired: %t", test.sleep, got)
+			}
+		}
+	})
+
+	until := time.Now().Add(time.Hour)
+	if !(lease.Claim{Until: until}).Unexpired() {
+		t.Error("an hour before the time, it is reached")
+	}
+	(*[3]uint64)(unsafe.Pointer(&until))[0] -= 7200 << 30 // seconds of the wall clock, as if the machine had slept
+	if left := time.Until(until); left < time.Minute || (lease.Claim{Until: until}).Unexpired() {
+		t.Errorf("%v are left by the monotonic clock, and none by the wall clock: %v", left, until)
+	}
 }

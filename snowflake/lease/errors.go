@@ -26,7 +26,8 @@ var (
 	ErrLayout = errors.New("lease: the namespace has another layout")
 
 	// ErrClockSkew is returned by Open if the generator's clock differs from the store's, or from the system clock if the
-	// store has none, by more than WithMaxSkew, or so much that the namespace does not move (WithFormerLayout).
+	// store has none, by more than WithMaxSkew, or so much that the namespace does not move (WithFormerLayout). Ready
+	// returns it while no ID is due because the clocks were set back.
 	ErrClockSkew = errors.New("lease: the clock differs from the store's")
 
 	// ErrBehindHorizon is returned by Open if the clock is behind the horizon of the worker by more than a window and

@@ -30,9 +30,10 @@ type Event struct {
 	Epoch     int64         // 0 while the lease has no worker
 	Horizon   time.Time     // up to which IDs of the worker may be issued; zero before the first horizon
 	Skew      time.Duration // of the wall clock against the store's; for Stepped, against the generator's
-	Err       error         // of Failed and Lost; of Called, if it failed; of Acquired a warning: of the Grant, or that the layout ends
-	Call      string        // of Called: "acquire", "extend" or "release"
-	Took      time.Duration // of Called: its length by the monotonic clock
+	Err       error         // of Failed and Lost; of Called, if it failed; of Stepped, while no ID is due because of that;
+	//                         of Acquired a warning: of the Grant, or that the layout ends
+	Call string        // of Called: "acquire", "extend" or "release"
+	Took time.Duration // of Called: its length by the monotonic clock
 }
 
 // Observe calls f for each event from now on, as WithObserver does from the beginning. stop ends that; an event that is

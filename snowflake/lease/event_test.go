@@ -31,6 +31,18 @@ func (r *recorder) hook(e lease.Event) {
 	r.events = append(r.events, e)
 }
 
+// last returns the last event of the kind.
+func (r *recorder) last(kind lease.EventKind) (last lease.Event) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for _, e := range r.events {
+		if e.Kind == kind {
+			last = e
+		}
+	}
+	return last
+}
+
 // calls returns how many calls of the store there were, and how many of them failed.
 func (r *recorder) calls(call string) (n, failed int) {
 	r.mu.Lock()

@@ -34,13 +34,14 @@ type State struct {
 	Retries int // calls in a row that the store has not answered
 	Claim   Claim
 	From    int64 // the horizon that the claim started at
+	Horizon int64 // below which the generator issues
 	Asked   int64 // the highest horizon that was requested under the claim
 }
 
 // State returns what the lease knows.
 func (l *Lease) State() State {
 	s := &l.state
-	return State{s.held, s.retries, s.claim, s.from, max(s.asked, s.horizon)}
+	return State{s.held, s.retries, s.claim, s.from, s.horizon, max(s.asked, s.horizon)}
 }
 
 // Become makes the lease, which has made no step, a copy of another one in the middle of its life, as in a cloned

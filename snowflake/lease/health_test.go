@@ -4,11 +4,13 @@ import (
 	"context"
 	"errors"
 	"os"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"github.com/sqlflake/sqlflake/snowflake"
+	"github.com/sqlflake/sqlflake/snowflake/internal/core"
 	"github.com/sqlflake/sqlflake/snowflake/lease"
 	"github.com/sqlflake/sqlflake/snowflake/lease/leasetest"
 )
@@ -127,6 +129,85 @@ func TestHealthyFailsOnlyWhenTheLeaseHasEndedByItself(t *testing.T) {
 				}
 				if err := l.Ready(); !errors.Is(err, lease.ErrClosed) {
 					t.Errorf("Ready after Close: %v", err)
+				}
+			})
+		})
+	}
+}
+
+// movableClock differs from that of the bubble by what it is set to.
+type movableClock struct{ by *atomic.Int64 }
+
+func (c movableClock) Now() time.Time       { return time.Now().Add(time.Duration(c.by.Load())) }
+func (movableClock) Elapsed() time.Duration { return time.Since(clockOrigin) }
+
+func (movableClock) Sleep(ctx context.Context, d time.Duration) error { return core.Sleep(ctx, d) }
+
+// All clocks are set back, or one of the two.
+func TestAStepBackStopsIDsForNoLongerThanItIs(t *testing.T) {
+	for name, test := range map[string]struct {
+		back    time.Duration
+		forgets bool // the store
+		alone   bool // the process
+		stays   bool // the process, and the server is set back alone
+		stops   bool
+	}{
+		"less than a window":                    {back: 7 * time.Second, forgets: true},
+		"more than a window":                    {back: 12 * time.Second, forgets: true, stops: true},
+		"half a minute":                         {back: 30 * time.Second, forgets: true, stops: true},
+		"an hour":                               {back: time.Hour, forgets: true, stops: true},
+		"an hour, alone":                        {back: time.Hour, forgets: true, alone: true},
+		"half a minute, of the server alone":    {back: 30 * time.Second, forgets: true, stays: true, stops: true},
+		"an hour, on a store that can't forget": {back: time.Hour},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				var process, server atomic.Int64
+				process.Store(int64(test.back))
+				server.Store(int64(test.back))
+				store := &altered{Store: leasetest.NewMemory(movableClock{&server}.Now)}
+				store.granting(func(_ lease.Request, g *lease.Grant) { g.Forgets = test.forgets })
+				var events recorder
+				l := mustOpen(t, store, lease.WithClock(movableClock{&process}), lease.WithObserver(events.hook))
+				defer mustClose(t, l)
+				probed(t, l)
+
+				if !test.stays {
+					process.Store(0)
+				}
+				if !test.alone {
+					server.Store(0)
+				}
+				before, horizon := mustNext(t, l), l.Status().Horizon
+				ready := probed(t, l)
+				if h := l.Status().Horizon; test.stops && h.After(horizon) && !test.stays &&
+					time.Until(h) > lease.DefaultWindow+time.Second {
+					t.Errorf("the horizon was %v, and %v after the step it is %v", horizon, ready, h)
+				}
+				if stops := ready < probing; stops != test.stops {
+					t.Fatalf("ready for %v: %v", ready, l.Ready())
+				}
+				if !test.stops {
+					return
+				}
+
+				start := time.Now()
+				time.Sleep(lease.DefaultWindow / 8) // the pause between two extensions
+				for probe(t, l) != nil && time.Since(start) <= test.back {
+					if err := l.Ready(); !errors.Is(err, lease.ErrClockSkew) {
+						t.Fatalf("%v after the stop: %v", time.Since(start), err)
+					}
+					if e := events.last(lease.Stepped); time.Since(start) > lease.DefaultWindow && !errors.Is(e.Err, lease.ErrClockSkew) {
+						t.Fatalf("%v after the stop: the event %+v", time.Since(start), e)
+					}
+					time.Sleep(100 * time.Millisecond)
+				}
+				t.Logf("stopped after %v for %v", ready, time.Since(start))
+				if d := probed(t, l); d < probing {
+					t.Errorf("ready for %v after the stop: %v", d, l.Ready())
+				}
+				if id := mustNext(t, l); id <= before {
+					t.Errorf("%d after %d", id, before)
 				}
 			})
 		})

@@ -127,7 +127,8 @@ func WithFormerLayout(old snowflake.Layout) Option {
 }
 
 // WithMaxSkew sets how far the clock may be from the store's when Open takes a worker, and how far ahead of the store's
-// when a generator follows a step forward of the wall clock: more than 0 and at most a year, 10 s by default. Stores
+// when a generator follows a step forward of the wall clock, or a horizon on a server that can fail over follows a
+// generator: more than 0 and at most a year, 10 s by default. Stores
 // without a clock, on files, on SQLite and on kvlease, can't confirm a step: every one is followed.
 //
 // After a failover of an SQL store new owners wait for a window and this skew, at most 10 s of it. A skew greater than
@@ -140,7 +141,8 @@ func WithMaxSkew(d time.Duration) Option {
 
 // WithPatience sets how long calls whose context has no deadline, such as Next, wait for a horizon that does not rise
 // before they return snowflake.ErrLeaseStalled: 5 s by default, 0 for no wait. It does not bound the wait until an ID
-// below the horizon is due, up to a window after a takeover or a failover: for that use a context with a deadline.
+// below the horizon is due, up to a window after a takeover or a failover, or until clocks that were set back have caught
+// up: for that use a context with a deadline.
 func WithPatience(d time.Duration) Option {
 	return option(d >= 0, func(c *config) { c.patience = d }, "patience %v is negative", d)
 }

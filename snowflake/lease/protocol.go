@@ -41,10 +41,12 @@ import (
 //	keeps its worker only if its lease can't have expired when the old store committed for the last time.
 //
 // What the old store committed, and its floor, lies below the new floor as long as the clocks of its owners were ahead of
-// the new store's by at most the skew that a reach has. So new owners are above all that old ones may issue. An old owner
-// that keeps its worker has it to itself: nobody can have taken it over before it expired, and later nobody can without
-// an acquisition that reads its horizon. The expiry in its row was written by the clock of another server. There are two
-// ways to know that it had not expired:
+// the new store's by at most the skew that a reach has. A generator stays ahead of a clock that was set back, so its owner
+// asks for no horizon beyond a window from what the wall clock or the store's shows, and uses none: see agreed. It is
+// enough that no clock has shown a time which is further ahead of the new store's than the skew. So new owners are above
+// all that old ones may issue. An old owner that keeps its worker has it to itself: nobody can have taken it over before
+// it expired, and later nobody can without an acquisition that reads its horizon. The expiry in its row was written by the
+// clock of another server. There are two ways to know that it had not expired:
 //
 //   - The expiry lies more than the skew after the time that the new store has committed with its identity.
 //   - The owner's last confirmed call began less than a TTL before the new store answered it. This compares no clocks:
@@ -96,10 +98,8 @@ func (l *Lease) acquire(ctx context.Context) (time.Duration, error) {
 		if err != nil {
 			return l.refused(ctx, err)
 		}
-		floor, err := l.floor(grant)
-		if err == nil {
-			err = l.checkClocks(grant, floor, tick, gap)
-		}
+		floor := l.tickAt(grant.Floor) + 1
+		err = l.checkClocks(grant, floor, tick, gap)
 		if err != nil && l.running() {
 			// The token stays, and the worker with it: the next call returns what the floor is by then.
 			l.state.unsure = true // Close has a worker to give back
@@ -146,8 +146,12 @@ func (l *Lease) extend(ctx context.Context) (time.Duration, error) {
 	l.note(nil) // before waiting calls return, which may look at it
 	l.lessee.Extend(l.state.horizon)
 	l.tell(Extended, nil)
-	if drift := l.Generator().Stats().Drift; drift.Abs() > l.cfg.maxSkew {
-		l.report(Event{Kind: Stepped, Skew: drift})
+	drift, stopped := l.Generator().Stats().Drift, l.Ready()
+	if !errors.Is(stopped, ErrClockSkew) {
+		stopped = nil
+	}
+	if stopped != nil || drift.Abs() > l.cfg.maxSkew {
+		l.report(Event{Kind: Stepped, Skew: drift, Err: stopped})
 	}
 	return wait, nil
 }
@@ -183,17 +187,28 @@ func (l *Lease) commit(ctx context.Context, tick int64) (time.Duration, error) {
 		return 0, err
 	}
 	s.previous, s.claim.Token, s.claim.Next = s.claim.Token, s.claim.Next, ""
-	s.horizon, s.since = s.asked, before
+	s.since, s.retries = before, 0
 	l.observe(now, before.wall)
-	s.retries = 0
+	s.horizon = max(s.horizon, min(s.asked, l.horizonOf(tick))) // again: the clocks may have been set back before the call
 	if repeated {
 		return 0, nil
 	}
-	return jitter(l.window() / 2), nil
+	return jitter(l.left(tick) / 2), nil
 }
 
-// horizonOf returns the horizon to commit: a window beyond all that may be issued at the tick.
-func (l *Lease) horizonOf(tick int64) int64 { return tick + l.ahead(l.window()) }
+// horizonOf returns the horizon to commit: a window beyond all that may be issued at the tick, as far as clocks agree.
+func (l *Lease) horizonOf(tick int64) int64 { return l.agreed(tick) + l.ahead(l.window()) }
+
+// left returns how long IDs may be issued from the tick on, at most a window. If it is short because the generator is
+// ahead of the clocks, it sets the generator back: slowing down would take 200 s for each second.
+func (l *Lease) left(tick int64) time.Duration {
+	left := time.Duration(l.state.horizon-tick-l.lessee.Lead()) * l.layout.Tick()
+	if excess := tick - l.agreed(tick); excess > 0 && left < l.window()/4 {
+		l.state.resumes = l.lessee.SetBack(excess)
+		return l.window()
+	}
+	return max(l.window()/4, min(left, l.window()))
+}
 
 func (l *Lease) ahead(window time.Duration) int64 {
 	return l.lessee.Lead() + max(1, ticks(window, l.layout))

@@ -6,19 +6,59 @@ import (
 	"time"
 
 	"github.com/sqlflake/sqlflake/snowflake"
+	"github.com/sqlflake/sqlflake/snowflake/lease"
 )
 
 // simHost has the clocks of a host. Several processes may run on it.
 type simHost struct {
-	wall time.Time
-	mono time.Duration
-	rate int64 // of both clocks, in millionths above that of true time
+	wall  time.Time
+	right time.Duration // how far it is from true time when it is right
+	mono  time.Duration
+	rate  int64 // of both clocks, in millionths above that of true time
 }
 
 func (h *simHost) advance(d time.Duration) {
 	d += time.Duration(int64(d) / 1_000_000 * h.rate)
 	h.wall = h.wall.Add(d)
 	h.mono += d
+}
+
+// simServer has the clock of a server of the store.
+type simServer struct {
+	w            *simWorld
+	right, wrong time.Duration // how far it is from true time, and from that when it is right
+}
+
+func (s *simServer) now() time.Time {
+	if s.w.kind.expiry && s.w.caller != nil {
+		return s.w.caller.host.wall
+	}
+	return s.w.storeNow.Add(s.right + s.wrong)
+}
+
+// step makes the clock wrong, or right: 0.
+func (s *simServer) step(wrong time.Duration) {
+	s.w.shown = later(s.w.shown, s.now())
+	if wrong > s.wrong {
+		s.w.hastened = s.w.now
+	}
+	s.wrong = wrong
+}
+
+// setRight is what a time server does.
+func (w *simWorld) setRight(h *simHost) {
+	w.shown = later(w.shown, h.wall)
+	h.wall, h.rate = w.now.Add(h.right), 0
+}
+
+// agree sets all clocks right, and reports whether a failover to a server with the clock now repeats no ID.
+func (w *simWorld) agree(now func() time.Time) bool {
+	for _, h := range w.hosts {
+		w.setRight(h)
+	}
+	w.memory.(*simSQL).server.step(0)
+	skew := min(w.plan.skew, lease.DefaultMaxSkew)
+	return w.plan.clocks == "" || !w.shown.After(now().Add(skew)) && w.now.Sub(w.hastened) > 2*max(w.plan.window, w.plan.other)
 }
 
 // advance lets time pass for all clocks.

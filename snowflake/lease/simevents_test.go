@@ -1,14 +1,25 @@
 package lease_test
 
-import "time"
+import (
+	"time"
+
+	"github.com/sqlflake/sqlflake/snowflake/lease"
+)
 
 // simEvent is a kind of event.
 type simEvent struct {
 	name   string
 	weight int
-	clocks bool // makes clocks wrong
+	clocks string // makes clocks wrong: simSteps, simSuspends or simOther
 	do     func(w *simWorld)
 }
+
+// What makes clocks wrong. In worlds with failovers clocks step, or hosts are suspended, or neither.
+const (
+	simSteps    = "steps"
+	simSuspends = "suspends"
+	simOther    = "other"
+)
 
 // simEvents is set in init, since events may contain events.
 var (
@@ -18,19 +29,19 @@ var (
 
 func init() {
 	simEvents = []simEvent{
-		{"call", 100, false, func(w *simWorld) {
+		{"call", 100, "", func(w *simWorld) {
 			if p := w.process(func(p *simProcess) bool { return p.opened && !p.paused }); p != nil {
 				p.call()
 			}
 		}},
-		{"advance", 24, false, func(w *simWorld) {
+		{"advance", 24, "", func(w *simWorld) {
 			d := w.choices.span(min(w.plan.layout.Tick(), w.plan.window)/4, 4*w.plan.window)
 			w.note(nil, "%v pass", d)
 			w.advance(d)
 			w.runDue()
 		}},
-		{"steps", 24, false, (*simWorld).runDue},
-		{"start", 22, false, func(w *simWorld) {
+		{"steps", 24, "", (*simWorld).runDue},
+		{"start", 22, "", func(w *simWorld) {
 			i := w.choices.below(len(w.slots))
 			old := w.slots[i]
 			if old != nil && (!old.dead || len(old.doing) > 0) {
@@ -42,43 +53,43 @@ func init() {
 			w.slots[i] = w.start(pick(w.choices, w.hosts...))
 			w.slots[i].step()
 		}},
-		{"fault", 12, false, func(w *simWorld) {
+		{"fault", 12, "", func(w *simWorld) {
 			if p := w.process(func(*simProcess) bool { return true }); p != nil {
 				p.fault = pick(w.choices, simLoseReply, simDropRequest, simLateRequest)
 				p.faults = 1 + w.choices.below(3)
 			}
 		}},
-		{"resume", 10, false, func(w *simWorld) {
+		{"resume", 10, "", func(w *simWorld) {
 			if p := w.process(func(p *simProcess) bool { return p.paused }); p != nil {
 				p.resume()
 			}
 		}},
-		{"pause", 6, false, func(w *simWorld) {
+		{"pause", 6, "", func(w *simWorld) {
 			if p := w.process(func(p *simProcess) bool { return !p.paused }); p != nil {
 				w.tally["pauses"]++
 				w.note(p, "is paused")
 				p.paused = true
 			}
 		}},
-		{"late", 8, false, (*simWorld).eventLate},
-		{"crash", 4, false, func(w *simWorld) {
+		{"late", 8, "", (*simWorld).eventLate},
+		{"crash", 4, "", func(w *simWorld) {
 			if p := w.process(func(*simProcess) bool { return true }); p != nil {
 				p.crash()
 			}
 		}},
-		{"close", 6, false, func(w *simWorld) {
+		{"close", 6, "", func(w *simWorld) {
 			if p := w.process(func(p *simProcess) bool { return p.opened && !p.paused && !p.stepping() }); p != nil {
 				p.close()
 			}
 		}},
-		{"outage", 2, false, func(w *simWorld) {
+		{"outage", 2, "", func(w *simWorld) {
 			w.tally["outages"]++
 			d := w.choices.span(w.plan.window/16, 8*w.plan.window)
 			w.note(nil, "the store is down for %v", d)
 			w.down = w.now.Add(d)
 		}},
-		{"step", 6, true, func(w *simWorld) {
-			d := w.choices.span(5*time.Millisecond, 24*time.Hour)
+		{"step", 6, simSteps, func(w *simWorld) {
+			d := w.choices.span(5*time.Millisecond, w.farthest())
 			if w.choices.oneIn(2) {
 				d = -d
 				w.tally["steps back"]++
@@ -89,40 +100,44 @@ func init() {
 			w.note(nil, "the wall clock of host %d steps by %v", i, d)
 			w.hosts[i].wall = w.hosts[i].wall.Add(d)
 		}},
-		{"set right", 5, true, (*simWorld).eventSetRight},
-		{"leap", 1, true, func(w *simWorld) {
+		{"set right", 5, simSteps, (*simWorld).eventSetRight},
+		{"leap", 1, simOther, func(w *simWorld) {
 			w.tally["leap seconds"]++
 			w.note(nil, "a second is repeated everywhere")
 			for _, h := range w.hosts {
 				h.wall = h.wall.Add(-time.Second)
 			}
 		}},
-		{"drift", 2, true, func(w *simWorld) {
+		{"drift", 2, simOther, func(w *simWorld) {
 			w.tally["drifts"]++
 			i := w.choices.below(len(w.hosts))
 			w.hosts[i].rate = pick[int64](w.choices, 0, 200, -200, 20_000, -20_000, 500_000, -500_000)
 			w.note(nil, "the clocks of host %d run %d ppm fast", i, w.hosts[i].rate)
 		}},
-		{"suspend", 2, true, func(w *simWorld) {
+		{"suspend", 2, simSuspends, func(w *simWorld) {
 			w.tally["suspends"]++
 			i := w.choices.below(len(w.hosts))
 			d := w.choices.span(time.Millisecond, 10*time.Hour)
 			w.note(nil, "host %d sleeps for %v", i, d)
 			w.suspend(w.hosts[i], d)
 		}},
-		{"store step", 2, true, func(w *simWorld) {
-			if !w.plan.wild {
+		{"store step", 2, simSteps, func(w *simWorld) {
+			if !w.plan.wild && !w.kind.forgets {
 				return
 			}
 			w.tally["store clock steps"]++
-			d := w.choices.span(5*time.Millisecond, 24*time.Hour)
+			d := w.choices.span(5*time.Millisecond, w.farthest())
 			if w.choices.oneIn(2) {
 				d = -d
 			}
 			w.note(nil, "the store's clock steps by %v", d)
+			if w.kind.forgets {
+				w.stepServer(d)
+				return
+			}
 			w.storeNow = w.storeNow.Add(d)
 		}},
-		{"failover", 4, false, (*simWorld).eventFailover},
+		{"failover", 4, "", (*simWorld).eventFailover},
 	}
 	for _, e := range simEvents {
 		simWeights += e.weight
@@ -143,7 +158,7 @@ func (w *simWorld) event() {
 	n := w.choices.below(simWeights)
 	for _, e := range simEvents {
 		if n -= e.weight; n < 0 {
-			if !e.clocks || !w.kind.forgets {
+			if e.clocks == "" || !w.kind.forgets || e.clocks == w.plan.clocks {
 				e.do(w)
 			}
 			return
@@ -183,7 +198,34 @@ func (w *simWorld) eventLate() {
 func (w *simWorld) eventSetRight() {
 	i := w.choices.below(len(w.hosts))
 	w.note(nil, "the clocks of host %d are set right", i)
-	w.hosts[i].wall, w.hosts[i].rate = w.now, 0
+	w.setRight(w.hosts[i])
+}
+
+// farthest is how far clocks step. With failovers that is less, since a clock that was ahead puts these off.
+func (w *simWorld) farthest() time.Duration {
+	if w.kind.forgets {
+		return 4 * max(w.plan.window, lease.DefaultMaxSkew)
+	}
+	return 24 * time.Hour
+}
+
+// stepServer makes the clock of the server wrong or right, and those of all hosts with it if they have the same source.
+// A server that takes over is right until the first call has told it the time.
+func (w *simWorld) stepServer(wrong time.Duration) {
+	p := w.memory.(*simSQL)
+	if p.ns.host != p && p.ns.layout != "" {
+		return
+	}
+	if w.choices.oneIn(4) {
+		wrong = 0
+	}
+	p.server.step(wrong)
+	if w.choices.oneIn(2) {
+		for _, h := range w.hosts {
+			w.setRight(h)
+			h.wall = h.wall.Add(wrong)
+		}
+	}
 }
 
 // eventFailover makes the store forget what it has committed since the replica got the last commit.
@@ -192,15 +234,17 @@ func (w *simWorld) eventFailover() {
 	case !w.kind.forgets, len(w.ledger.grants) == 0: // a replica without the namespace can't know that it has forgotten it
 	case w.backup == nil:
 		w.note(nil, "the replica of the store gets nothing more")
-		w.cut, w.clock = w.now, w.serverClock()
-		w.backup = w.memory.(*simSQL).clone(w.clock)
+		w.cut, w.server = w.now, w.newServer()
+		w.backup = w.memory.(*simSQL).clone(w.server)
 	case (w.plan.other != w.plan.window || w.kind.moves) && !w.kind.hasty && w.now.Sub(w.cut) > w.plan.delay:
 		w.note(nil, "the replica has lagged for too long, and gets all again") // what a raised reach and an announcement wait for
 		w.backup = nil
+	case !w.agree(w.server.now):
+		w.tally["put off"]++
 	default:
 		w.tally["failovers"]++
 		w.note(nil, "the replica of the store is promoted")
-		w.memory, w.backup, w.fellTo = w.backup, nil, w.clock()
+		w.memory, w.backup, w.fellTo = w.backup, nil, w.server.now()
 		w.store.Store = w.memory
 		w.forget()
 	}

@@ -87,6 +87,7 @@ func TestTheSimulatorCatchesEveryBrokenRuleOfAFailover(t *testing.T) {
 		"owners that don't time leases":   {wrap: simTimed},
 		"leases timed from the arrival":   {late: true},
 		"a greater window counts at once": {hasty: true},
+		"horizons follow the generator":   {breaks: "horizons follow the generator"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			kind.forgets, kind.drills = true, true
@@ -121,6 +122,87 @@ func TestAServerGivesOutNoWorkerThatTheOneBeforeMayHaveConfirmed(t *testing.T) {
 		}
 		if broken := breaks != ""; (w.violation != "") != broken || first.drawn == 0 && !broken {
 			t.Errorf("%q: %d IDs; %s", breaks, first.drawn, w.violation)
+		}
+	}
+}
+
+// The clocks of all hosts and of the server were half a minute ahead. Since they were set right they have caught up with
+// what an owner had issued until then, but its generator is still ahead. It takes another worker, which a replica with the
+// right time does not know when it is promoted.
+func TestAHorizonIsNoFurtherAheadThanAFloor(t *testing.T) {
+	const ahead = 30 * time.Second
+	for _, breaks := range []string{"", "horizons follow the generator"} {
+		w := newSimCase(t, simKind{forgets: true, breaks: breaks}, 2)
+		w.choices.script = make([]byte, 1<<16) // no other events
+		w.plan.clocks = simSteps
+		window := w.plan.window
+		w.memory.(*simSQL).server.step(ahead)
+		for _, h := range w.hosts {
+			h.wall = h.wall.Add(ahead)
+		}
+		first := w.start(w.hosts[0])
+		first.step()
+		for !w.agree(w.newServer().now) {
+			w.advance(window / 2)
+			first.step()
+			first.call()
+		}
+		w.eventFailover() // the replica gets nothing more
+		w.advance(2*window + time.Second)
+		w.start(w.hosts[1]).step()
+		first.step() // learns that it has lost the worker
+		for range 8 {
+			first.step()
+			first.call()
+			w.advance(window / 8)
+		}
+		w.eventFailover() // and is promoted
+		third := w.start(w.hosts[1])
+		third.step()
+		before := third.drawn
+		for range 100 {
+			w.advance(window / 16)
+			third.step()
+			third.call()
+		}
+		if broken := breaks != ""; (w.violation != "") != broken || third.drawn == before && !broken {
+			t.Errorf("%q: %d IDs; %s", breaks, third.drawn-before, w.violation)
+		}
+	}
+}
+
+// As above, but the replica is promoted a few seconds after the clocks were set right. The row of another owner, which it
+// has, shows that they were ahead.
+func TestAFloorIsAboveHorizonsThatWereAheadOfAllClocks(t *testing.T) {
+	const ahead = 30 * time.Second
+	for _, breaks := range []string{"", "a floor by the clock alone"} {
+		w := newSimCase(t, simKind{forgets: true, breaks: breaks}, 2)
+		w.choices.script = make([]byte, 1<<16) // no other events
+		w.memory.(*simSQL).server.step(ahead)
+		for _, h := range w.hosts {
+			h.wall = h.wall.Add(ahead)
+		}
+		w.start(w.hosts[0]).step()
+		w.eventFailover() // the replica gets nothing more
+		forgotten := w.start(w.hosts[1])
+		forgotten.step()
+		for range 8 {
+			w.advance(time.Second / 2)
+			forgotten.call()
+			forgotten.step()
+		}
+		w.agree(w.server.now)
+		w.advance(4 * time.Second)
+		w.eventFailover() // and is promoted
+		next := w.start(w.hosts[0])
+		next.step()
+		for range 120 {
+			w.advance(time.Second / 2)
+			next.step()
+			next.call()
+		}
+		if broken := breaks != ""; (w.violation != "") != broken || forgotten.drawn == 0 || next.drawn == 0 && !broken {
+			t.Errorf("%q: %d and %d IDs; %s", breaks, forgotten.drawn, next.drawn, w.violation)
 		}
 	}
 }

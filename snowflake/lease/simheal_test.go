@@ -17,6 +17,9 @@ func (w *simWorld) heal() {
 	}
 	w.late = nil
 	w.storeNow = w.now
+	if s, ok := w.memory.(*simSQL); ok {
+		s.server.step(0)
+	}
 	for _, h := range w.hosts {
 		h.wall, h.rate = w.now, 0
 	}

@@ -135,6 +135,10 @@ func (p *simProcess) step() {
 		p.refused(err)
 	case p.lease.State().Held:
 		p.opened = true
+		state := p.lease.State()
+		if g := w.grantOf(p, state.Claim.Worker, state.Claim.Epoch); g != nil && g.owner == p {
+			g.used = max(g.used, state.Horizon)
+		}
 		p.due = w.now.Add(w.choices.jitter(p.window / 2))
 		if retries := p.lease.State().Retries; retries > 0 {
 			p.due = w.now.Add(w.choices.jitter(p.window / 64 << min(retries, 4)))

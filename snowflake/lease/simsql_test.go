@@ -16,12 +16,12 @@ import (
 // statement: other events may happen between any two, and within one between the reading of the namespace and the change
 // of a row. A statement that nobody waits for any more may do the latter much later. All of them end with the server.
 type simSQL struct {
-	w     *simWorld
-	clock func() time.Time
-	ns    simNamespace
-	rows  map[int64]simLease // by worker
-	early int64              // the start that a broken rule has read before the fence
-	past  *simSQL            // what a node of a cluster shows that lags
+	w      *simWorld
+	server *simServer
+	ns     simNamespace
+	rows   map[int64]simLease // by worker
+	early  int64              // the start that a broken rule has read before the fence
+	past   *simSQL            // what a node of a cluster shows that lags
 }
 
 type simNamespace struct {
@@ -50,12 +50,14 @@ func (n *simNamespace) floor() time.Time {
 }
 
 func newSimSQL(w *simWorld) *simSQL {
-	return &simSQL{w: w, clock: w.serverClock(), rows: map[int64]simLease{}}
+	return &simSQL{w: w, server: w.newServer(), rows: map[int64]simLease{}}
 }
 
+func (s *simSQL) clock() time.Time { return s.server.now() }
+
 // clone returns a replica. It finds out that it is another server, unless that is broken.
-func (s *simSQL) clone(clock func() time.Time) *simSQL {
-	replica := &simSQL{w: s.w, clock: clock, ns: s.ns, rows: maps.Clone(s.rows), early: s.early}
+func (s *simSQL) clone(server *simServer) *simSQL {
+	replica := &simSQL{w: s.w, server: server, ns: s.ns, rows: maps.Clone(s.rows), early: s.early}
 	if s.w.kind.unaware {
 		replica.ns.host = replica
 	}
@@ -126,13 +128,28 @@ func (s *simSQL) enter(layout string, reach time.Duration) {
 		p.ns.layout, p.ns.host, p.ns.reach = layout, p, reach
 	}
 	now := p.clock()
-	if p.ns.host != p && p.ns.changed.Before(now) {
-		p.ns.changed = now
+	if p.ns.host != p {
+		p.ns.changed = later(p.ns.changed, later(now, p.ahead(now)))
 	}
 	if reach > p.ns.reach {
 		p.ns.before, p.ns.raised = s.limit(p.ns, now), now
 	}
 	p.ns.host, p.ns.reach = p, max(p.ns.reach, reach)
+}
+
+// ahead returns the greatest horizon of a lease that is held, if it is beyond the reach, which shows that clocks were ahead.
+func (s *simSQL) ahead(now time.Time) (greatest time.Time) {
+	for _, row := range s.rows {
+		layout, _ := snowflake.ParseLayout(row.layout)
+		if horizon := layout.Start(row.horizon); now.Before(row.expires) && horizon.Before(now.Add(lease.MaxWindow)) {
+			greatest = later(greatest, horizon)
+		}
+	}
+	if !greatest.After(now.Add(s.ns.reach)) || s.is("a floor by the clock alone") {
+		return time.Time{}
+	}
+	s.w.tally["horizons ahead"]++
+	return greatest
 }
 
 // limit returns the reach that extensions may have: a greater one when every replica has it.
@@ -227,7 +244,7 @@ func (s *simSQL) grant(r lease.Request, worker int64, row simLease, n simNamespa
 	}
 	return lease.Grant{
 		Claim:   lease.Claim{Namespace: r.Namespace, Worker: worker, Epoch: row.epoch, Token: r.Token},
-		Horizon: row.horizon, Floor: n.floor(), Now: now,
+		Horizon: row.horizon, Floor: n.floor(), Now: now, Forgets: !s.is("horizons follow the generator"),
 	}
 }
 

@@ -44,8 +44,9 @@ type simPlan struct {
 	lead       time.Duration
 	skew       time.Duration // that leases accept; 0: the default
 	stopOnLoss bool
-	blind      bool // the store does not return its time
-	wild       bool // the store's clock steps
+	blind      bool   // the store does not return its time
+	wild       bool   // the store's clock steps
+	clocks     string // what happens to clocks if the store fails over: simSteps, simSuspends or nothing
 	events     int
 }
 
@@ -63,16 +64,18 @@ type simWorld struct {
 	slots    []*simProcess // the process that runs at each place, or did
 	started  int
 
-	memory lease.Store
-	backup lease.Store      // a replica that gets nothing more
-	cut    time.Time        // since then
-	clock  func() time.Time // of the replica
-	store  *altered         // what all processes share: the memory, or after a failover the backup
-	caller *simProcess      // whose call the store is working on
-	down   time.Time        // the end of its outage
-	fellTo time.Time        // when the store fell back to a replica the last time, by its clock
-	late   []func()         // requests that may still arrive
-	ledger simLedger
+	memory   lease.Store
+	backup   lease.Store // a replica that gets nothing more
+	cut      time.Time   // since then
+	server   *simServer  // that is the replica
+	store    *altered    // what all processes share: the memory, or after a failover the backup
+	caller   *simProcess // whose call the store is working on
+	down     time.Time   // the end of its outage
+	fellTo   time.Time   // when the store fell back to a replica the last time, by its clock
+	shown    time.Time   // the latest time that a clock has shown that was set right
+	hastened time.Time   // when the clock of a server has stepped forward
+	late     []func()    // requests that may still arrive
+	ledger   simLedger
 
 	events    int
 	depth     int
@@ -108,7 +111,7 @@ func newSimWorld(kind simKind, plan simPlan, choices *simChoices) *simWorld {
 	if kind.hasty {
 		w.plan.delay = 0
 	}
-	w.memory = leasetest.NewMemory(w.serverClock())
+	w.memory = leasetest.NewMemory(w.newServer().now)
 	if kind.moves || kind.forgets {
 		w.memory = newSimSQL(w)
 	}
@@ -129,7 +132,8 @@ func newSimWorld(kind simKind, plan simPlan, choices *simChoices) *simWorld {
 		w.options = append(w.options, lease.WithStopOnLoss())
 	}
 	for range plan.hosts {
-		w.hosts = append(w.hosts, &simHost{wall: simStart.Add(w.offset()), mono: choices.span(time.Second, 1000*time.Hour)})
+		right := w.offset()
+		w.hosts = append(w.hosts, &simHost{wall: simStart.Add(right), right: right, mono: choices.span(time.Second, 1000*time.Hour)})
 	}
 	w.slots = make([]*simProcess, plan.slots)
 	w.note(nil, "%+v", w.plan)
@@ -163,6 +167,7 @@ func newSimPlan(kind simKind, c *simChoices) simPlan {
 	if kind.forgets {
 		plan.skew = pick(c, time.Millisecond, lease.DefaultMaxSkew, plan.window)
 		plan.other = pick(c, plan.window, max(plan.window/4, 10*time.Millisecond), min(8*plan.window, lease.MaxWindow))
+		plan.clocks = pick(c, "", simSteps, simSuspends)
 	}
 	if kind.drills {
 		plan.workers, plan.hosts, plan.slots, plan.stopOnLoss, plan.events = int64(1+c.below(2)), 4, 4, false, 0
@@ -182,16 +187,7 @@ func newSimPlan(kind simKind, c *simChoices) simPlan {
 	return plan
 }
 
-// serverClock returns the clock of a server of the store.
-func (w *simWorld) serverClock() func() time.Time {
-	offset := w.offset()
-	return func() time.Time {
-		if w.kind.expiry && w.caller != nil {
-			return w.caller.host.wall
-		}
-		return w.storeNow.Add(offset)
-	}
-}
+func (w *simWorld) newServer() *simServer { return &simServer{w: w, right: w.offset()} }
 
 // offset returns how far a clock is from true time, if clocks agree within the accepted skew: two of them differ by at
 // most nine tenths of it.

@@ -13,8 +13,10 @@ type claimState struct {
 	warning  error  // of the claim's grant
 
 	from    int64  // the horizon that the claim started at
-	horizon int64  // committed by the store under the claim
+	horizon int64  // committed by the store under the claim; less than that if clocks were set back meanwhile
 	asked   int64  // the horizon of the last extension; its outcome is unknown if the claim has a Next
+	resumes int64  // the tick of the next ID when the generator's clock was set back
+	forgets bool   // the store may forget what it has committed
 	since   moment // when the call began that has confirmed the claim last
 
 	short    shortWindow   // instead of the window, for a while
@@ -27,7 +29,7 @@ type claimState struct {
 
 // grant starts a claim, of which the first tick is from. No horizon is committed under it yet.
 func (s *claimState) grant(g Grant, from int64) {
-	s.claim, s.from, s.table, s.warning = g.Claim, from, g.Table, g.Warning
+	s.claim, s.from, s.table, s.warning, s.forgets = g.Claim, from, g.Table, g.Warning, g.Forgets
 	s.token, s.previous, s.horizon, s.asked = "", "", 0, 0
 }
 

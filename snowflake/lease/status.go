@@ -34,6 +34,7 @@ type Status struct {
 type shared struct {
 	Status
 	from, horizon int64     // the ticks that the generator may use; none without a worker
+	resumes       int64     // the tick of its next ID when its clock was set back
 	ended         error     // why the generator gets no more ticks: ErrClosed, or what has ended the lease
 	last          error     // of the store; nil before the first one, old if Failures is 0
 	storeStart    time.Time // what the store's clock showed when the lease's monotonic clock was at 0
@@ -73,7 +74,8 @@ func (l *Lease) Status() Status {
 //
 // Errors: ErrClosed after Close; snowflake.ErrLeaseStalled if the horizon is reached, as after the machine slept, or no
 // worker is held, with the store's last error, such as ErrLost or a *NoWorkerError, if its last call failed; ErrBehindHorizon while the first
-// ID of the worker is not due, after a takeover at most a window, after a failover until the floor;
+// ID of the worker is not due, after a takeover at most a window, after a failover until the floor; ErrClockSkew until
+// the clock has caught up with what was issued before it was set back by more than the lease can wait for;
 // snowflake.ErrBeforeEpoch and ErrTimeExhausted if the clock is outside the layout's time; and the error of Healthy.
 // When the layout ends in less than two years, texts about the store and the horizon say so. A nil does not: before the
 // end show Remaining of the generator's Stats.
@@ -98,6 +100,9 @@ func (l *Lease) Ready() error {
 	case tick+l.lessee.Lead() < s.from:
 		return l.warnEnding(fmt.Errorf("%w of worker %d: the first ID is due in about %v", ErrBehindHorizon, s.Worker,
 			l.layout.Start(s.from-l.lessee.Lead()).Sub(l.layout.Start(tick))))
+	case tick+l.lessee.Lead() < s.resumes:
+		return fmt.Errorf("%w: it was set back, and the next ID is due in about %v", ErrClockSkew,
+			time.Duration(s.resumes-l.lessee.Lead()-tick)*l.layout.Tick())
 	}
 	return nil
 }
@@ -129,7 +134,7 @@ func (l *Lease) note(err error) {
 	now := l.cfg.clock.Now()
 	l.change(func(s *shared) {
 		s.Held, s.Skew = l.state.held, l.state.skew
-		s.from, s.horizon = 0, 0
+		s.from, s.horizon, s.resumes = 0, 0, l.state.resumes
 		if l.state.held {
 			s.from, s.horizon = l.state.from, l.state.horizon
 		}

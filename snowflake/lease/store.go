@@ -28,8 +28,10 @@ type Store interface {
 	// epoch 1 and the horizon 0.
 	//
 	// A store that finds out that it may have forgotten commits, such as a promoted replica, returns a Grant.Floor from
-	// then on: the time at which it found out, plus the greatest Reach of all requests of the namespace. Until its clock
-	// has reached the floor it lends only workers that have no row: the previous server may just have confirmed an owner.
+	// then on: the time at which it found out, plus the greatest Reach of all requests of the namespace. Instead of that
+	// time it may take a later horizon of an owner, which shows that clocks were ahead. It sets Grant.Forgets before.
+	// Until its clock has reached the floor it lends only workers that have no row: the previous server may just have
+	// confirmed an owner.
 	//
 	// A worker is free if it was never taken, or if the store's clock has reached its expiry. Acquire takes, in this
 	// order: free workers whose horizon is not above Request.Tick, the one that has been free for the longest time
@@ -91,7 +93,7 @@ type Request struct {
 	First, Last int64         // the workers that may be taken, both inclusive, from 0
 	Token       string        // 32 random hexadecimal digits, 0-9 and a-f; the same again after an unknown outcome
 	TTL         time.Duration // until the expiry, at least a millisecond
-	Reach       time.Duration // how far ahead of the store's clock the caller's horizons are at most; 0 or more
+	Reach       time.Duration // how far ahead of a right clock the caller's horizons are at most; 0 or more
 	Tick        int64         // of the caller's clock, since the layout's epoch; any value
 	Holder      Holder        // the caller, for List
 }
@@ -106,7 +108,7 @@ type Claim struct {
 
 	// Two facts about an extension, for a store that may have forgotten what it had committed.
 	Until time.Time     // the lease can't have expired before, by the system clock of the owner; zero: unknown
-	Reach time.Duration // how far ahead of the store's clock the new horizon is at most
+	Reach time.Duration // how far ahead of a right clock the new horizon is at most
 }
 
 // Unexpired reports whether c.Until has not been reached, neither by the monotonic clock, which may stand still while the
@@ -123,6 +125,7 @@ type Grant struct {
 	Floor   time.Time // owners that the store has forgotten can have issued IDs up to it; zero if it has forgotten none
 	Now     time.Time // of the store's clock; zero if that is the caller's
 	Table   string    // where an SQL store keeps the lease, with the schema if the database tells; empty for other stores
+	Forgets bool      // the store may find out that it has forgotten commits: the owner's horizons stay within its reach
 	Warning error     // what limits the store's promises, such as a right that it lacks; the lease reports it in the event Acquired
 }
 

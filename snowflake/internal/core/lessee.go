@@ -36,6 +36,29 @@ func (l *Lessee) Tick() (int64, error) {
 	return int64(w.tick(now)), nil
 }
 
+// Wall returns the time of the wall clock that the generator's clock follows.
+func (l *Lessee) Wall() time.Time {
+	return l.current.Load().anyClock().Now().Round(0)
+}
+
+// SetBack sets the generator's clock back by so many ticks, after the wall clock was set back by more than a lease can
+// wait for. IDs stay in order: calls wait until the clock has reached the next one. SetBack returns its tick.
+func (l *Lessee) SetBack(ticks int64) (next int64) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	w := l.current.Load()
+	by := int64(w.span(Ticks(ticks)))
+
+	w.offset.Add(-by)
+	w.drift.Add(by)
+	w.syncAt.Store(0) // or the next comparison would be as far ahead as the clock was
+
+	if last := w.state.Load(); last != frozen {
+		return int64(w.tickOf(last + 1))
+	}
+	return int64(l.last) + 1
+}
+
 // Lead returns by how many ticks an ID may be ahead of the clock (WithLead).
 func (l *Lessee) Lead() int64 { return int64(l.lead) }
 

@@ -54,7 +54,9 @@
  *   - A new token is the least number that nothing refers to, which nobody can tell from one that was never used before; a
  *     random one of 128 bits is that in practice.
  *   - The floor is the highest horizon that the old primary has committed with a reach that the new one knows. A real one is
- *     above it if clocks agree as well as leases demand, which is not in the model.
+ *     above it if clocks agree as well as leases demand, which is not in the model. Nor is what keeps horizons within a reach
+ *     when clocks are set back, and a floor above horizons that are beyond it: without clocks both are this very sentence. The
+ *     simulator has them.
  *   - A lease lasts one step of the clock. An owner counts the steps since it has sent a call.
  *   - That every replica which may be promoted has the greater reach is a condition of a step. In practice it is an hour.
  *   - There is one failover. After it the new primary gives out no worker of a row until the floor, for the case that it

@@ -31,6 +31,7 @@ type view struct {
 	at        time.Time   // local time just before the query
 	table     string      // for the grant
 	warning   error       // for the grant
+	forgets   bool        // the same
 }
 
 type namespace struct {
@@ -84,6 +85,7 @@ func (s *Store) try(ctx context.Context, r lease.Request, attempt int) (lease.Gr
 		return lease.Grant{}, false, s.failed("acquire", err)
 	}
 	v.table, v.warning = cmp.Or(q.place.Table, strings.ReplaceAll(s.table, vocabulary[s.dialect].quote, "")), q.warning
+	v.forgets = q.forgets
 	switch {
 	case v.namespace == nil:
 		return lease.Grant{}, false, fmt.Errorf("lease: acquire in table %s: the row of namespace %q is not visible after its insertion",
@@ -161,14 +163,18 @@ func (s *Store) enter(ctx context.Context, r lease.Request) (*queries, view, err
 	if err != nil || n == nil || n.layout != r.Layout && n.layout != r.Former || n.sameServer && n.reach >= milliseconds(r.Reach) {
 		return q, v, err
 	}
+	horizon := int64(0)
 	if !n.sameServer {
-		if q, err = s.renew(ctx); err != nil {
+		if q, err = s.renew(ctx); err == nil {
+			horizon, err = s.horizon(ctx, r.Namespace)
+		}
+		if err != nil {
 			return nil, v, err
 		}
 	}
 	// If it changes nothing, another caller was faster, or the server that has answered is a replica that only reads.
 	// The conditions of the acquisition decide.
-	if err = s.meet(ctx, q, r.Namespace, milliseconds(r.Reach)); err == nil {
+	if err = s.meet(ctx, q, r.Namespace, milliseconds(r.Reach), horizon); err == nil {
 		v, err = s.look(ctx, q, r)
 	}
 	return q, v, err
@@ -273,6 +279,7 @@ func (v view) grant(r lease.Request, c candidate) lease.Grant {
 		Horizon: c.horizon,
 		Table:   v.table,
 		Warning: v.warning,
+		Forgets: v.forgets,
 		Now:     v.now.Add(time.Since(v.at)),
 	}
 	if floor := v.namespace.floor(); floor > 0 {

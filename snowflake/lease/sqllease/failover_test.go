@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/sqlflake/sqlflake/internal/testdb"
+	"github.com/sqlflake/sqlflake/snowflake"
 	"github.com/sqlflake/sqlflake/snowflake/lease"
 	"github.com/sqlflake/sqlflake/snowflake/lease/leasetest"
 	"github.com/sqlflake/sqlflake/snowflake/sqldb"
@@ -92,8 +93,48 @@ func TestAnotherServerSetsAFloor(t *testing.T) {
 		}
 		exec(t, db, "UPDATE snowflake_leases SET host = 'a third', expires_ms = 1 WHERE worker = -1")
 		grant, n := acquire(6, 0)
-		if d := grant.Floor.Sub(grant.Now); n != 7 || d > 2*reach || d < 2*reach-time.Minute {
-			t.Errorf("floor %v ahead of the clock, %d statements; want %v and 7", d, n, 2*reach)
+		if d := grant.Floor.Sub(grant.Now); n != 8 || d > 2*reach || d < 2*reach-time.Minute {
+			t.Errorf("floor %v ahead of the clock, %d statements; want %v and 8", d, n, 2*reach)
+		}
+	})
+}
+
+// The clock of the server before was ahead of that of its replica, as the horizons of its owners were.
+func TestAFloorIsAboveHorizonsThatAreAheadOfTheReach(t *testing.T) {
+	const reach = 20 * time.Second
+	layout := snowflake.Default()
+	eachServer(t, func(t *testing.T, target testdb.Target, dialect sqldb.Dialect) {
+		db := target.Open(t)
+		store := newSQL(t, db, dialect)
+		for i, test := range []struct {
+			ahead, floor time.Duration
+			expired      bool
+			extend       bool // the first call is an extension
+		}{
+			{ahead: 15 * time.Second, floor: reach},
+			{ahead: 40 * time.Second, floor: 40*time.Second + reach},
+			{ahead: 40 * time.Second, floor: 40*time.Second + reach, extend: true},
+			{ahead: 40 * time.Second, floor: reach, expired: true},
+			{ahead: 24 * time.Hour, floor: reach}, // nobody can wait for it
+		} {
+			r := sqlRequest(fmt.Sprint("n", i), 0, 0)
+			r.Layout, r.Reach, r.TTL = layout.String(), reach, 5*time.Minute
+			owner := keep(mustAcquire(t, store, r).Claim)
+			owner.Until = time.Now().Add(time.Hour)
+			horizon := int64(time.Until(layout.Epoch())/-layout.Tick()) + test.ahead.Milliseconds()
+			mustExtend(t, store, owner, horizon)
+			if test.expired {
+				exec(t, db, "UPDATE snowflake_leases SET expires_ms = 1 WHERE worker = 0")
+			}
+			exec(t, db, "UPDATE snowflake_leases SET host = 'another' WHERE worker = -1")
+			if test.extend {
+				mustExtend(t, store, owner, horizon)
+			}
+			r.First, r.Last, r.Token = 1, 1, leasetest.NewToken()
+			next := mustAcquire(t, store, r)
+			if d := next.Floor.Sub(next.Now); d > test.floor || d < test.floor-5*time.Second {
+				t.Errorf("%+v: the floor is %v ahead", test, d)
+			}
 		}
 	})
 }

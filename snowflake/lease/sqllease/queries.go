@@ -122,8 +122,8 @@ WHERE server {<>} ` + unreplicated + ` {if absent}`),
 		// The order of the assignments counts: MySQL uses the new values in those that follow. Without a reach nobody has
 		// leased in the namespace, and the first one settles at once.
 		meet: text(`UPDATE {table} AS ns SET
-	expires_ms = CASE WHEN (ns.host {=} '' OR {same server}) AND ns.revision {>=} ? OR ns.expires_ms {>} {now}
-		THEN ns.expires_ms ELSE {now} END,
+	expires_ms = CASE WHEN (ns.host {=} '' OR {same server}) AND ns.revision {>=} ? THEN ns.expires_ms
+		ELSE {greatest}(ns.expires_ms, CASE WHEN (? {-} ns.horizon) {>} {now} THEN ? ELSE {now} END) END,
 	epoch = CASE WHEN ns.horizon {<} ? AND (ns.pid {+} {settles}) {<=} {now} THEN ns.horizon ELSE ns.epoch END,
 	pid = CASE WHEN ns.horizon {<} ? AND ns.horizon {>} 0 THEN {now} ELSE ns.pid END,
 	horizon = CASE WHEN ns.horizon {<} ? THEN ? ELSE ns.horizon END,

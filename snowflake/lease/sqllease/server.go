@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"time"
 
 	"github.com/sqlflake/sqlflake/snowflake/internal/operator"
 	"github.com/sqlflake/sqlflake/snowflake/internal/sqltable"
@@ -75,10 +76,26 @@ func (s *Store) renew(ctx context.Context) (*queries, error) {
 // meet makes the server that executes it the one of the namespace, and raises the namespace's reach. A server with an
 // older revision than this process has seen is another one in the same place: an old primary that was made primary again,
 // or a backup that was restored.
-func (s *Store) meet(ctx context.Context, q *queries, namespace string, reach int64) error {
+//
+// The time that it records is that of the server, or horizon if that is further ahead than the reach: then the clocks of
+// the server before and of its owners were ahead, and owners that it has forgotten may have gone as far.
+func (s *Store) meet(ctx context.Context, q *queries, namespace string, reach, horizon int64) error {
 	seen := s.revision(namespace)
-	_, err := s.on(ctx).ExecContext(ctx, q.meet, seen, reach, reach, reach, reach, seen, namespace, reach, seen)
+	_, err := s.on(ctx).ExecContext(ctx, q.meet, seen, horizon, horizon, reach, reach, reach, reach, seen, namespace, reach, seen)
 	return err
+}
+
+// horizon returns the greatest of the leases that are held, in milliseconds since 1970. Those that are too far ahead to
+// wait for don't count.
+func (s *Store) horizon(ctx context.Context, namespace string) (greatest int64, err error) {
+	entries, err := s.list(ctx, namespace)
+	for _, e := range entries {
+		horizon, ok := e.HorizonTime()
+		if ok && e.Held && time.Until(horizon) < lease.MaxWindow {
+			greatest = max(greatest, horizon.UnixMilli())
+		}
+	}
+	return greatest, err
 }
 
 // revision returns the greatest one of the namespace's row that this process has seen.

@@ -96,8 +96,12 @@ func (s *Store) extend(ctx context.Context, c lease.Claim, horizon int64, ttl ti
 		case found:
 			return time.UnixMilli(now), nil
 		}
+		horizon := int64(0)
 		if q, err = s.renew(ctx); err == nil {
-			err = s.meet(ctx, q, c.Namespace, milliseconds(c.Reach))
+			horizon, err = s.horizon(ctx, c.Namespace)
+		}
+		if err == nil {
+			err = s.meet(ctx, q, c.Namespace, milliseconds(c.Reach), horizon)
 		}
 		var row assessment
 		if err == nil {

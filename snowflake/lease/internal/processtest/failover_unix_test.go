@@ -259,6 +259,71 @@ func failover(t *testing.T, kind string, behind time.Duration, without bool) {
 	}
 }
 
+// The clocks of a server and of its processes are ahead, and are set right. Then a replica is promoted that has always been
+// right, and does not know one of the owners. The owners are stopped until a new process has come.
+func TestFailoverAfterClocksWereSetBackRepeatsNoID(t *testing.T) {
+	c := startReplicated(t, "postgres")
+	p, right := c.place(), c.place()
+	unit := time.Duration(Scale(200, 1000)) * time.Millisecond // a fifth of the figures of a default lease
+	p.Ahead = 30 * unit
+	o := Order{Place: p.String(), Last: 15, Window: 10 * unit, MaxSkew: 10 * unit, Pace: time.Millisecond, Behind: -p.Ahead}
+	old := []*Process{MustStart(t, o)}
+	issued := func(x *Process) {
+		t.Helper()
+		if err := x.AwaitID(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	issued(old[0])
+	replica := place{Kind: c.kind, Driver: p.Driver, DSN: dsnOf(c.kind, c.replica)}
+	follower, closeFollower, err := replica.open()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = closeFollower() }()
+	Eventually(t, "the replica has a horizon", func() bool {
+		rows, err := follower.List(t.Context(), "")
+		return err == nil && len(rows) == 1 && rows[0].Horizon > 0
+	})
+	c.lag(t)
+	old = append(old, MustStart(t, o))
+	issued(old[1])
+	time.Sleep(unit)
+
+	for _, x := range old {
+		if err := x.Go(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	time.Sleep(4 * unit)
+	for _, x := range old {
+		x.Signal(t, syscall.SIGSTOP)
+	}
+	c.fail(t, p.Ahead)
+	promoted := time.Now()
+	o.Place, o.Behind = right.String(), 0
+	next := MustStart(t, o)
+	Eventually(t, "a worker", func() bool { return len(next.Noted(lease.Acquired)) > 0 }, next)
+	for _, x := range old {
+		x.Signal(t, syscall.SIGCONT)
+	}
+	issued(next)
+	waited := time.Since(promoted)
+	time.Sleep(40 * unit)
+	all := append(old, next)
+	for _, x := range all {
+		if err := x.Finish(); err != nil {
+			t.Error(err)
+		}
+	}
+	census := TakeCensus(all)
+	repeated := census.repeated()
+	t.Logf("%d of %d IDs came twice; the new owner had IDs %v after the failover", repeated, census.IDs, waited)
+	if repeated > 0 {
+		t.Errorf("%d IDs came twice", repeated)
+	}
+}
+
 // repeated returns how many IDs came more than once.
 func (c *Census) repeated() (n int64) {
 	slices.SortFunc(c.spans, func(a, b span) int { return cmp.Compare(a.first, b.first) })

@@ -6,11 +6,11 @@ import (
 	"encoding/binary"
 	"encoding/json"
 	"errors"
-	"io"
 	"log/slog"
 	"math/rand/v2"
 	"os"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/sqlflake/sqlflake/snowflake"
@@ -30,7 +30,7 @@ type Order struct {
 	Limit       int  // stop after so many IDs and keep the worker; 0 is no limit
 
 	MaxSkew time.Duration // 0: the default
-	Behind  time.Duration // of the generator's clock
+	Behind  time.Duration // of the generator's clock, until Process.Go; negative: ahead
 	Pace    time.Duration // between two handfuls of IDs
 
 	Layout, Former string // texts; empty: the default, none
@@ -104,7 +104,11 @@ func (o Order) issue(open func(place string) (lease.Store, error), out *notes) i
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
 	go func() {
-		_, _ = io.Copy(io.Discard, in)
+		for err := error(nil); err == nil; {
+			if _, err = in.ReadByte(); err == nil {
+				clocksAreRight.Store(true)
+			}
+		}
 		cancel()
 	}()
 	l, err := o.lease(ctx, open, out)
@@ -176,7 +180,7 @@ func (o Order) options(out *notes) []lease.Option {
 		layout, _ = snowflake.ParseLayout(o.Layout) // Open refuses the zero Layout
 	}
 	generator := []snowflake.Option{snowflake.WithLayout(layout)}
-	if o.Behind > 0 {
+	if o.Behind != 0 {
 		generator = append(generator, snowflake.WithClock(lateClock{by: o.Behind, since: time.Now()}))
 	}
 	opts := []lease.Option{
@@ -205,13 +209,22 @@ func (o Order) options(out *notes) []lease.Option {
 	return opts
 }
 
+// clocksAreRight ends what an order makes wrong.
+var clocksAreRight atomic.Bool
+
 // lateClock is behind.
 type lateClock struct {
 	by    time.Duration
 	since time.Time
 }
 
-func (c lateClock) Now() time.Time                                 { return time.Now().Add(-c.by) }
+func (c lateClock) Now() time.Time {
+	if clocksAreRight.Load() {
+		return time.Now()
+	}
+	return time.Now().Add(-c.by)
+}
+
 func (c lateClock) Elapsed() time.Duration                         { return time.Since(c.since) }
 func (lateClock) Sleep(ctx context.Context, d time.Duration) error { return core.Sleep(ctx, d) }
 
