@@ -1,7 +1,6 @@
 package gormplugin_test
 
 import (
-	"errors"
 	"reflect"
 	"slices"
 	"strconv"
@@ -167,19 +166,24 @@ func TestARecordHasTheColumnsOfNoOtherRow(t *testing.T) {
 					var row grant
 					must(t, db.Take(&row, "code = ?", r.Code))
 					skipped := conflict.DoNothing && r.Code == "a"
-					brought := (own == nil || name == "all") && !skipped && (!db.mysql || db.returning())
+					brought := (own == nil || name == "all") && (r.ID >= firstID || db.mysql && !skipped)
 					if r.ID != row.ID && (r.ID != 0 || !skipped) ||
 						!strings.EqualFold(r.Token, row.Token) && (r.Token != "" || brought) ||
-						r.Note != nil && (row.Note == nil || *r.Note != *row.Note) {
+						r.Note != nil && r.Note != &note && (row.Note == nil || *r.Note != *row.Note) {
 						t.Errorf("returning %s, nothing %v: %s is %s, its row is %s",
 							name, conflict.DoNothing, r.Code, inJSON(t, r), inJSON(t, row))
 					}
 				}
 				type other grant // GORM finds its fields by their positions when it writes, and by their names when it reads
 				others := []other{{Code: "a"}, {Code: b + "!"}}
-				err := db.Model(&grant{}).Clauses(clauses...).Create(&others).Error
-				if refused := errors.Is(err, gorm.ErrInvalidData); refused != (len(others) == 2 && !db.mysql) { // MariaDB returns all rows
-					t.Errorf("returning %s, nothing %v, other type: %v, %s", name, conflict.DoNothing, err, inJSON(t, others))
+				must(t, db.Model(&grant{}).Clauses(clauses...).Create(&others))
+				for _, r := range others {
+					if r.ID != 0 {
+						equal(t, "row of "+r.Code, db.count(t, "grants", "id = ? AND code = ?", r.ID, r.Code), 1)
+					}
+					if r.Token != "" {
+						equal(t, "token of "+r.Code, db.count(t, "grants", "lower(token) = lower(?) AND code = ?", r.Token, r.Code), 1)
+					}
 				}
 			}
 		}

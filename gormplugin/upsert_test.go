@@ -171,8 +171,8 @@ func TestAnUpsertWhoseKeyIsOmittedLeavesTheKeyToTheDatabase(t *testing.T) {
 	equal(t, "key", one.ID, 0)
 	many := []plot{{Code: "a", Level: 1}, {Code: "b", Level: 2}, {Code: "c", Level: 3}}
 	must(t, db.Omit("ID").Clauses(low).Create(&many))
-	for i, grade := range []string{"A", "B", "X"} {
-		equal(t, "record", many[i], plot{Code: many[i].Code, Level: i + 1, Grade: grade})
+	for i := range many { // it is not known whose the row is that was returned
+		equal(t, "record", many[i], plot{Code: many[i].Code, Level: i + 1})
 	}
 	db.wantKeys(t, "plots", 5, 6, 7)
 }

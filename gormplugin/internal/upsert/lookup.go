@@ -2,7 +2,6 @@ package upsert
 
 import (
 	"fmt"
-	"reflect"
 	"slices"
 	"strings"
 	"time"
@@ -31,7 +30,7 @@ func (c *conflict) absent(db *gorm.DB) (absent []int, err error) {
 		}
 		return absent, nil
 	}
-	matters := c.reread || c.does == updates && len(c.Columns) > 0 && c.Columns[0].IsKey
+	matters := c.does == updates && len(c.Columns) > 0 && c.Columns[0].IsKey
 	present, byColumn, others := make([]bool, c.records.N), make([][]int, len(c.Columns)), []int(nil)
 	for i := range present {
 		if generated := c.generatedIn(i); len(generated) > 0 {
@@ -66,42 +65,11 @@ func (c *conflict) findGenerated(db *gorm.DB, j int, records []int, present []bo
 		id := c.generated(i, j)
 		sought[k], byID[id] = column.GoValue(model.Value{ID: id}), i
 	}
-	names, dest := c.selected(column)
-	text := "SELECT ?" + strings.Repeat(", ?", len(names)-1) + " FROM ? WHERE ? IN ?"
+	name, found := clause.Column{Name: column.Field.DBName}, column.Field.NewValuePool.Get()
 	return c.query(db, func() error {
-		i := byID[column.FromTarget(dest[0]).ID]
-		present[i] = true
-		return c.setOthers(i, dest[1:])
-	}, dest, text, append(names, clause.Table{Name: clause.CurrentTable}, names[0], sought)...)
-}
-
-// selected returns the names of the columns to select, and of the other fields if these are to be read again, and what
-// they can be scanned into.
-func (c *conflict) selected(columns ...*model.Column) (names, dest []any) {
-	var fields []*schema.Field
-	for _, column := range columns {
-		fields = append(fields, column.Field)
-	}
-	if c.reread {
-		fields = append(fields, c.others...)
-	}
-	for _, field := range fields {
-		names, dest = append(names, clause.Column{Name: field.DBName}), append(dest, field.NewValuePool.Get())
-	}
-	return names, dest
-}
-
-// setOthers sets the other fields of record i to what was scanned, if they are to be read again.
-func (c *conflict) setOthers(i int, scanned []any) error {
-	for k, x := range scanned {
-		if pointer := reflect.ValueOf(x).Elem(); pointer.Kind() == reflect.Pointer && pointer.IsNil() {
-			x = nil // GORM leaves a pointer as it is if it scans NULL
-		}
-		if err := c.records.SetField(i, c.others[k], x); err != nil {
-			return err
-		}
-	}
-	return nil
+		present[byID[column.FromTarget(found).ID]] = true
+		return nil
+	}, []any{found}, "SELECT ? FROM ? WHERE ? IN ?", name, clause.Table{Name: clause.CurrentTable}, name, sought)
 }
 
 // findByTarget looks for the rows that records conflict with, by the columns of the conflict target, and takes over
@@ -158,7 +126,11 @@ func (c *conflict) targetFields() (fields []*schema.Field) {
 func (c *conflict) find(
 	db *gorm.DB, records []int, target []*schema.Field, condition clause.Expression,
 ) (map[int][]model.Value, error) {
-	names, dest := c.selected(c.Columns...)
+	var names, dest []any
+	for _, column := range c.Columns {
+		names = append(names, clause.Column{Name: column.Field.DBName})
+		dest = append(dest, column.Field.NewValuePool.Get())
+	}
 	text := "SELECT %d" + strings.Repeat(", ?", len(names)) + " FROM ? WHERE " +
 		strings.Join(slices.Repeat([]string{"? = ?"}, len(target)), " AND ")
 	if condition != nil {
@@ -187,7 +159,7 @@ func (c *conflict) find(
 				row[j] = column.FromTarget(dest[j])
 			}
 			found[part[at]] = row
-			return c.setOthers(part[at], dest[len(c.Columns):])
+			return nil
 		}, append([]any{&at}, dest...), strings.Join(parts, " UNION ALL "), vars...)
 		if err != nil {
 			return nil, err

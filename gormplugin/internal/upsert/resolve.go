@@ -2,6 +2,7 @@ package upsert
 
 import (
 	"fmt"
+	"reflect"
 	"slices"
 
 	"gorm.io/gorm"
@@ -42,21 +43,20 @@ func (in *Insert) Resolve(db *gorm.DB) {
 func (c *conflict) resolve(db *gorm.DB, key snowflake.ID) error {
 	full := db.RowsAffected == int64(c.records.N)
 	switch {
-	case c.shows == insertID && key == 0, c.shows == counted && full:
+	case c.shows == insertID && key == 0, c.shows == counted && full, c.shows == inserted && full:
 		return nil
 	case c.shows == returned && full:
 		c.adoptReturned()
 		return nil
 	}
-	// RETURNING of MariaDB also brings the rows that DO NOTHING kept, so a full count means that each row is in its
-	// record. Elsewhere it means nothing: GORM skips records that have a value in a returned field, and counts them.
-	var misplaced error
-	if !full || c.does == skips && !c.dialect.MySQL {
-		misplaced = c.restoreFields()
+
+	if err := c.place(int(db.RowsAffected)); err != nil {
+		return err
 	}
-	if misplaced != nil && c.does == updates {
-		return misplaced
+	if len(c.IDs) == 0 && c.does == skips {
+		return nil
 	}
+
 	unknown, err := c.absent(db)
 	switch {
 	case err != nil && c.does == skips:
@@ -64,7 +64,6 @@ func (c *conflict) resolve(db *gorm.DB, key snowflake.ID) error {
 	case err != nil:
 		return err
 	case c.does == skips:
-		unknown = slices.DeleteFunc(unknown, func(i int) bool { return len(c.generatedIn(i)) == 0 })
 	case c.shows == insertID && c.records.N == 1 && len(unknown) == 1 && c.records.Settable():
 		c.records.Store(0, c.plan.Key, model.Value{ID: key})
 		return nil
@@ -72,9 +71,6 @@ func (c *conflict) resolve(db *gorm.DB, key snowflake.ID) error {
 		if unknown, err = c.findByTarget(db, unknown); err != nil {
 			return err
 		}
-	}
-	if len(unknown) > 0 && misplaced != nil {
-		return misplaced
 	}
 	return c.clear(unknown)
 }
@@ -110,18 +106,56 @@ func (c *conflict) generatedIn(i int) (columns []int) {
 	return columns
 }
 
-// restoreFields sets the fields of a list to what they were before the statement, since GORM has put values of rows
-// into the wrong records. The queries for the rows then read the fields again.
-func (c *conflict) restoreFields() error {
-	if !c.records.List || c.fields == nil {
+// place corrects what GORM has done with the rows of RETURNING: it has put them into the first records. Each record gets
+// back what it had, and the record that has the key of a row takes the values that it lacks, such as defaults, from it.
+func (c *conflict) place(rows int) error {
+	switch {
+	case len(c.fields) == 0:
 		return nil
+	case c.does == skips && c.dialect.MySQL: // RETURNING of MariaDB brings a row for each record
+		return c.restore(func(at int) bool { return c.before[at] != nil && !reflect.ValueOf(c.before[at]).IsZero() })
+	case !c.records.List:
+		return nil
+	case c.shows != inserted && c.shows != returned, len(c.Columns) == 0, !slices.Contains(c.fields, c.Columns[0].Field):
+		rows = 0 // it is not known which rows these are
 	}
-	if len(c.fields) < len(c.Columns)+len(c.others) {
-		return fmt.Errorf("gormplugin: RETURNING brings %s of %s to records of type %s, and rows are missing; "+
-			"create records of the model itself: %w", c.others[0].DBName, c.Stmt.Schema.Name, c.records.Type(), gorm.ErrInvalidData)
+
+	after, keys := c.values(rows), make([]snowflake.ID, rows)
+	for row := range keys {
+		keys[row] = c.records.Load(row, c.Columns[0]).ID
 	}
-	c.reread = len(c.others) > 0
+	if err := c.restore(func(int) bool { return true }); err != nil {
+		return err
+	}
+
+	for i := range c.records.N {
+		row := -1
+		if rows > 0 {
+			row = slices.Index(keys, c.records.Load(i, c.Columns[0]).ID)
+		}
+		for k, field := range c.fields {
+			if row < 0 {
+				break
+			}
+			at := row*len(c.fields) + k
+			_, zero := field.ValueOf(c.Stmt.Context, c.records.At(i))
+			if !zero || reflect.DeepEqual(c.before[at], after[at]) { // equal: GORM leaves it, as it does with NULL
+				continue
+			}
+			if err := c.records.SetField(i, field, after[at]); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// restore gives the records back what they had before the statement in some of the fields.
+func (c *conflict) restore(chosen func(at int) bool) error {
 	for at, x := range c.before {
+		if !chosen(at) {
+			continue
+		}
 		if err := c.records.SetField(at/len(c.fields), c.fields[at%len(c.fields)], x); err != nil {
 			return err
 		}

@@ -24,12 +24,9 @@ type conflict struct {
 	shows   evidence
 	made    []snowflake.ID // IDs without those that a hook has replaced
 
-	// fields are those of the columns and then the others that RETURNING brings; nil for maps. before is what the
-	// records had in them, pointers themselves.
-	fields, others []*schema.Field
-	before         []any
-
-	reread bool // the queries of Resolve read the others again
+	// fields are those that RETURNING sets in the records; nil for maps. before is what the records had in them.
+	fields []*schema.Field
+	before []any
 }
 
 // evidence is how the statement itself shows that every record has its row. Without evidence, Resolve asks by SELECT.
@@ -38,6 +35,7 @@ type evidence uint8
 const (
 	none     evidence = iota
 	counted           // the row count equals the number of records: DO NOTHING has inserted all
+	inserted          // the same, and RETURNING brings the keys of those that were inserted
 	returned          // the same: RETURNING has put the columns of a row into each record
 	insertID          // LAST_INSERT_ID of MySQL is 0: no record conflicted. Else it is the key of one existing row
 )
@@ -83,13 +81,14 @@ func (c *conflict) generated(i, j int) snowflake.ID {
 }
 
 // mayMislead reports whether a record may end up with an ID that its row does not have, or with values of another row.
-// Of the clauses that GORM gives to associations these are DO NOTHING with new records, or with several of a model with
-// columns that RETURNING brings; on MySQL all clauses with new records. The other clauses have the key as their target.
+// Of the clauses that GORM gives to associations these are DO NOTHING with new records, or for a model with columns that
+// RETURNING brings; on MySQL all clauses with new records. The other clauses have the key as their target.
 func (c *conflict) mayMislead() bool {
-	switch generated := len(c.IDs) > 0; {
-	case c.does == skips && c.records.List && c.records.N > 1 && len(returnedFields(c.Stmt, c.dialect)) > 0:
-		return true
-	case c.does == skips, c.plan.Key == nil:
+	generated := len(c.IDs) > 0
+	switch {
+	case c.does == skips:
+		return generated || len(returnedFields(c.Stmt, c.dialect, c.Stmt.Schema)) > 0
+	case c.plan.Key == nil:
 		return generated
 	case c.targetsKey(): // then the existing row has the record's key
 		return c.generatedBesideKey() || c.dialect.MySQL && generated // but MySQL ignores targets
@@ -114,45 +113,56 @@ func (c *conflict) targetsKey() bool {
 func (c *conflict) prepare() {
 	key := c.plan.Key
 	columns, all := returningOf(c.Stmt, c.dialect)
-	if c.does == skips && all && c.records.List {
-		return // GORM replaces the slice by the rows that are returned
-	}
-	c.conflict = c
-	switch returning := all || len(columns) > 0; {
+	returning := all || len(columns) > 0
+	scansList := returning && (c.records.List || c.records.Many)
+
+	switch {
 	case c.does == updates && c.canReturn():
 		if !all {
 			c.returnAlso(columns)
 		}
 		c.shows = returned
+	case c.does == skips && !c.dialect.MySQL && !scansList:
+		c.shows = counted
+	case c.does == skips && !c.dialect.MySQL && c.own && c.canReturn():
+		c.returnInserted(columns, all)
+		c.shows = inserted
+	case c.does == skips && all && c.records.List:
+		return // GORM replaces the slice by the rows that are returned
 	case c.dialect.MySQL && !returning && c.own && key != nil && model.IsNumber(key.Field) && !c.generatedBesideKey():
 		c.keepInsertID(key)
 		c.shows = insertID
-	case c.does == skips && !c.dialect.MySQL && !returning: // GORM counts rows wrongly for DO NOTHING with RETURNING
-		c.shows = counted
 	}
-	if fields := returnedFields(c.Stmt, c.dialect); len(fields) > 0 && !c.records.Maps && c.records.Settable() {
-		c.noteFields(fields)
+
+	c.conflict = c
+	_, asked := c.Stmt.Clauses["RETURNING"] // MariaDB also returns rows that DO NOTHING kept, which the caller may want
+	if !c.records.Maps && c.records.Settable() && !(asked && c.does == skips && c.dialect.MySQL) {
+		c.noteFields()
 	}
 }
 
-// noteFields notes what the records have in the columns, and in the fields that RETURNING will set.
-func (c *conflict) noteFields(returned []*schema.Field) {
-	for _, column := range c.Columns {
-		c.fields = append(c.fields, column.Field)
-	}
-	for _, field := range returned {
-		if !slices.Contains(c.fields, field) {
-			c.others = append(c.others, field)
+// noteFields notes what the records have in the fields that RETURNING will set.
+func (c *conflict) noteFields() {
+	s := c.Stmt.Schema
+	if !c.records.OfModel() { // whose fields GORM finds by their names when it reads
+		own := &gorm.Statement{DB: c.Stmt.DB}
+		if own.Parse(c.Stmt.Dest) != nil {
+			return
 		}
+		s = own.Schema
 	}
-	if c.records.OfModel() {
-		c.fields = append(c.fields, c.others...)
-	}
-	for i := range c.records.N {
+	c.fields = returnedFields(c.Stmt, c.dialect, s)
+	c.before = c.values(c.records.N)
+}
+
+// values returns what the first n records have in the returned fields, pointers themselves.
+func (c *conflict) values(n int) (values []any) {
+	for i := range n {
 		for _, field := range c.fields {
-			c.before = append(c.before, c.records.Field(i, field))
+			values = append(values, c.records.Field(i, field))
 		}
 	}
+	return values
 }
 
 // canReturn reports whether RETURNING can put the columns of each row into its record. GORM does not scan into slices
@@ -171,9 +181,19 @@ func (c *conflict) returnAlso(returned []clause.Column) {
 			columns = append(columns, clause.Column{Name: name})
 		}
 	}
-	if len(columns) > len(returned) {
-		c.setClause("RETURNING", clause.Returning{Columns: columns})
+	c.setClause("RETURNING", clause.Returning{Columns: columns})
+}
+
+// returnInserted makes GORM count the rows that DO NOTHING has inserted, and put them into the first records.
+func (c *conflict) returnInserted(columns []clause.Column, all bool) {
+	if all {
+		columns = nil
+		for _, field := range returnedFields(c.Stmt, c.dialect, c.Stmt.Schema) {
+			columns = append(columns, clause.Column{Name: field.DBName})
+		}
 	}
+	c.returnAlso(columns)
+	c.setClause("ON CONFLICT", skipping{c.clause})
 }
 
 // keepInsertID makes MySQL keep the key of the existing row as the last AUTO_INCREMENT value, which the driver returns
