@@ -231,17 +231,17 @@ type batch struct {
 
 // keepOnce is called if IDs are left over, since a pointer without a key occurs more than once in a slice. One record
 // has one key, so it cannot become several rows, which GORM makes of it with auto-increment keys. Without a conflict
-// clause that is an error. With DO UPDATE the record is left in once: GORM repeats a record if several owners share it
-// in a has-many relation, and PostgreSQL refuses to update a row twice in a statement (SQLSTATE 21000).
+// clause that is an error. With one the record is left in once: GORM repeats a record if several owners share it, and the
+// database would take the second one for a row that exists.
 func (h *handle) keepOnce(in *upsert.Insert, p *model.Plan) error {
 	list, columns := in.Stmt.ReflectValue, len(in.Columns)
-	fail, once := upsert.Repeated(in.Stmt, h.dialect)
-	if fail {
+	if upsert.Fails(in.Stmt, h.dialect) {
 		in.TakeBack(p)
 		return fmt.Errorf("gormplugin: a pointer is more than once in a %s of %s, and one record has one key: %w",
 			list.Type(), in.Stmt.Schema.Name, gorm.ErrInvalidData)
 	}
-	if once && list.Kind() == reflect.Slice {
+
+	if list.Kind() == reflect.Slice {
 		seen := make(map[uintptr]bool, list.Len())
 		distinct := reflect.New(list.Type()).Elem()
 		var ids []snowflake.ID

@@ -85,9 +85,8 @@ func savesRelation(stmt *gorm.Statement, rel *schema.Relationship) bool {
 	return named || !ok && !restricted
 }
 
-// Repeated reports what happens to a pointer that occurs more than once in a slice: whether the statement fails, since
-// one record would have to become several rows, and whether the record must be left in once.
-func Repeated(stmt *gorm.Statement, d Dialect) (fail, once bool) {
+// Fails reports whether a record that is in a slice twice is an error: it would have to become two rows with one key.
+func Fails(stmt *gorm.Statement, d Dialect) bool {
 	_, does, _ := conflictOf(stmt, d.MySQL)
-	return does == fails, does == updates
+	return does == fails
 }

@@ -1,6 +1,7 @@
 package upsert
 
 import (
+	"database/sql"
 	"fmt"
 	"reflect"
 	"slices"
@@ -13,29 +14,60 @@ import (
 
 // Resolve makes the IDs of the records those of their rows, right after the statement and before the associations that
 // refer to its rows are saved. It also undoes the changes of Rewrite. A second call does nothing.
-func (in *Insert) Resolve(db *gorm.DB) {
+func (in *Insert) Resolve(db *gorm.DB, p *model.Plan, d Dialect) {
 	if in.Resolved {
 		return
 	}
-	result := in.Stmt.Result
+	var result sql.Result
+	if in.Stmt.Result != nil {
+		result = in.Stmt.Result.Result
+	}
 	in.Restore()
 	in.Resolved, in.Failed = true, db.Error != nil
 	c := in.conflict
-	if c == nil || db.Error != nil || db.DryRun {
-		return
-	}
-	var key int64 // that keepInsertID has made MySQL keep
-	if c.shows == insertID {
-		c.shows = none
-		if result != nil && result.Result != nil {
-			if id, err := result.Result.LastInsertId(); err == nil {
-				key, c.shows = id, insertID
-			}
+	switch {
+	case db.DryRun:
+	case db.Error != nil:
+		in.explain(db, p, d)
+	case c != nil:
+		if err := c.resolve(db, c.lastInsertID(result)); err != nil {
+			_ = db.AddError(err)
 		}
 	}
-	if err := c.resolve(db, snowflake.ID(key)); err != nil {
-		_ = db.AddError(err)
+}
+
+// explain finds out whether the statement has failed by a repeated ID.
+func (in *Insert) explain(db *gorm.DB, p *model.Plan, d Dialect) {
+	wasRun := in.Stmt.SQL.Len() > 0
+	if !wasRun || len(in.IDs) == 0 {
+		return
 	}
+	c := in.conflict
+	if c == nil {
+		r, err := p.RecordsOf(in.Stmt, in.Columns)
+		if err != nil || r.N == 0 {
+			return
+		}
+		c = &conflict{Insert: in, plan: p, records: r, dialect: d}
+		c.forgetReplaced()
+	}
+	c.explain(db)
+}
+
+// lastInsertID returns the key that keepInsertID has made MySQL keep, 0 if no record conflicted with a row.
+func (c *conflict) lastInsertID(result sql.Result) snowflake.ID {
+	if c.shows != insertID {
+		return 0
+	}
+	c.shows = none
+	if result == nil {
+		return 0
+	}
+	id, err := result.LastInsertId()
+	if err == nil {
+		c.shows = insertID
+	}
+	return snowflake.ID(id)
 }
 
 // resolve follows the rules of the package comment. key is that of a row that a record conflicted with, if the
@@ -50,27 +82,54 @@ func (c *conflict) resolve(db *gorm.DB, key snowflake.ID) error {
 		return nil
 	}
 
-	if err := c.place(int(db.RowsAffected)); err != nil {
-		return err
-	}
-	if len(c.IDs) == 0 && c.does == skips {
-		return nil
-	}
-
-	unknown, err := c.absent(db)
+	returned, err := c.place(int(db.RowsAffected))
 	switch {
-	case err != nil && c.does == skips:
-		return fmt.Errorf("gormplugin: look up which records of %s DO NOTHING has skipped: %w", c.Stmt.Schema.Name, err)
 	case err != nil:
 		return err
 	case c.does == skips:
+		return c.resolveSkipped(db, returned)
+	}
+	unknown, _, err := c.absent(db)
+	switch {
+	case err != nil:
+		return err
 	case c.shows == insertID && c.records.N == 1 && len(unknown) == 1 && c.records.Settable():
 		c.records.Store(0, c.plan.Key, model.Value{ID: key})
 		return nil
-	default:
-		if unknown, err = c.findByTarget(db, unknown); err != nil {
-			return err
+	}
+	if unknown, err = c.findByTarget(db, unknown); err != nil {
+		return err
+	}
+	return c.clear(unknown)
+}
+
+// resolveSkipped finds the records that DO NOTHING has skipped. returned are the keys of the rows that it has inserted,
+// if the statement shows them.
+func (c *conflict) resolveSkipped(db *gorm.DB, returned map[snowflake.ID]int) error {
+	generated, wrote := 0, int(db.RowsAffected)
+	if c.shows == inserted {
+		wrote = 0
+	}
+	for i := range c.records.N {
+		if len(c.generatedIn(i)) == 0 {
+			continue
 		}
+		generated++
+		if _, ok := returned[c.records.Load(i, c.Columns[0]).ID]; ok && c.shows == inserted {
+			wrote++
+		}
+	}
+	if generated == 0 || c.shows == inserted && wrote == generated {
+		return nil
+	}
+
+	unknown, rows, err := c.absent(db)
+	if err != nil {
+		return fmt.Errorf("gormplugin: look up which records of %s DO NOTHING has skipped: %w", c.Stmt.Schema.Name, err)
+	}
+	shown := c.shows == counted || c.shows == inserted
+	if shown && rows > wrote && c.countsRows(db) {
+		return c.repeated(nil)
 	}
 	return c.clear(unknown)
 }
@@ -108,33 +167,31 @@ func (c *conflict) generatedIn(i int) (columns []int) {
 
 // place corrects what GORM has done with the rows of RETURNING: it has put them into the first records. Each record gets
 // back what it had, and the record that has the key of a row takes the values that it lacks, such as defaults, from it.
-func (c *conflict) place(rows int) error {
+// It returns the positions of the rows by that key.
+func (c *conflict) place(rows int) (byKey map[snowflake.ID]int, err error) {
 	switch {
 	case len(c.fields) == 0:
-		return nil
+		return nil, nil
 	case c.does == skips && c.dialect.MySQL: // RETURNING of MariaDB brings a row for each record
-		return c.restore(func(at int) bool { return c.before[at] != nil && !reflect.ValueOf(c.before[at]).IsZero() })
+		return nil, c.restore(func(at int) bool { return c.before[at] != nil && !reflect.ValueOf(c.before[at]).IsZero() })
 	case !c.records.List:
-		return nil
+		return nil, nil
 	case c.shows != inserted && c.shows != returned, len(c.Columns) == 0, !slices.Contains(c.fields, c.Columns[0].Field):
 		rows = 0 // it is not known which rows these are
 	}
 
-	after, keys := c.values(rows), make([]snowflake.ID, rows)
-	for row := range keys {
-		keys[row] = c.records.Load(row, c.Columns[0]).ID
+	after, byKey := c.values(rows), make(map[snowflake.ID]int, rows)
+	for row := range rows {
+		byKey[c.records.Load(row, c.Columns[0]).ID] = row
 	}
-	if err := c.restore(func(int) bool { return true }); err != nil {
-		return err
+	if err := c.restore(func(int) bool { return true }); err != nil || rows == 0 {
+		return nil, err
 	}
 
 	for i := range c.records.N {
-		row := -1
-		if rows > 0 {
-			row = slices.Index(keys, c.records.Load(i, c.Columns[0]).ID)
-		}
+		row, ok := byKey[c.records.Load(i, c.Columns[0]).ID]
 		for k, field := range c.fields {
-			if row < 0 {
+			if !ok {
 				break
 			}
 			at := row*len(c.fields) + k
@@ -143,11 +200,11 @@ func (c *conflict) place(rows int) error {
 				continue
 			}
 			if err := c.records.SetField(i, field, after[at]); err != nil {
-				return err
+				return nil, err
 			}
 		}
 	}
-	return nil
+	return byKey, nil
 }
 
 // restore gives the records back what they had before the statement in some of the fields.

@@ -22,7 +22,7 @@ type conflict struct {
 	plan    *model.Plan
 	records model.Records
 	shows   evidence
-	made    []snowflake.ID // IDs without those that a hook has replaced
+	made    []snowflake.ID // IDs without those that a hook has replaced, and those of rows that are written already
 
 	// fields are those that RETURNING sets in the records; nil for maps. before is what the records had in them.
 	fields []*schema.Field
@@ -47,25 +47,31 @@ func (in *Insert) Rewrite(p *model.Plan, d Dialect) {
 		return // the error was reported when the fields were filled
 	}
 	in.selectColumns()
+	in.announceWritten(&r)
 	c := &conflict{Insert: in, plan: p, records: r, dialect: d}
 	if c.clause, c.does, c.own = conflictOf(in.Stmt, d.MySQL); c.does == fails {
 		return
 	}
 	c.forgetReplaced()
-	if c.does == updates && c.keepGenerated() {
-		c.clause, c.does, c.own = conflictOf(in.Stmt, d.MySQL)
+	if c.own {
+		c.keepGenerated()
+		c.refuseRepeats()
 	}
-	if c.mayMislead() {
+	if c.does != fails && c.mayMislead() {
 		c.prepare()
+	}
+	if c.own && d.MySQL {
+		c.compute()
 	}
 }
 
-// forgetReplaced leaves the generated IDs that a hook has replaced out of made.
+// forgetReplaced leaves out of made the generated IDs that a hook has replaced, and those of rows that exist already.
 func (c *conflict) forgetReplaced() {
 	c.made = slices.Clone(c.IDs)
 	for i := range c.records.N {
 		for j, column := range c.Columns {
-			if id := c.generated(i, j); id != 0 && c.records.Load(i, column).ID != id {
+			id := c.generated(i, j)
+			if id != 0 && (c.records.Load(i, column).ID != id || slices.Contains(c.written, i)) {
 				c.made[i*len(c.Columns)+j] = 0
 			}
 		}
@@ -78,6 +84,25 @@ func (c *conflict) generated(i, j int) snowflake.ID {
 		return c.made[at]
 	}
 	return 0
+}
+
+// generatedValues returns the generated IDs that the records still have in column j, as the statement writes them.
+func (c *conflict) generatedValues(j int) (ids []any) {
+	for i := range c.records.N {
+		if id := c.generated(i, j); id != 0 {
+			ids = append(ids, c.Columns[j].GoValue(model.Value{ID: id}))
+		}
+	}
+	return ids
+}
+
+// mixed reports whether some of the records, but not all, got an ID.
+func (c *conflict) mixed() bool {
+	n := 0
+	for i := range c.records.N {
+		n += min(1, len(c.generatedIn(i)))
+	}
+	return 0 < n && n < c.records.N
 }
 
 // mayMislead reports whether a record may end up with an ID that its row does not have, or with values of another row.
@@ -98,14 +123,20 @@ func (c *conflict) mayMislead() bool {
 
 // targetsKey reports whether only rows with the record's key, which the plugin fills, conflict with it.
 func (c *conflict) targetsKey() bool {
+	return c.plan.Key != nil && c.clause.OnConstraint == "" && c.isTarget(c.plan.Key.Field)
+}
+
+// isTarget reports whether the conflict target may include the column of a field.
+func (c *conflict) isTarget(field *schema.Field) bool {
 	switch {
-	case c.plan.Key == nil, c.clause.OnConstraint != "":
-		return false
+	case c.clause.OnConstraint != "":
+		return true
 	case len(c.clause.Columns) == 0:
-		return c.clause.UpdateAll // GORM makes the primary key the target
+		return c.clause.UpdateAll && field.PrimaryKey // GORM makes the primary key the target
 	}
 	return slices.ContainsFunc(c.clause.Columns, func(column clause.Column) bool {
-		return column.Name == c.plan.Key.Field.DBName || column.Name == clause.PrimaryKey
+		prioritized := column.Name == clause.PrimaryKey && field == c.Stmt.Schema.PrioritizedPrimaryField
+		return column.Name == field.DBName || prioritized
 	})
 }
 
@@ -115,6 +146,8 @@ func (c *conflict) prepare() {
 	columns, all := returningOf(c.Stmt, c.dialect)
 	returning := all || len(columns) > 0
 	scansList := returning && (c.records.List || c.records.Many)
+	ofList := c.records.List && c.records.OfModel() && (returning || c.mixed())
+	ignores := c.does == skips && !c.clause.DoNothing
 
 	switch {
 	case c.does == updates && c.canReturn():
@@ -122,16 +155,15 @@ func (c *conflict) prepare() {
 			c.returnAlso(columns)
 		}
 		c.shows = returned
-	case c.does == skips && !c.dialect.MySQL && !scansList:
-		c.shows = counted
-	case c.does == skips && !c.dialect.MySQL && c.own && c.canReturn():
+	case c.does == skips && !c.dialect.MySQL && (c.own || ignores) && ofList && c.canReturn():
 		c.returnInserted(columns, all)
 		c.shows = inserted
+	case c.does == skips && (!c.dialect.MySQL || ignores) && !scansList:
+		c.shows = counted
 	case c.does == skips && all && c.records.List:
 		return // GORM replaces the slice by the rows that are returned
 	case c.dialect.MySQL && !returning && c.own && key != nil && model.IsNumber(key.Field) && !c.generatedBesideKey():
-		c.keepInsertID(key)
-		c.shows = insertID
+		c.keepInsertID()
 	}
 
 	c.conflict = c
@@ -193,40 +225,34 @@ func (c *conflict) returnInserted(columns []clause.Column, all bool) {
 		}
 	}
 	c.returnAlso(columns)
-	c.setClause("ON CONFLICT", skipping{c.clause})
+	if c.own {
+		c.setClause("ON CONFLICT", skipping{c.clause})
+	}
 }
 
 // keepInsertID makes MySQL keep the key of the existing row as the last AUTO_INCREMENT value, which the driver returns
 // (https://dev.mysql.com/doc/refman/8.4/en/insert-on-duplicate.html). It saves a query for each association that GORM
-// saves. It changes nothing in the row: the key is set to itself, not to LAST_INSERT_ID, which is unsigned and would
-// replace a negative key.
-func (c *conflict) keepInsertID(key *model.Column) {
-	name := clause.Column{Name: key.Field.DBName}
-	changed := c.clause
-	changed.DoNothing = false
-	changed.DoUpdates = append(clause.Set{
-		{Column: name, Value: clause.Expr{SQL: "IF(LAST_INSERT_ID(?), ?, ?)", Vars: []any{name, name, name}}},
-	}, changed.DoUpdates...)
-	c.setClause("ON CONFLICT", changed)
+// saves.
+func (c *conflict) keepInsertID() {
+	c.shows = insertID
 	if c.Stmt.Result == nil {
+		c.change()
 		c.Stmt.Result = gorm.WithResult()
 	}
 }
 
-// keepGenerated changes the conflict clause for rule 3: rows keep what they have in the columns beside the key that the
-// plugin filled. It reports whether it has changed anything.
-func (c *conflict) keepGenerated() bool {
-	if !c.own || !c.generatedBesideKey() {
-		return false
-	}
-	c.change()
-	own := c.clause
-	if own.UpdateAll {
+// keepGenerated changes the conflict clause for rule 3: rows keep what they have in the columns that the plugin filled.
+func (c *conflict) keepGenerated() {
+	if c.clause.UpdateAll && (c.generatedBesideKey() || !c.dialect.MySQL && c.mixed()) {
 		// GORM adds the assignments to the clause when it makes the values, which it does again later.
+		c.change()
 		callbacks.ConvertToCreateValues(c.Stmt)
-		own, _ = c.Stmt.Clauses["ON CONFLICT"].Expression.(clause.OnConflict)
+		own, _ := c.Stmt.Clauses["ON CONFLICT"].Expression.(clause.OnConflict)
 		own.UpdateAll = false
+		c.setConflict(own)
 	}
+
+	own := c.clause
 	var sets, kept clause.Set
 	for _, set := range own.DoUpdates {
 		ids := c.generatedFor(set)
@@ -242,25 +268,28 @@ func (c *conflict) keepGenerated() bool {
 	if own.DoUpdates = sets; len(sets) == 0 { // DO NOTHING would return nothing
 		own.DoUpdates = kept
 	}
+	if len(own.DoUpdates) > 0 {
+		c.setConflict(own)
+	}
+}
+
+// setConflict replaces the conflict clause.
+func (c *conflict) setConflict(own clause.OnConflict) {
 	c.setClause("ON CONFLICT", own)
-	return true
+	c.clause, c.does, _ = conflictOf(c.Stmt, c.dialect.MySQL)
 }
 
 // generatedFor returns the generated IDs that an assignment would write into rows.
 func (c *conflict) generatedFor(set clause.Assignment) (ids []any) {
 	from, ok := set.Value.(clause.Column)
-	j := slices.IndexFunc(c.Columns, func(column *model.Column) bool {
-		return !column.IsKey && column.Field.DBName == from.Name
-	})
-	if !ok || from.Table != "excluded" || from.Name != set.Column.Name || j < 0 {
+	if !ok || from.Table != "excluded" || from.Name != set.Column.Name {
 		return nil
 	}
-	for i := range c.records.N {
-		if id := c.generated(i, j); id != 0 {
-			ids = append(ids, c.Columns[j].GoValue(model.Value{ID: id}))
-		}
+	j := slices.IndexFunc(c.Columns, func(column *model.Column) bool { return column.Field.DBName == from.Name })
+	if j < 0 {
+		return nil
 	}
-	return ids
+	return c.generatedValues(j)
 }
 
 // unlessIn returns the value for an assignment that writes the record's value, unless that is one of the IDs.
