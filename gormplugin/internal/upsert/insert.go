@@ -69,15 +69,17 @@ type Insert struct {
 // Build makes it a clause.
 func (*Insert) Build(clause.Builder) {}
 
-// Room makes room for the IDs of n records with one column. ids is for those that are to be drawn, in the same memory.
-func (in *Insert) Room(lacking, n int) (ids []snowflake.ID) {
-	if n == 1 { // the common case, in which Create allocates nothing else
+// Reserve makes room for the IDs of n records, and keeps those that it has for as many.
+func (in *Insert) Reserve(columns []*model.Column, n int) {
+	in.Columns = columns
+	size := n * len(columns)
+	switch {
+	case len(in.IDs) == size:
+	case size == 1: // the common case, in which Create allocates nothing else
 		in.IDs = in.one[:]
-		return in.IDs
+	default:
+		in.IDs = make([]snowflake.ID, size)
 	}
-	both := make([]snowflake.ID, lacking+n)
-	in.IDs = both[lacking:]
-	return both[:lacking]
 }
 
 // generatedBesideKey reports whether an ID was generated for another column than the key, in any record.

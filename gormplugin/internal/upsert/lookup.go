@@ -200,6 +200,9 @@ func (c *conflict) query(db *gorm.DB, row func() error, dest []any, text string,
 	q := db.Session(&gorm.Session{NewDB: true, Initialized: true})
 	q.Error = nil // that of the statement, if it has failed
 	q.Statement.Table, q.Statement.TableExpr = stmt.Table, stmt.TableExpr
+	if c.dialect.Name == "sqlite" { // whose INSERT leaves out the name of an attached database (sqlite.Dialector)
+		q.Statement.TableExpr = nil
+	}
 	q = q.Raw(text, vars...)
 	if q.Error != nil {
 		return q.Error
