@@ -136,7 +136,7 @@ func (h *handle) fillRecords(p *model.Plan, stmt *gorm.Statement) error {
 	in.Reserve(columns, r.N)
 	for j := range columns { // no field is set before all generators have succeeded
 		if h.group(columns, j) == j {
-			if err := h.drawGroup(stmt, in, &r, j); err != nil {
+			if err := h.drawGroup(stmt, in, &r, j, lacking); err != nil {
 				return err
 			}
 		}
@@ -146,10 +146,10 @@ func (h *handle) fillRecords(p *model.Plan, stmt *gorm.Statement) error {
 	for at, id := range in.IDs {
 		i, column := at/len(columns), columns[at%len(columns)]
 		switch {
-		case id == 0 || r.Load(i, column).ID == id:
+		case id == 0:
 		case r.Lacks(i, column):
 			r.Store(i, column, model.Value{ID: id})
-		default: // the same pointer occurs again
+		case r.Load(i, column).ID != id: // the same pointer occurs again
 			repeated, in.IDs[at] = true, 0
 		}
 	}
@@ -172,11 +172,11 @@ func (h *handle) group(columns []*model.Column, j int) int {
 
 // drawGroup puts new IDs into the insert where records lack them in a column of a group, by one call of its generator.
 // They ascend in the order of the records, and within a record in that of the columns.
-func (h *handle) drawGroup(stmt *gorm.Statement, in *upsert.Insert, r *model.Records, group int) error {
-	n, columns := 0, r.Columns
+func (h *handle) drawGroup(stmt *gorm.Statement, in *upsert.Insert, r *model.Records, group, lacking int) error {
+	n, columns := lacking, r.Columns
 	for j, column := range columns {
-		if h.group(columns, j) == group {
-			n += r.Lacking(column)
+		if h.group(columns, j) != group {
+			n -= r.Lacking(column)
 		}
 	}
 	ids := in.IDs
