@@ -30,11 +30,15 @@ const pluginName = "snowflake"
 // needs the same queries after a conflict, and the first one always for text and binary keys and records with another
 // generated field. A single record with an integer key and no other generated field needs only the first.
 //
+// A generated ID that a row has already is [ErrRepeated] in every statement, and the row stays as it is. If all records
+// have generated IDs, the clause leaves out DO UPDATE by their column. If only some do, the row is refused by an
+// expression in the clause. On MySQL it stands beside the first assignment of another column than the key.
+//
 // # Invalid records
 //
 // Structs and arrays by value, and nil maps, fail with gorm.ErrInvalidValue. So do structs of another type, unless each
 // has an ID where the model has one: GORM goes by positions. Text for a number, or the reverse, does not count. A
-// pointer that occurs twice in a slice is one record: gorm.ErrInvalidData, or one row with DO UPDATE, as in Save.
+// pointer that occurs twice in a slice is one record: gorm.ErrInvalidData, or one row with a conflict clause, as in Save.
 //
 // # Failed statements and dry runs
 //
