@@ -39,7 +39,7 @@ func (c *conflict) absent(db *gorm.DB) (absent []int, rows int, err error) {
 	var others []int
 	matters := c.does == updates && len(c.Columns) > 0 && c.Columns[0].IsKey
 	for i := range present {
-		if len(c.generatedIn(i)) == 0 {
+		if c.firstGenerated(i) < 0 {
 			present[i] = !matters
 			others = append(others, i)
 		}
@@ -67,7 +67,7 @@ func (c *conflict) findGenerated(db *gorm.DB, others bool) (present []bool, rows
 	for j, column := range c.Columns {
 		byID[j] = make(map[snowflake.ID]int)
 		for i := range c.records.N {
-			if generated := c.generatedIn(i); len(generated) > 0 && generated[0] == j {
+			if c.firstGenerated(i) == j {
 				byID[j][c.generated(i, j)] = i
 			}
 		}

@@ -206,18 +206,22 @@ func (c *conflict) isDetailOf(err error) bool {
 		return false
 	}
 
-	_, text1, _ := strings.Cut(shown.Detail, "(")
-	names, rest, _ := strings.Cut(text1, ")=(")
-	values := strings.Split(rest[:max(strings.LastIndex(rest, ")"), 0)], ", ")
-	for at, name := range strings.Split(names, ", ") {
-		for j, column := range c.Columns {
-			if at < len(values) && column.Field.DBName == strings.Trim(name, `"`) &&
-				slices.ContainsFunc(c.generatedValues(j), func(id any) bool { return inDatabase(id) == values[at] }) {
-				return true
-			}
+	names, values, _ := strings.Cut(shown.Detail, ")=(")
+	for j, column := range c.Columns {
+		if !slices.Contains(words(names), column.Field.DBName) {
+			continue
+		}
+		isShown := func(id any) bool { return slices.Contains(words(values), inDatabase(id)) }
+		if slices.ContainsFunc(c.generatedValues(j), isShown) {
+			return true
 		}
 	}
 	return false
+}
+
+// words returns the parts of a list of names or values.
+func words(list string) []string {
+	return strings.FieldsFunc(list, func(r rune) bool { return strings.ContainsRune(` ,()"`, r) })
 }
 
 // inDatabase returns the text of a value in the database.

@@ -111,7 +111,7 @@ func (c *conflict) resolveSkipped(db *gorm.DB, returned map[snowflake.ID]int) er
 		wrote = 0
 	}
 	for i := range c.records.N {
-		if len(c.generatedIn(i)) == 0 {
+		if c.firstGenerated(i) < 0 {
 			continue
 		}
 		generated++
@@ -139,7 +139,10 @@ func (c *conflict) resolveSkipped(db *gorm.DB, returned map[snowflake.ID]int) er
 func (c *conflict) clear(unknown []int) error {
 	lost := make([]bool, len(c.Columns)) // by any record
 	for _, i := range unknown {
-		for _, j := range c.generatedIn(i) {
+		for j := range c.Columns {
+			if c.generated(i, j) == 0 {
+				continue
+			}
 			if c.records.Load(i, c.Columns[j]).ID == c.generated(i, j) { // MariaDB may have returned that of the existing row
 				c.records.Store(i, c.Columns[j], model.Value{})
 				lost[j] = true
@@ -153,16 +156,6 @@ func (c *conflict) clear(unknown []int) error {
 		}
 	}
 	return c.refuseOrphans(unknown, columns)
-}
-
-// generatedIn returns the columns in which record i got a generated ID.
-func (c *conflict) generatedIn(i int) (columns []int) {
-	for j := range c.Columns {
-		if c.generated(i, j) != 0 {
-			columns = append(columns, j)
-		}
-	}
-	return columns
 }
 
 // place corrects what GORM has done with the rows of RETURNING: it has put them into the first records. Each record gets

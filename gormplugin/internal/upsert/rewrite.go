@@ -100,9 +100,21 @@ func (c *conflict) generatedValues(j int) (ids []any) {
 func (c *conflict) mixed() bool {
 	n := 0
 	for i := range c.records.N {
-		n += min(1, len(c.generatedIn(i)))
+		if c.firstGenerated(i) >= 0 {
+			n++
+		}
 	}
 	return 0 < n && n < c.records.N
+}
+
+// firstGenerated returns the first column in which record i has a generated ID, or -1.
+func (c *conflict) firstGenerated(i int) int {
+	for j := range c.Columns {
+		if c.generated(i, j) != 0 {
+			return j
+		}
+	}
+	return -1
 }
 
 // mayMislead reports whether a record may end up with an ID that its row does not have, or with values of another row.
@@ -243,6 +255,9 @@ func (c *conflict) keepInsertID() {
 
 // keepGenerated changes the conflict clause for rule 3: rows keep what they have in the columns that the plugin filled.
 func (c *conflict) keepGenerated() {
+	if len(c.IDs) == 0 {
+		return
+	}
 	if c.clause.UpdateAll && (c.generatedBesideKey() || !c.dialect.MySQL && c.mixed()) {
 		// GORM adds the assignments to the clause when it makes the values, which it does again later.
 		c.change()
