@@ -13,6 +13,7 @@ import (
 
 	"github.com/sqlflake/sqlflake/gormplugin"
 	"github.com/sqlflake/sqlflake/internal/skip"
+	"github.com/sqlflake/sqlflake/internal/testdb"
 	"github.com/sqlflake/sqlflake/snowflake"
 )
 
@@ -270,4 +271,37 @@ func TestAConflictClauseOfAColumnsTypeCounts(t *testing.T) {
 		must(t, db.Unscoped().Clauses(by("text", "name")).Create(&again))
 		equal(t, "key of the updated row", again.ID, firstID)
 	}, &word{})
+}
+
+// Vitess refuses an UPDATE of the column that it finds the shard by (VT12001), also one that sets it to itself.
+func TestNoUpsertOnMySQLAssignsTheKey(t *testing.T) {
+	type bare struct {
+		ID snowflake.ID `gorm:"primaryKey;type:int"`
+	}
+	db := open(t, testdb.MariaDB(t), withoutReturning(testdb.MariaDB(t)), withoutConstraints, []any{&kid{}, &head{}, &city{}, &bare{}})
+	full := db.Session(&gorm.Session{FullSaveAssociations: true})
+	writes := map[string]func() error{
+		"by the code":          func() error { return db.Clauses(byCode).Create(&city{Code: "a"}).Error },
+		"by the code, a list":  func() error { return db.Clauses(byCode).Create(&[]city{{Code: "a"}, {ID: 7, Code: "b"}}).Error },
+		"DO NOTHING":           func() error { return db.Clauses(nothing).Create(&city{Code: "a"}).Error },
+		"Save of a list":       func() error { return db.Save(&[]city{{Code: "c"}, {ID: 9, Code: "d"}}).Error },
+		"associations in full": func() error { return full.Create(&head{Up: &kid{}, One: &kid{}, Many: []*kid{{}, {ID: 8}}}).Error },
+		"associations": func() error {
+			return db.Create(&head{Up: &kid{}, One: &kid{}, Many: []*kid{{}, {ID: 8}}, Tags: []*kid{{}}}).Error
+		},
+	}
+	for name, write := range writes {
+		db.log.take()
+		noError(t, write())
+		for _, insert := range db.log.takeLike("INSERT") {
+			_, assigned, upsert := strings.Cut(insert, "ON DUPLICATE KEY UPDATE")
+			if upsert && strings.Contains(" "+strings.ReplaceAll(assigned, ",", " "), " `id`=") {
+				t.Errorf("%s: %s", name, insert)
+			}
+			if upsert && !strings.Contains(insert, "head_kids") && strings.Count(assigned, "EXP(") == 0 {
+				t.Errorf("%s refuses no repeats: %s", name, insert)
+			}
+		}
+	}
+	must(t, db.Clauses(nothing).Create(&bare{})) // which has no other column
 }
