@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math/rand/v2"
 	"strconv"
 	"strings"
 	"testing"
@@ -353,27 +354,28 @@ func TestAConstraintAsTheTargetWorksWithReturning(t *testing.T) {
 
 func TestKeysAreLookedUpInTheTableThatWasWritten(t *testing.T) {
 	each(t, func(t *testing.T, db *env) {
-		want := snowflake.ID(99)
+		want, archive := snowflake.ID(99), fmt.Sprintf("archive%d", rand.Uint64())
 		switch db.target.Name {
 		case "sqlite": // whose driver writes into the main database
 			db.pool.SetMaxOpenConns(1) // what is attached belongs to a connection
-			must(t, db.Exec("ATTACH DATABASE ':memory:' AS archive"))
+			must(t, db.Exec("ATTACH DATABASE ':memory:' AS "+archive))
 			want = 17
 		case "postgres":
-			must(t, db.Exec("CREATE SCHEMA archive"))
+			must(t, db.Exec("CREATE SCHEMA "+archive))
+			t.Cleanup(func() { db.Exec("DROP SCHEMA " + archive + " CASCADE") })
 		default:
 			skip.Inapplicable(t, "a schema of MariaDB is a database")
 		}
-		must(t, db.Exec("CREATE TABLE archive.cities (id bigint PRIMARY KEY, code text UNIQUE, name text)"))
+		must(t, db.Exec("CREATE TABLE "+archive+".cities (id bigint PRIMARY KEY, code text UNIQUE, name text)"))
 		withBerlin(t, db)
-		must(t, db.Exec("INSERT INTO archive.cities VALUES (99, 'BER', 'Berlin')"))
-		archive := db.Model(&city{}).Table("archive.cities").Session(&gorm.Session{})
+		must(t, db.Exec("INSERT INTO "+archive+".cities VALUES (99, 'BER', 'Berlin')"))
+		elsewhere := db.Model(&city{}).Table(archive + ".cities").Session(&gorm.Session{})
 
 		maps := []map[string]any{{"code": "BER", "name": "Stadt"}, {"code": "PAR", "name": "Paris"}}
-		must(t, archive.Clauses(byCode).Create(&maps))
+		must(t, elsewhere.Clauses(byCode).Create(&maps))
 		equal(t, "key", maps[0]["id"], any(want))
 		records := []city{{Code: "BER"}, {Code: "ROM"}}
-		must(t, archive.Clauses(nothing).Create(&records))
+		must(t, elsewhere.Clauses(nothing).Create(&records))
 		equal(t, "key of the skipped record", records[0].ID, 0)
 		if records[1].ID == 0 {
 			t.Error("the record that was inserted has lost its key")
