@@ -204,8 +204,8 @@ func (h *handle) drawGroup(stmt *gorm.Statement, in *upsert.Insert, r *model.Rec
 
 // keepOnce is called if IDs are left over, since a pointer without a key occurs more than once in a slice. One record
 // has one key, so it cannot become several rows, which GORM makes of it with auto-increment keys. Without a conflict
-// clause that is an error. With one the record is left in once: GORM repeats a record if several owners share it, and the
-// database would take the second one for a row that exists.
+// clause that is an error. With one the record is left in once: GORM repeats a record if several owners share it, and
+// the database would take the second one for a row that exists.
 func (h *handle) keepOnce(in *upsert.Insert, p *model.Plan) error {
 	list, columns := in.Stmt.ReflectValue, len(in.Columns)
 	if upsert.Fails(in.Stmt, h.dialect) {

@@ -38,7 +38,7 @@ const pluginName = "snowflake"
 //
 // Structs and arrays by value, and nil maps, fail with gorm.ErrInvalidValue. So do structs of another type, unless each
 // has an ID where the model has one: GORM goes by positions. Text for a number, or the reverse, does not count. A
-// pointer that occurs twice in a slice is one record: gorm.ErrInvalidData, or one row with a conflict clause, as in Save.
+// pointer that occurs twice in a slice is one record: gorm.ErrInvalidData, or one row with a conflict clause.
 //
 // # Failed statements and dry runs
 //

@@ -60,8 +60,8 @@ func returningOf(stmt *gorm.Statement, d Dialect) (columns []clause.Column, all 
 	return columns, false
 }
 
-// returnedFields returns the fields that RETURNING will set in records of a schema, as gorm.Scan does: all of them if it
-// names an expression, whose alias may be any field.
+// returnedFields returns the fields that RETURNING will set in records of a schema, as gorm.Scan does: all of them if
+// it names an expression, whose alias may be any field.
 func returnedFields(stmt *gorm.Statement, d Dialect, s *schema.Schema) (fields []*schema.Field) {
 	columns, all := returningOf(stmt, d)
 	for _, column := range columns {
@@ -74,8 +74,8 @@ func returnedFields(stmt *gorm.Statement, d Dialect, s *schema.Schema) (fields [
 	return slices.DeleteFunc(fields, func(field *schema.Field) bool { return field.DBName == "" || !field.Readable })
 }
 
-// skipping is DO NOTHING without the name that gorm.Scan knows it by. Else gorm.Scan would put no row into a record that
-// has a value in a returned field, but count it, and would replace a slice by the rows of RETURNING *.
+// skipping is DO NOTHING without the name that gorm.Scan knows it by. Else gorm.Scan would put no row into a record
+// that has a value in a returned field, but count it, and would replace a slice by the rows of RETURNING *.
 type skipping struct{ clause.OnConflict }
 
 // savesRelation decides as callbacks.SaveAfterAssociations does when it creates a record.

@@ -14,15 +14,15 @@
 //     are about to refer to the record, Create fails with ErrKeyUnknown instead: these rows would be orphans.
 //  5. No record has values of another record's row, whatever RETURNING brings and whichever rows it leaves out. GORM
 //     assigns the rows to the records by their order.
-//  6. A generated ID that a row has already is an error, ErrRepeated, and that row stays as it is. Otherwise the clauses
-//     that GORM gives to associations would move the row of a stranger to another parent, or drop the new record.
+//  6. A generated ID that a row has already is an error, ErrRepeated, and that row stays as it is. Otherwise the
+//     clauses that GORM gives to associations would move a stranger's row to another parent, or drop the new record.
 //  7. A plain Create, and an upsert of records with keys whose conflict target is the key, runs the same statement as
 //     without the plugin. No rule takes a query if all records are inserted.
 //
 // [Insert.Rewrite] runs right before the statement. It changes the clauses for rules 3 and 6, and decides whether a
 // record may conflict with an existing row, and how that will show. [Insert.Resolve] runs right after the statement. If
 // the statement itself does not show that all is well, it asks by SELECT which records have no row under their ID and
-// which rows they conflict with (lookup.go), finds IDs that are repeated (repeat.go), and rejects orphans (relations.go).
+// which rows they conflict with (lookup.go), finds repeated IDs (repeat.go), and rejects orphans (relations.go).
 package upsert
 
 import (

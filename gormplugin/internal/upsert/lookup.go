@@ -20,8 +20,8 @@ import (
 const lookupSize = 100
 
 // absent returns the records without a row under their ID: no row has the ID that was generated for the record or, if
-// none was, the record's key. Records of the latter kind are only looked for after DO UPDATE. rows is how many rows have a
-// generated ID.
+// none was, the record's key. Records of the latter kind are only looked for after DO UPDATE. rows is how many rows
+// have a generated ID.
 func (c *conflict) absent(db *gorm.DB) (absent []int, rows int, err error) {
 	// gorm.io/sharding runs no query by keys alone. Elsewhere a count of 0 does not show that nothing was inserted: a
 	// trigger that moves rows to a partition counts none.
@@ -56,9 +56,9 @@ func (c *conflict) absent(db *gorm.DB) (absent []int, rows int, err error) {
 	return absent, rows, err
 }
 
-// findGenerated returns the records that have a row with the first ID that was generated for them, and the number of rows
-// with any generated ID. A snapshot that is older than the statement has the rows that it has inserted: nobody else can
-// have. After an error the row is another's, and the snapshot may lack it.
+// findGenerated returns the records that have a row with the first ID that was generated for them, and the number of
+// rows with any generated ID. A snapshot that is older than the statement has the rows that it has inserted: nobody
+// else can have. After an error the row is another's, and the snapshot may lack it.
 func (c *conflict) findGenerated(db *gorm.DB, others bool) (present []bool, rows int, err error) {
 	present = make([]bool, c.records.N)
 	byID := make([]map[snowflake.ID]int, len(c.Columns))
@@ -193,8 +193,8 @@ func (c *conflict) find(
 	return found, nil
 }
 
-// query runs a query on the connection of the statement: it has to see the rows that were just written, which a replica
-// of the database may not have yet.
+// query runs a query on the connection of the statement: it has to see the rows that were just written, which a
+// replica of the database may not have yet.
 func (c *conflict) query(db *gorm.DB, row func() error, dest []any, text string, vars ...any) (err error) {
 	stmt := c.Stmt
 	q := db.Session(&gorm.Session{NewDB: true, Initialized: true})

@@ -27,8 +27,8 @@ const (
 )
 
 // refuseRepeats makes the database refuse generated IDs that a row has already, where the conflict target is their
-// column. If all records have such IDs, the clause is left out: nothing else can conflict. MySQL ignores targets, so its
-// clause stays, and compute refuses them.
+// column. If all records have such IDs, the clause is left out: nothing else can conflict. MySQL ignores targets, so
+// its clause stays, and compute refuses them.
 func (c *conflict) refuseRepeats() {
 	if c.dialect.MySQL {
 		return
@@ -75,8 +75,8 @@ func (c *conflict) guard(column *model.Column, ids []any) {
 }
 
 // compute makes MySQL compute what refuses repeated IDs, and what keepInsertID needs, when it meets a row. It does so
-// beside the value of an assignment, which stays. That is of another column than the key if there is one: Vitess refuses
-// to update the column that it finds the shard by (VT12001).
+// beside the value of an assignment, which stays. That is of another column than the key if there is one: Vitess
+// refuses to update the column that it finds the shard by (VT12001).
 func (c *conflict) compute() {
 	ignores := c.does == skips && !c.clause.DoNothing
 	if ignores || c.does == fails {
@@ -144,8 +144,8 @@ func (c *conflict) plainColumn() string {
 	return s.DBNames[0]
 }
 
-// announceWritten tells the statements above that this one writes the rows of some of their records: an association may
-// lead back to the record, whose own statement is still to come.
+// announceWritten tells the statements above that this one writes the rows of some of their records: an association
+// may lead back to the record, whose own statement is still to come.
 func (in *Insert) announceWritten(r *model.Records) {
 	for above := parentOf(in.Stmt); above != nil; above = above.above {
 		other := above.in
@@ -243,8 +243,8 @@ func (c *conflict) repeated(cause error) error {
 	if len(ids) > 1 {
 		what = fmt.Sprintf("one of %v to %v", ids[0], ids[len(ids)-1])
 	}
-	err := fmt.Errorf("%w: a row of %s has %s, which was generated for a new record; look for a second generator with the "+
-		"same worker, or a database that was set back", ErrRepeated, c.Stmt.Table, what)
+	err := fmt.Errorf("%w: a row of %s has %s, which was generated for a new record; look for a second generator with "+
+		"the same worker, or a database that was set back", ErrRepeated, c.Stmt.Table, what)
 	if cause != nil {
 		err = fmt.Errorf("%w: %w", err, cause)
 	}

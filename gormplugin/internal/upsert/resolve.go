@@ -103,8 +103,8 @@ func (c *conflict) resolve(db *gorm.DB, key snowflake.ID) error {
 	return c.clear(unknown)
 }
 
-// resolveSkipped finds the records that DO NOTHING has skipped. returned are the keys of the rows that it has inserted,
-// if the statement shows them.
+// resolveSkipped finds the records that DO NOTHING has skipped. returned are the keys of the rows that it has
+// inserted, if the statement shows them.
 func (c *conflict) resolveSkipped(db *gorm.DB, returned map[snowflake.ID]int) error {
 	generated, wrote := 0, int(db.RowsAffected)
 	if c.shows == inserted {
@@ -158,9 +158,9 @@ func (c *conflict) clear(unknown []int) error {
 	return c.refuseOrphans(unknown, columns)
 }
 
-// place corrects what GORM has done with the rows of RETURNING: it has put them into the first records. Each record gets
-// back what it had, and the record that has the key of a row takes the values that it lacks, such as defaults, from it.
-// It returns the positions of the rows by that key.
+// place corrects what GORM has done with the rows of RETURNING: it has put them into the first records. Each record
+// gets back what it had, and the record that has the key of a row takes the values that it lacks, such as defaults,
+// from it. It returns the positions of the rows by that key.
 func (c *conflict) place(rows int) (byKey map[snowflake.ID]int, err error) {
 	switch {
 	case len(c.fields) == 0:

@@ -118,8 +118,8 @@ func (c *conflict) firstGenerated(i int) int {
 }
 
 // mayMislead reports whether a record may end up with an ID that its row does not have, or with values of another row.
-// Of the clauses that GORM gives to associations these are DO NOTHING with new records, or for a model with columns that
-// RETURNING brings; on MySQL all clauses with new records. The other clauses have the key as their target.
+// Of the clauses that GORM gives to associations these are DO NOTHING with new records, or for a model with columns
+// that RETURNING brings; on MySQL all clauses with new records. The other clauses have the key as their target.
 func (c *conflict) mayMislead() bool {
 	generated := len(c.IDs) > 0
 	switch {
@@ -253,7 +253,8 @@ func (c *conflict) keepInsertID() {
 	}
 }
 
-// keepGenerated changes the conflict clause for rule 3: rows keep what they have in the columns that the plugin filled.
+// keepGenerated changes the conflict clause for rule 3: rows keep what they have in the columns that the plugin
+// filled.
 func (c *conflict) keepGenerated() {
 	if len(c.IDs) == 0 {
 		return
