@@ -155,3 +155,14 @@ type silent struct{ gorm.ConnPool }
 func (silent) ExecContext(context.Context, string, ...any) (sql.Result, error) {
 	return driver.RowsAffected(1), nil
 }
+
+func TestAWarningThatWasGivenCostsNothing(t *testing.T) {
+	type row struct {
+		ID   uint
+		Name string
+	}
+	_, db := fillCallback(t, newCounting(), &row{})
+	warn := db.Callback().Create().Get("snowflake:warn")
+	warn(db)
+	equal(t, "allocations", testing.AllocsPerRun(20, func() { warn(db) }), 0)
+}

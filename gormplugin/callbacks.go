@@ -27,10 +27,10 @@ func register(db *gorm.DB, c *config) error {
 	if create.Get("gorm:before_create") == nil || create.Get("gorm:create") == nil {
 		return fmt.Errorf("gormplugin: no callbacks for Create: %w", gorm.ErrInvalidDB)
 	}
-	h := &handle{config: c, dialect: upsert.Dialect{
-		Returning: slices.Contains(create.Clauses, "RETURNING"),
-		MySQL:     db.Dialector != nil && db.Name() == "mysql",
-	}}
+	h := &handle{config: c, dialect: upsert.Dialect{Returning: slices.Contains(create.Clauses, "RETURNING")}}
+	if db.Dialector != nil {
+		h.dialect.Name, h.dialect.MySQL = db.Name(), db.Name() == "mysql"
+	}
 	var wait error
 	if gen, leased := c.gen.(*leasedGenerator); leased && create.Get("gorm:begin_transaction") != nil {
 		// Before a connection is taken: if all connections waited for the lease, its extension would get none.
@@ -116,7 +116,7 @@ func (h *handle) rewrite(db *gorm.DB) {
 // resolve is the callback right after the statement: see package upsert.
 func (h *handle) resolve(db *gorm.DB) {
 	if in := h.insertOf(db.Statement); in != nil {
-		in.Resolve(db)
+		in.Resolve(db, h.planOf(db.Statement.Schema), h.dialect)
 	}
 }
 
@@ -130,7 +130,7 @@ func (h *handle) finish(db *gorm.DB) {
 		defer h.endDryRun(db.Statement, in)
 	}
 	delete(db.Statement.Clauses, insertKey) // the statement may be used again
-	if in != nil && db.Error != nil && (hasTransaction(db) || in.Failed && !mayExist(db)) {
+	if in != nil && db.Error != nil && (in.Repeated || hasTransaction(db) || in.Failed && !mayExist(db)) {
 		in.TakeBack(h.planOf(db.Statement.Schema))
 	}
 }
@@ -166,8 +166,15 @@ func (h *handle) announceBefore(db *gorm.DB) {
 		_ = db.AddError(p.BadReference)
 		return
 	}
-	if len(s.Relationships.BelongsTo) > 0 && h.announces.Load() {
-		upsert.Announce(db.Statement, p.BelongsTo)
+	if len(s.Relationships.BelongsTo) == 0 {
+		return
+	}
+	in := h.insertOf(db.Statement)
+	if in != nil {
+		h.announces.Store(true)
+	}
+	if h.announces.Load() {
+		upsert.Announce(db.Statement, in, p.BelongsTo)
 	}
 }
 
@@ -175,12 +182,20 @@ func (h *handle) announceBefore(db *gorm.DB) {
 func (h *handle) announceAfter(db *gorm.DB) {
 	if s := db.Statement.Schema; db.Error == nil && s != nil && h.announces.Load() &&
 		len(s.Relationships.HasOne)+len(s.Relationships.HasMany)+len(s.Relationships.Many2Many) > 0 {
-		upsert.Announce(db.Statement, h.planOf(s).Many2Many)
+		upsert.Announce(db.Statement, nil, h.planOf(s).Many2Many)
 	}
 }
 
+// withdraw is the callback at the end of an Update, and of a Create.
 func (h *handle) withdraw(db *gorm.DB) {
 	if h.announces.Load() {
 		upsert.Withdraw(db.Statement)
+	}
+
+	// GORM adds the error of a many-to-many association twice.
+	if cause := errors.Unwrap(db.Error); errors.Is(cause, ErrKeyUnknown) || errors.Is(cause, ErrRepeated) {
+		if text := cause.Error(); strings.ReplaceAll(db.Error.Error(), text+"; ", "") == text {
+			db.Error = cause
+		}
 	}
 }

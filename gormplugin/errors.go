@@ -24,6 +24,14 @@ var (
 	// transaction is rolled back; under SkipDefaultTransaction the rows that were written before stay.
 	ErrKeyUnknown = upsert.ErrKeyUnknown
 
+	// ErrRepeated is wrapped by the error of a Create, Save or Association if a row has an ID already that was generated
+	// for the statement, in any column that the plugin fills: two generators make the same IDs, as after a restore of the
+	// database, a clone, or with a worker that is used twice. It wraps gorm.ErrDuplicatedKey. The row stays as it is, also
+	// where the conflict clause of an association or the caller would update or keep it. The default transaction is
+	// rolled back. Under SkipDefaultTransaction the rows of earlier statements stay, and those that DO NOTHING inserted.
+	// The records of the statement lose their generated IDs.
+	ErrRepeated = upsert.ErrRepeated
+
 	// ErrCondition is wrapped by the error of a statement with an invalid [Created] or [Page], which is not executed,
 	// and by the error of [NextPage] and [Each] for rows that do not lead to a next page.
 	ErrCondition = errors.New("gormplugin: invalid condition")

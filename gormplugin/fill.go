@@ -43,17 +43,13 @@ func (h *handle) fill(db *gorm.DB) {
 	if len(p.Columns) == 0 {
 		return
 	}
-	if p.Key != nil && p.Key.Field.AutoIncrement {
+	if p.Key != nil && p.Key.Field.AutoIncrement && !h.hasWarned(stmt) {
 		h.warn(stmt, "gormplugin: GORM treats the key %s of %s (column %s) as auto-increment, "+
 			"and the plugin fills it. Rows that others insert get numbers of the database, which may collide with IDs. "+
 			"Call gormplugin.DisableAutoIncrement at the start, or add autoIncrement:false to its tag.",
 			p.Key.Field.Name, stmt.Schema.Name, p.Key.Field.DBName)
 	}
-	done, err := h.fillPlain(p, stmt)
-	if !done {
-		err = h.fillAny(p, stmt)
-	}
-	if err != nil {
+	if err := h.fillRecords(p, stmt); err != nil {
 		_ = db.AddError(err)
 	}
 }
@@ -102,47 +98,6 @@ func (c *config) generatorOf(column *model.Column) Generator {
 	return c.gen
 }
 
-// fillPlain is fillAny for structs of the model with one integer field, in a statement without clauses, selections and
-// hooks. Most statements are such, and it keeps them within 5 % of the time that they take with preset keys (go test
-// -run '^$' -bench 'Create$' -benchtime 10000x ./gormplugin). done is false for other statements.
-func (h *handle) fillPlain(p *model.Plan, stmt *gorm.Statement) (done bool, err error) {
-	s := stmt.Schema
-	if p.Plain == nil || len(stmt.Clauses) > 0 || len(stmt.Selects) > 0 || len(stmt.Omits) > 0 || hasClauses(s) ||
-		(s.BeforeCreate || s.BeforeSave) && !stmt.SkipHooks {
-		return false, nil
-	}
-	records := model.PlainRecordsOf(stmt)
-	n, lacking := records.N, 0
-	for i := range n {
-		record := records.At(i)
-		if !record.IsValid() {
-			return true, nil // GORM returns gorm.ErrInvalidData later
-		}
-		if p.Plain.Position(record).Int() == 0 {
-			lacking++
-		}
-	}
-	if lacking == 0 {
-		return n > 0, nil
-	}
-	in := &upsert.Insert{Stmt: stmt, Columns: p.Columns}
-	ids := in.Room(lacking, n)
-	if err := draw(stmt.Context, h.generatorOf(p.Plain), ids, s.Name); err != nil {
-		return true, err
-	}
-	for i := 0; i < n && len(ids) > 0; i++ {
-		if field := p.Plain.Position(records.At(i)); field.Int() == 0 { // the same pointer may occur twice
-			field.SetInt(int64(ids[0]))
-			in.IDs[i], ids = ids[0], ids[1:]
-		}
-	}
-	if len(ids) > 0 {
-		return true, h.keepOnce(in, p)
-	}
-	h.remember(in)
-	return true, nil
-}
-
 // hasClauses reports whether a type of the model's fields adds clauses to an INSERT.
 func hasClauses(s *schema.Schema) bool {
 	for _, c := range s.CreateClauses {
@@ -153,8 +108,8 @@ func hasClauses(s *schema.Schema) bool {
 	return false
 }
 
-// fillAny fills records of all shapes, and all columns.
-func (h *handle) fillAny(p *model.Plan, stmt *gorm.Statement) error {
+// fillRecords fills all columns of records of any shape.
+func (h *handle) fillRecords(p *model.Plan, stmt *gorm.Statement) error {
 	columns := p.Active(stmt)
 	if len(columns) == 0 {
 		return nil
@@ -163,20 +118,9 @@ func (h *handle) fillAny(p *model.Plan, stmt *gorm.Statement) error {
 	if err != nil {
 		return err
 	}
-	batches, lacking := make([]*batch, len(columns)), 0
-	for j, column := range columns {
-		gen := h.generatorOf(column)
-		if shared := slices.IndexFunc(batches[:j], func(b *batch) bool { return isSame(b.gen, gen) }); shared >= 0 {
-			batches[j] = batches[shared]
-		} else {
-			batches[j] = &batch{gen: gen}
-		}
-		for i := range r.N {
-			if r.Lacks(i, column) {
-				batches[j].lacking++
-				lacking++
-			}
-		}
+	lacking := 0
+	for _, column := range columns {
+		lacking += r.Lacking(column)
 	}
 	switch {
 	case lacking == 0:
@@ -184,64 +128,93 @@ func (h *handle) fillAny(p *model.Plan, stmt *gorm.Statement) error {
 	case !r.Settable():
 		return fmt.Errorf("gormplugin: %s by value cannot take its key, pass a pointer: %w", r.Type(), gorm.ErrInvalidValue)
 	}
-	for _, b := range batches { // no field is set before all generators have succeeded
-		if b.ids == nil && b.lacking > 0 {
-			b.ids = make([]snowflake.ID, b.lacking)
-			if err := draw(stmt.Context, b.gen, b.ids, stmt.Schema.Name); err != nil {
-				return err
-			}
-		}
-	}
+
 	in := h.insertOf(stmt)
 	if in == nil {
 		in = &upsert.Insert{Stmt: stmt}
 	}
-	if size := r.N * len(columns); len(in.IDs) != size {
-		in.Columns, in.IDs = columns, make([]snowflake.ID, size)
-	}
-	for i := range r.N { // in the order of the records, and in each in that of the columns
-		for j, column := range columns {
-			if b := batches[j]; b.lacking > 0 && r.Lacks(i, column) {
-				if len(b.ids) == 0 {
-					in.TakeBack(p)
-					return fmt.Errorf("gormplugin: the records of %s changed while they got their keys: %w",
-						stmt.Schema.Name, gorm.ErrInvalidData)
-				}
-				in.IDs[i*len(columns)+j] = b.ids[0]
-				r.Store(i, column, model.Value{ID: b.ids[0]})
-				b.ids = b.ids[1:]
-				lacking--
+	in.Reserve(columns, r.N)
+	for j := range columns { // no field is set before all generators have succeeded
+		if h.group(columns, j) == j {
+			if err := h.drawGroup(stmt, in, &r, j, lacking); err != nil {
+				return err
 			}
 		}
 	}
-	if lacking > 0 {
+
+	repeated := false
+	for at, id := range in.IDs {
+		i, column := at/len(columns), columns[at%len(columns)]
+		switch {
+		case id == 0:
+		case r.Lacks(i, column):
+			r.Store(i, column, model.Value{ID: id})
+		case r.Load(i, column).ID != id: // the same pointer occurs again
+			repeated, in.IDs[at] = true, 0
+		}
+	}
+	if repeated {
 		return h.keepOnce(in, p)
 	}
 	h.remember(in)
 	return nil
 }
 
-// batch is what one generator gives to a statement: IDs for all columns that it fills, so that they ascend in the order
-// of the records, and within a record in that of the columns.
-type batch struct {
-	gen     Generator
-	lacking int // how many fields take an ID of it
-	ids     []snowflake.ID
+// group returns the first of the columns whose generator is that of column j.
+func (h *handle) group(columns []*model.Column, j int) int {
+	for k := range j {
+		if isSame(h.generatorOf(columns[k]), h.generatorOf(columns[j])) {
+			return k
+		}
+	}
+	return j
+}
+
+// drawGroup puts new IDs into the insert where records lack them in a column of a group, by one call of its generator.
+// They ascend in the order of the records, and within a record in that of the columns.
+func (h *handle) drawGroup(stmt *gorm.Statement, in *upsert.Insert, r *model.Records, group, lacking int) error {
+	n, columns := lacking, r.Columns
+	for j, column := range columns {
+		if h.group(columns, j) != group {
+			n -= r.Lacking(column)
+		}
+	}
+	ids := in.IDs
+	if n < len(ids) {
+		ids = make([]snowflake.ID, n)
+	}
+	if n == 0 {
+		return nil
+	}
+	if err := draw(stmt.Context, h.generatorOf(columns[group]), ids, stmt.Schema.Name); err != nil {
+		return err
+	}
+	if n == len(in.IDs) {
+		return nil // they are in their places
+	}
+
+	for at := range in.IDs {
+		j := at % len(columns)
+		if len(ids) > 0 && h.group(columns, j) == group && r.Lacks(at/len(columns), columns[j]) {
+			in.IDs[at], ids = ids[0], ids[1:]
+		}
+	}
+	return nil
 }
 
 // keepOnce is called if IDs are left over, since a pointer without a key occurs more than once in a slice. One record
 // has one key, so it cannot become several rows, which GORM makes of it with auto-increment keys. Without a conflict
-// clause that is an error. With DO UPDATE the record is left in once: GORM repeats a record if several owners share it
-// in a has-many relation, and PostgreSQL refuses to update a row twice in a statement (SQLSTATE 21000).
+// clause that is an error. With one the record is left in once: GORM repeats a record if several owners share it, and
+// the database would take the second one for a row that exists.
 func (h *handle) keepOnce(in *upsert.Insert, p *model.Plan) error {
 	list, columns := in.Stmt.ReflectValue, len(in.Columns)
-	fail, once := upsert.Repeated(in.Stmt, h.dialect)
-	if fail {
+	if upsert.Fails(in.Stmt, h.dialect) {
 		in.TakeBack(p)
 		return fmt.Errorf("gormplugin: a pointer is more than once in a %s of %s, and one record has one key: %w",
 			list.Type(), in.Stmt.Schema.Name, gorm.ErrInvalidData)
 	}
-	if once && list.Kind() == reflect.Slice {
+
+	if list.Kind() == reflect.Slice {
 		seen := make(map[uintptr]bool, list.Len())
 		distinct := reflect.New(list.Type()).Elem()
 		var ids []snowflake.ID

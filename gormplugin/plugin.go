@@ -20,20 +20,24 @@ const pluginName = "snowflake"
 //
 // The README has a table of what an upsert does to the key in the struct. Generated fields beside the key, such as a
 // public ID, stay as they are in the row, and the record takes them over. Fields that you or a hook set, and assignments
-// of other values, are written, for each record separately. If RETURNING brings fewer rows than a list has records, its
-// fields are read again from each record's own row, and stay as they were in a record without one.
+// of other values, are written, for each record separately. If RETURNING brings fewer rows than a list has records, a
+// record whose key is among them takes its columns with a default from its row, and the others stay as they were. A
+// record that DO NOTHING skips keeps what you changed in it.
 //
 // SQLite, PostgreSQL and MariaDB return the key with the statement. Further queries run only if records were skipped
-// (one), for slices of maps, and if a WHERE excluded rows (one for the generated keys, one per 100 other rows). On SQLite
-// and PostgreSQL the same two run for a list with DO NOTHING that has RETURNING, or whose model has a column with a
-// default. MySQL needs the same queries after a conflict, and the first one always for text and binary keys and records
-// with another generated field. A single record with an integer key and no other generated field needs only the first.
+// (one), for slices of maps, and if a WHERE excluded rows (one for the generated keys, one per 100 other rows). MySQL
+// needs the same queries after a conflict, and the first one always for text and binary keys and records with another
+// generated field. A single record with an integer key and no other generated field needs only the first.
+//
+// A generated ID that a row has already is [ErrRepeated] in every statement, and the row stays as it is. If all records
+// have generated IDs, the clause leaves out DO UPDATE by their column. If only some do, the row is refused by an
+// expression in the clause. On MySQL it stands beside the first assignment of another column than the key.
 //
 // # Invalid records
 //
 // Structs and arrays by value, and nil maps, fail with gorm.ErrInvalidValue. So do structs of another type, unless each
 // has an ID where the model has one: GORM goes by positions. Text for a number, or the reverse, does not count. A
-// pointer that occurs twice in a slice is one record: gorm.ErrInvalidData, or one row with DO UPDATE, as in Save.
+// pointer that occurs twice in a slice is one record: gorm.ErrInvalidData, or one row with a conflict clause.
 //
 // # Failed statements and dry runs
 //

@@ -60,7 +60,7 @@ func (h *handle) warnMissed(db *gorm.DB) {
 	}
 	p := h.planOf(stmt.Schema)
 	key := p.Missed
-	if key == nil || model.SelectionOf(stmt, key.Field) == model.Omitted {
+	if key == nil || h.hasWarned(stmt) || model.SelectionOf(stmt, key.Field) == model.Omitted {
 		return
 	}
 	records, err := p.RecordsOf(stmt, nil)
@@ -75,6 +75,12 @@ func (h *handle) warnMissed(db *gorm.DB) {
 			return
 		}
 	}
+}
+
+// hasWarned reports whether the plugin has logged a warning for the model.
+func (h *handle) hasWarned(stmt *gorm.Statement) bool {
+	_, warned := h.warned.Load(stmt.Schema.ModelType)
+	return warned
 }
 
 // warn logs once for each model.

@@ -242,3 +242,38 @@ func TestModelWithoutAPluginStoresNoKeyZero(t *testing.T) {
 		}
 	})
 }
+
+// A reference of several columns makes GORM call Value of each part (utils.ToStringKey), also of a nil pointer. That
+// panics for each type whose Value is not declared for the pointer, as that of a key has to be. sqltypes.Null is no pointer.
+func TestANilPartOfACompositeReferenceHasToBeANull(t *testing.T) {
+	type office struct {
+		ID        snowflake.ID `gorm:"primaryKey;type:int"`
+		CompanyID snowflake.ID
+		FloorID   snowflake.ID
+	}
+	type clerk[R any] struct {
+		ID        snowflake.ID `gorm:"primaryKey;type:int"`
+		CompanyID R
+		FloorID   R
+		Office    *office `gorm:"foreignKey:CompanyID,FloorID;references:CompanyID,FloorID"`
+	}
+	company := snowflake.ID(5)
+	db := open(t, testdb.SQLite(t), gormdb.Dialector(testdb.SQLite(t)), withoutConstraints, []any{&office{}})
+	for _, table := range []string{"nulls", "pointers"} {
+		must(t, db.Exec("CREATE TABLE "+table+" (id integer PRIMARY KEY, company_id bigint, floor_id bigint)"))
+	}
+
+	null := clerk[sqltypes.Null]{CompanyID: sqltypes.NullFrom(company)}
+	must(t, db.Table("nulls").Omit("Office").Create(&null))
+	must(t, db.Table("nulls").Preload("Office").First(&null, null.ID))
+	noError(t, db.Model(&null).Association("Office").Find(&office{}))
+
+	pointer := clerk[*snowflake.ID]{CompanyID: &company}
+	must(t, db.Table("pointers").Omit("Office").Create(&pointer))
+	defer func() {
+		if recover() == nil {
+			t.Error("GORM has learnt it: the README may recommend *snowflake.ID here")
+		}
+	}()
+	db.Table("pointers").Preload("Office").First(&pointer, pointer.ID)
+}

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math/rand/v2"
 	"strconv"
 	"strings"
 	"testing"
@@ -351,16 +352,35 @@ func TestAConstraintAsTheTargetWorksWithReturning(t *testing.T) {
 	}, &city{}, &street{})
 }
 
-func TestKeysAreLookedUpInTheTableOfTheStatement(t *testing.T) {
-	db := onSQLite(t, &city{}, &street{})
-	db.pool.SetMaxOpenConns(1) // what is attached belongs to a connection
-	must(t, db.Exec("ATTACH DATABASE ':memory:' AS archive"))
-	must(t, db.Exec("CREATE TABLE archive.cities (id integer PRIMARY KEY, code text UNIQUE, name text)"))
-	withBerlin(t, db)
-	must(t, db.Exec("INSERT INTO archive.cities VALUES (99, 'BER', 'Berlin')"))
-	maps := []map[string]any{{"code": "BER", "name": "Stadt"}, {"code": "PAR", "name": "Paris"}}
-	must(t, db.Model(&city{}).Table("archive.cities").Clauses(byCode).Create(&maps))
-	equal(t, "key", maps[0]["id"], any(snowflake.ID(99)))
+func TestKeysAreLookedUpInTheTableThatWasWritten(t *testing.T) {
+	each(t, func(t *testing.T, db *env) {
+		want, archive := snowflake.ID(99), fmt.Sprintf("archive%d", rand.Uint64())
+		switch db.target.Name {
+		case "sqlite": // whose driver writes into the main database
+			db.pool.SetMaxOpenConns(1) // what is attached belongs to a connection
+			must(t, db.Exec("ATTACH DATABASE ':memory:' AS "+archive))
+			want = 17
+		case "postgres":
+			must(t, db.Exec("CREATE SCHEMA "+archive))
+			t.Cleanup(func() { db.Exec("DROP SCHEMA " + archive + " CASCADE") })
+		default:
+			skip.Inapplicable(t, "a schema of MariaDB is a database")
+		}
+		must(t, db.Exec("CREATE TABLE "+archive+".cities (id bigint PRIMARY KEY, code text UNIQUE, name text)"))
+		withBerlin(t, db)
+		must(t, db.Exec("INSERT INTO "+archive+".cities VALUES (99, 'BER', 'Berlin')"))
+		elsewhere := db.Model(&city{}).Table(archive + ".cities").Session(&gorm.Session{})
+
+		maps := []map[string]any{{"code": "BER", "name": "Stadt"}, {"code": "PAR", "name": "Paris"}}
+		must(t, elsewhere.Clauses(byCode).Create(&maps))
+		equal(t, "key", maps[0]["id"], any(want))
+		records := []city{{Code: "BER"}, {Code: "ROM"}}
+		must(t, elsewhere.Clauses(nothing).Create(&records))
+		equal(t, "key of the skipped record", records[0].ID, 0)
+		if records[1].ID == 0 {
+			t.Error("the record that was inserted has lost its key")
+		}
+	}, &city{}, &street{})
 }
 
 // refusing is a pool that inserts, and whose queries fail.

@@ -41,6 +41,12 @@ func newColumn(field *schema.Field, k kind, isKey bool) *Column {
 	return c
 }
 
+// IsUnique reports whether the model says that no two rows have the same value in the column.
+func (c *Column) IsUnique() bool {
+	_, indexed := c.Field.TagSettings["UNIQUEINDEX"]
+	return c.Field.PrimaryKey || c.Field.Unique || indexed
+}
+
 // Position finds the field in a struct by its position in the model. It makes no embedded struct: it returns the zero
 // Value if one is a nil pointer.
 func (c *Column) Position(record reflect.Value) reflect.Value {

@@ -32,7 +32,6 @@ type Plan struct {
 	Key     *Column   // the prioritized key, nil if the plugin does not fill it
 	Err     error     // every Create fails with it
 	Missed  *Column   // the prioritized key that could hold an ID, if neither the plugin nor a tag takes care of it
-	Plain   *Column   // the only column, if it is an integer that can be set without reflection on types
 
 	BadReference error                  // every Create and Update fails with it
 	BelongsTo    []*schema.Relationship // that refer to a column of the associated model that the plugin fills
@@ -65,12 +64,6 @@ func (r *Rules) NewPlan(s *schema.Schema) *Plan {
 	}
 	if p.Key == nil {
 		p.Missed = missedKey(s)
-	}
-	if len(p.Columns) == 1 {
-		only := p.Columns[0]
-		if embedded := slices.Min(only.path) < 0; only.kind == signed && !only.Pointer && !embedded {
-			p.Plain = only
-		}
 	}
 	return p
 }

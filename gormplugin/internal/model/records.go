@@ -61,23 +61,6 @@ func (p *Plan) RecordsOf(stmt *gorm.Statement, columns []*Column) (r Records, er
 	return r, nil
 }
 
-// PlainRecordsOf returns the records of a statement if they are structs of the model that can be set: one, or those of a
-// slice, which may have nil pointers.
-func PlainRecordsOf(stmt *gorm.Statement) (r Records) {
-	r.value = stmt.ReflectValue
-	switch r.value.Kind() {
-	case reflect.Struct:
-		if r.value.CanSet() && r.value.Type() == stmt.Schema.ModelType {
-			r.N = 1
-		}
-	case reflect.Slice:
-		if indirect(r.value.Type().Elem()) == stmt.Schema.ModelType {
-			r.List, r.N = true, r.value.Len()
-		}
-	}
-	return r
-}
-
 func (r *Records) setStructs(stmt *gorm.Statement) (n int, err error) {
 	var element reflect.Type
 	r.value = stmt.ReflectValue
@@ -147,6 +130,16 @@ func (r *Records) Lacks(i int, c *Column) bool {
 		return !taken
 	}
 	return c.load(r.At(i)) == Value{}
+}
+
+// Lacking counts the records that have nothing in a column.
+func (r *Records) Lacking(c *Column) (n int) {
+	for i := range r.N {
+		if r.Lacks(i, c) {
+			n++
+		}
+	}
+	return n
 }
 
 // Store sets a column of record i; the zero value clears it.
@@ -238,10 +231,5 @@ func (r *Records) ClearAll(ids map[snowflake.ID]bool) (err error) {
 func WithoutKey(stmt *gorm.Statement, key *schema.Field) (lacking, n int) {
 	column := newColumn(key, signed, true)
 	r, _ := (&Plan{Schema: stmt.Schema}).RecordsOf(stmt, []*Column{column})
-	for i := range r.N {
-		if r.Lacks(i, column) {
-			lacking++
-		}
-	}
-	return lacking, r.N
+	return r.Lacking(column), r.N
 }

@@ -60,19 +60,23 @@ func returningOf(stmt *gorm.Statement, d Dialect) (columns []clause.Column, all 
 	return columns, false
 }
 
-// returnedFields returns the fields that RETURNING will set in the records, as gorm.Scan does: all of them if it names
-// an expression, whose alias may be any field.
-func returnedFields(stmt *gorm.Statement, d Dialect) (fields []*schema.Field) {
+// returnedFields returns the fields that RETURNING will set in records of a schema, as gorm.Scan does: all of them if
+// it names an expression, whose alias may be any field.
+func returnedFields(stmt *gorm.Statement, d Dialect, s *schema.Schema) (fields []*schema.Field) {
 	columns, all := returningOf(stmt, d)
 	for _, column := range columns {
-		field := stmt.Schema.LookUpField(column.Name)
+		field := s.LookUpField(column.Name)
 		fields, all = append(fields, field), all || field == nil
 	}
 	if all {
-		fields = slices.Clone(stmt.Schema.Fields)
+		fields = slices.Clone(s.Fields)
 	}
 	return slices.DeleteFunc(fields, func(field *schema.Field) bool { return field.DBName == "" || !field.Readable })
 }
+
+// skipping is DO NOTHING without the name that gorm.Scan knows it by. Else gorm.Scan would put no row into a record
+// that has a value in a returned field, but count it, and would replace a slice by the rows of RETURNING *.
+type skipping struct{ clause.OnConflict }
 
 // savesRelation decides as callbacks.SaveAfterAssociations does when it creates a record.
 func savesRelation(stmt *gorm.Statement, rel *schema.Relationship) bool {
@@ -81,9 +85,8 @@ func savesRelation(stmt *gorm.Statement, rel *schema.Relationship) bool {
 	return named || !ok && !restricted
 }
 
-// Repeated reports what happens to a pointer that occurs more than once in a slice: whether the statement fails, since
-// one record would have to become several rows, and whether the record must be left in once.
-func Repeated(stmt *gorm.Statement, d Dialect) (fail, once bool) {
+// Fails reports whether a record that is in a slice twice is an error: it would have to become two rows with one key.
+func Fails(stmt *gorm.Statement, d Dialect) bool {
 	_, does, _ := conflictOf(stmt, d.MySQL)
-	return does == fails, does == updates
+	return does == fails
 }

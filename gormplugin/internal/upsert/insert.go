@@ -14,13 +14,15 @@
 //     are about to refer to the record, Create fails with ErrKeyUnknown instead: these rows would be orphans.
 //  5. No record has values of another record's row, whatever RETURNING brings and whichever rows it leaves out. GORM
 //     assigns the rows to the records by their order.
-//  6. A plain Create, and an upsert whose conflict target is the key, runs the same statement as without the plugin.
-//     Otherwise every association would take a RETURNING, since GORM saves them with conflict clauses.
+//  6. A generated ID that a row has already is an error, ErrRepeated, and that row stays as it is. Otherwise the
+//     clauses that GORM gives to associations would move a stranger's row to another parent, or drop the new record.
+//  7. A plain Create, and an upsert of records with keys whose conflict target is the key, runs the same statement as
+//     without the plugin. No rule takes a query if all records are inserted.
 //
-// [Insert.Rewrite] runs right before the statement. It changes the clauses for rule 3, and decides whether a record may
-// conflict with an existing row, and how that will show. [Insert.Resolve] runs right after the statement. If the
-// statement itself does not show that all is well, it asks by SELECT which records have no row under their ID and which
-// rows they conflict with (lookup.go), and rejects orphans (relations.go).
+// [Insert.Rewrite] runs right before the statement. It changes the clauses for rules 3 and 6, and decides whether a
+// record may conflict with an existing row, and how that will show. [Insert.Resolve] runs right after the statement. If
+// the statement itself does not show that all is well, it asks by SELECT which records have no row under their ID and
+// which rows they conflict with (lookup.go), finds repeated IDs (repeat.go), and rejects orphans (relations.go).
 package upsert
 
 import (
@@ -40,6 +42,7 @@ var ErrKeyUnknown = errors.New("gormplugin: key unknown after a conflict")
 
 // Dialect is what the rules need to know about a database.
 type Dialect struct {
+	Name      string
 	Returning bool // it has INSERT ... RETURNING
 	MySQL     bool // conflicts are handled by ON DUPLICATE KEY UPDATE, which ignores the conflict target
 }
@@ -54,7 +57,10 @@ type Insert struct {
 	Waited   bool // the callback that waits for the lease has made it, and the next one has not run yet
 	Resolved bool // Resolve has run
 	Failed   bool // before Resolve ran: no row was written
+	Repeated bool // a row had one of the IDs already
 
+	guarded  bool  // the statement fails by an expression if it meets a row with one of the IDs
+	written  []int // the records whose rows the statements of their associations have written, by a way back to them
 	one      [1]snowflake.ID
 	was      *original // nil if the statement is unchanged
 	conflict *conflict // nil if no record can have conflicted with a row
@@ -63,15 +69,17 @@ type Insert struct {
 // Build makes it a clause.
 func (*Insert) Build(clause.Builder) {}
 
-// Room makes room for the IDs of n records with one column. ids is for those that are to be drawn, in the same memory.
-func (in *Insert) Room(lacking, n int) (ids []snowflake.ID) {
-	if n == 1 { // the common case, in which Create allocates nothing else
+// Reserve makes room for the IDs of n records, and keeps those that it has for as many.
+func (in *Insert) Reserve(columns []*model.Column, n int) {
+	in.Columns = columns
+	size := n * len(columns)
+	switch {
+	case len(in.IDs) == size:
+	case size == 1: // the common case, in which Create allocates nothing else
 		in.IDs = in.one[:]
-		return in.IDs
+	default:
+		in.IDs = make([]snowflake.ID, size)
 	}
-	both := make([]snowflake.ID, lacking+n)
-	in.IDs = both[lacking:]
-	return both[:lacking]
 }
 
 // generatedBesideKey reports whether an ID was generated for another column than the key, in any record.

@@ -2,7 +2,6 @@ package upsert
 
 import (
 	"fmt"
-	"reflect"
 	"slices"
 	"strings"
 	"time"
@@ -21,29 +20,32 @@ import (
 const lookupSize = 100
 
 // absent returns the records without a row under their ID: no row has the ID that was generated for the record or, if
-// none was, the record's key. Records of the latter kind are only looked for if it matters.
-func (c *conflict) absent(db *gorm.DB) (absent []int, err error) {
+// none was, the record's key. Records of the latter kind are only looked for after DO UPDATE. rows is how many rows
+// have a generated ID.
+func (c *conflict) absent(db *gorm.DB) (absent []int, rows int, err error) {
 	// gorm.io/sharding runs no query by keys alone. Elsewhere a count of 0 does not show that nothing was inserted: a
 	// trigger that moves rows to a partition counts none.
 	if c.shows == counted && db.RowsAffected == 0 && connpool.IsSharded(c.Stmt.ConnPool) {
 		for i := range c.records.N {
 			absent = append(absent, i)
 		}
-		return absent, nil
+		return absent, 0, nil
 	}
-	matters := c.reread || c.does == updates && len(c.Columns) > 0 && c.Columns[0].IsKey
-	present, byColumn, others := make([]bool, c.records.N), make([][]int, len(c.Columns)), []int(nil)
+
+	present, rows, err := c.findGenerated(db, false)
+	if err != nil {
+		return nil, 0, err
+	}
+	var others []int
+	matters := c.does == updates && len(c.Columns) > 0 && c.Columns[0].IsKey
 	for i := range present {
-		if generated := c.generatedIn(i); len(generated) > 0 {
-			byColumn[generated[0]] = append(byColumn[generated[0]], i)
-		} else if present[i] = !matters; matters {
+		if c.firstGenerated(i) < 0 {
+			present[i] = !matters
 			others = append(others, i)
 		}
 	}
-	for j, records := range byColumn {
-		if err := c.findGenerated(db, j, records, present); err != nil {
-			return nil, err
-		}
+	if !matters {
+		others = nil
 	}
 	found, err := c.find(db, others, c.Stmt.Schema.PrimaryFields, nil)
 	for i, there := range present {
@@ -51,57 +53,48 @@ func (c *conflict) absent(db *gorm.DB) (absent []int, err error) {
 			absent = append(absent, i)
 		}
 	}
-	return absent, err
+	return absent, rows, err
 }
 
-// findGenerated notes which of the records are present: a row has the ID that was generated in column j. A snapshot that
-// is older than the statement has these rows: nobody else can have inserted them.
-func (c *conflict) findGenerated(db *gorm.DB, j int, records []int, present []bool) error {
-	if len(records) == 0 {
+// findGenerated returns the records that have a row with the first ID that was generated for them, and the number of
+// rows with any generated ID. A snapshot that is older than the statement has the rows that it has inserted: nobody
+// else can have. After an error the row is another's, and the snapshot may lack it.
+func (c *conflict) findGenerated(db *gorm.DB, others bool) (present []bool, rows int, err error) {
+	present = make([]bool, c.records.N)
+	byID := make([]map[snowflake.ID]int, len(c.Columns))
+	var conditions []string
+	var names, dest, vars []any
+	for j, column := range c.Columns {
+		byID[j] = make(map[snowflake.ID]int)
+		for i := range c.records.N {
+			if c.firstGenerated(i) == j {
+				byID[j][c.generated(i, j)] = i
+			}
+		}
+		name, ids := clause.Column{Name: column.Field.DBName}, c.generatedValues(j)
+		names, dest = append(names, name), append(dest, column.Field.NewValuePool.Get())
+		if len(ids) > 0 && (len(byID[j]) > 0 || column.IsUnique()) {
+			conditions, vars = append(conditions, "? IN ?"), append(vars, name, ids)
+		}
+	}
+	if len(conditions) == 0 {
+		return present, 0, nil
+	}
+
+	text := "SELECT ?" + strings.Repeat(", ?", len(names)-1) + " FROM ? WHERE " + strings.Join(conditions, " OR ")
+	if others && c.dialect.MySQL {
+		text += " LOCK IN SHARE MODE"
+	}
+	err = c.query(db, func() error {
+		rows++
+		for j, column := range c.Columns {
+			if i, ok := byID[j][column.FromTarget(dest[j]).ID]; ok {
+				present[i] = true
+			}
+		}
 		return nil
-	}
-	column := c.Columns[j]
-	sought, byID := make([]any, len(records)), make(map[snowflake.ID]int, len(records))
-	for k, i := range records {
-		id := c.generated(i, j)
-		sought[k], byID[id] = column.GoValue(model.Value{ID: id}), i
-	}
-	names, dest := c.selected(column)
-	text := "SELECT ?" + strings.Repeat(", ?", len(names)-1) + " FROM ? WHERE ? IN ?"
-	return c.query(db, func() error {
-		i := byID[column.FromTarget(dest[0]).ID]
-		present[i] = true
-		return c.setOthers(i, dest[1:])
-	}, dest, text, append(names, clause.Table{Name: clause.CurrentTable}, names[0], sought)...)
-}
-
-// selected returns the names of the columns to select, and of the other fields if these are to be read again, and what
-// they can be scanned into.
-func (c *conflict) selected(columns ...*model.Column) (names, dest []any) {
-	var fields []*schema.Field
-	for _, column := range columns {
-		fields = append(fields, column.Field)
-	}
-	if c.reread {
-		fields = append(fields, c.others...)
-	}
-	for _, field := range fields {
-		names, dest = append(names, clause.Column{Name: field.DBName}), append(dest, field.NewValuePool.Get())
-	}
-	return names, dest
-}
-
-// setOthers sets the other fields of record i to what was scanned, if they are to be read again.
-func (c *conflict) setOthers(i int, scanned []any) error {
-	for k, x := range scanned {
-		if pointer := reflect.ValueOf(x).Elem(); pointer.Kind() == reflect.Pointer && pointer.IsNil() {
-			x = nil // GORM leaves a pointer as it is if it scans NULL
-		}
-		if err := c.records.SetField(i, c.others[k], x); err != nil {
-			return err
-		}
-	}
-	return nil
+	}, dest, text, append(append(names, clause.Table{Name: clause.CurrentTable}), vars...)...)
+	return present, rows, err
 }
 
 // findByTarget looks for the rows that records conflict with, by the columns of the conflict target, and takes over
@@ -158,7 +151,11 @@ func (c *conflict) targetFields() (fields []*schema.Field) {
 func (c *conflict) find(
 	db *gorm.DB, records []int, target []*schema.Field, condition clause.Expression,
 ) (map[int][]model.Value, error) {
-	names, dest := c.selected(c.Columns...)
+	var names, dest []any
+	for _, column := range c.Columns {
+		names = append(names, clause.Column{Name: column.Field.DBName})
+		dest = append(dest, column.Field.NewValuePool.Get())
+	}
 	text := "SELECT %d" + strings.Repeat(", ?", len(names)) + " FROM ? WHERE " +
 		strings.Join(slices.Repeat([]string{"? = ?"}, len(target)), " AND ")
 	if condition != nil {
@@ -187,7 +184,7 @@ func (c *conflict) find(
 				row[j] = column.FromTarget(dest[j])
 			}
 			found[part[at]] = row
-			return c.setOthers(part[at], dest[len(c.Columns):])
+			return nil
 		}, append([]any{&at}, dest...), strings.Join(parts, " UNION ALL "), vars...)
 		if err != nil {
 			return nil, err
@@ -196,12 +193,16 @@ func (c *conflict) find(
 	return found, nil
 }
 
-// query runs a query on the connection of the statement: it has to see the rows that were just written, which a replica
-// of the database may not have yet.
+// query runs a query on the connection of the statement: it has to see the rows that were just written, which a
+// replica of the database may not have yet.
 func (c *conflict) query(db *gorm.DB, row func() error, dest []any, text string, vars ...any) (err error) {
 	stmt := c.Stmt
 	q := db.Session(&gorm.Session{NewDB: true, Initialized: true})
+	q.Error = nil // that of the statement, if it has failed
 	q.Statement.Table, q.Statement.TableExpr = stmt.Table, stmt.TableExpr
+	if c.dialect.Name == "sqlite" { // whose INSERT leaves out the name of an attached database (sqlite.Dialector)
+		q.Statement.TableExpr = nil
+	}
 	q = q.Raw(text, vars...)
 	if q.Error != nil {
 		return q.Error

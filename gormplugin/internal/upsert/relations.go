@@ -11,10 +11,11 @@ import (
 	"github.com/sqlflake/sqlflake/gormplugin/internal/model"
 )
 
-// parent is what a statement announces for rule 4: the relations by which its rows, or those of a join table, are about
-// to refer to the associations that GORM saves next.
+// parent is what a statement announces for rule 4: the relations by which its rows, or those of a join table, are
+// about to refer to the associations that GORM saves next.
 type parent struct {
 	stmt      *gorm.Statement
+	in        *Insert // its own, if it is still to come
 	relations []*schema.Relationship
 	above     *parent // of the statement itself
 }
@@ -28,11 +29,12 @@ func announced(stmt *gorm.Statement) *parent {
 	return p
 }
 
-// Announce stores the relations. It stores that there are none if the statement's own parent has announced some, which
-// would otherwise seem to be about the associations of the statement.
-func Announce(stmt *gorm.Statement, relations []*schema.Relationship) {
-	if len(relations) > 0 || announced(stmt) != nil {
-		stmt.Settings.Store(parentKey{}, &parent{stmt, relations, parentOf(stmt)})
+// Announce stores the relations, and the insert of the statement if it is still to come. It stores that there are none
+// if the statement's own parent has announced some, which would otherwise seem to be about the associations of the
+// statement.
+func Announce(stmt *gorm.Statement, in *Insert, relations []*schema.Relationship) {
+	if in != nil || len(relations) > 0 || announced(stmt) != nil {
+		stmt.Settings.Store(parentKey{}, &parent{stmt, in, relations, parentOf(stmt)})
 	}
 }
 
