@@ -2,8 +2,12 @@ package snowflake
 
 import (
 	"bytes"
+	"encoding/binary"
 	"encoding/json"
+	"fmt"
 	"log/slog"
+	"math"
+	"strconv"
 )
 
 // AppendText appends the text of [ID.String] to b, for [encoding.TextAppender]. The error is always nil.
@@ -29,7 +33,15 @@ func (id *ID) UnmarshalText(text []byte) error {
 
 // UnmarshalParam is [Parse] for a parameter of a URL or a form: gin and echo call it when they bind a request. On an
 // error the ID is unchanged.
-func (id *ID) UnmarshalParam(param string) error { return id.UnmarshalText([]byte(param)) }
+//
+// The empty text is an error, not 0: a filter that is 0 would be left out of a condition by GORM, and a foreign key
+// stored. Read a parameter that forms may send empty, such as the cursor of a page, into a sqltypes.Null.
+func (id *ID) UnmarshalParam(param string) error {
+	if param == "" {
+		return newParseError(ErrSyntax, "parameter", param, "it is empty: read an optional one into a sqltypes.Null")
+	}
+	return id.UnmarshalText([]byte(param))
+}
 
 // LogValue returns the text of [ID.String] as a [slog.Value], so that an ID is a string in JSON logs too.
 func (id ID) LogValue() slog.Value { return slog.StringValue(id.String()) }
@@ -79,4 +91,36 @@ func (id *ID) unmarshalUnusualJSON(data, text []byte) error {
 		return newParseError(ErrType, source, data, "want a string or an integer")
 	}
 	return decimalError(source, data)
+}
+
+// The types of BSON values that an ID reads, and double: https://bsonspec.org/spec.html.
+const (
+	bsonDouble = 0x01
+	bsonNull   = 0x0A
+	bsonInt32  = 0x10
+	bsonInt64  = 0x12
+)
+
+// UnmarshalBSONValue reads an integer of 64 or 32 bits from BSON: version 2 of MongoDB's driver calls it. Null makes the
+// ID 0, as that driver does with integers; read a nullable value into a sqltypes.Null or a *ID.
+//
+// All else is a [*ParseError] with [ErrType], also a double, in which JavaScript writes large numbers: it holds integers
+// exactly only up to 2^53. On an error the ID is unchanged.
+func (id *ID) UnmarshalBSONValue(typ byte, data []byte) error {
+	switch {
+	case typ == bsonNull:
+		*id = 0
+	case typ == bsonInt64 && len(data) == 8:
+		*id = ID(binary.LittleEndian.Uint64(data))
+	case typ == bsonInt32 && len(data) == 4:
+		*id = ID(int32(binary.LittleEndian.Uint32(data)))
+	case typ == bsonDouble && len(data) == 8:
+		double := math.Float64frombits(binary.LittleEndian.Uint64(data))
+		return newParseError(ErrType, "BSON double", strconv.FormatFloat(double, 'g', -1, 64),
+			`digits are lost above 2^53; write a 64-bit integer, in mongosh NumberLong("...")`)
+	default:
+		source := fmt.Sprintf("BSON of type 0x%02x and %d bytes", typ, len(data))
+		return newParseError(ErrType, source, "", "want a 64-bit integer, type 0x12")
+	}
+	return nil
 }

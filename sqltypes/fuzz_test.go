@@ -72,7 +72,9 @@ func fuzzColumn[T idValue, P idPointer[T]](t *testing.T, column string, number i
 
 // Null reads an ID as ID does; only NULL and the value after an error differ.
 func FuzzNull(f *testing.F) {
-	for _, text := range []string{"9223372036854775808", "", `""`, "null", `"5"`} {
+	for _, text := range []string{
+		"9223372036854775808", "", `""`, "null", `"5"`, "\x1b\x7f\xff\xff\xff\xff\xff\xff\xff", "\x3b\x80\x00\x00\x00\x00\x00\x00\x00", "\x18",
+	} {
 		f.Add(text, int64(5))
 	}
 	f.Fuzz(func(t *testing.T, text string, number int64) {
@@ -102,6 +104,14 @@ func FuzzNull(f *testing.F) {
 			if err != nil || json.Unmarshal(encoded, &back) != nil || back != n {
 				t.Fatalf("%+v is written as %s, %v, and read back as %+v", n, encoded, err, back)
 			}
+			checkNullFormats(t, n)
+		}
+
+		// What is read as CBOR is written the same, or shorter.
+		var n sqltypes.Null
+		err := n.UnmarshalCBOR([]byte(text))
+		if encoded, _ := n.MarshalCBOR(); err == nil && len(encoded) > len(text) || err != nil && n != (sqltypes.Null{}) {
+			t.Fatalf("%x is read as %+v, %v, and written as %x", text, n, err, encoded)
 		}
 	})
 }

@@ -112,14 +112,8 @@ func (n *Null) UnmarshalText(text []byte) error {
 }
 
 // UnmarshalParam reads a parameter of a URL or form as [Null.UnmarshalText] does: gin and echo call it when they bind a
-// request.
-func (n *Null) UnmarshalParam(param string) error {
-	*n = Null{}
-	if param == "" {
-		return nil
-	}
-	return n.set(n.ID.UnmarshalParam(param))
-}
+// request. Forms send an optional parameter that is not filled in as the empty text.
+func (n *Null) UnmarshalParam(param string) error { return n.UnmarshalText([]byte(param)) }
 
 // set makes n valid unless there was an error, after which n.ID is 0.
 func (n *Null) set(err error) error {

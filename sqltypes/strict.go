@@ -72,6 +72,12 @@ func isRounded(text string) bool {
 	return math.Abs(f) > 1<<53
 }
 
+// UnmarshalBSONValue reads an integer as [snowflake.ID.UnmarshalBSONValue] does. On an error s is 0.
+func (s *Strict) UnmarshalBSONValue(typ byte, data []byte) error {
+	*s = 0
+	return (*snowflake.ID)(s).UnmarshalBSONValue(typ, data)
+}
+
 // Value returns the ID as an int64. The error is always nil.
 func (s Strict) Value() (driver.Value, error) { return int64(s), nil }
 

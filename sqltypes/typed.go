@@ -146,6 +146,11 @@ func isOtherJSON(data []byte) bool {
 	return strings.IndexByte("{[-0123456789", data[0]) >= 0 || string(data) == "true" || string(data) == "false"
 }
 
+// UnmarshalBSONValue reads an integer, without the prefix, as [snowflake.ID.UnmarshalBSONValue] does. On an error t is 0.
+func (t *Typed[K]) UnmarshalBSONValue(typ byte, data []byte) error {
+	return (*Strict)(t).UnmarshalBSONValue(typ, data)
+}
+
 // Value returns the ID as an int64, 0 for the zero ID. The error is always nil, since the column has no prefix.
 func (t Typed[K]) Value() (driver.Value, error) { return int64(t), nil }
 
