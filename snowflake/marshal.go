@@ -1,13 +1,10 @@
 package snowflake
 
 import (
-	"bytes"
 	"encoding/binary"
 	"encoding/json"
 	"fmt"
 	"log/slog"
-	"math"
-	"strconv"
 )
 
 // AppendText appends the text of [ID.String] to b, for [encoding.TextAppender]. The error is always nil.
@@ -74,9 +71,6 @@ func (id *ID) unmarshalUnusualJSON(data, text []byte) error {
 	case len(data) == 0:
 		return newParseError(ErrSyntax, source, data, "there is no value")
 	case len(text) < len(data): // it was in quotes
-		if !bytes.Contains(text, []byte{'\\'}) {
-			return decimalError(source, text)
-		}
 		var unescaped string
 		if err := json.Unmarshal(data, &unescaped); err != nil {
 			return newParseError(ErrSyntax, source, data, "it is not a JSON string")
@@ -93,12 +87,11 @@ func (id *ID) unmarshalUnusualJSON(data, text []byte) error {
 	return decimalError(source, data)
 }
 
-// The types of BSON values that an ID reads, and double: https://bsonspec.org/spec.html.
+// The types of BSON values that an ID reads: https://bsonspec.org/spec.html.
 const (
-	bsonDouble = 0x01
-	bsonNull   = 0x0A
-	bsonInt32  = 0x10
-	bsonInt64  = 0x12
+	bsonNull  = 0x0A
+	bsonInt32 = 0x10
+	bsonInt64 = 0x12
 )
 
 // UnmarshalBSONValue reads an integer of 64 or 32 bits from BSON: version 2 of MongoDB's driver calls it. Null makes the
@@ -114,13 +107,9 @@ func (id *ID) UnmarshalBSONValue(typ byte, data []byte) error {
 		*id = ID(binary.LittleEndian.Uint64(data))
 	case typ == bsonInt32 && len(data) == 4:
 		*id = ID(int32(binary.LittleEndian.Uint32(data)))
-	case typ == bsonDouble && len(data) == 8:
-		double := math.Float64frombits(binary.LittleEndian.Uint64(data))
-		return newParseError(ErrType, "BSON double", strconv.FormatFloat(double, 'g', -1, 64),
-			`digits are lost above 2^53; write a 64-bit integer, in mongosh NumberLong("...")`)
 	default:
-		source := fmt.Sprintf("BSON of type 0x%02x and %d bytes", typ, len(data))
-		return newParseError(ErrType, source, "", "want a 64-bit integer, type 0x12")
+		return newParseError(ErrType, fmt.Sprintf("BSON of type 0x%02x and %d bytes", typ, len(data)), "",
+			`want a 64-bit integer, type 0x12, in mongosh NumberLong("..."); a double, type 0x01, loses digits above 2^53`)
 	}
 	return nil
 }

@@ -171,10 +171,6 @@ func (t *Typed[K]) Scan(src any) error {
 func scanInteger[T ~int64](src any) (snowflake.ID, error) {
 	id, err := snowflake.ID(0), snowflake.ErrNull // of a nil pointer
 	switch src := src.(type) {
-	case int64:
-		id, err = snowflake.ID(src), nil
-	case string, []byte: // not a T
-		err = id.Scan(src)
 	case T:
 		id, err = snowflake.ID(src), nil
 	case *T:

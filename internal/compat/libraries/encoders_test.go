@@ -22,7 +22,7 @@ var encoders = []library{
 	{name: "bytedance/sonic", write: sonic.Marshal, read: sonic.Unmarshal, quoted: true},
 	{name: "gopkg.in/yaml.v3", write: yaml.Marshal, read: yaml.Unmarshal, quoted: true},
 	{name: "mongo-driver/v2", write: bson.Marshal, read: bson.Unmarshal, forms: "int64 int64 int64 error int64"},
-	{name: "fxamacker/cbor/v2", write: cbor.Marshal, read: cbor.Unmarshal, forms: "int64 int64 int64 string int64"},
+	{name: "fxamacker/cbor/v2", write: cbor.Marshal, read: cbor.Unmarshal, forms: "int64 struct int64 string int64"},
 	{name: "vmihailenco/msgpack/v5", write: msgpack.Marshal, read: msgpack.Unmarshal},
 }
 

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/google/jsonapi"
+	"go.mongodb.org/mongo-driver/v2/bson"
 
 	"github.com/sqlflake/sqlflake/snowflake"
 	"github.com/sqlflake/sqlflake/sqltypes"
@@ -271,6 +272,14 @@ func (f *foreign) form(write func(box any) (string, error), b any, text string) 
 		form = "**" + form + "**"
 	}
 	return strings.ReplaceAll(form, "\n", " "), wrong
+}
+
+// The README says so: these are for columns.
+func TestATextIsAnInt64InBSON(t *testing.T) {
+	var read box[sqltypes.Text]
+	if err := marshaled(bson.Marshal, bson.Unmarshal)(float64(number), &read); err != nil || read.ID != sqltypes.Text(number-1) {
+		t.Errorf("a double is read as the Text %d, %v, want %d", read.ID, err, number-1)
+	}
 }
 
 func TestAPrimaryKeyOfJSONAPIIsAString(t *testing.T) {

@@ -97,6 +97,7 @@ var foreigners = []foreign{
 	},
 	{
 		name: "fxamacker/cbor/v2", integers: true, read: marshaled(cbor.Marshal, cbor.Unmarshal),
+		mendWritten: "a `*snowflake.ID`, which reads numbers of other programs as well",
 		write: func(box any) (string, error) {
 			out, err := cbor.Marshal(box)
 			if err != nil {
