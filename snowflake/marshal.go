@@ -31,8 +31,9 @@ func (id *ID) UnmarshalText(text []byte) error {
 // UnmarshalParam is [Parse] for a parameter of a URL or a form: gin and echo call it when they bind a request. On an
 // error the ID is unchanged.
 //
-// The empty text is an error, not 0: a filter that is 0 would be left out of a condition by GORM, and a foreign key
-// stored. Read a parameter that forms may send empty, such as the cursor of a page, into a sqltypes.Null.
+// The empty text is an error, not 0: GORM leaves a field that is 0 out of a condition, which then finds every row, and
+// a foreign key of 0 would be stored. Read a parameter that may be empty, such as the cursor of a page, into a
+// sqltypes.Null.
 func (id *ID) UnmarshalParam(param string) error {
 	if param == "" {
 		return newParseError(ErrSyntax, "parameter", param, "it is empty: read an optional one into a sqltypes.Null")
@@ -94,11 +95,11 @@ const (
 	bsonInt64 = 0x12
 )
 
-// UnmarshalBSONValue reads an integer of 64 or 32 bits from BSON: version 2 of MongoDB's driver calls it. Null makes the
-// ID 0, as that driver does with integers; read a nullable value into a sqltypes.Null or a *ID.
+// UnmarshalBSONValue reads an integer of 64 or 32 bits from BSON: version 2 of MongoDB's driver calls it. Null makes
+// the ID 0, as that driver does with integers; read a nullable value into a sqltypes.Null or a *ID.
 //
-// All else is a [*ParseError] with [ErrType], also a double, in which JavaScript writes large numbers: it holds integers
-// exactly only up to 2^53. On an error the ID is unchanged.
+// All else is a [*ParseError] with [ErrType], also a double, in which JavaScript writes large numbers: it holds
+// integers exactly only up to 2^53. On an error the ID is unchanged.
 func (id *ID) UnmarshalBSONValue(typ byte, data []byte) error {
 	switch {
 	case typ == bsonNull:

@@ -67,7 +67,8 @@ func (ID) GormDataType() string { return "bigint" }
 func (ID) JSONSchemaAlias() any { return "" }
 
 func nullError(source string) *ParseError {
-	return newParseError(ErrNull, source, "", "use sqltypes.Null for a column that may be NULL (query builders panic at a nil *snowflake.ID)")
+	return newParseError(ErrNull, source, "",
+		"use sqltypes.Null for a column that may be NULL (some query builders panic at a nil *snowflake.ID)")
 }
 
 // typeError explains why Scan does not accept a value of this type. If drivers make such values from the declared type

@@ -117,8 +117,8 @@ func (n *Null) UnmarshalText(text []byte) error {
 // request. Forms send an optional parameter that is not filled in as the empty text.
 func (n *Null) UnmarshalParam(param string) error { return n.UnmarshalText([]byte(param)) }
 
-// EncodeValues adds the text of [Null.String], which [Null.UnmarshalParam] reads: github.com/google/go-querystring calls
-// it, to which a Null would be any struct. The error is always nil.
+// EncodeValues adds the text of [Null.String], which [Null.UnmarshalParam] reads: github.com/google/go-querystring
+// calls it. The error is always nil.
 func (n Null) EncodeValues(key string, values *url.Values) error {
 	values.Add(key, n.String())
 	return nil

@@ -19,7 +19,8 @@ func checkNullFormats(t *testing.T, n sqltypes.Null) {
 
 	values := url.Values{}
 	err = n.EncodeValues("id", &values)
-	if back := sqltypes.NullFrom(42); err != nil || back.UnmarshalParam(values.Get("id")) != nil || back != n || !values.Has("id") {
+	back := sqltypes.NullFrom(42)
+	if err != nil || !values.Has("id") || back.UnmarshalParam(values.Get("id")) != nil || back != n {
 		t.Errorf("%+v is written as %s, %v, and read back as %+v", n, values.Encode(), err, back)
 	}
 }
@@ -35,7 +36,9 @@ func TestBSONDoublesAreRejected(t *testing.T) {
 	double := []byte{0, 0, 0, 0, 0, 0, 0x14, 0x40} // 5.0
 	null, typed, strict := sqltypes.NullFrom(42), userID(42), sqltypes.Strict(42)
 	for name, err := range map[string]error{
-		"Null": null.UnmarshalBSONValue(1, double), "Typed": typed.UnmarshalBSONValue(1, double), "Strict": strict.UnmarshalBSONValue(1, double),
+		"Null":   null.UnmarshalBSONValue(1, double),
+		"Typed":  typed.UnmarshalBSONValue(1, double),
+		"Strict": strict.UnmarshalBSONValue(1, double),
 	} {
 		if !errors.Is(err, snowflake.ErrType) {
 			t.Errorf("%s reads a double: %v", name, err)

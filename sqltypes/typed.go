@@ -146,7 +146,7 @@ func isOtherJSON(data []byte) bool {
 	return strings.IndexByte("{[-0123456789", data[0]) >= 0 || string(data) == "true" || string(data) == "false"
 }
 
-// UnmarshalBSONValue reads an integer, without the prefix, as [snowflake.ID.UnmarshalBSONValue] does. On an error t is 0.
+// UnmarshalBSONValue reads an integer, without prefix, as [snowflake.ID.UnmarshalBSONValue] does. On an error t is 0.
 func (t *Typed[K]) UnmarshalBSONValue(typ byte, data []byte) error {
 	return (*Strict)(t).UnmarshalBSONValue(typ, data)
 }

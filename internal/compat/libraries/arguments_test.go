@@ -3,6 +3,7 @@
 package libraries
 
 import (
+	"database/sql"
 	"database/sql/driver"
 	"fmt"
 	"strings"
@@ -183,6 +184,14 @@ func TestLinesForNULLInBuilders(t *testing.T) {
 	for _, query := range []string{fromGoqu, fromDBR, fromXORM} {
 		if !strings.Contains(strings.ReplaceAll(query, `"`, ""), "id IS NULL") {
 			t.Errorf("%s, %v, %v, %v", query, err, dbrErr, xormErr)
+		}
+	}
+	for _, b := range builders { // the remedies for a Typed, which has no Null of its own
+		for _, null := range []any{nil, sql.Null[userID]{}} {
+			cell, _ := build(argument{value: null, column: "Nullable(Int64)"}, b.build)
+			if cell == "**panic**" || cell == "error" {
+				t.Errorf("%s makes of %T: %s", b.name, null, cell)
+			}
 		}
 	}
 	array := sqltypes.Array[snowflake.ID]{1, 2}

@@ -277,7 +277,8 @@ func (f *foreign) form(write func(box any) (string, error), b any, text string) 
 // The README says so: these are for columns.
 func TestATextIsAnInt64InBSON(t *testing.T) {
 	var read box[sqltypes.Text]
-	if err := marshaled(bson.Marshal, bson.Unmarshal)(float64(number), &read); err != nil || read.ID != sqltypes.Text(number-1) {
+	err := marshaled(bson.Marshal, bson.Unmarshal)(float64(number), &read)
+	if err != nil || read.ID != sqltypes.Text(number-1) {
 		t.Errorf("a double is read as the Text %d, %v, want %d", read.ID, err, number-1)
 	}
 }

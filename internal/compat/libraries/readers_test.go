@@ -75,8 +75,8 @@ var foreigners = []foreign{
 		mended: marshaled(quoteYAML, unmarshalGoccy), write: output(goccy.Marshal),
 	},
 	{
-		name: "sigs.k8s.io/yaml", read: fromYAML(unmarshalSigs), mend: "`Strict`, and quotes around IDs", mendedType: "Strict",
-		write: output(sigs.Marshal),
+		name: "sigs.k8s.io/yaml", read: fromYAML(unmarshalSigs), write: output(sigs.Marshal),
+		mend: "`Strict`, and quotes around IDs", mendedType: "Strict",
 	},
 	{name: "vmihailenco/msgpack/v5", read: marshaled(msgpack.Marshal, msgpack.Unmarshal)},
 	{
@@ -307,7 +307,8 @@ func resource(box any) reflect.Value {
 }
 
 func fromJSONAPI(value, box any) error {
-	document, err := json.Marshal(map[string]any{"data": map[string]any{"type": "t", "id": "1", "attributes": object(value)}})
+	data := map[string]any{"type": "t", "id": "1", "attributes": object(value)}
+	document, err := json.Marshal(map[string]any{"data": data})
 	if err != nil {
 		panic(err)
 	}
