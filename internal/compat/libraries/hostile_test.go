@@ -8,8 +8,11 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
+	"github.com/go-viper/mapstructure/v2"
 	"github.com/google/jsonapi"
+	"github.com/spf13/viper"
 	"go.mongodb.org/mongo-driver/v2/bson"
 
 	"github.com/sqlflake/sqlflake/snowflake"
@@ -272,6 +275,22 @@ func (f *foreign) form(write func(box any) (string, error), b any, text string) 
 		form = "**" + form + "**"
 	}
 	return strings.ReplaceAll(form, "\n", " "), wrong
+}
+
+// viper's own hooks are replaced by the option DecodeHook.
+func TestTheHookForIDsComesBeforeThoseOfViper(t *testing.T) {
+	v := viper.New()
+	v.Set("id", number.String())
+	v.Set("every", "5m")
+	hook := mapstructure.ComposeDecodeHookFunc(decodeID, mapstructure.StringToTimeDurationHookFunc())
+	var read struct {
+		ID    sqltypes.Null
+		Every time.Duration
+	}
+	err := v.Unmarshal(&read, viper.DecodeHook(hook))
+	if err != nil || read.ID != sqltypes.NullFrom(number) || read.Every != 5*time.Minute {
+		t.Errorf("read %v, %v", read, err)
+	}
 }
 
 // The README says so: these are for columns.
