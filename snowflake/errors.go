@@ -81,10 +81,10 @@ var (
 	// return it.
 	ErrRange = errors.New("snowflake: ID out of range")
 	// ErrNull means that Scan met an SQL NULL or a nil *ID, for which ID has no value. A nullable column is read into a
-	// sqltypes.Null or a *ID.
+	// sqltypes.Null, or into a *ID; some query builders panic at a nil one.
 	ErrNull = errors.New("snowflake: NULL is not an ID")
 	// ErrType means that the source is of a type that holds no ID: Scan returns it for floats, bool, time.Time and
-	// others, UnmarshalJSON for booleans, objects and arrays.
+	// others, UnmarshalJSON for booleans, objects and arrays, UnmarshalBSONValue for doubles and others.
 	ErrType = errors.New("snowflake: not a type that holds an ID")
 )
 
@@ -93,7 +93,8 @@ const maxErrorInput = 40
 
 // ParseError describes input that is not an ID.
 type ParseError struct {
-	// Source is what was read: "text", "JSON", "base32", "base62", or for Scan "NULL" or the Go type, such as "float64".
+	// Source is what was read: "text", "parameter", "JSON", "base32", "base62", "BSON" with its type, or for Scan "NULL"
+	// or the Go type, such as "float64".
 	Source string
 	// Input is the rejected input, cut to 40 bytes that end with "..." if it was longer; empty if the source says all.
 	Input string
@@ -135,8 +136,8 @@ func decimalError[T ~string | ~[]byte](source string, input T) *ParseError {
 	}
 	for i := range len(digits) {
 		if c := digits[i]; c < '0' || c > '9' {
-			at := i + len(input) - len(digits)
-			return newParseError(ErrSyntax, source, input, fmt.Sprintf("want decimal digits only, byte %d is %q", at, []byte{c}))
+			return newParseError(ErrSyntax, source, input,
+				fmt.Sprintf("want decimal digits only, byte %d is %q", i+len(input)-len(digits), []byte{c}))
 		}
 	}
 	if digits[0] == '0' {

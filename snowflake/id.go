@@ -10,7 +10,8 @@ package snowflake
 //
 // In JSON and other text formats an ID is a string of decimal digits, because a JavaScript number holds integers
 // exactly only up to 2^53-1 (Number.MAX_SAFE_INTEGER in ECMA-262). Only the text that an ID prints is accepted. In SQL
-// it is an int64, for a column of type BIGINT (INTEGER on SQLite), and in gob, CBOR and BSON too.
+// it is an int64, for a column of type BIGINT (INTEGER on SQLite), and in gob, CBOR and BSON (version 2 of MongoDB's
+// driver) too; there a float64 is an error.
 //
 // To omit an absent ID from a JSON object use the option omitzero: encoding/json version 2 does not treat "0" as empty,
 // so omitempty would write it. A type defined as "type UserID snowflake.ID" has no methods, so it is a number in JSON:

@@ -1,8 +1,11 @@
 package snowflake_test
 
 import (
+	"encoding/binary"
 	"encoding/json"
+	"math"
 	"strconv"
+	"strings"
 	"testing"
 
 	"github.com/sqlflake/sqlflake/snowflake"
@@ -81,5 +84,53 @@ func TestTextReadersTakeWhatStringPrintsAndElseKeepTheID(t *testing.T) {
 				t.Errorf("%s(%q) changed the ID to %d on an error", name, text, id)
 			}
 		})
+	}
+}
+
+func TestAnEmptyParameterIsNoIDAndTheErrorNamesNull(t *testing.T) {
+	id := snowflake.ID(42)
+	err := id.UnmarshalParam("")
+	wantError(t, "the empty parameter", err, snowflake.ErrSyntax)
+	if id != 42 || !strings.Contains(err.Error(), "sqltypes.Null") {
+		t.Errorf("the empty parameter is %d, %v", id, err)
+	}
+}
+
+// The types are those of https://bsonspec.org/spec.html.
+func TestBSONIntegersAreReadAndElseTheIDIsKept(t *testing.T) {
+	little32, little64 := binary.LittleEndian.AppendUint32, binary.LittleEndian.AppendUint64
+	read := func(typ byte, data []byte, want snowflake.ID) {
+		id := snowflake.ID(42)
+		if err := id.UnmarshalBSONValue(typ, data); id != want || err != nil {
+			t.Errorf("%x of type %#x is %d, %v, want %d", data, typ, id, err, want)
+		}
+	}
+	for _, id := range sampleIDs() {
+		read(0x12, little64(nil, uint64(id)), id)
+		read(0x10, little32(nil, uint32(id)), snowflake.ID(int32(id)))
+	}
+	read(0x0A, nil, 0)
+
+	for _, other := range []struct {
+		typ  byte
+		data []byte
+		says string
+	}{
+		{0x01, little64(nil, math.Float64bits(1582917533873852417)), "BSON of type 0x01 and 8 bytes is not an ID"},
+		{0x01, little64(nil, math.Float64bits(5)), `NumberLong("...")`}, // also one that is exact, as in Scan
+		{0x01, []byte{1}, "type 0x01 and 1 bytes"},
+		{0x02, []byte("\x02\x00\x00\x005\x00"), "want a 64-bit integer, type 0x12"}, // the string "5"
+		{0x08, []byte{1}, "type 0x08"},
+		{0x12, nil, "0 bytes"},
+		{0x12, make([]byte, 9), "9 bytes"},
+		{0x10, make([]byte, 8), "type 0x10 and 8 bytes"},
+		{0x13, make([]byte, 16), "type 0x13"},
+	} {
+		id := snowflake.ID(42)
+		err := id.UnmarshalBSONValue(other.typ, other.data)
+		wantError(t, other.says, err, snowflake.ErrType)
+		if id != 42 || !strings.Contains(err.Error(), other.says) {
+			t.Errorf("%x of type %#x is %d, %v, want %q", other.data, other.typ, id, err, other.says)
+		}
 	}
 }

@@ -20,10 +20,10 @@ func TestParseErrorsReadAsOneSentence(t *testing.T) {
 		`snowflake: text "007" is not an ID: a number starts without a zero, and 0 has no sign`: parse("007"),
 		`snowflake: text "9223372036854775808" is not an ID: ` +
 			`it is outside of [-9223372036854775808, 9223372036854775807]`: parse("9223372036854775808"),
-		`snowflake: JSON "true" is not an ID: want a string or an integer`:                                       id.UnmarshalJSON([]byte("true")),
-		`snowflake: NULL is not an ID: use sqltypes.Null or *snowflake.ID for a column that may be NULL`:         id.Scan(nil),
-		`snowflake: base62 "1111111111-" is not an ID: byte 10 is "-", which is not in the alphabet`:             base62("1111111111-"),
-		`snowflake: base62 "zzzzzzzzzzz" is not an ID: it is above "LygHa16AHYF", the largest number of 64 bits`: base62("zzzzzzzzzzz"),
+		`snowflake: JSON "true" is not an ID: want a string or an integer`:                                                                 id.UnmarshalJSON([]byte("true")),
+		`snowflake: NULL is not an ID: use sqltypes.Null for a column that may be NULL (some query builders panic at a nil *snowflake.ID)`: id.Scan(nil),
+		`snowflake: base62 "1111111111-" is not an ID: byte 10 is "-", which is not in the alphabet`:                                       base62("1111111111-"),
+		`snowflake: base62 "zzzzzzzzzzz" is not an ID: it is above "LygHa16AHYF", the largest number of 64 bits`:                           base62("zzzzzzzzzzz"),
 	} {
 		if err == nil || err.Error() != want {
 			t.Errorf("got  %v\nwant %s", err, want)

@@ -17,7 +17,8 @@ func (id ID) Value() (driver.Value, error) { return int64(id), nil }
 // text protocol), and an ID or a *ID, which ent's bulk builders pass.
 //
 // It returns a [*ParseError] that names the type of src, and leaves the ID unchanged:
-//   - [ErrNull] for NULL and a nil *ID: read a nullable column into a sqltypes.Null or a *ID;
+//   - [ErrNull] for NULL and a nil *ID: read a nullable column into a sqltypes.Null. A *ID reads it too, but as a
+//     parameter a nil one makes sqlx.In, squirrel, dbr and clickhouse-go panic, since they call Value through it;
 //   - [ErrSyntax] for other text, [ErrRange] for integers beyond int64;
 //   - [ErrType] for all other types, also for floats: they hold integers exactly only up to 2^53, so the last digits of
 //     most IDs were lost when the row was written.
@@ -66,7 +67,8 @@ func (ID) GormDataType() string { return "bigint" }
 func (ID) JSONSchemaAlias() any { return "" }
 
 func nullError(source string) *ParseError {
-	return newParseError(ErrNull, source, "", "use sqltypes.Null or *snowflake.ID for a column that may be NULL")
+	return newParseError(ErrNull, source, "",
+		"use sqltypes.Null for a column that may be NULL (some query builders panic at a nil *snowflake.ID)")
 }
 
 // typeError explains why Scan does not accept a value of this type. If drivers make such values from the declared type

@@ -75,8 +75,15 @@ func FuzzNull(f *testing.F) {
 	for _, text := range []string{"9223372036854775808", "", `""`, "null", `"5"`} {
 		f.Add(text, int64(5))
 	}
+	for _, typ := range []int64{0x01, 0x0A, 0x12} { // of BSON
+		f.Add("\x00\x00\x00\x00\x00\x00\x14\x40", typ)
+	}
+	f.Add("\x00\x00\x14\x40", int64(0x10))
 	f.Fuzz(func(t *testing.T, text string, number int64) {
 		for name, read := range map[string]func(n *sqltypes.Null, id *snowflake.ID) (err, idErr error){
+			"UnmarshalBSONValue": func(n *sqltypes.Null, id *snowflake.ID) (err, idErr error) {
+				return n.UnmarshalBSONValue(byte(number), []byte(text)), id.UnmarshalBSONValue(byte(number), []byte(text))
+			},
 			"Scan": func(n *sqltypes.Null, id *snowflake.ID) (err, idErr error) { return n.Scan(text), id.Scan(text) },
 			"UnmarshalText": func(n *sqltypes.Null, id *snowflake.ID) (err, idErr error) {
 				return n.UnmarshalText([]byte(text)), id.UnmarshalText([]byte(text))
@@ -88,7 +95,8 @@ func FuzzNull(f *testing.F) {
 			n, id := sqltypes.NullFrom(42), snowflake.ID(42)
 			err, idErr := read(&n, &id)
 			want := sqltypes.Null{}
-			isNull := name == "UnmarshalText" && text == "" || name == "UnmarshalJSON" && text == "null"
+			isNull := name == "UnmarshalText" && text == "" || name == "UnmarshalJSON" && text == "null" ||
+				name == "UnmarshalBSONValue" && byte(number) == 0x0A
 			if !isNull && idErr == nil {
 				want = sqltypes.NullFrom(id)
 			}
@@ -102,6 +110,7 @@ func FuzzNull(f *testing.F) {
 			if err != nil || json.Unmarshal(encoded, &back) != nil || back != n {
 				t.Fatalf("%+v is written as %s, %v, and read back as %+v", n, encoded, err, back)
 			}
+			checkNullFormats(t, n)
 		}
 	})
 }

@@ -2,6 +2,8 @@ package sqltypes
 
 import (
 	"database/sql/driver"
+	"encoding/binary"
+	"net/url"
 
 	"github.com/sqlflake/sqlflake/snowflake"
 )
@@ -112,13 +114,38 @@ func (n *Null) UnmarshalText(text []byte) error {
 }
 
 // UnmarshalParam reads a parameter of a URL or form as [Null.UnmarshalText] does: gin and echo call it when they bind a
-// request.
-func (n *Null) UnmarshalParam(param string) error {
+// request. Forms send an optional parameter that is not filled in as the empty text.
+func (n *Null) UnmarshalParam(param string) error { return n.UnmarshalText([]byte(param)) }
+
+// EncodeValues adds the text of [Null.String], which [Null.UnmarshalParam] reads: github.com/google/go-querystring
+// calls it. The error is always nil.
+func (n Null) EncodeValues(key string, values *url.Values) error {
+	values.Add(key, n.String())
+	return nil
+}
+
+// The types of the BSON values of a Null: https://bsonspec.org/spec.html.
+const (
+	bsonNull  = 0x0A
+	bsonInt64 = 0x12
+)
+
+// MarshalBSONValue returns a 64-bit integer or null: version 2 of MongoDB's driver calls it. The error is always nil.
+func (n Null) MarshalBSONValue() (typ byte, data []byte, err error) {
+	if !n.Valid {
+		return bsonNull, nil, nil
+	}
+	return bsonInt64, binary.LittleEndian.AppendUint64(nil, uint64(n.ID)), nil
+}
+
+// UnmarshalBSONValue reads null as NULL and everything else as [snowflake.ID.UnmarshalBSONValue] does. On an error n is
+// NULL.
+func (n *Null) UnmarshalBSONValue(typ byte, data []byte) error {
 	*n = Null{}
-	if param == "" {
+	if typ == bsonNull {
 		return nil
 	}
-	return n.set(n.ID.UnmarshalParam(param))
+	return n.set(n.ID.UnmarshalBSONValue(typ, data))
 }
 
 // set makes n valid unless there was an error, after which n.ID is 0.

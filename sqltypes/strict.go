@@ -3,8 +3,6 @@ package sqltypes
 import (
 	"database/sql/driver"
 	"errors"
-	"math"
-	"strconv"
 
 	"github.com/sqlflake/sqlflake/snowflake"
 	"github.com/sqlflake/sqlflake/sqltypes/internal/column"
@@ -46,8 +44,7 @@ func (s *Strict) UnmarshalText(text []byte) error { return (*Text)(s).UnmarshalT
 func (s *Strict) UnmarshalParam(param string) error { return (*Text)(s).UnmarshalParam(param) }
 
 // UnmarshalJSON reads a JSON string as [snowflake.ID.UnmarshalJSON] does, with its errors, and null, which leaves s
-// unchanged. All other values are [snowflake.ErrType]; the reason names 2^53 for numbers that JavaScript can't
-// represent. On an error s is 0.
+// unchanged. All other values are [snowflake.ErrType]. On an error s is 0.
 //
 // Leave out the JSON option string: up to Go 1.26 encoding/json removes the quotes for it, and then each ID is an error.
 func (s *Strict) UnmarshalJSON(data []byte) error {
@@ -55,21 +52,14 @@ func (s *Strict) UnmarshalJSON(data []byte) error {
 		return (*Text)(s).UnmarshalJSON(data)
 	}
 	*s = 0
-	reason := "want a string with the digits"
-	if isRounded(string(data)) {
-		reason += ": numbers above 2^53 are rounded by JavaScript and other readers of JSON"
-	}
-	return column.Reject(snowflake.ErrType, "JSON", data, reason)
+	return column.Reject(snowflake.ErrType, "JSON", data,
+		"want a string with the digits: numbers above 2^53 are rounded by JavaScript and other readers of JSON")
 }
 
-// isRounded reports whether the text is a number beyond 2^53, the least one with a neighbour that float64 does not
-// have: ECMA-262, Number.MAX_SAFE_INTEGER.
-func isRounded(text string) bool {
-	if n, err := strconv.ParseInt(text, 10, 64); err == nil {
-		return n > 1<<53 || n < -1<<53
-	}
-	f, _ := strconv.ParseFloat(text, 64) // 0 for what is no number, infinite out of range
-	return math.Abs(f) > 1<<53
+// UnmarshalBSONValue reads an integer as [snowflake.ID.UnmarshalBSONValue] does. On an error s is 0.
+func (s *Strict) UnmarshalBSONValue(typ byte, data []byte) error {
+	*s = 0
+	return (*snowflake.ID)(s).UnmarshalBSONValue(typ, data)
 }
 
 // Value returns the ID as an int64. The error is always nil.

@@ -29,13 +29,10 @@ func TestStrict(t *testing.T) {
 }
 
 func TestStrictReadsNoJSONNumberAndSaysWhy(t *testing.T) {
-	const digits = "want a string with the digits"
-	const rounded = digits + ": numbers above 2^53 are rounded by JavaScript and other readers of JSON"
-	for text, want := range map[string]string{
-		"true": digits, "{}": digits, "[5]": digits, "[175928847299117063]": digits, "0": digits, "-7": digits, "5.0": digits,
-		"1e3": digits, "1e15": digits, "9007199254740992": digits, "-9007199254740992": digits,
-		"9007199254740993": rounded, "-9007199254740993": rounded, "175928847299117063": rounded, "1e18": rounded,
-		"-1e400": rounded, "99999999999999999999": rounded,
+	const want = "want a string with the digits: numbers above 2^53 are rounded by JavaScript and other readers of JSON"
+	for _, text := range []string{
+		"true", "{}", "[5]", "0", "-7", "5.0", "1e3", "9007199254740992", "9007199254740993", "-9007199254740993",
+		"175928847299117063", "1e18", "-1e400", "99999999999999999999",
 	} {
 		in := struct{ ID sqltypes.Strict }{42}
 		err := json.Unmarshal([]byte(`{"ID":`+text+`}`), &in)

@@ -146,6 +146,11 @@ func isOtherJSON(data []byte) bool {
 	return strings.IndexByte("{[-0123456789", data[0]) >= 0 || string(data) == "true" || string(data) == "false"
 }
 
+// UnmarshalBSONValue reads an integer, without prefix, as [snowflake.ID.UnmarshalBSONValue] does. On an error t is 0.
+func (t *Typed[K]) UnmarshalBSONValue(typ byte, data []byte) error {
+	return (*Strict)(t).UnmarshalBSONValue(typ, data)
+}
+
 // Value returns the ID as an int64, 0 for the zero ID. The error is always nil, since the column has no prefix.
 func (t Typed[K]) Value() (driver.Value, error) { return int64(t), nil }
 
@@ -166,10 +171,6 @@ func (t *Typed[K]) Scan(src any) error {
 func scanInteger[T ~int64](src any) (snowflake.ID, error) {
 	id, err := snowflake.ID(0), snowflake.ErrNull // of a nil pointer
 	switch src := src.(type) {
-	case int64:
-		id, err = snowflake.ID(src), nil
-	case string, []byte: // not a T
-		err = id.Scan(src)
 	case T:
 		id, err = snowflake.ID(src), nil
 	case *T:

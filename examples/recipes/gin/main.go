@@ -19,6 +19,7 @@ import (
 
 	"github.com/sqlflake/sqlflake/gormplugin"
 	"github.com/sqlflake/sqlflake/snowflake"
+	"github.com/sqlflake/sqlflake/sqltypes"
 )
 
 type Order struct {
@@ -49,11 +50,11 @@ func newRouter(db *gorm.DB) *gin.Engine {
 			ID snowflake.ID `uri:"id"`
 		}
 		var query struct {
-			After snowflake.ID `form:"after"` // the last ID of the page before
+			After sqltypes.Null `form:"after"` // the last ID of the page before; none, or an empty one, is the first page
 		}
 		if c.BindUri(&path) == nil && c.BindQuery(&query) == nil {
 			orders := []Order{}
-			page := gormplugin.Page{After: query.After, Limit: 100}
+			page := gormplugin.Page{After: query.After.ID, Limit: 100}
 			reply(c, &orders, db.WithContext(c).Clauses(page).Find(&orders, "user_id = ?", path.ID).Error)
 		}
 	})

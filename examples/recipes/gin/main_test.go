@@ -35,6 +35,7 @@ func TestIDsAreBoundFromPathQueryAndBody(t *testing.T) {
 		{"POST", "/orders", `{"user_id":132861478825885696,"cents":80}`, 200, second},
 		{"GET", "/users/132861478825885696/orders", "", 200, "[" + first + "," + second + "]"},
 		{"GET", "/users/132861478825885696/orders?after=132861478830080000", "", 200, "[" + second + "]"},
+		{"GET", "/users/132861478825885696/orders?after=", "", 200, "[" + first + "," + second + "]"}, // as forms send it
 		{"GET", "/users/1/orders", "", 200, "[]"},
 		{"GET", "/users/ada/orders", "", 400, ""},
 		{"GET", "/users/1/orders?after=x", "", 400, ""},

@@ -41,7 +41,7 @@ type (
 
 // box is the struct that every library writes or reads, with the tags of all.
 type box[T any] struct {
-	ID T `form:"id" json:"id" mapstructure:"id" msgpack:"id" query:"id" xml:"id" yaml:"id"`
+	ID T `bson:"id" csv:"id" form:"id" json:"id" koanf:"id" mapstructure:"id" msgpack:"id" query:"id" schema:"id" url:"id" xml:"id" yaml:"id"`
 }
 
 // kind is a type to write and read.

@@ -28,6 +28,7 @@ const (
 	asNumber = "number"
 	asStruct = "struct"
 	asBytes  = "int64"
+	asError  = "error" // of a token, which is never written as a number
 )
 
 // form returns what the output shows of an ID, "" for nothing.
@@ -78,7 +79,9 @@ func (l *library) cell(k kind) (form string, failures []string) {
 			}
 		}
 		if err != nil {
-			failf("%d: %v", id, err)
+			if form = asError; !hidden {
+				failf("%d: %v", id, err)
+			}
 			continue
 		}
 		if id >= 1<<53 && l.write != nil {

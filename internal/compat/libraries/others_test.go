@@ -60,8 +60,8 @@ var others = []library{
 	}},
 	{name: "gin-gonic/gin", read: func(text []byte, box any) error { return binding.Query.Bind(request(text), box) }},
 	{name: "go-viper/mapstructure/v2", read: func(text []byte, box any) error {
-		// Without the hook, a text for a Null, a Typed or a token is an error.
-		config := mapstructure.DecoderConfig{Result: box, DecodeHook: mapstructure.TextUnmarshallerHookFunc()}
+		// Without a hook, a text for a Null, a Typed or a token is an error.
+		config := mapstructure.DecoderConfig{Result: box, DecodeHook: decodeID}
 		decoder, err := mapstructure.NewDecoder(&config)
 		if err != nil {
 			return err
@@ -71,7 +71,7 @@ var others = []library{
 	{name: "spf13/viper", read: func(text []byte, box any) error {
 		v := viper.New()
 		v.Set("id", string(text))
-		return v.Unmarshal(box, viper.DecodeHook(mapstructure.TextUnmarshallerHookFunc())) // as for mapstructure
+		return v.Unmarshal(box, viper.DecodeHook(decodeID)) // as for mapstructure
 	}},
 }
 
