@@ -57,7 +57,7 @@ Exit codes: 0 nothing was found, 1 a failure, 2 wrong arguments, 3 findings,
 	c.Flags().StringVar(&at.table, "table", "", "the `NAME` of the table, table or schema.table")
 	c.Flags().StringVar(&at.column, "column", "id", "the `NAME` of the column with the IDs")
 	c.Flags().StringVar(&at.by, "by", "", "a column with the order of issue, its `NAME`")
-	with := c.Flags().String("with", "", "the `DSN` of a second database, with the same table")
+	with := c.Flags().String("with", "", "the `DSN` of a second database, with the same table (default $SQLFLAKE_WITH, unless --by is given)")
 	order := choiceFlag(c, "order", "any", "the `ORDER` of the standard input: issue or any (default any)", "issue", "any")
 	slack := c.Flags().Duration("slack", snowflake.MaxLead, "the longest descent that is normal, a `DURATION`")
 	since := c.Flags().String("since", "", "leave out IDs before the `TIME`, or older than a duration such as 24h")
@@ -65,6 +65,9 @@ Exit codes: 0 nothing was found, 1 a failure, 2 wrong arguments, 3 findings,
 	c.MarkFlagsMutuallyExclusive("with", "by")
 	c.MarkFlagsMutuallyExclusive("table", "order")
 	c.RunE = func(c *cobra.Command, _ []string) (err error) {
+		if at.table == "" || at.by != "" {
+			ignoreVariable(c.Flag("with"))
+		}
 		a := newAudit(layout, now)
 		a.slack, a.two, a.issued = *slack, *with != "", at.by != "" || *order == "issue"
 		switch {

@@ -152,6 +152,10 @@ func TestAnAuditReadsTables(t *testing.T) {
 			t.Errorf("%+v", r)
 		}
 		same := sqliteWith(t, t.TempDir()+"/same.db", append(someIDs(10, 9), someIDs(20, 3)...))
+		t.Setenv("SQLFLAKE_WITH", same)
+		do("-table back", map[string]int64{"shared_worker": 1, "in_both": 20})
+		do("-table back -by at", map[string]int64{"step_back": 1})
+		t.Setenv("SQLFLAKE_WITH", "")
 		do("-layout default -table back -with "+same, map[string]int64{"shared_worker": 1, "in_both": 20})
 		do("-table back -with "+same, map[string]int64{"shared_worker": 1, "in_both": 20})
 		do("-table back -with "+sqliteWith(t, t.TempDir()+"/none.db", someIDs(0)), map[string]int64{"empty": 1})

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"regexp"
 	"strconv"
 	"strings"
 	"time"
@@ -48,6 +49,12 @@ In both cases the exit code is 1.`,
 	c.Flags().Bool("json", false, "print a JSON object a line, with IDs as strings")
 	c.Flags().Bool("csv", false, "print CSV")
 	c.MarkFlagsMutuallyExclusive("json", "csv")
+	c.SetFlagErrorFunc(func(_ *cobra.Command, err error) error {
+		if negative.MatchString(err.Error()) {
+			err = fmt.Errorf("%w; put -- before a number below 0", err)
+		}
+		return err
+	})
 	c.RunE = func(c *cobra.Command, args []string) error {
 		d := decoder{
 			cmd: c, from: *from, layout: layout, now: now(),
@@ -57,6 +64,9 @@ In both cases the exit code is 1.`,
 	}
 	return c
 }
+
+// negative matches the error of pflag about a number that it takes for a flag.
+var negative = regexp.MustCompile(`^unknown shorthand flag: '\d'`)
 
 // decoder decodes inputs and counts what is wrong.
 type decoder struct {
