@@ -2,6 +2,8 @@ package main
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"io"
 	"os"
 	"runtime/debug"
@@ -157,12 +159,16 @@ func (a *audit) spool(database int, issued bool) *spool {
 
 func (a *audit) readInput(c *cobra.Command) error {
 	s := a.spool(0, a.issued)
-	return eachInput(c.Context(), c, func() error { return nil }, func(text string, _ int) error {
+	err := eachInput(c.Context(), c, func() error { return nil }, func(text string, _ int) error {
 		if id, ok := a.parse(text); ok {
 			s.add(id)
 		}
 		return nil
 	})
+	if errors.Is(err, errNoInput) {
+		err = fmt.Errorf("%w; for a table give --table", err)
+	}
+	return err
 }
 
 // analyse counts what was spooled.

@@ -137,7 +137,7 @@ func (a *audit) parse(value any) (id snowflake.ID, ok bool) {
 	default:
 		text = fmt.Sprint(v)
 	}
-	id, err := parseID(text, "auto")
+	id, err := readID(text, "auto")
 	if err != nil {
 		if a.notIDs++; a.notIDs == 1 {
 			a.fault = reasonOf(text, err)

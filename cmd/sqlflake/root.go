@@ -76,7 +76,7 @@ func prepare(c *cobra.Command, args []string) error {
 			}
 		}
 	}
-	hidden := slices.ContainsFunc(args, secret.MatchString)
+	hidden := slices.ContainsFunc(args, looksSecret)
 	c.Flags().Visit(func(f *pflag.Flag) {
 		hidden = hidden || f.Name != "dsn" && f.Name != "with" && secret.MatchString(f.Value.String())
 	})
