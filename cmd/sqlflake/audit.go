@@ -8,6 +8,7 @@ import (
 	"os"
 	"runtime/debug"
 	"slices"
+	"sort"
 	"strings"
 	"time"
 
@@ -71,7 +72,8 @@ Exit codes: 0 nothing was found, 1 a failure, 2 wrong arguments, 3 findings,
 			ignoreVariable(c.Flag("with"))
 		}
 		a := newAudit(layout, now)
-		a.slack, a.two, a.issued = *slack, *with != "", at.by != "" || *order == "issue"
+		a.slack, a.slackGiven = *slack, c.Flag("slack").Changed
+		a.two, a.by, a.issued = *with != "", at.by, at.by != "" || *order == "issue"
 		switch {
 		case at.table == "" && (at.by != "" || a.two || c.Flag("dsn").Changed):
 			return usage("which table? Give --table")
@@ -87,7 +89,7 @@ Exit codes: 0 nothing was found, 1 a failure, 2 wrong arguments, 3 findings,
 		if f, ok := c.ErrOrStderr().(*os.File); ok && isatty.IsTerminal(f.Fd()) {
 			a.terminal = f
 		}
-		defer debug.SetGCPercent(debug.SetGCPercent(25)) // what is held is packed, and most else is garbage
+		defer debug.SetGCPercent(debug.SetGCPercent(25)) // most of what is not kept is garbage
 		if at.dsn = *dsn; at.table == "" {
 			err = a.readInput(c)
 		} else {
@@ -136,11 +138,15 @@ type audit struct {
 	issued bool   // the IDs come in the order of issue
 	two    bool   // there are two databases
 
+	by                 string // the column with the order of issue
+	slackGiven, noZone bool   // --slack is; it is not, and the column has no time zone
+
 	read, nulls, notIDs int64
 	terminal            io.Writer // for the progress; nil if there is none
-	unordered           int64     // rows without a value in the column of --by
 	fault               string    // the first value that is not an ID
-	spools              []*spool
+	lists               [2]idList // by database; in the order of issue, if it is known
+	times               idList    // of the rows of the first one with --by, in Unix milliseconds
+	unordered           idList    // of rows without a value in the column of --by
 }
 
 func newAudit(layout *chosenLayout, clock func() time.Time) *audit {
@@ -150,18 +156,10 @@ func newAudit(layout *chosenLayout, clock func() time.Time) *audit {
 	}
 }
 
-// spool returns a new one.
-func (a *audit) spool(database int, issued bool) *spool {
-	s := &spool{database: database, issued: issued}
-	a.spools = append(a.spools, s)
-	return s
-}
-
 func (a *audit) readInput(c *cobra.Command) error {
-	s := a.spool(0, a.issued)
-	err := eachInput(c.Context(), c, func() error { return nil }, func(text string, _ int) error {
-		if id, ok := a.parse(text); ok {
-			s.add(id)
+	err := eachInput(c.Context(), c, func() error { return nil }, func(word string, _ int) error {
+		if id, ok := a.parse(word, readID); ok {
+			a.lists[0].add(id)
 		}
 		return nil
 	})
@@ -171,25 +169,60 @@ func (a *audit) readInput(c *cobra.Command) error {
 	return err
 }
 
-// analyse counts what was spooled.
+// analyse counts the IDs that were kept.
 func (a *audit) analyse(ctx context.Context) error {
 	a.now = a.clock() // what was issued while it read is not of the future
-	var samples [2][]snowflake.ID
-	for _, s := range a.spools {
-		s.flush()
-		samples[s.database] = append(samples[s.database], s.sample()...)
-	}
 	if !a.given {
-		a.guess = guess(slices.Concat(samples[:]...), a.now)
-		a.masks = masksOf(a.guess.layout)
-		for _, sample := range samples {
-			if own := guess(sample, a.now); !own.couldBe(a.guess.Name) {
-				a.other = own.Layout
-			}
+		a.chooseLayout()
+	}
+	if a.issued {
+		a.followAll()
+	}
+	a.times = nil
+	for i := range a.unordered.Len() {
+		a.lists[0].add(*a.unordered.at(i))
+	}
+	return a.addAll(ctx)
+}
+
+// chooseLayout guesses the layout, which has to fit both databases.
+func (a *audit) chooseLayout() {
+	samples := [2][]snowflake.ID{a.lists[0].sample(), a.lists[1].sample()}
+	a.guess = guess(slices.Concat(samples[:]...), a.now)
+	a.masks = masksOf(a.guess.layout)
+	for _, sample := range samples {
+		if own := guess(sample, a.now); !own.couldBe(a.guess.Name) {
+			a.other = own.Layout
 		}
 	}
-	for _, s := range a.spools {
-		s.sort(a.follow)
+}
+
+// followAll takes the IDs in the order of issue, with the times that their rows have, if they have any.
+func (a *audit) followAll() {
+	for i := range a.lists[0].Len() {
+		at := snowflake.ID(noTime)
+		if a.by != "" {
+			at = *a.times.at(i)
+		}
+		a.follow(*a.lists[0].at(i), at)
 	}
-	return a.merge(ctx)
+}
+
+// addAll counts the IDs of both databases in ascending order, equal ones of the first database first.
+func (a *audit) addAll(ctx context.Context) error {
+	x, y := a.lists[0], a.lists[1]
+	sort.Sort(x)
+	sort.Sort(y)
+
+	i, j := 0, 0
+	for i+j < x.Len()+y.Len() && ctx.Err() == nil {
+		if j == y.Len() || i < x.Len() && *x.at(i) <= *y.at(j) {
+			a.add(*x.at(i), 0)
+			i++
+		} else {
+			a.add(*y.at(j), 1)
+			j++
+		}
+	}
+	return ctx.Err()
 }

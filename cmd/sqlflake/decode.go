@@ -170,13 +170,21 @@ func isSmall(l snowflake.Layout, id snowflake.ID) bool {
 
 // span prints the duration between two times with one unit.
 func span(from, to time.Time) string {
-	const day = 24 * time.Hour
 	d := to.Sub(from)
-	switch {
-	case d >= 365*day: // which can be more than a Duration holds
+	if d >= 365*24*time.Hour { // which can be more than a Duration holds
 		return strconv.FormatFloat(float64(to.Unix()-from.Unix())/yearSeconds, 'f', 1, 64) + " years"
+	}
+	return inDays(d)
+}
+
+// inDays prints a duration, from two days on in these.
+func inDays(d time.Duration) string {
+	const day = 24 * time.Hour
+	switch {
 	case d >= 2*day:
 		return strconv.Itoa(int(d/day)) + " days"
+	case d >= time.Second:
+		d = d.Round(time.Second)
 	}
-	return d.Round(time.Second).String()
+	return d.String()
 }
