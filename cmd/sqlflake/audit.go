@@ -68,9 +68,7 @@ Exit codes: 0 nothing was found, 1 a failure, 2 wrong arguments, 3 findings,
 	c.MarkFlagsMutuallyExclusive("with", "by")
 	c.MarkFlagsMutuallyExclusive("table", "order")
 	c.RunE = func(c *cobra.Command, _ []string) (err error) {
-		if at.table == "" || at.by != "" {
-			ignoreVariable(c.Flag("with"))
-		}
+		ignoreVariable(c.Flag("with"), at.table == "" || at.by != "")
 		a := newAudit(layout, now)
 		a.slack, a.slackGiven = *slack, c.Flag("slack").Changed
 		a.two, a.by, a.issued = *with != "", at.by, at.by != "" || *order == "issue"
@@ -82,7 +80,11 @@ Exit codes: 0 nothing was found, 1 a failure, 2 wrong arguments, 3 findings,
 		case *slack < 0:
 			return usage("--slack %v, want 0 or more", *slack)
 		case *since != "":
-			if a.since, err = parseSince(*since, a.now); err != nil {
+			a.since, _, err = spanOf([]string{*since}, a.now, time.UTC)
+			if a.since.After(a.now) {
+				err = usage("--since %s is in the future", *since)
+			}
+			if err != nil {
 				return err
 			}
 		}
@@ -118,16 +120,6 @@ Exit codes: 0 nothing was found, 1 a failure, 2 wrong arguments, 3 findings,
 	return c
 }
 
-func parseSince(text string, now time.Time) (at time.Time, err error) {
-	if back, ok := parseSpan(text); ok {
-		return now.Add(-back), nil
-	}
-	if at, _, err = parseTime(text, now, time.UTC); err == nil && at.After(now) {
-		err = usage("--since %s is in the future", text)
-	}
-	return at, err
-}
-
 // audit is one run.
 type audit struct {
 	ledger
@@ -135,8 +127,9 @@ type audit struct {
 	given  bool // the layout is
 	guess  guessed
 	other  string // the layout that one of two databases rather has
-	issued bool   // the IDs come in the order of issue
-	two    bool   // there are two databases
+	shared finding
+	issued bool // the IDs come in the order of issue
+	two    bool // there are two databases
 
 	by                 string // the column with the order of issue
 	slackGiven, noZone bool   // --slack is; it is not, and the column has no time zone

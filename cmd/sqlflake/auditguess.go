@@ -27,7 +27,6 @@ type guessed struct {
 	Why    string   `json:"why,omitempty"`
 	Fits   bool     `json:"fits_well"`
 	Others []string `json:"could_also_be,omitempty"`
-	old    bool     // nothing but the age of the latest IDs speaks against it
 
 	layout     snowflake.Layout
 	first      int64 // sequence of a tick
@@ -76,7 +75,6 @@ func guess(sample []snowflake.ID, now time.Time) guessed {
 	g.Why = fmt.Sprintf("with it the latest IDs are of %s, and %.0f%% of the bits of sequences count up",
 		g.latest.Format(time.DateOnly), 100*(1-g.odd))
 	young := now.Sub(g.latest) < 30*24*time.Hour
-	g.old = !young && g.odd < 0.35
 	for _, other := range all[1:] {
 		more := other.bits - g.bits
 		if young {

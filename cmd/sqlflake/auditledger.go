@@ -92,15 +92,6 @@ func (g *generator) follow(m *masks, id snowflake.ID, slack time.Duration) {
 	}
 }
 
-// compare takes the time that the row of an ID has.
-func (g *generator) compare(m *masks, id snowflake.ID, by time.Time, tolerance time.Duration) {
-	g.compared++
-	if by.Sub(m.Time(id)).Abs() > tolerance {
-		g.apart++
-		g.example, g.exampleBy = id, by
-	}
-}
-
 // ledger counts IDs.
 type ledger struct {
 	masks
@@ -140,7 +131,11 @@ func (l *ledger) follow(id, unixMilli snowflake.ID) {
 
 	g.follow(&l.masks, id, l.slack)
 	if unixMilli != noTime {
-		g.compare(&l.masks, id, time.UnixMilli(int64(unixMilli)), l.tolerance)
+		g.compared++
+		if by := time.UnixMilli(int64(unixMilli)); by.Sub(l.Time(id)).Abs() > l.tolerance {
+			g.apart++
+			g.example, g.exampleBy = id, by
+		}
 	}
 }
 
@@ -217,10 +212,11 @@ func (r *rounding) add(m *masks, id snowflake.ID) {
 	}
 }
 
+const javaScript = "a float64, as numbers in JavaScript are"
+
 // wasRounded returns the IDs that were rounded, and by what. By chance at most one in 125 is so in decimal digits, and
 // one in 4 as a float64.
 func (l *ledger) wasRounded() (found finding, by string) {
-	const javaScript = "a float64, as numbers in JavaScript are"
 	switch {
 	case l.decimal.Count > l.long/50+10:
 		return l.decimal, "15 digits, as spreadsheets have them"
@@ -240,15 +236,15 @@ func (l *ledger) roundedWorkers() (found finding) {
 		}
 	}
 
-	lost := min(bits.Len64(uint64(l.last))-53, l.shift)
 	for _, worker := range slices.Sorted(maps.Keys(l.generators)) {
-		g, isRound := l.generators[worker], worker&(1<<max(lost, 0)-1) == 0
+		g := l.generators[worker]
 		n := g.ids[0] + g.ids[1]
 		isFew := len(sources) == 0 || 2*n < sources[worker]
-		if isPower := worker&(worker-1) == 0; isRound && isFew && !isPower {
+		if isFew && worker&(worker-1) != 0 {
 			found.add(n, g.last, l.name(worker))
 		}
 	}
+	lost := min(bits.Len64(uint64(l.last))-53, l.shift)
 	if isChance := len(found.Workers)*lost < 12 || len(found.Workers)*8 < len(l.generators); isChance {
 		return finding{}
 	}

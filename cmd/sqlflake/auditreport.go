@@ -73,9 +73,6 @@ func (a *audit) report() *auditReport {
 
 	for _, key := range slices.Sorted(maps.Keys(a.generators)) {
 		g := a.generators[key]
-		if g.last == 0 { // all of its IDs were left out
-			continue
-		}
 		w := auditWorker{
 			a.name(key), g.ids[0] + g.ids[1], g.ids[1], moment{a.Time(g.first)}, moment{a.Time(g.last)}, g.last, g.perTick, g.perSecond,
 		}
@@ -99,15 +96,18 @@ func (a *audit) report() *auditReport {
 	return r
 }
 
+// What several findings say.
+const (
+	restart = "look for two processes with one worker number: a random number, a copied configuration, " +
+		"a rolling restart. Leases give each process its own"
+	late = "; or rows were inserted so much later than their ID was made, which a greater --slack leaves out"
+)
+
 // addFindings adds what should not be, the most general first.
 func (a *audit) addFindings(r *auditReport) {
-	const restart = "look for two processes with one worker number: a random number, a copied configuration, " +
-		"a rolling restart. Leases give each process its own"
-	const late = "; or rows were inserted so much later than their ID was made, which a greater --slack leaves out"
 	find := func(kind string, f finding, shows, do string) {
 		if f.Count > 0 {
-			workers := f.Workers[:min(len(f.Workers), 10)]
-			r.Findings = append(r.Findings, finding{kind, f.Count, f.Example, workers, shows, do})
+			r.Findings = append(r.Findings, finding{kind, f.Count, f.Example, f.Workers[:min(len(f.Workers), 10)], shows, do})
 		}
 	}
 
@@ -115,11 +115,9 @@ func (a *audit) addFindings(r *auditReport) {
 	case a.other != "":
 		find("layout", all, "a guess that does not fit both databases, of which one rather has "+a.other,
 			"give --layout. If they have two, no comparison makes sense")
-	case a.guess.Layout != "" && a.guess.old:
-		find("layout", all, "a guess whose latest IDs are older than 30 days: if the table is in use, its layout has another epoch",
-			"give --layout, also for a table that is not in use")
 	case a.guess.Layout != "" && !a.guess.Fits:
-		find("layout", all, "a guess that fits badly: what else is said is wrong if the layout is", "give --layout")
+		find("layout", all, "a guess that fits badly: its latest IDs are older than 30 days, so that nothing proves its epoch, "+
+			"or its sequences do not count up. What else is said is wrong if the layout is", "give --layout")
 	}
 	if a.two && (a.ids[0] == 0 || a.ids[1] == 0) {
 		find("empty", finding{Count: 1}, "a database without IDs, so nothing was compared", "is it the right database, table and --since?")
@@ -139,13 +137,12 @@ func (a *audit) addFindings(r *auditReport) {
 	find("in_both", a.both, "IDs that both databases have: a merge loses or refuses one of two rows",
 		"leave out rows that were replicated with --since; give the others new IDs")
 
-	var shared, apart, interleaved, back finding
-	var longestApart, longestBack time.Duration
-	var compared string
+	var apart, interleaved, back finding
+	compared, longestApart, longestBack := "", time.Duration(0), time.Duration(0)
 	for _, key := range slices.Sorted(maps.Keys(a.generators)) {
 		g, name := a.generators[key], a.name(key)
 		if g.ids[0] > 0 && g.ids[1] > 0 {
-			shared.add(1, g.last, name)
+			a.shared.add(1, g.last, name)
 		}
 		if 2*g.apart > g.compared {
 			apart.add(g.apart, g.example, name)
@@ -160,7 +157,7 @@ func (a *audit) addFindings(r *auditReport) {
 			longestBack = max(longestBack, g.longest)
 		}
 	}
-	find("shared_worker", shared, "workers with IDs in both databases, so both can issue equal ones", "give each database workers of its own")
+	find("shared_worker", a.shared, "workers with IDs in both databases, so both can issue equal ones", "give each database workers of its own")
 	find("time", apart, fmt.Sprintf("workers with most IDs over %s off the time of their rows. The example is of %s: "+
 		"another epoch or clock, a time zone, or another order of fields%s", inDays(a.tolerance), compared, late),
 		"compare the settings of these workers with the others, and with the layout")
@@ -180,13 +177,11 @@ func (a *audit) addNotes(r *auditReport) {
 			r.Notes = append(r.Notes, fmt.Sprintf(format, args...))
 		}
 	}
-	isApart := a.both.Count == 0 && !slices.ContainsFunc(r.Findings, func(f finding) bool { return f.Kind == "shared_worker" })
-	unordered := a.unordered.Len()
 	note(r.IDs == 0, "there are no IDs to look at")
-	note(a.two && isApart && a.ids[0] > 0 && a.ids[1] > 0,
+	note(a.two && a.both.Count+a.shared.Count == 0 && a.ids[0] > 0 && a.ids[1] > 0,
 		"no ID is in both, and no worker is used by both: this shows nothing against a merge")
 	note(!a.issued, "without the order of issue, steps back can't be seen, nor two generators that both start at 0 in each tick")
-	note(unordered > 0, "%d rows without a value in the column of --by are not in the order", unordered)
+	note(a.unordered.Len() > 0, "%d rows without a value in the column of --by are not in the order", a.unordered.Len())
 	note(a.issued, "descents of less than %v do not count, see --slack", a.slack)
 	note(a.noZone, "%s has no time zone. As a local time it steps back by an hour in autumn; if it is UTC, say --slack 10s", a.by)
 	note(true, "equal IDs that a primary key refused are in no table: look for unique violations in the logs")
@@ -221,8 +216,8 @@ func (r *auditReport) write(w io.Writer) error {
 			fmt.Fprintf(table, "%s\t%d\t%d\t%s\t%s\t%v\n", w.Worker, w.IDs, w.PerSecond, instant(w.First.Time), instant(w.Last.Time), w.Greatest)
 		}
 		_ = table.Flush() // into b
-		if more := len(r.Workers) - 20; more > 0 {
-			fmt.Fprintf(&b, "and %d more workers, see --json\n", more)
+		if len(r.Workers) > 20 {
+			fmt.Fprintf(&b, "and %d more workers, see --json\n", len(r.Workers)-20)
 		}
 	}
 	fmt.Fprintf(&b, "\n%d %s\n", len(r.Findings), map[bool]string{true: "finding", false: "findings"}[len(r.Findings) == 1])

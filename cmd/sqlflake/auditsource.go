@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"fmt"
-	"math"
 	"regexp"
 	"slices"
 	"strings"
@@ -46,9 +45,8 @@ func (l idList) Swap(i, j int)      { *l.at(i), *l.at(j) = *l.at(j), *l.at(i) }
 
 // sample returns at most some 65,536 IDs, of which 1,024 each were added one after the other.
 func (l idList) sample() (some []snowflake.ID) {
-	n := l.Len()
-	every := n/65536 + 1
-	for i := range n {
+	every := l.Len()/65536 + 1
+	for i := range l.Len() {
 		if i/1024%every == 0 {
 			some = append(some, *l.at(i))
 		}
@@ -62,7 +60,6 @@ func (a *audit) parse(value any, read func(text, form string) (snowflake.ID, err
 		fmt.Fprintf(a.terminal, "%d million rows\r", a.read/1_000_000)
 	}
 
-	var text string
 	switch v := value.(type) {
 	case nil:
 		a.nulls++
@@ -70,11 +67,10 @@ func (a *audit) parse(value any, read func(text, form string) (snowflake.ID, err
 	case int64:
 		return snowflake.ID(v), true
 	case []byte:
-		text = string(v)
-	default:
-		text = fmt.Sprint(v)
+		value = string(v)
 	}
 
+	text := fmt.Sprint(value)
 	id, err := read(text, "auto")
 	if err != nil {
 		if a.notIDs++; a.notIDs == 1 {
@@ -98,15 +94,12 @@ func (c column) query(dialect sqldb.Dialect) string {
 	}
 	quote := func(name string) string { return mark + strings.ReplaceAll(name, mark, mark+mark) + mark }
 
-	var table []string
-	for _, name := range tableParts.FindAllString(c.table, -1) {
-		table = append(table, quote(strings.Trim(name, `"`)))
-	}
+	table := tableParts.ReplaceAllStringFunc(c.table, func(name string) string { return quote(strings.Trim(name, `"`)) })
 	columns, order := quote(c.column), quote(c.column)
 	if c.by != "" {
 		columns, order = columns+", "+quote(c.by), quote(c.by)+", "+order
 	}
-	return "SELECT " + columns + " FROM " + strings.Join(table, ".") + " ORDER BY " + order
+	return "SELECT " + columns + " FROM " + table + " ORDER BY " + order
 }
 
 // integers are the types of columns that an index sorts by number. SQLite stores texts in them, too.
@@ -168,17 +161,14 @@ func (a *audit) readTable(ctx context.Context, at column, database int) error {
 	return rows.Err()
 }
 
-// noTime stands for values of --by that are no times.
-const noTime = math.MinInt64
+// noTime stands for values of --by that are no times: it is the zero time.
+const noTime = -62135596800000
 
 // milliOf returns the Unix milliseconds of a value of --by, which MySQL and SQLite have as a text.
 func milliOf(by any) snowflake.ID {
 	at, isTime := by.(time.Time)
-	if text := fmt.Sprintf("%s", by); !isTime && len(text) >= len(time.DateOnly) {
-		at, _ = time.Parse(time.DateTime[:min(len(text), len(time.DateTime))], text)
-	}
-	if at.IsZero() {
-		return noTime
+	if !isTime {
+		at, _ = time.Parse(time.DateTime, fmt.Sprintf("%s", by))
 	}
 	return snowflake.ID(at.UnixMilli())
 }

@@ -41,9 +41,9 @@ func formatOf(c *cobra.Command, names ...string) string {
 	return "table"
 }
 
-// ignoreVariable takes back what a variable has set, where the flag itself would be an error.
-func ignoreVariable(f *pflag.Flag) {
-	if !f.Changed {
+// ignoreVariable takes back what a variable has set, if the flag itself would be an error.
+func ignoreVariable(f *pflag.Flag, when bool) {
+	if when && !f.Changed {
 		_ = f.Value.Set("") // a string
 	}
 }

@@ -101,7 +101,10 @@ var furniture = regexp.MustCompile(`^\s*(\(\d{1,10} \pL+\)|\(?\d{1,10} rows?\b.*
 // wordsOf returns the words of a line that may be IDs. Words without a digit are left out beside an ID. A line without any
 // digit is returned whole, and true, but for punctuation.
 func wordsOf(line string) (words []string, areLabels bool) {
-	if furniture.MatchString(line) {
+	switch {
+	case strings.Trim(line, "0123456789\r\n") == "": // most inputs have an ID a line
+		return strings.Fields(line), false
+	case furniture.MatchString(line):
 		return nil, false
 	}
 
