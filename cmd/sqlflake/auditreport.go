@@ -133,7 +133,7 @@ func (a *audit) addFindings(r *auditReport) {
 			"is it the right layout? Otherwise a clock was ahead: a new generator has to start above them")
 	}
 	find("duplicate", a.twice, "equal IDs: two generators have one worker, IDs were rounded by a float64 (JavaScript) or a spreadsheet, "+
-		"or rows were read twice", restart)
+		"or rows were read twice", "compare with the numbers at their source. If these are equal, "+restart)
 	find("in_both", a.both, "IDs that both databases have: a merge loses or refuses one of two rows",
 		"leave out rows that were replicated with --since; give the others new IDs")
 

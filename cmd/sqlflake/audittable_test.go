@@ -334,7 +334,7 @@ not_an_id: 1
 
 duplicate: 1, such as 250374455820316672
   shows  equal IDs: two generators have one worker, IDs were rounded by a float64 (JavaScript) or a spreadsheet, or rows were read twice
-  do     look for two processes with one worker number: a random number, a copied configuration, a rolling restart. Leases give each process its own
+  do     compare with the numbers at their source. If these are equal, look for two processes with one worker number: a random number, a copied configuration, a rolling restart. Leases give each process its own
 
 note: without the order of issue, steps back can't be seen, nor two generators that both start at 0 in each tick
 note: equal IDs that a primary key refused are in no table: look for unique violations in the logs

@@ -40,20 +40,7 @@ func eachInput(
 	}()
 	defer context.AfterFunc(ctx, func() { _ = write.CloseWithError(ctx.Err()) })()
 
-	count := 0
-	each := func(words []string, line int) error {
-		for _, word := range words {
-			if err := one(word, line); err != nil {
-				return err
-			}
-			count++
-		}
-		return nil
-	}
-
-	in := bufio.NewReaderSize(read, 64<<10)
-	var header []string // of the first line that has words, until another one shows whether it is one
-	headerLine := 0
+	in, words := bufio.NewReaderSize(read, 64<<10), inputWords{one: one}
 	for number := 1; ; number++ {
 		if in.Buffered() == 0 { // the read may wait
 			if err := beforeRead(); err != nil {
@@ -68,30 +55,59 @@ func eachInput(
 			line = strings.TrimPrefix(line, "\ufeff")
 		}
 
-		words, areLabels := wordsOf(line)
-		mayBeHeader := areLabels && count == 0 && header == nil
-		if mayBeHeader {
-			header, headerLine, words = words, number, nil
-		}
-		isNoHeader := count == 0 && !mayBeHeader && (areLabels || readErr == io.EOF && len(words) == 0)
-		if isNoHeader || mayBeHeader && readErr == io.EOF {
-			if err := each(header, headerLine); err != nil {
-				return err
-			}
-		}
-		if err := each(words, number); err != nil {
+		if err := words.read(line, number); err != nil {
 			return err
 		}
-
 		switch {
-		case readErr == io.EOF && count == 0:
-			return errNoInput
 		case readErr == io.EOF:
-			return nil
+			return words.end()
 		case readErr != nil:
 			return readErr
 		}
 	}
+}
+
+// inputWords passes on the words of lines.
+type inputWords struct {
+	one        func(word string, line int) error
+	count      int
+	header     []string // a first line without a digit, which is one if the next line with words has digits
+	headerLine int
+}
+
+func (w *inputWords) read(line string, number int) error {
+	words, areLabels := wordsOf(line)
+	switch isBeforeIDs := areLabels && w.count == 0; {
+	case isBeforeIDs && w.header == nil:
+		w.header, w.headerLine = words, number
+		return nil
+	case isBeforeIDs:
+		if err := w.each(w.header, w.headerLine); err != nil {
+			return err
+		}
+	}
+	return w.each(words, number)
+}
+
+func (w *inputWords) each(words []string, line int) error {
+	for _, word := range words {
+		if err := w.one(word, line); err != nil {
+			return err
+		}
+		w.count++
+	}
+	return nil
+}
+
+// end passes on a header that was all.
+func (w *inputWords) end() error {
+	if w.count > 0 {
+		return nil
+	}
+	if w.header == nil {
+		return errNoInput
+	}
+	return w.each(w.header, w.headerLine)
 }
 
 // furniture matches lines that programs print around rows: (2 rows), in any language; 2 rows in set; and the like.
@@ -145,8 +161,8 @@ var (
 
 // joinGroups writes underscores for the characters between groups of digits, which would separate words.
 func joinGroups(line string) string {
-	const shortest = len("1,582,917,533,873,852")
-	if len(line) < shortest {
+	isBetween := func(mark string) bool { return strings.Count(line, mark) >= 5 }
+	if !slices.ContainsFunc([]string{",", ".", "'", "’", " ", "\u00a0", "\u202f"}, isBetween) {
 		return line
 	}
 
