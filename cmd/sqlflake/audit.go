@@ -24,9 +24,10 @@ func auditCommand(now func() time.Time) *cobra.Command {
 		Short: "Show which generators issued the IDs of a table",
 		Long: `It reads a column of a table, or without --table IDs from the standard input,
 and shows times, workers and rates, and findings: equal IDs, two generators on
-one worker, clocks that were set back, IDs of the future, rounded by JavaScript
-(seen in bursts only), or that the layout can't have. It shows what IDs show,
-and proves nothing: what a primary key refused is in no table.
+one worker, clocks that were set back, IDs of the future, numbers of a counter,
+IDs that a spreadsheet or JavaScript has rounded, or that the layout can't have.
+It shows what IDs show, and proves nothing: what a primary key refused is in no
+table, and a worker all of whose IDs were rounded may look like another one.
 
 Steps back, and most cases of two generators on one worker, show only in the
 order of issue: say --order issue if the standard input has it, or --by with a
@@ -34,10 +35,16 @@ column such as created_at. Many rows are inserted some time after their ID was
 made, so descents of less than --slack do not count; --slack 0 is for the log of
 a single generator.
 
+--by also compares the times in the IDs with the column, if it has times, and
+finds workers with another epoch, time zone or order of fields: from 10 minutes
+on (or --slack) with a timestamptz of PostgreSQL, from two days on with others,
+which may be local times. In the order of these, descents of about an hour or
+less do not count unless --slack is given: clocks are set back in autumn.
+
 It reads the table with one query; a replica will do. If interrupted, it ends
 the query on PostgreSQL; MySQL and MariaDB may go on sorting. Without --layout
-it guesses, and keeps 3 to 9 bytes a row in memory (random numbers take 14), as
-with --by, --with, SQLite, the standard input and a column of text.
+it guesses, and keeps 8 bytes a row in memory, as with --with, SQLite, the
+standard input and a column of text; with --by 16.
 
 --with compares with the same column of a second database, for a merge. --since
 leaves out older IDs, such as rows that both have by replication.
@@ -57,7 +64,7 @@ Exit codes: 0 nothing was found, 1 a failure, 2 wrong arguments, 3 findings,
 	c.Flag("layout").Usage = "the `LAYOUT`: the name of a preset, or a text (default $SQLFLAKE_LAYOUT, or else a guess)"
 	var at column
 	dsn := dsnFlag(c)
-	c.Flags().StringVar(&at.table, "table", "", "the `NAME` of the table, table or schema.table")
+	c.Flags().StringVar(&at.table, "table", "", "the `NAME` of the table, table or schema.table; one with a dot in double quotes")
 	c.Flags().StringVar(&at.column, "column", "id", "the `NAME` of the column with the IDs")
 	c.Flags().StringVar(&at.by, "by", "", "a column with the order of issue, its `NAME`")
 	with := c.Flags().String("with", "", "the `DSN` of a second database, with the same table (default $SQLFLAKE_WITH, unless --by is given)")

@@ -351,6 +351,19 @@ func TestATableAtRestNeedsItsLayout(t *testing.T) {
 			t.Errorf("%v: %+v", age, r)
 		}
 	}
+	tweets, bits := []snowflake.ID(nil), layoutOf("bwmarrin")
+	for i := range 1800 {
+		at := time.Date(2014, 8, 11, 0, 0, i*800, i*1_234_567, time.UTC)
+		id, err := bits.Compose(snowflake.Parts{Time: at, Worker: int64(i*7%17 + 350), Sequence: int64(i % 3 / 2)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		tweets = append(tweets, id)
+	}
+	layout := auditOf(t, "", tweets, false, 0).Layout
+	if names := append(layout.Others, layout.Name); !slices.Contains(names, "twitter") || !slices.Contains(names, "bwmarrin") || layout.Fits {
+		t.Errorf("tweets of 2014: %+v", layout)
+	}
 	var counter, noise []snowflake.ID
 	for i := range snowflake.ID(10_000) {
 		counter, noise = append(counter, 1_000_000+i), append(noise, i*0x123456789abc+1<<50)
