@@ -36,10 +36,10 @@ made, so descents of less than --slack do not count; --slack 0 is for the log of
 a single generator.
 
 --by also compares the times in the IDs with the column, if it has times, and
-finds workers with another epoch, time zone or order of fields: from 10 minutes
-on (or --slack) with a timestamptz of PostgreSQL, from two days on with others,
-which may be local times. In the order of these, descents of about an hour or
-less do not count unless --slack is given: clocks are set back in autumn.
+finds workers with another epoch, time zone or order of fields: from half an
+hour on (or --slack) with a timestamptz of PostgreSQL, from two days on with
+others, which may be local times. In the order of such, descents of about an
+hour or less count only if --slack is given: clocks are set back in autumn.
 
 It reads the table with one query; a replica will do. If interrupted, it ends
 the query on PostgreSQL; MySQL and MariaDB may go on sorting. Without --layout

@@ -144,7 +144,7 @@ func (a *audit) addFindings(r *auditReport) {
 		if g.ids[0] > 0 && g.ids[1] > 0 {
 			a.shared.add(1, g.last, name)
 		}
-		if 2*g.apart > g.compared {
+		if 2*g.apart > g.compared && g.apart >= 5 { // some rows are late
 			apart.add(g.apart, g.example, name)
 			compared = cmp.Or(compared, fmt.Sprintf("%s, and %s is %s", instant(a.Time(g.example)), a.by, instant(g.exampleBy)))
 		}
@@ -159,7 +159,7 @@ func (a *audit) addFindings(r *auditReport) {
 	}
 	find("shared_worker", a.shared, "workers with IDs in both databases, so both can issue equal ones", "give each database workers of its own")
 	find("time", apart, fmt.Sprintf("workers with most IDs over %s off the time of their rows. The example is of %s: "+
-		"another epoch or clock, a time zone, or another order of fields%s", inDays(a.tolerance), compared, late),
+		"another epoch or clock, a time zone, another order of fields, or an import%s", inDays(a.tolerance), compared, late),
 		"compare the settings of these workers with the others, and with the layout")
 	find("interleaved", interleaved, fmt.Sprintf("IDs that descend again and again, by %s at most: two generators on one worker, "+
 		"whose clocks differ; or a clock is set back often%s", inDays(longestApart), late), restart)

@@ -45,9 +45,8 @@ func (l idList) Swap(i, j int)      { *l.at(i), *l.at(j) = *l.at(j), *l.at(i) }
 
 // sample returns at most some 65,536 IDs, of which 1,024 each were added one after the other.
 func (l idList) sample() (some []snowflake.ID) {
-	every := l.Len()/65536 + 1
 	for i := range l.Len() {
-		if i/1024%every == 0 {
+		if i/1024%(l.Len()/65536+1) == 0 {
 			some = append(some, *l.at(i))
 		}
 	}
@@ -138,7 +137,7 @@ func (a *audit) readTable(ctx context.Context, at column, database int) error {
 		add = func(id snowflake.ID) { a.add(id, database) }
 	}
 	if at.by != "" {
-		a.trustOrder(types[1].DatabaseTypeName())
+		a.trustOrder(s.dialect, types[1].DatabaseTypeName())
 	}
 
 	var value, by any
@@ -173,15 +172,16 @@ func milliOf(by any) snowflake.ID {
 	return snowflake.ID(at.UnixMilli())
 }
 
-// trustOrder says how far times of the type may be from those of the IDs. Without a zone they may be local: days off at
-// most, and when clocks are set back in autumn, their order is wrong by an hour.
-func (a *audit) trustOrder(kind string) {
+// trustOrder says how far times of the type may be from those of the IDs. Those without a zone may be local: hours off,
+// and when clocks are set back in autumn, their order is wrong by one. MySQL prints a TIMESTAMP so, but sorts by UTC.
+func (a *audit) trustOrder(dialect sqldb.Dialect, kind string) {
 	a.tolerance = max(a.slack, 48*time.Hour)
 	if kind == "TIMESTAMPTZ" {
-		a.tolerance = max(a.slack, 10*time.Minute)
+		a.tolerance = max(a.slack, 30*time.Minute)
 	}
 	isTime := strings.Contains(kind, "TIME") || kind == "TEXT" // which SQLite takes for times
-	a.noZone = !a.slackGiven && isTime && kind != "TIMESTAMPTZ"
+	isUTC := kind == "TIMESTAMPTZ" || dialect == sqldb.MySQL && kind == "TIMESTAMP"
+	a.noZone = !a.slackGiven && isTime && !isUTC
 	if a.noZone {
 		a.slack = max(a.slack, time.Hour+snowflake.MaxLead)
 	}

@@ -130,6 +130,7 @@ func TestWhatProgramsPrintIsPasted(t *testing.T) {
 		"mysql":                     {"+----+\n| id |\n+----+\n| " + id + " |\n+----+\n1 row in set (0.001 sec)\n", []string{id}, ""},
 		"mysql, vertical":           {"*************************** 1. row ***************************\nid: " + id + "\n", []string{id}, ""},
 		"sqlite in boxes":           {"┌────┐\n│ id │\n├────┤\n│ " + id + " │\n└────┘\n", []string{id}, ""},
+		"a log":                     {"2 rows " + id + "\n3 rows in set, 1 warning (0.001 sec)\n(3 rows affected)", []string{small("2"), id}, ""},
 		"groups":                    {"1,582,917,533,873,852,417", []string{inGroups}, ""},
 		"groups in CSV":             {"id,n\n\"1,582,917,533,873,852,417\",\"53\"\n", []string{inGroups, small("53")}, ""},
 		"groups of the Swiss":       {"1'582'917'533'873'852'417", []string{inGroups}, ""},

@@ -111,8 +111,8 @@ func (w *inputWords) end() error {
 }
 
 // furniture matches lines that programs print around rows: (2 rows), in any language; 2 rows in set; and the like.
-var furniture = regexp.MustCompile(`^\s*(\(\d{1,10} \pL+\)|\(?\d{1,10} rows?\b.*|Time: [\d.,]+ ms.*|` +
-	`-\[ RECORD \d+ \].*|\*+ \d+\. row \*+)\s*$`)
+var furniture = regexp.MustCompile(`^\s*(\(\d{1,10} \pL+\)|\(?\d{1,10} rows?\b(?:\D+\d{1,5})*\D*|` +
+	`Time: [\d.,]+ ms.*|-\[ RECORD \d+ \][-+]*|\*+ \d+\. row \*+)\s*$`)
 
 // wordsOf returns the words of a line that may be IDs. Words without a digit are left out beside an ID. A line without any
 // digit is returned whole, and true, but for punctuation.
