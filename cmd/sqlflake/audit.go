@@ -187,7 +187,7 @@ func (a *audit) analyse(ctx context.Context) error {
 
 // chooseLayout guesses the layout, which has to fit both databases.
 func (a *audit) chooseLayout() {
-	samples := [2][]snowflake.ID{a.lists[0].sample(), a.lists[1].sample()}
+	samples := [2][]snowflake.ID{append(a.lists[0].sample(), a.unordered.sample()...), a.lists[1].sample()}
 	a.guess = guess(slices.Concat(samples[:]...), a.now)
 	a.masks = masksOf(a.guess.layout)
 	for _, sample := range samples {

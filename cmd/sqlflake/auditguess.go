@@ -52,8 +52,8 @@ func candidates() (all []guessed) {
 // guess returns the layout that leaves the least of the sample unexplained: the latest ID is young, sequences are near
 // the first, or near the ID before, and there are few workers.
 func guess(sample []snowflake.ID, now time.Time) guessed {
-	// Numbers below are of a counter: of each layout they are of the first day.
-	sample = slices.DeleteFunc(sample, func(id snowflake.ID) bool { return 0 < id && id < 1<<38 })
+	// These are of a counter: also with the other layouts they were of the first day.
+	sample = slices.DeleteFunc(sample, func(id snowflake.ID) bool { return isSmall(snowflake.Default(), id) })
 	if len(sample) == 0 {
 		return guessed{layout: snowflake.Default()}
 	}

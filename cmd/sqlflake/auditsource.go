@@ -179,7 +179,7 @@ func (a *audit) trustOrder(dialect sqldb.Dialect, kind string) {
 	if kind == "TIMESTAMPTZ" {
 		a.tolerance = max(a.slack, 30*time.Minute)
 	}
-	isTime := strings.Contains(kind, "TIME") || kind == "TEXT" // which SQLite takes for times
+	isTime := strings.Contains(kind, "TIME") || dialect == sqldb.SQLite && kind == "TEXT"
 	isUTC := kind == "TIMESTAMPTZ" || dialect == sqldb.MySQL && kind == "TIMESTAMP"
 	a.noZone = !a.slackGiven && isTime && !isUTC
 	if a.noZone {

@@ -124,15 +124,16 @@ func wordsOf(line string) (words []string, areLabels bool) {
 		return nil, false
 	}
 
-	var all []string
-	for word := range strings.FieldsFuncSeq(joinGroups(line), separates) {
+	line = joinGroups(line)
+	hasLabels := false
+	for word := range strings.FieldsFuncSeq(line, separates) {
 		switch {
 		case webLink.MatchString(word):
-			words, all = append(words, idsOf(word)...), append(all, word)
+			words = append(words, idsOf(word)...)
 		case strings.ContainsAny(word, "0123456789"):
-			words, all = append(words, word), append(all, word)
-		case strings.ContainsFunc(word, unicode.IsLetter):
-			all = append(all, word)
+			words = append(words, word)
+		default:
+			hasLabels = hasLabels || !isPunctuation(word)
 		}
 	}
 
@@ -140,10 +141,15 @@ func wordsOf(line string) (words []string, areLabels bool) {
 		_, err := readID(word, "auto")
 		return err == nil
 	}
-	if len(words) < len(all) && !slices.ContainsFunc(words, isID) {
-		return all, len(words) == 0
+	if !hasLabels || slices.ContainsFunc(words, isID) {
+		return words, false
 	}
-	return words, false
+	all := slices.DeleteFunc(strings.FieldsFunc(line, separates), isPunctuation)
+	return all, len(words) == 0
+}
+
+func isPunctuation(word string) bool {
+	return !strings.ContainsFunc(word, func(r rune) bool { return unicode.IsLetter(r) || unicode.IsDigit(r) })
 }
 
 func separates(r rune) bool {
@@ -153,16 +159,17 @@ func separates(r rune) bool {
 // groups matches numbers with one character between them; grouped what joinGroups makes of a number whose digits are in
 // groups of three, such as 1,582,917,533,873,852,417. Fewer groups are several numbers as well, all too small for an ID.
 var (
-	groups = regexp.MustCompile(`\d+(?:(?:,\d+){5,}|(?:\.\d+){5,}|(?:'\d+){5,}|(?:’\d+){5,}|` +
-		`(?: \d+){5,}|(?:\x{a0}\d+){5,}|(?:\x{202f}\d+){5,})`)
+	groups = regexp.MustCompile(`\b\d+(?:(?:,\d{1,3}\b){5,}|(?:\.\d{1,3}\b){5,}|(?:'\d{1,3}\b){5,}|(?:’\d{1,3}\b){5,}|` +
+		`(?: \d{1,3}\b){5,}|(?:\x{a0}\d{1,3}\b){5,}|(?:\x{202f}\d{1,3}\b){5,})`)
 	grouped = regexp.MustCompile(`^\d{1,3}(_\d{3}){5,6}$`)
 	inGroup = strings.NewReplacer(",", "_", ".", "_", "'", "_", "’", "_", " ", "_", "\u00a0", "_", "\u202f", "_")
 )
 
 // joinGroups writes underscores for the characters between groups of digits, which would separate words.
 func joinGroups(line string) string {
+	const longest = 1 << 16 // of a line for people; JSON has no groups
 	isBetween := func(mark string) bool { return strings.Count(line, mark) >= 5 }
-	if !slices.ContainsFunc([]string{",", ".", "'", "’", " ", "\u00a0", "\u202f"}, isBetween) {
+	if len(line) > longest || !slices.ContainsFunc([]string{",", ".", "'", "’", " ", "\u00a0", "\u202f"}, isBetween) {
 		return line
 	}
 
@@ -195,8 +202,9 @@ var around = regexp.MustCompile(`^(?:[A-Za-z$_.-]*[:=<>@#&!]+)*(.*?)(?:[nL]|::\w
 
 // readID reads a word of an input.
 func readID(word, form string) (snowflake.ID, error) {
+	const longest = 200 // of an ID and what is around it
 	id, err := parseID(word, form)
-	if err != nil {
+	if err != nil && len(word) <= longest {
 		if bare, bareErr := parseID(around.FindStringSubmatch(word)[1], form); bareErr == nil {
 			return bare, nil
 		}
