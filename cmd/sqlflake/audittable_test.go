@@ -349,6 +349,11 @@ note: equal IDs that a primary key refused are in no table: look for unique viol
 	t.Setenv("SQLFLAKE_DSN", "sqlite:none.db")
 	do(t, "", "audit").fails(t, exitFailed, "there is no ID in the standard input; for a table give --table")
 	t.Setenv("SQLFLAKE_DSN", "")
+	t.Setenv("SQLFLAKE_WITH", "sqlite:none.db") // for tables
+	if r := do(t, text(ids), "audit"); r.code != exitOK {
+		t.Errorf("%+v", r)
+	}
+	t.Setenv("SQLFLAKE_WITH", "")
 	// The time is not in the highest bits, so the greatest ID is not the latest.
 	above, ahead := "epoch=2025-01-01T00:00:00Z tick=1ms worker:10 time:41 sequence:12", int64(59874000060)<<12 // a minute after now
 	if r := do(t, fmt.Sprintln(ahead|1<<53, int64(59_000_000_000)<<12|1000<<53), "audit", "-layout", above); !strings.Contains(r.out, "the latest from 2026-11-24T23:40:00.06Z\n") {

@@ -196,6 +196,11 @@ func TestWhatProgramsPrintIsPasted(t *testing.T) {
 	} {
 		do(t, "", "decode", "-csv", arg).check(t, want)
 	}
+	for _, arg := range []string{"\n", "(\n)", "\xff", "é5x", "", " "} {
+		if r := do(t, "", "decode", "--", arg); r.code != exitFailed || strings.Count(r.err, "\n") != 1 {
+			t.Errorf("%q: %+v", arg, r)
+		}
+	}
 	do(t, "", "decode", "https://app:17@db/5").fails(t, exitUsage, errSecret.Error())
 }
 

@@ -198,7 +198,7 @@ func idsOf(url string) (ids []string) {
 }
 
 // around matches what programs and chats write around an ID: id=1, <@1>, :1, 1n, 1L, 1::bigint.
-var around = regexp.MustCompile(`^(?:[A-Za-z$_.-]*[:=<>@#&!]+)*(.*?)(?:[nL]|::\w+)?[>:=.]*$`)
+var around = regexp.MustCompile(`(?s)^(?:[A-Za-z$_.-]*[:=<>@#&!]+)*(.*?)(?:[nL]|::\w+)?[>:=.]*$`)
 
 // readID reads a word of an input.
 func readID(word, form string) (snowflake.ID, error) {
