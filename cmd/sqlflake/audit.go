@@ -64,10 +64,12 @@ Exit codes: 0 nothing was found, 1 a failure, 2 wrong arguments, 3 findings,
 	c.Flag("layout").Usage = "the `LAYOUT`: the name of a preset, or a text (default $SQLFLAKE_LAYOUT, or else a guess)"
 	var at column
 	dsn := dsnFlag(c)
-	c.Flags().StringVar(&at.table, "table", "", "the `NAME` of the table, table or schema.table; one with a dot in double quotes")
+	c.Flags().StringVar(&at.table, "table", "",
+		"the `NAME` of the table, table or schema.table; one with a dot in double quotes")
 	c.Flags().StringVar(&at.column, "column", "id", "the `NAME` of the column with the IDs")
 	c.Flags().StringVar(&at.by, "by", "", "a column with the order of issue, its `NAME`")
-	with := c.Flags().String("with", "", "the `DSN` of a second database, with the same table (default $SQLFLAKE_WITH, unless --by is given)")
+	with := c.Flags().String("with", "",
+		"the `DSN` of a second database, with the same table (default $SQLFLAKE_WITH, unless --by is given)")
 	order := choiceFlag(c, "order", "any", "the `ORDER` of the standard input: issue or any (default any)", "issue", "any")
 	slack := c.Flags().Duration("slack", snowflake.MaxLead, "the longest descent that is normal, a `DURATION`")
 	since := c.Flags().String("since", "", "leave out IDs before the `TIME`, or older than a duration such as 24h")

@@ -226,8 +226,8 @@ func (l *ledger) wasRounded() (found finding, by string) {
 	return l.roundedWorkers(), javaScript
 }
 
-// roundedWorkers is for layouts with the worker in the lowest bits, where a float64 makes it another one: all workers are
-// round, or several have some of the IDs of another one. People choose powers of two, such as the first of a share.
+// roundedWorkers is for layouts with the worker in the lowest bits, where a float64 makes it another one: all workers
+// are round, or several have some of the IDs of another one. People choose powers of two, such as the first of a share.
 func (l *ledger) roundedWorkers() (found finding) {
 	sources := map[snowflake.ID]int64{} // the most IDs of a worker that becomes this one
 	for worker, g := range l.generators {

@@ -74,7 +74,8 @@ func (a *audit) report() *auditReport {
 	for _, key := range slices.Sorted(maps.Keys(a.generators)) {
 		g := a.generators[key]
 		w := auditWorker{
-			a.name(key), g.ids[0] + g.ids[1], g.ids[1], moment{a.Time(g.first)}, moment{a.Time(g.last)}, g.last, g.perTick, g.perSecond,
+			a.name(key), g.ids[0] + g.ids[1], g.ids[1], moment{a.Time(g.first)}, moment{a.Time(g.last)},
+			g.last, g.perTick, g.perSecond,
 		}
 		if r.First == nil || w.First.Before(r.First.Time) {
 			r.First = &w.First
@@ -116,8 +117,8 @@ func (a *audit) addFindings(r *auditReport) {
 		find("layout", all, "a guess that does not fit both databases, of which one rather has "+a.other,
 			"give --layout. If they have two, no comparison makes sense")
 	case a.guess.Layout != "" && !a.guess.Fits:
-		find("layout", all, "a guess that fits badly: its latest IDs are older than 30 days, so that nothing proves its epoch, "+
-			"or its sequences do not count up. What else is said is wrong if the layout is", "give --layout")
+		find("layout", all, "a guess that fits badly: its latest IDs are older than 30 days, so that nothing proves its "+
+			"epoch, or its sequences do not count up. What else is said is wrong if the layout is", "give --layout")
 	}
 	if a.two && (a.ids[0] == 0 || a.ids[1] == 0) {
 		find("empty", finding{Count: 1}, "a database without IDs, so nothing was compared", "is it the right database, table and --since?")
@@ -126,14 +127,14 @@ func (a *audit) addFindings(r *auditReport) {
 	find("not_an_id", finding{Count: a.notIDs}, "values that are no IDs. The first: "+a.fault, "is it the right column?")
 	find("impossible", a.impossible, "IDs that no generator of the layout issued: 0, negative, or above its greatest one",
 		"is it the right layout? Otherwise find their writer")
-	find("counter", a.counter, "small numbers, which as IDs were of the first minute of the layout: rather those of a counter, "+
-		"such as auto-increment. All else is said without them", "find their writer: a default of the column, or an import")
+	find("counter", a.counter, "small numbers, which as IDs were of the first minute of the layout: rather those of a "+
+		"counter, such as auto-increment. All else is said without them", "find their writer: a default of the column, or an import")
 	if a.future.Count > 0 {
 		find("future", a.future, "IDs from more than 10 s after now, the latest from "+r.Last.Format(time.RFC3339Nano),
 			"is it the right layout? Otherwise a clock was ahead: a new generator has to start above them")
 	}
-	find("duplicate", a.twice, "equal IDs: two generators have one worker, IDs were rounded by a float64 (JavaScript) or a spreadsheet, "+
-		"or rows were read twice", "compare with the numbers at their source. If these are equal, "+restart)
+	find("duplicate", a.twice, "equal IDs: two generators have one worker, IDs were rounded by a float64 (JavaScript) or "+
+		"a spreadsheet, or rows were read twice", "compare with the numbers at their source. If these are equal, "+restart)
 	find("in_both", a.both, "IDs that both databases have: a merge loses or refuses one of two rows",
 		"leave out rows that were replicated with --since; give the others new IDs")
 
@@ -146,7 +147,8 @@ func (a *audit) addFindings(r *auditReport) {
 		}
 		if 2*g.apart > g.compared && g.apart >= 5 { // some rows are late
 			apart.add(g.apart, g.example, name)
-			compared = cmp.Or(compared, fmt.Sprintf("%s, and %s is %s", instant(a.Time(g.example)), a.by, instant(g.exampleBy)))
+			compared = cmp.Or(compared,
+				fmt.Sprintf("%s, and %s is %s", instant(a.Time(g.example)), a.by, instant(g.exampleBy)))
 		}
 		switch {
 		case g.descents >= 5: // few clocks are set back so often
@@ -157,14 +159,15 @@ func (a *audit) addFindings(r *auditReport) {
 			longestBack = max(longestBack, g.longest)
 		}
 	}
-	find("shared_worker", a.shared, "workers with IDs in both databases, so both can issue equal ones", "give each database workers of its own")
+	find("shared_worker", a.shared, "workers with IDs in both databases, so both can issue equal ones",
+		"give each database workers of its own")
 	find("time", apart, fmt.Sprintf("workers with most IDs over %s off the time of their rows. The example is of %s: "+
 		"another epoch or clock, a time zone, another order of fields, or an import%s", inDays(a.tolerance), compared, late),
 		"compare the settings of these workers with the others, and with the layout")
-	find("interleaved", interleaved, fmt.Sprintf("IDs that descend again and again, by %s at most: two generators on one worker, "+
-		"whose clocks differ; or a clock is set back often%s", inDays(longestApart), late), restart)
-	find("step_back", back, fmt.Sprintf("IDs that descend, by %s at most: a clock was set back, or a generator restarted with an earlier one%s",
-		inDays(longestBack), late), "IDs of that span can be issued again. Generators of sqlflake go on above their last ID")
+	find("interleaved", interleaved, fmt.Sprintf("IDs that descend again and again, by %s at most: two generators on one "+
+		"worker, whose clocks differ; or a clock is set back often%s", inDays(longestApart), late), restart)
+	find("step_back", back, fmt.Sprintf("IDs that descend, by %s at most: a clock was set back, or a generator restarted "+
+		"with an earlier one%s", inDays(longestBack), late), "IDs of that span can be issued again. Generators of sqlflake go on above their last ID")
 	rounded, by := a.wasRounded()
 	find("rounded", rounded, "IDs that end as rounded ones do, far more than by chance. They had "+by,
 		"send IDs as strings, and import them as text. Who looks for the true ID does not find these rows")
@@ -183,9 +186,11 @@ func (a *audit) addNotes(r *auditReport) {
 	note(!a.issued, "without the order of issue, steps back can't be seen, nor two generators that both start at 0 in each tick")
 	note(a.unordered.Len() > 0, "%d rows without a value in the column of --by are not in the order", a.unordered.Len())
 	note(a.issued, "descents of less than %v do not count, see --slack", a.slack)
-	note(a.noZone, "%s has no time zone. As a local time it steps back by an hour in autumn; if it is UTC, say --slack 10s", a.by)
+	note(a.noZone, "%s has no time zone. As a local time it steps back by an hour in autumn; if it is UTC, "+
+		"say --slack 10s", a.by)
 	note(true, "equal IDs that a primary key refused are in no table: look for unique violations in the logs")
-	note(a.untracked > 0, "%d IDs are of further workers than the first %d: the layout is probably another one", a.untracked, maxGenerators)
+	note(a.untracked > 0, "%d IDs are of further workers than the first %d: the layout is probably another one",
+		a.untracked, maxGenerators)
 }
 
 func (r *auditReport) write(w io.Writer) error {

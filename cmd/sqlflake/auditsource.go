@@ -104,8 +104,8 @@ func (c column) query(dialect sqldb.Dialect) string {
 // integers are the types of columns that an index sorts by number. SQLite stores texts in them, too.
 var integers = []string{"INT2", "INT4", "INT8", "SMALLINT", "MEDIUMINT", "INT", "BIGINT"}
 
-// readTable counts the IDs as they come, if that is in ascending order and the layout is known. Otherwise it keeps them:
-// of two databases a server would not wait until the other one has been read.
+// readTable counts the IDs as they come, if that is in ascending order and the layout is known. Otherwise it keeps
+// them: of two databases a server would not wait until the other one has been read.
 func (a *audit) readTable(ctx context.Context, at column, database int) error {
 	s, err := readDSN(at.dsn)
 	if err != nil {
