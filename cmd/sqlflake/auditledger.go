@@ -3,8 +3,9 @@ package main
 import (
 	"cmp"
 	"fmt"
-	"math"
+	"maps"
 	"math/bits"
+	"slices"
 	"strings"
 	"time"
 
@@ -63,14 +64,15 @@ type generator struct {
 	ids                [2]int64 // by database
 	first, last        snowflake.ID
 	inTick, inSecond   int64
-	perTick, perSecond int64    // the greatest of these
-	pairs, near        int64    // neighbours in a tick, and those of which one sequence follows the other
-	wide               [3]int64 // those that are apart by more than a quarter, a half, three quarters of all sequences
-	split              snowflake.ID
+	perTick, perSecond int64 // the greatest of these
 
 	high, low, descent snowflake.ID // in the order of issue: the greatest, where the IDs climb back to it, the first below
 	descents           int64
 	longest            time.Duration
+
+	compared, apart int64 // with the column of --by: IDs, and those whose time is another one, with the last
+	example         snowflake.ID
+	exampleBy       time.Time
 }
 
 // follow takes the IDs in the order of issue. A clock that was set back leaves one descent, from which they climb back to
@@ -93,16 +95,16 @@ func (g *generator) follow(m *masks, id snowflake.ID, slack time.Duration) {
 // ledger counts IDs.
 type ledger struct {
 	masks
-	now, since time.Time
-	slack      time.Duration
-	generators map[snowflake.ID]*generator
+	now, since       time.Time
+	slack, tolerance time.Duration
+	generators       map[snowflake.ID]*generator
 
 	ids                                      [2]int64 // by database
 	last                                     snowflake.ID
 	lastOf                                   int
-	above53, earliest, untracked             int64
-	twice, both, impossible, future, rounded finding
-	halves                                   float64 // how many of rounded there are without rounding, about
+	above53, untracked                       int64
+	twice, both, impossible, counter, future finding
+	rounding
 }
 
 func (l *ledger) ahead(id snowflake.ID) bool { return l.Time(id).After(l.now.Add(snowflake.MaxLead)) }
@@ -117,13 +119,23 @@ func (l *ledger) of(id snowflake.ID) *generator {
 	return g
 }
 
-// follow takes the IDs in the order of issue.
-func (l *ledger) follow(id snowflake.ID) {
-	if !l.possible(id) || l.Time(id).Before(l.since) || l.ahead(id) {
+// follow takes the IDs in the order of issue, with the times of their rows.
+func (l *ledger) follow(id, unixMilli snowflake.ID) {
+	if !l.possible(id) || isSmall(l.Layout, id) || l.Time(id).Before(l.since) || l.ahead(id) {
 		return
 	}
-	if g := l.of(id); g != nil {
-		g.follow(&l.masks, id, l.slack)
+	g := l.of(id)
+	if g == nil {
+		return
+	}
+
+	g.follow(&l.masks, id, l.slack)
+	if unixMilli != noTime {
+		g.compared++
+		if by := time.UnixMilli(int64(unixMilli)); by.Sub(l.Time(id)).Abs() > l.tolerance {
+			g.apart++
+			g.example, g.exampleBy = id, by
+		}
 	}
 }
 
@@ -135,16 +147,17 @@ func (l *ledger) add(id snowflake.ID, database int) {
 		return
 	case l.Time(id).Before(l.since):
 		return
+	case isSmall(l.Layout, id):
+		l.counter.add(1, id)
+		return
 	case id == l.last && database != l.lastOf:
 		l.both.add(1, id)
 	case id == l.last:
 		l.twice.add(1, id)
 	}
+
 	if id >= 1<<53 {
 		l.above53++
-	}
-	if l.Time(id).Before(l.Epoch().Add(time.Second)) {
-		l.earliest++
 	}
 	if l.ahead(id) {
 		l.future.add(1, id)
@@ -153,7 +166,7 @@ func (l *ledger) add(id snowflake.ID, database int) {
 	if g := l.of(id); g == nil {
 		l.untracked++
 	} else if g.ids[database]++; id != g.last {
-		l.round(id)
+		l.rounding.add(&l.masks, id)
 		g.add(&l.masks, id)
 	}
 	l.last, l.lastOf = id, database
@@ -170,79 +183,70 @@ func (g *generator) add(m *masks, id snowflake.ID) {
 	g.inTick++
 	g.inSecond++
 	g.perTick, g.perSecond = max(g.perTick, g.inTick), max(g.perSecond, g.inSecond)
-	if gap := m.seq(id) - m.seq(g.last); g.inTick > 1 {
-		g.pairs++
-		if gap == 1 {
-			g.near++
-		}
-		for i := range g.wide {
-			if gap > (m.MaxSequence()+1)/4*int64(i+1) {
-				g.wide[i]++
-				g.split = id
-			}
-		}
-	}
 	g.last = id
 }
 
-// round looks for IDs that were a float64 on their way, whose lowest bits are 0. Others have such bits, too, and all with
-// a sequence of 0, which do not count. But of others as many have a 1 before the zeros, even if a table has every second
-// ID of a generator.
-func (l *ledger) round(id snowflake.ID) {
-	lost := bits.Len64(uint64(id)) - 53
-	if lost <= 0 || l.shift > 0 || id&l.sequence == 0 {
+// rounding counts IDs that end as rounded numbers do. Those with twelve zero bits at the end say nothing: that is a
+// sequence of 0.
+type rounding struct {
+	long     int64   // IDs of 18 and 19 digits
+	decimal  finding // of these, those with 15 digits before zeros
+	floating finding // those that a float64 can hold, or that JavaScript prints
+}
+
+func (r *rounding) add(m *masks, id snowflake.ID) {
+	if id < 1e17 || bits.TrailingZeros64(uint64(id)) >= 12 {
 		return
 	}
-	switch id & (1<<lost - 1) {
-	case 0:
-		l.rounded.add(1, id)
-	case 1 << (lost - 1):
-		l.halves++
+
+	unit := snowflake.ID(10)
+	if id >= 1e18 {
+		unit = 100
+	}
+	r.long++
+	if id%(100*unit) == 0 {
+		r.decimal.add(1, id)
+	}
+	if m.shift == 0 && (id%unit == 0 || snowflake.ID(float64(id)) == id) { // shift: workers are often round
+		r.floating.add(1, id)
 	}
 }
 
-// wasRounded returns them if they are more than those, by six standard deviations; or with the worker in the lowest bits
-// all IDs, if all workers are multiples, of which the chance is 1 in 4,096. People choose 0 and powers of two, such as
-// the first of a share, so these count for nothing.
-func (l *ledger) wasRounded() (found finding) {
-	if l.shift == 0 {
-		if float64(l.rounded.Count) > l.halves+6*math.Sqrt(2*l.halves)+15 {
-			found = l.rounded
-		}
-		return found
+const javaScript = "a float64, as numbers in JavaScript are"
+
+// wasRounded returns the IDs that were rounded, and by what. By chance at most one in 125 is so in decimal digits, and
+// one in 4 as a float64.
+func (l *ledger) wasRounded() (found finding, by string) {
+	switch {
+	case l.decimal.Count > l.long/50+10:
+		return l.decimal, "15 digits, as spreadsheets have them"
+	case l.floating.Count > l.long/2+10:
+		return l.floating, javaScript
 	}
-	lost, random := bits.Len64(uint64(l.last))-53, 0
-	for worker := range l.generators {
-		if lost <= 0 || worker&(1<<min(lost, l.shift)-1) != 0 {
-			return found
-		}
-		if worker&(worker-1) != 0 {
-			random += lost
+	return l.roundedWorkers(), javaScript
+}
+
+// roundedWorkers is for layouts with the worker in the lowest bits, where a float64 makes it another one: all workers
+// are round, or several have some of the IDs of another one. People choose powers of two, such as the first of a share.
+func (l *ledger) roundedWorkers() (found finding) {
+	sources := map[snowflake.ID]int64{} // the most IDs of a worker that becomes this one
+	for worker, g := range l.generators {
+		if to := l.generator(snowflake.ID(float64(g.last))); to != worker {
+			sources[to] = max(sources[to], g.ids[0]+g.ids[1])
 		}
 	}
-	if random >= 12 {
-		found.add(l.ids[0]+l.ids[1], l.last)
+
+	for _, worker := range slices.Sorted(maps.Keys(l.generators)) {
+		g := l.generators[worker]
+		n := g.ids[0] + g.ids[1]
+		isFew := len(sources) == 0 || 2*n < sources[worker]
+		if isFew && worker&(worker-1) != 0 {
+			found.add(n, g.last, l.name(worker))
+		}
+	}
+	lost := min(bits.Len64(uint64(l.last))-53, l.shift)
+	if isChance := len(found.Workers)*lost < 12 || len(found.Workers)*8 < len(l.generators); isChance {
+		return finding{}
 	}
 	return found
-}
-
-// mixed reports whether the sequences within ticks are those of two generators, of which one does not start at 0. Rows
-// that were deleted, and other tables with IDs of the same generator, leave gaps, too. But those are short, or of the
-// size of a batch, and all workers have them. Here they are of all sizes, and far more often than with the other workers.
-// If both generators start at 0, nothing is to be seen but equal IDs.
-func (l *ledger) mixed(g *generator) bool {
-	w := g.wide
-	if l.MaxSequence() < 1023 || w[0] < 10 || w[0]-w[1] < 3 || w[1]-w[2] < 3 || w[2] < 1 {
-		return false
-	}
-	var pairs, wide int64
-	for _, other := range l.generators {
-		if other != g {
-			pairs, wide = pairs+other.pairs, wide+other.wide[0]
-		}
-	}
-	if pairs < 20 { // there is nothing to compare with
-		return g.near >= 10 && g.near*2 >= w[0]
-	}
-	return float64(w[0])/float64(g.pairs) > 5*float64(wide+1)/float64(pairs)
 }

@@ -70,11 +70,13 @@ func (a *audit) report() *auditReport {
 	if a.two {
 		r.each = fmt.Sprintf(": %d of the first database, %d of the second", a.ids[0], a.ids[1])
 	}
-	var shared, back, apart, mixed finding
-	longest := map[*finding]time.Duration{}
+
 	for _, key := range slices.Sorted(maps.Keys(a.generators)) {
 		g := a.generators[key]
-		w := auditWorker{a.name(key), g.ids[0] + g.ids[1], g.ids[1], moment{a.Time(g.first)}, moment{a.Time(g.last)}, g.last, g.perTick, g.perSecond}
+		w := auditWorker{
+			a.name(key), g.ids[0] + g.ids[1], g.ids[1], moment{a.Time(g.first)}, moment{a.Time(g.last)},
+			g.last, g.perTick, g.perSecond,
+		}
 		if r.First == nil || w.First.Before(r.First.Time) {
 			r.First = &w.First
 		}
@@ -82,20 +84,6 @@ func (a *audit) report() *auditReport {
 			r.Last = &w.Last
 		}
 		r.Workers = append(r.Workers, w)
-		if g.ids[0] > 0 && g.ids[1] > 0 {
-			shared.add(1, g.last, w.Worker)
-		}
-		descends := &back
-		if g.descents >= 5 { // few clocks are set back so often
-			descends = &apart
-		}
-		if g.descents > 0 {
-			descends.add(g.descents, g.descent, w.Worker)
-			longest[descends] = max(longest[descends], g.longest)
-		}
-		if a.mixed(g) && !a.guess.unsure {
-			mixed.add(g.wide[0], g.split, w.Worker)
-		}
 	}
 	slices.SortStableFunc(r.Workers, func(x, y auditWorker) int { return cmp.Compare(y.IDs, x.IDs) })
 	for i, w := range r.Workers {
@@ -104,20 +92,33 @@ func (a *audit) report() *auditReport {
 		}
 	}
 
+	a.addFindings(r)
+	a.addNotes(r)
+	return r
+}
+
+// What several findings say.
+const (
+	restart = "look for two processes with one worker number: a random number, a copied configuration, " +
+		"a rolling restart. Leases give each process its own"
+	late = "; or rows were inserted so much later than their ID was made, which a greater --slack leaves out"
+)
+
+// addFindings adds what should not be, the most general first.
+func (a *audit) addFindings(r *auditReport) {
 	find := func(kind string, f finding, shows, do string) {
 		if f.Count > 0 {
 			r.Findings = append(r.Findings, finding{kind, f.Count, f.Example, f.Workers[:min(len(f.Workers), 10)], shows, do})
 		}
 	}
-	const restart = "look for two processes with one worker number: a random number, a copied configuration, " +
-		"a rolling restart. Leases give each process its own"
-	const late = "; or rows were inserted so much later than their ID was made, which a greater --slack leaves out"
-	switch {
-	case r.IDs > 0 && a.other != "":
-		find("layout", finding{Count: r.IDs}, "a guess that does not fit both databases, of which one rather has "+a.other,
+
+	switch all := (finding{Count: r.IDs}); {
+	case a.other != "":
+		find("layout", all, "a guess that does not fit both databases, of which one rather has "+a.other,
 			"give --layout. If they have two, no comparison makes sense")
-	case r.IDs > 0 && !a.guess.Fits && !a.guess.old:
-		find("layout", finding{Count: r.IDs}, "a guess that fits badly: what else is said is wrong if the layout is", "give --layout")
+	case a.guess.Layout != "" && !a.guess.Fits:
+		find("layout", all, "a guess that fits badly: its latest IDs are older than 30 days, so that nothing proves its "+
+			"epoch, or its sequences do not count up. What else is said is wrong if the layout is", "give --layout")
 	}
 	if a.two && (a.ids[0] == 0 || a.ids[1] == 0) {
 		find("empty", finding{Count: 1}, "a database without IDs, so nothing was compared", "is it the right database, table and --since?")
@@ -126,40 +127,70 @@ func (a *audit) report() *auditReport {
 	find("not_an_id", finding{Count: a.notIDs}, "values that are no IDs. The first: "+a.fault, "is it the right column?")
 	find("impossible", a.impossible, "IDs that no generator of the layout issued: 0, negative, or above its greatest one",
 		"is it the right layout? Otherwise find their writer")
+	find("counter", a.counter, "small numbers, which as IDs were of the first minute of the layout: rather those of a "+
+		"counter, such as auto-increment. All else is said without them", "find their writer: a default of the column, or an import")
 	if a.future.Count > 0 {
 		find("future", a.future, "IDs from more than 10 s after now, the latest from "+r.Last.Format(time.RFC3339Nano),
 			"is it the right layout? Otherwise a clock was ahead: a new generator has to start above them")
 	}
-	find("duplicate", a.twice, "equal IDs: two generators have one worker, IDs were numbers in JavaScript, or rows were read twice", restart)
+	find("duplicate", a.twice, "equal IDs: two generators have one worker, IDs were rounded by a float64 (JavaScript) or "+
+		"a spreadsheet, or rows were read twice", "compare with the numbers at their source. If these are equal, "+restart)
 	find("in_both", a.both, "IDs that both databases have: a merge loses or refuses one of two rows",
 		"leave out rows that were replicated with --since; give the others new IDs")
-	find("shared_worker", shared, "workers with IDs in both databases, so both can issue equal ones", "give each database workers of its own")
-	find("interleaved", apart, fmt.Sprintf("IDs that descend again and again, by %v at most: two generators on one worker, whose clocks differ; "+
-		"or a clock is set back often%s", longest[&apart], late), restart)
-	find("mixed", mixed, "sequences within a tick that are far apart, as of two generators on one worker of which one does not start at 0; "+
-		"or a job that takes many IDs for other tables in between", restart)
-	find("step_back", back, fmt.Sprintf("IDs that descend, by %v at most: a clock was set back, or a generator restarted with an earlier one%s",
-		longest[&back], late), "IDs of that span can be issued again. Generators of sqlflake go on above their last ID")
-	if !a.guess.unsure {
-		find("rounded", a.wasRounded(), "IDs whose lowest bits are 0, far more than by chance: they were a float64, as numbers in JavaScript are",
-			"send IDs as strings. Who looks for the true ID does not find these rows")
+
+	var apart, interleaved, back finding
+	compared, longestApart, longestBack := "", time.Duration(0), time.Duration(0)
+	for _, key := range slices.Sorted(maps.Keys(a.generators)) {
+		g, name := a.generators[key], a.name(key)
+		if g.ids[0] > 0 && g.ids[1] > 0 {
+			a.shared.add(1, g.last, name)
+		}
+		if 2*g.apart > g.compared && g.apart >= 5 { // some rows are late
+			apart.add(g.apart, g.example, name)
+			compared = cmp.Or(compared,
+				fmt.Sprintf("%s, and %s is %s", instant(a.Time(g.example)), a.by, instant(g.exampleBy)))
+		}
+		switch {
+		case g.descents >= 5: // few clocks are set back so often
+			interleaved.add(g.descents, g.descent, name)
+			longestApart = max(longestApart, g.longest)
+		case g.descents > 0:
+			back.add(g.descents, g.descent, name)
+			longestBack = max(longestBack, g.longest)
+		}
 	}
-	note := func(when bool, text string) {
+	find("shared_worker", a.shared, "workers with IDs in both databases, so both can issue equal ones",
+		"give each database workers of its own")
+	find("time", apart, fmt.Sprintf("workers with most IDs over %s off the time of their rows. The example is of %s: "+
+		"another epoch or clock, a time zone, another order of fields, or an import%s", inDays(a.tolerance), compared, late),
+		"compare the settings of these workers with the others, and with the layout")
+	find("interleaved", interleaved, fmt.Sprintf("IDs that descend again and again, by %s at most: two generators on one "+
+		"worker, whose clocks differ; or a clock is set back often%s", inDays(longestApart), late), restart)
+	find("step_back", back, fmt.Sprintf("IDs that descend, by %s at most: a clock was set back, or a generator restarted "+
+		"with an earlier one%s", inDays(longestBack), late), "IDs of that span can be issued again. Generators of sqlflake go on above their last ID")
+	rounded, by := a.wasRounded()
+	find("rounded", rounded, "IDs that end as rounded ones do, far more than by chance. They had "+by,
+		"send IDs as strings, and import them as text. Who looks for the true ID does not find these rows")
+}
+
+// addNotes adds what limits the findings.
+func (a *audit) addNotes(r *auditReport) {
+	note := func(when bool, format string, args ...any) {
 		if when {
-			r.Notes = append(r.Notes, text)
+			r.Notes = append(r.Notes, fmt.Sprintf(format, args...))
 		}
 	}
 	note(r.IDs == 0, "there are no IDs to look at")
-	note(a.guess.old, "the latest IDs are older than 30 days: if the table is in use, its layout has a later epoch, so give --layout")
-	note(a.earliest > 0, fmt.Sprintf("IDs of the first second of the layout: %d. Are they numbers of a counter?", a.earliest))
-	note(a.two && a.both.Count+shared.Count == 0 && a.ids[0] > 0 && a.ids[1] > 0,
+	note(a.two && a.both.Count+a.shared.Count == 0 && a.ids[0] > 0 && a.ids[1] > 0,
 		"no ID is in both, and no worker is used by both: this shows nothing against a merge")
 	note(!a.issued, "without the order of issue, steps back can't be seen, nor two generators that both start at 0 in each tick")
-	note(a.unordered > 0, fmt.Sprintf("%d rows without a value in the column of --by are not in the order", a.unordered))
-	note(a.issued, fmt.Sprintf("descents of less than %v do not count, see --slack", a.slack))
+	note(a.unordered.Len() > 0, "%d rows without a value in the column of --by are not in the order", a.unordered.Len())
+	note(a.issued, "descents of less than %v do not count, see --slack", a.slack)
+	note(a.noZone, "%s has no time zone. As a local time it steps back by an hour in autumn; if it is UTC, "+
+		"say --slack 10s", a.by)
 	note(true, "equal IDs that a primary key refused are in no table: look for unique violations in the logs")
-	note(a.untracked > 0, fmt.Sprintf("%d IDs are of further workers than the first %d: the layout is probably another one", a.untracked, maxGenerators))
-	return r
+	note(a.untracked > 0, "%d IDs are of further workers than the first %d: the layout is probably another one",
+		a.untracked, maxGenerators)
 }
 
 func (r *auditReport) write(w io.Writer) error {
@@ -190,8 +221,8 @@ func (r *auditReport) write(w io.Writer) error {
 			fmt.Fprintf(table, "%s\t%d\t%d\t%s\t%s\t%v\n", w.Worker, w.IDs, w.PerSecond, instant(w.First.Time), instant(w.Last.Time), w.Greatest)
 		}
 		_ = table.Flush() // into b
-		if more := len(r.Workers) - 20; more > 0 {
-			fmt.Fprintf(&b, "and %d more workers, see --json\n", more)
+		if len(r.Workers) > 20 {
+			fmt.Fprintf(&b, "and %d more workers, see --json\n", len(r.Workers)-20)
 		}
 	}
 	fmt.Fprintf(&b, "\n%d %s\n", len(r.Findings), map[bool]string{true: "finding", false: "findings"}[len(r.Findings) == 1])

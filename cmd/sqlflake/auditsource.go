@@ -1,10 +1,7 @@
 package main
 
 import (
-	"bytes"
-	"cmp"
 	"context"
-	"encoding/binary"
 	"fmt"
 	"regexp"
 	"slices"
@@ -20,112 +17,48 @@ import (
 	"github.com/sqlflake/sqlflake/snowflake/sqldb"
 )
 
-// chunk is how many IDs are sorted at once.
-const chunk = 1 << 19
+// idList is IDs in blocks, so that it grows without a copy. It sorts as a whole.
+type idList [][]snowflake.ID
 
-// spool holds IDs in 3 to 9 bytes each: runs of a chunk, each ID as the difference to the one before.
-type spool struct {
-	database int  // 1 is that of --with
-	issued   bool // the IDs come in the order of issue, which the runs keep
-	runs     [][]byte
-	last     []snowflake.ID
-	scratch  []byte
-	n        int
+const blockSize = 1 << 16
+
+func (l *idList) add(id snowflake.ID) {
+	last := len(*l) - 1
+	if last < 0 || len((*l)[last]) == blockSize {
+		*l = append(*l, make([]snowflake.ID, 0, blockSize))
+		last++
+	}
+	(*l)[last] = append((*l)[last], id)
 }
 
-func (s *spool) add(id snowflake.ID) {
-	if len(s.last) == chunk {
-		s.flush()
+func (l idList) at(i int) *snowflake.ID { return &l[i/blockSize][i%blockSize] }
+
+func (l idList) Len() int {
+	if len(l) == 0 {
+		return 0
 	}
-	s.last = append(s.last, id)
-	s.n++
+	return (len(l)-1)*blockSize + len(l[len(l)-1])
 }
 
-func (s *spool) flush() {
-	if !s.issued {
-		slices.Sort(s.last)
-	}
-	s.scratch = s.scratch[:0]
-	before := snowflake.ID(0)
-	for _, id := range s.last {
-		s.scratch, before = binary.AppendVarint(s.scratch, int64(id-before)), id // a difference may overflow, and its sum then does
-	}
-	s.runs, s.last = append(s.runs, bytes.Clone(s.scratch)), s.last[:0]
-}
+func (l idList) Less(i, j int) bool { return *l.at(i) < *l.at(j) }
+func (l idList) Swap(i, j int)      { *l.at(i), *l.at(j) = *l.at(j), *l.at(i) }
 
 // sample returns at most some 65,536 IDs, of which 1,024 each were added one after the other.
-func (s *spool) sample() (some []snowflake.ID) {
-	i, every := 0, s.n/65536+1
-	for _, run := range s.runs {
-		for c := (cursor{rest: run}); c.next(); i++ {
-			if i/1024%every == 0 {
-				some = append(some, c.id)
-			}
+func (l idList) sample() (some []snowflake.ID) {
+	for i := range l.Len() {
+		if i/1024%(l.Len()/65536+1) == 0 {
+			some = append(some, *l.at(i))
 		}
 	}
 	return some
 }
 
-// sort gives up the order of issue, which it passes on. Nothing can be added afterwards.
-func (s *spool) sort(follow func(snowflake.ID)) {
-	if runs := s.runs; s.issued {
-		s.issued, s.runs = false, nil
-		for i, run := range runs {
-			for c := (cursor{rest: run}); c.next(); {
-				follow(c.id)
-				s.last = append(s.last, c.id)
-			}
-			runs[i] = nil
-			s.flush()
-		}
-	}
-	s.last, s.scratch = nil, nil
-}
-
-// cursor reads a run.
-type cursor struct {
-	id       snowflake.ID
-	rest     []byte
-	database int
-}
-
-func (c *cursor) next() bool {
-	difference, n := binary.Varint(c.rest) // n is 0 at the end
-	c.id, c.rest = c.id+snowflake.ID(difference), c.rest[n:]
-	return n > 0
-}
-
-// merge counts the IDs of all spools in ascending order, equal ones of the first database first.
-func (a *audit) merge(ctx context.Context) error {
-	var heads []*cursor // the least is last
-	push := func(c *cursor) {
-		if c.next() {
-			at, _ := slices.BinarySearchFunc(heads, c, func(x, y *cursor) int {
-				return cmp.Or(cmp.Compare(y.id, x.id), cmp.Compare(y.database, x.database))
-			})
-			heads = slices.Insert(heads, at, c)
-		}
-	}
-	for _, s := range a.spools {
-		for _, run := range s.runs {
-			push(&cursor{rest: run, database: s.database})
-		}
-	}
-	for len(heads) > 0 && ctx.Err() == nil {
-		c := heads[len(heads)-1]
-		a.add(c.id, c.database)
-		heads = heads[:len(heads)-1]
-		push(c)
-	}
-	return ctx.Err()
-}
-
-// parse reads a value of a database, or a text, and counts those that are not IDs.
-func (a *audit) parse(value any) (id snowflake.ID, ok bool) {
+// parse reads a value of a database, or a word of an input, and counts those that are not IDs.
+func (a *audit) parse(value any, read func(text, form string) (snowflake.ID, error)) (id snowflake.ID, ok bool) {
 	if a.read++; a.terminal != nil && a.read%1_000_000 == 0 {
 		fmt.Fprintf(a.terminal, "%d million rows\r", a.read/1_000_000)
 	}
-	var text string
+
 	switch v := value.(type) {
 	case nil:
 		a.nulls++
@@ -133,11 +66,11 @@ func (a *audit) parse(value any) (id snowflake.ID, ok bool) {
 	case int64:
 		return snowflake.ID(v), true
 	case []byte:
-		text = string(v)
-	default:
-		text = fmt.Sprint(v)
+		value = string(v)
 	}
-	id, err := parseID(text, "auto")
+
+	text := fmt.Sprint(value)
+	id, err := read(text, "auto")
 	if err != nil {
 		if a.notIDs++; a.notIDs == 1 {
 			a.fault = reasonOf(text, err)
@@ -149,25 +82,30 @@ func (a *audit) parse(value any) (id snowflake.ID, ok bool) {
 // column is where the IDs of a table are.
 type column struct{ dsn, table, column, by string }
 
-// query reads the column in the order of by, with whether by has no value; or in ascending order.
+// tableParts are the names in schema.table. One with a dot stands in double quotes.
+var tableParts = regexp.MustCompile(`"[^"]+"|[^.]+`)
+
+// query reads the column, with the one of --by and in its order; or in ascending order.
 func (c column) query(dialect sqldb.Dialect) string {
 	mark := "`" // SQLite takes "name" for a text if there is no such column
 	if dialect == sqldb.Postgres {
 		mark = `"`
 	}
 	quote := func(name string) string { return mark + strings.ReplaceAll(name, mark, mark+mark) + mark }
+
+	table := tableParts.ReplaceAllStringFunc(c.table, func(name string) string { return quote(strings.Trim(name, `"`)) })
 	columns, order := quote(c.column), quote(c.column)
 	if c.by != "" {
-		columns, order = columns+", "+quote(c.by)+" IS NULL", quote(c.by)+", "+order
+		columns, order = columns+", "+quote(c.by), quote(c.by)+", "+order
 	}
-	return "SELECT " + columns + " FROM " + strings.ReplaceAll(quote(c.table), ".", mark+"."+mark) + " ORDER BY " + order
+	return "SELECT " + columns + " FROM " + table + " ORDER BY " + order
 }
 
 // integers are the types of columns that an index sorts by number. SQLite stores texts in them, too.
 var integers = []string{"INT2", "INT4", "INT8", "SMALLINT", "MEDIUMINT", "INT", "BIGINT"}
 
-// readTable counts the IDs as they come, if that is in ascending order and the layout is known. Otherwise it spools them:
-// of two databases a server would not wait until the other one has been read.
+// readTable counts the IDs as they come, if that is in ascending order and the layout is known. Otherwise it keeps
+// them: of two databases a server would not wait until the other one has been read.
 func (a *audit) readTable(ctx context.Context, at column, database int) error {
 	s, err := readDSN(at.dsn)
 	if err != nil {
@@ -181,6 +119,7 @@ func (a *audit) readTable(ctx context.Context, at column, database int) error {
 		return err
 	}
 	defer pool.Close()
+
 	rows, err := pool.QueryContext(ctx, at.query(s.dialect))
 	if err != nil {
 		return explain(err)
@@ -190,28 +129,62 @@ func (a *audit) readTable(ctx context.Context, at column, database int) error {
 	if err != nil {
 		return err
 	}
-	add, unordered := a.spool(database, a.issued).add, a.spool(database, false)
-	kind := strings.TrimPrefix(types[0].DatabaseTypeName(), "UNSIGNED ")
-	if a.given && !a.two && at.by == "" && s.dialect != sqldb.SQLite && slices.Contains(integers, kind) {
+
+	add, kind := a.lists[database].add, strings.TrimPrefix(types[0].DatabaseTypeName(), "UNSIGNED ")
+	isSorted := at.by == "" && s.dialect != sqldb.SQLite && slices.Contains(integers, kind)
+	if a.given && !a.two && isSorted {
 		a.now = a.clock() // it sees no ID that is issued later
 		add = func(id snowflake.ID) { a.add(id, database) }
 	}
-	var value any
-	var hasNone bool
-	into := []any{&value, &hasNone}[:len(types)]
+	if at.by != "" {
+		a.trustOrder(s.dialect, types[1].DatabaseTypeName())
+	}
+
+	var value, by any
+	into := []any{&value, &by}[:len(types)]
 	for rows.Next() {
 		if err := rows.Scan(into...); err != nil {
 			return err
 		}
-		switch id, ok := a.parse(value); {
-		case ok && hasNone:
-			unordered.add(id)
-			a.unordered++
+		id, ok := a.parse(value, parseID)
+		switch {
+		case ok && at.by == "":
+			add(id)
+		case ok && by == nil:
+			a.unordered.add(id)
 		case ok:
 			add(id)
+			a.times.add(milliOf(by))
 		}
 	}
 	return rows.Err()
+}
+
+// noTime stands for values of --by that are no times: it is the zero time.
+const noTime = -62135596800000
+
+// milliOf returns the Unix milliseconds of a value of --by, which MySQL and SQLite have as a text.
+func milliOf(by any) snowflake.ID {
+	at, isTime := by.(time.Time)
+	if !isTime {
+		at, _ = time.Parse(time.DateTime, fmt.Sprintf("%s", by))
+	}
+	return snowflake.ID(at.UnixMilli())
+}
+
+// trustOrder says how far times of the type may be from those of the IDs. Those without a zone may be local: hours off,
+// and when clocks are set back in autumn, their order is wrong by one. MySQL prints a TIMESTAMP so, but sorts by UTC.
+func (a *audit) trustOrder(dialect sqldb.Dialect, kind string) {
+	a.tolerance = max(a.slack, 48*time.Hour)
+	if kind == "TIMESTAMPTZ" {
+		a.tolerance = max(a.slack, 30*time.Minute)
+	}
+	isTime := strings.Contains(kind, "TIME") || dialect == sqldb.SQLite && kind == "TEXT"
+	isUTC := kind == "TIMESTAMPTZ" || dialect == sqldb.MySQL && kind == "TIMESTAMP"
+	a.noZone = !a.slackGiven && isTime && !isUTC
+	if a.noZone {
+		a.slack = max(a.slack, time.Hour+snowflake.MaxLead)
+	}
 }
 
 // cancelling returns a DSN with which the end of a context ends the query on the server, too. Without, pgx closes the

@@ -114,8 +114,8 @@ func TestAnAuditReadsTables(t *testing.T) {
 		do("-table orders -layout default", bad)
 		do("-table orders", bad)
 		s.exec(t, "CREATE TABLE texts (id varchar(36))")
-		s.exec(t, "INSERT INTO texts VALUES ('9'), ('"+ids[0].String()+"'), ('10'), ('0190b5a0-0000-7000-8000-000000000000'), (''), ('9223372036854775808')")
-		if r := do("-table texts -layout default", map[string]int64{"not_an_id": 3}); r.Greatest != ids[0] { // as texts 9 is greater
+		s.exec(t, "INSERT INTO texts VALUES ('90000000000000000'), ('"+ids[0].String()+"'), ('10000000000000000'), ('0190b5a0-0000-7000-8000-000000000000'), (''), ('9223372036854775808')")
+		if r := do("-table texts -layout default", map[string]int64{"not_an_id": 3}); r.Greatest != ids[0] { // as texts 9... is greater
 			t.Errorf("%+v", r)
 		}
 		s.exec(t, "CREATE TABLE floats (id double precision)")
@@ -124,23 +124,33 @@ func TestAnAuditReadsTables(t *testing.T) {
 		switch s.Name {
 		case "mariadb":
 			s.exec(t, "CREATE TABLE positive (id bigint unsigned)")
-			s.exec(t, "INSERT INTO positive VALUES (18446744073709551615), (5)")
+			s.exec(t, "INSERT INTO positive VALUES (18446744073709551615), ("+ids[0].String()+")")
 			if r := do("-table positive -layout default", map[string]int64{"not_an_id": 1}); !strings.Contains(r.Findings[0].Shows, `"18446744073709551615" is not an ID`) {
 				t.Errorf("%+v", r)
 			}
 		case "sqlite": // a column of integers has texts, and sorts them as such
 			s.exec(t, "CREATE TABLE mixture (id int)")
-			s.exec(t, "INSERT INTO mixture VALUES ('00000000000AA'), ('0000000000001'), ("+ids[999].String()+")")
+			s.exec(t, "INSERT INTO mixture VALUES ('"+ids[1].Base32()+"'), ('"+ids[0].Base32()+"'), ("+ids[999].String()+")")
 			if r := do("-table mixture -layout default", nil); r.Greatest != ids[999] {
 				t.Errorf("%+v", r)
 			}
 		case "postgres":
 			s.endsItsQuery(t)
+			s.exec(t, "CREATE TABLE forever AS SELECT "+ids[0].String()+" AS id, t::timestamptz AS at FROM (VALUES ('infinity'), ('-infinity')) v (t)")
+			do("-table forever -by at -layout default", map[string]int64{"duplicate": 1})
 			s.exec(t, "CREATE TABLE points (id point)")
 			if r := s.do(t, "audit -table points"); r.code != exitFailed || strings.Contains(r.err, "Is this the database") {
 				t.Errorf("%+v", r)
 			}
 		}
+		// A name with a dot.
+		quoted := map[string]string{"postgres": `"we.ird"`, "mariadb": "`we.ird`", "sqlite": "`we.ird`"}[s.Name]
+		s.exec(t, "CREATE TABLE "+quoted+" AS SELECT * FROM back")
+		if r := do(`-table "we.ird"`, nil); r.IDs != 1000 {
+			t.Errorf("%+v", r)
+		}
+		s.auditsTimes(t, ids)
+
 		s.do(t, "audit -table nothing").fails(t, exitFailed, "Is this the database with the table?")
 		s.do(t, "audit -table orders -column nothing").fails(t, exitFailed, "Is this the database with the table?")
 
@@ -152,6 +162,10 @@ func TestAnAuditReadsTables(t *testing.T) {
 			t.Errorf("%+v", r)
 		}
 		same := sqliteWith(t, t.TempDir()+"/same.db", append(someIDs(10, 9), someIDs(20, 3)...))
+		t.Setenv("SQLFLAKE_WITH", same)
+		do("-table back", map[string]int64{"shared_worker": 1, "in_both": 20})
+		do("-table back -by at", map[string]int64{"step_back": 1})
+		t.Setenv("SQLFLAKE_WITH", "")
 		do("-layout default -table back -with "+same, map[string]int64{"shared_worker": 1, "in_both": 20})
 		do("-table back -with "+same, map[string]int64{"shared_worker": 1, "in_both": 20})
 		do("-table back -with "+sqliteWith(t, t.TempDir()+"/none.db", someIDs(0)), map[string]int64{"empty": 1})
@@ -174,6 +188,85 @@ func TestAnAuditReadsTables(t *testing.T) {
 			t.Errorf("interrupted: %d", code)
 		}
 	})
+}
+
+// auditsTimes has a column with the time of each row.
+func (s site) auditsTimes(t *testing.T, ids []snowflake.ID) {
+	t.Helper()
+	const day = 24 * time.Hour
+	l, n := snowflake.Default(), 0
+	create := func(kind string, ids []snowflake.ID, at func(i int) string) (table string) {
+		n++
+		table = fmt.Sprintf("times_%d", n)
+		s.exec(t, "CREATE TABLE "+table+" (id bigint, created_at "+kind+")")
+		var values []string
+		for i, id := range ids {
+			values = append(values, fmt.Sprintf("(%d, '%s')", id, at(i)))
+		}
+		s.exec(t, "INSERT INTO "+table+" VALUES "+strings.Join(values, ", "))
+		return table
+	}
+
+	berlin, err := time.LoadLocation("Europe/Berlin")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var night []snowflake.ID // in which clocks are set back
+	for i := range 1080 {
+		id, err := l.Compose(snowflake.Parts{Time: time.Date(2026, 10, 25, 0, 0, 10*i, 0, time.UTC)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		night = append(night, id)
+	}
+
+	for _, kind := range map[string][]string{
+		"postgres": {"timestamptz", "timestamp", "date"}, "mariadb": {"timestamp", "datetime(3)", "date"}, "sqlite": {"datetime", "text"},
+	}[s.Name] {
+		inZone := func(at time.Time) string {
+			switch {
+			case kind == "timestamp" && s.Name == "mariadb": // which sorts by UTC
+				at = at.UTC()
+			case kind == "timestamptz":
+				return at.Format("2006-01-02 15:04:05.000Z07:00")
+			}
+			return at.Format("2006-01-02 15:04:05.000")
+		}
+		for name, test := range map[string]struct {
+			three, seven time.Duration // how far the IDs of these workers are ahead of the rows
+			want         int64         // of the finding
+		}{
+			"equal":      {},
+			"late":       {three: -20 * time.Minute, seven: time.Minute},
+			"an epoch":   {three: -400 * day, want: 500},
+			"all epochs": {-400 * day, -400 * day, 1000},
+			"a zone":     {-8 * time.Hour, -8 * time.Hour, map[string]int64{"timestamptz": 1000}[kind]},
+		} {
+			var moved []snowflake.ID
+			for i, id := range ids {
+				moved = append(moved, id+snowflake.ID([]time.Duration{test.three, test.seven}[i%2].Milliseconds())<<22)
+			}
+			table := create(kind, moved, func(i int) string { return inZone(l.Time(ids[i]).UTC()) })
+			r := audited(t, s.do(t, "audit -json -by created_at -layout default -table "+table))
+			if found := r.found(); found["time"] != test.want || len(found) > 1 || test.want == 0 && len(found) > 0 {
+				t.Errorf("%s, %s: %v, want %d", kind, name, found, test.want)
+			}
+			if test.want > 0 && !strings.Contains(r.Findings[0].Shows, ", and created_at is 2026-11-22T") {
+				t.Errorf("%s, %s: %+v", kind, name, r.Findings)
+			}
+		}
+
+		table := create(kind, night, func(i int) string { return inZone(l.Time(night[i]).In(berlin)) })
+		r := audited(t, s.do(t, "audit -json -by created_at -layout default -table "+table))
+		if found := r.found(); len(found) > 0 {
+			t.Errorf("%s: local time: %v", kind, found)
+		}
+		isNoted := strings.Contains(strings.Join(r.Notes, "\n"), "created_at has no time zone")
+		hasZone := kind == "timestamptz" || kind == "timestamp" && s.Name == "mariadb"
+		if isNoted == (hasZone || kind == "date") {
+			t.Errorf("%s: %q", kind, r.Notes)
+		}
+	}
 }
 
 // sqliteWith returns the DSN of a new database with IDs in the tables of the test.
@@ -225,7 +318,7 @@ func (s site) endsItsQuery(t *testing.T) {
 // TestThePageOfAnAudit is what a person reads.
 func TestThePageOfAnAudit(t *testing.T) {
 	ids := someIDs(20, 3, 7)
-	do(t, text(ids)+"x "+ids[5].String()+"\n", "audit", "-layout", "default").check(t, result{code: exitFindings, out: `rows     42, of which 41 IDs were looked at
+	do(t, text(ids)+"x\n"+ids[5].String()+"\n", "audit", "-layout", "default").check(t, result{code: exitFindings, out: `rows     42, of which 41 IDs were looked at
 layout   epoch=2025-01-01T00:00:00Z tick=1ms time:41 worker:10 sequence:12
 times    2026-11-22T21:38:40Z to 2026-11-22T21:38:59Z
 greatest 250374527123484672
@@ -244,25 +337,30 @@ not_an_id: 1
   do     is it the right column?
 
 duplicate: 1, such as 250374455820316672
-  shows  equal IDs: two generators have one worker, IDs were numbers in JavaScript, or rows were read twice
-  do     look for two processes with one worker number: a random number, a copied configuration, a rolling restart. Leases give each process its own
+  shows  equal IDs: two generators have one worker, IDs were rounded by a float64 (JavaScript) or a spreadsheet, or rows were read twice
+  do     compare with the numbers at their source. If these are equal, look for two processes with one worker number: a random number, a copied configuration, a rolling restart. Leases give each process its own
 
 note: without the order of issue, steps back can't be seen, nor two generators that both start at 0 in each tick
 note: equal IDs that a primary key refused are in no table: look for unique violations in the logs
 `})
-	if r := do(t, text(ids), "audit"); r.code != exitOK || !strings.Contains(r.out, "\n0 findings\n") || !strings.Contains(r.out, "guessed: it explains most") {
+	if r := do(t, text(ids), "audit"); r.code != exitOK || !strings.Contains(r.out, "\n0 findings\n") || !strings.Contains(r.out, "guessed: with it the latest IDs are of 2026-11-22") {
 		t.Errorf("%+v", r)
 	}
-	if r := do(t, "", "audit"); r.code != exitOK || !strings.HasPrefix(r.out, "rows     0, of which 0 IDs were looked at\nlayout   unknown: there are no IDs to guess it from\n\n0 findings\n") {
+	t.Setenv("SQLFLAKE_DSN", "sqlite:none.db")
+	do(t, "", "audit").fails(t, exitFailed, "there is no ID in the standard input; for a table give --table")
+	t.Setenv("SQLFLAKE_DSN", "")
+	t.Setenv("SQLFLAKE_WITH", "sqlite:none.db") // for tables
+	if r := do(t, text(ids), "audit"); r.code != exitOK {
 		t.Errorf("%+v", r)
 	}
+	t.Setenv("SQLFLAKE_WITH", "")
 	// The time is not in the highest bits, so the greatest ID is not the latest.
 	above, ahead := "epoch=2025-01-01T00:00:00Z tick=1ms worker:10 time:41 sequence:12", int64(59874000060)<<12 // a minute after now
 	if r := do(t, fmt.Sprintln(ahead|1<<53, int64(59_000_000_000)<<12|1000<<53), "audit", "-layout", above); !strings.Contains(r.out, "the latest from 2026-11-24T23:40:00.06Z\n") {
 		t.Errorf("%+v", r)
 	}
 	burst := do(t, fmt.Sprintln(ids[0], ids[0]+1, int64(1)<<53, "1 2 3"), "audit", "-layout", "epoch=2025-01-01T00:00:00Z tick=1s time:41 worker:20 sequence:1")
-	for _, want := range []string{"(100.0% of the ceiling)", "2^53     is reached by 3 of the IDs", "IDs of the first second of the layout: 3. Are they numbers of a counter?"} {
+	for _, want := range []string{"(100.0% of the ceiling)", "2^53     is reached by 3 of the IDs", "\ncounter: 3, such as 1\n"} {
 		if !strings.Contains(burst.out, want) {
 			t.Errorf("want %q: %s", want, burst.out)
 		}

@@ -1,17 +1,14 @@
 package main
 
 import (
-	"bufio"
 	"context"
 	"errors"
 	"fmt"
-	"io"
-	"os"
+	"regexp"
 	"strconv"
 	"strings"
 	"time"
 
-	"github.com/mattn/go-isatty"
 	"github.com/spf13/cobra"
 
 	"github.com/sqlflake/sqlflake/snowflake"
@@ -24,18 +21,20 @@ func decodeCommand(now func() time.Time) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "decode [ID...]",
 		Short: "Show the time and the fields of IDs",
-		Long: `Without IDs it reads them from the standard input. There they are separated by
-spaces, line ends, commas, semicolons, quotes, brackets or bars, so that JSON,
-CSV and what database clients print can be pasted.
+		Long: `Without IDs it reads them from the standard input, in JSON, CSV, URLs, chats, or
+as database clients print them. Words without a digit beside an ID are left out,
+and so are a first line without digits, rules, and lines such as "(2 rows)".
 
 An input is a decimal number, 13 characters of base 32, a typed ID such as
 user_04W86BB0G4007, also with a check character, a UUID made of an ID, or 0x and
-hexadecimal digits. Those of 11 characters are base 62. Put -- before a number
-below 0.
+hexadecimal digits. Those of 11 characters are base 62, if there is a digit. Put
+-- before a number below 0.
 
 An input that is not an ID is reported, with its line, and the others are
-decoded. An ID that the layout can't have issued by now is decoded with a note.
-In both cases the exit code is 1.`,
+decoded. An ID is decoded with a note if the layout can't have issued it by now,
+if it is of the first minute of the layout, as the numbers of a counter are, or
+if its digits were in groups, as in 1,582,917,533,873,852,417. In all these
+cases, and without any input, the exit code is 1.`,
 		Example: `  sqlflake decode 175928847299117063
   sqlflake decode --layout twitter 1541815603606036480
   sqlflake decode --layout all 1541815603606036480
@@ -48,6 +47,12 @@ In both cases the exit code is 1.`,
 	c.Flags().Bool("json", false, "print a JSON object a line, with IDs as strings")
 	c.Flags().Bool("csv", false, "print CSV")
 	c.MarkFlagsMutuallyExclusive("json", "csv")
+	c.SetFlagErrorFunc(func(_ *cobra.Command, err error) error {
+		if negative.MatchString(err.Error()) {
+			err = fmt.Errorf("%w; put -- before a number below 0", err)
+		}
+		return err
+	})
 	c.RunE = func(c *cobra.Command, args []string) error {
 		d := decoder{
 			cmd: c, from: *from, layout: layout, now: now(),
@@ -57,6 +62,9 @@ In both cases the exit code is 1.`,
 	}
 	return c
 }
+
+// negative matches the error of pflag about a number that it takes for a flag.
+var negative = regexp.MustCompile(`^unknown shorthand flag: '\d'`)
 
 // decoder decodes inputs and counts what is wrong.
 type decoder struct {
@@ -71,15 +79,7 @@ type decoder struct {
 }
 
 func (d *decoder) decode(ctx context.Context, args []string) error {
-	var err error
-	for i, arg := range args {
-		if err == nil {
-			err = d.one(ctx, arg, "argument", i+1)
-		}
-	}
-	if len(args) == 0 {
-		err = eachInput(ctx, d.cmd, d.out.w.Flush, func(text string, line int) error { return d.one(ctx, text, "line", line) })
-	}
+	err := d.each(ctx, args)
 	if err = errors.Join(err, d.out.w.Flush()); err != nil {
 		return err
 	}
@@ -95,64 +95,32 @@ func (d *decoder) decode(ctx context.Context, args []string) error {
 	return nil
 }
 
-// eachInput reads the standard input. It calls wait before a read that may wait.
-func eachInput(ctx context.Context, c *cobra.Command, wait func() error, one func(text string, line int) error) error {
-	if f, ok := c.InOrStdin().(*os.File); ok && isatty.IsTerminal(f.Fd()) {
-		c.PrintErrln("reading IDs from the terminal; end with Ctrl-D (on Windows Ctrl-Z and Enter)")
+// each decodes the arguments, or the standard input.
+func (d *decoder) each(ctx context.Context, args []string) error {
+	if len(args) == 0 {
+		return eachInput(ctx, d.cmd, d.out.w.Flush, func(word string, line int) error { return d.one(ctx, word, "line", line) })
 	}
-	// An interrupt ends the pipe, but not the copy's read of a terminal.
-	read, write := io.Pipe()
-	defer func() { _ = read.Close() }()
-	go func() {
-		_, err := io.Copy(write, c.InOrStdin())
-		_ = write.CloseWithError(err) // nil is the end
-	}()
-	defer context.AfterFunc(ctx, func() { _ = write.CloseWithError(ctx.Err()) })()
-	in := bufio.NewReaderSize(read, 64<<10)
-	for number := 1; ; number++ {
-		if in.Buffered() == 0 { // the read may wait
-			if err := wait(); err != nil {
+
+	for i, arg := range args {
+		words, _ := wordsOf(arg)
+		if len(words) == 0 {
+			words = []string{arg}
+		}
+		for _, word := range words {
+			if err := d.one(ctx, word, "argument", i+1); err != nil {
 				return err
 			}
 		}
-		line, err := in.ReadString('\n') // of any length
-		if number == 1 {
-			line = strings.TrimPrefix(line, "\ufeff")
-		}
-		for text := range strings.FieldsFuncSeq(line, separates) {
-			if err := one(text, number); err != nil {
-				return err
-			}
-		}
-		switch {
-		case err == io.EOF:
-			return nil
-		case err != nil:
-			return err
-		}
 	}
+	return nil
 }
-
-// reasonOf returns the error without what it repeats.
-func reasonOf(text string, err error) string {
-	var of *snowflake.ParseError
-	if secret.MatchString(text) {
-		return "it looks like a DSN, and is not an ID"
-	}
-	if errors.As(err, &of) {
-		return fmt.Sprintf("%.40q is not an ID: %s", text, of.Reason)
-	}
-	return err.Error()
-}
-
-func separates(r rune) bool { return strings.ContainsRune(" \t\r\n\v\f,;\"'`|[](){}", r) }
 
 // one decodes one input.
 func (d *decoder) one(ctx context.Context, text, place string, number int) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	id, err := parseID(text, d.from)
+	id, err := readID(text, d.from)
 	if err != nil {
 		if d.faults++; d.faults <= shownFaults {
 			d.cmd.PrintErrf("sqlflake decode: %s %d: %s\n", place, number, reasonOf(text, err))
@@ -163,6 +131,9 @@ func (d *decoder) one(ctx context.Context, text, place string, number int) error
 		return d.out.candidates(id, d.now)
 	}
 	note := noteOf(d.layout.Layout, id, d.now)
+	if note == "" && grouped.MatchString(text) {
+		note = "read from groups of digits"
+	}
 	if note != "" {
 		d.notes++
 	}
@@ -183,21 +154,37 @@ func noteOf(l snowflake.Layout, id snowflake.ID, now time.Time) string {
 		return "negative"
 	case l.Bits() < 63 && id>>l.Bits() != 0:
 		return fmt.Sprintf("above %d bits", l.Bits())
+	case isSmall(l, id):
+		return "in the first minute of the layout: a small number, and not an ID?"
 	case l.Time(id).After(now.Add(snowflake.MaxLead)):
 		return ahead + span(now, l.Time(id))
 	}
 	return ""
 }
 
+// isSmall reports whether a number is rather one of a counter, as databases have, than an ID: as one it would be of the
+// first minute of the layout, when nobody used it.
+func isSmall(l snowflake.Layout, id snowflake.ID) bool {
+	return l.Time(id).Before(l.Epoch().Add(time.Minute))
+}
+
 // span prints the duration between two times with one unit.
 func span(from, to time.Time) string {
-	const day = 24 * time.Hour
 	d := to.Sub(from)
-	switch {
-	case d >= 365*day: // which can be more than a Duration holds
+	if d >= 365*24*time.Hour { // which can be more than a Duration holds
 		return strconv.FormatFloat(float64(to.Unix()-from.Unix())/yearSeconds, 'f', 1, 64) + " years"
+	}
+	return inDays(d)
+}
+
+// inDays prints a duration, from two days on in these.
+func inDays(d time.Duration) string {
+	const day = 24 * time.Hour
+	switch {
 	case d >= 2*day:
 		return strconv.Itoa(int(d/day)) + " days"
+	case d >= time.Second:
+		d = d.Round(time.Second)
 	}
-	return d.Round(time.Second).String()
+	return d.String()
 }

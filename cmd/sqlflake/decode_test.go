@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -31,8 +32,8 @@ func TestDecode(t *testing.T) {
 `},
 		},
 		"the text of a layout": {
-			args: "decode 1000000 -csv -layout epoch=2026-01-01T00:00:00.5Z_tick=1us_time:50_shard:3_sequence:10",
-			want: result{out: "id,time,shard,sequence,note\n1000000,2026-01-01T00:00:00.500122000Z,0,576,\n"},
+			args: "decode 1000000000000 -csv -layout epoch=2026-01-01T00:00:00.5Z_tick=1us_time:50_shard:3_sequence:10",
+			want: result{out: "id,time,shard,sequence,note\n1000000000000,2026-01-01T00:02:02.570312000Z,4,0,\n"},
 		},
 		"JSON, with IDs as strings": {
 			args: "decode -json 175928847299117063",
@@ -88,7 +89,7 @@ func TestDecode(t *testing.T) {
 				" 175928847299117063 | \t`175928847299117063`\r\n{175928847299117063}",
 			want: result{out: "id,time,worker,sequence,note\n" + strings.Repeat("175928847299117063,2026-05-01T11:18:25.796Z,32,7,\n", 5)},
 		},
-		"nothing": {args: "decode"},
+		"nothing": {args: "decode", want: result{code: exitFailed, err: "sqlflake decode: there is no ID in the standard input\n"}},
 		"not quite": {
 			args: "decode 007 +5 9223372036854775808 User_04W86BB0G4007 user_4W 0xzz 01234567-89ab-cdef-0123-456789abcdef a_b_04W86BB0G4070F",
 			want: result{code: exitFailed, err: `sqlflake decode: argument 1: "007" is not an ID: a number starts without a zero, and 0 has no sign
@@ -106,6 +107,101 @@ sqlflake decode: argument 8: "a_b_04W86BB0G4070F" is not an ID: its last charact
 			do(t, test.stdin, words(test.args)...).check(t, test.want)
 		})
 	}
+}
+
+// TestWhatProgramsPrintIsPasted has forms in which IDs were reported as missing, or read as others.
+func TestWhatProgramsPrintIsPasted(t *testing.T) {
+	const id, other = "1582917533873852417", "1582917533873852418"
+	small := func(number string) string {
+		return number + " in the first minute of the layout: a small number, and not an ID?"
+	}
+	inGroups := id + " read from groups of digits"
+	for name, test := range map[string]struct {
+		in    string
+		rows  []string // the IDs and their notes
+		fault string
+	}{
+		"compact JSON":              {`[{"id":` + id + `,"name":"Bob"},{"id":` + other + `}]`, []string{id, other}, ""},
+		"JSON with strings":         {`{"user_id": "` + id + `"}`, []string{id}, ""},
+		"psql":                      {"         id          \n---------------------\n " + id + "\n " + other + "\n(2 rows)\n\n", []string{id, other}, ""},
+		"psql in German":            {" id \n----\n " + id + "\n(1 Zeile)\n", []string{id}, ""},
+		"psql with a border":        {"+-----+\n| id  |\n+-----+\n| " + id + " |\n+-----+\n(1 row)\n\nTime: 0.512 ms\n", []string{id}, ""},
+		"psql, expanded":            {"-[ RECORD 1 ]-----\nid | " + id + "\n-[ RECORD 2 ]-----\nid | " + other + "\n", []string{id, other}, ""},
+		"mysql":                     {"+----+\n| id |\n+----+\n| " + id + " |\n+----+\n1 row in set (0.001 sec)\n", []string{id}, ""},
+		"mysql, vertical":           {"*************************** 1. row ***************************\nid: " + id + "\n", []string{id}, ""},
+		"sqlite in boxes":           {"┌────┐\n│ id │\n├────┤\n│ " + id + " │\n└────┘\n", []string{id}, ""},
+		"a log":                     {"2 rows " + id + "\n3 rows in set, 1 warning (0.001 sec)\n(3 rows affected)", []string{small("2"), id}, ""},
+		"groups":                    {"1,582,917,533,873,852,417", []string{inGroups}, ""},
+		"groups in CSV":             {"id,n\n\"1,582,917,533,873,852,417\",\"53\"\n", []string{inGroups, small("53")}, ""},
+		"groups of the Swiss":       {"1'582'917'533'873'852'417", []string{inGroups}, ""},
+		"groups with points":        {" 1.582.917.533.873.852.417 ", []string{inGroups}, ""},
+		"groups with spaces":        {" 1 582 917 533 873 852 417 ", []string{inGroups}, ""},
+		"groups with other spaces":  {"1\u202f582\u202f917\u202f533\u202f873\u202f852\u202f417", []string{inGroups}, ""},
+		"groups with underscores":   {"1_582_917_533_873_852_417", []string{inGroups}, ""},
+		"too many groups":           {"1,582,917,533,873,852,417,582", []string{small("1"), small("582"), small("917"), small("533"), small("873"), small("852"), small("417"), small("582")}, ""},
+		"after another number":      {"1582,917,533,873,852,417,582", []string{small("1582"), small("917"), small("533"), small("873"), small("852"), small("417"), small("582")}, ""},
+		"few groups":                {"1,582,917", []string{small("1"), small("582"), small("917")}, ""},
+		"two columns":               {"id,likes\n" + id + ",53\n", []string{id, small("53")}, ""},
+		"before Snowflake":          {"13179370605 20", []string{small("13179370605"), small("20")}, ""},
+		"a URL":                     {"https://twitter.com/boogheta/status/" + id + "?s=20#" + other, []string{id, other}, ""},
+		"a URL with a typed ID":     {"see http://shop:8080/users/user_04W86BB0G4007/2026?page=5", []string{"175928847299117063"}, ""},
+		"a URL without an ID":       {"https://twitter.com/boogheta/2026", nil, "it is a URL without an ID"},
+		"a URL with a password":     {"https://app:17@db/" + id + " https://app:17@db/5", []string{id}, "it looks like a DSN, and is not an ID"},
+		"a chat":                    {"<@" + id + "> <@!" + id + "> <#" + id + "> <:smile:" + id + ">: hello", []string{id, id, id, id}, ""},
+		"JavaScript":                {"[" + id + "n, " + other + "n]", []string{id, other}, ""},
+		"Java, Go, MongoDB":         {"NumberLong(\"" + id + "\") ID(" + id + ") " + id + "L", []string{id, id, id}, ""},
+		"MongoDB's JSON":            {`{"_id":{"$numberLong":"` + id + `"}}`, []string{id}, ""},
+		"PostgreSQL's casts":        {"id=" + id + " OR id = '" + id + "'::bigint OR id = " + id + "::int8", []string{id, id, id}, ""},
+		"a spreadsheet's formula":   {`="` + id + `"`, []string{id}, ""},
+		"UTF-16":                    {"\xff\xfe1\x007\x005\x00\n\x00", nil, "the input is UTF-16; convert it, such as with iconv"},
+		"UTF-16 of the other order": {"\xfe\xff\x001\x00\n", nil, "the input is UTF-16; convert it, such as with iconv"},
+		"words of 11 letters":       {"Information", nil, `"Information" is not an ID`},
+		"another":                   {"Application", nil, `"Application" is not an ID`},
+		"11 characters":             {"BlockNumber BlockNumbe2", nil, `"BlockNumbe2" is not an ID: it is above the greatest one`},
+		"base 62 above all":         {"AzL8n0Y58m8", nil, `"AzL8n0Y58m8" is not an ID: it is above the greatest one, 9223372036854775807`},
+		"base 32 above all":         {"800000000000A user_8000000000000", nil, "above the greatest one, 9223372036854775807"},
+		"a time of the day":         {id + " 10:00:00", []string{id}, `"10:00:00" is not an ID`},
+		"a setting":                 {"password=secret17", nil, "it looks like a DSN"},
+		"text":                      {"nothing", nil, `"nothing" is not an ID`},
+		"two lines of text":         {"nothing\nmore\n" + id, []string{id}, "line 1: \"nothing\" is not an ID: want decimal digits only, byte 0 is \"n\"\nsqlflake decode: line 2: \"more\""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := do(t, test.in, "decode", "-layout", "twitter", "-csv")
+			noted := false
+			var rows []string
+			for i, line := range strings.Split(strings.TrimSuffix(r.out, "\n"), "\n") {
+				if fields := strings.SplitN(line, ",", 6); i > 0 {
+					row := strings.TrimSpace(fields[0] + " " + strings.Trim(fields[5], `"`))
+					noted = noted || row != fields[0]
+					rows = append(rows, row)
+				}
+			}
+			wantCode := exitOK
+			if noted || test.fault != "" {
+				wantCode = exitFailed
+			}
+			if !slices.Equal(rows, test.rows) || r.code != wantCode {
+				t.Errorf("exit code %d, want %d: %q, want %q\n%s", r.code, wantCode, rows, test.rows, r.err)
+			}
+			if !strings.Contains(r.err, test.fault) || test.fault == "" && r.err != "" || strings.Contains(r.err, "17@db") {
+				t.Errorf("errors %s, want %q", r.err, test.fault)
+			}
+		})
+	}
+	// An argument is read as a line is. A URL with what looks like a password is not printed.
+	for arg, want := range map[string]result{
+		"https://twitter.com/boogheta/status/175928847299117063": {out: "id,time,worker,sequence,note\n175928847299117063,2026-05-01T11:18:25.796Z,32,7,\n"},
+		"175,928,847,299,117,063":                                {code: exitFailed, out: "id,time,worker,sequence,note\n175928847299117063,2026-05-01T11:18:25.796Z,32,7,read from groups of digits\n"},
+		"(2 rows)":                                               {code: exitFailed, err: "sqlflake decode: argument 1: \"(2 rows)\" is not an ID: want decimal digits only, byte 0 is \"(\"\n"},
+	} {
+		do(t, "", "decode", "-csv", arg).check(t, want)
+	}
+	for _, arg := range []string{"\n", "(\n)", "\xff", "é5x", "", " "} {
+		if r := do(t, "", "decode", "--", arg); r.code != exitFailed || strings.Count(r.err, "\n") != 1 {
+			t.Errorf("%q: %+v", arg, r)
+		}
+	}
+	do(t, "", "decode", "https://app:17@db/5").fails(t, exitUsage, errSecret.Error())
 }
 
 func TestEveryFormOfAnIDIsReadBack(t *testing.T) {

@@ -26,7 +26,7 @@ func warnEndings(c *cobra.Command, entries []lease.Entry, now time.Time) {
 			continue
 		}
 		if l, err := snowflake.ParseLayout(latest(entries[i:]).Layout); err == nil {
-			warnEnding(c, "the namespace "+e.Namespace, l, now)
+			warnEnding(c, "the namespace "+printable(e.Namespace), l, now)
 		}
 	}
 }

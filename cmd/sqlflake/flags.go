@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/sqlflake/sqlflake/snowflake"
 )
@@ -38,6 +39,13 @@ func formatOf(c *cobra.Command, names ...string) string {
 		}
 	}
 	return "table"
+}
+
+// ignoreVariable takes back what a variable has set, if the flag itself would be an error.
+func ignoreVariable(f *pflag.Flag, when bool) {
+	if when && !f.Changed {
+		_ = f.Value.Set("") // a string
+	}
 }
 
 // zoneFlag adds --tz.

@@ -3,6 +3,7 @@ package main
 import (
 	"errors"
 	"fmt"
+	"math"
 	"strconv"
 	"strings"
 
@@ -21,9 +22,11 @@ func parseID(text, form string) (snowflake.ID, error) {
 	}
 	switch form {
 	case "base32":
-		return snowflake.ParseBase32(text)
+		return notNegative(text, snowflake.ParseBase32)
 	case "base62":
-		return snowflake.ParseBase62(text)
+		return notNegative(text, snowflake.ParseBase62)
+	case "groups":
+		return snowflake.Parse(strings.ReplaceAll(text, "_", ""))
 	case "hex":
 		u, err := strconv.ParseUint(strings.TrimPrefix(strings.TrimPrefix(text, "0x"), "0X"), 16, 64)
 		if err != nil {
@@ -42,6 +45,15 @@ func parseID(text, form string) (snowflake.ID, error) {
 	return snowflake.Parse(text)
 }
 
+// notNegative parses a text in which no ID begins as those of negative numbers do: letters are often a word.
+func notNegative(text string, parse func(string) (snowflake.ID, error)) (snowflake.ID, error) {
+	id, err := parse(text)
+	if id < 0 {
+		return 0, fmt.Errorf("%.40q is not an ID: it is above the greatest one, %v", text, snowflake.ID(math.MaxInt64))
+	}
+	return id, err
+}
+
 func formOf(text string) string {
 	digits := strings.Trim(text, "0123456789") == ""
 	_, err := snowflake.Parse(text)
@@ -50,6 +62,8 @@ func formOf(text string) string {
 		return "decimal"
 	case strings.HasPrefix(text, "0x"), strings.HasPrefix(text, "0X"):
 		return "hex"
+	case grouped.MatchString(text):
+		return "groups"
 	case strings.Contains(text, "_"):
 		return "typed"
 	case len(text) == 36:
@@ -60,7 +74,7 @@ func formOf(text string) string {
 		return "decimal"
 	case isFloat(text):
 		return "float"
-	case len(text) == 11:
+	case len(text) == 11 && strings.ContainsAny(text, "0123456789"):
 		return "base62"
 	}
 	return "decimal" // whose error names the first character that is not a digit
@@ -80,7 +94,7 @@ func parseTyped(text string) (snowflake.ID, error) {
 		return 0, fmt.Errorf("%.40q is not a typed ID, such as user_04W86BB0G4007: want a prefix of the letters a to z", text)
 	}
 	if suffix := text[at+1:]; len(suffix) != 14 {
-		return snowflake.ParseBase32(suffix)
+		return notNegative(suffix, snowflake.ParseBase32)
 	}
 	id, err := sqltypes.ParseTyped[anyKind]("any" + text[at:])
 	return snowflake.ID(id), err

@@ -33,6 +33,7 @@ func TestMain(m *testing.M) {
 		return
 	}
 	_, _ = os.Unsetenv("SQLFLAKE_LAYOUT"), os.Unsetenv("SQLFLAKE_DSN")
+	_ = os.Unsetenv("SQLFLAKE_WITH")
 	os.Exit(testdb.Main(m))
 }
 
@@ -168,7 +169,7 @@ func TestWrongArgumentsAreExplained(t *testing.T) {
 		"help workers wacth":                   "Did you mean this?\n\twatch\n",
 		"workers wacth":                        "Did you mean this?\n\twatch\n",
 		"sql functons --drop":                  "Did you mean this?\n\tfunctions\n",
-		"decode -5":                            "unknown shorthand flag: '5' in -5",
+		"decode -5":                            "unknown shorthand flag: '5' in -5; put -- before a number below 0",
 		"help encode":                          `unknown command "encode"`,
 		"sql functons":                         `unknown command "functons" for "sqlflake sql"`,
 		"help sql functons":                    `unknown command "functons" for "sqlflake sql"`,

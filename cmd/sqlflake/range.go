@@ -50,7 +50,7 @@ unless it was changed.`,
 			c.PrintErrf("note: the layout has times from %s to %s only\n", layout.Epoch().Format(time.RFC3339), layout.End().Format(time.RFC3339))
 		}
 		where, all := conditionOf(*column, ranges)
-		found := bounds{From: from, To: to, Zone: (*zone).String(), Layout: layout.String(), Ranges: all, Where: where}
+		found := bounds{From: moment{from}, To: moment{to}, Zone: (*zone).String(), Layout: layout.String(), Ranges: all, Where: where}
 		if mask != 0 {
 			where += fmt.Sprintf(" AND (%s & %d) >= %d AND (%d & %s) < %d", *column, mask, times.Lo, mask, *column, times.Hi)
 			found.Where, found.Mask, found.Times = where, mask, (*jsonRange)(&times)
@@ -71,8 +71,8 @@ unless it was changed.`,
 
 // bounds is the output of range -json.
 type bounds struct {
-	From   time.Time   `json:"from"`
-	To     time.Time   `json:"to"`
+	From   moment      `json:"from"`
+	To     moment      `json:"to"`
 	Zone   string      `json:"zone"`
 	Layout string      `json:"layout"`
 	Ranges []jsonRange `json:"ranges"`

@@ -63,14 +63,14 @@ lease.Lease.Reserve, are never released: they have no lease to lose.
 			return err
 		case strings.HasPrefix(e.Holder.Host, "database server, ") && e.Holder.Version == "sqlfunc":
 			return fmt.Errorf("worker %d of namespace %q is reserved for SQL functions of the %s: their IDs would repeat",
-				worker, *namespace, e.Holder.Host)
+				worker, *namespace, hostOf(e))
 		case e.Reserved():
-			return fmt.Errorf("worker %d of namespace %q is %s: its IDs would repeat", worker, *namespace, e.Holder.Host)
+			return fmt.Errorf("worker %d of namespace %q is %s: its IDs would repeat", worker, *namespace, hostOf(e))
 		case !e.Held:
 			_, err = fmt.Fprintf(c.OutOrStdout(), "worker %d of namespace %q is free since %s\n", worker, *namespace, e.Expires.UTC().Format(time.RFC3339))
 			return err
 		}
-		holder := fmt.Sprintf("%s, pid %d", cmp.Or(e.Holder.Host, "an unknown host"), e.Holder.PID)
+		holder := fmt.Sprintf("%s, pid %d", cmp.Or(printable(e.Holder.Host), "an unknown host"), e.Holder.PID)
 		if !*force {
 			return fmt.Errorf("worker %d of namespace %q is held by %s, and its lease expires at %s unless it is extended.\n"+
 				"Make sure that the holder is dead, or wait. Then --force takes the worker away. \"sqlflake help workers release\"\n"+

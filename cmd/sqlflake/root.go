@@ -17,9 +17,9 @@ func rootCommand(now func() time.Time) *cobra.Command {
 	root := &cobra.Command{
 		Use:   "sqlflake COMMAND",
 		Short: "Read and make Snowflake IDs",
-		Long: `SQLFLAKE_LAYOUT in the environment is the layout without --layout, and
-SQLFLAKE_DSN the database without --dsn, so that its password is in no list of
-processes.
+		Long: `SQLFLAKE_LAYOUT in the environment is the layout without --layout, SQLFLAKE_DSN
+the database without --dsn, and SQLFLAKE_WITH the second database of an audit
+without --with, so that no password is in a list of processes.
 
 Exit codes: 0 success, also if the reader of the output ends early; 1 a failure,
 or input that is not an ID; 2 wrong arguments; 3 findings of an audit; 130
@@ -67,14 +67,16 @@ func prepare(c *cobra.Command, args []string) error {
 	if err := errors.Join(c.ValidateRequiredFlags(), c.ValidateFlagGroups()); err != nil {
 		return err
 	}
-	for name, variable := range map[string]string{"layout": "SQLFLAKE_LAYOUT", "dsn": "SQLFLAKE_DSN"} {
+	for name, variable := range map[string]string{
+		"layout": "SQLFLAKE_LAYOUT", "dsn": "SQLFLAKE_DSN", "with": "SQLFLAKE_WITH",
+	} {
 		if f, value := c.Flags().Lookup(name), os.Getenv(variable); f != nil && !f.Changed && value != "" {
 			if err := f.Value.Set(value); err != nil { // without Changed, so that a flag may exclude it
 				return fmt.Errorf("%s: %w", variable, err)
 			}
 		}
 	}
-	hidden := slices.ContainsFunc(args, secret.MatchString)
+	hidden := slices.ContainsFunc(args, looksSecret)
 	c.Flags().Visit(func(f *pflag.Flag) {
 		hidden = hidden || f.Name != "dsn" && f.Name != "with" && secret.MatchString(f.Value.String())
 	})

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"cmp"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -119,7 +118,7 @@ func (w *watcher) look(entries []lease.Entry) error {
 			err = json.NewEncoder(w.out).Encode(change{now, what, holdingOf(e)})
 		} else {
 			_, err = fmt.Fprintf(w.out, "%s  worker %d of %s %s, epoch %d, %s pid %d\n", instant(now),
-				e.Worker, e.Namespace, what, e.Epoch, cmp.Or(e.Holder.Host, "-"), e.Holder.PID)
+				e.Worker, printable(e.Namespace), what, e.Epoch, hostOf(e), e.Holder.PID)
 		}
 		if err != nil {
 			return err

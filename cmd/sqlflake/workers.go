@@ -4,9 +4,12 @@ import (
 	"cmp"
 	"fmt"
 	"io"
+	"strconv"
 	"strings"
 	"text/tabwriter"
 	"time"
+	"unicode"
+	"unicode/utf8"
 
 	"github.com/spf13/cobra"
 
@@ -78,12 +81,12 @@ func writeWorkers(w io.Writer, entries []lease.Entry) error {
 		} else if e.Horizon > 0 {
 			horizon = fmt.Sprintf("tick %d", e.Horizon)
 		}
-		fmt.Fprintf(table, "%s\t%d\t%s\t%d\t%s\t%s\t%s\t%d\t%s\n", e.Namespace, e.Worker, state, e.Epoch,
-			horizon, instant(e.Expires), cmp.Or(e.Holder.Host, "-"), e.Holder.PID, cmp.Or(e.Holder.Version, "-"))
+		fmt.Fprintf(table, "%s\t%d\t%s\t%d\t%s\t%s\t%s\t%d\t%s\n", printable(e.Namespace), e.Worker, state, e.Epoch,
+			horizon, instant(e.Expires), hostOf(e), e.Holder.PID, cmp.Or(printable(e.Holder.Version), "-"))
 		if i+1 < len(entries) && entries[i+1].Namespace == e.Namespace {
 			continue
 		}
-		fmt.Fprintf(&totals, "\n%s: %d held, %d free", e.Namespace, held, free)
+		fmt.Fprintf(&totals, "\n%s: %d held, %d free", printable(e.Namespace), held, free)
 		if layout, err := snowflake.ParseLayout(latest(entries[i+1-int(held+free):]).Layout); err == nil {
 			fmt.Fprintf(&totals, ", %d never taken", layout.MaxWorker()+1-held-free)
 		}
@@ -97,6 +100,17 @@ func writeWorkers(w io.Writer, entries []lease.Entry) error {
 	return err
 }
 
+// printable quotes a text that would do something else to a terminal than to be shown: who may write the table could end
+// a line, or send escape sequences.
+func printable(text string) string {
+	if !utf8.ValidString(text) || strings.ContainsFunc(text, func(r rune) bool { return !unicode.IsPrint(r) }) {
+		return strconv.Quote(text)
+	}
+	return text
+}
+
+func hostOf(e lease.Entry) string { return cmp.Or(printable(e.Holder.Host), "-") }
+
 func instant(t time.Time) string {
 	if t.IsZero() {
 		return "-"
@@ -106,26 +120,26 @@ func instant(t time.Time) string {
 
 // holding is a worker in JSON.
 type holding struct {
-	Namespace string     `json:"namespace"`
-	Worker    int64      `json:"worker"`
-	Held      bool       `json:"held"`
-	Reserved  bool       `json:"reserved"` // for ever, and also held
-	Epoch     int64      `json:"epoch"`
-	Horizon   *time.Time `json:"horizon"` // null if the layout is unknown
-	Expires   time.Time  `json:"expires"`
-	Host      string     `json:"host"`
-	PID       int        `json:"pid"`
-	Version   string     `json:"version"`
-	Layout    string     `json:"layout"`
+	Namespace string  `json:"namespace"`
+	Worker    int64   `json:"worker"`
+	Held      bool    `json:"held"`
+	Reserved  bool    `json:"reserved"` // for ever, and also held
+	Epoch     int64   `json:"epoch"`
+	Horizon   *moment `json:"horizon"` // null if the layout is unknown
+	Expires   moment  `json:"expires"`
+	Host      string  `json:"host"`
+	PID       int     `json:"pid"`
+	Version   string  `json:"version"`
+	Layout    string  `json:"layout"`
 }
 
 func holdingOf(e lease.Entry) holding {
 	h := holding{
-		Namespace: e.Namespace, Worker: e.Worker, Held: e.Held, Reserved: e.Reserved(), Epoch: e.Epoch, Expires: e.Expires.UTC(),
+		Namespace: e.Namespace, Worker: e.Worker, Held: e.Held, Reserved: e.Reserved(), Epoch: e.Epoch, Expires: moment{e.Expires.UTC()},
 		Host: e.Holder.Host, PID: e.Holder.PID, Version: e.Holder.Version, Layout: e.Layout,
 	}
 	if at, ok := e.HorizonTime(); ok {
-		h.Horizon = &at
+		h.Horizon = &moment{at}
 	}
 	return h
 }

@@ -55,6 +55,8 @@ func TestOnlyForceReleasesAHeldWorker(t *testing.T) {
 		s.do(t, "workers release 0").fails(t, exitFailed, "was never taken")
 		open(t, s, lease.WithWorkers(0, 0), lease.WithStopOnLoss())
 		s.do(t, "workers release 0").fails(t, exitFailed, "Make sure that the holder is dead, or wait. Then --force takes the worker away.")
+		s.exec(t, "UPDATE snowflake_leases SET host = 'web-1\n\x1b[2J' WHERE worker = 0")
+		s.do(t, "workers release 0").fails(t, exitFailed, `is held by "web-1\n\x1b[2J", pid `)
 		if entry, err := s.entry(t.Context(), lease.DefaultNamespace, 0); err != nil || entry.Epoch != 1 {
 			t.Fatalf("changed without -force: %+v, %v", entry, err)
 		}
@@ -142,7 +144,7 @@ func TestWatchShowsWhatChanges(t *testing.T) {
 
 func TestChangesThatWatchTellsApart(t *testing.T) {
 	entry := func(held bool, epoch int64) lease.Entry {
-		e := lease.Entry{Held: held}
+		e := lease.Entry{Held: held, Expires: now.AddDate(9000, 0, 0)}
 		e.Namespace, e.Worker, e.Epoch, e.Holder = "n", 5, epoch, lease.Holder{Host: "web-5", PID: 17}
 		return e
 	}
@@ -151,6 +153,9 @@ func TestChangesThatWatchTellsApart(t *testing.T) {
 	for i, e := range []lease.Entry{
 		entry(true, 1), entry(true, 1), entry(false, 1), entry(true, 2), entry(true, 3), entry(false, 3), entry(false, 3), entry(false, 5),
 	} {
+		if i == 7 {
+			e.Holder.Host = "web-5\x1b[2J\n"
+		}
 		if err := w.look([]lease.Entry{e}); err != nil {
 			t.Fatal(err)
 		}
@@ -162,10 +167,16 @@ func TestChangesThatWatchTellsApart(t *testing.T) {
 2026-11-22T21:40:00.000Z  worker 5 of n taken, epoch 2, web-5 pid 17
 2026-11-22T21:40:00.000Z  worker 5 of n changed hands, epoch 3, web-5 pid 17
 2026-11-22T21:40:00.000Z  worker 5 of n freed, epoch 3, web-5 pid 17
-2026-11-22T21:40:00.000Z  worker 5 of n taken and freed, epoch 5, web-5 pid 17
+2026-11-22T21:40:00.000Z  worker 5 of n taken and freed, epoch 5, "web-5\x1b[2J\n" pid 17
 `
 	if out.String() != want {
 		t.Errorf("%s", &out)
+	}
+
+	out.Reset()
+	w = watcher{out: &out, now: w.now, json: true}
+	if err := w.look([]lease.Entry{entry(true, 1)}); err != nil || !strings.Contains(out.String(), `"expires":"11026-11-22T21:40:00Z"`) {
+		t.Errorf("%v %s", err, &out)
 	}
 }
 
@@ -180,18 +191,24 @@ func TestTheTableOfWorkersIsForPeople(t *testing.T) {
 		{Claim: lease.Claim{Namespace: "default", Worker: 1, Epoch: 1}, Layout: "something else", Horizon: 5},
 		{Claim: lease.Claim{Namespace: "moved", Worker: 3}, Layout: "epoch=2025-01-01T00:00:00Z tick=1ms time:43 worker:8 sequence:12", Held: true, Expires: time.Date(2025, 1, 2, 0, 0, 10, 0, time.UTC)},
 		{Claim: lease.Claim{Namespace: "moved", Worker: 7}, Layout: layout, Expires: time.Unix(-1, 0)}, // before the move
-		{Claim: lease.Claim{Namespace: "odd", Worker: 0}, Layout: "something else"},
+		{
+			Claim: lease.Claim{Namespace: "odd", Worker: 0}, Layout: "something else",
+			Holder: lease.Holder{Host: "\x1b]0;mine\a\x1b[2Jweb-1\ndefault 4 held", Version: "\x9b2J\u202e"},
+		},
+		{Claim: lease.Claim{Namespace: "tabs\t4\theld"}, Layout: "something else"},
 	})
-	want := `NAMESPACE  WORKER  STATE  EPOCH  HORIZON                   EXPIRES                   HOST   PID   VERSION
-default    0       held   12     2025-01-02T00:00:00.123Z  2025-01-02T00:00:10.000Z  web-1  4711  v1.4.0
-default    1       free   1      tick 5                    -                         -      0     -
-moved      3       held   0      -                         2025-01-02T00:00:10.000Z  -      0     -
-moved      7       free   0      -                         1969-12-31T23:59:59.000Z  -      0     -
-odd        0       free   0      -                         -                         -      0     -
+	want := `NAMESPACE        WORKER  STATE  EPOCH  HORIZON                   EXPIRES                   HOST                                         PID   VERSION
+default          0       held   12     2025-01-02T00:00:00.123Z  2025-01-02T00:00:10.000Z  web-1                                        4711  v1.4.0
+default          1       free   1      tick 5                    -                         -                                            0     -
+moved            3       held   0      -                         2025-01-02T00:00:10.000Z  -                                            0     -
+moved            7       free   0      -                         1969-12-31T23:59:59.000Z  -                                            0     -
+odd              0       free   0      -                         -                         "\x1b]0;mine\a\x1b[2Jweb-1\ndefault 4 held"  0     "\x9b2J\u202e"
+"tabs\t4\theld"  0       free   0      -                         -                         -                                            0     -
 
 default: 1 held, 1 free, 1022 never taken
 moved: 1 held, 1 free, 254 never taken
 odd: 0 held, 1 free
+"tabs\t4\theld": 0 held, 1 free
 `
 	if out.String() != want || err != nil {
 		t.Errorf("%v\n%s\nwant\n%s", err, out.String(), want)

@@ -188,3 +188,30 @@ func TestAnExtensionDuringWhichALaterVersionMarksTheNamespaceIsRefused(t *testin
 		t.Errorf("Extend: %v, want a *VersionError", err)
 	}
 }
+
+// TestNothingIsWrittenThroughALink has a folder in which somebody else may make links to files of ours.
+func TestNothingIsWrittenThroughALink(t *testing.T) {
+	for _, link := range []func(from, to string) error{os.Symlink, os.Link} {
+		dir, victim := t.TempDir(), filepath.Join(t.TempDir(), "victim")
+		write(t, victim, []byte("mine"))
+		f := newStateFile(t, filepath.Join(dir, "0.json"))
+		if err := link(victim, filepath.Join(dir, "0.json.tmp")); err != nil {
+			t.Fatal(err)
+		}
+		extend(t, f, acquire(t, f, fileRequest(1, 0)).Claim, 4711)
+		if got := contents(t, victim); string(got) != "mine" {
+			t.Errorf("the victim is %q", got)
+		}
+	}
+
+	dir, victim := t.TempDir(), filepath.Join(t.TempDir(), "victim")
+	write(t, victim, nil)
+	lock := filepath.Join(dir, "0.json.lock")
+	if err := os.Symlink(victim, lock); err != nil {
+		t.Fatal(err)
+	}
+	_, err := newStateFile(t, filepath.Join(dir, "0.json")).Acquire(t.Context(), fileRequest(1, 0))
+	if got := contents(t, victim); len(got) > 0 || err == nil || !strings.Contains(err.Error(), lock) {
+		t.Errorf("the victim is %q: %v", got, err)
+	}
+}

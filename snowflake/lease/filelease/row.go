@@ -32,8 +32,13 @@ type fileRow struct {
 
 // lock takes the row's lock, which is held as long as the returned file is open. It returns nil if the lock is held.
 func (r fileRow) lock() (*os.File, error) {
+	path := r.path + lockSuffix
 	for {
-		f, err := os.OpenFile(r.path+lockSuffix, os.O_RDWR|os.O_CREATE, fileMode)
+		if info, err := os.Lstat(path); err == nil && !info.Mode().IsRegular() {
+			return nil, fmt.Errorf("lease: file store: %s is no regular file: remove it", path)
+		}
+
+		f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, fileMode)
 		if err != nil {
 			return nil, storeError(err)
 		}
@@ -44,20 +49,21 @@ func (r fileRow) lock() (*os.File, error) {
 		if err = errors.Join(err, f.Close()); err != nil || !ok {
 			return nil, storeError(err)
 		}
-		// The lock file was removed between the two calls.
+		// The lock file was removed, or became a link, between the two calls.
 	}
 }
 
 // unlock ends a lock. Closing alone would not: a child that was just forked has a copy of the open file until its exec.
 func unlock(lock *os.File) error { return errors.Join(unlockFile(lock), lock.Close()) }
 
-// locks reports whether f, which is locked, is still the row's lock file.
+// locks reports whether f, which is locked, is still the row's lock file. A link to it is not: what somebody put there
+// would be written to.
 func (r fileRow) locks(f *os.File) bool {
 	mine, err := f.Stat()
 	if err != nil {
 		return false
 	}
-	named, err := os.Stat(r.path + lockSuffix)
+	named, err := os.Lstat(r.path + lockSuffix)
 	return err == nil && os.SameFile(mine, named)
 }
 
@@ -115,10 +121,11 @@ func (r fileRow) write(s fileState) error {
 }
 
 func writeSynced(path string, text []byte) error {
-	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, fileMode)
+	f, err := createNew(path)
 	if err != nil {
 		return err
 	}
+
 	if _, err = f.Write(text); err == nil {
 		// The order of Acquire depends on this time. The kernel would set it from a clock that moves every few
 		// milliseconds.
@@ -129,6 +136,21 @@ func writeSynced(path string, text []byte) error {
 		err = syncFile(f)
 	}
 	return errors.Join(err, f.Close())
+}
+
+// createNew creates the file, in place of one that a killed process left. It never opens what is there: in a folder that
+// others may write, that can be a link to a file of ours.
+func createNew(path string) (*os.File, error) {
+	const flags = os.O_WRONLY | os.O_CREATE | os.O_EXCL
+	f, err := os.OpenFile(path, flags, fileMode)
+	if !errors.Is(err, fs.ErrExist) {
+		return f, err
+	}
+
+	if err = os.Remove(path); err != nil {
+		return nil, err
+	}
+	return os.OpenFile(path, flags, fileMode)
 }
 
 // storeError names the package in an error of the operating system, which names the file.

@@ -1,0 +1,297 @@
+package main
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/sqlflake/sqlflake/snowflake"
+)
+
+// plant is a table that a library has filled, in the order of issue.
+type plant struct {
+	layout  snowflake.Layout
+	kind    string
+	perTick float64
+	workers []int64
+	r       *rand.Rand
+	n       int
+}
+
+// plants have the bits of libraries. Yitter's are below 2^53, so nothing rounds them.
+func plants() map[string]*plant {
+	all := map[string]*plant{
+		"bwmarrin":    {kind: "zero", perTick: 3, workers: []int64{30, 10, 26}},
+		"sonyflake":   {kind: "zero", perTick: 4, workers: []int64{900, 600, 300}},
+		"sonyflake 2": {kind: "zero", perTick: 4, workers: []int64{900, 600, 300}},
+		"godruoyi":    {kind: "zero", perTick: 3, workers: []int64{30, 10, 26}},
+		"yitter":      {kind: "five", perTick: 5, workers: []int64{30, 10, 26}},
+	}
+	for name, p := range all {
+		p.layout, p.r, p.n = layoutOf(name), rand.New(rand.NewPCG(7, 7)), 3000
+	}
+	return all
+}
+
+// ticks returns how many ticks of the layout a duration has.
+func (p *plant) ticks(d time.Duration) int64 { return int64(d / p.layout.Tick()) }
+
+func (p *plant) generator(worker int64, ahead time.Duration) *synthetic {
+	return &synthetic{layout: p.layout, kind: p.kind, worker: worker, ahead: p.ticks(ahead), Rand: p.r}
+}
+
+// ids are of the workers and of another generator; the first one is changed halfway.
+func (p *plant) ids(t *testing.T, change func(first *synthetic), more ...*synthetic) []snowflake.ID {
+	t.Helper()
+	var all []*synthetic
+	for _, worker := range p.workers {
+		all = append(all, p.generator(worker, 0))
+	}
+	return stream(t, p.r, append(all, more...), p.perTick, p.n, func(i int) {
+		if i == p.n/2 && change != nil {
+			change(all[0])
+		}
+	})
+}
+
+// replaced returns the IDs with a share of them changed.
+func (p *plant) replaced(ids []snowflake.ID, share float64, change func(snowflake.ID) snowflake.ID) []snowflake.ID {
+	ids = slices.Clone(ids)
+	for i, id := range ids {
+		if p.r.Float64() < share {
+			ids[i] = change(id)
+		}
+	}
+	return ids
+}
+
+// timesOf are those of the rows.
+func timesOf(l snowflake.Layout, ids []snowflake.ID) (all []time.Time) {
+	for _, id := range ids {
+		all = append(all, l.Time(id))
+	}
+	return all
+}
+
+// mode is how an audit is called.
+type mode struct {
+	layout, issued bool
+	by             []time.Time // the times of the rows in a table
+}
+
+// audited returns the findings of a text, or of a table.
+func (p *plant) audited(t *testing.T, text string, m mode) auditReport {
+	t.Helper()
+	args := []string{"audit", "-json"}
+	if m.layout {
+		args = append(args, "-layout", p.layout.String())
+	}
+	if m.issued {
+		args = append(args, "-order", "issue")
+	}
+	if m.by == nil {
+		return audited(t, do(t, text, args...))
+	}
+
+	path := t.TempDir() + "/plant.db"
+	if err := os.WriteFile(path, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	d, err := openDatabase(t.Context(), "sqlite:"+path, "snowflake_leases")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer d.close()
+	var values []string
+	for i, id := range strings.Fields(text) {
+		values = append(values, fmt.Sprintf("(%s, '%s')", id, m.by[i].Format("2006-01-02 15:04:05.000")))
+	}
+	s := site{database: d}
+	s.exec(t, "CREATE TABLE plants (id bigint, created_at datetime)")
+	s.exec(t, "INSERT INTO plants VALUES "+strings.Join(values, ", "))
+	return audited(t, do(t, "", append(args, "-dsn", "sqlite:"+path, "-table", "plants", "-by", "created_at")...))
+}
+
+// TestAnAuditFindsWhatIsPlanted has each fault in the IDs of each library. What is found has one of the kinds wanted,
+// and no other than these and those that may be found as well.
+func TestAnAuditFindsWhatIsPlanted(t *testing.T) {
+	const day, year = 24 * time.Hour, 365 * 24 * time.Hour
+	rounds := []string{"bwmarrin", "godruoyi", "sonyflake", "sonyflake 2"} // whose IDs are long enough, the last just so
+	all := []string{"bwmarrin", "godruoyi", "sonyflake", "sonyflake 2", "yitter"}
+	for name, fault := range map[string]struct {
+		plant  func(t *testing.T, p *plant) (string, []time.Time)
+		issued bool     // it shows in the order of issue only
+		given  bool     // it shows with the layout only
+		in     []string // which libraries; others have nothing
+		want   string
+		also   string
+	}{
+		"nothing": {plant: func(t *testing.T, p *plant) (string, []time.Time) { return text(p.ids(t, nil)), nil }},
+		"nothing, with times": {plant: func(t *testing.T, p *plant) (string, []time.Time) {
+			ids := p.ids(t, nil)
+			return text(ids), timesOf(p.layout, ids)
+		}},
+		"one worker twice": {in: all, want: "duplicate", plant: func(t *testing.T, p *plant) (string, []time.Time) {
+			return text(p.ids(t, nil, p.generator(p.workers[0], 0))), nil
+		}},
+		"one worker twice, 45 s apart": {
+			in: all, issued: true, want: "interleaved",
+			plant: func(t *testing.T, p *plant) (string, []time.Time) {
+				return text(p.ids(t, nil, p.generator(p.workers[0], -45*time.Second))), nil
+			},
+		},
+		"a minute back": {in: all, issued: true, want: "step_back", plant: func(t *testing.T, p *plant) (string, []time.Time) {
+			return text(p.ids(t, func(g *synthetic) { *g = *p.generator(g.worker, -time.Minute) })), nil
+		}},
+		"two hours back": {in: all, issued: true, want: "step_back", plant: func(t *testing.T, p *plant) (string, []time.Time) {
+			return text(p.ids(t, func(g *synthetic) { *g = *p.generator(g.worker, -2*time.Hour) })), nil
+		}},
+		"a clock two hours ahead": {in: all, want: "future", plant: func(t *testing.T, p *plant) (string, []time.Time) {
+			return text(p.ids(t, nil, p.generator(5, 2*time.Hour))), nil
+		}},
+		"rows twice": {in: all, want: "duplicate", plant: func(t *testing.T, p *plant) (string, []time.Time) {
+			ids := p.ids(t, nil)
+			return text(append(ids, ids[len(ids)-20:]...)), nil
+		}},
+		"zeros": {in: all, want: "impossible", plant: func(t *testing.T, p *plant) (string, []time.Time) {
+			return text(p.ids(t, nil)) + "0\n0\n0\n", nil
+		}},
+		"negative": {in: all, want: "impossible", plant: func(t *testing.T, p *plant) (string, []time.Time) {
+			return text(p.ids(t, nil)) + "-5\n-9223372036854775808\n", nil
+		}},
+		"UUIDs": {in: all, want: "not_an_id", plant: func(t *testing.T, p *plant) (string, []time.Time) {
+			return text(p.ids(t, nil)) + "f81d4fae-7dec-41d0-a765-00a0c91e6bf6\n", nil
+		}},
+		"a counter before": {in: all, want: "counter", plant: func(t *testing.T, p *plant) (string, []time.Time) {
+			var counter []snowflake.ID
+			for i := range snowflake.ID(500) {
+				counter = append(counter, 1+i)
+			}
+			return text(append(counter, p.ids(t, nil)...)), nil
+		}},
+		"a counter in between": {in: all, want: "counter", plant: func(t *testing.T, p *plant) (string, []time.Time) {
+			n := snowflake.ID(123_000)
+			return text(p.replaced(p.ids(t, nil), 0.01, func(snowflake.ID) snowflake.ID { n++; return n })), nil
+		}},
+		"an epoch of the past": {
+			in: all, want: "time", plant: func(t *testing.T, p *plant) (string, []time.Time) {
+				return p.apart(t, -400*day)
+			},
+		},
+		"an epoch of the future": {
+			in: all, want: "time future layout", also: "time future layout",
+			plant: func(t *testing.T, p *plant) (string, []time.Time) {
+				text, _ := p.apart(t, 400*day)
+				return text, nil
+			},
+		},
+		"a third five years ahead": {
+			in: all, want: "layout future", also: "layout future impossible", plant: func(t *testing.T, p *plant) (string, []time.Time) {
+				return text(p.ids(t, nil, p.generator(5, 5*year), p.generator(6, 5*year))), nil
+			},
+		},
+		"swapped fields": {
+			in: all, given: true, want: "time future", also: "time future interleaved step_back duplicate counter impossible",
+			plant: func(t *testing.T, p *plant) (string, []time.Time) {
+				ids := p.ids(t, nil)
+				times := timesOf(p.layout, ids)
+				for i, id := range ids { // the time in the lowest bits
+					ids[i] = (id&(1<<22-1))<<36 | id>>22&(1<<36-1)
+				}
+				return text(ids), times
+			},
+		},
+		"5 % as a float64": {in: rounds, want: "rounded duplicate", plant: func(t *testing.T, p *plant) (string, []time.Time) {
+			return text(p.replaced(p.ids(t, nil), 0.05, toFloat)), nil
+		}},
+		"all as a float64": {in: rounds, want: "rounded duplicate", also: "layout", plant: func(t *testing.T, p *plant) (string, []time.Time) {
+			return text(p.replaced(p.ids(t, nil), 1, toFloat)), nil
+		}},
+		"as JavaScript prints them": {in: rounds[:3], want: "rounded duplicate", also: "layout", plant: func(t *testing.T, p *plant) (string, []time.Time) {
+			return text(p.replaced(p.ids(t, nil), 1, printed)), nil
+		}},
+		"5 % through a spreadsheet": {in: rounds, want: "rounded", also: "duplicate layout", plant: func(t *testing.T, p *plant) (string, []time.Time) {
+			return text(p.replaced(p.ids(t, nil), 0.05, toSheet)), nil
+		}},
+		"all through a spreadsheet": {in: rounds, want: "rounded", also: "duplicate layout future", plant: func(t *testing.T, p *plant) (string, []time.Time) {
+			return text(p.replaced(p.ids(t, nil), 1, toSheet)), nil
+		}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			for library, p := range plants() {
+				in, times := fault.plant(t, p)
+				for i := range 4 {
+					m := mode{layout: i%2 == 0, issued: i/2 == 0 && times == nil, by: times}
+					if fault.given && !m.layout {
+						continue
+					}
+					want := fault.want
+					if !slices.Contains(fault.in, library) || fault.issued && !m.issued {
+						want = ""
+					}
+					found := ""
+					isFound, kinds := want == "", want+" "+fault.also
+					for _, f := range p.audited(t, in, m).Findings {
+						found += " " + f.Kind
+						isFound = isFound || slices.Contains(strings.Fields(want), f.Kind)
+						if !slices.Contains(strings.Fields(kinds), f.Kind) {
+							t.Errorf("%s, layout %v, issued %v: a finding %s: %s", library, m.layout, m.issued, f.Kind, f.Shows)
+						}
+					}
+					if !isFound {
+						t.Errorf("%s, layout %v, issued %v: found %q, want one of %q", library, m.layout, m.issued, found, want)
+					}
+				}
+			}
+		})
+	}
+}
+
+// apart has IDs of one worker whose epoch is another one, with the times of the rows.
+func (p *plant) apart(t *testing.T, ahead time.Duration) (string, []time.Time) {
+	t.Helper()
+	ids := p.ids(t, nil)
+	times, m := timesOf(p.layout, ids), masksOf(p.layout)
+	for i, id := range ids {
+		if w, _ := p.layout.Field(id, p.layout.Fields()[workerAt(p.layout)].Name); w == p.workers[0] {
+			ids[i] = id + snowflake.ID(p.ticks(ahead))*(m.time&-m.time)
+		}
+	}
+	return text(ids), times
+}
+
+func workerAt(l snowflake.Layout) int {
+	return slices.IndexFunc(l.Fields(), func(f snowflake.Field) bool {
+		return f.Name != snowflake.FieldTime && f.Name != snowflake.FieldSequence
+	})
+}
+
+func toFloat(id snowflake.ID) snowflake.ID { return snowflake.ID(float64(id)) }
+
+// printed returns the number that JavaScript prints: the fewest digits that name the float64, and zeros.
+func printed(id snowflake.ID) snowflake.ID {
+	digits, _, _ := strings.Cut(strconv.FormatFloat(float64(id), 'e', -1, 64), "e")
+	digits = strings.Replace(digits, ".", "", 1)
+	return parsed(digits + strings.Repeat("0", len(id.String())-len(digits)))
+}
+
+// toSheet keeps 15 digits.
+func toSheet(id snowflake.ID) snowflake.ID {
+	digits := id.String()
+	kept := min(len(digits), 15)
+	return parsed(digits[:kept] + strings.Repeat("0", len(digits)-kept))
+}
+
+func parsed(digits string) snowflake.ID {
+	id, err := snowflake.Parse(digits)
+	if err != nil {
+		panic(err)
+	}
+	return id
+}
