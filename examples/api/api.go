@@ -63,9 +63,13 @@ func newAPI(db *gorm.DB) http.Handler {
 }
 
 func reply(w http.ResponseWriter, value any, err error) {
-	switch {
+	switch due := new(*snowflake.DueError); {
 	case errors.Is(err, gorm.ErrRecordNotFound), errors.Is(err, gorm.ErrForeignKeyViolated):
 		http.Error(w, "not found", http.StatusNotFound)
+	case errors.Is(err, snowflake.ErrLeaseStalled), errors.As(err, due):
+		slog.Warn("no ID", "error", err)
+		w.Header().Set("Retry-After", "1")
+		http.Error(w, "try again", http.StatusServiceUnavailable)
 	case err != nil: // the client does not see errors of the database
 		slog.Error("request failed", "error", err)
 		http.Error(w, "internal error", http.StatusInternalServerError)

@@ -53,6 +53,12 @@ func TestTheAPIAnswersWithTheGoldenFile(t *testing.T) {
 		api.ServeHTTP(w, httptest.NewRequest(method, path, strings.NewReader(body)))
 		fmt.Fprintf(&got, "%s\n%d %s\n", request, w.Code, w.Body)
 	}
+
+	gen.FailAfter(0, snowflake.ErrLeaseStalled)
+	w := httptest.NewRecorder()
+	api.ServeHTTP(w, httptest.NewRequest("POST", "/users", strings.NewReader(`{"name":"Eve"}`)))
+	fmt.Fprintf(&got, "a stalled lease\n%d Retry-After: %s\n%s\n", w.Code, w.Header().Get("Retry-After"), w.Body)
+
 	const golden = "testdata/answers.golden"
 	if *update {
 		if err := os.WriteFile(golden, []byte(got.String()), 0o600); err != nil {

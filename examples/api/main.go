@@ -10,6 +10,7 @@ import (
 	"context"
 	"errors"
 	"log"
+	"log/slog"
 	"net"
 	"net/http"
 	"os"
@@ -80,11 +81,12 @@ func run(ctx context.Context, dialector gorm.Dialector, addr string) (err error)
 	return <-ended // Serve returns when Shutdown begins
 }
 
-// probe answers 503 if check returns an error.
+// probe answers 503 if check returns an error. Strangers may ask, so the reason is in the log only.
 func probe(check func() error) http.HandlerFunc {
 	return func(w http.ResponseWriter, _ *http.Request) {
 		if err := check(); err != nil {
-			http.Error(w, err.Error(), http.StatusServiceUnavailable)
+			slog.Warn("not ready", "error", err)
+			http.Error(w, "no IDs", http.StatusServiceUnavailable)
 		}
 	}
 }
