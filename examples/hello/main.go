@@ -12,12 +12,11 @@ import (
 	"gorm.io/gorm"
 
 	"github.com/sqlflake/sqlflake/gormplugin"
-	"github.com/sqlflake/sqlflake/snowflake"
 )
 
 type User struct {
-	ID   snowflake.ID `json:"id"`
-	Name string       `json:"name"`
+	gormplugin.Model        // ID, CreatedAt, UpdatedAt
+	Name             string `json:"name"`
 }
 
 func main() {

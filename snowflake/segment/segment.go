@@ -1,13 +1,14 @@
-// Package segment issues dense, increasing numbers out of blocks that a table hands out, for invoice numbers and short
-// codes. The method is that of Leaf-segment (https://tech.meituan.com/2017/04/21/mt-leaf.html): one UPDATE takes a
-// block of numbers, and the process issues them from memory.
+// Package segment issues short increasing numbers out of blocks that a table hands out, for order numbers and short codes.
+// Numbers have gaps, so they are not for invoices that must be numbered without any. The method is that of Leaf-segment
+// (https://tech.meituan.com/2017/04/21/mt-leaf.html): one UPDATE takes a block of numbers, and the process issues them
+// from memory.
 //
-//	numbers, err := segment.Open(ctx, db, sqldb.Postgres, "invoices", segment.WithBlock(1000))
+//	numbers, err := segment.Open(ctx, db, sqldb.Postgres, "orders", segment.WithBlock(1000))
 //	...
 //	defer numbers.Close()
 //	number, err := numbers.Next(ctx) // 1, 2, 3, ...
 //
-// A [Sequence] has the method Fill, so it is a generator for gormplugin's WithNamed and the tag "snowflake:invoices".
+// A [Sequence] has the method Fill, so it is a generator for gormplugin's WithNamed and the tag "snowflake:orders".
 //
 // No number is issued twice, however many processes and goroutines there are and whenever they are killed. There are
 // gaps: what a process has not issued of its block when it ends is lost. Numbers of one process ascend; those of two

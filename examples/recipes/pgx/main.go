@@ -1,5 +1,6 @@
-// Pgx stores a message and its replies in PostgreSQL with pgx. A snowflake.ID is an argument, a column of CopyFrom, an
-// element of an array and a field of a struct; a *snowflake.ID or a sqltypes.Null is for columns that may be NULL.
+// Pgx stores a message and its replies in PostgreSQL with pgx, in one round trip. A snowflake.ID is an argument, a column
+// of CopyFrom, an element of an array and a field of a struct; a *snowflake.ID or a sqltypes.Null is for columns that may
+// be NULL.
 package main
 
 import (
@@ -64,14 +65,23 @@ func run(ctx context.Context, dsn string, out io.Writer) (err error) {
 	if err != nil {
 		return err
 	}
+
 	ids := make([]snowflake.ID, 3) // the keys are known before the rows are inserted
 	if err := l.Generator().Fill(ctx, ids); err != nil {
 		return err
 	}
-	messages := []Message{{ids[0], nil, "Tea?"}, {ids[1], &ids[0], "Yes."}, {ids[2], &ids[0], "No."}}
-	row := func(i int) ([]any, error) { return []any{messages[i].ID, messages[i].ReplyTo, messages[i].Body}, nil }
-	_, err = pool.CopyFrom(ctx, pgx.Identifier{"pgx_messages"}, []string{"id", "reply_to", "body"}, pgx.CopyFromSlice(3, row))
-	if err != nil {
+	question, replies := Message{ids[0], nil, "Tea?"}, []Message{{ids[1], &ids[0], "Yes."}, {ids[2], &ids[0], "No."}}
+
+	// One transaction in one round trip: no statement waits for a key that another returns.
+	batch := &pgx.Batch{}
+	for _, m := range append([]Message{question}, replies...) {
+		batch.Queue("INSERT INTO pgx_messages (id, reply_to, body) VALUES ($1, $2, $3)", m.ID, m.ReplyTo, m.Body)
+	}
+	if err := pool.SendBatch(ctx, batch).Close(); err != nil {
+		return err
+	}
+
+	if err := copyMore(ctx, pool, l.Generator()); err != nil {
 		return err
 	}
 
@@ -85,8 +95,21 @@ func run(ctx context.Context, dsn string, out io.Writer) (err error) {
 	if err != nil {
 		return err
 	}
-	if messages, err = pgx.CollectRows(rows, pgx.RowToStructByName[Message]); err != nil {
+	messages, err := pgx.CollectRows(rows, pgx.RowToStructByName[Message])
+	if err != nil {
 		return err
 	}
 	return json.NewEncoder(out).Encode(messages)
+}
+
+// copyMore inserts many messages with COPY.
+func copyMore(ctx context.Context, pool *pgxpool.Pool, generator *snowflake.Generator) error {
+	ids := make([]snowflake.ID, 1000)
+	if err := generator.Fill(ctx, ids); err != nil {
+		return err
+	}
+
+	row := func(i int) ([]any, error) { return []any{ids[i], nil, "Hello."}, nil }
+	_, err := pool.CopyFrom(ctx, pgx.Identifier{"pgx_messages"}, []string{"id", "reply_to", "body"}, pgx.CopyFromSlice(len(ids), row))
+	return err
 }

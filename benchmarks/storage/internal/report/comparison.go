@@ -63,7 +63,7 @@ func (r Report) comparisons(engine string) []comparison {
 }
 
 // compare returns the row of a metric; false for one of little interest. That are inserts of single rows by one client,
-// rates of several clients but with 10 rows a statement, and metrics in which no key differs, apart from inserts and from
+// rates of several clients but with 10 rows a statement, and metrics in which no key differs, apart from inserts, GORM and
 // curves of large tables, which are measured once.
 func (r Report) compare(s scenario.Scenario, g measure.Group, metric string) (comparison, bool) {
 	base, ok := g.Figure(r.Baseline, metric)
@@ -80,7 +80,9 @@ func (r Report) compare(s scenario.Scenario, g measure.Group, metric string) (co
 		title: s.Title, metric: strings.ToUpper(title[:1]) + title[1:],
 		params: caseText(g.Params, "graphs", "parents"), base: withUnit(base),
 	}
-	show := s.Name == "load" || s.Name == "clients" || curve && number(g.Params.Get("rows")) >= 1_000_000
+
+	largeCurve := curve && number(g.Params.Get("rows")) >= 1_000_000
+	show := largeCurve || slices.Contains([]string{"load", "clients", "graph", "gorm"}, s.Name)
 	for _, kind := range r.compared(g.Engine) {
 		c := r.cell(g, kind, metric)
 		show = show || c.verdict > measure.Same

@@ -31,7 +31,7 @@ func (r Report) WriteDocs(dir string) error {
 	})
 }
 
-// first returns the inserts that a reader asks about first: of one process, and of several if they are measured, with 10
+// first returns the inserts that a reader asks about first: of one client, and of several if they are measured, with 10
 // rows a statement if possible.
 func (r Report) first(engine string) (groups []measure.Group) {
 	one, ok := r.main(engine, "load", "bytes_table")
@@ -50,9 +50,9 @@ func (r Report) first(engine string) (groups []measure.Group) {
 	return []measure.Group{one, many}
 }
 
-// several tells who inserts in the second group of first: "8 processes, 10 rows a statement".
+// several tells who inserts in the second group of first: "8 clients, 10 rows a statement".
 func several(g measure.Group) string {
-	return fmt.Sprintf("%s processes, %s rows a statement", g.Params.Get("clients"), document.Number(number(g.Params.Get("batch")), 0))
+	return fmt.Sprintf("%s clients, %s rows a statement", g.Params.Get("clients"), document.Number(number(g.Params.Get("batch")), 0))
 }
 
 // charts returns a chart for each engine with inserts.
@@ -94,7 +94,7 @@ func (r Report) chart(engine string, groups []measure.Group) chart.Chart {
 	}
 	legend := ""
 	if len(groups) > 1 {
-		legend = "upper: one process, lower: " + several(groups[1]) + "\n"
+		legend = "upper: one client, lower: " + several(groups[1]) + "\n"
 	}
 	if parts {
 		legend += "full colour: indexes, pale: rows"
@@ -123,7 +123,7 @@ func (r Report) writeDocsTables(w io.Writer) error {
 	var columns []measure.Group
 	for _, engine := range r.engines() {
 		for i, g := range r.first(engine) {
-			head := r.title(engine) + ", one process"
+			head := r.title(engine) + ", one client"
 			if i > 0 {
 				head = several(g)
 			}
@@ -148,22 +148,35 @@ func (r Report) writeDocsTables(w io.Writer) error {
 	return err
 }
 
-// graphs tells what a snowflake saves if an order is saved with its lines, "" if that is not measured.
+// graphs tells what a key of the client saves if an order is saved with its lines, "" if that is not measured.
 func (r Report) graphs() string {
-	var ratios []string
-	trips := ""
-	for _, engine := range r.engines() {
-		for _, g := range r.groups(engine, "graph") {
-			c := r.cell(g, "snowflake", "time")
-			if g.Params.Get("delay") == "1ms" && c.ratio != "" {
-				ratios = append(ratios, c.ratio+" ("+r.title(engine)+")")
-				trips = r.cell(g, "snowflake", "round_trips").value + " instead of " + r.cell(g, r.Baseline, "round_trips").value
-			}
-		}
-	}
-	if len(ratios) == 0 {
+	together, trips := r.graphTimes("")
+	if together == "" {
 		return ""
 	}
-	return fmt.Sprintf("\nWith snowflakes, an order and its lines are saved in %s round trips. 1 ms away from the database\n"+
-		"that takes %s the time of %s.\n", trips, strings.Join(ratios, " and "), kindTitle(r.Baseline))
+
+	text := fmt.Sprintf("\nA driver that sends several statements together, such as pgx with a Batch, saves an order and its lines in\n"+
+		"%s round trips if the client makes the keys. 1 ms away from the database that takes, of the time of\n%s: %s.\n",
+		trips, kindTitle(r.Baseline), together)
+	if each, trips := r.graphTimes("GORM"); each != "" {
+		text += fmt.Sprintf("GORM waits for the answer to each statement (%s round trips): %s.\n", trips, each)
+	}
+	return text
+}
+
+// graphTimes returns the ratios of the time to save a graph on each database, and the round trips: "1 instead of 3".
+func (r Report) graphTimes(by string) (ratios, trips string) {
+	var parts []string
+	for _, engine := range r.engines() {
+		for _, g := range r.groups(engine, "graph") {
+			snowflake, uuid := r.cell(g, "snowflake", "time"), r.cell(g, "uuidv7", "time")
+			if g.Params.Get("delay") != "1ms" || g.Params.Get("by") != by || snowflake.ratio == "" {
+				continue
+			}
+
+			parts = append(parts, fmt.Sprintf("%s with snowflakes, %s with UUIDv7 (%s)", snowflake.ratio, uuid.ratio, r.title(engine)))
+			trips = r.cell(g, "snowflake", "round_trips").value + " instead of " + r.cell(g, r.Baseline, "round_trips").value
+		}
+	}
+	return strings.Join(parts, "; "), trips
 }

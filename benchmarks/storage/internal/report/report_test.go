@@ -89,8 +89,8 @@ func TestFolderHasEachForm(t *testing.T) {
 			`Compared with auto-increment, a snowflake takes 1.00× the bytes and is inserted at [0-9.]+× the rate`,
 			`Time; 1ms to the server \| [0-9.]+ ms \| 0\.[0-9]+×▲`, "there is no index", `!\[.*\]\(bytes.svg\)`,
 		},
-		"table.md":  {`PostgreSQL 15, one process \| 8 processes`},
-		"bytes.svg": {"prefers-color-scheme:dark", `fill:#0b5fb8;fill:var\(--snow\)`, "full colour: indexes", "upper: one process"},
+		"table.md":  {`PostgreSQL 15, one client \| 8 clients`},
+		"bytes.svg": {"prefers-color-scheme:dark", `fill:#0b5fb8;fill:var\(--snow\)`, "full colour: indexes", "upper: one client"},
 		"text":      {"there is no index", `22.6 B \(1.00×\)`, `[0-9] B \(1\.[0-9]+×▼\)`},
 	} {
 		for _, want := range wanted {

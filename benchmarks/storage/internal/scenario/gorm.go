@@ -24,7 +24,7 @@ var gorms = Scenario{
 	Name:     "gorm",
 	Title:    "With GORM",
 	Question: "What difference does the key make if GORM writes the rows?",
-	Kinds:    []string{"auto", "snowflake", "uuidv7-text"},
+	Kinds:    []string{"auto", "snowflake", "uuidv7", "uuidv7-text"},
 	Sizes:    []string{"uuidv4-text"},
 	Cases: func(o Options, _ engine.Engine) []measure.Params {
 		return []measure.Params{
@@ -37,6 +37,9 @@ var gorms = Scenario{
 
 func runGorm(ctx context.Context, b *Bench) (values map[string]float64, err error) {
 	model, ok := gormModels[b.Kind.Name]
+	if b.Kind.Name == "uuidv7" && b.Dialect() != "postgres" {
+		model = func(n int) any { return gormRows(n, gormRow[bytesUUID]{GormAccount: someone}) }
+	}
 	if !ok {
 		return nil, engine.Unsupported("there is no GORM model for keys of the kind %s", b.Kind.Name)
 	}
@@ -94,6 +97,7 @@ var gormOptions = map[string]string{
 var gormModels = map[string]func(rows int) any{
 	"auto":        func(n int) any { return gormRows(n, gormAuto{GormAccount: someone}) },
 	"snowflake":   func(n int) any { return gormRows(n, gormSnowflake{GormAccount: someone}) },
+	"uuidv7":      func(n int) any { return gormRows(n, gormRow[nativeUUID]{GormAccount: someone}) },
 	"uuidv4-text": func(n int) any { return gormRows(n, GormUUID{GormAccount: someone, make: uuid.NewRandom}) },
 	"uuidv7-text": func(n int) any { return gormRows(n, GormUUID{GormAccount: someone, make: uuid.NewV7}) },
 }
@@ -126,6 +130,18 @@ type gormSnowflake struct {
 	gormplugin.ModelSoftDelete
 	GormAccount
 }
+
+// gormRow is gorm.Model with a key of the type K, and an account.
+type gormRow[K comparable] struct {
+	ID        K `gorm:"primaryKey"`
+	CreatedAt time.Time
+	UpdatedAt time.Time
+	DeletedAt gorm.DeletedAt `gorm:"index"`
+	GormAccount
+}
+
+// BeforeCreate sets the key.
+func (r *gormRow[K]) BeforeCreate(*gorm.DB) error { return makeUUID(&r.ID) }
 
 // GormUUID is gorm.Model with a UUID key and an account.
 type GormUUID struct {

@@ -19,13 +19,17 @@ var graph = Scenario{
 	Title:    "Saving an order with its lines",
 	Question: "How long does it take to save an order with its lines, if the database is a network away?",
 	Kinds:    []string{"auto", "snowflake", "uuidv7"},
-	Sizes:    []string{"uuidv4"},
 	Cases: func(o Options, e engine.Engine) []measure.Params {
 		if e.Dialect() == "sqlite" {
 			return nil // there is no network
 		}
+
 		n := min(max(o.Rows/1000, 5), 100)
-		return []measure.Params{measure.P("delay", "1ms", "graphs", n), measure.P("delay", "0ms", "graphs", n)}
+		return []measure.Params{
+			measure.P("delay", "1ms", "graphs", n),
+			measure.P("delay", "0ms", "graphs", n),
+			measure.P("delay", "1ms", "graphs", n, "by", "GORM"),
+		}
 	},
 	Run: runGraph,
 }
@@ -43,30 +47,43 @@ func runGraph(ctx context.Context, b *Bench) (values map[string]float64, err err
 	if err := b.readsBack(); err != nil {
 		return nil, err
 	}
+
 	s, err := b.saver(ctx)
 	if err != nil {
 		return nil, err
 	}
+
 	db, trips, done, err := b.network()
 	if err != nil {
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, done()) }()
-	if s.conn, err = db.Conn(ctx); err != nil {
+
+	save, ping := s.save, s.ping
+	if b.Params.Get("by") == "GORM" {
+		save, err = b.gormSave(db)
+		ping = db.PingContext
+	} else {
+		s.conn, err = db.Conn(ctx)
+		defer func() { _ = s.conn.Close() }()
+	}
+	if err != nil {
 		return nil, err
 	}
-	defer func() { _ = s.conn.Close() }()
-	run := func(n int) (float64, error) { return median(n, func() error { return s.save(ctx) }) }
+
+	run := func(n int) (float64, error) { return median(n, func() error { return save(ctx) }) }
 	if _, err := run(graphWarm); err != nil {
 		return nil, fmt.Errorf("save a graph: %w", err)
 	}
+
 	values = map[string]float64{}
 	n, before := b.Number("graphs"), trips()
 	if values["time"], err = run(n); err != nil {
 		return nil, fmt.Errorf("save a graph: %w", err)
 	}
 	values["round_trips"] = float64(trips()-before) / float64(n)
-	if values["ping"], err = median(50, func() error { return s.conn.PingContext(ctx) }); err != nil {
+
+	if values["ping"], err = median(50, func() error { return ping(ctx) }); err != nil {
 		return nil, fmt.Errorf("ping: %w", err)
 	}
 	return values, nil

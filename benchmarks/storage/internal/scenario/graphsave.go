@@ -92,6 +92,8 @@ func (s *saver) save(ctx context.Context) error {
 	})
 }
 
+func (s *saver) ping(ctx context.Context) error { return s.conn.PingContext(ctx) }
+
 // inBatches sends batches to PostgreSQL: one, or one for each level whose keys are read back.
 func (s *saver) inBatches(ctx context.Context, conn *pgx.Conn) error {
 	batch := &pgx.Batch{}
