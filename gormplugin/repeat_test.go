@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"maps"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"testing"
 
@@ -145,11 +146,11 @@ func withRepeats(t *testing.T, db *env, config gorm.Config) (*handle, *repeating
 	return h, gen
 }
 
-// row returns all columns of a row.
-func (h *handle) row(t *testing.T, table string, id snowflake.ID) map[string]any {
+// stranger returns all columns of the row that has the repeated ID.
+func (h *handle) stranger(t *testing.T, table string) map[string]any {
 	t.Helper()
 	row := map[string]any{}
-	must(t, h.Table(table).Where("id = ?", id).Take(&row))
+	must(t, h.Table(table).Where("id = ?", strangerID).Take(&row))
 	return row
 }
 
@@ -175,10 +176,10 @@ func testRepeats[K any](t *testing.T, db *env, f kids[K]) {
 				must(t, h.Create(loaded))
 				list := []*K{f.make(0, "a"), f.make(0, "b"), f.make(0, "c")}
 				size := len(list)
-				switch {
-				case shape == "single":
+				switch shape {
+				case "single":
 					list, size = list[:1], 1
-				case shape == "mixed":
+				case "mixed":
 					list = append([]*K{loaded}, list...)
 				}
 				if name == "one of them" {
@@ -188,10 +189,10 @@ func testRepeats[K any](t *testing.T, db *env, f kids[K]) {
 				if name == "shared by two" {
 					size *= 2
 				}
-				hasHead := !strings.Contains("Save UpdateAll by the key DO NOTHING in batches one of them", name)
+				hasHead := !slices.Contains([]string{"Save", "UpdateAll", "by the key", "DO NOTHING", "in batches", "one of them"}, name)
 				what := fmt.Sprintf("%s, %s, %s, without transaction: %v", f.table, name, shape, skipTx)
 
-				before, rows := h.row(t, f.table, strangerID), h.rows(t)
+				before, rows := h.stranger(t, f.table), h.rows(t)
 				gen.id, gen.size, gen.skip = strangerID, size, 0
 				if size == 1 && hasHead { // the first call is for the head
 					gen.skip = 1
@@ -205,7 +206,7 @@ func testRepeats[K any](t *testing.T, db *env, f kids[K]) {
 				if err != nil && strings.Count(err.Error(), "exists already") != 1 {
 					t.Errorf("%s: text %q", what, err)
 				}
-				if after := h.row(t, f.table, strangerID); !maps.EqualFunc(after, before, sameValue) {
+				if after := h.stranger(t, f.table); !maps.EqualFunc(after, before, sameValue) {
 					t.Errorf("%s: the row was %v and is %v after %q", what, before, after, ran)
 				}
 				if after := h.rows(t); !skipTx && after != rows {
@@ -278,7 +279,7 @@ func TestAnyGeneratedColumnThatRepeatsIsAnError(t *testing.T) {
 	eachUpsert(t, gorm.Config{}, func(t *testing.T, db *env) {
 		must(t, db.Create(&dispatch{ID: strangerID, Code: "stranger", PublicID: "88"}))
 		h, gen := withRepeats(t, db, gorm.Config{})
-		before := h.row(t, "dispatches", strangerID)
+		before := h.stranger(t, "dispatches")
 		ignore := clause.Insert{Modifier: "OR IGNORE"}
 		if db.mysql {
 			ignore.Modifier = "IGNORE"
@@ -311,7 +312,7 @@ func TestAnyGeneratedColumnThatRepeatsIsAnError(t *testing.T) {
 					if !errors.Is(err, gormplugin.ErrRepeated) {
 						t.Errorf("%s: %v, want ErrRepeated; %+v", what, err, list)
 					}
-					if after := h.row(t, "dispatches", strangerID); !maps.EqualFunc(after, before, sameValue) {
+					if after := h.stranger(t, "dispatches"); !maps.EqualFunc(after, before, sameValue) {
 						t.Errorf("%s: the row was %v and is %v", what, before, after)
 					}
 					equal(t, what+": rows", h.count(t, "dispatches", "1 = 1"), 1)

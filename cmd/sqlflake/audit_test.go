@@ -361,7 +361,8 @@ func TestATableAtRestNeedsItsLayout(t *testing.T) {
 		tweets = append(tweets, id)
 	}
 	layout := auditOf(t, "", tweets, false, 0).Layout
-	if names := append(layout.Others, layout.Name); !slices.Contains(names, "twitter") || !slices.Contains(names, "bwmarrin") || layout.Fits {
+	names := slices.Concat(layout.Others, []string{layout.Name})
+	if !slices.Contains(names, "twitter") || !slices.Contains(names, "bwmarrin") || layout.Fits {
 		t.Errorf("tweets of 2014: %+v", layout)
 	}
 	var counter, noise []snowflake.ID

@@ -235,10 +235,10 @@ func TestAnAuditFindsWhatIsPlanted(t *testing.T) {
 					if !slices.Contains(fault.in, library) || fault.issued && !m.issued {
 						want = ""
 					}
-					found := ""
+					var found []string
 					isFound, kinds := want == "", want+" "+fault.also
 					for _, f := range p.audited(t, in, m).Findings {
-						found += " " + f.Kind
+						found = append(found, f.Kind)
 						isFound = isFound || slices.Contains(strings.Fields(want), f.Kind)
 						if !slices.Contains(strings.Fields(kinds), f.Kind) {
 							t.Errorf("%s, layout %v, issued %v: a finding %s: %s", library, m.layout, m.issued, f.Kind, f.Shows)

@@ -74,7 +74,9 @@ func (a *audit) report() *auditReport {
 	for _, key := range slices.Sorted(maps.Keys(a.generators)) {
 		g := a.generators[key]
 		w := auditWorker{
-			a.name(key), g.ids[0] + g.ids[1], g.ids[1], moment{a.Time(g.first)}, moment{a.Time(g.last)},
+			a.name(key), g.ids[0] + g.ids[1], g.ids[1],
+			moment{a.Time(g.first)},
+			moment{a.Time(g.last)},
 			g.last, g.perTick, g.perSecond,
 		}
 		if r.First == nil || w.First.Before(r.First.Time) {

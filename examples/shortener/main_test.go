@@ -235,7 +235,7 @@ func (c *copyOf) shorten(ctx context.Context, long string) (code string, err err
 	if err != nil {
 		return "", err
 	}
-	defer answer.Body.Close()
+	defer func() { _ = answer.Body.Close() }()
 	text, err := io.ReadAll(answer.Body)
 	code, found := strings.CutPrefix(strings.TrimSpace(string(text)), "http://"+c.addr+"/")
 	if err == nil && (answer.StatusCode != http.StatusOK || !found) {

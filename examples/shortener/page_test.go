@@ -127,7 +127,7 @@ func (b *browser) call(command string, parameters map[string]any) json.RawMessag
 	exampletest.Must(b.t, err)
 	answer, err := http.Post(strings.TrimSuffix(b.session+"/"+command, "/"), "application/json", bytes.NewReader(body))
 	exampletest.Must(b.t, err)
-	defer answer.Body.Close()
+	defer func() { _ = answer.Body.Close() }()
 	var result struct{ Value json.RawMessage }
 	exampletest.Must(b.t, json.NewDecoder(answer.Body).Decode(&result))
 	if answer.StatusCode != http.StatusOK {

@@ -212,7 +212,7 @@ func CheckPrecedence(tb testing.TB, db *sql.DB, query string) {
 	if err != nil {
 		tb.Fatal(err)
 	}
-	defer conn.Close()
+	defer func() { _ = conn.Close() }()
 
 	parameters := 0
 	for strings.Contains(query, "$"+strconv.Itoa(parameters+1)) {
@@ -222,7 +222,7 @@ func CheckPrecedence(tb testing.TB, db *sql.DB, query string) {
 	if parameters > 0 {
 		execute += "(" + strings.Repeat("NULL, ", parameters-1) + "NULL)"
 	}
-	explain := func(query string) (plan string) {
+	explain := func(query string) string {
 		for _, statement := range []string{"SET plan_cache_mode = force_generic_plan", "PREPARE checked AS " + query} {
 			if _, err := conn.ExecContext(tb.Context(), statement); err != nil {
 				tb.Fatalf("%s: %v", statement, err)
@@ -233,17 +233,22 @@ func CheckPrecedence(tb testing.TB, db *sql.DB, query string) {
 			tb.Fatalf("%s: %v", query, err)
 		}
 		defer rows.Close()
+
+		var plan strings.Builder
 		for rows.Next() {
 			var line string
 			if err := rows.Scan(&line); err != nil {
 				tb.Fatal(err)
 			}
-			plan += line + "\n"
+			plan.WriteString(line + "\n")
+		}
+		if err := rows.Err(); err != nil {
+			tb.Fatal(err)
 		}
 		if _, err := conn.ExecContext(tb.Context(), "DEALLOCATE checked"); err != nil {
 			tb.Fatal(err)
 		}
-		return plan
+		return plan.String()
 	}
 	qualified, plain := explain(query), explain(qualifiedOperator.ReplaceAllString(query, "$1"))
 	if qualified != plain {

@@ -96,7 +96,7 @@ func TestOpenWaitsForAHorizonWithinTheAcceptedSkew(t *testing.T) {
 			mustClose(t, mustOpen(t, store, lease.WithMaxSkew(accepted)))
 			ahead = 2*accepted + day
 			_, err := lease.Open(t.Context(), store, options(t, lease.WithMaxSkew(accepted))...)
-			if !errors.Is(err, lease.ErrBehindHorizon) || !strings.Contains(err.Error(), (ahead).String()+", more than") {
+			if !errors.Is(err, lease.ErrBehindHorizon) || !strings.Contains(err.Error(), ahead.String()+", more than") {
 				t.Errorf("with a skew of %v, %v behind the horizon: %v", accepted, ahead, err)
 			}
 		}
@@ -127,7 +127,7 @@ func TestAStepForwardIsFollowedIfTheStoresClockConfirmsIt(t *testing.T) {
 				mustNext(t, l)
 				time.Sleep(time.Second)
 				id := mustNext(t, l)
-				ahead := l.Generator().Layout().Time(id).Sub(time.Now())
+				ahead := time.Until(l.Generator().Layout().Time(id))
 				if followed := ahead > test.step-time.Second; followed != test.followed || !followed && ahead > time.Second {
 					t.Errorf("the IDs are %v ahead", ahead)
 				}

@@ -20,7 +20,9 @@ func TestNoCodeOfAStrangerRuns(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			s.Close()
+			if err := s.Close(); err != nil {
+				t.Error(err)
+			}
 		}
 	})
 }

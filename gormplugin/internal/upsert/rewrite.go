@@ -180,7 +180,8 @@ func (c *conflict) prepare() {
 
 	c.conflict = c
 	_, asked := c.Stmt.Clauses["RETURNING"] // MariaDB also returns rows that DO NOTHING kept, which the caller may want
-	if !c.records.Maps && c.records.Settable() && !(asked && c.does == skips && c.dialect.MySQL) {
+	wanted := asked && c.does == skips && c.dialect.MySQL
+	if !c.records.Maps && c.records.Settable() && !wanted {
 		c.noteFields()
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"log/slog"
 	"regexp"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -33,8 +34,7 @@ func asRole(t *testing.T, owner *sql.DB, statements []string, settings ...string
 	}
 	t.Cleanup(func() { _ = conn.Raw(func(any) error { return errors.New("closed with its role") }) })
 	need(t, owner, "CREATE ROLE "+role, "CREATE SCHEMA "+role+" AUTHORIZATION "+role)
-	all := append(statements, "SET ROLE {role}")
-	for _, s := range append(all, settings...) {
+	for _, s := range slices.Concat(statements, []string{"SET ROLE {role}"}, settings) {
 		exec(t, conn, strings.ReplaceAll(s, "{role}", role))
 	}
 	return conn, role
@@ -55,19 +55,22 @@ func TestMigrateCreatesNoSecondTable(t *testing.T) {
 		"the table is locked": {
 			true,
 			[]string{"GRANT USAGE ON SCHEMA {schema} TO {role}", rights},
-			[]string{`SET search_path = "$user", {schema}`, "SET lock_timeout = '50ms'"}, "55P03", false,
+			[]string{`SET search_path = "$user", {schema}`, "SET lock_timeout = '50ms'"},
+			"55P03", false,
 		},
 		"no right to the schema": {false, []string{rights}, []string{`SET search_path = "$user", {schema}`}, "", true},
 		"no right to the table": {
 			false,
 			[]string{"GRANT USAGE ON SCHEMA {schema} TO {role}"},
-			[]string{`SET search_path = "$user", {schema}`}, "42501", false,
+			[]string{`SET search_path = "$user", {schema}`},
+			"42501", false,
 		},
 		"another search_path": {false, nil, []string{"RESET ROLE", "SET search_path = {role}"}, "", true},
 		"other columns": {
 			false,
 			[]string{"ALTER TABLE snowflake_leases RENAME horizon TO height"},
-			[]string{"RESET ROLE", "SET search_path = {schema}"}, "42703", false,
+			[]string{"RESET ROLE", "SET search_path = {schema}"},
+			"42703", false,
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -299,7 +302,7 @@ func TestATableThatComesFirstInTheSearchPathLaterIsNotUsed(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer conn.Close()
+	defer func() { _ = conn.Close() }()
 	exec(t, db, `CREATE SCHEMA "a ""first"" schema"`)
 	store := newSQL(t, conn, sqldb.Postgres)
 	exec(t, conn, `SELECT set_config('search_path', '"a ""first"" schema", ' || current_schema(), false)`)

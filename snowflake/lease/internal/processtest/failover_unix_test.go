@@ -310,7 +310,7 @@ func TestFailoverAfterClocksWereSetBackRepeatsNoID(t *testing.T) {
 	issued(next)
 	waited := time.Since(promoted)
 	time.Sleep(40 * unit)
-	all := append(old, next)
+	all := slices.Concat(old, []*Process{next})
 	for _, x := range all {
 		if err := x.Finish(); err != nil {
 			t.Error(err)
