@@ -206,7 +206,7 @@ func TestXORMDeclaresANullAsText(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer engine.Close()
+	defer func() { _ = engine.Close() }()
 	type Order struct {
 		ID     snowflake.ID  `xorm:"pk 'id'"`
 		Parent sqltypes.Null `xorm:"BIGINT 'parent'"`

@@ -11,7 +11,7 @@ import (
 // digits above 2^53.
 func decodeID(from, to reflect.Type, data any) (any, error) {
 	pointer := reflect.New(to)
-	id, isID := pointer.Interface().(interface{ UnmarshalParam(text string) error })
+	id, isID := reflect.TypeAssert[interface{ UnmarshalParam(text string) error }](pointer)
 	if !isID || from == to {
 		return data, nil
 	}

@@ -170,11 +170,11 @@ func (f *foreign) cell(read func(value, box any) error, values func(to target) [
 	}
 
 	slices.SortStableFunc(outcomes, func(a, b string) int { return len(labels[b]) - len(labels[a]) })
-	cell := outcomes[0]
+	cell := outcomes[:1]
 	for _, what := range outcomes[1:] {
-		cell += "; " + strings.Join(labels[what], ", ") + ": " + what
+		cell = append(cell, strings.Join(labels[what], ", ")+": "+what)
 	}
-	return cell
+	return strings.Join(cell, "; ")
 }
 
 // The README has a line for each library that reads another ID, and with that line no ID is another one.
