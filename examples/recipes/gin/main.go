@@ -12,6 +12,7 @@ import (
 	"errors"
 	"log"
 	"net/http"
+	"time"
 
 	"github.com/gin-gonic/gin"
 	"gorm.io/driver/sqlite"
@@ -38,13 +39,18 @@ func main() {
 		log.Fatal(err)
 	}
 	if err = db.AutoMigrate(&Order{}); err == nil {
-		err = newRouter(db).Run("127.0.0.1:8080") // examples/api ends at a signal, with Shutdown and Close
+		server := &http.Server{
+			Addr: "127.0.0.1:8080", Handler: http.MaxBytesHandler(newRouter(db), 64<<10),
+			ReadTimeout: 10 * time.Second, WriteTimeout: 10 * time.Second,
+		}
+		err = server.ListenAndServe() // examples/api ends at a signal, with Shutdown and Close
 	}
 	log.Fatal(errors.Join(err, plugin.Close(context.Background())))
 }
 
 func newRouter(db *gorm.DB) *gin.Engine {
 	r := gin.Default()
+	r.ContextWithFallback = true // the context of a query ends with its request
 	r.GET("/users/:id/orders", func(c *gin.Context) {
 		var path struct {
 			ID snowflake.ID `uri:"id"`
@@ -72,10 +78,15 @@ func newRouter(db *gorm.DB) *gin.Engine {
 }
 
 func reply(c *gin.Context, value any, err error) {
-	if err != nil { // the client does not see errors of the database
+	switch {
+	case errors.Is(err, snowflake.ErrLeaseStalled):
+		_ = c.Error(err)
+		c.Header("Retry-After", "1")
+		c.Status(http.StatusServiceUnavailable)
+	case err != nil: // the client does not see errors of the database
 		_ = c.Error(err)
 		c.Status(http.StatusInternalServerError)
-		return
+	default:
+		c.JSON(http.StatusOK, value)
 	}
-	c.JSON(http.StatusOK, value)
 }
