@@ -32,7 +32,12 @@ func at(t *testing.T, name string) string {
 
 func open(t *testing.T, name string) Engine {
 	t.Helper()
-	e, err := Open(t.Context(), name, at(t, name))
+	return openAt(t, name, at(t, name))
+}
+
+func openAt(t *testing.T, name, at string) Engine {
+	t.Helper()
+	e, err := Open(t.Context(), name, at)
 	must(t, err)
 	t.Cleanup(func() {
 		if err := e.Close(); err != nil {
@@ -210,13 +215,14 @@ var servers = map[string]func(testing.TB) testdb.Target{"postgres": testdb.Postg
 
 func places(t *testing.T, e Engine, name string) int {
 	t.Helper()
-	return one[int](t, servers[e.Dialect()](t).Open(t), "SELECT count(*) FROM information_schema.schemata WHERE schema_name = '"+name+"'")
+	return one[int](t, e.DB(), "SELECT count(*) FROM information_schema.schemata WHERE schema_name = '"+name+"'")
 }
 
 func TestCloseLeavesNothingBehind(t *testing.T) {
 	for name := range servers {
 		ctx, cancel := context.WithCancel(t.Context())
-		e, err := Open(ctx, name, at(t, name))
+		server := at(t, name)
+		e, err := Open(ctx, name, server)
 		must(t, err)
 		place := serverOf(e).place
 		fill(t, e, "t", key.Kinds()[0], 100)
@@ -232,7 +238,7 @@ func TestCloseLeavesNothingBehind(t *testing.T) {
 			busy <- err
 		}()
 		time.Sleep(100 * time.Millisecond)
-		second := open(t, name)
+		second := openAt(t, name, server)
 		if !strings.Contains(second.Left(), place) || !strings.Contains(second.Left(), "DROP ") {
 			t.Errorf("a second run does not name the first: %q", second.Left())
 		}
