@@ -121,6 +121,9 @@ func (g *guessed) fit(sample []snowflake.ID, now time.Time) {
 	g.odd, g.generators = odd/float64(n), len(last)
 	g.latest = m.Time(right[n-1-n/100]) // but for a few that are wrong
 	g.age = math.Log2(1 + now.Sub(g.latest).Abs().Hours()/24)
+	if g.latest.After(now) { // a wrong layout is more usual than so many IDs of the future
+		g.age *= 3
+	}
 	// Clustered explains a short sample of many others with one worker, wide the workers up to 3, seconds a date.
 	g.bits = g.odd*size + math.Log2(float64(len(last))) +
 		map[string]float64{"clustered": 6, "wide": 2, "seconds": 2}[g.Name]
