@@ -2,17 +2,17 @@
 -- The lease table, as sqlflake sql leases -dialect postgres prints it. The role of the service then needs no right to
 -- create tables: gormplugin.Open and sqllease use the table if it exists.
 CREATE TABLE IF NOT EXISTS "snowflake_leases" (
-	namespace text NOT NULL,
+	namespace pg_catalog.text NOT NULL,
 	worker bigint NOT NULL,
 	epoch bigint NOT NULL,
-	token text NOT NULL,
+	token pg_catalog.text NOT NULL,
 	horizon bigint NOT NULL,
 	expires_ms bigint NOT NULL,
 	revision bigint NOT NULL,
-	layout text NOT NULL,
-	host text NOT NULL,
+	layout pg_catalog.text NOT NULL,
+	host pg_catalog.text NOT NULL,
 	pid bigint NOT NULL,
-	version text NOT NULL,
+	version pg_catalog.text NOT NULL,
 	protocol bigint NOT NULL DEFAULT 1,
 	PRIMARY KEY (namespace, worker)
 );
