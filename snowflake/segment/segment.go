@@ -120,10 +120,10 @@ func Open(ctx context.Context, db sqldb.DB, dialect sqldb.Dialect, name string, 
 			return nil, err
 		}
 	}
-	if err := t.prepare(ctx, name); err != nil {
+	if err := s.table.prepare(ctx, name); err != nil {
 		return nil, fmt.Errorf("segment: open %q: %w", name, err)
 	}
-	first, err := t.takeBlock(ctx, name, s.block)
+	first, err := s.table.takeBlock(ctx, name, s.block)
 	if err != nil {
 		return nil, err
 	}

@@ -406,6 +406,31 @@ func TestMigrateCreatesNoSecondTable(t *testing.T) {
 	}
 }
 
+func TestBlocksComeFromTheTableThatOpenFound(t *testing.T) {
+	db := testdb.Postgres(t).Open(t)
+	db.SetMaxOpenConns(1) // on which the search_path is set
+	run := func(statement string) {
+		t.Helper()
+		if _, err := db.ExecContext(t.Context(), statement); err != nil {
+			t.Fatal(err)
+		}
+	}
+	run("CREATE SCHEMA earlier")
+	s := opened(t, db, sqldb.Postgres, segment.WithBlock(2))
+	run("SELECT set_config('search_path', 'earlier, ' || current_schema(), false)")
+	run("CREATE TABLE snowflake_segments (name text PRIMARY KEY, next_number bigint NOT NULL)")
+
+	for want := range snowflake.ID(6) {
+		if n, err := s.Next(t.Context()); err != nil || n != want+1 {
+			t.Fatalf("number %d, %v, want %d", n, err, want+1)
+		}
+	}
+	var blocks int
+	if err := db.QueryRowContext(t.Context(), "SELECT count(*) FROM earlier.snowflake_segments").Scan(&blocks); err != nil || blocks != 0 {
+		t.Errorf("%d sequences in the later table, %v", blocks, err)
+	}
+}
+
 func TestATableOfAStrangerIsRefused(t *testing.T) {
 	owner := testdb.Postgres(t).Open(t)
 	for _, s := range []string{"CREATE SCHEMA shared", "GRANT ALL ON SCHEMA shared TO PUBLIC"} {

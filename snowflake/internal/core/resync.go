@@ -64,6 +64,9 @@ func (w *worker) resync(now nanos) (nanos, error) {
 		now += nanos(drift)
 		w.syncAt.Store(now + resyncEvery)
 	}
+	if w.syncAt.Load() > now+resyncEvery { // SetBack came after the caller had read the clock
+		w.syncAt.Store(now + resyncEvery)
+	}
 	return now, nil
 }
 

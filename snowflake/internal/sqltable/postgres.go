@@ -87,6 +87,11 @@ BEGIN
 		SELECT FROM pg_catalog.pg_class AS c
 		WHERE c.relname OPERATOR(pg_catalog.=) '{name}' AND c.relkind OPERATOR(pg_catalog.=) ANY ('{r,p,v,f}')
 			AND c.relpersistence OPERATOR(pg_catalog.<>) 't'
+	) OR EXISTS (
+		SELECT FROM pg_catalog.pg_namespace AS n
+		WHERE CASE WHEN n.oid OPERATOR(pg_catalog.<>) pg_catalog.pg_my_temp_schema()
+				AND pg_catalog.has_schema_privilege(n.oid, 'USAGE')
+			THEN pg_catalog.to_regclass(pg_catalog.concat(pg_catalog.quote_ident(n.nspname), '.', '"{name}"')) IS NOT NULL END
 	) THEN
 		RAISE EXCEPTION USING ERRCODE = 'duplicate_table', MESSAGE = 'another process has just created {name}';
 	END IF;

@@ -1,6 +1,7 @@
 package sqllease
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -45,7 +46,7 @@ func (s *Store) askMySQLPlace(ctx context.Context, has map[string]string) (place
 func (s *Store) warn(place sqltable.Place) (warning error) {
 	if place.Risks != "" {
 		warning = fmt.Errorf("lease: table %s: the server may forget commits when it crashes, and IDs may repeat then: %s",
-			place.Table, place.Risks)
+			cmp.Or(place.Table, s.table), place.Risks)
 	}
 	if place.Others != "" {
 		warning = errors.Join(warning, fmt.Errorf("lease: table %s: the database also has %s, whose leases may have the same IDs: "+

@@ -80,13 +80,14 @@ func newQueries(d dialect, table, identity string) queries {
 	words := vocabulary[d]
 	conditions := strings.NewReplacer("{same server}", sameServer, "{known}", known,
 		"{expiry}", expiry, "{allowed}", allowed, "{in force}", inForce)
-	fill := strings.NewReplacer("{table}", table, "{now}", words.now, "{bigint}", words.bigint, "{insert}", words.before,
+	fill := strings.NewReplacer("{now}", words.now, "{bigint}", words.bigint, "{insert}", words.before,
 		"{if absent}", words.after, "{columns}", columnNames, "{greatest}", words.greatest, "{pg}", words.schema,
 		"{server}", "COALESCE("+identity+", '')", "{server or}", "COALESCE("+identity+", ns.host)",
 		"{skew}", strconv.FormatInt(lease.DefaultMaxSkew.Milliseconds(), 10),
 		"{settles}", strconv.FormatInt(settles.Milliseconds(), 10))
 	text := func(query string) string {
-		return d.rebind(strings.TrimSpace(words.operators.Replace(fill.Replace(conditions.Replace(query)))))
+		text := d.rebind(strings.TrimSpace(words.operators.Replace(fill.Replace(conditions.Replace(query)))))
+		return strings.ReplaceAll(text, "{table}", table) // last: the name of a schema may have a ? in it
 	}
 	// update returns an UPDATE of a worker's row, w, that also has a condition on the row of its namespace.
 	update := func(set, where, namespace string) string {

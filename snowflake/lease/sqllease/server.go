@@ -1,7 +1,6 @@
 package sqllease
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -64,8 +63,12 @@ func (s *Store) renew(ctx context.Context) (*queries, error) {
 	// With its schema the table stays the same one on each connection, also if a stranger makes one that comes before it in
 	// the search_path.
 	table := s.table
-	if s.dialect == postgres {
-		table = cmp.Or(place.Table, table)
+	if s.dialect == postgres && place.Table != "" {
+		table = place.Table
+		if !s.found.CompareAndSwap(nil, &table) && *s.found.Load() != table {
+			return nil, fmt.Errorf("%w: the table %s was %s, and is %s now: start the process again if all of them use the new one",
+				lease.ErrOption, s.table, *s.found.Load(), table)
+		}
 	}
 	q := newQueries(s.dialect, table, identity)
 	q.place, q.warning, q.forgets = place, errors.Join(warning, s.warn(place)), identity != noIdentity
@@ -91,7 +94,7 @@ func (s *Store) horizon(ctx context.Context, namespace string) (greatest int64, 
 	entries, err := s.list(ctx, namespace)
 	for _, e := range entries {
 		horizon, ok := e.HorizonTime()
-		if ok && e.Held && time.Until(horizon) < lease.MaxWindow {
+		if ok && e.Worker >= 0 && e.Held && time.Until(horizon) < lease.MaxWindow {
 			greatest = max(greatest, horizon.UnixMilli())
 		}
 	}

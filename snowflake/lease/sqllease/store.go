@@ -30,8 +30,9 @@ type Store struct {
 	table   string                  // quoted
 	queries atomic.Pointer[queries] // for this server; nil as long as it is unknown, and after an error
 
-	revisions sync.Map // by namespace, the greatest of its row that was seen
-	shares    sync.Map // by namespace, the last one that was seen: a server that takes over may not know it
+	found     atomic.Pointer[string] // the table that PostgreSQL found first
+	revisions sync.Map               // by namespace, the greatest of its row that was seen
+	shares    sync.Map               // by namespace, the last one that was seen: a server that takes over may not know it
 }
 
 var _ lease.Store = (*Store)(nil)
