@@ -30,6 +30,9 @@ var (
 	// where the conflict clause of an association or the caller would update or keep it. The default transaction is
 	// rolled back. Under SkipDefaultTransaction the rows of earlier statements stay, and those that DO NOTHING inserted.
 	// The records of the statement lose their generated IDs.
+	//
+	// gorm.io/driver/postgres 1.6.0 drops the database's error if gorm.Config.TranslateError is set. A repeated ID that
+	// meets a unique index is gorm.ErrDuplicatedKey alone then.
 	ErrRepeated = upsert.ErrRepeated
 
 	// ErrCondition is wrapped by the error of a statement with an invalid [Created] or [Page], which is not executed,

@@ -19,11 +19,12 @@ import (
 var ErrRepeated = fmt.Errorf("gormplugin: a generated ID exists already: %w", gorm.ErrDuplicatedKey)
 
 // A statement with a conflict clause has to fail if it meets a row with a generated ID. No dialect has an expression
-// that raises an error, so these fail while they are computed. The error is known by the text beside it.
+// that raises an error, so these fail while they are computed. The error is known by the text beside it, whatever the
+// language of the server and its quotes are.
 const (
-	raisePostgres, postgresSays = "CAST(pg_catalog.concat('repeated key ', ?) AS boolean)", `"repeated key `
+	raisePostgres, postgresSays = "CAST(pg_catalog.concat('repeated key ', ?) AS boolean)", "repeated key "
 	raiseSQLite, sqliteSays     = "abs(-9223372036854775808)", "integer overflow"
-	raiseMySQL, mysqlSays       = "EXP(34567 + LENGTH(VALUES(?)))", "exp(34567"
+	raiseMySQL, mysqlSays       = "EXP(34567 + LENGTH(VALUES(?)))", "34567 + "
 )
 
 // refuseRepeats makes the database refuse generated IDs that a row has already, where the conflict target is their
