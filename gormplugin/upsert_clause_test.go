@@ -167,7 +167,8 @@ func TestARecordHasTheColumnsOfNoOtherRow(t *testing.T) {
 					var row grant
 					must(t, db.Take(&row, "code = ?", r.Code))
 					skipped := conflict.DoNothing && r.Code == "a"
-					brought := (own == nil || name == "all") && (r.ID >= firstID || db.mysql && !skipped)
+					brought := (own == nil || name == "all") && (r.ID >= firstID || db.mysql && !skipped) &&
+						!db.target.IsMySQL() // which has no RETURNING
 					if r.ID != row.ID && (r.ID != 0 || !skipped) ||
 						!strings.EqualFold(r.Token, row.Token) && (r.Token != "" || brought) ||
 						r.Note != nil && r.Note != &note && (row.Note == nil || *r.Note != *row.Note) {

@@ -17,7 +17,7 @@ import (
 type tongue struct {
 	ID   snowflake.ID `gorm:"type:int"`
 	Nick string       `gorm:"size:20;default:null"`
-	At   time.Time    `gorm:"default:CURRENT_TIMESTAMP"`
+	At   time.Time    `gorm:"type:timestamp;default:CURRENT_TIMESTAMP"`
 }
 
 type speaker struct {
@@ -101,7 +101,7 @@ func TestASkippedRecordHasNoKeyWhateverIsReturned(t *testing.T) {
 						if skipped := r.Text == "b" && (r.ID == 0 || met); !skipped {
 							equal(t, "row of "+r.Text, db.count(t, "mottos", "id = ? AND text = ?", r.ID, r.Text), 1)
 						}
-						if r.Text != "b" && len(returning) == 0 {
+						if r.Text != "b" && len(returning) == 0 && !db.target.IsMySQL() { // which has no RETURNING
 							equal(t, "state of "+r.Text, r.State, "x")
 						}
 					}
