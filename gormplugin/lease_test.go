@@ -33,6 +33,10 @@ func newPushed() pushed { return pushed{testclock.New(0)} }
 const (
 	window = time.Minute     // of a lease with this clock
 	step   = 5 * time.Second // more than the lease waits before it asks again
+
+	// answer is the time for an extension between two steps. A clock that runs further ahead of the server's than the
+	// accepted skew and a window would make the lease wait.
+	answer = 100 * time.Millisecond
 )
 
 // open returns a plugin with a lease that has this clock, and closes it at the end of the test. Calls of the generator
@@ -48,8 +52,10 @@ func (c pushed) open(t testing.TB, h *handle, opts ...lease.Option) *gormplugin.
 func (c pushed) until(t testing.TB, what string, condition func() bool) {
 	t.Helper()
 	eventually(t, what, func() bool {
-		if condition() {
-			return true
+		for begin := time.Now(); time.Since(begin) < answer; time.Sleep(time.Millisecond) {
+			if condition() {
+				return true
+			}
 		}
 		c.Push(step)
 		return false
