@@ -1,24 +1,26 @@
+// Package core has the machinery of snowflake.Generator. Its words:
+//
+//   - The state of a worker is its position in its sequence of IDs: a tick and a sequence in one number.
+//   - To take IDs is to move the state over them, by a compare-and-swap (advance). They belong to the call that did it.
+//   - The lead is how far IDs may be ahead of the clock. IDs that are not further ahead are due.
+//   - A call whose IDs are not due waits, after it has taken them. Before that it may have to queue, so that no more
+//     than a second of IDs is taken ahead of time.
+//   - A lessee changes the worker of its generator and the horizon below which the worker may take IDs. A call at the
+//     horizon stalls: it waits for the lessee.
 package core
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 )
 
-// Config is what options set.
-type Config struct {
-	Space  Space
-	Clock  Clock // nil for the system clock
-	Lead   time.Duration
-	Random func(limit uint64) uint64 // returns a number below limit; nil without WithRandomStart
-	Fixed  int64                     // the bits of an ID other than time, worker and sequence
-
-	// DueError returns the error of a call whose context ends, or would end, before its IDs are due.
-	DueError func(in time.Duration, err error) error
-}
-
-func (c Config) leadTicks() Ticks { return Ticks(min(int64(c.Lead/c.Space.Tick), c.Space.Time.Max())) }
+// The sentinels of a Generator that was not made and of an empty batch. Package snowflake exports and documents them.
+var (
+	ErrNoGenerator = errors.New("snowflake: generator was not made by New")
+	ErrEmptyFill   = errors.New("snowflake: nothing to fill")
+)
 
 // Generator takes IDs from the current worker of its lessee. The methods of the zero Generator return ErrNoGenerator.
 type Generator struct {
@@ -260,4 +262,49 @@ func ascend[T ~int64](dst []T, id, step T) {
 		dst[i] = id
 		id += step
 	}
+}
+
+// Stats is snowflake.Stats.
+type Stats struct {
+	Issued    uint64
+	Waits     uint64
+	Waited    time.Duration
+	Lead      time.Duration
+	Drift     time.Duration
+	Steps     uint64
+	Remaining time.Duration
+}
+
+// Stats is snowflake.Generator.Stats.
+func (g *Generator) Stats() Stats {
+	if g.Lessee == nil {
+		return Stats{}
+	}
+	w, last, issued := g.Lessee.count()
+	s := Stats{
+		Issued: issued,
+		Waits:  w.waits.Load(),
+		Waited: time.Duration(w.waited.Load()),
+		Drift:  time.Duration(w.drift.Load()),
+		Steps:  w.steps.Load(),
+	}
+	now := w.now()
+	if int64(now) < 0 || now >= w.end {
+		return s
+	}
+	if tick, clock := w.tickOf(last), w.tick(now); tick > clock && last != frozen {
+		s.Lead = w.span(tick - clock)
+	}
+	s.Remaining = time.Duration(w.end - now)
+	return s
+}
+
+// Observe adds an observer of the current worker and those of the same lease. The zero Generator has no waits.
+func (g *Generator) Observe(observe func(Wait)) (stop func()) {
+	if g.Lessee == nil {
+		return func() {}
+	}
+	set := &g.Lessee.current.Load().observers
+	set.Store(&observe, nil)
+	return func() { set.Delete(&observe) }
 }

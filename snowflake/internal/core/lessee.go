@@ -3,11 +3,16 @@ package core
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
+	"runtime"
 	"sync"
 	"sync/atomic"
 	"time"
 )
+
+// ErrLeaseStalled is snowflake.ErrLeaseStalled.
+var ErrLeaseStalled = errors.New("snowflake: the lease was not extended in time")
 
 // Lessee says which worker a generator uses and up to which horizon. The horizon is the first tick that a lease's store
 // has not promised to this owner: only IDs below it are issued. That of a fixed worker is the layout's end.
@@ -216,4 +221,36 @@ func (l *Lessee) startPatience(ctx context.Context, w *worker) (over <-chan erro
 	ctx, stop = context.WithCancel(ctx)
 	go func() { end <- w.clock.Sleep(ctx, l.patience) }()
 	return end, stop
+}
+
+// count returns the current worker, its state, and how many IDs were issued. A call moves the state before it counts
+// what it skipped, so count retries until both belong together.
+func (l *Lessee) count() (w *worker, last state, issued uint64) {
+	for try := range 1000 {
+		switch { // a call that was preempted in between needs a processor, or its thread does
+		case try > 200:
+			time.Sleep(time.Millisecond)
+		case try > 0:
+			runtime.Gosched()
+		}
+		w = l.current.Load()
+		unused := w.skipped.Load() + w.abandoned.Load()
+		retired := w.retired.Load()
+		if last = w.state.Load(); last == frozen { // perhaps not counted yet
+			l.mu.Lock()
+			w = l.current.Load()
+			last, retired = w.state.Load(), w.retired.Load()
+			l.mu.Unlock()
+		}
+		taken := retired
+		if last != frozen {
+			taken += uint64(last - w.start)
+		}
+		issued = taken - min(taken, unused)
+		if w.skipping.Load() == 0 && unused == w.skipped.Load()+w.abandoned.Load() && last == w.state.Load() &&
+			retired == w.retired.Load() && w == l.current.Load() {
+			break
+		}
+	}
+	return w, last, issued
 }

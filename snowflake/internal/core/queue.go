@@ -3,6 +3,9 @@ package core
 import (
 	"container/list"
 	"context"
+	"errors"
+	"fmt"
+	"runtime"
 	"time"
 )
 
@@ -14,6 +17,9 @@ const (
 	// queuePoll is how often the first call of a queue looks whether there is room, also because IDs were given back,
 	// and whether the state was frozen, as when a lease is closed. The others sleep until they are the first.
 	queuePoll = 20 * time.Millisecond
+
+	// sleepGrain is the shortest sleep of Go on Linux, whatever shorter time is requested.
+	sleepGrain = 1200 * time.Microsecond
 )
 
 // queue has the calls of one lead that wait for room, first come, first served. Calls of a longer lead have a queue of
@@ -32,6 +38,37 @@ type request struct {
 	err    error
 	served bool // first and err are set
 	place  *list.Element
+}
+
+// take takes count states, at most l.states+1, and returns the first of them when all are due. On an error it has taken
+// none, or nobody issues them. With errBeyond it returns the state that is beyond the limit.
+func (w *worker) take(ctx context.Context, l *lead, now nanos, count uint64) (state, error) {
+	first, early, err := w.advance(l, now, count, false)
+	if err != nil || !early {
+		return first, err
+	}
+	if w.inOtherBubble() {
+		return 0, errForeignClock
+	}
+	// The clock was read before the state, and perhaps long before if the goroutine was paused.
+	start, err := w.read()
+	if err != nil {
+		return 0, err
+	}
+	last := first + state(count) - 1
+	if err := w.checkDeadline(ctx, l.ticks, start, last); err != nil {
+		return 0, err
+	}
+	since := w.elapsed()
+	if first, err = w.takeInTurn(ctx, l, start, since, count); err != nil {
+		return first, err
+	}
+	last = first + state(count) - 1
+	if err := w.wait(ctx, l.ticks, last, since); err != nil {
+		w.withdraw(l.ticks, &request{first: first, count: count, served: true})
+		return 0, err
+	}
+	return first, nil
 }
 
 // takeInTurn takes count states that may not be due yet, after the calls of its lead that already wait for room. since
@@ -177,4 +214,85 @@ func (w *worker) untilRoom(lead Ticks, now nanos) time.Duration {
 		return 0
 	}
 	return w.untilDue(lead, now, last-room)
+}
+
+// wait returns when the state is due. If it has to wait, it counts a wait that began at since, a monotonic time. If the
+// wall clock steps back meanwhile, nothing happens. If it steps forward, the wait ends within a second.
+func (w *worker) wait(ctx context.Context, lead Ticks, s state, since time.Duration) error {
+	now, err := w.read()
+	if err != nil {
+		return err
+	}
+	left := w.untilDue(lead, now, s)
+	if left <= 0 {
+		return nil
+	}
+	for ; left > 0; left = w.untilDue(lead, now, s) {
+		// Not longer than a second, to notice that the wall clock is ahead.
+		if err = w.sleep(ctx, lead, min(left, time.Duration(resyncEvery))); err == nil {
+			now, err = w.read()
+		}
+		if err != nil {
+			w.observe(Wait{Took: w.elapsed() - since, Err: err})
+			return w.notDue(ctx, lead, s, err)
+		}
+	}
+	took := w.elapsed() - since
+	w.waits.Add(1)
+	w.waited.Add(int64(took))
+	w.observe(Wait{Took: took})
+	return nil
+}
+
+// checkDeadline returns an error if the state is due only after the deadline of ctx.
+func (w *worker) checkDeadline(ctx context.Context, lead Ticks, now nanos, s state) error {
+	deadline, ok := ctx.Deadline()
+	if !ok || w.injected() { // the deadline is a time of the system clock
+		return nil
+	}
+	left := w.untilDue(lead, now, s)
+	if left <= 0 || time.Until(deadline) >= left {
+		return nil
+	}
+	return w.dueError(left, context.DeadlineExceeded)
+}
+
+// notDue adds the time until the state is due to the error of a wait that ctx has ended. A state at or above frozen is
+// that of a worker that issues nothing more.
+func (w *worker) notDue(ctx context.Context, lead Ticks, s state, err error) error {
+	if !errors.Is(err, ctx.Err()) || s >= frozen {
+		return err
+	}
+	if left := w.untilDue(lead, w.now(), s); left > 0 {
+		return w.dueError(left, err)
+	}
+	return err
+}
+
+// sleep waits for about d. A sleep takes sleepGrain or longer, which the lead makes up for. A generator with a short
+// lead would lose most of its rate, so it yields its processor instead of sleeping when d is short.
+func (w *worker) sleep(ctx context.Context, lead Ticks, d time.Duration) error {
+	if ctx.Err() != nil { // for clocks whose Sleep does not look
+		return contextError(ctx)
+	}
+	if w.clock == nil && d < sleepGrain && w.span(lead) < 2*sleepGrain {
+		runtime.Gosched()
+		return nil
+	}
+	if err := w.anyClock().Sleep(ctx, d); err != nil {
+		if ctx.Err() == nil {
+			return fmt.Errorf("snowflake: waiting for the clock: %w", err)
+		}
+		return contextError(ctx)
+	}
+	return nil
+}
+
+// contextError returns the error of a call whose context has ended.
+func contextError(ctx context.Context) error {
+	err, cause := ctx.Err(), context.Cause(ctx)
+	if errors.Is(cause, err) {
+		return fmt.Errorf("snowflake: no ID yet: %w", cause)
+	}
+	return fmt.Errorf("snowflake: no ID yet: %w: %w", err, cause)
 }

@@ -1,10 +1,18 @@
 package core
 
 import (
+	"errors"
 	"fmt"
 	"math"
 	"math/bits"
 	"time"
+)
+
+// The sentinels of values and times outside of a layout. Package snowflake exports and documents them.
+var (
+	ErrFieldRange    = errors.New("snowflake: field value out of range")
+	ErrBeforeEpoch   = errors.New("snowflake: time before the epoch")
+	ErrTimeExhausted = errors.New("snowflake: time exhausted")
 )
 
 // Space has what decides whether IDs of two generators can be equal: the places of time, sequence and worker in the
@@ -139,3 +147,15 @@ func exhausted(t, end time.Time) error {
 	return fmt.Errorf("%w: %s is not before the end, %s", ErrTimeExhausted,
 		t.UTC().Format(time.RFC3339Nano), end.UTC().Format(time.RFC3339Nano))
 }
+
+// fieldError names the value that does not fit into a field. It matches ErrFieldRange without repeating its text.
+type fieldError struct {
+	field      string
+	value, max int64
+}
+
+func (e *fieldError) Error() string {
+	return fmt.Sprintf("snowflake: %s %d out of range [0, %d]", e.field, e.value, e.max)
+}
+
+func (e *fieldError) Is(target error) bool { return target == ErrFieldRange }
