@@ -52,7 +52,9 @@ func NewLeased(cfg Config, patience time.Duration, trust func(wall time.Time) bo
 	if err != nil {
 		return Generator{}, err
 	}
+
 	w.trust = trust
+
 	l := g.Lessee
 	l.patience, l.changed, l.wanted = patience, make(chan struct{}), make(chan struct{}, 1)
 	l.current.Store(w)
@@ -73,6 +75,7 @@ func newGenerator(cfg Config) Generator {
 		seqUnit:  s.Sequence.Put(1),
 		Fixed:    cfg.Fixed,
 	}
+
 	if s.Time.High.Width > 0 {
 		g.carry = s.Time.Low.Width
 		g.gap = s.Time.High.Put(1) - g.timeUnit<<g.carry
@@ -93,25 +96,30 @@ func (g *Generator) Next() (int64, error) {
 	if g.Lessee == nil {
 		return 0, ErrNoGenerator
 	}
+
 	w := g.Lessee.current.Load()
 	if w.clock != nil {
 		return g.NextContext(context.Background())
 	}
+
 	// Fast path: more than one call per tick. It repeats now, read and advance, which the compiler does not inline.
 	set := w.setting // before the clock is read: this load then costs no time
 	now := nanos(int64(time.Since(origin)) + set.offset.Load())
 	if now >= set.syncAt.Load() {
 		return g.NextContext(context.Background())
 	}
+
 	last := w.state.Load()
 	next := last + 1
 	if next > w.limit.Load() || !g.lead.reaches(w, now, next) {
 		return g.nextAt(w, now)
 	}
+
 	if !w.state.CompareAndSwap(last, next) {
 		w.backOff()
 		return g.nextAt(w, now)
 	}
+
 	return g.compose(w, next), nil
 }
 
@@ -125,6 +133,7 @@ func (g *Generator) nextAt(w *worker, now nanos) (int64, error) {
 		}
 		return 0, err
 	}
+
 	return g.compose(w, first), nil
 }
 
@@ -146,11 +155,13 @@ func (g *Generator) take(ctx context.Context, count uint64) (*worker, state, err
 		if ctx.Err() != nil {
 			return nil, 0, contextError(ctx)
 		}
+
 		w := g.Lessee.current.Load()
 		now, err := w.read()
 		if err != nil {
 			return nil, 0, err
 		}
+
 		first, err := w.take(ctx, &g.lead, now, count)
 		if err == errBeyond { //nolint:errorlint // never wrapped
 			if err := g.Lessee.stall(ctx, w, first); err != nil {
@@ -158,6 +169,7 @@ func (g *Generator) take(ctx context.Context, count uint64) (*worker, state, err
 			}
 			continue
 		}
+
 		return w, first, err
 	}
 }
@@ -166,6 +178,7 @@ func (g *Generator) take(ctx context.Context, count uint64) (*worker, state, err
 func (g *Generator) compose(w *worker, s state) int64 {
 	// Multiplications, because the code for GOAMD64=v1 takes three steps for a shift by a variable.
 	tick := int64(w.tickOf(s))
+
 	at := tick * g.timeUnit
 	if g.gap != 0 {
 		at += tick >> (g.carry & 63) * g.gap
@@ -181,6 +194,7 @@ func Fill[T ~int64](ctx context.Context, g *Generator, dst []T) error {
 	if len(dst) == 0 {
 		return fmt.Errorf("%w: Fill of a slice of length 0 (capacity %d)", ErrEmptyFill, cap(dst))
 	}
+
 	step := uint64(g.lead.states) + 1
 	if uint64(len(dst)) <= step {
 		w, first, err := g.take(ctx, uint64(len(dst)))
@@ -190,14 +204,17 @@ func Fill[T ~int64](ctx context.Context, g *Generator, dst []T) error {
 		write(g, dst, w, first)
 		return nil
 	}
+
 	if err := g.checkAll(ctx, uint64(len(dst))); err != nil {
 		return err
 	}
+
 	// Nothing is written before all parts are taken.
 	type part struct {
 		worker *worker
 		first  state
 	}
+
 	parts := make([]part, 0, uint64(len(dst))/step+1)
 	for left := uint64(len(dst)); left > 0; left -= min(left, step) {
 		w, first, err := g.take(ctx, min(left, step))
@@ -207,6 +224,7 @@ func Fill[T ~int64](ctx context.Context, g *Generator, dst []T) error {
 		}
 		parts = append(parts, part{w, first})
 	}
+
 	for _, p := range parts {
 		n := min(uint64(len(dst)), step)
 		write(g, dst[:n], p.worker, p.first)
@@ -221,15 +239,18 @@ func (g *Generator) checkAll(ctx context.Context, count uint64) error {
 	if ctx.Err() != nil {
 		return contextError(ctx)
 	}
+
 	w := g.Lessee.current.Load()
 	now, err := w.read()
 	if err != nil {
 		return err
 	}
+
 	last := w.state.Load()
 	if last == frozen { // until the lease has a worker
 		return nil
 	}
+
 	next := max(last+1, w.floor(now)) + state(count) - 1
 	if next > w.last {
 		return w.exhausted(w.space.Start(w.tickOf(next)))
@@ -251,6 +272,7 @@ func write[T ~int64](g *Generator, dst []T, w *worker, first state) {
 // additions that do not depend on each other run at once, with one check of the bounds.
 func ascend[T ~int64](dst []T, id, step T) {
 	step2, step3, step4, step5, step6, step7 := 2*step, 3*step, 4*step, 5*step, 6*step, 7*step
+
 	i := 0
 	for ; i < len(dst)-7; i += 8 {
 		to := (*[8]T)(dst[i:])
@@ -258,6 +280,7 @@ func ascend[T ~int64](dst []T, id, step T) {
 		to[4], to[5], to[6], to[7] = id+step4, id+step5, id+step6, id+step7
 		id += 8 * step
 	}
+
 	for ; i < len(dst); i++ {
 		dst[i] = id
 		id += step
@@ -281,6 +304,7 @@ func (g *Generator) Stats() Stats {
 		return Stats{}
 	}
 	w, last, issued := g.Lessee.count()
+
 	s := Stats{
 		Issued: issued,
 		Waits:  w.waits.Load(),
@@ -288,10 +312,12 @@ func (g *Generator) Stats() Stats {
 		Drift:  time.Duration(w.drift.Load()),
 		Steps:  w.steps.Load(),
 	}
+
 	now := w.now()
 	if int64(now) < 0 || now >= w.end {
 		return s
 	}
+
 	if tick, clock := w.tickOf(last), w.tick(now); tick > clock && last != frozen {
 		s.Lead = w.span(tick - clock)
 	}
@@ -299,7 +325,7 @@ func (g *Generator) Stats() Stats {
 	return s
 }
 
-// Observe adds an observer of the current worker and those of the same lease. The zero Generator has no waits.
+// Observe adds an observer of the current worker and all workers of its lease. The zero Generator has no waits.
 func (g *Generator) Observe(observe func(Wait)) (stop func()) {
 	if g.Lessee == nil {
 		return func() {}

@@ -15,7 +15,7 @@ import (
 var ErrLeaseStalled = errors.New("snowflake: the lease was not extended in time")
 
 // Lessee says which worker a generator uses and up to which horizon. The horizon is the first tick that a lease's store
-// has not promised to this owner: only IDs below it are issued. That of a fixed worker is the layout's end.
+// has not promised to this owner: only IDs below it are issued. The horizon of a fixed worker is the layout's end.
 //
 // The methods are for leases. They are safe for concurrent use, also with the generators.
 type Lessee struct {
@@ -68,13 +68,14 @@ func (l *Lessee) SetBack(ticks int64) (next int64) {
 func (l *Lessee) Lead() int64 { return int64(l.lead) }
 
 // Move makes the generator issue IDs of the worker, from the tick from on and below the horizon. It first ends the use
-// of the previous worker and raises from, if necessary, above all of its IDs. No ID mixes the two: a call that has taken
-// its IDs from the previous worker returns those.
+// of the previous worker and raises from, if necessary, above all of its IDs. No ID mixes the two workers: a call that
+// has taken its IDs from the previous one returns them.
 //
 // It returns ErrFieldRange for a worker or a tick that does not fit, and the error of an earlier Fail or Close.
 func (l *Lessee) Move(number, from, horizon int64) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
+
 	space := l.current.Load().space
 	if err := space.Worker.Check("worker", number); err != nil {
 		return err
@@ -85,18 +86,21 @@ func (l *Lessee) Move(number, from, horizon int64) error {
 	if l.err != nil {
 		return l.err
 	}
+
 	old := l.retire()
 	w := &worker{common: old.common, number: number, stamp: space.Worker.Put(number)}
+
 	w.start = state(max(Ticks(from), l.last+1))<<w.bits - 1
 	w.state.Store(w.start)
 	w.setHorizon(horizon)
+
 	l.current.Store(w)
 	l.broadcast()
 	return nil
 }
 
 // Withdraw ends the use of the worker at once, for a lease that has lost it. After it returns no call takes IDs until
-// the next Move, as if the horizon were reached; calls that wait for theirs to be due may still return them.
+// the next Move, as if the horizon were reached; calls that wait until their IDs are due may still return them.
 func (l *Lessee) Withdraw() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -126,11 +130,12 @@ func (l *Lessee) Fail(err error) {
 }
 
 // Close makes all later calls return err, ErrLeaseStalled if err is nil. After it returns no call takes IDs; calls that
-// wait for theirs to be due may still return them. It returns the first tick, 1 or higher, above those of all IDs taken,
+// wait until their IDs are due may still return them. It returns the first tick, 1 or higher, above all IDs taken,
 // whether returned or not: the ticks from there to the horizon may be given to another. Further calls return the same.
 func (l *Lessee) Close(err error) (next int64) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
+
 	l.err = cmp.Or(err, ErrLeaseStalled)
 	l.retire()
 	l.broadcast()
@@ -174,6 +179,7 @@ func (l *Lessee) stall(ctx context.Context, w *worker, wanted state) (err error)
 			w.observe(Wait{Lease: true, Took: w.elapsed() - since, Err: err})
 		}
 	}()
+
 	var over <-chan error
 	for stalled := error(nil); ; waited = true {
 		l.mu.Lock()
@@ -185,21 +191,25 @@ func (l *Lessee) stall(ctx context.Context, w *worker, wanted state) (err error)
 		if err = cmp.Or(err, stalled); err != nil {
 			return err
 		}
+
 		if _, limited := ctx.Deadline(); !limited && !waited {
 			var stop func()
 			over, stop = l.startPatience(ctx, w)
 			defer stop() // once: the next round has waited
 		}
+
 		select {
 		case l.wanted <- struct{}{}:
 		default:
 		}
+
 		select {
 		case <-changed:
 			continue
 		case <-ctx.Done():
 		case err = <-over:
 		}
+
 		if ctx.Err() != nil {
 			waited = true
 			return fmt.Errorf("%w: %w", ErrLeaseStalled, contextError(ctx))
@@ -218,6 +228,7 @@ func (l *Lessee) startPatience(ctx context.Context, w *worker) (over <-chan erro
 		timer := time.AfterFunc(l.patience, func() { end <- nil })
 		return end, func() { timer.Stop() }
 	}
+
 	ctx, stop = context.WithCancel(ctx)
 	go func() { end <- w.clock.Sleep(ctx, l.patience) }()
 	return end, stop
@@ -233,6 +244,7 @@ func (l *Lessee) count() (w *worker, last state, issued uint64) {
 		case try > 0:
 			runtime.Gosched()
 		}
+
 		w = l.current.Load()
 		unused := w.skipped.Load() + w.abandoned.Load()
 		retired := w.retired.Load()
@@ -242,11 +254,13 @@ func (l *Lessee) count() (w *worker, last state, issued uint64) {
 			last, retired = w.state.Load(), w.retired.Load()
 			l.mu.Unlock()
 		}
+
 		taken := retired
 		if last != frozen {
 			taken += uint64(last - w.start)
 		}
 		issued = taken - min(taken, unused)
+
 		if w.skipping.Load() == 0 && unused == w.skipped.Load()+w.abandoned.Load() && last == w.state.Load() &&
 			retired == w.retired.Load() && w == l.current.Load() {
 			break

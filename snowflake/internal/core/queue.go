@@ -30,9 +30,9 @@ type queue struct {
 	count   uint64    // of all requests
 }
 
-// request is a call that waits for room. The call that finds room, mostly the first one, serves those behind it too.
+// request is a call that waits for room. The call that finds room, mostly the first one, serves the calls behind it.
 type request struct {
-	turn   chan struct{} // has an element when the request has become the first, as all do before they are served; or nil
+	turn   chan struct{} // has an element once the request is the first, as each is before it is served; or nil
 	count  uint64
 	first  state
 	err    error
@@ -41,7 +41,7 @@ type request struct {
 }
 
 // take takes count states, at most l.states+1, and returns the first of them when all are due. On an error it has taken
-// none, or nobody issues them. With errBeyond it returns the state that is beyond the limit.
+// none, or they are never issued. With errBeyond it returns the state that is beyond the limit.
 func (w *worker) take(ctx context.Context, l *lead, now nanos, count uint64) (state, error) {
 	first, early, err := w.advance(l, now, count, false)
 	if err != nil || !early {
@@ -50,24 +50,29 @@ func (w *worker) take(ctx context.Context, l *lead, now nanos, count uint64) (st
 	if w.inOtherBubble() {
 		return 0, errForeignClock
 	}
+
 	// The clock was read before the state, and perhaps long before if the goroutine was paused.
 	start, err := w.read()
 	if err != nil {
 		return 0, err
 	}
+
 	last := first + state(count) - 1
 	if err := w.checkDeadline(ctx, l.ticks, start, last); err != nil {
 		return 0, err
 	}
+
 	since := w.elapsed()
 	if first, err = w.takeInTurn(ctx, l, start, since, count); err != nil {
 		return first, err
 	}
+
 	last = first + state(count) - 1
 	if err := w.wait(ctx, l.ticks, last, since); err != nil {
 		w.withdraw(l.ticks, &request{first: first, count: count, served: true})
 		return 0, err
 	}
+
 	return first, nil
 }
 
@@ -78,6 +83,7 @@ func (w *worker) takeInTurn(ctx context.Context, l *lead, now nanos, since time.
 	if own == nil {
 		return first, err
 	}
+
 	if own.turn != nil {
 		select {
 		case <-own.turn:
@@ -85,6 +91,7 @@ func (w *worker) takeInTurn(ctx context.Context, l *lead, now nanos, since time.
 			err = contextError(ctx)
 		}
 	}
+
 	for err == nil {
 		if now, err = w.read(); err != nil {
 			break
@@ -95,31 +102,36 @@ func (w *worker) takeInTurn(ctx context.Context, l *lead, now nanos, since time.
 		}
 		err = w.sleep(ctx, l.ticks, min(left, queuePoll))
 	}
+
 	w.withdraw(l.ticks, own)
 	w.observe(Wait{Took: w.elapsed() - since, Err: err})
 	return 0, w.notDue(ctx, l.ticks, w.state.Load()+state(count), err)
 }
 
 // join takes the states if there is room and no call waits. Otherwise it puts a request into the queue and returns it,
-// or an error if the call would be served too late: nobody would issue its IDs, and the calls behind it would be late.
+// or an error if the call would be served too late: its IDs would be lost, and the calls behind it would wait for them.
 func (w *worker) join(ctx context.Context, l *lead, now nanos, count uint64) (first state, own *request, err error) {
 	w.queueLock.Lock()
 	defer w.queueLock.Unlock()
+
 	q := w.queueOf(l.ticks)
 	if q.waiting.Len() == 0 && w.untilRoom(l.ticks, now) <= 0 {
 		first, _, err = w.advance(l, now, count, true)
 		return first, nil, err
 	}
+
 	if last := w.state.Load(); last != frozen {
 		last = max(last+1, w.floor(now)) + state(q.count+count) - 1
 		if err := w.checkDeadline(ctx, l.ticks, now, last); err != nil {
 			return 0, nil, err
 		}
 	}
+
 	own = &request{count: count}
-	if !w.injected() { // such a clock may let time pass in its Sleep only, so each call sleeps by it as the first one does
+	if !w.injected() { // such a clock may let time pass in its Sleep only, so each call sleeps by it
 		own.turn = make(chan struct{}, 1)
 	}
+
 	q.add(own)
 	return 0, own, nil
 }
@@ -131,6 +143,7 @@ func (w *worker) queueOf(lead Ticks) *queue {
 			return q
 		}
 	}
+
 	q := &queue{lead: lead}
 	w.queues = append(w.queues, q)
 	return q
@@ -141,25 +154,30 @@ func (w *worker) queueOf(lead Ticks) *queue {
 func (w *worker) look(lead Ticks, own *request, now nanos) (left time.Duration, served bool) {
 	w.queueLock.Lock()
 	defer w.queueLock.Unlock()
+
 	for _, q := range w.queues {
 		if until := w.serve(q, now); q.lead == lead {
 			left = until
 		}
 	}
+
 	return left, own.served
 }
 
 // withdraw takes back a request, or gives back what it was served. Then the waiting calls are served, before a later
 // call finds that it need not wait.
 func (w *worker) withdraw(lead Ticks, own *request) {
-	now, _ := w.read() // 0 on an error, at which there is no room; the waiting calls get it too
+	now, _ := w.read() // 0 on an error: then there is no room, and the waiting calls get the error as well
+
 	w.queueLock.Lock()
 	defer w.queueLock.Unlock()
+
 	if !own.served {
 		w.queueOf(lead).remove(own)
 	} else if own.err == nil {
 		w.giveBack(own.first, own.first+state(own.count)-1)
 	}
+
 	for _, q := range w.queues {
 		w.serve(q, now)
 	}
@@ -198,9 +216,11 @@ func (w *worker) serve(q *queue, now nanos) time.Duration {
 		if left := w.untilRoom(q.lead, now); left > 0 {
 			return left
 		}
+
 		first := front.Value.(*request)
 		first.first, _, first.err = w.advance(&lead{ticks: q.lead}, now, first.count, true)
 		first.served = true
+
 		q.remove(first)
 	}
 }
@@ -213,20 +233,23 @@ func (w *worker) untilRoom(lead Ticks, now nanos) time.Duration {
 	if last == frozen || last <= room {
 		return 0
 	}
+
 	return w.untilDue(lead, now, last-room)
 }
 
-// wait returns when the state is due. If it has to wait, it counts a wait that began at since, a monotonic time. If the
-// wall clock steps back meanwhile, nothing happens. If it steps forward, the wait ends within a second.
+// wait returns when the state is due. If it has to wait, it counts a wait that began at since, a monotonic time. A step
+// back of the wall clock changes nothing; after a step forward the wait ends within a second.
 func (w *worker) wait(ctx context.Context, lead Ticks, s state, since time.Duration) error {
 	now, err := w.read()
 	if err != nil {
 		return err
 	}
+
 	left := w.untilDue(lead, now, s)
 	if left <= 0 {
 		return nil
 	}
+
 	for ; left > 0; left = w.untilDue(lead, now, s) {
 		// Not longer than a second, to notice that the wall clock is ahead.
 		if err = w.sleep(ctx, lead, min(left, time.Duration(resyncEvery))); err == nil {
@@ -237,10 +260,12 @@ func (w *worker) wait(ctx context.Context, lead Ticks, s state, since time.Durat
 			return w.notDue(ctx, lead, s, err)
 		}
 	}
+
 	took := w.elapsed() - since
 	w.waits.Add(1)
 	w.waited.Add(int64(took))
 	w.observe(Wait{Took: took})
+
 	return nil
 }
 
@@ -250,6 +275,7 @@ func (w *worker) checkDeadline(ctx context.Context, lead Ticks, now nanos, s sta
 	if !ok || w.injected() { // the deadline is a time of the system clock
 		return nil
 	}
+
 	left := w.untilDue(lead, now, s)
 	if left <= 0 || time.Until(deadline) >= left {
 		return nil
@@ -257,12 +283,13 @@ func (w *worker) checkDeadline(ctx context.Context, lead Ticks, now nanos, s sta
 	return w.dueError(left, context.DeadlineExceeded)
 }
 
-// notDue adds the time until the state is due to the error of a wait that ctx has ended. A state at or above frozen is
-// that of a worker that issues nothing more.
+// notDue adds the time until the state is due to the error of a wait that ctx has ended. A worker whose state is at or
+// above frozen issues nothing more.
 func (w *worker) notDue(ctx context.Context, lead Ticks, s state, err error) error {
 	if !errors.Is(err, ctx.Err()) || s >= frozen {
 		return err
 	}
+
 	if left := w.untilDue(lead, w.now(), s); left > 0 {
 		return w.dueError(left, err)
 	}
@@ -275,22 +302,26 @@ func (w *worker) sleep(ctx context.Context, lead Ticks, d time.Duration) error {
 	if ctx.Err() != nil { // for clocks whose Sleep does not look
 		return contextError(ctx)
 	}
+
 	if w.clock == nil && d < sleepGrain && w.span(lead) < 2*sleepGrain {
 		runtime.Gosched()
 		return nil
 	}
+
 	if err := w.anyClock().Sleep(ctx, d); err != nil {
 		if ctx.Err() == nil {
 			return fmt.Errorf("snowflake: waiting for the clock: %w", err)
 		}
 		return contextError(ctx)
 	}
+
 	return nil
 }
 
 // contextError returns the error of a call whose context has ended.
 func contextError(ctx context.Context) error {
 	err, cause := ctx.Err(), context.Cause(ctx)
+
 	if errors.Is(cause, err) {
 		return fmt.Errorf("snowflake: no ID yet: %w", cause)
 	}

@@ -33,6 +33,7 @@ func open(cfg Config) (w *worker, now nanos, err error) {
 	if bubble {
 		clock = bubbleClock{}
 	}
+
 	w = &worker{number: noWorker, common: common{
 		space:    s,
 		clock:    clock,
@@ -46,11 +47,13 @@ func open(cfg Config) (w *worker, now nanos, err error) {
 		setting:  new(setting),
 		counters: new(counters),
 	}}
+
 	hi, end := bits.Mul64(1<<s.Time.Width(), uint64(s.Tick))
 	if hi != 0 || end > math.MaxInt64 {
 		end = math.MaxInt64
 	}
 	w.end = nanos(end)
+
 	w.state.Store(frozen)
 
 	wall, elapsed := readBoth(w.anyClock())
@@ -63,29 +66,32 @@ func open(cfg Config) (w *worker, now nanos, err error) {
 	}
 	w.offset.Store(int64(now) - int64(elapsed))
 	w.syncAt.Store(now + resyncEvery)
+
 	return w, now, nil
 }
 
-// newWorker returns a fixed worker with a start fence: the state is the greatest that a process that ended just now can
-// have issued, so the first ID is above all of its IDs.
+// newWorker returns a fixed worker with a start fence: its state is the greatest that a process which ended just now
+// can have issued, so the first ID is above all IDs of that process.
 func newWorker(cfg Config, number int64) (*worker, error) {
 	w, now, err := open(cfg)
 	if err != nil {
 		return nil, err
 	}
+
 	w.number, w.stamp = number, cfg.Space.Worker.Put(number)
 	w.start = state(w.tick(now)+w.lead)<<w.bits | w.mask
 	if w.start >= w.last {
 		return nil, w.exhausted(w.wall(now))
 	}
+
 	w.limit.Store(w.last)
 	w.state.Store(w.start)
 	return w, nil
 }
 
 // registry holds every fixed worker for which this process has created a generator. Generators for one worker share it,
-// so they cannot issue the same ID, and one that is created again continues above the last ID even if the wall clock was
-// set back in between. Entries are never removed, because a forgotten state could be issued again.
+// so they cannot issue the same ID. A generator that is created again continues above the last ID, also after a step
+// back of the wall clock. Entries are never removed, because a forgotten state could be issued again.
 var registry struct {
 	sync.Mutex
 	workers map[workerKey]*worker
@@ -102,20 +108,24 @@ func workerFor(cfg Config, number int64) (*worker, error) {
 	if cfg.Clock != nil || inBubble() {
 		return newWorker(cfg, number)
 	}
+
 	key := workerKey{cfg.Space, number}
 	registry.Lock()
 	defer registry.Unlock()
 	if w := registry.workers[key]; w != nil {
 		if lead := cfg.leadTicks(); lead > w.lead {
-			return nil, fmt.Errorf("%w: a lead of %v is longer than the %v of the first generator for worker %d in this process",
+			return nil, fmt.Errorf(
+				"%w: a lead of %v is longer than the %v of the first generator for worker %d in this process",
 				ErrOption, w.span(lead), w.span(w.lead), number)
 		}
 		return w, nil
 	}
+
 	w, err := newWorker(cfg, number)
 	if err != nil {
 		return nil, err
 	}
+
 	if registry.workers == nil {
 		registry.workers = make(map[workerKey]*worker)
 	}

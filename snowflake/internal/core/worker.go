@@ -69,7 +69,7 @@ type worker struct {
 type common struct {
 	space  Space
 	clock  Clock // nil for the system clock, which the fast path reads without an interface call
-	bubble bool  // the clock is that of a testing/synctest bubble
+	bubble bool  // the clock belongs to a testing/synctest bubble
 	ticker divider
 	bits   uint8 // width of the sequence
 	mask   state // greatest sequence
@@ -105,7 +105,7 @@ type counters struct {
 	observers sync.Map     // of *func(Wait), because functions are not comparable
 }
 
-// anyClock returns the clock, also if it is the system clock.
+// anyClock returns the injected clock, or the system clock.
 func (c *common) anyClock() Clock {
 	if c.clock != nil {
 		return c.clock
@@ -142,8 +142,7 @@ func (c *common) wall(now nanos) time.Time { return c.space.Epoch().Add(time.Dur
 // span returns the duration of n ticks.
 func (c *common) span(n Ticks) time.Duration { return time.Duration(n) * c.space.Tick }
 
-// inOtherBubble reports whether the caller and the worker are not in the same testing/synctest bubble, or not both
-// outside.
+// inOtherBubble reports whether one of the caller and the worker is in a testing/synctest bubble and the other is not.
 func (c *common) inOtherBubble() bool { return !c.injected() && c.bubble != inBubble() }
 
 // exhausted returns the error for a time that has no ID left.
@@ -164,12 +163,13 @@ func (w *worker) read() (nanos, error) {
 }
 
 // resync compares the generator's clock with the wall clock. It is called for a now at or above syncAt: once a second,
-// and when the clock is before the epoch or past the layout's end. Steps forward of the wall clock are followed, steps
-// back caught up with.
+// and when the clock is before the epoch or past the layout's end. It follows steps forward of the wall clock. After
+// steps back it slows the generator's clock until both agree.
 func (w *worker) resync(now nanos) (nanos, error) {
 	if w.inOtherBubble() {
 		return 0, errForeignClock
 	}
+
 	due := w.syncAt.Load()
 	if now >= w.end {
 		wall, _ := readBoth(w.anyClock())
@@ -178,14 +178,17 @@ func (w *worker) resync(now nanos) (nanos, error) {
 		}
 		return 0, w.exhausted(wall)
 	}
+
 	// One call reads the wall clock; the others continue with the time they have.
 	if now < due || !w.syncAt.CompareAndSwap(due, now+resyncEvery) {
 		return now, nil
 	}
+
 	offset := w.offset.Load()
 	wall, elapsed := readBoth(w.anyClock())
 	now = nanos(int64(elapsed) + offset)
 	drift := wall.Sub(w.wall(now))
+
 	switch {
 	case drift <= stepTolerance, w.trust != nil && !w.trust(wall):
 		if slower := w.catchUp(drift, now); slower > 0 && w.offset.CompareAndSwap(offset, offset-int64(slower)) {
@@ -206,9 +209,11 @@ func (w *worker) resync(now nanos) (nanos, error) {
 		now += nanos(drift)
 		w.syncAt.Store(now + resyncEvery)
 	}
+
 	if w.syncAt.Load() > now+resyncEvery { // SetBack came after the caller had read the clock
 		w.syncAt.Store(now + resyncEvery)
 	}
+
 	return now, nil
 }
 
@@ -223,10 +228,12 @@ func (w *worker) catchUp(drift time.Duration, now nanos) time.Duration {
 	} else if drift < -stepTolerance {
 		w.catching.Store(true)
 	}
+
 	last := w.state.Load()
 	if !w.catching.Load() || last == frozen {
 		return 0
 	}
+
 	free := -w.untilDue((w.lead+1)/2, now, last+w.mask/2+1)
 	return min(-drift, catchUpStep, free)
 }
@@ -269,6 +276,7 @@ func (w *worker) advance(l *lead, now nanos, count uint64, ahead bool) (first st
 				first = floor
 			}
 		}
+
 		next := first + state(count) - 1
 		if next > w.limit.Load() {
 			if next > w.last && last != frozen {
@@ -276,13 +284,16 @@ func (w *worker) advance(l *lead, now nanos, count uint64, ahead bool) (first st
 			}
 			return next, false, errBeyond
 		}
+
 		if !ahead && next-floor > l.states {
 			return first, true, nil
 		}
+
 		skips := first != last+1
 		if skips {
 			w.skipping.Add(1)
 		}
+
 		swapped := w.state.CompareAndSwap(last, next)
 		if skips && swapped {
 			w.skipped.Add(uint64(first - last - 1))
@@ -290,11 +301,13 @@ func (w *worker) advance(l *lead, now nanos, count uint64, ahead bool) (first st
 		if skips {
 			w.skipping.Add(-1)
 		}
+
 		if swapped {
 			return first, false, nil
 		}
+
 		// The clock need not be read again: the state is in order whatever its time.
-		if !ahead { // else the caller holds the lock of the queues
+		if !ahead { // with ahead the caller holds queueLock, so it must not spin
 			w.backOff()
 		}
 	}
@@ -328,6 +341,7 @@ func (w *worker) backOff() {
 		runtime.Gosched()
 		return
 	}
+
 	last := w.state.Load()
 	spin(backOffLook)
 	if w.state.Load()-last >= backOffTaken {
