@@ -195,26 +195,28 @@ func Fill[T ~int64](ctx context.Context, g *Generator, dst []T) error {
 		return fmt.Errorf("%w: Fill of a slice of length 0 (capacity %d)", ErrEmptyFill, cap(dst))
 	}
 
-	step := uint64(g.lead.states) + 1
-	if uint64(len(dst)) <= step {
-		w, first, err := g.take(ctx, uint64(len(dst)))
-		if err != nil {
-			return err
-		}
-		write(g, dst, w, first)
-		return nil
+	if step := uint64(g.lead.states) + 1; uint64(len(dst)) > step {
+		return fillParts(ctx, g, dst, step)
 	}
 
+	w, first, err := g.take(ctx, uint64(len(dst)))
+	if err != nil {
+		return err
+	}
+	write(g, dst, w, first)
+	return nil
+}
+
+// fillParts is Fill for a slice of several steps. It writes nothing before all are taken.
+func fillParts[T ~int64](ctx context.Context, g *Generator, dst []T, step uint64) error {
 	if err := g.checkAll(ctx, uint64(len(dst))); err != nil {
 		return err
 	}
 
-	// Nothing is written before all parts are taken.
 	type part struct {
 		worker *worker
 		first  state
 	}
-
 	parts := make([]part, 0, uint64(len(dst))/step+1)
 	for left := uint64(len(dst)); left > 0; left -= min(left, step) {
 		w, first, err := g.take(ctx, min(left, step))

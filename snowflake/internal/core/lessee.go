@@ -171,58 +171,87 @@ func (l *Lessee) broadcast() {
 	l.changed = make(chan struct{})
 }
 
-// stall returns when a call that found the limit of w below the state should try again.
-func (l *Lessee) stall(ctx context.Context, w *worker, wanted state) (err error) {
-	since, waited := w.elapsed(), false
-	defer func() {
-		if waited {
-			w.observe(Wait{Lease: true, Took: w.elapsed() - since, Err: err})
-		}
-	}()
+// stall waits until the lessee has raised the limit of w to the state wanted, or has replaced w: then the call tries
+// again.
+func (l *Lessee) stall(ctx context.Context, w *worker, wanted state) error {
+	start := w.elapsed()
+	changed, ready, err := l.ready(w, wanted)
+	if ready {
+		return err
+	}
 
-	var over <-chan error
-	for stalled := error(nil); ; waited = true {
-		l.mu.Lock()
-		current, changed, err := l.current.Load(), l.changed, l.err
-		l.mu.Unlock()
-		if current != w || wanted <= w.limit.Load() {
-			return nil
-		}
-		if err = cmp.Or(err, stalled); err != nil {
-			return err
-		}
+	err = l.await(ctx, w, wanted, changed)
+	w.observe(Wait{Lease: true, Took: w.elapsed() - start, Err: err})
+	return err
+}
 
-		if _, limited := ctx.Deadline(); !limited && !waited {
-			var stop func()
-			over, stop = l.startPatience(ctx, w)
-			defer stop() // once: the next round has waited
-		}
+// ready reports whether a call that has found the limit of w below the state wanted need not wait: it tries again, or
+// fails with the error. Otherwise changed is closed when that may be different.
+func (l *Lessee) ready(w *worker, wanted state) (changed <-chan struct{}, ready bool, err error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
 
-		select {
-		case l.wanted <- struct{}{}:
-		default:
-		}
+	if l.current.Load() != w || wanted <= w.limit.Load() {
+		return nil, true, nil
+	}
+	return l.changed, l.err != nil, l.err
+}
+
+// await asks the lease for a higher horizon until the call is ready, or its ctx ends, or the patience if ctx has no
+// deadline.
+func (l *Lessee) await(ctx context.Context, w *worker, wanted state, changed <-chan struct{}) (err error) {
+	over, stop := l.startPatience(ctx, w)
+	defer stop()
+
+	for ready := false; !ready; {
+		l.askForMore()
 
 		select {
 		case <-changed:
-			continue
 		case <-ctx.Done():
-		case err = <-over:
+			return stalled(contextError(ctx))
+		case slept := <-over:
+			return l.outOfPatience(ctx, w, wanted, slept)
 		}
 
-		if ctx.Err() != nil {
-			waited = true
-			return fmt.Errorf("%w: %w", ErrLeaseStalled, contextError(ctx))
-		}
-		if stalled = fmt.Errorf("%w: waited %v", ErrLeaseStalled, l.patience); err != nil {
-			stalled = fmt.Errorf("%w: waiting for the clock: %w", ErrLeaseStalled, err)
-		}
+		changed, ready, err = l.ready(w, wanted)
+	}
+	return err
+}
+
+// askForMore tells the lease that a call waits.
+func (l *Lessee) askForMore() {
+	select {
+	case l.wanted <- struct{}{}:
+	default:
 	}
 }
 
+// outOfPatience returns the error of a call whose patience has ended, nil if it is ready now. slept is the error of an
+// injected clock's Sleep, which ends with ctx.
+func (l *Lessee) outOfPatience(ctx context.Context, w *worker, wanted state, slept error) error {
+	if ctx.Err() != nil {
+		return stalled(contextError(ctx))
+	}
+	if _, ready, err := l.ready(w, wanted); ready {
+		return err
+	}
+	if slept != nil {
+		return stalled(fmt.Errorf("waiting for the clock: %w", slept))
+	}
+	return fmt.Errorf("%w: waited %v", ErrLeaseStalled, l.patience)
+}
+
+// stalled says what has ended a wait for the lease.
+func stalled(err error) error { return fmt.Errorf("%w: %w", ErrLeaseStalled, err) }
+
 // startPatience returns a channel that receives the end of the patience by the clock of w, and a function that stops
-// it.
+// it. A deadline replaces the patience.
 func (l *Lessee) startPatience(ctx context.Context, w *worker) (over <-chan error, stop func()) {
+	if _, limited := ctx.Deadline(); limited {
+		return nil, func() {}
+	}
+
 	end := make(chan error, 1)
 	if !w.injected() || l.patience == 0 {
 		timer := time.AfterFunc(l.patience, func() { end <- nil })
@@ -245,26 +274,33 @@ func (l *Lessee) count() (w *worker, last state, issued uint64) {
 			runtime.Gosched()
 		}
 
-		w = l.current.Load()
-		unused := w.skipped.Load() + w.abandoned.Load()
-		retired := w.retired.Load()
-		if last = w.state.Load(); last == frozen { // perhaps not counted yet
-			l.mu.Lock()
-			w = l.current.Load()
-			last, retired = w.state.Load(), w.retired.Load()
-			l.mu.Unlock()
-		}
-
-		taken := retired
-		if last != frozen {
-			taken += uint64(last - w.start)
-		}
-		issued = taken - min(taken, unused)
-
-		if w.skipping.Load() == 0 && unused == w.skipped.Load()+w.abandoned.Load() && last == w.state.Load() &&
-			retired == w.retired.Load() && w == l.current.Load() {
+		var complete bool
+		if w, last, issued, complete = l.tryCount(); complete {
 			break
 		}
 	}
 	return w, last, issued
+}
+
+// tryCount is count, and reports whether no call has moved or counted anything meanwhile.
+func (l *Lessee) tryCount() (w *worker, last state, issued uint64, complete bool) {
+	w = l.current.Load()
+	unissued, retired := w.unissued(), w.retired.Load()
+	if last = w.state.Load(); last == frozen { // perhaps not counted yet
+		l.mu.Lock()
+		w = l.current.Load()
+		last, retired = w.state.Load(), w.retired.Load()
+		l.mu.Unlock()
+	}
+
+	taken := retired
+	if last != frozen {
+		taken += uint64(last - w.start)
+	}
+	issued = taken - min(taken, unissued)
+
+	// In this order: a call that skips states counts them before it has ended to skip.
+	skipsCounted := w.skipping.Load() == 0 && w.unissued() == unissued
+	sameState := w.state.Load() == last && w.retired.Load() == retired
+	return w, last, issued, skipsCounted && sameState && l.current.Load() == w
 }

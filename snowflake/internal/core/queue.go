@@ -84,28 +84,39 @@ func (w *worker) takeInTurn(ctx context.Context, l *lead, now nanos, since time.
 		return first, err
 	}
 
-	if own.turn != nil {
-		select {
-		case <-own.turn:
-		case <-ctx.Done():
-			err = contextError(ctx)
-		}
-	}
-
-	for err == nil {
-		if now, err = w.read(); err != nil {
-			break
-		}
-		left, served := w.look(l.ticks, own, now)
-		if served {
-			return own.first, own.err
-		}
-		err = w.sleep(ctx, l.ticks, min(left, queuePoll))
+	if err = w.awaitRoom(ctx, l.ticks, own); err == nil {
+		return own.first, own.err
 	}
 
 	w.withdraw(l.ticks, own)
 	w.observe(Wait{Took: w.elapsed() - since, Err: err})
 	return 0, w.notDue(ctx, l.ticks, w.state.Load()+state(count), err)
+}
+
+// awaitRoom returns nil when own has been served: by this call, or by one that stood before it.
+func (w *worker) awaitRoom(ctx context.Context, lead Ticks, own *request) error {
+	if own.turn != nil {
+		select {
+		case <-own.turn:
+		case <-ctx.Done():
+			return contextError(ctx)
+		}
+	}
+
+	for {
+		now, err := w.read()
+		if err != nil {
+			return err
+		}
+
+		left, served := w.serveAll(lead, own, now)
+		if served {
+			return nil
+		}
+		if err := w.sleep(ctx, lead, min(left, queuePoll)); err != nil {
+			return err
+		}
+	}
 }
 
 // join takes the states if there is room and no call waits. Otherwise it puts a request into the queue and returns it,
@@ -149,9 +160,9 @@ func (w *worker) queueOf(lead Ticks) *queue {
 	return q
 }
 
-// look serves the queues and reports whether own was served, or else after which time there is room for the first
+// serveAll serves the queues and reports whether own was served, or else after which time there is room for the first
 // request of its queue.
-func (w *worker) look(lead Ticks, own *request, now nanos) (left time.Duration, served bool) {
+func (w *worker) serveAll(lead Ticks, own *request, now nanos) (left time.Duration, served bool) {
 	w.queueLock.Lock()
 	defer w.queueLock.Unlock()
 

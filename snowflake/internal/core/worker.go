@@ -105,6 +105,9 @@ type counters struct {
 	observers sync.Map     // of *func(Wait), because functions are not comparable
 }
 
+// unissued returns how many states were passed over, or taken by calls that failed.
+func (c *counters) unissued() uint64 { return c.skipped.Load() + c.abandoned.Load() }
+
 // anyClock returns the injected clock, or the system clock.
 func (c *common) anyClock() Clock {
 	if c.clock != nil {
@@ -172,18 +175,28 @@ func (w *worker) resync(now nanos) (nanos, error) {
 
 	due := w.syncAt.Load()
 	if now >= w.end {
-		wall, _ := readBoth(w.anyClock())
-		if wall.Before(w.space.Epoch()) {
-			return 0, w.space.beforeEpoch(wall)
-		}
-		return 0, w.exhausted(wall)
+		return 0, w.outsideLayout()
 	}
 
 	// One call reads the wall clock; the others continue with the time they have.
 	if now < due || !w.syncAt.CompareAndSwap(due, now+resyncEvery) {
 		return now, nil
 	}
+	return w.compareClocks(due)
+}
 
+// outsideLayout returns the error of a call whose clock shows no time of the layout.
+func (w *worker) outsideLayout() error {
+	wall, _ := readBoth(w.anyClock())
+	if wall.Before(w.space.Epoch()) {
+		return w.space.beforeEpoch(wall)
+	}
+	return w.exhausted(wall)
+}
+
+// compareClocks is the part of resync that one call executes: the call that has found the comparison due and moved
+// syncAt on.
+func (w *worker) compareClocks(due nanos) (now nanos, err error) {
 	offset := w.offset.Load()
 	wall, elapsed := readBoth(w.anyClock())
 	now = nanos(int64(elapsed) + offset)
@@ -289,20 +302,7 @@ func (w *worker) advance(l *lead, now nanos, count uint64, ahead bool) (first st
 			return first, true, nil
 		}
 
-		skips := first != last+1
-		if skips {
-			w.skipping.Add(1)
-		}
-
-		swapped := w.state.CompareAndSwap(last, next)
-		if skips && swapped {
-			w.skipped.Add(uint64(first - last - 1))
-		}
-		if skips {
-			w.skipping.Add(-1)
-		}
-
-		if swapped {
+		if w.swap(last, first, next) {
 			return first, false, nil
 		}
 
@@ -311,6 +311,21 @@ func (w *worker) advance(l *lead, now nanos, count uint64, ahead bool) (first st
 			w.backOff()
 		}
 	}
+}
+
+// swap moves the state from last to next, and counts the states below first as skipped.
+func (w *worker) swap(last, first, next state) bool {
+	if first == last+1 {
+		return w.state.CompareAndSwap(last, next)
+	}
+
+	w.skipping.Add(1)
+	swapped := w.state.CompareAndSwap(last, next)
+	if swapped {
+		w.skipped.Add(uint64(first - last - 1))
+	}
+	w.skipping.Add(-1)
+	return swapped
 }
 
 // giveBack takes back the states of a call that failed, unless another call has taken some above them. Otherwise calls
