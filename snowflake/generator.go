@@ -15,10 +15,11 @@ import (
 //
 // All mutable state is one word: the tick and sequence of the last ID taken. A call reads the clock, then the word, and
 // replaces it by the greater of "the word plus one" and "the first sequence of the clock's tick", with a
-// compare-and-swap. The word only decreases when a call that gives up its wait swaps it back, if no other call has moved
-// it since, so nobody has seen those IDs. Therefore:
+// compare-and-swap. The word only decreases when a call that gives up its wait swaps it back, if no other call has
+// moved it since: then no caller has seen those IDs. Therefore:
 //
-//   - No two calls get the same ID: it belongs to the call whose swap succeeded. One that fails is tried again above it.
+//   - No two calls get the same ID: it belongs to the call whose swap succeeded. A swap that fails is tried again above
+//     it.
 //   - IDs are in order. If one call returned before another began, its ID is earlier by time and sequence; the swaps
 //     are the linearization points (Herlihy and Wing, 1990). Earlier means smaller if the layout has the time first and
 //     the sequence last except for the worker, as all presets have, if With does not set different values, and with a
@@ -54,19 +55,21 @@ type Generator struct {
 //
 // New returns ErrFieldRange for a worker or a pinned value that does not fit into its field, ErrUnknownField for a
 // pinned field that the layout does not have, ErrLayout for the zero Layout, ErrOption for other invalid options, and
-// ErrBeforeEpoch or ErrTimeExhausted if the clock is outside the layout's time, of which a generator can use the first
-// 292 years.
+// ErrBeforeEpoch or ErrTimeExhausted if the clock is outside the layout's time. A generator can use the first 292 years
+// of it.
 func New(worker int64, opts ...Option) (*Generator, error) {
 	g, cfg, err := build(opts)
 	if err != nil {
 		return nil, err
 	}
+
 	if err := g.layout.space.Worker.Check(g.layout.workerLabel(), worker); err != nil {
 		return nil, err
 	}
 	if g.core, err = core.New(cfg, worker); err != nil {
 		return nil, err
 	}
+
 	return g, nil
 }
 
@@ -80,9 +83,11 @@ func NewLeased(patience time.Duration, trust func(wall time.Time) bool, opts ...
 	if err != nil {
 		return nil, nil, err
 	}
+
 	if g.core, err = core.NewLeased(cfg, patience, trust); err != nil {
 		return nil, nil, err
 	}
+
 	return g, g.core.Lessee, nil
 }
 
@@ -97,12 +102,14 @@ func build(opts []Option) (*Generator, core.Config, error) {
 			return nil, core.Config{}, err
 		}
 	}
+
 	g := &Generator{layout: cfg.layout, pinned: cfg.pinned}
 	for _, p := range cfg.pinned {
 		if err := g.set(p.field, p.value); err != nil {
 			return nil, core.Config{}, err
 		}
 	}
+
 	return g, core.Config{
 		Space: cfg.layout.space, Clock: cfg.clock, Lead: cfg.lead, Random: cfg.random, Fixed: g.core.Fixed,
 		DueError: func(in time.Duration, err error) error { return &DueError{In: in, err: err} },
@@ -120,11 +127,13 @@ func (g *Generator) With(field string, value int64) (*Generator, error) {
 	if g == nil || g.core.Lessee == nil {
 		return nil, ErrNoGenerator
 	}
+
 	for _, p := range g.pinned {
 		if p.field == field {
 			return nil, fmt.Errorf("%w: field %q is pinned to %d", ErrOption, field, p.value)
 		}
 	}
+
 	view := *g
 	if err := view.set(field, value); err != nil {
 		return nil, err
@@ -142,9 +151,11 @@ func (g *Generator) set(field string, value int64) error {
 	case !l.isOther(at):
 		return fmt.Errorf("%w: field %q is set by the generator", ErrOption, field)
 	}
+
 	if err := at.Check(field, value); err != nil {
 		return err
 	}
+
 	g.core.Fixed = g.core.Fixed&^at.Put(at.Max()) | at.Put(value)
 	return nil
 }
@@ -246,14 +257,14 @@ type Wait struct {
 }
 
 // Observe calls observe from now on after each wait of the generator, of the generators that share its worker in this
-// process, and of those of its lease. A long Fill may have several waits. A call that gets its IDs, or fails, without a
-// wait has none: for example one whose context ends before its IDs would be due.
+// process, and of all generators of its lease. A long Fill may have several waits. A call that gets its IDs, or fails,
+// without a wait has none: for example one whose context ends before its IDs would be due.
 //
-// observe is called by the goroutine that has waited, with no lock held, and by many goroutines at the same time. It must
-// return quickly and must not panic. It may call Stats, but should not take IDs of the generator.
+// observe is called by the goroutine that has waited, with no lock held, and by many goroutines at the same time. It
+// must return quickly and must not panic. It may call Stats, but should not take IDs of the generator.
 //
 // stop ends that; calls that are running may still call observe. It may be called several times. A nil observe is never
-// called, nor is that of a nil or zero Generator.
+// called. A nil or zero Generator calls none.
 func (g *Generator) Observe(observe func(Wait)) (stop func()) {
 	if g == nil || observe == nil {
 		return func() {}
