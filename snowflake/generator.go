@@ -73,21 +73,19 @@ func New(worker int64, opts ...Option) (*Generator, error) {
 	return g, nil
 }
 
-// NewLeased is for package lease: it returns a generator that has no worker and issues nothing until its lessee gives
-// it one. Without a deadline in their context, calls wait for the lessee for at most patience, 0 or more. trust
-// confirms steps forward of the wall clock before the generator follows them; nil confirms all. The errors are those of
-// New.
-func NewLeased(patience time.Duration, trust func(wall time.Time) bool, opts ...Option,
-) (*Generator, *core.Lessee, error) {
-	g, cfg, err := build(opts)
+func init() { core.LeasedGenerator = leasedGenerator }
+
+// leasedGenerator is core.LeasedGenerator.
+func leasedGenerator(
+	options any, patience time.Duration, trust func(wall time.Time) bool,
+) (generator any, lessee *core.Lessee, err error) {
+	g, cfg, err := build(options.([]Option))
 	if err != nil {
 		return nil, nil, err
 	}
-
 	if g.core, err = core.NewLeased(cfg, patience, trust); err != nil {
 		return nil, nil, err
 	}
-
 	return g, g.core.Lessee, nil
 }
 
