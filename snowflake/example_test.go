@@ -62,7 +62,7 @@ func ExampleDueError() {
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
 	defer cancel()
-	err = g.Fill(ctx, make([]snowflake.ID, 10_000_000)) // 256 are due each millisecond
+	err = g.Fill(ctx, make([]snowflake.ID, 512_000)) // 128 are due each 10 ms
 	var due *snowflake.DueError
 	if errors.As(err, &due) {
 		fmt.Printf("Retry-After: %.0f\n", math.Ceil(due.In.Seconds()))

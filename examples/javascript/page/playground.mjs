@@ -6,7 +6,7 @@ export const presets = {
   default: "epoch=2025-01-01T00:00:00Z tick=1ms time:41 worker:10 sequence:12",
   clustered: "epoch=2025-01-01T00:00:00Z tick=1ms time:19 worker:10 time:22 sequence:12",
   wide: "epoch=2025-01-01T00:00:00Z tick=1ms time:41 worker:8 sequence:14",
-  javascriptsafe: "epoch=2025-01-01T00:00:00Z tick=1ms time:41 worker:4 sequence:8",
+  javascriptsafe: "epoch=2025-01-01T00:00:00Z tick=10ms time:38 worker:8 sequence:7",
   seconds: "epoch=2025-01-01T00:00:00Z tick=1s time:32 worker:10 sequence:21",
   twitter: "epoch=2010-11-04T01:42:54.657Z tick=1ms time:41 datacenter:5 worker:5 sequence:12",
   discord: "epoch=2015-01-01T00:00:00Z tick=1ms time:41 worker:5 process:5 sequence:12",
