@@ -30,7 +30,7 @@ func Clustered() Layout { return presets()[1].layout }
 //   - wide: for leased workers; 256 workers with 16,384 IDs per millisecond each, four times the rate of default.
 //   - javascriptsafe: 53 bits, so IDs never exceed Number.MAX_SAFE_INTEGER, 2^53 - 1 (ECMA-262, section 21.1.2.8). It
 //     is for clients that need numbers in JSON; strings, which ID writes, need no such layout. The price is the rate: 128
-//     IDs in each tick of 10 ms and worker, 12,800 a second, so Fill of 1,000 takes 60 ms (20 us with default). It has
+//     IDs in each tick of 10 ms and worker, 12,800 a second, so Fill of 1,000 takes 60 ms. It has
 //     256 workers, so that a crash leaves spare ones: 100 processes with leases were killed, and 100 more that started
 //     at once all had a worker within 1.4 s (PostgreSQL, 2 cores). A second crash at once waits for the end of leases,
 //     two windows. It ends in 2112.
@@ -46,10 +46,12 @@ func Clustered() Layout { return presets()[1].layout }
 //     (mastodon/mastodon, lib/mastodon/snowflake.rb).
 //   - baidu: baidu/uid-generator. Its time ended on 2024-11-20T13:24:16Z: New rejects it, but old IDs can be read.
 //   - datacenter: Twitter's bits since 2021-01-01. Set the datacenter with WithField, or it is 0.
-//   - resource: a region and a resource type below the time, then 4 machines with 8 IDs per millisecond each. It ends
-//     on 2033-09-17.
+//   - resource: a region and a resource type below the time, then 4 machines with 8 IDs per millisecond each. The bits
+//     are an article's, the epoch of 2025 is ours, and it ends on 2033-09-17. The article counts from 2015-01-01 in China:
+//     its time ended on 2023-09-17, and its IDs are read with a layout of that epoch, see the example of [ParseLayout].
 //   - manyworkers: 32,768 workers, for services that take another worker when a clock steps back. Generators of this
-//     package need no other one; a lease prefers workers whose horizon the clock has passed. It ends on 2033-09-17.
+//     package need no other one; a lease prefers workers whose horizon the clock has passed. Here, too, the epoch of 2025
+//     is ours, and it ends on 2033-09-17. The article counts from 2017-12-21, and its time ended on 2026-09-06.
 //   - multiclock: a clock field, for services that increment it when their clock steps back. Generators of this package
 //     do not follow the clock back and need no such field. Bits of a clock are bits of a worker: with "time:41
 //     worker:12 sequence:10" and a lease of one of the workers 16*k to 16*k+15, host k has 16 clocks with a stored
