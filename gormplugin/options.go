@@ -98,6 +98,7 @@ func (c *config) checkMinID() error {
 
 // WithNamed adds a generator for the fields with the tag `gorm:"snowflake:gen=name"`. The name is case-sensitive. It is
 // an [ErrOption] if name is empty, used twice, or cannot be written in a tag, as with a comma, and if gen is nil.
+// The example Resources has one generator for each resource type.
 func WithNamed(name string, gen Generator) Option {
 	return func(c *config) error {
 		switch {
