@@ -41,8 +41,8 @@ func Clustered() Layout { return presets()[1].layout }
 //     time bits and ends in 2084.
 //   - instagram: "Sharding & IDs at Instagram", 2012. The published function has 41 bits of time; without the sign bit
 //     40 are left, which end in 2046.
-//   - bwmarrin: bwmarrin/snowflake with its own Epoch and NodeBits; Twitter's epoch, and 1,024 nodes. For a program that
-//     sets others take a layout of these, as for each of the libraries below.
+//   - bwmarrin: bwmarrin/snowflake as it comes: Twitter's epoch, and 1,024 nodes. If a program sets its own epoch or
+//     bits, take a layout of these, also with the libraries below.
 //   - sonyflake: sony/sonyflake version 1.
 //   - sonyflake2: sony/sonyflake/v2, which counts from 2025-01-01.
 //   - godruoyi: godruoyi/go-snowflake.

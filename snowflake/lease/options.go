@@ -76,8 +76,8 @@ func WithGenerator(opts ...snowflake.Option) Option {
 	return option(valid, func(c *config) { c.generator = append(c.generator, opts...) }, "WithGenerator: nil Option")
 }
 
-// WithClock replaces the system clock, for the lease and for its generator. A generator's own clock ([WithGenerator]) stays
-// in either order of the options. It is for tests.
+// WithClock replaces the system clock, for the lease and for its generator. A generator's own clock ([WithGenerator])
+// stays, in either order of the options. It is for tests.
 func WithClock(clock snowflake.Clock) Option {
 	return option(clock != nil, func(c *config) { c.clock = clock }, "nil Clock")
 }
