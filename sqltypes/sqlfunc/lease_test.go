@@ -55,7 +55,7 @@ var inLeaseTable = sqlfunc.WithLeaseTable("", "it's")
 
 func TestLeasesNeverGetTheReservedWorker(t *testing.T) {
 	eachServer(t, func(t *testing.T, s server) {
-		layout := preset("javascriptsafe")
+		layout := parse(t, "epoch=2025-01-01T00:00:00Z tick=1ms time:41 worker:4 sequence:8")
 		for range 2 {
 			s.install(t, layout, sqlfunc.WithWorker(5), inLeaseTable)
 		}
