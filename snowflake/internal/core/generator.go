@@ -47,12 +47,12 @@ func New(cfg Config, worker int64) (Generator, error) {
 
 // LeasedGenerator makes a generator for package lease: it has no worker and issues nothing until its lessee gives it
 // one. Without a deadline in their context, calls wait for the lessee for at most patience, 0 or more. trust confirms
-// steps forward of the wall clock before the generator follows them; nil confirms all. The errors are those of
+// steps forward of the wall clock before the generator follows them; nil confirms all. It returns the errors of
 // snowflake.New.
 //
 // options is a []snowflake.Option, and generator a *snowflake.Generator: package snowflake sets this variable, and core
-// cannot name its types. So only this module can make such a generator. Two of them issue equal IDs if their lessees say
-// so.
+// cannot name its types. So only this module can make such a generator: two of them issue equal IDs if their lessees
+// say so.
 var LeasedGenerator func(
 	options any, patience time.Duration, trust func(wall time.Time) bool,
 ) (generator any, l *Lessee, err error)
