@@ -39,7 +39,7 @@ var (
 	// ErrEmptyFill means an empty slice, which usually was made with a capacity instead of a length.
 	ErrEmptyFill = core.ErrEmptyFill
 	// ErrLeaseStalled means that a lease was not extended in time: before the context ended, or within the patience if
-	// it has no deadline. The next call may succeed.
+	// it has no deadline. The next call may succeed. The error contains a *StalledError.
 	ErrLeaseStalled = core.ErrLeaseStalled
 	// ErrNotPast means that a Backfill would make an ID that is not of the past. A Backfill that is made later can.
 	ErrNotPast = errors.New("snowflake: time not in the past")
@@ -65,6 +65,21 @@ func (e *DueError) Error() string {
 // Unwrap returns the context's error: context.DeadlineExceeded if its deadline comes first, even before it has passed;
 // else what ctx.Err() and context.Cause returned.
 func (e *DueError) Unwrap() error { return e.err }
+
+// StalledError is in the error of Next, NextContext and Fill when a call has waited for its lease in vain.
+type StalledError struct {
+	// Cause is the error of the lease's last call of its store: nil if that has succeeded, or none has returned yet. It
+	// is for the log of the server, and may name hosts and tables.
+	Cause error
+	err   error
+}
+
+// Error returns a text without the cause, which a client may see.
+func (e *StalledError) Error() string { return e.err.Error() }
+
+// Unwrap returns an error that wraps ErrLeaseStalled and, if the context has ended the wait, what ctx.Err() and
+// context.Cause returned. It does not wrap the cause: the deadline of a call of the store is not the caller's.
+func (e *StalledError) Unwrap() error { return e.err }
 
 var errZeroLayout = layoutError("the zero Layout has no fields")
 

@@ -110,7 +110,8 @@ func build(opts []Option) (*Generator, core.Config, error) {
 
 	return g, core.Config{
 		Space: cfg.layout.space, Clock: cfg.clock, Lead: cfg.lead, Random: cfg.random, Fixed: g.core.Fixed,
-		DueError: func(in time.Duration, err error) error { return &DueError{In: in, err: err} },
+		DueError:     func(in time.Duration, err error) error { return &DueError{In: in, err: err} },
+		StalledError: func(err, cause error) error { return &StalledError{Cause: cause, err: err} },
 	}, nil
 }
 
@@ -179,7 +180,7 @@ func (g *Generator) Worker() int64 {
 // 1 ms for each 4,096 IDs on the Default layout. The first ID of a new generator is due within a tick. Use NextContext
 // to limit the wait.
 //
-// It returns ErrTimeExhausted when no ID is left, ErrBeforeEpoch if the clock is before the epoch, ErrLeaseStalled, and
+// It returns ErrTimeExhausted when no ID is left, ErrBeforeEpoch if the clock is before the epoch, a *StalledError, and
 // ErrNoGenerator. It fails as well if the caller and the generator are not of the same testing/synctest bubble.
 func (g *Generator) Next() (ID, error) {
 	if g == nil {

@@ -3,8 +3,10 @@ package lease_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
 	"slices"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -114,6 +116,42 @@ func TestALeaseIsTakenExtendedAndGivenBack(t *testing.T) {
 		}
 		if kinds := events.kinds(); !slices.Equal(kinds, []lease.EventKind{lease.Acquired, lease.Released}) {
 			t.Errorf("events: %v", kinds)
+		}
+	})
+}
+
+// The cause may name hosts, and may be a deadline that is not the caller's.
+func TestAStallTellsItsCauseToTheServerOnly(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		memory := leasetest.NewMemory(time.Now)
+		store := &altered{Store: memory}
+		l := mustOpen(t, store)
+		defer mustClose(t, l)
+		secret := fmt.Errorf("db-7.internal: %w", context.DeadlineExceeded)
+		store.extend.set(func(context.Context, lease.Claim, int64, time.Duration) (time.Time, error) {
+			return time.Time{}, secret
+		})
+		time.Sleep(2 * lease.DefaultWindow)
+
+		_, err := l.Generator().Next()
+		var stalled *snowflake.StalledError
+		if !errors.As(err, &stalled) || !errors.Is(stalled.Cause, secret) || !errors.Is(err, snowflake.ErrLeaseStalled) {
+			t.Errorf("%v, want a *StalledError with its cause", err)
+		}
+		if errors.Is(err, context.DeadlineExceeded) || strings.Contains(err.Error(), "db-7") {
+			t.Errorf("the caller sees the cause: %v", err)
+		}
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		if _, err := l.Generator().NextContext(ctx); !errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("%v, want the caller's deadline", err)
+		}
+
+		store.extend.set(memory.Extend)
+		mustNext(t, l)
+		l.Lessee().Withdraw()
+		if _, err := l.Generator().Next(); !errors.As(err, &stalled) || stalled.Cause != nil {
+			t.Errorf("after an answer of the store: %v, caused by %v", err, stalled.Cause)
 		}
 	})
 }

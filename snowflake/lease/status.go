@@ -131,6 +131,7 @@ func (l *Lease) end(err error) {
 
 // note updates the status after an answer of the store, or after an error.
 func (l *Lease) note(err error) {
+	l.lessee.Explain(err)
 	now := l.cfg.clock.Now()
 	l.change(func(s *shared) {
 		s.Held, s.Skew = l.state.held, l.state.skew

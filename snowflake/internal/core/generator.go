@@ -68,7 +68,8 @@ func NewLeased(cfg Config, patience time.Duration, trust func(wall time.Time) bo
 	w.trust = trust
 
 	l := g.Lessee
-	l.patience, l.changed, l.wanted = patience, make(chan struct{}), make(chan struct{}, 1)
+	l.patience, l.stalled = patience, cfg.StalledError
+	l.changed, l.wanted = make(chan struct{}), make(chan struct{}, 1)
 	l.current.Store(w)
 	return g, nil
 }

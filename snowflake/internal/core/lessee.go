@@ -23,10 +23,12 @@ type Lessee struct {
 	lead     Ticks
 	patience time.Duration
 	wanted   chan struct{} // has an element when a call stalls
+	stalled  func(err, cause error) error
 
 	mu      sync.Mutex
 	changed chan struct{} // closed when current, its limit or err changes
 	last    Ticks         // of the last ID that an earlier worker may have issued
+	cause   error         // why the horizon does not rise
 	err     error         // for calls beyond a horizon that does not rise any more
 }
 
@@ -119,6 +121,13 @@ func (l *Lessee) Extend(horizon int64) {
 // it, unless it is doing so already.
 func (l *Lessee) Wanted() <-chan struct{} { return l.wanted }
 
+// Explain says why the horizon does not rise now, for the errors of the calls that stall; nil if it does.
+func (l *Lessee) Explain(cause error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.cause = cause
+}
+
 // Fail makes calls for IDs at or above the horizon return err, ErrLeaseStalled if err is nil, instead of waiting.
 func (l *Lessee) Fail(err error) {
 	l.mu.Lock()
@@ -209,7 +218,7 @@ func (l *Lessee) await(ctx context.Context, w *worker, wanted state, changed <-c
 		select {
 		case <-changed:
 		case <-ctx.Done():
-			return stalled(contextError(ctx))
+			return l.inVain(contextError(ctx))
 		case slept := <-over:
 			return l.outOfPatience(ctx, w, wanted, slept)
 		}
@@ -231,19 +240,23 @@ func (l *Lessee) askForMore() {
 // injected clock's Sleep, which ends with ctx.
 func (l *Lessee) outOfPatience(ctx context.Context, w *worker, wanted state, slept error) error {
 	if ctx.Err() != nil {
-		return stalled(contextError(ctx))
+		return l.inVain(contextError(ctx))
 	}
 	if _, ready, err := l.ready(w, wanted); ready {
 		return err
 	}
 	if slept != nil {
-		return stalled(fmt.Errorf("waiting for the clock: %w", slept))
+		return l.inVain(fmt.Errorf("waiting for the clock: %w", slept))
 	}
-	return fmt.Errorf("%w: waited %v", ErrLeaseStalled, l.patience)
+	return l.inVain(fmt.Errorf("waited %v", l.patience))
 }
 
-// stalled says what has ended a wait for the lease.
-func stalled(err error) error { return fmt.Errorf("%w: %w", ErrLeaseStalled, err) }
+// inVain returns the error of a call that has waited for the lease until err.
+func (l *Lessee) inVain(err error) error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.stalled(fmt.Errorf("%w: %w", ErrLeaseStalled, err), l.cause)
+}
 
 // startPatience returns a channel that receives the end of the patience by the clock of w, and a function that stops
 // it. A deadline replaces the patience.

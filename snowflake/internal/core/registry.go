@@ -22,6 +22,10 @@ type Config struct {
 
 	// DueError returns the error of a call whose context ends, or would end, before its IDs are due.
 	DueError func(in time.Duration, err error) error
+
+	// StalledError returns the error of a call that waited for its lease in vain, until err: cause is why the lease was
+	// not extended, nil if it does not know.
+	StalledError func(err, cause error) error
 }
 
 func (c Config) leadTicks() Ticks { return Ticks(min(int64(c.Lead/c.Space.Tick), c.Space.Time.Max())) }
