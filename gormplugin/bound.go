@@ -3,7 +3,6 @@ package gormplugin
 import (
 	"context"
 	"fmt"
-	"time"
 
 	"gorm.io/gorm"
 	"gorm.io/gorm/clause"
@@ -66,11 +65,12 @@ func Settled(ctx context.Context, db *gorm.DB, model any, opts ...settled.Option
 // settledOptions returns the leases of Open, if their times are those of the database that is read. All processes of a
 // SQLite database are on one host and have its clock.
 func (p *Plugin) settledOptions(dialect sqldb.Dialect, pool gorm.ConnPool) []settled.Option {
-	leased, ok := p.gen.(*leasedGenerator)
-	if !ok || dialect == sqldb.SQLite || !connpool.Same(leased.store.pool, pool) {
+	if p.lease == nil || dialect == sqldb.SQLite || !connpool.Same(p.place.pool, pool) {
 		return nil
 	}
+
 	// Others may have the window of lease.Open, or that of another pool. One that is too long hides lags.
-	window := min(time.Duration(leased.store.window.Load()), lease.DefaultWindow)
-	return []settled.Option{settled.WithLeases(leased.store, p.lease.Status().Namespace, window)}
+	status := p.lease.Status()
+	window := min(status.Window, lease.DefaultWindow)
+	return []settled.Option{settled.WithLeases(p.place.store, status.Namespace, window)}
 }

@@ -32,9 +32,9 @@ func register(db *gorm.DB, c *config) error {
 		h.dialect.Name, h.dialect.MySQL = db.Name(), db.Name() == "mysql"
 	}
 	var wait error
-	if gen, leased := c.gen.(*leasedGenerator); leased && create.Get("gorm:begin_transaction") != nil {
+	if c.ready != nil && create.Get("gorm:begin_transaction") != nil {
 		// Before a connection is taken: if all connections waited for the lease, its extension would get none.
-		wait = create.Before("gorm:begin_transaction").Register("snowflake:wait", h.wait(gen))
+		wait = create.Before("gorm:begin_transaction").Register("snowflake:wait", h.wait)
 	}
 	err := errors.Join(
 		wait,

@@ -43,7 +43,7 @@ const (
 // are patient, unless the options say otherwise.
 func (c pushed) open(t testing.TB, h *handle, opts ...lease.Option) *gormplugin.Plugin {
 	t.Helper()
-	return h.leased(t, gormplugin.WithNow(c.Now), gormplugin.WithLease(append([]lease.Option{
+	return h.leased(t, gormplugin.WithLease(append([]lease.Option{
 		lease.WithClock(c.Clock), lease.WithWindow(window), lease.WithPatience(patience),
 	}, opts...)...))
 }

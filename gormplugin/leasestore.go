@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"regexp"
 	"sync/atomic"
 	"time"
 
@@ -14,163 +13,84 @@ import (
 	"gorm.io/gorm/logger"
 
 	"github.com/sqlflake/sqlflake/gormplugin/internal/connpool"
-	"github.com/sqlflake/sqlflake/snowflake"
 	"github.com/sqlflake/sqlflake/snowflake/lease"
 	"github.com/sqlflake/sqlflake/snowflake/lease/sqllease"
 	"github.com/sqlflake/sqlflake/snowflake/sqldb"
 )
 
-// openStore returns the store for the leases of a handle, whose table it creates if needed, and the window that suits
-// the database.
-func openStore(ctx context.Context, db *gorm.DB, table string) (*leaseStore, time.Duration, error) {
+// leasePlace is where a lease of Open is kept.
+type leasePlace struct {
+	store  lease.Store
+	pool   gorm.ConnPool // of the store
+	window time.Duration // that suits the database
+}
+
+// openPlace returns the place for the leases of a handle, whose table it creates if needed.
+func openPlace(ctx context.Context, db *gorm.DB, table string) (leasePlace, error) {
 	dialect := sqldb.Dialect(db.Name()) // GORM and sqllease have the same names for them
 	if dialect != sqldb.Postgres && dialect != sqldb.MySQL && dialect != sqldb.SQLite {
-		return nil, 0, fmt.Errorf("gormplugin: Open has no leases for the dialect %q, only for postgres, mysql and sqlite; "+
+		return leasePlace{}, fmt.Errorf("gormplugin: Open has no leases for the dialect %q, only for postgres, mysql and sqlite; "+
 			"give New a generator of lease.Open with another store, or of snowflake.New: %w", dialect, gorm.ErrUnsupportedDriver)
 	}
 	if table == "" {
 		table = "snowflake_leases"
 	}
+
 	pool, err := writePool(ctx, "Open", db, table)
 	if err != nil {
-		return nil, 0, err
+		return leasePlace{}, err
 	}
 	store, err := sqllease.New(pool, dialect, sqllease.WithTable(table))
 	if err != nil {
-		return nil, 0, fmt.Errorf("gormplugin: %w", err)
+		return leasePlace{}, fmt.Errorf("gormplugin: %w", err)
 	}
 	if err := store.Migrate(ctx); err != nil {
-		if isDenied(err) {
-			err = fmt.Errorf("%w; this role needs the rights to SELECT, INSERT and UPDATE, and if the table is missing one that may "+
-				"create it: the command `sqlflake sql leases --dialect %s` prints the statement", err, dialect)
-		}
-		return nil, 0, fmt.Errorf("gormplugin: %w", err)
+		return leasePlace{}, fmt.Errorf("gormplugin: %w", err)
 	}
-	window := time.Minute // creates survive an outage of half of it at least
-	if server := connpool.SQLDB(pool); dialect == sqldb.SQLite || server != nil && server.Stats().MaxOpenConnections == 1 {
-		window = lease.MaxWindow
+
+	place := leasePlace{store: store, pool: pool, window: time.Minute} // creates survive an outage of half of it at least
+	server := connpool.SQLDB(pool)
+	hasOneConnection := server != nil && server.Stats().MaxOpenConnections == 1
+	if dialect == sqldb.SQLite || hasOneConnection {
+		place.window = lease.MaxWindow
 	}
-	kept := &leaseStore{Store: store, pool: pool}
 	if dialect == sqldb.SQLite {
 		var file string
 		row := pool.QueryRowContext(ctx, "SELECT coalesce(file, '') FROM pragma_database_list WHERE name = 'main'")
 		if err := row.Scan(&file); err != nil {
-			return nil, 0, fmt.Errorf("gormplugin: find the file of the SQLite database: %w", err)
+			return leasePlace{}, fmt.Errorf("gormplugin: find the file of the SQLite database: %w", err)
 		}
 		if file == "" {
-			kept.Store = &memoryStore{Store: store, pool: pool}
+			place.store = &memoryStore{Store: store, pool: pool}
 		}
 	}
-	return kept, window, nil
+	return place, nil
 }
 
-// deniedText is what the drivers of MySQL and SQLite say of a missing right. They export no interface for it.
-var deniedText = regexp.MustCompile(`\bError (1044|1142|1143) |attempt to write a readonly database`)
-
-// isDenied reports whether the role lacks a right to the table, which no repetition changes.
-func isDenied(err error) bool {
-	var server interface{ SQLState() string } // of pgx and lib/pq
-	if errors.As(err, &server) {
-		return server.SQLState() == "42501"
+// wait is the callback that fills keys before GORM takes a connection for the transaction, if the lease is not ready,
+// as after an outage or the sleep of a laptop: fill then waits for it. If all waiting calls held a connection, there might
+// be none left for the extension.
+func (h *handle) wait(db *gorm.DB) {
+	stmt := db.Statement
+	if db.Error != nil || isBuilt(stmt) {
+		return // it runs last if the application has removed gorm:begin_transaction
 	}
-	return err != nil && deniedText.MatchString(err.Error())
-}
 
-// leaseStore keeps the result of the last extension, for creates that wait for one.
-type leaseStore struct {
-	lease.Store
-	pool    gorm.ConnPool             // of the table
-	failure atomic.Pointer[error]     // to nil after a success
-	until   atomic.Pointer[time.Time] // about when the clock reaches the horizon
-	floor   atomic.Pointer[time.Time] // when IDs are due after a failover; nil without one
-	window  atomic.Int64              // of the last extension, a time.Duration
-	now     func() time.Time
-
-	// Of the extension under way, for the calls of Extend, which are made one after another. A call that is repeated
-	// has the same next token, and the horizon of the first one.
-	next  string
-	begin time.Time
-	reach time.Duration // of the requested window; the namespace may allow only a shorter one
-}
-
-// isFresh reports whether the horizon is ahead of the clock, about: of the wall clock, since the monotonic one stands
-// still while a laptop sleeps, and of the monotonic one, since the wall clock may have been set back. The floor after a
-// failover must be behind it.
-func (s *leaseStore) isFresh() bool {
-	until, floor, now := s.until.Load(), s.floor.Load(), s.now()
-	return (floor == nil || now.After(*floor)) && until != nil && now.Before(*until) && now.Round(0).Before(*until)
-}
-
-func (s *leaseStore) Acquire(ctx context.Context, r lease.Request) (lease.Grant, error) {
-	if r.TTL > forever { // a reservation, which is not of this lease
-		return s.Store.Acquire(ctx, r)
+	h.discard(stmt)
+	if _, inside := connpool.Unwrap(stmt.ConnPool); inside || h.ready() == nil {
+		return
 	}
-	s.reach = r.Reach
-	grant, err := s.Store.Acquire(ctx, r)
-	if isDenied(err) { // lease.Open does not repeat an ErrOption; a running lease does
-		err = fmt.Errorf("%w: the role needs the rights to SELECT, INSERT and UPDATE the table: %w", lease.ErrOption, err)
-	}
-	s.failure.Store(&err)
-	if err == nil && !grant.Floor.IsZero() {
-		s.floor.Store(&grant.Floor)
-	}
-	return grant, err
-}
 
-func (s *leaseStore) Extend(ctx context.Context, c lease.Claim, horizon int64, ttl time.Duration) (time.Time, error) {
-	if c.Next != s.next {
-		s.next, s.begin = c.Next, s.now()
-	}
-	window := ttl/2 - (s.reach - c.Reach) // the expiry is two windows ahead, the horizon one, or less
-	s.window.Store(int64(window))
-	now, err := s.Store.Extend(ctx, c, horizon, ttl)
-	s.failure.Store(&err)
-	if err == nil {
-		until := s.begin.Add(window)
-		s.until.Store(&until)
-	}
-	return now, err
-}
-
-// leasedGenerator is the generator of a lease.
-type leasedGenerator struct {
-	*snowflake.Generator
-	store *leaseStore
-}
-
-// Fill adds the reason to snowflake.ErrLeaseStalled, if one is known.
-func (g *leasedGenerator) Fill(ctx context.Context, dst []snowflake.ID) error {
-	err := g.Generator.Fill(ctx, dst)
-	if errors.Is(err, snowflake.ErrLeaseStalled) {
-		if failure := g.store.failure.Load(); failure != nil && *failure != nil {
-			return fmt.Errorf("%w; the extension fails: %v", err, *failure) //nolint:errorlint // its context is not the caller's
-		}
-	}
-	return err
-}
-
-// wait returns the callback that fills keys before GORM takes a connection for the transaction, if the horizon of the
-// lease has passed, after an outage or the sleep of a laptop: fill then waits for it to rise. If all waiting calls held
-// a connection, there might be none left for the extension.
-func (h *handle) wait(gen *leasedGenerator) func(db *gorm.DB) {
-	return func(db *gorm.DB) {
-		stmt := db.Statement
-		if db.Error != nil || isBuilt(stmt) {
-			return // it runs last if the application has removed gorm:begin_transaction
-		}
-		h.discard(stmt)
-		if _, inside := connpool.Unwrap(stmt.ConnPool); !inside && !gen.store.isFresh() {
-			h.fill(db)
-			if in := h.insertOf(stmt); in != nil {
-				in.Waited = true
-			}
-		}
+	h.fill(db)
+	if in := h.insertOf(stmt); in != nil {
+		in.Waited = true
 	}
 }
 
 // memoryStore is for SQLite databases without a file. A statement that finds the pool's connection in use would open
 // another one, and with it another database, so only Acquire and Release use the database. In between the worker is
-// held without an end: nobody outside of this process could take it.
+// held without an end: no other process could take it. It is not lease.NewMemory: several pools of this process may
+// share such a database (cache=shared), and only its table keeps their workers apart.
 type memoryStore struct {
 	lease.Store
 	pool  gorm.ConnPool

@@ -72,7 +72,7 @@ func Open(ctx context.Context, db *gorm.DB, opts ...Option) (*Plugin, error) {
 		return nil, err
 	}
 	prepare, cancel := context.WithTimeout(ctx, c.openTimeout) // as lease.Open bounds each of its calls
-	store, window, err := openStore(prepare, db, c.leaseTable)
+	place, err := openPlace(prepare, db, c.leaseTable)
 	cancel()
 	switch {
 	case err != nil && errors.Is(prepare.Err(), context.DeadlineExceeded) && ctx.Err() == nil:
@@ -80,17 +80,21 @@ func Open(ctx context.Context, db *gorm.DB, opts ...Option) (*Plugin, error) {
 	case err != nil:
 		return nil, err
 	}
-	store.now = c.now
+
 	log := slog.New(&leaseLog{to: db.Logger})
-	options := append([]lease.Option{lease.WithWindow(window), lease.WithLogger(log)}, c.leaseOptions...)
-	p := &Plugin{config: c}
-	if p.lease, err = lease.Open(ctx, store, options...); err != nil {
+	options := append([]lease.Option{lease.WithWindow(place.window), lease.WithLogger(log)}, c.leaseOptions...)
+	p := &Plugin{config: c, place: place}
+	if p.lease, err = lease.Open(ctx, place.store, options...); err != nil {
 		if errors.Is(err, lease.ErrLayout) {
 			err = fmt.Errorf("%w; lease.WithFormerLayout in gormplugin.WithLease moves the namespace, lease.WithNamespace names another one", err)
 		}
 		return nil, fmt.Errorf("gormplugin: open a lease: %w", err)
 	}
-	c.gen = &leasedGenerator{Generator: p.lease.Generator(), store: store}
+
+	c.gen = p.lease.Generator()
+	if c.ready == nil {
+		c.ready = p.lease.Ready
+	}
 	if err := db.Use(p); err != nil {
 		return nil, errors.Join(fmt.Errorf("gormplugin: register: %w", err), p.Close(ended()))
 	}

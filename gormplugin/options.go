@@ -31,13 +31,13 @@ type config struct {
 
 	leaseOptions []lease.Option // of WithLease
 	leaseTable   string         // of WithLeaseTable
-	now          func() time.Time
-	openTimeout  time.Duration // of what Open does before it takes a worker
+	openTimeout  time.Duration  // of what Open does before it takes a worker
+	ready        func() error   // lease.Lease.Ready of the lease of Open; nil for New
 }
 
 // newConfig returns what the options set, and the errors of all of them.
 func newConfig(gen Generator, opts []Option) (*config, error) {
-	c := &config{gen: gen, now: time.Now, openTimeout: lease.DefaultWindow}
+	c := &config{gen: gen, openTimeout: lease.DefaultWindow}
 	var errs []error
 	for i, opt := range opts {
 		if opt == nil {
@@ -84,7 +84,7 @@ func (c *config) checkMinID() error {
 		if c.minID == 0 || !ok {
 			return nil
 		}
-		if least, err := l.Layout().MinAt(c.now()); err == nil && least < c.minID {
+		if least, err := l.Layout().MinAt(time.Now()); err == nil && least < c.minID {
 			return fmt.Errorf("%w: WithMinID: %d is above the IDs that %s makes now, from %d on", ErrOption, c.minID, what, least)
 		}
 		return nil

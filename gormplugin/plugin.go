@@ -58,6 +58,7 @@ type Plugin struct {
 	*config
 	err   error        // of the options
 	lease *lease.Lease // of Open
+	place leasePlace   // of the lease
 }
 
 var (

@@ -82,8 +82,8 @@ func internalTypes(object types.Object) (found []string) {
 		case *types.TypeParam:
 			visit(t.Constraint())
 		case *types.Struct:
-			for i := range t.NumFields() {
-				if f := t.Field(i); f.Exported() {
+			for f := range t.Fields() {
+				if f.Exported() {
 					visit(f.Type())
 				}
 			}
@@ -108,9 +108,8 @@ func internalTypes(object types.Object) (found []string) {
 	if named, ok := object.Type().(*types.Named); ok && object == named.Obj() {
 		visitAll(named.TypeParams().Len(), func(i int) types.Type { return named.TypeParams().At(i) })
 		visit(named.Underlying())
-		methods := types.NewMethodSet(types.NewPointer(named)) // with promoted ones
-		for i := range methods.Len() {
-			if m := methods.At(i); m.Obj().Exported() {
+		for m := range types.NewMethodSet(types.NewPointer(named)).Methods() { // with promoted ones
+			if m.Obj().Exported() {
 				visit(m.Type())
 			}
 		}

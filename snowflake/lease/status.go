@@ -17,6 +17,7 @@ type Status struct {
 	Epoch     int64
 	Held      bool          // false between a loss and the next worker
 	Horizon   time.Time     // up to which IDs of the worker may be issued, if it is held
+	Window    time.Duration // how far ahead extensions put the horizon: WithWindow, or what the namespace allows now
 	Extended  time.Time     // when the store answered last
 	Failures  int           // in a row, since then
 	Skew      time.Duration // of the wall clock against the store's; 0 if the store has no clock
@@ -132,9 +133,9 @@ func (l *Lease) end(err error) {
 // note updates the status after an answer of the store, or after an error.
 func (l *Lease) note(err error) {
 	l.lessee.Explain(err)
-	now := l.cfg.clock.Now()
+	now, window := l.cfg.clock.Now(), l.window()
 	l.change(func(s *shared) {
-		s.Held, s.Skew = l.state.held, l.state.skew
+		s.Held, s.Skew, s.Window = l.state.held, l.state.skew, window
 		s.from, s.horizon, s.resumes = 0, 0, l.state.resumes
 		if l.state.held {
 			s.from, s.horizon = l.state.from, l.state.horizon

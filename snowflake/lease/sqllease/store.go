@@ -3,8 +3,10 @@ package sqllease
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"os"
+	"regexp"
 	"slices"
 	"strings"
 	"sync"
@@ -253,13 +255,31 @@ func (s *Store) list(ctx context.Context, namespace string) ([]lease.Entry, erro
 	return entries, nil
 }
 
-// failed wraps an error so that a closed pool, which is final, differs from a database that does not answer.
+// failed wraps an error so that a closed pool and a missing right, which no repetition changes, differ from a database
+// that does not answer.
 func (s *Store) failed(what string, err error) error {
-	s.queries.Store(nil)                                           // the database may be another one by now
-	if strings.HasSuffix(err.Error(), "sql: database is closed") { // database/sql does not export the error
+	s.queries.Store(nil) // the database may be another one by now
+
+	switch {
+	case strings.HasSuffix(err.Error(), "sql: database is closed"): // database/sql does not export the error
 		err = fmt.Errorf("%w%.0w", err, os.ErrClosed) // without the text of the latter, which is about a file
+	case isDenied(err):
+		err = fmt.Errorf("%w: the role needs the rights to SELECT, INSERT and UPDATE the table, and if it is missing, one that "+
+			"may create it: the command `sqlflake sql leases --dialect %s` prints the statement: %w", lease.ErrOption, s.dialect, err)
 	}
 	return fmt.Errorf("lease: %s in table %s: %w", what, s.table, err)
+}
+
+// deniedText is what the drivers of MySQL and SQLite say of a missing right. They export no interface for it.
+var deniedText = regexp.MustCompile(`\bError (1044|1142|1143) |attempt to write a readonly database`)
+
+// isDenied reports whether the role lacks a right to the table.
+func isDenied(err error) bool {
+	var server interface{ SQLState() string } // of pgx and lib/pq
+	if errors.As(err, &server) {
+		return server.SQLState() == "42501"
+	}
+	return deniedText.MatchString(err.Error())
 }
 
 func lostClaim(c lease.Claim) error {
