@@ -5,6 +5,7 @@ package vitesstest
 import (
 	"database/sql"
 	"os"
+	"strings"
 	"testing"
 
 	"github.com/go-sql-driver/mysql"
@@ -39,11 +40,24 @@ func TestVitess(t *testing.T) {
 		target := v.target("leases")
 		processtest.KilledProcesses(t, target.DSN, store(t, target), processtest.NothingElse)
 	})
-
-	migrate(t, v.target("shop"))
+	t.Run("processes that start at once have different workers", func(t *testing.T) {
+		target := v.target("leases")
+		db := target.Open(t)
+		_, err := db.ExecContext(t.Context(), "DROP TABLE IF EXISTS snowflake_leases") // they create it again
+		must(t, err)
+		processtest.ProcessesStartedTogether(t, target.DSN, func() lease.Store { return store(t, target) })
+	})
 	t.Run("orders and their lines are in one shard, in pages and in time ranges", func(t *testing.T) { useShop(t, v) })
 	t.Run("a repeated ID is refused", func(t *testing.T) { refuseRepeats(t, v) })
 	t.Run("killed sellers repeat no key and lose no order", func(t *testing.T) { killSellers(t, v) })
+}
+
+func TestTheREADMEShowsTheVschema(t *testing.T) {
+	text, err := os.ReadFile("../../../../gormplugin/README.md")
+	must(t, err)
+	if !strings.Contains(string(text), vschema) {
+		t.Errorf("want in gormplugin/README.md:\n%s", vschema)
+	}
 }
 
 func store(t *testing.T, target testdb.Target) *sqllease.Store {

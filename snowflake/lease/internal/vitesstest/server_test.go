@@ -27,7 +27,7 @@ const variable = "SNOWFLAKE_TEST_VITESS"
 const topology = `keyspaces:{name:"leases" shards:{name:"0"}}
 	keyspaces:{name:"shop" shards:{name:"-80"} shards:{name:"80-"}}`
 
-// vschema puts the lines of an order into its shard. The README of sqllease shows it.
+// vschema puts the lines of an order into its shard. gormplugin's README shows it.
 const vschema = `{
   "sharded": true,
   "vindexes": {"by_order": {"type": "xxhash"}},
