@@ -76,8 +76,8 @@ func (c *conflict) guard(column *model.Column, ids []any) {
 }
 
 // compute makes MySQL compute what refuses repeated IDs, and what keepInsertID needs, when it meets a row. It does so
-// beside the value of an assignment, which stays. That is of another column than the key and the foreign keys if there is
-// one: Vitess refuses to compute the column that it finds the shard by (VT12001).
+// beside the value of an assignment, which stays. That is of another column than the key and the foreign keys if there
+// is one: Vitess refuses to compute the column that it finds the shard by (VT12001).
 func (c *conflict) compute() {
 	ignores := c.does == skips && !c.clause.DoNothing
 	if ignores || c.does == fails {

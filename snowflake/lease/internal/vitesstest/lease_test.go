@@ -30,7 +30,7 @@ func TestMain(m *testing.M) {
 		db.SetMaxOpenConns(1)
 		return sqllease.New(db, sqldb.MySQL)
 	})
-	os.Exit(testdb.Main(m))
+	os.Exit(m.Run())
 }
 
 func TestVitess(t *testing.T) {

@@ -59,7 +59,9 @@ func sell(target testdb.Target) error {
 }
 
 // sellers have fewer workers than processes that die within two windows.
-var sellers = []lease.Option{lease.WithWorkers(0, 3), lease.WithWindow(200 * time.Millisecond), lease.WithPatience(processtest.Patience)}
+var sellers = []lease.Option{
+	lease.WithWorkers(0, 3), lease.WithWindow(200 * time.Millisecond), lease.WithPatience(processtest.Patience),
+}
 
 // seller is a process that sells until it is killed.
 type seller struct {

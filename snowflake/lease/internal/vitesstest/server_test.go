@@ -60,7 +60,8 @@ func start(t *testing.T) vitess {
 	port := processtest.FreePort(t)
 	args := []string{
 		"--proto-topo", topology, "--schema-dir", dir,
-		"--mysql-server-port", strconv.Itoa(port), "--mysql-server-bind-address", "127.0.0.1", "--mysql-auth-server-impl", "none",
+		"--mysql-server-port", strconv.Itoa(port), "--mysql-server-bind-address", "127.0.0.1",
+		"--mysql-auth-server-impl", "none",
 		"--port", strconv.Itoa(processtest.FreePort(t)), "--bind-address", "127.0.0.1",
 		"--db-socket", filepath.Join(server.Folder, "socket"), "--db-charset", "utf8mb4", "--mycnf-server-id", "1",
 	}
@@ -118,7 +119,7 @@ func startVtcombo(t *testing.T, dir, program string, args []string) (log string,
 	log = filepath.Join(dir, "log")
 	out, err := os.Create(log)
 	must(t, err)
-	defer out.Close()
+	defer func() { _ = out.Close() }() // the program has its own descriptor
 	cmd := exec.CommandContext(context.WithoutCancel(t.Context()), program, args...)
 	cmd.Dir, cmd.SysProcAttr, cmd.Stdout, cmd.Stderr = dir, attributes, out, out
 	cmd.Env = append(os.Environ(), "VTDATAROOT="+dir)
@@ -150,9 +151,9 @@ func must(t *testing.T, err error) {
 }
 
 // count returns the number that a query answers with.
-func count(t *testing.T, target testdb.Target, query string, args ...any) (n int) {
+func count(t *testing.T, target testdb.Target, query string) (n int) {
 	t.Helper()
-	if err := target.Open(t).QueryRowContext(t.Context(), query, args...).Scan(&n); err != nil {
+	if err := target.Open(t).QueryRowContext(t.Context(), query).Scan(&n); err != nil {
 		t.Fatal(fmt.Errorf("%s: %w", query, err))
 	}
 	return n

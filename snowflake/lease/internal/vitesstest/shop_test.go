@@ -59,7 +59,9 @@ func openShop(ctx context.Context, target testdb.Target, opts ...lease.Option) (
 	if err != nil {
 		return nil, nil, err
 	}
-	plugin, err := gormplugin.Open(ctx, db, gormplugin.WithLeaseTable("leases.snowflake_leases"), gormplugin.WithLease(opts...))
+
+	plugin, err := gormplugin.Open(ctx, db,
+		gormplugin.WithLeaseTable("leases.snowflake_leases"), gormplugin.WithLease(opts...))
 	return db.WithContext(ctx), plugin, err
 }
 
@@ -144,8 +146,8 @@ func checkShards(t *testing.T, v vitess) {
 	}
 }
 
-// refuseRepeats writes lines with an ID that another line of the order has. GORM's own clause would move that to the order,
-// and its error is the one of an expression that Vitess hands on.
+// refuseRepeats writes an order and a line with IDs that exist. For the line GORM's own clause would hide that; here the
+// database fails to compute an expression, and Vitess has to hand on both.
 func refuseRepeats(t *testing.T, v vitess) {
 	db, err := openGORM(v.target("shop"))
 	must(t, err)
