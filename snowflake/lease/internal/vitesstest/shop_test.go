@@ -146,8 +146,8 @@ func checkShards(t *testing.T, v vitess) {
 	}
 }
 
-// refuseRepeats writes an order and a line with IDs that exist. For the line GORM's own clause would hide that; here the
-// database fails to compute an expression, and Vitess has to hand on both.
+// refuseRepeats writes an order and a line with IDs that exist. For the line GORM's own clause would hide that; here
+// the database fails to compute an expression, and Vitess has to hand on both.
 func refuseRepeats(t *testing.T, v vitess) {
 	db, err := openGORM(v.target("shop"))
 	must(t, err)
