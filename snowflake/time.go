@@ -115,7 +115,8 @@ func (l Layout) MaskedRanges(from, to time.Time) (ranges []Range, mask ID, times
 	for i := range ranges {
 		value := uint64(i) << (above & 63)
 		ranges[i] = Range{
-			ID(min(value+uint64(l.least(lo)), math.MaxInt64)), ID(min(value+uint64(l.least(hi)), math.MaxInt64))}
+			ID(min(value+uint64(l.least(lo)), math.MaxInt64)), ID(min(value+uint64(l.least(hi)), math.MaxInt64)),
+		}
 	}
 
 	return ranges, mask, times, nil

@@ -82,8 +82,8 @@ func internalTypes(object types.Object) (found []string) {
 		case *types.TypeParam:
 			visit(t.Constraint())
 		case *types.Struct:
-			for i := range t.NumFields() {
-				if f := t.Field(i); f.Exported() {
+			for f := range t.Fields() {
+				if f := f; f.Exported() {
 					visit(f.Type())
 				}
 			}
@@ -109,8 +109,8 @@ func internalTypes(object types.Object) (found []string) {
 		visitAll(named.TypeParams().Len(), func(i int) types.Type { return named.TypeParams().At(i) })
 		visit(named.Underlying())
 		methods := types.NewMethodSet(types.NewPointer(named)) // with promoted ones
-		for i := range methods.Len() {
-			if m := methods.At(i); m.Obj().Exported() {
+		for m := range methods.Methods() {
+			if m := m; m.Obj().Exported() {
 				visit(m.Type())
 			}
 		}
