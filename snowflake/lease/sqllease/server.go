@@ -151,7 +151,7 @@ func (s *Store) askMySQL(ctx context.Context) (identity string, place sqltable.P
 	switch {
 	case err != nil:
 		return "", place, err
-	case strings.EqualFold(has["autocommit"], "off"):
+	case strings.EqualFold(has["autocommit"], "off") || has["autocommit"] == "0": // the latter is Vitess's
 		return "", place, fmt.Errorf("%w: the connections to table %s have autocommit = 0", lease.ErrOption, s.table)
 	case strings.EqualFold(has["log_bin"], "on") && strings.EqualFold(has["binlog_format"], "statement"):
 		return "", place, fmt.Errorf("%w: the connections to table %s have binlog_format = STATEMENT, with which a failover "+
