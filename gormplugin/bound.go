@@ -26,8 +26,8 @@ import (
 //
 // With a plugin of [Open], its leases show clocks that are behind (settled.WithLeases), unless they are in another pool
 // than the model, or in SQLite. Processes may hold leases of the table with any window from [lease.DefaultWindow] up
-// ([lease.WithWindow]). Longer ones lower the bound by up to a third of the window: with Open up to 20 s, and up to 200 s
-// beside a process whose pool has one connection. If that is too much and all windows are known, call settled.Read.
+// ([lease.WithWindow]). Longer ones lower the bound by up to a third of the window: with Open up to 20 s, and up to 200
+// s beside a process whose pool has one connection. If that is too much and all windows are known, call settled.Read.
 //
 // Errors: gorm.ErrInvalidTransaction inside a transaction; gorm.ErrInvalidDB for a handle without a *sql.DB, or whose
 // writes of the model go to several; gorm.ErrDryRunModeUnsupported for a dry run; the handle's own error;
@@ -42,6 +42,7 @@ func Settled(ctx context.Context, db *gorm.DB, model any, opts ...settled.Option
 	if err := stmt.Parse(model); err != nil {
 		return settled.Bound{}, fmt.Errorf("gormplugin: Settled of %T: %w", model, err)
 	}
+
 	t, err := targetOf(stmt, "")
 	if err != nil {
 		return settled.Bound{}, err
@@ -50,6 +51,7 @@ func Settled(ctx context.Context, db *gorm.DB, model any, opts ...settled.Option
 	if err != nil {
 		return settled.Bound{}, err
 	}
+
 	pool, err := writePool(ctx, "Settled", db, stmt.Table)
 	if err != nil {
 		return settled.Bound{}, err
@@ -58,6 +60,7 @@ func Settled(ctx context.Context, db *gorm.DB, model any, opts ...settled.Option
 	if server == nil {
 		return settled.Bound{}, fmt.Errorf("gormplugin: Settled needs a *sql.DB, not a %T: %w", pool, gorm.ErrInvalidDB)
 	}
+
 	dialect := sqldb.Dialect(db.Name())
 	return settled.Read(ctx, server, dialect, layout, append(of(db).settledOptions(dialect, pool), opts...)...)
 }

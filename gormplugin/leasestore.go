@@ -29,8 +29,9 @@ type leasePlace struct {
 func openPlace(ctx context.Context, db *gorm.DB, table string) (leasePlace, error) {
 	dialect := sqldb.Dialect(db.Name()) // GORM and sqllease have the same names for them
 	if dialect != sqldb.Postgres && dialect != sqldb.MySQL && dialect != sqldb.SQLite {
-		return leasePlace{}, fmt.Errorf("gormplugin: Open has no leases for the dialect %q, only for postgres, mysql and sqlite; "+
-			"give New a generator of lease.Open with another store, or of snowflake.New: %w", dialect, gorm.ErrUnsupportedDriver)
+		return leasePlace{}, fmt.Errorf("gormplugin: Open has no leases for the dialect %q, only for postgres, mysql "+
+			"and sqlite; give New a generator of lease.Open with another store, or of snowflake.New: %w",
+			dialect, gorm.ErrUnsupportedDriver)
 	}
 	if table == "" {
 		table = "snowflake_leases"
@@ -48,28 +49,30 @@ func openPlace(ctx context.Context, db *gorm.DB, table string) (leasePlace, erro
 		return leasePlace{}, fmt.Errorf("gormplugin: %w", err)
 	}
 
-	place := leasePlace{store: store, pool: pool, window: time.Minute} // creates survive an outage of half of it at least
+	place := leasePlace{store: store, pool: pool, window: time.Minute} // creates survive half of it without the database
 	server := connpool.SQLDB(pool)
 	hasOneConnection := server != nil && server.Stats().MaxOpenConnections == 1
 	if dialect == sqldb.SQLite || hasOneConnection {
 		place.window = lease.MaxWindow
 	}
-	if dialect == sqldb.SQLite {
-		var file string
-		row := pool.QueryRowContext(ctx, "SELECT coalesce(file, '') FROM pragma_database_list WHERE name = 'main'")
-		if err := row.Scan(&file); err != nil {
-			return leasePlace{}, fmt.Errorf("gormplugin: find the file of the SQLite database: %w", err)
-		}
-		if file == "" {
-			place.store = &memoryStore{Store: store, pool: pool}
-		}
+	if dialect != sqldb.SQLite {
+		return place, nil
+	}
+
+	var file string
+	row := pool.QueryRowContext(ctx, "SELECT coalesce(file, '') FROM pragma_database_list WHERE name = 'main'")
+	if err := row.Scan(&file); err != nil {
+		return leasePlace{}, fmt.Errorf("gormplugin: find the file of the SQLite database: %w", err)
+	}
+	if file == "" {
+		place.store = &memoryStore{Store: store, pool: pool}
 	}
 	return place, nil
 }
 
 // wait is the callback that fills keys before GORM takes a connection for the transaction, if the lease is not ready,
-// as after an outage or the sleep of a laptop: fill then waits for it. If all waiting calls held a connection, there might
-// be none left for the extension.
+// as after an outage or the sleep of a laptop: fill then waits for it. If all waiting calls held a connection, there
+// might be none left for the extension.
 func (h *handle) wait(db *gorm.DB) {
 	stmt := db.Statement
 	if db.Error != nil || isBuilt(stmt) {
@@ -109,8 +112,9 @@ func (s *memoryStore) Acquire(ctx context.Context, r lease.Request) (lease.Grant
 	return grant, err
 }
 
-// Extend only checks whether the pool was closed: database/sql does that before it looks at the context, and that before
-// it takes or opens a connection. The horizon need not be stored as long as nobody can take the worker.
+// Extend only checks whether the pool was closed: database/sql does that before it looks at the context, and looks at
+// the context before it takes or opens a connection. The horizon need not be stored as long as no process can take the
+// worker.
 func (s *memoryStore) Extend(_ context.Context, c lease.Claim, horizon int64, ttl time.Duration) (time.Time, error) {
 	if _, err := s.Store.Extend(ended(), c, horizon, ttl); errors.Is(err, os.ErrClosed) {
 		return time.Time{}, err
@@ -125,15 +129,18 @@ func (s *memoryStore) Release(ctx context.Context, c lease.Claim, unused int64) 
 	if token := s.token.Load(); token != nil {
 		row.Token = *token
 	}
+
 	if _, err := s.Extend(ctx, row, unused, forever); err != nil {
 		return err
 	}
+
 	if db, ok := s.pool.(*sql.DB); ok {
 		if stats := db.Stats(); stats.Idle == 0 && stats.MaxOpenConnections != 1 {
 			return fmt.Errorf("gormplugin: worker %d of a SQLite database without a file stays held: "+
 				"its connection is in use, and another one may have another database", c.Worker)
 		}
 	}
+
 	if _, err := s.Store.Extend(ctx, row, unused, forever); err != nil {
 		return err
 	}
@@ -186,10 +193,12 @@ func writePool(ctx context.Context, caller string, db *gorm.DB, table string) (g
 		if tx.Error != nil {
 			return nil, fmt.Errorf("gormplugin: find the pool for writing: %w", tx.Error)
 		}
+
 		pool := connpool.Unprepared(tx.Statement.ConnPool)
 		if err := checkPool(caller, pool); err != nil {
 			return nil, err
 		}
+
 		switch {
 		case first == nil:
 			first = pool

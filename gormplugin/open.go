@@ -12,8 +12,9 @@ import (
 )
 
 // Open makes a plugin that needs no worker number, and registers it with db: it leases a worker in db's own database
-// and fills keys with IDs of that worker. As many processes as the layout has workers may do so at a time, on any hosts.
-// No two of them have the same worker at a time. Package [lease] has the rule that keeps their IDs apart, and its limits.
+// and fills keys with IDs of that worker. As many processes as the layout has workers may do so at a time, on any
+// hosts. No two of them have the same worker at a time. Package [lease] has the rule that keeps their IDs apart, and
+// its limits.
 //
 // It creates the table snowflake_leases if it is missing ([WithLeaseTable] names another; sqllease.Schema has the
 // statement for your own migrations), takes a worker, and then extends the lease in the background with one UPDATE each
@@ -22,8 +23,8 @@ import (
 // owner of a worker away from the IDs of the last.
 //
 // A process that is killed leaves its worker held for two windows of a minute, and the next process takes another of
-// the layout, which has 1,024 by default. Open waits for a free one until ctx ends, which does not end the lease. If the
-// database does not answer, Open fails after 10 s.
+// the layout, which has 1,024 by default. Open waits for a free one until ctx ends, which does not end the lease. If
+// the database does not answer, Open fails after 10 s.
 //
 // # Databases
 //
@@ -76,7 +77,8 @@ func Open(ctx context.Context, db *gorm.DB, opts ...Option) (*Plugin, error) {
 	cancel()
 	switch {
 	case err != nil && errors.Is(prepare.Err(), context.DeadlineExceeded) && ctx.Err() == nil:
-		return nil, fmt.Errorf("gormplugin: %w: the database has not answered for %v: %w", prepare.Err(), c.openTimeout, err)
+		return nil, fmt.Errorf("gormplugin: %w: the database has not answered for %v: %w",
+			prepare.Err(), c.openTimeout, err)
 	case err != nil:
 		return nil, err
 	}
@@ -86,7 +88,8 @@ func Open(ctx context.Context, db *gorm.DB, opts ...Option) (*Plugin, error) {
 	p := &Plugin{config: c, place: place}
 	if p.lease, err = lease.Open(ctx, place.store, options...); err != nil {
 		if errors.Is(err, lease.ErrLayout) {
-			err = fmt.Errorf("%w; lease.WithFormerLayout in gormplugin.WithLease moves the namespace, lease.WithNamespace names another one", err)
+			err = fmt.Errorf("%w; lease.WithFormerLayout in gormplugin.WithLease moves the namespace, "+
+				"lease.WithNamespace names another one", err)
 		}
 		return nil, fmt.Errorf("gormplugin: open a lease: %w", err)
 	}
@@ -115,6 +118,6 @@ func (p *Plugin) Close(ctx context.Context) error {
 	return p.lease.Close(ctx)
 }
 
-// Lease returns the lease of [Open]: its Status, its Ready and Healthy for probes, its Reserve for keys of old rows, and
-// its generator for IDs that are not for GORM. It is nil for a Plugin of [New]. Close the plugin, not the lease.
+// Lease returns the lease of [Open]: its Status, its Ready and Healthy for probes, its Reserve for keys of old rows,
+// and its generator for IDs that are not for GORM. It is nil for a Plugin of [New]. Close the plugin, not the lease.
 func (p *Plugin) Lease() *lease.Lease { return p.lease }
