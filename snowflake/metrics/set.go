@@ -18,20 +18,23 @@ type Set struct {
 	sources map[string]*source
 }
 
-// Add adds a generator with its lease, which is nil for a fixed worker. It replaces the generator that has the name, and
-// continues its counters. Remove the name before the lease is closed: a closed one looks like one without a worker.
+// Add adds a generator with its lease, which is nil for a fixed worker. It replaces the generator that has the name,
+// and continues its counters. Remove the name before the lease is closed: a closed one looks like one without a worker.
 //
 // observe is called after each wait and each call of the store from now on, unless it is nil: as by
 // [snowflake.Generator.Observe] and [lease.Lease.Observe].
 func (s *Set) Add(name string, g *snowflake.Generator, l *lease.Lease, observe func(Value)) {
+
 	added := newSource(name, g, l, observe)
 	s.mu.Lock()
 	defer s.mu.Unlock()
+
 	if old := s.sources[name]; old != nil {
 		old.stop()
 		added.follow(old)
 	}
 	added.start()
+
 	if s.sources == nil {
 		s.sources = map[string]*source{}
 	}
@@ -52,16 +55,17 @@ func (s *Set) Remove(name string) {
 func (s *Set) Clear() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+
 	for _, old := range s.sources {
 		old.stop()
 	}
 	clear(s.sources)
 }
 
-// QueryWorkers adds how many workers of each lease any process holds, and how many there are. Read then reads the lease's
-// namespace with Store.List if the last result is older than every, and gives up after 5 s. Each process reads the whole
-// namespace, so a minute or more is appropriate. While a store does not answer, Read leaves these two values out. 0 ends
-// it.
+// QueryWorkers adds how many workers of each lease any process holds, and how many there are. Read then reads the
+// lease's namespace with Store.List if the last result is older than every, and gives up after 5 s. Each process reads
+// the whole namespace, so a minute or more is appropriate. While a store does not answer, Read leaves these two values
+// out. 0 ends it.
 func (s *Set) QueryWorkers(every time.Duration) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -71,6 +75,7 @@ func (s *Set) QueryWorkers(every time.Duration) {
 // Read returns the values of all counters and gauges. A counter does not decrease as long as its name is not removed.
 func (s *Set) Read(ctx context.Context) []Value {
 	var values []Value
+
 	s.mu.Lock()
 	every, sources := s.every, maps.Clone(s.sources)
 	for name, src := range sources {
@@ -81,9 +86,11 @@ func (s *Set) Read(ctx context.Context) []Value {
 		}
 	}
 	s.mu.Unlock()
+
 	if every <= 0 {
 		return values
 	}
+
 	var queries sync.WaitGroup // all at once and without the lock: a store that does not answer delays no other
 	var mu sync.Mutex          // guards values
 	for name, src := range sources {
@@ -102,6 +109,7 @@ func (s *Set) Read(ctx context.Context) []Value {
 				Value{Metric: workersLimit, Generator: name, Value: float64(limit)})
 		})
 	}
+
 	queries.Wait()
 	return values
 }

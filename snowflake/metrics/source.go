@@ -26,7 +26,8 @@ func newSource(name string, g *snowflake.Generator, l *lease.Lease, observe func
 	}
 	base, last := make([]float64, len(all)), make([]float64, len(all))
 	return &source{
-		name: name, gen: g, lease: l, observe: observe, base: base, last: last, workers: workers{turn: make(chan struct{}, 1)},
+		name: name, gen: g, lease: l, observe: observe, base: base, last: last,
+		workers: workers{turn: make(chan struct{}, 1)},
 	}
 }
 
@@ -44,14 +45,17 @@ func (s *source) start() {
 		}
 		s.took(waitDuration, reason, w.Took, w.Err)
 	})
+
 	if s.lease == nil {
 		return
 	}
+
 	stopWaits, stopCalls := s.stop, s.lease.Observe(func(e lease.Event) {
 		if e.Kind == lease.Called {
 			s.took(callDuration, e.Call, e.Took, e.Err)
 		}
 	})
+
 	s.stop = func() {
 		stopWaits()
 		stopCalls()
@@ -68,21 +72,23 @@ func (s *source) values() []float64 {
 	if l.Held {
 		held = 1
 	}
+
 	g := s.gen.Stats()
 	return []float64{
-		float64(g.Issued), g.Lead.Seconds(), g.Drift.Seconds(), float64(g.Steps), float64(s.gen.Worker()), g.Remaining.Seconds(),
+		float64(g.Issued), g.Lead.Seconds(), g.Drift.Seconds(), float64(g.Steps),
+		float64(s.gen.Worker()), g.Remaining.Seconds(),
 		held, float64(l.Epoch), l.Left.Seconds(), l.Skew.Seconds(),
 		float64(l.Acquisitions), float64(l.Takeovers), float64(l.Losses),
 	}
 }
 
-// read returns the values, counters with those of the sources that had the name before.
+// read returns the values. Counters include the sources that had the name before.
 func (s *source) read() []float64 {
 	values := s.values()
 	for i := range values {
 		if all[i].Kind == "counter" {
-			// Calls that give up their wait give their IDs back. A counter that decreases would look like a restart, after
-			// which Prometheus adds the whole value once more.
+			// Calls that give up their wait give their IDs back. A counter that decreases would look like a restart,
+			// after which Prometheus adds the whole value once more.
 			values[i] = max(s.last[i], s.base[i]+values[i])
 		}
 	}
@@ -124,6 +130,7 @@ func (s *source) countWorkers(ctx context.Context, every time.Duration) (held, l
 	case <-ctx.Done():
 		return 0, 0, ctx.Err()
 	}
+
 	begin, queries := time.Now(), w.queried.IsZero() || time.Since(w.queried) >= every
 	if queries {
 		query, cancel := context.WithTimeout(ctx, queryTimeout)
@@ -133,6 +140,7 @@ func (s *source) countWorkers(ctx context.Context, every time.Duration) (held, l
 			w.queried = time.Time{}
 		}
 	}
+
 	held, limit, err = w.held, w.limit, w.err
 	<-w.turn
 	if queries {

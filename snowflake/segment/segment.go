@@ -1,7 +1,7 @@
-// Package segment issues short increasing numbers out of blocks that a table hands out, for order numbers and short codes.
-// Numbers have gaps, so they are not for invoices that must be numbered without any. The method is that of Leaf-segment
-// (https://tech.meituan.com/2017/04/21/mt-leaf.html): one UPDATE takes a block of numbers, and the process issues them
-// from memory.
+// Package segment issues short increasing numbers out of blocks that a table hands out, for order numbers and short
+// codes. Numbers have gaps, so they are not for invoices that must be numbered without any. The method is that of
+// Leaf-segment (https://tech.meituan.com/2017/04/21/mt-leaf.html): one UPDATE takes a block of numbers, and the process
+// issues them from memory.
 //
 //	numbers, err := segment.Open(ctx, db, sqldb.Postgres, "orders", segment.WithBlock(1000))
 //	...
@@ -16,8 +16,8 @@
 // processes alternate between blocks.
 //
 // A database that loses a committed UPDATE, as after a restore from a backup, a failover to a replica that lags behind,
-// or a crash with synchronous_commit = off, repeats the numbers of the lost blocks. A process that gets a block below its
-// last one returns an error instead.
+// or a crash with synchronous_commit = off, repeats the numbers of the lost blocks. A process that gets a block below
+// its last one returns an error instead.
 //
 // The UPDATE needs a connection besides those of the caller. With SetMaxOpenConns(1), when all connections are in
 // transactions that wait for numbers, and on SQLite while a transaction has written, it fails after ten seconds or
@@ -112,6 +112,7 @@ func Open(ctx context.Context, db sqldb.DB, dialect sqldb.Dialect, name string, 
 	if name == "" || len(name) > maxName {
 		return nil, fmt.Errorf("%w: the name %.20q has %d bytes, want 1 to %d", ErrOption, name, len(name), maxName)
 	}
+
 	s := &Sequence{table: t, name: name, block: defaultBlock}
 	for _, opt := range opts {
 		if opt == nil {
@@ -121,6 +122,7 @@ func Open(ctx context.Context, db sqldb.DB, dialect sqldb.Dialect, name string, 
 			return nil, err
 		}
 	}
+
 	if err := s.table.prepare(ctx, name); err != nil {
 		return nil, fmt.Errorf("segment: open %q: %w", name, err)
 	}
@@ -128,6 +130,7 @@ func Open(ctx context.Context, db sqldb.DB, dialect sqldb.Dialect, name string, 
 	if err != nil {
 		return nil, err
 	}
+
 	s.ctx, s.stop = context.WithCancel(context.WithoutCancel(ctx))
 	return s, s.add(first)
 }
@@ -153,14 +156,17 @@ func (s *Sequence) Fill(ctx context.Context, dst []snowflake.ID) error {
 	if len(dst) == 0 {
 		return fmt.Errorf("%w: Fill of a slice of length 0 (capacity %d)", snowflake.ErrEmptyFill, cap(dst))
 	}
+
 	for {
 		if err := ctx.Err(); err != nil {
 			return s.notYet(ctx)
 		}
+
 		running, err := s.use(dst)
 		if running == nil {
 			return err
 		}
+
 		select {
 		case <-running.done:
 			if running.err != nil && s.ctx.Err() == nil {
@@ -188,6 +194,7 @@ func (s *Sequence) use(dst []snowflake.ID) (*fetch, error) {
 	if s.ctx.Err() != nil {
 		return nil, ErrClosed
 	}
+
 	want := int64(len(dst))
 	if s.left < want {
 		if err := s.refusal; err != nil {
@@ -196,6 +203,7 @@ func (s *Sequence) use(dst []snowflake.ID) (*fetch, error) {
 		}
 		return s.fetchMore(max(s.block, want-s.left)), nil
 	}
+
 	s.left -= want
 	for i := range dst {
 		first := &s.blocks[0]
@@ -204,6 +212,7 @@ func (s *Sequence) use(dst []snowflake.ID) (*fetch, error) {
 			s.blocks = s.blocks[1:]
 		}
 	}
+
 	if s.left <= s.block/2 && time.Since(s.failed) > retryAfter {
 		s.fetchMore(s.block)
 	}
@@ -215,16 +224,19 @@ func (s *Sequence) fetchMore(size int64) *fetch {
 	if s.fetch != nil {
 		return s.fetch
 	}
+
 	f := &fetch{done: make(chan struct{})}
 	s.fetch = f
 	s.closed.Go(func() {
 		var b block
 		ctx, cancel := context.WithTimeout(s.ctx, fetchTimeout)
 		defer cancel()
+
 		b, f.err = s.table.takeBlock(ctx, s.name, size)
 		if f.err != nil && errors.Is(ctx.Err(), context.DeadlineExceeded) {
 			f.err = fmt.Errorf("%w: no answer within %v", f.err, fetchTimeout)
 		}
+
 		s.mu.Lock()
 		if f.err == nil {
 			s.refusal = s.add(b) // for the next call that needs the block

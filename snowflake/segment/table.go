@@ -73,9 +73,9 @@ func Schema(dialect sqldb.Dialect) string { return tables[dialect].schema }
 // processes, and needs no right to create tables if the table exists.
 //
 // Two tables would issue each number twice. So on PostgreSQL it returns ErrOption instead of creating one if another
-// schema of the database has a table of that name: set the search_path of the connection to that schema. Migrate and Open
-// also return ErrOption for a table that belongs to a stranger: the owner must be a superuser, the owner of the schema or
-// of the database, the current role or a role of which it is a member. Other errors are the database's.
+// schema of the database has a table of that name: set the search_path of the connection to that schema. Migrate and
+// Open also return ErrOption for a table that belongs to a stranger: the owner must be a superuser, the owner of the
+// schema or of the database, the current role or a role of which it is a member. Other errors are the database's.
 func Migrate(ctx context.Context, db sqldb.DB, dialect sqldb.Dialect) error {
 	t, err := tableOf(db, dialect)
 	if err != nil {
@@ -88,8 +88,8 @@ func Migrate(ctx context.Context, db sqldb.DB, dialect sqldb.Dialect) error {
 	return nil
 }
 
-// number returns the number that a statement returns, or sql.ErrNoRows. It reads to the end: SQLite commits after the row,
-// and only the commit counts.
+// number returns the number that a statement returns, or sql.ErrNoRows. It reads to the end: SQLite commits after the
+// row, and only the commit counts.
 func (t table) number(ctx context.Context, text string, args ...any) (n int64, err error) {
 	missing := sql.ErrNoRows
 	err = sqltable.Query(ctx, t.DB, text, args, func(scan func(...any) error) error {
@@ -123,19 +123,22 @@ func (t table) takeBlock(ctx context.Context, name string, size int64) (block, e
 	for tries := 1; tries < maxTries && isConflict(err); tries++ {
 		end, err = t.end(ctx, name, size)
 	}
+
 	switch {
 	case errors.Is(err, sql.ErrNoRows):
 		return block{}, fmt.Errorf("%w: a block of %d for %q would end above %d", ErrExhausted, size, name, int64(last))
 	case err != nil:
 		return block{}, fmt.Errorf("segment: take %d numbers of %q: %w", size, name, err)
 	case end <= size:
-		return block{}, fmt.Errorf("%w: the block of %q ends at %d: the row was changed, or the server ignores LAST_INSERT_ID(x)",
+		return block{}, fmt.Errorf(
+			"%w: the block of %q ends at %d: the row was changed, or the server ignores LAST_INSERT_ID(x)",
 			ErrOption, name, end)
 	}
+
 	return block{end - size, end}, nil
 }
 
-// maxTries is how often a block is requested while other processes are faster.
+// maxTries is how often takeBlock tries in all while it loses to other processes.
 const maxTries = 100
 
 // isConflict reports whether PostgreSQL has refused the statement because another one was faster, as it does if

@@ -1,4 +1,5 @@
-// Package sqldb has the two arguments that every package of this module takes that sends SQL: a database and its dialect.
+// Package sqldb has the two arguments that every package of this module takes that sends SQL: a database and its
+// dialect.
 package sqldb
 
 import (

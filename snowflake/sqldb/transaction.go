@@ -16,14 +16,17 @@ func isTransaction(db DB) bool {
 		}); !ok {
 			return false
 		}
+
 		v := reflect.Indirect(reflect.ValueOf(db))
 		if v.Kind() != reflect.Struct {
 			return true
 		}
+
 		field, ok := v.Type().FieldByName("ConnPool")
 		if !ok || len(field.Index) > 1 {
 			return true
 		}
+
 		if db, ok = reflect.TypeAssert[DB](v.FieldByIndex(field.Index)); !ok {
 			return true
 		}
