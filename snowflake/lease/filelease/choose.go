@@ -1,14 +1,13 @@
 package filelease
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"os"
-	"slices"
 
 	"github.com/sqlflake/sqlflake/snowflake/lease"
+	"github.com/sqlflake/sqlflake/snowflake/lease/internal/order"
 )
 
 // admit compares the request with what the namespace or the state file was first used for.
@@ -38,56 +37,72 @@ func (f *Store) admit(r lease.Request, used []fileRow) error {
 	return unread
 }
 
-// choose returns a free row in the order of lease.Store.Acquire, with its lock and its state. It begins with those that
-// were not written for the longest time, so that it rarely opens the files of workers that are held and extended every
-// few seconds.
+// choose returns the next free worker, with its lock and its state. The order is that of package order, which is told
+// that each worker is free and has the horizon 0: only when a worker's turn comes are its files opened. It begins with
+// those that were not written for the longest time, so it rarely opens the files of workers that are held and extended
+// every few seconds.
 func (f *Store) choose(
 	ctx context.Context, r lease.Request, used []fileRow,
 ) (row fileRow, lock *os.File, s fileState, err error) {
-	try := func(worker int64) bool { // reports whether the search ends
-		row = f.row(r.Namespace, worker)
-		if err = ctx.Err(); err != nil || f.owned[row.path] != nil {
-			return err != nil
+	candidates := f.candidates(r, used)
+	for {
+		next, ok := candidates.Take(0)
+		if !ok {
+			return row, nil, s, &lease.NoWorkerError{Namespace: r.Namespace, First: r.First, Last: r.Last}
 		}
-		if lock, err = row.lock(); lock == nil {
-			return err != nil
+		if err = ctx.Err(); err != nil {
+			return row, nil, s, err
 		}
-		var ok bool
-		if s, ok, err = row.read(lock); err != nil || s.Reserved {
-			err = errors.Join(err, unlock(lock))
-			return err != nil
-		} else if !ok {
-			s = fileState{Namespace: r.Namespace, Worker: worker, Layout: r.Layout}
-		}
-		return true
-	}
-	taken := make(map[int64]bool, len(used))
-	var ahead []fileState // of the clock: taken only if there is no other
-	for _, u := range used {
-		taken[u.worker] = true
-		if u.worker < r.First || u.worker > r.Last || !try(u.worker) {
+
+		row = f.row(r.Namespace, next.Worker)
+		lock, s, err = f.lockFree(row, r, next.Worker)
+		switch {
+		case err != nil:
+			return row, nil, s, err
+		case lock == nil:
 			continue
+		case s.Horizon <= max(next.Horizon, r.Tick): // it is this one's turn indeed
+			return row, lock, s, nil
 		}
-		if err != nil || s.Horizon <= r.Tick {
-			return row, lock, s, err
-		}
-		ahead = append(ahead, s)
+
+		next.Horizon = s.Horizon
+		candidates.Put(next)
 		if err = unlock(lock); err != nil {
 			return row, nil, s, err
 		}
 	}
-	if f.file == "" || len(used) == 0 {
-		for worker := r.First; worker <= r.Last && worker >= r.First; worker++ { // Last may be the greatest int64
-			if !taken[worker] && try(worker) {
-				return row, lock, s, err
-			}
-		}
+}
+
+// candidates returns the workers that choose tries. A state file that exists has one worker only.
+func (f *Store) candidates(r lease.Request, used []fileRow) *order.Candidates {
+	rows := make([]order.Row, len(used))
+	for i, u := range used {
+		rows[i] = order.Row{Worker: u.worker, Free: true, FreeFrom: u.since}
 	}
-	slices.SortStableFunc(ahead, func(a, b fileState) int { return cmp.Compare(a.Horizon, b.Horizon) })
-	for _, u := range ahead {
-		if try(u.Worker) {
-			return row, lock, s, err
-		}
+
+	request := order.Request{First: r.First, Last: r.Last, Tick: r.Tick}
+	if f.file != "" && len(used) > 0 {
+		return order.Some(request, rows)
 	}
-	return row, nil, s, &lease.NoWorkerError{Namespace: r.Namespace, First: r.First, Last: r.Last}
+	return order.All(request, rows)
+}
+
+// lockFree returns the lock and the state of the worker's row, and no lock if it is held or reserved.
+func (f *Store) lockFree(row fileRow, r lease.Request, worker int64) (*os.File, fileState, error) {
+	if f.owned[row.path] != nil {
+		return nil, fileState{}, nil
+	}
+	lock, err := row.lock()
+	if lock == nil {
+		return nil, fileState{}, err
+	}
+
+	s, ok, err := row.read(lock)
+	if err != nil || s.Reserved {
+		return nil, s, errors.Join(err, unlock(lock))
+	}
+	if !ok {
+		s = fileState{Namespace: r.Namespace, Worker: worker, Layout: r.Layout}
+	}
+	return lock, s, nil
 }

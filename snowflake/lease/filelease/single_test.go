@@ -32,8 +32,12 @@ func TestStateFileHasOneOwnerAndKeepsItsHorizon(t *testing.T) {
 		}
 	}
 	for _, s := range []lease.Store{a, b} {
-		if _, err := s.Acquire(t.Context(), workerRequest(2, 3)); !errors.Is(err, lease.ErrNoWorker) {
-			t.Errorf("got %v, want ErrNoWorker", err)
+		r := workerRequest(2, 3)
+		for _, last := range []int64{3, math.MaxInt64} { // a file has no other worker to look for
+			r.Last = last
+			if _, err := s.Acquire(t.Context(), r); !errors.Is(err, lease.ErrNoWorker) {
+				t.Errorf("got %v, want ErrNoWorker", err)
+			}
 		}
 		listed(s, "", "3 true")
 	}

@@ -10,11 +10,8 @@ import (
 	"slices"
 	"time"
 
-	"github.com/sqlflake/sqlflake/snowflake/lease"
+	"github.com/sqlflake/sqlflake/snowflake/lease/internal/order"
 )
-
-// maxNew is how many of the workers that were never taken are considered at once.
-const maxNew = 1024
 
 // namespace is what a store has of one.
 type namespace struct {
@@ -97,46 +94,22 @@ func readRow(pair Pair, namespace string, worker int64) (r row, err error) {
 	return r, nil
 }
 
-// free returns the workers that may be taken: three groups, of which the first is to be used up before the second, and
-// so on, each in the order in which its workers are to be taken.
-func (ns *namespace) free(r lease.Request, now time.Time) [3][]candidate {
-	var passed, unused, ahead []candidate
-	next := r.First // the lowest worker that is not known to have a row
-	unusedUpTo := func(last int64) {
-		for ; 0 <= next && next <= last && len(unused) < maxNew; next++ {
-			unused = append(unused, candidate{row: row{Namespace: r.Namespace, Worker: next}})
+// read returns the rows for package order.
+func (ns *namespace) read(now time.Time) []order.Row {
+	rows := make([]order.Row, len(ns.rows))
+	for i, c := range ns.rows {
+		rows[i] = order.Row{
+			Worker: c.Worker, Epoch: c.Epoch, Horizon: c.Horizon, Token: c.Token, Free: !c.held(now), FreeFrom: c.Expires,
 		}
 	}
-	for _, c := range ns.rows {
-		if c.Worker < r.First || c.Worker > r.Last {
-			continue
-		}
-		unusedUpTo(c.Worker - 1)
-		next = c.Worker + 1 // overflows after the greatest worker, which is the last
-		switch {
-		case c.held(now):
-		case c.Horizon <= r.Tick:
-			passed = append(passed, c)
-		default:
-			ahead = append(ahead, c)
-		}
-	}
-	unusedUpTo(r.Last)
-	byExpiry := func(a, b candidate) int { return a.Expires.Compare(b.Expires) }
-	slices.SortStableFunc(passed, byExpiry)
-	slices.SortStableFunc(ahead, func(a, b candidate) int {
-		return cmp.Or(cmp.Compare(a.Horizon, b.Horizon), byExpiry(a, b))
-	})
-	return [3][]candidate{passed, unused, ahead}
+	return rows
 }
 
-// noWorker is the error if all are held.
-func (ns *namespace) noWorker(r lease.Request, now time.Time) error {
-	e := &lease.NoWorkerError{Namespace: r.Namespace, First: r.First, Last: r.Last}
-	for _, c := range ns.rows {
-		if wait := c.Expires.Sub(now); c.Worker >= r.First && c.Worker <= r.Last && (e.Wait == 0 || wait < e.Wait) {
-			e.Wait = wait
-		}
+// find returns the worker with its row, if it has one.
+func (ns *namespace) find(worker int64) candidate {
+	byWorker := func(c candidate, worker int64) int { return cmp.Compare(c.Worker, worker) }
+	if i, ok := slices.BinarySearchFunc(ns.rows, worker, byWorker); ok {
+		return ns.rows[i]
 	}
-	return e
+	return candidate{row: row{Namespace: ns.name, Worker: worker}}
 }

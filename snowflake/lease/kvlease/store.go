@@ -5,11 +5,11 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"reflect"
-	"slices"
 	"sync"
 	"time"
 
 	"github.com/sqlflake/sqlflake/snowflake/lease"
+	"github.com/sqlflake/sqlflake/snowflake/lease/internal/order"
 	"github.com/sqlflake/sqlflake/snowflake/lease/internal/sealed"
 )
 
@@ -31,8 +31,9 @@ func New(kv KV) (*Store, error) {
 }
 
 const (
-	maxTries = 5                     // conflicts before the namespace is read again
-	maxPause = 50 * time.Millisecond // between two attempts
+	maxTries  = 5                     // conflicts before the namespace is read again
+	maxPause  = 50 * time.Millisecond // between two attempts
+	doublings = 4                     // after each conflict it chooses from 2 to the power of it times as many workers
 )
 
 // Acquire implements [lease.Store], except that after conflicts with other processes it takes one of the next workers
@@ -53,16 +54,15 @@ func (s *Store) Acquire(ctx context.Context, r lease.Request) (lease.Grant, erro
 		if ns == nil {
 			continue
 		}
+
 		now := s.now()
-		mine := func(c candidate) bool { return c.Token == r.Token && c.held(now) }
-		if i := slices.IndexFunc(ns.rows, mine); i >= 0 { // the reply to an earlier call was lost
-			return grant(ns.rows[i].row, ns), s.checkVersion(ctx, r.Namespace)
+		rows := ns.read(now)
+		if own, ok := order.Own(rows, r.Token); ok { // the reply to an earlier call was lost
+			return grant(ns.find(own.Worker).row, ns), s.checkVersion(ctx, r.Namespace)
 		}
-		groups := ns.free(r, now)
-		if len(slices.Concat(groups[:]...)) == 0 {
-			return lease.Grant{}, ns.noWorker(r, now)
-		}
-		taken, ok, err := s.takeOne(ctx, r, groups)
+
+		candidates := order.All(order.Request{First: r.First, Last: r.Last, Tick: r.Tick}, rows)
+		taken, ok, err := s.takeOne(ctx, r, ns, candidates, now)
 		if ok {
 			err = s.checkVersion(ctx, r.Namespace)
 		}
@@ -119,35 +119,47 @@ func (s *Store) checkVersion(ctx context.Context, name string) error {
 	return nil
 }
 
-// takeOne takes one of the workers. It returns false if others were faster every time. A swap that was answered with
-// false may have been done, so the row is read again before another one is taken.
-func (s *Store) takeOne(ctx context.Context, r lease.Request, groups [3][]candidate) (row, bool, error) {
-	tries := 0
-	for _, group := range groups {
-		for ; len(group) > 0 && tries < maxTries; tries++ {
-			// Processes that start together have read the same. After each conflict they choose from 16 times as many. The last
-			// worker is for lease.Lease.Reserve.
-			i := rand.IntN(max(1, min(len(group)-1, 1<<(4*tries))))
-			c := group[i]
-			c.Format, c.Token, c.Host, c.PID, c.Version = format, r.Token, r.Holder.Host, r.Holder.PID, r.Holder.Version
-			c.Epoch++
-			c.hold(r.TTL, s.now())
-			key := keyOf(r.Namespace, c.Worker)
-			ok, err := s.swap(ctx, key, &c.row, c.revision)
-			if ok || err != nil {
-				return c.row, ok, err
-			}
-			pair, err := s.kv.Get(ctx, key)
-			if err != nil {
-				return row{}, false, engineError(err)
-			}
-			if now, err := readRow(pair, r.Namespace, c.Worker); err == nil && now.Token == r.Token {
-				return now, true, nil
-			}
-			group = slices.Delete(group, i, i+1)
+// takeOne takes the next candidate. It returns a *lease.NoWorkerError if there is none, and false if others were faster
+// every time.
+func (s *Store) takeOne(
+	ctx context.Context, r lease.Request, ns *namespace, from *order.Candidates, now time.Time,
+) (row, bool, error) {
+	for lost := range maxTries {
+		next, ok := from.Take(lost * doublings)
+		switch {
+		case !ok && lost == 0:
+			wait := from.Wait(now)
+			return row{}, false, &lease.NoWorkerError{Namespace: r.Namespace, First: r.First, Last: r.Last, Wait: wait}
+		case !ok:
+			return row{}, false, nil
+		}
+
+		taken, ok, err := s.take(ctx, r, ns.find(next.Worker))
+		if ok || err != nil {
+			return taken, ok, err
 		}
 	}
 	return row{}, false, nil
+}
+
+// take takes the worker if its row is as it was read. A swap that was answered with false may have been done, so the row
+// is read again.
+func (s *Store) take(ctx context.Context, r lease.Request, c candidate) (row, bool, error) {
+	c.Format, c.Token, c.Host, c.PID, c.Version = format, r.Token, r.Holder.Host, r.Holder.PID, r.Holder.Version
+	c.Epoch++
+	c.hold(r.TTL, s.now())
+	key := keyOf(r.Namespace, c.Worker)
+	ok, err := s.swap(ctx, key, &c.row, c.revision)
+	if ok || err != nil {
+		return c.row, ok, err
+	}
+
+	pair, err := s.kv.Get(ctx, key)
+	if err != nil {
+		return row{}, false, engineError(err)
+	}
+	now, err := readRow(pair, r.Namespace, c.Worker)
+	return now, err == nil && now.Token == r.Token, nil
 }
 
 func grant(r row, ns *namespace) lease.Grant {

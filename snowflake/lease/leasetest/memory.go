@@ -1,7 +1,6 @@
 package leasetest
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"maps"
@@ -10,6 +9,7 @@ import (
 	"time"
 
 	"github.com/sqlflake/sqlflake/snowflake/lease"
+	"github.com/sqlflake/sqlflake/snowflake/lease/internal/order"
 )
 
 // memory fulfills the interface as long as the process runs.
@@ -60,22 +60,28 @@ func (m *memory) Acquire(ctx context.Context, r lease.Request) (lease.Grant, err
 	if ns.layout != r.Layout {
 		return lease.Grant{}, fmt.Errorf("%w: namespace %q has %q, not %q", lease.ErrLayout, r.Namespace, ns.layout, r.Layout)
 	}
+
 	now := m.now()
-	if worker, ok := ns.find(r.Token, now); ok {
-		return m.grant(r, worker, ns, now), nil
+	rows := ns.read(now)
+	if own, ok := order.Own(rows, r.Token); ok {
+		return m.grant(r, own.Worker, ns, now), nil
 	}
-	worker, ok := ns.choose(r, now)
+
+	candidates := order.All(order.Request{First: r.First, Last: r.Last, Tick: r.Tick}, rows)
+	next, ok := candidates.Take(0)
 	if !ok {
-		return lease.Grant{}, ns.noWorker(r, now)
+		wait := candidates.Wait(now)
+		return lease.Grant{}, &lease.NoWorkerError{Namespace: r.Namespace, First: r.First, Last: r.Last, Wait: wait}
 	}
-	taken := ns.rows[worker]
+
+	taken := ns.rows[next.Worker]
 	if taken == nil {
 		taken = &row{}
-		ns.rows[worker] = taken
+		ns.rows[next.Worker] = taken
 	}
 	taken.epoch++
 	taken.token, taken.holder, taken.expires = r.Token, r.Holder, now.Add(r.TTL)
-	return m.grant(r, worker, ns, now), nil
+	return m.grant(r, next.Worker, ns, now), nil
 }
 
 // Extend implements [lease.Store].
@@ -205,55 +211,13 @@ type row struct {
 // held reports whether the clock has not reached the expiry.
 func (r *row) held(now time.Time) bool { return now.Before(r.expires) }
 
-// find returns the lowest worker that is held with the token.
-func (ns *namespace) find(token string, now time.Time) (worker int64, ok bool) {
-	for candidate, found := range ns.rows {
-		if found.token == token && found.held(now) && (!ok || candidate < worker) {
-			worker, ok = candidate, true
-		}
+// read returns the rows for package order.
+func (ns *namespace) read(now time.Time) []order.Row {
+	rows := make([]order.Row, 0, len(ns.rows))
+	for worker, r := range ns.rows {
+		rows = append(rows, order.Row{
+			Worker: worker, Epoch: r.epoch, Horizon: r.horizon, Token: r.token, Free: !r.held(now), FreeFrom: r.expires,
+		})
 	}
-	return worker, ok
-}
-
-// choose returns the free worker to take next, false if there is none.
-func (ns *namespace) choose(r lease.Request, now time.Time) (worker int64, ok bool) {
-	var free []int64
-	taken := int64(0) // rows in the range
-	for worker, found := range ns.rows {
-		if worker < r.First || worker > r.Last {
-			continue
-		}
-		taken++
-		if !found.held(now) {
-			free = append(free, worker)
-		}
-	}
-	slices.SortFunc(free, func(a, b int64) int {
-		x, y := ns.rows[a], ns.rows[b]
-		return cmp.Or(
-			// Horizons that are not above the tick are equal.
-			cmp.Compare(max(x.horizon, r.Tick), max(y.horizon, r.Tick)),
-			x.expires.Compare(y.expires),
-			cmp.Compare(a, b))
-	})
-	switch {
-	case len(free) > 0 && (ns.rows[free[0]].horizon <= r.Tick || taken > r.Last-r.First):
-		return free[0], true
-	case taken > r.Last-r.First:
-		return 0, false
-	}
-	for worker = r.First; ns.rows[worker] != nil; {
-		worker++
-	}
-	return worker, true
-}
-
-func (ns *namespace) noWorker(r lease.Request, now time.Time) error {
-	e := &lease.NoWorkerError{Namespace: r.Namespace, First: r.First, Last: r.Last}
-	for worker, found := range ns.rows {
-		if wait := found.expires.Sub(now); worker >= r.First && worker <= r.Last && (e.Wait == 0 || wait < e.Wait) {
-			e.Wait = wait
-		}
-	}
-	return e
+	return rows
 }
