@@ -12,13 +12,12 @@ import (
 
 	"github.com/sqlflake/sqlflake/snowflake"
 	"github.com/sqlflake/sqlflake/snowflake/lease"
-	"github.com/sqlflake/sqlflake/snowflake/lease/leasetest"
 )
 
 func TestOpenRefusesClocksThatAreOff(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		for _, off := range []time.Duration{-11 * time.Second, 11 * time.Second} {
-			store := leasetest.NewMemory(func() time.Time { return time.Now().Add(off) })
+			store := lease.NewMemory(func() time.Time { return time.Now().Add(off) })
 			_, err := lease.Open(t.Context(), store, options(t)...)
 			if !errors.Is(err, lease.ErrClockSkew) || !strings.Contains(err.Error(), "more than 10s") {
 				t.Errorf("Open with a store's clock that is off by %v: %v", off, err)
@@ -32,7 +31,7 @@ func TestOpenRefusesClocksThatAreOff(t *testing.T) {
 			}
 			mustClose(t, l)
 		}
-		store := killed(leasetest.NewMemory(nil))
+		store := killed(lease.NewMemory(nil))
 		ahead := mustOpen(t, store, lease.WithWindow(5*time.Minute), lease.WithWorkers(0, 0))
 		mustClose(t, ahead)
 		_, err := lease.Open(t.Context(), store, options(t, lease.WithWorkers(0, 0))...)
@@ -56,7 +55,7 @@ func TestTheGeneratorsOwnClockIsComparedWithTheStores(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			for kind, store := range map[string]lease.Store{
-				"a store": leasetest.NewMemory(time.Now), "a store without a clock": leasetest.NewMemory(nil),
+				"a store": lease.NewMemory(time.Now), "a store without a clock": lease.NewMemory(nil),
 			} {
 				clock := offClock{test.off}
 				l, err := lease.Open(t.Context(), store, options(t, lease.WithGenerator(snowflake.WithClock(clock)))...)
@@ -81,7 +80,7 @@ func TestTheGeneratorsOwnClockWinsInEitherOrderOfTheOptions(t *testing.T) {
 		"the clock of the lease": {lease.WithClock(offClock{5 * time.Second})},
 	} {
 		synctest.Test(t, func(t *testing.T) {
-			l := mustOpen(t, leasetest.NewMemory(nil), opts...)
+			l := mustOpen(t, lease.NewMemory(nil), opts...)
 			defer mustClose(t, l)
 
 			id, err := l.Generator().Next()
@@ -109,7 +108,7 @@ func (offClock) Sleep(_ context.Context, d time.Duration) error {
 func TestOpenWaitsForAHorizonWithinTheAcceptedSkew(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const day = 24 * time.Hour
-		store, ahead := &altered{Store: leasetest.NewMemory(time.Now)}, time.Duration(0)
+		store, ahead := &altered{Store: lease.NewMemory(time.Now)}, time.Duration(0)
 		store.granting(func(r lease.Request, g *lease.Grant) { g.Horizon = r.Tick + ahead.Milliseconds() })
 		for _, accepted := range []time.Duration{10 * day, 20 * day, 365 * day} {
 			ahead = 2*accepted - day
@@ -137,7 +136,7 @@ func TestAStepForwardIsFollowedIfTheStoresClockConfirmsIt(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				var process, server atomic.Int64
-				l := mustOpen(t, leasetest.NewMemory(movableClock{&server}.Now), lease.WithClock(movableClock{&process}))
+				l := mustOpen(t, lease.NewMemory(movableClock{&server}.Now), lease.WithClock(movableClock{&process}))
 				defer mustClose(t, l)
 				process.Store(int64(test.step))
 				if test.too {
@@ -159,7 +158,7 @@ func TestAStepForwardIsFollowedIfTheStoresClockConfirmsIt(t *testing.T) {
 // The monotonic clock stands still while a machine sleeps, or the wall clock is set back meanwhile.
 func TestALeaseMayHaveExpiredByEitherClock(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		store := &altered{Store: leasetest.NewMemory(time.Now)}
+		store := &altered{Store: lease.NewMemory(time.Now)}
 		var slept atomic.Int64
 		l := mustOpen(t, store, lease.WithClock(movableClock{&slept}))
 		defer mustClose(t, l)

@@ -15,7 +15,6 @@ import (
 
 	"github.com/sqlflake/sqlflake/snowflake/lease"
 	"github.com/sqlflake/sqlflake/snowflake/lease/internal/attempt"
-	"github.com/sqlflake/sqlflake/snowflake/lease/leasetest"
 )
 
 // blocked is an Extend that waits until something is received from the channel, and ignores its context.
@@ -28,7 +27,7 @@ func blocked(store lease.Store, block <-chan struct{}) extendFunc {
 
 func TestCloseEndsWithItsContextAndStopsTheGeneratorAtOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		memory := leasetest.NewMemory(time.Now)
+		memory := lease.NewMemory(time.Now)
 		store := &altered{Store: memory}
 		l := mustOpen(t, store)
 		block := make(chan struct{})
@@ -59,7 +58,7 @@ func TestCloseEndsWithItsContextAndStopsTheGeneratorAtOnce(t *testing.T) {
 
 func TestCloseGivesBackAWorkerThatIsNotInUseYet(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		memory := leasetest.NewMemory(time.Now)
+		memory := lease.NewMemory(time.Now)
 		store := newFaulty(memory)
 		slow := &altered{Store: store}
 		l := mustOpen(t, slow, lease.WithWorkers(0, 1))
@@ -86,7 +85,7 @@ func TestCloseGivesBackAWorkerThatIsNotInUseYet(t *testing.T) {
 
 func TestAWorkerIsGivenBackIfItsAcquisitionWasCutOff(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		memory := leasetest.NewMemory(time.Now)
+		memory := lease.NewMemory(time.Now)
 		faulty := newFaulty(memory)
 		store, calls := &altered{Store: faulty}, new(atomic.Int64)
 		// Some calls are executed when their context has ended, as by a database whose client has left.
@@ -143,7 +142,7 @@ func stuck(store lease.Store) (*altered, chan struct{}) {
 
 func TestCloseCanBeRepeatedAfterAFailureAndTellsTheTruth(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		memory := leasetest.NewMemory(time.Now)
+		memory := lease.NewMemory(time.Now)
 		store, block := stuck(memory)
 		l := mustOpen(t, store)
 		last := mustNext(t, l)
@@ -187,7 +186,7 @@ func (c *endsMeanwhile) Err() error {
 func TestCloseReportsNoWaitForWhatHasEnded(t *testing.T) {
 	ended, cancel := context.WithCancel(t.Context())
 	cancel()
-	l := mustOpen(t, leasetest.NewMemory(nil))
+	l := mustOpen(t, lease.NewMemory(nil))
 	mustClose(t, l)
 	for range 50 { // a choice by chance would be wrong in most of them
 		if err := l.Close(&endsMeanwhile{Context: ended}); err != nil {
@@ -198,7 +197,7 @@ func TestCloseReportsNoWaitForWhatHasEnded(t *testing.T) {
 
 func TestCloseAfterALostReplyAndATakeoverIsNoError(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		memory := leasetest.NewMemory(time.Now)
+		memory := lease.NewMemory(time.Now)
 		store := newFaulty(memory)
 		l := mustOpen(t, store, lease.WithWorkers(0, 0))
 		store.loseNext("release", 1)
@@ -217,7 +216,7 @@ func TestCloseAfterALostReplyAndATakeoverIsNoError(t *testing.T) {
 
 func TestALeaseEndsWhenItsStoreIsClosed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		store, calls := &altered{Store: leasetest.NewMemory(time.Now)}, new(atomic.Int64)
+		store, calls := &altered{Store: lease.NewMemory(time.Now)}, new(atomic.Int64)
 		errGone := fmt.Errorf("the store: %w", os.ErrClosed)
 		connecting := new(atomic.Int64)
 		connect := func(ctx context.Context) (io.Closer, error) {

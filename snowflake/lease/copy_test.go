@@ -17,7 +17,7 @@ import (
 // watched returns a store, and what a copy of the lease's process does at its next extension.
 func watched(t *testing.T) (s *altered, copyExtends func()) {
 	t.Helper()
-	s = &altered{Store: leasetest.NewMemory(time.Now)}
+	s = &altered{Store: lease.NewMemory(time.Now)}
 	var claim atomic.Pointer[lease.Claim] // of the row
 	s.extend.set(func(ctx context.Context, c lease.Claim, horizon int64, ttl time.Duration) (time.Time, error) {
 		now, err := s.Store.Extend(ctx, c, horizon, ttl)
@@ -72,7 +72,7 @@ func TestTokensDifferThoughTheKernelRepeatsItself(t *testing.T) {
 	random := rand.Reader
 	defer func() { rand.Reader = random }()
 	rand.Reader = zeros{}
-	store := newFaulty(leasetest.NewMemory(nil))
+	store := newFaulty(lease.NewMemory(nil))
 	for range 2 {
 		mustClose(t, mustOpen(t, store))
 	}
@@ -93,7 +93,7 @@ func (zeros) Read(p []byte) (int, error) {
 func TestIDsDoNotStopIfEverySecondExtensionIsLost(t *testing.T) {
 	for _, forget := range []bool{false, true} {
 		synctest.Test(t, func(t *testing.T) {
-			store, calls := &altered{Store: leasetest.NewMemory(time.Now)}, 0
+			store, calls := &altered{Store: lease.NewMemory(time.Now)}, 0
 			store.extend.set(func(ctx context.Context, c lease.Claim, horizon int64, ttl time.Duration) (time.Time, error) {
 				if calls++; calls%2 == 0 {
 					return store.Store.Extend(ctx, c, horizon, ttl)
@@ -120,7 +120,7 @@ func TestIDsDoNotStopIfEverySecondExtensionIsLost(t *testing.T) {
 // A repeated call has the horizon of the first one, which is near when an outage ends.
 func TestARepeatedExtensionIsFollowedByAnotherAtOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		store := newFaulty(leasetest.NewMemory(time.Now))
+		store := newFaulty(lease.NewMemory(time.Now))
 		var extended []time.Time // after the lost reply
 		l := mustOpen(t, store, lease.WithObserver(func(e lease.Event) {
 			switch e.Kind {

@@ -10,7 +10,6 @@ import (
 
 	"github.com/sqlflake/sqlflake/snowflake"
 	"github.com/sqlflake/sqlflake/snowflake/lease"
-	"github.com/sqlflake/sqlflake/snowflake/lease/leasetest"
 )
 
 // endingIn returns the option for a layout that ends after left.
@@ -39,7 +38,7 @@ func TestTheLastTwoYearsAreInTheLogTheEventAndReady(t *testing.T) {
 					t.Errorf("%v left: %s: %s", c.left, what, text)
 				}
 			}
-			store := newFaulty(leasetest.NewMemory(time.Now))
+			store := newFaulty(lease.NewMemory(time.Now))
 			var log strings.Builder
 			var events recorder
 			l := mustOpen(t, store, endingIn(t, c.left), lease.WithWorkers(0, 0), lease.WithObserver(events.hook),
@@ -75,7 +74,7 @@ func TestTheLastTwoYearsAreInTheLogTheEventAndReady(t *testing.T) {
 func TestAWarningOfTheStoreIsReportedAndDoesNotHideTheEnd(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		for _, left := range []time.Duration{time.Hour, 3 * 365 * 24 * time.Hour} {
-			store := &altered{Store: leasetest.NewMemory(time.Now)}
+			store := &altered{Store: lease.NewMemory(time.Now)}
 			limited := errors.New("no right to ask")
 			store.granting(func(_ lease.Request, g *lease.Grant) { g.Warning = limited })
 			var log strings.Builder
@@ -94,7 +93,7 @@ func TestAWarningOfTheStoreIsReportedAndDoesNotHideTheEnd(t *testing.T) {
 
 func TestAfterTheEndReadyAndOpenNameIt(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		store := leasetest.NewMemory(time.Now)
+		store := lease.NewMemory(time.Now)
 		ending := endingIn(t, time.Minute)
 		l := mustOpen(t, store, ending)
 		if err := l.Ready(); err != nil {

@@ -12,7 +12,6 @@ import (
 	"time"
 
 	"github.com/sqlflake/sqlflake/snowflake/lease"
-	"github.com/sqlflake/sqlflake/snowflake/lease/leasetest"
 )
 
 // recorder keeps the events of a lease.
@@ -72,7 +71,7 @@ func (r *recorder) kinds() []lease.EventKind {
 
 func TestEventsWithoutAWorkerNameNone(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		store := leasetest.NewMemory(time.Now)
+		store := lease.NewMemory(time.Now)
 		holder := mustOpen(t, store, lease.WithWorkers(0, 0))
 		var log strings.Builder
 		ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)

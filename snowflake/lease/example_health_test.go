@@ -8,7 +8,6 @@ import (
 	"net/http/httptest"
 
 	"github.com/sqlflake/sqlflake/snowflake/lease"
-	"github.com/sqlflake/sqlflake/snowflake/lease/leasetest"
 )
 
 // probes answers the probes of Kubernetes. With GORM the lease is plugin.Lease().
@@ -30,7 +29,7 @@ func probes(l *lease.Lease) http.Handler {
 func ExampleLease_Ready() {
 	ctx := context.Background()
 	slog.SetLogLoggerLevel(slog.LevelWarn)
-	l, err := lease.Open(ctx, leasetest.NewMemory(nil)) // a program uses a database
+	l, err := lease.Open(ctx, lease.NewMemory(nil)) // a program uses a database
 	if err != nil {
 		panic(err)
 	}

@@ -6,12 +6,11 @@ import (
 	"time"
 
 	"github.com/sqlflake/sqlflake/snowflake/lease"
-	"github.com/sqlflake/sqlflake/snowflake/lease/leasetest"
 )
 
 func TestTheFiguresOfALossAreThoseOfItsEvents(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		memory := leasetest.NewMemory(time.Now)
+		memory := lease.NewMemory(time.Now)
 		store := newFaulty(memory)
 		l := mustOpen(t, store, lease.WithWorkers(0, 1))
 		var seen, early recorder
@@ -57,7 +56,7 @@ func TestTheFiguresOfALossAreThoseOfItsEvents(t *testing.T) {
 
 func TestWorkersCountsTheHeldOnesOfItsRange(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		store := newFaulty(leasetest.NewMemory(time.Now))
+		store := newFaulty(lease.NewMemory(time.Now))
 		l, other := mustOpen(t, store, lease.WithWorkers(0, 1)), mustOpen(t, store)
 		outside, elsewhere := mustOpen(t, store, lease.WithWorkers(3, 3)), mustOpen(t, store, lease.WithNamespace("other"))
 		check := func(l *lease.Lease, wantHeld, wantAll int64) {

@@ -10,7 +10,6 @@ import (
 
 	"github.com/sqlflake/sqlflake/snowflake"
 	"github.com/sqlflake/sqlflake/snowflake/lease"
-	"github.com/sqlflake/sqlflake/snowflake/lease/leasetest"
 )
 
 // floored returns a store after a failover, and a function that sets how far ahead its floor is.
@@ -24,7 +23,7 @@ func floored(store lease.Store) (s *altered, set func(ahead time.Duration)) {
 
 func TestOpenRefusesAFloorThatNoRightClockCanHaveSet(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		store, setFloor := floored(leasetest.NewMemory(time.Now))
+		store, setFloor := floored(lease.NewMemory(time.Now))
 		for _, ahead := range []time.Duration{24 * time.Hour, 100 * 365 * 24 * time.Hour} { // the latter is beyond the layout
 			setFloor(ahead)
 			_, err := lease.Open(t.Context(), store, options(t)...)
@@ -44,7 +43,7 @@ func TestOpenRefusesAFloorThatNoRightClockCanHaveSet(t *testing.T) {
 // repaired.
 func TestARunningLeaseContinuesWhenItsFloorIsRepaired(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		memory, setFloor := floored(leasetest.NewMemory(time.Now))
+		memory, setFloor := floored(lease.NewMemory(time.Now))
 		store := newFaulty(memory)
 		var events recorder
 		l := mustOpen(t, store, lease.WithObserver(events.hook), lease.WithWorkers(0, 1))

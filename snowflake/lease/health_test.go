@@ -12,7 +12,6 @@ import (
 	"github.com/sqlflake/sqlflake/snowflake"
 	"github.com/sqlflake/sqlflake/snowflake/internal/core"
 	"github.com/sqlflake/sqlflake/snowflake/lease"
-	"github.com/sqlflake/sqlflake/snowflake/lease/leasetest"
 )
 
 const probing = 2 * time.Minute // for a state that does not end
@@ -51,7 +50,7 @@ func probe(t *testing.T, l *lease.Lease) error {
 
 func TestReadyMeansThatAnIDCanBeIssuedNow(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		memory := leasetest.NewMemory(time.Now)
+		memory := lease.NewMemory(time.Now)
 		floor, setFloor := floored(memory)
 		store := newFaulty(floor)
 		l := mustOpen(t, store, lease.WithWorkers(0, 0))
@@ -165,7 +164,7 @@ func TestAStepBackStopsIDsForNoLongerThanItIs(t *testing.T) {
 				var process, server atomic.Int64
 				process.Store(int64(test.back))
 				server.Store(int64(test.back))
-				store := &altered{Store: leasetest.NewMemory(movableClock{&server}.Now)}
+				store := &altered{Store: lease.NewMemory(movableClock{&server}.Now)}
 				store.granting(func(_ lease.Request, g *lease.Grant) { g.Forgets = test.forgets })
 				var events recorder
 				l := mustOpen(t, store, lease.WithClock(movableClock{&process}), lease.WithObserver(events.hook))

@@ -8,12 +8,11 @@ import (
 
 	"github.com/sqlflake/sqlflake/snowflake"
 	"github.com/sqlflake/sqlflake/snowflake/lease"
-	"github.com/sqlflake/sqlflake/snowflake/lease/leasetest"
 )
 
 func TestANamespaceOfALaterVersionStopsAProcessAtItsHorizon(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		store := leasetest.NewMemory(time.Now)
+		store := lease.NewMemory(time.Now)
 		l := mustOpen(t, store)
 		require := store.(interface {
 			Require(namespace, version string)

@@ -13,7 +13,6 @@ import (
 
 	"github.com/sqlflake/sqlflake/snowflake"
 	"github.com/sqlflake/sqlflake/snowflake/lease"
-	"github.com/sqlflake/sqlflake/snowflake/lease/leasetest"
 )
 
 // four has four workers, and an epoch before the time of synctest bubbles.
@@ -74,7 +73,7 @@ func entry(tb testing.TB, store lease.Store, worker int64) lease.Entry {
 
 func TestALeaseIsTakenExtendedAndGivenBack(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		store := newFaulty(leasetest.NewMemory(time.Now))
+		store := newFaulty(lease.NewMemory(time.Now))
 		var events recorder
 		l := mustOpen(t, store, lease.WithVersion("v1.2.3"), lease.WithObserver(events.hook))
 		g := l.Generator()
@@ -123,7 +122,7 @@ func TestALeaseIsTakenExtendedAndGivenBack(t *testing.T) {
 // The cause may name hosts, and may be a deadline that is not the caller's.
 func TestAStallTellsItsCauseToTheServerOnly(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		memory := leasetest.NewMemory(time.Now)
+		memory := lease.NewMemory(time.Now)
 		store := &altered{Store: memory}
 		l := mustOpen(t, store)
 		defer mustClose(t, l)
@@ -159,7 +158,7 @@ func TestAStallTellsItsCauseToTheServerOnly(t *testing.T) {
 // The store does not answer for longer than the lease lasts, and lends the worker to another process.
 func TestALostWorkerIsReplaced(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		memory := leasetest.NewMemory(time.Now)
+		memory := lease.NewMemory(time.Now)
 		store := newFaulty(memory)
 		var events recorder
 		l := mustOpen(t, store, lease.WithObserver(events.hook), lease.WithWorkers(0, 1))
@@ -196,7 +195,7 @@ func TestALostWorkerIsReplaced(t *testing.T) {
 
 func TestWithoutTheStoreItServesUntilTheHorizonAndRecovers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		store := newFaulty(leasetest.NewMemory(time.Now))
+		store := newFaulty(lease.NewMemory(time.Now))
 		l := mustOpen(t, store, lease.WithPatience(time.Second))
 		left := func(want time.Duration) {
 			t.Helper()
@@ -250,7 +249,7 @@ func TestWithoutTheStoreItServesUntilTheHorizonAndRecovers(t *testing.T) {
 // flood the store.
 func TestABurstBeyondTheHorizonWaitsForTheClock(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		store := newFaulty(leasetest.NewMemory(time.Now))
+		store := newFaulty(lease.NewMemory(time.Now))
 		l := mustOpen(t, store, lease.WithWindow(50*time.Millisecond))
 		defer mustClose(t, l)
 		start := time.Now()
@@ -267,7 +266,7 @@ func TestABurstBeyondTheHorizonWaitsForTheClock(t *testing.T) {
 
 func TestALeadLongerThanTheWindowDoesNotStall(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		store := newFaulty(leasetest.NewMemory(time.Now))
+		store := newFaulty(lease.NewMemory(time.Now))
 		l := mustOpen(t, store, lease.WithWindow(50*time.Millisecond), lease.WithGenerator(snowflake.WithLead(10*time.Second)))
 		defer mustClose(t, l)
 		mustNext(t, l)
@@ -280,7 +279,7 @@ func TestALeadLongerThanTheWindowDoesNotStall(t *testing.T) {
 
 func TestLostRepliesLoseNothing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		memory := leasetest.NewMemory(time.Now)
+		memory := lease.NewMemory(time.Now)
 		store := newFaulty(memory)
 		store.loseNext("acquire", 2)
 		store.loseNext("extend", 2)
@@ -313,7 +312,7 @@ func (l *late) List(ctx context.Context, namespace string) ([]lease.Entry, error
 // Reserve may find that the worker was used after it has taken it. ErrNoWorker says that it has given it back.
 func TestReserveGivesAUsedWorkerBackOrSaysThatItDidNot(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		memory := leasetest.NewMemory(time.Now)
+		memory := lease.NewMemory(time.Now)
 		store := &late{altered: altered{Store: memory}}
 		l, used := mustOpen(t, store), mustOpen(t, store)
 		defer mustClose(t, l)
@@ -347,7 +346,7 @@ func TestReserveGivesAUsedWorkerBackOrSaysThatItDidNot(t *testing.T) {
 }
 
 func TestANamespaceHasOneLayout(t *testing.T) {
-	store := newFaulty(leasetest.NewMemory(nil))
+	store := newFaulty(lease.NewMemory(nil))
 	l, err := lease.Open(t.Context(), store, lease.WithLogger(slog.New(slog.DiscardHandler)))
 	if err != nil {
 		t.Fatal(err)
@@ -369,7 +368,7 @@ func TestANamespaceHasOneLayout(t *testing.T) {
 
 func TestALeaseWithALongWindowIsSoonBackAfterAnOutage(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		store := newFaulty(leasetest.NewMemory(time.Now))
+		store := newFaulty(lease.NewMemory(time.Now))
 		l := mustOpen(t, store, lease.WithWindow(lease.MaxWindow))
 		store.setDown(true)
 		time.Sleep(3 * lease.MaxWindow) // far beyond the horizon
@@ -387,7 +386,7 @@ func TestALeaseWithALongWindowIsSoonBackAfterAnOutage(t *testing.T) {
 
 func TestAWorkerWithALongWindowIsSoonTakenWhenItIsGivenBack(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		store := leasetest.NewMemory(time.Now)
+		store := lease.NewMemory(time.Now)
 		only := []lease.Option{lease.WithWindow(lease.MaxWindow), lease.WithWorkers(0, 0)}
 		first := mustOpen(t, store, only...)
 		var closed time.Time

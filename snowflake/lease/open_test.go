@@ -8,12 +8,11 @@ import (
 	"time"
 
 	"github.com/sqlflake/sqlflake/snowflake/lease"
-	"github.com/sqlflake/sqlflake/snowflake/lease/leasetest"
 )
 
 func TestOpenWaitsForAWorkerAsLongAsItsContext(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		store := leasetest.NewMemory(time.Now)
+		store := lease.NewMemory(time.Now)
 		var all []*lease.Lease
 		for range 4 {
 			all = append(all, mustOpen(t, store))
@@ -47,7 +46,7 @@ func TestOpenWaitsForAWorkerAsLongAsItsContext(t *testing.T) {
 
 func TestOpenGivesUpOnAStoreThatDoesNotAnswer(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		store := newFaulty(leasetest.NewMemory(time.Now))
+		store := newFaulty(lease.NewMemory(time.Now))
 		store.setDown(true)
 		for _, window := range []time.Duration{lease.DefaultWindow, lease.MaxWindow} {
 			start := time.Now()
@@ -67,7 +66,7 @@ func TestOpenGivesUpOnAStoreThatDoesNotAnswer(t *testing.T) {
 func TestOpenReturnsAFinalErrorOfAnExtensionAtOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		start := time.Now()
-		store := &altered{Store: leasetest.NewMemory(time.Now)}
+		store := &altered{Store: lease.NewMemory(time.Now)}
 		store.extend.set(func(context.Context, lease.Claim, int64, time.Duration) (time.Time, error) {
 			return time.Time{}, lease.ErrOption // the store is unusable, which only an extension shows
 		})
@@ -87,7 +86,7 @@ func TestOpenReturnsAFinalErrorOfAnExtensionAtOnce(t *testing.T) {
 
 func TestOpenSaysWhatItWaitedForIfItsContextEndsDuringACall(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		store := leasetest.NewMemory(time.Now)
+		store := lease.NewMemory(time.Now)
 		holder := mustOpen(t, store, lease.WithWorkers(0, 0))
 		defer mustClose(t, holder)
 		ctx, cancel := context.WithTimeout(t.Context(), 11*time.Second) // the second call comes after ten

@@ -8,11 +8,10 @@ import (
 
 	"github.com/sqlflake/sqlflake/snowflake"
 	"github.com/sqlflake/sqlflake/snowflake/lease"
-	"github.com/sqlflake/sqlflake/snowflake/lease/leasetest"
 )
 
 func TestBadSettingsAreRefusedWithTheValueAndTheLimit(t *testing.T) {
-	store := leasetest.NewMemory(nil)
+	store := lease.NewMemory(nil)
 	for _, test := range []struct {
 		name  string
 		store lease.Store

@@ -9,13 +9,12 @@ import (
 
 	"github.com/sqlflake/sqlflake/snowflake"
 	"github.com/sqlflake/sqlflake/snowflake/lease"
-	"github.com/sqlflake/sqlflake/snowflake/lease/leasetest"
 )
 
 // known returns a store whose namespace knows a window, and allows no greater reach for an hour.
 func known(t *testing.T, window time.Duration, more ...lease.Option) *altered {
 	t.Helper()
-	store := &altered{Store: leasetest.NewMemory(time.Now)}
+	store := &altered{Store: lease.NewMemory(time.Now)}
 	var limit time.Duration
 	var until time.Time
 	store.extend.set(func(ctx context.Context, c lease.Claim, horizon int64, ttl time.Duration) (time.Time, error) {
@@ -107,7 +106,7 @@ func TestARepeatedExtensionAsksForNoMoreIfItIsShortened(t *testing.T) {
 // The store has forgotten the last extension, and a greater reach with it.
 func TestAnExtensionWithTheTokenBeforeIsShortened(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		store := &altered{Store: leasetest.NewMemory(time.Now)}
+		store := &altered{Store: lease.NewMemory(time.Now)}
 		l := mustOpen(t, store)
 		time.Sleep(12 * time.Second)
 		forgotten, confirmed := "", 0
@@ -157,7 +156,7 @@ func TestAfterAFailureAShortWindowIsExtendedInTime(t *testing.T) {
 // The machine of the owner sleeps after it has looked at its clock, until its lease may have expired.
 func TestAClaimExpiresWhileItsExtensionIsUnderWay(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		store := &altered{Store: leasetest.NewMemory(time.Now)}
+		store := &altered{Store: lease.NewMemory(time.Now)}
 		l := mustOpen(t, store)
 		unexpired := make(chan bool, 2)
 		store.extending(func(c *lease.Claim) {

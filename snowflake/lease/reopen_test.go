@@ -7,7 +7,6 @@ import (
 
 	"github.com/sqlflake/sqlflake/snowflake"
 	"github.com/sqlflake/sqlflake/snowflake/lease"
-	"github.com/sqlflake/sqlflake/snowflake/lease/leasetest"
 )
 
 // life opens the lease of a process that alone has worker 3, with a window of ten minutes, draws IDs and closes it. The
@@ -28,7 +27,7 @@ func life(t *testing.T, store lease.Store, before snowflake.ID, ids int) (first,
 
 func TestACleanRestartOfTheOnlyOwnerNeedsNoWait(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		store, last := leasetest.NewMemory(nil), snowflake.ID(0)
+		store, last := lease.NewMemory(nil), snowflake.ID(0)
 		for round := range 50 {
 			var took time.Duration
 			if _, last, took = life(t, store, last, 1+round%7*1000); took > 0 { // up to two ticks
@@ -41,7 +40,7 @@ func TestACleanRestartOfTheOnlyOwnerNeedsNoWait(t *testing.T) {
 
 func TestARestartAfterAKillWaitsForTheOldHorizon(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		store := leasetest.NewMemory(nil)
+		store := lease.NewMemory(nil)
 		_, last, _ := life(t, killed(store), 0, 1)
 		horizon := entry(t, store, 3).Horizon
 		time.Sleep(time.Second)

@@ -7,7 +7,6 @@ import (
 
 	"github.com/sqlflake/sqlflake/snowflake"
 	"github.com/sqlflake/sqlflake/snowflake/lease"
-	"github.com/sqlflake/sqlflake/snowflake/lease/leasetest"
 )
 
 // simStart is the time at which each schedule begins.
@@ -111,7 +110,7 @@ func newSimWorld(kind simKind, plan simPlan, choices *simChoices) *simWorld {
 	if kind.hasty {
 		w.plan.delay = 0
 	}
-	w.memory = leasetest.NewMemory(w.newServer().now)
+	w.memory = lease.NewMemory(w.newServer().now)
 	if kind.moves || kind.forgets {
 		w.memory = newSimSQL(w)
 	}

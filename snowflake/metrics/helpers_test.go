@@ -16,7 +16,6 @@ import (
 	"github.com/sqlflake/sqlflake/internal/testclock"
 	"github.com/sqlflake/sqlflake/snowflake"
 	"github.com/sqlflake/sqlflake/snowflake/lease"
-	"github.com/sqlflake/sqlflake/snowflake/lease/leasetest"
 	"github.com/sqlflake/sqlflake/snowflake/metrics"
 )
 
@@ -38,7 +37,7 @@ var errDown = errors.New("the store is down")
 
 func newStore() *store {
 	s := new(store)
-	s.Store = leasetest.NewMemory(func() time.Time { return time.Now().Add(-time.Duration(s.behind.Load())) })
+	s.Store = lease.NewMemory(func() time.Time { return time.Now().Add(-time.Duration(s.behind.Load())) })
 	return s
 }
 

@@ -18,7 +18,6 @@ import (
 
 	"github.com/sqlflake/sqlflake/snowflake"
 	"github.com/sqlflake/sqlflake/snowflake/lease"
-	"github.com/sqlflake/sqlflake/snowflake/lease/leasetest"
 	"github.com/sqlflake/sqlflake/snowflake/otelsnowflake"
 )
 
@@ -124,7 +123,7 @@ func TestMetricsHaveTheirNamesUnitsAndAttributes(t *testing.T) {
 			}
 			return l
 		}
-		l, unlisted := open(leasetest.NewMemory(time.Now)), open(broken{leasetest.NewMemory(time.Now)})
+		l, unlisted := open(lease.NewMemory(time.Now)), open(broken{lease.NewMemory(time.Now)})
 		meter.Add("fixed", g)
 		meter.AddLease("leased", l)
 		time.Sleep(7 * time.Second) // one extension
@@ -160,7 +159,7 @@ func TestMetricsHaveTheirNamesUnitsAndAttributes(t *testing.T) {
 }
 
 func Example() {
-	store := leasetest.NewMemory(time.Now) // a program has a store of sqllease
+	store := lease.NewMemory(time.Now) // a program has a store of sqllease
 	l, err := lease.Open(context.Background(), store, lease.WithLogger(slog.New(slog.DiscardHandler)))
 	if err != nil {
 		panic(err)

@@ -16,7 +16,6 @@ import (
 
 	"github.com/sqlflake/sqlflake/snowflake"
 	"github.com/sqlflake/sqlflake/snowflake/lease"
-	"github.com/sqlflake/sqlflake/snowflake/lease/leasetest"
 	"github.com/sqlflake/sqlflake/snowflake/promsnowflake"
 	"github.com/sqlflake/sqlflake/sqltypes/partition"
 )
@@ -122,7 +121,7 @@ func TestMetricsHaveTheirNamesKindsAndLabels(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		store := &faulty{Store: leasetest.NewMemory(time.Now)}
+		store := &faulty{Store: lease.NewMemory(time.Now)}
 		l, err := lease.Open(t.Context(), store, lease.WithLogger(slog.New(slog.DiscardHandler)),
 			lease.WithGenerator(layout), lease.WithPatience(0))
 		if err != nil {
@@ -206,7 +205,7 @@ func TestPartitionsThatCanNotBeReadAreAProblem(t *testing.T) {
 }
 
 func Example() {
-	store := leasetest.NewMemory(time.Now) // a program has a store of sqllease
+	store := lease.NewMemory(time.Now) // a program has a store of sqllease
 	l, err := lease.Open(context.Background(), store, lease.WithLogger(slog.New(slog.DiscardHandler)))
 	if err != nil {
 		panic(err)

@@ -9,7 +9,6 @@ import (
 
 	"github.com/sqlflake/sqlflake/snowflake"
 	"github.com/sqlflake/sqlflake/snowflake/lease"
-	"github.com/sqlflake/sqlflake/snowflake/lease/leasetest"
 	"github.com/sqlflake/sqlflake/sqltypes/sqlfunc"
 )
 
@@ -81,7 +80,7 @@ func TestSQLiteDefaultIsTheNextID(t *testing.T) {
 }
 
 func TestSQLiteNextFailsAsTheGeneratorDoes(t *testing.T) {
-	l, err := lease.Open(t.Context(), leasetest.NewMemory(time.Now))
+	l, err := lease.Open(t.Context(), lease.NewMemory(time.Now))
 	if err != nil {
 		t.Fatal(err)
 	}

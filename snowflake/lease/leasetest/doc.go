@@ -4,5 +4,5 @@
 //		leasetest.Run(t, func(t *testing.T) lease.Store { return mystore.New(newDatabase(t)) }, leasetest.Settings{})
 //	}
 //
-// [NewMemory] is a store that passes it, for tests of what uses a store.
+// [lease.NewMemory] is a store that passes it.
 package leasetest

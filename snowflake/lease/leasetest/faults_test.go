@@ -11,12 +11,21 @@ import (
 	"github.com/sqlflake/sqlflake/snowflake/lease"
 )
 
+// memory is what lease.NewMemory returns.
+type memory interface {
+	lease.Store
+	Require(namespace, version string)
+	Change(namespace string, change func(r *lease.Entry))
+}
+
+func newMemory(clock func() time.Time) memory { return lease.NewMemory(clock).(memory) }
+
 // faulty is a store with a fault in the methods that are not nil.
 type faulty struct {
-	*memory
-	acquire func(m *memory, ctx context.Context, r lease.Request) (lease.Grant, error)
-	extend  func(m *memory, ctx context.Context, c lease.Claim, h int64, ttl time.Duration) (time.Time, error)
-	release func(m *memory, ctx context.Context, c lease.Claim, h int64) error
+	memory
+	acquire func(m memory, ctx context.Context, r lease.Request) (lease.Grant, error)
+	extend  func(m memory, ctx context.Context, c lease.Claim, h int64, ttl time.Duration) (time.Time, error)
+	release func(m memory, ctx context.Context, c lease.Claim, h int64) error
 }
 
 func (s faulty) Acquire(ctx context.Context, r lease.Request) (lease.Grant, error) {
@@ -40,29 +49,18 @@ func (s faulty) Release(ctx context.Context, c lease.Claim, h int64) error {
 	return s.memory.Release(ctx, c, h)
 }
 
-// change calls f for the rows of the namespace.
-func (m *memory) change(namespace string, f func(worker int64, r *row)) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	if ns := m.namespaces[namespace]; ns != nil {
-		for worker, r := range ns.rows {
-			f(worker, r)
-		}
-	}
-}
-
 // changeRow calls f for the row of the claim's worker whoever owns it, if there is one.
-func (m *memory) changeRow(c lease.Claim, f func(r *row)) {
-	m.change(c.Namespace, func(worker int64, r *row) {
-		if worker == c.Worker {
+func changeRow(m memory, c lease.Claim, f func(r *lease.Entry)) {
+	m.Change(c.Namespace, func(r *lease.Entry) {
+		if r.Worker == c.Worker {
 			f(r)
 		}
 	})
 }
 
 // owner is the claim of whoever has the worker now, with the next token of c.
-func (m *memory) owner(c lease.Claim) lease.Claim {
-	m.changeRow(c, func(r *row) { c.Epoch, c.Token = r.epoch, r.token })
+func owner(m memory, c lease.Claim) lease.Claim {
+	changeRow(m, c, func(r *lease.Entry) { c.Epoch, c.Token = r.Epoch, r.Token })
 	return c
 }
 
@@ -75,7 +73,7 @@ func delay() {
 
 // startsAt returns a takeover that starts at another horizon.
 func startsAt(horizon func(lease.Request) int64) faulty {
-	return faulty{acquire: func(m *memory, ctx context.Context, r lease.Request) (lease.Grant, error) {
+	return faulty{acquire: func(m memory, ctx context.Context, r lease.Request) (lease.Grant, error) {
 		grant, err := m.Acquire(ctx, r)
 		if grant.Epoch > 1 {
 			grant.Horizon = horizon(r)
@@ -86,52 +84,52 @@ func startsAt(horizon func(lease.Request) int64) faulty {
 
 // releasesTo leaves another horizon than the one that was requested.
 func releasesTo(horizon func(was, asked int64) int64) faulty {
-	return faulty{release: func(m *memory, ctx context.Context, c lease.Claim, h int64) error {
+	return faulty{release: func(m memory, ctx context.Context, c lease.Claim, h int64) error {
 		err := m.Release(ctx, c, math.MaxInt64)
 		if err == nil {
-			m.changeRow(c, func(r *row) { r.horizon = horizon(r.horizon, h) })
+			changeRow(m, c, func(r *lease.Entry) { r.Horizon = horizon(r.Horizon, h) })
 		}
 		return err
 	}}
 }
 
 // asking returns an Acquire of another request.
-func asking(change func(m *memory, r *lease.Request)) faulty {
-	return faulty{acquire: func(m *memory, ctx context.Context, r lease.Request) (lease.Grant, error) {
+func asking(change func(m memory, r *lease.Request)) faulty {
+	return faulty{acquire: func(m memory, ctx context.Context, r lease.Request) (lease.Grant, error) {
 		change(m, &r)
 		return m.Acquire(ctx, r)
 	}}
 }
 
 // extending returns an Extend of another claim.
-func extending(change func(m *memory, c lease.Claim) lease.Claim) faulty {
-	return faulty{extend: func(m *memory, ctx context.Context, c lease.Claim, h int64, ttl time.Duration) (time.Time, error) {
+func extending(change func(m memory, c lease.Claim) lease.Claim) faulty {
+	return faulty{extend: func(m memory, ctx context.Context, c lease.Claim, h int64, ttl time.Duration) (time.Time, error) {
 		return m.Extend(ctx, change(m, c), h, ttl)
 	}}
 }
 
 // extended returns an Extend after whose success the row is changed.
-func extended(change func(r *row, c lease.Claim, horizon int64)) faulty {
-	return faulty{extend: func(m *memory, ctx context.Context, c lease.Claim, h int64, ttl time.Duration) (time.Time, error) {
+func extended(change func(r *lease.Entry, c lease.Claim, horizon int64)) faulty {
+	return faulty{extend: func(m memory, ctx context.Context, c lease.Claim, h int64, ttl time.Duration) (time.Time, error) {
 		now, err := m.Extend(ctx, c, h, ttl)
 		if err == nil {
-			m.changeRow(c, func(r *row) { change(r, c, h) })
+			changeRow(m, c, func(r *lease.Entry) { change(r, c, h) })
 		}
 		return now, err
 	}}
 }
 
 // releasing returns a Release of another claim.
-func releasing(change func(m *memory, c lease.Claim) lease.Claim) faulty {
-	return faulty{release: func(m *memory, ctx context.Context, c lease.Claim, h int64) error {
+func releasing(change func(m memory, c lease.Claim) lease.Claim) faulty {
+	return faulty{release: func(m memory, ctx context.Context, c lease.Claim, h int64) error {
 		return m.Release(ctx, change(m, c), h)
 	}}
 }
 
-func anybody(m *memory, c lease.Claim) lease.Claim { return m.owner(c) }
+func anybody(m memory, c lease.Claim) lease.Claim { return owner(m, c) }
 
-func anyEpoch(m *memory, c lease.Claim) lease.Claim {
-	c.Epoch = m.owner(c).Epoch
+func anyEpoch(m memory, c lease.Claim) lease.Claim {
+	c.Epoch = owner(m, c).Epoch
 	return c
 }
 
@@ -144,42 +142,42 @@ var faults = []struct {
 	{"extend without owner check", extending(anybody), "Extend/after a takeover it is always ErrLost, as Release is, and changes nothing"},
 	{"extend checks the token, not the epoch", extending(anyEpoch), "Extend/another token or epoch is ErrLost, as for Release, and changes nothing"},
 	{
-		"extend keeps the token", extended(func(r *row, c lease.Claim, _ int64) { r.token = c.Token }),
+		"extend keeps the token", extended(func(r *lease.Entry, c lease.Claim, _ int64) { r.Token = c.Token }),
 		"Extend/the next token takes the place of the token, which is ErrLost from then on",
 	},
 	{"extend checks the token, then replaces it", faulty{
-		extend: func(m *memory, ctx context.Context, c lease.Claim, h int64, ttl time.Duration) (time.Time, error) {
+		extend: func(m memory, ctx context.Context, c lease.Claim, h int64, ttl time.Duration) (time.Time, error) {
 			checked := c
-			if token := m.owner(c).Token; token == c.Token {
+			if token := owner(m, c).Token; token == c.Token {
 				checked.Next = token
 			}
 			now, err := m.Extend(ctx, checked, h, ttl)
 			if err == nil && checked.Next != c.Next && lease.ValidateExtension(c, ttl) == nil {
 				delay()
-				m.changeRow(c, func(r *row) { r.token = c.Next })
+				changeRow(m, c, func(r *lease.Entry) { r.Token = c.Next })
 			}
 			return now, err
 		},
 	}, "Concurrency/of several copies of a claim that extend at the same time one succeeds, the others are ErrLost"},
-	{"extend does not know the next token", extending(func(m *memory, c lease.Claim) lease.Claim {
-		if m.owner(c).Token == c.Next {
+	{"extend does not know the next token", extending(func(m memory, c lease.Claim) lease.Claim {
+		if owner(m, c).Token == c.Next {
 			c.Epoch = -1
 		}
 		return c
 	}), "Extend/the same extension many times in a row is never lost"},
-	{"extend takes any next token", extending(func(_ *memory, c lease.Claim) lease.Claim {
+	{"extend takes any next token", extending(func(_ memory, c lease.Claim) lease.Claim {
 		if lease.ValidateExtension(c, long) != nil {
 			c.Next = c.Token
 		}
 		return c
 	}), "Input/bad requests are ErrOption and change nothing"},
 	{
-		"extend lowers the horizon", extended(func(r *row, _ lease.Claim, h int64) { r.horizon = h }),
+		"extend lowers the horizon", extended(func(r *lease.Entry, _ lease.Claim, h int64) { r.Horizon = h }),
 		"Extend/the horizon is raised, visible to all, and never lowered",
 	},
-	{"extend fails once the expiry has passed", extending(func(m *memory, c lease.Claim) lease.Claim {
-		m.changeRow(c, func(r *row) {
-			if !r.held(m.now()) {
+	{"extend fails once the expiry has passed", extending(func(m memory, c lease.Claim) lease.Claim {
+		changeRow(m, c, func(r *lease.Entry) {
+			if !r.Held {
 				c.Epoch = -1
 			}
 		})
@@ -189,7 +187,7 @@ var faults = []struct {
 	{"release keeps the horizon", releasesTo(func(was, _ int64) int64 { return was }), lowered},
 	{"release takes a negative horizon", releasesTo(func(was, asked int64) int64 { return min(was, asked) }), lowered},
 	{"release raises the horizon", releasesTo(func(_, asked int64) int64 { return asked }), "Release/the horizon is never raised"},
-	{"release does not know the next token", releasing(func(_ *memory, c lease.Claim) lease.Claim {
+	{"release does not know the next token", releasing(func(_ memory, c lease.Claim) lease.Claim {
 		c.Next = ""
 		return c
 	}), "Release/an owner whose extension got no reply, or never came, releases, also repeatedly"},
@@ -198,9 +196,9 @@ var faults = []struct {
 	{"takeover starts at 0", startsAt(func(lease.Request) int64 { return 0 }), "Concurrency/what owners may use of a worker never overlaps"},
 	{"takeover starts at now", startsAt(func(r lease.Request) int64 { return r.Tick }), taken},
 	{"takeover returns a horizon read before", faulty{
-		acquire: func(m *memory, ctx context.Context, r lease.Request) (lease.Grant, error) {
+		acquire: func(m memory, ctx context.Context, r lease.Request) (lease.Grant, error) {
 			before := map[int64]int64{}
-			m.change(r.Namespace, func(worker int64, r *row) { before[worker] = r.horizon })
+			m.Change(r.Namespace, func(r *lease.Entry) { before[r.Worker] = r.Horizon })
 			delay()
 			grant, err := m.Acquire(ctx, r)
 			if err == nil {
@@ -209,40 +207,40 @@ var faults = []struct {
 			return grant, err
 		},
 	}, "Concurrency/what owners may use of a worker never overlaps"},
-	{"expiry ignored", asking(func(m *memory, r *lease.Request) {
-		m.change(r.Namespace, func(_ int64, found *row) {
-			if found.token != r.Token {
-				found.expires = time.Time{}
+	{"expiry ignored", asking(func(m memory, r *lease.Request) {
+		m.Change(r.Namespace, func(found *lease.Entry) {
+			if found.Token != r.Token {
+				found.Expires = time.Time{}
 			}
 		})
 	}), "Acquire/a held worker is lent to nobody else"},
 	{"the clock stands still", faulty{memory: stopped()}, "Extend/it still succeeds after the expiry, before a takeover"},
-	{"token of an expired row returned", asking(func(m *memory, r *lease.Request) {
-		m.change(r.Namespace, func(_ int64, found *row) {
-			if found.token == r.Token {
-				found.expires = m.now().Add(r.TTL)
+	{"token of an expired row returned", asking(func(m memory, r *lease.Request) {
+		m.Change(r.Namespace, func(found *lease.Entry) {
+			if found.Token == r.Token {
+				found.Expires = time.Now().Add(r.TTL)
 			}
 		})
 	}), "Acquire/the token of an expired row is not returned"},
-	{"layout not checked", asking(func(_ *memory, r *lease.Request) {
+	{"layout not checked", asking(func(_ memory, r *lease.Request) {
 		if r.Layout != "" {
 			r.Layout = "any"
 		}
 	}), "Acquire/another layout is refused without a change"},
-	{"the version is forgotten", asking(func(m *memory, r *lease.Request) { m.Require(r.Namespace, "") }), laterVersion},
-	{"extend does not look at the version", extending(func(m *memory, c lease.Claim) lease.Claim {
+	{"the version is forgotten", asking(func(m memory, r *lease.Request) { m.Require(r.Namespace, "") }), laterVersion},
+	{"extend does not look at the version", extending(func(m memory, c lease.Claim) lease.Claim {
 		m.Require(c.Namespace, "")
 		return c
 	}), laterVersion},
-	{"reserved workers are lent", asking(func(m *memory, r *lease.Request) {
-		m.change(r.Namespace, func(_ int64, found *row) {
-			if found.expires.After(m.now().Add(9 * long)) {
-				found.expires = time.Time{}
+	{"reserved workers are lent", asking(func(m memory, r *lease.Request) {
+		m.Change(r.Namespace, func(found *lease.Entry) {
+			if found.Expires.After(time.Now().Add(9 * long)) {
+				found.Expires = time.Time{}
 			}
 		})
 	}), "Later/a reserved worker is lent to nobody"},
 	{
-		"tick not looked at", asking(func(_ *memory, r *lease.Request) { r.Tick = math.MaxInt64 }),
+		"tick not looked at", asking(func(_ memory, r *lease.Request) { r.Tick = math.MaxInt64 }),
 		"Order/a horizon above the tick comes last, after numbers that were never taken",
 	},
 }
@@ -255,7 +253,7 @@ const (
 )
 
 // stopped returns a store whose clock stands still.
-func stopped() *memory {
+func stopped() memory {
 	start := time.Now()
 	return newMemory(func() time.Time { return start })
 }
@@ -276,7 +274,7 @@ func (r *recorder) FailNow() {
 	runtime.Goexit()
 }
 
-// InMemory are the settings for NewMemory.
+// InMemory are the settings for lease.NewMemory.
 var InMemory = Settings{Require: func(_ testing.TB, store lease.Store, namespace string) {
 	store.(interface {
 		Require(namespace, version string)

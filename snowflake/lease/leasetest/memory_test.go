@@ -9,18 +9,18 @@ import (
 )
 
 func TestMemoryKeepsWhatAStorePromises(t *testing.T) {
-	shared := leasetest.NewMemory(nil)
+	shared := lease.NewMemory(nil)
 	farBack := func() time.Time { return time.Now().AddDate(-50, 0, 0) }
 	for name, open := range map[string]func(*testing.T) lease.Store{
 		"with the caller's clock": func(*testing.T) lease.Store { return shared },
-		"with a clock far back":   func(*testing.T) lease.Store { return leasetest.NewMemory(farBack) },
+		"with a clock far back":   func(*testing.T) lease.Store { return lease.NewMemory(farBack) },
 	} {
 		t.Run(name, func(t *testing.T) { leasetest.Run(t, open, leasetest.InMemory) })
 	}
 }
 
 func TestMemoryTellsNoTimeIfTheClockIsTheCallers(t *testing.T) {
-	store := leasetest.NewMemory(nil)
+	store := lease.NewMemory(nil)
 	grant, err := store.Acquire(t.Context(), lease.Request{Namespace: "n", Token: leasetest.NewToken(), TTL: time.Minute})
 	if err != nil || !grant.Now.IsZero() {
 		t.Errorf("time %v, error %v; want none", grant.Now, err)

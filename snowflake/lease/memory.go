@@ -1,4 +1,4 @@
-package leasetest
+package lease
 
 import (
 	"context"
@@ -8,7 +8,6 @@ import (
 	"sync"
 	"time"
 
-	"github.com/sqlflake/sqlflake/snowflake/lease"
 	"github.com/sqlflake/sqlflake/snowflake/lease/internal/order"
 )
 
@@ -17,16 +16,15 @@ type memory struct {
 	clock func() time.Time // the store's; nil: the process's
 
 	mu         sync.Mutex
-	namespaces map[string]*namespace
+	namespaces map[string]*memoryNamespace
 }
 
-// NewMemory returns an empty store in the memory of the process, for tests of what uses a store. Its expiries go by the
-// clock, which must be safe for concurrent use and may differ from that of its callers. With nil it is time.Now, thus
-// the caller's, and the store returns the zero Time for its time. It is safe for concurrent use.
-func NewMemory(clock func() time.Time) lease.Store { return newMemory(clock) }
-
-func newMemory(clock func() time.Time) *memory {
-	return &memory{clock: clock, namespaces: map[string]*namespace{}}
+// NewMemory returns an empty store in the memory of the process, for tests, and for programs whose IDs no other process
+// meets. Its expiries go by the clock, which must be safe for concurrent use and may differ from the clocks of its
+// callers. With nil it is time.Now, thus the caller's, and the store returns the zero Time for its time. It is safe for
+// concurrent use.
+func NewMemory(clock func() time.Time) Store {
+	return &memory{clock: clock, namespaces: map[string]*memoryNamespace{}}
 }
 
 // Require sets the version of the protocol that a process must know to use the namespace.
@@ -38,27 +36,49 @@ func (m *memory) Require(namespace, version string) {
 	}
 }
 
-// Acquire implements [lease.Store]. Among workers with a horizon above the tick it takes the one with the lowest
-// horizon.
-func (m *memory) Acquire(ctx context.Context, r lease.Request) (lease.Grant, error) {
-	if err := ctx.Err(); err != nil {
-		return lease.Grant{}, err
-	}
-	if err := r.Validate(); err != nil {
-		return lease.Grant{}, err
-	}
+// Change lets change see and set the epoch, token, horizon and expiry of each row of a namespace, for tests of package
+// leasetest.
+func (m *memory) Change(namespace string, change func(e *Entry)) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
+	ns := m.namespaces[namespace]
+	if ns == nil {
+		return
+	}
+
+	now := m.now()
+	for worker, r := range ns.rows {
+		e := r.entry(namespace, worker, ns.layout, now)
+		e.Token = r.token
+		change(&e)
+		r.epoch, r.token, r.horizon, r.expires = e.Epoch, e.Token, e.Horizon, e.Expires
+	}
+}
+
+// Acquire implements [Store]. Among workers with a horizon above the tick it takes the one with the lowest
+// horizon.
+func (m *memory) Acquire(ctx context.Context, r Request) (Grant, error) {
+	if err := ctx.Err(); err != nil {
+		return Grant{}, err
+	}
+	if err := r.Validate(); err != nil {
+		return Grant{}, err
+	}
+
+	m.mu.Lock()
+	defer m.mu.Unlock()
+
 	ns := m.namespaces[r.Namespace]
 	if ns == nil {
-		ns = &namespace{layout: r.Layout, rows: map[int64]*row{}}
+		ns = &memoryNamespace{layout: r.Layout, rows: map[int64]*memoryRow{}}
 		m.namespaces[r.Namespace] = ns
 	}
+
 	if ns.version != "" {
-		return lease.Grant{}, &lease.VersionError{Namespace: r.Namespace, Version: ns.version}
+		return Grant{}, &VersionError{Namespace: r.Namespace, Version: ns.version}
 	}
 	if ns.layout != r.Layout {
-		return lease.Grant{}, fmt.Errorf("%w: namespace %q has %q, not %q", lease.ErrLayout, r.Namespace, ns.layout, r.Layout)
+		return Grant{}, fmt.Errorf("%w: namespace %q has %q, not %q", ErrLayout, r.Namespace, ns.layout, r.Layout)
 	}
 
 	now := m.now()
@@ -71,12 +91,12 @@ func (m *memory) Acquire(ctx context.Context, r lease.Request) (lease.Grant, err
 	next, ok := candidates.Take(0)
 	if !ok {
 		wait := candidates.Wait(now)
-		return lease.Grant{}, &lease.NoWorkerError{Namespace: r.Namespace, First: r.First, Last: r.Last, Wait: wait}
+		return Grant{}, &NoWorkerError{Namespace: r.Namespace, First: r.First, Last: r.Last, Wait: wait}
 	}
 
 	taken := ns.rows[next.Worker]
 	if taken == nil {
-		taken = &row{}
+		taken = &memoryRow{}
 		ns.rows[next.Worker] = taken
 	}
 	taken.epoch++
@@ -84,40 +104,47 @@ func (m *memory) Acquire(ctx context.Context, r lease.Request) (lease.Grant, err
 	return m.grant(r, next.Worker, ns, now), nil
 }
 
-// Extend implements [lease.Store].
-func (m *memory) Extend(ctx context.Context, c lease.Claim, horizon int64, ttl time.Duration) (time.Time, error) {
+// Extend implements [Store].
+func (m *memory) Extend(ctx context.Context, c Claim, horizon int64, ttl time.Duration) (time.Time, error) {
 	if err := ctx.Err(); err != nil {
 		return time.Time{}, err
 	}
-	if err := lease.ValidateExtension(c, ttl); err != nil {
+	if err := ValidateExtension(c, ttl); err != nil {
 		return time.Time{}, err
 	}
+
 	m.mu.Lock()
 	defer m.mu.Unlock()
+
 	owned := m.owned(c)
 	if owned == nil {
-		return time.Time{}, lost(c)
+		return time.Time{}, lostClaim(c)
 	}
 	if version := m.namespaces[c.Namespace].version; version != "" {
-		return time.Time{}, &lease.VersionError{Namespace: c.Namespace, Version: version}
+		return time.Time{}, &VersionError{Namespace: c.Namespace, Version: version}
 	}
+
 	owned.horizon = max(owned.horizon, horizon)
 	now := m.now()
 	owned.token, owned.expires = c.Next, now.Add(ttl)
+
 	return m.reported(now), nil
 }
 
-// Release implements [lease.Store]. The row keeps its token, so that a release can be repeated.
-func (m *memory) Release(ctx context.Context, c lease.Claim, horizon int64) error {
+// Release implements [Store]. The row keeps its token, so that a release can be repeated.
+func (m *memory) Release(ctx context.Context, c Claim, horizon int64) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
+
 	m.mu.Lock()
 	defer m.mu.Unlock()
+
 	owned := m.owned(c)
 	if owned == nil {
-		return lost(c)
+		return lostClaim(c)
 	}
+
 	owned.horizon = min(owned.horizon, max(0, horizon))
 	if now := m.now(); owned.held(now) {
 		owned.expires = now
@@ -125,32 +152,27 @@ func (m *memory) Release(ctx context.Context, c lease.Claim, horizon int64) erro
 	return nil
 }
 
-// List implements [lease.Store].
-func (m *memory) List(ctx context.Context, namespace string) ([]lease.Entry, error) {
+// List implements [Store].
+func (m *memory) List(ctx context.Context, namespace string) ([]Entry, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
+
 	m.mu.Lock()
 	defer m.mu.Unlock()
+
 	now := m.now()
-	var entries []lease.Entry
+	var entries []Entry
 	for _, name := range slices.Sorted(maps.Keys(m.namespaces)) {
 		if namespace != "" && namespace != name {
 			continue
 		}
 		ns := m.namespaces[name]
 		for _, worker := range slices.Sorted(maps.Keys(ns.rows)) {
-			r := ns.rows[worker]
-			entries = append(entries, lease.Entry{
-				Claim:   lease.Claim{Namespace: name, Worker: worker, Epoch: r.epoch},
-				Layout:  ns.layout,
-				Horizon: r.horizon,
-				Expires: r.expires,
-				Held:    r.held(now),
-				Holder:  r.holder,
-			})
+			entries = append(entries, ns.rows[worker].entry(name, worker, ns.layout, now))
 		}
 	}
+
 	return entries, nil
 }
 
@@ -169,17 +191,17 @@ func (m *memory) reported(now time.Time) time.Time {
 	return now
 }
 
-func (m *memory) grant(r lease.Request, worker int64, ns *namespace, now time.Time) lease.Grant {
+func (m *memory) grant(r Request, worker int64, ns *memoryNamespace, now time.Time) Grant {
 	taken := ns.rows[worker]
-	return lease.Grant{
-		Claim:   lease.Claim{Namespace: r.Namespace, Worker: worker, Epoch: taken.epoch, Token: taken.token},
+	return Grant{
+		Claim:   Claim{Namespace: r.Namespace, Worker: worker, Epoch: taken.epoch, Token: taken.token},
 		Horizon: taken.horizon,
 		Now:     m.reported(now),
 	}
 }
 
 // owned returns the claim's row, nil if another owner has it.
-func (m *memory) owned(c lease.Claim) *row {
+func (m *memory) owned(c Claim) *memoryRow {
 	ns := m.namespaces[c.Namespace]
 	if ns == nil {
 		return nil
@@ -190,29 +212,40 @@ func (m *memory) owned(c lease.Claim) *row {
 	return nil
 }
 
-func lost(c lease.Claim) error {
-	return fmt.Errorf("%w: worker %d in namespace %q, epoch %d", lease.ErrLost, c.Worker, c.Namespace, c.Epoch)
+func lostClaim(c Claim) error {
+	return fmt.Errorf("%w: worker %d in namespace %q, epoch %d", ErrLost, c.Worker, c.Namespace, c.Epoch)
 }
 
-type namespace struct {
+type memoryNamespace struct {
 	layout  string
-	version string         // of the protocol, that a process must know; empty: any
-	rows    map[int64]*row // by worker
+	version string               // of the protocol, that a process must know; empty: any
+	rows    map[int64]*memoryRow // by worker
 }
 
-type row struct {
+type memoryRow struct {
 	epoch   int64
 	token   string
 	horizon int64
 	expires time.Time
-	holder  lease.Holder
+	holder  Holder
 }
 
 // held reports whether the clock has not reached the expiry.
-func (r *row) held(now time.Time) bool { return now.Before(r.expires) }
+func (r *memoryRow) held(now time.Time) bool { return now.Before(r.expires) }
+
+func (r *memoryRow) entry(namespace string, worker int64, layout string, now time.Time) Entry {
+	return Entry{
+		Claim:   Claim{Namespace: namespace, Worker: worker, Epoch: r.epoch},
+		Layout:  layout,
+		Horizon: r.horizon,
+		Expires: r.expires,
+		Held:    r.held(now),
+		Holder:  r.holder,
+	}
+}
 
 // read returns the rows for package order.
-func (ns *namespace) read(now time.Time) []order.Row {
+func (ns *memoryNamespace) read(now time.Time) []order.Row {
 	rows := make([]order.Row, 0, len(ns.rows))
 	for worker, r := range ns.rows {
 		rows = append(rows, order.Row{
