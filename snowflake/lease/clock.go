@@ -39,10 +39,12 @@ func (l *Lease) observe(now, before time.Time) {
 	if now.IsZero() {
 		return
 	}
+
 	l.state.skew = l.cfg.clock.Now().Round(0).Sub(now)
 	if early := before.Round(0).Sub(now); early.Abs() < l.state.skew.Abs() {
 		l.state.skew = early // the store's clock was read in between: take the smaller difference
 	}
+
 	start := now.Add(-l.cfg.clock.Elapsed())
 	l.change(func(s *shared) { s.storeStart = start })
 }
@@ -62,12 +64,14 @@ func (l *Lease) checkClocks(grant Grant, floor, tick int64, gap time.Duration) e
 				time.Duration(ahead)*l.layout.Tick(), limit)
 		}
 	}
+
 	// A floor that is further ahead than any reach and skew: the server's clock was wrong when it was promoted.
 	limit := 2*MaxWindow + snowflake.MaxLead + DefaultMaxSkew + 2*l.cfg.maxSkew + 2*l.layout.Tick()
 	if ahead := floor - tick; ahead > ticks(limit, l.layout) {
 		return fmt.Errorf("%w: the floor after a failover of the store is %v, ahead by %v, more than %v", ErrBehindHorizon,
 			grant.Floor.UTC().Format(time.RFC3339), time.Duration(ahead)*l.layout.Tick(), limit)
 	}
+
 	return nil
 }
 
@@ -101,6 +105,7 @@ func (l *Lease) shorten(e *ReachError) bool {
 	if n < 1 || short < minWindow {
 		return false
 	}
+
 	if l.state.short.length != short {
 		l.tell(Failed, fmt.Errorf("%w: until then the window is %v", e, short))
 	}

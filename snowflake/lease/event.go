@@ -68,6 +68,7 @@ func (l *Lease) report(e Event) {
 	if claim := l.state.claim; claim.Epoch > 0 {
 		e.Worker, e.Epoch = claim.Worker, claim.Epoch
 	}
+
 	var observers []*func(Event)
 	l.change(func(s *shared) {
 		observers = l.observers
@@ -81,6 +82,7 @@ func (l *Lease) report(e Event) {
 			s.Losses++
 		}
 	})
+
 	for _, o := range observers {
 		(*o)(e)
 	}
@@ -97,12 +99,14 @@ func (l *Lease) log(e Event) {
 	case e.Kind == Stepped || e.Err != nil:
 		level = slog.LevelWarn
 	}
+
 	attrs := []slog.Attr{slog.String("namespace", e.Namespace)}
 	add := func(has bool, more ...slog.Attr) {
 		if has {
 			attrs = append(attrs, more...)
 		}
 	}
+
 	add(e.Worker >= 0, slog.Int64("worker", e.Worker), slog.Int64("epoch", e.Epoch))
 	add(!e.Horizon.IsZero(), slog.Time("horizon", e.Horizon))
 	wait := l.layout.Start(l.state.from).Sub(e.Time) // until the first ID is due, about
@@ -111,5 +115,6 @@ func (l *Lease) log(e Event) {
 	add(e.Kind == Acquired && l.state.table != "", slog.String("table", l.state.table))
 	add(e.Skew != 0, slog.Duration("skew", e.Skew))
 	add(e.Err != nil, slog.Any("error", e.Err))
+
 	l.cfg.log.LogAttrs(context.Background(), level, "snowflake lease "+string(e.Kind), attrs...)
 }

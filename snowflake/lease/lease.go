@@ -15,7 +15,8 @@ import (
 	"github.com/sqlflake/sqlflake/snowflake/lease/internal/attempt"
 )
 
-// closeTimeout bounds the call that gives a worker back when the caller's context has ended, or Open or Reserve has failed.
+// closeTimeout bounds the call that gives a worker back when the caller's context has ended, or Open or Reserve has
+// failed.
 const closeTimeout = time.Second
 
 // Lease holds a worker for this process, extends its horizon in the background, and takes another worker if that one is
@@ -48,20 +49,22 @@ type Lease struct {
 // Errors: ErrOption for invalid options, and those of snowflake.New for the generator's options; ErrLayout if the
 // namespace is in use with another layout; ErrDamaged if the store can't read its state; ErrNoWorker if ctx ends while
 // all workers are held; ErrClockSkew if the clock differs from the store's by more than WithMaxSkew; ErrBehindHorizon
-// if the clock is far behind the horizon or the floor; a *VersionError if a later version of this module has changed the
-// namespace; a *ReachError if the namespace allows no window yet that is short enough for the lead and the skew; and the
-// store's errors if it does not answer for DefaultWindow. After an error Open holds no worker. If the store does not
-// answer for a second more, or executes an Acquire later, the worker is free after two windows.
+// if the clock is far behind the horizon or the floor; a *VersionError if a later version of this module has changed
+// the namespace; a *ReachError if the namespace allows no window yet that is short enough for the lead and the skew;
+// and the store's errors if it does not answer for DefaultWindow. After an error Open holds no worker. If the store
+// does not answer for a second more, or executes an Acquire later, the worker is free after two windows.
 func Open(ctx context.Context, store Store, opts ...Option) (*Lease, error) {
 	l, err := prepare(store, opts)
 	if err != nil {
 		return nil, err
 	}
+
 	wait, err := l.start(ctx)
 	if err != nil {
 		l.giveUp()
 		return nil, err
 	}
+
 	go l.run(l.calls.Life, wait)
 	return l, nil
 }
@@ -71,25 +74,31 @@ func prepare(store Store, opts []Option) (*Lease, error) {
 	if store == nil {
 		return nil, fmt.Errorf("%w: nil Store", ErrOption)
 	}
+
 	cfg, err := configure(opts)
 	if err != nil {
 		return nil, err
 	}
+
 	l := &Lease{store: store, cfg: cfg, idle: make(chan struct{}, 1)}
+
 	gen, lessee, err := core.LeasedGenerator(cfg.generator, cfg.patience, l.trusts)
 	if err != nil {
 		return nil, err
 	}
 	l.gen, l.lessee = gen.(*snowflake.Generator), lessee
+
 	l.layout = l.gen.Layout()
 	if l.cfg.first, l.cfg.last, err = cfg.workers(l.layout); err != nil {
 		return nil, err
 	}
+
 	l.calls.Life, l.stop = context.WithCancel(context.Background())
 	l.shared.Namespace = cfg.namespace
 	for _, f := range append([]func(Event){l.log}, cfg.observers...) {
 		l.Observe(f)
 	}
+
 	return l, nil
 }
 
@@ -97,22 +106,24 @@ func prepare(store Store, opts []Option) (*Lease, error) {
 func (l *Lease) Generator() *snowflake.Generator { return l.gen }
 
 // Close ends the use of the worker and gives it back with the unused part of its horizon: the next owner starts above
-// the last ID drawn here, and does not have to wait for the clock. From then on calls of the generator return ErrClosed;
-// calls that are waiting for their ID to be due may still return it.
+// the last ID drawn here, and does not have to wait for the clock. From then on calls of the generator return
+// ErrClosed; calls that are waiting for their ID to be due may still return it.
 //
 // ctx bounds the wait for the store. If it has already ended, Close still calls the store, for at most a second. After
 // an error Close can be called again. If it never succeeds, the worker, or that of an interrupted acquisition which the
-// store executes later, is free after two windows, at the old horizon; on files, when the store is closed or the process
-// ends. It is no error if the worker was lost.
+// store executes later, is free after two windows, at the old horizon; on files, when the store is closed or the
+// process ends. It is no error if the worker was lost.
 func (l *Lease) Close(ctx context.Context) error {
 	l.end(ErrClosed)
 	next := l.lessee.Close(ErrClosed) // before the rest, since what is given back must not be issued
 	l.stop()
+
 	if ctx.Err() != nil {
 		var cancel context.CancelFunc
 		ctx, cancel = context.WithTimeout(context.WithoutCancel(ctx), closeTimeout)
 		defer cancel()
 	}
+
 	select {
 	case <-l.idle:
 	case <-ctx.Done():
@@ -122,10 +133,12 @@ func (l *Lease) Close(ctx context.Context) error {
 			return fmt.Errorf("lease: close: a call of the store has not returned yet: %w", ctx.Err())
 		}
 	}
+
 	defer func() { l.idle <- struct{}{} }()
 	if l.state.released {
 		return nil
 	}
+
 	err := l.release(ctx, next)
 	l.state.released = err == nil
 	return err
@@ -138,13 +151,16 @@ func (l *Lease) release(ctx context.Context, next int64) error {
 			return fmt.Errorf("lease: an acquisition whose outcome is unknown: %w", err)
 		}
 	}
+
 	if l.state.claim.Epoch == 0 {
 		return nil
 	}
+
 	unused := l.state.unused(next)
 	start := l.cfg.clock.Elapsed()
 	err := l.store.Release(ctx, l.state.claim, unused)
 	l.called("release", start, err)
+
 	switch {
 	case errors.Is(err, ErrLost):
 		l.state.held = false
@@ -153,6 +169,7 @@ func (l *Lease) release(ctx context.Context, next int64) error {
 	case err != nil:
 		return fmt.Errorf("lease: release worker %d: %w", l.state.claim.Worker, err)
 	}
+
 	l.state.held, l.state.horizon = false, min(l.state.horizon, unused)
 	acquired := l.running()
 	if l.note(nil); acquired { // not by an Open that fails
@@ -171,12 +188,14 @@ func (l *Lease) start(ctx context.Context) (time.Duration, error) {
 		if err != nil || l.state.held {
 			return wait, err
 		}
+
 		switch now := l.cfg.clock.Elapsed(); {
 		case l.state.retries == 0:
 			answered = now
 		case now-answered > DefaultWindow:
 			return 0, l.look().last
 		}
+
 		if err := l.cfg.clock.Sleep(ctx, wait); err != nil {
 			return 0, errors.Join(l.look().last, err)
 		}
@@ -210,6 +229,7 @@ func (l *Lease) giveUp() {
 func (l *Lease) run(ctx context.Context, wait time.Duration) {
 	defer func() { l.idle <- struct{}{} }()
 	defer l.stop() // after an error, too
+
 	for l.pause(ctx, wait) == nil {
 		var err error
 		if wait, err = l.step(ctx); err != nil {
@@ -226,17 +246,19 @@ func (l *Lease) run(ctx context.Context, wait time.Duration) {
 	}
 }
 
-// pause waits for d, or until a call wants the horizon to rise, for example after the sleep of a laptop. A call does not
-// hurry a store that failed to answer, nor one that answered less than an eighth of the window ago: no horizon is high
-// enough for every burst.
+// pause waits for d, or until a call wants the horizon to rise, for example after the sleep of a laptop. A call does
+// not hurry a store that failed to answer, nor one that answered less than an eighth of the window ago: no horizon is
+// high enough for every burst.
 func (l *Lease) pause(ctx context.Context, d time.Duration) error {
 	calm := min(d, l.window()/8)
 	if l.state.retries > 0 {
 		calm = d
 	}
+
 	if err := l.cfg.clock.Sleep(ctx, calm); err != nil || calm == d {
 		return err
 	}
+
 	waiting, cancel := context.WithCancel(ctx)
 	defer cancel()
 	go func() {
@@ -246,6 +268,7 @@ func (l *Lease) pause(ctx context.Context, d time.Duration) error {
 		case <-waiting.Done():
 		}
 	}()
+
 	_ = l.cfg.clock.Sleep(waiting, d-calm)
 	return ctx.Err()
 }
@@ -254,8 +277,10 @@ func (l *Lease) pause(ctx context.Context, d time.Duration) error {
 func newToken() string {
 	var b [16]byte
 	_, _ = rand.Read(b[:]) // never fails: crypto/rand
-	// The kernels of two copies of a virtual machine may return the same bytes until they are reseeded, which Linux does
-	// since 5.18 if the hypervisor reports the copy. The time of the two calls differs, and keeps the bytes random.
+
+	// The kernels of two copies of a virtual machine may return the same bytes until they are reseeded, which Linux
+	// does since 5.18 if the hypervisor reports the copy. The time of the two calls differs, and keeps the bytes
+	// random.
 	now := binary.BigEndian.Uint64(b[8:]) ^ uint64(time.Now().UnixNano())
 	binary.BigEndian.PutUint64(b[8:], now)
 	return hex.EncodeToString(b[:])

@@ -88,16 +88,19 @@ func (l *Lease) acquire(ctx context.Context) (time.Duration, error) {
 		}
 		return 0, err
 	}
+
 	// A claim without a committed horizon stays: the row may already have its next token, by which Acquire can't find it.
 	if l.state.claim.Epoch == 0 {
 		gap := l.clockGap(tick)
 		if l.state.token == "" {
 			l.state.token, l.state.since = newToken(), l.moment()
 		}
+
 		grant, err := l.callAcquire(ctx, tick)
 		if err != nil {
 			return l.refused(ctx, err)
 		}
+
 		floor := l.tickAt(grant.Floor) + 1
 		err = l.checkClocks(grant, floor, tick, gap)
 		if err != nil && l.running() {
@@ -105,11 +108,13 @@ func (l *Lease) acquire(ctx context.Context) (time.Duration, error) {
 			l.state.unsure = true // Close has a worker to give back
 			return l.failed(ctx, err)
 		}
+
 		l.state.grant(grant, max(grant.Horizon, floor))
 		if err != nil {
 			return 0, err
 		}
 	}
+
 	// The new horizon depends on the clock and not on the old horizon, which would move it a window further with each
 	// owner. Until the clock has come near the old horizon nothing can be issued, and extensions do no harm.
 	wait, err := l.commit(ctx, tick)
@@ -119,12 +124,14 @@ func (l *Lease) acquire(ctx context.Context) (time.Duration, error) {
 		}
 		return l.failed(ctx, err)
 	}
+
 	l.state.held, l.state.denied = true, 0
 	l.note(nil) // before waiting calls return, which may look at it
 	if err := l.lessee.Move(l.state.claim.Worker, l.state.from, l.state.horizon); err != nil {
 		l.state.held = false
 		return 0, err
 	}
+
 	l.tell(Acquired, l.warnEnding(l.state.warning))
 	return wait, nil
 }
@@ -137,15 +144,18 @@ func (l *Lease) extend(ctx context.Context) (time.Duration, error) {
 	if err == nil {
 		wait, err = l.commit(ctx, tick)
 	}
+
 	switch {
 	case errors.Is(err, ErrLost):
 		return l.lost(err)
 	case err != nil:
 		return l.failed(ctx, err)
 	}
+
 	l.note(nil) // before waiting calls return, which may look at it
 	l.lessee.Extend(l.state.horizon)
 	l.tell(Extended, nil)
+
 	drift, stopped := l.Generator().Stats().Drift, l.Ready()
 	if !errors.Is(stopped, ErrClockSkew) {
 		stopped = nil
@@ -153,6 +163,7 @@ func (l *Lease) extend(ctx context.Context) (time.Duration, error) {
 	if stopped != nil || drift.Abs() > l.cfg.maxSkew {
 		l.report(Event{Kind: Stepped, Skew: drift, Err: stopped})
 	}
+
 	return wait, nil
 }
 
@@ -167,25 +178,31 @@ func (l *Lease) commit(ctx context.Context, tick int64) (time.Duration, error) {
 	if !repeated {
 		s.claim.Next, s.asked = newToken(), max(l.horizonOf(tick), s.horizon)
 	}
+
 	ctx, cancel := l.calls.Begin(ctx, l.timeout(tick >= s.horizon))
 	defer cancel()
+
 	before := l.moment()
 	claim := s.claim
 	now, err := l.callExtend(ctx, &claim)
+
 	if errors.Is(err, ErrLost) && s.previous != "" {
 		// A store that has forgotten the last extension, as after a crash without fsync, has the token before it. Otherwise
 		// no row has that token, so no copy of this process gains by this.
 		claim.Token = s.previous
 		now, err = l.callExtend(ctx, &claim)
 	}
+
 	if reach := (*ReachError)(nil); errors.As(err, &reach) && l.shorten(reach) {
 		s.asked = max(min(s.asked, l.horizonOf(tick)), s.horizon) // never more than before: see above
 		now, err = l.callExtend(ctx, &claim)
 	}
+
 	if err != nil {
 		s.timedOut = ctx.Err() != nil
 		return 0, err
 	}
+
 	s.previous, s.claim.Token, s.claim.Next = s.claim.Token, s.claim.Next, ""
 	s.since, s.retries = before, 0
 	l.observe(now, before.wall)
@@ -193,6 +210,7 @@ func (l *Lease) commit(ctx context.Context, tick int64) (time.Duration, error) {
 	if repeated {
 		return 0, nil
 	}
+
 	return jitter(l.left(tick) / 2), nil
 }
 
@@ -207,6 +225,7 @@ func (l *Lease) left(tick int64) time.Duration {
 		l.state.resumes = l.lessee.SetBack(excess)
 		return l.window()
 	}
+
 	return max(l.window()/4, min(left, l.window()))
 }
 
@@ -218,6 +237,7 @@ func (l *Lease) callExtend(ctx context.Context, claim *Claim) (now time.Time, er
 	began := time.Now() // before the lease's clock is read: the machine may sleep in between
 	start := l.moment()
 	claim.Until, claim.Reach = began.Add(l.remaining(start)), l.reach()
+
 	now, err = l.store.Extend(ctx, *claim, l.state.asked, l.cfg.ttl)
 	l.called("extend", start.elapsed, err)
 	return now, err
@@ -227,16 +247,19 @@ func (l *Lease) callAcquire(ctx context.Context, tick int64) (Grant, error) {
 	ctx, cancel := l.calls.Begin(ctx, l.timeout(true))
 	defer cancel()
 	before, start := l.cfg.clock.Now(), l.cfg.clock.Elapsed()
+
 	grant, err := l.store.Acquire(ctx, Request{
 		Namespace: l.cfg.namespace, Layout: l.layout.String(), Former: l.cfg.former, First: l.cfg.first, Last: l.cfg.last,
 		Token: l.state.token, TTL: l.cfg.ttl, Reach: l.reachOf(l.cfg.window), Tick: tick, Holder: l.cfg.holder,
 	})
+
 	l.called("acquire", start, err)
 	l.state.unsure = err != nil && !errors.Is(err, ErrNoWorker) && !refusal(err)
 	l.state.timedOut = ctx.Err() != nil
 	if err == nil {
 		l.observe(grant.Now, before)
 	}
+
 	return grant, err
 }
 
@@ -246,15 +269,18 @@ func (l *Lease) refused(ctx context.Context, err error) (time.Duration, error) {
 	if !errors.As(err, &none) {
 		return l.failed(ctx, err)
 	}
+
 	l.state.retries = 0 // the store has answered
 	l.note(err)
 	if l.state.denied++; l.state.denied == 1 {
 		l.tell(Failed, err) // once, not at each attempt
 	}
+
 	wait := none.Wait
 	if wait <= 0 { // unknown
 		wait = l.cfg.window / 64 << min(l.state.denied, 4)
 	}
+
 	// At most a default window, however long this one is: a worker may be given back before it expires.
 	return min(max(wait, 10*time.Millisecond), l.cfg.window, DefaultWindow), nil
 }
@@ -263,6 +289,7 @@ func (l *Lease) refused(ctx context.Context, err error) (time.Duration, error) {
 func (l *Lease) failed(ctx context.Context, err error) (time.Duration, error) {
 	var reach *ReachError
 	tooFar := errors.As(err, &reach) && reach.Wait > DefaultWindow // for longer than Open waits for the store
+
 	switch {
 	case ctx.Err() != nil:
 		return 0, errors.Join(ctx.Err(), err)
@@ -270,6 +297,7 @@ func (l *Lease) failed(ctx context.Context, err error) (time.Duration, error) {
 		!l.running() && (refusal(err) || tooFar):
 		return 0, err
 	}
+
 	l.note(err)
 	l.tell(Failed, err)
 	l.state.retries++
@@ -277,6 +305,7 @@ func (l *Lease) failed(ctx context.Context, err error) (time.Duration, error) {
 		l.state.timedOut = false
 		return 0, nil
 	}
+
 	backoff := l.window() / 64 << min(l.state.retries, 4)
 	return jitter(min(backoff, maxBackoff)), nil
 }
@@ -294,6 +323,7 @@ func (l *Lease) lost(err error) (time.Duration, error) {
 	l.state.held = false
 	l.note(err)
 	l.tell(Lost, err)
+
 	worker := l.state.claim.Worker
 	l.state.claim = Claim{}
 	if l.cfg.stopOnLoss {

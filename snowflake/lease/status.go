@@ -61,6 +61,7 @@ func (l *Lease) Status() Status {
 	if !s.Held {
 		return s
 	}
+
 	// An error says that the clock is outside the layout's time. No IDs are left then either.
 	if tick, err := l.lessee.Tick(); err == nil {
 		s.Left = s.Horizon.Sub(l.layout.Start(tick))
@@ -84,6 +85,7 @@ func (l *Lease) Status() Status {
 func (l *Lease) Ready() error {
 	tick, err := l.lessee.Tick()
 	s := l.look()
+
 	switch {
 	case s.ended != nil:
 		return s.ended
@@ -133,6 +135,7 @@ func (l *Lease) end(err error) {
 // note updates the status after an answer of the store, or after an error.
 func (l *Lease) note(err error) {
 	l.lessee.Explain(err)
+
 	now, window := l.cfg.clock.Now(), l.window()
 	l.change(func(s *shared) {
 		s.Held, s.Skew, s.Window = l.state.held, l.state.skew, window
@@ -165,6 +168,7 @@ func (l *Lease) Workers(ctx context.Context) (held, all int64, err error) {
 	if err != nil {
 		return 0, 0, fmt.Errorf("lease: workers of namespace %q: %w", l.cfg.namespace, err)
 	}
+
 	for _, e := range entries {
 		if e.Held && l.cfg.first <= e.Worker && e.Worker <= l.cfg.last {
 			held++

@@ -178,6 +178,7 @@ func (r Request) Validate() error {
 	case r.Reach < 0:
 		return fmt.Errorf("%w: the reach is %v, the least is 0", ErrOption, r.Reach)
 	}
+
 	return validate("token", r.Token, r.TTL)
 }
 

@@ -8,14 +8,14 @@ import (
 	"strings"
 )
 
-// WorkerFromEnv returns the worker in the environment variable name: decimal digits without sign, space or leading zero.
-// Open checks whether it fits the layout. The error matches ErrOption and names the variable. Kubernetes puts the number
-// of a StatefulSet's pod there by fieldRef.fieldPath metadata.labels['apps.kubernetes.io/pod-index']
+// WorkerFromEnv returns the worker in the environment variable name: decimal digits without sign, space or leading
+// zero. Open checks whether it fits the layout. The error matches ErrOption and names the variable. Kubernetes puts the
+// number of a StatefulSet's pod there by fieldRef.fieldPath metadata.labels['apps.kubernetes.io/pod-index']
 // (https://kubernetes.io/docs/concepts/workloads/controllers/statefulset/#pod-index-label).
 //
 // A number alone does not keep IDs apart after a restart with a clock that was set back, nor from a second process with
-// the same number. Use it with a filelease.NewStateFile, or lease that very number from a database with WithWorkers(n, n),
-// which also notices the second process.
+// the same number. Use it with a filelease.NewStateFile, or lease that very number from a database with WithWorkers(n,
+// n), which also notices the second process.
 func WorkerFromEnv(name string) (int64, error) {
 	value, ok := os.LookupEnv(name)
 	if !ok {
@@ -33,26 +33,30 @@ func WorkerFromEnv(name string) (int64, error) {
 // (https://kubernetes.io/docs/concepts/workloads/controllers/statefulset/#stable-network-id).
 //
 // Two pods of a set have the same ordinal at the same time only if one was deleted by force while its node could not be
-// reached (https://kubernetes.io/docs/tasks/run-application/force-delete-stateful-set-pod/): then lease the number from a
-// database. Pods of two sets do have the same ordinals.
+// reached (https://kubernetes.io/docs/tasks/run-application/force-delete-stateful-set-pod/): then lease the number from
+// a database. Pods of two sets do have the same ordinals.
 //
 // The error matches ErrOption: the name must be a DNS label of 1 to 62 small letters, digits and dashes that ends in a
-// dash and an ordinal without leading zeros. Kubernetes cuts host names at 63 bytes, so in a name of that length "-1" may
-// have been "-12". Pods of a Deployment end in five random characters; if all are digits, Open rejects most numbers.
+// dash and an ordinal without leading zeros. Kubernetes cuts host names at 63 bytes, so in a name of that length "-1"
+// may have been "-12". Pods of a Deployment end in five random characters; if all are digits, Open rejects most
+// numbers.
 func WorkerFromOrdinal(name string) (int64, error) {
 	label, _, _ := strings.Cut(name, ".")
 	if len(label) >= maxLabel {
 		return 0, fmt.Errorf("%w: pod name %.20q... has %d bytes: names are cut at %d, so its ordinal may be another one",
 			ErrOption, label, len(label), maxLabel)
 	}
+
 	dash := strings.LastIndexByte(label, '-')
 	if dash <= 0 || label[0] == '-' || strings.Trim(label, "abcdefghijklmnopqrstuvwxyz0123456789-") != "" {
 		return 0, fmt.Errorf("%w: pod name %q, want a name, a dash and an ordinal, such as \"web-12\"", ErrOption, name)
 	}
+
 	worker, err := parseWorker(label[dash+1:])
 	if err != nil {
 		return 0, fmt.Errorf("%w: pod name %q, want a name, a dash and an ordinal, such as \"web-12\": %w", ErrOption, name, err)
 	}
+
 	return worker, nil
 }
 
