@@ -156,8 +156,9 @@ func ended() context.Context {
 
 // checkHandle returns an error if the caller, Open or Settled, cannot use the handle.
 func checkHandle(caller string, db *gorm.DB) error {
+	isZero := db == nil || db.Config == nil || db.Statement == nil
 	switch {
-	case db == nil || db.Config == nil || db.Statement == nil || db.Dialector == nil:
+	case isZero || db.Dialector == nil:
 		return fmt.Errorf("gormplugin: %s needs a handle of gorm.Open: %w", caller, gorm.ErrInvalidDB)
 	case db.Error != nil:
 		return fmt.Errorf("gormplugin: %s with a handle that has failed: %w", caller, db.Error)

@@ -232,11 +232,6 @@ func (l Layout) unknownField(name string) error {
 }
 
 func validName(s string) bool {
-	for i, c := range []byte(s) {
-		letter := 'a' <= c && c <= 'z'
-		if !letter && (i == 0 || c != '_' && (c < '0' || c > '9')) {
-			return false
-		}
-	}
-	return s != ""
+	const letters = "abcdefghijklmnopqrstuvwxyz"
+	return s != "" && strings.Contains(letters, s[:1]) && strings.Trim(s, letters+"0123456789_") == ""
 }

@@ -206,10 +206,14 @@ func (m *memory) owned(c Claim) *memoryRow {
 	if ns == nil {
 		return nil
 	}
-	if r := ns.rows[c.Worker]; r != nil && r.epoch == c.Epoch && (r.token == c.Token || r.token == c.Next) {
-		return r
+	r := ns.rows[c.Worker]
+	if r == nil || r.epoch != c.Epoch {
+		return nil
 	}
-	return nil
+	if r.token != c.Token && r.token != c.Next {
+		return nil
+	}
+	return r
 }
 
 func lostClaim(c Claim) error {
