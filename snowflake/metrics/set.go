@@ -24,7 +24,6 @@ type Set struct {
 // observe is called after each wait and each call of the store from now on, unless it is nil: as by
 // [snowflake.Generator.Observe] and [lease.Lease.Observe].
 func (s *Set) Add(name string, g *snowflake.Generator, l *lease.Lease, observe func(Value)) {
-
 	added := newSource(name, g, l, observe)
 	s.mu.Lock()
 	defer s.mu.Unlock()

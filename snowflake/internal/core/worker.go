@@ -302,7 +302,13 @@ func (w *worker) advance(l *lead, now nanos, count uint64, ahead bool) (first st
 			return first, true, nil
 		}
 
-		if w.swap(last, first, next) {
+		var swapped bool
+		if first == last+1 {
+			swapped = w.state.CompareAndSwap(last, next) // in line: nearly each call gets here
+		} else {
+			swapped = w.skip(last, first, next)
+		}
+		if swapped {
 			return first, false, nil
 		}
 
@@ -313,12 +319,8 @@ func (w *worker) advance(l *lead, now nanos, count uint64, ahead bool) (first st
 	}
 }
 
-// swap moves the state from last to next, and counts the states below first as skipped.
-func (w *worker) swap(last, first, next state) bool {
-	if first == last+1 {
-		return w.state.CompareAndSwap(last, next)
-	}
-
+// skip moves the state from last to next, and counts the states below first as skipped.
+func (w *worker) skip(last, first, next state) bool {
 	w.skipping.Add(1)
 	swapped := w.state.CompareAndSwap(last, next)
 	if swapped {
