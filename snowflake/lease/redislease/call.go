@@ -15,8 +15,8 @@ import (
 var (
 	//go:embed lua/row.lua
 	rowLua string
-	//go:embed lua/acquire.lua
-	acquireLua string
+	//go:embed lua/take.lua
+	takeLua string
 	//go:embed lua/extend.lua
 	extendLua string
 	//go:embed lua/release.lua
@@ -24,7 +24,7 @@ var (
 	//go:embed lua/list.lua
 	listLua string
 
-	acquireScript = redis.NewScript(rowLua + acquireLua)
+	takeScript    = redis.NewScript(rowLua + takeLua)
 	extendScript  = redis.NewScript(rowLua + extendLua)
 	releaseScript = redis.NewScript(rowLua + releaseLua)
 	listScript    = redis.NewScript(rowLua + listLua)
@@ -97,6 +97,15 @@ func digits(n int64) string { return fmt.Sprintf("%019d", n) }
 // milliseconds returns a duration for the scripts, rounded up.
 func milliseconds(d time.Duration) string {
 	return strconv.FormatInt(int64((d-1)/time.Millisecond)+1, 10)
+}
+
+// readTime returns the time of Redis, with which the reply begins: seconds and microseconds.
+func (s *Store) readTime(namespace string, reply []any) (time.Time, error) {
+	n, err := s.numbers(namespace, reply, 2)
+	if err != nil {
+		return time.Time{}, err
+	}
+	return time.Unix(n[0], n[1]*1000), nil
 }
 
 // numbers returns the n integers that a reply begins with.

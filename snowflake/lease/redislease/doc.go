@@ -7,10 +7,12 @@
 //	id, err := l.Generator().Next()
 //
 // Each call is one Lua script on one key, so the store works with a single server, Sentinel, Cluster and Ring. It needs
-// Redis 5 or newer. A namespace is one hash, whose key is the prefix and the namespace in braces, with a field for each
-// worker that was ever taken and one for the layout. Workers expire by the clock of Redis (the command TIME) and not by
-// a time to live of the key, since a row holds the horizon and must not vanish. An acquisition reads the whole hash,
-// and Redis does nothing else meanwhile.
+// Redis 5 or newer. An acquisition is two: one reads the namespace, the other takes a worker if its row and the layout
+// are as they were read.
+//
+// A namespace is one hash, whose key is the prefix and the namespace in braces, with a field for each worker that was
+// ever taken and one for the layout. Workers expire by the clock of Redis (the command TIME) and not by a time to live
+// of the key, since a row holds the horizon and must not vanish. An acquisition reads the whole hash.
 //
 // # A Redis that forgets
 //

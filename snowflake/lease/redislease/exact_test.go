@@ -12,7 +12,7 @@ import (
 	"github.com/sqlflake/sqlflake/snowflake/lease/leasetest"
 )
 
-// large numbers are those that a double rounds, and the carries of the script's own arithmetic.
+// large numbers are those that a double rounds, and some with carries.
 var large = []int64{
 	1e9 - 1, 1e9, 1e10 - 1, 1e18 - 1,
 	1<<53 - 1, 1 << 53, 1<<53 + 1, 1<<53 + 2,
@@ -102,6 +102,11 @@ func TestEpochsAreExactToTheLastDigit(t *testing.T) {
 			t.Errorf("Extend with epoch %d of %d: error %v, want ErrLost", n, claim.Epoch, err)
 		}
 		extend(t, store, claim, 5)
+		release(t, store, claim)
+		r.Token = leasetest.NewToken()
+		if grant, err := store.Acquire(t.Context(), r); (err == nil) != (claim.Epoch < math.MaxInt64) {
+			t.Errorf("after epoch %d: %+v, %v", claim.Epoch, grant.Claim, err)
+		}
 	})
 }
 

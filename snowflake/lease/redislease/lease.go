@@ -9,11 +9,20 @@ import (
 
 	"github.com/sqlflake/sqlflake/snowflake"
 	"github.com/sqlflake/sqlflake/snowflake/lease"
+	"github.com/sqlflake/sqlflake/snowflake/lease/internal/order"
 )
 
-// Acquire implements [lease.Store], and raises the horizon if [WithGuard] is used. Among workers with a horizon above
-// the tick it takes the one with the lowest horizon. Each call checks whether Redis would evict the keys. If so it
-// returns lease.ErrOption or, if an earlier call has found that Redis would not, a Grant.Warning.
+// After a lost race Acquire chooses among 2 to the power of doublings times as many workers, and it gives up after so
+// many races that something must be wrong.
+const (
+	doublings       = 4
+	acquireAttempts = 100
+)
+
+// Acquire implements [lease.Store], except that after conflicts with other processes it takes one of the next workers
+// instead of the next, and raises the horizon if [WithGuard] is used. Among workers with a horizon above the tick it
+// takes the one with the lowest horizon. Each call checks whether Redis would evict the keys. If so it returns
+// lease.ErrOption or, if an earlier call has found that Redis would not, a Grant.Warning.
 func (s *Store) Acquire(ctx context.Context, r lease.Request) (lease.Grant, error) {
 	if err := r.Validate(); err != nil {
 		return lease.Grant{}, err
@@ -26,40 +35,89 @@ func (s *Store) Acquire(ctx context.Context, r lease.Request) (lease.Grant, erro
 	if err != nil {
 		return lease.Grant{}, err
 	}
-	holder, _ := json.Marshal(r.Holder) // strings never fail
-	tick := ""                          // of a clock before the layout's epoch: every horizon is above it
-	if r.Tick >= 0 {
-		tick = digits(r.Tick)
+
+	for lost := range acquireAttempts {
+		grant, ok, err := s.tryAcquire(ctx, r, lost)
+		if err != nil {
+			return lease.Grant{}, err
+		}
+		if ok {
+			grant.Horizon, grant.Warning = max(grant.Horizon, start), warning
+			return grant, nil
+		}
 	}
-	word, reply, err := s.call(ctx, acquireScript, r.Namespace,
-		r.Layout, digits(r.First), digits(r.Last), r.Token, milliseconds(r.TTL), tick, holder)
+	return lease.Grant{}, fmt.Errorf("redislease: key %q: others have changed it %d times between a read and a write",
+		s.key(r.Namespace), acquireAttempts)
+}
+
+// tryAcquire reads the namespace and takes the worker whose turn it is, or returns false if another caller was faster.
+func (s *Store) tryAcquire(ctx context.Context, r lease.Request, lost int) (lease.Grant, bool, error) {
+	found, err := s.read(ctx, r.Namespace)
 	if err != nil {
-		return lease.Grant{}, err
+		return lease.Grant{}, false, err
 	}
-	switch word {
-	case "granted": // worker, epoch, horizon, seconds, microseconds
-		n, err := s.numbers(r.Namespace, reply, 5)
-		if err != nil {
-			return lease.Grant{}, err
-		}
-		return lease.Grant{
-			Claim:   lease.Claim{Namespace: r.Namespace, Worker: n[0], Epoch: n[1], Token: r.Token},
-			Horizon: max(n[2], start), Now: time.Unix(n[3], n[4]*1000), Warning: warning,
-		}, nil
-	case "held":
-		n, err := s.numbers(r.Namespace, reply, 1)
-		if err != nil {
-			return lease.Grant{}, err
-		}
-		return lease.Grant{}, &lease.NoWorkerError{
-			Namespace: r.Namespace, First: r.First, Last: r.Last, Wait: time.Duration(n[0]) * time.Millisecond,
-		}
-	case "layout":
-		return lease.Grant{}, fmt.Errorf("%w: namespace %q has %q, not %q", lease.ErrLayout, r.Namespace, reply[0], r.Layout)
-	case "corrupt":
-		return lease.Grant{}, s.corrupt(r.Namespace, reply[0])
+	if err = found.check(r); err != nil {
+		return lease.Grant{}, false, err
 	}
-	return lease.Grant{}, s.unexpected(r.Namespace, word)
+	parsed, err := s.rows(found)
+	if err != nil {
+		return lease.Grant{}, false, err
+	}
+	rows := make([]order.Row, len(parsed))
+	for i, row := range parsed {
+		rows[i] = row.Row
+	}
+
+	if own, ok := order.Own(rows, r.Token); ok { // the reply to an earlier call was lost
+		claim := lease.Claim{Namespace: r.Namespace, Worker: own.Worker, Epoch: own.Epoch, Token: r.Token}
+		return lease.Grant{Claim: claim, Horizon: own.Horizon, Now: found.now}, true, nil
+	}
+
+	candidates := order.All(order.Request{First: r.First, Last: r.Last, Tick: r.Tick}, rows)
+	next, ok := candidates.Take(lost * doublings)
+	if !ok {
+		return lease.Grant{}, false, &lease.NoWorkerError{
+			Namespace: r.Namespace, First: r.First, Last: r.Last, Wait: candidates.Wait(found.now),
+		}
+	}
+	return s.take(ctx, r, found, next)
+}
+
+// check compares the request with the layout and the protocol of the namespace.
+func (v snapshot) check(r lease.Request) error {
+	if version, ok := v.fields[protocolField]; ok {
+		return &lease.VersionError{Namespace: r.Namespace, Version: version}
+	}
+	if layout, ok := v.fields[layoutField]; ok && layout != r.Layout {
+		return fmt.Errorf("%w: namespace %q has %q, not %q", lease.ErrLayout, r.Namespace, layout, r.Layout)
+	}
+	return nil
+}
+
+// take takes the worker if its row and the layout are as they were read, and returns false if not.
+func (s *Store) take(ctx context.Context, r lease.Request, found snapshot, next order.Row) (lease.Grant, bool, error) {
+	if next.Epoch == math.MaxInt64 {
+		return lease.Grant{}, false, s.corrupt(r.Namespace, digits(next.Worker))
+	}
+	expires := int64(0)
+	if next.Epoch > 0 {
+		expires = next.FreeFrom.UnixMilli()
+	}
+	holder, _ := json.Marshal(r.Holder) // strings never fail
+
+	word, reply, err := s.call(ctx, takeScript, r.Namespace, found.fields[layoutField], r.Layout,
+		digits(next.Worker), digits(next.Epoch), digits(expires), digits(next.Epoch+1),
+		r.Token, milliseconds(r.TTL), holder)
+	if err != nil || word == "changed" {
+		return lease.Grant{}, false, err
+	}
+
+	n, err := s.numbers(r.Namespace, reply, 3) // seconds, microseconds, horizon
+	if err != nil {
+		return lease.Grant{}, false, err
+	}
+	claim := lease.Claim{Namespace: r.Namespace, Worker: next.Worker, Epoch: next.Epoch + 1, Token: r.Token}
+	return lease.Grant{Claim: claim, Horizon: n[2], Now: time.Unix(n[0], n[1]*1000)}, true, nil
 }
 
 // start returns the first tick that the guard allows.
@@ -91,11 +149,7 @@ func (s *Store) Extend(ctx context.Context, c lease.Claim, horizon int64, ttl ti
 	if err != nil {
 		return time.Time{}, err
 	}
-	now, err := s.numbers(c.Namespace, reply, 2)
-	if err != nil {
-		return time.Time{}, err
-	}
-	return time.Unix(now[0], now[1]*1000), nil
+	return s.readTime(c.Namespace, reply)
 }
 
 // Release implements [lease.Store].

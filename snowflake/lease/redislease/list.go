@@ -15,6 +15,7 @@ import (
 	"github.com/redis/go-redis/v9" //nolint:depguard // this module exists to keep go-redis out of the core's
 
 	"github.com/sqlflake/sqlflake/snowflake/lease"
+	"github.com/sqlflake/sqlflake/snowflake/lease/internal/order"
 )
 
 // List implements [lease.Store]. For "" it reads all keys of Redis with SCAN, in many small steps, so that no list of
@@ -29,7 +30,7 @@ func (s *Store) List(ctx context.Context, namespace string) ([]lease.Entry, erro
 	}
 	var all []lease.Entry
 	for _, namespace := range namespaces {
-		entries, err := s.rows(ctx, namespace)
+		entries, err := s.entries(ctx, namespace)
 		if err != nil {
 			return nil, err
 		}
@@ -38,60 +39,107 @@ func (s *Store) List(ctx context.Context, namespace string) ([]lease.Entry, erro
 	return all, nil
 }
 
-// rows returns the rows of a namespace, in order.
-func (s *Store) rows(ctx context.Context, namespace string) ([]lease.Entry, error) {
-	_, reply, err := s.call(ctx, listScript, namespace)
+// entries returns the rows of a namespace, in order.
+func (s *Store) entries(ctx context.Context, namespace string) ([]lease.Entry, error) {
+	found, err := s.read(ctx, namespace)
 	if err != nil {
 		return nil, err
 	}
-	now, err := s.numbers(namespace, reply, 1)
-	if err != nil || len(reply) < 2 {
-		return nil, s.unexpected(namespace, reply)
+	rows, err := s.rows(found)
+	if err != nil {
+		return nil, err
 	}
-	hash, _ := reply[1].([]any)
-	var layout string
+
 	var entries []lease.Entry
-	for pair := range slices.Chunk(hash, 2) {
-		field, value := fmt.Sprint(pair[0]), fmt.Sprint(pair[1])
-		switch field {
-		case "layout":
-			layout = value
-			continue
-		case "protocol":
-			continue
+	for _, r := range rows {
+		var holder lease.Holder
+		if err := json.Unmarshal([]byte(r.holder), &holder); err != nil {
+			return nil, s.corrupt(namespace, digits(r.Worker))
 		}
-		e, ok := entry(namespace, field, value, now[0])
-		if !ok {
-			return nil, s.corrupt(namespace, field)
-		}
-		entries = append(entries, e)
-	}
-	for i := range entries {
-		entries[i].Layout = layout
+		entries = append(entries, lease.Entry{
+			Claim:  lease.Claim{Namespace: namespace, Worker: r.Worker, Epoch: r.Epoch},
+			Layout: found.fields[layoutField], Horizon: r.Horizon, Expires: r.FreeFrom, Held: !r.Free, Holder: holder,
+		})
 	}
 	slices.SortFunc(entries, func(a, b lease.Entry) int { return cmp.Compare(a.Worker, b.Worker) })
 	return entries, nil
 }
 
-// entry reads a row as lua/row.lua writes it, without the token.
-func entry(namespace, field, text string, now int64) (lease.Entry, bool) {
+// The fields of a hash that are no worker's.
+const (
+	layoutField   = "layout"
+	protocolField = "protocol"
+)
+
+// snapshot is what Redis had of a namespace at one time.
+type snapshot struct {
+	namespace string
+	fields    map[string]string
+	now       time.Time // of Redis
+}
+
+func (s *Store) read(ctx context.Context, namespace string) (snapshot, error) {
+	_, reply, err := s.call(ctx, listScript, namespace)
+	if err != nil {
+		return snapshot{}, err
+	}
+	now, err := s.readTime(namespace, reply)
+	if err != nil || len(reply) < 3 {
+		return snapshot{}, s.unexpected(namespace, reply)
+	}
+
+	fields := map[string]string{}
+	hash, _ := reply[2].([]any)
+	for pair := range slices.Chunk(hash, 2) {
+		fields[fmt.Sprint(pair[0])] = fmt.Sprint(pair[1])
+	}
+	return snapshot{namespace: namespace, fields: fields, now: now}, nil
+}
+
+// row is a worker's row.
+type row struct {
+	order.Row
+	holder string // JSON
+}
+
+// rows returns the rows of a namespace, in any order.
+func (s *Store) rows(from snapshot) ([]row, error) {
+	var rows []row
+	for field, text := range from.fields {
+		if field == layoutField || field == protocolField {
+			continue
+		}
+		r, ok := parseRow(field, text, from.now)
+		if !ok {
+			return nil, s.corrupt(from.namespace, field)
+		}
+		rows = append(rows, r)
+	}
+	return rows, nil
+}
+
+// parseRow reads a row as lua/row.lua writes it.
+func parseRow(field, text string, now time.Time) (row, bool) {
 	columns := strings.SplitN(text, " ", 5)
 	if len(columns) != 5 || len(columns[3]) != 32 {
-		return lease.Entry{}, false
+		return row{}, false
 	}
+
 	var n [4]int64
 	for i, column := range []string{field, columns[0], columns[1], columns[2]} {
 		var err error
 		if n[i], err = strconv.ParseInt(column, 10, 64); err != nil || len(column) != 19 {
-			return lease.Entry{}, false
+			return row{}, false
 		}
 	}
-	var holder lease.Holder
-	err := json.Unmarshal([]byte(columns[4]), &holder)
-	return lease.Entry{
-		Claim:   lease.Claim{Namespace: namespace, Worker: n[0], Epoch: n[1]},
-		Horizon: n[2], Expires: time.UnixMilli(n[3]), Held: now < n[3], Holder: holder,
-	}, err == nil
+
+	expires := time.UnixMilli(n[3])
+	return row{
+		Row: order.Row{
+			Worker: n[0], Epoch: n[1], Horizon: n[2], Token: columns[3], Free: !now.Before(expires), FreeFrom: expires,
+		},
+		holder: columns[4],
+	}, true
 }
 
 // namespaces returns those that have a key, in order.

@@ -121,4 +121,16 @@ func TestWhatIsNoRowIsAnErrorAndStaysAsItIs(t *testing.T) {
 		}
 	}
 	extend(t, store, claim, 1) // the other workers continue
+
+	if err := client.HSet(t.Context(), key, "protocol", 3).Err(); err != nil { // of a version whose rows may be others
+		t.Fatal(err)
+	}
+	later := (*lease.VersionError)(nil)
+	if _, err := store.Acquire(t.Context(), request("orders", 0, 9, 0)); !errors.As(err, &later) {
+		t.Errorf("Acquire: error %v, want a *VersionError", err)
+	}
+	client.HDel(t.Context(), key, strings.Repeat("0", 18)+"1")
+	if entries, err := store.List(t.Context(), "orders"); err != nil || len(entries) != 1 {
+		t.Errorf("List of what requires a later version: %+v, %v", entries, err)
+	}
 }

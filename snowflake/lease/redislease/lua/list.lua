@@ -1,1 +1,1 @@
-return { 'listed', digits(now), redis.call('HGETALL', key) }
+return { 'listed', time[1], time[2], redis.call('HGETALL', key) }
