@@ -86,7 +86,7 @@ func Open(ctx context.Context, db *gorm.DB, opts ...Option) (*Plugin, error) {
 	p := &Plugin{config: c}
 	if p.lease, err = lease.Open(ctx, store, options...); err != nil {
 		if errors.Is(err, lease.ErrLayout) {
-			err = fmt.Errorf("%w; lease.WithFormerLayout in gormplugin.WithLease moves the namespace, lease.WithNamespace names another one", err)
+			err = fmt.Errorf("%w; lease.WithNamespace in gormplugin.WithLease names another one", err)
 		}
 		return nil, fmt.Errorf("gormplugin: open a lease: %w", err)
 	}

@@ -113,7 +113,7 @@ func TestIDsOfALeasedWorker(t *testing.T) {
 	})
 }
 
-// The layout is that of the namespace, whose rows may be missing, or have the one before a move.
+// The layout is that of the namespace, whose rows may be missing.
 func TestIDsHaveTheLayoutOfTheNamespace(t *testing.T) {
 	eachDatabase(t, func(t *testing.T, s site) {
 		s.migrate(t)
@@ -121,21 +121,7 @@ func TestIDsHaveTheLayoutOfTheNamespace(t *testing.T) {
 		if err := s.SetShare(t.Context(), "share", wide, 4, 5); err != nil {
 			t.Fatal(err)
 		}
-		for range 2 { // the row of a worker that is free lasts
-			if err := open(t, s, lease.WithNamespace("moved"), lease.WithWorkers(1, 2)).Close(t.Context()); err != nil {
-				t.Fatal(err)
-			}
-		}
-		if _, err := s.Announce(t.Context(), "moved", wide); err != nil {
-			t.Fatal(err)
-		}
-		s.exec(t, `UPDATE snowflake_leases SET version = '{"since":1,"next":"`+wide.String()+`"}' WHERE namespace = 'moved' AND worker = -1`)
-		former := []lease.Option{
-			lease.WithNamespace("moved"), lease.WithWorkers(9, 9), lease.WithFormerLayout(snowflake.Default()),
-			lease.WithGenerator(snowflake.WithLayout(wide)),
-		}
-		open(t, s, former...)
-		for namespace, least := range map[string]int64{"share": 4, "moved": 0} {
+		for namespace, least := range map[string]int64{"share": 4} {
 			r := s.do(t, "new -namespace "+namespace)
 			id, err := snowflake.Parse(strings.TrimSpace(r.out))
 			if at := wide.Decompose(id); err != nil || at.Worker < least || at.Worker > 5 || time.Since(at.Time).Abs() > time.Hour {

@@ -214,19 +214,3 @@ odd: 0 held, 1 free
 		t.Errorf("%v\n%s\nwant\n%s", err, out.String(), want)
 	}
 }
-
-func TestAMoveIsAnnouncedAndWithdrawn(t *testing.T) {
-	eachDatabase(t, func(t *testing.T, s site) {
-		s.migrate(t)
-		s.do(t, "workers move").fails(t, exitUsage, "to")
-		s.do(t, "workers move -to nothing").fails(t, exitUsage, "nothing")
-		s.do(t, "workers move -to wide").fails(t, exitFailed, "nobody has used")
-		open(t, s)
-		s.do(t, "workers move -to javascriptsafe").fails(t, exitFailed, "can't move")
-		for _, step := range [][2]string{{"wide", "can move from "}, {"wide", "can move from "}, {"default", "moves to no other"}} {
-			if r := s.do(t, "workers move -to "+step[0]); r.code != exitOK || !strings.Contains(r.out, step[1]) {
-				t.Errorf("%s: %+v", step[0], r)
-			}
-		}
-	})
-}

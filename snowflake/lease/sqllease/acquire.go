@@ -55,7 +55,6 @@ func (n *namespace) floor() int64 {
 type candidate struct {
 	worker, epoch int64
 	horizon       int64 // in ticks of the namespace's layout
-	factor        int64 // 1 if the row's horizon is in these ticks, else 0
 }
 
 // knownProtocol is the latest version of the protocol that this code knows.
@@ -97,16 +96,14 @@ func (s *Store) try(ctx context.Context, r lease.Request, attempt int) (lease.Gr
 		told := r
 		told.Layout, told.First, told.Last = v.namespace.layout, share.([2]int64)[0], share.([2]int64)[1]
 		if err = s.setShare(ctx, told); errors.Is(err, lease.ErrLayout) {
-			err = nil // it has moved since the look
+			err = nil // the next look says so
 		}
 		return lease.Grant{}, false, err
 	}
 	if r, err = v.namespace.narrow(r); err == nil {
-		err = s.admit(ctx, q, r, v)
+		err = v.namespace.admit(r)
 	}
 	switch {
-	case errors.Is(err, errAgain):
-		return lease.Grant{}, false, nil
 	case err != nil:
 		return lease.Grant{}, false, err
 	case v.mine != nil:
@@ -160,7 +157,7 @@ func (s *Store) enter(ctx context.Context, r lease.Request) (*queries, view, err
 		}
 	}
 	n := v.namespace
-	if err != nil || n == nil || n.layout != r.Layout && n.layout != r.Former || n.sameServer && n.reach >= milliseconds(r.Reach) {
+	if err != nil || n == nil || n.layout != r.Layout || n.sameServer && n.reach >= milliseconds(r.Reach) {
 		return q, v, err
 	}
 	horizon := int64(0)
@@ -207,14 +204,9 @@ func (s *Store) look(ctx context.Context, q *queries, r lease.Request) (view, er
 			return err
 		case v.namespace == nil || !v.namespace.has(c.worker): // none is: see SetShare
 			return nil
-		case layout == v.namespace.layout:
-			c.factor = 1
-		}
-		c.horizon = max(c.horizon*c.factor, v.namespace.Start)
-		switch {
 		case expires <= now:
 			v.free = append(v.free, c)
-		case v.mine == nil && c.factor == 1:
+		case v.mine == nil:
 			v.mine = &c
 		}
 		return nil
@@ -242,7 +234,7 @@ func (s *Store) takeOver(ctx context.Context, q *queries, r lease.Request, v vie
 	// The horizon comes from the UPDATE, since the earlier owner may have extended after the look. From the new epoch
 	// on it can't.
 	horizon, ok, err := s.update(ctx, q.takeover, r.Token, milliseconds(r.TTL), holderText(r.Holder.Host), r.Holder.PID,
-		holderText(r.Holder.Version), c.factor, v.namespace.Start, r.Namespace, c.worker, c.epoch,
+		holderText(r.Holder.Version), r.Namespace, c.worker, c.epoch,
 		v.namespace.changed, v.namespace.reach, v.namespace.text, v.namespace.layout)
 	if err != nil {
 		return lease.Grant{}, false, s.failed("acquire", err)
@@ -252,15 +244,13 @@ func (s *Store) takeOver(ctx context.Context, q *queries, r lease.Request, v vie
 		// another look returns it as it is stored.
 		return lease.Grant{}, false, nil
 	}
-	// A fence leaves a row as it is that the one before has fenced. So the UPDATE may have begun before two moves, there and
-	// back, and be below the start. Another look shows what the row is worth now.
-	return v.grant(r, candidate{worker: c.worker, epoch: c.epoch + 1, horizon: horizon}), ok && v.namespace.Start == 0, nil
+	return v.grant(r, candidate{worker: c.worker, epoch: c.epoch + 1, horizon: horizon}), ok, nil
 }
 
 // add inserts a row for a worker that has none.
 func (s *Store) add(ctx context.Context, q *queries, r lease.Request, v view, worker int64) (lease.Grant, bool, error) {
 	n := v.namespace
-	added, err := s.change(ctx, "acquire", q.addWorker, worker, r.Token, n.Start, milliseconds(r.TTL),
+	added, err := s.change(ctx, "acquire", q.addWorker, worker, r.Token, 0, milliseconds(r.TTL),
 		holderText(r.Holder.Host), r.Holder.PID, holderText(r.Holder.Version), r.Namespace, n.changed, n.reach, n.text, n.layout)
 	if err != nil {
 		return lease.Grant{}, false, err
@@ -268,7 +258,7 @@ func (s *Store) add(ctx context.Context, q *queries, r lease.Request, v view, wo
 	// SetShare may not have found the row. In a namespace that it has to mark, a lease can't extend the row then. In one that
 	// is marked, and for a reservation, which is not extended, another look shows whether there is a share now.
 	kept := n.protocol < knownProtocol && r.TTL < reserved
-	return v.grant(r, candidate{worker: worker, epoch: 1, horizon: n.Start}), added == 1 && kept, nil
+	return v.grant(r, candidate{worker: worker, epoch: 1}), added == 1 && kept, nil
 }
 
 // grant returns the worker. The time is that of look plus what has passed since: a statement may have waited for a

@@ -22,7 +22,7 @@ type queries struct {
 	addWorker              string
 	takeover, extend       string
 	assess, assured        string // after a failover
-	tell, tellFirst, fence string // of a share or another layout, see move.go
+	tell, tellFirst        string // of a share
 	forgets                bool   // the server can lack the commits of the one before
 	release, revoke        string
 	listAll, listNamespace string
@@ -43,8 +43,8 @@ type queries struct {
 // must count, too: while an UPDATE waits for its lock, PostgreSQL does not read ns again. That of ns counts for new rows. It raises them
 // once more after the commit, since an extension of a row that the first UPDATE did not find may have begun before.
 //
-// This version marks a namespace with protocol 2 to keep those out that know 1, before it has a share or another layout.
-// A row can't be extended while its protocol is below that of ns, or its layout another one. So a row that was added, by a
+// This version marks a namespace with protocol 2 to keep those out that know 1, before it has a share. A row can't be
+// extended while its protocol is below that of ns. So a row that was added, by a
 // statement that began before such a change, is of no use, and no second UPDATE is needed. New leases need the settings
 // that were seen. Should the row of the namespace have changed meanwhile, those of the workers are marked all the same; the
 // next attempt marks it. Owners that know 1 stall, without a VersionError until then.
@@ -58,7 +58,7 @@ const (
 	ifKnown   = "{same server} AND {in force} AND {allowed} {>=} ? AND ns.revision {>=} ? AND {known}"
 	ifAssured = "{same server} AND {in force} AND {allowed} {>=} ? AND ns.host {=} ? AND ns.expires_ms {=} ?"
 
-	inForce = "w.layout {=} ns.layout AND w.protocol {>=} ns.protocol"
+	inForce = "w.protocol {>=} ns.protocol"
 
 	known  = "(ns.expires_ms {=} 0 OR (w.expires_ms {-} {skew}) {>} ns.expires_ms)"
 	expiry = "{greatest}({now} {+} ?, " +
@@ -135,14 +135,12 @@ WHERE ns.namespace {=} ? AND ns.worker {=} -1 AND ns.protocol {<=} 2
 		addWorker: text(`{insert} {table} ({columns}, protocol)
 SELECT namespace, ?, 1, ?, ?, {expiry}, 0, layout, ?, ?, ?, protocol FROM {table} AS ns
 WHERE ns.namespace {=} ? AND ns.worker {=} -1 AND ns.protocol {<=} 2 AND ` + ifSeen + ` {if absent}`),
-		tell: text(`UPDATE {table} AS ns SET version = ?, layout = ?, revision = ns.revision {+} 1
+		tell: text(`UPDATE {table} AS ns SET version = ?, revision = ns.revision {+} 1
 WHERE ns.namespace {=} ? AND ns.worker {=} -1 AND ns.protocol {=} 2 AND {now} {<} ? AND ` + ifSeen),
 		tellFirst: text(`UPDATE {table} AS ns SET protocol = 2,
 	version = CASE WHEN ns.worker {=} -1 THEN ? ELSE ns.version END,
-	layout = CASE WHEN ns.worker {=} -1 THEN ? ELSE ns.layout END, revision = ns.revision {+} 1
+	revision = ns.revision {+} 1
 WHERE ns.namespace {=} ? AND ns.protocol {<} 2 AND (ns.worker {>=} 0 OR {now} {<} ? AND ` + ifSeen + `)`),
-		fence: text(`UPDATE {table} SET epoch = epoch {+} 1, token = '', revision = revision {+} 1
-WHERE namespace {=} ? AND worker {>=} 0 AND layout {<>} ? AND token {<>} '' AND expires_ms {<=} {now}`),
 		release: text(`UPDATE {table} SET horizon = CASE WHEN horizon {>} ? THEN ? ELSE horizon END,
 	expires_ms = CASE WHEN expires_ms {>} {now} THEN {now} ELSE expires_ms END, revision = revision {+} 1
 WHERE ` + strings.ReplaceAll(ifOwned, "{w}", "")),
@@ -159,8 +157,7 @@ WHERE namespace {=} ? AND worker {=} ? AND epoch {=} ? AND {pg}LENGTH(token) {=}
 		own = "{w}epoch = w.epoch {+} 1, {w}token = ?, {w}expires_ms = {expiry}, {w}revision = w.revision {+} 1, " +
 			"{w}host = ?, {w}pid = ?, {w}version = ?, {w}layout = ns.layout, " +
 			"{w}protocol = {greatest}(w.protocol, ns.protocol), {w}horizon = "
-		// The horizon of a row with another layout is 0 times what it was: all that it was for is below the start.
-		from  = "{greatest}(w.horizon {*} ?, ?)"
+		from  = "w.horizon"
 		raise = "{w}horizon = CASE WHEN w.horizon {<} ? THEN ? ELSE w.horizon END, {w}token = ?, " +
 			"{w}revision = w.revision {+} 1, {w}expires_ms = "
 	)

@@ -11,13 +11,7 @@ import (
 // settings are what a namespace has been told. The row of the namespace has them as its version, in JSON.
 type settings struct {
 	Workers *[2]int64 `json:"workers,omitempty"` // the share: the first and the last worker that leases may have; nil: all
-	Start   int64     `json:"start,omitempty"`   // where owners start at least, in ticks of the layout, of From as long as that is set
-	Since   int64     `json:"since,omitempty"`   // when Next was announced, in milliseconds since 1970
-	Next    string    `json:"next,omitempty"`    // the layout to which the namespace will move
-	From    string    `json:"from,omitempty"`    // the layout whose last owners are waited for
 }
-
-const maxSettings = 255 // characters
 
 // String returns what parseSettings reads: nothing if nothing is set.
 func (s settings) String() string {
@@ -33,7 +27,7 @@ func parseSettings(namespace, text string) (s settings, err error) {
 	if text != "" {
 		err = json.Unmarshal([]byte(text), &s)
 	}
-	if first, last := s.share(); err != nil || s.String() != text || first < 0 || last < first || s.Start < 0 {
+	if first, last := s.share(); err != nil || s.String() != text || first < 0 || last < first {
 		return s, &lease.VersionError{Namespace: namespace, Version: strconv.Quote(text)}
 	}
 	return s, nil

@@ -16,11 +16,11 @@ import (
 // in common, and one layout, their IDs never meet. It creates the namespace with the layout if it does not exist. With
 // the share that the namespace has, it changes nothing and returns nil, so each process may call it before it opens a
 // lease; do so, since a replica that is promoted may not know a share that was set just before. A store that has seen the
-// share, in SetShare, Acquire or Announce, sets it again there before it lends a worker, with the errors of SetShare. So
+// share, in SetShare or Acquire, sets it again there before it lends a worker, with the errors of SetShare. So
 // stop all processes before you take a share away by SQL.
 //
 // From then on Acquire takes workers of the share only: a greater range of workers is narrowed to it, and a range without
-// any of it is [lease.ErrOption], as is another share, or one without a worker of the layout that was announced. A worker
+// any of it is [lease.ErrOption], as is another share. A worker
 // outside of the share that was ever taken or reserved is [lease.ErrOption], too, and the error names it. If it was taken at
 // the same moment, the share may be stored already: until this worker is free and nothing has its IDs, do not merge.
 // Programs with a version of this module that knows nothing of shares are refused with a [lease.VersionError]. Other errors
@@ -72,7 +72,7 @@ func (s *Store) setShare(ctx context.Context, r lease.Request) error {
 		case n.Workers != nil:
 			return nil
 		case n.layout != r.Layout:
-			return n.otherLayout(r)
+			return n.admit(r)
 		}
 		told := n.settings
 		told.Workers = &wanted
@@ -92,4 +92,35 @@ func (s settings) narrow(r lease.Request) (lease.Request, error) {
 	}
 	r.First, r.Last = max(r.First, first), min(r.Last, last)
 	return r, nil
+}
+
+// errAgain says that another caller was faster: look again.
+var errAgain = errors.New("look again")
+
+const (
+	reserved  = 50 * 365 * 24 * time.Hour // so far away is an expiry that nobody waits for
+	tellLimit = time.Minute               // after the look
+)
+
+// admit returns nil if workers are lent to the request, and otherwise why it is refused.
+func (n *namespace) admit(r lease.Request) error {
+	if n.layout != r.Layout {
+		return fmt.Errorf("%w: namespace %q has %q, not %q", lease.ErrLayout, r.Namespace, n.layout, r.Layout)
+	}
+	return nil
+}
+
+// tell stores the settings. At first it keeps programs out that know protocol 1. The time that settings may have was read
+// before, so the statement does nothing if it comes late.
+func (s *Store) tell(ctx context.Context, q *queries, r lease.Request, v view, told settings) error {
+	n, query := v.namespace, q.tell
+	if n.protocol < knownProtocol { // not later, when it would raise rows that SetShare could not find
+		query = q.tellFirst
+	}
+	_, err := s.change(ctx, "tell", query, told.String(), r.Namespace, v.now.Add(tellLimit).UnixMilli(), n.changed, n.reach, n.text, n.layout)
+	return err
+}
+
+func (s *Store) tooFast(what, namespace string) error {
+	return fmt.Errorf("lease: %s in table %s: others were faster %d times in namespace %q", what, s.table, acquireAttempts, namespace)
 }

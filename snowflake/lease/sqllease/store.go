@@ -207,8 +207,7 @@ func (s *Store) workers(ctx context.Context, name string, n *namespace) ([]lease
 	return entries[1:], nil
 }
 
-// Layout returns the layout that new leases of the namespace have, or the zero Layout if nobody has used it. Entries of List
-// keep the one before a move.
+// Layout returns the layout of the namespace, or the zero Layout if nobody has used it.
 func (s *Store) Layout(ctx context.Context, namespace string) (snowflake.Layout, error) {
 	return await(ctx, s, "read the layout", func(ctx context.Context) (snowflake.Layout, error) {
 		_, v, err := s.enter(ctx, lease.Request{Namespace: namespace})
