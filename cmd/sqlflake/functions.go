@@ -30,15 +30,15 @@ func functionsCommand(now func() time.Time) *cobra.Command {
 		Short: "Print the SQL functions that read and issue IDs",
 		Long: `It prints a script for psql or mariadb, and connects to nothing. The functions
 are snowflake_time, snowflake_parts, snowflake_min and snowflake_layout, and
-with --worker also snowflake_next, which issues IDs. No generator and no lease
-may have that worker: --namespace reserves it in the lease table.
+in PostgreSQL with --worker also snowflake_next, which issues IDs. No generator
+and no lease may have that worker: --namespace reserves it in the lease table.
 
 MySQL lacks what the functions need; MariaDB 10.6 has it. In SQLite functions
 come from the program. For ClickHouse, snowflake_time and snowflake_min call its
 own functions, which know ticks of 1 ms with 22 bits below.`,
 		Example: `  sqlflake sql functions --dialect postgres | psql
-  sqlflake sql functions --dialect mariadb --worker 1023 \
-    --namespace default | mariadb shop
+  sqlflake sql functions --dialect postgres --worker 1023 \
+    --namespace default | psql shop
   sqlflake sql functions --dialect postgres --drop`,
 		Args: cobra.NoArgs,
 	}
@@ -54,8 +54,8 @@ own functions, which know ticks of 1 ms with 22 bits below.`,
 		opts := []sqlfunc.Option{sqlfunc.WithSchema(*schema), sqlfunc.WithName(*prefix)}
 		issue := c.Flags().Changed("worker")
 		switch {
-		case issue && *dialect == clickHouse:
-			return usage("--worker: functions of ClickHouse issue no IDs")
+		case issue && *dialect != "postgres":
+			return usage("--worker: functions of %s issue no IDs, only those of postgres do", *dialect)
 		case issue:
 			opts = append(opts, sqlfunc.WithWorker(*worker))
 			warnEnding(c, "snowflake_next", layout.Layout, now())

@@ -107,13 +107,16 @@ func (f *Functions) stamp() error {
 
 // Statements returns the statements that create the functions, to be run in this order. They may be run again.
 //
-// It returns [ErrOption] for SQLite, whose functions come from the program ([Functions.RegisterSQLite]), and for
-// unknown dialects.
+// It returns [ErrOption] for SQLite, whose functions come from the program ([Functions.RegisterSQLite]), for
+// MariaDB with [WithWorker], and for unknown dialects.
 func (f *Functions) Statements(dialect sqldb.Dialect) ([]string, error) {
 	switch dialect {
 	case sqldb.Postgres:
 		return f.postgres(), nil
 	case sqldb.MySQL:
+		if f.next {
+			return nil, fmt.Errorf("%w: WithWorker: MariaDB issues no IDs, only PostgreSQL does", ErrOption)
+		}
 		return f.mariadb(), nil
 	case sqldb.SQLite:
 		return nil, fmt.Errorf("%w: SQLite has functions only from its driver, see RegisterSQLite", ErrOption)

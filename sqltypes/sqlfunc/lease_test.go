@@ -54,7 +54,7 @@ func issued(t *testing.T, store *sqllease.Store, grant lease.Grant, horizon int6
 var inLeaseTable = sqlfunc.WithLeaseTable("", "it's")
 
 func TestLeasesNeverGetTheReservedWorker(t *testing.T) {
-	eachServer(t, func(t *testing.T, s server) {
+	eachIssuer(t, func(t *testing.T, s server) {
 		layout := preset("javascriptsafe")
 		for range 2 {
 			s.install(t, layout, sqlfunc.WithWorker(5), inLeaseTable)
@@ -85,7 +85,7 @@ func TestLeasesNeverGetTheReservedWorker(t *testing.T) {
 }
 
 func TestAHeldWorkerIsReservedAfterItsRelease(t *testing.T) {
-	eachServer(t, func(t *testing.T, s server) {
+	eachIssuer(t, func(t *testing.T, s server) {
 		layout := snowflake.Default()
 		store := newStore(t, s)
 		grant, err := store.Acquire(t.Context(), request(layout, 7, 7))
@@ -110,7 +110,7 @@ func TestAHeldWorkerIsReservedAfterItsRelease(t *testing.T) {
 }
 
 func TestReservingInANamespaceOfAnotherLayoutOrVersionFails(t *testing.T) {
-	eachServer(t, func(t *testing.T, s server) {
+	eachIssuer(t, func(t *testing.T, s server) {
 		if _, err := newStore(t, s).Acquire(t.Context(), request(preset("wide"), 7, 7)); err != nil {
 			t.Fatal(err)
 		}
@@ -172,10 +172,7 @@ func TestALaterVersionWaitsForAReservation(t *testing.T) {
 
 // The same worker in two schemas of one database would be issued twice.
 func TestWorkerIsReservedForOnlyOneFunction(t *testing.T) {
-	eachServer(t, func(t *testing.T, s server) {
-		if s.dialect == sqldb.MySQL { // which is not the default of the character set
-			s.exec(t, "ALTER DATABASE COLLATE utf8mb4_unicode_ci")
-		}
+	eachIssuer(t, func(t *testing.T, s server) {
 		f := s.install(t, snowflake.Default(), sqlfunc.WithWorker(5), inLeaseTable)
 		for _, protocol := range []int{1, 2} { // in a namespace with a share, too
 			s.exec(t, fmt.Sprintf("UPDATE snowflake_leases SET host = UPPER(host), protocol = %d", protocol))
@@ -194,7 +191,7 @@ func TestWorkerIsReservedForOnlyOneFunction(t *testing.T) {
 
 // The horizon of the last owner may be below IDs that the function has issued for another worker.
 func TestReservingNeverSetsTheStateBack(t *testing.T) {
-	eachServer(t, func(t *testing.T, s server) {
+	eachIssuer(t, func(t *testing.T, s server) {
 		layout := snowflake.Default()
 		store := newStore(t, s)
 		grant, err := store.Acquire(t.Context(), request(layout, 7, 7))
