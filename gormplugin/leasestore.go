@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"regexp"
+	"strings"
 	"sync/atomic"
 	"time"
 
@@ -20,29 +21,29 @@ import (
 	"github.com/sqlflake/sqlflake/snowflake/sqldb"
 )
 
-// openStore returns the store for the leases of a handle, whose table it creates if needed, and the window that suits
+// openStore returns the store for the leases of a handle, whose tables it creates if needed, and the window that suits
 // the database.
-func openStore(ctx context.Context, db *gorm.DB, table string) (*leaseStore, time.Duration, error) {
+func openStore(ctx context.Context, db *gorm.DB, prefix string) (*leaseStore, time.Duration, error) {
 	dialect := sqldb.Dialect(db.Name()) // GORM and sqllease have the same names for them
 	if dialect != sqldb.Postgres && dialect != sqldb.MySQL && dialect != sqldb.SQLite {
 		return nil, 0, fmt.Errorf("gormplugin: Open has no leases for the dialect %q, only for postgres, mysql and sqlite; "+
 			"give New a generator of lease.Open with another store, or of snowflake.New: %w", dialect, gorm.ErrUnsupportedDriver)
 	}
-	if table == "" {
-		table = "snowflake_leases"
+	if prefix == "" {
+		prefix = "snowflake_"
 	}
-	pool, err := writePool(ctx, "Open", db, table)
+	pool, err := writePool(ctx, "Open", db, prefix+"namespaces", prefix+"leases")
 	if err != nil {
 		return nil, 0, err
 	}
-	store, err := sqllease.New(pool, dialect, sqllease.WithTable(table))
+	store, err := sqllease.New(pool, dialect, sqllease.WithTables(prefix))
 	if err != nil {
 		return nil, 0, fmt.Errorf("gormplugin: %w", err)
 	}
 	if err := store.Migrate(ctx); err != nil {
 		if isDenied(err) {
-			err = fmt.Errorf("%w; this role needs the rights to SELECT, INSERT and UPDATE, and if the table is missing one that may "+
-				"create it: the command `sqlflake sql leases --dialect %s` prints the statement", err, dialect)
+			err = fmt.Errorf("%w; this role needs the rights to SELECT, INSERT and UPDATE, and if the tables are missing one that may "+
+				"create them: the command `sqlflake sql leases --dialect %s` prints the statements", err, dialect)
 		}
 		return nil, 0, fmt.Errorf("gormplugin: %w", err)
 	}
@@ -256,13 +257,14 @@ func checkPool(caller string, pool gorm.ConnPool) error {
 // each time with a probability of 2^-31.
 const poolTries = 32
 
-// writePool returns the pool of statements that write to the table. Plugins such as dbresolver choose it in a callback,
-// so it runs a statement as a dry run and looks which pool that gets.
-func writePool(ctx context.Context, caller string, db *gorm.DB, table string) (gorm.ConnPool, error) {
+// writePool returns the pool of statements that write to the tables. Plugins such as dbresolver choose it in a callback,
+// so it runs a statement for each table in turn as a dry run, and looks which pool that gets.
+func writePool(ctx context.Context, caller string, db *gorm.DB, tables ...string) (gorm.ConnPool, error) {
 	var first gorm.ConnPool
-	for range poolTries {
+	for i := range poolTries * len(tables) {
+		table := tables[i%len(tables)]
 		tx := db.Session(&gorm.Session{Context: ctx, DryRun: true, Logger: logger.Discard}).
-			Exec("UPDATE " + table + " SET revision = revision WHERE worker < -1")
+			Exec("UPDATE " + table + " SET revision = revision WHERE revision < -1")
 		if tx.Error != nil {
 			return nil, fmt.Errorf("gormplugin: find the pool for writing: %w", tx.Error)
 		}
@@ -275,7 +277,7 @@ func writePool(ctx context.Context, caller string, db *gorm.DB, table string) (g
 			first = pool
 		case !connpool.Same(first, pool):
 			return nil, fmt.Errorf("gormplugin: writes to the table %s go to several databases: register a resolver "+
-				"with one source for this table: %w", table, gorm.ErrInvalidDB)
+				"with one source for the tables %s: %w", table, strings.Join(tables, " and "), gorm.ErrInvalidDB)
 		}
 	}
 	return first, nil

@@ -31,7 +31,7 @@ func functionsCommand(now func() time.Time) *cobra.Command {
 		Long: `It prints a script for psql or mariadb, and connects to nothing. The functions
 are snowflake_time, snowflake_parts, snowflake_min and snowflake_layout, and
 in PostgreSQL with --worker also snowflake_next, which issues IDs. No generator
-and no lease may have that worker: --namespace reserves it in the lease table.
+and no lease may have that worker: --namespace reserves it in the lease tables.
 
 MySQL lacks what the functions need; MariaDB 10.6 has it. In SQLite functions
 come from the program. For ClickHouse, snowflake_time and snowflake_min call its
@@ -45,8 +45,8 @@ own functions, which know ticks of 1 ms with 22 bits below.`,
 	layout := layoutFlag(c, false)
 	dialect := dialectFlag(c, "postgres", "mariadb", clickHouse)
 	worker := c.Flags().Int64("worker", 0, "the worker `N` of snowflake_next (default none)")
-	namespace := c.Flags().String("namespace", "", "reserve --worker in the namespace `NAME` of the lease table")
-	table := c.Flags().String("table", "snowflake_leases", "the `NAME` of the lease table")
+	namespace := c.Flags().String("namespace", "", "reserve --worker in the namespace `NAME` of the lease tables")
+	tables := tablesFlag(c)
 	schema := c.Flags().String("schema", "public", "the `NAME` of the schema of PostgreSQL")
 	prefix := c.Flags().String("name", "snowflake", "the `NAME` that those of the functions begin with")
 	drop := c.Flags().Bool("drop", false, "print the statements that remove the functions, and their state")
@@ -63,7 +63,7 @@ own functions, which know ticks of 1 ms with 22 bits below.`,
 			return usage("--namespace reserves a worker: give --worker, too")
 		}
 		if *namespace != "" {
-			opts = append(opts, sqlfunc.WithLeaseTable(*table, *namespace))
+			opts = append(opts, sqlfunc.WithLeaseTables(*tables, *namespace))
 		}
 		functions, err := sqlfunc.New(layout.Layout, opts...)
 		if err != nil {

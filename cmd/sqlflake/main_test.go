@@ -213,7 +213,7 @@ func TestWrongArgumentsAreExplained(t *testing.T) {
 		"layout diff twitter nothing":          "invalid layout",
 		"layout dif a b":                       "Did you mean this?\n\tdiff\n",
 		"sql leases":                           `required flag(s) "dialect" not set`,
-		"sql leases -dialect mysql -table a-b": "not table or schema.table",
+		"sql leases -dialect mysql -tables a-b": "not a name or schema.name",
 		"sql functions -dialect mysql":         `invalid argument "mysql" for "--dialect" flag: want one of postgres, mariadb`,
 		"sql functions -dialect postgres -namespace n": "give --worker, too",
 		"sql functions -dialect postgres -worker 1024": "1024",

@@ -148,7 +148,7 @@ func eachDatabase(t *testing.T, f func(t *testing.T, s site)) {
 			}
 			target.DSN = "sqlite:" + path
 		}
-		d, err := openDatabase(t.Context(), target.DSN, "snowflake_leases")
+		d, err := openDatabase(t.Context(), target.DSN, "snowflake_")
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -164,7 +164,7 @@ func TestTheSuiteOfStoresOnSQLite(t *testing.T) {
 	if err := os.WriteFile(path, nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	d, err := openDatabase(t.Context(), "sqlite:"+path, "snowflake_leases")
+	d, err := openDatabase(t.Context(), "sqlite:"+path, "snowflake_")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -173,7 +173,7 @@ func TestTheSuiteOfStoresOnSQLite(t *testing.T) {
 	leasetest.Run(t, func(*testing.T) lease.Store { return d }, leasetest.Settings{
 		Require: func(tb testing.TB, _ lease.Store, namespace string) {
 			tb.Helper()
-			if _, err := d.pool.ExecContext(tb.Context(), "UPDATE snowflake_leases SET protocol = 3 WHERE namespace = ?", namespace); err != nil {
+			if _, err := d.pool.ExecContext(tb.Context(), "UPDATE snowflake_namespaces SET protocol = 3 WHERE namespace = ?", namespace); err != nil {
 				tb.Fatal(err)
 			}
 		},

@@ -76,14 +76,14 @@ func TestAReservedWorkerIsNotReleased(t *testing.T) {
 	target := testdb.Postgres(t)
 	db := target.Open(t)
 	functions, err := sqlfunc.New(snowflake.Default(), sqlfunc.WithSchema(schemaOf(t, db)), sqlfunc.WithWorker(1023),
-		sqlfunc.WithLeaseTable("", "default"))
+		sqlfunc.WithLeaseTables("", "default"))
 	if err != nil {
 		t.Fatal(err)
 	}
 	if err := functions.Install(t.Context(), db, "postgres"); err != nil {
 		t.Fatal(err)
 	}
-	do(t, "", "workers", "release", "-force", "1023", "-dsn", target.DSN).fails(t, exitFailed, "is reserved for SQL functions of the database server")
+	do(t, "", "workers", "release", "-force", "1023", "-dsn", target.DSN).fails(t, exitFailed, "is reserved for SQL functions, ")
 }
 
 func TestAReservationIsShownAndNeverReleased(t *testing.T) {

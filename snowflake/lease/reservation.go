@@ -40,7 +40,7 @@ func (l *Lease) Reserve(ctx context.Context, worker int64, purpose string) error
 	grant, err := l.store.Acquire(ctx, Request{
 		Namespace: l.cfg.namespace, Layout: l.layout.String(), First: worker, Last: worker,
 		Token: hex.EncodeToString(token[:tokenDigits/2]), TTL: reservedFor,
-		Holder: Holder{Host: reservedHost + purpose, Version: l.cfg.holder.Version},
+		Holder: l.reservation(purpose),
 	})
 	switch {
 	case err != nil:
@@ -53,6 +53,12 @@ func (l *Lease) Reserve(ctx context.Context, worker int64, purpose string) error
 		return fmt.Errorf("lease: reserve worker %d of namespace %q: %w", worker, l.cfg.namespace, err)
 	}
 	return nil
+}
+
+func (l *Lease) reservation(purpose string) Holder {
+	h := ReservedHolder(purpose)
+	h.Version = l.cfg.holder.Version
+	return h
 }
 
 // checkUnused finds most workers that Reserve has to refuse before it takes one and leaves its purpose in the row.
@@ -81,4 +87,16 @@ func (l *Lease) unreserve(ctx context.Context, grant Grant) error {
 }
 
 // Reserved reports whether the worker is kept out of all leases by [Lease.Reserve].
-func (e Entry) Reserved() bool { return e.Held && strings.HasPrefix(e.Holder.Host, reservedHost) }
+func (e Entry) Reserved() bool { return e.Held && e.Holder.ReservedFor() != "" }
+
+// ReservedHolder returns the holder of a worker that is reserved for a purpose.
+func ReservedHolder(purpose string) Holder { return Holder{Host: reservedHost + purpose} }
+
+// ReservedFor returns the purpose of a worker that is reserved, and "" for the holder of a lease.
+func (h Holder) ReservedFor() string {
+	purpose, _ := strings.CutPrefix(h.Host, reservedHost)
+	if purpose == h.Host {
+		return ""
+	}
+	return purpose
+}

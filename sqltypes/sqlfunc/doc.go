@@ -22,7 +22,7 @@
 // PostgreSQL has more functions for keys in columns of uuid and text, see below.
 //
 // The worker belongs to the server: no generator in Go may ever have it. Keep leases away from it with
-// lease.WithWorkers, or reserve its row with [WithLeaseTable]. Each database that issues IDs needs its own worker,
+// lease.WithWorkers, or reserve its row with [WithLeaseTables]. Each database that issues IDs needs its own worker,
 // also a copy that is restored beside its original. A standby has the worker of its primary, since it issues nothing.
 //
 // No ID is issued twice, however many sessions insert, roll back, are cancelled or killed, and this does not depend on

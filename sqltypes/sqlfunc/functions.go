@@ -27,8 +27,8 @@ type Functions struct {
 	fixed  int64            // the bits of the fields besides time and sequence
 	lead   time.Duration
 
-	leases *leaseTable // nil: the worker is not reserved
-	clock  string      // SQL for the time instead of the server's clock; for tests
+	leases *leaseTables // nil: the worker is not reserved
+	clock  string       // SQL for the time instead of the server's clock; for tests
 }
 
 // New returns the functions of the layout. Without [WithWorker] there is no function that issues IDs.
@@ -100,7 +100,7 @@ func (f *Functions) stamp() error {
 	case f.next:
 		return put(cmp.Or(worker, "worker"), f.place(worker), f.worker)
 	case f.leases != nil:
-		return fmt.Errorf("%w: WithLeaseTable without WithWorker", ErrOption)
+		return fmt.Errorf("%w: WithLeaseTables without WithWorker", ErrOption)
 	}
 	return nil
 }

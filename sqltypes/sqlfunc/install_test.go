@@ -150,11 +150,11 @@ func TestPostgresSchemaMayHaveAnyName(t *testing.T) {
 	} {
 		schema := name + db.schema[len(db.schema)-8:]
 		quoted := `"` + strings.ReplaceAll(schema, `"`, `""`) + `"`
-		db.exec(t, "CREATE SCHEMA "+quoted, "DROP TABLE IF EXISTS leases")
+		db.exec(t, "CREATE SCHEMA "+quoted, "DROP TABLE IF EXISTS shop_leases, shop_namespaces")
 		t.Cleanup(func() { db.exec(t, "DROP SCHEMA "+quoted+" CASCADE") })
 		for range 2 {
 			db.install(t, snowflake.Default(), sqlfunc.WithSchema(schema), sqlfunc.WithWorker(1),
-				sqlfunc.WithLeaseTable(db.schema+".leases", name))
+				sqlfunc.WithLeaseTables(db.schema+".shop_", name))
 		}
 		query := "SELECT worker FROM s.snowflake_parts(s.snowflake_next())"
 		if got := scan[int](t, db, strings.ReplaceAll(query, "s.s", quoted+".s")); got != 1 {

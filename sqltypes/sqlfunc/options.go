@@ -22,7 +22,7 @@ const (
 type Option func(*Functions) error
 
 // WithWorker adds the function that issues IDs with this worker, on PostgreSQL only, 0 to the layout's MaxWorker. No generator in Go may
-// ever have the worker: keep leases away from it with lease.WithWorkers or with [WithLeaseTable]. For a layout without
+// ever have the worker: keep leases away from it with lease.WithWorkers or with [WithLeaseTables]. For a layout without
 // a worker field it is 0.
 //
 // # PostgreSQL

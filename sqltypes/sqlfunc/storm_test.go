@@ -10,7 +10,6 @@ import (
 	"testing"
 	"time"
 
-
 	"github.com/sqlflake/sqlflake/snowflake"
 	"github.com/sqlflake/sqlflake/sqltypes/sqlfunc"
 )

@@ -25,7 +25,7 @@ func TestNoCodeOfAStrangerRuns(t *testing.T) {
 		}
 		store := newSQL(t, db, sqldb.Postgres)
 		leasetest.Run(t, func(*testing.T) lease.Store { return store }, settings(victim.Safe))
-		exec(t, victim.Safe, "DELETE FROM snowflake_leases")
+		clear(t, victim.Safe)
 
 		// A share, a failover, and the extensions after it.
 		if err := store.SetShare(t.Context(), "n", snowflake.Default(), 0, 2); err != nil {
@@ -34,7 +34,7 @@ func TestNoCodeOfAStrangerRuns(t *testing.T) {
 		r := layoutRequest(snowflake.Default(), 0, 2)
 		r.Reach = time.Minute
 		known, assured := mustAcquire(t, store, r).Claim, mustAcquire(t, store, layoutRequest(snowflake.Default(), 0, 2)).Claim
-		exec(t, victim.Safe, "UPDATE snowflake_leases SET host = 'another' WHERE worker = -1")
+		exec(t, victim.Safe, "UPDATE snowflake_namespaces SET server = 'another'")
 		mustExtend(t, store, keep(known), tickAt(snowflake.Default(), time.Now()))
 		assured.Until = time.Now().Add(time.Hour)
 		mustExtend(t, store, keep(assured), tickAt(snowflake.Default(), time.Now()))
