@@ -44,7 +44,7 @@ interrupted.`,
 		Use: "partition COMMAND", Short: "Maintain the partitions of a table",
 		Example: "  sqlflake partition plan --dsn postgres://app@db/shop --unit month events",
 	}
-	workers.AddCommand(watchCommand(now), releaseCommand())
+	workers.AddCommand(watchCommand(now), releaseCommand(), moveCommand())
 	sql.AddCommand(functionsCommand(now), leasesCommand())
 	partition.AddCommand(planCommand(now), maintainCommand(now), adoptCommand(now))
 

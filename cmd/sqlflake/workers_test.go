@@ -214,3 +214,30 @@ odd: 0 held, 1 free
 		t.Errorf("%v\n%s\nwant\n%s", err, out.String(), want)
 	}
 }
+
+func TestANamespaceMovesWhenNoWorkerIsHeld(t *testing.T) {
+	eachDatabase(t, func(t *testing.T, s site) {
+		s.migrate(t)
+		s.do(t, "workers move").fails(t, exitUsage, "to")
+		s.do(t, "workers move -to nothing").fails(t, exitUsage, "nothing")
+		s.do(t, "workers move -to wide").fails(t, exitFailed, "nobody has used")
+		l := open(t, s)
+		s.do(t, "workers move -to wide").fails(t, exitFailed, "workers release --force 0")
+		if err := l.Close(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		s.do(t, "workers move -to javascriptsafe").fails(t, exitFailed, "can't move")
+		var first string
+		for range 2 { // the second one changes nothing
+			r := s.do(t, "workers move -to wide")
+			if r.code != exitOK || !strings.Contains(r.out, "Its IDs begin at 2") || first != "" && r.out != first {
+				t.Errorf("%+v, before %q", r, first)
+			}
+			first = r.out
+		}
+		id, err := snowflake.Parse(strings.TrimSpace(s.do(t, "new").out))
+		if err != nil || snowflake.MustPreset("wide").Validate(id) != nil {
+			t.Errorf("an ID after the move: %d, %v", id, err)
+		}
+	})
+}

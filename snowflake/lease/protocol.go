@@ -58,6 +58,9 @@ import (
 // greatest reach. A greater one counts for extensions only when every replica that may be promoted must have it. Until
 // then the lease uses a shorter window.
 //
+// An SQL store can give a namespace another layout, while no lease is held. Each row gets another epoch, so that nobody can
+// extend under the former layout, and the horizon from which all IDs are above those of that layout: see sqllease.Store.Move.
+//
 // A later version that needs other rules in a namespace marks it, and the store then refuses the calls of this one. To the
 // rules here, such a call did not reach the store, or was not answered: owners issue what is left below their horizon.
 

@@ -21,7 +21,8 @@ const (
 // that, too, for ever. Two purposes need two workers: with a purpose for each table, no two tables have equal IDs.
 //
 // It returns ErrNoWorker, and reserves nothing, for a worker that is held, is reserved for another purpose, or was ever
-// acquired: its past IDs could be equal to those of old rows. Leases take the highest number last. It returns ErrOption for a worker out
+// acquired: its past IDs could be equal to those of old rows. So could all, once the namespace has moved to another layout: end
+// backfills before that. Leases take the highest number last. It returns ErrOption for a worker out
 // of range, an empty purpose, one that has another worker, and a layout without a field for the worker; and the errors of
 // Store.List, Store.Acquire and Store.Release: then call it again, or the worker may stay reserved. Call it outside of
 // transactions.

@@ -1,0 +1,300 @@
+package sqllease_test
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/sqlflake/sqlflake/internal/testdb"
+	"github.com/sqlflake/sqlflake/snowflake"
+	"github.com/sqlflake/sqlflake/snowflake/lease"
+	"github.com/sqlflake/sqlflake/snowflake/lease/leasetest"
+	"github.com/sqlflake/sqlflake/snowflake/lease/sqllease"
+	"github.com/sqlflake/sqlflake/snowflake/sqldb"
+)
+
+// The two differ in nothing but the order of the fields, so an ID of each can be the same number.
+var formerLayout, laterLayout = snowflake.Default(), snowflake.MustLayout(snowflake.Default().Epoch(), time.Millisecond,
+	snowflake.Field{Name: "time", Bits: 41}, snowflake.Field{Name: "sequence", Bits: 12}, snowflake.Field{Name: "worker", Bits: 10})
+
+// used leases a worker, raises its horizon to a time, and gives it back there.
+func used(t *testing.T, store lease.Store, layout snowflake.Layout, worker int64, until time.Time) {
+	t.Helper()
+	claim := keep(mustAcquire(t, store, layoutRequest(layout, worker, worker)).Claim)
+	mustExtend(t, store, claim, tickAt(layout, until))
+	mustRelease(t, store, claim)
+}
+
+// content returns what both tables have, but for the revisions.
+func content(t *testing.T, db *sql.DB) string {
+	t.Helper()
+	var all strings.Builder
+	for _, query := range []string{
+		"SELECT CONCAT_WS(' ', namespace, layout, generation, start_tick, first_worker, last_worker) FROM snowflake_namespaces ORDER BY 1",
+		"SELECT CONCAT_WS(' ', namespace, worker, epoch, token, horizon, generation, reserved_for) FROM snowflake_leases ORDER BY 1",
+	} {
+		rows, err := db.QueryContext(t.Context(), query)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer rows.Close()
+		for rows.Next() {
+			var row string
+			if err := rows.Scan(&row); err != nil {
+				t.Fatal(err)
+			}
+			all.WriteString(row + "\n")
+		}
+		if err := rows.Err(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return all.String()
+}
+
+func TestANamespaceMovesAndStartsAboveAllThatWas(t *testing.T) {
+	eachDatabase(t, func(t *testing.T, target testdb.Target, dialect sqldb.Dialect) {
+		db := target.Open(t)
+		store := newSQL(t, db, dialect)
+		ahead := time.Now().Add(2 * time.Second)
+		used(t, store, formerLayout, 3, ahead)
+		used(t, store, formerLayout, 1, time.Now())
+		start, err := store.Move(t.Context(), "n", laterLayout)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if least, err := laterLayout.Follows(formerLayout, ahead); err != nil || start.Before(least) || start.After(least.Add(time.Minute)) {
+			t.Errorf("the start is %v, want %v, %v", start, least, err)
+		}
+		if again, err := store.Move(t.Context(), "n", laterLayout); err != nil || !again.Equal(start) {
+			t.Errorf("the second call: %v, %v, want %v", again, err, start)
+		}
+
+		_, err = store.Acquire(t.Context(), layoutRequest(formerLayout, 0, 9))
+		wantErr(t, "an old process that starts", err, lease.ErrLayout, formerLayout.String(), laterLayout.String())
+		for _, worker := range []int64{3, 8} { // one that had an owner, and one that had none
+			var none *lease.NoWorkerError
+			r := layoutRequest(laterLayout, worker, worker)
+			r.Tick = tickAt(laterLayout, time.Now())
+			grant, err := store.Acquire(t.Context(), r)
+			for errors.As(err, &none) {
+				time.Sleep(min(none.Wait+time.Millisecond, time.Second))
+				grant, err = store.Acquire(t.Context(), r)
+			}
+			if err != nil || grant.Horizon != tickAt(laterLayout, start) || grant.Now.Before(start) {
+				t.Errorf("worker %d: %+v, %v, want the horizon %d", worker, grant, err, tickAt(laterLayout, start))
+			}
+			mustRelease(t, store, grant.Claim)
+		}
+		if got, err := store.Layout(t.Context(), "n"); got != laterLayout || err != nil {
+			t.Errorf("the layout is %v, %v", got, err)
+		}
+		back, err := store.Move(t.Context(), "n", formerLayout)
+		if least, _ := formerLayout.Follows(laterLayout, start); err != nil || back.Before(least) {
+			t.Errorf("the way back: %v, %v, want %v or later", back, err, least)
+		}
+	})
+}
+
+func TestAMoveThatCanNotBeIsRefusedAndChangesNothing(t *testing.T) {
+	eachDatabase(t, func(t *testing.T, target testdb.Target, dialect sqldb.Dialect) {
+		db := target.Open(t)
+		store := newSQL(t, db, dialect)
+		used(t, store, formerLayout, 600, time.Now())
+		for what, test := range map[string]struct {
+			prepare, undo string
+			namespace     string
+			to            snowflake.Layout
+			kind          error
+			part          string
+		}{
+			"no namespace":       {namespace: "m", to: laterLayout, kind: lease.ErrOption, part: "nobody has used"},
+			"no layout":          {namespace: "n", kind: lease.ErrOption, part: "zero Layout"},
+			"a layout that ends": {namespace: "n", to: snowflake.MustPreset("javascriptsafe"), kind: lease.ErrLayout, part: "can't move"},
+			"a share without a worker of it": {
+				prepare:   "UPDATE snowflake_namespaces SET first_worker = 512, last_worker = 1023",
+				undo:      "UPDATE snowflake_namespaces SET first_worker = 0, last_worker = 9223372036854775807",
+				namespace: "n", to: snowflake.MustPreset("wide"), kind: lease.ErrOption, part: "0 to 255",
+			},
+			"a horizon that is years ahead": {
+				prepare:   fmt.Sprintf("UPDATE snowflake_leases SET horizon = horizon + %d", (20 * 365 * 24 * time.Hour).Milliseconds()),
+				undo:      fmt.Sprintf("UPDATE snowflake_leases SET horizon = horizon - %d", (20 * 365 * 24 * time.Hour).Milliseconds()),
+				namespace: "n", to: laterLayout, kind: lease.ErrLayout, part: "ahead",
+			},
+			"a lease that is held": {
+				prepare:   fmt.Sprintf("UPDATE snowflake_leases SET expires_ms = %d, host = 'web-1'", time.Now().Add(time.Hour).UnixMilli()),
+				undo:      "UPDATE snowflake_leases SET expires_ms = 1, host = ''",
+				namespace: "n", to: laterLayout, kind: errHeld, part: `held by "web-1"`,
+			},
+			"a worker of SQL functions": {
+				prepare:   "UPDATE snowflake_leases SET reserved_for = 'SQL functions', host = 'f'",
+				undo:      "UPDATE snowflake_leases SET reserved_for = '', host = ''",
+				namespace: "n", to: laterLayout, kind: errHeld, part: "reserved for SQL functions, f",
+			},
+		} {
+			if test.prepare != "" {
+				exec(t, db, test.prepare)
+			}
+			before := content(t, db)
+			_, err := store.Move(t.Context(), test.namespace, test.to)
+			if held := (*sqllease.HeldError)(nil); errors.As(err, &held) {
+				err = fmt.Errorf("%w: %w", errHeld, err)
+			}
+			wantErr(t, what, err, test.kind, test.part)
+			if after := content(t, db); after != before {
+				t.Errorf("%s: the tables were\n%sand are\n%s", what, before, after)
+			}
+			if test.undo != "" {
+				exec(t, db, test.undo)
+			}
+		}
+	})
+}
+
+var errHeld = errors.New("held")
+
+// Reserve and Move: the reservation stays, and is of no use in the new layout.
+func TestAReservationOutlivesAMoveAndIsRefused(t *testing.T) {
+	eachDatabase(t, func(t *testing.T, target testdb.Target, dialect sqldb.Dialect) {
+		store := newSQL(t, target.Open(t), dialect)
+		open := func(layout snowflake.Layout) *lease.Lease {
+			l, err := lease.Open(t.Context(), store, lease.WithNamespace("n"), lease.WithWindow(10*time.Millisecond),
+				lease.WithGenerator(snowflake.WithLayout(layout)))
+			if err != nil {
+				t.Fatal(err)
+			}
+			return l
+		}
+		before := open(formerLayout)
+		if err := before.Reserve(t.Context(), 1023, "orders"); err != nil {
+			t.Fatal(err)
+		}
+		if err := before.Close(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := store.Move(t.Context(), "n", laterLayout); err != nil {
+			t.Fatal(err)
+		}
+		after := open(laterLayout)
+		defer after.Close(t.Context())
+		for worker := range int64(2) {
+			if err := after.Reserve(t.Context(), 1023-worker, "orders"); !errors.Is(err, lease.ErrNoWorker) {
+				t.Errorf("worker %d: %v, want ErrNoWorker", 1023-worker, err)
+			}
+		}
+		entries, err := store.List(t.Context(), "n")
+		if last := entries[len(entries)-1]; err != nil || !last.Reserved() || last.Worker != 1023 {
+			t.Errorf("%+v, %v", last, err)
+		}
+	})
+}
+
+// An owner extends, and a process with the layout before starts, before each statement of a move. Who comes first decides:
+// either nothing moves, or neither of the two can do anything any more.
+func TestAnOldProcessThatStartsInTheMidstOfAMoveIssuesNothing(t *testing.T) {
+	eachDatabase(t, func(t *testing.T, target testdb.Target, dialect sqldb.Dialect) {
+		db := target.Open(t)
+		db.SetMaxOpenConns(10)
+		old := newSQL(t, db, dialect)
+		moved, kept := 0, 0
+		for statement := int64(1); ; statement++ {
+			clear(t, db)
+			used(t, old, formerLayout, 1, time.Now())
+			expired := keep(mustAcquire(t, old, layoutRequest(formerLayout, 2, 2)).Claim)
+			exec(t, db, "UPDATE snowflake_leases SET expires_ms = 1")
+
+			type answer struct {
+				claim lease.Claim
+				err   error
+			}
+			started, extended := make(chan answer, 1), make(chan error, 1)
+			begun := false
+			mover := movingStore(t, db, target, dialect, func(n int64) {
+				if n != statement {
+					return
+				}
+				begun = true
+				ctx := context.WithoutCancel(t.Context())
+				go func() {
+					grant, err := old.Acquire(ctx, layoutRequest(formerLayout, 5, 5))
+					started <- answer{grant.Claim, err}
+				}()
+				go func() {
+					_, err := old.Extend(ctx, expired, tickAt(formerLayout, time.Now().Add(time.Minute)), time.Hour)
+					extended <- err
+				}()
+				time.Sleep(100 * time.Millisecond) // they wait for a lock, or are done
+			})
+			_, err := mover.Move(t.Context(), "n", laterLayout)
+			if !begun { // the move has fewer steps
+				break
+			}
+			began, first := <-started, <-extended
+			goesOn := func(c lease.Claim) error {
+				_, err := old.Extend(t.Context(), keep(c), tickAt(formerLayout, time.Now()), time.Hour)
+				return err
+			}
+
+			var held *sqllease.HeldError
+			switch {
+			case err == nil:
+				moved++
+				if began.err == nil {
+					wantErr(t, fmt.Sprintf("step %d: moved, and the process that started goes on", statement), goesOn(began.claim), lease.ErrLost)
+				} else {
+					wantErr(t, fmt.Sprintf("step %d: moved, and a process starts", statement), began.err, lease.ErrLayout)
+				}
+				wantErr(t, fmt.Sprintf("step %d: moved, and the owner extends", statement), first, lease.ErrLost)
+				wantErr(t, fmt.Sprintf("step %d: and extends later", statement), goesOn(expired), lease.ErrLost)
+			case !errors.As(err, &held):
+				t.Errorf("step %d: %v", statement, err)
+			default:
+				kept++
+				if began.err == nil && goesOn(began.claim) != nil || first == nil && goesOn(expired) != nil {
+					t.Errorf("step %d: not moved, and a process has lost its worker", statement)
+				}
+			}
+		}
+		if moved == 0 || kept == 0 {
+			t.Errorf("%d moves, %d that a process has prevented", moved, kept)
+		}
+	})
+}
+
+// The server forgets the move, as a replica does that lagged. Owners of the new layout had raised their horizons.
+func TestAfterAFailoverThatForgetsAMoveTheNextOneStartsAboveAll(t *testing.T) {
+	const reach = 10 * time.Second
+	eachServer(t, func(t *testing.T, target testdb.Target, dialect sqldb.Dialect) {
+		db := target.Open(t)
+		store := newSQL(t, db, dialect)
+		r := layoutRequest(formerLayout, 0, 0)
+		r.Reach = reach
+		mustRelease(t, store, mustAcquire(t, store, r).Claim)
+		back := keepTables(t, db)
+		if _, err := store.Move(t.Context(), "n", laterLayout); err != nil {
+			t.Fatal(err)
+		}
+		r.Layout, r.Token = laterLayout.String(), leasetest.NewToken()
+		time.Sleep(20 * time.Millisecond) // to the start
+		owner := keep(mustAcquire(t, store, r).Claim)
+		horizon := tickAt(laterLayout, time.Now().Add(reach/2))
+		mustExtend(t, store, owner, horizon)
+
+		back()
+		exec(t, db, "UPDATE snowflake_namespaces SET server = 'another'")
+		again := newSQL(t, db, dialect)
+		_, err := again.Acquire(t.Context(), r)
+		wantErr(t, "a new process", err, lease.ErrLayout)
+		start, err := again.Move(t.Context(), "n", laterLayout)
+		if err != nil || start.Before(laterLayout.Start(horizon)) {
+			t.Errorf("the start is %v, %v, below the horizon of an owner that was forgotten, %v", start, err, laterLayout.Start(horizon))
+		}
+		if _, err := store.Extend(t.Context(), owner, horizon+1, time.Hour); !errors.Is(err, lease.ErrLost) {
+			t.Errorf("the owner that was forgotten: %v, want ErrLost", err)
+		}
+	})
+}
