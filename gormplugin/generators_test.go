@@ -93,7 +93,7 @@ func TestWhatCannotBeRightIsAnErrorOfRegistration(t *testing.T) {
 		"name with a space":     with(gormplugin.WithNamed(" a", gen)),
 		"name twice":            with(gormplugin.WithNamed("a", gen), gormplugin.WithNamed("a", gen)),
 		"no generator":          with(gormplugin.WithNamed("a", nil)),
-		"lease option in New":   with(gormplugin.WithLeaseTable("workers")),
+		"lease option in New":   with(gormplugin.WithLeaseTables("workers_")),
 	} {
 		db := on(t, testdb.SQLite(t))
 		err := db.Use(plugin)

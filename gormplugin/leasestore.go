@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"strings"
 	"sync/atomic"
 	"time"
 
@@ -25,23 +26,23 @@ type leasePlace struct {
 	window time.Duration // that suits the database
 }
 
-// openPlace returns the place for the leases of a handle, whose table it creates if needed.
-func openPlace(ctx context.Context, db *gorm.DB, table string) (leasePlace, error) {
+// openPlace returns the place for the leases of a handle, whose tables it creates if needed.
+func openPlace(ctx context.Context, db *gorm.DB, prefix string) (leasePlace, error) {
 	dialect := sqldb.Dialect(db.Name()) // GORM and sqllease have the same names for them
 	if dialect != sqldb.Postgres && dialect != sqldb.MySQL && dialect != sqldb.SQLite {
 		return leasePlace{}, fmt.Errorf("gormplugin: Open has no leases for the dialect %q, only for postgres, mysql "+
 			"and sqlite; give New a generator of lease.Open with another store, or of snowflake.New: %w",
 			dialect, gorm.ErrUnsupportedDriver)
 	}
-	if table == "" {
-		table = "snowflake_leases"
+	if prefix == "" {
+		prefix = "snowflake_"
 	}
 
-	pool, err := writePool(ctx, "Open", db, table)
+	pool, err := writePool(ctx, "Open", db, prefix+"namespaces", prefix+"leases")
 	if err != nil {
 		return leasePlace{}, err
 	}
-	store, err := sqllease.New(pool, dialect, sqllease.WithTable(table))
+	store, err := sqllease.New(pool, dialect, sqllease.WithTables(prefix))
 	if err != nil {
 		return leasePlace{}, fmt.Errorf("gormplugin: %w", err)
 	}
@@ -184,13 +185,14 @@ func checkPool(caller string, pool gorm.ConnPool) error {
 // each time with a probability of 2^-31.
 const poolTries = 32
 
-// writePool returns the pool of statements that write to the table. Plugins such as dbresolver choose it in a callback,
-// so it runs a statement as a dry run and looks which pool that gets.
-func writePool(ctx context.Context, caller string, db *gorm.DB, table string) (gorm.ConnPool, error) {
+// writePool returns the pool of statements that write to the tables. Plugins such as dbresolver choose it in a callback,
+// so it runs a statement for each table in turn as a dry run, and looks which pool that gets.
+func writePool(ctx context.Context, caller string, db *gorm.DB, tables ...string) (gorm.ConnPool, error) {
 	var first gorm.ConnPool
-	for range poolTries {
+	for i := range poolTries * len(tables) {
+		table := tables[i%len(tables)]
 		tx := db.Session(&gorm.Session{Context: ctx, DryRun: true, Logger: logger.Discard}).
-			Exec("UPDATE " + table + " SET revision = revision WHERE worker < -1")
+			Exec("UPDATE " + table + " SET revision = revision WHERE revision < -1")
 		if tx.Error != nil {
 			return nil, fmt.Errorf("gormplugin: find the pool for writing: %w", tx.Error)
 		}
@@ -205,7 +207,7 @@ func writePool(ctx context.Context, caller string, db *gorm.DB, table string) (g
 			first = pool
 		case !connpool.Same(first, pool):
 			return nil, fmt.Errorf("gormplugin: writes to the table %s go to several databases: register a resolver "+
-				"with one source for this table: %w", table, gorm.ErrInvalidDB)
+				"with one source for the tables %s: %w", table, strings.Join(tables, " and "), gorm.ErrInvalidDB)
 		}
 	}
 	return first, nil

@@ -16,7 +16,7 @@ import (
 // hosts. No two of them have the same worker at a time. Package [lease] has the rule that keeps their IDs apart, and
 // its limits.
 //
-// It creates the table snowflake_leases if it is missing ([WithLeaseTable] names another; sqllease.Schema has the
+// It creates the tables snowflake_namespaces and snowflake_leases if they are missing ([WithLeaseTables] names others; sqllease.Schema has the
 // statement for your own migrations), takes a worker, and then extends the lease in the background with one UPDATE each
 // half minute. All processes must use one table: see sqllease.Store.Migrate. The role needs the right to SELECT, INSERT
 // and UPDATE the table, and to create it only if it does not exist. Never delete rows of the table: they keep the next
@@ -32,7 +32,7 @@ import (
 // through the same connection pool but not through GORM: neither in GORM's log nor in a transaction. With
 // gorm.io/plugin/dbresolver these are the sources: call Open after the resolver is registered, else the lease stays in
 // the handle's own pool. If the resolver has several sources for the table, Open returns an error; give the table a
-// resolver with one source (dbresolver.Register(config, "snowflake_leases")).
+// resolver with one source (dbresolver.Register(config, "snowflake_namespaces", "snowflake_leases")).
 //
 // On SQLite, and with one connection, a transaction that writes keeps the extension out until it ends. The window is
 // therefore [lease.MaxWindow] there: a transaction may last at least five minutes and create rows all the time (on a
@@ -47,7 +47,7 @@ import (
 // snowflake.ErrLeaseStalled after [lease.WithPatience] at first, and later waits up to a window, in a transaction with
 // the connection held, unless its context has a deadline: give it one. Package sqllease has the conditions.
 //
-// Several databases, or schemas ([WithLeaseTable]), have a lease table each, so their IDs may be equal. If those must
+// Several databases, or schemas ([WithLeaseTables]), have lease tables each, so their IDs may be equal. If those must
 // differ too, open the plugin on one handle and give it to the others with db.Use.
 //
 // # Logging and errors
@@ -73,7 +73,7 @@ func Open(ctx context.Context, db *gorm.DB, opts ...Option) (*Plugin, error) {
 		return nil, err
 	}
 	prepare, cancel := context.WithTimeout(ctx, c.openTimeout) // as lease.Open bounds each of its calls
-	place, err := openPlace(prepare, db, c.leaseTable)
+	place, err := openPlace(prepare, db, c.leaseTables)
 	cancel()
 	switch {
 	case err != nil && errors.Is(prepare.Err(), context.DeadlineExceeded) && ctx.Err() == nil:
@@ -88,8 +88,7 @@ func Open(ctx context.Context, db *gorm.DB, opts ...Option) (*Plugin, error) {
 	p := &Plugin{config: c, place: place}
 	if p.lease, err = lease.Open(ctx, place.store, options...); err != nil {
 		if errors.Is(err, lease.ErrLayout) {
-			err = fmt.Errorf("%w; lease.WithFormerLayout in gormplugin.WithLease moves the namespace, "+
-				"lease.WithNamespace names another one", err)
+			err = fmt.Errorf("%w; lease.WithNamespace in gormplugin.WithLease names another one", err)
 		}
 		return nil, fmt.Errorf("gormplugin: open a lease: %w", err)
 	}

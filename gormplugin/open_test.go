@@ -158,7 +158,7 @@ func TestCloseOfWhatHasNoLeaseDoesNothing(t *testing.T) {
 func TestOpenWithOptions(t *testing.T) {
 	testdb.Each(t, func(t *testing.T, target testdb.Target) {
 		h := on(t, target)
-		keys := h.leased(t, gormplugin.WithLeaseTable("my_leases"),
+		keys := h.leased(t, gormplugin.WithLeaseTables("my_"),
 			gormplugin.WithLease(lease.WithNamespace("mine"), lease.WithWindow(40*time.Second)),
 			gormplugin.WithLease(lease.WithWorkers(100, 200), lease.WithGenerator(snowflake.WithLead(0))),
 			gormplugin.WithLayout(snowflake.MustPreset("wide")))
@@ -168,7 +168,7 @@ func TestOpenWithOptions(t *testing.T) {
 		if ahead := time.Until(status.Horizon); ahead > 41*time.Second {
 			t.Errorf("the horizon is %v ahead, the window 40s", ahead)
 		}
-		entries := h.entries(t, sqllease.WithTable("my_leases"))
+		entries := h.entries(t, sqllease.WithTables("my_"))
 		equal(t, "rows", len(entries), 1)
 		equal(t, "layout", entries[0].Layout, snowflake.MustPreset("wide").String())
 	})
@@ -247,8 +247,8 @@ func TestOpenRefusesWhatCannotHoldALease(t *testing.T) {
 			db:   openHandle(t, foreign{gormdb.Dialector(testdb.SQLite(t))}, gorm.Config{}).DB,
 			want: gorm.ErrUnsupportedDriver, text: `"clickhouse"`,
 		},
-		"a bad table":  {db: h.DB, opts: []gormplugin.Option{gormplugin.WithLeaseTable("a-b")}, want: lease.ErrOption, text: `"a-b"`},
-		"no table":     {db: h.DB, opts: []gormplugin.Option{gormplugin.WithLeaseTable("")}, want: gormplugin.ErrOption},
+		"a bad table":  {db: h.DB, opts: []gormplugin.Option{gormplugin.WithLeaseTables("a-b")}, want: lease.ErrOption, text: `"a-b"`},
+		"no table":     {db: h.DB, opts: []gormplugin.Option{gormplugin.WithLeaseTables("")}, want: gormplugin.ErrOption},
 		"a bad window": {db: h.DB, opts: []gormplugin.Option{gormplugin.WithLease(lease.WithWindow(1))}, want: lease.ErrOption},
 		"a bad option": {db: h.DB, opts: []gormplugin.Option{gormplugin.WithNamed("", newCounting())}, want: gormplugin.ErrOption},
 	} {
@@ -322,12 +322,14 @@ func TestOpenMakesNoTableBesideThatOfAnotherSchema(t *testing.T) {
 	other := on(t, target)
 
 	_, err := gormplugin.Open(t.Context(), other.DB)
-	if option := `gormplugin.WithLeaseTable("` + table + `")`; !errors.Is(err, lease.ErrOption) || !strings.Contains(err.Error(), option) {
-		t.Errorf("Open with another search_path: %v, want ErrOption and %s", err, option)
+	for _, part := range []string{"gormplugin.WithLeaseTables", table} {
+		if !errors.Is(err, lease.ErrOption) || !strings.Contains(err.Error(), part) {
+			t.Errorf("Open with another search_path: %v, want ErrOption and %s", err, part)
+		}
 	}
 	equal(t, "tables", must(t, other.Raw("SELECT * FROM pg_class WHERE relname = 'snowflake_leases'").Scan(&[]map[string]any{})).RowsAffected, 1)
 
-	keys, err = gormplugin.Open(t.Context(), other.DB, gormplugin.WithLeaseTable(table))
+	keys, err = gormplugin.Open(t.Context(), other.DB, gormplugin.WithLeaseTables(strings.TrimSuffix(table, "leases")))
 	noError(t, err)
 	equal(t, "the table", keys.Lease().Status().Table, table)
 	noError(t, keys.Close(t.Context()))

@@ -30,7 +30,7 @@ type config struct {
 	minID snowflake.ID // of WithMinID
 
 	leaseOptions []lease.Option // of WithLease
-	leaseTable   string         // of WithLeaseTable
+	leaseTables  string         // of WithLeaseTables
 	openTimeout  time.Duration  // of what Open does before it takes a worker
 	ready        func() error   // lease.Lease.Ready of the lease of Open; nil for New
 }
@@ -137,15 +137,15 @@ func WithLease(opts ...lease.Option) Option {
 	}
 }
 
-// WithLeaseTable sets the table that [Open] keeps its lease in, table or schema.table, instead of snowflake_leases. All
-// processes whose IDs must differ have to use the same table. An empty name is an [ErrOption], as is the option for
-// [New].
-func WithLeaseTable(name string) Option {
+// WithLeaseTables sets with what the names of the two tables begin in which [Open] keeps its lease, with or without a
+// schema, instead of snowflake_: "app.snowflake_" names app.snowflake_namespaces and app.snowflake_leases. All processes
+// whose IDs must differ have to use the same tables. An empty prefix is an [ErrOption], as is the option for [New].
+func WithLeaseTables(prefix string) Option {
 	return func(c *config) error {
-		if name == "" {
-			return fmt.Errorf("%w: WithLeaseTable: empty name", ErrOption)
+		if prefix == "" {
+			return fmt.Errorf("%w: WithLeaseTables: empty prefix", ErrOption)
 		}
-		c.leaseTable = name
+		c.leaseTables = prefix
 		return nil
 	}
 }

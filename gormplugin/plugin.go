@@ -74,8 +74,8 @@ func New(gen Generator, opts ...Option) *Plugin {
 	case p.err != nil:
 	case isNil(gen):
 		p.err = fmt.Errorf("%w: nil generator", ErrOption)
-	case len(p.leaseOptions) > 0 || p.leaseTable != "":
-		p.err = fmt.Errorf("%w: New does not take WithLayout, WithLease and WithLeaseTable, use Open", ErrOption)
+	case len(p.leaseOptions) > 0 || p.leaseTables != "":
+		p.err = fmt.Errorf("%w: New does not take WithLayout, WithLease and WithLeaseTables, use Open", ErrOption)
 	}
 	return p
 }

@@ -102,7 +102,7 @@ func (p *plant) audited(t *testing.T, text string, m mode) auditReport {
 	if err := os.WriteFile(path, nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	d, err := openDatabase(t.Context(), "sqlite:"+path, "snowflake_leases")
+	d, err := openDatabase(t.Context(), "sqlite:"+path, "snowflake_")
 	if err != nil {
 		t.Fatal(err)
 	}

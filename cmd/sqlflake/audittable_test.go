@@ -275,7 +275,7 @@ func sqliteWith(t *testing.T, path string, ids []snowflake.ID) string {
 	if err := os.WriteFile(path, nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	d, err := openDatabase(t.Context(), "sqlite:"+path, "snowflake_leases")
+	d, err := openDatabase(t.Context(), "sqlite:"+path, "snowflake_")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -41,20 +41,25 @@ func dsnFlag(c *cobra.Command) *string {
 	return c.Flags().String("dsn", "", "the `DSN` of the database (default $SQLFLAKE_DSN)")
 }
 
-// database is a lease table.
+// database is where leases are.
 type database struct {
 	*sqllease.Store
 	pool *sql.DB
 }
 
-// databaseFlags adds --dsn and --table. The function opens the lease table.
-func databaseFlags(c *cobra.Command) func(context.Context) (*database, error) {
-	dsn := dsnFlag(c)
-	table := c.Flags().String("table", "snowflake_leases", "the `NAME` of the lease table")
-	return func(ctx context.Context) (*database, error) { return openDatabase(ctx, *dsn, *table) }
+// tablesFlag adds --tables.
+func tablesFlag(c *cobra.Command) *string {
+	return c.Flags().String("tables", "snowflake_", "the `PREFIX` of the names of the lease tables, also schema.prefix")
 }
 
-func openDatabase(ctx context.Context, dsn, table string) (*database, error) {
+// databaseFlags adds --dsn and --tables. The function opens the lease tables.
+func databaseFlags(c *cobra.Command) func(context.Context) (*database, error) {
+	dsn := dsnFlag(c)
+	prefix := tablesFlag(c)
+	return func(ctx context.Context) (*database, error) { return openDatabase(ctx, *dsn, *prefix) }
+}
+
+func openDatabase(ctx context.Context, dsn, prefix string) (*database, error) {
 	s, err := readDSN(dsn)
 	if err != nil {
 		return nil, err
@@ -63,7 +68,7 @@ func openDatabase(ctx context.Context, dsn, table string) (*database, error) {
 	if err != nil {
 		return nil, err
 	}
-	store, err := sqllease.New(pool, s.dialect, sqllease.WithTable(table))
+	store, err := sqllease.New(pool, s.dialect, sqllease.WithTables(prefix))
 	if err != nil {
 		return nil, errors.Join(err, pool.Close())
 	}
@@ -160,7 +165,7 @@ func (d *database) close() { _ = d.pool.Close() }
 func (d *database) List(ctx context.Context, namespace string) ([]lease.Entry, error) {
 	entries, err := d.Store.List(ctx, namespace)
 	if err != nil && ctx.Err() == nil {
-		err = fmt.Errorf("%w\nIs this the database with the leases? --table names another table", err)
+		err = fmt.Errorf("%w\nIs this the database with the leases? --tables names others", err)
 	}
 	return entries, err
 }

@@ -17,7 +17,7 @@ func TestTheLastTwoYearsOfALayoutAreALineOnStderr(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(dir, "leases.db"), nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	d, err := openDatabase(t.Context(), dsn, "snowflake_leases")
+	d, err := openDatabase(t.Context(), dsn, "snowflake_")
 	if err != nil {
 		t.Fatal(err)
 	}

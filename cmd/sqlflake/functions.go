@@ -30,23 +30,23 @@ func functionsCommand(now func() time.Time) *cobra.Command {
 		Short: "Print the SQL functions that read and issue IDs",
 		Long: `It prints a script for psql or mariadb, and connects to nothing. The functions
 are snowflake_time, snowflake_parts, snowflake_min and snowflake_layout, and
-with --worker also snowflake_next, which issues IDs. No generator and no lease
-may have that worker: --namespace reserves it in the lease table.
+in PostgreSQL with --worker also snowflake_next, which issues IDs. No generator
+and no lease may have that worker: --namespace reserves it in the lease tables.
 
 MySQL lacks what the functions need; MariaDB 10.6 has it. In SQLite functions
 come from the program. For ClickHouse, snowflake_time and snowflake_min call its
 own functions, which know ticks of 1 ms with 22 bits below.`,
 		Example: `  sqlflake sql functions --dialect postgres | psql
-  sqlflake sql functions --dialect mariadb --worker 1023 \
-    --namespace default | mariadb shop
+  sqlflake sql functions --dialect postgres --worker 1023 \
+    --namespace default | psql shop
   sqlflake sql functions --dialect postgres --drop`,
 		Args: cobra.NoArgs,
 	}
 	layout := layoutFlag(c, false)
 	dialect := dialectFlag(c, "postgres", "mariadb", clickHouse)
 	worker := c.Flags().Int64("worker", 0, "the worker `N` of snowflake_next (default none)")
-	namespace := c.Flags().String("namespace", "", "reserve --worker in the namespace `NAME` of the lease table")
-	table := c.Flags().String("table", "snowflake_leases", "the `NAME` of the lease table")
+	namespace := c.Flags().String("namespace", "", "reserve --worker in the namespace `NAME` of the lease tables")
+	tables := tablesFlag(c)
 	schema := c.Flags().String("schema", "public", "the `NAME` of the schema of PostgreSQL")
 	prefix := c.Flags().String("name", "snowflake", "the `NAME` that those of the functions begin with")
 	drop := c.Flags().Bool("drop", false, "print the statements that remove the functions, and their state")
@@ -54,8 +54,8 @@ own functions, which know ticks of 1 ms with 22 bits below.`,
 		opts := []sqlfunc.Option{sqlfunc.WithSchema(*schema), sqlfunc.WithName(*prefix)}
 		issue := c.Flags().Changed("worker")
 		switch {
-		case issue && *dialect == clickHouse:
-			return usage("--worker: functions of ClickHouse issue no IDs")
+		case issue && *dialect != "postgres":
+			return usage("--worker: functions of %s issue no IDs, only those of postgres do", *dialect)
 		case issue:
 			opts = append(opts, sqlfunc.WithWorker(*worker))
 			warnEnding(c, "snowflake_next", layout.Layout, now())
@@ -63,7 +63,7 @@ own functions, which know ticks of 1 ms with 22 bits below.`,
 			return usage("--namespace reserves a worker: give --worker, too")
 		}
 		if *namespace != "" {
-			opts = append(opts, sqlfunc.WithLeaseTable(*table, *namespace))
+			opts = append(opts, sqlfunc.WithLeaseTables(*tables, *namespace))
 		}
 		functions, err := sqlfunc.New(layout.Layout, opts...)
 		if err != nil {

@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -11,22 +12,22 @@ import (
 func leasesCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "leases",
-		Short: "Print the SQL that creates the lease table",
-		Long: `sqllease.Store.Migrate and gormplugin.Open run this statement; it is for
-migrations of your own. Never delete rows of the table: they hold up to which
+		Short: "Print the SQL that creates the lease tables",
+		Long: `sqllease.Store.Migrate and gormplugin.Open run these statements; they are for
+migrations of your own. Never delete rows of the tables: they hold up to which
 time IDs were issued.`,
 		Example: `  sqlflake sql leases --dialect postgres >migrations/001_leases.sql
-  sqlflake sql leases --dialect mysql --table shop.leases`,
+  sqlflake sql leases --dialect mysql --tables shop.snowflake_`,
 		Args: cobra.NoArgs,
 	}
 	dialect := dialectFlag(c, "postgres", "mysql", "mariadb", "sqlite")
-	table := c.Flags().String("table", "snowflake_leases", "the `NAME` of the table, table or schema.table")
+	prefix := tablesFlag(c)
 	c.RunE = func(c *cobra.Command, _ []string) error {
-		schema, err := sqllease.Schema(dialects[*dialect], *table)
+		schema, err := sqllease.Schema(dialects[*dialect], *prefix)
 		if err != nil {
 			return usageError{err.Error()}
 		}
-		_, err = fmt.Fprintln(c.OutOrStdout(), schema+";")
+		_, err = fmt.Fprintln(c.OutOrStdout(), strings.Join(schema, ";\n\n")+";")
 		return err
 	}
 	return c

@@ -1,52 +1,72 @@
 package main
 
 import (
+	"context"
+	"errors"
 	"fmt"
-	"time"
+	"io"
 
 	"github.com/spf13/cobra"
 
 	"github.com/sqlflake/sqlflake/snowflake/lease"
+	"github.com/sqlflake/sqlflake/snowflake/lease/sqllease"
 )
 
+type moveOptions struct {
+	open          func(context.Context) (*database, error)
+	namespace, to string
+}
+
 func moveCommand() *cobra.Command {
+	o := &moveOptions{}
 	c := &cobra.Command{
 		Use:   "move",
-		Short: "Announce another layout for a namespace",
-		Long: `Run it an hour before you deploy programs with lease.WithFormerLayout, so that
-these do not have to wait until each replica knows. Programs that run are not
-disturbed, but those of a version that can't move are refused. The layout that
-the namespace has withdraws the announcement. Don't leave it for days: when the
-database fails over later, only programs of the next layout get a worker.
+		Short: "Give a namespace another layout",
+		Long: `End all processes with the layout before, and let nothing start them again (in
+Kubernetes the strategy Recreate). Then run this. Then start those with the new
+layout: lease.Open waits for the time that is printed. No ID is issued from the
+end of the last process until then. All IDs with the new layout are greater than
+all before.
+
+It refuses to move while a worker is held. That of a killed process is free
+after two windows, or with "sqlflake workers release --force".
+
+A replica that is promoted right after it may not know the move. So until each
+replica shows the new layout ("sqlflake workers --json"), start nothing with the
+one before, and after a failover before that run this again first. If in doubt,
+run it again: it changes nothing if the namespace has the layout.
 
 ` + dsnHelp,
-		Example: `  sqlflake workers move --dsn postgres://app@db/shop --to clustered`,
-		Args:    cobra.NoArgs,
+		Example: `  sqlflake layout diff default clustered
+  sqlflake workers move --dsn postgres://app@db/shop --to clustered`,
+		Args: cobra.NoArgs,
+		RunE: func(c *cobra.Command, _ []string) error { return o.run(c.Context(), c.OutOrStdout()) },
 	}
-	open, to := databaseFlags(c), c.Flags().String("to", "", "the `LAYOUT`: the name of a preset, or a text as of \"sqlflake layout\" (required)")
-	namespace := c.Flags().String("namespace", lease.DefaultNamespace, "the `NAME` of the namespace")
+	o.open = databaseFlags(c)
+	c.Flags().StringVar(&o.to, "to", "", "the `LAYOUT`: the name of a preset, or a text as of \"sqlflake layout\" (required)")
+	c.Flags().StringVar(&o.namespace, "namespace", lease.DefaultNamespace, "the `NAME` of the namespace")
 	_ = c.MarkFlagRequired("to") // it exists
-	c.RunE = func(c *cobra.Command, _ []string) error {
-		layout, err := parseLayout(*to)
-		if err != nil {
-			return usageError{err.Error()}
-		}
-		d, err := open(c.Context())
-		if err != nil {
-			return err
-		}
-		defer d.close()
-		ready, err := d.Announce(c.Context(), *namespace, layout)
-		switch {
-		case err != nil:
-			return err
-		case ready.IsZero():
-			_, err = fmt.Fprintf(c.OutOrStdout(), "namespace %q has the layout, and moves to no other\n", *namespace)
-		default:
-			_, err = fmt.Fprintf(c.OutOrStdout(), "namespace %q can move from %s on, when the last lease of its layout has ended\n",
-				*namespace, ready.UTC().Format(time.RFC3339))
-		}
+	return c
+}
+
+func (o *moveOptions) run(ctx context.Context, out io.Writer) error {
+	layout, err := parseLayout(o.to)
+	if err != nil {
+		return usageError{err.Error()}
+	}
+	d, err := o.open(ctx)
+	if err != nil {
 		return err
 	}
-	return c
+	defer d.close()
+
+	start, err := d.Move(ctx, o.namespace, layout)
+	if held := (*sqllease.HeldError)(nil); errors.As(err, &held) && !held.Reserved() {
+		return fmt.Errorf("%w.\n\"sqlflake workers release --force %d\" revokes it, if its holder is dead", err, held.Worker)
+	}
+	if err != nil {
+		return err
+	}
+	_, err = fmt.Fprintf(out, "namespace %q has the layout %q. Its IDs begin at %s.\n", o.namespace, layout, instant(start))
+	return err
 }

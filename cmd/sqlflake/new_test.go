@@ -113,7 +113,7 @@ func TestIDsOfALeasedWorker(t *testing.T) {
 	})
 }
 
-// The layout is that of the namespace, whose rows may be missing, or have the one before a move.
+// The layout is that of the namespace, whose rows may be missing.
 func TestIDsHaveTheLayoutOfTheNamespace(t *testing.T) {
 	eachDatabase(t, func(t *testing.T, s site) {
 		s.migrate(t)
@@ -121,21 +121,7 @@ func TestIDsHaveTheLayoutOfTheNamespace(t *testing.T) {
 		if err := s.SetShare(t.Context(), "share", wide, 4, 5); err != nil {
 			t.Fatal(err)
 		}
-		for range 2 { // the row of a worker that is free lasts
-			if err := open(t, s, lease.WithNamespace("moved"), lease.WithWorkers(1, 2)).Close(t.Context()); err != nil {
-				t.Fatal(err)
-			}
-		}
-		if _, err := s.Announce(t.Context(), "moved", wide); err != nil {
-			t.Fatal(err)
-		}
-		s.exec(t, `UPDATE snowflake_leases SET version = '{"since":1,"next":"`+wide.String()+`"}' WHERE namespace = 'moved' AND worker = -1`)
-		former := []lease.Option{
-			lease.WithNamespace("moved"), lease.WithWorkers(9, 9), lease.WithFormerLayout(snowflake.Default()),
-			lease.WithGenerator(snowflake.WithLayout(wide)),
-		}
-		open(t, s, former...)
-		for namespace, least := range map[string]int64{"share": 4, "moved": 0} {
+		for namespace, least := range map[string]int64{"share": 4} {
 			r := s.do(t, "new -namespace "+namespace)
 			id, err := snowflake.Parse(strings.TrimSpace(r.out))
 			if at := wide.Decompose(id); err != nil || at.Worker < least || at.Worker > 5 || time.Since(at.Time).Abs() > time.Hour {
@@ -162,7 +148,7 @@ func eachDatabase(t *testing.T, f func(t *testing.T, s site)) {
 			}
 			target.DSN = "sqlite:" + path
 		}
-		d, err := openDatabase(t.Context(), target.DSN, "snowflake_leases")
+		d, err := openDatabase(t.Context(), target.DSN, "snowflake_")
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -178,7 +164,7 @@ func TestTheSuiteOfStoresOnSQLite(t *testing.T) {
 	if err := os.WriteFile(path, nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	d, err := openDatabase(t.Context(), "sqlite:"+path, "snowflake_leases")
+	d, err := openDatabase(t.Context(), "sqlite:"+path, "snowflake_")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -187,7 +173,7 @@ func TestTheSuiteOfStoresOnSQLite(t *testing.T) {
 	leasetest.Run(t, func(*testing.T) lease.Store { return d }, leasetest.Settings{
 		Require: func(tb testing.TB, _ lease.Store, namespace string) {
 			tb.Helper()
-			if _, err := d.pool.ExecContext(tb.Context(), "UPDATE snowflake_leases SET protocol = 3 WHERE namespace = ?", namespace); err != nil {
+			if _, err := d.pool.ExecContext(tb.Context(), "UPDATE snowflake_namespaces SET protocol = 3 WHERE namespace = ?", namespace); err != nil {
 				tb.Fatal(err)
 			}
 		},

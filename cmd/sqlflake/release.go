@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
-	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -34,7 +33,7 @@ fails over to a replica that lacks the release. Then both go on, if the lease
 would not have expired by then. Without --force nothing is released as long as
 the lease has not expired.
 
-Workers that are reserved, for SQL functions (sqlfunc.WithLeaseTable) or by
+Workers that are reserved, for SQL functions (sqlfunc.WithLeaseTables) or by
 lease.Lease.Reserve, are never released: they have no lease to lose.
 
 ` + dsnHelp,
@@ -61,9 +60,6 @@ lease.Lease.Reserve, are never released: they have no lease to lose.
 		switch {
 		case err != nil:
 			return err
-		case strings.HasPrefix(e.Holder.Host, "database server, ") && e.Holder.Version == "sqlfunc":
-			return fmt.Errorf("worker %d of namespace %q is reserved for SQL functions of the %s: their IDs would repeat",
-				worker, *namespace, hostOf(e))
 		case e.Reserved():
 			return fmt.Errorf("worker %d of namespace %q is %s: its IDs would repeat", worker, *namespace, hostOf(e))
 		case !e.Held:

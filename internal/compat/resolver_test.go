@@ -125,7 +125,7 @@ func create(t *testing.T, db *gorm.DB, where testdb.Target) order {
 	return o
 }
 
-const leases = "snowflake_leases"
+const leases, namespaces = "snowflake_leases", "snowflake_namespaces"
 
 func resolver(sources, replicas []testdb.Target, datas ...any) *dbresolver.DBResolver {
 	return (&dbresolver.DBResolver{}).Register(config(sources, replicas), datas...)
@@ -223,7 +223,7 @@ func TestSeveralSourcesAreRefused(t *testing.T) {
 		}
 		wantLeases(t, false, main, a, b)
 		db := open(t, main, gorm.Config{}, (&dbresolver.DBResolver{}).Register(config(targets(a, b), nil)).
-			Register(config(targets(own), nil), leases))
+			Register(config(targets(own), nil), leases, namespaces))
 		leased(t, db)
 		wantLeases(t, true, own)
 	})

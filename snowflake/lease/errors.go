@@ -22,12 +22,11 @@ var (
 	ErrNoWorker = errors.New("lease: no free worker")
 
 	// ErrLayout is returned by Acquire of a Store and by Open if the namespace is in use with another layout, IDs of two of
-	// which can be equal, or if it can't move to the layout of the caller now (WithFormerLayout).
+	// which can be equal: see sqllease.Store.Move.
 	ErrLayout = errors.New("lease: the namespace has another layout")
 
 	// ErrClockSkew is returned by Open if the generator's clock differs from the store's, or from the system clock if the
-	// store has none, by more than WithMaxSkew, or so much that the namespace does not move (WithFormerLayout). Ready
-	// returns it while no ID is due because the clocks were set back.
+	// store has none, by more than WithMaxSkew. Ready returns it while no ID is due because the clocks were set back.
 	ErrClockSkew = errors.New("lease: the clock differs from the store's")
 
 	// ErrBehindHorizon is returned by Open if the clock is behind the horizon of the worker by more than a window and
@@ -66,18 +65,14 @@ func (e *VersionError) Error() string {
 		e.Namespace, e.Version)
 }
 
-// NoWorkerError says that all workers are held, or what else the caller has to wait for. It wraps ErrNoWorker.
+// NoWorkerError says that all workers are held. It wraps ErrNoWorker.
 type NoWorkerError struct {
 	Namespace   string
 	First, Last int64         // the requested workers
 	Wait        time.Duration // until the first of them expires unless it is extended, or until the floor; 0 if unknown
-	Why         string        // what else is waited for, as when the layout changes (WithFormerLayout); empty: for a worker
 }
 
 func (e *NoWorkerError) Error() string {
-	if e.Why != "" {
-		return fmt.Sprintf("%v: namespace %q %s; in %v at the earliest", ErrNoWorker, e.Namespace, e.Why, e.Wait.Round(time.Millisecond))
-	}
 	s := fmt.Sprintf("%v: all of %d to %d in namespace %q are held or not given out yet", ErrNoWorker, e.First, e.Last, e.Namespace)
 	if e.Wait > 0 {
 		s += fmt.Sprintf("; the first is free in %v, unless it is extended", e.Wait.Round(time.Millisecond))

@@ -43,7 +43,6 @@ type config struct {
 	patience    time.Duration
 	first, last int64 // last may be anyWorker
 	stopOnLoss  bool
-	former      string // text of the layout
 	holder      Holder
 	log         *slog.Logger
 	observers   []func(Event)
@@ -98,30 +97,6 @@ func WithWindow(d time.Duration) Option {
 // outside the range can be assigned to processes by hand.
 func WithWorkers(first, last int64) Option {
 	return option(true, func(c *config) { c.first, c.last = first, last }, "")
-}
-
-// WithFormerLayout lets Open move the namespace from the layout old to that of the generator ([WithGenerator]), while
-// processes with old may still run. From the first ID on, all IDs are greater than all of the processes with old, see
-// [snowflake.Layout.Follows].
-//
-// Processes with old are not disturbed. Open first announces the layout in the namespace. On servers that can fail over
-// it then waits for an hour, so that every replica knows; sqllease.Store.Announce does that in advance. Then it waits
-// until the last lease of old has been given back or has expired, and at last for the first moment of which no ID is
-// below an old one: up to a Period of either layout, 70 minutes for Clustered, in which nobody gets a worker. Its context
-// bounds the wait, and ends it with a *NoWorkerError that says what it waits for. When the last lease of old has ended,
-// processes with old get ErrLayout, and the option does nothing. The way back is the same with the two layouts swapped, and
-// waits for that moment first, too. After a roll-back that comes before the move withdraw the announcement, with Announce.
-//
-// End backfills before ([Lease.Reserve]). Databases that are merged later, each with its share of the workers, move
-// together: while they have two layouts, their IDs can be equal.
-//
-// Open returns ErrLayout, without a change, if the layout can't follow old, or not soon; if another layout was announced;
-// and if a worker is reserved for SQL functions, which also withdraws an announcement of this layout. It returns ErrClockSkew, and moves nothing, while the store's clock is off
-// by more than 20 minutes. Only SQL stores can move: others return ErrLayout as without the option.
-// Programs with a version of this module that can't move are refused from the announcement on, with a
-// *VersionError, and issue nothing above their horizon. Update them first.
-func WithFormerLayout(old snowflake.Layout) Option {
-	return option(old != snowflake.Layout{}, func(c *config) { c.former = old.String() }, "WithFormerLayout: zero Layout")
 }
 
 // WithMaxSkew sets how far the clock may be from the store's when Open takes a worker, and how far ahead of the store's

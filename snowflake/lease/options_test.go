@@ -34,7 +34,6 @@ func TestBadSettingsAreRefusedWithTheValueAndTheLimit(t *testing.T) {
 		{"a bad option of the generator", store, lease.WithGenerator(snowflake.WithLead(-1)), snowflake.ErrOption, "lead -1ns"},
 		{"no observer", store, lease.WithObserver(nil), lease.ErrOption, "nil observer"},
 		{"no option of the generator", store, lease.WithGenerator(nil), lease.ErrOption, "nil Option"},
-		{"no former layout", store, lease.WithFormerLayout(snowflake.Layout{}), lease.ErrOption, "zero Layout"},
 		{"no clock", store, lease.WithClock(nil), lease.ErrOption, "nil Clock"},
 	} {
 		t.Run(test.name, func(t *testing.T) {

@@ -58,11 +58,8 @@ import (
 // greatest reach. A greater one counts for extensions only when every replica that may be promoted must have it. Until
 // then the lease uses a shorter window.
 //
-// A namespace may move to another layout, in SQL stores. A fourth rule keeps the IDs of two layouts apart, and in order:
-//
-//	An owner of the new layout acquires only after each row has an epoch that no owner has, or can't be extended under
-//	the former layout and has expired. It starts at or above a tick of which no ID is below one of the former layout that
-//	is below the horizons of these rows, or below the floor.
+// An SQL store can give a namespace another layout, while no lease is held. Each row gets another epoch, so that nobody can
+// extend under the former layout, and the horizon from which all IDs are above those of that layout: see sqllease.Store.Move.
 //
 // A later version that needs other rules in a namespace marks it, and the store then refuses the calls of this one. To the
 // rules here, such a call did not reach the store, or was not answered: owners issue what is left below their horizon.
@@ -249,7 +246,7 @@ func (l *Lease) callAcquire(ctx context.Context, tick int64) (Grant, error) {
 	before, start := l.cfg.clock.Now(), l.cfg.clock.Elapsed()
 
 	grant, err := l.store.Acquire(ctx, Request{
-		Namespace: l.cfg.namespace, Layout: l.layout.String(), Former: l.cfg.former, First: l.cfg.first, Last: l.cfg.last,
+		Namespace: l.cfg.namespace, Layout: l.layout.String(), First: l.cfg.first, Last: l.cfg.last,
 		Token: l.state.token, TTL: l.cfg.ttl, Reach: l.reachOf(l.cfg.window), Tick: tick, Holder: l.cfg.holder,
 	})
 

@@ -21,8 +21,8 @@ const (
 // that, too, for ever. Two purposes need two workers: with a purpose for each table, no two tables have equal IDs.
 //
 // It returns ErrNoWorker, and reserves nothing, for a worker that is held, is reserved for another purpose, or was ever
-// acquired: its past IDs could be equal to those of old rows. So could all, once the namespace has moved to another layout
-// (WithFormerLayout); end backfills before that. Leases take the highest number last. It returns ErrOption for a worker out
+// acquired: its past IDs could be equal to those of old rows. So could all, once the namespace has moved to another layout: end
+// backfills before that. Leases take the highest number last. It returns ErrOption for a worker out
 // of range, an empty purpose, one that has another worker, and a layout without a field for the worker; and the errors of
 // Store.List, Store.Acquire and Store.Release: then call it again, or the worker may stay reserved. Call it outside of
 // transactions.
@@ -41,7 +41,7 @@ func (l *Lease) Reserve(ctx context.Context, worker int64, purpose string) error
 	grant, err := l.store.Acquire(ctx, Request{
 		Namespace: l.cfg.namespace, Layout: l.layout.String(), First: worker, Last: worker,
 		Token: hex.EncodeToString(token[:tokenDigits/2]), TTL: reservedFor,
-		Holder: Holder{Host: reservedHost + purpose, Version: l.cfg.holder.Version},
+		Holder: l.reservation(purpose),
 	})
 	switch {
 	case err != nil:
@@ -54,6 +54,12 @@ func (l *Lease) Reserve(ctx context.Context, worker int64, purpose string) error
 		return fmt.Errorf("lease: reserve worker %d of namespace %q: %w", worker, l.cfg.namespace, err)
 	}
 	return nil
+}
+
+func (l *Lease) reservation(purpose string) Holder {
+	h := ReservedHolder(purpose)
+	h.Version = l.cfg.holder.Version
+	return h
 }
 
 // checkUnused finds most workers that Reserve has to refuse before it takes one and leaves its purpose in the row.
@@ -82,4 +88,16 @@ func (l *Lease) unreserve(ctx context.Context, grant Grant) error {
 }
 
 // Reserved reports whether the worker is kept out of all leases by [Lease.Reserve].
-func (e Entry) Reserved() bool { return e.Held && strings.HasPrefix(e.Holder.Host, reservedHost) }
+func (e Entry) Reserved() bool { return e.Held && e.Holder.ReservedFor() != "" }
+
+// ReservedHolder returns the holder of a worker that is reserved for a purpose.
+func ReservedHolder(purpose string) Holder { return Holder{Host: reservedHost + purpose} }
+
+// ReservedFor returns the purpose of a worker that is reserved, and "" for the holder of a lease.
+func (h Holder) ReservedFor() string {
+	purpose, _ := strings.CutPrefix(h.Host, reservedHost)
+	if purpose == h.Host {
+		return ""
+	}
+	return purpose
+}

@@ -236,8 +236,8 @@ func (w *simWorld) eventFailover() {
 		w.note(nil, "the replica of the store gets nothing more")
 		w.cut, w.server = w.now, w.newServer()
 		w.backup = w.memory.(*simSQL).clone(w.server)
-	case (w.plan.other != w.plan.window || w.kind.moves) && !w.kind.hasty && w.now.Sub(w.cut) > w.plan.delay:
-		w.note(nil, "the replica has lagged for too long, and gets all again") // what a raised reach and an announcement wait for
+	case w.plan.other != w.plan.window && !w.kind.hasty && w.now.Sub(w.cut) > w.plan.delay:
+		w.note(nil, "the replica has lagged for too long, and gets all again") // what a raised reach waits for
 		w.backup = nil
 	case !w.agree(w.server.now):
 		w.tally["put off"]++

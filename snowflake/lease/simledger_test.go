@@ -16,8 +16,6 @@ type simLedger struct {
 	grants map[int64][]*simGrant // by worker, in the order of their epochs
 	issued map[snowflake.ID]simIssue
 	copied map[int64]int64 // by worker, the horizon below which its copies may repeat IDs
-
-	before, after snowflake.ID // a move: the greatest and the least; 0: none
 }
 
 // simIssue says who has issued an ID, and whether the process knew when it began the call that it had lost the worker.
@@ -80,7 +78,7 @@ func (w *simWorld) startsAbove(p *simProcess, grant lease.Grant) {
 
 // audit checks what the store has committed after a call of p.
 func (w *simWorld) audit(p *simProcess) {
-	if w.kind.unique || w.kind.moves { // ticks of two layouts can't be compared
+	if w.kind.unique {
 		return
 	}
 	l := &w.ledger
@@ -169,9 +167,6 @@ func (w *simWorld) issue(p *simProcess, ids []snowflake.ID, low int64, lost map[
 		}
 		w.ledger.issued[id] = issue
 		w.tally["IDs"]++
-		if w.kind.moves {
-			w.ascends(p, id)
-		}
 		at := tick<<sequenceBits + sequence
 		if at <= low {
 			w.fail(p, "ID of tick %d, sequence %d after one of tick %d, sequence %d",
@@ -192,7 +187,7 @@ func (w *simWorld) checkGrant(p *simProcess, worker, tick int64) {
 	if n := len(grants); n > 0 && grants[n-1].owner != p {
 		w.tally["IDs after a takeover"]++
 	}
-	if w.kind.unique || w.kind.moves {
+	if w.kind.unique {
 		return
 	}
 	var seen strings.Builder

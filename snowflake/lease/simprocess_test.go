@@ -85,10 +85,6 @@ func (w *simWorld) start(host *simHost) *simProcess {
 		sharing: w.started > 2, // the first ones know their workers
 		lost:    map[int64]int64{}, window: pick(w.choices, w.plan.window, w.plan.other), layout: w.plan.layout,
 	}
-	var moving []lease.Option
-	if w.kind.moves {
-		p.layout, moving = w.moving()
-	}
 	opts := append(slices.Clone(w.options), lease.WithClock(simClock{p}), lease.WithWindow(p.window), lease.WithObserver(func(e lease.Event) {
 		if e.Kind == lease.Lost {
 			w.tally["losses"]++
@@ -99,7 +95,6 @@ func (w *simWorld) start(host *simHost) *simProcess {
 			}
 		}
 	}))
-	opts = append(opts, moving...)
 	l, err := lease.Stepwise(simPort{p}, opts...)
 	if err != nil {
 		w.fail(p, "does not start: %v", err)
@@ -156,8 +151,6 @@ func (p *simProcess) refused(err error) {
 	case errors.Is(err, lease.ErrBehindHorizon):
 		w.tally["behind horizon"]++
 	case errors.Is(err, snowflake.ErrBeforeEpoch):
-	case errors.Is(err, lease.ErrLayout) && w.kind.moves:
-		w.tally["other layout"]++
 	default:
 		w.fail(p, "Open ended in %v", err)
 	}

@@ -12,7 +12,7 @@ import (
 	"github.com/sqlflake/sqlflake/snowflake/lease"
 )
 
-// simSQL is a server of a database with the rules of sqllease, for schedules with failovers and moves, statement by
+// simSQL is a server of a database with the rules of sqllease, for schedules with failovers, statement by
 // statement: other events may happen between any two, and within one between the reading of the namespace and the change
 // of a row. A statement that nobody waits for any more may do the latter much later. All of them end with the server.
 type simSQL struct {
@@ -20,26 +20,21 @@ type simSQL struct {
 	server *simServer
 	ns     simNamespace
 	rows   map[int64]simLease // by worker
-	early  int64              // the start that a broken rule has read before the fence
-	past   *simSQL            // what a node of a cluster shows that lags
 }
 
 type simNamespace struct {
-	host               *simSQL
-	changed            time.Time
-	reach, before      time.Duration // the greatest of all requests, and the one before that
-	raised             time.Time     // when the one replaced the other
-	layout, next, from string
-	since              time.Time
-	start              int64
-	share              int64 // the first worker that leases may have
+	host          *simSQL
+	changed       time.Time
+	reach, before time.Duration // the greatest of all requests, and the one before that
+	raised        time.Time     // when the one replaced the other
+	layout        string
+	share         int64 // the first worker that leases may have
 }
 
 type simLease struct {
 	layout, token  string
 	epoch, horizon int64
 	expires        time.Time
-	fenced         bool
 }
 
 func (n *simNamespace) floor() time.Time {
@@ -57,38 +52,17 @@ func (s *simSQL) clock() time.Time { return s.server.now() }
 
 // clone returns a replica. It finds out that it is another server, unless that is broken.
 func (s *simSQL) clone(server *simServer) *simSQL {
-	replica := &simSQL{w: s.w, server: server, ns: s.ns, rows: maps.Clone(s.rows), early: s.early}
+	replica := &simSQL{w: s.w, server: server, ns: s.ns, rows: maps.Clone(s.rows)}
 	if s.w.kind.unaware {
 		replica.ns.host = replica
 	}
 	return replica
 }
 
-// node returns the node that answers a query for the rows.
-func (s *simSQL) node() *simSQL {
-	if s.past == nil || s.w.choices.oneIn(4) {
-		s.past = &simSQL{ns: s.ns, rows: maps.Clone(s.rows)}
-	}
-	return pick(s.w.choices, s, s.past)
-}
-
 func (s *simSQL) is(rule string) bool { return s.w.kind.breaks == rule }
 
 // primary returns the server that executes the next statement: the connections find it.
 func (s *simSQL) primary() *simSQL { return s.w.memory.(*simSQL) }
-
-// settles is how long an announcement waits for the replicas.
-func (s *simSQL) settles() time.Duration {
-	if s.is("move unannounced") {
-		return 0
-	}
-	return s.w.plan.delay + lease.DefaultMaxSkew
-}
-
-// forked reports whether the server before may have moved.
-func (s *simSQL) forked(n simNamespace) bool {
-	return n.next != "" && n.changed.After(n.since.Add(s.w.plan.delay)) && !s.is("old layout after a failover")
-}
 
 // change executes a statement whose condition is about the namespace: may is asked when it begins, with do after that. It
 // reports whether it was executed.
@@ -98,7 +72,7 @@ func (s *simSQL) change(may func(p *simSQL) bool, do func(p *simSQL, ns simNames
 		return false, nil
 	}
 	ns, caller := p.ns, s.w.caller
-	if s.w.slow == 0 && !s.w.healing && s.w.choices.oneIn(10) {
+	if !s.w.healing && s.w.choices.oneIn(10) {
 		s.w.late = append(s.w.late, func() {
 			if s.primary() == p {
 				s.w.tally["late statements"]++
@@ -107,12 +81,6 @@ func (s *simSQL) change(may func(p *simSQL) bool, do func(p *simSQL, ns simNames
 			}
 		})
 		return false, errSimReply
-	}
-	if n := s.w.slow; n > 0 { // the caller waits
-		s.w.slow = 0
-		s.w.depth++
-		s.w.rounds(n)
-		s.w.depth--
 	}
 	s.w.interleave(8)
 	if s.primary() != p {
@@ -181,11 +149,6 @@ func (s *simSQL) Acquire(_ context.Context, r lease.Request) (lease.Grant, error
 			}
 			continue
 		}
-		if again, err := s.admit(r, n, now); err != nil {
-			return lease.Grant{}, err
-		} else if again {
-			continue
-		}
 		worker, ok := s.choose(r, n, rows, now)
 		if !ok {
 			return lease.Grant{}, &lease.NoWorkerError{Namespace: r.Namespace, First: r.First, Last: r.Last, Wait: s.w.plan.window / 4}
@@ -199,13 +162,7 @@ func (s *simSQL) Acquire(_ context.Context, r lease.Request) (lease.Grant, error
 			if row.epoch != rows[worker].epoch || now.Before(row.expires) {
 				return false
 			}
-			taken = simLease{layout: ns.layout, token: r.Token, epoch: row.epoch + 1, expires: p.expiry(now, r.TTL)}
-			if row.layout == ns.layout {
-				taken.horizon = row.horizon
-			}
-			if !s.is("start not kept") {
-				taken.horizon = max(taken.horizon, ns.start)
-			}
+			taken = simLease{layout: ns.layout, token: r.Token, epoch: row.epoch + 1, expires: p.expiry(now, r.TTL), horizon: row.horizon}
 			p.rows[worker] = taken
 			return true
 		})
@@ -225,7 +182,7 @@ func (s *simSQL) choose(r lease.Request, n simNamespace, rows map[int64]simLease
 	for worker := max(r.First, n.share); worker <= r.Last; worker++ {
 		row, was := rows[worker]
 		held := now.Before(row.expires)
-		if held && row.token == r.Token && row.layout == n.layout {
+		if held && row.token == r.Token {
 			return worker, true
 		}
 		if !was || !held && (!now.Before(n.floor()) || s.is("rows before the floor")) {
@@ -256,76 +213,6 @@ func (s *simSQL) expiry(now time.Time, ttl time.Duration) time.Time {
 	return expires
 }
 
-// admit takes a step of the move, or says that there is none, or what is waited for.
-func (s *simSQL) admit(r lease.Request, n simNamespace, now time.Time) (again bool, err error) {
-	wait := func(d time.Duration) (bool, error) {
-		return false, &lease.NoWorkerError{Namespace: r.Namespace, First: r.First, Last: r.Last, Wait: max(d, time.Millisecond)}
-	}
-	former := r.Former == ""
-	switch {
-	case former && s.is("acquire ignores layout"):
-		return false, nil
-	case n.layout == r.Layout && n.from == "" && !s.forked(n):
-		if layout, _ := snowflake.ParseLayout(r.Layout); n.start > 0 && layout.Start(n.start).After(now) {
-			return wait(layout.Start(n.start).Sub(now))
-		}
-		return false, nil
-	case n.layout == r.Layout && n.from != "":
-	case n.layout != r.Former || n.from != "":
-		return false, fmt.Errorf("%w: %q", lease.ErrLayout, n.layout)
-	}
-	p := s.primary()
-	node := p.node()
-	if node.ns != n && !s.is("rows of another node") {
-		return true, nil
-	}
-	surveyed, rows := p.clock(), maps.Clone(node.rows)
-	until, stale := surveyed, false
-	old, _ := snowflake.ParseLayout(cmp.Or(n.from, n.layout))
-	layout, _ := snowflake.ParseLayout(r.Layout)
-	for _, row := range rows {
-		held := surveyed.Before(row.expires) && !s.is("fence the held")
-		if held && (n.from != "" || s.w.choices.oneIn(2)) { // before the move nothing depends on it
-			return wait(row.expires.Sub(surveyed))
-		}
-		stale = stale || !row.fenced && row.layout != n.layout
-		if row.layout == old.String() {
-			until = later(until, old.Start(row.horizon))
-		}
-	}
-	if !s.is("start without the floor") {
-		until = later(until, n.floor().Add(old.Tick()))
-	}
-	start := s.startOf(layout, old, until)
-	told := n
-	switch {
-	case n.from == "" && n.next == "":
-		told.next, told.since = r.Layout, now
-		s.w.tally["announcements"]++
-	case n.from == "" && n.since.Add(s.settles()).After(now):
-		return wait(n.since.Add(s.settles()).Sub(now))
-	case stale:
-		p.fence()
-		s.w.tally["fences"]++
-		return true, nil
-	case n.from == "":
-		told.next, told.since, told.from, told.layout = "", time.Time{}, n.layout, r.Layout
-		s.w.tally["moves"]++
-	case s.is("start before fence"):
-		told.start, told.from = s.primary().early, ""
-	default:
-		told.start, told.from = start, ""
-		s.w.tally["starts"]++
-	}
-	s.w.interleave(8)
-	if p := s.primary(); seen(n)(p) { // no row of a worker is read or changed
-		p.ns = told
-		p.early = start
-		s.w.note(nil, "the namespace is %+v", told)
-	}
-	return true, nil
-}
-
 func later(a, b time.Time) time.Time {
 	if b.After(a) {
 		return b
@@ -333,37 +220,8 @@ func later(a, b time.Time) time.Time {
 	return a
 }
 
-// startOf returns the first tick whose IDs are above all of the old layout before until.
-func (s *simSQL) startOf(layout, old snowflake.Layout, until time.Time) int64 {
-	begins, err := layout.Follows(old, until)
-	if err != nil {
-		s.w.fail(nil, "does not follow: %v", err)
-		return 0
-	}
-	id, err := layout.Compose(snowflake.Parts{Time: begins})
-	if err != nil {
-		s.w.fail(nil, "can't compose: %v", err)
-		return 0
-	}
-	return field(layout, id, snowflake.FieldTime)
-}
-
-func (s *simSQL) fence() {
-	for worker, row := range s.rows {
-		if row.layout == s.ns.layout || row.fenced || s.clock().Before(row.expires) && !s.is("fence the held") {
-			continue
-		}
-		row.fenced = true
-		row.epoch++
-		row.token = ""
-		s.rows[worker] = row
-		s.w.note(nil, "worker %d is fenced at the horizon %d", worker, row.horizon)
-	}
-}
-
-func (s *simSQL) owned(row simLease, c lease.Claim, n simNamespace) bool {
-	return row.epoch == c.Epoch && (row.token == c.Token || row.token == c.Next) &&
-		(row.layout == n.layout || s.is("extend ignores layout"))
+func (s *simSQL) owned(row simLease, c lease.Claim) bool {
+	return row.epoch == c.Epoch && (row.token == c.Token || row.token == c.Next)
 }
 
 func (s *simSQL) Extend(_ context.Context, c lease.Claim, horizon int64, ttl time.Duration) (time.Time, error) {
@@ -371,7 +229,7 @@ func (s *simSQL) Extend(_ context.Context, c lease.Claim, horizon int64, ttl tim
 	for range 10 {
 		p := s.primary()
 		n, row := p.ns, p.rows[c.Worker]
-		if !s.owned(row, c, n) {
+		if !s.owned(row, c) {
 			return time.Time{}, fmt.Errorf("%w: worker %d", lease.ErrLost, c.Worker)
 		}
 		if n.host != p || n.reach < c.Reach {
@@ -388,9 +246,9 @@ func (s *simSQL) Extend(_ context.Context, c lease.Claim, horizon int64, ttl tim
 		if !known && !s.w.now.Before(until) {
 			return time.Time{}, fmt.Errorf("%w: worker %d after a failover", lease.ErrLost, c.Worker)
 		}
-		done, err := s.change(seen(n), func(p *simSQL, ns simNamespace) bool {
+		done, err := s.change(seen(n), func(p *simSQL, _ simNamespace) bool {
 			row := p.rows[c.Worker]
-			if !s.owned(row, c, ns) {
+			if !s.owned(row, c) {
 				return false
 			}
 			row.horizon, row.token, row.expires = max(row.horizon, horizon), c.Next, p.expiry(p.clock(), ttl)

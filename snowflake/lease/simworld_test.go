@@ -25,14 +25,12 @@ type simKind struct {
 	copies  bool                      // processes are copied while they run
 	goesOn  bool                      // processes that have lost their worker use the rest of the horizon
 	unique  bool                      // only repeated IDs are checked
-	moves   bool                      // the namespace moves to another layout
 	breaks  string                    // the name of a rule of simSQL
 }
 
 // simPlan is what a schedule chooses at its beginning.
 type simPlan struct {
 	layout     snowflake.Layout
-	moved      snowflake.Layout // that the namespace moves to
 	workers    int64
 	share      int64 // the first worker of the namespace's share
 	hosts      int
@@ -78,8 +76,6 @@ type simWorld struct {
 
 	events    int
 	depth     int
-	slow      int // quarters of a window that the next statement takes
-	newer     int // of eight processes that start, those with the layout after the move
 	healing   bool
 	tally     simTally
 	trace     simTrace
@@ -93,13 +89,10 @@ func runSim(kind simKind, seed uint64, script []byte) *simWorld {
 	if kind.drills {
 		w.drill()
 	}
-	if kind.moves {
-		w.drillMove()
-	}
 	for !w.over() {
 		w.event()
 	}
-	if w.violation == "" && !kind.unique && !kind.unaware && !kind.moves {
+	if w.violation == "" && !kind.unique && !kind.unaware {
 		w.heal()
 	}
 	return w
@@ -111,7 +104,7 @@ func newSimWorld(kind simKind, plan simPlan, choices *simChoices) *simWorld {
 		w.plan.delay = 0
 	}
 	w.memory = lease.NewMemory(w.newServer().now)
-	if kind.moves || kind.forgets {
+	if kind.forgets {
 		w.memory = newSimSQL(w)
 	}
 	w.store = &altered{Store: w.memory}
@@ -175,8 +168,6 @@ func newSimPlan(kind simKind, c *simChoices) simPlan {
 		plan.lead = pick(c, 0, 10*time.Millisecond)
 	}
 	switch {
-	case kind.moves:
-		plan.planMove(c)
 	case kind.forgets && !kind.drills:
 		plan.share = pick(c, 0, 0, int64(c.below(int(plan.workers))))
 	case !kind.forgets:

@@ -41,8 +41,7 @@ type Store interface {
 	// to an earlier call was lost.
 	//
 	// It returns a *NoWorkerError (ErrNoWorker) if all workers are held, and ErrLayout, without a change, if the
-	// namespace was first used with another layout. A store may move the namespace from the layout Former to Layout; only
-	// sqllease does. A TTL of a century or more reserves the worker: no lease gets it, also on a store whose workers become
+	// namespace was first used with another layout. A TTL of a century or more reserves the worker: no lease gets it, also on a store whose workers become
 	// free with their process, and from any process the token finds it again.
 	Acquire(ctx context.Context, r Request) (Grant, error)
 
@@ -89,7 +88,6 @@ type Store interface {
 type Request struct {
 	Namespace   string        // whose workers; 1 to 100 bytes of UTF-8 without a zero byte
 	Layout      string        // text of the layout, the same for all of a namespace; at most 1000 bytes
-	Former      string        // of the one that the namespace may move from, see WithFormerLayout; empty: none
 	First, Last int64         // the workers that may be taken, both inclusive, from 0
 	Token       string        // 32 random hexadecimal digits, 0-9 and a-f; the same again after an unknown outcome
 	TTL         time.Duration // until the expiry, at least a millisecond
@@ -169,8 +167,6 @@ func (r Request) Validate() error {
 		return fmt.Errorf("%w: the namespace %q is not UTF-8 without zero bytes", ErrOption, r.Namespace)
 	case len(r.Layout) > maxLayout:
 		return fmt.Errorf("%w: the layout's text has %d bytes, at most %d are allowed", ErrOption, len(r.Layout), maxLayout)
-	case len(r.Former) > maxLayout:
-		return fmt.Errorf("%w: the former layout's text has %d bytes, at most %d are allowed", ErrOption, len(r.Former), maxLayout)
 	case r.First < 0:
 		return fmt.Errorf("%w: the first worker is %d, the lowest is 0", ErrOption, r.First)
 	case r.Last < r.First:

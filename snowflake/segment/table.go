@@ -19,26 +19,27 @@ const last = math.MaxInt64 - 1
 
 // table is the statements of a dialect. A row has the number at which the next block of its name begins.
 type table struct {
-	sqltable.Table
+	sqltable.Tables
 	schema, take string
 	insert       string // MySQL: adds the row; elsewhere take does
 }
 
 const (
-	usable = "SELECT name, next_number FROM snowflake_segments LIMIT 0"
+	tableName = "snowflake_segments"
+
 	create = "CREATE TABLE IF NOT EXISTS snowflake_segments (\n\tname "
-	upsert = `INSERT INTO snowflake_segments AS s (name, next_number) VALUES (?1, 1 {+} CAST(?2 AS bigint))
-ON CONFLICT (name) DO UPDATE SET next_number = s.next_number {+} ?2 WHERE s.next_number {<=} ?3 RETURNING next_number`
+	upsert = `INSERT INTO snowflake_segments AS s (name, next_number) VALUES (?1, 1 + CAST(?2 AS bigint))
+ON CONFLICT (name) DO UPDATE SET next_number = s.next_number + ?2 WHERE s.next_number <= ?3 RETURNING next_number`
 )
 
 var tables = map[sqldb.Dialect]table{
 	sqldb.SQLite: {
 		schema: create + "text PRIMARY KEY,\n\tnext_number bigint NOT NULL\n)",
-		take:   operator.Plain.Replace(upsert),
+		take:   upsert,
 	},
 	sqldb.Postgres: {
 		schema: create + "pg_catalog.text PRIMARY KEY,\n\tnext_number bigint NOT NULL\n)",
-		take:   operator.Qualified.Replace(strings.ReplaceAll(upsert, "?", "$")),
+		take:   operator.Qualify(strings.ReplaceAll(upsert, "?", "$")),
 	},
 	sqldb.MySQL: {
 		// VARBINARY is compared byte by byte, and MyISAM survives no crash.
@@ -57,8 +58,9 @@ func tableOf(db sqldb.DB, dialect sqldb.Dialect) (table, error) {
 	}
 
 	t := tables[dialect]
-	t.Table = sqltable.Table{
-		DB: db, Dialect: dialect, Name: "snowflake_segments", Create: t.schema, Read: usable,
+	t.Tables = sqltable.Tables{
+		DB: db, Dialect: dialect, Parts: []sqltable.Part{{Name: tableName, Create: t.schema}},
+		Read:   func(names []string) string { return "SELECT name, next_number FROM " + names[0] + " LIMIT 0" },
 		Remedy: "set the search_path to the schema of %s", Refused: ErrOption,
 	}
 	return t, nil
@@ -102,8 +104,10 @@ func (t table) number(ctx context.Context, text string, args ...any) (n int64, e
 // prepare finds out where the table is and whose on PostgreSQL, and adds the row of a name if take does not.
 func (t *table) prepare(ctx context.Context, name string) error {
 	if t.insert == "" {
-		place, err := t.Find(ctx)
-		t.take = strings.Replace(t.take, t.Name, cmp.Or(place.Table, t.Name), 1) // the same table on each connection
+		places, err := t.Find(ctx)
+		if len(places) > 0 && !places[0].Missing {
+			t.take = strings.Replace(t.take, tableName, places[0].Table, 1) // the same table on each connection
+		}
 		return err
 	}
 

@@ -62,7 +62,7 @@ type Bound struct {
 // Read returns the current bound for the keys of a layout; the package comment has the rule. It uses one connection of
 // the pool, outside of any transaction, so a caller that holds all connections of the pool waits until ctx ends.
 //
-// When the keys change to another layout (lease.WithFormerLayout), stop reading before, and go on with the new layout
+// When the keys change to another layout, stop reading before, and go on with the new layout
 // once Lag is shorter than the time since its first key. In between a bound may be above keys that are not visible yet.
 //
 // # PostgreSQL

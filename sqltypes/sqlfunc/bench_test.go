@@ -29,24 +29,3 @@ func BenchmarkPostgresInsert(b *testing.B) {
 		})
 	}
 }
-
-// BenchmarkMariaDBInsert inserts rows in one INSERT ... SELECT.
-func BenchmarkMariaDBInsert(b *testing.B) {
-	for _, key := range []struct{ name, column, values string }{
-		{"AutoIncrement", "BIGINT NOT NULL AUTO_INCREMENT", "NULL"},
-		{"UUID", "UUID NOT NULL", "UUID()"},
-		{"Next", "BIGINT NOT NULL", "snowflake_next()"},
-		{"Trigger", "BIGINT NOT NULL DEFAULT 0", "0"},
-	} {
-		b.Run(key.name, func(b *testing.B) {
-			db := openMariaDB(b)
-			f := db.install(b, snowflake.Default(), sqlfunc.WithWorker(1), sqlfunc.WithLead(sqlfunc.MaxLead))
-			db.exec(b, "CREATE TABLE t (id "+key.column+" PRIMARY KEY, n INT) ENGINE=InnoDB")
-			if key.name == "Trigger" {
-				db.trigger(b, f, "t", "id")
-			}
-			b.ResetTimer()
-			db.exec(b, fmt.Sprintf("INSERT INTO t SELECT %s, seq FROM seq_1_to_%d", key.values, b.N))
-		})
-	}
-}

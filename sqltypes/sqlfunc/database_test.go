@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"strconv"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -67,7 +66,21 @@ func openSQLite(tb testing.TB, layout snowflake.Layout, name string, gen *snowfl
 	return s
 }
 
-// eachServer runs a test on the databases that issue IDs.
+// eachIssuer runs a test on the database that issues IDs.
+func eachIssuer(t *testing.T, test func(t *testing.T, s server)) {
+	t.Helper()
+	test(t, openPostgres(t))
+}
+
+// worker returns the option for functions that issue IDs, where the database does.
+func (s server) worker(worker int64) sqlfunc.Option {
+	if s.dialect == sqldb.MySQL {
+		return func(*sqlfunc.Functions) error { return nil }
+	}
+	return sqlfunc.WithWorker(worker)
+}
+
+// eachServer runs a test on the databases that read IDs.
 func eachServer(t *testing.T, test func(t *testing.T, s server)) {
 	t.Helper()
 	t.Run("postgres", func(t *testing.T) { test(t, openPostgres(t)) })
@@ -99,17 +112,11 @@ func (s server) install(tb testing.TB, layout snowflake.Layout, options ...sqlfu
 
 // at replaces the server's clock by a time.
 func (s server) at(at time.Time) sqlfunc.Option {
-	if s.dialect == sqldb.MySQL {
-		return sqlfunc.WithClock(strconv.FormatInt(at.UnixMicro(), 10))
-	}
 	return sqlfunc.WithClock("timestamptz '" + at.UTC().Format("2006-01-02 15:04:05.000000+00") + "'")
 }
 
 // series is the table of the numbers seq from 1 to n.
 func (s server) series(n int) string {
-	if s.dialect == sqldb.MySQL {
-		return fmt.Sprintf("seq_1_to_%d", n)
-	}
 	return fmt.Sprintf("generate_series(1, %d) AS series (seq)", n)
 }
 
@@ -210,16 +217,6 @@ func (s server) begin(tb testing.TB) *sql.Tx {
 	}
 	tb.Cleanup(func() { _ = tx.Rollback() })
 	return tx
-}
-
-// trigger makes MariaDB fill the key of a table.
-func (s server) trigger(tb testing.TB, f *sqlfunc.Functions, table, column string) {
-	tb.Helper()
-	statement, err := f.MariaDBTrigger(table, column)
-	if err != nil {
-		tb.Fatal(err)
-	}
-	s.exec(tb, statement, statement) // it may be run again
 }
 
 // isLong reports whether the long versions of tests are to run. Run them after changes of the functions that issue IDs.

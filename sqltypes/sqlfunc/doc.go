@@ -22,14 +22,13 @@
 // PostgreSQL has more functions for keys in columns of uuid and text, see below.
 //
 // The worker belongs to the server: no generator in Go may ever have it. Keep leases away from it with
-// lease.WithWorkers, or reserve its row with [WithLeaseTable]. Each database that issues IDs needs its own worker,
+// lease.WithWorkers, or reserve its row with [WithLeaseTables]. Each database that issues IDs needs its own worker,
 // also a copy that is restored beside its original. A standby has the worker of its primary, since it issues nothing.
 //
 // No ID is issued twice, however many sessions insert, roll back, are cancelled or killed, and this does not depend on
-// the clock. No insert waits for the end of another transaction, except on MariaDB in a rare case.
+// the clock. No insert waits for the end of another transaction.
 //
-// PostgreSQL 14 or later takes snowflake_next as a DEFAULT. MariaDB 10.6 or later needs a trigger
-// ([Functions.MariaDBTrigger]). SQLite gets its functions from the program ([Functions.RegisterSQLite]). MySQL is not
+// PostgreSQL 14 or later takes snowflake_next as a DEFAULT. MariaDB 10.6 or later reads IDs, and issues none. SQLite gets its functions from the program ([Functions.RegisterSQLite]). MySQL is not
 // supported. [WithWorker] has the promises for issued IDs, also after crashes. The README of the package has the
-// rest: times, rights and dumps on MariaDB, and pg_partman.
+// rest: times, and pg_partman.
 package sqlfunc

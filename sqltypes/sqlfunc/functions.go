@@ -27,8 +27,8 @@ type Functions struct {
 	fixed  int64            // the bits of the fields besides time and sequence
 	lead   time.Duration
 
-	leases *leaseTable // nil: the worker is not reserved
-	clock  string      // SQL for the time instead of the server's clock; for tests
+	leases *leaseTables // nil: the worker is not reserved
+	clock  string       // SQL for the time instead of the server's clock; for tests
 }
 
 // New returns the functions of the layout. Without [WithWorker] there is no function that issues IDs.
@@ -100,20 +100,23 @@ func (f *Functions) stamp() error {
 	case f.next:
 		return put(cmp.Or(worker, "worker"), f.place(worker), f.worker)
 	case f.leases != nil:
-		return fmt.Errorf("%w: WithLeaseTable without WithWorker", ErrOption)
+		return fmt.Errorf("%w: WithLeaseTables without WithWorker", ErrOption)
 	}
 	return nil
 }
 
 // Statements returns the statements that create the functions, to be run in this order. They may be run again.
 //
-// It returns [ErrOption] for SQLite, whose functions come from the program ([Functions.RegisterSQLite]), and for
-// unknown dialects.
+// It returns [ErrOption] for SQLite, whose functions come from the program ([Functions.RegisterSQLite]), for
+// MariaDB with [WithWorker], and for unknown dialects.
 func (f *Functions) Statements(dialect sqldb.Dialect) ([]string, error) {
 	switch dialect {
 	case sqldb.Postgres:
 		return f.postgres(), nil
 	case sqldb.MySQL:
+		if f.next {
+			return nil, fmt.Errorf("%w: WithWorker: MariaDB issues no IDs, only PostgreSQL does", ErrOption)
+		}
 		return f.mariadb(), nil
 	case sqldb.SQLite:
 		return nil, fmt.Errorf("%w: SQLite has functions only from its driver, see RegisterSQLite", ErrOption)

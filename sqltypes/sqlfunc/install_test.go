@@ -16,7 +16,7 @@ import (
 
 // The clock stands still, so that only the state determines the next ID.
 func TestInstallAgainKeepsTheStateAndTakesAnotherWorker(t *testing.T) {
-	eachServer(t, func(t *testing.T, s server) {
+	eachIssuer(t, func(t *testing.T, s server) {
 		layout, stand := snowflake.Default(), s.at(time.Date(2027, 1, 15, 8, 0, 0, 0, time.UTC))
 		s.install(t, preset("sonyflake"), sqlfunc.WithWorker(9), sqlfunc.WithName("sony")) // two layouts in one database
 		before := snowflake.ID(0)
@@ -41,8 +41,12 @@ func TestInstallAgainKeepsTheStateAndTakesAnotherWorker(t *testing.T) {
 // On MariaDB CREATE OR REPLACE FUNCTION would wait for the transaction.
 func TestInstallRunsBesideTransactionsAndOthers(t *testing.T) {
 	eachServer(t, func(t *testing.T, s server) {
-		f := s.install(t, snowflake.Default(), sqlfunc.WithWorker(1))
-		next(t, s.begin(t))
+		f := s.install(t, snowflake.Default(), s.worker(1))
+		call := "SELECT snowflake_time(1)"
+		if s.dialect == sqldb.Postgres {
+			call = "SELECT snowflake_next()"
+		}
+		execOn(t, s.begin(t), call)
 		timeout := "lock_wait_timeout = 30, innodb_lock_wait_timeout = 30"
 		if s.dialect == sqldb.Postgres {
 			timeout = "lock_timeout = '30s'"
@@ -54,7 +58,7 @@ func TestInstallRunsBesideTransactionsAndOthers(t *testing.T) {
 				for range 5 {
 					err := f.Install(t.Context(), conn, s.dialect)
 					if err == nil {
-						_, err = conn.ExecContext(t.Context(), "SELECT snowflake_next()")
+						_, err = conn.ExecContext(t.Context(), call)
 					}
 					if err != nil {
 						t.Error(err)
@@ -68,8 +72,8 @@ func TestInstallRunsBesideTransactionsAndOthers(t *testing.T) {
 
 func TestInstallRefusesAnotherLayoutAndATransactionAndDropLeavesNothing(t *testing.T) {
 	eachServer(t, func(t *testing.T, s server) {
-		first := s.install(t, snowflake.Default(), sqlfunc.WithWorker(1))
-		second := s.functions(t, preset("wide"), sqlfunc.WithWorker(1))
+		first := s.install(t, snowflake.Default(), s.worker(1))
+		second := s.functions(t, preset("wide"), s.worker(1))
 		s.failed(t, "another layout", second.Install(t.Context(), s, s.dialect), "42723", snowflake.Default().String())
 		if got := scan[string](t, s, "SELECT snowflake_layout()"); got != snowflake.Default().String() {
 			t.Errorf("the layout is now %s", got)
@@ -119,34 +123,24 @@ func TestMySQLRejectsTheFirstStatement(t *testing.T) {
 // A role that inserts needs no right to the state and cannot set it back. The function has the rights of its owner, so it
 // must not use objects of the caller's search_path.
 func TestNextNeedsNoRightsToTheStateAndUsesNoObjectsOfTheCaller(t *testing.T) {
-	t.Run("postgres", func(t *testing.T) {
-		db := openPostgres(t)
-		db.install(t, snowflake.Default(), sqlfunc.WithWorker(1))
-		role := db.role(t)
-		db.exec(t, "CREATE TABLE events (id bigint PRIMARY KEY DEFAULT snowflake_next(), n int)", "GRANT INSERT, SELECT ON events TO "+role)
-		tx := db.begin(t)
-		execOn(t, tx, "SET LOCAL ROLE "+role, "INSERT INTO events (n) SELECT generate_series(1, 10)",
-			"SELECT snowflake_parts(id), snowflake_time(id) FROM events WHERE id > snowflake_min('2026-01-01')")
-		for _, query := range []string{"SELECT setval('snowflake_state', 1)", "SELECT nextval('snowflake_state')"} {
-			execOn(t, tx, "SAVEPOINT before")
-			db.fails(t, tx, query, "42501", "")
-			execOn(t, tx, "ROLLBACK TO SAVEPOINT before")
-		}
-		execOn(t, tx, "RESET ROLE", "CREATE FUNCTION setval(regclass, bigint) RETURNS bigint LANGUAGE sql AS 'SELECT 1 / 0'",
-			"CREATE FUNCTION clock_timestamp() RETURNS timestamptz LANGUAGE sql AS 'SELECT (1 / 0)::text::timestamptz'",
-			"SET LOCAL search_path = pg_temp, "+db.schema+", pg_catalog",
-			"CREATE TEMPORARY SEQUENCE snowflake_state START 7", "SELECT snowflake_next()")
-		execOn(t, tx, "SET TRANSACTION READ ONLY")
-		db.fails(t, tx, "SELECT snowflake_next()", "25006", "")
-	})
-	t.Run("mariadb", func(t *testing.T) {
-		db := openMariaDB(t)
-		db.install(t, snowflake.Default(), sqlfunc.WithWorker(1))
-		if got := scan[string](t, db, "SELECT security_type FROM information_schema.routines "+
-			"WHERE routine_schema = DATABASE() AND routine_name = 'snowflake_next'"); got != "DEFINER" {
-			t.Errorf("snowflake_next runs with the rights of the %s", got)
-		}
-	})
+	db := openPostgres(t)
+	db.install(t, snowflake.Default(), sqlfunc.WithWorker(1))
+	role := db.role(t)
+	db.exec(t, "CREATE TABLE events (id bigint PRIMARY KEY DEFAULT snowflake_next(), n int)", "GRANT INSERT, SELECT ON events TO "+role)
+	tx := db.begin(t)
+	execOn(t, tx, "SET LOCAL ROLE "+role, "INSERT INTO events (n) SELECT generate_series(1, 10)",
+		"SELECT snowflake_parts(id), snowflake_time(id) FROM events WHERE id > snowflake_min('2026-01-01')")
+	for _, query := range []string{"SELECT setval('snowflake_state', 1)", "SELECT nextval('snowflake_state')"} {
+		execOn(t, tx, "SAVEPOINT before")
+		db.fails(t, tx, query, "42501", "")
+		execOn(t, tx, "ROLLBACK TO SAVEPOINT before")
+	}
+	execOn(t, tx, "RESET ROLE", "CREATE FUNCTION setval(regclass, bigint) RETURNS bigint LANGUAGE sql AS 'SELECT 1 / 0'",
+		"CREATE FUNCTION clock_timestamp() RETURNS timestamptz LANGUAGE sql AS 'SELECT (1 / 0)::text::timestamptz'",
+		"SET LOCAL search_path = pg_temp, "+db.schema+", pg_catalog",
+		"CREATE TEMPORARY SEQUENCE snowflake_state START 7", "SELECT snowflake_next()")
+	execOn(t, tx, "SET TRANSACTION READ ONLY")
+	db.fails(t, tx, "SELECT snowflake_next()", "25006", "")
 }
 
 func TestPostgresSchemaMayHaveAnyName(t *testing.T) {
@@ -156,11 +150,11 @@ func TestPostgresSchemaMayHaveAnyName(t *testing.T) {
 	} {
 		schema := name + db.schema[len(db.schema)-8:]
 		quoted := `"` + strings.ReplaceAll(schema, `"`, `""`) + `"`
-		db.exec(t, "CREATE SCHEMA "+quoted, "DROP TABLE IF EXISTS leases")
+		db.exec(t, "CREATE SCHEMA "+quoted, "DROP TABLE IF EXISTS shop_leases, shop_namespaces")
 		t.Cleanup(func() { db.exec(t, "DROP SCHEMA "+quoted+" CASCADE") })
 		for range 2 {
 			db.install(t, snowflake.Default(), sqlfunc.WithSchema(schema), sqlfunc.WithWorker(1),
-				sqlfunc.WithLeaseTable(db.schema+".leases", name))
+				sqlfunc.WithLeaseTables(db.schema+".shop_", name))
 		}
 		query := "SELECT worker FROM s.snowflake_parts(s.snowflake_next())"
 		if got := scan[int](t, db, strings.ReplaceAll(query, "s.s", quoted+".s")); got != 1 {

@@ -14,9 +14,6 @@ import (
 // which has no compound statements outside of routines, so nothing is installed partially there.
 func (f *Functions) mariadb() []string {
 	statements := []string{f.mariadbFill(mariadbGuard)}
-	if f.next {
-		statements = append(statements, f.mariadbFill(mariadbState), f.mariadbFill(mariadbZones))
-	}
 	statements = append(statements,
 		f.mariadbRoutine("layout", f.mariadbFill(mariadbLayout), f.layout.String()),
 		f.mariadbSummed("time", f.mariadbTime()),
@@ -24,19 +21,13 @@ func (f *Functions) mariadb() []string {
 	if f.ordered() {
 		statements = append(statements, f.mariadbSummed("min", f.mariadbMin()))
 	}
-	if f.next {
-		statements = append(statements, f.mariadbSummed("next", f.mariadbNext()))
-	}
-	if f.leases != nil {
-		statements = append(statements, f.mariadbReserve()...)
-	}
 	return statements
 }
 
 func (f *Functions) mariadbDrop() []string {
 	var statements []string
 	for _, object := range []string{
-		"FUNCTION IF EXISTS {next}", "TABLE IF EXISTS {state}", "FUNCTION IF EXISTS {min}", "FUNCTION IF EXISTS {parts}",
+		"FUNCTION IF EXISTS {min}", "FUNCTION IF EXISTS {parts}",
 		"FUNCTION IF EXISTS {time}", "FUNCTION IF EXISTS {layout}",
 	} {
 		statements = append(statements, f.mariadbFill("DROP "+object))
@@ -49,15 +40,15 @@ func (f *Functions) mariadbDrop() []string {
 const mariadbMode = `SET STATEMENT sql_mode = 'STRICT_ALL_TABLES,NO_ZERO_DATE,NO_ZERO_IN_DATE' FOR
 `
 
-// mariadbGuard rejects existing functions of the same names that mean something else: the state counts in the layout's
-// ticks. The layout is the comment of a function.
+// mariadbGuard rejects existing functions of the same names that mean something else: indexes and stored times may
+// depend on them. The layout is the comment of a function.
 const mariadbGuard = `BEGIN NOT ATOMIC
 	DECLARE found, problem TEXT;
 	SET found = (SELECT routine_comment FROM information_schema.routines
 		WHERE routine_schema = DATABASE() AND routine_type = 'FUNCTION' AND routine_name = {layout text});
 	IF found IS NULL AND EXISTS (SELECT 1 FROM information_schema.routines
 		WHERE routine_schema = DATABASE() AND routine_type = 'FUNCTION'
-			AND routine_name IN ({time text}, {parts text}, {min text}, {next text})) THEN
+			AND routine_name IN ({time text}, {parts text}, {min text})) THEN
 		SET found = 'unknown';
 	END IF;
 	IF found <> {definition} THEN
@@ -93,7 +84,7 @@ END`, "{routine}", "'"+f.called(what)+"'", "{comment}", "'"+comment+"'")
 
 // mariadbFill is fill with the names of MariaDB.
 func (f *Functions) mariadbFill(template string, pairs ...any) string {
-	for _, what := range []string{"layout", "time", "parts", "min", "next", "state"} {
+	for _, what := range []string{"layout", "time", "parts", "min"} {
 		pairs = append(pairs, "{"+what+"}", backquoted(f.called(what)), "{"+what+" text}", "'"+f.called(what)+"'")
 	}
 	return f.fill(template, append(pairs,

@@ -21,8 +21,8 @@ const (
 // Option is a setting for New.
 type Option func(*Functions) error
 
-// WithWorker adds the function that issues IDs with this worker, 0 to the layout's MaxWorker. No generator in Go may
-// ever have the worker: keep leases away from it with lease.WithWorkers or with [WithLeaseTable]. For a layout without
+// WithWorker adds the function that issues IDs with this worker, on PostgreSQL only, 0 to the layout's MaxWorker. No generator in Go may
+// ever have the worker: keep leases away from it with lease.WithWorkers or with [WithLeaseTables]. For a layout without
 // a worker field it is 0.
 //
 // # PostgreSQL
@@ -43,7 +43,7 @@ type Option func(*Functions) error
 //     after it, up to the lead ([WithLead]) ahead of the clock. Beyond that an insert waits if the wait is at most a
 //     second (a tick, if ticks are longer), or fails with SQLSTATE 55000 and a message that names the lead.
 //   - The sequence of a new tick begins at 0, without a random start. To spread rows, use hashint8(id) & 15 instead of
-//     a remainder of the ID, or CRC32(id) % 16 on MariaDB.
+//     a remainder of the ID.
 //   - It fails with 55000 before the epoch, with 2200H after the end of the layout's time, and with 25006 in read-only
 //     transactions and on a standby.
 //
@@ -68,13 +68,6 @@ type Option func(*Functions) error
 //
 // An insert takes two to three times as long as with bigserial, and somewhat longer than with gen_random_uuid(), in one
 // session with 200,000 rows a statement and a primary key (BenchmarkPostgresInsert).
-//
-// # MariaDB
-//
-// The tick and the sequence are claimed together as the AUTO_INCREMENT counter of the table snowflake_state, which no
-// rollback undoes. No insert waits for another transaction, except for one whose connection number is equal modulo 4096
-// and in which a statement failed or was undone. That wait ends like any lock wait, with error 1205. insert_id and the
-// session's auto_increment_increment do not change an ID.
 func WithWorker(worker int64) Option {
 	return func(f *Functions) error {
 		f.next, f.worker = true, worker

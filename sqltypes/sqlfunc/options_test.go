@@ -54,9 +54,9 @@ func TestNewRefusesInvalidArguments(t *testing.T) {
 		"a schema of 64 bytes":      {twitter, with(sqlfunc.WithSchema(strings.Repeat("n", 64))), sqlfunc.ErrOption},
 		"a lead below 0":            {twitter, with(sqlfunc.WithLead(-1)), sqlfunc.ErrOption},
 		"a lead above a day":        {twitter, with(sqlfunc.WithLead(sqlfunc.MaxLead + 1)), sqlfunc.ErrOption},
-		"a lease table injected":    {twitter, with(worker(1), sqlfunc.WithLeaseTable(`x"; --`, "n")), sqlfunc.ErrOption},
-		"no namespace":              {twitter, with(worker(1), sqlfunc.WithLeaseTable("", "")), lease.ErrOption},
-		"a lease without a worker":  {twitter, with(sqlfunc.WithLeaseTable("", "n")), sqlfunc.ErrOption},
+		"a lease table injected":    {twitter, with(worker(1), sqlfunc.WithLeaseTables(`x"; --`, "n")), sqlfunc.ErrOption},
+		"no namespace":              {twitter, with(worker(1), sqlfunc.WithLeaseTables("", "")), lease.ErrOption},
+		"a lease without a worker":  {twitter, with(sqlfunc.WithLeaseTables("", "n")), sqlfunc.ErrOption},
 	} {
 		if f, err := sqlfunc.New(test.layout, test.options...); f != nil || !errors.Is(err, test.want) {
 			t.Errorf("%s: %v, %v, want %v", name, f, err, test.want)

@@ -23,7 +23,7 @@ import (
 //   - snowflake_min(time) returns the smallest ID of the Layout.Period of a time in UTC, which is text in one of
 //     SQLite's forms that have a date. It exists if the time is the highest field.
 //   - snowflake_next() returns the next ID of the generator. It exists if gen is not nil. The worker is that of the
-//     generator; the worker and fields of the options, [WithLead] and [WithLeaseTable] have no effect here.
+//     generator; the worker and fields of the options, [WithLead] and [WithLeaseTables] have no effect here.
 //
 // All but the last are deterministic, so indexes and generated columns may use them. NULL gives NULL. An argument that
 // is not an integer, or not text for snowflake_min, is an error.

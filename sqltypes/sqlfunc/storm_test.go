@@ -4,15 +4,11 @@ import (
 	"context"
 	"database/sql"
 	"errors"
-	"fmt"
 	"math/rand/v2"
 	"strconv"
 	"sync"
-	"sync/atomic"
 	"testing"
 	"time"
-
-	"github.com/go-sql-driver/mysql"
 
 	"github.com/sqlflake/sqlflake/snowflake"
 	"github.com/sqlflake/sqlflake/sqltypes/sqlfunc"
@@ -165,63 +161,4 @@ func cancelAtRandom(ctx context.Context, t *testing.T, conn *sql.Conn, storming 
 		}
 		time.Sleep(time.Duration(rand.IntN(3000)) * time.Microsecond)
 	}
-}
-
-// Statements are killed at any point, and the clock stands still, so only the counter prevents duplicates.
-func TestMariaDBNeverRepeatsAnIDUnderKillQuery(t *testing.T) {
-	db := openMariaDB(t)
-	db.install(t, preset("mastodon"), sqlfunc.WithWorker(0), sqlfunc.WithClock("1800000000000000"))
-	db.exec(t, "CREATE TABLE kept (id BIGINT NOT NULL PRIMARY KEY) ENGINE=InnoDB",
-		"CREATE TABLE numbers (n INT PRIMARY KEY) ENGINE=InnoDB", "INSERT INTO numbers SELECT seq FROM seq_1_to_300")
-	end := time.Now().Add(stormTime())
-	limit := end.Add(3 * time.Minute)
-	var killed, inserted atomic.Int64
-	storming := func() bool { // also until something has happened
-		now := time.Now()
-		return now.Before(end) || (killed.Load() == 0 || inserted.Load() == 0) && now.Before(limit)
-	}
-	var done sync.WaitGroup
-	for range 4 {
-		conn := db.conn(t)
-		id := scan[int64](t, conn, "SELECT CONNECTION_ID()")
-		working := make(chan struct{})
-		done.Go(func() {
-			defer close(working)
-			for storming() {
-				n := 1 + rand.IntN(300)
-				query := fmt.Sprintf("INSERT INTO kept SELECT snowflake_next() FROM numbers WHERE n <= %d", n)
-				_, err := conn.ExecContext(t.Context(), query)
-				// ER_QUERY_INTERRUPTED, or with innodb_autoinc_lock_mode=0 ER_AUTOINC_READ_FAILED.
-				var refused *mysql.MySQLError
-				if errors.As(err, &refused) && (refused.Number == 1317 || refused.Number == 1467) {
-					killed.Add(1)
-					continue
-				}
-				if err != nil {
-					t.Error(err)
-					return
-				}
-				inserted.Add(int64(n))
-			}
-		})
-		done.Go(func() {
-			for {
-				select {
-				case <-working:
-					return
-				case <-time.After(time.Duration(rand.IntN(20_000)) * time.Microsecond):
-					_, _ = db.ExecContext(t.Context(), fmt.Sprintf("KILL QUERY %d", id)) // fails if nothing runs
-				}
-			}
-		})
-	}
-	done.Wait()
-	if killed.Load() == 0 || inserted.Load() == 0 {
-		t.Fatalf("%d statements were killed, %d rows inserted: nothing is tested", killed.Load(), inserted.Load())
-	}
-	// A duplicate ID would have failed its statement, so all inserted rows must exist.
-	if n := scan[int64](t, db, "SELECT COUNT(*) FROM kept"); n != inserted.Load() {
-		t.Errorf("%d rows, want %d", n, inserted.Load())
-	}
-	checkState(t, db)
 }

@@ -21,7 +21,7 @@ func TestNoCodeOfAStrangerRuns(t *testing.T) {
 			parse(t, "epoch=2025-01-01T00:00:00.000000001Z tick=1.000001ms time:40 worker:10 sequence:12"),
 		} {
 			name := fmt.Sprint("l", i)
-			f := db.functions(t, layout, sqlfunc.WithName(name), sqlfunc.WithWorker(1), sqlfunc.WithLeaseTable("", name))
+			f := db.functions(t, layout, sqlfunc.WithName(name), sqlfunc.WithWorker(1), sqlfunc.WithLeaseTables("", name))
 			statements, err := f.Statements(sqldb.Postgres)
 			if err != nil {
 				t.Fatal(err)
@@ -38,13 +38,13 @@ func TestNoCodeOfAStrangerRuns(t *testing.T) {
 			}
 
 			for _, row := range []struct{ change, state string }{ // the worker of a dead lease, and of others
-				{"expires_ms = 1, token = ''", ""},
-				{"token = 'another'", "55006"},
-				{"host = 'another', token = 'reserved for the server'", "55006"},
-				{"layout = 'another'", "55000"},
-				{"protocol = 3", "55000"},
+				{"leases SET expires_ms = 1, reserved_for = ''", ""},
+				{"leases SET expires_ms = 9000000000000, reserved_for = ''", "55006"},
+				{"leases SET host = 'another', reserved_for = 'SQL functions'", "55006"},
+				{"namespaces SET layout = 'another'", "55000"},
+				{"namespaces SET protocol = 3", "55000"},
 			} {
-				change := "UPDATE snowflake_leases SET " + row.change + " WHERE namespace = '" + name + "'"
+				change := "UPDATE snowflake_" + row.change + " WHERE namespace = '" + name + "'"
 				safe.exec(t, change)
 				if err := f.Install(t.Context(), db, sqldb.Postgres); row.state != "" || err != nil {
 					db.failed(t, row.change, err, row.state, "")

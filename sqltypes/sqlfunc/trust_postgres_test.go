@@ -60,7 +60,7 @@ func TestPostgresInstallRefusesObjectsOfOthers(t *testing.T) {
 func TestPostgresInstallBelongsToItsRole(t *testing.T) {
 	db := openPostgres(t)
 	role := db.role(t)
-	f := db.functions(t, snowflake.Default(), sqlfunc.WithWorker(1), sqlfunc.WithLeaseTable("", "shop"))
+	f := db.functions(t, snowflake.Default(), sqlfunc.WithWorker(1), sqlfunc.WithLeaseTables("", "shop"))
 	conn := db.conn(t)
 	execOn(t, conn, "SET ROLE "+role)
 	for range 2 {

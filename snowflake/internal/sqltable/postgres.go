@@ -3,14 +3,16 @@ package sqltable
 import (
 	"context"
 	"fmt"
+	"strconv"
 	"strings"
 
 	"github.com/sqlflake/sqlflake/snowflake/sqldb"
 )
 
-// Place is what PostgreSQL says of a table. The zero Place is of servers that have no such catalogue.
+// Place is what PostgreSQL says of a table.
 type Place struct {
 	Table   string // as SQL, with its schema
+	Schema  string // as SQL
 	Missing bool   // the connection sees none
 	Others  string // the tables of that name in other schemas, if the name has no schema
 	Risks   string // why a crash of the server may undo commits
@@ -22,7 +24,8 @@ type Place struct {
 // A stranger's table may have triggers, policies and defaults that call functions with the rights of whoever uses it.
 // Trusted are superusers, the owners of the schema and of the database, the role itself, and roles of which it is a
 // member. A superuser counts as a member of every role, which shows no trust.
-const findQuery = `SELECT
+const findQuery = `SELECT {part},
+	COALESCE(pg_catalog.quote_ident(n.nspname), ''),
 	CASE WHEN c.oid IS NULL THEN ''
 		ELSE pg_catalog.concat(pg_catalog.quote_ident(n.nspname), '.', pg_catalog.quote_ident(c.relname)) END,
 	CASE
@@ -54,66 +57,108 @@ LEFT JOIN pg_catalog.pg_namespace AS n ON n.oid OPERATOR(pg_catalog.=) c.relname
 LEFT JOIN pg_catalog.pg_roles AS owner ON owner.oid OPERATOR(pg_catalog.=) c.relowner
 WHERE me.rolname OPERATOR(pg_catalog.=) CURRENT_USER`
 
-// Find returns where PostgreSQL finds the table. It returns Refused for a table of a stranger and for a temporary one.
-func (t Table) Find(ctx context.Context) (place Place, err error) {
+// Find returns where PostgreSQL finds each table, in one statement; nil for servers that have no such catalogue. It returns
+// Refused for a table of a stranger, for a temporary one, and for tables in two schemas.
+func (t Tables) Find(ctx context.Context) ([]Place, error) {
 	if t.Dialect != sqldb.Postgres {
-		return Place{}, nil
+		return nil, nil
 	}
 
-	name, qualified := t.bareName()
-	query := strings.NewReplacer("{table}", t.Name, "{name}", name).Replace(findQuery)
-	var problem string
-	err = Query(ctx, t.DB, query, nil, func(scan func(...any) error) error {
-		return scan(&place.Table, &problem, &place.Others, &place.Risks)
+	var queries []string
+	for i, part := range t.Parts {
+		name, _ := bareName(part.Name)
+		queries = append(queries, strings.NewReplacer("{part}", strconv.Itoa(i), "{table}", part.Name, "{name}", name).Replace(findQuery))
+	}
+	places := make([]Place, len(t.Parts))
+	problem := ""
+	err := Query(ctx, t.DB, strings.Join(queries, "\nUNION ALL\n"), nil, func(scan func(...any) error) error {
+		var part int
+		var place Place
+		var about string
+		if err := scan(&part, &place.Schema, &place.Table, &about, &place.Others, &place.Risks); err != nil {
+			return err
+		}
+		place.Missing = place.Table == ""
+		if about != "" {
+			problem = place.Table + " " + about
+		}
+		if _, qualified := bareName(t.Parts[part].Name); qualified { // the operator has chosen one of several
+			place.Others = ""
+		}
+		places[part] = place
+		return nil
 	})
-	place.Missing = err == nil && place.Table == ""
+
 	switch {
 	case isUnknown(err):
-		return Place{}, nil
-	case err == nil && problem != "":
-		err = fmt.Errorf("%w: %s %s", t.Refused, place.Table, problem)
-	case qualified: // the operator has chosen one of several
-		place.Others = ""
+		return nil, nil
+	case err != nil:
+		return nil, err
+	case problem != "":
+		return nil, fmt.Errorf("%w: %s", t.Refused, problem)
 	}
-	return place, err
+	return places, t.inOneSchema(places)
 }
 
-// createOnce creates the table unless a schema has one by now. Processes with another search_path wait for its lock, whose
+// inOneSchema returns Refused if the search_path leads to tables in two schemas.
+func (t Tables) inOneSchema(places []Place) error {
+	first := places[0]
+	for _, place := range places[1:] {
+		if !first.Missing && !place.Missing && first.Schema != place.Schema {
+			return fmt.Errorf("%w: %s and %s belong together, and the search_path leads to two schemas: %s", t.Refused,
+				first.Table, place.Table, fmt.Sprintf(t.Remedy, first.Table))
+		}
+	}
+	return nil
+}
+
+// createOnce creates the tables unless a schema has one by now. Processes with another search_path wait for its lock, whose
 // key is the first letters of snowflake. IF NOT EXISTS alone is no lock: the slower one gets a unique violation.
 const createOnce = `DO $sqltable$
 BEGIN
 	PERFORM pg_catalog.pg_advisory_xact_lock(8317708120410055019);
 	IF EXISTS (
 		SELECT FROM pg_catalog.pg_class AS c
-		WHERE c.relname OPERATOR(pg_catalog.=) '{name}' AND c.relkind OPERATOR(pg_catalog.=) ANY ('{r,p,v,f}')
-			AND c.relpersistence OPERATOR(pg_catalog.<>) 't'
+		WHERE c.relname OPERATOR(pg_catalog.=) ANY ('{{names}}')
+			AND c.relkind OPERATOR(pg_catalog.=) ANY ('{r,p,v,f}') AND c.relpersistence OPERATOR(pg_catalog.<>) 't'
 	) OR EXISTS (
-		SELECT FROM pg_catalog.pg_namespace AS n
+		SELECT FROM pg_catalog.pg_namespace AS n, pg_catalog.unnest('{{names}}'::pg_catalog.text[]) AS name
 		WHERE CASE WHEN n.oid OPERATOR(pg_catalog.<>) pg_catalog.pg_my_temp_schema()
 				AND pg_catalog.has_schema_privilege(n.oid, 'USAGE')
-			THEN pg_catalog.to_regclass(pg_catalog.concat(pg_catalog.quote_ident(n.nspname), '.', '"{name}"')) IS NOT NULL END
+			THEN pg_catalog.to_regclass(pg_catalog.concat(pg_catalog.quote_ident(n.nspname), '.',
+				pg_catalog.quote_ident(name))) IS NOT NULL END
 	) THEN
-		RAISE EXCEPTION USING ERRCODE = 'duplicate_table', MESSAGE = 'another process has just created {name}';
+		RAISE EXCEPTION USING ERRCODE = 'duplicate_table', MESSAGE = 'another process has just created {names}';
 	END IF;
 	{create};
 END $sqltable$`
 
-func (t Table) create(ctx context.Context) error {
-	statement := t.Create
-	if name, qualified := t.bareName(); t.Dialect == sqldb.Postgres && !qualified {
-		statement = strings.NewReplacer("{name}", name, "{create}", t.Create).Replace(createOnce)
+// createAll creates all tables.
+func (t Tables) createAll(ctx context.Context) error {
+	var names, creates []string
+	for _, part := range t.Parts {
+		name, _ := bareName(part.Name)
+		names, creates = append(names, name), append(creates, part.Create)
+	}
+	if _, qualified := bareName(t.Parts[0].Name); t.Dialect == sqldb.Postgres && !qualified {
+		statement := strings.NewReplacer("{names}", strings.Join(names, ","), "{create}", strings.Join(creates, ";\n\t")).Replace(createOnce)
+		_, err := t.DB.ExecContext(ctx, statement)
+		if !isUnknown(err) {
+			return err
+		} // a server that knows no DO
 	}
 
-	_, err := t.DB.ExecContext(ctx, statement)
-	if isUnknown(err) { // a server that knows no DO
-		_, err = t.DB.ExecContext(ctx, t.Create)
+	for _, create := range creates {
+		if _, err := t.DB.ExecContext(ctx, create); err != nil {
+			return err
+		}
 	}
-	return err
+	return nil
 }
 
 // bareName returns the name without quotes and schema, and whether there is a schema.
-func (t Table) bareName() (name string, qualified bool) {
-	before, name, qualified := strings.Cut(t.Name, ".")
+func bareName(table string) (name string, qualified bool) {
+	before, name, qualified := strings.Cut(table, ".")
 	if !qualified {
 		name = before
 	}

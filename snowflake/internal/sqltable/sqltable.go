@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"regexp"
+	"slices"
 	"strings"
 	"time"
 
@@ -19,38 +20,37 @@ const (
 	pause    = 20 * time.Millisecond // at most, times the attempt
 )
 
-// Table is a table that may be missing.
-type Table struct {
+// Tables are tables that belong together, and may be missing.
+type Tables struct {
 	DB      sqldb.DB
 	Dialect sqldb.Dialect
-	Name    string // in quotes, with or without a schema
-	Create  string // CREATE TABLE IF NOT EXISTS
-	Read    string // selects every column and no row
-	Remedy  string // what to do if the table is %[1]s
-	Refused error  // wrapped by errors about a table that must not be used or created; a repetition does not help
+	Parts   []Part
+	Read    func(names []string) string // selects every column of the tables and no row
+	Remedy  string                      // what to do if the first table is %[1]s
+	Refused error                       // wrapped by errors about tables that must not be used or created; a repetition does not help
+	Damaged error                       // wrapped if one is missing while another has rows
 }
 
-// Ensure creates the table if the database says that it is missing. It may run at the same time in any number of
-// processes. It returns Refused if the name leads to another schema than that of a table that is there, and other errors
-// of the database after some attempts. find is Find, or calls it.
-func (t Table) Ensure(ctx context.Context, find func(context.Context) (Place, error)) error {
+// Part is one of the tables.
+type Part struct {
+	Name   string // in quotes, with or without a schema
+	Create string // CREATE TABLE IF NOT EXISTS
+}
+
+// Ensure creates the tables if the database says that they are missing. It may run at the same time in any number of
+// processes. It returns Refused if a name leads to another schema than that of a table that is there, Damaged if one table
+// was lost, and other errors of the database after some attempts. find is Find, or calls it.
+func (t Tables) Ensure(ctx context.Context, find func(context.Context) ([]Place, error)) error {
 	for attempt := 1; ; attempt++ {
-		place, err := find(ctx)
-		missing := place.Missing
-		if err == nil && !missing {
-			err = Query(ctx, t.DB, t.read(place), nil, nil)
-			missing = isMissing(err) && place.Table == ""
+		missing, places, err := t.missing(ctx, find)
+		if err == nil && len(missing) > 0 {
+			// The slower of two at the same time may get an error, and finds the tables afterwards.
+			err = t.create(ctx, places, missing)
 		}
 
-		if missing && place.Others != "" {
-			return t.elsewhere(place.Others)
-		}
-		if missing {
-			// The slower of two at the same time may get an error, and finds the table afterwards.
-			err = t.create(ctx)
-		}
-		done := err == nil && !missing
-		if done || errors.Is(err, t.Refused) || attempt == attempts {
+		done := err == nil && len(missing) == 0
+		final := errors.Is(err, t.Refused) || t.Damaged != nil && errors.Is(err, t.Damaged)
+		if done || final || attempt == attempts {
 			return err
 		}
 
@@ -62,19 +62,97 @@ func (t Table) Ensure(ctx context.Context, find func(context.Context) (Place, er
 	}
 }
 
-// read names the table that was found: another one would be unknown.
-func (t Table) read(place Place) string {
-	if t.Dialect != sqldb.Postgres || place.Table == "" {
-		return t.Read
+// missing returns which tables are missing. If none is, all of them can be read.
+func (t Tables) missing(ctx context.Context, find func(context.Context) ([]Place, error)) (missing []int, places []Place, err error) {
+	places, err = find(ctx)
+	if err != nil {
+		return nil, nil, err
 	}
-	return strings.Replace(t.Read, t.Name, place.Table, 1)
+	for i, place := range places {
+		if place.Missing {
+			missing = append(missing, i)
+		}
+	}
+	if len(missing) > 0 {
+		return missing, places, nil
+	}
+
+	err = Query(ctx, t.DB, t.Read(t.names(places)), nil, nil)
+	if !isMissing(err) || places != nil { // a table that the catalogue has, and the connection does not see
+		return nil, places, err
+	}
+	for i := range t.Parts {
+		if _, err := t.hasRows(ctx, t.Parts[i].Name); isMissing(err) {
+			missing = append(missing, i)
+		}
+	}
+	return missing, places, nil
 }
 
-func (t Table) elsewhere(others string) error {
+func (t Tables) hasRows(ctx context.Context, name string) (found bool, err error) {
+	err = Query(ctx, t.DB, "SELECT 1 FROM "+name+" LIMIT 1", nil, func(func(...any) error) error {
+		found = true
+		return nil
+	})
+	return found, err
+}
+
+// names returns the names with the schema that was found: other ones would be unknown.
+func (t Tables) names(places []Place) (names []string) {
+	for i, part := range t.Parts {
+		if places != nil && !places[i].Missing {
+			part.Name = places[i].Table
+		}
+		names = append(names, part.Name)
+	}
+	return names
+}
+
+// create creates what is missing: all tables, or those beside empty ones in their schema.
+func (t Tables) create(ctx context.Context, places []Place, missing []int) error {
+	if len(missing) == len(t.Parts) {
+		for _, place := range places {
+			if place.Others != "" {
+				return t.elsewhere(place.Others)
+			}
+		}
+		return t.createAll(ctx)
+	}
+
+	names := t.names(places)
+	schema := ""
+	for i, name := range names {
+		if slices.Contains(missing, i) {
+			continue
+		}
+		found, err := t.hasRows(ctx, name)
+		switch {
+		case err != nil:
+			return err
+		case found && t.Damaged != nil:
+			return fmt.Errorf("%w: the table %s is missing, and %s has rows: restore it", t.Damaged, t.Parts[missing[0]].Name, name)
+		case places != nil:
+			schema = places[i].Schema + "."
+		}
+	}
+	for _, i := range missing {
+		name, qualified := t.Parts[i].Name, strings.Contains(t.Parts[i].Name, ".")
+		create := t.Parts[i].Create
+		if !qualified {
+			create = strings.Replace(create, name, schema+name, 1)
+		}
+		if _, err := t.DB.ExecContext(ctx, create); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (t Tables) elsewhere(others string) error {
 	first, _, _ := strings.Cut(others, ", ")
 	return fmt.Errorf("%w: this database has %s, which is not what %s means on this connection. All processes must use one table: "+
 		"%s, and grant the role USAGE on the schema. For a second table, whose IDs may be equal, name the schema that is to have it",
-		t.Refused, others, t.Name, fmt.Sprintf(t.Remedy, first))
+		t.Refused, others, t.Parts[0].Name, fmt.Sprintf(t.Remedy, first))
 }
 
 // missingText is what the drivers of MySQL and SQLite say of a table that is missing. They export no interface for it.

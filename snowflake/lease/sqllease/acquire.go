@@ -1,75 +1,28 @@
 package sqllease
 
 import (
-	"cmp"
 	"context"
 	"database/sql"
-	"errors"
 	"fmt"
 	"math"
-	"math/rand/v2"
-	"strconv"
-	"strings"
 	"time"
 
 	"github.com/sqlflake/sqlflake/snowflake/lease"
+	"github.com/sqlflake/sqlflake/snowflake/lease/internal/order"
 )
 
-// acquireAttempts bounds how often Acquire looks again after losing a race. It is reached only if reads never match
+// acquireAttempts bounds how often Acquire reads again after losing a race. It is reached only if reads never match
 // updates, for example with a pool that reads from a replica.
 const acquireAttempts = 100
 
-// maxDoublings bounds the choice of a caller that lost races: among at most 2 to the power of it workers.
-const maxDoublings = 6
-
-// view is what look has read.
-type view struct {
-	namespace *namespace // nil: not in use yet
-	mine      *candidate
-	free      []candidate // in the order of Acquire
-	now       time.Time   // of the database
-	at        time.Time   // local time just before the query
-	table     string      // for the grant
-	warning   error       // for the grant
-	forgets   bool        // the same
-}
-
-type namespace struct {
-	settings
-	text       string // of the settings
-	layout     string
-	protocol   int64
-	changed    int64 // when another server took over, in milliseconds since 1970; 0: never
-	reach      int64 // the greatest one ever requested, in milliseconds
-	sameServer bool  // as the one that answered
-}
-
-// floor returns where new owners start, in milliseconds since 1970; 0: at the horizons of the rows.
-func (n *namespace) floor() int64 {
-	if n.changed == 0 {
-		return 0
-	}
-	return n.changed + min(n.reach, math.MaxInt64-n.changed)
-}
-
-type candidate struct {
-	worker, epoch int64
-	horizon       int64 // in ticks of the namespace's layout
-	factor        int64 // 1 if the row's horizon is in these ticks, else 0
-}
-
-// knownProtocol is the latest version of the protocol that this code knows.
-const knownProtocol = 2
-
-// Acquire implements [lease.Store]. Among workers with a horizon above the tick it takes the one with the lowest
-// horizon. If others ask at the same time and are faster, it no longer takes the first one in the order.
+// Acquire implements [lease.Store].
 func (s *Store) Acquire(ctx context.Context, r lease.Request) (lease.Grant, error) {
 	if err := r.Validate(); err != nil {
 		return lease.Grant{}, err
 	}
 	return await(ctx, s, "acquire", func(ctx context.Context) (lease.Grant, error) {
-		for attempt := range acquireAttempts {
-			grant, ok, err := s.try(ctx, r, attempt)
+		for lost := range acquireAttempts {
+			grant, ok, err := s.try(ctx, r, lost)
 			if ok || err != nil {
 				return grant, err
 			}
@@ -78,218 +31,162 @@ func (s *Store) Acquire(ctx context.Context, r lease.Request) (lease.Grant, erro
 	})
 }
 
-// try looks once and takes what it chooses; false if another caller was faster.
-func (s *Store) try(ctx context.Context, r lease.Request, attempt int) (lease.Grant, bool, error) {
-	q, v, err := s.enter(ctx, r)
+// try reads once and takes the worker that is next; false if another caller was faster.
+func (s *Store) try(ctx context.Context, r lease.Request, lost int) (lease.Grant, bool, error) {
+	shot, err := s.open(ctx, r)
 	if err != nil {
 		return lease.Grant{}, false, s.failed("acquire", err)
 	}
-	v.table, v.warning = cmp.Or(q.place.Table, strings.ReplaceAll(s.table, vocabulary[s.dialect].quote, "")), q.warning
-	v.forgets = q.forgets
-	switch {
-	case v.namespace == nil:
-		return lease.Grant{}, false, fmt.Errorf("lease: acquire in table %s: the row of namespace %q is not visible after its insertion",
-			s.table, r.Namespace)
-	case v.namespace.protocol > knownProtocol:
-		return lease.Grant{}, false, laterVersion(r.Namespace, v.namespace.protocol)
+	n := shot.namespace
+	if n == nil {
+		return lease.Grant{}, false, fmt.Errorf("lease: acquire in table %s: namespace %q is not visible after its insertion",
+			shot.tables.namespaces, r.Namespace)
 	}
-	if share, ok := s.shares.Load(r.Namespace); ok && v.namespace.Workers == nil { // a server that has taken over has forgotten it
-		told := r
-		told.Layout, told.First, told.Last = v.namespace.layout, share.([2]int64)[0], share.([2]int64)[1]
-		if err = s.setShare(ctx, told); errors.Is(err, lease.ErrLayout) {
-			err = nil // it has moved since the look
+	if r, err = n.admit(r); err != nil {
+		return lease.Grant{}, false, err
+	}
+	if again, err := s.repeatShare(ctx, r, n); again || err != nil {
+		return lease.Grant{}, false, err
+	}
+	if own, ok := order.Own(shot.leases, r.Token); ok {
+		return shot.grant(r, own), true, nil
+	}
+	if begins := n.begins(shot.now); begins > 0 {
+		return lease.Grant{}, false, noWorker(r, begins)
+	}
+
+	settles := n.floor() - shot.now.UnixMilli()
+	if settles > 0 { // the server before may have confirmed the owner of any lease
+		shot.leases = nil
+	}
+	candidates := order.Some(order.Request{First: r.First, Last: r.Last, Tick: r.Tick}, shot.leases)
+	ends := int64(0)
+	if !candidates.HasPassed() {
+		unused := sql.NullInt64{}
+		if unused, ends, err = s.gap(ctx, shot, r); err != nil {
+			return lease.Grant{}, false, s.failed("acquire", err)
 		}
-		return lease.Grant{}, false, err
+		if unused.Valid {
+			candidates.AddUnused(unused.Int64)
+		}
 	}
-	if r, err = v.namespace.narrow(r); err == nil {
-		err = s.admit(ctx, q, r, v)
-	}
+
+	next, ok := candidates.Take(lost)
 	switch {
-	case errors.Is(err, errAgain):
-		return lease.Grant{}, false, nil
-	case err != nil:
-		return lease.Grant{}, false, err
-	case v.mine != nil:
-		return v.grant(r, *v.mine), true, nil
-	}
-	settles := v.namespace.floor() - v.now.UnixMilli()
-	if settles > 0 { // the server before may have confirmed the owner of any row
-		v.free = nil
-	}
-	// Several callers may want the same row. The first attempt keeps the order; later ones choose among more and more
-	// rows, so that a hundred processes that start together do not compete for each row in turn.
-	spread := 1 << min(attempt, maxDoublings)
-	preferred := 0
-	for preferred < len(v.free) && v.free[preferred].horizon <= r.Tick {
-		preferred++
-	}
-	if preferred > 0 {
-		return s.takeOver(ctx, q, r, v, v.free[rand.N(min(preferred, spread))])
-	}
-	worker, wait, err := s.gap(ctx, q, r)
-	switch {
-	case err != nil:
-		return lease.Grant{}, false, s.failed("acquire", err)
-	case worker >= 0:
-		// The numbers after the lowest may be taken, so small steps, and none, stay likely. The last one is for Reserve.
-		step := rand.Int64N(1 << rand.N(min(attempt, maxDoublings)+1))
-		return s.add(ctx, q, r, v, max(worker, min(worker+step, r.Last-1)))
-	case len(v.free) > 0:
-		return s.takeOver(ctx, q, r, v, v.free[rand.N(min(len(v.free), spread))])
-	case wait <= 0 && settles <= 0:
+	case ok && next.Epoch == 0:
+		return s.addLease(ctx, r, shot, next.Worker)
+	case ok:
+		return s.takeOver(ctx, r, shot, next)
+	case settles <= 0 && ends != 0 && ends <= shot.now.UnixMilli():
 		return lease.Grant{}, false, nil // one has expired in between
 	}
-	wait = max(wait, duration(settles))
-	return lease.Grant{}, false, &lease.NoWorkerError{Namespace: r.Namespace, First: r.First, Last: r.Last, Wait: wait}
+	wait := max(settles, 0)
+	if ends != 0 {
+		wait = max(wait, ends-shot.now.UnixMilli())
+	}
+	return lease.Grant{}, false, noWorker(r, duration(wait))
 }
 
-// enter adds the namespace if it is new, lets it meet the server and the reach of the request, and looks.
-func (s *Store) enter(ctx context.Context, r lease.Request) (*queries, view, error) {
-	q, err := s.prepare(ctx)
-	if err != nil {
-		return nil, view{}, err
+// admit returns the request for the workers of the share, or why it is refused.
+func (n *namespace) admit(r lease.Request) (lease.Request, error) {
+	if err := n.check(r.Namespace); err != nil {
+		return r, err
 	}
-	v, err := s.look(ctx, q, r)
-	if err == nil && v.namespace == nil && r.TTL > 0 {
-		_, err = s.on(ctx).ExecContext(ctx, q.addNamespace, r.Namespace, milliseconds(r.Reach), r.Layout)
-		if err == nil {
-			v, err = s.look(ctx, q, r) // another caller may have been faster, with another layout
-		}
-		if err == nil && v.namespace == nil && r.TTL > 0 { // the connection may have settings that are refused
-			q, err = s.renew(ctx)
-		}
+	if n.last < r.First || r.Last < n.first {
+		return r, fmt.Errorf("%w: workers %d to %d: namespace %q has the share %d to %d", lease.ErrOption, r.First, r.Last,
+			r.Namespace, n.first, n.last)
 	}
-	n := v.namespace
-	if err != nil || n == nil || n.layout != r.Layout && n.layout != r.Former || n.sameServer && n.reach >= milliseconds(r.Reach) {
-		return q, v, err
-	}
-	horizon := int64(0)
-	if !n.sameServer {
-		if q, err = s.renew(ctx); err == nil {
-			horizon, err = s.horizon(ctx, r.Namespace)
-		}
-		if err != nil {
-			return nil, v, err
-		}
-	}
-	// If it changes nothing, another caller was faster, or the server that has answered is a replica that only reads.
-	// The conditions of the acquisition decide.
-	if err = s.meet(ctx, q, r.Namespace, milliseconds(r.Reach), horizon); err == nil {
-		v, err = s.look(ctx, q, r)
-	}
-	return q, v, err
+	r.First, r.Last = max(r.First, n.first), min(r.Last, n.last)
+	return r, n.checkLayout(r)
 }
 
-// look reads the namespace, the row of the token, and some free workers.
-func (s *Store) look(ctx context.Context, q *queries, r lease.Request) (view, error) {
-	v := view{at: time.Now()}
-	args := []any{r.Namespace, r.Token, r.First, r.Last, r.Tick, r.Tick, 2 + maxCandidates}
-	err := s.query(ctx, q.look, args, func(scan scan) error {
-		var c candidate
-		var expires, protocol, revision, same, now int64
-		var layout, text string
-		err := scan(&c.worker, &c.epoch, &c.horizon, &expires, &layout, &protocol, &revision, &same, &now, &text)
-		if err != nil {
-			return err
-		}
-		v.now = time.UnixMilli(now)
-		switch {
-		case c.worker < 0:
-			same := same == 1 && revision >= s.revision(r.Namespace)
-			v.namespace = &namespace{text: text, layout: layout, protocol: protocol, changed: expires, reach: c.horizon, sameServer: same}
-			s.sawRevision(r.Namespace, revision)
-			if protocol <= knownProtocol {
-				v.namespace.settings, err = parseSettings(r.Namespace, text)
-			}
-			if share := v.namespace.Workers; err == nil && share != nil {
-				s.shares.Store(r.Namespace, *share)
-			}
-			return err
-		case v.namespace == nil || !v.namespace.has(c.worker): // none is: see SetShare
-			return nil
-		case layout == v.namespace.layout:
-			c.factor = 1
-		}
-		c.horizon = max(c.horizon*c.factor, v.namespace.Start)
-		switch {
-		case expires <= now:
-			v.free = append(v.free, c)
-		case v.mine == nil && c.factor == 1:
-			v.mine = &c
-		}
-		return nil
-	})
-	return v, err
+func (n *namespace) checkLayout(r lease.Request) error {
+	if n.layout != r.Layout {
+		return fmt.Errorf("%w: namespace %q has %q, not %q", lease.ErrLayout, r.Namespace, n.layout, r.Layout)
+	}
+	return nil
 }
 
-// gap returns the lowest worker that was never taken, -1 if there is none, and how long it is until the first expiry.
-func (s *Store) gap(ctx context.Context, q *queries, r lease.Request) (worker int64, wait time.Duration, err error) {
-	var lowest, expires sql.NullInt64
-	var now int64
-	args := []any{r.First, r.Namespace, r.First, r.Last - 1, r.Namespace, r.Namespace, r.First, r.Last}
-	err = s.query(ctx, q.gap, args, func(scan scan) error { return scan(&lowest, &expires, &now) }) // one row
-	if err != nil {
-		return -1, 0, err
-	}
-	if lowest.Valid {
-		return lowest.Int64, 0, nil
-	}
-	return -1, duration(expires.Int64 - now), nil
+func noWorker(r lease.Request, wait time.Duration) error {
+	return &lease.NoWorkerError{Namespace: r.Namespace, First: r.First, Last: r.Last, Wait: wait}
 }
 
-// takeOver takes the row if it is free and has the epoch that was seen.
-func (s *Store) takeOver(ctx context.Context, q *queries, r lease.Request, v view, c candidate) (lease.Grant, bool, error) {
-	// The horizon comes from the UPDATE, since the earlier owner may have extended after the look. From the new epoch
+// gap returns the lowest worker that was never taken, and when the first lease ends, in milliseconds since 1970; 0 if none
+// is held.
+func (s *Store) gap(ctx context.Context, shot snapshot, r lease.Request) (unused sql.NullInt64, ends int64, err error) {
+	if shot.namespace.empty {
+		return sql.NullInt64{Int64: r.First, Valid: true}, 0, nil
+	}
+	values := named{"namespace": r.Namespace, "first": r.First, "last": r.Last}
+	var expires sql.NullInt64
+	err = shot.query(ctx, s.on(ctx), shot.server.gap, values, func(scan scan) error { return scan(&unused, &expires, new(int64)) })
+	return unused, expires.Int64, err
+}
+
+// takeOver takes a worker that is free if it has the epoch that was read.
+func (s *Store) takeOver(ctx context.Context, r lease.Request, shot snapshot, next order.Row) (lease.Grant, bool, error) {
+	values := shot.owner(r, next.Worker)
+	values["epoch"] = next.Epoch
+	// The horizon comes from the UPDATE, since the earlier owner may have extended after the read. From the new epoch
 	// on it can't.
-	horizon, ok, err := s.update(ctx, q.takeover, r.Token, milliseconds(r.TTL), holderText(r.Holder.Host), r.Holder.PID,
-		holderText(r.Holder.Version), c.factor, v.namespace.Start, r.Namespace, c.worker, c.epoch,
-		v.namespace.changed, v.namespace.reach, v.namespace.text, v.namespace.layout)
+	horizon, ok, err := shot.update(ctx, s.on(ctx), shot.takeOver, values)
 	if err != nil {
 		return lease.Grant{}, false, s.failed("acquire", err)
 	}
-	if ok && horizon < c.horizon {
-		// Either a late release has lowered it, or the server ignores LAST_INSERT_ID(x). The row has the token, so
-		// another look returns it as it is stored.
+	if ok && horizon < next.Horizon {
+		// Either a late release has lowered it, or the server ignores LAST_INSERT_ID(x). The lease has the token, so
+		// another read returns it as it is stored.
 		return lease.Grant{}, false, nil
 	}
-	// A fence leaves a row as it is that the one before has fenced. So the UPDATE may have begun before two moves, there and
-	// back, and be below the start. Another look shows what the row is worth now.
-	return v.grant(r, candidate{worker: c.worker, epoch: c.epoch + 1, horizon: horizon}), ok && v.namespace.Start == 0, nil
+	return shot.grant(r, order.Row{Worker: next.Worker, Epoch: next.Epoch + 1, Horizon: horizon}), ok, nil
 }
 
-// add inserts a row for a worker that has none.
-func (s *Store) add(ctx context.Context, q *queries, r lease.Request, v view, worker int64) (lease.Grant, bool, error) {
-	n := v.namespace
-	added, err := s.change(ctx, "acquire", q.addWorker, worker, r.Token, n.Start, milliseconds(r.TTL),
-		holderText(r.Holder.Host), r.Holder.PID, holderText(r.Holder.Version), r.Namespace, n.changed, n.reach, n.text, n.layout)
+// addLease takes a worker that has no row.
+func (s *Store) addLease(ctx context.Context, r lease.Request, shot snapshot, worker int64) (lease.Grant, bool, error) {
+	added, err := shot.change(ctx, s.on(ctx), shot.addLease, shot.owner(r, worker))
+	if err == nil && added == 1 && !shot.namespace.hasLeases {
+		_, err = shot.change(ctx, s.on(ctx), shot.markLeases, named{"namespace": r.Namespace})
+	}
 	if err != nil {
-		return lease.Grant{}, false, err
+		return lease.Grant{}, false, s.failed("acquire", err)
 	}
-	// SetShare may not have found the row. In a namespace that it has to mark, a lease can't extend the row then. In one that
-	// is marked, and for a reservation, which is not extended, another look shows whether there is a share now.
-	kept := n.protocol < knownProtocol && r.TTL < reserved
-	return v.grant(r, candidate{worker: worker, epoch: 1, horizon: n.Start}), added == 1 && kept, nil
+	return shot.grant(r, order.Row{Worker: worker, Epoch: 1, Horizon: shot.namespace.start}), added == 1, nil
 }
 
-// grant returns the worker. The time is that of look plus what has passed since: a statement may have waited for a
-// lock.
-func (v view) grant(r lease.Request, c candidate) lease.Grant {
-	grant := lease.Grant{
-		Claim:   lease.Claim{Namespace: r.Namespace, Worker: c.worker, Epoch: c.epoch, Token: r.Token},
-		Horizon: c.horizon,
-		Table:   v.table,
-		Warning: v.warning,
-		Forgets: v.forgets,
-		Now:     v.now.Add(time.Since(v.at)),
+// owner returns the parameters of the statements that give a worker to the caller.
+func (shot snapshot) owner(r lease.Request, worker int64) named {
+	n, host := shot.namespace, r.Holder.Host
+	purpose := r.Holder.ReservedFor()
+	if purpose != "" {
+		host = ""
 	}
-	if floor := v.namespace.floor(); floor > 0 {
+	return named{
+		"namespace": r.Namespace, "worker": worker, "token": r.Token, "ttl": milliseconds(r.TTL),
+		"reserved_for": holderText(purpose), "host": holderText(host), "pid": r.Holder.PID, "version": holderText(r.Holder.Version),
+		"generation": n.generation, "server_since": n.since, "reach": n.reach,
+	}
+}
+
+// grant returns the worker. The time is that of the read plus what has passed since: a statement may have waited for a
+// lock.
+func (shot snapshot) grant(r lease.Request, own order.Row) lease.Grant {
+	grant := lease.Grant{
+		Claim:   lease.Claim{Namespace: r.Namespace, Worker: own.Worker, Epoch: own.Epoch, Token: r.Token},
+		Horizon: own.Horizon,
+		Table:   shot.shown,
+		Warning: shot.warning,
+		Forgets: shot.forgets,
+		Now:     shot.now.Add(time.Since(shot.at)),
+	}
+	if floor := shot.namespace.floor(); floor > 0 {
 		grant.Floor = time.UnixMilli(floor)
 	}
 	return grant
 }
 
-func laterVersion(namespace string, protocol int64) error {
-	return &lease.VersionError{Namespace: namespace, Version: strconv.FormatInt(protocol, 10)}
+func (s *Store) tooFast(what, namespace string) error {
+	return fmt.Errorf("lease: %s in table %s: others were faster %d times in namespace %q", what, s.tables.leases, acquireAttempts,
+		namespace)
 }
 
 // duration converts milliseconds, at most as many as a Duration has.

@@ -118,6 +118,7 @@ func TestSettingsWithWhichACrashForgetsCommitsAreReported(t *testing.T) {
 					t.Errorf("%+v: warning %v, error %v", test, grant.Warning, err)
 				}
 				exec(t, db, "DROP TABLE snowflake_leases")
+				exec(t, db, "DROP TABLE snowflake_namespaces")
 			}
 		})
 	}

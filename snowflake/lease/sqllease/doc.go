@@ -1,12 +1,12 @@
-// Package sqllease keeps leases of worker numbers in a table of PostgreSQL, MySQL, MariaDB or SQLite, through
+// Package sqllease keeps leases of worker numbers in two tables of PostgreSQL, MySQL, MariaDB or SQLite, through
 // database/sql:
 //
-//	l, err := sqllease.Open(ctx, db, sqldb.Postgres) // or MySQL, SQLite; creates the table, takes a worker
+//	l, err := sqllease.Open(ctx, db, sqldb.Postgres) // or MySQL, SQLite; creates the tables, takes a worker
 //	defer l.Close(ctx)                               // gives it back
 //	id, err := l.Generator().Next()
 //
-// All processes must reach the same table. On PostgreSQL name it with its schema ([WithTable]), since another name depends on
-// the search_path and on the rights of the role.
+// All processes must reach the same tables. On PostgreSQL name them with their schema ([WithTables]), since other names
+// depend on the search_path and on the rights of the role.
 //
 // Workers expire by the database's clock alone, in milliseconds. Only processes of one host may use a SQLite file. An
 // extension is one statement. An acquisition is two or three, five for the first one of a namespace, if no other process

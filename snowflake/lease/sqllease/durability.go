@@ -1,7 +1,6 @@
 package sqllease
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -13,44 +12,58 @@ import (
 // A server that crashes and forgets commits comes back with the identity that it had, so the store can't notice it. What
 // makes it forget is known before.
 
-// mysqlPlace asks where the table is. The information schema has the names without quotes.
-const mysqlPlace = `SELECT CONCAT(TABLE_SCHEMA, '.', TABLE_NAME),
-	CASE WHEN ENGINE IN ('MyISAM', 'Aria', 'MEMORY') THEN CONCAT('the engine ', ENGINE) ELSE '' END
-FROM information_schema.TABLES WHERE TABLE_SCHEMA = {schema} AND TABLE_NAME = '{table}'`
+// mysqlPlaces reads where the two tables are. The information schema has the names without quotes.
+const mysqlPlaces = `SELECT CONCAT(TABLE_SCHEMA, '.', TABLE_NAME),
+	CASE WHEN ENGINE IN ('MyISAM', 'Aria', 'MEMORY') THEN CONCAT('the engine ', ENGINE, ' of ', TABLE_NAME) ELSE '' END
+FROM information_schema.TABLES WHERE TABLE_SCHEMA = {schema} AND TABLE_NAME IN ('{leases}', '{namespaces}')
+ORDER BY TABLE_NAME`
 
-// askMySQLPlace returns where the table is. It counts what the server has, whatever the session is set to. The servers of
-// a cluster agree on each commit, and all of them would have to crash.
-func (s *Store) askMySQLPlace(ctx context.Context, has map[string]string) (place sqltable.Place, err error) {
-	schema, table, found := strings.Cut(strings.ReplaceAll(s.table, "`", ""), ".")
+// askMySQLPlaces returns where the leases are, and what a crash may undo. It counts what the server has, whatever the session
+// is set to. The servers of a cluster agree on each commit, and all of them would have to crash.
+func (s *Store) askMySQLPlaces(ctx context.Context, has map[string]string) (table string, risks []string, err error) {
+	schema, leases, found := strings.Cut(shown(s.tables.leases), ".")
 	if schema = "'" + schema + "'"; !found {
-		schema, table = "DATABASE()", strings.Trim(schema, "'")
+		schema, leases = "DATABASE()", shown(s.tables.leases)
 	}
-	query := strings.NewReplacer("{schema}", schema, "{table}", table).Replace(mysqlPlace)
-	err = s.query(ctx, query, nil, func(scan scan) error { return scan(&place.Table, &place.Risks) })
+	_, namespaces, _ := strings.Cut("."+shown(s.tables.namespaces), ".")
+	if found {
+		_, namespaces, _ = strings.Cut(namespaces, ".")
+	}
+	query := strings.NewReplacer("{schema}", schema, "{leases}", leases, "{namespaces}", namespaces).Replace(mysqlPlaces)
+	err = sqltable.Query(ctx, s.on(ctx), query, nil, func(scan scan) error {
+		var name, risk string
+		err := scan(&name, &risk)
+		if strings.HasSuffix(name, "."+leases) {
+			table = name
+		}
+		if risk != "" {
+			risks = append(risks, risk)
+		}
+		return err
+	})
 
-	if err == nil && !strings.EqualFold(has["wsrep_on"], "on") && has["group_replication_group_name"] == "" {
-		risks := []string{place.Risks}
-		if flush := has["innodb_flush_log_at_trx_commit"]; flush == "0" || flush == "2" {
-			risks = append(risks, "innodb_flush_log_at_trx_commit = "+flush)
-		}
-		// What the binary log does not have after a crash is rolled back.
-		if sync, ok := has["sync_binlog"]; ok && sync != "1" && strings.EqualFold(has["log_bin"], "on") {
-			risks = append(risks, "sync_binlog = "+sync)
-		}
-		place.Risks = strings.TrimPrefix(strings.Join(risks, ", "), ", ")
+	if err != nil || strings.EqualFold(has["wsrep_on"], "on") || has["group_replication_group_name"] != "" {
+		return table, risks, err
 	}
-	return place, err
+	if flush := has["innodb_flush_log_at_trx_commit"]; flush == "0" || flush == "2" {
+		risks = append(risks, "innodb_flush_log_at_trx_commit = "+flush)
+	}
+	// What the binary log does not have after a crash is rolled back.
+	if sync, ok := has["sync_binlog"]; ok && sync != "1" && strings.EqualFold(has["log_bin"], "on") {
+		risks = append(risks, "sync_binlog = "+sync)
+	}
+	return table, risks, nil
 }
 
-// warn returns the warning about a table.
-func (s *Store) warn(place sqltable.Place) (warning error) {
-	if place.Risks != "" {
+// warn returns the warning about the tables.
+func warn(table string, risks []string, others string) (warning error) {
+	if len(risks) > 0 {
 		warning = fmt.Errorf("lease: table %s: the server may forget commits when it crashes, and IDs may repeat then: %s",
-			cmp.Or(place.Table, s.table), place.Risks)
+			table, strings.Join(risks, ", "))
 	}
-	if place.Others != "" {
+	if others != "" {
 		warning = errors.Join(warning, fmt.Errorf("lease: table %s: the database also has %s, whose leases may have the same IDs: "+
-			"if it is meant, name the table with its schema", place.Table, place.Others))
+			"if it is meant, name the tables with their schema", table, others))
 	}
 	return warning
 }

@@ -42,7 +42,7 @@ func TestAnotherServerSetsAFloor(t *testing.T) {
 		exec(t, db, "UPDATE snowflake_leases SET expires_ms = 1 WHERE worker = 0")
 		// The other server's clock may have been ahead by the accepted skew.
 		exec(t, db, fmt.Sprintf("UPDATE snowflake_leases SET expires_ms = %d WHERE worker = 9", time.Now().Add(lease.DefaultMaxSkew*9/10).UnixMilli()))
-		exec(t, db, "UPDATE snowflake_leases SET host = 'another' WHERE worker = -1")
+		exec(t, db, "UPDATE snowflake_namespaces SET server = 'another'")
 
 		for round := range 2 { // the second time the server is known
 			if dialect != sqldb.SQLite {
@@ -76,9 +76,9 @@ func TestAnotherServerSetsAFloor(t *testing.T) {
 		if !errors.As(err, &none) || none.Wait > reach || none.Wait < reach-time.Minute {
 			t.Errorf("before the floor: %v", err)
 		}
-		exec(t, db, fmt.Sprintf("UPDATE snowflake_leases SET expires_ms = expires_ms - %d WHERE worker = -1", reach.Milliseconds()))
+		exec(t, db, fmt.Sprintf("UPDATE snowflake_namespaces SET server_since_ms = server_since_ms - %d", reach.Milliseconds()))
 		next, n := acquire(2, time.Second)
-		exec(t, db, fmt.Sprintf("UPDATE snowflake_leases SET expires_ms = expires_ms + %d WHERE worker = -1", reach.Milliseconds()))
+		exec(t, db, fmt.Sprintf("UPDATE snowflake_namespaces SET server_since_ms = server_since_ms + %d", reach.Milliseconds()))
 		next.Floor = next.Floor.Add(reach)
 		if d := next.Floor.Sub(next.Now); next.Horizon != 70 || n != 2 || d > reach || d < reach-time.Minute {
 			t.Errorf("horizon %d, floor %v ahead of the clock, %d statements; want 70, %v, 2", next.Horizon, d, n, reach)
@@ -91,7 +91,7 @@ func TestAnotherServerSetsAFloor(t *testing.T) {
 				t.Errorf("floor %v, %d statements; want %v and %d", grant.Floor, n, next.Floor.Add(wanted-reach), want)
 			}
 		}
-		exec(t, db, "UPDATE snowflake_leases SET host = 'a third', expires_ms = 1 WHERE worker = -1")
+		exec(t, db, "UPDATE snowflake_namespaces SET server = 'a third', server_since_ms = 1")
 		grant, n := acquire(6, 0)
 		if d := grant.Floor.Sub(grant.Now); n != 8 || d > 2*reach || d < 2*reach-time.Minute {
 			t.Errorf("floor %v ahead of the clock, %d statements; want %v and 8", d, n, 2*reach)
@@ -126,7 +126,7 @@ func TestAFloorIsAboveHorizonsThatAreAheadOfTheReach(t *testing.T) {
 			if test.expired {
 				exec(t, db, "UPDATE snowflake_leases SET expires_ms = 1 WHERE worker = 0")
 			}
-			exec(t, db, "UPDATE snowflake_leases SET host = 'another' WHERE worker = -1")
+			exec(t, db, "UPDATE snowflake_namespaces SET server = 'another'")
 			if test.extend {
 				mustExtend(t, store, owner, horizon)
 			}
@@ -142,29 +142,29 @@ func TestAFloorIsAboveHorizonsThatAreAheadOfTheReach(t *testing.T) {
 // The pool leads to another server after the look and before the worker is taken. What that server has can differ from
 // what was seen in any way; its revision can be the same.
 func TestAServerThatChangesDuringAnAcquisitionSetsAFloor(t *testing.T) {
-	const update, seen = "UPDATE snowflake_leases SET ", 1_000_000_000_000
+	const update, seen = "UPDATE snowflake_namespaces SET ", 1_000_000_000_000
 	eachServer(t, func(t *testing.T, target testdb.Target, dialect sqldb.Dialect) {
 		db := target.Open(t)
 		store := newSQL(t, db, dialect)
 		mustAcquire(t, store, sqlRequest("n", 0, 0))
 		worker := int64(1)
 		for what, change := range map[string]string{
-			"no process has called it yet":             "host = 'another', revision = revision + 1",
-			"another process has, and has set a floor": fmt.Sprintf("expires_ms = %d", int64(seen+1)),
-			"the same, after other changes":            fmt.Sprintf("expires_ms = %d, revision = revision + 1", int64(seen+1)),
-			"its reach is greater":                     "horizon = horizon + 1",
-			"its reach is greater, after one change":   "horizon = horizon + 1, revision = revision + 1",
+			"no process has called it yet":             "server = 'another', revision = revision + 1",
+			"another process has, and has set a floor": fmt.Sprintf("server_since_ms = %d", int64(seen+1)),
+			"the same, after other changes":            fmt.Sprintf("server_since_ms = %d, revision = revision + 1", int64(seen+1)),
+			"its reach is greater":                     "reach_ms = reach_ms + 1",
+			"its reach is greater, after one change":   "reach_ms = reach_ms + 1, revision = revision + 1",
 		} {
 			for _, floor := range []int64{0, seen} {
 				for _, statement := range []int64{3, 2} { // of a new worker, then of a takeover of it
-					exec(t, db, fmt.Sprintf(update+"expires_ms = %d, horizon = 3600000 WHERE worker = -1", floor))
-					exec(t, db, fmt.Sprintf(update+"expires_ms = 0 WHERE worker = %d", worker))
-					if statement == 2 && strings.HasPrefix(change, "host") {
+					exec(t, db, fmt.Sprintf(update+"server_since_ms = %d, reach_ms = 3600000", floor))
+					exec(t, db, fmt.Sprintf("UPDATE snowflake_leases SET expires_ms = 0 WHERE worker = %d", worker))
+					if statement == 2 && strings.HasPrefix(change, "server =") {
 						continue // the worker has a row, and is not given out for an hour
 					}
 					asker, _ := countedStore(t, db, target, dialect, func(n int64) {
 						if n == statement {
-							exec(t, db, update+change+" WHERE worker = -1")
+							exec(t, db, update+change)
 						}
 					})
 					r := sqlRequest("n", worker, worker)
@@ -174,8 +174,8 @@ func TestAServerThatChangesDuringAnAcquisitionSetsAFloor(t *testing.T) {
 						t.Fatalf("%s: worker %d, %v", what, grant.Worker, err)
 					}
 					var want time.Time
-					if changed := ask[int64](t, db, "SELECT expires_ms FROM snowflake_leases WHERE worker = -1"); changed > 0 {
-						want = time.UnixMilli(changed + ask[int64](t, db, "SELECT horizon FROM snowflake_leases WHERE worker = -1"))
+					if changed := ask[int64](t, db, "SELECT server_since_ms FROM snowflake_namespaces"); changed > 0 {
+						want = time.UnixMilli(changed + ask[int64](t, db, "SELECT reach_ms FROM snowflake_namespaces"))
 					}
 					if !grant.Floor.Equal(want) {
 						t.Errorf("%s, statement %d, floor before %d: floor %v, want %v", what, statement, floor, grant.Floor, want)
@@ -191,7 +191,7 @@ func TestAServerThatChangesDuringAnAcquisitionSetsAFloor(t *testing.T) {
 func TestAnExtensionGoesOnWhenAnotherCallerHasMetTheServer(t *testing.T) {
 	extendWith(t, func(db *sql.DB, host string, n int64) {
 		if n == 2 {
-			exec(t, db, "UPDATE snowflake_leases SET host = '"+host+"' WHERE worker = -1")
+			exec(t, db, "UPDATE snowflake_namespaces SET server = '"+host+"'")
 		}
 	}, func(err error) bool { return err == nil })
 }
@@ -199,7 +199,7 @@ func TestAnExtensionGoesOnWhenAnotherCallerHasMetTheServer(t *testing.T) {
 func TestAnExtensionThatFindsAnotherServerEachTimeEnds(t *testing.T) {
 	extendWith(t, func(db *sql.DB, _ string, n int64) {
 		if n < 100 { // so that an endless extension succeeds
-			exec(t, db, "UPDATE snowflake_leases SET host = 'another' WHERE worker = -1")
+			exec(t, db, "UPDATE snowflake_namespaces SET server = 'another'")
 		}
 	}, func(err error) bool { return err != nil && !errors.Is(err, lease.ErrLost) })
 }
@@ -211,9 +211,9 @@ func extendWith(t *testing.T, before func(db *sql.DB, host string, n int64), wan
 	eachServer(t, func(t *testing.T, target testdb.Target, dialect sqldb.Dialect) {
 		db := target.Open(t)
 		grant := mustAcquire(t, newSQL(t, db, dialect), sqlRequest("n", 0, 0))
-		host := ask[string](t, db, "SELECT host FROM snowflake_leases WHERE worker = -1")
+		host := ask[string](t, db, "SELECT server FROM snowflake_namespaces")
 		store, _ := countedStore(t, db, target, dialect, func(n int64) { before(db, host, n) })
-		exec(t, db, "UPDATE snowflake_leases SET host = 'another' WHERE worker = -1")
+		exec(t, db, "UPDATE snowflake_namespaces SET server = 'another'")
 		if _, err := store.Extend(t.Context(), keep(grant.Claim), 10, time.Hour); !want(err) {
 			t.Error(err)
 		}
@@ -227,7 +227,7 @@ func TestAServerWithAClockBehindTheLastFailoverKeepsTheFloor(t *testing.T) {
 		store := newSQL(t, db, dialect)
 		owner := mustAcquire(t, store, sqlRequest("n", 0, 0))
 		changed := time.Now().Add(2 * time.Hour).Truncate(time.Millisecond)
-		exec(t, db, fmt.Sprintf("UPDATE snowflake_leases SET host = 'another', expires_ms = %d WHERE worker = -1", changed.UnixMilli()))
+		exec(t, db, fmt.Sprintf("UPDATE snowflake_namespaces SET server = 'another', server_since_ms = %d", changed.UnixMilli()))
 		sure := keep(owner.Claim)
 		sure.Until = time.Now().Add(time.Hour)
 		if _, err := store.Extend(t.Context(), sure, 10, time.Hour); err != nil {
@@ -256,11 +256,11 @@ func TestAGreaterReachCountsOnceReplicasHaveIt(t *testing.T) {
 			{reach: 2 * time.Minute, limit: time.Minute, wait: time.Hour},
 			{reach: time.Minute},
 			{
-				prepare: "UPDATE snowflake_leases SET pid = pid - 1800000 WHERE worker = -1",
+				prepare: "UPDATE snowflake_namespaces SET reach_since_ms = reach_since_ms - 1800000",
 				reach:   2 * time.Minute, limit: time.Minute, wait: time.Hour / 2,
 			},
 			{reach: 3 * time.Minute, limit: time.Minute, wait: time.Hour},
-			{prepare: "UPDATE snowflake_leases SET pid = pid - 3600000 WHERE worker = -1", reach: 3 * time.Minute},
+			{prepare: "UPDATE snowflake_namespaces SET reach_since_ms = reach_since_ms - 3600000", reach: 3 * time.Minute},
 			{reach: 4 * time.Minute, limit: 3 * time.Minute, wait: time.Hour},
 		} {
 			if step.prepare != "" {
@@ -290,11 +290,10 @@ func TestAnOldPrimaryThatIsMadePrimaryAgainSetsAFloor(t *testing.T) {
 		r := sqlRequest("n", 0, 0)
 		r.Reach = time.Hour
 		owner := mustAcquire(t, store, r)
-		exec(t, db, "CREATE TABLE missed AS SELECT * FROM snowflake_leases")
-		exec(t, db, "UPDATE snowflake_leases SET host = 'another' WHERE worker = -1")
+		back := keepTables(t, db)
+		exec(t, db, "UPDATE snowflake_namespaces SET server = 'another'")
 		mustExtend(t, store, keep(owner.Claim), 10)
-		exec(t, db, "DELETE FROM snowflake_leases")
-		exec(t, db, "INSERT INTO snowflake_leases SELECT * FROM missed")
+		back()
 		mustExtend(t, store, keep(owner.Claim), 20)
 		r.First, r.Last, r.Token = 1, 1, leasetest.NewToken()
 		next, err := other.Acquire(t.Context(), r)

@@ -51,7 +51,7 @@ func TestTheGrantsOfTheGuideAreEnoughAndNeeded(t *testing.T) {
 			if err := l.Close(t.Context()); err != nil || l.Generator().Worker() != 7 {
 				t.Errorf("Open: worker %d, want 7; Close: %v", l.Generator().Worker(), err)
 			}
-			if ask[string](t, owner, "SELECT host FROM snowflake_leases WHERE worker = -1") == "" {
+			if ask[string](t, owner, "SELECT server FROM snowflake_namespaces") == "" {
 				t.Error("the server has no identity")
 			}
 			for i, right := range all {
@@ -114,7 +114,7 @@ func asPostgresRole(t *testing.T, _ testdb.Target, owner *sql.DB, rights string)
 	name := account(t, owner, "DROP OWNED BY {name}", "DROP ROLE {name}")
 	schema := ask[string](t, owner, "SELECT current_schema()")
 	need(t, owner, "CREATE ROLE "+name, "GRANT USAGE ON SCHEMA "+schema+" TO "+name,
-		"GRANT "+rights+" ON snowflake_leases TO "+name)
+		"GRANT "+rights+" ON snowflake_namespaces, snowflake_leases TO "+name)
 	conn, err := owner.Conn(t.Context())
 	if err != nil {
 		t.Fatal(err)
@@ -140,6 +140,7 @@ func asMySQLUser(t *testing.T, target testdb.Target, owner *sql.DB, rights strin
 	}
 	config.User, config.Passwd = name, leasetest.NewToken()+"-A"
 	need(t, owner, "CREATE USER "+name+"@'%' IDENTIFIED BY '"+config.Passwd+"'",
+		"GRANT "+rights+" ON "+config.DBName+".snowflake_namespaces TO "+name+"@'%'",
 		"GRANT "+rights+" ON "+config.DBName+".snowflake_leases TO "+name+"@'%'")
 	db, err := sql.Open("mysql", config.FormatDSN())
 	if err != nil {

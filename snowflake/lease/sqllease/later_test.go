@@ -11,6 +11,13 @@ import (
 	"github.com/sqlflake/sqlflake/snowflake/sqldb"
 )
 
+// laterMarks is what a later version does to keep this one out. The generation of the leases stops statements that wait for
+// one of them, and have read the namespace before.
+var laterMarks = []string{
+	"UPDATE snowflake_namespaces SET protocol = 3, generation = generation + 1",
+	"UPDATE snowflake_leases SET generation = generation + 1, revision = revision + 1",
+}
+
 // The statement has begun, and waits for the row, when a later version raises what the namespace requires.
 func TestAStatementThatWaitedForALaterVersionIsRefused(t *testing.T) {
 	for what, call := range map[string]struct {
@@ -35,8 +42,7 @@ func TestAStatementThatWaitedForALaterVersionIsRefused(t *testing.T) {
 			if call.statement == 2 {
 				mustRelease(t, owner, claim)
 			}
-			const mark = "UPDATE snowflake_leases SET protocol = 3 WHERE namespace = 'n'"
-			err := whileLocked(t, target, dialect, db, mark, call.statement, func(store *sqllease.Store) error { return call.run(t, store, claim) })
+			err := whileLocked(t, target, dialect, db, laterMarks, call.statement, func(store *sqllease.Store) error { return call.run(t, store, claim) })
 			var later *lease.VersionError
 			if !errors.As(err, &later) || later.Version != "3" {
 				t.Errorf("%s: %v, want a *VersionError", what, err)
@@ -58,7 +64,7 @@ func TestARowThatALaterVersionCouldNotFindIsRefused(t *testing.T) {
 		var later *lease.VersionError
 		owner := newSQL(t, db, dialect)
 		claim := mustAcquire(t, owner, sqlRequest("n", 7, 7)).Claim
-		const mark = "UPDATE snowflake_leases SET protocol = 3 WHERE worker = -1"
+		const mark = "UPDATE snowflake_namespaces SET protocol = 3"
 		store, _ := countedStore(t, db, target, dialect, func(n int64) {
 			if n == 3 {
 				exec(t, db, mark)

@@ -2,291 +2,276 @@ package sqllease
 
 import (
 	"context"
+	"database/sql"
 	"errors"
 	"fmt"
-	"slices"
+	"math/rand/v2"
+	"regexp"
 	"time"
 
 	"github.com/sqlflake/sqlflake/snowflake"
+	"github.com/sqlflake/sqlflake/snowflake/internal/sqltable"
 	"github.com/sqlflake/sqlflake/snowflake/lease"
+	"github.com/sqlflake/sqlflake/snowflake/sqldb"
 )
-
-// A namespace moves to another layout in steps. Each is one statement that does nothing if another process was faster, so
-// any number of processes may take them, and when one is killed the next goes on:
-//
-//  1. The row of the namespace names the next layout, and since when. Leases are lent and extended as before. If the server
-//     can be replaced by a replica, it waits until all replicas know that.
-//  2. When no lease is held, the namespace gets the layout, and has the former one as From. Nothing is lent, and statements
-//     that begin later extend no lease of the former layout.
-//  3. Rows that have expired get a new epoch and an empty token: a fence against statements that began before. What these
-//     have extended or lent is waited for. If a failover forgets the fence, the owners have lost the rows all the same.
-//  4. When all are fenced, the namespace gets its start, above all that the rows and the floor allow. Leases are lent.
-//
-// A row keeps its layout and its horizon until it is taken. A server that was promoted so late that the one before may
-// have taken step 2 lends no leases of the former layout, and the steps are taken there.
-
-// errAgain says that a step was taken, or that another caller was faster: look again.
-var errAgain = errors.New("look again")
 
 const (
-	reserved  = 50 * 365 * 24 * time.Hour // so far away is an expiry that nobody waits for
-	tellLimit = time.Minute               // after the look
-	soon      = 2 * lease.MaxWindow       // is what a move may take beside periods
+	moveAttempts = 10
+	movePause    = 50 * time.Millisecond // at most, times the attempt
+
+	// moveReserve is how much later than two periods a start may be: as far as horizons are ahead of the clock.
+	moveReserve = 2 * lease.MaxWindow
 )
 
-// Announce tells a namespace the layout to which it will move when the first process with [lease.WithFormerLayout] opens a
-// lease. From the returned time on, an hour later on servers that can fail over, that process does not have to wait until
-// replicas know. Without it the first such process announces the layout. Leases of the present layout go on as before.
-// But a server that takes over more than an hour after the announcement lends no more of them, since the one before may
-// have moved: announce it shortly before the deployment.
+// HeldError says which worker keeps a namespace from moving.
+type HeldError struct {
+	lease.Entry // the worker, until when it is held, and by whom; Reserved for SQL functions
+}
+
+func (e *HeldError) Error() string {
+	if e.Reserved() {
+		return fmt.Sprintf("lease: namespace %q can't move: worker %d is %s, pid %d: drop them first", e.Namespace, e.Worker,
+			e.Holder.Host, e.Holder.PID)
+	}
+	return fmt.Sprintf("lease: namespace %q can't move: worker %d is held by %q, pid %d, until %s: end it, or wait, or revoke the worker",
+		e.Namespace, e.Worker, e.Holder.Host, e.Holder.PID, e.Expires.UTC().Format(time.RFC3339))
+}
+
+// Move gives a namespace another layout, and returns from when on its IDs have it. All of these are greater than all IDs
+// before, see [snowflake.Layout.Follows]. If the namespace has the layout, Move changes nothing and returns the same time, so a
+// call whose answer was lost can be repeated.
 //
-// The layout that the namespace has withdraws the announcement, and returns the zero Time. [lease.ErrLayout] says that the
-// layout can't follow, that another one was announced, or that the namespace may have moved already; lease.ErrOption that
-// nobody has used the namespace, that its share has no worker of the layout, or that the texts of the layouts are too long.
-// Other errors are a [lease.VersionError], lease.ErrClockSkew if the server's clock is off by more than 20 minutes, and those
-// of the database.
-func (s *Store) Announce(ctx context.Context, namespace string, layout snowflake.Layout) (ready time.Time, err error) {
-	r := lease.Request{Namespace: namespace, Layout: layout.String(), Token: noToken, TTL: time.Second}
+// End all processes with the layout before first, and let nothing start them again (in Kubernetes the strategy Recreate):
+// then call Move, and then start those with the new layout. No ID is issued from the end of the last process until the
+// returned time, which is at most two periods of the layouts ahead, 20 minutes if these are short; for most layouts it is the
+// greatest horizon of the processes that have ended. lease.Open waits for it, and its context bounds the wait.
+//
+// It returns a *[HeldError] if a worker is held: that of a killed process is free after two windows, or with [Store.Revoke].
+// It does so, too, if one is reserved for SQL functions, which would go on with the layout before. Workers that [lease.Lease]
+// Reserve has reserved stay so, but nobody can use their reservations again: end backfills before.
+//
+// A process with the layout before that starts afterwards gets [lease.ErrLayout]. One that was missed, since its lease had
+// expired, finds at its next extension that it has lost the worker, and issues nothing above its horizon, which is below the
+// start. A replica that is promoted right after a move may not know it. So until each replica shows the new layout, start
+// nothing with the one before, and after a failover before that call Move again first.
+//
+// Other errors are ErrLayout, without a change, if the layout can't follow, or only later; [lease.ErrOption] if nobody has used
+// the namespace, if its share has no worker of the layout, and for a database without BeginTx; lease.ErrClockSkew if the
+// server's clock differs from this one's by more than 20 minutes; a *[lease.VersionError]; lease.ErrDamaged; and those of the
+// database: then call it again.
+func (s *Store) Move(ctx context.Context, namespace string, to snowflake.Layout) (start time.Time, err error) {
+	r := lease.Request{Namespace: namespace, Layout: to.String(), Token: noToken, TTL: time.Second}
 	if err := r.Validate(); err != nil {
 		return time.Time{}, err
 	}
 	if r.Layout == "" {
-		return time.Time{}, fmt.Errorf("%w: Announce: zero Layout", lease.ErrOption)
+		return time.Time{}, fmt.Errorf("%w: Move: zero Layout", lease.ErrOption)
 	}
+	begin, ok := s.db.(beginner)
+	if !ok {
+		return time.Time{}, fmt.Errorf("%w: Move needs a database with BeginTx, such as a *sql.DB", lease.ErrOption)
+	}
+
 	r.TTL = 0 // no lease: the namespace is not added
-
-	// The layout may begin later, but it has a time.
-	if id, err := layout.Compose(snowflake.Parts{Time: time.Now()}); err == nil {
-		r.Tick, _ = layout.Field(id, snowflake.FieldTime)
+	for attempt := 1; ; attempt++ {
+		start, err = s.moveOnce(ctx, begin, r, to)
+		if err == nil || attempt == moveAttempts || !isRepeatable(err) {
+			return start, err
+		}
+		select {
+		case <-time.After(rand.N(movePause * time.Duration(attempt))):
+		case <-ctx.Done():
+			return time.Time{}, errors.Join(ctx.Err(), err)
+		}
 	}
-	return await(ctx, s, "announce", func(ctx context.Context) (time.Time, error) { return s.announce(ctx, r) })
 }
 
-func (s *Store) announce(ctx context.Context, r lease.Request) (time.Time, error) {
-	for range acquireAttempts {
-		q, v, err := s.enter(ctx, r)
-		n := v.namespace
-		switch {
-		case err != nil:
-			return time.Time{}, s.failed("announce", err)
-		case n == nil:
-			return time.Time{}, fmt.Errorf("%w: nobody has used the namespace %q", lease.ErrOption, r.Namespace)
-		case n.protocol > knownProtocol:
-			return time.Time{}, laterVersion(r.Namespace, n.protocol)
-		case n.Next == r.Layout:
-			return n.ready(q), nil
-		case n.Next == "" && n.layout == r.Layout:
-			return time.Time{}, nil
-		case n.From == "" && n.layout != r.Former: // with this, the namespace meets the server
-			r.Former = n.layout
-			continue
-		case n.layout != r.Layout || n.forked():
-			err = s.admit(ctx, q, r, v)
-		default:
-			told := n.settings
-			told.Next, told.Since = "", 0
-			err = s.tell(ctx, q, r, v, told)
-		}
-		if err != nil && !errors.Is(err, errAgain) {
-			return time.Time{}, err
-		}
-	}
-	return time.Time{}, s.tooFast("announce", r.Namespace)
+type beginner interface {
+	BeginTx(ctx context.Context, opts *sql.TxOptions) (*sql.Tx, error)
 }
 
-// admit returns nil if workers are lent to the request. Otherwise the namespace has another layout, or moves, and admit
-// returns errAgain after a step, what to wait for, or why the request is refused.
-func (s *Store) admit(ctx context.Context, q *queries, r lease.Request, v view) error {
-	n := v.namespace
-	wait := func(d time.Duration, why string, values ...any) error {
-		return &lease.NoWorkerError{Namespace: r.Namespace, First: r.First, Last: r.Last, Wait: d, Why: fmt.Sprintf(why, values...)}
+// errMoved says that another caller has changed the namespace since it was read.
+var errMoved = errors.New("lease: the namespace has changed meanwhile")
+
+// lockText is what the drivers of MySQL and SQLite say of a deadlock, and of a lock that was waited for in vain. They export
+// no interface for it.
+var lockText = regexp.MustCompile(`\bError (1205|1213)\b|database is locked|SQLITE_BUSY`)
+
+// isRepeatable reports whether a transaction that has failed, and has changed nothing, can succeed.
+func isRepeatable(err error) bool {
+	switch sqltable.State(err) {
+	case "40001", "40P01", "55P03": // a serialization failure, a deadlock, a lock that was not available
+		return true
 	}
-	switch {
-	case n.layout == r.Layout && n.From == "" && !n.forked():
-		if begins := n.begins(v.now); begins > 0 {
-			return wait(begins, "has moved to %q, whose IDs are not above the ones before yet", n.layout)
-		}
-		return nil
-	case n.From != "" && (n.layout == r.Layout || n.layout == r.Former): // those on the way back end the move, too
-	case n.From != "" || n.layout != r.Former || n.Next != "" && n.Next != r.Layout:
-		return n.otherLayout(r)
-	}
-	if err := checkClock(r, v.now); err != nil {
-		return err
-	}
-	entries, err := s.workers(ctx, r.Namespace, n)
+	return errors.Is(err, errMoved) || lockText.MatchString(err.Error())
+}
+
+// moveOnce records the server, and then moves the namespace in one transaction.
+func (s *Store) moveOnce(ctx context.Context, begin beginner, r lease.Request, to snowflake.Layout) (time.Time, error) {
+	shot, from, err := s.readForMove(ctx, r)
 	if err != nil {
-		return err
+		return time.Time{}, err
 	}
-	found, err := n.survey(r.Namespace, r.Layout, entries, v.now)
-	told, settles := n.settings, n.ready(q).Sub(v.now)
+	if n := shot.namespace; from == to {
+		return to.Start(n.start), nil
+	}
+
+	options := &sql.TxOptions{Isolation: sql.LevelReadCommitted} // an older snapshot would miss a lease that was added
+	if s.dialect == sqlite {
+		options = nil
+	}
+	tx, err := begin.BeginTx(ctx, options)
+	if err != nil {
+		return time.Time{}, s.failed("move", err)
+	}
+	defer func() { _ = tx.Rollback() }() // no effect after a commit
+
+	start, err := s.moveIn(ctx, tx, shot, r, from, to)
+	if err != nil {
+		return time.Time{}, err
+	}
+	if err := tx.Commit(); err != nil {
+		return time.Time{}, s.failed("move", err)
+	}
+	return to.Start(start), nil
+}
+
+// readForMove reads the namespace and its layout, after it has recorded the server.
+func (s *Store) readForMove(ctx context.Context, r lease.Request) (snapshot, snowflake.Layout, error) {
+	var from snowflake.Layout
+	shot, err := s.open(ctx, r)
+	if err == nil && shot.namespace != nil && !shot.namespace.sameServer {
+		shot, err = s.met(ctx, shot, r)
+	}
+	if err != nil {
+		return shot, from, s.failed("move", err)
+	}
+
+	n := shot.namespace
+	if n == nil {
+		return shot, from, fmt.Errorf("%w: nobody has used the namespace %q", lease.ErrOption, r.Namespace)
+	}
+	if err := n.check(r.Namespace); err != nil {
+		return shot, from, err
+	}
+	if from, err = snowflake.ParseLayout(n.layout); err != nil {
+		return shot, from, fmt.Errorf("%w: namespace %q has %q: %w", lease.ErrLayout, r.Namespace, n.layout, err)
+	}
+	if skew := time.Until(shot.now); skew.Abs() > moveReserve { // the start would be there
+		return shot, from, fmt.Errorf("%w by %v, so namespace %q can't move now", lease.ErrClockSkew, skew.Round(time.Second), r.Namespace)
+	}
+	return shot, from, nil
+}
+
+// moveIn moves the namespace in a transaction, and returns the start in ticks of the layout.
+func (s *Store) moveIn(ctx context.Context, tx sqldb.DB, shot snapshot, r lease.Request, from, to snowflake.Layout) (int64, error) {
+	values := named{"namespace": r.Namespace, "generation": shot.namespace.generation, "layout": from.String()}
+	locked, err := shot.change(ctx, tx, shot.beginMove, values)
 	switch {
-	case err != nil && found.never && n.Next != "": // nobody has moved, since the reservation is older than the announcement
-		told.Next, told.Since = "", 0
-		return errors.Join(err, s.tell(ctx, q, r, v, told))
 	case err != nil:
-		return err
-	case n.From == "" && n.Next == "":
-		told.Next, told.Since = r.Layout, v.now.UnixMilli()
-		err = s.tell(ctx, q, r, v, told)
-	case n.From == "" && settles > 0:
-		return wait(settles, "moves to %q when all replicas know it", r.Layout)
-	case n.From == "" && n.begins(v.now) > 0: // or a way back before the start would put it off once more
-		return wait(n.begins(v.now), "moves to %q after the move to %q, whose IDs are not above the ones before yet", r.Layout, n.layout)
-	case found.held != nil:
-		return wait(found.held.Expires.Sub(v.now), "moves to %q when no lease is held: worker %d is, by %q, pid %d", r.Layout,
-			found.held.Worker, found.held.Holder.Host, found.held.Holder.PID)
-	case found.stale:
-		_, err = s.change(ctx, "acquire", q.fence, r.Namespace, n.layout)
-	case n.From == "":
-		told.Since, told.Next, told.From = 0, "", n.layout
-		err = s.tell(ctx, q, r, v, told)
-	default:
-		told.Start, told.From = found.start, ""
-		err = s.tell(ctx, q, r, v, told)
+		return 0, s.failed("move", err)
+	case locked == 0:
+		return 0, errMoved
 	}
+	if _, err := shot.change(ctx, tx, shot.endOwners, values); err != nil {
+		return 0, s.failed("move", err)
+	}
+
+	found, err := s.survey(ctx, tx, shot, r.Namespace)
 	if err != nil {
-		return err
+		return 0, s.failed("move", err)
 	}
-	return errAgain
+	start, err := found.start(r.Namespace, from, to)
+	if err != nil {
+		return 0, err
+	}
+
+	values["start"], values["layout"] = start, to.String()
+	for _, text := range []string{shot.moveLeases, shot.moveNamespace} {
+		if _, err := shot.change(ctx, tx, text, values); err != nil {
+			return 0, s.failed("move", err)
+		}
+	}
+	return start, nil
 }
 
-// checkClock refuses to move while the server's clock is far from the caller's. With one that is ahead the start would be
-// there, and nobody would get a worker before it, although the clock has been set long since. With one that is behind an
-// announcement would be as old as if all replicas knew it.
-func checkClock(r lease.Request, now time.Time) error {
-	layout, err := snowflake.ParseLayout(r.Layout)
-	if err != nil || r.Tick <= 0 {
-		return nil // survey says what is wrong with the layout
-	}
-	begin := layout.Start(r.Tick)
-	if skew := max(now.Sub(begin.Add(layout.Tick())), begin.Sub(now)); skew > soon {
-		return fmt.Errorf("%w by %v, so namespace %q can't move now", lease.ErrClockSkew, skew.Round(time.Second), r.Namespace)
-	}
-	return nil
-}
-
-// ready returns when a move that was announced may begin.
-func (n *namespace) ready(q *queries) time.Time {
-	ready := time.UnixMilli(n.Since)
-	if q.forgets {
-		ready = ready.Add(settles)
-	}
-	return ready
-}
-
-// begins returns how long it is until leases of the layout begin.
-func (n *namespace) begins(now time.Time) time.Duration {
-	layout, err := snowflake.ParseLayout(n.layout)
-	if err != nil || n.Start == 0 { // one that nobody can move from has no start
-		return 0
-	}
-	return layout.Start(n.Start).Sub(now)
-}
-
-// forked reports whether the server took over when the one before may have moved to the next layout.
-func (n *namespace) forked() bool {
-	return n.Next != "" && n.changed > n.Since+(settles-lease.DefaultMaxSkew).Milliseconds()
-}
-
-// otherLayout is the error for a request whose layout the namespace does not have.
-func (n *namespace) otherLayout(r lease.Request) error {
-	about := ""
-	switch {
-	case n.layout == r.Layout:
-		return fmt.Errorf("%w: namespace %q moves from %q to %q, and may have done so before the failover", lease.ErrLayout,
-			r.Namespace, n.layout, n.Next)
-	case n.From != "":
-		about = fmt.Sprintf(": it moves there from %q", n.From)
-	case n.Next != "":
-		about = fmt.Sprintf(": it moves to %q", n.Next)
-	}
-	return fmt.Errorf("%w: namespace %q has %q, not %q%s", lease.ErrLayout, r.Namespace, n.layout, r.Layout, about)
-}
-
-// survey is what the rows say about a move.
+// survey is what a transaction that moves a namespace reads.
 type survey struct {
-	held  *lease.Entry // the one that expires last; nil if none is held
-	stale bool         // there are rows of another layout to fence
-	never bool         // there is a worker that is reserved for functions
-	start int64        // of the new layout, in its ticks
+	namespace
+	now     time.Time
+	horizon int64        // the greatest, in ticks of the layout before
+	held    *lease.Entry // the one that is held, or reserved for SQL functions, and expires last; nil if there is none
 }
 
-// survey returns an error that matches lease.ErrLayout if the namespace can't move to the layout. A move that has begun is
-// looked at instead.
-func (n *namespace) survey(name, to string, entries []lease.Entry, now time.Time) (found survey, err error) {
-	from := n.layout
-	if n.From != "" {
-		from, to = n.From, n.layout
-	}
-	fail := func(format string, values ...any) (survey, error) {
-		return survey{}, fmt.Errorf("%w: namespace %q can't move from %q to %q: %w", lease.ErrLayout, name, from, to, fmt.Errorf(format, values...))
-	}
-	former, err := snowflake.ParseLayout(from)
-	layout, err2 := snowflake.ParseLayout(to)
-	if err != nil || err2 != nil {
-		return fail("%w", errors.Join(err, err2))
-	}
-	horizon := n.Start + 1 // also above all layouts before
-	for i, e := range entries {
-		if e.Layout == from {
-			horizon = max(horizon, e.Horizon)
+func (s *Store) survey(ctx context.Context, tx sqldb.DB, shot snapshot, name string) (survey, error) {
+	var found survey
+	err := shot.query(ctx, tx, shot.readMove, named{"namespace": name}, func(scan scan) error {
+		var worker, epoch, horizon, expires, pid sql.NullInt64
+		var purpose, host, version sql.NullString
+		var now int64
+		err := scan(&found.namespace.start, &found.first, &found.since, &found.reach, &now,
+			&worker, &epoch, &horizon, &expires, &purpose, &host, &pid, &version)
+		found.now = time.UnixMilli(now)
+		found.horizon = max(found.horizon, horizon.Int64)
+
+		isHeld := purpose.String == "" && expires.Int64 > now
+		isFunction := purpose.String == PurposeSQL
+		isLater := found.held == nil || isFunction || time.UnixMilli(expires.Int64).After(found.held.Expires)
+		if worker.Valid && (isHeld || isFunction) && isLater {
+			found.held = &lease.Entry{
+				Claim:   lease.Claim{Namespace: name, Worker: worker.Int64, Epoch: epoch.Int64 - 1},
+				Horizon: horizon.Int64, Expires: time.UnixMilli(expires.Int64), Held: true,
+				Holder: lease.Holder{Host: host.String, PID: int(pid.Int64), Version: version.String},
+			}
+			if isFunction {
+				found.held.Holder = reservedHolder(purpose.String, found.held.Holder)
+			}
 		}
-		if e.Reserved() { // its own IDs are of the past, below now: see Lease.Reserve
-			continue
-		}
-		if e.Expires.Sub(now) > reserved {
-			_, err := fail("worker %d is reserved by %q, pid %d", e.Worker, e.Holder.Host, e.Holder.PID)
-			return survey{never: len(e.Token) != len(noToken)}, err
-		}
-		if e.Held && (found.held == nil || e.Expires.After(found.held.Expires)) {
-			found.held = &entries[i]
-		}
-		found.stale = found.stale || e.Token != "" && e.Layout != n.layout
-	}
-	floor := time.UnixMilli(n.floor()).Add(former.Tick())
-	begins, err := layout.Follows(former, slices.MaxFunc([]time.Time{now, former.Start(horizon), floor}, time.Time.Compare))
-	if err != nil {
-		return fail("%w", err)
-	}
-	if ahead := begins.Sub(now) - soon; ahead/2 > max(layout.Period(), former.Period()) {
-		return fail("its IDs are above all before from %s on, which is too far ahead", begins.Format(time.RFC3339))
-	}
-	id, err := layout.Compose(snowflake.Parts{Time: begins})
-	if err != nil {
-		return fail("%w", err)
-	}
-	found.start, err = layout.Field(id, snowflake.FieldTime)
+		return err
+	})
 	return found, err
 }
 
-// tell stores the settings, with the layout of the request if From says that it moves. At first it keeps programs out that
-// know protocol 1. The time that settings may have was read before, so the statement does nothing if it comes late.
-func (s *Store) tell(ctx context.Context, q *queries, r lease.Request, v view, told settings) error {
-	n, layout, query, text := v.namespace, v.namespace.layout, q.tell, told.String()
-	size := len(text)
-	if told.Next != "" { // in its place comes the present layout, as From
-		size += max(0, len(layout)-len(told.Next))
+// start returns the first tick of the new layout.
+func (found *survey) start(name string, from, to snowflake.Layout) (int64, error) {
+	if found.held != nil {
+		return 0, &HeldError{*found.held}
 	}
-	if size > maxSettings {
-		return fmt.Errorf("%w: the settings of namespace %q would have %d characters, more than %d, when it moves from %q: %s",
-			lease.ErrOption, r.Namespace, size, maxSettings, layout, text)
+	if found.first > to.MaxWorker() {
+		return 0, fmt.Errorf("%w: namespace %q has no worker for %q, which has 0 to %d, in its share from %d", lease.ErrOption, name,
+			to, to.MaxWorker(), found.first)
 	}
-	first, last := told.share()
-	if next, err := snowflake.ParseLayout(told.Next); err == nil && next.MaxWorker() < first { // nobody could get a worker
-		return fmt.Errorf("%w: namespace %q has no worker for %q, which has 0 to %d, in the share %d to %d", lease.ErrOption,
-			r.Namespace, next, next.MaxWorker(), first, last)
+	fail := func(err error) (int64, error) {
+		return 0, fmt.Errorf("%w: namespace %q can't move from %q to %q: %w", lease.ErrLayout, name, from, to, err)
 	}
-	if told.From != "" {
-		layout = r.Layout
-	}
-	if n.protocol < knownProtocol { // not later, when it would raise rows that SetShare could not find
-		query = q.tellFirst
-	}
-	_, err := s.change(ctx, "tell", query, text, layout, r.Namespace, v.now.Add(tellLimit).UnixMilli(), n.changed, n.reach, n.text, n.layout)
-	return err
-}
 
-func (s *Store) tooFast(what, namespace string) error {
-	return fmt.Errorf("lease: %s in table %s: others were faster %d times in namespace %q", what, s.table, acquireAttempts, namespace)
+	after := found.now
+	for _, at := range []time.Time{
+		from.Start(found.horizon), from.Start(found.namespace.start), time.UnixMilli(found.floor()),
+	} {
+		if at.After(after) {
+			after = at
+		}
+	}
+	begins, err := to.Follows(from, after.Add(from.Tick()))
+	if err != nil {
+		return fail(err)
+	}
+	limit := 2*max(to.Period(), from.Period()) + moveReserve
+	if ahead := begins.Sub(found.now); ahead > limit {
+		return fail(fmt.Errorf("its IDs are above all before from %s on, more than %v ahead", begins.Format(time.RFC3339), limit))
+	}
+
+	id, err := to.Compose(snowflake.Parts{Time: begins})
+	if err != nil {
+		return fail(err)
+	}
+	tick, err := to.Field(id, snowflake.FieldTime)
+	if err != nil {
+		return fail(err)
+	}
+	if to.Start(tick).Before(begins) {
+		tick++
+	}
+	return tick, nil
 }

@@ -8,12 +8,11 @@ import (
 )
 
 // Open takes a worker in the database: it calls [New], [Store.Migrate] and [lease.Open] with the options. Use these three
-// for a table of another name ([WithTable]).
+// for tables of other names ([WithTables]).
 //
-// It creates the table snowflake_leases if the database says that it is missing. All processes must reach the same one: see
-// Migrate. The role needs the rights to SELECT, INSERT and UPDATE the
-// table, and to create it only if it does not exist: [Schema] has the statement for a role that may. Nothing else is
-// needed, and db stays the caller's: close it after the lease.
+// It creates the tables snowflake_namespaces and snowflake_leases if the database says that they are missing. All processes
+// must reach the same ones: see Migrate. The role needs the rights to SELECT, INSERT and UPDATE the tables, and to create
+// them only if they do not exist: [Schema] has the statements for a role that may. Nothing else is needed, and db stays the caller's: close it after the lease.
 //
 // ctx bounds the waits of Open, not the life of the lease. If the database does not answer, Open fails after
 // [lease.DefaultWindow]. It returns the errors of the three.

@@ -24,11 +24,17 @@ func (s *Store) Revoke(ctx context.Context, e lease.Entry) error {
 	var token [16]byte
 	_, _ = rand.Read(token[:]) // never fails: crypto/rand
 	changed, err := await(ctx, s, "revoke", func(ctx context.Context) (int64, error) {
-		q, err := s.prepare(ctx)
+		server, err := s.ask(ctx)
+		changed := int64(0)
+		if err == nil {
+			changed, err = server.change(ctx, s.on(ctx), server.revoke, named{
+				"token": hex.EncodeToString(token[:]), "namespace": e.Namespace, "worker": e.Worker, "epoch": e.Epoch,
+			})
+		}
 		if err != nil {
 			return 0, s.failed("revoke", err)
 		}
-		return s.change(ctx, "revoke", q.revoke, hex.EncodeToString(token[:]), e.Namespace, e.Worker, e.Epoch)
+		return changed, nil
 	})
 	if err == nil && changed == 0 {
 		err = fmt.Errorf("%w, or is reserved: worker %d in namespace %q does not have epoch %d",
@@ -36,3 +42,7 @@ func (s *Store) Revoke(ctx context.Context, e lease.Entry) error {
 	}
 	return err
 }
+
+// PurposeSQL is what a worker is reserved for whose IDs functions in the database issue, as package sqlfunc makes them. A
+// namespace that has one can't move to another layout.
+const PurposeSQL = "SQL functions"

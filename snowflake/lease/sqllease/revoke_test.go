@@ -73,7 +73,7 @@ func TestARevokedOwnerStopsBelowTheNextOnesIDs(t *testing.T) {
 	})
 }
 
-// TestRevokeChangesOnlyTheOwnershipThatWasSeen also revokes the row of a namespace and a reserved one.
+// TestRevokeChangesOnlyTheOwnershipThatWasSeen also revokes a reserved worker.
 func TestRevokeChangesOnlyTheOwnershipThatWasSeen(t *testing.T) {
 	eachSQL(t, func(t *testing.T, target testdb.Target, dialect sqldb.Dialect) {
 		ctx, db := t.Context(), target.Open(t)
@@ -85,14 +85,13 @@ func TestRevokeChangesOnlyTheOwnershipThatWasSeen(t *testing.T) {
 		}
 		grant = mustAcquire(t, store, sqlRequest("n", 5, 5))
 		mustExtend(t, store, keep(grant.Claim), 5000)
-		namespace := lease.Entry{Claim: lease.Claim{Namespace: "n", Worker: -1}}
-		for _, e := range []lease.Entry{seen, namespace, {Claim: lease.Claim{Namespace: "x", Worker: 5, Epoch: 2}}} {
+		for _, e := range []lease.Entry{seen, {Claim: lease.Claim{Namespace: "x", Worker: 5, Epoch: 2}}} {
 			if err := store.Revoke(ctx, e); !errors.Is(err, lease.ErrLost) {
 				t.Errorf("%+v: %v, want ErrLost", e, err)
 			}
 		}
 		century := sqlRequest("reserved", 7, 7)
-		century.TTL = 250 * 365 * 24 * time.Hour
+		century.TTL, century.Holder = 250*365*24*time.Hour, lease.ReservedHolder("orders")
 		for range 2 { // the second call finds the row
 			e := lease.Entry{Claim: mustAcquire(t, store, century).Claim}
 			if err := store.Revoke(ctx, e); e.Epoch != 1 || !errors.Is(err, lease.ErrLost) {
@@ -100,7 +99,7 @@ func TestRevokeChangesOnlyTheOwnershipThatWasSeen(t *testing.T) {
 			}
 		}
 		exec(t, db, "DELETE FROM snowflake_leases WHERE namespace = 'reserved'")
-		exec(t, db, "UPDATE snowflake_leases SET token = 'reserved for the server' WHERE worker = 5")
+		exec(t, db, "UPDATE snowflake_leases SET reserved_for = 'SQL functions' WHERE worker = 5")
 		if err := store.Revoke(ctx, theEntry(t, store)); !errors.Is(err, lease.ErrLost) {
 			t.Errorf("a reserved worker: %v, want ErrLost", err)
 		}

@@ -1,7 +1,6 @@
 package sqllease
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"strings"
@@ -11,89 +10,89 @@ import (
 	"github.com/sqlflake/sqlflake/snowflake/sqldb"
 )
 
-// The columns have the same names and order in all dialects. The row with the worker -1 stands for the namespace; it is
-// inserted first and holds the layout. Its host is the identity of the database server, its expires_ms the time at which
-// that became another one, or 0, and its horizon the greatest reach of a request in milliseconds; its pid is the time at
-// which that was raised, or 0, and its epoch the reach before.
+// The columns of the namespaces:
 //
-// revision counts the changes, so that each UPDATE changes something: MySQL reports how many rows were changed, not how
-// many were found, and a second extension within a millisecond would look like a lost lease.
+//	namespace         the name
+//	protocol          the version of the protocol that a process must know, 1: a later version raises it
+//	layout            the text of the layout of all IDs
+//	generation        how often the layout has changed: see move.go
+//	start_tick        the least tick of an owner
+//	first_worker      the share: the workers that leases may have, both inclusive; 0 and 2^63-1 without one
+//	last_worker
+//	has_leases        1 after the first lease was added; then a namespace without leases was damaged
+//	server            the identity of the server that serves the namespace; '': unknown
+//	server_since_ms   since when, if that took the place of another one; 0: since the namespace exists
+//	reach_ms          the greatest reach of a request
+//	reach_before_ms   the one before
+//	reach_since_ms    when the one replaced the other; 0: never
+//	revision          the number of changes
 //
-// protocol is the version of the protocol that a process must know to take the worker or to extend its lease. With 2, the
-// version of the row of the namespace may have settings. A later version that keeps more in that row, whose token is
-// empty, raises it in all rows of the namespace.
-const (
-	columnNames = "namespace, worker, epoch, token, horizon, expires_ms, revision, layout, host, pid, version"
-
-	// Text is compared byte by byte. As VARCHAR, "a", "A" and "a " would be one namespace in MySQL.
-	columns = `namespace VARBINARY(100) NOT NULL,
-	worker BIGINT NOT NULL,
-	epoch BIGINT NOT NULL,
-	token VARBINARY(32) NOT NULL,
-	horizon BIGINT NOT NULL,
-	expires_ms BIGINT NOT NULL,
-	revision BIGINT NOT NULL,
-	layout VARBINARY(1000) NOT NULL,
-	host VARCHAR(255) CHARACTER SET utf8mb4 NOT NULL,
-	pid BIGINT NOT NULL,
-	version VARCHAR(255) CHARACTER SET utf8mb4 NOT NULL,
-	protocol BIGINT NOT NULL DEFAULT 1,
-	PRIMARY KEY (namespace, worker)`
-)
-
-// columnTypes are those of PostgreSQL, whose search_path may have another text, and SQLite, where bigint has integer
-// affinity, in the place of MySQL's.
-var columnTypes = map[dialect]*strings.Replacer{postgres: typesWith("pg_catalog.text"), sqlite: typesWith("text")}
-
-func typesWith(text string) *strings.Replacer {
-	return strings.NewReplacer("VARBINARY(100)", text, "VARBINARY(32)", text, "VARBINARY(1000)", text,
-		"VARCHAR(255) CHARACTER SET utf8mb4", text, "BIGINT", "bigint")
-}
-
-// Schema returns the statement with which Migrate creates the table, for migrations of your own: CREATE TABLE IF NOT
-// EXISTS without a semicolon. table is as for [WithTable], "" for its default. It returns [lease.ErrOption] for another
-// name and an unknown dialect.
+// And of the leases:
 //
-// Rows must not be deleted: a row holds the horizon of its worker, and without that IDs may repeat.
-func Schema(d sqldb.Dialect, table string) (string, error) {
+//	namespace         the name
+//	worker            its number
+//	epoch             how often the worker was taken, or taken away
+//	token             of the owner; '' if nobody can own the lease
+//	horizon           the tick up to which IDs may have been issued, in ticks of the namespace's layout
+//	expires_ms        the end of the lease
+//	generation        of the layout in which the horizon is
+//	reserved_for      the purpose of a worker that is kept out of all leases; '' for a lease
+//	host              the holder, for people
+//	pid
+//	version
+//	revision          the number of changes
+//
+// Times are in milliseconds since 1970, by the server's clock. Each UPDATE changes the revision, as MySQL reports how many
+// rows were changed, not how many were found: a second extension within a millisecond would look like a lost lease.
+
+// Schema returns the statements with which Migrate creates the two tables, for migrations of your own: CREATE TABLE IF NOT
+// EXISTS without a semicolon. prefix is as for [WithTables], "" for its default. It returns [lease.ErrOption] for another
+// prefix and an unknown dialect.
+//
+// Rows must not be deleted: a lease holds the horizon of its worker, and without that IDs may repeat.
+func Schema(d sqldb.Dialect, prefix string) ([]string, error) {
 	if d != sqldb.Postgres && d != sqldb.MySQL && d != sqldb.SQLite {
-		return "", fmt.Errorf("%w: unknown dialect %q, want Postgres, MySQL or SQLite", lease.ErrOption, string(d))
+		return nil, fmt.Errorf("%w: unknown dialect %q, want Postgres, MySQL or SQLite", lease.ErrOption, string(d))
 	}
-	quoted, err := dialect(d).table(cmp.Or(table, defaultTable))
-	return dialect(d).schema(quoted), err
+	tables, err := dialect(d).tables(prefix)
+	if err != nil {
+		return nil, err
+	}
+	return dialect(d).schema(tables), nil
 }
 
-func (d dialect) schema(table string) string {
-	create := "CREATE TABLE IF NOT EXISTS " + table + " (\n\t"
-	if d == mysql {
-		return create + columns + "\n) ENGINE=InnoDB" // MyISAM survives no crash
+func (d dialect) schema(t tables) []string {
+	return []string{
+		strings.Replace(textsOf[d].createNamespaces, "{namespaces}", t.namespaces, 1),
+		strings.Replace(textsOf[d].createLeases, "{leases}", t.leases, 1),
 	}
-	return create + columnTypes[d].Replace(columns) + "\n)"
 }
 
-// Migrate creates the table if the database says that it is missing. If it exists, Migrate issues three statements that
-// read (on SQLite one) and no DDL, so it needs no right to create tables then. It may run at the same time in any number
-// of processes.
+// Migrate creates the tables if the database says that they are missing. If they exist, Migrate issues three statements
+// that read (on SQLite one) and no DDL, so it needs no right to create tables then. It may run at the same time in any
+// number of processes.
 //
-// Two tables are two sets of leases, whose IDs may be equal. So on PostgreSQL, where a name without a schema depends on the
-// search_path and on the role's rights, Migrate returns [lease.ErrOption] instead of creating a table if another schema of
-// the database has one of that name. [WithTable] with schema.table decides.
+// Two pairs of tables are two sets of leases, whose IDs may be equal. So on PostgreSQL, where a name without a schema
+// depends on the search_path and on the role's rights, Migrate returns [lease.ErrOption] instead of creating a table if
+// another schema of the database has one of that name, and if the two are in different schemas. [WithTables] with a schema
+// decides.
 //
-// It also returns lease.ErrOption for a table that belongs to a stranger, see README.md, and for connections with
-// autocommit = 0 (MySQL), on which nothing that a lease stores would be committed; and the errors of the database if the
-// table can't be read or created.
+// It returns [lease.ErrDamaged] if one of the tables is missing and the other one has rows. It also returns
+// lease.ErrOption for a table that belongs to a stranger, see README.md, and for connections with autocommit = 0 (MySQL), on
+// which nothing that a lease stores would be committed; and the errors of the database if the tables can't be read or
+// created.
 func (s *Store) Migrate(ctx context.Context) error {
 	_, err := await(ctx, s, "migrate", func(ctx context.Context) (struct{}, error) { return struct{}{}, s.migrate(ctx) })
 	return err
 }
 
 func (s *Store) migrate(ctx context.Context) error {
-	err := s.definition(ctx).Ensure(ctx, func(ctx context.Context) (sqltable.Place, error) {
-		q, err := s.renew(ctx) // also after the creation
+	err := s.definition(ctx).Ensure(ctx, func(ctx context.Context) ([]sqltable.Place, error) {
+		server, err := s.renew(ctx) // also after the creation
 		if err != nil {
-			return sqltable.Place{}, err
+			return nil, err
 		}
-		return q.place, nil
+		return server.places, nil
 	})
 	if err != nil {
 		return s.failed("migrate", err)
@@ -101,12 +100,16 @@ func (s *Store) migrate(ctx context.Context) error {
 	return nil
 }
 
-func (s *Store) definition(ctx context.Context) sqltable.Table {
-	return sqltable.Table{
-		DB: s.on(ctx), Dialect: sqldb.Dialect(s.dialect), Name: s.table, Create: s.dialect.schema(s.table),
-		Read:    "SELECT " + columnNames + ", protocol FROM " + s.table + " LIMIT 0",
-		Remedy:  `name it, with sqllease.WithTable("%[1]s") or gormplugin.WithLeaseTable("%[1]s")`,
-		Refused: lease.ErrOption,
+func (s *Store) definition(ctx context.Context) sqltable.Tables {
+	schema := s.dialect.schema(s.tables)
+	return sqltable.Tables{
+		DB: s.on(ctx), Dialect: sqldb.Dialect(s.dialect),
+		Parts: []sqltable.Part{{Name: s.tables.leases, Create: schema[1]}, {Name: s.tables.namespaces, Create: schema[0]}},
+		Read: func(names []string) string {
+			return strings.NewReplacer("{leases}", names[0], "{namespaces}", names[1]).Replace(textsOf[s.dialect].usable)
+		},
+		Remedy:  "name the schema, with sqllease.WithTables or gormplugin.WithLeaseTables, as that of %[1]s",
+		Refused: lease.ErrOption, Damaged: lease.ErrDamaged,
 	}
 }
 

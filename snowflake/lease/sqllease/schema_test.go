@@ -40,11 +40,11 @@ func asRole(t *testing.T, owner *sql.DB, statements []string, settings ...string
 	return conn, role
 }
 
-const leaseTables = "SELECT count(*) FROM pg_class WHERE relname = 'snowflake_leases'"
+const leaseTables = "SELECT count(*) FROM pg_class WHERE relname IN ('snowflake_leases', 'snowflake_namespaces')"
 
 // Two processes with a table each would have the same workers.
 func TestMigrateCreatesNoSecondTable(t *testing.T) {
-	const rights = "GRANT SELECT, INSERT, UPDATE ON snowflake_leases TO {role}"
+	const rights = "GRANT SELECT, INSERT, UPDATE ON snowflake_namespaces, snowflake_leases TO {role}"
 	for name, test := range map[string]struct {
 		locked     bool
 		statements []string // of the owner
@@ -97,13 +97,13 @@ func TestMigrateCreatesNoSecondTable(t *testing.T) {
 				t.Errorf("%v, want SQLSTATE %s", err, test.state)
 			}
 			if test.names {
-				for _, part := range []string{`sqllease.WithTable("` + schema + `.snowflake_leases")`, "gormplugin.WithLeaseTable"} {
+				for _, part := range []string{"sqllease.WithTables", schema + ".snowflake_leases", "gormplugin.WithLeaseTables"} {
 					if !errors.Is(err, lease.ErrOption) || !strings.Contains(err.Error(), part) {
 						t.Errorf("%v, want ErrOption and %s", err, part)
 					}
 				}
 			}
-			if n := ask[int](t, owner, leaseTables); n != 1 {
+			if n := ask[int](t, owner, leaseTables); n != 2 {
 				t.Errorf("%d tables", n)
 			}
 		})
@@ -146,11 +146,11 @@ func TestOnlyOneOfManyFirstProcessesCreatesATable(t *testing.T) {
 			})
 		}
 		wg.Wait()
-		if n := ask[int](t, owner, leaseTables); n != 1 || migrated.Load() != 2 {
+		if n := ask[int](t, owner, leaseTables); n != 2 || migrated.Load() != 2 {
 			t.Errorf("%d tables, %d of 8 processes use one, want those of one schema", n, migrated.Load())
 		}
 		exec(t, owner, `DO $$ BEGIN EXECUTE (SELECT 'DROP TABLE ' || string_agg(oid::regclass::text, ', ')
-			FROM pg_class WHERE relname = 'snowflake_leases'); END $$`)
+			FROM pg_class WHERE relname IN ('snowflake_leases', 'snowflake_namespaces')); END $$`)
 	}
 }
 
@@ -162,7 +162,7 @@ func TestANameWithItsSchemaIsATableOfItsOwn(t *testing.T) {
 		t.Errorf("one table: %v", grant.Warning)
 	}
 	exec(t, owner, "CREATE SCHEMA tenant")
-	named := newSQL(t, owner, sqldb.Postgres, sqllease.WithTable("tenant.snowflake_leases"))
+	named := newSQL(t, owner, sqldb.Postgres, sqllease.WithTables("tenant.snowflake_"))
 	if grant := mustAcquire(t, named, sqlRequest("n", 0, 0)); grant.Table != "tenant.snowflake_leases" || grant.Epoch != 1 {
 		t.Errorf("%+v", grant)
 	}
@@ -237,8 +237,8 @@ func TestOnlyATableOfATrustedRoleIsUsed(t *testing.T) {
 			exec(t, db, "CREATE SCHEMA shared")
 			exec(t, db, "GRANT ALL ON SCHEMA shared TO PUBLIC")
 			defer exec(t, db, "ALTER DATABASE "+database+" OWNER TO CURRENT_USER")
-			maker, owner := asRole(t, db, nil, "SET search_path = shared", create,
-				"GRANT ALL ON snowflake_leases TO PUBLIC",
+			maker, owner := asRole(t, db, nil, "SET search_path = shared", create[0], create[1],
+				"GRANT ALL ON snowflake_leases, snowflake_namespaces TO PUBLIC",
 				`CREATE FUNCTION trap() RETURNS trigger LANGUAGE plpgsql AS
 					$$ BEGIN EXECUTE format('CREATE TABLE IF NOT EXISTS %I.sprung ()', current_user); RETURN NEW; END $$`,
 				"CREATE TRIGGER trap BEFORE INSERT ON snowflake_leases FOR EACH ROW EXECUTE FUNCTION trap()")
@@ -252,8 +252,8 @@ func TestOnlyATableOfATrustedRoleIsUsed(t *testing.T) {
 				exec(t, db, "CREATE SCHEMA "+ask[string](t, db, "SELECT current_user"))
 			}
 
-			for _, table := range []string{"snowflake_leases", "shared.snowflake_leases"} {
-				store, err := sqllease.New(conn, sqldb.Postgres, sqllease.WithTable(table))
+			for _, table := range []string{"snowflake_", "shared.snowflake_"} {
+				store, err := sqllease.New(conn, sqldb.Postgres, sqllease.WithTables(table))
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -314,7 +314,9 @@ func TestATableThatComesFirstInTheSearchPathLaterIsNotUsed(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	exec(t, conn, create)
+	for _, statement := range create {
+		exec(t, conn, statement)
+	}
 	mustExtend(t, store, keep(claim), 10)
 	if entries, err := store.List(t.Context(), "n"); err != nil || len(entries) != 1 {
 		t.Errorf("List: %v, %v", entries, err)

@@ -1,13 +1,14 @@
 package sqllease
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
-	"github.com/sqlflake/sqlflake/snowflake/internal/operator"
 	"github.com/sqlflake/sqlflake/snowflake/internal/sqltable"
 	"github.com/sqlflake/sqlflake/snowflake/lease"
 )
@@ -17,7 +18,7 @@ import (
 // last commits of the primary.
 
 // noIdentity is the expression for servers that do not tell, or that are several which agree on each commit.
-const noIdentity = "NULL"
+const noIdentity = "''"
 
 // unreplicated is the identity in a session whose statements replicas repeat. Each replica would put its own identity
 // in the place of the primary's, and miss what depends on that. It is in no row, so no statement with a condition on
@@ -27,64 +28,66 @@ const unreplicated = "'binlog_format = STATEMENT'"
 // The system identifier is that of the cluster's files, the timeline is counted up by each promotion and by each
 // recovery to a point in time. pg_control_checkpoint has the timeline only after the next checkpoint; the name of the
 // current WAL file begins with it. A replica that does not write has none.
-const postgresIdentity = "CASE WHEN NOT pg_catalog.pg_is_in_recovery() THEN pg_catalog.concat(" +
+const postgresIdentity = "CASE WHEN pg_catalog.pg_is_in_recovery() THEN CAST('' AS pg_catalog.text) ELSE pg_catalog.concat(" +
 	"(SELECT pg_catalog.to_hex(system_identifier) FROM pg_catalog.pg_control_system()), ' ', " +
 	"pg_catalog.substr(pg_catalog.pg_walfile_name(pg_catalog.pg_current_wal_lsn()), 1, 8)) END"
 
 // postgresIdentityTest is 0 for YugabyteDB, and otherwise the length of the identity and one.
-var postgresIdentityTest = operator.Qualified.Replace("SELECT CASE WHEN pg_catalog.version() {~~} '%-YB-%' THEN 0 " +
-	"ELSE pg_catalog.length(pg_catalog.concat('1', " + postgresIdentity + ")) END")
+const postgresIdentityTest = "SELECT CASE WHEN pg_catalog.version() OPERATOR(pg_catalog.~~) '%-YB-%' THEN 0 " +
+	"ELSE pg_catalog.length(pg_catalog.concat('1', " + postgresIdentity + ")) END"
 
-// prepare returns the statements for the server, and first queries its identity if that is unknown.
-func (s *Store) prepare(ctx context.Context) (*queries, error) {
-	if q := s.queries.Load(); q != nil {
-		return q, nil
+// ask returns the server, and first queries its identity if that is unknown.
+func (s *Store) ask(ctx context.Context) (*server, error) {
+	if server := s.server.Load(); server != nil {
+		return server, nil
 	}
 	return s.renew(ctx)
 }
 
-// renew is prepare for a server that seems to be another one. It always queries: the same server may have another
+// renew is ask for a server that seems to be another one. It always queries: the same server may have another
 // identity by now, for example after the installation of a plugin.
-func (s *Store) renew(ctx context.Context) (*queries, error) {
-	s.queries.Store(nil)
-	identity, place, warning, err := noIdentity, sqltable.Place{}, error(nil), error(nil)
+func (s *Store) renew(ctx context.Context) (*server, error) {
+	s.server.Store(nil)
+	var fresh *server
+	var err error
 	switch s.dialect {
 	case postgres:
-		if identity, warning, err = s.askPostgres(ctx); err == nil {
-			place, err = s.definition(ctx).Find(ctx)
-		}
+		fresh, err = s.askPostgres(ctx)
 	case mysql:
-		identity, place, err = s.askMySQL(ctx)
+		fresh, err = s.askMySQL(ctx)
+	default:
+		fresh = s.newServer(noIdentity)
 	}
 	if err != nil {
 		return nil, err
 	}
 
-	// With its schema the table stays the same one on each connection, also if a stranger makes one that comes before it in
-	// the search_path.
-	table := s.table
-	if s.dialect == postgres && place.Table != "" {
-		table = place.Table
-		if !s.found.CompareAndSwap(nil, &table) && *s.found.Load() != table {
+	// With their schema the tables stay the same ones on each connection, also if a stranger makes some that come before them
+	// in the search_path.
+	if fresh.tables != s.tables {
+		if !s.found.CompareAndSwap(nil, &fresh.tables) && *s.found.Load() != fresh.tables {
 			return nil, fmt.Errorf("%w: the table %s was %s, and is %s now: start the process again if all of them use the new one",
-				lease.ErrOption, s.table, *s.found.Load(), table)
+				lease.ErrOption, s.tables.leases, s.found.Load().leases, fresh.tables.leases)
 		}
 	}
-	q := newQueries(s.dialect, table, identity)
-	q.place, q.warning, q.forgets = place, errors.Join(warning, s.warn(place)), identity != noIdentity
-	s.queries.Store(&q)
-	return &q, nil
+	s.server.Store(fresh)
+	return fresh, nil
 }
 
-// meet makes the server that executes it the one of the namespace, and raises the namespace's reach. A server with an
-// older revision than this process has seen is another one in the same place: an old primary that was made primary again,
-// or a backup that was restored.
-//
-// The time that it records is that of the server, or horizon if that is further ahead than the reach: then the clocks of
-// the server before and of its owners were ahead, and owners that it has forgotten may have gone as far.
-func (s *Store) meet(ctx context.Context, q *queries, namespace string, reach, horizon int64) error {
-	seen := s.revision(namespace)
-	_, err := s.on(ctx).ExecContext(ctx, q.meet, seen, horizon, horizon, reach, reach, reach, reach, seen, namespace, reach, seen)
+// newServer returns a server whose identity is the given expression.
+func (s *Store) newServer(identity string) *server {
+	return &server{
+		texts: textsOf[s.dialect], dialect: s.dialect, tables: s.tables, identity: identity,
+		forgets: identity != noIdentity, shown: shown(s.tables.leases),
+	}
+}
+
+// recordServer makes the server that answers the one of the namespace, and raises the reach. If it changes nothing, another
+// caller was faster, or the server is a replica that only reads: the conditions of the statements that follow decide.
+func (s *Store) recordServer(ctx context.Context, server *server, namespace string, reach, horizon int64) error {
+	_, err := server.change(ctx, s.on(ctx), server.recordServer, named{
+		"namespace": namespace, "revision": s.revision(namespace), "horizon": horizon, "reach": reach,
+	})
 	return err
 }
 
@@ -94,7 +97,7 @@ func (s *Store) horizon(ctx context.Context, namespace string) (greatest int64, 
 	entries, err := s.list(ctx, namespace)
 	for _, e := range entries {
 		horizon, ok := e.HorizonTime()
-		if ok && e.Worker >= 0 && e.Held && time.Until(horizon) < lease.MaxWindow {
+		if ok && e.Held && time.Until(horizon) < lease.MaxWindow {
 			greatest = max(greatest, horizon.UnixMilli())
 		}
 	}
@@ -120,27 +123,46 @@ func (s *Store) sawRevision(namespace string, revision int64) {
 // askPostgres returns the expression of the identity. Servers that speak PostgreSQL's protocol may not have the functions
 // (CockroachDB), or refuse them (Aurora). In YugabyteDB each node has its own files. The nodes agree on each commit. A role
 // that lacks the right is another matter, so there is a warning.
-func (s *Store) askPostgres(ctx context.Context) (identity string, warning, err error) {
-	has, _, err := s.number(ctx, postgresIdentityTest)
-	if identity = postgresIdentity; err != nil || has == 0 {
+func (s *Store) askPostgres(ctx context.Context) (*server, error) {
+	has := 0
+	err := sqltable.Query(ctx, s.on(ctx), postgresIdentityTest, nil, func(scan scan) error { return scan(&has) })
+	identity, warning := postgresIdentity, error(nil)
+	if err != nil || has == 0 {
 		identity = noIdentity
 	}
 	switch state := sqltable.State(err); {
 	case state == "42883", state == "0A000", state == "55000": // no such function, not supported, not in this state
 	case state == "42501":
 		warning = fmt.Errorf("lease: table %s: the role has no right to ask what server it is, so IDs may repeat after "+
-			"a failover to a replica that lags: %w", s.table, err)
+			"a failover to a replica that lags: %w", s.tables.leases, err)
 	case err != nil:
-		return "", nil, err
+		return nil, err
 	}
-	return identity, warning, nil
+
+	server := s.newServer(identity)
+	if server.places, err = s.definition(ctx).Find(ctx); err != nil {
+		return nil, err
+	}
+	var risks []string
+	others := ""
+	if places := server.places; len(places) > 0 && !places[0].Missing && !places[1].Missing {
+		server.tables = tables{leases: places[0].Table, namespaces: places[1].Table}
+		server.shown, others = places[0].Table, places[0].Others
+		for _, place := range places {
+			if place.Risks != "" && !slices.Contains(risks, place.Risks) {
+				risks = append(risks, place.Risks)
+			}
+		}
+	}
+	server.warning = errors.Join(warning, warn(server.shown, risks, others))
+	return server, nil
 }
 
-// askMySQL returns the expression of the identity, and where the table is. Variables that a server does not have would be
-// errors there, so it lists them.
-func (s *Store) askMySQL(ctx context.Context) (identity string, place sqltable.Place, err error) {
+// askMySQL returns the server, and where the tables are. Variables that a server does not have would be errors there, so it
+// lists them.
+func (s *Store) askMySQL(ctx context.Context) (*server, error) {
 	has := map[string]string{}
-	err = s.query(ctx, `SHOW VARIABLES WHERE Variable_name IN ('autocommit', 'version', 'server_uuid', 'wsrep_on',
+	err := sqltable.Query(ctx, s.on(ctx), `SHOW VARIABLES WHERE Variable_name IN ('autocommit', 'version', 'server_uuid', 'wsrep_on',
 	'group_replication_group_name', 'innodb_flush_log_at_trx_commit', 'log_bin', 'sync_binlog',
 	'binlog_format')`, nil, func(scan scan) error {
 		var name, value string
@@ -150,20 +172,29 @@ func (s *Store) askMySQL(ctx context.Context) (identity string, place sqltable.P
 	})
 	switch {
 	case err != nil:
-		return "", place, err
+		return nil, err
 	case strings.EqualFold(has["autocommit"], "off") || has["autocommit"] == "0": // the latter is Vitess's
-		return "", place, fmt.Errorf("%w: the connections to table %s have autocommit = 0", lease.ErrOption, s.table)
+		return nil, fmt.Errorf("%w: the connections to table %s have autocommit = 0", lease.ErrOption, s.tables.leases)
 	case strings.EqualFold(has["log_bin"], "on") && strings.EqualFold(has["binlog_format"], "statement"):
-		return "", place, fmt.Errorf("%w: the connections to table %s have binlog_format = STATEMENT, with which a failover "+
-			"would not be noticed; set it to ROW or MIXED", lease.ErrOption, s.table)
+		return nil, fmt.Errorf("%w: the connections to table %s have binlog_format = STATEMENT, with which a failover "+
+			"would not be noticed; set it to ROW or MIXED", lease.ErrOption, s.tables.leases)
 	case strings.Contains(has["version"], "TiDB"): // its servers agree on each commit
-		return noIdentity, place, nil
-	}
-	if place, err = s.askMySQLPlace(ctx, has); err != nil {
-		return "", place, err
+		return s.newServer(noIdentity), nil
 	}
 
-	identity = "CONCAT('server ', @@GLOBAL.server_id)" // MariaDB has no more; replication needs different ones
+	server := s.newServer(mysqlIdentity(has))
+	table, risks, err := s.askMySQLPlaces(ctx, has)
+	if err != nil {
+		return nil, err
+	}
+	server.shown = cmp.Or(table, server.shown)
+	server.warning = warn(server.shown, risks, "")
+	return server, nil
+}
+
+// mysqlIdentity returns the expression of the identity of a server that has the variables.
+func mysqlIdentity(has map[string]string) string {
+	identity := "CONCAT('server ', @@GLOBAL.server_id)" // MariaDB has no more; replication needs different ones
 	if _, ok := has["server_uuid"]; ok {
 		identity = "@@server_uuid"
 	}
@@ -179,5 +210,5 @@ func (s *Store) askMySQL(ctx context.Context) (identity string, place sqltable.P
 			" ELSE " + identity + " END"
 	}
 	// Binary, since the collations of columns and variables differ.
-	return "CAST(" + identity + " AS BINARY)", place, nil
+	return "CAST(" + identity + " AS BINARY)"
 }

@@ -103,7 +103,7 @@ func TestAProcessLearnsThatItsServerHasAnotherIdentity(t *testing.T) {
 	if grant, err := young.Acquire(t.Context(), sqlRequest("n", 2, 2)); err != nil || grant.Floor.IsZero() {
 		t.Fatalf("the server has another identity: floor %v, %v", grant.Floor, err)
 	}
-	exec(t, db, "UPDATE snowflake_leases SET expires_ms = 1 WHERE worker = -1")
+	exec(t, db, "UPDATE snowflake_namespaces SET server_since_ms = 1")
 	if _, err := olds[0].Extend(t.Context(), keep(grants[0].Claim), 10, time.Hour); err != nil {
 		t.Error(err)
 	}
@@ -142,7 +142,7 @@ func TestTheFirstIdentityIsNoFailover(t *testing.T) {
 			if err != nil || !grant.Floor.IsZero() {
 				t.Errorf("worker %d: floor %v, %v", worker, grant.Floor, err)
 			}
-			exec(t, db, "UPDATE snowflake_leases SET host = '' WHERE worker = -1")
+			exec(t, db, "UPDATE snowflake_namespaces SET server = ''")
 		}
 	})
 }

@@ -2,9 +2,7 @@ package sqllease
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"slices"
 	"time"
 
 	"github.com/sqlflake/sqlflake/snowflake"
@@ -16,15 +14,14 @@ import (
 // in common, and one layout, their IDs never meet. It creates the namespace with the layout if it does not exist. With
 // the share that the namespace has, it changes nothing and returns nil, so each process may call it before it opens a
 // lease; do so, since a replica that is promoted may not know a share that was set just before. A store that has seen the
-// share, in SetShare, Acquire or Announce, sets it again there before it lends a worker, with the errors of SetShare. So
+// share, in SetShare or Acquire, sets it again there before it lends a worker, with the errors of SetShare. So
 // stop all processes before you take a share away by SQL.
 //
 // From then on Acquire takes workers of the share only: a greater range of workers is narrowed to it, and a range without
-// any of it is [lease.ErrOption], as is another share, or one without a worker of the layout that was announced. A worker
+// any of it is [lease.ErrOption], as is another share. A worker
 // outside of the share that was ever taken or reserved is [lease.ErrOption], too, and the error names it. If it was taken at
 // the same moment, the share may be stored already: until this worker is free and nothing has its IDs, do not merge.
-// Programs with a version of this module that knows nothing of shares are refused with a [lease.VersionError]. Other errors
-// are lease.ErrLayout for a namespace with another layout, and those of the database; then call it again.
+// Other errors are lease.ErrLayout for a namespace with another layout, and those of the database; then call it again.
 func (s *Store) SetShare(ctx context.Context, namespace string, layout snowflake.Layout, first, last int64) error {
 	r := lease.Request{Namespace: namespace, Layout: layout.String(), First: first, Last: last, Token: noToken, TTL: time.Second}
 	if err := r.Validate(); err != nil {
@@ -41,55 +38,59 @@ func (s *Store) SetShare(ctx context.Context, namespace string, layout snowflake
 const noToken = "00000000000000000000000000000000"
 
 func (s *Store) setShare(ctx context.Context, r lease.Request) error {
-	wanted := [2]int64{r.First, r.Last}
 	for range acquireAttempts {
-		q, v, err := s.enter(ctx, r)
+		shot, err := s.open(ctx, r)
 		if err != nil {
 			return s.failed("set the share", err)
 		}
-		n := v.namespace
+		n := shot.namespace
 		if n == nil {
 			continue
 		}
-		// After the look: if that has found the share, leases that do not know it have a row by now.
-		entries, err := s.workers(ctx, r.Namespace, n)
-		if errors.Is(err, errAgain) {
-			continue
-		} else if err != nil {
+
+		// After the read: if that has found the share, leases outside of it have a row by now.
+		entries, err := s.list(ctx, r.Namespace)
+		if err != nil {
 			return err
 		}
-		outside := slices.IndexFunc(entries, func(e lease.Entry) bool { return !settings{Workers: &wanted}.has(e.Worker) })
-		switch {
-		case n.protocol > knownProtocol:
-			return laterVersion(r.Namespace, n.protocol)
-		case n.Workers != nil && *n.Workers != wanted:
-			return fmt.Errorf("%w: namespace %q has the share %d to %d, not %d to %d", lease.ErrOption, r.Namespace,
-				n.Workers[0], n.Workers[1], r.First, r.Last)
-		case outside >= 0:
-			e := entries[outside]
-			return fmt.Errorf("%w: worker %d of namespace %q, outside of the share %d to %d, was taken by %q, pid %d", lease.ErrOption,
-				e.Worker, r.Namespace, r.First, r.Last, e.Holder.Host, e.Holder.PID)
-		case n.Workers != nil:
-			return nil
-		case n.layout != r.Layout:
-			return n.otherLayout(r)
-		}
-		told := n.settings
-		told.Workers = &wanted
-		if err := s.tell(ctx, q, r, v, told); err != nil {
+		if err := n.checkShare(r, entries); err != nil || n.hasShare() {
 			return err
+		}
+		_, err = shot.change(ctx, s.on(ctx), shot.setShare, named{
+			"namespace": r.Namespace, "generation": n.generation, "first": r.First, "last": r.Last,
+		})
+		if err != nil {
+			return s.failed("set the share", err)
 		}
 	}
 	return s.tooFast("set the share", r.Namespace)
 }
 
-// narrow leaves of the range of a request what is in the share.
-func (s settings) narrow(r lease.Request) (lease.Request, error) {
-	first, last := s.share()
-	if last < r.First || r.Last < first {
-		return r, fmt.Errorf("%w: workers %d to %d: namespace %q has the share %d to %d", lease.ErrOption, r.First, r.Last,
-			r.Namespace, first, last)
+// checkShare returns why the namespace can't have the share of the request.
+func (n *namespace) checkShare(r lease.Request, entries []lease.Entry) error {
+	if err := n.check(r.Namespace); err != nil {
+		return err
 	}
-	r.First, r.Last = max(r.First, first), min(r.Last, last)
-	return r, nil
+	if isAnother := n.first != r.First || n.last != r.Last; n.hasShare() && isAnother {
+		return fmt.Errorf("%w: namespace %q has the share %d to %d, not %d to %d", lease.ErrOption, r.Namespace,
+			n.first, n.last, r.First, r.Last)
+	}
+	for _, e := range entries {
+		if e.Worker < r.First || r.Last < e.Worker {
+			return fmt.Errorf("%w: worker %d of namespace %q, outside of the share %d to %d, was taken by %q, pid %d", lease.ErrOption,
+				e.Worker, r.Namespace, r.First, r.Last, e.Holder.Host, e.Holder.PID)
+		}
+	}
+	return n.checkLayout(r)
+}
+
+// repeatShare sets the share that this process has seen, if a server that has taken over has forgotten it, and reports
+// whether the namespace is to be read again.
+func (s *Store) repeatShare(ctx context.Context, r lease.Request, n *namespace) (again bool, err error) {
+	share, ok := s.shares.Load(r.Namespace)
+	if !ok || n.hasShare() {
+		return false, nil
+	}
+	r.First, r.Last = share.([2]int64)[0], share.([2]int64)[1]
+	return true, s.setShare(ctx, r)
 }

@@ -1,8 +1,8 @@
 package sqllease_test
 
 import (
+	"database/sql"
 	"errors"
-	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -10,10 +10,27 @@ import (
 	"github.com/sqlflake/sqlflake/internal/testdb"
 	"github.com/sqlflake/sqlflake/snowflake"
 	"github.com/sqlflake/sqlflake/snowflake/lease"
-	"github.com/sqlflake/sqlflake/snowflake/lease/leasetest"
-	"github.com/sqlflake/sqlflake/snowflake/lease/sqllease"
 	"github.com/sqlflake/sqlflake/snowflake/sqldb"
 )
+
+// eachDatabase is eachSQL with one connection string for each database.
+func eachDatabase(t *testing.T, f func(t *testing.T, target testdb.Target, dialect sqldb.Dialect)) {
+	t.Helper()
+	testdb.Each(t, func(t *testing.T, target testdb.Target) {
+		t.Parallel() // it waits for the server, most of the time
+		f(t, target, dialects[target.Name])
+	})
+}
+
+func tickAt(l snowflake.Layout, at time.Time) int64 { return int64(at.Sub(l.Epoch()) / l.Tick()) }
+
+// shareOf returns the share of the one namespace.
+func shareOf(t *testing.T, db *sql.DB) (share [2]int64) {
+	t.Helper()
+	share[0] = ask[int64](t, db, "SELECT first_worker FROM snowflake_namespaces")
+	share[1] = ask[int64](t, db, "SELECT last_worker FROM snowflake_namespaces")
+	return share
+}
 
 func layoutRequest(layout snowflake.Layout, first, last int64) lease.Request {
 	r := sqlRequest("n", first, last)
@@ -67,13 +84,10 @@ func TestANamespaceLendsTheWorkersOfItsShareOnly(t *testing.T) {
 				mustRelease(t, store, c)
 			}
 		}
-		exec(t, db, "UPDATE snowflake_leases SET version = '' WHERE worker = -1") // a failover to a replica that does not know the share
-		if grant := mustAcquire(t, store, layoutRequest(layout, 0, 1023)); grant.Worker < 4 || grant.Worker > 7 || nsVersion(t, db) != `{"workers":[4,7]}` {
-			t.Errorf("after a failover: worker %d, settings %q", grant.Worker, nsVersion(t, db))
-		}
-		// The condition of every statement that knows protocol 1, for a worker and for the namespace.
-		if open := ask[int64](t, db, "SELECT COUNT(*) FROM snowflake_leases WHERE protocol <= 1"); open != 0 {
-			t.Errorf("%d rows without a mark", open)
+		// A failover to a replica that does not know the share.
+		exec(t, db, "UPDATE snowflake_namespaces SET first_worker = 0, last_worker = 9223372036854775807")
+		if grant := mustAcquire(t, store, layoutRequest(layout, 0, 1023)); grant.Worker < 4 || grant.Worker > 7 || shareOf(t, db) != [2]int64{4, 7} {
+			t.Errorf("after a failover: worker %d, share %v", grant.Worker, shareOf(t, db))
 		}
 	})
 }
@@ -83,7 +97,6 @@ func TestSetShareRefuses(t *testing.T) {
 		db := target.Open(t)
 		store, layout := newSQL(t, db, dialect), snowflake.Default()
 		claim := mustAcquire(t, store, layoutRequest(layout, 9, 9)).Claim
-		var later *lease.VersionError
 		for what, test := range map[string]struct {
 			namespace   string
 			layout      snowflake.Layout
@@ -106,44 +119,7 @@ func TestSetShareRefuses(t *testing.T) {
 			t.Fatal(err)
 		}
 		mustExtend(t, store, keep(claim), 6) // nor has it for those who know shares
-		for _, text := range []string{`{"workers":[9,9],"more":1}`, `{"workers":[9,9]} `, `{"workers":[9]}`, `{"workers":[9,8]}`, `{"workers":[9,9,9]}`, `{"start":-1}`, `{"start":"1"}`, "x", "{}"} {
-			exec(t, db, fmt.Sprintf("UPDATE snowflake_leases SET version = '%s' WHERE worker = -1", text))
-			if _, err := store.Acquire(t.Context(), layoutRequest(layout, 9, 9)); !errors.As(err, &later) {
-				t.Errorf("settings %q: %v, want a *VersionError", text, err)
-			}
-			if err := store.SetShare(t.Context(), "n", layout, 9, 9); !errors.As(err, &later) {
-				t.Errorf("SetShare with settings %q: %v, want a *VersionError", text, err)
-			}
-		}
 	})
-}
-
-// Nobody could get a worker after the move and, when another server takes over, not even before it.
-func TestANamespaceDoesNotMoveToALayoutWithoutItsShare(t *testing.T) {
-	wide, upper := snowflake.MustPreset("wide"), [2]int64{512, 1023} // wide has 256 workers
-	share := func(store *sqllease.Store) error {
-		return store.SetShare(t.Context(), "n", formerLayout, upper[0], upper[1])
-	}
-	announce := func(store *sqllease.Store) error {
-		_, err := store.Announce(t.Context(), "n", wide)
-		return err
-	}
-	for what, calls := range map[string][2]func(*sqllease.Store) error{
-		"Announce with a share":           {share, announce},
-		"SetShare after the announcement": {announce, share},
-	} {
-		db := testdb.SQLite(t).Open(t)
-		store := newSQL(t, db, sqldb.SQLite)
-		mustRelease(t, store, mustAcquire(t, store, layoutRequest(formerLayout, 600, 600)).Claim)
-		if err := calls[0](store); err != nil {
-			t.Fatalf("%s: %v", what, err)
-		}
-		before := nsVersion(t, db)
-		wantErr(t, what, calls[1](store), lease.ErrOption, "512 to 1023", "0 to 255")
-		if after := nsVersion(t, db); after != before {
-			t.Errorf("%s: settings %q, want %q", what, after, before)
-		}
-	}
 }
 
 // A worker outside of the share is taken while the share is set.
@@ -151,33 +127,14 @@ func TestAShareThatIsSetDuringAnAcquisitionCounts(t *testing.T) {
 	eachDatabase(t, func(t *testing.T, target testdb.Target, dialect sqldb.Dialect) {
 		db := target.Open(t)
 		owner, layout := newSQL(t, db, dialect), snowflake.Default()
-		share := func(what string, want error) {
-			t.Helper()
-			if err := owner.SetShare(t.Context(), "n", layout, 0, 7); !errors.Is(err, want) {
-				t.Errorf("%s: %v, want %v", what, err, want)
-			}
-		}
-		for what, test := range map[string]struct {
-			marked    bool
-			statement int64 // before which the share is set
-		}{
-			"after the look":                              {false, 2},
-			"before the row":                              {false, 3},
-			"before the row of a marked namespace":        {true, 3},
-			"while the row is invisible, in a marked one": {true, 4},
-		} {
-			exec(t, db, "DELETE FROM snowflake_leases")
+		for what, statement := range map[string]int64{"after the read": 2, "before the row": 3} {
+			clear(t, db)
 			mustRelease(t, owner, mustAcquire(t, owner, layoutRequest(layout, 0, 0)).Claim)
-			if test.marked {
-				exec(t, db, "UPDATE snowflake_leases SET protocol = 2")
-			}
 			asker, _ := countedStore(t, db, target, dialect, func(n int64) {
-				switch {
-				case n != test.statement:
-				case n == 4: // SetShare has found no row
-					exec(t, db, `UPDATE snowflake_leases SET version = '{"workers":[0,7]}' WHERE worker = -1`)
-				default:
-					share(what, nil)
+				if n == statement {
+					if err := owner.SetShare(t.Context(), "n", layout, 0, 7); err != nil {
+						t.Errorf("%s: %v", what, err)
+					}
 				}
 			})
 			grant, err := asker.Acquire(t.Context(), layoutRequest(layout, 9, 9))
@@ -186,50 +143,43 @@ func TestAShareThatIsSetDuringAnAcquisitionCounts(t *testing.T) {
 				t.Errorf("%s: %+v", what, grant)
 			}
 		}
-		// The row was not committed when the share was set.
-		exec(t, db, "DELETE FROM snowflake_leases")
-		mustRelease(t, owner, mustAcquire(t, owner, layoutRequest(layout, 0, 0)).Claim)
-		claim := lease.Claim{Namespace: "n", Worker: 9, Epoch: 1, Token: leasetest.NewToken()}
-		share("an invisible row", nil)
-		exec(t, db, fmt.Sprintf("INSERT INTO snowflake_leases SELECT namespace, 9, 1, '%s', 0, %d, 0, layout, '', 0, '', 1 FROM snowflake_leases WHERE worker = -1",
-			claim.Token, time.Now().Add(time.Hour).UnixMilli()))
-		if _, err := owner.Extend(t.Context(), keep(claim), 5, time.Hour); !errors.Is(err, lease.ErrLost) {
-			t.Errorf("an extension of a row that the mark could not find: %v", err)
-		}
-		share("a row that came late", lease.ErrOption)
 	})
 }
 
-// The statement that reserves has begun when the share is set, and ends later. A reservation is never extended.
-func TestAShareThatIsSetDuringAReservationCounts(t *testing.T) {
-	db := testdb.Postgres(t).Open(t)
-	db.SetMaxOpenConns(10)
-	store := newSQL(t, db, sqldb.Postgres)
-	l, err := lease.Open(t.Context(), store, lease.WithNamespace("n"), lease.WithWorkers(0, 7))
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer l.Close(t.Context())
-	tx, err := db.BeginTx(t.Context(), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() { _ = tx.Rollback() }() // fails after the first one
-	exec(t, tx, "INSERT INTO snowflake_leases SELECT namespace, 9, 1, '', 0, 0, 0, layout, '', 0, '' FROM snowflake_leases WHERE worker = -1")
-	reserved := make(chan error, 1)
-	go func() { reserved <- l.Reserve(t.Context(), 9, "orders") }()
-	const waiting = "SELECT COUNT(*) FROM pg_locks l JOIN pg_stat_activity a USING (pid) " +
-		"WHERE NOT l.granted AND a.query LIKE 'INSERT%' AND a.datname = current_database()"
-	for ask[int64](t, db, waiting) == 0 {
-		continue
-	}
-	share := store.SetShare(t.Context(), "n", snowflake.Default(), 0, 7)
-	if err := tx.Rollback(); err != nil {
-		t.Fatal(err)
-	}
-	if share != nil {
-		t.Fatal(share)
-	}
-	wantErr(t, "Reserve", <-reserved, lease.ErrOption, "0 to 7")
-	wantErr(t, "SetShare after it", store.SetShare(t.Context(), "n", snowflake.Default(), 0, 7), lease.ErrOption, "worker 9")
+// The statement that adds a worker outside of the share has begun, and has not ended, when the share is set: one of the two
+// waits for the other, also for a reservation, which is never extended.
+func TestAShareWaitsForAWorkerThatIsBeingAdded(t *testing.T) {
+	eachServer(t, func(t *testing.T, target testdb.Target, dialect sqldb.Dialect) {
+		db := target.Open(t)
+		db.SetMaxOpenConns(10)
+		store := newSQL(t, db, dialect)
+		l, err := lease.Open(t.Context(), store, lease.WithNamespace("n"), lease.WithWorkers(0, 7))
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer l.Close(t.Context())
+
+		tx, err := db.BeginTx(t.Context(), nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer func() { _ = tx.Rollback() }() // fails after the first one
+		exec(t, tx, "INSERT INTO snowflake_leases VALUES ('n', 9, 1, '', 0, 0, 0, '', '', 0, '', 0)")
+		reserved, shared := make(chan error, 1), make(chan error, 1)
+		go func() { reserved <- l.Reserve(t.Context(), 9, "orders") }()
+		time.Sleep(200 * time.Millisecond) // most likely it waits for the row by now
+		go func() { shared <- store.SetShare(t.Context(), "n", snowflake.Default(), 0, 7) }()
+		select {
+		case err := <-shared:
+			t.Errorf("the share did not wait: %v", err)
+		case <-time.After(200 * time.Millisecond):
+		}
+		if err := tx.Rollback(); err != nil {
+			t.Fatal(err)
+		}
+		if err := <-reserved; err != nil {
+			t.Errorf("Reserve, which came first: %v", err)
+		}
+		wantErr(t, "SetShare", <-shared, lease.ErrOption, "worker 9")
+	})
 }

@@ -134,7 +134,7 @@ func mustRelease(t *testing.T, store lease.Store, c lease.Claim) {
 func settings(db *sql.DB) leasetest.Settings {
 	return leasetest.Settings{Require: func(tb testing.TB, _ lease.Store, namespace string) {
 		tb.Helper()
-		exec(tb, db, "UPDATE snowflake_leases SET protocol = 3 WHERE namespace = '"+namespace+"'")
+		exec(tb, db, "UPDATE snowflake_namespaces SET protocol = 3 WHERE namespace = '"+namespace+"'")
 	}}
 }
 
@@ -157,7 +157,7 @@ func TestStoreKeepsTheContract(t *testing.T) {
 	}
 }
 
-func TestTableIsConfigurable(t *testing.T) {
+func TestTablesAreConfigurable(t *testing.T) {
 	eachSQL(t, func(t *testing.T, target testdb.Target, dialect sqldb.Dialect) {
 		db := target.Open(t)
 		schema := "main" // of SQLite
@@ -165,13 +165,15 @@ func TestTableIsConfigurable(t *testing.T) {
 		if query != "" {
 			schema = ask[string](t, db, query)
 		}
-		for _, name := range []string{"Leases", schema + ".select", "_1", strings.Repeat("x", 63)} {
-			text, err := sqllease.Schema(dialect, name)
+		for _, name := range []string{"Leases", schema + ".select", "_1", strings.Repeat("x", 53)} {
+			texts, err := sqllease.Schema(dialect, name)
 			if err != nil {
 				t.Fatal(err)
 			}
-			exec(t, db, text) // Migrate finds it
-			store := newSQL(t, db, dialect, sqllease.WithTable(name))
+			for _, text := range texts {
+				exec(t, db, text) // Migrate finds them
+			}
+			store := newSQL(t, db, dialect, sqllease.WithTables(name))
 			for want := range int64(2) { // none of the others' rows is in it
 				if grant, err := store.Acquire(t.Context(), sqlRequest("n", 0, 9)); err != nil || grant.Worker != want {
 					t.Errorf("table %s: worker %d, error %v; want %d", name, grant.Worker, err, want)
@@ -184,12 +186,12 @@ func TestTableIsConfigurable(t *testing.T) {
 func TestNewRejectsBadSettings(t *testing.T) {
 	db := testdb.SQLite(t).Open(t)
 	for _, table := range []string{
-		"", ".", "a.", ".a", "a.b.c", "1a", "a-b", "a b", `a"b`, "a`b", "a;b", "ä", "a\n", "a.1b", strings.Repeat("x", 64),
+		".", "a.", ".a", "a.b.c", "1a", "a-b", "a b", `a"b`, "a`b", "a;b", "ä", "a\n", "a.1b", strings.Repeat("x", 54),
 	} {
-		if _, err := sqllease.New(db, sqldb.SQLite, sqllease.WithTable(table)); !errors.Is(err, lease.ErrOption) {
+		if _, err := sqllease.New(db, sqldb.SQLite, sqllease.WithTables(table)); !errors.Is(err, lease.ErrOption) {
 			t.Errorf("table %q: error %v, want ErrOption", table, err)
 		}
-		if _, err := sqllease.Schema(sqldb.MySQL, table); !errors.Is(err, lease.ErrOption) && table != "" {
+		if _, err := sqllease.Schema(sqldb.MySQL, table); !errors.Is(err, lease.ErrOption) {
 			t.Errorf("schema of table %q: error %v, want ErrOption", table, err)
 		}
 	}
@@ -204,10 +206,33 @@ func TestNewRejectsBadSettings(t *testing.T) {
 	if _, err := sqllease.New(nil, sqldb.SQLite); !errors.Is(err, lease.ErrOption) {
 		t.Errorf("no database: error %v, want ErrOption", err)
 	}
-	if text, err := sqllease.Schema(sqldb.SQLite, ""); err != nil || !strings.Contains(text, `"snowflake_leases"`) {
-		t.Errorf("schema of the default table: %s, %v", text, err)
+	if texts, err := sqllease.Schema(sqldb.SQLite, ""); err != nil || !strings.Contains(texts[1], `"snowflake_leases"`) {
+		t.Errorf("schema of the default tables: %s, %v", texts, err)
 	}
 	if _, err := sqllease.New(db, sqldb.SQLite, nil); !errors.Is(err, lease.ErrOption) {
 		t.Errorf("nil option: error %v, want ErrOption", err)
 	}
+}
+
+// keepTables keeps a copy of both tables, and returns what puts it back.
+func keepTables(t *testing.T, db *sql.DB) (back func()) {
+	t.Helper()
+	names := []string{"snowflake_namespaces", "snowflake_leases"}
+	for _, name := range names {
+		exec(t, db, "CREATE TABLE kept_"+name+" AS SELECT * FROM "+name)
+	}
+	return func() {
+		for _, name := range names {
+			exec(t, db, "DELETE FROM "+name)
+			exec(t, db, "INSERT INTO "+name+" SELECT * FROM kept_"+name)
+			exec(t, db, "DROP TABLE kept_"+name)
+		}
+	}
+}
+
+// clear empties both tables.
+func clear(t testing.TB, db *sql.DB) {
+	t.Helper()
+	exec(t, db, "DELETE FROM snowflake_leases")
+	exec(t, db, "DELETE FROM snowflake_namespaces")
 }

@@ -183,97 +183,141 @@ END $sqlfunc$;
 DO $sqlfunc$
 DECLARE
 	leases pg_catalog.oid;
+	namespaces pg_catalog.oid;
 	problem pg_catalog.text;
 BEGIN
 	PERFORM pg_catalog.pg_advisory_xact_lock(8317708120410055019);
-	leases := pg_catalog.to_regclass('"jobs"."leases"');
-	IF leases IS NULL THEN
+	leases := pg_catalog.to_regclass('"jobs"."shop_leases"');
+	namespaces := pg_catalog.to_regclass('"jobs"."shop_namespaces"');
+	IF leases IS NULL AND namespaces IS NULL THEN
 		SELECT pg_catalog.string_agg(pg_catalog.concat(n.nspname, '.', c.relname), ', ') INTO problem
 			FROM pg_catalog.pg_class AS c
 			JOIN pg_catalog.pg_namespace AS n ON n.oid OPERATOR(pg_catalog.=) c.relnamespace
-			WHERE c.relname OPERATOR(pg_catalog.=) 'leases' AND pg_catalog.strpos('"jobs"."leases"', '.') OPERATOR(pg_catalog.=) 0
+			WHERE c.relname OPERATOR(pg_catalog.=) ANY ('{shop_namespaces,shop_leases}')
+				AND pg_catalog.strpos('"jobs"."shop_leases"', '.') OPERATOR(pg_catalog.=) 0
 				AND c.relkind OPERATOR(pg_catalog.=) ANY ('{r,p,v,f}') AND c.relpersistence OPERATOR(pg_catalog.<>) 't';
 		IF problem IS NOT NULL THEN
 			RAISE EXCEPTION USING ERRCODE = 'duplicate_table',
-				MESSAGE = pg_catalog.concat('snowflake: this database has ', problem, ', which is not what ', '"jobs"."leases"',
+				MESSAGE = pg_catalog.concat('snowflake: this database has ', problem, ', which is not what ', '"jobs"."shop_leases"',
 					' means on this connection'),
-				HINT = 'Functions and leases must use one table: name it with its schema in WithLeaseTable, and grant USAGE on that.';
+				HINT = 'Functions and leases must use one pair of tables: name the schema in WithLeaseTables, and grant USAGE on it.';
 		END IF;
-		CREATE TABLE IF NOT EXISTS "jobs"."leases" (
+		CREATE TABLE IF NOT EXISTS "jobs"."shop_namespaces" (
+	namespace pg_catalog.text NOT NULL,
+	protocol bigint NOT NULL,
+	layout pg_catalog.text NOT NULL,
+	generation bigint NOT NULL,
+	start_tick bigint NOT NULL,
+	first_worker bigint NOT NULL,
+	last_worker bigint NOT NULL,
+	has_leases bigint NOT NULL,
+	server pg_catalog.text NOT NULL,
+	server_since_ms bigint NOT NULL,
+	reach_ms bigint NOT NULL,
+	reach_before_ms bigint NOT NULL,
+	reach_since_ms bigint NOT NULL,
+	revision bigint NOT NULL,
+	PRIMARY KEY (namespace)
+);
+CREATE TABLE IF NOT EXISTS "jobs"."shop_leases" (
 	namespace pg_catalog.text NOT NULL,
 	worker bigint NOT NULL,
 	epoch bigint NOT NULL,
 	token pg_catalog.text NOT NULL,
 	horizon bigint NOT NULL,
 	expires_ms bigint NOT NULL,
-	revision bigint NOT NULL,
-	layout pg_catalog.text NOT NULL,
+	generation bigint NOT NULL,
+	reserved_for pg_catalog.text NOT NULL,
 	host pg_catalog.text NOT NULL,
 	pid bigint NOT NULL,
 	version pg_catalog.text NOT NULL,
-	protocol bigint NOT NULL DEFAULT 1,
+	revision bigint NOT NULL,
 	PRIMARY KEY (namespace, worker)
 );
 		RETURN;
 	END IF;
-	SELECT owner.rolname INTO problem
+	IF leases IS NULL OR namespaces IS NULL OR EXISTS (SELECT FROM pg_catalog.pg_class AS a, pg_catalog.pg_class AS b
+			WHERE a.oid OPERATOR(pg_catalog.=) leases AND b.oid OPERATOR(pg_catalog.=) namespaces
+				AND a.relnamespace OPERATOR(pg_catalog.<>) b.relnamespace) THEN
+		RAISE EXCEPTION USING ERRCODE = 'object_not_in_prerequisite_state',
+			MESSAGE = pg_catalog.concat('snowflake: one of the tables ', '"jobs"."shop_leases"', ' and ', '"jobs"."shop_namespaces"',
+				' is missing, or in another schema'),
+			HINT = 'Restore it: without it IDs may repeat.';
+	END IF;
+	SELECT pg_catalog.concat(c.relname, ' belongs to the role ', owner.rolname) INTO problem
 		FROM pg_catalog.pg_roles AS me
 		JOIN pg_catalog.pg_database AS d ON d.datname OPERATOR(pg_catalog.=) pg_catalog.current_database()
-		JOIN pg_catalog.pg_class AS c ON c.oid OPERATOR(pg_catalog.=) leases
+		JOIN pg_catalog.pg_class AS c ON c.oid OPERATOR(pg_catalog.=) leases OR c.oid OPERATOR(pg_catalog.=) namespaces
 		JOIN pg_catalog.pg_namespace AS n ON n.oid OPERATOR(pg_catalog.=) c.relnamespace
 		JOIN pg_catalog.pg_roles AS owner ON owner.oid OPERATOR(pg_catalog.=) c.relowner
 		WHERE me.rolname OPERATOR(pg_catalog.=) CURRENT_USER AND NOT (
 			owner.rolsuper OR owner.oid OPERATOR(pg_catalog.=) me.oid
 			OR owner.oid OPERATOR(pg_catalog.=) n.nspowner OR owner.oid OPERATOR(pg_catalog.=) d.datdba
-			OR NOT me.rolsuper AND pg_catalog.pg_has_role(owner.oid, 'USAGE'));
+			OR NOT me.rolsuper AND pg_catalog.pg_has_role(owner.oid, 'USAGE'))
+		LIMIT 1;
 	IF problem IS NOT NULL THEN
 		RAISE EXCEPTION USING ERRCODE = 'insufficient_privilege',
-			MESSAGE = pg_catalog.concat('snowflake: the table ', '"jobs"."leases"', ' belongs to the role ', problem),
+			MESSAGE = pg_catalog.concat('snowflake: the table ', problem),
 			HINT = 'Drop it if you do not know it, or let the owner of the schema or of the database own it.';
 	END IF;
 END $sqlfunc$;
 
 DO $sqlfunc$
 DECLARE
-	layout_found pg_catalog.text;
-	protocol_found bigint;
+	namespace_found pg_catalog.record;
 	row_found pg_catalog.record;
 	now_ms bigint;
 	spent bigint;
 BEGIN
-	INSERT INTO "jobs"."leases" (namespace, worker, epoch, token, horizon, expires_ms, revision, layout, host, pid, version)
-		VALUES ('o''clock', -1, 0, '', 0, 0, 0, 'epoch=2014-09-01T00:00:00Z tick=10ms time:39 sequence:8 machine:16', '', 0, '') ON CONFLICT DO NOTHING;
-	SELECT layout, protocol INTO STRICT layout_found, protocol_found
-		FROM "jobs"."leases" WHERE namespace OPERATOR(pg_catalog.=) 'o''clock' AND worker OPERATOR(pg_catalog.=) -1 FOR SHARE;
-	IF protocol_found OPERATOR(pg_catalog.>) 2 OR protocol_found OPERATOR(pg_catalog.>) 1 AND NOT EXISTS (SELECT FROM "jobs"."leases"
-			WHERE namespace OPERATOR(pg_catalog.=) 'o''clock' AND worker OPERATOR(pg_catalog.=) 65535 AND token OPERATOR(pg_catalog.=) 'reserved for the server' AND host OPERATOR(pg_catalog.=) 'database server, "public".snowflake_next') THEN
-		RAISE EXCEPTION USING ERRCODE = 'object_not_in_prerequisite_state',
-			MESSAGE = pg_catalog.concat('snowflake: the namespace ', 'o''clock', ' requires version ', protocol_found,
-				' of the lease protocol');
-	ELSIF layout_found OPERATOR(pg_catalog.<>) 'epoch=2014-09-01T00:00:00Z tick=10ms time:39 sequence:8 machine:16' THEN
-		RAISE EXCEPTION USING ERRCODE = 'object_not_in_prerequisite_state',
-			MESSAGE = pg_catalog.concat('snowflake: the namespace ', 'o''clock', ' has leases of another layout: ', layout_found);
-	END IF;
-	INSERT INTO "jobs"."leases" (namespace, worker, epoch, token, horizon, expires_ms, revision, layout, host, pid, version)
-		VALUES ('o''clock', 65535, 1, 'reserved for the server', 0, 7258118400000, 0, 'epoch=2014-09-01T00:00:00Z tick=10ms time:39 sequence:8 machine:16', 'database server, "public".snowflake_next', 0, 'sqlfunc')
+	INSERT INTO "jobs"."shop_namespaces" (namespace, protocol, layout, generation, start_tick, first_worker, last_worker, has_leases,
+		server, server_since_ms, reach_ms, reach_before_ms, reach_since_ms, revision)
+		SELECT 'o''clock', 1, 'epoch=2014-09-01T00:00:00Z tick=10ms time:39 sequence:8 machine:16', 0, 0, 0, 9223372036854775807, 0, '', 0, 0, 0, 0, 0
+		WHERE NOT EXISTS (SELECT FROM "jobs"."shop_leases" WHERE namespace OPERATOR(pg_catalog.=) 'o''clock')
 		ON CONFLICT DO NOTHING;
-	SELECT token, expires_ms, horizon, host INTO STRICT row_found
-		FROM "jobs"."leases" WHERE namespace OPERATOR(pg_catalog.=) 'o''clock' AND worker OPERATOR(pg_catalog.=) 65535 FOR UPDATE;
+	SELECT protocol, layout, generation, start_tick, first_worker, last_worker INTO namespace_found
+		FROM "jobs"."shop_namespaces" WHERE namespace OPERATOR(pg_catalog.=) 'o''clock' FOR UPDATE;
+	IF NOT FOUND THEN
+		RAISE EXCEPTION USING ERRCODE = 'object_not_in_prerequisite_state',
+			MESSAGE = pg_catalog.concat('snowflake: the namespace ', 'o''clock', ' is missing, and has leases');
+	ELSIF namespace_found.protocol OPERATOR(pg_catalog.>) 1 THEN
+		RAISE EXCEPTION USING ERRCODE = 'object_not_in_prerequisite_state',
+			MESSAGE = pg_catalog.concat('snowflake: the namespace ', 'o''clock', ' requires version ', namespace_found.protocol,
+				' of the lease protocol');
+	ELSIF namespace_found.layout OPERATOR(pg_catalog.<>) 'epoch=2014-09-01T00:00:00Z tick=10ms time:39 sequence:8 machine:16' THEN
+		RAISE EXCEPTION USING ERRCODE = 'object_not_in_prerequisite_state',
+			MESSAGE = pg_catalog.concat('snowflake: the namespace ', 'o''clock', ' has leases of another layout: ',
+				namespace_found.layout);
+	ELSIF namespace_found.first_worker OPERATOR(pg_catalog.>) 65535 OR namespace_found.last_worker OPERATOR(pg_catalog.<) 65535 THEN
+		RAISE EXCEPTION USING ERRCODE = 'object_not_in_prerequisite_state',
+			MESSAGE = pg_catalog.concat('snowflake: worker 65535 is outside of the share of the namespace ', 'o''clock', ', ',
+				namespace_found.first_worker, ' to ', namespace_found.last_worker);
+	END IF;
+	INSERT INTO "jobs"."shop_leases" (namespace, worker, epoch, token, horizon, expires_ms, generation, reserved_for, host, pid, version,
+		revision)
+		VALUES ('o''clock', 65535, 1, '', namespace_found.start_tick, 0, namespace_found.generation, 'SQL functions', '"public".snowflake_next', 0,
+			'sqlfunc', 0)
+		ON CONFLICT DO NOTHING;
+	UPDATE "jobs"."shop_namespaces" SET has_leases = 1, revision = revision OPERATOR(pg_catalog.+) 1 WHERE namespace OPERATOR(pg_catalog.=) 'o''clock' AND has_leases OPERATOR(pg_catalog.=) 0;
+	SELECT reserved_for, expires_ms, horizon, host INTO STRICT row_found
+		FROM "jobs"."shop_leases" WHERE namespace OPERATOR(pg_catalog.=) 'o''clock' AND worker OPERATOR(pg_catalog.=) 65535 FOR UPDATE;
 	now_ms := pg_catalog.floor(extract(epoch FROM pg_catalog.clock_timestamp()) OPERATOR(pg_catalog.*) 1000);
-	IF row_found.token OPERATOR(pg_catalog.=) 'reserved for the server' AND row_found.host OPERATOR(pg_catalog.=) 'database server, "public".snowflake_next' THEN
-		RETURN;
-	ELSIF row_found.token OPERATOR(pg_catalog.=) 'reserved for the server' THEN
+	IF row_found.reserved_for OPERATOR(pg_catalog.=) 'SQL functions' AND row_found.host OPERATOR(pg_catalog.=) '"public".snowflake_next' THEN
+		IF row_found.horizon OPERATOR(pg_catalog.<=) 0 THEN
+			RETURN;
+		END IF;
+	ELSIF row_found.reserved_for OPERATOR(pg_catalog.<>) '' THEN
 		RAISE EXCEPTION USING ERRCODE = 'object_in_use',
-			MESSAGE = pg_catalog.concat('snowflake: worker 65535 is reserved in the namespace ', 'o''clock', ' for the ',
-				row_found.host),
+			MESSAGE = pg_catalog.concat('snowflake: worker 65535 is reserved in the namespace ', 'o''clock', ' for ',
+				row_found.reserved_for, ' ', row_found.host),
 			HINT = 'Two functions that issue IDs need two workers.';
 	ELSIF row_found.expires_ms OPERATOR(pg_catalog.>) now_ms THEN
 		RAISE EXCEPTION USING ERRCODE = 'object_in_use',
 			MESSAGE = pg_catalog.concat('snowflake: worker 65535 is leased in the namespace ', 'o''clock', ' for another ',
 				row_found.expires_ms OPERATOR(pg_catalog.-) now_ms, ' ms at least');
+	ELSE
+		UPDATE "jobs"."shop_leases" SET epoch = epoch OPERATOR(pg_catalog.+) 1, token = '', expires_ms = 0, reserved_for = 'SQL functions', revision = revision OPERATOR(pg_catalog.+) 1,
+			host = '"public".snowflake_next', pid = 0, version = 'sqlfunc' WHERE namespace OPERATOR(pg_catalog.=) 'o''clock' AND worker OPERATOR(pg_catalog.=) 65535;
 	END IF;
-	UPDATE "jobs"."leases" SET epoch = epoch OPERATOR(pg_catalog.+) 1, token = 'reserved for the server', expires_ms = 7258118400000, revision = revision OPERATOR(pg_catalog.+) 1,
-		host = 'database server, "public".snowflake_next', pid = 0, version = 'sqlfunc' WHERE namespace OPERATOR(pg_catalog.=) 'o''clock' AND worker OPERATOR(pg_catalog.=) 65535;
 	PERFORM pg_catalog.pg_advisory_xact_lock('pg_catalog.pg_class'::pg_catalog.regclass::pg_catalog.oid::int,
 		'"public".snowflake_state'::pg_catalog.regclass::pg_catalog.oid::int);
 	spent := ((row_found.horizon OPERATOR(pg_catalog.-) 1) OPERATOR(pg_catalog.<<) 19) OPERATOR(pg_catalog.|) 255;

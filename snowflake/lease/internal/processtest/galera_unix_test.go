@@ -115,7 +115,7 @@ func (d inTurn) QueryContext(ctx context.Context, query string, args ...any) (*s
 
 func newGaleraStore(t *testing.T, db sqldb.DB, table string) *sqllease.Store {
 	t.Helper()
-	s, err := sqllease.New(db, sqldb.MySQL, sqllease.WithTable(table))
+	s, err := sqllease.New(db, sqldb.MySQL, sqllease.WithTables(table))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -33,7 +33,7 @@ type Order struct {
 	Behind  time.Duration // of the generator's clock, until Process.Go; negative: ahead
 	Pace    time.Duration // between two handfuls of IDs
 
-	Layout, Former string // texts; empty: the default, none
+	Layout string // its text; empty: the default
 }
 
 // Note is a line on the standard error of an issuer: an event of its lease, or one of the kinds below.
@@ -199,9 +199,6 @@ func (o Order) options(out *notes) []lease.Option {
 			}
 			out.add(x, e.Err)
 		}),
-	}
-	if former, err := snowflake.ParseLayout(o.Former); err == nil {
-		opts = append(opts, lease.WithFormerLayout(former))
 	}
 	if o.MaxSkew > 0 {
 		opts = append(opts, lease.WithMaxSkew(o.MaxSkew))

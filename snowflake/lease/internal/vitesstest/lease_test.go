@@ -43,7 +43,7 @@ func TestVitess(t *testing.T) {
 	t.Run("processes that start at once have different workers", func(t *testing.T) {
 		target := v.target("leases")
 		db := target.Open(t)
-		_, err := db.ExecContext(t.Context(), "DROP TABLE IF EXISTS snowflake_leases") // they create it again
+		_, err := db.ExecContext(t.Context(), "DROP TABLE IF EXISTS snowflake_namespaces, snowflake_leases") // they create it again
 		must(t, err)
 		processtest.ProcessesStartedTogether(t, target.DSN, func() lease.Store { return store(t, target) })
 	})
@@ -75,7 +75,7 @@ func keepContract(t *testing.T, target testdb.Target) {
 	leasetest.Run(t, func(t *testing.T) lease.Store { return store(t, target) }, leasetest.Settings{
 		Require: func(tb testing.TB, _ lease.Store, namespace string) {
 			tb.Helper()
-			_, err := db.ExecContext(tb.Context(), "UPDATE snowflake_leases SET protocol = 3 WHERE namespace = ?", namespace)
+			_, err := db.ExecContext(tb.Context(), "UPDATE snowflake_namespaces SET protocol = 3 WHERE namespace = ?", namespace)
 			if err != nil {
 				tb.Fatal(err)
 			}

@@ -61,7 +61,7 @@ func openShop(ctx context.Context, target testdb.Target, opts ...lease.Option) (
 	}
 
 	plugin, err := gormplugin.Open(ctx, db,
-		gormplugin.WithLeaseTable("leases.snowflake_leases"), gormplugin.WithLease(opts...))
+		gormplugin.WithLeaseTables("leases.snowflake_"), gormplugin.WithLease(opts...))
 	return db.WithContext(ctx), plugin, err
 }
 

@@ -1,0 +1,76 @@
+package sqllease_test
+
+import (
+	"errors"
+	"testing"
+
+	"github.com/sqlflake/sqlflake/internal/testdb"
+	"github.com/sqlflake/sqlflake/snowflake/lease"
+	"github.com/sqlflake/sqlflake/snowflake/lease/leasetest"
+	"github.com/sqlflake/sqlflake/snowflake/lease/sqllease"
+	"github.com/sqlflake/sqlflake/snowflake/sqldb"
+)
+
+// One of the two tables was restored, truncated or dropped without the other.
+func TestTablesThatDisagreeAreDamagedAndNothingIsCreated(t *testing.T) {
+	eachDatabase(t, func(t *testing.T, target testdb.Target, dialect sqldb.Dialect) {
+		for _, lost := range []string{"snowflake_namespaces", "snowflake_leases"} {
+			db := target.Open(t)
+			store := newSQL(t, db, dialect)
+			layout := "epoch=2025-01-01T00:00:00Z tick=1ms time:41 worker:10 sequence:12"
+			r := sqlRequest("n", 0, 9)
+			r.Layout = layout
+			mustAcquire(t, store, r)
+
+			exec(t, db, "DELETE FROM "+lost)
+			r.Token = leasetest.NewToken()
+			if grant, err := store.Acquire(t.Context(), r); !errors.Is(err, lease.ErrDamaged) {
+				t.Errorf("without the rows of %s: %+v, %v, want ErrDamaged", lost, grant, err)
+			}
+			if entries, err := store.List(t.Context(), ""); lost == "snowflake_namespaces" && !errors.Is(err, lease.ErrDamaged) {
+				t.Errorf("List without namespaces: %+v, %v, want ErrDamaged", entries, err)
+			}
+
+			exec(t, db, "DROP TABLE "+lost)
+			again, err := sqllease.New(db, dialect)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := again.Migrate(t.Context()); !errors.Is(err, lease.ErrDamaged) {
+				t.Errorf("Migrate without %s: %v, want ErrDamaged", lost, err)
+			}
+
+			other := map[string]string{"snowflake_namespaces": "snowflake_leases", "snowflake_leases": "snowflake_namespaces"}[lost]
+			exec(t, db, "DELETE FROM "+other)
+			if err := again.Migrate(t.Context()); err != nil { // nothing was in it: a process was killed between the two
+				t.Errorf("Migrate without %s, and an empty %s: %v", lost, other, err)
+			}
+			exec(t, db, "DROP TABLE "+lost)
+			exec(t, db, "DROP TABLE "+other)
+		}
+	})
+}
+
+// The search_path leads to each of the tables in another schema.
+func TestTablesInTwoSchemasAreRefused(t *testing.T) {
+	db := testdb.Postgres(t).Open(t)
+	conn, err := db.Conn(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = conn.Close() }()
+	newSQL(t, conn, sqldb.Postgres)
+	exec(t, conn, "CREATE SCHEMA first")
+	exec(t, conn, "CREATE TABLE first.snowflake_namespaces AS SELECT * FROM snowflake_namespaces")
+	exec(t, conn, "SELECT set_config('search_path', 'first, ' || current_schema(), false)")
+	for what, call := range map[string]func(*sqllease.Store) error{
+		"Migrate": func(s *sqllease.Store) error { return s.Migrate(t.Context()) },
+		"Acquire": func(s *sqllease.Store) error { _, err := s.Acquire(t.Context(), sqlRequest("n", 0, 0)); return err },
+	} {
+		store, err := sqllease.New(conn, sqldb.Postgres)
+		if err != nil {
+			t.Fatal(err)
+		}
+		wantErr(t, what, call(store), lease.ErrOption, "first.snowflake_namespaces", "two schemas")
+	}
+}

@@ -1,0 +1,145 @@
+package sqllease
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/sqlflake/sqlflake/snowflake/lease"
+)
+
+// extendAttempts bounds how often Extend records another server. One is a failover; more is a pool over several primaries.
+const extendAttempts = 10
+
+// Extend implements [lease.Store]; the time is the database's. It also returns [lease.ErrOption] for a server of the
+// MySQL protocol that ignores LAST_INSERT_ID(x), which the store needs.
+func (s *Store) Extend(ctx context.Context, c lease.Claim, horizon int64, ttl time.Duration) (time.Time, error) {
+	if err := lease.ValidateExtension(c, ttl); err != nil {
+		return time.Time{}, err
+	}
+	return await(ctx, s, "extend", func(ctx context.Context) (time.Time, error) { return s.extend(ctx, c, horizon, ttl) })
+}
+
+func (s *Store) extend(ctx context.Context, c lease.Claim, horizon int64, ttl time.Duration) (time.Time, error) {
+	server, err := s.ask(ctx)
+	if err != nil {
+		return time.Time{}, s.failed("extend", err)
+	}
+
+	text := server.extend
+	values := named{
+		"namespace": c.Namespace, "worker": c.Worker, "epoch": c.Epoch, "token": c.Token, "next": c.Next,
+		"horizon": horizon, "ttl": milliseconds(ttl), "reach": milliseconds(c.Reach), "revision": s.revision(c.Namespace),
+	}
+	for range extendAttempts {
+		now, found, err := server.update(ctx, s.on(ctx), text, values)
+		switch {
+		case err != nil:
+			return time.Time{}, s.failed("extend", err)
+		case found && now <= 0:
+			return time.Time{}, fmt.Errorf("%w: the server ignores LAST_INSERT_ID(x) in an UPDATE of table %s", lease.ErrOption,
+				s.tables.leases)
+		case found:
+			return time.UnixMilli(now), nil
+		}
+
+		var why refusal
+		if server, why, err = s.whyRefused(ctx, c, values); err != nil {
+			return time.Time{}, err
+		}
+		text = server.extend
+		values["revision"] = s.revision(c.Namespace)
+		if why.needsOwnersWord() {
+			if !c.Unexpired() { // by now, as this server has answered only now
+				return time.Time{}, lostClaim(c)
+			}
+			text = server.extendUnexpired
+			values["server"], values["server_since"] = why.server, why.since
+		}
+	}
+	return time.Time{}, fmt.Errorf("lease: extend in table %s: the connections lead to different servers: each of %d attempts found another one",
+		s.tables.leases, extendAttempts)
+}
+
+// refusal is what an extension depends on.
+type refusal struct {
+	owned      bool
+	protocol   int64
+	inForce    bool   // the lease has the generation of the namespace
+	server     string // that the namespace knows
+	since      int64  // when that one took over
+	limit      int64  // of the reach, in milliseconds
+	settles    int64  // in so many milliseconds the limit rises
+	sameServer bool   // as the one that answered
+	known      bool   // the lease certainly is the owner's
+}
+
+// needsOwnersWord reports whether an extension needs a claim that is unexpired.
+func (why refusal) needsOwnersWord() bool { return why.sameServer && !why.known }
+
+// whyRefused records the server, and returns what the next attempt depends on, or the error that ends the extension.
+func (s *Store) whyRefused(ctx context.Context, c lease.Claim, values named) (*server, refusal, error) {
+	var why refusal
+	server, err := s.renew(ctx)
+	horizon := int64(0)
+	if err == nil {
+		horizon, err = s.horizon(ctx, c.Namespace)
+	}
+	if err == nil {
+		err = s.recordServer(ctx, server, c.Namespace, milliseconds(c.Reach), horizon)
+	}
+	if err == nil {
+		err = server.query(ctx, s.on(ctx), server.whyRefused, values, func(scan scan) error {
+			var inForce, same, known, revision int64
+			err := scan(&why.protocol, &why.server, &why.since, &revision, &why.limit, &why.settles, &inForce, &same, &known)
+			why.owned, why.inForce, why.known = true, inForce == 1, known == 1
+			why.sameServer = same == 1 && revision >= s.revision(c.Namespace)
+			s.sawRevision(c.Namespace, revision)
+			return err
+		})
+	}
+	if err != nil {
+		return nil, why, s.failed("extend", err)
+	}
+
+	switch {
+	case !why.owned:
+		return nil, why, lostClaim(c)
+	case why.protocol > knownProtocol:
+		return nil, why, laterVersion(c.Namespace, why.protocol)
+	case !why.inForce:
+		return nil, why, lostClaim(c)
+	case why.sameServer && why.limit < milliseconds(c.Reach):
+		return nil, why, &lease.ReachError{
+			Namespace: c.Namespace, Reach: c.Reach, Limit: duration(why.limit), Wait: duration(why.settles),
+		}
+	}
+	return server, why, nil
+}
+
+// Release implements [lease.Store]. The lease keeps its token, so that a release whose reply was lost can be repeated.
+func (s *Store) Release(ctx context.Context, c lease.Claim, horizon int64) error {
+	released, err := await(ctx, s, "release", func(ctx context.Context) (int64, error) {
+		server, err := s.ask(ctx)
+		released := int64(0)
+		if err == nil {
+			released, err = server.change(ctx, s.on(ctx), server.release, named{
+				"namespace": c.Namespace, "worker": c.Worker, "epoch": c.Epoch, "token": c.Token, "next": cmp.Or(c.Next, c.Token),
+				"horizon": max(0, horizon),
+			})
+		}
+		if err != nil {
+			return 0, s.failed("release", err)
+		}
+		return released, nil
+	})
+	if err == nil && released == 0 {
+		err = lostClaim(c)
+	}
+	return err
+}
+
+func lostClaim(c lease.Claim) error {
+	return fmt.Errorf("%w: worker %d in namespace %q, epoch %d", lease.ErrLost, c.Worker, c.Namespace, c.Epoch)
+}

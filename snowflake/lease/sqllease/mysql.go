@@ -1,0 +1,269 @@
+package sqllease
+
+// The statements for MySQL and MariaDB. See postgres.go for the rules. Text is compared byte by byte: as VARCHAR, "a", "A"
+// and "a " would be one namespace.
+//
+// UTC_TIMESTAMP depends neither on the session's time zone, where an hour is repeated in autumn, nor ends in 2038 as
+// UNIX_TIMESTAMP does before MySQL 8.0.28. It is the time at which the statement began, so a statement that then waits for
+// a lock takes no worker too early; and unlike SYSDATE it is the same on replicas.
+//
+// There is no RETURNING. LAST_INSERT_ID(x) is x, and also the insert ID in the reply to the statement:
+// https://dev.mysql.com/doc/refman/8.4/en/information-functions.html#function_last-insert-id
+//
+// Rows are locked in the order in which a join names the tables. The namespace comes first everywhere: see mysqlBeginMove.
+// An UPDATE of one table assigns from left to right, and the later expressions have the new values.
+
+const mysqlCreateNamespaces = `CREATE TABLE IF NOT EXISTS {namespaces} (
+	namespace VARBINARY(100) NOT NULL,
+	protocol BIGINT NOT NULL,
+	layout VARBINARY(1000) NOT NULL,
+	generation BIGINT NOT NULL,
+	start_tick BIGINT NOT NULL,
+	first_worker BIGINT NOT NULL,
+	last_worker BIGINT NOT NULL,
+	has_leases BIGINT NOT NULL,
+	server VARBINARY(255) NOT NULL,
+	server_since_ms BIGINT NOT NULL,
+	reach_ms BIGINT NOT NULL,
+	reach_before_ms BIGINT NOT NULL,
+	reach_since_ms BIGINT NOT NULL,
+	revision BIGINT NOT NULL,
+	PRIMARY KEY (namespace)
+) ENGINE=InnoDB`
+
+const mysqlCreateLeases = `CREATE TABLE IF NOT EXISTS {leases} (
+	namespace VARBINARY(100) NOT NULL,
+	worker BIGINT NOT NULL,
+	epoch BIGINT NOT NULL,
+	token VARBINARY(32) NOT NULL,
+	horizon BIGINT NOT NULL,
+	expires_ms BIGINT NOT NULL,
+	generation BIGINT NOT NULL,
+	reserved_for VARBINARY(255) NOT NULL,
+	host VARCHAR(255) CHARACTER SET utf8mb4 NOT NULL,
+	pid BIGINT NOT NULL,
+	version VARCHAR(255) CHARACTER SET utf8mb4 NOT NULL,
+	revision BIGINT NOT NULL,
+	PRIMARY KEY (namespace, worker)
+) ENGINE=InnoDB`
+
+const mysqlRead = `SELECT ns.protocol, ns.layout, ns.generation, ns.start_tick, ns.first_worker, ns.last_worker, ns.has_leases,
+	CASE WHEN EXISTS (SELECT 1 FROM {leases} AS one WHERE one.namespace = ns.namespace) THEN 1 ELSE 0 END,
+	ns.server_since_ms, ns.reach_ms, ns.revision,
+	CASE WHEN here.server = '' OR here.server = ns.server THEN 1 ELSE 0 END,
+	here.now_ms,
+	w.worker, w.epoch, w.token, w.horizon, w.expires_ms, w.reserved_for
+FROM {namespaces} AS ns
+CROSS JOIN (
+	SELECT {server} AS server, TIMESTAMPDIFF(MICROSECOND, '1970-01-01', UTC_TIMESTAMP(3)) DIV 1000 AS now_ms
+) AS here
+LEFT JOIN {leases} AS w ON w.namespace = ns.namespace AND (
+	w.token = :token AND (w.reserved_for <> '' OR w.expires_ms > here.now_ms)
+	OR w.reserved_for = '' AND w.expires_ms <= here.now_ms
+		AND w.worker >= :first AND w.worker <= :last AND w.worker >= ns.first_worker AND w.worker <= ns.last_worker
+)
+WHERE ns.namespace = :namespace
+ORDER BY CASE WHEN w.reserved_for <> '' OR w.expires_ms > here.now_ms THEN 0 ELSE 1 END,
+	CASE WHEN w.horizon > :tick THEN w.horizon ELSE :tick END, w.expires_ms, w.worker
+LIMIT :limit`
+
+const mysqlGap = `SELECT
+	(SELECT MIN(candidate.worker) FROM (
+		SELECT :first AS worker
+		UNION ALL
+		SELECT w.worker + 1 FROM {leases} AS w WHERE w.namespace = :namespace AND w.worker >= :first AND w.worker < :last
+	) AS candidate
+	WHERE NOT EXISTS (
+		SELECT 1 FROM {leases} AS taken WHERE taken.namespace = :namespace AND taken.worker = candidate.worker
+	)),
+	(SELECT MIN(w.expires_ms) FROM {leases} AS w
+	WHERE w.namespace = :namespace AND w.worker >= :first AND w.worker <= :last AND w.reserved_for = ''),
+	TIMESTAMPDIFF(MICROSECOND, '1970-01-01', UTC_TIMESTAMP(3)) DIV 1000`
+
+const mysqlAddNamespace = `INSERT IGNORE INTO {namespaces} (namespace, protocol, layout, generation, start_tick, first_worker,
+	last_worker, has_leases, server, server_since_ms, reach_ms, reach_before_ms, reach_since_ms, revision)
+SELECT :namespace, 1, :layout, 0, 0, 0, 9223372036854775807, 0, here.server, 0, :reach, 0, 0, 0
+FROM (SELECT {server} AS server) AS here
+WHERE here.server <> 'binlog_format = STATEMENT'
+	AND NOT EXISTS (SELECT 1 FROM {leases} AS w WHERE w.namespace = :namespace)`
+
+const mysqlLeasesExist = `SELECT 1 FROM {leases} AS w WHERE w.namespace = :namespace LIMIT 1`
+
+const mysqlMarkLeases = `UPDATE {namespaces} SET has_leases = 1, revision = revision + 1
+WHERE namespace = :namespace AND has_leases = 0`
+
+const mysqlRecordServer = `UPDATE {namespaces} AS ns SET
+	server_since_ms = CASE
+		WHEN (ns.server = '' OR {server} = '' OR {server} = ns.server) AND ns.revision >= :revision THEN ns.server_since_ms
+		WHEN :horizon - ns.reach_ms > TIMESTAMPDIFF(MICROSECOND, '1970-01-01', UTC_TIMESTAMP(3)) DIV 1000
+			THEN GREATEST(ns.server_since_ms, :horizon)
+		ELSE GREATEST(ns.server_since_ms, TIMESTAMPDIFF(MICROSECOND, '1970-01-01', UTC_TIMESTAMP(3)) DIV 1000)
+	END,
+	reach_before_ms = CASE
+		WHEN ns.reach_ms < :reach AND ns.reach_since_ms + 3600000 <= TIMESTAMPDIFF(MICROSECOND, '1970-01-01', UTC_TIMESTAMP(3)) DIV 1000
+			THEN ns.reach_ms
+		ELSE ns.reach_before_ms
+	END,
+	reach_since_ms = CASE
+		WHEN ns.reach_ms < :reach AND ns.reach_ms > 0 THEN TIMESTAMPDIFF(MICROSECOND, '1970-01-01', UTC_TIMESTAMP(3)) DIV 1000
+		ELSE ns.reach_since_ms
+	END,
+	reach_ms = GREATEST(ns.reach_ms, :reach),
+	server = CASE WHEN {server} = '' THEN ns.server ELSE {server} END,
+	revision = GREATEST(ns.revision, :revision) + 1
+WHERE ns.namespace = :namespace AND ns.protocol <= 1 AND {server} <> 'binlog_format = STATEMENT'
+	AND ({server} <> '' AND {server} <> ns.server OR ns.reach_ms < :reach OR ns.revision < :revision)`
+
+const mysqlAddLease = `INSERT IGNORE INTO {leases} (namespace, worker, epoch, token, horizon, expires_ms, generation, reserved_for,
+	host, pid, version, revision)
+SELECT ns.namespace, :worker, 1, :token, ns.start_tick,
+	GREATEST(here.now_ms + :ttl,
+		CASE WHEN ns.server_since_ms < 1000000000000000000 THEN ns.server_since_ms ELSE 0 END + 10001),
+	ns.generation, :reserved_for, :host, :pid, :version, 0
+FROM {namespaces} AS ns
+CROSS JOIN (
+	SELECT {server} AS server, TIMESTAMPDIFF(MICROSECOND, '1970-01-01', UTC_TIMESTAMP(3)) DIV 1000 AS now_ms
+) AS here
+WHERE ns.namespace = :namespace AND ns.protocol <= 1 AND ns.generation = :generation
+	AND (here.server = '' OR here.server = ns.server) AND ns.server_since_ms = :server_since AND ns.reach_ms = :reach
+	AND ns.first_worker <= :worker AND ns.last_worker >= :worker
+LOCK IN SHARE MODE`
+
+const mysqlTakeOver = `UPDATE {namespaces} AS ns
+CROSS JOIN (
+	SELECT {server} AS server, TIMESTAMPDIFF(MICROSECOND, '1970-01-01', UTC_TIMESTAMP(3)) DIV 1000 AS now_ms
+) AS here
+JOIN {leases} AS w ON w.namespace = ns.namespace
+SET
+	w.epoch = w.epoch + 1,
+	w.token = :token,
+	w.expires_ms = GREATEST(here.now_ms + :ttl,
+		CASE WHEN ns.server_since_ms < 1000000000000000000 THEN ns.server_since_ms ELSE 0 END + 10001),
+	w.reserved_for = :reserved_for,
+	w.host = :host,
+	w.pid = :pid,
+	w.version = :version,
+	w.revision = w.revision + 1,
+	w.horizon = LAST_INSERT_ID(w.horizon)
+WHERE ns.namespace = :namespace AND ns.protocol <= 1 AND ns.generation = :generation
+	AND (here.server = '' OR here.server = ns.server) AND ns.server_since_ms = :server_since AND ns.reach_ms = :reach
+	AND ns.first_worker <= :worker AND ns.last_worker >= :worker
+	AND w.worker = :worker AND w.generation = ns.generation
+	AND w.epoch = :epoch AND w.reserved_for = '' AND w.expires_ms <= here.now_ms`
+
+const mysqlExtend = `UPDATE {namespaces} AS ns
+CROSS JOIN (
+	SELECT {server} AS server, TIMESTAMPDIFF(MICROSECOND, '1970-01-01', UTC_TIMESTAMP(3)) DIV 1000 AS now_ms
+) AS here
+JOIN {leases} AS w ON w.namespace = ns.namespace
+SET
+	w.horizon = GREATEST(w.horizon, :horizon),
+	w.token = :next,
+	w.expires_ms = GREATEST(LAST_INSERT_ID(here.now_ms) + :ttl,
+		CASE WHEN ns.server_since_ms < 1000000000000000000 THEN ns.server_since_ms ELSE 0 END + 10001),
+	w.revision = w.revision + 1
+WHERE ns.namespace = :namespace AND ns.protocol <= 1 AND ns.revision >= :revision
+	AND (here.server = '' OR here.server = ns.server)
+	AND CASE WHEN here.server = '' OR ns.reach_since_ms + 3600000 <= here.now_ms
+		THEN ns.reach_ms ELSE ns.reach_before_ms END >= :reach
+	AND w.worker = :worker AND w.generation = ns.generation
+	AND w.epoch = :epoch AND (w.token = :token OR w.token = :next)
+	AND (ns.server_since_ms = 0 OR w.expires_ms - 10000 > ns.server_since_ms)`
+
+const mysqlExtendUnexpired = `UPDATE {namespaces} AS ns
+CROSS JOIN (
+	SELECT {server} AS server, TIMESTAMPDIFF(MICROSECOND, '1970-01-01', UTC_TIMESTAMP(3)) DIV 1000 AS now_ms
+) AS here
+JOIN {leases} AS w ON w.namespace = ns.namespace
+SET
+	w.horizon = GREATEST(w.horizon, :horizon),
+	w.token = :next,
+	w.expires_ms = GREATEST(LAST_INSERT_ID(here.now_ms) + :ttl,
+		CASE WHEN ns.server_since_ms < 1000000000000000000 THEN ns.server_since_ms ELSE 0 END + 10001),
+	w.revision = w.revision + 1
+WHERE ns.namespace = :namespace AND ns.protocol <= 1 AND ns.server = :server AND ns.server_since_ms = :server_since
+	AND (here.server = '' OR here.server = ns.server)
+	AND CASE WHEN here.server = '' OR ns.reach_since_ms + 3600000 <= here.now_ms
+		THEN ns.reach_ms ELSE ns.reach_before_ms END >= :reach
+	AND w.worker = :worker AND w.generation = ns.generation
+	AND w.epoch = :epoch AND (w.token = :token OR w.token = :next)`
+
+const mysqlWhyRefused = `SELECT ns.protocol, ns.server, ns.server_since_ms, ns.revision,
+	CASE WHEN here.server = '' OR ns.reach_since_ms + 3600000 <= here.now_ms THEN ns.reach_ms ELSE ns.reach_before_ms END,
+	((ns.reach_since_ms + 3600000) - here.now_ms),
+	CASE WHEN w.generation = ns.generation THEN 1 ELSE 0 END,
+	CASE WHEN here.server = '' OR here.server = ns.server THEN 1 ELSE 0 END,
+	CASE WHEN ns.server_since_ms = 0 OR w.expires_ms - 10000 > ns.server_since_ms THEN 1 ELSE 0 END
+FROM {namespaces} AS ns
+CROSS JOIN (
+	SELECT {server} AS server, TIMESTAMPDIFF(MICROSECOND, '1970-01-01', UTC_TIMESTAMP(3)) DIV 1000 AS now_ms
+) AS here
+JOIN {leases} AS w ON w.namespace = ns.namespace
+WHERE ns.namespace = :namespace AND w.worker = :worker AND w.epoch = :epoch AND (w.token = :token OR w.token = :next)`
+
+const mysqlRelease = `UPDATE {leases} SET
+	horizon = LEAST(horizon, :horizon),
+	expires_ms = LEAST(expires_ms,
+		TIMESTAMPDIFF(MICROSECOND, '1970-01-01', UTC_TIMESTAMP(3)) DIV 1000),
+	reserved_for = '',
+	revision = revision + 1
+WHERE namespace = :namespace AND worker = :worker AND epoch = :epoch AND (token = :token OR token = :next)`
+
+const mysqlRevoke = `UPDATE {leases} SET
+	epoch = epoch + 1,
+	token = :token,
+	expires_ms = LEAST(expires_ms,
+		TIMESTAMPDIFF(MICROSECOND, '1970-01-01', UTC_TIMESTAMP(3)) DIV 1000),
+	revision = revision + 1
+WHERE namespace = :namespace AND worker = :worker AND epoch = :epoch AND reserved_for = ''`
+
+const mysqlSetShare = `UPDATE {namespaces} AS ns SET
+	first_worker = :first,
+	last_worker = :last,
+	revision = ns.revision + 1
+WHERE ns.namespace = :namespace AND ns.protocol <= 1 AND ns.generation = :generation
+	AND ({server} = '' OR {server} = ns.server)
+	AND ns.first_worker = 0 AND ns.last_worker = 9223372036854775807`
+
+const mysqlList = `SELECT w.namespace, w.worker, w.epoch, w.horizon, w.expires_ms, w.reserved_for, w.host, w.pid, w.version,
+	ns.layout, TIMESTAMPDIFF(MICROSECOND, '1970-01-01', UTC_TIMESTAMP(3)) DIV 1000
+FROM {leases} AS w
+LEFT JOIN {namespaces} AS ns ON ns.namespace = w.namespace
+WHERE :namespace = '' OR w.namespace = :namespace`
+
+const mysqlUsable = `SELECT ns.namespace, ns.protocol, ns.layout, ns.generation, ns.start_tick, ns.first_worker,
+	ns.last_worker, ns.has_leases, ns.server, ns.server_since_ms, ns.reach_ms, ns.reach_before_ms, ns.reach_since_ms,
+	ns.revision, w.namespace, w.worker, w.epoch, w.token, w.horizon, w.expires_ms, w.generation, w.reserved_for, w.host,
+	w.pid, w.version, w.revision
+FROM {namespaces} AS ns CROSS JOIN {leases} AS w LIMIT 0`
+
+const mysqlBeginMove = `UPDATE {namespaces} AS ns SET revision = ns.revision + 1
+WHERE ns.namespace = :namespace AND ns.protocol <= 1 AND ns.generation = :generation AND ns.layout = :layout
+	AND ({server} = '' OR {server} = ns.server)`
+
+const mysqlEndOwners = `UPDATE {leases} SET
+	epoch = epoch + 1,
+	token = '',
+	revision = revision + 1
+WHERE namespace = :namespace
+ORDER BY worker`
+
+const mysqlReadMove = `SELECT ns.start_tick, ns.first_worker, ns.server_since_ms, ns.reach_ms,
+	TIMESTAMPDIFF(MICROSECOND, '1970-01-01', UTC_TIMESTAMP(3)) DIV 1000,
+	w.worker, w.epoch, w.horizon, w.expires_ms, w.reserved_for, w.host, w.pid, w.version
+FROM {namespaces} AS ns
+LEFT JOIN {leases} AS w ON w.namespace = ns.namespace
+WHERE ns.namespace = :namespace`
+
+const mysqlMoveLeases = `UPDATE {leases} SET
+	horizon = :start,
+	generation = :generation + 1,
+	revision = revision + 1
+WHERE namespace = :namespace`
+
+const mysqlMoveNamespace = `UPDATE {namespaces} SET
+	layout = :layout,
+	start_tick = :start,
+	generation = :generation + 1,
+	revision = revision + 1
+WHERE namespace = :namespace AND generation = :generation`

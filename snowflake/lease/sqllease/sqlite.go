@@ -1,0 +1,233 @@
+package sqllease
+
+// The statements for SQLite, whose bigint has integer affinity. See postgres.go for the rules: SQLite has one server, one
+// writer, and no search_path, so they are shorter. unixepoch('subsec') needs 3.42; a Julian day in a double is exact to 40
+// microseconds. Whatever waits for another writer has not begun, so nothing needs a lock of its own.
+
+const sqliteCreateNamespaces = `CREATE TABLE IF NOT EXISTS {namespaces} (
+	namespace text NOT NULL,
+	protocol bigint NOT NULL,
+	layout text NOT NULL,
+	generation bigint NOT NULL,
+	start_tick bigint NOT NULL,
+	first_worker bigint NOT NULL,
+	last_worker bigint NOT NULL,
+	has_leases bigint NOT NULL,
+	server text NOT NULL,
+	server_since_ms bigint NOT NULL,
+	reach_ms bigint NOT NULL,
+	reach_before_ms bigint NOT NULL,
+	reach_since_ms bigint NOT NULL,
+	revision bigint NOT NULL,
+	PRIMARY KEY (namespace)
+)`
+
+const sqliteCreateLeases = `CREATE TABLE IF NOT EXISTS {leases} (
+	namespace text NOT NULL,
+	worker bigint NOT NULL,
+	epoch bigint NOT NULL,
+	token text NOT NULL,
+	horizon bigint NOT NULL,
+	expires_ms bigint NOT NULL,
+	generation bigint NOT NULL,
+	reserved_for text NOT NULL,
+	host text NOT NULL,
+	pid bigint NOT NULL,
+	version text NOT NULL,
+	revision bigint NOT NULL,
+	PRIMARY KEY (namespace, worker)
+)`
+
+const sqliteRead = `SELECT ns.protocol, ns.layout, ns.generation, ns.start_tick, ns.first_worker, ns.last_worker, ns.has_leases,
+	CASE WHEN EXISTS (SELECT 1 FROM {leases} AS one WHERE one.namespace = ns.namespace) THEN 1 ELSE 0 END,
+	ns.server_since_ms, ns.reach_ms, ns.revision,
+	1,
+	here.now_ms,
+	w.worker, w.epoch, w.token, w.horizon, w.expires_ms, w.reserved_for
+FROM {namespaces} AS ns
+CROSS JOIN (SELECT CAST(ROUND((julianday('now') - 2440587.5) * 86400000) AS INTEGER) AS now_ms) AS here
+LEFT JOIN {leases} AS w ON w.namespace = ns.namespace AND (
+	w.token = :token AND (w.reserved_for <> '' OR w.expires_ms > here.now_ms)
+	OR w.reserved_for = '' AND w.expires_ms <= here.now_ms
+		AND w.worker >= :first AND w.worker <= :last AND w.worker >= ns.first_worker AND w.worker <= ns.last_worker
+)
+WHERE ns.namespace = :namespace
+ORDER BY CASE WHEN w.reserved_for <> '' OR w.expires_ms > here.now_ms THEN 0 ELSE 1 END,
+	CASE WHEN w.horizon > :tick THEN w.horizon ELSE :tick END, w.expires_ms, w.worker
+LIMIT :limit`
+
+const sqliteGap = `SELECT
+	(SELECT MIN(candidate.worker) FROM (
+		SELECT :first AS worker
+		UNION ALL
+		SELECT w.worker + 1 FROM {leases} AS w WHERE w.namespace = :namespace AND w.worker >= :first AND w.worker < :last
+	) AS candidate
+	WHERE NOT EXISTS (
+		SELECT 1 FROM {leases} AS taken WHERE taken.namespace = :namespace AND taken.worker = candidate.worker
+	)),
+	(SELECT MIN(w.expires_ms) FROM {leases} AS w
+	WHERE w.namespace = :namespace AND w.worker >= :first AND w.worker <= :last AND w.reserved_for = ''),
+	CAST(ROUND((julianday('now') - 2440587.5) * 86400000) AS INTEGER)`
+
+const sqliteAddNamespace = `INSERT INTO {namespaces} (namespace, protocol, layout, generation, start_tick, first_worker,
+	last_worker, has_leases, server, server_since_ms, reach_ms, reach_before_ms, reach_since_ms, revision)
+SELECT :namespace, 1, :layout, 0, 0, 0, 9223372036854775807, 0, '', 0, :reach, 0, 0, 0
+WHERE NOT EXISTS (SELECT 1 FROM {leases} AS w WHERE w.namespace = :namespace)
+ON CONFLICT DO NOTHING`
+
+const sqliteLeasesExist = `SELECT 1 FROM {leases} AS w WHERE w.namespace = :namespace LIMIT 1`
+
+const sqliteMarkLeases = `UPDATE {namespaces} SET has_leases = 1, revision = revision + 1
+WHERE namespace = :namespace AND has_leases = 0`
+
+const sqliteRecordServer = `UPDATE {namespaces} AS ns SET
+	server_since_ms = CASE
+		WHEN ns.revision >= :revision THEN ns.server_since_ms
+		WHEN :horizon - ns.reach_ms > here.now_ms THEN MAX(ns.server_since_ms, :horizon)
+		ELSE MAX(ns.server_since_ms, here.now_ms)
+	END,
+	reach_before_ms = CASE
+		WHEN ns.reach_ms < :reach AND ns.reach_since_ms + 3600000 <= here.now_ms THEN ns.reach_ms
+		ELSE ns.reach_before_ms
+	END,
+	reach_since_ms = CASE WHEN ns.reach_ms < :reach AND ns.reach_ms > 0 THEN here.now_ms ELSE ns.reach_since_ms END,
+	reach_ms = MAX(ns.reach_ms, :reach),
+	revision = MAX(ns.revision, :revision) + 1
+FROM (SELECT CAST(ROUND((julianday('now') - 2440587.5) * 86400000) AS INTEGER) AS now_ms) AS here
+WHERE ns.namespace = :namespace AND ns.protocol <= 1
+	AND (ns.reach_ms < :reach OR ns.revision < :revision)`
+
+const sqliteAddLease = `INSERT INTO {leases} (namespace, worker, epoch, token, horizon, expires_ms, generation, reserved_for,
+	host, pid, version, revision)
+SELECT ns.namespace, :worker, 1, :token, ns.start_tick,
+	MAX(here.now_ms + :ttl,
+		CASE WHEN ns.server_since_ms < 1000000000000000000 THEN ns.server_since_ms ELSE 0 END + 10001),
+	ns.generation, :reserved_for, :host, :pid, :version, 0
+FROM {namespaces} AS ns
+CROSS JOIN (SELECT CAST(ROUND((julianday('now') - 2440587.5) * 86400000) AS INTEGER) AS now_ms) AS here
+WHERE ns.namespace = :namespace AND ns.protocol <= 1 AND ns.generation = :generation
+	AND ns.server_since_ms = :server_since AND ns.reach_ms = :reach
+	AND ns.first_worker <= :worker AND ns.last_worker >= :worker
+ON CONFLICT DO NOTHING`
+
+const sqliteTakeOver = `UPDATE {leases} AS w SET
+	epoch = w.epoch + 1,
+	token = :token,
+	expires_ms = MAX(here.now_ms + :ttl,
+		CASE WHEN ns.server_since_ms < 1000000000000000000 THEN ns.server_since_ms ELSE 0 END + 10001),
+	reserved_for = :reserved_for,
+	host = :host,
+	pid = :pid,
+	version = :version,
+	revision = w.revision + 1
+FROM {namespaces} AS ns
+CROSS JOIN (SELECT CAST(ROUND((julianday('now') - 2440587.5) * 86400000) AS INTEGER) AS now_ms) AS here
+WHERE ns.namespace = :namespace AND ns.protocol <= 1 AND ns.generation = :generation
+	AND ns.server_since_ms = :server_since AND ns.reach_ms = :reach
+	AND ns.first_worker <= :worker AND ns.last_worker >= :worker
+	AND w.namespace = ns.namespace AND w.worker = :worker AND w.generation = ns.generation
+	AND w.epoch = :epoch AND w.reserved_for = '' AND w.expires_ms <= here.now_ms
+RETURNING horizon`
+
+const sqliteExtend = `UPDATE {leases} AS w SET
+	horizon = MAX(w.horizon, :horizon),
+	token = :next,
+	expires_ms = MAX(here.now_ms + :ttl,
+		CASE WHEN ns.server_since_ms < 1000000000000000000 THEN ns.server_since_ms ELSE 0 END + 10001),
+	revision = w.revision + 1
+FROM {namespaces} AS ns
+CROSS JOIN (SELECT CAST(ROUND((julianday('now') - 2440587.5) * 86400000) AS INTEGER) AS now_ms) AS here
+WHERE ns.namespace = :namespace AND ns.protocol <= 1 AND ns.revision >= :revision
+	AND ns.reach_ms >= :reach
+	AND w.namespace = ns.namespace AND w.worker = :worker AND w.generation = ns.generation
+	AND w.epoch = :epoch AND (w.token = :token OR w.token = :next)
+	AND (ns.server_since_ms = 0 OR w.expires_ms - 10000 > ns.server_since_ms)
+RETURNING CAST(ROUND((julianday('now') - 2440587.5) * 86400000) AS INTEGER)`
+
+const sqliteExtendUnexpired = `UPDATE {leases} AS w SET
+	horizon = MAX(w.horizon, :horizon),
+	token = :next,
+	expires_ms = MAX(here.now_ms + :ttl,
+		CASE WHEN ns.server_since_ms < 1000000000000000000 THEN ns.server_since_ms ELSE 0 END + 10001),
+	revision = w.revision + 1
+FROM {namespaces} AS ns
+CROSS JOIN (SELECT CAST(ROUND((julianday('now') - 2440587.5) * 86400000) AS INTEGER) AS now_ms) AS here
+WHERE ns.namespace = :namespace AND ns.protocol <= 1 AND ns.server_since_ms = :server_since
+	AND ns.reach_ms >= :reach
+	AND w.namespace = ns.namespace AND w.worker = :worker AND w.generation = ns.generation
+	AND w.epoch = :epoch AND (w.token = :token OR w.token = :next)
+RETURNING CAST(ROUND((julianday('now') - 2440587.5) * 86400000) AS INTEGER)`
+
+const sqliteWhyRefused = `SELECT ns.protocol, ns.server, ns.server_since_ms, ns.revision,
+	ns.reach_ms, 0,
+	CASE WHEN w.generation = ns.generation THEN 1 ELSE 0 END,
+	1,
+	CASE WHEN ns.server_since_ms = 0 OR w.expires_ms - 10000 > ns.server_since_ms THEN 1 ELSE 0 END
+FROM {namespaces} AS ns
+CROSS JOIN (SELECT CAST(ROUND((julianday('now') - 2440587.5) * 86400000) AS INTEGER) AS now_ms) AS here
+JOIN {leases} AS w ON w.namespace = ns.namespace
+WHERE ns.namespace = :namespace AND w.worker = :worker AND w.epoch = :epoch AND (w.token = :token OR w.token = :next)`
+
+const sqliteRelease = `UPDATE {leases} SET
+	horizon = MIN(horizon, :horizon),
+	expires_ms = MIN(expires_ms,
+		CAST(ROUND((julianday('now') - 2440587.5) * 86400000) AS INTEGER)),
+	reserved_for = '',
+	revision = revision + 1
+WHERE namespace = :namespace AND worker = :worker AND epoch = :epoch AND (token = :token OR token = :next)`
+
+const sqliteRevoke = `UPDATE {leases} SET
+	epoch = epoch + 1,
+	token = :token,
+	expires_ms = MIN(expires_ms,
+		CAST(ROUND((julianday('now') - 2440587.5) * 86400000) AS INTEGER)),
+	revision = revision + 1
+WHERE namespace = :namespace AND worker = :worker AND epoch = :epoch AND reserved_for = ''`
+
+const sqliteSetShare = `UPDATE {namespaces} AS ns SET
+	first_worker = :first,
+	last_worker = :last,
+	revision = ns.revision + 1
+WHERE ns.namespace = :namespace AND ns.protocol <= 1 AND ns.generation = :generation
+	AND ns.first_worker = 0 AND ns.last_worker = 9223372036854775807`
+
+const sqliteList = `SELECT w.namespace, w.worker, w.epoch, w.horizon, w.expires_ms, w.reserved_for, w.host, w.pid, w.version,
+	ns.layout, CAST(ROUND((julianday('now') - 2440587.5) * 86400000) AS INTEGER)
+FROM {leases} AS w
+LEFT JOIN {namespaces} AS ns ON ns.namespace = w.namespace
+WHERE :namespace = '' OR w.namespace = :namespace`
+
+const sqliteUsable = `SELECT ns.namespace, ns.protocol, ns.layout, ns.generation, ns.start_tick, ns.first_worker,
+	ns.last_worker, ns.has_leases, ns.server, ns.server_since_ms, ns.reach_ms, ns.reach_before_ms, ns.reach_since_ms,
+	ns.revision, w.namespace, w.worker, w.epoch, w.token, w.horizon, w.expires_ms, w.generation, w.reserved_for, w.host,
+	w.pid, w.version, w.revision
+FROM {namespaces} AS ns CROSS JOIN {leases} AS w LIMIT 0`
+
+const sqliteBeginMove = `UPDATE {namespaces} AS ns SET revision = ns.revision + 1
+WHERE ns.namespace = :namespace AND ns.protocol <= 1 AND ns.generation = :generation AND ns.layout = :layout`
+
+const sqliteEndOwners = `UPDATE {leases} SET
+	epoch = epoch + 1,
+	token = '',
+	revision = revision + 1
+WHERE namespace = :namespace`
+
+const sqliteReadMove = `SELECT ns.start_tick, ns.first_worker, ns.server_since_ms, ns.reach_ms,
+	CAST(ROUND((julianday('now') - 2440587.5) * 86400000) AS INTEGER),
+	w.worker, w.epoch, w.horizon, w.expires_ms, w.reserved_for, w.host, w.pid, w.version
+FROM {namespaces} AS ns
+LEFT JOIN {leases} AS w ON w.namespace = ns.namespace
+WHERE ns.namespace = :namespace`
+
+const sqliteMoveLeases = `UPDATE {leases} SET
+	horizon = :start,
+	generation = :generation + 1,
+	revision = revision + 1
+WHERE namespace = :namespace`
+
+const sqliteMoveNamespace = `UPDATE {namespaces} SET
+	layout = :layout,
+	start_tick = :start,
+	generation = :generation + 1,
+	revision = revision + 1
+WHERE namespace = :namespace AND generation = :generation`
