@@ -26,6 +26,23 @@ type moment struct {
 
 func (l *Lease) moment() moment { return moment{l.cfg.clock.Now().Round(0), l.cfg.clock.Elapsed()} }
 
+// deadline is a moment by one of the two clocks, whichever comes first: the monotonic clock may stand still while the
+// machine sleeps, and the wall clock may be set back.
+type deadline struct {
+	moment
+	clock snowflake.Clock
+}
+
+func (d *deadline) passed() bool {
+	return !d.clock.Now().Round(0).Before(d.wall) || d.clock.Elapsed() >= d.elapsed
+}
+
+// deadline returns the moment before which the claim can't have expired, as seen at the moment at.
+func (l *Lease) deadline(at moment) *deadline {
+	left := l.remaining(at)
+	return &deadline{moment{at.wall.Add(left), at.elapsed + left}, l.cfg.clock}
+}
+
 // remaining returns for how long after the moment the claim can't have expired. The monotonic clock may stand still while
 // a machine sleeps, so both clocks count. An eighth is left for server clocks that run faster, or step. It is never more
 // than the reach: for that long a store that has forgotten owners lends none of their workers.

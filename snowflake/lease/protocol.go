@@ -209,9 +209,9 @@ func (l *Lease) ahead(window time.Duration) int64 {
 }
 
 func (l *Lease) callExtend(ctx context.Context, claim *Claim) (now time.Time, err error) {
-	began := time.Now() // before the lease's clock is read: the machine may sleep in between
 	start := l.moment()
-	claim.Until, claim.Reach = began.Add(l.remaining(start)), l.reach()
+	claim.until, claim.Reach = l.deadline(start), l.reach()
+
 	now, err = l.store.Extend(ctx, *claim, l.state.asked, l.cfg.ttl)
 	l.called("extend", start.elapsed, err)
 	return now, err

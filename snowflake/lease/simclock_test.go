@@ -92,7 +92,6 @@ func (c simClock) Elapsed() time.Duration {
 	if c.p.calling() {
 		c.p.w.interleave(20)
 	}
-	c.p.looked = c.p.w.now
 	return c.p.host.mono
 }
 

@@ -40,7 +40,7 @@ func simFloorBefore(w *simWorld, s *altered) {
 // simTimed breaks the rule that an owner keeps its worker after a failover only if its lease can't have expired before:
 // each owner believes that.
 func simTimed(_ *simWorld, s *altered) {
-	s.extending(func(c *lease.Claim) { c.Until = time.Now().Add(time.Hour) })
+	s.extending(func(c *lease.Claim) { *c = c.Lasting(time.Hour, time.Hour) })
 }
 
 // simComparesClocks breaks the same rule: the expiry by the clock of the old server is compared with the time of the
@@ -53,7 +53,7 @@ func simComparesClocks(w *simWorld, s *altered) {
 		}
 		for _, e := range entries {
 			if e.Worker == c.Worker && e.Expires.After(w.fellTo) {
-				c.Until = time.Now().Add(time.Hour)
+				*c = c.Lasting(time.Hour, time.Hour)
 			}
 		}
 	})

@@ -36,7 +36,6 @@ type simProcess struct {
 
 	begin   time.Duration // of Open, by the monotonic clock
 	due     time.Time     // of the next step
-	looked  time.Time     // when it read its monotonic clock the last time
 	fault   simFault      // of the next calls of the store
 	faults  int
 	expires time.Time // by its own wall clock, for a broken rule

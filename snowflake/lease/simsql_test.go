@@ -225,7 +225,6 @@ func (s *simSQL) owned(row simLease, c lease.Claim) bool {
 }
 
 func (s *simSQL) Extend(_ context.Context, c lease.Claim, horizon int64, ttl time.Duration) (time.Time, error) {
-	until := s.w.now.Add(time.Until(c.Until))
 	for range 10 {
 		p := s.primary()
 		n, row := p.ns, p.rows[c.Worker]
@@ -243,7 +242,7 @@ func (s *simSQL) Extend(_ context.Context, c lease.Claim, horizon int64, ttl tim
 			}
 		}
 		known := n.changed.IsZero() || row.expires.After(n.changed.Add(lease.DefaultMaxSkew))
-		if !known && !s.w.now.Before(until) {
+		if !known && !c.Unexpired() {
 			return time.Time{}, fmt.Errorf("%w: worker %d after a failover", lease.ErrLost, c.Worker)
 		}
 		done, err := s.change(seen(n), func(p *simSQL, _ simNamespace) bool {

@@ -95,11 +95,12 @@ func (s simPort) Acquire(ctx context.Context, r lease.Request) (grant lease.Gran
 }
 
 func (s simPort) Extend(ctx context.Context, c lease.Claim, h int64, ttl time.Duration) (now time.Time, err error) {
-	ctx, looked := context.WithoutCancel(ctx), s.p.looked
+	ctx = context.WithoutCancel(ctx)
+	wall, elapsed := c.Left()
 	err = s.call("extend", func() error {
 		s.p.w.note(s.p, "extends worker %d, epoch %d to %d", c.Worker, c.Epoch, h)
-		if !s.p.w.kind.late {
-			c.Until = c.Until.Add(-s.p.w.now.Sub(looked))
+		if s.p.w.kind.late {
+			c = c.Lasting(wall, elapsed)
 		}
 		now, err = s.p.w.store.Extend(ctx, c, h, ttl)
 		return err

@@ -104,17 +104,15 @@ type Claim struct {
 	Token     string // of the request, after an extension that of the extension
 	Next      string // the token that an extension puts in the place of Token, of the same form; empty after Acquire
 
-	// Two facts about an extension, for a store that may have forgotten what it had committed.
-	Until time.Time     // the lease can't have expired before, by the system clock of the owner; zero: unknown
+	// Two facts about an extension, for a store that may have forgotten what it had committed. See also Unexpired.
 	Reach time.Duration // how far ahead of a right clock the new horizon is at most
+	until *deadline     // the lease can't have expired before; nil: unknown
 }
 
-// Unexpired reports whether c.Until has not been reached, neither by the monotonic clock, which may stand still while the
-// machine sleeps, nor by the wall clock.
-func (c Claim) Unexpired() bool {
-	now := time.Now()
-	return now.Before(c.Until) && now.Round(0).Before(c.Until.Round(0))
-}
+// Unexpired reports, for a claim that a lease has passed to Extend, whether its lease certainly lasts: neither clock of
+// the owner, the wall clock and the monotonic one, has come to the time at which it may have expired. It reads both
+// clocks at each call.
+func (c Claim) Unexpired() bool { return c.until != nil && !c.until.passed() }
 
 // Grant is a worker that was acquired.
 type Grant struct {
