@@ -56,6 +56,12 @@ func (l *Lease) Become(of *Lease, next int64) error {
 	return l.lessee.Move(l.state.claim.Worker, max(l.state.from, next), l.state.horizon)
 }
 
+// Age returns how long ago the call began that has confirmed the claim last, by the wall clock and the monotonic clock.
+func (l *Lease) Age() (wall, elapsed time.Duration) {
+	now, since := l.moment(), l.state.since
+	return now.wall.Sub(since.wall), now.elapsed - since.elapsed
+}
+
 // Left returns for how long the claim can't have expired, by the wall clock and by the monotonic clock of its owner.
 func (c Claim) Left() (wall, elapsed time.Duration) {
 	now := c.until.clock

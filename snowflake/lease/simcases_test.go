@@ -27,7 +27,7 @@ func newSimCase(tb testing.TB, kind simKind, workers int64) *simWorld {
 func TestQuickRestartsDoNotMoveTheHorizonFurtherAhead(t *testing.T) {
 	w := newSimCase(t, simKind{}, 1)
 	for i := range 10 {
-		p := w.start(w.hosts[0])
+		p := w.start(w.hosts[0], w.plan.window)
 		p.step()
 		if !p.opened {
 			t.Fatalf("start %d was refused", i+1)

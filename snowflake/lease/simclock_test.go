@@ -43,6 +43,7 @@ func (s *simServer) step(wrong time.Duration) {
 		s.w.hastened = s.w.now
 	}
 	s.wrong = wrong
+	s.w.ahead = max(s.w.ahead, s.right+s.wrong)
 }
 
 // setRight is what a time server does.
@@ -90,7 +91,9 @@ func (c simClock) Now() time.Time { return c.p.host.wall }
 // So other events happen here.
 func (c simClock) Elapsed() time.Duration {
 	if c.p.calling() {
-		c.p.w.interleave(20)
+		for range 1 + c.p.w.kind.readings {
+			c.p.w.interleave(20)
+		}
 	}
 	return c.p.host.mono
 }
@@ -113,15 +116,30 @@ func (c simClock) Sleep(_ context.Context, d time.Duration) error {
 	return nil
 }
 
+// simDeepest is how many events are within each other at most.
+const simDeepest = 3
+
 // interleave lets another event happen, once in n times.
 func (w *simWorld) interleave(n int) {
-	const deepest = 3
-	if w.depth >= deepest || w.over() || !w.choices.oneIn(n) {
+	if len(w.meanwhile) > 0 {
+		do := w.meanwhile[0]
+		w.meanwhile = w.meanwhile[1:]
+		if do != nil {
+			w.depth++
+			do()
+			w.depth--
+		}
 		return
 	}
+	if w.depth >= simDeepest || w.over() {
+		return
+	}
+
 	w.depth++
-	for range 1 + w.choices.below(3) {
+	for range w.choices.interruptions(n) {
+		end := w.choices.nest()
 		w.event()
+		end()
 	}
 	w.depth--
 }

@@ -21,7 +21,7 @@ func (w *simWorld) eventCopy() {
 
 func (w *simWorld) copyOf(p *simProcess, host *simHost) *simProcess {
 	w.tally["copies"]++
-	q := w.start(host)
+	q := w.start(host, p.window)
 	q.opened, q.begin, q.due, q.highest, q.expires = p.opened, p.begin, p.due, p.highest, p.expires
 	p.copied, q.copied = true, true
 	maps.Copy(q.lost, p.lost)

@@ -10,15 +10,15 @@ import (
 type simEvent struct {
 	name   string
 	weight int
-	clocks string // makes clocks wrong: simSteps, simSuspends or simOther
+	clocks string // makes clocks wrong: simSteps, simSuspends or simDrifts
 	do     func(w *simWorld)
 }
 
-// What makes clocks wrong. In worlds with failovers clocks step, or hosts are suspended, or neither.
+// What makes clocks wrong. Worlds with failovers have one of them, or none.
 const (
 	simSteps    = "steps"
 	simSuspends = "suspends"
-	simOther    = "other"
+	simDrifts   = "drifts"
 )
 
 // simEvents is set in init, since events may contain events.
@@ -50,7 +50,7 @@ func init() {
 			if old != nil {
 				w.tally["restarts"]++
 			}
-			w.slots[i] = w.start(pick(w.choices, w.hosts...))
+			w.slots[i] = w.start(pick(w.choices, w.hosts...), pick(w.choices, w.plan.window, w.plan.other))
 			w.slots[i].step()
 		}},
 		{"fault", 12, "", func(w *simWorld) {
@@ -101,17 +101,21 @@ func init() {
 			w.hosts[i].wall = w.hosts[i].wall.Add(d)
 		}},
 		{"set right", 5, simSteps, (*simWorld).eventSetRight},
-		{"leap", 1, simOther, func(w *simWorld) {
+		{"leap", 1, simSteps, func(w *simWorld) {
 			w.tally["leap seconds"]++
 			w.note(nil, "a second is repeated everywhere")
 			for _, h := range w.hosts {
 				h.wall = h.wall.Add(-time.Second)
 			}
 		}},
-		{"drift", 2, simOther, func(w *simWorld) {
+		{"drift", 2, simDrifts, func(w *simWorld) {
 			w.tally["drifts"]++
 			i := w.choices.below(len(w.hosts))
-			w.hosts[i].rate = pick[int64](w.choices, 0, 200, -200, 20_000, -20_000, 500_000, -500_000)
+			rates := []int64{0, 200, -200, 20_000, -20_000, 500_000, -500_000}
+			if w.kind.forgets { // an owner leaves an eighth of its lease for clocks that run slow
+				rates = rates[:5]
+			}
+			w.hosts[i].rate = pick(w.choices, rates...)
 			w.note(nil, "the clocks of host %d run %d ppm fast", i, w.hosts[i].rate)
 		}},
 		{"suspend", 2, simSuspends, func(w *simWorld) {
@@ -146,9 +150,11 @@ func init() {
 
 // event makes an event happen.
 func (w *simWorld) event() {
-	w.events++
 	if w.healing {
 		return
+	}
+	if !w.drilling {
+		w.events++
 	}
 	const copies = 4 // the weight of eventCopy
 	if w.kind.copies && w.choices.below(simWeights+copies) < copies {
@@ -234,12 +240,12 @@ func (w *simWorld) eventFailover() {
 	case !w.kind.forgets, len(w.ledger.grants) == 0: // a replica without the namespace can't know that it has forgotten it
 	case w.backup == nil:
 		w.note(nil, "the replica of the store gets nothing more")
-		w.cut, w.server = w.now, w.newServer()
+		w.cut, w.server = w.now, w.newServer(-simOffset)
 		w.backup = w.memory.(*simSQL).clone(w.server)
 	case w.plan.other != w.plan.window && !w.kind.hasty && w.now.Sub(w.cut) > w.plan.delay:
 		w.note(nil, "the replica has lagged for too long, and gets all again") // what a raised reach waits for
 		w.backup = nil
-	case !w.agree(w.server.now):
+	case !w.soon && !w.agree(w.server.now):
 		w.tally["put off"]++
 	default:
 		w.tally["failovers"]++

@@ -83,7 +83,7 @@ func (w *simWorld) awaitAll(want int64) {
 				p.crash() // it has stopped for good
 			}
 			if ready < want && (p == nil || p.dead) {
-				p = w.start(w.hosts[0])
+				p = w.start(w.hosts[0], w.plan.window)
 				w.slots[i] = p
 				p.step()
 			}

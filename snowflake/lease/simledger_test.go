@@ -1,6 +1,7 @@
 package lease_test
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"math"
@@ -166,6 +167,9 @@ func (w *simWorld) issue(p *simProcess, ids []snowflake.ID, low int64, lost map[
 			w.tally["repeats"]++
 		}
 		w.ledger.issued[id] = issue
+		if limit := p.latest(); w.kind.forgets && w.plan.clocks != simDrifts && tick > limit {
+			w.fail(p, "issued tick %d, which no clock of a server confirms: at most %d", tick, limit)
+		}
 		w.tally["IDs"]++
 		at := tick<<sequenceBits + sequence
 		if at <= low {
@@ -176,6 +180,14 @@ func (w *simWorld) issue(p *simProcess, ids []snowflake.ID, low int64, lost map[
 		w.checkGrant(p, worker, tick)
 	}
 	p.highest = max(p.highest, low)
+}
+
+// latest returns the last tick that an ID may have: a generator follows no clock which is further ahead of all servers than
+// the accepted skew. When a process starts its clock may be, if it is set right before the store has answered.
+func (p *simProcess) latest() int64 {
+	w := p.w
+	skew := cmp.Or(w.plan.skew, lease.DefaultMaxSkew)
+	return w.tick(w.now.Add(max(w.ahead+skew, p.ahead))) + w.ticks(w.plan.lead) + 1
 }
 
 // sequenceBits is more than the sequences of the simulated layouts have.
@@ -193,7 +205,7 @@ func (w *simWorld) checkGrant(p *simProcess, worker, tick int64) {
 	var seen strings.Builder
 	for _, g := range grants {
 		if g.owner != p && g.from <= tick && tick < min(g.below, g.end) && !p.copied && !g.owner.copied &&
-			(w.plan.clocks != simSteps || tick < g.used) {
+			(w.plan.clocks == "" || w.plan.clocks == simSuspends || tick < g.used) {
 			w.violate(p, "issued tick %d of worker %d, which %s may issue, too: [%d, %d) under epoch %d",
 				tick, worker, g.owner.name, g.from, min(g.below, g.end), g.epoch)
 		}

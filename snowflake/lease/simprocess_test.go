@@ -35,6 +35,7 @@ type simProcess struct {
 	sharing bool // it sets the share of the namespace
 
 	begin   time.Duration // of Open, by the monotonic clock
+	ahead   time.Duration // of true time, when it began
 	due     time.Time     // of the next step
 	fault   simFault      // of the next calls of the store
 	faults  int
@@ -77,12 +78,12 @@ func (p *simProcess) nextFault() simFault {
 }
 
 // start makes a process.
-func (w *simWorld) start(host *simHost) *simProcess {
+func (w *simWorld) start(host *simHost, window time.Duration) *simProcess {
 	w.started++
 	p := &simProcess{
-		w: w, host: host, name: fmt.Sprintf("p%d", w.started), due: w.now, begin: host.mono, highest: -1,
+		w: w, host: host, name: fmt.Sprintf("p%d", w.started), due: w.now, begin: host.mono, ahead: host.wall.Sub(w.now), highest: -1,
 		sharing: w.started > 2, // the first ones know their workers
-		lost:    map[int64]int64{}, window: pick(w.choices, w.plan.window, w.plan.other), layout: w.plan.layout,
+		lost:    map[int64]int64{}, window: window, layout: w.plan.layout,
 	}
 	opts := append(slices.Clone(w.options), lease.WithClock(simClock{p}), lease.WithWindow(p.window), lease.WithObserver(func(e lease.Event) {
 		if e.Kind == lease.Lost {

@@ -45,7 +45,7 @@ func (n *simNamespace) floor() time.Time {
 }
 
 func newSimSQL(w *simWorld) *simSQL {
-	return &simSQL{w: w, server: w.newServer(), rows: map[int64]simLease{}}
+	return &simSQL{w: w, server: w.newServer(simOffset), rows: map[int64]simLease{}}
 }
 
 func (s *simSQL) clock() time.Time { return s.server.now() }

@@ -15,18 +15,19 @@ var simStart = time.Date(2030, 1, 1, 0, 0, 0, 0, time.UTC)
 
 // simKind selects which schedules to make.
 type simKind struct {
-	forgets bool                      // the store fails over to a replica, and clocks are right within the skew
-	drills  bool                      // and owners are cut off from it at the same time
-	unaware bool                      // it does not find out that it has
-	hasty   bool                      // a greater reach counts at once
-	late    bool                      // what remains of a lease counts from the arrival of a call
-	wrap    func(*simWorld, *altered) // breaks the store
-	expiry  bool                      // the client's clock decides the expiry and what may be issued
-	early   bool                      // processes give back before they freeze the generator
-	copies  bool                      // processes are copied while they run
-	goesOn  bool                      // processes that have lost their worker use the rest of the horizon
-	unique  bool                      // only repeated IDs are checked
-	breaks  string                    // the name of a rule of simSQL
+	forgets  bool                      // the store fails over to a replica, and clocks are right within the skew
+	drill    *simDrill                 // the schedule begins with it
+	unaware  bool                      // it does not find out that it has
+	hasty    bool                      // a greater reach counts at once
+	late     bool                      // what remains of a lease counts from the arrival of a call
+	wrap     func(*simWorld, *altered) // breaks the store
+	expiry   bool                      // the client's clock decides the expiry and what may be issued
+	early    bool                      // processes give back before they freeze the generator
+	copies   bool                      // processes are copied while they run
+	goesOn   bool                      // processes that have lost their worker use the rest of the horizon
+	unique   bool                      // only repeated IDs are checked
+	readings int                       // of a clock in a call of the generator, which come to those that it makes
+	breaks   string                    // the name of a rule of simSQL
 }
 
 // simPlan is what a schedule chooses at its beginning.
@@ -41,10 +42,11 @@ type simPlan struct {
 	delay      time.Duration // how long a replica may lag if the reach was raised meanwhile
 	lead       time.Duration
 	skew       time.Duration // that leases accept; 0: the default
+	right      bool          // all clocks show true time
 	stopOnLoss bool
 	blind      bool   // the store does not return its time
 	wild       bool   // the store's clock steps
-	clocks     string // what happens to clocks if the store fails over: simSteps, simSuspends or nothing
+	clocks     string // what makes clocks wrong if the store fails over, see simEvent; empty: nothing
 	events     int
 }
 
@@ -63,34 +65,51 @@ type simWorld struct {
 	started  int
 
 	memory   lease.Store
-	backup   lease.Store // a replica that gets nothing more
-	cut      time.Time   // since then
-	server   *simServer  // that is the replica
-	store    *altered    // what all processes share: the memory, or after a failover the backup
-	caller   *simProcess // whose call the store is working on
-	down     time.Time   // the end of its outage
-	fellTo   time.Time   // when the store fell back to a replica the last time, by its clock
-	shown    time.Time   // the latest time that a clock has shown that was set right
-	hastened time.Time   // when the clock of a server has stepped forward
-	late     []func()    // requests that may still arrive
+	backup   lease.Store   // a replica that gets nothing more
+	cut      time.Time     // since then
+	server   *simServer    // that is the replica
+	store    *altered      // what all processes share: the memory, or after a failover the backup
+	caller   *simProcess   // whose call the store is working on
+	down     time.Time     // the end of its outage
+	soon     bool          // failovers are not put off until clocks agree
+	fellTo   time.Time     // when the store fell back to a replica the last time, by its clock
+	shown    time.Time     // the latest time that a clock has shown that was set right
+	ahead    time.Duration // how far a server's clock has been ahead of true time at most
+	hastened time.Time     // when the clock of a server has stepped forward
+	late     []func()      // requests that may still arrive
 	ledger   simLedger
 
 	events    int
 	depth     int
+	meanwhile []func() // what happens at the next points at which other events may happen; nil: nothing
+	drilling  bool
 	healing   bool
 	tally     simTally
 	trace     simTrace
 	violation string
 }
 
-// runSim makes one schedule and returns it with the first violation.
+// runSim makes a random schedule and returns it with the first violation.
 func runSim(kind simKind, seed uint64, script []byte) *simWorld {
-	choices := newSimChoices(seed, script)
+	return runSchedule(kind, newSimChoices(seed, script))
+}
+
+// runDirected makes the directed schedule of the kind's drill.
+func runDirected(kind simKind) *simWorld {
+	choices := newSimChoices(0, nil)
+	choices.calm = true
+	return runSchedule(kind, choices)
+}
+
+func runSchedule(kind simKind, choices *simChoices) *simWorld {
 	w := newSimWorld(kind, newSimPlan(kind, choices), choices)
-	if kind.drills {
-		w.drill()
+	if kind.drill != nil {
+		w.drilling = true
+		kind.drill.do(w)
+		w.drilling = false
 	}
 	for !w.over() {
+		w.choices.begin()
 		w.event()
 	}
 	if w.violation == "" && !kind.unique && !kind.unaware {
@@ -104,7 +123,7 @@ func newSimWorld(kind simKind, plan simPlan, choices *simChoices) *simWorld {
 	if kind.hasty {
 		w.plan.delay = 0
 	}
-	w.memory = leasetest.NewMemory(w.newServer().now)
+	w.memory = leasetest.NewMemory(w.newServer(simOffset).now)
 	if kind.forgets {
 		w.memory = newSimSQL(w)
 	}
@@ -125,7 +144,7 @@ func newSimWorld(kind simKind, plan simPlan, choices *simChoices) *simWorld {
 		w.options = append(w.options, lease.WithStopOnLoss())
 	}
 	for range plan.hosts {
-		right := w.offset()
+		right := w.offset(simOffset)
 		w.hosts = append(w.hosts, &simHost{wall: simStart.Add(right), right: right, mono: choices.span(time.Second, 1000*time.Hour)})
 	}
 	w.slots = make([]*simProcess, plan.slots)
@@ -160,35 +179,46 @@ func newSimPlan(kind simKind, c *simChoices) simPlan {
 	if kind.forgets {
 		plan.skew = pick(c, time.Millisecond, lease.DefaultMaxSkew, plan.window)
 		plan.other = pick(c, plan.window, max(plan.window/4, 10*time.Millisecond), min(8*plan.window, lease.MaxWindow))
-		plan.clocks = pick(c, "", simSteps, simSuspends)
-	}
-	if kind.drills {
-		plan.workers, plan.hosts, plan.slots, plan.stopOnLoss, plan.events = int64(1+c.below(2)), 4, 4, false, 0
-		plan.window, plan.skew = pick(c, time.Second, 10*time.Second), pick(c, time.Millisecond, lease.DefaultMaxSkew)
-		plan.other, plan.delay = pick(c, plan.window, 16*time.Second, 30*time.Second), pick(c, 64*time.Second, time.Hour)
-		plan.lead = pick(c, 0, 10*time.Millisecond)
+		plan.clocks = pick(c, "", simSteps, simSuspends, simDrifts)
 	}
 	switch {
-	case kind.forgets && !kind.drills:
+	case kind.forgets:
 		plan.share = pick(c, 0, 0, int64(c.below(int(plan.workers))))
-	case !kind.forgets:
+	default:
 		plan.blind = c.oneIn(8)
 		plan.wild = c.oneIn(8)
+	}
+	if kind.drill != nil {
+		plan.planDrill(kind.drill, c)
 	}
 	return plan
 }
 
-func (w *simWorld) newServer() *simServer { return &simServer{w: w, right: w.offset()} }
+func (w *simWorld) newServer(usual int) *simServer {
+	s := &simServer{w: w, right: w.offset(usual)}
+	w.ahead = max(w.ahead, s.right)
+	return s
+}
 
-// offset returns how far a clock is from true time, if clocks agree within the accepted skew: two of them differ by at
-// most nine tenths of it.
-func (w *simWorld) offset() time.Duration {
-	return min(w.plan.skew, lease.DefaultMaxSkew) / 20 * time.Duration(w.choices.below(19)-9)
+// Clocks that agree within the accepted skew are at most so many of its parts from true time.
+const (
+	simOffset = 99
+	simParts  = 2*simOffset + 2
+)
+
+// offset returns how far a clock is from true time that agrees with others within the accepted skew, often as far as it
+// can be.
+func (w *simWorld) offset(usual int) time.Duration {
+	if w.plan.right {
+		return 0
+	}
+	parts := pick(w.choices, usual, w.choices.below(2*simOffset+1)-simOffset, -usual)
+	return min(w.plan.skew, lease.DefaultMaxSkew) / simParts * time.Duration(parts)
 }
 
 // over reports whether the schedule has ended.
 func (w *simWorld) over() bool {
-	return w.violation != "" || !w.healing && w.events >= w.plan.events
+	return w.violation != "" || !w.healing && !w.drilling && w.events >= w.plan.events
 }
 
 // fail records a violation, unless only repeated IDs count.
