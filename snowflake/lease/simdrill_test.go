@@ -50,7 +50,7 @@ var (
 	simUncommitted   = simDrill{name: "an owner whose lease may be over", do: func(w *simWorld) {
 		owner := w.begin(0)
 		w.passTo(2*w.plan.window + w.plan.window/8)
-		w.meetBelow(w.horizonOf(owner), owner, w.begin(1))
+		w.issueBelow(w.horizonOf(owner), owner, w.begin(1))
 	}}
 )
 
@@ -67,7 +67,7 @@ func (w *simWorld) drillStale(comes func(*simProcess)) {
 		comes(owner)
 	}
 	third := w.begin(2)
-	w.meetBelow(w.horizonOf(next), owner, next, third)
+	w.issueBelow(w.horizonOf(next), owner, next, third)
 }
 
 // The clock of an owner was ahead when it started, which its generator still is.
@@ -110,7 +110,7 @@ func (w *simWorld) drillSetBack(end func(*simProcess)) {
 
 	owner.call()
 	end(owner)
-	w.meet(owner.highest>>sequenceBits, w.begin(1))
+	w.issueAt(owner.highest>>sequenceBits, w.begin(1))
 }
 
 // A process ends, and another one starts on the same host at the same moment.
@@ -175,8 +175,8 @@ var simCloned = simDrill{name: "a copy", do: func(w *simWorld) {
 	w.advance(owner.window / 8 * time.Duration(w.choices.below(4)))
 	owner.step()
 	twin.step()
-	w.meet(w.tickOf(owner)+w.ticks(w.plan.window/16), owner, twin)
-	w.meet(w.horizonOf(owner)+w.ticks(w.plan.window/8), owner, twin)
+	w.issueAt(w.tickOf(owner)+w.ticks(w.plan.window/16), owner, twin)
+	w.issueAt(w.horizonOf(owner)+w.ticks(w.plan.window/8), owner, twin)
 }}
 
 // A replica that is promoted does not know an owner, which goes on up to its horizon.
@@ -194,7 +194,7 @@ var (
 		owner.cutOff = true
 		w.advance(pick(w.choices, 0, 0, owner.window/8))
 		w.promote()
-		w.meetBelow(w.horizonOf(owner), owner, w.begin(2))
+		w.issueBelow(w.horizonOf(owner), owner, w.begin(2))
 	}}
 	simForgottenShare = simDrill{name: "a share is forgotten", sql: true, plan: func(plan *simPlan, c *simChoices) {
 		plan.workers, plan.share = 3, 1
@@ -208,7 +208,7 @@ var (
 		w.open(third)
 		w.promote()
 		w.passTo(w.plan.window * 2)
-		w.meet(w.tickOf(third), third)
+		w.issueAt(w.tickOf(third), third)
 	}}
 )
 
@@ -288,7 +288,7 @@ func (w *simWorld) drillExpired(called bool, absent func(*simProcess, time.Durat
 			owner.step()
 		}
 	}
-	w.meetBelow(w.horizonOf(next), owner, next)
+	w.issueBelow(w.horizonOf(next), owner, next)
 }
 
 // The lease of an owner lasts longer on the server that has died than its replica knows. The replica is replaced, too,
@@ -318,7 +318,7 @@ var simTwoFailovers = simDrill{name: "two failovers", sql: true, plan: func(plan
 			owner.step()
 		}
 	}
-	w.meetBelow(w.horizonOf(next), owner, next)
+	w.issueBelow(w.horizonOf(next), owner, next)
 }}
 
 // All clocks were ahead, and are set right.
@@ -352,7 +352,7 @@ var (
 		}
 
 		// The failover is not put off if the row of the first owner, which the replica has, shows how far ahead clocks were.
-		row := w.backup.(*simSQL).rows[first.lease.State().Claim.Worker]
+		row := w.backup.(*simSQL).leases[first.lease.State().Claim.Worker]
 		fresh := row.horizon >= w.tick(w.cut.Add(ahead+w.plan.window))
 		w.agree(w.server.now)
 		w.soon = fresh && w.slots[2] == nil && w.now.Sub(w.cut) <= w.plan.window
@@ -384,12 +384,12 @@ func (w *simWorld) beginAhead(extensions int) (first *simProcess, ahead time.Dur
 func (w *simWorld) promoteBeside(owner *simProcess) {
 	owner.cutOff = true
 	var next *simProcess
-	w.alone(func() { // or a release on the new server hides what a row shows, before the first acquisition there
+	w.uninterrupted(func() { // or a release on the new server hides what a row shows, before the first acquisition there
 		w.promote()
 		next = w.begin(2)
 	})
 	w.soon = false
-	w.meetBelow(w.horizonOf(owner), owner, next)
+	w.issueBelow(w.horizonOf(owner), owner, next)
 }
 
 // The wall clock of an owner steps forward.
@@ -443,8 +443,8 @@ func (w *simWorld) open(p *simProcess) {
 	}
 }
 
-// alone does something that no other event interrupts.
-func (w *simWorld) alone(do func()) {
+// uninterrupted does something that no other event interrupts.
+func (w *simWorld) uninterrupted(do func()) {
 	w.depth += simDeepest
 	do()
 	w.depth -= simDeepest
@@ -504,17 +504,17 @@ func (w *simWorld) passTo(d time.Duration) {
 	}
 }
 
-// meetBelow lets processes issue IDs of the same ticks below a horizon, the last of which is the one before it.
-func (w *simWorld) meetBelow(horizon int64, ps ...*simProcess) {
+// issueBelow lets processes issue IDs of the same ticks below a horizon, the last of which is the one before it.
+func (w *simWorld) issueBelow(horizon int64, ps ...*simProcess) {
 	w.phase()
 	if now := w.tickOf(ps[0]); horizon > now {
-		w.meet(now+int64(w.choices.span(1, time.Duration(horizon-now))), ps...)
+		w.issueAt(now+int64(w.choices.span(1, time.Duration(horizon-now))), ps...)
 	}
-	w.meet(horizon-1, ps...)
+	w.issueAt(horizon-1, ps...)
 }
 
-// meet lets processes issue IDs of one tick, each when its clock shows it.
-func (w *simWorld) meet(tick int64, ps ...*simProcess) {
+// issueAt lets processes issue IDs of one tick, each when its clock shows it.
+func (w *simWorld) issueAt(tick int64, ps ...*simProcess) {
 	ps = slices.Clone(ps)
 	for range 200 {
 		w.phase()

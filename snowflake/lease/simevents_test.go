@@ -219,7 +219,7 @@ func (w *simWorld) farthest() time.Duration {
 // A server that takes over is right until the first call has told it the time.
 func (w *simWorld) stepServer(wrong time.Duration) {
 	p := w.memory.(*simSQL)
-	if p.ns.host != p && p.ns.layout != "" {
+	if p.ns.server != p && p.ns.layout != "" {
 		return
 	}
 	if w.choices.oneIn(4) {

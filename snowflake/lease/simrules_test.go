@@ -137,9 +137,9 @@ func simFloorBefore(w *simWorld, s *altered) {
 	s.granting(func(_ lease.Request, g *lease.Grant) { g.Floor, floors[w.caller] = floors[w.caller], g.Floor })
 }
 
-// simNotTold breaks the rule that a step forward of the wall clock is followed only if the store's clock confirms it: no
-// process is told what that shows.
-func simNotTold(w *simWorld, _ *altered) { w.plan.blind = true }
+// simNotShown breaks the rule that a step forward of the wall clock is followed only if the store's clock confirms it: no
+// process sees what that shows.
+func simNotShown(w *simWorld, _ *altered) { w.plan.blind = true }
 
 // simByMonotonicClock breaks the rule that both clocks of an owner tell how long its lease lasts: each looks at the
 // monotonic clock.
@@ -234,7 +234,7 @@ var simRules = []simRule{
 
 	{"horizons follow the generator", simAheadLong, simKind{breaks: "horizons follow the generator"}, false},
 	{"a floor by the clock alone", simAheadShortly, simKind{breaks: "a floor by the clock alone"}, false},
-	{"unconfirmed steps are followed", simStepsForward, simKind{wrap: simNotTold}, true},
+	{"unconfirmed steps are followed", simStepsForward, simKind{wrap: simNotShown}, true},
 }
 
 func (d simDrill) kind() simKind { return simKind{drill: &d, forgets: d.sql} }

@@ -90,7 +90,7 @@ func (s simPort) Acquire(ctx context.Context, r lease.Request) (grant lease.Gran
 	}
 	s.p.expires = s.p.host.wall.Add(r.TTL)
 	s.p.w.startsAbove(s.p, grant)
-	grant.Now = s.told(grant.Now)
+	grant.Now = s.reported(grant.Now)
 	return grant, nil
 }
 
@@ -109,7 +109,7 @@ func (s simPort) Extend(ctx context.Context, c lease.Claim, h int64, ttl time.Du
 		return time.Time{}, err
 	}
 	s.p.expires = s.p.host.wall.Add(ttl)
-	return s.told(now), nil
+	return s.reported(now), nil
 }
 
 func (s simPort) Release(ctx context.Context, c lease.Claim, h int64) error {
@@ -124,7 +124,7 @@ func (s simPort) List(ctx context.Context, namespace string) ([]lease.Entry, err
 	return s.p.w.store.List(ctx, namespace)
 }
 
-func (s simPort) told(now time.Time) time.Time {
+func (s simPort) reported(now time.Time) time.Time {
 	if s.p.w.plan.blind {
 		return time.Time{}
 	}
