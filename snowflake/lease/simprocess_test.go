@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"time"
 
@@ -207,4 +208,145 @@ func (p *simProcess) close() {
 	if id, err := p.gen.Next(); !errors.Is(err, lease.ErrClosed) && !p.failed {
 		w.fail(p, "Next after Close: %d, %v", id, err)
 	}
+}
+
+// call asks the generator for IDs. Any other event may happen meanwhile.
+func (p *simProcess) call() {
+	w := p.w
+	w.tally["calls"]++
+	if p.stepping() {
+		w.tally["calls in steps"]++
+	}
+	low, lost := p.highest, maps.Clone(p.lost)
+	if w.kind.expiry && !p.extendByExpiry() {
+		return
+	}
+	p.enter(simInCall)
+	ids, err := p.draw()
+	p.leave()
+	if err != nil {
+		p.failedCall(err)
+		return
+	}
+	p.drawn += uint64(len(ids))
+	p.checkIssued()
+	if p.dead && !p.closed {
+		w.tally["dead calls"]++
+		w.note(p, "dies before a call returns")
+		return
+	}
+	if p.paused || !w.healing && !p.dead && w.choices.oneIn(16) {
+		w.note(p, "is paused before a call returns")
+		p.paused = true
+		p.pending = append(p.pending, func() { w.issue(p, ids, low, lost) })
+		return
+	}
+	w.note(p, "issues %v%s", ids[:min(3, len(ids))], map[bool]string{true: " ..."}[len(ids) > 3])
+	w.issue(p, ids, low, lost)
+}
+
+// draw makes one of the generator's calls.
+func (p *simProcess) draw() ([]snowflake.ID, error) {
+	w := p.w
+	if w.choices.below(4) > 0 {
+		id, err := p.gen.Next()
+		return []snowflake.ID{id}, err
+	}
+	ids := make([]snowflake.ID, pick(w.choices, 2, 5, 1, 17))
+	err := p.gen.Fill(context.Background(), ids)
+	if err != nil && slices.Max(ids) > 0 {
+		w.fail(p, "a failed Fill has left %v: %v", ids, err)
+	}
+	return ids, err
+}
+
+// failedCall checks the error of a call.
+func (p *simProcess) failedCall(err error) {
+	w := p.w
+	w.note(p, "issues nothing: %v", err)
+	switch {
+	case errors.Is(err, errSimWait):
+	case errors.Is(err, snowflake.ErrLeaseStalled):
+		w.tally["stalls"]++
+		p.hurry()
+	case errors.Is(err, lease.ErrLost) && p.failed, errors.Is(err, lease.ErrClosed) && p.ending:
+	default:
+		w.fail(p, "a call ended in %v", err)
+	}
+	p.checkIssued()
+}
+
+// hurry makes the next step due, as a call that waits does.
+func (p *simProcess) hurry() {
+	select {
+	case <-p.lease.Lessee().Wanted():
+		if p.lease.State().Retries == 0 {
+			p.due = p.w.now
+		}
+	default:
+	}
+}
+
+// checkIssued compares the generator's counter with what calls have returned: no ID is lost.
+func (p *simProcess) checkIssued() {
+	if len(p.doing) > 0 || p.dead || p.w.kind.unique {
+		return
+	}
+	if issued := p.gen.Stats().Issued; issued != p.drawn {
+		p.w.fail(p, "%d IDs were returned, %d are counted", p.drawn, issued)
+	}
+}
+
+// resume ends a pause: the pending calls return what they have drawn.
+func (p *simProcess) resume() {
+	p.w.note(p, "goes on")
+	p.paused = false
+	pending := p.pending
+	p.pending = nil
+	for _, finish := range pending {
+		p.w.tally["paused calls"]++
+		finish()
+	}
+}
+
+// eventCopy clones the host of a process while it runs: there are two processes that know the same, at any moment, also
+// with a call of the store under way, whose reply only the first one gets.
+func (w *simWorld) eventCopy() {
+	i := w.choices.below(len(w.slots))
+	old := w.slots[i]
+	p := w.process(func(p *simProcess) bool { return !p.failed && !p.ending })
+	if p == nil || !w.kind.copies || old != nil && (!old.dead || len(old.doing) > 0) {
+		return
+	}
+	host := *p.host
+	w.hosts = append(w.hosts, &host)
+	w.slots[i] = w.copyOf(p, &host)
+}
+
+func (w *simWorld) copyOf(p *simProcess, host *simHost) *simProcess {
+	w.tally["copies"]++
+	q := w.start(host, p.window)
+	q.opened, q.begin, q.due, q.highest, q.expires = p.opened, p.begin, p.due, p.highest, p.expires
+	p.copied, q.copied = true, true
+	maps.Copy(q.lost, p.lost)
+	if err := q.lease.Become(p.lease, p.highest>>sequenceBits+1); err != nil {
+		w.fail(q, "is not a copy: %v", err)
+	}
+	state := q.lease.State()
+	claim := state.Claim
+	w.note(q, "is a copy of %s, which has asked for the horizon %d of worker %d under epoch %d", p.name, state.Asked, claim.Worker, claim.Epoch)
+	l := &w.ledger
+	if claim.Epoch > 0 {
+		l.copied[claim.Worker] = max(l.copied[claim.Worker], state.Asked)
+	}
+	for worker, grants := range l.grants {
+		for _, g := range grants {
+			if g.owner == p {
+				shared := *g
+				shared.owner = q
+				l.grants[worker] = append(l.grants[worker], &shared)
+			}
+		}
+	}
+	return q
 }

@@ -314,13 +314,6 @@ func TestOneMoreReadingOfAClockMovesNoOtherEvent(t *testing.T) {
 	}
 }
 
-// TestDrillsRepeatNoID makes schedules that begin with each drill, while all rules hold.
-func TestDrillsRepeatNoID(t *testing.T) {
-	for _, drill := range simDrills {
-		t.Run(drill.name, func(t *testing.T) { mustHold(t, drill.kind(), 200, "IDs") })
-	}
-}
-
 // mustCatch looks for the first schedule that ends in a violation.
 func mustCatch(t *testing.T, kind simKind, limit int) {
 	t.Helper()
@@ -331,10 +324,4 @@ func mustCatch(t *testing.T, kind simKind, limit int) {
 		}
 	}
 	t.Errorf("not caught in %d schedules", limit)
-}
-
-// TestAStoreThatFindsOutThatItHasForgottenRepeatsNoID makes schedules in which replicas without the last commits are
-// promoted. The clocks of hosts and servers differ by as much as leases accept, and so do the windows of processes.
-func TestAStoreThatFindsOutThatItHasForgottenRepeatsNoID(t *testing.T) {
-	mustHold(t, simKind{forgets: true}, 2000, "failovers", "takeovers", "IDs", "late statements")
 }

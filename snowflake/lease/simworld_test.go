@@ -3,6 +3,7 @@ package lease_test
 import (
 	"fmt"
 	"log/slog"
+	"strings"
 	"time"
 
 	"github.com/sqlflake/sqlflake/snowflake"
@@ -12,43 +13,6 @@ import (
 
 // simStart is the time at which each schedule begins.
 var simStart = time.Date(2030, 1, 1, 0, 0, 0, 0, time.UTC)
-
-// simKind selects which schedules to make.
-type simKind struct {
-	forgets  bool                      // the store fails over to a replica, and clocks are right within the skew
-	drill    *simDrill                 // the schedule begins with it
-	unaware  bool                      // it does not find out that it has
-	hasty    bool                      // a greater reach counts at once
-	late     bool                      // what remains of a lease counts from the arrival of a call
-	wrap     func(*simWorld, *altered) // breaks the store
-	expiry   bool                      // the client's clock decides the expiry and what may be issued
-	early    bool                      // processes give back before they freeze the generator
-	copies   bool                      // processes are copied while they run
-	goesOn   bool                      // processes that have lost their worker use the rest of the horizon
-	unique   bool                      // only repeated IDs are checked
-	readings int                       // of a clock in a call of the generator, which come to those that it makes
-	breaks   string                    // the name of a rule of simSQL
-}
-
-// simPlan is what a schedule chooses at its beginning.
-type simPlan struct {
-	layout     snowflake.Layout
-	workers    int64
-	share      int64 // the first worker of the namespace's share
-	hosts      int
-	slots      int // for processes
-	window     time.Duration
-	other      time.Duration // the window of some processes
-	delay      time.Duration // how long a replica may lag if the reach was raised meanwhile
-	lead       time.Duration
-	skew       time.Duration // that leases accept; 0: the default
-	right      bool          // all clocks show true time
-	stopOnLoss bool
-	blind      bool   // the store does not return its time
-	wild       bool   // the store's clock steps
-	clocks     string // what makes clocks wrong if the store fails over, see simEvent; empty: nothing
-	events     int
-}
 
 // simWorld is a schedule: hosts and their clocks, the store and its clock, and the processes. It has no goroutines and
 // no real time.
@@ -152,48 +116,6 @@ func newSimWorld(kind simKind, plan simPlan, choices *simChoices) *simWorld {
 	return w
 }
 
-var simLayouts = func() []snowflake.Layout {
-	epoch := simStart.AddDate(-3, 0, 0)
-	field := func(name string, bits int) snowflake.Field { return snowflake.Field{Name: name, Bits: bits} }
-	return []snowflake.Layout{
-		snowflake.Default(),
-		snowflake.MustLayout(epoch, time.Millisecond, field("time", 41), field("worker", 4), field("sequence", 2)),
-		snowflake.MustLayout(epoch, 10*time.Millisecond, field("time", 39), field("sequence", 1), field("worker", 16)),
-		snowflake.MustLayout(epoch, time.Second, field("worker", 3), field("time", 32), field("sequence", 3)),
-		snowflake.MustLayout(epoch, time.Millisecond, field("sequence", 1), field("worker", 2), field("time", 42)),
-	}
-}()
-
-func newSimPlan(kind simKind, c *simChoices) simPlan {
-	plan := simPlan{
-		layout:  pick(c, simLayouts...),
-		workers: int64(1 + c.below(3)),
-		hosts:   1 + c.below(3),
-		slots:   2 + c.below(3),
-		window:  pick(c, time.Second, 10*time.Millisecond, 50*time.Millisecond, 10*time.Second, 5*time.Minute),
-		lead:    pick(c, 10*time.Millisecond, 0, 3*time.Millisecond, time.Second, snowflake.MaxLead),
-		events:  100 + c.below(150),
-	}
-	plan.stopOnLoss = c.oneIn(8)
-	plan.other, plan.delay = plan.window, pick(c, 4*plan.window, 64*plan.window, time.Hour)
-	if kind.forgets {
-		plan.skew = pick(c, time.Millisecond, lease.DefaultMaxSkew, plan.window)
-		plan.other = pick(c, plan.window, max(plan.window/4, 10*time.Millisecond), min(8*plan.window, lease.MaxWindow))
-		plan.clocks = pick(c, "", simSteps, simSuspends, simDrifts)
-	}
-	switch {
-	case kind.forgets:
-		plan.share = pick(c, 0, 0, int64(c.below(int(plan.workers))))
-	default:
-		plan.blind = c.oneIn(8)
-		plan.wild = c.oneIn(8)
-	}
-	if kind.drill != nil {
-		plan.planDrill(kind.drill, c)
-	}
-	return plan
-}
-
 func (w *simWorld) newServer(usual int) *simServer {
 	s := &simServer{w: w, right: w.offset(usual)}
 	w.ahead = max(w.ahead, s.right)
@@ -243,4 +165,60 @@ func (w *simWorld) tick(t time.Time) int64 {
 // ticks returns how many ticks d has, rounded up.
 func (w *simWorld) ticks(d time.Duration) int64 {
 	return int64((d + w.plan.layout.Tick() - 1) / w.plan.layout.Tick())
+}
+
+// simTally counts what happens in schedules.
+type simTally map[string]int
+
+// simUsual must happen in a thousand schedules, or the simulator tests less than it should.
+var simUsual = []string{
+	"IDs", "IDs after a takeover", "calls", "stalls", "refused waits", "sleeps", "paused calls", "dead calls",
+	"steps", "steps in calls", "calls in steps", "acquired", "takeovers", "losses", "stopped", "full", "crashes",
+	"closed", "lowered", "restarts", "bad skew", "behind horizon", "given up", "pauses", "steps back",
+	"steps forward", "leap seconds", "drifts", "suspends", "store clock steps", "outages", "lost acquire replies",
+	"lost extend replies", "lost release replies", "dropped", "late", "heals",
+}
+
+func (t simTally) add(other simTally) {
+	for what, n := range other {
+		t[what] += n
+	}
+}
+
+// simTrace keeps the last events.
+type simTrace struct {
+	lines  [80]simLine
+	length int
+}
+
+// simLine is formatted only when it is printed.
+type simLine struct {
+	at     time.Duration
+	depth  int
+	who    string
+	format string
+	args   []any
+}
+
+func (l simLine) String() string {
+	return fmt.Sprintf("%14v %s%s %s", l.at, strings.Repeat("    ", l.depth), l.who, fmt.Sprintf(l.format, l.args...))
+}
+
+// note adds a line to the trace, about a process or the world (nil).
+func (w *simWorld) note(p *simProcess, format string, args ...any) {
+	who := "*"
+	if p != nil {
+		who = p.name
+	}
+	line := simLine{w.now.Sub(simStart), w.depth, who, format, args}
+	w.trace.lines[w.trace.length%len(w.trace.lines)] = line
+	w.trace.length++
+}
+
+func (t *simTrace) String() string {
+	var b strings.Builder
+	for i := max(0, t.length-len(t.lines)); i < t.length; i++ {
+		fmt.Fprintf(&b, "%5d %v\n", i, t.lines[i%len(t.lines)])
+	}
+	return b.String()
 }
