@@ -178,9 +178,13 @@ func TestALeaseMayHaveExpiredByEitherClock(t *testing.T) {
 	}
 }
 
-func TestAClaimThatNoLeaseHasPassedIsNotKnownToLast(t *testing.T) {
-	if (lease.Claim{}).Unexpired() {
-		t.Error("the zero Claim is unexpired")
+func TestAClaimOfNoLeaseLastsByTheSystemClock(t *testing.T) {
+	for until, want := range map[time.Time]bool{
+		{}: false, time.Now().Add(-time.Second): false, time.Now().Add(time.Hour): true,
+	} {
+		if got := (lease.Claim{Until: until}).Unexpired(); got != want {
+			t.Errorf("until %v: unexpired: %t", until, got)
+		}
 	}
 }
 

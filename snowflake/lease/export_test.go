@@ -64,13 +64,14 @@ func (l *Lease) Age() (wall, elapsed time.Duration) {
 
 // Left returns for how long the claim can't have expired, by the wall clock and by the monotonic clock of its owner.
 func (c Claim) Left() (wall, elapsed time.Duration) {
-	now := c.until.clock
-	return c.until.wall.Sub(now.Now().Round(0)), c.until.elapsed - now.Elapsed()
+	now := c.deadline.clock
+	return c.deadline.wall.Sub(now.Now().Round(0)), c.deadline.elapsed - now.Elapsed()
 }
 
 // Lasting returns the claim with other times, from now on, for which it can't have expired.
 func (c Claim) Lasting(wall, elapsed time.Duration) Claim {
-	now := c.until.clock
-	c.until = &deadline{moment{now.Now().Round(0).Add(wall), now.Elapsed() + elapsed}, now}
+	now := c.deadline.clock
+	c.deadline = &deadline{moment{now.Now().Round(0).Add(wall), now.Elapsed() + elapsed}, now}
+	c.Until = c.deadline.wall
 	return c
 }

@@ -210,7 +210,8 @@ func (l *Lease) ahead(window time.Duration) int64 {
 
 func (l *Lease) callExtend(ctx context.Context, claim *Claim) (now time.Time, err error) {
 	start := l.moment()
-	claim.until, claim.Reach = l.deadline(start), l.reach()
+	claim.deadline, claim.Reach = l.deadline(start), l.reach()
+	claim.Until = claim.deadline.wall
 
 	now, err = l.store.Extend(ctx, *claim, l.state.asked, l.cfg.ttl)
 	l.called("extend", start.elapsed, err)

@@ -104,15 +104,22 @@ type Claim struct {
 	Token     string // of the request, after an extension that of the extension
 	Next      string // the token that an extension puts in the place of Token, of the same form; empty after Acquire
 
-	// Two facts about an extension, for a store that may have forgotten what it had committed. See also Unexpired.
+	// Two facts about an extension, for a store that may have forgotten what it had committed.
+	Until time.Time     // the lease can't have expired before, by the wall clock of the owner; zero: unknown
 	Reach time.Duration // how far ahead of a right clock the new horizon is at most
-	until *deadline     // the lease can't have expired before; nil: unknown
+
+	deadline *deadline // Until by both clocks of the owner; nil if the claim comes from no lease
 }
 
-// Unexpired reports, for a claim that a lease has passed to Extend, whether its lease certainly lasts: neither clock of
-// the owner, the wall clock and the monotonic one, has come to the time at which it may have expired. It reads both
-// clocks at each call.
-func (c Claim) Unexpired() bool { return c.until != nil && !c.until.passed() }
+// Unexpired reports whether c.Until has not been reached. In the claim that a lease passes to Extend neither clock of
+// the lease has reached it (WithClock): the monotonic one may stand still while the machine sleeps, and the wall clock
+// may be set back. In any other claim it is the system clock that counts.
+func (c Claim) Unexpired() bool {
+	if c.deadline == nil {
+		return time.Now().Before(c.Until)
+	}
+	return !c.deadline.passed()
+}
 
 // Grant is a worker that was acquired.
 type Grant struct {
