@@ -49,8 +49,8 @@ func mustHold(t *testing.T, kind simKind, normal int, must ...string) {
 	}
 }
 
-// TestNoScheduleRepeatsAnID makes thousands of random schedules: whatever clocks, pauses, crashes and networks do, no ID
-// is issued twice, and when all faults are corrected every process issues again.
+// TestNoScheduleRepeatsAnID makes thousands of random schedules: whatever clocks, pauses, crashes and networks do, no
+// ID is issued twice, and when all faults are corrected every process issues again.
 func TestNoScheduleRepeatsAnID(t *testing.T) {
 	mustHold(t, simKind{}, 8000, simUsual...)
 }

@@ -5,11 +5,11 @@ import (
 	"time"
 )
 
-// simDrill begins a schedule with what random events hardly ever do in this order. Its details are chosen, such as clocks,
-// windows and how much time passes. Other events may interrupt it, and follow it.
+// simDrill begins a schedule with what random events hardly ever do in this order. Its details are chosen, such as
+// clocks, windows and how much time passes. Other events may interrupt it, and follow it.
 //
-// In a directed schedule each choice is the first one, and nothing else happens: so the first choice of a drill is the one
-// that finds the rule broken which the drill is for.
+// In a directed schedule each choice is the first one, and nothing else happens: so the first choice of a drill is the
+// one that finds the rule broken which the drill is for.
 type simDrill struct {
 	name string
 	sql  bool // on the store that fails over

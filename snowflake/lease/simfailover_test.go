@@ -176,7 +176,8 @@ var (
 			return
 		}
 
-		// The failover is not put off if the row of the first owner, which the replica has, shows how far ahead clocks were.
+		// The failover is not put off if the row of the first owner, which the replica has, shows how far ahead clocks
+		// were.
 		row := w.backup.(*simSQL).leases[first.lease.State().Claim.Worker]
 		fresh := row.horizon >= w.tick(w.cut.Add(ahead+w.plan.window))
 		w.agree(w.server.now)

@@ -104,8 +104,8 @@ func (plan *simPlan) planDrill(drill *simDrill, c *simChoices) {
 }
 
 // simChoices makes all decisions of a schedule. Each event has sources of its own, which depend on the seed and on the
-// number of the event only: one for what it does, and one for whether others interrupt it. So one more decision in an event,
-// such as one more reading of a clock, moves no decision of another event.
+// number of the event only: one for what it does, and one for whether others interrupt it. So one more decision in an
+// event, such as one more reading of a clock, moves no decision of another event.
 type simChoices struct {
 	seed   uint64
 	calm   bool   // always the first: a directed schedule, in which nothing happens by chance
@@ -187,8 +187,8 @@ func scaled(random uint64, n int) int { return int(random >> 33 * uint64(n) >> 3
 // oneIn is true once in n times, and never in a directed schedule.
 func (c *simChoices) oneIn(n int) bool { return c.below(n) == n-1 && n > 1 }
 
-// interruptions returns how many events interrupt this one: one to three once in n times, none in a directed schedule. It
-// takes nothing from what the event itself does.
+// interruptions returns how many events interrupt this one: one to three once in n times, none in a directed schedule.
+// It takes nothing from what the event itself does.
 func (c *simChoices) interruptions(n int) int {
 	if c.calm || scaled(c.interrupts.Uint64(), n) > 0 {
 		return 0

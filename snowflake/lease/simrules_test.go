@@ -130,15 +130,15 @@ func simNoFloor(_ *simWorld, s *altered) {
 	s.granting(func(_ lease.Request, g *lease.Grant) { g.Floor = time.Time{} })
 }
 
-// simFloorBefore breaks the rule that the floor is that of the server that lends the worker: a process uses the one that
-// its call before has found.
+// simFloorBefore breaks the rule that the floor is that of the server that lends the worker: a process uses the one
+// that its call before has found.
 func simFloorBefore(w *simWorld, s *altered) {
 	floors := map[*simProcess]time.Time{}
 	s.granting(func(_ lease.Request, g *lease.Grant) { g.Floor, floors[w.caller] = floors[w.caller], g.Floor })
 }
 
-// simNotShown breaks the rule that a step forward of the wall clock is followed only if the store's clock confirms it: no
-// process sees what that shows.
+// simNotShown breaks the rule that a step forward of the wall clock is followed only if the store's clock confirms it:
+// no process sees what that shows.
 func simNotShown(w *simWorld, _ *altered) { w.plan.blind = true }
 
 // simByMonotonicClock breaks the rule that both clocks of an owner tell how long its lease lasts: each looks at the
@@ -260,8 +260,8 @@ func TestADirectedScheduleFindsEachBrokenRule(t *testing.T) {
 	}
 }
 
-// TestRandomSchedulesFindEachBrokenRule breaks one rule after the other. One of 200 schedules must find it, and in the long
-// run one of twenty.
+// TestRandomSchedulesFindEachBrokenRule breaks one rule after the other. One of 200 schedules must find it, and in the
+// long run one of twenty.
 func TestRandomSchedulesFindEachBrokenRule(t *testing.T) {
 	const soon, many, rate = 200, 20_000, 0.05
 	long := os.Getenv("SNOWFLAKE_TEST_LONG") != ""
@@ -287,9 +287,9 @@ func TestRandomSchedulesFindEachBrokenRule(t *testing.T) {
 	}
 }
 
-// TestOneMoreReadingOfAClockMovesNoOtherEvent makes the same schedules with one more reading of the clock wherever a call
-// of a generator reads it. Other events may happen there, and may change what is found, but nearly all schedules that find a
-// broken rule are still the same ones.
+// TestOneMoreReadingOfAClockMovesNoOtherEvent makes the same schedules with one more reading of the clock wherever a
+// call of a generator reads it. Other events may happen there, and may change what is found, but nearly all schedules
+// that find a broken rule are still the same ones.
 func TestOneMoreReadingOfAClockMovesNoOtherEvent(t *testing.T) {
 	const seeds, same = 50, 0.9
 	found, again := 0, 0

@@ -12,9 +12,10 @@ import (
 	"github.com/sqlflake/sqlflake/snowflake/lease"
 )
 
-// simSQL is a server of a database with the two tables and the rules of sqllease, for schedules with failovers, statement
-// by statement: other events may happen between any two, and within one between the reading of the namespace and the change
-// of a lease. A statement that nobody waits for any more may do the latter much later. All of them end with the server.
+// simSQL is a server of a database with the two tables and the rules of sqllease, for schedules with failovers,
+// statement by statement: other events may happen between any two, and within one between the reading of the namespace
+// and the change of a lease. A statement that nobody waits for any more may do the latter much later. All of them end
+// with the server.
 type simSQL struct {
 	w      *simWorld
 	server *simServer
@@ -68,8 +69,8 @@ func (s *simSQL) isBroken(rule string) bool { return s.w.kind.breaks == rule }
 // primary returns the server that executes the next statement: the connections find it.
 func (s *simSQL) primary() *simSQL { return s.w.memory.(*simSQL) }
 
-// change executes a statement whose condition is about the namespace: may is asked when it begins, and do changes a lease
-// after that. It reports whether it was executed.
+// change executes a statement whose condition is about the namespace: may is asked when it begins, and do changes a
+// lease after that. It reports whether it was executed.
 func (s *simSQL) change(may func(p *simSQL) bool, do func(p *simSQL) bool) (bool, error) {
 	p := s.primary()
 	if !may(p) {

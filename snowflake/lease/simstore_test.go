@@ -307,8 +307,8 @@ func (w *simWorld) issue(p *simProcess, ids []snowflake.ID, low int64, lost map[
 	p.highest = max(p.highest, low)
 }
 
-// latest returns the last tick that an ID may have: a generator follows no clock which is further ahead of all servers than
-// the accepted skew. When a process starts its clock may be, if it is set right before the store has answered.
+// latest returns the last tick that an ID may have: a generator follows no clock which is further ahead of all servers
+// than the accepted skew. When a process starts its clock may be, if it is set right before the store has answered.
 func (p *simProcess) latest() int64 {
 	w := p.w
 	skew := cmp.Or(w.plan.skew, lease.DefaultMaxSkew)
