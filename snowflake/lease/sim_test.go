@@ -34,6 +34,7 @@ func mustHold(t *testing.T, kind simKind, normal int, must ...string) {
 	if only, err := strconv.ParseUint(os.Getenv("SNOWFLAKE_TEST_SEED"), 10, 64); err == nil {
 		first, n, must = only, 1, nil
 	}
+
 	for seed := first; seed < first+n; seed++ {
 		w := runSim(kind, seed, nil)
 		if w.violation != "" {
@@ -41,6 +42,7 @@ func mustHold(t *testing.T, kind simKind, normal int, must ...string) {
 		}
 		total.add(w.tally)
 	}
+
 	t.Logf("%d schedules: %v", n, total)
 	for _, what := range must {
 		if total[what] == 0 {

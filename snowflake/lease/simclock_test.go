@@ -59,7 +59,12 @@ func (w *simWorld) agree(now func() time.Time) bool {
 	}
 	w.memory.(*simSQL).server.step(0)
 	skew := min(w.plan.skew, lease.DefaultMaxSkew)
-	return w.plan.clocks == "" || !w.shown.After(now().Add(skew)) && w.now.Sub(w.hastened) > 2*max(w.plan.window, w.plan.other)
+	if w.plan.clocks == "" {
+		return true
+	}
+
+	noneAhead := !w.shown.After(now().Add(skew))
+	return noneAhead && w.now.Sub(w.hastened) > 2*max(w.plan.window, w.plan.other)
 }
 
 // advance lets time pass for all clocks.
@@ -107,6 +112,7 @@ func (c simClock) Sleep(_ context.Context, d time.Duration) error {
 		w.tally["refused waits"]++
 		return errSimWait
 	}
+
 	w.tally["sleeps"]++
 	w.note(c.p, "sleeps for %v", d)
 	w.advance(d + time.Microsecond)

@@ -11,11 +11,14 @@ import (
 // In a directed schedule each choice is the first one, and nothing else happens: so the first choice of a drill is the
 // one that finds the rule broken which the drill is for.
 type simDrill struct {
-	name string
-	sql  bool // on the store that fails over
-	plan func(*simPlan, *simChoices)
-	do   func(*simWorld)
+	name   string
+	sql    bool // on the store that fails over
+	copies bool // of processes are made
+	plan   func(*simPlan, *simChoices)
+	do     func(*simWorld)
 }
+
+func (d simDrill) kind() simKind { return simKind{drill: &d, forgets: d.sql, copies: d.copies} }
 
 // simDrills are all drills.
 var simDrills = []simDrill{
@@ -28,9 +31,13 @@ var simDrills = []simDrill{
 // An owner does not hear of the store until another process has its worker.
 
 var (
-	simStaleExtends  = simDrill{name: "a stale owner extends", do: func(w *simWorld) { w.drillStale((*simProcess).step) }}
-	simStaleReleases = simDrill{name: "a stale owner releases", do: func(w *simWorld) { w.drillStale((*simProcess).close) }}
-	simUncommitted   = simDrill{name: "an owner whose lease may be over", do: func(w *simWorld) {
+	simStaleExtends = simDrill{name: "a stale owner extends", do: func(w *simWorld) {
+		w.drillStale((*simProcess).step)
+	}}
+	simStaleReleases = simDrill{name: "a stale owner releases", do: func(w *simWorld) {
+		w.drillStale((*simProcess).close)
+	}}
+	simUncommitted = simDrill{name: "an owner whose lease may be over", do: func(w *simWorld) {
 		owner := w.begin(0)
 		w.passTo(2*w.plan.window + w.plan.window/8)
 		w.issueBelow(w.horizonOf(owner), owner, w.begin(1))
@@ -56,7 +63,9 @@ func (w *simWorld) drillStale(comes func(*simProcess)) {
 // The clock of an owner was ahead when it started, which its generator still is.
 
 var (
-	simSetBackCloses  = simDrill{name: "closed after a step back", do: func(w *simWorld) { w.drillSetBack((*simProcess).close) }}
+	simSetBackCloses = simDrill{name: "closed after a step back", do: func(w *simWorld) {
+		w.drillSetBack((*simProcess).close)
+	}}
 	simSetBackCrashes = simDrill{name: "crashed while its clock was ahead", do: func(w *simWorld) {
 		w.drillSetBack(func(owner *simProcess) {
 			owner.crash()
@@ -142,11 +151,11 @@ func (w *simWorld) restart() {
 
 // The host of a process is cloned.
 
-var simCloned = simDrill{name: "a copy", do: func(w *simWorld) {
+var simCloned = simDrill{name: "a copy", copies: true, do: func(w *simWorld) {
 	owner := w.begin(0)
 	w.extendAll(w.choices.below(3))
 	w.phase()
-	if !w.kind.copies || !owner.running() {
+	if !owner.running() {
 		return
 	}
 
@@ -218,7 +227,8 @@ func (w *simWorld) cutOff(p *simProcess) {
 
 // running reports whether the process has a worker, as far as it knows, or looks for another one.
 func (p *simProcess) running() bool {
-	return p.opened && !p.paused && !p.ending && !p.dead && !p.failed && p.w.violation == ""
+	hasStopped := p.paused || p.ending || p.dead || p.failed
+	return p.opened && !hasStopped && p.w.violation == ""
 }
 
 func (w *simWorld) horizonOf(p *simProcess) int64 { return p.lease.State().Horizon }
@@ -228,7 +238,7 @@ func (w *simWorld) tickOf(p *simProcess) int64 {
 	return tick
 }
 
-// extendAll lets half a window pass so many times, after each of which all owners extend.
+// extendAll lets half a window pass so many times. All owners extend after each one.
 func (w *simWorld) extendAll(times int) {
 	for range times {
 		w.phase()
@@ -251,7 +261,7 @@ func (w *simWorld) passTo(d time.Duration) {
 	}
 }
 
-// issueBelow lets processes issue IDs of the same ticks below a horizon, the last of which is the one before it.
+// issueBelow lets processes issue IDs of the same two ticks below a horizon: any, and the last one.
 func (w *simWorld) issueBelow(horizon int64, ps ...*simProcess) {
 	w.phase()
 	if now := w.tickOf(ps[0]); horizon > now {

@@ -45,7 +45,7 @@ func init() {
 		{"start", 22, "", func(w *simWorld) {
 			i := w.choices.below(len(w.slots))
 			old := w.slots[i]
-			if old != nil && (!old.dead || len(old.doing) > 0) {
+			if old != nil && !old.hasEnded() {
 				return
 			}
 			if old != nil {
@@ -157,19 +157,24 @@ func (w *simWorld) event() {
 	if !w.drilling {
 		w.events++
 	}
+
 	const copies = 4 // the weight of eventCopy
 	if w.kind.copies && w.choices.below(simWeights+copies) < copies {
 		w.eventCopy()
 		return
 	}
+
 	n := w.choices.below(simWeights)
 	for _, e := range simEvents {
-		if n -= e.weight; n < 0 {
-			if e.clocks == "" || !w.kind.forgets || e.clocks == w.plan.clocks {
-				e.do(w)
-			}
-			return
+		n -= e.weight
+		if n >= 0 {
+			continue
 		}
+
+		if e.clocks == "" || e.clocks == w.plan.clocks || !w.kind.forgets {
+			e.do(w)
+		}
+		return
 	}
 }
 
@@ -185,10 +190,22 @@ func (w *simWorld) process(is func(*simProcess) bool) *simProcess {
 // runDue makes the steps that are due. Some are delayed.
 func (w *simWorld) runDue() {
 	for _, p := range w.slots {
-		if p != nil && !p.dead && !p.paused && !p.failed && !p.stepping() && !w.now.Before(p.due) && !w.over() &&
-			(w.healing || !w.choices.oneIn(8)) {
+		if p == nil || w.over() || !p.isDue() {
+			continue
+		}
+		if w.healing || !w.choices.oneIn(8) {
 			p.step()
 		}
+	}
+}
+
+// isDue reports whether the next step is, and the process can make it.
+func (p *simProcess) isDue() bool {
+	switch {
+	case p.dead, p.failed, p.paused, p.stepping():
+		return false
+	default:
+		return !p.w.now.Before(p.due)
 	}
 }
 
@@ -217,7 +234,7 @@ func (w *simWorld) farthest() time.Duration {
 }
 
 // stepServer makes the clock of the server wrong or right, and those of all hosts with it if they have the same source.
-// A server that takes over is right until the first call has told it the time.
+// A server that takes over is right until its first call.
 func (w *simWorld) stepServer(wrong time.Duration) {
 	p := w.memory.(*simSQL)
 	if p.ns.server != p && p.ns.layout != "" {
@@ -226,6 +243,7 @@ func (w *simWorld) stepServer(wrong time.Duration) {
 	if w.choices.oneIn(4) {
 		wrong = 0
 	}
+
 	p.server.step(wrong)
 	if w.choices.oneIn(2) {
 		for _, h := range w.hosts {
@@ -235,15 +253,19 @@ func (w *simWorld) stepServer(wrong time.Duration) {
 	}
 }
 
+// raises reports whether processes may raise the reach of the namespace, which all replicas must know after a while.
+func (w *simWorld) raises() bool { return w.plan.other != w.plan.window && !w.kind.hasty }
+
 // eventFailover makes the store forget what it has committed since the replica got the last commit.
 func (w *simWorld) eventFailover() {
 	switch {
-	case !w.kind.forgets, len(w.ledger.grants) == 0: // a replica without the namespace can't know that it has forgotten it
+	case !w.kind.forgets:
+	case len(w.ledger.grants) == 0: // a replica without the namespace can't know that it has forgotten it
 	case w.backup == nil:
 		w.note(nil, "the replica of the store gets nothing more")
 		w.cut, w.server = w.now, w.newServer(-simOffset)
 		w.backup = w.memory.(*simSQL).clone(w.server)
-	case w.plan.other != w.plan.window && !w.kind.hasty && w.now.Sub(w.cut) > w.plan.delay:
+	case w.raises() && w.now.Sub(w.cut) > w.plan.delay:
 		w.note(nil, "the replica has lagged for too long, and gets all again") // what a raised reach waits for
 		w.backup = nil
 	case !w.soon && !w.agree(w.server.now):
@@ -323,7 +345,8 @@ func (w *simWorld) awaitAll(want int64) {
 	window := max(w.plan.window, w.plan.other)
 	bound := 6*window + 2*w.plan.lead + 4*w.plan.layout.Tick() + 4*time.Second
 	if w.kind.forgets {
-		bound += window + w.plan.lead + 4*lease.DefaultMaxSkew // until new owners are above the floor, and rows from before it expire
+		// Until new owners are above the floor, and rows from before it expire.
+		bound += window + w.plan.lead + 4*lease.DefaultMaxSkew
 	}
 	end := w.now.Add(bound)
 	for w.violation == "" {

@@ -60,10 +60,10 @@ var (
 	simExpiredAsleepInACall = simDrill{name: "expired asleep in a call", sql: true, do: func(w *simWorld) {
 		w.drillExpired(true, w.sleepFor, func(*simProcess) {})
 	}}
-	simExpiredSetBack = simDrill{name: "expired by the monotonic clock", sql: true, do: func(w *simWorld) {
+	simExpiredSetBack = simDrill{name: "the monotonic clock", sql: true, do: func(w *simWorld) {
 		w.drillExpired(false, w.cutOffFor, func(owner *simProcess) { owner.setBack(4 * owner.window) })
 	}}
-	simExpiredSetBackInACall = simDrill{name: "expired by the monotonic clock in a call", sql: true, do: func(w *simWorld) {
+	simExpiredSetBackInACall = simDrill{name: "the monotonic clock in a call", sql: true, do: func(w *simWorld) {
 		w.drillExpired(true, w.cutOffFor, func(owner *simProcess) { owner.setBack(4 * owner.window) })
 	}}
 )
@@ -210,7 +210,7 @@ func (w *simWorld) beginAhead(extensions int) (first *simProcess, ahead time.Dur
 func (w *simWorld) promoteBeside(owner *simProcess) {
 	owner.cutOff = true
 	var next *simProcess
-	w.uninterrupted(func() { // or a release on the new server hides what a row shows, before the first acquisition there
+	w.uninterrupted(func() { // or a release, before the first acquisition on the new server, hides what a row shows
 		w.promote()
 		next = w.begin(2)
 	})

@@ -70,18 +70,17 @@ func newSimPlan(kind simKind, c *simChoices) simPlan {
 	}
 	plan.stopOnLoss = c.oneIn(8)
 	plan.other, plan.delay = plan.window, pick(c, 4*plan.window, 64*plan.window, time.Hour)
+
 	if kind.forgets {
 		plan.skew = pick(c, time.Millisecond, lease.DefaultMaxSkew, plan.window)
 		plan.other = pick(c, plan.window, max(plan.window/4, 10*time.Millisecond), min(8*plan.window, lease.MaxWindow))
 		plan.clocks = pick(c, "", simSteps, simSuspends, simDrifts)
-	}
-	switch {
-	case kind.forgets:
 		plan.share = pick(c, 0, 0, int64(c.below(int(plan.workers))))
-	default:
+	} else {
 		plan.blind = c.oneIn(8)
 		plan.wild = c.oneIn(8)
 	}
+
 	if kind.drill != nil {
 		plan.planDrill(kind.drill, c)
 	}
@@ -91,7 +90,9 @@ func newSimPlan(kind simKind, c *simChoices) simPlan {
 // planDrill changes the plan of a random schedule.
 func (plan *simPlan) planDrill(drill *simDrill, c *simChoices) {
 	plan.workers, plan.hosts, plan.slots = 1, 4, 4
-	plan.events, plan.stopOnLoss, plan.blind, plan.wild, plan.clocks = c.below(40), false, false, false, ""
+	plan.events = c.below(40) // after the drill
+	plan.stopOnLoss, plan.blind, plan.wild, plan.clocks = false, false, false, ""
+
 	plan.window = pick(c, time.Second, 2*time.Second, 10*time.Second)
 	plan.other, plan.share = plan.window, 0
 	plan.lead = pick(c, 10*time.Millisecond, 0, time.Second)

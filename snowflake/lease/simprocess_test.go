@@ -82,28 +82,36 @@ func (p *simProcess) nextFault() simFault {
 func (w *simWorld) start(host *simHost, window time.Duration) *simProcess {
 	w.started++
 	p := &simProcess{
-		w: w, host: host, name: fmt.Sprintf("p%d", w.started), due: w.now, begin: host.mono, ahead: host.wall.Sub(w.now), highest: -1,
+		w: w, host: host, name: fmt.Sprintf("p%d", w.started), layout: w.plan.layout, window: window,
+		due: w.now, begin: host.mono, ahead: host.wall.Sub(w.now), highest: -1, lost: map[int64]int64{},
 		sharing: w.started > 2, // the first ones know their workers
-		lost:    map[int64]int64{}, window: window, layout: w.plan.layout,
 	}
-	opts := append(slices.Clone(w.options), lease.WithClock(simClock{p}), lease.WithWindow(p.window), lease.WithObserver(func(e lease.Event) {
-		if e.Kind == lease.Lost {
-			w.tally["losses"]++
-			w.note(p, "knows that it has lost worker %d, epoch %d", e.Worker, e.Epoch)
-			p.lost[e.Worker] = e.Epoch
-			if w.kind.goesOn {
-				p.goOn(e.Worker, e.Horizon)
-			}
-		}
-	}))
+	opts := append(slices.Clone(w.options),
+		lease.WithClock(simClock{p}), lease.WithWindow(p.window), lease.WithObserver(p.observe))
+
 	l, err := lease.Stepwise(simPort{p}, opts...)
 	if err != nil {
 		w.fail(p, "does not start: %v", err)
 	}
+
 	p.lease = l
 	p.gen = p.lease.Generator()
 	w.note(p, "starts")
 	return p
+}
+
+// observe records which workers the process knows to have lost.
+func (p *simProcess) observe(e lease.Event) {
+	if e.Kind != lease.Lost {
+		return
+	}
+
+	p.w.tally["losses"]++
+	p.w.note(p, "knows that it has lost worker %d, epoch %d", e.Worker, e.Epoch)
+	p.lost[e.Worker] = e.Epoch
+	if p.w.kind.goesOn {
+		p.goOn(e.Worker, e.Horizon)
+	}
 }
 
 // step makes a step of the protocol.
@@ -115,6 +123,7 @@ func (p *simProcess) step() {
 	}
 	p.enter(simInStep)
 	defer p.leave()
+
 	wait, err := p.lease.Step(context.Background())
 	switch {
 	case p.dead || w.violation != "":
@@ -180,6 +189,9 @@ func (p *simProcess) notYet(wait time.Duration) {
 	p.due = w.now.Add(wait)
 }
 
+// hasEnded reports whether another process may take the place of this one.
+func (p *simProcess) hasEnded() bool { return p.dead && len(p.doing) == 0 }
+
 // crash ends a process without a Close.
 func (p *simProcess) crash() {
 	p.w.note(p, "crashes")
@@ -198,10 +210,12 @@ func (p *simProcess) close() {
 	if w.kind.early && p.lease.State().Held {
 		p.releaseFirst()
 	}
+
 	err := p.lease.Close(context.Background())
 	for err != nil && w.choices.oneIn(2) {
 		err = p.lease.Close(context.Background()) // which repeats the release
 	}
+
 	p.leave()
 	p.closed = err == nil
 	p.dead = true
@@ -221,6 +235,7 @@ func (p *simProcess) call() {
 	if w.kind.expiry && !p.extendByExpiry() {
 		return
 	}
+
 	p.enter(simInCall)
 	ids, err := p.draw()
 	p.leave()
@@ -228,6 +243,7 @@ func (p *simProcess) call() {
 		p.failedCall(err)
 		return
 	}
+
 	p.drawn += uint64(len(ids))
 	p.checkIssued()
 	if p.dead && !p.closed {
@@ -241,6 +257,7 @@ func (p *simProcess) call() {
 		p.pending = append(p.pending, func() { w.issue(p, ids, low, lost) })
 		return
 	}
+
 	w.note(p, "issues %v%s", ids[:min(3, len(ids))], map[bool]string{true: " ..."}[len(ids) > 3])
 	w.issue(p, ids, low, lost)
 }
@@ -252,6 +269,7 @@ func (p *simProcess) draw() ([]snowflake.ID, error) {
 		id, err := p.gen.Next()
 		return []snowflake.ID{id}, err
 	}
+
 	ids := make([]snowflake.ID, pick(w.choices, 2, 5, 1, 17))
 	err := p.gen.Fill(context.Background(), ids)
 	if err != nil && slices.Max(ids) > 0 {
@@ -315,9 +333,10 @@ func (w *simWorld) eventCopy() {
 	i := w.choices.below(len(w.slots))
 	old := w.slots[i]
 	p := w.process(func(p *simProcess) bool { return !p.failed && !p.ending })
-	if p == nil || !w.kind.copies || old != nil && (!old.dead || len(old.doing) > 0) {
+	if p == nil || !w.kind.copies || old != nil && !old.hasEnded() {
 		return
 	}
+
 	host := *p.host
 	w.hosts = append(w.hosts, &host)
 	w.slots[i] = w.copyOf(p, &host)
@@ -332,9 +351,12 @@ func (w *simWorld) copyOf(p *simProcess, host *simHost) *simProcess {
 	if err := q.lease.Become(p.lease, p.highest>>sequenceBits+1); err != nil {
 		w.fail(q, "is not a copy: %v", err)
 	}
+
 	state := q.lease.State()
 	claim := state.Claim
-	w.note(q, "is a copy of %s, which has asked for the horizon %d of worker %d under epoch %d", p.name, state.Asked, claim.Worker, claim.Epoch)
+	w.note(q, "is a copy of %s, which has asked for the horizon %d of worker %d under epoch %d",
+		p.name, state.Asked, claim.Worker, claim.Epoch)
+
 	l := &w.ledger
 	if claim.Epoch > 0 {
 		l.copied[claim.Worker] = max(l.copied[claim.Worker], state.Asked)

@@ -125,6 +125,10 @@ func (s *altered) lacking(part time.Duration) {
 	})
 }
 
+func simLacksWindow(w *simWorld, s *altered) { s.lacking(w.plan.window) }
+func simLacksLead(w *simWorld, s *altered)   { s.lacking(w.plan.lead) }
+func simLacksSkew(w *simWorld, s *altered)   { s.lacking(w.plan.skew) }
+
 // simNoFloor breaks the rule that new owners start above a floor.
 func simNoFloor(_ *simWorld, s *altered) {
 	s.granting(func(_ lease.Request, g *lease.Grant) { g.Floor = time.Time{} })
@@ -189,11 +193,6 @@ func simExpiredGoOn(w *simWorld, s *altered) {
 	})
 }
 
-// simLacks returns what makes a floor lack a part.
-func simLacks(part func(simPlan) time.Duration) func(*simWorld, *altered) {
-	return func(w *simWorld, s *altered) { s.lacking(part(w.plan)) }
-}
-
 // simRule is a rule of the leases. Schedules of its drill must find that it is broken.
 type simRule struct {
 	name   string
@@ -210,14 +209,14 @@ var simRules = []simRule{
 	{"release lowers below what was asked", simSetBackCloses, simKind{wrap: simLowersHorizon}, false},
 	{"release to the last tick issued", simRestarts, simKind{wrap: simReleasesLast}, false},
 	{"release before the freeze", simClosesInACall, simKind{early: true}, false},
-	{"extend keeps the token", simCloned, simKind{copies: true, wrap: simKeepsToken}, false},
-	{"a lost owner goes on", simCloned, simKind{copies: true, goesOn: true}, false},
+	{"extend keeps the token", simCloned, simKind{wrap: simKeepsToken}, false},
+	{"a lost owner goes on", simCloned, simKind{goesOn: true}, false},
 	{"takeover starts at now", simSetBackCrashes, simKind{wrap: simStartsAtNow}, false},
 
 	{"no floor", simForgotten, simKind{wrap: simNoFloor}, false},
-	{"a floor without the window", simForgotten, simKind{wrap: simLacks(func(p simPlan) time.Duration { return p.window })}, false},
-	{"a floor without the lead", simForgotten, simKind{wrap: simLacks(func(p simPlan) time.Duration { return p.lead })}, false},
-	{"a floor without the skew", simForgotten, simKind{wrap: simLacks(func(p simPlan) time.Duration { return p.skew })}, false},
+	{"a floor without the window", simForgotten, simKind{wrap: simLacksWindow}, false},
+	{"a floor without the lead", simForgotten, simKind{wrap: simLacksLead}, false},
+	{"a floor without the skew", simForgotten, simKind{wrap: simLacksSkew}, false},
 	{"a floor from an earlier statement", simForgotten, simKind{wrap: simFloorBefore}, false},
 	{"a greater window counts at once", simForgotten, simKind{hasty: true}, false},
 	{"share forgotten", simForgottenShare, simKind{breaks: "share forgotten"}, true},
@@ -226,10 +225,10 @@ var simRules = []simRule{
 	{"owners that don't time leases", simExpiredCutOff, simKind{wrap: simTimed}, false},
 	{"clocks of two servers compared", simExpiredCutOff, simKind{wrap: simComparesClocks}, false},
 	{"leases timed from the arrival", simExpiredInACall, simKind{late: true}, false},
-	{"leases timed by the monotonic clock alone", simExpiredAsleep, simKind{wrap: simByMonotonicClock}, false},
-	{"leases timed by the monotonic clock alone, in a call", simExpiredAsleepInACall, simKind{wrap: simByMonotonicClock}, false},
-	{"leases timed by the wall clock alone", simExpiredSetBack, simKind{wrap: simByWallClock}, false},
-	{"leases timed by the wall clock alone, in a call", simExpiredSetBackInACall, simKind{wrap: simByWallClock}, false},
+	{"the monotonic clock alone", simExpiredAsleep, simKind{wrap: simByMonotonicClock}, false},
+	{"the monotonic clock alone, in a call", simExpiredAsleepInACall, simKind{wrap: simByMonotonicClock}, false},
+	{"the wall clock alone", simExpiredSetBack, simKind{wrap: simByWallClock}, false},
+	{"the wall clock alone, in a call", simExpiredSetBackInACall, simKind{wrap: simByWallClock}, false},
 	{"rows before the floor", simTwoFailovers, simKind{breaks: "rows before the floor"}, false},
 
 	{"horizons follow the generator", simAheadLong, simKind{breaks: "horizons follow the generator"}, false},
@@ -237,11 +236,9 @@ var simRules = []simRule{
 	{"unconfirmed steps are followed", simStepsForward, simKind{wrap: simNotShown}, true},
 }
 
-func (d simDrill) kind() simKind { return simKind{drill: &d, forgets: d.sql} }
-
 func (r simRule) kind() simKind {
 	kind := r.broken
-	kind.drill, kind.forgets, kind.unique = &r.drill, r.drill.sql, !r.silent
+	kind.drill, kind.forgets, kind.copies, kind.unique = &r.drill, r.drill.sql, r.drill.copies, !r.silent
 	return kind
 }
 

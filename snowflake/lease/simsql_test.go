@@ -250,7 +250,8 @@ func (s *simSQL) Extend(_ context.Context, c lease.Claim, horizon int64, ttl tim
 		}
 		if limit := s.limit(n, p.clock()); c.Reach > limit {
 			return time.Time{}, &lease.ReachError{
-				Namespace: c.Namespace, Reach: c.Reach, Limit: limit, Wait: n.reachSince.Add(s.w.plan.delay).Sub(p.clock()),
+				Namespace: c.Namespace, Reach: c.Reach, Limit: limit,
+				Wait: n.reachSince.Add(s.w.plan.delay).Sub(p.clock()),
 			}
 		}
 		known := n.serverSince.IsZero() || row.expires.After(n.serverSince.Add(lease.DefaultMaxSkew))

@@ -39,6 +39,7 @@ func (s simPort) call(name string, do func() error) error {
 	if p.dead {
 		return errSimDead
 	}
+
 	fault := p.nextFault()
 	if w.now.Before(w.down) || p.cutOff {
 		fault = simDropRequest
@@ -46,6 +47,7 @@ func (s simPort) call(name string, do func() error) error {
 	if p.cutOff && w.choices.oneIn(2) {
 		fault = simLateRequest
 	}
+
 	request := func() error {
 		caller := w.caller
 		w.caller = p
@@ -54,6 +56,7 @@ func (s simPort) call(name string, do func() error) error {
 		w.audit(p)
 		return err
 	}
+
 	switch fault {
 	case simDropRequest:
 		w.tally["dropped"]++
@@ -67,6 +70,7 @@ func (s simPort) call(name string, do func() error) error {
 		})
 		return errSimDropped
 	}
+
 	err := request()
 	w.note(p, "%s: %v", name, err)
 	w.interleave(10)
@@ -93,6 +97,7 @@ func (s simPort) Acquire(ctx context.Context, r lease.Request) (grant lease.Gran
 	if err != nil {
 		return lease.Grant{}, err
 	}
+
 	s.p.expires = s.p.host.wall.Add(r.TTL)
 	s.p.w.startsAbove(s.p, grant)
 	grant.Now = s.reported(grant.Now)
@@ -113,6 +118,7 @@ func (s simPort) Extend(ctx context.Context, c lease.Claim, h int64, ttl time.Du
 	if err != nil {
 		return time.Time{}, err
 	}
+
 	s.p.expires = s.p.host.wall.Add(ttl)
 	return s.reported(now), nil
 }
@@ -185,6 +191,7 @@ func (w *simWorld) granted(p *simProcess, c lease.Claim) {
 			w.tally["takeovers"]++
 		}
 	}
+
 	l.grants[c.Worker] = append(grants, &simGrant{
 		owner: p, token: c.Token, epoch: c.Epoch, from: l.rows[c.Worker].horizon, end: math.MaxInt64, highest: -1,
 	})
@@ -208,6 +215,7 @@ func (w *simWorld) audit(p *simProcess) {
 		return
 	}
 	l := &w.ledger
+
 	entries, err := w.store.List(context.Background(), "")
 	if err != nil {
 		w.fail(nil, "List: %v", err)
@@ -217,6 +225,7 @@ func (w *simWorld) audit(p *simProcess) {
 		if row == was {
 			continue
 		}
+
 		if row.horizon < was.horizon {
 			w.lowered(p, e.Worker, row, was)
 		}
@@ -246,7 +255,8 @@ func (w *simWorld) lowered(p *simProcess, worker int64, row, was simRow) {
 	w.tally["lowered"]++
 	g := w.grantOf(p, worker, row.epoch)
 	if g == nil || g.owner != p || row.horizon < g.from || row.horizon <= g.highest {
-		w.fail(p, "the horizon of worker %d fell from %d to %d under epoch %d: %+v", worker, was.horizon, row.horizon, row.epoch, g)
+		w.fail(p, "the horizon of worker %d fell from %d to %d under epoch %d: %+v",
+			worker, was.horizon, row.horizon, row.epoch, g)
 		return
 	}
 	g.end = min(g.end, row.horizon)
@@ -278,24 +288,26 @@ func (w *simWorld) issue(p *simProcess, ids []snowflake.ID, low int64, lost map[
 	for _, id := range ids {
 		tick, sequence := field(layout, id, snowflake.FieldTime), field(layout, id, snowflake.FieldSequence)
 		worker := field(layout, id, layout.WorkerField())
-		known := lost[worker] > 0 && p.lost[worker] == lost[worker] // and it has not got the worker back during the call
+		known := lost[worker] > 0 && p.lost[worker] == lost[worker] // and the call has not got the worker back
 		if known {
 			w.fail(p, "ID of worker %d, tick %d, after it was lost", worker, tick)
 		}
+
 		issue := simIssue{p.name, known}
 		if before, ok := w.ledger.issued[id]; ok {
 			if tick >= w.ledger.copied[worker] || before.lost || issue.lost {
-				w.violate(p, "ID %d (worker %d, tick %d, sequence %d) was issued before by %+v, copies share those below tick %d",
+				w.violate(p, "ID %d (worker %d, tick %d, sequence %d) was issued by %+v, copies share it below %d",
 					id, worker, tick, sequence, before, w.ledger.copied[worker])
 				return
 			}
 			w.tally["repeats"]++
 		}
 		w.ledger.issued[id] = issue
+		w.tally["IDs"]++
+
 		if limit := p.latest(); w.kind.forgets && w.plan.clocks != simDrifts && tick > limit {
 			w.fail(p, "issued tick %d, which no clock of a server confirms: at most %d", tick, limit)
 		}
-		w.tally["IDs"]++
 		at := tick<<sequenceBits + sequence
 		if at <= low {
 			w.fail(p, "ID of tick %d, sequence %d after one of tick %d, sequence %d",
@@ -327,16 +339,16 @@ func (w *simWorld) checkGrant(p *simProcess, worker, tick int64) {
 	if w.kind.unique {
 		return
 	}
-	var seen strings.Builder
+
 	for _, g := range grants {
-		if g.owner != p && g.from <= tick && tick < min(g.below, g.end) && !p.copied && !g.owner.copied &&
-			(w.plan.clocks == "" || w.plan.clocks == simSuspends || tick < g.used) {
+		copied := p.copied || g.owner.copied
+		if g.owner != p && !copied && g.mayIssue(tick) {
 			w.violate(p, "issued tick %d of worker %d, which %s may issue, too: [%d, %d) under epoch %d",
 				tick, worker, g.owner.name, g.from, min(g.below, g.end), g.epoch)
 		}
 	}
 	for _, g := range grants {
-		if g.owner == p && g.from <= tick && tick < min(g.below, g.end) {
+		if g.owner == p && g.has(tick) {
 			g.highest = max(g.highest, tick)
 			return
 		}
@@ -344,12 +356,24 @@ func (w *simWorld) checkGrant(p *simProcess, worker, tick int64) {
 	if p.copied && tick < w.ledger.copied[worker] {
 		return // the other copy may have given it back
 	}
+
+	var seen strings.Builder
 	for _, g := range grants {
 		if g.owner == p {
 			fmt.Fprintf(&seen, " [%d, %d) under epoch %d", g.from, min(g.below, g.end), g.epoch)
 		}
 	}
 	w.fail(p, "issued tick %d of worker %d, was granted%s", tick, worker, &seen)
+}
+
+// has reports whether the tick was granted, and not given back.
+func (g *simGrant) has(tick int64) bool { return g.from <= tick && tick < min(g.below, g.end) }
+
+// mayIssue reports whether the owner may issue the tick. It uses less than it was granted if clocks were set back.
+func (g *simGrant) mayIssue(tick int64) bool {
+	clocks := g.owner.w.plan.clocks
+	setBack := clocks == simSteps || clocks == simDrifts
+	return g.has(tick) && (!setBack || tick < g.used)
 }
 
 func field(l snowflake.Layout, id snowflake.ID, name string) int64 {

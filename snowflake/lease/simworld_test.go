@@ -72,10 +72,12 @@ func runSchedule(kind simKind, choices *simChoices) *simWorld {
 		kind.drill.do(w)
 		w.drilling = false
 	}
+
 	for !w.over() {
 		w.choices.begin()
 		w.event()
 	}
+
 	if w.violation == "" && !kind.unique && !kind.unaware {
 		w.heal()
 	}
@@ -87,6 +89,7 @@ func newSimWorld(kind simKind, plan simPlan, choices *simChoices) *simWorld {
 	if kind.hasty {
 		w.plan.delay = 0
 	}
+
 	w.memory = leasetest.NewMemory(w.newServer(simOffset).now)
 	if kind.forgets {
 		w.memory = newSimSQL(w)
@@ -95,6 +98,7 @@ func newSimWorld(kind simKind, plan simPlan, choices *simChoices) *simWorld {
 	if kind.wrap != nil {
 		kind.wrap(w, w.store)
 	}
+
 	w.ledger = newSimLedger()
 	w.options = []lease.Option{
 		lease.WithGenerator(snowflake.WithLayout(w.plan.layout), snowflake.WithLead(w.plan.lead)),
@@ -107,10 +111,13 @@ func newSimWorld(kind simKind, plan simPlan, choices *simChoices) *simWorld {
 	if w.plan.stopOnLoss {
 		w.options = append(w.options, lease.WithStopOnLoss())
 	}
+
 	for range plan.hosts {
 		right := w.offset(simOffset)
-		w.hosts = append(w.hosts, &simHost{wall: simStart.Add(right), right: right, mono: choices.span(time.Second, 1000*time.Hour)})
+		up := choices.span(time.Second, 1000*time.Hour)
+		w.hosts = append(w.hosts, &simHost{wall: simStart.Add(right), right: right, mono: up})
 	}
+
 	w.slots = make([]*simProcess, plan.slots)
 	w.note(nil, "%+v", w.plan)
 	return w
