@@ -26,9 +26,27 @@ type moment struct {
 
 func (l *Lease) moment() moment { return moment{l.cfg.clock.Now().Round(0), l.cfg.clock.Elapsed()} }
 
-// remaining returns for how long after the moment the claim can't have expired. The monotonic clock may stand still while
-// a machine sleeps, so both clocks count. An eighth is left for server clocks that run faster, or step. It is never more
-// than the reach: for that long a store that has forgotten owners lends none of their workers.
+// deadline is a time by the clocks of an owner.
+type deadline struct {
+	moment
+	clock snowflake.Clock
+}
+
+// passed reports whether either clock has come to the deadline: the monotonic clock may stand still while the machine
+// sleeps, and the wall clock may be set back.
+func (d *deadline) passed() bool {
+	return !d.clock.Now().Round(0).Before(d.wall) || d.clock.Elapsed() >= d.elapsed
+}
+
+// deadline returns the time before which the claim can't have expired, as seen at the moment at.
+func (l *Lease) deadline(at moment) *deadline {
+	left := l.remaining(at)
+	return &deadline{moment{at.wall.Add(left), at.elapsed + left}, l.cfg.clock}
+}
+
+// remaining returns for how long after the moment the claim can't have expired. The monotonic clock may stand still
+// while a machine sleeps, so both clocks count. An eighth is left for server clocks that run faster, or step. It is
+// never more than the reach: for that long a store that has forgotten owners lends none of their workers.
 func (l *Lease) remaining(at moment) time.Duration {
 	age := max(at.elapsed-l.state.since.elapsed, at.wall.Sub(l.state.since.wall))
 	return max(0, min(l.cfg.ttl, l.reach())/8*7-age)
@@ -75,8 +93,8 @@ func (l *Lease) checkClocks(grant Grant, floor, tick int64, gap time.Duration) e
 	return nil
 }
 
-// reach returns how far ahead of the store's clock a horizon of this lease is at most. WithMaxSkew may accept a clock that
-// is further ahead than the default skew, but then no floor waits for it.
+// reach returns how far ahead of the store's clock a horizon of this lease is at most. WithMaxSkew may accept a clock
+// that is further ahead than the default skew, but then no floor waits for it.
 func (l *Lease) reach() time.Duration { return l.reachOf(l.window()) }
 
 func (l *Lease) reachOf(window time.Duration) time.Duration {
@@ -117,8 +135,8 @@ func (l *Lease) shorten(e *ReachError) bool {
 func (l *Lease) tickAt(t time.Time) int64 { return int64(t.Sub(l.layout.Epoch()) / l.layout.Tick()) }
 
 // agreed returns the tick, or that of the wall clock or the store's, whichever is later, if the generator is ahead of
-// both. After a step back of the wall clock it is, for long. A failover sets too low a floor for horizons that follow it
-// there, so it does not count on a store that may forget.
+// both. After a step back of the wall clock it is, for long. A failover sets too low a floor for horizons that follow
+// it there, so it does not count on a store that may forget.
 func (l *Lease) agreed(tick int64) int64 {
 	start := l.look().storeStart
 	if !l.state.forgets || start.IsZero() {

@@ -3,14 +3,15 @@ package lease_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"strings"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
-	"unsafe"
 
 	"github.com/sqlflake/sqlflake/snowflake"
+	"github.com/sqlflake/sqlflake/snowflake/internal/core"
 	"github.com/sqlflake/sqlflake/snowflake/lease"
 )
 
@@ -155,35 +156,64 @@ func TestAStepForwardIsFollowedIfTheStoresClockConfirmsIt(t *testing.T) {
 	}
 }
 
-// The monotonic clock stands still while a machine sleeps, or the wall clock is set back meanwhile.
+// The monotonic clock stands still while a machine sleeps, and the wall clock is set back.
 func TestALeaseMayHaveExpiredByEitherClock(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		store := &altered{Store: lease.NewMemory(time.Now)}
-		var slept atomic.Int64
-		l := mustOpen(t, store, lease.WithClock(movableClock{&slept}))
-		defer mustClose(t, l)
-		unexpired := make(chan bool, 1)
-		for _, test := range []struct {
-			sleep time.Duration
-			want  bool
-		}{{0, true}, {2 * lease.DefaultWindow, false}} {
-			slept.Store(int64(test.sleep))
-			store.extending(func(c *lease.Claim) {
-				store.extend.Store(nil)
-				unexpired <- c.Unexpired()
-			})
-			if got := <-unexpired; got != test.want {
-				t.Errorf("after a sleep of %v: unexpired: %t", test.sleep, got)
-			}
-		}
-	})
+	const passed = int64(2 * lease.DefaultWindow)
+	for name, test := range map[string]struct{ wall, elapsed int64 }{
+		"the machine sleeps":         {wall: passed},
+		"the wall clock is set back": {elapsed: passed},
+	} {
+		for _, during := range []bool{false, true} { // the call, instead of before it
+			t.Run(fmt.Sprintf("%s, during the call: %t", name, during), func(t *testing.T) {
+				synctest.Test(t, func(t *testing.T) {
+					store := &altered{Store: lease.NewMemory(time.Now)}
+					var clock twoClocks
+					l := mustOpen(t, store, lease.WithClock(&clock))
+					defer mustClose(t, l)
+					change := func() {
+						clock.wall.Store(test.wall)
+						clock.elapsed.Store(test.elapsed)
+					}
 
-	until := time.Now().Add(time.Hour)
-	if !(lease.Claim{Until: until}).Unexpired() {
-		t.Error("an hour before the time, it is reached")
-	}
-	(*[3]uint64)(unsafe.Pointer(&until))[0] -= 7200 << 30 // seconds of the wall clock, as if the machine had slept
-	if left := time.Until(until); left < time.Minute || (lease.Claim{Until: until}).Unexpired() {
-		t.Errorf("%v are left by the monotonic clock, and none by the wall clock: %v", left, until)
+					before, after := make(chan bool, 1), make(chan bool, 1)
+					store.extending(func(c *lease.Claim) {
+						store.extend.Store(nil)
+						before <- c.Unexpired()
+						change()
+						after <- c.Unexpired()
+					})
+					if !during {
+						change()
+					}
+					if got := <-before; got != during {
+						t.Errorf("unexpired when the call begins: %t", got)
+					}
+					if <-after {
+						t.Error("unexpired though a clock has come to the end")
+					}
+				})
+			})
+		}
 	}
 }
+
+func TestAClaimOfNoLeaseLastsByTheSystemClock(t *testing.T) {
+	for until, want := range map[time.Time]bool{
+		{}: false, time.Now().Add(-time.Second): false, time.Now().Add(time.Hour): true,
+	} {
+		if got := (lease.Claim{Until: until}).Unexpired(); got != want {
+			t.Errorf("until %v: unexpired: %t", until, got)
+		}
+	}
+}
+
+// twoClocks are a wall clock and a monotonic one, each ahead of the system's by what it is set to.
+type twoClocks struct{ wall, elapsed atomic.Int64 }
+
+func (c *twoClocks) Now() time.Time { return time.Now().Add(time.Duration(c.wall.Load())) }
+
+func (c *twoClocks) Elapsed() time.Duration {
+	return time.Since(clockOrigin) + time.Duration(c.elapsed.Load())
+}
+
+func (c *twoClocks) Sleep(ctx context.Context, d time.Duration) error { return core.Sleep(ctx, d) }

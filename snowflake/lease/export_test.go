@@ -55,3 +55,23 @@ func (l *Lease) Become(of *Lease, next int64) error {
 	}
 	return l.lessee.Move(l.state.claim.Worker, max(l.state.from, next), l.state.horizon)
 }
+
+// Age returns how long ago the call began that has confirmed the claim last, by the wall clock and the monotonic clock.
+func (l *Lease) Age() (wall, elapsed time.Duration) {
+	now, since := l.moment(), l.state.since
+	return now.wall.Sub(since.wall), now.elapsed - since.elapsed
+}
+
+// Left returns for how long the claim can't have expired, by the wall clock and by the monotonic clock of its owner.
+func (c Claim) Left() (wall, elapsed time.Duration) {
+	now := c.deadline.clock
+	return c.deadline.wall.Sub(now.Now().Round(0)), c.deadline.elapsed - now.Elapsed()
+}
+
+// Lasting returns the claim with other times, from now on, for which it can't have expired.
+func (c Claim) Lasting(wall, elapsed time.Duration) Claim {
+	now := c.deadline.clock
+	c.deadline = &deadline{moment{now.Now().Round(0).Add(wall), now.Elapsed() + elapsed}, now}
+	c.Until = c.deadline.wall
+	return c
+}

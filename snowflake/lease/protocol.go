@@ -231,9 +231,9 @@ func (l *Lease) ahead(window time.Duration) int64 {
 }
 
 func (l *Lease) callExtend(ctx context.Context, claim *Claim) (now time.Time, err error) {
-	began := time.Now() // before the lease's clock is read: the machine may sleep in between
 	start := l.moment()
-	claim.Until, claim.Reach = began.Add(l.remaining(start)), l.reach()
+	claim.deadline, claim.Reach = l.deadline(start), l.reach()
+	claim.Until = claim.deadline.wall
 
 	now, err = l.store.Extend(ctx, *claim, l.state.asked, l.cfg.ttl)
 	l.called("extend", start.elapsed, err)

@@ -43,6 +43,7 @@ func (s *simServer) step(wrong time.Duration) {
 		s.w.hastened = s.w.now
 	}
 	s.wrong = wrong
+	s.w.ahead = max(s.w.ahead, s.right+s.wrong)
 }
 
 // setRight is what a time server does.
@@ -58,7 +59,12 @@ func (w *simWorld) agree(now func() time.Time) bool {
 	}
 	w.memory.(*simSQL).server.step(0)
 	skew := min(w.plan.skew, lease.DefaultMaxSkew)
-	return w.plan.clocks == "" || !w.shown.After(now().Add(skew)) && w.now.Sub(w.hastened) > 2*max(w.plan.window, w.plan.other)
+	if w.plan.clocks == "" {
+		return true
+	}
+
+	noneAhead := !w.shown.After(now().Add(skew))
+	return noneAhead && w.now.Sub(w.hastened) > 2*max(w.plan.window, w.plan.other)
 }
 
 // advance lets time pass for all clocks.
@@ -90,9 +96,10 @@ func (c simClock) Now() time.Time { return c.p.host.wall }
 // So other events happen here.
 func (c simClock) Elapsed() time.Duration {
 	if c.p.calling() {
-		c.p.w.interleave(20)
+		for range 1 + c.p.w.kind.readings {
+			c.p.w.interleave(20)
+		}
 	}
-	c.p.looked = c.p.w.now
 	return c.p.host.mono
 }
 
@@ -105,6 +112,7 @@ func (c simClock) Sleep(_ context.Context, d time.Duration) error {
 		w.tally["refused waits"]++
 		return errSimWait
 	}
+
 	w.tally["sleeps"]++
 	w.note(c.p, "sleeps for %v", d)
 	w.advance(d + time.Microsecond)
@@ -114,15 +122,30 @@ func (c simClock) Sleep(_ context.Context, d time.Duration) error {
 	return nil
 }
 
+// simDeepest is how many events are within each other at most.
+const simDeepest = 3
+
 // interleave lets another event happen, once in n times.
 func (w *simWorld) interleave(n int) {
-	const deepest = 3
-	if w.depth >= deepest || w.over() || !w.choices.oneIn(n) {
+	if len(w.meanwhile) > 0 {
+		do := w.meanwhile[0]
+		w.meanwhile = w.meanwhile[1:]
+		if do != nil {
+			w.depth++
+			do()
+			w.depth--
+		}
 		return
 	}
+	if w.depth >= simDeepest || w.over() {
+		return
+	}
+
 	w.depth++
-	for range 1 + w.choices.below(3) {
+	for range w.choices.interruptions(n) {
+		end := w.choices.nest()
 		w.event()
+		end()
 	}
 	w.depth--
 }

@@ -1,144 +1,300 @@
 package lease_test
 
 import (
+	"slices"
 	"time"
-
-	"github.com/sqlflake/sqlflake/snowflake/lease"
 )
 
-// drill begins a schedule with what random events hardly ever do in this order: an owner reaches no server of the store
-// for about as long as its lease lasts, while a replica that lags is promoted, or two are, one after the other. Others take
-// its worker over before and after each promotion. Clocks differ as in all schedules.
-func (w *simWorld) drill() {
-	if w.plan.clocks == simSteps {
-		w.drillClocks()
+// simDrill begins a schedule with what random events hardly ever do in this order. Its details are chosen, such as
+// clocks, windows and how much time passes. Other events may interrupt it, and follow it.
+//
+// In a directed schedule each choice is the first one, and nothing else happens: so the first choice of a drill is the
+// one that finds the rule broken which the drill is for.
+type simDrill struct {
+	name   string
+	sql    bool // on the store that fails over
+	copies bool // of processes are made
+	plan   func(*simPlan, *simChoices)
+	do     func(*simWorld)
+}
+
+func (d simDrill) kind() simKind { return simKind{drill: &d, forgets: d.sql, copies: d.copies} }
+
+// simDrills are all drills.
+var simDrills = []simDrill{
+	simStaleExtends, simStaleReleases, simUncommitted, simSetBackCloses, simSetBackExpires, simSetBackCrashes,
+	simRestarts, simClosesInACall, simCloned,
+	simForgotten, simForgottenShare, simExpiredCutOff, simExpiredInACall, simExpiredAsleep, simExpiredAsleepInACall,
+	simExpiredSetBack, simExpiredSetBackInACall, simTwoFailovers, simAheadLong, simAheadShortly, simStepsForward,
+}
+
+// An owner does not hear of the store until another process has its worker.
+
+var (
+	simStaleExtends = simDrill{name: "a stale owner extends", do: func(w *simWorld) {
+		w.drillStale((*simProcess).step)
+	}}
+	simStaleReleases = simDrill{name: "a stale owner releases", do: func(w *simWorld) {
+		w.drillStale((*simProcess).close)
+	}}
+	simUncommitted = simDrill{name: "an owner whose lease may be over", do: func(w *simWorld) {
+		owner := w.begin(0)
+		w.passTo(2*w.plan.window + w.plan.window/8)
+		w.issueBelow(w.horizonOf(owner), owner, w.begin(1))
+	}}
+)
+
+func (w *simWorld) drillStale(comes func(*simProcess)) {
+	owner := w.begin(0)
+	w.extendAll(w.choices.below(3))
+	w.cutOff(owner)
+	w.passTo(2*owner.window + owner.window/8)
+	next := w.begin(1)
+
+	w.phase()
+	owner.cutOff = false
+	if owner.running() {
+		comes(owner)
+	}
+	third := w.begin(2)
+	w.issueBelow(w.horizonOf(next), owner, next, third)
+}
+
+// The clock of an owner was ahead when it started, which its generator still is.
+
+var (
+	simSetBackCloses = simDrill{name: "closed after a step back", do: func(w *simWorld) {
+		w.drillSetBack((*simProcess).close)
+	}}
+	simSetBackCrashes = simDrill{name: "crashed while its clock was ahead", do: func(w *simWorld) {
+		w.drillSetBack(func(owner *simProcess) {
+			owner.crash()
+			w.passTo(2*owner.window + owner.window/8)
+		})
+	}, plan: func(plan *simPlan, c *simChoices) { plan.window = pick(c, time.Second, 2*time.Second) }}
+	simSetBackExpires = simDrill{name: "cut off after a step back", do: func(w *simWorld) {
+		w.drillSetBack(func(owner *simProcess) {
+			owner.step()
+			w.cutOff(owner)
+			w.passTo(owner.window*2 - owner.window/32*time.Duration(1+w.choices.below(8)))
+			if owner.running() {
+				owner.call()
+			}
+			w.passTo(owner.window / 2)
+		})
+	}}
+)
+
+func (w *simWorld) drillSetBack(end func(*simProcess)) {
+	w.phase()
+	ahead := pick(w.choices, 9*time.Second, 7*time.Second, 5*time.Second)
+	w.hosts[0].wall = w.hosts[0].wall.Add(ahead)
+	owner := w.begin(0)
+	w.extendAll(w.choices.below(3))
+	w.phase()
+	if pick(w.choices, true, false) {
+		w.note(nil, "the clock of host 0 is set right")
+		w.setRight(w.hosts[0])
+	}
+	if !owner.running() {
 		return
 	}
-	begin := w.begin
-	order := pick(w.choices, []int{0, 1, 2, 3}, []int{1, 0, 2, 3}) // the first one creates the namespace
-	begin(order[0])
-	owner := w.slots[order[0]]
-	if w.plan.workers > 1 && w.choices.below(4) > 0 {
-		w.eventFailover() // the replica does not know the second one
-		begin(order[1])
-		owner = w.slots[order[1]]
+
+	owner.call()
+	end(owner)
+	w.issueAt(owner.highest>>sequenceBits, w.begin(1))
+}
+
+// A process ends, and another one starts on the same host at the same moment.
+
+var (
+	simRestarts = simDrill{name: "a restart at once", do: func(w *simWorld) {
+		owner := w.begin(0)
+		w.extendAll(w.choices.below(3))
+		w.phase()
+		if owner.running() {
+			owner.call()
+			owner.close()
+		}
+		w.restart()
+	}}
+	simClosesInACall = simDrill{name: "a call while the worker is given back", do: func(w *simWorld) {
+		owner := w.begin(0)
+		w.extendAll(w.choices.below(3))
+		w.phase()
+		if !owner.running() {
+			return
+		}
+
+		owner.call()
+		later := w.plan.layout.Tick() * time.Duration(1+w.choices.below(3))
+		w.meanwhile = []func(){nil, func() {
+			w.advance(later)
+			if owner.running() || owner.ending && !owner.dead {
+				owner.call()
+			}
+		}}
+		owner.close()
+		w.meanwhile = nil
+		w.restart()
+	}}
+)
+
+func (w *simWorld) restart() {
+	next := w.start(w.hosts[0], w.plan.window)
+	w.slots[1] = next
+	w.open(next)
+	if next.running() {
+		next.call()
 	}
-	w.extendAll(owner.window/2, w.choices.below(3))
+}
+
+// The host of a process is cloned.
+
+var simCloned = simDrill{name: "a copy", copies: true, do: func(w *simWorld) {
+	owner := w.begin(0)
+	w.extendAll(w.choices.below(3))
+	w.phase()
+	if !owner.running() {
+		return
+	}
+
+	owner.call()
+	host := *owner.host
+	w.hosts = append(w.hosts, &host)
+	twin := w.copyOf(owner, &host)
+	w.slots[1] = twin
+	w.advance(owner.window / 8 * time.Duration(w.choices.below(4)))
+	owner.step()
+	twin.step()
+	w.issueAt(w.tickOf(owner)+w.ticks(w.plan.window/16), owner, twin)
+	w.issueAt(w.horizonOf(owner)+w.ticks(w.plan.window/8), owner, twin)
+}}
+
+// What drills are made of.
+
+// phase ends an event of the drill and begins the next one.
+func (w *simWorld) phase() { w.choices.begin() }
+
+// begin starts a process in a slot, which may or may not get a worker.
+func (w *simWorld) begin(i int) *simProcess { return w.beginWith(i, w.plan.window) }
+
+func (w *simWorld) beginWith(i int, window time.Duration) *simProcess {
+	w.phase()
+	if p := w.slots[i]; p != nil {
+		return p // another event has started it
+	}
+	p := w.start(w.hosts[i], window)
+	w.slots[i] = p
+	w.open(p)
+	return p
+}
+
+// open makes a few steps of a process that starts.
+func (w *simWorld) open(p *simProcess) {
+	for range 3 {
+		if !p.opened && !p.dead {
+			p.step()
+		}
+	}
+}
+
+// uninterrupted does something that no other event interrupts.
+func (w *simWorld) uninterrupted(do func()) {
+	w.depth += simDeepest
+	do()
+	w.depth -= simDeepest
+}
+
+// cutReplica makes a replica get nothing more.
+func (w *simWorld) cutReplica() {
+	w.phase()
 	if w.backup == nil {
 		w.eventFailover()
 	}
-	w.extendAll(owner.window/2, pick(w.choices, 0, 0, 4))
-	w.note(owner, "is cut off")
-	owner.cutOff = true
-	if w.choices.oneIn(2) {
-		owner.step() // which may arrive later
-	}
-	begin(order[1])
-	w.pass(owner.window/4, pick(w.choices, 0, 8, 8, 8+w.choices.below(4)))
+}
+
+// promote lets a replica take the place of the server.
+func (w *simWorld) promote() {
+	w.cutReplica()
 	w.eventFailover()
-	if w.choices.oneIn(2) { // once more
-		if w.choices.oneIn(2) {
-			w.eventFailover()
-		}
-		begin(order[2])
-		w.pass(owner.window/4, pick(w.choices, 0, 1, 2))
-		if w.backup == nil {
-			w.eventFailover()
-		}
-		w.pass(owner.window/4, pick(w.choices, 0, 1, 2))
-		w.eventFailover()
-	}
-	w.eventLate()
-	begin(order[3])
-	w.pass(owner.window/4, pick(w.choices, 0, 2, 4+4*int(w.plan.skew/owner.window)))
-	owner.cutOff = false
-	w.note(owner, "is no longer cut off")
-	w.pass(owner.window/4, 8)
 }
 
-// begin starts a process that may or may not get a worker.
-func (w *simWorld) begin(i int) {
-	if w.slots[i] == nil {
-		w.slots[i] = w.start(w.hosts[i])
-		w.slots[i].step()
-	}
-}
-
-// drillClocks begins a schedule with clocks that are ahead, of the server and all hosts or of one host only, and are set
-// right. Generators stay ahead. When no clock would be behind that any more, a replica that lags is promoted: it does not
-// know what their owners have been granted since, nor perhaps a worker that one of them has taken over. These are stopped.
-func (w *simWorld) drillClocks() {
-	ahead := pick(w.choices, 30*time.Second, time.Minute, w.plan.window)
-	if w.choices.below(4) > 0 {
-		w.memory.(*simSQL).server.step(ahead)
-	}
-	for _, h := range w.hosts {
-		h.wall = h.wall.Add(ahead)
-	}
-	w.begin(0)
-	owner := w.slots[0]
-	w.begin(1)
-	w.extendAll(owner.window/2, 4)
-	w.note(nil, "all clocks are set right")
-	for !w.agree(w.newServer().now) {
-		w.extendAll(owner.window/2, 1)
-	}
-	w.eventFailover() // the replica gets nothing more
-	if w.choices.oneIn(2) {
-		w.takeAnother(owner)
-	}
-	w.pass(owner.window/4, 2+w.choices.below(8))
-	for _, p := range w.slots[:2] {
-		if p != nil && w.choices.below(4) > 0 {
-			w.note(p, "is stopped")
-			p.cutOff = true
-		}
-	}
-	w.pass(owner.window/4, w.choices.below(4))
-	w.eventFailover()
-	w.begin(2)
-	w.pass(owner.window/4, 4+4*int((ahead+2*lease.DefaultMaxSkew)/owner.window))
-}
-
-// takeAnother lets a process lose its worker to another one, which ends, and take one over.
-func (w *simWorld) takeAnother(p *simProcess) {
+func (w *simWorld) cutOff(p *simProcess) {
+	w.note(p, "is cut off")
 	p.cutOff = true
-	w.extendAll(p.window/2, 5)
-	w.begin(3)
-	w.slots[3].crash()
-	p.cutOff = false
-	w.extendAll(p.window/2, 6)
 }
 
-// extendAll lets some spans pass, after each of which all owners extend.
-func (w *simWorld) extendAll(span time.Duration, n int) {
-	for range n {
-		w.advance(span)
+// running reports whether the process has a worker, as far as it knows, or looks for another one.
+func (p *simProcess) running() bool {
+	hasStopped := p.paused || p.ending || p.dead || p.failed
+	return p.opened && !hasStopped && p.w.violation == ""
+}
+
+func (w *simWorld) horizonOf(p *simProcess) int64 { return p.lease.State().Horizon }
+
+func (w *simWorld) tickOf(p *simProcess) int64 {
+	tick, _ := p.lease.Lessee().Tick()
+	return tick
+}
+
+// extendAll lets half a window pass so many times. All owners extend after each one.
+func (w *simWorld) extendAll(times int) {
+	for range times {
+		w.phase()
+		w.advance(w.plan.window / 2)
 		for _, p := range w.slots {
-			if p != nil && p.opened && !p.dead && !p.failed {
+			if p != nil && p.running() {
 				p.step()
 			}
 		}
 	}
 }
 
-// pass lets some spans pass, in which all processes make steps and issue.
-func (w *simWorld) pass(span time.Duration, n int) {
-	for range n {
-		w.advance(span + span/32*time.Duration(w.choices.below(4)))
-		for _, p := range w.slots {
-			if p == nil || p.dead || p.failed {
-				continue
+// passTo lets time pass, in which processes make the steps that are due.
+func (w *simWorld) passTo(d time.Duration) {
+	piece := w.plan.window / 4
+	for ; d > 0 && w.violation == ""; d -= piece {
+		w.phase()
+		w.advance(min(piece, d))
+		w.runDue()
+	}
+}
+
+// issueBelow lets processes issue IDs of the same two ticks below a horizon: any, and the last one.
+func (w *simWorld) issueBelow(horizon int64, ps ...*simProcess) {
+	w.phase()
+	if now := w.tickOf(ps[0]); horizon > now {
+		w.issueAt(now+int64(w.choices.span(1, time.Duration(horizon-now))), ps...)
+	}
+	w.issueAt(horizon-1, ps...)
+}
+
+// issueAt lets processes issue IDs of one tick, each when its clock shows it.
+func (w *simWorld) issueAt(tick int64, ps ...*simProcess) {
+	ps = slices.Clone(ps)
+	for range 200 {
+		w.phase()
+		ps = slices.DeleteFunc(ps, func(p *simProcess) bool {
+			if w.tickOf(p) < tick {
+				return p.dead || p.failed || w.violation != ""
 			}
-			if p.paused {
-				p.resume()
-			}
-			if !w.now.Before(p.due) || w.choices.oneIn(4) {
-				p.step()
-			}
-			if p.opened {
+			if p.running() {
 				p.call()
 			}
+			return true
+		})
+		if len(ps) == 0 {
+			return
 		}
+
+		left := w.plan.window / 4
+		for _, p := range ps {
+			if ahead := time.Duration(tick-w.tickOf(p)) * w.plan.layout.Tick(); ahead > 0 {
+				left = min(left, ahead)
+			}
+		}
+		w.advance(left)
+		w.runDue()
 	}
 }

@@ -1,233 +1,242 @@
 package lease_test
 
 import (
-	"context"
-	"testing"
 	"time"
-
-	"github.com/sqlflake/sqlflake/snowflake/lease"
 )
 
-// TestAStoreThatFindsOutThatItHasForgottenRepeatsNoID makes schedules in which replicas without the last commits are
-// promoted. The clocks of hosts and servers differ by as much as leases accept, and so do the windows of processes.
-func TestAStoreThatFindsOutThatItHasForgottenRepeatsNoID(t *testing.T) {
-	for _, drills := range []bool{false, true} {
-		mustHold(t, simKind{forgets: true, drills: drills}, 2000, "failovers", "takeovers", "IDs", "late statements")
+// A replica that is promoted does not know an owner, which goes on up to its horizon.
+
+var (
+	simForgotten = simDrill{name: "an owner is forgotten", sql: true, plan: planForgotten, do: func(w *simWorld) {
+		w.begin(0) // the replica knows the namespace
+		w.cutReplica()
+		owner := w.beginWith(1, pick(w.choices, w.plan.other, w.plan.window))
+		w.extendAll(w.choices.below(3))
+		w.phase()
+		if owner.running() {
+			owner.step() // so its horizon is as far ahead as it can be
+		}
+		owner.cutOff = true
+		w.advance(pick(w.choices, 0, 0, owner.window/8))
+		w.promote()
+		w.issueBelow(w.horizonOf(owner), owner, w.begin(2))
+	}}
+	simForgottenShare = simDrill{name: "a share is forgotten", sql: true, plan: func(plan *simPlan, c *simChoices) {
+		plan.workers, plan.share = 3, 1
+	}, do: func(w *simWorld) {
+		w.begin(0)
+		w.cutReplica()
+		second, third := w.begin(1), w.begin(2) // the third one sets the share
+		w.phase()
+		second.crash()
+		w.passTo(2*w.plan.window + w.plan.window/4)
+		w.open(third)
+		w.promote()
+		w.passTo(w.plan.window * 2)
+		w.issueAt(w.tickOf(third), third)
+	}}
+)
+
+func planForgotten(plan *simPlan, c *simChoices) {
+	plan.workers = 2
+	plan.other = pick(c, 16*time.Second, plan.window, 30*time.Second)
+	plan.delay = pick(c, time.Hour, 64*time.Second)
+	plan.lead = pick(c, time.Second, 10*time.Millisecond, 5*time.Second, 100*time.Millisecond)
+}
+
+// An owner's lease has expired, and another process has its worker, which a replica that is promoted does not know. The
+// owner then asks the replica, or has asked it before.
+
+var (
+	simExpiredCutOff = simDrill{name: "expired while cut off", sql: true, do: func(w *simWorld) {
+		w.drillExpired(false, w.cutOffFor, func(*simProcess) {})
+	}}
+	simExpiredInACall = simDrill{name: "expired in a call", sql: true, do: func(w *simWorld) {
+		w.drillExpired(true, w.cutOffFor, func(*simProcess) {})
+	}}
+	simExpiredAsleep = simDrill{name: "expired asleep", sql: true, do: func(w *simWorld) {
+		w.drillExpired(false, w.sleepFor, func(*simProcess) {})
+	}}
+	simExpiredAsleepInACall = simDrill{name: "expired asleep in a call", sql: true, do: func(w *simWorld) {
+		w.drillExpired(true, w.sleepFor, func(*simProcess) {})
+	}}
+	simExpiredSetBack = simDrill{name: "the monotonic clock", sql: true, do: func(w *simWorld) {
+		w.drillExpired(false, w.cutOffFor, func(owner *simProcess) { owner.setBack(4 * owner.window) })
+	}}
+	simExpiredSetBackInACall = simDrill{name: "the monotonic clock in a call", sql: true, do: func(w *simWorld) {
+		w.drillExpired(true, w.cutOffFor, func(owner *simProcess) { owner.setBack(4 * owner.window) })
+	}}
+)
+
+func (w *simWorld) cutOffFor(owner *simProcess, d time.Duration) {
+	w.cutOff(owner)
+	w.passTo(d)
+}
+
+func (w *simWorld) sleepFor(owner *simProcess, d time.Duration) {
+	w.note(owner, "its host sleeps for %v", d)
+	w.tally["suspends"]++
+	w.suspend(owner.host, d)
+	w.cutOff(owner)
+}
+
+func (p *simProcess) setBack(d time.Duration) {
+	p.w.note(p, "its wall clock is set back by %v", d)
+	p.host.wall = p.host.wall.Add(-d)
+}
+
+func (w *simWorld) drillExpired(called bool, absent func(*simProcess, time.Duration), clocks func(*simProcess)) {
+	owner := w.begin(0)
+	w.extendAll(w.choices.below(3))
+	w.cutReplica()
+	if w.choices.oneIn(4) {
+		owner.step()
 	}
-}
-
-// lacking breaks the rule that a floor is above all that a forgotten owner can have been granted: it lacks a part.
-func (s *altered) lacking(part time.Duration) {
-	s.granting(func(_ lease.Request, g *lease.Grant) {
-		if !g.Floor.IsZero() {
-			g.Floor = g.Floor.Add(-part)
-		}
-	})
-}
-
-// simNoFloor breaks the rule that new owners start above a floor.
-func simNoFloor(_ *simWorld, s *altered) {
-	s.granting(func(_ lease.Request, g *lease.Grant) { g.Floor = time.Time{} })
-}
-
-// simFloorBefore breaks the rule that the floor is that of the server that lends the worker: a process uses the one that
-// its call before has found.
-func simFloorBefore(w *simWorld, s *altered) {
-	floors := map[*simProcess]time.Time{}
-	s.granting(func(_ lease.Request, g *lease.Grant) { g.Floor, floors[w.caller] = floors[w.caller], g.Floor })
-}
-
-// simTimed breaks the rule that an owner keeps its worker after a failover only if its lease can't have expired before:
-// each owner believes that.
-func simTimed(_ *simWorld, s *altered) {
-	s.extending(func(c *lease.Claim) { c.Until = time.Now().Add(time.Hour) })
-}
-
-// simComparesClocks breaks the same rule: the expiry by the clock of the old server is compared with the time of the
-// failover by that of the new one, as if they were the same.
-func simComparesClocks(w *simWorld, s *altered) {
-	s.extending(func(c *lease.Claim) {
-		entries, err := s.List(context.Background(), c.Namespace)
-		if err != nil {
-			w.fail(nil, "List: %v", err)
-		}
-		for _, e := range entries {
-			if e.Worker == c.Worker && e.Expires.After(w.fellTo) {
-				c.Until = time.Now().Add(time.Hour)
-			}
-		}
-	})
-}
-
-// simExpiredGoOn breaks it with a store below it that is unaware.
-func simExpiredGoOn(w *simWorld, s *altered) {
-	s.granting(func(r lease.Request, g *lease.Grant) {
-		if !w.fellTo.IsZero() {
-			g.Floor = w.fellTo.Add(r.Reach)
-		}
-	})
-}
-
-func TestTheSimulatorCatchesEveryBrokenRuleOfAFailover(t *testing.T) {
-	for name, wrap := range map[string]func(w *simWorld, s *altered){
-		"no floor":                          simNoFloor,
-		"a floor without the window":        func(w *simWorld, s *altered) { s.lacking(w.plan.window) },
-		"a floor without the lead":          func(w *simWorld, s *altered) { s.lacking(w.plan.lead) },
-		"a floor without the skew":          func(w *simWorld, s *altered) { s.lacking(w.plan.skew) },
-		"a floor from an earlier statement": simFloorBefore,
-	} {
-		t.Run(name, func(t *testing.T) {
-			// Without the skew ticks may be issued twice, but hardly ever are.
-			mustCatch(t, simKind{forgets: true, wrap: wrap, unique: name != "a floor without the skew"}, 4000)
-		})
+	if called {
+		w.advance(owner.window / 2)
+		owner.fault, owner.faults = simLateRequest, 1
+		owner.step()
 	}
-	mustCatch(t, simKind{forgets: true, breaks: "share forgotten"}, 4000)
-	for name, kind := range map[string]simKind{
-		"clocks of two servers compared":  {wrap: simComparesClocks},
-		"owners that don't time leases":   {wrap: simTimed},
-		"leases timed from the arrival":   {late: true},
-		"a greater window counts at once": {hasty: true},
-		"horizons follow the generator":   {breaks: "horizons follow the generator"},
-	} {
-		t.Run(name, func(t *testing.T) {
-			kind.forgets, kind.drills = true, true
-			mustCatch(t, kind, 200)
-		})
-	}
-}
+	expires := 2*owner.window + owner.window/32
+	absent(owner, expires)
+	next := w.begin(1)
 
-// The first owner's lease lasts longer on the server that has died than the one that took its place knows. That one is
-// replaced, too, before the first owner asks it, by one that does not know whom it has given the worker to.
-func TestAServerGivesOutNoWorkerThatTheOneBeforeMayHaveConfirmed(t *testing.T) {
-	for _, breaks := range []string{"", "rows before the floor"} {
-		w := newSimCase(t, simKind{forgets: true, breaks: breaks}, 1)
-		w.choices.script = make([]byte, 1<<16) // no other events
-		window := w.plan.window
-		first, second := w.start(w.hosts[0]), w.start(w.hosts[1])
-		first.step()
-		w.eventFailover() // the replica gets nothing more
-		w.advance(window / 2)
-		first.step()
-		w.advance(window / 10)
-		w.eventFailover() // and is promoted
-		second.step()
-		w.eventFailover()
-		w.advance(window * 3 / 2) // the row has expired, the lease of its owner has not
-		second.step()
-		w.eventFailover()
-		for range 10 {
-			first.step()
-			first.call()
-			w.advance(window / 10)
-		}
-		if broken := breaks != ""; (w.violation != "") != broken || first.drawn == 0 && !broken {
-			t.Errorf("%q: %d IDs; %s", breaks, first.drawn, w.violation)
+	w.cutOff(next)
+	w.promote()
+	clocks(owner)
+	owner.cutOff = false
+	for len(w.late) > 0 {
+		w.eventLate()
+	}
+	for range 2 {
+		if owner.running() {
+			owner.step()
 		}
 	}
+	w.issueBelow(w.horizonOf(next), owner, next)
 }
 
-// The clocks of all hosts and of the server were half a minute ahead. Since they were set right they have caught up with
-// what an owner had issued until then, but its generator is still ahead. It takes another worker, which a replica with the
-// right time does not know when it is promoted.
-func TestAHorizonIsNoFurtherAheadThanAFloor(t *testing.T) {
-	const ahead = 30 * time.Second
-	for _, breaks := range []string{"", "horizons follow the generator"} {
-		w := newSimCase(t, simKind{forgets: true, breaks: breaks}, 2)
-		w.choices.script = make([]byte, 1<<16) // no other events
-		w.plan.clocks = simSteps
-		window := w.plan.window
-		w.memory.(*simSQL).server.step(ahead)
-		for _, h := range w.hosts {
-			h.wall = h.wall.Add(ahead)
-		}
-		first := w.start(w.hosts[0])
-		first.step()
-		for !w.agree(w.newServer().now) {
-			w.advance(window / 2)
-			first.step()
-			first.call()
-		}
-		w.eventFailover() // the replica gets nothing more
-		w.advance(2*window + time.Second)
-		w.start(w.hosts[1]).step()
-		first.step() // learns that it has lost the worker
-		for range 8 {
-			first.step()
-			first.call()
-			w.advance(window / 8)
-		}
-		w.eventFailover() // and is promoted
-		third := w.start(w.hosts[1])
-		third.step()
-		before := third.drawn
-		for range 100 {
-			w.advance(window / 16)
-			third.step()
-			third.call()
-		}
-		if broken := breaks != ""; (w.violation != "") != broken || third.drawn == before && !broken {
-			t.Errorf("%q: %d IDs; %s", breaks, third.drawn-before, w.violation)
+// The lease of an owner lasts longer on the server that has died than its replica knows. The replica is replaced, too,
+// before the owner asks it, by another one, which does not know whom it has given the worker to.
+
+var simTwoFailovers = simDrill{name: "two failovers", sql: true, plan: func(plan *simPlan, _ *simChoices) {
+	plan.skew, plan.right = plan.window, true // an owner counts on 7/4 of the window
+}, do: func(w *simWorld) {
+	window := w.plan.window
+	owner := w.begin(0)
+	w.cutReplica()
+	w.advance(window / 2)
+	owner.step()
+	w.advance(window / 10)
+	w.promote()
+	w.cutOff(owner)
+	next := w.begin(1)
+	w.cutReplica() // of the server that was promoted
+
+	w.advance(window*3/2 + window/32*time.Duration(w.choices.below(4)))
+	w.open(next) // the row has expired, the lease of its owner has not
+	w.cutOff(next)
+	owner.cutOff = false
+	w.promote()
+	for range 2 {
+		if owner.running() {
+			owner.step()
 		}
 	}
-}
+	w.issueBelow(w.horizonOf(next), owner, next)
+}}
 
-// As above, but the replica is promoted a few seconds after the clocks were set right. The row of another owner, which it
-// has, shows that they were ahead.
-func TestAFloorIsAboveHorizonsThatWereAheadOfAllClocks(t *testing.T) {
-	const ahead = 30 * time.Second
-	for _, breaks := range []string{"", "a floor by the clock alone"} {
-		w := newSimCase(t, simKind{forgets: true, breaks: breaks}, 2)
-		w.choices.script = make([]byte, 1<<16) // no other events
-		w.memory.(*simSQL).server.step(ahead)
-		for _, h := range w.hosts {
-			h.wall = h.wall.Add(ahead)
+// All clocks were ahead, and are set right.
+
+var (
+	simAheadLong = simDrill{name: "generators that stay ahead", sql: true, plan: planAhead, do: func(w *simWorld) {
+		first, _ := w.beginAhead(1)
+		for !w.agree(w.newServer(-simOffset).now) && w.violation == "" {
+			w.advance(w.plan.window)
+			w.extendAll(1)
 		}
-		w.start(w.hosts[0]).step()
-		w.eventFailover() // the replica gets nothing more
-		forgotten := w.start(w.hosts[1])
-		forgotten.step()
-		for range 8 {
-			w.advance(time.Second / 2)
-			forgotten.call()
-			forgotten.step()
+		w.cutReplica()
+		w.cutOff(first)
+		w.passTo(2*first.window + first.window/8)
+		w.begin(1) // so the first one takes another worker
+		first.cutOff = false
+		w.passTo(first.window)
+		w.promoteBeside(first)
+	}}
+	simAheadShortly = simDrill{name: "horizons that stay ahead", sql: true, plan: func(plan *simPlan, c *simChoices) {
+		planAhead(plan, c)
+		plan.right = true // but for that
+	}, do: func(w *simWorld) {
+		first, ahead := w.beginAhead(w.choices.below(2))
+		w.cutReplica()
+		forgotten := w.begin(1)
+		w.extendAll(2 - w.choices.below(2))
+		w.phase()
+		if w.backup == nil {
+			return
 		}
+
+		// The failover is not put off if the row of the first owner, which the replica has, shows how far ahead clocks
+		// were.
+		row := w.backup.(*simSQL).leases[first.lease.State().Claim.Worker]
+		fresh := row.horizon >= w.tick(w.cut.Add(ahead+w.plan.window))
 		w.agree(w.server.now)
-		w.advance(4 * time.Second)
-		w.eventFailover() // and is promoted
-		next := w.start(w.hosts[0])
-		next.step()
-		for range 120 {
-			w.advance(time.Second / 2)
-			next.step()
-			next.call()
-		}
-		if broken := breaks != ""; (w.violation != "") != broken || forgotten.drawn == 0 || next.drawn == 0 && !broken {
-			t.Errorf("%q: %d and %d IDs; %s", breaks, forgotten.drawn, next.drawn, w.violation)
-		}
-	}
+		w.soon = fresh && w.slots[2] == nil && w.now.Sub(w.cut) <= w.plan.window
+		w.promoteBeside(forgotten)
+	}}
+)
+
+func planAhead(plan *simPlan, c *simChoices) {
+	plan.workers, plan.clocks = 2, simSteps
+	plan.window = pick(c, 10*time.Second, 5*time.Second)
+	plan.other = plan.window
 }
 
-// TestAnOwnerThatHadExpiredDoesNotGoOnAfterAFailover has two owners of a worker: one that has expired, and one that has
-// taken the worker over, which the store has forgotten. Random schedules hardly ever have that.
-func TestAnOwnerThatHadExpiredDoesNotGoOnAfterAFailover(t *testing.T) {
-	for _, broken := range []bool{false, true} {
-		kind := simKind{forgets: true, unaware: broken, unique: true}
-		if broken {
-			kind.wrap = simExpiredGoOn
-		}
-		w := newSimCase(t, kind, 1)
-		w.choices.script = make([]byte, 1<<16) // no other events
-		first, second := w.start(w.hosts[0]), w.start(w.hosts[1])
-		first.step()
-		w.eventFailover() // the replica gets nothing more
-		w.advance(2*w.plan.window + time.Second)
-		second.step()
-		w.eventFailover() // the replica is promoted
-		first.step()
-		second.call()
-		first.call()
-		if !second.opened || (w.violation != "") != broken {
-			t.Errorf("broken %v: %s", broken, w.violation)
+// beginAhead starts a process when the clocks of the server and of all hosts are ahead.
+func (w *simWorld) beginAhead(extensions int) (first *simProcess, ahead time.Duration) {
+	w.phase()
+	ahead = pick(w.choices, 30*time.Second, 40*time.Second, time.Minute)
+	w.note(nil, "all clocks are ahead by %v", ahead)
+	w.memory.(*simSQL).server.step(ahead)
+	for _, h := range w.hosts {
+		h.wall = h.wall.Add(ahead)
+	}
+	first = w.begin(0)
+	w.extendAll(extensions)
+	return first, ahead
+}
+
+// promoteBeside promotes the replica, while the owner goes on up to its horizon.
+func (w *simWorld) promoteBeside(owner *simProcess) {
+	owner.cutOff = true
+	var next *simProcess
+	w.uninterrupted(func() { // or a release, before the first acquisition on the new server, hides what a row shows
+		w.promote()
+		next = w.begin(2)
+	})
+	w.soon = false
+	w.issueBelow(w.horizonOf(owner), owner, next)
+}
+
+// The wall clock of an owner steps forward.
+
+var simStepsForward = simDrill{name: "a step forward", sql: true, plan: func(plan *simPlan, _ *simChoices) {
+	plan.clocks = simSteps
+}, do: func(w *simWorld) {
+	owner := w.begin(0)
+	w.extendAll(w.choices.below(3))
+	w.phase()
+	step := pick(w.choices, time.Hour, time.Minute, 30*time.Second)
+	w.note(owner, "its wall clock steps forward by %v", step)
+	owner.host.wall = owner.host.wall.Add(step)
+	for range 4 {
+		w.phase()
+		w.advance(max(owner.window/2, 500*time.Millisecond))
+		if owner.running() {
+			owner.step()
+			owner.call()
 		}
 	}
-}
+	w.setRight(owner.host)
+	w.passTo(2 * owner.window)
+}}

@@ -12,108 +12,119 @@ import (
 	"github.com/sqlflake/sqlflake/snowflake/lease"
 )
 
-// simSQL is a server of a database with the rules of sqllease, for schedules with failovers, statement by
-// statement: other events may happen between any two, and within one between the reading of the namespace and the change
-// of a row. A statement that nobody waits for any more may do the latter much later. All of them end with the server.
+// simSQL is a server of a database with the two tables and the rules of sqllease, for schedules with failovers,
+// statement by statement: other events may happen between any two, and within one between the reading of the namespace
+// and the change of a lease. A statement that nobody waits for any more may do the latter much later. All of them end
+// with the server.
 type simSQL struct {
 	w      *simWorld
 	server *simServer
-	ns     simNamespace
-	rows   map[int64]simLease // by worker
+	ns     simNamespace       // the only row of the table of namespaces
+	leases map[int64]simLease // by worker
 }
 
+// simNamespace is a row of the table of namespaces. The layout is empty if there is none.
 type simNamespace struct {
-	host          *simSQL
-	changed       time.Time
-	reach, before time.Duration // the greatest of all requests, and the one before that
-	raised        time.Time     // when the one replaced the other
-	layout        string
-	share         int64 // the first worker that leases may have
+	layout      string
+	firstWorker int64   // of the share that leases may have
+	server      *simSQL // the last that was recorded
+	serverSince time.Time
+	reach       time.Duration // the greatest of all requests
+	reachBefore time.Duration // what extensions may have until all replicas know the reach
+	reachSince  time.Time     // when the one replaced the other
 }
 
+// simLease is a row of the table of leases.
 type simLease struct {
-	layout, token  string
-	epoch, horizon int64
-	expires        time.Time
+	epoch   int64
+	token   string
+	horizon int64
+	expires time.Time
 }
 
 func (n *simNamespace) floor() time.Time {
-	if n.changed.IsZero() {
+	if n.serverSince.IsZero() {
 		return time.Time{}
 	}
-	return n.changed.Add(n.reach)
+	return n.serverSince.Add(n.reach)
 }
 
 func newSimSQL(w *simWorld) *simSQL {
-	return &simSQL{w: w, server: w.newServer(), rows: map[int64]simLease{}}
+	return &simSQL{w: w, server: w.newServer(simOffset), leases: map[int64]simLease{}}
 }
 
 func (s *simSQL) clock() time.Time { return s.server.now() }
 
 // clone returns a replica. It finds out that it is another server, unless that is broken.
 func (s *simSQL) clone(server *simServer) *simSQL {
-	replica := &simSQL{w: s.w, server: server, ns: s.ns, rows: maps.Clone(s.rows)}
+	replica := &simSQL{w: s.w, server: server, ns: s.ns, leases: maps.Clone(s.leases)}
 	if s.w.kind.unaware {
-		replica.ns.host = replica
+		replica.ns.server = replica
 	}
 	return replica
 }
 
-func (s *simSQL) is(rule string) bool { return s.w.kind.breaks == rule }
+func (s *simSQL) isBroken(rule string) bool { return s.w.kind.breaks == rule }
 
 // primary returns the server that executes the next statement: the connections find it.
 func (s *simSQL) primary() *simSQL { return s.w.memory.(*simSQL) }
 
-// change executes a statement whose condition is about the namespace: may is asked when it begins, with do after that. It
-// reports whether it was executed.
-func (s *simSQL) change(may func(p *simSQL) bool, do func(p *simSQL, ns simNamespace) bool) (bool, error) {
+// change executes a statement whose condition is about the namespace: may is asked when it begins, and do changes a
+// lease after that. It reports whether it was executed.
+func (s *simSQL) change(may func(p *simSQL) bool, do func(p *simSQL) bool) (bool, error) {
 	p := s.primary()
 	if !may(p) {
 		return false, nil
 	}
-	ns, caller := p.ns, s.w.caller
+
+	caller := s.w.caller
 	if !s.w.healing && s.w.choices.oneIn(10) {
 		s.w.late = append(s.w.late, func() {
 			if s.primary() == p {
 				s.w.tally["late statements"]++
-				s.w.note(nil, "a statement that began earlier changes a row: %v", do(p, ns))
+				s.w.note(nil, "a statement that began earlier changes a lease: %v", do(p))
 				s.w.audit(caller)
 			}
 		})
 		return false, errSimReply
 	}
+
 	s.w.interleave(8)
 	if s.primary() != p {
 		return false, errSimReply
 	}
-	return do(p, ns), nil
+	return do(p), nil
 }
 
-// enter lets the namespace meet the server and the reach.
-func (s *simSQL) enter(layout string, reach time.Duration) {
+// recordServer lets the namespace know the server, and a reach. The first call adds the namespace.
+func (s *simSQL) recordServer(layout string, reach time.Duration) {
 	p := s.primary()
 	if p.ns.layout == "" {
-		p.ns.layout, p.ns.host, p.ns.reach = layout, p, reach
+		p.ns.layout, p.ns.server, p.ns.reach = layout, p, reach
 	}
+
 	now := p.clock()
-	if p.ns.host != p {
-		p.ns.changed = later(p.ns.changed, later(now, p.ahead(now)))
+	if p.ns.server != p {
+		p.ns.serverSince = later(p.ns.serverSince, later(now, p.horizonAhead(now)))
 	}
 	if reach > p.ns.reach {
-		p.ns.before, p.ns.raised = s.limit(p.ns, now), now
+		p.ns.reachBefore, p.ns.reachSince = s.limit(p.ns, now), now
 	}
-	p.ns.host, p.ns.reach = p, max(p.ns.reach, reach)
+	p.ns.server, p.ns.reach = p, max(p.ns.reach, reach)
 }
 
-// ahead returns the greatest horizon of a lease that is held, if it is beyond the reach, which shows that clocks were ahead.
-func (s *simSQL) ahead(now time.Time) (greatest time.Time) {
-	for _, row := range s.rows {
-		layout, _ := snowflake.ParseLayout(row.layout)
-		if horizon := layout.Start(row.horizon); now.Before(row.expires) && horizon.Before(now.Add(lease.MaxWindow)) {
+// horizonAhead returns the greatest horizon of a lease that is held, if it is beyond the reach, which shows that clocks
+// were ahead.
+func (s *simSQL) horizonAhead(now time.Time) (greatest time.Time) {
+	layout, _ := snowflake.ParseLayout(s.ns.layout)
+	for _, row := range s.leases {
+		horizon := layout.Start(row.horizon)
+		if now.Before(row.expires) && horizon.Before(now.Add(lease.MaxWindow)) {
 			greatest = later(greatest, horizon)
 		}
 	}
-	if !greatest.After(now.Add(s.ns.reach)) || s.is("a floor by the clock alone") {
+
+	if !greatest.After(now.Add(s.ns.reach)) || s.isBroken("a floor by the clock alone") {
 		return time.Time{}
 	}
 	s.w.tally["horizons ahead"]++
@@ -122,50 +133,46 @@ func (s *simSQL) ahead(now time.Time) (greatest time.Time) {
 
 // limit returns the reach that extensions may have: a greater one when every replica has it.
 func (s *simSQL) limit(n simNamespace, now time.Time) time.Duration {
-	if !n.raised.IsZero() && now.Before(n.raised.Add(s.w.plan.delay)) {
-		return n.before
+	if !n.reachSince.IsZero() && now.Before(n.reachSince.Add(s.w.plan.delay)) {
+		return n.reachBefore
 	}
 	return n.reach
 }
 
-// seen is the condition that the namespace is as it was read, on the same server.
-func seen(n simNamespace) func(p *simSQL) bool {
-	return func(p *simSQL) bool { return p.ns == n && n.host == p }
+// unchanged is the condition that the namespace is as it was read, on the same server.
+func unchanged(n simNamespace) func(p *simSQL) bool {
+	return func(p *simSQL) bool { return p.ns == n && n.server == p }
 }
 
 func (s *simSQL) Acquire(_ context.Context, r lease.Request) (lease.Grant, error) {
 	for range 20 {
-		s.enter(r.Layout, r.Reach)
+		s.recordServer(r.Layout, r.Reach)
 		p := s.primary()
-		n, rows, now := p.ns, maps.Clone(p.rows), p.clock()
+		n, rows, now := p.ns, maps.Clone(p.leases), p.clock()
 		s.w.interleave(20)
 		share, caller := s.w.plan.share, s.w.caller
+		setsShare := n.firstWorker != share && (!caller.opened || !s.isBroken("share forgotten"))
 		switch {
 		case !caller.sharing:
 			r.First = max(r.First, share)
-		case n.share != share && (!caller.opened || !s.is("share forgotten")): // it sets the share when it starts, and knows it then
-			if p := s.primary(); seen(n)(p) {
-				p.ns.share = share
+		case setsShare: // when it starts, and knows it from then on
+			if p := s.primary(); unchanged(n)(p) {
+				p.ns.firstWorker = share
 			}
 			continue
 		}
+
 		worker, ok := s.choose(r, n, rows, now)
 		if !ok {
-			return lease.Grant{}, &lease.NoWorkerError{Namespace: r.Namespace, First: r.First, Last: r.Last, Wait: s.w.plan.window / 4}
+			return lease.Grant{}, &lease.NoWorkerError{
+				Namespace: r.Namespace, First: r.First, Last: r.Last, Wait: s.w.plan.window / 4,
+			}
 		}
 		if found, was := rows[worker]; was && found.token == r.Token {
 			return s.grant(r, worker, found, n, now), nil
 		}
-		var taken simLease
-		done, err := s.change(seen(n), func(p *simSQL, ns simNamespace) bool {
-			row, now := p.rows[worker], p.clock() // by now
-			if row.epoch != rows[worker].epoch || now.Before(row.expires) {
-				return false
-			}
-			taken = simLease{layout: ns.layout, token: r.Token, epoch: row.epoch + 1, expires: p.expiry(now, r.TTL), horizon: row.horizon}
-			p.rows[worker] = taken
-			return true
-		})
+
+		taken, done, err := s.take(r, worker, rows[worker].epoch, n)
 		if err != nil {
 			return lease.Grant{}, err
 		}
@@ -176,16 +183,31 @@ func (s *simSQL) Acquire(_ context.Context, r lease.Request) (lease.Grant, error
 	return lease.Grant{}, errSimReply
 }
 
-// choose returns the row of the token or any worker that is free.
+// take raises the epoch of a worker if it still is as it was read, and free by now.
+func (s *simSQL) take(r lease.Request, worker, epoch int64, n simNamespace) (taken simLease, done bool, err error) {
+	done, err = s.change(unchanged(n), func(p *simSQL) bool {
+		row, now := p.leases[worker], p.clock()
+		if row.epoch != epoch || now.Before(row.expires) {
+			return false
+		}
+		taken = simLease{epoch: row.epoch + 1, token: r.Token, horizon: row.horizon, expires: p.expiry(now, r.TTL)}
+		p.leases[worker] = taken
+		return true
+	})
+	return taken, done, err
+}
+
+// choose returns the worker of the token or any that is free.
 func (s *simSQL) choose(r lease.Request, n simNamespace, rows map[int64]simLease, now time.Time) (int64, bool) {
+	afterFloor := !now.Before(n.floor()) || s.isBroken("rows before the floor")
 	var free []int64
-	for worker := max(r.First, n.share); worker <= r.Last; worker++ {
+	for worker := max(r.First, n.firstWorker); worker <= r.Last; worker++ {
 		row, was := rows[worker]
 		held := now.Before(row.expires)
 		if held && row.token == r.Token {
 			return worker, true
 		}
-		if !was || !held && (!now.Before(n.floor()) || s.is("rows before the floor")) {
+		if !was || !held && afterFloor {
 			free = append(free, worker)
 		}
 	}
@@ -201,58 +223,49 @@ func (s *simSQL) grant(r lease.Request, worker int64, row simLease, n simNamespa
 	}
 	return lease.Grant{
 		Claim:   lease.Claim{Namespace: r.Namespace, Worker: worker, Epoch: row.epoch, Token: r.Token},
-		Horizon: row.horizon, Floor: n.floor(), Now: now, Forgets: !s.is("horizons follow the generator"),
+		Horizon: row.horizon, Floor: n.floor(), Now: now, Forgets: !s.isBroken("horizons follow the generator"),
 	}
 }
 
+// expiry returns when a lease expires: after a failover late enough to be known to come from this server.
 func (s *simSQL) expiry(now time.Time, ttl time.Duration) time.Time {
 	expires := now.Add(ttl)
-	if least := s.ns.changed.Add(lease.DefaultMaxSkew + time.Millisecond); !s.ns.changed.IsZero() && expires.Before(least) {
-		return least
+	if s.ns.serverSince.IsZero() {
+		return expires
 	}
-	return expires
-}
-
-func later(a, b time.Time) time.Time {
-	if b.After(a) {
-		return b
-	}
-	return a
-}
-
-func (s *simSQL) owned(row simLease, c lease.Claim) bool {
-	return row.epoch == c.Epoch && (row.token == c.Token || row.token == c.Next)
+	return later(expires, s.ns.serverSince.Add(lease.DefaultMaxSkew+time.Millisecond))
 }
 
 func (s *simSQL) Extend(_ context.Context, c lease.Claim, horizon int64, ttl time.Duration) (time.Time, error) {
-	until := s.w.now.Add(time.Until(c.Until))
 	for range 10 {
 		p := s.primary()
-		n, row := p.ns, p.rows[c.Worker]
-		if !s.owned(row, c) {
+		n, row := p.ns, p.leases[c.Worker]
+		if !row.isOf(c) {
 			return time.Time{}, fmt.Errorf("%w: worker %d", lease.ErrLost, c.Worker)
 		}
-		if n.host != p || n.reach < c.Reach {
-			s.enter(n.layout, c.Reach)
+		if n.server != p || n.reach < c.Reach {
+			s.recordServer(n.layout, c.Reach)
 			s.w.interleave(8)
 			continue
 		}
 		if limit := s.limit(n, p.clock()); c.Reach > limit {
 			return time.Time{}, &lease.ReachError{
-				Namespace: c.Namespace, Reach: c.Reach, Limit: limit, Wait: n.raised.Add(s.w.plan.delay).Sub(p.clock()),
+				Namespace: c.Namespace, Reach: c.Reach, Limit: limit,
+				Wait: n.reachSince.Add(s.w.plan.delay).Sub(p.clock()),
 			}
 		}
-		known := n.changed.IsZero() || row.expires.After(n.changed.Add(lease.DefaultMaxSkew))
-		if !known && !s.w.now.Before(until) {
+		known := n.serverSince.IsZero() || row.expires.After(n.serverSince.Add(lease.DefaultMaxSkew))
+		if !known && !c.Unexpired() {
 			return time.Time{}, fmt.Errorf("%w: worker %d after a failover", lease.ErrLost, c.Worker)
 		}
-		done, err := s.change(seen(n), func(p *simSQL, _ simNamespace) bool {
-			row := p.rows[c.Worker]
-			if !s.owned(row, c) {
+
+		done, err := s.change(unchanged(n), func(p *simSQL) bool {
+			row := p.leases[c.Worker]
+			if !row.isOf(c) {
 				return false
 			}
 			row.horizon, row.token, row.expires = max(row.horizon, horizon), c.Next, p.expiry(p.clock(), ttl)
-			p.rows[c.Worker] = row
+			p.leases[c.Worker] = row
 			return true
 		})
 		if done || err != nil {
@@ -262,25 +275,38 @@ func (s *simSQL) Extend(_ context.Context, c lease.Claim, horizon int64, ttl tim
 	return time.Time{}, errSimReply
 }
 
+// isOf reports whether the claim's owner has the lease.
+func (row simLease) isOf(c lease.Claim) bool {
+	return row.epoch == c.Epoch && (row.token == c.Token || row.token == cmp.Or(c.Next, c.Token))
+}
+
 func (s *simSQL) Release(_ context.Context, c lease.Claim, horizon int64) error {
 	p := s.primary()
-	row := p.rows[c.Worker]
-	if row.epoch != c.Epoch || row.token != c.Token && row.token != cmp.Or(c.Next, c.Token) {
+	row := p.leases[c.Worker]
+	if !row.isOf(c) {
 		return fmt.Errorf("%w: worker %d", lease.ErrLost, c.Worker)
 	}
+
 	row.horizon = min(row.horizon, horizon)
 	if now := p.clock(); now.Before(row.expires) {
 		row.expires = now
 	}
-	p.rows[c.Worker] = row
+	p.leases[c.Worker] = row
 	return nil
 }
 
 func (s *simSQL) List(context.Context, string) (entries []lease.Entry, err error) {
-	for _, worker := range slices.Sorted(maps.Keys(s.rows)) {
-		row := s.rows[worker]
+	for _, worker := range slices.Sorted(maps.Keys(s.leases)) {
+		row := s.leases[worker]
 		claim := lease.Claim{Worker: worker, Epoch: row.epoch}
 		entries = append(entries, lease.Entry{Claim: claim, Horizon: row.horizon, Expires: row.expires})
 	}
 	return entries, nil
+}
+
+func later(a, b time.Time) time.Time {
+	if b.After(a) {
+		return b
+	}
+	return a
 }

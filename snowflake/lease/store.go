@@ -105,15 +105,20 @@ type Claim struct {
 	Next      string // the token that an extension puts in the place of Token, of the same form; empty after Acquire
 
 	// Two facts about an extension, for a store that may have forgotten what it had committed.
-	Until time.Time     // the lease can't have expired before, by the system clock of the owner; zero: unknown
+	Until time.Time     // the lease can't have expired before, by the wall clock of the owner; zero: unknown
 	Reach time.Duration // how far ahead of a right clock the new horizon is at most
+
+	deadline *deadline // Until by both clocks of the owner; nil if the claim comes from no lease
 }
 
-// Unexpired reports whether c.Until has not been reached, neither by the monotonic clock, which may stand still while the
-// machine sleeps, nor by the wall clock.
+// Unexpired reports whether c.Until has not been reached. In the claim that a lease passes to Extend neither clock of
+// the lease has reached it (WithClock): the monotonic one may stand still while the machine sleeps, and the wall clock
+// may be set back. In any other claim it is the system clock that counts.
 func (c Claim) Unexpired() bool {
-	now := time.Now()
-	return now.Before(c.Until) && now.Round(0).Before(c.Until.Round(0))
+	if c.deadline == nil {
+		return time.Now().Before(c.Until)
+	}
+	return !c.deadline.passed()
 }
 
 // Grant is a worker that was acquired.
