@@ -47,6 +47,7 @@ func TestTheEndOfTimeIsAnErrorForEver(t *testing.T) {
 			}
 			g := mustNew(t, l.MaxWorker(), snowflake.WithLayout(l), snowflake.WithClock(clock))
 			var last snowflake.ID
+			at := int64(-1) // its position
 			batch := make([]snowflake.ID, l.MaxSequence()+1)
 			for {
 				n := len(batch)
@@ -63,10 +64,10 @@ func TestTheEndOfTimeIsAnErrorForEver(t *testing.T) {
 					break
 				}
 				for _, id := range batch[:n] {
-					if id <= last || uint64(id)>>l.Bits() != 0 {
+					if position(t, g, id) <= at || uint64(id)>>l.Bits() != 0 {
 						t.Fatalf("%d after %d, at most %d bits", id, last, l.Bits())
 					}
-					last = id
+					last, at = id, position(t, g, id)
 				}
 			}
 			want, err := l.Compose(snowflake.Parts{Time: l.End().Add(-1), Worker: l.MaxWorker(), Sequence: l.MaxSequence()})

@@ -3,6 +3,7 @@ package core
 import (
 	"context"
 	"fmt"
+	"math/rand/v2"
 	"time"
 )
 
@@ -11,11 +12,20 @@ type Config struct {
 	Space  Space
 	Clock  Clock // nil for the system clock
 	Lead   time.Duration
-	Random func(limit uint64) uint64 // returns a number below limit; nil without WithRandomStart
+	Random func(limit uint64) uint64 // returns a number below limit; nil without WithRandomStart; see random
 	Fixed  int64                     // the bits of an ID other than time, worker and sequence
 
 	// DueError returns the error of a call whose context ends, or would end, before its IDs are due.
 	DueError func(in time.Duration, err error) error
+}
+
+// random returns the source of random starts, nil if ticks begin at sequence 0. Where IDs sort by the sequence first, that
+// would put the rows of nearly all ticks into one range of keys.
+func (c Config) random() func(limit uint64) uint64 {
+	if c.Random == nil && c.Space.SequenceFirst() {
+		return rand.Uint64N
+	}
+	return c.Random
 }
 
 func (c Config) leadTicks() Ticks { return Ticks(min(int64(c.Lead/c.Space.Tick), c.Space.Time.Max())) }
@@ -60,13 +70,8 @@ func NewLeased(cfg Config, patience time.Duration, trust func(wall time.Time) bo
 func newGenerator(cfg Config) Generator {
 	s, n := cfg.Space, cfg.leadTicks()
 	g := Generator{
-		Lessee: &Lessee{lead: n},
-		lead: lead{
-			ticks:  n,
-			time:   nanos(n) * nanos(s.Tick),
-			states: state(n)<<s.Sequence.Width | state(s.Sequence.Max()),
-			random: cfg.Random,
-		},
+		Lessee:   &Lessee{lead: n},
+		lead:     newLead(s, n, cfg.random()),
 		timeUnit: s.Time.Low.Put(1),
 		seqUnit:  s.Sequence.Put(1),
 		Fixed:    cfg.Fixed,

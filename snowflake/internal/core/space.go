@@ -61,6 +61,22 @@ func (s TimeSlot) Period() Ticks {
 	return 1
 }
 
+// SequenceFirst reports whether the sequence is above the time, so that IDs sort by it first.
+func (s Space) SequenceFirst() bool { return s.Sequence.Shift >= s.Time.Top() }
+
+// FirstSequence returns the sequence at which a tick begins if all runs have to agree on it: 0 or, if IDs sort by the
+// sequence first, a number that mixes all bits of the tick (the end of SplitMix64, Steele, Lea and Flood, 2014), so that
+// the IDs of few rows a tick are spread. That of tick 0 is 0.
+func (s Space) FirstSequence(tick Ticks) int64 {
+	if !s.SequenceFirst() {
+		return 0
+	}
+	mixed := uint64(tick)
+	mixed = (mixed ^ mixed>>30) * 0xbf58476d1ce4e5b9
+	mixed = (mixed ^ mixed>>27) * 0x94d049bb133111eb
+	return int64(mixed^mixed>>31) & s.Sequence.Max()
+}
+
 // both returns a slot as wide as both parts.
 func (s TimeSlot) both() Slot { return Slot{Width: s.Width()} }
 
