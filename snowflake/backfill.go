@@ -25,6 +25,7 @@ const MaxBackfillDelay = time.Hour
 // does not see rows whose IDs are behind it.
 type Backfill struct {
 	layout Layout
+	worker int64
 	fixed  int64      // the bits of all fields other than time and sequence
 	limit  core.Ticks // first tick without IDs
 	tick   core.Ticks // of the last row's time
@@ -61,7 +62,7 @@ func NewBackfill(worker int64, opts ...Option) (*Backfill, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Backfill{layout: l, fixed: g.core.Fixed | l.space.Worker.Put(worker), limit: limit}, nil
+	return &Backfill{layout: l, worker: worker, fixed: g.core.Fixed | l.space.Worker.Put(worker), limit: limit}, nil
 }
 
 // Next returns the ID of the next row, which was created at t. IDs ascend by time and sequence, and so as numbers unless
@@ -95,7 +96,7 @@ func (b *Backfill) Resume(id ID, t time.Time) error {
 		return err
 	}
 	at := space.Time.Get(int64(id))
-	count := (space.Sequence.Get(int64(id)) - space.FirstSequence(at)) & space.Sequence.Max()
+	count := (space.Sequence.Get(int64(id)) - space.FirstSequence(at, b.worker)) & space.Sequence.Max()
 	slot := b.first(at) | uint64(count)
 	if b.id(slot) != id || slot < max(1, b.first(tick)) {
 		return fmt.Errorf("%w: %d is not of this Backfill, whose first ID of %s is %d", ErrInvalidID,
@@ -115,7 +116,7 @@ func (b *Backfill) first(tick core.Ticks) uint64 {
 func (b *Backfill) id(slot uint64) ID {
 	s := b.layout.space
 	tick := core.Ticks(slot >> s.Sequence.Width)
-	sequence := (s.FirstSequence(tick) + int64(slot)) & s.Sequence.Max()
+	sequence := (s.FirstSequence(tick, b.worker) + int64(slot)) & s.Sequence.Max()
 	return ID(b.fixed | s.Time.Put(tick) | s.Sequence.Put(sequence))
 }
 

@@ -66,7 +66,7 @@ func (n *naiveBackfill) next(t time.Time) (snowflake.ID, error) {
 			}
 			n.before, n.last = tick, snowflake.Parts{Time: at, Worker: n.worker, Sequence: sequence}
 			parts := n.last
-			parts.Sequence = (sequence + n.layout.FirstSequence(at)) % (n.layout.MaxSequence() + 1)
+			parts.Sequence = (sequence + n.layout.FirstSequence(at, n.worker)) % (n.layout.MaxSequence() + 1)
 			return n.layout.Compose(parts)
 		}
 	}

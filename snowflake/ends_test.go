@@ -70,7 +70,9 @@ func TestTheEndOfTimeIsAnErrorForEver(t *testing.T) {
 					last, at = id, position(t, g, id)
 				}
 			}
-			want, err := l.Compose(snowflake.Parts{Time: l.End().Add(-1), Worker: l.MaxWorker(), Sequence: l.MaxSequence()})
+			final := snowflake.Parts{Time: l.End().Add(-1), Worker: l.MaxWorker()}
+			final.Sequence = (l.FirstSequence(final.Time, final.Worker) + l.MaxSequence()) % (l.MaxSequence() + 1)
+			want, err := l.Compose(final)
 			if last != want || err != nil {
 				t.Errorf("the last ID is %d, want %d, %v", last, want, err)
 			}

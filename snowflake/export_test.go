@@ -22,11 +22,11 @@ func WithRandom(random func(limit uint64) uint64) Option {
 	}
 }
 
-// FirstSequence returns the sequence at which a Backfill begins the tick that contains t.
-func (l Layout) FirstSequence(t time.Time) int64 {
+// FirstSequence returns the sequence at which a worker begins the tick that contains t.
+func (l Layout) FirstSequence(t time.Time, worker int64) int64 {
 	tick, err := l.space.TickOf(t)
 	if err != nil {
 		panic(err)
 	}
-	return l.space.FirstSequence(tick)
+	return l.space.FirstSequence(tick, worker)
 }

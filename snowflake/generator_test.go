@@ -71,10 +71,12 @@ func TestIDsCarryTheirWorkerAndTheClocksTime(t *testing.T) {
 	for _, name := range append(names, "epoch=2025-01-01T00:00:00Z tick=10us shard:4 sequence:6 time:48 worker:3") {
 		l := layoutOf(name)
 		clock := newFakeClock(epoch2025.Add(400 * 24 * time.Hour))
-		g := mustNew(t, l.MaxWorker(), snowflake.WithLayout(l), snowflake.WithClock(clock), lowest())
+		g := mustNew(t, l.MaxWorker(), snowflake.WithLayout(l), snowflake.WithClock(clock))
 		g.MustNext()
 		clock.Advance(time.Minute)
-		for want := range min(l.MaxSequence()+1, 3) {
+		first := l.FirstSequence(clock.Now(), l.MaxWorker())
+		for n := range min(l.MaxSequence()+1, 3) {
+			want := (first + n) % (l.MaxSequence() + 1)
 			id := g.MustNext()
 			p := l.Decompose(id)
 			if !p.Time.Equal(l.Epoch().Add(clock.Now().Sub(l.Epoch()).Truncate(l.Tick()))) || p.Worker != l.MaxWorker() || p.Sequence != want {

@@ -24,17 +24,17 @@ func Default() Layout { return presets()[0].layout }
 func Clustered() Layout { return presets()[1].layout }
 
 // Scattered returns the layout for databases that split a table into ranges of its primary key and keep each on another
-// machine, as TiDB, CockroachDB, YugabyteDB, Spanner and Aurora DSQL do: with the other layouts all new rows go to the
-// last range. Here the sequence is above the time and begins each tick at a random number, so one process writes to all
-// ranges, as many do. 32,768 workers have 128 IDs per millisecond each, until 2094-09-07.
+// machine, such as TiDB, CockroachDB, YugabyteDB, Spanner and Aurora DSQL: with the other layouts all new rows go to the
+// last range. Here the sequence is above the time and begins each tick at another number, so already one process writes to
+// all ranges. 32,768 workers have 128 IDs per millisecond each, until 2094-09-07.
 //
-// What it costs: keys are in no order of time, so the newest rows are not the last ones, and [Layout.Range], package
-// settled and partitions refuse with ErrFieldOrder. A span of time is 128 ranges of keys ([Layout.Ranges]). Fill waits for
-// more than 1,408 IDs. With [WithLead] of 0 a batch stays in its tick, and the ranges get up to twice the mean.
+// What it costs: keys are in no order of time, so the newest rows are not the last ones. [Layout.Range], package settled
+// and partitions return ErrFieldOrder. A span of time is 128 ranges of keys ([Layout.Ranges]). A burst of more than 1,408
+// IDs waits for the clock.
 //
-// It is for new tables. It follows no other layout and none follows it ([Layout.Follows]), so a namespace of leases never
-// moves to it, and its IDs can be equal to those of another layout. On other databases take Default or Clustered: random
-// places in a tree cost them the most.
+// It is for new tables: it follows no other layout and none follows it ([Layout.Follows]), so a namespace of leases never
+// moves to it, and its IDs can be equal to those of another layout. Where a table is one tree, take Default or Clustered:
+// rows at random places of a large tree cost it more than they save.
 func Scattered() Layout { return presets()[2].layout }
 
 // Preset returns the layout with the given name. [Layout.String] shows its bits, [Layout.End] when it ends.

@@ -19,11 +19,6 @@ func seeded() snowflake.Option {
 	return snowflake.WithRandom(rand.New(rand.NewPCG(1, 2)).Uint64N)
 }
 
-// lowest begins each tick at sequence 0, for layouts that would begin at random.
-func lowest() snowflake.Option {
-	return snowflake.WithRandom(func(uint64) uint64 { return 0 })
-}
-
 // Calls come at random times. With 10,000 a second a tick has ten IDs in a row, which are not independent.
 func TestARandomStartSpreadsRemainders(t *testing.T) {
 	const issued = 160_000

@@ -218,7 +218,7 @@ func TestACallBesideASlowerClockMakesNoOtherCallWait(t *testing.T) {
 	clock := newFakeClock(epoch2025.Add(time.Hour))
 	read, taken := make(chan bool), make(chan error)
 	var g *snowflake.Generator
-	calls := -1 // New makes one, too
+	calls := 0
 	g = mustNew(t, 1, snowflake.WithClock(clock), snowflake.WithRandom(func(uint64) uint64 {
 		switch calls++; calls {
 		case 2: // the other call is about to take its ID

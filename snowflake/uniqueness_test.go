@@ -18,7 +18,9 @@ import (
 // position returns what the IDs of a worker ascend by, whatever the order of the layout's bits.
 func position(tb testing.TB, g *snowflake.Generator, id snowflake.ID) int64 {
 	tb.Helper()
-	return tickOf(tb, g, id)*(g.Layout().MaxSequence()+1) + g.Layout().Decompose(id).Sequence
+	size, parts := g.Layout().MaxSequence()+1, g.Layout().Decompose(id)
+	first := g.Layout().FirstSequence(parts.Time, parts.Worker)
+	return tickOf(tb, g, id)*size + (parts.Sequence-first+size)%size
 }
 
 // storm draws about total IDs by goroutines that call all methods in turn. It checks each call against the IDs that were

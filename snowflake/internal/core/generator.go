@@ -3,7 +3,6 @@ package core
 import (
 	"context"
 	"fmt"
-	"math/rand/v2"
 	"time"
 )
 
@@ -12,20 +11,11 @@ type Config struct {
 	Space  Space
 	Clock  Clock // nil for the system clock
 	Lead   time.Duration
-	Random func(limit uint64) uint64 // returns a number below limit; nil without WithRandomStart; see random
+	Random func(limit uint64) uint64 // returns a number below limit; nil without WithRandomStart
 	Fixed  int64                     // the bits of an ID other than time, worker and sequence
 
 	// DueError returns the error of a call whose context ends, or would end, before its IDs are due.
 	DueError func(in time.Duration, err error) error
-}
-
-// random returns the source of random starts, nil if ticks begin at sequence 0. Where IDs sort by the sequence first, that
-// would put the rows of nearly all ticks into one range of keys.
-func (c Config) random() func(limit uint64) uint64 {
-	if c.Random == nil && c.Space.SequenceFirst() {
-		return rand.Uint64N
-	}
-	return c.Random
 }
 
 func (c Config) leadTicks() Ticks { return Ticks(min(int64(c.Lead/c.Space.Tick), c.Space.Time.Max())) }
@@ -41,6 +31,8 @@ type Generator struct {
 	// part, which begins at this bit of the tick. 0 for a time in one part.
 	gap   int64
 	carry uint8
+
+	sequenceFirst bool // see Space.FirstSequence
 }
 
 // New returns the generator of a fixed worker.
@@ -70,11 +62,18 @@ func NewLeased(cfg Config, patience time.Duration, trust func(wall time.Time) bo
 func newGenerator(cfg Config) Generator {
 	s, n := cfg.Space, cfg.leadTicks()
 	g := Generator{
-		Lessee:   &Lessee{lead: n},
-		lead:     newLead(s, n, cfg.random()),
+		Lessee: &Lessee{lead: n},
+		lead: lead{
+			ticks:  n,
+			time:   nanos(n) * nanos(s.Tick),
+			states: state(n)<<s.Sequence.Width | state(s.Sequence.Max()),
+			random: cfg.Random,
+		},
 		timeUnit: s.Time.Low.Put(1),
 		seqUnit:  s.Sequence.Put(1),
 		Fixed:    cfg.Fixed,
+
+		sequenceFirst: s.SequenceFirst(),
 	}
 	if s.Time.High.Width > 0 {
 		g.carry = s.Time.Low.Width
@@ -173,7 +172,24 @@ func (g *Generator) compose(w *worker, s state) int64 {
 	if g.gap != 0 {
 		at += tick >> (g.carry & 63) * g.gap
 	}
+	if g.sequenceFirst {
+		s += w.firstSequence(s)
+	}
 	return at | int64(s&w.mask)*g.seqUnit | w.stamp | g.Fixed
+}
+
+// firstSequence returns the sequence of the first state of the tick of s.
+func (w *worker) firstSequence(s state) state {
+	return state(w.space.FirstSequence(w.tickOf(s), w.number))
+}
+
+// inRow returns how many states from s on have one tick and ascending sequences.
+func (g *Generator) inRow(w *worker, s state) uint64 {
+	left := w.mask - s&w.mask
+	if g.sequenceFirst {
+		left = min(left, w.mask-(s+w.firstSequence(s))&w.mask)
+	}
+	return uint64(left) + 1
 }
 
 // Fill is snowflake.Generator.Fill.
@@ -243,7 +259,7 @@ func (g *Generator) checkAll(ctx context.Context, count uint64) error {
 // write sets dst to the IDs of the states of w from first on.
 func write[T ~int64](g *Generator, dst []T, w *worker, first state) {
 	for len(dst) > 0 {
-		n := min(uint64(len(dst)), uint64(w.mask-first&w.mask+1)) // as many as are left in the tick
+		n := min(uint64(len(dst)), g.inRow(w, first))
 		ascend(dst[:n], T(g.compose(w, first)), T(g.seqUnit))
 		dst = dst[n:]
 		first += state(n)

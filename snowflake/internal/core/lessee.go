@@ -82,7 +82,7 @@ func (l *Lessee) Move(number, from, horizon int64) error {
 	}
 	old := l.retire()
 	w := &worker{common: old.common, number: number, stamp: space.Worker.Put(number)}
-	w.start = state(max(Ticks(from), l.last+1))<<w.bits - 1 + w.unused()
+	w.start = state(max(Ticks(from), l.last+1))<<w.bits - 1
 	w.state.Store(w.start)
 	w.setHorizon(horizon)
 	l.current.Store(w)

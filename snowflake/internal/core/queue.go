@@ -153,7 +153,6 @@ func (q *queue) wakeFirst() {
 // serve takes the states of the first requests while there is room, and returns how long it takes until there is room
 // for the next one.
 func (w *worker) serve(q *queue, now nanos) time.Duration {
-	l := newLead(w.space, q.lead, w.random)
 	for {
 		front := q.waiting.Front()
 		if front == nil {
@@ -163,7 +162,7 @@ func (w *worker) serve(q *queue, now nanos) time.Duration {
 			return left
 		}
 		first := front.Value.(*request)
-		first.first, _, first.err = w.advance(&l, now, first.count, true)
+		first.first, _, first.err = w.advance(&lead{ticks: q.lead}, now, first.count, true)
 		first.served = true
 		q.remove(first)
 	}

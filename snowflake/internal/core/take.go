@@ -11,16 +11,7 @@ type lead struct {
 	ticks  Ticks
 	time   nanos                     // the same
 	states state                     // how far a state may be above the clock's floor: ticks<<bits | mask
-	random func(limit uint64) uint64 // returns a number below limit; nil if ticks begin at sequence 0
-}
-
-func newLead(s Space, ticks Ticks, random func(limit uint64) uint64) lead {
-	return lead{
-		ticks:  ticks,
-		time:   nanos(ticks) * nanos(s.Tick),
-		states: state(ticks)<<s.Sequence.Width | state(s.Sequence.Max()),
-		random: random,
-	}
+	random func(limit uint64) uint64 // returns a number below limit; nil without WithRandomStart
 }
 
 // start returns the sequence at which count states of a tick without IDs begin. It is so low that the lead has room for

@@ -64,8 +64,6 @@ type common struct {
 	end    nanos // the layout's End, or 292 years after the epoch if that is earlier
 	lead   Ticks // greatest lead that a generator may have
 
-	random func(limit uint64) uint64 // of the first generator; nil if ticks begin at sequence 0
-
 	dueError func(in time.Duration, err error) error // see Config
 	trust    func(wall time.Time) bool               // confirms a step forward of the wall clock; nil confirms all
 	*setting
@@ -110,7 +108,6 @@ func open(cfg Config) (w *worker, now nanos, err error) {
 		mask:     state(s.Sequence.Max()),
 		last:     1<<(s.Time.Width()+s.Sequence.Width) - 1,
 		lead:     cfg.leadTicks(),
-		random:   cfg.random(),
 		dueError: cfg.DueError,
 		setting:  new(setting),
 		counters: new(counters),
@@ -147,19 +144,9 @@ func newWorker(cfg Config, number int64) (*worker, error) {
 	if w.start >= w.last {
 		return nil, w.exhausted(w.wall(now))
 	}
-	w.start += w.unused()
 	w.limit.Store(w.last)
 	w.state.Store(w.start)
 	return w, nil
-}
-
-// unused returns how many states of its first tick a worker passes over. A process may end after its first ID, so this
-// tick must not begin at sequence 0 where others do not. At least one state of the tick is left.
-func (w *worker) unused() state {
-	if w.random == nil {
-		return 0
-	}
-	return state(w.random(uint64(w.mask) + 1))
 }
 
 // registry holds every fixed worker for which this process has created a generator. Generators for one worker share it,
