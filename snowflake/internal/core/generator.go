@@ -114,7 +114,7 @@ func (g *Generator) Next() (int64, error) {
 		w.backOff()
 		return g.nextAt(w, now)
 	}
-	return g.compose(w, next), nil
+	return g.compose(w, g.spread(w, next)), nil
 }
 
 // nextAt is Next with the worker and the time that it has read.
@@ -127,7 +127,7 @@ func (g *Generator) nextAt(w *worker, now nanos) (int64, error) {
 		}
 		return 0, err
 	}
-	return g.compose(w, first), nil
+	return g.compose(w, g.spread(w, first)), nil
 }
 
 // NextContext is snowflake.Generator.NextContext.
@@ -139,7 +139,7 @@ func (g *Generator) NextContext(ctx context.Context) (int64, error) {
 	if err != nil {
 		return 0, err
 	}
-	return g.compose(w, first), nil
+	return g.compose(w, g.spread(w, first)), nil
 }
 
 // take takes count states of the current worker, when they are below its limit.
@@ -172,24 +172,28 @@ func (g *Generator) compose(w *worker, s state) int64 {
 	if g.gap != 0 {
 		at += tick >> (g.carry & 63) * g.gap
 	}
-	if g.sequenceFirst {
-		s += w.firstSequence(s)
-	}
 	return at | int64(s&w.mask)*g.seqUnit | w.stamp | g.Fixed
 }
 
-// firstSequence returns the sequence of the first state of the tick of s.
-func (w *worker) firstSequence(s state) state {
-	return state(w.space.FirstSequence(w.tickOf(s), w.number))
+// spread returns the state whose sequence the ID of s has. It and compose are small enough to be inlined.
+func (g *Generator) spread(w *worker, s state) state {
+	if g.sequenceFirst {
+		return w.spread(s)
+	}
+	return s
+}
+
+// spread turns the sequences of each tick so that the tick begins at its FirstSequence.
+//
+//go:noinline
+func (w *worker) spread(s state) state {
+	first := state(w.space.FirstSequence(w.tickOf(s), w.number))
+	return s&^w.mask | (s+first)&w.mask
 }
 
 // inRow returns how many states from s on have one tick and ascending sequences.
 func (g *Generator) inRow(w *worker, s state) uint64 {
-	left := w.mask - s&w.mask
-	if g.sequenceFirst {
-		left = min(left, w.mask-(s+w.firstSequence(s))&w.mask)
-	}
-	return uint64(left) + 1
+	return uint64(w.mask-max(s&w.mask, g.spread(w, s)&w.mask)) + 1
 }
 
 // Fill is snowflake.Generator.Fill.
@@ -260,7 +264,7 @@ func (g *Generator) checkAll(ctx context.Context, count uint64) error {
 func write[T ~int64](g *Generator, dst []T, w *worker, first state) {
 	for len(dst) > 0 {
 		n := min(uint64(len(dst)), g.inRow(w, first))
-		ascend(dst[:n], T(g.compose(w, first)), T(g.seqUnit))
+		ascend(dst[:n], T(g.compose(w, g.spread(w, first))), T(g.seqUnit))
 		dst = dst[n:]
 		first += state(n)
 	}
