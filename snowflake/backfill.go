@@ -25,10 +25,14 @@ const MaxBackfillDelay = time.Hour
 // does not see rows whose IDs are behind it.
 type Backfill struct {
 	layout Layout
+	worker int64
 	fixed  int64      // the bits of all fields other than time and sequence
 	limit  core.Ticks // first tick without IDs
 	tick   core.Ticks // of the last row's time
-	slot   uint64     // of the last ID: its tick and its sequence, as one number. No row has 0, since the ID 0 means none
+
+	// slot is the last ID: its tick and, below it, how many IDs of the tick came before. No row has 0, since the ID 0 means
+	// none.
+	slot uint64
 }
 
 // NewBackfill returns a Backfill for the worker. The options are those of New. All IDs are older than the clock, which is
@@ -58,11 +62,12 @@ func NewBackfill(worker int64, opts ...Option) (*Backfill, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Backfill{layout: l, fixed: g.core.Fixed | l.space.Worker.Put(worker), limit: limit}, nil
+	return &Backfill{layout: l, worker: worker, fixed: g.core.Fixed | l.space.Worker.Put(worker), limit: limit}, nil
 }
 
 // Next returns the ID of the next row, which was created at t. IDs ascend by time and sequence, and so as numbers unless
-// the layout has the sequence above a part of the time.
+// the layout has the sequence above a part of the time. With the sequence above all of it, as in [Scattered], each tick
+// begins at a sequence that depends on the tick and goes on at 0 after the last, so that rows of few a tick are spread.
 //
 // It returns ErrBeforeEpoch or ErrTimeExhausted for a time outside the layout, also for the zero Time; ErrUnsorted for a
 // tick before that of the last row; ErrNotPast if the ID would be too young; and ErrCrowded if it would be later than t by
@@ -90,7 +95,9 @@ func (b *Backfill) Resume(id ID, t time.Time) error {
 	if err != nil {
 		return err
 	}
-	slot := b.first(space.Time.Get(int64(id))) | uint64(space.Sequence.Get(int64(id)))
+	at := space.Time.Get(int64(id))
+	count := (space.Sequence.Get(int64(id)) - space.FirstSequence(at, b.worker)) & space.Sequence.Max()
+	slot := b.first(at) | uint64(count)
 	if b.id(slot) != id || slot < max(1, b.first(tick)) {
 		return fmt.Errorf("%w: %d is not of this Backfill, whose first ID of %s is %d", ErrInvalidID,
 			id, b.start(tick), b.id(max(1, b.first(tick))))
@@ -108,7 +115,9 @@ func (b *Backfill) first(tick core.Ticks) uint64 {
 
 func (b *Backfill) id(slot uint64) ID {
 	s := b.layout.space
-	return ID(b.fixed | s.Time.Put(core.Ticks(slot>>s.Sequence.Width)) | s.Sequence.Put(int64(slot)&s.Sequence.Max()))
+	tick := core.Ticks(slot >> s.Sequence.Width)
+	sequence := (s.FirstSequence(tick, b.worker) + int64(slot)) & s.Sequence.Max()
+	return ID(b.fixed | s.Time.Put(tick) | s.Sequence.Put(sequence))
 }
 
 func (b *Backfill) start(tick core.Ticks) string {

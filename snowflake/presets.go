@@ -23,10 +23,25 @@ func Default() Layout { return presets()[0].layout }
 // old IDs then seem to be up to a period off.
 func Clustered() Layout { return presets()[1].layout }
 
+// Scattered returns the layout for databases that split a table into ranges of its primary key and keep each on another
+// machine, such as TiDB, CockroachDB, YugabyteDB, Spanner and Aurora DSQL: with the other layouts all new rows go to the
+// last range. Here the sequence is above the time and begins each tick at another number, so already one process writes to
+// all ranges. 32,768 workers have 128 IDs per millisecond each, until 2094-09-07.
+//
+// What it costs: keys are in no order of time, so the newest rows are not the last ones. [Layout.Range], package settled
+// and partitions return ErrFieldOrder. A span of time is 128 ranges of keys ([Layout.Ranges]). A burst of more than 1,408
+// IDs waits for the clock.
+//
+// It is for new tables: it follows no other layout and none follows it ([Layout.Follows]), so a namespace of leases never
+// moves to it, and its IDs can be equal to those of another layout. Where a table is one tree, take Default or Clustered:
+// rows at random places of a large tree cost it more than they save.
+func Scattered() Layout { return presets()[2].layout }
+
 // Preset returns the layout with the given name. [Layout.String] shows its bits, [Layout.End] when it ends.
 //
 //   - default: that of [Default].
 //   - clustered: that of [Clustered].
+//   - scattered: that of [Scattered].
 //   - wide: for leased workers; 256 workers with 16,384 IDs per millisecond each, four times the rate of default.
 //   - javascriptsafe: 53 bits, so IDs never exceed Number.MAX_SAFE_INTEGER, 2^53 - 1 (ECMA-262, section 21.1.2.8). It
 //     is for clients that need numbers in JSON; strings, which ID writes, need no such layout. The price is the rate:
@@ -103,6 +118,7 @@ var presets = sync.OnceValue(func() []preset {
 	for _, p := range [][2]string{
 		{"default", "epoch=2025-01-01T00:00:00Z tick=1ms time:41 worker:10 sequence:12"},
 		{"clustered", "epoch=2025-01-01T00:00:00Z tick=1ms time:19 worker:10 time:22 sequence:12"},
+		{"scattered", "epoch=2025-01-01T00:00:00Z tick=1ms sequence:7 time:41 worker:15"},
 		{"wide", "epoch=2025-01-01T00:00:00Z tick=1ms time:41 worker:8 sequence:14"},
 		{"javascriptsafe", "epoch=2025-01-01T00:00:00Z tick=10ms time:38 worker:8 sequence:7"},
 		{"seconds", "epoch=2025-01-01T00:00:00Z tick=1s time:32 worker:10 sequence:21"},

@@ -110,7 +110,8 @@ BEGIN
 END`
 
 func (f *Functions) mariadbNext() string {
-	id := pgsql.Plain.Replace(f.time.put("claimed_tick")) + " | (claimed & {sequence max}) << {sequence shift}"
+	id := pgsql.Plain.Replace(f.time.put("claimed_tick")) + " | " +
+		f.spread("(claimed & {sequence max})", "CRC32(claimed_tick)") + " << {sequence shift}"
 	if f.fixed != 0 {
 		id += fmt.Sprintf(" | %d", f.fixed)
 	}
