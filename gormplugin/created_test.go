@@ -172,11 +172,11 @@ func TestCreatedAndPageAreQualifiedWithTheirTable(t *testing.T) {
 
 // IDs of several workers are not in order by time within a period, and a field above the time splits a span into a range
 // for each of its values, which stay together beside other conditions.
-func TestCreatedIsExactWithATimeInTwoParts(t *testing.T) {
+func TestCreatedIsExactInOtherOrdersOfTheFields(t *testing.T) {
 	sharded, err := snowflake.ParseLayout("epoch=2025-01-01T00:00:00Z tick=1ms bucket:2 time:19 worker:9 time:22 sequence:11")
 	noError(t, err)
 	testdb.Each(t, func(t *testing.T, target testdb.Target) {
-		for _, layout := range []snowflake.Layout{snowflake.Clustered(), sharded} {
+		for _, layout := range []snowflake.Layout{snowflake.Clustered(), snowflake.Scattered(), sharded} {
 			db, _ := openWith(t, target, gormplugin.New(hourly(layout)), &parcel{}, &label{})
 			must(t, db.Where("1 = 1").Delete(&parcel{}))
 			instants := []time.Time{layout.Epoch(), layout.End()}
@@ -186,7 +186,10 @@ func TestCreatedIsExactWithATimeInTwoParts(t *testing.T) {
 			}
 			parcels := []parcel{{ID: -1}}
 			for range 200 {
-				parts := snowflake.Parts{Time: newYear.Add(time.Duration(rand.Int64N(int64(5 * time.Hour)))), Worker: rand.Int64N(512)}
+				parts := snowflake.Parts{
+					Time: newYear.Add(time.Duration(rand.Int64N(int64(5 * time.Hour)))), Worker: rand.Int64N(512),
+					Sequence: rand.Int64N(layout.MaxSequence() + 1),
+				}
 				if layout == sharded {
 					parts.Fields = map[string]int64{"bucket": rand.Int64N(4)}
 				}

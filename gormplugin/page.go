@@ -26,7 +26,8 @@ import (
 //
 // The order of keys is that of time if they have one worker. Those of several workers are out of order by up to the
 // layout's Period, a tick for most layouts and 70 minutes for [snowflake.Clustered], with which the newest row may be
-// below others. Pages lose no row by that.
+// below others. With [snowflake.Scattered] keys have no order of time, and Desc does not begin with the newest rows. Pages
+// lose no row by that.
 //
 // Do not poll a table for the rows after the last key: a key is made before its row is committed, so late commits bring
 // smaller keys. [Settled] returns the bound up to which such a reader may read.

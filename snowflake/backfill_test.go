@@ -34,7 +34,7 @@ type naiveBackfill struct {
 	layout snowflake.Layout
 	worker int64
 	now    time.Time
-	last   snowflake.Parts // of the last ID
+	last   snowflake.Parts // of the last ID, with the number of IDs of its tick before it as the sequence
 	before time.Time       // the tick of the last row
 }
 
@@ -65,7 +65,9 @@ func (n *naiveBackfill) next(t time.Time) (snowflake.ID, error) {
 				return 0, snowflake.ErrCrowded
 			}
 			n.before, n.last = tick, snowflake.Parts{Time: at, Worker: n.worker, Sequence: sequence}
-			return n.layout.Compose(n.last)
+			parts := n.last
+			parts.Sequence = (sequence + n.layout.FirstSequence(at, n.worker)) % (n.layout.MaxSequence() + 1)
+			return n.layout.Compose(parts)
 		}
 	}
 }

@@ -47,6 +47,7 @@ func TestTheEndOfTimeIsAnErrorForEver(t *testing.T) {
 			}
 			g := mustNew(t, l.MaxWorker(), snowflake.WithLayout(l), snowflake.WithClock(clock))
 			var last snowflake.ID
+			at := int64(-1) // its position
 			batch := make([]snowflake.ID, l.MaxSequence()+1)
 			for {
 				n := len(batch)
@@ -63,13 +64,15 @@ func TestTheEndOfTimeIsAnErrorForEver(t *testing.T) {
 					break
 				}
 				for _, id := range batch[:n] {
-					if id <= last || uint64(id)>>l.Bits() != 0 {
+					if position(t, g, id) <= at || uint64(id)>>l.Bits() != 0 {
 						t.Fatalf("%d after %d, at most %d bits", id, last, l.Bits())
 					}
-					last = id
+					last, at = id, position(t, g, id)
 				}
 			}
-			want, err := l.Compose(snowflake.Parts{Time: l.End().Add(-1), Worker: l.MaxWorker(), Sequence: l.MaxSequence()})
+			final := snowflake.Parts{Time: l.End().Add(-1), Worker: l.MaxWorker()}
+			final.Sequence = (l.FirstSequence(final.Time, final.Worker) + l.MaxSequence()) % (l.MaxSequence() + 1)
+			want, err := l.Compose(final)
 			if last != want || err != nil {
 				t.Errorf("the last ID is %d, want %d, %v", last, want, err)
 			}

@@ -1,5 +1,7 @@
 package snowflake
 
+import "time"
+
 // NowTick returns the tick that the generator's clock shows.
 func (g *Generator) NowTick() int64 {
 	tick, err := g.core.Lessee.Tick()
@@ -18,4 +20,13 @@ func WithRandom(random func(limit uint64) uint64) Option {
 		c.random = random
 		return nil
 	}
+}
+
+// FirstSequence returns the sequence at which a worker begins the tick that contains t.
+func (l Layout) FirstSequence(t time.Time, worker int64) int64 {
+	tick, err := l.space.TickOf(t)
+	if err != nil {
+		panic(err)
+	}
+	return l.space.FirstSequence(tick, worker)
 }

@@ -22,8 +22,9 @@ import (
 //     it.
 //   - IDs are in order. If one call returned before another began, its ID is earlier by time and sequence; the swaps
 //     are the linearization points (Herlihy and Wing, 1990). Earlier means smaller if the layout has the time first and
-//     the sequence last except for the worker, as all presets have, if With does not set different values, and with a
-//     time in two parts until a lease takes another worker.
+//     the sequence last except for the worker, as all presets but [Scattered] have, if With does not set different
+//     values, and with a time in two parts until a lease takes another worker. With the sequence above the time, the
+//     sequences of a tick begin at any number and go on at 0 after the last.
 //   - The clock is monotonic, so steps back of the wall clock, corrections by NTP and leap seconds do not change the
 //     order of IDs and let no call wait, nor one that waits wait longer. After a step back by more than 10 ms the
 //     generator's clock runs 5 ms slower for each second of use until it agrees with the wall clock; Stats reports the
@@ -211,10 +212,10 @@ func (g *Generator) MustNext() ID {
 	return id
 }
 
-// Fill sets every element of dst to a new ID, in the order of their time and sequence, which is ascending (see
-// Generator). It takes all of them at once, at about the cost of a store for each. Of a slice that is longer than what
-// a burst may hold (45,056 IDs on the Default layout) it takes one such part after the other, and other calls may take
-// IDs in between.
+// Fill sets every element of dst to a new ID, in the order of issue, which is ascending for most layouts (see
+// Generator). It takes all of them at once, at about the cost of a store for each. Of a slice that is longer than what a
+// burst may hold (45,056 IDs on the Default layout) it takes one such part after the other, and other calls may take IDs
+// in between.
 //
 // It returns the errors of NextContext, and ErrEmptyFill for a slice without elements. On an error dst is unchanged.
 func (g *Generator) Fill(ctx context.Context, dst []ID) error {

@@ -74,7 +74,9 @@ func TestIDsCarryTheirWorkerAndTheClocksTime(t *testing.T) {
 		g := mustNew(t, l.MaxWorker(), snowflake.WithLayout(l), snowflake.WithClock(clock))
 		g.MustNext()
 		clock.Advance(time.Minute)
-		for want := range min(l.MaxSequence()+1, 3) {
+		first := l.FirstSequence(clock.Now(), l.MaxWorker())
+		for n := range min(l.MaxSequence()+1, 3) {
+			want := (first + n) % (l.MaxSequence() + 1)
 			id := g.MustNext()
 			p := l.Decompose(id)
 			if !p.Time.Equal(l.Epoch().Add(clock.Now().Sub(l.Epoch()).Truncate(l.Tick()))) || p.Worker != l.MaxWorker() || p.Sequence != want {

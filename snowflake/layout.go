@@ -42,6 +42,10 @@ type Field struct {
 // by time from one [Layout.Period] to the next, and within a period by the fields between. [Clustered] is such a
 // layout.
 //
+// With the sequence above the time, IDs sort by the sequence. Each tick then begins at a sequence that its number and
+// the worker decide, counts up and goes on at 0, so that already the IDs of one slow generator are spread over all
+// numbers. [Scattered] is such a layout.
+//
 // A Layout is a small immutable value: it can be compared with ==, used as a map key and read concurrently. The zero
 // Layout has no fields, and New and Compose reject it with ErrLayout.
 type Layout struct {
@@ -67,32 +71,9 @@ func NewLayout(epoch time.Time, tick time.Duration, fields ...Field) (Layout, er
 	if tick < minTick {
 		return Layout{}, layoutError("tick %v below %v", tick, minTick)
 	}
-	if len(fields) > maxFields {
-		return Layout{}, layoutError("%d fields, more than %d", len(fields), maxFields)
+	if err := l.setFields(fields); err != nil {
+		return Layout{}, err
 	}
-
-	total := 0
-	names := make([]string, len(fields))
-	for i, f := range fields {
-		if !validName(f.Name) {
-			return Layout{}, layoutError(
-				"field name %q: want lower case letters, digits and underscores, a letter first", f.Name)
-		}
-		if slices.Contains(names[:i], f.Name) && f.Name != FieldTime {
-			return Layout{}, layoutError("field %q twice", f.Name)
-		}
-		if f.Bits < 1 || f.Bits >= maxBits {
-			return Layout{}, layoutError("field %q has %d bits, want 1 to %d", f.Name, f.Bits, maxBits-1)
-		}
-		names[i], l.widths[i] = f.Name, uint8(f.Bits)
-		total += f.Bits
-	}
-	if total > maxBits {
-		return Layout{}, layoutError("%d bits, more than %d", total, maxBits)
-	}
-
-	l.bits = uint8(total)
-	l.names = strings.Join(names, " ")
 
 	var err error
 	if l.space.Time, err = l.findTime(); err != nil {
@@ -111,6 +92,36 @@ func NewLayout(epoch time.Time, tick time.Duration, fields ...Field) (Layout, er
 	}
 
 	return l, nil
+}
+
+// setFields sets the names and the widths of the fields, and checks both.
+func (l *Layout) setFields(fields []Field) error {
+	if len(fields) > maxFields {
+		return layoutError("%d fields, more than %d", len(fields), maxFields)
+	}
+
+	total := 0
+	names := make([]string, len(fields))
+	for i, f := range fields {
+		if !validName(f.Name) {
+			return layoutError("field name %q: want lower case letters, digits and underscores, a letter first", f.Name)
+		}
+		if slices.Contains(names[:i], f.Name) && f.Name != FieldTime {
+			return layoutError("field %q twice", f.Name)
+		}
+		if f.Bits < 1 || f.Bits >= maxBits {
+			return layoutError("field %q has %d bits, want 1 to %d", f.Name, f.Bits, maxBits-1)
+		}
+		names[i], l.widths[i] = f.Name, uint8(f.Bits)
+		total += f.Bits
+	}
+
+	if total > maxBits {
+		return layoutError("%d bits, more than %d", total, maxBits)
+	}
+	l.bits = uint8(total)
+	l.names = strings.Join(names, " ")
+	return nil
 }
 
 // MustLayout is like NewLayout but panics on an error. It is for layouts that are written in code.

@@ -102,11 +102,17 @@ func TestNothingIsIssuedBeforeTheFirstWorker(t *testing.T) {
 }
 
 func TestEveryIDLiesBelowTheHorizon(t *testing.T) {
-	l, _ := leased(t)
+	for _, name := range []string{"default", "clustered", "scattered"} {
+		t.Run(name, func(t *testing.T) { everyIDLiesBelowTheHorizon(t, layoutOf(name)) })
+	}
+}
+
+func everyIDLiesBelowTheHorizon(t *testing.T, layout snowflake.Layout) {
+	l, _ := leased(t, snowflake.WithLayout(layout))
 	g := l.Generator
 	horizon := mustTick(t, l) + l.Lead()/2
 	mustMove(t, l, 3, 0, horizon)
-	last := snowflake.ID(0)
+	last, perTick := int64(-1), int(layout.MaxSequence())+1
 	for range 3 {
 		n := 0
 		for {
@@ -114,13 +120,13 @@ func TestEveryIDLiesBelowTheHorizon(t *testing.T) {
 			if errors.Is(err, snowflake.ErrLeaseStalled) {
 				break
 			}
-			if err != nil || id <= last || tickOf(t, g, id) >= horizon || g.Layout().Decompose(id).Worker != 3 {
-				t.Fatalf("%d, %v, after %d, horizon %d", id, err, last, horizon)
+			if err != nil || position(t, g, id) <= last || tickOf(t, g, id) >= horizon || layout.Decompose(id).Worker != 3 {
+				t.Fatalf("%d, %v, after position %d, horizon %d", id, err, last, horizon)
 			}
-			last = id
+			last = position(t, g, id)
 			n++
 		}
-		if n != 5*4096 {
+		if n != 5*perTick {
 			t.Errorf("%d IDs below a horizon 5 ticks ahead", n)
 		}
 		if err := g.Fill(context.Background(), make([]snowflake.ID, 1)); !errors.Is(err, snowflake.ErrLeaseStalled) {

@@ -68,7 +68,8 @@ func WithLead(d time.Duration) Option {
 // IDs stay in order. A sequence that is used up carries into the next tick, within the lead, so the rate is the same. A
 // batch that needs the whole lead begins at 0. Single calls in a row may have to wait after fewer IDs, by less than a
 // tick's: after 40,961 instead of 45,056 on the Default layout. With a lead of 0, calls after the first have only what
-// is left of the tick. It does not hide how many rows there are; package publicid does.
+// is left of the tick. It does not hide how many rows there are; package publicid does. Layouts with the sequence above
+// the time, such as [Scattered], do not need it: each tick begins at another sequence.
 func WithRandomStart() Option {
 	return func(c *config) error {
 		c.random = rand.Uint64N

@@ -14,7 +14,7 @@ import (
 type Parts struct {
 	Time     time.Time        // start of the ID's tick, in UTC
 	Worker   int64            // 0 for a layout without a worker field
-	Sequence int64            // counts the worker's IDs of the tick
+	Sequence int64            // tells the worker's IDs of the tick apart
 	Fields   map[string]int64 // all other fields by name; nil if there are none
 }
 

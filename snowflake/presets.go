@@ -10,23 +10,38 @@ import (
 // millisecond and worker, until 2094-09-07.
 func Default() Layout { return presets()[0].layout }
 
-// Clustered returns the layout for tables that several processes write and that are stored in the order of their primary
-// key, as InnoDB does (MySQL, MariaDB): the bits of Default, with the worker above the lower 22 bits of the time. Each
-// worker appends to a part of the table of its own, as InnoDB expects, and the table is as small as with auto-increment.
-// With Default InnoDB splits pages in the middle: such tables are up to twice as large.
+// Clustered returns the layout for tables that several processes write and that are stored in the order of their
+// primary key, as InnoDB does (MySQL, MariaDB): the bits of Default, with the worker above the lower 22 bits of the
+// time. Each worker appends to its own part of the table, as InnoDB expects, and the table is as small as with
+// auto-increment. With Default InnoDB splits pages in the middle: such tables are up to twice as large.
 //
-// IDs of different workers are in order by time only from one [Layout.Period] of 70 minutes to the next, also those of a
-// generator whose lease takes another worker. [Layout.MaskedRanges] finds the IDs of any span of time.
+// IDs of different workers are in order by time only from one [Layout.Period] of 70 minutes to the next, also those of
+// a generator whose lease takes another worker. [Layout.MaskedRanges] finds the IDs of any span of time.
 //
-// An ID of Default can be equal to one of Clustered in the same period. To continue a table with the other layout, end all
-// its writers, and start those with the new layout, and another namespace of leases, in a later period. The times of the
-// old IDs then seem to be up to a period off.
+// An ID of Default can be equal to one of Clustered in the same period. To continue a table with the other layout, end
+// all its writers, and start those with the new layout, and another namespace of leases, in a later period. The times
+// of the old IDs then seem to be up to a period off.
 func Clustered() Layout { return presets()[1].layout }
+
+// Scattered returns the layout for databases that split a table into ranges of its primary key and keep each on another
+// machine, such as TiDB, CockroachDB, YugabyteDB, Spanner and Aurora DSQL: with the other layouts all new rows go to
+// the last range. Here the sequence is above the time and begins each tick at another number, so already one process
+// writes to all ranges. 32,768 workers have 128 IDs per millisecond each, until 2094-09-07.
+//
+// What it costs: keys are in no order of time, so the newest rows are not the last ones. [Layout.Range], package
+// settled and partitions return ErrFieldOrder. A span of time is 128 ranges of keys ([Layout.Ranges]). A burst of more
+// than 1,408 IDs waits for the clock.
+//
+// It is for new tables: it follows no other layout and none follows it ([Layout.Follows]), so a namespace of leases
+// never moves to it, and its IDs can be equal to those of another layout. Where a table is one tree, take Default or
+// Clustered: rows at random places of a large tree cost it more than they save.
+func Scattered() Layout { return presets()[2].layout }
 
 // Preset returns the layout with the given name. [Layout.String] shows its bits, [Layout.End] when it ends.
 //
-//   - default: that of [Default].
-//   - clustered: that of [Clustered].
+//   - default: see [Default].
+//   - clustered: see [Clustered].
+//   - scattered: see [Scattered].
 //   - wide: for leased workers; 256 workers with 16,384 IDs per millisecond each, four times the rate of default.
 //   - javascriptsafe: 53 bits, so IDs never exceed Number.MAX_SAFE_INTEGER, 2^53 - 1 (ECMA-262, section 21.1.2.8). It
 //     is for clients that need numbers in JSON; strings, which ID writes, need no such layout. The price is the rate:
@@ -70,7 +85,9 @@ func Preset(name string) (Layout, error) {
 			return p.layout, nil
 		}
 	}
-	return Layout{}, layoutError("no preset %q, want one of %s", name, strings.Join(slices.Sorted(slices.Values(Presets())), ", "))
+
+	names := slices.Sorted(slices.Values(Presets()))
+	return Layout{}, layoutError("no preset %q, want one of %s", name, strings.Join(names, ", "))
 }
 
 // MustPreset is like Preset but panics on an error. It is for names that are written in code.
@@ -103,6 +120,7 @@ var presets = sync.OnceValue(func() []preset {
 	for _, p := range [][2]string{
 		{"default", "epoch=2025-01-01T00:00:00Z tick=1ms time:41 worker:10 sequence:12"},
 		{"clustered", "epoch=2025-01-01T00:00:00Z tick=1ms time:19 worker:10 time:22 sequence:12"},
+		{"scattered", "epoch=2025-01-01T00:00:00Z tick=1ms sequence:7 time:41 worker:15"},
 		{"wide", "epoch=2025-01-01T00:00:00Z tick=1ms time:41 worker:8 sequence:14"},
 		{"javascriptsafe", "epoch=2025-01-01T00:00:00Z tick=10ms time:38 worker:8 sequence:7"},
 		{"seconds", "epoch=2025-01-01T00:00:00Z tick=1s time:32 worker:10 sequence:21"},

@@ -72,6 +72,7 @@ func TestPresetsHaveTheirShape(t *testing.T) {
 	}{
 		{"default", 63, 1024, 4096, "2094-09-07T15:47:35.552Z"},
 		{"clustered", 63, 1024, 4096, "2094-09-07T15:47:35.552Z"},
+		{"scattered", 63, 32768, 128, "2094-09-07T15:47:35.552Z"},
 		{"wide", 63, 256, 16384, "2094-09-07T15:47:35.552Z"},
 		{"javascriptsafe", 53, 256, 128, "2112-02-09T13:44:29.44Z"},
 		{"seconds", 63, 1024, 2097152, "2161-02-07T06:28:16Z"},
@@ -104,8 +105,14 @@ func TestPresetsHaveTheirShape(t *testing.T) {
 			}
 		}
 	}
-	if got := snowflake.Presets(); !slices.Equal(got, names) || snowflake.Default() != layoutOf("default") || snowflake.Clustered() != layoutOf("clustered") {
+	if got := snowflake.Presets(); !slices.Equal(got, names) {
 		t.Errorf("Presets() = %v, want %v", got, names)
+	}
+	functions := []snowflake.Layout{snowflake.Default(), snowflake.Clustered(), snowflake.Scattered()}
+	for i, name := range names[:len(functions)] {
+		if functions[i] != layoutOf(name) {
+			t.Errorf("the function of %s returns %v", name, functions[i])
+		}
 	}
 }
 

@@ -61,8 +61,8 @@ type Range struct{ Lo, Hi ID }
 // maxRangeBits bounds what Ranges returns. A query with more ranges is slower than a query by an index on the time.
 const maxRangeBits = 8
 
-// Ranges is Range for any layout: one range for each value of the fields above the time, in ascending order. A shard
-// above the time spreads inserts over the ranges of TiDB or CockroachDB.
+// Ranges is Range for any layout: one range for each value of the fields above the time, in ascending order.
+// With [Scattered] these are 128.
 //
 // It returns ErrFieldOrder if there are more than 256 values above the time, or as Range does for a time in two parts;
 // and ErrInvalidRange if from is after to. The last range of a layout of 63 bits does not contain the greatest int64 if

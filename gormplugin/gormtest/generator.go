@@ -18,8 +18,9 @@ import (
 )
 
 // Generator makes IDs of a layout from its settings and the calls so far, without a clock. The IDs are unique, except
-// pinned ones, and ascend as long as the time is not set back. The worker and all other fields are 0. Its methods are
-// safe for concurrent use; the scheduler then decides which goroutine gets which ID. Make one with [New].
+// pinned ones, and ascend as long as the time is not set back, unless the layout has the sequence above the time. The
+// worker and all other fields are 0. Its methods are safe for concurrent use; the scheduler then decides which goroutine
+// gets which ID. Make one with [New].
 type Generator struct {
 	layout snowflake.Layout
 	step   time.Duration
@@ -71,14 +72,15 @@ func (g *Generator) Fill(ctx context.Context, dst []snowflake.ID) error {
 		if err != nil {
 			return fmt.Errorf("gormtest: %w", err)
 		}
-		parts.Sequence = g.used[first] + used[first]
+		count := g.used[first] + used[first]
 		if first == 0 { // the ID 0 means none
-			parts.Sequence++
+			count++
 		}
-		if parts.Sequence > g.layout.MaxSequence() {
+		if count > g.layout.MaxSequence() {
 			at = g.layout.Time(first).Add(g.layout.Tick())
 			continue
 		}
+		parts.Sequence = (g.begin(first) + count) & g.layout.MaxSequence()
 		id, _ := g.layout.Compose(parts) // only the sequence differs
 		ids = append(ids, id)
 		used[first]++
@@ -93,6 +95,22 @@ func (g *Generator) Fill(ctx context.Context, dst []snowflake.ID) error {
 	}
 	g.pinned, g.at, g.left = g.pinned[pinned:], at, g.left-len(dst)
 	return nil
+}
+
+// begin returns the sequence at which the tick of first begins, an ID with the sequence 0. With the sequence above the
+// time, ticks in a row begin far from each other, so that keys are in no order of time, as those of package snowflake.
+// That of the ID 0 is 0.
+func (g *Generator) begin(first snowflake.ID) int64 {
+	for _, field := range g.layout.Fields() {
+		switch field.Name {
+		case snowflake.FieldTime:
+			return 0
+		case snowflake.FieldSequence:
+			const golden = 0x9e3779b97f4a7c15 // 2^64 divided by the golden ratio
+			return int64(uint64(first) * golden >> (64 - field.Bits))
+		}
+	}
+	return 0 // no layout is without a time
 }
 
 // SetTime sets the time of the next ID; those after it follow in steps. It may be set back, for rows older than others.

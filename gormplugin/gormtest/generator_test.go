@@ -55,6 +55,27 @@ func TestEveryRunMakesTheSameIDsFromTheTimes(t *testing.T) {
 	}
 }
 
+// A test must not find an order by time that the application's keys don't have.
+func TestScatteredKeysAreInNoOrder(t *testing.T) {
+	for _, step := range []time.Duration{0, time.Millisecond, time.Second, time.Hour} {
+		ids := take(t, gormtest.New(snowflake.Scattered(), start, step), 3000, 7)
+		if again := take(t, gormtest.New(snowflake.Scattered(), start, step), 3000, 100); !slices.Equal(again, ids) {
+			t.Errorf("step %v: another run makes other IDs", step)
+		}
+		ranges := [16]int{}
+		for _, id := range ids {
+			ranges[id>>59]++
+		}
+		if most := slices.Max(ranges[:]); most > 3000/16*3/2 {
+			t.Errorf("step %v: %d of 3000 keys are in one of 16 ranges: %v", step, most, ranges)
+		}
+		slices.Sort(ids)
+		if distinct := len(slices.Compact(ids)); distinct != 3000 {
+			t.Errorf("step %v: %d different IDs", step, distinct)
+		}
+	}
+}
+
 func TestSetTimeGoesBothWaysAndRepeatsNothing(t *testing.T) {
 	gen, seen := each(time.Hour), map[snowflake.ID]bool{}
 	if now := gen.Now(); now != start {

@@ -179,6 +179,7 @@ func TestBadSettingsAreRejected(t *testing.T) {
 		{"hours of a zone", sqldb.Postgres, "t", Unit(time.Hour), []Option{WithZone(berlin)}, ErrOption, "Europe/Berlin"},
 		{"nil", sqldb.Postgres, "t", Day, []Option{nil}, ErrOption, "nil"},
 		{"shard first", sqldb.Postgres, "t", Day, []Option{WithLayout(shardFirst)}, snowflake.ErrFieldOrder, "shard time sequence"},
+		{"scattered", sqldb.Postgres, "t", Day, []Option{WithLayout(snowflake.Scattered())}, snowflake.ErrFieldOrder, "sequence time worker"},
 		{"no layout", sqldb.Postgres, "t", Day, []Option{WithLayout(snowflake.Layout{})}, snowflake.ErrLayout, "the table t"},
 		{"no key", sqldb.Postgres, "t", Day, []Option{WithKey("")}, ErrOption, "WithKey"},
 		{"no zone", sqldb.Postgres, "t", Day, []Option{WithZone(nil)}, ErrOption, "WithZone"},

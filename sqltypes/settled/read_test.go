@@ -68,6 +68,7 @@ func TestReadRejectsWhatHasNoBound(t *testing.T) {
 		"store":          {sqldb.SQLite, usual, settled.WithLeases(fakeStore{err: errBroken}, "a", 0), errBroken},
 		"lease's layout": {sqldb.SQLite, usual, settled.WithLeases(fakeStore{entries: strange}, "a", 0), snowflake.ErrLayout},
 		"zero layout":    {sqldb.SQLite, snowflake.Layout{}, settled.WithMargin(0), snowflake.ErrLayout},
+		"scattered":      {sqldb.SQLite, snowflake.Scattered(), settled.WithMargin(0), snowflake.ErrFieldOrder},
 		"field order":    {sqldb.SQLite, shard, settled.WithMargin(0), snowflake.ErrFieldOrder},
 		"after its end":  {sqldb.SQLite, layout(time.Unix(0, 0), bits(20)), settled.WithMargin(0), snowflake.ErrTimeExhausted},
 		"before epoch":   {sqldb.SQLite, layout(time.Now().Add(time.Hour), bits(41)), settled.WithMargin(0), nil}, // before it

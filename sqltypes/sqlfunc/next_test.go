@@ -106,7 +106,7 @@ func TestNextIsUniqueUnderEightConnections(t *testing.T) {
 // These layouts have few numbers a tick, so calls reach the lead, wait, and use the guard all the time.
 func TestPostgresNextIsUniqueWithFewNumbersATick(t *testing.T) {
 	const connections, each, lead = 8, 2_000, 20 * time.Millisecond
-	for _, name := range []string{"javascriptsafe", "sonyflake", "resource", "clustered", "mastodon"} { // mastodon: each ID under the lock
+	for _, name := range []string{"javascriptsafe", "sonyflake", "resource", "clustered", "scattered", "mastodon"} { // mastodon: each ID under the lock
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			db := openPostgres(t)
@@ -130,6 +130,33 @@ func TestPostgresNextIsUniqueWithFewNumbersATick(t *testing.T) {
 			}
 		})
 	}
+}
+
+// Each reading of the clock is a second later than the one before, as for a session that inserts single rows. The hashes
+// of the ticks are the same in each run.
+func TestNextSpreadsIDsThatSortByTheSequence(t *testing.T) {
+	const rows, ranges = 4096, 16
+	eachServer(t, func(t *testing.T, s server) {
+		s.exec(t, "CREATE SEQUENCE seconds")
+		clock := "1767225600000000 + 1000000 * NEXT VALUE FOR seconds"
+		if s.dialect == sqldb.Postgres {
+			clock = fmt.Sprintf("timestamptz '2026-01-01 00:00:00Z' + interval '1 s' * nextval('%s.seconds')", s.schema)
+		}
+		s.install(t, snowflake.Scattered(), sqlfunc.WithWorker(7), sqlfunc.WithClock(clock))
+
+		ids := scanAll[snowflake.ID](t, s, "SELECT snowflake_next() FROM "+s.series(rows))
+		var counts [ranges]int
+		for _, id := range ids {
+			counts[id>>59]++
+		}
+		if most := slices.Max(counts[:]); most > rows/ranges*3/2 {
+			t.Errorf("the fullest of %d ranges has %d of %d rows: %v", ranges, most, rows, counts)
+		}
+		slices.Sort(ids)
+		if distinct := len(slices.Compact(ids)); distinct != rows {
+			t.Errorf("%d different IDs", distinct)
+		}
+	})
 }
 
 // The clock stands still, so only the state prevents duplicates.

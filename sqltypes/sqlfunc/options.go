@@ -43,7 +43,8 @@ type Option func(*Functions) error
 //     after it, up to the lead ([WithLead]) ahead of the clock. Beyond that an insert waits if the wait is at most a
 //     second (a tick, if ticks are longer), or fails with SQLSTATE 55000 and a message that names the lead.
 //   - The sequence of a new tick begins at 0, without a random start. To spread rows, use hashint8(id) & 15 instead of
-//     a remainder of the ID.
+//     a remainder of the ID. In a layout with the sequence above the time, such as
+//     [snowflake.Scattered], it begins at a hash of the tick, so that few rows are spread over all ranges of keys.
 //   - It fails with 55000 before the epoch, with 2200H after the end of the layout's time, and with 25006 in read-only
 //     transactions and on a standby.
 //

@@ -127,11 +127,12 @@ func (f *Functions) postgresNext() string {
 // postgresID returns the ID for a word.
 func (f *Functions) postgresID(word string, low int) string {
 	sequence := f.place(snowflake.FieldSequence)
-	count := fmt.Sprintf("(%s & %d)", word, sequence.max())
+	tick := fmt.Sprintf("(%s >> %d)", word, low)
+	count := f.spread(fmt.Sprintf("(%s & %d)", word, sequence.max()), "hashint8"+tick)
 	if sequence.shift > 0 {
 		count = fmt.Sprintf("(%s << %d)", count, sequence.shift)
 	}
-	id := fmt.Sprintf("(%s) | %s", f.time.put(fmt.Sprintf("(%s >> %d)", word, low)), count)
+	id := fmt.Sprintf("(%s) | %s", f.time.put(tick), count)
 	if f.fixed != 0 {
 		id += fmt.Sprintf(" | %d", f.fixed)
 	}

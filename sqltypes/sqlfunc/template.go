@@ -60,6 +60,21 @@ func (t timePlace) putPeriod(ticks string) string {
 // ordered reports whether the time is the highest field.
 func (f *Functions) ordered() bool { return f.places[0].name == snowflake.FieldTime }
 
+// spread returns SQL for the sequence of an ID, given that for how many IDs of its tick came before, and for a number that
+// depends on the tick alone. If the sequence is above the time, this number begins the tick: with 0 nearly all IDs of slow
+// writers would be in the lowest range of keys.
+func (f *Functions) spread(count, ofTick string) string {
+	sequence := f.place(snowflake.FieldSequence)
+	top := f.time.low
+	if f.time.high.bits > 0 {
+		top = f.time.high
+	}
+	if sequence.shift < top.shift {
+		return count
+	}
+	return fmt.Sprintf("((%s + %s) & %d)", count, ofTick, sequence.max())
+}
+
 // called returns the name of a function or of the state.
 func (f *Functions) called(what string) string { return f.name + "_" + what }
 

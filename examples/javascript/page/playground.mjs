@@ -5,6 +5,7 @@ import { fail, forms, get, parseLayout, readTyped, split, start, tickOf } from "
 export const presets = {
   default: "epoch=2025-01-01T00:00:00Z tick=1ms time:41 worker:10 sequence:12",
   clustered: "epoch=2025-01-01T00:00:00Z tick=1ms time:19 worker:10 time:22 sequence:12",
+  scattered: "epoch=2025-01-01T00:00:00Z tick=1ms sequence:7 time:41 worker:15",
   wide: "epoch=2025-01-01T00:00:00Z tick=1ms time:41 worker:8 sequence:14",
   javascriptsafe: "epoch=2025-01-01T00:00:00Z tick=10ms time:38 worker:8 sequence:7",
   seconds: "epoch=2025-01-01T00:00:00Z tick=1s time:32 worker:10 sequence:21",

@@ -33,6 +33,8 @@ type Generator struct {
 	// part, which begins at this bit of the tick. 0 for a time in one part.
 	gap   int64
 	carry uint8
+
+	sequenceFirst bool // see Space.FirstSequence
 }
 
 // New returns the generator of a fixed worker.
@@ -87,6 +89,8 @@ func newGenerator(cfg Config) Generator {
 		timeUnit: s.Time.Low.Put(1),
 		seqUnit:  s.Sequence.Put(1),
 		Fixed:    cfg.Fixed,
+
+		sequenceFirst: s.SequenceFirst(),
 	}
 
 	if s.Time.High.Width > 0 {
@@ -133,7 +137,7 @@ func (g *Generator) Next() (int64, error) {
 		return g.nextAt(w, now)
 	}
 
-	return g.compose(w, next), nil
+	return g.compose(w, g.spread(w, next)), nil
 }
 
 // nextAt is Next with the worker and the time that it has read.
@@ -147,7 +151,7 @@ func (g *Generator) nextAt(w *worker, now nanos) (int64, error) {
 		return 0, err
 	}
 
-	return g.compose(w, first), nil
+	return g.compose(w, g.spread(w, first)), nil
 }
 
 // NextContext is snowflake.Generator.NextContext.
@@ -159,7 +163,7 @@ func (g *Generator) NextContext(ctx context.Context) (int64, error) {
 	if err != nil {
 		return 0, err
 	}
-	return g.compose(w, first), nil
+	return g.compose(w, g.spread(w, first)), nil
 }
 
 // take takes count states of the current worker, when they are below its limit.
@@ -197,6 +201,27 @@ func (g *Generator) compose(w *worker, s state) int64 {
 		at += tick >> (g.carry & 63) * g.gap
 	}
 	return at | int64(s&w.mask)*g.seqUnit | w.stamp | g.Fixed
+}
+
+// spread returns the state whose sequence the ID of s has. It and compose are small enough to be inlined.
+func (g *Generator) spread(w *worker, s state) state {
+	if g.sequenceFirst {
+		return w.spread(s)
+	}
+	return s
+}
+
+// spread turns the sequences of each tick so that the tick begins at its FirstSequence.
+//
+//go:noinline
+func (w *worker) spread(s state) state {
+	first := state(w.space.FirstSequence(w.tickOf(s), w.number))
+	return s&^w.mask | (s+first)&w.mask
+}
+
+// inRow returns how many states from s on have one tick and ascending sequences.
+func (g *Generator) inRow(w *worker, s state) uint64 {
+	return uint64(w.mask-max(s&w.mask, g.spread(w, s)&w.mask)) + 1
 }
 
 // Fill is snowflake.Generator.Fill.
@@ -276,8 +301,8 @@ func (g *Generator) checkAll(ctx context.Context, count uint64) error {
 // write sets dst to the IDs of the states of w from first on.
 func write[T ~int64](g *Generator, dst []T, w *worker, first state) {
 	for len(dst) > 0 {
-		n := min(uint64(len(dst)), uint64(w.mask-first&w.mask+1)) // as many as are left in the tick
-		ascend(dst[:n], T(g.compose(w, first)), T(g.seqUnit))
+		n := min(uint64(len(dst)), g.inRow(w, first))
+		ascend(dst[:n], T(g.compose(w, g.spread(w, first))), T(g.seqUnit))
 		dst = dst[n:]
 		first += state(n)
 	}

@@ -69,6 +69,25 @@ func (s TimeSlot) Period() Ticks {
 	return 1
 }
 
+// SequenceFirst reports whether the sequence is above the time, so that IDs sort by it first.
+func (s Space) SequenceFirst() bool { return s.Sequence.Shift >= s.Time.Top() }
+
+// FirstSequence returns the sequence at which a worker begins a tick. It is 0 or, if IDs sort by the sequence first, a
+// number that mixes all bits of the tick and the worker (the end of SplitMix64, Steele, Lea and Flood, 2014): few IDs a
+// tick are spread then, and always the same, whoever counts them. That of worker 0 in tick 0 is 0.
+func (s Space) FirstSequence(tick Ticks, worker int64) int64 {
+	if !s.SequenceFirst() {
+		return 0
+	}
+	return int64(mix(uint64(tick)^uint64(worker)<<40)) & s.Sequence.Max()
+}
+
+func mix(bits uint64) uint64 {
+	bits = (bits ^ bits>>30) * 0xbf58476d1ce4e5b9
+	bits = (bits ^ bits>>27) * 0x94d049bb133111eb
+	return bits ^ bits>>31
+}
+
 // both returns a slot as wide as both parts.
 func (s TimeSlot) both() Slot { return Slot{Width: s.Width()} }
 

@@ -1,0 +1,147 @@
+package snowflake_test
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/sqlflake/sqlflake/snowflake"
+)
+
+// spread counts the keys in 64 equal ranges of a layout's IDs.
+type spread struct {
+	layout snowflake.Layout
+	counts [64]int
+}
+
+func (s *spread) add(keys ...snowflake.ID) {
+	for _, id := range keys {
+		s.counts[id>>(s.layout.Bits()-6)]++
+	}
+}
+
+// fullest returns how many keys are in the fullest of n equal ranges, relative to the mean.
+func (s *spread) fullest(n int) float64 {
+	most, total := 0, 0
+	for part := range slices.Chunk(s.counts[:], len(s.counts)/n) {
+		keys := 0
+		for _, count := range part {
+			keys += count
+		}
+		most, total = max(most, keys), total+keys
+	}
+	return float64(most) * float64(n) / float64(total)
+}
+
+// mostOfRange is the promise: no range of keys gets more than this, relative to the mean. The clocks are seeded, so the
+// keys are the same in each run.
+const mostOfRange = 1.5
+
+// want checks the promise.
+func (s *spread) want(t *testing.T, what string) {
+	t.Helper()
+	for _, n := range []int{16, 64} {
+		most := s.fullest(n)
+		t.Logf("%s: the fullest of %d ranges has %.3f x the mean", what, n, most)
+		if most > mostOfRange {
+			t.Errorf("%s: the fullest of %d ranges has %.2f x the mean, want at most %v", what, n, most, mostOfRange)
+		}
+	}
+}
+
+// Each process has a clock of its own. Its statements come at random times, or in step with the clock, at rates of up to
+// nine tenths of what a worker can issue.
+func TestScatteredSpreadsTheRowsOfFewProcesses(t *testing.T) {
+	const statements, perSecond = 20_000, 128_000
+	for _, rows := range []int{1, 10, 100, 1_000} {
+		for _, used := range []float64{0.001, 0.05, 0.3, 0.9} {
+			for _, processes := range []int{1, 8} {
+				t.Run(fmt.Sprintf("%d rows a statement, %g of the rate, processes %d", rows, used, processes), func(t *testing.T) {
+					t.Parallel()
+					gap := float64(rows) / perSecond / used * float64(time.Second)
+					atRandom, inStep := spread{layout: snowflake.Scattered()}, spread{layout: snowflake.Scattered()}
+					for process := range processes {
+						random := rand.New(rand.NewPCG(uint64(rows), uint64(process)))
+						atRandom.insert(t, process, statements, rows, func() time.Duration { return time.Duration(random.ExpFloat64() * gap) })
+						inStep.insert(t, process, statements, rows, func() time.Duration { return time.Duration(gap) })
+					}
+					atRandom.want(t, "statements at random")
+					inStep.want(t, "statements in step")
+				})
+			}
+		}
+	}
+}
+
+// insert adds the keys of the statements of a process.
+func (s *spread) insert(t *testing.T, process, statements, rows int, gap func() time.Duration) {
+	t.Helper()
+	clock := newFakeClock(epoch2025.Add(time.Hour))
+	g := mustNew(t, int64(process), snowflake.WithLayout(s.layout), snowflake.WithClock(clock))
+	ids := make([]snowflake.ID, rows)
+	for range statements {
+		clock.Advance(gap())
+		if err := g.Fill(t.Context(), ids); err != nil {
+			t.Fatal(err)
+		}
+		s.add(ids...)
+	}
+}
+
+// A process may end after one row. So may an owner of a lease, whose successor begins at a tick without IDs.
+func TestScatteredSpreadsTheFirstRowsOfProcesses(t *testing.T) {
+	first, owners := spread{layout: snowflake.Scattered()}, spread{layout: snowflake.Scattered()}
+	layout := snowflake.WithLayout(snowflake.Scattered())
+	l, clock := leased(t, layout)
+	for range 20_000 {
+		clock.Advance(time.Second)
+		first.add(mustNew(t, 1, layout, snowflake.WithClock(clock)).MustNext())
+
+		from := mustTick(t, l) + 1 // so that the clock does not skip the start
+		mustMove(t, l, 1, from, from+1_000)
+		owners.add(l.MustNext())
+	}
+	first.want(t, "first rows of processes")
+	owners.want(t, "first rows of owners")
+}
+
+// Rows are of whole seconds, days or milliseconds, few or many a tick.
+func TestScatteredSpreadsABackfill(t *testing.T) {
+	for step, rows := range map[time.Duration]int{time.Millisecond: 1, time.Second: 1, 24 * time.Hour: 1, 1024 * time.Millisecond: 10, time.Minute: 300} {
+		layout := layoutOf("epoch=1950-01-01T00:00:00Z tick=1ms sequence:7 time:42 worker:14")
+		b := newBackfill(t, 1, snowflake.WithLayout(layout))
+		keys := spread{layout: layout}
+		for i := range 20_000 {
+			at := layout.Epoch().Add(time.Duration(1+i) * step)
+			for range rows {
+				id, err := b.Next(at)
+				if err != nil {
+					t.Fatal(err)
+				}
+				keys.add(id)
+			}
+		}
+		keys.want(t, fmt.Sprintf("%d rows each %v", rows, step))
+	}
+}
+
+// The order of the fields decides, also of a layout that is not a preset. The sequence below a part of the time is not
+// above the time.
+func TestOnlyASequenceAboveTheTimeBeginsElsewhere(t *testing.T) {
+	for fields, want := range map[string]bool{
+		"sequence:6 time:41 worker:10": true, "region:2 sequence:6 time:41 worker:10": true, "sequence:6 worker:10 time:41": true,
+		"time:41 worker:10 sequence:6": false, "time:19 sequence:6 time:22 worker:10": false, "worker:4 time:41 sequence:6": false,
+	} {
+		g, clock := clocked(t, snowflake.WithLayout(layoutOf("epoch=2025-01-01T00:00:00Z tick=1ms "+fields)))
+		begins := map[int64]bool{}
+		for range 1_000 {
+			clock.Advance(time.Second)
+			begins[g.Layout().Decompose(g.MustNext()).Sequence] = true
+		}
+		if all := len(begins) == 64; all != want || !want && len(begins) != 1 {
+			t.Errorf("%s: %d sequences begin a tick, want all %v", fields, len(begins), want)
+		}
+	}
+}
