@@ -67,6 +67,7 @@ var kinds = []struct {
 	{"counts", "instagram", 40},
 	{"five", "yitter", 5},
 	{"random", "mastodon", 2},
+	{"random", "scattered", 0.01},
 }
 
 func layoutOf(name string) snowflake.Layout {
@@ -321,6 +322,12 @@ func TestTheLayoutIsGuessed(t *testing.T) {
 				t.Errorf("%d of %s ahead: %+v, %v", n, k.layout, r.Layout, r.found())
 			}
 		}
+	}
+	// Where IDs don't sort by time, the greatest are not the latest. These are of eight months.
+	l := layoutOf("scattered")
+	slow := []*synthetic{{layout: l, kind: "random", worker: 3, Rand: rand.New(rand.NewPCG(1, 5))}}
+	if g := auditOf(t, "", stream(t, slow[0].Rand, slow, 1e-6, 20_000), false, 0).Layout; g.Layout != l.String() || !g.Fits {
+		t.Errorf("eight months of scattered: %+v", g)
 	}
 	// Of so many workers wide has fewer, whose sequences would have the lowest bits of the workers.
 	r, all := rand.New(rand.NewPCG(1, 4)), []*synthetic(nil)

@@ -110,6 +110,7 @@ func (g *guessed) fit(sample []snowflake.ID, now time.Time) {
 		return
 	}
 	g.odd, g.generators = odd/float64(n), len(last)
+	slices.SortFunc(right, func(a, b snowflake.ID) int { return cmp.Compare(a&m.time, b&m.time) })
 	g.latest = m.Time(right[n-1-n/100]) // but for a few that are wrong
 	g.age = math.Log2(1 + now.Sub(g.latest).Abs().Hours()/24)
 	if g.latest.After(now) { // a wrong layout is more usual than so many IDs of the future

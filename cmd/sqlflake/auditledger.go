@@ -17,7 +17,8 @@ import (
 type masks struct {
 	snowflake.Layout
 	time, sequence snowflake.ID
-	shift          int // of the sequence
+	order          snowflake.ID // in these bits the IDs of one generator ascend
+	shift          int          // of the sequence
 }
 
 func masksOf(l snowflake.Layout) masks {
@@ -30,6 +31,11 @@ func masksOf(l snowflake.Layout) masks {
 		case snowflake.FieldSequence:
 			m.sequence, m.shift = (1<<f.Bits-1)<<at, at
 		}
+	}
+
+	m.order = m.time | m.sequence
+	if m.sequence > m.time { // it does not begin at 0 then
+		m.order = m.time
 	}
 	return m
 }
@@ -78,7 +84,7 @@ type generator struct {
 // follow takes the IDs in the order of issue. A clock that was set back leaves one descent, from which they climb back to
 // where they were. Two generators whose clocks differ leave many: the IDs change between two ascending streams.
 func (g *generator) follow(m *masks, id snowflake.ID, slack time.Duration) {
-	at := id & (m.time | m.sequence) // in these bits the IDs of one generator ascend
+	at := id & m.order
 	back := m.Time(g.high).Sub(m.Time(at))
 	wraps := back == 0 && m.seq(g.high)-m.seq(at) > m.MaxSequence()/2 // a sequence that counts on from tick to tick
 	switch {
