@@ -151,7 +151,7 @@ func usedLayout(t *testing.T, db *gorm.DB, cond gormplugin.Created, model any) (
 func TestCreatedReadsAColumnAsItsGeneratorWroteIt(t *testing.T) {
 	type customer struct {
 		ID       snowflake.ID
-		PublicID snowflake.ID `gorm:"snowflake:public"`
+		PublicID snowflake.ID `gorm:"snowflake:gen=public"`
 		Number   int64        `gorm:"snowflake"`
 	}
 	type invoice struct {

@@ -27,7 +27,7 @@
 //     this if only the parent declares the relation.
 //
 // `gorm:"snowflake"` fills any other field, and any number of them in a model: snowflake.ID, int64, uint64, a [Key], a
-// string, which gets the decimal digits and is unset if it is empty, and pointers to these. `gorm:"snowflake:name"`
+// string, which gets the decimal digits and is unset if it is empty, and pointers to these. `gorm:"snowflake:gen=name"`
 // takes IDs from the generator of [WithNamed]. Fields that share a generator share one call; within a record the key
 // comes first, then the fields in their order. If one of several generators fails, no field of the statement is set. A
 // tag that the plugin cannot follow is an [ErrTag] at every Create of the model.

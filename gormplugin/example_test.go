@@ -278,7 +278,7 @@ func Example_tags() {
 func ExampleWithNamed() {
 	type Parcel struct {
 		ID      snowflake.ID
-		Barcode int64 `gorm:"snowflake:barcodes"`
+		Barcode int64 `gorm:"snowflake:gen=barcodes"`
 	}
 	barcodes := from(700) // of another layout, say
 	db := openExample(fromThousand(gormplugin.WithNamed("barcodes", barcodes)), &Parcel{})

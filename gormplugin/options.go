@@ -96,14 +96,15 @@ func (c *config) checkMinID() error {
 	return errors.Join(errs...)
 }
 
-// WithNamed adds a generator for the fields with the tag `gorm:"snowflake:name"`. The name is case-sensitive. It is an
-// [ErrOption] if name is empty, used twice, or cannot be written in a tag, and if gen is nil.
+// WithNamed adds a generator for the fields with the tag `gorm:"snowflake:gen=name"`. The name is case-sensitive. It is
+// an [ErrOption] if name is empty, used twice, or cannot be written in a tag, as with a comma, and if gen is nil.
+// The example Resources has one generator for each resource type.
 func WithNamed(name string, gen Generator) Option {
 	return func(c *config) error {
 		switch {
 		case name == "":
 			return fmt.Errorf("%w: WithNamed: empty name", ErrOption)
-		case name == model.TagOptOut, name == model.TagName, strings.ContainsAny(name, ";\"\\`"), strings.TrimSpace(name) != name:
+		case strings.ContainsAny(name, ",;\"\\`"), strings.TrimSpace(name) != name:
 			return fmt.Errorf("%w: WithNamed: the name %q cannot be written in a tag", ErrOption, name)
 		case isNil(gen):
 			return fmt.Errorf("%w: WithNamed: nil generator for the name %q", ErrOption, name)

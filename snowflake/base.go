@@ -31,8 +31,8 @@ const crockford = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"
 var crockfordValues = digitValues(crockford)
 
 // Base32 returns the ID in Crockford's Base 32, for text columns and file names: always 13 characters, digits and
-// upper-case letters. Its texts sort like the IDs in byte order, in Unicode's root collation and in that of most
-// languages; use the collation "C" for the others, such as Danish, Croatian and Estonian. Negative IDs, which no
+// upper-case letters. Its texts sort like the IDs in byte order, in Unicode's root collation and in the collations of
+// most languages; use the collation "C" for the others, such as Danish, Croatian and Estonian. Negative IDs, which no
 // generator issues, are written as uint64(id) and sort after the others. [ParseBase32] is the exact inverse.
 func (id ID) Base32() string {
 	var buf [base32Len]byte
@@ -54,23 +54,27 @@ func ParseBase32(s string) (ID, error) {
 	if len(s) != base32Len {
 		return 0, lengthError("base32", s, base32Len)
 	}
+
 	// As in ParseBase62, two chains run side by side: the characters 0 to 5 and 6 to 11.
 	var high, low uint64
-	var all byte // the union of the values: the top bit is that of noDigit
+	var all byte // the union of the values: its top bit is set if a value is noDigit
 	for i := range base32Len / 2 {
 		upper, lower := crockfordValues[s[i]], crockfordValues[s[i+base32Len/2]]
 		all |= upper | lower
 		high = high<<5 | uint64(upper)
 		low = low<<5 | uint64(lower)
 	}
+
 	last := crockfordValues[s[base32Len-1]]
 	all |= last
+
 	if all > 127 {
 		return 0, alphabetError("base32", s, &crockfordValues)
 	}
 	if crockfordValues[s[0]] > 15 {
 		return 0, newParseError(ErrRange, "base32", s, `it is above "FZZZZZZZZZZZZ", the largest number of 64 bits`)
 	}
+
 	return ID(high<<35 | low<<5 | uint64(last)), nil
 }
 
@@ -115,6 +119,7 @@ func base62Text(id ID) (out [base62Len]byte) {
 		out[i+base62Low] = base62[low-quotient*62]
 		low = quotient
 	}
+
 	out[base62High] = base62[low]
 	return out
 }
@@ -125,25 +130,30 @@ func ParseBase62(s string) (ID, error) {
 	if len(s) != base62Len {
 		return 0, lengthError("base62", s, base62Len)
 	}
+
 	var high, low uint64
-	var all byte // the union of the values: the top bit is that of noDigit
+	var all byte // the union of the values: its top bit is set if a value is noDigit
 	for i := range base62High {
 		upper, lower := base62Values[s[i]], base62Values[s[i+base62High]]
 		all |= upper | lower
 		high = high*62 + uint64(upper)
 		low = low*62 + uint64(lower)
 	}
+
 	last := base62Values[s[base62Len-1]]
 	all |= last
 	low = low*62 + uint64(last)
+
 	if all > 127 {
 		return 0, alphabetError("base62", s, &base62Values)
 	}
+
 	overflow, product := bits.Mul64(high, base62Split)
 	u, carry := bits.Add64(product, low, 0)
 	if overflow+carry > 0 {
 		return 0, newParseError(ErrRange, "base62", s, `it is above "LygHa16AHYF", the largest number of 64 bits`)
 	}
+
 	return ID(u), nil
 }
 
@@ -157,5 +167,6 @@ func alphabetError(source, s string, values *[256]byte) *ParseError {
 	for values[s[i]] != noDigit {
 		i++
 	}
-	return newParseError(ErrSyntax, source, s, fmt.Sprintf("byte %d is %q, which is not in the alphabet", i, []byte{s[i]}))
+	return newParseError(ErrSyntax, source, s,
+		fmt.Sprintf("byte %d is %q, which is not in the alphabet", i, []byte{s[i]}))
 }

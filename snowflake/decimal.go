@@ -37,19 +37,22 @@ func appendDecimal(b []byte, id ID) []byte {
 		b = append(b, '-')
 		u = -u
 	}
+
 	if u < 1e8 {
 		head, n := headDigits(u)
 		var buf [8]byte
 		binary.LittleEndian.PutUint64(buf[:], head)
 		return append(b, buf[:n]...)
 	}
-	// The head is appended as eight bytes, of which n count; the digits that follow overwrite the others.
+
+	// The head is appended as eight bytes. n of them count; the digits that follow overwrite the others.
 	if u < 1e16 {
 		head, n := headDigits(u / 1e8)
 		b = slices.Grow(b, n+8)
 		b = binary.LittleEndian.AppendUint64(b, head)[:len(b)+n]
 		return binary.LittleEndian.AppendUint64(b, eightDigits(u%1e8)+asciiZeros)
 	}
+
 	head, n := threeDigits(u / 1e16)
 	u %= 1e16
 	b = slices.Grow(b, n+16)
@@ -72,6 +75,7 @@ func threeDigits(u uint64) (word uint64, n int) {
 	u -= 100 * hundreds
 	tens := u * 103 >> 10
 	digits := hundreds | tens<<8 | (u-10*tens)<<16
+
 	zeros := bits.TrailingZeros64(digits) / 8
 	return (digits + asciiZeros) >> (8 * zeros), 3 - zeros
 }
@@ -90,13 +94,14 @@ func eightDigits(u uint64) uint64 {
 
 // parseDecimal reads decimal text. It only reports whether the text is valid; decimalError finds the reason.
 //
-// It tests and converts eight digits at a time, as the bytes of a word. The up to seven digits at the start are the upper
-// part of another word, because a loop over them would be mispredicted: most IDs have 17 to 19 digits.
+// It tests and converts eight digits at a time, as the bytes of a word. The up to seven digits at the start are the
+// upper part of another word, because a loop over them would be mispredicted: most IDs have 17 to 19 digits.
 func parseDecimal[T ~string | ~[]byte](s T) (id ID, ok bool) {
 	negative := len(s) > 0 && s[0] == '-'
 	if negative {
 		s = s[1:]
 	}
+
 	n := len(s)
 	var u uint64
 	switch {
@@ -127,6 +132,7 @@ func parseDecimal[T ~string | ~[]byte](s T) (id ID, ok bool) {
 			u = u*10 + uint64(digit)
 		}
 	}
+
 	if negative {
 		return ID(-u), u <= -math.MinInt64
 	}

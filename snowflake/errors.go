@@ -19,20 +19,20 @@ var (
 	ErrUnknownField = errors.New("snowflake: no such field")
 	// ErrFieldRange means a value that does not fit into its field.
 	ErrFieldRange = core.ErrFieldRange
-	// ErrFieldOrder means that the order of the layout's fields is not that of the time, so the IDs of a span of time are
-	// not one range of numbers, or for Ranges more than 256.
+	// ErrFieldOrder means that IDs of the layout do not sort by time, because another field is above the time. The IDs
+	// of a span of time are then not one range of numbers, or for Ranges more than 256.
 	ErrFieldOrder = errors.New("snowflake: the fields do not sort by time")
 	// ErrInvalidRange means that from is after to.
 	ErrInvalidRange = errors.New("snowflake: range ends before it begins")
 	// ErrInvalidID means a number that no generator of the layout can have issued by now.
 	ErrInvalidID = errors.New("snowflake: invalid ID")
-	// ErrBeforeEpoch means a time before the layout's epoch: that of the clock, or one that was passed.
+	// ErrBeforeEpoch means a time before the layout's epoch: the time of the clock, or one that was passed.
 	ErrBeforeEpoch = core.ErrBeforeEpoch
 	// ErrTimeExhausted means a time at or after the layout's End, or that fewer IDs are left than a call asks for: at
 	// the End, or earlier by the lead. No ID is ever negative, masked or issued again.
 	ErrTimeExhausted = core.ErrTimeExhausted
-	// ErrOption means an invalid option: a negative lead, a lead longer than that of an earlier generator for the
-	// worker, a nil Option or Clock, or a field that the generator or WithField has set.
+	// ErrOption means an invalid option: a negative lead, a lead longer than an earlier generator for the worker has, a
+	// nil Option or Clock, or a field that the generator or WithField has set.
 	ErrOption = core.ErrOption
 	// ErrNoGenerator means a nil *Generator, or one that was not made by New.
 	ErrNoGenerator = core.ErrNoGenerator
@@ -43,14 +43,14 @@ var (
 	ErrLeaseStalled = core.ErrLeaseStalled
 	// ErrNotPast means that a Backfill would make an ID that is not of the past. A Backfill that is made later can.
 	ErrNotPast = errors.New("snowflake: time not in the past")
-	// ErrUnsorted means that a Backfill got the rows in another order than that of their times.
+	// ErrUnsorted means that a Backfill got a row that is older than the row before.
 	ErrUnsorted = errors.New("snowflake: rows not in the order of their times")
 	// ErrCrowded means that so many rows have nearly the same time that a Backfill has no ID left for it.
 	ErrCrowded = errors.New("snowflake: too many rows of one time")
 )
 
-// DueError is in the error of Next, NextContext and Fill when the context ends before the IDs are due, or would. A server
-// can answer with a Retry-After of In, rounded up to seconds.
+// DueError is in the error of Next, NextContext and Fill when the context ends before the IDs are due, or would. A
+// server can answer with a Retry-After of In, rounded up to seconds.
 type DueError struct {
 	// In is the time until the IDs are due, as of the error, if no other call takes IDs first. It is positive.
 	In  time.Duration
@@ -62,8 +62,8 @@ func (e *DueError) Error() string {
 	return fmt.Sprintf("snowflake: no ID is due for %v: %v", e.In, e.err)
 }
 
-// Unwrap returns the context's error: context.DeadlineExceeded if its deadline comes first, also if it has not passed
-// yet; else what ctx.Err() and context.Cause returned.
+// Unwrap returns the context's error: context.DeadlineExceeded if its deadline comes first, even before it has passed;
+// else what ctx.Err() and context.Cause returned.
 func (e *DueError) Unwrap() error { return e.err }
 
 var errZeroLayout = layoutError("the zero Layout has no fields")
@@ -93,8 +93,8 @@ const maxErrorInput = 40
 
 // ParseError describes input that is not an ID.
 type ParseError struct {
-	// Source is what was read: "text", "parameter", "JSON", "base32", "base62", "BSON" with its type, or for Scan "NULL"
-	// or the Go type, such as "float64".
+	// Source is what was read: "text", "parameter", "JSON", "base32", "base62", "BSON" with its type, or for Scan
+	// "NULL" or the Go type, such as "float64".
 	Source string
 	// Input is the rejected input, cut to 40 bytes that end with "..." if it was longer; empty if the source says all.
 	Input string
@@ -115,7 +115,7 @@ func (e *ParseError) Error() string {
 // Unwrap returns e.Err.
 func (e *ParseError) Unwrap() error { return e.Err }
 
-// newParseError copies the input, so that of a successful parse need not live on the heap.
+// newParseError copies the input, so that the input of a successful parse need not live on the heap.
 func newParseError[T ~string | ~[]byte](err error, source string, input T, reason string) *ParseError {
 	var buf [maxErrorInput]byte
 	n := copy(buf[:], input)
@@ -134,12 +134,14 @@ func decimalError[T ~string | ~[]byte](source string, input T) *ParseError {
 	if len(digits) == 0 {
 		return newParseError(ErrSyntax, source, input, "it has no digits")
 	}
+
 	for i := range len(digits) {
 		if c := digits[i]; c < '0' || c > '9' {
 			return newParseError(ErrSyntax, source, input,
 				fmt.Sprintf("want decimal digits only, byte %d is %q", i+len(input)-len(digits), []byte{c}))
 		}
 	}
+
 	if digits[0] == '0' {
 		return newParseError(ErrSyntax, source, input, "a number starts without a zero, and 0 has no sign")
 	}

@@ -53,6 +53,24 @@ func ExampleNewLayout() {
 	// 65536 workers until 2198
 }
 
+// A system with the bits of the preset resource, but its own epoch, needs a layout of its own.
+func ExampleParseLayout() {
+	const old = "epoch=2015-01-01T00:00:00+08:00 tick=1ms time:38 region:6 type:14 machine:2 sequence:3"
+	layout, err := snowflake.ParseLayout(old)
+	if err != nil {
+		log.Fatal(err)
+	}
+
+	id := snowflake.ID(4897551207640340744) // of region 22, resource type 200, machine 1
+	fmt.Println(layout.Decompose(id))
+	fmt.Println("issues none since", layout.End().Format(time.DateOnly))
+	fmt.Println("with the preset it seems to be of", snowflake.MustPreset("resource").Time(id).Year())
+	// Output:
+	// 2019-08-17T00:00:00Z worker=1 sequence=0 region=22 type=200
+	// issues none since 2023-09-17
+	// with the preset it seems to be of 2029
+}
+
 // A server answers 503 with Retry-After if an ID would be due only after the request's deadline.
 func ExampleDueError() {
 	g, err := snowflake.New(1, snowflake.WithLayout(snowflake.MustPreset("javascriptsafe")))
@@ -62,7 +80,7 @@ func ExampleDueError() {
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
 	defer cancel()
-	err = g.Fill(ctx, make([]snowflake.ID, 10_000_000)) // 256 are due each millisecond
+	err = g.Fill(ctx, make([]snowflake.ID, 512_000)) // 128 are due each 10 ms
 	var due *snowflake.DueError
 	if errors.As(err, &due) {
 		fmt.Printf("Retry-After: %.0f\n", math.Ceil(due.In.Seconds()))

@@ -15,10 +15,11 @@ import (
 //
 // All mutable state is one word: the tick and sequence of the last ID taken. A call reads the clock, then the word, and
 // replaces it by the greater of "the word plus one" and "the first sequence of the clock's tick", with a
-// compare-and-swap. The word only decreases when a call that gives up its wait swaps it back, if no other call has moved
-// it since, so nobody has seen those IDs. Therefore:
+// compare-and-swap. The word only decreases when a call that gives up its wait swaps it back, if no other call has
+// moved it since: then no caller has seen those IDs. Therefore:
 //
-//   - No two calls get the same ID: it belongs to the call whose swap succeeded. One that fails is tried again above it.
+//   - No two calls get the same ID: it belongs to the call whose swap succeeded. A swap that fails is tried again above
+//     it.
 //   - IDs are in order. If one call returned before another began, its ID is earlier by time and sequence; the swaps
 //     are the linearization points (Herlihy and Wing, 1990). Earlier means smaller if the layout has the time first and
 //     the sequence last except for the worker, as all presets have, if With does not set different values, and with a
@@ -54,29 +55,31 @@ type Generator struct {
 //
 // New returns ErrFieldRange for a worker or a pinned value that does not fit into its field, ErrUnknownField for a
 // pinned field that the layout does not have, ErrLayout for the zero Layout, ErrOption for other invalid options, and
-// ErrBeforeEpoch or ErrTimeExhausted if the clock is outside the layout's time, of which a generator can use the first
-// 292 years.
+// ErrBeforeEpoch or ErrTimeExhausted if the clock is outside the layout's time. A generator can use the first 292 years
+// of it.
 func New(worker int64, opts ...Option) (*Generator, error) {
 	g, cfg, err := build(opts)
 	if err != nil {
 		return nil, err
 	}
+
 	if err := g.layout.space.Worker.Check(g.layout.workerLabel(), worker); err != nil {
 		return nil, err
 	}
 	if g.core, err = core.New(cfg, worker); err != nil {
 		return nil, err
 	}
+
 	return g, nil
 }
 
-// NewLeased is for package lease: it returns a generator that has no worker and issues nothing until its lessee gives
-// it one. Without a deadline in their context, calls wait for the lessee for at most patience, 0 or more. trust
-// confirms steps forward of the wall clock before the generator follows them; nil confirms all. The errors are those of
-// New.
-func NewLeased(patience time.Duration, trust func(wall time.Time) bool, opts ...Option,
-) (*Generator, *core.Lessee, error) {
-	g, cfg, err := build(opts)
+func init() { core.LeasedGenerator = leasedGenerator }
+
+// leasedGenerator is core.LeasedGenerator.
+func leasedGenerator(
+	options any, patience time.Duration, trust func(wall time.Time) bool,
+) (generator any, lessee *core.Lessee, err error) {
+	g, cfg, err := build(options.([]Option))
 	if err != nil {
 		return nil, nil, err
 	}
@@ -97,12 +100,14 @@ func build(opts []Option) (*Generator, core.Config, error) {
 			return nil, core.Config{}, err
 		}
 	}
+
 	g := &Generator{layout: cfg.layout, pinned: cfg.pinned}
 	for _, p := range cfg.pinned {
 		if err := g.set(p.field, p.value); err != nil {
 			return nil, core.Config{}, err
 		}
 	}
+
 	return g, core.Config{
 		Space: cfg.layout.space, Clock: cfg.clock, Lead: cfg.lead, Random: cfg.random, Fixed: g.core.Fixed,
 		DueError: func(in time.Duration, err error) error { return &DueError{In: in, err: err} },
@@ -120,11 +125,13 @@ func (g *Generator) With(field string, value int64) (*Generator, error) {
 	if g == nil || g.core.Lessee == nil {
 		return nil, ErrNoGenerator
 	}
+
 	for _, p := range g.pinned {
 		if p.field == field {
 			return nil, fmt.Errorf("%w: field %q is pinned to %d", ErrOption, field, p.value)
 		}
 	}
+
 	view := *g
 	if err := view.set(field, value); err != nil {
 		return nil, err
@@ -142,9 +149,11 @@ func (g *Generator) set(field string, value int64) error {
 	case !l.isOther(at):
 		return fmt.Errorf("%w: field %q is set by the generator", ErrOption, field)
 	}
+
 	if err := at.Check(field, value); err != nil {
 		return err
 	}
+
 	g.core.Fixed = g.core.Fixed&^at.Put(at.Max()) | at.Put(value)
 	return nil
 }
@@ -212,4 +221,51 @@ func (g *Generator) Fill(ctx context.Context, dst []ID) error {
 		return ErrNoGenerator
 	}
 	return core.Fill(ctx, &g.core, dst)
+}
+
+// Stats describes what a generator has done and how its clock stands. Generators for the same layout and worker in a
+// process share it. Observe reports the length of each wait.
+//
+// A generator does not say by itself that its layout ends soon, as a lease does in the last two years. A program that
+// calls New should report Remaining: the presets resource and manyworkers end in 2033.
+type Stats struct {
+	Issued    uint64        // IDs issued for the worker in this process; less after a call that gave up its wait
+	Waits     uint64        // waits for the clock that ended without an error; a long Fill may have several
+	Waited    time.Duration // the sum of these waits, by the monotonic clock
+	Lead      time.Duration // how far the last ID taken, or the start fence, is ahead of the clock, in whole ticks
+	Drift     time.Duration // wall clock minus the generator's, as of the last second of use; negative after a step back
+	Steps     uint64        // steps forward of the wall clock that were followed
+	Remaining time.Duration // until the last ID: to the layout's End, or to 292 years after its epoch if that is earlier
+}
+
+// Stats returns the counters. Issued is exact while no call is running, and includes IDs that running calls wait for.
+// The zero Generator returns the zero Stats.
+func (g *Generator) Stats() Stats {
+	if g == nil {
+		return Stats{}
+	}
+	return Stats(g.core.Stats())
+}
+
+// Wait is a wait for IDs, for a histogram. What can be counted is in Stats.
+type Wait struct {
+	Lease bool          // it waited for a lease: for a worker, or for its horizon to rise; else until its IDs were due
+	Took  time.Duration // by the monotonic clock
+	Err   error         // that ended it, so it got no IDs; or nil
+}
+
+// Observe calls observe from now on after each wait of the generator, of the generators that share its worker in this
+// process, and of all generators of its lease. A long Fill may have several waits. A call that gets its IDs, or fails,
+// without a wait has none: for example one whose context ends before its IDs would be due.
+//
+// observe is called by the goroutine that has waited, with no lock held, and by many goroutines at the same time. It
+// must return quickly and must not panic. It may call Stats, but should not take IDs of the generator.
+//
+// stop ends that; calls that are running may still call observe. It may be called several times. A nil observe is never
+// called. A nil or zero Generator calls none.
+func (g *Generator) Observe(observe func(Wait)) (stop func()) {
+	if g == nil || observe == nil {
+		return func() {}
+	}
+	return g.core.Observe(func(w core.Wait) { observe(Wait(w)) })
 }

@@ -39,7 +39,8 @@ type Field struct {
 // worker, the IDs of one generator also sort in order of issue within a tick.
 //
 // The time may have two parts with other fields between them: its upper bits first, then its lower bits. IDs then sort
-// by time from one [Layout.Period] to the next, and within a period by the fields between. [Clustered] is such a layout.
+// by time from one [Layout.Period] to the next, and within a period by the fields between. [Clustered] is such a
+// layout.
 //
 // A Layout is a small immutable value: it can be compared with ==, used as a map key and read concurrently. The zero
 // Layout has no fields, and New and Compose reject it with ErrLayout.
@@ -69,11 +70,13 @@ func NewLayout(epoch time.Time, tick time.Duration, fields ...Field) (Layout, er
 	if len(fields) > maxFields {
 		return Layout{}, layoutError("%d fields, more than %d", len(fields), maxFields)
 	}
+
 	total := 0
 	names := make([]string, len(fields))
 	for i, f := range fields {
 		if !validName(f.Name) {
-			return Layout{}, layoutError("field name %q: want lower case letters, digits and underscores, a letter first", f.Name)
+			return Layout{}, layoutError(
+				"field name %q: want lower case letters, digits and underscores, a letter first", f.Name)
 		}
 		if slices.Contains(names[:i], f.Name) && f.Name != FieldTime {
 			return Layout{}, layoutError("field %q twice", f.Name)
@@ -87,20 +90,26 @@ func NewLayout(epoch time.Time, tick time.Duration, fields ...Field) (Layout, er
 	if total > maxBits {
 		return Layout{}, layoutError("%d bits, more than %d", total, maxBits)
 	}
+
 	l.bits = uint8(total)
 	l.names = strings.Join(names, " ")
+
 	var err error
 	if l.space.Time, err = l.findTime(); err != nil {
 		return Layout{}, err
 	}
+
 	var ok bool
 	if l.space.Sequence, ok = l.find(FieldSequence); !ok {
 		return Layout{}, layoutError("no field %q", FieldSequence)
 	}
+
 	l.space.Worker, _ = l.find(l.WorkerField())
+
 	if hi, _ := bits.Mul64(1<<l.space.Time.Width(), uint64(tick)); hi >= uint64(time.Second)/4 {
 		return Layout{}, layoutError("%d bits of %v last longer than 146 billion years", l.space.Time.Width(), tick)
 	}
+
 	return l, nil
 }
 
@@ -121,7 +130,7 @@ func (l Layout) Tick() time.Duration { return l.space.Tick }
 
 // Period returns the length of time within which IDs may be out of order by time: a tick or, for a layout whose time
 // has two parts, as many ticks as the lower one counts. Periods begin at the epoch. A period of more than 292 years is
-// the greatest Duration. That of the zero Layout is 0.
+// the greatest Duration. The zero Layout has a period of 0.
 //
 // It says nothing about fields above the time: MinAt and Range return ErrFieldOrder if there are any.
 func (l Layout) Period() time.Duration {
@@ -179,6 +188,7 @@ func (l Layout) findTime() (core.TimeSlot, error) {
 			parts = append(parts, at)
 		}
 	}
+
 	switch {
 	case len(parts) == 0:
 		return core.TimeSlot{}, layoutError("no field %q", FieldTime)
@@ -190,6 +200,7 @@ func (l Layout) findTime() (core.TimeSlot, error) {
 		return core.TimeSlot{}, layoutError("two fields %q side by side: make them one of %d bits", FieldTime,
 			parts[0].Width+parts[1].Width)
 	}
+
 	return core.TimeSlot{High: parts[0], Low: parts[1]}, nil
 }
 
@@ -208,7 +219,7 @@ func (l Layout) slots() iter.Seq2[string, core.Slot] {
 	}
 }
 
-// workerLabel names the worker in errors, also for a layout without a worker field.
+// workerLabel names the worker in errors, "worker" for a layout without a worker field.
 func (l Layout) workerLabel() string {
 	if name := l.WorkerField(); name != "" {
 		return name

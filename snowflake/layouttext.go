@@ -17,11 +17,13 @@ func (l Layout) String() string {
 	if l.bits == 0 {
 		return ""
 	}
+
 	var b strings.Builder
 	fmt.Fprintf(&b, "epoch=%s tick=%v", l.Epoch().Format(time.RFC3339Nano), l.Tick())
 	for name, at := range l.slots() {
 		fmt.Fprintf(&b, " %s:%d", name, at.Width)
 	}
+
 	return b.String()
 }
 
@@ -59,6 +61,7 @@ func parseFields(text string) (Layout, error) {
 		fields []Field
 		given  = map[string]bool{}
 	)
+
 	for word := range strings.FieldsSeq(text) {
 		key, value, ok := strings.Cut(word, "=")
 		if !ok {
@@ -70,10 +73,12 @@ func parseFields(text string) (Layout, error) {
 			fields = append(fields, Field{Name: name, Bits: int(bits)})
 			continue
 		}
+
 		if given[key] {
 			return Layout{}, layoutError("%s given twice", key)
 		}
 		given[key] = true
+
 		var err error
 		switch key {
 		case "epoch":
@@ -87,10 +92,12 @@ func parseFields(text string) (Layout, error) {
 			return Layout{}, fmt.Errorf("%w: %s: %w", ErrLayout, key, err)
 		}
 	}
+
 	for _, key := range []string{"epoch", "tick"} {
 		if !given[key] {
 			return Layout{}, layoutError("no %s= in %q", key, text)
 		}
 	}
+
 	return NewLayout(epoch, tick, fields...)
 }

@@ -23,11 +23,19 @@ type lessee struct {
 
 func newLessee(tb testing.TB, patience time.Duration, opts ...snowflake.Option) lessee {
 	tb.Helper()
-	g, l, err := snowflake.NewLeased(patience, nil, opts...)
+	return trusting(tb, patience, nil, opts...)
+}
+
+// trusting returns a lessee whose generator follows steps forward of the wall clock that trust confirms.
+func trusting(
+	tb testing.TB, patience time.Duration, trust func(wall time.Time) bool, opts ...snowflake.Option,
+) lessee {
+	tb.Helper()
+	g, l, err := core.LeasedGenerator(opts, patience, trust)
 	if err != nil {
 		tb.Fatal(err)
 	}
-	return lessee{l, g}
+	return lessee{l, g.(*snowflake.Generator)}
 }
 
 // leased returns a lessee without patience and its clock.
@@ -64,9 +72,12 @@ func tickOf(tb testing.TB, g *snowflake.Generator, id snowflake.ID) int64 {
 
 func TestBadLesseesAreRejected(t *testing.T) {
 	old := snowflake.WithClock(newFakeClock(epoch2025.Add(-time.Second)))
-	for want, opt := range map[error]snowflake.Option{snowflake.ErrOption: snowflake.WithLead(-1), snowflake.ErrBeforeEpoch: old} {
-		if g, l, err := snowflake.NewLeased(0, nil, opt); g != nil || l != nil || !errors.Is(err, want) {
-			t.Errorf("NewLeased: %v, want %v", err, want)
+	for want, opt := range map[error]snowflake.Option{
+		snowflake.ErrOption: snowflake.WithLead(-1), snowflake.ErrBeforeEpoch: old,
+	} {
+		g, l, err := core.LeasedGenerator([]snowflake.Option{opt}, 0, nil)
+		if g != nil || l != nil || !errors.Is(err, want) {
+			t.Errorf("%v, %v, %v, want %v", g, l, err, want)
 		}
 	}
 }
@@ -168,11 +179,7 @@ func TestAClockThatWasNotFollowedBackStaysSoAfterAMove(t *testing.T) {
 func TestAStepForwardWaitsForConfirmation(t *testing.T) {
 	clock := newFakeClock(epoch2025.Add(time.Hour))
 	confirmed := false
-	g, core, err := snowflake.NewLeased(0, func(time.Time) bool { return confirmed }, snowflake.WithClock(clock))
-	if err != nil {
-		t.Fatal(err)
-	}
-	l := lessee{core, g}
+	l := trusting(t, 0, func(time.Time) bool { return confirmed }, snowflake.WithClock(clock))
 	before := mustTick(t, l)
 	clock.Step(24 * time.Hour)
 	clock.Advance(2 * time.Second)

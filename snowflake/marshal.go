@@ -13,7 +13,7 @@ func (id ID) AppendText(b []byte) ([]byte, error) { return appendDecimal(b, id),
 // MarshalText returns the text of [ID.String], for [encoding.TextMarshaler]. It makes JSON values and keys of JSON
 // objects strings, and is used for YAML, TOML, XML and [flag.TextVar]. The error is always nil.
 //
-// There is no MarshalJSON because encoding/json validates and copies its result, but not that of MarshalText.
+// There is no MarshalJSON because encoding/json validates and copies its result, which it does not do with a text.
 func (id ID) MarshalText() ([]byte, error) {
 	return appendDecimal(make([]byte, 0, maxDecimalLen), id), nil
 }
@@ -55,6 +55,7 @@ func (id *ID) UnmarshalJSON(data []byte) error {
 	if len(data) >= 2 && data[0] == '"' && data[len(data)-1] == '"' {
 		text = data[1 : len(data)-1]
 	}
+
 	parsed, ok := parseDecimal(text)
 	if ok {
 		*id = parsed
@@ -66,6 +67,7 @@ func (id *ID) UnmarshalJSON(data []byte) error {
 // unmarshalUnusualJSON reads null and strings with escapes, and explains errors.
 func (id *ID) unmarshalUnusualJSON(data, text []byte) error {
 	const source = "JSON"
+
 	switch {
 	case string(data) == "null":
 		return nil
@@ -85,6 +87,7 @@ func (id *ID) unmarshalUnusualJSON(data, text []byte) error {
 	case data[0] == 't', data[0] == 'f', data[0] == '{', data[0] == '[':
 		return newParseError(ErrType, source, data, "want a string or an integer")
 	}
+
 	return decimalError(source, data)
 }
 
@@ -98,7 +101,7 @@ const (
 // UnmarshalBSONValue reads an integer of 64 or 32 bits from BSON: version 2 of MongoDB's driver calls it. Null makes
 // the ID 0, as that driver does with integers; read a nullable value into a sqltypes.Null or a *ID.
 //
-// All else is a [*ParseError] with [ErrType], also a double, in which JavaScript writes large numbers: it holds
+// All else is a [*ParseError] with [ErrType]. So is a double, in which JavaScript writes large numbers: it holds
 // integers exactly only up to 2^53. On an error the ID is unchanged.
 func (id *ID) UnmarshalBSONValue(typ byte, data []byte) error {
 	switch {

@@ -23,9 +23,11 @@ type Parts struct {
 func (p Parts) String() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s worker=%d sequence=%d", p.Time.Format(time.RFC3339Nano), p.Worker, p.Sequence)
+
 	for _, name := range slices.Sorted(maps.Keys(p.Fields)) {
 		fmt.Fprintf(&b, " %s=%d", name, p.Fields[name])
 	}
+
 	return b.String()
 }
 
@@ -35,11 +37,13 @@ func (l Layout) Decompose(id ID) Parts {
 	if l.bits == 0 {
 		return Parts{}
 	}
+
 	p := Parts{
 		Time:     l.Time(id),
 		Worker:   l.space.Worker.Get(int64(id)),
 		Sequence: l.space.Sequence.Get(int64(id)),
 	}
+
 	for name, at := range l.slots() {
 		if !l.isOther(at) {
 			continue
@@ -47,8 +51,10 @@ func (l Layout) Decompose(id ID) Parts {
 		if p.Fields == nil {
 			p.Fields = make(map[string]int64)
 		}
+
 		p.Fields[name] = at.Get(int64(id))
 	}
+
 	return p
 }
 
@@ -63,16 +69,19 @@ func (l Layout) Compose(p Parts) (ID, error) {
 	if l.bits == 0 {
 		return 0, errZeroLayout
 	}
+
 	tick, err := l.space.TickOf(p.Time)
 	if err != nil {
 		return 0, err
 	}
+
 	if err := l.space.Worker.Check(l.workerLabel(), p.Worker); err != nil {
 		return 0, err
 	}
 	if err := l.space.Sequence.Check(FieldSequence, p.Sequence); err != nil {
 		return 0, err
 	}
+
 	id := l.space.Time.Put(tick) | l.space.Worker.Put(p.Worker) | l.space.Sequence.Put(p.Sequence)
 	for _, name := range slices.Sorted(maps.Keys(p.Fields)) { // so that the error does not differ from run to run
 		at, ok := l.find(name)
@@ -84,10 +93,11 @@ func (l Layout) Compose(p Parts) (ID, error) {
 		}
 		id |= at.Put(p.Fields[name])
 	}
+
 	return ID(id), nil
 }
 
-// Field returns the value of the named field in id; that of "time" counts ticks since the epoch. It returns
+// Field returns the value of the named field in id; the value of "time" counts ticks since the epoch. It returns
 // ErrUnknownField for a name that the layout does not have.
 func (l Layout) Field(id ID, name string) (int64, error) {
 	at, ok := l.find(name)
@@ -100,7 +110,7 @@ func (l Layout) Field(id ID, name string) (int64, error) {
 	return at.Get(int64(id)), nil
 }
 
-// isOther reports whether a field is none that generators set.
+// isOther reports whether a field is not set by generators: neither time, nor sequence, nor worker.
 func (l Layout) isOther(at core.Slot) bool {
 	s := l.space
 	return at != s.Time.High && at != s.Time.Low && at != s.Sequence && at != s.Worker
@@ -120,6 +130,7 @@ func (l Layout) Validate(id ID) error {
 	case uint64(id)>>l.bits != 0:
 		return fmt.Errorf("%w: %d is above %d, the layout's greatest", ErrInvalidID, id, uint64(1)<<l.bits-1)
 	}
+
 	if t, now := l.Time(id), time.Now(); t.After(now.Add(MaxLead)) {
 		return fmt.Errorf("%w: the time of %d, %s, is more than %v ahead of %s", ErrInvalidID,
 			id, t.Format(time.RFC3339Nano), MaxLead, now.UTC().Format(time.RFC3339Nano))

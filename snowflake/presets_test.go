@@ -73,12 +73,16 @@ func TestPresetsHaveTheirShape(t *testing.T) {
 		{"default", 63, 1024, 4096, "2094-09-07T15:47:35.552Z"},
 		{"clustered", 63, 1024, 4096, "2094-09-07T15:47:35.552Z"},
 		{"wide", 63, 256, 16384, "2094-09-07T15:47:35.552Z"},
-		{"javascriptsafe", 53, 16, 256, "2094-09-07T15:47:35.552Z"},
+		{"javascriptsafe", 53, 256, 128, "2112-02-09T13:44:29.44Z"},
 		{"seconds", 63, 1024, 2097152, "2161-02-07T06:28:16Z"},
 		{"twitter", 63, 32, 4096, "2080-07-10T17:30:30.209Z"},
 		{"discord", 63, 32, 4096, "2084-09-06T15:47:35.552Z"},
 		{"instagram", 63, 8192, 1024, "2046-06-27T17:00:49.497Z"},
+		{"bwmarrin", 63, 1024, 4096, "2080-07-10T17:30:30.209Z"},
 		{"sonyflake", 63, 65536, 256, "2188-11-16T03:28:58.88Z"},
+		{"sonyflake2", 63, 65536, 256, "2199-03-19T03:28:58.88Z"},
+		{"godruoyi", 63, 1024, 4096, "2078-07-18T14:47:35.552Z"},
+		{"yitter", 63, 64, 64, "73376-10-30T14:34:47.248Z"},
 		{"mastodon", 63, 1, 65536, "6429-10-17T02:45:55.328Z"},
 		{"baidu", 63, 4194304, 8192, "2024-11-20T13:24:16Z"},
 		{"datacenter", 63, 32, 4096, "2090-09-07T15:47:35.552Z"},
@@ -106,7 +110,7 @@ func TestPresetsHaveTheirShape(t *testing.T) {
 }
 
 func TestPresetListsTheNamesThatItKnows(t *testing.T) {
-	const want = `no preset "Twitter", want one of baidu, clustered, datacenter, default, discord, instagram, javascriptsafe, manyworkers, mastodon,`
+	const want = `no preset "Twitter", want one of baidu, bwmarrin, clustered, datacenter, default, discord, godruoyi, instagram, javascriptsafe, manyworkers, mastodon,`
 	l, err := snowflake.Preset("Twitter")
 	if !errors.Is(err, snowflake.ErrLayout) || l != (snowflake.Layout{}) || !strings.Contains(err.Error(), want) {
 		t.Errorf("Preset: %v, %v", l, err)

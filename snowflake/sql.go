@@ -57,13 +57,14 @@ func (id *ID) Scan(src any) error {
 	default:
 		return typeError(src)
 	}
+
 	return nil
 }
 
 // GormDataType returns "bigint", the type of a column for IDs. GORM does not treat such a column as auto-increment.
 func (ID) GormDataType() string { return "bigint" }
 
-// JSONSchemaAlias returns "", for github.com/invopop/jsonschema: the schema of an ID is that of a string.
+// JSONSchemaAlias returns "", for github.com/invopop/jsonschema: the schema of an ID is the schema of a string.
 func (ID) JSONSchemaAlias() any { return "" }
 
 func nullError(source string) *ParseError {
@@ -88,7 +89,9 @@ func typeError(src any) *ParseError {
 		return newParseError(ErrType, "time.Time", src.Format(time.RFC3339Nano),
 			"the column looks like DATETIME, TIMESTAMP or DATE, make it BIGINT (INTEGER on SQLite)")
 	}
-	return newParseError(ErrType, reflect.TypeOf(src).String(), "", "want an int64 or decimal text, as from a BIGINT column")
+
+	return newParseError(ErrType, reflect.TypeOf(src).String(), "",
+		"want an int64 or decimal text, as from a BIGINT column")
 }
 
 func floatError(source string, value float64, bits int) *ParseError {

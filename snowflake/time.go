@@ -20,7 +20,7 @@ func (l Layout) Start(tick int64) time.Time {
 	return l.space.Start(min(core.Ticks(max(tick, 0)), 1<<l.space.Time.Width()))
 }
 
-// End returns the end of the last tick; from then on generators return ErrTimeExhausted. The zero Layout returns the
+// End returns the end of the last tick, when generators begin to return ErrTimeExhausted. The zero Layout returns the
 // zero Time.
 func (l Layout) End() time.Time { return l.space.End() }
 
@@ -31,6 +31,7 @@ func (l Layout) MinAt(t time.Time) (ID, error) {
 	if err := l.checkTimeFirst(); err != nil {
 		return 0, err
 	}
+
 	tick, err := l.space.TickOf(t)
 	return ID(l.space.Time.Put(tick - tick%l.space.Time.Period())), err
 }
@@ -46,6 +47,7 @@ func (l Layout) Range(from, to time.Time) (lo, hi ID, err error) {
 	if err := l.checkTimeFirst(); err != nil {
 		return 0, 0, err
 	}
+
 	ranges, err := l.Ranges(from, to)
 	if err != nil {
 		return 0, 0, err
@@ -56,7 +58,7 @@ func (l Layout) Range(from, to time.Time) (lo, hi ID, err error) {
 // Range is the IDs id with Lo <= id && id < Hi.
 type Range struct{ Lo, Hi ID }
 
-// maxRangeBits bounds what Ranges returns. A query with more ranges is slower than one by an index on the time.
+// maxRangeBits bounds what Ranges returns. A query with more ranges is slower than a query by an index on the time.
 const maxRangeBits = 8
 
 // Ranges is Range for any layout: one range for each value of the fields above the time, in ascending order. A shard
@@ -71,32 +73,36 @@ func (l Layout) Ranges(from, to time.Time) ([]Range, error) {
 		return nil, fmt.Errorf("%w: %s or %s is inside a period of %v; the fields are %s", ErrFieldOrder,
 			from.UTC().Format(time.RFC3339Nano), to.UTC().Format(time.RFC3339Nano), l.Period(), l.names)
 	}
+
 	return ranges, err
 }
 
-// MaskedRanges is Ranges for all times, also with a time in two parts as that of [Clustered]: the IDs that Range
-// describes are those in one of the ranges for which id&mask is in times. If the ranges suffice, mask is 0 and times
-// contains 0, so with the time first one statement serves all layouts (in SQL & binds stronger than >=):
+// MaskedRanges is Ranges for all times of all layouts, even with a time in two parts as [Clustered] has it. An ID that
+// Range describes is in one of the ranges, and id&mask is in times. If the ranges suffice, mask is 0 and times contains
+// 0, so with the time first one statement serves all layouts (in SQL & binds stronger than >=):
 //
 //	ranges, mask, times, err := layout.MaskedRanges(from, to)
 //	rows, err := db.Query("SELECT id FROM orders WHERE id >= ? AND id < ? AND id & ? >= ? AND ? & id < ?",
 //		ranges[0].Lo, ranges[0].Hi, mask, times.Lo, mask, times.Hi)
 //
-// With the operands of both & in the same order, PostgreSQL expects far too few rows. The ranges are of whole periods, so
-// the database reads up to two periods more than it finds. The errors are those of Ranges for a time in one part.
+// With the operands of both & in the same order, PostgreSQL expects far too few rows. The ranges are of whole periods,
+// so the database reads up to two periods more than it finds. It returns the errors of Ranges for a time in one part.
 func (l Layout) MaskedRanges(from, to time.Time) (ranges []Range, mask ID, times Range, err error) {
 	if l.bits == 0 {
 		return nil, 0, Range{}, errZeroLayout
 	}
+
 	above := l.space.Time.Top()
 	if l.bits-above > maxRangeBits {
 		return nil, 0, Range{}, fmt.Errorf("%w: the %d bits above it have more than %d values; the fields are %s",
 			ErrFieldOrder, l.bits-above, 1<<maxRangeBits, l.names)
 	}
+
 	if from.After(to) {
 		return nil, 0, Range{}, fmt.Errorf("%w: from %s to %s", ErrInvalidRange,
 			from.Format(time.RFC3339Nano), to.Format(time.RFC3339Nano))
 	}
+
 	first, end, period := l.firstTick(from), l.firstTick(to), l.space.Time.Period()
 	lo, hi := first-first%period, end+(period-end%period)%period
 	if lo != first || hi != end {
@@ -104,11 +110,15 @@ func (l Layout) MaskedRanges(from, to time.Time) (ranges []Range, mask ID, times
 	} else {
 		times.Hi = 1
 	}
+
 	ranges = make([]Range, 1<<(l.bits-above))
 	for i := range ranges {
 		value := uint64(i) << (above & 63)
-		ranges[i] = Range{ID(min(value+uint64(l.least(lo)), math.MaxInt64)), ID(min(value+uint64(l.least(hi)), math.MaxInt64))}
+		ranges[i] = Range{
+			ID(min(value+uint64(l.least(lo)), math.MaxInt64)), ID(min(value+uint64(l.least(hi)), math.MaxInt64)),
+		}
 	}
+
 	return ranges, mask, times, nil
 }
 
@@ -124,6 +134,7 @@ func (l Layout) firstTick(t time.Time) core.Ticks {
 	case inside:
 		tick++
 	}
+
 	return min(tick, l.lastTick()+1)
 }
 

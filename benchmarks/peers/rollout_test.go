@@ -89,7 +89,7 @@ func someRows() int { return batch * (1 + rand.IntN(60)) }
 // forward again with an old number.
 func TestRollingTakeoverRefusesNoInsertAndKeepsTheOrder(t *testing.T) {
 	for _, tt := range []struct{ old, layout string }{
-		{"bwmarrin", "epoch=2010-11-04T01:42:54.657Z tick=1ms time:41 worker:10 sequence:12"},
+		{"bwmarrin", snowflake.MustPreset("bwmarrin").String()},
 		{sonyflakeV1, snowflake.MustPreset("sonyflake").String()},
 	} {
 		t.Run(tt.old, func(t *testing.T) {
@@ -172,7 +172,7 @@ func (r *rollout) check(t *testing.T) {
 // The rollout above would notice its two mistakes: a number that an old process has, and a start below the greatest ID.
 func TestRolloutWithAMistakeIsNoticed(t *testing.T) {
 	t.Parallel()
-	r := newRollout(t, "bwmarrin", "epoch=2010-11-04T01:42:54.657Z tick=1ms time:41 worker:10 sequence:12")
+	r := newRollout(t, "bwmarrin", snowflake.MustPreset("bwmarrin").String())
 	const ahead = time.Hour
 	o := r.oldOne(1)
 	o.Ahead = ahead

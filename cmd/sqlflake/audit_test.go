@@ -58,7 +58,7 @@ var kinds = []struct {
 }{
 	{"zero", "default", 0.01},
 	{"zero", "bwmarrin", 3},
-	{"zero", "sonyflake 2", 40},
+	{"zero", "sonyflake2", 40},
 	{"zero", "baidu", 500},
 	{"random", "default", 2},
 	{"random", "default", 0.2},

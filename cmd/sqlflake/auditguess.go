@@ -11,14 +11,6 @@ import (
 	"github.com/sqlflake/sqlflake/snowflake"
 )
 
-// libraries are the defaults of widely used ones that no preset has.
-var libraries = [][2]string{
-	{"bwmarrin", "epoch=2010-11-04T01:42:54.657Z tick=1ms time:41 worker:10 sequence:12"},
-	{"sonyflake 2", "epoch=2025-01-01T00:00:00Z tick=10ms time:39 sequence:8 machine:16"},
-	{"godruoyi", "epoch=2008-11-10T23:00:00Z tick=1ms time:41 worker:10 sequence:12"},
-	{"yitter", "epoch=2020-02-19T18:20:02Z tick=1ms time:51 worker:6 sequence:6"},
-}
-
 // guessed is the layout of an audit, and why.
 type guessed struct {
 	Name   string   `json:"name,omitempty"`
@@ -36,16 +28,15 @@ type guessed struct {
 	bits, age  float64 // the bits of an ID that the layout leaves unexplained, and those of the age of the latest IDs
 }
 
-// candidates are the presets, and those of libraries.
+// candidates are the presets.
 func candidates() (all []guessed) {
 	for _, name := range snowflake.Presets() {
-		all = append(all, guessed{Name: name, layout: snowflake.MustPreset(name)})
+		g := guessed{Name: name, layout: snowflake.MustPreset(name)}
+		if name == "yitter" {
+			g.first = 5 // it keeps 0 to 4 for steps back
+		}
+		all = append(all, g)
 	}
-	for _, other := range libraries {
-		layout, _ := snowflake.ParseLayout(other[1]) // a test reads them
-		all = append(all, guessed{Name: other[0], layout: layout})
-	}
-	all[len(all)-1].first = 5 // yitter keeps 0 to 4 for steps back
 	return all
 }
 

@@ -26,11 +26,11 @@ type plant struct {
 // plants have the bits of libraries. Yitter's are below 2^53, so nothing rounds them.
 func plants() map[string]*plant {
 	all := map[string]*plant{
-		"bwmarrin":    {kind: "zero", perTick: 3, workers: []int64{30, 10, 26}},
-		"sonyflake":   {kind: "zero", perTick: 4, workers: []int64{900, 600, 300}},
-		"sonyflake 2": {kind: "zero", perTick: 4, workers: []int64{900, 600, 300}},
-		"godruoyi":    {kind: "zero", perTick: 3, workers: []int64{30, 10, 26}},
-		"yitter":      {kind: "five", perTick: 5, workers: []int64{30, 10, 26}},
+		"bwmarrin":   {kind: "zero", perTick: 3, workers: []int64{30, 10, 26}},
+		"sonyflake":  {kind: "zero", perTick: 4, workers: []int64{900, 600, 300}},
+		"sonyflake2": {kind: "zero", perTick: 4, workers: []int64{900, 600, 300}},
+		"godruoyi":   {kind: "zero", perTick: 3, workers: []int64{30, 10, 26}},
+		"yitter":     {kind: "five", perTick: 5, workers: []int64{30, 10, 26}},
 	}
 	for name, p := range all {
 		p.layout, p.r, p.n = layoutOf(name), rand.New(rand.NewPCG(7, 7)), 3000
@@ -121,8 +121,8 @@ func (p *plant) audited(t *testing.T, text string, m mode) auditReport {
 // and no other than these and those that may be found as well.
 func TestAnAuditFindsWhatIsPlanted(t *testing.T) {
 	const day, year = 24 * time.Hour, 365 * 24 * time.Hour
-	rounds := []string{"bwmarrin", "godruoyi", "sonyflake", "sonyflake 2"} // whose IDs are long enough, the last just so
-	all := []string{"bwmarrin", "godruoyi", "sonyflake", "sonyflake 2", "yitter"}
+	rounds := []string{"bwmarrin", "godruoyi", "sonyflake", "sonyflake2"} // whose IDs are long enough, the last just so
+	all := []string{"bwmarrin", "godruoyi", "sonyflake", "sonyflake2", "yitter"}
 	for name, fault := range map[string]struct {
 		plant  func(t *testing.T, p *plant) (string, []time.Time)
 		issued bool     // it shows in the order of issue only

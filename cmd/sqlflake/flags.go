@@ -88,18 +88,10 @@ func layoutFlag(c *cobra.Command, all bool) *chosenLayout {
 	return chosen
 }
 
-// parseLayout accepts the names of presets in upper case, too. For a library without a preset the error has the layout: the
-// name alone could be wrong, since programs set an epoch.
+// parseLayout accepts the names of presets in upper case, too.
 func parseLayout(text string) (snowflake.Layout, error) {
-	name := strings.ToLower(text)
-	if layout, err := snowflake.Preset(name); err == nil {
+	if layout, err := snowflake.Preset(strings.ToLower(text)); err == nil {
 		return layout, nil
 	}
-	layout, err := snowflake.ParseLayout(text)
-	for _, l := range libraries {
-		if library, _, _ := strings.Cut(l[0], " "); err != nil && strings.HasPrefix(name, library) {
-			err = fmt.Errorf("no preset %.40q: %s has %q, unless the program sets its epoch or bits", text, l[0], l[1])
-		}
-	}
-	return layout, err
+	return snowflake.ParseLayout(text)
 }

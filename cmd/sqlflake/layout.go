@@ -21,7 +21,8 @@ func layoutCommand(now func() time.Time) *cobra.Command {
 		Use:   "layout [LAYOUT]",
 		Short: "Describe a layout, or compute one",
 		Long: `With a LAYOUT, the name of a preset or a text, it is described. With any flag
-but --json a layout is computed. With neither, the presets are listed.
+but --json a layout is computed. With neither, all known layouts are listed,
+which are the presets.
 
 A computed layout has ticks of 1 ms if they fit, otherwise of 10 ms, 100 ms or
 1 s. Bits that are left over are given to the sequence, so that bursts are
@@ -144,6 +145,8 @@ type description struct {
 	PerSecond float64   `json:"ids_per_second"`
 	Fields    []fieldOf `json:"fields"`
 	Notes     []string  `json:"notes,omitempty"`
+
+	ended bool // in JSON a note
 }
 
 type fieldOf struct {
@@ -162,6 +165,7 @@ func describeLayout(l snowflake.Layout, now time.Time) description {
 		Years: math.Round(years*10) / 10, Tick: l.Tick().String(), Workers: l.MaxWorker() + 1, PerTick: perTick,
 		PerSecond: math.Round(float64(perTick)/l.Tick().Seconds()*100) / 100,
 	}
+	d.ended = !l.End().After(now)
 	lowest := l.Bits()
 	for _, f := range l.Fields() {
 		lowest -= f.Bits
@@ -172,8 +176,8 @@ func describeLayout(l snowflake.Layout, now time.Time) description {
 			d.Notes = append(d.Notes, text)
 		}
 	}
-	note(!l.End().After(now), "its time has ended: it reads old IDs, and issues none")
-	note(l.End().After(now) && years < 10, "it issues IDs until "+l.End().Format(time.DateOnly)+" only")
+	note(d.ended, "its time has ended: it reads old IDs, and issues none")
+	note(!d.ended && years < 10, "it issues IDs until "+l.End().Format(time.DateOnly)+" only")
 	note(l.Epoch().After(now), "its time has not begun: it issues no IDs yet")
 	note(l.Bits() > 53, "its IDs can be above 2^53 - 1, which JavaScript rounds: send them as strings")
 	note(d.Fields[0].Name != snowflake.FieldTime,
@@ -230,6 +234,9 @@ func writeLayouts(w io.Writer, title string, all []description) error {
 		_, fields, _ := strings.Cut(d.Layout, "tick=")
 		begins, _, _ := strings.Cut(d.Epoch, "T")
 		ends, _, _ := strings.Cut(d.End, "T")
+		if d.ended {
+			ends += ", ended"
+		}
 		fmt.Fprintf(table, "%s\t%d\t%.0f\t%s\t%s\t%s\n", d.Name, d.Workers, d.PerSecond, begins, ends, fields)
 	}
 	return table.Flush()

@@ -78,7 +78,7 @@ func TestWrongArgumentsOfPartitions(t *testing.T) {
 		"-unit month -idle -2 events":            "WithIdle(-2)",
 		"-unit month -start long-ago events":     "is neither a time",
 		"-unit 1ns events":                       "shorter than a period",
-		"-unit month -layout sonyflake2 events":  "--layout",
+		"-unit month -layout sonyflake3 events":  "--layout",
 		"-unit month -tz Mars events":            "--tz",
 		"-unit month -lock-timeout 2h events":    "WithLockTimeout(2h0m0s)",
 		"-unit month -keep old_ -retain 0 a.b.c": "want table or schema.table",

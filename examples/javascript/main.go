@@ -32,7 +32,7 @@ type user struct {
 var kinds = map[string][]user{
 	"numbers": {{int64(250263666560077824), "Ada"}, {int64(250263666560077825), "Grace"}},
 	"strings": {{snowflake.ID(250263666560077824), "Ada"}, {snowflake.ID(250263666560077825), "Grace"}},
-	"safe":    {{int64(244398111875328), "Ada"}, {int64(244398111875329), "Grace"}},
+	"safe":    {{int64(195518489493632), "Ada"}, {int64(195518489493633), "Grace"}},
 }
 
 // opens returns the name of the user that a link with the ID opens, or 404.

@@ -29,6 +29,7 @@ var allowed = []struct {
 	{part: turnedOff, why: "whoever started the tests asked for it"},
 	{part: "only with SNOWFLAKE_TEST_LONG=1", why: "the workflow long runs it every week"},
 	{part: "only with SNOWFLAKE_TEST_POSTGRES18", why: ".ci/run postgres18 runs it"},
+	{part: "only with SNOWFLAKE_TEST_VITESS", why: ".ci/run vitess runs it, which builds Vitess for minutes"},
 	{part: "only on Linux", why: ".ci/run test runs it on Linux"},
 	{part: "mounting is not permitted", why: "it takes root, which the workflow has", local: true},
 }

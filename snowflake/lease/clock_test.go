@@ -72,6 +72,26 @@ func TestTheGeneratorsOwnClockIsComparedWithTheStores(t *testing.T) {
 	}
 }
 
+func TestTheGeneratorsOwnClockWinsInEitherOrderOfTheOptions(t *testing.T) {
+	ahead := lease.WithGenerator(snowflake.WithClock(offClock{5 * time.Second}))
+	system := lease.WithClock(offClock{0})
+	for name, opts := range map[string][]lease.Option{
+		"its own first":          {ahead, system},
+		"its own last":           {system, ahead},
+		"the clock of the lease": {lease.WithClock(offClock{5 * time.Second})},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			l := mustOpen(t, leasetest.NewMemory(nil), opts...)
+			defer mustClose(t, l)
+
+			id, err := l.Generator().Next()
+			if ahead := time.Until(l.Generator().Layout().Time(id)); err != nil || ahead < 4*time.Second {
+				t.Errorf("%s: an ID %v ahead, %v, want 5 s", name, ahead, err)
+			}
+		})
+	}
+}
+
 // offClock differs from the system clock.
 type offClock struct{ by time.Duration }
 

@@ -76,9 +76,11 @@ func prepare(store Store, opts []Option) (*Lease, error) {
 		return nil, err
 	}
 	l := &Lease{store: store, cfg: cfg, idle: make(chan struct{}, 1)}
-	if l.gen, l.lessee, err = snowflake.NewLeased(cfg.patience, l.trusts, cfg.generator...); err != nil {
+	gen, lessee, err := core.LeasedGenerator(cfg.generator, cfg.patience, l.trusts)
+	if err != nil {
 		return nil, err
 	}
+	l.gen, l.lessee = gen.(*snowflake.Generator), lessee
 	l.layout = l.gen.Layout()
 	if l.cfg.first, l.cfg.last, err = cfg.workers(l.layout); err != nil {
 		return nil, err

@@ -75,12 +75,10 @@ func WithGenerator(opts ...snowflake.Option) Option {
 	return option(valid, func(c *config) { c.generator = append(c.generator, opts...) }, "WithGenerator: nil Option")
 }
 
-// WithClock replaces the system clock, for the lease and for its generator. It is for tests.
+// WithClock replaces the system clock, for the lease and for its generator. A generator's own clock ([WithGenerator])
+// stays, in either order of the options. It is for tests.
 func WithClock(clock snowflake.Clock) Option {
-	return option(clock != nil, func(c *config) {
-		c.clock = clock
-		c.generator = append(c.generator, snowflake.WithClock(clock))
-	}, "nil Clock")
+	return option(clock != nil, func(c *config) { c.clock = clock }, "nil Clock")
 }
 
 // WithWindow sets how far ahead of the clock each extension puts the horizon: 10 ms to MaxWindow, DefaultWindow by
@@ -158,7 +156,6 @@ func configure(opts []Option) (config, error) {
 		last:      anyWorker,
 		holder:    Holder{Host: host, PID: os.Getpid()},
 		log:       slog.Default(),
-		clock:     systemClock{},
 	}
 	for _, opt := range opts {
 		if opt == nil {
@@ -167,6 +164,12 @@ func configure(opts []Option) (config, error) {
 		if err := opt(&c); err != nil {
 			return c, err
 		}
+	}
+
+	if c.clock == nil {
+		c.clock = systemClock{}
+	} else { // first, so that the generator's own clock replaces it
+		c.generator = slices.Insert(c.generator, 0, snowflake.WithClock(c.clock))
 	}
 	c.ttl = 2 * c.window
 	return c, nil

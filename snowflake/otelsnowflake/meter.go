@@ -30,24 +30,28 @@ type histogram struct {
 	label string
 }
 
-// New returns a meter without generators. otel.GetMeterProvider returns the global provider. The errors are those of the
-// provider.
+// New returns a meter without generators. otel.GetMeterProvider returns the global provider. The errors are those of
+// the provider.
 func New(provider metric.MeterProvider) (*Meter, error) {
 	m := &Meter{
 		numbers:    map[string]metric.Int64Observable{},
 		seconds:    map[string]metric.Float64Observable{},
 		histograms: map[string]histogram{},
 	}
+
 	meter := provider.Meter(scope)
 	var observables []metric.Observable
 	var errs []error
+
 	for _, d := range metrics.All() {
 		var err error
+
 		unit, help := metric.WithUnit(d.Unit), metric.WithDescription(d.Help)
 		switch {
 		case d.Kind == "histogram":
 			h := histogram{label: d.Label}
-			h.Float64Histogram, err = meter.Float64Histogram(d.Name, unit, help, metric.WithExplicitBucketBoundaries(metrics.Buckets()...))
+			h.Float64Histogram, err = meter.Float64Histogram(d.Name, unit, help,
+				metric.WithExplicitBucketBoundaries(metrics.Buckets()...))
 			m.histograms[d.Name] = h
 		case d.Kind == "counter":
 			m.numbers[d.Name], err = meter.Int64ObservableCounter(d.Name, unit, help)
@@ -56,17 +60,21 @@ func New(provider metric.MeterProvider) (*Meter, error) {
 		default:
 			m.numbers[d.Name], err = meter.Int64ObservableGauge(d.Name, unit, help)
 		}
+
 		errs = append(errs, err)
 	}
+
 	if err := errors.Join(errs...); err != nil {
 		return nil, err
 	}
+
 	for _, o := range m.numbers {
 		observables = append(observables, o)
 	}
 	for _, o := range m.seconds {
 		observables = append(observables, o)
 	}
+
 	var err error
 	m.registration, err = meter.RegisterCallback(m.collect, observables...)
 	return m, err
@@ -76,8 +84,8 @@ func New(provider metric.MeterProvider) (*Meter, error) {
 // continues its counters.
 func (m *Meter) Add(name string, g *snowflake.Generator) { m.set.Add(name, g, nil, m.observe) }
 
-// AddLease is Add for a lease and its generator. Remove the name before you close the lease: a closed one looks like one
-// without a worker.
+// AddLease is Add for a lease and its generator. Remove the name before you close the lease: a closed one looks like
+// one without a worker.
 func (m *Meter) AddLease(name string, l *lease.Lease) { m.set.Add(name, l.Generator(), l, m.observe) }
 
 func (m *Meter) observe(v metrics.Value) {
@@ -97,8 +105,8 @@ func (m *Meter) observe(v metrics.Value) {
 
 const generatorKey = "snowflake.generator"
 
-// Remove ends the export of the generator or lease with the name. The provider still exports its histograms, which do not
-// change any more.
+// Remove ends the export of the generator or lease with the name. The provider still exports its histograms, which do
+// not change any more.
 func (m *Meter) Remove(name string) { m.set.Remove(name) }
 
 // QueryWorkers adds how many workers of each lease any process holds, and how many there are: see

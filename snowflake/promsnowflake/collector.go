@@ -52,12 +52,15 @@ func New() *Collector {
 			c.histograms[m.Name] = histogram{m, prometheus.NewHistogramVec(took, labels), prometheus.NewCounterVec(failed, labels)}
 			continue
 		}
+
 		kind := prometheus.GaugeValue
 		if m.Kind == "counter" {
 			kind = prometheus.CounterValue
 		}
+
 		c.values[m.Name] = value{prometheus.NewDesc(name, m.Help, []string{generatorLabel}, nil), kind}
 	}
+
 	return c
 }
 
@@ -83,8 +86,8 @@ func (c *Collector) Add(name string, g *snowflake.Generator) {
 	c.set.Add(name, g, nil, c.observer(name, false))
 }
 
-// AddLease is Add for a lease and its generator. Remove the name before you close the lease: a closed one looks like one
-// without a worker.
+// AddLease is Add for a lease and its generator. Remove the name before you close the lease: a closed one looks like
+// one without a worker.
 func (c *Collector) AddLease(name string, l *lease.Lease) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -98,6 +101,7 @@ func (c *Collector) observer(name string, leased bool) func(metrics.Value) {
 		took   prometheus.Observer
 		failed prometheus.Counter
 	}
+
 	all := map[string]series{} // by the label's value, which differs between the two histograms
 	for _, h := range c.histograms {
 		for _, value := range h.Values {
@@ -106,22 +110,25 @@ func (c *Collector) observer(name string, leased bool) func(metrics.Value) {
 			}
 		}
 	}
+
 	if leased {
 		all["list"] = series{failed: c.histograms[callDuration].failed.WithLabelValues(name, "list")}
 	}
+
 	return func(v metrics.Value) {
 		s := all[v.Label]
 		if s.took != nil {
 			s.took.Observe(v.Value)
 		}
+
 		if s.failed != nil && failed(v) {
 			s.failed.Inc()
 		}
 	}
 }
 
-// failed reports whether a wait ended without an ID, a list failed, or another call of the store: it has neither answered
-// that the worker is lost or that none is free, nor was the call ended by lease.Close.
+// failed reports whether a wait ended without an ID, a list failed, or another call of the store: it has neither
+// answered that the worker is lost or that none is free, nor was the call ended by lease.Close.
 func failed(v metrics.Value) bool {
 	switch v.ErrorType {
 	case "":

@@ -21,8 +21,8 @@ import (
 	"github.com/sqlflake/sqlflake/sqltypes/partition"
 )
 
-// gather returns a line for each series: its metric without the prefix, labels, kind and value. Histograms have the number
-// and the sum of their values; what is left of a layout or a lease is 1.
+// gather returns a line for each series: its metric without the prefix, labels, kind and value. Histograms have the
+// number and the sum of their values; what is left of a layout or a lease is 1.
 func gather(tb testing.TB, from prometheus.Gatherer) []string {
 	tb.Helper()
 	families, err := from.Gather()

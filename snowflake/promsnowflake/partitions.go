@@ -15,8 +15,8 @@ import (
 //		return set.Plan(ctx, db)
 //	}))
 //
-// All times are by the clock of the database, so it does not matter which process maintains the table: one process of the
-// application is enough, or an own one beside a maintenance by cron. While plan returns errors, there is only
+// All times are by the clock of the database, so it does not matter which process maintains the table: one process of
+// the application is enough, or an own one beside a maintenance by cron. While plan returns errors, there is only
 // snowflake_partition_problems.
 func Partitions(table string, plan func(context.Context) (*partition.Plan, error)) prometheus.Collector {
 	desc := func(name, help string) *prometheus.Desc { // the table is a constant label: each has its own descriptions
@@ -45,13 +45,16 @@ func (p partitions) Collect(to chan<- prometheus.Metric) {
 	gauge := func(d *prometheus.Desc, v float64) {
 		to <- prometheus.MustNewConstMetric(d, prometheus.GaugeValue, v)
 	}
+
 	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
 	defer cancel()
+
 	plan, err := p.plan(ctx)
 	if err != nil {
 		gauge(p.problems, 1)
 		return
 	}
+
 	var covered, overdue float64
 	if !plan.Covered.IsZero() {
 		covered = plan.Covered.Sub(plan.Now).Seconds()
@@ -59,6 +62,7 @@ func (p partitions) Collect(to chan<- prometheus.Metric) {
 	if !plan.Overdue.IsZero() {
 		overdue = plan.Now.Sub(plan.Overdue).Seconds()
 	}
+
 	gauge(p.covered, covered)
 	gauge(p.overdue, overdue)
 	gauge(p.problems, float64(len(plan.Problems)))

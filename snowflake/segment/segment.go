@@ -8,7 +8,8 @@
 //	defer numbers.Close()
 //	number, err := numbers.Next(ctx) // 1, 2, 3, ...
 //
-// A [Sequence] has the method Fill, so it is a generator for gormplugin's WithNamed and the tag "snowflake:orders".
+// A [Sequence] has the method Fill, so it is a generator for gormplugin's WithNamed and the tag
+// "snowflake:gen=orders".
 //
 // No number is issued twice, however many processes and goroutines there are and whenever they are killed. There are
 // gaps: what a process has not issued of its block when it ends is lost. Numbers of one process ascend; those of two

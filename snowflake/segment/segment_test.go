@@ -293,7 +293,7 @@ func TestBadArgumentsAreRefused(t *testing.T) {
 	}
 }
 
-// A tag "snowflake:invoices" fills a field from a sequence.
+// A tag "snowflake:gen=invoices" fills a field from a sequence.
 var _ gormplugin.Generator = (*segment.Sequence)(nil)
 
 // SQLite reports a lock with the first row, not with the statement.

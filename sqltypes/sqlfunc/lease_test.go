@@ -54,7 +54,7 @@ var inLeaseTable = sqlfunc.WithLeaseTables("", "it's")
 
 func TestLeasesNeverGetTheReservedWorker(t *testing.T) {
 	eachIssuer(t, func(t *testing.T, s server) {
-		layout := preset("javascriptsafe")
+		layout := parse(t, "epoch=2025-01-01T00:00:00Z tick=1ms time:41 worker:4 sequence:8")
 		for range 2 {
 			s.install(t, layout, sqlfunc.WithWorker(5), inLeaseTable)
 		}

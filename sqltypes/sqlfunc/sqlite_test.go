@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"github.com/sqlflake/sqlflake/snowflake"
+	"github.com/sqlflake/sqlflake/snowflake/lease"
+	"github.com/sqlflake/sqlflake/snowflake/lease/leasetest"
 	"github.com/sqlflake/sqlflake/sqltypes/sqlfunc"
 )
 
@@ -79,14 +81,16 @@ func TestSQLiteDefaultIsTheNextID(t *testing.T) {
 }
 
 func TestSQLiteNextFailsAsTheGeneratorDoes(t *testing.T) {
-	gen, lessee, err := snowflake.NewLeased(time.Minute, nil)
+	l, err := lease.Open(t.Context(), leasetest.NewMemory(time.Now))
 	if err != nil {
 		t.Fatal(err)
 	}
-	lessee.Close(errors.New("no worker is leased"))
-	db := openSQLite(t, snowflake.Default(), "snowflake", gen)
+	if err := l.Close(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	db := openSQLite(t, snowflake.Default(), "snowflake", l.Generator())
 	db.exec(t, "CREATE TABLE t (id BIGINT PRIMARY KEY NOT NULL DEFAULT (snowflake_next()), n INT)")
-	db.fails(t, db, "INSERT INTO t (n) VALUES (1)", "", "no worker is leased")
+	db.fails(t, db, "INSERT INTO t (n) VALUES (1)", "", lease.ErrClosed.Error())
 	if n := scan[int](t, db, "SELECT count(*) FROM t"); n != 0 {
 		t.Errorf("%d rows were inserted", n)
 	}

@@ -3,6 +3,7 @@
 package model
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"reflect"
@@ -183,28 +184,49 @@ func SelectionOf(stmt *gorm.Statement, field *schema.Field) Selection {
 	}
 }
 
-// Words of a tag.
+// Words of a tag. Names of generators stand behind tagNamed, so that a new word takes none of them.
 const (
 	TagName   = "SNOWFLAKE" // as GORM writes the names of settings, and the value of one that has none
 	TagOptOut = "-"
+	tagNamed  = "gen="
 )
 
 // maxDigits is the length of the largest ID as text.
 const maxDigits = 19
 
-// tag is what the field's own tag says: `gorm:"snowflake"`, `gorm:"snowflake:name"` or `gorm:"snowflake:-"`. GORM's
+// tag is what the field's own tag says: `gorm:"snowflake"`, `gorm:"snowflake:gen=name"` or `gorm:"snowflake:-"`. GORM's
 // parsed settings cannot tell: GORM copies those of an embedded struct into each of its fields.
 type tag struct {
 	in, out  bool
-	name     string            // of a generator, TagName for the default one
+	word     string            // behind the colon, TagName if there is none
 	settings map[string]string // all settings of the field's own tag
 }
 
 func tagOf(field *schema.Field) tag {
 	settings := schema.ParseTagSetting(field.StructField.Tag.Get("gorm"), ";")
-	name, has := settings[TagName]
-	name = strings.TrimSpace(name)
-	return tag{in: has && name != TagOptOut, out: has && name == TagOptOut, name: name, settings: settings}
+	word, has := settings[TagName]
+	word = strings.TrimSpace(word)
+	return tag{in: has && word != TagOptOut, out: has && word == TagOptOut, word: word, settings: settings}
+}
+
+// generator returns the generator that the tag of a field names, nil for the default one.
+func (r *Rules) generator(field *schema.Field, t tag) (Generator, error) {
+	if t.word == TagName {
+		return nil, nil
+	}
+
+	name, named := strings.CutPrefix(t.word, tagNamed)
+	switch gen := r.Named[name]; {
+	case !named:
+		return nil, tagError(field, "says %q; a generator of WithNamed is written snowflake:%s%s", t.word, tagNamed,
+			cmp.Or(t.word, "name"))
+	case name == "":
+		return nil, tagError(field, "has an empty name")
+	case gen == nil:
+		return nil, tagError(field, "names the generator %q, which no WithNamed has added", name)
+	default:
+		return gen, nil
+	}
 }
 
 // databaseMakes reports whether the field's own tag leaves it to the database.
@@ -221,12 +243,13 @@ func (t tag) inherited(field *schema.Field) bool {
 
 // taggedColumn returns how a field with a tag is filled, or why it cannot be.
 func (r *Rules) taggedColumn(field *schema.Field, t tag) (*Column, error) {
+	gen, err := r.generator(field, t)
+	if err != nil {
+		return nil, err
+	}
+
 	k := kindOfAny(indirect(field.FieldType))
 	switch {
-	case t.name == "":
-		return nil, tagError(field, "has an empty name")
-	case t.name != TagName && r.Named[t.name] == nil:
-		return nil, tagError(field, "names the generator %q, which no WithNamed has added", t.name)
 	case k == notAKey || field.Serializer != nil:
 		return nil, tagError(field, "needs snowflake.ID, int64, uint64, string or a type with the methods of Key, "+
 			"without a serializer, and the type is %s", field.FieldType)
@@ -247,7 +270,7 @@ func (r *Rules) taggedColumn(field *schema.Field, t tag) (*Column, error) {
 	}
 	column, err := newCheckedColumn(field, k, field == field.Schema.PrioritizedPrimaryField)
 	if err == nil {
-		column.Gen = r.Named[t.name]
+		column.Gen = gen
 	}
 	return column, err
 }

@@ -76,8 +76,8 @@ func (c *conflict) guard(column *model.Column, ids []any) {
 }
 
 // compute makes MySQL compute what refuses repeated IDs, and what keepInsertID needs, when it meets a row. It does so
-// beside the value of an assignment, which stays. That is of another column than the key if there is one: Vitess
-// refuses to update the column that it finds the shard by (VT12001).
+// beside the value of an assignment, which stays. That is of another column than the key and the foreign keys if there
+// is one: Vitess refuses to compute the column that it finds the shard by (VT12001).
 func (c *conflict) compute() {
 	ignores := c.does == skips && !c.clause.DoNothing
 	if ignores || c.does == fails {
@@ -106,9 +106,10 @@ func (c *conflict) compute() {
 	changed := c.clause
 	changed.DoNothing = false
 	changed.DoUpdates = slices.Clone(changed.DoUpdates)
-	at := slices.IndexFunc(changed.DoUpdates, func(set clause.Assignment) bool { return c.isPlain(set.Column.Name) })
+	carrier := c.carrier()
+	at := slices.IndexFunc(changed.DoUpdates, func(set clause.Assignment) bool { return set.Column.Name == carrier })
 	if at < 0 {
-		unchanged := clause.Column{Name: c.plainColumn()}
+		unchanged := clause.Column{Name: carrier}
 		at, changed.DoUpdates = 0, slices.Insert(changed.DoUpdates, 0, clause.Assignment{Column: unchanged, Value: unchanged})
 	}
 	set, word := &changed.DoUpdates[at], "?"
@@ -133,7 +134,37 @@ func (c *conflict) isPlain(name string) bool {
 	return field.DataType == schema.String && 0 < field.Size && field.Size < 1<<14
 }
 
-// plainColumn returns the first plain column that the clause does not set, or else the key.
+// carrier returns the column whose assignment computes: one that the clause sets if there is one, and no ID if there is
+// another, since Vitess may find the shard by that. What is computed reads IDs, so none may be set before.
+func (c *conflict) carrier() string {
+	s := c.Stmt.Schema
+	isID := func(name string) bool {
+		field := s.LookUpField(name)
+		return field != nil && model.IsKeyType(field.FieldType)
+	}
+
+	var set []string
+	for _, assignment := range c.clause.DoUpdates {
+		set = append(set, assignment.Column.Name)
+	}
+	unset := slices.DeleteFunc(slices.Clone(s.DBNames), func(name string) bool { return slices.Contains(set, name) })
+	early := set
+	if at := slices.IndexFunc(set, isID); at >= 0 {
+		early = set[:at]
+	}
+
+	for _, name := range slices.Concat(early, unset) {
+		if c.isPlain(name) && !isID(name) {
+			return name
+		}
+	}
+	if at := slices.IndexFunc(set, c.isPlain); at >= 0 {
+		return set[at]
+	}
+	return c.plainColumn()
+}
+
+// plainColumn returns the first plain column, or else the key.
 func (c *conflict) plainColumn() string {
 	s := c.Stmt.Schema
 	if at := slices.IndexFunc(s.DBNames, c.isPlain); at >= 0 {

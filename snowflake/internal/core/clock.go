@@ -2,7 +2,9 @@ package core
 
 import (
 	"context"
+	"errors"
 	"math"
+	"math/bits"
 	"time"
 )
 
@@ -15,6 +17,9 @@ type Clock interface {
 
 // stepTolerance is how far the wall clock may differ from the generator's before it counts as a step.
 const stepTolerance = 10 * time.Millisecond
+
+var errForeignClock = errors.New(
+	"snowflake: the generator was created inside another testing/synctest bubble or outside of any")
 
 // origin is what the system clock's Elapsed counts from. It never changes.
 var origin = time.Now()
@@ -33,8 +38,10 @@ func Sleep(ctx context.Context, d time.Duration) error {
 		time.Sleep(d) // allocates no timer
 		return nil
 	}
+
 	timer := time.NewTimer(d)
 	defer timer.Stop()
+
 	select {
 	case <-timer.C:
 		return nil
@@ -43,8 +50,8 @@ func Sleep(ctx context.Context, d time.Duration) error {
 	}
 }
 
-// inBubble reports whether the caller runs in a testing/synctest bubble. Its clock starts in the year 2000, and only
-// before the year 2157 of a bubble's clock does time.Now return a time without a monotonic reading.
+// inBubble reports whether the caller runs in a testing/synctest bubble. The clock of a bubble starts in the year 2000.
+// Until its year 2157, and nowhere else, time.Now returns a time without a monotonic reading.
 func inBubble() bool {
 	now := time.Now()
 	return now == now.Round(0) //nolint:staticcheck // Equal ignores the monotonic reading
@@ -72,5 +79,26 @@ func readBoth(clock Clock) (wall time.Time, elapsed time.Duration) {
 			break
 		}
 	}
+
 	return wall.Round(0), elapsed
+}
+
+// divider divides with a multiplication and a shift, several times faster than the DIV instruction. It is exact for
+// every dividend below 1<<63 (Granlund and Montgomery, "Division by Invariant Integers using Multiplication", PLDI
+// 1994).
+type divider struct {
+	magic uint64
+	shift uint8
+}
+
+// newDivider returns the divider by d, which is at least 2.
+func newDivider(d uint64) divider {
+	width := bits.Len64(d - 1) // 1<<(width-1) < d <= 1<<width
+	magic, _ := bits.Div64(1<<(width-1), 0, d)
+	return divider{magic: magic + 1, shift: uint8(width - 1)}
+}
+
+func (d divider) div(n uint64) uint64 {
+	hi, _ := bits.Mul64(n, d.magic)
+	return hi >> (d.shift & 63)
 }

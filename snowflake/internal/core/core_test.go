@@ -71,23 +71,25 @@ func TestDividerIsExact(t *testing.T) {
 	}
 }
 
-// As that of a bubble does, while a generator from outside is called in it.
+// The clock of a bubble stands still while a generator from outside is called in it.
 func TestASpinEndsIfTheClockStandsStill(t *testing.T) {
 	synctest.Test(t, func(*testing.T) { spin(time.Hour) })
 }
 
-// The fast path is for the system clock alone, whose end nobody will see.
+// The fast path is for the system clock alone, whose end no test can wait for. The worker is not in the registry, where
+// later tests would find it changed.
 func TestALimitStopsTheNextCall(t *testing.T) {
-	g := mustNew(t, Config{Space: space(time.Second)}, 3)
+	cfg := Config{Space: space(time.Second)}
+	g := newGenerator(cfg)
+	w, err := newWorker(cfg, 3)
+	if err != nil {
+		t.Fatal(err)
+	}
+	g.Lessee.current.Store(w)
 	if _, err := g.Next(); err != nil {
 		t.Fatal(err)
 	}
-	w := g.Lessee.current.Load()
-	last, limit := w.last, w.limit.Load()
-	defer func() { // the worker is in the registry, for as long as the process lives
-		w.last = last
-		w.limit.Store(limit)
-	}()
+
 	w.last = w.state.Load()
 	w.limit.Store(w.last)
 	for range 10 {
@@ -104,7 +106,7 @@ func TestACallThatIsServedAndCanceledGivesItsIDsBack(t *testing.T) {
 		first, err := g.Next()
 		w, own := g.Lessee.current.Load(), &request{count: 44}
 		w.queueOf(0).add(own)
-		if _, served := w.look(0, own, w.now()); !served {
+		if _, served := w.serveAll(0, own, w.now()); !served {
 			t.Fatal("not served")
 		}
 		w.withdraw(0, own)

@@ -3,14 +3,19 @@ package core
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
+	"runtime"
 	"sync"
 	"sync/atomic"
 	"time"
 )
 
+// ErrLeaseStalled is snowflake.ErrLeaseStalled.
+var ErrLeaseStalled = errors.New("snowflake: the lease was not extended in time")
+
 // Lessee says which worker a generator uses and up to which horizon. The horizon is the first tick that a lease's store
-// has not promised to this owner: only IDs below it are issued. That of a fixed worker is the layout's end.
+// has not promised to this owner: only IDs below it are issued. The horizon of a fixed worker is the layout's end.
 //
 // The methods are for leases. They are safe for concurrent use, also with the generators.
 type Lessee struct {
@@ -63,13 +68,14 @@ func (l *Lessee) SetBack(ticks int64) (next int64) {
 func (l *Lessee) Lead() int64 { return int64(l.lead) }
 
 // Move makes the generator issue IDs of the worker, from the tick from on and below the horizon. It first ends the use
-// of the previous worker and raises from, if necessary, above all of its IDs. No ID mixes the two: a call that has taken
-// its IDs from the previous worker returns those.
+// of the previous worker and raises from, if necessary, above all of its IDs. No ID mixes the two workers: a call that
+// has taken its IDs from the previous one returns them.
 //
 // It returns ErrFieldRange for a worker or a tick that does not fit, and the error of an earlier Fail or Close.
 func (l *Lessee) Move(number, from, horizon int64) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
+
 	space := l.current.Load().space
 	if err := space.Worker.Check("worker", number); err != nil {
 		return err
@@ -80,18 +86,21 @@ func (l *Lessee) Move(number, from, horizon int64) error {
 	if l.err != nil {
 		return l.err
 	}
+
 	old := l.retire()
 	w := &worker{common: old.common, number: number, stamp: space.Worker.Put(number)}
+
 	w.start = state(max(Ticks(from), l.last+1))<<w.bits - 1
 	w.state.Store(w.start)
 	w.setHorizon(horizon)
+
 	l.current.Store(w)
 	l.broadcast()
 	return nil
 }
 
 // Withdraw ends the use of the worker at once, for a lease that has lost it. After it returns no call takes IDs until
-// the next Move, as if the horizon were reached; calls that wait for theirs to be due may still return them.
+// the next Move, as if the horizon were reached; calls that wait until their IDs are due may still return them.
 func (l *Lessee) Withdraw() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -121,11 +130,12 @@ func (l *Lessee) Fail(err error) {
 }
 
 // Close makes all later calls return err, ErrLeaseStalled if err is nil. After it returns no call takes IDs; calls that
-// wait for theirs to be due may still return them. It returns the first tick, 1 or higher, above those of all IDs taken,
+// wait until their IDs are due may still return them. It returns the first tick, 1 or higher, above all IDs taken,
 // whether returned or not: the ticks from there to the horizon may be given to another. Further calls return the same.
 func (l *Lessee) Close(err error) (next int64) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
+
 	l.err = cmp.Or(err, ErrLeaseStalled)
 	l.retire()
 	l.broadcast()
@@ -161,59 +171,136 @@ func (l *Lessee) broadcast() {
 	l.changed = make(chan struct{})
 }
 
-// stall returns when a call that found the limit of w below the state should try again.
-func (l *Lessee) stall(ctx context.Context, w *worker, wanted state) (err error) {
-	since, waited := w.elapsed(), false
-	defer func() {
-		if waited {
-			w.observe(Wait{Lease: true, Took: w.elapsed() - since, Err: err})
-		}
-	}()
-	var over <-chan error
-	for stalled := error(nil); ; waited = true {
-		l.mu.Lock()
-		current, changed, err := l.current.Load(), l.changed, l.err
-		l.mu.Unlock()
-		if current != w || wanted <= w.limit.Load() {
-			return nil
-		}
-		if err = cmp.Or(err, stalled); err != nil {
-			return err
-		}
-		if _, limited := ctx.Deadline(); !limited && !waited {
-			var stop func()
-			over, stop = l.startPatience(ctx, w)
-			defer stop() // once: the next round has waited
-		}
-		select {
-		case l.wanted <- struct{}{}:
-		default:
-		}
+// stall waits until the lessee has raised the limit of w to the state wanted, or has replaced w: then the call tries
+// again.
+func (l *Lessee) stall(ctx context.Context, w *worker, wanted state) error {
+	start := w.elapsed()
+	changed, ready, err := l.ready(w, wanted)
+	if ready {
+		return err
+	}
+
+	err = l.await(ctx, w, wanted, changed)
+	w.observe(Wait{Lease: true, Took: w.elapsed() - start, Err: err})
+	return err
+}
+
+// ready reports whether a call that has found the limit of w below the state wanted need not wait: it tries again, or
+// fails with the error. Otherwise changed is closed when that may be different.
+func (l *Lessee) ready(w *worker, wanted state) (changed <-chan struct{}, ready bool, err error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+
+	if l.current.Load() != w || wanted <= w.limit.Load() {
+		return nil, true, nil
+	}
+	return l.changed, l.err != nil, l.err
+}
+
+// await asks the lease for a higher horizon until the call is ready, or its ctx ends, or the patience if ctx has no
+// deadline.
+func (l *Lessee) await(ctx context.Context, w *worker, wanted state, changed <-chan struct{}) (err error) {
+	over, stop := l.startPatience(ctx, w)
+	defer stop()
+
+	for ready := false; !ready; {
+		l.askForMore()
+
 		select {
 		case <-changed:
-			continue
 		case <-ctx.Done():
-		case err = <-over:
+			return stalled(contextError(ctx))
+		case slept := <-over:
+			return l.outOfPatience(ctx, w, wanted, slept)
 		}
-		if ctx.Err() != nil {
-			waited = true
-			return fmt.Errorf("%w: %w", ErrLeaseStalled, contextError(ctx))
-		}
-		if stalled = fmt.Errorf("%w: waited %v", ErrLeaseStalled, l.patience); err != nil {
-			stalled = fmt.Errorf("%w: waiting for the clock: %w", ErrLeaseStalled, err)
-		}
+
+		changed, ready, err = l.ready(w, wanted)
+	}
+	return err
+}
+
+// askForMore tells the lease that a call waits.
+func (l *Lessee) askForMore() {
+	select {
+	case l.wanted <- struct{}{}:
+	default:
 	}
 }
 
+// outOfPatience returns the error of a call whose patience has ended, nil if it is ready now. slept is the error of an
+// injected clock's Sleep, which ends with ctx.
+func (l *Lessee) outOfPatience(ctx context.Context, w *worker, wanted state, slept error) error {
+	if ctx.Err() != nil {
+		return stalled(contextError(ctx))
+	}
+	if _, ready, err := l.ready(w, wanted); ready {
+		return err
+	}
+	if slept != nil {
+		return stalled(fmt.Errorf("waiting for the clock: %w", slept))
+	}
+	return fmt.Errorf("%w: waited %v", ErrLeaseStalled, l.patience)
+}
+
+// stalled says what has ended a wait for the lease.
+func stalled(err error) error { return fmt.Errorf("%w: %w", ErrLeaseStalled, err) }
+
 // startPatience returns a channel that receives the end of the patience by the clock of w, and a function that stops
-// it.
+// it. A deadline replaces the patience.
 func (l *Lessee) startPatience(ctx context.Context, w *worker) (over <-chan error, stop func()) {
+	if _, limited := ctx.Deadline(); limited {
+		return nil, func() {}
+	}
+
 	end := make(chan error, 1)
 	if !w.injected() || l.patience == 0 {
 		timer := time.AfterFunc(l.patience, func() { end <- nil })
 		return end, func() { timer.Stop() }
 	}
+
 	ctx, stop = context.WithCancel(ctx)
 	go func() { end <- w.clock.Sleep(ctx, l.patience) }()
 	return end, stop
+}
+
+// count returns the current worker, its state, and how many IDs were issued. A call moves the state before it counts
+// what it skipped, so count retries until both belong together.
+func (l *Lessee) count() (w *worker, last state, issued uint64) {
+	for try := range 1000 {
+		switch { // a call that was preempted in between needs a processor, or its thread does
+		case try > 200:
+			time.Sleep(time.Millisecond)
+		case try > 0:
+			runtime.Gosched()
+		}
+
+		var complete bool
+		if w, last, issued, complete = l.tryCount(); complete {
+			break
+		}
+	}
+	return w, last, issued
+}
+
+// tryCount is count, and reports whether no call has moved or counted anything meanwhile.
+func (l *Lessee) tryCount() (w *worker, last state, issued uint64, complete bool) {
+	w = l.current.Load()
+	unissued, retired := w.unissued(), w.retired.Load()
+	if last = w.state.Load(); last == frozen { // perhaps not counted yet
+		l.mu.Lock()
+		w = l.current.Load()
+		last, retired = w.state.Load(), w.retired.Load()
+		l.mu.Unlock()
+	}
+
+	taken := retired
+	if last != frozen {
+		taken += uint64(last - w.start)
+	}
+	issued = taken - min(taken, unissued)
+
+	// In this order: a call that skips states counts them before it has ended to skip.
+	skipsCounted := w.skipping.Load() == 0 && w.unissued() == unissued
+	sameState := w.state.Load() == last && w.retired.Load() == retired
+	return w, last, issued, skipsCounted && sameState && l.current.Load() == w
 }

@@ -3,6 +3,9 @@ package core
 import (
 	"container/list"
 	"context"
+	"errors"
+	"fmt"
+	"runtime"
 	"time"
 )
 
@@ -14,6 +17,9 @@ const (
 	// queuePoll is how often the first call of a queue looks whether there is room, also because IDs were given back,
 	// and whether the state was frozen, as when a lease is closed. The others sleep until they are the first.
 	queuePoll = 20 * time.Millisecond
+
+	// sleepGrain is the shortest sleep of Go on Linux, whatever shorter time is requested.
+	sleepGrain = 1200 * time.Microsecond
 )
 
 // queue has the calls of one lead that wait for room, first come, first served. Calls of a longer lead have a queue of
@@ -24,14 +30,50 @@ type queue struct {
 	count   uint64    // of all requests
 }
 
-// request is a call that waits for room. The call that finds room, mostly the first one, serves those behind it too.
+// request is a call that waits for room. The call that finds room, mostly the first one, serves the calls behind it.
 type request struct {
-	turn   chan struct{} // has an element when the request has become the first, as all do before they are served; or nil
+	turn   chan struct{} // has an element once the request is the first, as each is before it is served; or nil
 	count  uint64
 	first  state
 	err    error
 	served bool // first and err are set
 	place  *list.Element
+}
+
+// take takes count states, at most l.states+1, and returns the first of them when all are due. On an error it has taken
+// none, or they are never issued. With errBeyond it returns the state that is beyond the limit.
+func (w *worker) take(ctx context.Context, l *lead, now nanos, count uint64) (state, error) {
+	first, early, err := w.advance(l, now, count, false)
+	if err != nil || !early {
+		return first, err
+	}
+	if w.inOtherBubble() {
+		return 0, errForeignClock
+	}
+
+	// The clock was read before the state, and perhaps long before if the goroutine was paused.
+	start, err := w.read()
+	if err != nil {
+		return 0, err
+	}
+
+	last := first + state(count) - 1
+	if err := w.checkDeadline(ctx, l.ticks, start, last); err != nil {
+		return 0, err
+	}
+
+	since := w.elapsed()
+	if first, err = w.takeInTurn(ctx, l, start, since, count); err != nil {
+		return first, err
+	}
+
+	last = first + state(count) - 1
+	if err := w.wait(ctx, l.ticks, last, since); err != nil {
+		w.withdraw(l.ticks, &request{first: first, count: count, served: true})
+		return 0, err
+	}
+
+	return first, nil
 }
 
 // takeInTurn takes count states that may not be due yet, after the calls of its lead that already wait for room. since
@@ -41,48 +83,66 @@ func (w *worker) takeInTurn(ctx context.Context, l *lead, now nanos, since time.
 	if own == nil {
 		return first, err
 	}
-	if own.turn != nil {
-		select {
-		case <-own.turn:
-		case <-ctx.Done():
-			err = contextError(ctx)
-		}
+
+	if err = w.awaitRoom(ctx, l.ticks, own); err == nil {
+		return own.first, own.err
 	}
-	for err == nil {
-		if now, err = w.read(); err != nil {
-			break
-		}
-		left, served := w.look(l.ticks, own, now)
-		if served {
-			return own.first, own.err
-		}
-		err = w.sleep(ctx, l.ticks, min(left, queuePoll))
-	}
+
 	w.withdraw(l.ticks, own)
 	w.observe(Wait{Took: w.elapsed() - since, Err: err})
 	return 0, w.notDue(ctx, l.ticks, w.state.Load()+state(count), err)
 }
 
+// awaitRoom returns nil when own has been served: by this call, or by one that stood before it.
+func (w *worker) awaitRoom(ctx context.Context, lead Ticks, own *request) error {
+	if own.turn != nil {
+		select {
+		case <-own.turn:
+		case <-ctx.Done():
+			return contextError(ctx)
+		}
+	}
+
+	for {
+		now, err := w.read()
+		if err != nil {
+			return err
+		}
+
+		left, served := w.serveAll(lead, own, now)
+		if served {
+			return nil
+		}
+		if err := w.sleep(ctx, lead, min(left, queuePoll)); err != nil {
+			return err
+		}
+	}
+}
+
 // join takes the states if there is room and no call waits. Otherwise it puts a request into the queue and returns it,
-// or an error if the call would be served too late: nobody would issue its IDs, and the calls behind it would be late.
+// or an error if the call would be served too late: its IDs would be lost, and the calls behind it would wait for them.
 func (w *worker) join(ctx context.Context, l *lead, now nanos, count uint64) (first state, own *request, err error) {
 	w.queueLock.Lock()
 	defer w.queueLock.Unlock()
+
 	q := w.queueOf(l.ticks)
 	if q.waiting.Len() == 0 && w.untilRoom(l.ticks, now) <= 0 {
 		first, _, err = w.advance(l, now, count, true)
 		return first, nil, err
 	}
+
 	if last := w.state.Load(); last != frozen {
 		last = max(last+1, w.floor(now)) + state(q.count+count) - 1
 		if err := w.checkDeadline(ctx, l.ticks, now, last); err != nil {
 			return 0, nil, err
 		}
 	}
+
 	own = &request{count: count}
-	if !w.injected() { // such a clock may let time pass in its Sleep only, so each call sleeps by it as the first one does
+	if !w.injected() { // such a clock may let time pass in its Sleep only, so each call sleeps by it
 		own.turn = make(chan struct{}, 1)
 	}
+
 	q.add(own)
 	return 0, own, nil
 }
@@ -94,35 +154,41 @@ func (w *worker) queueOf(lead Ticks) *queue {
 			return q
 		}
 	}
+
 	q := &queue{lead: lead}
 	w.queues = append(w.queues, q)
 	return q
 }
 
-// look serves the queues and reports whether own was served, or else after which time there is room for the first
+// serveAll serves the queues and reports whether own was served, or else after which time there is room for the first
 // request of its queue.
-func (w *worker) look(lead Ticks, own *request, now nanos) (left time.Duration, served bool) {
+func (w *worker) serveAll(lead Ticks, own *request, now nanos) (left time.Duration, served bool) {
 	w.queueLock.Lock()
 	defer w.queueLock.Unlock()
+
 	for _, q := range w.queues {
 		if until := w.serve(q, now); q.lead == lead {
 			left = until
 		}
 	}
+
 	return left, own.served
 }
 
 // withdraw takes back a request, or gives back what it was served. Then the waiting calls are served, before a later
 // call finds that it need not wait.
 func (w *worker) withdraw(lead Ticks, own *request) {
-	now, _ := w.read() // 0 on an error, at which there is no room; the waiting calls get it too
+	now, _ := w.read() // 0 on an error: then there is no room, and the waiting calls get the error as well
+
 	w.queueLock.Lock()
 	defer w.queueLock.Unlock()
+
 	if !own.served {
 		w.queueOf(lead).remove(own)
 	} else if own.err == nil {
 		w.giveBack(own.first, own.first+state(own.count)-1)
 	}
+
 	for _, q := range w.queues {
 		w.serve(q, now)
 	}
@@ -161,9 +227,11 @@ func (w *worker) serve(q *queue, now nanos) time.Duration {
 		if left := w.untilRoom(q.lead, now); left > 0 {
 			return left
 		}
+
 		first := front.Value.(*request)
 		first.first, _, first.err = w.advance(&lead{ticks: q.lead}, now, first.count, true)
 		first.served = true
+
 		q.remove(first)
 	}
 }
@@ -176,5 +244,97 @@ func (w *worker) untilRoom(lead Ticks, now nanos) time.Duration {
 	if last == frozen || last <= room {
 		return 0
 	}
+
 	return w.untilDue(lead, now, last-room)
+}
+
+// wait returns when the state is due. If it has to wait, it counts a wait that began at since, a monotonic time. A step
+// back of the wall clock changes nothing; after a step forward the wait ends within a second.
+func (w *worker) wait(ctx context.Context, lead Ticks, s state, since time.Duration) error {
+	now, err := w.read()
+	if err != nil {
+		return err
+	}
+
+	left := w.untilDue(lead, now, s)
+	if left <= 0 {
+		return nil
+	}
+
+	for ; left > 0; left = w.untilDue(lead, now, s) {
+		// Not longer than a second, to notice that the wall clock is ahead.
+		if err = w.sleep(ctx, lead, min(left, time.Duration(resyncEvery))); err == nil {
+			now, err = w.read()
+		}
+		if err != nil {
+			w.observe(Wait{Took: w.elapsed() - since, Err: err})
+			return w.notDue(ctx, lead, s, err)
+		}
+	}
+
+	took := w.elapsed() - since
+	w.waits.Add(1)
+	w.waited.Add(int64(took))
+	w.observe(Wait{Took: took})
+
+	return nil
+}
+
+// checkDeadline returns an error if the state is due only after the deadline of ctx.
+func (w *worker) checkDeadline(ctx context.Context, lead Ticks, now nanos, s state) error {
+	deadline, ok := ctx.Deadline()
+	if !ok || w.injected() { // the deadline is a time of the system clock
+		return nil
+	}
+
+	left := w.untilDue(lead, now, s)
+	if left <= 0 || time.Until(deadline) >= left {
+		return nil
+	}
+	return w.dueError(left, context.DeadlineExceeded)
+}
+
+// notDue adds the time until the state is due to the error of a wait that ctx has ended. A worker whose state is at or
+// above frozen issues nothing more.
+func (w *worker) notDue(ctx context.Context, lead Ticks, s state, err error) error {
+	if !errors.Is(err, ctx.Err()) || s >= frozen {
+		return err
+	}
+
+	if left := w.untilDue(lead, w.now(), s); left > 0 {
+		return w.dueError(left, err)
+	}
+	return err
+}
+
+// sleep waits for about d. A sleep takes sleepGrain or longer, which the lead makes up for. A generator with a short
+// lead would lose most of its rate, so it yields its processor instead of sleeping when d is short.
+func (w *worker) sleep(ctx context.Context, lead Ticks, d time.Duration) error {
+	if ctx.Err() != nil { // for clocks whose Sleep does not look
+		return contextError(ctx)
+	}
+
+	if w.clock == nil && d < sleepGrain && w.span(lead) < 2*sleepGrain {
+		runtime.Gosched()
+		return nil
+	}
+
+	if err := w.anyClock().Sleep(ctx, d); err != nil {
+		if ctx.Err() == nil {
+			return fmt.Errorf("snowflake: waiting for the clock: %w", err)
+		}
+		return contextError(ctx)
+	}
+
+	return nil
+}
+
+// contextError returns the error of a call whose context has ended.
+func contextError(ctx context.Context) error {
+	err, cause := ctx.Err(), context.Cause(ctx)
+
+	if errors.Is(cause, err) {
+		return fmt.Errorf("snowflake: no ID yet: %w", cause)
+	}
+	return fmt.Errorf("snowflake: no ID yet: %w: %w", err, cause)
 }

@@ -1,10 +1,18 @@
 package core
 
 import (
+	"errors"
 	"fmt"
 	"math"
 	"math/bits"
 	"time"
+)
+
+// The sentinels of values and times outside of a layout. Package snowflake exports and documents them.
+var (
+	ErrFieldRange    = errors.New("snowflake: field value out of range")
+	ErrBeforeEpoch   = errors.New("snowflake: time before the epoch")
+	ErrTimeExhausted = errors.New("snowflake: time exhausted")
 )
 
 // Space has what decides whether IDs of two generators can be equal: the places of time, sequence and worker in the
@@ -84,13 +92,15 @@ func (s Space) Epoch() time.Time { return time.Unix(0, s.EpochNanos).UTC() }
 // End returns the end of the last tick.
 func (s Space) End() time.Time { return s.Start(1 << s.Time.Width()) }
 
-// Start returns the start of a tick up to that at End, in UTC. That of the zero Space is the zero Time.
+// Start returns the start of a tick up to the tick at End, in UTC. The zero Space returns the zero Time.
 func (s Space) Start(tick Ticks) time.Time {
 	if s.Tick == 0 {
 		return time.Time{}
 	}
+
 	hi, lo := bits.Mul64(uint64(tick), uint64(s.Tick))
 	sec, nsec := bits.Div64(hi, lo, uint64(time.Second)) // hi is small enough: see snowflake.NewLayout
+
 	epoch := s.Epoch()
 	return time.Unix(epoch.Unix()+int64(sec), int64(epoch.Nanosecond())+int64(nsec)).UTC()
 }
@@ -104,6 +114,7 @@ func (s Space) TickOf(t time.Time) (Ticks, error) {
 	if tick > Ticks(s.Time.Max()) {
 		return 0, exhausted(t, s.End())
 	}
+
 	return tick, nil
 }
 
@@ -114,18 +125,22 @@ func (s Space) TicksUntil(t time.Time) (tick Ticks, inside, before bool) {
 	if t.Before(epoch) {
 		return 0, false, true
 	}
+
 	sec := uint64(t.Unix() - epoch.Unix())
 	nsec := int64(t.Nanosecond() - epoch.Nanosecond())
 	if nsec < 0 {
 		sec--
 		nsec += int64(time.Second)
 	}
+
 	hi, lo := bits.Mul64(sec, uint64(time.Second))
 	lo, carry := bits.Add64(lo, uint64(nsec), 0)
 	hi += carry
+
 	if hi >= uint64(s.Tick) {
 		return math.MaxUint64, false, false
 	}
+
 	quotient, rest := bits.Div64(hi, lo, uint64(s.Tick))
 	return Ticks(quotient), rest != 0, false
 }
@@ -139,3 +154,15 @@ func exhausted(t, end time.Time) error {
 	return fmt.Errorf("%w: %s is not before the end, %s", ErrTimeExhausted,
 		t.UTC().Format(time.RFC3339Nano), end.UTC().Format(time.RFC3339Nano))
 }
+
+// fieldError names the value that does not fit into a field. It matches ErrFieldRange without repeating its text.
+type fieldError struct {
+	field      string
+	value, max int64
+}
+
+func (e *fieldError) Error() string {
+	return fmt.Sprintf("snowflake: %s %d out of range [0, %d]", e.field, e.value, e.max)
+}
+
+func (e *fieldError) Is(target error) bool { return target == ErrFieldRange }

@@ -1,9 +1,8 @@
 package core
 
 import (
-	"fmt"
-	"math"
-	"math/bits"
+	"errors"
+	"runtime"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -19,6 +18,20 @@ const (
 	// noWorker is the number of a worker that stands for none.
 	noWorker = -1
 )
+
+const (
+	// resyncEvery is how often a call compares the wall clock with the generator's.
+	resyncEvery = nanos(time.Second)
+
+	// catchUpStep is by how much the clock of a generator is set back at most at a resync, after a step back of the
+	// wall clock. A call that has read the clock before takes an ID by the old time, which later calls must not wait
+	// for: it is therefore half the default lead, also after an hour without a call.
+	catchUpStep = 5 * time.Millisecond
+)
+
+// errBeyond means that the state is above the limit but below the layout's end: the lease has to be extended, or
+// another worker has replaced this one. It is never wrapped.
+var errBeyond = errors.New("snowflake: beyond the horizon")
 
 // nanos is a time in nanoseconds since the layout's epoch. It is unsigned, so a time before the epoch is a huge number.
 type nanos uint64
@@ -56,7 +69,7 @@ type worker struct {
 type common struct {
 	space  Space
 	clock  Clock // nil for the system clock, which the fast path reads without an interface call
-	bubble bool  // the clock is that of a testing/synctest bubble
+	bubble bool  // the clock belongs to a testing/synctest bubble
 	ticker divider
 	bits   uint8 // width of the sequence
 	mask   state // greatest sequence
@@ -92,104 +105,10 @@ type counters struct {
 	observers sync.Map     // of *func(Wait), because functions are not comparable
 }
 
-// open reads the clock and returns a worker without a number, which issues nothing.
-func open(cfg Config) (w *worker, now nanos, err error) {
-	s, clock := cfg.Space, cfg.Clock
-	bubble := clock == nil && inBubble()
-	if bubble {
-		clock = bubbleClock{}
-	}
-	w = &worker{number: noWorker, common: common{
-		space:    s,
-		clock:    clock,
-		bubble:   bubble,
-		ticker:   newDivider(uint64(s.Tick)),
-		bits:     s.Sequence.Width,
-		mask:     state(s.Sequence.Max()),
-		last:     1<<(s.Time.Width()+s.Sequence.Width) - 1,
-		lead:     cfg.leadTicks(),
-		dueError: cfg.DueError,
-		setting:  new(setting),
-		counters: new(counters),
-	}}
-	hi, end := bits.Mul64(1<<s.Time.Width(), uint64(s.Tick))
-	if hi != 0 || end > math.MaxInt64 {
-		end = math.MaxInt64
-	}
-	w.end = nanos(end)
-	w.state.Store(frozen)
+// unissued returns how many states were passed over, or taken by calls that failed.
+func (c *counters) unissued() uint64 { return c.skipped.Load() + c.abandoned.Load() }
 
-	wall, elapsed := readBoth(w.anyClock())
-	if wall.Before(s.Epoch()) {
-		return nil, 0, s.beforeEpoch(wall)
-	}
-	now = nanos(wall.Sub(s.Epoch()))
-	if now >= w.end {
-		return nil, 0, w.exhausted(wall)
-	}
-	w.offset.Store(int64(now) - int64(elapsed))
-	w.syncAt.Store(now + resyncEvery)
-	return w, now, nil
-}
-
-// newWorker returns a fixed worker with a start fence: the state is the greatest that a process that ended just now can
-// have issued, so the first ID is above all of its IDs.
-func newWorker(cfg Config, number int64) (*worker, error) {
-	w, now, err := open(cfg)
-	if err != nil {
-		return nil, err
-	}
-	w.number, w.stamp = number, cfg.Space.Worker.Put(number)
-	w.start = state(w.tick(now)+w.lead)<<w.bits | w.mask
-	if w.start >= w.last {
-		return nil, w.exhausted(w.wall(now))
-	}
-	w.limit.Store(w.last)
-	w.state.Store(w.start)
-	return w, nil
-}
-
-// registry holds every fixed worker for which this process has created a generator. Generators for one worker share it,
-// so they cannot issue the same ID, and one that is created again continues above the last ID even if the wall clock was
-// set back in between. Entries are never removed, because a forgotten state could be issued again.
-var registry struct {
-	sync.Mutex
-	workers map[workerKey]*worker
-}
-
-type workerKey struct {
-	space  Space
-	number int64
-}
-
-// workerFor returns a fixed worker. Generators with WithClock and those in a testing/synctest bubble each get their
-// own, because their times are unrelated.
-func workerFor(cfg Config, number int64) (*worker, error) {
-	if cfg.Clock != nil || inBubble() {
-		return newWorker(cfg, number)
-	}
-	key := workerKey{cfg.Space, number}
-	registry.Lock()
-	defer registry.Unlock()
-	if w := registry.workers[key]; w != nil {
-		if lead := cfg.leadTicks(); lead > w.lead {
-			return nil, fmt.Errorf("%w: a lead of %v is longer than the %v of the first generator for worker %d in this process",
-				ErrOption, w.span(lead), w.span(w.lead), number)
-		}
-		return w, nil
-	}
-	w, err := newWorker(cfg, number)
-	if err != nil {
-		return nil, err
-	}
-	if registry.workers == nil {
-		registry.workers = make(map[workerKey]*worker)
-	}
-	registry.workers[key] = w
-	return w, nil
-}
-
-// anyClock returns the clock, also if it is the system clock.
+// anyClock returns the injected clock, or the system clock.
 func (c *common) anyClock() Clock {
 	if c.clock != nil {
 		return c.clock
@@ -226,28 +145,246 @@ func (c *common) wall(now nanos) time.Time { return c.space.Epoch().Add(time.Dur
 // span returns the duration of n ticks.
 func (c *common) span(n Ticks) time.Duration { return time.Duration(n) * c.space.Tick }
 
-// inOtherBubble reports whether the caller and the worker are not in the same testing/synctest bubble, or not both
-// outside.
+// inOtherBubble reports whether one of the caller and the worker is in a testing/synctest bubble and the other is not.
 func (c *common) inOtherBubble() bool { return !c.injected() && c.bubble != inBubble() }
 
 // exhausted returns the error for a time that has no ID left.
 func (c *common) exhausted(t time.Time) error { return exhausted(t, c.wall(c.end)) }
 
-// divider divides with a multiplication and a shift, several times faster than the DIV instruction. It is exact for every
-// dividend below 1<<63 (Granlund and Montgomery, "Division by Invariant Integers using Multiplication", PLDI 1994).
-type divider struct {
-	magic uint64
-	shift uint8
+// untilDue returns how long it takes until the state leads the clock by no more than lead; not positive if it is due.
+func (w *worker) untilDue(lead Ticks, now nanos, s state) time.Duration {
+	return w.span(w.tickOf(s)-lead) - time.Duration(now)
 }
 
-// newDivider returns the divider by d, which is at least 2.
-func newDivider(d uint64) divider {
-	width := bits.Len64(d - 1) // 1<<(width-1) < d <= 1<<width
-	magic, _ := bits.Div64(1<<(width-1), 0, d)
-	return divider{magic: magic + 1, shift: uint8(width - 1)}
+// read reads the clock and compares it with the wall clock when that is due.
+func (w *worker) read() (nanos, error) {
+	now := w.now()
+	if now < w.syncAt.Load() {
+		return now, nil
+	}
+	return w.resync(now)
 }
 
-func (d divider) div(n uint64) uint64 {
-	hi, _ := bits.Mul64(n, d.magic)
-	return hi >> (d.shift & 63)
+// resync compares the generator's clock with the wall clock. It is called for a now at or above syncAt: once a second,
+// and when the clock is before the epoch or past the layout's end. It follows steps forward of the wall clock. After
+// steps back it slows the generator's clock until both agree.
+func (w *worker) resync(now nanos) (nanos, error) {
+	if w.inOtherBubble() {
+		return 0, errForeignClock
+	}
+
+	due := w.syncAt.Load()
+	if now >= w.end {
+		return 0, w.outsideLayout()
+	}
+
+	// One call reads the wall clock; the others continue with the time they have.
+	if now < due || !w.syncAt.CompareAndSwap(due, now+resyncEvery) {
+		return now, nil
+	}
+	return w.compareClocks(due)
+}
+
+// outsideLayout returns the error of a call whose clock shows no time of the layout.
+func (w *worker) outsideLayout() error {
+	wall, _ := readBoth(w.anyClock())
+	if wall.Before(w.space.Epoch()) {
+		return w.space.beforeEpoch(wall)
+	}
+	return w.exhausted(wall)
+}
+
+// compareClocks is the part of resync that one call executes: the call that has found the comparison due and moved
+// syncAt on.
+func (w *worker) compareClocks(due nanos) (now nanos, err error) {
+	offset := w.offset.Load()
+	wall, elapsed := readBoth(w.anyClock())
+	now = nanos(int64(elapsed) + offset)
+	drift := wall.Sub(w.wall(now))
+
+	switch {
+	case drift <= stepTolerance, w.trust != nil && !w.trust(wall):
+		if slower := w.catchUp(drift, now); slower > 0 && w.offset.CompareAndSwap(offset, offset-int64(slower)) {
+			now -= nanos(slower)
+			drift += slower
+			w.syncAt.Store(now + resyncEvery)
+		}
+		w.drift.Store(int64(drift))
+	case int64(drift) >= int64(w.end-now):
+		// A wall clock past the layout's end is not followed, because that could not be undone. The next call compares
+		// again.
+		w.syncAt.Store(due)
+		return 0, w.exhausted(wall)
+	case w.offset.CompareAndSwap(offset, offset+int64(drift)):
+		// The swap fails if this call was paused and a later one has followed the step already.
+		w.drift.Store(0)
+		w.steps.Add(1)
+		now += nanos(drift)
+		w.syncAt.Store(now + resyncEvery)
+	}
+
+	if w.syncAt.Load() > now+resyncEvery { // SetBack came after the caller had read the clock
+		w.syncAt.Store(now + resyncEvery)
+	}
+
+	return now, nil
+}
+
+// catchUp returns by how much the clock is to be set back at a resync, after the wall clock was stepped back by more
+// than stepTolerance and until both agree. A smaller difference may be an error of readBoth.
+//
+// IDs that were taken before stay ahead of the clock by at most half the lead, rounded up to ticks, and half of a
+// tick's IDs are left, so that a call with few IDs does not wait for the clock.
+func (w *worker) catchUp(drift time.Duration, now nanos) time.Duration {
+	if drift >= 0 {
+		w.catching.Store(false)
+	} else if drift < -stepTolerance {
+		w.catching.Store(true)
+	}
+
+	last := w.state.Load()
+	if !w.catching.Load() || last == frozen {
+		return 0
+	}
+
+	free := -w.untilDue((w.lead+1)/2, now, last+w.mask/2+1)
+	return min(-drift, catchUpStep, free)
+}
+
+// lead is how far a generator may be ahead of the clock.
+type lead struct {
+	ticks  Ticks
+	time   nanos                     // the same
+	states state                     // how far a state may be above the clock's floor: ticks<<bits | mask
+	random func(limit uint64) uint64 // returns a number below limit; nil without WithRandomStart
+}
+
+// start returns the sequence at which count states of a tick without IDs begin. It is so low that the lead has room for
+// all of them.
+func (l *lead) start(mask state, count uint64) state {
+	if l.random == nil || count > uint64(l.states) {
+		return 0
+	}
+	return state(l.random(min(uint64(mask), uint64(l.states)+1-count) + 1))
+}
+
+// reaches reports whether a call at now may take s without a wait, and need not skip to a later state: s is at least
+// w.floor(now), and above it by no more than the lead. It compares times and not ticks, which takes no division. If now
+// is before the tick of s minus the lead, the difference wraps around.
+func (l *lead) reaches(w *worker, now nanos, s state) bool {
+	tick := nanos(w.space.Tick)
+	return now+l.time-nanos(w.tickOf(s))*tick < l.time+tick
+}
+
+// advance moves the state up by count and returns the first of these states. Unless ahead is set it takes nothing that
+// is further ahead of the clock than the lead, and reports it as early.
+func (w *worker) advance(l *lead, now nanos, count uint64, ahead bool) (first state, early bool, err error) {
+	floor := w.floor(now)
+	for {
+		last := w.state.Load()
+		first := last + 1
+		if first < floor {
+			first = floor + l.start(w.mask, count)
+			if first+state(count)-1 > w.limit.Load() {
+				first = floor
+			}
+		}
+
+		next := first + state(count) - 1
+		if next > w.limit.Load() {
+			if next > w.last && last != frozen {
+				return 0, false, w.exhausted(w.space.Start(w.tickOf(next)))
+			}
+			return next, false, errBeyond
+		}
+
+		if !ahead && next-floor > l.states {
+			return first, true, nil
+		}
+
+		if w.swap(last, first, next) {
+			return first, false, nil
+		}
+
+		// The clock need not be read again: the state is in order whatever its time.
+		if !ahead { // with ahead the caller holds queueLock, so it must not spin
+			w.backOff()
+		}
+	}
+}
+
+// swap moves the state from last to next, and counts the states below first as skipped.
+func (w *worker) swap(last, first, next state) bool {
+	if first == last+1 {
+		return w.state.CompareAndSwap(last, next)
+	}
+
+	w.skipping.Add(1)
+	swapped := w.state.CompareAndSwap(last, next)
+	if swapped {
+		w.skipped.Add(uint64(first - last - 1))
+	}
+	w.skipping.Add(-1)
+	return swapped
+}
+
+// giveBack takes back the states of a call that failed, unless another call has taken some above them. Otherwise calls
+// that are canceled one after the other would lead the clock further and further.
+func (w *worker) giveBack(first, last state) {
+	if !w.state.CompareAndSwap(last, first-1) {
+		w.abandoned.Add(uint64(last - first + 1))
+	}
+}
+
+// A processor that takes IDs in a row keeps the state in its cache; moving the state between processors takes longer
+// than the rest of a call. So a call that lost a race for the state stays away from it: first for backOffLook, and
+// then, if other calls have taken at least backOffTaken IDs meanwhile, for backOffAway.
+const (
+	backOffLook  = 500 * time.Nanosecond
+	backOffTaken = 5 // by a processor that takes 100 ns or less for each
+	backOffAway  = 8 * time.Microsecond
+
+	// backOffReads bounds how often spin reads the clock, which may be coarse.
+	backOffReads = 2000
+)
+
+// backOff waits after another call has moved the state.
+//
+//go:noinline
+func (w *worker) backOff() {
+	if w.clock != nil { // which may stand still
+		runtime.Gosched()
+		return
+	}
+
+	last := w.state.Load()
+	spin(backOffLook)
+	if w.state.Load()-last >= backOffTaken {
+		spin(backOffAway)
+	}
+}
+
+// spin returns after d without a system call.
+func spin(d time.Duration) {
+	end := time.Since(origin) + d
+	for range backOffReads {
+		if time.Since(origin) >= end {
+			return
+		}
+	}
+}
+
+// Wait is snowflake.Wait.
+type Wait struct {
+	Lease bool
+	Took  time.Duration
+	Err   error
+}
+
+// observe tells the observers about a wait. No lock is held while they run.
+func (w *worker) observe(wait Wait) {
+	w.observers.Range(func(observe, _ any) bool {
+		(*observe.(*func(Wait)))(wait)
+		return true
+	})
 }

@@ -53,18 +53,19 @@ func TestNewTakesWhatRunsStatements(t *testing.T) {
 	}
 }
 
+// Vitess shows autocommit as 0, the others as OFF.
 func TestMigrateRejectsConnectionsThatDoNotCommit(t *testing.T) {
-	db, err := sql.Open("mysql", testdb.MariaDB(t).DSN+"&autocommit=0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer db.Close()
-	store, err := sqllease.New(db, sqldb.MySQL)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := store.Migrate(t.Context()); !errors.Is(err, lease.ErrOption) {
-		t.Errorf("%v, want ErrOption", err)
+	target := testdb.MariaDB(t)
+	off := target
+	off.DSN += "&autocommit=0"
+	for name, db := range map[string]sqldb.DB{"OFF": off.Open(t), "0": answering{target.Open(t), "autocommit=0"}} {
+		store, err := sqllease.New(db, sqldb.MySQL)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := store.Migrate(t.Context()); !errors.Is(err, lease.ErrOption) {
+			t.Errorf("%s: %v, want ErrOption", name, err)
+		}
 	}
 }
 

@@ -174,7 +174,7 @@ func (s *Store) askMySQL(ctx context.Context) (*server, error) {
 	switch {
 	case err != nil:
 		return nil, err
-	case strings.EqualFold(has["autocommit"], "off"):
+	case strings.EqualFold(has["autocommit"], "off") || has["autocommit"] == "0": // the latter is Vitess's
 		return nil, fmt.Errorf("%w: the connections to table %s have autocommit = 0", lease.ErrOption, s.tables.leases)
 	case strings.EqualFold(has["log_bin"], "on") && strings.EqualFold(has["binlog_format"], "statement"):
 		return nil, fmt.Errorf("%w: the connections to table %s have binlog_format = STATEMENT, with which a failover "+
