@@ -1,5 +1,5 @@
-// Package operator writes the operators of SQL so that PostgreSQL does not look for them in the search_path, where a role
-// that may only create objects in one of its schemas could have defined them.
+// Package operator writes the operators of SQL so that PostgreSQL does not look for them in the search_path, where a
+// role that may only create objects in one of its schemas could have defined them.
 package operator
 
 import (
@@ -14,10 +14,10 @@ const operators = " <> <= >= ~~ - + * = < > "
 
 // Qualify returns the statement with OPERATOR(pg_catalog.=) for = and so on. The = of an assignment after SET stays.
 //
-// All operators with a schema have the same precedence: an expression with two of them needs parentheses, except for the
-// comparison of a sum with what is no sum, in this order. NULLIF, IN, BETWEEN, LIKE, CASE x WHEN y, USING and IS DISTINCT
-// FROM have an operator that can't get a schema. GREATEST, LEAST, COALESCE, DISTINCT and ORDER BY have none. A * that is
-// no product is not for it, nor is an escaped string.
+// All operators with a schema have the same precedence: an expression with two of them needs parentheses, except for
+// the comparison of a sum with what is no sum, in this order. NULLIF, IN, BETWEEN, LIKE, CASE x WHEN y, USING and IS
+// DISTINCT FROM have an operator that can't get a schema. GREATEST, LEAST, COALESCE, DISTINCT and ORDER BY have none. A
+// * that is no product is not for it, nor is an escaped string.
 func Qualify(statement string) string {
 	depth := 0
 	list := -1 // the depth of the list after SET

@@ -57,8 +57,8 @@ LEFT JOIN pg_catalog.pg_namespace AS n ON n.oid OPERATOR(pg_catalog.=) c.relname
 LEFT JOIN pg_catalog.pg_roles AS owner ON owner.oid OPERATOR(pg_catalog.=) c.relowner
 WHERE me.rolname OPERATOR(pg_catalog.=) CURRENT_USER`
 
-// Find returns where PostgreSQL finds each table, in one statement; nil for servers that have no such catalogue. It returns
-// Refused for a table of a stranger, for a temporary one, and for tables in two schemas.
+// Find returns where PostgreSQL finds each table, in one statement; nil for servers that have no such catalogue. It
+// returns Refused for a table of a stranger, for a temporary one, and for tables in two schemas.
 func (t Tables) Find(ctx context.Context) ([]Place, error) {
 	if t.Dialect != sqldb.Postgres {
 		return nil, nil
@@ -67,7 +67,8 @@ func (t Tables) Find(ctx context.Context) ([]Place, error) {
 	var queries []string
 	for i, part := range t.Parts {
 		name, _ := bareName(part.Name)
-		queries = append(queries, strings.NewReplacer("{part}", strconv.Itoa(i), "{table}", part.Name, "{name}", name).Replace(findQuery))
+		fill := strings.NewReplacer("{part}", strconv.Itoa(i), "{table}", part.Name, "{name}", name)
+		queries = append(queries, fill.Replace(findQuery))
 	}
 	places := make([]Place, len(t.Parts))
 	problem := ""
@@ -112,8 +113,8 @@ func (t Tables) inOneSchema(places []Place) error {
 	return nil
 }
 
-// createOnce creates the tables unless a schema has one by now. Processes with another search_path wait for its lock, whose
-// key is the first letters of snowflake. IF NOT EXISTS alone is no lock: the slower one gets a unique violation.
+// createOnce creates the tables unless a schema has one by now. Processes with another search_path wait for its lock,
+// whose key is the first letters of snowflake. IF NOT EXISTS alone is no lock: the slower one gets a unique violation.
 const createOnce = `DO $sqltable$
 BEGIN
 	PERFORM pg_catalog.pg_advisory_xact_lock(8317708120410055019);
@@ -141,8 +142,8 @@ func (t Tables) createAll(ctx context.Context) error {
 		names, creates = append(names, name), append(creates, part.Create)
 	}
 	if _, qualified := bareName(t.Parts[0].Name); t.Dialect == sqldb.Postgres && !qualified {
-		statement := strings.NewReplacer("{names}", strings.Join(names, ","), "{create}", strings.Join(creates, ";\n\t")).Replace(createOnce)
-		_, err := t.DB.ExecContext(ctx, statement)
+		fill := strings.NewReplacer("{names}", strings.Join(names, ","), "{create}", strings.Join(creates, ";\n\t"))
+		_, err := t.DB.ExecContext(ctx, fill.Replace(createOnce))
 		if !isUnknown(err) {
 			return err
 		} // a server that knows no DO

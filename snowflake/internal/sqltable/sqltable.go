@@ -27,7 +27,7 @@ type Tables struct {
 	Parts   []Part
 	Read    func(names []string) string // selects every column of the tables and no row
 	Remedy  string                      // what to do if the first table is %[1]s
-	Refused error                       // wrapped by errors about tables that must not be used or created; a repetition does not help
+	Refused error                       // wrapped if tables must not be used or created; a repetition does not help
 	Damaged error                       // wrapped if one is missing while another has rows
 }
 
@@ -38,8 +38,8 @@ type Part struct {
 }
 
 // Ensure creates the tables if the database says that they are missing. It may run at the same time in any number of
-// processes. It returns Refused if a name leads to another schema than that of a table that is there, Damaged if one table
-// was lost, and other errors of the database after some attempts. find is Find, or calls it.
+// processes. It returns Refused if a name leads to another schema than that of a table that is there, Damaged if one
+// table was lost, and other errors of the database after some attempts. find is Find, or calls it.
 func (t Tables) Ensure(ctx context.Context, find func(context.Context) ([]Place, error)) error {
 	for attempt := 1; ; attempt++ {
 		missing, places, err := t.missing(ctx, find)
@@ -63,7 +63,9 @@ func (t Tables) Ensure(ctx context.Context, find func(context.Context) ([]Place,
 }
 
 // missing returns which tables are missing. If none is, all of them can be read.
-func (t Tables) missing(ctx context.Context, find func(context.Context) ([]Place, error)) (missing []int, places []Place, err error) {
+func (t Tables) missing(
+	ctx context.Context, find func(context.Context) ([]Place, error),
+) (missing []int, places []Place, err error) {
 	places, err = find(ctx)
 	if err != nil {
 		return nil, nil, err
@@ -130,7 +132,8 @@ func (t Tables) create(ctx context.Context, places []Place, missing []int) error
 		case err != nil:
 			return err
 		case found && t.Damaged != nil:
-			return fmt.Errorf("%w: the table %s is missing, and %s has rows: restore it", t.Damaged, t.Parts[missing[0]].Name, name)
+			return fmt.Errorf("%w: the table %s is missing, and %s has rows: restore it",
+				t.Damaged, t.Parts[missing[0]].Name, name)
 		case places != nil:
 			schema = places[i].Schema + "."
 		}
@@ -150,8 +153,9 @@ func (t Tables) create(ctx context.Context, places []Place, missing []int) error
 
 func (t Tables) elsewhere(others string) error {
 	first, _, _ := strings.Cut(others, ", ")
-	return fmt.Errorf("%w: this database has %s, which is not what %s means on this connection. All processes must use one table: "+
-		"%s, and grant the role USAGE on the schema. For a second table, whose IDs may be equal, name the schema that is to have it",
+	return fmt.Errorf("%w: this database has %s, which is not what %s means on this connection. All processes must use "+
+		"one table: %s, and grant the role USAGE on the schema. For a second table, whose IDs may be equal, name the "+
+		"schema that is to have it",
 		t.Refused, others, t.Parts[0].Name, fmt.Sprintf(t.Remedy, first))
 }
 
@@ -174,8 +178,8 @@ func State(err error) string {
 	return ""
 }
 
-// Query calls row for each row of the answer; nil if there can be none. It reads to the end, unlike QueryRow: the commit
-// of a statement that changes something comes after the row, and only the commit counts.
+// Query calls row for each row of the answer; nil if there can be none. It reads to the end, unlike QueryRow: the
+// commit of a statement that changes something comes after the row, and only the commit counts.
 func Query(ctx context.Context, db sqldb.DB, query string, args []any, row func(scan func(...any) error) error) error {
 	rows, err := db.QueryContext(ctx, query, args...)
 	if err != nil {

@@ -39,7 +39,7 @@ func (s *Store) try(ctx context.Context, r lease.Request, lost int) (lease.Grant
 	}
 	n := shot.namespace
 	if n == nil {
-		return lease.Grant{}, false, fmt.Errorf("lease: acquire in table %s: namespace %q is not visible after its insertion",
+		return lease.Grant{}, false, fmt.Errorf("lease: acquire in table %s: namespace %q is not visible after it was added",
 			shot.tables.namespaces, r.Namespace)
 	}
 	if r, err = n.admit(r); err != nil {
@@ -55,14 +55,21 @@ func (s *Store) try(ctx context.Context, r lease.Request, lost int) (lease.Grant
 		return lease.Grant{}, false, noWorker(r, begins)
 	}
 
-	settles := n.floor() - shot.now.UnixMilli()
+	return s.take(ctx, r, shot, lost)
+}
+
+// take takes the worker that is next.
+func (s *Store) take(
+	ctx context.Context, r lease.Request, shot snapshot, lost int,
+) (grant lease.Grant, ok bool, err error) {
+	settles := shot.namespace.floor() - shot.now.UnixMilli()
 	if settles > 0 { // the server before may have confirmed the owner of any lease
 		shot.leases = nil
 	}
 	candidates := order.Some(order.Request{First: r.First, Last: r.Last, Tick: r.Tick}, shot.leases)
 	ends := int64(0)
 	if !candidates.HasPassed() {
-		unused := sql.NullInt64{}
+		var unused sql.NullInt64
 		if unused, ends, err = s.gap(ctx, shot, r); err != nil {
 			return lease.Grant{}, false, s.failed("acquire", err)
 		}
@@ -93,8 +100,8 @@ func (n *namespace) admit(r lease.Request) (lease.Request, error) {
 		return r, err
 	}
 	if n.last < r.First || r.Last < n.first {
-		return r, fmt.Errorf("%w: workers %d to %d: namespace %q has the share %d to %d", lease.ErrOption, r.First, r.Last,
-			r.Namespace, n.first, n.last)
+		return r, fmt.Errorf("%w: workers %d to %d: namespace %q has the share %d to %d", lease.ErrOption,
+			r.First, r.Last, r.Namespace, n.first, n.last)
 	}
 	r.First, r.Last = max(r.First, n.first), min(r.Last, n.last)
 	return r, n.checkLayout(r)
@@ -111,20 +118,22 @@ func noWorker(r lease.Request, wait time.Duration) error {
 	return &lease.NoWorkerError{Namespace: r.Namespace, First: r.First, Last: r.Last, Wait: wait}
 }
 
-// gap returns the lowest worker that was never taken, and when the first lease ends, in milliseconds since 1970; 0 if none
-// is held.
+// gap returns the lowest worker that was never taken, and when the first lease ends, in milliseconds since 1970; 0 if
+// none is held.
 func (s *Store) gap(ctx context.Context, shot snapshot, r lease.Request) (unused sql.NullInt64, ends int64, err error) {
 	if shot.namespace.empty {
 		return sql.NullInt64{Int64: r.First, Valid: true}, 0, nil
 	}
 	values := named{"namespace": r.Namespace, "first": r.First, "last": r.Last}
 	var expires sql.NullInt64
-	err = shot.query(ctx, s.on(ctx), shot.server.gap, values, func(scan scan) error { return scan(&unused, &expires, new(int64)) })
+	err = shot.query(ctx, s.on(ctx), shot.gap, values, func(scan scan) error { return scan(&unused, &expires, new(int64)) })
 	return unused, expires.Int64, err
 }
 
 // takeOver takes a worker that is free if it has the epoch that was read.
-func (s *Store) takeOver(ctx context.Context, r lease.Request, shot snapshot, next order.Row) (lease.Grant, bool, error) {
+func (s *Store) takeOver(
+	ctx context.Context, r lease.Request, shot snapshot, next order.Row,
+) (grant lease.Grant, ok bool, err error) {
 	values := shot.owner(r, next.Worker)
 	values["epoch"] = next.Epoch
 	// The horizon comes from the UPDATE, since the earlier owner may have extended after the read. From the new epoch
@@ -162,7 +171,8 @@ func (shot snapshot) owner(r lease.Request, worker int64) named {
 	}
 	return named{
 		"namespace": r.Namespace, "worker": worker, "token": r.Token, "ttl": milliseconds(r.TTL),
-		"reserved_for": holderText(purpose), "host": holderText(host), "pid": r.Holder.PID, "version": holderText(r.Holder.Version),
+		"reserved_for": holderText(purpose), "host": holderText(host), "pid": r.Holder.PID,
+		"version":    holderText(r.Holder.Version),
 		"generation": n.generation, "server_since": n.since, "reach": n.reach,
 	}
 }
@@ -185,8 +195,8 @@ func (shot snapshot) grant(r lease.Request, own order.Row) lease.Grant {
 }
 
 func (s *Store) tooFast(what, namespace string) error {
-	return fmt.Errorf("lease: %s in table %s: others were faster %d times in namespace %q", what, s.tables.leases, acquireAttempts,
-		namespace)
+	return fmt.Errorf("lease: %s in table %s: others were faster %d times in namespace %q",
+		what, s.tables.leases, acquireAttempts, namespace)
 }
 
 // duration converts milliseconds, at most as many as a Duration has.

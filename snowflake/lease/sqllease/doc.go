@@ -9,19 +9,19 @@
 // depend on the search_path and on the rights of the role.
 //
 // Workers expire by the database's clock alone, in milliseconds. Only processes of one host may use a SQLite file. An
-// extension is one statement. An acquisition is two or three, five for the first one of a namespace, if no other process
-// acquires at the same time. No call needs a transaction or the connection of an earlier call, so the pool may be small,
-// shared, and behind a pooler. It must lead to the primary, and its connections must commit each statement.
+// extension is one statement. An acquisition is two or three, five for the first one of a namespace, if no other
+// process acquires at the same time. No call needs a transaction or the connection of an earlier call, so the pool may
+// be small, shared, and behind a pooler. It must lead to the primary, and its connections must commit each statement.
 //
 // A horizon is as durable as a commit of the database. If a crash of the server can undo commits, IDs may repeat after
-// it: each acquisition then returns a warning ([lease.Grant].Warning), but on SQLite, where a crash of the host ends all
-// owners. The store checks the server with its first call, and again after an error. README.md has the settings.
+// it: each acquisition then returns a warning ([lease.Grant].Warning), but on SQLite, where a crash of the host ends
+// all owners. The store checks the server with its first call, and again after an error. README.md has the settings.
 //
 // # Failover
 //
-// An asynchronous replica that is promoted may lack the last acquisitions and extensions. So each statement that changes
-// a lease checks that it runs on the server that served the namespace last. If not, the store records the new server and
-// the time. From then on:
+// An asynchronous replica that is promoted may lack the last acquisitions and extensions. So each statement that
+// changes a lease checks that it runs on the server that served the namespace last. If not, the store records the new
+// server and the time. From then on:
 //
 //   - New owners start above all that the old primary can have granted: after the greatest window that the namespace has
 //     ever had, the lead and the accepted skew, 20 s with the defaults of [lease.Open]. Until then only workers that were

@@ -9,8 +9,8 @@ import (
 	"github.com/sqlflake/sqlflake/snowflake/internal/sqltable"
 )
 
-// A server that crashes and forgets commits comes back with the identity that it had, so the store can't notice it. What
-// makes it forget is known before.
+// A server that crashes and forgets commits comes back with the identity that it had, so the store can't notice it.
+// What makes it forget is known before.
 
 // mysqlPlaces reads where the two tables are. The information schema has the names without quotes.
 const mysqlPlaces = `SELECT CONCAT(TABLE_SCHEMA, '.', TABLE_NAME),
@@ -18,8 +18,8 @@ const mysqlPlaces = `SELECT CONCAT(TABLE_SCHEMA, '.', TABLE_NAME),
 FROM information_schema.TABLES WHERE TABLE_SCHEMA = {schema} AND TABLE_NAME IN ('{leases}', '{namespaces}')
 ORDER BY TABLE_NAME`
 
-// askMySQLPlaces returns where the leases are, and what a crash may undo. It counts what the server has, whatever the session
-// is set to. The servers of a cluster agree on each commit, and all of them would have to crash.
+// askMySQLPlaces returns where the leases are, and what a crash may undo. It counts what the server has, whatever the
+// session is set to. The servers of a cluster agree on each commit, and all of them would have to crash.
 func (s *Store) askMySQLPlaces(ctx context.Context, has map[string]string) (table string, risks []string, err error) {
 	schema, leases, found := strings.Cut(shown(s.tables.leases), ".")
 	if schema = "'" + schema + "'"; !found {
@@ -29,8 +29,8 @@ func (s *Store) askMySQLPlaces(ctx context.Context, has map[string]string) (tabl
 	if found {
 		_, namespaces, _ = strings.Cut(namespaces, ".")
 	}
-	query := strings.NewReplacer("{schema}", schema, "{leases}", leases, "{namespaces}", namespaces).Replace(mysqlPlaces)
-	err = sqltable.Query(ctx, s.on(ctx), query, nil, func(scan scan) error {
+	names := strings.NewReplacer("{schema}", schema, "{leases}", leases, "{namespaces}", namespaces)
+	err = sqltable.Query(ctx, s.on(ctx), names.Replace(mysqlPlaces), nil, func(scan scan) error {
 		var name, risk string
 		err := scan(&name, &risk)
 		if strings.HasSuffix(name, "."+leases) {
@@ -58,12 +58,12 @@ func (s *Store) askMySQLPlaces(ctx context.Context, has map[string]string) (tabl
 // warn returns the warning about the tables.
 func warn(table string, risks []string, others string) (warning error) {
 	if len(risks) > 0 {
-		warning = fmt.Errorf("lease: table %s: the server may forget commits when it crashes, and IDs may repeat then: %s",
-			table, strings.Join(risks, ", "))
+		warning = fmt.Errorf("lease: table %s: the server may forget commits when it crashes, and IDs may repeat then: "+
+			"%s", table, strings.Join(risks, ", "))
 	}
 	if others != "" {
-		warning = errors.Join(warning, fmt.Errorf("lease: table %s: the database also has %s, whose leases may have the same IDs: "+
-			"if it is meant, name the tables with their schema", table, others))
+		warning = errors.Join(warning, fmt.Errorf("lease: table %s: the database also has %s, whose leases may have "+
+			"the same IDs: if it is meant, name the tables with their schema", table, others))
 	}
 	return warning
 }

@@ -9,7 +9,8 @@ import (
 	"github.com/sqlflake/sqlflake/snowflake/lease"
 )
 
-// extendAttempts bounds how often Extend records another server. One is a failover; more is a pool over several primaries.
+// extendAttempts bounds how often Extend records another server. One is a failover; more is a pool over several
+// primaries.
 const extendAttempts = 10
 
 // Extend implements [lease.Store]; the time is the database's. It also returns [lease.ErrOption] for a server of the
@@ -18,7 +19,9 @@ func (s *Store) Extend(ctx context.Context, c lease.Claim, horizon int64, ttl ti
 	if err := lease.ValidateExtension(c, ttl); err != nil {
 		return time.Time{}, err
 	}
-	return await(ctx, s, "extend", func(ctx context.Context) (time.Time, error) { return s.extend(ctx, c, horizon, ttl) })
+	return await(ctx, s, "extend", func(ctx context.Context) (time.Time, error) {
+		return s.extend(ctx, c, horizon, ttl)
+	})
 }
 
 func (s *Store) extend(ctx context.Context, c lease.Claim, horizon int64, ttl time.Duration) (time.Time, error) {
@@ -30,7 +33,8 @@ func (s *Store) extend(ctx context.Context, c lease.Claim, horizon int64, ttl ti
 	text := server.extend
 	values := named{
 		"namespace": c.Namespace, "worker": c.Worker, "epoch": c.Epoch, "token": c.Token, "next": c.Next,
-		"horizon": horizon, "ttl": milliseconds(ttl), "reach": milliseconds(c.Reach), "revision": s.revision(c.Namespace),
+		"horizon": horizon, "ttl": milliseconds(ttl), "reach": milliseconds(c.Reach),
+		"revision": s.revision(c.Namespace),
 	}
 	for range extendAttempts {
 		now, found, err := server.update(ctx, s.on(ctx), text, values)
@@ -38,8 +42,8 @@ func (s *Store) extend(ctx context.Context, c lease.Claim, horizon int64, ttl ti
 		case err != nil:
 			return time.Time{}, s.failed("extend", err)
 		case found && now <= 0:
-			return time.Time{}, fmt.Errorf("%w: the server ignores LAST_INSERT_ID(x) in an UPDATE of table %s", lease.ErrOption,
-				s.tables.leases)
+			return time.Time{}, fmt.Errorf("%w: the server ignores LAST_INSERT_ID(x) in an UPDATE of table %s",
+				lease.ErrOption, s.tables.leases)
 		case found:
 			return time.UnixMilli(now), nil
 		}
@@ -58,8 +62,8 @@ func (s *Store) extend(ctx context.Context, c lease.Claim, horizon int64, ttl ti
 			values["server"], values["server_since"] = why.server, why.since
 		}
 	}
-	return time.Time{}, fmt.Errorf("lease: extend in table %s: the connections lead to different servers: each of %d attempts found another one",
-		s.tables.leases, extendAttempts)
+	return time.Time{}, fmt.Errorf("lease: extend in table %s: the connections lead to different servers: "+
+		"each of %d attempts found another one", s.tables.leases, extendAttempts)
 }
 
 // refusal is what an extension depends on.
@@ -92,7 +96,8 @@ func (s *Store) whyRefused(ctx context.Context, c lease.Claim, values named) (*s
 	if err == nil {
 		err = server.query(ctx, s.on(ctx), server.whyRefused, values, func(scan scan) error {
 			var inForce, same, known, revision int64
-			err := scan(&why.protocol, &why.server, &why.since, &revision, &why.limit, &why.settles, &inForce, &same, &known)
+			err := scan(&why.protocol, &why.server, &why.since, &revision, &why.limit, &why.settles,
+				&inForce, &same, &known)
 			why.owned, why.inForce, why.known = true, inForce == 1, known == 1
 			why.sameServer = same == 1 && revision >= s.revision(c.Namespace)
 			s.sawRevision(c.Namespace, revision)
@@ -125,8 +130,8 @@ func (s *Store) Release(ctx context.Context, c lease.Claim, horizon int64) error
 		released := int64(0)
 		if err == nil {
 			released, err = server.change(ctx, s.on(ctx), server.release, named{
-				"namespace": c.Namespace, "worker": c.Worker, "epoch": c.Epoch, "token": c.Token, "next": cmp.Or(c.Next, c.Token),
-				"horizon": max(0, horizon),
+				"namespace": c.Namespace, "worker": c.Worker, "epoch": c.Epoch, "token": c.Token,
+				"next": cmp.Or(c.Next, c.Token), "horizon": max(0, horizon),
 			})
 		}
 		if err != nil {

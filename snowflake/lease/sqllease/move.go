@@ -30,35 +30,37 @@ type HeldError struct {
 
 func (e *HeldError) Error() string {
 	if e.Reserved() {
-		return fmt.Sprintf("lease: namespace %q can't move: worker %d is %s, pid %d: drop them first", e.Namespace, e.Worker,
-			e.Holder.Host, e.Holder.PID)
+		return fmt.Sprintf("lease: namespace %q can't move: worker %d is %s: drop them first",
+			e.Namespace, e.Worker, e.Holder.Host)
 	}
-	return fmt.Sprintf("lease: namespace %q can't move: worker %d is held by %q, pid %d, until %s: end it, or wait, or revoke the worker",
-		e.Namespace, e.Worker, e.Holder.Host, e.Holder.PID, e.Expires.UTC().Format(time.RFC3339))
+	return fmt.Sprintf("lease: namespace %q can't move: worker %d is held by %q, pid %d, until %s: "+
+		"end it, or wait, or revoke the worker", e.Namespace, e.Worker, e.Holder.Host, e.Holder.PID, e.Expires.UTC().Format(time.RFC3339))
 }
 
-// Move gives a namespace another layout, and returns from when on its IDs have it. All of these are greater than all IDs
-// before, see [snowflake.Layout.Follows]. If the namespace has the layout, Move changes nothing and returns the same time, so a
-// call whose answer was lost can be repeated.
+// Move gives a namespace another layout, and returns from when on its IDs have it. All of these are greater than all
+// IDs before, see [snowflake.Layout.Follows]. If the namespace has the layout, Move changes nothing and returns the
+// same time, so a call whose answer was lost can be repeated.
 //
-// End all processes with the layout before first, and let nothing start them again (in Kubernetes the strategy Recreate):
-// then call Move, and then start those with the new layout. No ID is issued from the end of the last process until the
-// returned time, which is at most two periods of the layouts ahead, 20 minutes if these are short; for most layouts it is the
-// greatest horizon of the processes that have ended. lease.Open waits for it, and its context bounds the wait.
+// End all processes with the layout before first, and let nothing start them again (in Kubernetes the strategy
+// Recreate): then call Move, and then start those with the new layout. No ID is issued from the end of the last process
+// until the returned time, which is at most two periods of the layouts ahead, 20 minutes if these are short; for most
+// layouts it is the greatest horizon of the processes that have ended. lease.Open waits for it, and its context bounds
+// the wait.
 //
-// It returns a *[HeldError] if a worker is held: that of a killed process is free after two windows, or with [Store.Revoke].
-// It does so, too, if one is reserved for SQL functions, which would go on with the layout before. Workers that [lease.Lease]
-// Reserve has reserved stay so, but nobody can use their reservations again: end backfills before.
+// It returns a *[HeldError] if a worker is held: that of a killed process is free after two windows, or with
+// [Store.Revoke]. It does so, too, if one is reserved for SQL functions, which would go on with the layout before.
+// Workers that [lease.Lease] Reserve has reserved stay so, but nobody can use their reservations again: end backfills
+// before.
 //
-// A process with the layout before that starts afterwards gets [lease.ErrLayout]. One that was missed, since its lease had
-// expired, finds at its next extension that it has lost the worker, and issues nothing above its horizon, which is below the
-// start. A replica that is promoted right after a move may not know it. So until each replica shows the new layout, start
-// nothing with the one before, and after a failover before that call Move again first.
+// A process with the layout before that starts afterwards gets [lease.ErrLayout]. One that was missed, since its lease
+// had expired, finds at its next extension that it has lost the worker, and issues nothing above its horizon, which is
+// below the start. A replica that is promoted right after a move may not know it. So until each replica shows the new
+// layout, start nothing with the one before, and after a failover before that call Move again first.
 //
-// Other errors are ErrLayout, without a change, if the layout can't follow, or only later; [lease.ErrOption] if nobody has used
-// the namespace, if its share has no worker of the layout, and for a database without BeginTx; lease.ErrClockSkew if the
-// server's clock differs from this one's by more than 20 minutes; a *[lease.VersionError]; lease.ErrDamaged; and those of the
-// database: then call it again.
+// Other errors are ErrLayout, without a change, if the layout can't follow, or only later; [lease.ErrOption] if nobody
+// has used the namespace, if its share has no worker of the layout, and for a database without BeginTx;
+// lease.ErrClockSkew if the server's clock differs from this one's by more than 20 minutes; a *[lease.VersionError];
+// lease.ErrDamaged; and those of the database: then call it again.
 func (s *Store) Move(ctx context.Context, namespace string, to snowflake.Layout) (start time.Time, err error) {
 	r := lease.Request{Namespace: namespace, Layout: to.String(), Token: noToken, TTL: time.Second}
 	if err := r.Validate(); err != nil {
@@ -93,8 +95,8 @@ type beginner interface {
 // errMoved says that another caller has changed the namespace since it was read.
 var errMoved = errors.New("lease: the namespace has changed meanwhile")
 
-// lockText is what the drivers of MySQL and SQLite say of a deadlock, and of a lock that was waited for in vain. They export
-// no interface for it.
+// lockText is what the drivers of MySQL and SQLite say of a deadlock, and of a lock that was waited for in vain. They
+// export no interface for it.
 var lockText = regexp.MustCompile(`\bError (1205|1213)\b|database is locked|SQLITE_BUSY`)
 
 // isRepeatable reports whether a transaction that has failed, and has changed nothing, can succeed.
@@ -158,13 +160,16 @@ func (s *Store) readForMove(ctx context.Context, r lease.Request) (snapshot, sno
 		return shot, from, fmt.Errorf("%w: namespace %q has %q: %w", lease.ErrLayout, r.Namespace, n.layout, err)
 	}
 	if skew := time.Until(shot.now); skew.Abs() > moveReserve { // the start would be there
-		return shot, from, fmt.Errorf("%w by %v, so namespace %q can't move now", lease.ErrClockSkew, skew.Round(time.Second), r.Namespace)
+		return shot, from, fmt.Errorf("%w by %v, so namespace %q can't move now",
+			lease.ErrClockSkew, skew.Round(time.Second), r.Namespace)
 	}
 	return shot, from, nil
 }
 
 // moveIn moves the namespace in a transaction, and returns the start in ticks of the layout.
-func (s *Store) moveIn(ctx context.Context, tx sqldb.DB, shot snapshot, r lease.Request, from, to snowflake.Layout) (int64, error) {
+func (s *Store) moveIn(
+	ctx context.Context, tx sqldb.DB, shot snapshot, r lease.Request, from, to snowflake.Layout,
+) (int64, error) {
 	values := named{"namespace": r.Namespace, "generation": shot.namespace.generation, "layout": from.String()}
 	locked, err := shot.change(ctx, tx, shot.beginMove, values)
 	switch {
@@ -238,8 +243,8 @@ func (found *survey) start(name string, from, to snowflake.Layout) (int64, error
 		return 0, &HeldError{*found.held}
 	}
 	if found.first > to.MaxWorker() {
-		return 0, fmt.Errorf("%w: namespace %q has no worker for %q, which has 0 to %d, in its share from %d", lease.ErrOption, name,
-			to, to.MaxWorker(), found.first)
+		return 0, fmt.Errorf("%w: namespace %q has no worker for %q, which has 0 to %d, in its share from %d",
+			lease.ErrOption, name, to, to.MaxWorker(), found.first)
 	}
 	fail := func(err error) (int64, error) {
 		return 0, fmt.Errorf("%w: namespace %q can't move from %q to %q: %w", lease.ErrLayout, name, from, to, err)
@@ -259,7 +264,8 @@ func (found *survey) start(name string, from, to snowflake.Layout) (int64, error
 	}
 	limit := 2*max(to.Period(), from.Period()) + moveReserve
 	if ahead := begins.Sub(found.now); ahead > limit {
-		return fail(fmt.Errorf("its IDs are above all before from %s on, more than %v ahead", begins.Format(time.RFC3339), limit))
+		return fail(fmt.Errorf("its IDs are above all before from %s on, more than %v ahead",
+			begins.Format(time.RFC3339), limit))
 	}
 
 	id, err := to.Compose(snowflake.Parts{Time: begins})

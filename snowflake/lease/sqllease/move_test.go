@@ -90,6 +90,9 @@ func TestANamespaceMovesAndStartsAboveAllThatWas(t *testing.T) {
 			}
 			mustRelease(t, store, grant.Claim)
 		}
+		if least := ask[int64](t, db, "SELECT MIN(horizon) FROM snowflake_leases"); least != tickAt(laterLayout, start) {
+			t.Errorf("a lease has the horizon %d, below the start", least)
+		}
 		if got, err := store.Layout(t.Context(), "n"); got != laterLayout || err != nil {
 			t.Errorf("the layout is %v, %v", got, err)
 		}
@@ -261,6 +264,44 @@ func TestAnOldProcessThatStartsInTheMidstOfAMoveIssuesNothing(t *testing.T) {
 		}
 		if moved == 0 || kept == 0 {
 			t.Errorf("%d moves, %d that a process has prevented", moved, kept)
+		}
+	})
+}
+
+// A worker is added by a statement that has begun before the move, and ends after that has begun.
+func TestAMoveWaitsForAWorkerThatIsBeingAdded(t *testing.T) {
+	eachServer(t, func(t *testing.T, target testdb.Target, dialect sqldb.Dialect) {
+		db := target.Open(t)
+		db.SetMaxOpenConns(10)
+		store := newSQL(t, db, dialect)
+		used(t, store, formerLayout, 1, time.Now())
+		tx, err := db.BeginTx(t.Context(), nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer func() { _ = tx.Rollback() }() // fails after the commit
+		lock := map[sqldb.Dialect]string{sqldb.Postgres: "FOR SHARE", sqldb.MySQL: "LOCK IN SHARE MODE"}[dialect]
+		exec(t, tx, "SELECT * FROM snowflake_namespaces "+lock)
+		exec(t, tx, fmt.Sprintf("INSERT INTO snowflake_leases VALUES ('n', 9, 1, '', 0, %d, 0, '', 'web-9', 0, '', 0)",
+			time.Now().Add(time.Hour).UnixMilli()))
+
+		answer := make(chan error, 1)
+		go func() {
+			_, err := store.Move(t.Context(), "n", laterLayout)
+			answer <- err
+		}()
+		select {
+		case err := <-answer:
+			t.Errorf("it did not wait: %v", err)
+			return
+		case <-time.After(200 * time.Millisecond):
+		}
+		if err := tx.Commit(); err != nil {
+			t.Fatal(err)
+		}
+		var held *sqllease.HeldError
+		if err := <-answer; !errors.As(err, &held) || held.Worker != 9 {
+			t.Errorf("%v, want a *HeldError for worker 9", err)
 		}
 	})
 }

@@ -1,17 +1,17 @@
 package sqllease
 
-// The statements for MySQL and MariaDB. See postgres.go for the rules. Text is compared byte by byte: as VARCHAR, "a", "A"
-// and "a " would be one namespace.
+// The statements for MySQL and MariaDB. See postgres.go for the rules. Text is compared byte by byte: as VARCHAR, "a",
+// "A" and "a " would be one namespace.
 //
 // UTC_TIMESTAMP depends neither on the session's time zone, where an hour is repeated in autumn, nor ends in 2038 as
-// UNIX_TIMESTAMP does before MySQL 8.0.28. It is the time at which the statement began, so a statement that then waits for
-// a lock takes no worker too early; and unlike SYSDATE it is the same on replicas.
+// UNIX_TIMESTAMP does before MySQL 8.0.28. It is the time at which the statement began, so a statement that then waits
+// for a lock takes no worker too early; and unlike SYSDATE it is the same on replicas.
 //
 // There is no RETURNING. LAST_INSERT_ID(x) is x, and also the insert ID in the reply to the statement:
 // https://dev.mysql.com/doc/refman/8.4/en/information-functions.html#function_last-insert-id
 //
-// Rows are locked in the order in which a join names the tables. The namespace comes first everywhere: see mysqlBeginMove.
-// An UPDATE of one table assigns from left to right, and the later expressions have the new values.
+// Rows are locked in the order in which a join names the tables. The namespace comes first everywhere: see
+// mysqlBeginMove. An UPDATE of one table assigns from left to right, and the later expressions have the new values.
 
 const mysqlCreateNamespaces = `CREATE TABLE IF NOT EXISTS {namespaces} (
 	namespace VARBINARY(100) NOT NULL,
@@ -47,7 +47,8 @@ const mysqlCreateLeases = `CREATE TABLE IF NOT EXISTS {leases} (
 	PRIMARY KEY (namespace, worker)
 ) ENGINE=InnoDB`
 
-const mysqlRead = `SELECT ns.protocol, ns.layout, ns.generation, ns.start_tick, ns.first_worker, ns.last_worker, ns.has_leases,
+const mysqlRead = `SELECT
+	ns.protocol, ns.layout, ns.generation, ns.start_tick, ns.first_worker, ns.last_worker, ns.has_leases,
 	CASE WHEN EXISTS (SELECT 1 FROM {leases} AS one WHERE one.namespace = ns.namespace) THEN 1 ELSE 0 END,
 	ns.server_since_ms, ns.reach_ms, ns.revision,
 	CASE WHEN here.server = '' OR here.server = ns.server THEN 1 ELSE 0 END,
@@ -71,7 +72,8 @@ const mysqlGap = `SELECT
 	(SELECT MIN(candidate.worker) FROM (
 		SELECT :first AS worker
 		UNION ALL
-		SELECT w.worker + 1 FROM {leases} AS w WHERE w.namespace = :namespace AND w.worker >= :first AND w.worker < :last
+		SELECT w.worker + 1 FROM {leases} AS w
+		WHERE w.namespace = :namespace AND w.worker >= :first AND w.worker < :last
 	) AS candidate
 	WHERE NOT EXISTS (
 		SELECT 1 FROM {leases} AS taken WHERE taken.namespace = :namespace AND taken.worker = candidate.worker
@@ -80,8 +82,10 @@ const mysqlGap = `SELECT
 	WHERE w.namespace = :namespace AND w.worker >= :first AND w.worker <= :last AND w.reserved_for = ''),
 	TIMESTAMPDIFF(MICROSECOND, '1970-01-01', UTC_TIMESTAMP(3)) DIV 1000`
 
-const mysqlAddNamespace = `INSERT IGNORE INTO {namespaces} (namespace, protocol, layout, generation, start_tick, first_worker,
-	last_worker, has_leases, server, server_since_ms, reach_ms, reach_before_ms, reach_since_ms, revision)
+const mysqlAddNamespace = `INSERT IGNORE INTO {namespaces} (
+	namespace, protocol, layout, generation, start_tick, first_worker, last_worker, has_leases,
+	server, server_since_ms, reach_ms, reach_before_ms, reach_since_ms, revision
+)
 SELECT :namespace, 1, :layout, 0, 0, 0, 9223372036854775807, 0, here.server, 0, :reach, 0, 0, 0
 FROM (SELECT {server} AS server) AS here
 WHERE here.server <> 'binlog_format = STATEMENT'
@@ -94,18 +98,21 @@ WHERE namespace = :namespace AND has_leases = 0`
 
 const mysqlRecordServer = `UPDATE {namespaces} AS ns SET
 	server_since_ms = CASE
-		WHEN (ns.server = '' OR {server} = '' OR {server} = ns.server) AND ns.revision >= :revision THEN ns.server_since_ms
+		WHEN (ns.server = '' OR {server} = '' OR {server} = ns.server) AND ns.revision >= :revision
+			THEN ns.server_since_ms
 		WHEN :horizon - ns.reach_ms > TIMESTAMPDIFF(MICROSECOND, '1970-01-01', UTC_TIMESTAMP(3)) DIV 1000
 			THEN GREATEST(ns.server_since_ms, :horizon)
 		ELSE GREATEST(ns.server_since_ms, TIMESTAMPDIFF(MICROSECOND, '1970-01-01', UTC_TIMESTAMP(3)) DIV 1000)
 	END,
 	reach_before_ms = CASE
-		WHEN ns.reach_ms < :reach AND ns.reach_since_ms + 3600000 <= TIMESTAMPDIFF(MICROSECOND, '1970-01-01', UTC_TIMESTAMP(3)) DIV 1000
+		WHEN ns.reach_ms < :reach
+			AND ns.reach_since_ms + 3600000 <= TIMESTAMPDIFF(MICROSECOND, '1970-01-01', UTC_TIMESTAMP(3)) DIV 1000
 			THEN ns.reach_ms
 		ELSE ns.reach_before_ms
 	END,
 	reach_since_ms = CASE
-		WHEN ns.reach_ms < :reach AND ns.reach_ms > 0 THEN TIMESTAMPDIFF(MICROSECOND, '1970-01-01', UTC_TIMESTAMP(3)) DIV 1000
+		WHEN ns.reach_ms < :reach AND ns.reach_ms > 0
+			THEN TIMESTAMPDIFF(MICROSECOND, '1970-01-01', UTC_TIMESTAMP(3)) DIV 1000
 		ELSE ns.reach_since_ms
 	END,
 	reach_ms = GREATEST(ns.reach_ms, :reach),
@@ -114,8 +121,9 @@ const mysqlRecordServer = `UPDATE {namespaces} AS ns SET
 WHERE ns.namespace = :namespace AND ns.protocol <= 1 AND {server} <> 'binlog_format = STATEMENT'
 	AND ({server} <> '' AND {server} <> ns.server OR ns.reach_ms < :reach OR ns.revision < :revision)`
 
-const mysqlAddLease = `INSERT IGNORE INTO {leases} (namespace, worker, epoch, token, horizon, expires_ms, generation, reserved_for,
-	host, pid, version, revision)
+const mysqlAddLease = `INSERT IGNORE INTO {leases} (
+	namespace, worker, epoch, token, horizon, expires_ms, generation, reserved_for, host, pid, version, revision
+)
 SELECT ns.namespace, :worker, 1, :token, ns.start_tick,
 	GREATEST(here.now_ms + :ttl,
 		CASE WHEN ns.server_since_ms < 1000000000000000000 THEN ns.server_since_ms ELSE 0 END + 10001),
@@ -189,7 +197,8 @@ WHERE ns.namespace = :namespace AND ns.protocol <= 1 AND ns.server = :server AND
 	AND w.epoch = :epoch AND (w.token = :token OR w.token = :next)`
 
 const mysqlWhyRefused = `SELECT ns.protocol, ns.server, ns.server_since_ms, ns.revision,
-	CASE WHEN here.server = '' OR ns.reach_since_ms + 3600000 <= here.now_ms THEN ns.reach_ms ELSE ns.reach_before_ms END,
+	CASE WHEN here.server = '' OR ns.reach_since_ms + 3600000 <= here.now_ms
+		THEN ns.reach_ms ELSE ns.reach_before_ms END,
 	((ns.reach_since_ms + 3600000) - here.now_ms),
 	CASE WHEN w.generation = ns.generation THEN 1 ELSE 0 END,
 	CASE WHEN here.server = '' OR here.server = ns.server THEN 1 ELSE 0 END,
@@ -225,7 +234,8 @@ WHERE ns.namespace = :namespace AND ns.protocol <= 1 AND ns.generation = :genera
 	AND ({server} = '' OR {server} = ns.server)
 	AND ns.first_worker = 0 AND ns.last_worker = 9223372036854775807`
 
-const mysqlList = `SELECT w.namespace, w.worker, w.epoch, w.horizon, w.expires_ms, w.reserved_for, w.host, w.pid, w.version,
+const mysqlList = `SELECT
+	w.namespace, w.worker, w.epoch, w.horizon, w.expires_ms, w.reserved_for, w.host, w.pid, w.version,
 	ns.layout, TIMESTAMPDIFF(MICROSECOND, '1970-01-01', UTC_TIMESTAMP(3)) DIV 1000
 FROM {leases} AS w
 LEFT JOIN {namespaces} AS ns ON ns.namespace = w.namespace

@@ -1,8 +1,8 @@
 package sqllease
 
-// The statements for PostgreSQL. Names of parameters follow a colon; {namespaces} and {leases} are the tables, {server} is
-// the identity of the server that executes the statement, "" if it has none. Operators get their schema when a statement
-// is prepared: see package operator. Comments that are not here are at the columns, in schema.go.
+// The statements for PostgreSQL. Names of parameters follow a colon; {namespaces} and {leases} are the tables, {server}
+// is the identity of the server that executes the statement, "" if it has none. Operators get their schema when a
+// statement is prepared: see package operator. Comments that are not here are at the columns, in schema.go.
 
 const postgresCreateNamespaces = `CREATE TABLE IF NOT EXISTS {namespaces} (
 	namespace pg_catalog.text NOT NULL,
@@ -40,7 +40,8 @@ const postgresCreateLeases = `CREATE TABLE IF NOT EXISTS {leases} (
 
 // postgresRead reads the namespace and, beside it in each row, one lease: the one that is held with the token, then the
 // first free ones. Without any of them there is one row, whose columns of a lease are NULL.
-const postgresRead = `SELECT ns.protocol, ns.layout, ns.generation, ns.start_tick, ns.first_worker, ns.last_worker, ns.has_leases,
+const postgresRead = `SELECT
+	ns.protocol, ns.layout, ns.generation, ns.start_tick, ns.first_worker, ns.last_worker, ns.has_leases,
 	CASE WHEN EXISTS (SELECT 1 FROM {leases} AS one WHERE one.namespace = ns.namespace) THEN 1 ELSE 0 END,
 	ns.server_since_ms, ns.reach_ms, ns.revision,
 	CASE WHEN here.server = '' OR here.server = ns.server THEN 1 ELSE 0 END,
@@ -61,13 +62,14 @@ ORDER BY CASE WHEN w.reserved_for <> '' OR w.expires_ms > here.now_ms THEN 0 ELS
 	CASE WHEN w.horizon > :tick THEN w.horizon ELSE :tick END, w.expires_ms, w.worker
 LIMIT :limit`
 
-// postgresGap reads the lowest worker that was never taken, below the last one, which is for Reserve, and when the first
-// lease ends. A worker that was never taken is the first one, or follows one that was taken.
+// postgresGap reads the lowest worker that was never taken, below the last one, which is for Reserve, and when the
+// first lease ends. A worker that was never taken is the first one, or follows one that was taken.
 const postgresGap = `SELECT
 	(SELECT pg_catalog.min(candidate.worker) FROM (
 		SELECT CAST(:first AS bigint) AS worker
 		UNION ALL
-		SELECT (w.worker + 1) FROM {leases} AS w WHERE w.namespace = :namespace AND w.worker >= :first AND w.worker < :last
+		SELECT (w.worker + 1) FROM {leases} AS w
+		WHERE w.namespace = :namespace AND w.worker >= :first AND w.worker < :last
 	) AS candidate
 	WHERE NOT EXISTS (
 		SELECT 1 FROM {leases} AS taken WHERE taken.namespace = :namespace AND taken.worker = candidate.worker
@@ -77,8 +79,10 @@ const postgresGap = `SELECT
 	CAST(pg_catalog.floor(EXTRACT(EPOCH FROM pg_catalog.clock_timestamp()) * 1000) AS bigint)`
 
 // postgresAddNamespace adds a namespace that has no leases. With leases the table of the namespaces was lost.
-const postgresAddNamespace = `INSERT INTO {namespaces} (namespace, protocol, layout, generation, start_tick, first_worker,
-	last_worker, has_leases, server, server_since_ms, reach_ms, reach_before_ms, reach_since_ms, revision)
+const postgresAddNamespace = `INSERT INTO {namespaces} (
+	namespace, protocol, layout, generation, start_tick, first_worker, last_worker, has_leases,
+	server, server_since_ms, reach_ms, reach_before_ms, reach_since_ms, revision
+)
 SELECT :namespace, 1, :layout, 0, 0, 0, 9223372036854775807, 0, {server}, 0, :reach, 0, 0, 0
 WHERE NOT EXISTS (SELECT 1 FROM {leases} AS w WHERE w.namespace = :namespace)
 ON CONFLICT DO NOTHING`
@@ -88,15 +92,18 @@ const postgresLeasesExist = `SELECT 1 FROM {leases} AS w WHERE w.namespace = :na
 const postgresMarkLeases = `UPDATE {namespaces} SET has_leases = 1, revision = (revision + 1)
 WHERE namespace = :namespace AND has_leases = 0`
 
-// postgresRecordServer makes the server that executes it the one of the namespace, and raises the reach. A revision below
-// the one that was seen is an old primary that was promoted again, or a backup.
+// postgresRecordServer makes the server that executes it the one of the namespace, and raises the reach. A revision
+// below the one that was seen is an old primary that was promoted again, or a backup.
 //
 // The time is the server's, or :horizon if that is ahead by more than the reach: the clocks before were ahead then. A
-// server with no name before is no change. A reach counts for extensions an hour after it was raised: see postgresExtend.
+// server with no name before is no change. A reach counts for extensions an hour after it was raised: see
+// postgresExtend.
 const postgresRecordServer = `UPDATE {namespaces} AS ns SET
 	server_since_ms = CASE
-		WHEN (ns.server = '' OR here.server = '' OR here.server = ns.server) AND ns.revision >= :revision THEN ns.server_since_ms
-		WHEN (CAST(:horizon AS bigint) - ns.reach_ms) > here.now_ms THEN GREATEST(ns.server_since_ms, CAST(:horizon AS bigint))
+		WHEN (ns.server = '' OR here.server = '' OR here.server = ns.server) AND ns.revision >= :revision
+			THEN ns.server_since_ms
+		WHEN (CAST(:horizon AS bigint) - ns.reach_ms) > here.now_ms
+			THEN GREATEST(ns.server_since_ms, CAST(:horizon AS bigint))
 		ELSE GREATEST(ns.server_since_ms, here.now_ms)
 	END,
 	reach_before_ms = CASE
@@ -116,8 +123,9 @@ WHERE ns.namespace = :namespace AND ns.protocol <= 1
 
 // postgresAddLease takes a worker that has no row. The lock of the namespace's row keeps a share, a move and a later
 // version from being stored meanwhile, which would not find the new row.
-const postgresAddLease = `INSERT INTO {leases} (namespace, worker, epoch, token, horizon, expires_ms, generation, reserved_for,
-	host, pid, version, revision)
+const postgresAddLease = `INSERT INTO {leases} (
+	namespace, worker, epoch, token, horizon, expires_ms, generation, reserved_for, host, pid, version, revision
+)
 SELECT ns.namespace, :worker, 1, :token, ns.start_tick,
 	GREATEST((here.now_ms + CAST(:ttl AS bigint)),
 		(CASE WHEN ns.server_since_ms < 1000000000000000000 THEN ns.server_since_ms ELSE 0 END + 10001)),
@@ -133,8 +141,9 @@ WHERE ns.namespace = :namespace AND ns.protocol <= 1 AND ns.generation = :genera
 FOR SHARE OF ns
 ON CONFLICT DO NOTHING`
 
-// postgresTakeOver takes a worker that is free and has the epoch that was read. The server, its time and the reach must be
-// those that were read, since the floor is made of them. It returns the horizon, which the owner before may have raised.
+// postgresTakeOver takes a worker that is free and has the epoch that was read. The server, its time and the reach must
+// be those that were read, since the floor is made of them. It returns the horizon, which the owner before may have
+// raised.
 const postgresTakeOver = `UPDATE {leases} AS w SET
 	epoch = (w.epoch + 1),
 	token = :token,
@@ -158,8 +167,8 @@ WHERE ns.namespace = :namespace AND ns.protocol <= 1 AND ns.generation = :genera
 RETURNING w.horizon`
 
 // postgresExtend extends a lease of its owner. The row was certainly not taken over on another server: this one has
-// confirmed it, or it had not expired when this one began to serve the namespace, by any of the two clocks. The reach is
-// one that every replica knows. It returns the server's time.
+// confirmed it, or it had not expired when this one began to serve the namespace, by any of the two clocks. The reach
+// is one that every replica knows. It returns the server's time.
 //
 // An UPDATE that has waited for the lease does not read the namespace again. So what must stop an extension changes the
 // epoch or the generation in the lease, too.
@@ -183,8 +192,8 @@ WHERE ns.namespace = :namespace AND ns.protocol <= 1 AND ns.revision >= :revisio
 	AND (ns.server_since_ms = 0 OR (w.expires_ms - 10000) > ns.server_since_ms)
 RETURNING here.now_ms`
 
-// postgresExtendUnexpired is postgresExtend for an owner that knows that its lease had not expired when the server began
-// to serve the namespace, which is still the server, since the same time.
+// postgresExtendUnexpired is postgresExtend for an owner that knows that its lease had not expired when the server
+// began to serve the namespace, which is still the server, since the same time.
 const postgresExtendUnexpired = `UPDATE {leases} AS w SET
 	horizon = GREATEST(w.horizon, CAST(:horizon AS bigint)),
 	token = :next,
@@ -206,7 +215,8 @@ RETURNING here.now_ms`
 
 // postgresWhyRefused reads what an extension depends on. Without a row the lease has another owner.
 const postgresWhyRefused = `SELECT ns.protocol, ns.server, ns.server_since_ms, ns.revision,
-	CASE WHEN here.server = '' OR (ns.reach_since_ms + 3600000) <= here.now_ms THEN ns.reach_ms ELSE ns.reach_before_ms END,
+	CASE WHEN here.server = '' OR (ns.reach_since_ms + 3600000) <= here.now_ms
+		THEN ns.reach_ms ELSE ns.reach_before_ms END,
 	((ns.reach_since_ms + 3600000) - here.now_ms),
 	CASE WHEN w.generation = ns.generation THEN 1 ELSE 0 END,
 	CASE WHEN here.server = '' OR here.server = ns.server THEN 1 ELSE 0 END,
@@ -248,7 +258,8 @@ WHERE ns.namespace = :namespace AND ns.protocol <= 1 AND ns.generation = :genera
 	AND ns.first_worker = 0 AND ns.last_worker = 9223372036854775807`
 
 // postgresList reads the leases of a namespace, or of all for "". The layout is NULL if the namespace was lost.
-const postgresList = `SELECT w.namespace, w.worker, w.epoch, w.horizon, w.expires_ms, w.reserved_for, w.host, w.pid, w.version,
+const postgresList = `SELECT
+	w.namespace, w.worker, w.epoch, w.horizon, w.expires_ms, w.reserved_for, w.host, w.pid, w.version,
 	ns.layout, CAST(pg_catalog.floor(EXTRACT(EPOCH FROM pg_catalog.clock_timestamp()) * 1000) AS bigint)
 FROM {leases} AS w
 LEFT JOIN {namespaces} AS ns ON ns.namespace = w.namespace
@@ -261,7 +272,8 @@ const postgresUsable = `SELECT ns.namespace, ns.protocol, ns.layout, ns.generati
 	w.pid, w.version, w.revision
 FROM {namespaces} AS ns CROSS JOIN {leases} AS w LIMIT 0`
 
-// postgresBeginMove locks the namespace: nothing is added to it, and nothing else moves it, before the transaction ends.
+// postgresBeginMove locks the namespace: nothing is added to it, and nothing else moves it, before the transaction
+// ends.
 const postgresBeginMove = `UPDATE {namespaces} AS ns SET revision = (ns.revision + 1)
 FROM (SELECT {server} AS server) AS here
 WHERE ns.namespace = :namespace AND ns.protocol <= 1 AND ns.generation = :generation AND ns.layout = :layout

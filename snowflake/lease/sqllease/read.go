@@ -85,15 +85,16 @@ type snapshot struct {
 func (s *Store) read(ctx context.Context, server *server, r lease.Request) (snapshot, error) {
 	shot := snapshot{server: server, at: time.Now()}
 	values := named{
-		"namespace": r.Namespace, "token": r.Token, "first": r.First, "last": r.Last, "tick": r.Tick, "limit": 1 + maxCandidates,
+		"namespace": r.Namespace, "token": r.Token, "first": r.First, "last": r.Last, "tick": r.Tick,
+		"limit": 1 + maxCandidates,
 	}
 	err := server.query(ctx, s.on(ctx), server.read, values, func(scan scan) error {
 		var n namespace
 		var marked, exist, same, revision, now int64
 		var worker, epoch, horizon, expires sql.NullInt64
 		var token, reserved sql.NullString
-		err := scan(&n.protocol, &n.layout, &n.generation, &n.start, &n.first, &n.last, &marked, &exist, &n.since, &n.reach,
-			&revision, &same, &now, &worker, &epoch, &token, &horizon, &expires, &reserved)
+		err := scan(&n.protocol, &n.layout, &n.generation, &n.start, &n.first, &n.last, &marked, &exist, &n.since,
+			&n.reach, &revision, &same, &now, &worker, &epoch, &token, &horizon, &expires, &reserved)
 		if err != nil {
 			return err
 		}
@@ -174,8 +175,8 @@ func (s *Store) add(ctx context.Context, server *server, r lease.Request) (snaps
 		return scan(new(int64))
 	})
 	if err == nil && exist {
-		return shot, fmt.Errorf("%w: the namespace %q is missing in the table %s, and has leases in %s: restore it", lease.ErrDamaged,
-			r.Namespace, server.tables.namespaces, server.tables.leases)
+		return shot, fmt.Errorf("%w: the namespace %q is missing in the table %s, and has leases in %s: restore it",
+			lease.ErrDamaged, r.Namespace, server.tables.namespaces, server.tables.leases)
 	}
 	if err == nil {
 		_, err = s.renew(ctx) // the connection may have settings that are refused

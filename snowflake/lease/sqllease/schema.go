@@ -42,12 +42,13 @@ import (
 //	version
 //	revision          the number of changes
 //
-// Times are in milliseconds since 1970, by the server's clock. Each UPDATE changes the revision, as MySQL reports how many
-// rows were changed, not how many were found: a second extension within a millisecond would look like a lost lease.
+// Times are in milliseconds since 1970, by the server's clock. Each UPDATE changes the revision, as MySQL reports how
+// many rows were changed, not how many were found: a second extension within a millisecond would look like a lost
+// lease.
 
-// Schema returns the statements with which Migrate creates the two tables, for migrations of your own: CREATE TABLE IF NOT
-// EXISTS without a semicolon. prefix is as for [WithTables], "" for its default. It returns [lease.ErrOption] for another
-// prefix and an unknown dialect.
+// Schema returns the statements with which Migrate creates the two tables, for migrations of your own: CREATE TABLE IF
+// NOT EXISTS without a semicolon. prefix is as for [WithTables], "" for its default. It returns [lease.ErrOption] for
+// another prefix and an unknown dialect.
 //
 // Rows must not be deleted: a lease holds the horizon of its worker, and without that IDs may repeat.
 func Schema(d sqldb.Dialect, prefix string) ([]string, error) {
@@ -74,15 +75,17 @@ func (d dialect) schema(t tables) []string {
 //
 // Two pairs of tables are two sets of leases, whose IDs may be equal. So on PostgreSQL, where a name without a schema
 // depends on the search_path and on the role's rights, Migrate returns [lease.ErrOption] instead of creating a table if
-// another schema of the database has one of that name, and if the two are in different schemas. [WithTables] with a schema
-// decides.
+// another schema of the database has one of that name, and if the two are in different schemas. [WithTables] with a
+// schema decides.
 //
 // It returns [lease.ErrDamaged] if one of the tables is missing and the other one has rows. It also returns
-// lease.ErrOption for a table that belongs to a stranger, see README.md, and for connections with autocommit = 0 (MySQL), on
-// which nothing that a lease stores would be committed; and the errors of the database if the tables can't be read or
-// created.
+// lease.ErrOption for a table that belongs to a stranger, see README.md, and for connections with autocommit = 0
+// (MySQL), on which nothing that a lease stores would be committed; and the errors of the database if the tables can't
+// be read or created.
 func (s *Store) Migrate(ctx context.Context) error {
-	_, err := await(ctx, s, "migrate", func(ctx context.Context) (struct{}, error) { return struct{}{}, s.migrate(ctx) })
+	_, err := await(ctx, s, "migrate", func(ctx context.Context) (struct{}, error) {
+		return struct{}{}, s.migrate(ctx)
+	})
 	return err
 }
 
@@ -104,9 +107,12 @@ func (s *Store) definition(ctx context.Context) sqltable.Tables {
 	schema := s.dialect.schema(s.tables)
 	return sqltable.Tables{
 		DB: s.on(ctx), Dialect: sqldb.Dialect(s.dialect),
-		Parts: []sqltable.Part{{Name: s.tables.leases, Create: schema[1]}, {Name: s.tables.namespaces, Create: schema[0]}},
+		Parts: []sqltable.Part{
+			{Name: s.tables.leases, Create: schema[1]}, {Name: s.tables.namespaces, Create: schema[0]},
+		},
 		Read: func(names []string) string {
-			return strings.NewReplacer("{leases}", names[0], "{namespaces}", names[1]).Replace(textsOf[s.dialect].usable)
+			named := strings.NewReplacer("{leases}", names[0], "{namespaces}", names[1])
+			return named.Replace(textsOf[s.dialect].usable)
 		},
 		Remedy:  "name the schema, with sqllease.WithTables or gormplugin.WithLeaseTables, as that of %[1]s",
 		Refused: lease.ErrOption, Damaged: lease.ErrDamaged,

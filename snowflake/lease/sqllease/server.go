@@ -13,9 +13,9 @@ import (
 	"github.com/sqlflake/sqlflake/snowflake/lease"
 )
 
-// A server's identity is a text that differs between a primary and the replica that is promoted in its place. The row of
-// the namespace keeps the one of the server that has served it last. If they differ, the replica may not have had the
-// last commits of the primary.
+// A server's identity is a text that differs between a primary and the replica that is promoted in its place. The row
+// of the namespace keeps the one of the server that has served it last. If they differ, the replica may not have had
+// the last commits of the primary.
 
 // noIdentity is the expression for servers that do not tell, or that are several which agree on each commit.
 const noIdentity = "''"
@@ -28,8 +28,8 @@ const unreplicated = "'binlog_format = STATEMENT'"
 // The system identifier is that of the cluster's files, the timeline is counted up by each promotion and by each
 // recovery to a point in time. pg_control_checkpoint has the timeline only after the next checkpoint; the name of the
 // current WAL file begins with it. A replica that does not write has none.
-const postgresIdentity = "CASE WHEN pg_catalog.pg_is_in_recovery() THEN CAST('' AS pg_catalog.text) ELSE pg_catalog.concat(" +
-	"(SELECT pg_catalog.to_hex(system_identifier) FROM pg_catalog.pg_control_system()), ' ', " +
+const postgresIdentity = "CASE WHEN pg_catalog.pg_is_in_recovery() THEN CAST('' AS pg_catalog.text) ELSE " +
+	"pg_catalog.concat((SELECT pg_catalog.to_hex(system_identifier) FROM pg_catalog.pg_control_system()), ' ', " +
 	"pg_catalog.substr(pg_catalog.pg_walfile_name(pg_catalog.pg_current_wal_lsn()), 1, 8)) END"
 
 // postgresIdentityTest is 0 for YugabyteDB, and otherwise the length of the identity and one.
@@ -62,12 +62,12 @@ func (s *Store) renew(ctx context.Context) (*server, error) {
 		return nil, err
 	}
 
-	// With their schema the tables stay the same ones on each connection, also if a stranger makes some that come before them
-	// in the search_path.
+	// With their schema the tables stay the same ones on each connection, also if a stranger makes some that come
+	// before them in the search_path.
 	if fresh.tables != s.tables {
 		if !s.found.CompareAndSwap(nil, &fresh.tables) && *s.found.Load() != fresh.tables {
-			return nil, fmt.Errorf("%w: the table %s was %s, and is %s now: start the process again if all of them use the new one",
-				lease.ErrOption, s.tables.leases, s.found.Load().leases, fresh.tables.leases)
+			return nil, fmt.Errorf("%w: the table %s was %s, and is %s now: start the process again if all of them "+
+				"use the new one", lease.ErrOption, s.tables.leases, s.found.Load().leases, fresh.tables.leases)
 		}
 	}
 	s.server.Store(fresh)
@@ -82,8 +82,9 @@ func (s *Store) newServer(identity string) *server {
 	}
 }
 
-// recordServer makes the server that answers the one of the namespace, and raises the reach. If it changes nothing, another
-// caller was faster, or the server is a replica that only reads: the conditions of the statements that follow decide.
+// recordServer makes the server that answers the one of the namespace, and raises the reach. If it changes nothing,
+// another caller was faster, or the server is a replica that only reads: the conditions of the statements that follow
+// decide.
 func (s *Store) recordServer(ctx context.Context, server *server, namespace string, reach, horizon int64) error {
 	_, err := server.change(ctx, s.on(ctx), server.recordServer, named{
 		"namespace": namespace, "revision": s.revision(namespace), "horizon": horizon, "reach": reach,
@@ -120,9 +121,9 @@ func (s *Store) sawRevision(namespace string, revision int64) {
 	}
 }
 
-// askPostgres returns the expression of the identity. Servers that speak PostgreSQL's protocol may not have the functions
-// (CockroachDB), or refuse them (Aurora). In YugabyteDB each node has its own files. The nodes agree on each commit. A role
-// that lacks the right is another matter, so there is a warning.
+// askPostgres returns the expression of the identity. Servers that speak PostgreSQL's protocol may not have the
+// functions (CockroachDB), or refuse them (Aurora). In YugabyteDB each node has its own files. The nodes agree on each
+// commit. A role that lacks the right is another matter, so there is a warning.
 func (s *Store) askPostgres(ctx context.Context) (*server, error) {
 	has := 0
 	err := sqltable.Query(ctx, s.on(ctx), postgresIdentityTest, nil, func(scan scan) error { return scan(&has) })
@@ -133,8 +134,8 @@ func (s *Store) askPostgres(ctx context.Context) (*server, error) {
 	switch state := sqltable.State(err); {
 	case state == "42883", state == "0A000", state == "55000": // no such function, not supported, not in this state
 	case state == "42501":
-		warning = fmt.Errorf("lease: table %s: the role has no right to ask what server it is, so IDs may repeat after "+
-			"a failover to a replica that lags: %w", s.tables.leases, err)
+		warning = fmt.Errorf("lease: table %s: the role has no right to ask what server it is, so IDs may repeat "+
+			"after a failover to a replica that lags: %w", s.tables.leases, err)
 	case err != nil:
 		return nil, err
 	}
@@ -158,12 +159,12 @@ func (s *Store) askPostgres(ctx context.Context) (*server, error) {
 	return server, nil
 }
 
-// askMySQL returns the server, and where the tables are. Variables that a server does not have would be errors there, so it
-// lists them.
+// askMySQL returns the server, and where the tables are. Variables that a server does not have would be errors there,
+// so it lists them.
 func (s *Store) askMySQL(ctx context.Context) (*server, error) {
 	has := map[string]string{}
-	err := sqltable.Query(ctx, s.on(ctx), `SHOW VARIABLES WHERE Variable_name IN ('autocommit', 'version', 'server_uuid', 'wsrep_on',
-	'group_replication_group_name', 'innodb_flush_log_at_trx_commit', 'log_bin', 'sync_binlog',
+	err := sqltable.Query(ctx, s.on(ctx), `SHOW VARIABLES WHERE Variable_name IN (
+	'autocommit', 'version', 'server_uuid', 'wsrep_on', 'group_replication_group_name', 'innodb_flush_log_at_trx_commit', 'log_bin', 'sync_binlog',
 	'binlog_format')`, nil, func(scan scan) error {
 		var name, value string
 		err := scan(&name, &value)
@@ -203,7 +204,8 @@ func mysqlIdentity(has map[string]string) string {
 		identity = "COALESCE(CONCAT('group ', NULLIF(@@group_replication_group_name, '')), " + identity + ")"
 	}
 	if _, ok := has["wsrep_on"]; ok { // its value may change
-		identity = "CASE WHEN @@GLOBAL.wsrep_on THEN CONCAT('cluster ', @@GLOBAL.wsrep_cluster_name) ELSE " + identity + " END"
+		identity = "CASE WHEN @@GLOBAL.wsrep_on THEN CONCAT('cluster ', @@GLOBAL.wsrep_cluster_name) " +
+			"ELSE " + identity + " END"
 	}
 	if has["binlog_format"] != "" && has["log_bin"] != "" {
 		identity = "CASE WHEN @@log_bin AND @@SESSION.binlog_format = 'STATEMENT' THEN " + unreplicated +

@@ -9,28 +9,33 @@ import (
 	"github.com/sqlflake/sqlflake/snowflake/lease"
 )
 
-// SetShare tells a namespace, once and for good, which workers its leases may have: first to last, both inclusive. It is for
-// databases that all take writes and whose rows come together, as of several regions: with shares that have no worker
-// in common, and one layout, their IDs never meet. It creates the namespace with the layout if it does not exist. With
-// the share that the namespace has, it changes nothing and returns nil, so each process may call it before it opens a
-// lease; do so, since a replica that is promoted may not know a share that was set just before. A store that has seen the
-// share, in SetShare or Acquire, sets it again there before it lends a worker, with the errors of SetShare. So
-// stop all processes before you take a share away by SQL.
+// SetShare tells a namespace, once and for good, which workers its leases may have: first to last, both inclusive. It
+// is for databases that all take writes and whose rows come together, as of several regions: with shares that have no
+// worker in common, and one layout, their IDs never meet. It creates the namespace with the layout if it does not
+// exist. With the share that the namespace has, it changes nothing and returns nil, so each process may call it before
+// it opens a lease; do so, since a replica that is promoted may not know a share that was set just before. A store that
+// has seen the share, in SetShare or Acquire, sets it again there before it lends a worker, with the errors of
+// SetShare. So stop all processes before you take a share away by SQL.
 //
-// From then on Acquire takes workers of the share only: a greater range of workers is narrowed to it, and a range without
-// any of it is [lease.ErrOption], as is another share. A worker
-// outside of the share that was ever taken or reserved is [lease.ErrOption], too, and the error names it. If it was taken at
-// the same moment, the share may be stored already: until this worker is free and nothing has its IDs, do not merge.
-// Other errors are lease.ErrLayout for a namespace with another layout, and those of the database; then call it again.
+// From then on Acquire takes workers of the share only: a greater range of workers is narrowed to it, and a range
+// without any of it is [lease.ErrOption], as is another share. A worker outside of the share that was ever taken or
+// reserved is [lease.ErrOption], too, and the error names it. If it was taken at the same moment, the share may be
+// stored already: until this worker is free and nothing has its IDs, do not merge. Other errors are lease.ErrLayout for
+// a namespace with another layout, and those of the database; then call it again.
 func (s *Store) SetShare(ctx context.Context, namespace string, layout snowflake.Layout, first, last int64) error {
-	r := lease.Request{Namespace: namespace, Layout: layout.String(), First: first, Last: last, Token: noToken, TTL: time.Second}
+	r := lease.Request{
+		Namespace: namespace, Layout: layout.String(), First: first, Last: last, Token: noToken, TTL: time.Second,
+	}
 	if err := r.Validate(); err != nil {
 		return err
 	}
 	if last > layout.MaxWorker() || r.Layout == "" {
-		return fmt.Errorf("%w: the share %d to %d, the layout %q has the workers 0 to %d", lease.ErrOption, first, last, r.Layout, layout.MaxWorker())
+		return fmt.Errorf("%w: the share %d to %d, the layout %q has the workers 0 to %d",
+			lease.ErrOption, first, last, r.Layout, layout.MaxWorker())
 	}
-	_, err := await(ctx, s, "set the share", func(ctx context.Context) (struct{}, error) { return struct{}{}, s.setShare(ctx, r) })
+	_, err := await(ctx, s, "set the share", func(ctx context.Context) (struct{}, error) {
+		return struct{}{}, s.setShare(ctx, r)
+	})
 	return err
 }
 
@@ -77,8 +82,8 @@ func (n *namespace) checkShare(r lease.Request, entries []lease.Entry) error {
 	}
 	for _, e := range entries {
 		if e.Worker < r.First || r.Last < e.Worker {
-			return fmt.Errorf("%w: worker %d of namespace %q, outside of the share %d to %d, was taken by %q, pid %d", lease.ErrOption,
-				e.Worker, r.Namespace, r.First, r.Last, e.Holder.Host, e.Holder.PID)
+			return fmt.Errorf("%w: worker %d of namespace %q, outside of the share %d to %d, was taken by %q, pid %d",
+				lease.ErrOption, e.Worker, r.Namespace, r.First, r.Last, e.Holder.Host, e.Holder.PID)
 		}
 	}
 	return n.checkLayout(r)

@@ -152,6 +152,12 @@ func TestAShareWaitsForAWorkerThatIsBeingAdded(t *testing.T) {
 	eachServer(t, func(t *testing.T, target testdb.Target, dialect sqldb.Dialect) {
 		db := target.Open(t)
 		db.SetMaxOpenConns(10)
+		if dialect == sqldb.MySQL { // REPEATABLE READ locks what it reads for an INSERT anyway
+			name := map[bool]string{true: "transaction_isolation", false: "tx_isolation"}[target.IsMySQL()]
+			target.DSN += "&" + name + "=%27READ-COMMITTED%27"
+			db = target.Open(t)
+			db.SetMaxOpenConns(10)
+		}
 		store := newSQL(t, db, dialect)
 		l, err := lease.Open(t.Context(), store, lease.WithNamespace("n"), lease.WithWorkers(0, 7))
 		if err != nil {
@@ -172,6 +178,7 @@ func TestAShareWaitsForAWorkerThatIsBeingAdded(t *testing.T) {
 		select {
 		case err := <-shared:
 			t.Errorf("the share did not wait: %v", err)
+			shared <- err
 		case <-time.After(200 * time.Millisecond):
 		}
 		if err := tx.Rollback(); err != nil {

@@ -1,8 +1,8 @@
 package sqllease
 
-// The statements for SQLite, whose bigint has integer affinity. See postgres.go for the rules: SQLite has one server, one
-// writer, and no search_path, so they are shorter. unixepoch('subsec') needs 3.42; a Julian day in a double is exact to 40
-// microseconds. Whatever waits for another writer has not begun, so nothing needs a lock of its own.
+// The statements for SQLite, whose bigint has integer affinity. See postgres.go for the rules: SQLite has one server,
+// one writer, and no search_path, so they are shorter. unixepoch('subsec') needs 3.42; a Julian day in a double is
+// exact to 40 microseconds. Whatever waits for another writer has not begun, so nothing needs a lock of its own.
 
 const sqliteCreateNamespaces = `CREATE TABLE IF NOT EXISTS {namespaces} (
 	namespace text NOT NULL,
@@ -38,7 +38,8 @@ const sqliteCreateLeases = `CREATE TABLE IF NOT EXISTS {leases} (
 	PRIMARY KEY (namespace, worker)
 )`
 
-const sqliteRead = `SELECT ns.protocol, ns.layout, ns.generation, ns.start_tick, ns.first_worker, ns.last_worker, ns.has_leases,
+const sqliteRead = `SELECT
+	ns.protocol, ns.layout, ns.generation, ns.start_tick, ns.first_worker, ns.last_worker, ns.has_leases,
 	CASE WHEN EXISTS (SELECT 1 FROM {leases} AS one WHERE one.namespace = ns.namespace) THEN 1 ELSE 0 END,
 	ns.server_since_ms, ns.reach_ms, ns.revision,
 	1,
@@ -60,7 +61,8 @@ const sqliteGap = `SELECT
 	(SELECT MIN(candidate.worker) FROM (
 		SELECT :first AS worker
 		UNION ALL
-		SELECT w.worker + 1 FROM {leases} AS w WHERE w.namespace = :namespace AND w.worker >= :first AND w.worker < :last
+		SELECT w.worker + 1 FROM {leases} AS w
+		WHERE w.namespace = :namespace AND w.worker >= :first AND w.worker < :last
 	) AS candidate
 	WHERE NOT EXISTS (
 		SELECT 1 FROM {leases} AS taken WHERE taken.namespace = :namespace AND taken.worker = candidate.worker
@@ -69,8 +71,10 @@ const sqliteGap = `SELECT
 	WHERE w.namespace = :namespace AND w.worker >= :first AND w.worker <= :last AND w.reserved_for = ''),
 	CAST(ROUND((julianday('now') - 2440587.5) * 86400000) AS INTEGER)`
 
-const sqliteAddNamespace = `INSERT INTO {namespaces} (namespace, protocol, layout, generation, start_tick, first_worker,
-	last_worker, has_leases, server, server_since_ms, reach_ms, reach_before_ms, reach_since_ms, revision)
+const sqliteAddNamespace = `INSERT INTO {namespaces} (
+	namespace, protocol, layout, generation, start_tick, first_worker, last_worker, has_leases,
+	server, server_since_ms, reach_ms, reach_before_ms, reach_since_ms, revision
+)
 SELECT :namespace, 1, :layout, 0, 0, 0, 9223372036854775807, 0, '', 0, :reach, 0, 0, 0
 WHERE NOT EXISTS (SELECT 1 FROM {leases} AS w WHERE w.namespace = :namespace)
 ON CONFLICT DO NOTHING`
@@ -97,8 +101,9 @@ FROM (SELECT CAST(ROUND((julianday('now') - 2440587.5) * 86400000) AS INTEGER) A
 WHERE ns.namespace = :namespace AND ns.protocol <= 1
 	AND (ns.reach_ms < :reach OR ns.revision < :revision)`
 
-const sqliteAddLease = `INSERT INTO {leases} (namespace, worker, epoch, token, horizon, expires_ms, generation, reserved_for,
-	host, pid, version, revision)
+const sqliteAddLease = `INSERT INTO {leases} (
+	namespace, worker, epoch, token, horizon, expires_ms, generation, reserved_for, host, pid, version, revision
+)
 SELECT ns.namespace, :worker, 1, :token, ns.start_tick,
 	MAX(here.now_ms + :ttl,
 		CASE WHEN ns.server_since_ms < 1000000000000000000 THEN ns.server_since_ms ELSE 0 END + 10001),
@@ -191,7 +196,8 @@ const sqliteSetShare = `UPDATE {namespaces} AS ns SET
 WHERE ns.namespace = :namespace AND ns.protocol <= 1 AND ns.generation = :generation
 	AND ns.first_worker = 0 AND ns.last_worker = 9223372036854775807`
 
-const sqliteList = `SELECT w.namespace, w.worker, w.epoch, w.horizon, w.expires_ms, w.reserved_for, w.host, w.pid, w.version,
+const sqliteList = `SELECT
+	w.namespace, w.worker, w.epoch, w.horizon, w.expires_ms, w.reserved_for, w.host, w.pid, w.version,
 	ns.layout, CAST(ROUND((julianday('now') - 2440587.5) * 86400000) AS INTEGER)
 FROM {leases} AS w
 LEFT JOIN {namespaces} AS ns ON ns.namespace = w.namespace

@@ -2,7 +2,6 @@ package sqllease
 
 import (
 	"context"
-	"fmt"
 	"regexp"
 	"strconv"
 	"strings"
@@ -13,9 +12,9 @@ import (
 	"github.com/sqlflake/sqlflake/snowflake/sqldb"
 )
 
-// texts are the statements of a dialect, as its file has them. Each is atomic by itself, and but for those of a move no lock
-// outlives its statement. They need no transaction, session or isolation level, so they may go through a pooler, and the
-// database may be one that restarts transactions.
+// texts are the statements of a dialect, as its file has them. Each is atomic by itself, and but for those of a move no
+// lock outlives its statement. They need no transaction, session or isolation level, so they may go through a pooler,
+// and the database may be one that restarts transactions.
 type texts struct {
 	createNamespaces, createLeases, usable                    string
 	read, gap                                                 string
@@ -130,16 +129,11 @@ func (d dialect) parameter(n int) string {
 }
 
 // arguments returns the values in the order of the parameters.
-func (st statement) arguments(values named) ([]any, error) {
-	var args []any
+func (st statement) arguments(values named) (args []any) {
 	for _, name := range st.names {
-		value, ok := values[name]
-		if !ok {
-			return nil, fmt.Errorf("lease: the statement has a parameter %q without a value: %.40q", name, st.text)
-		}
-		args = append(args, value)
+		args = append(args, values[name])
 	}
-	return args, nil
+	return args
 }
 
 // scan copies a row into variables, as [sql.Rows.Scan] does.
@@ -148,21 +142,13 @@ type scan = func(into ...any) error
 // query calls row for each row of the answer; nil if there can be none.
 func (s *server) query(ctx context.Context, db sqldb.DB, text string, values named, row func(scan) error) error {
 	st := s.statement(text)
-	args, err := st.arguments(values)
-	if err != nil {
-		return err
-	}
-	return sqltable.Query(ctx, db, st.text, args, row)
+	return sqltable.Query(ctx, db, st.text, st.arguments(values), row)
 }
 
 // change runs a statement and returns how many rows it has changed.
 func (s *server) change(ctx context.Context, db sqldb.DB, text string, values named) (rows int64, err error) {
 	st := s.statement(text)
-	args, err := st.arguments(values)
-	if err != nil {
-		return 0, err
-	}
-	result, err := db.ExecContext(ctx, st.text, args...)
+	result, err := db.ExecContext(ctx, st.text, st.arguments(values)...)
 	if err != nil {
 		return 0, err
 	}
@@ -171,7 +157,9 @@ func (s *server) change(ctx context.Context, db sqldb.DB, text string, values na
 
 // update runs an UPDATE of one lease that answers with a number, and reports whether the lease was found. It is one
 // statement, so nothing can happen in between.
-func (s *server) update(ctx context.Context, db sqldb.DB, text string, values named) (answer int64, found bool, err error) {
+func (s *server) update(
+	ctx context.Context, db sqldb.DB, text string, values named,
+) (answer int64, found bool, err error) {
 	if s.dialect != mysql {
 		err = s.query(ctx, db, text, values, func(scan scan) error {
 			found = true
@@ -181,11 +169,7 @@ func (s *server) update(ctx context.Context, db sqldb.DB, text string, values na
 	}
 
 	st := s.statement(text)
-	args, err := st.arguments(values)
-	if err != nil {
-		return 0, false, err
-	}
-	result, err := db.ExecContext(ctx, st.text, args...)
+	result, err := db.ExecContext(ctx, st.text, st.arguments(values)...)
 	if err != nil {
 		return 0, false, err
 	}

@@ -29,7 +29,7 @@ type Store struct {
 
 	found     atomic.Pointer[tables] // those that PostgreSQL found first
 	revisions sync.Map               // by namespace, the greatest that was seen
-	shares    sync.Map               // by namespace, the last one that was seen: a server that takes over may not know it
+	shares    sync.Map               // by namespace, the last one that was seen: the next server may not know it
 }
 
 var _ lease.Store = (*Store)(nil)
@@ -41,8 +41,8 @@ type Option func(*Store) error
 // app.snowflake_leases. The default is "snowflake_", in the connection's schema. On PostgreSQL give the schema, so that
 // all processes use the same tables whatever their search_path and their rights are.
 //
-// The schema, 1 to 63 letters, digits and underscores, may be left out; the rest has 1 to 53 of them. Both are quoted, so
-// their case counts. "" is the default.
+// The schema, 1 to 63 letters, digits and underscores, may be left out; the rest has 1 to 53 of them. Both are quoted,
+// so their case counts. "" is the default.
 func WithTables(prefix string) Option {
 	return func(s *Store) (err error) {
 		s.tables, err = s.dialect.tables(prefix)
@@ -50,8 +50,8 @@ func WithTables(prefix string) Option {
 	}
 }
 
-// New returns a store on the database. It does not talk to it. A *sql.Conn is one connection: for one lease, or one call
-// of the store, at a time. It returns [lease.ErrOption] for what [sqldb.Validate] refuses, and for a bad option.
+// New returns a store on the database. It does not talk to it. A *sql.Conn is one connection: for one lease, or one
+// call of the store, at a time. It returns [lease.ErrOption] for what [sqldb.Validate] refuses, and for a bad option.
 func New(db sqldb.DB, d sqldb.Dialect, opts ...Option) (*Store, error) {
 	if err := sqldb.Validate(db, d); err != nil {
 		return nil, fmt.Errorf("%w: %w", lease.ErrOption, err)
@@ -102,8 +102,8 @@ func (s *Store) list(ctx context.Context, namespace string) ([]lease.Entry, erro
 		return nil, s.failed("list", err)
 	}
 	if orphan != "" {
-		return nil, fmt.Errorf("%w: namespace %q has leases in the table %s, and is missing in %s: restore it", lease.ErrDamaged, orphan,
-			server.tables.leases, server.tables.namespaces)
+		return nil, fmt.Errorf("%w: namespace %q has leases in the table %s, and is missing in %s: restore it",
+			lease.ErrDamaged, orphan, server.tables.leases, server.tables.namespaces)
 	}
 
 	// The database's order of texts would depend on its collation.

@@ -43,8 +43,10 @@ func TestVitess(t *testing.T) {
 	t.Run("processes that start at once have different workers", func(t *testing.T) {
 		target := v.target("leases")
 		db := target.Open(t)
-		_, err := db.ExecContext(t.Context(), "DROP TABLE IF EXISTS snowflake_namespaces, snowflake_leases") // they create it again
-		must(t, err)
+		for _, table := range []string{"snowflake_leases", "snowflake_namespaces"} { // they create them again
+			_, err := db.ExecContext(t.Context(), "DROP TABLE IF EXISTS "+table)
+			must(t, err)
+		}
 		processtest.ProcessesStartedTogether(t, target.DSN, func() lease.Store { return store(t, target) })
 	})
 	t.Run("orders and their lines are in one shard, in pages and in time ranges", func(t *testing.T) { useShop(t, v) })
