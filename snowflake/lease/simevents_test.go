@@ -293,7 +293,7 @@ func (w *simWorld) heal() {
 		s.server.step(0)
 	}
 	for _, h := range w.hosts {
-		h.wall, h.rate = w.now, 0
+		w.setRight(h)
 	}
 	w.skipAhead()
 	live := int64(0)

@@ -36,7 +36,7 @@ type simProcess struct {
 	sharing bool // it sets the share of the namespace
 
 	begin   time.Duration // of Open, by the monotonic clock
-	ahead   time.Duration // of true time, when it began
+	ahead   time.Duration // how far its generator was ahead of true time when it opened
 	due     time.Time     // of the next step
 	fault   simFault      // of the next calls of the store
 	faults  int
@@ -83,7 +83,7 @@ func (w *simWorld) start(host *simHost, window time.Duration) *simProcess {
 	w.started++
 	p := &simProcess{
 		w: w, host: host, name: fmt.Sprintf("p%d", w.started), layout: w.plan.layout, window: window,
-		due: w.now, begin: host.mono, ahead: host.wall.Sub(w.now), highest: -1, lost: map[int64]int64{},
+		due: w.now, begin: host.mono, highest: -1, lost: map[int64]int64{},
 		sharing: w.started > 2, // the first ones know their workers
 	}
 	opts := append(slices.Clone(w.options),
@@ -139,7 +139,9 @@ func (p *simProcess) step() {
 	case err != nil:
 		p.refused(err)
 	case p.lease.State().Held:
-		p.opened = true
+		if !p.opened {
+			p.opened, p.ahead = true, p.layout.Start(w.tickOf(p)).Sub(w.now)
+		}
 		state := p.lease.State()
 		if g := w.grantOf(p, state.Claim.Worker, state.Claim.Epoch); g != nil && g.owner == p {
 			g.used = max(g.used, state.Horizon)

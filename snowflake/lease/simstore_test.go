@@ -320,7 +320,8 @@ func (w *simWorld) issue(p *simProcess, ids []snowflake.ID, low int64, lost map[
 }
 
 // latest returns the last tick that an ID may have: a generator follows no clock which is further ahead of all servers
-// than the accepted skew. When a process starts its clock may be, if it is set right before the store has answered.
+// than the accepted skew. Only until the store has told a process the time, it follows any: that may be set right before
+// the process opens.
 func (p *simProcess) latest() int64 {
 	w := p.w
 	skew := cmp.Or(w.plan.skew, lease.DefaultMaxSkew)
