@@ -22,7 +22,9 @@ func moveCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "move",
 		Short: "Give a namespace another layout",
-		Long: `End all processes with the layout before, and let nothing start them again (in
+		Long: `"sqlflake layout diff" says when the new layout can begin.
+
+End all processes with the layout before, and let nothing start them again (in
 Kubernetes the strategy Recreate). Then run this. Then start those with the new
 layout: lease.Open waits for the time that is printed. No ID is issued from the
 end of the last process until then. All IDs with the new layout are greater than
@@ -37,8 +39,7 @@ one before, and after a failover before that run this again first. If in doubt,
 run it again: it changes nothing if the namespace has the layout.
 
 ` + dsnHelp,
-		Example: `  sqlflake layout diff default clustered
-  sqlflake workers move --dsn postgres://app@db/shop --to clustered`,
+		Example: `  sqlflake workers move --dsn postgres://app@db/shop --to clustered`,
 		Args: cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error { return o.run(c.Context(), c.OutOrStdout()) },
 	}
