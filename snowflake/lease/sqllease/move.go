@@ -219,10 +219,9 @@ func (s *Store) survey(ctx context.Context, tx sqldb.DB, shot snapshot, name str
 		found.now = time.UnixMilli(now)
 		found.horizon = max(found.horizon, horizon.Int64)
 
-		isHeld := purpose.String == "" && expires.Int64 > now
 		isFunction := purpose.String == PurposeSQL
-		isLater := found.held == nil || isFunction || time.UnixMilli(expires.Int64).After(found.held.Expires)
-		if worker.Valid && (isHeld || isFunction) && isLater {
+		isHeld := isFunction || purpose.String == "" && expires.Int64 > now
+		if isHeld && (found.held == nil || time.UnixMilli(expires.Int64).After(found.held.Expires)) {
 			found.held = &lease.Entry{
 				Claim:   lease.Claim{Namespace: name, Worker: worker.Int64, Epoch: epoch.Int64 - 1},
 				Horizon: horizon.Int64, Expires: time.UnixMilli(expires.Int64), Held: true,

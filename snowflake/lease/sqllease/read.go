@@ -130,11 +130,18 @@ func (s *Store) open(ctx context.Context, r lease.Request) (snapshot, error) {
 		shot, err = s.add(ctx, server, r)
 	}
 
-	n := shot.namespace
-	if err != nil || n == nil || n.layout != r.Layout || n.sameServer && n.reach >= milliseconds(r.Reach) {
+	if err != nil || !shot.namespace.needsRecord(r) {
 		return shot, err
 	}
 	return s.met(ctx, shot, r)
+}
+
+// needsRecord reports whether the server or the reach of the request is to be recorded.
+func (n *namespace) needsRecord(r lease.Request) bool {
+	if n == nil || n.layout != r.Layout {
+		return false
+	}
+	return !n.sameServer || n.reach < milliseconds(r.Reach)
 }
 
 // met records the server and the reach of the request, and reads again.

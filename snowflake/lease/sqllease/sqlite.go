@@ -1,8 +1,10 @@
 package sqllease
 
 // The statements for SQLite, whose bigint has integer affinity. See postgres.go for the rules: SQLite has one server,
-// one writer, and no search_path, so they are shorter. unixepoch('subsec') needs 3.42; a Julian day in a double is
-// exact to 40 microseconds. Whatever waits for another writer has not begun, so nothing needs a lock of its own.
+// one writer, and no search_path, so they are shorter. The time stands still while a statement looks for its rows, so
+// it is written where it is used, which takes half as long as a subquery. unixepoch('subsec') needs 3.42; a Julian day
+// in a double is exact to 40 microseconds. Whatever waits for another writer has not begun, so nothing needs a lock of
+// its own.
 
 const sqliteCreateNamespaces = `CREATE TABLE IF NOT EXISTS {namespaces} (
 	namespace text NOT NULL,
@@ -43,17 +45,21 @@ const sqliteRead = `SELECT
 	CASE WHEN EXISTS (SELECT 1 FROM {leases} AS one WHERE one.namespace = ns.namespace) THEN 1 ELSE 0 END,
 	ns.server_since_ms, ns.reach_ms, ns.revision,
 	1,
-	here.now_ms,
+	CAST(ROUND((julianday('now') - 2440587.5) * 86400000) AS INTEGER),
 	w.worker, w.epoch, w.token, w.horizon, w.expires_ms, w.reserved_for
 FROM {namespaces} AS ns
-CROSS JOIN (SELECT CAST(ROUND((julianday('now') - 2440587.5) * 86400000) AS INTEGER) AS now_ms) AS here
 LEFT JOIN {leases} AS w ON w.namespace = ns.namespace AND (
-	w.token = :token AND (w.reserved_for <> '' OR w.expires_ms > here.now_ms)
-	OR w.reserved_for = '' AND w.expires_ms <= here.now_ms
+	w.token = :token
+		AND (w.reserved_for <> '' OR w.expires_ms > CAST(ROUND((julianday('now') - 2440587.5) * 86400000) AS INTEGER))
+	OR w.reserved_for = '' AND w.expires_ms <= CAST(ROUND((julianday('now') - 2440587.5) * 86400000) AS INTEGER)
 		AND w.worker >= :first AND w.worker <= :last AND w.worker >= ns.first_worker AND w.worker <= ns.last_worker
 )
 WHERE ns.namespace = :namespace
-ORDER BY CASE WHEN w.reserved_for <> '' OR w.expires_ms > here.now_ms THEN 0 ELSE 1 END,
+ORDER BY CASE
+		WHEN w.reserved_for <> '' THEN 0
+		WHEN w.expires_ms > CAST(ROUND((julianday('now') - 2440587.5) * 86400000) AS INTEGER) THEN 0
+		ELSE 1
+	END,
 	CASE WHEN w.horizon > :tick THEN w.horizon ELSE :tick END, w.expires_ms, w.worker
 LIMIT :limit`
 
@@ -87,17 +93,23 @@ WHERE namespace = :namespace AND has_leases = 0`
 const sqliteRecordServer = `UPDATE {namespaces} AS ns SET
 	server_since_ms = CASE
 		WHEN ns.revision >= :revision THEN ns.server_since_ms
-		WHEN :horizon - ns.reach_ms > here.now_ms THEN MAX(ns.server_since_ms, :horizon)
-		ELSE MAX(ns.server_since_ms, here.now_ms)
+		WHEN :horizon - ns.reach_ms > CAST(ROUND((julianday('now') - 2440587.5) * 86400000) AS INTEGER)
+			THEN MAX(ns.server_since_ms, :horizon)
+		ELSE MAX(ns.server_since_ms, CAST(ROUND((julianday('now') - 2440587.5) * 86400000) AS INTEGER))
 	END,
 	reach_before_ms = CASE
-		WHEN ns.reach_ms < :reach AND ns.reach_since_ms + 3600000 <= here.now_ms THEN ns.reach_ms
+		WHEN ns.reach_ms < :reach
+			AND ns.reach_since_ms + 3600000 <= CAST(ROUND((julianday('now') - 2440587.5) * 86400000) AS INTEGER)
+			THEN ns.reach_ms
 		ELSE ns.reach_before_ms
 	END,
-	reach_since_ms = CASE WHEN ns.reach_ms < :reach AND ns.reach_ms > 0 THEN here.now_ms ELSE ns.reach_since_ms END,
+	reach_since_ms = CASE
+		WHEN ns.reach_ms < :reach AND ns.reach_ms > 0
+			THEN CAST(ROUND((julianday('now') - 2440587.5) * 86400000) AS INTEGER)
+		ELSE ns.reach_since_ms
+	END,
 	reach_ms = MAX(ns.reach_ms, :reach),
 	revision = MAX(ns.revision, :revision) + 1
-FROM (SELECT CAST(ROUND((julianday('now') - 2440587.5) * 86400000) AS INTEGER) AS now_ms) AS here
 WHERE ns.namespace = :namespace AND ns.protocol <= 1
 	AND (ns.reach_ms < :reach OR ns.revision < :revision)`
 
@@ -105,11 +117,10 @@ const sqliteAddLease = `INSERT INTO {leases} (
 	namespace, worker, epoch, token, horizon, expires_ms, generation, reserved_for, host, pid, version, revision
 )
 SELECT ns.namespace, :worker, 1, :token, ns.start_tick,
-	MAX(here.now_ms + :ttl,
+	MAX(CAST(ROUND((julianday('now') - 2440587.5) * 86400000) AS INTEGER) + :ttl,
 		CASE WHEN ns.server_since_ms < 1000000000000000000 THEN ns.server_since_ms ELSE 0 END + 10001),
 	ns.generation, :reserved_for, :host, :pid, :version, 0
 FROM {namespaces} AS ns
-CROSS JOIN (SELECT CAST(ROUND((julianday('now') - 2440587.5) * 86400000) AS INTEGER) AS now_ms) AS here
 WHERE ns.namespace = :namespace AND ns.protocol <= 1 AND ns.generation = :generation
 	AND ns.server_since_ms = :server_since AND ns.reach_ms = :reach
 	AND ns.first_worker <= :worker AND ns.last_worker >= :worker
@@ -118,7 +129,7 @@ ON CONFLICT DO NOTHING`
 const sqliteTakeOver = `UPDATE {leases} AS w SET
 	epoch = w.epoch + 1,
 	token = :token,
-	expires_ms = MAX(here.now_ms + :ttl,
+	expires_ms = MAX(CAST(ROUND((julianday('now') - 2440587.5) * 86400000) AS INTEGER) + :ttl,
 		CASE WHEN ns.server_since_ms < 1000000000000000000 THEN ns.server_since_ms ELSE 0 END + 10001),
 	reserved_for = :reserved_for,
 	host = :host,
@@ -126,22 +137,21 @@ const sqliteTakeOver = `UPDATE {leases} AS w SET
 	version = :version,
 	revision = w.revision + 1
 FROM {namespaces} AS ns
-CROSS JOIN (SELECT CAST(ROUND((julianday('now') - 2440587.5) * 86400000) AS INTEGER) AS now_ms) AS here
 WHERE ns.namespace = :namespace AND ns.protocol <= 1 AND ns.generation = :generation
 	AND ns.server_since_ms = :server_since AND ns.reach_ms = :reach
 	AND ns.first_worker <= :worker AND ns.last_worker >= :worker
 	AND w.namespace = ns.namespace AND w.worker = :worker AND w.generation = ns.generation
-	AND w.epoch = :epoch AND w.reserved_for = '' AND w.expires_ms <= here.now_ms
+	AND w.epoch = :epoch AND w.reserved_for = ''
+	AND w.expires_ms <= CAST(ROUND((julianday('now') - 2440587.5) * 86400000) AS INTEGER)
 RETURNING horizon`
 
 const sqliteExtend = `UPDATE {leases} AS w SET
 	horizon = MAX(w.horizon, :horizon),
 	token = :next,
-	expires_ms = MAX(here.now_ms + :ttl,
+	expires_ms = MAX(CAST(ROUND((julianday('now') - 2440587.5) * 86400000) AS INTEGER) + :ttl,
 		CASE WHEN ns.server_since_ms < 1000000000000000000 THEN ns.server_since_ms ELSE 0 END + 10001),
 	revision = w.revision + 1
 FROM {namespaces} AS ns
-CROSS JOIN (SELECT CAST(ROUND((julianday('now') - 2440587.5) * 86400000) AS INTEGER) AS now_ms) AS here
 WHERE ns.namespace = :namespace AND ns.protocol <= 1 AND ns.revision >= :revision
 	AND ns.reach_ms >= :reach
 	AND w.namespace = ns.namespace AND w.worker = :worker AND w.generation = ns.generation
@@ -152,11 +162,10 @@ RETURNING CAST(ROUND((julianday('now') - 2440587.5) * 86400000) AS INTEGER)`
 const sqliteExtendUnexpired = `UPDATE {leases} AS w SET
 	horizon = MAX(w.horizon, :horizon),
 	token = :next,
-	expires_ms = MAX(here.now_ms + :ttl,
+	expires_ms = MAX(CAST(ROUND((julianday('now') - 2440587.5) * 86400000) AS INTEGER) + :ttl,
 		CASE WHEN ns.server_since_ms < 1000000000000000000 THEN ns.server_since_ms ELSE 0 END + 10001),
 	revision = w.revision + 1
 FROM {namespaces} AS ns
-CROSS JOIN (SELECT CAST(ROUND((julianday('now') - 2440587.5) * 86400000) AS INTEGER) AS now_ms) AS here
 WHERE ns.namespace = :namespace AND ns.protocol <= 1 AND ns.server_since_ms = :server_since
 	AND ns.reach_ms >= :reach
 	AND w.namespace = ns.namespace AND w.worker = :worker AND w.generation = ns.generation
@@ -169,7 +178,6 @@ const sqliteWhyRefused = `SELECT ns.protocol, ns.server, ns.server_since_ms, ns.
 	1,
 	CASE WHEN ns.server_since_ms = 0 OR w.expires_ms - 10000 > ns.server_since_ms THEN 1 ELSE 0 END
 FROM {namespaces} AS ns
-CROSS JOIN (SELECT CAST(ROUND((julianday('now') - 2440587.5) * 86400000) AS INTEGER) AS now_ms) AS here
 JOIN {leases} AS w ON w.namespace = ns.namespace
 WHERE ns.namespace = :namespace AND w.worker = :worker AND w.epoch = :epoch AND (w.token = :token OR w.token = :next)`
 

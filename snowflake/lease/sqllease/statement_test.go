@@ -1,6 +1,7 @@
 package sqllease
 
 import (
+	"database/sql"
 	"reflect"
 	"regexp"
 	"strconv"
@@ -31,16 +32,24 @@ func TestEachStatementIsPreparedOnItsDatabase(t *testing.T) {
 		for i := range texts.NumField() {
 			name, text := texts.Type().Field(i).Name, texts.Field(i).String()
 			st := server.prepare(text)
-			if prepared, err := db.PrepareContext(t.Context(), st.text); err != nil {
+			if err := prepare(t, db, st.text); err != nil {
 				t.Errorf("%s: %v\n%s", name, err, st.text)
-			} else if err := prepared.Close(); err != nil {
-				t.Error(err)
 			}
 			if target.Name == "postgres" && !strings.HasPrefix(name, "create") {
 				testdb.CheckPrecedence(t, db, st.text)
 			}
 		}
 	})
+}
+
+func prepare(t *testing.T, db *sql.DB, text string) error {
+	t.Helper()
+	prepared, err := db.PrepareContext(t.Context(), text)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = prepared.Close() }()
+	return nil
 }
 
 // The numbers in the statements are those of package lease.
