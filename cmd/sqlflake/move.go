@@ -40,8 +40,8 @@ run it again: it changes nothing if the namespace has the layout.
 
 ` + dsnHelp,
 		Example: `  sqlflake workers move --dsn postgres://app@db/shop --to clustered`,
-		Args: cobra.NoArgs,
-		RunE: func(c *cobra.Command, _ []string) error { return o.run(c.Context(), c.OutOrStdout()) },
+		Args:    cobra.NoArgs,
+		RunE:    func(c *cobra.Command, _ []string) error { return o.run(c.Context(), c.OutOrStdout()) },
 	}
 	o.open = databaseFlags(c)
 	c.Flags().StringVar(&o.to, "to", "", "the `LAYOUT`: the name of a preset, or a text as of \"sqlflake layout\" (required)")
