@@ -311,7 +311,7 @@ func (w *simWorld) issue(p *simProcess, ids []snowflake.ID, low int64, lost map[
 		}
 		at := tick<<sequenceBits + sequence
 		sameTick := low >= 0 && tick == low>>sequenceBits
-		if at <= low && !(sameTick && sortsBySequence(layout)) {
+		if mayRise := sameTick && sortsBySequence(layout); at <= low && !mayRise {
 			w.fail(p, "ID of tick %d, sequence %d after one of tick %d, sequence %d",
 				tick, sequence, low>>sequenceBits, low&(1<<sequenceBits-1))
 		}
