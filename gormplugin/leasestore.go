@@ -15,13 +15,14 @@ import (
 
 	"github.com/sqlflake/sqlflake/gormplugin/internal/connpool"
 	"github.com/sqlflake/sqlflake/snowflake/lease"
+	"github.com/sqlflake/sqlflake/snowflake/lease/leasestore"
 	"github.com/sqlflake/sqlflake/snowflake/lease/sqllease"
 	"github.com/sqlflake/sqlflake/snowflake/sqldb"
 )
 
 // leasePlace is where a lease of Open is kept.
 type leasePlace struct {
-	store  lease.Store
+	store  leasestore.Store
 	pool   gorm.ConnPool // of the store
 	window time.Duration // that suits the database
 }
@@ -96,7 +97,7 @@ func (h *handle) wait(db *gorm.DB) {
 // held without an end: no other process could take it. It is not lease.NewMemory: several pools of this process may
 // share such a database (cache=shared), and only its table keeps their workers apart.
 type memoryStore struct {
-	lease.Store
+	leasestore.Store
 	pool  gorm.ConnPool
 	token atomic.Pointer[string] // that the row has, since no extension reaches it
 }
@@ -104,7 +105,7 @@ type memoryStore struct {
 // forever is how long a worker is held in a database that ends with its process: a century.
 const forever = 100 * 365 * 24 * time.Hour
 
-func (s *memoryStore) Acquire(ctx context.Context, r lease.Request) (lease.Grant, error) {
+func (s *memoryStore) Acquire(ctx context.Context, r leasestore.Request) (leasestore.Grant, error) {
 	r.TTL = max(r.TTL, forever)
 	grant, err := s.Store.Acquire(ctx, r)
 	if err == nil && r.TTL == forever { // not a reservation
@@ -116,7 +117,7 @@ func (s *memoryStore) Acquire(ctx context.Context, r lease.Request) (lease.Grant
 // Extend only checks whether the pool was closed: database/sql does that before it looks at the context, and looks at
 // the context before it takes or opens a connection. The horizon need not be stored as long as no process can take the
 // worker.
-func (s *memoryStore) Extend(_ context.Context, c lease.Claim, horizon int64, ttl time.Duration) (time.Time, error) {
+func (s *memoryStore) Extend(_ context.Context, c leasestore.Claim, horizon int64, ttl time.Duration) (time.Time, error) {
 	if _, err := s.Store.Extend(ended(), c, horizon, ttl); errors.Is(err, os.ErrClosed) {
 		return time.Time{}, err
 	}
@@ -124,7 +125,7 @@ func (s *memoryStore) Extend(_ context.Context, c lease.Claim, horizon int64, tt
 }
 
 // Release stores the horizon before it gives the worker back.
-func (s *memoryStore) Release(ctx context.Context, c lease.Claim, unused int64) error {
+func (s *memoryStore) Release(ctx context.Context, c leasestore.Claim, unused int64) error {
 	row := c
 	row.Next = c.Token // an earlier attempt may have replaced the row's token by it
 	if token := s.token.Load(); token != nil {

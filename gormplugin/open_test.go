@@ -21,6 +21,7 @@ import (
 	"github.com/sqlflake/sqlflake/internal/testdb/gormdb"
 	"github.com/sqlflake/sqlflake/snowflake"
 	"github.com/sqlflake/sqlflake/snowflake/lease"
+	"github.com/sqlflake/sqlflake/snowflake/lease/leasestore"
 	"github.com/sqlflake/sqlflake/snowflake/lease/sqllease"
 	"github.com/sqlflake/sqlflake/snowflake/sqldb"
 )
@@ -70,7 +71,7 @@ func (h *handle) migrate(t testing.TB, models ...any) {
 }
 
 // entries returns the rows of the lease table.
-func (h *handle) entries(t testing.TB, opts ...sqllease.Option) []lease.Entry {
+func (h *handle) entries(t testing.TB, opts ...sqllease.Option) []leasestore.Entry {
 	t.Helper()
 	store, err := sqllease.New(h.pool, sqldb.Dialect(h.Name()), opts...)
 	noError(t, err)
@@ -81,7 +82,7 @@ func (h *handle) entries(t testing.TB, opts ...sqllease.Option) []lease.Entry {
 
 func (h *handle) held(t testing.TB) int {
 	t.Helper()
-	return len(slices.DeleteFunc(h.entries(t), func(e lease.Entry) bool { return !e.Held }))
+	return len(slices.DeleteFunc(h.entries(t), func(e leasestore.Entry) bool { return !e.Held }))
 }
 
 func workerOf(id snowflake.ID) int64 { return snowflake.Default().Decompose(id).Worker }
@@ -204,7 +205,7 @@ func TestTheLeaseOfOpenReservesWorkers(t *testing.T) {
 		wantError(t, keys.Lease().Reserve(t.Context(), 1023, "lines"), lease.ErrNoWorker)
 		wantError(t, keys.Lease().Reserve(t.Context(), 0, "lines"), lease.ErrNoWorker) // its own
 		noError(t, keys.Close(t.Context()))
-		reserved := slices.DeleteFunc(h.entries(t), func(e lease.Entry) bool { return !e.Reserved() })
+		reserved := slices.DeleteFunc(h.entries(t), func(e leasestore.Entry) bool { return !e.Reserved() })
 		equal(t, "reserved workers", len(reserved), 1)
 		equal(t, "workers held after Close", h.held(t), 1)
 	}

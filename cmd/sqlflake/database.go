@@ -17,7 +17,7 @@ import (
 	"github.com/spf13/cobra"
 	_ "modernc.org/sqlite" // the driver "sqlite"
 
-	"github.com/sqlflake/sqlflake/snowflake/lease"
+	"github.com/sqlflake/sqlflake/snowflake/lease/leasestore"
 	"github.com/sqlflake/sqlflake/snowflake/lease/sqllease"
 	"github.com/sqlflake/sqlflake/snowflake/sqldb"
 )
@@ -162,7 +162,7 @@ var errSecret = errors.New("an argument that is not printed looks like a DSN; gi
 func (d *database) close() { _ = d.pool.Close() }
 
 // List is that of the store, with the reason for which it usually fails.
-func (d *database) List(ctx context.Context, namespace string) ([]lease.Entry, error) {
+func (d *database) List(ctx context.Context, namespace string) ([]leasestore.Entry, error) {
 	entries, err := d.Store.List(ctx, namespace)
 	if err != nil && ctx.Err() == nil {
 		err = fmt.Errorf("%w\nIs this the database with the leases? --tables names others", err)

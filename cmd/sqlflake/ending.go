@@ -6,7 +6,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/sqlflake/sqlflake/snowflake"
-	"github.com/sqlflake/sqlflake/snowflake/lease"
+	"github.com/sqlflake/sqlflake/snowflake/lease/leasestore"
 )
 
 // warnEnding prints a warning if the layout of what issues IDs ends in less than two years. A lease logs one then, too.
@@ -20,7 +20,7 @@ func warnEnding(c *cobra.Command, what string, l snowflake.Layout, now time.Time
 }
 
 // warnEndings calls warnEnding for each namespace.
-func warnEndings(c *cobra.Command, entries []lease.Entry, now time.Time) {
+func warnEndings(c *cobra.Command, entries []leasestore.Entry, now time.Time) {
 	for i, e := range entries {
 		if i > 0 && entries[i-1].Namespace == e.Namespace {
 			continue
@@ -33,7 +33,7 @@ func warnEndings(c *cobra.Command, entries []lease.Entry, now time.Time) {
 
 // latest returns the entry of the first namespace that has been free for the shortest time, or is held: after a move
 // others still have the layout before.
-func latest(entries []lease.Entry) lease.Entry {
+func latest(entries []leasestore.Entry) leasestore.Entry {
 	found := entries[0]
 	for _, e := range entries[1:] {
 		if e.Namespace == found.Namespace && !e.Reserved() && (found.Reserved() || e.Expires.After(found.Expires)) {

@@ -9,6 +9,7 @@ import (
 
 	"github.com/sqlflake/sqlflake/snowflake"
 	"github.com/sqlflake/sqlflake/snowflake/lease"
+	"github.com/sqlflake/sqlflake/snowflake/lease/leasestore"
 )
 
 func TestTheLastTwoYearsOfALayoutAreALineOnStderr(t *testing.T) {
@@ -64,11 +65,11 @@ func TestAfterAMoveTheEndOfTheLayoutBeforeIsNoWarning(t *testing.T) {
 	var errs strings.Builder
 	root := rootCommand(time.Now)
 	root.SetErr(&errs)
-	warnEndings(root, []lease.Entry{
-		{Claim: lease.Claim{Namespace: "a"}, Layout: before.String(), Expires: now.Add(time.Second)},
-		{Claim: lease.Claim{Namespace: "b", Worker: 0}, Layout: before.String(), Expires: now.Add(-time.Hour)},
-		{Claim: lease.Claim{Namespace: "b", Worker: 1}, Layout: next.String(), Expires: now, Held: true},
-		{Claim: lease.Claim{Namespace: "b", Worker: 2}, Layout: before.String(), Expires: now.AddDate(250, 0, 0), Held: true, Holder: lease.Holder{Host: "reserved for x"}},
+	warnEndings(root, []leasestore.Entry{
+		{Claim: leasestore.Claim{Namespace: "a"}, Layout: before.String(), Expires: now.Add(time.Second)},
+		{Claim: leasestore.Claim{Namespace: "b", Worker: 0}, Layout: before.String(), Expires: now.Add(-time.Hour)},
+		{Claim: leasestore.Claim{Namespace: "b", Worker: 1}, Layout: next.String(), Expires: now, Held: true},
+		{Claim: leasestore.Claim{Namespace: "b", Worker: 2}, Layout: before.String(), Expires: now.AddDate(250, 0, 0), Held: true, Holder: leasestore.Holder{Host: "reserved for x"}},
 	}, now)
 	if got := errs.String(); strings.Count(got, "\n") != 1 || !strings.Contains(got, "the namespace a ends at") {
 		t.Errorf("%q", got)

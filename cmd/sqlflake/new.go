@@ -15,6 +15,7 @@ import (
 	"github.com/sqlflake/sqlflake/snowflake"
 	"github.com/sqlflake/sqlflake/snowflake/lease"
 	"github.com/sqlflake/sqlflake/snowflake/lease/filelease"
+	"github.com/sqlflake/sqlflake/snowflake/lease/leasestore"
 )
 
 func newCommand(now func() time.Time) *cobra.Command {
@@ -75,7 +76,7 @@ has. After an error the IDs printed so far are valid.
 		case *state == "" && c.Flag("dsn").Value.String() == "":
 			return usage("which worker? Give --dsn, or --worker and --state")
 		}
-		store := lease.Store(nil)
+		store := leasestore.Store(nil)
 		opts := []lease.Option{
 			lease.WithNamespace(*namespace), lease.WithVersion("sqlflake new"), lease.WithStopOnLoss(),
 			lease.WithLogger(slog.New(slog.DiscardHandler)),

@@ -13,6 +13,7 @@ import (
 	"github.com/sqlflake/sqlflake/snowflake"
 	"github.com/sqlflake/sqlflake/snowflake/lease"
 	"github.com/sqlflake/sqlflake/snowflake/lease/filelease"
+	"github.com/sqlflake/sqlflake/snowflake/lease/leasestore"
 	"github.com/sqlflake/sqlflake/snowflake/lease/leasetest"
 )
 
@@ -170,8 +171,8 @@ func TestTheSuiteOfStoresOnSQLite(t *testing.T) {
 	}
 	defer d.close()
 	site{database: d}.migrate(t)
-	leasetest.Run(t, func(*testing.T) lease.Store { return d }, leasetest.Settings{
-		Require: func(tb testing.TB, _ lease.Store, namespace string) {
+	leasetest.Run(t, func(*testing.T) leasestore.Store { return d }, leasetest.Settings{
+		Require: func(tb testing.TB, _ leasestore.Store, namespace string) {
 			tb.Helper()
 			if _, err := d.pool.ExecContext(tb.Context(), "UPDATE snowflake_namespaces SET protocol = 3 WHERE namespace = ?", namespace); err != nil {
 				tb.Fatal(err)
@@ -194,7 +195,7 @@ func (s site) do(t *testing.T, command string) result {
 }
 
 // open leases a worker until the test ends.
-func open(t *testing.T, store lease.Store, opts ...lease.Option) *lease.Lease {
+func open(t *testing.T, store leasestore.Store, opts ...lease.Option) *lease.Lease {
 	t.Helper()
 	// With this window no lease expires in a test, however slow it is. None waits for it, since Close gives the worker back.
 	l, err := lease.Open(t.Context(), store, append([]lease.Option{quiet, lease.WithWindow(lease.MaxWindow)}, opts...)...)

@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/sqlflake/sqlflake/snowflake/lease"
+	"github.com/sqlflake/sqlflake/snowflake/lease/leasestore"
 )
 
 func releaseCommand() *cobra.Command {
@@ -93,13 +94,13 @@ lease.Lease.Reserve, are never released: they have no lease to lose.
 }
 
 // entry returns the row of a worker.
-func (d *database) entry(ctx context.Context, namespace string, worker int64) (lease.Entry, error) {
+func (d *database) entry(ctx context.Context, namespace string, worker int64) (leasestore.Entry, error) {
 	entries, err := d.List(ctx, namespace)
 	if err != nil {
-		return lease.Entry{}, err
+		return leasestore.Entry{}, err
 	}
-	if i := slices.IndexFunc(entries, func(e lease.Entry) bool { return e.Worker == worker }); i >= 0 {
+	if i := slices.IndexFunc(entries, func(e leasestore.Entry) bool { return e.Worker == worker }); i >= 0 {
 		return entries[i], nil
 	}
-	return lease.Entry{}, fmt.Errorf("worker %d of namespace %q was never taken", worker, namespace)
+	return leasestore.Entry{}, fmt.Errorf("worker %d of namespace %q was never taken", worker, namespace)
 }

@@ -8,7 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/sqlflake/sqlflake/snowflake/lease"
+	"github.com/sqlflake/sqlflake/snowflake/lease/leasestore"
 )
 
 func watchCommand(now func() time.Time) *cobra.Command {
@@ -71,7 +71,7 @@ type watcher struct {
 	out  io.Writer
 	now  func() time.Time
 	json bool
-	seen map[lease.Claim]lease.Entry // by namespace and worker; nil before the first look
+	seen map[leasestore.Claim]leasestore.Entry // by namespace and worker; nil before the first look
 }
 
 // change is a line of JSON.
@@ -82,10 +82,10 @@ type change struct {
 }
 
 // look prints all workers at first, and from then on what has changed.
-func (w *watcher) look(entries []lease.Entry) error {
+func (w *watcher) look(entries []leasestore.Entry) error {
 	first := w.seen == nil
 	if first {
-		w.seen = map[lease.Claim]lease.Entry{}
+		w.seen = map[leasestore.Claim]leasestore.Entry{}
 		if !w.json {
 			if err := writeWorkers(w.out, entries); err != nil {
 				return err
@@ -93,7 +93,7 @@ func (w *watcher) look(entries []lease.Entry) error {
 		}
 	}
 	for _, e := range entries {
-		at := lease.Claim{Namespace: e.Namespace, Worker: e.Worker}
+		at := leasestore.Claim{Namespace: e.Namespace, Worker: e.Worker}
 		before, known := w.seen[at]
 		w.seen[at] = e
 		what := ""

@@ -14,7 +14,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/sqlflake/sqlflake/snowflake"
-	"github.com/sqlflake/sqlflake/snowflake/lease"
+	"github.com/sqlflake/sqlflake/snowflake/lease/leasestore"
 )
 
 func workersCommand(now func() time.Time) *cobra.Command {
@@ -58,7 +58,7 @@ acquired. Times are in UTC, by the database's clock.
 }
 
 // writeWorkers prints who holds which worker, and a line for each namespace. Times are in UTC.
-func writeWorkers(w io.Writer, entries []lease.Entry) error {
+func writeWorkers(w io.Writer, entries []leasestore.Entry) error {
 	var b strings.Builder // has no errors
 	table := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(table, "NAMESPACE\tWORKER\tSTATE\tEPOCH\tHORIZON\tEXPIRES\tHOST\tPID\tVERSION")
@@ -109,7 +109,7 @@ func printable(text string) string {
 	return text
 }
 
-func hostOf(e lease.Entry) string { return cmp.Or(printable(e.Holder.Host), "-") }
+func hostOf(e leasestore.Entry) string { return cmp.Or(printable(e.Holder.Host), "-") }
 
 func instant(t time.Time) string {
 	if t.IsZero() {
@@ -133,7 +133,7 @@ type holding struct {
 	Layout    string  `json:"layout"`
 }
 
-func holdingOf(e lease.Entry) holding {
+func holdingOf(e leasestore.Entry) holding {
 	h := holding{
 		Namespace: e.Namespace, Worker: e.Worker, Held: e.Held, Reserved: e.Reserved(), Epoch: e.Epoch, Expires: moment{e.Expires.UTC()},
 		Host: e.Holder.Host, PID: e.Holder.PID, Version: e.Holder.Version, Layout: e.Layout,

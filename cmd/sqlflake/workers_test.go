@@ -13,6 +13,7 @@ import (
 	"github.com/sqlflake/sqlflake/internal/testdb"
 	"github.com/sqlflake/sqlflake/snowflake"
 	"github.com/sqlflake/sqlflake/snowflake/lease"
+	"github.com/sqlflake/sqlflake/snowflake/lease/leasestore"
 	"github.com/sqlflake/sqlflake/sqltypes/sqlfunc"
 )
 
@@ -143,20 +144,20 @@ func TestWatchShowsWhatChanges(t *testing.T) {
 }
 
 func TestChangesThatWatchTellsApart(t *testing.T) {
-	entry := func(held bool, epoch int64) lease.Entry {
-		e := lease.Entry{Held: held, Expires: now.AddDate(9000, 0, 0)}
-		e.Namespace, e.Worker, e.Epoch, e.Holder = "n", 5, epoch, lease.Holder{Host: "web-5", PID: 17}
+	entry := func(held bool, epoch int64) leasestore.Entry {
+		e := leasestore.Entry{Held: held, Expires: now.AddDate(9000, 0, 0)}
+		e.Namespace, e.Worker, e.Epoch, e.Holder = "n", 5, epoch, leasestore.Holder{Host: "web-5", PID: 17}
 		return e
 	}
 	var out strings.Builder
 	w := watcher{out: &out, now: func() time.Time { return now }}
-	for i, e := range []lease.Entry{
+	for i, e := range []leasestore.Entry{
 		entry(true, 1), entry(true, 1), entry(false, 1), entry(true, 2), entry(true, 3), entry(false, 3), entry(false, 3), entry(false, 5),
 	} {
 		if i == 7 {
 			e.Holder.Host = "web-5\x1b[2J\n"
 		}
-		if err := w.look([]lease.Entry{e}); err != nil {
+		if err := w.look([]leasestore.Entry{e}); err != nil {
 			t.Fatal(err)
 		}
 		if i == 0 {
@@ -175,7 +176,7 @@ func TestChangesThatWatchTellsApart(t *testing.T) {
 
 	out.Reset()
 	w = watcher{out: &out, now: w.now, json: true}
-	if err := w.look([]lease.Entry{entry(true, 1)}); err != nil || !strings.Contains(out.String(), `"expires":"11026-11-22T21:40:00Z"`) {
+	if err := w.look([]leasestore.Entry{entry(true, 1)}); err != nil || !strings.Contains(out.String(), `"expires":"11026-11-22T21:40:00Z"`) {
 		t.Errorf("%v %s", err, &out)
 	}
 }
@@ -183,19 +184,19 @@ func TestChangesThatWatchTellsApart(t *testing.T) {
 func TestTheTableOfWorkersIsForPeople(t *testing.T) {
 	const layout = "epoch=2025-01-01T00:00:00Z tick=1ms time:41 worker:10 sequence:12"
 	var out strings.Builder
-	err := writeWorkers(&out, []lease.Entry{
+	err := writeWorkers(&out, []leasestore.Entry{
 		{
-			Claim: lease.Claim{Namespace: "default", Worker: 0, Epoch: 12}, Layout: layout, Horizon: 86_400_123, Held: true,
-			Expires: time.Date(2025, 1, 2, 0, 0, 10, 0, time.UTC), Holder: lease.Holder{Host: "web-1", PID: 4711, Version: "v1.4.0"},
+			Claim: leasestore.Claim{Namespace: "default", Worker: 0, Epoch: 12}, Layout: layout, Horizon: 86_400_123, Held: true,
+			Expires: time.Date(2025, 1, 2, 0, 0, 10, 0, time.UTC), Holder: leasestore.Holder{Host: "web-1", PID: 4711, Version: "v1.4.0"},
 		},
-		{Claim: lease.Claim{Namespace: "default", Worker: 1, Epoch: 1}, Layout: "something else", Horizon: 5},
-		{Claim: lease.Claim{Namespace: "moved", Worker: 3}, Layout: "epoch=2025-01-01T00:00:00Z tick=1ms time:43 worker:8 sequence:12", Held: true, Expires: time.Date(2025, 1, 2, 0, 0, 10, 0, time.UTC)},
-		{Claim: lease.Claim{Namespace: "moved", Worker: 7}, Layout: layout, Expires: time.Unix(-1, 0)}, // before the move
+		{Claim: leasestore.Claim{Namespace: "default", Worker: 1, Epoch: 1}, Layout: "something else", Horizon: 5},
+		{Claim: leasestore.Claim{Namespace: "moved", Worker: 3}, Layout: "epoch=2025-01-01T00:00:00Z tick=1ms time:43 worker:8 sequence:12", Held: true, Expires: time.Date(2025, 1, 2, 0, 0, 10, 0, time.UTC)},
+		{Claim: leasestore.Claim{Namespace: "moved", Worker: 7}, Layout: layout, Expires: time.Unix(-1, 0)}, // before the move
 		{
-			Claim: lease.Claim{Namespace: "odd", Worker: 0}, Layout: "something else",
-			Holder: lease.Holder{Host: "\x1b]0;mine\a\x1b[2Jweb-1\ndefault 4 held", Version: "\x9b2J\u202e"},
+			Claim: leasestore.Claim{Namespace: "odd", Worker: 0}, Layout: "something else",
+			Holder: leasestore.Holder{Host: "\x1b]0;mine\a\x1b[2Jweb-1\ndefault 4 held", Version: "\x9b2J\u202e"},
 		},
-		{Claim: lease.Claim{Namespace: "tabs\t4\theld"}, Layout: "something else"},
+		{Claim: leasestore.Claim{Namespace: "tabs\t4\theld"}, Layout: "something else"},
 	})
 	want := `NAMESPACE        WORKER  STATE  EPOCH  HORIZON                   EXPIRES                   HOST                                         PID   VERSION
 default          0       held   12     2025-01-02T00:00:00.123Z  2025-01-02T00:00:10.000Z  web-1                                        4711  v1.4.0

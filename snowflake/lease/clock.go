@@ -7,6 +7,7 @@ import (
 
 	"github.com/sqlflake/sqlflake/snowflake"
 	"github.com/sqlflake/sqlflake/snowflake/internal/core"
+	"github.com/sqlflake/sqlflake/snowflake/lease/leasestore"
 )
 
 var origin = time.Now()
@@ -32,10 +33,10 @@ type deadline struct {
 	clock snowflake.Clock
 }
 
-// passed reports whether either clock has come to the deadline: the monotonic clock may stand still while the machine
+// IsAhead reports whether neither clock has come to the deadline: the monotonic clock may stand still while the machine
 // sleeps, and the wall clock may be set back.
-func (d *deadline) passed() bool {
-	return !d.clock.Now().Round(0).Before(d.wall) || d.clock.Elapsed() >= d.elapsed
+func (d *deadline) IsAhead() bool {
+	return d.clock.Now().Round(0).Before(d.wall) && d.clock.Elapsed() < d.elapsed
 }
 
 // deadline returns the time before which the claim can't have expired, as seen at the moment at.
@@ -69,7 +70,7 @@ func (l *Lease) observe(now, before time.Time) {
 
 // checkClocks rejects a clock that differs from the store's, and a horizon or floor that the clock will not reach for a
 // long time. tick is what the generator's clock showed before the acquisition, gap its clockGap.
-func (l *Lease) checkClocks(grant Grant, floor, tick int64, gap time.Duration) error {
+func (l *Lease) checkClocks(grant leasestore.Grant, floor, tick int64, gap time.Duration) error {
 	if !l.running() { // a generator that has started keeps its clock, which only slows down
 		// The skew is 0 if the store has no clock: the lease's clock is used then.
 		if skew := l.state.skew + gap; skew.Abs() > l.cfg.maxSkew {

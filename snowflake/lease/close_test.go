@@ -15,11 +15,12 @@ import (
 
 	"github.com/sqlflake/sqlflake/snowflake/lease"
 	"github.com/sqlflake/sqlflake/snowflake/lease/internal/attempt"
+	"github.com/sqlflake/sqlflake/snowflake/lease/leasestore"
 )
 
 // blocked is an Extend that waits until something is received from the channel, and ignores its context.
-func blocked(store lease.Store, block <-chan struct{}) extendFunc {
-	return func(ctx context.Context, c lease.Claim, horizon int64, ttl time.Duration) (time.Time, error) {
+func blocked(store leasestore.Store, block <-chan struct{}) extendFunc {
+	return func(ctx context.Context, c leasestore.Claim, horizon int64, ttl time.Duration) (time.Time, error) {
 		<-block
 		return store.Extend(context.WithoutCancel(ctx), c, horizon, ttl)
 	}
@@ -89,13 +90,13 @@ func TestAWorkerIsGivenBackIfItsAcquisitionWasCutOff(t *testing.T) {
 		faulty := newFaulty(memory)
 		store, calls := &altered{Store: faulty}, new(atomic.Int64)
 		// Some calls are executed when their context has ended, as by a database whose client has left.
-		store.acquire.set(func(ctx context.Context, r lease.Request) (lease.Grant, error) {
+		store.acquire.set(func(ctx context.Context, r leasestore.Request) (leasestore.Grant, error) {
 			if calls.Add(-1) < 0 {
 				return faulty.Acquire(ctx, r)
 			}
 			<-ctx.Done()
 			_, err := faulty.Acquire(context.WithoutCancel(ctx), r)
-			return lease.Grant{}, errors.Join(ctx.Err(), err)
+			return leasestore.Grant{}, errors.Join(ctx.Err(), err)
 		})
 		first := mustOpen(t, store, lease.WithWorkers(0, 0))
 		mustNext(t, first)
@@ -127,9 +128,9 @@ func TestAWorkerIsGivenBackIfItsAcquisitionWasCutOff(t *testing.T) {
 }
 
 // stuck returns a store that blocks releases until the channel is closed or the context ends.
-func stuck(store lease.Store) (*altered, chan struct{}) {
+func stuck(store leasestore.Store) (*altered, chan struct{}) {
 	s, block := &altered{Store: store}, make(chan struct{})
-	s.release.set(func(ctx context.Context, c lease.Claim, horizon int64) error {
+	s.release.set(func(ctx context.Context, c leasestore.Claim, horizon int64) error {
 		select {
 		case <-block:
 			return store.Release(ctx, c, horizon)
@@ -225,14 +226,14 @@ func TestALeaseEndsWhenItsStoreIsClosed(t *testing.T) {
 			<-ctx.Done()
 			return nil, ctx.Err()
 		}
-		store.extend.set(func(ctx context.Context, c lease.Claim, horizon int64, ttl time.Duration) (time.Time, error) {
+		store.extend.set(func(ctx context.Context, c leasestore.Claim, horizon int64, ttl time.Duration) (time.Time, error) {
 			if calls.Add(1) > 1 { // it was closed for good after the first one
 				_, _, _ = attempt.Connect(ctx, false, connect)
 				return time.Time{}, errGone
 			}
 			return store.Store.Extend(ctx, c, horizon, ttl)
 		})
-		store.release.set(func(context.Context, lease.Claim, int64) error { return errGone })
+		store.release.set(func(context.Context, leasestore.Claim, int64) error { return errGone })
 		var events recorder
 		l := mustOpen(t, store, lease.WithObserver(events.hook))
 		horizon := l.Status().Horizon

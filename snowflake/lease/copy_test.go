@@ -11,6 +11,7 @@ import (
 
 	"github.com/sqlflake/sqlflake/snowflake"
 	"github.com/sqlflake/sqlflake/snowflake/lease"
+	"github.com/sqlflake/sqlflake/snowflake/lease/leasestore"
 	"github.com/sqlflake/sqlflake/snowflake/lease/leasetest"
 )
 
@@ -18,8 +19,8 @@ import (
 func watched(t *testing.T) (s *altered, copyExtends func()) {
 	t.Helper()
 	s = &altered{Store: lease.NewMemory(time.Now)}
-	var claim atomic.Pointer[lease.Claim] // of the row
-	s.extend.set(func(ctx context.Context, c lease.Claim, horizon int64, ttl time.Duration) (time.Time, error) {
+	var claim atomic.Pointer[leasestore.Claim] // of the row
+	s.extend.set(func(ctx context.Context, c leasestore.Claim, horizon int64, ttl time.Duration) (time.Time, error) {
 		now, err := s.Store.Extend(ctx, c, horizon, ttl)
 		if err == nil {
 			c.Token = c.Next
@@ -94,7 +95,7 @@ func TestIDsDoNotStopIfEverySecondExtensionIsLost(t *testing.T) {
 	for _, forget := range []bool{false, true} {
 		synctest.Test(t, func(t *testing.T) {
 			store, calls := &altered{Store: lease.NewMemory(time.Now)}, 0
-			store.extend.set(func(ctx context.Context, c lease.Claim, horizon int64, ttl time.Duration) (time.Time, error) {
+			store.extend.set(func(ctx context.Context, c leasestore.Claim, horizon int64, ttl time.Duration) (time.Time, error) {
 				if calls++; calls%2 == 0 {
 					return store.Store.Extend(ctx, c, horizon, ttl)
 				}

@@ -5,7 +5,7 @@
 //	defer l.Close(ctx)                               // gives it back
 //	id, err := l.Generator().Next()
 //
-// A [Store], in most cases a database, keeps the numbers and lends one to each process while it runs.
+// A [leasestore.Store], in most cases a database, keeps the numbers and lends one to each process while it runs.
 //
 // # The rule
 //
@@ -27,5 +27,5 @@
 //
 // Package sqllease keeps leases in PostgreSQL, MySQL, MariaDB or SQLite, package filelease in files of one host. The
 // modules redislease, etcdlease and natslease keep them in Redis, etcd and NATS. For another engine that can compare and
-// swap a key implement kvlease.KV, for anything else [Store]; test either with package leasetest.
+// swap a key implement kvlease.KV, for anything else [leasestore.Store]; test either with package leasetest.
 package lease

@@ -10,6 +10,7 @@ import (
 
 	"github.com/sqlflake/sqlflake/snowflake"
 	"github.com/sqlflake/sqlflake/snowflake/lease"
+	"github.com/sqlflake/sqlflake/snowflake/lease/leasestore"
 )
 
 // endingIn returns the option for a layout that ends after left.
@@ -76,7 +77,7 @@ func TestAWarningOfTheStoreIsReportedAndDoesNotHideTheEnd(t *testing.T) {
 		for _, left := range []time.Duration{time.Hour, 3 * 365 * 24 * time.Hour} {
 			store := &altered{Store: lease.NewMemory(time.Now)}
 			limited := errors.New("no right to ask")
-			store.granting(func(_ lease.Request, g *lease.Grant) { g.Warning = limited })
+			store.granting(func(_ leasestore.Request, g *leasestore.Grant) { g.Warning = limited })
 			var log strings.Builder
 			var events recorder
 			mustClose(t, mustOpen(t, store, endingIn(t, left), lease.WithObserver(events.hook),

@@ -4,11 +4,13 @@ import (
 	"errors"
 	"fmt"
 	"time"
+
+	"github.com/sqlflake/sqlflake/snowflake/lease/leasestore"
 )
 
 var (
 	// ErrOption is returned by Open, and by the constructors and methods of stores, for an invalid option or argument.
-	ErrOption = errors.New("lease: invalid option")
+	ErrOption = leasestore.ErrOption
 
 	// ErrClosed is returned by the generator of a Lease after Close.
 	ErrClosed = errors.New("lease: closed")

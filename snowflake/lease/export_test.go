@@ -5,12 +5,13 @@ import (
 	"time"
 
 	"github.com/sqlflake/sqlflake/snowflake/internal/core"
+	"github.com/sqlflake/sqlflake/snowflake/lease/leasestore"
 )
 
 // The simulator makes the steps of a lease itself, in its own time.
 
 // Stepwise returns what Open has before its first step: a lease without a goroutine.
-func Stepwise(store Store, opts ...Option) (*Lease, error) {
+func Stepwise(store leasestore.Store, opts ...Option) (*Lease, error) {
 	l, err := prepare(store, opts)
 	if err != nil {
 		return nil, err
@@ -32,7 +33,7 @@ func (l *Lease) Lessee() *core.Lessee { return l.lessee }
 type State struct {
 	Held    bool
 	Retries int // calls in a row that the store has not answered
-	Claim   Claim
+	Claim   leasestore.Claim
 	From    int64 // the horizon that the claim started at
 	Horizon int64 // below which the generator issues
 	Asked   int64 // the highest horizon that was requested under the claim
@@ -63,15 +64,14 @@ func (l *Lease) Age() (wall, elapsed time.Duration) {
 }
 
 // Left returns for how long the claim can't have expired, by the wall clock and by the monotonic clock of its owner.
-func (c Claim) Left() (wall, elapsed time.Duration) {
-	now := c.deadline.clock
-	return c.deadline.wall.Sub(now.Now().Round(0)), c.deadline.elapsed - now.Elapsed()
+func Left(c leasestore.Claim) (wall, elapsed time.Duration) {
+	d := c.Deadline.(*deadline)
+	return d.wall.Sub(d.clock.Now().Round(0)), d.elapsed - d.clock.Elapsed()
 }
 
 // Lasting returns the claim with other times, from now on, for which it can't have expired.
-func (c Claim) Lasting(wall, elapsed time.Duration) Claim {
-	now := c.deadline.clock
-	c.deadline = &deadline{moment{now.Now().Round(0).Add(wall), now.Elapsed() + elapsed}, now}
-	c.Until = c.deadline.wall
+func Lasting(c leasestore.Claim, wall, elapsed time.Duration) leasestore.Claim {
+	clock := c.Deadline.(*deadline).clock
+	c.Deadline = &deadline{moment{clock.Now().Round(0).Add(wall), clock.Elapsed() + elapsed}, clock}
 	return c
 }

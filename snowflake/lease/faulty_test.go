@@ -8,7 +8,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/sqlflake/sqlflake/snowflake/lease"
+	"github.com/sqlflake/sqlflake/snowflake/lease/leasestore"
 )
 
 var (
@@ -18,15 +18,15 @@ var (
 
 // faulty is a store that fails on demand, and counts calls.
 type faulty struct {
-	lease.Store
+	leasestore.Store
 	mu       sync.Mutex
 	down     bool           // calls fail without an effect
 	lose     map[string]int // how many replies of a method are lost after its effect
 	calls    map[string]int
-	requests []lease.Request
+	requests []leasestore.Request
 }
 
-func newFaulty(store lease.Store) *faulty {
+func newFaulty(store leasestore.Store) *faulty {
 	return &faulty{Store: store, lose: map[string]int{}, calls: map[string]int{}}
 }
 
@@ -66,7 +66,7 @@ func (f *faulty) call(method string, do func() error) error {
 	return errLostReply
 }
 
-func (f *faulty) Acquire(ctx context.Context, r lease.Request) (grant lease.Grant, err error) {
+func (f *faulty) Acquire(ctx context.Context, r leasestore.Request) (grant leasestore.Grant, err error) {
 	err = f.call("acquire", func() error {
 		f.mu.Lock()
 		f.requests = append(f.requests, r)
@@ -77,7 +77,7 @@ func (f *faulty) Acquire(ctx context.Context, r lease.Request) (grant lease.Gran
 	return grant, err
 }
 
-func (f *faulty) Extend(ctx context.Context, c lease.Claim, horizon int64, ttl time.Duration) (now time.Time, err error) {
+func (f *faulty) Extend(ctx context.Context, c leasestore.Claim, horizon int64, ttl time.Duration) (now time.Time, err error) {
 	err = f.call("extend", func() error {
 		now, err = f.Store.Extend(ctx, c, horizon, ttl)
 		return err
@@ -85,19 +85,19 @@ func (f *faulty) Extend(ctx context.Context, c lease.Claim, horizon int64, ttl t
 	return now, err
 }
 
-func (f *faulty) Release(ctx context.Context, c lease.Claim, horizon int64) error {
+func (f *faulty) Release(ctx context.Context, c leasestore.Claim, horizon int64) error {
 	return f.call("release", func() error { return f.Store.Release(ctx, c, horizon) })
 }
 
 type (
-	acquireFunc = func(context.Context, lease.Request) (lease.Grant, error)
-	extendFunc  = func(context.Context, lease.Claim, int64, time.Duration) (time.Time, error)
-	releaseFunc = func(context.Context, lease.Claim, int64) error
+	acquireFunc = func(context.Context, leasestore.Request) (leasestore.Grant, error)
+	extendFunc  = func(context.Context, leasestore.Claim, int64, time.Duration) (time.Time, error)
+	releaseFunc = func(context.Context, leasestore.Claim, int64) error
 )
 
 // altered is a store with other methods, where they are set. They may change while it is in use.
 type altered struct {
-	lease.Store
+	leasestore.Store
 	acquire method[acquireFunc]
 	extend  method[extendFunc]
 	release method[releaseFunc]
@@ -114,21 +114,21 @@ func (m *method[F]) or(usual F) F {
 	return usual
 }
 
-func (s *altered) Acquire(ctx context.Context, r lease.Request) (lease.Grant, error) {
+func (s *altered) Acquire(ctx context.Context, r leasestore.Request) (leasestore.Grant, error) {
 	return s.acquire.or(s.Store.Acquire)(ctx, r)
 }
 
-func (s *altered) Extend(ctx context.Context, c lease.Claim, horizon int64, ttl time.Duration) (time.Time, error) {
+func (s *altered) Extend(ctx context.Context, c leasestore.Claim, horizon int64, ttl time.Duration) (time.Time, error) {
 	return s.extend.or(s.Store.Extend)(ctx, c, horizon, ttl)
 }
 
-func (s *altered) Release(ctx context.Context, c lease.Claim, horizon int64) error {
+func (s *altered) Release(ctx context.Context, c leasestore.Claim, horizon int64) error {
 	return s.release.or(s.Store.Release)(ctx, c, horizon)
 }
 
 // granting makes Acquire change what it returns.
-func (s *altered) granting(change func(r lease.Request, g *lease.Grant)) {
-	s.acquire.set(func(ctx context.Context, r lease.Request) (lease.Grant, error) {
+func (s *altered) granting(change func(r leasestore.Request, g *leasestore.Grant)) {
+	s.acquire.set(func(ctx context.Context, r leasestore.Request) (leasestore.Grant, error) {
 		grant, err := s.Store.Acquire(ctx, r)
 		if err == nil {
 			change(r, &grant)
@@ -138,16 +138,18 @@ func (s *altered) granting(change func(r lease.Request, g *lease.Grant)) {
 }
 
 // extending makes Extend use another claim.
-func (s *altered) extending(change func(c *lease.Claim)) {
-	s.extend.set(func(ctx context.Context, c lease.Claim, horizon int64, ttl time.Duration) (time.Time, error) {
+func (s *altered) extending(change func(c *leasestore.Claim)) {
+	s.extend.set(func(ctx context.Context, c leasestore.Claim, horizon int64, ttl time.Duration) (time.Time, error) {
 		change(&c)
 		return s.Store.Extend(ctx, c, horizon, ttl)
 	})
 }
 
 // killed returns a store whose releases free the worker and lower nothing, like the expiry after a kill.
-func killed(store lease.Store) *altered {
+func killed(store leasestore.Store) *altered {
 	s := &altered{Store: store}
-	s.release.set(func(ctx context.Context, c lease.Claim, _ int64) error { return store.Release(ctx, c, math.MaxInt64) })
+	s.release.set(func(ctx context.Context, c leasestore.Claim, _ int64) error {
+		return store.Release(ctx, c, math.MaxInt64)
+	})
 	return s
 }

@@ -10,14 +10,15 @@ import (
 
 	"github.com/sqlflake/sqlflake/snowflake"
 	"github.com/sqlflake/sqlflake/snowflake/lease"
+	"github.com/sqlflake/sqlflake/snowflake/lease/leasestore"
 )
 
 // floored returns a store after a failover, and a function that sets how far ahead its floor is.
-func floored(store lease.Store) (s *altered, set func(ahead time.Duration)) {
+func floored(store leasestore.Store) (s *altered, set func(ahead time.Duration)) {
 	s = &altered{Store: store}
 	return s, func(ahead time.Duration) {
 		floor := time.Now().Add(ahead)
-		s.granting(func(_ lease.Request, g *lease.Grant) { g.Floor = floor })
+		s.granting(func(_ leasestore.Request, g *leasestore.Grant) { g.Floor = floor })
 	}
 }
 

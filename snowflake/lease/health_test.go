@@ -12,6 +12,7 @@ import (
 	"github.com/sqlflake/sqlflake/snowflake"
 	"github.com/sqlflake/sqlflake/snowflake/internal/core"
 	"github.com/sqlflake/sqlflake/snowflake/lease"
+	"github.com/sqlflake/sqlflake/snowflake/lease/leasestore"
 )
 
 const probing = 2 * time.Minute // for a state that does not end
@@ -109,7 +110,7 @@ func TestHealthyFailsOnlyWhenTheLeaseHasEndedByItself(t *testing.T) {
 					t.Fatal(err)
 				}
 				if test.closed {
-					store.extend.set(func(context.Context, lease.Claim, int64, time.Duration) (time.Time, error) {
+					store.extend.set(func(context.Context, leasestore.Claim, int64, time.Duration) (time.Time, error) {
 						return time.Time{}, os.ErrClosed
 					})
 				} else {
@@ -165,7 +166,7 @@ func TestAStepBackStopsIDsForNoLongerThanItIs(t *testing.T) {
 				process.Store(int64(test.back))
 				server.Store(int64(test.back))
 				store := &altered{Store: lease.NewMemory(movableClock{&server}.Now)}
-				store.granting(func(_ lease.Request, g *lease.Grant) { g.Forgets = test.forgets })
+				store.granting(func(_ leasestore.Request, g *leasestore.Grant) { g.Forgets = test.forgets })
 				var events recorder
 				l := mustOpen(t, store, lease.WithClock(movableClock{&process}), lease.WithObserver(events.hook))
 				defer mustClose(t, l)

@@ -13,6 +13,7 @@ import (
 	"github.com/sqlflake/sqlflake/snowflake"
 	"github.com/sqlflake/sqlflake/snowflake/internal/core"
 	"github.com/sqlflake/sqlflake/snowflake/lease/internal/attempt"
+	"github.com/sqlflake/sqlflake/snowflake/lease/leasestore"
 )
 
 // closeTimeout bounds the call that gives a worker back when the caller's context has ended, or Open or Reserve has
@@ -22,7 +23,7 @@ const closeTimeout = time.Second
 // Lease holds a worker for this process, extends its horizon in the background, and takes another worker if that one is
 // lost. Its methods are safe for concurrent use.
 type Lease struct {
-	store  Store
+	store  leasestore.Store
 	cfg    config
 	gen    *snowflake.Generator
 	lessee *core.Lessee
@@ -53,7 +54,7 @@ type Lease struct {
 // the namespace; a *ReachError if the namespace allows no window yet that is short enough for the lead and the skew;
 // and the store's errors if it does not answer for DefaultWindow. After an error Open holds no worker. If the store
 // does not answer for a second more, or executes an Acquire later, the worker is free after two windows.
-func Open(ctx context.Context, store Store, opts ...Option) (*Lease, error) {
+func Open(ctx context.Context, store leasestore.Store, opts ...Option) (*Lease, error) {
 	l, err := prepare(store, opts)
 	if err != nil {
 		return nil, err
@@ -70,7 +71,7 @@ func Open(ctx context.Context, store Store, opts ...Option) (*Lease, error) {
 }
 
 // prepare returns a lease that holds nothing yet and has no goroutine.
-func prepare(store Store, opts []Option) (*Lease, error) {
+func prepare(store leasestore.Store, opts []Option) (*Lease, error) {
 	if store == nil {
 		return nil, fmt.Errorf("%w: nil Store", ErrOption)
 	}

@@ -13,6 +13,7 @@ import (
 
 	"github.com/sqlflake/sqlflake/snowflake"
 	"github.com/sqlflake/sqlflake/snowflake/lease"
+	"github.com/sqlflake/sqlflake/snowflake/lease/leasestore"
 )
 
 // four has four workers, and an epoch before the time of synctest bubbles.
@@ -32,7 +33,7 @@ func options(tb testing.TB, more ...lease.Option) []lease.Option {
 	}, more...)
 }
 
-func mustOpen(tb testing.TB, store lease.Store, more ...lease.Option) *lease.Lease {
+func mustOpen(tb testing.TB, store leasestore.Store, more ...lease.Option) *lease.Lease {
 	tb.Helper()
 	l, err := lease.Open(tb.Context(), store, options(tb, more...)...)
 	if err != nil {
@@ -58,13 +59,13 @@ func mustNext(tb testing.TB, l *lease.Lease) snowflake.ID {
 	return id
 }
 
-func entry(tb testing.TB, store lease.Store, worker int64) lease.Entry {
+func entry(tb testing.TB, store leasestore.Store, worker int64) leasestore.Entry {
 	tb.Helper()
 	entries, err := store.List(tb.Context(), lease.DefaultNamespace)
 	if err != nil {
 		tb.Fatal(err)
 	}
-	i := slices.IndexFunc(entries, func(e lease.Entry) bool { return e.Worker == worker })
+	i := slices.IndexFunc(entries, func(e leasestore.Entry) bool { return e.Worker == worker })
 	if i < 0 {
 		tb.Fatalf("no row of worker %d among %v", worker, entries)
 	}
@@ -98,7 +99,7 @@ func TestALeaseIsTakenExtendedAndGivenBack(t *testing.T) {
 			t.Errorf("%+v, status %+v", e, status)
 		} else if at, ok := e.HorizonTime(); !ok || !at.Equal(status.Horizon) {
 			t.Errorf("the horizon of the row is %v, %v, of the status %v", at, ok, status.Horizon)
-		} else if at, ok := (lease.Entry{Layout: "another one", Horizon: 1}).HorizonTime(); ok || !at.IsZero() {
+		} else if at, ok := (leasestore.Entry{Layout: "another one", Horizon: 1}).HorizonTime(); ok || !at.IsZero() {
 			t.Errorf("the horizon under an unknown layout is %v", at)
 		}
 		mustClose(t, l)
@@ -127,7 +128,7 @@ func TestAStallTellsItsCauseToTheServerOnly(t *testing.T) {
 		l := mustOpen(t, store)
 		defer mustClose(t, l)
 		secret := fmt.Errorf("db-7.internal: %w", context.DeadlineExceeded)
-		store.extend.set(func(context.Context, lease.Claim, int64, time.Duration) (time.Time, error) {
+		store.extend.set(func(context.Context, leasestore.Claim, int64, time.Duration) (time.Time, error) {
 			return time.Time{}, secret
 		})
 		time.Sleep(2 * lease.DefaultWindow)
@@ -302,7 +303,7 @@ type late struct {
 	blind bool
 }
 
-func (l *late) List(ctx context.Context, namespace string) ([]lease.Entry, error) {
+func (l *late) List(ctx context.Context, namespace string) ([]leasestore.Entry, error) {
 	if l.blind {
 		return nil, nil
 	}
@@ -324,8 +325,8 @@ func TestReserveGivesAUsedWorkerBackOrSaysThatItDidNot(t *testing.T) {
 			t.Errorf("a used worker: %v, %+v, want it as it was", err, entry(t, memory, worker))
 		}
 		store.blind = true
-		store.granting(func(lease.Request, *lease.Grant) { cancel() })
-		store.release.set(func(ctx context.Context, c lease.Claim, horizon int64) error {
+		store.granting(func(leasestore.Request, *leasestore.Grant) { cancel() })
+		store.release.set(func(ctx context.Context, c leasestore.Claim, horizon int64) error {
 			if ctx.Err() != nil {
 				return ctx.Err()
 			}
@@ -334,7 +335,7 @@ func TestReserveGivesAUsedWorkerBackOrSaysThatItDidNot(t *testing.T) {
 		if err := l.Reserve(ctx, worker, "orders"); !errors.Is(err, lease.ErrNoWorker) || entry(t, memory, worker).Held {
 			t.Errorf("a context that ends after the acquisition: %v, %+v", err, entry(t, memory, worker))
 		}
-		store.release.set(func(context.Context, lease.Claim, int64) error { return errDown })
+		store.release.set(func(context.Context, leasestore.Claim, int64) error { return errDown })
 		if err := l.Reserve(t.Context(), worker, "orders"); !errors.Is(err, errDown) || errors.Is(err, lease.ErrNoWorker) {
 			t.Errorf("a release that fails: %v, want that error alone", err)
 		}

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/sqlflake/sqlflake/snowflake/lease/internal/order"
+	"github.com/sqlflake/sqlflake/snowflake/lease/leasestore"
 )
 
 // memory fulfills the interface as long as the process runs.
@@ -23,7 +24,7 @@ type memory struct {
 // meets. Its expiries go by the clock, which must be safe for concurrent use and may differ from the clocks of its
 // callers. With nil it is time.Now, thus the caller's, and the store returns the zero Time for its time. It is safe for
 // concurrent use.
-func NewMemory(clock func() time.Time) Store {
+func NewMemory(clock func() time.Time) leasestore.Store {
 	return &memory{clock: clock, namespaces: map[string]*memoryNamespace{}}
 }
 
@@ -38,7 +39,7 @@ func (m *memory) Require(namespace, version string) {
 
 // Change lets change see and set the epoch, token, horizon and expiry of each row of a namespace, for tests of package
 // leasetest.
-func (m *memory) Change(namespace string, change func(e *Entry)) {
+func (m *memory) Change(namespace string, change func(e *leasestore.Entry)) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	ns := m.namespaces[namespace]
@@ -55,14 +56,14 @@ func (m *memory) Change(namespace string, change func(e *Entry)) {
 	}
 }
 
-// Acquire implements [Store]. Among workers with a horizon above the tick it takes the one with the lowest
+// Acquire implements [leasestore.Store]. Among workers with a horizon above the tick it takes the one with the lowest
 // horizon.
-func (m *memory) Acquire(ctx context.Context, r Request) (Grant, error) {
+func (m *memory) Acquire(ctx context.Context, r leasestore.Request) (leasestore.Grant, error) {
 	if err := ctx.Err(); err != nil {
-		return Grant{}, err
+		return leasestore.Grant{}, err
 	}
 	if err := r.Validate(); err != nil {
-		return Grant{}, err
+		return leasestore.Grant{}, err
 	}
 
 	m.mu.Lock()
@@ -75,10 +76,10 @@ func (m *memory) Acquire(ctx context.Context, r Request) (Grant, error) {
 	}
 
 	if ns.version != "" {
-		return Grant{}, &VersionError{Namespace: r.Namespace, Version: ns.version}
+		return leasestore.Grant{}, &VersionError{Namespace: r.Namespace, Version: ns.version}
 	}
 	if ns.layout != r.Layout {
-		return Grant{}, fmt.Errorf("%w: namespace %q has %q, not %q", ErrLayout, r.Namespace, ns.layout, r.Layout)
+		return leasestore.Grant{}, fmt.Errorf("%w: namespace %q has %q, not %q", ErrLayout, r.Namespace, ns.layout, r.Layout)
 	}
 
 	now := m.now()
@@ -91,7 +92,7 @@ func (m *memory) Acquire(ctx context.Context, r Request) (Grant, error) {
 	next, ok := candidates.Take(0)
 	if !ok {
 		wait := candidates.Wait(now)
-		return Grant{}, &NoWorkerError{Namespace: r.Namespace, First: r.First, Last: r.Last, Wait: wait}
+		return leasestore.Grant{}, &NoWorkerError{Namespace: r.Namespace, First: r.First, Last: r.Last, Wait: wait}
 	}
 
 	taken := ns.rows[next.Worker]
@@ -104,12 +105,12 @@ func (m *memory) Acquire(ctx context.Context, r Request) (Grant, error) {
 	return m.grant(r, next.Worker, ns, now), nil
 }
 
-// Extend implements [Store].
-func (m *memory) Extend(ctx context.Context, c Claim, horizon int64, ttl time.Duration) (time.Time, error) {
+// Extend implements [leasestore.Store].
+func (m *memory) Extend(ctx context.Context, c leasestore.Claim, horizon int64, ttl time.Duration) (time.Time, error) {
 	if err := ctx.Err(); err != nil {
 		return time.Time{}, err
 	}
-	if err := ValidateExtension(c, ttl); err != nil {
+	if err := leasestore.ValidateExtension(c, ttl); err != nil {
 		return time.Time{}, err
 	}
 
@@ -131,8 +132,8 @@ func (m *memory) Extend(ctx context.Context, c Claim, horizon int64, ttl time.Du
 	return m.reported(now), nil
 }
 
-// Release implements [Store]. The row keeps its token, so that a release can be repeated.
-func (m *memory) Release(ctx context.Context, c Claim, horizon int64) error {
+// Release implements [leasestore.Store]. The row keeps its token, so that a release can be repeated.
+func (m *memory) Release(ctx context.Context, c leasestore.Claim, horizon int64) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
@@ -152,8 +153,8 @@ func (m *memory) Release(ctx context.Context, c Claim, horizon int64) error {
 	return nil
 }
 
-// List implements [Store].
-func (m *memory) List(ctx context.Context, namespace string) ([]Entry, error) {
+// List implements [leasestore.Store].
+func (m *memory) List(ctx context.Context, namespace string) ([]leasestore.Entry, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
@@ -162,7 +163,7 @@ func (m *memory) List(ctx context.Context, namespace string) ([]Entry, error) {
 	defer m.mu.Unlock()
 
 	now := m.now()
-	var entries []Entry
+	var entries []leasestore.Entry
 	for _, name := range slices.Sorted(maps.Keys(m.namespaces)) {
 		if namespace != "" && namespace != name {
 			continue
@@ -191,17 +192,17 @@ func (m *memory) reported(now time.Time) time.Time {
 	return now
 }
 
-func (m *memory) grant(r Request, worker int64, ns *memoryNamespace, now time.Time) Grant {
+func (m *memory) grant(r leasestore.Request, worker int64, ns *memoryNamespace, now time.Time) leasestore.Grant {
 	taken := ns.rows[worker]
-	return Grant{
-		Claim:   Claim{Namespace: r.Namespace, Worker: worker, Epoch: taken.epoch, Token: taken.token},
+	return leasestore.Grant{
+		Claim:   leasestore.Claim{Namespace: r.Namespace, Worker: worker, Epoch: taken.epoch, Token: taken.token},
 		Horizon: taken.horizon,
 		Now:     m.reported(now),
 	}
 }
 
 // owned returns the claim's row, nil if another owner has it.
-func (m *memory) owned(c Claim) *memoryRow {
+func (m *memory) owned(c leasestore.Claim) *memoryRow {
 	ns := m.namespaces[c.Namespace]
 	if ns == nil {
 		return nil
@@ -216,7 +217,7 @@ func (m *memory) owned(c Claim) *memoryRow {
 	return r
 }
 
-func lostClaim(c Claim) error {
+func lostClaim(c leasestore.Claim) error {
 	return fmt.Errorf("%w: worker %d in namespace %q, epoch %d", ErrLost, c.Worker, c.Namespace, c.Epoch)
 }
 
@@ -231,15 +232,15 @@ type memoryRow struct {
 	token   string
 	horizon int64
 	expires time.Time
-	holder  Holder
+	holder  leasestore.Holder
 }
 
 // held reports whether the clock has not reached the expiry.
 func (r *memoryRow) held(now time.Time) bool { return now.Before(r.expires) }
 
-func (r *memoryRow) entry(namespace string, worker int64, layout string, now time.Time) Entry {
-	return Entry{
-		Claim:   Claim{Namespace: namespace, Worker: worker, Epoch: r.epoch},
+func (r *memoryRow) entry(namespace string, worker int64, layout string, now time.Time) leasestore.Entry {
+	return leasestore.Entry{
+		Claim:   leasestore.Claim{Namespace: namespace, Worker: worker, Epoch: r.epoch},
 		Layout:  layout,
 		Horizon: r.horizon,
 		Expires: r.expires,

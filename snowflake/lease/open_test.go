@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/sqlflake/sqlflake/snowflake/lease"
+	"github.com/sqlflake/sqlflake/snowflake/lease/leasestore"
 )
 
 func TestOpenWaitsForAWorkerAsLongAsItsContext(t *testing.T) {
@@ -67,7 +68,7 @@ func TestOpenReturnsAFinalErrorOfAnExtensionAtOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		start := time.Now()
 		store := &altered{Store: lease.NewMemory(time.Now)}
-		store.extend.set(func(context.Context, lease.Claim, int64, time.Duration) (time.Time, error) {
+		store.extend.set(func(context.Context, leasestore.Claim, int64, time.Duration) (time.Time, error) {
 			return time.Time{}, lease.ErrOption // the store is unusable, which only an extension shows
 		})
 		var events recorder
@@ -92,10 +93,10 @@ func TestOpenSaysWhatItWaitedForIfItsContextEndsDuringACall(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), 11*time.Second) // the second call comes after ten
 		defer cancel()
 		hanging, calls := &altered{Store: store}, 0
-		hanging.acquire.set(func(ctx context.Context, r lease.Request) (lease.Grant, error) {
+		hanging.acquire.set(func(ctx context.Context, r leasestore.Request) (leasestore.Grant, error) {
 			if calls++; calls == 2 {
 				<-ctx.Done()
-				return lease.Grant{}, ctx.Err()
+				return leasestore.Grant{}, ctx.Err()
 			}
 			return store.Acquire(ctx, r)
 		})

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/sqlflake/sqlflake/snowflake"
+	"github.com/sqlflake/sqlflake/snowflake/lease/leasestore"
 )
 
 const (
@@ -43,7 +44,7 @@ type config struct {
 	patience    time.Duration
 	first, last int64 // last may be anyWorker
 	stopOnLoss  bool
-	holder      Holder
+	holder      leasestore.Holder
 	log         *slog.Logger
 	observers   []func(Event)
 	clock       snowflake.Clock
@@ -64,8 +65,8 @@ func option(valid bool, change func(*config), format string, args ...any) Option
 // WithNamespace sets whose workers are leased: 1 to 100 bytes, DefaultNamespace by default. All processes whose IDs
 // must differ use the same namespace and the same layout.
 func WithNamespace(name string) Option {
-	return option(name != "" && len(name) <= maxNamespace, func(c *config) { c.namespace = name },
-		"namespace %.110q has %d bytes, want 1 to %d", name, len(name), maxNamespace)
+	return option(name != "" && len(name) <= leasestore.MaxNamespace, func(c *config) { c.namespace = name },
+		"namespace %.110q has %d bytes, want 1 to %d", name, len(name), leasestore.MaxNamespace)
 }
 
 // WithGenerator sets options of the generator, such as its layout and its lead. If they replace its clock, that clock is
@@ -154,7 +155,7 @@ func configure(opts []Option) (config, error) {
 		maxSkew:   DefaultMaxSkew,
 		patience:  defaultPatience,
 		last:      anyWorker,
-		holder:    Holder{Host: host, PID: os.Getpid()},
+		holder:    leasestore.Holder{Host: host, PID: os.Getpid()},
 		log:       slog.Default(),
 	}
 	for _, opt := range opts {

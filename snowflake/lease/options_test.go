@@ -8,13 +8,14 @@ import (
 
 	"github.com/sqlflake/sqlflake/snowflake"
 	"github.com/sqlflake/sqlflake/snowflake/lease"
+	"github.com/sqlflake/sqlflake/snowflake/lease/leasestore"
 )
 
 func TestBadSettingsAreRefusedWithTheValueAndTheLimit(t *testing.T) {
 	store := lease.NewMemory(nil)
 	for _, test := range []struct {
 		name  string
-		store lease.Store
+		store leasestore.Store
 		opt   lease.Option
 		is    error
 		want  string

@@ -7,6 +7,8 @@ import (
 	"math/rand/v2"
 	"os"
 	"time"
+
+	"github.com/sqlflake/sqlflake/snowflake/lease/leasestore"
 )
 
 // The protocol. The model in model/lease.pml uses the same names. One rule separates the IDs of two owners of a worker:
@@ -117,7 +119,7 @@ func (l *Lease) acquire(ctx context.Context) (time.Duration, error) {
 	wait, err := l.commit(ctx, tick)
 	if err != nil {
 		if errors.Is(err, ErrLost) { // the call was so slow that the worker expired, or a copy of this process was faster
-			l.state.claim = Claim{}
+			l.state.claim = leasestore.Claim{}
 		}
 		return l.failed(ctx, err)
 	}
@@ -230,22 +232,21 @@ func (l *Lease) ahead(window time.Duration) int64 {
 	return l.lessee.Lead() + max(1, ticks(window, l.layout))
 }
 
-func (l *Lease) callExtend(ctx context.Context, claim *Claim) (now time.Time, err error) {
+func (l *Lease) callExtend(ctx context.Context, claim *leasestore.Claim) (now time.Time, err error) {
 	start := l.moment()
-	claim.deadline, claim.Reach = l.deadline(start), l.reach()
-	claim.Until = claim.deadline.wall
+	claim.Deadline, claim.Reach = l.deadline(start), l.reach()
 
 	now, err = l.store.Extend(ctx, *claim, l.state.asked, l.cfg.ttl)
 	l.called("extend", start.elapsed, err)
 	return now, err
 }
 
-func (l *Lease) callAcquire(ctx context.Context, tick int64) (Grant, error) {
+func (l *Lease) callAcquire(ctx context.Context, tick int64) (leasestore.Grant, error) {
 	ctx, cancel := l.calls.Begin(ctx, l.timeout(true))
 	defer cancel()
 	before, start := l.cfg.clock.Now(), l.cfg.clock.Elapsed()
 
-	grant, err := l.store.Acquire(ctx, Request{
+	grant, err := l.store.Acquire(ctx, leasestore.Request{
 		Namespace: l.cfg.namespace, Layout: l.layout.String(), First: l.cfg.first, Last: l.cfg.last,
 		Token: l.state.token, TTL: l.cfg.ttl, Reach: l.reachOf(l.cfg.window), Tick: tick, Holder: l.cfg.holder,
 	})
@@ -322,7 +323,7 @@ func (l *Lease) lost(err error) (time.Duration, error) {
 	l.tell(Lost, err)
 
 	worker := l.state.claim.Worker
-	l.state.claim = Claim{}
+	l.state.claim = leasestore.Claim{}
 	if l.cfg.stopOnLoss {
 		return 0, fmt.Errorf("lease: worker %d of namespace %q: %w", worker, l.cfg.namespace, err)
 	}

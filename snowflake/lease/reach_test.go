@@ -9,6 +9,7 @@ import (
 
 	"github.com/sqlflake/sqlflake/snowflake"
 	"github.com/sqlflake/sqlflake/snowflake/lease"
+	"github.com/sqlflake/sqlflake/snowflake/lease/leasestore"
 )
 
 // known returns a store whose namespace knows a window, and allows no greater reach for an hour.
@@ -17,7 +18,7 @@ func known(t *testing.T, window time.Duration, more ...lease.Option) *altered {
 	store := &altered{Store: lease.NewMemory(time.Now)}
 	var limit time.Duration
 	var until time.Time
-	store.extend.set(func(ctx context.Context, c lease.Claim, horizon int64, ttl time.Duration) (time.Time, error) {
+	store.extend.set(func(ctx context.Context, c leasestore.Claim, horizon int64, ttl time.Duration) (time.Time, error) {
 		if until.IsZero() {
 			limit = c.Reach
 		} else if c.Reach > limit && time.Now().Before(until) {
@@ -89,7 +90,7 @@ func TestARepeatedExtensionAsksForNoMoreIfItIsShortened(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := known(t, 10*time.Second)
 		begin, asked := time.Now(), map[string]int64{}
-		store.extend.set(func(ctx context.Context, c lease.Claim, horizon int64, ttl time.Duration) (time.Time, error) {
+		store.extend.set(func(ctx context.Context, c leasestore.Claim, horizon int64, ttl time.Duration) (time.Time, error) {
 			if before, ok := asked[c.Next]; ok && horizon > before {
 				t.Errorf("%d more ticks than the first time", horizon-before)
 			}
@@ -110,7 +111,7 @@ func TestAnExtensionWithTheTokenBeforeIsShortened(t *testing.T) {
 		l := mustOpen(t, store)
 		time.Sleep(12 * time.Second)
 		forgotten, confirmed := "", 0
-		store.extend.set(func(_ context.Context, c lease.Claim, _ int64, _ time.Duration) (time.Time, error) {
+		store.extend.set(func(_ context.Context, c leasestore.Claim, _ int64, _ time.Duration) (time.Time, error) {
 			if forgotten == "" {
 				forgotten = c.Token
 			}
@@ -137,7 +138,7 @@ func TestAfterAFailureAShortWindowIsExtendedInTime(t *testing.T) {
 		l := mustOpen(t, store, lease.WithWindow(time.Minute), lease.WithPatience(100*time.Millisecond))
 		defer mustClose(t, l)
 		failed := false
-		store.extend.set(func(ctx context.Context, c lease.Claim, horizon int64, ttl time.Duration) (time.Time, error) {
+		store.extend.set(func(ctx context.Context, c leasestore.Claim, horizon int64, ttl time.Duration) (time.Time, error) {
 			if !failed {
 				failed = true
 				return time.Time{}, errors.New("reset")
@@ -159,7 +160,7 @@ func TestAClaimExpiresWhileItsExtensionIsUnderWay(t *testing.T) {
 		store := &altered{Store: lease.NewMemory(time.Now)}
 		l := mustOpen(t, store)
 		unexpired := make(chan bool, 2)
-		store.extending(func(c *lease.Claim) {
+		store.extending(func(c *leasestore.Claim) {
 			store.extend.Store(nil)
 			unexpired <- c.Unexpired()
 			time.Sleep(2 * lease.DefaultWindow)

@@ -7,11 +7,12 @@ import (
 
 	"github.com/sqlflake/sqlflake/snowflake"
 	"github.com/sqlflake/sqlflake/snowflake/lease"
+	"github.com/sqlflake/sqlflake/snowflake/lease/leasestore"
 )
 
 // life opens the lease of a process that alone has worker 3, with a window of ten minutes, draws IDs and closes it. The
 // IDs must be above the last one of the life before. It returns the first and the last one, and how long they took.
-func life(t *testing.T, store lease.Store, before snowflake.ID, ids int) (first, last snowflake.ID, took time.Duration) {
+func life(t *testing.T, store leasestore.Store, before snowflake.ID, ids int) (first, last snowflake.ID, took time.Duration) {
 	t.Helper()
 	l := mustOpen(t, store, lease.WithWorkers(3, 3), lease.WithWindow(lease.MaxWindow))
 	defer mustClose(t, l)

@@ -6,14 +6,12 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
-	"strings"
 	"time"
+
+	"github.com/sqlflake/sqlflake/snowflake/lease/leasestore"
 )
 
-const (
-	reservedFor  = 250 * 365 * 24 * time.Hour // a Duration ends at 292 years
-	reservedHost = "reserved for "            // no host has this name
-)
+const reservedFor = 250 * 365 * 24 * time.Hour // a Duration ends at 292 years
 
 // Reserve keeps a worker out of the leases of the namespace for ever, for a generator that has no lease, such as a
 // snowflake.Backfill: call it before NewBackfill, at each start. The purpose says what the worker is for. A second call
@@ -38,15 +36,15 @@ func (l *Lease) Reserve(ctx context.Context, worker int64, purpose string) error
 	}
 
 	token := sha256.Sum256([]byte("sqlflake reservation: " + purpose))
-	grant, err := l.store.Acquire(ctx, Request{
+	grant, err := l.store.Acquire(ctx, leasestore.Request{
 		Namespace: l.cfg.namespace, Layout: l.layout.String(), First: worker, Last: worker,
-		Token: hex.EncodeToString(token[:tokenDigits/2]), TTL: reservedFor,
+		Token: hex.EncodeToString(token[:leasestore.TokenDigits/2]), TTL: reservedFor,
 		Holder: l.reservation(purpose),
 	})
 	switch {
 	case err != nil:
 	case grant.Worker != worker:
-		err = fmt.Errorf("%w: worker %d is %s%s already", ErrOption, grant.Worker, reservedHost, purpose)
+		err = fmt.Errorf("%w: worker %d is reserved for %s already", ErrOption, grant.Worker, purpose)
 	case grant.Epoch > 1, grant.Horizon > 0: // it was used, or the namespace had another layout
 		err = l.unreserve(ctx, grant)
 	}
@@ -56,8 +54,8 @@ func (l *Lease) Reserve(ctx context.Context, worker int64, purpose string) error
 	return nil
 }
 
-func (l *Lease) reservation(purpose string) Holder {
-	h := ReservedHolder(purpose)
+func (l *Lease) reservation(purpose string) leasestore.Holder {
+	h := leasestore.ReservedHolder(purpose)
 	h.Version = l.cfg.holder.Version
 	return h
 }
@@ -74,7 +72,7 @@ func (l *Lease) checkUnused(ctx context.Context, worker int64) error {
 }
 
 // unreserve gives a worker back, also when the context has ended: ErrNoWorker says that it has.
-func (l *Lease) unreserve(ctx context.Context, grant Grant) error {
+func (l *Lease) unreserve(ctx context.Context, grant leasestore.Grant) error {
 	err := l.store.Release(ctx, grant.Claim, grant.Horizon)
 	if err != nil && ctx.Err() != nil {
 		more, cancel := context.WithTimeout(context.WithoutCancel(ctx), closeTimeout)
@@ -85,19 +83,4 @@ func (l *Lease) unreserve(ctx context.Context, grant Grant) error {
 		return fmt.Errorf("give it back: %w", err)
 	}
 	return fmt.Errorf("%w: it may have issued IDs before", ErrNoWorker)
-}
-
-// Reserved reports whether the worker is kept out of all leases by [Lease.Reserve].
-func (e Entry) Reserved() bool { return e.Held && e.Holder.ReservedFor() != "" }
-
-// ReservedHolder returns the holder of a worker that is reserved for a purpose.
-func ReservedHolder(purpose string) Holder { return Holder{Host: reservedHost + purpose} }
-
-// ReservedFor returns the purpose of a worker that is reserved, and "" for the holder of a lease.
-func (h Holder) ReservedFor() string {
-	purpose, _ := strings.CutPrefix(h.Host, reservedHost)
-	if purpose == h.Host {
-		return ""
-	}
-	return purpose
 }

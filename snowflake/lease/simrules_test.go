@@ -8,13 +8,14 @@ import (
 
 	"github.com/sqlflake/sqlflake/snowflake"
 	"github.com/sqlflake/sqlflake/snowflake/lease"
+	"github.com/sqlflake/sqlflake/snowflake/lease/leasestore"
 )
 
 // simOwners makes the store remember the owners, by worker, and extend the claims that as returns.
-func simOwners(s *altered, as func(c, owner lease.Claim) lease.Claim) map[int64]lease.Claim {
-	owners := map[int64]lease.Claim{}
-	s.granting(func(_ lease.Request, g *lease.Grant) { owners[g.Worker] = g.Claim })
-	s.extend.set(func(ctx context.Context, c lease.Claim, h int64, ttl time.Duration) (time.Time, error) {
+func simOwners(s *altered, as func(c, owner leasestore.Claim) leasestore.Claim) map[int64]leasestore.Claim {
+	owners := map[int64]leasestore.Claim{}
+	s.granting(func(_ leasestore.Request, g *leasestore.Grant) { owners[g.Worker] = g.Claim })
+	s.extend.set(func(ctx context.Context, c leasestore.Claim, h int64, ttl time.Duration) (time.Time, error) {
 		owner := as(c, owners[c.Worker])
 		now, err := s.Store.Extend(ctx, owner, h, ttl)
 		if err == nil {
@@ -28,7 +29,7 @@ func simOwners(s *altered, as func(c, owner lease.Claim) lease.Claim) map[int64]
 
 // simAnyoneExtends breaks the rule that only the owner extends: it accepts an extension from anybody.
 func simAnyoneExtends(_ *simWorld, s *altered) {
-	simOwners(s, func(c, owner lease.Claim) lease.Claim {
+	simOwners(s, func(c, owner leasestore.Claim) leasestore.Claim {
 		owner.Next = c.Next
 		return owner
 	})
@@ -36,8 +37,8 @@ func simAnyoneExtends(_ *simWorld, s *altered) {
 
 // simReleasesForAnybody breaks the rule that only the owner releases: it accepts a release from anybody.
 func simReleasesForAnybody(_ *simWorld, s *altered) {
-	owners := simOwners(s, func(c, _ lease.Claim) lease.Claim { return c })
-	s.release.set(func(ctx context.Context, c lease.Claim, h int64) error {
+	owners := simOwners(s, func(c, _ leasestore.Claim) leasestore.Claim { return c })
+	s.release.set(func(ctx context.Context, c leasestore.Claim, h int64) error {
 		return s.Store.Release(ctx, owners[c.Worker], h)
 	})
 }
@@ -45,7 +46,7 @@ func simReleasesForAnybody(_ *simWorld, s *altered) {
 // simCommitsLater breaks the rule that a horizon is committed before it is used: it confirms a horizon and commits it
 // later, or never.
 func simCommitsLater(w *simWorld, s *altered) {
-	s.extend.set(func(ctx context.Context, c lease.Claim, h int64, ttl time.Duration) (time.Time, error) {
+	s.extend.set(func(ctx context.Context, c leasestore.Claim, h int64, ttl time.Duration) (time.Time, error) {
 		w.late = append(w.late, func() {
 			_, err := s.Store.Extend(ctx, c, h, ttl)
 			w.note(nil, "the horizon %d of worker %d is committed only now: %v", h, c.Worker, err)
@@ -58,7 +59,7 @@ func simCommitsLater(w *simWorld, s *altered) {
 // simLowersHorizon breaks the rule that a release lowers the horizon only to the tick that was requested: it lowers it
 // to the tick of the releasing process's clock.
 func simLowersHorizon(w *simWorld, s *altered) {
-	s.release.set(func(ctx context.Context, c lease.Claim, _ int64) error {
+	s.release.set(func(ctx context.Context, c leasestore.Claim, _ int64) error {
 		return s.Store.Release(ctx, c, w.tick(w.caller.host.wall))
 	})
 }
@@ -66,7 +67,7 @@ func simLowersHorizon(w *simWorld, s *altered) {
 // simReleasesLast breaks the rule that a release asks for a tick above all that were issued: it asks for the last one
 // issued.
 func simReleasesLast(_ *simWorld, s *altered) {
-	s.release.set(func(ctx context.Context, c lease.Claim, h int64) error { return s.Store.Release(ctx, c, h-1) })
+	s.release.set(func(ctx context.Context, c leasestore.Claim, h int64) error { return s.Store.Release(ctx, c, h-1) })
 }
 
 // releaseFirst breaks the rule that the generator is frozen before a release: it gives back what is above the last ID
@@ -81,12 +82,12 @@ func (p *simProcess) releaseFirst() {
 func simKeepsToken(_ *simWorld, s *altered) {
 	type owner struct{ worker, epoch int64 }
 	tokens := map[owner]string{}
-	s.granting(func(_ lease.Request, g *lease.Grant) { tokens[owner{g.Worker, g.Epoch}] = g.Token })
-	s.extending(func(c *lease.Claim) {
+	s.granting(func(_ leasestore.Request, g *leasestore.Grant) { tokens[owner{g.Worker, g.Epoch}] = g.Token })
+	s.extending(func(c *leasestore.Claim) {
 		c.Token = tokens[owner{c.Worker, c.Epoch}]
 		c.Next = c.Token
 	})
-	s.release.set(func(ctx context.Context, c lease.Claim, h int64) error {
+	s.release.set(func(ctx context.Context, c leasestore.Claim, h int64) error {
 		c.Token = tokens[owner{c.Worker, c.Epoch}]
 		return s.Store.Release(ctx, c, h)
 	})
@@ -102,7 +103,7 @@ func (p *simProcess) goOn(worker int64, horizon time.Time) {
 
 // simStartsAtNow breaks the rule that a takeover starts at the old horizon.
 func simStartsAtNow(_ *simWorld, s *altered) {
-	s.granting(func(r lease.Request, g *lease.Grant) { g.Horizon = r.Tick })
+	s.granting(func(r leasestore.Request, g *leasestore.Grant) { g.Horizon = r.Tick })
 }
 
 // extendByExpiry breaks the rule that the horizon decides what may be issued: it uses the expiry instead, by the
@@ -118,7 +119,7 @@ func (p *simProcess) extendByExpiry() bool {
 
 // lacking breaks the rule that a floor is above all that a forgotten owner can have been granted: it lacks a part.
 func (s *altered) lacking(part time.Duration) {
-	s.granting(func(_ lease.Request, g *lease.Grant) {
+	s.granting(func(_ leasestore.Request, g *leasestore.Grant) {
 		if !g.Floor.IsZero() {
 			g.Floor = g.Floor.Add(-part)
 		}
@@ -131,14 +132,14 @@ func simLacksSkew(w *simWorld, s *altered)   { s.lacking(w.plan.skew) }
 
 // simNoFloor breaks the rule that new owners start above a floor.
 func simNoFloor(_ *simWorld, s *altered) {
-	s.granting(func(_ lease.Request, g *lease.Grant) { g.Floor = time.Time{} })
+	s.granting(func(_ leasestore.Request, g *leasestore.Grant) { g.Floor = time.Time{} })
 }
 
 // simFloorBefore breaks the rule that the floor is that of the server that lends the worker: a process uses the one
 // that its call before has found.
 func simFloorBefore(w *simWorld, s *altered) {
 	floors := map[*simProcess]time.Time{}
-	s.granting(func(_ lease.Request, g *lease.Grant) { g.Floor, floors[w.caller] = floors[w.caller], g.Floor })
+	s.granting(func(_ leasestore.Request, g *leasestore.Grant) { g.Floor, floors[w.caller] = floors[w.caller], g.Floor })
 }
 
 // simNotShown breaks the rule that a step forward of the wall clock is followed only if the store's clock confirms it:
@@ -148,37 +149,37 @@ func simNotShown(w *simWorld, _ *altered) { w.plan.blind = true }
 // simByMonotonicClock breaks the rule that both clocks of an owner tell how long its lease lasts: each looks at the
 // monotonic clock.
 func simByMonotonicClock(w *simWorld, s *altered) {
-	s.extending(func(c *lease.Claim) {
+	s.extending(func(c *leasestore.Claim) {
 		_, age := w.caller.lease.Age()
-		*c = c.Lasting(time.Hour, w.caller.window*7/4-age)
+		*c = lease.Lasting(*c, time.Hour, w.caller.window*7/4-age)
 	})
 }
 
 // simByWallClock breaks the same rule: each looks at the wall clock.
 func simByWallClock(w *simWorld, s *altered) {
-	s.extending(func(c *lease.Claim) {
+	s.extending(func(c *leasestore.Claim) {
 		age, _ := w.caller.lease.Age()
-		*c = c.Lasting(w.caller.window*7/4-age, time.Hour)
+		*c = lease.Lasting(*c, w.caller.window*7/4-age, time.Hour)
 	})
 }
 
 // simTimed breaks the rule that an owner keeps its worker after a failover only if its lease can't have expired before:
 // each owner believes that.
 func simTimed(_ *simWorld, s *altered) {
-	s.extending(func(c *lease.Claim) { *c = c.Lasting(time.Hour, time.Hour) })
+	s.extending(func(c *leasestore.Claim) { *c = lease.Lasting(*c, time.Hour, time.Hour) })
 }
 
 // simComparesClocks breaks the same rule: the expiry by the clock of the old server is compared with the time of the
 // failover by that of the new one, as if they were the same.
 func simComparesClocks(w *simWorld, s *altered) {
-	s.extending(func(c *lease.Claim) {
+	s.extending(func(c *leasestore.Claim) {
 		entries, err := s.List(context.Background(), c.Namespace)
 		if err != nil {
 			w.fail(nil, "List: %v", err)
 		}
 		for _, e := range entries {
 			if e.Worker == c.Worker && e.Expires.After(w.fellTo) {
-				*c = c.Lasting(time.Hour, time.Hour)
+				*c = lease.Lasting(*c, time.Hour, time.Hour)
 			}
 		}
 	})
@@ -186,7 +187,7 @@ func simComparesClocks(w *simWorld, s *altered) {
 
 // simExpiredGoOn breaks it with a store below it that is unaware.
 func simExpiredGoOn(w *simWorld, s *altered) {
-	s.granting(func(r lease.Request, g *lease.Grant) {
+	s.granting(func(r leasestore.Request, g *leasestore.Grant) {
 		if !w.fellTo.IsZero() {
 			g.Floor = w.fellTo.Add(r.Reach)
 		}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/sqlflake/sqlflake/snowflake"
 	"github.com/sqlflake/sqlflake/snowflake/lease"
+	"github.com/sqlflake/sqlflake/snowflake/lease/leasestore"
 )
 
 // simSQL is a server of a database with the two tables and the rules of sqllease, for schedules with failovers,
@@ -144,7 +145,7 @@ func unchanged(n simNamespace) func(p *simSQL) bool {
 	return func(p *simSQL) bool { return p.ns == n && n.server == p }
 }
 
-func (s *simSQL) Acquire(_ context.Context, r lease.Request) (lease.Grant, error) {
+func (s *simSQL) Acquire(_ context.Context, r leasestore.Request) (leasestore.Grant, error) {
 	for range 20 {
 		s.recordServer(r.Layout, r.Reach)
 		p := s.primary()
@@ -164,7 +165,7 @@ func (s *simSQL) Acquire(_ context.Context, r lease.Request) (lease.Grant, error
 
 		worker, ok := s.choose(r, n, rows, now)
 		if !ok {
-			return lease.Grant{}, &lease.NoWorkerError{
+			return leasestore.Grant{}, &lease.NoWorkerError{
 				Namespace: r.Namespace, First: r.First, Last: r.Last, Wait: s.w.plan.window / 4,
 			}
 		}
@@ -174,17 +175,17 @@ func (s *simSQL) Acquire(_ context.Context, r lease.Request) (lease.Grant, error
 
 		taken, done, err := s.take(r, worker, rows[worker].epoch, n)
 		if err != nil {
-			return lease.Grant{}, err
+			return leasestore.Grant{}, err
 		}
 		if done {
 			return s.grant(r, worker, taken, n, now), nil
 		}
 	}
-	return lease.Grant{}, errSimReply
+	return leasestore.Grant{}, errSimReply
 }
 
 // take raises the epoch of a worker if it still is as it was read, and free by now.
-func (s *simSQL) take(r lease.Request, worker, epoch int64, n simNamespace) (taken simLease, done bool, err error) {
+func (s *simSQL) take(r leasestore.Request, worker, epoch int64, n simNamespace) (taken simLease, done bool, err error) {
 	done, err = s.change(unchanged(n), func(p *simSQL) bool {
 		row, now := p.leases[worker], p.clock()
 		if row.epoch != epoch || now.Before(row.expires) {
@@ -198,7 +199,7 @@ func (s *simSQL) take(r lease.Request, worker, epoch int64, n simNamespace) (tak
 }
 
 // choose returns the worker of the token or any that is free.
-func (s *simSQL) choose(r lease.Request, n simNamespace, rows map[int64]simLease, now time.Time) (int64, bool) {
+func (s *simSQL) choose(r leasestore.Request, n simNamespace, rows map[int64]simLease, now time.Time) (int64, bool) {
 	afterFloor := !now.Before(n.floor()) || s.isBroken("rows before the floor")
 	var free []int64
 	for worker := max(r.First, n.firstWorker); worker <= r.Last; worker++ {
@@ -217,12 +218,12 @@ func (s *simSQL) choose(r lease.Request, n simNamespace, rows map[int64]simLease
 	return pick(s.w.choices, free...), true
 }
 
-func (s *simSQL) grant(r lease.Request, worker int64, row simLease, n simNamespace, now time.Time) lease.Grant {
+func (s *simSQL) grant(r leasestore.Request, worker int64, row simLease, n simNamespace, now time.Time) leasestore.Grant {
 	if worker < s.w.plan.share {
 		s.w.fail(s.w.caller, "worker %d is outside of the share", worker)
 	}
-	return lease.Grant{
-		Claim:   lease.Claim{Namespace: r.Namespace, Worker: worker, Epoch: row.epoch, Token: r.Token},
+	return leasestore.Grant{
+		Claim:   leasestore.Claim{Namespace: r.Namespace, Worker: worker, Epoch: row.epoch, Token: r.Token},
 		Horizon: row.horizon, Floor: n.floor(), Now: now, Forgets: !s.isBroken("horizons follow the generator"),
 	}
 }
@@ -236,7 +237,7 @@ func (s *simSQL) expiry(now time.Time, ttl time.Duration) time.Time {
 	return later(expires, s.ns.serverSince.Add(lease.DefaultMaxSkew+time.Millisecond))
 }
 
-func (s *simSQL) Extend(_ context.Context, c lease.Claim, horizon int64, ttl time.Duration) (time.Time, error) {
+func (s *simSQL) Extend(_ context.Context, c leasestore.Claim, horizon int64, ttl time.Duration) (time.Time, error) {
 	for range 10 {
 		p := s.primary()
 		n, row := p.ns, p.leases[c.Worker]
@@ -276,11 +277,11 @@ func (s *simSQL) Extend(_ context.Context, c lease.Claim, horizon int64, ttl tim
 }
 
 // isOf reports whether the claim's owner has the lease.
-func (row simLease) isOf(c lease.Claim) bool {
+func (row simLease) isOf(c leasestore.Claim) bool {
 	return row.epoch == c.Epoch && (row.token == c.Token || row.token == cmp.Or(c.Next, c.Token))
 }
 
-func (s *simSQL) Release(_ context.Context, c lease.Claim, horizon int64) error {
+func (s *simSQL) Release(_ context.Context, c leasestore.Claim, horizon int64) error {
 	p := s.primary()
 	row := p.leases[c.Worker]
 	if !row.isOf(c) {
@@ -295,11 +296,11 @@ func (s *simSQL) Release(_ context.Context, c lease.Claim, horizon int64) error 
 	return nil
 }
 
-func (s *simSQL) List(context.Context, string) (entries []lease.Entry, err error) {
+func (s *simSQL) List(context.Context, string) (entries []leasestore.Entry, err error) {
 	for _, worker := range slices.Sorted(maps.Keys(s.leases)) {
 		row := s.leases[worker]
-		claim := lease.Claim{Worker: worker, Epoch: row.epoch}
-		entries = append(entries, lease.Entry{Claim: claim, Horizon: row.horizon, Expires: row.expires})
+		claim := leasestore.Claim{Worker: worker, Epoch: row.epoch}
+		entries = append(entries, leasestore.Entry{Claim: claim, Horizon: row.horizon, Expires: row.expires})
 	}
 	return entries, nil
 }

@@ -11,6 +11,7 @@ import (
 
 	"github.com/sqlflake/sqlflake/snowflake"
 	"github.com/sqlflake/sqlflake/snowflake/lease"
+	"github.com/sqlflake/sqlflake/snowflake/lease/leasestore"
 )
 
 // simPort is the store as a process reaches it, through a network.
@@ -85,7 +86,7 @@ func (s simPort) call(name string, do func() error) error {
 	return err
 }
 
-func (s simPort) Acquire(ctx context.Context, r lease.Request) (grant lease.Grant, err error) {
+func (s simPort) Acquire(ctx context.Context, r leasestore.Request) (grant leasestore.Grant, err error) {
 	ctx = context.WithoutCancel(ctx) // its deadline is in real time
 	err = s.call("acquire", func() error {
 		grant, err = s.p.w.store.Acquire(ctx, r)
@@ -95,7 +96,7 @@ func (s simPort) Acquire(ctx context.Context, r lease.Request) (grant lease.Gran
 		return err
 	})
 	if err != nil {
-		return lease.Grant{}, err
+		return leasestore.Grant{}, err
 	}
 
 	s.p.expires = s.p.host.wall.Add(r.TTL)
@@ -104,13 +105,13 @@ func (s simPort) Acquire(ctx context.Context, r lease.Request) (grant lease.Gran
 	return grant, nil
 }
 
-func (s simPort) Extend(ctx context.Context, c lease.Claim, h int64, ttl time.Duration) (now time.Time, err error) {
+func (s simPort) Extend(ctx context.Context, c leasestore.Claim, h int64, ttl time.Duration) (now time.Time, err error) {
 	ctx = context.WithoutCancel(ctx)
-	wall, elapsed := c.Left()
+	wall, elapsed := lease.Left(c)
 	err = s.call("extend", func() error {
 		s.p.w.note(s.p, "extends worker %d, epoch %d to %d", c.Worker, c.Epoch, h)
 		if s.p.w.kind.late {
-			c = c.Lasting(wall, elapsed)
+			c = lease.Lasting(c, wall, elapsed)
 		}
 		now, err = s.p.w.store.Extend(ctx, c, h, ttl)
 		return err
@@ -123,7 +124,7 @@ func (s simPort) Extend(ctx context.Context, c lease.Claim, h int64, ttl time.Du
 	return s.reported(now), nil
 }
 
-func (s simPort) Release(ctx context.Context, c lease.Claim, h int64) error {
+func (s simPort) Release(ctx context.Context, c leasestore.Claim, h int64) error {
 	ctx = context.WithoutCancel(ctx)
 	return s.call("release", func() error {
 		s.p.w.note(s.p, "releases worker %d, epoch %d down to %d", c.Worker, c.Epoch, h)
@@ -131,7 +132,7 @@ func (s simPort) Release(ctx context.Context, c lease.Claim, h int64) error {
 	})
 }
 
-func (s simPort) List(ctx context.Context, namespace string) ([]lease.Entry, error) {
+func (s simPort) List(ctx context.Context, namespace string) ([]leasestore.Entry, error) {
 	return s.p.w.store.List(ctx, namespace)
 }
 
@@ -178,7 +179,7 @@ func newSimLedger() simLedger {
 }
 
 // granted records that the store has lent a worker to a process.
-func (w *simWorld) granted(p *simProcess, c lease.Claim) {
+func (w *simWorld) granted(p *simProcess, c leasestore.Claim) {
 	delete(p.lost, c.Worker)
 	l := &w.ledger
 	grants := l.grants[c.Worker]
@@ -200,7 +201,7 @@ func (w *simWorld) granted(p *simProcess, c lease.Claim) {
 }
 
 // startsAbove records where a process starts with a grant that it has received.
-func (w *simWorld) startsAbove(p *simProcess, grant lease.Grant) {
+func (w *simWorld) startsAbove(p *simProcess, grant leasestore.Grant) {
 	if g := w.grantOf(p, grant.Worker, grant.Epoch); g != nil && g.owner == p {
 		g.from = max(g.from, grant.Horizon)
 		if !grant.Floor.IsZero() {
@@ -309,14 +310,28 @@ func (w *simWorld) issue(p *simProcess, ids []snowflake.ID, low int64, lost map[
 			w.fail(p, "issued tick %d, which no clock of a server confirms: at most %d", tick, limit)
 		}
 		at := tick<<sequenceBits + sequence
-		if at <= low {
+		sameTick := low >= 0 && tick == low>>sequenceBits
+		if mayRise := sameTick && sortsBySequence(layout); at <= low && !mayRise {
 			w.fail(p, "ID of tick %d, sequence %d after one of tick %d, sequence %d",
 				tick, sequence, low>>sequenceBits, low&(1<<sequenceBits-1))
 		}
-		low = at
+		low = max(low, at)
 		w.checkGrant(p, worker, tick)
 	}
 	p.highest = max(p.highest, low)
+}
+
+// sortsBySequence reports whether a tick may begin at any sequence, and goes on at 0 after the highest.
+func sortsBySequence(l snowflake.Layout) bool {
+	for _, field := range l.Fields() {
+		switch field.Name {
+		case snowflake.FieldSequence:
+			return true
+		case snowflake.FieldTime:
+			return false
+		}
+	}
+	return false
 }
 
 // latest returns the last tick that an ID may have: a generator follows no clock which is further ahead of all servers

@@ -8,6 +8,7 @@ import (
 
 	"github.com/sqlflake/sqlflake/snowflake"
 	"github.com/sqlflake/sqlflake/snowflake/lease"
+	"github.com/sqlflake/sqlflake/snowflake/lease/leasestore"
 )
 
 // simStart is the time at which each schedule begins.
@@ -27,19 +28,19 @@ type simWorld struct {
 	slots    []*simProcess // the process that runs at each place, or did
 	started  int
 
-	memory   lease.Store
-	backup   lease.Store   // a replica that gets nothing more
-	cut      time.Time     // since then
-	server   *simServer    // that is the replica
-	store    *altered      // what all processes share: the memory, or after a failover the backup
-	caller   *simProcess   // whose call the store is working on
-	down     time.Time     // the end of its outage
-	soon     bool          // failovers are not put off until clocks agree
-	fellTo   time.Time     // when the store fell back to a replica the last time, by its clock
-	shown    time.Time     // the latest time that a clock has shown that was set right
-	ahead    time.Duration // how far a server's clock has been ahead of true time at most
-	hastened time.Time     // when the clock of a server has stepped forward
-	late     []func()      // requests that may still arrive
+	memory   leasestore.Store
+	backup   leasestore.Store // a replica that gets nothing more
+	cut      time.Time        // since then
+	server   *simServer       // that is the replica
+	store    *altered         // what all processes share: the memory, or after a failover the backup
+	caller   *simProcess      // whose call the store is working on
+	down     time.Time        // the end of its outage
+	soon     bool             // failovers are not put off until clocks agree
+	fellTo   time.Time        // when the store fell back to a replica the last time, by its clock
+	shown    time.Time        // the latest time that a clock has shown that was set right
+	ahead    time.Duration    // how far a server's clock has been ahead of true time at most
+	hastened time.Time        // when the clock of a server has stepped forward
+	late     []func()         // requests that may still arrive
 	ledger   simLedger
 
 	events    int

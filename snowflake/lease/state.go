@@ -1,16 +1,20 @@
 package lease
 
-import "time"
+import (
+	"time"
+
+	"github.com/sqlflake/sqlflake/snowflake/lease/leasestore"
+)
 
 // claimState is what the protocol knows. It is used by one goroutine at a time.
 type claimState struct {
-	claim    Claim  // without an Epoch: none
-	held     bool   // the generator uses the worker
-	token    string // of an acquisition that has not led to a claim yet
-	unsure   bool   // the store may have a worker under the token
-	previous string // the row's token before the last extension of the claim
-	table    string // of the claim's grant
-	warning  error  // of the claim's grant
+	claim    leasestore.Claim // without an Epoch: none
+	held     bool             // the generator uses the worker
+	token    string           // of an acquisition that has not led to a claim yet
+	unsure   bool             // the store may have a worker under the token
+	previous string           // the row's token before the last extension of the claim
+	table    string           // of the claim's grant
+	warning  error            // of the claim's grant
 
 	from    int64  // the horizon that the claim started at
 	horizon int64  // committed by the store under the claim; less than that if clocks were set back meanwhile
@@ -28,7 +32,7 @@ type claimState struct {
 }
 
 // grant starts a claim, of which the first tick is from. No horizon is committed under it yet.
-func (s *claimState) grant(g Grant, from int64) {
+func (s *claimState) grant(g leasestore.Grant, from int64) {
 	s.claim, s.from, s.table, s.warning, s.forgets = g.Claim, from, g.Table, g.Warning, g.Forgets
 	s.token, s.previous, s.horizon, s.asked = "", "", 0, 0
 }

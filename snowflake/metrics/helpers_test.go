@@ -16,6 +16,7 @@ import (
 	"github.com/sqlflake/sqlflake/internal/testclock"
 	"github.com/sqlflake/sqlflake/snowflake"
 	"github.com/sqlflake/sqlflake/snowflake/lease"
+	"github.com/sqlflake/sqlflake/snowflake/lease/leasestore"
 	"github.com/sqlflake/sqlflake/snowflake/metrics"
 )
 
@@ -25,7 +26,7 @@ var layout = snowflake.WithLayout(snowflake.MustLayout(time.Unix(0, 0), time.Mil
 
 // store answers Extend and List after a delay, or fails after it.
 type store struct {
-	lease.Store
+	leasestore.Store
 	mu     sync.Mutex
 	delay  time.Duration
 	down   bool
@@ -58,14 +59,14 @@ func (s *store) wait() error {
 	return nil
 }
 
-func (s *store) Extend(ctx context.Context, c lease.Claim, horizon int64, ttl time.Duration) (time.Time, error) {
+func (s *store) Extend(ctx context.Context, c leasestore.Claim, horizon int64, ttl time.Duration) (time.Time, error) {
 	if err := s.wait(); err != nil {
 		return time.Time{}, err
 	}
 	return s.Store.Extend(ctx, c, horizon, ttl)
 }
 
-func (s *store) List(ctx context.Context, namespace string) ([]lease.Entry, error) {
+func (s *store) List(ctx context.Context, namespace string) ([]leasestore.Entry, error) {
 	if s.hangs {
 		<-ctx.Done()
 		return nil, ctx.Err()
@@ -76,7 +77,7 @@ func (s *store) List(ctx context.Context, namespace string) ([]lease.Entry, erro
 	return s.Store.List(ctx, namespace)
 }
 
-func open(tb testing.TB, s lease.Store, more ...lease.Option) *lease.Lease {
+func open(tb testing.TB, s leasestore.Store, more ...lease.Option) *lease.Lease {
 	tb.Helper()
 	l, err := lease.Open(tb.Context(), s, append([]lease.Option{
 		lease.WithGenerator(layout), lease.WithLogger(slog.New(slog.DiscardHandler)),

@@ -18,6 +18,7 @@ import (
 
 	"github.com/sqlflake/sqlflake/snowflake"
 	"github.com/sqlflake/sqlflake/snowflake/lease"
+	"github.com/sqlflake/sqlflake/snowflake/lease/leasestore"
 	"github.com/sqlflake/sqlflake/snowflake/otelsnowflake"
 )
 
@@ -92,11 +93,11 @@ worker 1 gauge generator=fixed 3
 worker 1 gauge generator=leased 0`
 
 // broken can't be listed.
-type broken struct{ lease.Store }
+type broken struct{ leasestore.Store }
 
 var errList = errors.New("not listed")
 
-func (broken) List(context.Context, string) ([]lease.Entry, error) { return nil, errList }
+func (broken) List(context.Context, string) ([]leasestore.Entry, error) { return nil, errList }
 
 // What the values are is tested in package metrics.
 func TestMetricsHaveTheirNamesUnitsAndAttributes(t *testing.T) {
@@ -115,7 +116,7 @@ func TestMetricsHaveTheirNamesUnitsAndAttributes(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		open := func(s lease.Store) *lease.Lease {
+		open := func(s leasestore.Store) *lease.Lease {
 			l, err := lease.Open(t.Context(), s, lease.WithLogger(slog.New(slog.DiscardHandler)),
 				lease.WithGenerator(layout))
 			if err != nil {

@@ -16,6 +16,7 @@ import (
 
 	"github.com/sqlflake/sqlflake/snowflake"
 	"github.com/sqlflake/sqlflake/snowflake/lease"
+	"github.com/sqlflake/sqlflake/snowflake/lease/leasestore"
 	"github.com/sqlflake/sqlflake/snowflake/promsnowflake"
 	"github.com/sqlflake/sqlflake/sqltypes/partition"
 )
@@ -88,12 +89,12 @@ worker generator=leased gauge 0`
 
 // faulty answers with an error while one is set.
 type faulty struct {
-	lease.Store
+	leasestore.Store
 	err    atomic.Pointer[error]
 	failed atomic.Int64 // calls of Extend without an answer
 }
 
-func (f *faulty) Extend(ctx context.Context, c lease.Claim, horizon int64, ttl time.Duration) (time.Time, error) {
+func (f *faulty) Extend(ctx context.Context, c leasestore.Claim, horizon int64, ttl time.Duration) (time.Time, error) {
 	if err := f.err.Load(); err != nil {
 		if errors.Is(*err, errDown) {
 			f.failed.Add(1)
@@ -103,7 +104,7 @@ func (f *faulty) Extend(ctx context.Context, c lease.Claim, horizon int64, ttl t
 	return f.Store.Extend(ctx, c, horizon, ttl)
 }
 
-func (f *faulty) List(ctx context.Context, namespace string) ([]lease.Entry, error) {
+func (f *faulty) List(ctx context.Context, namespace string) ([]leasestore.Entry, error) {
 	if err := f.err.Load(); err != nil {
 		return nil, *err
 	}

@@ -4,12 +4,12 @@ import (
 	"time"
 
 	"github.com/sqlflake/sqlflake/snowflake"
-	"github.com/sqlflake/sqlflake/snowflake/lease"
+	"github.com/sqlflake/sqlflake/snowflake/lease/leasestore"
 )
 
 const MySQLStarted = mysqlStarted
 
 // Lag returns the lag of the owner of a lease.
-func Lag(e lease.Entry, layout snowflake.Layout, window time.Duration, now time.Time) time.Duration {
+func Lag(e leasestore.Entry, layout snowflake.Layout, window time.Duration, now time.Time) time.Duration {
 	return owner{e, layout, window}.lag(now)
 }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/sqlflake/sqlflake/snowflake"
 	"github.com/sqlflake/sqlflake/snowflake/lease"
+	"github.com/sqlflake/sqlflake/snowflake/lease/leasestore"
 )
 
 // WithLeases makes Read add the greatest lag of a clock that the leases of the namespace show to the margin. It may be
@@ -31,7 +32,7 @@ import (
 //
 // window is the shortest that a process of the namespace uses ([lease.WithWindow]). If it is not known it is 0: the
 // bound is then lower, by up to a third of the window of a lease, since Read has to assume the worst.
-func WithLeases(store lease.Store, namespace string, window time.Duration) Option {
+func WithLeases(store leasestore.Store, namespace string, window time.Duration) Option {
 	return func(c *config) error {
 		switch {
 		case store == nil:
@@ -48,14 +49,14 @@ func WithLeases(store lease.Store, namespace string, window time.Duration) Optio
 
 // leases are those of a namespace.
 type leases struct {
-	store     lease.Store
+	store     leasestore.Store
 	namespace string
 	window    time.Duration // the shortest
 }
 
 // owner is a lease that is held.
 type owner struct {
-	lease.Entry
+	leasestore.Entry
 	layout snowflake.Layout
 	window time.Duration // at least
 }

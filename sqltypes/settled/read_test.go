@@ -13,6 +13,7 @@ import (
 	"github.com/sqlflake/sqlflake/internal/testdb"
 	"github.com/sqlflake/sqlflake/snowflake"
 	"github.com/sqlflake/sqlflake/snowflake/lease"
+	"github.com/sqlflake/sqlflake/snowflake/lease/leasestore"
 	"github.com/sqlflake/sqlflake/snowflake/lease/sqllease"
 	"github.com/sqlflake/sqlflake/snowflake/sqldb"
 	"github.com/sqlflake/sqlflake/sqltypes/settled"
@@ -52,7 +53,7 @@ func TestReadRejectsWhatHasNoBound(t *testing.T) {
 	}
 	bits := func(n int) snowflake.Field { return snowflake.Field{Name: "time", Bits: n} }
 	shard := layout(time.Unix(0, 0), snowflake.Field{Name: "shard", Bits: 4}, bits(42))
-	strange := []lease.Entry{{Held: true, Horizon: 1, Expires: time.Now(), Layout: "?"}}
+	strange := []leasestore.Entry{{Held: true, Horizon: 1, Expires: time.Now(), Layout: "?"}}
 	for name, c := range map[string]struct {
 		dialect sqldb.Dialect
 		layout  snowflake.Layout
@@ -86,12 +87,12 @@ func TestReadRejectsWhatHasNoBound(t *testing.T) {
 var errBroken = errors.New("broken")
 
 type fakeStore struct {
-	lease.Store
-	entries []lease.Entry
+	leasestore.Store
+	entries []leasestore.Entry
 	err     error
 }
 
-func (s fakeStore) List(context.Context, string) ([]lease.Entry, error) { return s.entries, s.err }
+func (s fakeStore) List(context.Context, string) ([]leasestore.Entry, error) { return s.entries, s.err }
 
 func newStore(t *testing.T, db *sql.DB) *sqllease.Store {
 	t.Helper()
@@ -105,7 +106,7 @@ func newStore(t *testing.T, db *sql.DB) *sqllease.Store {
 	return store
 }
 
-func openLease(t *testing.T, store lease.Store, opts ...lease.Option) *lease.Lease {
+func openLease(t *testing.T, store leasestore.Store, opts ...lease.Option) *lease.Lease {
 	t.Helper()
 	l, err := lease.Open(t.Context(), store, append(opts, lease.WithLogger(slog.New(slog.DiscardHandler)))...)
 	if err != nil {
@@ -160,16 +161,16 @@ func TestLeasesThatHoldTheBound(t *testing.T) {
 	db, text := testdb.SQLite(t).Open(t), snowflake.Default().String()
 	expires := time.Now().Add(2 * lease.DefaultWindow) // as of an extension now
 	for name, c := range map[string]struct {
-		entry lease.Entry
+		entry leasestore.Entry
 		holds bool
 	}{
-		"smallest horizon": {lease.Entry{Held: true, Horizon: 1, Expires: expires, Layout: text}, true}, // years behind
-		"no horizon":       {lease.Entry{Held: true, Expires: expires, Layout: "?"}, false},
-		"free":             {lease.Entry{Horizon: 1, Expires: expires, Layout: "?"}, false},
-		"no clock":         {lease.Entry{Held: true, Horizon: 1, Layout: "?"}, false},
+		"smallest horizon": {leasestore.Entry{Held: true, Horizon: 1, Expires: expires, Layout: text}, true}, // years behind
+		"no horizon":       {leasestore.Entry{Held: true, Expires: expires, Layout: "?"}, false},
+		"free":             {leasestore.Entry{Horizon: 1, Expires: expires, Layout: "?"}, false},
+		"no clock":         {leasestore.Entry{Held: true, Horizon: 1, Layout: "?"}, false},
 	} {
 		b, err := settled.Read(t.Context(), db, sqldb.SQLite, snowflake.Default(), settled.WithMargin(0),
-			settled.WithLeases(fakeStore{entries: []lease.Entry{c.entry}}, "a", lease.DefaultWindow))
+			settled.WithLeases(fakeStore{entries: []leasestore.Entry{c.entry}}, "a", lease.DefaultWindow))
 		if err != nil || (b.Lag > 0) != c.holds || (b.Below == 0) != c.holds {
 			t.Errorf("%s: %+v, %v, want a lag: %t", name, b, err, c.holds)
 		}
@@ -182,7 +183,7 @@ func TestTickThatAWindowBeginsIsNoLead(t *testing.T) {
 	for window, ticks := range map[time.Duration]int64{
 		2 * time.Millisecond: 2, 2*time.Millisecond + 1: 3, 3*time.Millisecond - 1: 3, 3 * time.Millisecond: 3,
 	} {
-		e := lease.Entry{Expires: layout.Start(1000).Add(2 * window)}
+		e := leasestore.Entry{Expires: layout.Start(1000).Add(2 * window)}
 		e.Horizon = 1000 + ticks
 		if got := settled.Lag(e, layout, window, e.Expires); got != 0 {
 			t.Errorf("with a window of %v the lag is %v, want 0", window, got)

@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"github.com/sqlflake/sqlflake/internal/pgsql"
-	"github.com/sqlflake/sqlflake/snowflake/lease"
+	"github.com/sqlflake/sqlflake/snowflake/lease/leasestore"
 	"github.com/sqlflake/sqlflake/snowflake/lease/sqllease"
 	"github.com/sqlflake/sqlflake/snowflake/sqldb"
 )
@@ -32,7 +32,7 @@ func WithLeaseTables(prefix, namespace string) Option {
 		if _, err := sqllease.Schema(sqldb.Postgres, prefix); err != nil {
 			return fmt.Errorf("%w: %w", ErrOption, err)
 		}
-		request := lease.Request{Namespace: namespace, Layout: f.layout.String(), Token: strings.Repeat("0", 32), TTL: time.Second}
+		request := leasestore.Request{Namespace: namespace, Layout: f.layout.String(), Token: strings.Repeat("0", 32), TTL: time.Second}
 		if err := request.Validate(); err != nil {
 			return fmt.Errorf("%w: %w", ErrOption, err)
 		}

@@ -7,21 +7,22 @@ import (
 
 	"github.com/sqlflake/sqlflake/snowflake"
 	"github.com/sqlflake/sqlflake/snowflake/lease"
+	"github.com/sqlflake/sqlflake/snowflake/lease/leasestore"
 	"github.com/sqlflake/sqlflake/snowflake/lease/leasetest"
 	"github.com/sqlflake/sqlflake/snowflake/lease/sqllease"
 	"github.com/sqlflake/sqlflake/snowflake/sqldb"
 	"github.com/sqlflake/sqlflake/sqltypes/sqlfunc"
 )
 
-func request(layout snowflake.Layout, first, last int64) lease.Request {
-	return lease.Request{
+func request(layout snowflake.Layout, first, last int64) leasestore.Request {
+	return leasestore.Request{
 		Namespace: "it's", Layout: layout.String(), First: first, Last: last,
 		Token: leasetest.NewToken(), TTL: time.Hour, Tick: 1,
 	}
 }
 
 // keep returns the claim for an extension that keeps the token.
-func keep(c lease.Claim) lease.Claim {
+func keep(c leasestore.Claim) leasestore.Claim {
 	c.Next = c.Token
 	return c
 }
@@ -39,7 +40,7 @@ func newStore(t *testing.T, s server) *sqllease.Store {
 }
 
 // issued leases worker 7, which issues IDs below the horizon, and gives it back.
-func issued(t *testing.T, store *sqllease.Store, grant lease.Grant, horizon int64) {
+func issued(t *testing.T, store *sqllease.Store, grant leasestore.Grant, horizon int64) {
 	t.Helper()
 	_, err := store.Extend(t.Context(), keep(grant.Claim), horizon, time.Hour)
 	if err == nil {
@@ -65,7 +66,7 @@ func TestLeasesNeverGetTheReservedWorker(t *testing.T) {
 				t.Fatalf("leased %+v, %v", grant, err)
 			}
 		}
-		for _, r := range []lease.Request{request(layout, 0, layout.MaxWorker()), request(layout, 5, 5)} {
+		for _, r := range []leasestore.Request{request(layout, 0, layout.MaxWorker()), request(layout, 5, 5)} {
 			var none *lease.NoWorkerError
 			if grant, err := store.Acquire(t.Context(), r); !errors.As(err, &none) {
 				t.Errorf("leased %+v, %v, want ErrNoWorker", grant, err)

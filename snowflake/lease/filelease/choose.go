@@ -8,10 +8,11 @@ import (
 
 	"github.com/sqlflake/sqlflake/snowflake/lease"
 	"github.com/sqlflake/sqlflake/snowflake/lease/internal/order"
+	"github.com/sqlflake/sqlflake/snowflake/lease/leasestore"
 )
 
 // admit compares the request with what the namespace or the state file was first used for.
-func (f *Store) admit(r lease.Request, used []fileRow) error {
+func (f *Store) admit(r leasestore.Request, used []fileRow) error {
 	if f.file != "" && len(used) == 0 && r.First != r.Last {
 		return fmt.Errorf("%w: the state file %s is for one worker, not for %d to %d",
 			lease.ErrOption, f.file, r.First, r.Last)
@@ -42,7 +43,7 @@ func (f *Store) admit(r lease.Request, used []fileRow) error {
 // those that were not written for the longest time, so it rarely opens the files of workers that are held and extended
 // every few seconds.
 func (f *Store) choose(
-	ctx context.Context, r lease.Request, used []fileRow,
+	ctx context.Context, r leasestore.Request, used []fileRow,
 ) (row fileRow, lock *os.File, s fileState, err error) {
 	candidates := f.candidates(r, used)
 	for {
@@ -74,7 +75,7 @@ func (f *Store) choose(
 }
 
 // candidates returns the workers that choose tries. A state file that exists has one worker only.
-func (f *Store) candidates(r lease.Request, used []fileRow) *order.Candidates {
+func (f *Store) candidates(r leasestore.Request, used []fileRow) *order.Candidates {
 	rows := make([]order.Row, len(used))
 	for i, u := range used {
 		rows[i] = order.Row{Worker: u.worker, Free: true, FreeFrom: u.since}
@@ -88,7 +89,7 @@ func (f *Store) candidates(r lease.Request, used []fileRow) *order.Candidates {
 }
 
 // lockFree returns the lock and the state of the worker's row, and no lock if it is held or reserved.
-func (f *Store) lockFree(row fileRow, r lease.Request, worker int64) (*os.File, fileState, error) {
+func (f *Store) lockFree(row fileRow, r leasestore.Request, worker int64) (*os.File, fileState, error) {
 	if f.owned[row.path] != nil {
 		return nil, fileState{}, nil
 	}

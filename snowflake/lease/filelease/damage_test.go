@@ -14,6 +14,7 @@ import (
 	"github.com/sqlflake/sqlflake/snowflake/lease"
 	"github.com/sqlflake/sqlflake/snowflake/lease/filelease"
 	"github.com/sqlflake/sqlflake/snowflake/lease/internal/sealed"
+	"github.com/sqlflake/sqlflake/snowflake/lease/leasestore"
 )
 
 // damages are what can happen to a state file.
@@ -163,7 +164,7 @@ func TestFileOpensNoStatesThatItDoesNotNeed(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	f := newFile(t, dir)
-	var claims []lease.Claim
+	var claims []leasestore.Claim
 	for n := range 5 {
 		claims = append(claims, acquire(t, f, fileRequest(n, 4)).Claim)
 	}

@@ -8,19 +8,20 @@ import (
 	"time"
 
 	"github.com/sqlflake/sqlflake/snowflake/lease"
+	"github.com/sqlflake/sqlflake/snowflake/lease/leasestore"
 )
 
 // owner is a row that a Store owns, with its open lock.
 type owner struct {
 	row   fileRow
 	lock  *os.File
-	claim lease.Claim // with a Next if a write that may have replaced the token has failed
-	idle  bool        // nothing was written since the lock was taken
+	claim leasestore.Claim // with a Next if a write that may have replaced the token has failed
+	idle  bool             // nothing was written since the lock was taken
 }
 
 // take makes the caller of Acquire the owner of a row whose lock it holds and whose state is s. If that fails it closes
 // the lock.
-func (f *Store) take(row fileRow, lock *os.File, s fileState, r lease.Request) (lease.Grant, error) {
+func (f *Store) take(row fileRow, lock *os.File, s fileState, r leasestore.Request) (leasestore.Grant, error) {
 	s.Epoch++
 	s.Token, s.Host, s.PID, s.Version = r.Token, r.Holder.Host, r.Holder.PID, r.Holder.Version
 	s.Reserved = reserves(r)
@@ -29,25 +30,25 @@ func (f *Store) take(row fileRow, lock *os.File, s fileState, r lease.Request) (
 		_, err = lock.WriteAt([]byte("The state is in "+filepath.Base(row.path)+".\n"), 0) // for read
 	}
 	if err != nil {
-		return lease.Grant{}, errors.Join(fmt.Errorf("lease: taking worker %d: %w", s.Worker, err), unlock(lock))
+		return leasestore.Grant{}, errors.Join(fmt.Errorf("lease: taking worker %d: %w", s.Worker, err), unlock(lock))
 	}
 	f.owned[row.path] = &owner{row: row, lock: lock, claim: s.claim()}
-	return lease.Grant{Claim: s.claim(), Horizon: s.Horizon}, nil
+	return leasestore.Grant{Claim: s.claim(), Horizon: s.Horizon}, nil
 }
 
 // reserves reports whether the request is for a worker that stays held, whatever becomes of the process.
-func reserves(r lease.Request) bool { return r.TTL >= 100*365*24*time.Hour }
+func reserves(r leasestore.Request) bool { return r.TTL >= 100*365*24*time.Hour }
 
 // again returns the grant of an earlier Acquire with the token, which it takes from the state.
-func (f *Store) again(r lease.Request, used []fileRow) (grant lease.Grant, ok bool, err error) {
+func (f *Store) again(r leasestore.Request, used []fileRow) (grant leasestore.Grant, ok bool, err error) {
 	if reserves(r) {
 		for _, row := range used {
 			s, ok, err := row.read(nil)
 			if err != nil || ok && s.Reserved && s.Token == r.Token {
-				return lease.Grant{Claim: s.claim(), Horizon: s.Horizon}, err == nil, err
+				return leasestore.Grant{Claim: s.claim(), Horizon: s.Horizon}, err == nil, err
 			}
 		}
-		return lease.Grant{}, false, nil
+		return leasestore.Grant{}, false, nil
 	}
 	for _, o := range f.owned {
 		if o.claim.Namespace != r.Namespace || o.claim.Token != r.Token {
@@ -56,7 +57,7 @@ func (f *Store) again(r lease.Request, used []fileRow) (grant lease.Grant, ok bo
 		c := o.claim
 		c.Next = ""
 		err = f.use(c, func(_ *owner, s fileState) error {
-			grant = lease.Grant{Claim: s.claim(), Horizon: s.Horizon}
+			grant = leasestore.Grant{Claim: s.claim(), Horizon: s.Horizon}
 			return nil
 		})
 		if errors.Is(err, lease.ErrLost) {
@@ -70,7 +71,7 @@ func (f *Store) again(r lease.Request, used []fileRow) (grant lease.Grant, ok bo
 // use calls change with the owner of the claim's row and the state, or returns ErrLost. If the store does not own the
 // row but the state has the claim, the worker was released, or the process that owned it has ended, and nobody has taken
 // it over: the claim is still valid, and use takes the lock again.
-func (f *Store) use(c lease.Claim, change func(*owner, fileState) error) error {
+func (f *Store) use(c leasestore.Claim, change func(*owner, fileState) error) error {
 	lost := fmt.Errorf("%w: worker %d in namespace %q, epoch %d", lease.ErrLost, c.Worker, c.Namespace, c.Epoch)
 	row := f.row(c.Namespace, c.Worker)
 	o := f.owned[row.path]

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/sqlflake/sqlflake/snowflake/lease"
+	"github.com/sqlflake/sqlflake/snowflake/lease/leasestore"
 )
 
 func TestStateFileHasOneOwnerAndKeepsItsHorizon(t *testing.T) {
@@ -20,7 +21,7 @@ func TestStateFileHasOneOwnerAndKeepsItsHorizon(t *testing.T) {
 	if again := acquire(t, a, workerRequest(1, 3)); again.Claim != g.Claim {
 		t.Errorf("the same token: got %+v", again)
 	}
-	listed := func(s lease.Store, namespace, want string) {
+	listed := func(s leasestore.Store, namespace, want string) {
 		t.Helper()
 		entries, err := s.List(t.Context(), namespace)
 		got := ""
@@ -31,7 +32,7 @@ func TestStateFileHasOneOwnerAndKeepsItsHorizon(t *testing.T) {
 			t.Errorf("List of %q: got %s, %v, want %s", namespace, got, err, want)
 		}
 	}
-	for _, s := range []lease.Store{a, b} {
+	for _, s := range []leasestore.Store{a, b} {
 		r := workerRequest(2, 3)
 		for _, last := range []int64{3, math.MaxInt64} { // a file has no other worker to look for
 			r.Last = last
@@ -66,14 +67,14 @@ func TestStateFileRefusesWhatItIsNotFor(t *testing.T) {
 	}
 	release(t, f, acquire(t, f, workerRequest(1, 12)).Claim)
 	for name, tc := range map[string]struct {
-		change func(*lease.Request)
+		change func(*leasestore.Request)
 		want   error
 	}{
-		"another worker":    {func(r *lease.Request) { r.First, r.Last = 13, 13 }, lease.ErrOption},
-		"another namespace": {func(r *lease.Request) { r.Namespace = "x" }, lease.ErrOption},
-		"another layout":    {func(r *lease.Request) { r.Layout = "x" }, lease.ErrLayout},
-		"no token":          {func(r *lease.Request) { r.Token = "" }, lease.ErrOption},
-		"a range":           {func(r *lease.Request) { r.First, r.Last = 0, 1023 }, nil},
+		"another worker":    {func(r *leasestore.Request) { r.First, r.Last = 13, 13 }, lease.ErrOption},
+		"another namespace": {func(r *leasestore.Request) { r.Namespace = "x" }, lease.ErrOption},
+		"another layout":    {func(r *leasestore.Request) { r.Layout = "x" }, lease.ErrLayout},
+		"no token":          {func(r *leasestore.Request) { r.Token = "" }, lease.ErrOption},
+		"a range":           {func(r *leasestore.Request) { r.First, r.Last = 0, 1023 }, nil},
 	} {
 		r := workerRequest(2, 12)
 		tc.change(&r)

@@ -4,8 +4,8 @@ import (
 	"fmt"
 	"math"
 
-	"github.com/sqlflake/sqlflake/snowflake/lease"
 	"github.com/sqlflake/sqlflake/snowflake/lease/internal/sealed"
+	"github.com/sqlflake/sqlflake/snowflake/lease/leasestore"
 )
 
 // stateFormat has the version of the protocol at the end.
@@ -38,22 +38,22 @@ func decodeState(text []byte) (s fileState, err error) {
 	return s, err
 }
 
-func (s fileState) claim() lease.Claim {
-	return lease.Claim{Namespace: s.Namespace, Worker: s.Worker, Epoch: s.Epoch, Token: s.Token}
+func (s fileState) claim() leasestore.Claim {
+	return leasestore.Claim{Namespace: s.Namespace, Worker: s.Worker, Epoch: s.Epoch, Token: s.Token}
 }
 
 // ownedBy reports whether the state is that of the claim, before its extension or after it.
-func (s fileState) ownedBy(c lease.Claim) bool {
+func (s fileState) ownedBy(c leasestore.Claim) bool {
 	return s.Namespace == c.Namespace && s.Worker == c.Worker && s.Epoch == c.Epoch &&
 		(s.Token == c.Token || s.Token == c.Next)
 }
 
-func (s fileState) entry(held bool) lease.Entry {
-	return lease.Entry{
-		Claim:   lease.Claim{Namespace: s.Namespace, Worker: s.Worker, Epoch: s.Epoch},
+func (s fileState) entry(held bool) leasestore.Entry {
+	return leasestore.Entry{
+		Claim:   leasestore.Claim{Namespace: s.Namespace, Worker: s.Worker, Epoch: s.Epoch},
 		Layout:  s.Layout,
 		Horizon: s.Horizon,
 		Held:    held || s.Reserved,
-		Holder:  lease.Holder{Host: s.Host, PID: s.PID, Version: s.Version},
+		Holder:  leasestore.Holder{Host: s.Host, PID: s.PID, Version: s.Version},
 	}
 }

@@ -12,9 +12,10 @@ import (
 	"unicode/utf8"
 
 	"github.com/sqlflake/sqlflake/snowflake/lease"
+	"github.com/sqlflake/sqlflake/snowflake/lease/leasestore"
 )
 
-// Store is a [lease.Store] on files. It is safe for concurrent use, and several of one process exclude each other like
+// Store is a [leasestore.Store] on files. It is safe for concurrent use, and several of one process exclude each other like
 // processes do. A claim is known only to the Store that acquired it, so a repeated Acquire with the same token must go
 // to the same Store. On Windows an Extend can fail while another process reads that state: repeat it, as after every
 // failure.
@@ -38,7 +39,7 @@ type Store struct {
 // pollInterval is the time between two looks at a lock that another process holds.
 const pollInterval = 2 * time.Millisecond
 
-var _ lease.Store = (*Store)(nil)
+var _ leasestore.Store = (*Store)(nil)
 
 // New returns a store in the folder dir, which it creates if need be. It returns an error that matches lease.ErrOption
 // if the folder is on a network file system or shared with a virtual machine's host (both known on Linux only) or on a
@@ -74,30 +75,30 @@ func NewStateFile(path string) (*Store, error) {
 	return open(filepath.Dir(path), name, name+".gate")
 }
 
-// Acquire implements [lease.Store]. How long a worker has been free counts from its last extension or release. Among
+// Acquire implements [leasestore.Store]. How long a worker has been free counts from its last extension or release. Among
 // workers with a horizon above the tick it takes the one with the lowest horizon. It returns lease.ErrDamaged for a
 // file that can't be read, and lease.ErrOption if a state file is for another namespace or worker.
-func (f *Store) Acquire(ctx context.Context, r lease.Request) (lease.Grant, error) {
+func (f *Store) Acquire(ctx context.Context, r leasestore.Request) (leasestore.Grant, error) {
 	if err := r.Validate(); err != nil {
-		return lease.Grant{}, err
+		return leasestore.Grant{}, err
 	}
 	if !utf8.ValidString(r.Layout) { // JSON would store another text
-		return lease.Grant{}, fmt.Errorf("%w: the layout %q is not UTF-8", lease.ErrOption, r.Layout)
+		return leasestore.Grant{}, fmt.Errorf("%w: the layout %q is not UTF-8", lease.ErrOption, r.Layout)
 	}
 	leave, err := f.enterAlone(ctx)
 	if err != nil {
-		return lease.Grant{}, err
+		return leasestore.Grant{}, err
 	}
 	defer leave()
 	if err := f.checkVersion(r.Namespace); err != nil {
-		return lease.Grant{}, err
+		return leasestore.Grant{}, err
 	}
 	used, err := f.used(r.Namespace)
 	if err == nil {
 		err = f.admit(r, used)
 	}
 	if err != nil {
-		return lease.Grant{}, err
+		return leasestore.Grant{}, err
 	}
 	if grant, ok, err := f.again(r, used); ok || err != nil {
 		return grant, err
@@ -106,21 +107,21 @@ func (f *Store) Acquire(ctx context.Context, r lease.Request) (lease.Grant, erro
 		// Flushed also if it exists: the process that created it may have died before.
 		folder := f.folder(r.Namespace)
 		if err := errors.Join(makeFolder(folder), syncFolder(f.dir)); err != nil {
-			return lease.Grant{}, storeError(err)
+			return leasestore.Grant{}, storeError(err)
 		}
 	}
 	row, lock, s, err := f.choose(ctx, r, used)
 	if err != nil {
-		return lease.Grant{}, err
+		return leasestore.Grant{}, err
 	}
 	return f.take(row, lock, s, r)
 }
 
-// Extend implements [lease.Store]. The TTL is checked and then ignored, and the returned time is zero. A write can't be
+// Extend implements [leasestore.Store]. The TTL is checked and then ignored, and the returned time is zero. A write can't be
 // interrupted; ctx is checked before it. Besides lease.ErrLost it returns lease.ErrDamaged if the state was changed from
 // outside to something unreadable, and the operating system's error, for example for a full disk.
-func (f *Store) Extend(ctx context.Context, c lease.Claim, horizon int64, ttl time.Duration) (time.Time, error) {
-	if err := lease.ValidateExtension(c, ttl); err != nil {
+func (f *Store) Extend(ctx context.Context, c leasestore.Claim, horizon int64, ttl time.Duration) (time.Time, error) {
+	if err := leasestore.ValidateExtension(c, ttl); err != nil {
 		return time.Time{}, err
 	}
 	leave, err := f.enter(ctx)
@@ -142,9 +143,9 @@ func (f *Store) Extend(ctx context.Context, c lease.Claim, horizon int64, ttl ti
 	})
 }
 
-// Release implements [lease.Store]. What it lowers is flushed like an extension. If the write fails, for example on a
+// Release implements [leasestore.Store]. What it lowers is flushed like an extension. If the write fails, for example on a
 // full disk, the worker is free nevertheless, most likely with the old horizon.
-func (f *Store) Release(ctx context.Context, c lease.Claim, horizon int64) error {
+func (f *Store) Release(ctx context.Context, c leasestore.Claim, horizon int64) error {
 	leave, err := f.enter(ctx)
 	if err != nil {
 		return err
@@ -164,8 +165,8 @@ func (f *Store) Release(ctx context.Context, c lease.Claim, horizon int64) error
 	})
 }
 
-// List implements [lease.Store]. If some files can't be read it returns the other entries together with the error.
-func (f *Store) List(ctx context.Context, namespace string) ([]lease.Entry, error) {
+// List implements [leasestore.Store]. If some files can't be read it returns the other entries together with the error.
+func (f *Store) List(ctx context.Context, namespace string) ([]leasestore.Entry, error) {
 	leave, err := f.enterAlone(ctx) // looking at a lock takes it for an instant
 	if err != nil {
 		return nil, err
@@ -178,7 +179,7 @@ func (f *Store) List(ctx context.Context, namespace string) ([]lease.Entry, erro
 		}
 	}
 	var (
-		entries []lease.Entry
+		entries []leasestore.Entry
 		errs    []error
 	)
 	for _, name := range namespaces {
@@ -201,7 +202,7 @@ func (f *Store) List(ctx context.Context, namespace string) ([]lease.Entry, erro
 			entries = append(entries, s.entry(held))
 		}
 	}
-	slices.SortFunc(entries, func(a, b lease.Entry) int {
+	slices.SortFunc(entries, func(a, b leasestore.Entry) int {
 		return cmp.Or(cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Worker, b.Worker))
 	})
 	return entries, errors.Join(errs...)

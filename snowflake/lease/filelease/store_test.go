@@ -16,6 +16,7 @@ import (
 	"github.com/sqlflake/sqlflake/snowflake/lease"
 	"github.com/sqlflake/sqlflake/snowflake/lease/filelease"
 	"github.com/sqlflake/sqlflake/snowflake/lease/internal/sealed"
+	"github.com/sqlflake/sqlflake/snowflake/lease/leasestore"
 	"github.com/sqlflake/sqlflake/snowflake/lease/leasetest"
 )
 
@@ -46,22 +47,22 @@ func opened(t testing.TB, open func(string) (*filelease.Store, error), path stri
 }
 
 // fileRequest asks for one of the first workers; n makes the token.
-func fileRequest(n int, last int64) lease.Request {
-	return lease.Request{
+func fileRequest(n int, last int64) leasestore.Request {
+	return leasestore.Request{
 		Namespace: "orders", Layout: fileLayout, Last: last, Token: fmt.Sprintf("%032x", n), TTL: time.Second,
-		Tick: 1000, Holder: lease.Holder{Host: "h", PID: 7, Version: "v1"},
+		Tick: 1000, Holder: leasestore.Holder{Host: "h", PID: 7, Version: "v1"},
 	}
 }
 
 // workerRequest asks for one worker.
-func workerRequest(n int, worker int64) lease.Request {
+func workerRequest(n int, worker int64) leasestore.Request {
 	r := fileRequest(n, worker)
 	r.First = worker
 	return r
 }
 
 // acquire returns the grant with a next token, so that the claim holds before its first extension and after it.
-func acquire(t testing.TB, s lease.Store, r lease.Request) lease.Grant {
+func acquire(t testing.TB, s leasestore.Store, r leasestore.Request) leasestore.Grant {
 	t.Helper()
 	g, err := s.Acquire(t.Context(), r)
 	if err != nil {
@@ -71,14 +72,14 @@ func acquire(t testing.TB, s lease.Store, r lease.Request) lease.Grant {
 	return g
 }
 
-func extend(t testing.TB, s lease.Store, c lease.Claim, horizon int64) {
+func extend(t testing.TB, s leasestore.Store, c leasestore.Claim, horizon int64) {
 	t.Helper()
 	if _, err := s.Extend(t.Context(), c, horizon, time.Second); err != nil {
 		t.Fatal(err)
 	}
 }
 
-func release(t testing.TB, s lease.Store, c lease.Claim) {
+func release(t testing.TB, s leasestore.Store, c leasestore.Claim) {
 	t.Helper()
 	if err := s.Release(t.Context(), c, math.MaxInt64); err != nil {
 		t.Fatal(err)
@@ -103,13 +104,13 @@ func stateOf(dir string, worker int64) string {
 
 func TestFileKeepsWhatStorePromises(t *testing.T) {
 	var dir string
-	leasetest.Run(t, func(t *testing.T) lease.Store {
+	leasetest.Run(t, func(t *testing.T) leasestore.Store {
 		t.Helper()
 		dir = t.TempDir()
 		return newFile(t, dir)
 	}, leasetest.Settings{
 		NoExpiry: true,
-		Require:  func(tb testing.TB, _ lease.Store, namespace string) { tb.Helper(); require2(tb, dir, namespace) },
+		Require:  func(tb testing.TB, _ leasestore.Store, namespace string) { tb.Helper(); require2(tb, dir, namespace) },
 	})
 }
 
@@ -153,7 +154,7 @@ func TestStoresOfOneProcessExcludeEachOtherAndGiveBackForEachOther(t *testing.T)
 	first := acquire(t, a, fileRequest(1, 0))
 	extend(t, a, first.Claim, 9)
 	var none *lease.NoWorkerError
-	for name, s := range map[string]lease.Store{"the same Store": a, "another Store": b} {
+	for name, s := range map[string]leasestore.Store{"the same Store": a, "another Store": b} {
 		if _, err := s.Acquire(t.Context(), fileRequest(2, 0)); !errors.As(err, &none) {
 			t.Errorf("%s: got %v, want NoWorkerError", name, err)
 		}
@@ -170,7 +171,7 @@ func TestStoresOfOneProcessExcludeEachOtherAndGiveBackForEachOther(t *testing.T)
 	if second := acquire(t, b, fileRequest(2, 0)); second.Epoch != 2 || second.Horizon != 4 {
 		t.Errorf("got %+v, want epoch 2 and horizon 4", second)
 	}
-	for name, s := range map[string]lease.Store{"the old Store": a, "the new Store": b} {
+	for name, s := range map[string]leasestore.Store{"the old Store": a, "the new Store": b} {
 		if _, err := s.Extend(t.Context(), first.Claim, 5, time.Second); !errors.Is(err, lease.ErrLost) {
 			t.Errorf("%s: got %v, want ErrLost", name, err)
 		}
@@ -229,7 +230,7 @@ func TestACallWaitsForAnotherProcessAsLongAsItsContextLivesAndAnExtensionDoesNot
 func TestFileTakesTheLowestOfTheHorizonsAheadAndTheLongestFreeBelow(t *testing.T) {
 	t.Parallel()
 	f := newFile(t, t.TempDir())
-	var claims []lease.Claim
+	var claims []leasestore.Claim
 	for n, horizon := range []int64{3000, 2000, 10, 10} { // the clock is at 1000
 		claims = append(claims, acquire(t, f, fileRequest(n, 3)).Claim)
 		extend(t, f, claims[n], horizon)

@@ -32,7 +32,7 @@
 //
 // Do not delete keys. A worker without a row starts at the horizon 0, and repeats the IDs of an owner that still runs
 // until its next extension, and longer if a clock is behind. If the layout was deleted as well, stores that have used the
-// namespace, and engines that remember deleted keys, notice it: owners then start above a floor ([lease.Grant].Floor),
+// namespace, and engines that remember deleted keys, notice it: owners then start above a floor ([leasestore.Grant].Floor),
 // 20 s ahead with the defaults. To be safe stop every process before, check the clocks, and wait for a window and 10 s.
 //
 // Each call reads one key and swaps it; an acquisition reads the whole namespace. If many processes start at once, the

@@ -12,6 +12,7 @@ import (
 
 	"github.com/sqlflake/sqlflake/snowflake/lease"
 	"github.com/sqlflake/sqlflake/snowflake/lease/kvlease"
+	"github.com/sqlflake/sqlflake/snowflake/lease/leasestore"
 	"github.com/sqlflake/sqlflake/snowflake/lease/leasetest"
 )
 
@@ -161,12 +162,12 @@ func TestStoreKeepsTheContractAlsoWithStaleReads(t *testing.T) {
 	for name, stale := range map[string]bool{"fresh": false, "stale": true} {
 		t.Run(name, func(t *testing.T) {
 			var kv *memory
-			leasetest.Run(t, func(t *testing.T) lease.Store {
+			leasetest.Run(t, func(t *testing.T) leasestore.Store {
 				t.Helper()
 				kv = newMemory()
 				kv.stale = stale
 				return open(t, kv)
-			}, leasetest.Settings{Require: func(tb testing.TB, _ lease.Store, namespace string) {
+			}, leasetest.Settings{Require: func(tb testing.TB, _ leasestore.Store, namespace string) {
 				tb.Helper()
 				kv.require2(tb, namespace)
 			}})

@@ -7,6 +7,7 @@ import (
 
 	"github.com/sqlflake/sqlflake/snowflake/lease"
 	"github.com/sqlflake/sqlflake/snowflake/lease/internal/sealed"
+	"github.com/sqlflake/sqlflake/snowflake/lease/leasestore"
 )
 
 // format marks each value, with the version of the protocol at the end. A later version that needs to keep this one out
@@ -53,14 +54,14 @@ func (r *row) release(now time.Time) {
 	r.Free = true
 }
 
-func (r *row) entry(layout string, now time.Time) lease.Entry {
-	return lease.Entry{
-		Claim:   lease.Claim{Namespace: r.Namespace, Worker: r.Worker, Epoch: r.Epoch},
+func (r *row) entry(layout string, now time.Time) leasestore.Entry {
+	return leasestore.Entry{
+		Claim:   leasestore.Claim{Namespace: r.Namespace, Worker: r.Worker, Epoch: r.Epoch},
 		Layout:  layout,
 		Horizon: r.Horizon,
 		Expires: r.Expires,
 		Held:    r.held(now),
-		Holder:  lease.Holder{Host: r.Host, PID: r.PID, Version: r.Version},
+		Holder:  leasestore.Holder{Host: r.Host, PID: r.PID, Version: r.Version},
 	}
 }
 

@@ -11,16 +11,17 @@ import (
 	"github.com/sqlflake/sqlflake/snowflake/lease"
 	"github.com/sqlflake/sqlflake/snowflake/lease/internal/order"
 	"github.com/sqlflake/sqlflake/snowflake/lease/internal/sealed"
+	"github.com/sqlflake/sqlflake/snowflake/lease/leasestore"
 )
 
-// Store is a [lease.Store] on a [KV]. It is safe for concurrent use, and several may use the same keys.
+// Store is a [leasestore.Store] on a [KV]. It is safe for concurrent use, and several may use the same keys.
 type Store struct {
 	kv    KV
 	now   func() time.Time
 	known sync.Map // when the namespaces that were read had been created, by name
 }
 
-var _ lease.Store = (*Store)(nil)
+var _ leasestore.Store = (*Store)(nil)
 
 // New returns a store on the engine, which it does not call yet. It returns lease.ErrOption for nil.
 func New(kv KV) (*Store, error) {
@@ -36,20 +37,20 @@ const (
 	doublings = 4                     // after each conflict it chooses from 2 to the power of it times as many workers
 )
 
-// Acquire implements [lease.Store], except that after conflicts with other processes it takes one of the next workers
+// Acquire implements [leasestore.Store], except that after conflicts with other processes it takes one of the next workers
 // instead of the next. Among workers with a horizon above the tick it takes the one with the lowest horizon. It returns
 // lease.ErrDamaged if a value of the namespace was edited or belongs to another program.
-func (s *Store) Acquire(ctx context.Context, r lease.Request) (lease.Grant, error) {
+func (s *Store) Acquire(ctx context.Context, r leasestore.Request) (leasestore.Grant, error) {
 	if err := r.Validate(); err != nil {
-		return lease.Grant{}, err
+		return leasestore.Grant{}, err
 	}
 	for round := 0; ; round++ {
 		if err := pause(ctx, round); err != nil {
-			return lease.Grant{}, err
+			return leasestore.Grant{}, err
 		}
 		ns, err := s.open(ctx, r)
 		if err != nil {
-			return lease.Grant{}, err
+			return leasestore.Grant{}, err
 		}
 		if ns == nil {
 			continue
@@ -76,7 +77,7 @@ func (s *Store) Acquire(ctx context.Context, r lease.Request) (lease.Grant, erro
 //
 // If it was deleted, processes may still use workers whose rows are deleted. If this store has known it, or the engine
 // remembers it, a floor keeps the next owners above all that these can have been granted.
-func (s *Store) open(ctx context.Context, r lease.Request) (*namespace, error) {
+func (s *Store) open(ctx context.Context, r leasestore.Request) (*namespace, error) {
 	all, err := s.read(ctx, prefixOf(r.Namespace))
 	if err != nil {
 		return nil, err
@@ -122,7 +123,7 @@ func (s *Store) checkVersion(ctx context.Context, name string) error {
 // takeOne takes the next candidate. It returns a *lease.NoWorkerError if there is none, and false if others were faster
 // every time.
 func (s *Store) takeOne(
-	ctx context.Context, r lease.Request, ns *namespace, from *order.Candidates, now time.Time,
+	ctx context.Context, r leasestore.Request, ns *namespace, from *order.Candidates, now time.Time,
 ) (row, bool, error) {
 	for lost := range maxTries {
 		next, ok := from.Take(lost * doublings)
@@ -144,7 +145,7 @@ func (s *Store) takeOne(
 
 // take takes the worker if its row is as it was read. A swap that was answered with false may have been done, so the row
 // is read again.
-func (s *Store) take(ctx context.Context, r lease.Request, c candidate) (row, bool, error) {
+func (s *Store) take(ctx context.Context, r leasestore.Request, c candidate) (row, bool, error) {
 	c.Format, c.Token, c.Host, c.PID, c.Version = format, r.Token, r.Holder.Host, r.Holder.PID, r.Holder.Version
 	c.Epoch++
 	c.hold(r.TTL, s.now())
@@ -162,17 +163,17 @@ func (s *Store) take(ctx context.Context, r lease.Request, c candidate) (row, bo
 	return now, err == nil && now.Token == r.Token, nil
 }
 
-func grant(r row, ns *namespace) lease.Grant {
-	return lease.Grant{
-		Claim:   lease.Claim{Namespace: r.Namespace, Worker: r.Worker, Epoch: r.Epoch, Token: r.Token},
+func grant(r row, ns *namespace) leasestore.Grant {
+	return leasestore.Grant{
+		Claim:   leasestore.Claim{Namespace: r.Namespace, Worker: r.Worker, Epoch: r.Epoch, Token: r.Token},
 		Horizon: r.Horizon,
 		Floor:   ns.header.Floor,
 	}
 }
 
-// Extend implements [lease.Store]. It returns the zero time, since the clock is the caller's.
-func (s *Store) Extend(ctx context.Context, c lease.Claim, horizon int64, ttl time.Duration) (time.Time, error) {
-	if err := lease.ValidateExtension(c, ttl); err != nil {
+// Extend implements [leasestore.Store]. It returns the zero time, since the clock is the caller's.
+func (s *Store) Extend(ctx context.Context, c leasestore.Claim, horizon int64, ttl time.Duration) (time.Time, error) {
+	if err := leasestore.ValidateExtension(c, ttl); err != nil {
 		return time.Time{}, err
 	}
 	return time.Time{}, s.change(ctx, c, func(r *row) {
@@ -182,8 +183,8 @@ func (s *Store) Extend(ctx context.Context, c lease.Claim, horizon int64, ttl ti
 	})
 }
 
-// Release implements [lease.Store].
-func (s *Store) Release(ctx context.Context, c lease.Claim, horizon int64) error {
+// Release implements [leasestore.Store].
+func (s *Store) Release(ctx context.Context, c leasestore.Claim, horizon int64) error {
 	return s.change(ctx, c, func(r *row) {
 		r.Horizon = min(r.Horizon, max(0, horizon))
 		r.release(s.now())
@@ -193,7 +194,7 @@ func (s *Store) Release(ctx context.Context, c lease.Claim, horizon int64) error
 // change changes the claim's row, or returns lease.ErrLost. That is final, so a read that is out of date must not be the
 // reason for it: the row is then written as it is, which succeeds only if it was the last one. If there is no row, the
 // layout is written as it is, and the row read again.
-func (s *Store) change(ctx context.Context, c lease.Claim, edit func(*row)) error {
+func (s *Store) change(ctx context.Context, c leasestore.Claim, edit func(*row)) error {
 	lost := fmt.Errorf("%w: worker %d of namespace %q is not held with epoch %d any more",
 		lease.ErrLost, c.Worker, c.Namespace, c.Epoch)
 	if c.Namespace == "" || c.Worker < 0 { // they have no key
@@ -265,8 +266,8 @@ func engineError(err error) error {
 	return fmt.Errorf("kvlease: %w", err)
 }
 
-// List implements [lease.Store]. It returns lease.ErrDamaged if it finds a value that is not a lease.
-func (s *Store) List(ctx context.Context, name string) ([]lease.Entry, error) {
+// List implements [leasestore.Store]. It returns lease.ErrDamaged if it finds a value that is not a lease.
+func (s *Store) List(ctx context.Context, name string) ([]leasestore.Entry, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
@@ -279,7 +280,7 @@ func (s *Store) List(ctx context.Context, name string) ([]lease.Entry, error) {
 		return nil, err
 	}
 	now := s.now()
-	var entries []lease.Entry
+	var entries []leasestore.Entry
 	for _, ns := range all {
 		for _, c := range ns.rows {
 			entries = append(entries, c.entry(ns.header.Layout, now))

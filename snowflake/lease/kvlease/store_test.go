@@ -12,17 +12,18 @@ import (
 	"github.com/sqlflake/sqlflake/snowflake/lease"
 	"github.com/sqlflake/sqlflake/snowflake/lease/internal/sealed"
 	"github.com/sqlflake/sqlflake/snowflake/lease/kvlease"
+	"github.com/sqlflake/sqlflake/snowflake/lease/leasestore"
 	"github.com/sqlflake/sqlflake/snowflake/lease/leasetest"
 )
 
-func request(first, last int64) lease.Request {
-	return lease.Request{
+func request(first, last int64) leasestore.Request {
+	return leasestore.Request{
 		Namespace: "orders", Layout: "time:41 worker:10 sequence:12", First: first, Last: last,
-		Token: leasetest.NewToken(), TTL: time.Hour, Tick: 1_000_000, Holder: lease.Holder{Host: "a.example.com", PID: 1},
+		Token: leasetest.NewToken(), TTL: time.Hour, Tick: 1_000_000, Holder: leasestore.Holder{Host: "a.example.com", PID: 1},
 	}
 }
 
-func acquire(t *testing.T, store *kvlease.Store, r lease.Request) lease.Grant {
+func acquire(t *testing.T, store *kvlease.Store, r leasestore.Request) leasestore.Grant {
 	t.Helper()
 	grant, err := store.Acquire(t.Context(), r)
 	if err != nil {
@@ -37,7 +38,7 @@ func TestAWriteThatWasNotConfirmedIsFoundOrRepeated(t *testing.T) {
 	for _, fails := range []bool{true, false} {
 		kv := newMemory()
 		store := open(t, kv)
-		var claim lease.Claim
+		var claim leasestore.Claim
 		r := request(0, 9)
 		for _, step := range []struct {
 			writes int
@@ -166,7 +167,7 @@ func TestValuesThatAreNotAsWrittenLendNothing(t *testing.T) {
 }
 
 // checkDamaged requires that no call but those for the claim of another worker succeeds or writes.
-func checkDamaged(t *testing.T, kv *memory, store *kvlease.Store, claim lease.Claim, own bool) {
+func checkDamaged(t *testing.T, kv *memory, store *kvlease.Store, claim leasestore.Claim, own bool) {
 	t.Helper()
 	before := kv.values()
 	calls := map[string]func() error{

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/sqlflake/sqlflake/snowflake/lease"
+	"github.com/sqlflake/sqlflake/snowflake/lease/leasestore"
 )
 
 var acquireTests = []test{
@@ -117,7 +118,7 @@ var orderTests = []test{
 		f.wantNone(3, 6)
 	}},
 	{promise: "the worker that has been free for the longest time comes first", run: func(f *fixture) {
-		var claims [4]lease.Claim
+		var claims [4]leasestore.Claim
 		for i := range claims {
 			claims[i] = f.take(0, 3).Claim
 		}
@@ -163,7 +164,7 @@ var orderTests = []test{
 		}
 	}},
 	{promise: "only workers from First to Last are taken", run: func(f *fixture) {
-		var claims [5]lease.Claim
+		var claims [5]leasestore.Claim
 		for i := range claims {
 			claims[i] = f.take(0, 4).Claim
 		}

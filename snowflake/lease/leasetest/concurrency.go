@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/sqlflake/sqlflake/snowflake/lease"
+	"github.com/sqlflake/sqlflake/snowflake/lease/leasestore"
 )
 
 const (
@@ -27,7 +28,7 @@ var concurrencyTests = []test{
 	{promise: "of several callers that ask for one free worker one gets it", run: func(f *fixture) {
 		f.release(f.take(7, 7).Claim)
 		for round := range int64(5) {
-			winner := f.oneOf(8, lease.ErrNoWorker, func() (lease.Claim, error) {
+			winner := f.oneOf(8, lease.ErrNoWorker, func() (leasestore.Claim, error) {
 				grant, err := f.ask(f.request(7, 7))
 				return grant.Claim, err
 			})
@@ -60,7 +61,7 @@ var concurrencyTests = []test{
 	{promise: "of several copies of a claim that extend at the same time one succeeds, the others are ErrLost", run: func(f *fixture) {
 		claim := f.take(7, 7).Claim
 		for range 5 {
-			winner := f.oneOf(8, lease.ErrLost, func() (own lease.Claim, err error) {
+			winner := f.oneOf(8, lease.ErrLost, func() (own leasestore.Claim, err error) {
 				own = claim
 				own.Next = NewToken()
 				return own, persist(func() error { _, err := f.store.Extend(f.Context(), own, 1000, long); return err })
@@ -87,10 +88,10 @@ var concurrencyTests = []test{
 }
 
 // crowd lets one goroutine more ask than there are workers.
-func (f *fixture) crowd(wantEpoch int64) []lease.Claim {
+func (f *fixture) crowd(wantEpoch int64) []leasestore.Claim {
 	f.Helper()
 	var mu sync.Mutex
-	claims := map[int64]lease.Claim{}
+	claims := map[int64]leasestore.Claim{}
 	f.together(crowd, func() {
 		grant, err := f.ask(f.request(100, 100+crowd-1))
 		if err != nil {
@@ -114,7 +115,7 @@ func (f *fixture) crowd(wantEpoch int64) []lease.Claim {
 	if !f.settings.NoExpiry && none.Wait <= 0 {
 		f.Errorf("the wait is %v, want a positive one", none.Wait)
 	}
-	var all []lease.Claim
+	var all []leasestore.Claim
 	for _, claim := range claims {
 		all = append(all, claim)
 	}
@@ -133,7 +134,7 @@ func persist(call func() error) (err error) {
 }
 
 // ask is Acquire for any goroutine.
-func (f *fixture) ask(r lease.Request) (grant lease.Grant, err error) {
+func (f *fixture) ask(r leasestore.Request) (grant leasestore.Grant, err error) {
 	err = persist(func() error {
 		grant, err = f.store.Acquire(f.Context(), r)
 		return err
@@ -142,10 +143,10 @@ func (f *fixture) ask(r lease.Request) (grant lease.Grant, err error) {
 }
 
 // oneOf runs n calls at the same time, of which one must succeed and all others return the error want.
-func (f *fixture) oneOf(n int, want error, call func() (lease.Claim, error)) lease.Claim {
+func (f *fixture) oneOf(n int, want error, call func() (leasestore.Claim, error)) leasestore.Claim {
 	f.Helper()
 	var mu sync.Mutex
-	var winners []lease.Claim
+	var winners []leasestore.Claim
 	f.together(n, func() {
 		c, err := call()
 		mu.Lock()
@@ -188,7 +189,7 @@ func (f *fixture) own() (s span, ok bool) {
 	const ttl = 2 * time.Millisecond
 	r := f.request(0, 1)
 	r.TTL = ttl
-	var grant lease.Grant
+	var grant leasestore.Grant
 	for deadline := time.Now().Add(f.patience); ; time.Sleep(rand.N(time.Millisecond)) {
 		var err error
 		if grant, err = f.ask(r); err == nil {

@@ -1,7 +1,7 @@
-// Package leasetest tests whether a lease.Store keeps what that interface promises:
+// Package leasetest tests whether a leasestore.Store keeps what that interface promises:
 //
 //	func TestStore(t *testing.T) {
-//		leasetest.Run(t, func(t *testing.T) lease.Store { return mystore.New(newDatabase(t)) }, leasetest.Settings{})
+//		leasetest.Run(t, func(t *testing.T) leasestore.Store { return mystore.New(newDatabase(t)) }, leasetest.Settings{})
 //	}
 //
 // [lease.NewMemory] is a store that passes it.

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/sqlflake/sqlflake/snowflake/lease"
+	"github.com/sqlflake/sqlflake/snowflake/lease/leasestore"
 )
 
 var extendTests = []test{
@@ -83,7 +84,7 @@ var extendTests = []test{
 		f.wantLost(after, "the next epoch")
 		f.wantLost(worker, "a worker that was never taken")
 		f.wantLost(namespace, "a namespace that was never used")
-		f.wantLost(lease.Claim{Next: NewToken()}, "no claim")
+		f.wantLost(leasestore.Claim{Next: NewToken()}, "no claim")
 		f.wantNone(7, 7)
 		f.extend(claim, 1000, long)
 	}},

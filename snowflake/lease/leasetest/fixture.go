@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/sqlflake/sqlflake/snowflake/lease"
+	"github.com/sqlflake/sqlflake/snowflake/lease/leasestore"
 )
 
 const (
@@ -20,9 +21,9 @@ const (
 	pause  = 20 * time.Millisecond // separates two expiries in any unit that a store keeps
 )
 
-var holder = lease.Holder{Host: "a.example.com", PID: 4711, Version: "v1.2.3"}
+var holder = leasestore.Holder{Host: "a.example.com", PID: 4711, Version: "v1.2.3"}
 
-// NewToken returns a new random token for a [lease.Request].
+// NewToken returns a new random token for a [leasestore.Request].
 func NewToken() string {
 	var b [16]byte
 	_, _ = rand.Read(b[:]) // never fails: crypto/rand ends the program instead
@@ -32,22 +33,22 @@ func NewToken() string {
 // fixture is a test with a store and its own namespace in it.
 type fixture struct {
 	testing.TB
-	store     lease.Store
+	store     leasestore.Store
 	namespace string
 	settings  Settings
 	patience  time.Duration // of a wait for an event
 }
 
 // request asks for one of the workers for a long time, with a new token.
-func (f *fixture) request(first, last int64) lease.Request {
-	return lease.Request{
+func (f *fixture) request(first, last int64) leasestore.Request {
+	return leasestore.Request{
 		Namespace: f.namespace, Layout: layout, First: first, Last: last,
 		Token: NewToken(), TTL: long, Tick: tick, Holder: holder,
 	}
 }
 
 // acquire returns the grant with a next token, so that the claim holds before its first extension and after it.
-func (f *fixture) acquire(r lease.Request) lease.Grant {
+func (f *fixture) acquire(r leasestore.Request) leasestore.Grant {
 	f.Helper()
 	grant, err := f.store.Acquire(f.Context(), r)
 	if err != nil {
@@ -64,13 +65,13 @@ func (f *fixture) acquire(r lease.Request) lease.Grant {
 }
 
 // take acquires one of the workers.
-func (f *fixture) take(first, last int64) lease.Grant {
+func (f *fixture) take(first, last int64) leasestore.Grant {
 	f.Helper()
 	return f.acquire(f.request(first, last))
 }
 
 // wantWorker acquires one of the workers and checks which it is.
-func (f *fixture) wantWorker(first, last, want int64) lease.Grant {
+func (f *fixture) wantWorker(first, last, want int64) leasestore.Grant {
 	f.Helper()
 	grant := f.take(first, last)
 	if grant.Worker != want {
@@ -91,7 +92,7 @@ func (f *fixture) wantNone(first, last int64) lease.NoWorkerError {
 	return *none
 }
 
-func (f *fixture) extend(c lease.Claim, horizon int64, ttl time.Duration) time.Time {
+func (f *fixture) extend(c leasestore.Claim, horizon int64, ttl time.Duration) time.Time {
 	f.Helper()
 	now, err := f.store.Extend(f.Context(), c, horizon, ttl)
 	if err != nil {
@@ -101,20 +102,20 @@ func (f *fixture) extend(c lease.Claim, horizon int64, ttl time.Duration) time.T
 }
 
 // release frees the worker and keeps its horizon.
-func (f *fixture) release(c lease.Claim) {
+func (f *fixture) release(c leasestore.Claim) {
 	f.Helper()
 	f.giveBack(c, math.MaxInt64)
 }
 
 // giveBack frees the worker and lowers its horizon.
-func (f *fixture) giveBack(c lease.Claim, horizon int64) {
+func (f *fixture) giveBack(c leasestore.Claim, horizon int64) {
 	f.Helper()
 	if err := f.store.Release(f.Context(), c, horizon); err != nil {
 		f.Fatalf("Release of worker %d, epoch %d: %v", c.Worker, c.Epoch, err)
 	}
 }
 
-func (f *fixture) list(namespace string) []lease.Entry {
+func (f *fixture) list(namespace string) []leasestore.Entry {
 	f.Helper()
 	entries, err := f.store.List(f.Context(), namespace)
 	if err != nil {
@@ -124,7 +125,7 @@ func (f *fixture) list(namespace string) []lease.Entry {
 }
 
 // entry returns the worker's row.
-func (f *fixture) entry(worker int64) lease.Entry {
+func (f *fixture) entry(worker int64) leasestore.Entry {
 	f.Helper()
 	for _, e := range f.list(f.namespace) {
 		if e.Worker == worker {
@@ -132,7 +133,7 @@ func (f *fixture) entry(worker int64) lease.Entry {
 		}
 	}
 	f.Fatalf("List(%q) has no worker %d", f.namespace, worker)
-	return lease.Entry{}
+	return leasestore.Entry{}
 }
 
 // waitFree waits until the worker's expiry has passed.
@@ -146,7 +147,7 @@ func (f *fixture) waitFree(worker int64) {
 }
 
 // free waits until the claim expires, or releases it if the store has no expiry.
-func (f *fixture) free(c lease.Claim) {
+func (f *fixture) free(c leasestore.Claim) {
 	f.Helper()
 	if f.settings.NoExpiry {
 		f.release(c)
@@ -157,14 +158,14 @@ func (f *fixture) free(c lease.Claim) {
 }
 
 // takeOver lets another owner take the worker of the claim.
-func (f *fixture) takeOver(c lease.Claim) lease.Grant {
+func (f *fixture) takeOver(c leasestore.Claim) leasestore.Grant {
 	f.Helper()
 	f.free(c)
 	return f.take(c.Worker, c.Worker)
 }
 
 // wantLost checks that the claim can be neither extended nor released: both calls return ErrLost and change nothing.
-func (f *fixture) wantLost(c lease.Claim, what string) {
+func (f *fixture) wantLost(c leasestore.Claim, what string) {
 	f.Helper()
 	before := f.list(f.namespace)
 	if _, err := f.store.Extend(f.Context(), c, 5000, 9*long); !errors.Is(err, lease.ErrLost) {
@@ -180,7 +181,7 @@ func (f *fixture) wantLost(c lease.Claim, what string) {
 }
 
 // wantRows checks that the rows are those from before.
-func (f *fixture) wantRows(what string, before []lease.Entry) {
+func (f *fixture) wantRows(what string, before []leasestore.Entry) {
 	f.Helper()
 	if after := f.list(f.namespace); !slices.EqualFunc(before, after, sameEntry) {
 		f.Errorf("%s: the rows were\n%+v\nand are now\n%+v", what, before, after)
@@ -188,14 +189,14 @@ func (f *fixture) wantRows(what string, before []lease.Entry) {
 }
 
 // wantEntry checks that the row of a worker is the one from before.
-func (f *fixture) wantEntry(what string, before lease.Entry) {
+func (f *fixture) wantEntry(what string, before leasestore.Entry) {
 	f.Helper()
 	if after := f.entry(before.Worker); !sameEntry(before, after) {
 		f.Errorf("%s: the row was\n%+v\nand is now\n%+v", what, before, after)
 	}
 }
 
-func sameEntry(a, b lease.Entry) bool {
+func sameEntry(a, b leasestore.Entry) bool {
 	sameExpiry := a.Expires.Equal(b.Expires)
 	a.Expires, b.Expires = time.Time{}, time.Time{}
 	return sameExpiry && a == b

@@ -7,22 +7,23 @@ import (
 	"time"
 
 	"github.com/sqlflake/sqlflake/snowflake/lease"
+	"github.com/sqlflake/sqlflake/snowflake/lease/leasestore"
 )
 
 var inputTests = []test{
 	{promise: "bad requests are ErrOption and change nothing", run: func(f *fixture) {
-		for what, spoil := range map[string]func(r *lease.Request){
-			"an empty namespace":     func(r *lease.Request) { r.Namespace = "" },
-			"a namespace too long":   func(r *lease.Request) { r.Namespace += strings.Repeat("x", 101-len(r.Namespace)) },
-			"a negative worker":      func(r *lease.Request) { r.First = -1 },
-			"Last below First":       func(r *lease.Request) { r.First, r.Last = 5, 4 },
-			"no TTL":                 func(r *lease.Request) { r.TTL = 0 },
-			"a TTL below 1 ms":       func(r *lease.Request) { r.TTL = time.Millisecond - 1 },
-			"a negative TTL":         func(r *lease.Request) { r.TTL = -time.Hour },
-			"a negative reach":       func(r *lease.Request) { r.Reach = -1 },
-			"an empty token":         func(r *lease.Request) { r.Token = "" },
-			"a short token":          func(r *lease.Request) { r.Token = r.Token[:31] },
-			"a token of other signs": func(r *lease.Request) { r.Token = r.Token[:31] + "-" },
+		for what, spoil := range map[string]func(r *leasestore.Request){
+			"an empty namespace":     func(r *leasestore.Request) { r.Namespace = "" },
+			"a namespace too long":   func(r *leasestore.Request) { r.Namespace += strings.Repeat("x", 101-len(r.Namespace)) },
+			"a negative worker":      func(r *leasestore.Request) { r.First = -1 },
+			"Last below First":       func(r *leasestore.Request) { r.First, r.Last = 5, 4 },
+			"no TTL":                 func(r *leasestore.Request) { r.TTL = 0 },
+			"a TTL below 1 ms":       func(r *leasestore.Request) { r.TTL = time.Millisecond - 1 },
+			"a negative TTL":         func(r *leasestore.Request) { r.TTL = -time.Hour },
+			"a negative reach":       func(r *leasestore.Request) { r.Reach = -1 },
+			"an empty token":         func(r *leasestore.Request) { r.Token = "" },
+			"a short token":          func(r *leasestore.Request) { r.Token = r.Token[:31] },
+			"a token of other signs": func(r *leasestore.Request) { r.Token = r.Token[:31] + "-" },
 		} {
 			r := f.request(0, 9)
 			spoil(&r)

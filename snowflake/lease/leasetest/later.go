@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/sqlflake/sqlflake/snowflake/lease"
+	"github.com/sqlflake/sqlflake/snowflake/lease/leasestore"
 )
 
 // laterTests are about what a later version of the module may do with the store while this one uses it.
@@ -128,7 +129,7 @@ func (f *fixture) acquireError(worker int64) error {
 	return err
 }
 
-func (f *fixture) extendError(c lease.Claim) error {
+func (f *fixture) extendError(c leasestore.Claim) error {
 	_, err := f.store.Extend(f.Context(), c, 2000, long)
 	return err
 }

@@ -1,25 +1,25 @@
 package leasetest
 
 import (
-	"github.com/sqlflake/sqlflake/snowflake/lease"
+	"github.com/sqlflake/sqlflake/snowflake/lease/leasestore"
 )
 
 var listTests = []test{
 	{promise: "each row shows all but the token, in the order of the workers", run: func(f *fixture) {
 		r := f.request(9, 9)
-		r.Holder = lease.Holder{Host: "ä.example.com", PID: 1, Version: ""}
+		r.Holder = leasestore.Holder{Host: "ä.example.com", PID: 1, Version: ""}
 		f.acquire(r)
 		claim := f.take(2, 2).Claim
 		f.extend(claim, 1000, long)
 		f.free(claim)
 		f.free(f.take(3, 3).Claim)
 		last := f.request(3, 3)
-		last.Holder = lease.Holder{Host: "b", PID: 2, Version: "v3"} // not that of the owner before
+		last.Holder = leasestore.Holder{Host: "b", PID: 2, Version: "v3"} // not that of the owner before
 		f.extend(f.acquire(last).Claim, 2000, long)
-		want := []lease.Entry{
-			{Claim: lease.Claim{Worker: 2, Epoch: 1}, Horizon: 1000, Held: false, Holder: holder},
-			{Claim: lease.Claim{Worker: 3, Epoch: 2}, Horizon: 2000, Held: true, Holder: last.Holder},
-			{Claim: lease.Claim{Worker: 9, Epoch: 1}, Horizon: 0, Held: true, Holder: r.Holder},
+		want := []leasestore.Entry{
+			{Claim: leasestore.Claim{Worker: 2, Epoch: 1}, Horizon: 1000, Held: false, Holder: holder},
+			{Claim: leasestore.Claim{Worker: 3, Epoch: 2}, Horizon: 2000, Held: true, Holder: last.Holder},
+			{Claim: leasestore.Claim{Worker: 9, Epoch: 1}, Horizon: 0, Held: true, Holder: r.Holder},
 		}
 		got := f.list(f.namespace)
 		if len(got) != len(want) {
@@ -53,9 +53,9 @@ var listTests = []test{
 			f.namespace = namespace
 			f.take(0, 9)
 		}
-		var ours []lease.Claim
+		var ours []leasestore.Claim
 		seen := map[string]bool{}
-		last := lease.Claim{}
+		last := leasestore.Claim{}
 		for _, e := range f.list("") {
 			if e.Namespace != last.Namespace {
 				if seen[e.Namespace] {

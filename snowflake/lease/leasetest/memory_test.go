@@ -5,15 +5,16 @@ import (
 	"time"
 
 	"github.com/sqlflake/sqlflake/snowflake/lease"
+	"github.com/sqlflake/sqlflake/snowflake/lease/leasestore"
 	"github.com/sqlflake/sqlflake/snowflake/lease/leasetest"
 )
 
 func TestMemoryKeepsWhatAStorePromises(t *testing.T) {
 	shared := lease.NewMemory(nil)
 	farBack := func() time.Time { return time.Now().AddDate(-50, 0, 0) }
-	for name, open := range map[string]func(*testing.T) lease.Store{
-		"with the caller's clock": func(*testing.T) lease.Store { return shared },
-		"with a clock far back":   func(*testing.T) lease.Store { return lease.NewMemory(farBack) },
+	for name, open := range map[string]func(*testing.T) leasestore.Store{
+		"with the caller's clock": func(*testing.T) leasestore.Store { return shared },
+		"with a clock far back":   func(*testing.T) leasestore.Store { return lease.NewMemory(farBack) },
 	} {
 		t.Run(name, func(t *testing.T) { leasetest.Run(t, open, leasetest.InMemory) })
 	}
@@ -21,7 +22,7 @@ func TestMemoryKeepsWhatAStorePromises(t *testing.T) {
 
 func TestMemoryTellsNoTimeIfTheClockIsTheCallers(t *testing.T) {
 	store := lease.NewMemory(nil)
-	grant, err := store.Acquire(t.Context(), lease.Request{Namespace: "n", Token: leasetest.NewToken(), TTL: time.Minute})
+	grant, err := store.Acquire(t.Context(), leasestore.Request{Namespace: "n", Token: leasetest.NewToken(), TTL: time.Minute})
 	if err != nil || !grant.Now.IsZero() {
 		t.Errorf("time %v, error %v; want none", grant.Now, err)
 	}

@@ -10,6 +10,7 @@ import (
 	"github.com/redis/go-redis/v9" //nolint:depguard // this module exists to keep go-redis out of the core's
 
 	"github.com/sqlflake/sqlflake/snowflake/lease"
+	"github.com/sqlflake/sqlflake/snowflake/lease/leasestore"
 )
 
 var (
@@ -56,7 +57,7 @@ func (s *Store) call(ctx context.Context, script *redis.Script, namespace string
 
 // claim runs a script whose arguments begin with a claim, and returns lease.ErrLost if the row has another epoch or
 // token.
-func (s *Store) claim(ctx context.Context, script *redis.Script, c lease.Claim, args ...any) ([]any, error) {
+func (s *Store) claim(ctx context.Context, script *redis.Script, c leasestore.Claim, args ...any) ([]any, error) {
 	args = append([]any{digits(c.Worker), digits(c.Epoch), c.Token, c.Next}, args...)
 	word, reply, err := s.call(ctx, script, c.Namespace, args...)
 	if err == nil && word == "lost" {

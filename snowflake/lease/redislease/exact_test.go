@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/sqlflake/sqlflake/snowflake/lease"
+	"github.com/sqlflake/sqlflake/snowflake/lease/leasestore"
 	"github.com/sqlflake/sqlflake/snowflake/lease/leasetest"
 )
 
@@ -20,18 +21,18 @@ var large = []int64{
 }
 
 // each calls test for each of the numbers, which is also the namespace of request.
-func each(t *testing.T, test func(t *testing.T, n int64, request func(first, last, tick int64) lease.Request)) {
+func each(t *testing.T, test func(t *testing.T, n int64, request func(first, last, tick int64) leasestore.Request)) {
 	t.Helper()
 	for _, n := range large {
 		t.Run(strconv.FormatInt(n, 10), func(t *testing.T) {
-			test(t, n, func(first, last, tick int64) lease.Request { return request(t.Name(), first, last, tick) })
+			test(t, n, func(first, last, tick int64) leasestore.Request { return request(t.Name(), first, last, tick) })
 		})
 	}
 }
 
 func TestHorizonsAreExactToTheLastDigit(t *testing.T) {
 	store, _, _ := newStore(t)
-	each(t, func(t *testing.T, n int64, request func(first, last, tick int64) lease.Request) {
+	each(t, func(t *testing.T, n int64, request func(first, last, tick int64) leasestore.Request) {
 		r := request(0, 0, n)
 		claim := acquire(t, store, r).Claim
 		for _, step := range []struct{ to, want int64 }{{n, n}, {n - 1, n}, {n + 1, n + 1}, {n, n + 1}} {
@@ -50,9 +51,9 @@ func TestHorizonsAreExactToTheLastDigit(t *testing.T) {
 
 func TestHorizonsAreComparedWithTheTickAndEachOtherToTheLastDigit(t *testing.T) {
 	store, _, _ := newStore(t)
-	each(t, func(t *testing.T, n int64, request func(first, last, tick int64) lease.Request) {
+	each(t, func(t *testing.T, n int64, request func(first, last, tick int64) leasestore.Request) {
 		for _, ahead := range []int{0, 1} { // whichever the script sees first
-			var claims [2]lease.Claim
+			var claims [2]leasestore.Claim
 			r := request(0, 1, n)
 			r.Namespace += strconv.Itoa(ahead)
 			for i := range claims {
@@ -85,7 +86,7 @@ func TestHorizonsAreComparedWithTheTickAndEachOtherToTheLastDigit(t *testing.T) 
 
 func TestEpochsAreExactToTheLastDigit(t *testing.T) {
 	store, client, prefix := newStore(t)
-	each(t, func(t *testing.T, n int64, request func(first, last, tick int64) lease.Request) {
+	each(t, func(t *testing.T, n int64, request func(first, last, tick int64) leasestore.Request) {
 		r := request(0, 0, 0)
 		release(t, store, acquire(t, store, r).Claim)
 		row := fmt.Sprintf(`%019d %019d %019d %s {}`, n, 0, 0, r.Token)
@@ -112,7 +113,7 @@ func TestEpochsAreExactToTheLastDigit(t *testing.T) {
 
 func TestWorkersAreCountedToTheLastDigit(t *testing.T) {
 	store, _, _ := newStore(t)
-	each(t, func(t *testing.T, n int64, request func(first, last, tick int64) lease.Request) {
+	each(t, func(t *testing.T, n int64, request func(first, last, tick int64) leasestore.Request) {
 		for i := range int64(3) {
 			if grant := acquire(t, store, request(n-1, n+1, 0)); grant.Worker != n-1+i {
 				t.Fatalf("worker %d, want %d", grant.Worker, n-1+i)

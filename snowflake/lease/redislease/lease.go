@@ -10,6 +10,7 @@ import (
 	"github.com/sqlflake/sqlflake/snowflake"
 	"github.com/sqlflake/sqlflake/snowflake/lease"
 	"github.com/sqlflake/sqlflake/snowflake/lease/internal/order"
+	"github.com/sqlflake/sqlflake/snowflake/lease/leasestore"
 )
 
 // After a lost race Acquire chooses among 2 to the power of doublings times as many workers, and it gives up after so
@@ -19,49 +20,49 @@ const (
 	acquireAttempts = 100
 )
 
-// Acquire implements [lease.Store], except that after conflicts with other processes it takes one of the next workers
+// Acquire implements [leasestore.Store], except that after conflicts with other processes it takes one of the next workers
 // instead of the next, and raises the horizon if [WithGuard] is used. Among workers with a horizon above the tick it
 // takes the one with the lowest horizon. Each call checks whether Redis would evict the keys. If so it returns
 // lease.ErrOption or, if an earlier call has found that Redis would not, a Grant.Warning.
-func (s *Store) Acquire(ctx context.Context, r lease.Request) (lease.Grant, error) {
+func (s *Store) Acquire(ctx context.Context, r leasestore.Request) (leasestore.Grant, error) {
 	if err := r.Validate(); err != nil {
-		return lease.Grant{}, err
+		return leasestore.Grant{}, err
 	}
 	start, err := s.start(r)
 	if err != nil {
-		return lease.Grant{}, err
+		return leasestore.Grant{}, err
 	}
 	warning, err := s.checkEviction(ctx)
 	if err != nil {
-		return lease.Grant{}, err
+		return leasestore.Grant{}, err
 	}
 
 	for lost := range acquireAttempts {
 		grant, ok, err := s.tryAcquire(ctx, r, lost)
 		if err != nil {
-			return lease.Grant{}, err
+			return leasestore.Grant{}, err
 		}
 		if ok {
 			grant.Horizon, grant.Warning = max(grant.Horizon, start), warning
 			return grant, nil
 		}
 	}
-	return lease.Grant{}, fmt.Errorf("redislease: key %q: others have changed it %d times between a read and a write",
+	return leasestore.Grant{}, fmt.Errorf("redislease: key %q: others have changed it %d times between a read and a write",
 		s.key(r.Namespace), acquireAttempts)
 }
 
 // tryAcquire reads the namespace and takes the worker whose turn it is, or returns false if another caller was faster.
-func (s *Store) tryAcquire(ctx context.Context, r lease.Request, lost int) (lease.Grant, bool, error) {
+func (s *Store) tryAcquire(ctx context.Context, r leasestore.Request, lost int) (leasestore.Grant, bool, error) {
 	found, err := s.read(ctx, r.Namespace)
 	if err != nil {
-		return lease.Grant{}, false, err
+		return leasestore.Grant{}, false, err
 	}
 	if err = found.check(r); err != nil {
-		return lease.Grant{}, false, err
+		return leasestore.Grant{}, false, err
 	}
 	parsed, err := s.rows(found)
 	if err != nil {
-		return lease.Grant{}, false, err
+		return leasestore.Grant{}, false, err
 	}
 	rows := make([]order.Row, len(parsed))
 	for i, row := range parsed {
@@ -69,14 +70,14 @@ func (s *Store) tryAcquire(ctx context.Context, r lease.Request, lost int) (leas
 	}
 
 	if own, ok := order.Own(rows, r.Token); ok { // the reply to an earlier call was lost
-		claim := lease.Claim{Namespace: r.Namespace, Worker: own.Worker, Epoch: own.Epoch, Token: r.Token}
-		return lease.Grant{Claim: claim, Horizon: own.Horizon, Now: found.now}, true, nil
+		claim := leasestore.Claim{Namespace: r.Namespace, Worker: own.Worker, Epoch: own.Epoch, Token: r.Token}
+		return leasestore.Grant{Claim: claim, Horizon: own.Horizon, Now: found.now}, true, nil
 	}
 
 	candidates := order.All(order.Request{First: r.First, Last: r.Last, Tick: r.Tick}, rows)
 	next, ok := candidates.Take(lost * doublings)
 	if !ok {
-		return lease.Grant{}, false, &lease.NoWorkerError{
+		return leasestore.Grant{}, false, &lease.NoWorkerError{
 			Namespace: r.Namespace, First: r.First, Last: r.Last, Wait: candidates.Wait(found.now),
 		}
 	}
@@ -84,7 +85,7 @@ func (s *Store) tryAcquire(ctx context.Context, r lease.Request, lost int) (leas
 }
 
 // check compares the request with the layout and the protocol of the namespace.
-func (v snapshot) check(r lease.Request) error {
+func (v snapshot) check(r leasestore.Request) error {
 	if version, ok := v.fields[protocolField]; ok {
 		return &lease.VersionError{Namespace: r.Namespace, Version: version}
 	}
@@ -95,9 +96,9 @@ func (v snapshot) check(r lease.Request) error {
 }
 
 // take takes the worker if its row and the layout are as they were read, and returns false if not.
-func (s *Store) take(ctx context.Context, r lease.Request, found snapshot, next order.Row) (lease.Grant, bool, error) {
+func (s *Store) take(ctx context.Context, r leasestore.Request, found snapshot, next order.Row) (leasestore.Grant, bool, error) {
 	if next.Epoch == math.MaxInt64 {
-		return lease.Grant{}, false, s.corrupt(r.Namespace, digits(next.Worker))
+		return leasestore.Grant{}, false, s.corrupt(r.Namespace, digits(next.Worker))
 	}
 	expires := int64(0)
 	if next.Epoch > 0 {
@@ -109,19 +110,19 @@ func (s *Store) take(ctx context.Context, r lease.Request, found snapshot, next 
 		digits(next.Worker), digits(next.Epoch), digits(expires), digits(next.Epoch+1),
 		r.Token, milliseconds(r.TTL), holder)
 	if err != nil || word == "changed" {
-		return lease.Grant{}, false, err
+		return leasestore.Grant{}, false, err
 	}
 
 	n, err := s.numbers(r.Namespace, reply, 3) // seconds, microseconds, horizon
 	if err != nil {
-		return lease.Grant{}, false, err
+		return leasestore.Grant{}, false, err
 	}
-	claim := lease.Claim{Namespace: r.Namespace, Worker: next.Worker, Epoch: next.Epoch + 1, Token: r.Token}
-	return lease.Grant{Claim: claim, Horizon: n[2], Now: time.Unix(n[0], n[1]*1000)}, true, nil
+	claim := leasestore.Claim{Namespace: r.Namespace, Worker: next.Worker, Epoch: next.Epoch + 1, Token: r.Token}
+	return leasestore.Grant{Claim: claim, Horizon: n[2], Now: time.Unix(n[0], n[1]*1000)}, true, nil
 }
 
 // start returns the first tick that the guard allows.
-func (s *Store) start(r lease.Request) (int64, error) {
+func (s *Store) start(r leasestore.Request) (int64, error) {
 	if s.guard == 0 {
 		return 0, nil
 	}
@@ -136,9 +137,9 @@ func (s *Store) start(r lease.Request) (int64, error) {
 	return r.Tick + ticks, nil
 }
 
-// Extend implements [lease.Store], except that with [WithGuard] it returns lease.ErrLost after the expiry.
-func (s *Store) Extend(ctx context.Context, c lease.Claim, horizon int64, ttl time.Duration) (time.Time, error) {
-	if err := lease.ValidateExtension(c, ttl); err != nil {
+// Extend implements [leasestore.Store], except that with [WithGuard] it returns lease.ErrLost after the expiry.
+func (s *Store) Extend(ctx context.Context, c leasestore.Claim, horizon int64, ttl time.Duration) (time.Time, error) {
+	if err := leasestore.ValidateExtension(c, ttl); err != nil {
 		return time.Time{}, err
 	}
 	guarded := "0"
@@ -152,8 +153,8 @@ func (s *Store) Extend(ctx context.Context, c lease.Claim, horizon int64, ttl ti
 	return s.readTime(c.Namespace, reply)
 }
 
-// Release implements [lease.Store].
-func (s *Store) Release(ctx context.Context, c lease.Claim, horizon int64) error {
+// Release implements [leasestore.Store].
+func (s *Store) Release(ctx context.Context, c leasestore.Claim, horizon int64) error {
 	_, err := s.claim(ctx, releaseScript, c, digits(max(0, horizon)))
 	return err
 }

@@ -14,13 +14,13 @@ import (
 
 	"github.com/redis/go-redis/v9" //nolint:depguard // this module exists to keep go-redis out of the core's
 
-	"github.com/sqlflake/sqlflake/snowflake/lease"
 	"github.com/sqlflake/sqlflake/snowflake/lease/internal/order"
+	"github.com/sqlflake/sqlflake/snowflake/lease/leasestore"
 )
 
-// List implements [lease.Store]. For "" it reads all keys of Redis with SCAN, in many small steps, so that no list of
+// List implements [leasestore.Store]. For "" it reads all keys of Redis with SCAN, in many small steps, so that no list of
 // the namespaces has to be kept. A namespace that is first used meanwhile may be missing.
-func (s *Store) List(ctx context.Context, namespace string) ([]lease.Entry, error) {
+func (s *Store) List(ctx context.Context, namespace string) ([]leasestore.Entry, error) {
 	namespaces := []string{namespace}
 	if namespace == "" {
 		var err error
@@ -28,7 +28,7 @@ func (s *Store) List(ctx context.Context, namespace string) ([]lease.Entry, erro
 			return nil, err
 		}
 	}
-	var all []lease.Entry
+	var all []leasestore.Entry
 	for _, namespace := range namespaces {
 		entries, err := s.entries(ctx, namespace)
 		if err != nil {
@@ -40,7 +40,7 @@ func (s *Store) List(ctx context.Context, namespace string) ([]lease.Entry, erro
 }
 
 // entries returns the rows of a namespace, in order.
-func (s *Store) entries(ctx context.Context, namespace string) ([]lease.Entry, error) {
+func (s *Store) entries(ctx context.Context, namespace string) ([]leasestore.Entry, error) {
 	found, err := s.read(ctx, namespace)
 	if err != nil {
 		return nil, err
@@ -50,18 +50,18 @@ func (s *Store) entries(ctx context.Context, namespace string) ([]lease.Entry, e
 		return nil, err
 	}
 
-	var entries []lease.Entry
+	var entries []leasestore.Entry
 	for _, r := range rows {
-		var holder lease.Holder
+		var holder leasestore.Holder
 		if err := json.Unmarshal([]byte(r.holder), &holder); err != nil {
 			return nil, s.corrupt(namespace, digits(r.Worker))
 		}
-		entries = append(entries, lease.Entry{
-			Claim:  lease.Claim{Namespace: namespace, Worker: r.Worker, Epoch: r.Epoch},
+		entries = append(entries, leasestore.Entry{
+			Claim:  leasestore.Claim{Namespace: namespace, Worker: r.Worker, Epoch: r.Epoch},
 			Layout: found.fields[layoutField], Horizon: r.Horizon, Expires: r.FreeFrom, Held: !r.Free, Holder: holder,
 		})
 	}
-	slices.SortFunc(entries, func(a, b lease.Entry) int { return cmp.Compare(a.Worker, b.Worker) })
+	slices.SortFunc(entries, func(a, b leasestore.Entry) int { return cmp.Compare(a.Worker, b.Worker) })
 	return entries, nil
 }
 

@@ -3,8 +3,8 @@ package redislease_test
 import (
 	"testing"
 
-	"github.com/sqlflake/sqlflake/snowflake/lease"
 	"github.com/sqlflake/sqlflake/snowflake/lease/internal/processtest"
+	"github.com/sqlflake/sqlflake/snowflake/lease/leasestore"
 )
 
 func TestKilledProcessesNeverRepeatAnID(t *testing.T) {
@@ -15,5 +15,5 @@ func TestKilledProcessesNeverRepeatAnID(t *testing.T) {
 
 func TestProcessesThatStartAtOnceHaveDifferentWorkers(t *testing.T) {
 	place, store := newPlace(t)
-	processtest.ProcessesStartedTogether(t, place, func() lease.Store { return store })
+	processtest.ProcessesStartedTogether(t, place, func() leasestore.Store { return store })
 }

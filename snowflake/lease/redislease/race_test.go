@@ -12,6 +12,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/sqlflake/sqlflake/snowflake/lease"
+	"github.com/sqlflake/sqlflake/snowflake/lease/leasestore"
 	"github.com/sqlflake/sqlflake/snowflake/lease/redislease"
 )
 
@@ -65,7 +66,7 @@ func TestWhatChangesAfterTheReadIsSeen(t *testing.T) {
 		store  *redislease.Store
 		client *redis.Client
 		key    string
-		old    lease.Claim // of the last owner, who has released the worker with the horizon 500
+		old    leasestore.Claim // of the last owner, who has released the worker with the horizon 500
 	}
 	for name, test := range map[string]struct {
 		change         func(t *testing.T, s state)

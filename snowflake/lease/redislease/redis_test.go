@@ -16,8 +16,8 @@ import (
 
 	"github.com/sqlflake/sqlflake/internal/skip"
 	"github.com/sqlflake/sqlflake/snowflake"
-	"github.com/sqlflake/sqlflake/snowflake/lease"
 	"github.com/sqlflake/sqlflake/snowflake/lease/internal/processtest"
+	"github.com/sqlflake/sqlflake/snowflake/lease/leasestore"
 	"github.com/sqlflake/sqlflake/snowflake/lease/leasetest"
 	"github.com/sqlflake/sqlflake/snowflake/lease/redislease"
 )
@@ -29,7 +29,7 @@ func (silent) Printf(context.Context, string, ...any) {}
 
 func TestMain(m *testing.M) {
 	redis.SetLogger(silent{})
-	processtest.Main(func(place string) (lease.Store, error) {
+	processtest.Main(func(place string) (leasestore.Store, error) {
 		addr, prefix, _ := strings.Cut(place, " ")
 		return redislease.New(redis.NewClient(&redis.Options{Addr: addr}), redislease.WithPrefix(prefix))
 	})
@@ -129,7 +129,7 @@ func answers(addr string) bool { // at once, where a client would try again
 func freePort(t *testing.T) string { return strconv.Itoa(processtest.FreePort(t)) }
 
 // acquire returns the grant with a next token: extensions keep the one of the request.
-func acquire(t *testing.T, store lease.Store, r lease.Request) lease.Grant {
+func acquire(t *testing.T, store leasestore.Store, r leasestore.Request) leasestore.Grant {
 	t.Helper()
 	grant, err := store.Acquire(t.Context(), r)
 	if err != nil {
@@ -139,23 +139,23 @@ func acquire(t *testing.T, store lease.Store, r lease.Request) lease.Grant {
 	return grant
 }
 
-func extend(t *testing.T, store lease.Store, c lease.Claim, horizon int64) {
+func extend(t *testing.T, store leasestore.Store, c leasestore.Claim, horizon int64) {
 	t.Helper()
 	if _, err := store.Extend(t.Context(), c, horizon, time.Hour); err != nil {
 		t.Fatalf("Extend to %d: %v", horizon, err)
 	}
 }
 
-func release(t *testing.T, store lease.Store, c lease.Claim) {
+func release(t *testing.T, store leasestore.Store, c leasestore.Claim) {
 	t.Helper()
 	if err := store.Release(t.Context(), c, math.MaxInt64); err != nil {
 		t.Fatalf("Release: %v", err)
 	}
 }
 
-func request(namespace string, first, last, tick int64) lease.Request {
-	return lease.Request{
+func request(namespace string, first, last, tick int64) leasestore.Request {
+	return leasestore.Request{
 		Namespace: namespace, Layout: snowflake.Default().String(), First: first, Last: last,
-		Token: leasetest.NewToken(), TTL: time.Hour, Tick: tick, Holder: lease.Holder{Host: "a.example.com", PID: 1},
+		Token: leasetest.NewToken(), TTL: time.Hour, Tick: tick, Holder: leasestore.Holder{Host: "a.example.com", PID: 1},
 	}
 }

@@ -6,8 +6,8 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
-	"github.com/sqlflake/sqlflake/snowflake/lease"
 	"github.com/sqlflake/sqlflake/snowflake/lease/internal/processtest"
+	"github.com/sqlflake/sqlflake/snowflake/lease/leasestore"
 	"github.com/sqlflake/sqlflake/snowflake/lease/leasetest"
 )
 
@@ -31,7 +31,7 @@ func cluster(t *testing.T) *redis.ClusterClient {
 
 func TestStoreOnAClusterKeepsTheContract(t *testing.T) {
 	client := cluster(t)
-	leasetest.Run(t, func(t *testing.T) lease.Store {
+	leasetest.Run(t, func(t *testing.T) leasestore.Store {
 		t.Helper()
 		return open(t, client)
 	}, settings(client, "snowflake:lease:"))

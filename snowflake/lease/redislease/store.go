@@ -9,9 +9,10 @@ import (
 	"github.com/redis/go-redis/v9" //nolint:depguard // this module exists to keep go-redis out of the core's
 
 	"github.com/sqlflake/sqlflake/snowflake/lease"
+	"github.com/sqlflake/sqlflake/snowflake/lease/leasestore"
 )
 
-// Store is a [lease.Store] in Redis. It is safe for concurrent use, and several may use the same keys.
+// Store is a [leasestore.Store] in Redis. It is safe for concurrent use, and several may use the same keys.
 type Store struct {
 	client redis.UniversalClient
 	prefix string
@@ -19,7 +20,7 @@ type Store struct {
 	safe   atomic.Bool // a call has found that no policy evicts the keys, as far as it can be known
 }
 
-var _ lease.Store = (*Store)(nil)
+var _ leasestore.Store = (*Store)(nil)
 
 // Option is a setting of [New]. A nil Option is an error that matches lease.ErrOption.
 type Option func(*Store) error
@@ -45,7 +46,7 @@ func WithPrefix(prefix string) Option {
 // An owner waits for the guard before its first ID; calls whose context has no deadline return
 // snowflake.ErrLeaseStalled until then, unless lease.WithPatience is longer.
 //
-// With a guard, an Extend after the expiry is lease.ErrLost, which differs from [lease.Store]: if Redis has forgotten a
+// With a guard, an Extend after the expiry is lease.ErrLost, which differs from [leasestore.Store]: if Redis has forgotten a
 // takeover, that came after the expiry, and the new owner still uses the worker. One gap remains: a promoted replica
 // whose clock is so far behind that the expiry has not come for it.
 //

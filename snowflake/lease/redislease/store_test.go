@@ -12,20 +12,21 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/sqlflake/sqlflake/snowflake/lease"
+	"github.com/sqlflake/sqlflake/snowflake/lease/leasestore"
 	"github.com/sqlflake/sqlflake/snowflake/lease/leasetest"
 	"github.com/sqlflake/sqlflake/snowflake/lease/redislease"
 )
 
 func TestStoreKeepsTheContract(t *testing.T) {
 	client, prefix := connect(t)
-	leasetest.Run(t, func(t *testing.T) lease.Store {
+	leasetest.Run(t, func(t *testing.T) leasestore.Store {
 		t.Helper()
 		return open(t, client, redislease.WithPrefix(prefix))
 	}, settings(client, prefix))
 }
 
 func settings(client redis.UniversalClient, prefix string) leasetest.Settings {
-	return leasetest.Settings{Require: func(tb testing.TB, _ lease.Store, namespace string) {
+	return leasetest.Settings{Require: func(tb testing.TB, _ leasestore.Store, namespace string) {
 		tb.Helper()
 		if err := client.HSet(tb.Context(), prefix+"{"+namespace+"}", "protocol", 2).Err(); err != nil {
 			tb.Fatal(err)
@@ -64,7 +65,7 @@ func TestAServerThatSaysNothingDoesNotOutlastTheContext(t *testing.T) {
 	store := open(t, client)
 	for name, call := range map[string]func(ctx context.Context) error{
 		"a setting": func(ctx context.Context) error { _, err := store.Acquire(ctx, request("orders", 0, 0, 0)); return err },
-		"a script":  func(ctx context.Context) error { return store.Release(ctx, lease.Claim{Namespace: "orders"}, 0) },
+		"a script":  func(ctx context.Context) error { return store.Release(ctx, leasestore.Claim{Namespace: "orders"}, 0) },
 	} {
 		ctx, cancel := context.WithTimeout(t.Context(), 20*time.Millisecond)
 		if err := call(ctx); !errors.Is(err, context.DeadlineExceeded) {

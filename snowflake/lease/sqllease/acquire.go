@@ -9,50 +9,51 @@ import (
 
 	"github.com/sqlflake/sqlflake/snowflake/lease"
 	"github.com/sqlflake/sqlflake/snowflake/lease/internal/order"
+	"github.com/sqlflake/sqlflake/snowflake/lease/leasestore"
 )
 
 // acquireAttempts bounds how often Acquire reads again after losing a race. It is reached only if reads never match
 // updates, for example with a pool that reads from a replica.
 const acquireAttempts = 100
 
-// Acquire implements [lease.Store].
-func (s *Store) Acquire(ctx context.Context, r lease.Request) (lease.Grant, error) {
+// Acquire implements [leasestore.Store].
+func (s *Store) Acquire(ctx context.Context, r leasestore.Request) (leasestore.Grant, error) {
 	if err := r.Validate(); err != nil {
-		return lease.Grant{}, err
+		return leasestore.Grant{}, err
 	}
-	return await(ctx, s, "acquire", func(ctx context.Context) (lease.Grant, error) {
+	return await(ctx, s, "acquire", func(ctx context.Context) (leasestore.Grant, error) {
 		for lost := range acquireAttempts {
 			grant, ok, err := s.try(ctx, r, lost)
 			if ok || err != nil {
 				return grant, err
 			}
 		}
-		return lease.Grant{}, s.tooFast("acquire", r.Namespace)
+		return leasestore.Grant{}, s.tooFast("acquire", r.Namespace)
 	})
 }
 
 // try reads once and takes the worker that is next; false if another caller was faster.
-func (s *Store) try(ctx context.Context, r lease.Request, lost int) (lease.Grant, bool, error) {
+func (s *Store) try(ctx context.Context, r leasestore.Request, lost int) (leasestore.Grant, bool, error) {
 	shot, err := s.open(ctx, r)
 	if err != nil {
-		return lease.Grant{}, false, s.failed("acquire", err)
+		return leasestore.Grant{}, false, s.failed("acquire", err)
 	}
 	n := shot.namespace
 	if n == nil {
-		return lease.Grant{}, false, fmt.Errorf("lease: acquire in table %s: namespace %q is not visible after it was added",
+		return leasestore.Grant{}, false, fmt.Errorf("lease: acquire in table %s: namespace %q is not visible after it was added",
 			shot.tables.namespaces, r.Namespace)
 	}
 	if r, err = n.admit(r); err != nil {
-		return lease.Grant{}, false, err
+		return leasestore.Grant{}, false, err
 	}
 	if again, err := s.repeatShare(ctx, r, n); again || err != nil {
-		return lease.Grant{}, false, err
+		return leasestore.Grant{}, false, err
 	}
 	if own, ok := order.Own(shot.leases, r.Token); ok {
 		return shot.grant(r, own), true, nil
 	}
 	if begins := n.begins(shot.now); begins > 0 {
-		return lease.Grant{}, false, noWorker(r, begins)
+		return leasestore.Grant{}, false, noWorker(r, begins)
 	}
 
 	return s.take(ctx, r, shot, lost)
@@ -60,8 +61,8 @@ func (s *Store) try(ctx context.Context, r lease.Request, lost int) (lease.Grant
 
 // take takes the worker that is next.
 func (s *Store) take(
-	ctx context.Context, r lease.Request, shot snapshot, lost int,
-) (grant lease.Grant, ok bool, err error) {
+	ctx context.Context, r leasestore.Request, shot snapshot, lost int,
+) (grant leasestore.Grant, ok bool, err error) {
 	settles := shot.namespace.floor() - shot.now.UnixMilli()
 	if settles > 0 { // the server before may have confirmed the owner of any lease
 		shot.leases = nil
@@ -71,7 +72,7 @@ func (s *Store) take(
 	if !candidates.HasPassed() {
 		var unused sql.NullInt64
 		if unused, ends, err = s.gap(ctx, shot, r); err != nil {
-			return lease.Grant{}, false, s.failed("acquire", err)
+			return leasestore.Grant{}, false, s.failed("acquire", err)
 		}
 		if unused.Valid {
 			candidates.AddUnused(unused.Int64)
@@ -85,17 +86,17 @@ func (s *Store) take(
 	case ok:
 		return s.takeOver(ctx, r, shot, next)
 	case settles <= 0 && ends != 0 && ends <= shot.now.UnixMilli():
-		return lease.Grant{}, false, nil // one has expired in between
+		return leasestore.Grant{}, false, nil // one has expired in between
 	}
 	wait := max(settles, 0)
 	if ends != 0 {
 		wait = max(wait, ends-shot.now.UnixMilli())
 	}
-	return lease.Grant{}, false, noWorker(r, duration(wait))
+	return leasestore.Grant{}, false, noWorker(r, duration(wait))
 }
 
 // admit returns the request for the workers of the share, or why it is refused.
-func (n *namespace) admit(r lease.Request) (lease.Request, error) {
+func (n *namespace) admit(r leasestore.Request) (leasestore.Request, error) {
 	if err := n.check(r.Namespace); err != nil {
 		return r, err
 	}
@@ -107,20 +108,20 @@ func (n *namespace) admit(r lease.Request) (lease.Request, error) {
 	return r, n.checkLayout(r)
 }
 
-func (n *namespace) checkLayout(r lease.Request) error {
+func (n *namespace) checkLayout(r leasestore.Request) error {
 	if n.layout != r.Layout {
 		return fmt.Errorf("%w: namespace %q has %q, not %q", lease.ErrLayout, r.Namespace, n.layout, r.Layout)
 	}
 	return nil
 }
 
-func noWorker(r lease.Request, wait time.Duration) error {
+func noWorker(r leasestore.Request, wait time.Duration) error {
 	return &lease.NoWorkerError{Namespace: r.Namespace, First: r.First, Last: r.Last, Wait: wait}
 }
 
 // gap returns the lowest worker that was never taken, and when the first lease ends, in milliseconds since 1970; 0 if
 // none is held.
-func (s *Store) gap(ctx context.Context, shot snapshot, r lease.Request) (unused sql.NullInt64, ends int64, err error) {
+func (s *Store) gap(ctx context.Context, shot snapshot, r leasestore.Request) (unused sql.NullInt64, ends int64, err error) {
 	if shot.namespace.empty {
 		return sql.NullInt64{Int64: r.First, Valid: true}, 0, nil
 	}
@@ -132,38 +133,38 @@ func (s *Store) gap(ctx context.Context, shot snapshot, r lease.Request) (unused
 
 // takeOver takes a worker that is free if it has the epoch that was read.
 func (s *Store) takeOver(
-	ctx context.Context, r lease.Request, shot snapshot, next order.Row,
-) (grant lease.Grant, ok bool, err error) {
+	ctx context.Context, r leasestore.Request, shot snapshot, next order.Row,
+) (grant leasestore.Grant, ok bool, err error) {
 	values := shot.owner(r, next.Worker)
 	values["epoch"] = next.Epoch
 	// The horizon comes from the UPDATE, since the earlier owner may have extended after the read. From the new epoch
 	// on it can't.
 	horizon, ok, err := shot.update(ctx, s.on(ctx), shot.takeOver, values)
 	if err != nil {
-		return lease.Grant{}, false, s.failed("acquire", err)
+		return leasestore.Grant{}, false, s.failed("acquire", err)
 	}
 	if ok && horizon < next.Horizon {
 		// Either a late release has lowered it, or the server ignores LAST_INSERT_ID(x). The lease has the token, so
 		// another read returns it as it is stored.
-		return lease.Grant{}, false, nil
+		return leasestore.Grant{}, false, nil
 	}
 	return shot.grant(r, order.Row{Worker: next.Worker, Epoch: next.Epoch + 1, Horizon: horizon}), ok, nil
 }
 
 // addLease takes a worker that has no row.
-func (s *Store) addLease(ctx context.Context, r lease.Request, shot snapshot, worker int64) (lease.Grant, bool, error) {
+func (s *Store) addLease(ctx context.Context, r leasestore.Request, shot snapshot, worker int64) (leasestore.Grant, bool, error) {
 	added, err := shot.change(ctx, s.on(ctx), shot.addLease, shot.owner(r, worker))
 	if err == nil && added == 1 && !shot.namespace.hasLeases {
 		_, err = shot.change(ctx, s.on(ctx), shot.markLeases, named{"namespace": r.Namespace})
 	}
 	if err != nil {
-		return lease.Grant{}, false, s.failed("acquire", err)
+		return leasestore.Grant{}, false, s.failed("acquire", err)
 	}
 	return shot.grant(r, order.Row{Worker: worker, Epoch: 1, Horizon: shot.namespace.start}), added == 1, nil
 }
 
 // owner returns the parameters of the statements that give a worker to the caller.
-func (shot snapshot) owner(r lease.Request, worker int64) named {
+func (shot snapshot) owner(r leasestore.Request, worker int64) named {
 	n, host := shot.namespace, r.Holder.Host
 	purpose := r.Holder.ReservedFor()
 	if purpose != "" {
@@ -179,9 +180,9 @@ func (shot snapshot) owner(r lease.Request, worker int64) named {
 
 // grant returns the worker. The time is that of the read plus what has passed since: a statement may have waited for a
 // lock.
-func (shot snapshot) grant(r lease.Request, own order.Row) lease.Grant {
-	grant := lease.Grant{
-		Claim:   lease.Claim{Namespace: r.Namespace, Worker: own.Worker, Epoch: own.Epoch, Token: r.Token},
+func (shot snapshot) grant(r leasestore.Request, own order.Row) leasestore.Grant {
+	grant := leasestore.Grant{
+		Claim:   leasestore.Claim{Namespace: r.Namespace, Worker: own.Worker, Epoch: own.Epoch, Token: r.Token},
 		Horizon: own.Horizon,
 		Table:   shot.shown,
 		Warning: shot.warning,

@@ -10,18 +10,19 @@ import (
 
 	"github.com/sqlflake/sqlflake/internal/testdb"
 	"github.com/sqlflake/sqlflake/snowflake/lease"
+	"github.com/sqlflake/sqlflake/snowflake/lease/leasestore"
 	"github.com/sqlflake/sqlflake/snowflake/lease/sqllease"
 	"github.com/sqlflake/sqlflake/snowflake/sqldb"
 )
 
 // calls are those that talk to the database.
-func calls(store *sqllease.Store, c lease.Claim) map[string]func(context.Context) error {
+func calls(store *sqllease.Store, c leasestore.Claim) map[string]func(context.Context) error {
 	return map[string]func(context.Context) error{
 		"Acquire": func(ctx context.Context) error { _, err := store.Acquire(ctx, sqlRequest("n", 0, 0)); return err },
 		"Extend":  func(ctx context.Context) error { _, err := store.Extend(ctx, c, 1, time.Hour); return err },
 		"Release": func(ctx context.Context) error { return store.Release(ctx, c, 0) },
 		"List":    func(ctx context.Context) error { _, err := store.List(ctx, "n"); return err },
-		"Revoke":  func(ctx context.Context) error { return store.Revoke(ctx, lease.Entry{Claim: c}) },
+		"Revoke":  func(ctx context.Context) error { return store.Revoke(ctx, leasestore.Entry{Claim: c}) },
 	}
 }
 

@@ -8,7 +8,7 @@ import (
 	"testing"
 
 	"github.com/sqlflake/sqlflake/internal/testdb"
-	"github.com/sqlflake/sqlflake/snowflake/lease"
+	"github.com/sqlflake/sqlflake/snowflake/lease/leasestore"
 	"github.com/sqlflake/sqlflake/snowflake/lease/sqllease"
 	"github.com/sqlflake/sqlflake/snowflake/sqldb"
 )
@@ -75,7 +75,7 @@ func countedStore(
 func TestStatementsPerCall(t *testing.T) {
 	eachSQL(t, func(t *testing.T, target testdb.Target, dialect sqldb.Dialect) {
 		store, count := countedStore(t, target.Open(t), target, dialect, nil)
-		var claim lease.Claim
+		var claim leasestore.Claim
 		acquire := func() { claim = mustAcquire(t, store, sqlRequest("n", 0, 0)).Claim }
 		for _, step := range []struct {
 			what string

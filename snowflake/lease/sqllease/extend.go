@@ -7,16 +7,17 @@ import (
 	"time"
 
 	"github.com/sqlflake/sqlflake/snowflake/lease"
+	"github.com/sqlflake/sqlflake/snowflake/lease/leasestore"
 )
 
 // extendAttempts bounds how often Extend records another server. One is a failover; more is a pool over several
 // primaries.
 const extendAttempts = 10
 
-// Extend implements [lease.Store]; the time is the database's. It also returns [lease.ErrOption] for a server of the
+// Extend implements [leasestore.Store]; the time is the database's. It also returns [lease.ErrOption] for a server of the
 // MySQL protocol that ignores LAST_INSERT_ID(x), which the store needs.
-func (s *Store) Extend(ctx context.Context, c lease.Claim, horizon int64, ttl time.Duration) (time.Time, error) {
-	if err := lease.ValidateExtension(c, ttl); err != nil {
+func (s *Store) Extend(ctx context.Context, c leasestore.Claim, horizon int64, ttl time.Duration) (time.Time, error) {
+	if err := leasestore.ValidateExtension(c, ttl); err != nil {
 		return time.Time{}, err
 	}
 	return await(ctx, s, "extend", func(ctx context.Context) (time.Time, error) {
@@ -24,7 +25,7 @@ func (s *Store) Extend(ctx context.Context, c lease.Claim, horizon int64, ttl ti
 	})
 }
 
-func (s *Store) extend(ctx context.Context, c lease.Claim, horizon int64, ttl time.Duration) (time.Time, error) {
+func (s *Store) extend(ctx context.Context, c leasestore.Claim, horizon int64, ttl time.Duration) (time.Time, error) {
 	server, err := s.ask(ctx)
 	if err != nil {
 		return time.Time{}, s.failed("extend", err)
@@ -83,7 +84,7 @@ type refusal struct {
 func (why refusal) needsOwnersWord() bool { return why.sameServer && !why.known }
 
 // whyRefused records the server, and returns what the next attempt depends on, or the error that ends the extension.
-func (s *Store) whyRefused(ctx context.Context, c lease.Claim, values named) (*server, refusal, error) {
+func (s *Store) whyRefused(ctx context.Context, c leasestore.Claim, values named) (*server, refusal, error) {
 	var why refusal
 	server, err := s.renew(ctx)
 	horizon := int64(0)
@@ -123,8 +124,8 @@ func (s *Store) whyRefused(ctx context.Context, c lease.Claim, values named) (*s
 	return server, why, nil
 }
 
-// Release implements [lease.Store]. The lease keeps its token, so that a release whose reply was lost can be repeated.
-func (s *Store) Release(ctx context.Context, c lease.Claim, horizon int64) error {
+// Release implements [leasestore.Store]. The lease keeps its token, so that a release whose reply was lost can be repeated.
+func (s *Store) Release(ctx context.Context, c leasestore.Claim, horizon int64) error {
 	released, err := await(ctx, s, "release", func(ctx context.Context) (int64, error) {
 		server, err := s.ask(ctx)
 		released := int64(0)
@@ -145,6 +146,6 @@ func (s *Store) Release(ctx context.Context, c lease.Claim, horizon int64) error
 	return err
 }
 
-func lostClaim(c lease.Claim) error {
+func lostClaim(c leasestore.Claim) error {
 	return fmt.Errorf("%w: worker %d in namespace %q, epoch %d", lease.ErrLost, c.Worker, c.Namespace, c.Epoch)
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/sqlflake/sqlflake/internal/testdb"
 	"github.com/sqlflake/sqlflake/snowflake"
 	"github.com/sqlflake/sqlflake/snowflake/lease"
+	"github.com/sqlflake/sqlflake/snowflake/lease/leasestore"
 	"github.com/sqlflake/sqlflake/snowflake/lease/leasetest"
 	"github.com/sqlflake/sqlflake/snowflake/sqldb"
 )
@@ -22,7 +23,7 @@ func TestAnotherServerSetsAFloor(t *testing.T) {
 	eachSQL(t, func(t *testing.T, target testdb.Target, dialect sqldb.Dialect) {
 		db := target.Open(t)
 		store, count := countedStore(t, db, target, dialect, nil)
-		acquire := func(worker int64, reach time.Duration) (lease.Grant, int64) {
+		acquire := func(worker int64, reach time.Duration) (leasestore.Grant, int64) {
 			t.Helper()
 			r := sqlRequest("n", worker, worker)
 			r.Reach = reach
@@ -51,7 +52,7 @@ func TestAnotherServerSetsAFloor(t *testing.T) {
 					t.Errorf("an owner that may have expired, in round %d: %v", round, err)
 				}
 				sure := keep(unsure.Claim)
-				sure.Until = time.Now().Add(time.Hour)
+				sure.Deadline = far{}
 				if _, err := store.Extend(t.Context(), sure, 50, time.Second); err != nil {
 					t.Errorf("an owner that knows better, in round %d: %v", round, err)
 				}
@@ -120,7 +121,7 @@ func TestAFloorIsAboveHorizonsThatAreAheadOfTheReach(t *testing.T) {
 			r := sqlRequest(fmt.Sprint("n", i), 0, 0)
 			r.Layout, r.Reach, r.TTL = layout.String(), reach, 5*time.Minute
 			owner := keep(mustAcquire(t, store, r).Claim)
-			owner.Until = time.Now().Add(time.Hour)
+			owner.Deadline = far{}
 			horizon := int64(time.Until(layout.Epoch())/-layout.Tick()) + test.ahead.Milliseconds()
 			mustExtend(t, store, owner, horizon)
 			if test.expired {
@@ -229,7 +230,7 @@ func TestAServerWithAClockBehindTheLastFailoverKeepsTheFloor(t *testing.T) {
 		changed := time.Now().Add(2 * time.Hour).Truncate(time.Millisecond)
 		exec(t, db, fmt.Sprintf("UPDATE snowflake_namespaces SET server = 'another', server_since_ms = %d", changed.UnixMilli()))
 		sure := keep(owner.Claim)
-		sure.Until = time.Now().Add(time.Hour)
+		sure.Deadline = far{}
 		if _, err := store.Extend(t.Context(), sure, 10, time.Hour); err != nil {
 			t.Errorf("an owner that has not expired: %v", err)
 		}
@@ -302,3 +303,8 @@ func TestAnOldPrimaryThatIsMadePrimaryAgainSetsAFloor(t *testing.T) {
 		}
 	})
 }
+
+// far is a deadline that is never reached.
+type far struct{}
+
+func (far) IsAhead() bool { return true }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/sqlflake/sqlflake/internal/testdb"
 	"github.com/sqlflake/sqlflake/snowflake/lease"
+	"github.com/sqlflake/sqlflake/snowflake/lease/leasestore"
 	"github.com/sqlflake/sqlflake/snowflake/lease/sqllease"
 	"github.com/sqlflake/sqlflake/snowflake/sqldb"
 )
@@ -22,14 +23,14 @@ var laterMarks = []string{
 func TestAStatementThatWaitedForALaterVersionIsRefused(t *testing.T) {
 	for what, call := range map[string]struct {
 		statement int64 // that waits
-		run       func(t *testing.T, store *sqllease.Store, c lease.Claim) error
+		run       func(t *testing.T, store *sqllease.Store, c leasestore.Claim) error
 	}{
-		"an extension": {1, func(t *testing.T, store *sqllease.Store, c lease.Claim) error {
+		"an extension": {1, func(t *testing.T, store *sqllease.Store, c leasestore.Claim) error {
 			t.Helper()
 			_, err := store.Extend(t.Context(), keep(c), 2000, time.Hour)
 			return err
 		}},
-		"a takeover": {2, func(t *testing.T, store *sqllease.Store, _ lease.Claim) error {
+		"a takeover": {2, func(t *testing.T, store *sqllease.Store, _ leasestore.Claim) error {
 			t.Helper()
 			_, err := store.Acquire(t.Context(), sqlRequest("n", 7, 7))
 			return err

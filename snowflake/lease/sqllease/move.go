@@ -12,6 +12,7 @@ import (
 	"github.com/sqlflake/sqlflake/snowflake"
 	"github.com/sqlflake/sqlflake/snowflake/internal/sqltable"
 	"github.com/sqlflake/sqlflake/snowflake/lease"
+	"github.com/sqlflake/sqlflake/snowflake/lease/leasestore"
 	"github.com/sqlflake/sqlflake/snowflake/sqldb"
 )
 
@@ -25,7 +26,7 @@ const (
 
 // HeldError says which worker keeps a namespace from moving.
 type HeldError struct {
-	lease.Entry // the worker, until when it is held, and by whom; Reserved for SQL functions
+	leasestore.Entry // the worker, until when it is held, and by whom; Reserved for SQL functions
 }
 
 func (e *HeldError) Error() string {
@@ -62,7 +63,7 @@ func (e *HeldError) Error() string {
 // lease.ErrClockSkew if the server's clock differs from this one's by more than 20 minutes; a *[lease.VersionError];
 // lease.ErrDamaged; and those of the database: then call it again.
 func (s *Store) Move(ctx context.Context, namespace string, to snowflake.Layout) (start time.Time, err error) {
-	r := lease.Request{Namespace: namespace, Layout: to.String(), Token: noToken, TTL: time.Second}
+	r := leasestore.Request{Namespace: namespace, Layout: to.String(), Token: noToken, TTL: time.Second}
 	if err := r.Validate(); err != nil {
 		return time.Time{}, err
 	}
@@ -109,7 +110,7 @@ func isRepeatable(err error) bool {
 }
 
 // moveOnce records the server, and then moves the namespace in one transaction.
-func (s *Store) moveOnce(ctx context.Context, begin beginner, r lease.Request, to snowflake.Layout) (time.Time, error) {
+func (s *Store) moveOnce(ctx context.Context, begin beginner, r leasestore.Request, to snowflake.Layout) (time.Time, error) {
 	shot, from, err := s.readForMove(ctx, r)
 	if err != nil {
 		return time.Time{}, err
@@ -139,7 +140,7 @@ func (s *Store) moveOnce(ctx context.Context, begin beginner, r lease.Request, t
 }
 
 // readForMove reads the namespace and its layout, after it has recorded the server.
-func (s *Store) readForMove(ctx context.Context, r lease.Request) (snapshot, snowflake.Layout, error) {
+func (s *Store) readForMove(ctx context.Context, r leasestore.Request) (snapshot, snowflake.Layout, error) {
 	var from snowflake.Layout
 	shot, err := s.open(ctx, r)
 	if err == nil && shot.namespace != nil && !shot.namespace.sameServer {
@@ -168,7 +169,7 @@ func (s *Store) readForMove(ctx context.Context, r lease.Request) (snapshot, sno
 
 // moveIn moves the namespace in a transaction, and returns the start in ticks of the layout.
 func (s *Store) moveIn(
-	ctx context.Context, tx sqldb.DB, shot snapshot, r lease.Request, from, to snowflake.Layout,
+	ctx context.Context, tx sqldb.DB, shot snapshot, r leasestore.Request, from, to snowflake.Layout,
 ) (int64, error) {
 	values := named{"namespace": r.Namespace, "generation": shot.namespace.generation, "layout": from.String()}
 	locked, err := shot.change(ctx, tx, shot.beginMove, values)
@@ -204,8 +205,8 @@ func (s *Store) moveIn(
 type survey struct {
 	namespace
 	now     time.Time
-	horizon int64        // the greatest, in ticks of the layout before
-	held    *lease.Entry // the one that is held, or reserved for SQL functions, and expires last; nil if there is none
+	horizon int64             // the greatest, in ticks of the layout before
+	held    *leasestore.Entry // the one that is held, or reserved for SQL functions, and expires last; nil if there is none
 }
 
 func (s *Store) survey(ctx context.Context, tx sqldb.DB, shot snapshot, name string) (survey, error) {
@@ -222,10 +223,10 @@ func (s *Store) survey(ctx context.Context, tx sqldb.DB, shot snapshot, name str
 		isFunction := purpose.String == PurposeSQL
 		isHeld := isFunction || purpose.String == "" && expires.Int64 > now
 		if isHeld && (found.held == nil || time.UnixMilli(expires.Int64).After(found.held.Expires)) {
-			found.held = &lease.Entry{
-				Claim:   lease.Claim{Namespace: name, Worker: worker.Int64, Epoch: epoch.Int64 - 1},
+			found.held = &leasestore.Entry{
+				Claim:   leasestore.Claim{Namespace: name, Worker: worker.Int64, Epoch: epoch.Int64 - 1},
 				Horizon: horizon.Int64, Expires: time.UnixMilli(expires.Int64), Held: true,
-				Holder: lease.Holder{Host: host.String, PID: int(pid.Int64), Version: version.String},
+				Holder: leasestore.Holder{Host: host.String, PID: int(pid.Int64), Version: version.String},
 			}
 			if isFunction {
 				found.held.Holder = reservedHolder(purpose.String, found.held.Holder)

@@ -12,6 +12,7 @@ import (
 	"github.com/sqlflake/sqlflake/internal/testdb"
 	"github.com/sqlflake/sqlflake/snowflake"
 	"github.com/sqlflake/sqlflake/snowflake/lease"
+	"github.com/sqlflake/sqlflake/snowflake/lease/leasestore"
 	"github.com/sqlflake/sqlflake/snowflake/lease/leasetest"
 	"github.com/sqlflake/sqlflake/snowflake/lease/sqllease"
 	"github.com/sqlflake/sqlflake/snowflake/sqldb"
@@ -22,7 +23,7 @@ var formerLayout, laterLayout = snowflake.Default(), snowflake.MustLayout(snowfl
 	snowflake.Field{Name: "time", Bits: 41}, snowflake.Field{Name: "sequence", Bits: 12}, snowflake.Field{Name: "worker", Bits: 10})
 
 // used leases a worker, raises its horizon to a time, and gives it back there.
-func used(t *testing.T, store lease.Store, layout snowflake.Layout, worker int64, until time.Time) {
+func used(t *testing.T, store leasestore.Store, layout snowflake.Layout, worker int64, until time.Time) {
 	t.Helper()
 	claim := keep(mustAcquire(t, store, layoutRequest(layout, worker, worker)).Claim)
 	mustExtend(t, store, claim, tickAt(layout, until))
@@ -211,7 +212,7 @@ func TestAnOldProcessThatStartsInTheMidstOfAMoveIssuesNothing(t *testing.T) {
 			exec(t, db, "UPDATE snowflake_leases SET expires_ms = 1")
 
 			type answer struct {
-				claim lease.Claim
+				claim leasestore.Claim
 				err   error
 			}
 			started, extended := make(chan answer, 1), make(chan error, 1)
@@ -237,7 +238,7 @@ func TestAnOldProcessThatStartsInTheMidstOfAMoveIssuesNothing(t *testing.T) {
 				break
 			}
 			began, first := <-started, <-extended
-			goesOn := func(c lease.Claim) error {
+			goesOn := func(c leasestore.Claim) error {
 				_, err := old.Extend(t.Context(), keep(c), tickAt(formerLayout, time.Now()), time.Hour)
 				return err
 			}

@@ -4,7 +4,7 @@ import (
 	"testing"
 
 	"github.com/sqlflake/sqlflake/internal/testdb"
-	"github.com/sqlflake/sqlflake/snowflake/lease"
+	"github.com/sqlflake/sqlflake/snowflake/lease/leasestore"
 	"github.com/sqlflake/sqlflake/snowflake/lease/leasetest"
 	"github.com/sqlflake/sqlflake/snowflake/sqldb"
 )
@@ -16,5 +16,5 @@ func TestStoreKeepsTheContractBehindPgBouncer(t *testing.T) {
 	db := target.Open(t)
 	db.SetMaxOpenConns(10)
 	store := newSQL(t, db, sqldb.Postgres)
-	leasetest.Run(t, func(*testing.T) lease.Store { return store }, settings(db))
+	leasetest.Run(t, func(*testing.T) leasestore.Store { return store }, settings(db))
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/sqlflake/sqlflake/internal/testdb"
 	"github.com/sqlflake/sqlflake/snowflake/lease"
+	"github.com/sqlflake/sqlflake/snowflake/lease/leasestore"
 	"github.com/sqlflake/sqlflake/snowflake/lease/sqllease"
 	"github.com/sqlflake/sqlflake/snowflake/sqldb"
 )
@@ -73,7 +74,7 @@ func TestTheHorizonOfAGrantIsReadAfterTheTakeover(t *testing.T) {
 		db := target.Open(t)
 		store := newSQL(t, db, dialect)
 		mustRelease(t, store, mustAcquire(t, store, sqlRequest("n", 7, 7)).Claim)
-		var next lease.Grant
+		var next leasestore.Grant
 		const raise = "UPDATE snowflake_leases SET horizon = 5000, revision = revision + 1 WHERE worker = 7"
 		err := whileLocked(t, target, dialect, db, []string{raise}, 2, func(asker *sqllease.Store) (err error) {
 			next, err = asker.Acquire(t.Context(), sqlRequest("n", 7, 7))

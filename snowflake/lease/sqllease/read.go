@@ -11,6 +11,7 @@ import (
 	"github.com/sqlflake/sqlflake/snowflake"
 	"github.com/sqlflake/sqlflake/snowflake/lease"
 	"github.com/sqlflake/sqlflake/snowflake/lease/internal/order"
+	"github.com/sqlflake/sqlflake/snowflake/lease/leasestore"
 )
 
 // knownProtocol is the latest version of the protocol that this code knows. The statements have it, too.
@@ -82,7 +83,7 @@ type snapshot struct {
 }
 
 // read reads the namespace, the lease of the token, and some free workers.
-func (s *Store) read(ctx context.Context, server *server, r lease.Request) (snapshot, error) {
+func (s *Store) read(ctx context.Context, server *server, r leasestore.Request) (snapshot, error) {
 	shot := snapshot{server: server, at: time.Now()}
 	values := named{
 		"namespace": r.Namespace, "token": r.Token, "first": r.First, "last": r.Last, "tick": r.Tick,
@@ -120,7 +121,7 @@ func (s *Store) read(ctx context.Context, server *server, r lease.Request) (snap
 }
 
 // open reads, after it has added the namespace if it is new, and has recorded the server and the reach of the request.
-func (s *Store) open(ctx context.Context, r lease.Request) (snapshot, error) {
+func (s *Store) open(ctx context.Context, r leasestore.Request) (snapshot, error) {
 	server, err := s.ask(ctx)
 	if err != nil {
 		return snapshot{}, err
@@ -137,7 +138,7 @@ func (s *Store) open(ctx context.Context, r lease.Request) (snapshot, error) {
 }
 
 // needsRecord reports whether the server or the reach of the request is to be recorded.
-func (n *namespace) needsRecord(r lease.Request) bool {
+func (n *namespace) needsRecord(r leasestore.Request) bool {
 	if n == nil || n.layout != r.Layout {
 		return false
 	}
@@ -145,7 +146,7 @@ func (n *namespace) needsRecord(r lease.Request) bool {
 }
 
 // met records the server and the reach of the request, and reads again.
-func (s *Store) met(ctx context.Context, shot snapshot, r lease.Request) (snapshot, error) {
+func (s *Store) met(ctx context.Context, shot snapshot, r leasestore.Request) (snapshot, error) {
 	horizon := int64(0)
 	if !shot.namespace.sameServer {
 		server, err := s.renew(ctx)
@@ -164,7 +165,7 @@ func (s *Store) met(ctx context.Context, shot snapshot, r lease.Request) (snapsh
 }
 
 // add adds a namespace. Another caller may be faster, with another layout.
-func (s *Store) add(ctx context.Context, server *server, r lease.Request) (snapshot, error) {
+func (s *Store) add(ctx context.Context, server *server, r leasestore.Request) (snapshot, error) {
 	_, err := server.change(ctx, s.on(ctx), server.addNamespace, named{
 		"namespace": r.Namespace, "layout": r.Layout, "reach": milliseconds(r.Reach),
 	})
@@ -194,7 +195,7 @@ func (s *Store) add(ctx context.Context, server *server, r lease.Request) (snaps
 // Layout returns the layout of the namespace, or the zero Layout if nobody has used it.
 func (s *Store) Layout(ctx context.Context, namespace string) (snowflake.Layout, error) {
 	return await(ctx, s, "read the layout", func(ctx context.Context) (snowflake.Layout, error) {
-		shot, err := s.open(ctx, lease.Request{Namespace: namespace})
+		shot, err := s.open(ctx, leasestore.Request{Namespace: namespace})
 		switch {
 		case err != nil:
 			return snowflake.Layout{}, s.failed("read the layout", err)

@@ -9,6 +9,7 @@ import (
 
 	"github.com/sqlflake/sqlflake/internal/testdb"
 	"github.com/sqlflake/sqlflake/snowflake/lease"
+	"github.com/sqlflake/sqlflake/snowflake/lease/leasestore"
 	"github.com/sqlflake/sqlflake/snowflake/lease/leasetest"
 	"github.com/sqlflake/sqlflake/snowflake/sqldb"
 )
@@ -35,7 +36,7 @@ func TestAfterARestoreInPlaceTheStatementOfTheGuideKeepsOwnersApart(t *testing.T
 		}
 		db := target.Open(t)
 		store := newSQL(t, db, dialect)
-		acquire := func(worker int64) lease.Grant {
+		acquire := func(worker int64) leasestore.Grant {
 			t.Helper()
 			r := sqlRequest("n", worker, worker)
 			r.Reach = 20 * time.Second
@@ -57,7 +58,7 @@ func TestAfterARestoreInPlaceTheStatementOfTheGuideKeepsOwnersApart(t *testing.T
 		if ahead := next.Floor.Sub(extended); next.Epoch != 1 || ahead < 20*time.Second {
 			t.Errorf("the new owner starts %v after the extension of the forgotten one, which can reach 20s further: %+v", ahead, next)
 		}
-		for name, owner := range map[string]lease.Grant{"known": known, "forgotten": forgotten} {
+		for name, owner := range map[string]leasestore.Grant{"known": known, "forgotten": forgotten} {
 			owner.Next = leasetest.NewToken()
 			_, err := store.Extend(t.Context(), owner.Claim, 2000, time.Hour)
 			if lost := errors.Is(err, lease.ErrLost); lost != (name == "forgotten") || !lost && err != nil {

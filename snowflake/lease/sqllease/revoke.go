@@ -7,6 +7,7 @@ import (
 	"fmt"
 
 	"github.com/sqlflake/sqlflake/snowflake/lease"
+	"github.com/sqlflake/sqlflake/snowflake/lease/leasestore"
 )
 
 // Revoke takes a worker away from its owner and makes it free at once, although its lease has not expired. It is for a
@@ -21,7 +22,7 @@ import (
 //
 // It returns [lease.ErrLost], without a change, if the row has another epoch, so a worker that was taken again since
 // List is safe, and for a worker that is reserved, which has no lease to lose.
-func (s *Store) Revoke(ctx context.Context, e lease.Entry) error {
+func (s *Store) Revoke(ctx context.Context, e leasestore.Entry) error {
 	var token [16]byte
 	_, _ = rand.Read(token[:]) // never fails: crypto/rand
 	changed, err := await(ctx, s, "revoke", func(ctx context.Context) (int64, error) {

@@ -10,6 +10,7 @@ import (
 	"github.com/sqlflake/sqlflake/internal/testdb"
 	"github.com/sqlflake/sqlflake/snowflake"
 	"github.com/sqlflake/sqlflake/snowflake/lease"
+	"github.com/sqlflake/sqlflake/snowflake/lease/leasestore"
 	"github.com/sqlflake/sqlflake/snowflake/lease/sqllease"
 	"github.com/sqlflake/sqlflake/snowflake/sqldb"
 )
@@ -85,15 +86,15 @@ func TestRevokeChangesOnlyTheOwnershipThatWasSeen(t *testing.T) {
 		}
 		grant = mustAcquire(t, store, sqlRequest("n", 5, 5))
 		mustExtend(t, store, keep(grant.Claim), 5000)
-		for _, e := range []lease.Entry{seen, {Claim: lease.Claim{Namespace: "x", Worker: 5, Epoch: 2}}} {
+		for _, e := range []leasestore.Entry{seen, {Claim: leasestore.Claim{Namespace: "x", Worker: 5, Epoch: 2}}} {
 			if err := store.Revoke(ctx, e); !errors.Is(err, lease.ErrLost) {
 				t.Errorf("%+v: %v, want ErrLost", e, err)
 			}
 		}
 		century := sqlRequest("reserved", 7, 7)
-		century.TTL, century.Holder = 250*365*24*time.Hour, lease.ReservedHolder("orders")
+		century.TTL, century.Holder = 250*365*24*time.Hour, leasestore.ReservedHolder("orders")
 		for range 2 { // the second call finds the row
-			e := lease.Entry{Claim: mustAcquire(t, store, century).Claim}
+			e := leasestore.Entry{Claim: mustAcquire(t, store, century).Claim}
 			if err := store.Revoke(ctx, e); e.Epoch != 1 || !errors.Is(err, lease.ErrLost) {
 				t.Errorf("a worker that is reserved for a century: %v, want ErrLost", err)
 			}
@@ -109,7 +110,7 @@ func TestRevokeChangesOnlyTheOwnershipThatWasSeen(t *testing.T) {
 	})
 }
 
-func theEntry(t *testing.T, store *sqllease.Store) lease.Entry {
+func theEntry(t *testing.T, store *sqllease.Store) leasestore.Entry {
 	t.Helper()
 	entries, err := store.List(t.Context(), "")
 	if err != nil || len(entries) != 1 {

@@ -16,6 +16,7 @@ import (
 	"github.com/sqlflake/sqlflake/internal/skip"
 	"github.com/sqlflake/sqlflake/internal/testdb"
 	"github.com/sqlflake/sqlflake/snowflake/lease"
+	"github.com/sqlflake/sqlflake/snowflake/lease/leasestore"
 	"github.com/sqlflake/sqlflake/snowflake/lease/sqllease"
 	"github.com/sqlflake/sqlflake/snowflake/sqldb"
 )
@@ -94,7 +95,7 @@ func TestAProcessLearnsThatItsServerHasAnotherIdentity(t *testing.T) {
 	db := testdb.MariaDB(t).Open(t)
 	young := newSQL(t, db, sqldb.MySQL)
 	var olds []*sqllease.Store
-	var grants []lease.Grant
+	var grants []leasestore.Grant
 	for i := range int64(2) {
 		old := newSQL(t, outdated{db, new(int)}, sqldb.MySQL)
 		grant := mustAcquire(t, old, sqlRequest("n", i, i))

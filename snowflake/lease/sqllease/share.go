@@ -7,6 +7,7 @@ import (
 
 	"github.com/sqlflake/sqlflake/snowflake"
 	"github.com/sqlflake/sqlflake/snowflake/lease"
+	"github.com/sqlflake/sqlflake/snowflake/lease/leasestore"
 )
 
 // SetShare tells a namespace, once and for good, which workers its leases may have: first to last, both inclusive. It
@@ -23,7 +24,7 @@ import (
 // stored already: until this worker is free and nothing has its IDs, do not merge. Other errors are lease.ErrLayout for
 // a namespace with another layout, and those of the database; then call it again.
 func (s *Store) SetShare(ctx context.Context, namespace string, layout snowflake.Layout, first, last int64) error {
-	r := lease.Request{
+	r := leasestore.Request{
 		Namespace: namespace, Layout: layout.String(), First: first, Last: last, Token: noToken, TTL: time.Second,
 	}
 	if err := r.Validate(); err != nil {
@@ -42,7 +43,7 @@ func (s *Store) SetShare(ctx context.Context, namespace string, layout snowflake
 // noToken is one that no lease has.
 const noToken = "00000000000000000000000000000000"
 
-func (s *Store) setShare(ctx context.Context, r lease.Request) error {
+func (s *Store) setShare(ctx context.Context, r leasestore.Request) error {
 	for range acquireAttempts {
 		shot, err := s.open(ctx, r)
 		if err != nil {
@@ -72,7 +73,7 @@ func (s *Store) setShare(ctx context.Context, r lease.Request) error {
 }
 
 // checkShare returns why the namespace can't have the share of the request.
-func (n *namespace) checkShare(r lease.Request, entries []lease.Entry) error {
+func (n *namespace) checkShare(r leasestore.Request, entries []leasestore.Entry) error {
 	if err := n.check(r.Namespace); err != nil {
 		return err
 	}
@@ -91,7 +92,7 @@ func (n *namespace) checkShare(r lease.Request, entries []lease.Entry) error {
 
 // repeatShare sets the share that this process has seen, if a server that has taken over has forgotten it, and reports
 // whether the namespace is to be read again.
-func (s *Store) repeatShare(ctx context.Context, r lease.Request, n *namespace) (again bool, err error) {
+func (s *Store) repeatShare(ctx context.Context, r leasestore.Request, n *namespace) (again bool, err error) {
 	share, ok := s.shares.Load(r.Namespace)
 	if !ok || n.hasShare() {
 		return false, nil

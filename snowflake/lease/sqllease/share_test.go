@@ -10,6 +10,7 @@ import (
 	"github.com/sqlflake/sqlflake/internal/testdb"
 	"github.com/sqlflake/sqlflake/snowflake"
 	"github.com/sqlflake/sqlflake/snowflake/lease"
+	"github.com/sqlflake/sqlflake/snowflake/lease/leasestore"
 	"github.com/sqlflake/sqlflake/snowflake/sqldb"
 )
 
@@ -32,7 +33,7 @@ func shareOf(t *testing.T, db *sql.DB) (share [2]int64) {
 	return share
 }
 
-func layoutRequest(layout snowflake.Layout, first, last int64) lease.Request {
+func layoutRequest(layout snowflake.Layout, first, last int64) leasestore.Request {
 	r := sqlRequest("n", first, last)
 	r.Layout = layout.String()
 	return r
@@ -67,7 +68,7 @@ func TestANamespaceLendsTheWorkersOfItsShareOnly(t *testing.T) {
 		_, err := store.Acquire(t.Context(), layoutRequest(layout, 8, 1023))
 		wantErr(t, "workers outside", err, lease.ErrOption, "8 to 1023", "4 to 7")
 		for range 2 { // new workers, then takeovers
-			var claims []lease.Claim
+			var claims []leasestore.Claim
 			for range 4 {
 				grant := mustAcquire(t, store, layoutRequest(layout, 0, 1023))
 				if grant.Worker < 4 || grant.Worker > 7 {

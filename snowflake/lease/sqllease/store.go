@@ -15,10 +15,11 @@ import (
 	"time"
 
 	"github.com/sqlflake/sqlflake/snowflake/lease"
+	"github.com/sqlflake/sqlflake/snowflake/lease/leasestore"
 	"github.com/sqlflake/sqlflake/snowflake/sqldb"
 )
 
-// Store is a [lease.Store] in two tables: one of namespaces, one of leases. It is safe for concurrent use.
+// Store is a [leasestore.Store] in two tables: one of namespaces, one of leases. It is safe for concurrent use.
 //
 // Once a *sql.DB was closed the errors wrap [os.ErrClosed], and leases end.
 type Store struct {
@@ -32,7 +33,7 @@ type Store struct {
 	shares    sync.Map               // by namespace, the last one that was seen: the next server may not know it
 }
 
-var _ lease.Store = (*Store)(nil)
+var _ leasestore.Store = (*Store)(nil)
 
 // Option is a setting of [New]. A nil Option is an error that matches lease.ErrOption.
 type Option func(*Store) error
@@ -68,21 +69,21 @@ func New(db sqldb.DB, d sqldb.Dialect, opts ...Option) (*Store, error) {
 	return s, nil
 }
 
-// List implements [lease.Store].
-func (s *Store) List(ctx context.Context, namespace string) ([]lease.Entry, error) {
-	return await(ctx, s, "list", func(ctx context.Context) ([]lease.Entry, error) { return s.list(ctx, namespace) })
+// List implements [leasestore.Store].
+func (s *Store) List(ctx context.Context, namespace string) ([]leasestore.Entry, error) {
+	return await(ctx, s, "list", func(ctx context.Context) ([]leasestore.Entry, error) { return s.list(ctx, namespace) })
 }
 
-func (s *Store) list(ctx context.Context, namespace string) ([]lease.Entry, error) {
+func (s *Store) list(ctx context.Context, namespace string) ([]leasestore.Entry, error) {
 	server, err := s.ask(ctx) // also since reading a stranger's view may run its code
 	if err != nil {
 		return nil, s.failed("list", err)
 	}
 
-	var entries []lease.Entry
+	var entries []leasestore.Entry
 	orphan := ""
 	err = server.query(ctx, s.on(ctx), server.list, named{"namespace": namespace}, func(scan scan) error {
-		var e lease.Entry
+		var e leasestore.Entry
 		var expires, now int64
 		var layout sql.NullString
 		var purpose string
@@ -107,18 +108,18 @@ func (s *Store) list(ctx context.Context, namespace string) ([]lease.Entry, erro
 	}
 
 	// The database's order of texts would depend on its collation.
-	slices.SortFunc(entries, func(a, b lease.Entry) int {
+	slices.SortFunc(entries, func(a, b leasestore.Entry) int {
 		return cmp.Or(cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Worker, b.Worker))
 	})
 	return entries, nil
 }
 
 // reservedHolder returns the holder of a worker that is reserved for a purpose. Functions of a database are the host.
-func reservedHolder(purpose string, h lease.Holder) lease.Holder {
+func reservedHolder(purpose string, h leasestore.Holder) leasestore.Holder {
 	if h.Host != "" {
 		purpose += ", " + h.Host
 	}
-	reserved := lease.ReservedHolder(purpose)
+	reserved := leasestore.ReservedHolder(purpose)
 	reserved.PID, reserved.Version = h.PID, h.Version
 	return reserved
 }

@@ -11,6 +11,7 @@ import (
 
 	"github.com/sqlflake/sqlflake/internal/testdb"
 	"github.com/sqlflake/sqlflake/snowflake/lease"
+	"github.com/sqlflake/sqlflake/snowflake/lease/leasestore"
 	"github.com/sqlflake/sqlflake/snowflake/lease/leasetest"
 	"github.com/sqlflake/sqlflake/snowflake/lease/sqllease"
 	"github.com/sqlflake/sqlflake/snowflake/sqldb"
@@ -96,17 +97,17 @@ func newSQL(t *testing.T, db sqldb.DB, dialect sqldb.Dialect, opts ...sqllease.O
 
 var dialects = map[string]sqldb.Dialect{"sqlite": sqldb.SQLite, "postgres": sqldb.Postgres, "mariadb": sqldb.MySQL}
 
-func sqlRequest(namespace string, first, last int64) lease.Request {
-	return lease.Request{Namespace: namespace, First: first, Last: last, Token: leasetest.NewToken(), TTL: time.Hour, Tick: 1000}
+func sqlRequest(namespace string, first, last int64) leasestore.Request {
+	return leasestore.Request{Namespace: namespace, First: first, Last: last, Token: leasetest.NewToken(), TTL: time.Hour, Tick: 1000}
 }
 
 // keep returns the claim for an extension that keeps the token.
-func keep(c lease.Claim) lease.Claim {
+func keep(c leasestore.Claim) leasestore.Claim {
 	c.Next = c.Token
 	return c
 }
 
-func mustAcquire(t *testing.T, store lease.Store, r lease.Request) lease.Grant {
+func mustAcquire(t *testing.T, store leasestore.Store, r leasestore.Request) leasestore.Grant {
 	t.Helper()
 	grant, err := store.Acquire(t.Context(), r)
 	if err != nil {
@@ -115,7 +116,7 @@ func mustAcquire(t *testing.T, store lease.Store, r lease.Request) lease.Grant {
 	return grant
 }
 
-func mustExtend(t *testing.T, store lease.Store, c lease.Claim, horizon int64) {
+func mustExtend(t *testing.T, store leasestore.Store, c leasestore.Claim, horizon int64) {
 	t.Helper()
 	if _, err := store.Extend(t.Context(), c, horizon, time.Hour); err != nil {
 		t.Error(err)
@@ -123,7 +124,7 @@ func mustExtend(t *testing.T, store lease.Store, c lease.Claim, horizon int64) {
 }
 
 // mustRelease keeps the horizon.
-func mustRelease(t *testing.T, store lease.Store, c lease.Claim) {
+func mustRelease(t *testing.T, store leasestore.Store, c leasestore.Claim) {
 	t.Helper()
 	if err := store.Release(t.Context(), c, math.MaxInt64); err != nil {
 		t.Fatal(err)
@@ -132,7 +133,7 @@ func mustRelease(t *testing.T, store lease.Store, c lease.Claim) {
 
 // settings are for a store with its table in the database.
 func settings(db *sql.DB) leasetest.Settings {
-	return leasetest.Settings{Require: func(tb testing.TB, _ lease.Store, namespace string) {
+	return leasetest.Settings{Require: func(tb testing.TB, _ leasestore.Store, namespace string) {
 		tb.Helper()
 		exec(tb, db, "UPDATE snowflake_namespaces SET protocol = 3 WHERE namespace = '"+namespace+"'")
 	}}
@@ -152,7 +153,7 @@ func TestStoreKeepsTheContract(t *testing.T) {
 				db.SetMaxOpenConns(1)
 			}
 			store := newSQL(t, db, target.dialect)
-			leasetest.Run(t, func(*testing.T) lease.Store { return store }, settings(db))
+			leasetest.Run(t, func(*testing.T) leasestore.Store { return store }, settings(db))
 		})
 	}
 }

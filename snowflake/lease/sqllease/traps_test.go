@@ -7,6 +7,7 @@ import (
 	"github.com/sqlflake/sqlflake/internal/testdb"
 	"github.com/sqlflake/sqlflake/snowflake"
 	"github.com/sqlflake/sqlflake/snowflake/lease"
+	"github.com/sqlflake/sqlflake/snowflake/lease/leasestore"
 	"github.com/sqlflake/sqlflake/snowflake/lease/leasetest"
 	"github.com/sqlflake/sqlflake/snowflake/lease/sqllease"
 	"github.com/sqlflake/sqlflake/snowflake/sqldb"
@@ -24,7 +25,7 @@ func TestNoCodeOfAStrangerRuns(t *testing.T) {
 			t.Fatal(err)
 		}
 		store := newSQL(t, db, sqldb.Postgres)
-		leasetest.Run(t, func(*testing.T) lease.Store { return store }, settings(victim.Safe))
+		leasetest.Run(t, func(*testing.T) leasestore.Store { return store }, settings(victim.Safe))
 		clear(t, victim.Safe)
 
 		// A share, a failover, and the extensions after it.
@@ -36,7 +37,7 @@ func TestNoCodeOfAStrangerRuns(t *testing.T) {
 		known, assured := mustAcquire(t, store, r).Claim, mustAcquire(t, store, layoutRequest(snowflake.Default(), 0, 2)).Claim
 		exec(t, victim.Safe, "UPDATE snowflake_namespaces SET server = 'another'")
 		mustExtend(t, store, keep(known), tickAt(snowflake.Default(), time.Now()))
-		assured.Until = time.Now().Add(time.Hour)
+		assured.Deadline = far{}
 		mustExtend(t, store, keep(assured), tickAt(snowflake.Default(), time.Now()))
 		mustRelease(t, store, known)
 		mustRelease(t, store, assured)

@@ -17,9 +17,9 @@ import (
 	"go.etcd.io/etcd/client/v3/namespace"
 	"go.uber.org/zap"
 
-	"github.com/sqlflake/sqlflake/snowflake/lease"
 	"github.com/sqlflake/sqlflake/snowflake/lease/etcdlease"
 	"github.com/sqlflake/sqlflake/snowflake/lease/internal/processtest"
+	"github.com/sqlflake/sqlflake/snowflake/lease/leasestore"
 	"github.com/sqlflake/sqlflake/snowflake/lease/natslease"
 )
 
@@ -28,7 +28,7 @@ func TestMain(m *testing.M) {
 	if text, ok := os.LookupEnv(memberVariable); ok {
 		os.Exit(serve(text))
 	}
-	processtest.Main(func(text string) (lease.Store, error) {
+	processtest.Main(func(text string) (leasestore.Store, error) {
 		var p place
 		if err := json.Unmarshal([]byte(text), &p); err != nil {
 			return nil, err
@@ -52,7 +52,7 @@ func (p place) String() string {
 	return string(text)
 }
 
-func (p place) open() (store lease.Store, closeClient func(), err error) {
+func (p place) open() (store leasestore.Store, closeClient func(), err error) {
 	if p.Kind == "etcd" {
 		client, err := p.etcd()
 		if err != nil {
@@ -98,7 +98,7 @@ func (p place) nats() (jetstream.JetStream, error) {
 }
 
 // store opens the store for the test itself. It repeats calls.
-func (p place) store(t *testing.T) lease.Store {
+func (p place) store(t *testing.T) leasestore.Store {
 	t.Helper()
 	store, closeClient, err := p.open()
 	if err != nil {
@@ -109,24 +109,24 @@ func (p place) store(t *testing.T) lease.Store {
 }
 
 // patient repeats a call without an answer, as a lease does: on a busy machine members lose their leader.
-type patient struct{ lease.Store }
+type patient struct{ leasestore.Store }
 
-func (p patient) Acquire(ctx context.Context, r lease.Request) (grant lease.Grant, err error) {
+func (p patient) Acquire(ctx context.Context, r leasestore.Request) (grant leasestore.Grant, err error) {
 	repeat(ctx, func(ctx context.Context) error { grant, err = p.Store.Acquire(ctx, r); return err })
 	return grant, err
 }
 
-func (p patient) Extend(ctx context.Context, c lease.Claim, horizon int64, ttl time.Duration) (at time.Time, err error) {
+func (p patient) Extend(ctx context.Context, c leasestore.Claim, horizon int64, ttl time.Duration) (at time.Time, err error) {
 	repeat(ctx, func(ctx context.Context) error { at, err = p.Store.Extend(ctx, c, horizon, ttl); return err })
 	return at, err
 }
 
-func (p patient) Release(ctx context.Context, c lease.Claim, horizon int64) (err error) {
+func (p patient) Release(ctx context.Context, c leasestore.Claim, horizon int64) (err error) {
 	repeat(ctx, func(ctx context.Context) error { err = p.Store.Release(ctx, c, horizon); return err })
 	return err
 }
 
-func (p patient) List(ctx context.Context, namespace string) (entries []lease.Entry, err error) {
+func (p patient) List(ctx context.Context, namespace string) (entries []leasestore.Entry, err error) {
 	repeat(ctx, func(ctx context.Context) error { entries, err = p.Store.List(ctx, namespace); return err })
 	return entries, err
 }

@@ -21,8 +21,8 @@ import (
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
 
-	"github.com/sqlflake/sqlflake/snowflake/lease"
 	"github.com/sqlflake/sqlflake/snowflake/lease/etcdlease"
+	"github.com/sqlflake/sqlflake/snowflake/lease/leasestore"
 	"github.com/sqlflake/sqlflake/snowflake/lease/leasetest"
 	"github.com/sqlflake/sqlflake/snowflake/lease/natslease"
 )
@@ -59,7 +59,7 @@ func connect(t *testing.T, s *server.Server, opts ...nats.Option) *nats.Conn {
 }
 
 // onServer returns JetStream and a store of a connection.
-func onServer(t *testing.T, conn *nats.Conn) (jetstream.JetStream, lease.Store) {
+func onServer(t *testing.T, conn *nats.Conn) (jetstream.JetStream, leasestore.Store) {
 	t.Helper()
 	js, err := jetstream.New(conn)
 	if err != nil {
@@ -140,7 +140,7 @@ func TestAClosedClientIsFinal(t *testing.T) {
 		t.Fatal(err)
 	}
 	_ = client.Close() // the error is that of its context
-	claim := lease.Claim{
+	claim := leasestore.Claim{
 		Namespace: "orders", Worker: 1, Epoch: 1, Token: leasetest.NewToken(), Next: leasetest.NewToken(),
 	}
 	wantAll(t, os.ErrClosed, onNATS, claim)
@@ -148,7 +148,7 @@ func TestAClosedClientIsFinal(t *testing.T) {
 }
 
 // wantAll requires the error, or none, of each method of the store.
-func wantAll(t *testing.T, want error, store lease.Store, claim lease.Claim) {
+func wantAll(t *testing.T, want error, store leasestore.Store, claim leasestore.Claim) {
 	t.Helper()
 	for call, err := range callAll(t.Context(), singlePatience, store, claim) {
 		if !errors.Is(err, want) || want == nil && err != nil {
@@ -158,7 +158,7 @@ func wantAll(t *testing.T, want error, store lease.Store, claim lease.Claim) {
 }
 
 // callAll returns what each method of the store returns, in the order of a lease.
-func callAll(ctx context.Context, patience time.Duration, store lease.Store, claim lease.Claim) map[string]error {
+func callAll(ctx context.Context, patience time.Duration, store leasestore.Store, claim leasestore.Claim) map[string]error {
 	errs := map[string]error{}
 	call := func(name string, method func(ctx context.Context) error) {
 		ctx, cancel := context.WithTimeout(ctx, patience)
@@ -189,7 +189,7 @@ func TestTheDocumentedRightsAreEnough(t *testing.T) {
 			"$JS.FC.KV_leases.>")},
 		{Username: "reader", Password: "x", Permissions: permit("$JS.API.>", "$JS.FC.>")},
 	}})
-	as := func(user string) (jetstream.JetStream, lease.Store) {
+	as := func(user string) (jetstream.JetStream, leasestore.Store) {
 		return onServer(t, connect(t, s, nats.UserInfo(user, "x")))
 	}
 	admin, _ := as("admin")

@@ -17,6 +17,7 @@ import (
 	"github.com/sqlflake/sqlflake/snowflake"
 	"github.com/sqlflake/sqlflake/snowflake/lease"
 	"github.com/sqlflake/sqlflake/snowflake/lease/internal/processtest"
+	"github.com/sqlflake/sqlflake/snowflake/lease/leasestore"
 	"github.com/sqlflake/sqlflake/snowflake/lease/leasetest"
 )
 
@@ -76,8 +77,8 @@ func TestStoreOnTheNATSServerThatRunsKeepsTheContractOrIsRefused(t *testing.T) {
 
 func runSuite(t *testing.T, p place) {
 	store := p.store(t)
-	leasetest.Run(t, func(*testing.T) lease.Store { return store }, leasetest.Settings{
-		Require: func(_ testing.TB, _ lease.Store, namespace string) {
+	leasetest.Run(t, func(*testing.T) leasestore.Store { return store }, leasetest.Settings{
+		Require: func(_ testing.TB, _ leasestore.Store, namespace string) {
 			if p.Kind == "etcd" {
 				p.require2InEtcd(t, namespace)
 			} else {
@@ -144,18 +145,18 @@ func newBucket(t *testing.T, addr string) place {
 
 func startTogether(t *testing.T, e engine) {
 	p := e.newPlace(t)
-	processtest.ProcessesStartedTogether(t, p.String(), func() lease.Store { return p.store(t) })
+	processtest.ProcessesStartedTogether(t, p.String(), func() leasestore.Store { return p.store(t) })
 }
 
-func request() lease.Request {
-	return lease.Request{
+func request() leasestore.Request {
+	return leasestore.Request{
 		Namespace: "orders", Layout: snowflake.Default().String(), First: 0, Last: 9,
 		Token: leasetest.NewToken(), TTL: time.Hour, Tick: 1_000_000,
 	}
 }
 
 // acquire returns a grant with a next token.
-func acquire(t *testing.T, store lease.Store) lease.Grant {
+func acquire(t *testing.T, store leasestore.Store) leasestore.Grant {
 	t.Helper()
 	grant, err := store.Acquire(t.Context(), request())
 	if err != nil {

@@ -1,5 +1,5 @@
 // Package order says which worker of a namespace is taken next. Every store uses it, so the order that
-// [lease.Store.Acquire] documents is written here only:
+// [leasestore.Store.Acquire] documents is written here only:
 //
 //  1. free workers whose horizon is not above the request's tick, the one that has been free for the longest time
 //     first;
@@ -8,7 +8,7 @@
 //
 // It reads no clock and no store. It does not import package lease, which may use it.
 //
-// [lease.Store.Acquire]: https://pkg.go.dev/github.com/sqlflake/sqlflake/snowflake/lease#Store
+// [leasestore.Store.Acquire]: https://pkg.go.dev/github.com/sqlflake/sqlflake/snowflake/lease#Store
 package order
 
 import (

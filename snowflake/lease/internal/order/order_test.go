@@ -63,7 +63,7 @@ func TestTheNextWorkerIs(t *testing.T) {
 }
 
 // random returns a request, the rows of a namespace, and all workers of the range in the documented order with their
-// ranks, as a sort of all of them by the words of lease.Store makes it.
+// ranks, as a sort of all of them by the words of leasestore.Store makes it.
 func random(seed uint64) (r order.Request, rows []order.Row, want []int64, rank map[int64]int) {
 	rng := rand.New(rand.NewPCG(seed, 0))
 	r = order.Request{First: rng.Int64N(4), Tick: rng.Int64N(6) - 1}

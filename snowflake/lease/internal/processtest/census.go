@@ -9,6 +9,7 @@ import (
 
 	"github.com/sqlflake/sqlflake/snowflake"
 	"github.com/sqlflake/sqlflake/snowflake/lease"
+	"github.com/sqlflake/sqlflake/snowflake/lease/leasestore"
 )
 
 // span is a sequence of IDs without a gap, both ends included.
@@ -98,7 +99,7 @@ func (c *Census) add(by int, p *Process) {
 
 // Check fails the test if an ID came twice, was out of order within its process, or is at or above the horizon that the
 // store has at the end.
-func (c *Census) Check(t *testing.T, store lease.Store) {
+func (c *Census) Check(t *testing.T, store leasestore.Store) {
 	t.Helper()
 	rows := Entries(t, store)
 	if c.IDs == 0 {
@@ -126,13 +127,13 @@ func (c *Census) Check(t *testing.T, store lease.Store) {
 }
 
 // Entries returns the rows of the default namespace by worker.
-func Entries(tb testing.TB, s lease.Store) map[int64]lease.Entry {
+func Entries(tb testing.TB, s leasestore.Store) map[int64]leasestore.Entry {
 	tb.Helper()
 	list, err := s.List(tb.Context(), lease.DefaultNamespace)
 	if err != nil {
 		tb.Fatalf("list: %v", err)
 	}
-	rows := make(map[int64]lease.Entry, len(list))
+	rows := make(map[int64]leasestore.Entry, len(list))
 	for _, e := range list {
 		rows[e.Worker] = e
 	}

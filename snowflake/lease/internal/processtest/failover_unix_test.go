@@ -20,6 +20,7 @@ import (
 	"github.com/sqlflake/sqlflake/internal/skip"
 	"github.com/sqlflake/sqlflake/snowflake"
 	"github.com/sqlflake/sqlflake/snowflake/lease"
+	"github.com/sqlflake/sqlflake/snowflake/lease/leasestore"
 )
 
 // replicated is a primary and its replica. Processes connect to the one that link leads to.
@@ -224,7 +225,7 @@ func failover(t *testing.T, kind string, behind time.Duration, without bool) {
 		defer func() { _ = closePrimary() }()
 		Eventually(t, "its worker is free", func() bool {
 			rows, err := primary.List(t.Context(), "")
-			return err == nil && slices.ContainsFunc(rows, func(e lease.Entry) bool { return !e.Held })
+			return err == nil && slices.ContainsFunc(rows, func(e leasestore.Entry) bool { return !e.Held })
 		})
 		o.Window *= 4
 	}

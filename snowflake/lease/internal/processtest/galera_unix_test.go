@@ -20,6 +20,7 @@ import (
 	"github.com/sqlflake/sqlflake/internal/dbserver"
 	"github.com/sqlflake/sqlflake/internal/skip"
 	"github.com/sqlflake/sqlflake/snowflake/lease"
+	"github.com/sqlflake/sqlflake/snowflake/lease/leasestore"
 	"github.com/sqlflake/sqlflake/snowflake/lease/leasetest"
 	"github.com/sqlflake/sqlflake/snowflake/lease/sqllease"
 	"github.com/sqlflake/sqlflake/snowflake/sqldb"
@@ -125,8 +126,8 @@ func newGaleraStore(t *testing.T, db sqldb.DB, table string) *sqllease.Store {
 	return s
 }
 
-func galeraRequest(worker int64) lease.Request {
-	return lease.Request{Namespace: "n", First: worker, Last: worker, Token: leasetest.NewToken(), TTL: time.Millisecond, Reach: time.Hour}
+func galeraRequest(worker int64) leasestore.Request {
+	return leasestore.Request{Namespace: "n", First: worker, Last: worker, Token: leasetest.NewToken(), TTL: time.Millisecond, Reach: time.Hour}
 }
 
 // It takes a minute, and needs Galera, so it runs only with SNOWFLAKE_TEST_LONG=1.
@@ -147,8 +148,8 @@ func (c *galera) keepsTheContract(t *testing.T) {
 		db.dbs[i] = c.open(t, i, "?wsrep_sync_wait=7")
 	}
 	s := newGaleraStore(t, db, "contract")
-	leasetest.Run(t, func(*testing.T) lease.Store { return s }, leasetest.Settings{
-		Require: func(_ testing.TB, _ lease.Store, namespace string) {
+	leasetest.Run(t, func(*testing.T) leasestore.Store { return s }, leasetest.Settings{
+		Require: func(_ testing.TB, _ leasestore.Store, namespace string) {
 			run(t, c.dbs[0], "UPDATE contract SET protocol = 3 WHERE namespace = '"+namespace+"'")
 		},
 	})
@@ -189,7 +190,7 @@ func (c *galera) certifies(t *testing.T) {
 				}
 			}
 		})
-		var taken lease.Grant
+		var taken leasestore.Grant
 		var takeErr error
 		wg.Go(func() {
 			for range 20 {

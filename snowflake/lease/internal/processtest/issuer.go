@@ -16,6 +16,7 @@ import (
 	"github.com/sqlflake/sqlflake/snowflake"
 	"github.com/sqlflake/sqlflake/snowflake/internal/core"
 	"github.com/sqlflake/sqlflake/snowflake/lease"
+	"github.com/sqlflake/sqlflake/snowflake/lease/leasestore"
 )
 
 // orderVariable makes the test binary an issuer; it holds an Order.
@@ -63,7 +64,7 @@ const idBytes = 8
 
 // Main is for TestMain. In an issuer it does not return: open returns the store at a place, and if that has a method
 // Migrate, it is called before each attempt to open a lease.
-func Main(open func(place string) (lease.Store, error)) {
+func Main(open func(place string) (leasestore.Store, error)) {
 	text, ok := os.LookupEnv(orderVariable)
 	if !ok {
 		return
@@ -93,7 +94,7 @@ func (n *notes) add(x Note, err error) {
 }
 
 // issue writes IDs, 8 bytes each, to the standard output until the standard input ends, and returns the exit code.
-func (o Order) issue(open func(place string) (lease.Store, error), out *notes) int {
+func (o Order) issue(open func(place string) (leasestore.Store, error), out *notes) int {
 	in := bufio.NewReader(os.Stdin)
 	if o.Gate {
 		out.add(Note{Kind: Ready}, nil)
@@ -137,7 +138,7 @@ func (o Order) issue(open func(place string) (lease.Store, error), out *notes) i
 
 // lease opens the store and the lease, again and again while the database does not answer, as a service that is
 // restarted does.
-func (o Order) lease(ctx context.Context, open func(string) (lease.Store, error), out *notes) (*lease.Lease, error) {
+func (o Order) lease(ctx context.Context, open func(string) (leasestore.Store, error), out *notes) (*lease.Lease, error) {
 	store, err := open(o.Place)
 	if err != nil {
 		return nil, err
@@ -162,7 +163,7 @@ func (o Order) lease(ctx context.Context, open func(string) (lease.Store, error)
 }
 
 // migrate creates the table if the store has one. It does not wait for ever for a connection that is stuck.
-func migrate(ctx context.Context, store lease.Store, limit time.Duration) error {
+func migrate(ctx context.Context, store leasestore.Store, limit time.Duration) error {
 	s, ok := store.(interface {
 		Migrate(ctx context.Context) error
 	})

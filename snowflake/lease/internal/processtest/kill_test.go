@@ -3,7 +3,7 @@ package processtest
 import (
 	"testing"
 
-	"github.com/sqlflake/sqlflake/snowflake/lease"
+	"github.com/sqlflake/sqlflake/snowflake/lease/leasestore"
 )
 
 func TestKilledProcessesNeverRepeatAnID(t *testing.T) {
@@ -13,6 +13,6 @@ func TestKilledProcessesNeverRepeatAnID(t *testing.T) {
 
 func TestProcessesThatStartAtOnceHaveDifferentWorkers(t *testing.T) {
 	eachPlace(t, func(t *testing.T, p place) {
-		ProcessesStartedTogether(t, p.String(), func() lease.Store { return p.store(t) })
+		ProcessesStartedTogether(t, p.String(), func() leasestore.Store { return p.store(t) })
 	})
 }

@@ -8,8 +8,8 @@ import (
 	"time"
 
 	"github.com/sqlflake/sqlflake/internal/testdb"
-	"github.com/sqlflake/sqlflake/snowflake/lease"
 	"github.com/sqlflake/sqlflake/snowflake/lease/filelease"
+	"github.com/sqlflake/sqlflake/snowflake/lease/leasestore"
 	"github.com/sqlflake/sqlflake/snowflake/lease/sqllease"
 	"github.com/sqlflake/sqlflake/snowflake/sqldb"
 )
@@ -76,7 +76,7 @@ func (p place) dialect() sqldb.Dialect {
 }
 
 // open returns the store, without its table.
-func (p place) open() (store lease.Store, closeStore func() error, err error) {
+func (p place) open() (store leasestore.Store, closeStore func() error, err error) {
 	if p.Kind == fileKind {
 		f, err := filelease.New(p.DSN)
 		if err != nil {
@@ -103,7 +103,7 @@ func (p place) open() (store lease.Store, closeStore func() error, err error) {
 }
 
 // store opens the store for the test itself.
-func (p place) store(tb testing.TB) lease.Store {
+func (p place) store(tb testing.TB) leasestore.Store {
 	tb.Helper()
 	s, closeStore, err := p.open()
 	if err != nil {
@@ -121,7 +121,7 @@ func (p place) store(tb testing.TB) lease.Store {
 // noFloor is a store on which owners do not wait after a failover.
 type noFloor struct{ *sqllease.Store }
 
-func (s noFloor) Acquire(ctx context.Context, r lease.Request) (lease.Grant, error) {
+func (s noFloor) Acquire(ctx context.Context, r leasestore.Request) (leasestore.Grant, error) {
 	grant, err := s.Store.Acquire(ctx, r)
 	grant.Floor = time.Time{}
 	return grant, err
@@ -135,13 +135,13 @@ type aheadStore struct {
 
 func (s aheadStore) shown(now time.Time) time.Time { return now.Add(time.Until(s.clock.Now())) }
 
-func (s aheadStore) Acquire(ctx context.Context, r lease.Request) (lease.Grant, error) {
+func (s aheadStore) Acquire(ctx context.Context, r leasestore.Request) (leasestore.Grant, error) {
 	grant, err := s.Store.Acquire(ctx, r)
 	grant.Now = s.shown(grant.Now)
 	return grant, err
 }
 
-func (s aheadStore) Extend(ctx context.Context, c lease.Claim, horizon int64, ttl time.Duration) (time.Time, error) {
+func (s aheadStore) Extend(ctx context.Context, c leasestore.Claim, horizon int64, ttl time.Duration) (time.Time, error) {
 	now, err := s.Store.Extend(ctx, c, horizon, ttl)
 	return s.shown(now), err
 }

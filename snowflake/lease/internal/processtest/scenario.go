@@ -10,12 +10,13 @@ import (
 	"time"
 
 	"github.com/sqlflake/sqlflake/snowflake/lease"
+	"github.com/sqlflake/sqlflake/snowflake/lease/leasestore"
 )
 
 // KilledProcesses kills issuers at random instants, while they start or while they issue, and starts the next one at
 // once. There are fewer workers than processes that have died within two windows, so each one is taken over again and
 // again. What else happens is up to meanwhile, which may start another issuer and returns it.
-func KilledProcesses(t *testing.T, place string, store lease.Store, meanwhile func(o Order) []*Process) {
+func KilledProcesses(t *testing.T, place string, store leasestore.Store, meanwhile func(o Order) []*Process) {
 	kills := Scale(8, 25) // of each of two sides
 	o := Order{Place: place, First: 0, Last: 3, Window: 200 * time.Millisecond}
 	var processes [2][]*Process
@@ -69,7 +70,7 @@ func NothingElse(Order) []*Process { return nil }
 
 // ProcessesStartedTogether starts 32 processes at the same instant on an empty store: they also create its table, and
 // each must get its own worker.
-func ProcessesStartedTogether(t *testing.T, place string, open func() lease.Store) {
+func ProcessesStartedTogether(t *testing.T, place string, open func() leasestore.Store) {
 	const count = 32
 	// No worker may expire before all are counted.
 	o := Order{Place: place, First: 0, Last: count - 1, Window: Patience, Gate: true, Limit: 2000}

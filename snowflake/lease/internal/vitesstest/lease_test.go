@@ -11,8 +11,8 @@ import (
 	"github.com/go-sql-driver/mysql"
 
 	"github.com/sqlflake/sqlflake/internal/testdb"
-	"github.com/sqlflake/sqlflake/snowflake/lease"
 	"github.com/sqlflake/sqlflake/snowflake/lease/internal/processtest"
+	"github.com/sqlflake/sqlflake/snowflake/lease/leasestore"
 	"github.com/sqlflake/sqlflake/snowflake/lease/leasetest"
 	"github.com/sqlflake/sqlflake/snowflake/lease/sqllease"
 	"github.com/sqlflake/sqlflake/snowflake/sqldb"
@@ -22,7 +22,7 @@ import (
 func TestMain(m *testing.M) {
 	_ = mysql.SetLogger(&mysql.NopLogger{}) // fails for nil only; the standard error of issuers is for notes
 	sellerMain()
-	processtest.Main(func(dsn string) (lease.Store, error) {
+	processtest.Main(func(dsn string) (leasestore.Store, error) {
 		db, err := sql.Open("mysql", dsn)
 		if err != nil {
 			return nil, err
@@ -47,7 +47,7 @@ func TestVitess(t *testing.T) {
 			_, err := db.ExecContext(t.Context(), "DROP TABLE IF EXISTS "+table)
 			must(t, err)
 		}
-		processtest.ProcessesStartedTogether(t, target.DSN, func() lease.Store { return store(t, target) })
+		processtest.ProcessesStartedTogether(t, target.DSN, func() leasestore.Store { return store(t, target) })
 	})
 	t.Run("orders and their lines are in one shard, in pages and in time ranges", func(t *testing.T) { useShop(t, v) })
 	t.Run("a repeated ID is refused", func(t *testing.T) { refuseRepeats(t, v) })
@@ -74,8 +74,8 @@ func store(t *testing.T, target testdb.Target) *sqllease.Store {
 
 func keepContract(t *testing.T, target testdb.Target) {
 	db := target.Open(t)
-	leasetest.Run(t, func(t *testing.T) lease.Store { return store(t, target) }, leasetest.Settings{
-		Require: func(tb testing.TB, _ lease.Store, namespace string) {
+	leasetest.Run(t, func(t *testing.T) leasestore.Store { return store(t, target) }, leasetest.Settings{
+		Require: func(tb testing.TB, _ leasestore.Store, namespace string) {
 			tb.Helper()
 			_, err := db.ExecContext(tb.Context(), "UPDATE snowflake_namespaces SET protocol = 3 WHERE namespace = ?", namespace)
 			if err != nil {

@@ -1,7 +1,11 @@
-package lease
+// Package leasestore is the contract between a lease and the store that keeps it. Only the author of a store needs it:
+// those who use leases open one with package lease, which passes what is here to a [Store]. Package leasetest tests a
+// store.
+package leasestore
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 	"time"
@@ -9,6 +13,9 @@ import (
 
 	"github.com/sqlflake/sqlflake/snowflake"
 )
+
+// ErrOption is lease.ErrOption.
+var ErrOption = errors.New("lease: invalid option")
 
 // Store keeps the leases: one row for each worker of a namespace, with its epoch, the token of its owner, its horizon
 // and its expiry. It must be safe for concurrent use by many goroutines and by many processes. Package leasetest tests
@@ -105,21 +112,17 @@ type Claim struct {
 	Next      string // the token that an extension puts in the place of Token, of the same form; empty after Acquire
 
 	// Two facts about an extension, for a store that may have forgotten what it had committed.
-	Until time.Time     // the lease can't have expired before, by the wall clock of the owner; zero: unknown
-	Reach time.Duration // how far ahead of a right clock the new horizon is at most
-
-	deadline *deadline // Until by both clocks of the owner; nil if the claim comes from no lease
+	Deadline Deadline      // the lease can't have expired before; nil: unknown
+	Reach    time.Duration // how far ahead of a right clock the new horizon is at most
 }
 
-// Unexpired reports whether c.Until has not been reached. In the claim that a lease passes to Extend neither clock of
-// the lease has reached it (WithClock): the monotonic one may stand still while the machine sleeps, and the wall clock
-// may be set back. In any other claim it is the system clock that counts.
-func (c Claim) Unexpired() bool {
-	if c.deadline == nil {
-		return time.Now().Before(c.Until)
-	}
-	return !c.deadline.passed()
+// Deadline is a time by the clocks of an owner.
+type Deadline interface {
+	IsAhead() bool // no clock of the owner has come to it
 }
+
+// Unexpired reports whether the lease can't have expired by now.
+func (c Claim) Unexpired() bool { return c.Deadline != nil && c.Deadline.IsAhead() }
 
 // Grant is a worker that was acquired.
 type Grant struct {
@@ -149,25 +152,44 @@ type Entry struct {
 	Holder  Holder    // the last one
 }
 
+const reservedHost = "reserved for " // no host has this name
+
+// Reserved reports whether the worker is kept out of all leases by lease.Lease.Reserve.
+func (e Entry) Reserved() bool { return e.Held && e.Holder.ReservedFor() != "" }
+
+// ReservedHolder returns the holder of a worker that is reserved for a purpose.
+func ReservedHolder(purpose string) Holder { return Holder{Host: reservedHost + purpose} }
+
+// ReservedFor returns the purpose of a worker that is reserved, and "" for the holder of a lease.
+func (h Holder) ReservedFor() string {
+	purpose, isReserved := strings.CutPrefix(h.Host, reservedHost)
+	if !isReserved {
+		return ""
+	}
+	return purpose
+}
+
 // HorizonTime returns the horizon as a time, and false if snowflake.ParseLayout does not know the layout's text.
 func (e Entry) HorizonTime() (time.Time, bool) {
 	layout, err := snowflake.ParseLayout(e.Layout)
 	return layout.Start(e.Horizon), err == nil // the zero Time for the zero Layout
 }
 
+// What a [Request] may have.
 const (
-	maxNamespace = 100  // bytes
-	maxLayout    = 1000 // bytes
-	tokenDigits  = 32   // hexadecimal, so 128 bits
-	minTTL       = time.Millisecond
+	MaxNamespace = 100 // bytes
+	TokenDigits  = 32  // hexadecimal, so 128 bits
+
+	maxLayout = 1000 // bytes
+	minTTL    = time.Millisecond
 )
 
 // Validate returns an error that matches [ErrOption] and names the value and the limit if a field is not as [Request]
 // says. Every Store calls it first in Acquire.
 func (r Request) Validate() error {
 	switch {
-	case r.Namespace == "" || len(r.Namespace) > maxNamespace:
-		return fmt.Errorf("%w: the namespace %.20q has %d bytes, want 1 to %d", ErrOption, r.Namespace, len(r.Namespace), maxNamespace)
+	case r.Namespace == "" || len(r.Namespace) > MaxNamespace:
+		return fmt.Errorf("%w: the namespace %.20q has %d bytes, want 1 to %d", ErrOption, r.Namespace, len(r.Namespace), MaxNamespace)
 	case !utf8.ValidString(r.Namespace), strings.ContainsRune(r.Namespace, 0): // some databases can't store them
 		return fmt.Errorf("%w: the namespace %q is not UTF-8 without zero bytes", ErrOption, r.Namespace)
 	case len(r.Layout) > maxLayout:
@@ -189,10 +211,10 @@ func ValidateExtension(c Claim, ttl time.Duration) error { return validate("next
 
 // validate rejects capitals, too: a database that ignores case would take two tokens for the same.
 func validate(what, token string, ttl time.Duration) error {
-	if len(token) != tokenDigits || strings.Trim(token, "0123456789abcdef") != "" {
+	if len(token) != TokenDigits || strings.Trim(token, "0123456789abcdef") != "" {
 		// The value is not printed: it may be a mistyped secret.
 		return fmt.Errorf("%w: the %s has %d characters or other digits than 0-9 and a-f, want %d of these",
-			ErrOption, what, len(token), tokenDigits)
+			ErrOption, what, len(token), TokenDigits)
 	}
 	if ttl < minTTL {
 		return fmt.Errorf("%w: the TTL is %v, at least %v is needed", ErrOption, ttl, minTTL)
