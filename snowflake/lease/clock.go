@@ -46,11 +46,12 @@ func (l *Lease) deadline(at moment) *deadline {
 }
 
 // remaining returns for how long after the moment the claim can't have expired. The monotonic clock may stand still
-// while a machine sleeps, so both clocks count. An eighth is left for server clocks that run faster, or step. It is
+// while a machine sleeps, so both clocks count. Both may stand still while a virtual machine is paused, and then agree
+// with others within the accepted skew, which is left out. An eighth is left for server clocks that run faster. It is
 // never more than the reach: for that long a store that has forgotten owners lends none of their workers.
 func (l *Lease) remaining(at moment) time.Duration {
 	age := max(at.elapsed-l.state.since.elapsed, at.wall.Sub(l.state.since.wall))
-	return max(0, min(l.cfg.ttl, l.reach())/8*7-age)
+	return max(0, min(l.cfg.ttl, l.reach())/8*7-age-l.cfg.maxSkew)
 }
 
 // observe records the store's time, which was read at some instant since before.

@@ -51,10 +51,11 @@ import (
 // clock of another server. There are two ways to know that it had not expired:
 //
 //   - The expiry lies more than the skew after the time that the new store has committed with its identity.
-//   - The owner's last confirmed call began less than a TTL before the new store answered it. This compares no clocks:
-//     all commits of the old store came before that answer, and the lease lasted a TTL from that call on. It holds after
-//     several failovers, too, if each replica has followed the server before it: a store in between gave out no worker
-//     that has a row before its floor, and owners count on no more time than a floor is ahead: see remaining.
+//   - The owner's last confirmed call began less than a TTL before the new store answered it, less the skew: both clocks
+//     of the owner may have stood still for that long. This compares no clocks: all commits of the old store came before
+//     that answer, and the lease lasted a TTL from that call on. It holds after several failovers, too, if each replica
+//     has followed the server before it: a store in between gave out no worker that has a row before its floor, and
+//     owners count on no more time than a floor is ahead: see remaining.
 //
 // A floor must be above the horizons of owners that the replica has never heard of, so the row of the namespace has the
 // greatest reach. A greater one counts for extensions only when every replica that may be promoted must have it. Until

@@ -2,6 +2,9 @@ package lease_test
 
 import (
 	"time"
+
+	"github.com/sqlflake/sqlflake/snowflake"
+	"github.com/sqlflake/sqlflake/snowflake/lease"
 )
 
 // A replica that is promoted does not know an owner, which goes on up to its horizon.
@@ -51,7 +54,7 @@ var (
 	simExpiredCutOff = simDrill{name: "expired while cut off", sql: true, do: func(w *simWorld) {
 		w.drillExpired(false, w.cutOffFor, func(*simProcess) {})
 	}}
-	simExpiredInACall = simDrill{name: "expired in a call", sql: true, do: func(w *simWorld) {
+	simExpiredInACall = simDrill{name: "expired in a call", sql: true, plan: planCounted, do: func(w *simWorld) {
 		w.drillExpired(true, w.cutOffFor, func(*simProcess) {})
 	}}
 	simExpiredAsleep = simDrill{name: "expired asleep", sql: true, do: func(w *simWorld) {
@@ -66,7 +69,17 @@ var (
 	simExpiredSetBackInACall = simDrill{name: "the monotonic clock in a call", sql: true, do: func(w *simWorld) {
 		w.drillExpired(true, w.cutOffFor, func(owner *simProcess) { owner.setBack(4 * owner.window) })
 	}}
+	simExpiredPaused = simDrill{name: "expired while paused", sql: true, plan: func(plan *simPlan, _ *simChoices) {
+		plan.window, plan.delay = 10*time.Second, time.Minute
+	}, do: func(w *simWorld) {
+		w.drillExpired(false, w.pauseAndCutOffFor, func(owner *simProcess) { owner.setBack(simPause) })
+	}}
 )
+
+// planCounted lets an owner count on its lease for 7/4 of the window.
+func planCounted(plan *simPlan, _ *simChoices) {
+	plan.skew, plan.lead, plan.right = time.Millisecond, min(plan.window, snowflake.MaxLead), true
+}
 
 func (w *simWorld) cutOffFor(owner *simProcess, d time.Duration) {
 	w.cutOff(owner)
@@ -78,6 +91,16 @@ func (w *simWorld) sleepFor(owner *simProcess, d time.Duration) {
 	w.tally["suspends"]++
 	w.suspend(owner.host, d)
 	w.cutOff(owner)
+}
+
+// simPause is how long both clocks of an owner stand still, as in the pause of a virtual machine. They agree with all
+// others within the skew, before and after.
+const simPause = lease.DefaultMaxSkew * 9 / 10
+
+// pauseAndCutOffFor begins with a pause. The failover sets clocks right, so the wall clock is set back after it.
+func (w *simWorld) pauseAndCutOffFor(owner *simProcess, d time.Duration) {
+	w.sleepFor(owner, simPause)
+	w.passTo(d - simPause)
 }
 
 func (p *simProcess) setBack(d time.Duration) {
@@ -119,9 +142,7 @@ func (w *simWorld) drillExpired(called bool, absent func(*simProcess, time.Durat
 // The lease of an owner lasts longer on the server that has died than its replica knows. The replica is replaced, too,
 // before the owner asks it, by another one, which does not know whom it has given the worker to.
 
-var simTwoFailovers = simDrill{name: "two failovers", sql: true, plan: func(plan *simPlan, _ *simChoices) {
-	plan.skew, plan.right = plan.window, true // an owner counts on 7/4 of the window
-}, do: func(w *simWorld) {
+var simTwoFailovers = simDrill{name: "two failovers", sql: true, plan: planCounted, do: func(w *simWorld) {
 	window := w.plan.window
 	owner := w.begin(0)
 	w.cutReplica()

@@ -163,6 +163,16 @@ func simByWallClock(w *simWorld, s *altered) {
 	})
 }
 
+// simWithoutSkew breaks the rule that an owner does not count on the last part of its lease, as long as the skew: both of
+// its clocks may have stood still for that long.
+func simWithoutSkew(w *simWorld, s *altered) {
+	s.extending(func(c *leasestore.Claim) {
+		wall, elapsed := w.caller.lease.Age()
+		left := w.caller.window*7/4 - max(wall, elapsed)
+		*c = lease.Lasting(*c, left, left)
+	})
+}
+
 // simTimed breaks the rule that an owner keeps its worker after a failover only if its lease can't have expired before:
 // each owner believes that.
 func simTimed(_ *simWorld, s *altered) {
@@ -228,6 +238,7 @@ var simRules = []simRule{
 	{"leases timed from the arrival", simExpiredInACall, simKind{late: true}, false},
 	{"the monotonic clock alone", simExpiredAsleep, simKind{wrap: simByMonotonicClock}, false},
 	{"the monotonic clock alone, in a call", simExpiredAsleepInACall, simKind{wrap: simByMonotonicClock}, false},
+	{"a lease timed without the skew", simExpiredPaused, simKind{wrap: simWithoutSkew}, false},
 	{"the wall clock alone", simExpiredSetBack, simKind{wrap: simByWallClock}, false},
 	{"the wall clock alone, in a call", simExpiredSetBackInACall, simKind{wrap: simByWallClock}, false},
 	{"rows before the floor", simTwoFailovers, simKind{breaks: "rows before the floor"}, false},

@@ -28,7 +28,8 @@
 //     never taken are given out.
 //   - An owner keeps its worker without a wait if its lease can't have expired before the failover. The row shows that if
 //     its expiry is more than 10 s ([lease.DefaultMaxSkew]) later, as clocks of two servers may differ by that. Else the
-//     owner decides, by the time since its last confirmed extension. Other owners lose the worker and acquire another.
+//     owner decides, by the time since its last confirmed extension: 7/8 of two windows, less the accepted skew, since
+//     both of its clocks may have stood still for that long. Other owners lose the worker and acquire another.
 //   - A window longer than all before counts an hour after it was written to the row of the namespace, so that replicas
 //     know it; until then its lease uses a shorter one. So a rolling deployment may change the window.
 //
