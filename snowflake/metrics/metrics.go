@@ -92,5 +92,6 @@ func errorType(err error) string {
 	case errors.Is(err, context.DeadlineExceeded), errors.Is(err, snowflake.ErrLeaseStalled):
 		return "timeout"
 	}
+
 	return "_OTHER"
 }

@@ -60,6 +60,7 @@ func (e *engine) Swap(ctx context.Context, key string, value []byte, revision st
 			return false, err
 		}
 	}
+
 	reply, err := e.client.Txn(ctx).
 		If(clientv3.Compare(clientv3.ModRevision(key), "=", modified)).
 		Then(clientv3.OpPut(key, string(value))).
@@ -67,6 +68,7 @@ func (e *engine) Swap(ctx context.Context, key string, value []byte, revision st
 	if err != nil {
 		return false, e.explain(err)
 	}
+
 	return reply.Succeeded, nil
 }
 
@@ -76,6 +78,7 @@ func (e *engine) Existed(ctx context.Context, prefix string) (bool, error) {
 	count := func(opts ...clientv3.OpOption) (*clientv3.GetResponse, error) {
 		return e.client.Get(ctx, root+prefix, append(opts, clientv3.WithPrefix(), clientv3.WithCountOnly())...)
 	}
+
 	reply, err := count()
 	for back := int64(1); err == nil && reply.Count == 0; back *= 2 {
 		if reply.Header.Revision <= back {
@@ -83,9 +86,11 @@ func (e *engine) Existed(ctx context.Context, prefix string) (bool, error) {
 		}
 		reply, err = count(clientv3.WithRev(reply.Header.Revision - back))
 	}
+
 	if errors.Is(err, rpctypes.ErrCompacted) {
 		return false, nil
 	}
+
 	return err == nil, e.explain(err)
 }
 

@@ -17,6 +17,7 @@ func (f *Store) admit(r leasestore.Request, used []fileRow) error {
 		return fmt.Errorf("%w: the state file %s is for one worker, not for %d to %d",
 			lease.ErrOption, f.file, r.First, r.Last)
 	}
+
 	var unread error
 	for _, row := range used {
 		s, ok, err := row.read(nil)
@@ -35,6 +36,7 @@ func (f *Store) admit(r leasestore.Request, used []fileRow) error {
 		}
 		return nil
 	}
+
 	return unread
 }
 

@@ -42,17 +42,20 @@ func typeOfMount(path string) string {
 	if err := syscall.Stat(path, &file); err != nil {
 		return ""
 	}
+
 	number := deviceNumber(uint64(file.Dev)) //nolint:unconvert // it has 32 bits on some platforms
 	mounts, err := os.ReadFile(mountInfo)
 	if err != nil {
 		return ""
 	}
+
 	for mount := range strings.Lines(string(mounts)) {
 		if where, what, _ := strings.Cut(mount, " - "); strings.Contains(where, " "+number+" ") {
 			kind, _, _ := strings.Cut(what, " ")
 			return kind
 		}
 	}
+
 	return ""
 }
 

@@ -31,13 +31,16 @@ func open(dir, file, gate string) (*Store, error) {
 		return nil, fmt.Errorf("%w: %s is on a network file system (%s), whose locks can be lost without notice",
 			lease.ErrOption, dir, name)
 	}
+
 	if err := probeLocks(dir); err != nil {
 		return nil, err
 	}
+
 	f := &Store{dir: dir, gate: fileRow{path: filepath.Join(dir, gate)}, turn: make(chan struct{}, 1), owned: map[string]*owner{}}
 	if file != "" {
 		f.file = filepath.Join(dir, file)
 	}
+
 	return f, nil
 }
 
@@ -48,6 +51,7 @@ func probeLocks(dir string) error {
 	if err != nil {
 		return storeError(err)
 	}
+
 	second, err := os.OpenFile(first.Name(), os.O_RDWR, 0)
 	if err == nil {
 		one, oneErr := lockFile(first)
@@ -57,6 +61,7 @@ func probeLocks(dir string) error {
 		}
 		err = errors.Join(err, second.Close())
 	}
+
 	return storeError(errors.Join(err, first.Close(), os.Remove(first.Name())))
 }
 
@@ -121,6 +126,7 @@ func (f *Store) used(namespace string) ([]fileRow, error) {
 		row.worker = s.Worker
 		return []fileRow{row}, nil
 	}
+
 	found, err := os.ReadDir(f.folder(namespace))
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
@@ -128,6 +134,7 @@ func (f *Store) used(namespace string) ([]fileRow, error) {
 	if err != nil {
 		return nil, storeError(err)
 	}
+
 	var rows []fileRow
 	for _, e := range found {
 		digits, isState := strings.CutSuffix(e.Name(), stateSuffix)
@@ -146,8 +153,10 @@ func (f *Store) used(namespace string) ([]fileRow, error) {
 		row.since = info.ModTime()
 		rows = append(rows, row)
 	}
+
 	slices.SortFunc(rows, func(a, b fileRow) int {
 		return cmp.Or(a.since.Compare(b.since), cmp.Compare(a.worker, b.worker))
 	})
+
 	return rows, nil
 }

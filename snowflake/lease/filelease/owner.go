@@ -50,6 +50,7 @@ func (f *Store) again(r leasestore.Request, used []fileRow) (grant leasestore.Gr
 		}
 		return leasestore.Grant{}, false, nil
 	}
+
 	for _, o := range f.owned {
 		if o.claim.Namespace != r.Namespace || o.claim.Token != r.Token {
 			continue
@@ -65,6 +66,7 @@ func (f *Store) again(r leasestore.Request, used []fileRow) (grant leasestore.Gr
 		}
 		break
 	}
+
 	return grant, grant.Epoch > 0, err
 }
 
@@ -99,6 +101,7 @@ func (f *Store) use(c leasestore.Claim, change func(*owner, fileState) error) er
 		o = &owner{row: row, lock: lock, claim: s.claim(), idle: true}
 		f.owned[row.path] = o
 	}
+
 	s, ok, err := row.read(o.lock)
 	switch {
 	case err != nil:
@@ -108,6 +111,7 @@ func (f *Store) use(c leasestore.Claim, change func(*owner, fileState) error) er
 	case !s.ownedBy(c):
 		return lost
 	}
+
 	return change(o, s)
 }
 

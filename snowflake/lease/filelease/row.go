@@ -84,16 +84,19 @@ func (r fileRow) read(lock *os.File) (s fileState, ok bool, err error) {
 	case err != nil:
 		return s, false, storeError(err)
 	}
+
 	later := (*lease.VersionError)(nil)
 	if s, err = decodeState(text); errors.As(err, &later) {
 		return s, false, err
 	} else if err != nil {
 		return s, false, fmt.Errorf("%w: %s: %w", lease.ErrDamaged, r.path, err)
 	}
+
 	if r.namespace != "" && (s.Namespace != r.namespace || s.Worker != r.worker) {
 		return s, false, fmt.Errorf("%w: %s is the state of worker %d in namespace %q, not of worker %d in namespace %q",
 			lease.ErrDamaged, r.path, s.Worker, s.Namespace, r.worker, r.namespace)
 	}
+
 	return s, true, nil
 }
 
@@ -107,6 +110,7 @@ func (r fileRow) write(s fileState) error {
 	if err != nil {
 		return err
 	}
+
 	temp := r.path + tempSuffix // one name is enough, since only the owner of the lock writes
 	if err = writeSynced(temp, text); err == nil {
 		err = replaceFile(temp, r.path)
@@ -117,6 +121,7 @@ func (r fileRow) write(s fileState) error {
 	if err != nil {
 		_ = os.Remove(temp) // frees space on a full disk; the first error is returned
 	}
+
 	return err
 }
 

@@ -85,14 +85,17 @@ func (f *Store) Acquire(ctx context.Context, r leasestore.Request) (leasestore.G
 	if !utf8.ValidString(r.Layout) { // JSON would store another text
 		return leasestore.Grant{}, fmt.Errorf("%w: the layout %q is not UTF-8", lease.ErrOption, r.Layout)
 	}
+
 	leave, err := f.enterAlone(ctx)
 	if err != nil {
 		return leasestore.Grant{}, err
 	}
+
 	defer leave()
 	if err := f.checkVersion(r.Namespace); err != nil {
 		return leasestore.Grant{}, err
 	}
+
 	used, err := f.used(r.Namespace)
 	if err == nil {
 		err = f.admit(r, used)
@@ -110,10 +113,12 @@ func (f *Store) Acquire(ctx context.Context, r leasestore.Request) (leasestore.G
 			return leasestore.Grant{}, storeError(err)
 		}
 	}
+
 	row, lock, s, err := f.choose(ctx, r, used)
 	if err != nil {
 		return leasestore.Grant{}, err
 	}
+
 	return f.take(row, lock, s, r)
 }
 
@@ -124,10 +129,12 @@ func (f *Store) Extend(ctx context.Context, c leasestore.Claim, horizon int64, t
 	if err := leasestore.ValidateExtension(c, ttl); err != nil {
 		return time.Time{}, err
 	}
+
 	leave, err := f.enter(ctx)
 	if err != nil {
 		return time.Time{}, err
 	}
+
 	defer leave()
 	return time.Time{}, f.use(c, func(o *owner, s fileState) error {
 		// Written even if the file shows this horizon: an earlier write may have failed before its flush.
@@ -150,6 +157,7 @@ func (f *Store) Release(ctx context.Context, c leasestore.Claim, horizon int64) 
 	if err != nil {
 		return err
 	}
+
 	defer leave()
 	return f.use(c, func(o *owner, s fileState) error {
 		var err error
@@ -171,6 +179,7 @@ func (f *Store) List(ctx context.Context, namespace string) ([]leasestore.Entry,
 	if err != nil {
 		return nil, err
 	}
+
 	defer leave()
 	namespaces := []string{namespace}
 	if namespace == "" && f.file == "" {
@@ -178,6 +187,7 @@ func (f *Store) List(ctx context.Context, namespace string) ([]leasestore.Entry,
 			return nil, err
 		}
 	}
+
 	var (
 		entries []leasestore.Entry
 		errs    []error
@@ -202,9 +212,11 @@ func (f *Store) List(ctx context.Context, namespace string) ([]leasestore.Entry,
 			entries = append(entries, s.entry(held))
 		}
 	}
+
 	slices.SortFunc(entries, func(a, b leasestore.Entry) int {
 		return cmp.Or(cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Worker, b.Worker))
 	})
+
 	return entries, errors.Join(errs...)
 }
 
@@ -226,16 +238,19 @@ func (f *Store) enter(ctx context.Context) (leave func(), err error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
+
 	select {
 	case f.turn <- struct{}{}:
 	case <-ctx.Done():
 		return nil, ctx.Err()
 	}
+
 	leave = func() { <-f.turn }
 	if f.closed {
 		leave()
 		return nil, fmt.Errorf("lease: file store in %s: %w", f.dir, os.ErrClosed)
 	}
+
 	return leave, nil
 }
 
@@ -251,13 +266,16 @@ func (f *Store) enterAlone(ctx context.Context) (leave func(), err error) {
 				f.gate.path+lockSuffix, ctx.Err())
 		}
 	}
+
 	if err != nil {
 		return nil, err
 	}
+
 	done, err := f.enter(ctx)
 	if err != nil {
 		return nil, errors.Join(err, unlock(gate))
 	}
+
 	return func() {
 		done()
 		_ = unlock(gate) // nothing was written to it

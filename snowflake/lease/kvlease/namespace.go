@@ -33,6 +33,7 @@ func (s *Store) read(ctx context.Context, prefix string) ([]*namespace, error) {
 	if err != nil {
 		return nil, engineError(err)
 	}
+
 	found := map[string]*namespace{}
 	for _, pair := range pairs {
 		name, worker, ok := parseKey(pair.Key)
@@ -48,6 +49,7 @@ func (s *Store) read(ctx context.Context, prefix string) ([]*namespace, error) {
 			return nil, damaged(pair.Key, err)
 		}
 	}
+
 	for _, ns := range found {
 		if ns.revision == "" { // lists may be torn, and the layout is written before the rows
 			pair, err := s.kv.Get(ctx, prefixOf(ns.name)+layoutKey)
@@ -65,6 +67,7 @@ func (s *Store) read(ctx context.Context, prefix string) ([]*namespace, error) {
 		}
 		slices.SortFunc(ns.rows, func(a, b candidate) int { return cmp.Compare(a.Worker, b.Worker) })
 	}
+
 	return slices.SortedFunc(maps.Values(found), func(a, b *namespace) int { return cmp.Compare(a.name, b.name) }), nil
 }
 

@@ -82,10 +82,12 @@ func (s *Store) open(ctx context.Context, r leasestore.Request) (*namespace, err
 	if err != nil {
 		return nil, err
 	}
+
 	ns := &namespace{header: header{Format: format, Namespace: r.Namespace, Layout: r.Layout, Created: s.now().Round(0).UTC()}}
 	if len(all) > 0 {
 		ns = all[0]
 	}
+
 	known, ok := s.known.Load(r.Namespace)
 	deleted := ok && known != ns.header.Created && ns.header.Floor.IsZero()
 	if engine, remembers := s.kv.(historian); remembers && !ok && ns.revision == "" {
@@ -93,6 +95,7 @@ func (s *Store) open(ctx context.Context, r leasestore.Request) (*namespace, err
 			return nil, engineError(err)
 		}
 	}
+
 	switch {
 	case ns.header.Layout != r.Layout:
 		return nil, fmt.Errorf("%w: namespace %q has %q, not %q", lease.ErrLayout, r.Namespace, ns.header.Layout, r.Layout)
@@ -102,6 +105,7 @@ func (s *Store) open(ctx context.Context, r leasestore.Request) (*namespace, err
 		s.known.Store(r.Namespace, ns.header.Created)
 		return ns, nil
 	}
+
 	// Of two processes with different layouts only one creates it.
 	_, err = s.swap(ctx, prefixOf(r.Namespace)+layoutKey, &ns.header, ns.revision)
 	return nil, err
@@ -200,6 +204,7 @@ func (s *Store) change(ctx context.Context, c leasestore.Claim, edit func(*row))
 	if c.Namespace == "" || c.Worker < 0 { // they have no key
 		return lost
 	}
+
 	key := keyOf(c.Namespace, c.Worker)
 	current := false // the reads know all that was confirmed before this call
 	for round := 0; ; round++ {
@@ -271,14 +276,17 @@ func (s *Store) List(ctx context.Context, name string) ([]leasestore.Entry, erro
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
+
 	prefix := ""
 	if name != "" {
 		prefix = prefixOf(name)
 	}
+
 	all, err := s.read(ctx, prefix)
 	if err != nil {
 		return nil, err
 	}
+
 	now := s.now()
 	var entries []leasestore.Entry
 	for _, ns := range all {
@@ -286,6 +294,7 @@ func (s *Store) List(ctx context.Context, name string) ([]leasestore.Entry, erro
 			entries = append(entries, c.entry(ns.header.Layout, now))
 		}
 	}
+
 	return entries, nil
 }
 

@@ -108,17 +108,21 @@ func (f *fixture) crowd(wantEpoch int64) []leasestore.Claim {
 		}
 		claims[grant.Worker] = grant.Claim
 	})
+
 	if f.Failed() {
 		f.FailNow()
 	}
+
 	none := f.wantNone(100, 100+crowd-1)
 	if !f.settings.NoExpiry && none.Wait <= 0 {
 		f.Errorf("the wait is %v, want a positive one", none.Wait)
 	}
+
 	var all []leasestore.Claim
 	for _, claim := range claims {
 		all = append(all, claim)
 	}
+
 	return all
 }
 
@@ -158,9 +162,11 @@ func (f *fixture) oneOf(n int, want error, call func() (leasestore.Claim, error)
 			f.Error(err)
 		}
 	})
+
 	if len(winners) != 1 {
 		f.Fatalf("%d of %d calls succeeded, want 1: %+v", len(winners), n, winners)
 	}
+
 	return winners[0]
 }
 
@@ -200,6 +206,7 @@ func (f *fixture) own() (s span, ok bool) {
 			return s, false
 		}
 	}
+
 	grant.Next = NewToken()
 	s = span{grant.Worker, grant.Epoch, grant.Horizon, grant.Horizon}
 	for n := range 1 + rand.N(4) {
@@ -217,12 +224,14 @@ func (f *fixture) own() (s span, ok bool) {
 			f.Error(err)
 		}
 	}
+
 	if f.settings.NoExpiry || rand.N(2) == 0 {
 		s.to = s.from + rand.Int64N(s.to-s.from+1)
 		if err := f.store.Release(f.Context(), grant.Claim, s.to); err != nil && !errors.Is(err, lease.ErrLost) && !unnamed(err) {
 			f.Error(err)
 		}
 	}
+
 	return s, true
 }
 
@@ -231,6 +240,7 @@ func checkSpans(f *fixture, spans []span) {
 	slices.SortFunc(spans, func(a, b span) int {
 		return cmp.Or(cmp.Compare(a.worker, b.worker), cmp.Compare(a.epoch, b.epoch))
 	})
+
 	for i := 1; i < len(spans); i++ {
 		a, b := spans[i-1], spans[i]
 		switch {

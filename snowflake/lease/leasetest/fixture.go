@@ -60,6 +60,7 @@ func (f *fixture) acquire(r leasestore.Request) leasestore.Grant {
 	if grant.Next != "" {
 		f.Fatalf("Acquire returned the next token %q, want none", grant.Next)
 	}
+
 	grant.Next = NewToken()
 	return grant
 }

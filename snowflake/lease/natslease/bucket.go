@@ -44,6 +44,7 @@ func (e *engine) check(c jetstream.StreamConfig, server string) error {
 			return fmt.Errorf("%w: the NATS stream %q %s", lease.ErrOption, e.stream, rule.why)
 		}
 	}
+
 	return nil
 }
 

@@ -36,6 +36,7 @@ func New(js jetstream.JetStream, bucket string) (*kvlease.Store, error) {
 	if bucket == "" || strings.ContainsAny(bucket, ".*> /\\\t\r\n") {
 		return nil, fmt.Errorf("%w: %q is not the name of a bucket", lease.ErrOption, bucket)
 	}
+
 	e := &engine{js: js, bucket: bucket, stream: "KV_" + bucket, root: "$KV." + bucket + "."}
 	switch o := js.Options(); {
 	case o.Domain != "":
@@ -43,15 +44,18 @@ func New(js jetstream.JetStream, bucket string) (*kvlease.Store, error) {
 	case o.APIPrefix != "":
 		e.route = strings.TrimSuffix(o.APIPrefix, ".") + "."
 	}
+
 	if e.route == jetstream.DefaultAPIPrefix {
 		e.route = ""
 	}
+
 	// This older interface reads from the leader of the stream. That of js reads from any replica if the bucket allows it,
 	// as buckets do by default.
 	var err error
 	if e.leader, err = js.Conn().JetStream(nats.APIPrefix(e.route)); err != nil {
 		return nil, fmt.Errorf("%w: %w", lease.ErrOption, err)
 	}
+
 	return kvlease.New(e)
 }
 
@@ -104,6 +108,7 @@ func (e *engine) open(ctx context.Context) (jetstream.KeyValue, jetstream.Stream
 	if err != nil {
 		return nil, state, e.explain(ctx, err)
 	}
+
 	status, err := bucket.Status(ctx)
 	if err != nil {
 		return nil, state, e.explain(ctx, err)
@@ -112,6 +117,7 @@ func (e *engine) open(ctx context.Context) (jetstream.KeyValue, jetstream.Stream
 		state = status.StreamInfo().State
 		err = e.check(status.StreamInfo().Config, e.js.Conn().ConnectedServerVersion())
 	}
+
 	return bucket, state, err
 }
 
@@ -121,14 +127,17 @@ func (e *engine) List(ctx context.Context, prefix string) ([]kvlease.Pair, error
 	if err != nil {
 		return nil, err
 	}
+
 	newest, err := e.last(ctx, prefix+">")
 	if newest == nil {
 		return nil, err
 	}
+
 	watcher, err := bucket.Watch(ctx, strings.TrimPrefix(e.subject(prefix), e.root)+">")
 	if err != nil {
 		return nil, e.explain(ctx, err)
 	}
+
 	defer func() {
 		go func() { // Stop may take 5 s, whatever the context
 			_ = watcher.Stop() // the server removes the consumer of a vanished watcher
@@ -157,6 +166,7 @@ func (e *engine) List(ctx context.Context, prefix string) ([]kvlease.Pair, error
 			return nil, e.explain(ctx, ctx.Err())
 		}
 	}
+
 	return slices.Collect(maps.Values(found)), nil
 }
 
@@ -168,6 +178,7 @@ func (e *engine) Swap(ctx context.Context, key string, value []byte, revision st
 			return false, err
 		}
 	}
+
 	_, err := e.js.Publish(ctx, e.route+e.subject(key), value,
 		jetstream.WithExpectStream(e.stream), jetstream.WithExpectLastSequencePerSubject(sequence))
 	var refused *jetstream.APIError
@@ -177,6 +188,7 @@ func (e *engine) Swap(ctx context.Context, key string, value []byte, revision st
 			return false, nil
 		}
 	}
+
 	return err == nil, e.explain(ctx, err)
 }
 
@@ -201,6 +213,7 @@ func (e *engine) explain(ctx context.Context, err error) error {
 	if ctx.Err() != nil && !errors.Is(err, ctx.Err()) { // the older interface returns another error for it
 		err = fmt.Errorf("%w: %w", err, ctx.Err())
 	}
+
 	conn := e.js.Conn()
 	if conn.IsClosed() {
 		err = fmt.Errorf("%w%.0w", err, os.ErrClosed) // without the text of the latter, which is about a file
@@ -208,5 +221,6 @@ func (e *engine) explain(ctx context.Context, err error) error {
 	if last := conn.LastError(); last != nil && !errors.Is(err, last) {
 		err = fmt.Errorf("%w (last error of the connection: %s)", err, last.Error())
 	}
+
 	return fmt.Errorf("NATS stream %q, connection %s: %w", e.stream, strings.ToLower(conn.Status().String()), err)
 }

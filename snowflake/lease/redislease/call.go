@@ -42,6 +42,7 @@ func (s *Store) call(ctx context.Context, script *redis.Script, namespace string
 		reply, err = script.Run(ctx, s.client, []string{s.key(namespace)}, args...).Slice()
 		return err
 	})
+
 	if err != nil {
 		return "", nil, fmt.Errorf("redislease: key %q: %w", s.key(namespace), err)
 	}
@@ -52,6 +53,7 @@ func (s *Store) call(ctx context.Context, script *redis.Script, namespace string
 			return word, reply[1:], nil
 		}
 	}
+
 	return "", nil, s.unexpected(namespace, reply)
 }
 

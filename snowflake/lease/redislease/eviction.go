@@ -39,11 +39,13 @@ func (s *Store) checkEviction(ctx context.Context) (warning, err error) {
 		}
 		return nil
 	})
+
 	switch {
 	case err == nil:
 		s.safe.Store(true)
 	case s.safe.Load() && errors.Is(err, lease.ErrOption):
 		return err, nil
 	}
+
 	return nil, err
 }

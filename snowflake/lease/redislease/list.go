@@ -28,6 +28,7 @@ func (s *Store) List(ctx context.Context, namespace string) ([]leasestore.Entry,
 			return nil, err
 		}
 	}
+
 	var all []leasestore.Entry
 	for _, namespace := range namespaces {
 		entries, err := s.entries(ctx, namespace)
@@ -36,6 +37,7 @@ func (s *Store) List(ctx context.Context, namespace string) ([]leasestore.Entry,
 		}
 		all = append(all, entries...)
 	}
+
 	return all, nil
 }
 
@@ -159,9 +161,11 @@ func (s *Store) namespaces(ctx context.Context) ([]string, error) {
 			mu.Unlock()
 		}
 	})
+
 	if err != nil {
 		return nil, fmt.Errorf("redislease: list the keys: %w", err)
 	}
+
 	return slices.Sorted(maps.Keys(found)), nil
 }
 

@@ -68,6 +68,7 @@ func New(client redis.UniversalClient, opts ...Option) (*Store, error) {
 	if v := reflect.ValueOf(client); !v.IsValid() || v.Kind() == reflect.Pointer && v.IsNil() {
 		return nil, fmt.Errorf("%w: the Redis client is nil", lease.ErrOption)
 	}
+
 	s := &Store{client: client, prefix: "snowflake:lease:"}
 	for _, opt := range opts {
 		if opt == nil {
@@ -77,5 +78,6 @@ func New(client redis.UniversalClient, opts ...Option) (*Store, error) {
 			return nil, err
 		}
 	}
+
 	return s, nil
 }

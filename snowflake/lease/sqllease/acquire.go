@@ -148,6 +148,7 @@ func (s *Store) takeOver(
 		// another read returns it as it is stored.
 		return leasestore.Grant{}, false, nil
 	}
+
 	return shot.grant(r, order.Row{Worker: next.Worker, Epoch: next.Epoch + 1, Horizon: horizon}), ok, nil
 }
 

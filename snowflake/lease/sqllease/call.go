@@ -32,10 +32,12 @@ func abandon[T any](ctx context.Context, s *Store, what string, call func(ctx co
 	if ctx.Err() != nil {
 		return call(ctx)
 	}
+
 	type result struct {
 		value T
 		err   error
 	}
+
 	done := make(chan result, 1)
 	go func() {
 		value, err := call(ctx)

@@ -140,9 +140,11 @@ func (s *Store) Release(ctx context.Context, c leasestore.Claim, horizon int64) 
 		}
 		return released, nil
 	})
+
 	if err == nil && released == 0 {
 		err = lostClaim(c)
 	}
+
 	return err
 }
 

@@ -158,9 +158,11 @@ func (s *Store) met(ctx context.Context, shot snapshot, r leasestore.Request) (s
 			return shot, err
 		}
 	}
+
 	if err := s.recordServer(ctx, shot.server, r.Namespace, milliseconds(r.Reach), horizon); err != nil {
 		return shot, err
 	}
+
 	return s.read(ctx, shot.server, r)
 }
 

@@ -38,10 +38,12 @@ func (s *Store) Revoke(ctx context.Context, e leasestore.Entry) error {
 		}
 		return changed, nil
 	})
+
 	if err == nil && changed == 0 {
 		err = fmt.Errorf("%w, or is reserved: worker %d in namespace %q does not have epoch %d",
 			lease.ErrLost, e.Worker, e.Namespace, e.Epoch)
 	}
+
 	return err
 }
 

@@ -199,6 +199,7 @@ func mysqlIdentity(has map[string]string) string {
 	if _, ok := has["server_uuid"]; ok {
 		identity = "@@server_uuid"
 	}
+
 	// Servers of a cluster agree on each commit.
 	if _, ok := has["group_replication_group_name"]; ok {
 		identity = "COALESCE(CONCAT('group ', NULLIF(@@group_replication_group_name, '')), " + identity + ")"
@@ -207,10 +208,12 @@ func mysqlIdentity(has map[string]string) string {
 		identity = "CASE WHEN @@GLOBAL.wsrep_on THEN CONCAT('cluster ', @@GLOBAL.wsrep_cluster_name) " +
 			"ELSE " + identity + " END"
 	}
+
 	if has["binlog_format"] != "" && has["log_bin"] != "" {
 		identity = "CASE WHEN @@log_bin AND @@SESSION.binlog_format = 'STATEMENT' THEN " + unreplicated +
 			" ELSE " + identity + " END"
 	}
+
 	// Binary, since the collations of columns and variables differ.
 	return "CAST(" + identity + " AS BINARY)"
 }

@@ -34,9 +34,11 @@ func (s *Store) SetShare(ctx context.Context, namespace string, layout snowflake
 		return fmt.Errorf("%w: the share %d to %d, the layout %q has the workers 0 to %d",
 			lease.ErrOption, first, last, r.Layout, layout.MaxWorker())
 	}
+
 	_, err := await(ctx, s, "set the share", func(ctx context.Context) (struct{}, error) {
 		return struct{}{}, s.setShare(ctx, r)
 	})
+
 	return err
 }
 
@@ -81,12 +83,14 @@ func (n *namespace) checkShare(r leasestore.Request, entries []leasestore.Entry)
 		return fmt.Errorf("%w: namespace %q has the share %d to %d, not %d to %d", lease.ErrOption, r.Namespace,
 			n.first, n.last, r.First, r.Last)
 	}
+
 	for _, e := range entries {
 		if e.Worker < r.First || r.Last < e.Worker {
 			return fmt.Errorf("%w: worker %d of namespace %q, outside of the share %d to %d, was taken by %q, pid %d",
 				lease.ErrOption, e.Worker, r.Namespace, r.First, r.Last, e.Holder.Host, e.Holder.PID)
 		}
 	}
+
 	return n.checkLayout(r)
 }
 

@@ -57,6 +57,7 @@ func New(db sqldb.DB, d sqldb.Dialect, opts ...Option) (*Store, error) {
 	if err := sqldb.Validate(db, d); err != nil {
 		return nil, fmt.Errorf("%w: %w", lease.ErrOption, err)
 	}
+
 	s := &Store{db: db, dialect: dialect(d)}
 	for _, opt := range append([]Option{WithTables(defaultPrefix)}, opts...) {
 		if opt == nil {
@@ -66,6 +67,7 @@ func New(db sqldb.DB, d sqldb.Dialect, opts ...Option) (*Store, error) {
 			return nil, err
 		}
 	}
+
 	return s, nil
 }
 

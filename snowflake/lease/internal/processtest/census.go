@@ -71,10 +71,12 @@ func (c *Census) add(by int, p *Process) {
 			c.errs = append(c.errs, fmt.Errorf("process %d: %w", by, err))
 		}
 	}
+
 	for _, s := range p.ids.spans {
 		s.by = by
 		c.spans = append(c.spans, s)
 	}
+
 	var horizon int64
 	for _, n := range p.notes {
 		switch n.Kind {
@@ -105,9 +107,11 @@ func (c *Census) Check(t *testing.T, store leasestore.Store) {
 	if c.IDs == 0 {
 		t.Error("no IDs at all")
 	}
+
 	for _, err := range c.errs {
 		t.Error(err)
 	}
+
 	slices.SortFunc(c.spans, func(a, b span) int { return cmp.Compare(a.first, b.first) })
 	layout := snowflake.Default()
 	var before span
@@ -123,6 +127,7 @@ func (c *Census) Check(t *testing.T, store leasestore.Store) {
 				s.by, s.last, layout.Decompose(s.last), tickOf(s.last), row.Horizon)
 		}
 	}
+
 	t.Logf("%d IDs under %d epochs, %d takeovers", c.IDs, len(c.reigns), c.Takeovers)
 }
 

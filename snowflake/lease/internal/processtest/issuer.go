@@ -102,6 +102,7 @@ func (o Order) issue(open func(place string) (leasestore.Store, error), out *not
 			return exitDone
 		}
 	}
+
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
 	go func() {
@@ -120,19 +121,23 @@ func (o Order) issue(open func(place string) (leasestore.Store, error), out *not
 		out.add(Note{Kind: Refused}, err)
 		return exitBroken
 	}
+
 	if err := o.write(ctx, l.Generator()); err != nil && ctx.Err() == nil {
 		out.add(Note{Kind: Refused}, err)
 		return exitBroken
 	}
+
 	closing, done := context.WithTimeout(context.Background(), Patience)
 	defer done()
 	for err = l.Close(closing); err != nil && closing.Err() == nil; err = l.Close(closing) {
 		out.add(Note{Kind: NotClosed}, err)
 		time.Sleep(poll)
 	}
+
 	if err != nil {
 		return exitBroken
 	}
+
 	return exitDone
 }
 
@@ -143,6 +148,7 @@ func (o Order) lease(ctx context.Context, open func(string) (leasestore.Store, e
 	if err != nil {
 		return nil, err
 	}
+
 	for {
 		err := migrate(ctx, store, max(2*time.Second, o.Window))
 		if err == nil {
@@ -180,10 +186,12 @@ func (o Order) options(out *notes) []lease.Option {
 	if o.Layout != "" {
 		layout, _ = snowflake.ParseLayout(o.Layout) // Open refuses the zero Layout
 	}
+
 	generator := []snowflake.Option{snowflake.WithLayout(layout)}
 	if o.Behind != 0 {
 		generator = append(generator, snowflake.WithClock(lateClock{by: o.Behind, since: time.Now()}))
 	}
+
 	opts := []lease.Option{
 		lease.WithGenerator(generator...),
 		lease.WithWorkers(o.First, o.Last),
@@ -201,9 +209,11 @@ func (o Order) options(out *notes) []lease.Option {
 			out.add(x, e.Err)
 		}),
 	}
+
 	if o.MaxSkew > 0 {
 		opts = append(opts, lease.WithMaxSkew(o.MaxSkew))
 	}
+
 	return opts
 }
 

@@ -63,20 +63,24 @@ func Start(t *testing.T, o Order) (*Process, error) {
 	if err != nil {
 		return nil, err
 	}
+
 	self, err := os.Executable()
 	if err != nil {
 		return nil, err
 	}
+
 	// Without t.Context(), whose end would look like one of the kills.
 	p := &Process{cmd: exec.Command(self), Ended: make(chan struct{})}
 	p.cmd.Env = append(os.Environ(), orderVariable+"="+string(text), "GORACE=atexit_sleep_ms=0")
 	if p.stdin, err = p.cmd.StdinPipe(); err != nil {
 		return nil, err
 	}
+
 	stdout, err := p.cmd.StdoutPipe()
 	if err != nil {
 		return nil, err
 	}
+
 	stderr, err := p.cmd.StderrPipe()
 	if err != nil {
 		return nil, err
@@ -84,10 +88,12 @@ func Start(t *testing.T, o Order) (*Process, error) {
 	if err := p.cmd.Start(); err != nil {
 		return nil, err
 	}
+
 	t.Cleanup(func() {
 		_ = p.cmd.Process.Kill() // most have ended
 		<-p.Ended
 	})
+
 	var readers sync.WaitGroup
 	readers.Go(func() { p.readIDs(stdout) })
 	readers.Go(func() { p.readNotes(stderr) })

@@ -39,6 +39,7 @@ func KilledProcesses(t *testing.T, place string, store leasestore.Store, meanwhi
 			}
 		})
 	}
+
 	defer wait.Wait()
 	more := meanwhile(o)
 	wait.Wait()
@@ -78,14 +79,17 @@ func ProcessesStartedTogether(t *testing.T, place string, open func() leasestore
 	for i := range processes {
 		processes[i] = MustStart(t, o)
 	}
+
 	for _, p := range processes {
 		Eventually(t, "a process at the gate", func() bool { return len(p.Noted(Ready)) > 0 }, p)
 	}
+
 	for _, p := range processes {
 		if err := p.Go(); err != nil {
 			t.Fatal(err)
 		}
 	}
+
 	workers := map[int64]bool{}
 	for _, p := range processes {
 		Eventually(t, "a worker and all IDs", func() bool {
@@ -95,15 +99,18 @@ func ProcessesStartedTogether(t *testing.T, place string, open func() leasestore
 			workers[n.Worker] = true
 		}
 	}
+
 	// They live and hold their workers until now.
 	if len(workers) != count {
 		t.Errorf("%d processes have %d workers", count, len(workers))
 	}
+
 	for _, p := range processes {
 		if err := p.Finish(); err != nil {
 			t.Error(err)
 		}
 	}
+
 	c := TakeCensus(processes)
 	c.Check(t, open())
 	if c.IDs != count*o.Limit {
