@@ -291,12 +291,7 @@ func TestAMoveWaitsForAWorkerThatIsBeingAdded(t *testing.T) {
 			_, err := store.Move(t.Context(), "n", laterLayout)
 			answer <- err
 		}()
-		select {
-		case err := <-answer:
-			t.Errorf("it did not wait: %v", err)
-			return
-		case <-time.After(200 * time.Millisecond):
-		}
+		awaitLocks(t, db, dialect, 1, answer)
 		if err := tx.Commit(); err != nil {
 			t.Fatal(err)
 		}

@@ -174,14 +174,10 @@ func TestAShareWaitsForAWorkerThatIsBeingAdded(t *testing.T) {
 		exec(t, tx, "INSERT INTO snowflake_leases VALUES ('n', 9, 1, '', 0, 0, 0, '', '', 0, '', 0)")
 		reserved, shared := make(chan error, 1), make(chan error, 1)
 		go func() { reserved <- l.Reserve(t.Context(), 9, "orders") }()
-		time.Sleep(200 * time.Millisecond) // most likely it waits for the row by now
+		awaitLocks(t, db, dialect, 1, reserved)
 		go func() { shared <- store.SetShare(t.Context(), "n", snowflake.Default(), 0, 7) }()
-		select {
-		case err := <-shared:
-			t.Errorf("the share did not wait: %v", err)
-			shared <- err
-		case <-time.After(200 * time.Millisecond):
-		}
+		awaitLocks(t, db, dialect, 2, shared)
+
 		if err := tx.Rollback(); err != nil {
 			t.Fatal(err)
 		}
@@ -190,4 +186,27 @@ func TestAShareWaitsForAWorkerThatIsBeingAdded(t *testing.T) {
 		}
 		wantErr(t, "SetShare", <-shared, lease.ErrOption, "worker 9")
 	})
+}
+
+// awaitLocks returns when n statements in the database of the test wait for a lock. A call that ends before is an error.
+func awaitLocks(t *testing.T, db *sql.DB, dialect sqldb.Dialect, n int, ended chan error) {
+	t.Helper()
+	waiting := map[sqldb.Dialect]string{
+		sqldb.Postgres: `SELECT COUNT(*) FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'`,
+		sqldb.MySQL: `SELECT COUNT(*) FROM information_schema.innodb_trx AS trx
+JOIN information_schema.processlist AS p ON p.id = trx.trx_mysql_thread_id
+WHERE p.db = DATABASE() AND trx.trx_state = 'LOCK WAIT'`,
+	}[dialect]
+	for found := 0; found < n; {
+		select {
+		case err := <-ended:
+			t.Errorf("it did not wait: %v", err)
+			ended <- err
+			return
+		case <-time.After(20 * time.Millisecond): // InnoDB shows locks as of up to 100 ms ago
+		}
+		if err := db.QueryRowContext(t.Context(), waiting).Scan(&found); err != nil {
+			t.Fatal(err)
+		}
+	}
 }
