@@ -213,9 +213,9 @@ func (g *Generator) MustNext() ID {
 }
 
 // Fill sets every element of dst to a new ID, in the order of issue, which is ascending for most layouts (see
-// Generator). It takes all of them at once, at about the cost of a store for each. Of a slice that is longer than what a
-// burst may hold (45,056 IDs on the Default layout) it takes one such part after the other, and other calls may take IDs
-// in between.
+// Generator). It takes all of them at once, at about the cost of a store for each. Of a slice that is longer than what
+// a burst may hold (45,056 IDs on the Default layout) it takes one such part after the other, and other calls may take
+// IDs in between.
 //
 // It returns the errors of NextContext, and ErrEmptyFill for a slice without elements. On an error dst is unchanged.
 func (g *Generator) Fill(ctx context.Context, dst []ID) error {

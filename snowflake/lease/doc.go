@@ -26,6 +26,6 @@
 // # Stores
 //
 // Package sqllease keeps leases in PostgreSQL, MySQL, MariaDB or SQLite, package filelease in files of one host. The
-// modules redislease, etcdlease and natslease keep them in Redis, etcd and NATS. For another engine that can compare and
-// swap a key implement kvlease.KV, for anything else [leasestore.Store]; test either with package leasetest.
+// modules redislease, etcdlease and natslease keep them in Redis, etcd and NATS. For another engine that can compare
+// and swap a key implement kvlease.KV, for anything else [leasestore.Store]; test either with package leasetest.
 package lease

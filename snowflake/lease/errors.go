@@ -23,12 +23,13 @@ var (
 	// before one is free. The error is a *NoWorkerError.
 	ErrNoWorker = errors.New("lease: no free worker")
 
-	// ErrLayout is returned by Acquire of a Store and by Open if the namespace is in use with another layout, IDs of two of
-	// which can be equal: see sqllease.Store.Move.
+	// ErrLayout is returned by Acquire of a Store and by Open if the namespace is in use with another layout, IDs of
+	// two of which can be equal: see sqllease.Store.Move.
 	ErrLayout = errors.New("lease: the namespace has another layout")
 
-	// ErrClockSkew is returned by Open if the generator's clock differs from the store's, or from the system clock if the
-	// store has none, by more than WithMaxSkew. Ready returns it while no ID is due because the clocks were set back.
+	// ErrClockSkew is returned by Open if the generator's clock differs from the store's, or from the system clock if
+	// the store has none, by more than WithMaxSkew. Ready returns it while no ID is due because the clocks were set
+	// back.
 	ErrClockSkew = errors.New("lease: the clock differs from the store's")
 
 	// ErrBehindHorizon is returned by Open if the clock is behind the horizon of the worker by more than a window and
@@ -42,8 +43,8 @@ var (
 	ErrDamaged = errors.New("lease: damaged state")
 )
 
-// ReachError says that a namespace does not allow the reach of an extension yet. It was raised so recently that a replica
-// which is promoted may not know it, and would set too low a floor.
+// ReachError says that a namespace does not allow the reach of an extension yet. It was raised so recently that a
+// replica which is promoted may not know it, and would set too low a floor.
 type ReachError struct {
 	Namespace    string
 	Reach, Limit time.Duration // of the extension, and what is allowed until then
@@ -55,8 +56,8 @@ func (e *ReachError) Error() string {
 		e.Namespace, e.Limit, e.Reach, e.Wait.Round(time.Second))
 }
 
-// VersionError says that a later version of this module has changed a namespace in a way that this program knows nothing of.
-// A Store returns it from Acquire and from Extend, without a loss: until its horizon an owner issues IDs.
+// VersionError says that a later version of this module has changed a namespace in a way that this program knows
+// nothing of. A Store returns it from Acquire and from Extend, without a loss: until its horizon an owner issues IDs.
 type VersionError struct {
 	Namespace string
 	Version   string // of the protocol, that the namespace requires

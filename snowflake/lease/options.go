@@ -19,8 +19,8 @@ const (
 	// DefaultWindow is used without [WithWindow].
 	DefaultWindow = 10 * time.Second
 
-	// DefaultMaxSkew is used without [WithMaxSkew]. It is also by how much the clocks of two servers of a store may differ
-	// when one takes the place of the other.
+	// DefaultMaxSkew is used without [WithMaxSkew]. It is also by how much the clocks of two servers of a store may
+	// differ when one takes the place of the other.
 	DefaultMaxSkew = 10 * time.Second
 
 	// MaxWindow is the longest window.
@@ -69,8 +69,8 @@ func WithNamespace(name string) Option {
 		"namespace %.110q has %d bytes, want 1 to %d", name, len(name), leasestore.MaxNamespace)
 }
 
-// WithGenerator sets options of the generator, such as its layout and its lead. If they replace its clock, that clock is
-// compared with the store's like the system clock, and with the system clock if the store has none.
+// WithGenerator sets options of the generator, such as its layout and its lead. If they replace its clock, that clock
+// is compared with the store's like the system clock, and with the system clock if the store has none.
 func WithGenerator(opts ...snowflake.Option) Option {
 	valid := !slices.ContainsFunc(opts, func(o snowflake.Option) bool { return o == nil })
 	return option(valid, func(c *config) { c.generator = append(c.generator, opts...) }, "WithGenerator: nil Option")
@@ -115,14 +115,14 @@ func WithMaxSkew(d time.Duration) Option {
 
 // WithPatience sets how long calls whose context has no deadline, such as Next, wait for a horizon that does not rise
 // before they return snowflake.ErrLeaseStalled: 5 s by default, 0 for no wait. It does not bound the wait until an ID
-// below the horizon is due, up to a window after a takeover or a failover, or until clocks that were set back have caught
-// up: for that use a context with a deadline.
+// below the horizon is due, up to a window after a takeover or a failover, or until clocks that were set back have
+// caught up: for that use a context with a deadline.
 func WithPatience(d time.Duration) Option {
 	return option(d >= 0, func(c *config) { c.patience = d }, "patience %v is negative", d)
 }
 
-// WithStopOnLoss makes the generator return ErrLost as soon as the lease knows that its worker was taken over, instead of
-// continuing with another worker.
+// WithStopOnLoss makes the generator return ErrLost as soon as the lease knows that its worker was taken over, instead
+// of continuing with another worker.
 func WithStopOnLoss() Option {
 	return option(true, func(c *config) { c.stopOnLoss = true }, "")
 }

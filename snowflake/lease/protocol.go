@@ -19,10 +19,10 @@ import (
 //	epoch and starts at the horizon of the row.
 //
 // Extensions and releases under the epoch e change the row only until it has the epoch e+1, and the acquisition of e+1
-// reads the horizon after that. What it reads is above each tick issued under e. Without a release it is at or above all
-// horizons committed under e. With a release, the owner froze its generator before the call: what it has issued lies
-// below the tick it sent, which never changes, and a late extension can only raise the horizon. It is also at or above
-// what the acquisition of e has read, thus above each tick issued under the epochs before.
+// reads the horizon after that. What it reads is above each tick issued under e. Without a release it is at or above
+// all horizons committed under e. With a release, the owner froze its generator before the call: what it has issued
+// lies below the tick it sent, which never changes, and a late extension can only raise the horizon. It is also at or
+// above what the acquisition of e has read, thus above each tick issued under the epochs before.
 //
 // A second rule finds copies of a process, as of a cloned virtual machine, which are the same owner to all of this:
 //
@@ -35,37 +35,40 @@ import (
 // lies below the horizon that the owner had, or had requested, when the copy was made.
 //
 // A store with another identity, such as a replica that was promoted, may have forgotten the last commits. The row can
-// then have an epoch and a horizon that were passed before. A third rule keeps owners apart that the store has forgotten:
+// then have an epoch and a horizon that were passed before. A third rule keeps owners apart that the store has
+// forgotten:
 //
 //	The first call on a store with a new identity commits this identity and the time, before any acquisition or extension
 //	is committed there. Owners that acquire after it start above a floor: that time, and the greatest reach of an owner
 //	beyond the store's clock. Before the floor no worker that has a row changes hands there. An owner from before
 //	keeps its worker only if its lease can't have expired when the old store committed for the last time.
 //
-// What the old store committed, and its floor, lies below the new floor as long as the clocks of its owners were ahead of
-// the new store's by at most the skew that a reach has. A generator stays ahead of a clock that was set back, so its owner
-// asks for no horizon beyond a window from what the wall clock or the store's shows, and uses none: see agreed. It is
-// enough that no clock has shown a time which is further ahead of the new store's than the skew. So new owners are above
-// all that old ones may issue. An old owner that keeps its worker has it to itself: nobody can have taken it over before
-// it expired, and later nobody can without an acquisition that reads its horizon. The expiry in its row was written by the
-// clock of another server. There are two ways to know that it had not expired:
+// What the old store committed, and its floor, lies below the new floor as long as the clocks of its owners were ahead
+// of the new store's by at most the skew that a reach has. A generator stays ahead of a clock that was set back, so its
+// owner asks for no horizon beyond a window from what the wall clock or the store's shows, and uses none: see agreed.
+// It is enough that no clock has shown a time which is further ahead of the new store's than the skew. So new owners
+// are above all that old ones may issue. An old owner that keeps its worker has it to itself: nobody can have taken it
+// over before it expired, and later nobody can without an acquisition that reads its horizon. The expiry in its row was
+// written by the clock of another server. There are two ways to know that it had not expired:
 //
 //   - The expiry lies more than the skew after the time that the new store has committed with its identity.
-//   - The owner's last confirmed call began less than a TTL before the new store answered it, less the skew: both clocks
-//     of the owner may have stood still for that long. This compares no clocks: all commits of the old store came before
-//     that answer, and the lease lasted a TTL from that call on. It holds after several failovers, too, if each replica
-//     has followed the server before it: a store in between gave out no worker that has a row before its floor, and
-//     owners count on no more time than a floor is ahead: see remaining.
+//   - The owner's last confirmed call began less than a TTL before the new store answered it, less the skew: both
+//     clocks of the owner may have stood still for that long. This compares no clocks: all commits of the old store
+//     came before that answer, and the lease lasted a TTL from that call on. It holds after several failovers, too, if
+//     each replica has followed the server before it: a store in between gave out no worker that has a row before its
+//     floor, and owners count on no more time than a floor is ahead: see remaining.
 //
 // A floor must be above the horizons of owners that the replica has never heard of, so the row of the namespace has the
 // greatest reach. A greater one counts for extensions only when every replica that may be promoted must have it. Until
 // then the lease uses a shorter window.
 //
-// An SQL store can give a namespace another layout, while no lease is held. Each row gets another epoch, so that nobody can
-// extend under the former layout, and the horizon from which all IDs are above those of that layout: see sqllease.Store.Move.
+// An SQL store can give a namespace another layout, while no lease is held. Each row gets another epoch, so that nobody
+// can extend under the former layout, and the horizon from which all IDs are above those of that layout: see
+// sqllease.Store.Move.
 //
-// A later version that needs other rules in a namespace marks it, and the store then refuses the calls of this one. To the
-// rules here, such a call did not reach the store, or was not answered: owners issue what is left below their horizon.
+// A later version that needs other rules in a namespace marks it, and the store then refuses the calls of this one. To
+// the rules here, such a call did not reach the store, or was not answered: owners issue what is left below their
+// horizon.
 
 // maxBackoff bounds the wait before a retry: long windows are for outages, and a store that is back is used soon.
 const maxBackoff = DefaultWindow / 4
@@ -89,7 +92,8 @@ func (l *Lease) acquire(ctx context.Context) (time.Duration, error) {
 		return 0, err
 	}
 
-	// A claim without a committed horizon stays: the row may already have its next token, by which Acquire can't find it.
+	// A claim without a committed horizon stays: the row may already have its next token, by which Acquire can't find
+	// it.
 	if l.state.claim.Epoch == 0 {
 		gap := l.clockGap(tick)
 		if l.state.token == "" {
@@ -167,8 +171,8 @@ func (l *Lease) extend(ctx context.Context) (time.Duration, error) {
 	return wait, nil
 }
 
-// commit asks the store for a horizon, and returns when it is durable, with the time until the next call. The next token
-// is drawn now and not in advance, so that no copy of this process that was made before has it.
+// commit asks the store for a horizon, and returns when it is durable, with the time until the next call. The next
+// token is drawn now and not in advance, so that no copy of this process that was made before has it.
 //
 // A call whose outcome is unknown is repeated with the same token and the same horizon, and followed at once by one for
 // a higher horizon. If copies were made meanwhile all of them have its token, so none may get more by it.
@@ -187,8 +191,8 @@ func (l *Lease) commit(ctx context.Context, tick int64) (time.Duration, error) {
 	now, err := l.callExtend(ctx, &claim)
 
 	if errors.Is(err, ErrLost) && s.previous != "" {
-		// A store that has forgotten the last extension, as after a crash without fsync, has the token before it. Otherwise
-		// no row has that token, so no copy of this process gains by this.
+		// A store that has forgotten the last extension, as after a crash without fsync, has the token before it.
+		// Otherwise no row has that token, so no copy of this process gains by this.
 		claim.Token = s.previous
 		now, err = l.callExtend(ctx, &claim)
 	}
@@ -315,8 +319,8 @@ func refusal(err error) bool {
 	return errors.Is(err, ErrLayout) || errors.Is(err, ErrOption) || errors.Is(err, ErrDamaged) || errors.As(err, &version)
 }
 
-// lost handles a takeover. The generator stops at once: the owner may be a copy of this process, which also uses what is
-// left below the horizon. It continues with another worker as soon as there is one. There is nothing to give back.
+// lost handles a takeover. The generator stops at once: the owner may be a copy of this process, which also uses what
+// is left below the horizon. It continues with another worker as soon as there is one. There is nothing to give back.
 func (l *Lease) lost(err error) (time.Duration, error) {
 	l.lessee.Withdraw()
 	l.state.held = false

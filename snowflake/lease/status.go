@@ -22,8 +22,8 @@ type Status struct {
 	Failures  int           // in a row, since then
 	Skew      time.Duration // of the wall clock against the store's; 0 if the store has no clock
 
-	// Left is the time until the horizon by the generator's clock, in whole ticks. Negative: calls for IDs have to wait.
-	// It is 0 if no worker is held.
+	// Left is the time until the horizon by the generator's clock, in whole ticks. Negative: calls for IDs have to
+	// wait. It is 0 if no worker is held.
 	Left time.Duration
 
 	Acquisitions uint64 // workers acquired
@@ -75,13 +75,13 @@ func (l *Lease) Status() Status {
 // During an outage of the store it returns nil until the horizon is reached: for half of the window to a whole one.
 //
 // Errors: ErrClosed after Close; snowflake.ErrLeaseStalled if the horizon is reached, as after the machine slept, or no
-// worker is held, with the store's last error, such as ErrLost or a *NoWorkerError, if its last call failed; ErrBehindHorizon while the first
-// ID of the worker is not due, after a takeover at most a window, after a failover until the floor; ErrClockSkew until
-// the clock has caught up with what was issued before it was set back by more than the lease can wait for;
-// snowflake.ErrBeforeEpoch and ErrTimeExhausted if the clock is outside the layout's time; and the error of Healthy.
-// When the layout ends in less than two years, texts about the store and the horizon say so. A nil does not: before the
-// end show Remaining of the generator's Stats.
-// The texts can contain addresses of the store: log them, don't send them to strangers.
+// worker is held, with the store's last error, such as ErrLost or a *NoWorkerError, if its last call failed;
+// ErrBehindHorizon while the first ID of the worker is not due, after a takeover at most a window, after a failover
+// until the floor; ErrClockSkew until the clock has caught up with what was issued before it was set back by more than
+// the lease can wait for; snowflake.ErrBeforeEpoch and ErrTimeExhausted if the clock is outside the layout's time; and
+// the error of Healthy. When the layout ends in less than two years, texts about the store and the horizon say so. A
+// nil does not: before the end show Remaining of the generator's Stats. The texts can contain addresses of the store:
+// log them, don't send them to strangers.
 func (l *Lease) Ready() error {
 	tick, err := l.lessee.Tick()
 	s := l.look()
@@ -114,8 +114,9 @@ func (l *Lease) Ready() error {
 // probes, which restart the process. The error is ErrLost with WithStopOnLoss after a loss, and os.ErrClosed if the
 // store was closed before the lease.
 //
-// It returns nil while the store does not answer, all workers are held, or the clock is wrong: a restart would not help,
-// and would lose the rest of the horizon, with which the process still issues IDs. It also returns nil after Close.
+// It returns nil while the store does not answer, all workers are held, or the clock is wrong: a restart would not
+// help, and would lose the rest of the horizon, with which the process still issues IDs. It also returns nil after
+// Close.
 func (l *Lease) Healthy() error {
 	if ended := l.look().ended; !errors.Is(ended, ErrClosed) {
 		return ended
@@ -160,9 +161,9 @@ func (l *Lease) horizonTime() time.Time {
 	return l.layout.Start(l.state.horizon)
 }
 
-// Workers counts the workers of the lease's namespace and range that any process holds, with those that are reserved, and
-// all, also those that a share leaves out (sqllease.Store.SetShare): let WithWorkers set the same range then. It reads the
-// whole namespace with Store.List: an exporter should keep the result for a minute or more.
+// Workers counts the workers of the lease's namespace and range that any process holds, with those that are reserved,
+// and all, also those that a share leaves out (sqllease.Store.SetShare): let WithWorkers set the same range then. It
+// reads the whole namespace with Store.List: an exporter should keep the result for a minute or more.
 func (l *Lease) Workers(ctx context.Context) (held, all int64, err error) {
 	entries, err := l.store.List(ctx, l.cfg.namespace)
 	if err != nil {

@@ -59,8 +59,8 @@ var all = []Metric{
 // All returns the metrics. Those whose names begin with "snowflake.lease." are of leases only.
 func All() []Metric { return slices.Clone(all) }
 
-// Buckets returns the upper bounds of the histograms' buckets in seconds. They go from the shortest wait to the longest:
-// for the horizon of the owner before, up to lease.MaxWindow.
+// Buckets returns the upper bounds of the histograms' buckets in seconds. They go from the shortest wait to the
+// longest: for the horizon of the owner before, up to lease.MaxWindow.
 func Buckets() []float64 {
 	return []float64{.001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10, 30, 60, 600}
 }
@@ -74,8 +74,8 @@ type Value struct {
 	// Only of a length, which is in seconds by the monotonic clock.
 	Label string // the value of the histogram's label; or "list", a call for QueryWorkers, which is in no histogram
 	Err   error  // that ended it, or nil
-	// ErrorType is "" without an error, "lost" if another owner has the worker, "no_worker" if all are held, "canceled",
-	// "timeout" (also of a wait for a lease), or "_OTHER".
+	// ErrorType is "" without an error, "lost" if another owner has the worker, "no_worker" if all are held,
+	// "canceled", "timeout" (also of a wait for a lease), or "_OTHER".
 	ErrorType string
 }
 

@@ -9,6 +9,6 @@
 // [New] lends the workers of a folder to the processes of a host. [NewStateFile] keeps the horizon of one process whose
 // number comes from its configuration.
 //
-// Cloning a running virtual machine also copies the files on its disk. Such clones are not detected: they issue the same
-// IDs. Only on a file system that the clones share, one of them gets lease.ErrLost.
+// Cloning a running virtual machine also copies the files on its disk. Such clones are not detected: they issue the
+// same IDs. Only on a file system that the clones share, one of them gets lease.ErrLost.
 package filelease

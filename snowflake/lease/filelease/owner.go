@@ -71,8 +71,8 @@ func (f *Store) again(r leasestore.Request, used []fileRow) (grant leasestore.Gr
 }
 
 // use calls change with the owner of the claim's row and the state, or returns ErrLost. If the store does not own the
-// row but the state has the claim, the worker was released, or the process that owned it has ended, and nobody has taken
-// it over: the claim is still valid, and use takes the lock again.
+// row but the state has the claim, the worker was released, or the process that owned it has ended, and nobody has
+// taken it over: the claim is still valid, and use takes the lock again.
 func (f *Store) use(c leasestore.Claim, change func(*owner, fileState) error) error {
 	lost := fmt.Errorf("%w: worker %d in namespace %q, epoch %d", lease.ErrLost, c.Worker, c.Namespace, c.Epoch)
 	row := f.row(c.Namespace, c.Worker)

@@ -68,8 +68,8 @@ func (r fileRow) locks(f *os.File) bool {
 }
 
 // read returns the state, and false if there is none. States are replaced by a rename, so it reads a complete one, with
-// or without the lock. For a caller that holds the lock, a row that was used once and has no state is an error, since it
-// would start at the horizon 0 again.
+// or without the lock. For a caller that holds the lock, a row that was used once and has no state is an error, since
+// it would start at the horizon 0 again.
 func (r fileRow) read(lock *os.File) (s fileState, ok bool, err error) {
 	text, err := os.ReadFile(r.path)
 	switch {
@@ -103,7 +103,8 @@ func (r fileRow) read(lock *os.File) (s fileState, ok bool, err error) {
 // syncFile is fsync(2). Tests replace it.
 var syncFile = (*os.File).Sync
 
-// write makes the state durable. A reader, even after a power cut, finds the old state or this one, also after an error.
+// write makes the state durable. A reader, even after a power cut, finds the old state or this one, also after an
+// error.
 func (r fileRow) write(s fileState) error {
 	s.Format = stateFormat
 	text, err := sealed.Marshal(s)
@@ -143,8 +144,8 @@ func writeSynced(path string, text []byte) error {
 	return errors.Join(err, f.Close())
 }
 
-// createNew creates the file, in place of one that a killed process left. It never opens what is there: in a folder that
-// others may write, that can be a link to a file of ours.
+// createNew creates the file, in place of one that a killed process left. It never opens what is there: in a folder
+// that others may write, that can be a link to a file of ours.
 func createNew(path string) (*os.File, error) {
 	const flags = os.O_WRONLY | os.O_CREATE | os.O_EXCL
 	f, err := os.OpenFile(path, flags, fileMode)

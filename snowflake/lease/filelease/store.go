@@ -15,10 +15,10 @@ import (
 	"github.com/sqlflake/sqlflake/snowflake/lease/leasestore"
 )
 
-// Store is a [leasestore.Store] on files. It is safe for concurrent use, and several of one process exclude each other like
-// processes do. A claim is known only to the Store that acquired it, so a repeated Acquire with the same token must go
-// to the same Store. On Windows an Extend can fail while another process reads that state: repeat it, as after every
-// failure.
+// Store is a [leasestore.Store] on files. It is safe for concurrent use, and several of one process exclude each other
+// like processes do. A claim is known only to the Store that acquired it, so a repeated Acquire with the same token
+// must go to the same Store. On Windows an Extend can fail while another process reads that state: repeat it, as after
+// every failure.
 //
 // An owner holds a lock on a file for as long as it owns the worker, and the operating system ends that lock with the
 // process, however that ends. So a worker is free as soon as its owner is dead, and never while it is only slow or
@@ -56,8 +56,8 @@ func New(dir string) (*Store, error) {
 }
 
 // NewStateFile returns a store with exactly one worker, in the file at path, for a process whose configuration names
-// its worker, for example by lease.WorkerFromEnv or lease.WorkerFromOrdinal. The number alone does not keep IDs apart if
-// the process is restarted after its clock was set back. The file does: it holds the horizon, and no ID below it is
+// its worker, for example by lease.WorkerFromEnv or lease.WorkerFromOrdinal. The number alone does not keep IDs apart
+// if the process is restarted after its clock was set back. The file does: it holds the horizon, and no ID below it is
 // issued again. After Close of the lease a restart waits for nothing; after a crash the first ID waits for the horizon,
 // up to a window.
 //
@@ -75,9 +75,9 @@ func NewStateFile(path string) (*Store, error) {
 	return open(filepath.Dir(path), name, name+".gate")
 }
 
-// Acquire implements [leasestore.Store]. How long a worker has been free counts from its last extension or release. Among
-// workers with a horizon above the tick it takes the one with the lowest horizon. It returns lease.ErrDamaged for a
-// file that can't be read, and lease.ErrOption if a state file is for another namespace or worker.
+// Acquire implements [leasestore.Store]. How long a worker has been free counts from its last extension or release.
+// Among workers with a horizon above the tick it takes the one with the lowest horizon. It returns lease.ErrDamaged for
+// a file that can't be read, and lease.ErrOption if a state file is for another namespace or worker.
 func (f *Store) Acquire(ctx context.Context, r leasestore.Request) (leasestore.Grant, error) {
 	if err := r.Validate(); err != nil {
 		return leasestore.Grant{}, err
@@ -122,9 +122,9 @@ func (f *Store) Acquire(ctx context.Context, r leasestore.Request) (leasestore.G
 	return f.take(row, lock, s, r)
 }
 
-// Extend implements [leasestore.Store]. The TTL is checked and then ignored, and the returned time is zero. A write can't be
-// interrupted; ctx is checked before it. Besides lease.ErrLost it returns lease.ErrDamaged if the state was changed from
-// outside to something unreadable, and the operating system's error, for example for a full disk.
+// Extend implements [leasestore.Store]. The TTL is checked and then ignored, and the returned time is zero. A write
+// can't be interrupted; ctx is checked before it. Besides lease.ErrLost it returns lease.ErrDamaged if the state was
+// changed from outside to something unreadable, and the operating system's error, for example for a full disk.
 func (f *Store) Extend(ctx context.Context, c leasestore.Claim, horizon int64, ttl time.Duration) (time.Time, error) {
 	if err := leasestore.ValidateExtension(c, ttl); err != nil {
 		return time.Time{}, err
@@ -150,8 +150,8 @@ func (f *Store) Extend(ctx context.Context, c leasestore.Claim, horizon int64, t
 	})
 }
 
-// Release implements [leasestore.Store]. What it lowers is flushed like an extension. If the write fails, for example on a
-// full disk, the worker is free nevertheless, most likely with the old horizon.
+// Release implements [leasestore.Store]. What it lowers is flushed like an extension. If the write fails, for example
+// on a full disk, the worker is free nevertheless, most likely with the old horizon.
 func (f *Store) Release(ctx context.Context, c leasestore.Claim, horizon int64) error {
 	leave, err := f.enter(ctx)
 	if err != nil {
@@ -220,8 +220,8 @@ func (f *Store) List(ctx context.Context, namespace string) ([]leasestore.Entry,
 	return entries, errors.Join(errs...)
 }
 
-// Close frees all workers at once, as the end of the process would. Later calls return an error that wraps os.ErrClosed.
-// Close the leases first.
+// Close frees all workers at once, as the end of the process would. Later calls return an error that wraps
+// os.ErrClosed. Close the leases first.
 func (f *Store) Close() error {
 	f.turn <- struct{}{}
 	defer func() { <-f.turn }()
@@ -254,8 +254,9 @@ func (f *Store) enter(ctx context.Context) (leave func(), err error) {
 	return leave, nil
 }
 
-// enterAlone is enter for a call that also keeps out the other processes that choose a worker or list. It takes the gate
-// before the turn, so that no extension waits for it, and polls, since a wait in the kernel can't be ended by a context.
+// enterAlone is enter for a call that also keeps out the other processes that choose a worker or list. It takes the
+// gate before the turn, so that no extension waits for it, and polls, since a wait in the kernel can't be ended by a
+// context.
 func (f *Store) enterAlone(ctx context.Context) (leave func(), err error) {
 	gate, err := f.gate.lock()
 	for ; gate == nil && err == nil; gate, err = f.gate.lock() {

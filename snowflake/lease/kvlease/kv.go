@@ -2,8 +2,8 @@ package kvlease
 
 import "context"
 
-// KV is an engine, or a part of one that no other program uses. Keys consist of ASCII letters, digits, "-", "_", "=", and
-// "/" between their parts; they differ if the case of a letter does. It must be safe for concurrent use.
+// KV is an engine, or a part of one that no other program uses. Keys consist of ASCII letters, digits, "-", "_", "=",
+// and "/" between their parts; they differ if the case of a letter does. It must be safe for concurrent use.
 //
 // An engine that remembers keys that were deleted should also have the method
 //
@@ -12,17 +12,18 @@ import "context"
 // which reports whether there have been keys with the prefix, as far as it can know. It is called when there are none,
 // before a namespace is created: if it was deleted, the first IDs wait until those of forgotten owners are over.
 type KV interface {
-	// Get returns the pair of a key. Revision is empty if there is none. It should know what was confirmed before the call.
+	// Get returns the pair of a key. Revision is empty if there is none. It should know what was confirmed before the
+	// call.
 	Get(ctx context.Context, key string) (Pair, error)
 
-	// List returns the pairs whose keys begin with the prefix, in any order. The prefix is empty or ends with "/". It may
-	// be out of date, or show some keys as they were earlier than others.
+	// List returns the pairs whose keys begin with the prefix, in any order. The prefix is empty or ends with "/". It
+	// may be out of date, or show some keys as they were earlier than others.
 	List(ctx context.Context, prefix string) ([]Pair, error)
 
 	// Swap writes the value if the key still has the revision, or if revision is empty and there is no such key, as one
-	// step. When it returns true, the value is durable and has another revision. It returns false if the key has another
-	// revision. After an error it is unknown whether the value was written. A repetition inside of the engine's client
-	// may make it return false although the value was written.
+	// step. When it returns true, the value is durable and has another revision. It returns false if the key has
+	// another revision. After an error it is unknown whether the value was written. A repetition inside of the engine's
+	// client may make it return false although the value was written.
 	Swap(ctx context.Context, key string, value []byte, revision string) (bool, error)
 }
 

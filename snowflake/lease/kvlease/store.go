@@ -37,9 +37,9 @@ const (
 	doublings = 4                     // after each conflict it chooses from 2 to the power of it times as many workers
 )
 
-// Acquire implements [leasestore.Store], except that after conflicts with other processes it takes one of the next workers
-// instead of the next. Among workers with a horizon above the tick it takes the one with the lowest horizon. It returns
-// lease.ErrDamaged if a value of the namespace was edited or belongs to another program.
+// Acquire implements [leasestore.Store], except that after conflicts with other processes it takes one of the next
+// workers instead of the next. Among workers with a horizon above the tick it takes the one with the lowest horizon. It
+// returns lease.ErrDamaged if a value of the namespace was edited or belongs to another program.
 func (s *Store) Acquire(ctx context.Context, r leasestore.Request) (leasestore.Grant, error) {
 	if err := r.Validate(); err != nil {
 		return leasestore.Grant{}, err
@@ -111,8 +111,8 @@ func (s *Store) open(ctx context.Context, r leasestore.Request) (*namespace, err
 	return nil, err
 }
 
-// checkVersion looks at the layout again after a row was taken: a later version may have marked the namespace meanwhile,
-// and then all the rows that it has found.
+// checkVersion looks at the layout again after a row was taken: a later version may have marked the namespace
+// meanwhile, and then all the rows that it has found.
 func (s *Store) checkVersion(ctx context.Context, name string) error {
 	pair, err := s.kv.Get(ctx, prefixOf(name)+layoutKey)
 	if err != nil || pair.Revision == "" { // deleted, or unknown to a replica
@@ -147,8 +147,8 @@ func (s *Store) takeOne(
 	return row{}, false, nil
 }
 
-// take takes the worker if its row is as it was read. A swap that was answered with false may have been done, so the row
-// is read again.
+// take takes the worker if its row is as it was read. A swap that was answered with false may have been done, so the
+// row is read again.
 func (s *Store) take(ctx context.Context, r leasestore.Request, c candidate) (row, bool, error) {
 	c.Format, c.Token, c.Host, c.PID, c.Version = format, r.Token, r.Holder.Host, r.Holder.PID, r.Holder.Version
 	c.Epoch++
@@ -195,9 +195,9 @@ func (s *Store) Release(ctx context.Context, c leasestore.Claim, horizon int64) 
 	})
 }
 
-// change changes the claim's row, or returns lease.ErrLost. That is final, so a read that is out of date must not be the
-// reason for it: the row is then written as it is, which succeeds only if it was the last one. If there is no row, the
-// layout is written as it is, and the row read again.
+// change changes the claim's row, or returns lease.ErrLost. That is final, so a read that is out of date must not be
+// the reason for it: the row is then written as it is, which succeeds only if it was the last one. If there is no row,
+// the layout is written as it is, and the row read again.
 func (s *Store) change(ctx context.Context, c leasestore.Claim, edit func(*row)) error {
 	lost := fmt.Errorf("%w: worker %d of namespace %q is not held with epoch %d any more",
 		lease.ErrLost, c.Worker, c.Namespace, c.Epoch)

@@ -21,10 +21,10 @@ var ErrOption = errors.New("lease: invalid option")
 // and its expiry. It must be safe for concurrent use by many goroutines and by many processes. Package leasetest tests
 // this contract.
 //
-// A later version of this module may have to keep programs out that know nothing of what it stores, such as a share of the
-// workers or a change of the layout. It marks the namespace in the store. From then on Acquire and Extend return a
-// *VersionError: what Extend confirmed is older than the mark, so no such program issues anything above the horizons that
-// are read after it. Release may return it, too.
+// A later version of this module may have to keep programs out that know nothing of what it stores, such as a share of
+// the workers or a change of the layout. It marks the namespace in the store. From then on Acquire and Extend return a
+// *VersionError: what Extend confirmed is older than the mark, so no such program issues anything above the horizons
+// that are read after it. Release may return it, too.
 //
 // After any other error than those named here it is unknown whether the store was changed; the caller repeats the call
 // with the same token. An error that wraps os.ErrClosed says that the store was closed for good, which ends a lease.
@@ -35,10 +35,10 @@ type Store interface {
 	// epoch 1 and the horizon 0.
 	//
 	// A store that finds out that it may have forgotten commits, such as a promoted replica, returns a Grant.Floor from
-	// then on: the time at which it found out, plus the greatest Reach of all requests of the namespace. Instead of that
-	// time it may take a later horizon of an owner, which shows that clocks were ahead. It sets Grant.Forgets before.
-	// Until its clock has reached the floor it lends only workers that have no row: the previous server may just have
-	// confirmed an owner.
+	// then on: the time at which it found out, plus the greatest Reach of all requests of the namespace. Instead of
+	// that time it may take a later horizon of an owner, which shows that clocks were ahead. It sets Grant.Forgets
+	// before. Until its clock has reached the floor it lends only workers that have no row: the previous server may
+	// just have confirmed an owner.
 	//
 	// A worker is free if it was never taken, or if the store's clock has reached its expiry. Acquire takes, in this
 	// order: free workers whose horizon is not above Request.Tick, the one that has been free for the longest time
@@ -48,42 +48,42 @@ type Store interface {
 	// to an earlier call was lost.
 	//
 	// It returns a *NoWorkerError (ErrNoWorker) if all workers are held, and ErrLayout, without a change, if the
-	// namespace was first used with another layout. A TTL of a century or more reserves the worker: no lease gets it, also on a store whose workers become
-	// free with their process, and from any process the token finds it again.
+	// namespace was first used with another layout. A TTL of a century or more reserves the worker: no lease gets it,
+	// also on a store whose workers become free with their process, and from any process the token finds it again.
 	Acquire(ctx context.Context, r Request) (Grant, error)
 
 	// Extend raises the horizon to at least the given tick, never lowers it, sets the expiry to ttl from now by the
-	// store's clock, and replaces the row's token by Claim.Next, if and only if the row still has the claim's epoch, and
-	// Claim.Token or Claim.Next as its token. It also does so after the expiry, as long as nobody has taken the worker
-	// over. When it returns without an error the horizon and the token are durable. It returns the store's time, or the
-	// zero Time if the store's clock is the caller's.
+	// store's clock, and replaces the row's token by Claim.Next, if and only if the row still has the claim's epoch,
+	// and Claim.Token or Claim.Next as its token. It also does so after the expiry, as long as nobody has taken the
+	// worker over. When it returns without an error the horizon and the token are durable. It returns the store's time,
+	// or the zero Time if the store's clock is the caller's.
 	//
-	// A store that has found out that it may have forgotten commits may not know that another owner has taken the worker.
-	// It returns ErrLost for a row that it has not confirmed since, unless the row's expiry lies more than DefaultMaxSkew
-	// after the time at which it found out, or the claim is Unexpired after the store answered a call under its present
-	// identity. Rows that it confirms expire later than DefaultMaxSkew after that time.
+	// A store that has found out that it may have forgotten commits may not know that another owner has taken the
+	// worker. It returns ErrLost for a row that it has not confirmed since, unless the row's expiry lies more than
+	// DefaultMaxSkew after the time at which it found out, or the claim is Unexpired after the store answered a call
+	// under its present identity. Rows that it confirms expire later than DefaultMaxSkew after that time.
 	//
 	// Such a store also returns a *ReachError, without a change, while its replicas may not know yet that the namespace
 	// allows Claim.Reach.
 	//
-	// The check and the change are one step: of two extensions with one Token and different Nexts one succeeds, so copies
-	// of a process are found. A call can be repeated: the row may already have Next.
+	// The check and the change are one step: of two extensions with one Token and different Nexts one succeeds, so
+	// copies of a process are found. A call can be repeated: the row may already have Next.
 	//
-	// Without a change it returns ErrLost, which is final, if the row has another epoch or token, and ErrOption if Next is
-	// not a token.
+	// Without a change it returns ErrLost, which is final, if the row has another epoch or token, and ErrOption if Next
+	// is not a token.
 	Extend(ctx context.Context, c Claim, horizon int64, ttl time.Duration) (now time.Time, err error)
 
 	// Release makes the worker free at once, keeps its epoch, and lowers its horizon to the given tick, at least 0, if
-	// it is above that; it never raises it. The next owner starts there. When it returns without an error the horizon is
-	// durable.
+	// it is above that; it never raises it. The next owner starts there. When it returns without an error the horizon
+	// is durable.
 	//
 	// The owner calls it after its last ID, with a tick above those of all its IDs and not below Grant.Horizon, and
-	// with the same tick again if the outcome is unknown. A late extension only raises the horizon, which costs the next
-	// owner at most a wait.
+	// with the same tick again if the outcome is unknown. A late extension only raises the horizon, which costs the
+	// next owner at most a wait.
 	//
-	// The row's token may be Claim.Token or, if that is not empty, Claim.Next: an extension whose reply was lost may have
-	// replaced it. Release does not change it, so it can be repeated until another owner has taken the worker. It returns
-	// ErrLost, without a change, if the row has another epoch or token.
+	// The row's token may be Claim.Token or, if that is not empty, Claim.Next: an extension whose reply was lost may
+	// have replaced it. Release does not change it, so it can be repeated until another owner has taken the worker. It
+	// returns ErrLost, without a change, if the row has another epoch or token.
 	Release(ctx context.Context, c Claim, horizon int64) error
 
 	// List returns the rows of a namespace in the order of their workers, or for "" the rows of all namespaces, ordered
@@ -205,8 +205,8 @@ func (r Request) Validate() error {
 	return validate("token", r.Token, r.TTL)
 }
 
-// ValidateExtension returns an error that matches [ErrOption] if the claim's Next is not a token as [Request] has, or the
-// TTL is below a millisecond, the unit in which stores keep an expiry. Every Store calls it first in Extend.
+// ValidateExtension returns an error that matches [ErrOption] if the claim's Next is not a token as [Request] has, or
+// the TTL is below a millisecond, the unit in which stores keep an expiry. Every Store calls it first in Extend.
 func ValidateExtension(c Claim, ttl time.Duration) error { return validate("next token", c.Next, ttl) }
 
 // validate rejects capitals, too: a database that ignores case would take two tokens for the same.

@@ -13,14 +13,14 @@ type Settings struct {
 	// expiry are left out, and other tests that need a free worker release one.
 	NoExpiry bool
 
-	// Require marks a namespace that is in use, as a version of the module would do that knows version 2 of the protocol, or
-	// 3 if the store knows 2, and needs to keep those out that do not: from then on calls return a *lease.VersionError.
-	// Without it that promise is not tested.
+	// Require marks a namespace that is in use, as a version of the module would do that knows version 2 of the
+	// protocol, or 3 if the store knows 2, and needs to keep those out that do not: from then on calls return a
+	// *lease.VersionError. Without it that promise is not tested.
 	Require func(tb testing.TB, store leasestore.Store, namespace string)
 }
 
-// Run runs the suite, a subtest for each promise of [leasestore.Store]. It calls open for each subtest. open may return the
-// same store or different ones, on the same data or on new data, since each subtest uses its own namespaces, with
+// Run runs the suite, a subtest for each promise of [leasestore.Store]. It calls open for each subtest. open may return
+// the same store or different ones, on the same data or on new data, since each subtest uses its own namespaces, with
 // random names that begin with "leasetest-". Use t.Cleanup to close or remove what open creates. Subtests do not run in
 // parallel; one of them uses 40 goroutines.
 func Run(t *testing.T, open func(t *testing.T) leasestore.Store, settings Settings) {

@@ -49,8 +49,8 @@ func New(js jetstream.JetStream, bucket string) (*kvlease.Store, error) {
 		e.route = ""
 	}
 
-	// This older interface reads from the leader of the stream. That of js reads from any replica if the bucket allows it,
-	// as buckets do by default.
+	// This older interface reads from the leader of the stream. That of js reads from any replica if the bucket allows
+	// it, as buckets do by default.
 	var err error
 	if e.leader, err = js.Conn().JetStream(nats.APIPrefix(e.route)); err != nil {
 		return nil, fmt.Errorf("%w: %w", lease.ErrOption, err)

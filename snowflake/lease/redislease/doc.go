@@ -33,6 +33,6 @@
 //
 // With allkeys-lru and the other eviction policies on all keys Acquire returns an error, if the client may read the
 // setting with CONFIG GET or INFO. A store that has seen a safe policy before lends the worker with a warning
-// ([leasestore.Grant].Warning). Extensions do not ask. If the client may do neither, set maxmemory-policy to noeviction or to
-// one of the volatile policies, which never drop keys without a time to live.
+// ([leasestore.Grant].Warning). Extensions do not ask. If the client may do neither, set maxmemory-policy to noeviction
+// or to one of the volatile policies, which never drop keys without a time to live.
 package redislease

@@ -20,9 +20,9 @@ const (
 	acquireAttempts = 100
 )
 
-// Acquire implements [leasestore.Store], except that after conflicts with other processes it takes one of the next workers
-// instead of the next, and raises the horizon if [WithGuard] is used. Among workers with a horizon above the tick it
-// takes the one with the lowest horizon. Each call checks whether Redis would evict the keys. If so it returns
+// Acquire implements [leasestore.Store], except that after conflicts with other processes it takes one of the next
+// workers instead of the next, and raises the horizon if [WithGuard] is used. Among workers with a horizon above the
+// tick it takes the one with the lowest horizon. Each call checks whether Redis would evict the keys. If so it returns
 // lease.ErrOption or, if an earlier call has found that Redis would not, a Grant.Warning.
 func (s *Store) Acquire(ctx context.Context, r leasestore.Request) (leasestore.Grant, error) {
 	if err := r.Validate(); err != nil {

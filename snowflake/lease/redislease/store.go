@@ -46,9 +46,9 @@ func WithPrefix(prefix string) Option {
 // An owner waits for the guard before its first ID; calls whose context has no deadline return
 // snowflake.ErrLeaseStalled until then, unless lease.WithPatience is longer.
 //
-// With a guard, an Extend after the expiry is lease.ErrLost, which differs from [leasestore.Store]: if Redis has forgotten a
-// takeover, that came after the expiry, and the new owner still uses the worker. One gap remains: a promoted replica
-// whose clock is so far behind that the expiry has not come for it.
+// With a guard, an Extend after the expiry is lease.ErrLost, which differs from [leasestore.Store]: if Redis has
+// forgotten a takeover, that came after the expiry, and the new owner still uses the worker. One gap remains: a
+// promoted replica whose clock is so far behind that the expiry has not come for it.
 //
 // The guard is 0 by default and must not be negative. The length of a tick is read from the text of the layout, so
 // Acquire returns lease.ErrOption for a layout that snowflake.ParseLayout does not know.

@@ -14,8 +14,9 @@
 // be small, shared, and behind a pooler. It must lead to the primary, and its connections must commit each statement.
 //
 // A horizon is as durable as a commit of the database. If a crash of the server can undo commits, IDs may repeat after
-// it: each acquisition then returns a warning ([leasestore.Grant].Warning), but on SQLite, where a crash of the host ends
-// all owners. The store checks the server with its first call, and again after an error. README.md has the settings.
+// it: each acquisition then returns a warning ([leasestore.Grant].Warning), but on SQLite, where a crash of the host
+// ends all owners. The store checks the server with its first call, and again after an error. README.md has the
+// settings.
 //
 // # Failover
 //
@@ -23,13 +24,13 @@
 // changes a lease checks that it runs on the server that served the namespace last. If not, the store records the new
 // server and the time. From then on:
 //
-//   - New owners start above all that the old primary can have granted: after the greatest window that the namespace has
-//     ever had, the lead and the accepted skew, 20 s with the defaults of [lease.Open]. Until then only workers that were
-//     never taken are given out.
-//   - An owner keeps its worker without a wait if its lease can't have expired before the failover. The row shows that if
-//     its expiry is more than 10 s ([lease.DefaultMaxSkew]) later, as clocks of two servers may differ by that. Else the
-//     owner decides, by the time since its last confirmed extension: 7/8 of two windows, less the accepted skew, since
-//     both of its clocks may have stood still for that long. Other owners lose the worker and acquire another.
+//   - New owners start above all that the old primary can have granted: after the greatest window that the namespace
+//     has ever had, the lead and the accepted skew, 20 s with the defaults of [lease.Open]. Until then only workers
+//     that were never taken are given out.
+//   - An owner keeps its worker without a wait if its lease can't have expired before the failover. The row shows that
+//     if its expiry is more than 10 s ([lease.DefaultMaxSkew]) later, as clocks of two servers may differ by that. Else
+//     the owner decides, by the time since its last confirmed extension: 7/8 of two windows, less the accepted skew,
+//     since both of its clocks may have stood still for that long. Other owners lose the worker and acquire another.
 //   - A window longer than all before counts an hour after it was written to the row of the namespace, so that replicas
 //     know it; until then its lease uses a shorter one. So a rolling deployment may change the window.
 //

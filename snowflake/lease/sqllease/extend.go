@@ -14,8 +14,8 @@ import (
 // primaries.
 const extendAttempts = 10
 
-// Extend implements [leasestore.Store]; the time is the database's. It also returns [lease.ErrOption] for a server of the
-// MySQL protocol that ignores LAST_INSERT_ID(x), which the store needs.
+// Extend implements [leasestore.Store]; the time is the database's. It also returns [lease.ErrOption] for a server of
+// the MySQL protocol that ignores LAST_INSERT_ID(x), which the store needs.
 func (s *Store) Extend(ctx context.Context, c leasestore.Claim, horizon int64, ttl time.Duration) (time.Time, error) {
 	if err := leasestore.ValidateExtension(c, ttl); err != nil {
 		return time.Time{}, err
@@ -124,7 +124,8 @@ func (s *Store) whyRefused(ctx context.Context, c leasestore.Claim, values named
 	return server, why, nil
 }
 
-// Release implements [leasestore.Store]. The lease keeps its token, so that a release whose reply was lost can be repeated.
+// Release implements [leasestore.Store]. The lease keeps its token, so that a release whose reply was lost can be
+// repeated.
 func (s *Store) Release(ctx context.Context, c leasestore.Claim, horizon int64) error {
 	released, err := await(ctx, s, "release", func(ctx context.Context) (int64, error) {
 		server, err := s.ask(ctx)

@@ -1,6 +1,6 @@
 // Package enginetest tests etcdlease and natslease against real servers: clusters of three members, each a process of
-// its own that is killed and stopped. Members are not cut off from each other. It is a separate module, so that users of
-// the two modules do not download the servers.
+// its own that is killed and stopped. Members are not cut off from each other. It is a separate module, so that users
+// of the two modules do not download the servers.
 //
 // The servers are the test binary, started again. The tests of natslease also use a server at SNOWFLAKE_TEST_NATS,
 // 127.0.0.1:4222 by default, of the installed program if none answers, or none if that is "off".

@@ -221,9 +221,9 @@ func (p *Process) AwaitID() error {
 	return nil
 }
 
-// FreePort returns a TCP port of 127.0.0.1 that nothing listens on, and no other caller gets until the test ends: the UDP
-// port of the same number says that it is taken. The server of a Redis Cluster also uses the port 10000 higher, which
-// FreePort never returns. All are below those that systems give to outgoing connections.
+// FreePort returns a TCP port of 127.0.0.1 that nothing listens on, and no other caller gets until the test ends: the
+// UDP port of the same number says that it is taken. The server of a Redis Cluster also uses the port 10000 higher,
+// which FreePort never returns. All are below those that systems give to outgoing connections.
 func FreePort(t *testing.T) int {
 	t.Helper()
 	for {

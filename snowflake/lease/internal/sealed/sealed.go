@@ -31,8 +31,8 @@ func Marshal(v any) ([]byte, error) {
 	return seal(bytes.TrimSuffix(text.Bytes(), []byte("}\n"))), nil
 }
 
-// Unmarshal is the inverse of Marshal and accepts nothing else: a text that was cut off, edited, or mixed from two, is an
-// error.
+// Unmarshal is the inverse of Marshal and accepts nothing else: a text that was cut off, edited, or mixed from two, is
+// an error.
 func Unmarshal(text []byte, v any) error {
 	content := text[:max(0, len(text)-length)]
 	if !bytes.Equal(seal(bytes.Clone(content)), text) {
@@ -41,8 +41,8 @@ func Unmarshal(text []byte, v any) error {
 	return json.Unmarshal(text, v)
 }
 
-// CheckFormat returns an error unless the format of a value is the one that the caller knows: a *lease.VersionError if they
-// differ in the number at the end.
+// CheckFormat returns an error unless the format of a value is the one that the caller knows: a *lease.VersionError if
+// they differ in the number at the end.
 func CheckFormat(got, known, namespace string) error {
 	version, ok := strings.CutPrefix(got, strings.TrimRight(known, "0123456789"))
 	switch {
