@@ -71,8 +71,8 @@ func NewBackfill(worker int64, opts ...Option) (*Backfill, error) {
 
 // Next returns the ID of the next row, which was created at t. IDs ascend by time and sequence, and so as numbers
 // unless the layout has the sequence above a part of the time. With the sequence above all of it, as in [Scattered],
-// each tick begins at a sequence that depends on the tick and goes on at 0 after the last, so that rows of few a tick
-// are spread.
+// each tick begins at a sequence that depends on the tick and goes on at 0 after the last, so that the rows of quiet
+// ticks are spread.
 //
 // It returns ErrBeforeEpoch or ErrTimeExhausted for a time outside the layout, also for the zero Time; ErrUnsorted for
 // a tick before the last row's; ErrNotPast if the ID would be too young; and ErrCrowded if it would be later than t by

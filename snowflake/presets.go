@@ -33,7 +33,7 @@ func Clustered() Layout { return presets()[1].layout }
 // than 1,408 IDs waits for the clock.
 //
 // It is for new tables: it follows no other layout and none follows it ([Layout.Follows]), so a namespace of leases
-// never moves to it, and its IDs can be equal to those of another layout. Where a table is one tree, take Default or
+// never moves to it, and its IDs can be equal to IDs of another layout. Where a table is one tree, take Default or
 // Clustered: rows at random places of a large tree cost it more than they save.
 func Scattered() Layout { return presets()[2].layout }
 

@@ -136,7 +136,7 @@ func (l *Lease) shorten(e *ReachError) bool {
 // tickAt returns the tick of a time, which is negative before the epoch.
 func (l *Lease) tickAt(t time.Time) int64 { return int64(t.Sub(l.layout.Epoch()) / l.layout.Tick()) }
 
-// agreed returns the tick, or that of the wall clock or the store's, whichever is later, if the generator is ahead of
+// agreed returns the tick, or the later one of the wall clock and the store's clock, if the generator is ahead of
 // both. After a step back of the wall clock it is, for long. A failover sets too low a floor for horizons that follow
 // it there, so it does not count on a store that may forget.
 func (l *Lease) agreed(tick int64) int64 {

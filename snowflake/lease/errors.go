@@ -24,7 +24,7 @@ var (
 	ErrNoWorker = errors.New("lease: no free worker")
 
 	// ErrLayout is returned by Acquire of a Store and by Open if the namespace is in use with another layout, IDs of
-	// two of which can be equal: see sqllease.Store.Move.
+	// which can be equal: see sqllease.Store.Move.
 	ErrLayout = errors.New("lease: the namespace has another layout")
 
 	// ErrClockSkew is returned by Open if the generator's clock differs from the store's, or from the system clock if

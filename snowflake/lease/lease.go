@@ -47,7 +47,7 @@ type Lease struct {
 // the first ID is due when the clock reaches the old horizon, up to a window later. After a failover of the store it is
 // due when the clock passes the Grant.Floor. Open does not wait for that: calls of the generator do.
 //
-// Errors: ErrOption for invalid options, and those of snowflake.New for the generator's options; ErrLayout if the
+// Errors: ErrOption for invalid options, and what snowflake.New returns for the generator's options; ErrLayout if the
 // namespace is in use with another layout; ErrDamaged if the store can't read its state; ErrNoWorker if ctx ends while
 // all workers are held; ErrClockSkew if the clock differs from the store's by more than WithMaxSkew; ErrBehindHorizon
 // if the clock is far behind the horizon or the floor; a *VersionError if a later version of this module has changed
@@ -111,7 +111,7 @@ func (l *Lease) Generator() *snowflake.Generator { return l.gen }
 // ErrClosed; calls that are waiting for their ID to be due may still return it.
 //
 // ctx bounds the wait for the store. If it has already ended, Close still calls the store, for at most a second. After
-// an error Close can be called again. If it never succeeds, the worker, or that of an interrupted acquisition which the
+// an error Close can be called again. If it never succeeds, the worker, or one of an interrupted acquisition which the
 // store executes later, is free after two windows, at the old horizon; on files, when the store is closed or the
 // process ends. It is no error if the worker was lost.
 func (l *Lease) Close(ctx context.Context) error {

@@ -31,7 +31,7 @@ type claimState struct {
 	released bool          // nothing is left to give back
 }
 
-// grant starts a claim, of which the first tick is from. No horizon is committed under it yet.
+// grant starts a claim, whose first tick is from. No horizon is committed under it yet.
 func (s *claimState) grant(g leasestore.Grant, from int64) {
 	s.claim, s.from, s.table, s.warning, s.forgets = g.Claim, from, g.Table, g.Warning, g.Forgets
 	s.token, s.previous, s.horizon, s.asked = "", "", 0, 0

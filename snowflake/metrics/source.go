@@ -96,9 +96,9 @@ func (s *source) read() []float64 {
 	return values
 }
 
-// follow makes the counters of s continue those of old.
+// follow makes the counters of s continue the counters of old.
 func (s *source) follow(old *source) {
-	s.base, s.last = old.base, old.last // what is in the counters of s is in those of old
+	s.base, s.last = old.base, old.last // the counters of old have what those in s have
 	if !s.shares(old) {
 		s.base = old.read()
 		s.last = s.base

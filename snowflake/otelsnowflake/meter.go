@@ -30,8 +30,8 @@ type histogram struct {
 	label string
 }
 
-// New returns a meter without generators. otel.GetMeterProvider returns the global provider. The errors are those of
-// the provider.
+// New returns a meter without generators. otel.GetMeterProvider returns the global provider. The errors are the same as
+// of the provider.
 func New(provider metric.MeterProvider) (*Meter, error) {
 	m := &Meter{
 		numbers:    map[string]metric.Int64Observable{},

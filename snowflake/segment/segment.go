@@ -1,5 +1,5 @@
 // Package segment issues short increasing numbers out of blocks that a table hands out, for order numbers and short
-// codes. Numbers have gaps, so they are not for invoices that must be numbered without any. The method is that of
+// codes. Numbers have gaps, so they are not for invoices that must be numbered without any. It works like
 // Leaf-segment (https://tech.meituan.com/2017/04/21/mt-leaf.html): one UPDATE takes a block of numbers, and the process
 // issues them from memory.
 //
@@ -19,7 +19,7 @@
 // or a crash with synchronous_commit = off, repeats the numbers of the lost blocks. A process that gets a block below
 // its last one returns an error instead.
 //
-// The UPDATE needs a connection besides those of the caller. With SetMaxOpenConns(1), when all connections are in
+// The UPDATE needs a connection besides the caller's. With SetMaxOpenConns(1), when all connections are in
 // transactions that wait for numbers, and on SQLite while a transaction has written, it fails after ten seconds or
 // SQLite's busy timeout. Take the numbers before the transaction, or make blocks twice as long as what transactions
 // take. GORM begins one for each Create.
@@ -84,7 +84,7 @@ type Sequence struct {
 	mu      sync.Mutex
 	blocks  []block   // in ascending order, none of them empty
 	left    int64     // numbers in the blocks
-	end     int64     // of the last block, also if it is used up
+	end     int64     // of the last block, even if it is used up
 	fetch   *fetch    // nil while none is running
 	failed  time.Time // of the last fetch that failed
 	refusal error     // of a block that add refused, until a call has returned it
@@ -136,7 +136,7 @@ func Open(ctx context.Context, db sqldb.DB, dialect sqldb.Dialect, name string, 
 }
 
 // Next returns the next number. It waits for the database only if the numbers at hand are used up, until ctx is done.
-// The errors are those of Fill.
+// It returns the errors of Fill.
 func (s *Sequence) Next(ctx context.Context) (snowflake.ID, error) {
 	var one [1]snowflake.ID
 	err := s.Fill(ctx, one[:])

@@ -11,7 +11,7 @@
 //	defer l.Close(ctx)               // gives it back
 //	id, err := l.Generator().Next()
 //
-// Package kvlease describes keys, values and clocks; those of the members, and etcd's own leases, are not used. A
+// Package kvlease describes keys, values and clocks; the clocks of the members, and etcd's own leases, are not used. A
 // change is one transaction that compares the revision of a key. It is confirmed when a majority of the members has it
 // on disk, and reads are linearizable (https://etcd.io/docs/v3.6/learning/api_guarantees/). So the loss of a minority,
 // with its disks, loses nothing. Versions before 3.5.6 may keep different values on different members after a crash

@@ -53,7 +53,7 @@ func (e *engine) List(ctx context.Context, prefix string) ([]kvlease.Pair, error
 
 func (e *engine) Swap(ctx context.Context, key string, value []byte, revision string) (bool, error) {
 	key = root + key
-	var modified int64 // that of a missing key is 0
+	var modified int64 // a missing key has 0
 	if revision != "" {
 		var err error
 		if modified, err = strconv.ParseInt(revision, 10, 64); err != nil {

@@ -40,7 +40,7 @@ func (f *Store) admit(r leasestore.Request, used []fileRow) error {
 	return unread
 }
 
-// choose returns the next free worker, with its lock and its state. The order is that of package order, which is told
+// choose returns the next free worker, with its lock and its state. Package order has the order, which is told
 // that each worker is free and has the horizon 0: only when a worker's turn comes are its files opened. It begins with
 // those that were not written for the longest time, so it rarely opens the files of workers that are held and extended
 // every few seconds.

@@ -42,7 +42,7 @@ func (s fileState) claim() leasestore.Claim {
 	return leasestore.Claim{Namespace: s.Namespace, Worker: s.Worker, Epoch: s.Epoch, Token: s.Token}
 }
 
-// ownedBy reports whether the state is that of the claim, before its extension or after it.
+// ownedBy reports whether the claim owns the state, before its extension or after it.
 func (s fileState) ownedBy(c leasestore.Claim) bool {
 	return s.Namespace == c.Namespace && s.Worker == c.Worker && s.Epoch == c.Epoch &&
 		(s.Token == c.Token || s.Token == c.Next)

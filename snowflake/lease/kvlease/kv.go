@@ -10,7 +10,7 @@ import "context"
 //	Existed(ctx context.Context, prefix string) (bool, error)
 //
 // which reports whether there have been keys with the prefix, as far as it can know. It is called when there are none,
-// before a namespace is created: if it was deleted, the first IDs wait until those of forgotten owners are over.
+// before a namespace is created: if it was deleted, the first IDs wait until the time of forgotten owners is over.
 type KV interface {
 	// Get returns the pair of a key. Revision is empty if there is none. It should know what was confirmed before the
 	// call.

@@ -147,8 +147,8 @@ func (s *Store) takeOne(
 	return row{}, false, nil
 }
 
-// take takes the worker if its row is as it was read. A swap that was answered with false may have been done, so the
-// row is read again.
+// take takes the worker if its row has not changed since the read. A swap that was answered with false may have been
+// done, so the row is read again.
 func (s *Store) take(ctx context.Context, r leasestore.Request, c candidate) (row, bool, error) {
 	c.Format, c.Token, c.Host, c.PID, c.Version = format, r.Token, r.Holder.Host, r.Holder.PID, r.Holder.Version
 	c.Epoch++

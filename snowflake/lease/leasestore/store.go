@@ -108,7 +108,7 @@ type Claim struct {
 	Namespace string
 	Worker    int64
 	Epoch     int64  // the fencing number: how often the worker has been taken
-	Token     string // of the request, after an extension that of the extension
+	Token     string // of the request, and of the last extension after one
 	Next      string // the token that an extension puts in the place of Token, of the same form; empty after Acquire
 
 	// Two facts about an extension, for a store that may have forgotten what it had committed.

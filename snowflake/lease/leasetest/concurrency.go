@@ -146,7 +146,7 @@ func (f *fixture) ask(r leasestore.Request) (grant leasestore.Grant, err error) 
 	return grant, err
 }
 
-// oneOf runs n calls at the same time, of which one must succeed and all others return the error want.
+// oneOf runs n calls at the same time: one must succeed, and all others return the error want.
 func (f *fixture) oneOf(n int, want error, call func() (leasestore.Claim, error)) leasestore.Claim {
 	f.Helper()
 	var mu sync.Mutex

@@ -14,7 +14,7 @@ var listTests = []test{
 		f.free(claim)
 		f.free(f.take(3, 3).Claim)
 		last := f.request(3, 3)
-		last.Holder = leasestore.Holder{Host: "b", PID: 2, Version: "v3"} // not that of the owner before
+		last.Holder = leasestore.Holder{Host: "b", PID: 2, Version: "v3"} // not of the owner before
 		f.extend(f.acquire(last).Claim, 2000, long)
 		want := []leasestore.Entry{
 			{Claim: leasestore.Claim{Worker: 2, Epoch: 1}, Horizon: 1000, Held: false, Holder: holder},

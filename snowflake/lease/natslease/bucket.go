@@ -11,7 +11,7 @@ import (
 )
 
 // check returns lease.ErrOption if the bucket would lose rows, or could accept two messages for one revision. The
-// server is the version of that of the connection.
+// server is the version of the connection's server.
 func (e *engine) check(c jetstream.StreamConfig, server string) error {
 	limited := c.MaxMsgs > 0 || c.MaxBytes > 0
 	for _, rule := range []struct {

@@ -10,7 +10,7 @@
 //	defer l.Close(ctx)               // gives it back
 //	id, err := l.Generator().Next()
 //
-// Package kvlease describes keys, values and clocks; those of the servers are not used. A change is one message that
+// Package kvlease describes keys, values and clocks; the servers' clocks are not used. A change is one message that
 // names the sequence number of the last one of its subject. With several replicas it is confirmed when a majority has
 // it. Without a majority each call fails when its context ends, and nothing is lent. A row is read from the leader of
 // the stream, never directly; a namespace from any replica, until the newest row that the leader knows has come.

@@ -171,7 +171,7 @@ func (e *engine) List(ctx context.Context, prefix string) ([]kvlease.Pair, error
 }
 
 func (e *engine) Swap(ctx context.Context, key string, value []byte, revision string) (bool, error) {
-	var sequence uint64 // that of a missing key is 0
+	var sequence uint64 // a missing key has 0
 	if revision != "" {
 		var err error
 		if sequence, err = strconv.ParseUint(revision, 10, 64); err != nil {
@@ -192,7 +192,7 @@ func (e *engine) Swap(ctx context.Context, key string, value []byte, revision st
 	return err == nil, e.explain(ctx, err)
 }
 
-// subject returns the subject of a key. The parts of a key become those of the subject.
+// subject returns the subject of a key. The parts of a key become parts of the subject.
 func (e *engine) subject(key string) string { return e.root + strings.ReplaceAll(key, "/", ".") }
 
 // key is the inverse of subject. Subjects of other programs become keys that the store rejects.

@@ -179,7 +179,7 @@ func (shot snapshot) owner(r leasestore.Request, worker int64) named {
 	}
 }
 
-// grant returns the worker. The time is that of the read plus what has passed since: a statement may have waited for a
+// grant returns the worker. The time is the read's, plus what has passed since: a statement may have waited for a
 // lock.
 func (shot snapshot) grant(r leasestore.Request, own order.Row) leasestore.Grant {
 	grant := leasestore.Grant{

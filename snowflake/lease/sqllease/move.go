@@ -48,7 +48,7 @@ func (e *HeldError) Error() string {
 // layouts it is the greatest horizon of the processes that have ended. lease.Open waits for it, and its context bounds
 // the wait.
 //
-// It returns a *[HeldError] if a worker is held: that of a killed process is free after two windows, or with
+// It returns a *[HeldError] if a worker is held: a killed process frees its worker after two windows, or with
 // [Store.Revoke]. It does so, too, if one is reserved for SQL functions, which would go on with the layout before.
 // Workers that [lease.Lease] Reserve has reserved stay so, but nobody can use their reservations again: end backfills
 // before.
@@ -61,7 +61,7 @@ func (e *HeldError) Error() string {
 // Other errors are ErrLayout, without a change, if the layout can't follow, or only later; [lease.ErrOption] if nobody
 // has used the namespace, if its share has no worker of the layout, and for a database without BeginTx;
 // lease.ErrClockSkew if the server's clock differs from this one's by more than 20 minutes; a *[lease.VersionError];
-// lease.ErrDamaged; and those of the database: then call it again.
+// lease.ErrDamaged; and the database's: then call it again.
 func (s *Store) Move(ctx context.Context, namespace string, to snowflake.Layout) (start time.Time, err error) {
 	r := leasestore.Request{Namespace: namespace, Layout: to.String(), Token: noToken, TTL: time.Second}
 	if err := r.Validate(); err != nil {

@@ -25,7 +25,7 @@ const noIdentity = "''"
 // the identity does anything there.
 const unreplicated = "'binlog_format = STATEMENT'"
 
-// The system identifier is that of the cluster's files, the timeline is counted up by each promotion and by each
+// The cluster's files have the system identifier; the timeline is counted up by each promotion and by each
 // recovery to a point in time. pg_control_checkpoint has the timeline only after the next checkpoint; the name of the
 // current WAL file begins with it. A replica that does not write has none.
 const postgresIdentity = "CASE WHEN pg_catalog.pg_is_in_recovery() THEN CAST('' AS pg_catalog.text) ELSE " +

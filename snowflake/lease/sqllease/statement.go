@@ -12,7 +12,7 @@ import (
 	"github.com/sqlflake/sqlflake/snowflake/sqldb"
 )
 
-// texts are the statements of a dialect, as its file has them. Each is atomic by itself, and but for those of a move no
+// texts are the statements of a dialect, as its file has them. Each is atomic by itself, and except in a move no
 // lock outlives its statement. They need no transaction, session or isolation level, so they may go through a pooler,
 // and the database may be one that restarts transactions.
 type texts struct {

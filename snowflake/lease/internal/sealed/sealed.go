@@ -54,7 +54,7 @@ func CheckFormat(got, known, namespace string) error {
 	return fmt.Errorf("the format is %.40q, this version knows %q", got, known)
 }
 
-// seal ends a value, of which the last brace is missing.
+// seal ends a value whose last brace is missing.
 func seal(text []byte) []byte {
 	return fmt.Appendf(text, form, crc32.Checksum(text, castagnoli))
 }
