@@ -63,7 +63,7 @@ import (
 // then the lease uses a shorter window.
 //
 // An SQL store can give a namespace another layout, while no lease is held. Each row gets another epoch, so that nobody
-// can extend under the former layout, and the horizon from which all IDs are above those of that layout: see
+// can extend under the former layout, and a horizon above all IDs of that layout: see
 // sqllease.Store.Move.
 //
 // A later version that needs other rules in a namespace marks it, and the store then refuses the calls of this one. To
@@ -315,8 +315,10 @@ func (l *Lease) failed(ctx context.Context, err error) (time.Duration, error) {
 
 // refusal reports whether the store has answered that it will not lend a worker.
 func refusal(err error) bool {
-	version := (*VersionError)(nil)
-	return errors.Is(err, ErrLayout) || errors.Is(err, ErrOption) || errors.Is(err, ErrDamaged) || errors.As(err, &version)
+	if version := (*VersionError)(nil); errors.As(err, &version) {
+		return true
+	}
+	return errors.Is(err, ErrLayout) || errors.Is(err, ErrOption) || errors.Is(err, ErrDamaged)
 }
 
 // lost handles a takeover. The generator stops at once: the owner may be a copy of this process, which also uses what

@@ -20,7 +20,7 @@ const reservedFor = 250 * 365 * 24 * time.Hour // a Duration ends at 292 years
 // IDs.
 //
 // It returns ErrNoWorker, and reserves nothing, for a worker that is held, is reserved for another purpose, or was ever
-// acquired: its past IDs could be equal to those of old rows. So could all, once the namespace has moved to another
+// acquired: its past IDs could be equal to IDs of old rows. So could all, once the namespace has moved to another
 // layout: end backfills before that. Leases take the highest number last. It returns ErrOption for a worker out of
 // range, an empty purpose, one that has another worker, and a layout without a field for the worker; and the errors of
 // Store.List, Store.Acquire and Store.Release: then call it again, or the worker may stay reserved. Call it outside of
@@ -29,7 +29,8 @@ const reservedFor = 250 * 365 * 24 * time.Hour // a Duration ends at 292 years
 // A failover of the store may lose a reservation. If a lease got the worker since, Reserve returns ErrNoWorker. It may
 // also lose that a worker was acquired just before: don't reserve one of those that leases take.
 func (l *Lease) Reserve(ctx context.Context, worker int64, purpose string) error {
-	if l.layout.WorkerField() == "" || worker < 0 || worker > l.layout.MaxWorker() || purpose == "" {
+	isWorker := l.layout.WorkerField() != "" && 0 <= worker && worker <= l.layout.MaxWorker()
+	if !isWorker || purpose == "" {
 		return fmt.Errorf("%w: worker %d of the layout %q can't be reserved for %q", ErrOption, worker, l.layout, purpose)
 	}
 	if err := l.checkUnused(ctx, worker); err != nil {

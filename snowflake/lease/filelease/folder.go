@@ -80,7 +80,8 @@ func makeFolder(dir string) error {
 	return syncFolder(parent)
 }
 
-// folder returns the folder of a namespace. Hexadecimal digits are a file name everywhere, also if names ignore case.
+// folder returns the folder of a namespace. Hexadecimal digits are a file name everywhere, even where names ignore
+// case.
 func (f *Store) folder(namespace string) string {
 	return filepath.Join(f.dir, hex.EncodeToString([]byte(namespace)))
 }
@@ -140,7 +141,9 @@ func (f *Store) used(namespace string) ([]fileRow, error) {
 		digits, isState := strings.CutSuffix(e.Name(), stateSuffix)
 		worker, err := strconv.ParseInt(digits, 10, 64)
 		row := f.row(namespace, worker)
-		if !isState || err != nil || worker < 0 || filepath.Base(row.path) != e.Name() {
+		isWorker := err == nil && worker >= 0
+		isRow := filepath.Base(row.path) == e.Name() // without leading zeros, say
+		if !isState || !isWorker || !isRow {
 			continue
 		}
 		info, err := e.Info()

@@ -44,7 +44,8 @@ func (f *Store) again(r leasestore.Request, used []fileRow) (grant leasestore.Gr
 	if reserves(r) {
 		for _, row := range used {
 			s, ok, err := row.read(nil)
-			if err != nil || ok && s.Reserved && s.Token == r.Token {
+			isOwn := ok && s.Reserved && s.Token == r.Token
+			if err != nil || isOwn {
 				return leasestore.Grant{Claim: s.claim(), Horizon: s.Horizon}, err == nil, err
 			}
 		}

@@ -62,7 +62,7 @@ func New(dir string) (*Store, error) {
 // up to a window.
 //
 // The folder of the file is created now if need be, the file by the first Acquire, and two lock files beside it. The
-// errors are those of New. The folder must outlive the process: in a container it is a volume.
+// errors are the same as of New. The folder must outlive the process: in a container it is a volume.
 //
 // The first Acquire writes the namespace, the worker and the layout into the file, and others are rejected later. It
 // must ask for one worker (lease.WithWorkers(n, n)); later ones may ask for a range that includes it. A second process
@@ -107,7 +107,7 @@ func (f *Store) Acquire(ctx context.Context, r leasestore.Request) (leasestore.G
 		return grant, err
 	}
 	if f.file == "" && len(used) == 0 {
-		// Flushed also if it exists: the process that created it may have died before.
+		// Flushed even if it exists: the process that created it may have died before.
 		folder := f.folder(r.Namespace)
 		if err := errors.Join(makeFolder(folder), syncFolder(f.dir)); err != nil {
 			return leasestore.Grant{}, storeError(err)
@@ -200,7 +200,8 @@ func (f *Store) List(ctx context.Context, namespace string) ([]leasestore.Entry,
 				return nil, err
 			}
 			s, ok, err := row.read(nil)
-			if err != nil || !ok || (namespace != "" && s.Namespace != namespace) {
+			isOther := namespace != "" && s.Namespace != namespace
+			if err != nil || !ok || isOther {
 				errs = append(errs, err)
 				continue
 			}

@@ -54,7 +54,9 @@ func (f *fixture) acquire(r leasestore.Request) leasestore.Grant {
 	if err != nil {
 		f.Fatalf("Acquire of workers %d to %d: %v", r.First, r.Last, err)
 	}
-	if grant.Namespace != r.Namespace || grant.Token != r.Token || grant.Worker < r.First || grant.Worker > r.Last {
+	isAnswer := grant.Namespace == r.Namespace && grant.Token == r.Token
+	isInRange := r.First <= grant.Worker && grant.Worker <= r.Last
+	if !isAnswer || !isInRange {
 		f.Fatalf("Acquire(%+v)\nreturned the claim %+v of another namespace, token or range", r, grant.Claim)
 	}
 	if grant.Next != "" {
