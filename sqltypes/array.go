@@ -72,7 +72,7 @@ func list[T ~int64](ids []T, begin, end byte) string {
 
 // Scan reads a column, for [sql.Scanner]. It takes the text or the binary image of a bigint[], int[] or smallint[] of
 // PostgreSQL, as a string or []byte; of a text[] or varchar[] if [snowflake.Parse] reads its elements; and a slice of
-// T, [snowflake.ID] or int64 or a *Array, which it copies. NULL and nil slices make a nil Array. The first subscript,
+// T, [snowflake.ID] or int64, or a *Array; it copies them. NULL and nil slices make a nil Array. The first subscript,
 // which PostgreSQL lets a user choose, is dropped: [2:3]={1,2} is read as {1,2}.
 //
 // It rejects
@@ -113,6 +113,7 @@ func scanArray[T ~int64](src any) ([]T, error) {
 	case []int64:
 		return convertArray[T](src), nil
 	}
+
 	return nil, newArrayError(snowflake.ErrType, reflect.TypeOf(src).String(), "",
 		"want the text or binary image of a bigint[], as PostgreSQL sends it")
 }
@@ -136,6 +137,7 @@ func (Array[T]) GormDataType() string { return "bigint[]" }
 // with [snowflake.ErrNull], a value other than an array with [snowflake.ErrType]. On an error the Array is nil.
 func (a *Array[T]) UnmarshalJSON(data []byte) error {
 	*a = nil
+
 	switch {
 	case string(data) == "null":
 		return nil
@@ -144,6 +146,7 @@ func (a *Array[T]) UnmarshalJSON(data []byte) error {
 	case data[0] != '[':
 		return newArrayError(snowflake.ErrType, "JSON", data, "want an array of strings or integers")
 	}
+
 	var elements []notNull[T]
 	if err := json.Unmarshal(data, &elements); err != nil {
 		if invalid := (*json.SyntaxError)(nil); errors.As(err, &invalid) {
@@ -151,10 +154,12 @@ func (a *Array[T]) UnmarshalJSON(data []byte) error {
 		}
 		return err
 	}
+
 	*a = make(Array[T], len(elements))
 	for i, element := range elements {
 		(*a)[i] = element.value
 	}
+
 	return nil
 }
 

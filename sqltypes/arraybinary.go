@@ -38,6 +38,7 @@ func readArrayBinary[T ~int64](source string, image []byte) ([]T, error) {
 	if len(image) < arrayHeader {
 		return malformed("its header is cut off")
 	}
+
 	dimensions := binary.BigEndian.Uint32(image)
 	flags := binary.BigEndian.Uint32(image[4:]) // 1 if there may be a NULL; the elements decide
 	oid := binary.BigEndian.Uint32(image[8:])
@@ -61,11 +62,13 @@ func readArrayBinary[T ~int64](source string, image []byte) ([]T, error) {
 			return malformed("it announces %d elements in %d bytes", size, len(rest))
 		}
 	}
+
 	ids := make([]T, size)
 	for i := range ids {
 		if len(rest) < 4 {
 			return malformed("it ends before the element at index %d", i)
 		}
+
 		length := int(int32(binary.BigEndian.Uint32(rest)))
 		rest = rest[4:]
 		switch {
@@ -76,15 +79,19 @@ func readArrayBinary[T ~int64](source string, image []byte) ([]T, error) {
 		case elementSize > 0 && length != elementSize:
 			return malformed("the element at index %d has %d bytes, which does not fit its type", i, length)
 		}
+
 		id, err := readElement(elementSize, rest[:length])
 		if err != nil {
 			return nil, elementError(i, err)
 		}
+
 		ids[i], rest = T(id), rest[length:]
 	}
+
 	if len(rest) > 0 {
 		return malformed("%d bytes follow its last element", len(rest))
 	}
+
 	return ids, nil
 }
 

@@ -16,6 +16,7 @@ func readArrayText[T ~int64](source, text string) ([]T, error) {
 	if len(body) < 2 || body[0] != '{' || body[len(body)-1] != '}' {
 		return nil, newArrayError(snowflake.ErrSyntax, source, text, "want IDs in braces, such as {1,2}")
 	}
+
 	ids := []T{} // {} is not NULL
 	if list := body[1 : len(body)-1]; list != "" {
 		ids = make([]T, 0, strings.Count(list, ",")+1)
@@ -28,17 +29,21 @@ func readArrayText[T ~int64](source, text string) ([]T, error) {
 			case strings.HasPrefix(element, "{"):
 				return nil, newArrayError(snowflake.ErrType, source, text, "it has more than one dimension")
 			}
+
 			id, err := snowflake.Parse(element)
 			if err != nil {
 				return nil, elementError(len(ids), err)
 			}
+
 			ids = append(ids, T(id))
 		}
 	}
+
 	if size >= 0 && int64(len(ids)) != size {
 		return nil, newArrayError(snowflake.ErrSyntax, source, text,
 			"its bounds announce %d elements, it has %d", size, len(ids))
 	}
+
 	return ids, nil
 }
 
@@ -48,16 +53,19 @@ func cutBounds(source, text string) (body string, size int64, err error) {
 	if !strings.HasPrefix(text, "[") {
 		return text, -1, nil
 	}
+
 	bounds, body, _ := strings.Cut(text[1:], "]=")
 	if strings.Contains(bounds, "][") {
 		return "", 0, newArrayError(snowflake.ErrType, source, text, "it has more than one dimension")
 	}
+
 	lower, upper, _ := strings.Cut(bounds, ":")
 	first, firstOK := parseSubscript(lower)
 	last, lastOK := parseSubscript(upper)
 	if !firstOK || !lastOK || last < first {
 		return "", 0, newArrayError(snowflake.ErrSyntax, source, text, "want bounds such as [2:3]={1,2}")
 	}
+
 	return body, last - first + 1, nil
 }
 

@@ -9,7 +9,8 @@ import (
 	"github.com/sqlflake/sqlflake/sqltypes/internal/column"
 )
 
-// Binary is an ID in a column of 8 bytes, big endian, which sort as the IDs do. Outside of the column it is like [Text].
+// Binary is an ID in a column of 8 bytes, big endian, which sort as the IDs do. Outside of the column it is like
+// [Text].
 //
 // Column: bytea on PostgreSQL, BINARY(8) on MariaDB and MySQL, BLOB on SQLite. GORM creates bytea, blob, and on MariaDB
 // and MySQL varbinary(64), also for a primary key; with the tag `gorm:"size:8"` it is varbinary(8) there, and the same
@@ -29,11 +30,11 @@ func (b Binary) Value() (driver.Value, error) {
 	return binary.BigEndian.AppendUint64(make([]byte, 0, binaryLen), uint64(b)), nil
 }
 
-// Scan reads a column, for [sql.Scanner]. It takes 8 bytes as a []byte, to which it keeps no reference, or a string, and
-// an ID, a Binary or a pointer to one, which bulk builders pass.
+// Scan reads a column, for [sql.Scanner]. It takes 8 bytes, as a string or as a []byte that it does not keep,
+// and an ID, a Binary or a pointer to one, which bulk builders pass.
 //
-// It rejects another number of bytes with [snowflake.ErrSyntax], NULL and nil pointers with [snowflake.ErrNull], and all
-// other types, numbers too, with [snowflake.ErrType]. On an error b is 0.
+// It rejects another number of bytes with [snowflake.ErrSyntax], NULL and nil pointers with [snowflake.ErrNull], and
+// all other types, numbers too, with [snowflake.ErrType]. On an error b is 0.
 func (b *Binary) Scan(src any) error {
 	id, err := scanBinary(src)
 	*b = Binary(id)
@@ -53,11 +54,13 @@ func scanBinary(src any) (snowflake.ID, error) {
 		}
 		return 0, rejectLength("string", src)
 	}
+
 	return column.ScanOther[Binary](src, "BYTEA, BINARY(8) or BLOB")
 }
 
 func rejectLength(source, input string) error {
-	return column.Reject(snowflake.ErrSyntax, source, input, fmt.Sprintf("want %d bytes, got %d", binaryLen, len(input)))
+	return column.Reject(snowflake.ErrSyntax, source, input,
+		fmt.Sprintf("want %d bytes, got %d", binaryLen, len(input)))
 }
 
 // GormDataType returns "bytes", for which GORM creates a column on every database, also for a primary key.

@@ -10,13 +10,14 @@ func isChecked[K Kind]() bool {
 	return ok
 }
 
-// checkOf returns the check character of 13 characters of base 32. These and it are the coefficients of a polynomial over
-// the field of 32 elements, from the highest to the constant, that is 0 at the primitive element 2. All places have
-// different weights, powers of 2, so changing one character or swapping two makes it another number.
+// checkOf returns the check character of 13 characters of base 32. These and it are the coefficients of a polynomial
+// over the field of 32 elements, from the highest to the constant, that is 0 at the primitive element 2. All places
+// have different weights, powers of 2, so changing one character or swapping two makes it another number.
 func checkOf(suffix string) byte {
 	sum := byte(0)
 	for i := range len(suffix) {
-		sum = double(sum ^ byte(max(strings.IndexByte(crockford, suffix[i]), 0))) // ParseBase32 refuses other characters
+		// The index is -1 for characters that ParseBase32 refuses.
+		sum = double(sum ^ byte(max(strings.IndexByte(crockford, suffix[i]), 0)))
 	}
 	return crockford[sum]
 }

@@ -66,6 +66,7 @@ func (n *Null) Scan(src any) error {
 	default:
 		err = read.set(read.ID.Scan(src))
 	}
+
 	*n = read
 	return err
 }

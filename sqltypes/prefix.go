@@ -16,8 +16,9 @@ import (
 // last underscore of a text ends the prefix.
 //
 // A kind with a method Checked() has a check character at the end of its texts, for IDs that people or language models
-// copy: "user_04W86BB0G4007F". A text in which one character was replaced or two were swapped is [snowflake.ErrSyntax], as
-// is one without the character. The column does not change, but links do: decide before the first one is given away.
+// copy: "user_04W86BB0G4007F". A text in which one character was replaced or two were swapped is
+// [snowflake.ErrSyntax], as is one without the character. The column does not change, but links do: decide before the
+// first one is given away.
 //
 //	func (user) Checked() {}
 //
@@ -71,6 +72,7 @@ func appendPrefixed[K Kind](b []byte, prefix string, id snowflake.ID) []byte {
 // parsePrefixed reads the text that appendPrefixed writes. If ok is false, prefixedError says why.
 func parsePrefixed[K Kind, T ~string | ~[]byte](text T) (id snowflake.ID, ok bool) {
 	prefix := prefixOf[K]()
+
 	if isChecked[K]() {
 		at := len(text) - 1
 		if at < suffixLen || checkOf(string(text[at-suffixLen:at])) != text[at] {
@@ -78,15 +80,18 @@ func parsePrefixed[K Kind, T ~string | ~[]byte](text T) (id snowflake.ID, ok boo
 		}
 		text = text[:at]
 	}
+
 	n := len(prefix)
 	if n == 0 || n > maxPrefixLen || len(text) != n+1+suffixLen || text[n] != '_' || prefix[0] == '_' || prefix[n-1] == '_' {
 		return 0, false
 	}
+
 	for i := range n { // isPrefix and the comparison in one loop
 		if c := prefix[i]; c != text[i] || !inPrefix(c) {
 			return 0, false
 		}
 	}
+
 	id, err := snowflake.ParseBase32(string(text[n+1:]))
 	return id, err == nil
 }
@@ -97,18 +102,21 @@ func prefixedError[K Kind](source, text string) error {
 	if !isPrefix(want) {
 		return kindError[K]()
 	}
+
 	// Base 32 has no underscore, so the last one ends the prefix.
 	at := strings.LastIndexByte(text, '_')
 	if at < 0 {
 		return column.Reject(snowflake.ErrSyntax, source, text,
 			`it has no prefix, want "`+want+`_" and 13 characters of base 32`)
 	}
+
 	got, suffix := text[:at], text[at+1:]
 	unfit := false
 	if len(suffix) == suffixLen+1 && (isChecked[K]() || got != want) {
 		unfit = checkOf(suffix[:suffixLen]) != suffix[suffixLen]
 		suffix = suffix[:suffixLen]
 	}
+
 	_, err := snowflake.ParseBase32(suffix)
 	var of *snowflake.ParseError
 	switch {
@@ -117,10 +125,13 @@ func prefixedError[K Kind](source, text string) error {
 	case !isPrefix(got):
 		return column.Reject(snowflake.ErrSyntax, source, text, `want the prefix "`+want+`", this one is invalid`)
 	case unfit:
-		return column.Reject(snowflake.ErrSyntax, source, text, "its last character does not fit the others: one is wrong, or some are swapped")
+		return column.Reject(snowflake.ErrSyntax, source, text,
+			"its last character does not fit the others: one is wrong, or some are swapped")
 	case got == want:
-		return column.Reject(snowflake.ErrSyntax, source, text, "want 13 characters of base 32 and a check character after the last underscore")
+		return column.Reject(snowflake.ErrSyntax, source, text,
+			"want 13 characters of base 32 and a check character after the last underscore")
 	}
+
 	return column.Reject(ErrPrefix, source, text, `it has the prefix "`+got+`", want "`+want+`"`)
 }
 

@@ -9,7 +9,7 @@ import (
 )
 
 // Strict is an ID that is read from JSON strings only, for APIs whose callers might round numbers: models that call
-// tools, scripts, JavaScript. In all else it is like a [snowflake.ID], to which it converts.
+// tools, scripts, JavaScript. In all else it is like a [snowflake.ID], and it converts to one.
 //
 //	var in struct {
 //		ID sqltypes.Strict `json:"id"`
@@ -46,7 +46,8 @@ func (s *Strict) UnmarshalParam(param string) error { return (*Text)(s).Unmarsha
 // UnmarshalJSON reads a JSON string as [snowflake.ID.UnmarshalJSON] does, with its errors, and null, which leaves s
 // unchanged. All other values are [snowflake.ErrType]. On an error s is 0.
 //
-// Leave out the JSON option string: up to Go 1.26 encoding/json removes the quotes for it, and then each ID is an error.
+// Leave out the JSON option string: up to Go 1.26 encoding/json removes the quotes for it, and then each ID is an
+// error.
 func (s *Strict) UnmarshalJSON(data []byte) error {
 	if len(data) == 0 || !isOtherJSON(data) {
 		return (*Text)(s).UnmarshalJSON(data)

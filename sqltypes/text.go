@@ -14,9 +14,9 @@ import (
 //	snowflake.ID(text)  // and out
 //
 // Only the column differs: JSON, URLs, logs and String have the decimal digits of the ID. The zero value is the ID 0,
-// "no ID yet". (Negative IDs, which no generator issues, are stored too and come last.) Rows of a time range are between
-// Text(lo) and Text(hi) of [snowflake.Layout.Range]. The conditions of gormplugin (CreatedBetween, Page) are for
-// integers and reject such a column.
+// "no ID yet". (Negative IDs, which no generator issues, are stored too and come last.) Rows of a time range are
+// between Text(lo) and Text(hi) of [snowflake.Layout.Range]. The conditions of gormplugin (CreatedBetween, Page) are
+// for integers and reject such a column.
 //
 // Column: char(13), varchar(13) or text. GORM creates varchar(64) on PostgreSQL, MariaDB and MySQL, also for a primary
 // key, and text on SQLite; with the tag `gorm:"size:13"` it is varchar(13). For char(13) write
@@ -25,11 +25,11 @@ import (
 // "0000000000012" to the number 12 (https://www.sqlite.org/datatype3.html#determination_of_column_affinity).
 //
 // Order: the texts sort as the IDs do, unlike decimal digits, if the collation has digits before letters and the
-// letters in the order of the English alphabet: "C" and every binary one, Unicode's root collation, and those of most
-// languages. It fails where a letter or a pair of letters has another place: Croatian (NJ), Czech and Slovak (CH),
-// Danish and Norwegian (AA), Estonian (Z), Hungarian (CS), Latvian and Lithuanian (Y) and others, 84 of the 806 ICU
-// collations of PostgreSQL 15. There, give the column COLLATE "C" on PostgreSQL or COLLATE ascii_bin on MariaDB and
-// MySQL. Equality holds under every collation.
+// letters in the order of the English alphabet: "C" and every binary one, Unicode's root collation, and the collations
+// of most languages. It fails where a letter or a pair of letters has another place: Croatian (NJ), Czech and Slovak
+// (CH), Danish and Norwegian (AA), Estonian (Z), Hungarian (CS), Latvian and Lithuanian (Y) and others, 84 of the 806
+// ICU collations of PostgreSQL 15. There, give the column COLLATE "C" on PostgreSQL or COLLATE ascii_bin on MariaDB
+// and MySQL. Equality holds under every collation.
 //
 // Caution: 13 decimal digits are a valid Text of another ID. Convert a column of decimal text in one step.
 type Text snowflake.ID

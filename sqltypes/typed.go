@@ -61,7 +61,7 @@ func (t Typed[K]) String() string {
 	return string(text)
 }
 
-// AppendText appends the text of [Typed.String] to b. The only error is that of an invalid prefix.
+// AppendText appends the text of [Typed.String] to b. The only error is an invalid prefix.
 func (t Typed[K]) AppendText(b []byte) ([]byte, error) {
 	prefix := prefixOf[K]()
 	if !isPrefix(prefix) {
@@ -89,7 +89,8 @@ func (t *Typed[K]) UnmarshalText(text []byte) error {
 	return nil
 }
 
-// UnmarshalParam reads a parameter of a URL or form as [ParseTyped] does: gin and echo call it when they bind a request.
+// UnmarshalParam reads a parameter of a URL or form as [ParseTyped] does: gin and echo call it when they bind a
+// request.
 func (t *Typed[K]) UnmarshalParam(param string) (err error) {
 	*t, err = ParseTyped[K](param)
 	return err
@@ -98,8 +99,8 @@ func (t *Typed[K]) UnmarshalParam(param string) (err error) {
 // UnmarshalJSON reads a JSON string with the text of [Typed.String]; null leaves the ID unchanged.
 //
 // Numbers are rejected with [snowflake.ErrType] and strings of digits with [snowflake.ErrSyntax], although
-// [snowflake.ID] reads both: without a prefix they may be an ID of any kind. The other errors are those of
-// [ParseTyped], and ErrType for booleans, objects and arrays. On an error t is 0.
+// [snowflake.ID] reads both: without a prefix they may be an ID of any kind. The other errors are what
+// [ParseTyped] returns, and ErrType for booleans, objects and arrays. On an error t is 0.
 //
 // The JSON option string has no effect, with one exception: if the prefix starts with n, version 1 of encoding/json
 // takes the text of a pointer field for a misspelled null and returns its own error.
@@ -108,6 +109,7 @@ func (t *Typed[K]) UnmarshalJSON(data []byte) error {
 	if len(data) >= 2 && data[0] == '"' && data[len(data)-1] == '"' {
 		text = data[1 : len(data)-1]
 	}
+
 	// With the option string, the text comes without its quotes.
 	if id, ok := parsePrefixed[K](text); ok {
 		*t = Typed[K](id)
@@ -122,6 +124,7 @@ func (t *Typed[K]) unmarshalUnusualJSON(data, text []byte) error {
 	if string(data) == "null" {
 		return nil
 	}
+
 	*t = 0
 	unquoted := string(text)
 	switch {
@@ -138,6 +141,7 @@ func (t *Typed[K]) unmarshalUnusualJSON(data, text []byte) error {
 	case isOtherJSON(data) && isPrefix(prefixOf[K]()):
 		return column.Reject(snowflake.ErrType, source, data, `want a string that starts with "`+prefixOf[K]()+`_"`)
 	}
+
 	return prefixedError[K](source, unquoted)
 }
 
@@ -180,6 +184,7 @@ func scanInteger[T ~int64](src any) (snowflake.ID, error) {
 	default:
 		err = id.Scan(src)
 	}
+
 	return id, err
 }
 
@@ -188,14 +193,17 @@ func scanError(src any, err error) error {
 	if errors.Is(err, snowflake.ErrNull) {
 		return column.Reject(snowflake.ErrNull, column.Source(src), "", "use a pointer for a column that may be NULL")
 	}
+
 	text, _ := src.(string)
 	if raw, ok := src.([]byte); ok {
 		text = string(raw)
 	}
+
 	if strings.Contains(text, "_") {
 		return column.Reject(snowflake.ErrSyntax, column.Source(src), text,
 			"the column holds text with a prefix, want the number; make the column BIGINT (INTEGER on SQLite)")
 	}
+
 	return err
 }
 

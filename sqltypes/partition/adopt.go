@@ -17,7 +17,7 @@ import (
 //
 // On MySQL and MariaDB one ALTER TABLE copies the table, and blocks writers meanwhile. On PostgreSQL the table becomes
 // the first partition, table_legacy (a long name is cut, with a checksum), of a new table; no row is copied, and
-// others read and write meanwhile, except for some ten milliseconds. The README beside this file says what happens to
+// others read and write meanwhile, except for some ten milliseconds. The README of the package says what happens to
 // table_legacy afterwards. The steps on PostgreSQL:
 //
 //  1. The CHECK constraint sqlflake_adopt limits the keys to those before the cut: the start of the first period at
@@ -27,29 +27,31 @@ import (
 //     and is repeated within the patience, with the locks in different orders: one suits writers that lock a parent
 //     before its children, one those that lock it after them. If both kinds overlap all the time, pause one. The error
 //     says who holds the locks.
-//  3. The partitions from the cut on are created, and foreign keys that refer to the table are validated, beside readers
-//     and writers.
+//  3. The partitions from the cut on are created, and foreign keys that refer to the table are validated, while others
+//     read and write.
 //
 // A killed process leaves the constraint, which rejects rows from the cut on, at least 18 hours later: call Adopt again
-// within six hours, or drop it. After an error Adopt removes it, trying for up to ten seconds or ten lock timeouts, also
-// after ctx has ended, unless another call has validated it. If it stays, the error has the statement that removes it.
+// within six hours, or drop it. After an error Adopt removes it, trying for up to ten seconds or ten lock timeouts,
+// also after ctx has ended, unless another call has validated it. If it stays, the error has the statement that
+// removes it.
 //
-// 5 million rows took 2.5 s beside 4 writers, whose longest insert took 81 ms (2 shared cores of an Intel Xeon, Sapphire
-// Rapids, Linux, PostgreSQL 15; SNOWFLAKE_TEST_ADOPT_ROWS=5000000 go test -v -run AdoptBesideWriters in this package).
+// 5 million rows took 2.5 s with 4 writers, whose longest insert took 81 ms (2 shared cores of an Intel Xeon,
+// Sapphire Rapids, Linux, PostgreSQL 15; SNOWFLAKE_TEST_ADOPT_ROWS=5000000 go test -v -run AdoptBesideWriters in this
+// package).
 //
 // The new table has the old one's columns, defaults, constraints, indexes, extended statistics, triggers, foreign keys
 // in both directions, owner, privileges, comments and column settings, under their names; indexes and statistics of
-// table_legacy get the suffix _legacy. Storage parameters stay there. Run ANALYZE on the new table. What differs: INSERT
-// without a key fails if a trigger sets it (use a DEFAULT; a BEFORE trigger must not change the key); RETURNING of xmax,
-// xmin or ctid fails; COPY table TO fails; SELECT FROM ONLY table finds no rows; triggers see the partition in
-// TG_TABLE_NAME; older prepared statements that select the row as one value fail.
+// table_legacy get the suffix _legacy. Storage parameters stay there. Run ANALYZE on the new table. What differs:
+// INSERT without a key fails if a trigger sets it (use a DEFAULT; a BEFORE trigger must not change the key); RETURNING
+// of xmax, xmin or ctid fails; COPY table TO fails; SELECT FROM ONLY table finds no rows; triggers see the partition
+// in TG_TABLE_NAME; older prepared statements that select the row as one value fail.
 //
 // Adopt returns [ErrTable] with the problems of the plan for a table that has dependent views, rules, policies,
 // functions or columns; publications, subscriptions, inheritance, identity columns, a key with a sequence (see
-// gormplugin/adopt), unique indexes without the key, exclusion constraints, invalid indexes, constraints NOT VALID or NO
-// INHERIT, foreign keys to itself or from a partitioned table, or keys from the cut on; or that is unlogged. On MySQL and
-// MariaDB, for one that has a primary or unique key without the key column, any foreign key, a FULLTEXT or SPATIAL index,
-// or an AUTO_INCREMENT key.
+// gormplugin/adopt), unique indexes without the key, exclusion constraints, invalid indexes, constraints NOT VALID or
+// NO INHERIT, foreign keys to itself or from a partitioned table, or keys from the cut on; or that is unlogged. On
+// MySQL and MariaDB, for one that has a primary or unique key without the key column, any foreign key, a FULLTEXT or
+// SPATIAL index, or an AUTO_INCREMENT key.
 //
 // It also returns [ErrOption] if a partition has no usable name; [ErrLocked]; snowflake.ErrTimeExhausted if the layout
 // ends before the last partition; and errors of ctx and of the database.
@@ -61,11 +63,14 @@ func (s *Set) Adopt(ctx context.Context, db *sql.DB) (steps []Step, err error) {
 			err = errors.Join(withCause(ctx, err), s.abandon(ctx, db, c))
 			return steps, fmt.Errorf("partition: adopt %v: %w", s.table, err)
 		}
+
 		if step == nil {
 			return steps, nil
 		}
+
 		steps = append(steps, *step)
-		s.logger().InfoContext(ctx, "partition: adopt", "action", step.Action, "partition", step.Partition, "why", step.Why)
+		s.logger().InfoContext(ctx, "partition: adopt",
+			"action", step.Action, "partition", step.Partition, "why", step.Why)
 	}
 }
 
@@ -152,10 +157,12 @@ func (s *Set) adoptStep(ctx context.Context, db *sql.DB, c *claim) (done *Step, 
 		if err := a.refusal(); err != nil || len(a.plan.Steps) == 0 {
 			return err
 		}
+
 		done = &a.plan.Steps[0]
 		if err := a.run(ctx, q); err != nil {
 			return fmt.Errorf("%s %s: %w", done.Action, done.Partition, err)
 		}
+
 		return nil
 	})
 	return done, err
@@ -180,10 +187,12 @@ func (s *Set) adopted(ctx context.Context, q querier) (*adoption, error) {
 	if err != nil {
 		return nil, err
 	}
+
 	now := s.now()
 	if len(st.parts) > 0 && st.parts[0].hi != noHigh { // the legacy partition may end after the last one ahead
 		now = later(now, s.at(st.parts[0].hi))
 	}
+
 	a := s.newAdoption(st.table, st.now)
 	err = a.createsFor(ctx, q, s, st, now)
 	a.plan.Problems = nil // Maintain reports them

@@ -9,8 +9,8 @@ import (
 	"github.com/sqlflake/sqlflake/snowflake"
 )
 
-// refusalsMySQLQuery returns what a partitioned table can't have. Parameters: schema and table, and where it says so the
-// key.
+// refusalsMySQLQuery returns what a partitioned table can't have. Parameters: schema and table, and where it says so
+// the key.
 //
 //go:embed adopt_refusals_mysql.sql
 var refusalsMySQLQuery string
@@ -26,19 +26,23 @@ func (e mysql) adoption(ctx context.Context, q querier, s *Set, _ *claim, _ int)
 	case !strings.EqualFold(t.engine, "InnoDB"):
 		return nil, fmt.Errorf("%w: %v has the engine %q, want InnoDB", ErrTable, t.name, t.engine)
 	}
+
 	if err := t.checkKey(s); err != nil {
 		return nil, err
 	}
+
 	legacy := s.legacyName()
 	a := s.newAdoption(t.name, t.now)
 	var args []any
 	for range 3 {
 		args = append(args, t.schema, t.table, s.key)
 	}
+
 	args = append(args, t.schema, t.table, t.schema, t.table, t.schema, t.table)
 	if err := a.refuse(ctx, q, refusalsMySQLQuery, args...); err != nil {
 		return nil, err
 	}
+
 	st := &state{table: t.name, now: t.now}
 	floor := (&planner{Set: s, state: st, local: s.now()}).first()
 	st.parts = []part{{name: name{t.schema, legacy}, lo: noLow, hi: floor.lo}}
@@ -46,6 +50,7 @@ func (e mysql) adoption(ctx context.Context, q querier, s *Set, _ *claim, _ int)
 	if err != nil {
 		return nil, err
 	}
+
 	steps = append([]Step{{Partition: legacy, Lo: noLow, Hi: snowflake.ID(floor.lo)}}, steps...)
 	last := steps[len(steps)-1]
 	if !s.wantDefault && last.Hi != noHigh {
@@ -54,10 +59,12 @@ func (e mysql) adoption(ctx context.Context, q querier, s *Set, _ *claim, _ int)
 			return nil, err
 		}
 	}
+
 	drop := ""
 	if text := s.legacyDrop(floor.lo); text != "" {
 		drop = "; the rows before " + s.text(floor.from) + " become the partition " + legacy + text
 	}
+
 	alter := fmt.Sprintf("ALTER TABLE %s %s", tableMySQL(t.name), s.partitionBy(steps))
 	a.add(Step{
 		Action: actionRewrite, Lo: noLow, Hi: last.Hi, To: last.To, Rows: t.rows, Bytes: t.bytes, SQL: []string{alter},

@@ -55,6 +55,7 @@ func (postgres) adoption(ctx context.Context, q querier, s *Set, c *claim, attem
 	if err != nil {
 		return nil, err
 	}
+
 	if t.kind != "r" { // adopted before, or unsuitable
 		a, err := s.adopted(ctx, q)
 		if err != nil {
@@ -62,13 +63,16 @@ func (postgres) adoption(ctx context.Context, q querier, s *Set, c *claim, attem
 		}
 		return a, a.addReferences(ctx, q, t, false)
 	}
+
 	if err := s.checkKey(t.name, t.key, t.key == "bigint"); err != nil {
 		return nil, err
 	}
+
 	a := s.newAdoption(t.name, t.now)
 	if t.checkDef != "" {
 		c.table = quoteTable(t.name)
 	}
+
 	if err := s.refusePostgres(ctx, q, t, a); err != nil {
 		return nil, err
 	}
@@ -89,6 +93,7 @@ func (postgres) adoption(ctx context.Context, q querier, s *Set, c *claim, attem
 	case t.checkDef != "" && !found:
 		a.add(s.stepDropCheck(t, "no period begins at the cut of the constraint"))
 	}
+
 	if !found {
 		next := s.period(now.Add(need))
 		for range 2 { // the second one may begin too early too, with a Layout.Period before its time
@@ -96,14 +101,17 @@ func (postgres) adoption(ctx context.Context, q querier, s *Set, c *claim, attem
 				next = s.next(next)
 			}
 		}
+
 		if end := s.layout.End(); next.to.After(end) {
-			return nil, fmt.Errorf("%w: the period from %s on is ahead, the layout ends at %s", snowflake.ErrTimeExhausted,
-				s.text(next.from), s.text(end))
+			return nil, fmt.Errorf("%w: the period from %s on is ahead, the layout ends at %s",
+				snowflake.ErrTimeExhausted, s.text(next.from), s.text(end))
 		}
+
 		cut = next.lo
 		if err := a.refuseAhead(ctx, q, s, t.name, cut, "the cut"); err != nil {
 			return nil, err
 		}
+
 		check := fmt.Sprintf("ADD CONSTRAINT %s CHECK (%[2]s IS NOT NULL AND %[2]s < %[3]d) NOT VALID",
 			adoptCheck, pgsql.Name(s.key), cut)
 		step, run := s.stepAlter(t, "limits the keys to those before the cut, "+s.text(next.from), check)
@@ -112,25 +120,30 @@ func (postgres) adoption(ctx context.Context, q querier, s *Set, c *claim, attem
 			return run(ctx, q)
 		})
 	}
+
 	if !found || !t.checkValid {
 		sql := []string{fmt.Sprintf("ALTER TABLE %s VALIDATE CONSTRAINT %s", quoteTable(t.name), adoptCheck)}
-		a.add(alterStep(t, "reads all rows, without blocking writers", sql), func(ctx context.Context, q querier) error {
-			c.touched = true
-			left := s.reached(cut).Sub(now) - adoptLead/4 // then the constraint has to go
-			err := execAll(ctx, q, append(limits(queueTimeout, left), sql...)...)
-			c.validated = c.validated || err == nil // unless the commit fails
-			return err
-		})
+		a.add(alterStep(t, "reads all rows, without blocking writers", sql),
+			func(ctx context.Context, q querier) error {
+				c.touched = true
+				left := s.reached(cut).Sub(now) - adoptLead/4 // then the constraint has to go
+				err := execAll(ctx, q, append(limits(queueTimeout, left), sql...)...)
+				c.validated = c.validated || err == nil // unless the commit fails
+				return err
+			})
 	}
+
 	if err := s.addSwap(ctx, q, t, cut, attempt, a); err != nil {
 		return nil, err
 	}
+
 	after := &state{table: t.name, now: t.now, parts: []part{{
 		name: name{t.schema, t.legacy}, lo: noLow, hi: cut, rows: t.rows, bytes: t.bytes,
 	}}}
 	if err := a.createsFor(ctx, q, s, after, s.at(cut)); err != nil {
 		return nil, err
 	}
+
 	return a, a.addReferences(ctx, q, t, true)
 }
 
@@ -151,6 +164,7 @@ func (s *Set) readAdoptee(ctx context.Context, q querier) (*adoptee, error) {
 	if !found && err == nil {
 		err = s.noTable()
 	}
+
 	return t, err
 }
 
@@ -190,8 +204,8 @@ func alterStep(t *adoptee, why string, sql []string) Step {
 	return Step{Action: actionAlter, Lo: noLow, Hi: noHigh, Rows: t.rows, Bytes: t.bytes, Why: why, SQL: sql}
 }
 
-// claim is what a call of Adopt has done with the constraint. It removes only its own: that of another call may have
-// taken hours to validate.
+// claim is what a call of Adopt has done with the constraint. It removes only its own constraint: the one of
+// another call may have taken hours to validate.
 type claim struct {
 	table     string // for SQL; empty: this call has neither seen nor added the constraint
 	touched   bool   // this call has tried to add or to validate it
@@ -208,9 +222,11 @@ func (s *Set) abandon(ctx context.Context, db *sql.DB, c claim) error {
 	if s.dialect != sqldb.Postgres {
 		return nil
 	}
+
 	timeout := max(abandonTimeout, 10*s.lockTimeout)
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), timeout)
 	defer cancel()
+
 	var reason error
 	err := s.patiently(ctx, &waiter{until: time.Now().Add(timeout)}, func() error {
 		reason = s.engine.connect(ctx, db, s, c.touched, func(s *Set, q querier) error {
@@ -223,13 +239,16 @@ func (s *Set) abandon(ctx context.Context, db *sql.DB, c claim) error {
 			case t.kind != "r" || t.checkDef == "": // the swap is done, or there is none
 				return nil
 			}
+
 			if _, _, err := s.parseCheck(t); err != nil {
 				return nil // not of Adopt
 			}
+
 			c.table = quoteTable(t.name)
 			if !c.touched || t.checkValid && !c.validated {
 				return errors.New("it belongs to another call, which may still run")
 			}
+
 			_, drop := s.stepDropCheck(t, "")
 			return drop(ctx, q)
 		})
@@ -238,13 +257,14 @@ func (s *Set) abandon(ctx context.Context, db *sql.DB, c claim) error {
 	if err == nil || c.table == "" {
 		return nil
 	}
+
 	return fmt.Errorf("the constraint %s stays, and rejects rows from its cut on: call Adopt again, "+
 		"or execute ALTER TABLE %s DROP CONSTRAINT IF EXISTS %[1]s: %[3]w", adoptCheck, c.table, reason)
 }
 
 // swapQuery returns the statements of the swap in their order. Parameters: the table's OID, its new name, the key, the
 // cut, adoptCheck and adoptMark. The search_path must be safePath, so that all names have their schema. Definitions
-// contain the name of the old table, which is that of the new one when they are executed.
+// contain the name of the old table; when they are executed, the new table has it.
 //
 //go:embed adopt_swap.sql
 var swapQuery string
@@ -267,14 +287,17 @@ func (s *Set) addSwap(ctx context.Context, q querier, t *adoptee, cut int64, att
 	if err != nil {
 		return err
 	}
+
 	locks, err := relatedLocks(ctx, q, quoteTable(t.name), attempt)
 	if err != nil {
 		return err
 	}
+
 	script := append([]string{"BEGIN", "SET LOCAL search_path = " + safePath}, limits(s.lockTimeout, s.swap)...)
 	for _, l := range locks {
 		script = append(script, l.statement())
 	}
+
 	why := "becomes the partition " + t.legacy + " of a new table with its name" + s.legacyDrop(cut)
 	step := alterStep(t, why, append(append(script, statements...), "COMMIT"))
 	step.Hi, step.To = snowflake.ID(cut), s.at(cut)
@@ -282,6 +305,7 @@ func (s *Set) addSwap(ctx context.Context, q querier, t *adoptee, cut int64, att
 		if err := s.lockAll(ctx, q, locks...); err != nil {
 			return err
 		}
+
 		// The table may have changed before it was locked.
 		now := &adoption{plan: &Plan{}}
 		if err := s.refusePostgres(ctx, q, t, now); err != nil {
@@ -290,22 +314,28 @@ func (s *Set) addSwap(ctx context.Context, q querier, t *adoptee, cut int64, att
 		if err := now.refusal(); err != nil {
 			return err
 		}
+
 		statements, err := s.swapStatements(ctx, q, t, cut)
 		if err != nil {
 			return err
 		}
+
 		before, err := indexFiles(ctx, q, t)
 		if err != nil {
 			return err
 		}
+
 		// Each round trip counts while others wait.
 		if err := execScript(ctx, q, statements); err != nil {
 			return fmt.Errorf("one of %d statements, of which this is the last: %w", len(statements), err)
 		}
+
 		after, err := indexFiles(ctx, q, t)
 		if err == nil && !slices.Equal(before, after) {
-			err = fmt.Errorf("%w: ATTACH PARTITION of %v builds an index: before %s, after %s", ErrTable, t.name, before, after)
+			err = fmt.Errorf("%w: ATTACH PARTITION of %v builds an index: before %s, after %s",
+				ErrTable, t.name, before, after)
 		}
+
 		return err
 	})
 	return nil
@@ -361,5 +391,6 @@ func validateChildren(ctx context.Context, q querier, t *adoptee) error {
 			return err
 		}
 	}
+
 	return err
 }

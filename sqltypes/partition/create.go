@@ -21,23 +21,30 @@ func (p *planner) create() {
 			p.text(p.latest), p.text(epoch)))
 		return
 	}
+
 	for _, part := range p.parts {
 		if part.hi == noHigh && p.of(part.lo).hi != noHigh {
-			p.plan.problem(part.table, "it has no upper bound, so none can follow it: split it, or on MySQL set WithDefault")
+			p.plan.problem(part.table,
+				"it has no upper bound, so none can follow it: split it, or on MySQL set WithDefault")
 		}
 	}
+
 	last := p.horizon()
 	if end := p.layout.End(); last.to.After(end) {
-		p.plan.problem("", "the layout ends at %s, there are no IDs after it: %w", p.text(end), snowflake.ErrTimeExhausted)
+		p.plan.problem("", "the layout ends at %s, there are no IDs after it: %w",
+			p.text(end), snowflake.ErrTimeExhausted)
 	}
+
 	p.strangers(last)
 	var periods []period
 	for at := p.first(); !at.from.After(last.from); at = p.next(at) {
 		if periods = append(periods, at); len(periods) > maxCreate {
-			p.fail(fmt.Errorf("%w: there are more than %d partitions from %s on", ErrOption, maxCreate, p.text(periods[0].from)))
+			p.fail(fmt.Errorf("%w: there are more than %d partitions from %s on",
+				ErrOption, maxCreate, p.text(periods[0].from)))
 			return
 		}
 	}
+
 	for _, at := range periods {
 		for _, gap := range p.gaps(at) {
 			if p.contiguous() && gap.hi == noHigh && (p.wantDefault || p.fallback != nil) {
@@ -61,8 +68,9 @@ func (p *planner) splits() bool {
 	}
 	_, found := p.find(*p.fallback, noLow, noHigh, 0)
 	if found {
-		p.plan.problem(p.fallback.table, "it has rows, which the server would copy for each new partition while writers "+
-			"wait: MoveDefault moves them; delete those that are no IDs")
+		p.plan.problem(p.fallback.table,
+			"it has rows, which the server would copy for each new partition while writers "+
+				"wait: MoveDefault moves them; delete those that are no IDs")
 	}
 	return !found && p.err == nil
 }
@@ -80,13 +88,14 @@ func (p *planner) first() period {
 	return first
 }
 
-// gaps returns the ranges of keys of a period that have no partition. It is the whole period or nothing, unless the unit,
-// the zone or its rules were others when the neighbours were made.
+// gaps returns the ranges of keys of a period that have no partition. It is the whole period or nothing, unless the
+// unit, the zone or its rules were others when the neighbours were made.
 func (p *planner) gaps(at period) (gaps []period) {
 	lo := at.lo
 	if p.contiguous() {
 		lo = p.top
 	}
+
 	for _, part := range p.from(lo) {
 		if part.lo >= at.hi {
 			break
@@ -96,9 +105,11 @@ func (p *planner) gaps(at period) (gaps []period) {
 		}
 		lo = part.hi
 	}
+
 	if lo < at.hi {
 		gaps = append(gaps, period{lo: lo, hi: at.hi})
 	}
+
 	return gaps
 }
 
@@ -112,12 +123,15 @@ func (p *planner) createOne(at, g period) {
 	if !p.free(text) {
 		return
 	}
+
 	if p.fallback != nil && !p.contiguous() {
 		if _, found := p.find(*p.fallback, g.lo, g.hi, 0); found {
-			p.plan.problem(text, "the default partition %s has rows of its time: MoveDefault moves them", p.fallback.table)
+			p.plan.problem(text, "the default partition %s has rows of its time: MoveDefault moves them",
+				p.fallback.table)
 			return
 		}
 	}
+
 	why := "past " + p.unit.noun()
 	switch {
 	case at.from.After(p.latest):
@@ -125,12 +139,13 @@ func (p *planner) createOne(at, g period) {
 	case at.to.After(p.latest):
 		why = "current " + p.unit.noun()
 	}
+
 	p.step(Step{Action: actionCreate, Partition: text, Lo: snowflake.ID(g.lo), Hi: snowflake.ID(g.hi), Why: why})
 	p.top = max(p.top, g.hi)
 }
 
-// newName returns a name for a partition of a period that no other partition has and that is not taken, such as that of
-// the second part of a period.
+// newName returns a name for a partition of a period that no other partition has and that is not taken: the second
+// part of a period gets the suffix _2.
 func (p *planner) newName(at period, taken func(string) bool) string {
 	base := p.partitionName(at.from)
 	text := base
@@ -171,8 +186,8 @@ func (p *planner) createDefault() {
 // Maintain. On MySQL and MariaDB it has the partitions that Maintain would create now, by the clock of this process;
 // the first one also takes all smaller keys.
 //
-// It returns [ErrOption] if a partition has no usable name, snowflake.ErrBeforeEpoch if the clock is before the layout's
-// epoch, and snowflake.ErrTimeExhausted if the layout ends before the last partition.
+// It returns [ErrOption] if a partition has no usable name, snowflake.ErrBeforeEpoch if the clock is before the
+// layout's epoch, and snowflake.ErrTimeExhausted if the layout ends before the last partition.
 func (s *Set) TableOptions() (string, error) {
 	if s.dialect == sqldb.Postgres {
 		return "PARTITION BY RANGE (" + pgsql.Name(s.key) + ")", nil

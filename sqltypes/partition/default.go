@@ -31,6 +31,7 @@ func (s *Set) MoveDefault(ctx context.Context, db *sql.DB, batch int) (moved int
 	if batch < 1 {
 		return 0, fmt.Errorf("%w: MoveDefault with a batch of %d, want at least 1", ErrOption, batch)
 	}
+
 	for {
 		var piece *Step
 		var rows int64
@@ -41,24 +42,29 @@ func (s *Set) MoveDefault(ctx context.Context, db *sql.DB, batch int) (moved int
 			if err != nil || st.fallback == nil {
 				return err
 			}
+
 			p := s.newPlanner(st, s.now(), s.probe(ctx, q, st))
 			next := p.stray(batch)
 			problems = p.plan.Problems
 			if p.err != nil || next == nil {
 				return p.err
 			}
+
 			piece = next
 			rows, err = s.engine.move(ctx, q, s, st, *piece)
 			return err
 		})
 		if err == nil && piece != nil {
 			moved += rows
-			s.logger().InfoContext(ctx, "rows moved out of the default partition", "partition", piece.Partition, "rows", rows)
+			s.logger().InfoContext(ctx, "rows moved out of the default partition",
+				"partition", piece.Partition, "rows", rows)
 			continue
 		}
+
 		if err := errors.Join(append(problems, err)...); err != nil {
 			return moved, fmt.Errorf("partition: move the default partition of %v: %w", s.table, err)
 		}
+
 		return moved, nil
 	}
 }
@@ -73,22 +79,27 @@ func (p *planner) stray(batch int) *Step {
 	if p.retain > 0 {
 		least = max(least, p.cutoff)
 	}
+
 	if key, found := p.find(*p.fallback, noLow, least, 0); found {
 		p.plan.problem(p.fallback.table, "the row with the key %d is older than the first ID that is kept, %d: "+
 			"move or delete such rows by hand, or set WithStart to the time of the oldest ID", key, least)
 	}
+
 	key, found := p.find(*p.fallback, least, noHigh, 0)
 	if !found {
 		return nil
 	}
+
 	at := p.of(key)
 	if key < at.lo || key >= at.hi {
 		p.plan.problem(p.fallback.table, "the key %d is no ID of the layout: move or delete such rows by hand", key)
 		return nil
 	}
+
 	if ahead := p.horizon().to; p.isStrange(ahead, at.to) {
-		p.plan.problem(p.fallback.table, "the row with the key %d is of %s, long after %s: a wrong clock may have made it. "+
-			"Delete such rows, or give them other keys", key, p.text(p.at(key)), p.text(ahead))
+		p.plan.problem(p.fallback.table,
+			"the row with the key %d is of %s, long after %s: a wrong clock may have made it. "+
+				"Delete such rows, or give them other keys", key, p.text(p.at(key)), p.text(ahead))
 		return nil
 	}
 
@@ -96,11 +107,14 @@ func (p *planner) stray(batch int) *Step {
 		if key < g.lo || key >= g.hi {
 			continue
 		}
+
 		if end, found := p.find(*p.fallback, key, g.hi, batch); found { // the row after the batch begins the next piece
 			g.hi = max(end, key+1)
 		}
-		return &Step{Action: actionCreate, Partition: p.newName(at, p.taken), Lo: snowflake.ID(g.lo), Hi: snowflake.ID(g.hi)}
+		return &Step{Action: actionCreate, Partition: p.newName(at, p.taken), Lo: snowflake.ID(g.lo),
+			Hi: snowflake.ID(g.hi)}
 	}
+
 	p.fail(fmt.Errorf("the default partition %v has the key %d of another partition", p.fallback.name, key))
 	return nil
 }

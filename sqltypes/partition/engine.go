@@ -35,12 +35,12 @@ type engine interface {
 	// statements returns the statements that execute a step.
 	statements(s *Set, st *state, step Step) []string
 
-	// execute executes a step on a connection for changes. It returns errBusy if a row with a key below the step's floor
-	// was written since the plan was made.
+	// execute executes a step on a connection for changes. It returns errBusy if a row with a key below the step's
+	// floor was written since the plan was made.
 	execute(ctx context.Context, q querier, s *Set, st *state, step Step) error
 
-	// finish executes, after execute, the part of a step that runs on a connection of its own: DETACH CONCURRENTLY, and
-	// the callback of WithArchive, after which it marks the loose table as archived. Only one process does either at a
+	// finish executes, after execute, the part of a step that needs a connection for itself: DETACH CONCURRENTLY, and
+	// the callback of WithArchive; then it marks the loose table as archived. Only one process does either at a
 	// time; finish returns errBusy in the others, and nil if another one has done it.
 	finish(ctx context.Context, db *sql.DB, s *Set, st *state, step Step) error
 
@@ -78,12 +78,14 @@ func (s *Set) keyOf(ctx context.Context, q querier, p part, lo, hi int64, n int)
 	if hi != noHigh {
 		query += fmt.Sprintf(" AND %s < %d", column, hi)
 	}
+
 	query += " ORDER BY " + column
 	if n == greatest {
 		query += " DESC LIMIT 1"
 	} else {
 		query += fmt.Sprintf(" LIMIT 1 OFFSET %d", n)
 	}
+
 	found, err = one(q.QueryRowContext(ctx, query), &key)
 	return key, found, err
 }

@@ -5,10 +5,10 @@ import "errors"
 // Errors of this package, for errors.Is. The text of a returned error names the value and the limit. Errors of the
 // layout, such as snowflake.ErrFieldOrder and snowflake.ErrTimeExhausted, and errors of the database are wrapped too.
 var (
-	// ErrOption is returned by New for an invalid table, unit or option, by MoveDefault for a batch below 1, by Run for an
-	// invalid interval, and by all methods for the name of a new partition that is empty, longer than the database allows,
-	// or no UTF-8. Maintain also returns it for such a name of WithKeep, and on MySQL and MariaDB for one that another
-	// table has; on PostgreSQL that is an error of the database.
+	// ErrOption is returned by New for an invalid table, unit or option, by MoveDefault for a batch below 1, by Run
+	// for an invalid interval, and by all methods for the name of a new partition that is empty, longer than the
+	// database allows, or no UTF-8. Maintain also returns it for such a name of WithKeep, and on MySQL and MariaDB for
+	// one that another table has; on PostgreSQL that is an error of the database.
 	ErrOption = errors.New("partition: invalid option")
 
 	// ErrTable is returned by all methods that use the database if the table can't be maintained: it does not exist, is

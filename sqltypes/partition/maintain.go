@@ -45,8 +45,8 @@ func (s *Set) survey(ctx context.Context, q querier, enough func(Step) bool) (*p
 }
 
 // Maintain creates missing partitions, and drops, renames or archives those beyond the retention. It returns the steps
-// that it did itself, not those of another process. One process makes a step at a time, and each reads the catalog anew
-// before each step.
+// that it did itself, not the steps of another process. One process makes a step at a time, and each reads the catalog
+// anew before each step.
 //
 // If a step fails, Maintain does the others and returns the errors, joined: each problem of the plan, which match
 // ErrBlocked, ErrLocked for a step that did not get its locks, and errors of the database and of the callback of
@@ -92,7 +92,7 @@ type maintenance struct {
 	wait     waiter
 	done     []Step
 	failed   map[string]bool // by Step.id; or left to another process
-	locked   map[bool]bool   // whether a lock of the table was refused: to a step that creates a partition, to another one
+	locked   map[bool]bool   // a lock of the table was refused; by whether the step creates a partition
 	tries    int             // of the current step
 	rest     bool            // before the next step: the last one was refused a lock
 	errs     []error         // of steps
@@ -123,6 +123,7 @@ func (m *maintenance) run(ctx context.Context) error {
 				continue
 			}
 		}
+
 		switch {
 		case err != nil && (step == nil || ctx.Err() != nil):
 			return errors.Join(append(m.errs, withCause(ctx, err))...)
@@ -137,7 +138,8 @@ func (m *maintenance) run(ctx context.Context) error {
 			}
 		case step != nil:
 			m.done = append(m.done, *step)
-			m.logger().InfoContext(ctx, "partition maintained", "action", step.Action, "partition", step.Partition, "why", step.Why)
+			m.logger().InfoContext(ctx, "partition maintained",
+				"action", step.Action, "partition", step.Partition, "why", step.Why)
 		default:
 			m.problems = len(m.errs) == 0
 			return errors.Join(append(m.errs, p.plan.Problems...)...)
@@ -156,6 +158,7 @@ func (m *maintenance) next(ctx context.Context) (p *planner, step *Step, err err
 			if m.rest {
 				return errRest
 			}
+
 			step = p.chosen
 			step.attempt = m.tries
 			m.tries++
@@ -164,12 +167,15 @@ func (m *maintenance) next(ctx context.Context) (p *planner, step *Step, err err
 		if err != nil || step == nil || !step.finish {
 			return p, step, err
 		}
+
 		err = m.engine.finish(ctx, m.db, p.Set, p.state, *step)
 		if step.Action != actionArchive || !errors.Is(err, errBusy) {
 			return p, step, err
 		}
+
 		m.failed[step.id()] = true // another process archives, which may take hours
-		m.logger().InfoContext(ctx, "partition left to another process", "action", step.Action, "partition", step.Partition)
+		m.logger().InfoContext(ctx, "partition left to another process",
+			"action", step.Action, "partition", step.Partition)
 	}
 }
 
@@ -186,6 +192,7 @@ func (s *Set) Run(ctx context.Context, db *sql.DB, every time.Duration) error {
 		return fmt.Errorf("%w: Run every %v, want more than 0 and at most %v: there are %d partitions ahead",
 			ErrOption, every, longest.Truncate(time.Second), s.ahead)
 	}
+
 	for ctx.Err() == nil {
 		wait := every
 		if m, err := s.maintain(ctx, db); err != nil && ctx.Err() == nil {
@@ -194,8 +201,10 @@ func (s *Set) Run(ctx context.Context, db *sql.DB, every time.Duration) error {
 				wait = min(every, time.Minute)
 			}
 		}
+
 		_ = pause(ctx, wait-wait/10, wait) // the loop's condition has the error
 	}
+
 	return ctx.Err()
 }
 
@@ -237,13 +246,16 @@ func (s *Set) patiently(ctx context.Context, w *waiter, f func() error) error {
 			if w.until.IsZero() {
 				w.until = now.Add(s.patience)
 			}
+
 			if !now.Before(w.until) {
 				return fmt.Errorf("%w: for %v, with waits of at most %v: %w", ErrLocked, s.patience, limit, err)
 			}
+
 			least, most = 2*limit, 6*limit
 		default:
 			return err
 		}
+
 		if err := pause(ctx, least, most); err != nil {
 			return err
 		}

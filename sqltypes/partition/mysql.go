@@ -28,14 +28,15 @@ func (e mysql) connect(ctx context.Context, db *sql.DB, s *Set, change bool, f f
 	return e.session(ctx, db, s, lock, func(conn *sql.Conn) error { return f(s, conn) })
 }
 
-// mysqlSettings are variables of a session: the longest waits for metadata locks and for those of InnoDB, for which
-// statements that change partitions wait too; autocommit, without which MariaDB can't exchange a partition, since the
+// mysqlSettings are variables of a session: the longest waits for metadata locks and for InnoDB's row locks (statements
+// that change partitions wait for both); autocommit, without which MariaDB can't exchange a partition, since the
 // statement waits for a lock of its transaction; and the seconds after which the server ends an idle connection.
 type mysqlSettings [4]int64
 
 func (v mysqlSettings) set(ctx context.Context, conn *sql.Conn) error {
-	_, err := conn.ExecContext(ctx, fmt.Sprintf("SET SESSION lock_wait_timeout = %d, SESSION innodb_lock_wait_timeout = %d, "+
-		"SESSION autocommit = %d, SESSION wait_timeout = %d", v[0], v[1], v[2], v[3]))
+	_, err := conn.ExecContext(ctx,
+		fmt.Sprintf("SET SESSION lock_wait_timeout = %d, SESSION innodb_lock_wait_timeout = %d, "+
+			"SESSION autocommit = %d, SESSION wait_timeout = %d", v[0], v[1], v[2], v[3]))
 	return err
 }
 
@@ -51,6 +52,7 @@ func (e mysql) session(ctx context.Context, db *sql.DB, s *Set, lock string, f f
 		return err
 	}
 	defer func() { err = errors.Join(err, conn.Close()) }()
+
 	var before mysqlSettings
 	var schema string
 	row := conn.QueryRowContext(ctx, `SELECT @@SESSION.lock_wait_timeout, @@SESSION.innodb_lock_wait_timeout,
@@ -58,6 +60,7 @@ func (e mysql) session(ctx context.Context, db *sql.DB, s *Set, lock string, f f
 	if err := row.Scan(&before[0], &before[1], &before[2], &before[3], &schema); err != nil {
 		return err
 	}
+
 	seconds := int64(e.limit(s.lockTimeout) / time.Second)
 	settings := mysqlSettings{seconds, seconds, 1, before[3]}
 	switch lock {
@@ -66,6 +69,7 @@ func (e mysql) session(ctx context.Context, db *sql.DB, s *Set, lock string, f f
 	case archiveLock: // the callback of WithArchive may take hours
 		settings[3] = max(before[3], maxIdle)
 	}
+
 	if lock != "" {
 		// The name has at most 64 bytes. Servers may ignore the case of names.
 		sum := sha256.Sum256([]byte(strings.ToLower(schema + "\x00" + s.table.table)))
@@ -84,17 +88,21 @@ func (e mysql) session(ctx context.Context, db *sql.DB, s *Set, lock string, f f
 	defer func() {
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 10*time.Second)
 		defer cancel()
+
 		resetErr := before.set(ctx, conn)
 		if resetErr == nil && lock != "" {
 			_, resetErr = conn.ExecContext(ctx, "DO RELEASE_LOCK(?)", lock)
 		}
+
 		if resetErr != nil { // the end of the connection does both
 			_ = conn.Raw(func(any) error { return driver.ErrBadConn })
 		}
 	}()
+
 	if err := settings.set(ctx, conn); err != nil {
 		return err
 	}
+
 	return f(conn)
 }
 
@@ -159,6 +167,7 @@ FROM information_schema.TABLES WHERE TABLE_SCHEMA = COALESCE(NULLIF(?, ''), DATA
 	if err == nil && !found {
 		err = s.noTable()
 	}
+
 	t.now = time.UnixMicro(now).UTC()
 	return t, err
 }
@@ -175,9 +184,11 @@ func (e mysql) inspect(ctx context.Context, q querier, s *Set) (*state, error) {
 	case t.kind != "BASE TABLE":
 		return nil, fmt.Errorf("%w: %v is a %s", ErrTable, t.name, strings.ToLower(t.kind))
 	}
+
 	if err := t.checkKey(s); err != nil {
 		return nil, err
 	}
+
 	st := &state{table: t.name, now: t.now, plain: t.plain}
 	if err := e.readParts(ctx, q, s, st, t); err != nil {
 		return nil, err
@@ -185,11 +196,13 @@ func (e mysql) inspect(ctx context.Context, q querier, s *Set) (*state, error) {
 	if err := st.readLoose(ctx, q, markedQuery, st.table.schema, markWords); err != nil {
 		return nil, err
 	}
+
 	if s.rename != nil || s.archive != nil {
 		if st.trigger, err = e.readTrigger(ctx, q, st.table); err != nil {
 			return nil, err
 		}
 	}
+
 	return st, e.matchTwins(ctx, q, s, st)
 }
 
@@ -216,12 +229,15 @@ func (mysql) readParts(ctx context.Context, q querier, s *Set, st *state, t mysq
 		case divided:
 			return fmt.Errorf("%w: %v has subpartitions", ErrTable, st.table)
 		}
+
 		if p.hi, err = parseLimit(last, strings.Contains(t.key, "unsigned")); err != nil {
 			return fmt.Errorf("the bound of the partition %s: %w", p.table, err)
 		}
+
 		if n := len(st.parts); n > 0 {
 			p.lo = st.parts[n-1].hi
 		}
+
 		st.parts = append(st.parts, p)
 		return nil
 	})
@@ -232,6 +248,7 @@ func (mysql) readParts(ctx context.Context, q querier, s *Set, st *state, t mysq
 	if i := slices.IndexFunc(st.parts, func(p part) bool { return p.hi == noHigh }); i >= 0 {
 		st.parts = st.parts[:i+1] // no ID belongs to those after it
 	}
+
 	return err
 }
 
@@ -284,17 +301,21 @@ func (mysql) matchTwins(ctx context.Context, q querier, s *Set, st *state) error
 			loose = append(loose, l)
 			continue
 		}
+
 		p := &st.parts[i]
 		_, moved, err := s.keyOf(ctx, q, l, noLow, noHigh, 0)
 		if err != nil {
 			return err
 		}
+
 		_, rest, err := s.keyOf(ctx, q, *p, noLow, noHigh, 0)
 		if err != nil {
 			return err
 		}
+
 		p.twin, p.moved, p.split, p.due = l.table, moved, moved && rest, p.due || l.due
 	}
+
 	st.loose = loose
 	return nil
 }

@@ -12,14 +12,15 @@ import (
 	"unicode/utf8"
 )
 
-// A partition leaves its table in these statements, each of which commits by itself:
+// A partition leaves its table in these statements. Each commits by itself:
 //
 //	DROP TABLE IF EXISTS temporary; CREATE TABLE temporary LIKE t
 //	ALTER TABLE temporary COMMENT mark, RENAME TO twin REMOVE PARTITIONING
-//	LOCK TABLES t, twin; ALTER TABLE t EXCHANGE PARTITION p WITH TABLE twin; ALTER TABLE t DROP PARTITION p; UNLOCK TABLES
+//	LOCK TABLES t, twin; ALTER TABLE t EXCHANGE PARTITION p WITH TABLE twin
+//	ALTER TABLE t DROP PARTITION p; UNLOCK TABLES
 //
-// Until the partition is dropped the two are twins: inspect finds out which of them has the rows. The locks prevent
-// that a row comes to the partition after the exchange.
+// Until the partition is dropped the two are twins: inspect finds out which of them has the rows. The locks keep
+// new rows out of the partition after the exchange.
 
 const (
 	exchange     = " EXCHANGE PARTITION "
@@ -46,6 +47,7 @@ func (e mysql) statements(s *Set, st *state, step Step) []string {
 	case actionArchive:
 		return []string{e.comment(st, p, p.marked(st.table, true))}
 	}
+
 	return nil
 }
 
@@ -79,15 +81,19 @@ func (e mysql) detach(st *state, p part) (statements []string) {
 		// Nobody else uses this name. The table of an interrupted call may have other columns.
 		sum := sha256.Sum256([]byte(p.parent.table + "\x00" + p.table))
 		made := tableMySQL(name{p.schema, fmt.Sprintf("sqlflake_partition_%x", sum[:12])})
-		statements = append(statements, "DROP TABLE IF EXISTS "+made, fmt.Sprintf("CREATE TABLE %s LIKE %s", made, table),
+		statements = append(statements, "DROP TABLE IF EXISTS "+made,
+			fmt.Sprintf("CREATE TABLE %s LIKE %s", made, table),
 			fmt.Sprintf("ALTER TABLE %s COMMENT = %s, RENAME TO %s REMOVE PARTITIONING", made,
 				textMySQL(twin.comment, st.plain), tableMySQL(twin.name)))
 	}
+
 	statements = append(statements, fmt.Sprintf("LOCK TABLES %s WRITE, %s WRITE", table, tableMySQL(twin.name)))
 	if !p.moved {
 		statements = append(statements,
-			fmt.Sprintf("ALTER TABLE %s"+exchange+"%s WITH TABLE %s", table, quoteMySQL(p.table), tableMySQL(twin.name)))
+			fmt.Sprintf("ALTER TABLE %s"+exchange+"%s WITH TABLE %s",
+				table, quoteMySQL(p.table), tableMySQL(twin.name)))
 	}
+
 	return append(statements, e.drop(p), unlockTables)
 }
 
@@ -123,16 +129,19 @@ func (e mysql) execute(ctx context.Context, q querier, s *Set, st *state, step S
 	case step.loose, step.Action == actionCreate:
 	case step.Action == actionDrop:
 		// Without the lock a row below the floor could come before the partition is dropped.
-		statements = []string{fmt.Sprintf("LOCK TABLES %s WRITE", tableMySQL(st.table)), e.drop(step.part), unlockTables}
+		statements = []string{fmt.Sprintf("LOCK TABLES %s WRITE", tableMySQL(st.table)), e.drop(step.part),
+			unlockTables}
 	default:
 		if err := e.checkTwin(ctx, q, s, step.part); err != nil {
 			return err
 		}
 	}
+
 	err := e.run(ctx, q, s, step, statements)
 	if err != nil && step.loose {
 		return ownLock{err}
 	}
+
 	return err
 }
 
@@ -146,18 +155,21 @@ func (e mysql) run(ctx context.Context, q querier, s *Set, step Step, statements
 			err = errors.Join(err, unlockErr)
 		}
 	}()
+
 	for _, statement := range statements {
 		if err := execAll(ctx, q, statement); err != nil && strings.Contains(statement, exchange) {
 			return e.dropTwin(ctx, q, s, step.part, err)
 		} else if err != nil {
 			return err
 		}
+
 		if strings.HasPrefix(statement, "LOCK TABLES") {
 			if err := e.recheck(ctx, q, s, step); err != nil {
 				return err
 			}
 		}
 	}
+
 	return nil
 }
 
@@ -172,11 +184,13 @@ func (e mysql) dropTwin(ctx context.Context, q querier, s *Set, p part, cause er
 	if e.refused(cause) {
 		return cause
 	}
+
 	twin := e.twin(p)
 	_, found, err := s.keyOf(ctx, q, twin, noLow, noHigh, 0)
 	if err == nil && !found {
 		_, err = q.ExecContext(ctx, "DROP TABLE "+tableMySQL(twin.name))
 	}
+
 	switch {
 	case err != nil:
 		return errors.Join(cause, err)
@@ -186,6 +200,7 @@ func (e mysql) dropTwin(ctx context.Context, q querier, s *Set, p part, cause er
 		return fmt.Errorf("%w: ALTER TABLE %s FORCE makes it possible again, and copies the table",
 			cause, tableMySQL(p.parent))
 	}
+
 	return cause
 }
 
@@ -200,9 +215,11 @@ func (e mysql) recheck(ctx context.Context, q querier, s *Set, step Step) error 
 			return err
 		}
 	}
+
 	if limit == noLow {
 		return nil
 	}
+
 	return s.none(ctx, q, step.part, noLow, limit)
 }
 
@@ -214,17 +231,21 @@ func (e mysql) checkTwin(ctx context.Context, q querier, s *Set, p part) error {
 		return fmt.Errorf("the comment of %v has no room for the mark of detached tables: %d characters, more than %d",
 			p.parent, n, maxComment)
 	}
+
 	if err := s.checkNew(twin.table); err != nil {
 		return err
 	}
+
 	if p.twin == "" {
 		if err := e.checkFree(ctx, q, p, twin.name); err != nil {
 			return err
 		}
 	}
+
 	if s.rename == nil {
 		return nil
 	}
+
 	return e.checkFree(ctx, q, twin, s.keptName(twin))
 }
 

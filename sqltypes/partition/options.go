@@ -55,9 +55,9 @@ func option(valid bool, set func(*config), format string, args ...any) Option {
 	}
 }
 
-// WithLayout sets the layout of the IDs in the key; the default is [snowflake.Default]. With a time in two parts, as
-// that of [snowflake.Clustered], a partition begins with the Layout.Period that contains the start of its unit: rows of
-// the last minutes of a month may be stored in the next one, and are then retained with it.
+// WithLayout sets the layout of the IDs in the key; the default is [snowflake.Default]. If the time has two parts, as
+// in [snowflake.Clustered], a partition begins with the Layout.Period that contains the start of its unit: rows of the
+// last minutes of a month may be stored in the next one, and are then retained with it.
 func WithLayout(layout snowflake.Layout) Option {
 	return option(true, func(c *config) { c.layout = layout }, "")
 }
@@ -141,7 +141,7 @@ func WithPatience(d time.Duration) Option {
 	return option(d >= 0, func(c *config) { c.patience = d }, "WithPatience(%v) is negative", d)
 }
 
-// WithDefault adds a partition for rows whose ID has no other one: DEFAULT on PostgreSQL, MAXVALUE on MySQL and
+// WithDefault adds a partition for rows that belong to no other partition: DEFAULT on PostgreSQL, MAXVALUE on MySQL and
 // MariaDB. An ID of a clock far ahead is then stored instead of rejected, and prevents the partition of its time (on
 // MySQL and MariaDB all new partitions) until [Set.MoveDefault] has moved it or somebody has deleted it. Plan and
 // Maintain report such rows. Prefer a large WithAhead: PostgreSQL locks the default partition for each new one and
@@ -153,14 +153,14 @@ func WithDefault() Option {
 // WithDetachConcurrently detaches partitions on PostgreSQL with DETACH PARTITION ... CONCURRENTLY, which does not block
 // queries but waits for transactions that use the table. Meanwhile the rows are invisible; the next call finishes an
 // interrupted one. PostgreSQL adds a CHECK constraint with the bounds, which a table of WithKeep still has: drop it to
-// store other rows there. It needs sessions, so no PgBouncer in transaction mode. It has no effect on MySQL and MariaDB,
-// and on tables with a default partition, for which PostgreSQL does not allow it.
+// store other rows there. It needs sessions, so no PgBouncer in transaction mode. It has no effect on MySQL and
+// MariaDB, and on tables with a default partition, for which PostgreSQL does not allow it.
 func WithDetachConcurrently() Option {
 	return option(true, func(c *config) { c.concurrently = true }, "")
 }
 
 // WithKeep renames partitions beyond the retention and leaves them as tables, instead of dropping them. It excludes
-// WithArchive. rename gets the partition's name and returns that of the table, "table" or "schema.table". On MySQL and
+// WithArchive. rename gets the partition's name and returns the table's, "table" or "schema.table". On MySQL and
 // MariaDB a partition's name that does not begin with the table's gets that as a prefix first.
 func WithKeep(rename func(partition string) string) Option {
 	return option(rename != nil, func(c *config) { c.rename = rename }, "WithKeep(nil)")

@@ -20,8 +20,8 @@ type Plan struct {
 	Problems []error
 
 	// Covered is the time up to which rows have a partition, in the zone of the Set; later ones are rejected, or stored
-	// in the default partition. It is zero if rows of Now have none. With a layout whose time has two parts it is up to a
-	// Period before the time of the last partition's end.
+	// in the default partition. It is zero if rows of Now have none. With a layout whose time has two parts it is up
+	// to a Period before the time of the last partition's end.
 	Covered time.Time
 
 	// Overdue is the time from which on a Maintain would have done one of the Steps, so that none has succeeded since
@@ -54,10 +54,10 @@ const (
 type Step struct {
 	Action    string
 	Partition string       // its name; empty for the table
-	Lo, Hi    snowflake.ID // Lo <= key && key < Hi; the least and greatest int64: no bound; both 0: the default partition
+	Lo, Hi    snowflake.ID // Lo <= key < Hi; the least and greatest int64: no bound; both 0: the default one
 	From, To  time.Time    // the times of Lo and Hi, in the zone of the Set
 	Rows      int64        // that it drops, detaches or rewrites, as ANALYZE has estimated; -1: unknown
-	Bytes     int64        // with indexes; an estimate on MySQL and MariaDB; -1: unknown, as while somebody has locked it
+	Bytes     int64        // with indexes; an estimate on MySQL and MariaDB; -1: unknown, as while it is locked
 	Why       string
 	SQL       []string // the statements; what Maintain does also depends on the table at that time
 
@@ -84,20 +84,22 @@ func (p *Plan) problem(partition, format string, args ...any) {
 	p.Problems = append(p.Problems, fmt.Errorf("%w: %w", ErrBlocked, err))
 }
 
-// String returns the plan for people: the steps as a table, and the problems. Times are in the zone of Now, and days
-// are those of that zone. Rows and sizes are what the database estimates, or "-" if they are unknown.
+// String returns the plan for people: the steps as a table, and the problems. Times and days are in
+// the zone of Now. Rows and sizes are what the database estimates, or "-" if they are unknown.
 func (p *Plan) String() string {
 	var b strings.Builder
 	until := ""
 	if !p.Covered.IsZero() {
 		until = " until " + timeText(p.Covered.In(p.Now.Location()))
 	}
+
 	fmt.Fprintf(&b, "%s: %s%s, %s, times in %v\n", p.Table, count(p.partitions, "partition"), until,
 		count(len(p.Steps), "step"), p.Now.Location())
 	w := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
 	if len(p.Steps) > 0 {
 		fmt.Fprintln(w, "ACTION\tPARTITION\tFROM\tTO\tROWS\tSIZE\tREASON")
 	}
+
 	for _, s := range p.Steps {
 		rows, bytes := scaled("~", s.Rows, "", " k", " M", " G"), sizeText(s.Bytes)
 		if s.Action == actionCreate || s.Action == actionAlter {
@@ -106,10 +108,12 @@ func (p *Plan) String() string {
 		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\t%s\n", s.Action, s.Partition,
 			p.bound(s, s.Lo, s.From), p.bound(s, s.Hi, s.To), rows, bytes, s.Why)
 	}
+
 	_ = w.Flush() // a strings.Builder returns no error
 	for _, problem := range p.Problems {
 		fmt.Fprintf(&b, "problem: %s\n", strings.TrimPrefix(problem.Error(), ErrBlocked.Error()+": "))
 	}
+
 	return b.String()
 }
 

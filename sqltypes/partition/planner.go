@@ -52,10 +52,12 @@ func (s *Set) newPlanner(st *state, local time.Time, probe probe) *planner {
 		p.names[part.table] = true
 		p.top = part.hi
 	}
+
 	if p.fallback != nil {
 		p.names[p.fallback.table] = true
 		p.plan.partitions++
 	}
+
 	return p
 }
 
@@ -82,6 +84,7 @@ func (p *planner) make() error {
 	if p.contradicted() {
 		return p.err
 	}
+
 	// What fails in the later parts, such as an archive callback, prevents no new partition. All partitions are
 	// detached before the first is archived, which may take hours: a Set without WithArchive leaves them alone as long
 	// as one waits.
@@ -109,6 +112,7 @@ func (p *planner) step(step Step) {
 	if due := p.due(step); p.plan.Overdue.IsZero() || !due.IsZero() && due.Before(p.plan.Overdue) {
 		p.plan.Overdue = due
 	}
+
 	step.SQL = p.engine.statements(p.Set, p.state, step)
 	p.plan.Steps = append(p.plan.Steps, step)
 	if p.chosen == nil && p.enough != nil && p.enough(step) {

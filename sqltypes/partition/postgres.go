@@ -32,8 +32,8 @@ const (
 // what runs outside of such a transaction qualifies all of them.
 const safePath = "pg_catalog, pg_temp"
 
-// located is the table of the search_path, or of a schema: $1 is its name, $2 its schema or empty. The key of an advisory
-// lock, $3, depends on the name instead of the OID, which changes when Adopt replaces the table.
+// located is the table of the search_path, or of a schema: $1 is its name, $2 its schema or empty. The key of an
+// advisory lock, $3, depends on the name instead of the OID, which changes when Adopt replaces the table.
 const located = `WITH located AS MATERIALIZED (
 	SELECT n.nspname, pg_catalog.current_setting('search_path') AS path,
 		pg_catalog.hashtextextended(pg_catalog.format('sqlflake/partition %s %I.%I', $3::pg_catalog.text, n.nspname,
@@ -47,7 +47,8 @@ const located = `WITH located AS MATERIALIZED (
 `
 
 // beginQuery also makes the settings of a transaction, after it has found the table, and takes the lock if $3 is not
-// NULL. Without row_security a policy would hide rows from the owner (FORCE ROW LEVEL SECURITY), so it is an error then.
+// NULL. Without row_security a policy would hide rows from the owner (FORCE ROW LEVEL SECURITY), so it is an error
+// then.
 const beginQuery = located + `SELECT nspname, path,
 	CASE WHEN $3::pg_catalog.text IS NULL THEN true ELSE pg_catalog.pg_try_advisory_xact_lock(key) END,
 	pg_catalog.concat(pg_catalog.set_config('lock_timeout', $4::pg_catalog.text, true),
@@ -56,8 +57,8 @@ const beginQuery = located + `SELECT nspname, path,
 		pg_catalog.set_config('search_path', '` + safePath + `', true))
 FROM located`
 
-// abandoned is how long the server lets a transaction for changes be idle. It is never idle while its process lives: the
-// server ends the transaction of a process that it can't reach any more.
+// abandoned is how long the server lets a transaction for changes be idle. It is never idle while its process lives:
+// the server ends the transaction of a process that it can't reach any more.
 const abandoned = 5 * time.Second
 
 func (e postgres) connect(
@@ -99,6 +100,7 @@ func (postgres) transaction(
 	if err := f(&located, tx); err != nil {
 		return err
 	}
+
 	return tx.Commit()
 }
 
@@ -114,6 +116,7 @@ func (e postgres) session(ctx context.Context, db *sql.DB, s *Set, lock string, 
 			err = errors.Join(err, closeErr)
 		}
 	}()
+
 	const query = located + `SELECT pg_catalog.pg_try_advisory_lock(key), key,
 	pg_catalog.current_setting('lock_timeout'), pg_catalog.current_setting('idle_session_timeout') FROM located`
 	var locked bool
@@ -129,29 +132,37 @@ func (e postgres) session(ctx context.Context, db *sql.DB, s *Set, lock string, 
 	case !locked:
 		return errBusy
 	}
+
 	const settings = `SELECT pg_catalog.set_config('lock_timeout', $1::pg_catalog.text, false),
 	pg_catalog.set_config('idle_session_timeout', $2::pg_catalog.text, false)`
 	defer func() {
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 10*time.Second)
 		defer cancel()
+
 		_, resetErr := conn.ExecContext(ctx, settings, lockTimeout, idleTimeout)
 		unlocked := false
 		if resetErr == nil {
-			resetErr = conn.QueryRowContext(ctx, "SELECT pg_catalog.pg_advisory_unlock($1::bigint)", key).Scan(&unlocked)
+			resetErr = conn.QueryRowContext(ctx, "SELECT pg_catalog.pg_advisory_unlock($1::bigint)",
+				key).Scan(&unlocked)
 		}
+
 		if unlocked {
 			return
 		}
+
 		_ = conn.Raw(func(any) error { return driver.ErrBadConn }) // the end of the connection resets and unlocks all
+
 		if resetErr == nil {
 			err = errors.Join(err, errors.New("the session has lost its advisory lock: "+
 				"does a pool such as PgBouncer give connections to transactions?"))
 		}
 	}()
+
 	// f may take hours between two statements.
 	if _, err := conn.ExecContext(ctx, settings, milliseconds(s.lockTimeout), "0"); err != nil {
 		return err
 	}
+
 	return f(conn)
 }
 
@@ -220,7 +231,8 @@ func (e postgres) inspect(ctx context.Context, q querier, s *Set) (*state, error
 	var unsuitable string
 	st := &state{table: s.table}
 	row := q.QueryRowContext(ctx, parentQuery, s.table.table, s.table.schema, s.key)
-	found, err := one(row, &oid, &st.table.schema, &unsuitable, &st.owner, &st.storage, &st.grantees, &st.identity, &now)
+	found, err := one(row, &oid, &st.table.schema, &unsuitable, &st.owner, &st.storage, &st.grantees, &st.identity,
+		&now)
 	switch {
 	case err != nil:
 		return nil, err
@@ -229,15 +241,17 @@ func (e postgres) inspect(ctx context.Context, q querier, s *Set) (*state, error
 	case unsuitable != "":
 		return nil, fmt.Errorf("%w: %v %s", ErrTable, st.table, unsuitable)
 	}
+
 	st.now = time.UnixMicro(now).UTC()
 	if err := e.readParts(ctx, q, s, oid, st); err != nil {
 		return nil, err
 	}
+
 	return st, st.readLoose(ctx, q, looseQuery, markWords, oid, s.key)
 }
 
-// sizeOf is the size of a relation with its indexes and its TOAST table. pg_total_relation_size would wait for whoever has
-// locked one of them, or waits for that; then the size is unknown. So would pg_get_expr with its OID.
+// sizeOf is the size of a relation with its indexes and its TOAST table. pg_total_relation_size would wait for whoever
+// has locked one of them, or waits for that; then the size is unknown. So would pg_get_expr with its OID.
 const sizeOf = `CASE WHEN EXISTS (
 		SELECT FROM pg_locks AS l WHERE l.mode = 'AccessExclusiveLock'
 			AND l.database = (SELECT oid FROM pg_database WHERE datname = current_database())
@@ -259,13 +273,16 @@ func (postgres) readParts(ctx context.Context, q querier, s *Set, parent int64, 
 		if err != nil {
 			return err
 		}
+
 		if bound == "DEFAULT" {
 			st.fallback = &p
 			return nil
 		}
+
 		if p.lo, p.hi, err = parseBound(bound); err != nil {
 			return fmt.Errorf("partition: the bounds of %v: %w", p.name, err)
 		}
+
 		marked := p
 		p.interrupted = marked.readMark(st.table)
 		p.due = s.archive != nil || p.interrupted && marked.due
@@ -286,10 +303,12 @@ func parseBound(text string) (lo, hi int64, err error) {
 	if text == "" {
 		return 0, 0, errChanging
 	}
+
 	match := boundForm.FindStringSubmatch(text)
 	if match == nil {
 		return 0, 0, fmt.Errorf("%w: %q", ErrTable, text)
 	}
+
 	lo, hi = noLow, noHigh
 	if match[1] != "" {
 		lo, err = strconv.ParseInt(match[1], 10, 64)
@@ -297,6 +316,7 @@ func parseBound(text string) (lo, hi int64, err error) {
 	if match[2] != "" && err == nil {
 		hi, err = strconv.ParseInt(match[2], 10, 64)
 	}
+
 	return lo, hi, err
 }
 

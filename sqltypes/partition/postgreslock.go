@@ -28,14 +28,17 @@ func (s *Set) lockAll(ctx context.Context, q querier, locks ...tableLock) error 
 	if err := execAll(ctx, q, limits(queueTimeout, 0)...); err != nil {
 		return err
 	}
+
 	for _, l := range locks {
 		if err := s.lock(ctx, q, tableLock{l.table, queue}, queueTimeout); err != nil {
 			return err
 		}
 	}
+
 	if err := s.lockInTurn(ctx, q, locks...); err != nil {
 		return err
 	}
+
 	return execScript(ctx, q, limits(s.lockTimeout, s.swap))
 }
 
@@ -63,7 +66,7 @@ const parentsFirst = 2
 // attempts:
 //
 //   - The first one locks parents before children, in a mode that lets the checks of foreign keys through. It waits for
-//     writers of a parent and then its children, as GORM's has-many and belongs-to, and beside them of children only.
+//     writers of a parent and then its children, as GORM's has-many and belongs-to, and for writers of children only.
 //   - The second one waits for writers of a child and then its parent.
 //   - The third one waits for SELECT FOR UPDATE of a parent and then writers of its children.
 func relatedLocks(ctx context.Context, q querier, table string, attempt int) ([]tableLock, error) {
@@ -77,6 +80,7 @@ func relatedLocks(ctx context.Context, q querier, table string, attempt int) ([]
 	if err != nil {
 		return nil, err
 	}
+
 	var locks []tableLock // parents first
 	rest := []tableLock{{table, exclusive}}
 	for _, text := range names {
@@ -87,20 +91,23 @@ func relatedLocks(ctx context.Context, q querier, table string, attempt int) ([]
 			locks = append(locks, tableLock{name, writers})
 		}
 	}
+
 	if attempt%3 == 0 && len(locks)+len(rest) > 1 { // there are foreign keys
 		for _, l := range rest {
 			locks = append(locks, tableLock{l.table, writers})
 		}
 	}
+
 	locks = append(locks, rest...)
 	if attempt%3 == 1 {
 		slices.Reverse(locks)
 	}
+
 	return locks, nil
 }
 
-// lock locks a table, and waits for at most a time. If the lock is refused, the error says who holds it. The transaction
-// keeps its other locks meanwhile, so that those who wait for them are found too.
+// lock locks a table, and waits for at most a time. If the lock is refused, the error says who holds it. The
+// transaction keeps its other locks meanwhile, so that those who wait for them are found too.
 func (s *Set) lock(ctx context.Context, q querier, l tableLock, wait time.Duration) error {
 	err := execScript(ctx, q, []string{"SAVEPOINT lock", limits(wait, 0)[0], l.statement()})
 	if !s.engine.refused(err) {
@@ -109,10 +116,12 @@ func (s *Set) lock(ctx context.Context, q querier, l tableLock, wait time.Durati
 	if _, rollbackErr := q.ExecContext(ctx, "ROLLBACK TO SAVEPOINT lock"); rollbackErr != nil {
 		return errors.Join(err, rollbackErr)
 	}
+
 	holders, listErr := list(ctx, q, holdersQuery, l.table, l.mode)
 	if len(holders) > 0 {
 		err = fmt.Errorf("%w: %s is locked by %s", err, l.table, strings.Join(holders, ", "))
 	}
+
 	return errors.Join(err, listErr)
 }
 
@@ -126,7 +135,7 @@ WHERE l.relation = $1::text::regclass AND l.database = (SELECT oid FROM pg_datab
 		OR l.mode NOT IN ('AccessShareLock', 'RowShareLock') AND ($2 = '` + writers + `' OR l.mode <> 'RowExclusiveLock'))
 ORDER BY a.xact_start LIMIT 5`
 
-// lockRefused says that the locks before that of the table took all the time. It has the SQLSTATE of the server's
+// lockRefused says that the locks before the table's lock took all the time. It has the SQLSTATE of the server's
 // error.
 type lockRefused struct{ table string }
 

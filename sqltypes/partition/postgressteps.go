@@ -23,28 +23,32 @@ func (e postgres) execute(ctx context.Context, q querier, s *Set, st *state, ste
 			return err
 		}
 	}
+
 	for i, statement := range inside {
-		if i > 0 && step.Action == actionDrop && step.floor != noLow { // detached: nobody writes to it any more
+		if i > 0 && step.Action == actionDrop && step.floor != noLow { // it is detached, so it has no writers
 			if err := s.none(ctx, q, step.part, noLow, step.floor); err != nil {
 				return err
 			}
 		}
+
 		if err := execAll(ctx, q, statement); err != nil && own {
 			return ownLock{err}
 		} else if err != nil {
 			return err
 		}
 	}
+
 	return nil
 }
 
 // lockToDetach takes the locks that DETACH PARTITION takes too, in a different order.
 func (postgres) lockToDetach(ctx context.Context, q querier, s *Set, st *state, step Step) error {
 	partition := quoteTable(step.part.name)
-	// While the partition is vacuumed, nobody waits behind a lock of the table.
+	// This lock comes first: while the partition is vacuumed, it keeps others from waiting behind a lock of the table.
 	if err := s.lock(ctx, q, tableLock{partition, queue}, s.lockTimeout); err != nil {
 		return ownLock{err}
 	}
+
 	locks, err := relatedLocks(ctx, q, quoteTable(st.table), step.attempt)
 	if err != nil {
 		return err
@@ -55,6 +59,7 @@ func (postgres) lockToDetach(ctx context.Context, q querier, s *Set, st *state, 
 	if err := s.lock(ctx, q, tableLock{partition, exclusive}, s.lockTimeout); err != nil {
 		return ownLock{err}
 	}
+
 	return nil
 }
 
@@ -88,6 +93,7 @@ func (e postgres) work(s *Set, st *state, step Step) (inside, outside []string) 
 	case actionArchive:
 		return nil, []string{commentOn(p, p.marked(st.table, true))}
 	}
+
 	return nil, nil
 }
 
@@ -101,12 +107,17 @@ func (postgres) createTable(st *state, added name) []string {
 	if st.grantees != "" { // who may use the table needs none on the partition, which has no policies
 		statements = append(statements, fmt.Sprintf("REVOKE ALL ON TABLE %s FROM %s", quoteTable(added), st.grantees))
 	}
+
 	if st.identity != "" {
-		statements = append(statements, fmt.Sprintf("ALTER TABLE %s REPLICA IDENTITY %s", quoteTable(added), st.identity))
+		statements = append(statements,
+			fmt.Sprintf("ALTER TABLE %s REPLICA IDENTITY %s", quoteTable(added), st.identity))
 	}
+
 	if st.owner != "" {
-		statements = append(statements, fmt.Sprintf("ALTER TABLE %s OWNER TO %s", quoteTable(added), pgsql.Name(st.owner)))
+		statements = append(statements,
+			fmt.Sprintf("ALTER TABLE %s OWNER TO %s", quoteTable(added), pgsql.Name(st.owner)))
 	}
+
 	return statements
 }
 
@@ -116,6 +127,7 @@ func (postgres) attach(st *state, step Step) string {
 	if step.isDefault() {
 		return attach + "DEFAULT"
 	}
+
 	lo, hi := "MINVALUE", "MAXVALUE"
 	if step.Lo != noLow {
 		lo = fmt.Sprintf("'%d'", step.Lo)
@@ -123,6 +135,7 @@ func (postgres) attach(st *state, step Step) string {
 	if step.Hi != noHigh {
 		hi = fmt.Sprintf("'%d'", step.Hi)
 	}
+
 	return attach + fmt.Sprintf("FOR VALUES FROM (%s) TO (%s)", lo, hi)
 }
 
@@ -131,14 +144,18 @@ func (postgres) rename(s *Set, p part) (statements []string) {
 	if p.comment != p.unmarked() {
 		statements = append(statements, commentOn(p, p.unmarked()))
 	}
+
 	kept := s.keptName(p)
 	if kept.table != p.table {
-		statements = append(statements, fmt.Sprintf("ALTER TABLE %s RENAME TO %s", quoteTable(p.name), pgsql.Name(kept.table)))
+		statements = append(statements,
+			fmt.Sprintf("ALTER TABLE %s RENAME TO %s", quoteTable(p.name), pgsql.Name(kept.table)))
 	}
+
 	if kept.schema != p.schema {
 		statements = append(statements, fmt.Sprintf("ALTER TABLE %s SET SCHEMA %s",
 			quoteTable(name{p.schema, kept.table}), pgsql.Name(kept.schema)))
 	}
+
 	return statements
 }
 
@@ -181,6 +198,7 @@ func (e postgres) archive(ctx context.Context, conn *sql.Conn, s *Set, st *state
 	if err := s.archive(ctx, quoted); err != nil {
 		return fmt.Errorf("the callback of WithArchive: %w", err)
 	}
+
 	// Meanwhile the table may have got another name or comment.
 	return e.transaction(ctx, conn, s, sql.NullString{}, false, func(s *Set, tx querier) error {
 		named, open, err := e.readOpen(ctx, tx, st, p)
@@ -190,6 +208,7 @@ func (e postgres) archive(ctx context.Context, conn *sql.Conn, s *Set, st *state
 		if err := execAll(ctx, tx, tableLock{named, queue}.statement()); err != nil { // the lock of COMMENT
 			return err
 		}
+
 		locked, open, err := e.readOpen(ctx, tx, st, p)
 		switch {
 		case err != nil || !open:
@@ -197,6 +216,7 @@ func (e postgres) archive(ctx context.Context, conn *sql.Conn, s *Set, st *state
 		case locked != named:
 			return errChanging
 		}
+
 		return execAll(ctx, tx, commentOn(*p, p.marked(st.table, true)))
 	})
 }
@@ -222,6 +242,7 @@ func (e postgres) move(ctx context.Context, q querier, s *Set, st *state, create
 	if err != nil {
 		return 0, err
 	}
+
 	// Those that refer to the table come last. checkMovable refuses if there is one.
 	locks = locks[:slices.Index(locks, tableLock{quoteTable(st.table), exclusive})+1]
 	if err := s.lockInTurn(ctx, q, locks...); err != nil {
@@ -233,11 +254,13 @@ func (e postgres) move(ctx context.Context, q querier, s *Set, st *state, create
 	if err := e.checkMovable(ctx, q, st); err != nil {
 		return 0, err
 	}
+
 	columns, err := list(ctx, q, `SELECT quote_ident(attname) FROM pg_attribute
 WHERE attrelid = $1::int8::oid AND attnum > 0 AND NOT attisdropped AND attgenerated = '' ORDER BY attnum`, st.fallback.oid)
 	if err != nil {
 		return 0, err
 	}
+
 	// The rows are not deleted for the triggers.
 	off, on, err := e.triggers(ctx, q, st.fallback)
 	if err != nil {
@@ -246,15 +269,18 @@ WHERE attrelid = $1::int8::oid AND attnum > 0 AND NOT attisdropped AND attgenera
 	if err := execAll(ctx, q, append(e.createTable(st, to), off...)...); err != nil {
 		return 0, err
 	}
+
 	// The functions of checks, generated columns and indexes may need the path of the session.
 	const reset = "SELECT pg_catalog.set_config('search_path', $1::pg_catalog.text, true)"
 	if _, err := q.ExecContext(ctx, reset, s.path); err != nil {
 		return 0, err
 	}
+
 	const moveForm = `WITH moved AS (
 	DELETE FROM ONLY %[1]s WHERE %[2]s OPERATOR(pg_catalog.>=) %[3]d AND %[2]s OPERATOR(pg_catalog.<) %[4]d RETURNING %[5]s
 ) INSERT INTO %[6]s (%[5]s) SELECT %[5]s FROM moved`
-	move := fmt.Sprintf(moveForm, from, pgsql.Name(s.key), int64(create.Lo), int64(create.Hi), strings.Join(columns, ", "),
+	move := fmt.Sprintf(moveForm, from, pgsql.Name(s.key), int64(create.Lo), int64(create.Hi),
+		strings.Join(columns, ", "),
 		quoteTable(to))
 	result, err := q.ExecContext(ctx, move)
 	if err != nil {
@@ -263,6 +289,7 @@ WHERE attrelid = $1::int8::oid AND attnum > 0 AND NOT attisdropped AND attgenera
 	if moved, err = result.RowsAffected(); err != nil {
 		return 0, err
 	}
+
 	// ATTACH fails if the range has rows that were not moved.
 	return moved, execAll(ctx, q, append(on, e.attach(st, create))...)
 }
@@ -270,17 +297,21 @@ WHERE attrelid = $1::int8::oid AND attnum > 0 AND NOT attisdropped AND attgenera
 // checkMovable refuses to move rows that other rows refer to: ON DELETE CASCADE would delete those.
 func (postgres) checkMovable(ctx context.Context, q querier, st *state) error {
 	if st.fallback.fixed {
-		return fmt.Errorf("%w: the default partition %v has partitions, or is a foreign table", ErrTable, st.fallback.name)
+		return fmt.Errorf("%w: the default partition %v has partitions, or is a foreign table",
+			ErrTable, st.fallback.name)
 	}
+
 	keys, err := list(ctx, q, `SELECT quote_ident(k.conname) || ' of ' || k.conrelid::regclass FROM pg_constraint k
 WHERE k.contype = 'f' AND k.confrelid = $1::int8::oid ORDER BY k.conparentid, k.oid LIMIT 1`, st.fallback.oid)
 	if err != nil {
 		return err
 	}
+
 	if len(keys) > 0 {
 		return fmt.Errorf("%w: the foreign key %s refers to rows of %v, which can't be moved",
 			ErrTable, keys[0], st.fallback.name)
 	}
+
 	return nil
 }
 

@@ -26,13 +26,15 @@ func (p *planner) retire() {
 			p.plan.problem(part.table, "an earlier call that moved its rows to the table %s was interrupted: "+
 				"insert them again and drop that table, or remove its comment to keep it", part.twin)
 		case part.fixed && expired:
-			p.plan.problem(part.table, "it is beyond the retention, but has partitions of its own, or is a foreign table: "+
-				"detach it by hand")
+			p.plan.problem(part.table,
+				"it is beyond the retention, but has partitions of its own, or is a foreign table: "+
+					"detach it by hand")
 		case expired:
 			p.retireOne(part)
 		case part.pending:
-			p.plan.problem(part.table, "a DETACH CONCURRENTLY was interrupted, and it is not beyond the retention any more: "+
-				"finish it with FINALIZE")
+			p.plan.problem(part.table,
+				"a DETACH CONCURRENTLY was interrupted, and it is not beyond the retention any more: "+
+					"finish it with FINALIZE")
 		case part.interrupted:
 			p.step(Step{
 				Action: actionAlter, Partition: part.table, Lo: snowflake.ID(part.lo), Hi: snowflake.ID(part.hi), part: part,
@@ -61,10 +63,12 @@ func (p *planner) retireOne(part part) {
 	if p.blocked(part, floor) {
 		return
 	}
+
 	step := dropOf(part, part.table, "beyond the retention of "+count(p.retain, p.unit.noun()))
 	if !p.unit.calendar() {
 		step.Why += fmt.Sprintf(" of %v", time.Duration(p.unit))
 	}
+
 	step.floor = floor
 	switch {
 	// PostgreSQL does not detach partitions of tables with a default partition concurrently.
@@ -79,11 +83,14 @@ func (p *planner) retireOne(part part) {
 	case p.archive != nil:
 		step.Action = actionDetach
 	}
+
 	if p.trigger != "" && step.Action != actionDrop && !part.moved {
-		p.plan.problem(part.table, "MariaDB can't make it a table because of the trigger %s, which uses another table: "+
-			"drop the trigger while Maintain runs, or remove WithKeep and WithArchive", p.trigger)
+		p.plan.problem(part.table,
+			"MariaDB can't make it a table because of the trigger %s, which uses another table: "+
+				"drop the trigger while Maintain runs, or remove WithKeep and WithArchive", p.trigger)
 		return
 	}
+
 	p.remove(part, step)
 }
 
@@ -92,15 +99,18 @@ func (p *planner) finishLoose() {
 	for _, part := range p.loose {
 		text := part.String()
 		if !p.expired(part) {
-			p.plan.problem(text, "it was detached, and is not beyond the retention any more: attach it again, drop it, "+
-				"or remove the comment")
+			p.plan.problem(text,
+				"it was detached, and is not beyond the retention any more: attach it again, drop it, "+
+					"or remove the comment")
 			continue
 		}
+
 		if p.outside(part) {
 			p.plan.problem(text, "it was detached, and has rows outside of its bounds: remove them, "+
 				"or remove the comment to keep it")
 			continue
 		}
+
 		step := dropOf(part, text, "detached before")
 		step.loose = true
 		switch {
@@ -109,6 +119,7 @@ func (p *planner) finishLoose() {
 		case p.archive != nil && !part.archived:
 			step.Action, step.finish = actionArchive, true
 		}
+
 		p.remove(part, step)
 	}
 }
@@ -127,26 +138,31 @@ func (p *planner) remove(part part, step Step) {
 }
 
 // floor returns the least key that a partition is supposed to have, or noLow if it can have no smaller one. Smaller
-// keys are no IDs of the layout, such as those of a sequence that was in use before. They can be in a partition whose
-// lower bound is none or made by hand, and in any one if WithStart says which ID is the oldest.
+// keys are no IDs of the layout, such as the numbers of a sequence that was in use before. They can be in a partition
+// whose lower bound is none or made by hand, and in any one if WithStart says which ID is the oldest.
 func (p *planner) floor(part part) int64 {
 	floor := p.bound(p.begin)
 	if p.begin.IsZero() {
 		if part.lo > 0 && p.of(part.lo).lo == part.lo {
 			return noLow
 		}
+
 		at := p.of(part.hi - 1)
 		if before := p.previous(at); before.lo > 0 {
 			at = before // when the partition was made, the zone or its rules may have been others
 		}
+
 		if at.lo == 0 {
 			return part.hi // IDs of the epoch's period can't be distinguished from small keys
 		}
+
 		floor = at.lo
 	}
+
 	if part.lo >= floor {
 		return noLow
 	}
+
 	return floor
 }
 
@@ -155,15 +171,18 @@ func (p *planner) blocked(part part, floor int64) bool {
 	if floor == noLow {
 		return false
 	}
+
 	key, found := p.find(part, noLow, floor, 0)
 	if found {
 		than, mend := "its time", "remove such rows, or set WithStart to the time of the oldest ID"
 		if !p.begin.IsZero() {
 			than, mend = "WithStart, "+p.text(p.begin), "remove or move such rows"
 		}
-		p.plan.problem(part.table, "it is beyond the retention, but has a row with the key %d, which is older than %s: %s",
+		p.plan.problem(part.table,
+			"it is beyond the retention, but has a row with the key %d, which is older than %s: %s",
 			key, than, mend)
 	}
+
 	return found
 }
 
@@ -178,56 +197,66 @@ func (p *planner) outside(part part) bool {
 	return above
 }
 
-// alive reports whether rows may be removed: the table has a row of the retained time, and others at all times of it. By
-// a wrong layout or wrong clocks, all partitions may seem to be beyond the retention.
+// alive reports whether rows may be removed: the table has a row of the retained time, and others at all times of it.
+// By a wrong layout or wrong clocks, all partitions may seem to be beyond the retention.
 func (p *planner) alive() (live bool) {
 	if p.live != nil {
 		return *p.live
 	}
 	defer func() { p.live = &live }()
+
 	for _, part := range slices.Concat(p.loose, p.parts) {
 		if part.due && p.archive == nil {
-			p.plan.problem(part.table, "another Set is to archive it, and this one has no WithArchive: nothing is removed "+
-				"until that is done. To keep the table, remove the line from its comment")
+			p.plan.problem(part.table,
+				"another Set is to archive it, and this one has no WithArchive: nothing is removed "+
+					"until that is done. To keep the table, remove the line from its comment")
 			return false
 		}
 	}
+
 	key, found := p.newest(p.of(p.bound(p.latest)).hi) // greater ones say nothing about the retained time
 	if found && key >= p.cutoff {
 		return p.steady()
 	}
+
 	youngest := "there is no row"
 	if found {
 		youngest = fmt.Sprintf("the youngest row is of %s by this layout", p.text(p.at(key)))
 	}
+
 	p.plan.problem("", "no row is younger than the retention, which begins at %s (%s): "+
 		"are the layout and the clocks right? Nothing is removed until there is one", p.text(p.at(p.cutoff)), youngest)
 	return false
 }
 
 // steady reports whether rows came in all of the retained time, except for as many consecutive periods as are normal.
-// Clocks that jump ahead leave a longer gap, also if rows of the wrong time follow. The gap is seen as long as rows of
-// before it are retained by the right time, except for the last of these periods. So clocks that are ahead remove nothing
-// more than this number of periods, and two, too early.
+// Clocks that jump ahead leave a longer gap, even if rows of the wrong time follow. The gap is seen as long as rows of
+// before it are retained by the right time, except for the last of these periods. So clocks that are ahead remove
+// nothing more than this number of periods, and two, too early.
 func (p *planner) steady() bool {
 	normal := p.idle
 	if normal < 0 {
 		normal = max(p.retain-1, 0) / 12
 	}
+
 	times := []period{p.period(p.earliest().Add(-p.grace))}
 	for len(times) <= p.retain && times[len(times)-1].lo > 0 {
 		times = append(times, p.previous(times[len(times)-1]))
 	}
+
 	for k := 0; k+normal+1 < len(times); {
 		next := k + normal + 1 // the farthest one first: if it has rows, no other is read
 		for next > k && !p.occupied(times[next]) {
 			next--
 		}
+
 		if next == k {
 			return p.gapped(times, k, k+normal+1)
 		}
+
 		k = next
 	}
+
 	return true
 }
 
@@ -252,6 +281,7 @@ func (p *planner) contradicted() bool {
 	if p.latest.Before(p.layout.Epoch()) {
 		return false // create returns an error
 	}
+
 	at := p.before(p.period(p.earliest()), max(p.idle, 0)+1)
 	from := earlier(at.from, p.earliest().Add(-dormant))
 	to := later(p.horizon().to, p.latest.Add(dormant))
@@ -260,18 +290,22 @@ func (p *planner) contradicted() bool {
 			return false
 		}
 	}
+
 	if key, found := p.newest(p.of(p.bound(p.latest)).hi); found && !p.at(key).Before(from) || !from.Before(p.layout.End()) {
 		return false
 	}
+
 	key, found := p.newest(noHigh)
 	if key < p.afterSequences() {
 		return false
 	}
+
 	if found {
 		p.plan.problem("", "the youngest row is of %s by this layout, and no partition ends within %d days of %s: "+
 			"are the layout and the clocks right? Nothing is done. If the table was not in use for so long, or its rows were "+
 			"imported, set WithIdle", p.text(p.at(key)), dormant/(24*time.Hour), p.text(p.now))
 	}
+
 	return found
 }
 
@@ -319,10 +353,12 @@ func (p *planner) strangers(last period) {
 		if i > 0 {
 			before = p.at(p.parts[i-1].hi)
 		}
+
 		end := p.at(part.hi)
 		if part.hi > last.hi && part.hi != noHigh && p.isStrange(before, end) {
-			p.plan.problem(part.table, "it ends at %s, long after %s: another layout, or a wrong clock, may have made it. "+
-				"Drop it and those after it if they have no rows, or split it", p.text(end), p.text(before))
+			p.plan.problem(part.table,
+				"it ends at %s, long after %s: another layout, or a wrong clock, may have made it. "+
+					"Drop it and those after it if they have no rows, or split it", p.text(end), p.text(before))
 			return
 		}
 	}

@@ -48,10 +48,12 @@ func New(dialect sqldb.Dialect, table string, unit Unit, options ...Option) (*Se
 	default:
 		return nil, fmt.Errorf("%w: the dialect %q has no partitions, want Postgres or MySQL", ErrOption, dialect)
 	}
+
 	var err error
 	if s.table, err = s.parseName(table); err != nil {
 		return nil, err
 	}
+
 	for _, option := range options {
 		if option == nil {
 			return nil, fmt.Errorf("%w: nil", ErrOption)
@@ -60,9 +62,11 @@ func New(dialect sqldb.Dialect, table string, unit Unit, options ...Option) (*Se
 			return nil, err
 		}
 	}
+
 	if err := s.check(); err != nil {
 		return nil, err
 	}
+
 	return s, nil
 }
 
@@ -91,10 +95,13 @@ func (s *Set) check() error {
 	case s.rename != nil && s.archive != nil:
 		return fmt.Errorf("%w: WithKeep and WithArchive exclude each other", ErrOption)
 	case shortest < period:
-		return fmt.Errorf("%w: the unit of at least %v is shorter than a period of the layout, %v", ErrOption, shortest, period)
+		return fmt.Errorf("%w: the unit of at least %v is shorter than a period of the layout, %v",
+			ErrOption, shortest, period)
 	case !s.unit.calendar() && s.zone != time.UTC:
-		return fmt.Errorf("%w: WithZone(%v) with the unit %v, which does not depend on a time zone", ErrOption, s.zone, shortest)
+		return fmt.Errorf("%w: WithZone(%v) with the unit %v, which does not depend on a time zone",
+			ErrOption, s.zone, shortest)
 	}
+
 	return nil
 }
 
@@ -121,7 +128,7 @@ func (s *Set) after(p period, n int) period {
 	return p
 }
 
-// before returns the period n periods before p, or that of the epoch.
+// before returns the period n periods before p, or the period of the epoch.
 func (s *Set) before(p period, n int) period {
 	for ; n > 0 && p.lo > 0; n-- {
 		p = s.previous(p)
@@ -160,8 +167,8 @@ func (s *Set) at(bound int64) time.Time {
 
 func (s *Set) timeOf(id int64) time.Time { return s.layout.Time(snowflake.ID(max(id, 0))) }
 
-// reached returns the time from which on there can be IDs that are not below a bound: the start of the layout's period, in
-// which a higher worker has IDs above a bound of any time.
+// reached returns the time from which on there can be IDs that are not below a bound: the start of the layout's
+// period, in which a higher worker has IDs above a bound of any time.
 func (s *Set) reached(bound int64) time.Time { return s.timeOf(s.bound(s.timeOf(bound))) }
 
 func (s *Set) text(t time.Time) string { return timeText(t.In(s.zone)) + t.In(s.zone).Format(" MST") }

@@ -21,7 +21,7 @@ type state struct {
 	grantees string    // roles whose default privileges new partitions lose; PostgreSQL
 	identity string    // the replica identity of new partitions, if it is not the default; PostgreSQL
 	plain    bool      // a backslash in a literal is one; MySQL
-	trigger  string    // prevents that partitions become tables; MariaDB
+	trigger  string    // a trigger that keeps partitions from becoming tables; MariaDB
 }
 
 // part is a partition: the rows with lo <= key && key < hi.

@@ -55,6 +55,7 @@ func (u Unit) start(t time.Time, zone *time.Location) time.Time {
 	if !u.calendar() {
 		return truncate(t, time.Duration(u))
 	}
+
 	t = t.In(zone)
 	year, month, day := t.Date()
 	switch u {
@@ -65,11 +66,13 @@ func (u Unit) start(t time.Time, zone *time.Location) time.Time {
 	case Year:
 		month, day = time.January, 1
 	}
+
 	start := startOfDay(year, month, day, zone)
 	if start.After(t) {
 		// In St. John's the clock went from 00:01 back to 23:01 of the day before: the minute belongs to that day.
 		return u.start(start.Add(-1), zone)
 	}
+
 	return start
 }
 
@@ -78,6 +81,7 @@ func (u Unit) next(start time.Time, zone *time.Location) time.Time {
 	if !u.calendar() {
 		return start.Add(time.Duration(u))
 	}
+
 	// The first instant of a day may be at 01:00, and its date is the one that counts.
 	year, month, day := start.In(zone).Date()
 	switch u {
@@ -90,6 +94,7 @@ func (u Unit) next(start time.Time, zone *time.Location) time.Time {
 	case Year:
 		year++
 	}
+
 	return startOfDay(year, month, day, zone)
 }
 
@@ -120,9 +125,11 @@ func (u Unit) name(start time.Time, zone *time.Location) string {
 		year, week := start.In(zone).ISOWeek()
 		return fmt.Sprintf("%04d_w%02d", year, week)
 	}
+
 	if u.calendar() {
 		return start.In(zone).Format(calendar[u].form)
 	}
+
 	start = start.UTC()
 	form, rest := "2006_01_02_150405", ""
 	switch span := time.Duration(u); {
@@ -135,5 +142,6 @@ func (u Unit) name(start time.Time, zone *time.Location) string {
 	case span%time.Second != 0:
 		rest = fmt.Sprintf("_%09d", start.Nanosecond())
 	}
+
 	return start.Format(form) + rest
 }

@@ -2,10 +2,11 @@ package publicid
 
 import "math/bits"
 
-// The alphabets are those of snowflake.ID.Base32 and Base62, in ASCII order. A text has the length of its largest number.
+// The alphabets of snowflake.ID.Base32 and Base62, in ASCII order. A text has the length of its largest
+// number.
 const (
 	crockford    = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"
-	crockfordMax = "7ZZZZZZZZZZZZZZZZZZZZZZZZZ" // 2^128-1: 128 bits in groups of five, the first of which has three
+	crockfordMax = "7ZZZZZZZZZZZZZZZZZZZZZZZZZ" // 2^128-1: 128 bits in groups of five; the first has three
 	crockfordLen = len(crockfordMax)
 
 	base62    = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
@@ -47,6 +48,7 @@ func readCrockford[T ~string | ~[]byte](text T) (high, low uint64, ok bool) {
 	if len(text) != crockfordLen {
 		return 0, 0, false
 	}
+
 	first, middle := crockfordValues[text[0]], crockfordValues[text[13]]
 	all := middle // the union of the values: only noDigit has the top bit
 	high, low = uint64(first), uint64(middle)&15
@@ -56,6 +58,7 @@ func readCrockford[T ~string | ~[]byte](text T) (high, low uint64, ok bool) {
 		high = high<<5 | uint64(upper)
 		low = low<<5 | uint64(lower)
 	}
+
 	return high<<1 | uint64(middle)>>4&1, low, all <= 127 && first <= 7
 }
 
@@ -79,6 +82,7 @@ func readBase62[T ~string | ~[]byte](text T) (high, low uint64, ok bool) {
 	if len(text) != base62Len {
 		return 0, 0, false
 	}
+
 	first, second := base62Values[text[0]], base62Values[text[1]]
 	all := first | second // the union of the values: only noDigit has the top bit
 	var middle, last uint64
@@ -88,9 +92,11 @@ func readBase62[T ~string | ~[]byte](text T) (high, low uint64, ok bool) {
 		middle = middle*62 + uint64(upper)
 		last = last*62 + uint64(lower)
 	}
+
 	if all > 127 {
 		return 0, 0, false
 	}
+
 	// ((first*62 + second) * 62^10 + middle) * 62^10 + last
 	upHigh, upLow := bits.Mul64(uint64(first)*62+uint64(second), pow10)
 	upLow, carry := bits.Add64(upLow, middle, 0)

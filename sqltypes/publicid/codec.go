@@ -17,16 +17,16 @@ import (
 
 var (
 	// ErrToken means that a text is not a token of the codec: it has a wrong length or wrong characters, was changed or
-	// invented, or belongs to another domain or to a key that the codec does not have. Only the first two are told apart.
-	// It is in a [*snowflake.ParseError] that also matches [snowflake.ErrSyntax]. "Not found" is the best answer to a
-	// client.
+	// invented, or belongs to another domain or to a key that the codec does not have. Only the first two are told
+	// apart. It is in a [*snowflake.ParseError] that also matches [snowflake.ErrSyntax]. "Not found" is the best
+	// answer to a client.
 	ErrToken = fmt.Errorf("publicid: not a token: %w", snowflake.ErrSyntax)
 
 	// ErrNoToken means that the ID is 0, "no ID yet", or negative, which no generator issues.
 	ErrNoToken = errors.New("publicid: the ID has no token")
 
-	// ErrNoCodec means that a Codec, or that of an ID's kind, is nil or did not come from New, usually because it is used
-	// before the program has loaded its keys.
+	// ErrNoCodec means that a Codec, or the codec of an ID's kind, is nil or did not come from New, usually because it
+	// is used before the program has loaded its keys.
 	ErrNoCodec = errors.New("publicid: no codec")
 )
 
@@ -75,6 +75,7 @@ func New(domain string, keys []Key, options ...Option) (*Codec, error) {
 	if err := checkKeys(keys); err != nil {
 		return nil, err
 	}
+
 	c := &Codec{foreign: fmt.Sprintf("no key of domain %.40q decrypts it", domain)}
 	for _, option := range options {
 		if option == nil {
@@ -82,6 +83,7 @@ func New(domain string, keys []Key, options ...Option) (*Codec, error) {
 		}
 		option(c)
 	}
+
 	for _, key := range keys {
 		derived, err := hkdf.Key(sha256.New, key.secret.bytes[:], nil, c.form.info()+domain, secretSize)
 		if err != nil {
@@ -90,6 +92,7 @@ func New(domain string, keys []Key, options ...Option) (*Codec, error) {
 		block, _ := aes.NewCipher(derived) // fails only for other lengths
 		c.keys = append(c.keys, codecKey{key.id, &codecSecret{block}})
 	}
+
 	return c, nil
 }
 
@@ -124,16 +127,19 @@ func (c *Codec) append(b []byte, id snowflake.ID) ([]byte, error) {
 	if id <= 0 {
 		return b, fmt.Errorf("%w: %d is outside of [1, 9223372036854775807]", ErrNoToken, id)
 	}
+
 	high, low, ok := c.encrypt(id)
 	if !ok {
 		return b, fmt.Errorf("%w: %d has no UUID among %d", ErrNoToken, id, uuidTries)
 	}
+
 	switch c.form {
 	case base62Form:
 		return appendBase62(b, high, low), nil
 	case uuidForm:
 		return appendUUID(b, high, low), nil
 	}
+
 	return appendCrockford(b, high, low), nil
 }
 
@@ -142,6 +148,7 @@ func parse[T ~string | ~[]byte](c *Codec, token T) (id snowflake.ID, key int, er
 	if c == nil || len(c.keys) == 0 {
 		return 0, 0, ErrNoCodec
 	}
+
 	var high, low uint64
 	var ok bool
 	switch c.form {
@@ -152,11 +159,13 @@ func parse[T ~string | ~[]byte](c *Codec, token T) (id snowflake.ID, key int, er
 	default:
 		high, low, ok = readCrockford(token)
 	}
+
 	if ok {
 		if id, key, ok = c.decrypt(high, low); ok {
 			return id, key, nil
 		}
 	}
+
 	return 0, 0, tokenError(c, token)
 }
 
@@ -168,10 +177,12 @@ func tokenError[T ~string | ~[]byte](c *Codec, token T) error {
 		values, largest = &base62Values, base62Max
 	case uuidForm:
 		if _, _, ok := readUUID(token); !ok {
-			return column.Reject(ErrToken, "token", token, "want a UUID of version 4: 32 hexadecimal digits in groups of 8-4-4-4-12")
+			return column.Reject(ErrToken, "token", token,
+				"want a UUID of version 4: 32 hexadecimal digits in groups of 8-4-4-4-12")
 		}
 		return column.Reject(ErrToken, "token", token, c.foreign)
 	}
+
 	reason := c.foreign
 	if len(token) != len(largest) {
 		reason = fmt.Sprintf("want %d characters, got %d", len(largest), len(token))
@@ -180,6 +191,7 @@ func tokenError[T ~string | ~[]byte](c *Codec, token T) error {
 	} else if string(token) > largest {
 		reason = fmt.Sprintf("it is above %q, the largest number of 128 bits", largest)
 	}
+
 	return column.Reject(ErrToken, "token", token, reason)
 }
 
@@ -199,11 +211,12 @@ func (c *Codec) encrypt(id snowflake.ID) (high, low uint64, ok bool) {
 	return 0, 0, false
 }
 
-// decrypt decrypts with each key until there are a counter that encrypt has tried, and an ID. No smaller counter may do,
-// so that an ID has one token.
+// decrypt decrypts with each key until there are a counter that encrypt has tried, and an ID. No smaller counter may
+// do, so that an ID has one token.
 func (c *Codec) decrypt(high, low uint64) (id snowflake.ID, key int, ok bool) {
 	block := blocks.Get().(*[aes.BlockSize]byte)
 	defer blocks.Put(block)
+
 	for i, key := range c.keys {
 		store(block, high, low)
 		key.secret.Decrypt(block[:], block[:])
@@ -212,6 +225,7 @@ func (c *Codec) decrypt(high, low uint64) (id snowflake.ID, key int, ok bool) {
 		if counter >= c.form.tries() || id <= 0 {
 			continue
 		}
+
 		least := true
 		for smaller := range counter {
 			if c.form.fits(key.seal(block, smaller, id)) {
@@ -219,10 +233,12 @@ func (c *Codec) decrypt(high, low uint64) (id snowflake.ID, key int, ok bool) {
 				break
 			}
 		}
+
 		if least {
 			return id, i, true
 		}
 	}
+
 	return 0, 0, false
 }
 

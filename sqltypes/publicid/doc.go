@@ -17,7 +17,7 @@
 //
 // # Domains
 //
-// The domain is the kind of row, "user" or "order". It is part of the key, so the token of user 5 differs from that of
-// order 5 and is not accepted in its place, and nobody can see that the numbers are equal. It is not secret. Changing
-// it changes all tokens.
+// The domain is the kind of row, "user" or "order". It is part of the key, so user 5 and order 5 have different
+// tokens, neither is accepted in place of the other, and clients can't see that the numbers are equal. It is not
+// secret. Changing it changes all tokens.
 package publicid

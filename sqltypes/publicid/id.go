@@ -31,9 +31,9 @@ type Kind interface {
 // verbs of fmt write and read the token of K's codec and never the number. The column is a bigint with the number, as
 // for [snowflake.ID].
 //
-// IDs compare with == and are keys of maps; those of different kinds have different types, which do not convert into
-// each other. An encoder that uses none of the methods and looks at kinds instead finds an array without a number, so it
-// needs a line of the program; sqltypes/README.md links to a table of libraries. MongoDB's driver returns an error: store
+// IDs compare with == and are keys of maps. Different kinds are different types, which do not convert into each other.
+// An encoder that uses none of the methods and looks at kinds instead finds an array without a number, so it needs a
+// line of the program; sqltypes/README.md links to a table of libraries. MongoDB's driver returns an error: store
 // [ID.SnowflakeID]. What reads memory shows the number: debuggers, the packages reflect and unsafe, fmt for an ID in a
 // field that is not exported. So do logs of SQL statements with their parameters, such as GORM's.
 //
@@ -41,13 +41,13 @@ type Kind interface {
 // would share it. Omit an unset ID with the JSON option omitzero.
 //
 // Read a nullable column or JSON value into a *ID. GORM does not call Scan for NULL: in a new variable a plain field is
-// 0, and a variable that is used again keeps its old value. GORM's Scan and Pluck read a single value into an ID, and one
-// that may be NULL into an sql.Null[ID]; a *ID is not enough there.
+// 0, and a variable that is used again keeps its old value. GORM's Scan and Pluck read a single value into an ID, and
+// one that may be NULL into an sql.Null[ID]; a *ID is not enough there.
 //
-// Methods that read text or JSON return [ErrToken] for all that is no token, also for the number; with those that write,
-// they return [ErrNoCodec] if K has no codec. After an error of a method that reads, the ID is 0. The GORM plugin fills
-// primary keys of this type; beside the tag `type:int` they need `size:64`, since GORM takes an array for a small
-// integer. Methods with a pointer receiver write to the ID, all others are safe for concurrent use.
+// Methods that read text or JSON return [ErrToken] for all that is no token, also for the number; with those that
+// write, they return [ErrNoCodec] if K has no codec. After an error of a method that reads, the ID is 0. The GORM
+// plugin fills primary keys of this type; with the tag `type:int` they also need `size:64`, since GORM takes an array
+// for a small integer. Methods with a pointer receiver write to the ID, all others are safe for concurrent use.
 type ID[K Kind] [1]hiddenID[K]
 
 // hiddenID is an ID out of sight of encoders. The array around it keeps those away that look into structs, also into
@@ -70,8 +70,8 @@ func (h hiddenID[K]) Format(state fmt.State, verb rune) { ID[K]{h}.Format(state,
 // Equal is for github.com/google/go-cmp, which panics at a field that is not exported.
 func (h hiddenID[K]) Equal(other hiddenID[K]) bool { return h == other }
 
-// Scan is for GORM, which reads a query of one column into the elements of an array, and makes the array where a pointer
-// to it is nil.
+// Scan is for GORM, which reads a query of one column into the elements of an array, and makes the array where a
+// pointer to it is nil.
 func (h *hiddenID[K]) Scan(src any) error {
 	var id ID[K]
 	err := id.Scan(src)
@@ -134,6 +134,7 @@ func (id *ID[K]) UnmarshalJSON(data []byte) (err error) {
 	if string(data) == "null" {
 		return nil
 	}
+
 	if len(data) >= 2 && data[0] == '"' && data[len(data)-1] == '"' {
 		if !bytes.Contains(data, []byte{'\\'}) {
 			return id.UnmarshalText(data[1 : len(data)-1])
@@ -143,16 +144,18 @@ func (id *ID[K]) UnmarshalJSON(data []byte) (err error) {
 			return id.UnmarshalParam(unescaped)
 		}
 	}
+
 	// The JSON option string removes the quotes; no other value is a token.
 	*id, err = read[K](data)
 	if errors.Is(err, ErrToken) {
 		return column.Reject(ErrToken, "JSON", data, "want a string with a token")
 	}
+
 	return err
 }
 
-// MarshalBinary returns what [ID.MarshalText] does, for encoding/gob, encoders of CBOR and MessagePack, and parameters of
-// go-redis. Readers need the key, as those of any token.
+// MarshalBinary returns what [ID.MarshalText] does, for encoding/gob, encoders of CBOR and MessagePack, and parameters
+// of go-redis. Readers need the key, as for any token.
 func (id ID[K]) MarshalBinary() ([]byte, error) { return id.MarshalText() }
 
 // UnmarshalBinary reads what MarshalBinary writes.
@@ -186,10 +189,12 @@ func (id *ID[K]) Scan(src any) error {
 	default:
 		err = number.Scan(src)
 	}
+
 	id.SetSnowflakeID(number)
 	if errors.Is(err, snowflake.ErrNull) {
 		return rejectNull(src, "use *publicid.ID for a column that may be NULL")
 	}
+
 	return err
 }
 

@@ -17,8 +17,8 @@ const (
 	maxKeyID   = 32 // bytes
 )
 
-// ErrKey means that keys are invalid: none at all, the zero Key, a bad ID, a secret of a wrong length or of 8 bytes twice,
-// an ID or a secret that occurs twice. The message shows no part of a text that may be a secret.
+// ErrKey means that keys are invalid: none at all, the zero Key, a bad ID, a secret of a wrong length or of 8 bytes
+// twice, an ID or a secret that occurs twice. The message shows no part of a text that may be a secret.
 var ErrKey = errors.New("publicid: invalid key")
 
 func keyErrorf(format string, args ...any) error {
@@ -76,8 +76,8 @@ func checkKeyID(id string) error {
 // ID returns the name of the key, or "" for the zero Key.
 func (k Key) ID() string { return k.id }
 
-// Reveal returns the key with its secret as [ParseKeys] reads it, to store a new key: the ID, a colon and 32 hexadecimal
-// digits. It returns "" for the zero Key.
+// Reveal returns the key with its secret as [ParseKeys] reads it, to store a new key: the ID, a colon and 32
+// hexadecimal digits. It returns "" for the zero Key.
 func (k Key) Reveal() string {
 	if k.secret == nil {
 		return ""
@@ -106,9 +106,11 @@ func ParseKeys(text string) ([]Key, error) {
 		}
 		keys = append(keys, key)
 	}
+
 	if err := checkKeys(keys); err != nil {
 		return nil, err
 	}
+
 	return keys, nil
 }
 
@@ -120,6 +122,7 @@ func parseKey(text string) (Key, error) {
 	if err := checkKeyID(id); err != nil {
 		return Key{}, err
 	}
+
 	var random []byte
 	var err error
 	switch len(encoded) {
@@ -135,9 +138,11 @@ func parseKey(text string) (Key, error) {
 		return Key{}, keyErrorf("the secret of %s has %d characters, want 32 hexadecimal digits or 24 characters of Base64",
 			name, len(encoded))
 	}
+
 	if err != nil { // err may quote a part of the secret
 		return Key{}, keyErrorf("the secret of %q has characters that are neither hexadecimal digits nor Base64", id)
 	}
+
 	return newKey(id, random)
 }
 
@@ -146,10 +151,12 @@ func checkKeys(keys []Key) error {
 	if len(keys) == 0 {
 		return keyErrorf("there is none, want at least one")
 	}
+
 	for i, key := range keys {
 		if key.secret == nil {
 			return keyErrorf("number %d is the zero Key", i)
 		}
+
 		for _, other := range keys[:i] {
 			if other.id == key.id {
 				return keyErrorf("the ID %q occurs twice", key.id)
@@ -159,5 +166,6 @@ func checkKeys(keys []Key) error {
 			}
 		}
 	}
+
 	return nil
 }

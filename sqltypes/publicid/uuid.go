@@ -14,8 +14,8 @@ const (
 const (
 	uuidLen = 36
 
-	// uuidTries bounds the search for a block with the six bits of a UUID. One in 64 has them, so an ID has none among so
-	// many with probability (63/64)^16384, about 10^-112.
+	// uuidTries bounds the search for a block with the six bits of a UUID. One in 64 has them, so an ID has none among
+	// so many with probability (63/64)^16384, about 10^-112.
 	uuidTries = 1 << 14
 )
 
@@ -24,13 +24,13 @@ const (
 // has it, so nothing distinguishes them from the UUIDs of others: version 8 would say that there is something to
 // decrypt, and some validators know versions up to 5 only. Capitals are read, too, as section 4 demands.
 //
-// A token costs 64 encryptions on average, at most 16,384, and Parse as many again: a microsecond or two. A random UUID of
-// version 4 is read as an ID with probability 2^-59 for each key, where tokens of the other forms have 2^-64.
+// A token costs 64 encryptions on average, at most 16,384, and Parse as many again: a microsecond or two. A random
+// UUID of version 4 is read as an ID with probability 2^-59 for each key, where tokens of the other forms have 2^-64.
 func WithUUID() Option {
 	return func(c *Codec) { c.form = uuidForm }
 }
 
-// info is the beginning of the derivation's info. A block of one form must say nothing about that of another.
+// info is the beginning of the derivation's info. It keeps a block of one form from revealing a block of another.
 func (f form) info() string {
 	if f == uuidForm {
 		return "sqlflake publicid uuid v1 "
@@ -72,21 +72,25 @@ func readUUID[T ~string | ~[]byte](text T) (high, low uint64, ok bool) {
 	if len(text) != uuidLen {
 		return 0, 0, false
 	}
+
 	for _, dash := range uuidDashes {
 		if text[dash] != '-' {
 			return 0, 0, false
 		}
 	}
+
 	var digits [32]byte
 	n := copy(digits[:], text[:8])
 	for _, dash := range uuidDashes {
 		n += copy(digits[n:], text[dash+1:min(dash+5, uuidLen)])
 	}
+
 	copy(digits[20:], text[24:])
 	var block [16]byte
 	if _, err := hex.Decode(block[:], digits[:]); err != nil {
 		return 0, 0, false
 	}
+
 	high, low = load(&block)
 	return high, low, uuidForm.fits(high, low)
 }

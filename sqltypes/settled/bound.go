@@ -15,8 +15,8 @@ var (
 	// ErrOption is returned by Read for a nil database, an unknown dialect and an invalid option.
 	ErrOption = errors.New("settled: invalid option")
 
-	// ErrUnknown is returned by Read if the database does not show all open transactions, so that there is no bound. The
-	// text names the reason, and the right that is missing if there is one.
+	// ErrUnknown is returned by Read if the database does not show all open transactions, so that there is no bound.
+	// The text names the reason, and the right that is missing if there is one.
 	ErrUnknown = errors.New("settled: not all open transactions are known")
 )
 
@@ -46,16 +46,16 @@ func WithMargin(d time.Duration) Option {
 
 // Bound is the result of Read.
 type Bound struct {
-	// Below is the bound: no more rows with a smaller key appear. It is 0 before the layout's epoch. It begins the tick, or
-	// the [snowflake.Layout.Period], that contains the bound's time: with [snowflake.Clustered] a reader gets rows up to 70
-	// minutes later than Lag says.
+	// Below is the bound: no more rows with a smaller key appear. It is 0 before the layout's epoch. It begins the
+	// tick, or the [snowflake.Layout.Period], that contains the bound's time: with [snowflake.Clustered] a reader gets
+	// rows up to 70 minutes later than Lag says.
 	Below snowflake.ID
 
 	// Lag is by how much the bound's time is before the database's time, at least the margin.
 	Lag time.Duration
 
-	// Reason says, for people, what makes Lag longer than the margin: the oldest transaction, and a clock that is behind
-	// by a second or more. It is empty if there is none.
+	// Reason says, for people, what makes Lag longer than the margin: the oldest transaction, and a clock that is
+	// behind by a second or more. It is empty if there is none.
 	Reason string
 }
 
@@ -82,23 +82,24 @@ type Bound struct {
 // the privilege PROCESS. All transactions of the server count. The README says from when on a transaction is listed,
 // and which waits to limit for that.
 //
-// The server keeps the list until nobody has read it for 0.1 s. Read asks again for a new one; if others read it all the
-// time, it returns ErrUnknown. So do not call Read many times a second. ErrUnknown is also returned for a transaction
-// that stays without a connection (XA PREPARE), whose start a restart loses; for a server that is read_only or
-// innodb_read_only, as replicas are; and for clusters with several writing servers (Galera, group replication).
+// The server keeps the list until it has not been read for 0.1 s. Read asks again for a new one; if others read it all
+// the time, it returns ErrUnknown. So do not call Read many times a second. ErrUnknown is also returned for a
+// transaction that stays without a connection (XA PREPARE), whose start a restart loses; for a server that is
+// read_only or innodb_read_only, as replicas are; and for clusters with several writing servers (Galera, group
+// replication).
 //
 // # SQLite
 //
 // SQLite has one writer and no list of transactions. Read takes the write lock for a moment, when no transaction is
 // open that has written. It waits for the writer, up to the connection's busy timeout, and then returns the driver's
-// error. The lock is that of the main database and of those attached to Read's connection: attach a database to each
+// error. The lock covers the main database and what is attached to Read's connection: attach a database to each
 // connection of the pool if its tables are read. All processes are on one host, with one clock.
 //
 // # Errors
 //
 // ErrOption; ErrUnknown; snowflake.ErrFieldOrder if the time is not the layout's highest field, and ErrLayout
-// for the zero Layout; snowflake.ErrTimeExhausted after the layout's end; and those of the database, the driver and the
-// store of WithLeases. After an error there is no bound: wait, and call Read again.
+// for the zero Layout; snowflake.ErrTimeExhausted after the layout's end; and errors of the database, the driver and
+// the store of WithLeases. After an error there is no bound: wait, and call Read again.
 func Read(ctx context.Context, db *sql.DB, dialect sqldb.Dialect, layout snowflake.Layout, opts ...Option) (Bound, error) {
 	c := config{margin: DefaultMargin}
 	for _, opt := range opts {
@@ -109,25 +110,30 @@ func Read(ctx context.Context, db *sql.DB, dialect sqldb.Dialect, layout snowfla
 			return Bound{}, err
 		}
 	}
+
 	if db == nil {
 		return Bound{}, fmt.Errorf("%w: the database is nil", ErrOption)
 	}
 	if _, err := layout.MinAt(layout.Epoch()); err != nil {
 		return Bound{}, fmt.Errorf("settled: %w", err)
 	}
+
 	look, ok := looks[dialect]
 	if !ok {
 		return Bound{}, fmt.Errorf("%w: unknown dialect %q, want Postgres, MySQL or SQLite", ErrOption, string(dialect))
 	}
+
 	owners, err := c.owners(ctx) // before the clock is read, see owner.lag
 	if err != nil {
 		return Bound{}, err
 	}
+
 	conn, err := db.Conn(ctx)
 	if err != nil {
 		return Bound{}, fmt.Errorf("settled: %w", err)
 	}
 	defer func() { _ = conn.Close() }() // only gives it back
+
 	found, err := look(ctx, conn)
 	if errors.Is(err, ErrUnknown) {
 		return Bound{}, err
@@ -135,6 +141,7 @@ func Read(ctx context.Context, db *sql.DB, dialect sqldb.Dialect, layout snowfla
 	if err != nil {
 		return Bound{}, fmt.Errorf("settled: look at the open transactions: %w", err)
 	}
+
 	return found.bound(layout, c.margin, owners)
 }
 
@@ -170,12 +177,15 @@ func (s *sight) bound(layout snowflake.Layout, margin time.Duration, owners []ow
 			behind, slowest = lag, o
 		}
 	}
+
 	if behind-slowest.layout.Tick() >= time.Second { // less is the time that an extension takes, and a part of a tick
 		if b.Reason != "" {
 			b.Reason += "; "
 		}
-		b.Reason += fmt.Sprintf("the clock of worker %d in namespace %q is behind by %v", slowest.Worker, slowest.Namespace, behind)
+		b.Reason += fmt.Sprintf("the clock of worker %d in namespace %q is behind by %v",
+			slowest.Worker, slowest.Namespace, behind)
 	}
+
 	at := s.oldest.Add(-margin - behind)
 	b.Lag = s.now.Sub(at)
 	var err error
@@ -185,6 +195,7 @@ func (s *sight) bound(layout snowflake.Layout, margin time.Duration, owners []ow
 	} else if err != nil {
 		return Bound{}, fmt.Errorf("settled: %w", err)
 	}
+
 	return b, nil
 }
 

@@ -9,7 +9,8 @@
 //		last, bound.Below) // then
 //
 // The reader gets each row once, in the order of the keys. It gets the rows late: by the margin, by the age of the
-// oldest transaction that is open, and by up to the layout's Period. A bound may be lower than the one before; then the query finds nothing.
+// oldest transaction that is open, and by up to the layout's Period. A bound may be lower than the one before; then
+// the query finds nothing.
 //
 // A transaction that somebody forgets to end holds the bound, and readers stand still without an error. So let the
 // server end such transactions, with idle_in_transaction_session_timeout on PostgreSQL, idle_transaction_timeout on
@@ -31,6 +32,6 @@
 // SERIALIZABLE that has run a statement before, which is the default of MySQL, it sees an older state. Read the rows
 // outside of a transaction, or begin the transaction after Read.
 //
-// The comment of [Read] says what it sees on PostgreSQL, MySQL, MariaDB and SQLite, and which rights it needs; the README
-// of the package, what the margin has to cover on each, and what is not covered.
+// The comment of [Read] says what it sees on PostgreSQL, MySQL, MariaDB and SQLite, and which rights it needs; the
+// README of the package, what the margin has to cover on each, and what is not covered.
 package settled

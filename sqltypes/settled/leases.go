@@ -18,8 +18,8 @@ import (
 // default 10 s, the default margin. The lease table shows a clock that falls behind later, by the two times that an
 // extension writes: a horizon by the owner's clock, and an expiry by the database's.
 //
-// That lag is the one of the last extension, up to half a window ago. The rows in doubt have older IDs: those of open
-// transactions, and those that wait for one. So WithLeases assumes that since then no clock that was behind was
+// That lag is the one of the last extension, up to half a window ago. The rows in doubt have older IDs: rows of open
+// transactions, and rows that wait for one. So WithLeases assumes that since then no clock that was behind was
 // corrected and no lease has ended: the lag would disappear from the table, but not from the ID. If the database's
 // clock jumps forward, as after a failover to a server that is ahead, all others are behind and the table does not show
 // it before the next extension. The margin must cover such differences.
@@ -42,12 +42,13 @@ func WithLeases(store leasestore.Store, namespace string, window time.Duration) 
 		case window < 0 || window > lease.MaxWindow:
 			return fmt.Errorf("%w: WithLeases: window %v out of range [0, %v]", ErrOption, window, lease.MaxWindow)
 		}
+
 		c.leases = append(c.leases, leases{store, namespace, window})
 		return nil
 	}
 }
 
-// leases are those of a namespace.
+// leases reads the leases of a namespace.
 type leases struct {
 	store     leasestore.Store
 	namespace string
@@ -69,17 +70,21 @@ func (c config) owners(ctx context.Context) (owners []owner, err error) {
 		if err != nil {
 			return nil, fmt.Errorf("settled: %w", err)
 		}
+
 		for _, e := range entries {
 			if !e.Held || e.Horizon <= 0 || e.Expires.IsZero() {
 				continue
 			}
+
 			layout, err := snowflake.ParseLayout(e.Layout)
 			if err != nil {
 				return nil, fmt.Errorf("settled: the leases of namespace %q: %w", l.namespace, err)
 			}
+
 			owners = append(owners, owner{e, layout, l.window})
 		}
 	}
+
 	return owners, nil
 }
 

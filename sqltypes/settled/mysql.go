@@ -14,12 +14,12 @@ import (
 
 const (
 	mysqlTries = 20
-	mysqlPause = 100 * time.Millisecond // the list is made anew if nobody has read it for longer
+	mysqlPause = 100 * time.Millisecond // longer than the server caches the list, see mysqlList
 )
 
-// mysqlStatements lists what other connections run. A statement that waits for a metadata lock, behind LOCK TABLES, ALTER
-// TABLE or a backup, is in no list of transactions. TIME is how long a statement runs, in whole seconds, rounded down.
-// Threads of the server itself wait for work most of the time.
+// mysqlStatements lists what other connections run. A statement that waits for a metadata lock, behind LOCK TABLES,
+// ALTER TABLE or a backup, is in no list of transactions. TIME is how long a statement runs, in whole seconds, rounded
+// down. Threads of the server itself wait for work most of the time.
 //
 // UTC_TIMESTAMP is the time at which the statement began. SET timestamp changes it, but not SYSDATE.
 const mysqlStatements = `SELECT ID, ID = CONNECTION_ID(), COALESCE(TIME, 0), COALESCE(STATE, ''),
@@ -28,11 +28,11 @@ FROM information_schema.PROCESSLIST
 WHERE ID = CONNECTION_ID() OR COMMAND NOT IN ('Sleep', 'Daemon', 'Binlog Dump', 'Binlog Dump GTID')
 	AND USER NOT IN ('system user', 'unauthenticated user')`
 
-// mysqlList lists the transactions. The server caches the list until nobody has read it for 0.1 s, so with several
+// mysqlList lists the transactions. The server caches the list until it has not been read for 0.1 s, so with several
 // readers it may have any age (can_cache_be_updated in trx0i_s.cc). The query therefore has a random text, and its own
 // transaction must be in the list as one that runs that query.
 //
-// Times are in the zone of the server's operating system, whatever that of the session is. Where an hour is repeated in
+// Times are in the zone of the server's operating system, whatever the session's zone is. Where an hour is repeated in
 // autumn, the earlier one is meant (Lord Howe Island repeats half an hour, which is not recognized).
 const mysqlList = `SELECT '%[1]s', trx_mysql_thread_id, trx_mysql_thread_id = CONNECTION_ID(),
 	COALESCE(LOCATE('%[1]s', trx_query), 0) > 0, TIMESTAMPDIFF(MICROSECOND, '1970-01-01', ` + mysqlStarted + `)
@@ -49,16 +49,19 @@ func lookMySQL(ctx context.Context, conn *sql.Conn) (sight, error) {
 		return sight{}, err
 	}
 	defer rollback(ctx, conn)
+
 	// A proxy may send the transaction to a replica, so the server is checked inside of it.
 	if err := checkMySQL(ctx, conn); err != nil {
 		return sight{}, err
 	}
+
 	for try := 1; ; try++ {
 		// The statements first: one that stops waiting later is in the list of transactions then.
 		s, err := mysqlRunning(ctx, conn)
 		if err == nil {
 			err = s.mysqlTransactions(ctx, conn)
 		}
+
 		var passing passingError
 		if !errors.As(err, &passing) {
 			return s, err
@@ -66,6 +69,7 @@ func lookMySQL(ctx context.Context, conn *sql.Conn) (sight, error) {
 		if try == mysqlTries {
 			return sight{}, passing.error
 		}
+
 		select {
 		case <-time.After(mysqlPause + mathrand.N(mysqlPause)):
 		case <-ctx.Done():
@@ -77,8 +81,8 @@ func lookMySQL(ctx context.Context, conn *sql.Conn) (sight, error) {
 // passingError is one that may be over after a pause.
 type passingError struct{ error }
 
-// checkMySQL rejects servers where other servers write. Not all of them have all of the variables. A reader of Aurora has
-// innodb_read_only.
+// checkMySQL rejects servers where other servers write. Not all of them have all of the variables. A reader of Aurora
+// has innodb_read_only.
 func checkMySQL(ctx context.Context, conn *sql.Conn) error {
 	var name, value string
 	err := conn.QueryRowContext(ctx, `SHOW GLOBAL VARIABLES WHERE variable_name IN ('read_only', 'innodb_read_only') AND value = 'ON'
@@ -100,6 +104,7 @@ func mysqlRunning(ctx context.Context, conn *sql.Conn) (s sight, err error) {
 		return sight{}, mysqlError(err)
 	}
 	defer rows.Close()
+
 	for rows.Next() {
 		var connection, seconds, now int64
 		var own, changed bool
@@ -107,9 +112,11 @@ func mysqlRunning(ctx context.Context, conn *sql.Conn) (s sight, err error) {
 		if err := rows.Scan(&connection, &own, &seconds, &state, &now, &changed); err != nil {
 			return sight{}, err
 		}
+
 		if s.now.IsZero() {
 			s = sightAt(time.UnixMicro(now))
 		}
+
 		switch {
 		case changed:
 			return sight{}, unknown("the time of the session that reads was changed by SET timestamp, or the server stood still: SET timestamp = DEFAULT")
@@ -117,15 +124,18 @@ func mysqlRunning(ctx context.Context, conn *sql.Conn) (s sight, err error) {
 		case seconds < -1: // -1 is one that has begun while the list was made
 			return sight{}, passingError{unknown("connection %d runs a statement that begins in the future, as after SET timestamp", connection)}
 		default:
-			s.note(s.now.Add(-time.Duration(seconds+1)*time.Second), "connection %d runs a statement (%s)", connection, state)
+			s.note(s.now.Add(-time.Duration(seconds+1)*time.Second), "connection %d runs a statement (%s)",
+				connection, state)
 		}
 	}
+
 	if err := rows.Err(); err != nil {
 		return sight{}, mysqlError(err)
 	}
 	if s.now.IsZero() {
 		return sight{}, unknown("information_schema.PROCESSLIST does not list this connection")
 	}
+
 	return s, nil
 }
 
@@ -137,6 +147,7 @@ func (s *sight) mysqlTransactions(ctx context.Context, conn *sql.Conn) error {
 		return mysqlError(err)
 	}
 	defer rows.Close()
+
 	isNew, detached := false, false
 	for rows.Next() {
 		var text string
@@ -146,6 +157,7 @@ func (s *sight) mysqlTransactions(ctx context.Context, conn *sql.Conn) error {
 		if err := rows.Scan(&text, &connection, &own, &current, &begin); err != nil {
 			return err
 		}
+
 		switch {
 		case own:
 			isNew = isNew || current
@@ -157,6 +169,7 @@ func (s *sight) mysqlTransactions(ctx context.Context, conn *sql.Conn) error {
 			s.note(time.UnixMicro(begin.Int64), "connection %d is in a transaction", connection)
 		}
 	}
+
 	switch err := rows.Err(); {
 	case err != nil:
 		return mysqlError(err)
@@ -166,12 +179,13 @@ func (s *sight) mysqlTransactions(ctx context.Context, conn *sql.Conn) error {
 	case detached:
 		return passingError{unknown("one has no connection, as after XA PREPARE, and its start may be lost: commit or roll back (XA RECOVER)")}
 	}
+
 	return nil
 }
 
-// mysqlError names the right that is missing. MariaDB reports that before the rows, MySQL instead of them. MySQL 9 can't
-// show its lists while a statement with binary data runs, which is a passingError. The numbers are read from the text, so
-// that no driver has to be imported.
+// mysqlError names the right that is missing. MariaDB reports that before the rows, MySQL instead of them. MySQL 9
+// can't show its lists while a statement with binary data runs, which is a passingError. The numbers are read from the
+// text, so that no driver has to be imported.
 func mysqlError(err error) error {
 	if strings.Contains(err.Error(), "Error 3854 ") { // ER_CANNOT_CONVERT_STRING
 		return passingError{fmt.Errorf("%w: %w", ErrUnknown, err)}
@@ -182,8 +196,8 @@ func mysqlError(err error) error {
 	return err
 }
 
-// rollback ends the transaction of a connection, or the connection. A connection without one stays, as it may be the only
-// one of a database in memory.
+// rollback ends the transaction of a connection, or the connection. A connection without one stays, as it may be the
+// only one of a database in memory.
 func rollback(ctx context.Context, conn *sql.Conn) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
 	defer cancel()

@@ -50,41 +50,49 @@ func lookPostgres(ctx context.Context, conn *sql.Conn) (sight, error) {
 		if err != nil || len(suspects) == 0 {
 			break
 		}
+
 		select {
 		case <-time.After(postgresPause):
 		case <-ctx.Done():
 			return sight{}, ctx.Err()
 		}
+
 		var now map[int64]bool
 		s, now, err = postgresActivity(ctx, conn)
 		maps.DeleteFunc(suspects, func(pid int64, _ bool) bool { return !now[pid] })
 	}
+
 	if err != nil {
 		return sight{}, err
 	}
+
 	for pid := range suspects {
 		return sight{}, unknown("process %d shows no start of its transaction, as after track_activities = off", pid)
 	}
+
 	var prepared int
 	var gid string
 	if err := conn.QueryRowContext(ctx, postgresPrepared).Scan(&prepared, &gid); err != nil {
 		return sight{}, err
 	}
+
 	if prepared > 0 {
 		return sight{}, unknown("%d prepared, such as %q, and the server does not keep their start: commit or roll back",
 			prepared, gid)
 	}
+
 	return s, nil
 }
 
-// postgresActivity returns also the processes that show no start of a transaction. Their last statement counts, which is
-// right for those that were not among them in an earlier look.
+// postgresActivity returns also the processes that show no start of a transaction. Their last statement counts, which
+// is right for those that were not among them in an earlier look.
 func postgresActivity(ctx context.Context, conn *sql.Conn) (s sight, suspects map[int64]bool, err error) {
 	rows, err := conn.QueryContext(ctx, postgresSessions)
 	if err != nil {
 		return sight{}, nil, err
 	}
 	defer rows.Close()
+
 	suspects = map[int64]bool{}
 	for rows.Next() {
 		var own, hidden, standby, yugabyte bool
@@ -94,6 +102,7 @@ func postgresActivity(ctx context.Context, conn *sql.Conn) (s sight, suspects ma
 		if err := rows.Scan(&own, &pid, &user, &application, &state, &hidden, &now, &begin, &query, &standby, &yugabyte); err != nil {
 			return sight{}, nil, err
 		}
+
 		switch {
 		case standby:
 			return sight{}, nil, unknown("the server is a standby, and the transactions are on the primary")
@@ -104,7 +113,8 @@ func postgresActivity(ctx context.Context, conn *sql.Conn) (s sight, suspects ma
 				pid, user)
 		case !begin.Valid && query.Valid:
 			suspects[pid] = true
-			s.note(time.UnixMicro(query.Int64), "process %d of the role %q, application %q, begins or ends a transaction", pid, user, application)
+			s.note(time.UnixMicro(query.Int64),
+				"process %d of the role %q, application %q, begins or ends a transaction", pid, user, application)
 		case !begin.Valid:
 			return sight{}, nil, unknown("process %d has or had track_activities = off", pid)
 		case own:
@@ -114,11 +124,13 @@ func postgresActivity(ctx context.Context, conn *sql.Conn) (s sight, suspects ma
 				pid, user, application, state)
 		}
 	}
+
 	if err := rows.Err(); err != nil {
 		return sight{}, nil, err
 	}
 	if s.now.IsZero() { // CockroachDB has the view, and no rows
 		return sight{}, nil, unknown("pg_stat_activity does not list this connection")
 	}
+
 	return s, suspects, nil
 }

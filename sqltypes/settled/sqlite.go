@@ -16,10 +16,12 @@ func lookSQLite(ctx context.Context, conn *sql.Conn) (sight, error) {
 		return sight{}, err
 	}
 	defer rollback(ctx, conn)
+
 	var now int64
 	const milliseconds = "SELECT CAST((julianday('now') - 2440587.5) * 86400000 AS INTEGER)"
 	if err := conn.QueryRowContext(ctx, milliseconds).Scan(&now); err != nil {
 		return sight{}, err
 	}
+
 	return sightAt(time.UnixMilli(now)), nil
 }

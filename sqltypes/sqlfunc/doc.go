@@ -16,19 +16,20 @@
 //	snowflake_next()      a new ID, for a column's DEFAULT
 //	snowflake_layout()    the layout's text, as Layout.String
 //
-// snowflake_min exists only if the time is the layout's highest field, and snowflake_next only with [WithWorker]. If the
-// time has two parts, as that of snowflake.Clustered, add a condition on snowflake_time for the exact time, and do not use
-// pg_partman: a bound is up to a Layout.Period before its time.
-// PostgreSQL has more functions for keys in columns of uuid and text, see below.
+// snowflake_min exists only if the time is the layout's highest field, and snowflake_next only with [WithWorker]. If
+// the time has two parts, as in snowflake.Clustered, add a condition on snowflake_time for the exact time, and do
+// not use pg_partman: a bound is up to a Layout.Period before its time. PostgreSQL has more functions for keys in
+// columns of uuid and text, see below.
 //
 // The worker belongs to the server: no generator in Go may ever have it. Keep leases away from it with
 // lease.WithWorkers, or reserve its row with [WithLeaseTables]. Each database that issues IDs needs its own worker,
-// also a copy that is restored beside its original. A standby has the worker of its primary, since it issues nothing.
+// including a copy that is restored next to its original. A standby has the worker of its primary, since it issues
+// nothing.
 //
 // No ID is issued twice, however many sessions insert, roll back, are cancelled or killed, and this does not depend on
 // the clock. No insert waits for the end of another transaction.
 //
 // PostgreSQL 14 or later takes snowflake_next as a DEFAULT. MariaDB 10.6 or later reads IDs, and issues none. SQLite
-// gets its functions from the program ([Functions.RegisterSQLite]). MySQL is not supported. [WithWorker] has the promises for issued IDs, also after crashes. The README of the package has the
-// rest: times, and pg_partman.
+// gets its functions from the program ([Functions.RegisterSQLite]). MySQL is not supported. [WithWorker] has the
+// promises for issued IDs, also after crashes. The README of the package has the rest: times, and pg_partman.
 package sqlfunc

@@ -41,6 +41,7 @@ func New(layout snowflake.Layout, options ...Option) (*Functions, error) {
 	if layout == (snowflake.Layout{}) {
 		return nil, fmt.Errorf("%w: the zero Layout has no fields", snowflake.ErrLayout)
 	}
+
 	f := &Functions{
 		layout: layout, name: "snowflake", schema: "public", pinned: map[string]int64{},
 		lead: snowflake.MaxLead, // Layout.Validate tolerates it
@@ -51,6 +52,7 @@ func New(layout snowflake.Layout, options ...Option) (*Functions, error) {
 			return nil, fmt.Errorf("%w: the field name %s has %d bytes, databases take %d",
 				snowflake.ErrLayout, quoteShort(field.Name), len(field.Name), maxIdentifier)
 		}
+
 		shift -= field.Bits
 		at := place{field.Name, shift, field.Bits}
 		if at.name == snowflake.FieldTime {
@@ -60,6 +62,7 @@ func New(layout snowflake.Layout, options ...Option) (*Functions, error) {
 			f.places = append(f.places, at)
 		}
 	}
+
 	for _, option := range options {
 		if option == nil {
 			return nil, fmt.Errorf("%w: nil", ErrOption)
@@ -68,9 +71,11 @@ func New(layout snowflake.Layout, options ...Option) (*Functions, error) {
 			return nil, err
 		}
 	}
+
 	if err := f.stamp(); err != nil {
 		return nil, err
 	}
+
 	return f, nil
 }
 
@@ -88,20 +93,24 @@ func (f *Functions) stamp() error {
 		at := f.place(name)
 		switch {
 		case at.bits == 0:
-			return fmt.Errorf("%w: %s is not among the fields of %s", snowflake.ErrUnknownField, quoteShort(name), f.layout)
+			return fmt.Errorf("%w: %s is not among the fields of %s",
+				snowflake.ErrUnknownField, quoteShort(name), f.layout)
 		case name == worker || name == snowflake.FieldTime || name == snowflake.FieldSequence:
 			return fmt.Errorf("%w: field %q is not for WithField", snowflake.ErrOption, name)
 		}
+
 		if err := put(name, at, value); err != nil {
 			return err
 		}
 	}
+
 	switch {
 	case f.next:
 		return put(cmp.Or(worker, "worker"), f.place(worker), f.worker)
 	case f.leases != nil:
 		return fmt.Errorf("%w: WithLeaseTables without WithWorker", ErrOption)
 	}
+
 	return nil
 }
 
@@ -121,11 +130,12 @@ func (f *Functions) Statements(dialect sqldb.Dialect) ([]string, error) {
 	case sqldb.SQLite:
 		return nil, fmt.Errorf("%w: SQLite has functions only from its driver, see RegisterSQLite", ErrOption)
 	}
+
 	return nil, fmt.Errorf("%w: the dialect %q, want Postgres or MySQL", ErrOption, dialect)
 }
 
 // Script returns the statements as one text for the database's own client, psql or mariadb, and for migration files.
-// Its errors are those of Statements.
+// It returns the same errors as Statements.
 func (f *Functions) Script(dialect sqldb.Dialect) (string, error) {
 	statements, err := f.Statements(dialect)
 	if err != nil {
@@ -140,7 +150,7 @@ func (f *Functions) Script(dialect sqldb.Dialect) (string, error) {
 // Drop returns the statements that remove everything that Statements creates, also what no longer exists. They also
 // remove the state, so the database forgets which IDs it has issued: do not install functions with the same layout and
 // worker again before the lead has passed. Tables whose columns have the functions as their default must be altered
-// first. The row in the lease table stays. The errors are those of Statements.
+// first. The row in the lease table stays. It returns the same errors as Statements.
 func (f *Functions) Drop(dialect sqldb.Dialect) ([]string, error) {
 	if _, err := f.Statements(dialect); err != nil {
 		return nil, err
@@ -162,7 +172,7 @@ func (f *Functions) Drop(dialect sqldb.Dialect) ([]string, error) {
 // stored times depend on the functions. Use another name ([WithName]), or drop the functions first.
 //
 // On PostgreSQL existing functions must belong to the installing role, to the schema's owner, to a superuser, or to a
-// role of which the installing role is a member (a superuser is a member of none). Otherwise they are rejected with
+// role that has the installing role as a member (a superuser is a member of none). Otherwise they are rejected with
 // 42501, and a state that Install did not create with 42710: where others may create objects, as everybody may in the
 // schema public of PostgreSQL 14, they could be a trap.
 //
@@ -176,23 +186,27 @@ func (f *Functions) Install(ctx context.Context, db sqldb.DB, dialect sqldb.Dial
 	if err := sqldb.Validate(db, dialect); err != nil {
 		return fmt.Errorf("%w: %w", ErrOption, err)
 	}
+
 	beginner, ok := db.(interface {
 		BeginTx(ctx context.Context, opts *sql.TxOptions) (*sql.Tx, error)
 	})
 	if !ok {
 		return runAll(ctx, db, statements)
 	}
+
 	tx, err := beginner.BeginTx(ctx, nil)
 	if err != nil {
 		return fmt.Errorf("sqlfunc: install: %w", err)
 	}
 	defer func() { _ = tx.Rollback() }() // no effect after a commit
+
 	if err := runAll(ctx, tx, statements); err != nil {
 		return err
 	}
 	if err := tx.Commit(); err != nil {
 		return fmt.Errorf("sqlfunc: install: commit: %w", err)
 	}
+
 	return nil
 }
 

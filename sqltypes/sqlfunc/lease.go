@@ -14,28 +14,33 @@ import (
 // leaseTables is where the worker is reserved.
 type leaseTables struct{ prefix, namespace string }
 
-// WithLeaseTables reserves the worker in the lease tables: the statements add a row for it to the leases of the namespace,
-// reserved for SQL functions, so no lease of the namespace gets it. prefix is as for [sqllease.WithTables], "" for its
-// default; the tables are created if they do not exist. The namespace is that of lease.WithNamespace.
+// WithLeaseTables reserves the worker in the lease tables: the statements add a row for it to the leases of the
+// namespace, reserved for SQL functions, so no lease of the namespace gets it. prefix has the meaning that it has in
+// [sqllease.WithTables], "" for its default; the tables are created if they do not exist. namespace is the name given
+// to lease.WithNamespace.
 //
-// The tables must be those of the leases. On PostgreSQL names without a schema depend on the search_path: the statements
-// use the tables that are visible, whatever [WithSchema] says, and fail with 42P07 if there are none but another schema of
-// the database has one. They fail with 42501 for a table of a stranger, see [sqllease.Store.Migrate], and with 55000 if one
-// of the two is missing.
+// They must be the tables that the leases use. On PostgreSQL names without a schema depend on the search_path: the
+// statements use the tables that are visible, whatever [WithSchema] says, and fail with 42P07 if there are none but
+// another schema of the database has one. They fail with 42501 for a table of a stranger, see
+// [sqllease.Store.Migrate], and with 55000 if one of the two is missing.
 //
-// The statements fail if a lease holds the worker, if the namespace has another layout or requires a later version of the
-// lease protocol, if it has a share without the worker, and if the worker is reserved for functions of another schema,
-// database or name. If it was held before, the first ID is larger than all that its last owner could have issued. That is
-// not so shortly after a failover: see package sqllease. A namespace with a reserved worker can't move to another layout.
+// The statements fail if a lease holds the worker, if the namespace has another layout or requires a later version of
+// the lease protocol, if it has a share without the worker, and if the worker is reserved for functions of another
+// schema, database or name. If it was held before, the first ID is larger than all that its last owner could have
+// issued. That is not so shortly after a failover: see package sqllease. A namespace with a reserved worker can't move
+// to another layout.
 func WithLeaseTables(prefix, namespace string) Option {
 	return func(f *Functions) error {
 		if _, err := sqllease.Schema(sqldb.Postgres, prefix); err != nil {
 			return fmt.Errorf("%w: %w", ErrOption, err)
 		}
-		request := leasestore.Request{Namespace: namespace, Layout: f.layout.String(), Token: strings.Repeat("0", 32), TTL: time.Second}
+
+		request := leasestore.Request{Namespace: namespace, Layout: f.layout.String(), Token: strings.Repeat("0", 32),
+			TTL: time.Second}
 		if err := request.Validate(); err != nil {
 			return fmt.Errorf("%w: %w", ErrOption, err)
 		}
+
 		f.leases = &leaseTables{prefix: prefix, namespace: namespace}
 		return nil
 	}
@@ -68,11 +73,12 @@ func (f *Functions) postgresReserve() (statements []string) {
 			"{version}", "'sqlfunc'",
 			"{low}", low))
 	}
+
 	return statements
 }
 
-// Two more lease tables would have the same workers as the first ones, so none are created where another schema has one. A
-// trigger of a stranger would run with the rights of whoever installs. Package sqllease has the same rules, and
+// Two more lease tables would have the same workers as the first ones, so none are created where another schema has
+// one. A trigger of a stranger would run with the rights of whoever installs. Package sqllease has the same rules, and
 // takes the same lock before it creates them.
 const postgresLeases = `DO {quote}
 DECLARE
@@ -125,7 +131,7 @@ BEGIN
 	END IF;
 END {quote}`
 
-// The lock is that of the function that issues IDs, which does not wait for it in the usual case. The horizon is the
+// It takes the lock of the function that issues IDs, which usually does not wait for it. The horizon is the
 // first tick without an ID of the last owner. The word is set to the last sequence of the tick before, so that the next
 // ID is of the horizon, and calls of nextval that come first end in the guard. The lock of the namespace's row keeps a
 // share, a move and a later version waiting, so they find the row.

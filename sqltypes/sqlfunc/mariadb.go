@@ -99,8 +99,8 @@ func backquoted(name string) string { return "`" + strings.ReplaceAll(name, "`",
 
 const mariadbFormat = "2006-01-02 15:04:05.999999999"
 
-// mariadbTime counts from a DATETIME, which has no time zone. A TIMESTAMP would be printed in the session's time zone and
-// covers only 1970 to 2038.
+// mariadbTime counts from a DATETIME, which has no time zone. A TIMESTAMP would be printed in the session's time zone
+// and covers only 1970 to 2038.
 func (f *Functions) mariadbTime() string {
 	body := "\tRETURN TIMESTAMPADD(MICROSECOND, {microseconds}, '1970-01-01 00:00:00.000000');"
 	limit := time.Date(10000, 1, 1, 0, 0, 0, 0, time.UTC) // of DATETIME
@@ -112,6 +112,7 @@ func (f *Functions) mariadbTime() string {
 	END IF;
 ` + body
 	}
+
 	return f.mariadbFill(mariadbMode+`CREATE OR REPLACE FUNCTION {time}(id BIGINT) RETURNS DATETIME(6)
 DETERMINISTIC NO SQL SQL SECURITY INVOKER COMMENT {comment}
 BEGIN
@@ -119,8 +120,8 @@ BEGIN
 END`, "{microseconds}", f.mariadbMicroseconds(), "{last}", limit.UnixMicro()-1)
 }
 
-// mariadbMicroseconds returns the microseconds from 1970 to the start of an ID's tick, as a DECIMAL, which is exact to 65
-// digits. Shifts and masks are unsigned in MariaDB.
+// mariadbMicroseconds returns the microseconds from 1970 to the start of an ID's tick, as a DECIMAL, which is exact to
+// 65 digits. Shifts and masks are unsigned in MariaDB.
 func (f *Functions) mariadbMicroseconds() string {
 	tick, epoch := int64(f.layout.Tick()), f.layout.Epoch().UnixNano()
 	form := "FLOOR((CAST(%s AS DECIMAL(20)) * %d + (%d)) * 0.001)"
@@ -151,6 +152,7 @@ func (f *Functions) mariadbParts() string {
 		}
 		values = append(values, "'"+p.name+"', "+value)
 	}
+
 	return f.mariadbFill(mariadbMode+`CREATE OR REPLACE FUNCTION {parts}(id BIGINT) RETURNS TEXT CHARACTER SET utf8mb4
 DETERMINISTIC CONTAINS SQL SQL SECURITY INVOKER COMMENT {comment}
 BEGIN

@@ -21,9 +21,9 @@ const (
 // Option is a setting for New.
 type Option func(*Functions) error
 
-// WithWorker adds the function that issues IDs with this worker, on PostgreSQL only, 0 to the layout's MaxWorker. No generator in Go may
-// ever have the worker: keep leases away from it with lease.WithWorkers or with [WithLeaseTables]. For a layout without
-// a worker field it is 0.
+// WithWorker adds the function that issues IDs with this worker, on PostgreSQL only, 0 to the layout's MaxWorker. No
+// generator in Go may ever have the worker: keep leases away from it with lease.WithWorkers or with [WithLeaseTables].
+// For a layout without a worker field it is 0.
 //
 // # PostgreSQL
 //
@@ -110,7 +110,8 @@ func WithName(name string) Option {
 func WithSchema(schema string) Option {
 	return func(f *Functions) error {
 		if schema == "" || len(schema) > maxIdentifier || strings.ContainsRune(schema, 0) || !utf8.ValidString(schema) {
-			return fmt.Errorf("%w: the schema %s, want 1 to %d bytes of UTF-8 without NUL", ErrOption, quoteShort(schema), maxIdentifier)
+			return fmt.Errorf("%w: the schema %s, want 1 to %d bytes of UTF-8 without NUL",
+				ErrOption, quoteShort(schema), maxIdentifier)
 		}
 		f.schema = schema
 		return nil

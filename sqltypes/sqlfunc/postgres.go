@@ -23,12 +23,14 @@ func (f *Functions) postgres() []string {
 			statements = append(statements, f.postgresFill(template))
 		}
 	}
+
 	if f.next {
 		statements = append(statements, f.postgresFill(postgresState), f.postgresNext())
 	}
 	if f.leases != nil {
 		statements = append(statements, f.postgresReserve()...)
 	}
+
 	return statements
 }
 
@@ -66,19 +68,21 @@ func (f *Functions) dollarQuote() string {
 	return "$" + tag + "$"
 }
 
-// postgresFill is fill with the names of PostgreSQL. What runs with the search_path of the caller, where others may have
-// functions, types and operators, has a schema for each; operators are in braces, see package pgsql. What sets the
-// search_path has no need of that.
+// postgresFill is fill with the names of PostgreSQL. What runs with the search_path of the caller, where others may
+// have functions, types and operators, has a schema for each; operators are in braces, see package pgsql. What sets
+// the search_path has no need of that.
 func (f *Functions) postgresFill(template string, pairs ...any) string {
 	operators := pgsql.Qualified
 	if strings.Contains(template, "pg_catalog, pg_temp") { // it sets the search_path
 		operators = pgsql.Plain
 	}
+
 	for _, what := range []string{
 		"layout", "time", "parts", "min", "uuid_min", "uuid_time", "text_min", "text_time", "next", "state",
 	} {
 		pairs = append(pairs, "{"+what+"}", f.qualified(what))
 	}
+
 	return f.fill(operators.Replace(template), append(pairs,
 		"{quote}", f.dollarQuote(),
 		"{layout text}", pgsql.Literal(f.qualified("layout")+"()"),
@@ -91,8 +95,8 @@ func (f *Functions) postgresFill(template string, pairs ...any) string {
 const timestampFormat = "2006-01-02 15:04:05.999999"
 
 // postgresGuard rejects existing functions of the same names that mean something else: indexes and views may depend on
-// them, and the state counts in the layout's ticks. The lock is for two concurrent migrations, of which CREATE OR
-// REPLACE would fail one.
+// them, and the state counts in the layout's ticks. The lock is for two concurrent migrations: CREATE OR
+// REPLACE would fail in one of them.
 //
 // Where others may create objects in the schema, existing ones can be a trap. So the layout is read from the source of
 // its function without calling it, and objects of others are not replaced: they would keep their owner, and a superuser
@@ -200,6 +204,7 @@ func (f *Functions) postgresParts() string {
 		}
 		columns, values = append(columns, "OUT "+pgsql.Name(p.name)+" "+kind), append(values, value)
 	}
+
 	return f.postgresFill(`CREATE OR REPLACE FUNCTION {parts}(_id bigint, {columns})
 LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE AS {quote}
 	SELECT {values}
@@ -236,21 +241,24 @@ func (f *Functions) postgresMin() string {
 		"{least}", pgsql.Plain.Replace(f.time.putPeriod(f.ticksSQL("instant AT TIME ZONE 'UTC'", 0))))
 }
 
-// ticksSQL returns the whole ticks from the epoch to the time, a timestamp with or without time zone, plus a shift of 0 or
-// 1: a time before the epoch is rounded up, to the epoch in its last tick. EXTRACT is exact since PostgreSQL 14, where it
-// is numeric.
+// ticksSQL returns the whole ticks from the epoch to the time, a timestamp with or without time zone, plus a shift of
+// 0 or 1: a time before the epoch is rounded up, to the epoch in its last tick. EXTRACT is exact since PostgreSQL 14,
+// where it is numeric.
 func (f *Functions) ticksSQL(at string, shift int64) string {
 	tick, epoch := int64(f.layout.Tick()), f.layout.Epoch().UnixNano()
 	form := "pg_catalog.div((extract(epoch FROM %s) {*} 1000000000)%s, %d)::bigint"
 	if tick%1000 == 0 && epoch%1000 == 0 {
 		form, tick, epoch = "(((extract(epoch FROM %s) {*} 1000000)::bigint%s) {/} %d)", tick/1000, epoch/1000
 	}
+
 	from := fmt.Sprintf(" {-} %d", epoch)
 	if epoch < 0 { // "--" would begin a comment
 		from = fmt.Sprintf(" {+} %d", -uint64(epoch))
 	}
+
 	if shift != 0 {
 		from += fmt.Sprintf(" {+} %d", shift*tick)
 	}
+
 	return fmt.Sprintf(form, at, from, tick)
 }

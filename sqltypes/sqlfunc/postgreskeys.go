@@ -38,7 +38,7 @@ LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE SET search_path = pg_catalog, pg_tem
 	FROM {min}($1) AS id, generate_series(0, 60, 5) AS shift
 {quote}`
 
-// postgresTextTime is as strict as ParseBase32.
+// postgresTextTime rejects what ParseBase32 rejects.
 const postgresTextTime = `CREATE OR REPLACE FUNCTION {text_time}(key pg_catalog.text) RETURNS timestamp with time zone
 LANGUAGE plpgsql IMMUTABLE STRICT PARALLEL SAFE SET search_path = pg_catalog, pg_temp AS {quote}
 BEGIN

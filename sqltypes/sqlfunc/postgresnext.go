@@ -44,8 +44,8 @@ func (f *Functions) wordBits() (low int, draw bool) {
 // The lock belongs to a transaction and is taken in a subtransaction that always ends with an error, ours (SF001) or
 // another, so its end releases the lock in every case. A session lock would stay if a statement is cancelled between
 // taking and releasing it, or in its handler. The holder of the lock waits for nothing else (it has already taken the
-// sequence's own lock, which ALTER SEQUENCE competes for), so there is no deadlock. The key is the OID of the sequence
-// below that of pg_class, which nothing else has a reason to use.
+// sequence's own lock, which ALTER SEQUENCE competes for), so there is no deadlock. The high half of the key is the OID
+// of pg_class, the low half the OID of the sequence: nothing else has a reason to use it.
 //
 // If the bits of the layout leave no room for the guard, each ID is claimed under the lock.
 const postgresNext = `CREATE OR REPLACE FUNCTION {next}() RETURNS bigint
@@ -114,6 +114,7 @@ func (f *Functions) postgresNext() string {
 	if draw {
 		expand = strings.NewReplacer("{draw}", postgresDraw, "{one more}", "nextval({state text})")
 	}
+
 	return f.postgresFill(expand.Replace(postgresNext),
 		"{low}", low,
 		"{low max}", int64(1)<<low-1,

@@ -22,8 +22,8 @@ import (
 //     "2026-01-02T03:04:05.678000Z", truncated to microseconds; the others are numbers.
 //   - snowflake_min(time) returns the smallest ID of the Layout.Period of a time in UTC, which is text in one of
 //     SQLite's forms that have a date. It exists if the time is the highest field.
-//   - snowflake_next() returns the next ID of the generator. It exists if gen is not nil. The worker is that of the
-//     generator; the worker and fields of the options, [WithLead] and [WithLeaseTables] have no effect here.
+//   - snowflake_next() returns the next ID of the generator. It exists if gen is not nil. It has the generator's
+//     worker; the worker and fields of the options, [WithLead] and [WithLeaseTables] have no effect here.
 //
 // All but the last are deterministic, so indexes and generated columns may use them. NULL gives NULL. An argument that
 // is not an integer, or not text for snowflake_min, is an error.
@@ -40,6 +40,7 @@ func (f *Functions) RegisterSQLite(conn interface {
 	if gen != nil && gen.Layout() != f.layout {
 		return fmt.Errorf("%w: the generator's layout is %s, want %s", ErrOption, gen.Layout(), f.layout)
 	}
+
 	var errs []error
 	register := func(what string, impl any, pure bool) {
 		if err := conn.RegisterFunc(f.called(what), impl, pure); err != nil {
@@ -52,12 +53,14 @@ func (f *Functions) RegisterSQLite(conn interface {
 	if f.ordered() {
 		register("min", f.sqliteMin, true)
 	}
+
 	if gen != nil {
 		register("next", func() (int64, error) {
 			id, err := gen.Next()
 			return int64(id), err
 		}, false)
 	}
+
 	return errors.Join(errs...)
 }
 
@@ -67,15 +70,18 @@ func (f *Functions) sqliteReader(what string, read func(id snowflake.ID, at time
 		if isNull(arg) {
 			return nil, nil
 		}
+
 		number, ok := arg.(int64)
 		if !ok {
 			return nil, f.sqliteArgument(what, arg, "an integer")
 		}
+
 		id := snowflake.ID(number)
 		at := f.layout.Time(id)
 		if at.Year() > 9999 {
 			return nil, fmt.Errorf("%s: the time of %d is after the year 9999, the last of SQLite", f.called(what), id)
 		}
+
 		return read(id, at), nil
 	}
 }
@@ -116,6 +122,7 @@ func (f *Functions) sqliteMin(arg any) (any, error) {
 	if isNull(arg) {
 		return nil, nil
 	}
+
 	text, _ := arg.(string)
 	// The forms of SQLite that have a date, except Julian days. Go reads a fraction of a second after seconds in each.
 	for _, day := range []string{"2006-01-02 15:04:05", "2006-01-02T15:04:05", "2006-01-02 15:04", "2006-01-02T15:04", "2006-01-02"} {
@@ -123,14 +130,18 @@ func (f *Functions) sqliteMin(arg any) (any, error) {
 		if err != nil && day != time.DateOnly {
 			at, err = time.Parse(day+"Z07:00", text)
 		}
+
 		if err != nil {
 			continue
 		}
+
 		id, err := f.layout.MinAt(at)
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", f.called("min"), err)
 		}
+
 		return int64(id), nil
 	}
+
 	return nil, f.sqliteArgument("min", arg, "text such as 2026-01-02 03:04:05.678")
 }

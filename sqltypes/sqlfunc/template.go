@@ -60,9 +60,9 @@ func (t timePlace) putPeriod(ticks string) string {
 // ordered reports whether the time is the highest field.
 func (f *Functions) ordered() bool { return f.places[0].name == snowflake.FieldTime }
 
-// spread returns SQL for the sequence of an ID, given that for how many IDs of its tick came before, and for a number that
-// depends on the tick alone. If the sequence is above the time, this number begins the tick: with 0 nearly all IDs of slow
-// writers would be in the lowest range of keys.
+// spread returns SQL for the sequence of an ID, given that for how many IDs of its tick came before, and for a number
+// that depends on the tick alone. If the sequence is above the time, this number begins the tick: with 0 nearly all
+// IDs of slow writers would be in the lowest range of keys.
 func (f *Functions) spread(count, ofTick string) string {
 	sequence := f.place(snowflake.FieldSequence)
 	top := f.time.low
@@ -102,6 +102,7 @@ func (f *Functions) fill(template string, pairs ...any) string {
 	for i, value := range pairs {
 		texts[i] = fmt.Sprint(value)
 	}
+
 	return strings.NewReplacer(texts...).Replace(template)
 }
 

@@ -58,7 +58,7 @@ const (
 	textLen = 36 // with four hyphens; google/uuid reads other forms too
 )
 
-// UUID returns the UUID of an ID. Scan does not read that of a negative ID, which no generator issues.
+// UUID returns the UUID of an ID. Scan rejects the UUID of a negative ID, which no generator issues.
 func UUID(id snowflake.ID) uuid.UUID {
 	var raw uuid.UUID
 	high := uint64(id)>>16<<16 | version | uint64(id)>>4&0xFFF
@@ -76,8 +76,8 @@ func (u ID) Value() (driver.Value, error) {
 	return UUID(snowflake.ID(u)).String(), nil
 }
 
-// Scan reads a column, for [sql.Scanner]. It takes the UUIDs that Value writes: 36 characters with hexadecimal digits in
-// either case, 16 bytes as a []byte or a [16]byte, and a uuid.UUID of google/uuid; and an ID of either package or a
+// Scan reads a column, for [sql.Scanner]. It takes the UUIDs that Value writes: 36 characters with hexadecimal digits
+// in either case, 16 bytes as a []byte or a [16]byte, and a uuid.UUID of google/uuid; and an ID of either package or a
 // pointer, which bulk builders pass.
 //
 // It rejects other UUIDs with [ErrForeign]; other text, also the other forms that google/uuid reads, with
@@ -115,6 +115,7 @@ func scan(src any) (snowflake.ID, error) {
 	default:
 		return column.ScanOther[ID](src, "UUID or CHAR(36)")
 	}
+
 	high, low := binary.BigEndian.Uint64(raw[:8]), binary.BigEndian.Uint64(raw[8:])
 	id := snowflake.ID(high>>16<<16 | high&0xFFF<<4 | low>>lowEnd&0xF)
 	reason := "the bits after the ID are not a 1 and zeros"
@@ -129,6 +130,7 @@ func scan(src any) (snowflake.ID, error) {
 	case raw.Version() != 8:
 		reason = fmt.Sprintf("its version is %d, want 8", raw.Version())
 	}
+
 	return 0, column.Reject(ErrForeign, column.Source(src), raw.String(), reason)
 }
 

@@ -42,11 +42,12 @@ func Source(src any) string {
 // RejectNull returns the error for NULL or a nil pointer, read into a T.
 func RejectNull[T any](src any) error {
 	name := reflect.TypeFor[T]().String()
-	return Reject(snowflake.ErrNull, Source(src), "", "use *"+name+" or sql.Null["+name+"] for a column that may be NULL")
+	return Reject(snowflake.ErrNull, Source(src), "",
+		"use *"+name+" or sql.Null["+name+"] for a column that may be NULL")
 }
 
-// ScanOther reads an ID, a T or a pointer to one, which bulk builders pass to Scan, and rejects everything else. columns
-// are the types of the columns for T.
+// ScanOther reads an ID, a T or a pointer to one, which bulk builders pass to Scan, and rejects everything else.
+// columns are the types of the columns for T.
 func ScanOther[T ~int64](src any, columns string) (snowflake.ID, error) {
 	switch src := src.(type) {
 	case snowflake.ID:
@@ -73,5 +74,6 @@ func ScanOther[T ~int64](src any, columns string) (snowflake.ID, error) {
 		}
 		return 0, Reject(snowflake.ErrType, Source(src), input, reason)
 	}
+
 	return 0, RejectNull[T](src)
 }
