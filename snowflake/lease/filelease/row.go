@@ -27,7 +27,7 @@ type fileRow struct {
 	path      string
 	namespace string // whose state it must be; any if it is ""
 	worker    int64
-	since     time.Time // of the last write, in the result of used: a worker that is free is so since then
+	written   time.Time // of the last write, in the result of used: a worker that is free is so since then
 }
 
 // lock takes the row's lock, which is held as long as the returned file is open. It returns nil if the lock is held.
