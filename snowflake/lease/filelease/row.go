@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"github.com/sqlflake/sqlflake/snowflake/lease"
-	"github.com/sqlflake/sqlflake/snowflake/lease/internal/sealed"
+	"github.com/sqlflake/sqlflake/snowflake/lease/internal/checksummed"
 )
 
 const (
@@ -103,7 +103,7 @@ var syncFile = (*os.File).Sync
 // write makes the state durable. A reader, even after a power cut, finds the old state or this one, also after an error.
 func (r fileRow) write(s fileState) error {
 	s.Format = stateFormat
-	text, err := sealed.Marshal(s)
+	text, err := checksummed.Marshal(s)
 	if err != nil {
 		return err
 	}
