@@ -50,7 +50,7 @@ func (l *Lease) deadline(at moment) *deadline {
 // with others within the accepted skew, which is left out. An eighth is left for server clocks that run faster. It is
 // never more than the reach: for that long a store that has forgotten owners lends none of their workers.
 func (l *Lease) remaining(at moment) time.Duration {
-	age := max(at.elapsed-l.state.since.elapsed, at.wall.Sub(l.state.since.wall))
+	age := max(at.elapsed-l.state.confirmedAt.elapsed, at.wall.Sub(l.state.confirmedAt.wall))
 	return max(0, min(l.cfg.ttl, l.reach())/8*7-age-l.cfg.maxSkew)
 }
 
@@ -72,7 +72,7 @@ func (l *Lease) observe(now, before time.Time) {
 // checkClocks rejects a clock that differs from the store's, and a horizon or floor that the clock will not reach for a
 // long time. tick is what the generator's clock showed before the acquisition, gap its clockGap.
 func (l *Lease) checkClocks(grant leasestore.Grant, floor, tick int64, gap time.Duration) error {
-	if !l.running() { // a generator that has started keeps its clock, which only slows down
+	if !l.hadWorker() { // a generator that has started keeps its clock, which only slows down
 		// The skew is 0 if the store has no clock: the lease's clock is used then.
 		if skew := l.state.skew + gap; skew.Abs() > l.cfg.maxSkew {
 			return fmt.Errorf("%w by %v, more than %v", ErrClockSkew, skew, l.cfg.maxSkew)
@@ -104,16 +104,16 @@ func (l *Lease) reachOf(window time.Duration) time.Duration {
 	return time.Duration(ticks)*l.layout.Tick() + min(l.cfg.maxSkew, DefaultMaxSkew)
 }
 
-// shortWindow is a window that a namespace allows until it knows the lease's own for long enough.
-type shortWindow struct {
+// reducedWindow is a window that a namespace allows until it knows the lease's own for long enough.
+type reducedWindow struct {
 	length time.Duration // 0: none
 	until  time.Duration // by the monotonic clock
 }
 
 // window returns how far ahead of the clock the next horizon may be.
 func (l *Lease) window() time.Duration {
-	if l.state.short.length > 0 && l.cfg.clock.Elapsed() < l.state.short.until {
-		return l.state.short.length
+	if l.state.reduced.length > 0 && l.cfg.clock.Elapsed() < l.state.reduced.until {
+		return l.state.reduced.length
 	}
 	return l.cfg.window
 }
@@ -121,15 +121,15 @@ func (l *Lease) window() time.Duration {
 // shorten makes the window as short as the store demands, and reports whether it can be so short.
 func (l *Lease) shorten(e *ReachError) bool {
 	n := int64((e.Limit-min(l.cfg.maxSkew, DefaultMaxSkew))/l.layout.Tick()) - l.lessee.Lead() - 1 // ticks, see reachOf
-	short := time.Duration(n) * l.layout.Tick()
-	if n < 1 || short < minWindow {
+	length := time.Duration(n) * l.layout.Tick()
+	if n < 1 || length < minWindow {
 		return false
 	}
 
-	if l.state.short.length != short {
-		l.tell(Failed, fmt.Errorf("%w: until then the window is %v", e, short))
+	if l.state.reduced.length != length {
+		l.reportKind(Failed, fmt.Errorf("%w: until then the window is %v", e, length))
 	}
-	l.state.short = shortWindow{short, l.cfg.clock.Elapsed() + e.Wait}
+	l.state.reduced = reducedWindow{length, l.cfg.clock.Elapsed() + e.Wait}
 	return true
 }
 
@@ -140,7 +140,7 @@ func (l *Lease) tickAt(t time.Time) int64 { return int64(t.Sub(l.layout.Epoch())
 // both. After a step back of the wall clock it is, for long. A failover sets too low a floor for horizons that follow
 // it there, so it does not count on a store that may forget.
 func (l *Lease) agreed(tick int64) int64 {
-	start := l.look().storeStart
+	start := l.snapshot().storeStart
 	if !l.state.forgets || start.IsZero() {
 		return tick
 	}
@@ -165,7 +165,7 @@ func (l *Lease) clockGap(tick int64) time.Duration {
 
 // trusts reports whether the store's clock confirms what the wall clock shows after a step forward.
 func (l *Lease) trusts(wall time.Time) bool {
-	start := l.look().storeStart
+	start := l.snapshot().storeStart
 	return start.IsZero() || wall.Sub(start.Add(l.cfg.clock.Elapsed())) <= l.cfg.maxSkew // zero: the store has no clock
 }
 

@@ -58,7 +58,7 @@ func (l *Lease) called(call string, start time.Duration, err error) {
 	l.report(Event{Kind: Called, Err: err, Skew: l.state.skew, Call: call, Took: l.cfg.clock.Elapsed() - start})
 }
 
-func (l *Lease) tell(kind EventKind, err error) {
+func (l *Lease) reportKind(kind EventKind, err error) {
 	l.report(Event{Kind: kind, Err: err, Skew: l.state.skew})
 }
 

@@ -42,7 +42,7 @@ type State struct {
 // State returns what the lease knows.
 func (l *Lease) State() State {
 	s := &l.state
-	return State{s.held, s.retries, s.claim, s.from, s.horizon, max(s.asked, s.horizon)}
+	return State{s.held, s.retries, s.claim, s.from, s.horizon, max(s.requested, s.horizon)}
 }
 
 // Become makes the lease, which has made no step, a copy of another one in the middle of its life, as in a cloned
@@ -59,7 +59,7 @@ func (l *Lease) Become(of *Lease, next int64) error {
 
 // Age returns how long ago the call began that has confirmed the claim last, by the wall clock and the monotonic clock.
 func (l *Lease) Age() (wall, elapsed time.Duration) {
-	now, since := l.moment(), l.state.since
+	now, since := l.moment(), l.state.confirmedAt
 	return now.wall.Sub(since.wall), now.elapsed - since.elapsed
 }
 

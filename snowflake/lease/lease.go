@@ -147,7 +147,7 @@ func (l *Lease) Close(ctx context.Context) error {
 
 // release gives the worker back, used or not. The generator is closed and has drawn nothing from the tick next on.
 func (l *Lease) release(ctx context.Context, next int64) error {
-	if l.state.unsure {
+	if l.state.mayHold {
 		if err := l.retrieve(ctx); err != nil {
 			return fmt.Errorf("lease: an acquisition whose outcome is unknown: %w", err)
 		}
@@ -165,16 +165,16 @@ func (l *Lease) release(ctx context.Context, next int64) error {
 	switch {
 	case errors.Is(err, ErrLost):
 		l.state.held = false
-		l.note(err)
+		l.record(err)
 		return nil
 	case err != nil:
 		return fmt.Errorf("lease: release worker %d: %w", l.state.claim.Worker, err)
 	}
 
 	l.state.held, l.state.horizon = false, min(l.state.horizon, unused)
-	acquired := l.running()
-	if l.note(nil); acquired { // not by an Open that fails
-		l.tell(Released, nil)
+	acquired := l.hadWorker()
+	if l.record(nil); acquired { // not by an Open that fails
+		l.reportKind(Released, nil)
 	}
 	return nil
 }
@@ -184,7 +184,7 @@ func (l *Lease) start(ctx context.Context) (time.Duration, error) {
 	for answered := l.cfg.clock.Elapsed(); ; {
 		wait, err := l.step(ctx)
 		if err != nil && ctx.Err() != nil {
-			return 0, errors.Join(err, l.look().last) // the latter says what Open was waiting for
+			return 0, errors.Join(err, l.snapshot().last) // the latter says what Open was waiting for
 		}
 		if err != nil || l.state.held {
 			return wait, err
@@ -194,11 +194,11 @@ func (l *Lease) start(ctx context.Context) (time.Duration, error) {
 		case l.state.retries == 0:
 			answered = now
 		case now-answered > DefaultWindow:
-			return 0, l.look().last
+			return 0, l.snapshot().last
 		}
 
 		if err := l.cfg.clock.Sleep(ctx, wait); err != nil {
-			return 0, errors.Join(l.look().last, err)
+			return 0, errors.Join(l.snapshot().last, err)
 		}
 	}
 }
@@ -211,7 +211,7 @@ func (l *Lease) retrieve(ctx context.Context) error {
 	if err == nil {
 		l.state.grant(grant, grant.Horizon)
 	}
-	if !l.state.unsure {
+	if !l.state.mayHold {
 		return nil
 	}
 	return err
@@ -236,8 +236,8 @@ func (l *Lease) run(ctx context.Context, wait time.Duration) {
 		if wait, err = l.step(ctx); err != nil {
 			if ctx.Err() == nil {
 				if !errors.Is(err, ErrLost) { // lost has reported that
-					l.note(err)
-					l.tell(Failed, err)
+					l.record(err)
+					l.reportKind(Failed, err)
 				}
 				l.end(err) // before the calls that wait return
 				l.lessee.Fail(err)

@@ -86,7 +86,7 @@ func (l *Lease) step(ctx context.Context) (time.Duration, error) {
 func (l *Lease) acquire(ctx context.Context) (time.Duration, error) {
 	tick, err := l.lessee.Tick()
 	if err != nil {
-		if l.running() { // the clock may be corrected
+		if l.hadWorker() { // the clock may be corrected
 			return l.failed(ctx, err)
 		}
 		return 0, err
@@ -97,7 +97,7 @@ func (l *Lease) acquire(ctx context.Context) (time.Duration, error) {
 	if l.state.claim.Epoch == 0 {
 		gap := l.clockGap(tick)
 		if l.state.token == "" {
-			l.state.token, l.state.since = newToken(), l.moment()
+			l.state.token, l.state.confirmedAt = newToken(), l.moment()
 		}
 
 		grant, err := l.callAcquire(ctx, tick)
@@ -107,9 +107,9 @@ func (l *Lease) acquire(ctx context.Context) (time.Duration, error) {
 
 		floor := l.tickAt(grant.Floor) + 1
 		err = l.checkClocks(grant, floor, tick, gap)
-		if err != nil && l.running() {
+		if err != nil && l.hadWorker() {
 			// The token stays, and the worker with it: the next call returns what the floor is by then.
-			l.state.unsure = true // Close has a worker to give back
+			l.state.mayHold = true // Close has a worker to give back
 			return l.failed(ctx, err)
 		}
 
@@ -129,14 +129,14 @@ func (l *Lease) acquire(ctx context.Context) (time.Duration, error) {
 		return l.failed(ctx, err)
 	}
 
-	l.state.held, l.state.denied = true, 0
-	l.note(nil) // before waiting calls return, which may look at it
+	l.state.held, l.state.noWorker = true, 0
+	l.record(nil) // before waiting calls return, which may look at it
 	if err := l.lessee.Move(l.state.claim.Worker, l.state.from, l.state.horizon); err != nil {
 		l.state.held = false
 		return 0, err
 	}
 
-	l.tell(Acquired, l.warnEnding(l.state.warning))
+	l.reportKind(Acquired, l.warnEnding(l.state.warning))
 	return wait, nil
 }
 
@@ -156,9 +156,9 @@ func (l *Lease) extend(ctx context.Context) (time.Duration, error) {
 		return l.failed(ctx, err)
 	}
 
-	l.note(nil) // before waiting calls return, which may look at it
+	l.record(nil) // before waiting calls return, which may look at it
 	l.lessee.Extend(l.state.horizon)
-	l.tell(Extended, nil)
+	l.reportKind(Extended, nil)
 
 	drift, stopped := l.Generator().Stats().Drift, l.Ready()
 	if !errors.Is(stopped, ErrClockSkew) {
@@ -180,7 +180,7 @@ func (l *Lease) commit(ctx context.Context, tick int64) (time.Duration, error) {
 	s := &l.state
 	repeated := s.claim.Next != ""
 	if !repeated {
-		s.claim.Next, s.asked = newToken(), max(l.horizonOf(tick), s.horizon)
+		s.claim.Next, s.requested = newToken(), max(l.horizonOf(tick), s.horizon)
 	}
 
 	ctx, cancel := l.calls.Begin(ctx, l.timeout(tick >= s.horizon))
@@ -198,7 +198,7 @@ func (l *Lease) commit(ctx context.Context, tick int64) (time.Duration, error) {
 	}
 
 	if reach := (*ReachError)(nil); errors.As(err, &reach) && l.shorten(reach) {
-		s.asked = max(min(s.asked, l.horizonOf(tick)), s.horizon) // never more than before: see above
+		s.requested = max(min(s.requested, l.horizonOf(tick)), s.horizon) // never more than before: see above
 		now, err = l.callExtend(ctx, &claim)
 	}
 
@@ -208,9 +208,9 @@ func (l *Lease) commit(ctx context.Context, tick int64) (time.Duration, error) {
 	}
 
 	s.previous, s.claim.Token, s.claim.Next = s.claim.Token, s.claim.Next, ""
-	s.since, s.retries = before, 0
+	s.confirmedAt, s.retries = before, 0
 	l.observe(now, before.wall)
-	s.horizon = max(s.horizon, min(s.asked, l.horizonOf(tick))) // again: the clocks may have been set back before the call
+	s.horizon = max(s.horizon, min(s.requested, l.horizonOf(tick))) // again: the clocks may have been set back before the call
 	if repeated {
 		return 0, nil
 	}
@@ -241,7 +241,7 @@ func (l *Lease) callExtend(ctx context.Context, claim *leasestore.Claim) (now ti
 	start := l.moment()
 	claim.Deadline, claim.Reach = l.deadline(start), l.reach()
 
-	now, err = l.store.Extend(ctx, *claim, l.state.asked, l.cfg.ttl)
+	now, err = l.store.Extend(ctx, *claim, l.state.requested, l.cfg.ttl)
 	l.called("extend", start.elapsed, err)
 	return now, err
 }
@@ -257,7 +257,7 @@ func (l *Lease) callAcquire(ctx context.Context, tick int64) (leasestore.Grant, 
 	})
 
 	l.called("acquire", start, err)
-	l.state.unsure = err != nil && !errors.Is(err, ErrNoWorker) && !refusal(err)
+	l.state.mayHold = err != nil && !errors.Is(err, ErrNoWorker) && !refusal(err)
 	l.state.timedOut = ctx.Err() != nil
 	if err == nil {
 		l.observe(grant.Now, before)
@@ -274,14 +274,14 @@ func (l *Lease) refused(ctx context.Context, err error) (time.Duration, error) {
 	}
 
 	l.state.retries = 0 // the store has answered
-	l.note(err)
-	if l.state.denied++; l.state.denied == 1 {
-		l.tell(Failed, err) // once, not at each attempt
+	l.record(err)
+	if l.state.noWorker++; l.state.noWorker == 1 {
+		l.reportKind(Failed, err) // once, not at each attempt
 	}
 
 	wait := none.Wait
 	if wait <= 0 { // unknown
-		wait = l.cfg.window / 64 << min(l.state.denied, 4)
+		wait = l.cfg.window / 64 << min(l.state.noWorker, 4)
 	}
 
 	// At most a default window, however long this one is: a worker may be given back before it expires.
@@ -297,12 +297,12 @@ func (l *Lease) failed(ctx context.Context, err error) (time.Duration, error) {
 	case ctx.Err() != nil:
 		return 0, errors.Join(ctx.Err(), err)
 	case errors.Is(err, os.ErrClosed), // the store, for good
-		!l.running() && (refusal(err) || tooFar):
+		!l.hadWorker() && (refusal(err) || tooFar):
 		return 0, err
 	}
 
-	l.note(err)
-	l.tell(Failed, err)
+	l.record(err)
+	l.reportKind(Failed, err)
 	l.state.retries++
 	if l.state.timedOut { // that was wait enough: don't miss the moment at which the pool has a connection
 		l.state.timedOut = false
@@ -326,8 +326,8 @@ func refusal(err error) bool {
 func (l *Lease) lost(err error) (time.Duration, error) {
 	l.lessee.Withdraw()
 	l.state.held = false
-	l.note(err)
-	l.tell(Lost, err)
+	l.record(err)
+	l.reportKind(Lost, err)
 
 	worker := l.state.claim.Worker
 	l.state.claim = leasestore.Claim{}
@@ -337,8 +337,8 @@ func (l *Lease) lost(err error) (time.Duration, error) {
 	return 0, nil
 }
 
-// running reports whether the lease has had a worker.
-func (l *Lease) running() bool { return l.shared.Epoch > 0 } // which only this goroutine changes
+// hadWorker reports whether the lease has had a worker.
+func (l *Lease) hadWorker() bool { return l.shared.Epoch > 0 } // which only this goroutine changes
 
 // jitter returns d plus or minus a tenth, so that processes started together do not extend together.
 func jitter(d time.Duration) time.Duration {

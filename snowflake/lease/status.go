@@ -41,8 +41,8 @@ type shared struct {
 	storeStart    time.Time // what the store's clock showed when the lease's monotonic clock was at 0
 }
 
-// look returns a copy of the shared state.
-func (l *Lease) look() shared {
+// snapshot returns a copy of the shared state.
+func (l *Lease) snapshot() shared {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.shared
@@ -57,7 +57,7 @@ func (l *Lease) change(f func(s *shared)) {
 
 // Status returns the state of the lease. Like Ready and Healthy it calls no store and costs a lock.
 func (l *Lease) Status() Status {
-	s := l.look().Status
+	s := l.snapshot().Status
 	if !s.Held {
 		return s
 	}
@@ -84,7 +84,7 @@ func (l *Lease) Status() Status {
 // log them, don't send them to strangers.
 func (l *Lease) Ready() error {
 	tick, err := l.lessee.Tick()
-	s := l.look()
+	s := l.snapshot()
 
 	switch {
 	case s.ended != nil:
@@ -118,7 +118,7 @@ func (l *Lease) Ready() error {
 // help, and would lose the rest of the horizon, with which the process still issues IDs. It also returns nil after
 // Close.
 func (l *Lease) Healthy() error {
-	if ended := l.look().ended; !errors.Is(ended, ErrClosed) {
+	if ended := l.snapshot().ended; !errors.Is(ended, ErrClosed) {
 		return ended
 	}
 	return nil
@@ -133,8 +133,8 @@ func (l *Lease) end(err error) {
 	})
 }
 
-// note updates the status after an answer of the store, or after an error.
-func (l *Lease) note(err error) {
+// record updates the status after an answer of the store, or after an error.
+func (l *Lease) record(err error) {
 	l.lessee.Explain(err)
 
 	now, window := l.cfg.clock.Now(), l.window()

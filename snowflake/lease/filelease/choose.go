@@ -11,8 +11,8 @@ import (
 	"github.com/sqlflake/sqlflake/snowflake/lease/leasestore"
 )
 
-// admit compares the request with what the namespace or the state file was first used for.
-func (f *Store) admit(r leasestore.Request, used []fileRow) error {
+// checkRequest compares the request with what the namespace or the state file was first used for.
+func (f *Store) checkRequest(r leasestore.Request, used []fileRow) error {
 	if f.file != "" && len(used) == 0 && r.First != r.Last {
 		return fmt.Errorf("%w: the state file %s is for one worker, not for %d to %d",
 			lease.ErrOption, f.file, r.First, r.Last)
@@ -80,7 +80,7 @@ func (f *Store) choose(
 func (f *Store) candidates(r leasestore.Request, used []fileRow) *order.Candidates {
 	rows := make([]order.Row, len(used))
 	for i, u := range used {
-		rows[i] = order.Row{Worker: u.worker, Free: true, FreeFrom: u.since}
+		rows[i] = order.Row{Worker: u.worker, Free: true, FreeFrom: u.written}
 	}
 
 	request := order.Request{First: r.First, Last: r.Last, Tick: r.Tick}

@@ -13,7 +13,7 @@ import (
 
 	"github.com/sqlflake/sqlflake/snowflake/lease"
 	"github.com/sqlflake/sqlflake/snowflake/lease/filelease"
-	"github.com/sqlflake/sqlflake/snowflake/lease/internal/sealed"
+	"github.com/sqlflake/sqlflake/snowflake/lease/internal/checksummed"
 	"github.com/sqlflake/sqlflake/snowflake/lease/leasestore"
 )
 
@@ -35,7 +35,7 @@ var damages = map[string]func(good []byte) []byte{
 func resealed(before, after string) func([]byte) []byte {
 	return func(b []byte) []byte {
 		content := append(bytes.Clone(b[:bytes.LastIndex(b, []byte(`,"checksum"`))]), '}')
-		text, err := sealed.Marshal(json.RawMessage(bytes.Replace(content, []byte(before), []byte(after), 1)))
+		text, err := checksummed.Marshal(json.RawMessage(bytes.Replace(content, []byte(before), []byte(after), 1)))
 		if err != nil {
 			return b // not damaged
 		}

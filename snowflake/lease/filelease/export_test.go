@@ -3,7 +3,7 @@ package filelease
 import (
 	"os"
 
-	"github.com/sqlflake/sqlflake/snowflake/lease/internal/sealed"
+	"github.com/sqlflake/sqlflake/snowflake/lease/internal/checksummed"
 )
 
 // Reseal returns what a state file's text is decoded to, and encoded again.
@@ -12,7 +12,7 @@ func Reseal(text []byte) (epoch, horizon int64, again []byte, err error) {
 	if err != nil {
 		return 0, 0, nil, err
 	}
-	again, err = sealed.Marshal(s)
+	again, err = checksummed.Marshal(s)
 	return s.Epoch, s.Horizon, again, err
 }
 

@@ -153,12 +153,12 @@ func (f *Store) used(namespace string) ([]fileRow, error) {
 		if err != nil {
 			return nil, storeError(err)
 		}
-		row.since = info.ModTime()
+		row.written = info.ModTime()
 		rows = append(rows, row)
 	}
 
 	slices.SortFunc(rows, func(a, b fileRow) int {
-		return cmp.Or(a.since.Compare(b.since), cmp.Compare(a.worker, b.worker))
+		return cmp.Or(a.written.Compare(b.written), cmp.Compare(a.worker, b.worker))
 	})
 
 	return rows, nil

@@ -39,8 +39,8 @@ func (f *Store) take(row fileRow, lock *os.File, s fileState, r leasestore.Reque
 // reserves reports whether the request is for a worker that stays held, whatever becomes of the process.
 func reserves(r leasestore.Request) bool { return r.TTL >= 100*365*24*time.Hour }
 
-// again returns the grant of an earlier Acquire with the token, which it takes from the state.
-func (f *Store) again(r leasestore.Request, used []fileRow) (grant leasestore.Grant, ok bool, err error) {
+// regrant returns the grant of an earlier Acquire with the token, which it takes from the state.
+func (f *Store) regrant(r leasestore.Request, used []fileRow) (grant leasestore.Grant, ok bool, err error) {
 	if reserves(r) {
 		for _, row := range used {
 			s, ok, err := row.read(nil)

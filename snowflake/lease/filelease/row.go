@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"github.com/sqlflake/sqlflake/snowflake/lease"
-	"github.com/sqlflake/sqlflake/snowflake/lease/internal/sealed"
+	"github.com/sqlflake/sqlflake/snowflake/lease/internal/checksummed"
 )
 
 const (
@@ -27,7 +27,7 @@ type fileRow struct {
 	path      string
 	namespace string // whose state it must be; any if it is ""
 	worker    int64
-	since     time.Time // of the last write, in the result of used: a worker that is free is so since then
+	written   time.Time // of the last write, in the result of used: a worker that is free is so since then
 }
 
 // lock takes the row's lock, which is held as long as the returned file is open. It returns nil if the lock is held.
@@ -107,7 +107,7 @@ var syncFile = (*os.File).Sync
 // error.
 func (r fileRow) write(s fileState) error {
 	s.Format = stateFormat
-	text, err := sealed.Marshal(s)
+	text, err := checksummed.Marshal(s)
 	if err != nil {
 		return err
 	}

@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"math"
 
-	"github.com/sqlflake/sqlflake/snowflake/lease/internal/sealed"
+	"github.com/sqlflake/sqlflake/snowflake/lease/internal/checksummed"
 	"github.com/sqlflake/sqlflake/snowflake/lease/leasestore"
 )
 
@@ -26,12 +26,12 @@ type fileState struct {
 	Reserved  bool   `json:"reserved,omitempty"` // no lease gets the worker, whoever has the lock
 }
 
-// decodeState accepts only what sealed.Marshal makes of a state, and not if a value is out of range.
+// decodeState accepts only what checksummed.Marshal makes of a state, and not if a value is out of range.
 func decodeState(text []byte) (s fileState, err error) {
-	switch err = sealed.Unmarshal(text, &s); {
+	switch err = checksummed.Unmarshal(text, &s); {
 	case err != nil:
 	case s.Format != stateFormat:
-		err = sealed.CheckFormat(s.Format, stateFormat, s.Namespace)
+		err = checksummed.CheckFormat(s.Format, stateFormat, s.Namespace)
 	case s.Worker < 0, s.Epoch < 1, s.Epoch == math.MaxInt64, s.Horizon < 0:
 		err = fmt.Errorf("worker %d, epoch %d or horizon %d out of range", s.Worker, s.Epoch, s.Horizon)
 	}

@@ -86,24 +86,23 @@ func (f *Store) Acquire(ctx context.Context, r leasestore.Request) (leasestore.G
 		return leasestore.Grant{}, fmt.Errorf("%w: the layout %q is not UTF-8", lease.ErrOption, r.Layout)
 	}
 
-	leave, err := f.enterAlone(ctx)
+	unlockStore, err := f.lockProcesses(ctx)
 	if err != nil {
 		return leasestore.Grant{}, err
 	}
-
-	defer leave()
+	defer unlockStore()
 	if err := f.checkVersion(r.Namespace); err != nil {
 		return leasestore.Grant{}, err
 	}
 
 	used, err := f.used(r.Namespace)
 	if err == nil {
-		err = f.admit(r, used)
+		err = f.checkRequest(r, used)
 	}
 	if err != nil {
 		return leasestore.Grant{}, err
 	}
-	if grant, ok, err := f.again(r, used); ok || err != nil {
+	if grant, ok, err := f.regrant(r, used); ok || err != nil {
 		return grant, err
 	}
 	if f.file == "" && len(used) == 0 {
@@ -130,12 +129,11 @@ func (f *Store) Extend(ctx context.Context, c leasestore.Claim, horizon int64, t
 		return time.Time{}, err
 	}
 
-	leave, err := f.enter(ctx)
+	unlockStore, err := f.lockStore(ctx)
 	if err != nil {
 		return time.Time{}, err
 	}
-
-	defer leave()
+	defer unlockStore()
 	return time.Time{}, f.use(c, func(o *owner, s fileState) error {
 		// Written even if the file shows this horizon: an earlier write may have failed before its flush.
 		s.Horizon = max(s.Horizon, horizon)
@@ -153,12 +151,12 @@ func (f *Store) Extend(ctx context.Context, c leasestore.Claim, horizon int64, t
 // Release implements [leasestore.Store]. What it lowers is flushed like an extension. If the write fails, for example
 // on a full disk, the worker is free nevertheless, most likely with the old horizon.
 func (f *Store) Release(ctx context.Context, c leasestore.Claim, horizon int64) error {
-	leave, err := f.enter(ctx)
+	unlockStore, err := f.lockStore(ctx)
 	if err != nil {
 		return err
 	}
 
-	defer leave()
+	defer unlockStore()
 	return f.use(c, func(o *owner, s fileState) error {
 		var err error
 		if horizon = max(0, horizon); !o.idle || s.Reserved || horizon < s.Horizon {
@@ -175,12 +173,12 @@ func (f *Store) Release(ctx context.Context, c leasestore.Claim, horizon int64) 
 
 // List implements [leasestore.Store]. If some files can't be read it returns the other entries together with the error.
 func (f *Store) List(ctx context.Context, namespace string) ([]leasestore.Entry, error) {
-	leave, err := f.enterAlone(ctx) // looking at a lock takes it for an instant
+	unlockStore, err := f.lockProcesses(ctx) // looking at a lock takes it for an instant
 	if err != nil {
 		return nil, err
 	}
 
-	defer leave()
+	defer unlockStore()
 	namespaces := []string{namespace}
 	if namespace == "" && f.file == "" {
 		if namespaces, err = f.namespaces(); err != nil {
@@ -234,8 +232,8 @@ func (f *Store) Close() error {
 	return errors.Join(errs...)
 }
 
-// enter waits until no other goroutine is in a call of the store.
-func (f *Store) enter(ctx context.Context) (leave func(), err error) {
+// lockStore waits until no other goroutine is in a call of the store.
+func (f *Store) lockStore(ctx context.Context) (unlockStore func(), err error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
@@ -246,19 +244,19 @@ func (f *Store) enter(ctx context.Context) (leave func(), err error) {
 		return nil, ctx.Err()
 	}
 
-	leave = func() { <-f.turn }
+	unlockStore = func() { <-f.turn }
 	if f.closed {
-		leave()
+		unlockStore()
 		return nil, fmt.Errorf("lease: file store in %s: %w", f.dir, os.ErrClosed)
 	}
 
-	return leave, nil
+	return unlockStore, nil
 }
 
-// enterAlone is enter for a call that also keeps out the other processes that choose a worker or list. It takes the
-// gate before the turn, so that no extension waits for it, and polls, since a wait in the kernel can't be ended by a
-// context.
-func (f *Store) enterAlone(ctx context.Context) (leave func(), err error) {
+// lockProcesses is lockStore for a call that also keeps out the other processes that choose a worker or
+// list. It takes the gate before the turn, so that no extension waits for it. It polls, since a context can't end a
+// wait in the kernel.
+func (f *Store) lockProcesses(ctx context.Context) (unlockStore func(), err error) {
 	gate, err := f.gate.lock()
 	for ; gate == nil && err == nil; gate, err = f.gate.lock() {
 		select {
@@ -273,7 +271,7 @@ func (f *Store) enterAlone(ctx context.Context) (leave func(), err error) {
 		return nil, err
 	}
 
-	done, err := f.enter(ctx)
+	done, err := f.lockStore(ctx)
 	if err != nil {
 		return nil, errors.Join(err, unlock(gate))
 	}

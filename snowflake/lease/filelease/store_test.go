@@ -15,7 +15,7 @@ import (
 
 	"github.com/sqlflake/sqlflake/snowflake/lease"
 	"github.com/sqlflake/sqlflake/snowflake/lease/filelease"
-	"github.com/sqlflake/sqlflake/snowflake/lease/internal/sealed"
+	"github.com/sqlflake/sqlflake/snowflake/lease/internal/checksummed"
 	"github.com/sqlflake/sqlflake/snowflake/lease/leasestore"
 	"github.com/sqlflake/sqlflake/snowflake/lease/leasetest"
 )
@@ -117,7 +117,7 @@ func TestFileKeepsWhatStorePromises(t *testing.T) {
 // require2 does what a later version would do that needs to keep this one out.
 func require2(tb testing.TB, dir, namespace string) {
 	tb.Helper()
-	text, err := sealed.Marshal(map[string]string{"format": "sqlflake lease file 2", "namespace": namespace})
+	text, err := checksummed.Marshal(map[string]string{"format": "sqlflake lease file 2", "namespace": namespace})
 	if err != nil {
 		tb.Fatal(err)
 	}

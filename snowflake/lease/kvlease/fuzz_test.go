@@ -5,7 +5,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/sqlflake/sqlflake/snowflake/lease/internal/sealed"
+	"github.com/sqlflake/sqlflake/snowflake/lease/internal/checksummed"
 )
 
 // A key belongs to one worker of one namespace, and has only characters that engines accept.
@@ -36,7 +36,7 @@ func FuzzRow(f *testing.F) {
 			Format: format, Namespace: strings.ToValidUTF8(namespace, "?"), Worker: max(worker, 0), Epoch: 1,
 			Horizon: max(horizon, 0), Expires: time.Unix(0, expires).UTC(), Host: strings.ToValidUTF8(host, "?"),
 		}
-		text, err := sealed.Marshal(&r)
+		text, err := checksummed.Marshal(&r)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"github.com/sqlflake/sqlflake/snowflake/lease"
-	"github.com/sqlflake/sqlflake/snowflake/lease/internal/sealed"
+	"github.com/sqlflake/sqlflake/snowflake/lease/internal/checksummed"
 	"github.com/sqlflake/sqlflake/snowflake/lease/leasestore"
 )
 
@@ -67,10 +67,10 @@ func (r *row) entry(layout string, now time.Time) leasestore.Entry {
 
 // unseal reads a value with the fields format and namespace.
 func unseal(text []byte, value any, got, namespace *string) error {
-	if err := sealed.Unmarshal(text, value); err != nil {
+	if err := checksummed.Unmarshal(text, value); err != nil {
 		return err
 	}
-	return sealed.CheckFormat(*got, format, *namespace)
+	return checksummed.CheckFormat(*got, format, *namespace)
 }
 
 func damaged(key string, err error) error {

@@ -9,8 +9,8 @@ import (
 	"time"
 
 	"github.com/sqlflake/sqlflake/snowflake/lease"
+	"github.com/sqlflake/sqlflake/snowflake/lease/internal/checksummed"
 	"github.com/sqlflake/sqlflake/snowflake/lease/internal/order"
-	"github.com/sqlflake/sqlflake/snowflake/lease/internal/sealed"
 	"github.com/sqlflake/sqlflake/snowflake/lease/leasestore"
 )
 
@@ -256,7 +256,7 @@ func (s *Store) confirm(ctx context.Context, name string) (bool, error) {
 }
 
 func (s *Store) swap(ctx context.Context, key string, v any, revision string) (bool, error) {
-	text, err := sealed.Marshal(v)
+	text, err := checksummed.Marshal(v)
 	if err != nil {
 		return false, fmt.Errorf("kvlease: key %q: %w", key, err)
 	}

@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"github.com/sqlflake/sqlflake/snowflake/lease"
-	"github.com/sqlflake/sqlflake/snowflake/lease/internal/sealed"
+	"github.com/sqlflake/sqlflake/snowflake/lease/internal/checksummed"
 	"github.com/sqlflake/sqlflake/snowflake/lease/kvlease"
 	"github.com/sqlflake/sqlflake/snowflake/lease/leasestore"
 	"github.com/sqlflake/sqlflake/snowflake/lease/leasetest"
@@ -115,7 +115,7 @@ func TestNoErrorOfTheEngineIsHidden(t *testing.T) {
 // reseal returns an edited value with the right checksum.
 func reseal(tb testing.TB, value string) string {
 	tb.Helper()
-	text, err := sealed.Marshal(json.RawMessage(value[:strings.LastIndex(value, `,"checksum"`)] + "}"))
+	text, err := checksummed.Marshal(json.RawMessage(value[:strings.LastIndex(value, `,"checksum"`)] + "}"))
 	if err != nil {
 		tb.Fatal(err)
 	}

@@ -28,7 +28,7 @@ func (s *Store) Acquire(ctx context.Context, r leasestore.Request) (leasestore.G
 				return grant, err
 			}
 		}
-		return leasestore.Grant{}, s.tooFast("acquire", r.Namespace)
+		return leasestore.Grant{}, s.lostRaces("acquire", r.Namespace)
 	})
 }
 
@@ -43,17 +43,17 @@ func (s *Store) try(ctx context.Context, r leasestore.Request, lost int) (leases
 		return leasestore.Grant{}, false, fmt.Errorf("lease: acquire in table %s: namespace %q is not visible after it was added",
 			shot.tables.namespaces, r.Namespace)
 	}
-	if r, err = n.admit(r); err != nil {
+	if r, err = n.checkRequest(r); err != nil {
 		return leasestore.Grant{}, false, err
 	}
-	if again, err := s.repeatShare(ctx, r, n); again || err != nil {
+	if reread, err := s.repeatShare(ctx, r, n); reread || err != nil {
 		return leasestore.Grant{}, false, err
 	}
 	if own, ok := order.Own(shot.leases, r.Token); ok {
 		return shot.grant(r, own), true, nil
 	}
-	if begins := n.begins(shot.now); begins > 0 {
-		return leasestore.Grant{}, false, noWorker(r, begins)
+	if untilStart := n.untilStart(shot.now); untilStart > 0 {
+		return leasestore.Grant{}, false, noWorker(r, untilStart)
 	}
 
 	return s.take(ctx, r, shot, lost)
@@ -63,8 +63,8 @@ func (s *Store) try(ctx context.Context, r leasestore.Request, lost int) (leases
 func (s *Store) take(
 	ctx context.Context, r leasestore.Request, shot snapshot, lost int,
 ) (grant leasestore.Grant, ok bool, err error) {
-	settles := shot.namespace.floor() - shot.now.UnixMilli()
-	if settles > 0 { // the server before may have confirmed the owner of any lease
+	untilFloor := shot.namespace.floor() - shot.now.UnixMilli()
+	if untilFloor > 0 { // the server before may have confirmed the owner of any lease
 		shot.leases = nil
 	}
 	candidates := order.Some(order.Request{First: r.First, Last: r.Last, Tick: r.Tick}, shot.leases)
@@ -85,18 +85,18 @@ func (s *Store) take(
 		return s.addLease(ctx, r, shot, next.Worker)
 	case ok:
 		return s.takeOver(ctx, r, shot, next)
-	case settles <= 0 && ends != 0 && ends <= shot.now.UnixMilli():
+	case untilFloor <= 0 && ends != 0 && ends <= shot.now.UnixMilli():
 		return leasestore.Grant{}, false, nil // one has expired in between
 	}
-	wait := max(settles, 0)
+	wait := max(untilFloor, 0)
 	if ends != 0 {
 		wait = max(wait, ends-shot.now.UnixMilli())
 	}
 	return leasestore.Grant{}, false, noWorker(r, duration(wait))
 }
 
-// admit returns the request for the workers of the share, or why it is refused.
-func (n *namespace) admit(r leasestore.Request) (leasestore.Request, error) {
+// checkRequest returns the request for the workers of the share, or why it is refused.
+func (n *namespace) checkRequest(r leasestore.Request) (leasestore.Request, error) {
 	if err := n.check(r.Namespace); err != nil {
 		return r, err
 	}
@@ -175,7 +175,7 @@ func (shot snapshot) owner(r leasestore.Request, worker int64) named {
 		"namespace": r.Namespace, "worker": worker, "token": r.Token, "ttl": milliseconds(r.TTL),
 		"reserved_for": holderText(purpose), "host": holderText(host), "pid": r.Holder.PID,
 		"version":    holderText(r.Holder.Version),
-		"generation": n.generation, "server_since": n.since, "reach": n.reach,
+		"generation": n.generation, "server_since": n.serverSince, "reach": n.reach,
 	}
 }
 
@@ -196,7 +196,7 @@ func (shot snapshot) grant(r leasestore.Request, own order.Row) leasestore.Grant
 	return grant
 }
 
-func (s *Store) tooFast(what, namespace string) error {
+func (s *Store) lostRaces(what, namespace string) error {
 	return fmt.Errorf("lease: %s in table %s: others were faster %d times in namespace %q",
 		what, s.tables.leases, acquireAttempts, namespace)
 }

@@ -18,9 +18,9 @@ const mysqlPlaces = `SELECT CONCAT(TABLE_SCHEMA, '.', TABLE_NAME),
 FROM information_schema.TABLES WHERE TABLE_SCHEMA = {schema} AND TABLE_NAME IN ('{leases}', '{namespaces}')
 ORDER BY TABLE_NAME`
 
-// askMySQLPlaces returns where the leases are, and what a crash may undo. It counts what the server has, whatever the
+// findMySQLTables returns where the leases are, and what a crash may undo. It counts what the server has, whatever the
 // session is set to. The servers of a cluster agree on each commit, and all of them would have to crash.
-func (s *Store) askMySQLPlaces(ctx context.Context, has map[string]string) (table string, risks []string, err error) {
+func (s *Store) findMySQLTables(ctx context.Context, has map[string]string) (table string, risks []string, err error) {
 	schema, leases, found := strings.Cut(shown(s.tables.leases), ".")
 	if schema = "'" + schema + "'"; !found {
 		schema, leases = "DATABASE()", shown(s.tables.leases)

@@ -26,7 +26,7 @@ func (s *Store) Extend(ctx context.Context, c leasestore.Claim, horizon int64, t
 }
 
 func (s *Store) extend(ctx context.Context, c leasestore.Claim, horizon int64, ttl time.Duration) (time.Time, error) {
-	server, err := s.ask(ctx)
+	server, err := s.currentServer(ctx)
 	if err != nil {
 		return time.Time{}, s.failed("extend", err)
 	}
@@ -55,12 +55,12 @@ func (s *Store) extend(ctx context.Context, c leasestore.Claim, horizon int64, t
 		}
 		text = server.extend
 		values["revision"] = s.revision(c.Namespace)
-		if why.needsOwnersWord() {
+		if why.needsUnexpiredClaim() {
 			if !c.Unexpired() { // by now, as this server has answered only now
 				return time.Time{}, lostClaim(c)
 			}
 			text = server.extendUnexpired
-			values["server"], values["server_since"] = why.server, why.since
+			values["server"], values["server_since"] = why.server, why.serverSince
 		}
 	}
 	return time.Time{}, fmt.Errorf("lease: extend in table %s: the connections lead to different servers: "+
@@ -69,24 +69,24 @@ func (s *Store) extend(ctx context.Context, c leasestore.Claim, horizon int64, t
 
 // refusal is what an extension depends on.
 type refusal struct {
-	owned      bool
-	protocol   int64
-	inForce    bool   // the lease has the generation of the namespace
-	server     string // that the namespace knows
-	since      int64  // when that one took over
-	limit      int64  // of the reach, in milliseconds
-	settles    int64  // in so many milliseconds the limit rises
-	sameServer bool   // as the one that answered
-	known      bool   // the lease certainly is the owner's
+	owned          bool
+	protocol       int64
+	sameGeneration bool   // the lease has the generation of the namespace
+	server         string // that the namespace knows
+	serverSince    int64  // when that one took over
+	limit          int64  // of the reach, in milliseconds
+	reachDelay     int64  // in so many milliseconds the limit rises
+	sameServer     bool   // as the one that answered
+	confirmed      bool   // the lease certainly is the owner's
 }
 
-// needsOwnersWord reports whether an extension needs a claim that is unexpired.
-func (why refusal) needsOwnersWord() bool { return why.sameServer && !why.known }
+// needsUnexpiredClaim reports whether an extension needs a claim that is unexpired.
+func (why refusal) needsUnexpiredClaim() bool { return why.sameServer && !why.confirmed }
 
 // whyRefused records the server, and returns what the next attempt depends on, or the error that ends the extension.
 func (s *Store) whyRefused(ctx context.Context, c leasestore.Claim, values named) (*server, refusal, error) {
 	var why refusal
-	server, err := s.renew(ctx)
+	server, err := s.identify(ctx)
 	horizon := int64(0)
 	if err == nil {
 		horizon, err = s.horizon(ctx, c.Namespace)
@@ -96,10 +96,10 @@ func (s *Store) whyRefused(ctx context.Context, c leasestore.Claim, values named
 	}
 	if err == nil {
 		err = server.query(ctx, s.on(ctx), server.whyRefused, values, func(scan scan) error {
-			var inForce, same, known, revision int64
-			err := scan(&why.protocol, &why.server, &why.since, &revision, &why.limit, &why.settles,
-				&inForce, &same, &known)
-			why.owned, why.inForce, why.known = true, inForce == 1, known == 1
+			var sameGeneration, same, confirmed, revision int64
+			err := scan(&why.protocol, &why.server, &why.serverSince, &revision, &why.limit, &why.reachDelay,
+				&sameGeneration, &same, &confirmed)
+			why.owned, why.sameGeneration, why.confirmed = true, sameGeneration == 1, confirmed == 1
 			why.sameServer = same == 1 && revision >= s.revision(c.Namespace)
 			s.sawRevision(c.Namespace, revision)
 			return err
@@ -114,11 +114,11 @@ func (s *Store) whyRefused(ctx context.Context, c leasestore.Claim, values named
 		return nil, why, lostClaim(c)
 	case why.protocol > knownProtocol:
 		return nil, why, laterVersion(c.Namespace, why.protocol)
-	case !why.inForce:
+	case !why.sameGeneration:
 		return nil, why, lostClaim(c)
 	case why.sameServer && why.limit < milliseconds(c.Reach):
 		return nil, why, &lease.ReachError{
-			Namespace: c.Namespace, Reach: c.Reach, Limit: duration(why.limit), Wait: duration(why.settles),
+			Namespace: c.Namespace, Reach: c.Reach, Limit: duration(why.limit), Wait: duration(why.reachDelay),
 		}
 	}
 	return server, why, nil
@@ -128,7 +128,7 @@ func (s *Store) whyRefused(ctx context.Context, c leasestore.Claim, values named
 // repeated.
 func (s *Store) Release(ctx context.Context, c leasestore.Claim, horizon int64) error {
 	released, err := await(ctx, s, "release", func(ctx context.Context) (int64, error) {
-		server, err := s.ask(ctx)
+		server, err := s.currentServer(ctx)
 		released := int64(0)
 		if err == nil {
 			released, err = server.change(ctx, s.on(ctx), server.release, named{

@@ -144,7 +144,7 @@ func (s *Store) readForMove(ctx context.Context, r leasestore.Request) (snapshot
 	var from snowflake.Layout
 	shot, err := s.open(ctx, r)
 	if err == nil && shot.namespace != nil && !shot.namespace.sameServer {
-		shot, err = s.met(ctx, shot, r)
+		shot, err = s.recordAndRead(ctx, shot, r)
 	}
 	if err != nil {
 		return shot, from, s.failed("move", err)
@@ -215,7 +215,7 @@ func (s *Store) survey(ctx context.Context, tx sqldb.DB, shot snapshot, name str
 		var worker, epoch, horizon, expires, pid sql.NullInt64
 		var purpose, host, version sql.NullString
 		var now int64
-		err := scan(&found.namespace.start, &found.first, &found.since, &found.reach, &now,
+		err := scan(&found.namespace.start, &found.first, &found.serverSince, &found.reach, &now,
 			&worker, &epoch, &horizon, &expires, &purpose, &host, &pid, &version)
 		found.now = time.UnixMilli(now)
 		found.horizon = max(found.horizon, horizon.Int64)

@@ -33,7 +33,7 @@ type namespace struct {
 	first, last int64 // the share
 	hasLeases   bool  // as the row says
 	empty       bool  // there are none
-	since       int64 // when another server took over, in milliseconds since 1970; 0: never
+	serverSince int64 // when another server took over, in milliseconds since 1970; 0: never
 	reach       int64 // the greatest one ever requested, in milliseconds
 	sameServer  bool  // as the one that answered
 }
@@ -43,14 +43,14 @@ func (n *namespace) hasShare() bool { return n.first != 0 || n.last != noShare }
 
 // floor returns where new owners start, in milliseconds since 1970; 0: at the horizons of the leases.
 func (n *namespace) floor() int64 {
-	if n.since == 0 {
+	if n.serverSince == 0 {
 		return 0
 	}
-	return n.since + min(n.reach, math.MaxInt64-n.since)
+	return n.serverSince + min(n.reach, math.MaxInt64-n.serverSince)
 }
 
-// begins returns how long it is until the start, after a move.
-func (n *namespace) begins(now time.Time) time.Duration {
+// untilStart returns how long it is until the start, after a move.
+func (n *namespace) untilStart(now time.Time) time.Duration {
 	layout, err := snowflake.ParseLayout(n.layout)
 	if err != nil || n.start == 0 { // a text that is no layout can't move
 		return 0
@@ -94,7 +94,7 @@ func (s *Store) read(ctx context.Context, server *server, r leasestore.Request) 
 		var marked, exist, same, revision, now int64
 		var worker, epoch, horizon, expires sql.NullInt64
 		var token, reserved sql.NullString
-		err := scan(&n.protocol, &n.layout, &n.generation, &n.start, &n.first, &n.last, &marked, &exist, &n.since,
+		err := scan(&n.protocol, &n.layout, &n.generation, &n.start, &n.first, &n.last, &marked, &exist, &n.serverSince,
 			&n.reach, &revision, &same, &now, &worker, &epoch, &token, &horizon, &expires, &reserved)
 		if err != nil {
 			return err
@@ -122,7 +122,7 @@ func (s *Store) read(ctx context.Context, server *server, r leasestore.Request) 
 
 // open reads, after it has added the namespace if it is new, and has recorded the server and the reach of the request.
 func (s *Store) open(ctx context.Context, r leasestore.Request) (snapshot, error) {
-	server, err := s.ask(ctx)
+	server, err := s.currentServer(ctx)
 	if err != nil {
 		return snapshot{}, err
 	}
@@ -134,7 +134,7 @@ func (s *Store) open(ctx context.Context, r leasestore.Request) (snapshot, error
 	if err != nil || !shot.namespace.needsRecord(r) {
 		return shot, err
 	}
-	return s.met(ctx, shot, r)
+	return s.recordAndRead(ctx, shot, r)
 }
 
 // needsRecord reports whether the server or the reach of the request is to be recorded.
@@ -145,11 +145,11 @@ func (n *namespace) needsRecord(r leasestore.Request) bool {
 	return !n.sameServer || n.reach < milliseconds(r.Reach)
 }
 
-// met records the server and the reach of the request, and reads again.
-func (s *Store) met(ctx context.Context, shot snapshot, r leasestore.Request) (snapshot, error) {
+// recordAndRead records the server and the reach of the request, and reads again.
+func (s *Store) recordAndRead(ctx context.Context, shot snapshot, r leasestore.Request) (snapshot, error) {
 	horizon := int64(0)
 	if !shot.namespace.sameServer {
-		server, err := s.renew(ctx)
+		server, err := s.identify(ctx)
 		if err == nil {
 			shot.server = server
 			horizon, err = s.horizon(ctx, r.Namespace)
@@ -189,7 +189,7 @@ func (s *Store) add(ctx context.Context, server *server, r leasestore.Request) (
 			lease.ErrDamaged, r.Namespace, server.tables.namespaces, server.tables.leases)
 	}
 	if err == nil {
-		_, err = s.renew(ctx) // the connection may have settings that are refused
+		_, err = s.identify(ctx) // the connection may have settings that are refused
 	}
 	return shot, err
 }

@@ -26,7 +26,7 @@ func (s *Store) Revoke(ctx context.Context, e leasestore.Entry) error {
 	var token [16]byte
 	_, _ = rand.Read(token[:]) // never fails: crypto/rand
 	changed, err := await(ctx, s, "revoke", func(ctx context.Context) (int64, error) {
-		server, err := s.ask(ctx)
+		server, err := s.currentServer(ctx)
 		changed := int64(0)
 		if err == nil {
 			changed, err = server.change(ctx, s.on(ctx), server.revoke, named{

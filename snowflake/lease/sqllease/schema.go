@@ -91,7 +91,7 @@ func (s *Store) Migrate(ctx context.Context) error {
 
 func (s *Store) migrate(ctx context.Context) error {
 	err := s.definition(ctx).Ensure(ctx, func(ctx context.Context) ([]sqltable.Place, error) {
-		server, err := s.renew(ctx) // also after the creation
+		server, err := s.identify(ctx) // also after the creation
 		if err != nil {
 			return nil, err
 		}

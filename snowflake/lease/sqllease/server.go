@@ -20,10 +20,10 @@ import (
 // noIdentity is the expression for servers that do not tell, or that are several which agree on each commit.
 const noIdentity = "''"
 
-// unreplicated is the identity in a session whose statements replicas repeat. Each replica would put its own identity
+// statementBinlog is the identity in a session whose statements replicas repeat. Each replica would put its own identity
 // in the place of the primary's, and miss what depends on that. It is in no row, so no statement with a condition on
 // the identity does anything there.
-const unreplicated = "'binlog_format = STATEMENT'"
+const statementBinlog = "'binlog_format = STATEMENT'"
 
 // The cluster's files have the system identifier; the timeline is counted up by each promotion and by each
 // recovery to a point in time. pg_control_checkpoint has the timeline only after the next checkpoint; the name of the
@@ -36,25 +36,25 @@ const postgresIdentity = "CASE WHEN pg_catalog.pg_is_in_recovery() THEN CAST('' 
 const postgresIdentityTest = "SELECT CASE WHEN pg_catalog.version() OPERATOR(pg_catalog.~~) '%-YB-%' THEN 0 " +
 	"ELSE pg_catalog.length(pg_catalog.concat('1', " + postgresIdentity + ")) END"
 
-// ask returns the server, and first queries its identity if that is unknown.
-func (s *Store) ask(ctx context.Context) (*server, error) {
+// currentServer returns the server, and first queries its identity if that is unknown.
+func (s *Store) currentServer(ctx context.Context) (*server, error) {
 	if server := s.server.Load(); server != nil {
 		return server, nil
 	}
-	return s.renew(ctx)
+	return s.identify(ctx)
 }
 
-// renew is ask for a server that seems to be another one. It always queries: the same server may have another
+// identify is currentServer for a server that seems to be another one. It always queries: the same server may have another
 // identity by now, for example after the installation of a plugin.
-func (s *Store) renew(ctx context.Context) (*server, error) {
+func (s *Store) identify(ctx context.Context) (*server, error) {
 	s.server.Store(nil)
 	var fresh *server
 	var err error
 	switch s.dialect {
 	case postgres:
-		fresh, err = s.askPostgres(ctx)
+		fresh, err = s.identifyPostgres(ctx)
 	case mysql:
-		fresh, err = s.askMySQL(ctx)
+		fresh, err = s.identifyMySQL(ctx)
 	default:
 		fresh = s.newServer(noIdentity)
 	}
@@ -121,10 +121,10 @@ func (s *Store) sawRevision(namespace string, revision int64) {
 	}
 }
 
-// askPostgres returns the expression of the identity. Servers that speak PostgreSQL's protocol may not have the
+// identifyPostgres returns the expression of the identity. Servers that speak PostgreSQL's protocol may not have the
 // functions (CockroachDB), or refuse them (Aurora). In YugabyteDB each node has its own files. The nodes agree on each
 // commit. A role that lacks the right is another matter, so there is a warning.
-func (s *Store) askPostgres(ctx context.Context) (*server, error) {
+func (s *Store) identifyPostgres(ctx context.Context) (*server, error) {
 	has := 0
 	err := sqltable.Query(ctx, s.on(ctx), postgresIdentityTest, nil, func(scan scan) error { return scan(&has) })
 	identity, warning := postgresIdentity, error(nil)
@@ -159,9 +159,9 @@ func (s *Store) askPostgres(ctx context.Context) (*server, error) {
 	return server, nil
 }
 
-// askMySQL returns the server, and where the tables are. Variables that a server does not have would be errors there,
+// identifyMySQL returns the server, and where the tables are. Variables that a server does not have would be errors there,
 // so it lists them.
-func (s *Store) askMySQL(ctx context.Context) (*server, error) {
+func (s *Store) identifyMySQL(ctx context.Context) (*server, error) {
 	has := map[string]string{}
 	err := sqltable.Query(ctx, s.on(ctx), `SHOW VARIABLES WHERE Variable_name IN (
 	'autocommit', 'version', 'server_uuid', 'wsrep_on', 'group_replication_group_name', 'innodb_flush_log_at_trx_commit', 'log_bin', 'sync_binlog',
@@ -184,7 +184,7 @@ func (s *Store) askMySQL(ctx context.Context) (*server, error) {
 	}
 
 	server := s.newServer(mysqlIdentity(has))
-	table, risks, err := s.askMySQLPlaces(ctx, has)
+	table, risks, err := s.findMySQLTables(ctx, has)
 	if err != nil {
 		return nil, err
 	}
@@ -210,7 +210,7 @@ func mysqlIdentity(has map[string]string) string {
 	}
 
 	if has["binlog_format"] != "" && has["log_bin"] != "" {
-		identity = "CASE WHEN @@log_bin AND @@SESSION.binlog_format = 'STATEMENT' THEN " + unreplicated +
+		identity = "CASE WHEN @@log_bin AND @@SESSION.binlog_format = 'STATEMENT' THEN " + statementBinlog +
 			" ELSE " + identity + " END"
 	}
 

@@ -71,7 +71,7 @@ func (s *Store) setShare(ctx context.Context, r leasestore.Request) error {
 			return s.failed("set the share", err)
 		}
 	}
-	return s.tooFast("set the share", r.Namespace)
+	return s.lostRaces("set the share", r.Namespace)
 }
 
 // checkShare returns why the namespace can't have the share of the request.
@@ -96,7 +96,7 @@ func (n *namespace) checkShare(r leasestore.Request, entries []leasestore.Entry)
 
 // repeatShare sets the share that this process has seen, if a server that has taken over has forgotten it, and reports
 // whether the namespace is to be read again.
-func (s *Store) repeatShare(ctx context.Context, r leasestore.Request, n *namespace) (again bool, err error) {
+func (s *Store) repeatShare(ctx context.Context, r leasestore.Request, n *namespace) (reread bool, err error) {
 	share, ok := s.shares.Load(r.Namespace)
 	if !ok || n.hasShare() {
 		return false, nil

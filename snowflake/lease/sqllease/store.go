@@ -77,7 +77,7 @@ func (s *Store) List(ctx context.Context, namespace string) ([]leasestore.Entry,
 }
 
 func (s *Store) list(ctx context.Context, namespace string) ([]leasestore.Entry, error) {
-	server, err := s.ask(ctx) // also since reading a stranger's view may run its code
+	server, err := s.currentServer(ctx) // also since reading a stranger's view may run its code
 	if err != nil {
 		return nil, s.failed("list", err)
 	}

@@ -10,7 +10,7 @@ import (
 
 	clientv3 "go.etcd.io/etcd/client/v3"
 
-	"github.com/sqlflake/sqlflake/snowflake/lease/internal/sealed"
+	"github.com/sqlflake/sqlflake/snowflake/lease/internal/checksummed"
 )
 
 // require2InEtcd does what a later version would do that needs to keep this one out.
@@ -50,7 +50,7 @@ func (p place) require2InNATS(t *testing.T, namespace string) {
 func later(t *testing.T, value []byte) []byte {
 	t.Helper()
 	content := append(bytes.Clone(value[:bytes.LastIndex(value, []byte(`,"checksum"`))]), '}')
-	text, err := sealed.Marshal(json.RawMessage(bytes.Replace(content, []byte("lease 1"), []byte("lease 2"), 1)))
+	text, err := checksummed.Marshal(json.RawMessage(bytes.Replace(content, []byte("lease 1"), []byte("lease 2"), 1)))
 	if err != nil {
 		t.Fatal(err)
 	}

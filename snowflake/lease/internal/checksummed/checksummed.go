@@ -1,5 +1,5 @@
-// Package sealed encodes values as JSON with a checksum: people may read them, but an edit is noticed.
-package sealed
+// Package checksummed encodes values as JSON with a checksum: people may read them, but an edit is noticed.
+package checksummed
 
 import (
 	"bytes"
@@ -28,14 +28,14 @@ func Marshal(v any) ([]byte, error) {
 	if err := enc.Encode(v); err != nil {
 		return nil, err
 	}
-	return seal(bytes.TrimSuffix(text.Bytes(), []byte("}\n"))), nil
+	return addChecksum(bytes.TrimSuffix(text.Bytes(), []byte("}\n"))), nil
 }
 
 // Unmarshal is the inverse of Marshal and accepts nothing else: a text that was cut off, edited, or mixed from two, is
 // an error.
 func Unmarshal(text []byte, v any) error {
 	content := text[:max(0, len(text)-length)]
-	if !bytes.Equal(seal(bytes.Clone(content)), text) {
+	if !bytes.Equal(addChecksum(bytes.Clone(content)), text) {
 		return errors.New("cut off or edited: the checksum is missing or differs")
 	}
 	return json.Unmarshal(text, v)
@@ -54,7 +54,7 @@ func CheckFormat(got, known, namespace string) error {
 	return fmt.Errorf("the format is %.40q, this version knows %q", got, known)
 }
 
-// seal ends a value whose last brace is missing.
-func seal(text []byte) []byte {
+// addChecksum ends a value whose last brace is missing.
+func addChecksum(text []byte) []byte {
 	return fmt.Appendf(text, form, crc32.Checksum(text, castagnoli))
 }
