@@ -111,8 +111,10 @@ func (p *planner) stray(batch int) *Step {
 		if end, found := p.find(*p.fallback, key, g.hi, batch); found { // the row after the batch begins the next piece
 			g.hi = max(end, key+1)
 		}
-		return &Step{Action: actionCreate, Partition: p.newName(at, p.taken), Lo: snowflake.ID(g.lo),
-			Hi: snowflake.ID(g.hi)}
+		return &Step{
+			Action: actionCreate, Partition: p.newName(at, p.taken), Lo: snowflake.ID(g.lo),
+			Hi: snowflake.ID(g.hi),
+		}
 	}
 
 	p.fail(fmt.Errorf("the default partition %v has the key %d of another partition", p.fallback.name, key))

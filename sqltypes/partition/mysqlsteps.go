@@ -129,8 +129,10 @@ func (e mysql) execute(ctx context.Context, q querier, s *Set, st *state, step S
 	case step.loose, step.Action == actionCreate:
 	case step.Action == actionDrop:
 		// Without the lock a row below the floor could come before the partition is dropped.
-		statements = []string{fmt.Sprintf("LOCK TABLES %s WRITE", tableMySQL(st.table)), e.drop(step.part),
-			unlockTables}
+		statements = []string{
+			fmt.Sprintf("LOCK TABLES %s WRITE", tableMySQL(st.table)), e.drop(step.part),
+			unlockTables,
+		}
 	default:
 		if err := e.checkTwin(ctx, q, s, step.part); err != nil {
 			return err

@@ -35,8 +35,10 @@ func WithLeaseTables(prefix, namespace string) Option {
 			return fmt.Errorf("%w: %w", ErrOption, err)
 		}
 
-		request := leasestore.Request{Namespace: namespace, Layout: f.layout.String(), Token: strings.Repeat("0", 32),
-			TTL: time.Second}
+		request := leasestore.Request{
+			Namespace: namespace, Layout: f.layout.String(), Token: strings.Repeat("0", 32),
+			TTL: time.Second,
+		}
 		if err := request.Validate(); err != nil {
 			return fmt.Errorf("%w: %w", ErrOption, err)
 		}

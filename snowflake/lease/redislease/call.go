@@ -42,7 +42,6 @@ func (s *Store) call(ctx context.Context, script *redis.Script, namespace string
 		reply, err = script.Run(ctx, s.client, []string{s.key(namespace)}, args...).Slice()
 		return err
 	})
-
 	if err != nil {
 		return "", nil, fmt.Errorf("redislease: key %q: %w", s.key(namespace), err)
 	}

@@ -161,7 +161,6 @@ func (s *Store) namespaces(ctx context.Context) ([]string, error) {
 			mu.Unlock()
 		}
 	})
-
 	if err != nil {
 		return nil, fmt.Errorf("redislease: list the keys: %w", err)
 	}
