@@ -51,7 +51,7 @@ func (c movingConnector) Connect(ctx context.Context) (driver.Conn, error) {
 // movingStore returns a store on the tables of db that calls before with the number of each step of a move.
 func movingStore(t *testing.T, db *sql.DB, target testdb.Target, dialect sqldb.Dialect, before func(n int64)) *sqllease.Store {
 	t.Helper()
-	pool := sql.OpenDB(movingConnector{&counter{driver: db.Driver(), dsn: target.DSN, before: before}})
+	pool := movingPool(db, target.DSN, before)
 	t.Cleanup(func() { _ = pool.Close() })
 	store, err := sqllease.New(pool, dialect)
 	if err != nil {
@@ -60,29 +60,37 @@ func movingStore(t *testing.T, db *sql.DB, target testdb.Target, dialect sqldb.D
 	return store
 }
 
+func movingPool(db *sql.DB, dsn string, before func(n int64)) *sql.DB {
+	return sql.OpenDB(movingConnector{&counter{driver: db.Driver(), dsn: dsn, before: before}})
+}
+
 const killVariable = "SQLLEASE_MOVE_KILL" // the step before which the process kills itself
 
-// TestMoverProcess is the process that TestAMoverThatIsKilledAtAnyStepLeavesAllOrNothing starts.
-func TestMoverProcess(t *testing.T) {
+// runMover is the process that TestAMoverThatIsKilledAtAnyStepLeavesAllOrNothing starts.
+func runMover() error {
 	step, err := strconv.ParseInt(os.Getenv(killVariable), 10, 64)
 	if err != nil {
-		t.Skip("a process of another test")
+		return err
 	}
-	target := testdb.Target{Driver: os.Getenv("SQLLEASE_MOVE_DRIVER"), DSN: os.Getenv("SQLLEASE_MOVE_DSN")}
-	db, err := sql.Open(target.Driver, target.DSN)
+	dsn := os.Getenv("SQLLEASE_MOVE_DSN")
+	db, err := sql.Open(os.Getenv("SQLLEASE_MOVE_DRIVER"), dsn)
 	if err != nil {
-		t.Fatal(err)
+		return err
 	}
-	store := movingStore(t, db, target, sqldb.Dialect(os.Getenv("SQLLEASE_MOVE_DIALECT")), func(n int64) {
+
+	pool := movingPool(db, dsn, func(n int64) {
 		if n == step {
 			process, _ := os.FindProcess(os.Getpid())
 			_ = process.Kill()
 			select {}
 		}
 	})
-	if _, err := store.Move(t.Context(), "n", laterLayout); err != nil {
-		t.Fatal(err)
+	store, err := sqllease.New(pool, sqldb.Dialect(os.Getenv("SQLLEASE_MOVE_DIALECT")))
+	if err != nil {
+		return err
 	}
+	_, err = store.Move(context.Background(), "n", laterLayout)
+	return err
 }
 
 // kill -9 before each statement, the begin and the commit, and after that.
@@ -144,7 +152,7 @@ func TestAMoverThatIsKilledAtAnyStepLeavesAllOrNothing(t *testing.T) {
 // moverProcess returns the process that moves the namespace, and kills itself before a step.
 func moverProcess(t *testing.T, target testdb.Target, dialect sqldb.Dialect, step int) *osexec.Cmd {
 	t.Helper()
-	child := osexec.CommandContext(t.Context(), os.Args[0], "-test.run=^TestMoverProcess$")
+	child := osexec.CommandContext(t.Context(), os.Args[0])
 	child.Env = append(os.Environ(), killVariable+"="+strconv.Itoa(step), "SQLLEASE_MOVE_DRIVER="+target.Driver,
 		"SQLLEASE_MOVE_DSN="+target.DSN, "SQLLEASE_MOVE_DIALECT="+string(dialect))
 	return child
