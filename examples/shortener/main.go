@@ -78,7 +78,7 @@ func newHandler(db *gorm.DB) http.Handler {
 	mux.HandleFunc("GET /{code}", func(w http.ResponseWriter, r *http.Request) {
 		var l link
 		id, _ := snowflake.ParseBase62(r.PathValue("code")) // 0 if it is no code: no link has this key
-		if err := db.WithContext(r.Context()).Take(&l, "id = ?", id).Error; !failed(w, err) {
+		if err := db.WithContext(r.Context()).Select("url").Take(&l, "id = ?", id).Error; !failed(w, err) {
 			http.Redirect(w, r, l.URL, http.StatusFound)
 		}
 	})
