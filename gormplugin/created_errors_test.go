@@ -257,4 +257,12 @@ func TestCreatedFindsNoKeysBelowTheLeastID(t *testing.T) {
 			t.Errorf("WithMinID(%d): %v", least, err)
 		}
 	}
+
+	// With the sequence above the time the least ID of now is of the sequence 0.
+	for least, want := range map[snowflake.ID]error{1e12: nil, 1e16: gormplugin.ErrOption} {
+		plugin := gormplugin.New(hourly(snowflake.Scattered()), gormplugin.WithMinID(least))
+		if _, err := gorm.Open(gormdb.Dialector(testdb.SQLite(t)), plugin); !errors.Is(err, want) {
+			t.Errorf("WithMinID(%d) for Scattered: %v, want %v", least, err, want)
+		}
+	}
 }

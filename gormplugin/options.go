@@ -84,8 +84,11 @@ func (c *config) checkMinID() error {
 		if c.minID == 0 || !ok {
 			return nil
 		}
-		if least, err := l.Layout().MinAt(time.Now()); err == nil && least < c.minID {
-			return fmt.Errorf("%w: WithMinID: %d is above the IDs that %s makes now, from %d on", ErrOption, c.minID, what, least)
+
+		ranges, _, _, err := l.Layout().MaskedRanges(time.Now(), l.Layout().End())
+		if err == nil && ranges[0].Lo < c.minID {
+			return fmt.Errorf("%w: WithMinID: %d is above the IDs that %s makes now, from %d on",
+				ErrOption, c.minID, what, ranges[0].Lo)
 		}
 		return nil
 	}
