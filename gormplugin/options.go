@@ -15,7 +15,7 @@ import (
 
 // Generator makes IDs. *snowflake.Generator is one.
 type Generator interface {
-	// Fill sets every element of dst to a new ID, in ascending order, or returns an error and leaves dst as it was. It
+	// Fill sets every element of dst to a new ID, in the order of issue, or returns an error and leaves dst as it was. It
 	// ends any wait when ctx, the context of the statement, is done. It must be safe for concurrent use.
 	Fill(ctx context.Context, dst []snowflake.ID) error
 }
