@@ -44,7 +44,8 @@ hour or less count only if --slack is given: clocks are set back in autumn.
 It reads the table with one query; a replica will do. If interrupted, it ends
 the query on PostgreSQL; MySQL and MariaDB may go on sorting. Without --layout
 it guesses, and keeps 8 bytes a row in memory, as with --with, SQLite, the
-standard input and a column of text; with --by 16.
+standard input, a column of text, and a layout with the sequence above the time;
+with --by 16.
 
 --with compares with the same column of a second database, for a merge. --since
 leaves out older IDs, such as rows that both have by replication.
@@ -210,15 +211,15 @@ func (a *audit) followAll() {
 	}
 }
 
-// addAll counts the IDs of both databases in ascending order, equal ones of the first database first.
+// addAll counts the IDs of both databases by time, equal ones of the first database first.
 func (a *audit) addAll(ctx context.Context) error {
 	x, y := a.lists[0], a.lists[1]
-	sort.Sort(x)
-	sort.Sort(y)
+	sort.Sort(byTime{x, &a.masks})
+	sort.Sort(byTime{y, &a.masks})
 
 	i, j := 0, 0
 	for i+j < x.Len()+y.Len() && ctx.Err() == nil {
-		if j == y.Len() || i < x.Len() && *x.at(i) <= *y.at(j) {
+		if j == y.Len() || i < x.Len() && a.compare(*x.at(i), *y.at(j)) <= 0 {
 			a.add(*x.at(i), 0)
 			i++
 		} else {

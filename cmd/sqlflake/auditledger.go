@@ -40,6 +40,14 @@ func masksOf(l snowflake.Layout) masks {
 	return m
 }
 
+// ascend reports whether the IDs of each generator ascend by time. They do not if the sequence is above a bit of it.
+func (m masks) ascend() bool { return m.sequence < m.time&-m.time }
+
+// compare orders IDs by time, and those of one tick by number.
+func (m masks) compare(x, y snowflake.ID) int {
+	return cmp.Or(cmp.Compare(x&m.time, y&m.time), cmp.Compare(x, y))
+}
+
 func (m masks) generator(id snowflake.ID) snowflake.ID { return id &^ (m.time | m.sequence) }
 
 func (m masks) possible(id snowflake.ID) bool { return id > 0 && uint64(id)>>m.Bits() == 0 }
@@ -67,8 +75,9 @@ const maxGenerators = 1 << 16
 
 // generator is what is known of one.
 type generator struct {
-	ids                [2]int64 // by database
-	first, last        snowflake.ID
+	ids                [2]int64     // by database
+	first, last        snowflake.ID // by time
+	greatest           snowflake.ID
 	inTick, inSecond   int64
 	perTick, perSecond int64 // the greatest of these
 
@@ -106,7 +115,7 @@ type ledger struct {
 	generators       map[snowflake.ID]*generator
 
 	ids                                      [2]int64 // by database
-	last                                     snowflake.ID
+	last, greatest                           snowflake.ID
 	lastOf                                   int
 	above53, untracked                       int64
 	twice, both, impossible, counter, future finding
@@ -145,7 +154,8 @@ func (l *ledger) follow(id, unixMilli snowflake.ID) {
 	}
 }
 
-// add takes the IDs of both databases in ascending order.
+// add takes the IDs of both databases in the order of masks.compare, or in ascending order if those of each generator
+// ascend by time.
 func (l *ledger) add(id snowflake.ID, database int) {
 	switch {
 	case !l.possible(id):
@@ -175,7 +185,7 @@ func (l *ledger) add(id snowflake.ID, database int) {
 		l.rounding.add(&l.masks, id)
 		g.add(&l.masks, id)
 	}
-	l.last, l.lastOf = id, database
+	l.last, l.lastOf, l.greatest = id, database, max(l.greatest, id)
 }
 
 func (g *generator) add(m *masks, id snowflake.ID) {
@@ -189,7 +199,7 @@ func (g *generator) add(m *masks, id snowflake.ID) {
 	g.inTick++
 	g.inSecond++
 	g.perTick, g.perSecond = max(g.perTick, g.inTick), max(g.perSecond, g.inSecond)
-	g.last = id
+	g.last, g.greatest = id, max(g.greatest, id)
 }
 
 // rounding counts IDs that end as rounded numbers do. Those with twelve zero bits at the end say nothing: that is a
@@ -237,7 +247,7 @@ func (l *ledger) wasRounded() (found finding, by string) {
 func (l *ledger) roundedWorkers() (found finding) {
 	sources := map[snowflake.ID]int64{} // the most IDs of a worker that becomes this one
 	for worker, g := range l.generators {
-		if to := l.generator(snowflake.ID(float64(g.last))); to != worker {
+		if to := l.generator(snowflake.ID(float64(g.greatest))); to != worker {
 			sources[to] = max(sources[to], g.ids[0]+g.ids[1])
 		}
 	}
@@ -247,10 +257,10 @@ func (l *ledger) roundedWorkers() (found finding) {
 		n := g.ids[0] + g.ids[1]
 		isFew := len(sources) == 0 || 2*n < sources[worker]
 		if isFew && worker&(worker-1) != 0 {
-			found.add(n, g.last, l.name(worker))
+			found.add(n, g.greatest, l.name(worker))
 		}
 	}
-	lost := min(bits.Len64(uint64(l.last))-53, l.shift)
+	lost := min(bits.Len64(uint64(l.greatest))-53, l.shift)
 	if isChance := len(found.Workers)*lost < 12 || len(found.Workers)*8 < len(l.generators); isChance {
 		return finding{}
 	}

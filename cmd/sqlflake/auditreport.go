@@ -61,7 +61,7 @@ func (f *finding) add(n int64, example snowflake.ID, workers ...string) {
 func (a *audit) report() *auditReport {
 	d := describeLayout(a.Layout, a.now)
 	r := &auditReport{
-		Rows: a.read, IDs: a.ids[0] + a.ids[1], IDsWith: a.ids[1], Layout: a.guess, Greatest: a.last,
+		Rows: a.read, IDs: a.ids[0] + a.ids[1], IDsWith: a.ids[1], Layout: a.guess, Greatest: a.greatest,
 		Above53: a.above53, Workers: []auditWorker{}, Findings: []finding{}, Notes: []string{},
 	}
 	if a.guess.Layout != "" {
@@ -77,7 +77,7 @@ func (a *audit) report() *auditReport {
 			a.name(key), g.ids[0] + g.ids[1], g.ids[1],
 			moment{a.Time(g.first)},
 			moment{a.Time(g.last)},
-			g.last, g.perTick, g.perSecond,
+			g.greatest, g.perTick, g.perSecond,
 		}
 		if r.First == nil || w.First.Before(r.First.Time) {
 			r.First = &w.First

@@ -17,7 +17,7 @@ import (
 	"github.com/sqlflake/sqlflake/snowflake/sqldb"
 )
 
-// idList is IDs in blocks, so that it grows without a copy. It sorts as a whole.
+// idList is IDs in blocks, so that it grows without a copy.
 type idList [][]snowflake.ID
 
 const blockSize = 1 << 16
@@ -40,8 +40,15 @@ func (l idList) Len() int {
 	return (len(l)-1)*blockSize + len(l[len(l)-1])
 }
 
-func (l idList) Less(i, j int) bool { return *l.at(i) < *l.at(j) }
-func (l idList) Swap(i, j int)      { *l.at(i), *l.at(j) = *l.at(j), *l.at(i) }
+func (l idList) Swap(i, j int) { *l.at(i), *l.at(j) = *l.at(j), *l.at(i) }
+
+// byTime sorts a list by the times of a layout.
+type byTime struct {
+	idList
+	*masks
+}
+
+func (l byTime) Less(i, j int) bool { return l.compare(*l.at(i), *l.at(j)) < 0 }
 
 // sample returns at most some 65,536 IDs, of which 1,024 each were added one after the other.
 func (l idList) sample() (some []snowflake.ID) {
@@ -104,8 +111,8 @@ func (c column) query(dialect sqldb.Dialect) string {
 // integers are the types of columns that an index sorts by number. SQLite stores texts in them, too.
 var integers = []string{"INT2", "INT4", "INT8", "SMALLINT", "MEDIUMINT", "INT", "BIGINT"}
 
-// readTable counts the IDs as they come, if that is in ascending order and the layout is known. Otherwise it keeps
-// them: of two databases a server would not wait until the other one has been read.
+// readTable counts the IDs as they come, if that is in ascending order and by time. Otherwise, and without a layout, it
+// keeps them: of two databases a server would not wait until the other one has been read.
 func (a *audit) readTable(ctx context.Context, at column, database int) error {
 	s, err := readDSN(at.dsn)
 	if err != nil {
@@ -132,7 +139,7 @@ func (a *audit) readTable(ctx context.Context, at column, database int) error {
 
 	add, kind := a.lists[database].add, strings.TrimPrefix(types[0].DatabaseTypeName(), "UNSIGNED ")
 	isSorted := at.by == "" && s.dialect != sqldb.SQLite && slices.Contains(integers, kind)
-	if a.given && !a.two && isSorted {
+	if a.given && a.ascend() && !a.two && isSorted {
 		a.now = a.clock() // it sees no ID that is issued later
 		add = func(id snowflake.ID) { a.add(id, database) }
 	}

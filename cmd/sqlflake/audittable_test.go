@@ -89,6 +89,22 @@ func TestAnAuditReadsTables(t *testing.T) {
 		if r := do("-table orders -layout default -since 101s", nil); r.IDs != 82 || r.Rows != 1000 {
 			t.Errorf("%+v", r)
 		}
+		// Where the sequence is above the time, the least IDs are not the first.
+		var scattered []snowflake.ID
+		for i := range 500 {
+			at := now.Add(time.Duration(i/100-60) * time.Second) // 100 a second, 50 a tick
+			id, _ := snowflake.Scattered().Compose(snowflake.Parts{Time: at.Add(time.Duration(i%2) * time.Millisecond), Worker: 3, Sequence: int64(i*77) & 127})
+			scattered = append(scattered, id)
+		}
+		s.exec(t, "CREATE TABLE scattered (id bigint, at bigint)")
+		s.insert(t, "scattered", scattered)
+		for _, layout := range []string{"", "-layout scattered"} {
+			r := do("-table scattered "+layout, nil)
+			if w := r.Workers[0]; w.PerSecond != 100 || w.PerTick != 50 || r.Greatest != slices.Max(scattered) || w.Greatest != r.Greatest ||
+				!w.First.Equal(now.Add(-time.Minute)) || !w.Last.Equal(now.Add(-56*time.Second+time.Millisecond)) {
+				t.Errorf("scattered, %q: %+v", layout, w)
+			}
+		}
 		// The clock of worker 7 is set back by 30 s.
 		back := slices.Clone(ids)
 		for i := 501; i < 1000; i += 2 {
