@@ -163,8 +163,9 @@ func TestAdoptMovesTheCutAheadOfTheClock(t *testing.T) {
 		return err
 	})
 	cut := func() string { // of the constraint that all rows fulfil
-		return strings.Join(a.texts("SELECT pg_get_constraintdef(oid) FROM pg_constraint WHERE conname = 'sqlflake_adopt' AND convalidated "+
-			"AND connamespace = current_schema()::regnamespace"), "")
+		// pg_get_constraintdef reads the catalogue anew: it is NULL for a constraint dropped since the statement began.
+		return strings.Join(a.texts("SELECT COALESCE(pg_get_constraintdef(oid), '') FROM pg_constraint "+
+			"WHERE conname = 'sqlflake_adopt' AND convalidated AND connamespace = current_schema()::regnamespace"), "")
 	}
 	first := ""
 	a.until("a constraint", func() bool { first = cut(); return first != "" })
