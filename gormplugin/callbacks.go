@@ -12,8 +12,8 @@ import (
 
 	"gorm.io/gorm"
 
-	"github.com/sqlflake/sqlflake/gormplugin/internal/connpool"
 	"github.com/sqlflake/sqlflake/gormplugin/internal/upsert"
+	"github.com/sqlflake/sqlflake/internal/connpool"
 	"github.com/sqlflake/sqlflake/snowflake"
 )
 

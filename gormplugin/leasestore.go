@@ -13,7 +13,7 @@ import (
 	"gorm.io/gorm"
 	"gorm.io/gorm/logger"
 
-	"github.com/sqlflake/sqlflake/gormplugin/internal/connpool"
+	"github.com/sqlflake/sqlflake/internal/connpool"
 	"github.com/sqlflake/sqlflake/snowflake/lease"
 	"github.com/sqlflake/sqlflake/snowflake/lease/leasestore"
 	"github.com/sqlflake/sqlflake/snowflake/lease/sqllease"
@@ -156,7 +156,7 @@ func ended() context.Context {
 	return ctx
 }
 
-// checkHandle returns an error if the caller, Open or Settled, cannot use the handle.
+// checkHandle returns an error if the caller, Open or TableOf, cannot use the handle.
 func checkHandle(caller string, db *gorm.DB) error {
 	isZero := db == nil || db.Config == nil || db.Statement == nil
 	switch {

@@ -15,7 +15,7 @@ import (
 // DisableAutoIncrement takes auto-increment off the integer keys that the plugin fills, in what GORM knows about the
 // models and those related to them. Call it before db.AutoMigrate, which then creates plain columns: without a sequence
 // on PostgreSQL, AUTO_INCREMENT on MySQL and MariaDB, or AUTOINCREMENT on SQLite, where the key is the rowid. Create
-// reads no key back. It changes no table: package gormplugin/adopt drops the counters of existing ones. For keys of the
+// reads no key back. It changes no table: package contrib/adopt drops the counters of existing ones. For keys of the
 // type [snowflake.ID] it only checks the tags and references, and makes their columns NOT NULL on SQLite, where a key
 // that is not the rowid allows NULL.
 //

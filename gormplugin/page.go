@@ -30,7 +30,7 @@ import (
 // lose no row by that.
 //
 // Do not poll a table for the rows after the last key: a key is made before its row is committed, so late commits bring
-// smaller keys. [Settled] returns the bound up to which such a reader may read.
+// smaller keys. Package contrib/settled has the bound up to which such a reader may read.
 //
 // A statement with a Page fails, and is not executed, with an [ErrCondition] if Limit is not positive; if it has another
 // order, limit, offset or Page (First, Last, Take and FindInBatches add one); or if it is no query for rows: call Count

@@ -9,6 +9,7 @@ require (
 	github.com/spf13/cobra v1.10.2
 	github.com/spf13/pflag v1.0.9
 	github.com/sqlflake/sqlflake v0.1.0
+	github.com/sqlflake/sqlflake/contrib v0.1.0
 	modernc.org/sqlite v1.59.0
 )
 

@@ -10,13 +10,13 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/sqlflake/sqlflake/sqltypes/partition"
+	"github.com/sqlflake/sqlflake/contrib/partition"
 )
 
 const partitionHelp = `
 
 The flags describe the table, and each command for it must have the same ones.
-Most are options of the package sqltypes/partition, whose documentation says
+Most are options of the package contrib/partition, whose documentation says
 what they protect from. Times are by the clock of the database, in the zone of
 --tz.
 

@@ -8,8 +8,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/sqlflake/sqlflake/contrib/partition"
 	"github.com/sqlflake/sqlflake/snowflake"
-	"github.com/sqlflake/sqlflake/sqltypes/partition"
 )
 
 // write prints a plan in the format.

@@ -10,11 +10,11 @@ import (
 	"testing"
 	"time"
 
+	"github.com/sqlflake/sqlflake/contrib/sqlfunc"
 	"github.com/sqlflake/sqlflake/internal/testdb"
 	"github.com/sqlflake/sqlflake/snowflake"
 	"github.com/sqlflake/sqlflake/snowflake/lease"
 	"github.com/sqlflake/sqlflake/snowflake/lease/leasestore"
-	"github.com/sqlflake/sqlflake/sqltypes/sqlfunc"
 )
 
 var quiet = lease.WithLogger(slog.New(slog.DiscardHandler))

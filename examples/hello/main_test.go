@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/sqlflake/sqlflake/examples/internal/exampletest"
+	"github.com/sqlflake/sqlflake/internal/exampletest"
 )
 
 func TestUserIsPrintedWithItsKey(t *testing.T) {

@@ -3,7 +3,7 @@ package main
 import (
 	"testing"
 
-	"github.com/sqlflake/sqlflake/examples/internal/exampletest"
+	"github.com/sqlflake/sqlflake/internal/exampletest"
 )
 
 func TestTheKeyIsPrinted(t *testing.T) {

@@ -10,7 +10,7 @@ import (
 	"gorm.io/driver/sqlite"
 	"gorm.io/gorm"
 
-	"github.com/sqlflake/sqlflake/examples/internal/exampletest"
+	"github.com/sqlflake/sqlflake/internal/exampletest"
 	"github.com/sqlflake/sqlflake/internal/testdb"
 )
 

@@ -60,11 +60,11 @@ func TestKeysAreFilledBesideShardingInBothOrders(t *testing.T) {
 				t.Errorf("%d rows in the table of the shard", n)
 			}
 		}
-		_, err := gormplugin.Settled(t.Context(), db, &purchase{})
+		_, err := gormplugin.TableOf(t.Context(), db, &purchase{})
 		must(t, err)
 		err = db.Transaction(func(tx *gorm.DB) error {
-			if _, err := gormplugin.Settled(t.Context(), tx, &purchase{}); err == nil {
-				t.Error("Settled in a transaction: no error")
+			if _, err := gormplugin.TableOf(t.Context(), tx, &purchase{}); err == nil {
+				t.Error("TableOf in a transaction: no error")
 			}
 			return tx.Create(&purchase{UserID: 9}).Error
 		})

@@ -43,10 +43,26 @@ func TestSnowflakeImportsTheStandardLibraryOnly(t *testing.T) {
 	if !strings.Contains(packages, module+"/snowflake/lease ") {
 		t.Errorf("package lease is not among\n%s", packages)
 	}
+
 	for line := range strings.Lines(packages) {
 		path, _, _ := strings.Cut(line, " ")
-		if path != module+"/snowflake" && !strings.HasPrefix(path, module+"/snowflake/") {
+		isOurs := path == module+"/snowflake" ||
+			strings.HasPrefix(path, module+"/snowflake/") || strings.HasPrefix(path, module+"/internal/")
+		if !isOurs {
 			t.Errorf("%s is neither in the standard library nor in snowflake", path)
+		}
+	}
+}
+
+// The modules of contrib are supplied with the root module, which works without them.
+func TestTheRootImportsNothingOfContrib(t *testing.T) {
+	const format = `{{.ImportPath}} {{join .Imports " "}} {{join .TestImports " "}} {{join .XTestImports " "}}`
+	for line := range strings.Lines(goCommand(t, nil, "list", "-f", format, "./...")) {
+		imports := strings.Fields(line)
+		for _, path := range imports[1:] {
+			if strings.HasPrefix(path, module+"/contrib/") {
+				t.Errorf("%s imports %s", imports[0], path)
+			}
 		}
 	}
 }

@@ -15,10 +15,10 @@ import (
 // package holds.
 func TestNoExportedNameHasAnInternalType(t *testing.T) {
 	args := []string{"list", "-export", "-deps", "-f", "{{.ImportPath}} {{.Export}} {{.DepOnly}} {{.Name}}", "./..."}
-	for _, below := range []string{"etcdlease", "natslease", "redislease"} {
-		args = append(args, "./snowflake/lease/"+below)
+	args = append(args, "./contrib/...")
+	for _, own := range []string{"etcdlease", "natslease", "otelsnowflake", "promsnowflake", "redislease"} {
+		args = append(args, "./contrib/"+own)
 	}
-	args = append(args, "./snowflake/otelsnowflake", "./snowflake/promsnowflake")
 
 	exports, published := map[string]string{}, []string{}
 	for line := range strings.Lines(goCommand(t, nil, args...)) {

@@ -143,7 +143,7 @@ func (m *machine) isTidy(t *testing.T) {
 			m.run(t, filepath.Join(m.clone, filepath.Dir(file)), "go", "mod", "tidy")
 		}
 	}
-	diff := m.run(t, m.clone, "git", "diff", "--unified=0", "HEAD~2", "--", "*go.mod", "*go.sum")
+	diff := m.run(t, m.clone, "git", "diff", "--unified=0", "HEAD~3", "--", "*go.mod", "*go.sum")
 	for line := range strings.Lines(diff) {
 		change := strings.ContainsAny(line[:1], "+-") && !strings.HasPrefix(line, "+++") && !strings.HasPrefix(line, "---")
 		if change && !strings.Contains(line, root) {
@@ -159,7 +159,7 @@ func (m *machine) install(t *testing.T, module, source string) {
 	for line := range strings.Lines(m.run(t, source, "go", "list", "-f", "{{.Name}} {{.ImportPath}}", "./...")) {
 		name, pkg, _ := strings.Cut(strings.TrimSpace(line), " ")
 		switch {
-		case strings.Contains(pkg+"/", "/internal/") || strings.HasPrefix(pkg, root+"/examples/"):
+		case strings.Contains(pkg+"/", "/internal/") || strings.Contains(pkg, "/examples/"):
 		case name == "main":
 			commands++
 			m.run(t, t.TempDir(), "go", "install", pkg+"@latest")

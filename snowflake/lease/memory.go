@@ -8,7 +8,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/sqlflake/sqlflake/snowflake/lease/internal/order"
+	"github.com/sqlflake/sqlflake/internal/order"
 	"github.com/sqlflake/sqlflake/snowflake/lease/leasestore"
 )
 

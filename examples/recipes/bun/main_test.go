@@ -13,7 +13,7 @@ import (
 	"github.com/uptrace/bun/dialect/sqlitedialect"
 	"github.com/uptrace/bun/schema"
 
-	"github.com/sqlflake/sqlflake/examples/internal/exampletest"
+	"github.com/sqlflake/sqlflake/internal/exampletest"
 	"github.com/sqlflake/sqlflake/internal/testdb"
 	"github.com/sqlflake/sqlflake/snowflake"
 )

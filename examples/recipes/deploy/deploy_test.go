@@ -18,8 +18,8 @@ import (
 
 	"github.com/goccy/go-yaml"
 
-	"github.com/sqlflake/sqlflake/examples/internal/exampletest"
 	_ "github.com/sqlflake/sqlflake/gormplugin" // so that go test runs again after a change
+	"github.com/sqlflake/sqlflake/internal/exampletest"
 	"github.com/sqlflake/sqlflake/internal/testdb"
 	"github.com/sqlflake/sqlflake/snowflake/lease/sqllease"
 	"github.com/sqlflake/sqlflake/snowflake/sqldb"

@@ -10,8 +10,8 @@ import (
 	"gorm.io/gorm/clause"
 	"gorm.io/gorm/schema"
 
-	"github.com/sqlflake/sqlflake/gormplugin/internal/connpool"
 	"github.com/sqlflake/sqlflake/gormplugin/internal/model"
+	"github.com/sqlflake/sqlflake/internal/connpool"
 	"github.com/sqlflake/sqlflake/snowflake"
 )
 

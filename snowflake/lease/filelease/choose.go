@@ -6,8 +6,8 @@ import (
 	"fmt"
 	"os"
 
+	"github.com/sqlflake/sqlflake/internal/order"
 	"github.com/sqlflake/sqlflake/snowflake/lease"
-	"github.com/sqlflake/sqlflake/snowflake/lease/internal/order"
 	"github.com/sqlflake/sqlflake/snowflake/lease/leasestore"
 )
 

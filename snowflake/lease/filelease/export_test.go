@@ -3,7 +3,7 @@ package filelease
 import (
 	"os"
 
-	"github.com/sqlflake/sqlflake/snowflake/lease/internal/checksummed"
+	"github.com/sqlflake/sqlflake/internal/checksummed"
 )
 
 // Reseal returns what a state file's text is decoded to, and encoded again.

@@ -10,8 +10,8 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/sqlflake/sqlflake/internal/processtest"
 	"github.com/sqlflake/sqlflake/snowflake/lease"
-	"github.com/sqlflake/sqlflake/snowflake/lease/internal/processtest"
 )
 
 // A child has a copy of each open file between its fork and its exec, and with it the locks.

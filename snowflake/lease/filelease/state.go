@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"math"
 
-	"github.com/sqlflake/sqlflake/snowflake/lease/internal/checksummed"
+	"github.com/sqlflake/sqlflake/internal/checksummed"
 	"github.com/sqlflake/sqlflake/snowflake/lease/leasestore"
 )
 

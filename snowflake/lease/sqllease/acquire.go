@@ -7,8 +7,8 @@ import (
 	"math"
 	"time"
 
+	"github.com/sqlflake/sqlflake/internal/order"
 	"github.com/sqlflake/sqlflake/snowflake/lease"
-	"github.com/sqlflake/sqlflake/snowflake/lease/internal/order"
 	"github.com/sqlflake/sqlflake/snowflake/lease/leasestore"
 )
 

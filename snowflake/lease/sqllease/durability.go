@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/sqlflake/sqlflake/snowflake/internal/sqltable"
+	"github.com/sqlflake/sqlflake/internal/sqltable"
 )
 
 // A server that crashes and forgets commits comes back with the identity that it had, so the store can't notice it.

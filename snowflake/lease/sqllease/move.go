@@ -9,8 +9,8 @@ import (
 	"regexp"
 	"time"
 
+	"github.com/sqlflake/sqlflake/internal/sqltable"
 	"github.com/sqlflake/sqlflake/snowflake"
-	"github.com/sqlflake/sqlflake/snowflake/internal/sqltable"
 	"github.com/sqlflake/sqlflake/snowflake/lease"
 	"github.com/sqlflake/sqlflake/snowflake/lease/leasestore"
 	"github.com/sqlflake/sqlflake/snowflake/sqldb"

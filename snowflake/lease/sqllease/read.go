@@ -8,9 +8,9 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/sqlflake/sqlflake/internal/order"
 	"github.com/sqlflake/sqlflake/snowflake"
 	"github.com/sqlflake/sqlflake/snowflake/lease"
-	"github.com/sqlflake/sqlflake/snowflake/lease/internal/order"
 	"github.com/sqlflake/sqlflake/snowflake/lease/leasestore"
 )
 

@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/sqlflake/sqlflake/snowflake/internal/sqltable"
+	"github.com/sqlflake/sqlflake/internal/sqltable"
 	"github.com/sqlflake/sqlflake/snowflake/lease"
 	"github.com/sqlflake/sqlflake/snowflake/sqldb"
 )

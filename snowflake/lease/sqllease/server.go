@@ -9,7 +9,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/sqlflake/sqlflake/snowflake/internal/sqltable"
+	"github.com/sqlflake/sqlflake/internal/sqltable"
 	"github.com/sqlflake/sqlflake/snowflake/lease"
 )
 

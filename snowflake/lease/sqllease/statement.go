@@ -7,8 +7,8 @@ import (
 	"strings"
 	"sync"
 
-	"github.com/sqlflake/sqlflake/snowflake/internal/operator"
-	"github.com/sqlflake/sqlflake/snowflake/internal/sqltable"
+	"github.com/sqlflake/sqlflake/internal/operator"
+	"github.com/sqlflake/sqlflake/internal/sqltable"
 	"github.com/sqlflake/sqlflake/snowflake/sqldb"
 )
 

@@ -1,0 +1,109 @@
+package etcdlease
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"strconv"
+	"strings"
+
+	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
+	clientv3 "go.etcd.io/etcd/client/v3"
+
+	"github.com/sqlflake/sqlflake/contrib/kvlease"
+	"github.com/sqlflake/sqlflake/snowflake/lease"
+)
+
+const root = "snowflake/lease/" // what the keys begin with
+
+// New returns a store that uses the client, which the caller closes. It does not talk to etcd. It returns
+// lease.ErrOption for a nil client. The keys begin with "snowflake/lease/", and no other program may use that place.
+// Package go.etcd.io/etcd/client/v3/namespace puts another prefix before it.
+func New(client *clientv3.Client) (*kvlease.Store, error) {
+	if client == nil {
+		return nil, fmt.Errorf("%w: the etcd client is nil", lease.ErrOption)
+	}
+	return kvlease.New(&engine{client})
+}
+
+// engine is etcd as a [kvlease.KV]. No read is serializable, so each one is linearizable.
+type engine struct{ client *clientv3.Client }
+
+func (e *engine) Get(ctx context.Context, key string) (kvlease.Pair, error) {
+	reply, err := e.client.Get(ctx, root+key)
+	if err != nil || len(reply.Kvs) == 0 {
+		return kvlease.Pair{}, e.explain(err)
+	}
+	return kvlease.Pair{Key: key, Value: reply.Kvs[0].Value, Revision: strconv.FormatInt(reply.Kvs[0].ModRevision, 10)}, nil
+}
+
+func (e *engine) List(ctx context.Context, prefix string) ([]kvlease.Pair, error) {
+	reply, err := e.client.Get(ctx, root+prefix, clientv3.WithPrefix())
+	if err != nil {
+		return nil, e.explain(err)
+	}
+	pairs := make([]kvlease.Pair, len(reply.Kvs))
+	for i, kv := range reply.Kvs {
+		key := strings.TrimPrefix(string(kv.Key), root)
+		pairs[i] = kvlease.Pair{Key: key, Value: kv.Value, Revision: strconv.FormatInt(kv.ModRevision, 10)}
+	}
+	return pairs, nil
+}
+
+func (e *engine) Swap(ctx context.Context, key string, value []byte, revision string) (bool, error) {
+	key = root + key
+	var modified int64 // a missing key has 0
+	if revision != "" {
+		var err error
+		if modified, err = strconv.ParseInt(revision, 10, 64); err != nil {
+			return false, err
+		}
+	}
+
+	reply, err := e.client.Txn(ctx).
+		If(clientv3.Compare(clientv3.ModRevision(key), "=", modified)).
+		Then(clientv3.OpPut(key, string(value))).
+		Commit()
+	if err != nil {
+		return false, e.explain(err)
+	}
+
+	return reply.Succeeded, nil
+}
+
+// Existed looks 1, 2, 4, 8 ... revisions back. So it finds keys that have been gone for fewer revisions than they had
+// been there for, and whose last revision was not compacted.
+func (e *engine) Existed(ctx context.Context, prefix string) (bool, error) {
+	count := func(opts ...clientv3.OpOption) (*clientv3.GetResponse, error) {
+		return e.client.Get(ctx, root+prefix, append(opts, clientv3.WithPrefix(), clientv3.WithCountOnly())...)
+	}
+
+	reply, err := count()
+	for back := int64(1); err == nil && reply.Count == 0; back *= 2 {
+		if reply.Header.Revision <= back {
+			return false, nil
+		}
+		reply, err = count(clientv3.WithRev(reply.Header.Revision - back))
+	}
+
+	if errors.Is(err, rpctypes.ErrCompacted) {
+		return false, nil
+	}
+
+	return err == nil, e.explain(err)
+}
+
+// explain adds the state of the connection, because the client drops the reason when a context ends: "transient
+// failure" means that no member can be reached or that TLS fails, "ready" that a member does not answer. A client that
+// was closed is final.
+func (e *engine) explain(err error) error {
+	if err == nil {
+		return nil
+	}
+	state := strings.ToLower(strings.ReplaceAll(e.client.ActiveConnection().GetState().String(), "_", " "))
+	if e.client.Ctx().Err() != nil {
+		err = fmt.Errorf("%w%.0w", err, os.ErrClosed) // without the text of the latter, which is about a file
+	}
+	return fmt.Errorf("etcd at %q, connection %s: %w", e.client.Endpoints(), state, err)
+}

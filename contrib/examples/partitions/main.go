@@ -1,0 +1,120 @@
+// Partitions keeps an event log in PostgreSQL, MariaDB or MySQL with one partition per month, of which two complete
+// months are retained. SQLite has no partitions: delete there with gormplugin.CreatedBefore, or attach a file per month.
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"log"
+	"os"
+	"strings"
+	"time"
+
+	"gorm.io/driver/mysql"
+	"gorm.io/driver/postgres"
+	"gorm.io/gorm"
+	"gorm.io/gorm/logger"
+
+	"github.com/sqlflake/sqlflake/contrib/partition"
+	"github.com/sqlflake/sqlflake/gormplugin"
+	"github.com/sqlflake/sqlflake/snowflake"
+	"github.com/sqlflake/sqlflake/snowflake/sqldb"
+)
+
+// Event is a row of the log. Its partition follows from the time in its key.
+type Event struct {
+	ID   snowflake.ID `gorm:"primaryKey"`
+	Kind string       `gorm:"size:40;not null"`
+}
+
+// TableName names the table. Run creates it, and fails if it exists.
+func (Event) TableName() string { return "partitioned_events" }
+
+func main() {
+	dsn := flag.String("dsn", "", "`DSN` of PostgreSQL (postgres://...), or of MariaDB or MySQL with parseTime=true")
+	flag.Parse()
+	dialector := mysql.Open(*dsn)
+	if strings.HasPrefix(*dsn, "postgres") {
+		dialector = postgres.Open(*dsn)
+	} else if *dsn == "" {
+		flag.CommandLine.SetOutput(os.Stdout)
+		flag.Usage()
+		return
+	}
+	if err := run(context.Background(), dialector, os.Stdout); err != nil {
+		log.Fatal(err)
+	}
+}
+
+func run(ctx context.Context, dialector gorm.Dialector, out io.Writer) (err error) {
+	db, err := gorm.Open(dialector, &gorm.Config{Logger: logger.Discard})
+	if err != nil {
+		return err
+	}
+	plugin, err := gormplugin.Open(ctx, db) // fills the keys of new events
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, plugin.Close(context.WithoutCancel(ctx))) }()
+	pool, err := db.DB()
+	if err != nil {
+		return err
+	}
+
+	// In the first hour of a month, maintenance still counts from the month before (partition.WithGrace).
+	year, month, _ := time.Now().Add(-time.Hour).UTC().Date()
+	oldest := time.Date(year, month-3, 1, 0, 0, 0, 0, time.UTC)
+	dialect := sqldb.Dialect(db.Name())
+	start, retain := partition.WithStart(oldest), partition.WithRetain(2)
+	set, err := partition.New(dialect, Event{}.TableName(), partition.Month, start)
+	if err != nil {
+		return err
+	}
+	options, err := set.TableOptions() // what follows the columns in CREATE TABLE
+	if err != nil {
+		return err
+	}
+	if err := db.Set("gorm:table_options", options).Migrator().CreateTable(&Event{}); err != nil {
+		return err
+	}
+	if _, err := set.Maintain(ctx, pool); err != nil { // creates the partitions
+		return err
+	}
+
+	// An import: the key has the time of the event, and a worker number that no generator had then.
+	for i := range 3 {
+		id, err := snowflake.Default().Compose(snowflake.Parts{Time: oldest.AddDate(0, i, 3), Worker: 1023})
+		if err != nil {
+			return err
+		}
+		if err := db.Create(&Event{ID: id, Kind: "imported"}).Error; err != nil {
+			return err
+		}
+	}
+	if err := db.Create(&Event{Kind: "new"}).Error; err != nil {
+		return err
+	}
+
+	// From now on two complete months are retained. A service has this Set only, and runs it in all processes:
+	// go set.Run(ctx, pool, time.Hour)
+	if set, err = partition.New(dialect, Event{}.TableName(), partition.Month, start, retain); err != nil {
+		return err
+	}
+	plan, err := set.Plan(ctx, pool)
+	if err != nil {
+		return err
+	}
+	fmt.Fprint(out, plan)
+	if _, err := set.Maintain(ctx, pool); err != nil {
+		return err
+	}
+	var kept []Event
+	err = db.Order("id").Find(&kept).Error
+	for _, e := range kept {
+		fmt.Fprintf(out, "%s %s\n", snowflake.Default().Time(e.ID).Format("2006-01"), e.Kind)
+	}
+	return err
+}

@@ -1,0 +1,297 @@
+package kvlease_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"maps"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/sqlflake/sqlflake/contrib/kvlease"
+	"github.com/sqlflake/sqlflake/internal/checksummed"
+	"github.com/sqlflake/sqlflake/snowflake/lease"
+	"github.com/sqlflake/sqlflake/snowflake/lease/leasestore"
+	"github.com/sqlflake/sqlflake/snowflake/lease/leasetest"
+)
+
+func request(first, last int64) leasestore.Request {
+	return leasestore.Request{
+		Namespace: "orders", Layout: "time:41 worker:10 sequence:12", First: first, Last: last,
+		Token: leasetest.NewToken(), TTL: time.Hour, Tick: 1_000_000, Holder: leasestore.Holder{Host: "a.example.com", PID: 1},
+	}
+}
+
+func acquire(t *testing.T, store *kvlease.Store, r leasestore.Request) leasestore.Grant {
+	t.Helper()
+	grant, err := store.Acquire(t.Context(), r)
+	if err != nil {
+		t.Fatalf("Acquire: %v", err)
+	}
+	grant.Next = leasetest.NewToken()
+	return grant
+}
+
+// The engine has written the value, and then fails or returns false.
+func TestAWriteThatWasNotConfirmedIsFoundOrRepeated(t *testing.T) {
+	for _, fails := range []bool{true, false} {
+		kv := newMemory()
+		store := open(t, kv)
+		var claim leasestore.Claim
+		r := request(0, 9)
+		for _, step := range []struct {
+			writes int
+			call   func() error
+		}{
+			{2, func() error { // of the layout, of the worker
+				grant, err := store.Acquire(t.Context(), r)
+				claim = grant.Claim
+				claim.Next = leasetest.NewToken()
+				return err
+			}},
+			{1, func() error { _, err := store.Extend(t.Context(), claim, 50, time.Hour); return err }},
+			{1, func() error { return store.Release(t.Context(), claim, 20) }},
+		} {
+			if fails {
+				kv.lose = step.writes
+			} else {
+				kv.deny = step.writes
+			}
+			for kv.lose > 0 {
+				if err := step.call(); !errors.Is(err, errLostReply) {
+					t.Fatalf("error %v, want that of the engine", err)
+				}
+			}
+			if err := step.call(); err != nil {
+				t.Errorf("fails: %t: %v", fails, err)
+			}
+		}
+		entries, err := store.List(t.Context(), "")
+		if err != nil || len(entries) != 1 || entries[0].Held || entries[0].Epoch != 1 || entries[0].Horizon != 20 {
+			t.Errorf("%+v, %v; want worker 0 alone, with epoch 1 and horizon 20, given back", entries, err)
+		}
+	}
+}
+
+// Whichever call of the engine fails, the store returns its error, which is no loss. Its lists miss the layout.
+func TestNoErrorOfTheEngineIsHidden(t *testing.T) {
+	for _, deny := range []int{0, 1} { // with 1 the row is read again
+		for failing := 1; ; failing++ {
+			kv := newMemory()
+			store := open(t, kv)
+			claim := acquire(t, store, request(0, 9)).Claim
+			kv.torn = true
+			gone := claim
+			gone.Worker = 5 // has no row, so the layout is confirmed
+			reached := false
+			for name, call := range map[string]func() error{
+				"Acquire": func() error { _, err := store.Acquire(t.Context(), request(0, 9)); return err },
+				"Extend":  func() error { _, err := store.Extend(t.Context(), claim, 5, time.Hour); return err },
+				"gone":    func() error { _, err := store.Extend(t.Context(), gone, 5, time.Hour); return err },
+				"List":    func() error { _, err := store.List(t.Context(), ""); return err },
+			} {
+				kv.left, kv.deny = failing, deny
+				want := error(nil)
+				if name == "gone" {
+					want = lease.ErrLost
+				}
+				err := call()
+				if kv.left <= 0 {
+					reached, want = true, errDown
+				}
+				if !errors.Is(err, want) || !errors.Is(want, lease.ErrLost) && errors.Is(err, lease.ErrLost) {
+					t.Errorf("%s, call %d fails: error %v, want %v", name, failing, err, want)
+				}
+				kv.left = 0
+			}
+			if !reached {
+				break
+			}
+		}
+	}
+}
+
+// reseal returns an edited value with the right checksum.
+func reseal(tb testing.TB, value string) string {
+	tb.Helper()
+	text, err := checksummed.Marshal(json.RawMessage(value[:strings.LastIndex(value, `,"checksum"`)] + "}"))
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return string(text)
+}
+
+func TestValuesThatAreNotAsWrittenLendNothing(t *testing.T) {
+	const (
+		layout = "orders/layout"
+		row    = "orders/0000000000000000003"
+	)
+	replace := func(before, after string) func(string) string {
+		return func(value string) string {
+			if !strings.Contains(value, before) {
+				t.Fatalf("%q is not in %s", before, value)
+			}
+			return strings.Replace(value, before, after, 1)
+		}
+	}
+	resealed := func(before, after string) func(string) string {
+		return func(value string) string { return reseal(t, replace(before, after)(value)) }
+	}
+	for _, test := range []struct {
+		name, key string
+		edit      func(value string) string
+	}{
+		{"a lower horizon", row, replace(`"horizon":77`, `"horizon":7`)},
+		{"a space", row, replace(`,"epoch"`, `, "epoch"`)},
+		{"an epoch below 1", row, resealed(`"epoch":1`, `"epoch":0`)},
+		{"a horizon below 0", row, resealed(`"horizon":77`, `"horizon":-77`)},
+		{"no value", row, func(string) string { return "" }},
+		{"a value of another program", row, func(string) string { return `{"port":5432}` }},
+		{"another layout", layout, replace("sequence:12", "sequence:11")},
+		{"a key of another program", "orders/port", func(string) string { return "5432" }},
+		{"a deeper key of another program", "orders/0000000000000000003/x", func(string) string { return "5432" }},
+		{"a key that is not canonical", "orders/3", func(string) string { return "5432" }},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			kv := newMemory()
+			store := open(t, kv)
+			claim := acquire(t, store, request(3, 3)).Claim
+			if _, err := store.Extend(t.Context(), claim, 77, time.Hour); err != nil {
+				t.Fatal(err)
+			}
+			kv.put(test.key, test.edit(string(kv.pairs[test.key].Value)))
+			checkDamaged(t, kv, store, claim, test.key == row)
+		})
+	}
+}
+
+// checkDamaged requires that no call but those for the claim of another worker succeeds or writes.
+func checkDamaged(t *testing.T, kv *memory, store *kvlease.Store, claim leasestore.Claim, own bool) {
+	t.Helper()
+	before := kv.values()
+	calls := map[string]func() error{
+		"Acquire":  func() error { _, err := store.Acquire(t.Context(), request(0, 9)); return err },
+		"List":     func() error { _, err := store.List(t.Context(), "orders"); return err },
+		"List all": func() error { _, err := store.List(t.Context(), ""); return err },
+	}
+	if own {
+		calls["Extend"] = func() error { _, err := store.Extend(t.Context(), claim, 99, time.Hour); return err }
+		calls["Release"] = func() error { return store.Release(t.Context(), claim, 0) }
+	}
+	for name, call := range calls {
+		if err := call(); !errors.Is(err, lease.ErrDamaged) {
+			t.Errorf("%s: error %v, want ErrDamaged", name, err)
+		}
+	}
+	if after := kv.values(); !maps.Equal(before, after) {
+		t.Errorf("the values were\n%v\nand are now\n%v", before, after)
+	}
+}
+
+func TestRowsThatWereMovedOrLostTheirLayoutLendNothing(t *testing.T) {
+	kv := newMemory()
+	store := open(t, kv)
+	claim := acquire(t, store, request(3, 3)).Claim
+	value := string(kv.pairs["orders/0000000000000000003"].Value)
+	kv.put("orders/0000000000000000004", value)
+	checkDamaged(t, kv, store, claim, false)
+	delete(kv.pairs, "orders/0000000000000000004")
+	kv.put("bills/layout", string(kv.pairs["orders/layout"].Value))
+	if _, err := store.List(t.Context(), "bills"); !errors.Is(err, lease.ErrDamaged) {
+		t.Errorf("List of a namespace with the layout of another one: %v, want ErrDamaged", err)
+	}
+	delete(kv.pairs, "orders/layout")
+	checkDamaged(t, kv, store, claim, false)
+}
+
+// A store that has known the namespace finds out. One that has not may be the first to create it again.
+func TestAfterANamespaceWasDeletedOwnersStartAboveAFloor(t *testing.T) {
+	for _, known := range []bool{true, false} {
+		kv := newMemory()
+		owner := open(t, kv)
+		claim := acquire(t, owner, request(0, 9)).Claim
+		next := func(store *kvlease.Store) time.Duration {
+			t.Helper()
+			r := request(0, 9)
+			r.Reach = 20 * time.Second
+			floor := acquire(t, store, r).Floor
+			if floor.IsZero() {
+				return 0
+			}
+			return time.Until(floor)
+		}
+		if waits := next(open(t, kv)) + next(owner); waits != 0 {
+			t.Errorf("before: waits of %v", waits)
+		}
+		clear(kv.pairs)
+		if _, err := owner.Extend(t.Context(), claim, 5, time.Hour); !errors.Is(err, lease.ErrLost) {
+			t.Errorf("Extend: %v, want ErrLost", err)
+		}
+		if !known {
+			next(open(t, kv))
+		}
+		for i, store := range []*kvlease.Store{owner, open(t, kv), owner} {
+			if wait := next(store); wait < 10*time.Second || wait > 20*time.Second {
+				t.Errorf("created again by one that knew it: %t; acquisition %d: a wait of %v, want 20s", known, i, wait)
+			}
+		}
+	}
+}
+
+// behind is a replica that does not know new rows until something was written through it.
+type behind struct {
+	*memory
+	written bool
+}
+
+func (b *behind) Get(ctx context.Context, key string) (kvlease.Pair, error) {
+	if !b.written && key != "orders/layout" {
+		return kvlease.Pair{}, nil
+	}
+	return b.memory.Get(ctx, key)
+}
+
+func (b *behind) Swap(ctx context.Context, key string, value []byte, revision string) (bool, error) {
+	b.written = true
+	return b.memory.Swap(ctx, key, value, revision)
+}
+
+func TestAReadThatDoesNotKnowTheRowLosesNoWorker(t *testing.T) {
+	kv := newMemory()
+	claim := acquire(t, open(t, kv), request(0, 9)).Claim
+	if _, err := open(t, &behind{memory: kv}).Extend(t.Context(), claim, 5, time.Hour); err != nil {
+		t.Errorf("Extend: %v", err)
+	}
+	if err := open(t, &behind{memory: kv}).Release(t.Context(), claim, 5); err != nil {
+		t.Errorf("Release: %v", err)
+	}
+	before := kv.values()
+	delete(before, "orders/0000000000000000000")
+	delete(kv.pairs, "orders/0000000000000000000")
+	if _, err := open(t, kv).Extend(t.Context(), claim, 6, time.Hour); !errors.Is(err, lease.ErrLost) {
+		t.Errorf("Extend of a row that was deleted: %v, want ErrLost", err)
+	}
+	if after := kv.values(); !maps.Equal(before, after) {
+		t.Errorf("the values were\n%v\nand are now\n%v", before, after)
+	}
+}
+
+func TestAReleasedWorkerIsFreeWhateverTheClocks(t *testing.T) {
+	for _, ahead := range []time.Duration{time.Hour, -time.Hour} {
+		kv := newMemory()
+		wrong := open(t, kv)
+		wrong.SetClock(func() time.Time { return time.Now().Add(ahead) })
+		claim := acquire(t, wrong, request(7, 7)).Claim
+		if err := wrong.Release(t.Context(), claim, 5); err != nil {
+			t.Fatal(err)
+		}
+		before := kv.values()
+		if err := wrong.Release(t.Context(), claim, 5); err != nil || !maps.Equal(before, kv.values()) {
+			t.Errorf("ahead by %v: the second release: %v, and the values are %v, were %v", ahead, err, kv.values(), before)
+		}
+		if grant, err := open(t, kv).Acquire(t.Context(), request(7, 7)); err != nil || grant.Epoch != 2 {
+			t.Errorf("ahead by %v: %+v, %v; want epoch 2", ahead, grant, err)
+		}
+	}
+}

@@ -1,0 +1,226 @@
+package natslease
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"os"
+	"reflect"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
+
+	"github.com/sqlflake/sqlflake/contrib/kvlease"
+	"github.com/sqlflake/sqlflake/snowflake/lease"
+)
+
+// Codes of replies after which the message was not stored.
+const (
+	// notReady is "expected last sequence per subject temporarily unavailable": the leader has not applied its log yet.
+	// nats-server 2.12 no longer returns it.
+	notReady jetstream.ErrorCode = 10163
+	// anotherSequence is "wrong last sequence" without the number. Clients before 1.53 have no name for it.
+	anotherSequence jetstream.ErrorCode = 10164
+)
+
+// New returns a store in the key-value bucket, whose connection the caller closes. It does not talk to NATS. It returns
+// lease.ErrOption for a nil JetStream and for an empty name.
+func New(js jetstream.JetStream, bucket string) (*kvlease.Store, error) {
+	if v := reflect.ValueOf(js); !v.IsValid() || v.Kind() == reflect.Pointer && v.IsNil() {
+		return nil, fmt.Errorf("%w: the JetStream is nil", lease.ErrOption)
+	}
+	if bucket == "" || strings.ContainsAny(bucket, ".*> /\\\t\r\n") {
+		return nil, fmt.Errorf("%w: %q is not the name of a bucket", lease.ErrOption, bucket)
+	}
+
+	e := &engine{js: js, bucket: bucket, stream: "KV_" + bucket, root: "$KV." + bucket + "."}
+	switch o := js.Options(); {
+	case o.Domain != "":
+		e.route = "$JS." + o.Domain + ".API."
+	case o.APIPrefix != "":
+		e.route = strings.TrimSuffix(o.APIPrefix, ".") + "."
+	}
+
+	if e.route == jetstream.DefaultAPIPrefix {
+		e.route = ""
+	}
+
+	// This older interface reads from the leader of the stream. That of js reads from any replica if the bucket allows
+	// it, as buckets do by default.
+	var err error
+	if e.leader, err = js.Conn().JetStream(nats.APIPrefix(e.route)); err != nil {
+		return nil, fmt.Errorf("%w: %w", lease.ErrOption, err)
+	}
+
+	return kvlease.New(e)
+}
+
+// engine is a bucket as a [kvlease.KV].
+type engine struct {
+	js     jetstream.JetStream
+	leader nats.JetStreamContext
+	bucket string
+	stream string // of the bucket
+	root   string // of the subjects
+	route  string // what requests begin with if the bucket is in another domain or account, otherwise ""
+}
+
+func (e *engine) Get(ctx context.Context, key string) (kvlease.Pair, error) {
+	message, err := e.last(ctx, key)
+	if message == nil {
+		return kvlease.Pair{}, err
+	}
+	return pair(key, message.Data, message.Sequence)
+}
+
+// last returns the last message of the keys, which may be a pattern, or nil if there is none.
+func (e *engine) last(ctx context.Context, keys string) (*nats.RawStreamMsg, error) {
+	message, err := e.leader.GetLastMsg(e.stream, e.subject(keys), nats.Context(ctx))
+	if errors.Is(err, nats.ErrMsgNotFound) {
+		return nil, nil
+	}
+	return message, e.explain(ctx, err)
+}
+
+// pair returns lease.ErrDamaged for the marker that NATS keeps in the place of a key that was deleted.
+func pair(key string, value []byte, sequence uint64) (kvlease.Pair, error) {
+	if len(value) == 0 {
+		return kvlease.Pair{}, fmt.Errorf("%w: the key %q was deleted or purged: write its last value again", lease.ErrDamaged, key)
+	}
+	return kvlease.Pair{Key: key, Value: value, Revision: strconv.FormatUint(sequence, 10)}, nil
+}
+
+// Existed reports whether the first message of the bucket was removed, as by a purge. It is the layout of a namespace,
+// which is replaced only after a repair.
+func (e *engine) Existed(ctx context.Context, _ string) (bool, error) {
+	_, state, err := e.open(ctx)
+	return err == nil && state.FirstSeq > 1, err
+}
+
+// open returns the bucket if it is a sound one.
+func (e *engine) open(ctx context.Context) (jetstream.KeyValue, jetstream.StreamState, error) {
+	var state jetstream.StreamState
+	bucket, err := e.js.KeyValue(ctx, e.bucket)
+	if err != nil {
+		return nil, state, e.explain(ctx, err)
+	}
+
+	status, err := bucket.Status(ctx)
+	if err != nil {
+		return nil, state, e.explain(ctx, err)
+	}
+	if status, ok := status.(*jetstream.KeyValueBucketStatus); ok {
+		state = status.StreamInfo().State
+		err = e.check(status.StreamInfo().Config, e.js.Conn().ConnectedServerVersion())
+	}
+
+	return bucket, state, err
+}
+
+// List watches the keys. The watched replica may be behind, so it reads on until the newest row of the leader has come.
+func (e *engine) List(ctx context.Context, prefix string) ([]kvlease.Pair, error) {
+	bucket, _, err := e.open(ctx)
+	if err != nil {
+		return nil, err
+	}
+
+	newest, err := e.last(ctx, prefix+">")
+	if newest == nil {
+		return nil, err
+	}
+
+	watcher, err := bucket.Watch(ctx, strings.TrimPrefix(e.subject(prefix), e.root)+">")
+	if err != nil {
+		return nil, e.explain(ctx, err)
+	}
+
+	defer func() {
+		go func() { // Stop may take 5 s, whatever the context
+			_ = watcher.Stop() // the server removes the consumer of a vanished watcher
+			for range watcher.Updates() {
+				// The client's goroutine waits until what it has received is read, and then closes the channel.
+			}
+		}()
+	}()
+	found := map[string]kvlease.Pair{}
+	for seen, complete := uint64(0), false; !complete || seen < newest.Sequence; {
+		select {
+		case entry, ok := <-watcher.Updates():
+			switch {
+			case !ok:
+				return nil, e.explain(ctx, errors.New("the watcher has ended"))
+			case entry == nil: // after the rows that there were when it began
+				complete = true
+			default:
+				key := e.key(e.root + entry.Key())
+				if found[key], err = pair(key, entry.Value(), entry.Revision()); err != nil {
+					return nil, err
+				}
+				seen = max(seen, entry.Revision())
+			}
+		case <-ctx.Done():
+			return nil, e.explain(ctx, ctx.Err())
+		}
+	}
+
+	return slices.Collect(maps.Values(found)), nil
+}
+
+func (e *engine) Swap(ctx context.Context, key string, value []byte, revision string) (bool, error) {
+	var sequence uint64 // a missing key has 0
+	if revision != "" {
+		var err error
+		if sequence, err = strconv.ParseUint(revision, 10, 64); err != nil {
+			return false, err
+		}
+	}
+
+	_, err := e.js.Publish(ctx, e.route+e.subject(key), value,
+		jetstream.WithExpectStream(e.stream), jetstream.WithExpectLastSequencePerSubject(sequence))
+	var refused *jetstream.APIError
+	if errors.As(err, &refused) {
+		switch refused.ErrorCode {
+		case jetstream.JSErrCodeStreamWrongLastSequence, anotherSequence, notReady:
+			return false, nil
+		}
+	}
+
+	return err == nil, e.explain(ctx, err)
+}
+
+// subject returns the subject of a key. The parts of a key become parts of the subject.
+func (e *engine) subject(key string) string { return e.root + strings.ReplaceAll(key, "/", ".") }
+
+// key is the inverse of subject. Subjects of other programs become keys that the store rejects.
+func (e *engine) key(subject string) string {
+	key := strings.TrimPrefix(subject, e.root)
+	if strings.Contains(key, "/") {
+		return "?" + key
+	}
+	return strings.ReplaceAll(key, ".", "/")
+}
+
+// explain adds the state of the connection and its last error, such as a right that is missing, because the client
+// returns the end of the context only. A connection that was closed is final.
+func (e *engine) explain(ctx context.Context, err error) error {
+	if err == nil {
+		return nil
+	}
+	if ctx.Err() != nil && !errors.Is(err, ctx.Err()) { // the older interface returns another error for it
+		err = fmt.Errorf("%w: %w", err, ctx.Err())
+	}
+
+	conn := e.js.Conn()
+	if conn.IsClosed() {
+		err = fmt.Errorf("%w%.0w", err, os.ErrClosed) // without the text of the latter, which is about a file
+	}
+	if last := conn.LastError(); last != nil && !errors.Is(err, last) {
+		err = fmt.Errorf("%w (last error of the connection: %s)", err, last.Error())
+	}
+
+	return fmt.Errorf("NATS stream %q, connection %s: %w", e.stream, strings.ToLower(conn.Status().String()), err)
+}

@@ -1,0 +1,133 @@
+package otelsnowflake
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"go.opentelemetry.io/otel"
+	"go.opentelemetry.io/otel/attribute"
+	"go.opentelemetry.io/otel/metric"
+
+	"github.com/sqlflake/sqlflake/contrib/metrics"
+	"github.com/sqlflake/sqlflake/snowflake"
+	"github.com/sqlflake/sqlflake/snowflake/lease"
+)
+
+const scope = "github.com/sqlflake/sqlflake/contrib/otelsnowflake"
+
+// Meter exports figures. Its methods are safe for concurrent use. Create one with New.
+type Meter struct {
+	set          metrics.Set
+	numbers      map[string]metric.Int64Observable // by the name of the metric, as the others
+	seconds      map[string]metric.Float64Observable
+	histograms   map[string]histogram
+	registration metric.Registration
+}
+
+type histogram struct {
+	metric.Float64Histogram
+	label string
+}
+
+// New returns a meter without generators. otel.GetMeterProvider returns the global provider. The errors are the same as
+// of the provider.
+func New(provider metric.MeterProvider) (*Meter, error) {
+	m := &Meter{
+		numbers:    map[string]metric.Int64Observable{},
+		seconds:    map[string]metric.Float64Observable{},
+		histograms: map[string]histogram{},
+	}
+
+	meter := provider.Meter(scope)
+	var observables []metric.Observable
+	var errs []error
+
+	for _, d := range metrics.All() {
+		var err error
+
+		unit, help := metric.WithUnit(d.Unit), metric.WithDescription(d.Help)
+		switch {
+		case d.Kind == "histogram":
+			h := histogram{label: d.Label}
+			h.Float64Histogram, err = meter.Float64Histogram(d.Name, unit, help,
+				metric.WithExplicitBucketBoundaries(metrics.Buckets()...))
+			m.histograms[d.Name] = h
+		case d.Kind == "counter":
+			m.numbers[d.Name], err = meter.Int64ObservableCounter(d.Name, unit, help)
+		case d.Unit == "s":
+			m.seconds[d.Name], err = meter.Float64ObservableGauge(d.Name, unit, help)
+		default:
+			m.numbers[d.Name], err = meter.Int64ObservableGauge(d.Name, unit, help)
+		}
+
+		errs = append(errs, err)
+	}
+
+	if err := errors.Join(errs...); err != nil {
+		return nil, err
+	}
+
+	for _, o := range m.numbers {
+		observables = append(observables, o)
+	}
+	for _, o := range m.seconds {
+		observables = append(observables, o)
+	}
+
+	var err error
+	m.registration, err = meter.RegisterCallback(m.collect, observables...)
+	return m, err
+}
+
+// Add exports the figures of a generator with a fixed worker. It replaces the generator or lease that has the name, and
+// continues its counters.
+func (m *Meter) Add(name string, g *snowflake.Generator) { m.set.Add(name, g, nil, m.observe) }
+
+// AddLease is Add for a lease and its generator. Remove the name before you close the lease: a closed one looks like
+// one without a worker.
+func (m *Meter) AddLease(name string, l *lease.Lease) { m.set.Add(name, l.Generator(), l, m.observe) }
+
+func (m *Meter) observe(v metrics.Value) {
+	if v.Label == "list" {
+		if v.Err != nil {
+			otel.Handle(v.Err)
+		}
+		return
+	}
+	h := m.histograms[v.Metric]
+	attributes := []attribute.KeyValue{attribute.String(generatorKey, v.Generator), attribute.String(h.label, v.Label)}
+	if v.Err != nil {
+		attributes = append(attributes, attribute.String("error.type", v.ErrorType))
+	}
+	h.Record(context.Background(), v.Value, metric.WithAttributes(attributes...))
+}
+
+const generatorKey = "snowflake.generator"
+
+// Remove ends the export of the generator or lease with the name. The provider still exports its histograms, which do
+// not change any more.
+func (m *Meter) Remove(name string) { m.set.Remove(name) }
+
+// QueryWorkers adds how many workers of each lease any process holds, and how many there are: see
+// [metrics.Set.QueryWorkers]. The function otel.Handle receives the errors of stores.
+func (m *Meter) QueryWorkers(every time.Duration) { m.set.QueryWorkers(every) }
+
+// Close ends the export.
+func (m *Meter) Close() error {
+	m.set.Clear()
+	return m.registration.Unregister()
+}
+
+// collect returns no error: a periodic reader would then export no metric of the whole process.
+func (m *Meter) collect(ctx context.Context, to metric.Observer) error {
+	for _, v := range m.set.Read(ctx) {
+		name := metric.WithAttributes(attribute.String(generatorKey, v.Generator))
+		if seconds, ok := m.seconds[v.Metric]; ok {
+			to.ObserveFloat64(seconds, v.Value, name)
+		} else {
+			to.ObserveInt64(m.numbers[v.Metric], int64(v.Value), name)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,189 @@
+package otelsnowflake_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"go.opentelemetry.io/otel"
+	"go.opentelemetry.io/otel/attribute"
+	"go.opentelemetry.io/otel/sdk/metric"
+	"go.opentelemetry.io/otel/sdk/metric/metricdata"
+
+	"github.com/sqlflake/sqlflake/contrib/otelsnowflake"
+	"github.com/sqlflake/sqlflake/snowflake"
+	"github.com/sqlflake/sqlflake/snowflake/lease"
+	"github.com/sqlflake/sqlflake/snowflake/lease/leasestore"
+)
+
+// collect returns a line for each point: its metric without the prefix, unit, kind, attributes, and value: of a
+// histogram the number and the sum, of a time whether it is above 0.
+func collect(tb testing.TB, from metric.Reader) []string {
+	tb.Helper()
+	var data metricdata.ResourceMetrics
+	if err := from.Collect(context.Background(), &data); err != nil {
+		tb.Fatal(err)
+	}
+	var all []string
+	for _, scope := range data.ScopeMetrics {
+		for _, m := range scope.Metrics {
+			add := func(kind string, of attribute.Set, value any) {
+				parts := []string{strings.TrimPrefix(m.Name, "snowflake."), m.Unit, kind}
+				for _, kv := range of.ToSlice() {
+					parts = append(parts, strings.TrimPrefix(string(kv.Key), "snowflake.")+"="+kv.Value.AsString())
+				}
+				all = append(all, fmt.Sprint(strings.Join(parts, " "), " ", value))
+			}
+			switch points := m.Data.(type) {
+			case metricdata.Sum[int64]:
+				for _, p := range points.DataPoints {
+					add(fmt.Sprint("sum ", points.IsMonotonic, " ", points.Temporality), p.Attributes, p.Value)
+				}
+			case metricdata.Gauge[int64]:
+				for _, p := range points.DataPoints {
+					add("gauge", p.Attributes, p.Value)
+				}
+			case metricdata.Gauge[float64]:
+				for _, p := range points.DataPoints {
+					add("gauge", p.Attributes, p.Value > 0)
+				}
+			case metricdata.Histogram[float64]:
+				for _, p := range points.DataPoints {
+					add("histogram", p.Attributes, fmt.Sprintf("%d %.3f", p.Count, p.Sum))
+				}
+			}
+			if m.Description == "" {
+				tb.Errorf("%s has no description", m.Name)
+			}
+		}
+	}
+	slices.Sort(all)
+	return all
+}
+
+const want = `clock.drift s gauge generator=fixed false
+clock.drift s gauge generator=leased false
+clock.steps {step} sum true CumulativeTemporality generator=fixed 0
+clock.steps {step} sum true CumulativeTemporality generator=leased 0
+ids {id} sum true CumulativeTemporality generator=fixed 60
+ids {id} sum true CumulativeTemporality generator=leased 0
+layout.remaining s gauge generator=fixed true
+layout.remaining s gauge generator=leased true
+lead s gauge generator=fixed true
+lead s gauge generator=leased false
+lease.acquisitions {acquisition} sum true CumulativeTemporality generator=leased 1
+lease.call.duration s histogram generator=leased lease.call=extend 1 0.000
+lease.clock.skew s gauge generator=leased false
+lease.epoch 1 gauge generator=leased 1
+lease.held 1 gauge generator=leased 1
+lease.horizon s gauge generator=leased true
+lease.losses {loss} sum true CumulativeTemporality generator=leased 0
+lease.takeovers {takeover} sum true CumulativeTemporality generator=leased 0
+lease.worker.held {worker} gauge generator=leased 1
+lease.worker.limit {worker} gauge generator=leased 4
+wait.duration s histogram error.type=canceled generator=fixed wait.reason=clock 1 0.001
+wait.duration s histogram generator=fixed wait.reason=clock 1 0.004
+worker 1 gauge generator=fixed 3
+worker 1 gauge generator=leased 0`
+
+// broken can't be listed.
+type broken struct{ leasestore.Store }
+
+var errList = errors.New("not listed")
+
+func (broken) List(context.Context, string) ([]leasestore.Entry, error) { return nil, errList }
+
+// What the values are is tested in package metrics.
+func TestMetricsHaveTheirNamesUnitsAndAttributes(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var handled []error
+		otel.SetErrorHandler(otel.ErrorHandlerFunc(func(err error) { handled = append(handled, err) }))
+		defer otel.SetErrorHandler(otel.ErrorHandlerFunc(func(error) {}))
+		reader := metric.NewManualReader()
+		meter, err := otelsnowflake.New(metric.NewMeterProvider(metric.WithReader(reader)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		layout := snowflake.WithLayout(snowflake.MustLayout(time.Unix(0, 0), time.Millisecond,
+			snowflake.Field{Name: "time", Bits: 41}, snowflake.Field{Name: "worker", Bits: 2}, snowflake.Field{Name: "sequence", Bits: 2}))
+		g, err := snowflake.New(3, layout)
+		if err != nil {
+			t.Fatal(err)
+		}
+		open := func(s leasestore.Store) *lease.Lease {
+			l, err := lease.Open(t.Context(), s, lease.WithLogger(slog.New(slog.DiscardHandler)),
+				lease.WithGenerator(layout))
+			if err != nil {
+				t.Fatal(err)
+			}
+			return l
+		}
+		l, unlisted := open(lease.NewMemory(time.Now)), open(broken{lease.NewMemory(time.Now)})
+		meter.Add("fixed", g)
+		meter.AddLease("leased", l)
+		time.Sleep(7 * time.Second) // one extension
+		if err := g.Fill(t.Context(), make([]snowflake.ID, 60)); err != nil {
+			t.Fatal(err)
+		}
+		ctx, cancel := context.WithCancel(t.Context())
+		time.AfterFunc(time.Millisecond, cancel)
+		if err := g.Fill(ctx, make([]snowflake.ID, 40)); !errors.Is(err, context.Canceled) {
+			t.Fatal(err)
+		}
+		meter.QueryWorkers(time.Minute)
+		if got := strings.Join(collect(t, reader), "\n"); got != want {
+			t.Errorf("got\n%s\nwant\n%s", got, want)
+		}
+		meter.AddLease("leased", unlisted)
+		if got := collect(t, reader); len(got) != 22 || len(handled) != 1 || !errors.Is(handled[0], errList) {
+			t.Errorf("a store that can't be listed: %v, %v", handled, got)
+		}
+		meter.Remove("leased")
+		if got := collect(t, reader); len(got) != 9 { // the provider keeps histograms
+			t.Errorf("after Remove: %v", got)
+		}
+		if err := meter.Close(); err != nil || len(collect(t, reader)) != 3 {
+			t.Errorf("after Close: %v, %v", err, collect(t, reader))
+		}
+		for _, l := range []*lease.Lease{l, unlisted} {
+			if err := l.Close(t.Context()); err != nil {
+				t.Error(err)
+			}
+		}
+	})
+}
+
+func Example() {
+	store := lease.NewMemory(time.Now) // a program has a store of sqllease
+	l, err := lease.Open(context.Background(), store, lease.WithLogger(slog.New(slog.DiscardHandler)))
+	if err != nil {
+		panic(err)
+	}
+	reader := metric.NewManualReader()                                                    // or a periodic reader with an exporter
+	metrics, err := otelsnowflake.New(metric.NewMeterProvider(metric.WithReader(reader))) // or otel.GetMeterProvider()
+	if err != nil {
+		panic(err)
+	}
+	metrics.AddLease("orders", l)
+
+	var data metricdata.ResourceMetrics
+	if err := reader.Collect(context.Background(), &data); err != nil {
+		panic(err)
+	}
+	for _, m := range data.ScopeMetrics[0].Metrics {
+		if m.Name == "snowflake.lease.held" {
+			fmt.Println(m.Name, m.Data.(metricdata.Gauge[int64]).DataPoints[0].Value)
+		}
+	}
+	metrics.Remove("orders")
+	if err := l.Close(context.Background()); err != nil {
+		panic(err)
+	}
+	// Output: snowflake.lease.held 1
+}

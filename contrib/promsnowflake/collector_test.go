@@ -1,0 +1,235 @@
+package promsnowflake_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/sqlflake/sqlflake/contrib/partition"
+	"github.com/sqlflake/sqlflake/contrib/promsnowflake"
+	"github.com/sqlflake/sqlflake/snowflake"
+	"github.com/sqlflake/sqlflake/snowflake/lease"
+	"github.com/sqlflake/sqlflake/snowflake/lease/leasestore"
+)
+
+// gather returns a line for each series: its metric without the prefix, labels, kind and value. Histograms have the
+// number and the sum of their values; what is left of a layout or a lease is 1.
+func gather(tb testing.TB, from prometheus.Gatherer) []string {
+	tb.Helper()
+	families, err := from.Gather()
+	if err != nil {
+		tb.Fatal(err)
+	}
+	var all []string
+	for _, family := range families {
+		for _, m := range family.GetMetric() {
+			parts := []string{strings.TrimPrefix(family.GetName(), "snowflake_")}
+			for _, l := range m.GetLabel() {
+				parts = append(parts, l.GetName()+"="+l.GetValue())
+			}
+			line := strings.Join(append(parts, strings.ToLower(family.GetType().String())), " ")
+			value := m.GetCounter().GetValue() + m.GetGauge().GetValue()
+			if strings.Contains(line, "remaining") || strings.Contains(line, "horizon") {
+				value = min(value, 1)
+			}
+			if h := m.GetHistogram(); h != nil {
+				line += fmt.Sprintf(" %d", h.GetSampleCount())
+				value = h.GetSampleSum()
+			}
+			all = append(all, fmt.Sprintf("%s %.3g", line, value))
+		}
+	}
+	slices.Sort(all)
+	return all
+}
+
+const want = `clock_drift_seconds generator=fixed gauge 0
+clock_drift_seconds generator=leased gauge 0
+clock_steps_total generator=fixed counter 0
+clock_steps_total generator=leased counter 0
+ids_total generator=fixed counter 60
+ids_total generator=leased counter 0
+layout_remaining_seconds generator=fixed gauge 1
+layout_remaining_seconds generator=leased gauge 1
+lead_seconds generator=fixed gauge 0.009
+lead_seconds generator=leased gauge 0
+lease_acquisitions_total generator=leased counter 1
+lease_call_errors_total call=acquire generator=leased counter 0
+lease_call_errors_total call=extend generator=leased counter 0
+lease_call_errors_total call=list generator=leased counter 0
+lease_call_errors_total call=release generator=leased counter 0
+lease_call_seconds call=acquire generator=leased histogram 0 0
+lease_call_seconds call=extend generator=leased histogram 1 0
+lease_call_seconds call=release generator=leased histogram 0 0
+lease_clock_skew_seconds generator=leased gauge 0
+lease_epoch generator=leased gauge 1
+lease_held generator=leased gauge 1
+lease_horizon_seconds generator=leased gauge 1
+lease_losses_total generator=leased counter 0
+lease_takeovers_total generator=leased counter 0
+lease_workers generator=leased gauge 4
+lease_workers_held generator=leased gauge 1
+wait_errors_total generator=fixed reason=clock counter 1
+wait_errors_total generator=leased reason=clock counter 0
+wait_errors_total generator=leased reason=lease counter 0
+wait_seconds generator=fixed reason=clock histogram 2 0.005
+wait_seconds generator=leased reason=clock histogram 0 0
+wait_seconds generator=leased reason=lease histogram 0 0
+worker generator=fixed gauge 3
+worker generator=leased gauge 0`
+
+// faulty answers with an error while one is set.
+type faulty struct {
+	leasestore.Store
+	err    atomic.Pointer[error]
+	failed atomic.Int64 // calls of Extend without an answer
+}
+
+func (f *faulty) Extend(ctx context.Context, c leasestore.Claim, horizon int64, ttl time.Duration) (time.Time, error) {
+	if err := f.err.Load(); err != nil {
+		if errors.Is(*err, errDown) {
+			f.failed.Add(1)
+		}
+		return time.Time{}, *err
+	}
+	return f.Store.Extend(ctx, c, horizon, ttl)
+}
+
+func (f *faulty) List(ctx context.Context, namespace string) ([]leasestore.Entry, error) {
+	if err := f.err.Load(); err != nil {
+		return nil, *err
+	}
+	return f.Store.List(ctx, namespace)
+}
+
+var errDown = errors.New("the store is down")
+
+// What the values are is tested in package metrics.
+func TestMetricsHaveTheirNamesKindsAndLabels(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		layout := snowflake.WithLayout(snowflake.MustLayout(time.Unix(0, 0), time.Millisecond,
+			snowflake.Field{Name: "time", Bits: 41}, snowflake.Field{Name: "worker", Bits: 2}, snowflake.Field{Name: "sequence", Bits: 2}))
+		g, err := snowflake.New(3, layout)
+		if err != nil {
+			t.Fatal(err)
+		}
+		store := &faulty{Store: lease.NewMemory(time.Now)}
+		l, err := lease.Open(t.Context(), store, lease.WithLogger(slog.New(slog.DiscardHandler)),
+			lease.WithGenerator(layout), lease.WithPatience(0))
+		if err != nil {
+			t.Fatal(err)
+		}
+		collector, registry := promsnowflake.New(), prometheus.NewPedanticRegistry()
+		registry.MustRegister(collector)
+		collector.Add("fixed", g)
+		collector.AddLease("leased", l)
+		time.Sleep(7 * time.Second) // one extension
+		if err := g.Fill(t.Context(), make([]snowflake.ID, 60)); err != nil {
+			t.Fatal(err)
+		}
+		ctx, cancel := context.WithCancel(t.Context())
+		time.AfterFunc(time.Millisecond, cancel)
+		if err := g.Fill(ctx, make([]snowflake.ID, 40)); !errors.Is(err, context.Canceled) {
+			t.Fatal(err)
+		}
+		collector.QueryWorkers(time.Minute)
+		if got := strings.Join(gather(t, registry), "\n"); got != want {
+			t.Errorf("got\n%s\nwant\n%s", got, want)
+		}
+
+		lost := lease.ErrLost
+		store.err.Store(&errDown)
+		time.Sleep(7 * time.Second)
+		collector.QueryWorkers(time.Nanosecond)
+		gather(t, registry)
+		store.err.Store(&lost)
+		time.Sleep(7 * time.Second)
+		collector.QueryWorkers(0)
+		got, failed := gather(t, registry), store.failed.Load()
+		for _, line := range []string{
+			"lease_call_errors_total call=list generator=leased counter 1",
+			fmt.Sprintf("lease_call_errors_total call=extend generator=leased counter %d", failed), // ErrLost is an answer
+		} {
+			if failed == 0 || l.Status().Losses == 0 || !slices.Contains(got, line) {
+				t.Errorf("after an outage and a loss: no %s in\n%s", line, strings.Join(got, "\n"))
+			}
+		}
+
+		store.err.Store(nil)
+		collector.Remove("leased")
+		collector.Remove("fixed")
+		if got := gather(t, registry); len(got) != 0 {
+			t.Errorf("after Remove: %v", got)
+		}
+		if err := l.Close(t.Context()); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+func TestPartitionsThatCanNotBeReadAreAProblem(t *testing.T) {
+	var plan partition.Plan
+	failure := errDown
+	registry := prometheus.NewPedanticRegistry()
+	registry.MustRegister(partitionsOf("orders", func(context.Context) (*partition.Plan, error) {
+		return nil, errDown
+	}))
+	registry.MustRegister(partitionsOf("events", func(ctx context.Context) (*partition.Plan, error) {
+		if _, limited := ctx.Deadline(); !limited {
+			t.Error("a database that does not answer holds the scrape up")
+		}
+		return &plan, failure
+	}))
+	if got := gather(t, registry); !slices.Equal(got, []string{
+		"partition_problems table=events gauge 1", "partition_problems table=orders gauge 1",
+	}) {
+		t.Errorf("with an error: %v", got)
+	}
+	failure = nil
+	plan.Now = time.Now()
+	plan.Covered, plan.Overdue = plan.Now.Add(time.Hour), plan.Now.Add(-time.Minute)
+	if got := gather(t, registry); !slices.Equal(got, []string{
+		"partition_covered_seconds table=events gauge 3.6e+03", "partition_overdue_seconds table=events gauge 60",
+		"partition_problems table=events gauge 0", "partition_problems table=orders gauge 1",
+	}) {
+		t.Errorf("%v", got)
+	}
+}
+
+func Example() {
+	store := lease.NewMemory(time.Now) // a program has a store of sqllease
+	l, err := lease.Open(context.Background(), store, lease.WithLogger(slog.New(slog.DiscardHandler)))
+	if err != nil {
+		panic(err)
+	}
+	metrics := promsnowflake.New()
+	metrics.AddLease("orders", l)
+	registry := prometheus.NewRegistry() // a program uses prometheus.MustRegister(metrics), and serves promhttp.Handler()
+	registry.MustRegister(metrics)
+
+	families, err := registry.Gather()
+	if err != nil {
+		panic(err)
+	}
+	for _, f := range families {
+		if name := f.GetName(); name == "snowflake_lease_held" || name == "snowflake_lease_epoch" {
+			fmt.Println(name, f.GetMetric()[0].GetGauge().GetValue())
+		}
+	}
+	metrics.Remove("orders")
+	if err := l.Close(context.Background()); err != nil {
+		panic(err)
+	}
+	// Output:
+	// snowflake_lease_epoch 1
+	// snowflake_lease_held 1
+}

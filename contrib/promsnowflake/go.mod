@@ -1,0 +1,20 @@
+module github.com/sqlflake/sqlflake/contrib/promsnowflake
+
+go 1.25.0
+
+require (
+	github.com/prometheus/client_golang v1.20.5
+	github.com/sqlflake/sqlflake v0.1.0
+	github.com/sqlflake/sqlflake/contrib v0.1.0
+)
+
+require (
+	github.com/beorn7/perks v1.0.1 // indirect
+	github.com/cespare/xxhash/v2 v2.3.0 // indirect
+	github.com/munnerz/goautoneg v0.0.0-20191010083416-a7dc8b61c822 // indirect
+	github.com/prometheus/client_model v0.6.1 // indirect
+	github.com/prometheus/common v0.55.0 // indirect
+	github.com/prometheus/procfs v0.15.1 // indirect
+	golang.org/x/sys v0.22.0 // indirect
+	google.golang.org/protobuf v1.34.2 // indirect
+)

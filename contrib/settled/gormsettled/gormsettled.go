@@ -1,0 +1,56 @@
+// Package gormsettled finds the bound of package settled for a model of GORM.
+package gormsettled
+
+import (
+	"context"
+
+	"gorm.io/gorm"
+
+	"github.com/sqlflake/sqlflake/contrib/settled"
+	"github.com/sqlflake/sqlflake/gormplugin"
+	"github.com/sqlflake/sqlflake/snowflake/lease"
+	"github.com/sqlflake/sqlflake/snowflake/sqldb"
+)
+
+// Read returns the bound below which no more rows of the model appear, for readers that poll its table by the primary
+// key without missing the rows of transactions that commit late:
+//
+//	bound, err := gormsettled.Read(ctx, db, &Event{})
+//	...
+//	db.Where("id < ?", bound.Below).Clauses(gormplugin.Page{After: last, Limit: 100}).Find(&events)
+//
+// It is [settled.Read] on the database that writes of the model go to, with the layout of the generator that fills the
+// key; package settled has the rule and the rights that it needs. Call it outside of transactions, and read the rows
+// after it from the same database: a replica may lag behind.
+//
+// With a plugin of [gormplugin.Open], its leases show clocks that are behind ([settled.WithLeases]), unless they are in
+// another pool than the model, or in SQLite. Processes may hold leases of the table with any window from
+// [lease.DefaultWindow] up ([lease.WithWindow]). Longer ones lower the bound by up to a third of the window: with Open
+// up to 20 s, and up to 200 s beside a process whose pool has one connection. If that is too much and all windows are
+// known, call settled.Read.
+//
+// Errors: those of [gormplugin.TableOf], and those of settled.Read, of which ErrOption is also for other dialects than
+// postgres, mysql and sqlite.
+func Read(ctx context.Context, db *gorm.DB, model any, opts ...settled.Option) (settled.Bound, error) {
+	table, err := gormplugin.TableOf(ctx, db, model)
+	if err != nil {
+		return settled.Bound{}, err
+	}
+
+	dialect := sqldb.Dialect(db.Name())
+	opts = append(leaseOptions(table, dialect), opts...)
+	return settled.Read(ctx, table.DB, dialect, table.Layout, opts...)
+}
+
+// leaseOptions returns the leases of Open, if their times are those of the database that is read. All processes of a
+// SQLite database are on one host and have its clock.
+func leaseOptions(table gormplugin.Table, dialect sqldb.Dialect) []settled.Option {
+	if table.Lease == nil || dialect == sqldb.SQLite {
+		return nil
+	}
+
+	// Others may have the window of lease.Open, or that of another pool. One that is too long hides lags.
+	status := table.Lease.Status()
+	window := min(status.Window, lease.DefaultWindow)
+	return []settled.Option{settled.WithLeases(table.Leases, status.Namespace, window)}
+}

@@ -1,0 +1,205 @@
+package settled_test
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"log/slog"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/sqlflake/sqlflake/contrib/settled"
+	"github.com/sqlflake/sqlflake/internal/testclock"
+	"github.com/sqlflake/sqlflake/internal/testdb"
+	"github.com/sqlflake/sqlflake/snowflake"
+	"github.com/sqlflake/sqlflake/snowflake/lease"
+	"github.com/sqlflake/sqlflake/snowflake/lease/leasestore"
+	"github.com/sqlflake/sqlflake/snowflake/lease/sqllease"
+	"github.com/sqlflake/sqlflake/snowflake/sqldb"
+)
+
+func TestBoundIsTheMarginBeforeTheDatabasesTime(t *testing.T) {
+	testdb.Each(t, func(t *testing.T, target testdb.Target) {
+		db := target.Open(t)
+		for _, layout := range []snowflake.Layout{snowflake.Default(), snowflake.Clustered()} {
+			before := time.Now()
+			b := passes(t, 1, func() (settled.Bound, error) {
+				b, err := settled.Read(t.Context(), db, dialectOf(target), layout)
+				if err == nil && b.Lag > time.Minute { // by a transaction of another test
+					err = errors.New(b.Reason)
+				}
+				return b, err
+			})
+			if b.Lag < settled.DefaultMargin {
+				t.Errorf("the lag is %v, want the margin", b.Lag)
+			}
+			// The clock is that of this machine.
+			at := layout.Time(b.Below).Add(b.Lag)
+			if at.Add(layout.Period()).Before(before.Add(-5*time.Second)) || at.After(time.Now().Add(5*time.Second)) {
+				t.Errorf("the bound is %v before %v, and it is %v", b.Lag, at, before)
+			}
+			if id, err := layout.MinAt(layout.Time(b.Below)); id != b.Below || err != nil {
+				t.Errorf("the bound %d does not begin a period, %v", b.Below, err)
+			}
+		}
+	})
+}
+
+func TestReadRejectsWhatHasNoBound(t *testing.T) {
+	db, usual := testdb.SQLite(t).Open(t), snowflake.Default()
+	layout := func(epoch time.Time, fields ...snowflake.Field) snowflake.Layout {
+		return snowflake.MustLayout(epoch, time.Millisecond, append(fields, snowflake.Field{Name: "sequence", Bits: 10})...)
+	}
+	bits := func(n int) snowflake.Field { return snowflake.Field{Name: "time", Bits: n} }
+	shard := layout(time.Unix(0, 0), snowflake.Field{Name: "shard", Bits: 4}, bits(42))
+	strange := []leasestore.Entry{{Held: true, Horizon: 1, Expires: time.Now(), Layout: "?"}}
+	for name, c := range map[string]struct {
+		dialect sqldb.Dialect
+		layout  snowflake.Layout
+		option  settled.Option
+		want    error
+	}{
+		"dialect":        {"oracle", usual, settled.WithMargin(0), settled.ErrOption},
+		"margin":         {sqldb.SQLite, usual, settled.WithMargin(-1), settled.ErrOption},
+		"nil option":     {sqldb.SQLite, usual, nil, settled.ErrOption},
+		"nil store":      {sqldb.SQLite, usual, settled.WithLeases(nil, "a", 0), settled.ErrOption},
+		"no namespace":   {sqldb.SQLite, usual, settled.WithLeases(&sqllease.Store{}, "", 0), settled.ErrOption},
+		"long window":    {sqldb.SQLite, usual, settled.WithLeases(&sqllease.Store{}, "a", lease.MaxWindow+1), settled.ErrOption},
+		"store":          {sqldb.SQLite, usual, settled.WithLeases(fakeStore{err: errBroken}, "a", 0), errBroken},
+		"lease's layout": {sqldb.SQLite, usual, settled.WithLeases(fakeStore{entries: strange}, "a", 0), snowflake.ErrLayout},
+		"zero layout":    {sqldb.SQLite, snowflake.Layout{}, settled.WithMargin(0), snowflake.ErrLayout},
+		"scattered":      {sqldb.SQLite, snowflake.Scattered(), settled.WithMargin(0), snowflake.ErrFieldOrder},
+		"field order":    {sqldb.SQLite, shard, settled.WithMargin(0), snowflake.ErrFieldOrder},
+		"after its end":  {sqldb.SQLite, layout(time.Unix(0, 0), bits(20)), settled.WithMargin(0), snowflake.ErrTimeExhausted},
+		"before epoch":   {sqldb.SQLite, layout(time.Now().Add(time.Hour), bits(41)), settled.WithMargin(0), nil}, // before it
+	} {
+		b, err := settled.Read(t.Context(), db, c.dialect, c.layout, c.option)
+		if !errors.Is(err, c.want) || b.Below != 0 || err != nil && b != (settled.Bound{}) {
+			t.Errorf("%s: %+v, %v, want %v", name, b, err, c.want)
+		}
+	}
+	if _, err := settled.Read(t.Context(), nil, sqldb.SQLite, usual); !errors.Is(err, settled.ErrOption) {
+		t.Errorf("without a database: %v", err)
+	}
+}
+
+var errBroken = errors.New("broken")
+
+type fakeStore struct {
+	leasestore.Store
+	entries []leasestore.Entry
+	err     error
+}
+
+func (s fakeStore) List(context.Context, string) ([]leasestore.Entry, error) { return s.entries, s.err }
+
+func newStore(t *testing.T, db *sql.DB) *sqllease.Store {
+	t.Helper()
+	store, err := sqllease.New(db, sqldb.SQLite)
+	if err == nil {
+		err = store.Migrate(t.Context())
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return store
+}
+
+func openLease(t *testing.T, store leasestore.Store, opts ...lease.Option) *lease.Lease {
+	t.Helper()
+	l, err := lease.Open(t.Context(), store, append(opts, lease.WithLogger(slog.New(slog.DiscardHandler)))...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = l.Close(context.WithoutCancel(t.Context())) })
+	return l
+}
+
+// On SQLite no other test has transactions.
+func TestLaggingClockOfALeaseHoldsTheBound(t *testing.T) {
+	db := testdb.SQLite(t).Open(t)
+	store := newStore(t, db)
+	const window, behind = 2 * time.Minute, time.Minute // the time that an extension takes counts, too
+	read := func(window time.Duration) settled.Bound {
+		t.Helper()
+		b, err := settled.Read(t.Context(), db, sqldb.SQLite, snowflake.Default(), settled.WithMargin(time.Second),
+			settled.WithLeases(store, lease.DefaultNamespace, window))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return b
+	}
+	lag := func(window time.Duration) time.Duration { return read(window).Lag - time.Second }
+	if got := lag(window); got != 0 {
+		t.Errorf("without leases the lag is %v, want 0", got)
+	}
+	openLease(t, store, lease.WithWindow(window)) // its clock is right
+	if got := lag(window); got > behind/2 {
+		t.Errorf("the lag is %v with a right clock", got)
+	}
+	late := openLease(t, store, lease.WithWindow(window), lease.WithMaxSkew(2*behind), lease.WithClock(testclock.New(-behind)))
+	id := late.Generator().MustNext()
+	if b := read(window); b.Below > id || !strings.Contains(b.Reason, "behind") {
+		t.Errorf("%+v, above %d of a clock that is %v behind", b, id, behind)
+	}
+	for _, known := range []time.Duration{0, window / 2, window} {
+		if got := lag(known); got < behind-time.Second || got > behind+window/3 {
+			t.Errorf("the lag is %v with a clock that is %v behind, if the window is at least %v", got, behind, known)
+		}
+	}
+	if err := late.Close(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if got := lag(0); got > behind/2 {
+		t.Errorf("the lag is %v after the late one has closed", got)
+	}
+}
+
+// Only a lease whose owner issues IDs, in a store with a clock, shows a lag. The layout of others is not read.
+func TestLeasesThatHoldTheBound(t *testing.T) {
+	db, text := testdb.SQLite(t).Open(t), snowflake.Default().String()
+	expires := time.Now().Add(2 * lease.DefaultWindow) // as of an extension now
+	for name, c := range map[string]struct {
+		entry leasestore.Entry
+		holds bool
+	}{
+		"smallest horizon": {leasestore.Entry{Held: true, Horizon: 1, Expires: expires, Layout: text}, true}, // years behind
+		"no horizon":       {leasestore.Entry{Held: true, Expires: expires, Layout: "?"}, false},
+		"free":             {leasestore.Entry{Horizon: 1, Expires: expires, Layout: "?"}, false},
+		"no clock":         {leasestore.Entry{Held: true, Horizon: 1, Layout: "?"}, false},
+	} {
+		b, err := settled.Read(t.Context(), db, sqldb.SQLite, snowflake.Default(), settled.WithMargin(0),
+			settled.WithLeases(fakeStore{entries: []leasestore.Entry{c.entry}}, "a", lease.DefaultWindow))
+		if err != nil || (b.Lag > 0) != c.holds || (b.Below == 0) != c.holds {
+			t.Errorf("%s: %+v, %v, want a lag: %t", name, b, err, c.holds)
+		}
+	}
+}
+
+// An extension rounds its window up to ticks.
+func TestTickThatAWindowBeginsIsNoLead(t *testing.T) {
+	layout := snowflake.Default()
+	for window, ticks := range map[time.Duration]int64{
+		2 * time.Millisecond: 2, 2*time.Millisecond + 1: 3, 3*time.Millisecond - 1: 3, 3 * time.Millisecond: 3,
+	} {
+		e := leasestore.Entry{Expires: layout.Start(1000).Add(2 * window)}
+		e.Horizon = 1000 + ticks
+		if got := settled.Lag(e, layout, window, e.Expires); got != 0 {
+			t.Errorf("with a window of %v the lag is %v, want 0", window, got)
+		}
+	}
+}
+
+func TestTickOfALeaseIsNoReason(t *testing.T) {
+	db := testdb.SQLite(t).Open(t)
+	store := newStore(t, db)
+	// The time of the test is the last third of a tick, which does not end meanwhile.
+	layout := snowflake.MustLayout(time.Now().Add(-time.Hour-8*time.Minute), 12*time.Minute, snowflake.Field{Name: "time", Bits: 41},
+		snowflake.Field{Name: "worker", Bits: 10}, snowflake.Field{Name: "sequence", Bits: 12})
+	openLease(t, store, lease.WithGenerator(snowflake.WithLayout(layout)))
+	b, err := settled.Read(t.Context(), db, sqldb.SQLite, layout, settled.WithLeases(store, lease.DefaultNamespace, lease.DefaultWindow))
+	if err != nil || b.Lag < settled.DefaultMargin+10*time.Second || b.Reason != "" {
+		t.Errorf("%+v, %v; want a lag of a part of a tick, and no reason", b, err)
+	}
+}

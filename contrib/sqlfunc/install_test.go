@@ -1,0 +1,164 @@
+package sqlfunc_test
+
+import (
+	"errors"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/sqlflake/sqlflake/contrib/sqlfunc"
+	"github.com/sqlflake/sqlflake/internal/skip"
+	"github.com/sqlflake/sqlflake/internal/testdb"
+	"github.com/sqlflake/sqlflake/snowflake"
+	"github.com/sqlflake/sqlflake/snowflake/sqldb"
+)
+
+// The clock stands still, so that only the state determines the next ID.
+func TestInstallAgainKeepsTheStateAndTakesAnotherWorker(t *testing.T) {
+	eachIssuer(t, func(t *testing.T, s server) {
+		layout, stand := snowflake.Default(), s.at(time.Date(2027, 1, 15, 8, 0, 0, 0, time.UTC))
+		s.install(t, preset("sonyflake"), sqlfunc.WithWorker(9), sqlfunc.WithName("sony")) // two layouts in one database
+		before := snowflake.ID(0)
+		for worker := range int64(3) {
+			s.install(t, layout, sqlfunc.WithWorker(worker), stand)
+			id := next(t, s)
+			stateless := id &^ (1023 << 12)
+			if got := layout.Decompose(id); got.Worker != worker || stateless <= before {
+				t.Errorf("%v, want worker %d and more than %v", got, worker, layout.Decompose(before))
+			}
+			before = stateless
+		}
+		if id := scan[snowflake.ID](t, s, "SELECT sony_next()"); preset("sonyflake").Decompose(id).Worker != 9 {
+			t.Errorf("%d has another worker than 9", id)
+		}
+		if got := scan[string](t, s, "SELECT sony_layout()"); got != preset("sonyflake").String() {
+			t.Errorf("the layout is %s", got)
+		}
+	})
+}
+
+// On MariaDB CREATE OR REPLACE FUNCTION would wait for the transaction.
+func TestInstallRunsBesideTransactionsAndOthers(t *testing.T) {
+	eachServer(t, func(t *testing.T, s server) {
+		f := s.install(t, snowflake.Default(), s.worker(1))
+		call := "SELECT snowflake_time(1)"
+		if s.dialect == sqldb.Postgres {
+			call = "SELECT snowflake_next()"
+		}
+		execOn(t, s.begin(t), call)
+		timeout := "lock_wait_timeout = 30, innodb_lock_wait_timeout = 30"
+		if s.dialect == sqldb.Postgres {
+			timeout = "lock_timeout = '30s'"
+		}
+		var group sync.WaitGroup
+		for range 4 {
+			conn := s.conn(t, timeout)
+			group.Go(func() {
+				for range 5 {
+					err := f.Install(t.Context(), conn, s.dialect)
+					if err == nil {
+						_, err = conn.ExecContext(t.Context(), call)
+					}
+					if err != nil {
+						t.Error(err)
+					}
+				}
+			})
+		}
+		group.Wait()
+	})
+}
+
+func TestInstallRefusesAnotherLayoutAndATransactionAndDropLeavesNothing(t *testing.T) {
+	eachServer(t, func(t *testing.T, s server) {
+		first := s.install(t, snowflake.Default(), s.worker(1))
+		second := s.functions(t, preset("wide"), s.worker(1))
+		s.failed(t, "another layout", second.Install(t.Context(), s, s.dialect), "42723", snowflake.Default().String())
+		if got := scan[string](t, s, "SELECT snowflake_layout()"); got != snowflake.Default().String() {
+			t.Errorf("the layout is now %s", got)
+		}
+		// A rollback would make the state forget IDs that were issued in the transaction.
+		if err := first.Install(t.Context(), s.begin(t), s.dialect); !errors.Is(err, sqlfunc.ErrOption) {
+			t.Errorf("in a transaction: %v, want ErrOption", err)
+		}
+		for range 2 { // Drop may be repeated
+			s.drop(t, first)
+		}
+		count, foreign := `SELECT (SELECT count(*) FROM pg_proc WHERE pronamespace = current_schema()::regnamespace)
+			+ (SELECT count(*) FROM pg_class WHERE relnamespace = current_schema()::regnamespace)`,
+			"CREATE FUNCTION snowflake_time(bigint) RETURNS int LANGUAGE sql AS 'SELECT 1'"
+		if s.dialect == sqldb.MySQL {
+			count, foreign = `SELECT (SELECT COUNT(*) FROM information_schema.routines WHERE routine_schema = DATABASE())
+				+ (SELECT COUNT(*) FROM information_schema.tables WHERE table_schema = DATABASE())`,
+				"CREATE FUNCTION snowflake_time(id BIGINT) RETURNS INT RETURN 1"
+		}
+		if got := scan[int](t, s, count); got != 0 {
+			t.Errorf("%d objects are left", got)
+		}
+		s.exec(t, foreign)
+		s.failed(t, "a function of somebody else", second.Install(t.Context(), s, s.dialect), "42723", "another layout are installed: unknown")
+	})
+}
+
+func TestInstallNamesTheStatementThatFailed(t *testing.T) {
+	db := openPostgres(t)
+	f, err := sqlfunc.New(snowflake.Default(), sqlfunc.WithSchema(db.schema+"_missing"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	db.failed(t, "no schema", f.Install(t.Context(), db, sqldb.Postgres), "3F000", "sqlfunc: install: statement 2 of 9: ")
+}
+
+// The package comment promises it: nothing is installed partially.
+func TestMySQLRejectsTheFirstStatement(t *testing.T) {
+	target := testdb.MariaDB(t)
+	if !target.IsMySQL() {
+		skip.Inapplicable(t, "the server is MariaDB, not MySQL")
+	}
+	s := server{DB: target.Open(t), dialect: sqldb.MySQL}
+	s.failed(t, "MySQL", s.functions(t, snowflake.Default()).Install(t.Context(), s, sqldb.MySQL), "", "statement 1 of ")
+}
+
+// A role that inserts needs no right to the state and cannot set it back. The function has the rights of its owner, so it
+// must not use objects of the caller's search_path.
+func TestNextNeedsNoRightsToTheStateAndUsesNoObjectsOfTheCaller(t *testing.T) {
+	db := openPostgres(t)
+	db.install(t, snowflake.Default(), sqlfunc.WithWorker(1))
+	role := db.role(t)
+	db.exec(t, "CREATE TABLE events (id bigint PRIMARY KEY DEFAULT snowflake_next(), n int)", "GRANT INSERT, SELECT ON events TO "+role)
+	tx := db.begin(t)
+	execOn(t, tx, "SET LOCAL ROLE "+role, "INSERT INTO events (n) SELECT generate_series(1, 10)",
+		"SELECT snowflake_parts(id), snowflake_time(id) FROM events WHERE id > snowflake_min('2026-01-01')")
+	for _, query := range []string{"SELECT setval('snowflake_state', 1)", "SELECT nextval('snowflake_state')"} {
+		execOn(t, tx, "SAVEPOINT before")
+		db.fails(t, tx, query, "42501", "")
+		execOn(t, tx, "ROLLBACK TO SAVEPOINT before")
+	}
+	execOn(t, tx, "RESET ROLE", "CREATE FUNCTION setval(regclass, bigint) RETURNS bigint LANGUAGE sql AS 'SELECT 1 / 0'",
+		"CREATE FUNCTION clock_timestamp() RETURNS timestamptz LANGUAGE sql AS 'SELECT (1 / 0)::text::timestamptz'",
+		"SET LOCAL search_path = pg_temp, "+db.schema+", pg_catalog",
+		"CREATE TEMPORARY SEQUENCE snowflake_state START 7", "SELECT snowflake_next()")
+	execOn(t, tx, "SET TRANSACTION READ ONLY")
+	db.fails(t, tx, "SELECT snowflake_next()", "25006", "")
+}
+
+func TestPostgresSchemaMayHaveAnyName(t *testing.T) {
+	db := openPostgres(t)
+	for _, name := range []string{
+		`Quo"te`, `it's`, `$sqlfunc$; SELECT 1 / 0; --`, `{time} %s`, `back\slash`, "two words", `é`,
+	} {
+		schema := name + db.schema[len(db.schema)-8:]
+		quoted := `"` + strings.ReplaceAll(schema, `"`, `""`) + `"`
+		db.exec(t, "CREATE SCHEMA "+quoted, "DROP TABLE IF EXISTS shop_leases, shop_namespaces")
+		t.Cleanup(func() { db.exec(t, "DROP SCHEMA "+quoted+" CASCADE") })
+		for range 2 {
+			db.install(t, snowflake.Default(), sqlfunc.WithSchema(schema), sqlfunc.WithWorker(1),
+				sqlfunc.WithLeaseTables(db.schema+".shop_", name))
+		}
+		query := "SELECT worker FROM s.snowflake_parts(s.snowflake_next())"
+		if got := scan[int](t, db, strings.ReplaceAll(query, "s.s", quoted+".s")); got != 1 {
+			t.Errorf("%s: worker %d", name, got)
+		}
+	}
+}

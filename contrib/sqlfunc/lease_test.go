@@ -1,0 +1,241 @@
+package sqlfunc_test
+
+import (
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/sqlflake/sqlflake/contrib/sqlfunc"
+	"github.com/sqlflake/sqlflake/snowflake"
+	"github.com/sqlflake/sqlflake/snowflake/lease"
+	"github.com/sqlflake/sqlflake/snowflake/lease/leasestore"
+	"github.com/sqlflake/sqlflake/snowflake/lease/leasetest"
+	"github.com/sqlflake/sqlflake/snowflake/lease/sqllease"
+	"github.com/sqlflake/sqlflake/snowflake/sqldb"
+)
+
+func request(layout snowflake.Layout, first, last int64) leasestore.Request {
+	return leasestore.Request{
+		Namespace: "it's", Layout: layout.String(), First: first, Last: last,
+		Token: leasetest.NewToken(), TTL: time.Hour, Tick: 1,
+	}
+}
+
+// keep returns the claim for an extension that keeps the token.
+func keep(c leasestore.Claim) leasestore.Claim {
+	c.Next = c.Token
+	return c
+}
+
+func newStore(t *testing.T, s server) *sqllease.Store {
+	t.Helper()
+	store, err := sqllease.New(s, s.dialect)
+	if err == nil {
+		err = store.Migrate(t.Context())
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return store
+}
+
+// issued leases worker 7, which issues IDs below the horizon, and gives it back.
+func issued(t *testing.T, store *sqllease.Store, grant leasestore.Grant, horizon int64) {
+	t.Helper()
+	_, err := store.Extend(t.Context(), keep(grant.Claim), horizon, time.Hour)
+	if err == nil {
+		err = store.Release(t.Context(), grant.Claim, horizon)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+var inLeaseTable = sqlfunc.WithLeaseTables("", "it's")
+
+func TestLeasesNeverGetTheReservedWorker(t *testing.T) {
+	eachIssuer(t, func(t *testing.T, s server) {
+		layout := parse(t, "epoch=2025-01-01T00:00:00Z tick=1ms time:41 worker:4 sequence:8")
+		for range 2 {
+			s.install(t, layout, sqlfunc.WithWorker(5), inLeaseTable)
+		}
+		store := newStore(t, s)
+		for range layout.MaxWorker() {
+			grant, err := store.Acquire(t.Context(), request(layout, 0, layout.MaxWorker()))
+			if err != nil || grant.Worker == 5 {
+				t.Fatalf("leased %+v, %v", grant, err)
+			}
+		}
+		for _, r := range []leasestore.Request{request(layout, 0, layout.MaxWorker()), request(layout, 5, 5)} {
+			var none *lease.NoWorkerError
+			if grant, err := store.Acquire(t.Context(), r); !errors.As(err, &none) {
+				t.Errorf("leased %+v, %v, want ErrNoWorker", grant, err)
+			}
+		}
+		entries, err := store.List(t.Context(), "it's")
+		if err != nil || len(entries) != 16 || !entries[5].Reserved() || entries[5].Holder.Version != "sqlfunc" {
+			t.Errorf("%+v, %v", entries, err)
+		}
+		if err := store.SetShare(t.Context(), "it's", layout, 0, layout.MaxWorker()); err != nil {
+			t.Fatal(err)
+		}
+		s.install(t, layout, sqlfunc.WithWorker(5), inLeaseTable)
+	})
+}
+
+func TestAHeldWorkerIsReservedAfterItsRelease(t *testing.T) {
+	eachIssuer(t, func(t *testing.T, s server) {
+		layout := snowflake.Default()
+		store := newStore(t, s)
+		grant, err := store.Acquire(t.Context(), request(layout, 7, 7))
+		if err != nil {
+			t.Fatal(err)
+		}
+		f := s.functions(t, layout, sqlfunc.WithWorker(7), inLeaseTable)
+		s.failed(t, "a held worker", f.Install(t.Context(), s, s.dialect), "55006", "worker 7 is leased in the namespace")
+		// The IDs of the function start above all that the owner may have issued, ahead of the clock.
+		horizon := int64(time.Since(layout.Epoch())/layout.Tick()) + 5000
+		issued(t, store, grant, horizon)
+		if err := f.Install(t.Context(), s, s.dialect); err != nil {
+			t.Fatal(err)
+		}
+		if id := next(t, s); layout.Time(id).Before(layout.Start(horizon)) {
+			t.Errorf("the first ID is of %v, the horizon was %v", layout.Time(id), layout.Start(horizon))
+		}
+		if _, err := store.Extend(t.Context(), keep(grant.Claim), horizon+1, time.Hour); !errors.Is(err, lease.ErrLost) {
+			t.Errorf("the owner of before: %v, want ErrLost", err)
+		}
+	})
+}
+
+func TestReservingInANamespaceOfAnotherLayoutOrVersionFails(t *testing.T) {
+	eachIssuer(t, func(t *testing.T, s server) {
+		if _, err := newStore(t, s).Acquire(t.Context(), request(preset("wide"), 7, 7)); err != nil {
+			t.Fatal(err)
+		}
+		f := s.functions(t, snowflake.Default(), sqlfunc.WithWorker(1), inLeaseTable)
+		s.failed(t, "another layout", f.Install(t.Context(), s, s.dialect), "55000", "has leases of another layout")
+		tx, err := s.BeginTx(t.Context(), nil)
+		if err == nil {
+			_, err = tx.ExecContext(t.Context(), "UPDATE snowflake_namespaces SET protocol = 2")
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		answer := make(chan error, 1)
+		go func() { answer <- f.Install(t.Context(), s, s.dialect) }()
+		time.Sleep(200 * time.Millisecond) // most likely it waits for the later version by now
+		if err := tx.Commit(); err != nil {
+			t.Fatal(err)
+		}
+		s.failed(t, "a later version", <-answer, "55000", "requires version 2 of the lease protocol")
+	})
+}
+
+func TestALaterVersionWaitsForAReservation(t *testing.T) {
+	s := openPostgres(t)
+	if _, err := newStore(t, s).Acquire(t.Context(), request(snowflake.Default(), 7, 7)); err != nil {
+		t.Fatal(err)
+	}
+	statements, err := s.functions(t, snowflake.Default(), sqlfunc.WithWorker(1), inLeaseTable).Statements(s.dialect)
+	if err != nil {
+		t.Fatal(err)
+	}
+	tx, err := s.BeginTx(t.Context(), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = tx.Rollback() }()
+	for _, statement := range statements {
+		if _, err := tx.ExecContext(t.Context(), statement); err != nil {
+			t.Fatal(err)
+		}
+	}
+	marked := make(chan error, 1)
+	go func() {
+		_, err := s.ExecContext(t.Context(), "UPDATE snowflake_namespaces SET protocol = 2")
+		marked <- err
+	}()
+	select {
+	case err := <-marked:
+		t.Fatalf("it did not wait: %v", err)
+	case <-time.After(200 * time.Millisecond):
+	}
+	if err := tx.Commit(); err != nil {
+		t.Fatal(err)
+	}
+	if err := <-marked; err != nil {
+		t.Error(err)
+	}
+}
+
+// The same worker in two schemas of one database would be issued twice.
+func TestWorkerIsReservedForOnlyOneFunction(t *testing.T) {
+	eachIssuer(t, func(t *testing.T, s server) {
+		f := s.install(t, snowflake.Default(), sqlfunc.WithWorker(5), inLeaseTable)
+		s.exec(t, "UPDATE snowflake_leases SET host = UPPER(host)")
+		if err := f.Install(t.Context(), s, s.dialect); err == nil {
+			t.Error("the worker of a schema whose name differs in capitals")
+		}
+		s.exec(t, "UPDATE snowflake_leases SET host = LOWER(host)")
+		f = s.functions(t, snowflake.Default(), sqlfunc.WithName("other"), inLeaseTable, sqlfunc.WithWorker(5))
+		err := f.Install(t.Context(), s, s.dialect)
+		s.failed(t, "the same worker", err, "55006", "worker 5 is reserved")
+		s.failed(t, "the same worker", err, "55006", ".snowflake_next")
+		s.install(t, snowflake.Default(), sqlfunc.WithName("other"), inLeaseTable, sqlfunc.WithWorker(6))
+	})
+}
+
+// The horizon of the last owner may be below IDs that the function has issued for another worker.
+func TestReservingNeverSetsTheStateBack(t *testing.T) {
+	eachIssuer(t, func(t *testing.T, s server) {
+		layout := snowflake.Default()
+		store := newStore(t, s)
+		grant, err := store.Acquire(t.Context(), request(layout, 7, 7))
+		if err != nil {
+			t.Fatal(err)
+		}
+		issued(t, store, grant, 1000)
+		// Ahead of the clock, so that only the state determines the next ID.
+		s.install(t, layout, sqlfunc.WithWorker(1), s.at(time.Now().Add(5*time.Second)))
+		before := next(t, s)
+		s.install(t, layout, sqlfunc.WithWorker(7), inLeaseTable)
+		if after := next(t, s); after&^(1023<<12) <= before&^(1023<<12) {
+			t.Errorf("%v after %v", layout.Decompose(after), layout.Decompose(before))
+		}
+	})
+}
+
+// A second table would let the function and a lease have one worker.
+func TestPostgresReservesInTheTableOfTheLeases(t *testing.T) {
+	db := openPostgres(t)
+	layout := snowflake.Default()
+	if _, err := newStore(t, db).Acquire(t.Context(), request(layout, 0, 0)); err != nil {
+		t.Fatal(err)
+	}
+	role := db.role(t)
+	db.exec(t, "CREATE SCHEMA "+role+" AUTHORIZATION "+role, "GRANT ALL ON snowflake_namespaces, snowflake_leases TO "+role)
+	install := func(path string) error {
+		f, err := sqlfunc.New(layout, sqlfunc.WithSchema(role), sqlfunc.WithWorker(0), inLeaseTable)
+		if err != nil {
+			t.Fatal(err)
+		}
+		conn := db.conn(t, "ROLE "+role, "search_path = "+path)
+		defer execOn(t, conn, "RESET ALL", "RESET ROLE")
+		return f.Install(t.Context(), conn, sqldb.Postgres)
+	}
+
+	db.failed(t, "a table that is visible", install(`"$user", `+db.schema), "55006", "worker 0 is leased")
+	db.failed(t, "a table of another schema", install(role), "42P07", "this database has "+db.schema+".snowflake_leases")
+	if n := scan[int](t, db, "SELECT count(*) FROM pg_class WHERE relname IN ('snowflake_leases', 'snowflake_namespaces')"); n != 2 {
+		t.Errorf("%d tables", n)
+	}
+
+	schema, err := sqllease.Schema(sqldb.Postgres, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	execOn(t, db.conn(t), "DROP TABLE snowflake_leases, snowflake_namespaces", "SET ROLE "+role, schema[0], schema[1], "RESET ROLE")
+	err = db.functions(t, layout, sqlfunc.WithWorker(0), inLeaseTable).Install(t.Context(), db, sqldb.Postgres)
+	db.failed(t, "a table of a stranger", err, "42501", "belongs to the role "+role)
+}

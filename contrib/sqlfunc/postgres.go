@@ -1,0 +1,264 @@
+package sqlfunc
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/sqlflake/sqlflake/contrib/internal/pgsql"
+	"github.com/sqlflake/sqlflake/snowflake"
+)
+
+// postgres returns the statements for PostgreSQL in the order of their dependencies.
+func (f *Functions) postgres() []string {
+	statements := []string{
+		f.postgresGuard(),
+		f.postgresFill(postgresLayout),
+		f.postgresTime(),
+		f.postgresParts(),
+	}
+	if f.ordered() {
+		statements = append(statements, f.postgresMin())
+		for _, template := range postgresKeys {
+			statements = append(statements, f.postgresFill(template))
+		}
+	}
+
+	if f.next {
+		statements = append(statements, f.postgresFill(postgresState), f.postgresNext())
+	}
+	if f.leases != nil {
+		statements = append(statements, f.postgresReserve()...)
+	}
+
+	return statements
+}
+
+// postgresFunctions are the functions, the one of the layout last.
+var postgresFunctions = [...]string{
+	"next()", "parts(bigint)", "text_time(pg_catalog.text)", "text_min(timestamp with time zone)",
+	"uuid_time(pg_catalog.text)", "uuid_min(timestamp with time zone)", "min(timestamp with time zone)", "time(bigint)",
+	"layout()",
+}
+
+func (f *Functions) postgresDrop() []string {
+	var statements []string
+	for _, signature := range postgresFunctions {
+		statements = append(statements, "DROP FUNCTION IF EXISTS "+f.qualified(signature))
+	}
+	return append(statements, "DROP SEQUENCE IF EXISTS "+f.qualified("state"))
+}
+
+// qualified returns the name of a function or of the state with its schema.
+func (f *Functions) qualified(what string) string {
+	return pgsql.Name(f.schema) + "." + f.called(what)
+}
+
+// dollarQuote returns a quote for the bodies of functions that occurs in no name within them
+// (https://www.postgresql.org/docs/current/sql-syntax-lexical.html).
+func (f *Functions) dollarQuote() string {
+	names := f.schema
+	if f.leases != nil {
+		names += f.leases.namespace
+	}
+	tag := "sqlfunc"
+	for strings.Contains(names, "$"+tag) {
+		tag += "_"
+	}
+	return "$" + tag + "$"
+}
+
+// postgresFill is fill with the names of PostgreSQL. What runs with the search_path of the caller, where others may
+// have functions, types and operators, has a schema for each; operators are in braces, see package pgsql. What sets
+// the search_path has no need of that.
+func (f *Functions) postgresFill(template string, pairs ...any) string {
+	operators := pgsql.Qualified
+	if strings.Contains(template, "pg_catalog, pg_temp") { // it sets the search_path
+		operators = pgsql.Plain
+	}
+
+	for _, what := range []string{
+		"layout", "time", "parts", "min", "uuid_min", "uuid_time", "text_min", "text_time", "next", "state",
+	} {
+		pairs = append(pairs, "{"+what+"}", f.qualified(what))
+	}
+
+	return f.fill(operators.Replace(template), append(pairs,
+		"{quote}", f.dollarQuote(),
+		"{layout text}", pgsql.Literal(f.qualified("layout")+"()"),
+		"{state text}", pgsql.Literal(f.qualified("state")),
+		"{epoch}", floorMicroseconds(f.layout.Epoch()).Format(timestampFormat),
+		"{crockford}", crockford,
+	)...)
+}
+
+const timestampFormat = "2006-01-02 15:04:05.999999"
+
+// postgresGuard rejects existing functions of the same names that mean something else: indexes and views may depend on
+// them, and the state counts in the layout's ticks. The lock is for two concurrent migrations: CREATE OR
+// REPLACE would fail in one of them.
+//
+// Where others may create objects in the schema, existing ones can be a trap. So the layout is read from the source of
+// its function without calling it, and objects of others are not replaced: they would keep their owner, and a superuser
+// would get no error. The search_path is set for the block, since a script may be a part of a transaction.
+const postgresGuard = `DO {quote}
+DECLARE
+	path pg_catalog.text := pg_catalog.current_setting('search_path');
+	registered pg_catalog.oid[];
+	layout_found pg_catalog.text;
+	other pg_catalog.name;
+BEGIN
+	PERFORM pg_catalog.set_config('search_path', 'pg_catalog, pg_temp', true);
+	IF current_setting('server_version_num')::int < 140000 THEN
+		RAISE EXCEPTION USING ERRCODE = 'feature_not_supported',
+			MESSAGE = '{name}: the functions need PostgreSQL 14, whose EXTRACT is exact';
+	END IF;
+	PERFORM pg_advisory_xact_lock(hashtextextended({layout text}, 0));
+	registered := array_remove(ARRAY[
+		{functions}
+	]::oid[], NULL);
+	SELECT coalesce(substring(prosrc FROM '^[[:space:]]*SELECT ''([^'']*)''::text[[:space:]]*$'), 'unknown') INTO layout_found
+		FROM pg_proc WHERE oid = to_regprocedure({layout text});
+	IF layout_found IS NULL AND registered <> '{}' THEN
+		layout_found := 'unknown';
+	END IF;
+	IF layout_found <> {definition} THEN
+		RAISE EXCEPTION USING ERRCODE = 'duplicate_function',
+			MESSAGE = '{name} functions of another layout are installed: ' || layout_found,
+			HINT = 'Drop them first if no ID was made with them, or choose another name or schema.';
+	END IF;
+	SELECT rolname INTO other FROM (
+			SELECT proowner, pronamespace FROM pg_proc WHERE oid = ANY (registered)
+			UNION SELECT relowner, relnamespace FROM pg_class WHERE oid = to_regclass({state text})
+		) AS there (owner, namespace)
+		JOIN pg_roles ON pg_roles.oid = owner JOIN pg_namespace ON pg_namespace.oid = namespace
+		WHERE rolname <> current_user AND NOT rolsuper AND owner <> nspowner
+			AND (current_setting('is_superuser') = 'on' OR NOT pg_has_role(owner, 'USAGE'));
+	IF other IS NOT NULL THEN
+		RAISE EXCEPTION USING ERRCODE = 'insufficient_privilege',
+			MESSAGE = '{name}: functions or the state belong to the role ' || other,
+			HINT = 'Install as that role, or drop them first if you do not trust them.';
+	END IF;
+	IF EXISTS (SELECT FROM pg_class LEFT JOIN pg_sequence ON seqrelid = oid
+		WHERE oid = to_regclass({state text}) AND (relpersistence <> 'p' OR seqrelid IS NULL
+			OR seqincrement <> 1 OR seqcache <> 1 OR seqcycle OR seqmin > 1 OR seqmax < 9223372036854775807)) THEN
+		RAISE EXCEPTION USING ERRCODE = 'duplicate_object',
+			MESSAGE = '{name}_state exists and is not the sequence that the functions use';
+	END IF;
+	PERFORM set_config('search_path', path, true);
+END {quote}`
+
+func (f *Functions) postgresGuard() string {
+	var registered []string // for each function its regprocedure, or NULL if there is none
+	for _, signature := range postgresFunctions {
+		registered = append(registered, "to_regprocedure("+pgsql.Literal(f.qualified(signature))+")")
+	}
+	return f.postgresFill(postgresGuard, "{functions}", strings.Join(registered, ",\n\t\t"))
+}
+
+// postgresLayout sets the search_path instead of a schema for the type: former versions know the source in this form.
+const postgresLayout = `CREATE OR REPLACE FUNCTION {layout}() RETURNS pg_catalog.text
+LANGUAGE sql IMMUTABLE PARALLEL SAFE SET search_path = pg_catalog, pg_temp AS {quote}
+	SELECT {definition}::text
+{quote}`
+
+const postgresState = `CREATE SEQUENCE IF NOT EXISTS {state}`
+
+// postgresTime adds to a timestamp without time zone: adding to one with a time zone is not immutable in PostgreSQL,
+// since days may have 23 hours, and could neither be inlined nor be used in an index. Days are added separately because
+// the product is computed with a double, which is exact to 2^53.
+const postgresTime = `CREATE OR REPLACE FUNCTION {time}(id bigint) RETURNS timestamp with time zone
+LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE AS {quote}
+	SELECT ((timestamp '{epoch}'
+		{+} pg_catalog.make_interval(days => ({microseconds} {/} 86400000000)::int))
+		{+} (interval '1 microsecond' {*} ({microseconds} {%} 86400000000))) AT TIME ZONE 'UTC'
+{quote}`
+
+// postgresTime fills in the microseconds from the epoch to the start of the tick of $1. The nanoseconds of a tick are
+// added separately, a thousand ticks at a time, so that nothing overflows before the sum does.
+func (f *Functions) postgresTime() string {
+	ticks, tick := f.time.get(bitsSQL), f.layout.Tick()
+	sum := fmt.Sprintf("%s {*} %d", ticks, tick/time.Microsecond)
+	if rest := tick % time.Microsecond; rest != 0 {
+		sum = fmt.Sprintf("((%s) {+} ((%[2]s {/} 1000) {*} %[3]d)) {+} ((((%[2]s {%%} 1000) {*} %[3]d) {+} %[4]d) {/} 1000)",
+			sum, ticks, rest, f.layout.Epoch().Nanosecond()%1000)
+	}
+	return f.postgresFill(postgresTime, "{microseconds}", pgsql.Qualified.Replace("("+sum+")"))
+}
+
+// bitsSQL returns the value of a field of $1.
+func bitsSQL(p place) string {
+	if p.shift == 0 {
+		return fmt.Sprintf("($1 {&} %d)", p.max())
+	}
+	return fmt.Sprintf("(($1 {>>} %d) {&} %d)", p.shift, p.max())
+}
+
+// postgresParts has a column for each field. No field can have the parameter's name.
+func (f *Functions) postgresParts() string {
+	var columns, values []string
+	for _, p := range f.places {
+		kind, value := "bigint", pgsql.Qualified.Replace(bitsSQL(p))
+		if p.name == snowflake.FieldTime {
+			kind, value = "timestamp with time zone", f.qualified("time")+"($1)"
+		}
+		columns, values = append(columns, "OUT "+pgsql.Name(p.name)+" "+kind), append(values, value)
+	}
+
+	return f.postgresFill(`CREATE OR REPLACE FUNCTION {parts}(_id bigint, {columns})
+LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE AS {quote}
+	SELECT {values}
+{quote}`, "{columns}", strings.Join(columns, ", "), "{values}", strings.Join(values, ", "))
+}
+
+// postgresMin is PL/pgSQL because of its errors. It is immutable, so the planner still runs it once for a constant and
+// compares the index with a number.
+const postgresMin = `CREATE OR REPLACE FUNCTION {min}(instant timestamp with time zone) RETURNS bigint
+LANGUAGE plpgsql IMMUTABLE STRICT PARALLEL SAFE SET search_path = pg_catalog, pg_temp AS {quote}
+BEGIN
+	IF instant < timestamptz '{first}+00' THEN
+		RAISE EXCEPTION USING ERRCODE = 'datetime_field_overflow',
+			MESSAGE = format('{name}_min: %s is before the epoch, {first} UTC', instant AT TIME ZONE 'UTC');
+	END IF;{end}
+	RETURN {least};
+END {quote}`
+
+// postgresMinEnd is left out for layouts that end after the last complete year of PostgreSQL's timestamps.
+const postgresMinEnd = `
+	IF instant >= timestamptz '{last}+00' THEN
+		RAISE EXCEPTION USING ERRCODE = 'datetime_field_overflow',
+			MESSAGE = format('{name}_min: %s is not before the end, {last} UTC', instant AT TIME ZONE 'UTC');
+	END IF;`
+
+func (f *Functions) postgresMin() string {
+	end := ""
+	if f.layout.End().Year() < 294276 {
+		end = postgresMinEnd
+	}
+	return f.postgresFill(strings.Replace(postgresMin, "{end}", end, 1),
+		"{first}", ceilMicroseconds(f.layout.Epoch()).Format(timestampFormat),
+		"{last}", ceilMicroseconds(f.layout.End()).Format(timestampFormat),
+		"{least}", pgsql.Plain.Replace(f.time.putPeriod(f.ticksSQL("instant AT TIME ZONE 'UTC'", 0))))
+}
+
+// ticksSQL returns the whole ticks from the epoch to the time, a timestamp with or without time zone, plus a shift of
+// 0 or 1: a time before the epoch is rounded up, to the epoch in its last tick. EXTRACT is exact since PostgreSQL 14,
+// where it is numeric.
+func (f *Functions) ticksSQL(at string, shift int64) string {
+	tick, epoch := int64(f.layout.Tick()), f.layout.Epoch().UnixNano()
+	form := "pg_catalog.div((extract(epoch FROM %s) {*} 1000000000)%s, %d)::bigint"
+	if tick%1000 == 0 && epoch%1000 == 0 {
+		form, tick, epoch = "(((extract(epoch FROM %s) {*} 1000000)::bigint%s) {/} %d)", tick/1000, epoch/1000
+	}
+
+	from := fmt.Sprintf(" {-} %d", epoch)
+	if epoch < 0 { // "--" would begin a comment
+		from = fmt.Sprintf(" {+} %d", -uint64(epoch))
+	}
+
+	if shift != 0 {
+		from += fmt.Sprintf(" {+} %d", shift*tick)
+	}
+
+	return fmt.Sprintf(form, at, from, tick)
+}

@@ -1,0 +1,167 @@
+//go:build unix && !race
+
+package enginetest
+
+import (
+	"context"
+	"errors"
+	"net"
+	"os"
+	"os/exec"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/sqlflake/sqlflake/internal/processtest"
+	"github.com/sqlflake/sqlflake/internal/skip"
+	"github.com/sqlflake/sqlflake/snowflake"
+	"github.com/sqlflake/sqlflake/snowflake/lease"
+	"github.com/sqlflake/sqlflake/snowflake/lease/leasestore"
+	"github.com/sqlflake/sqlflake/snowflake/lease/leasetest"
+)
+
+const (
+	callPatience   = 5 * time.Second      // of a call that is repeated if it fails
+	singlePatience = processtest.Patience // of one that is not
+)
+
+// TestOnThreeMembers shares a cluster between the tests of an engine, since NATS takes seconds to start one.
+func TestOnThreeMembers(t *testing.T) {
+	for kind, start := range map[string]func(t *testing.T, size int) engine{"etcd": newEtcd, "nats": newNATS} {
+		t.Run(kind, func(t *testing.T) {
+			t.Parallel()
+			e := start(t, 3)
+			t.Run("the store keeps the contract", func(t *testing.T) { runSuite(t, e.newPlace(t)) })
+			t.Run("processes that start at once have different workers", func(t *testing.T) { startTogether(t, e) })
+			t.Run("values of other programs are refused", func(t *testing.T) { refuseOthers(t, e) })
+			t.Run("a namespace that was deleted is noticed", func(t *testing.T) { noticeDeletion(t, e) })
+			// The last ones: they stop members.
+			t.Run("kills and changes of the leader repeat no ID and cost no error", func(t *testing.T) { disturb(t, e) })
+			t.Run("without a quorum nothing is lent", func(t *testing.T) { loseQuorum(t, e) })
+		})
+	}
+}
+
+func TestOnOneNATSServer(t *testing.T) {
+	t.Parallel()
+	e := newNATS(t, 1)
+	t.Run("the store keeps the contract", func(t *testing.T) { runSuite(t, e.newPlace(t)) })
+	t.Run("buckets that would lose rows are refused", func(t *testing.T) { refuseBuckets(t, e) })
+	t.Run("no read is direct", func(t *testing.T) { readNothingDirectly(t, e) })
+	t.Run("keys that were deleted or purged are named", func(t *testing.T) { nameDeletedKeys(t, e) })
+}
+
+// The server that runs may be one that is too old: then it is refused, and nothing written.
+func TestStoreOnTheNATSServerThatRunsKeepsTheContractOrIsRefused(t *testing.T) {
+	t.Parallel()
+	addr := natsServer(t)
+	p := newBucket(t, addr)
+	_, err := p.store(t).Acquire(t.Context(), request())
+	if !errors.Is(err, lease.ErrOption) {
+		runSuite(t, newBucket(t, addr)) // without that row
+		return
+	}
+	js := p.jetStream(t)
+	if version := js.Conn().ConnectedServerVersion(); !strings.Contains(err.Error(), "nats-server "+version+",") {
+		t.Errorf("error %v, want one that names the version %s", err, version)
+	}
+	stream, err := js.Stream(t.Context(), "KV_"+p.Name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if n := stream.CachedInfo().State.Msgs; n > 0 {
+		t.Errorf("the bucket has %d messages, want 0", n)
+	}
+}
+
+func runSuite(t *testing.T, p place) {
+	store := p.store(t)
+	leasetest.Run(t, func(*testing.T) leasestore.Store { return store }, leasetest.Settings{
+		Require: func(_ testing.TB, _ leasestore.Store, namespace string) {
+			if p.Kind == "etcd" {
+				p.require2InEtcd(t, namespace)
+			} else {
+				p.require2InNATS(t, namespace)
+			}
+		},
+	})
+}
+
+// natsServer returns the address of the server at SNOWFLAKE_TEST_NATS or of the installed one, which may be an older one.
+func natsServer(t *testing.T) (addr string) {
+	t.Helper()
+	const variable = "SNOWFLAKE_TEST_NATS"
+	skip.Off(t, variable)
+	if addr = os.Getenv(variable); addr != "" {
+		return addr
+	}
+	addr = "127.0.0.1:4222"
+	if answers(addr) {
+		return addr
+	}
+	program, err := exec.LookPath("nats-server")
+	if err != nil {
+		skip.Missing(t, variable, "nats: not found at %s, and %v (set %s)", addr, err, variable)
+	}
+	port := strconv.Itoa(processtest.FreePort(t))
+	server := exec.Command(program, "-js", "-sd", t.TempDir(), "-a", "127.0.0.1", "-p", port)
+	if err := server.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		_ = server.Process.Kill()
+		_ = server.Wait()
+	})
+	addr = "127.0.0.1:" + port
+	processtest.Eventually(t, "an answer of the server", func() bool { return answers(addr) })
+	return addr
+}
+
+func answers(addr string) bool {
+	conn, err := net.DialTimeout("tcp", addr, time.Second)
+	if err != nil {
+		return false
+	}
+	_ = conn.Close()
+	return true
+}
+
+// newBucket returns a bucket of the test's own on the server.
+func newBucket(t *testing.T, addr string) place {
+	t.Helper()
+	p := place{Kind: "nats", Addrs: []string{addr}, Name: "sqlflake_" + leasetest.NewToken()}
+	js := p.jetStream(t)
+	createBucket(t, js, p, 1)
+	t.Cleanup(func() {
+		ctx, cancel := context.WithTimeout(context.Background(), singlePatience)
+		defer cancel()
+		if err := js.DeleteKeyValue(ctx, p.Name); err != nil {
+			t.Errorf("delete the bucket: %v", err)
+		}
+	})
+	return p
+}
+
+func startTogether(t *testing.T, e engine) {
+	p := e.newPlace(t)
+	processtest.ProcessesStartedTogether(t, p.String(), func() leasestore.Store { return p.store(t) })
+}
+
+func request() leasestore.Request {
+	return leasestore.Request{
+		Namespace: "orders", Layout: snowflake.Default().String(), First: 0, Last: 9,
+		Token: leasetest.NewToken(), TTL: time.Hour, Tick: 1_000_000,
+	}
+}
+
+// acquire returns a grant with a next token.
+func acquire(t *testing.T, store leasestore.Store) leasestore.Grant {
+	t.Helper()
+	grant, err := store.Acquire(t.Context(), request())
+	if err != nil {
+		t.Fatalf("Acquire: %v", err)
+	}
+	grant.Next = leasetest.NewToken()
+	return grant
+}
