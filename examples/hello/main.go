@@ -4,7 +4,6 @@ package main
 import (
 	"context"
 	"encoding/json"
-	"io"
 	"log"
 	"os"
 
@@ -20,27 +19,20 @@ type User struct {
 }
 
 func main() {
-	if err := run(context.Background(), os.Stdout); err != nil {
-		log.Fatal(err)
-	}
+	db, err := gorm.Open(sqlite.Open("hello.db")) // or PostgreSQL, MySQL, MariaDB
+	check(err)
+	plugin, err := gormplugin.Open(context.Background(), db) // leases a worker number in this database
+	check(err)
+	defer plugin.Close(context.Background()) // gives it back
+
+	check(db.AutoMigrate(&User{}))
+	ada := User{Name: "Ada"}
+	check(db.Create(&ada).Error) // sets ada.ID, then inserts the row
+	check(json.NewEncoder(os.Stdout).Encode(ada)) // {"id":"250263666560077824",...,"name":"Ada"}
 }
 
-func run(ctx context.Context, out io.Writer) error {
-	db, err := gorm.Open(sqlite.Open("hello.db")) // or PostgreSQL, MySQL, MariaDB
+func check(err error) {
 	if err != nil {
-		return err
+		log.Panic(err)
 	}
-	plugin, err := gormplugin.Open(ctx, db) // leases a worker number in this database
-	if err != nil {
-		return err
-	}
-	defer plugin.Close(ctx) // gives it back
-	if err := db.AutoMigrate(&User{}); err != nil {
-		return err
-	}
-	ada := User{Name: "Ada"}
-	if err := db.Create(&ada).Error; err != nil { // sets ada.ID, then inserts the row
-		return err
-	}
-	return json.NewEncoder(out).Encode(ada)
 }

@@ -9,34 +9,24 @@ import (
 
 	_ "github.com/mattn/go-sqlite3" // needs a C compiler
 
-	"github.com/sqlflake/sqlflake/snowflake/lease/sqllease"
-	"github.com/sqlflake/sqlflake/snowflake/sqldb"
+	"github.com/sqlflake/sqlflake/snowflake"
 )
 
 func main() {
 	db, err := sql.Open("sqlite3", "hellosql.db")
-	if err == nil {
-		_, err = db.Exec("CREATE TABLE IF NOT EXISTS users (id INTEGER PRIMARY KEY, name TEXT)") // elsewhere BIGINT
-	}
-	if err == nil {
-		err = run(context.Background(), db)
-	}
-	if err != nil {
-		log.Fatal(err)
-	}
+	check(err)
+	defer db.Close()
+	_, err = db.Exec("CREATE TABLE IF NOT EXISTS users (id INTEGER PRIMARY KEY, name TEXT)") // elsewhere BIGINT
+	check(err)
+
+	check(run(context.Background(), db))
+	var id snowflake.ID
+	check(db.QueryRow("SELECT max(id) FROM users").Scan(&id))
+	fmt.Println("Ada is", id)
 }
 
-func run(ctx context.Context, db *sql.DB) error {
-	l, err := sqllease.Open(ctx, db, sqldb.SQLite) // once per process; or sqldb.Postgres, sqldb.MySQL
+func check(err error) {
 	if err != nil {
-		return err
+		log.Panic(err)
 	}
-	defer l.Close(ctx) // gives it back
-	id, err := l.Generator().Next()
-	if err != nil {
-		return err
-	}
-	fmt.Println("Ada is", id)
-	_, err = db.ExecContext(ctx, "INSERT INTO users (id, name) VALUES (?, ?)", id, "Ada")
-	return err
 }

@@ -21,8 +21,8 @@ import (
 //	```
 //
 // For an Example function the block is the body with its "// Output:" comment; go test does not run an example without
-// one. For any other function, type, variable or constant it is the whole declaration with its comment. Several
-// declarations are separated by an empty line. Without a name it is the whole file.
+// one. For any other function, type, variable or constant it is the whole declaration with its comment, for the name
+// import the imports. Several declarations are separated by an empty line. Without a name it is the whole file.
 var (
 	blocks = regexp.MustCompile("(?ms)^(<!-- example: (\\S+\\.go)((?: \\S+)*) -->\n\\s*```go\n)(.*?)(^```$)")
 	others = regexp.MustCompile("(?im)^(\\s*```go(lang)?\\s*$|<!--\\s*example\\b.*)") // perhaps misspelled
@@ -115,6 +115,9 @@ func find(file *ast.File, name string) (ast.Decl, *ast.CommentGroup) {
 					return d, d.Doc
 				}
 				if v, ok := spec.(*ast.ValueSpec); ok && v.Names[0].Name == name {
+					return d, d.Doc
+				}
+				if _, ok := spec.(*ast.ImportSpec); ok && name == "import" {
 					return d, d.Doc
 				}
 			}
