@@ -58,6 +58,9 @@ type (
 	}
 )
 
+const notAnID = "not an ID: want a number such as 175928847299117063, 13 characters of base 32 such as 04W86BB0G4007, " +
+	"11 of base 62, or a UUID"
+
 // playground runs the page's scripts in node.
 func playground(t *testing.T, ids []numbered, texts []string, addresses []address) (got answers) {
 	t.Helper()
@@ -152,7 +155,7 @@ func TestThePlaygroundReadsWhatGoWrites(t *testing.T) {
 		"1234567890123":                                {"decimal", "1234567890123", ""}, // also base 32
 		"2BN5D8MQNV4EBEF8WQ5QEYGZDA":                   {Error: "a token of publicid: only its key reads it"},
 		"983f9608-8e16-4f5f-890a-6c4bfa033185":         {Error: "a UUID that holds no ID; a token of publicid is read by its key only"},
-		"x":                                            {Error: "not an ID"},
+		"x":                                            {Error: notAnID},
 	}
 	var list []string
 	for text := range texts {
@@ -201,7 +204,11 @@ func TestThePageShowsTheIDOfItsAddressAndNoMarkup(t *testing.T) {
 			bits = append(bits, d[1])
 		}
 		for _, f := range is.Fields {
-			rows = append(rows, fmt.Sprintf("%s (%d bits): %s", f.Name, f.Bits, f.Value))
+			name := f.Name
+			if name == "time" {
+				name = "ticks"
+			}
+			rows = append(rows, fmt.Sprintf("%s (%d bits): %s", name, f.Bits, f.Value))
 		}
 		rows = append(rows, "read as: "+form)
 		for _, text := range is.Texts {
@@ -232,11 +239,11 @@ func TestThePageShowsTheIDOfItsAddressAndNoMarkup(t *testing.T) {
 		},
 		{address{"#layout=discord&id=7", ""}, "id=7&layout=discord", page("discord", "decimal", "exact", 7)},
 		{address{"#id=7&layout=", ""}, "id=7&layout=", page("default", "decimal", "exact", 7)},
-		{address{"#id=%", ""}, "id=%25&layout=default", shot{Error: "not an ID"}},
+		{address{"#id=%", ""}, "id=%25&layout=default", shot{Error: notAnID}},
 		{
 			address{"#id=<img src=x onerror=alert(1)>", ""},
 			"id=%3Cimg+src%3Dx+onerror%3Dalert%281%29%3E&layout=default",
-			shot{Error: "not an ID"},
+			shot{Error: notAnID},
 		},
 		{
 			address{"#id=7&layout=<img/src=x/onerror=alert(1)>", ""},

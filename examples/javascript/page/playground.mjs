@@ -25,6 +25,9 @@ export const presets = {
   multiclock: "epoch=2022-03-15T00:00:00Z tick=1ms time:41 clock:4 worker:8 sequence:10",
 };
 
+const notAnID = "not an ID: want a number such as 175928847299117063, 13 characters of base 32 such as 04W86BB0G4007, " +
+  "11 of base 62, or a UUID";
+
 /** readAny returns the number of an ID in any of its texts, and the name of that form. */
 export function readAny(text) {
   const underscore = text.lastIndexOf("_");
@@ -38,7 +41,7 @@ export function readAny(text) {
       return { form, id: forms[form].read(text) };
     } catch { /* the next one */ }
   }
-  fail(/^[0-9a-f-]{36}$/i.test(text) ? "a UUID that holds no ID; a token of publicid is read by its key only" : "not an ID");
+  fail(/^[0-9a-f-]{36}$/i.test(text) ? "a UUID that holds no ID; a token of publicid is read by its key only" : notAnID);
 }
 
 /** describe returns what an ID of the layout is made of. */

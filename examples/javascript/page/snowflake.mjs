@@ -33,7 +33,7 @@ export function parseLayout(text) {
     } else if (field) fields.push({ name: field[1], bits: Number(field[2]) });
     else fail(`${word}: want a preset, or epoch=, tick= and fields such as time:41`);
   }
-  const epoch = parseEpoch(given.get("epoch") ?? fail("no epoch")), tick = parseTick(given.get("tick") ?? fail("no tick"));
+  const epoch = parseEpoch(given.get("epoch") ?? fail("no epoch: write one such as epoch=2025-01-01T00:00:00Z")), tick = parseTick(given.get("tick") ?? fail("no tick: write one such as tick=1ms"));
   if (tick < 1000n) fail("the tick is below 1 µs");
   if (tick > maxID) fail("the tick is above 2^63 - 1 ns");
   if (fields.length > 8) fail("more than 8 fields");
@@ -43,11 +43,11 @@ export function parseLayout(text) {
   let shift = bits;
   for (const f of fields) f.shift = shift -= f.bits;
   const time = fields.filter((f) => f.name === "time"), rest = fields.filter((f) => f.name !== "time");
-  if (time.length < 1) fail("no field time");
+  if (time.length < 1) fail("no field time: write one such as time:41");
   if (time.length > 2) fail("more than 2 fields time");
   if (time.length === 2 && time[0].shift === time[1].shift + time[1].bits) fail("two fields time side by side");
   if (new Set(rest.map((f) => f.name)).size !== rest.length) fail("a field stands there twice");
-  if (!rest.some((f) => f.name === "sequence")) fail("no field sequence");
+  if (!rest.some((f) => f.name === "sequence")) fail("no field sequence: write one such as sequence:12");
   const worker = ["worker", "machine", "shard"].find((name) => rest.some((f) => f.name === name)) ?? "";
   const ticks = 1n << BigInt(time[0].bits + (time[1]?.bits ?? 0));
   if (ticks * tick >= 10n ** 9n << 62n) fail("the ticks last longer than 2^62 s");

@@ -7,7 +7,7 @@ const attempt = (f) => { try { return f(); } catch (error) { return { error: err
 
 // Elements of a page. They have no innerHTML: the texts of an address must not become elements.
 class Element {
-  constructor(tag) { this.tag = tag; this.value = this.textContent = ""; this.on = {}; this.replaceChildren(); }
+  constructor(tag) { this.tag = tag; this.value = this.textContent = ""; this.on = {}; this.dataset = {}; this.replaceChildren(); }
   set innerHTML(text) { throw new Error("innerHTML: " + text); }
   append(child) { this.children.push(child); }
   replaceChildren() { this.children = []; }
