@@ -333,6 +333,28 @@ func ExampleWithLayout() {
 	// Output: epoch=2025-01-01T00:00:00Z tick=1ms time:19 worker:10 time:22 sequence:12
 }
 
+// With Clustered the keys of each worker ascend, not those of all. The newest rows come from an index on created_at.
+func ExampleWithLayout_newestRows() {
+	type Order struct {
+		gormplugin.Model
+		Name string
+	}
+	db := openExample(fromThousand(), &Order{})
+	if err := db.Exec("CREATE INDEX orders_created_at ON orders (created_at, id)").Error; err != nil {
+		panic(err)
+	}
+	if err := db.Create(&[]Order{{Name: "first"}, {Name: "second"}, {Name: "third"}}).Error; err != nil {
+		panic(err)
+	}
+
+	var newest []Order
+	if err := db.Order("created_at DESC, id DESC").Limit(2).Find(&newest).Error; err != nil {
+		panic(err)
+	}
+	fmt.Println(newest[0].Name, newest[1].Name)
+	// Output: third second
+}
+
 // The lease can have a namespace for a group of programs.
 func ExampleWithLease() {
 	db, ctx := openExample(nil), context.Background()

@@ -125,7 +125,7 @@ func WithNamed(name string, gen Generator) Option {
 // need the same one: Open returns lease.ErrLayout for another in the same namespace. [New] does not take it
 // ([ErrOption]): its generator has a layout.
 func WithLayout(l snowflake.Layout) Option {
-	return WithLease(lease.WithGenerator(snowflake.WithLayout(l)))
+	return WithLease(lease.WithLayout(l))
 }
 
 // WithLease sets options of the lease that [Open] takes: its namespace, the workers, the window, and so on.

@@ -26,6 +26,20 @@ func Example() {
 	// Output: 1 true
 }
 
+// One call takes the IDs of a batch, in order.
+func ExampleGenerator_Fill() {
+	gen, err := snowflake.New(1)
+	if err != nil {
+		log.Fatal(err)
+	}
+	ids := make([]snowflake.ID, 1000)
+	if err := gen.Fill(context.Background(), ids); err != nil {
+		log.Fatal(err) // then no ID of the batch was taken
+	}
+	fmt.Println(ids[0] < ids[999])
+	// Output: true
+}
+
 func ExampleLayout_Range() {
 	day := time.Date(2026, 3, 1, 0, 0, 0, 0, time.UTC)
 	lo, hi, err := snowflake.Default().Range(day, day.AddDate(0, 0, 1))

@@ -3,6 +3,7 @@ package sqltypes_test
 import (
 	"encoding/json"
 	"fmt"
+	"net/url"
 	"os"
 
 	"github.com/sqlflake/sqlflake/snowflake"
@@ -22,6 +23,27 @@ func ExampleNull() {
 	}
 	// Output:
 	// [{"id":"175928847299117063","parent":null},{"id":"175928847303311367","parent":"175928847299117063"}]
+}
+
+// A cursor of a page that may be absent or empty, as in ?after=.
+func ExampleNull_UnmarshalParam() {
+	for _, address := range []string{"/orders?after=", "/orders?after=175928847299117063", "/orders?after=x"} {
+		parsed, err := url.Parse(address)
+		if err != nil {
+			panic(err)
+		}
+
+		var after sqltypes.Null // gin and echo call UnmarshalParam for a field such as `form:"after"`
+		if err := after.UnmarshalParam(parsed.Query().Get("after")); err != nil {
+			fmt.Println(err)
+			continue
+		}
+		fmt.Println(after.Valid, after.ID)
+	}
+	// Output:
+	// false 0
+	// true 175928847299117063
+	// snowflake: text "x" is not an ID: want decimal digits only, byte 0 is "x"
 }
 
 // The column changes, and nothing that users see.

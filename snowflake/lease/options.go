@@ -69,6 +69,10 @@ func WithNamespace(name string) Option {
 		"namespace %.110q has %d bytes, want 1 to %d", name, len(name), leasestore.MaxNamespace)
 }
 
+// WithLayout sets the layout of the IDs; without it, it is snowflake.Default. All processes of a namespace have one
+// layout: [Open] returns [ErrLayout] for another one.
+func WithLayout(l snowflake.Layout) Option { return WithGenerator(snowflake.WithLayout(l)) }
+
 // WithGenerator sets options of the generator, such as its layout and its lead. If they replace its clock, that clock
 // is compared with the store's like the system clock, and with the system clock if the store has none.
 func WithGenerator(opts ...snowflake.Option) Option {
