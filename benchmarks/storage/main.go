@@ -4,7 +4,7 @@
 //	go run ./storage -scenario load
 //
 // loads SQLite tables with each kind of key and prints a table of figures, with the ratio of each to auto-increment.
-// With -out it writes a report as Markdown, CSV and JSON, and can be resumed.
+// With -out it writes a report as Markdown, and can be resumed.
 // -h lists the flags; the README of this module explains the figures.
 package main
 
@@ -85,8 +85,11 @@ func (s settings) render(out, progress io.Writer) error {
 
 // write writes a report to standard output, and to the folders of -out or -report, and -docs.
 func (s settings) write(r report.Report, out, progress io.Writer) error {
-	err := map[string]func(io.Writer) error{"csv": r.WriteCSV, "json": r.WriteJSON, "table": r.WriteText}[s.format](out)
-	if err != nil {
+	write := r.WriteText
+	if s.format == "csv" {
+		write = r.WriteCSV
+	}
+	if err := write(out); err != nil {
 		return err
 	}
 	folder := s.out

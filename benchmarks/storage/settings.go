@@ -23,10 +23,10 @@ indexes, and the speed of inserting and finding rows.
 	go run ./storage                                  SQLite; needs no server, takes about a minute
 	go run ./storage -db sqlite,postgres,mariadb      also on servers, at 127.0.0.1 or -postgres, -mariadb
 	go run ./storage -keys snowflake,uuidv4 -scenario load -rows 1000000
-	go run ./storage -out report                      also writes report/RESULTS.md with bytes.svg, results.txt,
-	                                                  summary.csv, summary.json; after Ctrl-C run the same command again
-	                                                  to continue
+	go run ./storage -out report                      also writes report/RESULTS.md with bytes.svg, and results.txt;
+	                                                  after Ctrl-C run the same command again to continue
 	go run ./storage -report report                   writes them again without measuring
+	go run ./storage -report report -format csv       prints the figures as CSV
 	go run ./storage -report report -docs docs        also writes table.md, and bytes.svg there, for a README
 
 The output is a table for each scenario, database and case, with each figure's ratio to auto-increment. The exit code is 0,
@@ -131,7 +131,7 @@ func parse(args []string, out io.Writer) (s settings, err error) {
 	baseline := names("baseline", "auto", true,
 		"the `kind` that the others are compared with, also if -keys does not name it", all)
 	scenarios := names("scenario", "", false, "scenarios (default all)", scenario.Names())
-	format := names("format", "table", true, "on standard output", []string{"table", "csv", "json"})
+	format := names("format", "table", true, "on standard output", []string{"table", "csv"})
 	rows := numbers("rows", "20000", true, "rows of a table", mostRows)
 	rounds := numbers("rounds", "6", true, "how often each case is measured; a verdict on a speed needs 6", 1000)
 	batch := numbers("batch", "1,10,100,1000", false, "rows a statement; one writer takes the least and the most", mostBatch)

@@ -1,5 +1,5 @@
-// Package report writes the figures of a measurement: as a document with a picture, as a table for READMEs, as text, CSV
-// and JSON.
+// Package report writes the figures of a measurement: as a document with a picture, as a table for READMEs, as text
+// and as CSV.
 package report
 
 import (
