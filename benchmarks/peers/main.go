@@ -8,7 +8,7 @@ package main
 
 import (
 	"context"
-	"encoding/json"
+	"encoding/csv"
 	"errors"
 	"flag"
 	"fmt"
@@ -20,17 +20,13 @@ import (
 	"github.com/sqlflake/sqlflake/benchmarks/internal/document"
 )
 
-const usage = `usage: go run ./peers [-json]
+const usage = `usage: go run ./peers [-csv]
 
 Puts generators of other libraries and of this module through ordinary trouble: a second instance, a restart after the
 clock was set back, a burst and a crash, the end of the time bits. Each generator runs in its own processes, set up as
 its documentation says. Prints a Markdown table of the IDs that came twice; takes 25 seconds.
 
-  -json  print JSON, an array of results, instead of the table
-
-For example, who repeats IDs:
-
-  go run ./peers -json | jq -c '.[] | select(.duplicates > 0) | [.library, .event, .duplicates]'
+  -csv  print CSV, a line for each library and event, instead of the table
 `
 
 func main() {
@@ -55,7 +51,7 @@ func run(ctx context.Context, args []string, out, progress io.Writer) error {
 	flags := flag.NewFlagSet("peers", flag.ContinueOnError)
 	flags.SetOutput(out)
 	flags.Usage = func() { fmt.Fprint(out, usage) }
-	asJSON := flags.Bool("json", false, "")
+	asCSV := flags.Bool("csv", false, "")
 	if err := flags.Parse(args); err != nil {
 		return err
 	}
@@ -71,10 +67,12 @@ func run(ctx context.Context, args []string, out, progress io.Writer) error {
 		}
 		all = append(all, results...)
 	}
-	if *asJSON {
-		encoder := json.NewEncoder(out)
-		encoder.SetIndent("", "  ")
-		return encoder.Encode(all)
+	if *asCSV {
+		rows := [][]string{columns}
+		for _, r := range all {
+			rows = append(rows, r.values())
+		}
+		return csv.NewWriter(out).WriteAll(rows)
 	}
 	_, err := io.WriteString(out, table(all))
 	return err

@@ -62,15 +62,27 @@ func scenarios() []scenario {
 
 // result is what a library does in a scenario.
 type result struct {
-	Event      string  `json:"event"`
-	Library    string  `json:"library"`
-	IDs        int     `json:"ids"`
-	Duplicates int     `json:"duplicates"` // IDs that were issued before
-	Negative   int     `json:"negative"`
-	Failed     int     `json:"failed"` // calls
-	LongestMS  int64   `json:"longest_ms"`
-	Share      float64 `json:"share_percent,omitempty"` // of the most frequent remainder of 16
-	Error      string  `json:"error,omitempty"`         // the first
+	Event, Library string
+	IDs            int
+	Duplicates     int // IDs that were issued before
+	Negative       int
+	Failed         int     // calls
+	LongestMS      int64   // the longest call
+	Share          float64 // percent of the most frequent remainder of 16
+	Error          string  // the first
+}
+
+// columns are the names of values.
+var columns = []string{
+	"event", "library", "ids", "duplicates", "negative", "failed", "longest_ms", "share_percent", "error",
+}
+
+// values returns a line of CSV.
+func (r result) values() []string {
+	return []string{
+		r.Event, r.Library, strconv.Itoa(r.IDs), strconv.Itoa(r.Duplicates), strconv.Itoa(r.Negative),
+		strconv.Itoa(r.Failed), strconv.FormatInt(r.LongestMS, 10), strconv.FormatFloat(r.Share, 'f', 1, 64), r.Error,
+	}
 }
 
 // run puts all libraries through the scenario at once: most of the time they wait.
