@@ -1,5 +1,5 @@
 // Command storage answers which primary key a table should have: it measures the bytes of auto-increment, snowflake and
-// UUID keys in tables and indexes, and the speed of inserting and finding rows.
+// UUID keys in tables and indexes, and the speed of inserting rows.
 //
 //	go run ./storage -scenario load
 //

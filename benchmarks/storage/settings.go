@@ -18,7 +18,7 @@ import (
 )
 
 const usage = `storage compares auto-increment, snowflake and UUID primary keys: the bytes that they take in tables and
-indexes, and the speed of inserting and finding rows.
+indexes, and the speed of inserting rows.
 
 	go run ./storage                                  SQLite; needs no server, takes about a minute
 	go run ./storage -db sqlite,postgres,mariadb      also on servers, at 127.0.0.1 or -postgres, -mariadb

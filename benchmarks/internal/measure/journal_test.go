@@ -42,7 +42,7 @@ var (
 			Engine: "sqlite", Scenario: "load", Params: P("rows", 1000, "cache", "2 MB"), Kind: "snowflake", Round: 1,
 			Values: map[string]float64{"rate": 9}, Note: "the generator waited",
 		},
-		{Engine: "sqlite", Scenario: "read", Kind: "uuidv4", Round: 2, Values: map[string]float64{}, Note: "not here: no"},
+		{Engine: "sqlite", Scenario: "children", Kind: "uuidv4", Round: 2, Values: map[string]float64{}, Note: "not here: no"},
 	}
 )
 

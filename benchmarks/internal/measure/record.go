@@ -83,11 +83,4 @@ var metrics = []Metric{
 	{Name: "time", Title: "time", Unit: "ms", Digits: 2},
 	{Name: "round_trips", Title: "round trips", Exact: true},
 	{Name: "ping", Title: "one round trip", Unit: "ms", Digits: 2, Plain: true},
-	{Name: "lookup", Title: "a row by its key, median", Unit: "µs", Digits: 1},
-	{Name: "join", Title: "join of all children with their parents", Unit: "ms", Digits: 1},
-	{Name: "newest_key", Title: "the 50 newest rows by the key", Unit: "µs", Digits: 0},
-	{Name: "newest_time", Title: "the 50 newest rows by an index on created_at", Unit: "µs", Digits: 0},
-	{Name: "range_key", Title: "1 % of the rows by a range of keys", Unit: "ms", Digits: 2},
-	{Name: "range_time", Title: "1 % of the rows by an index on created_at", Unit: "ms", Digits: 2},
-	{Name: "range_scan", Title: "1 % of the rows by created_at, no index", Unit: "ms", Digits: 1},
 }

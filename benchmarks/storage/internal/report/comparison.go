@@ -23,9 +23,7 @@ var views = map[string][]string{
 	"clients":  {"bytes_primary|bytes_table *", "rate *"},
 	"paced":    {"bytes_primary|bytes_table"},
 	"children": {"bytes_secondary", "rate"},
-	"read":     {"lookup", "newest_key", "range_key", "join"},
 	"graph":    {"time *"},
-	"gorm":     {"bytes_table", "rate *"},
 	"grow":     {"rate"},
 }
 
@@ -63,8 +61,8 @@ func (r Report) comparisons(engine string) []comparison {
 }
 
 // compare returns the row of a metric; false for one of little interest. That are inserts of single rows by one client,
-// rates of several clients but with 10 rows a statement, and metrics in which no key differs, apart from inserts, GORM and
-// curves of large tables, which are measured once.
+// rates of several clients but with 10 rows a statement, and metrics in which no key differs, apart from inserts and curves of
+// large tables, which are measured once.
 func (r Report) compare(s scenario.Scenario, g measure.Group, metric string) (comparison, bool) {
 	base, ok := g.Figure(r.Baseline, metric)
 	batch := g.Params.Get("batch")
@@ -82,7 +80,7 @@ func (r Report) compare(s scenario.Scenario, g measure.Group, metric string) (co
 	}
 
 	largeCurve := curve && number(g.Params.Get("rows")) >= 1_000_000
-	show := largeCurve || slices.Contains([]string{"load", "clients", "graph", "gorm"}, s.Name)
+	show := largeCurve || slices.Contains([]string{"load", "clients", "graph"}, s.Name)
 	for _, kind := range r.compared(g.Engine) {
 		c := r.cell(g, kind, metric)
 		show = show || c.verdict > measure.Same

@@ -100,7 +100,7 @@ func caseText(p measure.Params, without ...string) string {
 }
 
 var paramForms = map[string]string{
-	"batch": "# a statement", "create": "# a Create", "delay": "# to the server", "by": "by #", "pace": "# rows/s each",
+	"batch": "# a statement", "delay": "# to the server", "by": "by #", "pace": "# rows/s each",
 }
 
 func paramText(p measure.Setting) string {

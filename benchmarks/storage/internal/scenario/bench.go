@@ -82,16 +82,6 @@ func (b *Bench) Clean(ctx context.Context) error {
 	return err
 }
 
-// fill creates a table of accounts and inserts rows. It returns their keys.
-func (b *Bench) fill(ctx context.Context, table engine.Table, rows int) ([]any, error) {
-	if err := b.Create(ctx, table); err != nil {
-		return nil, err
-	}
-	keys := make([]any, 0, rows)
-	keep := func(id any) { keys = append(keys, id) }
-	return keys, b.Do(ctx, Insert{Table: table, Rows: rows, Batch: 1000, Fill: fillAccount, Keep: keep})
-}
-
 // inserting is a scenario's Run that creates a table of accounts and inserts the rows by the case's parameters.
 func inserting(name string) func(context.Context, *Bench) (map[string]float64, error) {
 	return func(ctx context.Context, b *Bench) (map[string]float64, error) {
@@ -110,9 +100,6 @@ func inserting(name string) func(context.Context, *Bench) (map[string]float64, e
 func (b *Bench) random() *rand.Rand {
 	return rand.New(rand.NewPCG(b.Options.Seed, uint64(b.Round))) //nolint:gosec // a benchmark's choice of rows
 }
-
-func microseconds(d time.Duration) float64 { return float64(d.Nanoseconds()) / 1e3 }
-func milliseconds(d time.Duration) float64 { return float64(d.Nanoseconds()) / 1e6 }
 
 // Measure runs f, which adds n rows to a table, after the tables have settled. It returns the rate, the bytes of log,
 // and the table's sizes. The others are tables that f reads.

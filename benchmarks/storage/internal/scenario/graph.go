@@ -100,7 +100,7 @@ func median(n int, f func() error) (float64, error) {
 		took[i] = time.Since(start)
 	}
 	slices.Sort(took)
-	return milliseconds(took[n/2]), nil
+	return float64(took[n/2].Nanoseconds()) / 1e6, nil
 }
 
 // network returns a pool on a network with the given delay, and a counter of its round trips.

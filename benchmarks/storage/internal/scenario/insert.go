@@ -19,11 +19,8 @@ var account = []engine.Column{{Name: "name", Text: true}, {Name: "amount"}, {Nam
 func fillAccount(row []any, i int) {
 	row[0] = fmt.Sprintf("account number %06d", i%1_000_000)
 	row[1] = int64(i%10_000) * 100
-	row[2] = moment(i)
+	row[2] = int64(1_800_000_000_000 + i)
 }
-
-// moment is created_at of row i.
-func moment(i int) any { return int64(1_800_000_000_000 + i) }
 
 // Insert describes rows to insert into a table.
 type Insert struct {

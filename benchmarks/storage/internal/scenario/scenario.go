@@ -43,7 +43,7 @@ type Options struct {
 
 // All returns the scenarios in the order of the report.
 func All() []Scenario {
-	return []Scenario{load, clients, paced, children, read, graph, gorms, grow}
+	return []Scenario{load, clients, paced, children, graph, grow}
 }
 
 // Names returns the names of all scenarios.
@@ -71,9 +71,6 @@ func (s Scenario) KindsOn(o Options, engineName string) (kinds, sizes []key.Kind
 	other := func(k key.Kind) bool { return !k.OnEngine(engineName) }
 	return slices.DeleteFunc(kinds, other), slices.DeleteFunc(sizes, other)
 }
-
-// timedRows is the most rows of tables that are filled again for each run of queries.
-const timedRows = 50_000
 
 // share returns a part of the rows, for cases that are slow: at least the given number, or all.
 func share(rows, of, least int) int { return min(rows, max(rows/of, least)) }

@@ -7,11 +7,8 @@ import (
 	"os"
 	"slices"
 	"strings"
-	"sync"
 	"testing"
 	"time"
-
-	"gorm.io/gorm/schema"
 
 	"github.com/sqlflake/sqlflake/benchmarks/internal/measure"
 	"github.com/sqlflake/sqlflake/benchmarks/storage/internal/engine"
@@ -90,9 +87,7 @@ var wanted = map[string]string{
 	"clients":  "rate bytes_table",
 	"paced":    "bytes_table",
 	"children": "rate bytes_table bytes_secondary",
-	"read":     "lookup join newest_time range_time range_scan",
 	"graph":    "time",
-	"gorm":     "rate bytes_table bytes_secondary",
 	"grow":     "rate@30 rate@150 rate@300",
 }
 
@@ -224,46 +219,10 @@ func TestStepsOfGrow(t *testing.T) {
 	}
 }
 
-// TestInTimeOrderTellsKindsApart compares keys that are drawn some time apart.
-func TestInTimeOrderTellsKindsApart(t *testing.T) {
-	for _, kind := range key.Kinds() {
-		b := &Bench{Kind: kind, Options: options}
-		source, err := b.source(0, 1)
-		must(t, err)
-		if source == nil {
-			continue
-		}
-		rises, highest := true, any(nil)
-		for range 3 {
-			time.Sleep(20 * time.Millisecond) // a generator may lead the clock, and begins so
-			batch := make([]any, 1000)
-			must(t, source(batch))
-			slices.SortFunc(batch, compareKeys)
-			rises = rises && (highest == nil || compareKeys(batch[250], highest) > 0) // clocks may differ
-			highest = batch[750]
-		}
-		if b.inTimeOrder() != rises {
-			t.Errorf("%s: in the order of time: %v, want %v", kind.Name, !rises, rises)
-		}
-	}
-}
-
 func TestNamesOfKindsExist(t *testing.T) {
 	for _, s := range All() {
 		if names := slices.Concat(s.Kinds, s.Sizes); len(names) == 0 || len(key.Find(names)) != len(names) {
 			t.Errorf("%s: not all of %q exist", s.Name, names)
-		}
-	}
-}
-
-// TestGormModelsHaveTheSameColumns: GORM silently skips fields that it does not understand.
-func TestGormModelsHaveTheSameColumns(t *testing.T) {
-	want := []string{"amount", "created_at", "deleted_at", "id", "name", "updated_at"}
-	for name, model := range gormModels {
-		s, err := schema.Parse(model(1), &sync.Map{}, schema.NamingStrategy{})
-		must(t, err)
-		if got := slices.Sorted(slices.Values(s.DBNames)); !slices.Equal(got, want) || len(s.ParseIndexes()) != 1 {
-			t.Errorf("%s: columns %v, %d indexes, want %v and 1", name, got, len(s.ParseIndexes()), want)
 		}
 	}
 }
