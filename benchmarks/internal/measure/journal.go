@@ -1,8 +1,11 @@
 package measure
 
 import (
+	"bytes"
+	"compress/gzip"
 	"errors"
 	"fmt"
+	"io"
 	"maps"
 	"math"
 	"os"
@@ -11,8 +14,11 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/sqlflake/sqlflake/benchmarks/internal/filelock"
 )
+
+// errHeld says that the lock of a file is held. The kernel releases a lock when its process ends in any way, so no lock is
+// left behind.
+var errHeld = errors.New("another process holds the lock")
 
 // Journal keeps records in a file, so that an interrupted run can be resumed.
 type Journal struct {
@@ -23,7 +29,7 @@ type Journal struct {
 }
 
 // OpenJournal opens the journal of a folder, which it creates if needed. Until Close, or the end of the process, a
-// second call for the folder returns filelock.ErrHeld.
+// second call for the folder returns an error.
 func OpenJournal(dir string) (j *Journal, err error) {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return nil, err
@@ -38,7 +44,7 @@ func OpenJournal(dir string) (j *Journal, err error) {
 			err = errors.Join(err, file.Close())
 		}
 	}()
-	if err := filelock.Lock(file); errors.Is(err, filelock.ErrHeld) { // other errors: a file system without locks
+	if err := lock(file); errors.Is(err, errHeld) { // other errors: a file system without locks
 		return nil, fmt.Errorf("%s: another run is writing to this folder (%w); wait until it ends, or use another -out", dir, err)
 	}
 	text, err := os.ReadFile(path)
@@ -122,3 +128,154 @@ func (j *Journal) Data() Data { return j.data }
 
 // Close closes the file.
 func (j *Journal) Close() error { return j.file.Close() }
+
+// resultsName is the file of a report's folder with all runs, in the format of Go's benchmarks, which benchstat reads.
+//
+//	postgres.version: PostgreSQL 15.20
+//	Unit rate better=higher
+//	BenchmarkLoad/db=postgres/rows=200000/batch=1/key=snowflake/round=3 1 14900 rate 22.5 bytes_primary
+//	# BenchmarkLoad/db=postgres/rows=200000/batch=1/key=snowflake/round=3: a note about this run
+//	# postgres: a note about this database
+//
+// Notes are comments, because benchstat would compare "note: ..." lines as settings.
+const resultsName = "results.txt"
+
+// Data are the contents of a folder.
+type Data struct {
+	Environment Environment
+	Records     []Record
+}
+
+// ReadFolder reads the results of a folder, or a file that ends in .txt or .txt.gz. An incomplete last line, after a full
+// disk or a kill, is left out.
+func ReadFolder(path string) (Data, error) {
+	file := path
+	if info, err := os.Stat(path); err == nil && info.IsDir() {
+		file = filepath.Join(path, resultsName)
+	}
+	text, err := os.ReadFile(file)
+	if packed := bytes.NewReader(text); bytes.HasPrefix(text, []byte("\x1f\x8b")) {
+		var unpacked io.Reader
+		if unpacked, err = gzip.NewReader(packed); err == nil {
+			text, err = io.ReadAll(unpacked)
+		}
+	}
+	if err != nil {
+		return Data{}, fmt.Errorf("%s: %w", path, err)
+	}
+	return parse(file, complete(text))
+}
+
+// complete cuts an incomplete last line.
+func complete(text []byte) []byte { return text[:bytes.LastIndexByte(text, '\n')+1] }
+
+// parse reads complete lines.
+func parse(path string, text []byte) (Data, error) {
+	d := Data{Environment: Environment{Database: map[string][]Setting{}, Notes: map[string][]string{}}}
+	place, number := map[string]int{}, 0
+	for line := range strings.Lines(string(text)) {
+		number++
+		name, value, _ := strings.Cut(strings.TrimSpace(line), ": ")
+		about, comment := strings.CutPrefix(name, "# ")
+		switch id, values, _ := strings.Cut(about, " "); {
+		case strings.HasPrefix(id, benchmark):
+			r, err := recordOf(id)
+			i, known := place[id]
+			if !known {
+				i = len(d.Records)
+				place[id], d.Records = i, append(d.Records, r)
+			}
+			if err = errors.Join(err, d.Records[i].read(values)); err != nil {
+				return d, fmt.Errorf("%s:%d: %w", path, number, err)
+			}
+			d.Records[i].Note += value
+		case value == "":
+		case comment:
+			d.Environment.AddNotes(about, value)
+		default:
+			d.Environment.set(name, value)
+		}
+	}
+	return d, nil
+}
+
+const benchmark = "Benchmark"
+
+// ID identifies a run: BenchmarkLoad/db=sqlite/rows=1000/key=auto/beside=snowflake/round=1.
+func (r Record) ID() string {
+	parts := []string{benchmark + strings.ToUpper(r.Scenario[:1]) + r.Scenario[1:]}
+	for _, p := range slices.Concat(P("db", r.Engine), r.Params, P("key", r.Kind, "beside", r.Beside, "round", r.Round)) {
+		if p.Value != "" {
+			parts = append(parts, p.Name+"="+p.Value)
+		}
+	}
+	return strings.ReplaceAll(strings.Join(parts, "/"), " ", "_")
+}
+
+// recordOf is the inverse of ID.
+func recordOf(id string) (Record, error) {
+	r := Record{Values: map[string]float64{}}
+	parts := strings.Split(strings.ReplaceAll(strings.TrimPrefix(id, benchmark), "_", " "), "/")
+	for _, part := range parts[1:] {
+		name, value, _ := strings.Cut(part, "=")
+		switch name {
+		case "db":
+			r.Engine = value
+		case "key":
+			r.Kind = value
+		case "beside":
+			r.Beside = value
+		case "round":
+			r.Round, _ = strconv.Atoi(value)
+		default:
+			r.Params = append(r.Params, Setting{name, value})
+		}
+	}
+	if parts[0] == "" || r.Kind == "" || r.Round < 1 {
+		return r, fmt.Errorf("%q has no scenario, key or round", id)
+	}
+	r.Scenario = strings.ToLower(parts[0][:1]) + parts[0][1:]
+	return r, nil
+}
+
+// read sets the values of a line, "1 14900 rate 22.5 bytes_primary".
+func (r Record) read(line string) error {
+	if line != "" && len(r.Values) > 0 {
+		return errors.New("this run is there twice: the file has two measurements")
+	}
+	fields := strings.Fields(line)
+	for pair := range slices.Chunk(fields[min(1, len(fields)):], 2) {
+		value, err := strconv.ParseFloat(pair[0], 64)
+		if err != nil || len(pair) < 2 {
+			return fmt.Errorf("%q is not a value and its metric", pair)
+		}
+		r.Values[pair[1]] = value
+	}
+	return nil
+}
+
+// write writes a run: the meanings of metrics that are new in the file, its values and its note. A note without values is
+// that of a run without any, so it comes last: a full disk may cut the text anywhere.
+func (r Record) write(out io.Writer, known map[string]bool) error {
+	var text, line bytes.Buffer
+	for _, name := range slices.Sorted(maps.Keys(r.Values)) {
+		if m := Find(name); !known[name] {
+			known[name] = true
+			fmt.Fprintf(&text, "Unit %s better=%s\n", name, map[bool]string{true: "higher", false: "lower"}[m.More])
+			if m.Exact {
+				fmt.Fprintf(&text, "Unit %s assume=exact\n", name)
+			}
+		}
+		fmt.Fprintf(&line, " %v %s", r.Values[name], name)
+	}
+	if len(r.Values) > 0 {
+		fmt.Fprintf(&text, "%s 1%s\n", r.ID(), &line)
+	}
+	if r.Note != "" {
+		fmt.Fprintf(&text, "# %s: %s\n", r.ID(), oneLine(r.Note))
+	}
+	_, err := out.Write(text.Bytes())
+	return err
+}
+
+func oneLine(text string) string { return strings.Join(strings.Fields(text), " ") }

@@ -8,7 +8,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/sqlflake/sqlflake/benchmarks/internal/filelock"
 )
 
 func must(t *testing.T, err error) {
@@ -54,7 +53,7 @@ func TestJournalIsResumed(t *testing.T) {
 		must(t, j.Add(r))
 	}
 	must(t, j.AddNotes("sqlite", "two\nlines", "two lines"))
-	if _, err := OpenJournal(dir); !errors.Is(err, filelock.ErrHeld) {
+	if _, err := OpenJournal(dir); !errors.Is(err, errHeld) {
 		t.Errorf("opened twice: %v", err)
 	}
 	must(t, j.Close())

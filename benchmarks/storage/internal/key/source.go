@@ -11,7 +11,6 @@ import (
 	"github.com/google/uuid"
 	"github.com/oklog/ulid/v2"
 
-	"github.com/sqlflake/sqlflake/benchmarks/storage/internal/arrival"
 	"github.com/sqlflake/sqlflake/snowflake"
 )
 
@@ -71,12 +70,12 @@ func workers(layout snowflake.Layout) func(Config) (Source, error) {
 }
 
 // paced simulates the order in which the keys of all clients arrive.
-func paced(c Config, layout snowflake.Layout) *arrival.Stream {
-	o := arrival.Order{Layout: layout, Workers: c.Clients, Rate: float64(c.Pace * c.Clients), Batch: c.Batch, Seed: c.Seed}
+func paced(c Config, layout snowflake.Layout) *stream {
+	o := order{Layout: layout, Workers: c.Clients, Rate: float64(c.Pace * c.Clients), Batch: c.Batch, Seed: c.Seed}
 	if c.Batch < 2 { // batches of one client would overtake each other
 		o.Lag = time.Millisecond
 	}
-	return arrival.New(o)
+	return newStream(o)
 }
 
 // pacedUUIDs are UUIDs of version 7 that are drawn at the same times as the snowflakes of paced.
@@ -85,7 +84,7 @@ func pacedUUIDs(c Config) (Source, error) {
 		snowflake.Field{Name: "time", Bits: 48}, snowflake.Field{Name: "worker", Bits: 10}, snowflake.Field{Name: "sequence", Bits: 5})
 	s, from := paced(c, micros), random(c)
 	return each(func() (any, error) {
-		id, err := s.Next()
+		id, err := s.next()
 		if err != nil {
 			return nil, err
 		}
@@ -99,14 +98,14 @@ func pacedUUIDs(c Config) (Source, error) {
 // skewed are the keys of 16 processes whose clocks differ by up to 20 ms, in the order in which they arrive, at 10,000
 // rows a second. The times are simulated.
 func skewed(c Config) (Source, error) {
-	return ofStream(arrival.New(arrival.Order{
+	return ofStream(newStream(order{
 		Layout: snowflake.Default(), Workers: 16, Rate: 10_000, Skew: 20 * time.Millisecond, Seed: c.Seed + uint64(c.Client),
 	})), nil
 }
 
-func ofStream(s *arrival.Stream) Source {
+func ofStream(s *stream) Source {
 	return each(func() (any, error) {
-		id, err := s.Next()
+		id, err := s.next()
 		return int64(id), err
 	})
 }

@@ -1,6 +1,4 @@
-// Package arrival simulates the order in which the keys of several writers reach a B-tree: workers whose clocks differ,
-// rows that are written some time after their keys were drawn, and batches of several workers that overlap.
-package arrival
+package key
 
 import (
 	"cmp"
@@ -11,8 +9,9 @@ import (
 	"github.com/sqlflake/sqlflake/snowflake"
 )
 
-// Order describes how rows are made.
-type Order struct {
+// order describes how rows are made. It simulates the order in which the keys of several writers reach a B-tree: workers
+// whose clocks differ, rows that are written some time after their keys were drawn, and batches of workers that overlap.
+type order struct {
 	Layout  snowflake.Layout
 	Workers int     // [1, Layout.MaxWorker()]
 	Rate    float64 // rows a second of all workers, above 0
@@ -27,10 +26,10 @@ type Order struct {
 	Seed  uint64
 }
 
-// Stream gives keys in the order in which they arrive. Two streams of the same Order give the same keys. It is not safe
+// stream gives keys in the order in which they arrive. Two streams of the same order give the same keys. It is not safe
 // for concurrent use.
-type Stream struct {
-	Order
+type stream struct {
+	order
 	random  *rand.Rand
 	workers []worker
 	pending []row // the next to arrive is the last
@@ -43,10 +42,10 @@ type worker struct {
 	next           float64
 }
 
-// New returns a stream.
-func New(o Order) *Stream {
+// newStream returns a stream.
+func newStream(o order) *stream {
 	o.Batch = max(o.Batch, 1)
-	s := &Stream{Order: o, random: rand.New(rand.NewPCG(o.Seed, 0x5eed))} //nolint:gosec // a simulation
+	s := &stream{order: o, random: rand.New(rand.NewPCG(o.Seed, 0x5eed))} //nolint:gosec // a simulation
 	// The simulation begins two years after the epoch, so that keys have their full length.
 	start := float64(2 * 365 * 24 * time.Hour)
 	for i := range o.Workers {
@@ -61,10 +60,10 @@ func New(o Order) *Stream {
 }
 
 // interval is the mean time between two rows of a worker.
-func (s *Stream) interval() float64 { return float64(time.Second) * float64(s.Workers) / s.Rate }
+func (s *stream) interval() float64 { return float64(time.Second) * float64(s.Workers) / s.Rate }
 
-// Next returns the key that arrives next.
-func (s *Stream) Next() (snowflake.ID, error) {
+// next returns the key that arrives next.
+func (s *stream) next() (snowflake.ID, error) {
 	for {
 		first := &s.workers[0] // the next to draw; no later key arrives before
 		for i := range s.workers {
@@ -84,7 +83,7 @@ func (s *Stream) Next() (snowflake.ID, error) {
 }
 
 // draw makes the keys of the next batch of a worker.
-func (s *Stream) draw(w *worker) error {
+func (s *stream) draw(w *worker) error {
 	drawn, lag := int64(w.next)+w.offset, s.random.ExpFloat64()*float64(s.Lag)
 	for range s.Batch {
 		tick := drawn / int64(s.Layout.Tick())
