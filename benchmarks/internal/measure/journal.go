@@ -13,7 +13,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-
 )
 
 // errHeld says that the lock of a file is held. The kernel releases a lock when its process ends in any way, so no lock is
