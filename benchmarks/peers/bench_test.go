@@ -37,6 +37,7 @@ func compare(b *testing.B, goroutines int, subjects ...subject) {
 				ours = append(ours, together(goroutines, n, first.run))
 				theirs = append(theirs, together(goroutines, n, s.run))
 			}
+
 			b.ReportMetric(median(theirs), "ns/op")
 			b.ReportMetric(median(theirs)/median(ours), "x-first")
 		})
@@ -75,15 +76,18 @@ func generators(b *testing.B) []subject {
 	bwmarrin.NodeBits, bwmarrin.StepBits = 2, 20
 	node, err := bwmarrin.NewNode(1)
 	bwmarrin.NodeBits, bwmarrin.StepBits = 10, 12
+
 	if err != nil {
 		b.Fatal(err)
 	}
+
 	sony, err := sonyflake.New(sonyflake.Settings{
 		TimeUnit: time.Millisecond, BitsSequence: 20, BitsMachineID: 2, MachineID: func() (int, error) { return 1, nil },
 	})
 	if err != nil {
 		b.Fatal(err)
 	}
+
 	options := idgen.NewIdGeneratorOptions(1)
 	options.WorkerIdBitLength, options.SeqBitLength = 2, 20
 	yitter := idgen.NewDefaultIdGenerator(options).SnowWorker

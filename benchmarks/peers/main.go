@@ -33,10 +33,12 @@ func main() {
 	if isChild() {
 		return
 	}
+
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	err := run(ctx, os.Args[1:], os.Stdout, os.Stderr)
 	interrupted := ctx.Err() != nil
 	stop()
+
 	switch {
 	case err == nil || errors.Is(err, flag.ErrHelp):
 	case interrupted:
@@ -52,12 +54,14 @@ func run(ctx context.Context, args []string, out, progress io.Writer) error {
 	flags.SetOutput(out)
 	flags.Usage = func() { fmt.Fprint(out, usage) }
 	asCSV := flags.Bool("csv", false, "")
+
 	if err := flags.Parse(args); err != nil {
 		return err
 	}
 	if flags.NArg() > 0 {
 		return fmt.Errorf("unknown argument %q; see -h", flags.Arg(0))
 	}
+
 	var all []result
 	for i, s := range scenarios() {
 		fmt.Fprintf(progress, "%d of %d: %s\n", i+1, len(scenarios()), s.title)
@@ -67,6 +71,7 @@ func run(ctx context.Context, args []string, out, progress io.Writer) error {
 		}
 		all = append(all, results...)
 	}
+
 	if *asCSV {
 		rows := [][]string{columns}
 		for _, r := range all {
@@ -74,6 +79,7 @@ func run(ctx context.Context, args []string, out, progress io.Writer) error {
 		}
 		return csv.NewWriter(out).WriteAll(rows)
 	}
+
 	_, err := io.WriteString(out, table(all))
 	return err
 }
@@ -84,11 +90,13 @@ func table(all []result) string {
 	for _, l := range libraries() {
 		rows[0] = append(rows[0], l.title)
 	}
+
 	for _, r := range all { // in this order
 		if last := len(rows) - 1; rows[last][0] != r.Event {
 			rows = append(rows, []string{r.Event})
 		}
 		rows[len(rows)-1] = append(rows[len(rows)-1], r.cell())
 	}
+
 	return document.Table(rows)
 }

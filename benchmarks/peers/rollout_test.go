@@ -27,9 +27,11 @@ func newRollout(t *testing.T, old, layout string) *rollout {
 	r := &rollout{old: old, layout: layout, dsn: target.DSN, db: target.Open(t)}
 	const tables = `CREATE TABLE orders (id bigint PRIMARY KEY, slot int, generation int, n int);
 		CREATE TABLE starts (slot int, generation int, greatest bigint, waited bigint)` // of processes of ours; ms
+
 	if _, err := r.db.ExecContext(t.Context(), tables); err != nil {
 		t.Fatal(err)
 	}
+
 	return r
 }
 
@@ -60,22 +62,27 @@ func (r *rollout) look(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	rows, err := r.db.QueryContext(t.Context(), "SELECT id FROM orders")
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer rows.Close()
+
 	for rows.Next() {
 		var id snowflake.ID
 		if err := rows.Scan(&id); err != nil {
 			t.Fatal(err)
 		}
+
 		worker, err := layout.Field(id, layout.WorkerField())
 		if err != nil {
 			t.Fatal(err)
 		}
+
 		r.seen = max(r.seen, worker)
 	}
+
 	if rows.Err() != nil || r.seen != 4 {
 		t.Fatalf("the greatest worker is %d, %v", r.seen, rows.Err())
 	}
@@ -96,9 +103,11 @@ func TestRollingTakeoverRefusesNoInsertAndKeepsTheOrder(t *testing.T) {
 			t.Parallel()
 			r := newRollout(t, tt.old, tt.layout)
 			const ahead = 500 * time.Millisecond
+
 			for slot := range r.running {
 				r.start(t, slot, r.oldOne(slot)).inserts(t, batch)
 			}
+
 			for slot, w := range r.running { // an ordinary crash: numbers as before
 				w.inserts(t, someRows())
 				w.kill(t)
@@ -109,6 +118,7 @@ func TestRollingTakeoverRefusesNoInsertAndKeepsTheOrder(t *testing.T) {
 				}
 				r.start(t, slot, again).inserts(t, batch)
 			}
+
 			r.look(t)
 			for slot, w := range r.running {
 				w.inserts(t, someRows())
@@ -117,13 +127,16 @@ func TestRollingTakeoverRefusesNoInsertAndKeepsTheOrder(t *testing.T) {
 				} else {
 					w.finish(t)
 				}
+
 				for range 2 { // a takeover each
 					w = r.start(t, slot, r.oneOfOurs())
 					w.inserts(t, someRows())
 					w.kill(t)
 				}
+
 				r.start(t, slot, r.oneOfOurs()).inserts(t, batch)
 			}
+
 			r.running[3].finish(t)
 			time.Sleep(downtime)
 			r.start(t, 3, r.oldOne(3)).inserts(t, someRows())
@@ -131,9 +144,11 @@ func TestRollingTakeoverRefusesNoInsertAndKeepsTheOrder(t *testing.T) {
 			freed := r.oneOfOurs() // no old process will come again
 			freed.First, freed.Last = 1, 4
 			r.start(t, 3, freed).inserts(t, someRows())
+
 			for _, w := range r.running {
 				w.finish(t)
 			}
+
 			r.check(t)
 		})
 	}
@@ -158,6 +173,7 @@ func (r *rollout) check(t *testing.T) {
 		Scan(&rows, &processes, &descend, &overlap, &starts, &below, &takeovers); err != nil {
 		t.Fatal(err)
 	}
+
 	if takeovers == 0 {
 		t.Error("no worker was taken over")
 	}
@@ -184,24 +200,29 @@ func TestRolloutWithAMistakeIsNoticed(t *testing.T) {
 	w.inserts(t, batch)
 	w.finish(t)
 	var first, greatest, waited int64
+
 	if err := r.db.QueryRowContext(t.Context(), "SELECT (SELECT min(id) FROM orders WHERE generation = 1), greatest, waited FROM starts").
 		Scan(&first, &greatest, &waited); err != nil {
 		t.Fatal(err)
 	}
+
 	if first >= greatest || waited < ahead.Milliseconds()/2 {
 		t.Errorf("with a start at once the first is %d after %d, which is %d ms ahead", first, greatest, waited)
 	}
+
 	r.start(t, 0, r.oldOne(0)).inserts(t, batch)
 	hasty.First, hasty.Last = 1, 1
 	w = r.start(t, 2, hasty)
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
+
 	select {
 	case <-w.ended:
 	case <-r.running[0].ended:
 		w = r.running[0]
 	case <-ctx.Done():
 	}
+
 	if ctx.Err() != nil || !strings.Contains(w.fault.String(), "duplicate key") {
 		t.Error("two processes with one number are not noticed")
 	}

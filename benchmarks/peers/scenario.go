@@ -39,9 +39,11 @@ func scenarios() []scenario {
 	even := sparse
 	even.Even = true
 	numbers := make([]int, 1024)
+
 	for i := range numbers {
 		numbers[i] = i
 	}
+
 	return []scenario{
 		{name: "instances", title: "two generators with one number in a process", first: spec{Workers: []int{1, 1}, Count: 2000}},
 		{name: "processes", title: "two processes with one number", together: true, first: one, second: one},
@@ -96,6 +98,7 @@ func (s scenario) run(ctx context.Context) ([]result, error) {
 			group.Go(func() { results[i], faults[i] = s.try(ctx, l) })
 		}
 	}
+
 	group.Wait()
 	return results, errors.Join(faults...)
 }
@@ -107,19 +110,23 @@ func (s scenario) try(ctx context.Context, l library) (r result, err error) {
 		return r, err
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(folder)) }()
+
 	specs := []spec{s.first}
 	if s.second.Count > 0 {
 		specs = append(specs, s.second)
 	}
+
 	for i := range specs {
 		specs[i].Library, specs[i].Folder = l.name, folder
 	}
+
 	var all []drawn
 	for len(specs) > 0 {
 		now := specs[:1]
 		if s.together {
 			now = specs
 		}
+
 		specs = specs[len(now):]
 		if len(all) > 0 {
 			time.Sleep(downtime)
@@ -127,12 +134,15 @@ func (s scenario) try(ctx context.Context, l library) (r result, err error) {
 				now[0].Back = time.Since(all[0].Began) + startup
 			}
 		}
+
 		ids, err := drawTogether(ctx, now)
 		if err != nil {
 			return r, err
 		}
+
 		all = append(all, ids...)
 	}
+
 	return s.count(l, all), nil
 }
 
@@ -150,14 +160,17 @@ func (s scenario) count(l library, all []drawn) result {
 				r.Negative++
 			}
 		}
+
 		if r.Error == "" {
 			r.Error = one.Error
 		}
 	}
+
 	r.Duplicates = r.IDs - len(seen)
 	if s.share && r.IDs > 0 {
 		r.Share = 100 * float64(slices.Max(remainders)) / float64(r.IDs)
 	}
+
 	return r
 }
 
@@ -172,6 +185,7 @@ func (r result) cell() string {
 	if r.Share > 0 {
 		return strconv.FormatFloat(r.Share, 'f', 0, 64) + " %"
 	}
+
 	text := thousands(r.Duplicates)
 	if r.Duplicates > 0 {
 		text += " of " + thousands(r.IDs)
@@ -179,15 +193,18 @@ func (r result) cell() string {
 	if r.Negative > 0 {
 		text += ", " + thousands(r.Negative) + " negative"
 	}
+
 	switch {
 	case r.Failed > 0:
 		text += ", returns an error"
 	case r.Error != "":
 		text += ", one is refused"
 	}
+
 	if r.LongestMS >= waited {
 		text += fmt.Sprintf(", waits %.1f s", float64(r.LongestMS)/1000)
 	}
+
 	return text
 }
 

@@ -49,20 +49,24 @@ func isWriter() bool {
 	if !ok {
 		return false
 	}
+
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
+
 	go func() {
 		_, _ = io.Copy(io.Discard, os.Stdin)
 		cancel()
 	}()
 	var o order
 	err := json.Unmarshal([]byte(text), &o)
+
 	if err == nil {
 		err = o.write(ctx)
 	}
 	if err != nil && ctx.Err() == nil {
 		fmt.Fprintln(os.Stderr, err)
 	}
+
 	return true
 }
 
@@ -73,11 +77,13 @@ func (o order) write(ctx context.Context) (err error) {
 		return err
 	}
 	defer db.Close()
+
 	draw, end, err := o.open(ctx, db)
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, end()) }()
+
 	for n := 0; ; n += batch {
 		ids := make([]int64, batch)
 		for i := range ids {
@@ -85,15 +91,18 @@ func (o order) write(ctx context.Context) (err error) {
 				return err
 			}
 		}
+
 		// Not ctx: a statement that is cancelled may insert or not, and the end of this process is to be orderly.
 		_, err := db.Exec(`INSERT INTO orders SELECT id, $2, $3, $4::int + n FROM unnest($1::bigint[]) WITH ORDINALITY AS t (id, n)`,
 			ids, o.Slot, o.Generation, n)
 		if err != nil {
 			return err
 		}
+
 		if _, err := os.Stdout.WriteString("."); err != nil || ctx.Err() != nil {
 			return err
 		}
+
 		time.Sleep(time.Millisecond) // the events are the test, not the number of rows
 	}
 }
@@ -117,6 +126,7 @@ func openPeer(ctx context.Context, library string, node int, ahead time.Duration
 		one, err := s.library().open(ctx, s, node)
 		return one.next, err
 	}
+
 	flake, err := sonyflakev1.New(sonyflakev1.Settings{
 		StartTime: time.Date(2014, 9, 1, 0, 0, 0, 0, time.UTC).Add(-ahead), // the default
 		MachineID: func() (uint16, error) { return uint16(node), nil },
@@ -146,6 +156,7 @@ func (o order) lease(ctx context.Context, db *sql.DB) (draw func() (int64, error
 	if err != nil {
 		return nil, nil, err
 	}
+
 	var l *lease.Lease
 	for l == nil {
 		l, err = afterOthers(ctx, db, layout, o.First, o.Last, lease.WithWindow(o.Window), lease.WithPatience(patience), quiet)
@@ -153,6 +164,7 @@ func (o order) lease(ctx context.Context, db *sql.DB) (draw func() (int64, error
 			return nil, nil, err
 		}
 	}
+
 	wait, greatest, err := untilPassed(ctx, db, layout)
 	if err == nil {
 		_, err = db.ExecContext(ctx, "INSERT INTO starts VALUES ($1, $2, $3, $4)", o.Slot, o.Generation, greatest, wait.Milliseconds())
@@ -160,9 +172,11 @@ func (o order) lease(ctx context.Context, db *sql.DB) (draw func() (int64, error
 	if err != nil {
 		return nil, nil, errors.Join(err, l.Close(ctx))
 	}
+
 	if !o.Hasty {
 		time.Sleep(wait)
 	}
+
 	return func() (int64, error) {
 		id, err := l.Generator().NextContext(ctx)
 		return int64(id), err
@@ -193,10 +207,12 @@ func startWriter(t *testing.T, o order) *writer {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	self, err := os.Executable()
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	// Without t.Context(), whose end would look like one of the kills.
 	w := &writer{o: o, cmd: exec.Command(self), ended: make(chan struct{})}
 	w.cmd.Env = append(os.Environ(), writerVariable+"="+string(text), "GORACE=atexit_sleep_ms=0")
@@ -207,6 +223,7 @@ func startWriter(t *testing.T, o order) *writer {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	t.Cleanup(func() {
 		_ = w.cmd.Process.Kill() // most have ended
 		<-w.ended
@@ -215,6 +232,7 @@ func startWriter(t *testing.T, o order) *writer {
 		_ = w.cmd.Wait() // the writer has said why it failed
 		close(w.ended)
 	}()
+
 	return w
 }
 

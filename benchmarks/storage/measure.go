@@ -26,11 +26,13 @@ func (s settings) measure(ctx context.Context, out, progress io.Writer) (failed 
 		}
 		defer func() { failed = errors.Join(failed, os.RemoveAll(dir)) }()
 	}
+
 	journal, err := measure.OpenJournal(dir)
 	if err != nil {
 		return err
 	}
 	defer func() { failed = errors.Join(failed, journal.Close()) }()
+
 	env := measure.Environment{
 		Time: time.Now().Format(time.RFC3339), Command: s.command, Baseline: s.baseline.Name,
 		Settings: []measure.Setting{
@@ -45,6 +47,7 @@ func (s settings) measure(ctx context.Context, out, progress io.Writer) (failed 
 	if err != nil {
 		return err
 	}
+
 	var engines []engine.Engine
 	var steps []runner.Step
 	for _, name := range s.engines {
@@ -60,41 +63,50 @@ func (s settings) measure(ctx context.Context, out, progress io.Writer) (failed 
 				fmt.Fprintf(progress, "%s was not cleaned up: %v\n", name, err)
 			}
 		}()
+
 		if left := e.Left(); left != "" {
 			fmt.Fprintf(progress, "%s: %s\n", name, left)
 		}
+
 		if env.Database[e.Name()], err = e.Settings(ctx); err != nil {
 			return fmt.Errorf("settings of %s: %w", name, err)
 		}
+
 		engines = append(engines, e)
 		steps = append(steps, runner.Steps(e, s.scenarios, s.options, s.baseline)...)
 	}
+
 	if len(steps) == 0 {
 		return fmt.Errorf("-scenario: nothing to measure on %s", strings.Join(s.engines, ", "))
 	}
 	if err := journal.Start(env); err != nil {
 		return fmt.Errorf("-out: %w", err)
 	}
+
 	ahead := runner.Ahead(steps, journal)
 	fmt.Fprintf(progress, "%d runs, %d of them done before\n", len(steps), len(steps)-len(ahead))
 	if busy != "" && len(ahead) > 0 {
 		fmt.Fprintln(progress, "Warning:", busy)
 		failed = journal.AddNotes("machine", busy)
 	}
+
 	failed = errors.Join(failed, runner.Do(ctx, ahead, s.options, journal, progress))
 	for _, e := range engines {
 		failed = errors.Join(failed, journal.AddNotes(e.Name(), e.Notes()...))
 	}
+
 	data := journal.Data()
 	if len(data.Records) == 0 {
 		return failed
 	}
+
 	r := report.New(data.Environment, data.Records, s.baseline.Name)
 	r.Unfinished = len(runner.Ahead(steps, journal))
 	if r.Unfinished > 0 && s.out != "" {
 		fmt.Fprintf(progress, "%d of %d runs are not done. Run the same command with -out %s to continue.\n",
 			r.Unfinished, len(steps), s.out)
 	}
+
 	return errors.Join(failed, s.write(r, out, progress))
 }
 
@@ -114,6 +126,7 @@ func (s *settings) startServers(ctx context.Context, progress io.Writer) (stop f
 		if first != newServer || name == "sqlite" {
 			continue
 		}
+
 		fmt.Fprintf(progress, "Starting a %s server with a cache of %d MB.\n", name, cacheMiB)
 		program := strings.TrimSuffix(name, "18")
 		one, err := dbserver.Start(ctx, dbserver.Config{Name: program, Folder: folder, CacheMiB: cacheMiB})
@@ -123,9 +136,11 @@ func (s *settings) startServers(ctx context.Context, progress io.Writer) (stop f
 		if err != nil {
 			return stop, fmt.Errorf("-%s %s: %w", name, *dsn, err)
 		}
+
 		others := stop
 		stop = func() error { return errors.Join(one.Stop(), others()) }
 		*dsn = one.DSN
 	}
+
 	return stop, nil
 }

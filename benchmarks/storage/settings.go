@@ -79,20 +79,24 @@ func (l *list[T]) Set(text string) error {
 		if part = strings.TrimSpace(part); part == "" {
 			continue
 		}
+
 		value, err := l.parse(part)
 		if err != nil {
 			return err
 		}
+
 		if !slices.Contains(l.values, value) {
 			l.values = append(l.values, value)
 		}
 	}
+
 	switch {
 	case len(l.values) == 0:
 		return errors.New("no value given")
 	case l.one && len(l.values) > 1:
 		return fmt.Errorf("%d values, but there can be 1", len(l.values))
 	}
+
 	return nil
 }
 
@@ -149,6 +153,7 @@ func parse(args []string, out io.Writer) (s settings, err error) {
 	flags.StringVar(&s.out, "out", "", "`folder` for the report; an existing one is resumed, with the same settings")
 	flags.StringVar(&s.report, "report", "", "`folder` of a report, or its results.txt or .txt.gz, to write again without measuring")
 	flags.StringVar(&s.docs, "docs", "", "`folder` for the picture and the table of a README; RESULTS.md then shows no picture")
+
 	if err = flags.Parse(args); errors.Is(err, flag.ErrHelp) {
 		flags.SetOutput(out)
 		fmt.Fprint(out, usage)
@@ -157,6 +162,7 @@ func parse(args []string, out io.Writer) (s settings, err error) {
 	if err != nil {
 		return s, err
 	}
+
 	s.engines, s.baseline, s.format, s.scenarios = *engines, key.Find(*baseline)[0], (*format)[0], scenario.All()
 	if *scenarios != nil {
 		s.scenarios = scenario.Find(*scenarios)
@@ -164,6 +170,7 @@ func parse(args []string, out io.Writer) (s settings, err error) {
 	if *kinds != nil {
 		s.options.Kinds = key.Find(*kinds)
 	}
+
 	s.options.Rows, s.options.Rounds = (*rows)[0], (*rounds)[0]
 	s.options.Batch, s.options.Clients = *batch, *clients
 	// Not defaults of the flags: -h would print a password.
@@ -171,6 +178,7 @@ func parse(args []string, out io.Writer) (s settings, err error) {
 	*s.at["mariadb"] = cmp.Or(*s.at["mariadb"], os.Getenv("SNOWFLAKE_TEST_MYSQL"), defaultMariaDB)
 	s.command = commandLine(flags)
 	flags.Visit(func(f *flag.Flag) { s.baselineSet = s.baselineSet || f.Name == "baseline" })
+
 	return s, s.check(flags.Args())
 }
 
@@ -182,11 +190,13 @@ func (s *settings) check(rest []string) error {
 	if s.report != "" {
 		return nil
 	}
+
 	for _, k := range s.options.Kinds {
 		if !slices.ContainsFunc(s.engines, k.OnEngine) {
 			return fmt.Errorf("-keys: %s is a kind of %s only; add it to -db", k.Name, k.Only)
 		}
 	}
+
 	for _, name := range s.engines {
 		if !s.baseline.OnEngine(name) {
 			return fmt.Errorf("-baseline: %s is a kind of %s only, but -db has %s", s.baseline.Name, s.baseline.Only, name)
@@ -195,6 +205,7 @@ func (s *settings) check(rest []string) error {
 			return fmt.Errorf("-keys: %s has none of these kinds", name)
 		}
 	}
+
 	return nil
 }
 
@@ -210,10 +221,13 @@ func commandLine(flags *flag.FlagSet) string {
 		case "out", "dir", "report", "docs":
 			value = filepath.Base(value)
 		}
+
 		if value == "" || strings.ContainsAny(value, " \t\n\"'$&|;<>()*?`\\") {
 			value = strconv.Quote(value)
 		}
+
 		line += " -" + f.Name + " " + value
 	})
+
 	return line
 }

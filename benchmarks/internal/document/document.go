@@ -12,11 +12,13 @@ func Number(value float64, digits int) string {
 	if math.IsNaN(value) || math.IsInf(value, 0) {
 		return "–"
 	}
+
 	text := strconv.FormatFloat(value, 'f', digits, 64)
 	point := strings.IndexByte(text+".", '.')
 	for i := point - 3; i > 0; i -= 3 {
 		text = text[:i] + "," + text[i:]
 	}
+
 	return text
 }
 
@@ -32,6 +34,7 @@ func Factor(ratio float64) string {
 	case ratio > 0 && ratio < 0.0995:
 		return Number(ratio, 3)
 	}
+
 	return Number(ratio, 2)
 }
 
@@ -65,5 +68,6 @@ func Table(rows [][]string) string {
 			b.WriteString("|---|" + strings.Repeat("--:|", len(row)-1) + "\n")
 		}
 	}
+
 	return b.String()
 }

@@ -33,6 +33,7 @@ func OpenJournal(dir string) (j *Journal, err error) {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return nil, err
 	}
+
 	path := filepath.Join(dir, resultsName)
 	file, err := os.OpenFile(path, os.O_CREATE|os.O_APPEND|os.O_RDWR, 0o644)
 	if err != nil {
@@ -43,18 +44,22 @@ func OpenJournal(dir string) (j *Journal, err error) {
 			err = errors.Join(err, file.Close())
 		}
 	}()
+
 	if err := lock(file); errors.Is(err, errHeld) { // other errors: a file system without locks
 		return nil, fmt.Errorf("%s: another run is writing to this folder (%w); wait until it ends, or use another -out", dir, err)
 	}
+
 	text, err := os.ReadFile(path)
 	if err != nil {
 		return nil, err
 	}
+
 	text = complete(text)
 	data, err := parse(path, text)
 	if err != nil {
 		return nil, err
 	}
+
 	j = &Journal{file: file, data: data, done: map[string]bool{}, known: map[string]bool{}}
 	for _, r := range data.Records {
 		j.done[r.ID()] = true
@@ -62,6 +67,7 @@ func OpenJournal(dir string) (j *Journal, err error) {
 			j.known[name] = true
 		}
 	}
+
 	return j, file.Truncate(int64(len(text))) // otherwise the next record would be appended to half a line
 }
 
@@ -82,15 +88,18 @@ func (j *Journal) Start(env Environment) error {
 			differ = append(differ, fmt.Sprintf("%s was %s and is %s", strings.TrimPrefix(s.Name, tool+"."), was, s.Value))
 		}
 	}
+
 	if len(differ) > 0 {
 		return fmt.Errorf("%s has results of other settings: %s; use another folder, or the same settings", j.file.Name(),
 			strings.Join(differ, "; "))
 	}
+
 	var text strings.Builder
 	for _, s := range fresh {
 		j.data.Environment.set(s.Name, s.Value)
 		fmt.Fprintf(&text, "%s: %s\n", s.Name, s.Value)
 	}
+
 	_, err := j.file.WriteString(text.String())
 	return err
 }
@@ -104,9 +113,11 @@ func (j *Journal) Add(r Record) error {
 	for name, value := range r.Values {
 		r.Values[name], _ = strconv.ParseFloat(strconv.FormatFloat(value, 'g', 7, 64), 64)
 	}
+
 	if err := r.write(j.file, j.known); err != nil {
 		return fmt.Errorf("store a result: %w", err)
 	}
+
 	j.data.Records = append(j.data.Records, r)
 	j.done[r.ID()] = true
 	return nil
@@ -152,6 +163,7 @@ func ReadFolder(path string) (Data, error) {
 	if info, err := os.Stat(path); err == nil && info.IsDir() {
 		file = filepath.Join(path, resultsName)
 	}
+
 	text, err := os.ReadFile(file)
 	if packed := bytes.NewReader(text); bytes.HasPrefix(text, []byte("\x1f\x8b")) {
 		var unpacked io.Reader
@@ -159,9 +171,11 @@ func ReadFolder(path string) (Data, error) {
 			text, err = io.ReadAll(unpacked)
 		}
 	}
+
 	if err != nil {
 		return Data{}, fmt.Errorf("%s: %w", path, err)
 	}
+
 	return parse(file, complete(text))
 }
 
@@ -184,9 +198,11 @@ func parse(path string, text []byte) (Data, error) {
 				i = len(d.Records)
 				place[id], d.Records = i, append(d.Records, r)
 			}
+
 			if err = errors.Join(err, d.Records[i].read(values)); err != nil {
 				return d, fmt.Errorf("%s:%d: %w", path, number, err)
 			}
+
 			d.Records[i].Note += value
 		case value == "":
 		case comment:
@@ -195,6 +211,7 @@ func parse(path string, text []byte) (Data, error) {
 			d.Environment.set(name, value)
 		}
 	}
+
 	return d, nil
 }
 
@@ -230,9 +247,11 @@ func recordOf(id string) (Record, error) {
 			r.Params = append(r.Params, Setting{name, value})
 		}
 	}
+
 	if parts[0] == "" || r.Kind == "" || r.Round < 1 {
 		return r, fmt.Errorf("%q has no scenario, key or round", id)
 	}
+
 	r.Scenario = strings.ToLower(parts[0][:1]) + parts[0][1:]
 	return r, nil
 }
@@ -242,6 +261,7 @@ func (r Record) read(line string) error {
 	if line != "" && len(r.Values) > 0 {
 		return errors.New("this run is there twice: the file has two measurements")
 	}
+
 	fields := strings.Fields(line)
 	for pair := range slices.Chunk(fields[min(1, len(fields)):], 2) {
 		value, err := strconv.ParseFloat(pair[0], 64)
@@ -250,6 +270,7 @@ func (r Record) read(line string) error {
 		}
 		r.Values[pair[1]] = value
 	}
+
 	return nil
 }
 
@@ -267,12 +288,14 @@ func (r Record) write(out io.Writer, known map[string]bool) error {
 		}
 		fmt.Fprintf(&line, " %v %s", r.Values[name], name)
 	}
+
 	if len(r.Values) > 0 {
 		fmt.Fprintf(&text, "%s 1%s\n", r.ID(), &line)
 	}
 	if r.Note != "" {
 		fmt.Fprintf(&text, "# %s: %s\n", r.ID(), oneLine(r.Note))
 	}
+
 	_, err := out.Write(text.Bytes())
 	return err
 }

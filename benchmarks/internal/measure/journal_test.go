@@ -48,13 +48,16 @@ func TestJournalIsResumed(t *testing.T) {
 	dir := t.TempDir()
 	j := open(t, dir)
 	must(t, j.Start(environment))
+
 	for _, r := range records {
 		must(t, j.Add(r))
 	}
+
 	must(t, j.AddNotes("sqlite", "two\nlines", "two lines"))
 	if _, err := OpenJournal(dir); !errors.Is(err, errHeld) {
 		t.Errorf("opened twice: %v", err)
 	}
+
 	must(t, j.Close())
 	path := filepath.Join(dir, resultsName)
 	text, err := os.ReadFile(path)
@@ -67,22 +70,27 @@ func TestJournalIsResumed(t *testing.T) {
 	if got := again.Data(); !reflect.DeepEqual(got, want) {
 		t.Errorf("got  %+v\nwant %+v", got, want)
 	}
+
 	other := records[0]
 	other.Beside = "uuidv4"
 	if !again.Done(records[0]) || !again.Done(records[2]) || again.Done(other) {
 		t.Errorf("done: %v, %v, another: %v", again.Done(records[0]), again.Done(records[2]), again.Done(other))
 	}
+
 	later := environment
 	later.Time, later.Machine = "later", []Setting{{"goos", "linux"}, {"load", "3"}}
 	later.Database = map[string][]Setting{"postgres": {{"version", "18"}}}
 	must(t, again.Start(later))
+
 	if e := again.Data().Environment; e.Time != environment.Time || len(e.Database) != 2 {
 		t.Errorf("resumed: %+v", e)
 	}
+
 	later.Settings = []Setting{{"seed", "2"}, {"rows", "7"}}
 	if err := again.Start(later); err == nil || !strings.Contains(err.Error(), "seed was 1 and is 2") || strings.Contains(err.Error(), "rows") {
 		t.Errorf("other settings: %v", err)
 	}
+
 	must(t, again.Add(other))
 	must(t, again.Close())
 

@@ -162,8 +162,10 @@ func (e Environment) lines() (all []Setting) {
 	put("", Setting{"time", e.Time}, Setting{"command", e.Command}, Setting{"baseline", e.Baseline})
 	put(tool+".", e.Settings...)
 	put("", e.Machine...)
+
 	for _, engine := range slices.Sorted(maps.Keys(e.Database)) {
 		put(engine+".", e.Database[engine]...)
 	}
+
 	return all
 }

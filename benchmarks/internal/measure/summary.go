@@ -51,9 +51,11 @@ func Summarize(records []Record, baseline string, timed ...string) []Group {
 		}
 		byGroup[id] = append(byGroup[id], r)
 	}
+
 	for i := range groups {
 		groups[i].summarize(byGroup[groups[i].id], baseline, timed)
 	}
+
 	return groups
 }
 
@@ -64,6 +66,7 @@ func (g *Group) summarize(records []Record, baseline string, timed []string) {
 		if !slices.Contains(g.Kinds, r.Kind) {
 			g.Kinds = append(g.Kinds, r.Kind)
 		}
+
 		for name, value := range r.Values {
 			id := figureKey{r.Kind, name}
 			runs[id] = append(runs[id], value)
@@ -73,9 +76,11 @@ func (g *Group) summarize(records []Record, baseline string, timed []string) {
 			}
 		}
 	}
+
 	place := map[string]int{baseline: -1, Again: 1}
 	slices.SortStableFunc(g.Kinds, func(a, b string) int { return cmp.Compare(place[a], place[b]) })
 	slices.SortFunc(g.Metrics, inOrder)
+
 	for _, m := range g.Metrics {
 		base := figureOf(m, runs[figureKey{baseline, m.Name}])
 		for _, kind := range g.Kinds {
@@ -83,6 +88,7 @@ func (g *Group) summarize(records []Record, baseline string, timed []string) {
 			if f.N == 0 {
 				continue
 			}
+
 			f.Metric.Exact = f.Metric.Exact && (base.N == 0 || base.Metric.Exact) && !slices.Contains(timed, g.Scenario)
 			if !m.Plain && base.Median*f.Median != 0 { // a ratio to nothing, or of nothing, says little
 				f.Ratio = f.Median / base.Median // NaN without a baseline
@@ -90,6 +96,7 @@ func (g *Group) summarize(records []Record, baseline string, timed []string) {
 			if kind != baseline {
 				f.judge(beside(records, baseline, kind, m.Name))
 			}
+
 			g.figures[figureKey{kind, m.Name}] = f
 		}
 	}
@@ -113,6 +120,7 @@ func figureOf(m Metric, runs []float64) Figure {
 	if len(runs) == 0 {
 		return f
 	}
+
 	least, most := slices.Min(runs), slices.Max(runs)
 	f.Metric.Exact = m.Exact && most-least <= agree*math.Abs(most)
 	center := benchmath.AssumeNothing.Summary(sample(runs), 0.95)
@@ -122,9 +130,11 @@ func figureOf(m Metric, runs []float64) Figure {
 	if f.Median != 0 && slices.ContainsFunc(runs, func(v float64) bool { return v != math.Trunc(v) }) {
 		f.Metric.Digits = min(max(m.Digits, 2-int(math.Floor(math.Log10(math.Abs(f.Median))))), m.Digits+2)
 	}
+
 	for _, v := range []*float64{&f.Median, &f.Low, &f.High} {
 		*v, _ = strconv.ParseFloat(strconv.FormatFloat(*v, 'f', f.Metric.Digits, 64), 64)
 	}
+
 	return f
 }
 
@@ -165,12 +175,14 @@ func beside(records []Record, baseline, kind, metric string) (runs, base []float
 			rounds[r.Round] = value
 		}
 	}
+
 	for _, r := range records {
 		value, ok := r.Values[metric]
 		if b, also := rounds[r.Round]; ok && also && r.Kind == kind {
 			runs, base = append(runs, value), append(base, b)
 		}
 	}
+
 	return runs, base
 }
 
@@ -182,9 +194,11 @@ func (f *Figure) judge(runs, base []float64) {
 			opposed++
 		}
 	}
+
 	if !few && !f.Metric.Exact {
 		f.P = benchmath.AssumeNothing.Compare(sample(runs), sample(base)).P
 	}
+
 	switch {
 	case math.IsNaN(f.Ratio):
 	case !f.Metric.Exact && few:
@@ -210,5 +224,6 @@ func ByChance(groups []Group) (called, tested int) {
 			tested++
 		}
 	}
+
 	return called, tested
 }

@@ -16,6 +16,7 @@ func rounds(metric string, base, other []float64) []Record {
 		r.Kind, r.Beside, r.Values = "other", "", map[string]float64{metric: other[i]}
 		all = append(all, r)
 	}
+
 	return all
 }
 
@@ -55,6 +56,7 @@ func TestVerdicts(t *testing.T) {
 			t.Errorf("%s: %q, want %q: %+v", test.name, f.Verdict, test.want, f)
 		}
 	}
+
 	if f := figure(t, rounds("bytes_table", six(100), six(150)), "bytes_table", "load"); f.Metric.Exact || f.Verdict != Worse {
 		t.Errorf("a timed scenario: %+v", f)
 	}
@@ -88,17 +90,21 @@ func TestRowsOfATable(t *testing.T) {
 		r.Values = map[string]float64{"rate": 104 + float64(i), "rate@9": 1, "rate@10": 1, "of_its_own": 1, "bytes_table": 1}
 		all = append([]Record{r}, all...)
 	}
+
 	g := Summarize(all, "auto")[0]
 	if !slices.Equal(g.Kinds, []string{"auto", "other", Again}) {
 		t.Errorf("kinds %q", g.Kinds)
 	}
+
 	var names []string
 	for _, m := range g.Metrics {
 		names = append(names, m.Name)
 	}
+
 	if want := []string{"rate", "rate@9", "rate@10", "bytes_table", "of_its_own"}; !slices.Equal(names, want) {
 		t.Errorf("metrics %q, want %q", names, want)
 	}
+
 	f, _ := g.Figure("auto", "rate")
 	if f.N != 4 || f.Median != 103 || f.Low != 100 || f.High != 106 || f.Ratio != 1 || f.Verdict != Unknown {
 		t.Errorf("baseline: %+v", f)

@@ -74,11 +74,13 @@ func (b *base) settings(ctx context.Context, product, version, query string, nam
 	for _, name := range names {
 		settings, queries = append(settings, measure.Setting{Name: name}), append(queries, query+name)
 	}
+
 	for i, query := range queries {
 		if err := b.db.QueryRowContext(ctx, query).Scan(&settings[i].Value); err != nil {
 			return nil, fmt.Errorf("%s: %w", query, err)
 		}
 	}
+
 	settings[0].Value = product + settings[0].Value
 	return settings, nil
 }
@@ -90,6 +92,7 @@ func collect[T any](ctx context.Context, db *sql.DB, fields func(row *T) []any, 
 		return nil, err
 	}
 	defer rows.Close()
+
 	var list []T
 	for rows.Next() {
 		var row T
@@ -98,6 +101,7 @@ func collect[T any](ctx context.Context, db *sql.DB, fields func(row *T) []any, 
 		}
 		list = append(list, row)
 	}
+
 	return list, rows.Err()
 }
 
@@ -127,12 +131,15 @@ func (w words) statements(t Table) []string {
 			columnType = w.column(t.Kind)
 			references = append(references, fmt.Sprintf("FOREIGN KEY (%s) REFERENCES %s (id)", c.Name, c.References))
 		}
+
 		parts = append(parts, c.Name+" "+columnType+" NOT NULL")
 	}
+
 	list := []string{fmt.Sprintf("CREATE TABLE %s (%s)%s", t.Name, strings.Join(append(parts, references...), ", "), w.after)}
 	for _, column := range t.Indexes {
 		list = append(list, fmt.Sprintf("CREATE INDEX %s_%s ON %s (%s)", t.Name, column, t.Name, column))
 	}
+
 	return list
 }
 
@@ -163,29 +170,35 @@ type served struct {
 func (s *served) make(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, connectTimeout)
 	defer cancel()
+
 	admin, err := s.connect()
 	if err != nil {
 		return fmt.Errorf("%s: %w", s.where, err)
 	}
 	defer admin.Close()
+
 	if err := admin.PingContext(ctx); err != nil {
 		return fmt.Errorf("%s cannot be reached; start it or correct the DSN: %w", s.where, err)
 	}
+
 	others, err := texts(ctx, admin, "SELECT schema_name FROM information_schema.schemata WHERE schema_name LIKE '"+
 		placePrefix+"________' ORDER BY 1")
 	if err != nil {
 		return fmt.Errorf("%s: %w", s.where, err)
 	}
+
 	if len(others) > 0 {
 		s.left = fmt.Sprintf("other runs, which are running or were killed, have %s; to remove one: %s",
 			strings.Join(others, ", "), s.dropText(others[0]))
 	}
+
 	s.place = fmt.Sprintf("%s%08x", placePrefix, rand.Uint32())
 	_, err = admin.ExecContext(ctx, "CREATE "+s.what+" "+s.place+s.create)
 	s.made = err == nil || ctx.Err() != nil // if the server refuses, a place of this name is another's
 	if err != nil {
 		return fmt.Errorf("%s: create %s %s: %w", s.where, strings.ToLower(s.what), s.place, err)
 	}
+
 	return nil
 }
 
@@ -198,11 +211,14 @@ func (s *served) Close() (err error) {
 	if s.db != nil {
 		err = s.db.Close()
 	}
+
 	if !s.made {
 		return err
 	}
+
 	ctx, cancel := context.WithTimeout(context.Background(), closeTimeout)
 	defer cancel()
+
 	admin, failed := s.connect()
 	if failed == nil {
 		defer admin.Close()
@@ -214,9 +230,11 @@ func (s *served) Close() (err error) {
 			}
 		}
 	}
+
 	if failed != nil {
 		failed = fmt.Errorf("%s: %s is not removed; remove it with %s: %w", s.where, s.place, s.dropText(s.place), failed)
 	}
+
 	return errors.Join(err, failed)
 }
 

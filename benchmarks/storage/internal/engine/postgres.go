@@ -30,10 +30,12 @@ func openPostgres(ctx context.Context, name, dsn string) (Engine, error) {
 		return nil, errors.New("PostgreSQL: the DSN is not understood; it looks like postgres://user:password@host:5432/database " +
 			"or host=HOST user=USER dbname=DATABASE")
 	}
+
 	address := net.JoinHostPort(config.Host, strconv.Itoa(int(config.Port)))
 	if strings.HasPrefix(config.Host, "/") {
 		address = config.Host
 	}
+
 	admin := config.Copy()
 	e := &postgres{config: config, served: served{
 		base:    base{name: name, dialect: "postgres", words: postgresWords},
@@ -43,14 +45,17 @@ func openPostgres(ctx context.Context, name, dsn string) (Engine, error) {
 		drop:    " CASCADE",
 		kills:   "SELECT format('SELECT pg_terminate_backend(%s)', pid) FROM pg_stat_activity WHERE application_name = $1",
 	}}
+
 	if err := e.make(ctx); err != nil {
 		return nil, errors.Join(err, e.Close())
 	}
+
 	e.config.RuntimeParams["search_path"] = e.place
 	e.config.RuntimeParams["application_name"] = e.place // by which Close finds running statements
 	e.config.RuntimeParams["synchronous_commit"] = "off"
 	e.db = stdlib.OpenDB(*e.config)
 	e.db.SetMaxIdleConns(idleConns)
+
 	return e, nil
 }
 
@@ -86,12 +91,14 @@ func (e *postgres) Settle(ctx context.Context, tables ...string) error {
 			return fmt.Errorf("vacuum %s: %w", table, err)
 		}
 	}
+
 	_, err := e.db.ExecContext(ctx, "CHECKPOINT")
 	if denied(err) {
 		e.add("The user may not run CHECKPOINT, so checkpoints may run during a measurement; GRANT pg_checkpoint allows it from " +
 			"PostgreSQL 15 on.")
 		return nil
 	}
+
 	return err
 }
 

@@ -56,6 +56,7 @@ func newStream(o order) *stream {
 		w.next = start + s.random.Float64()*s.interval()*float64(o.Batch) // not all at the same time
 		s.workers = append(s.workers, w)
 	}
+
 	return s
 }
 
@@ -71,6 +72,7 @@ func (s *stream) next() (snowflake.ID, error) {
 				first = &s.workers[i]
 			}
 		}
+
 		if last := len(s.pending) - 1; last >= 0 && s.pending[last].at <= first.next {
 			id := s.pending[last].id
 			s.pending = s.pending[:last]
@@ -95,10 +97,12 @@ func (s *stream) draw(w *worker) error {
 		default:
 			w.sequence++
 		}
+
 		id, err := s.Layout.Compose(snowflake.Parts{Time: s.Layout.Start(w.tick), Worker: w.id, Sequence: w.sequence})
 		if err != nil {
 			return err
 		}
+
 		at := w.next + lag
 		place, _ := slices.BinarySearchFunc(s.pending, at, func(r row, at float64) int { return cmp.Compare(at, r.at) })
 		s.pending = slices.Insert(s.pending, place, row{id, at})
@@ -106,8 +110,10 @@ func (s *stream) draw(w *worker) error {
 		if s.Batch > 1 {
 			vary = 0.5 + s.random.Float64()
 		}
+
 		w.next += s.interval() * vary
 	}
+
 	return nil
 }
 

@@ -16,6 +16,7 @@ func keys(t *testing.T, o order, n int) []snowflake.ID {
 			t.Fatal(err)
 		}
 	}
+
 	return list
 }
 
@@ -30,6 +31,7 @@ func late(list []snowflake.ID) (n, distinct int) {
 		highest = max(highest, id)
 		seen[id] = true
 	}
+
 	return n, len(seen)
 }
 
@@ -62,12 +64,14 @@ func TestOrderOfArrival(t *testing.T) {
 		if distinct != n {
 			t.Errorf("%s: %d of %d keys are distinct", test.name, distinct, n)
 		}
+
 		if again := keys(t, o, n); again[n-1] != list[n-1] {
 			t.Errorf("%s: the same order gave other keys", test.name)
 		}
 		if o.Seed = 2; o.Rate < 1e6 && keys(t, o, n)[n-1] == list[n-1] {
 			t.Errorf("%s: another seed gave the same keys", test.name)
 		}
+
 		took := o.Layout.Time(list[n-1]).Sub(o.Layout.Time(list[0])).Seconds()
 		if want := n / o.Rate; took < want/2-1 || took > want*2+1 {
 			t.Errorf("%s: the keys span %.2f s, want about %.2f", test.name, took, want)

@@ -55,6 +55,7 @@ func workers(layout snowflake.Layout) func(Config) (Source, error) {
 		if err != nil {
 			return nil, err
 		}
+
 		var ids []snowflake.ID
 		return func(dst []any) error {
 			ids = slices.Grow(ids[:0], len(dst))[:len(dst)]

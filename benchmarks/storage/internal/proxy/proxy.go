@@ -30,6 +30,7 @@ func (n *Network) Connect(server net.Conn) net.Conn {
 		}
 	})
 	go n.pass(inner, server, func() { asked.Store(false) })
+
 	return client
 }
 
@@ -44,6 +45,7 @@ func (n *Network) pass(to io.WriteCloser, from io.Reader, arrived func()) {
 	chunks := make(chan chunk, 1024)
 	go func() {
 		defer func() { _ = to.Close() }()
+
 		for c := range chunks {
 			wait(time.Until(c.due))
 			if _, err := to.Write(c.bytes); err != nil {
@@ -54,6 +56,7 @@ func (n *Network) pass(to io.WriteCloser, from io.Reader, arrived func()) {
 		}
 	}()
 	defer close(chunks)
+
 	for {
 		buffer := make([]byte, 16<<10)
 		size, err := from.Read(buffer)
@@ -61,6 +64,7 @@ func (n *Network) pass(to io.WriteCloser, from io.Reader, arrived func()) {
 			arrived()
 			chunks <- chunk{buffer[:size], time.Now().Add(n.Delay / 2)}
 		}
+
 		if err != nil {
 			return
 		}

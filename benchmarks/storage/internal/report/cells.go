@@ -27,16 +27,19 @@ func (r Report) cell(g measure.Group, kind, metric string) cell {
 	if !ok {
 		return cell{value: "–"}
 	}
+
 	c := cell{value: withUnit(f), verdict: f.Verdict}
 	if kind == r.Baseline || f.Verdict == measure.Unknown {
 		return c
 	}
+
 	c.ratio = document.Factor(f.Ratio) + "×"
 	c.sign = [...]string{measure.Few: "?", measure.Same: "", measure.Better: "▲", measure.Worse: "▼"}[f.Verdict]
 	const much = 1.25 // that a figure seems to differ, although its rounds do not show it
 	if f.Verdict == measure.Same && (f.Ratio >= much || f.Ratio <= 1/much) {
 		c.sign = "~"
 	}
+
 	return c
 }
 
@@ -71,6 +74,7 @@ func (r Report) sentence(engine string) string {
 		if kind == r.Baseline || size.ratio == "" {
 			continue
 		}
+
 		text := fmt.Sprintf("%s takes %s the bytes", kindTitle(kind), size.ratio)
 		if rate.verdict >= measure.Same {
 			text += fmt.Sprintf(" and is inserted at %s the rate", rate.ratio)
@@ -81,11 +85,14 @@ func (r Report) sentence(engine string) string {
 				text += " (no difference shown)"
 			}
 		}
+
 		parts = append(parts, text)
 	}
+
 	if len(parts) == 0 {
 		return ""
 	}
+
 	text := fmt.Sprintf("Compared with %s, %s.", kindTitle(r.Baseline), strings.Join(parts, "; "))
 	return strings.Replace(text, "snowflake takes", "a snowflake takes", 1)
 }
@@ -110,6 +117,7 @@ func paramText(p measure.Setting) string {
 	if n, err := strconv.Atoi(value); err == nil {
 		value = document.Number(float64(n), 0)
 	}
+
 	if form, ok := paramForms[p.Name]; ok {
 		return strings.Replace(form, "#", value, 1)
 	}
@@ -119,6 +127,7 @@ func paramText(p measure.Setting) string {
 		}
 		return value + " " + p.Name
 	}
+
 	return p.Name + " " + value
 }
 
@@ -155,6 +164,7 @@ func (r Report) WriteText(w io.Writer) error {
 			last = s.Name
 			fmt.Fprintf(w, "%s\n%s\n\n", s.Title, s.Question)
 		}
+
 		t := r.table(g)
 		fmt.Fprintln(w, t.title)
 		columns := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
@@ -162,6 +172,7 @@ func (r Report) WriteText(w io.Writer) error {
 			name, _, _ = strings.Cut(name, ", bytes a row")
 			fmt.Fprint(columns, name, "\t")
 		}
+
 		fmt.Fprintln(columns)
 		for _, row := range t.rows {
 			for _, c := range row {
@@ -169,14 +180,18 @@ func (r Report) WriteText(w io.Writer) error {
 			}
 			fmt.Fprintln(columns)
 		}
+
 		if err := columns.Flush(); err != nil {
 			return err
 		}
+
 		fmt.Fprintln(w)
 	}
+
 	for _, note := range r.Notes {
 		fmt.Fprintln(w, note)
 	}
+
 	_, err := fmt.Fprintf(w, "In brackets: the ratio to %s. %s. %s\n", kindTitle(r.Baseline), signs, r.chance())
 	return err
 }
@@ -199,9 +214,11 @@ func (r Report) table(g measure.Group) table {
 		}
 		heads = append(heads, title)
 	}
+
 	if curve {
 		names, heads = heads, names
 	}
+
 	t := table{title: r.title(g.Engine) + ", " + caseText(g.Params), heads: heads}
 	for i, name := range names {
 		row := []cell{{value: name}}
@@ -212,7 +229,9 @@ func (r Report) table(g measure.Group) table {
 			}
 			row = append(row, r.cell(g, g.Kinds[kind], g.Metrics[metric].Name))
 		}
+
 		t.rows = append(t.rows, row)
 	}
+
 	return t
 }

@@ -38,15 +38,18 @@ func (r Report) first(engine string) (groups []measure.Group) {
 	if !ok || engine == "postgres18" { // it is like the other PostgreSQL
 		return nil
 	}
+
 	many, ok := r.main(engine, "clients", "bytes_table")
 	if !ok {
 		return []measure.Group{one}
 	}
+
 	for _, g := range r.groups(engine, "clients") {
 		if g.Params.Get("batch") == "10" {
 			many = g
 		}
 	}
+
 	return []measure.Group{one, many}
 }
 
@@ -78,20 +81,24 @@ func (r Report) chart(engine string, groups []measure.Group) chart.Chart {
 			if !ok {
 				continue
 			}
+
 			c := r.cell(g, kind, "bytes_table")
 			one := chart.Bar{Label: label, Class: family(kind), Value: f.Median, Text: c.value}
 			if c.ratio != "" {
 				one.Text += "  " + c.compared()
 			}
+
 			for _, index := range []string{"bytes_primary", "bytes_secondary"} {
 				if f, ok := g.Figure(kind, index); ok {
 					one.Part += f.Median
 					parts = parts || f.Median < one.Value
 				}
 			}
+
 			bars, label = append(bars, one), ""
 		}
 	}
+
 	legend := ""
 	if len(groups) > 1 {
 		legend = "upper: one client, lower: " + several(groups[1]) + "\n"
@@ -99,6 +106,7 @@ func (r Report) chart(engine string, groups []measure.Group) chart.Chart {
 	if parts {
 		legend += "full colour: indexes, pale: rows"
 	}
+
 	return chart.Bars(r.title(engine)+": bytes a row", legend, bars)
 }
 
@@ -114,6 +122,7 @@ func family(name string) string {
 	case strings.HasPrefix(name, "uuidv4"):
 		return "v4"
 	}
+
 	return "auto"
 }
 
@@ -130,6 +139,7 @@ func (r Report) writeDocsTables(w io.Writer) error {
 			heads, columns = append(heads, head), append(columns, g)
 		}
 	}
+
 	sizes, rates := [][]string{append([]string{"Bytes a row"}, heads...)}, [][]string{append([]string{"Insert rate"}, heads...)}
 	for _, kind := range firstKinds {
 		size, rate := []string{kindTitle(kind)}, []string{kindTitle(kind)}
@@ -137,11 +147,13 @@ func (r Report) writeDocsTables(w io.Writer) error {
 			size = append(size, strings.Replace(r.cell(g, kind, "bytes_table").text(), " B", "", 1))
 			rate = append(rate, r.cell(g, kind, "rate").compared())
 		}
+
 		sizes = append(sizes, size)
 		if kind != r.Baseline {
 			rates = append(rates, rate)
 		}
 	}
+
 	_, err := fmt.Fprintf(w, "%s\n%s\n%s; the table has its primary key and no other index.\n"+
 		"Ratios are to %s, which is measured beside each key:\n%s.\n%s", document.Table(sizes), document.Table(rates),
 		caseText(columns[0].Params), kindTitle(r.Baseline), signs, r.graphs())
@@ -161,6 +173,7 @@ func (r Report) graphs() string {
 	if each, trips := r.graphTimes("GORM"); each != "" {
 		text += fmt.Sprintf("GORM waits for the answer to each statement (%s round trips): %s.\n", trips, each)
 	}
+
 	return text
 }
 
@@ -178,5 +191,6 @@ func (r Report) graphTimes(by string) (ratios, trips string) {
 			trips = r.cell(g, "snowflake", "round_trips").value + " instead of " + r.cell(g, r.Baseline, "round_trips").value
 		}
 	}
+
 	return strings.Join(parts, "; "), trips
 }

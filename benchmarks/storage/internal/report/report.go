@@ -43,6 +43,7 @@ func New(env measure.Environment, records []measure.Record, baseline string) Rep
 			timed = append(timed, s.Name)
 		}
 	}
+
 	var measured []measure.Record
 	for _, one := range records {
 		if len(one.Values) > 0 {
@@ -52,21 +53,25 @@ func New(env measure.Environment, records []measure.Record, baseline string) Rep
 			r.addNote(fmt.Sprintf("%s, %s, %s: %s", r.title(one.Engine), one.Scenario, kindTitle(one.Kind), one.Note))
 		}
 	}
+
 	for _, name := range slices.Sorted(maps.Keys(env.Notes)) {
 		for _, note := range env.Notes[name] {
 			r.addNote(note)
 		}
 	}
+
 	r.Groups = measure.Summarize(measured, baseline, timed...)
 	known := append([]string{baseline, measure.Again}, key.Names(key.Kinds())...)
 	for _, g := range r.Groups {
 		slices.SortStableFunc(g.Kinds, func(a, b string) int { return cmp.Compare(place(known, a), place(known, b)) })
 	}
+
 	names := scenario.Names()
 	slices.SortStableFunc(r.Groups, func(a, b measure.Group) int {
 		return cmp.Or(cmp.Compare(place(names, a.Scenario), place(names, b.Scenario)),
 			cmp.Compare(place(engines, a.Engine), place(engines, b.Engine)))
 	})
+
 	return r
 }
 
@@ -117,6 +122,7 @@ func (r Report) title(engine string) string {
 		major, _, _ := strings.Cut(strings.TrimPrefix(version, "PostgreSQL "), ".")
 		return strings.TrimSpace("PostgreSQL " + major)
 	}
+
 	return engine
 }
 
@@ -137,9 +143,11 @@ func kindTitle(name string) string {
 			return k.Title
 		}
 	}
+
 	if name == measure.Again {
 		return "auto-increment, again"
 	}
+
 	return name
 }
 
@@ -162,13 +170,16 @@ func (r Report) main(engine, scenario, metric string) (best measure.Group, found
 				judged = 1
 			}
 		}
+
 		if _, ok := g.Figure(r.Baseline, name); !ok {
 			continue
 		}
+
 		if rank := judged<<50 + size(g, "rows")<<16 + size(g, "batch"); rank > most {
 			best, most, found = g, rank, true
 		}
 	}
+
 	return best, found
 }
 
@@ -210,6 +221,7 @@ func (r Report) WriteCSV(w io.Writer) error {
 			}
 		}
 	}
+
 	return csv.NewWriter(w).WriteAll(rows)
 }
 
@@ -229,9 +241,11 @@ func (r Report) WriteFolder(dir string, picture bool) error {
 	files := map[string]func(io.Writer) error{
 		"RESULTS.md": func(w io.Writer) error { return r.writeMarkdown(w, picture) },
 	}
+
 	if picture {
 		files[pictureName] = func(w io.Writer) error { return chart.Write(w, pictureTitle, charts...) }
 	}
+
 	return writeFiles(dir, files)
 }
 
@@ -240,6 +254,7 @@ func writeFiles(dir string, files map[string]func(io.Writer) error) error {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return err
 	}
+
 	for name, write := range files {
 		var text bytes.Buffer
 		if err := write(&text); err != nil {
@@ -249,5 +264,6 @@ func writeFiles(dir string, files map[string]func(io.Writer) error) error {
 			return err
 		}
 	}
+
 	return nil
 }

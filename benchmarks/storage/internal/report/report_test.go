@@ -43,6 +43,7 @@ func runs(engine, scenario string, p measure.Params, kind string, rounds int, ba
 		beside.Kind, beside.Beside, beside.Values = "auto", kind, vary(base)
 		all = append(all, beside, one)
 	}
+
 	return all
 }
 
@@ -58,6 +59,7 @@ func sample(t *testing.T, rounds int) Report {
 	notes := data.Environment.Notes
 	notes["machine"] = []string{"The machine was slow."}
 	notes["postgres"] = append(notes["postgres"], notes["machine"]...)
+
 	return New(data.Environment, all, "auto")
 }
 
@@ -83,6 +85,7 @@ func TestFolderHasEachForm(t *testing.T) {
 		must(t, err)
 		files[name] = string(text)
 	}
+
 	for name, wanted := range map[string][]string{
 		"RESULTS.md": {
 			`Compared with auto-increment, a snowflake takes 1.00× the bytes and is inserted at [0-9.]+× the rate`,
@@ -98,6 +101,7 @@ func TestFolderHasEachForm(t *testing.T) {
 			}
 		}
 	}
+
 	files["postgres"], _, _ = strings.Cut(files["RESULTS.md"], "## PostgreSQL 18")
 	for name, no := range map[string]string{
 		"postgres": "Rows a second; 50,000 rows", // of children, where no key differs
@@ -107,9 +111,11 @@ func TestFolderHasEachForm(t *testing.T) {
 			t.Errorf("%s has %q", name, no)
 		}
 	}
+
 	if n := strings.Count(files["RESULTS.md"], "The machine was slow"); n != 1 {
 		t.Errorf("the machine is called busy %d times", n)
 	}
+
 	rows, err := csv.NewReader(strings.NewReader(files["csv"])).ReadAll()
 	must(t, err)
 	if len(rows) < 30 {
@@ -137,6 +143,7 @@ func TestHostileNamesAreText(t *testing.T) {
 		Database: map[string][]measure.Setting{evil: {{Name: evil, Value: evil}}}, Notes: map[string][]string{evil: {evil}},
 	}, records, "auto")
 	document := regexp.MustCompile("`[^`]*`").ReplaceAllString(markdown(t, r), "") // code is text
+
 	if strings.Contains(document, "<script") {
 		t.Error("a name became markup in Markdown")
 	}
@@ -158,6 +165,7 @@ func TestViewsNameWhatExists(t *testing.T) {
 		if !slices.Contains(scenario.Names(), name) {
 			t.Errorf("unknown scenario %q", name)
 		}
+
 		for _, entry := range entries {
 			for metric := range strings.SplitSeq(strings.TrimSuffix(entry, " *"), "|") {
 				if !slices.ContainsFunc(measure.Metrics(), func(m measure.Metric) bool { return m.Name == metric }) {

@@ -30,16 +30,19 @@ func (r Report) writeMarkdown(w io.Writer, picture bool) error {
 	if picture {
 		fmt.Fprintf(&b, "\n![%s](%s)\n", pictureTitle, pictureName)
 	}
+
 	fmt.Fprintf(&b, "\nA row without a title belongs to the one above. Ratios are to %s: %s. %s\n", kindTitle(r.Baseline), signs, r.chance())
 	for _, engine := range r.engines() {
 		rows := r.comparisons(engine)
 		if len(rows) == 0 {
 			continue
 		}
+
 		fmt.Fprintf(&b, "\n## %s\n\n", document.Escape(r.title(engine)))
 		if text := r.sentence(engine); text != "" {
 			fmt.Fprintf(&b, "%s\n\n", text)
 		}
+
 		table := [][]string{append([]string{"", kindTitle(r.Baseline)}, titles(r.compared(engine))...)}
 		title, metric := "", "" // of the row above
 		for _, one := range rows {
@@ -50,23 +53,29 @@ func (r Report) writeMarkdown(w io.Writer, picture bool) error {
 			case one.metric == metric:
 				name = one.params
 			}
+
 			title, metric = one.title, one.metric
 			row := []string{name, one.base}
 			for _, c := range one.cells {
 				row = append(row, c.compared())
 			}
+
 			table = append(table, row)
 		}
+
 		b.WriteString(document.Table(table))
 	}
+
 	fmt.Fprintf(&b, "\n## Where the figures come from\n\n* Commands, in `benchmarks/`: %s\n* Begun %s; machine: %s\n",
 		code(r.Environment.Command), document.Escape(r.Environment.Time), code(settingText(r.Environment.Machine)))
 	for _, engine := range r.engines() {
 		fmt.Fprintf(&b, "* %s: %s\n", document.Escape(r.title(engine)), code(settingText(r.Environment.Database[engine])))
 	}
+
 	for _, note := range r.Notes {
 		fmt.Fprintf(&b, "* %s\n", document.Escape(note))
 	}
+
 	_, err := io.WriteString(w, b.String())
 	return err
 }
@@ -110,19 +119,23 @@ func (r Report) comparisons(engine string) []comparison {
 				if !ok {
 					continue
 				}
+
 				groups := []measure.Group{g}
 				if every {
 					groups = r.groups(engine, s.Name)
 				}
+
 				for _, g := range groups {
 					if one, ok := r.compare(s, g, lastPoint(g, metric)); ok {
 						all = append(all, one)
 					}
 				}
+
 				break
 			}
 		}
 	}
+
 	return all
 }
 
@@ -135,11 +148,13 @@ func (r Report) compare(s scenario.Scenario, g measure.Group, metric string) (co
 	if !ok || s.Name == "load" && batch == "1" || s.Name == "clients" && metric == "rate" && batch != "10" {
 		return comparison{}, false
 	}
+
 	name, _, curve := strings.Cut(metric, "@")
 	title := measure.Find(name).Title
 	if curve {
 		title += " at the end"
 	}
+
 	one := comparison{
 		title: s.Title, metric: strings.ToUpper(title[:1]) + title[1:],
 		params: caseText(g.Params, "graphs", "parents"), base: withUnit(base),
@@ -152,5 +167,6 @@ func (r Report) compare(s scenario.Scenario, g measure.Group, metric string) (co
 		show = show || c.verdict > measure.Same
 		one.cells = append(one.cells, c)
 	}
+
 	return one, show
 }

@@ -54,6 +54,7 @@ func Steps(e engine.Engine, scenarios []scenario.Scenario, o scenario.Options, b
 			steps = append(steps, base.of(sizes)...)
 		}
 	}
+
 	return steps
 }
 
@@ -83,6 +84,7 @@ func (s Step) rounds(kinds []key.Kind, n int) []Step {
 			steps = append(steps, pair...)
 		}
 	}
+
 	return steps
 }
 
@@ -97,33 +99,39 @@ func Do(ctx context.Context, steps []Step, o scenario.Options, j *measure.Journa
 	defer func() {
 		fmt.Fprintf(w, "%d of %d steps in %v\n", number, len(steps), time.Since(start).Round(time.Second/10))
 	}()
+
 	for i, s := range steps {
 		number = i + 1
 		if time.Since(wrote) >= lineEvery {
 			wrote = time.Now()
 			fmt.Fprintf(w, "%d/%d %s, %s, %s\n", number, len(steps), s.Engine.Name(), s.Scenario.Name, s.As)
 		}
+
 		b := &scenario.Bench{Engine: s.Engine, Options: o, Kind: s.Kind, Params: s.Params, Round: s.Round}
 		record := s.Record()
 		var err error
 		record.Values, err = s.Scenario.Run(ctx, b)
 		left := b.Clean(ctx)
+
 		if errors.Is(err, errors.ErrUnsupported) {
 			record.Note, err = err.Error(), nil
 		}
 		if left != nil && (err == nil || !strings.Contains(err.Error(), left.Error())) {
 			err = errors.Join(err, fmt.Errorf("clean up: %w", left)) // later results could not be trusted
 		}
+
 		if ctx.Err() != nil {
 			return errors.Join(context.Cause(ctx), left)
 		}
 		if err != nil {
 			return fmt.Errorf("%s on %s, %s, %s: %w", s.Scenario.Name, s.Engine.Name(), s.Kind.Name, s.Params, err)
 		}
+
 		if err := j.Add(record); err != nil {
 			return err
 		}
 	}
+
 	return nil
 }
 

@@ -72,12 +72,15 @@ func (b *Bench) Clean(ctx context.Context) error {
 	if len(b.tables) == 0 {
 		return nil
 	}
+
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Minute)
 	defer cancel()
+
 	err := b.Drop(ctx, b.tables...)
 	if err != nil {
 		err = b.Drop(ctx, b.tables...)
 	}
+
 	b.tables = nil
 	return err
 }
@@ -109,15 +112,18 @@ func (b *Bench) Measure(ctx context.Context, table string, n int, f func() error
 	if err := b.Settle(ctx, append(others, table)...); err != nil {
 		return nil, fmt.Errorf("before the run: %w", err)
 	}
+
 	runtime.GC()
 	values := map[string]float64{}
 	if err := b.rate(ctx, values, "", n, f); err != nil {
 		return nil, err
 	}
+
 	sizes, err := b.Sizes(ctx, table)
 	if err != nil {
 		return nil, fmt.Errorf("sizes of %s: %w", table, err)
 	}
+
 	for name, size := range map[string]int64{
 		"bytes_table": sizes.Table, "bytes_primary": sizes.Primary, "bytes_secondary": sizes.Secondary,
 	} {
@@ -125,6 +131,7 @@ func (b *Bench) Measure(ctx context.Context, table string, n int, f func() error
 			values[name] = float64(size) / float64(max(n, 1))
 		}
 	}
+
 	return values, nil
 }
 
@@ -134,15 +141,18 @@ func (b *Bench) rate(ctx context.Context, values map[string]float64, suffix stri
 	if err != nil {
 		return err
 	}
+
 	start := time.Now()
 	if err := f(); err != nil {
 		return err
 	}
+
 	rows := float64(max(n, 1))
 	values["rate"+suffix] = rows / time.Since(start).Seconds()
 	after, err := b.Log(ctx)
 	if err == nil && before >= 0 && after >= 0 {
 		values["log"+suffix] = float64(after-before) / rows
 	}
+
 	return err
 }

@@ -79,6 +79,7 @@ func runGraph(ctx context.Context, b *Bench) (values map[string]float64, err err
 		s.conn, err = db.Conn(ctx)
 		defer func() { _ = s.conn.Close() }()
 	}
+
 	if err != nil {
 		return nil, err
 	}
@@ -93,11 +94,13 @@ func runGraph(ctx context.Context, b *Bench) (values map[string]float64, err err
 	if values["time"], err = run(n); err != nil {
 		return nil, fmt.Errorf("save a graph: %w", err)
 	}
+
 	values["round_trips"] = float64(trips()-before) / float64(n)
 
 	if values["ping"], err = median(50, func() error { return ping(ctx) }); err != nil {
 		return nil, fmt.Errorf("ping: %w", err)
 	}
+
 	return values, nil
 }
 
@@ -111,6 +114,7 @@ func median(n int, f func() error) (float64, error) {
 		}
 		took[i] = time.Since(start)
 	}
+
 	slices.Sort(took)
 	return float64(took[n/2].Nanoseconds()) / 1e6, nil
 }
@@ -121,10 +125,12 @@ func (b *Bench) network() (db *sql.DB, trips func() int64, done func() error, er
 	if !ok {
 		return nil, nil, nil, engine.Unsupported("%s is in no network", b.Name())
 	}
+
 	delay, err := time.ParseDuration(b.Params.Get("delay"))
 	if err != nil {
 		return nil, nil, nil, err
 	}
+
 	n := &proxy.Network{Delay: delay}
 	db, done, err = remote.Through(func(ctx context.Context, network, address string) (net.Conn, error) {
 		server, err := new(net.Dialer).DialContext(ctx, network, address)
@@ -136,6 +142,7 @@ func (b *Bench) network() (db *sql.DB, trips func() int64, done func() error, er
 	if err != nil {
 		return nil, nil, nil, err
 	}
+
 	db.SetMaxOpenConns(1) // so that all trips are on the measured connection
 	return db, n.Trips, done, nil
 }
@@ -166,16 +173,19 @@ func (b *Bench) saver(ctx context.Context) (*saver, error) {
 	tag := b.Table("graph_tag", []engine.Column{
 		{Name: "line_id", References: line.Name}, {Name: "amount"},
 	}, "line_id")
+
 	for i, l := range []level{
 		{order, 1, 1, nil}, {line, graphLines, graphLines, nil}, {tag, graphLines * graphTags, graphTags, nil},
 	} {
 		l.keys = make([]any, l.rows)
 		s.levels[i] = l
 	}
+
 	var err error
 	if s.source, err = b.source(0, 1); err != nil {
 		return nil, err
 	}
+
 	return s, b.Create(ctx, order, line, tag)
 }
 
@@ -194,6 +204,7 @@ func (s *saver) insert(at int) (text string, args []any) {
 		}
 		args = append(args, int64(i))
 	}
+
 	return s.b.insertText(l.table, l.rows, s.source != nil, s.readsBack(at)), args
 }
 
@@ -208,9 +219,11 @@ func (s *saver) save(ctx context.Context) error {
 			return err
 		}
 	}
+
 	if s.b.Dialect() == "mariadb" {
 		return s.inOneText(ctx)
 	}
+
 	return s.conn.Raw(func(driver any) error {
 		std, ok := driver.(*stdlib.Conn)
 		if !ok {
@@ -232,6 +245,7 @@ func (s *saver) inBatches(ctx context.Context, conn *pgx.Conn) error {
 		if !s.readsBack(at) {
 			continue
 		}
+
 		queued.Query(func(rows pgx.Rows) error {
 			ids, err := pgx.CollectRows(rows, pgx.RowTo[int64])
 			for i, id := range ids {
@@ -239,11 +253,14 @@ func (s *saver) inBatches(ctx context.Context, conn *pgx.Conn) error {
 			}
 			return err
 		})
+
 		if err := conn.SendBatch(ctx, batch).Close(); err != nil {
 			return err
 		}
+
 		batch = &pgx.Batch{}
 	}
+
 	batch.Queue("COMMIT")
 	return conn.SendBatch(ctx, batch).Close()
 }
@@ -258,21 +275,26 @@ func (s *saver) inOneText(ctx context.Context) error {
 			all += "; "
 			continue
 		}
+
 		rows, err := s.conn.QueryContext(ctx, all, allArgs...)
 		if err != nil {
 			return err
 		}
+
 		var keys []any
 		err = eachKey(rows, func(id any) { keys = append(keys, id) })
 		if err == nil && len(keys) != len(l.keys) {
 			err = fmt.Errorf("%d keys were returned, want %d", len(keys), len(l.keys))
 		}
+
 		copy(l.keys, keys)
 		if err != nil {
 			return err
 		}
+
 		all, allArgs = "", nil
 	}
+
 	_, err := s.conn.ExecContext(ctx, all+"COMMIT", allArgs...)
 	return err
 }
@@ -284,6 +306,7 @@ func (b *Bench) gormSave(pool *sql.DB) (func(ctx context.Context) error, error) 
 	if b.Dialect() == "postgres" {
 		dialector = postgres.New(postgres.Config{Conn: pool})
 	}
+
 	db, err := gorm.Open(dialector, &gorm.Config{Logger: logger.Discard})
 	if err != nil {
 		return nil, fmt.Errorf("open GORM: %w", err)
@@ -306,6 +329,7 @@ func (b *Bench) gormSave(pool *sql.DB) (func(ctx context.Context) error, error) 
 		}
 		return graphCreator[bytesUUID](db), nil
 	}
+
 	return nil, engine.Unsupported("there is no GORM model for keys of the kind %s", b.Kind.Name)
 }
 

@@ -44,10 +44,12 @@ func growSteps(rows int) []int {
 	if rows >= longGrow {
 		n, at = 20, func(step int) int { return rows / 400 * step * step }
 	}
+
 	var steps []int
 	for step := 1; step < n; step++ {
 		steps = append(steps, at(step))
 	}
+
 	return slices.DeleteFunc(slices.Compact(append(steps, rows)), func(n int) bool { return n == 0 })
 }
 
@@ -58,6 +60,7 @@ func runGrow(ctx context.Context, b *Bench) (map[string]float64, error) {
 	if err := b.Create(ctx, table); err != nil {
 		return nil, err
 	}
+
 	in := Insert{Table: table, Batch: 1000, Fill: fillAccount}
 	var err error
 	if in.Source, err = b.source(0, 1); err != nil {
@@ -66,12 +69,14 @@ func runGrow(ctx context.Context, b *Bench) (map[string]float64, error) {
 	if err := b.Settle(ctx, table.Name); err != nil {
 		return nil, err
 	}
+
 	runtime.GC()
 	rows, values := b.Number("rows"), map[string]float64{}
 	limit := cmp.Or(b.growLimit, growLimit(rows))
 	slow := engine.Unsupported("the time for one kind of key, %v, was over", limit)
 	limited, cancel := context.WithTimeoutCause(ctx, limit, slow)
 	defer cancel()
+
 	for _, until := range growSteps(rows) {
 		in.Rows = until - in.First
 		err := b.rate(ctx, values, fmt.Sprintf("@%d", until), in.Rows, func() error { return b.Do(limited, in) })
@@ -81,7 +86,9 @@ func runGrow(ctx context.Context, b *Bench) (map[string]float64, error) {
 		if err != nil {
 			return nil, err
 		}
+
 		in.First = until
 	}
+
 	return values, nil
 }

@@ -51,9 +51,11 @@ func (b *Bench) Do(ctx context.Context, in Insert) error {
 			return err
 		}
 	}
+
 	clients := max(in.Clients, 1)
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
+
 	var wg sync.WaitGroup
 	for client := range clients {
 		wg.Go(func() {
@@ -62,6 +64,7 @@ func (b *Bench) Do(ctx context.Context, in Insert) error {
 			}
 		})
 	}
+
 	wg.Wait()
 	return context.Cause(ctx)
 }
@@ -78,14 +81,17 @@ func (b *Bench) client(ctx context.Context, in Insert, client, clients int) erro
 		return err
 	}
 	defer func() { _ = conn.Close() }()
+
 	source := in.Source
 	if source == nil {
 		if source, err = b.source(client, clients); err != nil {
 			return err
 		}
 	}
+
 	w := &writer{b: b, in: in, conn: conn, source: source}
 	defer w.close()
+
 	n := (in.Rows - client + clients - 1) / clients
 	for next := in.First + client; n > 0; {
 		size := min(in.Batch, n)
@@ -95,6 +101,7 @@ func (b *Bench) client(ctx context.Context, in Insert, client, clients int) erro
 		n -= size
 		next += size * clients
 	}
+
 	return nil
 }
 
@@ -127,6 +134,7 @@ func (w *writer) write(ctx context.Context, size, first, step int) error {
 			return fmt.Errorf("%s keys: %w", w.b.Kind.Name, err)
 		}
 	}
+
 	width := sent + len(w.in.Table.Columns)
 	w.args = append(w.args[:0], make([]any, size*width)...)
 	for i := range size {
@@ -137,6 +145,7 @@ func (w *writer) write(ctx context.Context, size, first, step int) error {
 		}
 		w.in.Fill(row[sent:], first+i*step)
 	}
+
 	reads := w.b.Kind.ReadBack || sent == 0 && w.in.Keep != nil
 	if w.statement == nil || w.size != size {
 		w.close()
@@ -147,14 +156,17 @@ func (w *writer) write(ctx context.Context, size, first, step int) error {
 		}
 		w.size = size
 	}
+
 	if !reads {
 		_, err := w.statement.ExecContext(ctx, w.args...)
 		return err
 	}
+
 	rows, err := w.statement.QueryContext(ctx, w.args...)
 	if err != nil {
 		return err
 	}
+
 	return eachKey(rows, w.keep)
 }
 
@@ -167,6 +179,7 @@ func (w *writer) keep(id any) {
 // eachKey calls f with the keys that a statement returns: int64, or UUIDs as text.
 func eachKey(rows *sql.Rows, f func(id any)) error {
 	defer rows.Close()
+
 	for rows.Next() {
 		var id any
 		if err := rows.Scan(&id); err != nil {
@@ -174,6 +187,7 @@ func eachKey(rows *sql.Rows, f func(id any)) error {
 		}
 		f(id)
 	}
+
 	return errors.Join(rows.Err(), rows.Close())
 }
 
@@ -183,9 +197,11 @@ func (b *Bench) insertText(t engine.Table, rows int, withKey, returning bool) st
 	if withKey {
 		names = []string{"id"}
 	}
+
 	for _, c := range t.Columns {
 		names = append(names, c.Name)
 	}
+
 	var text strings.Builder
 	fmt.Fprintf(&text, "INSERT INTO %s (%s) VALUES ", t.Name, strings.Join(names, ", "))
 	before := "("
@@ -196,9 +212,11 @@ func (b *Bench) insertText(t engine.Table, rows int, withKey, returning bool) st
 		text.WriteString(before + b.Placeholder(i+1))
 		before = ", "
 	}
+
 	text.WriteByte(')')
 	if returning {
 		text.WriteString(" RETURNING id")
 	}
+
 	return text.String()
 }

@@ -31,6 +31,7 @@ var load = Scenario{
 			}
 			cases = append(cases, measure.P("rows", rows, "batch", batch))
 		}
+
 		return cases
 	},
 	Run: inserting("load"),
@@ -46,6 +47,7 @@ var clients = Scenario{
 		if e.Dialect() == "sqlite" {
 			return nil // one writer at a time
 		}
+
 		var cases []measure.Params
 		for _, n := range o.Clients {
 			for _, batch := range o.Batch {
@@ -53,6 +55,7 @@ var clients = Scenario{
 				cases = append(cases, measure.P("rows", max(rows, n), "clients", n, "batch", batch))
 			}
 		}
+
 		return cases
 	},
 	Timed: true,
@@ -93,6 +96,7 @@ func (b *Bench) paced(ctx context.Context, c key.Config) (map[string]float64, er
 	if err != nil {
 		return nil, err
 	}
+
 	in := Insert{Table: table, Rows: b.Number("rows"), Batch: 1000, Source: source, Fill: fillAccount}
 	values, err := b.Measure(ctx, table.Name, in.Rows, func() error { return b.Do(ctx, in) })
 	delete(values, "rate")

@@ -18,6 +18,7 @@ func TestSizesOfEightWriters(t *testing.T) {
 		if metric == "" {
 			return // SQLite has one writer at a time
 		}
+
 		size := func(kind string, c key.Config) float64 {
 			b := bench(e, kind, measure.P("rows", rows))
 			values, err := b.paced(t.Context(), c)
@@ -26,6 +27,7 @@ func TestSizesOfEightWriters(t *testing.T) {
 			return values[metric]
 		}
 		counted := size("auto", single)
+
 		for _, test := range []struct {
 			kind      string
 			order     key.Config
@@ -42,6 +44,7 @@ func TestSizesOfEightWriters(t *testing.T) {
 			if test.postgres != (e.Dialect() == "postgres") {
 				continue
 			}
+
 			ratio := size(test.kind, test.order) / counted
 			t.Logf("%s, %d rows a statement: %.3f times auto-increment", test.kind, test.order.Batch, ratio)
 			if ratio < test.low || ratio > test.high {

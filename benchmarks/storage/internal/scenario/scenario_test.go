@@ -38,6 +38,7 @@ func eachEngine(t *testing.T, f func(t *testing.T, e engine.Engine)) {
 			case "mariadb":
 				at = testdb.MariaDB(t).DSN
 			}
+
 			e, err := engine.Open(t.Context(), name, at)
 			must(t, err)
 			t.Cleanup(func() { must(t, e.Close()) })
@@ -61,14 +62,17 @@ func run(ctx context.Context, t *testing.T, e engine.Engine, s Scenario, params 
 	b := bench(e, kind, params)
 	values, err := s.Run(ctx, b)
 	tables := b.tables
+
 	if err := b.Clean(ctx); err != nil {
 		t.Errorf("%s, %s: clean up: %v", s.Name, kind, err)
 	}
+
 	for _, table := range tables {
 		if _, err := e.DB().ExecContext(context.WithoutCancel(ctx), "SELECT 1 FROM "+table); err == nil {
 			t.Errorf("%s, %s: %s is left", s.Name, kind, table)
 		}
 	}
+
 	for name, value := range values {
 		base, _, _ := strings.Cut(name, "@")
 		if known := func(m measure.Metric) bool { return m.Name == base }; !slices.ContainsFunc(measure.Metrics(), known) {
@@ -78,6 +82,7 @@ func run(ctx context.Context, t *testing.T, e engine.Engine, s Scenario, params 
 			t.Errorf("%s, %s, %s: %s = %v", s.Name, params, kind, name, value)
 		}
 	}
+
 	return values, err
 }
 
@@ -101,14 +106,17 @@ func TestEveryScenarioWithEveryKind(t *testing.T) {
 					if errors.Is(err, errors.ErrUnsupported) {
 						continue
 					}
+
 					if err != nil {
 						t.Errorf("%s, %s, %s: %v", s.Name, params, k.Name, err)
 					}
+
 					for name := range strings.FieldsSeq(wanted[s.Name]) {
 						if _, ok := values[name]; !ok {
 							t.Errorf("%s, %s, %s: no %s in %v", s.Name, params, k.Name, name, values)
 						}
 					}
+
 					trips := 1.0
 					switch {
 					case params.Get("by") == "GORM":
@@ -116,6 +124,7 @@ func TestEveryScenarioWithEveryKind(t *testing.T) {
 					case k.Name == "auto":
 						trips = 3 // the keys of two levels must be returned before the next level can be sent
 					}
+
 					slow := params.Get("delay") == "1ms" // a round trip
 					if s.Name == "graph" && (values["round_trips"] != trips || slow && (values["time"] < trips || values["ping"] < 1)) {
 						t.Errorf("%s, %s: %v, want %v round trips", params, k.Name, values, trips)
@@ -137,9 +146,11 @@ func TestGraphsAreStoredWhole(t *testing.T) {
 			must(t, e.DB().QueryRowContext(t.Context(), `SELECT count(*), count(DISTINCT t.line_id) FROM `+tag+` t
 				JOIN `+line+` l ON l.id = t.line_id JOIN `+order+` o ON o.id = l.order_id`).Scan(&tags, &lines))
 			want := (graphWarm + b.Number("graphs")) * graphLines
+
 			if lines != want || tags != want*graphTags {
 				t.Errorf("%s: %d tags of %d lines, want %d of %d", params, tags, lines, want*graphTags, want)
 			}
+
 			must(t, b.Clean(t.Context()))
 		}
 	})
@@ -155,13 +166,16 @@ func TestClientsInsertEachRowOnce(t *testing.T) {
 			if e.Name() == "sqlite" {
 				clients = 1
 			}
+
 			must(t, b.Do(t.Context(), Insert{Table: table, Rows: 1001, Batch: 100, Clients: clients, Fill: fillAccount}))
 			var n, times int
 			must(t, e.DB().QueryRowContext(t.Context(), "SELECT count(*), count(DISTINCT created_at) FROM "+table.Name).
 				Scan(&n, &times))
+
 			if n != 1001 || times != 1001 {
 				t.Errorf("%s: %d rows, %d different, want 1001", kind, n, times)
 			}
+
 			must(t, b.Clean(t.Context()))
 		}
 	})
@@ -181,6 +195,7 @@ func TestCancelledRunsAndFewRows(t *testing.T) {
 					cancel()
 				}
 			}
+
 			for _, params := range s.Cases(few, e) {
 				if _, err := run(t.Context(), t, e, s, params, "auto"); err != nil && !errors.Is(err, errors.ErrUnsupported) {
 					t.Errorf("%s, %s, one row: %v", s.Name, params, err)
