@@ -56,9 +56,11 @@ func newAPI(db *gorm.DB) http.Handler {
 			http.Error(w, err.Error(), http.StatusBadRequest)
 			return
 		}
+
 		order := Order{UserID: body.UserID, Cents: body.Cents}
 		reply(w, &order, db.WithContext(r.Context()).Create(&order).Error)
 	})
+
 	return http.MaxBytesHandler(mux, 64<<10)
 }
 

@@ -73,6 +73,7 @@ func stateFile(h *host) (next func() (int64, error), end func(crash bool) error,
 	if err != nil {
 		return nil, nil, err
 	}
+
 	ctx := context.Background()
 	window := lease.WithWindow(time.Duration(h.starts) * 10 * time.Second) // beyond the rest of the window before a crash
 	l, err := lease.Open(ctx, store, lease.WithWorkers(h.number, h.number), lease.WithClock(background{h}),
@@ -80,6 +81,7 @@ func stateFile(h *host) (next func() (int64, error), end func(crash bool) error,
 	if err != nil {
 		return nil, nil, err
 	}
+
 	next = func() (int64, error) {
 		id, err := l.Generator().Next()
 		return int64(id), err
@@ -106,6 +108,7 @@ func (t trouble) try(r rule) (res result, err error) {
 		return res, err
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
+
 	h := &host{dir: dir, number: 5}
 	var ids []int64
 	var next func() (int64, error)
@@ -114,12 +117,14 @@ func (t trouble) try(r rule) (res result, err error) {
 		if n > 0 {
 			h.offset -= t.back
 		}
+
 		if next == nil {
 			h.starts++
 			if next, end, err = r.start(h); err != nil {
 				return res, err
 			}
 		}
+
 		for range t.calls {
 			before := h.Elapsed()
 			id, err := next()
@@ -130,6 +135,7 @@ func (t trouble) try(r rule) (res result, err error) {
 			}
 			h.pass(t.pause)
 		}
+
 		if t.end != "" || n == t.rounds-1 {
 			if end != nil {
 				err = end(t.end == "crash")
@@ -140,6 +146,7 @@ func (t trouble) try(r rule) (res result, err error) {
 			h.pass(5 * time.Millisecond) // until the next start
 		}
 	}
+
 	slices.Sort(ids)
 	res.ids, res.duplicates = len(ids), len(ids)-len(slices.Compact(ids))
 	return res, nil
@@ -157,7 +164,9 @@ func main() {
 			}
 			fmt.Fprintf(w, "  %s\t%d\t%d\t%d\t%v\n", r.name, res.ids, res.duplicates, res.errors, res.longest.Round(time.Millisecond))
 		}
+
 		fmt.Fprintln(w, "\t\t\t\t")
 	}
+
 	_ = w.Flush() // to the terminal
 }

@@ -90,14 +90,17 @@ func randomStart(h *host) func() (int64, error) {
 		if now < t.last {
 			return 0, errRefused
 		}
+
 		if now > t.last {
 			start = random.Int64N(1 << 12)
 			t.last, t.sequence = now, start
 		}
+
 		t.sequence = (t.sequence + 1) % (1 << 12)
 		if t.sequence == start {
 			return 0, errRefused
 		}
+
 		return now<<22 | h.number<<12 | t.sequence, nil
 	}
 }

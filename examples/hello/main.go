@@ -30,17 +30,21 @@ func run(ctx context.Context, out io.Writer) error {
 	if err != nil {
 		return err
 	}
+
 	plugin, err := gormplugin.Open(ctx, db) // leases a worker number in this database
 	if err != nil {
 		return err
 	}
 	defer plugin.Close(ctx) // gives it back
+
 	if err := db.AutoMigrate(&User{}); err != nil {
 		return err
 	}
+
 	ada := User{Name: "Ada"}
 	if err := db.Create(&ada).Error; err != nil { // sets ada.ID, then inserts the row
 		return err
 	}
+
 	return json.NewEncoder(out).Encode(ada)
 }

@@ -32,10 +32,12 @@ func run(ctx context.Context, db *sql.DB) error {
 		return err
 	}
 	defer l.Close(ctx) // gives it back
+
 	id, err := l.Generator().Next()
 	if err != nil {
 		return err
 	}
+
 	fmt.Println("Ada is", id)
 	_, err = db.ExecContext(ctx, "INSERT INTO users (id, name) VALUES (?, ?)", id, "Ada")
 	return err

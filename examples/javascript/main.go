@@ -60,15 +60,18 @@ func printTable(out io.Writer) error {
 			if err != nil {
 				return err
 			}
+
 			text, err := json.Marshal(read)
 			if err != nil {
 				return err
 			}
+
 			id := strings.Trim(string(text), `"`)
 			digits := strings.Trim(string(sent), `"`)
 			fmt.Fprintf(table, "%s\t%s\t%s\t%s\t%s\n", kind, u.Name, digits, id, opens(kind, id))
 		}
 	}
+
 	return table.Flush()
 }
 
@@ -81,6 +84,7 @@ func main() {
 		}
 		return
 	}
+
 	log.Printf("http://%s/page/", *addr)
 	const limit = 10 * time.Second
 	handler := http.FileServerFS(page)

@@ -65,6 +65,7 @@ func playground(t *testing.T, ids []numbered, texts []string, addresses []addres
 	if err != nil {
 		skip.Missing(t, "", "%v", err)
 	}
+
 	argument, err := json.Marshal(map[string]any{"ids": append([]numbered{}, ids...), "texts": append([]string{}, texts...), "addresses": append([]address{}, addresses...)})
 	exampletest.Must(t, err)
 	cmd := exec.CommandContext(t.Context(), node, "testdata/page.mjs", string(argument))
@@ -72,6 +73,7 @@ func playground(t *testing.T, ids []numbered, texts []string, addresses []addres
 	out, err := cmd.Output()
 	exampletest.Must(t, err)
 	exampletest.Must(t, json.Unmarshal(out, &got))
+
 	return got
 }
 
@@ -85,6 +87,7 @@ func isoTime(l snowflake.Layout, id snowflake.ID) string {
 	case year > 9999:
 		return fmt.Sprintf("+%06d%s", year, at.Format("-01-02T15:04:05.000Z"))
 	}
+
 	return at.Format("2006-01-02T15:04:05.000Z")
 }
 
@@ -93,17 +96,20 @@ func want(l snowflake.Layout, id snowflake.ID) shown {
 	if id>>l.Bits() > 0 {
 		return shown{Error: fmt.Sprintf("above the %d bits of the layout", l.Bits())}
 	}
+
 	digits, at := fmt.Sprintf("%064b", int64(id)), 64-l.Bits()
 	is := shown{
 		Time: isoTime(l, id), Rounded: fmt.Sprintf("%.0f", float64(id)), Digits: [][2]string{{"unused", digits[:at]}},
 		Texts: [][2]string{{"decimal", id.String()}, {"base32", id.Base32()}, {"base62", id.Base62()}, {"uuid", uuidkey.UUID(id).String()}},
 	}
+
 	for _, f := range l.Fields() {
 		part := digits[at : at+f.Bits]
 		value, _ := new(big.Int).SetString(part, 2)
 		is.Fields, is.Digits = append(is.Fields, field{f.Name, value.String(), f.Bits}), append(is.Digits, [2]string{f.Name, part})
 		at += f.Bits
 	}
+
 	return is
 }
 
@@ -113,6 +119,7 @@ func TestThePlaygroundShowsWhatGoSays(t *testing.T) {
 	layouts := append(snowflake.Presets(),
 		"epoch=1969-12-31T23:59:59.998000001Z tick=1.001ms time:8 worker:3 time:20 sequence:2",
 		"epoch=2025-01-01T00:00:00Z tick=1h time:50 sequence:12", "epoch=2025-01-01T00:00:00Z tick=10s time:41 sequence:4")
+
 	for _, text := range layouts {
 		l, err := snowflake.ParseLayout(text)
 		exampletest.Must(t, err)
@@ -121,18 +128,21 @@ func TestThePlaygroundShowsWhatGoSays(t *testing.T) {
 			ids, wants = append(ids, numbered{id.String(), text}), append(wants, want(l, id))
 		}
 	}
+
 	got := playground(t, ids, nil, nil)
 	for i, id := range ids {
 		if !reflect.DeepEqual(got.Shown[i], wants[i]) {
 			t.Errorf("%s in %s:\n%+v, want\n%+v", id.ID, id.Layout, got.Shown[i], wants[i])
 		}
 	}
+
 	for _, name := range snowflake.Presets() {
 		if layout := snowflake.MustPreset(name).String(); got.Presets[name] != layout {
 			t.Errorf("preset %s is %q, want %q", name, got.Presets[name], layout)
 		}
 		delete(got.Presets, name)
 	}
+
 	if len(got.Presets) > 0 {
 		t.Errorf("Go has no presets %v", got.Presets)
 	}
@@ -155,9 +165,11 @@ func TestThePlaygroundReadsWhatGoWrites(t *testing.T) {
 		"x":                                            {Error: "not an ID"},
 	}
 	var list []string
+
 	for text := range texts {
 		list = append(list, text)
 	}
+
 	for i, got := range playground(t, nil, list, nil).Read {
 		if got != texts[list[i]] {
 			t.Errorf("%q is read as %+v, want %+v", list[i], got, texts[list[i]])
@@ -179,9 +191,11 @@ func TestThePlaygroundSaysWhatIsWrongWithALayout(t *testing.T) {
 		good + "time:41":                                              "no field sequence",
 	}
 	var ids []numbered
+
 	for text := range texts {
 		ids = append(ids, numbered{"7", text})
 	}
+
 	for i, got := range playground(t, ids, nil, nil).Shown {
 		if layout := ids[i].Layout; !strings.HasPrefix(got.Error, texts[layout]) {
 			t.Errorf("%s: %q, want %q", layout, got.Error, texts[layout])
@@ -197,23 +211,29 @@ func TestThePageShowsTheIDOfItsAddressAndNoMarkup(t *testing.T) {
 		is := want(snowflake.MustPreset(layout), id)
 		var bits []string
 		rows := []string{"time: " + is.Time}
+
 		for _, d := range is.Digits {
 			bits = append(bits, d[1])
 		}
+
 		for _, f := range is.Fields {
 			rows = append(rows, fmt.Sprintf("%s (%d bits): %s", f.Name, f.Bits, f.Value))
 		}
+
 		rows = append(rows, "read as: "+form)
 		for _, text := range is.Texts {
 			rows = append(rows, text[0]+": "+text[1])
 		}
+
 		return shot{Bits: strings.Join(bits, " "), Rows: append(rows, "Number(id): "+number)}
 	}
 	const rounded = "rounded to 175928847299117056"
 	options := playground(t, nil, nil, []address{{}}).Pages[0].Options
+
 	if got := slices.Sorted(slices.Values(options)); !slices.Equal(got, slices.Sorted(slices.Values(snowflake.Presets()))) {
 		t.Errorf("the page offers %q", got)
 	}
+
 	tests := []struct {
 		address
 		link string
@@ -245,9 +265,11 @@ func TestThePageShowsTheIDOfItsAddressAndNoMarkup(t *testing.T) {
 		},
 	}
 	var addresses []address
+
 	for _, test := range tests {
 		addresses = append(addresses, test.address)
 	}
+
 	for i, got := range playground(t, nil, nil, addresses).Pages {
 		want := tests[i].want
 		want.Link, want.Options, want.Rows = "#"+tests[i].link, options, append([]string{}, want.Rows...)

@@ -42,6 +42,7 @@ func main() {
 	} else if strings.Contains(*dsn, "@") {
 		dialector, layout = mysql.Open(*dsn), snowflake.Clustered()
 	}
+
 	db, err := gorm.Open(dialector)
 	if err == nil && db.AutoMigrate(&link{}) != nil { // perhaps another copy has just created the table
 		err = db.AutoMigrate(&link{})
@@ -59,6 +60,7 @@ func main() {
 	server := &http.Server{Addr: *addr, Handler: newHandler(db)} // examples/api has timeouts, and ends its requests
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGINT, syscall.SIGTERM)
 	defer context.AfterFunc(ctx, func() { stop(); _ = server.Close() })()
+
 	log.Print("http://", *addr)
 	log.Print(server.ListenAndServe())
 }
@@ -82,6 +84,7 @@ func newHandler(db *gorm.DB) http.Handler {
 			http.Redirect(w, r, l.URL, http.StatusFound)
 		}
 	})
+
 	return http.MaxBytesHandler(mux, 16<<10)
 }
 
@@ -96,5 +99,6 @@ func failed(w http.ResponseWriter, err error) bool {
 		log.Print(err)
 		http.Error(w, "internal error", http.StatusInternalServerError)
 	}
+
 	return err != nil
 }

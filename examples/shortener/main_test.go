@@ -95,6 +95,7 @@ func TestCodesRedirectAndOthersAreErrors(t *testing.T) {
 	gen.FailAfter(0, snowflake.ErrLeaseStalled)
 	w := httptest.NewRecorder()
 	handler.ServeHTTP(w, httptest.NewRequest("POST", "/?url=https://go.dev", nil))
+
 	if w.Code != http.StatusServiceUnavailable || w.Header().Get("Retry-After") != "1" {
 		t.Errorf("a stalled lease: %d %v, want 503 and Retry-After", w.Code, w.Header())
 	}
@@ -118,6 +119,7 @@ func TestNoLinkIsLostOrTwice(t *testing.T) {
 		for _, c := range copies {
 			c.wait(t)
 		}
+
 		codes := map[string]string{}
 		for long, code := range shortened {
 			if other := codes[code]; other != "" {
@@ -125,6 +127,7 @@ func TestNoLinkIsLostOrTwice(t *testing.T) {
 			}
 			codes[code] = long
 		}
+
 		for i, c := range copies {
 			for code, long := range codes {
 				if rand.IntN(len(copies)) != i {
@@ -149,6 +152,7 @@ func shortenWhileCopiesAreKilled(t *testing.T, copies []*copyOf) map[string]stri
 	)
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
+
 	for client := range clients {
 		running.Go(func() {
 			for n := range links {
@@ -165,16 +169,19 @@ func shortenWhileCopiesAreKilled(t *testing.T, copies []*copyOf) map[string]stri
 			}
 		})
 	}
+
 	for range kills {
 		time.Sleep(100 * time.Millisecond)
 		c := copies[rand.IntN(len(copies))]
 		c.kill()
 		c.start(t)
 	}
+
 	running.Wait()
 	if ctx.Err() != nil {
 		t.Fatalf("%d of %d links were shortened within a minute", len(shortened), clients*links)
 	}
+
 	return shortened
 }
 
@@ -223,6 +230,7 @@ func (c *copyOf) wait(t *testing.T) {
 		}
 		time.Sleep(100 * time.Millisecond)
 	}
+
 	t.Fatalf("the copy at %s does not answer", c.addr)
 }
 
@@ -231,16 +239,19 @@ func (c *copyOf) shorten(ctx context.Context, long string) (code string, err err
 	if err != nil {
 		return "", err
 	}
+
 	answer, err := http.DefaultClient.Do(r)
 	if err != nil {
 		return "", err
 	}
 	defer func() { _ = answer.Body.Close() }()
+
 	text, err := io.ReadAll(answer.Body)
 	code, found := strings.CutPrefix(strings.TrimSpace(string(text)), "http://"+c.addr+"/")
 	if err == nil && (answer.StatusCode != http.StatusOK || !found) {
 		err = fmt.Errorf("%s: %s", answer.Status, text)
 	}
+
 	return code, err
 }
 

@@ -62,10 +62,12 @@ func Start(ctx context.Context, c Config) (*Server, error) {
 	if !ok {
 		return nil, fmt.Errorf("unknown server %q; there are postgres, mariadb, pgbouncer", c.Name)
 	}
+
 	s, err := start(ctx, k, c)
 	if c.Name == "mariadb" && c.Folder != "" && errors.Is(err, ErrNotInstalled) {
 		return start(ctx, kinds["mysql"], c)
 	}
+
 	return s, err
 }
 
@@ -183,6 +185,7 @@ func mariadbReady(dir, _ string) bool {
 		return false
 	}
 	defer conn.Close()
+
 	var packet [5]byte
 	_ = conn.SetDeadline(time.Now().Add(time.Second)) // an error appears in Read
 	_, err = conn.Read(packet[:])
@@ -196,12 +199,14 @@ func configurePgBouncer(dir, of string) error {
 	if err != nil {
 		return err
 	}
+
 	lines := []string{"[databases]", "* ="}
 	for _, setting := range [][2]string{{"host", to.Host}, {"port", strconv.Itoa(int(to.Port))}, {"user", to.User}, {"password", to.Password}} {
 		if setting[1] != "" { // which PgBouncer takes for an error
 			lines[1] += " " + setting[0] + "='" + strings.ReplaceAll(setting[1], "'", "''") + "'"
 		}
 	}
+
 	lines = append(lines, "[pgbouncer]", "unix_socket_dir = "+dir, "listen_port = 5432", "auth_type = any", "pool_mode = transaction",
 		"default_pool_size = 2", "max_client_conn = 500", "server_round_robin = 1", "ignore_startup_parameters = extra_float_digits", "")
 	// The user of the server owns the folder, which nobody else can read.
@@ -221,12 +226,15 @@ func (k kind) find(folder string) (install, serve string, err error) {
 		where, _ = filepath.Abs(folder) // fails without a working folder; then nothing is found
 		list = []string{where, where + "/bin", where + "/sbin", where + "/scripts"}
 	}
+
 	if serve = first(list, k.serve); serve != "" && k.install != "" {
 		install = first(append([]string{filepath.Dir(serve)}, list...), k.install)
 	}
+
 	if serve == "" || install == "" && k.install != "" {
 		return "", "", fmt.Errorf("%w: %s is not in %s", ErrNotInstalled, strings.TrimSpace(k.install+" "+k.serve), where)
 	}
+
 	return install, serve, nil
 }
 

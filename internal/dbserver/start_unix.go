@@ -43,14 +43,17 @@ func start(ctx context.Context, k kind, c Config) (*Server, error) {
 		}
 		k.install, k.installed = k.clone, func(data string) []string { return k.cloned(c.Of, data) }
 	}
+
 	install, serve, err := k.find(c.Folder)
 	if err != nil {
 		return nil, err
 	}
+
 	dir, err := os.MkdirTemp("", "sqlflake-srv-") // short, since the path of a socket in it is limited
 	if err != nil {
 		return nil, err
 	}
+
 	i := &instance{kind: k, dir: dir, env: c.Env, exited: make(chan struct{})}
 	if err := i.start(ctx, install, serve, c); err != nil {
 		if ctx.Err() != nil {
@@ -58,6 +61,7 @@ func start(ctx context.Context, k kind, c Config) (*Server, error) {
 		}
 		return nil, errors.Join(err, i.stop())
 	}
+
 	return &Server{DSN: k.dsn(dir), Folder: dir, stop: i.stop}, nil
 }
 
@@ -70,8 +74,10 @@ func (i *instance) start(ctx context.Context, install, serve string, c Config) e
 	if err := i.chooseOwner(); err != nil {
 		return err
 	}
+
 	ctx, cancel := context.WithTimeout(ctx, startTimeout)
 	defer cancel()
+
 	data := filepath.Join(i.dir, "data")
 	if i.configure != nil {
 		if err := i.configure(i.dir, c.Of); err != nil {
@@ -80,11 +86,13 @@ func (i *instance) start(ctx context.Context, install, serve string, c Config) e
 	} else if err := i.createFiles(ctx, install, data); err != nil {
 		return err
 	}
+
 	log, err := os.Create(filepath.Join(i.dir, "log"))
 	if err != nil {
 		return err
 	}
 	defer func() { _ = log.Close() }() // the server has its own descriptor
+
 	args := i.serves(i.dir, data)
 	if c.CacheMiB > 0 {
 		args = append(args, fmt.Sprintf(i.cache, c.CacheMiB))
@@ -92,6 +100,7 @@ func (i *instance) start(ctx context.Context, install, serve string, c Config) e
 	if c.NoSync {
 		args = append(args, i.noSync...)
 	}
+
 	args = append(args, c.Args...)
 	server := i.command(context.Background(), serve, args...)
 	server.Stdout, server.Stderr = log, log
@@ -99,6 +108,7 @@ func (i *instance) start(ctx context.Context, install, serve string, c Config) e
 	if field := reflect.ValueOf(server.SysProcAttr).Elem().FieldByName("Pdeathsig"); field.IsValid() {
 		field.SetInt(int64(i.end))
 	}
+
 	started := make(chan error)
 	go func() {
 		// The kernel signals a child when the thread that started it ends, so this thread must live.
@@ -110,9 +120,11 @@ func (i *instance) start(ctx context.Context, install, serve string, c Config) e
 			close(i.exited)
 		}
 	}()
+
 	if err := <-started; err != nil {
 		return err
 	}
+
 	i.server = server.Process
 	for !i.ready(i.dir, data) {
 		select {
@@ -124,6 +136,7 @@ func (i *instance) start(ctx context.Context, install, serve string, c Config) e
 		case <-time.After(50 * time.Millisecond):
 		}
 	}
+
 	return nil
 }
 
@@ -136,6 +149,7 @@ func (i *instance) createFiles(ctx context.Context, install, data string) error 
 	} else if err != nil {
 		return fmt.Errorf("%s: %w: %s", i.install, err, tail(out))
 	}
+
 	return nil
 }
 
@@ -149,6 +163,7 @@ func (i *instance) stop() error {
 			<-i.exited
 		}
 	}
+
 	return os.RemoveAll(i.dir)
 }
 
@@ -166,12 +181,14 @@ func (i *instance) chooseOwner() error {
 	if os.Geteuid() != 0 || i.account == "" {
 		return nil
 	}
+
 	account, err := user.Lookup(i.account)
 	if err != nil {
 		if account, err = user.Lookup("nobody"); err != nil {
 			return fmt.Errorf("the server refuses to run as root, and there is no user %s or nobody", i.account)
 		}
 	}
+
 	uid, _ := strconv.Atoi(account.Uid) // a number on Unix
 	gid, _ := strconv.Atoi(account.Gid)
 	i.account = account.Username

@@ -138,15 +138,18 @@ func TestEachBrokenRuleFailsAVector(t *testing.T) {
 	if err != nil {
 		skip.Missing(t, "", "%v", err)
 	}
+
 	const library = "../../examples/javascript/page/snowflake.mjs"
 	source, err := os.ReadFile(library)
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	checker, err := os.ReadFile("../../docs/spec/check.mjs")
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	dir := t.TempDir()
 	write := func(name, text string) string {
 		name = filepath.Join(dir, name)
@@ -156,6 +159,7 @@ func TestEachBrokenRuleFailsAVector(t *testing.T) {
 		return name
 	}
 	args := []string{write("all.mjs", runAll), vectorsFile}
+
 	for i, b := range broken {
 		name := fmt.Sprintf("library%d.mjs", i)
 		lib, check := string(source), strings.Replace(string(checker), library, "./"+name, 1)
@@ -167,14 +171,17 @@ func TestEachBrokenRuleFailsAVector(t *testing.T) {
 		default:
 			t.Fatalf("%s: the implementation has no %q", b.rule, b.right)
 		}
+
 		write(name, lib)
 		args = append(args, write(fmt.Sprintf("check%d.mjs", i), check))
 	}
+
 	out, err := exec.CommandContext(t.Context(), node, args...).CombinedOutput()
 	lines := strings.Split(strings.TrimSpace(string(out)), "\n")
 	if err != nil || len(lines) != len(broken) {
 		t.Fatalf("%v\n%s", err, out)
 	}
+
 	for i, line := range lines {
 		if line == "passed" || strings.HasPrefix(line, "SyntaxError") || strings.HasPrefix(line, "ReferenceError") {
 			t.Errorf("%s: %s", broken[i].rule, line)

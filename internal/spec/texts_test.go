@@ -71,6 +71,7 @@ func makeTexts(t *testing.T, v *vectors) {
 			uuidkey.UUID(7 + math.MinInt64).String(), uuidkey.UUID(7).String()[:35] + "g", " " + uuidkey.UUID(7).String(),
 		},
 	}
+
 	for name, form := range forms {
 		var of ofText
 		for _, id := range someIDs() {
@@ -79,12 +80,14 @@ func makeTexts(t *testing.T, v *vectors) {
 				of.Read = append(of.Read, text{id.String(), capitals})
 			}
 		}
+
 		for _, text := range invalid[name] {
 			if form.read(text) == nil {
 				t.Fatalf("the %s %q is valid", name, text)
 			}
 			of.Invalid = append(of.Invalid, text)
 		}
+
 		v.Texts[name] = of
 	}
 }
@@ -120,6 +123,7 @@ func addTyped[K sqltypes.Kind](t *testing.T, v *vectors, valid []snowflake.ID, i
 		vector.ID, vector.Text = id.String(), sqltypes.Typed[K](id).String()
 		v.Typed.Valid = append(v.Typed.Valid, vector)
 	}
+
 	vector.ID = ""
 	for _, vector.Text = range invalid {
 		if id, err := sqltypes.ParseTyped[K](vector.Text); err == nil && id >= 0 {
@@ -161,14 +165,17 @@ func newSealer(t *testing.T, secret, domain, form string) sealer {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	key, err := hkdf.Key(sha256.New, raw, nil, info+domain, 16)
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	block, err := aes.NewCipher(key)
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	return sealer{block, form}
 }
 
@@ -201,11 +208,13 @@ func (s sealer) text(n *big.Int) string {
 	case "base62":
 		alphabet, length = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz", 22
 	}
+
 	text, base, digit := make([]byte, length), big.NewInt(int64(len(alphabet))), new(big.Int)
 	for i := length - 1; i >= 0; i-- {
 		n, digit = new(big.Int).DivMod(n, base, digit)
 		text[i] = alphabet[digit.Int64()]
 	}
+
 	return string(text)
 }
 
@@ -226,10 +235,12 @@ func makeTokens(t *testing.T, v *vectors) {
 		if err != nil {
 			t.Fatal(err)
 		}
+
 		c, err := publicid.New(v.Domain, keys, options[v.Form]...)
 		if err != nil {
 			t.Fatal(err)
 		}
+
 		return c
 	}
 	valid := func(v token, id snowflake.ID) token {
@@ -240,21 +251,25 @@ func makeTokens(t *testing.T, v *vectors) {
 		v.ID = id.String()
 		return v
 	}
+
 	for _, form := range []string{"base32", "base62", "uuid"} {
 		for _, domain := range []string{"user", "order", "User", "größe"} {
 			v.Tokens.Valid = append(v.Tokens.Valid, valid(token{Secret: secret1, Domain: domain, Form: form}, 1),
 				valid(token{Secret: secret2, Domain: domain, Form: form}, 175928847299117063),
 				valid(token{Secret: secret1, Domain: domain, Form: form}, math.MaxInt64))
 		}
+
 		s, good := newSealer(t, secret1, "user", form), v.Tokens.Valid[len(v.Tokens.Valid)-12]
 		if s.token(0, 1) != good.Token {
 			t.Fatalf("%s is sealed as %s", good.Token, s.token(0, 1))
 		}
+
 		bad := []token{{Secret: secret2, Domain: "user", Token: good.Token}, {Secret: secret1, Domain: "order", Token: good.Token}}
 		texts := []string{
 			"", good.Token[:len(good.Token)-1], good.Token + "0", "0" + good.Token[1:], good.Token + " ", " " + good.Token[1:],
 			s.token(0, 0), s.token(0, 1<<63), s.token(1<<14, 1), s.token(1<<63, 1),
 		}
+
 		if form == "uuid" {
 			texts = append(texts, s.token(s.least(0, 1)+1, 1), strings.ReplaceAll(good.Token, "-", ""), "{"+good.Token+"}")
 		} else {
@@ -262,9 +277,11 @@ func makeTokens(t *testing.T, v *vectors) {
 			n := new(big.Int).SetBytes(block[:])
 			texts = append(texts, s.text(n.Add(n, new(big.Int).Lsh(big.NewInt(1), 128))), s.token(1, 1), swapCase(good.Token))
 		}
+
 		for _, text := range texts {
 			bad = append(bad, token{Secret: secret1, Domain: "user", Token: text})
 		}
+
 		for _, bad := range bad {
 			bad.Form = form
 			if _, err := codec(bad).Parse(bad.Token); err == nil {
@@ -273,14 +290,17 @@ func makeTokens(t *testing.T, v *vectors) {
 			v.Tokens.Invalid = append(v.Tokens.Invalid, bad)
 		}
 	}
+
 	// UUIDs whose least counter is 0, and one above 500.
 	s, first, late := newSealer(t, secret1, "user", "uuid"), uint64(1), uint64(1)
 	for s.least(0, first) > 0 {
 		first++
 	}
+
 	for s.least(0, late) < 500 {
 		late++
 	}
+
 	for _, id := range []uint64{first, late} {
 		made := valid(token{Secret: secret1, Domain: "user", Form: "uuid"}, snowflake.ID(id))
 		v.Tokens.Valid = append(v.Tokens.Valid, made)

@@ -126,12 +126,15 @@ func badLayouts() []string {
 	for _, epoch := range badEpochs {
 		bad = append(bad, "epoch="+epoch+" tick=1ms time:41 sequence:12")
 	}
+
 	for _, tick := range badTicks {
 		bad = append(bad, "epoch=2025-01-01T00:00:00Z tick="+tick+" time:1 sequence:12")
 	}
+
 	for _, fields := range badFields {
 		bad = append(bad, "epoch=2025-01-01T00:00:00Z tick=1ms "+fields)
 	}
+
 	return bad
 }
 
@@ -149,6 +152,7 @@ func makeVectors(t *testing.T) vectors {
 	}
 	v := vectors{Version: 1, Texts: map[string]ofText{}}
 	random := rand.New(rand.NewPCG(26, 2))
+
 	for _, text := range layoutTexts {
 		l, err := snowflake.ParseLayout(text)
 		must(err)
@@ -156,6 +160,7 @@ func makeVectors(t *testing.T) vectors {
 			text, l.String(), unixNanos(l.Epoch()), strconv.FormatInt(int64(l.Tick()), 10), unixNanos(l.End()), l.WorkerField(),
 		})
 		greatest := snowflake.ID(uint64(1)<<l.Bits() - 1)
+
 		for _, id := range []snowflake.ID{0, 1, greatest, greatest - 1, snowflake.ID(random.Int64()) & greatest, snowflake.ID(random.Int64()) & greatest} {
 			d := decomposed{Layout: l.String(), ID: id.String(), Unix: unixNanos(l.Time(id)), Fields: map[string]string{}}
 			for _, f := range l.Fields() {
@@ -167,8 +172,10 @@ func makeVectors(t *testing.T) vectors {
 					d.Fields[f.Name] = strconv.FormatInt(value, 10)
 				}
 			}
+
 			v.IDs = append(v.IDs, d)
 		}
+
 		middle := l.Time(snowflake.ID(random.Int64()) & greatest)
 		period := l.Epoch().Add(3 * l.Period())
 		for _, span := range [][2]time.Time{
@@ -191,12 +198,14 @@ func makeVectors(t *testing.T) vectors {
 			v.Bounds = append(v.Bounds, b)
 		}
 	}
+
 	for _, text := range badLayouts() {
 		if _, err := snowflake.ParseLayout(text); err == nil {
 			t.Fatalf("the layout %q is valid", text)
 		}
 		v.Layouts.Invalid = append(v.Layouts.Invalid, text)
 	}
+
 	makeTexts(t, &v)
 	makeTyped(t, &v)
 	makeTokens(t, &v)
@@ -208,12 +217,14 @@ func TestVectorsAreThoseOfThePackages(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	made = append(made, '\n')
 	if *update {
 		if err := os.WriteFile(vectorsFile, made, 0o644); err != nil {
 			t.Fatal(err)
 		}
 	}
+
 	stored, err := os.ReadFile(vectorsFile)
 	if err != nil || !bytes.Equal(stored, made) {
 		t.Errorf("%s differs from what the packages do (%v): what IDs mean must not change; -update writes it", vectorsFile, err)

@@ -56,6 +56,7 @@ func (c *Clock) Sleep(ctx context.Context, d time.Duration) error {
 		if left <= 0 {
 			return nil
 		}
+
 		timer := time.NewTimer(left)
 		select {
 		case <-timer.C:
@@ -64,6 +65,7 @@ func (c *Clock) Sleep(ctx context.Context, d time.Duration) error {
 			timer.Stop()
 			return ctx.Err()
 		}
+
 		timer.Stop()
 	}
 }

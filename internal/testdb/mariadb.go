@@ -35,6 +35,7 @@ func MariaDB(tb testing.TB) Target {
 	if err != nil {
 		tb.Fatalf("testdb: %s: %v", mariadbName, err)
 	}
+
 	config.DBName = newName()
 	config.ParseTime = true
 	removeAtEnd(tb, "database "+config.DBName, func(ctx context.Context) error {
@@ -44,13 +45,16 @@ func MariaDB(tb testing.TB) Target {
 			if err != nil {
 				return fmt.Errorf("kill its connections: %w", err)
 			}
+
 			for _, id := range ids { // the connection may have ended meanwhile; otherwise DROP DATABASE reports it
 				_, _ = db.ExecContext(ctx, fmt.Sprintf("KILL CONNECTION %d", id))
 			}
+
 			return execAll("DROP DATABASE IF EXISTS "+config.DBName)(ctx, db)
 		})
 	})
 	create(tb, mariadbName, "mysql", base, "CREATE DATABASE "+config.DBName+" CHARACTER SET utf8mb4")
+
 	return Target{
 		Name:    mariadbName,
 		Version: server.version,
@@ -87,6 +91,7 @@ func queryIDs(ctx context.Context, db *sql.DB, query string, args ...any) (ids [
 		return nil, err
 	}
 	defer rows.Close()
+
 	for rows.Next() {
 		var id int64
 		if err := rows.Scan(&id); err != nil {
@@ -94,6 +99,7 @@ func queryIDs(ctx context.Context, db *sql.DB, query string, args ...any) (ids [
 		}
 		ids = append(ids, id)
 	}
+
 	return ids, rows.Err()
 }
 

@@ -60,9 +60,11 @@ func newDatabase(tb testing.TB, server location) Target {
 	removeAtEnd(tb, "database "+database, func(ctx context.Context) error {
 		return giveBack(ctx, server.dsn, database, schema)
 	})
+
 	if isNew {
 		create(tb, postgresName, "pgx", server.dsn, "CREATE DATABASE "+database)
 	}
+
 	create(tb, postgresName, "pgx", dsn, "CREATE SCHEMA "+schema)
 
 	return Target{
@@ -103,6 +105,7 @@ func giveBack(ctx context.Context, server, database, schema string) error {
 		if err != nil {
 			return err
 		}
+
 		// What initdb makes has a smaller OID.
 		return db.QueryRowContext(ctx, `SELECT NOT EXISTS (
 			SELECT FROM pg_namespace WHERE oid >= 16384 AND nspname NOT LIKE 'pg\_%'
@@ -117,9 +120,11 @@ func giveBack(ctx context.Context, server, database, schema string) error {
 
 	spare.Lock()
 	defer spare.Unlock()
+
 	if spare.databases == nil {
 		spare.databases = map[string][]string{}
 	}
+
 	spare.databases[server] = append(spare.databases[server], database)
 	return nil
 }
@@ -132,8 +137,10 @@ func dropDatabase(ctx context.Context, server, database string) error {
 func dropSpare() {
 	ctx, cancel := context.WithTimeout(context.Background(), adminTimeout)
 	defer cancel()
+
 	spare.Lock()
 	defer spare.Unlock()
+
 	for server, databases := range spare.databases {
 		for _, database := range databases {
 			if err := dropDatabase(ctx, server, database); err != nil {
@@ -141,6 +148,7 @@ func dropSpare() {
 			}
 		}
 	}
+
 	spare.databases = nil
 }
 
@@ -151,9 +159,11 @@ func parsePostgres(value string) (dsn, printed string, err error) {
 		// Without the value, which may contain a password.
 		return "", "", fmt.Errorf("want a URL such as %s", postgresFallback)
 	}
+
 	if !u.Query().Has("sslmode") {
 		value = withQuery(value, map[string]string{"sslmode": "disable"})
 	}
+
 	return value, u.Redacted(), nil
 }
 
@@ -173,10 +183,12 @@ func withQuery(dsn string, parameters map[string]string) string {
 	if err != nil {
 		return dsn
 	}
+
 	query := u.Query()
 	for key, value := range parameters {
 		query.Set(key, value)
 	}
+
 	u.RawQuery = query.Encode()
 	return u.String()
 }

@@ -67,11 +67,13 @@ func (t Target) Open(tb testing.TB) *sql.DB {
 	if err != nil {
 		tb.Fatalf("testdb: open %s: %v", t.Name, err)
 	}
+
 	tb.Cleanup(func() {
 		if err := db.Close(); err != nil {
 			tb.Errorf("testdb: close %s: %v", t.Name, err)
 		}
 	})
+
 	return db
 }
 

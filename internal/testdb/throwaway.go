@@ -21,8 +21,10 @@ func startServer(name, folder string) (dsn string, err error) {
 	if err != nil {
 		return "", err
 	}
+
 	startedMu.Lock()
 	defer startedMu.Unlock()
+
 	started = append(started, s)
 	return s.DSN, nil
 }
@@ -33,10 +35,12 @@ func Stop() {
 	dropSpare()
 	startedMu.Lock()
 	defer startedMu.Unlock()
+
 	for _, s := range started {
 		if err := s.Stop(); err != nil {
 			fmt.Fprintf(os.Stderr, "testdb: stop a throwaway server: %v\n", err)
 		}
 	}
+
 	started = nil
 }

@@ -106,15 +106,18 @@ func armTraps(t *testing.T, dsn, role string) {
 		if _, err := tx.ExecContext(ctx, trapsSQL); err != nil {
 			return err
 		}
+
 		const arm = "SELECT pg_temp.arm($1, $2, $3, $4)"
 		if err := tx.QueryRowContext(ctx, arm, role, names.calls, names.words, names.symbols).Scan(&made); err != nil {
 			return err
 		}
+
 		return tx.Commit()
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	t.Logf("%d traps", made)
 }
 
@@ -136,6 +139,7 @@ func namesOfSource() (names sourceNames, err error) {
 	if err != nil {
 		return names, err
 	}
+
 	for !exists(filepath.Join(root, "go.work")) {
 		if root == filepath.Dir(root) {
 			return names, errors.New("testdb: no go.work above the test")
@@ -151,16 +155,20 @@ func namesOfSource() (names sourceNames, err error) {
 		if entry.IsDir() && filepath.Dir(path) == root && slices.Contains(withoutSQL, entry.Name()) {
 			return filepath.SkipDir
 		}
+
 		text, err := sqlOf(path)
 		for _, call := range sqlCall.FindAllString(text, -1) {
 			calls[strings.ToLower(strings.TrimSuffix(call, "("))] = true
 		}
+
 		for _, word := range sqlWord.FindAllString(text, -1) {
 			words[strings.ToLower(word)] = true
 		}
+
 		for _, symbol := range sqlSymbol.FindAllString(text, -1) {
 			names.symbols += " " + symbol
 		}
+
 		return err
 	})
 	names.calls, names.words = slices.Collect(maps.Keys(calls)), slices.Collect(maps.Keys(words))
@@ -181,6 +189,7 @@ func sqlOf(path string) (string, error) {
 	if !isGo && !strings.HasSuffix(path, ".sql") {
 		return "", nil
 	}
+
 	source, err := os.ReadFile(path)
 	if err != nil || !isGo {
 		return string(source), err
@@ -189,6 +198,7 @@ func sqlOf(path string) (string, error) {
 	var literals strings.Builder
 	var s scanner.Scanner
 	s.Init(token.NewFileSet().AddFile(path, -1, len(source)), source, nil, 0)
+
 	for {
 		_, kind, text := s.Scan()
 		switch kind {
@@ -218,16 +228,19 @@ func CheckPrecedence(tb testing.TB, db *sql.DB, query string) {
 	for strings.Contains(query, "$"+strconv.Itoa(parameters+1)) {
 		parameters++
 	}
+
 	execute := "EXPLAIN (VERBOSE, COSTS OFF) EXECUTE checked"
 	if parameters > 0 {
 		execute += "(" + strings.Repeat("NULL, ", parameters-1) + "NULL)"
 	}
+
 	explain := func(query string) string {
 		for _, statement := range []string{"SET plan_cache_mode = force_generic_plan", "PREPARE checked AS " + query} {
 			if _, err := conn.ExecContext(tb.Context(), statement); err != nil {
 				tb.Fatalf("%s: %v", statement, err)
 			}
 		}
+
 		rows, err := conn.QueryContext(tb.Context(), execute)
 		if err != nil {
 			tb.Fatalf("%s: %v", query, err)
@@ -242,14 +255,17 @@ func CheckPrecedence(tb testing.TB, db *sql.DB, query string) {
 			}
 			plan.WriteString(line + "\n")
 		}
+
 		if err := rows.Err(); err != nil {
 			tb.Fatal(err)
 		}
 		if _, err := conn.ExecContext(tb.Context(), "DEALLOCATE checked"); err != nil {
 			tb.Fatal(err)
 		}
+
 		return plan.String()
 	}
+
 	qualified, plain := explain(query), explain(qualifiedOperator.ReplaceAllString(query, "$1"))
 	if qualified != plain {
 		tb.Errorf("%s\nmeans\n%s\nand without schemas\n%s", query, qualified, plain)

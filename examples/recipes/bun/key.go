@@ -26,12 +26,14 @@ func (k *Key) BeforeAppendModel(ctx context.Context, query bun.Query) (err error
 	if !ok || !k.ID.IsZero() {
 		return nil
 	}
+
 	gen, ok := insert.DB().Dialect().(interface {
 		NextContext(ctx context.Context) (snowflake.ID, error)
 	})
 	if !ok {
 		return fmt.Errorf("the %v database was opened without a generator", insert.DB().Dialect().Name())
 	}
+
 	k.ID, err = gen.NextContext(ctx)
 	return err
 }

@@ -47,10 +47,12 @@ func main() {
 	if len(os.Args) > 1 {
 		driver, dsn, dialect = "pgx", os.Args[1], pgdialect.New()
 	}
+
 	gen, err := snowflake.New(1) // for several processes, lease.Open takes the worker numbers
 	if err != nil {
 		log.Fatal(err)
 	}
+
 	pool, err := sql.Open(driver, dsn)
 	if err == nil {
 		err = run(context.Background(), bun.NewDB(pool, keyed{dialect, gen}), os.Stdout)
@@ -66,10 +68,12 @@ func run(ctx context.Context, db *bun.DB, out io.Writer) error {
 			return err
 		}
 	}
+
 	ada := Customer{Code: "ada"}
 	if _, err := db.NewInsert().Model(&ada).Exec(ctx); err != nil {
 		return err
 	}
+
 	orders := []Order{{Cents: 1250}, {CustomerID: &ada.ID, Cents: 80}, {CustomerID: &ada.ID, Cents: 399}}
 	if _, err := db.NewInsert().Model(&orders).Exec(ctx); err != nil { // one statement
 		return err
@@ -82,8 +86,10 @@ func run(ctx context.Context, db *bun.DB, out io.Writer) error {
 	if _, err := upsert.Exec(ctx); err != nil {
 		return err
 	}
+
 	if err := db.NewSelect().Model(&again).WherePK().Relation("Orders").Scan(ctx); err != nil {
 		return err
 	}
+
 	return json.NewEncoder(out).Encode(again)
 }

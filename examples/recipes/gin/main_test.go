@@ -26,6 +26,7 @@ func TestIDsAreBoundFromPathQueryAndBody(t *testing.T) {
 		second = `{"id":"132861478834274304","user_id":"132861478825885696","cents":80}`
 	)
 	router := newRouter(db)
+
 	for _, test := range []struct {
 		method, path, body string
 		status             int

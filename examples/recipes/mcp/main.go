@@ -54,10 +54,12 @@ func addTool[In, Out any](s *mcp.Server, name, description string, schemas *json
 	if err != nil {
 		return err
 	}
+
 	out, err := jsonschema.For[Out](schemas)
 	if err != nil {
 		return err
 	}
+
 	mcp.AddTool(s, &mcp.Tool{Name: name, Description: description, InputSchema: in, OutputSchema: out}, run)
 	return nil
 }
@@ -95,21 +97,26 @@ func main() {
 func run(ctx context.Context) (err error) {
 	ctx, stop := signal.NotifyContext(ctx, os.Interrupt)
 	defer stop()
+
 	db, err := gorm.Open(sqlite.Open("mcp.db"))
 	if err != nil {
 		return err
 	}
+
 	plugin, err := gormplugin.Open(ctx, db) // leases a worker number
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, plugin.Close(context.Background())) }()
+
 	if err := db.AutoMigrate(&User{}); err != nil {
 		return err
 	}
+
 	server, err := newServer(db, idSchemas)
 	if err != nil {
 		return err
 	}
+
 	return server.Run(ctx, &mcp.StdioTransport{})
 }

@@ -42,6 +42,7 @@ func run(ctx context.Context, dsn string, out io.Writer) (err error) {
 	if err != nil {
 		return err
 	}
+
 	// Only for slices of IDs with QueryExecModeExec or QueryExecModeSimpleProtocol, for example behind PgBouncer.
 	config.AfterConnect = func(_ context.Context, conn *pgx.Conn) error {
 		conn.TypeMap().RegisterDefaultPgType([]snowflake.ID(nil), "_int8")
@@ -52,8 +53,10 @@ func run(ctx context.Context, dsn string, out io.Writer) (err error) {
 		return err
 	}
 	defer pool.Close()
+
 	db := stdlib.OpenDBFromPool(pool) // the same connections for the lease
 	defer db.Close()
+
 	l, err := sqllease.Open(ctx, db, sqldb.Postgres) // creates the lease table, takes one of 1,024 workers
 	if err != nil {
 		return err
@@ -70,6 +73,7 @@ func run(ctx context.Context, dsn string, out io.Writer) (err error) {
 	if err := l.Generator().Fill(ctx, ids); err != nil {
 		return err
 	}
+
 	question, replies := Message{ids[0], nil, "Tea?"}, []Message{{ids[1], &ids[0], "Yes."}, {ids[2], &ids[0], "No."}}
 
 	// One transaction in one round trip: no statement waits for a key that another returns.
@@ -77,6 +81,7 @@ func run(ctx context.Context, dsn string, out io.Writer) (err error) {
 	for _, m := range append([]Message{question}, replies...) {
 		batch.Queue("INSERT INTO pgx_messages (id, reply_to, body) VALUES ($1, $2, $3)", m.ID, m.ReplyTo, m.Body)
 	}
+
 	if err := pool.SendBatch(ctx, batch).Close(); err != nil {
 		return err
 	}
@@ -90,15 +95,18 @@ func run(ctx context.Context, dsn string, out io.Writer) (err error) {
 	if err != nil {
 		return err
 	}
+
 	const query = "SELECT id, reply_to, body FROM pgx_messages WHERE id >= $1 AND id < $2 AND id = ANY ($3) ORDER BY id"
 	rows, err := pool.Query(ctx, query, lo, hi, ids)
 	if err != nil {
 		return err
 	}
+
 	messages, err := pgx.CollectRows(rows, pgx.RowToStructByName[Message])
 	if err != nil {
 		return err
 	}
+
 	return json.NewEncoder(out).Encode(messages)
 }
 

@@ -44,13 +44,16 @@ func run(ctx context.Context, dsn string, out io.Writer) (err error) {
 		return err
 	}
 	defer pool.Close()
+
 	db := stdlib.OpenDBFromPool(pool) // the same connections for the lease
 	defer db.Close()
+
 	l, err := sqllease.Open(ctx, db, sqldb.Postgres) // creates the lease table, takes one of 1,024 workers
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, l.Close(ctx)) }()
+
 	if _, err := pool.Exec(ctx, schema); err != nil {
 		return err
 	}
@@ -59,6 +62,7 @@ func run(ctx context.Context, dsn string, out io.Writer) (err error) {
 	if err := l.Generator().Fill(ctx, ids); err != nil {
 		return err
 	}
+
 	none, question, readers := []snowflake.ID{}, sqltypes.NullFrom(ids[0]), ids[3:] // nil would be a NULL array
 	q := messages.New(pool)
 	_, err = q.InsertMessages(ctx, []messages.InsertMessagesParams{
@@ -75,18 +79,22 @@ func run(ctx context.Context, dsn string, out io.Writer) (err error) {
 	if err != nil {
 		return err
 	}
+
 	recent, err := q.MessagesBetween(ctx, messages.MessagesBetweenParams{Lo: lo, Hi: hi})
 	if err != nil {
 		return err
 	}
+
 	some, err := q.MessagesByID(ctx, ids[1:3])
 	if err != nil {
 		return err
 	}
+
 	replies, err := q.RepliesTo(ctx, ids[0])
 	if err != nil {
 		return err
 	}
+
 	encoder := json.NewEncoder(out)
 	return errors.Join(encoder.Encode(recent), encoder.Encode(some), encoder.Encode(replies))
 }

@@ -48,6 +48,7 @@ var wrongColumns = func() (all []wrongColumn) {
 			all = append(all, wrongColumn{wrong.column, literal, false})
 		}
 	}
+
 	return append(all,
 		wrongColumn{everywhere("bigint"), "5", true},
 		wrongColumn{everywhere("varchar(60)"), "'5'", true},
@@ -62,6 +63,7 @@ func (s *session) makeWrong() error {
 		if column == "" {
 			continue
 		}
+
 		table := s.table()
 		if err := s.exec("CREATE TABLE " + table + " (n integer PRIMARY KEY, v " + column + ")"); err != nil {
 			return err
@@ -69,8 +71,10 @@ func (s *session) makeWrong() error {
 		if err := s.exec("INSERT INTO " + table + " (n, v) VALUES (0, " + wrong.literal + ")"); err != nil {
 			return err
 		}
+
 		s.wrongs[i] = table
 	}
+
 	return nil
 }
 
@@ -82,16 +86,19 @@ func (c *cell[T]) wrongType() {
 		if table == "" || wrong.integers && c.kind.integer {
 			continue
 		}
+
 		for name, readInto := range map[string]reader[T]{"": read[T], ", without parameters,": readPlain[T]} {
 			got := c.kind.old
 			if err := readInto(c.session, &got, table, 0); err == nil || !c.fresh(got) {
 				c.failf("%s %s%s is read as %v, error %v", wrong.column[c.session.dialect], wrong.literal, name, got, err)
 			}
 		}
+
 		pointer := &c.kind.old
 		if err := read(c.session, &pointer, table, 0); err == nil || pointer == &c.kind.old && !c.kind.keeps {
 			c.failf("%s %s is read into a pointer as %v, error %v", wrong.column[c.session.dialect], wrong.literal, pointer, err)
 		}
 	}
+
 	slices.Sort(c.failures)
 }

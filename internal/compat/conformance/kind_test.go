@@ -102,10 +102,12 @@ func (c *cell[T]) filled() (table string, ok bool) {
 	if !c.ok(err, "create a table") {
 		return "", false
 	}
+
 	rows := make([]string, len(c.kind.samples))
 	for n, sample := range c.kind.samples {
 		rows[n] = "(" + decimal(n) + ", " + sample.literal[c.session.dialect] + ")"
 	}
+
 	err = c.session.exec("INSERT INTO " + table + " (n, v) VALUES " + strings.Join(rows, ", "))
 	return table, c.ok(err, "write literals")
 }

@@ -61,10 +61,12 @@ func TestGORMReadsNULLIntoANewRow(t *testing.T) {
 		if err := s.gorm.Table(table).Find(&rows).Error; err != nil || len(rows) != 1 || rows[0].V.Valid {
 			t.Errorf("read %v, %v, want NULL", rows, err)
 		}
+
 		var pointer *snowflake.ID
 		if err := read(s, &pointer, table, 0); err != nil || pointer != nil {
 			t.Errorf("read %v, %v, want a nil pointer", pointer, err)
 		}
+
 		// The README describes other packages: if GORM changes this, change it.
 		other := sql.NullInt64{Int64: oldID, Valid: true}
 		if err := read(s, &other, table, 0); err != nil || !other.Valid {

@@ -23,10 +23,12 @@ var users = func() *publicid.Codec {
 	if err != nil {
 		panic(err)
 	}
+
 	codec, err := publicid.New("user", keys)
 	if err != nil {
 		panic(err)
 	}
+
 	return codec
 }()
 
@@ -129,6 +131,7 @@ func arrays[E ~int64, T any](label string, from func([]E) T) kind[T] {
 		text:   everywhere("CAST(v AS text)"),
 		old:    from([]E{7, 7}), absent: from([]E{absentID}), null: true, isArray: true,
 	}
+
 	for _, list := range [][]E{{}, {1}, {1, 42, 1<<53 + 1}, {0, 1234567890123456789, math.MaxInt64, -5, math.MinInt64}} {
 		numbers := make([]string, len(list))
 		for i, id := range list {
@@ -137,5 +140,6 @@ func arrays[E ~int64, T any](label string, from func([]E) T) kind[T] {
 		text := "{" + strings.Join(numbers, ",") + "}"
 		k.samples = append(k.samples, sample[T]{from(list), text, quoted(text)})
 	}
+
 	return k
 }

@@ -197,9 +197,11 @@ func fromYAML(unmarshal func([]byte, any) error) func(value, box any) error {
 		case "<nil>":
 			text = "null"
 		}
+
 		if _, isList := value.([]any); isList {
 			text = "[" + text + "]"
 		}
+
 		return unmarshal([]byte("id: "+text+"\n"), box)
 	}
 }
@@ -231,6 +233,7 @@ func fromKoanf(hook mapstructure.DecodeHookFunc) func(value, box any) error {
 		if hook == nil {
 			return k.Unmarshal("", box)
 		}
+
 		config := &mapstructure.DecoderConfig{Result: box, WeaklyTypedInput: true, DecodeHook: hook}
 		return k.UnmarshalWithConf("", box, koanf.UnmarshalConf{DecoderConfig: config})
 	}
@@ -295,6 +298,7 @@ func copyFrom(value, b any) error {
 	case nil:
 		return copier.Copy(b, &box[*int64]{})
 	}
+
 	return copier.Copy(b, &box[[]any]{value.([]any)})
 }
 
@@ -312,6 +316,7 @@ func fromJSONAPI(value, box any) error {
 	if err != nil {
 		panic(err)
 	}
+
 	r := resource(box)
 	err = jsonapi.UnmarshalPayload(bytes.NewReader(document), r.Interface())
 	reflect.ValueOf(box).Elem().Field(0).Set(r.Elem().Field(1))
@@ -325,6 +330,7 @@ func toJSONAPI(box any) (string, error) {
 	if err := jsonapi.MarshalPayload(&out, r.Interface()); err != nil {
 		return "", err
 	}
+
 	var document struct {
 		Data struct{ Attributes json.RawMessage }
 	}

@@ -122,9 +122,11 @@ func TestEachAlertFiresForItsCauseAndNotBefore(t *testing.T) {
 		{"a problem that passes", problem, during(30*minute, 1, 0), ""},
 	}
 	rules, untested := alerts(t), map[string]bool{}
+
 	for _, rule := range rules {
 		untested[rule.Alert] = true
 	}
+
 	for _, test := range tests {
 		series := maps.Clone(calm)
 		series[test.series] = test.value
@@ -135,8 +137,10 @@ func TestEachAlertFiresForItsCauseAndNotBefore(t *testing.T) {
 		if strings.HasPrefix(test.name, "calls fail") && atEnd {
 			t.Errorf("%s: an alert fires long after the store has come back", test.name)
 		}
+
 		delete(untested, test.want)
 	}
+
 	if len(untested) > 0 {
 		t.Errorf("nothing fires %v", untested)
 	}
@@ -148,9 +152,11 @@ func TestEveryQueryNamesMetricsThatExist(t *testing.T) {
 	promsnowflake.New().Describe(descriptions)
 	promsnowflake.Partitions("", nil).Describe(descriptions)
 	close(descriptions)
+
 	for d := range descriptions {
 		shown[strings.Split(d.String(), `"`)[1]] = false
 	}
+
 	var queries []string
 	for _, rule := range alerts(t) {
 		queries = append(queries, rule.Expr)
@@ -158,6 +164,7 @@ func TestEveryQueryNamesMetricsThatExist(t *testing.T) {
 			t.Errorf("%s has no annotation or no severity", rule.Alert)
 		}
 	}
+
 	var dashboard struct {
 		Title  string
 		Panels []struct {
@@ -170,6 +177,7 @@ func TestEveryQueryNamesMetricsThatExist(t *testing.T) {
 	if err != nil || json.Unmarshal(text, &dashboard) != nil || dashboard.Title == "" || len(dashboard.Panels) == 0 {
 		t.Fatalf("%v, %+v", err, dashboard)
 	}
+
 	for _, panel := range dashboard.Panels {
 		if panel.Title == "" || panel.Description == "" || len(panel.Targets) == 0 || panel.FieldConfig.Defaults.Unit == "" {
 			t.Errorf("panel %q lacks a title, a description, a query or a unit", panel.Title)
@@ -178,6 +186,7 @@ func TestEveryQueryNamesMetricsThatExist(t *testing.T) {
 			queries = append(queries, strings.ReplaceAll(target.Expr, "$__rate_interval", "1m"))
 		}
 	}
+
 	for _, query := range queries {
 		for _, name := range metricsOf(t, query) {
 			for _, of := range []string{"_bucket", "_sum", "_count"} {
@@ -185,16 +194,20 @@ func TestEveryQueryNamesMetricsThatExist(t *testing.T) {
 					name = histogram
 				}
 			}
+
 			if _, ok := shown[name]; !ok {
 				t.Errorf("%s: there is no metric %s", query, name)
 			}
+
 			shown[name] = true
 		}
 	}
+
 	doc, err := os.ReadFile("../../../snowflake/promsnowflake/doc.go")
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	for name, is := range shown {
 		if !strings.Contains(string(doc), "//	"+name+" ") {
 			t.Errorf("doc.go does not explain %s", name)

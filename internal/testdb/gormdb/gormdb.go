@@ -22,5 +22,6 @@ func Dialector(t testdb.Target) gorm.Dialector {
 	case "mariadb":
 		return mysql.Open(t.DSN)
 	}
+
 	panic(fmt.Sprintf("gormdb: no GORM driver for the target %q", t.Name))
 }

@@ -43,6 +43,7 @@ func Keys(gen *snowflake.Generator) ent.Hook {
 			if !ok || !m.Op().Is(ent.OpCreate) { // not ok: a schema with a key of another type
 				return next.Mutate(ctx, m)
 			}
+
 			if id, _ := row.ID(); id.IsZero() {
 				id, err := gen.NextContext(ctx)
 				if err != nil {
@@ -50,6 +51,7 @@ func Keys(gen *snowflake.Generator) ent.Hook {
 				}
 				row.SetID(id)
 			}
+
 			return next.Mutate(ctx, m)
 		})
 	}
