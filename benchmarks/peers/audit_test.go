@@ -26,8 +26,8 @@ type fleet struct {
 	others  int             // IDs for other tables, such as of the parent, before each of this one
 }
 
-// draw returns n IDs in the order in which they were issued. The nodes take turns: of two goroutines one could end before
-// the other begins.
+// draw returns n IDs in the order in which they were issued. The nodes take turns: of two goroutines one could end
+// before the other begins.
 func (f fleet) draw(t *testing.T, n int) (all []int64) {
 	t.Helper()
 	var nodes []func() (int64, error)

@@ -35,7 +35,7 @@ type spec struct {
 type drawn struct {
 	IDs     []int64
 	Failed  int    // calls
-	Error   string // the first; that of opening the generator if there are no calls
+	Error   string // the first; without calls the error of opening the generator
 	Longest time.Duration
 	Began   time.Time // drawing
 }

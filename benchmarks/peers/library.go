@@ -48,8 +48,8 @@ func (s spec) library() library {
 	return all[slices.IndexFunc(all, func(l library) bool { return l.name == s.Library })]
 }
 
-// epoch returns the time that a library counts from: otherwise, or so that the time bits are soon used up. A later epoch
-// gives the same IDs as a clock that was set back.
+// epoch returns the time that a library counts from: otherwise, or so that the time bits are soon used up. A later
+// epoch gives the same IDs as a clock that was set back.
 func (s spec) epoch(otherwise time.Time, unit time.Duration, bits int) time.Time {
 	if s.Left > 0 {
 		return time.Now().Add(s.Left).Add(-unit << bits)

@@ -1,5 +1,5 @@
-// Command peers puts generators of other libraries and of this module through ordinary trouble, and prints which of them
-// issue an ID twice.
+// Command peers puts generators of other libraries and of this module through ordinary trouble, and prints which of
+// them issue an ID twice.
 //
 //	go run ./peers
 //

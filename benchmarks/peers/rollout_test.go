@@ -49,8 +49,8 @@ func (r *rollout) start(t *testing.T, slot int, o order) *writer {
 // oldOne has the number of its place, from 1 on.
 func (r *rollout) oldOne(slot int) order { return order{Library: r.old, Node: slot + 1} }
 
-// oneOfOurs has the same layout, and leases one of five workers beyond those that the table has seen. The window is short,
-// so that the workers of killed processes are taken over.
+// oneOfOurs has the same layout, and leases one of five workers beyond those that the table has seen. The window is
+// short, so that the workers of killed processes are taken over.
 func (r *rollout) oneOfOurs() order {
 	return order{Layout: r.layout, First: r.seen + 1, Last: r.seen + 5, Window: 200 * time.Millisecond}
 }
@@ -92,8 +92,8 @@ func (r *rollout) look(t *testing.T) {
 func someRows() int { return batch * (1 + rand.IntN(60)) }
 
 // A rollout from four processes of another library to leased workers, one process after the other, under load and with
-// kills on both sides. The clock of one old process is ahead. In the end one place goes back to an old process, and then
-// forward again with an old number.
+// kills on both sides. The clock of one old process is ahead. In the end one place goes back to an old process, and
+// then forward again with an old number.
 func TestRollingTakeoverRefusesNoInsertAndKeepsTheOrder(t *testing.T) {
 	for _, tt := range []struct{ old, layout string }{
 		{"bwmarrin", snowflake.MustPreset("bwmarrin").String()},

@@ -17,7 +17,7 @@ import (
 type scenario struct {
 	name, title string
 	first       spec
-	second      spec // of a process that runs beside the first or after it; none if it draws nothing
+	second      spec // a process that runs with the first, or after it; none if it draws nothing
 	together    bool
 	back        bool // the clock is set back before the second
 	share       bool // what counts is the share of the most frequent remainder of 16
@@ -28,7 +28,8 @@ const pace = 500 * time.Microsecond
 // startup is more than most processes take until their first ID. A clock is set back by that much more.
 const startup = 400 * time.Millisecond
 
-// downtime is less than a supervisor takes to start a process again. Without it some would repeat IDs of their last tick.
+// downtime is less than a supervisor takes to start a process again. Without it some would repeat IDs of their last
+// tick.
 const downtime = 30 * time.Millisecond
 
 func scenarios() []scenario {

@@ -142,15 +142,15 @@ func afterOthers(ctx context.Context, db *sql.DB, old snowflake.Layout, first, l
 	return sqllease.Open(ctx, db, sqldb.Postgres, append(options, more...)...)
 }
 
-// untilPassed returns how long the clock needs to pass the greatest ID of the table. Only if the clock of another host is
-// or was ahead, it is more than a tick.
+// untilPassed returns how long the clock needs to pass the greatest ID of the table. Only if the clock of another host
+// is or was ahead, it is more than a tick.
 func untilPassed(ctx context.Context, db *sql.DB, layout snowflake.Layout) (wait time.Duration, greatest snowflake.ID, err error) {
 	err = db.QueryRowContext(ctx, "SELECT coalesce(max(id), 0) FROM orders").Scan(&greatest)
 	return time.Until(layout.Time(greatest).Add(layout.Tick())), greatest, err
 }
 
-// lease takes a worker in the database with the rows. Its first ID is above all IDs that the table has by then; the table
-// starts keeps the greatest.
+// lease takes a worker in the database with the rows. Its first ID is above all IDs that the table has by then; the
+// table starts keeps the greatest.
 func (o order) lease(ctx context.Context, db *sql.DB) (draw func() (int64, error), end func() error, err error) {
 	layout, err := snowflake.ParseLayout(o.Layout)
 	if err != nil {

@@ -59,7 +59,7 @@ func field(path, name string) string {
 	return strings.Trim(value, "\t: ")
 }
 
-// commit returns that of the folder if it is the tool's module, because go run does not record it in the program.
+// commit returns the commit of the folder if it is the tool's module, because go run records none in the program.
 func commit(ctx context.Context) string {
 	module, _ := os.ReadFile("go.mod")
 	if !strings.HasPrefix(string(module), "module github.com/sqlflake/sqlflake") {

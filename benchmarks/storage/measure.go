@@ -110,8 +110,8 @@ func (s settings) measure(ctx context.Context, out, progress io.Writer) (failed 
 	return errors.Join(failed, s.write(r, out, progress))
 }
 
-// newServer is the value of -postgres, -postgres18 and -mariadb for a temporary server. A colon and a folder of programs
-// may follow.
+// newServer is the value of -postgres, -postgres18 and -mariadb for a temporary server. A colon and a folder of
+// programs may follow.
 const newServer = "new"
 
 const cacheMiB = 16 // of such a server

@@ -1,5 +1,5 @@
-// Clocks puts the rules of articles for clocks and sequences beside generators of this repository: each goes through the
-// same trouble on a simulated clock.
+// Clocks compares the rules of articles for clocks and sequences with generators of this repository. Each goes through
+// the same trouble on a simulated clock.
 //
 //	go run ./examples/clocks
 package main

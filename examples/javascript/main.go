@@ -45,8 +45,8 @@ func opens(kind, id string) string {
 	return "404"
 }
 
-// printTable reads the JSON as JavaScript does. In a value of type any a number becomes a float64, as JavaScript's numbers
-// are, and Marshal writes the digits that JavaScript prints.
+// printTable reads the JSON as JavaScript does. In a value of type any a number becomes a float64, as JavaScript's
+// numbers are, and Marshal writes the digits that JavaScript prints.
 func printTable(out io.Writer) error {
 	table := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(table, "IDS ARE\tUSER\tSENT\tREAD\tTHE LINK OPENS")

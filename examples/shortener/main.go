@@ -1,4 +1,5 @@
-// Shortener makes short links, whose codes are keys in Base62. Copies may share a database: go run ./examples/shortener -h
+// Shortener makes short links, whose codes are keys in Base62. Copies may share a database: go run ./examples/shortener
+// -h
 package main
 
 import (

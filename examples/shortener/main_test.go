@@ -101,7 +101,8 @@ func TestCodesRedirectAndOthersAreErrors(t *testing.T) {
 	}
 }
 
-// TestNoLinkIsLostOrTwice kills copies while clients shorten links. What a client was told of must be there, on each copy.
+// TestNoLinkIsLostOrTwice kills copies while clients shorten links. What a client was told of must be there, on each
+// copy.
 func TestNoLinkIsLostOrTwice(t *testing.T) {
 	testdb.Each(t, func(t *testing.T, target testdb.Target) {
 		dsn := strings.Replace(target.DSN, "parseTime=true", "", 1) // the form that -h shows

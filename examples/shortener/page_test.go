@@ -23,8 +23,8 @@ import (
 	"github.com/sqlflake/sqlflake/snowflake"
 )
 
-// TestThePageShortensALink uses the page as a person does, in Chromium: on a desktop in the light, on a telephone in the
-// dark.
+// TestThePageShortensALink uses the page as a person does, in Chromium: on a desktop in the light, on a telephone in
+// the dark.
 func TestThePageShortensALink(t *testing.T) {
 	gen, err := snowflake.New(5)
 	exampletest.Must(t, err)

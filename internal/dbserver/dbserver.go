@@ -1,5 +1,5 @@
-// Package dbserver starts temporary PostgreSQL, MariaDB and MySQL servers, and PgBouncer, for tests and benchmarks. The files
-// and the socket of a server are in a temporary folder, which is removed at the end. It has no network address.
+// Package dbserver starts temporary PostgreSQL, MariaDB and MySQL servers, and PgBouncer, for tests and benchmarks. The
+// files and the socket of a server are in a temporary folder, which is removed at the end. It has no network address.
 package dbserver
 
 import (
@@ -27,8 +27,9 @@ var ErrNotInstalled = errors.New("the server is not installed")
 type Config struct {
 	// Name is "postgres", "mariadb" or "pgbouncer".
 	Name string
-	// Folder has the programs, or has folders such as bin that do. Empty: PATH and the folders of packages. For "mariadb"
-	// it may have MySQL instead: a mysqld that reads no files of defaults and needs no option to run as this user.
+	// Folder has the programs, or has folders such as bin that do. Empty: PATH and the folders of packages. For
+	// "mariadb" it may have MySQL instead: a mysqld that reads no files of defaults and needs no option to run as this
+	// user.
 	Folder string
 	// CacheMiB is the size of shared_buffers or innodb_buffer_pool_size. 0: the server's default.
 	CacheMiB int
@@ -56,7 +57,7 @@ type Server struct {
 func (s *Server) Stop() error { return s.stop() }
 
 // Start starts a server and returns when it answers. If ctx ends before, everything is removed. Later the server ends
-// with Stop, and on Linux and FreeBSD also with this process, but not with ctx.
+// with Stop, and on Linux and FreeBSD with this process, but not with ctx.
 func Start(ctx context.Context, c Config) (*Server, error) {
 	k, ok := kinds[c.Name]
 	if !ok {
@@ -74,9 +75,9 @@ func Start(ctx context.Context, c Config) (*Server, error) {
 // kind is what differs between servers.
 type kind struct {
 	install, serve string   // programs: the first creates the files; empty if configure does
-	clone          string   // the program that creates those of a standby
-	folders        []string // patterns of the folders where packages install them, beside PATH
-	account        string   // that the server uses if this process is root; empty if it may be root
+	clone          string   // the program that creates the files of a standby
+	folders        []string // where packages install the programs, besides PATH: patterns
+	account        string   // runs the server if this process is root; empty: the server may run as root
 
 	configure func(dir, of string) error      // or nil
 	installed func(data string) []string      // arguments
@@ -177,8 +178,8 @@ func postgresDSN(dir string) string {
 
 func mariadbDSN(dir string) string { return "root@unix(" + filepath.Join(dir, "socket") + ")/" }
 
-// mariadbReady reads the packet with which the server begins each connection: a header of 4 bytes, then 10 for a greeting
-// or 255 for an error.
+// mariadbReady reads the packet with which the server begins each connection: a header of 4 bytes, then 10 for a
+// greeting or 255 for an error.
 func mariadbReady(dir, _ string) bool {
 	conn, err := net.DialTimeout("unix", filepath.Join(dir, "socket"), time.Second)
 	if err != nil {
@@ -209,7 +210,7 @@ func configurePgBouncer(dir, of string) error {
 
 	lines = append(lines, "[pgbouncer]", "unix_socket_dir = "+dir, "listen_port = 5432", "auth_type = any", "pool_mode = transaction",
 		"default_pool_size = 2", "max_client_conn = 500", "server_round_robin = 1", "ignore_startup_parameters = extra_float_digits", "")
-	// The user of the server owns the folder, which nobody else can read.
+	// The user of the server owns the folder. Others cannot read it.
 	return os.WriteFile(filepath.Join(dir, "pgbouncer.ini"), []byte(strings.Join(lines, "\n")), 0o644) //nolint:gosec // see above
 }
 

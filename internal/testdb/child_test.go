@@ -12,7 +12,8 @@ import (
 	"github.com/sqlflake/sqlflake/internal/testdb"
 )
 
-// The tests of skips and interrupts run the test binary again, as a child that does what the value of this variable says.
+// The tests of skips and interrupts run the test binary again, as a child that does what the value of this variable
+// says.
 const childVariable = "TESTDB_CHILD"
 
 func TestMain(m *testing.M) {

@@ -23,7 +23,7 @@ func PgBouncer(tb testing.TB) Target {
 		tb.Fatalf("testdb: %v", err)
 	}
 
-	name := newName() // without a schema of its own: PgBouncer refuses search_path in a DSN
+	name := newName() // no schema for this test: PgBouncer refuses search_path in a DSN
 	removeAtEnd(tb, "database "+name, func(ctx context.Context) error {
 		return errors.Join(bouncer.Stop(), admin(ctx, "pgx", server.dsn, execAll("DROP DATABASE IF EXISTS "+name+" WITH (FORCE)")))
 	})

@@ -38,9 +38,9 @@ var postgres18Server = &server{
 	start:    startServer,
 }
 
-// Postgres returns an empty database with a new schema, the only one in the search_path of the DSN. The schema's name is
-// random, so a test can name roles after it. When the test ends, sessions that still use the database are terminated and
-// it is dropped, or emptied for another test of the process.
+// Postgres returns an empty database with a new schema, the only one in the search_path of the DSN. The schema's name
+// is random, so a test can name roles after it. When the test ends, sessions that still use the database are terminated
+// and it is dropped, or emptied for another test of the process.
 func Postgres(tb testing.TB) Target {
 	tb.Helper()
 	return newDatabase(tb, postgresServer.need(tb))
@@ -76,8 +76,8 @@ func newDatabase(tb testing.TB, server location) Target {
 	}
 }
 
-// spare has the databases of a server, by its DSN, that tests have left as they were made. On a busy machine it takes more
-// than a second to make and drop one.
+// spare has the databases of a server, by its DSN, that tests have left as they were made. On a busy machine it takes
+// more than a second to make and drop one.
 var spare struct {
 	sync.Mutex
 	databases map[string][]string

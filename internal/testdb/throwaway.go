@@ -29,8 +29,8 @@ func startServer(name, folder string) (dsn string, err error) {
 	return s.DSN, nil
 }
 
-// Stop drops spare databases, ends the throwaway servers that this process has started, and removes their folders. [Main]
-// calls it.
+// Stop drops spare databases, ends the throwaway servers that this process has started, and removes their folders.
+// [Main] calls it.
 func Stop() {
 	dropSpare()
 	startedMu.Lock()

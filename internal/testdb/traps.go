@@ -19,8 +19,8 @@ import (
 )
 
 // Trapped is a database in which a role without rights has made traps in the schema public: functions, operators,
-// types and views with the names of all those of pg_catalog that SQL in this repository uses, for all combinations of
-// common types. A statement that resolves one of its names there runs the trap.
+// types and views that are named like each one of pg_catalog that SQL in this repository uses, for all combinations
+// of common types. A statement that resolves one of its names there runs the trap.
 type Trapped struct {
 	Target         // of a superuser, whose search_path has public
 	Schema string  // the first one in its search_path, where the traps are not
@@ -214,8 +214,8 @@ func sqlOf(path string) (string, error) {
 
 var qualifiedOperator = regexp.MustCompile(`OPERATOR\(pg_catalog\.([^)]+)\)`)
 
-// CheckPrecedence checks that a statement of PostgreSQL with OPERATOR(pg_catalog.+) means what it does with + alone: the
-// first form has one precedence for all operators. Its tables exist.
+// CheckPrecedence checks that a statement of PostgreSQL with OPERATOR(pg_catalog.+) means what it does with + alone:
+// the first form has one precedence for all operators. Its tables exist.
 func CheckPrecedence(tb testing.TB, db *sql.DB, query string) {
 	tb.Helper()
 	conn, err := db.Conn(tb.Context())

@@ -42,14 +42,14 @@ func rect(b *strings.Builder, class string, x, y, width, height float64) {
 		class, at(x), at(y), at(max(width, 0)), at(height))
 }
 
-// Bar is a row of a bar chart. Part of its value is drawn in full colour, the rest pale. Without a label it belongs to the
-// bar above.
+// Bar is a row of a bar chart. Part of its value has the full colour, the rest is pale. Without a label it belongs to
+// the bar above.
 type Bar struct {
 	Label, Class, Text string
 	Value, Part        float64
 }
 
-// Bars draws a bar for each row, from zero, below its label and beside its text. The legend has lines, or none.
+// Bars draws a bar for each row, from zero: its label above, its text on the right. The legend has any number of lines.
 func Bars(title, legend string, bars []Bar) Chart {
 	const thick, longest = 11, barsWidth - 150
 	y, most := 24.0, 0.0

@@ -49,7 +49,7 @@ func Short(v float64) string {
 	return strconv.FormatFloat(v, 'g', 4, 64)
 }
 
-// escapes are those of the special characters of Markdown and HTML.
+// escapes replaces the special characters of Markdown and HTML.
 var escapes = strings.NewReplacer("\\", "\\\\", "|", "\\|", "<", "&lt;", ">", "&gt;", "&", "&amp;", "*", "\\*",
 	"`", "\\`", "[", "\\[", "]", "\\]", "\n", " ", "\r", " ")
 

@@ -15,8 +15,8 @@ import (
 	"strings"
 )
 
-// errHeld says that the lock of a file is held. The kernel releases a lock when its process ends in any way, so no lock is
-// left behind.
+// errHeld says that the lock of a file is held. The kernel releases a lock when its process ends in any way, so no lock
+// is left behind.
 var errHeld = errors.New("another process holds the lock")
 
 // Journal keeps records in a file, so that an interrupted run can be resumed.
@@ -27,8 +27,8 @@ type Journal struct {
 	known map[string]bool // metrics with a Unit line
 }
 
-// OpenJournal opens the journal of a folder, which it creates if needed. Until Close, or the end of the process, a
-// second call for the folder returns an error.
+// OpenJournal opens the journal of a folder, and creates the folder if needed. One process can have it open at a time:
+// a second call returns an error.
 func OpenJournal(dir string) (j *Journal, err error) {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return nil, err
@@ -74,8 +74,8 @@ func OpenJournal(dir string) (j *Journal, err error) {
 // varying are the settings that may change when a run is resumed.
 var varying = []string{"time", "command", "load", "commit"}
 
-// Start writes where the figures come from. Results of other settings are not comparable with those of the file, so they
-// are an error that names both values.
+// Start writes where the figures come from. Other settings than in the file are an error that names both
+// values, because their results cannot be compared.
 func (j *Journal) Start(env Environment) error {
 	old := j.data.Environment.lines()
 	var fresh []Setting
@@ -156,8 +156,8 @@ type Data struct {
 	Records     []Record
 }
 
-// ReadFolder reads the results of a folder, or a file that ends in .txt or .txt.gz. An incomplete last line, after a full
-// disk or a kill, is left out.
+// ReadFolder reads the results of a folder, or a file that ends in .txt or .txt.gz. An incomplete last line, after a
+// full disk or a kill, is left out.
 func ReadFolder(path string) (Data, error) {
 	file := path
 	if info, err := os.Stat(path); err == nil && info.IsDir() {
@@ -217,7 +217,7 @@ func parse(path string, text []byte) (Data, error) {
 
 const benchmark = "Benchmark"
 
-// ID identifies a run: BenchmarkLoad/db=sqlite/rows=1000/key=auto/beside=snowflake/round=1.
+// ID identifies a run, for example "BenchmarkLoad/db=sqlite/rows=1000/key=snowflake/round=1".
 func (r Record) ID() string {
 	parts := []string{benchmark + strings.ToUpper(r.Scenario[:1]) + r.Scenario[1:]}
 	for _, p := range slices.Concat(P("db", r.Engine), r.Params, P("key", r.Kind, "beside", r.Beside, "round", r.Round)) {
@@ -274,8 +274,8 @@ func (r Record) read(line string) error {
 	return nil
 }
 
-// write writes a run: the meanings of metrics that are new in the file, its values and its note. A note without values is
-// that of a run without any, so it comes last: a full disk may cut the text anywhere.
+// write writes a run: the meanings of metrics that are new in the file, its values and its note. The note comes last: a
+// full disk may cut the text anywhere, and a run with a note and no values counts as done.
 func (r Record) write(out io.Writer, known map[string]bool) error {
 	var text, line bytes.Buffer
 	for _, name := range slices.Sorted(maps.Keys(r.Values)) {

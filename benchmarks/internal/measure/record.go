@@ -8,8 +8,8 @@ import (
 	"strings"
 )
 
-// Again is the kind of the A/A row: the baseline measured once more, as if it were another kind. A difference between the
-// two is chance.
+// Again is the kind of the A/A row: the baseline measured once more, as if it were another kind. A difference between
+// the two is chance.
 const Again = "again"
 
 // Record is one run: one kind of key in one scenario with one set of parameters on one database, once.
@@ -17,7 +17,7 @@ type Record struct {
 	Engine, Scenario string // no Engine if it is about no database
 	Params           Params
 	Kind             string
-	Beside           string // of a run of the baseline: the kind that it was run beside
+	Beside           string // the kind that a run of the baseline is compared with
 	Round            int    // from 1
 	Values           map[string]float64
 	Note             string // why there are no values, or a remark on them
@@ -58,7 +58,7 @@ type Metric struct {
 	Exact bool
 	// Plain is set if the value matters, not its ratio to the baseline's.
 	Plain  bool
-	Digits int // after the decimal point; those of a Figure are more if its value is small
+	Digits int // after the decimal point; a Figure with a small value has more
 }
 
 // Find returns the metric with a name. A name may end in @ and a number of rows, the size of the table at that moment.
@@ -125,8 +125,8 @@ func (e *Environment) AddNotes(engine string, notes ...string) []string {
 // without a section.
 const tool = "tool"
 
-// set adds a setting that was read, unless it is there. A file may have several runs, one after the other: the settings
-// are those of the first, with a note of each server's setting that differs in a later one.
+// set adds a setting that was read, unless it is there. A file may have several runs of the tool: the first one's
+// settings count, and a note names each setting of a server that differs in a later one.
 func (e *Environment) set(key, value string) {
 	section, name, ok := strings.Cut(key, ".")
 	switch was := Get(e.lines(), key); {

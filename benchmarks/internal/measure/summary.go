@@ -12,14 +12,19 @@ import (
 
 // Figure is the result of all rounds for one metric of one kind of key.
 type Figure struct {
-	// Metric is Exact only if the rounds agree. Its Digits are those of the values below.
+	// Metric is Exact only if the rounds agree. Its Digits apply to the values below.
 	Metric Metric
 
-	N                 int
-	Median, Low, High float64 // as printed; Low to High is the 95 % confidence interval, or all values of fewer than 6 runs
-	Ratio             float64 // of the printed median to the baseline's; NaN without a baseline, if one is 0, and if Plain
-	P                 float64 // of the Mann-Whitney test against the baseline's runs beside; NaN if not tested
-	Verdict           Verdict
+	N int
+	// Median, Low and High are as printed. Low to High is the 95 % confidence interval, or all values of fewer than six
+	// runs.
+	Median, Low, High float64
+	// Ratio is the printed median divided by the baseline's. NaN: there is no baseline, one of them is 0, or the metric is
+	// Plain.
+	Ratio float64
+	// P is the result of the Mann-Whitney test against the paired runs of the baseline. NaN: not tested.
+	P       float64
+	Verdict Verdict
 }
 
 // Group is the figures of one scenario with one set of parameters on one engine: one table of a report.
@@ -158,16 +163,16 @@ func (v Verdict) String() string {
 	return [...]string{"", "few rounds", "same", "better", "worse"}[v]
 }
 
-// A difference is shown by at least enough pairs of runs, a ratio that is at least least from 1, and a Mann-Whitney test
-// that finds it by chance in less than chance of all cases. Load that lasts for one round must not decide: all pairs but
-// one in six must show the direction of the ratio.
+// A difference is shown by at least enough pairs of runs, a ratio that is at least least from 1, and a Mann-Whitney
+// test that finds it by chance in less than chance of all cases. Load that lasts for one round must not decide: all
+// pairs but one in six must show the direction of the ratio.
 const (
 	enough = 6
 	least  = 0.02
 	chance = 0.01
 )
 
-// beside returns the runs of a kind and those of the baseline beside them.
+// beside returns the runs of a kind, each with the paired run of the baseline.
 func beside(records []Record, baseline, kind, metric string) (runs, base []float64) {
 	rounds := map[int]float64{}
 	for _, r := range records {

@@ -38,8 +38,8 @@ func (k *Key) BeforeAppendModel(ctx context.Context, query bun.Query) (err error
 	return err
 }
 
-// BeforeCreateTable adds a constraint that rejects the key 0 of inserts that do not call BeforeAppendModel: those within
-// WITH, and those of a model whose BeforeAppendModel hides that of Key.
+// BeforeCreateTable adds a constraint that rejects the key 0 of inserts that do not call BeforeAppendModel: inserts
+// within WITH, and inserts of a model that has its own BeforeAppendModel.
 func (*Key) BeforeCreateTable(_ context.Context, query *bun.CreateTableQuery) error {
 	query.ColumnExpr("CHECK (id > 0)")
 	return nil

@@ -1,6 +1,7 @@
-// Bun stores customers and orders in SQLite or PostgreSQL with bun. Two steps are needed: embed the Key of key.go in the
-// models, and open the database with a dialect that also holds the generator. Bun calls no hooks for a map, so a map
-// must contain its key: SQLite stores a row without one under the largest key plus 1, which a generator may issue too.
+// Bun stores customers and orders in SQLite or PostgreSQL with bun. Two steps are needed: embed the Key of key.go in
+// the models, and open the database with a dialect that also holds the generator. Bun calls no hooks for a map, so a
+// map must contain its key: SQLite stores a row without one under the largest key plus 1, which a generator may issue
+// too.
 package main
 
 import (

@@ -2,8 +2,9 @@
 //
 //	go run ./mcp
 //
-// The SDK looks at the kind of a type only: without idSchemas it says that an ID is an integer. Clients then send numbers,
-// which JavaScript and the SDK's own decoding of arguments round: the tool works on another row, without an error.
+// The SDK looks at the kind of a type only: without idSchemas it says that an ID is an integer. Clients then send
+// numbers, which JavaScript and the SDK's own decoding of arguments round: the tool works on another row, without an
+// error.
 package main
 
 import (
@@ -48,7 +49,7 @@ var idSchemas = &jsonschema.ForOptions{TypeSchemas: map[reflect.Type]*jsonschema
 	reflect.TypeFor[snowflake.ID](): {Type: "string", Pattern: "^(0|[1-9][0-9]{0,18})$", Description: "digits; never a number"},
 }}
 
-// addTool adds a tool with schemas of its own. A type without a schema is a mistake in the program, as for mcp.AddTool.
+// addTool adds a tool with the given schemas. A type without a schema is a mistake in the program, as for mcp.AddTool.
 func addTool[In, Out any](s *mcp.Server, name, description string, schemas *jsonschema.ForOptions, run mcp.ToolHandlerFor[In, Out]) error {
 	in, err := jsonschema.For[In](schemas)
 	if err != nil {

@@ -1,6 +1,6 @@
-// Pgx stores a message and its replies in PostgreSQL with pgx, in one round trip. A snowflake.ID is an argument, a column
-// of CopyFrom, an element of an array and a field of a struct; a *snowflake.ID or a sqltypes.Null is for columns that may
-// be NULL.
+// Pgx stores a message and its replies in PostgreSQL with pgx, in one round trip. A snowflake.ID is an argument, a
+// column of CopyFrom, an element of an array and a field of a struct; a *snowflake.ID or a sqltypes.Null is for columns
+// that may be NULL.
 package main
 
 import (

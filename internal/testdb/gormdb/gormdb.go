@@ -1,4 +1,5 @@
-// Package gormdb opens the databases of package testdb with GORM. It is apart so that modules without GORM can use testdb.
+// Package gormdb opens the databases of package testdb with GORM. It is apart so that modules without GORM can use
+// testdb.
 package gormdb
 
 import (

@@ -64,7 +64,8 @@ func one[T any](t *testing.T, db *sql.DB, query string, args ...any) (value T) {
 	return value
 }
 
-// fill creates a table with a secondary index and n rows, and returns a key that it has; nil if the database makes them.
+// fill creates a table with a secondary index and n rows, and returns a key that it has; nil if the database makes
+// them.
 func fill(t *testing.T, e Engine, table string, k key.Kind, n int) any {
 	t.Helper()
 	must(t, e.Create(t.Context(), Table{

@@ -102,7 +102,7 @@ func (e *postgres) Settle(ctx context.Context, tables ...string) error {
 	return err
 }
 
-// Sizes are those of the main fork, without the free space map, the visibility map and TOAST.
+// Sizes reads the main forks, without the free space map, the visibility map and TOAST.
 func (e *postgres) Sizes(ctx context.Context, table string) (s Sizes, err error) {
 	err = e.db.QueryRowContext(ctx, `SELECT sum(pg_relation_size(c.oid, 'main')),
 			sum(pg_relation_size(c.oid, 'main')) FILTER (WHERE i.indisprimary),

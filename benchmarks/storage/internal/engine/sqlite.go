@@ -31,8 +31,8 @@ func openSQLite(ctx context.Context, parent string) (Engine, error) {
 	}
 
 	e := &sqlite{base: base{name: "sqlite", dialect: "sqlite", words: sqliteWords}, dir: dir}
-	// As applications set it: with the write-ahead log a commit does not wait for the disk, but checkpoints do. OFF would
-	// hide what it costs to write many pages.
+	// As applications set it: with the write-ahead log a commit does not wait for the disk, but checkpoints do. OFF
+	// would hide what it costs to write many pages.
 	query := url.Values{
 		"_journal_mode": {"WAL"}, "_synchronous": {"NORMAL"}, "_busy_timeout": {"60000"},
 		"_foreign_keys": {"1"}, "_txlock": {"immediate"},
@@ -149,9 +149,9 @@ func (e *sqlite) Sizes(ctx context.Context, table string) (s Sizes, err error) {
 	return s, err
 }
 
-// pages returns the number of pages of a B-tree, whose root is not page 1 (https://www.sqlite.org/fileformat2.html). The
-// extension dbstat reports the same but is not part of every build. The tool's rows are far shorter than a page, so there
-// are no overflow pages.
+// pages returns the number of pages of a B-tree, whose root is not page 1 (https://www.sqlite.org/fileformat2.html).
+// The extension dbstat reports the same but is not part of every build. The tool's rows are far shorter than a page, so
+// there are no overflow pages.
 func pages(file io.ReaderAt, size, root int64) (int64, error) {
 	page := make([]byte, size)
 	if _, err := file.ReadAt(page, (root-1)*size); err != nil {

@@ -9,8 +9,9 @@ import (
 	"github.com/sqlflake/sqlflake/snowflake"
 )
 
-// order describes how rows are made. It simulates the order in which the keys of several writers reach a B-tree: workers
-// whose clocks differ, rows that are written some time after their keys were drawn, and batches of workers that overlap.
+// order describes how rows are made. It simulates the order in which the keys of several writers reach a B-tree:
+// workers whose clocks differ, rows that are written some time after their keys were drawn, and batches of workers that
+// overlap.
 type order struct {
 	Layout  snowflake.Layout
 	Workers int     // [1, Layout.MaxWorker()]
@@ -20,8 +21,8 @@ type order struct {
 	// Lag is the mean time between drawing a key, or a batch, and its insert. The times are distributed exponentially,
 	// so that rows of one worker overtake each other too.
 	Lag time.Duration
-	// Batch is the number of keys that a worker draws together; 0 means 1. From 2 on it writes batch after batch, row by
-	// row at its share of the rate, so that batches of several workers interleave. Single rows arrive at random.
+	// Batch is the number of keys that a worker draws together; 0 means 1. From 2 on it writes batch after batch, row
+	// by row at its share of the rate, so that batches of several workers interleave. Single rows arrive at random.
 	Batch int
 	Seed  uint64
 }

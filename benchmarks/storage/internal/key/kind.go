@@ -25,7 +25,7 @@ type Kind struct {
 	Name  string // in -keys, in files
 	Title string // in tables and charts
 	Store Store
-	// Length is that of a text, in bytes.
+	// Length is the bytes of a text.
 	Length int
 
 	Counted  bool // the database makes the key, and none is sent

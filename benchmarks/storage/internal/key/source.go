@@ -14,8 +14,8 @@ import (
 	"github.com/sqlflake/sqlflake/snowflake"
 )
 
-// Source sets dst to new keys, as values for a driver: int64, [16]byte or string. It is not safe for concurrent use: each
-// client has its own.
+// Source sets dst to new keys, as values for a driver: int64, [16]byte or string. It is not safe for concurrent use:
+// each client has its own.
 type Source func(dst []any) error
 
 // Config describes the client of a Source.
@@ -111,8 +111,8 @@ func ofStream(s *stream) Source {
 	})
 }
 
-// random is a client's source of randomness: a cipher's stream that is as fast as a usual source and repeats for the
-// same seed.
+// random is a client's source of randomness. The same seed gives the same bytes, fast enough to hide in the time of an
+// insert.
 func random(c Config) io.Reader {
 	var seed [32]byte
 	binary.LittleEndian.PutUint64(seed[:], c.Seed)
@@ -120,8 +120,8 @@ func random(c Config) io.Reader {
 	return rand.NewChaCha8(seed)
 }
 
-// uuids of version 7 are in order within a process, by the twelve bits below the millisecond (RFC 9562, section 6.2, method
-// 3).
+// uuids of version 7 are in order within a process, by the twelve bits below the millisecond (RFC 9562, section 6.2,
+// method 3).
 func uuids(create func(io.Reader) (uuid.UUID, error), value func(uuid.UUID) any) func(Config) (Source, error) {
 	return func(c Config) (Source, error) {
 		from := random(c)

@@ -9,8 +9,8 @@ import (
 	"time"
 )
 
-// Network forwards bytes. A request takes Delay/2 to the server, and its answer as long to the client; consecutive chunks
-// are delayed together. It is safe for concurrent use.
+// Network forwards bytes. A request takes Delay/2 to the server, and its answer as long to the client; consecutive
+// chunks are delayed together. It is safe for concurrent use.
 type Network struct {
 	Delay time.Duration
 	trips atomic.Int64
@@ -34,7 +34,7 @@ func (n *Network) Connect(server net.Conn) net.Conn {
 	return client
 }
 
-// chunk is the result of one Read and the time at which it is forwarded.
+// chunk is the result of one Read, and when to forward it.
 type chunk struct {
 	bytes []byte
 	due   time.Time

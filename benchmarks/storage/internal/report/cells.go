@@ -13,7 +13,7 @@ import (
 	"github.com/sqlflake/sqlflake/benchmarks/internal/measure"
 )
 
-// signs explains those of cells.
+// signs explains the signs of cells.
 const signs = "▼ worse, ▲ better, no sign: no difference shown, ~ not certain, ? too few rounds"
 
 // cell is a figure in a table: its value, its ratio to the baseline, and the sign of its verdict.

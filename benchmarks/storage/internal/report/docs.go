@@ -16,7 +16,7 @@ const (
 	pictureTitle = "Bytes a row by kind of primary key"
 )
 
-// firstKinds are those of the picture and of a README.
+// firstKinds are the kinds of the picture and of a README.
 var firstKinds = []string{"auto", "snowflake", "snowflake-clustered", "uuidv7", "uuidv4", "uuidv4-text"}
 
 // WriteDocs writes the figures of a README: bytes.svg, with a chart for each database, and table.md.

@@ -233,8 +233,8 @@ func csvNumber(v float64) string {
 	return strconv.FormatFloat(v, 'g', 8, 64)
 }
 
-// WriteFolder writes RESULTS.md into a folder and replaces an existing one. With a picture it also writes bytes.svg, which
-// RESULTS.md shows.
+// WriteFolder writes RESULTS.md into a folder and replaces an existing one. With a picture it also writes bytes.svg,
+// which RESULTS.md shows.
 func (r Report) WriteFolder(dir string, picture bool) error {
 	charts := r.charts()
 	picture = picture && len(charts) > 0

@@ -23,7 +23,7 @@ in place of the keys.
 **If several processes insert into MariaDB or MySQL, give snowflakes the layout ` + "`snowflake.Clustered()`**" + `.
 `
 
-// writeMarkdown writes the results as a Markdown page, which may show the picture beside it.
+// writeMarkdown writes the results as a Markdown page, which may show the picture.
 func (r Report) writeMarkdown(w io.Writer, picture bool) error {
 	var b strings.Builder
 	b.WriteString(advice)
@@ -83,7 +83,7 @@ func (r Report) writeMarkdown(w io.Writer, picture bool) error {
 // code marks text as code, in which nothing needs to be escaped.
 func code(text string) string { return "`" + strings.ReplaceAll(text, "`", "'") + "`" }
 
-// compared returns the kinds in an engine's table of all scenarios, beside the baseline.
+// compared returns the kinds in an engine's table of all scenarios, without the baseline.
 func (r Report) compared(engine string) []string {
 	all := []string{"snowflake", "snowflake-clustered", "uuidv7", "uuidv7-server", "uuidv4"}
 	return slices.DeleteFunc(all, func(kind string) bool {
@@ -139,9 +139,9 @@ func (r Report) comparisons(engine string) []comparison {
 	return all
 }
 
-// compare returns the row of a metric; false for one of little interest. That are inserts of single rows by one client,
-// rates of several clients but with 10 rows a statement, and metrics in which no key differs, apart from inserts and curves of
-// large tables, which are measured once.
+// compare returns the row of a metric; false for one of little interest: inserts of single rows by one client,
+// rates of several clients except with 10 rows a statement, and metrics in which no key differs, except inserts and
+// curves of large tables, which are measured once.
 func (r Report) compare(s scenario.Scenario, g measure.Group, metric string) (comparison, bool) {
 	base, ok := g.Figure(r.Baseline, metric)
 	batch := g.Params.Get("batch")

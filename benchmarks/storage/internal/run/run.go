@@ -22,7 +22,7 @@ type Step struct {
 	Scenario scenario.Scenario
 	Params   measure.Params
 	Kind     key.Kind
-	As       string // the kind in the record: that of Kind, or measure.Again
+	As       string // the kind in the record: the name of Kind, or measure.Again
 	Beside   string // of a run of the baseline: the kind that it is compared with
 	Round    int
 }
@@ -91,9 +91,9 @@ func (s Step) rounds(kinds []key.Kind, n int) []Step {
 // lineEvery is how often a line of progress is written.
 const lineEvery = 3 * time.Second
 
-// Do runs the steps, of which none has a record in the journal, and adds their records. It ends when ctx does, or with the
-// first error; earlier results are in the journal. A step that an engine does not support (errors.ErrUnsupported) gets a
-// record with a note and the values that it returned. Progress is written to w.
+// Do runs steps that have no record in the journal, and adds their records. It ends when ctx does, or with
+// the first error; earlier results are in the journal. A step that an engine does not support (errors.ErrUnsupported)
+// gets a record with a note and the values that it returned. Progress is written to w.
 func Do(ctx context.Context, steps []Step, o scenario.Options, j *measure.Journal, w io.Writer) error {
 	number, start, wrote := 0, time.Now(), time.Time{}
 	defer func() {

@@ -66,7 +66,7 @@ func uncancelled(ctx context.Context, f func(ctx context.Context) error) error {
 	return f(ctx)
 }
 
-// Clean drops the tables, also if ctx has ended. It tries twice, because a cancelled transaction that still runs on the
+// Clean drops the tables, even after ctx has ended. It tries twice, because a cancelled transaction that still runs on the
 // server can be in a deadlock with the first.
 func (b *Bench) Clean(ctx context.Context) error {
 	if len(b.tables) == 0 {

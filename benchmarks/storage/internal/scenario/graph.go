@@ -189,7 +189,7 @@ func (b *Bench) saver(ctx context.Context) (*saver, error) {
 	return s, b.Create(ctx, order, line, tag)
 }
 
-// readsBack reports whether the keys of a level are read from the database. Nothing refers to those of the last level.
+// readsBack reports whether the keys of a level are read from the database. Nothing refers to the keys of the last level.
 func (s *saver) readsBack(at int) bool { return s.source == nil && at < len(s.levels)-1 }
 
 // insert returns the statement for the rows of a level, and its values.
@@ -208,8 +208,8 @@ func (s *saver) insert(at int) (text string, args []any) {
 	return s.b.insertText(l.table, l.rows, s.source != nil, s.readsBack(at)), args
 }
 
-// save sends as many statements together as have known keys. Keys made by the client are all known; those of
-// auto-increment are known when the level above has been returned.
+// save sends as many statements together as have known keys. Keys of the client are all known. A key of
+// auto-increment is known when the database has returned it.
 func (s *saver) save(ctx context.Context) error {
 	for _, l := range s.levels {
 		if s.source == nil {

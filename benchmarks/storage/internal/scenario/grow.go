@@ -37,8 +37,8 @@ func growLimit(rows int) time.Duration {
 	return min(max(time.Duration(rows)*30*time.Microsecond, 10*time.Second), 5*time.Minute)
 }
 
-// growSteps returns the numbers of rows after each step. The steps of long runs become longer, so that slow kinds, which
-// end early, have points too.
+// growSteps returns the numbers of rows after each step. The steps of long runs become longer, so that slow kinds,
+// which end early, have points too.
 func growSteps(rows int) []int {
 	n, at := 10, func(step int) int { return rows * step / 10 }
 	if rows >= longGrow {
@@ -53,8 +53,9 @@ func growSteps(rows int) []int {
 	return slices.DeleteFunc(slices.Compact(append(steps, rows)), func(n int) bool { return n == 0 })
 }
 
-// runGrow inserts in steps. The names of its values end in "@" and the number of rows after the step. The tool writes and
-// settles nothing between them, so pages that the database writes later count in the step in which they are written.
+// runGrow inserts in steps. The names of its values end in "@" and the number of rows after the step. The tool writes
+// and settles nothing between them, so pages that the database writes later count in the step in which they are
+// written.
 func runGrow(ctx context.Context, b *Bench) (map[string]float64, error) {
 	table := b.Table("grow", account)
 	if err := b.Create(ctx, table); err != nil {

@@ -85,8 +85,8 @@ var paced = Scenario{
 	},
 }
 
-// paced inserts the rows of all clients in the order of their arrival, over one connection, in large statements: a B-tree
-// does not tell them from the single ones.
+// paced inserts the rows of all clients in the order of their arrival, over one connection, in large statements: a
+// B-tree does not tell them from the single ones.
 func (b *Bench) paced(ctx context.Context, c key.Config) (map[string]float64, error) {
 	table := b.Table("paced", account)
 	source, err := b.Kind.New(c)

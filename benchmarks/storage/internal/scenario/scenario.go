@@ -16,7 +16,8 @@ type Scenario struct {
 	Title    string
 	Question string // the question that the figures answer, one sentence
 
-	// Kinds are the kinds of keys to compare if the user names none. Each is measured in every round, beside the baseline.
+	// Kinds are the kinds of keys to compare if the user names none. Each is measured in every round, paired with
+	// the baseline.
 	Kinds []string
 	// Sizes are further kinds, measured once for their sizes. Their speeds have too few rounds for a verdict.
 	Sizes []string
@@ -38,7 +39,7 @@ type Options struct {
 	Clients []int
 	Rounds  int
 	Seed    uint64
-	Kinds   []key.Kind // nil: those of the scenario
+	Kinds   []key.Kind // nil: as the scenario says
 }
 
 // All returns the scenarios in the order of the report.
