@@ -159,7 +159,8 @@ func next(generator *snowflake.Generator) func() (int64, error) {
 func (s spec) options() (options []snowflake.Option, err error) {
 	layout := snowflake.Default()
 	if s.Left > 0 {
-		layout, err = snowflake.NewLayout(s.epoch(time.Time{}, time.Millisecond, 41), time.Millisecond, layout.Fields()...)
+		epoch := s.epoch(time.Time{}, time.Millisecond, 41)
+		layout, err = snowflake.NewLayout(epoch, time.Millisecond, layout.Fields()...)
 	}
 
 	options = append(options, snowflake.WithLayout(layout))

@@ -46,9 +46,15 @@ func scenarios() []scenario {
 	}
 
 	return []scenario{
-		{name: "instances", title: "two generators with one number in a process", first: spec{Workers: []int{1, 1}, Count: 2000}},
+		{
+			name: "instances", title: "two generators with one number in a process",
+			first: spec{Workers: []int{1, 1}, Count: 2000},
+		},
 		{name: "processes", title: "two processes with one number", together: true, first: one, second: one},
-		{name: "restart", title: "a restart, the clock set back to the first start", first: one, second: one, back: true},
+		{
+			name: "restart", title: "a restart, the clock set back to the first start", first: one, second: one,
+			back: true,
+		},
 		{name: "crash", title: "a burst of 100,000, a crash and a restart", first: burst, second: after},
 		{
 			name: "workers", title: "1,024 numbers (yitter: 10 and 12 bits), 100 IDs each",

@@ -101,7 +101,7 @@ func (s settings) write(r report.Report, out, progress io.Writer) error {
 	}
 
 	folder := s.out
-	if info, err := os.Stat(s.report); err == nil && info.IsDir() && folder == "" { // -report may be a file
+	if folder == "" && isFolder(s.report) { // -report may be a file
 		folder = s.report
 	}
 
@@ -120,4 +120,9 @@ func (s settings) write(r report.Report, out, progress io.Writer) error {
 	}
 
 	return nil
+}
+
+func isFolder(path string) bool {
+	info, err := os.Stat(path)
+	return err == nil && info.IsDir()
 }

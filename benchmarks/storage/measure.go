@@ -53,7 +53,8 @@ func (s settings) measure(ctx context.Context, out, progress io.Writer) (failed 
 	for _, name := range s.engines {
 		e, err := engine.Open(ctx, name, *s.at[name])
 		if err != nil && strings.Contains(err.Error(), "requires cgo") {
-			err = errors.New("SQLite needs a program built with CGO_ENABLED=1 and a C compiler; servers do not: -db postgres")
+			err = errors.New("SQLite needs a program built with CGO_ENABLED=1 and a C compiler; servers do not: " +
+				"-db postgres")
 		}
 		if err != nil {
 			return err

@@ -29,8 +29,8 @@ indexes, and the speed of inserting rows.
 	go run ./storage -report report -format csv       prints the figures as CSV
 	go run ./storage -report report -docs docs        also writes table.md, and bytes.svg there, for a README
 
-The output is a table for each scenario, database and case, with each figure's ratio to auto-increment. The exit code is 0,
-1 after an error, 130 after Ctrl-C.
+The output is a table for each scenario, database and case, with each figure's ratio to auto-increment. The exit code is
+0, 1 after an error, 130 after Ctrl-C.
 
 It works in a schema, a database or a file of its own, which it removes. After a kill the next run names what is left.
 benchstat compares two runs:
@@ -101,7 +101,9 @@ func (l *list[T]) Set(text string) error {
 }
 
 // define adds a list to the flags and returns its values: nil if there are none by default.
-func define[T comparable](flags *flag.FlagSet, name, text string, one bool, usage string, parse func(string) (T, error)) *[]T {
+func define[T comparable](
+	flags *flag.FlagSet, name, text string, one bool, usage string, parse func(string) (T, error),
+) *[]T {
 	l := &list[T]{one: one, parse: parse}
 	_ = l.Set(text)
 	flags.Var(l, name, usage)
@@ -133,26 +135,30 @@ func parse(args []string, out io.Writer) (s settings, err error) {
 	engines := names("db", "sqlite", false, "databases", engine.Names())
 	kinds := names("keys", "", false, "kinds of keys (default those of each scenario)", all)
 	baseline := names("baseline", "auto", true,
-		"the `kind` that the others are compared with, also if -keys does not name it", all)
+		"the `kind` that the others are compared with, even if -keys does not name it", all)
 	scenarios := names("scenario", "", false, "scenarios (default all)", scenario.Names())
 	format := names("format", "table", true, "on standard output", []string{"table", "csv"})
 	rows := numbers("rows", "20000", true, "rows of a table", mostRows)
 	rounds := numbers("rounds", "6", true, "how often each case is measured; a verdict on a speed needs 6", 1000)
-	batch := numbers("batch", "1,10,100,1000", false, "rows a statement; one writer takes the least and the most", mostBatch)
+	batch := numbers("batch", "1,10,100,1000", false, "rows a statement; one writer takes the least and the most",
+		mostBatch)
 	clients := numbers("clients", "8", false, "concurrent clients", 1000)
 	s.at = map[string]*string{
 		"postgres": flags.String("postgres", "",
 			"`DSN` of PostgreSQL; new: a temporary server with a small cache, from installed binaries;\n"+
 				"new:FOLDER: from the binaries of a folder (default SNOWFLAKE_TEST_POSTGRES, or "+defaultPostgres+")"),
-		"postgres18": flags.String("postgres18", newServer, "`DSN` of a second PostgreSQL, 18 or later, or new, or new:FOLDER"),
+		"postgres18": flags.String("postgres18", newServer,
+			"`DSN` of a second PostgreSQL, 18 or later, or new, or new:FOLDER"),
 		"mariadb": flags.String("mariadb", "",
 			"`DSN` of MariaDB or MySQL, or new, or new:FOLDER (default SNOWFLAKE_TEST_MYSQL, or "+defaultMariaDB+")"),
 		"sqlite": flags.String("dir", "", "`folder` for SQLite's file (default a temporary one)"),
 	}
 	flags.Uint64Var(&s.options.Seed, "seed", 1, "seed of the random numbers")
 	flags.StringVar(&s.out, "out", "", "`folder` for the report; an existing one is resumed, with the same settings")
-	flags.StringVar(&s.report, "report", "", "`folder` of a report, or its results.txt or .txt.gz, to write again without measuring")
-	flags.StringVar(&s.docs, "docs", "", "`folder` for the picture and the table of a README; RESULTS.md then shows no picture")
+	flags.StringVar(&s.report, "report", "",
+		"`folder` of a report, or its results.txt or .txt.gz, to write again without measuring")
+	flags.StringVar(&s.docs, "docs", "",
+		"`folder` for the picture and the table of a README; RESULTS.md then shows no picture")
 
 	if err = flags.Parse(args); errors.Is(err, flag.ErrHelp) {
 		flags.SetOutput(out)
@@ -199,9 +205,11 @@ func (s *settings) check(rest []string) error {
 
 	for _, name := range s.engines {
 		if !s.baseline.OnEngine(name) {
-			return fmt.Errorf("-baseline: %s is a kind of %s only, but -db has %s", s.baseline.Name, s.baseline.Only, name)
+			return fmt.Errorf("-baseline: %s is a kind of %s only, but -db has %s",
+				s.baseline.Name, s.baseline.Only, name)
 		}
-		if s.options.Kinds != nil && !slices.ContainsFunc(s.options.Kinds, func(k key.Kind) bool { return k.OnEngine(name) }) {
+		isHere := func(k key.Kind) bool { return k.OnEngine(name) }
+		if s.options.Kinds != nil && !slices.ContainsFunc(s.options.Kinds, isHere) {
 			return fmt.Errorf("-keys: %s has none of these kinds", name)
 		}
 	}

@@ -102,7 +102,8 @@ func Write(w io.Writer, title string, charts ...Chart) error {
 	// A picture without a size fills the width of a README.
 	_, err := fmt.Fprintf(w, `<svg width="%[1]d" height="%[2]s" xmlns="http://www.w3.org/2000/svg" class="chart" `+
 		`viewBox="0 0 %[1]d %[2]s" role="img" aria-labelledby="title title-d"><title id="title">%[3]s</title>`+
-		`<desc id="title-d">%[4]s</desc>`+"\n<style>%[5]s</style>\n"+`<rect class="back" width="%[1]d" height="%[2]s"/>`+
-		"\n%[6]s</svg>\n", width, at(height), html.EscapeString(title), html.EscapeString(text.String()), style, &body)
+		`<desc id="title-d">%[4]s</desc>`+"\n<style>%[5]s</style>\n"+
+		`<rect class="back" width="%[1]d" height="%[2]s"/>`+"\n%[6]s</svg>\n",
+		width, at(height), html.EscapeString(title), html.EscapeString(text.String()), style, &body)
 	return err
 }

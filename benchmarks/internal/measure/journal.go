@@ -46,7 +46,8 @@ func OpenJournal(dir string) (j *Journal, err error) {
 	}()
 
 	if err := lock(file); errors.Is(err, errHeld) { // other errors: a file system without locks
-		return nil, fmt.Errorf("%s: another run is writing to this folder (%w); wait until it ends, or use another -out", dir, err)
+		return nil, fmt.Errorf(
+			"%s: another run is writing to this folder (%w); wait until it ends, or use another -out", dir, err)
 	}
 
 	text, err := os.ReadFile(path)
@@ -85,13 +86,14 @@ func (j *Journal) Start(env Environment) error {
 		case was == "":
 			fresh = append(fresh, s)
 		case was != s.Value && !slices.Contains(varying, s.Name):
-			differ = append(differ, fmt.Sprintf("%s was %s and is %s", strings.TrimPrefix(s.Name, tool+"."), was, s.Value))
+			name := strings.TrimPrefix(s.Name, tool+".")
+			differ = append(differ, fmt.Sprintf("%s was %s and is %s", name, was, s.Value))
 		}
 	}
 
 	if len(differ) > 0 {
-		return fmt.Errorf("%s has results of other settings: %s; use another folder, or the same settings", j.file.Name(),
-			strings.Join(differ, "; "))
+		return fmt.Errorf("%s has results of other settings: %s; use another folder, or the same settings",
+			j.file.Name(), strings.Join(differ, "; "))
 	}
 
 	var text strings.Builder
@@ -220,7 +222,8 @@ const benchmark = "Benchmark"
 // ID identifies a run, for example "BenchmarkLoad/db=sqlite/rows=1000/key=snowflake/round=1".
 func (r Record) ID() string {
 	parts := []string{benchmark + strings.ToUpper(r.Scenario[:1]) + r.Scenario[1:]}
-	for _, p := range slices.Concat(P("db", r.Engine), r.Params, P("key", r.Kind, "beside", r.Beside, "round", r.Round)) {
+	run := P("key", r.Kind, "beside", r.Beside, "round", r.Round)
+	for _, p := range slices.Concat(P("db", r.Engine), r.Params, run) {
 		if p.Value != "" {
 			parts = append(parts, p.Name+"="+p.Value)
 		}
@@ -248,7 +251,8 @@ func recordOf(id string) (Record, error) {
 		}
 	}
 
-	if parts[0] == "" || r.Kind == "" || r.Round < 1 {
+	complete := parts[0] != "" && r.Kind != "" && r.Round >= 1
+	if !complete {
 		return r, fmt.Errorf("%q has no scenario, key or round", id)
 	}
 

@@ -129,12 +129,18 @@ const tool = "tool"
 // settings count, and a note names each setting of a server that differs in a later one.
 func (e *Environment) set(key, value string) {
 	section, name, ok := strings.Cut(key, ".")
-	switch was := Get(e.lines(), key); {
-	case was != "" && key == "command":
-		e.Command += "; " + value
-	case was != "" && was != value && ok && section != tool:
-		e.AddNotes(section, name+" of "+section+" is "+value+" in a later command")
-	case was != "":
+	was := Get(e.lines(), key)
+	if was != "" {
+		ofServer := ok && section != tool
+		if key == "command" {
+			e.Command += "; " + value
+		} else if ofServer && was != value {
+			e.AddNotes(section, name+" of "+section+" is "+value+" in a later command")
+		}
+		return
+	}
+
+	switch {
 	case key == "time":
 		e.Time = value
 	case key == "command":

@@ -19,8 +19,8 @@ type Figure struct {
 	// Median, Low and High are as printed. Low to High is the 95 % confidence interval, or all values of fewer than six
 	// runs.
 	Median, Low, High float64
-	// Ratio is the printed median divided by the baseline's. NaN: there is no baseline, one of them is 0, or the metric is
-	// Plain.
+	// Ratio is the printed median divided by the baseline's. NaN: there is no baseline, one of them is 0, or the metric
+	// is Plain.
 	Ratio float64
 	// P is the result of the Mann-Whitney test against the paired runs of the baseline. NaN: not tested.
 	P       float64
@@ -94,7 +94,9 @@ func (g *Group) summarize(records []Record, baseline string, timed []string) {
 				continue
 			}
 
-			f.Metric.Exact = f.Metric.Exact && (base.N == 0 || base.Metric.Exact) && !slices.Contains(timed, g.Scenario)
+			if baseVaries := base.N > 0 && !base.Metric.Exact; baseVaries || slices.Contains(timed, g.Scenario) {
+				f.Metric.Exact = false
+			}
 			if !m.Plain && base.Median*f.Median != 0 { // a ratio to nothing, or of nothing, says little
 				f.Ratio = f.Median / base.Median // NaN without a baseline
 			}
@@ -176,15 +178,17 @@ const (
 func beside(records []Record, baseline, kind, metric string) (runs, base []float64) {
 	rounds := map[int]float64{}
 	for _, r := range records {
-		if value, ok := r.Values[metric]; ok && r.Kind == baseline && r.Beside == kind {
+		isPair := r.Kind == baseline && r.Beside == kind
+		if value, ok := r.Values[metric]; ok && isPair {
 			rounds[r.Round] = value
 		}
 	}
 
 	for _, r := range records {
 		value, ok := r.Values[metric]
-		if b, also := rounds[r.Round]; ok && also && r.Kind == kind {
-			runs, base = append(runs, value), append(base, b)
+		pair, paired := rounds[r.Round]
+		if r.Kind == kind && ok && paired {
+			runs, base = append(runs, value), append(base, pair)
 		}
 	}
 
@@ -204,11 +208,15 @@ func (f *Figure) judge(runs, base []float64) {
 		f.P = benchmath.AssumeNothing.Compare(sample(runs), sample(base)).P
 	}
 
+	byChance := f.P >= chance || opposed > len(runs)/6
 	switch {
 	case math.IsNaN(f.Ratio):
+		f.Verdict = Unknown
 	case !f.Metric.Exact && few:
 		f.Verdict = Few
-	case math.Abs(f.Ratio-1) < least, !f.Metric.Exact && (f.P >= chance || opposed > len(runs)/6):
+	case !f.Metric.Exact && byChance:
+		f.Verdict = Same
+	case math.Abs(f.Ratio-1) < least:
 		f.Verdict = Same
 	case f.Metric.More == (f.Ratio > 1):
 		f.Verdict = Better

@@ -68,7 +68,9 @@ func (b *base) Drop(ctx context.Context, names ...string) error {
 }
 
 // settings returns the version, after the product's name, and the results of a query for each name.
-func (b *base) settings(ctx context.Context, product, version, query string, names ...string) ([]measure.Setting, error) {
+func (b *base) settings(ctx context.Context, product, version, query string, names ...string) (
+	[]measure.Setting, error,
+) {
 	settings := []measure.Setting{{Name: "version"}}
 	queries := []string{version}
 	for _, name := range names {
@@ -86,7 +88,9 @@ func (b *base) settings(ctx context.Context, product, version, query string, nam
 }
 
 // collect returns the rows of a query. fields returns where to store the columns of one.
-func collect[T any](ctx context.Context, db *sql.DB, fields func(row *T) []any, query string, args ...any) ([]T, error) {
+func collect[T any](ctx context.Context, db *sql.DB, fields func(row *T) []any, query string, args ...any) (
+	[]T, error,
+) {
 	rows, err := db.QueryContext(ctx, query, args...)
 	if err != nil {
 		return nil, err
@@ -135,7 +139,8 @@ func (w words) statements(t Table) []string {
 		parts = append(parts, c.Name+" "+columnType+" NOT NULL")
 	}
 
-	list := []string{fmt.Sprintf("CREATE TABLE %s (%s)%s", t.Name, strings.Join(append(parts, references...), ", "), w.after)}
+	columns := strings.Join(append(parts, references...), ", ")
+	list := []string{fmt.Sprintf("CREATE TABLE %s (%s)%s", t.Name, columns, w.after)}
 	for _, column := range t.Indexes {
 		list = append(list, fmt.Sprintf("CREATE INDEX %s_%s ON %s (%s)", t.Name, column, t.Name, column))
 	}
@@ -232,7 +237,8 @@ func (s *served) Close() (err error) {
 	}
 
 	if failed != nil {
-		failed = fmt.Errorf("%s: %s is not removed; remove it with %s: %w", s.where, s.place, s.dropText(s.place), failed)
+		failed = fmt.Errorf("%s: %s is not removed; remove it with %s: %w",
+			s.where, s.place, s.dropText(s.place), failed)
 	}
 
 	return errors.Join(err, failed)
@@ -246,5 +252,8 @@ func isNumber(err error, numbers ...uint16) bool {
 // denied reports whether a statement failed because of missing rights.
 func denied(err error) bool {
 	var pg *pgconn.PgError
-	return isNumber(err, 1044, 1045, 1142, 1143, 1227) || errors.As(err, &pg) && pg.Code == "42501" // insufficient_privilege
+	if errors.As(err, &pg) {
+		return pg.Code == "42501" // insufficient_privilege
+	}
+	return isNumber(err, 1044, 1045, 1142, 1143, 1227)
 }

@@ -78,8 +78,8 @@ func (e *mariadb) open(ctx context.Context) (err error) {
 	}
 
 	e.name = strings.ToLower(e.product())
-	e.add(fmt.Sprintf("%s has no setting for one session to commit without a flush. The server's settings are left as they are: "+
-		"innodb_flush_log_at_trx_commit=%s, sync_binlog=%s, log_bin=%s.", e.product(), flush, sync, binlog))
+	e.add(fmt.Sprintf("%s has no setting for one session to commit without a flush. The server's settings are left as "+
+		"they are: innodb_flush_log_at_trx_commit=%s, sync_binlog=%s, log_bin=%s.", e.product(), flush, sync, binlog))
 	return nil
 }
 
@@ -135,14 +135,16 @@ func (e *mariadb) Settle(ctx context.Context, tables ...string) (err error) {
 
 	_, err = conn.ExecContext(ctx, "FLUSH TABLES "+strings.Join(tables, ", ")+" FOR EXPORT")
 	if denied(err) {
-		e.add("The user may not run FLUSH TABLES ... FOR EXPORT (GRANT RELOAD), so pages may be written during a measurement.")
+		e.add("The user may not run FLUSH TABLES ... FOR EXPORT (GRANT RELOAD), so pages may be written during a " +
+			"measurement.")
 		return nil
 	}
 	if err != nil {
 		return fmt.Errorf("write the pages of %s: %w", strings.Join(tables, ", "), err)
 	}
 
-	_, err = conn.ExecContext(context.WithoutCancel(ctx), "UNLOCK TABLES") // the connection returns to the pool unlocked
+	// The connection returns to the pool unlocked.
+	_, err = conn.ExecContext(context.WithoutCancel(ctx), "UNLOCK TABLES")
 	return err
 }
 
@@ -172,7 +174,8 @@ func (e *mariadb) Sizes(ctx context.Context, table string) (s Sizes, err error) 
 
 	err = e.db.QueryRowContext(ctx, `SELECT SUM(pages), SUM(IF(clustered, 0, pages)) FROM (
 			SELECT index_name IN ('PRIMARY', 'GEN_CLUST_INDEX') AS clustered,
-				IF(MAX(IF(stat_name = 'n_leaf_pages', stat_value, 0)) > 1, MAX(IF(stat_name = 'n_leaf_pages', stat_value, 0)) + 1,
+				IF(MAX(IF(stat_name = 'n_leaf_pages', stat_value, 0)) > 1,
+					MAX(IF(stat_name = 'n_leaf_pages', stat_value, 0)) + 1,
 					MAX(IF(stat_name = 'size', stat_value, 1))) AS pages
 			FROM mysql.innodb_index_stats WHERE database_name = ? AND table_name = ? GROUP BY index_name
 		) AS indexes`, e.place, table).Scan(&s.Table, &s.Secondary)
@@ -180,8 +183,9 @@ func (e *mariadb) Sizes(ctx context.Context, table string) (s Sizes, err error) 
 }
 
 func (e *mariadb) Log(ctx context.Context) (int64, error) {
+	// The first name is MariaDB's, the second MySQL's.
 	list, err := collect(ctx, e.db, func(s *measure.Setting) []any { return []any{&s.Name, &s.Value} },
-		`SHOW GLOBAL STATUS WHERE Variable_name IN ('Innodb_lsn_current', 'Innodb_redo_log_current_lsn')`) // MariaDB; MySQL
+		`SHOW GLOBAL STATUS WHERE Variable_name IN ('Innodb_lsn_current', 'Innodb_redo_log_current_lsn')`)
 	if err != nil || len(list) == 0 {
 		return -1, err
 	}

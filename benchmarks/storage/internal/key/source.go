@@ -82,16 +82,20 @@ func paced(c Config, layout snowflake.Layout) *stream {
 // pacedUUIDs are UUIDs of version 7 that are drawn at the same times as the snowflakes of paced.
 func pacedUUIDs(c Config) (Source, error) {
 	micros := snowflake.MustLayout(snowflake.Default().Epoch(), time.Microsecond,
-		snowflake.Field{Name: "time", Bits: 48}, snowflake.Field{Name: "worker", Bits: 10}, snowflake.Field{Name: "sequence", Bits: 5})
+		snowflake.Field{Name: "time", Bits: 48}, snowflake.Field{Name: "worker", Bits: 10},
+		snowflake.Field{Name: "sequence", Bits: 5})
 	s, from := paced(c, micros), random(c)
+
 	return each(func() (any, error) {
 		id, err := s.next()
 		if err != nil {
 			return nil, err
 		}
+
+		// RFC 9562, section 6.2, method 3: the twelve bits below the millisecond.
 		key, err := uuid.NewV7FromReader(from)
 		at := micros.Time(id).UnixNano()
-		binary.BigEndian.PutUint64(key[:], uint64(at/1e6)<<16|7<<12|uint64(at%1e6)>>8) // RFC 9562, section 6.2, method 3
+		binary.BigEndian.PutUint64(key[:], uint64(at/1e6)<<16|7<<12|uint64(at%1e6)>>8)
 		return [16]byte(key), err
 	}), nil
 }
@@ -100,7 +104,8 @@ func pacedUUIDs(c Config) (Source, error) {
 // rows a second. The times are simulated.
 func skewed(c Config) (Source, error) {
 	return ofStream(newStream(order{
-		Layout: snowflake.Default(), Workers: 16, Rate: 10_000, Skew: 20 * time.Millisecond, Seed: c.Seed + uint64(c.Client),
+		Layout: snowflake.Default(), Workers: 16, Rate: 10_000, Skew: 20 * time.Millisecond,
+		Seed: c.Seed + uint64(c.Client),
 	})), nil
 }
 

@@ -36,7 +36,8 @@ func (r Report) cell(g measure.Group, kind, metric string) cell {
 	c.ratio = document.Factor(f.Ratio) + "×"
 	c.sign = [...]string{measure.Few: "?", measure.Same: "", measure.Better: "▲", measure.Worse: "▼"}[f.Verdict]
 	const much = 1.25 // that a figure seems to differ, although its rounds do not show it
-	if f.Verdict == measure.Same && (f.Ratio >= much || f.Ratio <= 1/much) {
+	seemsToDiffer := f.Ratio >= much || f.Ratio <= 1/much
+	if f.Verdict == measure.Same && seemsToDiffer {
 		c.sign = "~"
 	}
 

@@ -55,7 +55,8 @@ func (r Report) first(engine string) (groups []measure.Group) {
 
 // several tells who inserts in the second group of first: "8 clients, 10 rows a statement".
 func several(g measure.Group) string {
-	return fmt.Sprintf("%s clients, %s rows a statement", g.Params.Get("clients"), document.Number(number(g.Params.Get("batch")), 0))
+	batch := document.Number(number(g.Params.Get("batch")), 0)
+	return fmt.Sprintf("%s clients, %s rows a statement", g.Params.Get("clients"), batch)
 }
 
 // charts returns a chart for each engine with inserts.
@@ -140,7 +141,8 @@ func (r Report) writeDocsTables(w io.Writer) error {
 		}
 	}
 
-	sizes, rates := [][]string{append([]string{"Bytes a row"}, heads...)}, [][]string{append([]string{"Insert rate"}, heads...)}
+	sizes := [][]string{append([]string{"Bytes a row"}, heads...)}
+	rates := [][]string{append([]string{"Insert rate"}, heads...)}
 	for _, kind := range firstKinds {
 		size, rate := []string{kindTitle(kind)}, []string{kindTitle(kind)}
 		for _, g := range columns {
@@ -167,9 +169,9 @@ func (r Report) graphs() string {
 		return ""
 	}
 
-	text := fmt.Sprintf("\nA driver that sends several statements together, such as pgx with a Batch, saves an order and its lines in\n"+
-		"%s round trips if the client makes the keys. 1 ms away from the database that takes, of the time of\n%s: %s.\n",
-		trips, kindTitle(r.Baseline), together)
+	text := fmt.Sprintf("\nA driver that sends several statements together, such as pgx with a Batch, saves an order and "+
+		"its lines in\n%s round trips if the client makes the keys. 1 ms away from the database that takes, of the time "+
+		"of\n%s: %s.\n", trips, kindTitle(r.Baseline), together)
 	if each, trips := r.graphTimes("GORM"); each != "" {
 		text += fmt.Sprintf("GORM waits for the answer to each statement (%s round trips): %s.\n", trips, each)
 	}
@@ -183,12 +185,15 @@ func (r Report) graphTimes(by string) (ratios, trips string) {
 	for _, engine := range r.engines() {
 		for _, g := range r.groups(engine, "graph") {
 			snowflake, uuid := r.cell(g, "snowflake", "time"), r.cell(g, "uuidv7", "time")
-			if g.Params.Get("delay") != "1ms" || g.Params.Get("by") != by || snowflake.ratio == "" {
+			wanted := g.Params.Get("delay") == "1ms" && g.Params.Get("by") == by
+			if !wanted || snowflake.ratio == "" {
 				continue
 			}
 
-			parts = append(parts, fmt.Sprintf("%s with snowflakes, %s with UUIDv7 (%s)", snowflake.ratio, uuid.ratio, r.title(engine)))
-			trips = r.cell(g, "snowflake", "round_trips").value + " instead of " + r.cell(g, r.Baseline, "round_trips").value
+			parts = append(parts, fmt.Sprintf("%s with snowflakes, %s with UUIDv7 (%s)",
+				snowflake.ratio, uuid.ratio, r.title(engine)))
+			trips = fmt.Sprintf("%s instead of %s",
+				r.cell(g, "snowflake", "round_trips").value, r.cell(g, r.Baseline, "round_trips").value)
 		}
 	}
 

@@ -199,7 +199,8 @@ func (r Report) chance() string {
 	if tested == 0 {
 		return ""
 	}
-	return fmt.Sprintf("Of %d comparisons of %s with itself, %d showed a difference.", tested, kindTitle(r.Baseline), called)
+	return fmt.Sprintf("Of %d comparisons of %s with itself, %d showed a difference.",
+		tested, kindTitle(r.Baseline), called)
 }
 
 // WriteCSV writes a line for each figure. Unknown numbers are empty.
@@ -213,9 +214,10 @@ func (r Report) WriteCSV(w io.Writer) error {
 			for _, m := range g.Metrics {
 				if f, ok := g.Figure(kind, m.Name); ok {
 					rows = append(rows, []string{
-						g.Engine, g.Scenario, g.Params.String(), kind, m.Name, f.Metric.Unit, strconv.FormatBool(f.Metric.More),
-						strconv.Itoa(f.N), csvNumber(f.Median), csvNumber(f.Low), csvNumber(f.High), csvNumber(f.Ratio),
-						csvNumber(f.P), f.Verdict.String(),
+						g.Engine, g.Scenario, g.Params.String(), kind, m.Name, f.Metric.Unit,
+						strconv.FormatBool(f.Metric.More), strconv.Itoa(f.N),
+						csvNumber(f.Median), csvNumber(f.Low), csvNumber(f.High), csvNumber(f.Ratio), csvNumber(f.P),
+						f.Verdict.String(),
 					})
 				}
 			}
@@ -260,7 +262,8 @@ func writeFiles(dir string, files map[string]func(io.Writer) error) error {
 		if err := write(&text); err != nil {
 			return err
 		}
-		if err := os.WriteFile(filepath.Join(dir, name), text.Bytes(), 0o644); err != nil { //nolint:gosec // for all to read
+		err := os.WriteFile(filepath.Join(dir, name), text.Bytes(), 0o644) //nolint:gosec // for all to read
+		if err != nil {
 			return err
 		}
 	}

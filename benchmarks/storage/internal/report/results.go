@@ -17,7 +17,8 @@ const advice = `# Which primary key?
 **Take a snowflake** if a program needs keys before the insert, if several services or databases make them, or if the
 number of rows must stay secret. **Else take auto-increment**: one database makes all keys, none is needed before its
 insert, and the number of rows may be public. **Take UUIDv7** if keys are made without coordination: no worker number
-and no lease. **Take UUIDv4** if a key must reveal nothing, not even its time, or show tokens of ` + "`sqltypes/publicid`" + `
+and no lease. **Take UUIDv4** if a key must reveal nothing, not even its time, or show tokens of ` +
+	"`sqltypes/publicid`" + `
 in place of the keys.
 
 **If several processes insert into MariaDB or MySQL, give snowflakes the layout ` + "`snowflake.Clustered()`**" + `.
@@ -31,7 +32,8 @@ func (r Report) writeMarkdown(w io.Writer, picture bool) error {
 		fmt.Fprintf(&b, "\n![%s](%s)\n", pictureTitle, pictureName)
 	}
 
-	fmt.Fprintf(&b, "\nA row without a title belongs to the one above. Ratios are to %s: %s. %s\n", kindTitle(r.Baseline), signs, r.chance())
+	fmt.Fprintf(&b, "\nA row without a title belongs to the one above. Ratios are to %s: %s. %s\n",
+		kindTitle(r.Baseline), signs, r.chance())
 	for _, engine := range r.engines() {
 		rows := r.comparisons(engine)
 		if len(rows) == 0 {
@@ -69,7 +71,8 @@ func (r Report) writeMarkdown(w io.Writer, picture bool) error {
 	fmt.Fprintf(&b, "\n## Where the figures come from\n\n* Commands, in `benchmarks/`: %s\n* Begun %s; machine: %s\n",
 		code(r.Environment.Command), document.Escape(r.Environment.Time), code(settingText(r.Environment.Machine)))
 	for _, engine := range r.engines() {
-		fmt.Fprintf(&b, "* %s: %s\n", document.Escape(r.title(engine)), code(settingText(r.Environment.Database[engine])))
+		settings := settingText(r.Environment.Database[engine])
+		fmt.Fprintf(&b, "* %s: %s\n", document.Escape(r.title(engine)), code(settings))
 	}
 
 	for _, note := range r.Notes {
@@ -87,7 +90,9 @@ func code(text string) string { return "`" + strings.ReplaceAll(text, "`", "'") 
 func (r Report) compared(engine string) []string {
 	all := []string{"snowflake", "snowflake-clustered", "uuidv7", "uuidv7-server", "uuidv4"}
 	return slices.DeleteFunc(all, func(kind string) bool {
-		return !slices.ContainsFunc(r.Groups, func(g measure.Group) bool { return g.Engine == engine && slices.Contains(g.Kinds, kind) })
+		return !slices.ContainsFunc(r.Groups, func(g measure.Group) bool {
+			return g.Engine == engine && slices.Contains(g.Kinds, kind)
+		})
 	})
 }
 
@@ -145,7 +150,9 @@ func (r Report) comparisons(engine string) []comparison {
 func (r Report) compare(s scenario.Scenario, g measure.Group, metric string) (comparison, bool) {
 	base, ok := g.Figure(r.Baseline, metric)
 	batch := g.Params.Get("batch")
-	if !ok || s.Name == "load" && batch == "1" || s.Name == "clients" && metric == "rate" && batch != "10" {
+	isSingleRows := s.Name == "load" && batch == "1"
+	isOtherRate := s.Name == "clients" && metric == "rate" && batch != "10"
+	if !ok || isSingleRows || isOtherRate {
 		return comparison{}, false
 	}
 

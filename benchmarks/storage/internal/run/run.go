@@ -116,7 +116,7 @@ func Do(ctx context.Context, steps []Step, o scenario.Options, j *measure.Journa
 		if errors.Is(err, errors.ErrUnsupported) {
 			record.Note, err = err.Error(), nil
 		}
-		if left != nil && (err == nil || !strings.Contains(err.Error(), left.Error())) {
+		if left != nil && !mentions(err, left) {
 			err = errors.Join(err, fmt.Errorf("clean up: %w", left)) // later results could not be trusted
 		}
 
@@ -134,6 +134,9 @@ func Do(ctx context.Context, steps []Step, o scenario.Options, j *measure.Journa
 
 	return nil
 }
+
+// mentions reports whether the text of an error contains another's.
+func mentions(err, other error) bool { return err != nil && strings.Contains(err.Error(), other.Error()) }
 
 // Ahead returns the steps that have no record.
 func Ahead(steps []Step, j *measure.Journal) []Step {

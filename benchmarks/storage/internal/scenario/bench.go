@@ -66,8 +66,8 @@ func uncancelled(ctx context.Context, f func(ctx context.Context) error) error {
 	return f(ctx)
 }
 
-// Clean drops the tables, even after ctx has ended. It tries twice, because a cancelled transaction that still runs on the
-// server can be in a deadlock with the first.
+// Clean drops the tables, even after ctx has ended. It tries twice, because a cancelled transaction that still runs on
+// the server can be in a deadlock with the first.
 func (b *Bench) Clean(ctx context.Context) error {
 	if len(b.tables) == 0 {
 		return nil
@@ -93,7 +93,8 @@ func inserting(name string) func(context.Context, *Bench) (map[string]float64, e
 			return nil, err
 		}
 		in := Insert{
-			Table: table, Rows: b.Number("rows"), Batch: b.Number("batch"), Clients: b.Number("clients"), Fill: fillAccount,
+			Table: table, Rows: b.Number("rows"), Batch: b.Number("batch"), Clients: b.Number("clients"),
+			Fill: fillAccount,
 		}
 		return b.Measure(ctx, table.Name, in.Rows, func() error { return b.Do(ctx, in) })
 	}
@@ -150,7 +151,8 @@ func (b *Bench) rate(ctx context.Context, values map[string]float64, suffix stri
 	rows := float64(max(n, 1))
 	values["rate"+suffix] = rows / time.Since(start).Seconds()
 	after, err := b.Log(ctx)
-	if err == nil && before >= 0 && after >= 0 {
+	known := before >= 0 && after >= 0
+	if err == nil && known {
 		values["log"+suffix] = float64(after-before) / rows
 	}
 

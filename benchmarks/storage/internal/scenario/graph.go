@@ -189,7 +189,7 @@ func (b *Bench) saver(ctx context.Context) (*saver, error) {
 	return s, b.Create(ctx, order, line, tag)
 }
 
-// readsBack reports whether the keys of a level are read from the database. Nothing refers to the keys of the last level.
+// readsBack reports whether the keys of a level are read from the database. Nothing refers to the last level.
 func (s *saver) readsBack(at int) bool { return s.source == nil && at < len(s.levels)-1 }
 
 // insert returns the statement for the rows of a level, and its values.

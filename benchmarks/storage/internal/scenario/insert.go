@@ -40,8 +40,8 @@ func (b *Bench) readsBack() error {
 	if !b.Kind.Counted || b.Returning() {
 		return nil
 	}
-	return engine.Unsupported("this server has no INSERT ... RETURNING, so a program cannot read back the keys that it has " +
-		"counted")
+	return engine.Unsupported("this server has no INSERT ... RETURNING, so a program cannot read back the keys that " +
+		"it has counted")
 }
 
 // Do inserts the rows. If ctx ends it returns the context's cause, and the first error of a client ends the others.
@@ -146,7 +146,8 @@ func (w *writer) write(ctx context.Context, size, first, step int) error {
 		w.in.Fill(row[sent:], first+i*step)
 	}
 
-	reads := w.b.Kind.ReadBack || sent == 0 && w.in.Keep != nil
+	keptByDatabase := sent == 0 && w.in.Keep != nil
+	reads := w.b.Kind.ReadBack || keptByDatabase
 	if w.statement == nil || w.size != size {
 		w.close()
 		var err error

@@ -63,10 +63,11 @@ var clients = Scenario{
 }
 
 var paced = Scenario{
-	Name:     "paced",
-	Title:    "Writers that do not hurry",
-	Question: "How large is the table if several processes insert a row at a time, at an ordinary rate? Their order is simulated.",
-	Kinds:    slices.Concat(clients.Kinds, clients.Sizes),
+	Name:  "paced",
+	Title: "Writers that do not hurry",
+	Question: "How large is the table if several processes insert a row at a time, at an ordinary rate? Their order " +
+		"is simulated.",
+	Kinds: slices.Concat(clients.Kinds, clients.Sizes),
 	Cases: func(o Options, e engine.Engine) []measure.Params {
 		if e.Dialect() == "sqlite" {
 			return nil // one writer at a time
