@@ -110,40 +110,32 @@ func define[T comparable](
 	return &l.values
 }
 
-func parse(args []string, out io.Writer) (s settings, err error) {
-	flags := flag.NewFlagSet("storage", flag.ContinueOnError)
-	flags.SetOutput(io.Discard) // an error is one sentence; help follows below
-	names := func(name, text string, one bool, usage string, known []string) *[]string {
-		usage += ": " + strings.Join(known, ", ")
-		return define(flags, name, text, one, usage, func(part string) (string, error) {
-			if !slices.Contains(known, part) {
-				return "", fmt.Errorf("%q is unknown; there are %s", part, strings.Join(known, ", "))
-			}
-			return part, nil
-		})
-	}
-	numbers := func(name, text string, one bool, usage string, most int) *[]int {
-		return define(flags, name, text, one, usage, func(part string) (int, error) {
-			n, err := strconv.Atoi(part)
-			if err != nil || n < 1 || n > most {
-				return 0, fmt.Errorf("%q is not a number in [1, %d]", part, most)
-			}
-			return n, nil
-		})
-	}
-	all := key.Names(key.Kinds())
-	engines := names("db", "sqlite", false, "databases", engine.Names())
-	kinds := names("keys", "", false, "kinds of keys (default those of each scenario)", all)
-	baseline := names("baseline", "auto", true,
-		"the `kind` that the others are compared with, even if -keys does not name it", all)
-	scenarios := names("scenario", "", false, "scenarios (default all)", scenario.Names())
-	format := names("format", "table", true, "on standard output", []string{"table", "csv"})
-	rows := numbers("rows", "20000", true, "rows of a table", mostRows)
-	rounds := numbers("rounds", "6", true, "how often each case is measured; a verdict on a speed needs 6", 1000)
-	batch := numbers("batch", "1,10,100,1000", false, "rows a statement; one writer takes the least and the most",
-		mostBatch)
-	clients := numbers("clients", "8", false, "concurrent clients", 1000)
-	s.at = map[string]*string{
+// names defines a flag whose values are among the known ones.
+func names(flags *flag.FlagSet, name, text string, one bool, usage string, known []string) *[]string {
+	usage += ": " + strings.Join(known, ", ")
+	return define(flags, name, text, one, usage, func(part string) (string, error) {
+		if !slices.Contains(known, part) {
+			return "", fmt.Errorf("%q is unknown; there are %s", part, strings.Join(known, ", "))
+		}
+		return part, nil
+	})
+}
+
+// numbers defines a flag whose values are numbers from 1 to most.
+func numbers(flags *flag.FlagSet, name, text string, one bool, usage string, most int) *[]int {
+	return define(flags, name, text, one, usage, func(part string) (int, error) {
+		n, err := strconv.Atoi(part)
+		inRange := n >= 1 && n <= most
+		if err != nil || !inRange {
+			return 0, fmt.Errorf("%q is not a number in [1, %d]", part, most)
+		}
+		return n, nil
+	})
+}
+
+// places defines the flags for the places of the engines.
+func places(flags *flag.FlagSet) map[string]*string {
+	return map[string]*string{
 		"postgres": flags.String("postgres", "",
 			"`DSN` of PostgreSQL; new: a temporary server with a small cache, from installed binaries;\n"+
 				"new:FOLDER: from the binaries of a folder (default SNOWFLAKE_TEST_POSTGRES, or "+defaultPostgres+")"),
@@ -153,6 +145,25 @@ func parse(args []string, out io.Writer) (s settings, err error) {
 			"`DSN` of MariaDB or MySQL, or new, or new:FOLDER (default SNOWFLAKE_TEST_MYSQL, or "+defaultMariaDB+")"),
 		"sqlite": flags.String("dir", "", "`folder` for SQLite's file (default a temporary one)"),
 	}
+}
+
+// parse reads the flags, and writes help to out if they ask for it.
+func parse(args []string, out io.Writer) (s settings, err error) {
+	flags := flag.NewFlagSet("storage", flag.ContinueOnError)
+	flags.SetOutput(io.Discard) // an error is one sentence; help follows below
+	all := key.Names(key.Kinds())
+	engines := names(flags, "db", "sqlite", false, "databases", engine.Names())
+	kinds := names(flags, "keys", "", false, "kinds of keys (default those of each scenario)", all)
+	baseline := names(flags, "baseline", "auto", true,
+		"the `kind` that the others are compared with, even if -keys does not name it", all)
+	scenarios := names(flags, "scenario", "", false, "scenarios (default all)", scenario.Names())
+	format := names(flags, "format", "table", true, "on standard output", []string{"table", "csv"})
+	rows := numbers(flags, "rows", "20000", true, "rows of a table", mostRows)
+	rounds := numbers(flags, "rounds", "6", true, "how often each case is measured; a verdict on a speed needs 6", 1000)
+	batch := numbers(flags, "batch", "1,10,100,1000", false,
+		"rows a statement; one writer takes the least and the most", mostBatch)
+	clients := numbers(flags, "clients", "8", false, "concurrent clients", 1000)
+	s.at = places(flags)
 	flags.Uint64Var(&s.options.Seed, "seed", 1, "seed of the random numbers")
 	flags.StringVar(&s.out, "out", "", "`folder` for the report; an existing one is resumed, with the same settings")
 	flags.StringVar(&s.report, "report", "",

@@ -101,7 +101,7 @@ func (g *Group) summarize(records []Record, baseline string, timed []string) {
 				f.Ratio = f.Median / base.Median // NaN without a baseline
 			}
 			if kind != baseline {
-				f.judge(beside(records, baseline, kind, m.Name))
+				f.judge(pairs(records, baseline, kind, m.Name))
 			}
 
 			g.figures[figureKey{kind, m.Name}] = f
@@ -174,8 +174,8 @@ const (
 	chance = 0.01
 )
 
-// beside returns the runs of a kind, each with the paired run of the baseline.
-func beside(records []Record, baseline, kind, metric string) (runs, base []float64) {
+// pairs returns the runs of a kind, and for each the run of the baseline that was paired with it.
+func pairs(records []Record, baseline, kind, metric string) (runs, base []float64) {
 	rounds := map[int]float64{}
 	for _, r := range records {
 		isPair := r.Kind == baseline && r.Beside == kind

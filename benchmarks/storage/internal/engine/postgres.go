@@ -95,8 +95,8 @@ func (e *postgres) Settle(ctx context.Context, tables ...string) error {
 
 	_, err := e.db.ExecContext(ctx, "CHECKPOINT")
 	if denied(err) {
-		e.add("The user may not run CHECKPOINT, so checkpoints may run during a measurement; GRANT pg_checkpoint allows " +
-			"it from PostgreSQL 15 on.")
+		e.add("The user may not run CHECKPOINT, so checkpoints may run during a measurement; GRANT pg_checkpoint " +
+			"allows it from PostgreSQL 15 on.")
 		return nil
 	}
 

@@ -169,9 +169,9 @@ func (r Report) graphs() string {
 		return ""
 	}
 
-	text := fmt.Sprintf("\nA driver that sends several statements together, such as pgx with a Batch, saves an order and "+
-		"its lines in\n%s round trips if the client makes the keys. 1 ms away from the database that takes, of the time "+
-		"of\n%s: %s.\n", trips, kindTitle(r.Baseline), together)
+	text := fmt.Sprintf("\nA driver that sends several statements together, such as pgx with a Batch, saves an order "+
+		"and its lines in\n%s round trips if the client makes the keys. 1 ms away from the database that takes, of "+
+		"the time of\n%s: %s.\n", trips, kindTitle(r.Baseline), together)
 	if each, trips := r.graphTimes("GORM"); each != "" {
 		text += fmt.Sprintf("GORM waits for the answer to each statement (%s round trips): %s.\n", trips, each)
 	}

@@ -28,7 +28,6 @@ type Report struct {
 	Baseline    string
 	Groups      []measure.Group // by scenario, then by engine
 	Notes       []string        // what could not be measured, and the limits of what could
-	Unfinished  int             // runs that are not done
 }
 
 // engines are in the order of RESULTS.md: most readers ask about the first.

@@ -45,27 +45,8 @@ func (r Report) writeMarkdown(w io.Writer, picture bool) error {
 			fmt.Fprintf(&b, "%s\n\n", text)
 		}
 
-		table := [][]string{append([]string{"", kindTitle(r.Baseline)}, titles(r.compared(engine))...)}
-		title, metric := "", "" // of the row above
-		for _, one := range rows {
-			name := one.metric + "; " + one.params
-			switch {
-			case one.title != title:
-				name = one.title + ": " + name
-			case one.metric == metric:
-				name = one.params
-			}
-
-			title, metric = one.title, one.metric
-			row := []string{name, one.base}
-			for _, c := range one.cells {
-				row = append(row, c.compared())
-			}
-
-			table = append(table, row)
-		}
-
-		b.WriteString(document.Table(table))
+		kinds := append([]string{"", kindTitle(r.Baseline)}, titles(r.compared(engine))...)
+		b.WriteString(document.Table(append([][]string{kinds}, tableOf(rows)...)))
 	}
 
 	fmt.Fprintf(&b, "\n## Where the figures come from\n\n* Commands, in `benchmarks/`: %s\n* Begun %s; machine: %s\n",
@@ -81,6 +62,29 @@ func (r Report) writeMarkdown(w io.Writer, picture bool) error {
 
 	_, err := io.WriteString(w, b.String())
 	return err
+}
+
+// tableOf returns the texts of the rows. A name that the row above has is left out.
+func tableOf(rows []comparison) (table [][]string) {
+	title, metric := "", "" // of the row above
+	for _, one := range rows {
+		name := one.metric + "; " + one.params
+		switch {
+		case one.title != title:
+			name = one.title + ": " + name
+		case one.metric == metric:
+			name = one.params
+		}
+		title, metric = one.title, one.metric
+
+		row := []string{name, one.base}
+		for _, c := range one.cells {
+			row = append(row, c.compared())
+		}
+		table = append(table, row)
+	}
+
+	return table
 }
 
 // code marks text as code, in which nothing needs to be escaped.

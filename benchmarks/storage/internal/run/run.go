@@ -136,7 +136,9 @@ func Do(ctx context.Context, steps []Step, o scenario.Options, j *measure.Journa
 }
 
 // mentions reports whether the text of an error contains another's.
-func mentions(err, other error) bool { return err != nil && strings.Contains(err.Error(), other.Error()) }
+func mentions(err, other error) bool {
+	return err != nil && strings.Contains(err.Error(), other.Error())
+}
 
 // Ahead returns the steps that have no record.
 func Ahead(steps []Step, j *measure.Journal) []Step {
