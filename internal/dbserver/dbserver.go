@@ -65,7 +65,8 @@ func Start(ctx context.Context, c Config) (*Server, error) {
 	}
 
 	s, err := start(ctx, k, c)
-	if c.Name == "mariadb" && c.Folder != "" && errors.Is(err, ErrNotInstalled) {
+	mayBeMySQL := c.Name == "mariadb" && c.Folder != ""
+	if mayBeMySQL && errors.Is(err, ErrNotInstalled) {
 		return start(ctx, kinds["mysql"], c)
 	}
 
@@ -131,8 +132,9 @@ var kinds = map[string]kind{
 		},
 		serves: func(dir, data string) []string {
 			return []string{
-				"--no-defaults", "--datadir=" + data, "--socket=" + filepath.Join(dir, "socket"), "--skip-networking",
-				"--pid-file=" + filepath.Join(dir, "pid"), "--tmpdir=" + dir, "--local-infile=1", "--max-connections=200",
+				"--no-defaults", "--datadir=" + data, "--socket=" + filepath.Join(dir, "socket"),
+				"--skip-networking", "--pid-file=" + filepath.Join(dir, "pid"), "--tmpdir=" + dir,
+				"--local-infile=1", "--max-connections=200",
 			}
 		},
 		cache:  "--innodb-buffer-pool-size=%dM",
@@ -146,8 +148,9 @@ var kinds = map[string]kind{
 		installed: func(data string) []string { return []string{"--initialize-insecure", "--datadir=" + data} },
 		serves: func(dir, data string) []string {
 			return []string{
-				"--datadir=" + data, "--socket=" + filepath.Join(dir, "socket"), "--skip-networking", "--mysqlx=OFF",
-				"--pid-file=" + filepath.Join(dir, "pid"), "--tmpdir=" + dir, "--local-infile=1", "--max-connections=200", "--skip-log-bin",
+				"--datadir=" + data, "--socket=" + filepath.Join(dir, "socket"), "--skip-networking",
+				"--mysqlx=OFF", "--pid-file=" + filepath.Join(dir, "pid"), "--tmpdir=" + dir, "--local-infile=1",
+				"--max-connections=200", "--skip-log-bin",
 			}
 		},
 		cache:  "--innodb-buffer-pool-size=%dM",
@@ -202,16 +205,19 @@ func configurePgBouncer(dir, of string) error {
 	}
 
 	lines := []string{"[databases]", "* ="}
-	for _, setting := range [][2]string{{"host", to.Host}, {"port", strconv.Itoa(int(to.Port))}, {"user", to.User}, {"password", to.Password}} {
+	for _, setting := range [][2]string{
+		{"host", to.Host}, {"port", strconv.Itoa(int(to.Port))}, {"user", to.User}, {"password", to.Password},
+	} {
 		if setting[1] != "" { // which PgBouncer takes for an error
 			lines[1] += " " + setting[0] + "='" + strings.ReplaceAll(setting[1], "'", "''") + "'"
 		}
 	}
 
-	lines = append(lines, "[pgbouncer]", "unix_socket_dir = "+dir, "listen_port = 5432", "auth_type = any", "pool_mode = transaction",
-		"default_pool_size = 2", "max_client_conn = 500", "server_round_robin = 1", "ignore_startup_parameters = extra_float_digits", "")
-	// The user of the server owns the folder. Others cannot read it.
-	return os.WriteFile(filepath.Join(dir, "pgbouncer.ini"), []byte(strings.Join(lines, "\n")), 0o644) //nolint:gosec // see above
+	lines = append(lines, "[pgbouncer]", "unix_socket_dir = "+dir, "listen_port = 5432", "auth_type = any",
+		"pool_mode = transaction", "default_pool_size = 2", "max_client_conn = 500", "server_round_robin = 1",
+		"ignore_startup_parameters = extra_float_digits", "")
+	path, text := filepath.Join(dir, "pgbouncer.ini"), strings.Join(lines, "\n")
+	return os.WriteFile(path, []byte(text), 0o644) //nolint:gosec // only the server's user can read the folder
 }
 
 // find returns the paths of the two programs, from the same folder if it has both.
@@ -232,8 +238,10 @@ func (k kind) find(folder string) (install, serve string, err error) {
 		install = first(append([]string{filepath.Dir(serve)}, list...), k.install)
 	}
 
-	if serve == "" || install == "" && k.install != "" {
-		return "", "", fmt.Errorf("%w: %s is not in %s", ErrNotInstalled, strings.TrimSpace(k.install+" "+k.serve), where)
+	hasInstall := install != "" || k.install == ""
+	if serve == "" || !hasInstall {
+		programs := strings.TrimSpace(k.install + " " + k.serve)
+		return "", "", fmt.Errorf("%w: %s is not in %s", ErrNotInstalled, programs, where)
 	}
 
 	return install, serve, nil

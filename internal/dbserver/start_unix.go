@@ -65,11 +65,20 @@ func start(ctx context.Context, k kind, c Config) (*Server, error) {
 	return &Server{DSN: k.dsn(dir), Folder: dir, stop: i.stop}, nil
 }
 
+// checkSocket returns an error if a socket in the folder would have a path that a server or a driver refuses.
+func (i *instance) checkSocket() error {
+	n := len(i.dir + "/.s.PGSQL.5432")
+	hasComma := strings.Contains(i.dir, ",") // at which PostgreSQL and its drivers split a list of folders
+	if n <= maxSocket && !hasComma {
+		return nil
+	}
+	return fmt.Errorf("the path of a socket in %s would have %d bytes; it may have %d and no comma: "+
+		"set TMPDIR to another folder", i.dir, n, maxSocket)
+}
+
 func (i *instance) start(ctx context.Context, install, serve string, c Config) error {
-	// PostgreSQL and its drivers split a list of folders at commas.
-	if n := len(i.dir + "/.s.PGSQL.5432"); n > maxSocket || strings.Contains(i.dir, ",") {
-		return fmt.Errorf("the path of a socket in %s would have %d bytes; it may have %d and no comma: set TMPDIR to another folder",
-			i.dir, n, maxSocket)
+	if err := i.checkSocket(); err != nil {
+		return err
 	}
 	if err := i.chooseOwner(); err != nil {
 		return err
@@ -93,6 +102,14 @@ func (i *instance) start(ctx context.Context, install, serve string, c Config) e
 	}
 	defer func() { _ = log.Close() }() // the server has its own descriptor
 
+	if err := i.launch(log, serve, i.arguments(data, c)); err != nil {
+		return err
+	}
+	return i.await(ctx, log, data)
+}
+
+// arguments returns the arguments of the server.
+func (i *instance) arguments(data string, c Config) []string {
 	args := i.serves(i.dir, data)
 	if c.CacheMiB > 0 {
 		args = append(args, fmt.Sprintf(i.cache, c.CacheMiB))
@@ -101,8 +118,12 @@ func (i *instance) start(ctx context.Context, install, serve string, c Config) e
 		args = append(args, i.noSync...)
 	}
 
-	args = append(args, c.Args...)
-	server := i.command(context.Background(), serve, args...)
+	return append(args, c.Args...)
+}
+
+// launch starts the server, which ends with this process.
+func (i *instance) launch(log *os.File, program string, args []string) error {
+	server := i.command(context.Background(), program, args...)
 	server.Stdout, server.Stderr = log, log
 	// The kernel ends the server when this process dies, even by SIGKILL. Only Linux and FreeBSD have this field.
 	if field := reflect.ValueOf(server.SysProcAttr).Elem().FieldByName("Pdeathsig"); field.IsValid() {
@@ -124,8 +145,12 @@ func (i *instance) start(ctx context.Context, install, serve string, c Config) e
 	if err := <-started; err != nil {
 		return err
 	}
-
 	i.server = server.Process
+	return nil
+}
+
+// await waits until the server answers.
+func (i *instance) await(ctx context.Context, log *os.File, data string) error {
 	for !i.ready(i.dir, data) {
 		select {
 		case <-i.exited:
@@ -145,7 +170,8 @@ func (i *instance) createFiles(ctx context.Context, install, data string) error 
 	files.Cancel = func() error { return syscall.Kill(-files.Process.Pid, syscall.SIGKILL) } // its children too
 	files.WaitDelay = time.Second
 	if out, err := files.CombinedOutput(); errors.Is(err, fs.ErrPermission) && i.owner != nil {
-		return fmt.Errorf("%w; user %s, as whom servers of root run, must have access to it and to %s", err, i.account, i.dir)
+		return fmt.Errorf("%w; user %s, as whom servers of root run, must have access to it and to %s",
+			err, i.account, i.dir)
 	} else if err != nil {
 		return fmt.Errorf("%s: %w: %s", i.install, err, tail(out))
 	}

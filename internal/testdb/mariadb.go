@@ -65,7 +65,8 @@ func MariaDB(tb testing.TB) Target {
 
 // MariaDBConnections returns the connections that use the database, without the one that asks.
 func MariaDBConnections(ctx context.Context, db *sql.DB, database string) ([]int64, error) {
-	ids, err := queryIDs(ctx, db, "SELECT id FROM information_schema.processlist WHERE db = ? AND id <> CONNECTION_ID()", database)
+	ids, err := queryIDs(ctx, db, `SELECT id FROM information_schema.processlist
+		WHERE db = ? AND id <> CONNECTION_ID()`, database)
 	if err != nil {
 		// MySQL 9 fails while a statement with binary data runs anywhere on the server: it can't show the statement.
 		ids, err = queryIDs(ctx, db, `SELECT processlist_id FROM performance_schema.threads
@@ -77,7 +78,8 @@ func MariaDBConnections(ctx context.Context, db *sql.DB, database string) ([]int
 // MetadataLockWaits returns how many statements wait for a table in the database of the pool.
 func MetadataLockWaits(ctx context.Context, db *sql.DB) (n int, err error) {
 	const waiting = " LIKE 'Waiting for%metadata lock'"
-	err = db.QueryRowContext(ctx, "SELECT COUNT(*) FROM information_schema.processlist WHERE db = DATABASE() AND state"+waiting).Scan(&n)
+	err = db.QueryRowContext(ctx, `SELECT COUNT(*) FROM information_schema.processlist
+		WHERE db = DATABASE() AND state`+waiting).Scan(&n)
 	if err != nil { // as in MariaDBConnections
 		err = db.QueryRowContext(ctx, `SELECT COUNT(*) FROM performance_schema.threads
 			WHERE processlist_db = DATABASE() AND processlist_state`+waiting).Scan(&n)

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net/url"
 	"os"
+	"slices"
 	"sync"
 	"testing"
 
@@ -72,7 +73,9 @@ func newDatabase(tb testing.TB, server location) Target {
 		Version: server.version,
 		Driver:  "pgx",
 		// Without waiting for the disk: nothing is read after a crash of the server.
-		DSN: withQuery(dsn, map[string]string{"search_path": schema, "application_name": schema, "synchronous_commit": "off"}),
+		DSN: withQuery(dsn, map[string]string{
+			"search_path": schema, "application_name": schema, "synchronous_commit": "off",
+		}),
 	}
 }
 
@@ -100,7 +103,8 @@ func giveBack(ctx context.Context, server, database, schema string) error {
 	err := admin(ctx, "pgx", withPath(server, database), func(ctx context.Context, db *sql.DB) error {
 		// DROP SCHEMA would wait for an open transaction of a failed test.
 		err := execAll(
-			"SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()",
+			`SELECT pg_terminate_backend(pid) FROM pg_stat_activity
+			WHERE datname = current_database() AND pid <> pg_backend_pid()`,
 			"DROP SCHEMA IF EXISTS "+schema+" CASCADE")(ctx, db)
 		if err != nil {
 			return err
@@ -114,7 +118,8 @@ func giveBack(ctx context.Context, server, database, schema string) error {
 			UNION ALL SELECT FROM pg_extension WHERE oid >= 16384
 			UNION ALL SELECT FROM pg_publication)`).Scan(&empty)
 	})
-	if err != nil || !empty || !mainRuns.Load() {
+	canSpare := empty && mainRuns.Load()
+	if err != nil || !canSpare {
 		return dropDatabase(ctx, server, database)
 	}
 
@@ -155,7 +160,7 @@ func dropSpare() {
 // parsePostgres accepts a URL, and adds sslmode=disable if the URL has no sslmode.
 func parsePostgres(value string) (dsn, printed string, err error) {
 	u, err := url.Parse(value)
-	if err != nil || (u.Scheme != "postgres" && u.Scheme != "postgresql") {
+	if err != nil || !slices.Contains([]string{"postgres", "postgresql"}, u.Scheme) {
 		// Without the value, which may contain a password.
 		return "", "", fmt.Errorf("want a URL such as %s", postgresFallback)
 	}

@@ -151,7 +151,7 @@ func Environment(w io.Writer) (env []string, err error) {
 		switch {
 		case loc.err == nil:
 			fmt.Fprintf(w, "%-9s %s at %s\n", s.name, loc.version, loc.printed)
-		case strict && os.Getenv(s.variable) != Off || loc.asked:
+		case loc.asked, strict && os.Getenv(s.variable) != Off:
 			err = errors.Join(err, fmt.Errorf("%s %w (set %s)", s.name, loc.err, s.variable))
 		default:
 			fmt.Fprintf(w, "%-9s %v: its tests are skipped (set %s)\n", s.name, loc.err, s.variable)

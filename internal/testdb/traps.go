@@ -152,7 +152,8 @@ func namesOfSource() (names sourceNames, err error) {
 		if err != nil {
 			return err
 		}
-		if entry.IsDir() && filepath.Dir(path) == root && slices.Contains(withoutSQL, entry.Name()) {
+		isTopFolder := entry.IsDir() && filepath.Dir(path) == root
+		if isTopFolder && slices.Contains(withoutSQL, entry.Name()) {
 			return filepath.SkipDir
 		}
 
@@ -234,40 +235,43 @@ func CheckPrecedence(tb testing.TB, db *sql.DB, query string) {
 		execute += "(" + strings.Repeat("NULL, ", parameters-1) + "NULL)"
 	}
 
-	explain := func(query string) string {
-		for _, statement := range []string{"SET plan_cache_mode = force_generic_plan", "PREPARE checked AS " + query} {
-			if _, err := conn.ExecContext(tb.Context(), statement); err != nil {
-				tb.Fatalf("%s: %v", statement, err)
-			}
-		}
-
-		rows, err := conn.QueryContext(tb.Context(), execute)
-		if err != nil {
-			tb.Fatalf("%s: %v", query, err)
-		}
-		defer rows.Close()
-
-		var plan strings.Builder
-		for rows.Next() {
-			var line string
-			if err := rows.Scan(&line); err != nil {
-				tb.Fatal(err)
-			}
-			plan.WriteString(line + "\n")
-		}
-
-		if err := rows.Err(); err != nil {
-			tb.Fatal(err)
-		}
-		if _, err := conn.ExecContext(tb.Context(), "DEALLOCATE checked"); err != nil {
-			tb.Fatal(err)
-		}
-
-		return plan.String()
-	}
-
-	qualified, plain := explain(query), explain(qualifiedOperator.ReplaceAllString(query, "$1"))
+	qualified := explain(tb, conn, query, execute)
+	plain := explain(tb, conn, qualifiedOperator.ReplaceAllString(query, "$1"), execute)
 	if qualified != plain {
 		tb.Errorf("%s\nmeans\n%s\nand without schemas\n%s", query, qualified, plain)
 	}
+}
+
+// explain prepares a query as "checked" and returns its plan.
+func explain(tb testing.TB, conn *sql.Conn, query, execute string) string {
+	tb.Helper()
+	for _, statement := range []string{"SET plan_cache_mode = force_generic_plan", "PREPARE checked AS " + query} {
+		if _, err := conn.ExecContext(tb.Context(), statement); err != nil {
+			tb.Fatalf("%s: %v", statement, err)
+		}
+	}
+
+	rows, err := conn.QueryContext(tb.Context(), execute)
+	if err != nil {
+		tb.Fatalf("%s: %v", query, err)
+	}
+	defer rows.Close()
+
+	var plan strings.Builder
+	for rows.Next() {
+		var line string
+		if err := rows.Scan(&line); err != nil {
+			tb.Fatal(err)
+		}
+		plan.WriteString(line + "\n")
+	}
+
+	if err := rows.Err(); err != nil {
+		tb.Fatal(err)
+	}
+	if _, err := conn.ExecContext(tb.Context(), "DEALLOCATE checked"); err != nil {
+		tb.Fatal(err)
+	}
+
+	return plan.String()
 }
