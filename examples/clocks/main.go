@@ -32,9 +32,18 @@ type trouble struct {
 
 var troubles = []trouble{
 	{name: "steps back of 2 s while it runs", rounds: 3, back: 2 * time.Second, calls: 3000, pause: time.Millisecond},
-	{name: "3 restarts into the same 2 s", rounds: 4, back: 2 * time.Second, calls: 2000, pause: time.Millisecond, end: "stop"},
-	{name: "18 restarts into the same 2 s", rounds: 19, back: 2 * time.Second, calls: 2000, pause: time.Millisecond, end: "stop"},
-	{name: "60,000 IDs in 6 ms, a crash, the same again", rounds: 2, calls: 60_000, pause: 100 * time.Nanosecond, end: "crash"},
+	{
+		name: "3 restarts into the same 2 s", rounds: 4, back: 2 * time.Second, calls: 2000, pause: time.Millisecond,
+		end: "stop",
+	},
+	{
+		name: "18 restarts into the same 2 s", rounds: 19, back: 2 * time.Second, calls: 2000, pause: time.Millisecond,
+		end: "stop",
+	},
+	{
+		name: "60,000 IDs in 6 ms, a crash, the same again", rounds: 2, calls: 60_000, pause: 100 * time.Nanosecond,
+		end: "crash",
+	},
 	{name: "200,000 IDs in 400 ms", rounds: 1, calls: 200_000, pause: 2 * time.Microsecond},
 }
 
@@ -75,7 +84,8 @@ func stateFile(h *host) (next func() (int64, error), end func(crash bool) error,
 	}
 
 	ctx := context.Background()
-	window := lease.WithWindow(time.Duration(h.starts) * 10 * time.Second) // beyond the rest of the window before a crash
+	// Beyond the rest of the window before a crash.
+	window := lease.WithWindow(time.Duration(h.starts) * 10 * time.Second)
 	l, err := lease.Open(ctx, store, lease.WithWorkers(h.number, h.number), lease.WithClock(background{h}),
 		lease.WithGenerator(snowflake.WithClock(h)), window, lease.WithLogger(slog.New(slog.DiscardHandler)))
 	if err != nil {
@@ -162,7 +172,8 @@ func main() {
 				fmt.Fprintln(os.Stderr, "clocks:", err)
 				os.Exit(1)
 			}
-			fmt.Fprintf(w, "  %s\t%d\t%d\t%d\t%v\n", r.name, res.ids, res.duplicates, res.errors, res.longest.Round(time.Millisecond))
+			fmt.Fprintf(w, "  %s\t%d\t%d\t%d\t%v\n",
+				r.name, res.ids, res.duplicates, res.errors, res.longest.Round(time.Millisecond))
 		}
 
 		fmt.Fprintln(w, "\t\t\t\t")

@@ -67,7 +67,8 @@ func main() {
 }
 
 func newHandler(db *gorm.DB) http.Handler {
-	web := regexp.MustCompile(`^https?://[^\pZ\pC/?#\x{FFFD}]+[^\pZ\pC\x{FFFD}]*$`) // javascript: and other schemes are refused
+	// It refuses javascript: and other schemes.
+	web := regexp.MustCompile(`^https?://[^\pZ\pC/?#\x{FFFD}]+[^\pZ\pC\x{FFFD}]*$`)
 	mux := http.NewServeMux()
 	mux.Handle("GET /{$}", http.FileServerFS(page))
 	mux.HandleFunc("POST /{$}", func(w http.ResponseWriter, r *http.Request) {

@@ -59,7 +59,8 @@ func newRouter(db *gorm.DB) *gin.Engine {
 			ID snowflake.ID `uri:"id"`
 		}
 		var query struct {
-			After sqltypes.Null `form:"after"` // the last ID of the page before; none, or an empty one, is the first page
+			// After is the last ID of the page before. Without it, or with an empty one, the first page is read.
+			After sqltypes.Null `form:"after"`
 		}
 
 		if c.BindUri(&path) == nil && c.BindQuery(&query) == nil {

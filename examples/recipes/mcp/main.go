@@ -44,13 +44,17 @@ type (
 	}
 )
 
-// idSchemas says that an ID is a string, also inside of other types.
+// idSchemas says that an ID is a string, even inside other types.
 var idSchemas = &jsonschema.ForOptions{TypeSchemas: map[reflect.Type]*jsonschema.Schema{
-	reflect.TypeFor[snowflake.ID](): {Type: "string", Pattern: "^(0|[1-9][0-9]{0,18})$", Description: "digits; never a number"},
+	reflect.TypeFor[snowflake.ID](): {
+		Type: "string", Pattern: "^(0|[1-9][0-9]{0,18})$", Description: "digits; never a number",
+	},
 }}
 
 // addTool adds a tool with the given schemas. A type without a schema is a mistake in the program, as for mcp.AddTool.
-func addTool[In, Out any](s *mcp.Server, name, description string, schemas *jsonschema.ForOptions, run mcp.ToolHandlerFor[In, Out]) error {
+func addTool[In, Out any](
+	s *mcp.Server, name, description string, schemas *jsonschema.ForOptions, run mcp.ToolHandlerFor[In, Out],
+) error {
 	in, err := jsonschema.For[In](schemas)
 	if err != nil {
 		return err
@@ -67,6 +71,7 @@ func addTool[In, Out any](s *mcp.Server, name, description string, schemas *json
 
 func newServer(db *gorm.DB, schemas *jsonschema.ForOptions) (*mcp.Server, error) {
 	s := mcp.NewServer(&mcp.Implementation{Name: "users", Version: "1"}, nil)
+
 	return s, errors.Join(
 		addTool(s, "get_user", "Returns a user", schemas,
 			func(ctx context.Context, _ *mcp.CallToolRequest, in userID) (*mcp.CallToolResult, User, error) {

@@ -58,14 +58,18 @@ func run(ctx context.Context, dsn string, out io.Writer) (err error) {
 		return err
 	}
 
+	return discuss(ctx, messages.New(pool), l.Generator(), json.NewEncoder(out))
+}
+
+// discuss inserts a question with its replies, and prints what the queries return.
+func discuss(ctx context.Context, q *messages.Queries, generator *snowflake.Generator, out *json.Encoder) error {
 	ids := make([]snowflake.ID, 5) // the keys are known before the rows are inserted
-	if err := l.Generator().Fill(ctx, ids); err != nil {
+	if err := generator.Fill(ctx, ids); err != nil {
 		return err
 	}
 
 	none, question, readers := []snowflake.ID{}, sqltypes.NullFrom(ids[0]), ids[3:] // nil would be a NULL array
-	q := messages.New(pool)
-	_, err = q.InsertMessages(ctx, []messages.InsertMessagesParams{
+	_, err := q.InsertMessages(ctx, []messages.InsertMessagesParams{
 		{ID: ids[0], SeenBy: readers, Body: "Green tea?"},
 		{ID: ids[1], ReplyTo: question, SeenBy: readers[:1], Body: "Or black?"},
 		{ID: ids[2], ReplyTo: sqltypes.NullFrom(ids[1]), SeenBy: none, Body: "Green."},
@@ -75,7 +79,7 @@ func run(ctx context.Context, dsn string, out io.Writer) (err error) {
 	}
 
 	// The messages of the last hour are a range of keys. In a burst, IDs lead the clock.
-	lo, hi, err := l.Generator().Layout().Range(time.Now().Add(-time.Hour), time.Now().Add(time.Minute))
+	lo, hi, err := generator.Layout().Range(time.Now().Add(-time.Hour), time.Now().Add(time.Minute))
 	if err != nil {
 		return err
 	}
@@ -95,6 +99,5 @@ func run(ctx context.Context, dsn string, out io.Writer) (err error) {
 		return err
 	}
 
-	encoder := json.NewEncoder(out)
-	return errors.Join(encoder.Encode(recent), encoder.Encode(some), encoder.Encode(replies))
+	return errors.Join(out.Encode(recent), out.Encode(some), out.Encode(replies))
 }
