@@ -133,7 +133,8 @@ func TestAuditFindsWhatWasPlantedAndNothingElse(t *testing.T) {
 				t.Helper()
 				code, found, err := program.findings(t.Context(), ids, args...)
 				if err != nil || strings.Join(found, " ") != want || (code == 3) != (want != "") {
-					t.Errorf("%s, %d IDs, %v: exit code %d, found %q, want %q; %v", name, len(ids), args, code, found, want, err)
+					t.Errorf("%s, %d IDs, %v: exit code %d, found %q, want %q; %v",
+						name, len(ids), args, code, found, want, err)
 				}
 			}
 			both := func(name string, ids []int64, want string) { // with a guess, too
@@ -173,13 +174,15 @@ func TestAuditFindsWhatWasPlantedAndNothingElse(t *testing.T) {
 			both("a clock that was ahead", after.draw(t, 1000), "future")
 
 			if tt.library != "godruoyi" {
-				twice := fleet{library: tt.library, nodes: []int{7, 7}} // sonyflake: also without an address, which gives a fallback
+				// sonyflake: also without an address, which gives a fallback
+				twice := fleet{library: tt.library, nodes: []int{7, 7}}
 				both("two with one number", twice.draw(t, 2000), "duplicate")
 				twice.pace, twice.ahead = pace, []time.Duration{-20 * time.Second} // more than --slack
 				both("two with one number, one behind", twice.draw(t, 600), "interleaved")
 			}
 
-			if strings.HasSuffix(snowflake.MustPreset(tt.layout).String(), "worker:10 sequence:12") { // others are rounded to duplicates, or not at all
+			// others are rounded to duplicates, or not at all
+			if strings.HasSuffix(snowflake.MustPreset(tt.layout).String(), "worker:10 sequence:12") {
 				rounded := four.draw(t, 20_000)
 				for i, id := range rounded {
 					rounded[i] = int64(float64(id))

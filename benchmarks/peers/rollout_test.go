@@ -181,7 +181,8 @@ func (r *rollout) check(t *testing.T) {
 		t.Errorf("%d processes of ours, of which %d begin below the greatest ID of the table", starts, below)
 	}
 	if descend > 0 || overlap > 0 || processes != 4*5+2 {
-		t.Errorf("%d rows of %d processes: %d do not ascend, %d processes begin below their predecessor", rows, processes, descend, overlap)
+		t.Errorf("%d rows of %d processes: %d do not ascend, %d processes begin below their predecessor",
+			rows, processes, descend, overlap)
 	}
 }
 
@@ -201,7 +202,8 @@ func TestRolloutWithAMistakeIsNoticed(t *testing.T) {
 	w.finish(t)
 	var first, greatest, waited int64
 
-	if err := r.db.QueryRowContext(t.Context(), "SELECT (SELECT min(id) FROM orders WHERE generation = 1), greatest, waited FROM starts").
+	if err := r.db.QueryRowContext(t.Context(),
+		"SELECT (SELECT min(id) FROM orders WHERE generation = 1), greatest, waited FROM starts").
 		Scan(&first, &greatest, &waited); err != nil {
 		t.Fatal(err)
 	}

@@ -116,7 +116,8 @@ func TestTheTableIsWrittenAndRunsCanBeInterrupted(t *testing.T) {
 	}
 
 	var help strings.Builder
-	if err := run(t.Context(), []string{"-h"}, &help, io.Discard); !errors.Is(err, flag.ErrHelp) || !strings.Contains(help.String(), "go run ./peers [-csv]") {
+	if err := run(t.Context(), []string{"-h"}, &help, io.Discard); !errors.Is(err, flag.ErrHelp) ||
+		!strings.Contains(help.String(), "go run ./peers [-csv]") {
 		t.Errorf("-h: %v, %s", err, help.String())
 	}
 	if err := run(t.Context(), []string{"x"}, io.Discard, io.Discard); err == nil {

@@ -159,15 +159,18 @@ func (o order) lease(ctx context.Context, db *sql.DB) (draw func() (int64, error
 
 	var l *lease.Lease
 	for l == nil {
-		l, err = afterOthers(ctx, db, layout, o.First, o.Last, lease.WithWindow(o.Window), lease.WithPatience(patience), quiet)
-		if err != nil && (!errors.Is(err, context.DeadlineExceeded) || ctx.Err() != nil) { // calls of short windows are short
+		l, err = afterOthers(ctx, db, layout, o.First, o.Last, lease.WithWindow(o.Window),
+			lease.WithPatience(patience), quiet)
+		// calls of short windows are short
+		if err != nil && (!errors.Is(err, context.DeadlineExceeded) || ctx.Err() != nil) {
 			return nil, nil, err
 		}
 	}
 
 	wait, greatest, err := untilPassed(ctx, db, layout)
 	if err == nil {
-		_, err = db.ExecContext(ctx, "INSERT INTO starts VALUES ($1, $2, $3, $4)", o.Slot, o.Generation, greatest, wait.Milliseconds())
+		_, err = db.ExecContext(ctx, "INSERT INTO starts VALUES ($1, $2, $3, $4)", o.Slot, o.Generation, greatest,
+			wait.Milliseconds())
 	}
 	if err != nil {
 		return nil, nil, errors.Join(err, l.Close(ctx))

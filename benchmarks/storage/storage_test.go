@@ -152,9 +152,11 @@ func TestFormatsAndBadInput(t *testing.T) {
 		t.Errorf("%v\n%s", err, out)
 	}
 
-	_, progress, err := call(t, t.Context(), "-db", "sqlite,sqlite", "-keys", "uuidv4,uuidv4", "-batch", "9,9,09", "-rows", "30",
+	_, progress, err := call(t, t.Context(), "-db", "sqlite,sqlite", "-keys", "uuidv4,uuidv4", "-batch", "9,9,09",
+		"-rows", "30",
 		"-rounds", "1", "-scenario", "load,load")
-	if err != nil || !strings.Contains(progress, "4 runs, 0 of them") { // uuidv4 and the A/A row, each beside the baseline
+	// uuidv4 and the A/A row, each beside the baseline
+	if err != nil || !strings.Contains(progress, "4 runs, 0 of them") {
 		t.Errorf("repeated names: %v\n%s", err, progress)
 	}
 
@@ -168,7 +170,8 @@ func TestFormatsAndBadInput(t *testing.T) {
 	for _, line := range []string{
 		"-nothing", "argument", "-format xml", "-rows 0", "-rows many", "-rows 9000000000000000000", "-rounds 0",
 		"-batch 8001", "-batch 0", "-keys nokey", "-keys ,", "-db nodb", "-db ,", "-scenario none", "-baseline none",
-		"-baseline autoincrement -db sqlite,postgres", "-db postgres -keys autoincrement", "-db sqlite,postgres -keys autoincrement",
+		"-baseline autoincrement -db sqlite,postgres", "-db postgres -keys autoincrement",
+		"-db sqlite,postgres -keys autoincrement",
 	} {
 		all = append(all, strings.Fields(line))
 	}
@@ -179,7 +182,8 @@ func TestFormatsAndBadInput(t *testing.T) {
 			t.Errorf("%q: error %v, output %q, progress %q", bad, err, out, progress)
 			continue
 		}
-		if text := sentence(err); strings.ContainsAny(text, "\n") || strings.Contains(text, "secret") || len(text) > 360 {
+		if text := sentence(err); strings.ContainsAny(text, "\n") || strings.Contains(text, "secret") ||
+			len(text) > 360 {
 			t.Errorf("%q: %s", bad, text)
 		}
 	}

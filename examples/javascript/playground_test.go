@@ -66,7 +66,8 @@ func playground(t *testing.T, ids []numbered, texts []string, addresses []addres
 		skip.Missing(t, "", "%v", err)
 	}
 
-	argument, err := json.Marshal(map[string]any{"ids": append([]numbered{}, ids...), "texts": append([]string{}, texts...), "addresses": append([]address{}, addresses...)})
+	argument, err := json.Marshal(map[string]any{"ids": append([]numbered{}, ids...),
+		"texts": append([]string{}, texts...), "addresses": append([]address{}, addresses...)})
 	exampletest.Must(t, err)
 	cmd := exec.CommandContext(t.Context(), node, "testdata/page.mjs", string(argument))
 	cmd.Stderr = os.Stderr
@@ -100,13 +101,15 @@ func want(l snowflake.Layout, id snowflake.ID) shown {
 	digits, at := fmt.Sprintf("%064b", int64(id)), 64-l.Bits()
 	is := shown{
 		Time: isoTime(l, id), Rounded: fmt.Sprintf("%.0f", float64(id)), Digits: [][2]string{{"unused", digits[:at]}},
-		Texts: [][2]string{{"decimal", id.String()}, {"base32", id.Base32()}, {"base62", id.Base62()}, {"uuid", uuidkey.UUID(id).String()}},
+		Texts: [][2]string{{"decimal", id.String()}, {"base32", id.Base32()}, {"base62", id.Base62()},
+			{"uuid", uuidkey.UUID(id).String()}},
 	}
 
 	for _, f := range l.Fields() {
 		part := digits[at : at+f.Bits]
 		value, _ := new(big.Int).SetString(part, 2)
-		is.Fields, is.Digits = append(is.Fields, field{f.Name, value.String(), f.Bits}), append(is.Digits, [2]string{f.Name, part})
+		is.Fields, is.Digits = append(is.Fields, field{f.Name, value.String(), f.Bits}), append(is.Digits,
+			[2]string{f.Name, part})
 		at += f.Bits
 	}
 
@@ -124,7 +127,8 @@ func TestThePlaygroundShowsWhatGoSays(t *testing.T) {
 		l, err := snowflake.ParseLayout(text)
 		exampletest.Must(t, err)
 		greatest := snowflake.ID(uint64(1)<<l.Bits() - 1)
-		for _, id := range []snowflake.ID{0, 1, greatest, greatest - 1, 6149008514797120170 & greatest, 250263666560077824, 1 << 62} {
+		for _, id := range []snowflake.ID{0, 1, greatest, greatest - 1, 6149008514797120170 & greatest,
+			250263666560077824, 1 << 62} {
 			ids, wants = append(ids, numbered{id.String(), text}), append(wants, want(l, id))
 		}
 	}
@@ -153,16 +157,17 @@ func TestThePlaygroundReadsWhatGoWrites(t *testing.T) {
 	number := id.String()
 	texts := map[string]read{
 		number: {"decimal", number, ""}, id.Base32(): {"base32", number, ""}, id.Base62(): {"base62", number, ""},
-		uuidkey.UUID(id).String():                      {"uuid", number, ""},
-		sqltypes.Typed[kindOfUser](id).String():        {"typed", number, ""},
-		sqltypes.Typed[checkedKind](id).String():       {"typed, with a check character", number, ""},
-		sqltypes.Typed[checkedKind](id).String() + "0": {Error: "after the last underscore come 13 characters of base 32, or 14 with a check character"},
-		"big_user_0000000000001Z":                      {Error: "the check character does not fit the others"},
-		"User_04W86BB0G4007":                           {Error: "a prefix has 1 to 63 letters a to z, with underscores between them only"},
-		"1234567890123":                                {"decimal", "1234567890123", ""}, // also base 32
-		"2BN5D8MQNV4EBEF8WQ5QEYGZDA":                   {Error: "a token of publicid: only its key reads it"},
-		"983f9608-8e16-4f5f-890a-6c4bfa033185":         {Error: "a UUID that holds no ID; a token of publicid is read by its key only"},
-		"x":                                            {Error: "not an ID"},
+		uuidkey.UUID(id).String():                {"uuid", number, ""},
+		sqltypes.Typed[kindOfUser](id).String():  {"typed", number, ""},
+		sqltypes.Typed[checkedKind](id).String(): {"typed, with a check character", number, ""},
+		sqltypes.Typed[checkedKind](id).String() +
+			"0": {Error: "after the last underscore come 13 characters of base 32, or 14 with a check character"},
+		"big_user_0000000000001Z":              {Error: "the check character does not fit the others"},
+		"User_04W86BB0G4007":                   {Error: "a prefix has 1 to 63 letters a to z, with underscores between them only"},
+		"1234567890123":                        {"decimal", "1234567890123", ""}, // also base 32
+		"2BN5D8MQNV4EBEF8WQ5QEYGZDA":           {Error: "a token of publicid: only its key reads it"},
+		"983f9608-8e16-4f5f-890a-6c4bfa033185": {Error: "a UUID that holds no ID; a token of publicid is read by its key only"},
+		"x":                                    {Error: "not an ID"},
 	}
 	var list []string
 
@@ -180,7 +185,8 @@ func TestThePlaygroundReadsWhatGoWrites(t *testing.T) {
 func TestThePlaygroundSaysWhatIsWrongWithALayout(t *testing.T) {
 	const good = "epoch=2025-01-01T00:00:00Z tick=1ms "
 	texts := map[string]string{
-		"constructor": "constructor: want a preset, or epoch=", "__proto__": "__proto__: want a preset", "Twitter": "Twitter: want a preset",
+		"constructor": "constructor: want a preset, or epoch=", "__proto__": "__proto__: want a preset",
+		"Twitter": "Twitter: want a preset",
 		"tick=1ms epoch=2025-01-01T00:00:00+99:99 time:41 sequence:1": "epoch 2025-01-01T00:00:00+99:99: there is no such time",
 		"tick=1ms epoch=2025-02-30T00:00:00Z time:41 sequence:1":      "epoch 2025-02-30T00:00:00Z: there is no such time",
 		"tick=1ms epoch=2025 time:41 sequence:1":                      "epoch 2025: want a time such as",
@@ -230,7 +236,8 @@ func TestThePageShowsTheIDOfItsAddressAndNoMarkup(t *testing.T) {
 	const rounded = "rounded to 175928847299117056"
 	options := playground(t, nil, nil, []address{{}}).Pages[0].Options
 
-	if got := slices.Sorted(slices.Values(options)); !slices.Equal(got, slices.Sorted(slices.Values(snowflake.Presets()))) {
+	if got := slices.Sorted(slices.Values(options)); !slices.Equal(got,
+		slices.Sorted(slices.Values(snowflake.Presets()))) {
 		t.Errorf("the page offers %q", got)
 	}
 

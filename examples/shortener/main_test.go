@@ -87,8 +87,10 @@ func TestCodesRedirectAndOthersAreErrors(t *testing.T) {
 		r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
 		w := httptest.NewRecorder()
 		handler.ServeHTTP(w, r)
-		if got := w.Header().Get("Location") + w.Body.String(); w.Code != test.status || !strings.Contains(got, test.want) {
-			t.Errorf("%s %s %.60q: %d %s, want %d %s", test.method, test.path, test.url, w.Code, got, test.status, test.want)
+		if got := w.Header().Get("Location") + w.Body.String(); w.Code != test.status ||
+			!strings.Contains(got, test.want) {
+			t.Errorf("%s %s %.60q: %d %s, want %d %s",
+				test.method, test.path, test.url, w.Code, got, test.status, test.want)
 		}
 	}
 
@@ -236,7 +238,8 @@ func (c *copyOf) wait(t *testing.T) {
 }
 
 func (c *copyOf) shorten(ctx context.Context, long string) (code string, err error) {
-	r, err := http.NewRequestWithContext(ctx, http.MethodPost, "http://"+c.addr+"/?"+url.Values{"url": {long}}.Encode(), nil)
+	r, err := http.NewRequestWithContext(ctx, http.MethodPost,
+		"http://"+c.addr+"/?"+url.Values{"url": {long}}.Encode(), nil)
 	if err != nil {
 		return "", err
 	}

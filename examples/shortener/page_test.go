@@ -108,7 +108,8 @@ func openBrowser(t *testing.T) *browser {
 	}
 
 	b := &browser{t: t, session: "http://127.0.0.1:" + port + "/session"}
-	arguments := []string{"--headless", "--no-sandbox", "--disable-gpu", "--no-first-run", "--disable-background-networking"}
+	arguments := []string{"--headless", "--no-sandbox", "--disable-gpu", "--no-first-run",
+		"--disable-background-networking"}
 	options := map[string]any{"args": arguments}
 	var opened struct{ SessionID string }
 	opening := b.call("", map[string]any{"capabilities": map[string]any{"alwaysMatch": map[string]any{"goog:chromeOptions": options}}})
@@ -147,7 +148,8 @@ func (b *browser) call(command string, parameters map[string]any) json.RawMessag
 func (b *browser) script(text string) string {
 	b.t.Helper()
 	var value any
-	exampletest.Must(b.t, json.Unmarshal(b.call("execute/sync", map[string]any{"script": text, "args": []any{}}), &value))
+	exampletest.Must(b.t, json.Unmarshal(b.call("execute/sync", map[string]any{"script": text, "args": []any{}}),
+		&value))
 	return fmt.Sprint(value)
 }
 

@@ -164,7 +164,8 @@ func TestKeysAreFilledWithAResolverInBothOrders(t *testing.T) {
 }
 
 func TestTheLeaseIsNotOnAReplica(t *testing.T) {
-	for name, c := range map[string]gorm.Config{"plain": {}, "prepared": {PrepareStmt: true}, "no transaction": {SkipDefaultTransaction: true}} {
+	for name, c := range map[string]gorm.Config{"plain": {}, "prepared": {PrepareStmt: true},
+		"no transaction": {SkipDefaultTransaction: true}} {
 		t.Run(name, func(t *testing.T) {
 			each(t, func(t *testing.T, source testdb.Target, more func() testdb.Target) {
 				replica := more()
@@ -219,12 +220,14 @@ func TestSeveralSourcesAreRefused(t *testing.T) {
 	each(t, func(t *testing.T, main testdb.Target, more func() testdb.Target) {
 		a, b, own := more(), more(), more()
 		for name, policy := range map[string]dbresolver.Policy{
-			"random": dbresolver.RandomPolicy{}, "in turn": dbresolver.RoundRobinPolicy(), "strictly in turn": dbresolver.StrictRoundRobinPolicy(),
+			"random": dbresolver.RandomPolicy{}, "in turn": dbresolver.RoundRobinPolicy(),
+			"strictly in turn": dbresolver.StrictRoundRobinPolicy(),
 		} {
 			c := config(targets(a, b), nil)
 			c.Policy = policy
 			db := open(t, main, gorm.Config{PrepareStmt: true}, (&dbresolver.DBResolver{}).Register(c))
-			if _, err := gormplugin.Open(t.Context(), db); !errors.Is(err, gorm.ErrInvalidDB) || !strings.Contains(err.Error(), "several databases") {
+			if _, err := gormplugin.Open(t.Context(), db); !errors.Is(err, gorm.ErrInvalidDB) ||
+				!strings.Contains(err.Error(), "several databases") {
 				t.Errorf("%s: Open: %v, want an error that says so", name, err)
 			}
 		}

@@ -81,7 +81,8 @@ func TestAServerHasItsCacheAndIsRemoved(t *testing.T) {
 			defer db.Close()
 
 			var cache, sync string
-			must(t, db.QueryRowContext(t.Context(), settings[name]).Scan(&cache, &sync)) // the first attempt: Start has waited
+			// the first attempt: Start has waited
+			must(t, db.QueryRowContext(t.Context(), settings[name]).Scan(&cache, &sync))
 			if cache != "16" || sync != "off" && sync != "0" {
 				t.Errorf("a cache of %s, sync %s", cache, sync)
 			}
@@ -100,19 +101,22 @@ func TestAServerHasItsCacheAndIsRemoved(t *testing.T) {
 
 func TestAnErrorSaysWhyAndNothingIsLeft(t *testing.T) {
 	const fail = "echo the reason; exit 1"
-	for want, c := range map[string]struct{ initdb, postgres, temp string }{ // lines of shell, and TMPDIR below their folder
+	// lines of shell, and TMPDIR below their folder
+	for want, c := range map[string]struct{ initdb, postgres, temp string }{
 		"initdb: exit status 1: the reason": {fail, "exit 0", ""},
 		"postgres has ended: the reason":    {"exit 0", fail, ""},
 		"initdb postgres is not in ":        {"", fail, ""},
 		"103 and no comma: set TMPDIR":      {"exit 0", "exit 0", strings.Repeat("long", 30)},
-		"may have 103 and no comma":         {"exit 0", "exit 0", "a,comma"}, // a socket of PostgreSQL would be in the folder "a"
+		// a socket of PostgreSQL would be in the folder "a"
+		"may have 103 and no comma": {"exit 0", "exit 0", "a,comma"},
 	} {
 		t.Run(want, func(t *testing.T) {
 			folder := shortTemp(t)
 			must(t, os.Mkdir(filepath.Join(folder, "bin"), 0o755))
 			for name, line := range map[string]string{"initdb": c.initdb, "postgres": c.postgres} {
 				if line != "" {
-					must(t, os.WriteFile(filepath.Join(folder, "bin", name), []byte("#!/bin/sh\n"+line+"\n"), 0o755)) //nolint:gosec // programs
+					must(t, os.WriteFile(filepath.Join(folder, "bin", name), []byte("#!/bin/sh\n"+line+"\n"),
+						0o755)) //nolint:gosec // programs
 				}
 			}
 
@@ -120,7 +124,8 @@ func TestAnErrorSaysWhyAndNothingIsLeft(t *testing.T) {
 			must(t, os.MkdirAll(temp, 0o755)) //nolint:gosec // other users run the server
 			t.Setenv("TMPDIR", temp)
 
-			if _, err := Start(t.Context(), Config{Name: "postgres", Folder: folder}); err == nil || !strings.Contains(err.Error(), want) {
+			if _, err := Start(t.Context(), Config{Name: "postgres", Folder: folder}); err == nil ||
+				!strings.Contains(err.Error(), want) {
 				t.Errorf("error %v, want %q", err, want)
 			}
 
@@ -167,7 +172,8 @@ func TestAServerEndsWithItsProcess(t *testing.T) {
 			_ = cmd.Process.Kill()
 			_ = cmd.Wait() // "signal: killed"
 
-			for deadline := time.Now().Add(time.Minute); syscall.Kill(pid, 0) == nil; time.Sleep(20 * time.Millisecond) {
+			for deadline := time.Now().Add(time.Minute); syscall.Kill(pid,
+				0) == nil; time.Sleep(20 * time.Millisecond) {
 				if time.Now().After(deadline) {
 					t.Fatalf("process %d has outlived the one that started it", pid)
 				}

@@ -33,14 +33,16 @@ var (
 	}
 	records = []Record{
 		{
-			Engine: "sqlite", Scenario: "load", Params: P("rows", 1000, "cache", "2 MB"), Kind: "auto", Beside: "snowflake", Round: 1,
+			Engine: "sqlite", Scenario: "load", Params: P("rows", 1000, "cache", "2 MB"), Kind: "auto",
+			Beside: "snowflake", Round: 1,
 			Values: map[string]float64{"rate": 12345.5, "bytes_table": 22.5, "rate@200": 1e-3, "seconds": 0},
 		},
 		{
 			Engine: "sqlite", Scenario: "load", Params: P("rows", 1000, "cache", "2 MB"), Kind: "snowflake", Round: 1,
 			Values: map[string]float64{"rate": 9}, Note: "the generator waited",
 		},
-		{Engine: "sqlite", Scenario: "children", Kind: "uuidv4", Round: 2, Values: map[string]float64{}, Note: "not here: no"},
+		{Engine: "sqlite", Scenario: "children", Kind: "uuidv4", Round: 2, Values: map[string]float64{},
+			Note: "not here: no"},
 	}
 )
 
@@ -62,7 +64,8 @@ func TestJournalIsResumed(t *testing.T) {
 	path := filepath.Join(dir, resultsName)
 	text, err := os.ReadFile(path)
 	must(t, err)
-	must(t, os.WriteFile(path, append(text, "BenchmarkLoad/db=sqlite/key=auto/round=3 1 12"...), 0o600)) // as after a full disk
+	// as after a full disk
+	must(t, os.WriteFile(path, append(text, "BenchmarkLoad/db=sqlite/key=auto/round=3 1 12"...), 0o600))
 
 	want := Data{Environment: environment, Records: records}
 	want.Environment.Notes = map[string][]string{"sqlite": {"two lines"}}
@@ -87,7 +90,8 @@ func TestJournalIsResumed(t *testing.T) {
 	}
 
 	later.Settings = []Setting{{"seed", "2"}, {"rows", "7"}}
-	if err := again.Start(later); err == nil || !strings.Contains(err.Error(), "seed was 1 and is 2") || strings.Contains(err.Error(), "rows") {
+	if err := again.Start(later); err == nil || !strings.Contains(err.Error(), "seed was 1 and is 2") ||
+		strings.Contains(err.Error(), "rows") {
 		t.Errorf("other settings: %v", err)
 	}
 
@@ -106,8 +110,10 @@ func TestJournalIsResumed(t *testing.T) {
 
 func TestDamagedLinesAreErrors(t *testing.T) {
 	twice := "BenchmarkLoad/db=sqlite/key=auto/round=1 1 5 rate\n"
-	for _, line := range []string{"BenchmarkLoad/db=sqlite/key=auto/round=1 1 x rate", "BenchmarkLoad/db=sqlite/round=1 1 1 rate", twice + twice} {
-		if _, err := parse("r.txt", []byte("time: now\n"+line+"\n")); err == nil || !strings.Contains(err.Error(), "r.txt:") {
+	for _, line := range []string{"BenchmarkLoad/db=sqlite/key=auto/round=1 1 x rate",
+		"BenchmarkLoad/db=sqlite/round=1 1 1 rate", twice + twice} {
+		if _, err := parse("r.txt", []byte("time: now\n"+line+"\n")); err == nil ||
+			!strings.Contains(err.Error(), "r.txt:") {
 			t.Errorf("%s: %v", line, err)
 		}
 	}

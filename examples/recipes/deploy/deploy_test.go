@@ -108,7 +108,8 @@ func TestCopiesShareTheDatabaseAndEndWithoutAFailedRequest(t *testing.T) {
 	var compose struct{ Services struct{ API api } }
 	exampletest.Must(t, yaml.Unmarshal(read(t, "compose.yaml"), &compose))
 	service := compose.Services.API
-	if _, err := os.Stat(filepath.Join("../../api", service.Build.Context, service.Build.Dockerfile)); err != nil || service.Restart != "on-failure" {
+	if _, err := os.Stat(filepath.Join("../../api", service.Build.Context, service.Build.Dockerfile)); err != nil ||
+		service.Restart != "on-failure" {
 		t.Errorf("%+v, %v", service, err)
 	}
 
@@ -120,7 +121,8 @@ func TestCopiesShareTheDatabaseAndEndWithoutAFailedRequest(t *testing.T) {
 
 	_, _ = read(t, "api.go"), read(t, "main.go") // again because of go test
 	program := filepath.Join(t.TempDir(), "api")
-	if out, err := exec.CommandContext(t.Context(), "go", "build", "-C", "../../..", "-o", program, "./examples/api").CombinedOutput(); err != nil {
+	if out, err := exec.CommandContext(t.Context(), "go", "build", "-C", "../../..", "-o", program,
+		"./examples/api").CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
 

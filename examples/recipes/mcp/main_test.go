@@ -203,7 +203,8 @@ func TestWithoutOurSchemaAToolWorksOnAnotherRow(t *testing.T) {
 		snowflake.ID(asked): `has type "string", want "integer"`, // our own JSON is refused
 		int64(asked):        "175928847299117060",                // the tool has found this row, and can't return it
 	} {
-		if answer, failed := call(t, client, "get_user", map[string]any{"id": argument}); !failed || !strings.Contains(answer, want) {
+		if answer, failed := call(t, client, "get_user", map[string]any{"id": argument}); !failed ||
+			!strings.Contains(answer, want) {
 			t.Errorf("get_user of the %T returned %s, want an error with %s", argument, answer, want)
 		}
 	}

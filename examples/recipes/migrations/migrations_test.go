@@ -131,7 +131,8 @@ func TestGooseMovesATableFromUUIDsForARoleThatMayNotCreate(t *testing.T) {
 	}
 
 	got := strings.Join(names, ", ")
-	if got != "Ada, Edsger, Grace bought, Barbara bought" || users[2].ID != 3 || snowflake.Default().Validate(users[3].ID) != nil {
+	if got != "Ada, Edsger, Grace bought, Barbara bought" || users[2].ID != 3 ||
+		snowflake.Default().Validate(users[3].ID) != nil {
 		t.Errorf("%s %+v", got, users)
 	}
 

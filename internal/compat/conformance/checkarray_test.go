@@ -48,7 +48,8 @@ func (c *cell[T]) ownArray() {
 	}
 
 	for n, literal := range map[int]string{4: "ARRAY[1,NULL]::bigint[]", 5: "ARRAY[[1,2],[3,4]]::bigint[]"} {
-		if !c.ok(c.session.exec("INSERT INTO "+table+" (n, v) VALUES ("+decimal(n)+", "+literal+")"), "write %s", literal) {
+		if !c.ok(c.session.exec("INSERT INTO "+table+" (n, v) VALUES ("+decimal(n)+", "+literal+")"), "write %s",
+			literal) {
 			continue
 		}
 		got := c.kind.old

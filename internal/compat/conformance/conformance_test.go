@@ -40,7 +40,8 @@ func runTarget(t *testing.T, target target) {
 	for _, subject := range types {
 		for _, check := range checks {
 			var listed exception
-			at := slices.IndexFunc(exceptions, func(e exception) bool { return e.covers(subject.name(), target.name, check) })
+			at := slices.IndexFunc(exceptions,
+				func(e exception) bool { return e.covers(subject.name(), target.name, check) })
 			if at >= 0 {
 				listed = exceptions[at]
 			}
@@ -51,7 +52,8 @@ func runTarget(t *testing.T, target target) {
 			}
 
 			for _, failure := range failures {
-				if !slices.ContainsFunc(listed.fails, func(text string) bool { return strings.Contains(failure, text) }) {
+				if !slices.ContainsFunc(listed.fails,
+					func(text string) bool { return strings.Contains(failure, text) }) {
 					t.Errorf("%s, %s: %s (expected: %q)", subject.name(), check, failure, listed.fails)
 				}
 			}

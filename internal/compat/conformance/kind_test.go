@@ -43,7 +43,8 @@ func (k kind[T]) name() string { return k.label }
 func (k kind[T]) run(which check, s *session) []string {
 	c := &cell[T]{kind: k, session: s}
 	map[check]func(){
-		checkInsert: c.insert, checkRead: c.read, checkNull: c.null, checkArray: c.array, checkIN: c.in, checkANY: c.any,
+		checkInsert: c.insert, checkRead: c.read, checkNull: c.null, checkArray: c.array, checkIN: c.in,
+		checkANY:       c.any,
 		checkWrongType: c.wrongType,
 	}[which]()
 	return c.failures

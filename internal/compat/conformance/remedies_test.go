@@ -45,7 +45,8 @@ func TestJSONNumbersAreOneParameterForManyIDs(t *testing.T) {
 		table, err := create[snowflake.ID](s, idKind.column)
 		must(t, err)
 		must(t, insertAll(s, table, ids))
-		found, err := s.numbers(table, conditions[s.dialect], sqltypes.Array[snowflake.ID]{1 << 53, 1<<53 + 1, -5}.JSONNumbers())
+		found, err := s.numbers(table, conditions[s.dialect],
+			sqltypes.Array[snowflake.ID]{1 << 53, 1<<53 + 1, -5}.JSONNumbers())
 		if err != nil || !same(found, []int{3, 6}) {
 			t.Errorf("found the rows %v, %v, want 3 and 6", found, err)
 		}

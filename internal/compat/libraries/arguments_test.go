@@ -162,7 +162,8 @@ func TestANullIsAnArgumentOfBuilders(t *testing.T) {
 	defer db.Close()
 
 	db.MustExec("CREATE TABLE orders (id bigint, parent bigint)")
-	db.MustExec("INSERT INTO orders VALUES (?, ?), (?, ?)", number, sqltypes.Null{}, number+1, sqltypes.NullFrom(number))
+	db.MustExec("INSERT INTO orders VALUES (?, ?), (?, ?)", number, sqltypes.Null{}, number+1,
+		sqltypes.NullFrom(number))
 
 	const query = "SELECT id FROM orders WHERE parent IS ? AND id IN (?)"
 	ids := []snowflake.ID{number, number + 1}
@@ -224,7 +225,8 @@ func TestXORMDeclaresANullAsText(t *testing.T) {
 		Parent sqltypes.Null `xorm:"BIGINT 'parent'"`
 		Text   sqltypes.Null `xorm:"'text'"`
 	}
-	rows := []Order{{ID: number, Parent: sqltypes.NullFrom(number - 1), Text: sqltypes.NullFrom(number)}, {ID: number + 1}}
+	rows := []Order{{ID: number, Parent: sqltypes.NullFrom(number - 1), Text: sqltypes.NullFrom(number)},
+		{ID: number + 1}}
 
 	if err := engine.Sync(&Order{}); err != nil {
 		t.Fatal(err)
@@ -244,7 +246,8 @@ func TestXORMDeclaresANullAsText(t *testing.T) {
 	}
 
 	var read []Order
-	if err := engine.OrderBy("id").Find(&read); err != nil || len(read) != 2 || read[0] != rows[0] || read[1] != rows[1] {
+	if err := engine.OrderBy("id").Find(&read); err != nil || len(read) != 2 || read[0] != rows[0] ||
+		read[1] != rows[1] {
 		t.Errorf("read %v, %v, want %v", read, err, rows)
 	}
 }

@@ -39,8 +39,9 @@ import (
 
 // foreign is a library that reads what other programs have written, or writes for them.
 type foreign struct {
-	name  string
-	read  func(value, box any) error             // the value of another program into a box; nil if the library only writes
+	name string
+	// the value of another program into a box; nil if the library only writes
+	read  func(value, box any) error
 	write func(box any) (form string, err error) // nil if it only reads
 
 	texts    bool // a value travels as text, and NULL not at all
@@ -118,7 +119,8 @@ var foreigners = []foreign{
 	{name: "knadh/koanf/v2", read: fromKoanf(nil), mend: useHook, mended: fromKoanf(decodeID)},
 	{
 		name: "go-playground/form/v4", texts: true, read: fromForm(form.NewDecoder()),
-		mend: "`decoder.RegisterCustomTypeFunc(formID[UserID], UserID(0))` for each type", mended: fromForm(newFormDecoder()),
+		mend:   "`decoder.RegisterCustomTypeFunc(formID[UserID], UserID(0))` for each type",
+		mended: fromForm(newFormDecoder()),
 	},
 	{
 		name: "gorilla/schema", texts: true,

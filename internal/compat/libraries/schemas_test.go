@@ -48,7 +48,8 @@ func googleType(t *testing.T, box any) string {
 		id = id.Elem()
 	}
 
-	s, err := google.ForType(reflect.TypeOf(box), &google.ForOptions{TypeSchemas: map[reflect.Type]*google.Schema{id: {Type: "string"}}})
+	s, err := google.ForType(reflect.TypeOf(box),
+		&google.ForOptions{TypeSchemas: map[reflect.Type]*google.Schema{id: {Type: "string"}}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -82,9 +83,12 @@ var patterns = []struct {
 	{"id", `^(0|[1-9][0-9]{0,18})$`, snowflake.ID.String},
 	{"strict", `^(0|[1-9][0-9]{0,18})$`, func(id snowflake.ID) string { return sqltypes.Strict(id).String() }},
 	{"typed", `^user_[0-7][0-9A-HJKMNP-TV-Z]{12}$`, func(id snowflake.ID) string { return userID(id).String() }},
-	{"checked", `^user_[0-7][0-9A-HJKMNP-TV-Z]{13}$`, func(id snowflake.ID) string { return sqltypes.Typed[checkedUser](id).String() }},
-	{"token", `^[0-7][0-9A-HJKMNP-TV-Z]{25}$`, func(id snowflake.ID) string { return publicid.IDFrom[user](id).String() }},
-	{"base62", `^[0-7][0-9A-Za-z]{21}$`, func(id snowflake.ID) string { return publicid.IDFrom[shortUser](id).String() }},
+	{"checked", `^user_[0-7][0-9A-HJKMNP-TV-Z]{13}$`,
+		func(id snowflake.ID) string { return sqltypes.Typed[checkedUser](id).String() }},
+	{"token", `^[0-7][0-9A-HJKMNP-TV-Z]{25}$`,
+		func(id snowflake.ID) string { return publicid.IDFrom[user](id).String() }},
+	{"base62", `^[0-7][0-9A-Za-z]{21}$`,
+		func(id snowflake.ID) string { return publicid.IDFrom[shortUser](id).String() }},
 	{
 		"uuid", `^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$`,
 		func(id snowflake.ID) string { return publicid.IDFrom[uuidUser](id).String() },
@@ -114,7 +118,8 @@ func TestALineGivesEachTypeItsPattern(t *testing.T) {
 	for i, p := range patterns {
 		f := fields.Field(i)
 		types[f.Type] = &google.Schema{Type: "string", Pattern: p.pattern}
-		plain = append(plain, reflect.StructField{Name: f.Name, Type: f.Type, Tag: reflect.StructTag(`json:"` + p.field + `"`)})
+		plain = append(plain, reflect.StructField{Name: f.Name, Type: f.Type,
+			Tag: reflect.StructTag(`json:"` + p.field + `"`)})
 	}
 
 	fromGoogle, err := google.ForType(reflect.StructOf(plain), &google.ForOptions{TypeSchemas: types})
@@ -206,7 +211,8 @@ func TestPatternsMatchTheTexts(t *testing.T) {
 			}
 		}
 
-		for _, text := range []string{"", "007", "user_", "1e3", "user_04w86bb0m4007", "2e8c1b52-7d0a-7c3f-9b64-10c2f5a7d3e8"} {
+		for _, text := range []string{"", "007", "user_", "1e3", "user_04w86bb0m4007",
+			"2e8c1b52-7d0a-7c3f-9b64-10c2f5a7d3e8"} {
 			if pattern.MatchString(text) {
 				t.Errorf("%s matches %s", text, p.pattern)
 			}
@@ -225,7 +231,8 @@ func TestProtobuf(t *testing.T) {
 	for _, id := range samples {
 		out, err := protojson.Marshal(wrapperspb.Int64(int64(id)))
 		var back wrapperspb.Int64Value
-		if string(out) != `"`+id.String()+`"` || err != nil || protojson.Unmarshal(out, &back) != nil || snowflake.ID(back.GetValue()) != id {
+		if string(out) != `"`+id.String()+`"` || err != nil || protojson.Unmarshal(out, &back) != nil ||
+			snowflake.ID(back.GetValue()) != id {
 			t.Errorf("the JSON of %d is %s, %v, and read back as %d", id, out, err, back.GetValue())
 		}
 	}

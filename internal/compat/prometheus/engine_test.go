@@ -87,7 +87,8 @@ func (d database) firing(tb testing.TB, rules []rulefmt.Rule) (fired []string, a
 		since := map[string]time.Duration{} // when each alert became active
 		fires, last := false, false
 		for now := time.Duration(0); now <= length; now += scrapeInterval {
-			query, err := engine.NewInstantQuery(context.Background(), d, nil, rule.Expr, time.UnixMilli(now.Milliseconds()))
+			query, err := engine.NewInstantQuery(context.Background(), d, nil, rule.Expr,
+				time.UnixMilli(now.Milliseconds()))
 			if err != nil {
 				tb.Fatal(err)
 			}

@@ -19,7 +19,8 @@ import (
 
 func alerts(tb testing.TB) []rulefmt.Rule {
 	tb.Helper()
-	groups, errs := rulefmt.ParseFile("../../../snowflake/promsnowflake/alerts.yml", false, model.UTF8Validation) // checks queries and templates, too
+	// checks queries and templates, too
+	groups, errs := rulefmt.ParseFile("../../../snowflake/promsnowflake/alerts.yml", false, model.UTF8Validation)
 	if len(errs) > 0 || len(groups.Groups) != 1 {
 		tb.Fatal(groups, errs)
 	}
@@ -179,7 +180,8 @@ func TestEveryQueryNamesMetricsThatExist(t *testing.T) {
 	}
 
 	for _, panel := range dashboard.Panels {
-		if panel.Title == "" || panel.Description == "" || len(panel.Targets) == 0 || panel.FieldConfig.Defaults.Unit == "" {
+		if panel.Title == "" || panel.Description == "" || len(panel.Targets) == 0 ||
+			panel.FieldConfig.Defaults.Unit == "" {
 			t.Errorf("panel %q lacks a title, a description, a query or a unit", panel.Title)
 		}
 		for _, target := range panel.Targets {
@@ -190,7 +192,8 @@ func TestEveryQueryNamesMetricsThatExist(t *testing.T) {
 	for _, query := range queries {
 		for _, name := range metricsOf(t, query) {
 			for _, of := range []string{"_bucket", "_sum", "_count"} {
-				if histogram := strings.TrimSuffix(name, of); strings.HasSuffix(histogram, "wait_seconds") || strings.HasSuffix(histogram, "call_seconds") {
+				if histogram := strings.TrimSuffix(name, of); strings.HasSuffix(histogram, "wait_seconds") ||
+					strings.HasSuffix(histogram, "call_seconds") {
 					name = histogram
 				}
 			}

@@ -69,7 +69,8 @@ func one[T any](t *testing.T, db *sql.DB, query string, args ...any) (value T) {
 func fill(t *testing.T, e Engine, table string, k key.Kind, n int) any {
 	t.Helper()
 	must(t, e.Create(t.Context(), Table{
-		Name: table, Kind: k, Columns: []Column{{Name: "name", Text: true}, {Name: "amount"}}, Indexes: []string{"amount"},
+		Name: table, Kind: k, Columns: []Column{{Name: "name", Text: true}, {Name: "amount"}},
+		Indexes: []string{"amount"},
 	}))
 	source, err := k.New(key.Config{Seed: 1, Clients: 1})
 	must(t, err)
@@ -118,7 +119,8 @@ func TestEveryKindOnEveryEngine(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			ctx, e := t.Context(), open(t, name)
 			for _, k := range key.Kinds() {
-				parent, child := "parent_"+strings.ReplaceAll(k.Name, "-", "_"), "child_"+strings.ReplaceAll(k.Name, "-", "_")
+				parent, child := "parent_"+strings.ReplaceAll(k.Name, "-", "_"), "child_"+strings.ReplaceAll(k.Name,
+					"-", "_")
 				if !k.OnEngine(e.Name()) {
 					continue
 				}
@@ -144,11 +146,13 @@ func TestEveryKindOnEveryEngine(t *testing.T) {
 				}
 
 				wantSizes(t, e, child, k) // one index for the reference, no second one
-				if id != nil && one[int](t, e.DB(), "SELECT count(*) FROM "+parent+" WHERE id = "+e.Placeholder(1), e.Value(id)) != 1 {
+				if id != nil && one[int](t, e.DB(), "SELECT count(*) FROM "+parent+" WHERE id = "+e.Placeholder(1),
+					e.Value(id)) != 1 {
 					t.Errorf("%s: no row has the key that was sent", k.Name)
 				}
 
-				strange := map[key.Store]any{key.UUID: [16]byte{}, key.Text: "nobody", key.Integer: int64(math.MaxInt64)}[k.Store]
+				strange := map[key.Store]any{key.UUID: [16]byte{}, key.Text: "nobody",
+					key.Integer: int64(math.MaxInt64)}[k.Store]
 				orphan := "INSERT INTO " + child + " (parent_id) VALUES (" + e.Placeholder(1) + ")"
 				if _, err := e.DB().ExecContext(ctx, orphan, e.Value(strange)); err == nil {
 					t.Errorf("%s: a child without a parent was stored", k.Name)
@@ -206,7 +210,8 @@ func TestErrorsSayWhereAndKeepThePassword(t *testing.T) {
 		engine, dsn string
 		want        []string
 	}{
-		{"postgres", "postgres://me:" + url.QueryEscape(secret) + "@127.0.0.1:1/shop", []string{"127.0.0.1:1", "shop", "me"}},
+		{"postgres", "postgres://me:" + url.QueryEscape(secret) + "@127.0.0.1:1/shop",
+			[]string{"127.0.0.1:1", "shop", "me"}},
 		{"postgres", "postgres://me:" + secret + "@127.0.0.1:1/shop", []string{"DSN"}},
 		{"postgres", "host=/nowhere user=me dbname=shop password=" + secret, []string{"/nowhere", "shop"}},
 		{"mariadb", "me:" + secret + "@tcp(127.0.0.1:1)/", []string{"127.0.0.1:1", "me", "start it"}},
@@ -251,7 +256,8 @@ func TestCloseLeavesNothingBehind(t *testing.T) {
 		_, err = tx.ExecContext(ctx, "UPDATE t SET amount = 1")
 		must(t, err)
 		busy := make(chan error)
-		sleep := map[string]string{"postgres": "SELECT pg_sleep(600) FROM t", "mariadb": "SELECT SLEEP(600) FROM t"}[name]
+		sleep := map[string]string{"postgres": "SELECT pg_sleep(600) FROM t",
+			"mariadb": "SELECT SLEEP(600) FROM t"}[name]
 		go func() {
 			_, err := e.DB().ExecContext(ctx, sleep)
 			busy <- err

@@ -48,7 +48,8 @@ func TestOrderOfArrival(t *testing.T) {
 		{"one worker, batches", func(o *order) { o.Batch = 100 }, 0, 0},
 		{"equal clocks", func(o *order) { o.Workers = 16 }, 60, 80}, // within a millisecond of ten rows
 		{"equal clocks, coarse ticks", func(o *order) {
-			o.Workers, o.Layout = 16, snowflake.MustLayout(time.Unix(0, 0), time.Second, snowflake.Default().Fields()...)
+			o.Workers, o.Layout = 16, snowflake.MustLayout(time.Unix(0, 0), time.Second,
+				snowflake.Default().Fields()...)
 		}, 85, 95},
 		{"clocks that differ", func(o *order) { o.Workers, o.Skew = 16, 20*time.Millisecond }, 85, 95}, // 15 of 16
 		{"written late", func(o *order) { o.Lag = 20 * time.Millisecond }, 90, 100},

@@ -36,7 +36,8 @@ func order(s scenario.Scenario, o scenario.Options) []string {
 }
 
 func TestBaselineIsBesideEachKindByTurns(t *testing.T) {
-	s := scenario.Scenario{Name: "turns", Kinds: []string{"auto", "snowflake", "uuidv4"}, Sizes: []string{"uuidv7-text"}}
+	s := scenario.Scenario{Name: "turns", Kinds: []string{"auto", "snowflake", "uuidv4"},
+		Sizes: []string{"uuidv7-text"}}
 	got := order(s, scenario.Options{Rounds: 3})
 	want := []string{
 		"1: auto|again again auto|snowflake snowflake auto|uuidv4 uuidv4 uuidv7-text",
@@ -50,8 +51,10 @@ func TestBaselineIsBesideEachKindByTurns(t *testing.T) {
 }
 
 func TestExactCasesAndNamedKinds(t *testing.T) {
-	s := scenario.Scenario{Name: "once", Once: func(measure.Params) bool { return true }, Kinds: []string{"snowflake", "uuidv4"}, Sizes: []string{"uuidv7-text"}}
-	if got := order(s, scenario.Options{Rounds: 6}); !slices.Equal(got, []string{"1: auto snowflake uuidv4 uuidv7-text"}) {
+	s := scenario.Scenario{Name: "once", Once: func(measure.Params) bool { return true },
+		Kinds: []string{"snowflake", "uuidv4"}, Sizes: []string{"uuidv7-text"}}
+	if got := order(s, scenario.Options{Rounds: 6}); !slices.Equal(got,
+		[]string{"1: auto snowflake uuidv4 uuidv7-text"}) {
 		t.Errorf("once: %q", got)
 	}
 
@@ -92,7 +95,8 @@ func simulate(cases int, m machine, names []string, speed map[string]float64) []
 	m.random = rand.New(rand.NewPCG(1, 2))
 	var records []measure.Record
 
-	for _, step := range Steps(named{}, []scenario.Scenario{s}, scenario.Options{Rounds: 6}, key.Find([]string{"auto"})[0]) {
+	for _, step := range Steps(named{}, []scenario.Scenario{s}, scenario.Options{Rounds: 6},
+		key.Find([]string{"auto"})[0]) {
 		r := step.Record()
 		rate := 10_000.0
 		if factor, ok := speed[r.Kind]; ok {

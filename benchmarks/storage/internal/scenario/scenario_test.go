@@ -75,7 +75,8 @@ func run(ctx context.Context, t *testing.T, e engine.Engine, s Scenario, params 
 
 	for name, value := range values {
 		base, _, _ := strings.Cut(name, "@")
-		if known := func(m measure.Metric) bool { return m.Name == base }; !slices.ContainsFunc(measure.Metrics(), known) {
+		if known := func(m measure.Metric) bool { return m.Name == base }; !slices.ContainsFunc(measure.Metrics(),
+			known) {
 			t.Errorf("%s, %s: %s is not among the metrics", s.Name, kind, name)
 		}
 		if value <= 0 && base != "log" {
@@ -126,7 +127,8 @@ func TestEveryScenarioWithEveryKind(t *testing.T) {
 					}
 
 					slow := params.Get("delay") == "1ms" // a round trip
-					if s.Name == "graph" && (values["round_trips"] != trips || slow && (values["time"] < trips || values["ping"] < 1)) {
+					if s.Name == "graph" &&
+						(values["round_trips"] != trips || slow && (values["time"] < trips || values["ping"] < 1)) {
 						t.Errorf("%s, %s: %v, want %v round trips", params, k.Name, values, trips)
 					}
 				}
@@ -167,7 +169,8 @@ func TestClientsInsertEachRowOnce(t *testing.T) {
 				clients = 1
 			}
 
-			must(t, b.Do(t.Context(), Insert{Table: table, Rows: 1001, Batch: 100, Clients: clients, Fill: fillAccount}))
+			must(t, b.Do(t.Context(), Insert{Table: table, Rows: 1001, Batch: 100, Clients: clients,
+				Fill: fillAccount}))
 			var n, times int
 			must(t, e.DB().QueryRowContext(t.Context(), "SELECT count(*), count(DISTINCT created_at) FROM "+table.Name).
 				Scan(&n, &times))
@@ -197,7 +200,8 @@ func TestCancelledRunsAndFewRows(t *testing.T) {
 			}
 
 			for _, params := range s.Cases(few, e) {
-				if _, err := run(t.Context(), t, e, s, params, "auto"); err != nil && !errors.Is(err, errors.ErrUnsupported) {
+				if _, err := run(t.Context(), t, e, s, params, "auto"); err != nil &&
+					!errors.Is(err, errors.ErrUnsupported) {
 					t.Errorf("%s, %s, one row: %v", s.Name, params, err)
 				}
 			}

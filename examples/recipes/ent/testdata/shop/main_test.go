@@ -25,7 +25,8 @@ const want = `{"id":"<1>","code":"ada","edges":{"orders":[` +
 `
 
 func TestEveryRowHasItsOwnKeyInABigintColumn(t *testing.T) {
-	for name, target := range map[string]testdb.Target{dialect.SQLite: testdb.SQLite(t), dialect.Postgres: testdb.Postgres(t)} {
+	for name, target := range map[string]testdb.Target{dialect.SQLite: testdb.SQLite(t),
+		dialect.Postgres: testdb.Postgres(t)} {
 		db := target.Open(t)
 		open := func(hooks ...ent.Hook) *ent.Client {
 			client := ent.NewClient(ent.Driver(entsql.OpenDB(name, db)))
