@@ -63,8 +63,8 @@ func median(all []float64) float64 {
 // wide is a layout without a ceiling: 1,048,576 IDs a millisecond.
 func wide(b *testing.B, opts ...snowflake.Option) *snowflake.Generator {
 	layout := snowflake.MustLayout(time.Date(2025, 1, 1, 0, 0, 0, 0, time.UTC), time.Millisecond,
-		snowflake.Field{Name: "time", Bits: 41}, snowflake.Field{Name: "worker",
-			Bits: 2}, snowflake.Field{Name: "sequence", Bits: 20})
+		snowflake.Field{Name: "time", Bits: 41}, snowflake.Field{Name: "worker", Bits: 2},
+		snowflake.Field{Name: "sequence", Bits: 20})
 	g, err := snowflake.New(0, append(opts, snowflake.WithLayout(layout))...)
 	if err != nil {
 		b.Fatal(err)

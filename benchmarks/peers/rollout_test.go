@@ -162,9 +162,11 @@ func (r *rollout) check(t *testing.T) {
 	if err := r.db.QueryRowContext(t.Context(), `SELECT
 		(SELECT count(*) FROM orders),
 		(SELECT count(DISTINCT (slot, generation)) FROM orders),
-		(SELECT count(*) FROM (SELECT id, lag(id) OVER (PARTITION BY slot, generation ORDER BY n) AS before FROM orders) AS o
+		(SELECT count(*)
+			FROM (SELECT id, lag(id) OVER (PARTITION BY slot, generation ORDER BY n) AS before FROM orders) AS o
 			WHERE id <= before),
-		(SELECT count(*) FROM (SELECT min(id) AS first, lag(max(id)) OVER (PARTITION BY slot ORDER BY generation) AS before
+		(SELECT count(*)
+			FROM (SELECT min(id) AS first, lag(max(id)) OVER (PARTITION BY slot ORDER BY generation) AS before
 			FROM orders GROUP BY slot, generation) AS p WHERE first <= before),
 		(SELECT count(*) FROM starts),
 		(SELECT count(*) FROM starts WHERE greatest >=

@@ -93,7 +93,8 @@ func (o order) write(ctx context.Context) (err error) {
 		}
 
 		// Not ctx: a statement that is cancelled may insert or not, and the end of this process is to be orderly.
-		_, err := db.Exec(`INSERT INTO orders SELECT id, $2, $3, $4::int + n FROM unnest($1::bigint[]) WITH ORDINALITY AS t (id, n)`,
+		_, err := db.Exec(`INSERT INTO orders SELECT id, $2, $3, $4::int + n
+			FROM unnest($1::bigint[]) WITH ORDINALITY AS t (id, n)`,
 			ids, o.Slot, o.Generation, n)
 		if err != nil {
 			return err
@@ -120,7 +121,9 @@ func (o order) open(ctx context.Context, db *sql.DB) (draw func() (int64, error)
 const sonyflakeV1 = "sonyflake v1"
 
 // openPeer returns the generator of another library, with its defaults, on a clock that is ahead.
-func openPeer(ctx context.Context, library string, node int, ahead time.Duration) (draw func() (int64, error), err error) {
+func openPeer(ctx context.Context, library string, node int, ahead time.Duration) (
+	draw func() (int64, error), err error,
+) {
 	if library != sonyflakeV1 {
 		s := spec{Library: library, Back: -ahead, Workers: []int{node}}
 		one, err := s.library().open(ctx, s, node)
@@ -144,7 +147,9 @@ func afterOthers(ctx context.Context, db *sql.DB, old snowflake.Layout, first, l
 
 // untilPassed returns how long the clock needs to pass the greatest ID of the table. Only if the clock of another host
 // is or was ahead, it is more than a tick.
-func untilPassed(ctx context.Context, db *sql.DB, layout snowflake.Layout) (wait time.Duration, greatest snowflake.ID, err error) {
+func untilPassed(ctx context.Context, db *sql.DB, layout snowflake.Layout) (
+	wait time.Duration, greatest snowflake.ID, err error,
+) {
 	err = db.QueryRowContext(ctx, "SELECT coalesce(max(id), 0) FROM orders").Scan(&greatest)
 	return time.Until(layout.Time(greatest).Add(layout.Tick())), greatest, err
 }

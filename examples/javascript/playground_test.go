@@ -108,8 +108,8 @@ func want(l snowflake.Layout, id snowflake.ID) shown {
 	for _, f := range l.Fields() {
 		part := digits[at : at+f.Bits]
 		value, _ := new(big.Int).SetString(part, 2)
-		is.Fields, is.Digits = append(is.Fields, field{f.Name, value.String(), f.Bits}), append(is.Digits,
-			[2]string{f.Name, part})
+		is.Fields = append(is.Fields, field{f.Name, value.String(), f.Bits})
+		is.Digits = append(is.Digits, [2]string{f.Name, part})
 		at += f.Bits
 	}
 
@@ -160,8 +160,9 @@ func TestThePlaygroundReadsWhatGoWrites(t *testing.T) {
 		uuidkey.UUID(id).String():                {"uuid", number, ""},
 		sqltypes.Typed[kindOfUser](id).String():  {"typed", number, ""},
 		sqltypes.Typed[checkedKind](id).String(): {"typed, with a check character", number, ""},
-		sqltypes.Typed[checkedKind](id).String() +
-			"0": {Error: "after the last underscore come 13 characters of base 32, or 14 with a check character"},
+		sqltypes.Typed[checkedKind](id).String() + "0": {
+			Error: "after the last underscore come 13 characters of base 32, or 14 with a check character",
+		},
 		"big_user_0000000000001Z":              {Error: "the check character does not fit the others"},
 		"User_04W86BB0G4007":                   {Error: "a prefix has 1 to 63 letters a to z, with underscores between them only"},
 		"1234567890123":                        {"decimal", "1234567890123", ""}, // also base 32

@@ -115,8 +115,8 @@ func TestAnErrorSaysWhyAndNothingIsLeft(t *testing.T) {
 			must(t, os.Mkdir(filepath.Join(folder, "bin"), 0o755))
 			for name, line := range map[string]string{"initdb": c.initdb, "postgres": c.postgres} {
 				if line != "" {
-					must(t, os.WriteFile(filepath.Join(folder, "bin", name), []byte("#!/bin/sh\n"+line+"\n"),
-						0o755)) //nolint:gosec // programs
+					path, text := filepath.Join(folder, "bin", name), "#!/bin/sh\n"+line+"\n"
+					must(t, os.WriteFile(path, []byte(text), 0o755)) //nolint:gosec // programs
 				}
 			}
 
@@ -172,8 +172,8 @@ func TestAServerEndsWithItsProcess(t *testing.T) {
 			_ = cmd.Process.Kill()
 			_ = cmd.Wait() // "signal: killed"
 
-			for deadline := time.Now().Add(time.Minute); syscall.Kill(pid,
-				0) == nil; time.Sleep(20 * time.Millisecond) {
+			isAlive := func() bool { return syscall.Kill(pid, 0) == nil }
+			for deadline := time.Now().Add(time.Minute); isAlive(); time.Sleep(20 * time.Millisecond) {
 				if time.Now().After(deadline) {
 					t.Fatalf("process %d has outlived the one that started it", pid)
 				}

@@ -58,8 +58,8 @@ func TestVerdicts(t *testing.T) {
 		}
 	}
 
-	if f := figure(t, rounds("bytes_table", six(100), six(150)), "bytes_table", "load"); f.Metric.Exact ||
-		f.Verdict != Worse {
+	f := figure(t, rounds("bytes_table", six(100), six(150)), "bytes_table", "load")
+	if f.Metric.Exact || f.Verdict != Worse {
 		t.Errorf("a timed scenario: %+v", f)
 	}
 }

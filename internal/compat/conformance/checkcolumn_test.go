@@ -128,7 +128,9 @@ func (c *cell[T]) isNull(table string, n int) {
 type reader[T any] func(s *session, dest *T, table string, n int) error
 
 // readNull reads row 0, which is NULL, into variables that hold values.
-func readNull[T any](c *cell[T], what string, one reader[T], pointer reader[*T], null reader[sql.Null[T]], table string) {
+func readNull[T any](
+	c *cell[T], what string, one reader[T], pointer reader[*T], null reader[sql.Null[T]], table string,
+) {
 	var zero T
 	got := c.kind.old
 	switch err := one(c.session, &got, table, 0); {

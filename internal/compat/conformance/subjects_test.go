@@ -102,7 +102,9 @@ func integers[T any](k kind[T], from func(snowflake.ID) T) kind[T] {
 }
 
 // single completes a type of one ID by what the column holds of each, and how it is written in SQL.
-func single[T any](k kind[T], from func(snowflake.ID) T, stored func(snowflake.ID) string, literal func(string) columns) kind[T] {
+func single[T any](
+	k kind[T], from func(snowflake.ID) T, stored func(snowflake.ID) string, literal func(string) columns,
+) kind[T] {
 	k.old, k.absent = from(oldID), from(absentID)
 	for _, id := range ids {
 		if id < 0 && k.label == "uuidkey.ID" {

@@ -119,8 +119,8 @@ func TestEveryKindOnEveryEngine(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			ctx, e := t.Context(), open(t, name)
 			for _, k := range key.Kinds() {
-				parent, child := "parent_"+strings.ReplaceAll(k.Name, "-", "_"), "child_"+strings.ReplaceAll(k.Name,
-					"-", "_")
+				suffix := strings.ReplaceAll(k.Name, "-", "_")
+				parent, child := "parent_"+suffix, "child_"+suffix
 				if !k.OnEngine(e.Name()) {
 					continue
 				}

@@ -154,7 +154,8 @@ func TestHostileNamesAreText(t *testing.T) {
 }
 
 func TestOtherBaselineIsNamed(t *testing.T) {
-	records := runs("postgres", "load", measure.P("rows", 9, "batch", 9), "uuidv4", 6, values{"rate": 9}, values{"rate": 5})
+	params := measure.P("rows", 9, "batch", 9)
+	records := runs("postgres", "load", params, "uuidv4", 6, values{"rate": 9}, values{"rate": 5})
 	for i := range records {
 		records[i].Kind = strings.Replace(records[i].Kind, "auto", "snowflake", 1)
 	}
@@ -188,7 +189,10 @@ func TestNumbers(t *testing.T) {
 		{document.Factor(1.884), "1.88"},
 		{document.Short(1_500_000), "1.5M"},
 		{document.Short(20_000), "20k"},
-		{caseText(measure.P("rows", 200_000, "batch", 1000, "clients", 1)), "200,000 rows, 1,000 a statement, 1 client"},
+		{
+			caseText(measure.P("rows", 200_000, "batch", 1000, "clients", 1)),
+			"200,000 rows, 1,000 a statement, 1 client",
+		},
 	} {
 		if test.got != test.want {
 			t.Errorf("%q, want %q", test.got, test.want)

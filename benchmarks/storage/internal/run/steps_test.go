@@ -53,8 +53,8 @@ func TestBaselineIsBesideEachKindByTurns(t *testing.T) {
 func TestExactCasesAndNamedKinds(t *testing.T) {
 	s := scenario.Scenario{Name: "once", Once: func(measure.Params) bool { return true },
 		Kinds: []string{"snowflake", "uuidv4"}, Sizes: []string{"uuidv7-text"}}
-	if got := order(s, scenario.Options{Rounds: 6}); !slices.Equal(got,
-		[]string{"1: auto snowflake uuidv4 uuidv7-text"}) {
+	got := order(s, scenario.Options{Rounds: 6})
+	if want := []string{"1: auto snowflake uuidv4 uuidv7-text"}; !slices.Equal(got, want) {
 		t.Errorf("once: %q", got)
 	}
 

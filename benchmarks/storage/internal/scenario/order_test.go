@@ -12,8 +12,8 @@ import (
 // simulated, so the sizes repeat: of single rows, and of statements of ten that overlap.
 func TestSizesOfEightWriters(t *testing.T) {
 	const rows = 100_000
-	single, tens := key.Config{Seed: 1, Clients: 8, Pace: 125, Batch: 1}, key.Config{Seed: 1, Clients: 8, Pace: 10_000,
-		Batch: 10}
+	single := key.Config{Seed: 1, Clients: 8, Pace: 125, Batch: 1}
+	tens := key.Config{Seed: 1, Clients: 8, Pace: 10_000, Batch: 10}
 	eachEngine(t, func(t *testing.T, e engine.Engine) {
 		metric := map[string]string{"mariadb": "bytes_table", "mysql": "bytes_table",
 			"postgres": "bytes_primary"}[e.Name()]

@@ -75,8 +75,8 @@ func run(ctx context.Context, t *testing.T, e engine.Engine, s Scenario, params 
 
 	for name, value := range values {
 		base, _, _ := strings.Cut(name, "@")
-		if known := func(m measure.Metric) bool { return m.Name == base }; !slices.ContainsFunc(measure.Metrics(),
-			known) {
+		isKnown := slices.ContainsFunc(measure.Metrics(), func(m measure.Metric) bool { return m.Name == base })
+		if !isKnown {
 			t.Errorf("%s, %s: %s is not among the metrics", s.Name, kind, name)
 		}
 		if value <= 0 && base != "log" {
