@@ -18,7 +18,6 @@ require (
 	golang.org/x/perf v0.0.0-20251208221838-04cf7a2dca90
 	gorm.io/driver/mysql v1.6.0
 	gorm.io/driver/postgres v1.6.3
-	gorm.io/driver/sqlite v1.6.0
 	gorm.io/gorm v1.31.2
 )
 

@@ -26,8 +26,8 @@ type fleet struct {
 	others  int             // IDs for other tables, such as of the parent, before each of this one
 }
 
-// draw returns n IDs in the order in which they were issued. The nodes take turns: of two goroutines one could end before
-// the other begins.
+// draw returns n IDs in the order in which they were issued. The nodes take turns: of two goroutines one could end
+// before the other begins.
 func (f fleet) draw(t *testing.T, n int) (all []int64) {
 	t.Helper()
 	var nodes []func() (int64, error)
@@ -36,12 +36,15 @@ func (f fleet) draw(t *testing.T, n int) (all []int64) {
 		if i < len(f.ahead) {
 			ahead = f.ahead[i]
 		}
+
 		next, err := openPeer(t.Context(), f.library, node, ahead)
 		if err != nil {
 			t.Fatal(err)
 		}
+
 		nodes = append(nodes, next)
 	}
+
 	for range n / len(nodes) {
 		for _, next := range nodes {
 			var id int64
@@ -53,10 +56,12 @@ func (f fleet) draw(t *testing.T, n int) (all []int64) {
 			}
 			all = append(all, id)
 		}
+
 		if f.pace > 0 {
 			time.Sleep(f.pace)
 		}
 	}
+
 	return all
 }
 
@@ -69,9 +74,11 @@ func buildAuditor(t *testing.T) auditor {
 	// Without cgo, as another step of .ci/run compiles it anyway.
 	build := exec.CommandContext(t.Context(), "go", "build", "-o", program, ".")
 	build.Dir, build.Env = "../../cmd/sqlflake", append(os.Environ(), "CGO_ENABLED=0")
+
 	if out, err := build.CombinedOutput(); err != nil {
 		t.Fatalf("%v: %s", err, out)
 	}
+
 	return auditor(program)
 }
 
@@ -81,23 +88,28 @@ func (a auditor) findings(ctx context.Context, ids []int64, args ...string) (cod
 	for _, id := range ids {
 		text = append(strconv.AppendInt(text, id, 10), '\n')
 	}
+
 	cmd := exec.CommandContext(ctx, string(a), append([]string{"audit", "--json"}, args...)...)
 	cmd.Stdin = strings.NewReader(string(text))
 	out, err := cmd.Output()
 	if exit := (*exec.ExitError)(nil); errors.As(err, &exit) {
 		code, err = exit.ExitCode(), nil
 	}
+
 	var page struct {
 		Findings []struct {
 			Kind string `json:"kind"`
 		} `json:"findings"`
 	}
+
 	if err == nil {
 		err = json.Unmarshal(out, &page)
 	}
+
 	for _, f := range page.Findings {
 		found = append(found, f.Kind)
 	}
+
 	return code, found, err
 }
 
@@ -121,7 +133,8 @@ func TestAuditFindsWhatWasPlantedAndNothingElse(t *testing.T) {
 				t.Helper()
 				code, found, err := program.findings(t.Context(), ids, args...)
 				if err != nil || strings.Join(found, " ") != want || (code == 3) != (want != "") {
-					t.Errorf("%s, %d IDs, %v: exit code %d, found %q, want %q; %v", name, len(ids), args, code, found, want, err)
+					t.Errorf("%s, %d IDs, %v: exit code %d, found %q, want %q; %v",
+						name, len(ids), args, code, found, want, err)
 				}
 			}
 			both := func(name string, ids []int64, want string) { // with a guess, too
@@ -130,9 +143,11 @@ func TestAuditFindsWhatWasPlantedAndNothingElse(t *testing.T) {
 				check(name, ids, want, "--order", "issue")
 			}
 			four, pace := fleet{library: tt.library, nodes: []int{1, 2, 3, 4}}, 250*time.Microsecond
+
 			if tt.library == "godruoyi" { // a process has only one generator
 				four.nodes = four.nodes[:1]
 			}
+
 			slow := four
 			slow.pace = pace
 			both("clean", slow.draw(t, 1000), "")
@@ -141,26 +156,33 @@ func TestAuditFindsWhatWasPlantedAndNothingElse(t *testing.T) {
 			check("clean", many, "", "--layout", tt.layout)
 			third := slices.DeleteFunc(slices.Clone(many), func(int64) bool { return rand.IntN(3) > 0 })
 			both("clean, one row in three of a burst", third, "")
+
 			for _, others := range []int{1, 2} {
 				children := four
 				children.others, children.pace = others, pace
 				both("clean, each after IDs of other tables", children.draw(t, 1000), "")
 			}
+
 			if tt.library == "bwmarrin" {
 				check("clean", four.draw(t, 1_000_000), "", "--order", "issue")
 			}
+
 			before, after := four.draw(t, 1000), four // more than --slack, the first not of the future
 			after.ahead = []time.Duration{-20 * time.Second, -20 * time.Second, -20 * time.Second, -20 * time.Second}
 			both("a restart after a step back", slices.Concat(before, after.draw(t, 1000)), "step_back")
 			after.ahead = []time.Duration{time.Hour}
 			both("a clock that was ahead", after.draw(t, 1000), "future")
+
 			if tt.library != "godruoyi" {
-				twice := fleet{library: tt.library, nodes: []int{7, 7}} // sonyflake: also without an address, which gives a fallback
+				// sonyflake: also without an address, which gives a fallback
+				twice := fleet{library: tt.library, nodes: []int{7, 7}}
 				both("two with one number", twice.draw(t, 2000), "duplicate")
 				twice.pace, twice.ahead = pace, []time.Duration{-20 * time.Second} // more than --slack
 				both("two with one number, one behind", twice.draw(t, 600), "interleaved")
 			}
-			if strings.HasSuffix(snowflake.MustPreset(tt.layout).String(), "worker:10 sequence:12") { // others are rounded to duplicates, or not at all
+
+			// others are rounded to duplicates, or not at all
+			if strings.HasSuffix(snowflake.MustPreset(tt.layout).String(), "worker:10 sequence:12") {
 				rounded := four.draw(t, 20_000)
 				for i, id := range rounded {
 					rounded[i] = int64(float64(id))

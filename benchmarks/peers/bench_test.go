@@ -37,6 +37,7 @@ func compare(b *testing.B, goroutines int, subjects ...subject) {
 				ours = append(ours, together(goroutines, n, first.run))
 				theirs = append(theirs, together(goroutines, n, s.run))
 			}
+
 			b.ReportMetric(median(theirs), "ns/op")
 			b.ReportMetric(median(theirs)/median(ours), "x-first")
 		})
@@ -62,7 +63,8 @@ func median(all []float64) float64 {
 // wide is a layout without a ceiling: 1,048,576 IDs a millisecond.
 func wide(b *testing.B, opts ...snowflake.Option) *snowflake.Generator {
 	layout := snowflake.MustLayout(time.Date(2025, 1, 1, 0, 0, 0, 0, time.UTC), time.Millisecond,
-		snowflake.Field{Name: "time", Bits: 41}, snowflake.Field{Name: "worker", Bits: 2}, snowflake.Field{Name: "sequence", Bits: 20})
+		snowflake.Field{Name: "time", Bits: 41}, snowflake.Field{Name: "worker", Bits: 2},
+		snowflake.Field{Name: "sequence", Bits: 20})
 	g, err := snowflake.New(0, append(opts, snowflake.WithLayout(layout))...)
 	if err != nil {
 		b.Fatal(err)
@@ -75,15 +77,19 @@ func generators(b *testing.B) []subject {
 	bwmarrin.NodeBits, bwmarrin.StepBits = 2, 20
 	node, err := bwmarrin.NewNode(1)
 	bwmarrin.NodeBits, bwmarrin.StepBits = 10, 12
+
 	if err != nil {
 		b.Fatal(err)
 	}
+
 	sony, err := sonyflake.New(sonyflake.Settings{
-		TimeUnit: time.Millisecond, BitsSequence: 20, BitsMachineID: 2, MachineID: func() (int, error) { return 1, nil },
+		TimeUnit: time.Millisecond, BitsSequence: 20, BitsMachineID: 2,
+		MachineID: func() (int, error) { return 1, nil },
 	})
 	if err != nil {
 		b.Fatal(err)
 	}
+
 	options := idgen.NewIdGeneratorOptions(1)
 	options.WorkerIdBitLength, options.SeqBitLength = 2, 20
 	yitter := idgen.NewDefaultIdGenerator(options).SnowWorker

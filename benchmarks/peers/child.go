@@ -35,7 +35,7 @@ type spec struct {
 type drawn struct {
 	IDs     []int64
 	Failed  int    // calls
-	Error   string // the first; that of opening the generator if there are no calls
+	Error   string // the first; without calls the error of opening the generator
 	Longest time.Duration
 	Began   time.Time // drawing
 }
@@ -46,6 +46,7 @@ func isChild() bool {
 	if len(os.Args) != 2 || os.Args[1] != childArg {
 		return false
 	}
+
 	var s spec
 	orders := bufio.NewReader(os.Stdin)
 	line, err := orders.ReadBytes('\n')
@@ -59,6 +60,7 @@ func isChild() bool {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
 	}
+
 	return true
 }
 
@@ -75,15 +77,18 @@ func (s spec) draw(orders *bufio.Reader, out io.Writer) error {
 		}
 		sources = append(sources, one)
 	}
+
 	if _, err := fmt.Fprintln(out, "ready"); err != nil {
 		return err
 	}
 	if _, err := orders.ReadString('\n'); err != nil {
 		return err
 	}
+
 	if result.Error == "" {
 		result.take(s, sources)
 	}
+
 	if err := json.NewEncoder(out).Encode(result); err != nil {
 		return err
 	}
@@ -91,12 +96,14 @@ func (s spec) draw(orders *bufio.Reader, out io.Writer) error {
 		_, err := orders.ReadString('\n') // never comes
 		return err
 	}
+
 	var err error
 	for _, one := range sources {
 		if one.end != nil {
 			err = errors.Join(err, one.end())
 		}
 	}
+
 	return err
 }
 
@@ -112,10 +119,12 @@ func (d *drawn) take(s spec, sources []source) {
 		} else if d.Failed++; d.Error == "" {
 			d.Error = err.Error()
 		}
+
 		if s.Pace > 0 {
 			time.Sleep(s.Pace)
 			now = time.Now()
 		}
+
 		last = now
 	}
 }
@@ -134,16 +143,19 @@ func start(ctx context.Context, s spec) (p process, err error) {
 	if err != nil {
 		return p, err
 	}
+
 	p.s = s
 	p.cmd = exec.CommandContext(ctx, program, childArg)
 	p.cmd.Stderr = os.Stderr
 	if p.in, err = p.cmd.StdinPipe(); err != nil {
 		return p, err
 	}
+
 	out, err := p.cmd.StdoutPipe()
 	if err != nil {
 		return p, err
 	}
+
 	p.out = bufio.NewReader(out)
 	if err := p.cmd.Start(); err != nil {
 		return p, err
@@ -151,9 +163,11 @@ func start(ctx context.Context, s spec) (p process, err error) {
 	if err := json.NewEncoder(p.in).Encode(s); err != nil {
 		return p, errors.Join(err, p.cmd.Wait())
 	}
+
 	if _, err := p.out.ReadString('\n'); err != nil {
 		return p, errors.Join(fmt.Errorf("%s: %w", s.Library, err), p.cmd.Wait())
 	}
+
 	return p, nil
 }
 
@@ -162,12 +176,14 @@ func (p process) draw() (d drawn, err error) {
 	if _, err := io.WriteString(p.in, "go\n"); err != nil {
 		return d, errors.Join(err, p.cmd.Wait())
 	}
+
 	err = json.NewDecoder(p.out).Decode(&d)
 	if p.s.Crash {
 		err = errors.Join(err, p.cmd.Process.Kill())
 		_ = p.cmd.Wait() // says that it was killed
 		return d, err
 	}
+
 	return d, errors.Join(err, p.cmd.Wait())
 }
 
@@ -176,17 +192,21 @@ func drawTogether(ctx context.Context, specs []spec) ([]drawn, error) {
 	running, all, faults := make([]process, len(specs)), make([]drawn, len(specs)), make([]error, len(specs))
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel() // kills those that a failed start leaves behind
+
 	var group sync.WaitGroup
 	for i, s := range specs {
 		group.Go(func() { running[i], faults[i] = start(ctx, s) })
 	}
+
 	group.Wait()
 	if err := errors.Join(faults...); err != nil {
 		return nil, err
 	}
+
 	for i, p := range running {
 		group.Go(func() { all[i], faults[i] = p.draw() })
 	}
+
 	group.Wait()
 	return all, errors.Join(faults...)
 }

@@ -48,8 +48,8 @@ func (s spec) library() library {
 	return all[slices.IndexFunc(all, func(l library) bool { return l.name == s.Library })]
 }
 
-// epoch returns the time that a library counts from: otherwise, or so that the time bits are soon used up. A later epoch
-// gives the same IDs as a clock that was set back.
+// epoch returns the time that a library counts from: otherwise, or so that the time bits are soon used up. A later
+// epoch gives the same IDs as a clock that was set back.
 func (s spec) epoch(otherwise time.Time, unit time.Duration, bits int) time.Time {
 	if s.Left > 0 {
 		return time.Now().Add(s.Left).Add(-unit << bits)
@@ -93,9 +93,11 @@ func openYitter(_ context.Context, s spec, worker int) (source, error) {
 	if s.Left > 0 {
 		return source{}, errors.New("its time bits end in 2059 at the earliest: BaseTime is 1990 or later")
 	}
+
 	if len(s.Workers) > 64 {
 		options.WorkerIdBitLength, options.SeqBitLength = 10, 12
 	}
+
 	generator := idgen.NewDefaultIdGenerator(options).SnowWorker
 	return source{next: func() (int64, error) { return generator.NextId(), nil }}, nil
 }
@@ -117,14 +119,17 @@ func openLeased(ctx context.Context, s spec, worker int) (source, error) {
 	if len(s.Workers) > 64 {
 		return source{}, errors.New("a process leases one worker, and 1,024 leases in one would measure the disk")
 	}
+
 	options, err := s.options()
 	if err != nil {
 		return source{}, err
 	}
+
 	store, err := filelease.New(s.Folder)
 	if err != nil {
 		return source{}, err
 	}
+
 	settings := []lease.Option{lease.WithGenerator(options...), quiet}
 	if s.Back > 0 {
 		settings = append(settings, lease.WithClock(testclock.New(-s.Back)))
@@ -132,12 +137,15 @@ func openLeased(ctx context.Context, s spec, worker int) (source, error) {
 	if s.Numbered {
 		settings = append(settings, lease.WithWorkers(int64(worker), int64(worker)))
 	}
+
 	ctx, cancel := context.WithTimeout(ctx, 2*time.Second)
 	defer cancel()
+
 	held, err := lease.Open(ctx, store, settings...)
 	if err != nil {
 		return source{}, err
 	}
+
 	return source{next(held.Generator()), func() error { return held.Close(context.Background()) }}, nil
 }
 
@@ -151,8 +159,10 @@ func next(generator *snowflake.Generator) func() (int64, error) {
 func (s spec) options() (options []snowflake.Option, err error) {
 	layout := snowflake.Default()
 	if s.Left > 0 {
-		layout, err = snowflake.NewLayout(s.epoch(time.Time{}, time.Millisecond, 41), time.Millisecond, layout.Fields()...)
+		epoch := s.epoch(time.Time{}, time.Millisecond, 41)
+		layout, err = snowflake.NewLayout(epoch, time.Millisecond, layout.Fields()...)
 	}
+
 	options = append(options, snowflake.WithLayout(layout))
 	if s.Back > 0 {
 		options = append(options, snowflake.WithClock(testclock.New(-s.Back)))
@@ -160,5 +170,6 @@ func (s spec) options() (options []snowflake.Option, err error) {
 	if s.Even {
 		options = append(options, snowflake.WithRandomStart())
 	}
+
 	return options, err
 }

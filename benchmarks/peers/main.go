@@ -1,5 +1,5 @@
-// Command peers puts generators of other libraries and of this module through ordinary trouble, and prints which of them
-// issue an ID twice.
+// Command peers puts generators of other libraries and of this module through ordinary trouble, and prints which of
+// them issue an ID twice.
 //
 //	go run ./peers
 //
@@ -8,7 +8,7 @@ package main
 
 import (
 	"context"
-	"encoding/json"
+	"encoding/csv"
 	"errors"
 	"flag"
 	"fmt"
@@ -20,27 +20,25 @@ import (
 	"github.com/sqlflake/sqlflake/benchmarks/internal/document"
 )
 
-const usage = `usage: go run ./peers [-json]
+const usage = `usage: go run ./peers [-csv]
 
 Puts generators of other libraries and of this module through ordinary trouble: a second instance, a restart after the
 clock was set back, a burst and a crash, the end of the time bits. Each generator runs in its own processes, set up as
 its documentation says. Prints a Markdown table of the IDs that came twice; takes 25 seconds.
 
-  -json  print JSON, an array of results, instead of the table
-
-For example, who repeats IDs:
-
-  go run ./peers -json | jq -c '.[] | select(.duplicates > 0) | [.library, .event, .duplicates]'
+  -csv  print CSV, a line for each library and event, instead of the table
 `
 
 func main() {
 	if isChild() {
 		return
 	}
+
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	err := run(ctx, os.Args[1:], os.Stdout, os.Stderr)
 	interrupted := ctx.Err() != nil
 	stop()
+
 	switch {
 	case err == nil || errors.Is(err, flag.ErrHelp):
 	case interrupted:
@@ -55,13 +53,15 @@ func run(ctx context.Context, args []string, out, progress io.Writer) error {
 	flags := flag.NewFlagSet("peers", flag.ContinueOnError)
 	flags.SetOutput(out)
 	flags.Usage = func() { fmt.Fprint(out, usage) }
-	asJSON := flags.Bool("json", false, "")
+	asCSV := flags.Bool("csv", false, "")
+
 	if err := flags.Parse(args); err != nil {
 		return err
 	}
 	if flags.NArg() > 0 {
 		return fmt.Errorf("unknown argument %q; see -h", flags.Arg(0))
 	}
+
 	var all []result
 	for i, s := range scenarios() {
 		fmt.Fprintf(progress, "%d of %d: %s\n", i+1, len(scenarios()), s.title)
@@ -71,11 +71,15 @@ func run(ctx context.Context, args []string, out, progress io.Writer) error {
 		}
 		all = append(all, results...)
 	}
-	if *asJSON {
-		encoder := json.NewEncoder(out)
-		encoder.SetIndent("", "  ")
-		return encoder.Encode(all)
+
+	if *asCSV {
+		rows := [][]string{columns}
+		for _, r := range all {
+			rows = append(rows, r.values())
+		}
+		return csv.NewWriter(out).WriteAll(rows)
 	}
+
 	_, err := io.WriteString(out, table(all))
 	return err
 }
@@ -86,11 +90,13 @@ func table(all []result) string {
 	for _, l := range libraries() {
 		rows[0] = append(rows[0], l.title)
 	}
+
 	for _, r := range all { // in this order
 		if last := len(rows) - 1; rows[last][0] != r.Event {
 			rows = append(rows, []string{r.Event})
 		}
 		rows[len(rows)-1] = append(rows[len(rows)-1], r.cell())
 	}
+
 	return document.Table(rows)
 }

@@ -27,9 +27,11 @@ func newRollout(t *testing.T, old, layout string) *rollout {
 	r := &rollout{old: old, layout: layout, dsn: target.DSN, db: target.Open(t)}
 	const tables = `CREATE TABLE orders (id bigint PRIMARY KEY, slot int, generation int, n int);
 		CREATE TABLE starts (slot int, generation int, greatest bigint, waited bigint)` // of processes of ours; ms
+
 	if _, err := r.db.ExecContext(t.Context(), tables); err != nil {
 		t.Fatal(err)
 	}
+
 	return r
 }
 
@@ -47,8 +49,8 @@ func (r *rollout) start(t *testing.T, slot int, o order) *writer {
 // oldOne has the number of its place, from 1 on.
 func (r *rollout) oldOne(slot int) order { return order{Library: r.old, Node: slot + 1} }
 
-// oneOfOurs has the same layout, and leases one of five workers beyond those that the table has seen. The window is short,
-// so that the workers of killed processes are taken over.
+// oneOfOurs has the same layout, and leases one of five workers beyond those that the table has seen. The window is
+// short, so that the workers of killed processes are taken over.
 func (r *rollout) oneOfOurs() order {
 	return order{Layout: r.layout, First: r.seen + 1, Last: r.seen + 5, Window: 200 * time.Millisecond}
 }
@@ -60,22 +62,27 @@ func (r *rollout) look(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	rows, err := r.db.QueryContext(t.Context(), "SELECT id FROM orders")
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer rows.Close()
+
 	for rows.Next() {
 		var id snowflake.ID
 		if err := rows.Scan(&id); err != nil {
 			t.Fatal(err)
 		}
+
 		worker, err := layout.Field(id, layout.WorkerField())
 		if err != nil {
 			t.Fatal(err)
 		}
+
 		r.seen = max(r.seen, worker)
 	}
+
 	if rows.Err() != nil || r.seen != 4 {
 		t.Fatalf("the greatest worker is %d, %v", r.seen, rows.Err())
 	}
@@ -85,8 +92,8 @@ func (r *rollout) look(t *testing.T) {
 func someRows() int { return batch * (1 + rand.IntN(60)) }
 
 // A rollout from four processes of another library to leased workers, one process after the other, under load and with
-// kills on both sides. The clock of one old process is ahead. In the end one place goes back to an old process, and then
-// forward again with an old number.
+// kills on both sides. The clock of one old process is ahead. In the end one place goes back to an old process, and
+// then forward again with an old number.
 func TestRollingTakeoverRefusesNoInsertAndKeepsTheOrder(t *testing.T) {
 	for _, tt := range []struct{ old, layout string }{
 		{"bwmarrin", snowflake.MustPreset("bwmarrin").String()},
@@ -96,9 +103,11 @@ func TestRollingTakeoverRefusesNoInsertAndKeepsTheOrder(t *testing.T) {
 			t.Parallel()
 			r := newRollout(t, tt.old, tt.layout)
 			const ahead = 500 * time.Millisecond
+
 			for slot := range r.running {
 				r.start(t, slot, r.oldOne(slot)).inserts(t, batch)
 			}
+
 			for slot, w := range r.running { // an ordinary crash: numbers as before
 				w.inserts(t, someRows())
 				w.kill(t)
@@ -109,6 +118,7 @@ func TestRollingTakeoverRefusesNoInsertAndKeepsTheOrder(t *testing.T) {
 				}
 				r.start(t, slot, again).inserts(t, batch)
 			}
+
 			r.look(t)
 			for slot, w := range r.running {
 				w.inserts(t, someRows())
@@ -117,13 +127,16 @@ func TestRollingTakeoverRefusesNoInsertAndKeepsTheOrder(t *testing.T) {
 				} else {
 					w.finish(t)
 				}
+
 				for range 2 { // a takeover each
 					w = r.start(t, slot, r.oneOfOurs())
 					w.inserts(t, someRows())
 					w.kill(t)
 				}
+
 				r.start(t, slot, r.oneOfOurs()).inserts(t, batch)
 			}
+
 			r.running[3].finish(t)
 			time.Sleep(downtime)
 			r.start(t, 3, r.oldOne(3)).inserts(t, someRows())
@@ -131,9 +144,11 @@ func TestRollingTakeoverRefusesNoInsertAndKeepsTheOrder(t *testing.T) {
 			freed := r.oneOfOurs() // no old process will come again
 			freed.First, freed.Last = 1, 4
 			r.start(t, 3, freed).inserts(t, someRows())
+
 			for _, w := range r.running {
 				w.finish(t)
 			}
+
 			r.check(t)
 		})
 	}
@@ -147,9 +162,11 @@ func (r *rollout) check(t *testing.T) {
 	if err := r.db.QueryRowContext(t.Context(), `SELECT
 		(SELECT count(*) FROM orders),
 		(SELECT count(DISTINCT (slot, generation)) FROM orders),
-		(SELECT count(*) FROM (SELECT id, lag(id) OVER (PARTITION BY slot, generation ORDER BY n) AS before FROM orders) AS o
+		(SELECT count(*)
+			FROM (SELECT id, lag(id) OVER (PARTITION BY slot, generation ORDER BY n) AS before FROM orders) AS o
 			WHERE id <= before),
-		(SELECT count(*) FROM (SELECT min(id) AS first, lag(max(id)) OVER (PARTITION BY slot ORDER BY generation) AS before
+		(SELECT count(*)
+			FROM (SELECT min(id) AS first, lag(max(id)) OVER (PARTITION BY slot ORDER BY generation) AS before
 			FROM orders GROUP BY slot, generation) AS p WHERE first <= before),
 		(SELECT count(*) FROM starts),
 		(SELECT count(*) FROM starts WHERE greatest >=
@@ -158,6 +175,7 @@ func (r *rollout) check(t *testing.T) {
 		Scan(&rows, &processes, &descend, &overlap, &starts, &below, &takeovers); err != nil {
 		t.Fatal(err)
 	}
+
 	if takeovers == 0 {
 		t.Error("no worker was taken over")
 	}
@@ -165,7 +183,8 @@ func (r *rollout) check(t *testing.T) {
 		t.Errorf("%d processes of ours, of which %d begin below the greatest ID of the table", starts, below)
 	}
 	if descend > 0 || overlap > 0 || processes != 4*5+2 {
-		t.Errorf("%d rows of %d processes: %d do not ascend, %d processes begin below their predecessor", rows, processes, descend, overlap)
+		t.Errorf("%d rows of %d processes: %d do not ascend, %d processes begin below their predecessor",
+			rows, processes, descend, overlap)
 	}
 }
 
@@ -184,24 +203,30 @@ func TestRolloutWithAMistakeIsNoticed(t *testing.T) {
 	w.inserts(t, batch)
 	w.finish(t)
 	var first, greatest, waited int64
-	if err := r.db.QueryRowContext(t.Context(), "SELECT (SELECT min(id) FROM orders WHERE generation = 1), greatest, waited FROM starts").
+
+	if err := r.db.QueryRowContext(t.Context(),
+		"SELECT (SELECT min(id) FROM orders WHERE generation = 1), greatest, waited FROM starts").
 		Scan(&first, &greatest, &waited); err != nil {
 		t.Fatal(err)
 	}
+
 	if first >= greatest || waited < ahead.Milliseconds()/2 {
 		t.Errorf("with a start at once the first is %d after %d, which is %d ms ahead", first, greatest, waited)
 	}
+
 	r.start(t, 0, r.oldOne(0)).inserts(t, batch)
 	hasty.First, hasty.Last = 1, 1
 	w = r.start(t, 2, hasty)
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
+
 	select {
 	case <-w.ended:
 	case <-r.running[0].ended:
 		w = r.running[0]
 	case <-ctx.Done():
 	}
+
 	if ctx.Err() != nil || !strings.Contains(w.fault.String(), "duplicate key") {
 		t.Error("two processes with one number are not noticed")
 	}

@@ -17,7 +17,7 @@ import (
 type scenario struct {
 	name, title string
 	first       spec
-	second      spec // of a process that runs beside the first or after it; none if it draws nothing
+	second      spec // a process that runs with the first, or after it; none if it draws nothing
 	together    bool
 	back        bool // the clock is set back before the second
 	share       bool // what counts is the share of the most frequent remainder of 16
@@ -28,7 +28,8 @@ const pace = 500 * time.Microsecond
 // startup is more than most processes take until their first ID. A clock is set back by that much more.
 const startup = 400 * time.Millisecond
 
-// downtime is less than a supervisor takes to start a process again. Without it some would repeat IDs of their last tick.
+// downtime is less than a supervisor takes to start a process again. Without it some would repeat IDs of their last
+// tick.
 const downtime = 30 * time.Millisecond
 
 func scenarios() []scenario {
@@ -39,13 +40,21 @@ func scenarios() []scenario {
 	even := sparse
 	even.Even = true
 	numbers := make([]int, 1024)
+
 	for i := range numbers {
 		numbers[i] = i
 	}
+
 	return []scenario{
-		{name: "instances", title: "two generators with one number in a process", first: spec{Workers: []int{1, 1}, Count: 2000}},
+		{
+			name: "instances", title: "two generators with one number in a process",
+			first: spec{Workers: []int{1, 1}, Count: 2000},
+		},
 		{name: "processes", title: "two processes with one number", together: true, first: one, second: one},
-		{name: "restart", title: "a restart, the clock set back to the first start", first: one, second: one, back: true},
+		{
+			name: "restart", title: "a restart, the clock set back to the first start", first: one, second: one,
+			back: true,
+		},
 		{name: "crash", title: "a burst of 100,000, a crash and a restart", first: burst, second: after},
 		{
 			name: "workers", title: "1,024 numbers (yitter: 10 and 12 bits), 100 IDs each",
@@ -62,15 +71,27 @@ func scenarios() []scenario {
 
 // result is what a library does in a scenario.
 type result struct {
-	Event      string  `json:"event"`
-	Library    string  `json:"library"`
-	IDs        int     `json:"ids"`
-	Duplicates int     `json:"duplicates"` // IDs that were issued before
-	Negative   int     `json:"negative"`
-	Failed     int     `json:"failed"` // calls
-	LongestMS  int64   `json:"longest_ms"`
-	Share      float64 `json:"share_percent,omitempty"` // of the most frequent remainder of 16
-	Error      string  `json:"error,omitempty"`         // the first
+	Event, Library string
+	IDs            int
+	Duplicates     int // IDs that were issued before
+	Negative       int
+	Failed         int     // calls
+	LongestMS      int64   // the longest call
+	Share          float64 // percent of the most frequent remainder of 16
+	Error          string  // the first
+}
+
+// columns are the names of values.
+var columns = []string{
+	"event", "library", "ids", "duplicates", "negative", "failed", "longest_ms", "share_percent", "error",
+}
+
+// values returns a line of CSV.
+func (r result) values() []string {
+	return []string{
+		r.Event, r.Library, strconv.Itoa(r.IDs), strconv.Itoa(r.Duplicates), strconv.Itoa(r.Negative),
+		strconv.Itoa(r.Failed), strconv.FormatInt(r.LongestMS, 10), strconv.FormatFloat(r.Share, 'f', 1, 64), r.Error,
+	}
 }
 
 // run puts all libraries through the scenario at once: most of the time they wait.
@@ -84,6 +105,7 @@ func (s scenario) run(ctx context.Context) ([]result, error) {
 			group.Go(func() { results[i], faults[i] = s.try(ctx, l) })
 		}
 	}
+
 	group.Wait()
 	return results, errors.Join(faults...)
 }
@@ -95,19 +117,23 @@ func (s scenario) try(ctx context.Context, l library) (r result, err error) {
 		return r, err
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(folder)) }()
+
 	specs := []spec{s.first}
 	if s.second.Count > 0 {
 		specs = append(specs, s.second)
 	}
+
 	for i := range specs {
 		specs[i].Library, specs[i].Folder = l.name, folder
 	}
+
 	var all []drawn
 	for len(specs) > 0 {
 		now := specs[:1]
 		if s.together {
 			now = specs
 		}
+
 		specs = specs[len(now):]
 		if len(all) > 0 {
 			time.Sleep(downtime)
@@ -115,12 +141,15 @@ func (s scenario) try(ctx context.Context, l library) (r result, err error) {
 				now[0].Back = time.Since(all[0].Began) + startup
 			}
 		}
+
 		ids, err := drawTogether(ctx, now)
 		if err != nil {
 			return r, err
 		}
+
 		all = append(all, ids...)
 	}
+
 	return s.count(l, all), nil
 }
 
@@ -138,14 +167,17 @@ func (s scenario) count(l library, all []drawn) result {
 				r.Negative++
 			}
 		}
+
 		if r.Error == "" {
 			r.Error = one.Error
 		}
 	}
+
 	r.Duplicates = r.IDs - len(seen)
 	if s.share && r.IDs > 0 {
 		r.Share = 100 * float64(slices.Max(remainders)) / float64(r.IDs)
 	}
+
 	return r
 }
 
@@ -160,6 +192,7 @@ func (r result) cell() string {
 	if r.Share > 0 {
 		return strconv.FormatFloat(r.Share, 'f', 0, 64) + " %"
 	}
+
 	text := thousands(r.Duplicates)
 	if r.Duplicates > 0 {
 		text += " of " + thousands(r.IDs)
@@ -167,15 +200,18 @@ func (r result) cell() string {
 	if r.Negative > 0 {
 		text += ", " + thousands(r.Negative) + " negative"
 	}
+
 	switch {
 	case r.Failed > 0:
 		text += ", returns an error"
 	case r.Error != "":
 		text += ", one is refused"
 	}
+
 	if r.LongestMS >= waited {
 		text += fmt.Sprintf(", waits %.1f s", float64(r.LongestMS)/1000)
 	}
+
 	return text
 }
 

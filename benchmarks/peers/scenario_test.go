@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"flag"
 	"io"
@@ -32,6 +31,7 @@ func TestWhoRepeatsIDs(t *testing.T) {
 		"end":       {"godruoyi"},
 	}
 	silent := map[string]string{"end": "yitter", "workers": "leased", "instances": "godruoyi"} // they refuse
+
 	for _, s := range scenarios() {
 		t.Run(s.name, func(t *testing.T) {
 			t.Parallel()
@@ -46,11 +46,14 @@ func TestWhoRepeatsIDs(t *testing.T) {
 				if again < 0 {
 					break
 				}
+
 				results[again], err = s.try(t.Context(), all[again])
 			}
+
 			if err != nil {
 				t.Fatal(err)
 			}
+
 			for _, r := range results {
 				switch {
 				case s.first.Even && !ours(r): // has no such option
@@ -98,19 +101,23 @@ func TestTheTableIsWrittenAndRunsCanBeInterrupted(t *testing.T) {
 			all = append(all, result{Event: s.title, Library: l.name, IDs: 1})
 		}
 	}
+
 	if got := table(all); strings.Count(got, "\n") != 4 || strings.Count(got, "|") != 4*(len(libraries())+2) {
 		t.Errorf("the table is\n%s", got)
 	}
-	if text, err := json.Marshal(all[0]); err != nil || !strings.Contains(string(text), `"duplicates":0`) {
-		t.Errorf("JSON: %s, %v", text, err)
+	if got := all[0].values(); len(got) != len(columns) || got[2] != "1" || got[3] != "0" {
+		t.Errorf("CSV: %q", got)
 	}
+
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	if err := run(ctx, nil, io.Discard, io.Discard); !errors.Is(err, context.Canceled) {
 		t.Errorf("interrupted: %v", err)
 	}
+
 	var help strings.Builder
-	if err := run(t.Context(), []string{"-h"}, &help, io.Discard); !errors.Is(err, flag.ErrHelp) || !strings.Contains(help.String(), "go run ./peers -json |") {
+	if err := run(t.Context(), []string{"-h"}, &help, io.Discard); !errors.Is(err, flag.ErrHelp) ||
+		!strings.Contains(help.String(), "go run ./peers [-csv]") {
 		t.Errorf("-h: %v, %s", err, help.String())
 	}
 	if err := run(t.Context(), []string{"x"}, io.Discard, io.Discard); err == nil {

@@ -49,20 +49,24 @@ func isWriter() bool {
 	if !ok {
 		return false
 	}
+
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
+
 	go func() {
 		_, _ = io.Copy(io.Discard, os.Stdin)
 		cancel()
 	}()
 	var o order
 	err := json.Unmarshal([]byte(text), &o)
+
 	if err == nil {
 		err = o.write(ctx)
 	}
 	if err != nil && ctx.Err() == nil {
 		fmt.Fprintln(os.Stderr, err)
 	}
+
 	return true
 }
 
@@ -73,11 +77,13 @@ func (o order) write(ctx context.Context) (err error) {
 		return err
 	}
 	defer db.Close()
+
 	draw, end, err := o.open(ctx, db)
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, end()) }()
+
 	for n := 0; ; n += batch {
 		ids := make([]int64, batch)
 		for i := range ids {
@@ -85,15 +91,19 @@ func (o order) write(ctx context.Context) (err error) {
 				return err
 			}
 		}
+
 		// Not ctx: a statement that is cancelled may insert or not, and the end of this process is to be orderly.
-		_, err := db.Exec(`INSERT INTO orders SELECT id, $2, $3, $4::int + n FROM unnest($1::bigint[]) WITH ORDINALITY AS t (id, n)`,
+		_, err := db.Exec(`INSERT INTO orders SELECT id, $2, $3, $4::int + n
+			FROM unnest($1::bigint[]) WITH ORDINALITY AS t (id, n)`,
 			ids, o.Slot, o.Generation, n)
 		if err != nil {
 			return err
 		}
+
 		if _, err := os.Stdout.WriteString("."); err != nil || ctx.Err() != nil {
 			return err
 		}
+
 		time.Sleep(time.Millisecond) // the events are the test, not the number of rows
 	}
 }
@@ -111,12 +121,15 @@ func (o order) open(ctx context.Context, db *sql.DB) (draw func() (int64, error)
 const sonyflakeV1 = "sonyflake v1"
 
 // openPeer returns the generator of another library, with its defaults, on a clock that is ahead.
-func openPeer(ctx context.Context, library string, node int, ahead time.Duration) (draw func() (int64, error), err error) {
+func openPeer(ctx context.Context, library string, node int, ahead time.Duration) (
+	draw func() (int64, error), err error,
+) {
 	if library != sonyflakeV1 {
 		s := spec{Library: library, Back: -ahead, Workers: []int{node}}
 		one, err := s.library().open(ctx, s, node)
 		return one.next, err
 	}
+
 	flake, err := sonyflakev1.New(sonyflakev1.Settings{
 		StartTime: time.Date(2014, 9, 1, 0, 0, 0, 0, time.UTC).Add(-ahead), // the default
 		MachineID: func() (uint16, error) { return uint16(node), nil },
@@ -132,37 +145,46 @@ func afterOthers(ctx context.Context, db *sql.DB, old snowflake.Layout, first, l
 	return sqllease.Open(ctx, db, sqldb.Postgres, append(options, more...)...)
 }
 
-// untilPassed returns how long the clock needs to pass the greatest ID of the table. Only if the clock of another host is
-// or was ahead, it is more than a tick.
-func untilPassed(ctx context.Context, db *sql.DB, layout snowflake.Layout) (wait time.Duration, greatest snowflake.ID, err error) {
+// untilPassed returns how long the clock needs to pass the greatest ID of the table. Only if the clock of another host
+// is or was ahead, it is more than a tick.
+func untilPassed(ctx context.Context, db *sql.DB, layout snowflake.Layout) (
+	wait time.Duration, greatest snowflake.ID, err error,
+) {
 	err = db.QueryRowContext(ctx, "SELECT coalesce(max(id), 0) FROM orders").Scan(&greatest)
 	return time.Until(layout.Time(greatest).Add(layout.Tick())), greatest, err
 }
 
-// lease takes a worker in the database with the rows. Its first ID is above all IDs that the table has by then; the table
-// starts keeps the greatest.
+// lease takes a worker in the database with the rows. Its first ID is above all IDs that the table has by then; the
+// table starts keeps the greatest.
 func (o order) lease(ctx context.Context, db *sql.DB) (draw func() (int64, error), end func() error, err error) {
 	layout, err := snowflake.ParseLayout(o.Layout)
 	if err != nil {
 		return nil, nil, err
 	}
+
 	var l *lease.Lease
 	for l == nil {
-		l, err = afterOthers(ctx, db, layout, o.First, o.Last, lease.WithWindow(o.Window), lease.WithPatience(patience), quiet)
-		if err != nil && (!errors.Is(err, context.DeadlineExceeded) || ctx.Err() != nil) { // calls of short windows are short
+		l, err = afterOthers(ctx, db, layout, o.First, o.Last, lease.WithWindow(o.Window),
+			lease.WithPatience(patience), quiet)
+		// calls of short windows are short
+		if err != nil && (!errors.Is(err, context.DeadlineExceeded) || ctx.Err() != nil) {
 			return nil, nil, err
 		}
 	}
+
 	wait, greatest, err := untilPassed(ctx, db, layout)
 	if err == nil {
-		_, err = db.ExecContext(ctx, "INSERT INTO starts VALUES ($1, $2, $3, $4)", o.Slot, o.Generation, greatest, wait.Milliseconds())
+		_, err = db.ExecContext(ctx, "INSERT INTO starts VALUES ($1, $2, $3, $4)", o.Slot, o.Generation, greatest,
+			wait.Milliseconds())
 	}
 	if err != nil {
 		return nil, nil, errors.Join(err, l.Close(ctx))
 	}
+
 	if !o.Hasty {
 		time.Sleep(wait)
 	}
+
 	return func() (int64, error) {
 		id, err := l.Generator().NextContext(ctx)
 		return int64(id), err
@@ -193,10 +215,12 @@ func startWriter(t *testing.T, o order) *writer {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	self, err := os.Executable()
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	// Without t.Context(), whose end would look like one of the kills.
 	w := &writer{o: o, cmd: exec.Command(self), ended: make(chan struct{})}
 	w.cmd.Env = append(os.Environ(), writerVariable+"="+string(text), "GORACE=atexit_sleep_ms=0")
@@ -207,6 +231,7 @@ func startWriter(t *testing.T, o order) *writer {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	t.Cleanup(func() {
 		_ = w.cmd.Process.Kill() // most have ended
 		<-w.ended
@@ -215,6 +240,7 @@ func startWriter(t *testing.T, o order) *writer {
 		_ = w.cmd.Wait() // the writer has said why it failed
 		close(w.ended)
 	}()
+
 	return w
 }
 

@@ -28,8 +28,10 @@ func describeMachine(ctx context.Context) []measure.Setting {
 		{Name: "go", Value: runtime.Version()},
 		{Name: "commit", Value: commit(ctx)},
 	}
+
 	return slices.DeleteFunc(list, func(s measure.Setting) bool {
-		return s.Value == "" || runtime.GOOS != "linux" && (s.Name == "memory" || s.Name == "load")
+		isOfLinux := s.Name == "memory" || s.Name == "load"
+		return s.Value == "" || isOfLinux && runtime.GOOS != "linux"
 	})
 }
 
@@ -59,7 +61,7 @@ func field(path, name string) string {
 	return strings.Trim(value, "\t: ")
 }
 
-// commit returns that of the folder if it is the tool's module, because go run does not record it in the program.
+// commit returns the commit of the folder if it is the tool's module, because go run records none in the program.
 func commit(ctx context.Context) string {
 	module, _ := os.ReadFile("go.mod")
 	if !strings.HasPrefix(string(module), "module github.com/sqlflake/sqlflake") {
@@ -67,6 +69,8 @@ func commit(ctx context.Context) string {
 	}
 	ctx, cancel := context.WithTimeout(ctx, 2*time.Second)
 	defer cancel()
-	out, _ := exec.CommandContext(ctx, "git", "describe", "--always", "--abbrev=12", "--dirty=, with changes", "--exclude=*").Output()
-	return strings.TrimSpace(string(out)) // none without git
+	git := exec.CommandContext(ctx, "git", "describe",
+		"--always", "--abbrev=12", "--dirty=, with changes", "--exclude=*")
+	out, _ := git.Output() // none without git
+	return strings.TrimSpace(string(out))
 }

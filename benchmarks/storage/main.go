@@ -1,10 +1,10 @@
 // Command storage answers which primary key a table should have: it measures the bytes of auto-increment, snowflake and
-// UUID keys in tables and indexes, and the speed of inserting and finding rows.
+// UUID keys in tables and indexes, and the speed of inserting rows.
 //
 //	go run ./storage -scenario load
 //
 // loads SQLite tables with each kind of key and prints a table of figures, with the ratio of each to auto-increment.
-// With -out it writes a report as Markdown, CSV and JSON, and can be resumed.
+// With -out it writes a report as Markdown, and can be resumed.
 // -h lists the flags; the README of this module explains the figures.
 package main
 
@@ -31,17 +31,21 @@ func main() { os.Exit(exit()) }
 func exit() int {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
+
 	context.AfterFunc(ctx, stop) // a second Ctrl-C ends the program at once
 	err := run(ctx, os.Args[1:], os.Stdout, os.Stderr)
 	if err == nil || errors.Is(err, flag.ErrHelp) {
 		return 0
 	}
+
 	if text := sentence(err); text != context.Canceled.Error() && text != fmt.Sprint(context.Cause(ctx)) {
 		fmt.Fprintln(os.Stderr, "storage:", text)
 	}
+
 	if errors.Is(err, context.Canceled) {
 		return 130
 	}
+
 	return 1
 }
 
@@ -76,34 +80,49 @@ func (s settings) render(out, progress io.Writer) error {
 	if err != nil {
 		return fmt.Errorf("-report: %w", err)
 	}
+
 	baseline := data.Environment.Baseline
 	if baseline == "" || s.baselineSet {
 		baseline = s.baseline.Name
 	}
+
 	return s.write(report.New(data.Environment, data.Records, baseline), out, progress)
 }
 
 // write writes a report to standard output, and to the folders of -out or -report, and -docs.
 func (s settings) write(r report.Report, out, progress io.Writer) error {
-	err := map[string]func(io.Writer) error{"csv": r.WriteCSV, "json": r.WriteJSON, "table": r.WriteText}[s.format](out)
-	if err != nil {
+	write := r.WriteText
+	if s.format == "csv" {
+		write = r.WriteCSV
+	}
+
+	if err := write(out); err != nil {
 		return err
 	}
+
 	folder := s.out
-	if info, err := os.Stat(s.report); err == nil && info.IsDir() && folder == "" { // -report may be a file
+	if folder == "" && isFolder(s.report) { // -report may be a file
 		folder = s.report
 	}
+
 	if folder != "" {
 		if err := r.WriteFolder(folder, s.docs == ""); err != nil {
 			return err
 		}
 		fmt.Fprintf(progress, "The report is %s.\n", filepath.Join(folder, "RESULTS.md"))
 	}
+
 	if s.docs != "" {
 		if err := r.WriteDocs(s.docs); err != nil {
 			return fmt.Errorf("-docs: %w", err)
 		}
 		fmt.Fprintf(progress, "bytes.svg and table.md are in %s.\n", s.docs)
 	}
+
 	return nil
+}
+
+func isFolder(path string) bool {
+	info, err := os.Stat(path)
+	return err == nil && info.IsDir()
 }

@@ -17,7 +17,7 @@ import (
 	"github.com/sqlflake/sqlflake/internal/dbserver"
 )
 
-// measure measures and reports. Finished runs are reported also after an error or Ctrl-C.
+// measure measures and reports. After an error or Ctrl-C it reports the runs that are done.
 func (s settings) measure(ctx context.Context, out, progress io.Writer) (failed error) {
 	dir := s.out
 	if dir == "" {
@@ -26,80 +26,132 @@ func (s settings) measure(ctx context.Context, out, progress io.Writer) (failed 
 		}
 		defer func() { failed = errors.Join(failed, os.RemoveAll(dir)) }()
 	}
+
 	journal, err := measure.OpenJournal(dir)
 	if err != nil {
 		return err
 	}
 	defer func() { failed = errors.Join(failed, journal.Close()) }()
-	env := measure.Environment{
-		Time: time.Now().Format(time.RFC3339), Command: s.command, Baseline: s.baseline.Name,
-		Settings: []measure.Setting{
-			{Name: "seed", Value: strconv.FormatUint(s.options.Seed, 10)},
-			{Name: "rows", Value: strconv.Itoa(s.options.Rows)},
-		},
-		Machine: describeMachine(ctx), Database: map[string][]measure.Setting{},
-	}
-	busy := busyMachine() // before the servers start
+
+	env, busy := s.environment(ctx), busyMachine() // before the servers start
 	stop, err := s.startServers(ctx, progress)
 	defer func() { failed = errors.Join(failed, stop()) }()
 	if err != nil {
 		return err
 	}
-	var engines []engine.Engine
+
+	engines, err := s.openEngines(ctx, progress)
+	defer func() { closeEngines(engines, progress) }()
+	if err != nil {
+		return err
+	}
+
 	var steps []runner.Step
-	for _, name := range s.engines {
-		e, err := engine.Open(ctx, name, *s.at[name])
-		if err != nil && strings.Contains(err.Error(), "requires cgo") {
-			err = errors.New("SQLite needs a program built with CGO_ENABLED=1 and a C compiler; servers do not: -db postgres")
-		}
-		if err != nil {
-			return err
-		}
-		defer func() {
-			if err := e.Close(); err != nil {
-				fmt.Fprintf(progress, "%s was not cleaned up: %v\n", name, err)
-			}
-		}()
-		if left := e.Left(); left != "" {
-			fmt.Fprintf(progress, "%s: %s\n", name, left)
-		}
-		if env.Database[e.Name()], err = e.Settings(ctx); err != nil {
-			return fmt.Errorf("settings of %s: %w", name, err)
-		}
-		engines = append(engines, e)
+	for _, e := range engines {
 		steps = append(steps, runner.Steps(e, s.scenarios, s.options, s.baseline)...)
 	}
 	if len(steps) == 0 {
 		return fmt.Errorf("-scenario: nothing to measure on %s", strings.Join(s.engines, ", "))
 	}
+
+	if env.Database, err = settingsOf(ctx, engines); err != nil {
+		return err
+	}
 	if err := journal.Start(env); err != nil {
 		return fmt.Errorf("-out: %w", err)
 	}
+
+	failed = s.runSteps(ctx, steps, journal, busy, progress)
+	for _, e := range engines {
+		failed = errors.Join(failed, journal.AddNotes(e.Name(), e.Notes()...))
+	}
+
+	data := journal.Data()
+	if len(data.Records) == 0 {
+		return failed
+	}
+	r := report.New(data.Environment, data.Records, s.baseline.Name)
+	return errors.Join(failed, s.write(r, out, progress))
+}
+
+// runSteps runs the steps that are not done, and says how to continue if some are left. It notes that the machine was
+// busy.
+func (s settings) runSteps(
+	ctx context.Context, steps []runner.Step, journal *measure.Journal, busy string, progress io.Writer,
+) (failed error) {
 	ahead := runner.Ahead(steps, journal)
 	fmt.Fprintf(progress, "%d runs, %d of them done before\n", len(steps), len(steps)-len(ahead))
 	if busy != "" && len(ahead) > 0 {
 		fmt.Fprintln(progress, "Warning:", busy)
 		failed = journal.AddNotes("machine", busy)
 	}
+
 	failed = errors.Join(failed, runner.Do(ctx, ahead, s.options, journal, progress))
-	for _, e := range engines {
-		failed = errors.Join(failed, journal.AddNotes(e.Name(), e.Notes()...))
-	}
-	data := journal.Data()
-	if len(data.Records) == 0 {
-		return failed
-	}
-	r := report.New(data.Environment, data.Records, s.baseline.Name)
-	r.Unfinished = len(runner.Ahead(steps, journal))
-	if r.Unfinished > 0 && s.out != "" {
+	if left := len(runner.Ahead(steps, journal)); left > 0 && s.out != "" {
 		fmt.Fprintf(progress, "%d of %d runs are not done. Run the same command with -out %s to continue.\n",
-			r.Unfinished, len(steps), s.out)
+			left, len(steps), s.out)
 	}
-	return errors.Join(failed, s.write(r, out, progress))
+
+	return failed
 }
 
-// newServer is the value of -postgres, -postgres18 and -mariadb for a temporary server. A colon and a folder of programs
-// may follow.
+// openEngines opens the engines that the flags ask for. Close those that it returns, even with an error.
+func (s settings) openEngines(ctx context.Context, progress io.Writer) (engines []engine.Engine, err error) {
+	for _, name := range s.engines {
+		e, err := engine.Open(ctx, name, *s.at[name])
+		if err != nil && strings.Contains(err.Error(), "requires cgo") {
+			err = errors.New("SQLite needs a program built with CGO_ENABLED=1 and a C compiler; servers do not: " +
+				"-db postgres")
+		}
+		if err != nil {
+			return engines, err
+		}
+
+		engines = append(engines, e)
+		if left := e.Left(); left != "" {
+			fmt.Fprintf(progress, "%s: %s\n", name, left)
+		}
+	}
+
+	return engines, nil
+}
+
+func closeEngines(engines []engine.Engine, progress io.Writer) {
+	for _, e := range engines {
+		if err := e.Close(); err != nil {
+			fmt.Fprintf(progress, "%s was not cleaned up: %v\n", e.Name(), err)
+		}
+	}
+}
+
+// environment describes the flags and the machine.
+func (s settings) environment(ctx context.Context) measure.Environment {
+	return measure.Environment{
+		Time: time.Now().Format(time.RFC3339), Command: s.command, Baseline: s.baseline.Name,
+		Settings: []measure.Setting{
+			{Name: "seed", Value: strconv.FormatUint(s.options.Seed, 10)},
+			{Name: "rows", Value: strconv.Itoa(s.options.Rows)},
+		},
+		Machine: describeMachine(ctx),
+	}
+}
+
+// settingsOf describes the databases.
+func settingsOf(ctx context.Context, engines []engine.Engine) (map[string][]measure.Setting, error) {
+	all := map[string][]measure.Setting{}
+	for _, e := range engines {
+		settings, err := e.Settings(ctx)
+		if err != nil {
+			return nil, fmt.Errorf("settings of %s: %w", e.Name(), err)
+		}
+		all[e.Name()] = settings
+	}
+
+	return all, nil
+}
+
+// newServer is the value of -postgres, -postgres18 and -mariadb for a temporary server. A colon and a folder of
+// programs may follow.
 const newServer = "new"
 
 const cacheMiB = 16 // of such a server
@@ -114,6 +166,7 @@ func (s *settings) startServers(ctx context.Context, progress io.Writer) (stop f
 		if first != newServer || name == "sqlite" {
 			continue
 		}
+
 		fmt.Fprintf(progress, "Starting a %s server with a cache of %d MB.\n", name, cacheMiB)
 		program := strings.TrimSuffix(name, "18")
 		one, err := dbserver.Start(ctx, dbserver.Config{Name: program, Folder: folder, CacheMiB: cacheMiB})
@@ -123,9 +176,11 @@ func (s *settings) startServers(ctx context.Context, progress io.Writer) (stop f
 		if err != nil {
 			return stop, fmt.Errorf("-%s %s: %w", name, *dsn, err)
 		}
+
 		others := stop
 		stop = func() error { return errors.Join(one.Stop(), others()) }
 		*dsn = one.DSN
 	}
+
 	return stop, nil
 }

@@ -35,6 +35,7 @@ func newAPI(db *gorm.DB) http.Handler {
 			http.Error(w, err.Error(), http.StatusBadRequest)
 			return
 		}
+
 		user := User{Name: body.Name}
 		reply(w, &user, db.WithContext(r.Context()).Create(&user).Error) // Create sets user.ID
 	})
@@ -44,6 +45,7 @@ func newAPI(db *gorm.DB) http.Handler {
 			http.Error(w, err.Error(), http.StatusBadRequest)
 			return
 		}
+
 		var user User
 		reply(w, &user, db.WithContext(r.Context()).Preload("Orders").Take(&user, id).Error)
 	})
@@ -56,17 +58,21 @@ func newAPI(db *gorm.DB) http.Handler {
 			http.Error(w, err.Error(), http.StatusBadRequest)
 			return
 		}
+
 		order := Order{UserID: body.UserID, Cents: body.Cents}
 		reply(w, &order, db.WithContext(r.Context()).Create(&order).Error)
 	})
+
 	return http.MaxBytesHandler(mux, 64<<10)
 }
 
 func reply(w http.ResponseWriter, value any, err error) {
-	switch due := new(*snowflake.DueError); {
+	var due *snowflake.DueError
+
+	switch {
 	case errors.Is(err, gorm.ErrRecordNotFound), errors.Is(err, gorm.ErrForeignKeyViolated):
 		http.Error(w, "not found", http.StatusNotFound)
-	case errors.Is(err, snowflake.ErrLeaseStalled), errors.As(err, due):
+	case errors.Is(err, snowflake.ErrLeaseStalled), errors.As(err, &due):
 		slog.Warn("no ID", "error", err)
 		w.Header().Set("Retry-After", "1")
 		http.Error(w, "try again", http.StatusServiceUnavailable)

@@ -32,6 +32,7 @@ func TestTheAPIAnswersWithTheGoldenFile(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	var got strings.Builder
 	api := newAPI(db)
 	for _, request := range []string{
@@ -65,6 +66,7 @@ func TestTheAPIAnswersWithTheGoldenFile(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
+
 	want, err := os.ReadFile(golden)
 	if err != nil || got.String() != string(want) {
 		t.Errorf("error %v, got\n%s\nwant\n%s", err, got.String(), want)

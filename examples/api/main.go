@@ -31,6 +31,7 @@ func main() {
 	if url := os.Getenv("DATABASE_URL"); url != "" {
 		dialector = postgres.Open(url)
 	}
+
 	err := run(ctx, dialector, cmp.Or(os.Getenv("ADDR"), "127.0.0.1:8080"))
 	stop()
 	if err != nil {
@@ -45,16 +46,19 @@ func run(ctx context.Context, dialector gorm.Dialector, addr string) (err error)
 	if err != nil {
 		return err
 	}
+
 	pool, err := db.DB()
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, pool.Close()) }()
+
 	plugin, err := gormplugin.Open(ctx, db)
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, plugin.Close(context.WithoutCancel(ctx))) }()
+
 	if err := db.WithContext(ctx).AutoMigrate(&User{}, &Order{}); err != nil {
 		return err
 	}
@@ -67,6 +71,7 @@ func run(ctx context.Context, dialector gorm.Dialector, addr string) (err error)
 	if err != nil {
 		return err
 	}
+
 	log.Printf("http://%s", listener.Addr())
 	server := &http.Server{Handler: mux, ReadTimeout: 10 * time.Second, WriteTimeout: 10 * time.Second}
 	ended := make(chan error, 1)
@@ -75,9 +80,11 @@ func run(ctx context.Context, dialector gorm.Dialector, addr string) (err error)
 		defer cancel()
 		ended <- server.Shutdown(limit)
 	})
+
 	if err := server.Serve(listener); !errors.Is(err, http.ErrServerClosed) {
 		return err
 	}
+
 	return <-ended // Serve returns when Shutdown begins
 }
 

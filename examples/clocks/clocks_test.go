@@ -23,12 +23,14 @@ func TestTheArticlesRepeatIDsWhereTheTableSaysSoAndOursNowhere(t *testing.T) {
 		"200,000 IDs in 400 ms: random numbers up to 10^10":                         true,
 	}
 	got := map[string]bool{}
+
 	for _, trouble := range troubles {
 		for _, rule := range rules {
 			res, err := trouble.try(rule)
 			if err != nil {
 				t.Fatal(err)
 			}
+
 			if res.duplicates > 0 {
 				got[trouble.name+": "+rule.name] = true
 			}
@@ -37,6 +39,7 @@ func TestTheArticlesRepeatIDsWhereTheTableSaysSoAndOursNowhere(t *testing.T) {
 			}
 		}
 	}
+
 	if !maps.Equal(got, want) {
 		t.Errorf("repeated IDs: %v", got)
 	}

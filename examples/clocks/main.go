@@ -1,5 +1,5 @@
-// Clocks puts the rules of articles for clocks and sequences beside generators of this repository: each goes through the
-// same trouble on a simulated clock.
+// Clocks compares the rules of articles for clocks and sequences with generators of this repository. Each goes through
+// the same trouble on a simulated clock.
 //
 //	go run ./examples/clocks
 package main
@@ -32,9 +32,18 @@ type trouble struct {
 
 var troubles = []trouble{
 	{name: "steps back of 2 s while it runs", rounds: 3, back: 2 * time.Second, calls: 3000, pause: time.Millisecond},
-	{name: "3 restarts into the same 2 s", rounds: 4, back: 2 * time.Second, calls: 2000, pause: time.Millisecond, end: "stop"},
-	{name: "18 restarts into the same 2 s", rounds: 19, back: 2 * time.Second, calls: 2000, pause: time.Millisecond, end: "stop"},
-	{name: "60,000 IDs in 6 ms, a crash, the same again", rounds: 2, calls: 60_000, pause: 100 * time.Nanosecond, end: "crash"},
+	{
+		name: "3 restarts into the same 2 s", rounds: 4, back: 2 * time.Second, calls: 2000, pause: time.Millisecond,
+		end: "stop",
+	},
+	{
+		name: "18 restarts into the same 2 s", rounds: 19, back: 2 * time.Second, calls: 2000, pause: time.Millisecond,
+		end: "stop",
+	},
+	{
+		name: "60,000 IDs in 6 ms, a crash, the same again", rounds: 2, calls: 60_000, pause: 100 * time.Nanosecond,
+		end: "crash",
+	},
 	{name: "200,000 IDs in 400 ms", rounds: 1, calls: 200_000, pause: 2 * time.Microsecond},
 }
 
@@ -73,13 +82,16 @@ func stateFile(h *host) (next func() (int64, error), end func(crash bool) error,
 	if err != nil {
 		return nil, nil, err
 	}
+
 	ctx := context.Background()
-	window := lease.WithWindow(time.Duration(h.starts) * 10 * time.Second) // beyond the rest of the window before a crash
+	// Beyond the rest of the window before a crash.
+	window := lease.WithWindow(time.Duration(h.starts) * 10 * time.Second)
 	l, err := lease.Open(ctx, store, lease.WithWorkers(h.number, h.number), lease.WithClock(background{h}),
 		lease.WithGenerator(snowflake.WithClock(h)), window, lease.WithLogger(slog.New(slog.DiscardHandler)))
 	if err != nil {
 		return nil, nil, err
 	}
+
 	next = func() (int64, error) {
 		id, err := l.Generator().Next()
 		return int64(id), err
@@ -106,6 +118,7 @@ func (t trouble) try(r rule) (res result, err error) {
 		return res, err
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
+
 	h := &host{dir: dir, number: 5}
 	var ids []int64
 	var next func() (int64, error)
@@ -114,12 +127,14 @@ func (t trouble) try(r rule) (res result, err error) {
 		if n > 0 {
 			h.offset -= t.back
 		}
+
 		if next == nil {
 			h.starts++
 			if next, end, err = r.start(h); err != nil {
 				return res, err
 			}
 		}
+
 		for range t.calls {
 			before := h.Elapsed()
 			id, err := next()
@@ -130,6 +145,7 @@ func (t trouble) try(r rule) (res result, err error) {
 			}
 			h.pass(t.pause)
 		}
+
 		if t.end != "" || n == t.rounds-1 {
 			if end != nil {
 				err = end(t.end == "crash")
@@ -140,6 +156,7 @@ func (t trouble) try(r rule) (res result, err error) {
 			h.pass(5 * time.Millisecond) // until the next start
 		}
 	}
+
 	slices.Sort(ids)
 	res.ids, res.duplicates = len(ids), len(ids)-len(slices.Compact(ids))
 	return res, nil
@@ -155,9 +172,12 @@ func main() {
 				fmt.Fprintln(os.Stderr, "clocks:", err)
 				os.Exit(1)
 			}
-			fmt.Fprintf(w, "  %s\t%d\t%d\t%d\t%v\n", r.name, res.ids, res.duplicates, res.errors, res.longest.Round(time.Millisecond))
+			fmt.Fprintf(w, "  %s\t%d\t%d\t%d\t%v\n",
+				r.name, res.ids, res.duplicates, res.errors, res.longest.Round(time.Millisecond))
 		}
+
 		fmt.Fprintln(w, "\t\t\t\t")
 	}
+
 	_ = w.Flush() // to the terminal
 }

@@ -79,9 +79,9 @@ func swapping(h *host) func() (int64, error) {
 	}
 }
 
-// randomStart begins each millisecond at a random sequence. When the sequence is back there it refuses that call, but not
-// the next one. The article compares with >, which lets the sequence reach 4,096, the 0 of the next machine; here it does
-// not.
+// randomStart begins each millisecond at a random sequence. When the sequence is back there it refuses that call, but
+// not the next one. The article compares with >, which lets the sequence reach 4,096, the 0 of the next machine; here
+// it does not.
 func randomStart(h *host) func() (int64, error) {
 	t, start := ticker{host: h}, int64(0)
 	random := rand.New(rand.NewPCG(3, uint64(h.starts)))
@@ -90,14 +90,17 @@ func randomStart(h *host) func() (int64, error) {
 		if now < t.last {
 			return 0, errRefused
 		}
+
 		if now > t.last {
 			start = random.Int64N(1 << 12)
 			t.last, t.sequence = now, start
 		}
+
 		t.sequence = (t.sequence + 1) % (1 << 12)
 		if t.sequence == start {
 			return 0, errRefused
 		}
+
 		return now<<22 | h.number<<12 | t.sequence, nil
 	}
 }
@@ -130,8 +133,8 @@ func history(h *host) func() (int64, error) {
 	}
 }
 
-// batches is Baidu's uid-generator: it reads the clock only at its start, which has its own number. From there it counts,
-// 8,192 IDs a second, so its IDs do not have the times of the rows.
+// batches is Baidu's uid-generator: it reads the clock only at its start, which has its own number. From there it
+// counts, 8,192 IDs a second, so its IDs do not have the times of the rows.
 func batches(h *host) func() (int64, error) {
 	number, next := h.starts, (&ticker{host: h}).now()/1000<<13
 	return func() (int64, error) {

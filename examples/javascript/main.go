@@ -45,8 +45,8 @@ func opens(kind, id string) string {
 	return "404"
 }
 
-// printTable reads the JSON as JavaScript does. In a value of type any a number becomes a float64, as JavaScript's numbers
-// are, and Marshal writes the digits that JavaScript prints.
+// printTable reads the JSON as JavaScript does. In a value of type any a number becomes a float64, as JavaScript's
+// numbers are, and Marshal writes the digits that JavaScript prints.
 func printTable(out io.Writer) error {
 	table := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(table, "IDS ARE\tUSER\tSENT\tREAD\tTHE LINK OPENS")
@@ -60,15 +60,18 @@ func printTable(out io.Writer) error {
 			if err != nil {
 				return err
 			}
+
 			text, err := json.Marshal(read)
 			if err != nil {
 				return err
 			}
+
 			id := strings.Trim(string(text), `"`)
 			digits := strings.Trim(string(sent), `"`)
 			fmt.Fprintf(table, "%s\t%s\t%s\t%s\t%s\n", kind, u.Name, digits, id, opens(kind, id))
 		}
 	}
+
 	return table.Flush()
 }
 
@@ -81,6 +84,7 @@ func main() {
 		}
 		return
 	}
+
 	log.Printf("http://%s/page/", *addr)
 	const limit = 10 * time.Second
 	handler := http.FileServerFS(page)

@@ -32,6 +32,7 @@ func TestNodeReadsWhatTheTableSays(t *testing.T) {
 	if err != nil {
 		skip.Missing(t, "", "%v", err)
 	}
+
 	sent, err := json.Marshal(kinds)
 	exampletest.Must(t, err)
 	const script = `for (const [kind, users] of Object.entries(JSON.parse(process.argv[1])))
@@ -41,6 +42,7 @@ func TestNodeReadsWhatTheTableSays(t *testing.T) {
 	out, err := cmd.Output()
 	exampletest.Must(t, err)
 	rows := strings.Split(table(t), "\n")
+
 	for line := range strings.Lines(string(out)) {
 		read := strings.Fields(line)
 		if !slices.ContainsFunc(rows, func(row string) bool {
@@ -50,6 +52,7 @@ func TestNodeReadsWhatTheTableSays(t *testing.T) {
 			t.Errorf("node reads %s which is not in\n%s", line, table(t))
 		}
 	}
+
 	if n := strings.Count(string(out), "\n"); n != 6 {
 		t.Errorf("node reads %d users", n)
 	}

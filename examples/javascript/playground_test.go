@@ -68,13 +68,16 @@ func playground(t *testing.T, ids []numbered, texts []string, addresses []addres
 	if err != nil {
 		skip.Missing(t, "", "%v", err)
 	}
-	argument, err := json.Marshal(map[string]any{"ids": append([]numbered{}, ids...), "texts": append([]string{}, texts...), "addresses": append([]address{}, addresses...)})
+
+	argument, err := json.Marshal(map[string]any{"ids": append([]numbered{}, ids...),
+		"texts": append([]string{}, texts...), "addresses": append([]address{}, addresses...)})
 	exampletest.Must(t, err)
 	cmd := exec.CommandContext(t.Context(), node, "testdata/page.mjs", string(argument))
 	cmd.Stderr = os.Stderr
 	out, err := cmd.Output()
 	exampletest.Must(t, err)
 	exampletest.Must(t, json.Unmarshal(out, &got))
+
 	return got
 }
 
@@ -88,6 +91,7 @@ func isoTime(l snowflake.Layout, id snowflake.ID) string {
 	case year > 9999:
 		return fmt.Sprintf("+%06d%s", year, at.Format("-01-02T15:04:05.000Z"))
 	}
+
 	return at.Format("2006-01-02T15:04:05.000Z")
 }
 
@@ -96,17 +100,22 @@ func want(l snowflake.Layout, id snowflake.ID) shown {
 	if id>>l.Bits() > 0 {
 		return shown{Error: fmt.Sprintf("above the %d bits of the layout", l.Bits())}
 	}
+
 	digits, at := fmt.Sprintf("%064b", int64(id)), 64-l.Bits()
 	is := shown{
 		Time: isoTime(l, id), Rounded: fmt.Sprintf("%.0f", float64(id)), Digits: [][2]string{{"unused", digits[:at]}},
-		Texts: [][2]string{{"decimal", id.String()}, {"base32", id.Base32()}, {"base62", id.Base62()}, {"uuid", uuidkey.UUID(id).String()}},
+		Texts: [][2]string{{"decimal", id.String()}, {"base32", id.Base32()}, {"base62", id.Base62()},
+			{"uuid", uuidkey.UUID(id).String()}},
 	}
+
 	for _, f := range l.Fields() {
 		part := digits[at : at+f.Bits]
 		value, _ := new(big.Int).SetString(part, 2)
-		is.Fields, is.Digits = append(is.Fields, field{f.Name, value.String(), f.Bits}), append(is.Digits, [2]string{f.Name, part})
+		is.Fields = append(is.Fields, field{f.Name, value.String(), f.Bits})
+		is.Digits = append(is.Digits, [2]string{f.Name, part})
 		at += f.Bits
 	}
+
 	return is
 }
 
@@ -116,26 +125,31 @@ func TestThePlaygroundShowsWhatGoSays(t *testing.T) {
 	layouts := append(snowflake.Presets(),
 		"epoch=1969-12-31T23:59:59.998000001Z tick=1.001ms time:8 worker:3 time:20 sequence:2",
 		"epoch=2025-01-01T00:00:00Z tick=1h time:50 sequence:12", "epoch=2025-01-01T00:00:00Z tick=10s time:41 sequence:4")
+
 	for _, text := range layouts {
 		l, err := snowflake.ParseLayout(text)
 		exampletest.Must(t, err)
 		greatest := snowflake.ID(uint64(1)<<l.Bits() - 1)
-		for _, id := range []snowflake.ID{0, 1, greatest, greatest - 1, 6149008514797120170 & greatest, 250263666560077824, 1 << 62} {
+		for _, id := range []snowflake.ID{0, 1, greatest, greatest - 1, 6149008514797120170 & greatest,
+			250263666560077824, 1 << 62} {
 			ids, wants = append(ids, numbered{id.String(), text}), append(wants, want(l, id))
 		}
 	}
+
 	got := playground(t, ids, nil, nil)
 	for i, id := range ids {
 		if !reflect.DeepEqual(got.Shown[i], wants[i]) {
 			t.Errorf("%s in %s:\n%+v, want\n%+v", id.ID, id.Layout, got.Shown[i], wants[i])
 		}
 	}
+
 	for _, name := range snowflake.Presets() {
 		if layout := snowflake.MustPreset(name).String(); got.Presets[name] != layout {
 			t.Errorf("preset %s is %q, want %q", name, got.Presets[name], layout)
 		}
 		delete(got.Presets, name)
 	}
+
 	if len(got.Presets) > 0 {
 		t.Errorf("Go has no presets %v", got.Presets)
 	}
@@ -146,21 +160,25 @@ func TestThePlaygroundReadsWhatGoWrites(t *testing.T) {
 	number := id.String()
 	texts := map[string]read{
 		number: {"decimal", number, ""}, id.Base32(): {"base32", number, ""}, id.Base62(): {"base62", number, ""},
-		uuidkey.UUID(id).String():                      {"uuid", number, ""},
-		sqltypes.Typed[kindOfUser](id).String():        {"typed", number, ""},
-		sqltypes.Typed[checkedKind](id).String():       {"typed, with a check character", number, ""},
-		sqltypes.Typed[checkedKind](id).String() + "0": {Error: "after the last underscore come 13 characters of base 32, or 14 with a check character"},
-		"big_user_0000000000001Z":                      {Error: "the check character does not fit the others"},
-		"User_04W86BB0G4007":                           {Error: "a prefix has 1 to 63 letters a to z, with underscores between them only"},
-		"1234567890123":                                {"decimal", "1234567890123", ""}, // also base 32
-		"2BN5D8MQNV4EBEF8WQ5QEYGZDA":                   {Error: "a token of publicid: only its key reads it"},
-		"983f9608-8e16-4f5f-890a-6c4bfa033185":         {Error: "a UUID that holds no ID; a token of publicid is read by its key only"},
-		"x":                                            {Error: notAnID},
+		uuidkey.UUID(id).String():                {"uuid", number, ""},
+		sqltypes.Typed[kindOfUser](id).String():  {"typed", number, ""},
+		sqltypes.Typed[checkedKind](id).String(): {"typed, with a check character", number, ""},
+		sqltypes.Typed[checkedKind](id).String() + "0": {
+			Error: "after the last underscore come 13 characters of base 32, or 14 with a check character",
+		},
+		"big_user_0000000000001Z":              {Error: "the check character does not fit the others"},
+		"User_04W86BB0G4007":                   {Error: "a prefix has 1 to 63 letters a to z, with underscores between them only"},
+		"1234567890123":                        {"decimal", "1234567890123", ""}, // also base 32
+		"2BN5D8MQNV4EBEF8WQ5QEYGZDA":           {Error: "a token of publicid: only its key reads it"},
+		"983f9608-8e16-4f5f-890a-6c4bfa033185": {Error: "a UUID that holds no ID; a token of publicid is read by its key only"},
+		"x":                                    {Error: notAnID},
 	}
 	var list []string
+
 	for text := range texts {
 		list = append(list, text)
 	}
+
 	for i, got := range playground(t, nil, list, nil).Read {
 		if got != texts[list[i]] {
 			t.Errorf("%q is read as %+v, want %+v", list[i], got, texts[list[i]])
@@ -171,7 +189,8 @@ func TestThePlaygroundReadsWhatGoWrites(t *testing.T) {
 func TestThePlaygroundSaysWhatIsWrongWithALayout(t *testing.T) {
 	const good = "epoch=2025-01-01T00:00:00Z tick=1ms "
 	texts := map[string]string{
-		"constructor": "constructor: want a preset, or epoch=", "__proto__": "__proto__: want a preset", "Twitter": "Twitter: want a preset",
+		"constructor": "constructor: want a preset, or epoch=", "__proto__": "__proto__: want a preset",
+		"Twitter": "Twitter: want a preset",
 		"tick=1ms epoch=2025-01-01T00:00:00+99:99 time:41 sequence:1": "epoch 2025-01-01T00:00:00+99:99: there is no such time",
 		"tick=1ms epoch=2025-02-30T00:00:00Z time:41 sequence:1":      "epoch 2025-02-30T00:00:00Z: there is no such time",
 		"tick=1ms epoch=2025 time:41 sequence:1":                      "epoch 2025: want a time such as",
@@ -182,9 +201,11 @@ func TestThePlaygroundSaysWhatIsWrongWithALayout(t *testing.T) {
 		good + "time:41":                                              "no field sequence",
 	}
 	var ids []numbered
+
 	for text := range texts {
 		ids = append(ids, numbered{"7", text})
 	}
+
 	for i, got := range playground(t, ids, nil, nil).Shown {
 		if layout := ids[i].Layout; !strings.HasPrefix(got.Error, texts[layout]) {
 			t.Errorf("%s: %q, want %q", layout, got.Error, texts[layout])
@@ -200,9 +221,11 @@ func TestThePageShowsTheIDOfItsAddressAndNoMarkup(t *testing.T) {
 		is := want(snowflake.MustPreset(layout), id)
 		var bits []string
 		rows := []string{"time: " + is.Time}
+
 		for _, d := range is.Digits {
 			bits = append(bits, d[1])
 		}
+
 		for _, f := range is.Fields {
 			name := f.Name
 			if name == "time" {
@@ -210,17 +233,22 @@ func TestThePageShowsTheIDOfItsAddressAndNoMarkup(t *testing.T) {
 			}
 			rows = append(rows, fmt.Sprintf("%s (%d bits): %s", name, f.Bits, f.Value))
 		}
+
 		rows = append(rows, "read as: "+form)
 		for _, text := range is.Texts {
 			rows = append(rows, text[0]+": "+text[1])
 		}
+
 		return shot{Bits: strings.Join(bits, " "), Rows: append(rows, "Number(id): "+number)}
 	}
 	const rounded = "rounded to 175928847299117056"
 	options := playground(t, nil, nil, []address{{}}).Pages[0].Options
-	if got := slices.Sorted(slices.Values(options)); !slices.Equal(got, slices.Sorted(slices.Values(snowflake.Presets()))) {
+
+	if got := slices.Sorted(slices.Values(options)); !slices.Equal(got,
+		slices.Sorted(slices.Values(snowflake.Presets()))) {
 		t.Errorf("the page offers %q", got)
 	}
+
 	tests := []struct {
 		address
 		link string
@@ -252,9 +280,11 @@ func TestThePageShowsTheIDOfItsAddressAndNoMarkup(t *testing.T) {
 		},
 	}
 	var addresses []address
+
 	for _, test := range tests {
 		addresses = append(addresses, test.address)
 	}
+
 	for i, got := range playground(t, nil, nil, addresses).Pages {
 		want := tests[i].want
 		want.Link, want.Options, want.Rows = "#"+tests[i].link, options, append([]string{}, want.Rows...)

@@ -44,11 +44,13 @@ func run(ctx context.Context, dialector gorm.Dialector, out io.Writer) (err erro
 	if err != nil {
 		return err
 	}
+
 	plugin, err := gormplugin.Open(ctx, db) // leases a worker number in this database
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, plugin.Close(ctx)) }() // gives it back
+
 	if err := db.AutoMigrate(&User{}, &Order{}); err != nil {
 		return err
 	}
@@ -57,14 +59,17 @@ func run(ctx context.Context, dialector gorm.Dialector, out io.Writer) (err erro
 	if err := db.Create(&users).Error; err != nil { // one statement per table
 		return err
 	}
+
 	for _, u := range users {
 		fmt.Fprintf(out, "%-5s is %d: %v\n", u.Name, u.ID, snowflake.Default().Decompose(u.ID))
 	}
+
 	var ada User // of the last minute, a range of keys; in a burst, IDs lead the clock
 	lastMinute := gormplugin.CreatedBetween(time.Now().Add(-time.Minute), time.Now().Add(time.Minute))
 	if err := db.Preload("Orders").Where(lastMinute).Last(&ada, "name = ?", "Ada").Error; err != nil {
 		return err
 	}
+
 	text, err := json.MarshalIndent(ada, "", "  ")
 	fmt.Fprintf(out, "In JSON keys are strings, because JavaScript would round the numbers:\n%s\n", text)
 	return err

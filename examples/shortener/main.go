@@ -1,4 +1,5 @@
-// Shortener makes short links, whose codes are keys in Base62. Copies may share a database: go run ./examples/shortener -h
+// Shortener makes short links, whose codes are keys in Base62. Copies may share a database: go run ./examples/shortener
+// -h
 package main
 
 import (
@@ -42,6 +43,7 @@ func main() {
 	} else if strings.Contains(*dsn, "@") {
 		dialector, layout = mysql.Open(*dsn), snowflake.Clustered()
 	}
+
 	db, err := gorm.Open(dialector)
 	if err == nil && db.AutoMigrate(&link{}) != nil { // perhaps another copy has just created the table
 		err = db.AutoMigrate(&link{})
@@ -59,12 +61,14 @@ func main() {
 	server := &http.Server{Addr: *addr, Handler: newHandler(db)} // examples/api has timeouts, and ends its requests
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGINT, syscall.SIGTERM)
 	defer context.AfterFunc(ctx, func() { stop(); _ = server.Close() })()
+
 	log.Print("http://", *addr)
 	log.Print(server.ListenAndServe())
 }
 
 func newHandler(db *gorm.DB) http.Handler {
-	web := regexp.MustCompile(`^https?://[^\pZ\pC/?#\x{FFFD}]+[^\pZ\pC\x{FFFD}]*$`) // javascript: and other schemes are refused
+	// It refuses javascript: and other schemes.
+	web := regexp.MustCompile(`^https?://[^\pZ\pC/?#\x{FFFD}]+[^\pZ\pC\x{FFFD}]*$`)
 	mux := http.NewServeMux()
 	mux.Handle("GET /{$}", http.FileServerFS(page))
 	mux.HandleFunc("POST /{$}", func(w http.ResponseWriter, r *http.Request) {
@@ -82,6 +86,7 @@ func newHandler(db *gorm.DB) http.Handler {
 			http.Redirect(w, r, l.URL, http.StatusFound)
 		}
 	})
+
 	return http.MaxBytesHandler(mux, 16<<10)
 }
 
@@ -96,5 +101,6 @@ func failed(w http.ResponseWriter, err error) bool {
 		log.Print(err)
 		http.Error(w, "internal error", http.StatusInternalServerError)
 	}
+
 	return err != nil
 }

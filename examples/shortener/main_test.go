@@ -87,20 +87,24 @@ func TestCodesRedirectAndOthersAreErrors(t *testing.T) {
 		r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
 		w := httptest.NewRecorder()
 		handler.ServeHTTP(w, r)
-		if got := w.Header().Get("Location") + w.Body.String(); w.Code != test.status || !strings.Contains(got, test.want) {
-			t.Errorf("%s %s %.60q: %d %s, want %d %s", test.method, test.path, test.url, w.Code, got, test.status, test.want)
+		if got := w.Header().Get("Location") + w.Body.String(); w.Code != test.status ||
+			!strings.Contains(got, test.want) {
+			t.Errorf("%s %s %.60q: %d %s, want %d %s",
+				test.method, test.path, test.url, w.Code, got, test.status, test.want)
 		}
 	}
 
 	gen.FailAfter(0, snowflake.ErrLeaseStalled)
 	w := httptest.NewRecorder()
 	handler.ServeHTTP(w, httptest.NewRequest("POST", "/?url=https://go.dev", nil))
+
 	if w.Code != http.StatusServiceUnavailable || w.Header().Get("Retry-After") != "1" {
 		t.Errorf("a stalled lease: %d %v, want 503 and Retry-After", w.Code, w.Header())
 	}
 }
 
-// TestNoLinkIsLostOrTwice kills copies while clients shorten links. What a client was told of must be there, on each copy.
+// TestNoLinkIsLostOrTwice kills copies while clients shorten links. What a client was told of must be there, on each
+// copy.
 func TestNoLinkIsLostOrTwice(t *testing.T) {
 	testdb.Each(t, func(t *testing.T, target testdb.Target) {
 		dsn := strings.Replace(target.DSN, "parseTime=true", "", 1) // the form that -h shows
@@ -118,6 +122,7 @@ func TestNoLinkIsLostOrTwice(t *testing.T) {
 		for _, c := range copies {
 			c.wait(t)
 		}
+
 		codes := map[string]string{}
 		for long, code := range shortened {
 			if other := codes[code]; other != "" {
@@ -125,6 +130,7 @@ func TestNoLinkIsLostOrTwice(t *testing.T) {
 			}
 			codes[code] = long
 		}
+
 		for i, c := range copies {
 			for code, long := range codes {
 				if rand.IntN(len(copies)) != i {
@@ -149,6 +155,7 @@ func shortenWhileCopiesAreKilled(t *testing.T, copies []*copyOf) map[string]stri
 	)
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
+
 	for client := range clients {
 		running.Go(func() {
 			for n := range links {
@@ -165,16 +172,19 @@ func shortenWhileCopiesAreKilled(t *testing.T, copies []*copyOf) map[string]stri
 			}
 		})
 	}
+
 	for range kills {
 		time.Sleep(100 * time.Millisecond)
 		c := copies[rand.IntN(len(copies))]
 		c.kill()
 		c.start(t)
 	}
+
 	running.Wait()
 	if ctx.Err() != nil {
 		t.Fatalf("%d of %d links were shortened within a minute", len(shortened), clients*links)
 	}
+
 	return shortened
 }
 
@@ -223,24 +233,29 @@ func (c *copyOf) wait(t *testing.T) {
 		}
 		time.Sleep(100 * time.Millisecond)
 	}
+
 	t.Fatalf("the copy at %s does not answer", c.addr)
 }
 
 func (c *copyOf) shorten(ctx context.Context, long string) (code string, err error) {
-	r, err := http.NewRequestWithContext(ctx, http.MethodPost, "http://"+c.addr+"/?"+url.Values{"url": {long}}.Encode(), nil)
+	r, err := http.NewRequestWithContext(ctx, http.MethodPost,
+		"http://"+c.addr+"/?"+url.Values{"url": {long}}.Encode(), nil)
 	if err != nil {
 		return "", err
 	}
+
 	answer, err := http.DefaultClient.Do(r)
 	if err != nil {
 		return "", err
 	}
 	defer func() { _ = answer.Body.Close() }()
+
 	text, err := io.ReadAll(answer.Body)
 	code, found := strings.CutPrefix(strings.TrimSpace(string(text)), "http://"+c.addr+"/")
 	if err == nil && (answer.StatusCode != http.StatusOK || !found) {
 		err = fmt.Errorf("%s: %s", answer.Status, text)
 	}
+
 	return code, err
 }
 

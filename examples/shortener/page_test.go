@@ -23,8 +23,8 @@ import (
 	"github.com/sqlflake/sqlflake/snowflake"
 )
 
-// TestThePageShortensALink uses the page as a person does, in Chromium: on a desktop in the light, on a telephone in the
-// dark.
+// TestThePageShortensALink uses the page as a person does, in Chromium: on a desktop in the light, on a telephone in
+// the dark.
 func TestThePageShortensALink(t *testing.T) {
 	gen, err := snowflake.New(5)
 	exampletest.Must(t, err)
@@ -48,6 +48,7 @@ func TestThePageShortensALink(t *testing.T) {
 		if wide := b.script("return document.documentElement.scrollWidth > innerWidth"); wide != "false" {
 			t.Errorf("%s: the page is wider than the window", test.scheme)
 		}
+
 		dark := strings.HasPrefix(b.script("return getComputedStyle(document.body).backgroundColor"), "rgb(13,")
 		if dark != (test.scheme == "dark") {
 			t.Errorf("%s: the page is dark: %t", test.scheme, dark)
@@ -60,15 +61,18 @@ func TestThePageShortensALink(t *testing.T) {
 		b.typeInto("#url", "https://go.dev/doc")
 		b.click("form button")
 		short := b.wait("#result a", "^"+server.URL+"/[0-9A-Za-z]{11}$")
+
 		if text := b.text("#error"); text != "" {
 			t.Errorf("the error %q still stands", text)
 		}
+
 		b.click("#result button")
 		b.wait("#result button", "^Copied$")
 
 		answer, err := http.DefaultTransport.RoundTrip(httptest.NewRequest(http.MethodGet, short, nil))
 		exampletest.Must(t, err)
 		exampletest.Must(t, answer.Body.Close())
+
 		if got := answer.Header.Get("Location"); got != "https://go.dev/doc" {
 			t.Errorf("%s leads to %q", short, got)
 		}
@@ -104,7 +108,8 @@ func openBrowser(t *testing.T) *browser {
 	}
 
 	b := &browser{t: t, session: "http://127.0.0.1:" + port + "/session"}
-	arguments := []string{"--headless", "--no-sandbox", "--disable-gpu", "--no-first-run", "--disable-background-networking"}
+	arguments := []string{"--headless", "--no-sandbox", "--disable-gpu", "--no-first-run",
+		"--disable-background-networking"}
 	options := map[string]any{"args": arguments}
 	var opened struct{ SessionID string }
 	opening := b.call("", map[string]any{"capabilities": map[string]any{"alwaysMatch": map[string]any{"goog:chromeOptions": options}}})
@@ -117,6 +122,7 @@ func openBrowser(t *testing.T) *browser {
 			_ = answer.Body.Close()
 		}
 	})
+
 	return b
 }
 
@@ -128,11 +134,13 @@ func (b *browser) call(command string, parameters map[string]any) json.RawMessag
 	answer, err := http.Post(strings.TrimSuffix(b.session+"/"+command, "/"), "application/json", bytes.NewReader(body))
 	exampletest.Must(b.t, err)
 	defer func() { _ = answer.Body.Close() }()
+
 	var result struct{ Value json.RawMessage }
 	exampletest.Must(b.t, json.NewDecoder(answer.Body).Decode(&result))
 	if answer.StatusCode != http.StatusOK {
 		b.t.Fatalf("%s: %s", command, result.Value)
 	}
+
 	return result.Value
 }
 
@@ -140,7 +148,8 @@ func (b *browser) call(command string, parameters map[string]any) json.RawMessag
 func (b *browser) script(text string) string {
 	b.t.Helper()
 	var value any
-	exampletest.Must(b.t, json.Unmarshal(b.call("execute/sync", map[string]any{"script": text, "args": []any{}}), &value))
+	exampletest.Must(b.t, json.Unmarshal(b.call("execute/sync", map[string]any{"script": text, "args": []any{}}),
+		&value))
 	return fmt.Sprint(value)
 }
 
@@ -183,6 +192,7 @@ func (b *browser) wait(selector, pattern string) (text string) {
 		}
 		time.Sleep(100 * time.Millisecond)
 	}
+
 	b.t.Fatalf("%s has the text %q, want %s", selector, text, pattern)
 	return ""
 }

@@ -2,8 +2,8 @@
 
 package compat
 
-// This file is never compiled. With it go.mod requires the newest versions of what else is required in its oldest one by
-// published modules, so that the tests in go.work run on the newest.
+// This file is never compiled. With it go.mod requires the newest versions of what else is required in its oldest one
+// by published modules, so that the tests in go.work run on the newest.
 import (
 	_ "github.com/go-sql-driver/mysql"
 	_ "github.com/google/uuid"

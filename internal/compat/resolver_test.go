@@ -55,6 +55,7 @@ func open(t *testing.T, target testdb.Target, config gorm.Config, plugins ...gor
 	db, err := gorm.Open(gormdb.Dialector(target), &config)
 	must(t, err)
 	t.Cleanup(func() { closePool(t, db.ConnPool) })
+
 	for _, plugin := range plugins {
 		must(t, db.Use(plugin))
 		if resolver, ok := plugin.(*dbresolver.DBResolver); ok {
@@ -65,6 +66,7 @@ func open(t *testing.T, target testdb.Target, config gorm.Config, plugins ...gor
 			})
 		}
 	}
+
 	return db
 }
 
@@ -73,6 +75,7 @@ func closePool(t *testing.T, pool gorm.ConnPool) {
 	if prepared, ok := pool.(*gorm.PreparedStmtDB); ok {
 		pool = prepared.ConnPool
 	}
+
 	if closer, ok := pool.(interface{ Close() error }); ok {
 		if err := closer.Close(); err != nil {
 			t.Error(err)
@@ -89,6 +92,7 @@ func leased(t *testing.T, db *gorm.DB) *gormplugin.Plugin {
 			t.Error(err)
 		}
 	})
+
 	return keys
 }
 
@@ -119,9 +123,11 @@ func create(t *testing.T, db *gorm.DB, where testdb.Target) order {
 	if err := open(t, where, gorm.Config{}).Preload("Lines").First(&found, o.ID).Error; err != nil {
 		t.Fatalf("the order %d is not in its database: %v", o.ID, err)
 	}
+
 	if o.ID == 0 || len(found.Lines) != 3 || o.Lines[0].ID == 0 {
 		t.Errorf("created %+v, found %+v", o, found)
 	}
+
 	return o
 }
 
@@ -158,7 +164,8 @@ func TestKeysAreFilledWithAResolverInBothOrders(t *testing.T) {
 }
 
 func TestTheLeaseIsNotOnAReplica(t *testing.T) {
-	for name, c := range map[string]gorm.Config{"plain": {}, "prepared": {PrepareStmt: true}, "no transaction": {SkipDefaultTransaction: true}} {
+	for name, c := range map[string]gorm.Config{"plain": {}, "prepared": {PrepareStmt: true},
+		"no transaction": {SkipDefaultTransaction: true}} {
 		t.Run(name, func(t *testing.T) {
 			each(t, func(t *testing.T, source testdb.Target, more func() testdb.Target) {
 				replica := more()
@@ -169,6 +176,7 @@ func TestTheLeaseIsNotOnAReplica(t *testing.T) {
 				wantLeases(t, false, replica)
 				wantLeases(t, true, source)
 				o := create(t, db, source)
+
 				if err := db.First(&order{}, o.ID).Error; !errors.Is(err, gorm.ErrRecordNotFound) {
 					t.Errorf("reading from the replica: %v, want ErrRecordNotFound", err)
 				}
@@ -212,15 +220,18 @@ func TestSeveralSourcesAreRefused(t *testing.T) {
 	each(t, func(t *testing.T, main testdb.Target, more func() testdb.Target) {
 		a, b, own := more(), more(), more()
 		for name, policy := range map[string]dbresolver.Policy{
-			"random": dbresolver.RandomPolicy{}, "in turn": dbresolver.RoundRobinPolicy(), "strictly in turn": dbresolver.StrictRoundRobinPolicy(),
+			"random": dbresolver.RandomPolicy{}, "in turn": dbresolver.RoundRobinPolicy(),
+			"strictly in turn": dbresolver.StrictRoundRobinPolicy(),
 		} {
 			c := config(targets(a, b), nil)
 			c.Policy = policy
 			db := open(t, main, gorm.Config{PrepareStmt: true}, (&dbresolver.DBResolver{}).Register(c))
-			if _, err := gormplugin.Open(t.Context(), db); !errors.Is(err, gorm.ErrInvalidDB) || !strings.Contains(err.Error(), "several databases") {
+			if _, err := gormplugin.Open(t.Context(), db); !errors.Is(err, gorm.ErrInvalidDB) ||
+				!strings.Contains(err.Error(), "several databases") {
 				t.Errorf("%s: Open: %v, want an error that says so", name, err)
 			}
 		}
+
 		wantLeases(t, false, main, a, b)
 		db := open(t, main, gorm.Config{}, (&dbresolver.DBResolver{}).Register(config(targets(a, b), nil)).
 			Register(config(targets(own), nil), leases, namespaces))

@@ -28,6 +28,7 @@ func sharded(t *testing.T, config gorm.Config) (*gorm.DB, *sharding.Sharding) {
 	for shard := range 2 {
 		must(t, db.Exec(fmt.Sprintf("CREATE TABLE purchases_%d (id bigint PRIMARY KEY, user_id bigint UNIQUE, note text)", shard)).Error)
 	}
+
 	return db, sharding.Register(sharding.Config{
 		ShardingKey: "user_id", NumberOfShards: 2,
 		PrimaryKeyGenerator:   sharding.PKCustom,
@@ -45,21 +46,25 @@ func TestKeysAreFilledBesideShardingInBothOrders(t *testing.T) {
 			must(t, db.Use(shards))
 			leased(t, db)
 		}
+
 		for user := range int64(4) {
 			p := purchase{UserID: user + 1}
 			must(t, db.Create(&p).Error)
 			must(t, db.Model(&p).Where("user_id = ?", p.UserID).Update("note", "x").Error)
 			var found purchase
 			must(t, db.Where("user_id = ? AND id > ?", p.UserID, p.ID-1).First(&found).Error)
+
 			if found != (purchase{p.ID, user + 1, "x"}) || p.ID == 0 {
 				t.Errorf("created %+v, found %+v", p, found)
 			}
+
 			var n int64
 			must(t, db.Table(fmt.Sprintf("purchases_%d", p.UserID%2)).Where("id = ?", p.ID).Count(&n).Error)
 			if n != 1 {
 				t.Errorf("%d rows in the table of the shard", n)
 			}
 		}
+
 		_, err := gormplugin.TableOf(t.Context(), db, &purchase{})
 		must(t, err)
 		err = db.Transaction(func(tx *gorm.DB) error {
@@ -90,12 +95,15 @@ func TestUpsertsBesideShardingLoseNoKey(t *testing.T) {
 	if err == nil || !strings.Contains(err.Error(), "DO NOTHING") {
 		t.Errorf("a skipped record among several: %v", err)
 	}
+
 	var stored purchase
 	must(t, db.Take(&stored, "user_id = ?", int64(4)).Error)
 
-	upsert := clause.OnConflict{Columns: []clause.Column{{Name: "user_id"}}, DoUpdates: clause.AssignmentColumns([]string{"note"})}
+	upsert := clause.OnConflict{Columns: []clause.Column{{Name: "user_id"}},
+		DoUpdates: clause.AssignmentColumns([]string{"note"})}
 	updated := []purchase{{UserID: 2, Note: "a"}, {UserID: 6, Note: "b"}}
 	must(t, db.Clauses(upsert).Create(&updated).Error)
+
 	if skipped.ID != 0 || several[1].ID != stored.ID || updated[0].ID != first.ID {
 		t.Errorf("skipped %v; %v, stored %v; updated %v, first %v", skipped, several, stored, updated, first)
 	}

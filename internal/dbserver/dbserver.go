@@ -1,5 +1,5 @@
-// Package dbserver starts temporary PostgreSQL, MariaDB and MySQL servers, and PgBouncer, for tests and benchmarks. The files
-// and the socket of a server are in a temporary folder, which is removed at the end. It has no network address.
+// Package dbserver starts temporary PostgreSQL, MariaDB and MySQL servers, and PgBouncer, for tests and benchmarks. The
+// files and the socket of a server are in a temporary folder, which is removed at the end. It has no network address.
 package dbserver
 
 import (
@@ -27,8 +27,9 @@ var ErrNotInstalled = errors.New("the server is not installed")
 type Config struct {
 	// Name is "postgres", "mariadb" or "pgbouncer".
 	Name string
-	// Folder has the programs, or has folders such as bin that do. Empty: PATH and the folders of packages. For "mariadb"
-	// it may have MySQL instead: a mysqld that reads no files of defaults and needs no option to run as this user.
+	// Folder has the programs, or has folders such as bin that do. Empty: PATH and the folders of packages. For
+	// "mariadb" it may have MySQL instead: a mysqld that reads no files of defaults and needs no option to run as this
+	// user.
 	Folder string
 	// CacheMiB is the size of shared_buffers or innodb_buffer_pool_size. 0: the server's default.
 	CacheMiB int
@@ -56,25 +57,28 @@ type Server struct {
 func (s *Server) Stop() error { return s.stop() }
 
 // Start starts a server and returns when it answers. If ctx ends before, everything is removed. Later the server ends
-// with Stop, and on Linux and FreeBSD also with this process, but not with ctx.
+// with Stop, and on Linux and FreeBSD with this process, but not with ctx.
 func Start(ctx context.Context, c Config) (*Server, error) {
 	k, ok := kinds[c.Name]
 	if !ok {
 		return nil, fmt.Errorf("unknown server %q; there are postgres, mariadb, pgbouncer", c.Name)
 	}
+
 	s, err := start(ctx, k, c)
-	if c.Name == "mariadb" && c.Folder != "" && errors.Is(err, ErrNotInstalled) {
+	mayBeMySQL := c.Name == "mariadb" && c.Folder != ""
+	if mayBeMySQL && errors.Is(err, ErrNotInstalled) {
 		return start(ctx, kinds["mysql"], c)
 	}
+
 	return s, err
 }
 
 // kind is what differs between servers.
 type kind struct {
 	install, serve string   // programs: the first creates the files; empty if configure does
-	clone          string   // the program that creates those of a standby
-	folders        []string // patterns of the folders where packages install them, beside PATH
-	account        string   // that the server uses if this process is root; empty if it may be root
+	clone          string   // the program that creates the files of a standby
+	folders        []string // where packages install the programs, besides PATH: patterns
+	account        string   // runs the server if this process is root; empty: the server may run as root
 
 	configure func(dir, of string) error      // or nil
 	installed func(data string) []string      // arguments
@@ -128,8 +132,9 @@ var kinds = map[string]kind{
 		},
 		serves: func(dir, data string) []string {
 			return []string{
-				"--no-defaults", "--datadir=" + data, "--socket=" + filepath.Join(dir, "socket"), "--skip-networking",
-				"--pid-file=" + filepath.Join(dir, "pid"), "--tmpdir=" + dir, "--local-infile=1", "--max-connections=200",
+				"--no-defaults", "--datadir=" + data, "--socket=" + filepath.Join(dir, "socket"),
+				"--skip-networking", "--pid-file=" + filepath.Join(dir, "pid"), "--tmpdir=" + dir,
+				"--local-infile=1", "--max-connections=200",
 			}
 		},
 		cache:  "--innodb-buffer-pool-size=%dM",
@@ -143,8 +148,9 @@ var kinds = map[string]kind{
 		installed: func(data string) []string { return []string{"--initialize-insecure", "--datadir=" + data} },
 		serves: func(dir, data string) []string {
 			return []string{
-				"--datadir=" + data, "--socket=" + filepath.Join(dir, "socket"), "--skip-networking", "--mysqlx=OFF",
-				"--pid-file=" + filepath.Join(dir, "pid"), "--tmpdir=" + dir, "--local-infile=1", "--max-connections=200", "--skip-log-bin",
+				"--datadir=" + data, "--socket=" + filepath.Join(dir, "socket"), "--skip-networking",
+				"--mysqlx=OFF", "--pid-file=" + filepath.Join(dir, "pid"), "--tmpdir=" + dir, "--local-infile=1",
+				"--max-connections=200", "--skip-log-bin",
 			}
 		},
 		cache:  "--innodb-buffer-pool-size=%dM",
@@ -175,14 +181,15 @@ func postgresDSN(dir string) string {
 
 func mariadbDSN(dir string) string { return "root@unix(" + filepath.Join(dir, "socket") + ")/" }
 
-// mariadbReady reads the packet with which the server begins each connection: a header of 4 bytes, then 10 for a greeting
-// or 255 for an error.
+// mariadbReady reads the packet with which the server begins each connection: a header of 4 bytes, then 10 for a
+// greeting or 255 for an error.
 func mariadbReady(dir, _ string) bool {
 	conn, err := net.DialTimeout("unix", filepath.Join(dir, "socket"), time.Second)
 	if err != nil {
 		return false
 	}
 	defer conn.Close()
+
 	var packet [5]byte
 	_ = conn.SetDeadline(time.Now().Add(time.Second)) // an error appears in Read
 	_, err = conn.Read(packet[:])
@@ -196,16 +203,21 @@ func configurePgBouncer(dir, of string) error {
 	if err != nil {
 		return err
 	}
+
 	lines := []string{"[databases]", "* ="}
-	for _, setting := range [][2]string{{"host", to.Host}, {"port", strconv.Itoa(int(to.Port))}, {"user", to.User}, {"password", to.Password}} {
+	for _, setting := range [][2]string{
+		{"host", to.Host}, {"port", strconv.Itoa(int(to.Port))}, {"user", to.User}, {"password", to.Password},
+	} {
 		if setting[1] != "" { // which PgBouncer takes for an error
 			lines[1] += " " + setting[0] + "='" + strings.ReplaceAll(setting[1], "'", "''") + "'"
 		}
 	}
-	lines = append(lines, "[pgbouncer]", "unix_socket_dir = "+dir, "listen_port = 5432", "auth_type = any", "pool_mode = transaction",
-		"default_pool_size = 2", "max_client_conn = 500", "server_round_robin = 1", "ignore_startup_parameters = extra_float_digits", "")
-	// The user of the server owns the folder, which nobody else can read.
-	return os.WriteFile(filepath.Join(dir, "pgbouncer.ini"), []byte(strings.Join(lines, "\n")), 0o644) //nolint:gosec // see above
+
+	lines = append(lines, "[pgbouncer]", "unix_socket_dir = "+dir, "listen_port = 5432", "auth_type = any",
+		"pool_mode = transaction", "default_pool_size = 2", "max_client_conn = 500", "server_round_robin = 1",
+		"ignore_startup_parameters = extra_float_digits", "")
+	path, text := filepath.Join(dir, "pgbouncer.ini"), strings.Join(lines, "\n")
+	return os.WriteFile(path, []byte(text), 0o644) //nolint:gosec // only the server's user can read the folder
 }
 
 // find returns the paths of the two programs, from the same folder if it has both.
@@ -221,12 +233,17 @@ func (k kind) find(folder string) (install, serve string, err error) {
 		where, _ = filepath.Abs(folder) // fails without a working folder; then nothing is found
 		list = []string{where, where + "/bin", where + "/sbin", where + "/scripts"}
 	}
+
 	if serve = first(list, k.serve); serve != "" && k.install != "" {
 		install = first(append([]string{filepath.Dir(serve)}, list...), k.install)
 	}
-	if serve == "" || install == "" && k.install != "" {
-		return "", "", fmt.Errorf("%w: %s is not in %s", ErrNotInstalled, strings.TrimSpace(k.install+" "+k.serve), where)
+
+	hasInstall := install != "" || k.install == ""
+	if serve == "" || !hasInstall {
+		programs := strings.TrimSpace(k.install + " " + k.serve)
+		return "", "", fmt.Errorf("%w: %s is not in %s", ErrNotInstalled, programs, where)
 	}
+
 	return install, serve, nil
 }
 

@@ -74,20 +74,25 @@ func TestAServerHasItsCacheAndIsRemoved(t *testing.T) {
 			if errors.Is(err, ErrNotInstalled) {
 				skip.Missing(t, variables[name], "%v", err)
 			}
+
 			must(t, err)
 			db, err := sql.Open(driver, s.DSN)
 			must(t, err)
 			defer db.Close()
+
 			var cache, sync string
-			must(t, db.QueryRowContext(t.Context(), settings[name]).Scan(&cache, &sync)) // the first attempt: Start has waited
+			// the first attempt: Start has waited
+			must(t, db.QueryRowContext(t.Context(), settings[name]).Scan(&cache, &sync))
 			if cache != "16" || sync != "off" && sync != "0" {
 				t.Errorf("a cache of %s, sync %s", cache, sync)
 			}
+
 			info, err := os.Stat(folderIn(t, temp))
 			must(t, err)
 			if info.Mode().Perm() != 0o700 {
 				t.Errorf("folder of mode %v, want 0700", info.Mode())
 			}
+
 			must(t, s.Stop())
 			wantEmpty(t, temp)
 		})
@@ -96,27 +101,34 @@ func TestAServerHasItsCacheAndIsRemoved(t *testing.T) {
 
 func TestAnErrorSaysWhyAndNothingIsLeft(t *testing.T) {
 	const fail = "echo the reason; exit 1"
-	for want, c := range map[string]struct{ initdb, postgres, temp string }{ // lines of shell, and TMPDIR below their folder
+	// lines of shell, and TMPDIR below their folder
+	for want, c := range map[string]struct{ initdb, postgres, temp string }{
 		"initdb: exit status 1: the reason": {fail, "exit 0", ""},
 		"postgres has ended: the reason":    {"exit 0", fail, ""},
 		"initdb postgres is not in ":        {"", fail, ""},
 		"103 and no comma: set TMPDIR":      {"exit 0", "exit 0", strings.Repeat("long", 30)},
-		"may have 103 and no comma":         {"exit 0", "exit 0", "a,comma"}, // a socket of PostgreSQL would be in the folder "a"
+		// a socket of PostgreSQL would be in the folder "a"
+		"may have 103 and no comma": {"exit 0", "exit 0", "a,comma"},
 	} {
 		t.Run(want, func(t *testing.T) {
 			folder := shortTemp(t)
 			must(t, os.Mkdir(filepath.Join(folder, "bin"), 0o755))
 			for name, line := range map[string]string{"initdb": c.initdb, "postgres": c.postgres} {
 				if line != "" {
-					must(t, os.WriteFile(filepath.Join(folder, "bin", name), []byte("#!/bin/sh\n"+line+"\n"), 0o755)) //nolint:gosec // programs
+					path, text := filepath.Join(folder, "bin", name), "#!/bin/sh\n"+line+"\n"
+					must(t, os.WriteFile(path, []byte(text), 0o755)) //nolint:gosec // programs
 				}
 			}
+
 			temp := filepath.Join(folder, c.temp)
 			must(t, os.MkdirAll(temp, 0o755)) //nolint:gosec // other users run the server
 			t.Setenv("TMPDIR", temp)
-			if _, err := Start(t.Context(), Config{Name: "postgres", Folder: folder}); err == nil || !strings.Contains(err.Error(), want) {
+
+			if _, err := Start(t.Context(), Config{Name: "postgres", Folder: folder}); err == nil ||
+				!strings.Contains(err.Error(), want) {
 				t.Errorf("error %v, want %q", err, want)
 			}
+
 			must(t, os.RemoveAll(filepath.Join(folder, "bin")))
 			wantEmpty(t, temp)
 		})
@@ -130,9 +142,11 @@ func TestAServerEndsWithItsProcess(t *testing.T) {
 		fmt.Println("started")
 		select {}
 	}
+
 	if _, err := os.Stat("/proc/self"); err != nil {
 		t.Skip("a child ends with its parent only on Linux")
 	}
+
 	for name, pidFile := range map[string]string{"postgres": "data/postmaster.pid", "mariadb": "pid"} {
 		t.Run(name, func(t *testing.T) {
 			temp := shortTemp(t)
@@ -144,10 +158,12 @@ func TestAServerEndsWithItsProcess(t *testing.T) {
 			lines := bufio.NewScanner(out)
 			for lines.Scan() && lines.Text() != "started" {
 			}
+
 			if lines.Text() != "started" {
 				_ = cmd.Wait()
 				skip.Missing(t, variables[name], "no server")
 			}
+
 			text, err := os.ReadFile(filepath.Join(folderIn(t, temp), pidFile))
 			must(t, err)
 			var pid int
@@ -155,7 +171,9 @@ func TestAServerEndsWithItsProcess(t *testing.T) {
 			must(t, err)
 			_ = cmd.Process.Kill()
 			_ = cmd.Wait() // "signal: killed"
-			for deadline := time.Now().Add(time.Minute); syscall.Kill(pid, 0) == nil; time.Sleep(20 * time.Millisecond) {
+
+			isAlive := func() bool { return syscall.Kill(pid, 0) == nil }
+			for deadline := time.Now().Add(time.Minute); isAlive(); time.Sleep(20 * time.Millisecond) {
 				if time.Now().After(deadline) {
 					t.Fatalf("process %d has outlived the one that started it", pid)
 				}

@@ -43,14 +43,17 @@ func start(ctx context.Context, k kind, c Config) (*Server, error) {
 		}
 		k.install, k.installed = k.clone, func(data string) []string { return k.cloned(c.Of, data) }
 	}
+
 	install, serve, err := k.find(c.Folder)
 	if err != nil {
 		return nil, err
 	}
+
 	dir, err := os.MkdirTemp("", "sqlflake-srv-") // short, since the path of a socket in it is limited
 	if err != nil {
 		return nil, err
 	}
+
 	i := &instance{kind: k, dir: dir, env: c.Env, exited: make(chan struct{})}
 	if err := i.start(ctx, install, serve, c); err != nil {
 		if ctx.Err() != nil {
@@ -58,20 +61,32 @@ func start(ctx context.Context, k kind, c Config) (*Server, error) {
 		}
 		return nil, errors.Join(err, i.stop())
 	}
+
 	return &Server{DSN: k.dsn(dir), Folder: dir, stop: i.stop}, nil
 }
 
+// checkSocket returns an error if a socket in the folder would have a path that a server or a driver refuses.
+func (i *instance) checkSocket() error {
+	n := len(i.dir + "/.s.PGSQL.5432")
+	hasComma := strings.Contains(i.dir, ",") // at which PostgreSQL and its drivers split a list of folders
+	if n <= maxSocket && !hasComma {
+		return nil
+	}
+	return fmt.Errorf("the path of a socket in %s would have %d bytes; it may have %d and no comma: "+
+		"set TMPDIR to another folder", i.dir, n, maxSocket)
+}
+
 func (i *instance) start(ctx context.Context, install, serve string, c Config) error {
-	// PostgreSQL and its drivers split a list of folders at commas.
-	if n := len(i.dir + "/.s.PGSQL.5432"); n > maxSocket || strings.Contains(i.dir, ",") {
-		return fmt.Errorf("the path of a socket in %s would have %d bytes; it may have %d and no comma: set TMPDIR to another folder",
-			i.dir, n, maxSocket)
+	if err := i.checkSocket(); err != nil {
+		return err
 	}
 	if err := i.chooseOwner(); err != nil {
 		return err
 	}
+
 	ctx, cancel := context.WithTimeout(ctx, startTimeout)
 	defer cancel()
+
 	data := filepath.Join(i.dir, "data")
 	if i.configure != nil {
 		if err := i.configure(i.dir, c.Of); err != nil {
@@ -80,11 +95,21 @@ func (i *instance) start(ctx context.Context, install, serve string, c Config) e
 	} else if err := i.createFiles(ctx, install, data); err != nil {
 		return err
 	}
+
 	log, err := os.Create(filepath.Join(i.dir, "log"))
 	if err != nil {
 		return err
 	}
 	defer func() { _ = log.Close() }() // the server has its own descriptor
+
+	if err := i.launch(log, serve, i.arguments(data, c)); err != nil {
+		return err
+	}
+	return i.await(ctx, log, data)
+}
+
+// arguments returns the arguments of the server.
+func (i *instance) arguments(data string, c Config) []string {
 	args := i.serves(i.dir, data)
 	if c.CacheMiB > 0 {
 		args = append(args, fmt.Sprintf(i.cache, c.CacheMiB))
@@ -92,13 +117,19 @@ func (i *instance) start(ctx context.Context, install, serve string, c Config) e
 	if c.NoSync {
 		args = append(args, i.noSync...)
 	}
-	args = append(args, c.Args...)
-	server := i.command(context.Background(), serve, args...)
+
+	return append(args, c.Args...)
+}
+
+// launch starts the server, which ends with this process.
+func (i *instance) launch(log *os.File, program string, args []string) error {
+	server := i.command(context.Background(), program, args...)
 	server.Stdout, server.Stderr = log, log
 	// The kernel ends the server when this process dies, even by SIGKILL. Only Linux and FreeBSD have this field.
 	if field := reflect.ValueOf(server.SysProcAttr).Elem().FieldByName("Pdeathsig"); field.IsValid() {
 		field.SetInt(int64(i.end))
 	}
+
 	started := make(chan error)
 	go func() {
 		// The kernel signals a child when the thread that started it ends, so this thread must live.
@@ -110,10 +141,16 @@ func (i *instance) start(ctx context.Context, install, serve string, c Config) e
 			close(i.exited)
 		}
 	}()
+
 	if err := <-started; err != nil {
 		return err
 	}
 	i.server = server.Process
+	return nil
+}
+
+// await waits until the server answers.
+func (i *instance) await(ctx context.Context, log *os.File, data string) error {
 	for !i.ready(i.dir, data) {
 		select {
 		case <-i.exited:
@@ -124,6 +161,7 @@ func (i *instance) start(ctx context.Context, install, serve string, c Config) e
 		case <-time.After(50 * time.Millisecond):
 		}
 	}
+
 	return nil
 }
 
@@ -132,10 +170,12 @@ func (i *instance) createFiles(ctx context.Context, install, data string) error 
 	files.Cancel = func() error { return syscall.Kill(-files.Process.Pid, syscall.SIGKILL) } // its children too
 	files.WaitDelay = time.Second
 	if out, err := files.CombinedOutput(); errors.Is(err, fs.ErrPermission) && i.owner != nil {
-		return fmt.Errorf("%w; user %s, as whom servers of root run, must have access to it and to %s", err, i.account, i.dir)
+		return fmt.Errorf("%w; user %s, as whom servers of root run, must have access to it and to %s",
+			err, i.account, i.dir)
 	} else if err != nil {
 		return fmt.Errorf("%s: %w: %s", i.install, err, tail(out))
 	}
+
 	return nil
 }
 
@@ -149,6 +189,7 @@ func (i *instance) stop() error {
 			<-i.exited
 		}
 	}
+
 	return os.RemoveAll(i.dir)
 }
 
@@ -166,12 +207,14 @@ func (i *instance) chooseOwner() error {
 	if os.Geteuid() != 0 || i.account == "" {
 		return nil
 	}
+
 	account, err := user.Lookup(i.account)
 	if err != nil {
 		if account, err = user.Lookup("nobody"); err != nil {
 			return fmt.Errorf("the server refuses to run as root, and there is no user %s or nobody", i.account)
 		}
 	}
+
 	uid, _ := strconv.Atoi(account.Uid) // a number on Unix
 	gid, _ := strconv.Atoi(account.Gid)
 	i.account = account.Username

@@ -21,6 +21,7 @@ func Check(t *testing.T, text, want string) {
 		}
 		return seen[id]
 	})
+
 	if got != want {
 		t.Errorf("printed\n%s\nwant\n%s", got, want)
 	}
@@ -43,6 +44,7 @@ func Output(t *testing.T, main func()) string {
 	stdout := os.Stdout
 	os.Stdout = out
 	defer func() { os.Stdout = stdout }()
+
 	main()
 	Must(t, out.Close())
 	text, err := os.ReadFile("output")

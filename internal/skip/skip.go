@@ -1,8 +1,8 @@
 // Package skip is how a test is skipped, and which skips a strict run allows. It imports the standard library only, so
 // that the tests of every module can use it.
 //
-// A run is strict if SNOWFLAKE_TEST_REQUIRE is "all", or CI is set. Then [Missing] fails, and "go run ./internal/testall"
-// fails after any other skip that [Allowed] does not know.
+// A run is strict if SNOWFLAKE_TEST_REQUIRE is "all", or CI is set. Then [Missing] fails, and "go run
+// ./internal/testall" fails after any other skip that [Allowed] does not know.
 package skip
 
 import (
@@ -49,15 +49,16 @@ func Strict() (bool, error) {
 // Allowed returns why a strict run accepts a skip for this reason, or an empty string if it does not.
 func Allowed(reason string) (why string) {
 	for _, a := range allowed {
-		if strings.Contains(reason, a.part) && (!a.local || os.Getenv("CI") == "") {
+		isAllowedHere := !a.local || os.Getenv("CI") == ""
+		if isAllowedHere && strings.Contains(reason, a.part) {
 			return a.why
 		}
 	}
 	return ""
 }
 
-// Missing ends a test that lacks a server or a program. It skips the test if variable, which is the one of the server or
-// empty, is "off". Otherwise the test fails in a strict run, and is skipped in others.
+// Missing ends a test that lacks a server or a program. It skips the test if variable, which is the one of the server
+// or empty, is "off". Otherwise the test fails in a strict run, and is skipped in others.
 func Missing(tb testing.TB, variable, format string, args ...any) {
 	tb.Helper()
 	Off(tb, variable)

@@ -27,7 +27,8 @@ var errNegative = errors.New("negative")
 
 // someIDs are the limits and some of all sizes.
 func someIDs() []snowflake.ID {
-	ids := []snowflake.ID{0, 1, 31, 32, 61, 62, 255, 1<<53 - 1, 1 << 53, 1<<53 + 1, 175928847299117063, math.MaxInt64 - 1, math.MaxInt64}
+	ids := []snowflake.ID{0, 1, 31, 32, 61, 62, 255, 1<<53 - 1, 1 << 53, 1<<53 + 1, 175928847299117063,
+		math.MaxInt64 - 1, math.MaxInt64}
 	random := rand.New(rand.NewPCG(26, 1))
 	for shift := 0; shift < 63; shift += 5 {
 		ids = append(ids, snowflake.ID(random.Int64()>>shift))
@@ -58,19 +59,26 @@ func makeTexts(t *testing.T, v *vectors) {
 		}},
 	}
 	invalid := map[string][]string{
-		"decimal": {"", "-1", "+1", "01", "-0", " 1", "1 ", "1.0", "1e3", "9223372036854775808", "18446744073709551616", "0x1", "١", "1_000"},
+		"decimal": {"", "-1", "+1", "01", "-0", " 1", "1 ", "1.0", "1e3", "9223372036854775808",
+			"18446744073709551616", "0x1", "١", "1_000"},
 		"base32": {
-			"", "0", "000000000000", "00000000000000", "04w86bb0g4007", "04W86BB0G400O", "04W86BB0G400I", "04W86BB0G400U", "8000000000000",
+			"", "0", "000000000000", "00000000000000", "04w86bb0g4007", "04W86BB0G400O", "04W86BB0G400I",
+			"04W86BB0G400U", "8000000000000",
 			"G000000000000", "04W86-BB0G400", "04W86BB0G400é", " 04W86BB0G4007", "04W86BB0G4007 ", "84W86BB0G4007",
 		},
-		"base62": {"", "0", "0000000000", "000000000000", "AzL8n0Y58m8", "zzzzzzzzzzz", "0000000000-", "000000000 0", " 00000000001", "00000000001 "},
+		"base62": {"", "0", "0000000000", "000000000000", "AzL8n0Y58m8", "zzzzzzzzzzz", "0000000000-", "000000000 0",
+			" 00000000001", "00000000001 "},
 		"uuid": {
 			"", "00000000-0000-0000-0000-000000000000", "2e8c1b52-7d0a-4c3f-9b64-10c2f5a7d3e8",
-			strings.Replace(uuidkey.UUID(7).String(), "-8", "-7", 1), strings.ReplaceAll(uuidkey.UUID(7).String(), "-", ""),
-			"{" + uuidkey.UUID(7).String() + "}", "urn:uuid:" + uuidkey.UUID(7).String(), uuidkey.UUID(math.MinInt64).String(),
-			uuidkey.UUID(7 + math.MinInt64).String(), uuidkey.UUID(7).String()[:35] + "g", " " + uuidkey.UUID(7).String(),
+			strings.Replace(uuidkey.UUID(7).String(), "-8", "-7", 1),
+			strings.ReplaceAll(uuidkey.UUID(7).String(), "-", ""),
+			"{" + uuidkey.UUID(7).String() + "}", "urn:uuid:" + uuidkey.UUID(7).String(),
+			uuidkey.UUID(math.MinInt64).String(),
+			uuidkey.UUID(7 + math.MinInt64).String(), uuidkey.UUID(7).String()[:35] + "g",
+			" " + uuidkey.UUID(7).String(),
 		},
 	}
+
 	for name, form := range forms {
 		var of ofText
 		for _, id := range someIDs() {
@@ -79,12 +87,14 @@ func makeTexts(t *testing.T, v *vectors) {
 				of.Read = append(of.Read, text{id.String(), capitals})
 			}
 		}
+
 		for _, text := range invalid[name] {
 			if form.read(text) == nil {
 				t.Fatalf("the %s %q is valid", name, text)
 			}
 			of.Invalid = append(of.Invalid, text)
 		}
+
 		v.Texts[name] = of
 	}
 }
@@ -120,6 +130,7 @@ func addTyped[K sqltypes.Kind](t *testing.T, v *vectors, valid []snowflake.ID, i
 		vector.ID, vector.Text = id.String(), sqltypes.Typed[K](id).String()
 		v.Typed.Valid = append(v.Typed.Valid, vector)
 	}
+
 	vector.ID = ""
 	for _, vector.Text = range invalid {
 		if id, err := sqltypes.ParseTyped[K](vector.Text); err == nil && id >= 0 {
@@ -131,7 +142,8 @@ func addTyped[K sqltypes.Kind](t *testing.T, v *vectors, valid []snowflake.ID, i
 
 func makeTyped(t *testing.T, v *vectors) {
 	addTyped[user](t, v, someIDs(),
-		"", "user", "user_", "04W86BB0G4007", "_04W86BB0G4007", "User_04W86BB0G4007", "order_04W86BB0G4007", "user__04W86BB0G4007",
+		"", "user", "user_", "04W86BB0G4007", "_04W86BB0G4007", "User_04W86BB0G4007", "order_04W86BB0G4007",
+		"user__04W86BB0G4007",
 		"user_04w86bb0g4007", "user_04W86BB0G400", "user_04W86BB0G40070", "user_84W86BB0G4007", "user_04W86BB0G4007 ",
 		"user-04W86BB0G4007", "user04W86BB0G4007", "us_er_04W86BB0G4007", sqltypes.Typed[account](7).String())
 	good := sqltypes.Typed[account](175928847299117063).String()
@@ -161,14 +173,17 @@ func newSealer(t *testing.T, secret, domain, form string) sealer {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	key, err := hkdf.Key(sha256.New, raw, nil, info+domain, 16)
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	block, err := aes.NewCipher(key)
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	return sealer{block, form}
 }
 
@@ -201,11 +216,13 @@ func (s sealer) text(n *big.Int) string {
 	case "base62":
 		alphabet, length = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz", 22
 	}
+
 	text, base, digit := make([]byte, length), big.NewInt(int64(len(alphabet))), new(big.Int)
 	for i := length - 1; i >= 0; i-- {
 		n, digit = new(big.Int).DivMod(n, base, digit)
 		text[i] = alphabet[digit.Int64()]
 	}
+
 	return string(text)
 }
 
@@ -220,16 +237,19 @@ const (
 )
 
 func makeTokens(t *testing.T, v *vectors) {
-	options := map[string][]publicid.Option{"base32": nil, "base62": {publicid.WithBase62()}, "uuid": {publicid.WithUUID()}}
+	options := map[string][]publicid.Option{"base32": nil, "base62": {publicid.WithBase62()},
+		"uuid": {publicid.WithUUID()}}
 	codec := func(v token) *publicid.Codec {
 		keys, err := publicid.ParseKeys("k:" + v.Secret)
 		if err != nil {
 			t.Fatal(err)
 		}
+
 		c, err := publicid.New(v.Domain, keys, options[v.Form]...)
 		if err != nil {
 			t.Fatal(err)
 		}
+
 		return c
 	}
 	valid := func(v token, id snowflake.ID) token {
@@ -240,31 +260,41 @@ func makeTokens(t *testing.T, v *vectors) {
 		v.ID = id.String()
 		return v
 	}
+
 	for _, form := range []string{"base32", "base62", "uuid"} {
 		for _, domain := range []string{"user", "order", "User", "größe"} {
 			v.Tokens.Valid = append(v.Tokens.Valid, valid(token{Secret: secret1, Domain: domain, Form: form}, 1),
 				valid(token{Secret: secret2, Domain: domain, Form: form}, 175928847299117063),
 				valid(token{Secret: secret1, Domain: domain, Form: form}, math.MaxInt64))
 		}
+
 		s, good := newSealer(t, secret1, "user", form), v.Tokens.Valid[len(v.Tokens.Valid)-12]
 		if s.token(0, 1) != good.Token {
 			t.Fatalf("%s is sealed as %s", good.Token, s.token(0, 1))
 		}
-		bad := []token{{Secret: secret2, Domain: "user", Token: good.Token}, {Secret: secret1, Domain: "order", Token: good.Token}}
+
+		bad := []token{{Secret: secret2, Domain: "user", Token: good.Token},
+			{Secret: secret1, Domain: "order", Token: good.Token}}
 		texts := []string{
-			"", good.Token[:len(good.Token)-1], good.Token + "0", "0" + good.Token[1:], good.Token + " ", " " + good.Token[1:],
+			"", good.Token[:len(good.Token)-1], good.Token + "0", "0" + good.Token[1:], good.Token + " ",
+			" " + good.Token[1:],
 			s.token(0, 0), s.token(0, 1<<63), s.token(1<<14, 1), s.token(1<<63, 1),
 		}
+
 		if form == "uuid" {
-			texts = append(texts, s.token(s.least(0, 1)+1, 1), strings.ReplaceAll(good.Token, "-", ""), "{"+good.Token+"}")
+			texts = append(texts, s.token(s.least(0, 1)+1, 1), strings.ReplaceAll(good.Token, "-", ""),
+				"{"+good.Token+"}")
 		} else {
 			block := s.seal(0, 1)
 			n := new(big.Int).SetBytes(block[:])
-			texts = append(texts, s.text(n.Add(n, new(big.Int).Lsh(big.NewInt(1), 128))), s.token(1, 1), swapCase(good.Token))
+			texts = append(texts, s.text(n.Add(n, new(big.Int).Lsh(big.NewInt(1), 128))), s.token(1, 1),
+				swapCase(good.Token))
 		}
+
 		for _, text := range texts {
 			bad = append(bad, token{Secret: secret1, Domain: "user", Token: text})
 		}
+
 		for _, bad := range bad {
 			bad.Form = form
 			if _, err := codec(bad).Parse(bad.Token); err == nil {
@@ -273,14 +303,17 @@ func makeTokens(t *testing.T, v *vectors) {
 			v.Tokens.Invalid = append(v.Tokens.Invalid, bad)
 		}
 	}
+
 	// UUIDs whose least counter is 0, and one above 500.
 	s, first, late := newSealer(t, secret1, "user", "uuid"), uint64(1), uint64(1)
 	for s.least(0, first) > 0 {
 		first++
 	}
+
 	for s.least(0, late) < 500 {
 		late++
 	}
+
 	for _, id := range []uint64{first, late} {
 		made := valid(token{Secret: secret1, Domain: "user", Form: "uuid"}, snowflake.ID(id))
 		v.Tokens.Valid = append(v.Tokens.Valid, made)

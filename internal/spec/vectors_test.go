@@ -110,14 +110,18 @@ var badEpochs = []string{
 	"2025-01-01t00:00:00Z", "2025-01-01T00:00:00z", "2016-12-31T23:59:60Z",
 }
 
-var badTicks = []string{"999ns", "0.9ns0.9ns999.1ns", "2562047h47m16.854775808s", "2562048h", "1", "1d", "-1ms", "", "ms", "١ms"}
+var badTicks = []string{"999ns", "0.9ns0.9ns999.1ns", "2562047h47m16.854775808s", "2562048h", "1", "1d", "-1ms", "",
+	"ms", "١ms"}
 
 // badFields are refused with the default epoch and tick.
 var badFields = []string{
-	"time:41", "sequence:12", "time:41 sequence:23", "time:0 sequence:12", "time:63 sequence:1", "time:41 worker:5 worker:5 sequence:12",
-	"time:20 time:20 sequence:12", "time:9 a:1 time:9 b:1 time:9 sequence:12", "time:20 a:1 b:1 c:1 d:1 e:1 f:1 g:1 sequence:1",
+	"time:41", "sequence:12", "time:41 sequence:23", "time:0 sequence:12", "time:63 sequence:1",
+	"time:41 worker:5 worker:5 sequence:12",
+	"time:20 time:20 sequence:12", "time:9 a:1 time:9 b:1 time:9 sequence:12",
+	"time:20 a:1 b:1 c:1 d:1 e:1 f:1 g:1 sequence:1",
 	"time:41 Worker:5 sequence:12", "time:41 1a:5 sequence:12", "time:41 _a:5 sequence:12", "time:41 a-b:5 sequence:12",
-	"time:41 é:5 sequence:12", "time:41 :5 sequence:12", "time:41 worker sequence:12", "time:41 worker: sequence:12", "time:41 sequence:-1",
+	"time:41 é:5 sequence:12", "time:41 :5 sequence:12", "time:41 worker sequence:12", "time:41 worker: sequence:12",
+	"time:41 sequence:-1",
 	"time:41 sequence:٣", "time:41 sequence:3 x",
 }
 
@@ -126,12 +130,15 @@ func badLayouts() []string {
 	for _, epoch := range badEpochs {
 		bad = append(bad, "epoch="+epoch+" tick=1ms time:41 sequence:12")
 	}
+
 	for _, tick := range badTicks {
 		bad = append(bad, "epoch=2025-01-01T00:00:00Z tick="+tick+" time:1 sequence:12")
 	}
+
 	for _, fields := range badFields {
 		bad = append(bad, "epoch=2025-01-01T00:00:00Z tick=1ms "+fields)
 	}
+
 	return bad
 }
 
@@ -149,15 +156,20 @@ func makeVectors(t *testing.T) vectors {
 	}
 	v := vectors{Version: 1, Texts: map[string]ofText{}}
 	random := rand.New(rand.NewPCG(26, 2))
+
 	for _, text := range layoutTexts {
 		l, err := snowflake.ParseLayout(text)
 		must(err)
 		v.Layouts.Valid = append(v.Layouts.Valid, layout{
-			text, l.String(), unixNanos(l.Epoch()), strconv.FormatInt(int64(l.Tick()), 10), unixNanos(l.End()), l.WorkerField(),
+			text, l.String(), unixNanos(l.Epoch()), strconv.FormatInt(int64(l.Tick()), 10), unixNanos(l.End()),
+			l.WorkerField(),
 		})
 		greatest := snowflake.ID(uint64(1)<<l.Bits() - 1)
-		for _, id := range []snowflake.ID{0, 1, greatest, greatest - 1, snowflake.ID(random.Int64()) & greatest, snowflake.ID(random.Int64()) & greatest} {
-			d := decomposed{Layout: l.String(), ID: id.String(), Unix: unixNanos(l.Time(id)), Fields: map[string]string{}}
+
+		for _, id := range []snowflake.ID{0, 1, greatest, greatest - 1, snowflake.ID(random.Int64()) & greatest,
+			snowflake.ID(random.Int64()) & greatest} {
+			d := decomposed{Layout: l.String(), ID: id.String(), Unix: unixNanos(l.Time(id)),
+				Fields: map[string]string{}}
 			for _, f := range l.Fields() {
 				value, err := l.Field(id, f.Name)
 				must(err)
@@ -167,8 +179,10 @@ func makeVectors(t *testing.T) vectors {
 					d.Fields[f.Name] = strconv.FormatInt(value, 10)
 				}
 			}
+
 			v.IDs = append(v.IDs, d)
 		}
+
 		middle := l.Time(snowflake.ID(random.Int64()) & greatest)
 		period := l.Epoch().Add(3 * l.Period())
 		for _, span := range [][2]time.Time{
@@ -191,12 +205,14 @@ func makeVectors(t *testing.T) vectors {
 			v.Bounds = append(v.Bounds, b)
 		}
 	}
+
 	for _, text := range badLayouts() {
 		if _, err := snowflake.ParseLayout(text); err == nil {
 			t.Fatalf("the layout %q is valid", text)
 		}
 		v.Layouts.Invalid = append(v.Layouts.Invalid, text)
 	}
+
 	makeTexts(t, &v)
 	makeTyped(t, &v)
 	makeTokens(t, &v)
@@ -208,14 +224,17 @@ func TestVectorsAreThoseOfThePackages(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	made = append(made, '\n')
 	if *update {
 		if err := os.WriteFile(vectorsFile, made, 0o644); err != nil {
 			t.Fatal(err)
 		}
 	}
+
 	stored, err := os.ReadFile(vectorsFile)
 	if err != nil || !bytes.Equal(stored, made) {
-		t.Errorf("%s differs from what the packages do (%v): what IDs mean must not change; -update writes it", vectorsFile, err)
+		t.Errorf("%s differs from what the packages do (%v): what IDs mean must not change; -update writes it",
+			vectorsFile, err)
 	}
 }

@@ -7,9 +7,9 @@ import (
 	"time"
 )
 
-// Clock is the system clock, set ahead or back, as a snowflake.Clock. With it the window of a lease can be long, so that
-// a machine that stands still for seconds does not matter, and no test waits for the end of a window. Its methods are
-// safe for concurrent use.
+// Clock is the system clock, set ahead or back, as a snowflake.Clock. With it the window of a lease can be long, so
+// that a machine that stands still for seconds does not matter, and no test waits for the end of a window. Its methods
+// are safe for concurrent use.
 type Clock struct {
 	mu      sync.Mutex
 	ahead   time.Duration
@@ -56,6 +56,7 @@ func (c *Clock) Sleep(ctx context.Context, d time.Duration) error {
 		if left <= 0 {
 			return nil
 		}
+
 		timer := time.NewTimer(left)
 		select {
 		case <-timer.C:
@@ -64,6 +65,7 @@ func (c *Clock) Sleep(ctx context.Context, d time.Duration) error {
 			timer.Stop()
 			return ctx.Err()
 		}
+
 		timer.Stop()
 	}
 }

@@ -12,7 +12,8 @@ import (
 	"github.com/sqlflake/sqlflake/internal/testdb"
 )
 
-// The tests of skips and interrupts run the test binary again, as a child that does what the value of this variable says.
+// The tests of skips and interrupts run the test binary again, as a child that does what the value of this variable
+// says.
 const childVariable = "TESTDB_CHILD"
 
 func TestMain(m *testing.M) {
@@ -28,12 +29,14 @@ func TestChild(t *testing.T) {
 	if task == "" {
 		return // a program of the other tests
 	}
+
 	testdb.Each(t, func(t *testing.T, target testdb.Target) {
 		db := target.Open(t)
 		t.Logf("%s: %s", target.Name, target.DSN)
 		if _, err := db.ExecContext(t.Context(), "CREATE TABLE t (id bigint)"); err != nil {
 			t.Fatal(err)
 		}
+
 		tx, err := db.Begin() //nolint:noctx // the end of t.Context() would roll back the transaction
 		if err != nil {
 			t.Fatal(err)
@@ -41,6 +44,7 @@ func TestChild(t *testing.T) {
 		if _, err := tx.Exec("INSERT INTO t VALUES (1)"); err != nil { //nolint:noctx // as above
 			t.Fatal(err)
 		}
+
 		if task == "wait" && target.Name == "mariadb" {
 			t.Log("ready")
 			select {}
@@ -56,6 +60,7 @@ func child(t *testing.T, task, subtest string, env ...string) *exec.Cmd {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	cmd := exec.CommandContext(t.Context(), self, "-test.run=^TestChild$/"+subtest, "-test.v", "-test.timeout=2m")
 	cmd.Env = slices.DeleteFunc(os.Environ(), func(entry string) bool {
 		return strings.HasPrefix(entry, "SNOWFLAKE_TEST_") || strings.HasPrefix(entry, "CI=")
@@ -71,6 +76,7 @@ func TestNothingIsLeftAfterAnInterruptWithinATransaction(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	cmd := child(t, "wait", "", slices.DeleteFunc(env, func(entry string) bool {
 		return !strings.HasPrefix(entry, "SNOWFLAKE_TEST_")
 	})...)
@@ -78,9 +84,11 @@ func TestNothingIsLeftAfterAnInterruptWithinATransaction(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
+
 	t.Cleanup(func() { _ = cmd.Process.Kill() })
 	var out strings.Builder
 	for lines := bufio.NewScanner(pipe); lines.Scan(); {
@@ -91,21 +99,25 @@ func TestNothingIsLeftAfterAnInterruptWithinATransaction(t *testing.T) {
 			}
 		}
 	}
+
 	if err := cmd.Wait(); err == nil || strings.Contains(out.String(), "testdb: ") {
 		t.Errorf("the child should have failed, and its cleanup not: %v\n%s", err, &out)
 	}
+
 	for name, server := range servers {
 		_, dsn, found := strings.Cut(out.String(), " "+name+": ")
 		at := strings.Index(dsn, "sqlflake_test_")
 		if !found || at < 0 {
 			t.Fatalf("no %s in:\n%s", name, &out)
 		}
+
 		var n int
 		database := dsn[at:][:len("sqlflake_test_")+20]
 		query := map[string]string{
 			"postgres": "SELECT count(*) FROM pg_database WHERE datname = '" + database + "'",
 			"mariadb":  "SELECT count(*) FROM information_schema.schemata WHERE schema_name = '" + database + "'",
 		}[name]
+
 		if err := server.Open(t).QueryRowContext(t.Context(), query).Scan(&n); err != nil || n > 0 {
 			t.Errorf("%s: %s is still there, %v", name, database, err)
 		}

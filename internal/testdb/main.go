@@ -20,8 +20,10 @@ var mainRuns atomic.Bool
 func Main(m *testing.M) int {
 	mainRuns.Store(true)
 	defer Stop()
+
 	ctx, cancel := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer cancel()
+
 	done := make(chan int, 1)
 	go func() { done <- m.Run() }()
 	select {

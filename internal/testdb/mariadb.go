@@ -35,6 +35,7 @@ func MariaDB(tb testing.TB) Target {
 	if err != nil {
 		tb.Fatalf("testdb: %s: %v", mariadbName, err)
 	}
+
 	config.DBName = newName()
 	config.ParseTime = true
 	removeAtEnd(tb, "database "+config.DBName, func(ctx context.Context) error {
@@ -44,13 +45,16 @@ func MariaDB(tb testing.TB) Target {
 			if err != nil {
 				return fmt.Errorf("kill its connections: %w", err)
 			}
+
 			for _, id := range ids { // the connection may have ended meanwhile; otherwise DROP DATABASE reports it
 				_, _ = db.ExecContext(ctx, fmt.Sprintf("KILL CONNECTION %d", id))
 			}
+
 			return execAll("DROP DATABASE IF EXISTS "+config.DBName)(ctx, db)
 		})
 	})
 	create(tb, mariadbName, "mysql", base, "CREATE DATABASE "+config.DBName+" CHARACTER SET utf8mb4")
+
 	return Target{
 		Name:    mariadbName,
 		Version: server.version,
@@ -61,7 +65,8 @@ func MariaDB(tb testing.TB) Target {
 
 // MariaDBConnections returns the connections that use the database, without the one that asks.
 func MariaDBConnections(ctx context.Context, db *sql.DB, database string) ([]int64, error) {
-	ids, err := queryIDs(ctx, db, "SELECT id FROM information_schema.processlist WHERE db = ? AND id <> CONNECTION_ID()", database)
+	ids, err := queryIDs(ctx, db, `SELECT id FROM information_schema.processlist
+		WHERE db = ? AND id <> CONNECTION_ID()`, database)
 	if err != nil {
 		// MySQL 9 fails while a statement with binary data runs anywhere on the server: it can't show the statement.
 		ids, err = queryIDs(ctx, db, `SELECT processlist_id FROM performance_schema.threads
@@ -73,7 +78,8 @@ func MariaDBConnections(ctx context.Context, db *sql.DB, database string) ([]int
 // MetadataLockWaits returns how many statements wait for a table in the database of the pool.
 func MetadataLockWaits(ctx context.Context, db *sql.DB) (n int, err error) {
 	const waiting = " LIKE 'Waiting for%metadata lock'"
-	err = db.QueryRowContext(ctx, "SELECT COUNT(*) FROM information_schema.processlist WHERE db = DATABASE() AND state"+waiting).Scan(&n)
+	err = db.QueryRowContext(ctx, `SELECT COUNT(*) FROM information_schema.processlist
+		WHERE db = DATABASE() AND state`+waiting).Scan(&n)
 	if err != nil { // as in MariaDBConnections
 		err = db.QueryRowContext(ctx, `SELECT COUNT(*) FROM performance_schema.threads
 			WHERE processlist_db = DATABASE() AND processlist_state`+waiting).Scan(&n)
@@ -87,6 +93,7 @@ func queryIDs(ctx context.Context, db *sql.DB, query string, args ...any) (ids [
 		return nil, err
 	}
 	defer rows.Close()
+
 	for rows.Next() {
 		var id int64
 		if err := rows.Scan(&id); err != nil {
@@ -94,6 +101,7 @@ func queryIDs(ctx context.Context, db *sql.DB, query string, args ...any) (ids [
 		}
 		ids = append(ids, id)
 	}
+
 	return ids, rows.Err()
 }
 

@@ -22,10 +22,12 @@ func PgBouncer(tb testing.TB) Target {
 	if err != nil {
 		tb.Fatalf("testdb: %v", err)
 	}
-	name := newName() // without a schema of its own: PgBouncer refuses search_path in a DSN
+
+	name := newName() // no schema for this test: PgBouncer refuses search_path in a DSN
 	removeAtEnd(tb, "database "+name, func(ctx context.Context) error {
-		return errors.Join(bouncer.Stop(), admin(ctx, "pgx", server.dsn, execAll("DROP DATABASE IF EXISTS "+name+" WITH (FORCE)")))
+		return errors.Join(bouncer.Stop(), dropDatabase(ctx, server.dsn, name))
 	})
 	create(tb, postgresName, "pgx", server.dsn, "CREATE DATABASE "+name)
+
 	return Target{Name: postgresName, Version: server.version, Driver: "pgx", DSN: withPath(bouncer.DSN, name)}
 }

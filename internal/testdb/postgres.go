@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net/url"
 	"os"
+	"slices"
 	"sync"
 	"testing"
 
@@ -38,9 +39,9 @@ var postgres18Server = &server{
 	start:    startServer,
 }
 
-// Postgres returns an empty database with a new schema, the only one in the search_path of the DSN. The schema's name is
-// random, so a test can name roles after it. When the test ends, sessions that still use the database are terminated and
-// it is dropped, or emptied for another test of the process.
+// Postgres returns an empty database with a new schema, the only one in the search_path of the DSN. The schema's name
+// is random, so a test can name roles after it. When the test ends, sessions that still use the database are terminated
+// and it is dropped, or emptied for another test of the process.
 func Postgres(tb testing.TB) Target {
 	tb.Helper()
 	return newDatabase(tb, postgresServer.need(tb))
@@ -60,9 +61,11 @@ func newDatabase(tb testing.TB, server location) Target {
 	removeAtEnd(tb, "database "+database, func(ctx context.Context) error {
 		return giveBack(ctx, server.dsn, database, schema)
 	})
+
 	if isNew {
 		create(tb, postgresName, "pgx", server.dsn, "CREATE DATABASE "+database)
 	}
+
 	create(tb, postgresName, "pgx", dsn, "CREATE SCHEMA "+schema)
 
 	return Target{
@@ -70,12 +73,14 @@ func newDatabase(tb testing.TB, server location) Target {
 		Version: server.version,
 		Driver:  "pgx",
 		// Without waiting for the disk: nothing is read after a crash of the server.
-		DSN: withQuery(dsn, map[string]string{"search_path": schema, "application_name": schema, "synchronous_commit": "off"}),
+		DSN: withQuery(dsn, map[string]string{
+			"search_path": schema, "application_name": schema, "synchronous_commit": "off",
+		}),
 	}
 }
 
-// spare has the databases of a server, by its DSN, that tests have left as they were made. On a busy machine it takes more
-// than a second to make and drop one.
+// spare has the databases of a server, by its DSN, that tests have left as they were made. On a busy machine it takes
+// more than a second to make and drop one.
 var spare struct {
 	sync.Mutex
 	databases map[string][]string
@@ -98,11 +103,13 @@ func giveBack(ctx context.Context, server, database, schema string) error {
 	err := admin(ctx, "pgx", withPath(server, database), func(ctx context.Context, db *sql.DB) error {
 		// DROP SCHEMA would wait for an open transaction of a failed test.
 		err := execAll(
-			"SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()",
+			`SELECT pg_terminate_backend(pid) FROM pg_stat_activity
+			WHERE datname = current_database() AND pid <> pg_backend_pid()`,
 			"DROP SCHEMA IF EXISTS "+schema+" CASCADE")(ctx, db)
 		if err != nil {
 			return err
 		}
+
 		// What initdb makes has a smaller OID.
 		return db.QueryRowContext(ctx, `SELECT NOT EXISTS (
 			SELECT FROM pg_namespace WHERE oid >= 16384 AND nspname NOT LIKE 'pg\_%'
@@ -111,15 +118,18 @@ func giveBack(ctx context.Context, server, database, schema string) error {
 			UNION ALL SELECT FROM pg_extension WHERE oid >= 16384
 			UNION ALL SELECT FROM pg_publication)`).Scan(&empty)
 	})
-	if err != nil || !empty || !mainRuns.Load() {
+	canSpare := empty && mainRuns.Load()
+	if err != nil || !canSpare {
 		return dropDatabase(ctx, server, database)
 	}
 
 	spare.Lock()
 	defer spare.Unlock()
+
 	if spare.databases == nil {
 		spare.databases = map[string][]string{}
 	}
+
 	spare.databases[server] = append(spare.databases[server], database)
 	return nil
 }
@@ -132,8 +142,10 @@ func dropDatabase(ctx context.Context, server, database string) error {
 func dropSpare() {
 	ctx, cancel := context.WithTimeout(context.Background(), adminTimeout)
 	defer cancel()
+
 	spare.Lock()
 	defer spare.Unlock()
+
 	for server, databases := range spare.databases {
 		for _, database := range databases {
 			if err := dropDatabase(ctx, server, database); err != nil {
@@ -141,19 +153,22 @@ func dropSpare() {
 			}
 		}
 	}
+
 	spare.databases = nil
 }
 
 // parsePostgres accepts a URL, and adds sslmode=disable if the URL has no sslmode.
 func parsePostgres(value string) (dsn, printed string, err error) {
 	u, err := url.Parse(value)
-	if err != nil || (u.Scheme != "postgres" && u.Scheme != "postgresql") {
+	if err != nil || !slices.Contains([]string{"postgres", "postgresql"}, u.Scheme) {
 		// Without the value, which may contain a password.
 		return "", "", fmt.Errorf("want a URL such as %s", postgresFallback)
 	}
+
 	if !u.Query().Has("sslmode") {
 		value = withQuery(value, map[string]string{"sslmode": "disable"})
 	}
+
 	return value, u.Redacted(), nil
 }
 
@@ -173,10 +188,12 @@ func withQuery(dsn string, parameters map[string]string) string {
 	if err != nil {
 		return dsn
 	}
+
 	query := u.Query()
 	for key, value := range parameters {
 		query.Set(key, value)
 	}
+
 	u.RawQuery = query.Encode()
 	return u.String()
 }

@@ -78,6 +78,7 @@ func (s *server) look(value string) (loc location) {
 		}
 		return own
 	}
+
 	loc.asked = true
 	return loc
 }
@@ -87,8 +88,10 @@ func (s *server) ask(value string) location {
 	if err != nil {
 		return location{err: fmt.Errorf("%s: %w", s.variable, err)}
 	}
+
 	ctx, cancel := context.WithTimeout(context.Background(), findTimeout)
 	defer cancel()
+
 	var version string
 	err = admin(ctx, s.driver, dsn, func(ctx context.Context, db *sql.DB) error {
 		return db.QueryRowContext(ctx, s.version).Scan(&version)
@@ -97,6 +100,7 @@ func (s *server) ask(value string) location {
 		// A driver may print each attempt on its own line.
 		err = fmt.Errorf("not found at %s: %s", printed, strings.Join(strings.Fields(err.Error()), " "))
 	}
+
 	return location{dsn: dsn, printed: printed, version: version, err: err}
 }
 
@@ -117,6 +121,7 @@ func (s *server) need(tb testing.TB) location {
 	if !mainRuns.Load() {
 		tb.Fatal("testdb needs func TestMain(m *testing.M) { os.Exit(testdb.Main(m)) } in the test package")
 	}
+
 	loc := s.find()
 	switch {
 	case loc.err == nil:
@@ -127,6 +132,7 @@ func (s *server) need(tb testing.TB) location {
 	default:
 		skip.Missing(tb, s.variable, "%s %v (set %s)", s.name, loc.err, s.variable)
 	}
+
 	return loc
 }
 
@@ -138,19 +144,22 @@ func Environment(w io.Writer) (env []string, err error) {
 	if err != nil {
 		return nil, err
 	}
+
 	env = os.Environ()
 	for _, s := range []*server{postgresServer, mariadbServer} {
 		loc := s.find()
 		switch {
 		case loc.err == nil:
 			fmt.Fprintf(w, "%-9s %s at %s\n", s.name, loc.version, loc.printed)
-		case strict && os.Getenv(s.variable) != Off || loc.asked:
+		case loc.asked, strict && os.Getenv(s.variable) != Off:
 			err = errors.Join(err, fmt.Errorf("%s %w (set %s)", s.name, loc.err, s.variable))
 		default:
 			fmt.Fprintf(w, "%-9s %v: its tests are skipped (set %s)\n", s.name, loc.err, s.variable)
 			loc.dsn = Off
 		}
+
 		env = append(env, s.variable+"="+loc.dsn)
 	}
+
 	return env, err
 }

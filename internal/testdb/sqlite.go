@@ -23,7 +23,8 @@ func SQLite(tb testing.TB) Target {
 	skip.Off(tb, sqliteVariable)
 	// Without "file:", go-sqlite3 cuts the DSN at the first '?' and does not unescape the path.
 	dir := tb.TempDir()
-	removeAtEnd(tb, dir, func(context.Context) error { return os.RemoveAll(dir) }) // tb does not do it after an interrupt
+	// After an interrupt tb does not remove it.
+	removeAtEnd(tb, dir, func(context.Context) error { return os.RemoveAll(dir) })
 	path := filepath.Join(dir, "test.db")
 	return Target{
 		Name:   sqliteName,

@@ -1,5 +1,5 @@
-// Package testdb gives each test its own database: on SQLite always, and on PostgreSQL and MariaDB or MySQL if the server
-// runs.
+// Package testdb gives each test its own database: on SQLite always, and on PostgreSQL and MariaDB or MySQL if the
+// server runs.
 //
 //	func TestMain(m *testing.M) { os.Exit(testdb.Main(m)) }
 //
@@ -18,8 +18,8 @@
 //	PostgreSQL 18+  SNOWFLAKE_TEST_POSTGRES18
 //
 // The value "off" turns a server off, and SQLite if SNOWFLAKE_TEST_SQLITE has it. The value "throwaway" starts a server
-// from the installed binaries in a temporary folder, and "throwaway:FOLDER" from those of a folder, which may be of
-// MySQL. An unset variable does the same if no server answers at the default address.
+// from the installed binaries in a temporary folder, and "throwaway:FOLDER" from the binaries of a folder, which may
+// be MySQL's. An unset variable does the same if no server answers at the default address.
 //
 // The test of a missing server is skipped, with one line that names the server, the address and the variable. It fails
 // instead if the variable contains an address, or in a strict run, see package skip. A test of a feature that MySQL
@@ -67,11 +67,13 @@ func (t Target) Open(tb testing.TB) *sql.DB {
 	if err != nil {
 		tb.Fatalf("testdb: open %s: %v", t.Name, err)
 	}
+
 	tb.Cleanup(func() {
 		if err := db.Close(); err != nil {
 			tb.Errorf("testdb: close %s: %v", t.Name, err)
 		}
 	})
+
 	return db
 }
 

@@ -20,16 +20,20 @@ func TestAMissingServerSkipsOrFailsAndNoPasswordIsPrinted(t *testing.T) {
 			{"without servers", "SNOWFLAKE_TEST_REQUIRE=", "SKIP", "(set " + server.variable + ")"},
 			{"without servers", "SNOWFLAKE_TEST_REQUIRE=all", "FAIL", "(SNOWFLAKE_TEST_REQUIRE=all, or CI is set)"},
 			{"without servers", "CI=true", "FAIL", server.name + " not found at " + server.printed},
-			{"without servers", "SNOWFLAKE_TEST_REQUIRE=redis", "FAIL", `SNOWFLAKE_TEST_REQUIRE is "redis", want "all" or nothing`},
-			{"as usual", server.variable + "=" + server.closed, "FAIL", server.name + " not found at " + server.printed},
+			{"without servers", "SNOWFLAKE_TEST_REQUIRE=redis", "FAIL",
+				`SNOWFLAKE_TEST_REQUIRE is "redis", want "all" or nothing`},
+			{"as usual", server.variable + "=" + server.closed, "FAIL",
+				server.name + " not found at " + server.printed},
 			{"as usual", server.variable + "=no secret", "FAIL", server.variable + ": want "},
 			{"as usual", server.variable + "=" + testdb.Off, "SKIP", "turned off by " + server.variable + "=off"},
 		} {
 			out, err := child(t, test.task, server.name, test.env, "PATH=").CombinedOutput()
 			output := string(out)
-			if (err == nil) != (test.result == "SKIP") || !strings.Contains(output, "--- "+test.result+": TestChild/"+server.name) ||
+			if (err == nil) != (test.result == "SKIP") ||
+				!strings.Contains(output, "--- "+test.result+": TestChild/"+server.name) ||
 				!strings.Contains(output, test.want) || strings.Contains(output, "secret") {
-				t.Errorf("%s, %s: want %s with %q and no password:\n%s", test.task, test.env, test.result, test.want, output)
+				t.Errorf("%s, %s: want %s with %q and no password:\n%s",
+					test.task, test.env, test.result, test.want, output)
 			}
 		}
 	}

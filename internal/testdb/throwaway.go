@@ -21,22 +21,26 @@ func startServer(name, folder string) (dsn string, err error) {
 	if err != nil {
 		return "", err
 	}
+
 	startedMu.Lock()
 	defer startedMu.Unlock()
+
 	started = append(started, s)
 	return s.DSN, nil
 }
 
-// Stop drops spare databases, ends the throwaway servers that this process has started, and removes their folders. [Main]
-// calls it.
+// Stop drops spare databases, ends the throwaway servers that this process has started, and removes their folders.
+// [Main] calls it.
 func Stop() {
 	dropSpare()
 	startedMu.Lock()
 	defer startedMu.Unlock()
+
 	for _, s := range started {
 		if err := s.Stop(); err != nil {
 			fmt.Fprintf(os.Stderr, "testdb: stop a throwaway server: %v\n", err)
 		}
 	}
+
 	started = nil
 }

@@ -19,8 +19,8 @@ import (
 )
 
 // Trapped is a database in which a role without rights has made traps in the schema public: functions, operators,
-// types and views with the names of all those of pg_catalog that SQL in this repository uses, for all combinations of
-// common types. A statement that resolves one of its names there runs the trap.
+// types and views that are named like each one of pg_catalog that SQL in this repository uses, for all combinations
+// of common types. A statement that resolves one of its names there runs the trap.
 type Trapped struct {
 	Target         // of a superuser, whose search_path has public
 	Schema string  // the first one in its search_path, where the traps are not
@@ -106,15 +106,18 @@ func armTraps(t *testing.T, dsn, role string) {
 		if _, err := tx.ExecContext(ctx, trapsSQL); err != nil {
 			return err
 		}
+
 		const arm = "SELECT pg_temp.arm($1, $2, $3, $4)"
 		if err := tx.QueryRowContext(ctx, arm, role, names.calls, names.words, names.symbols).Scan(&made); err != nil {
 			return err
 		}
+
 		return tx.Commit()
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	t.Logf("%d traps", made)
 }
 
@@ -136,6 +139,7 @@ func namesOfSource() (names sourceNames, err error) {
 	if err != nil {
 		return names, err
 	}
+
 	for !exists(filepath.Join(root, "go.work")) {
 		if root == filepath.Dir(root) {
 			return names, errors.New("testdb: no go.work above the test")
@@ -148,19 +152,24 @@ func namesOfSource() (names sourceNames, err error) {
 		if err != nil {
 			return err
 		}
-		if entry.IsDir() && filepath.Dir(path) == root && slices.Contains(withoutSQL, entry.Name()) {
+		isTopFolder := entry.IsDir() && filepath.Dir(path) == root
+		if isTopFolder && slices.Contains(withoutSQL, entry.Name()) {
 			return filepath.SkipDir
 		}
+
 		text, err := sqlOf(path)
 		for _, call := range sqlCall.FindAllString(text, -1) {
 			calls[strings.ToLower(strings.TrimSuffix(call, "("))] = true
 		}
+
 		for _, word := range sqlWord.FindAllString(text, -1) {
 			words[strings.ToLower(word)] = true
 		}
+
 		for _, symbol := range sqlSymbol.FindAllString(text, -1) {
 			names.symbols += " " + symbol
 		}
+
 		return err
 	})
 	names.calls, names.words = slices.Collect(maps.Keys(calls)), slices.Collect(maps.Keys(words))
@@ -181,6 +190,7 @@ func sqlOf(path string) (string, error) {
 	if !isGo && !strings.HasSuffix(path, ".sql") {
 		return "", nil
 	}
+
 	source, err := os.ReadFile(path)
 	if err != nil || !isGo {
 		return string(source), err
@@ -189,6 +199,7 @@ func sqlOf(path string) (string, error) {
 	var literals strings.Builder
 	var s scanner.Scanner
 	s.Init(token.NewFileSet().AddFile(path, -1, len(source)), source, nil, 0)
+
 	for {
 		_, kind, text := s.Scan()
 		switch kind {
@@ -204,8 +215,8 @@ func sqlOf(path string) (string, error) {
 
 var qualifiedOperator = regexp.MustCompile(`OPERATOR\(pg_catalog\.([^)]+)\)`)
 
-// CheckPrecedence checks that a statement of PostgreSQL with OPERATOR(pg_catalog.+) means what it does with + alone: the
-// first form has one precedence for all operators. Its tables exist.
+// CheckPrecedence checks that a statement of PostgreSQL with OPERATOR(pg_catalog.+) means what it does with + alone:
+// the first form has one precedence for all operators. Its tables exist.
 func CheckPrecedence(tb testing.TB, db *sql.DB, query string) {
 	tb.Helper()
 	conn, err := db.Conn(tb.Context())
@@ -218,40 +229,49 @@ func CheckPrecedence(tb testing.TB, db *sql.DB, query string) {
 	for strings.Contains(query, "$"+strconv.Itoa(parameters+1)) {
 		parameters++
 	}
+
 	execute := "EXPLAIN (VERBOSE, COSTS OFF) EXECUTE checked"
 	if parameters > 0 {
 		execute += "(" + strings.Repeat("NULL, ", parameters-1) + "NULL)"
 	}
-	explain := func(query string) string {
-		for _, statement := range []string{"SET plan_cache_mode = force_generic_plan", "PREPARE checked AS " + query} {
-			if _, err := conn.ExecContext(tb.Context(), statement); err != nil {
-				tb.Fatalf("%s: %v", statement, err)
-			}
-		}
-		rows, err := conn.QueryContext(tb.Context(), execute)
-		if err != nil {
-			tb.Fatalf("%s: %v", query, err)
-		}
-		defer rows.Close()
 
-		var plan strings.Builder
-		for rows.Next() {
-			var line string
-			if err := rows.Scan(&line); err != nil {
-				tb.Fatal(err)
-			}
-			plan.WriteString(line + "\n")
-		}
-		if err := rows.Err(); err != nil {
-			tb.Fatal(err)
-		}
-		if _, err := conn.ExecContext(tb.Context(), "DEALLOCATE checked"); err != nil {
-			tb.Fatal(err)
-		}
-		return plan.String()
-	}
-	qualified, plain := explain(query), explain(qualifiedOperator.ReplaceAllString(query, "$1"))
+	qualified := explain(tb, conn, query, execute)
+	plain := explain(tb, conn, qualifiedOperator.ReplaceAllString(query, "$1"), execute)
 	if qualified != plain {
 		tb.Errorf("%s\nmeans\n%s\nand without schemas\n%s", query, qualified, plain)
 	}
+}
+
+// explain prepares a query as "checked" and returns its plan.
+func explain(tb testing.TB, conn *sql.Conn, query, execute string) string {
+	tb.Helper()
+	for _, statement := range []string{"SET plan_cache_mode = force_generic_plan", "PREPARE checked AS " + query} {
+		if _, err := conn.ExecContext(tb.Context(), statement); err != nil {
+			tb.Fatalf("%s: %v", statement, err)
+		}
+	}
+
+	rows, err := conn.QueryContext(tb.Context(), execute)
+	if err != nil {
+		tb.Fatalf("%s: %v", query, err)
+	}
+	defer rows.Close()
+
+	var plan strings.Builder
+	for rows.Next() {
+		var line string
+		if err := rows.Scan(&line); err != nil {
+			tb.Fatal(err)
+		}
+		plan.WriteString(line + "\n")
+	}
+
+	if err := rows.Err(); err != nil {
+		tb.Fatal(err)
+	}
+	if _, err := conn.ExecContext(tb.Context(), "DEALLOCATE checked"); err != nil {
+		tb.Fatal(err)
+	}
+
+	return plan.String()
 }

@@ -41,6 +41,7 @@ func TestATrapRunsForEachNameThatAStrangerCanTake(t *testing.T) {
 				t.Errorf("%s: %v, want a trap: %v", query, err, wanted)
 			}
 		}
+
 		if _, err := victim.Safe.ExecContext(t.Context(), "SELECT setval('public.sprung', 1, false)"); err != nil {
 			t.Error(err) // those that were wanted
 		}

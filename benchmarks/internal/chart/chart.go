@@ -42,32 +42,36 @@ func rect(b *strings.Builder, class string, x, y, width, height float64) {
 		class, at(x), at(y), at(max(width, 0)), at(height))
 }
 
-// Bar is a row of a bar chart. Part of its value is drawn in full colour, the rest pale. Without a label it belongs to the
-// bar above.
+// Bar is a row of a bar chart. Part of its value has the full colour, the rest is pale. Without a label it belongs to
+// the bar above.
 type Bar struct {
 	Label, Class, Text string
 	Value, Part        float64
 }
 
-// Bars draws a bar for each row, from zero, below its label and beside its text. The legend has lines, or none.
+// Bars draws a bar for each row, from zero: its label above, its text on the right. The legend has any number of lines.
 func Bars(title, legend string, bars []Bar) Chart {
 	const thick, longest = 11, barsWidth - 150
 	y, most := 24.0, 0.0
 	for _, one := range bars {
 		most = max(most, one.Value)
 	}
+
 	var b strings.Builder
 	var figures []string
 	text(&b, "head", "start", 0, 14, title)
+
 	for line := range strings.Lines(legend) {
 		text(&b, "tick", "start", 0, y+6, strings.TrimSpace(line))
 		y += 16
 	}
+
 	for _, one := range bars {
 		if one.Label != "" {
 			text(&b, "", "start", 0, y+13, one.Label)
 			y += 18
 		}
+
 		long := one.Value / most * longest
 		text(&b, "", "end", barsWidth, y+10, one.Text)
 		full := long
@@ -75,10 +79,12 @@ func Bars(title, legend string, bars []Bar) Chart {
 			full = long * part
 			rect(&b, "pale f-"+one.Class, full, y, long-full, thick)
 		}
+
 		rect(&b, "f-"+one.Class, 0, y, full, thick)
 		y += 15
 		figures = append(figures, strings.TrimSpace(one.Label+" "+one.Text))
 	}
+
 	return Chart{title: title, text: strings.Join(figures, "; ") + ".", body: b.String(), height: y}
 }
 
@@ -92,10 +98,12 @@ func Write(w io.Writer, title string, charts ...Chart) error {
 		fmt.Fprintf(&text, "%s: %s ", c.title, c.text)
 		height += c.height + 14
 	}
+
 	// A picture without a size fills the width of a README.
 	_, err := fmt.Fprintf(w, `<svg width="%[1]d" height="%[2]s" xmlns="http://www.w3.org/2000/svg" class="chart" `+
 		`viewBox="0 0 %[1]d %[2]s" role="img" aria-labelledby="title title-d"><title id="title">%[3]s</title>`+
-		`<desc id="title-d">%[4]s</desc>`+"\n<style>%[5]s</style>\n"+`<rect class="back" width="%[1]d" height="%[2]s"/>`+
-		"\n%[6]s</svg>\n", width, at(height), html.EscapeString(title), html.EscapeString(text.String()), style, &body)
+		`<desc id="title-d">%[4]s</desc>`+"\n<style>%[5]s</style>\n"+
+		`<rect class="back" width="%[1]d" height="%[2]s"/>`+"\n%[6]s</svg>\n",
+		width, at(height), html.EscapeString(title), html.EscapeString(text.String()), style, &body)
 	return err
 }

@@ -19,9 +19,11 @@ func TestSVGIsWellFormed(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	if found := bad.FindString(b.String()); found != "" {
 		t.Errorf("%q in\n%s", found, &b)
 	}
+
 	for in := xml.NewDecoder(strings.NewReader(b.String())); ; {
 		if _, err := in.Token(); errors.Is(err, io.EOF) {
 			break

@@ -1,8 +1,11 @@
 package measure
 
 import (
+	"bytes"
+	"compress/gzip"
 	"errors"
 	"fmt"
+	"io"
 	"maps"
 	"math"
 	"os"
@@ -10,9 +13,11 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-
-	"github.com/sqlflake/sqlflake/benchmarks/internal/filelock"
 )
+
+// errHeld says that the lock of a file is held. The kernel releases a lock when its process ends in any way, so no lock
+// is left behind.
+var errHeld = errors.New("another process holds the lock")
 
 // Journal keeps records in a file, so that an interrupted run can be resumed.
 type Journal struct {
@@ -22,12 +27,13 @@ type Journal struct {
 	known map[string]bool // metrics with a Unit line
 }
 
-// OpenJournal opens the journal of a folder, which it creates if needed. Until Close, or the end of the process, a
-// second call for the folder returns filelock.ErrHeld.
+// OpenJournal opens the journal of a folder, and creates the folder if needed. One process can have it open at a time:
+// a second call returns an error.
 func OpenJournal(dir string) (j *Journal, err error) {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return nil, err
 	}
+
 	path := filepath.Join(dir, resultsName)
 	file, err := os.OpenFile(path, os.O_CREATE|os.O_APPEND|os.O_RDWR, 0o644)
 	if err != nil {
@@ -38,18 +44,23 @@ func OpenJournal(dir string) (j *Journal, err error) {
 			err = errors.Join(err, file.Close())
 		}
 	}()
-	if err := filelock.Lock(file); errors.Is(err, filelock.ErrHeld) { // other errors: a file system without locks
-		return nil, fmt.Errorf("%s: another run is writing to this folder (%w); wait until it ends, or use another -out", dir, err)
+
+	if err := lock(file); errors.Is(err, errHeld) { // other errors: a file system without locks
+		return nil, fmt.Errorf(
+			"%s: another run is writing to this folder (%w); wait until it ends, or use another -out", dir, err)
 	}
+
 	text, err := os.ReadFile(path)
 	if err != nil {
 		return nil, err
 	}
+
 	text = complete(text)
 	data, err := parse(path, text)
 	if err != nil {
 		return nil, err
 	}
+
 	j = &Journal{file: file, data: data, done: map[string]bool{}, known: map[string]bool{}}
 	for _, r := range data.Records {
 		j.done[r.ID()] = true
@@ -57,14 +68,15 @@ func OpenJournal(dir string) (j *Journal, err error) {
 			j.known[name] = true
 		}
 	}
+
 	return j, file.Truncate(int64(len(text))) // otherwise the next record would be appended to half a line
 }
 
 // varying are the settings that may change when a run is resumed.
 var varying = []string{"time", "command", "load", "commit"}
 
-// Start writes where the figures come from. Results of other settings are not comparable with those of the file, so they
-// are an error that names both values.
+// Start writes where the figures come from. Other settings than in the file are an error that names both
+// values, because their results cannot be compared.
 func (j *Journal) Start(env Environment) error {
 	old := j.data.Environment.lines()
 	var fresh []Setting
@@ -74,18 +86,22 @@ func (j *Journal) Start(env Environment) error {
 		case was == "":
 			fresh = append(fresh, s)
 		case was != s.Value && !slices.Contains(varying, s.Name):
-			differ = append(differ, fmt.Sprintf("%s was %s and is %s", strings.TrimPrefix(s.Name, tool+"."), was, s.Value))
+			name := strings.TrimPrefix(s.Name, tool+".")
+			differ = append(differ, fmt.Sprintf("%s was %s and is %s", name, was, s.Value))
 		}
 	}
+
 	if len(differ) > 0 {
-		return fmt.Errorf("%s has results of other settings: %s; use another folder, or the same settings", j.file.Name(),
-			strings.Join(differ, "; "))
+		return fmt.Errorf("%s has results of other settings: %s; use another folder, or the same settings",
+			j.file.Name(), strings.Join(differ, "; "))
 	}
+
 	var text strings.Builder
 	for _, s := range fresh {
 		j.data.Environment.set(s.Name, s.Value)
 		fmt.Fprintf(&text, "%s: %s\n", s.Name, s.Value)
 	}
+
 	_, err := j.file.WriteString(text.String())
 	return err
 }
@@ -99,9 +115,11 @@ func (j *Journal) Add(r Record) error {
 	for name, value := range r.Values {
 		r.Values[name], _ = strconv.ParseFloat(strconv.FormatFloat(value, 'g', 7, 64), 64)
 	}
+
 	if err := r.write(j.file, j.known); err != nil {
 		return fmt.Errorf("store a result: %w", err)
 	}
+
 	j.data.Records = append(j.data.Records, r)
 	j.done[r.ID()] = true
 	return nil
@@ -122,3 +140,168 @@ func (j *Journal) Data() Data { return j.data }
 
 // Close closes the file.
 func (j *Journal) Close() error { return j.file.Close() }
+
+// resultsName is the file of a report's folder with all runs, in the format of Go's benchmarks, which benchstat reads.
+//
+//	postgres.version: PostgreSQL 15.20
+//	Unit rate better=higher
+//	BenchmarkLoad/db=postgres/rows=200000/batch=1/key=snowflake/round=3 1 14900 rate 22.5 bytes_primary
+//	# BenchmarkLoad/db=postgres/rows=200000/batch=1/key=snowflake/round=3: a note about this run
+//	# postgres: a note about this database
+//
+// Notes are comments, because benchstat would compare "note: ..." lines as settings.
+const resultsName = "results.txt"
+
+// Data are the contents of a folder.
+type Data struct {
+	Environment Environment
+	Records     []Record
+}
+
+// ReadFolder reads the results of a folder, or a file that ends in .txt or .txt.gz. An incomplete last line, after a
+// full disk or a kill, is left out.
+func ReadFolder(path string) (Data, error) {
+	file := path
+	if info, err := os.Stat(path); err == nil && info.IsDir() {
+		file = filepath.Join(path, resultsName)
+	}
+
+	text, err := os.ReadFile(file)
+	if packed := bytes.NewReader(text); bytes.HasPrefix(text, []byte("\x1f\x8b")) {
+		var unpacked io.Reader
+		if unpacked, err = gzip.NewReader(packed); err == nil {
+			text, err = io.ReadAll(unpacked)
+		}
+	}
+
+	if err != nil {
+		return Data{}, fmt.Errorf("%s: %w", path, err)
+	}
+
+	return parse(file, complete(text))
+}
+
+// complete cuts an incomplete last line.
+func complete(text []byte) []byte { return text[:bytes.LastIndexByte(text, '\n')+1] }
+
+// parse reads complete lines.
+func parse(path string, text []byte) (Data, error) {
+	d := Data{Environment: Environment{Database: map[string][]Setting{}, Notes: map[string][]string{}}}
+	place, number := map[string]int{}, 0
+	for line := range strings.Lines(string(text)) {
+		number++
+		name, value, _ := strings.Cut(strings.TrimSpace(line), ": ")
+		about, comment := strings.CutPrefix(name, "# ")
+		switch id, values, _ := strings.Cut(about, " "); {
+		case strings.HasPrefix(id, benchmark):
+			r, err := recordOf(id)
+			i, known := place[id]
+			if !known {
+				i = len(d.Records)
+				place[id], d.Records = i, append(d.Records, r)
+			}
+
+			if err = errors.Join(err, d.Records[i].read(values)); err != nil {
+				return d, fmt.Errorf("%s:%d: %w", path, number, err)
+			}
+
+			d.Records[i].Note += value
+		case value == "":
+		case comment:
+			d.Environment.AddNotes(about, value)
+		default:
+			d.Environment.set(name, value)
+		}
+	}
+
+	return d, nil
+}
+
+const benchmark = "Benchmark"
+
+// ID identifies a run, for example "BenchmarkLoad/db=sqlite/rows=1000/key=snowflake/round=1".
+func (r Record) ID() string {
+	parts := []string{benchmark + strings.ToUpper(r.Scenario[:1]) + r.Scenario[1:]}
+	run := P("key", r.Kind, "beside", r.Beside, "round", r.Round)
+	for _, p := range slices.Concat(P("db", r.Engine), r.Params, run) {
+		if p.Value != "" {
+			parts = append(parts, p.Name+"="+p.Value)
+		}
+	}
+	return strings.ReplaceAll(strings.Join(parts, "/"), " ", "_")
+}
+
+// recordOf is the inverse of ID.
+func recordOf(id string) (Record, error) {
+	r := Record{Values: map[string]float64{}}
+	parts := strings.Split(strings.ReplaceAll(strings.TrimPrefix(id, benchmark), "_", " "), "/")
+	for _, part := range parts[1:] {
+		name, value, _ := strings.Cut(part, "=")
+		switch name {
+		case "db":
+			r.Engine = value
+		case "key":
+			r.Kind = value
+		case "beside":
+			r.Beside = value
+		case "round":
+			r.Round, _ = strconv.Atoi(value)
+		default:
+			r.Params = append(r.Params, Setting{name, value})
+		}
+	}
+
+	complete := parts[0] != "" && r.Kind != "" && r.Round >= 1
+	if !complete {
+		return r, fmt.Errorf("%q has no scenario, key or round", id)
+	}
+
+	r.Scenario = strings.ToLower(parts[0][:1]) + parts[0][1:]
+	return r, nil
+}
+
+// read sets the values of a line, "1 14900 rate 22.5 bytes_primary".
+func (r Record) read(line string) error {
+	if line != "" && len(r.Values) > 0 {
+		return errors.New("this run is there twice: the file has two measurements")
+	}
+
+	fields := strings.Fields(line)
+	for pair := range slices.Chunk(fields[min(1, len(fields)):], 2) {
+		value, err := strconv.ParseFloat(pair[0], 64)
+		if err != nil || len(pair) < 2 {
+			return fmt.Errorf("%q is not a value and its metric", pair)
+		}
+		r.Values[pair[1]] = value
+	}
+
+	return nil
+}
+
+// write writes a run: the meanings of metrics that are new in the file, its values and its note. The note comes last: a
+// full disk may cut the text anywhere, and a run with a note and no values counts as done.
+func (r Record) write(out io.Writer, known map[string]bool) error {
+	var text, line bytes.Buffer
+	for _, name := range slices.Sorted(maps.Keys(r.Values)) {
+		if m := Find(name); !known[name] {
+			known[name] = true
+			fmt.Fprintf(&text, "Unit %s better=%s\n", name, map[bool]string{true: "higher", false: "lower"}[m.More])
+			if m.Exact {
+				fmt.Fprintf(&text, "Unit %s assume=exact\n", name)
+			}
+		}
+		fmt.Fprintf(&line, " %v %s", r.Values[name], name)
+	}
+
+	if len(r.Values) > 0 {
+		fmt.Fprintf(&text, "%s 1%s\n", r.ID(), &line)
+	}
+	if r.Note != "" {
+		fmt.Fprintf(&text, "# %s: %s\n", r.ID(), oneLine(r.Note))
+	}
+
+	_, err := out.Write(text.Bytes())
+	return err
+}
+
+func oneLine(text string) string { return strings.Join(strings.Fields(text), " ") }

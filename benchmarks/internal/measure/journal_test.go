@@ -7,8 +7,6 @@ import (
 	"reflect"
 	"strings"
 	"testing"
-
-	"github.com/sqlflake/sqlflake/benchmarks/internal/filelock"
 )
 
 func must(t *testing.T, err error) {
@@ -35,14 +33,16 @@ var (
 	}
 	records = []Record{
 		{
-			Engine: "sqlite", Scenario: "load", Params: P("rows", 1000, "cache", "2 MB"), Kind: "auto", Beside: "snowflake", Round: 1,
+			Engine: "sqlite", Scenario: "load", Params: P("rows", 1000, "cache", "2 MB"), Kind: "auto",
+			Beside: "snowflake", Round: 1,
 			Values: map[string]float64{"rate": 12345.5, "bytes_table": 22.5, "rate@200": 1e-3, "seconds": 0},
 		},
 		{
 			Engine: "sqlite", Scenario: "load", Params: P("rows", 1000, "cache", "2 MB"), Kind: "snowflake", Round: 1,
 			Values: map[string]float64{"rate": 9}, Note: "the generator waited",
 		},
-		{Engine: "sqlite", Scenario: "read", Kind: "uuidv4", Round: 2, Values: map[string]float64{}, Note: "not here: no"},
+		{Engine: "sqlite", Scenario: "children", Kind: "uuidv4", Round: 2, Values: map[string]float64{},
+			Note: "not here: no"},
 	}
 )
 
@@ -50,18 +50,22 @@ func TestJournalIsResumed(t *testing.T) {
 	dir := t.TempDir()
 	j := open(t, dir)
 	must(t, j.Start(environment))
+
 	for _, r := range records {
 		must(t, j.Add(r))
 	}
+
 	must(t, j.AddNotes("sqlite", "two\nlines", "two lines"))
-	if _, err := OpenJournal(dir); !errors.Is(err, filelock.ErrHeld) {
+	if _, err := OpenJournal(dir); !errors.Is(err, errHeld) {
 		t.Errorf("opened twice: %v", err)
 	}
+
 	must(t, j.Close())
 	path := filepath.Join(dir, resultsName)
 	text, err := os.ReadFile(path)
 	must(t, err)
-	must(t, os.WriteFile(path, append(text, "BenchmarkLoad/db=sqlite/key=auto/round=3 1 12"...), 0o600)) // as after a full disk
+	// as after a full disk
+	must(t, os.WriteFile(path, append(text, "BenchmarkLoad/db=sqlite/key=auto/round=3 1 12"...), 0o600))
 
 	want := Data{Environment: environment, Records: records}
 	want.Environment.Notes = map[string][]string{"sqlite": {"two lines"}}
@@ -69,22 +73,28 @@ func TestJournalIsResumed(t *testing.T) {
 	if got := again.Data(); !reflect.DeepEqual(got, want) {
 		t.Errorf("got  %+v\nwant %+v", got, want)
 	}
+
 	other := records[0]
 	other.Beside = "uuidv4"
 	if !again.Done(records[0]) || !again.Done(records[2]) || again.Done(other) {
 		t.Errorf("done: %v, %v, another: %v", again.Done(records[0]), again.Done(records[2]), again.Done(other))
 	}
+
 	later := environment
 	later.Time, later.Machine = "later", []Setting{{"goos", "linux"}, {"load", "3"}}
 	later.Database = map[string][]Setting{"postgres": {{"version", "18"}}}
 	must(t, again.Start(later))
+
 	if e := again.Data().Environment; e.Time != environment.Time || len(e.Database) != 2 {
 		t.Errorf("resumed: %+v", e)
 	}
+
 	later.Settings = []Setting{{"seed", "2"}, {"rows", "7"}}
-	if err := again.Start(later); err == nil || !strings.Contains(err.Error(), "seed was 1 and is 2") || strings.Contains(err.Error(), "rows") {
+	if err := again.Start(later); err == nil || !strings.Contains(err.Error(), "seed was 1 and is 2") ||
+		strings.Contains(err.Error(), "rows") {
 		t.Errorf("other settings: %v", err)
 	}
+
 	must(t, again.Add(other))
 	must(t, again.Close())
 
@@ -100,8 +110,10 @@ func TestJournalIsResumed(t *testing.T) {
 
 func TestDamagedLinesAreErrors(t *testing.T) {
 	twice := "BenchmarkLoad/db=sqlite/key=auto/round=1 1 5 rate\n"
-	for _, line := range []string{"BenchmarkLoad/db=sqlite/key=auto/round=1 1 x rate", "BenchmarkLoad/db=sqlite/round=1 1 1 rate", twice + twice} {
-		if _, err := parse("r.txt", []byte("time: now\n"+line+"\n")); err == nil || !strings.Contains(err.Error(), "r.txt:") {
+	for _, line := range []string{"BenchmarkLoad/db=sqlite/key=auto/round=1 1 x rate",
+		"BenchmarkLoad/db=sqlite/round=1 1 1 rate", twice + twice} {
+		if _, err := parse("r.txt", []byte("time: now\n"+line+"\n")); err == nil ||
+			!strings.Contains(err.Error(), "r.txt:") {
 			t.Errorf("%s: %v", line, err)
 		}
 	}

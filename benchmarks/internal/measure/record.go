@@ -3,12 +3,13 @@ package measure
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 )
 
-// Again is the kind of the A/A row: the baseline measured once more, as if it were another kind. A difference between the
-// two is chance.
+// Again is the kind of the A/A row: the baseline measured once more, as if it were another kind. A difference between
+// the two is chance.
 const Again = "again"
 
 // Record is one run: one kind of key in one scenario with one set of parameters on one database, once.
@@ -16,7 +17,7 @@ type Record struct {
 	Engine, Scenario string // no Engine if it is about no database
 	Params           Params
 	Kind             string
-	Beside           string // of a run of the baseline: the kind that it was run beside
+	Beside           string // the kind that a run of the baseline is compared with
 	Round            int    // from 1
 	Values           map[string]float64
 	Note             string // why there are no values, or a remark on them
@@ -57,7 +58,7 @@ type Metric struct {
 	Exact bool
 	// Plain is set if the value matters, not its ratio to the baseline's.
 	Plain  bool
-	Digits int // after the decimal point; those of a Figure are more if its value is small
+	Digits int // after the decimal point; a Figure with a small value has more
 }
 
 // Find returns the metric with a name. A name may end in @ and a number of rows, the size of the table at that moment.
@@ -83,11 +84,94 @@ var metrics = []Metric{
 	{Name: "time", Title: "time", Unit: "ms", Digits: 2},
 	{Name: "round_trips", Title: "round trips", Exact: true},
 	{Name: "ping", Title: "one round trip", Unit: "ms", Digits: 2, Plain: true},
-	{Name: "lookup", Title: "a row by its key, median", Unit: "µs", Digits: 1},
-	{Name: "join", Title: "join of all children with their parents", Unit: "ms", Digits: 1},
-	{Name: "newest_key", Title: "the 50 newest rows by the key", Unit: "µs", Digits: 0},
-	{Name: "newest_time", Title: "the 50 newest rows by an index on created_at", Unit: "µs", Digits: 0},
-	{Name: "range_key", Title: "1 % of the rows by a range of keys", Unit: "ms", Digits: 2},
-	{Name: "range_time", Title: "1 % of the rows by an index on created_at", Unit: "ms", Digits: 2},
-	{Name: "range_scan", Title: "1 % of the rows by created_at, no index", Unit: "ms", Digits: 1},
+}
+
+// Environment describes where the figures come from.
+type Environment struct {
+	Time     string               // of the start, RFC 3339
+	Command  string               // the flags
+	Baseline string               // the kind that the others are compared with
+	Settings []Setting            // of the tool: seed, durable, rows
+	Machine  []Setting            // with goos, goarch and cpu, which benchstat knows
+	Database map[string][]Setting // by engine
+	Notes    map[string][]string  // by engine: what could not be measured
+}
+
+// Setting is a name, of lower-case letters without spaces, and a value.
+type Setting struct{ Name, Value string }
+
+// Get returns the value of a setting, "" if it is missing.
+func Get(list []Setting, name string) string {
+	for _, s := range list {
+		if s.Name == name {
+			return s.Value
+		}
+	}
+	return ""
+}
+
+// AddNotes adds notes without duplicates, and returns the new ones.
+func (e *Environment) AddNotes(engine string, notes ...string) []string {
+	before := len(e.Notes[engine])
+	for _, note := range notes {
+		if note = oneLine(note); !slices.Contains(e.Notes[engine], note) {
+			e.Notes[engine] = append(e.Notes[engine], note)
+		}
+	}
+	return e.Notes[engine][before:]
+}
+
+// tool is the section of the tool's settings. A setting of a section is written as "section.name", one of the machine
+// without a section.
+const tool = "tool"
+
+// set adds a setting that was read, unless it is there. A file may have several runs of the tool: the first one's
+// settings count, and a note names each setting of a server that differs in a later one.
+func (e *Environment) set(key, value string) {
+	section, name, ok := strings.Cut(key, ".")
+	was := Get(e.lines(), key)
+	if was != "" {
+		ofServer := ok && section != tool
+		if key == "command" {
+			e.Command += "; " + value
+		} else if ofServer && was != value {
+			e.AddNotes(section, name+" of "+section+" is "+value+" in a later command")
+		}
+		return
+	}
+
+	switch {
+	case key == "time":
+		e.Time = value
+	case key == "command":
+		e.Command = value
+	case key == "baseline":
+		e.Baseline = value
+	case !ok:
+		e.Machine = append(e.Machine, Setting{key, value})
+	case section == tool:
+		e.Settings = append(e.Settings, Setting{name, value})
+	default:
+		e.Database[section] = append(e.Database[section], Setting{name, value})
+	}
+}
+
+// lines returns all settings, with their sections.
+func (e Environment) lines() (all []Setting) {
+	put := func(section string, list ...Setting) {
+		for _, s := range list {
+			if s.Value = oneLine(s.Value); s.Value != "" {
+				all = append(all, Setting{section + strings.ReplaceAll(strings.ToLower(s.Name), " ", "-"), s.Value})
+			}
+		}
+	}
+	put("", Setting{"time", e.Time}, Setting{"command", e.Command}, Setting{"baseline", e.Baseline})
+	put(tool+".", e.Settings...)
+	put("", e.Machine...)
+
+	for _, engine := range slices.Sorted(maps.Keys(e.Database)) {
+		put(engine+".", e.Database[engine]...)
+	}
+
+	return all
 }

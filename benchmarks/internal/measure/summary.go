@@ -12,14 +12,19 @@ import (
 
 // Figure is the result of all rounds for one metric of one kind of key.
 type Figure struct {
-	// Metric is Exact only if the rounds agree. Its Digits are those of the values below.
+	// Metric is Exact only if the rounds agree. Its Digits apply to the values below.
 	Metric Metric
 
-	N                 int
-	Median, Low, High float64 // as printed; Low to High is the 95 % confidence interval, or all values of fewer than 6 runs
-	Ratio             float64 // of the printed median to the baseline's; NaN without a baseline, if one is 0, and if Plain
-	P                 float64 // of the Mann-Whitney test against the baseline's runs beside; NaN if not tested
-	Verdict           Verdict
+	N int
+	// Median, Low and High are as printed. Low to High is the 95 % confidence interval, or all values of fewer than six
+	// runs.
+	Median, Low, High float64
+	// Ratio is the printed median divided by the baseline's. NaN: there is no baseline, one of them is 0, or the metric
+	// is Plain.
+	Ratio float64
+	// P is the result of the Mann-Whitney test against the paired runs of the baseline. NaN: not tested.
+	P       float64
+	Verdict Verdict
 }
 
 // Group is the figures of one scenario with one set of parameters on one engine: one table of a report.
@@ -51,9 +56,11 @@ func Summarize(records []Record, baseline string, timed ...string) []Group {
 		}
 		byGroup[id] = append(byGroup[id], r)
 	}
+
 	for i := range groups {
 		groups[i].summarize(byGroup[groups[i].id], baseline, timed)
 	}
+
 	return groups
 }
 
@@ -64,6 +71,7 @@ func (g *Group) summarize(records []Record, baseline string, timed []string) {
 		if !slices.Contains(g.Kinds, r.Kind) {
 			g.Kinds = append(g.Kinds, r.Kind)
 		}
+
 		for name, value := range r.Values {
 			id := figureKey{r.Kind, name}
 			runs[id] = append(runs[id], value)
@@ -73,9 +81,11 @@ func (g *Group) summarize(records []Record, baseline string, timed []string) {
 			}
 		}
 	}
+
 	place := map[string]int{baseline: -1, Again: 1}
 	slices.SortStableFunc(g.Kinds, func(a, b string) int { return cmp.Compare(place[a], place[b]) })
 	slices.SortFunc(g.Metrics, inOrder)
+
 	for _, m := range g.Metrics {
 		base := figureOf(m, runs[figureKey{baseline, m.Name}])
 		for _, kind := range g.Kinds {
@@ -83,13 +93,17 @@ func (g *Group) summarize(records []Record, baseline string, timed []string) {
 			if f.N == 0 {
 				continue
 			}
-			f.Metric.Exact = f.Metric.Exact && (base.N == 0 || base.Metric.Exact) && !slices.Contains(timed, g.Scenario)
+
+			if baseVaries := base.N > 0 && !base.Metric.Exact; baseVaries || slices.Contains(timed, g.Scenario) {
+				f.Metric.Exact = false
+			}
 			if !m.Plain && base.Median*f.Median != 0 { // a ratio to nothing, or of nothing, says little
 				f.Ratio = f.Median / base.Median // NaN without a baseline
 			}
 			if kind != baseline {
-				f.judge(beside(records, baseline, kind, m.Name))
+				f.judge(pairs(records, baseline, kind, m.Name))
 			}
+
 			g.figures[figureKey{kind, m.Name}] = f
 		}
 	}
@@ -113,6 +127,7 @@ func figureOf(m Metric, runs []float64) Figure {
 	if len(runs) == 0 {
 		return f
 	}
+
 	least, most := slices.Min(runs), slices.Max(runs)
 	f.Metric.Exact = m.Exact && most-least <= agree*math.Abs(most)
 	center := benchmath.AssumeNothing.Summary(sample(runs), 0.95)
@@ -122,12 +137,106 @@ func figureOf(m Metric, runs []float64) Figure {
 	if f.Median != 0 && slices.ContainsFunc(runs, func(v float64) bool { return v != math.Trunc(v) }) {
 		f.Metric.Digits = min(max(m.Digits, 2-int(math.Floor(math.Log10(math.Abs(f.Median))))), m.Digits+2)
 	}
+
 	for _, v := range []*float64{&f.Median, &f.Low, &f.High} {
 		*v, _ = strconv.ParseFloat(strconv.FormatFloat(*v, 'f', f.Metric.Digits, 64), 64)
 	}
+
 	return f
 }
 
 func sample(values []float64) *benchmath.Sample {
 	return benchmath.NewSample(slices.Clone(values), &benchmath.DefaultThresholds)
+}
+
+// Verdict is the result of comparing a kind with the baseline.
+type Verdict int
+
+// The verdicts.
+const (
+	Unknown Verdict = iota // nothing to compare with, or the metric is Plain
+	Few                    // fewer than 6 pairs of runs
+	Same                   // no difference shown
+	Better
+	Worse
+)
+
+func (v Verdict) String() string {
+	return [...]string{"", "few rounds", "same", "better", "worse"}[v]
+}
+
+// A difference is shown by at least enough pairs of runs, a ratio that is at least least from 1, and a Mann-Whitney
+// test that finds it by chance in less than chance of all cases. Load that lasts for one round must not decide: all
+// pairs but one in six must show the direction of the ratio.
+const (
+	enough = 6
+	least  = 0.02
+	chance = 0.01
+)
+
+// pairs returns the runs of a kind, and for each the run of the baseline that was paired with it.
+func pairs(records []Record, baseline, kind, metric string) (runs, base []float64) {
+	rounds := map[int]float64{}
+	for _, r := range records {
+		isPair := r.Kind == baseline && r.Beside == kind
+		if value, ok := r.Values[metric]; ok && isPair {
+			rounds[r.Round] = value
+		}
+	}
+
+	for _, r := range records {
+		value, ok := r.Values[metric]
+		pair, paired := rounds[r.Round]
+		if r.Kind == kind && ok && paired {
+			runs, base = append(runs, value), append(base, pair)
+		}
+	}
+
+	return runs, base
+}
+
+// judge sets P and Verdict, from the runs of two sides in pairs. Exact sizes and few runs are not tested.
+func (f *Figure) judge(runs, base []float64) {
+	few, opposed := len(runs) < enough, 0
+	for i, v := range runs {
+		if v == base[i] || v > base[i] != (f.Ratio > 1) {
+			opposed++
+		}
+	}
+
+	if !few && !f.Metric.Exact {
+		f.P = benchmath.AssumeNothing.Compare(sample(runs), sample(base)).P
+	}
+
+	byChance := f.P >= chance || opposed > len(runs)/6
+	switch {
+	case math.IsNaN(f.Ratio):
+		f.Verdict = Unknown
+	case !f.Metric.Exact && few:
+		f.Verdict = Few
+	case !f.Metric.Exact && byChance:
+		f.Verdict = Same
+	case math.Abs(f.Ratio-1) < least:
+		f.Verdict = Same
+	case f.Metric.More == (f.Ratio > 1):
+		f.Verdict = Better
+	default:
+		f.Verdict = Worse
+	}
+}
+
+// ByChance returns how many figures of the A/A rows were called better or worse, of how many that were tested.
+func ByChance(groups []Group) (called, tested int) {
+	for _, g := range groups {
+		for _, m := range g.Metrics {
+			if f, _ := g.Figure(Again, m.Name); f.Metric.Exact || f.Verdict < Same {
+				continue
+			} else if f.Verdict > Same {
+				called++
+			}
+			tested++
+		}
+	}
+
+	return called, tested
 }

@@ -16,6 +16,7 @@ func rounds(metric string, base, other []float64) []Record {
 		r.Kind, r.Beside, r.Values = "other", "", map[string]float64{metric: other[i]}
 		all = append(all, r)
 	}
+
 	return all
 }
 
@@ -42,7 +43,8 @@ func TestVerdicts(t *testing.T) {
 		{"within 2 %", "rate", six(100), six(101.2), Same},
 		{"five pairs", "rate", six(100)[:5], six(200)[:5], Few},
 		{"overlapping", "rate", []float64{90, 95, 100, 105, 110, 115}, []float64{98, 103, 108, 113, 118, 123}, Same},
-		{"two of eight pairs show the opposite", "rate", []float64{1, 1, 1, 1, 1, 1, 4, 6}, []float64{7, 7, 7, 7, 7, 7, 3, 5}, Same},
+		{"two of eight pairs show the opposite", "rate", []float64{1, 1, 1, 1, 1, 1, 4, 6},
+			[]float64{7, 7, 7, 7, 7, 7, 3, 5}, Same},
 		{"exact, one run", "bytes_table", []float64{100}, []float64{103}, Worse},
 		{"exact, within 2 %", "bytes_table", []float64{100}, []float64{101.9}, Same},
 		{"sizes that differ between rounds", "bytes_table", six(100)[:2], []float64{110, 120}, Few},
@@ -55,7 +57,9 @@ func TestVerdicts(t *testing.T) {
 			t.Errorf("%s: %q, want %q: %+v", test.name, f.Verdict, test.want, f)
 		}
 	}
-	if f := figure(t, rounds("bytes_table", six(100), six(150)), "bytes_table", "load"); f.Metric.Exact || f.Verdict != Worse {
+
+	f := figure(t, rounds("bytes_table", six(100), six(150)), "bytes_table", "load")
+	if f.Metric.Exact || f.Verdict != Worse {
 		t.Errorf("a timed scenario: %+v", f)
 	}
 }
@@ -72,7 +76,8 @@ func TestRatiosAreThoseOfPrintedValues(t *testing.T) {
 	} {
 		f := figure(t, rounds("time", test.base, test.other), "time")
 		if math.Abs(f.Ratio-test.want) > 1e-9 || f.Metric.Digits != test.digits {
-			t.Errorf("%v of %v: %v, %d digits; want %v, %d", test.other, test.base, f.Ratio, f.Metric.Digits, test.want, test.digits)
+			t.Errorf("%v of %v: %v, %d digits; want %v, %d",
+				test.other, test.base, f.Ratio, f.Metric.Digits, test.want, test.digits)
 		}
 	}
 }
@@ -85,20 +90,25 @@ func TestRowsOfATable(t *testing.T) {
 		} else {
 			r.Beside = Again
 		}
-		r.Values = map[string]float64{"rate": 104 + float64(i), "rate@9": 1, "rate@10": 1, "of_its_own": 1, "bytes_table": 1}
+		r.Values = map[string]float64{"rate": 104 + float64(i), "rate@9": 1, "rate@10": 1, "of_its_own": 1,
+			"bytes_table": 1}
 		all = append([]Record{r}, all...)
 	}
+
 	g := Summarize(all, "auto")[0]
 	if !slices.Equal(g.Kinds, []string{"auto", "other", Again}) {
 		t.Errorf("kinds %q", g.Kinds)
 	}
+
 	var names []string
 	for _, m := range g.Metrics {
 		names = append(names, m.Name)
 	}
+
 	if want := []string{"rate", "rate@9", "rate@10", "bytes_table", "of_its_own"}; !slices.Equal(names, want) {
 		t.Errorf("metrics %q, want %q", names, want)
 	}
+
 	f, _ := g.Figure("auto", "rate")
 	if f.N != 4 || f.Median != 103 || f.Low != 100 || f.High != 106 || f.Ratio != 1 || f.Verdict != Unknown {
 		t.Errorf("baseline: %+v", f)

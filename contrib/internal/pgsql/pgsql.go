@@ -4,8 +4,8 @@
 // statement has. So a statement has them in braces, such as {=}, and its functions as pg_catalog.f().
 //
 // All operators with a schema have the same precedence: an expression with two of them needs parentheses. NULLIF, IN,
-// BETWEEN, LIKE, CASE x WHEN y and IS DISTINCT FROM have an operator that can't get a schema. GREATEST, LEAST, COALESCE,
-// DISTINCT and ORDER BY have none.
+// BETWEEN, LIKE, CASE x WHEN y and IS DISTINCT FROM have an operator that can't get a schema. GREATEST, LEAST,
+// COALESCE, DISTINCT and ORDER BY have none.
 package pgsql
 
 import "strings"

@@ -26,18 +26,20 @@ func (k *Key) BeforeAppendModel(ctx context.Context, query bun.Query) (err error
 	if !ok || !k.ID.IsZero() {
 		return nil
 	}
+
 	gen, ok := insert.DB().Dialect().(interface {
 		NextContext(ctx context.Context) (snowflake.ID, error)
 	})
 	if !ok {
 		return fmt.Errorf("the %v database was opened without a generator", insert.DB().Dialect().Name())
 	}
+
 	k.ID, err = gen.NextContext(ctx)
 	return err
 }
 
-// BeforeCreateTable adds a constraint that rejects the key 0 of inserts that do not call BeforeAppendModel: those within
-// WITH, and those of a model whose BeforeAppendModel hides that of Key.
+// BeforeCreateTable adds a constraint that rejects the key 0 of inserts that do not call BeforeAppendModel: inserts
+// within WITH, and inserts of a model that has its own BeforeAppendModel.
 func (*Key) BeforeCreateTable(_ context.Context, query *bun.CreateTableQuery) error {
 	query.ColumnExpr("CHECK (id > 0)")
 	return nil

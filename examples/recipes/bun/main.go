@@ -1,6 +1,7 @@
-// Bun stores customers and orders in SQLite or PostgreSQL with bun. Two steps are needed: embed the Key of key.go in the
-// models, and open the database with a dialect that also holds the generator. Bun calls no hooks for a map, so a map
-// must contain its key: SQLite stores a row without one under the largest key plus 1, which a generator may issue too.
+// Bun stores customers and orders in SQLite or PostgreSQL with bun. Two steps are needed: embed the Key of key.go in
+// the models, and open the database with a dialect that also holds the generator. Bun calls no hooks for a map, so a
+// map must contain its key: SQLite stores a row without one under the largest key plus 1, which a generator may issue
+// too.
 package main
 
 import (
@@ -47,10 +48,12 @@ func main() {
 	if len(os.Args) > 1 {
 		driver, dsn, dialect = "pgx", os.Args[1], pgdialect.New()
 	}
+
 	gen, err := snowflake.New(1) // for several processes, lease.Open takes the worker numbers
 	if err != nil {
 		log.Fatal(err)
 	}
+
 	pool, err := sql.Open(driver, dsn)
 	if err == nil {
 		err = run(context.Background(), bun.NewDB(pool, keyed{dialect, gen}), os.Stdout)
@@ -66,10 +69,12 @@ func run(ctx context.Context, db *bun.DB, out io.Writer) error {
 			return err
 		}
 	}
+
 	ada := Customer{Code: "ada"}
 	if _, err := db.NewInsert().Model(&ada).Exec(ctx); err != nil {
 		return err
 	}
+
 	orders := []Order{{Cents: 1250}, {CustomerID: &ada.ID, Cents: 80}, {CustomerID: &ada.ID, Cents: 399}}
 	if _, err := db.NewInsert().Model(&orders).Exec(ctx); err != nil { // one statement
 		return err
@@ -82,8 +87,10 @@ func run(ctx context.Context, db *bun.DB, out io.Writer) error {
 	if _, err := upsert.Exec(ctx); err != nil {
 		return err
 	}
+
 	if err := db.NewSelect().Model(&again).WherePK().Relation("Orders").Scan(ctx); err != nil {
 		return err
 	}
+
 	return json.NewEncoder(out).Encode(again)
 }

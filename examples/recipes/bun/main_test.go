@@ -47,6 +47,7 @@ func TestEveryRowHasItsOwnKeyInABigintColumn(t *testing.T) {
 			query = `SELECT count(*) FROM orders WHERE rowid = id
 				AND NOT EXISTS (SELECT * FROM sqlite_master WHERE sql LIKE '%AUTOINCREMENT%')`
 		}
+
 		var n int
 		if err := db.QueryRow(query).Scan(&n); err != nil || n != 3 {
 			t.Errorf("%d, error %v, want 3", n, err)
@@ -57,24 +58,29 @@ func TestEveryRowHasItsOwnKeyInABigintColumn(t *testing.T) {
 			return err
 		}
 		rows := []*Order{{Key: Key{ID: 7}}, {}}
+
 		if err := insert(db, &rows); err != nil || rows[0].ID != 7 || snowflake.Default().Validate(rows[1].ID) != nil {
 			t.Errorf("keys %d and %d, error %v", rows[0].ID, rows[1].ID, err)
 		}
+
 		stored := func() (ids []snowflake.ID) {
 			exampletest.Must(t, db.NewSelect().Model((*Order)(nil)).Column("id").Order("id").Scan(t.Context(), &ids))
 			return ids
 		}
 		before := stored()
+
 		if !slices.Contains(before, rows[1].ID) || before[0] != 7 {
 			t.Errorf("stored %v", before)
 		}
 		if err := insert(bun.NewDB(db.DB, keyed{dialect, nil}), &Order{}); !errors.Is(err, snowflake.ErrNoGenerator) {
 			t.Errorf("the generator's error was not returned: %v", err)
 		}
+
 		err = insert(bun.NewDB(db.DB, dialect), &Order{})
 		if err == nil || !strings.Contains(err.Error(), "without a generator") {
 			t.Errorf("a dialect without a generator: error %v", err)
 		}
+
 		_, err = db.NewCreateTable().Model((*Hidden)(nil)).Exec(t.Context())
 		exampletest.Must(t, err)
 		if err := insert(db, &Hidden{}); err == nil || !strings.Contains(strings.ToLower(err.Error()), "check") {

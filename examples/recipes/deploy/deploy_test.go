@@ -77,6 +77,7 @@ func start(t *testing.T, program string, env []string) (*exec.Cmd, string) {
 		exampletest.Must(t, err)
 		exampletest.Must(t, cmd.Start())
 		lines := bufio.NewScanner(log)
+
 		for lines.Scan() {
 			if _, address, found := strings.Cut(lines.Text(), "http://"); found {
 				go func() { _, _ = io.Copy(io.Discard, log) }()
@@ -85,8 +86,10 @@ func start(t *testing.T, program string, env []string) (*exec.Cmd, string) {
 			}
 			t.Log(lines.Text())
 		}
+
 		_ = cmd.Wait()
 	}
+
 	t.Error("a copy did not start")
 	return nil, ""
 }
@@ -105,17 +108,21 @@ func TestCopiesShareTheDatabaseAndEndWithoutAFailedRequest(t *testing.T) {
 	var compose struct{ Services struct{ API api } }
 	exampletest.Must(t, yaml.Unmarshal(read(t, "compose.yaml"), &compose))
 	service := compose.Services.API
-	if _, err := os.Stat(filepath.Join("../../api", service.Build.Context, service.Build.Dockerfile)); err != nil || service.Restart != "on-failure" {
+	if _, err := os.Stat(filepath.Join("../../api", service.Build.Context, service.Build.Dockerfile)); err != nil ||
+		service.Restart != "on-failure" {
 		t.Errorf("%+v, %v", service, err)
 	}
+
 	target := testdb.Postgres(t)
 	env := os.Environ()
 	for name := range service.Environment {
 		env = append(env, name+"="+map[string]string{"ADDR": "127.0.0.1:0", "DATABASE_URL": target.DSN}[name])
 	}
+
 	_, _ = read(t, "api.go"), read(t, "main.go") // again because of go test
 	program := filepath.Join(t.TempDir(), "api")
-	if out, err := exec.CommandContext(t.Context(), "go", "build", "-C", "../../..", "-o", program, "./examples/api").CombinedOutput(); err != nil {
+	if out, err := exec.CommandContext(t.Context(), "go", "build", "-C", "../../..", "-o", program,
+		"./examples/api").CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
 
@@ -124,14 +131,17 @@ func TestCopiesShareTheDatabaseAndEndWithoutAFailedRequest(t *testing.T) {
 	for i := range copies {
 		starts.Go(func() { copies[i], urls[i] = start(t, program, env) })
 	}
+
 	if starts.Wait(); t.Failed() || len(copies) != 3 {
 		t.Fatalf("%d copies", len(copies))
 	}
+
 	for _, p := range kubernetes(t) {
 		if got := status(urls[0] + p.HTTPGet.Path); got != 200 {
 			t.Errorf("the probe %s is answered %d", p.HTTPGet.Path, got)
 		}
 	}
+
 	var mu sync.Mutex
 	sent := map[string]int{} // answers of each copy
 	for _, url := range urls {
@@ -142,12 +152,14 @@ func TestCopiesShareTheDatabaseAndEndWithoutAFailedRequest(t *testing.T) {
 					if err != nil {
 						return // the copy has ended
 					}
+
 					body, err := io.ReadAll(response.Body)
 					_ = response.Body.Close()
 					if response.StatusCode != 200 || err != nil {
 						t.Errorf("%d %s, %v", response.StatusCode, body, err)
 						return
 					}
+
 					mu.Lock()
 					sent[url]++
 					mu.Unlock()
@@ -155,6 +167,7 @@ func TestCopiesShareTheDatabaseAndEndWithoutAFailedRequest(t *testing.T) {
 			})
 		}
 	}
+
 	for enough := false; !enough && !t.Failed(); time.Sleep(10 * time.Millisecond) {
 		mu.Lock()
 		enough = true
@@ -163,6 +176,7 @@ func TestCopiesShareTheDatabaseAndEndWithoutAFailedRequest(t *testing.T) {
 		}
 		mu.Unlock()
 	}
+
 	// A request whose body ends after its copy was told to stop still gets an ID and a row.
 	body, rest := io.Pipe()
 	running, late := make(chan struct{}), make(chan int, 1)
@@ -181,40 +195,49 @@ func TestCopiesShareTheDatabaseAndEndWithoutAFailedRequest(t *testing.T) {
 		late <- response.StatusCode
 	}()
 	<-running
+
 	for _, c := range copies {
 		exampletest.Must(t, c.Process.Signal(syscall.SIGTERM))
 	}
+
 	for status(urls[0]+"/livez") != 0 {
 		time.Sleep(10 * time.Millisecond)
 	}
+
 	_, err = io.WriteString(rest, `{"name":"Late"}`)
 	exampletest.Must(t, errors.Join(err, rest.Close()))
 	if got := <-late; got != 200 {
 		t.Errorf("the request that was running got %d", got)
 	}
+
 	clients.Wait()
 	for _, c := range copies {
 		if err := c.Wait(); err != nil {
 			t.Errorf("a copy ended with %v", err)
 		}
 	}
+
 	db, stored, total := target.Open(t), 0, 0
 	exampletest.Must(t, db.QueryRow("SELECT count(*) FROM users").Scan(&stored))
 	for _, n := range sent {
 		total += n
 	}
+
 	if stored < total || total == 0 {
 		t.Errorf("%d rows, want %d", stored, total)
 	}
+
 	store, err := sqllease.New(db, sqldb.Postgres)
 	exampletest.Must(t, err)
 	entries, err := store.List(t.Context(), "")
 	exampletest.Must(t, err)
+
 	for _, e := range entries {
 		if e.Held {
 			t.Errorf("the worker %d was not given back", e.Worker)
 		}
 	}
+
 	if len(entries) != len(copies) {
 		t.Errorf("%d workers, want one for each copy", len(entries))
 	}
@@ -232,6 +255,7 @@ func kubernetes(t *testing.T) []probe {
 		if errors.Is(err, io.EOF) {
 			break
 		}
+
 		exampletest.Must(t, err)
 		kinds = append(kinds, p.Kind)
 		for _, c := range p.Spec.Template.Spec.Containers {
@@ -241,8 +265,10 @@ func kubernetes(t *testing.T) []probe {
 			}
 		}
 	}
+
 	if strings.Join(kinds, " ") != "Deployment Service" || len(probes) != 3 {
 		t.Errorf("kinds %q with %d probes", kinds, len(probes))
 	}
+
 	return probes
 }

@@ -34,10 +34,12 @@ func main() {
 	if err != nil {
 		log.Fatal(err)
 	}
+
 	plugin, err := gormplugin.Open(context.Background(), db) // leases a worker number
 	if err != nil {
 		log.Fatal(err)
 	}
+
 	if err = db.AutoMigrate(&Order{}); err == nil {
 		server := &http.Server{
 			Addr: "127.0.0.1:8080", Handler: http.MaxBytesHandler(newRouter(db), 64<<10),
@@ -45,6 +47,7 @@ func main() {
 		}
 		err = server.ListenAndServe() // examples/api ends at a signal, with Shutdown and Close
 	}
+
 	log.Fatal(errors.Join(err, plugin.Close(context.Background())))
 }
 
@@ -56,8 +59,10 @@ func newRouter(db *gorm.DB) *gin.Engine {
 			ID snowflake.ID `uri:"id"`
 		}
 		var query struct {
-			After sqltypes.Null `form:"after"` // the last ID of the page before; none, or an empty one, is the first page
+			// After is the last ID of the page before. Without it, or with an empty one, the first page is read.
+			After sqltypes.Null `form:"after"`
 		}
+
 		if c.BindUri(&path) == nil && c.BindQuery(&query) == nil {
 			orders := []Order{}
 			page := gormplugin.Page{After: query.After.ID, Limit: 100}
@@ -74,6 +79,7 @@ func newRouter(db *gorm.DB) *gin.Engine {
 			reply(c, &order, db.WithContext(c).Create(&order).Error)
 		}
 	})
+
 	return r
 }
 

@@ -26,6 +26,7 @@ func TestIDsAreBoundFromPathQueryAndBody(t *testing.T) {
 		second = `{"id":"132861478834274304","user_id":"132861478825885696","cents":80}`
 	)
 	router := newRouter(db)
+
 	for _, test := range []struct {
 		method, path, body string
 		status             int
@@ -35,7 +36,8 @@ func TestIDsAreBoundFromPathQueryAndBody(t *testing.T) {
 		{"POST", "/orders", `{"user_id":132861478825885696,"cents":80}`, 200, second},
 		{"GET", "/users/132861478825885696/orders", "", 200, "[" + first + "," + second + "]"},
 		{"GET", "/users/132861478825885696/orders?after=132861478830080000", "", 200, "[" + second + "]"},
-		{"GET", "/users/132861478825885696/orders?after=", "", 200, "[" + first + "," + second + "]"}, // as forms send it
+		// as forms send it
+		{"GET", "/users/132861478825885696/orders?after=", "", 200, "[" + first + "," + second + "]"},
 		{"GET", "/users/1/orders", "", 200, "[]"},
 		{"GET", "/users/ada/orders", "", 400, ""},
 		{"GET", "/users/1/orders?after=x", "", 400, ""},
@@ -45,7 +47,8 @@ func TestIDsAreBoundFromPathQueryAndBody(t *testing.T) {
 		w := httptest.NewRecorder()
 		router.ServeHTTP(w, httptest.NewRequest(test.method, test.path, strings.NewReader(test.body)))
 		if w.Code != test.status || w.Body.String() != test.want {
-			t.Errorf("%s %s %s: %d %s, want %d %s", test.method, test.path, test.body, w.Code, w.Body, test.status, test.want)
+			t.Errorf("%s %s %s: %d %s, want %d %s",
+				test.method, test.path, test.body, w.Code, w.Body, test.status, test.want)
 		}
 	}
 }

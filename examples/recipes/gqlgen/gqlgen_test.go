@@ -22,12 +22,14 @@ func TestEachIDIsReadBackAndNothingElse(t *testing.T) {
 		if want := `"` + id.String() + `"`; out.String() != want {
 			t.Errorf("%d is written as %s, want %s", id, &out, want)
 		}
+
 		for _, in := range []any{id.String(), json.Number(id.String()), int64(id)} {
 			if back, err := UnmarshalID(in); back != id || err != nil {
 				t.Errorf("%T %v is read as %d, %v", in, in, back, err)
 			}
 		}
 	}
+
 	for _, in := range []any{nil, "", "x", 1.5, true, []any{}} {
 		if id, err := UnmarshalID(in); err == nil {
 			t.Errorf("%v is read as %d", in, id)

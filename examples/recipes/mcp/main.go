@@ -2,8 +2,9 @@
 //
 //	go run ./mcp
 //
-// The SDK looks at the kind of a type only: without idSchemas it says that an ID is an integer. Clients then send numbers,
-// which JavaScript and the SDK's own decoding of arguments round: the tool works on another row, without an error.
+// The SDK looks at the kind of a type only: without idSchemas it says that an ID is an integer. Clients then send
+// numbers, which JavaScript and the SDK's own decoding of arguments round: the tool works on another row, without an
+// error.
 package main
 
 import (
@@ -43,27 +44,34 @@ type (
 	}
 )
 
-// idSchemas says that an ID is a string, also inside of other types.
+// idSchemas says that an ID is a string, even inside other types.
 var idSchemas = &jsonschema.ForOptions{TypeSchemas: map[reflect.Type]*jsonschema.Schema{
-	reflect.TypeFor[snowflake.ID](): {Type: "string", Pattern: "^(0|[1-9][0-9]{0,18})$", Description: "digits; never a number"},
+	reflect.TypeFor[snowflake.ID](): {
+		Type: "string", Pattern: "^(0|[1-9][0-9]{0,18})$", Description: "digits; never a number",
+	},
 }}
 
-// addTool adds a tool with schemas of its own. A type without a schema is a mistake in the program, as for mcp.AddTool.
-func addTool[In, Out any](s *mcp.Server, name, description string, schemas *jsonschema.ForOptions, run mcp.ToolHandlerFor[In, Out]) error {
+// addTool adds a tool with the given schemas. A type without a schema is a mistake in the program, as for mcp.AddTool.
+func addTool[In, Out any](
+	s *mcp.Server, name, description string, schemas *jsonschema.ForOptions, run mcp.ToolHandlerFor[In, Out],
+) error {
 	in, err := jsonschema.For[In](schemas)
 	if err != nil {
 		return err
 	}
+
 	out, err := jsonschema.For[Out](schemas)
 	if err != nil {
 		return err
 	}
+
 	mcp.AddTool(s, &mcp.Tool{Name: name, Description: description, InputSchema: in, OutputSchema: out}, run)
 	return nil
 }
 
 func newServer(db *gorm.DB, schemas *jsonschema.ForOptions) (*mcp.Server, error) {
 	s := mcp.NewServer(&mcp.Implementation{Name: "users", Version: "1"}, nil)
+
 	return s, errors.Join(
 		addTool(s, "get_user", "Returns a user", schemas,
 			func(ctx context.Context, _ *mcp.CallToolRequest, in userID) (*mcp.CallToolResult, User, error) {
@@ -95,21 +103,26 @@ func main() {
 func run(ctx context.Context) (err error) {
 	ctx, stop := signal.NotifyContext(ctx, os.Interrupt)
 	defer stop()
+
 	db, err := gorm.Open(sqlite.Open("mcp.db"))
 	if err != nil {
 		return err
 	}
+
 	plugin, err := gormplugin.Open(ctx, db) // leases a worker number
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, plugin.Close(context.Background())) }()
+
 	if err := db.AutoMigrate(&User{}); err != nil {
 		return err
 	}
+
 	server, err := newServer(db, idSchemas)
 	if err != nil {
 		return err
 	}
+
 	return server.Run(ctx, &mcp.StdioTransport{})
 }

@@ -38,6 +38,7 @@ func TestMain(m *testing.M) {
 	default:
 		os.Exit(m.Run())
 	}
+
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
@@ -71,6 +72,7 @@ func connect(t *testing.T, schemas *jsonschema.ForOptions) (*mcp.ClientSession, 
 	client, err := mcp.NewClient(&mcp.Implementation{Name: "test", Version: "1"}, nil).Connect(t.Context(), far, nil)
 	exampletest.Must(t, err)
 	t.Cleanup(func() { _ = client.Close() })
+
 	return client, db
 }
 
@@ -96,6 +98,7 @@ func TestToolsTakeAndReturnIDsUnchanged(t *testing.T) {
 			t.Errorf("get_user of %d returned %s, want %s", added.ID, got, answer)
 		}
 	}
+
 	listed, failed := call(t, client, "list_users", map[string]any{"after": "0"})
 	const want = `{"users":[{"id":"132861478830080000","name":"Ada"},{"id":"132861478834274304","name":"Grace"}]}`
 	if failed || listed != want {
@@ -104,6 +107,7 @@ func TestToolsTakeAndReturnIDsUnchanged(t *testing.T) {
 	if answer, failed := call(t, client, "get_user", map[string]any{"id": 132861478830080000}); !failed {
 		t.Errorf("a number was taken for an ID: %s", answer)
 	}
+
 	users := fill(t, db)
 	seen := 0
 	for after := users[0].ID - 1; ; {
@@ -115,22 +119,27 @@ func TestToolsTakeAndReturnIDsUnchanged(t *testing.T) {
 		if len(got.Users) == 0 {
 			break
 		}
+
 		sent, back := manyIDs{}, manyIDs{}
 		for _, u := range got.Users {
 			sent.IDs = append(sent.IDs, u.ID)
 		}
+
 		answer, failed = call(t, client, "echo", sent)
 		if err := json.Unmarshal([]byte(answer), &back); failed || err != nil {
 			t.Fatalf("echo returned %s: %v", answer, err)
 		}
+
 		for i, id := range back.IDs {
 			if id != users[seen+i].ID {
 				t.Fatalf("row %d has the ID %d, want %d", seen+i, id, users[seen+i].ID)
 			}
 		}
+
 		seen += len(back.IDs)
 		after = got.Users[len(got.Users)-1].ID
 	}
+
 	if seen != rows {
 		t.Errorf("%d of %d IDs came back", seen, rows)
 	}
@@ -150,15 +159,18 @@ func TestAClientInNodeGetsEveryIDUnchanged(t *testing.T) {
 	if err != nil {
 		skip.Missing(t, "", "node is not installed")
 	}
+
 	dir := t.TempDir()
 	gen := gormtest.New(snowflake.Default(), time.Date(2026, 1, 2, 15, 4, 5, 0, time.UTC), time.Millisecond)
 	db, err := gorm.Open(sqlite.Open(filepath.Join(dir, "mcp.db")), gormplugin.New(gen))
 	exampletest.Must(t, err)
 	exampletest.Must(t, db.AutoMigrate(&User{}))
 	sum := new(big.Int)
+
 	for _, u := range fill(t, db) {
 		sum.Add(sum, big.NewInt(int64(u.ID)))
 	}
+
 	client, err := filepath.Abs("testdata/client.mjs")
 	exampletest.Must(t, err)
 	program, err := os.Executable()
@@ -167,6 +179,7 @@ func TestAClientInNodeGetsEveryIDUnchanged(t *testing.T) {
 	command.Dir, command.Env = dir, os.Environ()
 	command.Stderr = os.Stderr
 	out, err := command.Output()
+
 	if want := fmt.Sprintf("%d %v\n", rows, sum); err != nil || string(out) != want {
 		t.Errorf("node printed %q, %v, want %q", out, err, want)
 	}
@@ -181,14 +194,17 @@ func TestWithoutOurSchemaAToolWorksOnAnotherRow(t *testing.T) {
 	exampletest.Must(t, err)
 	schema, err := json.Marshal(tools.Tools)
 	exampletest.Must(t, err)
+
 	if !strings.Contains(string(schema), `"id":{"type":"integer"}`) {
 		t.Errorf("the schema of an ID is no integer: %s", schema)
 	}
+
 	for argument, want := range map[any]string{
 		snowflake.ID(asked): `has type "string", want "integer"`, // our own JSON is refused
 		int64(asked):        "175928847299117060",                // the tool has found this row, and can't return it
 	} {
-		if answer, failed := call(t, client, "get_user", map[string]any{"id": argument}); !failed || !strings.Contains(answer, want) {
+		if answer, failed := call(t, client, "get_user", map[string]any{"id": argument}); !failed ||
+			!strings.Contains(answer, want) {
 			t.Errorf("get_user of the %T returned %s, want an error with %s", argument, answer, want)
 		}
 	}

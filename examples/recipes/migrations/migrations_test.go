@@ -38,6 +38,7 @@ func files(t *testing.T, dir, role string) fstest.MapFS {
 		exampletest.Must(t, err)
 		fsys[e.Name()] = &fstest.MapFile{Data: []byte(strings.ReplaceAll(string(text), "TO service", "TO "+role))}
 	}
+
 	return fsys
 }
 
@@ -60,6 +61,7 @@ func newService(t *testing.T) (target testdb.Target, role, dsn string) {
 	})
 	var schema string
 	exampletest.Must(t, db.QueryRow("SELECT current_schema()").Scan(&schema))
+
 	for _, query := range []string{
 		`CREATE TABLE users (id uuid PRIMARY KEY DEFAULT gen_random_uuid(), name text, created_at timestamptz)`,
 		`CREATE TABLE orders (id bigint PRIMARY KEY, user_id uuid NOT NULL REFERENCES users)`,
@@ -73,6 +75,7 @@ func newService(t *testing.T) (target testdb.Target, role, dsn string) {
 	} {
 		exec(t.Context(), query)
 	}
+
 	return target, role, target.DSN + "&role=" + role
 }
 
@@ -84,9 +87,11 @@ func openService(t *testing.T, dsn string) (*gorm.DB, error) {
 	exampletest.Must(t, err)
 	t.Cleanup(func() { _ = pool.Close() })
 	plugin, err := gormplugin.Open(t.Context(), db, gormplugin.WithMinID(1_000_000_000_000))
+
 	if err == nil {
 		t.Cleanup(func() { exampletest.Must(t, plugin.Close(context.WithoutCancel(t.Context()))) })
 	}
+
 	return db, err
 }
 
@@ -107,6 +112,7 @@ func TestGooseMovesATableFromUUIDsForARoleThatMayNotCreate(t *testing.T) {
 	if _, err := openService(t, dsn); err == nil {
 		t.Error("the role may create tables")
 	}
+
 	provider, err := goose.NewProvider(goose.DialectPostgres, target.Open(t), files(t, "goose", role))
 	exampletest.Must(t, err)
 	_, err = provider.Up(t.Context())
@@ -119,13 +125,17 @@ func TestGooseMovesATableFromUUIDsForARoleThatMayNotCreate(t *testing.T) {
 	var users []user
 	exampletest.Must(t, db.Preload("Orders").Order("id").Find(&users).Error)
 	var names []string
+
 	for _, u := range users {
 		names = append(names, u.Name+strings.Repeat(" bought", len(u.Orders)))
 	}
+
 	got := strings.Join(names, ", ")
-	if got != "Ada, Edsger, Grace bought, Barbara bought" || users[2].ID != 3 || snowflake.Default().Validate(users[3].ID) != nil {
+	if got != "Ada, Edsger, Grace bought, Barbara bought" || users[2].ID != 3 ||
+		snowflake.Default().Validate(users[3].ID) != nil {
 		t.Errorf("%s %+v", got, users)
 	}
+
 	var old user
 	exampletest.Must(t, db.Take(&old, "uuid = ?", "00000000-0000-4000-8000-000000000003").Error)
 	if old.Name != "Ada" {
@@ -134,6 +144,7 @@ func TestGooseMovesATableFromUUIDsForARoleThatMayNotCreate(t *testing.T) {
 	if err := db.Exec("INSERT INTO orders VALUES (2, 4)").Error; err == nil {
 		t.Error("an order of no user was stored")
 	}
+
 	_, err = provider.DownTo(t.Context(), 0)
 	exampletest.Must(t, err)
 }

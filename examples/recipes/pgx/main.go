@@ -1,6 +1,6 @@
-// Pgx stores a message and its replies in PostgreSQL with pgx, in one round trip. A snowflake.ID is an argument, a column
-// of CopyFrom, an element of an array and a field of a struct; a *snowflake.ID or a sqltypes.Null is for columns that may
-// be NULL.
+// Pgx stores a message and its replies in PostgreSQL with pgx, in one round trip. A snowflake.ID is an argument, a
+// column of CopyFrom, an element of an array and a field of a struct; a *snowflake.ID or a sqltypes.Null is for columns
+// that may be NULL.
 package main
 
 import (
@@ -42,6 +42,7 @@ func run(ctx context.Context, dsn string, out io.Writer) (err error) {
 	if err != nil {
 		return err
 	}
+
 	// Only for slices of IDs with QueryExecModeExec or QueryExecModeSimpleProtocol, for example behind PgBouncer.
 	config.AfterConnect = func(_ context.Context, conn *pgx.Conn) error {
 		conn.TypeMap().RegisterDefaultPgType([]snowflake.ID(nil), "_int8")
@@ -52,8 +53,10 @@ func run(ctx context.Context, dsn string, out io.Writer) (err error) {
 		return err
 	}
 	defer pool.Close()
+
 	db := stdlib.OpenDBFromPool(pool) // the same connections for the lease
 	defer db.Close()
+
 	l, err := sqllease.Open(ctx, db, sqldb.Postgres) // creates the lease table, takes one of 1,024 workers
 	if err != nil {
 		return err
@@ -65,11 +68,24 @@ func run(ctx context.Context, dsn string, out io.Writer) (err error) {
 	if err != nil {
 		return err
 	}
-
-	ids := make([]snowflake.ID, 3) // the keys are known before the rows are inserted
-	if err := l.Generator().Fill(ctx, ids); err != nil {
+	if err := copyMore(ctx, pool, l.Generator()); err != nil {
 		return err
 	}
+
+	messages, err := discuss(ctx, pool, l.Generator())
+	if err != nil {
+		return err
+	}
+	return json.NewEncoder(out).Encode(messages)
+}
+
+// discuss inserts a question with its replies, and reads them.
+func discuss(ctx context.Context, pool *pgxpool.Pool, generator *snowflake.Generator) ([]Message, error) {
+	ids := make([]snowflake.ID, 3) // the keys are known before the rows are inserted
+	if err := generator.Fill(ctx, ids); err != nil {
+		return nil, err
+	}
+
 	question, replies := Message{ids[0], nil, "Tea?"}, []Message{{ids[1], &ids[0], "Yes."}, {ids[2], &ids[0], "No."}}
 
 	// One transaction in one round trip: no statement waits for a key that another returns.
@@ -77,29 +93,24 @@ func run(ctx context.Context, dsn string, out io.Writer) (err error) {
 	for _, m := range append([]Message{question}, replies...) {
 		batch.Queue("INSERT INTO pgx_messages (id, reply_to, body) VALUES ($1, $2, $3)", m.ID, m.ReplyTo, m.Body)
 	}
-	if err := pool.SendBatch(ctx, batch).Close(); err != nil {
-		return err
-	}
 
-	if err := copyMore(ctx, pool, l.Generator()); err != nil {
-		return err
+	if err := pool.SendBatch(ctx, batch).Close(); err != nil {
+		return nil, err
 	}
 
 	// The messages of the last hour are a range of keys. In a burst, IDs lead the clock.
-	lo, hi, err := l.Generator().Layout().Range(time.Now().Add(-time.Hour), time.Now().Add(time.Minute))
+	lo, hi, err := generator.Layout().Range(time.Now().Add(-time.Hour), time.Now().Add(time.Minute))
 	if err != nil {
-		return err
+		return nil, err
 	}
+
 	const query = "SELECT id, reply_to, body FROM pgx_messages WHERE id >= $1 AND id < $2 AND id = ANY ($3) ORDER BY id"
 	rows, err := pool.Query(ctx, query, lo, hi, ids)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	messages, err := pgx.CollectRows(rows, pgx.RowToStructByName[Message])
-	if err != nil {
-		return err
-	}
-	return json.NewEncoder(out).Encode(messages)
+
+	return pgx.CollectRows(rows, pgx.RowToStructByName[Message])
 }
 
 // copyMore inserts many messages with COPY.
@@ -110,6 +121,7 @@ func copyMore(ctx context.Context, pool *pgxpool.Pool, generator *snowflake.Gene
 	}
 
 	row := func(i int) ([]any, error) { return []any{ids[i], nil, "Hello."}, nil }
-	_, err := pool.CopyFrom(ctx, pgx.Identifier{"pgx_messages"}, []string{"id", "reply_to", "body"}, pgx.CopyFromSlice(len(ids), row))
+	columns := []string{"id", "reply_to", "body"}
+	_, err := pool.CopyFrom(ctx, pgx.Identifier{"pgx_messages"}, columns, pgx.CopyFromSlice(len(ids), row))
 	return err
 }

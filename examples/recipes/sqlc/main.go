@@ -44,24 +44,32 @@ func run(ctx context.Context, dsn string, out io.Writer) (err error) {
 		return err
 	}
 	defer pool.Close()
+
 	db := stdlib.OpenDBFromPool(pool) // the same connections for the lease
 	defer db.Close()
+
 	l, err := sqllease.Open(ctx, db, sqldb.Postgres) // creates the lease table, takes one of 1,024 workers
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, l.Close(ctx)) }()
+
 	if _, err := pool.Exec(ctx, schema); err != nil {
 		return err
 	}
 
+	return discuss(ctx, messages.New(pool), l.Generator(), json.NewEncoder(out))
+}
+
+// discuss inserts a question with its replies, and prints what the queries return.
+func discuss(ctx context.Context, q *messages.Queries, generator *snowflake.Generator, out *json.Encoder) error {
 	ids := make([]snowflake.ID, 5) // the keys are known before the rows are inserted
-	if err := l.Generator().Fill(ctx, ids); err != nil {
+	if err := generator.Fill(ctx, ids); err != nil {
 		return err
 	}
+
 	none, question, readers := []snowflake.ID{}, sqltypes.NullFrom(ids[0]), ids[3:] // nil would be a NULL array
-	q := messages.New(pool)
-	_, err = q.InsertMessages(ctx, []messages.InsertMessagesParams{
+	_, err := q.InsertMessages(ctx, []messages.InsertMessagesParams{
 		{ID: ids[0], SeenBy: readers, Body: "Green tea?"},
 		{ID: ids[1], ReplyTo: question, SeenBy: readers[:1], Body: "Or black?"},
 		{ID: ids[2], ReplyTo: sqltypes.NullFrom(ids[1]), SeenBy: none, Body: "Green."},
@@ -71,22 +79,25 @@ func run(ctx context.Context, dsn string, out io.Writer) (err error) {
 	}
 
 	// The messages of the last hour are a range of keys. In a burst, IDs lead the clock.
-	lo, hi, err := l.Generator().Layout().Range(time.Now().Add(-time.Hour), time.Now().Add(time.Minute))
+	lo, hi, err := generator.Layout().Range(time.Now().Add(-time.Hour), time.Now().Add(time.Minute))
 	if err != nil {
 		return err
 	}
+
 	recent, err := q.MessagesBetween(ctx, messages.MessagesBetweenParams{Lo: lo, Hi: hi})
 	if err != nil {
 		return err
 	}
+
 	some, err := q.MessagesByID(ctx, ids[1:3])
 	if err != nil {
 		return err
 	}
+
 	replies, err := q.RepliesTo(ctx, ids[0])
 	if err != nil {
 		return err
 	}
-	encoder := json.NewEncoder(out)
-	return errors.Join(encoder.Encode(recent), encoder.Encode(some), encoder.Encode(replies))
+
+	return errors.Join(out.Encode(recent), out.Encode(some), out.Encode(replies))
 }

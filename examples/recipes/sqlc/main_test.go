@@ -40,6 +40,7 @@ func TestGeneratedCodeIsCurrent(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	sum := sha256.New()
 	for _, name := range append([]string{"sqlc.yaml", "schema.sql", "query.sql"}, generated...) {
 		text, err := os.ReadFile(name)
@@ -48,10 +49,12 @@ func TestGeneratedCodeIsCurrent(t *testing.T) {
 		}
 		sum.Write(text)
 	}
+
 	want, err := os.ReadFile("generated.sha256")
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	if got := hex.EncodeToString(sum.Sum(nil)); len(generated) == 0 || !strings.HasPrefix(string(want), got) {
 		t.Errorf("the sum of the queries and the generated code is %s, it was %s: run go generate", got, want)
 	}

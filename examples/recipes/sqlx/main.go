@@ -38,6 +38,7 @@ func run(ctx context.Context, file string, out io.Writer) (err error) {
 		return err
 	}
 	defer db.Close()
+
 	l, err := sqllease.Open(ctx, db.DB, sqldb.SQLite) // sqlx.DB embeds the *sql.DB
 	if err != nil {
 		return err
@@ -50,10 +51,12 @@ func run(ctx context.Context, file string, out io.Writer) (err error) {
 	if err != nil {
 		return err
 	}
+
 	ids := make([]snowflake.ID, 3) // the keys are known before the rows are inserted
 	if err := l.Generator().Fill(ctx, ids); err != nil {
 		return err
 	}
+
 	question := sqltypes.NullFrom(ids[0])
 	_, err = db.NamedExecContext(ctx, "INSERT INTO messages (id, reply_to, body) VALUES (:id, :reply_to, :body)",
 		[]Message{{ids[0], sqltypes.Null{}, "Tea?"}, {ids[1], question, "Yes."}, {ids[2], question, "No."}})
@@ -65,9 +68,11 @@ func run(ctx context.Context, file string, out io.Writer) (err error) {
 	if err != nil {
 		return err
 	}
+
 	var messages []Message
 	if err := db.SelectContext(ctx, &messages, db.Rebind(query), args...); err != nil {
 		return err
 	}
+
 	return json.NewEncoder(out).Encode(messages)
 }

@@ -69,11 +69,13 @@ func walk[T any](s *session, dest *T, table string, f func()) error {
 			return row.Scan(dest)
 		}, "SELECT v FROM "+table+" ORDER BY n")
 	}
+
 	cursor, err := s.gorm.Table(table).Order("n").Rows()
 	if err != nil {
 		return err
 	}
 	defer func() { _ = cursor.Close() }() // the rows have been read, or Err returns the reason
+
 	row := model[T]{V: *dest}
 	for cursor.Next() {
 		if err := s.gorm.ScanRows(cursor, &row); err != nil {
@@ -82,6 +84,7 @@ func walk[T any](s *session, dest *T, table string, f func()) error {
 		*dest = row.V
 		f()
 	}
+
 	return cursor.Err()
 }
 
@@ -99,9 +102,11 @@ func insertAll[T any](s *session, table string, values []T) error {
 			pgx.CopyFromSlice(len(values), func(n int) ([]any, error) { return []any{n, values[n]}, nil }))
 		return err
 	}
+
 	var args []any
 	for n, value := range values {
 		args = append(args, n, value)
 	}
+
 	return s.exec("INSERT INTO "+table+" (n, v) VALUES (?, ?)"+strings.Repeat(", (?, ?)", len(values)-1), args...)
 }

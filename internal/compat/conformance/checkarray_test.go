@@ -7,14 +7,17 @@ func (c *cell[T]) array() {
 		c.ownArray()
 		return
 	}
+
 	table, err := create[[]T](c.session, everywhere(c.kind.array))
 	if !c.ok(err, "create a table") {
 		return
 	}
+
 	var values []T
 	for _, sample := range c.kind.samples {
 		values = append(values, sample.value)
 	}
+
 	for n, want := range [][]T{values, {}, nil} {
 		if !c.ok(insert(c.session, table, n, want), "insert a slice of %d", len(want)) {
 			continue
@@ -32,6 +35,7 @@ func (c *cell[T]) ownArray() {
 	if !c.ok(err, "create a table") {
 		return
 	}
+
 	var null T
 	for n, want := range []T{c.kind.samples[0].value, null, c.kind.samples[3].value} {
 		if !c.ok(insert(c.session, table, n, want), "insert %v", want) {
@@ -42,8 +46,10 @@ func (c *cell[T]) ownArray() {
 			c.failf("%#v is read as %v, %v", want, got, err)
 		}
 	}
+
 	for n, literal := range map[int]string{4: "ARRAY[1,NULL]::bigint[]", 5: "ARRAY[[1,2],[3,4]]::bigint[]"} {
-		if !c.ok(c.session.exec("INSERT INTO "+table+" (n, v) VALUES ("+decimal(n)+", "+literal+")"), "write %s", literal) {
+		if !c.ok(c.session.exec("INSERT INTO "+table+" (n, v) VALUES ("+decimal(n)+", "+literal+")"), "write %s",
+			literal) {
 			continue
 		}
 		got := c.kind.old

@@ -13,10 +13,12 @@ func (c *cell[T]) insert() {
 	if !c.ok(err, "create a table") {
 		return
 	}
+
 	for n, sample := range c.kind.samples {
 		if !c.ok(insert(c.session, table, n, sample.value), "insert %s", sample.stored) {
 			continue
 		}
+
 		c.isStored(table, n, sample.stored)
 		// Over another value, as an update of a row.
 		if c.ok(update(c.session, table, n, c.kind.absent), "update to %v", c.kind.absent) &&
@@ -24,6 +26,7 @@ func (c *cell[T]) insert() {
 			c.isStored(table, n, sample.stored)
 		}
 	}
+
 	c.insertMany()
 }
 
@@ -42,13 +45,16 @@ func (c *cell[T]) insertMany() {
 	if !c.ok(err, "create a table") {
 		return
 	}
+
 	values := make([]T, len(c.kind.samples))
 	for n, sample := range c.kind.samples {
 		values[n] = sample.value
 	}
+
 	if !c.ok(insertAll(c.session, table, values), "insert many") {
 		return
 	}
+
 	for n, sample := range c.kind.samples {
 		c.isStored(table, n, sample.stored)
 	}
@@ -60,13 +66,16 @@ func (c *cell[T]) read() {
 	if !ok {
 		return
 	}
+
 	for n, sample := range c.kind.samples {
-		for what, readInto := range map[string]reader[T]{"with parameters": read[T], "without parameters": readPlain[T]} {
+		for what, readInto := range map[string]reader[T]{"with parameters": read[T],
+			"without parameters": readPlain[T]} {
 			got := c.kind.old
 			if err := readInto(c.session, &got, table, n); !same(got, sample.value) || err != nil {
 				c.failf("%s is read %s as %v, %v", sample.stored, what, got, err)
 			}
 		}
+
 		pointer, null := &c.kind.old, sql.Null[T]{}
 		if err := read(c.session, &pointer, table, n); err != nil || pointer == nil || !same(*pointer, sample.value) {
 			c.failf("%s is read into a pointer as %v, %v", sample.stored, pointer, err)
@@ -75,9 +84,11 @@ func (c *cell[T]) read() {
 			c.failf("%s is read into a sql.Null as %v, %v", sample.stored, null, err)
 		}
 	}
+
 	var all []T
 	dest := c.kind.old
 	c.ok(walk(c.session, &dest, table, func() { all = append(all, dest) }), "read all rows")
+
 	for n, sample := range c.kind.samples {
 		if n >= len(all) || !same(all[n], sample.value) {
 			c.failf("the rows are read as %v", all)
@@ -95,6 +106,7 @@ func (c *cell[T]) null() {
 	if !c.ok(insert[*T](c.session, table, 0, nil), "insert a nil pointer") {
 		return
 	}
+
 	c.isNull(table, 0)
 
 	readNull(c, "NULL", read, read, read, table)
@@ -116,7 +128,9 @@ func (c *cell[T]) isNull(table string, n int) {
 type reader[T any] func(s *session, dest *T, table string, n int) error
 
 // readNull reads row 0, which is NULL, into variables that hold values.
-func readNull[T any](c *cell[T], what string, one reader[T], pointer reader[*T], null reader[sql.Null[T]], table string) {
+func readNull[T any](
+	c *cell[T], what string, one reader[T], pointer reader[*T], null reader[sql.Null[T]], table string,
+) {
 	var zero T
 	got := c.kind.old
 	switch err := one(c.session, &got, table, 0); {
@@ -157,13 +171,16 @@ func (c *cell[T]) nullBetweenValues(table string) {
 			return
 		}
 	}
+
 	c.isNull(table, 2)
 	if !c.ok(update(c.session, table, 1, zero), "update to NULL") {
 		return
 	}
+
 	c.isNull(table, 1)
 	dest, all := c.kind.old, []T(nil)
 	c.ok(walk(c.session, &dest, table, func() { all = append(all, dest) }), "read all rows")
+
 	if want := []T{zero, zero, zero, value, zero}; !same(all, want) {
 		c.failf("the rows are read as %v, want %v", all, want)
 	}

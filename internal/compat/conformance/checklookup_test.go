@@ -11,18 +11,21 @@ func (c *cell[T]) in() {
 	if !ok {
 		return
 	}
+
 	for n, sample := range c.kind.samples {
 		found, err := c.session.numbers(table, "v = ?", sample.value)
 		if err != nil || !slices.Equal(found, []int{n}) {
 			c.failf("v = %s finds the rows %v, %v, want %d", sample.stored, found, err, n)
 		}
 	}
+
 	last := len(c.kind.samples) - 1
 	values := []T{c.kind.samples[last].value, c.kind.absent, c.kind.samples[0].value, c.kind.samples[2].value}
 	if c.kind.null {
 		var null T
 		values = append(values, null) // finds nothing: NULL is not equal to NULL
 	}
+
 	found, err := c.session.numbers(table, c.listOf(values), c.argsOf(values)...)
 	if want := []int{0, 2, last}; err != nil || !slices.Equal(found, want) {
 		c.failf("IN finds the rows %v, %v, want %v", found, err, want)
@@ -54,10 +57,12 @@ func (c *cell[T]) any() {
 		c.anyOfArray()
 		return
 	}
+
 	table, ok := c.filled()
 	if !ok {
 		return
 	}
+
 	last := len(c.kind.samples) - 1
 	for _, test := range []struct {
 		values []T
@@ -79,11 +84,13 @@ func (c *cell[T]) anyOfArray() {
 	if !c.ok(err, "create a table") {
 		return
 	}
+
 	for n, id := range []int64{1, 42, 1 << 53, 1<<53 + 1} {
 		if !c.ok(insert(c.session, table, n, id), "insert %d", id) {
 			return
 		}
 	}
+
 	for _, test := range []struct {
 		array T
 		want  []int
@@ -97,6 +104,7 @@ func (c *cell[T]) anyOfArray() {
 			c.failf("= ANY of %v finds the rows %v, %v, want %v", test.array, found, err, test.want)
 		}
 	}
+
 	if table, ok := c.filled(); ok {
 		found, err := c.session.numbers(table, "? = ANY(v)", int64(1<<53+1))
 		if err != nil || !slices.Equal(found, []int{2}) {

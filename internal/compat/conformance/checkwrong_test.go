@@ -22,17 +22,20 @@ var wrongColumns = func() (all []wrongColumn) {
 		{everywhere("timestamp"), []string{"'2026-01-02 03:04:05'"}},
 		{everywhere("date"), []string{"'2026-01-02'"}},
 		{everywhere("varchar(60)"), []string{
-			"'garbage'", "'8 bytes!'", "''", "' 5'", "'007'", "'9223372036854775808'", "'zzzzzzzzzzzzz'", "'ZZZZZZZZZZZZZ'",
+			"'garbage'", "'8 bytes!'", "''", "' 5'", "'007'", "'9223372036854775808'", "'zzzzzzzzzzzzz'",
+			"'ZZZZZZZZZZZZZ'",
 			"'user_0000000000005'", "'9b2f0a5e-4c1d-4e7b-8a53-6f1d2c3b4a59'",
 			"'11223344-5566-4778-9600-000000000000'", // of version 4
 			"'11223344-5566-8778-9600-000000000001'", // of an ID with an additional bit
 		}},
-		{blob, []string{"x'0102030405'", "x''", "x'0102030405060708090a0b0c0d0e0f1011'", "x'0102030405060708090a0b0c0d0e0f10'"}},
+		{blob, []string{"x'0102030405'", "x''", "x'0102030405060708090a0b0c0d0e0f1011'",
+			"x'0102030405060708090a0b0c0d0e0f10'"}},
 		{columns{postgres: "bytea"}, []string{
 			`'\x0102030405'`, `'\x'`, `'\x0102030405060708090a0b0c0d0e0f1011'`, `'\x0102030405060708090a0b0c0d0e0f10'`,
 		}},
 		{uuid, []string{
-			"'9b2f0a5e-4c1d-4e7b-8a53-6f1d2c3b4a59'", "'11223344-5566-4778-9600-000000000000'", "'11223344-5566-8778-9600-000000000001'",
+			"'9b2f0a5e-4c1d-4e7b-8a53-6f1d2c3b4a59'", "'11223344-5566-4778-9600-000000000000'",
+			"'11223344-5566-8778-9600-000000000001'",
 		}},
 		{everywhere("decimal(30,2)"), []string{"77.50"}},
 		{everywhere("decimal(30,0)"), []string{"9223372036854775808"}},
@@ -48,6 +51,7 @@ var wrongColumns = func() (all []wrongColumn) {
 			all = append(all, wrongColumn{wrong.column, literal, false})
 		}
 	}
+
 	return append(all,
 		wrongColumn{everywhere("bigint"), "5", true},
 		wrongColumn{everywhere("varchar(60)"), "'5'", true},
@@ -62,6 +66,7 @@ func (s *session) makeWrong() error {
 		if column == "" {
 			continue
 		}
+
 		table := s.table()
 		if err := s.exec("CREATE TABLE " + table + " (n integer PRIMARY KEY, v " + column + ")"); err != nil {
 			return err
@@ -69,8 +74,10 @@ func (s *session) makeWrong() error {
 		if err := s.exec("INSERT INTO " + table + " (n, v) VALUES (0, " + wrong.literal + ")"); err != nil {
 			return err
 		}
+
 		s.wrongs[i] = table
 	}
+
 	return nil
 }
 
@@ -82,16 +89,21 @@ func (c *cell[T]) wrongType() {
 		if table == "" || wrong.integers && c.kind.integer {
 			continue
 		}
+
 		for name, readInto := range map[string]reader[T]{"": read[T], ", without parameters,": readPlain[T]} {
 			got := c.kind.old
 			if err := readInto(c.session, &got, table, 0); err == nil || !c.fresh(got) {
-				c.failf("%s %s%s is read as %v, error %v", wrong.column[c.session.dialect], wrong.literal, name, got, err)
+				c.failf("%s %s%s is read as %v, error %v", wrong.column[c.session.dialect], wrong.literal, name, got,
+					err)
 			}
 		}
+
 		pointer := &c.kind.old
 		if err := read(c.session, &pointer, table, 0); err == nil || pointer == &c.kind.old && !c.kind.keeps {
-			c.failf("%s %s is read into a pointer as %v, error %v", wrong.column[c.session.dialect], wrong.literal, pointer, err)
+			c.failf("%s %s is read into a pointer as %v, error %v", wrong.column[c.session.dialect], wrong.literal,
+				pointer, err)
 		}
 	}
+
 	slices.Sort(c.failures)
 }

@@ -31,23 +31,29 @@ func runTarget(t *testing.T, target target) {
 	if err := s.makeWrong(); err != nil {
 		t.Fatal(err)
 	}
+
 	types, checks := subjects, checks
 	if target.dialect == postgres { // the others have no arrays
 		types, checks = slices.Concat(types, arraySubjects), slices.Concat(checks, arrayChecks)
 	}
+
 	for _, subject := range types {
 		for _, check := range checks {
 			var listed exception
-			at := slices.IndexFunc(exceptions, func(e exception) bool { return e.covers(subject.name(), target.name, check) })
+			at := slices.IndexFunc(exceptions,
+				func(e exception) bool { return e.covers(subject.name(), target.name, check) })
 			if at >= 0 {
 				listed = exceptions[at]
 			}
+
 			failures := subject.run(check, s)
 			if at >= 0 && len(failures) == 0 {
 				t.Errorf("%s, %s: it passes, but is listed as an exception", subject.name(), check)
 			}
+
 			for _, failure := range failures {
-				if !slices.ContainsFunc(listed.fails, func(text string) bool { return strings.Contains(failure, text) }) {
+				if !slices.ContainsFunc(listed.fails,
+					func(text string) bool { return strings.Contains(failure, text) }) {
 					t.Errorf("%s, %s: %s (expected: %q)", subject.name(), check, failure, listed.fails)
 				}
 			}

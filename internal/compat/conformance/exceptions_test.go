@@ -19,7 +19,8 @@ func (e exception) covers(subject, target string, check check) bool {
 var (
 	arrayTypes  = []string{arrayKind.label, typedArrayKind.label}
 	integerLike = []string{ // GORM sees integers
-		idKind.label, textKind.label, binaryKind.label, uuidKind.label, typedKind.label, strictKind.label, publicKind.label,
+		idKind.label, textKind.label, binaryKind.label, uuidKind.label, typedKind.label, strictKind.label,
+		publicKind.label,
 	}
 	textual     = without(singleTypes, binaryKind.label) // their arrays have a text without escapes
 	singleTypes = append(slices.Clone(integerLike), nullKind.label)
@@ -48,7 +49,8 @@ var exceptions = []exception{
 	},
 	{singleTypes, []string{"pgx stdlib, simple protocol"}, []check{checkANY}, []string{"for unknown type (OID 0)"}},
 	{singleTypes, nativeUntyped, []check{checkArray, checkANY}, []string{"for unknown type (OID 0)"}},
-	{singleTypes, gormPostgres, []check{checkArray}, []string{"unsupported data type: ", "invalid field found for struct "}},
+	{singleTypes, gormPostgres, []check{checkArray},
+		[]string{"unsupported data type: ", "invalid field found for struct "}},
 	{singleTypes, gormPostgres, []check{checkANY}, []string{"syntax error at or near"}},
 	{
 		[]string{binaryKind.label},
@@ -57,10 +59,13 @@ var exceptions = []exception{
 		[]string{"invalid byte sequence for encoding", "unsupported Scan, storing driver.Value type"},
 	},
 
-	{[]string{binaryKind.label}, nil, []check{checkWrongType}, []string{"varchar(60) '8 bytes!'"}}, // a text of 8 bytes is one
+	// a text of 8 bytes is one
+	{[]string{binaryKind.label}, nil, []check{checkWrongType}, []string{"varchar(60) '8 bytes!'"}},
 
 	// NULL in GORM.
 	{without(integerLike, publicKind.label), gormAll, []check{checkNull}, append(pointers, "is read as ")},
-	{[]string{publicKind.label}, gormAll, []check{checkNull}, append(pointers, "is read as ", "NULL leaves the old value behind")},
-	{append(arrayTypes, nullKind.label), gormAll, []check{checkNull}, append(pointers, "NULL leaves the old value behind")},
+	{[]string{publicKind.label}, gormAll, []check{checkNull},
+		append(pointers, "is read as ", "NULL leaves the old value behind")},
+	{append(arrayTypes, nullKind.label), gormAll, []check{checkNull},
+		append(pointers, "NULL leaves the old value behind")},
 }

@@ -43,7 +43,8 @@ func (k kind[T]) name() string { return k.label }
 func (k kind[T]) run(which check, s *session) []string {
 	c := &cell[T]{kind: k, session: s}
 	map[check]func(){
-		checkInsert: c.insert, checkRead: c.read, checkNull: c.null, checkArray: c.array, checkIN: c.in, checkANY: c.any,
+		checkInsert: c.insert, checkRead: c.read, checkNull: c.null, checkArray: c.array, checkIN: c.in,
+		checkANY:       c.any,
 		checkWrongType: c.wrongType,
 	}[which]()
 	return c.failures
@@ -102,10 +103,12 @@ func (c *cell[T]) filled() (table string, ok bool) {
 	if !c.ok(err, "create a table") {
 		return "", false
 	}
+
 	rows := make([]string, len(c.kind.samples))
 	for n, sample := range c.kind.samples {
 		rows[n] = "(" + decimal(n) + ", " + sample.literal[c.session.dialect] + ")"
 	}
+
 	err = c.session.exec("INSERT INTO " + table + " (n, v) VALUES " + strings.Join(rows, ", "))
 	return table, c.ok(err, "write literals")
 }

@@ -45,7 +45,8 @@ func TestJSONNumbersAreOneParameterForManyIDs(t *testing.T) {
 		table, err := create[snowflake.ID](s, idKind.column)
 		must(t, err)
 		must(t, insertAll(s, table, ids))
-		found, err := s.numbers(table, conditions[s.dialect], sqltypes.Array[snowflake.ID]{1 << 53, 1<<53 + 1, -5}.JSONNumbers())
+		found, err := s.numbers(table, conditions[s.dialect],
+			sqltypes.Array[snowflake.ID]{1 << 53, 1<<53 + 1, -5}.JSONNumbers())
 		if err != nil || !same(found, []int{3, 6}) {
 			t.Errorf("found the rows %v, %v, want 3 and 6", found, err)
 		}
@@ -61,10 +62,12 @@ func TestGORMReadsNULLIntoANewRow(t *testing.T) {
 		if err := s.gorm.Table(table).Find(&rows).Error; err != nil || len(rows) != 1 || rows[0].V.Valid {
 			t.Errorf("read %v, %v, want NULL", rows, err)
 		}
+
 		var pointer *snowflake.ID
 		if err := read(s, &pointer, table, 0); err != nil || pointer != nil {
 			t.Errorf("read %v, %v, want a nil pointer", pointer, err)
 		}
+
 		// The README describes other packages: if GORM changes this, change it.
 		other := sql.NullInt64{Int64: oldID, Valid: true}
 		if err := read(s, &other, table, 0); err != nil || !other.Valid {

@@ -67,11 +67,13 @@ func (s *session) query(f func(rows) error, query string, args ...any) error {
 		defer cursor.Close()
 		return each(cursor, f)
 	}
+
 	cursor, err := s.db.QueryContext(s.ctx, s.placeholders(query), args...) //nolint:rowserrcheck // each does
 	if err != nil {
 		return err
 	}
 	defer cursor.Close()
+
 	return each(cursor, f)
 }
 
@@ -91,9 +93,11 @@ func (s *session) scan(dest any, query string, args ...any) error {
 		found = true
 		return row.Scan(dest)
 	}, query, args...)
+
 	if err == nil && !found {
 		err = errors.New("no row")
 	}
+
 	return err
 }
 
@@ -105,6 +109,7 @@ func (s *session) numbers(table, condition string, args ...any) ([]int, error) {
 		err := s.gorm.Table(table).Where(condition, args...).Order("n").Pluck("n", &found).Error
 		return found, err
 	}
+
 	err := s.query(func(row rows) error {
 		var n int
 		err := row.Scan(&n)

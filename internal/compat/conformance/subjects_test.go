@@ -23,10 +23,12 @@ var users = func() *publicid.Codec {
 	if err != nil {
 		panic(err)
 	}
+
 	codec, err := publicid.New("user", keys)
 	if err != nil {
 		panic(err)
 	}
+
 	return codec
 }()
 
@@ -54,7 +56,8 @@ func everywhere(sql string) columns { return columns{sqlite: sql, postgres: sql,
 func quoted(text string) columns { return everywhere("'" + text + "'") }
 
 var (
-	idKind     = integers(kind[snowflake.ID]{label: "snowflake.ID", keeps: true}, func(id snowflake.ID) snowflake.ID { return id })
+	idKind = integers(kind[snowflake.ID]{label: "snowflake.ID", keeps: true},
+		func(id snowflake.ID) snowflake.ID { return id })
 	nullKind   = integers(kind[sqltypes.Null]{label: "sqltypes.Null", null: true}, sqltypes.NullFrom)
 	typedKind  = integers(kind[sqltypes.Typed[user]]{label: "sqltypes.Typed"}, as[sqltypes.Typed[user]])
 	strictKind = integers(kind[sqltypes.Strict]{label: "sqltypes.Strict"}, as[sqltypes.Strict])
@@ -66,7 +69,8 @@ var (
 		text: columns{sqlite: "CASE typeof(v) WHEN 'text' THEN v ELSE typeof(v) END", postgres: "v", mariadb: "v"},
 	}, as[sqltypes.Text], snowflake.ID.Base32, quoted)
 	binaryKind = single(kind[sqltypes.Binary]{
-		label: "sqltypes.Binary", column: columns{sqlite: "blob", postgres: "bytea", mariadb: "binary(8)"}, array: "bytea[]",
+		label: "sqltypes.Binary", column: columns{sqlite: "blob", postgres: "bytea", mariadb: "binary(8)"},
+		array: "bytea[]",
 		text: columns{
 			sqlite:   "CASE typeof(v) WHEN 'blob' THEN lower(hex(v)) ELSE typeof(v) END",
 			postgres: "encode(v, 'hex')",
@@ -78,7 +82,8 @@ var (
 	uuidKind = single(kind[uuidkey.ID]{
 		label: "uuidkey.ID", column: columns{sqlite: "text", postgres: "uuid", mariadb: "uuid"}, array: "uuid[]",
 		text: columns{
-			sqlite: "CASE typeof(v) WHEN 'text' THEN v ELSE typeof(v) END", postgres: "CAST(v AS text)", mariadb: "CAST(v AS char)",
+			sqlite: "CASE typeof(v) WHEN 'text' THEN v ELSE typeof(v) END", postgres: "CAST(v AS text)",
+			mariadb: "CAST(v AS char)",
 		},
 	}, as[uuidkey.ID], uuidText, quoted)
 )
@@ -97,7 +102,9 @@ func integers[T any](k kind[T], from func(snowflake.ID) T) kind[T] {
 }
 
 // single completes a type of one ID by what the column holds of each, and how it is written in SQL.
-func single[T any](k kind[T], from func(snowflake.ID) T, stored func(snowflake.ID) string, literal func(string) columns) kind[T] {
+func single[T any](
+	k kind[T], from func(snowflake.ID) T, stored func(snowflake.ID) string, literal func(string) columns,
+) kind[T] {
 	k.old, k.absent = from(oldID), from(absentID)
 	for _, id := range ids {
 		if id < 0 && k.label == "uuidkey.ID" {
@@ -129,7 +136,9 @@ func arrays[E ~int64, T any](label string, from func([]E) T) kind[T] {
 		text:   everywhere("CAST(v AS text)"),
 		old:    from([]E{7, 7}), absent: from([]E{absentID}), null: true, isArray: true,
 	}
-	for _, list := range [][]E{{}, {1}, {1, 42, 1<<53 + 1}, {0, 1234567890123456789, math.MaxInt64, -5, math.MinInt64}} {
+
+	for _, list := range [][]E{{}, {1}, {1, 42, 1<<53 + 1},
+		{0, 1234567890123456789, math.MaxInt64, -5, math.MinInt64}} {
 		numbers := make([]string, len(list))
 		for i, id := range list {
 			numbers[i] = decimal(id)
@@ -137,5 +146,6 @@ func arrays[E ~int64, T any](label string, from func([]E) T) kind[T] {
 		text := "{" + strings.Join(numbers, ",") + "}"
 		k.samples = append(k.samples, sample[T]{from(list), text, quoted(text)})
 	}
+
 	return k
 }

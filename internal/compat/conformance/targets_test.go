@@ -66,12 +66,14 @@ func connect(t *testing.T, target target) *session {
 		postgres: "&synchronous_commit=off", mariadb: "&default_storage_engine=MyISAM",
 	}[target.dialect]
 	s := &session{ctx: t.Context(), dialect: target.dialect}
+
 	switch target.via {
 	case viaPgx:
 		conn, err := pgx.Connect(t.Context(), database.DSN)
 		if err != nil {
 			t.Fatal(err)
 		}
+
 		t.Cleanup(func() {
 			if err := conn.Close(context.WithoutCancel(t.Context())); err != nil {
 				t.Error(err)
@@ -86,6 +88,7 @@ func connect(t *testing.T, target target) *session {
 		if s.db, err = db.DB(); err != nil {
 			t.Fatal(err)
 		}
+
 		t.Cleanup(func() {
 			if err := s.db.Close(); err != nil {
 				t.Error(err)
@@ -96,5 +99,6 @@ func connect(t *testing.T, target target) *session {
 		database.Driver = target.via
 		s.db = database.Open(t)
 	}
+
 	return s
 }

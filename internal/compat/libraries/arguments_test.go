@@ -94,6 +94,7 @@ func filled(query string, args []any) string {
 		if err != nil {
 			panic(err)
 		}
+
 		text := fmt.Sprint(value)
 		switch value := value.(type) {
 		case nil:
@@ -101,8 +102,10 @@ func filled(query string, args []any) string {
 		case string:
 			text = "'" + value + "'"
 		}
+
 		query = strings.Replace(query, "?", text, 1)
 	}
+
 	return query
 }
 
@@ -118,12 +121,14 @@ func build(a argument, from func(a argument) (string, error)) (cell string, wron
 	if err != nil {
 		return "error", false
 	}
+
 	cell = "`" + strings.ReplaceAll(built, number.String(), "ID") + "`"
 	isCodes := strings.Contains(built, "123 49") // "{1" in ASCII
 	isNever := strings.Contains(strings.ReplaceAll(built, " ", ""), "=NULL")
 	if isCodes || isNever {
 		return "**" + cell + "**", true
 	}
+
 	return cell, false
 }
 
@@ -140,12 +145,14 @@ func TestArgumentsOfBuildersAreRightOrHaveALine(t *testing.T) {
 			cell, wrong := build(a, b.build)
 			cells, isWrong = append(cells, cell), isWrong || wrong
 		}
+
 		table.addRow(b.name, b.mend, cells)
 
 		if isWrong != (b.mend != "") {
 			t.Errorf("%s needs a line: %v; it has %q", b.name, isWrong, b.mend)
 		}
 	}
+
 	table.check(t, "arguments")
 }
 
@@ -153,8 +160,10 @@ func TestArgumentsOfBuildersAreRightOrHaveALine(t *testing.T) {
 func TestANullIsAnArgumentOfBuilders(t *testing.T) {
 	db := sqlx.MustOpen("sqlite3", "file:null?mode=memory&cache=shared")
 	defer db.Close()
+
 	db.MustExec("CREATE TABLE orders (id bigint, parent bigint)")
-	db.MustExec("INSERT INTO orders VALUES (?, ?), (?, ?)", number, sqltypes.Null{}, number+1, sqltypes.NullFrom(number))
+	db.MustExec("INSERT INTO orders VALUES (?, ?), (?, ?)", number, sqltypes.Null{}, number+1,
+		sqltypes.NullFrom(number))
 
 	const query = "SELECT id FROM orders WHERE parent IS ? AND id IN (?)"
 	ids := []snowflake.ID{number, number + 1}
@@ -174,6 +183,7 @@ func TestANullIsAnArgumentOfBuilders(t *testing.T) {
 			t.Error("sqlx.In does not panic at a nil *ID any more: say so in README.md, snowflake.ID.Scan and its errors")
 		}
 	}()
+
 	_, _, _ = sqlx.In(query, (*snowflake.ID)(nil), ids)
 }
 
@@ -186,6 +196,7 @@ func TestLinesForNULLInBuilders(t *testing.T) {
 			t.Errorf("%s, %v, %v, %v", query, err, dbrErr, xormErr)
 		}
 	}
+
 	for _, b := range builders { // the remedies for a Typed, which has no Null of its own
 		for _, null := range []any{nil, sql.Null[userID]{}} {
 			cell, _ := build(argument{value: null, column: "Nullable(Int64)"}, b.build)
@@ -194,6 +205,7 @@ func TestLinesForNULLInBuilders(t *testing.T) {
 			}
 		}
 	}
+
 	array := sqltypes.Array[snowflake.ID]{1, 2}
 	slice := argument{value: []snowflake.ID(array), isList: true, column: "Array(Int64)"}
 	if stored, err := builders[len(builders)-1].build(slice); stored != "Array(Int64): [1 2]" || err != nil {
@@ -207,12 +219,15 @@ func TestXORMDeclaresANullAsText(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer func() { _ = engine.Close() }()
+
 	type Order struct {
 		ID     snowflake.ID  `xorm:"pk 'id'"`
 		Parent sqltypes.Null `xorm:"BIGINT 'parent'"`
 		Text   sqltypes.Null `xorm:"'text'"`
 	}
-	rows := []Order{{ID: number, Parent: sqltypes.NullFrom(number - 1), Text: sqltypes.NullFrom(number)}, {ID: number + 1}}
+	rows := []Order{{ID: number, Parent: sqltypes.NullFrom(number - 1), Text: sqltypes.NullFrom(number)},
+		{ID: number + 1}}
+
 	if err := engine.Sync(&Order{}); err != nil {
 		t.Fatal(err)
 	}
@@ -225,11 +240,14 @@ func TestXORMDeclaresANullAsText(t *testing.T) {
 	for _, column := range columns {
 		types[column["name"]] = column["type"]
 	}
+
 	if types["id"] != "INTEGER" || types["parent"] != "INTEGER" || types["text"] != "TEXT" || err != nil {
 		t.Errorf("the columns are %v, %v", types, err)
 	}
+
 	var read []Order
-	if err := engine.OrderBy("id").Find(&read); err != nil || len(read) != 2 || read[0] != rows[0] || read[1] != rows[1] {
+	if err := engine.OrderBy("id").Find(&read); err != nil || len(read) != 2 || read[0] != rows[0] ||
+		read[1] != rows[1] {
 		t.Errorf("read %v, %v, want %v", read, err, rows)
 	}
 }

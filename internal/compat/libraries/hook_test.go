@@ -21,6 +21,7 @@ func decodeID(from, to reflect.Type, data any) (any, error) {
 		err := id.UnmarshalParam(fmt.Sprint(data))
 		return pointer.Elem().Interface(), err
 	}
+
 	return nil, fmt.Errorf("want a string or an integer for a %v, got the %v %v", to, from, data)
 }
 

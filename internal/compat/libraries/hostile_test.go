@@ -89,6 +89,7 @@ func given(b any) (id snowflake.ID, valid bool) {
 	default:
 		panic(fmt.Sprintf("there is no target of type %T", v))
 	}
+
 	return 0, false
 }
 
@@ -106,6 +107,7 @@ func (f *foreign) outcome(read func(value, box any) error, to target, value any)
 	} else if to.label == "Array" && value != nil {
 		carried = []any{value}
 	}
+
 	if err := read(carried, b); err != nil {
 		return "error", false
 	}
@@ -122,6 +124,7 @@ func (f *foreign) outcome(read func(value, box any) error, to target, value any)
 	case !valid:
 		return "NULL", true
 	}
+
 	return id.String(), true
 }
 
@@ -139,6 +142,7 @@ func (f *foreign) isSilent(read func(value, box any) error, label string) bool {
 			}
 		}
 	}
+
 	return false
 }
 
@@ -150,11 +154,13 @@ func (f *foreign) cell(read func(value, box any) error, values func(to target) [
 		if to.label == "Array" && f.texts {
 			continue // a list is no text
 		}
+
 		worst := ""
 		for _, value := range values(to) {
 			if value == nil && f.texts {
 				return "" // no text is NULL
 			}
+
 			what, silent := f.outcome(read, to, value)
 			if silent {
 				what = "**" + what + "**"
@@ -163,9 +169,11 @@ func (f *foreign) cell(read func(value, box any) error, values func(to target) [
 				worst = what
 			}
 		}
+
 		if labels[worst] == nil {
 			outcomes = append(outcomes, worst)
 		}
+
 		labels[worst] = append(labels[worst], to.label)
 	}
 
@@ -174,6 +182,7 @@ func (f *foreign) cell(read func(value, box any) error, values func(to target) [
 	for _, what := range outcomes[1:] {
 		cell = append(cell, strings.Join(labels[what], ", ")+": "+what)
 	}
+
 	return strings.Join(cell, "; ")
 }
 
@@ -193,6 +202,7 @@ func TestValuesOfOtherProgramsAreRightOrAnErrorOrHaveALine(t *testing.T) {
 		for _, in := range hostile {
 			cells = append(cells, f.cell(f.read, in.values))
 		}
+
 		table.addRow(f.name, f.mend, cells)
 
 		if silent := f.isSilent(f.read, ""); silent != (f.mend != "") {
@@ -205,6 +215,7 @@ func TestValuesOfOtherProgramsAreRightOrAnErrorOrHaveALine(t *testing.T) {
 			t.Errorf("%s reads another ID into a %s", f.name, f.mendedType)
 		}
 	}
+
 	table.check(t, "read")
 }
 
@@ -231,12 +242,14 @@ func TestIDsAreWrittenAsOthersReadThemOrHaveALine(t *testing.T) {
 				}
 			}
 		}
+
 		table.addRow(f.name, f.mendWritten, cells)
 
 		if isWrong != (f.mendWritten != "") {
 			t.Errorf("%s writes what is no ID or no NULL: %v; its line is %q", f.name, isWrong, f.mendWritten)
 		}
 	}
+
 	table.check(t, "written")
 }
 
@@ -274,6 +287,7 @@ func (f *foreign) form(write func(box any) (string, error), b any, text string) 
 	if wrong {
 		form = "**" + form + "**"
 	}
+
 	return strings.ReplaceAll(form, "\n", " "), wrong
 }
 
@@ -288,6 +302,7 @@ func TestTheHookForIDsComesBeforeThoseOfViper(t *testing.T) {
 		Every time.Duration
 	}
 	err := v.Unmarshal(&read, viper.DecodeHook(hook))
+
 	if err != nil || read.ID != sqltypes.NullFrom(number) || read.Every != 5*time.Minute {
 		t.Errorf("read %v, %v", read, err)
 	}
@@ -306,6 +321,7 @@ func TestAPrimaryKeyOfJSONAPIIsAString(t *testing.T) {
 	type byText struct {
 		ID string `jsonapi:"primary,t"`
 	}
+
 	if err := jsonapi.MarshalPayload(io.Discard, &byText{number.String()}); err != nil {
 		t.Error(err)
 	}
@@ -315,6 +331,7 @@ func TestAPrimaryKeyOfJSONAPIIsAString(t *testing.T) {
 			t.Error("google/jsonapi does not panic at an ID as a primary key any more: say so in its line")
 		}
 	}()
+
 	type byID struct {
 		ID snowflake.ID `jsonapi:"primary,t"`
 	}

@@ -26,10 +26,12 @@ func newCodec(options ...publicid.Option) *publicid.Codec {
 	if err != nil {
 		panic(err)
 	}
+
 	codec, err := publicid.New("user", keys, options...)
 	if err != nil {
 		panic(err)
 	}
+
 	return codec
 }
 

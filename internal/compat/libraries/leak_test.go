@@ -39,12 +39,14 @@ func shown(id snowflake.ID, out []byte) []string {
 	if id < 1<<53 {
 		return nil
 	}
+
 	var names []string
 	for name, form := range forms(id) {
 		if bytes.Contains(out, form) {
 			names = append(names, name)
 		}
 	}
+
 	slices.Sort(names)
 	return names
 }

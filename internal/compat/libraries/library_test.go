@@ -46,6 +46,7 @@ func (l *library) form(k kind, id snowflake.ID, out []byte) string {
 	case l.quoted && !has(`"`+text+`"`) && !has("'"+text+"'") && text[0] <= '9' && k.label != "publicid.ID":
 		return asNumber
 	}
+
 	return asString
 }
 
@@ -64,10 +65,12 @@ func (l *library) cell(k kind) (form string, failures []string) {
 		} else {
 			out = []byte(k.text(id))
 		}
+
 		if hidden {
 			for _, name := range append(shown(id, out), shown(id, []byte(fmt.Sprint(err)))...) {
 				failf("LEAK: %s of %d in %q, %v", name, id, out, err)
 			}
+
 			if id == 0 { // has no token
 				if err == nil && l.read != nil && l.write != nil {
 					back := empty(in)
@@ -78,12 +81,14 @@ func (l *library) cell(k kind) (form string, failures []string) {
 				continue
 			}
 		}
+
 		if err != nil {
 			if form = asError; !hidden {
 				failf("%d: %v", id, err)
 			}
 			continue
 		}
+
 		if id >= 1<<53 && l.write != nil {
 			now := l.form(k, id, out)
 			if form != "" && now != form {
@@ -94,22 +99,27 @@ func (l *library) cell(k kind) (form string, failures []string) {
 				failf("%d: nothing in %q", id, out)
 			}
 		}
+
 		if l.read == nil {
 			continue
 		}
+
 		back := empty(in)
 		if err := l.read(out, back); err != nil {
 			failf("%d: read %q: %v", id, out, err)
 		} else if !reflect.DeepEqual(back, in) {
 			failf("%d: %q is read back as %v", id, out, back)
 		}
+
 		if l.write == nil {
 			form = asString
 		}
 	}
+
 	if k.null != nil {
 		failures = append(failures, l.nullCell(k)...)
 	}
+
 	return form, failures
 }
 
@@ -118,6 +128,7 @@ func (l *library) nullCell(k kind) (failures []string) {
 	if l.write == nil || l.read == nil {
 		return nil
 	}
+
 	in := k.null()
 	out, err := l.write(in)
 	back := empty(in)
@@ -127,6 +138,7 @@ func (l *library) nullCell(k kind) (failures []string) {
 	if err != nil || !reflect.DeepEqual(back, in) {
 		failures = append(failures, fmt.Sprintf("NULL is read back as %v of %q, %v", back, out, err))
 	}
+
 	return failures
 }
 
@@ -137,6 +149,7 @@ func TestEachTypeTravelsThroughEachLibrary(t *testing.T) {
 			for i, form := range strings.Fields(lib.forms) {
 				wanted[kinds[i].label] = form
 			}
+
 			for _, k := range kinds {
 				if isArray(k) && lib.write == nil {
 					continue // not a single value

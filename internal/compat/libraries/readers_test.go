@@ -39,8 +39,9 @@ import (
 
 // foreign is a library that reads what other programs have written, or writes for them.
 type foreign struct {
-	name  string
-	read  func(value, box any) error             // the value of another program into a box; nil if the library only writes
+	name string
+	// the value of another program into a box; nil if the library only writes
+	read  func(value, box any) error
 	write func(box any) (form string, err error) // nil if it only reads
 
 	texts    bool // a value travels as text, and NULL not at all
@@ -118,7 +119,8 @@ var foreigners = []foreign{
 	{name: "knadh/koanf/v2", read: fromKoanf(nil), mend: useHook, mended: fromKoanf(decodeID)},
 	{
 		name: "go-playground/form/v4", texts: true, read: fromForm(form.NewDecoder()),
-		mend: "`decoder.RegisterCustomTypeFunc(formID[UserID], UserID(0))` for each type", mended: fromForm(newFormDecoder()),
+		mend:   "`decoder.RegisterCustomTypeFunc(formID[UserID], UserID(0))` for each type",
+		mended: fromForm(newFormDecoder()),
 	},
 	{
 		name: "gorilla/schema", texts: true,
@@ -197,9 +199,11 @@ func fromYAML(unmarshal func([]byte, any) error) func(value, box any) error {
 		case "<nil>":
 			text = "null"
 		}
+
 		if _, isList := value.([]any); isList {
 			text = "[" + text + "]"
 		}
+
 		return unmarshal([]byte("id: "+text+"\n"), box)
 	}
 }
@@ -231,6 +235,7 @@ func fromKoanf(hook mapstructure.DecodeHookFunc) func(value, box any) error {
 		if hook == nil {
 			return k.Unmarshal("", box)
 		}
+
 		config := &mapstructure.DecoderConfig{Result: box, WeaklyTypedInput: true, DecodeHook: hook}
 		return k.UnmarshalWithConf("", box, koanf.UnmarshalConf{DecoderConfig: config})
 	}
@@ -295,6 +300,7 @@ func copyFrom(value, b any) error {
 	case nil:
 		return copier.Copy(b, &box[*int64]{})
 	}
+
 	return copier.Copy(b, &box[[]any]{value.([]any)})
 }
 
@@ -312,6 +318,7 @@ func fromJSONAPI(value, box any) error {
 	if err != nil {
 		panic(err)
 	}
+
 	r := resource(box)
 	err = jsonapi.UnmarshalPayload(bytes.NewReader(document), r.Interface())
 	reflect.ValueOf(box).Elem().Field(0).Set(r.Elem().Field(1))
@@ -325,6 +332,7 @@ func toJSONAPI(box any) (string, error) {
 	if err := jsonapi.MarshalPayload(&out, r.Interface()); err != nil {
 		return "", err
 	}
+
 	var document struct {
 		Data struct{ Attributes json.RawMessage }
 	}

@@ -47,13 +47,16 @@ func googleType(t *testing.T, box any) string {
 	for id.Kind() == reflect.Slice {
 		id = id.Elem()
 	}
-	s, err := google.ForType(reflect.TypeOf(box), &google.ForOptions{TypeSchemas: map[reflect.Type]*google.Schema{id: {Type: "string"}}})
+
+	s, err := google.ForType(reflect.TypeOf(box),
+		&google.ForOptions{TypeSchemas: map[reflect.Type]*google.Schema{id: {Type: "string"}}})
 	if err != nil {
 		t.Fatal(err)
 	}
 	if of := s.Properties["id"]; of.Items != nil {
 		return "array of " + of.Items.Type
 	}
+
 	return s.Properties["id"].Type
 }
 
@@ -80,9 +83,12 @@ var patterns = []struct {
 	{"id", `^(0|[1-9][0-9]{0,18})$`, snowflake.ID.String},
 	{"strict", `^(0|[1-9][0-9]{0,18})$`, func(id snowflake.ID) string { return sqltypes.Strict(id).String() }},
 	{"typed", `^user_[0-7][0-9A-HJKMNP-TV-Z]{12}$`, func(id snowflake.ID) string { return userID(id).String() }},
-	{"checked", `^user_[0-7][0-9A-HJKMNP-TV-Z]{13}$`, func(id snowflake.ID) string { return sqltypes.Typed[checkedUser](id).String() }},
-	{"token", `^[0-7][0-9A-HJKMNP-TV-Z]{25}$`, func(id snowflake.ID) string { return publicid.IDFrom[user](id).String() }},
-	{"base62", `^[0-7][0-9A-Za-z]{21}$`, func(id snowflake.ID) string { return publicid.IDFrom[shortUser](id).String() }},
+	{"checked", `^user_[0-7][0-9A-HJKMNP-TV-Z]{13}$`,
+		func(id snowflake.ID) string { return sqltypes.Typed[checkedUser](id).String() }},
+	{"token", `^[0-7][0-9A-HJKMNP-TV-Z]{25}$`,
+		func(id snowflake.ID) string { return publicid.IDFrom[user](id).String() }},
+	{"base62", `^[0-7][0-9A-Za-z]{21}$`,
+		func(id snowflake.ID) string { return publicid.IDFrom[shortUser](id).String() }},
 	{
 		"uuid", `^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$`,
 		func(id snowflake.ID) string { return publicid.IDFrom[uuidUser](id).String() },
@@ -105,18 +111,22 @@ func TestALineGivesEachTypeItsPattern(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	fields := reflect.TypeFor[described]()
 	types := map[reflect.Type]*google.Schema{}
 	plain := []reflect.StructField{} // the same without tags that google/jsonschema-go refuses
 	for i, p := range patterns {
 		f := fields.Field(i)
 		types[f.Type] = &google.Schema{Type: "string", Pattern: p.pattern}
-		plain = append(plain, reflect.StructField{Name: f.Name, Type: f.Type, Tag: reflect.StructTag(`json:"` + p.field + `"`)})
+		plain = append(plain, reflect.StructField{Name: f.Name, Type: f.Type,
+			Tag: reflect.StructTag(`json:"` + p.field + `"`)})
 	}
+
 	fromGoogle, err := google.ForType(reflect.StructOf(plain), &google.ForOptions{TypeSchemas: types})
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	registry := huma.NewMapRegistry("#/", huma.DefaultSchemaNamer)
 	fromHuma := huma.SchemaFromType(registry, fields)
 	reflector := jsonschema.Reflector{ExpandedStruct: true, DoNotReference: true, Anonymous: true}
@@ -127,6 +137,7 @@ func TestALineGivesEachTypeItsPattern(t *testing.T) {
 			fromGoogle.Properties[p.field].Type, fromGoogle.Properties[p.field].Pattern,
 			fromHuma.Properties[p.field].Type, fromHuma.Properties[p.field].Pattern, property.Type, property.Pattern,
 		}
+
 		if want := [...]string{"string", p.pattern, "string", p.pattern, "string", p.pattern}; got != want {
 			t.Errorf("%s: %q, want %q", p.field, got, want)
 		}
@@ -134,6 +145,7 @@ func TestALineGivesEachTypeItsPattern(t *testing.T) {
 			t.Errorf("README.md does not have %s", p.pattern)
 		}
 	}
+
 	nullable := &google.Schema{Types: []string{"null", "string"}, Pattern: patterns[0].pattern}
 	resolved, err := nullable.Resolve(nil)
 	if err != nil || resolved.Validate(nil) != nil || resolved.Validate("12") != nil || resolved.Validate("x") == nil {
@@ -152,6 +164,7 @@ func TestWithoutALineGoogleSaysNoString(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
+
 		if isArray(k) {
 			s = s.Items
 		}
@@ -173,6 +186,7 @@ func TestSchemasSayString(t *testing.T) {
 		if got := googleType(t, box); got != want {
 			t.Errorf("google/jsonschema-go: %s is %s, want %s", k.label, got, want)
 		}
+
 		if got := schemaType(box); got != want {
 			t.Errorf("jsonschema: %s is %s, want %s", k.label, got, want)
 		}
@@ -196,11 +210,14 @@ func TestPatternsMatchTheTexts(t *testing.T) {
 				t.Errorf("%s of %s does not match %s", text, p.field, p.pattern)
 			}
 		}
-		for _, text := range []string{"", "007", "user_", "1e3", "user_04w86bb0m4007", "2e8c1b52-7d0a-7c3f-9b64-10c2f5a7d3e8"} {
+
+		for _, text := range []string{"", "007", "user_", "1e3", "user_04w86bb0m4007",
+			"2e8c1b52-7d0a-7c3f-9b64-10c2f5a7d3e8"} {
 			if pattern.MatchString(text) {
 				t.Errorf("%s matches %s", text, p.pattern)
 			}
 		}
+
 		for _, other := range patterns {
 			if text := other.text(samples[3]); other.pattern != p.pattern && pattern.MatchString(text) {
 				t.Errorf("%s of %s matches %s", text, other.field, p.pattern)
@@ -214,7 +231,8 @@ func TestProtobuf(t *testing.T) {
 	for _, id := range samples {
 		out, err := protojson.Marshal(wrapperspb.Int64(int64(id)))
 		var back wrapperspb.Int64Value
-		if string(out) != `"`+id.String()+`"` || err != nil || protojson.Unmarshal(out, &back) != nil || snowflake.ID(back.GetValue()) != id {
+		if string(out) != `"`+id.String()+`"` || err != nil || protojson.Unmarshal(out, &back) != nil ||
+			snowflake.ID(back.GetValue()) != id {
 			t.Errorf("the JSON of %d is %s, %v, and read back as %d", id, out, err, back.GetValue())
 		}
 	}

@@ -33,12 +33,15 @@ func newDatabase(tb testing.TB, series map[string]course) (db database) {
 		if err != nil {
 			tb.Fatal(err)
 		}
+
 		s := promql.Series{Metric: metric}
 		for at := time.Duration(0); at <= length; at += scrapeInterval {
 			s.Floats = append(s.Floats, promql.FPoint{T: at.Milliseconds(), F: value(at)})
 		}
+
 		db = append(db, s)
 	}
+
 	return db
 }
 
@@ -79,18 +82,22 @@ func (d database) firing(tb testing.TB, rules []rulefmt.Rule) (fired []string, a
 	tb.Helper()
 	engine := promql.NewEngine(promql.EngineOpts{MaxSamples: 1e6, Timeout: time.Minute, LookbackDelta: 5 * time.Minute})
 	defer func() { _ = engine.Close() }()
+
 	for _, rule := range rules {
 		since := map[string]time.Duration{} // when each alert became active
 		fires, last := false, false
 		for now := time.Duration(0); now <= length; now += scrapeInterval {
-			query, err := engine.NewInstantQuery(context.Background(), d, nil, rule.Expr, time.UnixMilli(now.Milliseconds()))
+			query, err := engine.NewInstantQuery(context.Background(), d, nil, rule.Expr,
+				time.UnixMilli(now.Milliseconds()))
 			if err != nil {
 				tb.Fatal(err)
 			}
+
 			vector, err := query.Exec(context.Background()).Vector()
 			if err != nil {
 				tb.Fatalf("%s: %v", rule.Alert, err)
 			}
+
 			active := map[string]time.Duration{}
 			last = false
 			for _, sample := range vector {
@@ -101,14 +108,18 @@ func (d database) firing(tb testing.TB, rules []rulefmt.Rule) (fired []string, a
 				}
 				last = last || now-active[key] >= time.Duration(rule.For)
 			}
+
 			since, fires = active, fires || last
 			query.Close()
 		}
+
 		if fires {
 			fired = append(fired, rule.Alert)
 		}
+
 		atEnd = atEnd || last
 	}
+
 	slices.Sort(fired)
 	return fired, atEnd
 }
@@ -120,11 +131,13 @@ func metricsOf(tb testing.TB, query string) (names []string) {
 	if err != nil {
 		tb.Fatalf("%s: %v", query, err)
 	}
+
 	parser.Inspect(expr, func(node parser.Node, _ []parser.Node) error {
 		if selector, ok := node.(*parser.VectorSelector); ok {
 			names = append(names, selector.Name)
 		}
 		return nil
 	})
+
 	return names
 }

@@ -19,7 +19,8 @@ import (
 
 func alerts(tb testing.TB) []rulefmt.Rule {
 	tb.Helper()
-	groups, errs := rulefmt.ParseFile("../../../contrib/promsnowflake/alerts.yml", false, model.UTF8Validation) // checks queries and templates, too
+	// checks queries and templates, too
+	groups, errs := rulefmt.ParseFile("../../../contrib/promsnowflake/alerts.yml", false, model.UTF8Validation)
 	if len(errs) > 0 || len(groups.Groups) != 1 {
 		tb.Fatal(groups, errs)
 	}
@@ -122,9 +123,11 @@ func TestEachAlertFiresForItsCauseAndNotBefore(t *testing.T) {
 		{"a problem that passes", problem, during(30*minute, 1, 0), ""},
 	}
 	rules, untested := alerts(t), map[string]bool{}
+
 	for _, rule := range rules {
 		untested[rule.Alert] = true
 	}
+
 	for _, test := range tests {
 		series := maps.Clone(calm)
 		series[test.series] = test.value
@@ -135,8 +138,10 @@ func TestEachAlertFiresForItsCauseAndNotBefore(t *testing.T) {
 		if strings.HasPrefix(test.name, "calls fail") && atEnd {
 			t.Errorf("%s: an alert fires long after the store has come back", test.name)
 		}
+
 		delete(untested, test.want)
 	}
+
 	if len(untested) > 0 {
 		t.Errorf("nothing fires %v", untested)
 	}
@@ -147,12 +152,14 @@ func TestEveryQueryNamesMetricsThatExist(t *testing.T) {
 	descriptions := make(chan *prometheus.Desc, 100)
 	promsnowflake.New().Describe(descriptions)
 	close(descriptions)
+
 	for d := range descriptions {
 		shown[strings.Split(d.String(), `"`)[1]] = false
 	}
 	for _, name := range []string{"covered_seconds", "overdue_seconds", "problems"} { // of the example Partitions
 		shown["snowflake_partition_"+name] = false
 	}
+
 	var queries []string
 	for _, rule := range alerts(t) {
 		queries = append(queries, rule.Expr)
@@ -160,6 +167,7 @@ func TestEveryQueryNamesMetricsThatExist(t *testing.T) {
 			t.Errorf("%s has no annotation or no severity", rule.Alert)
 		}
 	}
+
 	var dashboard struct {
 		Title  string
 		Panels []struct {
@@ -172,31 +180,39 @@ func TestEveryQueryNamesMetricsThatExist(t *testing.T) {
 	if err != nil || json.Unmarshal(text, &dashboard) != nil || dashboard.Title == "" || len(dashboard.Panels) == 0 {
 		t.Fatalf("%v, %+v", err, dashboard)
 	}
+
 	for _, panel := range dashboard.Panels {
-		if panel.Title == "" || panel.Description == "" || len(panel.Targets) == 0 || panel.FieldConfig.Defaults.Unit == "" {
+		if panel.Title == "" || panel.Description == "" || len(panel.Targets) == 0 ||
+			panel.FieldConfig.Defaults.Unit == "" {
 			t.Errorf("panel %q lacks a title, a description, a query or a unit", panel.Title)
 		}
 		for _, target := range panel.Targets {
 			queries = append(queries, strings.ReplaceAll(target.Expr, "$__rate_interval", "1m"))
 		}
 	}
+
 	for _, query := range queries {
 		for _, name := range metricsOf(t, query) {
 			for _, of := range []string{"_bucket", "_sum", "_count"} {
-				if histogram := strings.TrimSuffix(name, of); strings.HasSuffix(histogram, "wait_seconds") || strings.HasSuffix(histogram, "call_seconds") {
+				if histogram := strings.TrimSuffix(name, of); strings.HasSuffix(histogram, "wait_seconds") ||
+					strings.HasSuffix(histogram, "call_seconds") {
 					name = histogram
 				}
 			}
+
 			if _, ok := shown[name]; !ok {
 				t.Errorf("%s: there is no metric %s", query, name)
 			}
+
 			shown[name] = true
 		}
 	}
+
 	doc, err := os.ReadFile("../../../contrib/promsnowflake/doc.go")
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	for name, is := range shown {
 		if !strings.Contains(string(doc), "//	"+name+" ") {
 			t.Errorf("doc.go does not explain %s", name)

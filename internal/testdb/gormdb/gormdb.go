@@ -1,4 +1,5 @@
-// Package gormdb opens the databases of package testdb with GORM. It is apart so that modules without GORM can use testdb.
+// Package gormdb opens the databases of package testdb with GORM. It is apart so that modules without GORM can use
+// testdb.
 package gormdb
 
 import (
@@ -22,5 +23,6 @@ func Dialector(t testdb.Target) gorm.Dialector {
 	case "mariadb":
 		return mysql.Open(t.DSN)
 	}
+
 	panic(fmt.Sprintf("gormdb: no GORM driver for the target %q", t.Name))
 }

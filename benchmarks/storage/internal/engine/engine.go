@@ -85,9 +85,9 @@ type Sizes struct {
 // Names returns the names of the engines.
 func Names() []string { return []string{"sqlite", "postgres", "postgres18", "mariadb"} }
 
-// Open opens an engine and creates its place, on the server of a DSN or, for SQLite, in a folder, "" for a temporary one.
-// Commits do not wait for the disk if a session can choose, so that the figures are those of the B-trees: synchronous =
-// NORMAL on SQLite, synchronous_commit = off on PostgreSQL.
+// Open opens an engine and creates its place, on the server of a DSN or, for SQLite, in a folder, "" for a temporary
+// one. Commits do not wait for the disk if a session can choose, so the figures show the B-trees:
+// synchronous = NORMAL on SQLite, synchronous_commit = off on PostgreSQL.
 func Open(ctx context.Context, name, at string) (Engine, error) {
 	switch name {
 	case "sqlite":

@@ -44,6 +44,7 @@ func openAt(t *testing.T, name, at string) Engine {
 			t.Errorf("close %s: %v", name, err)
 		}
 	})
+
 	return e
 }
 
@@ -63,19 +64,23 @@ func one[T any](t *testing.T, db *sql.DB, query string, args ...any) (value T) {
 	return value
 }
 
-// fill creates a table with a secondary index and n rows, and returns a key that it has; nil if the database makes them.
+// fill creates a table with a secondary index and n rows, and returns a key that it has; nil if the database makes
+// them.
 func fill(t *testing.T, e Engine, table string, k key.Kind, n int) any {
 	t.Helper()
 	must(t, e.Create(t.Context(), Table{
-		Name: table, Kind: k, Columns: []Column{{Name: "name", Text: true}, {Name: "amount"}}, Indexes: []string{"amount"},
+		Name: table, Kind: k, Columns: []Column{{Name: "name", Text: true}, {Name: "amount"}},
+		Indexes: []string{"amount"},
 	}))
 	source, err := k.New(key.Config{Seed: 1, Clients: 1})
 	must(t, err)
 	columns, keys := "name, amount", make([]any, n)
+
 	if source != nil {
 		columns += ", id"
 		must(t, source(keys))
 	}
+
 	for first := 0; first < n; first += 500 {
 		var args []any
 		text := "INSERT INTO " + table + " (" + columns + ") VALUES "
@@ -88,9 +93,11 @@ func fill(t *testing.T, e Engine, table string, k key.Kind, n int) any {
 			}
 			text += "), "
 		}
+
 		_, err := e.DB().ExecContext(t.Context(), strings.TrimSuffix(text, ", "), args...)
 		must(t, err)
 	}
+
 	return keys[n/2]
 }
 
@@ -112,35 +119,45 @@ func TestEveryKindOnEveryEngine(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			ctx, e := t.Context(), open(t, name)
 			for _, k := range key.Kinds() {
-				parent, child := "parent_"+strings.ReplaceAll(k.Name, "-", "_"), "child_"+strings.ReplaceAll(k.Name, "-", "_")
+				suffix := strings.ReplaceAll(k.Name, "-", "_")
+				parent, child := "parent_"+suffix, "child_"+suffix
 				if !k.OnEngine(e.Name()) {
 					continue
 				}
+
 				before, err := e.Log(ctx)
 				must(t, err)
 				id := fill(t, e, parent, k, n)
 				after, err := e.Log(ctx)
 				must(t, err)
+
 				if e.Name() != "sqlite" && after-before < 50*n || e.Name() == "sqlite" && after != -1 {
 					t.Errorf("%s: %d bytes of log for %d rows", k.Name, after-before, n)
 				}
+
 				must(t, e.Create(ctx, Table{
 					Name: child, Kind: k, Indexes: []string{"parent_id"},
 					Columns: []Column{{Name: "parent_id", References: parent}},
 				}))
 				must(t, e.Settle(ctx, parent, child))
+
 				if size := wantSizes(t, e, parent, k) / n; size < 40 || size > 300 {
 					t.Errorf("%s has %d bytes a row", k.Name, size)
 				}
+
 				wantSizes(t, e, child, k) // one index for the reference, no second one
-				if id != nil && one[int](t, e.DB(), "SELECT count(*) FROM "+parent+" WHERE id = "+e.Placeholder(1), e.Value(id)) != 1 {
+				if id != nil && one[int](t, e.DB(), "SELECT count(*) FROM "+parent+" WHERE id = "+e.Placeholder(1),
+					e.Value(id)) != 1 {
 					t.Errorf("%s: no row has the key that was sent", k.Name)
 				}
-				strange := map[key.Store]any{key.UUID: [16]byte{}, key.Text: "nobody", key.Integer: int64(math.MaxInt64)}[k.Store]
+
+				strange := map[key.Store]any{key.UUID: [16]byte{}, key.Text: "nobody",
+					key.Integer: int64(math.MaxInt64)}[k.Store]
 				orphan := "INSERT INTO " + child + " (parent_id) VALUES (" + e.Placeholder(1) + ")"
 				if _, err := e.DB().ExecContext(ctx, orphan, e.Value(strange)); err == nil {
 					t.Errorf("%s: a child without a parent was stored", k.Name)
 				}
+
 				must(t, e.Drop(ctx, child, parent))
 				if _, err := e.Sizes(ctx, parent); err == nil {
 					t.Errorf("%s: the table was dropped and still has sizes", k.Name)
@@ -155,19 +172,23 @@ func TestSizesAreThoseOfTheFile(t *testing.T) {
 		if !k.OnEngine("sqlite") || k.Strict { // which has one more table
 			continue
 		}
+
 		e := open(t, "sqlite").(*sqlite)
 		fill(t, e, "t", k, 3000)
 		_, err := e.db.ExecContext(t.Context(), "DELETE FROM t WHERE amount % 3 = 0") // free pages
 		must(t, err)
 		pages := 1 + one[int64](t, e.db, "PRAGMA freelist_count") + wantSizes(t, e, "t", k)/4096 // 1: of sqlite_schema
+
 		if count := one[int64](t, e.db, "PRAGMA page_count"); pages != count {
 			t.Errorf("%s: the trees and the free list have %d pages, the file has %d", k.Name, pages, count)
 		}
+
 		must(t, e.Drop(t.Context(), "t"))
 		if n := one[int64](t, e.db, "PRAGMA page_count"); n > 2 {
 			t.Errorf("%s: %d pages are left", k.Name, n)
 		}
 	}
+
 	uuidv4 := key.Find([]string{"uuidv4"})[0]
 	e := open(t, "mariadb").(*mariadb)
 	for _, n := range []int{100, 3000, 60_000} {
@@ -189,7 +210,8 @@ func TestErrorsSayWhereAndKeepThePassword(t *testing.T) {
 		engine, dsn string
 		want        []string
 	}{
-		{"postgres", "postgres://me:" + url.QueryEscape(secret) + "@127.0.0.1:1/shop", []string{"127.0.0.1:1", "shop", "me"}},
+		{"postgres", "postgres://me:" + url.QueryEscape(secret) + "@127.0.0.1:1/shop",
+			[]string{"127.0.0.1:1", "shop", "me"}},
 		{"postgres", "postgres://me:" + secret + "@127.0.0.1:1/shop", []string{"DSN"}},
 		{"postgres", "host=/nowhere user=me dbname=shop password=" + secret, []string{"/nowhere", "shop"}},
 		{"mariadb", "me:" + secret + "@tcp(127.0.0.1:1)/", []string{"127.0.0.1:1", "me", "start it"}},
@@ -200,11 +222,13 @@ func TestErrorsSayWhereAndKeepThePassword(t *testing.T) {
 			t.Errorf("%s was opened", test.dsn)
 			continue
 		}
+
 		for _, word := range test.want {
 			if !strings.Contains(err.Error(), word) {
 				t.Errorf("%q is not in: %v", word, err)
 			}
 		}
+
 		if strings.Contains(err.Error(), "geh") || strings.Contains(err.Error(), "eim") {
 			t.Errorf("the password is in: %v", err)
 		}
@@ -232,20 +256,24 @@ func TestCloseLeavesNothingBehind(t *testing.T) {
 		_, err = tx.ExecContext(ctx, "UPDATE t SET amount = 1")
 		must(t, err)
 		busy := make(chan error)
-		sleep := map[string]string{"postgres": "SELECT pg_sleep(600) FROM t", "mariadb": "SELECT SLEEP(600) FROM t"}[name]
+		sleep := map[string]string{"postgres": "SELECT pg_sleep(600) FROM t",
+			"mariadb": "SELECT SLEEP(600) FROM t"}[name]
 		go func() {
 			_, err := e.DB().ExecContext(ctx, sleep)
 			busy <- err
 		}()
 		time.Sleep(100 * time.Millisecond)
 		second := openAt(t, name, server)
+
 		if !strings.Contains(second.Left(), place) || !strings.Contains(second.Left(), "DROP ") {
 			t.Errorf("a second run does not name the first: %q", second.Left())
 		}
+
 		cancel()
 		if err := <-busy; err == nil {
 			t.Error("it was not interrupted")
 		}
+
 		must(t, e.Close())
 		_ = tx.Rollback()
 		if places(t, second, place) != 0 || places(t, second, serverOf(second).place) != 1 {
@@ -271,6 +299,7 @@ func TestSQLiteRemovesItsFolder(t *testing.T) {
 	wantSizes(t, e, "t", key.Kinds()[0])
 	cancel()
 	must(t, e.Close())
+
 	if _, err := Open(ctx, "sqlite", dir); err == nil {
 		t.Error("opened with a context that has ended")
 	}

@@ -30,6 +30,7 @@ func openMariaDB(ctx context.Context, dsn string) (Engine, error) {
 		// Without the driver's message, which may repeat parts of the password.
 		return nil, errors.New("MariaDB: the DSN is not understood; it looks like user:password@tcp(host:3306)/")
 	}
+
 	config.DBName = "" // it may not exist
 	config.Logger = &mysql.NopLogger{}
 	admin := config.Clone()
@@ -41,9 +42,11 @@ func openMariaDB(ctx context.Context, dsn string) (Engine, error) {
 		create:  " CHARACTER SET utf8mb4",
 		kills:   "SELECT CONCAT('KILL ', id) FROM information_schema.processlist WHERE db = ?",
 	}}
+
 	if err := e.open(ctx); err != nil {
 		return nil, errors.Join(err, e.Close())
 	}
+
 	return e, nil
 }
 
@@ -59,10 +62,12 @@ func (e *mariadb) open(ctx context.Context) (err error) {
 	if err := e.make(ctx); err != nil {
 		return err
 	}
+
 	e.config.DBName = e.place
 	if e.db, err = pool(e.config); err != nil {
 		return fmt.Errorf("%s: %w", e.where, err)
 	}
+
 	e.db.SetMaxIdleConns(idleConns)
 	var flush, sync, binlog string
 	err = e.db.QueryRowContext(ctx, `SELECT VERSION(), @@innodb_page_size,
@@ -71,9 +76,10 @@ func (e *mariadb) open(ctx context.Context) (err error) {
 	if err != nil {
 		return fmt.Errorf("%s: %w", e.where, err)
 	}
+
 	e.name = strings.ToLower(e.product())
-	e.add(fmt.Sprintf("%s has no setting for one session to commit without a flush. The server's settings are left as they are: "+
-		"innodb_flush_log_at_trx_commit=%s, sync_binlog=%s, log_bin=%s.", e.product(), flush, sync, binlog))
+	e.add(fmt.Sprintf("%s has no setting for one session to commit without a flush. The server's settings are left as "+
+		"they are: innodb_flush_log_at_trx_commit=%s, sync_binlog=%s, log_bin=%s.", e.product(), flush, sync, binlog))
 	return nil
 }
 
@@ -120,20 +126,25 @@ func (e *mariadb) Settle(ctx context.Context, tables ...string) (err error) {
 			return err
 		}
 	}
+
 	conn, err := e.db.Conn(ctx)
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, conn.Close()) }()
+
 	_, err = conn.ExecContext(ctx, "FLUSH TABLES "+strings.Join(tables, ", ")+" FOR EXPORT")
 	if denied(err) {
-		e.add("The user may not run FLUSH TABLES ... FOR EXPORT (GRANT RELOAD), so pages may be written during a measurement.")
+		e.add("The user may not run FLUSH TABLES ... FOR EXPORT (GRANT RELOAD), so pages may be written during a " +
+			"measurement.")
 		return nil
 	}
 	if err != nil {
 		return fmt.Errorf("write the pages of %s: %w", strings.Join(tables, ", "), err)
 	}
-	_, err = conn.ExecContext(context.WithoutCancel(ctx), "UNLOCK TABLES") // the connection returns to the pool unlocked
+
+	// The connection returns to the pool unlocked.
+	_, err = conn.ExecContext(context.WithoutCancel(ctx), "UNLOCK TABLES")
 	return err
 }
 
@@ -145,9 +156,11 @@ func (e *mariadb) analyze(ctx context.Context, table string) error {
 			return fmt.Errorf("analyze %s: %s", table, row[3])
 		}
 	}
+
 	if err != nil {
 		return fmt.Errorf("analyze %s: %w", table, err)
 	}
+
 	return nil
 }
 
@@ -158,9 +171,11 @@ func (e *mariadb) Sizes(ctx context.Context, table string) (s Sizes, err error) 
 	if err := e.analyze(ctx, table); err != nil {
 		return s, err
 	}
+
 	err = e.db.QueryRowContext(ctx, `SELECT SUM(pages), SUM(IF(clustered, 0, pages)) FROM (
 			SELECT index_name IN ('PRIMARY', 'GEN_CLUST_INDEX') AS clustered,
-				IF(MAX(IF(stat_name = 'n_leaf_pages', stat_value, 0)) > 1, MAX(IF(stat_name = 'n_leaf_pages', stat_value, 0)) + 1,
+				IF(MAX(IF(stat_name = 'n_leaf_pages', stat_value, 0)) > 1,
+					MAX(IF(stat_name = 'n_leaf_pages', stat_value, 0)) + 1,
 					MAX(IF(stat_name = 'size', stat_value, 1))) AS pages
 			FROM mysql.innodb_index_stats WHERE database_name = ? AND table_name = ? GROUP BY index_name
 		) AS indexes`, e.place, table).Scan(&s.Table, &s.Secondary)
@@ -168,8 +183,9 @@ func (e *mariadb) Sizes(ctx context.Context, table string) (s Sizes, err error) 
 }
 
 func (e *mariadb) Log(ctx context.Context) (int64, error) {
+	// The first name is MariaDB's, the second MySQL's.
 	list, err := collect(ctx, e.db, func(s *measure.Setting) []any { return []any{&s.Name, &s.Value} },
-		`SHOW GLOBAL STATUS WHERE Variable_name IN ('Innodb_lsn_current', 'Innodb_redo_log_current_lsn')`) // MariaDB; MySQL
+		`SHOW GLOBAL STATUS WHERE Variable_name IN ('Innodb_lsn_current', 'Innodb_redo_log_current_lsn')`)
 	if err != nil || len(list) == 0 {
 		return -1, err
 	}
@@ -189,6 +205,7 @@ func (e *mariadb) Through(dial Dial) (*sql.DB, func() error, error) {
 	if err != nil {
 		return nil, nil, err
 	}
+
 	mysql.RegisterDialContext(config.Net, func(ctx context.Context, address string) (net.Conn, error) {
 		return dial(ctx, network, address)
 	})

@@ -27,13 +27,15 @@ func openPostgres(ctx context.Context, name, dsn string) (Engine, error) {
 	config, err := pgx.ParseConfig(dsn)
 	if err != nil {
 		// Without the driver's message, which may repeat parts of the password.
-		return nil, errors.New("PostgreSQL: the DSN is not understood; it looks like postgres://user:password@host:5432/database " +
-			"or host=HOST user=USER dbname=DATABASE")
+		return nil, errors.New("PostgreSQL: the DSN is not understood; it looks like " +
+			"postgres://user:password@host:5432/database or host=HOST user=USER dbname=DATABASE")
 	}
+
 	address := net.JoinHostPort(config.Host, strconv.Itoa(int(config.Port)))
 	if strings.HasPrefix(config.Host, "/") {
 		address = config.Host
 	}
+
 	admin := config.Copy()
 	e := &postgres{config: config, served: served{
 		base:    base{name: name, dialect: "postgres", words: postgresWords},
@@ -41,16 +43,20 @@ func openPostgres(ctx context.Context, name, dsn string) (Engine, error) {
 		connect: func() (*sql.DB, error) { return stdlib.OpenDB(*admin), nil },
 		what:    "SCHEMA",
 		drop:    " CASCADE",
-		kills:   "SELECT format('SELECT pg_terminate_backend(%s)', pid) FROM pg_stat_activity WHERE application_name = $1",
+		kills: `SELECT format('SELECT pg_terminate_backend(%s)', pid) FROM pg_stat_activity
+			WHERE application_name = $1`,
 	}}
+
 	if err := e.make(ctx); err != nil {
 		return nil, errors.Join(err, e.Close())
 	}
+
 	e.config.RuntimeParams["search_path"] = e.place
 	e.config.RuntimeParams["application_name"] = e.place // by which Close finds running statements
 	e.config.RuntimeParams["synchronous_commit"] = "off"
 	e.db = stdlib.OpenDB(*e.config)
 	e.db.SetMaxIdleConns(idleConns)
+
 	return e, nil
 }
 
@@ -58,8 +64,8 @@ func (e *postgres) Placeholder(n int) string { return "$" + strconv.Itoa(n) }
 func (e *postgres) Value(v any) any          { return v } // the driver sends [16]byte as uuid
 
 func (e *postgres) Settings(ctx context.Context) ([]measure.Setting, error) {
-	return e.settings(ctx, "PostgreSQL ", "SHOW server_version", "SHOW ", "shared_buffers", "fsync", "synchronous_commit",
-		"full_page_writes", "wal_level", "max_wal_size", "block_size", "data_checksums")
+	return e.settings(ctx, "PostgreSQL ", "SHOW server_version", "SHOW ", "shared_buffers", "fsync",
+		"synchronous_commit", "full_page_writes", "wal_level", "max_wal_size", "block_size", "data_checksums")
 }
 
 // postgresWords turn autovacuum off for the tables, so that it does not run during a measurement. Text uses the
@@ -86,16 +92,18 @@ func (e *postgres) Settle(ctx context.Context, tables ...string) error {
 			return fmt.Errorf("vacuum %s: %w", table, err)
 		}
 	}
+
 	_, err := e.db.ExecContext(ctx, "CHECKPOINT")
 	if denied(err) {
-		e.add("The user may not run CHECKPOINT, so checkpoints may run during a measurement; GRANT pg_checkpoint allows it from " +
-			"PostgreSQL 15 on.")
+		e.add("The user may not run CHECKPOINT, so checkpoints may run during a measurement; GRANT pg_checkpoint " +
+			"allows it from PostgreSQL 15 on.")
 		return nil
 	}
+
 	return err
 }
 
-// Sizes are those of the main fork, without the free space map, the visibility map and TOAST.
+// Sizes reads the main forks, without the free space map, the visibility map and TOAST.
 func (e *postgres) Sizes(ctx context.Context, table string) (s Sizes, err error) {
 	err = e.db.QueryRowContext(ctx, `SELECT sum(pg_relation_size(c.oid, 'main')),
 			sum(pg_relation_size(c.oid, 'main')) FILTER (WHERE i.indisprimary),

@@ -29,20 +29,23 @@ func openSQLite(ctx context.Context, parent string) (Engine, error) {
 	if err != nil {
 		return nil, fmt.Errorf("a folder for SQLite: %w", err)
 	}
+
 	e := &sqlite{base: base{name: "sqlite", dialect: "sqlite", words: sqliteWords}, dir: dir}
-	// As applications set it: with the write-ahead log a commit does not wait for the disk, but checkpoints do. OFF would
-	// hide what it costs to write many pages.
+	// As applications set it: with the write-ahead log a commit does not wait for the disk, but checkpoints do. OFF
+	// would hide what it costs to write many pages.
 	query := url.Values{
 		"_journal_mode": {"WAL"}, "_synchronous": {"NORMAL"}, "_busy_timeout": {"60000"},
 		"_foreign_keys": {"1"}, "_txlock": {"immediate"},
 	}
 	e.db, err = sql.Open("sqlite3", "file:"+inURI.Replace(filepath.ToSlash(e.path()))+"?"+query.Encode())
+
 	if err == nil {
 		err = e.db.PingContext(ctx)
 	}
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("open SQLite in %s: %w", dir, err), e.Close())
 	}
+
 	return e, nil
 }
 
@@ -106,6 +109,7 @@ func (e *sqlite) Sizes(ctx context.Context, table string) (s Sizes, err error) {
 	if err := e.checkpoint(ctx); err != nil {
 		return s, err
 	}
+
 	// Closing the file releases this process's locks on it (https://www.sqlite.org/howtocorrupt.html, section 2.2). No
 	// other process uses it, and connections of this one do not need the locks.
 	file, err := os.Open(e.path())
@@ -113,6 +117,7 @@ func (e *sqlite) Sizes(ctx context.Context, table string) (s Sizes, err error) {
 		return s, err
 	}
 	defer func() { _ = file.Close() }() // read only
+
 	type tree struct {
 		kind, text string
 		root, size int64 // pages; bytes of a page
@@ -120,14 +125,17 @@ func (e *sqlite) Sizes(ctx context.Context, table string) (s Sizes, err error) {
 	list, err := collect(ctx, e.db, func(t *tree) []any { return []any{&t.kind, &t.text, &t.root, &t.size} },
 		`SELECT type, coalesce(sql, ''), rootpage, page_size FROM sqlite_schema, pragma_page_size
 		WHERE tbl_name = ? AND rootpage > 0`, table)
+
 	if err == nil && len(list) == 0 {
 		err = fmt.Errorf("no table %s", table)
 	}
+
 	for _, t := range list {
 		var n int64
 		if n, err = pages(file, t.size, t.root); err != nil {
 			return s, fmt.Errorf("the pages of %s: %w", table, err)
 		}
+
 		s.Table += n * t.size
 		switch {
 		case t.kind == "table":
@@ -137,12 +145,13 @@ func (e *sqlite) Sizes(ctx context.Context, table string) (s Sizes, err error) {
 			s.Secondary += n * t.size
 		}
 	}
+
 	return s, err
 }
 
-// pages returns the number of pages of a B-tree, whose root is not page 1 (https://www.sqlite.org/fileformat2.html). The
-// extension dbstat reports the same but is not part of every build. The tool's rows are far shorter than a page, so there
-// are no overflow pages.
+// pages returns the number of pages of a B-tree, whose root is not page 1 (https://www.sqlite.org/fileformat2.html).
+// The extension dbstat reports the same but is not part of every build. The tool's rows are far shorter than a page, so
+// there are no overflow pages.
 func pages(file io.ReaderAt, size, root int64) (int64, error) {
 	page := make([]byte, size)
 	if _, err := file.ReadAt(page, (root-1)*size); err != nil {
@@ -151,18 +160,22 @@ func pages(file io.ReaderAt, size, root int64) (int64, error) {
 	if kind := page[0]; kind == 10 || kind == 13 { // a leaf of an index or of a table
 		return 1, nil
 	}
+
 	sum, last := int64(1), binary.BigEndian.Uint16(page[3:])
 	for i := range last + 1 {
 		child := page[8:] // the last one
 		if i < last {
 			child = page[binary.BigEndian.Uint16(page[12+2*i:]):]
 		}
+
 		n, err := pages(file, size, int64(binary.BigEndian.Uint32(child)))
 		if err != nil {
 			return 0, err
 		}
+
 		sum += n
 	}
+
 	return sum, nil
 }
 

@@ -25,7 +25,7 @@ type Kind struct {
 	Name  string // in -keys, in files
 	Title string // in tables and charts
 	Store Store
-	// Length is that of a text, in bytes.
+	// Length is the bytes of a text.
 	Length int
 
 	Counted  bool // the database makes the key, and none is sent
@@ -62,7 +62,10 @@ func Kinds() []Kind {
 	return []Kind{
 		{Name: "auto", Title: "auto-increment", Counted: true},
 		{Name: "auto-readback", Title: "auto-increment, key read back", Counted: true, ReadBack: true},
-		{Name: "autoincrement", Title: "AUTOINCREMENT, numbers never reused", Counted: true, Strict: true, Only: "sqlite"},
+		{
+			Name: "autoincrement", Title: "AUTOINCREMENT, numbers never reused", Counted: true, Strict: true,
+			Only: "sqlite",
+		},
 		snowflakes("snowflake", "snowflake", snowflake.Default()),
 		snowflakes("snowflake-clustered", "clustered snowflake", snowflake.Clustered()),
 		snowflakes("snowflake-seconds", "snowflake, ticks of 1 s", snowflake.MustPreset("seconds")),
@@ -73,7 +76,11 @@ func Kinds() []Kind {
 			Name: "snowflake-bigint", Title: "snowflake in a bigint column", Beside: true, Only: "sqlite",
 			source: workers(snowflake.Default()),
 		},
-		{Name: "uuidv7", Title: "UUIDv7", Store: UUID, source: uuids(uuid.NewV7FromReader, binaryUUID), paced: pacedUUIDs},
+
+		{
+			Name: "uuidv7", Title: "UUIDv7", Store: UUID, source: uuids(uuid.NewV7FromReader, binaryUUID),
+			paced: pacedUUIDs,
+		},
 		{
 			Name: "uuidv7-server", Title: "UUIDv7, made by the server", Store: UUID, Counted: true, Default: "uuidv7()",
 			Only: "postgres18",

@@ -11,12 +11,11 @@ import (
 	"github.com/google/uuid"
 	"github.com/oklog/ulid/v2"
 
-	"github.com/sqlflake/sqlflake/benchmarks/storage/internal/arrival"
 	"github.com/sqlflake/sqlflake/snowflake"
 )
 
-// Source sets dst to new keys, as values for a driver: int64, [16]byte or string. It is not safe for concurrent use: each
-// client has its own.
+// Source sets dst to new keys, as values for a driver: int64, [16]byte or string. It is not safe for concurrent use:
+// each client has its own.
 type Source func(dst []any) error
 
 // Config describes the client of a Source.
@@ -56,6 +55,7 @@ func workers(layout snowflake.Layout) func(Config) (Source, error) {
 		if err != nil {
 			return nil, err
 		}
+
 		var ids []snowflake.ID
 		return func(dst []any) error {
 			ids = slices.Grow(ids[:0], len(dst))[:len(dst)]
@@ -71,27 +71,31 @@ func workers(layout snowflake.Layout) func(Config) (Source, error) {
 }
 
 // paced simulates the order in which the keys of all clients arrive.
-func paced(c Config, layout snowflake.Layout) *arrival.Stream {
-	o := arrival.Order{Layout: layout, Workers: c.Clients, Rate: float64(c.Pace * c.Clients), Batch: c.Batch, Seed: c.Seed}
+func paced(c Config, layout snowflake.Layout) *stream {
+	o := order{Layout: layout, Workers: c.Clients, Rate: float64(c.Pace * c.Clients), Batch: c.Batch, Seed: c.Seed}
 	if c.Batch < 2 { // batches of one client would overtake each other
 		o.Lag = time.Millisecond
 	}
-	return arrival.New(o)
+	return newStream(o)
 }
 
 // pacedUUIDs are UUIDs of version 7 that are drawn at the same times as the snowflakes of paced.
 func pacedUUIDs(c Config) (Source, error) {
 	micros := snowflake.MustLayout(snowflake.Default().Epoch(), time.Microsecond,
-		snowflake.Field{Name: "time", Bits: 48}, snowflake.Field{Name: "worker", Bits: 10}, snowflake.Field{Name: "sequence", Bits: 5})
+		snowflake.Field{Name: "time", Bits: 48}, snowflake.Field{Name: "worker", Bits: 10},
+		snowflake.Field{Name: "sequence", Bits: 5})
 	s, from := paced(c, micros), random(c)
+
 	return each(func() (any, error) {
-		id, err := s.Next()
+		id, err := s.next()
 		if err != nil {
 			return nil, err
 		}
+
+		// RFC 9562, section 6.2, method 3: the twelve bits below the millisecond.
 		key, err := uuid.NewV7FromReader(from)
 		at := micros.Time(id).UnixNano()
-		binary.BigEndian.PutUint64(key[:], uint64(at/1e6)<<16|7<<12|uint64(at%1e6)>>8) // RFC 9562, section 6.2, method 3
+		binary.BigEndian.PutUint64(key[:], uint64(at/1e6)<<16|7<<12|uint64(at%1e6)>>8)
 		return [16]byte(key), err
 	}), nil
 }
@@ -99,20 +103,21 @@ func pacedUUIDs(c Config) (Source, error) {
 // skewed are the keys of 16 processes whose clocks differ by up to 20 ms, in the order in which they arrive, at 10,000
 // rows a second. The times are simulated.
 func skewed(c Config) (Source, error) {
-	return ofStream(arrival.New(arrival.Order{
-		Layout: snowflake.Default(), Workers: 16, Rate: 10_000, Skew: 20 * time.Millisecond, Seed: c.Seed + uint64(c.Client),
+	return ofStream(newStream(order{
+		Layout: snowflake.Default(), Workers: 16, Rate: 10_000, Skew: 20 * time.Millisecond,
+		Seed: c.Seed + uint64(c.Client),
 	})), nil
 }
 
-func ofStream(s *arrival.Stream) Source {
+func ofStream(s *stream) Source {
 	return each(func() (any, error) {
-		id, err := s.Next()
+		id, err := s.next()
 		return int64(id), err
 	})
 }
 
-// random is a client's source of randomness: a cipher's stream that is as fast as a usual source and repeats for the
-// same seed.
+// random is a client's source of randomness. The same seed gives the same bytes, fast enough to hide in the time of an
+// insert.
 func random(c Config) io.Reader {
 	var seed [32]byte
 	binary.LittleEndian.PutUint64(seed[:], c.Seed)
@@ -120,8 +125,8 @@ func random(c Config) io.Reader {
 	return rand.NewChaCha8(seed)
 }
 
-// uuids of version 7 are in order within a process, by the twelve bits below the millisecond (RFC 9562, section 6.2, method
-// 3).
+// uuids of version 7 are in order within a process, by the twelve bits below the millisecond (RFC 9562, section 6.2,
+// method 3).
 func uuids(create func(io.Reader) (uuid.UUID, error), value func(uuid.UUID) any) func(Config) (Source, error) {
 	return func(c Config) (Source, error) {
 		from := random(c)

@@ -9,8 +9,8 @@ import (
 	"time"
 )
 
-// Network forwards bytes. A request takes Delay/2 to the server, and its answer as long to the client; consecutive chunks
-// are delayed together. It is safe for concurrent use.
+// Network forwards bytes. A request takes Delay/2 to the server, and its answer as long to the client; consecutive
+// chunks are delayed together. It is safe for concurrent use.
 type Network struct {
 	Delay time.Duration
 	trips atomic.Int64
@@ -30,10 +30,11 @@ func (n *Network) Connect(server net.Conn) net.Conn {
 		}
 	})
 	go n.pass(inner, server, func() { asked.Store(false) })
+
 	return client
 }
 
-// chunk is the result of one Read and the time at which it is forwarded.
+// chunk is the result of one Read, and when to forward it.
 type chunk struct {
 	bytes []byte
 	due   time.Time
@@ -44,6 +45,7 @@ func (n *Network) pass(to io.WriteCloser, from io.Reader, arrived func()) {
 	chunks := make(chan chunk, 1024)
 	go func() {
 		defer func() { _ = to.Close() }()
+
 		for c := range chunks {
 			wait(time.Until(c.due))
 			if _, err := to.Write(c.bytes); err != nil {
@@ -54,6 +56,7 @@ func (n *Network) pass(to io.WriteCloser, from io.Reader, arrived func()) {
 		}
 	}()
 	defer close(chunks)
+
 	for {
 		buffer := make([]byte, 16<<10)
 		size, err := from.Read(buffer)
@@ -61,6 +64,7 @@ func (n *Network) pass(to io.WriteCloser, from io.Reader, arrived func()) {
 			arrived()
 			chunks <- chunk{buffer[:size], time.Now().Add(n.Delay / 2)}
 		}
+
 		if err != nil {
 			return
 		}

@@ -47,12 +47,15 @@ func TestCountsQuestionsThatWaitForAnswers(t *testing.T) {
 		send(t, client, server, "one\n")
 		send(t, server, client, "answer\n")
 	}
+
 	for range 5 { // a question in parts is one trip
 		send(t, client, server, "of many\n")
 	}
+
 	if got := p.Trips(); got != 4 {
 		t.Errorf("%d trips, want 4", got)
 	}
+
 	long := strings.Repeat("0123456789abcdef", 1<<16) // 1 MiB
 	send(t, server, client, long)
 	send(t, client, server, long)
@@ -72,12 +75,15 @@ func TestDelaysAreNotAddedUp(t *testing.T) {
 			}
 		}()
 		answers := bufio.NewReader(server)
+
 		for range lines {
 			_, err := answers.ReadString('\n')
 			must(t, err)
 		}
+
 		took = time.Since(began)
 	}
+
 	if took > lines*delay/3 {
 		t.Errorf("%d lines took %v through a delay of %v", lines, took, delay)
 	}

@@ -16,7 +16,7 @@ const (
 	pictureTitle = "Bytes a row by kind of primary key"
 )
 
-// firstKinds are those of the picture and of a README.
+// firstKinds are the kinds of the picture and of a README.
 var firstKinds = []string{"auto", "snowflake", "snowflake-clustered", "uuidv7", "uuidv4", "uuidv4-text"}
 
 // WriteDocs writes the figures of a README: bytes.svg, with a chart for each database, and table.md.
@@ -38,21 +38,25 @@ func (r Report) first(engine string) (groups []measure.Group) {
 	if !ok || engine == "postgres18" { // it is like the other PostgreSQL
 		return nil
 	}
+
 	many, ok := r.main(engine, "clients", "bytes_table")
 	if !ok {
 		return []measure.Group{one}
 	}
+
 	for _, g := range r.groups(engine, "clients") {
 		if g.Params.Get("batch") == "10" {
 			many = g
 		}
 	}
+
 	return []measure.Group{one, many}
 }
 
 // several tells who inserts in the second group of first: "8 clients, 10 rows a statement".
 func several(g measure.Group) string {
-	return fmt.Sprintf("%s clients, %s rows a statement", g.Params.Get("clients"), document.Number(number(g.Params.Get("batch")), 0))
+	batch := document.Number(number(g.Params.Get("batch")), 0)
+	return fmt.Sprintf("%s clients, %s rows a statement", g.Params.Get("clients"), batch)
 }
 
 // charts returns a chart for each engine with inserts.
@@ -78,20 +82,24 @@ func (r Report) chart(engine string, groups []measure.Group) chart.Chart {
 			if !ok {
 				continue
 			}
+
 			c := r.cell(g, kind, "bytes_table")
 			one := chart.Bar{Label: label, Class: family(kind), Value: f.Median, Text: c.value}
 			if c.ratio != "" {
 				one.Text += "  " + c.compared()
 			}
+
 			for _, index := range []string{"bytes_primary", "bytes_secondary"} {
 				if f, ok := g.Figure(kind, index); ok {
 					one.Part += f.Median
 					parts = parts || f.Median < one.Value
 				}
 			}
+
 			bars, label = append(bars, one), ""
 		}
 	}
+
 	legend := ""
 	if len(groups) > 1 {
 		legend = "upper: one client, lower: " + several(groups[1]) + "\n"
@@ -99,6 +107,7 @@ func (r Report) chart(engine string, groups []measure.Group) chart.Chart {
 	if parts {
 		legend += "full colour: indexes, pale: rows"
 	}
+
 	return chart.Bars(r.title(engine)+": bytes a row", legend, bars)
 }
 
@@ -114,6 +123,7 @@ func family(name string) string {
 	case strings.HasPrefix(name, "uuidv4"):
 		return "v4"
 	}
+
 	return "auto"
 }
 
@@ -130,18 +140,22 @@ func (r Report) writeDocsTables(w io.Writer) error {
 			heads, columns = append(heads, head), append(columns, g)
 		}
 	}
-	sizes, rates := [][]string{append([]string{"Bytes a row"}, heads...)}, [][]string{append([]string{"Insert rate"}, heads...)}
+
+	sizes := [][]string{append([]string{"Bytes a row"}, heads...)}
+	rates := [][]string{append([]string{"Insert rate"}, heads...)}
 	for _, kind := range firstKinds {
 		size, rate := []string{kindTitle(kind)}, []string{kindTitle(kind)}
 		for _, g := range columns {
 			size = append(size, strings.Replace(r.cell(g, kind, "bytes_table").text(), " B", "", 1))
 			rate = append(rate, r.cell(g, kind, "rate").compared())
 		}
+
 		sizes = append(sizes, size)
 		if kind != r.Baseline {
 			rates = append(rates, rate)
 		}
 	}
+
 	_, err := fmt.Fprintf(w, "%s\n%s\n%s; the table has its primary key and no other index.\n"+
 		"Ratios are to %s, which is measured beside each key:\n%s.\n%s", document.Table(sizes), document.Table(rates),
 		caseText(columns[0].Params), kindTitle(r.Baseline), signs, r.graphs())
@@ -155,12 +169,13 @@ func (r Report) graphs() string {
 		return ""
 	}
 
-	text := fmt.Sprintf("\nA driver that sends several statements together, such as pgx with a Batch, saves an order and its lines in\n"+
-		"%s round trips if the client makes the keys. 1 ms away from the database that takes, of the time of\n%s: %s.\n",
-		trips, kindTitle(r.Baseline), together)
+	text := fmt.Sprintf("\nA driver that sends several statements together, such as pgx with a Batch, saves an order "+
+		"and its lines in\n%s round trips if the client makes the keys. 1 ms away from the database that takes, of "+
+		"the time of\n%s: %s.\n", trips, kindTitle(r.Baseline), together)
 	if each, trips := r.graphTimes("GORM"); each != "" {
 		text += fmt.Sprintf("GORM waits for the answer to each statement (%s round trips): %s.\n", trips, each)
 	}
+
 	return text
 }
 
@@ -170,13 +185,17 @@ func (r Report) graphTimes(by string) (ratios, trips string) {
 	for _, engine := range r.engines() {
 		for _, g := range r.groups(engine, "graph") {
 			snowflake, uuid := r.cell(g, "snowflake", "time"), r.cell(g, "uuidv7", "time")
-			if g.Params.Get("delay") != "1ms" || g.Params.Get("by") != by || snowflake.ratio == "" {
+			wanted := g.Params.Get("delay") == "1ms" && g.Params.Get("by") == by
+			if !wanted || snowflake.ratio == "" {
 				continue
 			}
 
-			parts = append(parts, fmt.Sprintf("%s with snowflakes, %s with UUIDv7 (%s)", snowflake.ratio, uuid.ratio, r.title(engine)))
-			trips = r.cell(g, "snowflake", "round_trips").value + " instead of " + r.cell(g, r.Baseline, "round_trips").value
+			parts = append(parts, fmt.Sprintf("%s with snowflakes, %s with UUIDv7 (%s)",
+				snowflake.ratio, uuid.ratio, r.title(engine)))
+			trips = fmt.Sprintf("%s instead of %s",
+				r.cell(g, "snowflake", "round_trips").value, r.cell(g, r.Baseline, "round_trips").value)
 		}
 	}
+
 	return strings.Join(parts, "; "), trips
 }

@@ -1,15 +1,22 @@
-// Package report writes the figures of a measurement: as a document with a picture, as a table for READMEs, as text, CSV
-// and JSON.
+// Package report writes the figures of a measurement: as a document with a picture, as a table for READMEs, as text
+// and as CSV.
 package report
 
 import (
+	"bytes"
 	"cmp"
+	"encoding/csv"
 	"fmt"
+	"io"
 	"maps"
+	"math"
+	"os"
+	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
 
+	"github.com/sqlflake/sqlflake/benchmarks/internal/chart"
 	"github.com/sqlflake/sqlflake/benchmarks/internal/measure"
 	"github.com/sqlflake/sqlflake/benchmarks/storage/internal/key"
 	"github.com/sqlflake/sqlflake/benchmarks/storage/internal/scenario"
@@ -21,7 +28,6 @@ type Report struct {
 	Baseline    string
 	Groups      []measure.Group // by scenario, then by engine
 	Notes       []string        // what could not be measured, and the limits of what could
-	Unfinished  int             // runs that are not done
 }
 
 // engines are in the order of RESULTS.md: most readers ask about the first.
@@ -36,6 +42,7 @@ func New(env measure.Environment, records []measure.Record, baseline string) Rep
 			timed = append(timed, s.Name)
 		}
 	}
+
 	var measured []measure.Record
 	for _, one := range records {
 		if len(one.Values) > 0 {
@@ -45,21 +52,25 @@ func New(env measure.Environment, records []measure.Record, baseline string) Rep
 			r.addNote(fmt.Sprintf("%s, %s, %s: %s", r.title(one.Engine), one.Scenario, kindTitle(one.Kind), one.Note))
 		}
 	}
+
 	for _, name := range slices.Sorted(maps.Keys(env.Notes)) {
 		for _, note := range env.Notes[name] {
 			r.addNote(note)
 		}
 	}
+
 	r.Groups = measure.Summarize(measured, baseline, timed...)
 	known := append([]string{baseline, measure.Again}, key.Names(key.Kinds())...)
 	for _, g := range r.Groups {
 		slices.SortStableFunc(g.Kinds, func(a, b string) int { return cmp.Compare(place(known, a), place(known, b)) })
 	}
+
 	names := scenario.Names()
 	slices.SortStableFunc(r.Groups, func(a, b measure.Group) int {
 		return cmp.Or(cmp.Compare(place(names, a.Scenario), place(names, b.Scenario)),
 			cmp.Compare(place(engines, a.Engine), place(engines, b.Engine)))
 	})
+
 	return r
 }
 
@@ -110,6 +121,7 @@ func (r Report) title(engine string) string {
 		major, _, _ := strings.Cut(strings.TrimPrefix(version, "PostgreSQL "), ".")
 		return strings.TrimSpace("PostgreSQL " + major)
 	}
+
 	return engine
 }
 
@@ -130,9 +142,11 @@ func kindTitle(name string) string {
 			return k.Title
 		}
 	}
+
 	if name == measure.Again {
 		return "auto-increment, again"
 	}
+
 	return name
 }
 
@@ -155,13 +169,16 @@ func (r Report) main(engine, scenario, metric string) (best measure.Group, found
 				judged = 1
 			}
 		}
+
 		if _, ok := g.Figure(r.Baseline, name); !ok {
 			continue
 		}
+
 		if rank := judged<<50 + size(g, "rows")<<16 + size(g, "batch"); rank > most {
 			best, most, found = g, rank, true
 		}
 	}
+
 	return best, found
 }
 
@@ -181,5 +198,74 @@ func (r Report) chance() string {
 	if tested == 0 {
 		return ""
 	}
-	return fmt.Sprintf("Of %d comparisons of %s with itself, %d showed a difference.", tested, kindTitle(r.Baseline), called)
+	return fmt.Sprintf("Of %d comparisons of %s with itself, %d showed a difference.",
+		tested, kindTitle(r.Baseline), called)
+}
+
+// WriteCSV writes a line for each figure. Unknown numbers are empty.
+func (r Report) WriteCSV(w io.Writer) error {
+	rows := [][]string{{
+		"engine", "scenario", "params", "kind", "metric", "unit", "more_is_better",
+		"n", "median", "low", "high", "ratio", "p", "verdict",
+	}}
+	for _, g := range r.Groups {
+		for _, kind := range g.Kinds {
+			for _, m := range g.Metrics {
+				if f, ok := g.Figure(kind, m.Name); ok {
+					rows = append(rows, []string{
+						g.Engine, g.Scenario, g.Params.String(), kind, m.Name, f.Metric.Unit,
+						strconv.FormatBool(f.Metric.More), strconv.Itoa(f.N),
+						csvNumber(f.Median), csvNumber(f.Low), csvNumber(f.High), csvNumber(f.Ratio), csvNumber(f.P),
+						f.Verdict.String(),
+					})
+				}
+			}
+		}
+	}
+
+	return csv.NewWriter(w).WriteAll(rows)
+}
+
+// csvNumber formats a value with eight digits, more than a measurement has, or returns "" if it is unknown.
+func csvNumber(v float64) string {
+	if math.IsNaN(v) || math.IsInf(v, 0) {
+		return ""
+	}
+	return strconv.FormatFloat(v, 'g', 8, 64)
+}
+
+// WriteFolder writes RESULTS.md into a folder and replaces an existing one. With a picture it also writes bytes.svg,
+// which RESULTS.md shows.
+func (r Report) WriteFolder(dir string, picture bool) error {
+	charts := r.charts()
+	picture = picture && len(charts) > 0
+	files := map[string]func(io.Writer) error{
+		"RESULTS.md": func(w io.Writer) error { return r.writeMarkdown(w, picture) },
+	}
+
+	if picture {
+		files[pictureName] = func(w io.Writer) error { return chart.Write(w, pictureTitle, charts...) }
+	}
+
+	return writeFiles(dir, files)
+}
+
+// writeFiles creates the folder, if need be, and writes each file by its function.
+func writeFiles(dir string, files map[string]func(io.Writer) error) error {
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return err
+	}
+
+	for name, write := range files {
+		var text bytes.Buffer
+		if err := write(&text); err != nil {
+			return err
+		}
+		err := os.WriteFile(filepath.Join(dir, name), text.Bytes(), 0o644) //nolint:gosec // for all to read
+		if err != nil {
+			return err
+		}
+	}
+
+	return nil
 }

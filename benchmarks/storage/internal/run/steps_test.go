@@ -24,32 +24,40 @@ func order(s scenario.Scenario, o scenario.Options) []string {
 		if r.Beside != "" {
 			text += "|" + r.Beside
 		}
+
 		for len(rounds) < r.Round {
 			rounds = append(rounds, fmt.Sprint(len(rounds)+1, ":"))
 		}
+
 		rounds[r.Round-1] += " " + text
 	}
+
 	return rounds
 }
 
 func TestBaselineIsBesideEachKindByTurns(t *testing.T) {
-	s := scenario.Scenario{Name: "turns", Kinds: []string{"auto", "snowflake", "uuidv4"}, Sizes: []string{"uuidv7-text"}}
+	s := scenario.Scenario{Name: "turns", Kinds: []string{"auto", "snowflake", "uuidv4"},
+		Sizes: []string{"uuidv7-text"}}
 	got := order(s, scenario.Options{Rounds: 3})
 	want := []string{
 		"1: auto|again again auto|snowflake snowflake auto|uuidv4 uuidv4 uuidv7-text",
 		"2: snowflake auto|snowflake uuidv4 auto|uuidv4 again auto|again",
 		"3: auto|uuidv4 uuidv4 auto|again again auto|snowflake snowflake",
 	}
+
 	if !slices.Equal(got, want) {
 		t.Errorf("got\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
 	}
 }
 
 func TestExactCasesAndNamedKinds(t *testing.T) {
-	s := scenario.Scenario{Name: "once", Once: func(measure.Params) bool { return true }, Kinds: []string{"snowflake", "uuidv4"}, Sizes: []string{"uuidv7-text"}}
-	if got := order(s, scenario.Options{Rounds: 6}); !slices.Equal(got, []string{"1: auto snowflake uuidv4 uuidv7-text"}) {
+	s := scenario.Scenario{Name: "once", Once: func(measure.Params) bool { return true },
+		Kinds: []string{"snowflake", "uuidv4"}, Sizes: []string{"uuidv7-text"}}
+	got := order(s, scenario.Options{Rounds: 6})
+	if want := []string{"1: auto snowflake uuidv4 uuidv7-text"}; !slices.Equal(got, want) {
 		t.Errorf("once: %q", got)
 	}
+
 	s.Once = nil
 	named := scenario.Options{Rounds: 1, Kinds: key.Find([]string{"uuidv7"})}
 	if got := order(s, named); !slices.Equal(got, []string{"1: auto|again again auto|uuidv7 uuidv7"}) {
@@ -86,7 +94,9 @@ func simulate(cases int, m machine, names []string, speed map[string]float64) []
 	}
 	m.random = rand.New(rand.NewPCG(1, 2))
 	var records []measure.Record
-	for _, step := range Steps(named{}, []scenario.Scenario{s}, scenario.Options{Rounds: 6}, key.Find([]string{"auto"})[0]) {
+
+	for _, step := range Steps(named{}, []scenario.Scenario{s}, scenario.Options{Rounds: 6},
+		key.Find([]string{"auto"})[0]) {
 		r := step.Record()
 		rate := 10_000.0
 		if factor, ok := speed[r.Kind]; ok {
@@ -95,6 +105,7 @@ func simulate(cases int, m machine, names []string, speed map[string]float64) []
 		r.Values = map[string]float64{"rate": m.rate(rate)}
 		records = append(records, r)
 	}
+
 	return measure.Summarize(records, "auto")
 }
 
@@ -103,6 +114,7 @@ func TestTenPercentIsFoundAndChanceIsNot(t *testing.T) {
 		found, better := 0, 0
 		groups := simulate(600, m, []string{"auto", "uuidv4"}, map[string]float64{"uuidv4": 0.9})
 		called, tested := measure.ByChance(groups)
+
 		for _, g := range groups {
 			switch f, _ := g.Figure("uuidv4", "rate"); f.Verdict {
 			case measure.Worse:
@@ -111,6 +123,7 @@ func TestTenPercentIsFoundAndChanceIsNot(t *testing.T) {
 				better++
 			}
 		}
+
 		if tested != 600 || called > tested/50 {
 			t.Errorf("%+v: %d of %d comparisons of equals show a difference", m, called, tested)
 		}

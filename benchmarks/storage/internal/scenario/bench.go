@@ -66,30 +66,23 @@ func uncancelled(ctx context.Context, f func(ctx context.Context) error) error {
 	return f(ctx)
 }
 
-// Clean drops the tables, also if ctx has ended. It tries twice, because a cancelled transaction that still runs on the
-// server can be in a deadlock with the first.
+// Clean drops the tables, even after ctx has ended. It tries twice, because a cancelled transaction that still runs on
+// the server can be in a deadlock with the first.
 func (b *Bench) Clean(ctx context.Context) error {
 	if len(b.tables) == 0 {
 		return nil
 	}
+
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Minute)
 	defer cancel()
+
 	err := b.Drop(ctx, b.tables...)
 	if err != nil {
 		err = b.Drop(ctx, b.tables...)
 	}
+
 	b.tables = nil
 	return err
-}
-
-// fill creates a table of accounts and inserts rows. It returns their keys.
-func (b *Bench) fill(ctx context.Context, table engine.Table, rows int) ([]any, error) {
-	if err := b.Create(ctx, table); err != nil {
-		return nil, err
-	}
-	keys := make([]any, 0, rows)
-	keep := func(id any) { keys = append(keys, id) }
-	return keys, b.Do(ctx, Insert{Table: table, Rows: rows, Batch: 1000, Fill: fillAccount, Keep: keep})
 }
 
 // inserting is a scenario's Run that creates a table of accounts and inserts the rows by the case's parameters.
@@ -100,7 +93,8 @@ func inserting(name string) func(context.Context, *Bench) (map[string]float64, e
 			return nil, err
 		}
 		in := Insert{
-			Table: table, Rows: b.Number("rows"), Batch: b.Number("batch"), Clients: b.Number("clients"), Fill: fillAccount,
+			Table: table, Rows: b.Number("rows"), Batch: b.Number("batch"), Clients: b.Number("clients"),
+			Fill: fillAccount,
 		}
 		return b.Measure(ctx, table.Name, in.Rows, func() error { return b.Do(ctx, in) })
 	}
@@ -111,9 +105,6 @@ func (b *Bench) random() *rand.Rand {
 	return rand.New(rand.NewPCG(b.Options.Seed, uint64(b.Round))) //nolint:gosec // a benchmark's choice of rows
 }
 
-func microseconds(d time.Duration) float64 { return float64(d.Nanoseconds()) / 1e3 }
-func milliseconds(d time.Duration) float64 { return float64(d.Nanoseconds()) / 1e6 }
-
 // Measure runs f, which adds n rows to a table, after the tables have settled. It returns the rate, the bytes of log,
 // and the table's sizes. The others are tables that f reads.
 func (b *Bench) Measure(ctx context.Context, table string, n int, f func() error, others ...string) (
@@ -122,15 +113,18 @@ func (b *Bench) Measure(ctx context.Context, table string, n int, f func() error
 	if err := b.Settle(ctx, append(others, table)...); err != nil {
 		return nil, fmt.Errorf("before the run: %w", err)
 	}
+
 	runtime.GC()
 	values := map[string]float64{}
 	if err := b.rate(ctx, values, "", n, f); err != nil {
 		return nil, err
 	}
+
 	sizes, err := b.Sizes(ctx, table)
 	if err != nil {
 		return nil, fmt.Errorf("sizes of %s: %w", table, err)
 	}
+
 	for name, size := range map[string]int64{
 		"bytes_table": sizes.Table, "bytes_primary": sizes.Primary, "bytes_secondary": sizes.Secondary,
 	} {
@@ -138,6 +132,7 @@ func (b *Bench) Measure(ctx context.Context, table string, n int, f func() error
 			values[name] = float64(size) / float64(max(n, 1))
 		}
 	}
+
 	return values, nil
 }
 
@@ -147,15 +142,19 @@ func (b *Bench) rate(ctx context.Context, values map[string]float64, suffix stri
 	if err != nil {
 		return err
 	}
+
 	start := time.Now()
 	if err := f(); err != nil {
 		return err
 	}
+
 	rows := float64(max(n, 1))
 	values["rate"+suffix] = rows / time.Since(start).Seconds()
 	after, err := b.Log(ctx)
-	if err == nil && before >= 0 && after >= 0 {
+	known := before >= 0 && after >= 0
+	if err == nil && known {
 		values["log"+suffix] = float64(after-before) / rows
 	}
+
 	return err
 }

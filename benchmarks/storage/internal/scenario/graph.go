@@ -3,15 +3,27 @@ package scenario
 import (
 	"context"
 	"database/sql"
+	"database/sql/driver"
 	"errors"
 	"fmt"
 	"net"
 	"slices"
 	"time"
 
+	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/stdlib"
+	"gorm.io/driver/mysql"
+	"gorm.io/driver/postgres"
+	"gorm.io/gorm"
+	"gorm.io/gorm/logger"
+
 	"github.com/sqlflake/sqlflake/benchmarks/internal/measure"
 	"github.com/sqlflake/sqlflake/benchmarks/storage/internal/engine"
+	"github.com/sqlflake/sqlflake/benchmarks/storage/internal/key"
 	"github.com/sqlflake/sqlflake/benchmarks/storage/internal/proxy"
+	"github.com/sqlflake/sqlflake/gormplugin"
+	"github.com/sqlflake/sqlflake/snowflake"
 )
 
 var graph = Scenario{
@@ -67,6 +79,7 @@ func runGraph(ctx context.Context, b *Bench) (values map[string]float64, err err
 		s.conn, err = db.Conn(ctx)
 		defer func() { _ = s.conn.Close() }()
 	}
+
 	if err != nil {
 		return nil, err
 	}
@@ -81,11 +94,13 @@ func runGraph(ctx context.Context, b *Bench) (values map[string]float64, err err
 	if values["time"], err = run(n); err != nil {
 		return nil, fmt.Errorf("save a graph: %w", err)
 	}
+
 	values["round_trips"] = float64(trips()-before) / float64(n)
 
 	if values["ping"], err = median(50, func() error { return ping(ctx) }); err != nil {
 		return nil, fmt.Errorf("ping: %w", err)
 	}
+
 	return values, nil
 }
 
@@ -99,8 +114,9 @@ func median(n int, f func() error) (float64, error) {
 		}
 		took[i] = time.Since(start)
 	}
+
 	slices.Sort(took)
-	return milliseconds(took[n/2]), nil
+	return float64(took[n/2].Nanoseconds()) / 1e6, nil
 }
 
 // network returns a pool on a network with the given delay, and a counter of its round trips.
@@ -109,10 +125,12 @@ func (b *Bench) network() (db *sql.DB, trips func() int64, done func() error, er
 	if !ok {
 		return nil, nil, nil, engine.Unsupported("%s is in no network", b.Name())
 	}
+
 	delay, err := time.ParseDuration(b.Params.Get("delay"))
 	if err != nil {
 		return nil, nil, nil, err
 	}
+
 	n := &proxy.Network{Delay: delay}
 	db, done, err = remote.Through(func(ctx context.Context, network, address string) (net.Conn, error) {
 		server, err := new(net.Dialer).DialContext(ctx, network, address)
@@ -124,6 +142,260 @@ func (b *Bench) network() (db *sql.DB, trips func() int64, done func() error, er
 	if err != nil {
 		return nil, nil, nil, err
 	}
+
 	db.SetMaxOpenConns(1) // so that all trips are on the measured connection
 	return db, n.Trips, done, nil
+}
+
+// saver saves graphs on one connection.
+type saver struct {
+	b      *Bench
+	conn   *sql.Conn
+	source key.Source // nil: the database makes the keys
+	levels [3]level
+}
+
+// level is a table of a graph.
+type level struct {
+	table  engine.Table
+	rows   int   // of a graph
+	parent int   // of row i is row i/parent of the level above
+	keys   []any // of the graph that is being saved
+}
+
+// saver creates the tables.
+func (b *Bench) saver(ctx context.Context) (*saver, error) {
+	s := &saver{b: b}
+	order := b.Table("graph_order", []engine.Column{{Name: "amount"}})
+	line := b.Table("graph_line", []engine.Column{
+		{Name: "order_id", References: order.Name}, {Name: "amount"},
+	}, "order_id")
+	tag := b.Table("graph_tag", []engine.Column{
+		{Name: "line_id", References: line.Name}, {Name: "amount"},
+	}, "line_id")
+
+	for i, l := range []level{
+		{order, 1, 1, nil}, {line, graphLines, graphLines, nil}, {tag, graphLines * graphTags, graphTags, nil},
+	} {
+		l.keys = make([]any, l.rows)
+		s.levels[i] = l
+	}
+
+	var err error
+	if s.source, err = b.source(0, 1); err != nil {
+		return nil, err
+	}
+
+	return s, b.Create(ctx, order, line, tag)
+}
+
+// readsBack reports whether the keys of a level are read from the database. Nothing refers to the last level.
+func (s *saver) readsBack(at int) bool { return s.source == nil && at < len(s.levels)-1 }
+
+// insert returns the statement for the rows of a level, and its values.
+func (s *saver) insert(at int) (text string, args []any) {
+	l := s.levels[at]
+	for i := range l.rows {
+		if s.source != nil {
+			args = append(args, s.b.Value(l.keys[i]))
+		}
+		if at > 0 {
+			args = append(args, s.b.Value(s.levels[at-1].keys[i/l.parent]))
+		}
+		args = append(args, int64(i))
+	}
+
+	return s.b.insertText(l.table, l.rows, s.source != nil, s.readsBack(at)), args
+}
+
+// save sends as many statements together as have known keys. Keys of the client are all known. A key of
+// auto-increment is known when the database has returned it.
+func (s *saver) save(ctx context.Context) error {
+	for _, l := range s.levels {
+		if s.source == nil {
+			break
+		}
+		if err := s.source(l.keys); err != nil {
+			return err
+		}
+	}
+
+	if s.b.Dialect() == "mariadb" {
+		return s.inOneText(ctx)
+	}
+
+	return s.conn.Raw(func(driver any) error {
+		std, ok := driver.(*stdlib.Conn)
+		if !ok {
+			return fmt.Errorf("the connection is of the driver %T, not of pgx", driver)
+		}
+		return s.inBatches(ctx, std.Conn())
+	})
+}
+
+func (s *saver) ping(ctx context.Context) error { return s.conn.PingContext(ctx) }
+
+// inBatches sends batches to PostgreSQL: one, or one for each level whose keys are read back.
+func (s *saver) inBatches(ctx context.Context, conn *pgx.Conn) error {
+	batch := &pgx.Batch{}
+	batch.Queue("BEGIN")
+	for at, l := range s.levels {
+		text, args := s.insert(at)
+		queued := batch.Queue(text, args...)
+		if !s.readsBack(at) {
+			continue
+		}
+
+		queued.Query(func(rows pgx.Rows) error {
+			ids, err := pgx.CollectRows(rows, pgx.RowTo[int64])
+			for i, id := range ids {
+				l.keys[i] = id
+			}
+			return err
+		})
+
+		if err := conn.SendBatch(ctx, batch).Close(); err != nil {
+			return err
+		}
+
+		batch = &pgx.Batch{}
+	}
+
+	batch.Queue("COMMIT")
+	return conn.SendBatch(ctx, batch).Close()
+}
+
+// inOneText sends texts of several statements to MariaDB: one, or one for each level whose keys are read back.
+func (s *saver) inOneText(ctx context.Context) error {
+	all, allArgs := "BEGIN; ", []any(nil)
+	for at, l := range s.levels {
+		text, args := s.insert(at)
+		all, allArgs = all+text, append(allArgs, args...)
+		if !s.readsBack(at) {
+			all += "; "
+			continue
+		}
+
+		rows, err := s.conn.QueryContext(ctx, all, allArgs...)
+		if err != nil {
+			return err
+		}
+
+		var keys []any
+		err = eachKey(rows, func(id any) { keys = append(keys, id) })
+		if err == nil && len(keys) != len(l.keys) {
+			err = fmt.Errorf("%d keys were returned, want %d", len(keys), len(l.keys))
+		}
+
+		copy(l.keys, keys)
+		if err != nil {
+			return err
+		}
+
+		all, allArgs = "", nil
+	}
+
+	_, err := s.conn.ExecContext(ctx, all+"COMMIT", allArgs...)
+	return err
+}
+
+// gormSave returns a function that saves a graph with GORM, as an application does: one Create of an order with its
+// lines and their tags. GORM sends BEGIN, a statement for each table and COMMIT, and waits for each of them.
+func (b *Bench) gormSave(pool *sql.DB) (func(ctx context.Context) error, error) {
+	dialector := mysql.New(mysql.Config{Conn: pool})
+	if b.Dialect() == "postgres" {
+		dialector = postgres.New(postgres.Config{Conn: pool})
+	}
+
+	db, err := gorm.Open(dialector, &gorm.Config{Logger: logger.Discard})
+	if err != nil {
+		return nil, fmt.Errorf("open GORM: %w", err)
+	}
+
+	switch b.Kind.Name {
+	case "auto":
+		return graphCreator[int64](db), nil
+
+	case "snowflake":
+		generator, err := snowflake.New(1)
+		if err != nil {
+			return nil, err
+		}
+		return graphCreator[snowflake.ID](db), db.Use(gormplugin.New(generator))
+
+	case "uuidv7":
+		if b.Dialect() == "postgres" {
+			return graphCreator[uuid.UUID](db), nil
+		}
+		return graphCreator[bytesUUID](db), nil
+	}
+
+	return nil, engine.Unsupported("there is no GORM model for keys of the kind %s", b.Kind.Name)
+}
+
+func graphCreator[K comparable](db *gorm.DB) func(ctx context.Context) error {
+	return func(ctx context.Context) error {
+		order := gormOrder[K]{Lines: make([]gormLine[K], graphLines)}
+		for i := range order.Lines {
+			order.Lines[i].Amount = int64(i)
+			order.Lines[i].Tags = make([]gormTag[K], graphTags)
+		}
+		return db.WithContext(ctx).Create(&order).Error
+	}
+}
+
+// gormOrder, gormLine and gormTag are the tables of a saver, with keys of the type K.
+type gormOrder[K comparable] struct {
+	ID     K `gorm:"primaryKey"`
+	Amount int64
+	Lines  []gormLine[K] `gorm:"foreignKey:OrderID"`
+}
+
+type gormLine[K comparable] struct {
+	ID      K `gorm:"primaryKey"`
+	OrderID K
+	Amount  int64
+	Tags    []gormTag[K] `gorm:"foreignKey:LineID"`
+}
+
+type gormTag[K comparable] struct {
+	ID     K `gorm:"primaryKey"`
+	LineID K
+	Amount int64
+}
+
+func (gormOrder[K]) TableName() string { return "graph_order_" + kindOfKey[K]() }
+func (gormLine[K]) TableName() string  { return "graph_line_" + kindOfKey[K]() }
+func (gormTag[K]) TableName() string   { return "graph_tag_" + kindOfKey[K]() }
+
+func (o *gormOrder[K]) BeforeCreate(*gorm.DB) error { return makeUUID(&o.ID) }
+func (l *gormLine[K]) BeforeCreate(*gorm.DB) error  { return makeUUID(&l.ID) }
+func (t *gormTag[K]) BeforeCreate(*gorm.DB) error   { return makeUUID(&t.ID) }
+
+func kindOfKey[K comparable]() string {
+	switch any(*new(K)).(type) {
+	case int64:
+		return "auto"
+	case snowflake.ID:
+		return "snowflake"
+	default:
+		return "uuidv7"
+	}
+}
+
+// bytesUUID is a UUID in 16 bytes, on databases whose drivers know no UUIDs.
+type bytesUUID struct{ uuid.UUID }
+
+// Value returns the 16 bytes.
+func (u bytesUUID) Value() (driver.Value, error) { return u.UUID[:], nil }
+
+// makeUUID sets a key that the application makes in a hook. The others are made by the plugin or the database.
+func makeUUID(key any) (err error) {
+	switch k := key.(type) {
+	case *uuid.UUID:
+		*k, err = uuid.NewV7()
+	case *bytesUUID:
+		k.UUID, err = uuid.NewV7()
+	}
+	return err
 }

@@ -19,11 +19,8 @@ var account = []engine.Column{{Name: "name", Text: true}, {Name: "amount"}, {Nam
 func fillAccount(row []any, i int) {
 	row[0] = fmt.Sprintf("account number %06d", i%1_000_000)
 	row[1] = int64(i%10_000) * 100
-	row[2] = moment(i)
+	row[2] = int64(1_800_000_000_000 + i)
 }
-
-// moment is created_at of row i.
-func moment(i int) any { return int64(1_800_000_000_000 + i) }
 
 // Insert describes rows to insert into a table.
 type Insert struct {
@@ -43,8 +40,8 @@ func (b *Bench) readsBack() error {
 	if !b.Kind.Counted || b.Returning() {
 		return nil
 	}
-	return engine.Unsupported("this server has no INSERT ... RETURNING, so a program cannot read back the keys that it has " +
-		"counted")
+	return engine.Unsupported("this server has no INSERT ... RETURNING, so a program cannot read back the keys that " +
+		"it has counted")
 }
 
 // Do inserts the rows. If ctx ends it returns the context's cause, and the first error of a client ends the others.
@@ -54,9 +51,11 @@ func (b *Bench) Do(ctx context.Context, in Insert) error {
 			return err
 		}
 	}
+
 	clients := max(in.Clients, 1)
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
+
 	var wg sync.WaitGroup
 	for client := range clients {
 		wg.Go(func() {
@@ -65,6 +64,7 @@ func (b *Bench) Do(ctx context.Context, in Insert) error {
 			}
 		})
 	}
+
 	wg.Wait()
 	return context.Cause(ctx)
 }
@@ -81,14 +81,17 @@ func (b *Bench) client(ctx context.Context, in Insert, client, clients int) erro
 		return err
 	}
 	defer func() { _ = conn.Close() }()
+
 	source := in.Source
 	if source == nil {
 		if source, err = b.source(client, clients); err != nil {
 			return err
 		}
 	}
+
 	w := &writer{b: b, in: in, conn: conn, source: source}
 	defer w.close()
+
 	n := (in.Rows - client + clients - 1) / clients
 	for next := in.First + client; n > 0; {
 		size := min(in.Batch, n)
@@ -98,6 +101,7 @@ func (b *Bench) client(ctx context.Context, in Insert, client, clients int) erro
 		n -= size
 		next += size * clients
 	}
+
 	return nil
 }
 
@@ -130,6 +134,7 @@ func (w *writer) write(ctx context.Context, size, first, step int) error {
 			return fmt.Errorf("%s keys: %w", w.b.Kind.Name, err)
 		}
 	}
+
 	width := sent + len(w.in.Table.Columns)
 	w.args = append(w.args[:0], make([]any, size*width)...)
 	for i := range size {
@@ -140,7 +145,9 @@ func (w *writer) write(ctx context.Context, size, first, step int) error {
 		}
 		w.in.Fill(row[sent:], first+i*step)
 	}
-	reads := w.b.Kind.ReadBack || sent == 0 && w.in.Keep != nil
+
+	keptByDatabase := sent == 0 && w.in.Keep != nil
+	reads := w.b.Kind.ReadBack || keptByDatabase
 	if w.statement == nil || w.size != size {
 		w.close()
 		var err error
@@ -150,14 +157,17 @@ func (w *writer) write(ctx context.Context, size, first, step int) error {
 		}
 		w.size = size
 	}
+
 	if !reads {
 		_, err := w.statement.ExecContext(ctx, w.args...)
 		return err
 	}
+
 	rows, err := w.statement.QueryContext(ctx, w.args...)
 	if err != nil {
 		return err
 	}
+
 	return eachKey(rows, w.keep)
 }
 
@@ -170,6 +180,7 @@ func (w *writer) keep(id any) {
 // eachKey calls f with the keys that a statement returns: int64, or UUIDs as text.
 func eachKey(rows *sql.Rows, f func(id any)) error {
 	defer rows.Close()
+
 	for rows.Next() {
 		var id any
 		if err := rows.Scan(&id); err != nil {
@@ -177,6 +188,7 @@ func eachKey(rows *sql.Rows, f func(id any)) error {
 		}
 		f(id)
 	}
+
 	return errors.Join(rows.Err(), rows.Close())
 }
 
@@ -186,9 +198,11 @@ func (b *Bench) insertText(t engine.Table, rows int, withKey, returning bool) st
 	if withKey {
 		names = []string{"id"}
 	}
+
 	for _, c := range t.Columns {
 		names = append(names, c.Name)
 	}
+
 	var text strings.Builder
 	fmt.Fprintf(&text, "INSERT INTO %s (%s) VALUES ", t.Name, strings.Join(names, ", "))
 	before := "("
@@ -199,9 +213,11 @@ func (b *Bench) insertText(t engine.Table, rows int, withKey, returning bool) st
 		text.WriteString(before + b.Placeholder(i+1))
 		before = ", "
 	}
+
 	text.WriteByte(')')
 	if returning {
 		text.WriteString(" RETURNING id")
 	}
+
 	return text.String()
 }

@@ -31,6 +31,7 @@ var load = Scenario{
 			}
 			cases = append(cases, measure.P("rows", rows, "batch", batch))
 		}
+
 		return cases
 	},
 	Run: inserting("load"),
@@ -46,6 +47,7 @@ var clients = Scenario{
 		if e.Dialect() == "sqlite" {
 			return nil // one writer at a time
 		}
+
 		var cases []measure.Params
 		for _, n := range o.Clients {
 			for _, batch := range o.Batch {
@@ -53,6 +55,7 @@ var clients = Scenario{
 				cases = append(cases, measure.P("rows", max(rows, n), "clients", n, "batch", batch))
 			}
 		}
+
 		return cases
 	},
 	Timed: true,
@@ -60,10 +63,11 @@ var clients = Scenario{
 }
 
 var paced = Scenario{
-	Name:     "paced",
-	Title:    "Writers that do not hurry",
-	Question: "How large is the table if several processes insert a row at a time, at an ordinary rate? Their order is simulated.",
-	Kinds:    slices.Concat(clients.Kinds, clients.Sizes),
+	Name:  "paced",
+	Title: "Writers that do not hurry",
+	Question: "How large is the table if several processes insert a row at a time, at an ordinary rate? Their order " +
+		"is simulated.",
+	Kinds: slices.Concat(clients.Kinds, clients.Sizes),
 	Cases: func(o Options, e engine.Engine) []measure.Params {
 		if e.Dialect() == "sqlite" {
 			return nil // one writer at a time
@@ -82,8 +86,8 @@ var paced = Scenario{
 	},
 }
 
-// paced inserts the rows of all clients in the order of their arrival, over one connection, in large statements: a B-tree
-// does not tell them from the single ones.
+// paced inserts the rows of all clients in the order of their arrival, over one connection, in large statements: a
+// B-tree does not tell them from the single ones.
 func (b *Bench) paced(ctx context.Context, c key.Config) (map[string]float64, error) {
 	table := b.Table("paced", account)
 	source, err := b.Kind.New(c)
@@ -93,6 +97,7 @@ func (b *Bench) paced(ctx context.Context, c key.Config) (map[string]float64, er
 	if err != nil {
 		return nil, err
 	}
+
 	in := Insert{Table: table, Rows: b.Number("rows"), Batch: 1000, Source: source, Fill: fillAccount}
 	values, err := b.Measure(ctx, table.Name, in.Rows, func() error { return b.Do(ctx, in) })
 	delete(values, "rate")

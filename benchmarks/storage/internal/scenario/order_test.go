@@ -12,12 +12,15 @@ import (
 // simulated, so the sizes repeat: of single rows, and of statements of ten that overlap.
 func TestSizesOfEightWriters(t *testing.T) {
 	const rows = 100_000
-	single, tens := key.Config{Seed: 1, Clients: 8, Pace: 125, Batch: 1}, key.Config{Seed: 1, Clients: 8, Pace: 10_000, Batch: 10}
+	single := key.Config{Seed: 1, Clients: 8, Pace: 125, Batch: 1}
+	tens := key.Config{Seed: 1, Clients: 8, Pace: 10_000, Batch: 10}
 	eachEngine(t, func(t *testing.T, e engine.Engine) {
-		metric := map[string]string{"mariadb": "bytes_table", "mysql": "bytes_table", "postgres": "bytes_primary"}[e.Name()]
+		metric := map[string]string{"mariadb": "bytes_table", "mysql": "bytes_table",
+			"postgres": "bytes_primary"}[e.Name()]
 		if metric == "" {
 			return // SQLite has one writer at a time
 		}
+
 		size := func(kind string, c key.Config) float64 {
 			b := bench(e, kind, measure.P("rows", rows))
 			values, err := b.paced(t.Context(), c)
@@ -26,6 +29,7 @@ func TestSizesOfEightWriters(t *testing.T) {
 			return values[metric]
 		}
 		counted := size("auto", single)
+
 		for _, test := range []struct {
 			kind      string
 			order     key.Config
@@ -42,6 +46,7 @@ func TestSizesOfEightWriters(t *testing.T) {
 			if test.postgres != (e.Dialect() == "postgres") {
 				continue
 			}
+
 			ratio := size(test.kind, test.order) / counted
 			t.Logf("%s, %d rows a statement: %.3f times auto-increment", test.kind, test.order.Batch, ratio)
 			if ratio < test.low || ratio > test.high {

@@ -16,7 +16,8 @@ type Scenario struct {
 	Title    string
 	Question string // the question that the figures answer, one sentence
 
-	// Kinds are the kinds of keys to compare if the user names none. Each is measured in every round, beside the baseline.
+	// Kinds are the kinds of keys to compare if the user names none. Each is measured in every round, paired with
+	// the baseline.
 	Kinds []string
 	// Sizes are further kinds, measured once for their sizes. Their speeds have too few rounds for a verdict.
 	Sizes []string
@@ -38,12 +39,12 @@ type Options struct {
 	Clients []int
 	Rounds  int
 	Seed    uint64
-	Kinds   []key.Kind // nil: those of the scenario
+	Kinds   []key.Kind // nil: as the scenario says
 }
 
 // All returns the scenarios in the order of the report.
 func All() []Scenario {
-	return []Scenario{load, clients, paced, children, read, graph, gorms, grow}
+	return []Scenario{load, clients, paced, children, graph, grow}
 }
 
 // Names returns the names of all scenarios.
@@ -71,9 +72,6 @@ func (s Scenario) KindsOn(o Options, engineName string) (kinds, sizes []key.Kind
 	other := func(k key.Kind) bool { return !k.OnEngine(engineName) }
 	return slices.DeleteFunc(kinds, other), slices.DeleteFunc(sizes, other)
 }
-
-// timedRows is the most rows of tables that are filled again for each run of queries.
-const timedRows = 50_000
 
 // share returns a part of the rows, for cases that are slow: at least the given number, or all.
 func share(rows, of, least int) int { return min(rows, max(rows/of, least)) }

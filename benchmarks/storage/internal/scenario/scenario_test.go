@@ -7,11 +7,8 @@ import (
 	"os"
 	"slices"
 	"strings"
-	"sync"
 	"testing"
 	"time"
-
-	"gorm.io/gorm/schema"
 
 	"github.com/sqlflake/sqlflake/benchmarks/internal/measure"
 	"github.com/sqlflake/sqlflake/benchmarks/storage/internal/engine"
@@ -41,6 +38,7 @@ func eachEngine(t *testing.T, f func(t *testing.T, e engine.Engine)) {
 			case "mariadb":
 				at = testdb.MariaDB(t).DSN
 			}
+
 			e, err := engine.Open(t.Context(), name, at)
 			must(t, err)
 			t.Cleanup(func() { must(t, e.Close()) })
@@ -64,23 +62,28 @@ func run(ctx context.Context, t *testing.T, e engine.Engine, s Scenario, params 
 	b := bench(e, kind, params)
 	values, err := s.Run(ctx, b)
 	tables := b.tables
+
 	if err := b.Clean(ctx); err != nil {
 		t.Errorf("%s, %s: clean up: %v", s.Name, kind, err)
 	}
+
 	for _, table := range tables {
 		if _, err := e.DB().ExecContext(context.WithoutCancel(ctx), "SELECT 1 FROM "+table); err == nil {
 			t.Errorf("%s, %s: %s is left", s.Name, kind, table)
 		}
 	}
+
 	for name, value := range values {
 		base, _, _ := strings.Cut(name, "@")
-		if known := func(m measure.Metric) bool { return m.Name == base }; !slices.ContainsFunc(measure.Metrics(), known) {
+		isKnown := slices.ContainsFunc(measure.Metrics(), func(m measure.Metric) bool { return m.Name == base })
+		if !isKnown {
 			t.Errorf("%s, %s: %s is not among the metrics", s.Name, kind, name)
 		}
 		if value <= 0 && base != "log" {
 			t.Errorf("%s, %s, %s: %s = %v", s.Name, params, kind, name, value)
 		}
 	}
+
 	return values, err
 }
 
@@ -90,9 +93,7 @@ var wanted = map[string]string{
 	"clients":  "rate bytes_table",
 	"paced":    "bytes_table",
 	"children": "rate bytes_table bytes_secondary",
-	"read":     "lookup join newest_time range_time range_scan",
 	"graph":    "time",
-	"gorm":     "rate bytes_table bytes_secondary",
 	"grow":     "rate@30 rate@150 rate@300",
 }
 
@@ -106,14 +107,17 @@ func TestEveryScenarioWithEveryKind(t *testing.T) {
 					if errors.Is(err, errors.ErrUnsupported) {
 						continue
 					}
+
 					if err != nil {
 						t.Errorf("%s, %s, %s: %v", s.Name, params, k.Name, err)
 					}
+
 					for name := range strings.FieldsSeq(wanted[s.Name]) {
 						if _, ok := values[name]; !ok {
 							t.Errorf("%s, %s, %s: no %s in %v", s.Name, params, k.Name, name, values)
 						}
 					}
+
 					trips := 1.0
 					switch {
 					case params.Get("by") == "GORM":
@@ -121,8 +125,10 @@ func TestEveryScenarioWithEveryKind(t *testing.T) {
 					case k.Name == "auto":
 						trips = 3 // the keys of two levels must be returned before the next level can be sent
 					}
+
 					slow := params.Get("delay") == "1ms" // a round trip
-					if s.Name == "graph" && (values["round_trips"] != trips || slow && (values["time"] < trips || values["ping"] < 1)) {
+					if s.Name == "graph" &&
+						(values["round_trips"] != trips || slow && (values["time"] < trips || values["ping"] < 1)) {
 						t.Errorf("%s, %s: %v, want %v round trips", params, k.Name, values, trips)
 					}
 				}
@@ -142,9 +148,11 @@ func TestGraphsAreStoredWhole(t *testing.T) {
 			must(t, e.DB().QueryRowContext(t.Context(), `SELECT count(*), count(DISTINCT t.line_id) FROM `+tag+` t
 				JOIN `+line+` l ON l.id = t.line_id JOIN `+order+` o ON o.id = l.order_id`).Scan(&tags, &lines))
 			want := (graphWarm + b.Number("graphs")) * graphLines
+
 			if lines != want || tags != want*graphTags {
 				t.Errorf("%s: %d tags of %d lines, want %d of %d", params, tags, lines, want*graphTags, want)
 			}
+
 			must(t, b.Clean(t.Context()))
 		}
 	})
@@ -160,13 +168,17 @@ func TestClientsInsertEachRowOnce(t *testing.T) {
 			if e.Name() == "sqlite" {
 				clients = 1
 			}
-			must(t, b.Do(t.Context(), Insert{Table: table, Rows: 1001, Batch: 100, Clients: clients, Fill: fillAccount}))
+
+			must(t, b.Do(t.Context(), Insert{Table: table, Rows: 1001, Batch: 100, Clients: clients,
+				Fill: fillAccount}))
 			var n, times int
 			must(t, e.DB().QueryRowContext(t.Context(), "SELECT count(*), count(DISTINCT created_at) FROM "+table.Name).
 				Scan(&n, &times))
+
 			if n != 1001 || times != 1001 {
 				t.Errorf("%s: %d rows, %d different, want 1001", kind, n, times)
 			}
+
 			must(t, b.Clean(t.Context()))
 		}
 	})
@@ -186,8 +198,10 @@ func TestCancelledRunsAndFewRows(t *testing.T) {
 					cancel()
 				}
 			}
+
 			for _, params := range s.Cases(few, e) {
-				if _, err := run(t.Context(), t, e, s, params, "auto"); err != nil && !errors.Is(err, errors.ErrUnsupported) {
+				if _, err := run(t.Context(), t, e, s, params, "auto"); err != nil &&
+					!errors.Is(err, errors.ErrUnsupported) {
 					t.Errorf("%s, %s, one row: %v", s.Name, params, err)
 				}
 			}
@@ -224,46 +238,10 @@ func TestStepsOfGrow(t *testing.T) {
 	}
 }
 
-// TestInTimeOrderTellsKindsApart compares keys that are drawn some time apart.
-func TestInTimeOrderTellsKindsApart(t *testing.T) {
-	for _, kind := range key.Kinds() {
-		b := &Bench{Kind: kind, Options: options}
-		source, err := b.source(0, 1)
-		must(t, err)
-		if source == nil {
-			continue
-		}
-		rises, highest := true, any(nil)
-		for range 3 {
-			time.Sleep(20 * time.Millisecond) // a generator may lead the clock, and begins so
-			batch := make([]any, 1000)
-			must(t, source(batch))
-			slices.SortFunc(batch, compareKeys)
-			rises = rises && (highest == nil || compareKeys(batch[250], highest) > 0) // clocks may differ
-			highest = batch[750]
-		}
-		if b.inTimeOrder() != rises {
-			t.Errorf("%s: in the order of time: %v, want %v", kind.Name, !rises, rises)
-		}
-	}
-}
-
 func TestNamesOfKindsExist(t *testing.T) {
 	for _, s := range All() {
 		if names := slices.Concat(s.Kinds, s.Sizes); len(names) == 0 || len(key.Find(names)) != len(names) {
 			t.Errorf("%s: not all of %q exist", s.Name, names)
-		}
-	}
-}
-
-// TestGormModelsHaveTheSameColumns: GORM silently skips fields that it does not understand.
-func TestGormModelsHaveTheSameColumns(t *testing.T) {
-	want := []string{"amount", "created_at", "deleted_at", "id", "name", "updated_at"}
-	for name, model := range gormModels {
-		s, err := schema.Parse(model(1), &sync.Map{}, schema.NamingStrategy{})
-		must(t, err)
-		if got := slices.Sorted(slices.Values(s.DBNames)); !slices.Equal(got, want) || len(s.ParseIndexes()) != 1 {
-			t.Errorf("%s: columns %v, %d indexes, want %v and 1", name, got, len(s.ParseIndexes()), want)
 		}
 	}
 }

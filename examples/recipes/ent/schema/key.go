@@ -28,8 +28,8 @@ func (Key) Fields() []ent.Field {
 	}
 }
 
-// Keys returns a hook that gives every new row an ID of gen, unless the program has set one. Client.Use registers it for
-// the client and its transactions. It draws with the context of the call and returns the generator's error.
+// Keys returns a hook that gives every new row an ID of gen, unless the program has set one. Client.Use registers it
+// for the client and its transactions. It draws with the context of the call and returns the generator's error.
 //
 // Ent runs hooks row by row, also in CreateBulk. To know the keys of a batch before the rows, for references, draw them
 // with Fill and pass them to SetID.
@@ -43,6 +43,7 @@ func Keys(gen *snowflake.Generator) ent.Hook {
 			if !ok || !m.Op().Is(ent.OpCreate) { // not ok: a schema with a key of another type
 				return next.Mutate(ctx, m)
 			}
+
 			if id, _ := row.ID(); id.IsZero() {
 				id, err := gen.NextContext(ctx)
 				if err != nil {
@@ -50,6 +51,7 @@ func Keys(gen *snowflake.Generator) ent.Hook {
 				}
 				row.SetID(id)
 			}
+
 			return next.Mutate(ctx, m)
 		})
 	}

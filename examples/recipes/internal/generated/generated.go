@@ -22,11 +22,13 @@ func Test(t *testing.T, name, tests string, generate ...string) {
 	module := t.TempDir()
 	dir := filepath.Join(module, name)
 	must(os.CopyFS(dir, os.DirFS(".")))
+
 	for _, file := range []string{"go.mod", "go.sum"} {
 		content, err := os.ReadFile("../" + file)
 		must(err)
 		must(os.WriteFile(filepath.Join(module, file), content, 0o600))
 	}
+
 	root, err := filepath.Abs("../../..")
 	must(err)
 	for _, args := range [][]string{

@@ -25,10 +25,12 @@ func main() {
 	if err != nil {
 		log.Fatal(err)
 	}
+
 	db, err := sql.Open("sqlite3", "file::memory:?cache=shared&_foreign_keys=on")
 	if err != nil {
 		log.Fatal(err)
 	}
+
 	client := ent.NewClient(ent.Driver(entsql.OpenDB(dialect.SQLite, db)))
 	client.Use(schema.Keys(gen))
 	if err := run(context.Background(), client, os.Stdout); err != nil {
@@ -40,10 +42,12 @@ func run(ctx context.Context, client *ent.Client, out io.Writer) error {
 	if err := client.Schema.Create(ctx); err != nil {
 		return err
 	}
+
 	ada, err := client.Customer.Create().SetCode("ada").Save(ctx)
 	if err != nil {
 		return err
 	}
+
 	prices := []int64{1250, 80, 399}
 	_, err = client.Order.MapCreateBulk(prices, func(c *ent.OrderCreate, i int) { // one statement
 		c.SetCents(prices[i]).SetCustomer(ada)
@@ -57,9 +61,11 @@ func run(ctx context.Context, client *ent.Client, out io.Writer) error {
 	if err != nil {
 		return err
 	}
+
 	found, err := client.Customer.Query().Where(customer.ID(id)).WithOrders().Only(ctx)
 	if err != nil {
 		return err
 	}
+
 	return json.NewEncoder(out).Encode(found)
 }

@@ -25,7 +25,8 @@ const want = `{"id":"<1>","code":"ada","edges":{"orders":[` +
 `
 
 func TestEveryRowHasItsOwnKeyInABigintColumn(t *testing.T) {
-	for name, target := range map[string]testdb.Target{dialect.SQLite: testdb.SQLite(t), dialect.Postgres: testdb.Postgres(t)} {
+	for name, target := range map[string]testdb.Target{dialect.SQLite: testdb.SQLite(t),
+		dialect.Postgres: testdb.Postgres(t)} {
 		db := target.Open(t)
 		open := func(hooks ...ent.Hook) *ent.Client {
 			client := ent.NewClient(ent.Driver(entsql.OpenDB(name, db)))
@@ -45,6 +46,7 @@ func TestEveryRowHasItsOwnKeyInABigintColumn(t *testing.T) {
 			query = `SELECT count(*) FROM orders WHERE rowid = id
 				AND NOT EXISTS (SELECT * FROM sqlite_master WHERE sql LIKE '%AUTOINCREMENT%')`
 		}
+
 		var n int
 		if err := db.QueryRow(query).Scan(&n); err != nil || n != 3 {
 			t.Errorf("%d, error %v, want 3", n, err)
@@ -57,6 +59,7 @@ func TestEveryRowHasItsOwnKeyInABigintColumn(t *testing.T) {
 		if err := tx.Commit(); err != nil || set.ID != 7 || snowflake.Default().Validate(made.ID) != nil {
 			t.Errorf("in a transaction: keys %d and %d, error %v", set.ID, made.ID, err)
 		}
+
 		before := open().Order.Query().CountX(t.Context())
 		for name, client := range map[string]*ent.Client{"no hook": open(), "no generator": open(schema.Keys(nil))} {
 			good := func(err error) bool { return errors.Is(err, snowflake.ErrNoGenerator) }
@@ -68,6 +71,7 @@ func TestEveryRowHasItsOwnKeyInABigintColumn(t *testing.T) {
 				t.Errorf("%s: errors %v and %v", name, err, bulk)
 			}
 		}
+
 		if after := open().Order.Query().CountX(t.Context()); after != before {
 			t.Errorf("%d rows after the errors, want %d", after, before)
 		}

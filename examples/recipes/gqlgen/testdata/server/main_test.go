@@ -36,9 +36,11 @@ func TestIDsAreStringsAndBothFormsAreRead(t *testing.T) {
 	server := handler.New(graph.NewExecutableSchema(graph.Config{Resolvers: resolver{}}))
 	server.AddTransport(transport.POST{})
 	for _, test := range [][2]string{
-		{`{"query":"mutation{addUser(name:\"Ada\"){id name}}"}`, `{"data":{"addUser":{"id":"250263666560077824","name":"Ada"}}}`},
+		{`{"query":"mutation{addUser(name:\"Ada\"){id name}}"}`,
+			`{"data":{"addUser":{"id":"250263666560077824","name":"Ada"}}}`},
 		{`{"query":"mutation{addUser(name:\"Grace\"){id}}"}`, `{"data":{"addUser":{"id":"250263666560077825"}}}`},
-		{`{"query":"{users(ids:[250263666560077824,\"250263666560077825\"]){id}}"}`, `{"data":{"users":[{"id":"250263666560077824"},{"id":"250263666560077825"}]}}`},
+		{`{"query":"{users(ids:[250263666560077824,\"250263666560077825\"]){id}}"}`,
+			`{"data":{"users":[{"id":"250263666560077824"},{"id":"250263666560077825"}]}}`},
 		{
 			`{"query":"query($ids:[ID!]!){users(ids:$ids){name}}","variables":{"ids":["250263666560077824",250263666560077825]}}`,
 			`{"data":{"users":[{"name":"Ada"},{"name":"Grace"}]}}`,

@@ -12,11 +12,13 @@ func Number(value float64, digits int) string {
 	if math.IsNaN(value) || math.IsInf(value, 0) {
 		return "–"
 	}
+
 	text := strconv.FormatFloat(value, 'f', digits, 64)
 	point := strings.IndexByte(text+".", '.')
 	for i := point - 3; i > 0; i -= 3 {
 		text = text[:i] + "," + text[i:]
 	}
+
 	return text
 }
 
@@ -32,6 +34,7 @@ func Factor(ratio float64) string {
 	case ratio > 0 && ratio < 0.0995:
 		return Number(ratio, 3)
 	}
+
 	return Number(ratio, 2)
 }
 
@@ -44,4 +47,27 @@ func Short(v float64) string {
 		return strconv.FormatFloat(v/1e3, 'g', 4, 64) + "k"
 	}
 	return strconv.FormatFloat(v, 'g', 4, 64)
+}
+
+// escapes replaces the special characters of Markdown and HTML.
+var escapes = strings.NewReplacer("\\", "\\\\", "|", "\\|", "<", "&lt;", ">", "&gt;", "&", "&amp;", "*", "\\*",
+	"`", "\\`", "[", "\\[", "]", "\\]", "\n", " ", "\r", " ")
+
+// Escape escapes the special characters of Markdown and HTML.
+func Escape(text string) string { return escapes.Replace(text) }
+
+// Table returns a Markdown table; all columns but the first are aligned to the right.
+func Table(rows [][]string) string {
+	var b strings.Builder
+	for i, row := range rows {
+		for _, cell := range row {
+			b.WriteString("| " + Escape(cell) + " ")
+		}
+		b.WriteString("|\n")
+		if i == 0 {
+			b.WriteString("|---|" + strings.Repeat("--:|", len(row)-1) + "\n")
+		}
+	}
+
+	return b.String()
 }

@@ -2,16 +2,18 @@ package report
 
 import (
 	"fmt"
+	"io"
 	"math"
 	"slices"
 	"strconv"
 	"strings"
+	"text/tabwriter"
 
 	"github.com/sqlflake/sqlflake/benchmarks/internal/document"
 	"github.com/sqlflake/sqlflake/benchmarks/internal/measure"
 )
 
-// signs explains those of cells.
+// signs explains the signs of cells.
 const signs = "▼ worse, ▲ better, no sign: no difference shown, ~ not certain, ? too few rounds"
 
 // cell is a figure in a table: its value, its ratio to the baseline, and the sign of its verdict.
@@ -25,16 +27,20 @@ func (r Report) cell(g measure.Group, kind, metric string) cell {
 	if !ok {
 		return cell{value: "–"}
 	}
+
 	c := cell{value: withUnit(f), verdict: f.Verdict}
 	if kind == r.Baseline || f.Verdict == measure.Unknown {
 		return c
 	}
+
 	c.ratio = document.Factor(f.Ratio) + "×"
 	c.sign = [...]string{measure.Few: "?", measure.Same: "", measure.Better: "▲", measure.Worse: "▼"}[f.Verdict]
 	const much = 1.25 // that a figure seems to differ, although its rounds do not show it
-	if f.Verdict == measure.Same && (f.Ratio >= much || f.Ratio <= 1/much) {
+	seemsToDiffer := f.Ratio >= much || f.Ratio <= 1/much
+	if f.Verdict == measure.Same && seemsToDiffer {
 		c.sign = "~"
 	}
+
 	return c
 }
 
@@ -69,6 +75,7 @@ func (r Report) sentence(engine string) string {
 		if kind == r.Baseline || size.ratio == "" {
 			continue
 		}
+
 		text := fmt.Sprintf("%s takes %s the bytes", kindTitle(kind), size.ratio)
 		if rate.verdict >= measure.Same {
 			text += fmt.Sprintf(" and is inserted at %s the rate", rate.ratio)
@@ -79,11 +86,14 @@ func (r Report) sentence(engine string) string {
 				text += " (no difference shown)"
 			}
 		}
+
 		parts = append(parts, text)
 	}
+
 	if len(parts) == 0 {
 		return ""
 	}
+
 	text := fmt.Sprintf("Compared with %s, %s.", kindTitle(r.Baseline), strings.Join(parts, "; "))
 	return strings.Replace(text, "snowflake takes", "a snowflake takes", 1)
 }
@@ -100,7 +110,7 @@ func caseText(p measure.Params, without ...string) string {
 }
 
 var paramForms = map[string]string{
-	"batch": "# a statement", "create": "# a Create", "delay": "# to the server", "by": "by #", "pace": "# rows/s each",
+	"batch": "# a statement", "delay": "# to the server", "by": "by #", "pace": "# rows/s each",
 }
 
 func paramText(p measure.Setting) string {
@@ -108,6 +118,7 @@ func paramText(p measure.Setting) string {
 	if n, err := strconv.Atoi(value); err == nil {
 		value = document.Number(float64(n), 0)
 	}
+
 	if form, ok := paramForms[p.Name]; ok {
 		return strings.Replace(form, "#", value, 1)
 	}
@@ -117,6 +128,7 @@ func paramText(p measure.Setting) string {
 		}
 		return value + " " + p.Name
 	}
+
 	return p.Name + " " + value
 }
 
@@ -143,4 +155,84 @@ func titles(kinds []string) []string {
 		all[i] = kindTitle(kind)
 	}
 	return all
+}
+
+// WriteText writes a table for each case, for a terminal.
+func (r Report) WriteText(w io.Writer) error {
+	last := ""
+	for _, g := range r.Groups {
+		if s := scenarioOf(g.Scenario); s.Name != last {
+			last = s.Name
+			fmt.Fprintf(w, "%s\n%s\n\n", s.Title, s.Question)
+		}
+
+		t := r.table(g)
+		fmt.Fprintln(w, t.title)
+		columns := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
+		for _, name := range append([]string{""}, t.heads...) {
+			name, _, _ = strings.Cut(name, ", bytes a row")
+			fmt.Fprint(columns, name, "\t")
+		}
+
+		fmt.Fprintln(columns)
+		for _, row := range t.rows {
+			for _, c := range row {
+				fmt.Fprint(columns, c.text(), "\t")
+			}
+			fmt.Fprintln(columns)
+		}
+
+		if err := columns.Flush(); err != nil {
+			return err
+		}
+
+		fmt.Fprintln(w)
+	}
+
+	for _, note := range r.Notes {
+		fmt.Fprintln(w, note)
+	}
+
+	_, err := fmt.Fprintf(w, "In brackets: the ratio to %s. %s. %s\n", kindTitle(r.Baseline), signs, r.chance())
+	return err
+}
+
+// table is the figures of a group.
+type table struct {
+	title string
+	heads []string
+	rows  [][]cell // the first cell has the row's name
+}
+
+// table returns the figures of a group: a row for each kind, or for each size of the table and metric of a curve.
+func (r Report) table(g measure.Group) table {
+	names, heads, curve := titles(g.Kinds), []string(nil), false
+	for _, m := range g.Metrics {
+		title := m.Title
+		if _, point, ok := strings.Cut(m.Name, "@"); ok {
+			curve = true
+			title += ", " + document.Short(number(point)) + " rows"
+		}
+		heads = append(heads, title)
+	}
+
+	if curve {
+		names, heads = heads, names
+	}
+
+	t := table{title: r.title(g.Engine) + ", " + caseText(g.Params), heads: heads}
+	for i, name := range names {
+		row := []cell{{value: name}}
+		for j := range heads {
+			kind, metric := i, j
+			if curve {
+				kind, metric = j, i
+			}
+			row = append(row, r.cell(g, g.Kinds[kind], g.Metrics[metric].Name))
+		}
+
+		t.rows = append(t.rows, row)
+	}
+
+	return t
 }

@@ -1,6 +1,6 @@
 //go:build unix
 
-package filelock
+package measure
 
 import (
 	"errors"
@@ -8,16 +8,16 @@ import (
 	"syscall"
 )
 
-// Lock locks a file until it is closed, without waiting. The error is ErrHeld if another process, or this one through
+// lock locks a file until it is closed, without waiting. The error is errHeld if another process, or this one through
 // another os.File, holds the lock, and another error if the file system has no locks.
-func Lock(file *os.File) error {
+func lock(file *os.File) error {
 	for {
 		err := syscall.Flock(int(file.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
 		switch {
 		case errors.Is(err, syscall.EINTR):
 			continue
 		case errors.Is(err, syscall.EWOULDBLOCK):
-			return ErrHeld
+			return errHeld
 		}
 		return err
 	}
