@@ -27,7 +27,7 @@ func main() {
 
 	check(db.AutoMigrate(&User{}))
 	ada := User{Name: "Ada"}
-	check(db.Create(&ada).Error) // sets ada.ID, then inserts the row
+	check(db.Create(&ada).Error)                  // sets ada.ID, then inserts the row
 	check(json.NewEncoder(os.Stdout).Encode(ada)) // {"id":"250263666560077824",...,"name":"Ada"}
 }
 
