@@ -13,7 +13,7 @@ func (id ID) AppendText(b []byte) ([]byte, error) { return appendDecimal(b, id),
 // MarshalText returns the text of [ID.String], for [encoding.TextMarshaler]. It makes JSON values and keys of JSON
 // objects strings, and is used for YAML, TOML, XML and [flag.TextVar]. The error is always nil.
 //
-// There is no MarshalJSON because encoding/json validates and copies its result, which it does not do with a text.
+// There is no MarshalJSON: encoding/json would validate and copy its result, and does neither with a text.
 func (id ID) MarshalText() ([]byte, error) {
 	return appendDecimal(make([]byte, 0, maxDecimalLen), id), nil
 }

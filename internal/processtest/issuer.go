@@ -260,9 +260,11 @@ func (o Order) write(ctx context.Context, g *snowflake.Generator) error {
 			text = binary.LittleEndian.AppendUint64(text, uint64(id))
 			n++
 		}
+
 		if _, err := os.Stdout.Write(text); err != nil {
 			return err
 		}
+
 		if o.Limit > 0 && n == o.Limit {
 			<-ctx.Done()
 			return ctx.Err()

@@ -122,9 +122,11 @@ func (p *Process) readIDs(r io.Reader) {
 		n, err := r.Read(buffer[kept:])
 		n += kept
 		whole := n - n%idBytes
+
 		p.mu.Lock()
 		p.ids.add(buffer[:whole])
 		p.mu.Unlock()
+
 		kept = copy(buffer, buffer[whole:n])
 		if err != nil {
 			return
@@ -139,6 +141,7 @@ func (p *Process) readNotes(r io.Reader) {
 		if err != nil { // a line without an end was cut off
 			return
 		}
+
 		var n Note
 		p.mu.Lock()
 		if err := json.Unmarshal(line, &n); err == nil {
@@ -233,6 +236,7 @@ func FreePort(t *testing.T) int {
 		if err != nil {
 			continue
 		}
+
 		if listener, err := net.Listen("tcp", addr); err == nil {
 			_ = listener.Close() // it has shown that the port is free
 			t.Cleanup(func() { _ = mark.Close() })

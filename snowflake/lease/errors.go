@@ -76,7 +76,8 @@ type NoWorkerError struct {
 }
 
 func (e *NoWorkerError) Error() string {
-	s := fmt.Sprintf("%v: all of %d to %d in namespace %q are held or not given out yet", ErrNoWorker, e.First, e.Last, e.Namespace)
+	s := fmt.Sprintf("%v: all of %d to %d in namespace %q are held or not given out yet",
+		ErrNoWorker, e.First, e.Last, e.Namespace)
 	if e.Wait > 0 {
 		s += fmt.Sprintf("; the first is free in %v, unless it is extended", e.Wait.Round(time.Millisecond))
 	}

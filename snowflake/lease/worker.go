@@ -43,7 +43,8 @@ func WorkerFromEnv(name string) (int64, error) {
 func WorkerFromOrdinal(name string) (int64, error) {
 	label, _, _ := strings.Cut(name, ".")
 	if len(label) >= maxLabel {
-		return 0, fmt.Errorf("%w: pod name %.20q... has %d bytes: names are cut at %d, so its ordinal may be another one",
+		return 0, fmt.Errorf(
+			"%w: pod name %.20q... has %d bytes: names are cut at %d, so its ordinal may be another one",
 			ErrOption, label, len(label), maxLabel)
 	}
 
@@ -54,7 +55,8 @@ func WorkerFromOrdinal(name string) (int64, error) {
 
 	worker, err := parseWorker(label[dash+1:])
 	if err != nil {
-		return 0, fmt.Errorf("%w: pod name %q, want a name, a dash and an ordinal, such as \"web-12\": %w", ErrOption, name, err)
+		return 0, fmt.Errorf("%w: pod name %q, want a name, a dash and an ordinal, such as \"web-12\": %w",
+			ErrOption, name, err)
 	}
 
 	return worker, nil

@@ -36,7 +36,8 @@ func Validate(db DB, dialect Dialect) error {
 		return fmt.Errorf("%w: nil (%T)", ErrInvalid, db)
 	}
 	if isTransaction(db) {
-		return fmt.Errorf("%w: a transaction (%T), whose rollback would undo the statements; pass the database", ErrInvalid, db)
+		return fmt.Errorf("%w: a transaction (%T), whose rollback would undo the statements; pass the database",
+			ErrInvalid, db)
 	}
 	if dialect != Postgres && dialect != MySQL && dialect != SQLite {
 		return fmt.Errorf("%w: unknown dialect %q, want Postgres, MySQL or SQLite", ErrInvalid, string(dialect))

@@ -57,7 +57,8 @@ func probeLocks(dir string) error {
 		one, oneErr := lockFile(first)
 		two, twoErr := lockFile(second)
 		if lockErr := errors.Join(oneErr, twoErr); lockErr != nil || !one || two {
-			err = errors.Join(fmt.Errorf("%w: the file system of %s does not keep locks", lease.ErrOption, dir), lockErr)
+			err = errors.Join(
+				fmt.Errorf("%w: the file system of %s does not keep locks", lease.ErrOption, dir), lockErr)
 		}
 		err = errors.Join(err, second.Close())
 	}

@@ -41,9 +41,9 @@ const pollInterval = 2 * time.Millisecond
 
 var _ leasestore.Store = (*Store)(nil)
 
-// New returns a store in the folder dir, which it creates if need be. It returns an error that matches lease.ErrOption
-// if the folder is on a network file system or shared with a virtual machine's host (both known on Linux only) or on a
-// file system that does not keep locks, and the operating system's if it can't be written.
+// New returns a store in the folder dir, and creates the folder if it is missing. It returns an error that matches
+// lease.ErrOption if the folder is on a network file system or shared with a virtual machine's host (both known on
+// Linux only) or on a file system that does not keep locks, and the operating system's if it can't be written.
 //
 // The folder belongs to the store. If a file in it is removed or restored from a backup, the store forgets horizons,
 // and only clocks then keep the IDs apart. All processes must see the same folder (containers of a host mount it) and
@@ -61,8 +61,9 @@ func New(dir string) (*Store, error) {
 // issued again. After Close of the lease a restart waits for nothing; after a crash the first ID waits for the horizon,
 // up to a window.
 //
-// The folder of the file is created now if need be, the file by the first Acquire, and two lock files beside it. The
-// errors are the same as of New. The folder must outlive the process: in a container it is a volume.
+// NewStateFile creates the folder of the file if it is missing. The first Acquire creates the file and two lock files
+// in the same folder. The errors are the same as of New. The folder must outlive the process: in a container it is a
+// volume.
 //
 // The first Acquire writes the namespace, the worker and the layout into the file, and others are rejected later. It
 // must ask for one worker (lease.WithWorkers(n, n)); later ones may ask for a range that includes it. A second process
@@ -143,7 +144,7 @@ func (f *Store) Extend(ctx context.Context, c leasestore.Claim, horizon int64, t
 			return fmt.Errorf("lease: extending worker %d: %w", c.Worker, err)
 		}
 		o.claim, o.idle = s.claim(), false
-		// After the write, so that who reads the horizons after the mark sees each one that was confirmed.
+		// After the write, so a reader that sees the mark also sees every confirmed horizon.
 		return f.checkVersion(c.Namespace)
 	})
 }

@@ -189,8 +189,8 @@ type span struct {
 	worker, epoch, from, to int64
 }
 
-// own takes one of two workers for so short a time that others are waiting for it, extends it with pauses in which it
-// may expire, and then gives a part of it back or abandons it.
+// own takes one of two workers for so short a time that others are waiting for it. It extends it after pauses that may
+// be longer than the TTL, and then gives a part of it back or abandons it.
 func (f *fixture) own() (s span, ok bool) {
 	const ttl = 2 * time.Millisecond
 	r := f.request(0, 1)

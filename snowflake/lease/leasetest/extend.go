@@ -16,7 +16,8 @@ var extendTests = []test{
 			f.extend(claim, horizon, long)
 			highest = max(highest, horizon)
 			if got := f.entry(7); got.Horizon != highest || got.Epoch != claim.Epoch {
-				f.Fatalf("after %d List says horizon %d, epoch %d; want %d, %d", horizon, got.Horizon, got.Epoch, highest, claim.Epoch)
+				f.Fatalf("after %d List says horizon %d, epoch %d; want %d, %d",
+					horizon, got.Horizon, got.Epoch, highest, claim.Epoch)
 			}
 		}
 	}},

@@ -42,7 +42,9 @@ var inputTests = []test{
 			}
 		}
 		for what, next := range map[string]string{
-			"an empty next token": "", "a short next token": NewToken()[1:], "a next token of other signs": NewToken()[1:] + "G",
+			"an empty next token":         "",
+			"a short next token":          NewToken()[1:],
+			"a next token of other signs": NewToken()[1:] + "G",
 		} {
 			bad := claim
 			bad.Next = next

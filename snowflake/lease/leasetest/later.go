@@ -105,7 +105,8 @@ var laterTests = []test{
 		} {
 			if err := call.by.Reserve(f.Context(), call.worker, call.purpose); !errors.Is(err, call.want) ||
 				err != nil && !strings.Contains(err.Error(), fmt.Sprintf("worker %d of ", call.worker)) {
-				f.Errorf("Reserve(%d, %.5q): error %v, want %v with the worker", call.worker, call.purpose, err, call.want)
+				f.Errorf("Reserve(%d, %.5q): error %v, want %v with the worker",
+					call.worker, call.purpose, err, call.want)
 			}
 		}
 		if err := a.Reserve(ended, 1021, "items"); !errors.Is(err, context.Canceled) {
