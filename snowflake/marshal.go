@@ -113,7 +113,8 @@ func (id *ID) UnmarshalBSONValue(typ byte, data []byte) error {
 		*id = ID(int32(binary.LittleEndian.Uint32(data)))
 	default:
 		return newParseError(ErrType, fmt.Sprintf("BSON of type 0x%02x and %d bytes", typ, len(data)), "",
-			`want a 64-bit integer, type 0x12, in mongosh NumberLong("..."); a double, type 0x01, loses digits above 2^53`)
+			`want a 64-bit integer, type 0x12, in mongosh NumberLong("..."); `+
+				`a double, type 0x01, loses digits above 2^53`)
 	}
 	return nil
 }

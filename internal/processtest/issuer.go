@@ -142,7 +142,9 @@ func (o Order) issue(open func(place string) (leasestore.Store, error), out *not
 
 // lease opens the store and the lease, again and again while the database does not answer, as a service that is
 // restarted does.
-func (o Order) lease(ctx context.Context, open func(string) (leasestore.Store, error), out *notes) (*lease.Lease, error) {
+func (o Order) lease(
+	ctx context.Context, open func(string) (leasestore.Store, error), out *notes,
+) (*lease.Lease, error) {
 	store, err := open(o.Place)
 	if err != nil {
 		return nil, err

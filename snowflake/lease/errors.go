@@ -64,8 +64,8 @@ type VersionError struct {
 }
 
 func (e *VersionError) Error() string {
-	return fmt.Sprintf("lease: namespace %q requires version %.40s of the lease protocol, which this program does not know: update the program",
-		e.Namespace, e.Version)
+	return fmt.Sprintf("lease: namespace %q requires version %.40s of the lease protocol, "+
+		"which this program does not know: update the program", e.Namespace, e.Version)
 }
 
 // NoWorkerError says that all workers are held. It wraps ErrNoWorker.

@@ -36,7 +36,12 @@ func open(dir, file, gate string) (*Store, error) {
 		return nil, err
 	}
 
-	f := &Store{dir: dir, gate: fileRow{path: filepath.Join(dir, gate)}, turn: make(chan struct{}, 1), owned: map[string]*owner{}}
+	f := &Store{
+		dir:   dir,
+		gate:  fileRow{path: filepath.Join(dir, gate)},
+		turn:  make(chan struct{}, 1),
+		owned: map[string]*owner{},
+	}
 	if file != "" {
 		f.file = filepath.Join(dir, file)
 	}

@@ -9,7 +9,7 @@ import (
 )
 
 var acquireTests = []test{
-	{promise: "a takeover raises the epoch by one and starts at the horizon of the earlier owner", run: func(f *fixture) {
+	{promise: "a takeover raises the epoch by one and starts at the earlier owner's horizon", run: func(f *fixture) {
 		// Below the tick and above it, with digits that no float32 holds.
 		grant := f.take(7, 7)
 		for i, horizon := range []int64{tick - 100, tick + 1000, 1<<53 + 1} {
@@ -145,7 +145,7 @@ var orderTests = []test{
 		f.wantWorker(0, 1, second.Worker)
 		f.wantWorker(0, 1, first.Worker)
 	}},
-	{promise: "numbers that were never taken come after free ones with a horizon up to the tick", run: func(f *fixture) {
+	{promise: "numbers never taken come after free ones with a horizon up to the tick", run: func(f *fixture) {
 		f.take(0, 3)
 		claim := f.wantWorker(0, 3, 1).Claim
 		f.extend(claim, tick, long)

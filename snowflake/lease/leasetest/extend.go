@@ -28,7 +28,7 @@ var extendTests = []test{
 			f.extend(claim, 1000, long)
 		}
 	}},
-	{promise: "the expiry is ttl from now by the store's clock, as that of Acquire", expiry: true, run: func(f *fixture) {
+	{promise: "the expiry is ttl from now by the store's clock, as in Acquire", expiry: true, run: func(f *fixture) {
 		grant := f.take(7, 7)
 		claim, ttl, now := grant.Claim, long, grant.Now
 		for _, next := range []time.Duration{3 * long, long, brief} {

@@ -15,7 +15,7 @@ import (
 
 // laterTests are about what a later version of the module may do with the store while this one uses it.
 var laterTests = []test{
-	{promise: "a namespace that requires a later version refuses Acquire and Extend, which is no loss", run: func(f *fixture) {
+	{promise: "a namespace of a later version refuses Acquire and Extend, which is no loss", run: func(f *fixture) {
 		if f.settings.Require == nil {
 			f.Skip("Settings.Require is nil")
 		}
@@ -121,7 +121,8 @@ var laterTests = []test{
 				reserved[e.Worker] = e.Holder.Host
 			}
 		}
-		if want := map[int64]string{1022: "reserved for lines", 1023: "reserved for orders"}; !maps.Equal(reserved, want) {
+		want := map[int64]string{1022: "reserved for lines", 1023: "reserved for orders"}
+		if !maps.Equal(reserved, want) {
 			f.Errorf("the workers %v are reserved, want %v", reserved, want)
 		}
 		if held, _, err := a.Workers(f.Context()); held != 4 || err != nil {

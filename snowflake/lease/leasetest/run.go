@@ -33,8 +33,10 @@ func Run(t *testing.T, open func(t *testing.T) leasestore.Store, settings Settin
 				}
 
 				t.Run(test.promise, func(t *testing.T) {
-					f := &fixture{TB: t, store: open(t), namespace: "leasetest-" + NewToken(), settings: settings, patience: 2 * time.Minute}
-					test.run(f)
+					test.run(&fixture{
+						TB: t, store: open(t), namespace: "leasetest-" + NewToken(), settings: settings,
+						patience: 2 * time.Minute,
+					})
 				})
 			}
 		})
