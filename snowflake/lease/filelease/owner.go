@@ -76,7 +76,7 @@ func (f *Store) regrant(r leasestore.Request, used []fileRow) (grant leasestore.
 // The claim is still valid then, and use takes the lock again.
 func (f *Store) use(c leasestore.Claim, change func(*owner, fileState) error) error {
 	lost := fmt.Errorf("%w: worker %d in namespace %q, epoch %d", lease.ErrLost, c.Worker, c.Namespace, c.Epoch)
-	row := f.row(c.Namespace, c.Worker)
+	row := f.place.row(c.Namespace, c.Worker)
 	o := f.owned[row.path]
 	if o != nil && !row.locks(o.lock) { // the lock file was removed, and another process may hold a new one
 		if err := f.drop(o); err != nil {

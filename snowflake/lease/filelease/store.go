@@ -27,9 +27,9 @@ import (
 // Before Extend returns, the state of the worker has been written to a temporary file, flushed, renamed, and the folder
 // flushed: two flushes each time. A power cut can't bring an old horizon back if the disk does what it reports.
 type Store struct {
-	dir  string  // of the namespaces' folders, or of the state file
-	file string  // the state file, "" for a store in a folder
-	gate fileRow // whose lock keeps out the other processes while this one chooses a worker or lists
+	dir   folder // has the lock files, and the marks of later versions
+	place place
+	gate  fileRow // whose lock keeps out the other processes while this one chooses a worker or lists
 
 	turn   chan struct{}     // has an element while a call uses the fields below
 	owned  map[string]*owner // by the path of the state
@@ -52,7 +52,7 @@ func New(dir string) (*Store, error) {
 	if dir == "" {
 		return nil, fmt.Errorf("%w: the path of the file store is empty", lease.ErrOption)
 	}
-	return open(dir, "", "store")
+	return open(dir, "store")
 }
 
 // NewStateFile returns a store with exactly one worker, in the file at path, for a process whose configuration names
@@ -73,7 +73,11 @@ func NewStateFile(path string) (*Store, error) {
 		return nil, fmt.Errorf("%w: the path of the state file is empty", lease.ErrOption)
 	}
 	name := filepath.Base(path)
-	return open(filepath.Dir(path), name, name+".gate")
+	f, err := open(filepath.Dir(path), name+".gate")
+	if err == nil {
+		f.place = stateFile(filepath.Join(string(f.dir), name))
+	}
+	return f, err
 }
 
 // Acquire implements [leasestore.Store]. How long a worker has been free counts from its last extension or release.
@@ -92,11 +96,11 @@ func (f *Store) Acquire(ctx context.Context, r leasestore.Request) (leasestore.G
 		return leasestore.Grant{}, err
 	}
 	defer unlockStore()
-	if err := f.checkVersion(r.Namespace); err != nil {
+	if err := f.dir.checkVersion(r.Namespace); err != nil {
 		return leasestore.Grant{}, err
 	}
 
-	used, err := f.used(r.Namespace)
+	used, err := f.place.used(r.Namespace)
 	if err == nil {
 		err = f.checkRequest(r, used)
 	}
@@ -106,11 +110,9 @@ func (f *Store) Acquire(ctx context.Context, r leasestore.Request) (leasestore.G
 	if grant, ok, err := f.regrant(r, used); ok || err != nil {
 		return grant, err
 	}
-	if f.file == "" && len(used) == 0 {
-		// Flushed even if it exists: the process that created it may have died before.
-		folder := f.folder(r.Namespace)
-		if err := errors.Join(makeFolder(folder), syncFolder(f.dir)); err != nil {
-			return leasestore.Grant{}, storeError(err)
+	if len(used) == 0 {
+		if err := f.place.begin(r); err != nil {
+			return leasestore.Grant{}, err
 		}
 	}
 
@@ -145,7 +147,7 @@ func (f *Store) Extend(ctx context.Context, c leasestore.Claim, horizon int64, t
 		}
 		o.claim, o.idle = s.claim(), false
 		// After the write, so a reader that sees the mark also sees every confirmed horizon.
-		return f.checkVersion(c.Namespace)
+		return f.dir.checkVersion(c.Namespace)
 	})
 }
 
@@ -181,8 +183,8 @@ func (f *Store) List(ctx context.Context, namespace string) ([]leasestore.Entry,
 
 	defer unlockStore()
 	namespaces := []string{namespace}
-	if namespace == "" && f.file == "" {
-		if namespaces, err = f.namespaces(); err != nil {
+	if namespace == "" {
+		if namespaces, err = f.place.namespaces(); err != nil {
 			return nil, err
 		}
 	}
@@ -192,7 +194,7 @@ func (f *Store) List(ctx context.Context, namespace string) ([]leasestore.Entry,
 		errs    []error
 	)
 	for _, name := range namespaces {
-		rows, err := f.used(name)
+		rows, err := f.place.used(name)
 		errs = append(errs, err)
 		for _, row := range rows {
 			if err := ctx.Err(); err != nil {
