@@ -244,5 +244,6 @@ func (l Layout) unknownField(name string) error {
 
 func validName(s string) bool {
 	const letters = "abcdefghijklmnopqrstuvwxyz"
-	return s != "" && strings.Contains(letters, s[:1]) && strings.Trim(s, letters+"0123456789_") == ""
+	beginsWithLetter := strings.TrimLeft(s, letters) != s
+	return beginsWithLetter && strings.Trim(s, letters+"0123456789_") == ""
 }

@@ -217,7 +217,8 @@ func (p *Process) Finish() error {
 // AwaitID waits for the first ID.
 func (p *Process) AwaitID() error {
 	for begin := time.Now(); p.Count() == 0; time.Sleep(poll) {
-		if ended := p.HasEnded(); ended && p.Count() == 0 || time.Since(begin) > Patience {
+		isVain := p.HasEnded() && p.Count() == 0
+		if isVain || time.Since(begin) > Patience {
 			return fmt.Errorf("no ID: %s", p)
 		}
 	}

@@ -258,7 +258,8 @@ func (l *Lease) callAcquire(ctx context.Context, tick int64) (leasestore.Grant, 
 	})
 
 	l.called("acquire", start, err)
-	l.state.mayHold = err != nil && !errors.Is(err, ErrNoWorker) && !refusal(err)
+	lentNone := errors.Is(err, ErrNoWorker) || refusal(err)
+	l.state.mayHold = err != nil && !lentNone
 	l.state.timedOut = ctx.Err() != nil
 	if err == nil {
 		l.observe(grant.Now, before)
@@ -293,12 +294,12 @@ func (l *Lease) refused(ctx context.Context, err error) (time.Duration, error) {
 func (l *Lease) failed(ctx context.Context, err error) (time.Duration, error) {
 	var reach *ReachError
 	tooFar := errors.As(err, &reach) && reach.Wait > DefaultWindow // for longer than Open waits for the store
+	isInVain := refusal(err) || tooFar
 
 	switch {
 	case ctx.Err() != nil:
 		return 0, errors.Join(ctx.Err(), err)
-	case errors.Is(err, os.ErrClosed), // the store, for good
-		!l.hadWorker() && (refusal(err) || tooFar):
+	case errors.Is(err, os.ErrClosed), isInVain && !l.hadWorker(): // the store is closed for good, or refuses
 		return 0, err
 	}
 

@@ -59,7 +59,8 @@ func probeLocks(dir string) error {
 	if err == nil {
 		one, oneErr := lockFile(first)
 		two, twoErr := lockFile(second)
-		if lockErr := errors.Join(oneErr, twoErr); lockErr != nil || !one || two {
+		lockErr := errors.Join(oneErr, twoErr)
+		if excludes := one && !two; lockErr != nil || !excludes {
 			err = errors.Join(
 				fmt.Errorf("%w: the file system of %s does not keep locks", lease.ErrOption, dir), lockErr)
 		}

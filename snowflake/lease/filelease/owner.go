@@ -43,8 +43,8 @@ func reserves(r leasestore.Request) bool { return r.TTL >= 100*365*24*time.Hour 
 func (f *Store) regrant(r leasestore.Request, used []fileRow) (grant leasestore.Grant, ok bool, err error) {
 	if reserves(r) {
 		for _, row := range used {
-			s, ok, err := row.read(nil)
-			isOwn := ok && s.Reserved && s.Token == r.Token
+			s, _, err := row.read(nil)
+			isOwn := s.Reserved && s.Token == r.Token
 			if err != nil || isOwn {
 				return leasestore.Grant{Claim: s.claim(), Horizon: s.Horizon}, err == nil, err
 			}

@@ -92,7 +92,8 @@ func (r fileRow) read(lock *os.File) (s fileState, ok bool, err error) {
 		return s, false, fmt.Errorf("%w: %s: %w", lease.ErrDamaged, r.path, err)
 	}
 
-	if r.namespace != "" && (s.Namespace != r.namespace || s.Worker != r.worker) {
+	isAnother := s.Namespace != r.namespace || s.Worker != r.worker
+	if r.namespace != "" && isAnother {
 		return s, false, fmt.Errorf(
 			"%w: %s is the state of worker %d in namespace %q, not of worker %d in namespace %q",
 			lease.ErrDamaged, r.path, s.Worker, s.Namespace, r.worker, r.namespace)

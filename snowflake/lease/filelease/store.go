@@ -161,14 +161,17 @@ func (f *Store) Release(ctx context.Context, c leasestore.Claim, horizon int64) 
 
 	defer unlockStore()
 	return f.use(c, func(o *owner, s fileState) error {
-		var err error
-		if horizon = max(0, horizon); !o.idle || s.Reserved || horizon < s.Horizon {
-			s.Reserved = false
-			// A failed write may leave either horizon. Nothing is issued any more, so both are right.
-			s.Horizon = min(s.Horizon, horizon)
-			if err = o.row.write(s); err != nil { // its modification time is when the worker became free
-				err = fmt.Errorf("lease: releasing worker %d: %w", c.Worker, err)
-			}
+		released := s
+		released.Reserved = false
+		released.Horizon = min(s.Horizon, max(0, horizon))
+		if o.idle && released == s { // a repetition
+			return f.drop(o)
+		}
+
+		// A failed write may leave either horizon. Nothing is issued any more, so both are right.
+		err := o.row.write(released) // its modification time is when the worker became free
+		if err != nil {
+			err = fmt.Errorf("lease: releasing worker %d: %w", c.Worker, err)
 		}
 		return errors.Join(err, f.drop(o))
 	})
@@ -200,18 +203,11 @@ func (f *Store) List(ctx context.Context, namespace string) ([]leasestore.Entry,
 			if err := ctx.Err(); err != nil {
 				return nil, err
 			}
-			s, ok, err := row.read(nil)
-			isOther := namespace != "" && s.Namespace != namespace
-			if err != nil || !ok || isOther {
-				errs = append(errs, err)
-				continue
+			e, ok, err := f.entry(row, namespace)
+			errs = append(errs, err)
+			if ok {
+				entries = append(entries, e)
 			}
-			held, err := f.held(row)
-			if err != nil {
-				errs = append(errs, err)
-				continue
-			}
-			entries = append(entries, s.entry(held))
 		}
 	}
 
@@ -220,6 +216,20 @@ func (f *Store) List(ctx context.Context, namespace string) ([]leasestore.Entry,
 	})
 
 	return entries, errors.Join(errs...)
+}
+
+// entry returns the entry of a row, and false for a row of another namespace than the one asked for.
+func (f *Store) entry(row fileRow, namespace string) (e leasestore.Entry, ok bool, err error) {
+	s, ok, err := row.read(nil)
+	if err != nil || !ok {
+		return e, false, err
+	}
+	if namespace != "" && s.Namespace != namespace {
+		return e, false, nil
+	}
+
+	held, err := f.held(row)
+	return s.entry(held), err == nil, err
 }
 
 // Close frees all workers at once, as the end of the process would. Later calls return an error that wraps

@@ -37,12 +37,13 @@ var acquireTests = []test{
 			f.acquire(r)
 		}
 		none := f.wantNone(4, 6)
-		if none.Namespace != f.namespace || none.First != 4 || none.Last != 6 {
-			f.Errorf("the error speaks of %d to %d in %q, want 4 to 6 in %q",
-				none.First, none.Last, none.Namespace, f.namespace)
-		}
 		if !f.settings.NoExpiry && (none.Wait-long).Abs() > long/2 {
 			f.Errorf("the wait is %v, want about %v", none.Wait, long)
+		}
+
+		none.Wait = 0
+		if want := (lease.NoWorkerError{Namespace: f.namespace, First: 4, Last: 6}); none != want {
+			f.Errorf("the error is %+v, want %+v", none, want)
 		}
 	}},
 	{promise: "the same token returns the same grant: the reply was lost", run: func(f *fixture) {

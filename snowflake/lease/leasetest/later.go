@@ -103,8 +103,9 @@ var laterTests = []test{
 			{a, -1, "items", lease.ErrOption},
 			{a, 1021, "", lease.ErrOption},
 		} {
-			if err := call.by.Reserve(f.Context(), call.worker, call.purpose); !errors.Is(err, call.want) ||
-				err != nil && !strings.Contains(err.Error(), fmt.Sprintf("worker %d of ", call.worker)) {
+			err := call.by.Reserve(f.Context(), call.worker, call.purpose)
+			isNamed := err == nil || strings.Contains(err.Error(), fmt.Sprintf("worker %d of ", call.worker))
+			if !errors.Is(err, call.want) || !isNamed {
 				f.Errorf("Reserve(%d, %.5q): error %v, want %v with the worker",
 					call.worker, call.purpose, err, call.want)
 			}
@@ -117,7 +118,8 @@ var laterTests = []test{
 		}
 		reserved := map[int64]string{}
 		for _, e := range f.list(f.namespace) {
-			if e.Reserved() && (e.Expires.IsZero() || time.Until(e.Expires) > 200*365*24*time.Hour) {
+			isForLong := e.Expires.IsZero() || time.Until(e.Expires) > 200*365*24*time.Hour
+			if e.Reserved() && isForLong {
 				reserved[e.Worker] = e.Holder.Host
 			}
 		}

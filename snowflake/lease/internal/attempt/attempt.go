@@ -94,9 +94,9 @@ func keepOpening(ctx context.Context, open Open, to chan<- opened) {
 	for {
 		limited, cancel := context.WithTimeout(ctx, connectTime)
 		conn, err := open(limited)
-		tooLong := limited.Err() != nil
+		tookTooLong := limited.Err() != nil && ctx.Err() == nil
 		cancel()
-		if err != nil && tooLong && ctx.Err() == nil {
+		if err != nil && tookTooLong {
 			continue
 		}
 
