@@ -116,5 +116,6 @@ func (id *ID) UnmarshalBSONValue(typ byte, data []byte) error {
 			`want a 64-bit integer, type 0x12, in mongosh NumberLong("..."); `+
 				`a double, type 0x01, loses digits above 2^53`)
 	}
+
 	return nil
 }
