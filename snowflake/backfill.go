@@ -71,7 +71,7 @@ func NewBackfill(worker int64, opts ...Option) (*Backfill, error) {
 
 // Next returns the ID of the next row, which was created at t. IDs ascend by time and sequence, and so as numbers
 // unless the layout has the sequence above a part of the time. With the sequence above all of it, as in [Scattered],
-// each tick begins at a sequence that depends on the tick and goes on at 0 after the last, so that the rows of quiet
+// each tick begins at a sequence that depends on the tick and continues at 0 after the last, so that the rows of quiet
 // ticks are spread.
 //
 // It returns ErrBeforeEpoch or ErrTimeExhausted for a time outside the layout, also for the zero Time; ErrUnsorted for

@@ -121,7 +121,7 @@ func parseDecimal[T ~string | ~[]byte](s T) (id ID, ok bool) {
 			return 0, false
 		}
 		u = joinDigits(head)*1e8 + joinDigits(last)
-	case n == 0, s[0] == '0' && (n > 1 || negative):
+	case n == 0, s[0] == '0' && n > 1, s[0] == '0' && negative:
 		return 0, false
 	default:
 		for i := range n {

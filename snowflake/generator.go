@@ -24,7 +24,7 @@ import (
 //     are the linearization points (Herlihy and Wing, 1990). Earlier means smaller if the layout has the time first and
 //     the sequence last except for the worker, as all presets but [Scattered] have, if With does not set different
 //     values, and with a time in two parts until a lease takes another worker. With the sequence above the time, the
-//     sequences of a tick begin at any number and go on at 0 after the last.
+//     sequences of a tick begin at any number and continue at 0 after the last.
 //   - The clock is monotonic, so steps back of the wall clock, corrections by NTP and leap seconds do not change the
 //     order of IDs and let no call wait, nor one that waits wait longer. After a step back by more than 10 ms the
 //     generator's clock runs 5 ms slower for each second of use until it agrees with the wall clock; Stats reports the
@@ -231,13 +231,15 @@ func (g *Generator) Fill(ctx context.Context, dst []ID) error {
 // A generator does not say by itself that its layout ends soon, as a lease does in the last two years. A program that
 // calls New should report Remaining: the presets resource and manyworkers end in 2033.
 type Stats struct {
-	Issued    uint64        // IDs issued for the worker in this process; less after a call that gave up its wait
-	Waits     uint64        // waits for the clock that ended without an error; a long Fill may have several
-	Waited    time.Duration // the sum of these waits, by the monotonic clock
-	Lead      time.Duration // how far the last ID taken, or the start fence, is ahead of the clock, in whole ticks
-	Drift     time.Duration // wall clock minus the generator's, as of the last second of use; negative after a step back
-	Steps     uint64        // steps forward of the wall clock that were followed
-	Remaining time.Duration // until the last ID: to the layout's End, or to 292 years after its epoch if that is earlier
+	Issued uint64        // IDs issued for the worker in this process; less after a call that gave up its wait
+	Waits  uint64        // waits for the clock that ended without an error; a long Fill may have several
+	Waited time.Duration // the sum of these waits, by the monotonic clock
+	Lead   time.Duration // how far the last ID taken, or the start fence, is ahead of the clock, in whole ticks
+	Drift  time.Duration // wall clock minus the generator's, after the last second of use; below 0 after a step back
+	Steps  uint64        // steps forward of the wall clock that were followed
+
+	// Remaining is the time until the last ID: to the layout's End, or to 292 years after its epoch if that is earlier.
+	Remaining time.Duration
 }
 
 // Stats returns the counters. Issued is exact while no call is running, and includes IDs that running calls wait for.

@@ -42,9 +42,9 @@ type Field struct {
 // by time from one [Layout.Period] to the next, and within a period by the fields between. [Clustered] is such a
 // layout.
 //
-// With the sequence above the time, IDs sort by the sequence. Each tick then begins at a sequence that its number and
-// the worker decide, counts up and goes on at 0, so that already the IDs of one slow generator are spread over all
-// numbers. [Scattered] is such a layout.
+// With the sequence above the time, IDs sort by the sequence. Where a tick begins then depends on its number and on the
+// worker. It counts up and continues at 0, so even the IDs of one slow generator are spread over all numbers.
+// [Scattered] is such a layout.
 //
 // A Layout is a small immutable value: it can be compared with ==, used as a map key and read concurrently. The zero
 // Layout has no fields, and New and Compose reject it with ErrLayout.
@@ -244,5 +244,6 @@ func (l Layout) unknownField(name string) error {
 
 func validName(s string) bool {
 	const letters = "abcdefghijklmnopqrstuvwxyz"
-	return s != "" && strings.Contains(letters, s[:1]) && strings.Trim(s, letters+"0123456789_") == ""
+	beginsWithLetter := strings.TrimLeft(s, letters) != s
+	return beginsWithLetter && strings.Trim(s, letters+"0123456789_") == ""
 }

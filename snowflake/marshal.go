@@ -13,7 +13,7 @@ func (id ID) AppendText(b []byte) ([]byte, error) { return appendDecimal(b, id),
 // MarshalText returns the text of [ID.String], for [encoding.TextMarshaler]. It makes JSON values and keys of JSON
 // objects strings, and is used for YAML, TOML, XML and [flag.TextVar]. The error is always nil.
 //
-// There is no MarshalJSON because encoding/json validates and copies its result, which it does not do with a text.
+// There is no MarshalJSON: encoding/json would validate and copy its result, and does neither with a text.
 func (id ID) MarshalText() ([]byte, error) {
 	return appendDecimal(make([]byte, 0, maxDecimalLen), id), nil
 }
@@ -113,7 +113,9 @@ func (id *ID) UnmarshalBSONValue(typ byte, data []byte) error {
 		*id = ID(int32(binary.LittleEndian.Uint32(data)))
 	default:
 		return newParseError(ErrType, fmt.Sprintf("BSON of type 0x%02x and %d bytes", typ, len(data)), "",
-			`want a 64-bit integer, type 0x12, in mongosh NumberLong("..."); a double, type 0x01, loses digits above 2^53`)
+			`want a 64-bit integer, type 0x12, in mongosh NumberLong("..."); `+
+				`a double, type 0x01, loses digits above 2^53`)
 	}
+
 	return nil
 }

@@ -12,11 +12,11 @@ func Default() Layout { return presets()[0].layout }
 
 // Clustered returns the layout for tables that several processes write and that are stored in the order of their
 // primary key, as InnoDB does (MySQL, MariaDB): the bits of Default, with the worker above the lower 22 bits of the
-// time. Each worker appends to its own part of the table, as InnoDB expects, and the table is as small as with
+// time. Each worker appends to its own part of the table, as InnoDB expects, and the table stays as small as with
 // auto-increment. With Default InnoDB splits pages in the middle: such tables are up to twice as large.
 //
-// IDs of different workers are in order by time only from one [Layout.Period] of 70 minutes to the next, also those of
-// a generator whose lease takes another worker. [Layout.MaskedRanges] finds the IDs of any span of time.
+// IDs of different workers are in order by time only from one [Layout.Period] of 70 minutes to the next. So are the IDs
+// of one generator whose lease takes another worker. [Layout.MaskedRanges] finds the IDs of any span of time.
 //
 // An ID of Default can be equal to one of Clustered in the same period. To continue a table with the other layout, end
 // all its writers, and start those with the new layout, and another namespace of leases, in a later period. The times
@@ -25,7 +25,7 @@ func Clustered() Layout { return presets()[1].layout }
 
 // Scattered returns the layout for databases that split a table into ranges of its primary key and keep each on another
 // machine, such as TiDB, CockroachDB, YugabyteDB, Spanner and Aurora DSQL: with the other layouts all new rows go to
-// the last range. Here the sequence is above the time and begins each tick at another number, so already one process
+// the last range. Here the sequence is above the time and begins each tick at another number, so even one process
 // writes to all ranges. 32,768 workers have 128 IDs per millisecond each, until 2094-09-07.
 //
 // What it costs: keys are in no order of time, so the newest rows are not the last ones. [Layout.Range], package
@@ -71,7 +71,7 @@ func Scattered() Layout { return presets()[2].layout }
 //     China: its time ended on 2023-09-17, and its IDs are read with a layout of that epoch, see the example of
 //     [ParseLayout].
 //   - manyworkers: 32,768 workers, for services that take another worker when a clock steps back. Generators of this
-//     package need no other one; a lease prefers workers whose horizon the clock has passed. Here, too, the epoch of
+//     package need not; a lease prefers workers whose horizon the clock has passed. Here, too, the epoch of
 //     2025 is ours, and it ends on 2033-09-17. The article counts from 2017-12-21: its time ended on 2026-09-06.
 //   - multiclock: a clock field, for services that increment it when their clock steps back. Generators of this package
 //     do not follow the clock back and need no such field. Bits of a clock are bits of a worker: with "time:41

@@ -29,9 +29,12 @@ type KV interface {
 
 // Pair is a key with its value.
 type Pair struct {
-	Key      string
-	Value    []byte
-	Revision string // not empty, changes with each write of the key and never comes again; the engine's own, in any form
+	Key   string
+	Value []byte
+
+	// Revision changes with each write of the key and never comes again. It is the engine's own, in any form, but not
+	// empty.
+	Revision string
 }
 
 // historian is such an engine.

@@ -23,7 +23,7 @@ type Store struct {
 
 var _ leasestore.Store = (*Store)(nil)
 
-// New returns a store on the engine, which it does not call yet. It returns lease.ErrOption for nil.
+// New returns a store on the engine, without a call of it. It returns lease.ErrOption for nil.
 func New(kv KV) (*Store, error) {
 	if v := reflect.ValueOf(kv); !v.IsValid() || v.Kind() == reflect.Pointer && v.IsNil() {
 		return nil, fmt.Errorf("%w: the KV is nil", lease.ErrOption)
@@ -98,7 +98,8 @@ func (s *Store) open(ctx context.Context, r leasestore.Request) (*namespace, err
 
 	switch {
 	case ns.header.Layout != r.Layout:
-		return nil, fmt.Errorf("%w: namespace %q has %q, not %q", lease.ErrLayout, r.Namespace, ns.header.Layout, r.Layout)
+		return nil, fmt.Errorf("%w: namespace %q has %q, not %q",
+			lease.ErrLayout, r.Namespace, ns.header.Layout, r.Layout)
 	case deleted:
 		ns.header.Floor = s.now().Add(r.Reach).Round(0).UTC()
 	case ns.revision != "":

@@ -89,7 +89,8 @@ func (e *engine) last(ctx context.Context, keys string) (*nats.RawStreamMsg, err
 // pair returns lease.ErrDamaged for the marker that NATS keeps in the place of a key that was deleted.
 func pair(key string, value []byte, sequence uint64) (kvlease.Pair, error) {
 	if len(value) == 0 {
-		return kvlease.Pair{}, fmt.Errorf("%w: the key %q was deleted or purged: write its last value again", lease.ErrDamaged, key)
+		return kvlease.Pair{}, fmt.Errorf("%w: the key %q was deleted or purged: write its last value again",
+			lease.ErrDamaged, key)
 	}
 	return kvlease.Pair{Key: key, Value: value, Revision: strconv.FormatUint(sequence, 10)}, nil
 }

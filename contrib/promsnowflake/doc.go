@@ -7,7 +7,8 @@
 // Of each generator:
 //
 //	snowflake_ids_total               counter    IDs issued, by all generators of the worker in the process
-//	snowflake_wait_seconds            histogram  waits for IDs, by reason: clock (not due yet) or lease (no worker, or horizon reached)
+//	snowflake_wait_seconds            histogram  waits for IDs, by reason: clock (not due yet) or lease (no worker, or
+//	                                             horizon reached)
 //	snowflake_wait_errors_total       counter    waits that ended with an error, so without an ID
 //	snowflake_lead_seconds            gauge      how far the last ID is ahead of the generator's clock
 //	snowflake_clock_drift_seconds     gauge      wall clock minus the generator's clock, compared once a second of use
@@ -19,7 +20,8 @@
 //
 //	snowflake_lease_held                gauge      1 if a worker is held, else 0
 //	snowflake_lease_epoch               gauge      fencing number of the worker
-//	snowflake_lease_horizon_seconds     gauge      until no ID may be issued any more, unless the lease is extended; 0 if none is held
+//	snowflake_lease_horizon_seconds     gauge      until no ID may be issued unless the lease is extended; 0 if no
+//	                                               worker is held
 //	snowflake_lease_clock_skew_seconds  gauge      wall clock minus the store's clock
 //	snowflake_lease_acquisitions_total  counter    workers acquired
 //	snowflake_lease_takeovers_total     counter    acquired workers that had another owner before
@@ -32,7 +34,7 @@
 // Of each partitioned table, with the label table, from the collector that the example Partitions has:
 //
 //	snowflake_partition_covered_seconds  gauge  until rows have no partition any more; 0 if they have none
-//	snowflake_partition_overdue_seconds  gauge  since a Maintain would have done something; 0 if there is nothing to do
+//	snowflake_partition_overdue_seconds  gauge  since a Maintain would have done something; 0 if nothing is due
 //	snowflake_partition_problems         gauge  what needs a person; 1 if the table can't be read
 //
 // Histograms begin with Add and AddLease, so the calls of lease.Open are not in them. Counters never decrease as long

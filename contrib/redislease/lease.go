@@ -47,7 +47,9 @@ func (s *Store) Acquire(ctx context.Context, r leasestore.Request) (leasestore.G
 			return grant, nil
 		}
 	}
-	return leasestore.Grant{}, fmt.Errorf("redislease: key %q: others have changed it %d times between a read and a write",
+
+	return leasestore.Grant{}, fmt.Errorf(
+		"redislease: key %q: others have changed it %d times between a read and a write",
 		s.key(r.Namespace), acquireAttempts)
 }
 

@@ -12,7 +12,7 @@
 // "snowflake:gen=orders".
 //
 // No number is issued twice, however many processes and goroutines there are and whenever they are killed. There are
-// gaps: what a process has not issued of its block when it ends is lost. Numbers of one process ascend; those of two
+// gaps: what a process has not issued of its block when it ends is lost. The numbers of one process ascend; two
 // processes alternate between blocks.
 //
 // A database that loses a committed UPDATE, as after a restore from a backup, a failover to a replica that lags behind,

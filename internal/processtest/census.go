@@ -34,6 +34,7 @@ func (r *record) add(text []byte) {
 		if id <= r.last && r.err == nil {
 			r.err = fmt.Errorf("ID %d came after %d", id, r.last)
 		}
+
 		r.count++
 		if n := len(r.spans); n > 0 && id == r.last+1 {
 			r.spans[n-1].last = id
@@ -86,7 +87,8 @@ func (c *Census) add(by int, p *Process) {
 			}
 			reign := [2]int64{n.Worker, n.Epoch}
 			if other, ok := c.reigns[reign]; ok {
-				c.errs = append(c.errs, fmt.Errorf("processes %d and %d both had worker %d under epoch %d", other, by, n.Worker, n.Epoch))
+				c.errs = append(c.errs, fmt.Errorf("processes %d and %d both had worker %d under epoch %d",
+					other, by, n.Worker, n.Epoch))
 			}
 			c.reigns[reign], horizon = by, 0
 			fallthrough

@@ -142,7 +142,9 @@ func (o Order) issue(open func(place string) (leasestore.Store, error), out *not
 
 // lease opens the store and the lease, again and again while the database does not answer, as a service that is
 // restarted does.
-func (o Order) lease(ctx context.Context, open func(string) (leasestore.Store, error), out *notes) (*lease.Lease, error) {
+func (o Order) lease(
+	ctx context.Context, open func(string) (leasestore.Store, error), out *notes,
+) (*lease.Lease, error) {
 	store, err := open(o.Place)
 	if err != nil {
 		return nil, err
@@ -260,9 +262,11 @@ func (o Order) write(ctx context.Context, g *snowflake.Generator) error {
 			text = binary.LittleEndian.AppendUint64(text, uint64(id))
 			n++
 		}
+
 		if _, err := os.Stdout.Write(text); err != nil {
 			return err
 		}
+
 		if o.Limit > 0 && n == o.Limit {
 			<-ctx.Done()
 			return ctx.Err()

@@ -122,9 +122,11 @@ func (p *Process) readIDs(r io.Reader) {
 		n, err := r.Read(buffer[kept:])
 		n += kept
 		whole := n - n%idBytes
+
 		p.mu.Lock()
 		p.ids.add(buffer[:whole])
 		p.mu.Unlock()
+
 		kept = copy(buffer, buffer[whole:n])
 		if err != nil {
 			return
@@ -139,6 +141,7 @@ func (p *Process) readNotes(r io.Reader) {
 		if err != nil { // a line without an end was cut off
 			return
 		}
+
 		var n Note
 		p.mu.Lock()
 		if err := json.Unmarshal(line, &n); err == nil {
@@ -214,7 +217,8 @@ func (p *Process) Finish() error {
 // AwaitID waits for the first ID.
 func (p *Process) AwaitID() error {
 	for begin := time.Now(); p.Count() == 0; time.Sleep(poll) {
-		if ended := p.HasEnded(); ended && p.Count() == 0 || time.Since(begin) > Patience {
+		isVain := p.HasEnded() && p.Count() == 0
+		if isVain || time.Since(begin) > Patience {
 			return fmt.Errorf("no ID: %s", p)
 		}
 	}
@@ -233,6 +237,7 @@ func FreePort(t *testing.T) int {
 		if err != nil {
 			continue
 		}
+
 		if listener, err := net.Listen("tcp", addr); err == nil {
 			_ = listener.Close() // it has shown that the port is free
 			t.Cleanup(func() { _ = mark.Close() })

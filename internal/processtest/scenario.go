@@ -93,7 +93,8 @@ func ProcessesStartedTogether(t *testing.T, place string, open func() leasestore
 	workers := map[int64]bool{}
 	for _, p := range processes {
 		Eventually(t, "a worker and all IDs", func() bool {
-			return p.Count() == o.Limit && len(p.Noted(lease.Acquired)) > 0 || p.HasEnded()
+			hasAll := p.Count() == o.Limit && len(p.Noted(lease.Acquired)) > 0
+			return hasAll || p.HasEnded()
 		}, p)
 		for _, n := range p.Noted(lease.Acquired) {
 			workers[n.Worker] = true

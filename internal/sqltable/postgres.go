@@ -22,8 +22,8 @@ type Place struct {
 // table's name.
 //
 // A stranger's table may have triggers, policies and defaults that call functions with the rights of whoever uses it.
-// Trusted are superusers, the owners of the schema and of the database, the role itself, and roles of which it is a
-// member. A superuser counts as a member of every role, which shows no trust.
+// Trusted are superusers, the owners of the schema and of the database, the role itself, and the roles that it is a
+// member of. A superuser counts as a member of every role, which shows no trust.
 const findQuery = `SELECT {part},
 	COALESCE(pg_catalog.quote_ident(n.nspname), ''),
 	CASE WHEN c.oid IS NULL THEN ''

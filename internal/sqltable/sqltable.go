@@ -1,5 +1,5 @@
 // Package sqltable creates the tables in which other packages keep what must not come twice. A second table of the same
-// name is as bad as a lost one, so a table is created only if the database says that there is none.
+// name does as much harm as a lost one, so a table is created only if the database says that there is none.
 package sqltable
 
 import (
@@ -38,7 +38,7 @@ type Part struct {
 }
 
 // Ensure creates the tables if the database says that they are missing. It may run at the same time in any number of
-// processes. It returns Refused if a name leads to another schema than that of a table that is there, Damaged if one
+// processes. It returns Refused if a table exists in another schema than the one that its name leads to, Damaged if one
 // table was lost, and other errors of the database after some attempts. find is Find, or calls it.
 func (t Tables) Ensure(ctx context.Context, find func(context.Context) ([]Place, error)) error {
 	for attempt := 1; ; attempt++ {
@@ -110,7 +110,7 @@ func (t Tables) names(places []Place) (names []string) {
 	return names
 }
 
-// create creates what is missing: all tables, or those beside empty ones in their schema.
+// create creates what is missing: all tables, or some of them in the schema of the others, which must be empty.
 func (t Tables) create(ctx context.Context, places []Place, missing []int) error {
 	if len(missing) == len(t.Parts) {
 		for _, place := range places {
@@ -127,6 +127,7 @@ func (t Tables) create(ctx context.Context, places []Place, missing []int) error
 		if slices.Contains(missing, i) {
 			continue
 		}
+
 		found, err := t.hasRows(ctx, name)
 		switch {
 		case err != nil:
@@ -138,6 +139,7 @@ func (t Tables) create(ctx context.Context, places []Place, missing []int) error
 			schema = places[i].Schema + "."
 		}
 	}
+
 	for _, i := range missing {
 		name, qualified := t.Parts[i].Name, strings.Contains(t.Parts[i].Name, ".")
 		create := t.Parts[i].Create

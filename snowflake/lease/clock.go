@@ -88,8 +88,8 @@ func (l *Lease) checkClocks(grant leasestore.Grant, floor, tick int64, gap time.
 	// A floor that is further ahead than any reach and skew: the server's clock was wrong when it was promoted.
 	limit := 2*MaxWindow + snowflake.MaxLead + DefaultMaxSkew + 2*l.cfg.maxSkew + 2*l.layout.Tick()
 	if ahead := floor - tick; ahead > ticks(limit, l.layout) {
-		return fmt.Errorf("%w: the floor after a failover of the store is %v, ahead by %v, more than %v", ErrBehindHorizon,
-			grant.Floor.UTC().Format(time.RFC3339), time.Duration(ahead)*l.layout.Tick(), limit)
+		return fmt.Errorf("%w: the floor after a failover of the store is %v, ahead by %v, more than %v",
+			ErrBehindHorizon, grant.Floor.UTC().Format(time.RFC3339), time.Duration(ahead)*l.layout.Tick(), limit)
 	}
 
 	return nil

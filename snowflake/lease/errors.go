@@ -64,8 +64,8 @@ type VersionError struct {
 }
 
 func (e *VersionError) Error() string {
-	return fmt.Sprintf("lease: namespace %q requires version %.40s of the lease protocol, which this program does not know: update the program",
-		e.Namespace, e.Version)
+	return fmt.Sprintf("lease: namespace %q requires version %.40s of the lease protocol, "+
+		"which this program does not know: update the program", e.Namespace, e.Version)
 }
 
 // NoWorkerError says that all workers are held. It wraps ErrNoWorker.
@@ -76,7 +76,8 @@ type NoWorkerError struct {
 }
 
 func (e *NoWorkerError) Error() string {
-	s := fmt.Sprintf("%v: all of %d to %d in namespace %q are held or not given out yet", ErrNoWorker, e.First, e.Last, e.Namespace)
+	s := fmt.Sprintf("%v: all of %d to %d in namespace %q are held or not given out yet",
+		ErrNoWorker, e.First, e.Last, e.Namespace)
 	if e.Wait > 0 {
 		s += fmt.Sprintf("; the first is free in %v, unless it is extended", e.Wait.Round(time.Millisecond))
 	}

@@ -30,8 +30,11 @@ type Event struct {
 	Epoch     int64         // 0 while the lease has no worker
 	Horizon   time.Time     // up to which IDs of the worker may be issued; zero before the first horizon
 	Skew      time.Duration // of the wall clock against the store's; for Stepped, against the generator's
-	Err       error         // of Failed and Lost; of Called, if it failed; of Stepped, while no ID is due because of that;
-	//                         of Acquired a warning: of the Grant, or that the layout ends
+
+	// Err is the error of Failed and Lost; of Called, if the call failed; of Stepped, while no ID is due because of the
+	// step. Of Acquired it is a warning: of the Grant, or that the layout ends.
+	Err error
+
 	Call string        // of Called: "acquire", "extend" or "release"
 	Took time.Duration // of Called: its length by the monotonic clock
 }

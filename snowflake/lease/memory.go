@@ -79,7 +79,8 @@ func (m *memory) Acquire(ctx context.Context, r leasestore.Request) (leasestore.
 		return leasestore.Grant{}, &VersionError{Namespace: r.Namespace, Version: ns.version}
 	}
 	if ns.layout != r.Layout {
-		return leasestore.Grant{}, fmt.Errorf("%w: namespace %q has %q, not %q", ErrLayout, r.Namespace, ns.layout, r.Layout)
+		return leasestore.Grant{}, fmt.Errorf("%w: namespace %q has %q, not %q",
+			ErrLayout, r.Namespace, ns.layout, r.Layout)
 	}
 
 	now := m.now()

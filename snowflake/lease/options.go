@@ -185,7 +185,8 @@ func (c *config) workers(l snowflake.Layout) (first, last int64, err error) {
 	if last = c.last; last == anyWorker {
 		last = l.MaxWorker()
 	}
-	if c.first < 0 || last < c.first || last > l.MaxWorker() {
+	isRange := 0 <= c.first && c.first <= last
+	if !isRange || last > l.MaxWorker() {
 		return 0, 0, fmt.Errorf("%w: workers %d to %d, the layout has 0 to %d", ErrOption, c.first, last, l.MaxWorker())
 	}
 	return c.first, last, nil

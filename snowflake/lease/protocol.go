@@ -14,9 +14,9 @@ import (
 // The protocol. The model in model/lease.pml uses the same names. One rule separates the IDs of two owners of a worker:
 //
 //	An ID may be issued only if its tick lies below a horizon that the store has committed before under this owner's
-//	epoch, and not below the horizon that the acquisition of the epoch has read. Only an owner that issues nothing more
-//	lowers the horizon: to a tick above all that it has issued, and not below where it started. A takeover raises the
-//	epoch and starts at the horizon of the row.
+//	epoch, and not below the horizon that the acquisition of the epoch has read. Only an owner that issues nothing
+//	more lowers the horizon: to a tick above all that it has issued, and not below where it started. A takeover raises
+//	the epoch and starts at the horizon of the row.
 //
 // Extensions and releases under the epoch e change the row only until it has the epoch e+1, and the acquisition of e+1
 // reads the horizon after that. What it reads is above each tick issued under e. Without a release it is at or above
@@ -26,9 +26,9 @@ import (
 //
 // A second rule finds copies of a process, as of a cloned virtual machine, which are the same owner to all of this:
 //
-//	Each extension hands the row on to a new token, which is drawn when the call is made. One whose outcome is unknown is
-//	repeated as it was, until the store has answered. An owner that has lost the worker issues nothing more, not even
-//	below its horizon.
+//	Each extension hands the row on to a new token, which is drawn when the call is made. One whose outcome is unknown
+//	is repeated as it was, until the store has answered. An owner that has lost the worker issues nothing more, not
+//	even below its horizon.
 //
 // So only one copy gets an extension that was not requested when the copy was made, unless the store forgets it in a
 // failover. Two copies, and the next owner if one of them gives the worker back, can issue an ID twice only if its tick
@@ -38,18 +38,18 @@ import (
 // then have an epoch and a horizon that were passed before. A third rule keeps owners apart that the store has
 // forgotten:
 //
-//	The first call on a store with a new identity commits this identity and the time, before any acquisition or extension
-//	is committed there. Owners that acquire after it start above a floor: that time, and the greatest reach of an owner
-//	beyond the store's clock. Before the floor no worker that has a row changes hands there. An owner from before
-//	keeps its worker only if its lease can't have expired when the old store committed for the last time.
+//	The first call on a store with a new identity commits this identity and the time, before any acquisition or
+//	extension is committed there. Owners that acquire after it start above a floor: that time, and the greatest reach
+//	of an owner beyond the store's clock. Before the floor no worker that has a row changes hands there. An owner from
+//	before keeps its worker only if its lease can't have expired when the old store committed for the last time.
 //
 // What the old store committed, and its floor, lies below the new floor as long as the clocks of its owners were ahead
 // of the new store's by at most the skew that a reach has. A generator stays ahead of a clock that was set back, so its
 // owner asks for no horizon beyond a window from what the wall clock or the store's shows, and uses none: see agreed.
 // It is enough that no clock has shown a time which is further ahead of the new store's than the skew. So new owners
-// are above all that old ones may issue. An old owner that keeps its worker has it to itself: nobody can have taken it
-// over before it expired, and later nobody can without an acquisition that reads its horizon. The expiry in its row was
-// written by the clock of another server. There are two ways to know that it had not expired:
+// are above all that old ones may issue. An old owner that keeps its worker has it to itself: no takeover can have come
+// before the expiry, and a later one is an acquisition that reads its horizon. The expiry in its row was written by the
+// clock of another server. There are two ways to know that it had not expired:
 //
 //   - The expiry lies more than the skew after the time that the new store has committed with its identity.
 //   - The owner's last confirmed call began less than a TTL before the new store answered it, less the skew: both
@@ -62,9 +62,8 @@ import (
 // greatest reach. A greater one counts for extensions only when every replica that may be promoted must have it. Until
 // then the lease uses a shorter window.
 //
-// An SQL store can give a namespace another layout, while no lease is held. Each row gets another epoch, so that nobody
-// can extend under the former layout, and a horizon above all IDs of that layout: see
-// sqllease.Store.Move.
+// An SQL store can give a namespace another layout, while no lease is held. Each row gets another epoch, so that no
+// owner can extend under the former layout, and a horizon above all IDs of that layout: see sqllease.Store.Move.
 //
 // A later version that needs other rules in a namespace marks it, and the store then refuses the calls of this one. To
 // the rules here, such a call did not reach the store, or was not answered: owners issue what is left below their
@@ -123,7 +122,7 @@ func (l *Lease) acquire(ctx context.Context) (time.Duration, error) {
 	// owner. Until the clock has come near the old horizon nothing can be issued, and extensions do no harm.
 	wait, err := l.commit(ctx, tick)
 	if err != nil {
-		if errors.Is(err, ErrLost) { // the call was so slow that the worker expired, or a copy of this process was faster
+		if errors.Is(err, ErrLost) { // the call took longer than the TTL, or a copy of this process was faster
 			l.state.claim = leasestore.Claim{}
 		}
 		return l.failed(ctx, err)
@@ -210,7 +209,9 @@ func (l *Lease) commit(ctx context.Context, tick int64) (time.Duration, error) {
 	s.previous, s.claim.Token, s.claim.Next = s.claim.Token, s.claim.Next, ""
 	s.confirmedAt, s.retries = before, 0
 	l.observe(now, before.wall)
-	s.horizon = max(s.horizon, min(s.requested, l.horizonOf(tick))) // again: the clocks may have been set back before the call
+
+	// Bounded again: the clocks may have been set back before the call.
+	s.horizon = max(s.horizon, min(s.requested, l.horizonOf(tick)))
 	if repeated {
 		return 0, nil
 	}
@@ -257,7 +258,8 @@ func (l *Lease) callAcquire(ctx context.Context, tick int64) (leasestore.Grant, 
 	})
 
 	l.called("acquire", start, err)
-	l.state.mayHold = err != nil && !errors.Is(err, ErrNoWorker) && !refusal(err)
+	lentNone := errors.Is(err, ErrNoWorker) || refusal(err)
+	l.state.mayHold = err != nil && !lentNone
 	l.state.timedOut = ctx.Err() != nil
 	if err == nil {
 		l.observe(grant.Now, before)
@@ -292,12 +294,12 @@ func (l *Lease) refused(ctx context.Context, err error) (time.Duration, error) {
 func (l *Lease) failed(ctx context.Context, err error) (time.Duration, error) {
 	var reach *ReachError
 	tooFar := errors.As(err, &reach) && reach.Wait > DefaultWindow // for longer than Open waits for the store
+	isInVain := refusal(err) || tooFar
 
 	switch {
 	case ctx.Err() != nil:
 		return 0, errors.Join(ctx.Err(), err)
-	case errors.Is(err, os.ErrClosed), // the store, for good
-		!l.hadWorker() && (refusal(err) || tooFar):
+	case errors.Is(err, os.ErrClosed), isInVain && !l.hadWorker(): // the store is closed for good, or refuses
 		return 0, err
 	}
 
@@ -338,7 +340,7 @@ func (l *Lease) lost(err error) (time.Duration, error) {
 }
 
 // hadWorker reports whether the lease has had a worker.
-func (l *Lease) hadWorker() bool { return l.shared.Epoch > 0 } // which only this goroutine changes
+func (l *Lease) hadWorker() bool { return l.shared.Epoch > 0 } // Epoch is written by this goroutine only, so no lock
 
 // jitter returns d plus or minus a tenth, so that processes started together do not extend together.
 func jitter(d time.Duration) time.Duration {

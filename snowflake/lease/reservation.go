@@ -31,7 +31,8 @@ const reservedFor = 250 * 365 * 24 * time.Hour // a Duration ends at 292 years
 func (l *Lease) Reserve(ctx context.Context, worker int64, purpose string) error {
 	isWorker := l.layout.WorkerField() != "" && 0 <= worker && worker <= l.layout.MaxWorker()
 	if !isWorker || purpose == "" {
-		return fmt.Errorf("%w: worker %d of the layout %q can't be reserved for %q", ErrOption, worker, l.layout, purpose)
+		return fmt.Errorf("%w: worker %d of the layout %q can't be reserved for %q",
+			ErrOption, worker, l.layout, purpose)
 	}
 	if err := l.checkUnused(ctx, worker); err != nil {
 		return fmt.Errorf("lease: reserve worker %d of namespace %q: %w", worker, l.cfg.namespace, err)

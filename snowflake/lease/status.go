@@ -171,7 +171,7 @@ func (l *Lease) Workers(ctx context.Context) (held, all int64, err error) {
 	}
 
 	for _, e := range entries {
-		if e.Held && l.cfg.first <= e.Worker && e.Worker <= l.cfg.last {
+		if isOurs := l.cfg.first <= e.Worker && e.Worker <= l.cfg.last; isOurs && e.Held {
 			held++
 		}
 	}

@@ -43,18 +43,21 @@ func WorkerFromEnv(name string) (int64, error) {
 func WorkerFromOrdinal(name string) (int64, error) {
 	label, _, _ := strings.Cut(name, ".")
 	if len(label) >= maxLabel {
-		return 0, fmt.Errorf("%w: pod name %.20q... has %d bytes: names are cut at %d, so its ordinal may be another one",
+		return 0, fmt.Errorf(
+			"%w: pod name %.20q... has %d bytes: names are cut at %d, so its ordinal may be another one",
 			ErrOption, label, len(label), maxLabel)
 	}
 
 	dash := strings.LastIndexByte(label, '-')
-	if dash <= 0 || label[0] == '-' || strings.Trim(label, "abcdefghijklmnopqrstuvwxyz0123456789-") != "" {
+	hasName := dash > 0 && label[0] != '-'
+	if !hasName || strings.Trim(label, "abcdefghijklmnopqrstuvwxyz0123456789-") != "" {
 		return 0, fmt.Errorf("%w: pod name %q, want a name, a dash and an ordinal, such as \"web-12\"", ErrOption, name)
 	}
 
 	worker, err := parseWorker(label[dash+1:])
 	if err != nil {
-		return 0, fmt.Errorf("%w: pod name %q, want a name, a dash and an ordinal, such as \"web-12\": %w", ErrOption, name, err)
+		return 0, fmt.Errorf("%w: pod name %q, want a name, a dash and an ordinal, such as \"web-12\": %w",
+			ErrOption, name, err)
 	}
 
 	return worker, nil
@@ -64,10 +67,10 @@ const maxLabel = 63 // bytes of a DNS label, RFC 1035, section 2.3.4
 
 // parseWorker accepts what strconv.FormatInt prints for numbers from 0.
 func parseWorker(text string) (int64, error) {
-	worker, err := strconv.ParseInt(text, 10, 64)
-	if err != nil || worker < 0 || strconv.FormatInt(worker, 10) != text {
+	worker, err := strconv.ParseUint(text, 10, 63)
+	if err != nil || strconv.FormatUint(worker, 10) != text {
 		return 0, fmt.Errorf("worker %.40q is not a decimal number from 0 to %d without sign or leading zeros",
 			text, int64(math.MaxInt64))
 	}
-	return worker, nil
+	return int64(worker), nil
 }

@@ -32,14 +32,18 @@ type DB interface {
 // Validate returns an error for a nil db, a nil pointer in it, a transaction, and an unknown dialect. A transaction is
 // refused because its rollback would undo what IDs have been issued on.
 func Validate(db DB, dialect Dialect) error {
-	if v := reflect.ValueOf(db); !v.IsValid() || v.Kind() == reflect.Pointer && v.IsNil() {
+	v := reflect.ValueOf(db)
+	if isNilPointer := v.Kind() == reflect.Pointer && v.IsNil(); isNilPointer || !v.IsValid() {
 		return fmt.Errorf("%w: nil (%T)", ErrInvalid, db)
 	}
 	if isTransaction(db) {
-		return fmt.Errorf("%w: a transaction (%T), whose rollback would undo the statements; pass the database", ErrInvalid, db)
+		return fmt.Errorf("%w: a transaction (%T), whose rollback would undo the statements; pass the database",
+			ErrInvalid, db)
 	}
-	if dialect != Postgres && dialect != MySQL && dialect != SQLite {
-		return fmt.Errorf("%w: unknown dialect %q, want Postgres, MySQL or SQLite", ErrInvalid, string(dialect))
+
+	switch dialect {
+	case Postgres, MySQL, SQLite:
+		return nil
 	}
-	return nil
+	return fmt.Errorf("%w: unknown dialect %q, want Postgres, MySQL or SQLite", ErrInvalid, string(dialect))
 }

@@ -314,7 +314,8 @@ func (w *worker) sleep(ctx context.Context, lead Ticks, d time.Duration) error {
 		return contextError(ctx)
 	}
 
-	if w.clock == nil && d < sleepGrain && w.span(lead) < 2*sleepGrain {
+	overshoots := d < sleepGrain && w.span(lead) < 2*sleepGrain
+	if w.clock == nil && overshoots {
 		runtime.Gosched()
 		return nil
 	}

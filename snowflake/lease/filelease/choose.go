@@ -13,26 +13,19 @@ import (
 
 // checkRequest compares the request with what the namespace or the state file was first used for.
 func (f *Store) checkRequest(r leasestore.Request, used []fileRow) error {
-	if f.file != "" && len(used) == 0 && r.First != r.Last {
-		return fmt.Errorf("%w: the state file %s is for one worker, not for %d to %d",
-			lease.ErrOption, f.file, r.First, r.Last)
-	}
-
 	var unread error
 	for _, row := range used {
 		s, ok, err := row.read(nil)
-		switch {
-		case err != nil || !ok:
+		if err != nil || !ok {
 			unread = errors.Join(unread, err)
 			continue // another state of the namespace says the same
-		case s.Namespace != r.Namespace:
-			return fmt.Errorf("%w: the state file %s is for namespace %q, not %q",
-				lease.ErrOption, f.file, s.Namespace, r.Namespace)
-		case s.Layout != r.Layout:
+		}
+
+		if err := f.place.check(r, s); err != nil {
+			return err
+		}
+		if s.Layout != r.Layout {
 			return fmt.Errorf("%w: namespace %q has %q, not %q", lease.ErrLayout, r.Namespace, s.Layout, r.Layout)
-		case f.file != "" && (s.Worker < r.First || s.Worker > r.Last):
-			return fmt.Errorf("%w: the state file %s is for worker %d, which is not in %d to %d",
-				lease.ErrOption, f.file, s.Worker, r.First, r.Last)
 		}
 		return nil
 	}
@@ -47,7 +40,12 @@ func (f *Store) checkRequest(r leasestore.Request, used []fileRow) error {
 func (f *Store) choose(
 	ctx context.Context, r leasestore.Request, used []fileRow,
 ) (row fileRow, lock *os.File, s fileState, err error) {
-	candidates := f.candidates(r, used)
+	rows := make([]order.Row, len(used))
+	for i, u := range used {
+		rows[i] = order.Row{Worker: u.worker, Free: true, FreeFrom: u.written}
+	}
+	candidates := f.place.candidates(order.Request{First: r.First, Last: r.Last, Tick: r.Tick}, rows)
+
 	for {
 		next, ok := candidates.Take(0)
 		if !ok {
@@ -57,7 +55,7 @@ func (f *Store) choose(
 			return row, nil, s, err
 		}
 
-		row = f.row(r.Namespace, next.Worker)
+		row = f.place.row(r.Namespace, next.Worker)
 		lock, s, err = f.lockFree(row, r, next.Worker)
 		switch {
 		case err != nil:
@@ -74,20 +72,6 @@ func (f *Store) choose(
 			return row, nil, s, err
 		}
 	}
-}
-
-// candidates returns the workers that choose tries. A state file that exists has one worker only.
-func (f *Store) candidates(r leasestore.Request, used []fileRow) *order.Candidates {
-	rows := make([]order.Row, len(used))
-	for i, u := range used {
-		rows[i] = order.Row{Worker: u.worker, Free: true, FreeFrom: u.written}
-	}
-
-	request := order.Request{First: r.First, Last: r.Last, Tick: r.Tick}
-	if f.file != "" && len(used) > 0 {
-		return order.Some(request, rows)
-	}
-	return order.All(request, rows)
 }
 
 // lockFree returns the lock and the state of the worker's row, and no lock if it is held or reserved.

@@ -12,11 +12,13 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/sqlflake/sqlflake/internal/order"
 	"github.com/sqlflake/sqlflake/snowflake/lease"
+	"github.com/sqlflake/sqlflake/snowflake/lease/leasestore"
 )
 
-// open returns a store in the folder dir. The gate is a name in it, file also, or "".
-func open(dir, file, gate string) (*Store, error) {
+// open returns a store in the folder dir, for the workers of many namespaces. The gate is a name in it.
+func open(dir, gate string) (*Store, error) {
 	// Absolute, so that a process that changes its working directory keeps its store.
 	dir, err := filepath.Abs(dir)
 	if err == nil {
@@ -36,12 +38,13 @@ func open(dir, file, gate string) (*Store, error) {
 		return nil, err
 	}
 
-	f := &Store{dir: dir, gate: fileRow{path: filepath.Join(dir, gate)}, turn: make(chan struct{}, 1), owned: map[string]*owner{}}
-	if file != "" {
-		f.file = filepath.Join(dir, file)
-	}
-
-	return f, nil
+	return &Store{
+		dir:   folder(dir),
+		place: folder(dir),
+		gate:  fileRow{path: filepath.Join(dir, gate)},
+		turn:  make(chan struct{}, 1),
+		owned: map[string]*owner{},
+	}, nil
 }
 
 // probeLocks checks that files can be written in the folder, and that a lock keeps others out: some file systems grant
@@ -56,8 +59,10 @@ func probeLocks(dir string) error {
 	if err == nil {
 		one, oneErr := lockFile(first)
 		two, twoErr := lockFile(second)
-		if lockErr := errors.Join(oneErr, twoErr); lockErr != nil || !one || two {
-			err = errors.Join(fmt.Errorf("%w: the file system of %s does not keep locks", lease.ErrOption, dir), lockErr)
+		lockErr := errors.Join(oneErr, twoErr)
+		if excludes := one && !two; lockErr != nil || !excludes {
+			err = errors.Join(
+				fmt.Errorf("%w: the file system of %s does not keep locks", lease.ErrOption, dir), lockErr)
 		}
 		err = errors.Join(err, second.Close())
 	}
@@ -80,55 +85,45 @@ func makeFolder(dir string) error {
 	return syncFolder(parent)
 }
 
-// folder returns the folder of a namespace. Hexadecimal digits are a file name everywhere, even where names ignore
-// case.
-func (f *Store) folder(namespace string) string {
-	return filepath.Join(f.dir, hex.EncodeToString([]byte(namespace)))
+// folder is a place for many workers: it has a folder for each namespace, and there a state file for each worker.
+type folder string
+
+// of returns the folder of a namespace. Hexadecimal digits are a file name everywhere, even where names ignore case.
+func (d folder) of(namespace string) string {
+	return filepath.Join(string(d), hex.EncodeToString([]byte(namespace)))
 }
 
-// namespaces returns those that have a folder.
-func (f *Store) namespaces() ([]string, error) {
-	found, err := os.ReadDir(f.dir)
+func (d folder) namespaces() ([]string, error) {
+	found, err := os.ReadDir(string(d))
 	if err != nil {
 		return nil, storeError(err)
 	}
+
 	var names []string
 	for _, e := range found {
-		if name, err := hex.DecodeString(e.Name()); err == nil && e.IsDir() && strings.ToLower(e.Name()) == e.Name() {
+		name, _ := hex.DecodeString(e.Name()) // a part of it, of another folder, if these are no digits
+		if e.IsDir() && filepath.Base(d.of(string(name))) == e.Name() {
 			names = append(names, string(name))
 		}
 	}
 	return names, nil
 }
 
-func (f *Store) row(namespace string, worker int64) fileRow {
-	if f.file != "" {
-		return fileRow{path: f.file}
-	}
+func (d folder) row(namespace string, worker int64) fileRow {
 	name := strconv.FormatInt(worker, 10) + stateSuffix
-	return fileRow{path: filepath.Join(f.folder(namespace), name), namespace: namespace, worker: worker}
+	return fileRow{path: filepath.Join(d.of(namespace), name), namespace: namespace, worker: worker}
 }
 
 // checkVersion returns a *lease.VersionError if a later version that needs to keep this one out has put a file of its
 // format into the folder of the namespace.
-func (f *Store) checkVersion(namespace string) error {
-	_, _, err := fileRow{path: filepath.Join(f.folder(namespace), "namespace"+stateSuffix)}.read(nil)
+func (d folder) checkVersion(namespace string) error {
+	_, _, err := fileRow{path: filepath.Join(d.of(namespace), "namespace"+stateSuffix)}.read(nil)
 	return err
 }
 
-// used returns the rows that have a state, in the order of their last write. In a folder it opens none of the files.
-func (f *Store) used(namespace string) ([]fileRow, error) {
-	if f.file != "" {
-		row := f.row("", 0)
-		s, ok, err := row.read(nil)
-		if err != nil || !ok {
-			return nil, err
-		}
-		row.worker = s.Worker
-		return []fileRow{row}, nil
-	}
-
-	found, err := os.ReadDir(f.folder(namespace))
+// used opens none of the files.
+func (d folder) used(namespace string) ([]fileRow, error) {
+	found, err := os.ReadDir(d.of(namespace))
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}
@@ -138,14 +133,11 @@ func (f *Store) used(namespace string) ([]fileRow, error) {
 
 	var rows []fileRow
 	for _, e := range found {
-		digits, isState := strings.CutSuffix(e.Name(), stateSuffix)
-		worker, err := strconv.ParseInt(digits, 10, 64)
-		row := f.row(namespace, worker)
-		isWorker := err == nil && worker >= 0
-		isRow := filepath.Base(row.path) == e.Name() // without leading zeros, say
-		if !isState || !isWorker || !isRow {
+		row, ok := d.rowOf(namespace, e.Name())
+		if !ok {
 			continue
 		}
+
 		info, err := e.Info()
 		if errors.Is(err, fs.ErrNotExist) {
 			continue // removed meanwhile; read finds out from the lock file
@@ -153,6 +145,7 @@ func (f *Store) used(namespace string) ([]fileRow, error) {
 		if err != nil {
 			return nil, storeError(err)
 		}
+
 		row.written = info.ModTime()
 		rows = append(rows, row)
 	}
@@ -162,4 +155,23 @@ func (f *Store) used(namespace string) ([]fileRow, error) {
 	})
 
 	return rows, nil
+}
+
+// rowOf returns the row whose state is in the file, and false for another file, such as one with a leading zero.
+func (d folder) rowOf(namespace, file string) (row fileRow, ok bool) {
+	worker, _ := strconv.ParseUint(strings.TrimSuffix(file, stateSuffix), 10, 63) // another worker if it is no number
+	row = d.row(namespace, int64(worker))
+	return row, filepath.Base(row.path) == file
+}
+
+// begin creates the folder of the namespace. It also flushes one that exists: the process that created it may have died
+// before.
+func (d folder) begin(r leasestore.Request) error {
+	return storeError(errors.Join(makeFolder(d.of(r.Namespace)), syncFolder(string(d))))
+}
+
+func (folder) check(leasestore.Request, fileState) error { return nil }
+
+func (folder) candidates(r order.Request, rows []order.Row) *order.Candidates {
+	return order.All(r, rows)
 }

@@ -39,12 +39,12 @@ func (f *Store) take(row fileRow, lock *os.File, s fileState, r leasestore.Reque
 // reserves reports whether the request is for a worker that stays held, whatever becomes of the process.
 func reserves(r leasestore.Request) bool { return r.TTL >= 100*365*24*time.Hour }
 
-// regrant returns the grant of an earlier Acquire with the token, which it takes from the state.
+// regrant repeats the grant of an earlier Acquire with the token, as the state has it.
 func (f *Store) regrant(r leasestore.Request, used []fileRow) (grant leasestore.Grant, ok bool, err error) {
 	if reserves(r) {
 		for _, row := range used {
-			s, ok, err := row.read(nil)
-			isOwn := ok && s.Reserved && s.Token == r.Token
+			s, _, err := row.read(nil)
+			isOwn := s.Reserved && s.Token == r.Token
 			if err != nil || isOwn {
 				return leasestore.Grant{Claim: s.claim(), Horizon: s.Horizon}, err == nil, err
 			}
@@ -71,12 +71,12 @@ func (f *Store) regrant(r leasestore.Request, used []fileRow) (grant leasestore.
 	return grant, grant.Epoch > 0, err
 }
 
-// use calls change with the owner of the claim's row and the state, or returns ErrLost. If the store does not own the
-// row but the state has the claim, the worker was released, or the process that owned it has ended, and nobody has
-// taken it over: the claim is still valid, and use takes the lock again.
+// use calls change with the owner of the claim's row and its state, or returns ErrLost. If the state has the claim but
+// the store does not own the row, the worker was released, or its process has ended, and no takeover has come since.
+// The claim is still valid then, and use takes the lock again.
 func (f *Store) use(c leasestore.Claim, change func(*owner, fileState) error) error {
 	lost := fmt.Errorf("%w: worker %d in namespace %q, epoch %d", lease.ErrLost, c.Worker, c.Namespace, c.Epoch)
-	row := f.row(c.Namespace, c.Worker)
+	row := f.place.row(c.Namespace, c.Worker)
 	o := f.owned[row.path]
 	if o != nil && !row.locks(o.lock) { // the lock file was removed, and another process may hold a new one
 		if err := f.drop(o); err != nil {
@@ -97,7 +97,8 @@ func (f *Store) use(c leasestore.Claim, change func(*owner, fileState) error) er
 			return err
 		}
 		if lock == nil {
-			return fmt.Errorf("lease: worker %d in namespace %q is held by another process or Store", c.Worker, c.Namespace)
+			return fmt.Errorf("lease: worker %d in namespace %q is held by another process or Store",
+				c.Worker, c.Namespace)
 		}
 		o = &owner{row: row, lock: lock, claim: s.claim(), idle: true}
 		f.owned[row.path] = o

@@ -21,8 +21,8 @@ const (
 	fileMode   = 0o600 // the token is the owner's secret
 )
 
-// fileRow is a worker on disk: the state file at path, and the lock file beside it. There are two files because a state
-// is replaced by a rename, and a lock stays with the file that was opened. The lock file is never removed.
+// fileRow is a worker on disk: the state file at path, and its lock file. There are two files because a state is
+// replaced by a rename, and a lock stays with the file that was opened. The lock file is never removed.
 type fileRow struct {
 	path      string
 	namespace string // whose state it must be; any if it is ""
@@ -92,8 +92,10 @@ func (r fileRow) read(lock *os.File) (s fileState, ok bool, err error) {
 		return s, false, fmt.Errorf("%w: %s: %w", lease.ErrDamaged, r.path, err)
 	}
 
-	if r.namespace != "" && (s.Namespace != r.namespace || s.Worker != r.worker) {
-		return s, false, fmt.Errorf("%w: %s is the state of worker %d in namespace %q, not of worker %d in namespace %q",
+	isAnother := s.Namespace != r.namespace || s.Worker != r.worker
+	if r.namespace != "" && isAnother {
+		return s, false, fmt.Errorf(
+			"%w: %s is the state of worker %d in namespace %q, not of worker %d in namespace %q",
 			lease.ErrDamaged, r.path, s.Worker, s.Namespace, r.worker, r.namespace)
 	}
 

@@ -27,9 +27,9 @@ import (
 // Before Extend returns, the state of the worker has been written to a temporary file, flushed, renamed, and the folder
 // flushed: two flushes each time. A power cut can't bring an old horizon back if the disk does what it reports.
 type Store struct {
-	dir  string  // of the namespaces' folders, or of the state file
-	file string  // the state file, "" for a store in a folder
-	gate fileRow // whose lock keeps out the other processes while this one chooses a worker or lists
+	dir   folder // has the lock files, and the marks of later versions
+	place place
+	gate  fileRow // whose lock keeps out the other processes while this one chooses a worker or lists
 
 	turn   chan struct{}     // has an element while a call uses the fields below
 	owned  map[string]*owner // by the path of the state
@@ -41,9 +41,9 @@ const pollInterval = 2 * time.Millisecond
 
 var _ leasestore.Store = (*Store)(nil)
 
-// New returns a store in the folder dir, which it creates if need be. It returns an error that matches lease.ErrOption
-// if the folder is on a network file system or shared with a virtual machine's host (both known on Linux only) or on a
-// file system that does not keep locks, and the operating system's if it can't be written.
+// New returns a store in the folder dir, and creates the folder if it is missing. It returns an error that matches
+// lease.ErrOption if the folder is on a network file system or shared with a virtual machine's host (both known on
+// Linux only) or on a file system that does not keep locks, and the operating system's if it can't be written.
 //
 // The folder belongs to the store. If a file in it is removed or restored from a backup, the store forgets horizons,
 // and only clocks then keep the IDs apart. All processes must see the same folder (containers of a host mount it) and
@@ -52,7 +52,7 @@ func New(dir string) (*Store, error) {
 	if dir == "" {
 		return nil, fmt.Errorf("%w: the path of the file store is empty", lease.ErrOption)
 	}
-	return open(dir, "", "store")
+	return open(dir, "store")
 }
 
 // NewStateFile returns a store with exactly one worker, in the file at path, for a process whose configuration names
@@ -61,8 +61,9 @@ func New(dir string) (*Store, error) {
 // issued again. After Close of the lease a restart waits for nothing; after a crash the first ID waits for the horizon,
 // up to a window.
 //
-// The folder of the file is created now if need be, the file by the first Acquire, and two lock files beside it. The
-// errors are the same as of New. The folder must outlive the process: in a container it is a volume.
+// NewStateFile creates the folder of the file if it is missing. The first Acquire creates the file and two lock files
+// in the same folder. The errors are the same as of New. The folder must outlive the process: in a container it is a
+// volume.
 //
 // The first Acquire writes the namespace, the worker and the layout into the file, and others are rejected later. It
 // must ask for one worker (lease.WithWorkers(n, n)); later ones may ask for a range that includes it. A second process
@@ -72,7 +73,11 @@ func NewStateFile(path string) (*Store, error) {
 		return nil, fmt.Errorf("%w: the path of the state file is empty", lease.ErrOption)
 	}
 	name := filepath.Base(path)
-	return open(filepath.Dir(path), name, name+".gate")
+	f, err := open(filepath.Dir(path), name+".gate")
+	if err == nil {
+		f.place = stateFile(filepath.Join(string(f.dir), name))
+	}
+	return f, err
 }
 
 // Acquire implements [leasestore.Store]. How long a worker has been free counts from its last extension or release.
@@ -91,11 +96,11 @@ func (f *Store) Acquire(ctx context.Context, r leasestore.Request) (leasestore.G
 		return leasestore.Grant{}, err
 	}
 	defer unlockStore()
-	if err := f.checkVersion(r.Namespace); err != nil {
+	if err := f.dir.checkVersion(r.Namespace); err != nil {
 		return leasestore.Grant{}, err
 	}
 
-	used, err := f.used(r.Namespace)
+	used, err := f.place.used(r.Namespace)
 	if err == nil {
 		err = f.checkRequest(r, used)
 	}
@@ -105,11 +110,9 @@ func (f *Store) Acquire(ctx context.Context, r leasestore.Request) (leasestore.G
 	if grant, ok, err := f.regrant(r, used); ok || err != nil {
 		return grant, err
 	}
-	if f.file == "" && len(used) == 0 {
-		// Flushed even if it exists: the process that created it may have died before.
-		folder := f.folder(r.Namespace)
-		if err := errors.Join(makeFolder(folder), syncFolder(f.dir)); err != nil {
-			return leasestore.Grant{}, storeError(err)
+	if len(used) == 0 {
+		if err := f.place.begin(r); err != nil {
+			return leasestore.Grant{}, err
 		}
 	}
 
@@ -143,8 +146,8 @@ func (f *Store) Extend(ctx context.Context, c leasestore.Claim, horizon int64, t
 			return fmt.Errorf("lease: extending worker %d: %w", c.Worker, err)
 		}
 		o.claim, o.idle = s.claim(), false
-		// After the write, so that who reads the horizons after the mark sees each one that was confirmed.
-		return f.checkVersion(c.Namespace)
+		// After the write, so a reader that sees the mark also sees every confirmed horizon.
+		return f.dir.checkVersion(c.Namespace)
 	})
 }
 
@@ -158,14 +161,17 @@ func (f *Store) Release(ctx context.Context, c leasestore.Claim, horizon int64) 
 
 	defer unlockStore()
 	return f.use(c, func(o *owner, s fileState) error {
-		var err error
-		if horizon = max(0, horizon); !o.idle || s.Reserved || horizon < s.Horizon {
-			s.Reserved = false
-			// A failed write may leave either horizon. Nothing is issued any more, so both are right.
-			s.Horizon = min(s.Horizon, horizon)
-			if err = o.row.write(s); err != nil { // its modification time is when the worker became free
-				err = fmt.Errorf("lease: releasing worker %d: %w", c.Worker, err)
-			}
+		released := s
+		released.Reserved = false
+		released.Horizon = min(s.Horizon, max(0, horizon))
+		if o.idle && released == s { // a repetition
+			return f.drop(o)
+		}
+
+		// A failed write may leave either horizon. Nothing is issued any more, so both are right.
+		err := o.row.write(released) // its modification time is when the worker became free
+		if err != nil {
+			err = fmt.Errorf("lease: releasing worker %d: %w", c.Worker, err)
 		}
 		return errors.Join(err, f.drop(o))
 	})
@@ -180,8 +186,8 @@ func (f *Store) List(ctx context.Context, namespace string) ([]leasestore.Entry,
 
 	defer unlockStore()
 	namespaces := []string{namespace}
-	if namespace == "" && f.file == "" {
-		if namespaces, err = f.namespaces(); err != nil {
+	if namespace == "" {
+		if namespaces, err = f.place.namespaces(); err != nil {
 			return nil, err
 		}
 	}
@@ -191,24 +197,17 @@ func (f *Store) List(ctx context.Context, namespace string) ([]leasestore.Entry,
 		errs    []error
 	)
 	for _, name := range namespaces {
-		rows, err := f.used(name)
+		rows, err := f.place.used(name)
 		errs = append(errs, err)
 		for _, row := range rows {
 			if err := ctx.Err(); err != nil {
 				return nil, err
 			}
-			s, ok, err := row.read(nil)
-			isOther := namespace != "" && s.Namespace != namespace
-			if err != nil || !ok || isOther {
-				errs = append(errs, err)
-				continue
+			e, ok, err := f.entry(row, namespace)
+			errs = append(errs, err)
+			if ok {
+				entries = append(entries, e)
 			}
-			held, err := f.held(row)
-			if err != nil {
-				errs = append(errs, err)
-				continue
-			}
-			entries = append(entries, s.entry(held))
 		}
 	}
 
@@ -217,6 +216,20 @@ func (f *Store) List(ctx context.Context, namespace string) ([]leasestore.Entry,
 	})
 
 	return entries, errors.Join(errs...)
+}
+
+// entry returns the entry of a row, and false for a row of another namespace than the one asked for.
+func (f *Store) entry(row fileRow, namespace string) (e leasestore.Entry, ok bool, err error) {
+	s, ok, err := row.read(nil)
+	if err != nil || !ok {
+		return e, false, err
+	}
+	if namespace != "" && s.Namespace != namespace {
+		return e, false, nil
+	}
+
+	held, err := f.held(row)
+	return s.entry(held), err == nil, err
 }
 
 // Close frees all workers at once, as the end of the process would. Later calls return an error that wraps

@@ -29,16 +29,16 @@ var ErrOption = errors.New("lease: invalid option")
 // After any other error than those named here it is unknown whether the store was changed; the caller repeats the call
 // with the same token. An error that wraps os.ErrClosed says that the store was closed for good, which ends a lease.
 type Store interface {
-	// Acquire takes a worker that nobody holds: it raises the row's epoch by one, stores the token and the holder, sets
+	// Acquire takes a worker that is free: it raises the row's epoch by one, stores the token and the holder, sets
 	// the expiry to TTL from now by the store's own clock, and leaves the horizon as it is. It reads the horizon that
 	// it returns only after that, so no earlier owner can raise it any more. A worker that was never taken gets the
 	// epoch 1 and the horizon 0.
 	//
-	// A store that finds out that it may have forgotten commits, such as a promoted replica, returns a Grant.Floor from
-	// then on: the time at which it found out, plus the greatest Reach of all requests of the namespace. Instead of
-	// that time it may take a later horizon of an owner, which shows that clocks were ahead. It sets Grant.Forgets
-	// before. Until its clock has reached the floor it lends only workers that have no row: the previous server may
-	// just have confirmed an owner.
+	// Once a store finds out that it may have forgotten commits, as a promoted replica does, its grants have a Floor:
+	// the time of that discovery, plus the greatest Reach of all requests of the namespace. Instead of that time it may
+	// take a later horizon of an owner, which shows that clocks were ahead. It sets Grant.Forgets before. Until its
+	// clock has reached the floor it lends only workers that have no row: the previous server may just have confirmed
+	// an owner.
 	//
 	// A worker is free if it was never taken, or if the store's clock has reached its expiry. Acquire takes, in this
 	// order: free workers whose horizon is not above Request.Tick, the one that has been free for the longest time
@@ -54,14 +54,14 @@ type Store interface {
 
 	// Extend raises the horizon to at least the given tick, never lowers it, sets the expiry to ttl from now by the
 	// store's clock, and replaces the row's token by Claim.Next, if and only if the row still has the claim's epoch,
-	// and Claim.Token or Claim.Next as its token. It also does so after the expiry, as long as nobody has taken the
+	// and Claim.Token or Claim.Next as its token. It also does so after the expiry, until another owner takes the
 	// worker over. When it returns without an error the horizon and the token are durable. It returns the store's time,
 	// or the zero Time if the store's clock is the caller's.
 	//
 	// A store that has found out that it may have forgotten commits may not know that another owner has taken the
 	// worker. It returns ErrLost for a row that it has not confirmed since, unless the row's expiry lies more than
-	// DefaultMaxSkew after the time at which it found out, or the claim is Unexpired after the store answered a call
-	// under its present identity. Rows that it confirms expire later than DefaultMaxSkew after that time.
+	// DefaultMaxSkew after the time of that discovery, or the claim is Unexpired after the store answered a call under
+	// its present identity. Rows that it confirms expire later than DefaultMaxSkew after that time.
 	//
 	// Such a store also returns a *ReachError, without a change, while its replicas may not know yet that the namespace
 	// allows Claim.Reach.
@@ -77,8 +77,8 @@ type Store interface {
 	// it is above that; it never raises it. The next owner starts there. When it returns without an error the horizon
 	// is durable.
 	//
-	// The owner calls it after its last ID, with a tick above those of all its IDs and not below Grant.Horizon, and
-	// with the same tick again if the outcome is unknown. A late extension only raises the horizon, which costs the
+	// The owner calls it after its last ID, with a tick above the tick of each of its IDs and not below Grant.Horizon,
+	// and with the same tick again if the outcome is unknown. A late extension only raises the horizon, which costs the
 	// next owner at most a wait.
 	//
 	// The row's token may be Claim.Token or, if that is not empty, Claim.Next: an extension whose reply was lost may
@@ -130,9 +130,15 @@ type Grant struct {
 	Horizon int64     // first tick that no earlier owner can have issued an ID for, as far as the store knows
 	Floor   time.Time // owners that the store has forgotten can have issued IDs up to it; zero if it has forgotten none
 	Now     time.Time // of the store's clock; zero if that is the caller's
-	Table   string    // where an SQL store keeps the lease, with the schema if the database tells; empty for other stores
-	Forgets bool      // the store may find out that it has forgotten commits: the owner's horizons stay within its reach
-	Warning error     // what limits the store's promises, such as a right that it lacks; the lease reports it in the event Acquired
+	Table   string    // where an SQL store keeps the lease, with the schema if the database tells; else empty
+
+	// Forgets says that the store may find out that it has forgotten commits: the owner's horizons stay within its
+	// reach.
+	Forgets bool
+
+	// Warning is what limits the store's promises, such as a right that it lacks. The lease reports it in the event
+	// Acquired.
+	Warning error
 }
 
 // Holder identifies a process, for people.
@@ -189,11 +195,13 @@ const (
 func (r Request) Validate() error {
 	switch {
 	case r.Namespace == "" || len(r.Namespace) > MaxNamespace:
-		return fmt.Errorf("%w: the namespace %.20q has %d bytes, want 1 to %d", ErrOption, r.Namespace, len(r.Namespace), MaxNamespace)
+		return fmt.Errorf("%w: the namespace %.20q has %d bytes, want 1 to %d",
+			ErrOption, r.Namespace, len(r.Namespace), MaxNamespace)
 	case !utf8.ValidString(r.Namespace), strings.ContainsRune(r.Namespace, 0): // some databases can't store them
 		return fmt.Errorf("%w: the namespace %q is not UTF-8 without zero bytes", ErrOption, r.Namespace)
 	case len(r.Layout) > maxLayout:
-		return fmt.Errorf("%w: the layout's text has %d bytes, at most %d are allowed", ErrOption, len(r.Layout), maxLayout)
+		return fmt.Errorf("%w: the layout's text has %d bytes, at most %d are allowed",
+			ErrOption, len(r.Layout), maxLayout)
 	case r.First < 0:
 		return fmt.Errorf("%w: the first worker is %d, the lowest is 0", ErrOption, r.First)
 	case r.Last < r.First:

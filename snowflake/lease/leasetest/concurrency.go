@@ -45,7 +45,7 @@ var concurrencyTests = []test{
 		f.together(8, func() {
 			for range 5 {
 				horizon := rand.Int64N(1_000_000)
-				if err := persist(func() error { _, err := f.store.Extend(f.Context(), claim, horizon, long); return err }); err != nil {
+				if err := f.persistExtend(claim, horizon); err != nil {
 					f.Error(err)
 					return
 				}
@@ -58,13 +58,13 @@ var concurrencyTests = []test{
 			f.Errorf("horizon %d, want %d", got, highest)
 		}
 	}},
-	{promise: "of several copies of a claim that extend at the same time one succeeds, the others are ErrLost", run: func(f *fixture) {
+	{promise: "of copies of a claim that extend at once one succeeds, the others are ErrLost", run: func(f *fixture) {
 		claim := f.take(7, 7).Claim
 		for range 5 {
 			winner := f.oneOf(8, lease.ErrLost, func() (own leasestore.Claim, err error) {
 				own = claim
 				own.Next = NewToken()
-				return own, persist(func() error { _, err := f.store.Extend(f.Context(), own, 1000, long); return err })
+				return own, f.persistExtend(own, 1000)
 			})
 			claim.Token = winner.Next
 		}
@@ -146,6 +146,14 @@ func (f *fixture) ask(r leasestore.Request) (grant leasestore.Grant, err error) 
 	return grant, err
 }
 
+// persistExtend is Extend for any goroutine.
+func (f *fixture) persistExtend(c leasestore.Claim, horizon int64) error {
+	return persist(func() error {
+		_, err := f.store.Extend(f.Context(), c, horizon, long)
+		return err
+	})
+}
+
 // oneOf runs n calls at the same time: one must succeed, and all others return the error want.
 func (f *fixture) oneOf(n int, want error, call func() (leasestore.Claim, error)) leasestore.Claim {
 	f.Helper()
@@ -189,8 +197,8 @@ type span struct {
 	worker, epoch, from, to int64
 }
 
-// own takes one of two workers for so short a time that others are waiting for it, extends it with pauses in which it
-// may expire, and then gives a part of it back or abandons it.
+// own takes one of two workers for so short a time that others are waiting for it. It extends it after pauses that may
+// be longer than the TTL, and then gives a part of it back or abandons it.
 func (f *fixture) own() (s span, ok bool) {
 	const ttl = 2 * time.Millisecond
 	r := f.request(0, 1)
@@ -227,7 +235,8 @@ func (f *fixture) own() (s span, ok bool) {
 
 	if f.settings.NoExpiry || rand.N(2) == 0 {
 		s.to = s.from + rand.Int64N(s.to-s.from+1)
-		if err := f.store.Release(f.Context(), grant.Claim, s.to); err != nil && !errors.Is(err, lease.ErrLost) && !unnamed(err) {
+		err := f.store.Release(f.Context(), grant.Claim, s.to)
+		if isAllowed := errors.Is(err, lease.ErrLost) || unnamed(err); err != nil && !isAllowed {
 			f.Error(err)
 		}
 	}

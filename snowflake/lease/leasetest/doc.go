@@ -1,7 +1,8 @@
 // Package leasetest tests whether a leasestore.Store keeps what that interface promises:
 //
 //	func TestStore(t *testing.T) {
-//		leasetest.Run(t, func(t *testing.T) leasestore.Store { return mystore.New(newDatabase(t)) }, leasetest.Settings{})
+//		open := func(t *testing.T) leasestore.Store { return mystore.New(newDatabase(t)) }
+//		leasetest.Run(t, open, leasetest.Settings{})
 //	}
 //
 // [lease.NewMemory] is a store that passes it.

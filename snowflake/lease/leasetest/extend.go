@@ -16,7 +16,8 @@ var extendTests = []test{
 			f.extend(claim, horizon, long)
 			highest = max(highest, horizon)
 			if got := f.entry(7); got.Horizon != highest || got.Epoch != claim.Epoch {
-				f.Fatalf("after %d List says horizon %d, epoch %d; want %d, %d", horizon, got.Horizon, got.Epoch, highest, claim.Epoch)
+				f.Fatalf("after %d List says horizon %d, epoch %d; want %d, %d",
+					horizon, got.Horizon, got.Epoch, highest, claim.Epoch)
 			}
 		}
 	}},
@@ -27,7 +28,7 @@ var extendTests = []test{
 			f.extend(claim, 1000, long)
 		}
 	}},
-	{promise: "the expiry is ttl from now by the store's clock, as that of Acquire", expiry: true, run: func(f *fixture) {
+	{promise: "the expiry is ttl from now by the store's clock, as in Acquire", expiry: true, run: func(f *fixture) {
 		grant := f.take(7, 7)
 		claim, ttl, now := grant.Claim, long, grant.Now
 		for _, next := range []time.Duration{3 * long, long, brief} {

@@ -159,7 +159,7 @@ var faults = []struct {
 			}
 			return now, err
 		},
-	}, "Concurrency/of several copies of a claim that extend at the same time one succeeds, the others are ErrLost"},
+	}, "Concurrency/of copies of a claim that extend at once one succeeds, the others are ErrLost"},
 	{"extend does not know the next token", extending(func(m memory, c leasestore.Claim) leasestore.Claim {
 		if owner(m, c).Token == c.Next {
 			c.Epoch = -1
@@ -248,9 +248,9 @@ var faults = []struct {
 
 const (
 	lowered      = "Release/the worker is free at once, and the next owner starts at the lowered horizon"
-	laterVersion = "Later/a namespace that requires a later version refuses Acquire and Extend, which is no loss"
+	laterVersion = "Later/a namespace of a later version refuses Acquire and Extend, which is no loss"
 
-	taken = "Acquire/a takeover raises the epoch by one and starts at the horizon of the earlier owner"
+	taken = "Acquire/a takeover raises the epoch by one and starts at the earlier owner's horizon"
 )
 
 // stopped returns a store whose clock stands still.

@@ -73,7 +73,7 @@ func (f *fixture) take(first, last int64) leasestore.Grant {
 	return f.acquire(f.request(first, last))
 }
 
-// wantWorker acquires one of the workers and checks which it is.
+// wantWorker acquires one of the workers and checks its number.
 func (f *fixture) wantWorker(first, last, want int64) leasestore.Grant {
 	f.Helper()
 	grant := f.take(first, last)

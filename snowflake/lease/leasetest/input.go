@@ -14,7 +14,7 @@ var inputTests = []test{
 	{promise: "bad requests are ErrOption and change nothing", run: func(f *fixture) {
 		for what, spoil := range map[string]func(r *leasestore.Request){
 			"an empty namespace":     func(r *leasestore.Request) { r.Namespace = "" },
-			"a namespace too long":   func(r *leasestore.Request) { r.Namespace += strings.Repeat("x", 101-len(r.Namespace)) },
+			"a namespace too long":   func(r *leasestore.Request) { r.Namespace = strings.Repeat("x", 101) },
 			"a negative worker":      func(r *leasestore.Request) { r.First = -1 },
 			"Last below First":       func(r *leasestore.Request) { r.First, r.Last = 5, 4 },
 			"no TTL":                 func(r *leasestore.Request) { r.TTL = 0 },
@@ -42,7 +42,9 @@ var inputTests = []test{
 			}
 		}
 		for what, next := range map[string]string{
-			"an empty next token": "", "a short next token": NewToken()[1:], "a next token of other signs": NewToken()[1:] + "G",
+			"an empty next token":         "",
+			"a short next token":          NewToken()[1:],
+			"a next token of other signs": NewToken()[1:] + "G",
 		} {
 			bad := claim
 			bad.Next = next

@@ -15,7 +15,7 @@ import (
 
 // laterTests are about what a later version of the module may do with the store while this one uses it.
 var laterTests = []test{
-	{promise: "a namespace that requires a later version refuses Acquire and Extend, which is no loss", run: func(f *fixture) {
+	{promise: "a namespace of a later version refuses Acquire and Extend, which is no loss", run: func(f *fixture) {
 		if f.settings.Require == nil {
 			f.Skip("Settings.Require is nil")
 		}
@@ -103,9 +103,11 @@ var laterTests = []test{
 			{a, -1, "items", lease.ErrOption},
 			{a, 1021, "", lease.ErrOption},
 		} {
-			if err := call.by.Reserve(f.Context(), call.worker, call.purpose); !errors.Is(err, call.want) ||
-				err != nil && !strings.Contains(err.Error(), fmt.Sprintf("worker %d of ", call.worker)) {
-				f.Errorf("Reserve(%d, %.5q): error %v, want %v with the worker", call.worker, call.purpose, err, call.want)
+			err := call.by.Reserve(f.Context(), call.worker, call.purpose)
+			isNamed := err == nil || strings.Contains(err.Error(), fmt.Sprintf("worker %d of ", call.worker))
+			if !errors.Is(err, call.want) || !isNamed {
+				f.Errorf("Reserve(%d, %.5q): error %v, want %v with the worker",
+					call.worker, call.purpose, err, call.want)
 			}
 		}
 		if err := a.Reserve(ended, 1021, "items"); !errors.Is(err, context.Canceled) {
@@ -116,11 +118,13 @@ var laterTests = []test{
 		}
 		reserved := map[int64]string{}
 		for _, e := range f.list(f.namespace) {
-			if e.Reserved() && (e.Expires.IsZero() || time.Until(e.Expires) > 200*365*24*time.Hour) {
+			isForLong := e.Expires.IsZero() || time.Until(e.Expires) > 200*365*24*time.Hour
+			if e.Reserved() && isForLong {
 				reserved[e.Worker] = e.Holder.Host
 			}
 		}
-		if want := map[int64]string{1022: "reserved for lines", 1023: "reserved for orders"}; !maps.Equal(reserved, want) {
+		want := map[int64]string{1022: "reserved for lines", 1023: "reserved for orders"}
+		if !maps.Equal(reserved, want) {
 			f.Errorf("the workers %v are reserved, want %v", reserved, want)
 		}
 		if held, _, err := a.Workers(f.Context()); held != 4 || err != nil {

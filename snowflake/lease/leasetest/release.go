@@ -3,7 +3,8 @@ package leasetest
 var releaseTests = []test{
 	{promise: "the worker is free at once, and the next owner starts at the lowered horizon", run: func(f *fixture) {
 		for _, step := range []struct{ from, to int64 }{
-			{1000, 1000}, {1000, 999}, {tick + 1000, tick + 1}, {1<<62 + 3, 1<<62 + 2}, {2 * tick, tick}, {tick, 0}, {1000, -1 << 63},
+			{1000, 1000}, {1000, 999}, {tick + 1000, tick + 1}, {1<<62 + 3, 1<<62 + 2},
+			{2 * tick, tick}, {tick, 0}, {1000, -1 << 63},
 		} {
 			claim, want := f.take(7, 7).Claim, max(0, step.to)
 			f.extend(claim, step.from, long)
@@ -13,7 +14,8 @@ var releaseTests = []test{
 			}
 			next := f.take(7, 7)
 			if next.Horizon != want || next.Epoch != claim.Epoch+1 {
-				f.Errorf("from %d to %d: the next one has horizon %d, epoch %d", step.from, step.to, next.Horizon, next.Epoch)
+				f.Errorf("from %d to %d: the next one has horizon %d, epoch %d",
+					step.from, step.to, next.Horizon, next.Epoch)
 			}
 			f.giveBack(next.Claim, 0)
 		}
@@ -42,7 +44,8 @@ var releaseTests = []test{
 			f.giveBack(claim, 500)
 			before := f.entry(7)
 			if before.Held || before.Horizon != 500 {
-				f.Errorf("the extension arrived: %t; held: %t, horizon %d; want false, 500", arrived, before.Held, before.Horizon)
+				f.Errorf("the extension arrived: %t; held: %t, horizon %d; want false, 500",
+					arrived, before.Held, before.Horizon)
 			}
 			for range 3 { // the reply was lost
 				f.giveBack(claim, 500)

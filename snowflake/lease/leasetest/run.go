@@ -14,7 +14,7 @@ type Settings struct {
 	NoExpiry bool
 
 	// Require marks a namespace that is in use, as a version of the module would do that knows version 2 of the
-	// protocol, or 3 if the store knows 2, and needs to keep those out that do not: from then on calls return a
+	// protocol, or 3 if the store knows 2, and needs to keep out the versions that do not. Calls then return a
 	// *lease.VersionError. Without it that promise is not tested.
 	Require func(tb testing.TB, store leasestore.Store, namespace string)
 }
@@ -31,9 +31,12 @@ func Run(t *testing.T, open func(t *testing.T) leasestore.Store, settings Settin
 				if test.expiry && settings.NoExpiry {
 					continue
 				}
+
 				t.Run(test.promise, func(t *testing.T) {
-					f := &fixture{TB: t, store: open(t), namespace: "leasetest-" + NewToken(), settings: settings, patience: 2 * time.Minute}
-					test.run(f)
+					test.run(&fixture{
+						TB: t, store: open(t), namespace: "leasetest-" + NewToken(), settings: settings,
+						patience: 2 * time.Minute,
+					})
 				})
 			}
 		})

@@ -46,8 +46,8 @@ type connKey struct{}
 func Conn(ctx context.Context) any { return ctx.Value(connKey{}) }
 
 // Connect waits for a connection, for a call with the context of Begin. It returns a context with the connection, in
-// which the call has its whole time from now on, and what ends both. If ctx ends before, open goes on, and the next
-// call gets what it returns. A connection that no call takes is closed when the lease ends.
+// which the call's whole time begins now, and a function that ends both. If ctx ends before, open continues, and the
+// next call gets its result. A connection that no call takes is closed when the lease ends.
 //
 // It returns ctx itself if that is not of Begin, and if there is an idle connection already.
 func Connect(ctx context.Context, idle bool, open Open) (context.Context, func(), error) {
@@ -94,9 +94,9 @@ func keepOpening(ctx context.Context, open Open, to chan<- opened) {
 	for {
 		limited, cancel := context.WithTimeout(ctx, connectTime)
 		conn, err := open(limited)
-		tooLong := limited.Err() != nil
+		tookTooLong := limited.Err() != nil && ctx.Err() == nil
 		cancel()
-		if err != nil && tooLong && ctx.Err() == nil {
+		if err != nil && tookTooLong {
 			continue
 		}
 
