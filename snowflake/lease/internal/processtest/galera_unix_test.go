@@ -150,7 +150,7 @@ func (c *galera) keepsTheContract(t *testing.T) {
 	s := newGaleraStore(t, db, "contract")
 	leasetest.Run(t, func(*testing.T) leasestore.Store { return s }, leasetest.Settings{
 		Require: func(_ testing.TB, _ leasestore.Store, namespace string) {
-			run(t, c.dbs[0], "UPDATE contract SET protocol = 3 WHERE namespace = '"+namespace+"'")
+			run(t, c.dbs[0], "UPDATE contractnamespaces SET protocol = 3 WHERE namespace = '"+namespace+"'")
 		},
 	})
 }
