@@ -153,15 +153,37 @@ func (s *Store) takeOver(
 }
 
 // addLease takes a worker that has no row.
-func (s *Store) addLease(ctx context.Context, r leasestore.Request, shot snapshot, worker int64) (leasestore.Grant, bool, error) {
+//
+// On a cluster that takes writes on each node, the node may not have applied a share or a move of another one. The first
+// extension finds that out. A reservation has none, so it counts once the row is read with its namespace.
+func (s *Store) addLease(
+	ctx context.Context, r leasestore.Request, shot snapshot, worker int64,
+) (grant leasestore.Grant, ok bool, err error) {
 	added, err := shot.change(ctx, s.on(ctx), shot.addLease, shot.owner(r, worker))
-	if err == nil && added == 1 && !shot.namespace.hasLeases {
-		_, err = shot.change(ctx, s.on(ctx), shot.markLeases, named{"namespace": r.Namespace})
-	}
 	if err != nil {
 		return leasestore.Grant{}, false, s.failed("acquire", err)
 	}
-	return shot.grant(r, order.Row{Worker: worker, Epoch: 1, Horizon: shot.namespace.start}), added == 1, nil
+	if added == 0 {
+		return leasestore.Grant{}, false, nil
+	}
+
+	if !shot.namespace.hasLeases {
+		if err := s.markLeases(ctx, shot, r.Namespace); err != nil {
+			return leasestore.Grant{}, false, err
+		}
+	}
+
+	counts := r.Holder.ReservedFor() == ""
+	return shot.grant(r, order.Row{Worker: worker, Epoch: 1, Horizon: shot.namespace.start}), counts, nil
+}
+
+// markLeases stores that the namespace has had a lease. Without one it is damaged from then on.
+func (s *Store) markLeases(ctx context.Context, shot snapshot, namespace string) error {
+	_, err := shot.change(ctx, s.on(ctx), shot.markLeases, named{"namespace": namespace})
+	if err != nil {
+		return s.failed("acquire", err)
+	}
+	return nil
 }
 
 // owner returns the parameters of the statements that give a worker to the caller.

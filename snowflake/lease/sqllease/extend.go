@@ -69,15 +69,15 @@ func (s *Store) extend(ctx context.Context, c leasestore.Claim, horizon int64, t
 
 // refusal is what an extension depends on.
 type refusal struct {
-	owned          bool
-	protocol       int64
-	sameGeneration bool   // the lease has the generation of the namespace
-	server         string // that the namespace knows
-	serverSince    int64  // when that one took over
-	limit          int64  // of the reach, in milliseconds
-	reachDelay     int64  // in so many milliseconds the limit rises
-	sameServer     bool   // as the one that answered
-	confirmed      bool   // the lease certainly is the owner's
+	owned       bool
+	protocol    int64
+	admitted    bool   // the namespace has the generation of the lease, and the worker in its share
+	server      string // that the namespace knows
+	serverSince int64  // when that one took over
+	limit       int64  // of the reach, in milliseconds
+	reachDelay  int64  // in so many milliseconds the limit rises
+	sameServer  bool   // as the one that answered
+	confirmed   bool   // the lease certainly is the owner's
 }
 
 // needsUnexpiredClaim reports whether an extension needs a claim that is unexpired.
@@ -96,10 +96,10 @@ func (s *Store) whyRefused(ctx context.Context, c leasestore.Claim, values named
 	}
 	if err == nil {
 		err = server.query(ctx, s.on(ctx), server.whyRefused, values, func(scan scan) error {
-			var sameGeneration, same, confirmed, revision int64
+			var admitted, same, confirmed, revision int64
 			err := scan(&why.protocol, &why.server, &why.serverSince, &revision, &why.limit, &why.reachDelay,
-				&sameGeneration, &same, &confirmed)
-			why.owned, why.sameGeneration, why.confirmed = true, sameGeneration == 1, confirmed == 1
+				&admitted, &same, &confirmed)
+			why.owned, why.admitted, why.confirmed = true, admitted == 1, confirmed == 1
 			why.sameServer = same == 1 && revision >= s.revision(c.Namespace)
 			s.sawRevision(c.Namespace, revision)
 			return err
@@ -114,7 +114,7 @@ func (s *Store) whyRefused(ctx context.Context, c leasestore.Claim, values named
 		return nil, why, lostClaim(c)
 	case why.protocol > knownProtocol:
 		return nil, why, laterVersion(c.Namespace, why.protocol)
-	case !why.sameGeneration:
+	case !why.admitted:
 		return nil, why, lostClaim(c)
 	case why.sameServer && why.limit < milliseconds(c.Reach):
 		return nil, why, &lease.ReachError{

@@ -52,10 +52,11 @@ CROSS JOIN (
 	SELECT {server} AS server,
 		CAST(pg_catalog.floor(EXTRACT(EPOCH FROM pg_catalog.clock_timestamp()) * 1000) AS bigint) AS now_ms
 ) AS here
-LEFT JOIN {leases} AS w ON w.namespace = ns.namespace AND (
+LEFT JOIN {leases} AS w ON w.namespace = ns.namespace AND w.generation = ns.generation
+	AND w.worker >= ns.first_worker AND w.worker <= ns.last_worker AND (
 	w.token = :token AND (w.reserved_for <> '' OR w.expires_ms > here.now_ms)
 	OR w.reserved_for = '' AND w.expires_ms <= here.now_ms
-		AND w.worker >= :first AND w.worker <= :last AND w.worker >= ns.first_worker AND w.worker <= ns.last_worker
+		AND w.worker >= :first AND w.worker <= :last
 )
 WHERE ns.namespace = :namespace
 ORDER BY CASE WHEN w.reserved_for <> '' OR w.expires_ms > here.now_ms THEN 0 ELSE 1 END,
@@ -187,6 +188,7 @@ WHERE ns.namespace = :namespace AND ns.protocol <= 1 AND ns.revision >= :revisio
 	AND (here.server = '' OR here.server = ns.server)
 	AND CASE WHEN here.server = '' OR (ns.reach_since_ms + 3600000) <= here.now_ms
 		THEN ns.reach_ms ELSE ns.reach_before_ms END >= :reach
+	AND ns.first_worker <= w.worker AND ns.last_worker >= w.worker
 	AND w.namespace = ns.namespace AND w.worker = :worker AND w.generation = ns.generation
 	AND w.epoch = :epoch AND (w.token = :token OR w.token = :next)
 	AND (ns.server_since_ms = 0 OR (w.expires_ms - 10000) > ns.server_since_ms)
@@ -209,6 +211,7 @@ WHERE ns.namespace = :namespace AND ns.protocol <= 1 AND ns.server = :server AND
 	AND (here.server = '' OR here.server = ns.server)
 	AND CASE WHEN here.server = '' OR (ns.reach_since_ms + 3600000) <= here.now_ms
 		THEN ns.reach_ms ELSE ns.reach_before_ms END >= :reach
+	AND ns.first_worker <= w.worker AND ns.last_worker >= w.worker
 	AND w.namespace = ns.namespace AND w.worker = :worker AND w.generation = ns.generation
 	AND w.epoch = :epoch AND (w.token = :token OR w.token = :next)
 RETURNING here.now_ms`
@@ -218,7 +221,8 @@ const postgresWhyRefused = `SELECT ns.protocol, ns.server, ns.server_since_ms, n
 	CASE WHEN here.server = '' OR (ns.reach_since_ms + 3600000) <= here.now_ms
 		THEN ns.reach_ms ELSE ns.reach_before_ms END,
 	((ns.reach_since_ms + 3600000) - here.now_ms),
-	CASE WHEN w.generation = ns.generation THEN 1 ELSE 0 END,
+	CASE WHEN w.generation = ns.generation AND ns.first_worker <= w.worker AND ns.last_worker >= w.worker
+		THEN 1 ELSE 0 END,
 	CASE WHEN here.server = '' OR here.server = ns.server THEN 1 ELSE 0 END,
 	CASE WHEN ns.server_since_ms = 0 OR (w.expires_ms - 10000) > ns.server_since_ms THEN 1 ELSE 0 END
 FROM {namespaces} AS ns

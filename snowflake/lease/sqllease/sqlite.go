@@ -48,11 +48,12 @@ const sqliteRead = `SELECT
 	CAST(ROUND((julianday('now') - 2440587.5) * 86400000) AS INTEGER),
 	w.worker, w.epoch, w.token, w.horizon, w.expires_ms, w.reserved_for
 FROM {namespaces} AS ns
-LEFT JOIN {leases} AS w ON w.namespace = ns.namespace AND (
+LEFT JOIN {leases} AS w ON w.namespace = ns.namespace AND w.generation = ns.generation
+	AND w.worker >= ns.first_worker AND w.worker <= ns.last_worker AND (
 	w.token = :token
 		AND (w.reserved_for <> '' OR w.expires_ms > CAST(ROUND((julianday('now') - 2440587.5) * 86400000) AS INTEGER))
 	OR w.reserved_for = '' AND w.expires_ms <= CAST(ROUND((julianday('now') - 2440587.5) * 86400000) AS INTEGER)
-		AND w.worker >= :first AND w.worker <= :last AND w.worker >= ns.first_worker AND w.worker <= ns.last_worker
+		AND w.worker >= :first AND w.worker <= :last
 )
 WHERE ns.namespace = :namespace
 ORDER BY CASE
@@ -154,6 +155,7 @@ const sqliteExtend = `UPDATE {leases} AS w SET
 FROM {namespaces} AS ns
 WHERE ns.namespace = :namespace AND ns.protocol <= 1 AND ns.revision >= :revision
 	AND ns.reach_ms >= :reach
+	AND ns.first_worker <= w.worker AND ns.last_worker >= w.worker
 	AND w.namespace = ns.namespace AND w.worker = :worker AND w.generation = ns.generation
 	AND w.epoch = :epoch AND (w.token = :token OR w.token = :next)
 	AND (ns.server_since_ms = 0 OR w.expires_ms - 10000 > ns.server_since_ms)
@@ -168,13 +170,15 @@ const sqliteExtendUnexpired = `UPDATE {leases} AS w SET
 FROM {namespaces} AS ns
 WHERE ns.namespace = :namespace AND ns.protocol <= 1 AND ns.server_since_ms = :server_since
 	AND ns.reach_ms >= :reach
+	AND ns.first_worker <= w.worker AND ns.last_worker >= w.worker
 	AND w.namespace = ns.namespace AND w.worker = :worker AND w.generation = ns.generation
 	AND w.epoch = :epoch AND (w.token = :token OR w.token = :next)
 RETURNING CAST(ROUND((julianday('now') - 2440587.5) * 86400000) AS INTEGER)`
 
 const sqliteWhyRefused = `SELECT ns.protocol, ns.server, ns.server_since_ms, ns.revision,
 	ns.reach_ms, 0,
-	CASE WHEN w.generation = ns.generation THEN 1 ELSE 0 END,
+	CASE WHEN w.generation = ns.generation AND ns.first_worker <= w.worker AND ns.last_worker >= w.worker
+		THEN 1 ELSE 0 END,
 	1,
 	CASE WHEN ns.server_since_ms = 0 OR w.expires_ms - 10000 > ns.server_since_ms THEN 1 ELSE 0 END
 FROM {namespaces} AS ns
