@@ -125,7 +125,9 @@ func (s *Store) gap(ctx context.Context, shot snapshot, r leasestore.Request) (u
 	if shot.namespace.empty {
 		return sql.NullInt64{Int64: r.First, Valid: true}, 0, nil
 	}
-	values := named{"namespace": r.Namespace, "first": r.First, "last": r.Last}
+	values := named{
+		"namespace": r.Namespace, "first": r.First, "last": r.Last, "generation": shot.namespace.generation,
+	}
 	var expires sql.NullInt64
 	err = shot.query(ctx, s.on(ctx), shot.gap, values, func(scan scan) error { return scan(&unused, &expires, new(int64)) })
 	return unused, expires.Int64, err

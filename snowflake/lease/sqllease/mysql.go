@@ -80,7 +80,8 @@ const mysqlGap = `SELECT
 		SELECT 1 FROM {leases} AS taken WHERE taken.namespace = :namespace AND taken.worker = candidate.worker
 	)),
 	(SELECT MIN(w.expires_ms) FROM {leases} AS w
-	WHERE w.namespace = :namespace AND w.worker >= :first AND w.worker <= :last AND w.reserved_for = ''),
+	WHERE w.namespace = :namespace AND w.generation = :generation
+		AND w.worker >= :first AND w.worker <= :last AND w.reserved_for = ''),
 	TIMESTAMPDIFF(MICROSECOND, '1970-01-01', UTC_TIMESTAMP(3)) DIV 1000`
 
 const mysqlAddNamespace = `INSERT IGNORE INTO {namespaces} (

@@ -76,7 +76,8 @@ const postgresGap = `SELECT
 		SELECT 1 FROM {leases} AS taken WHERE taken.namespace = :namespace AND taken.worker = candidate.worker
 	)),
 	(SELECT pg_catalog.min(w.expires_ms) FROM {leases} AS w
-	WHERE w.namespace = :namespace AND w.worker >= :first AND w.worker <= :last AND w.reserved_for = ''),
+	WHERE w.namespace = :namespace AND w.generation = :generation
+		AND w.worker >= :first AND w.worker <= :last AND w.reserved_for = ''),
 	CAST(pg_catalog.floor(EXTRACT(EPOCH FROM pg_catalog.clock_timestamp()) * 1000) AS bigint)`
 
 // postgresAddNamespace adds a namespace that has no leases. With leases the table of the namespaces was lost.

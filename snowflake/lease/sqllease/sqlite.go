@@ -75,7 +75,8 @@ const sqliteGap = `SELECT
 		SELECT 1 FROM {leases} AS taken WHERE taken.namespace = :namespace AND taken.worker = candidate.worker
 	)),
 	(SELECT MIN(w.expires_ms) FROM {leases} AS w
-	WHERE w.namespace = :namespace AND w.worker >= :first AND w.worker <= :last AND w.reserved_for = ''),
+	WHERE w.namespace = :namespace AND w.generation = :generation
+		AND w.worker >= :first AND w.worker <= :last AND w.reserved_for = ''),
 	CAST(ROUND((julianday('now') - 2440587.5) * 86400000) AS INTEGER)`
 
 const sqliteAddNamespace = `INSERT INTO {namespaces} (
