@@ -49,6 +49,11 @@ func (s *Store) try(ctx context.Context, r leasestore.Request, lost int) (leases
 	if reread, err := s.repeatShare(ctx, r, n); reread || err != nil {
 		return leasestore.Grant{}, false, err
 	}
+	if !n.hasLeases && !n.empty { // the process that added the first one may have ended before it said so
+		if err := s.markLeases(ctx, shot, r.Namespace); err != nil {
+			return leasestore.Grant{}, false, err
+		}
+	}
 	if own, ok := order.Own(shot.leases, r.Token); ok {
 		return shot.grant(r, own), true, nil
 	}

@@ -97,3 +97,18 @@ func TestAWorkerOfAnotherGenerationIsNotLent(t *testing.T) {
 		}
 	})
 }
+
+// The process ended after it had added the first lease.
+func TestAnAcquisitionMarksANamespaceThatHasLeases(t *testing.T) {
+	eachDatabase(t, func(t *testing.T, target testdb.Target, dialect sqldb.Dialect) {
+		db := target.Open(t)
+		store, r := newSQL(t, db, dialect), sqlRequest("n", 0, 0)
+		mustAcquire(t, store, r)
+		exec(t, db, "UPDATE snowflake_namespaces SET has_leases = 0")
+
+		mustAcquire(t, store, r) // finds the token
+		if marked := ask[int64](t, db, "SELECT has_leases FROM snowflake_namespaces"); marked != 1 {
+			t.Errorf("has_leases = %d, want 1", marked)
+		}
+	})
+}
