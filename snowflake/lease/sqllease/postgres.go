@@ -177,7 +177,8 @@ RETURNING w.horizon`
 const postgresExtend = `UPDATE {leases} AS w SET
 	horizon = GREATEST(w.horizon, CAST(:horizon AS bigint)),
 	token = :next,
-	expires_ms = GREATEST((here.now_ms + CAST(:ttl AS bigint)),
+	expires_ms = GREATEST(
+		(CAST(pg_catalog.floor(EXTRACT(EPOCH FROM pg_catalog.clock_timestamp()) * 1000) AS bigint) + CAST(:ttl AS bigint)),
 		(CASE WHEN ns.server_since_ms < 1000000000000000000 THEN ns.server_since_ms ELSE 0 END + 10001)),
 	revision = (w.revision + 1)
 FROM {namespaces} AS ns
@@ -193,14 +194,15 @@ WHERE ns.namespace = :namespace AND ns.protocol <= 1 AND ns.revision >= :revisio
 	AND w.namespace = ns.namespace AND w.worker = :worker AND w.generation = ns.generation
 	AND w.epoch = :epoch AND (w.token = :token OR w.token = :next)
 	AND (ns.server_since_ms = 0 OR (w.expires_ms - 10000) > ns.server_since_ms)
-RETURNING here.now_ms`
+RETURNING CAST(pg_catalog.floor(EXTRACT(EPOCH FROM pg_catalog.clock_timestamp()) * 1000) AS bigint)`
 
 // postgresExtendUnexpired is postgresExtend for an owner that knows that its lease had not expired when the server
 // began to serve the namespace, which is still the server, since the same time.
 const postgresExtendUnexpired = `UPDATE {leases} AS w SET
 	horizon = GREATEST(w.horizon, CAST(:horizon AS bigint)),
 	token = :next,
-	expires_ms = GREATEST((here.now_ms + CAST(:ttl AS bigint)),
+	expires_ms = GREATEST(
+		(CAST(pg_catalog.floor(EXTRACT(EPOCH FROM pg_catalog.clock_timestamp()) * 1000) AS bigint) + CAST(:ttl AS bigint)),
 		(CASE WHEN ns.server_since_ms < 1000000000000000000 THEN ns.server_since_ms ELSE 0 END + 10001)),
 	revision = (w.revision + 1)
 FROM {namespaces} AS ns
@@ -215,7 +217,7 @@ WHERE ns.namespace = :namespace AND ns.protocol <= 1 AND ns.server = :server AND
 	AND ns.first_worker <= w.worker AND ns.last_worker >= w.worker
 	AND w.namespace = ns.namespace AND w.worker = :worker AND w.generation = ns.generation
 	AND w.epoch = :epoch AND (w.token = :token OR w.token = :next)
-RETURNING here.now_ms`
+RETURNING CAST(pg_catalog.floor(EXTRACT(EPOCH FROM pg_catalog.clock_timestamp()) * 1000) AS bigint)`
 
 // postgresWhyRefused reads what an extension depends on. Without a row the lease has another owner.
 const postgresWhyRefused = `SELECT ns.protocol, ns.server, ns.server_since_ms, ns.revision,
