@@ -274,7 +274,7 @@ const mysqlMoveLeases = `UPDATE {leases} SET
 	horizon = :start,
 	generation = :generation + 1,
 	revision = revision + 1
-WHERE namespace = :namespace`
+WHERE namespace = :namespace AND token = ''`
 
 const mysqlMoveNamespace = `UPDATE {namespaces} SET
 	layout = :layout,

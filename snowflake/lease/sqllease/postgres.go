@@ -309,7 +309,7 @@ const postgresMoveLeases = `UPDATE {leases} SET
 	horizon = :start,
 	generation = (CAST(:generation AS bigint) + 1),
 	revision = (revision + 1)
-WHERE namespace = :namespace`
+WHERE namespace = :namespace AND token = ''`
 
 const postgresMoveNamespace = `UPDATE {namespaces} SET
 	layout = :layout,

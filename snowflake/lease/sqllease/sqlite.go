@@ -242,7 +242,7 @@ const sqliteMoveLeases = `UPDATE {leases} SET
 	horizon = :start,
 	generation = :generation + 1,
 	revision = revision + 1
-WHERE namespace = :namespace`
+WHERE namespace = :namespace AND token = ''`
 
 const sqliteMoveNamespace = `UPDATE {namespaces} SET
 	layout = :layout,
