@@ -131,10 +131,10 @@ func (s *Store) gap(ctx context.Context, shot snapshot, r leasestore.Request) (u
 		return sql.NullInt64{Int64: r.First, Valid: true}, 0, nil
 	}
 	values := named{
-		"namespace": r.Namespace, "first": r.First, "last": r.Last, "generation": shot.namespace.generation,
+		"namespace": r.Namespace, "first_worker": r.First, "last_worker": r.Last, "generation": shot.namespace.generation,
 	}
 	var expires sql.NullInt64
-	err = shot.query(ctx, s.on(ctx), shot.gap, values, func(scan scan) error { return scan(&unused, &expires, new(int64)) })
+	err = shot.query(ctx, s.on(ctx), shot.gap, values, func(scan scan) error { return scan(&unused, &expires) })
 	return unused, expires.Int64, err
 }
 
@@ -201,10 +201,10 @@ func (shot snapshot) owner(r leasestore.Request, worker int64) named {
 		host = ""
 	}
 	return named{
-		"namespace": r.Namespace, "worker": worker, "token": r.Token, "ttl": milliseconds(r.TTL),
+		"namespace": r.Namespace, "worker": worker, "token": r.Token, "ttl_ms": milliseconds(r.TTL),
 		"reserved_for": holderText(purpose), "host": holderText(host), "pid": r.Holder.PID,
 		"version":    holderText(r.Holder.Version),
-		"generation": n.generation, "server_since": n.serverSince, "reach": n.reach,
+		"generation": n.generation, "server_since_ms": n.serverSince, "reach_ms": n.reach,
 	}
 }
 

@@ -34,7 +34,7 @@ func (s *Store) extend(ctx context.Context, c leasestore.Claim, horizon int64, t
 	text := server.extend
 	values := named{
 		"namespace": c.Namespace, "worker": c.Worker, "epoch": c.Epoch, "token": c.Token, "next": c.Next,
-		"horizon": horizon, "ttl": milliseconds(ttl), "reach": milliseconds(c.Reach),
+		"horizon": horizon, "ttl_ms": milliseconds(ttl), "reach_ms": milliseconds(c.Reach),
 		"revision": s.revision(c.Namespace),
 	}
 	for range extendAttempts {
@@ -60,7 +60,7 @@ func (s *Store) extend(ctx context.Context, c leasestore.Claim, horizon int64, t
 				return time.Time{}, lostClaim(c)
 			}
 			text = server.extendUnexpired
-			values["server"], values["server_since"] = why.server, why.serverSince
+			values["server"], values["server_since_ms"] = why.server, why.serverSince
 		}
 	}
 	return time.Time{}, fmt.Errorf("lease: extend in table %s: the connections lead to different servers: "+

@@ -192,7 +192,7 @@ func (s *Store) moveIn(
 		return 0, err
 	}
 
-	values["start"], values["layout"] = start, to.String()
+	values["start_tick"], values["layout"] = start, to.String()
 	for _, text := range []string{shot.moveLeases, shot.moveNamespace} {
 		if _, err := shot.change(ctx, tx, text, values); err != nil {
 			return 0, s.failed("move", err)

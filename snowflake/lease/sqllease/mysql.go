@@ -62,7 +62,7 @@ LEFT JOIN {leases} AS w ON w.namespace = ns.namespace AND w.generation = ns.gene
 	AND w.worker >= ns.first_worker AND w.worker <= ns.last_worker AND (
 	w.token = :token AND (w.reserved_for <> '' OR w.expires_ms > here.now_ms)
 	OR w.reserved_for = '' AND w.expires_ms <= here.now_ms
-		AND w.worker >= :first AND w.worker <= :last
+		AND w.worker >= :first_worker AND w.worker <= :last_worker
 )
 WHERE ns.namespace = :namespace
 ORDER BY CASE WHEN w.reserved_for <> '' OR w.expires_ms > here.now_ms THEN 0 ELSE 1 END,
@@ -71,24 +71,23 @@ LIMIT :limit`
 
 const mysqlGap = `SELECT
 	(SELECT MIN(candidate.worker) FROM (
-		SELECT :first AS worker
+		SELECT :first_worker AS worker
 		UNION ALL
 		SELECT w.worker + 1 FROM {leases} AS w
-		WHERE w.namespace = :namespace AND w.worker >= :first AND w.worker < :last
+		WHERE w.namespace = :namespace AND w.worker >= :first_worker AND w.worker < :last_worker
 	) AS candidate
 	WHERE NOT EXISTS (
 		SELECT 1 FROM {leases} AS taken WHERE taken.namespace = :namespace AND taken.worker = candidate.worker
 	)),
 	(SELECT MIN(w.expires_ms) FROM {leases} AS w
 	WHERE w.namespace = :namespace AND w.generation = :generation
-		AND w.worker >= :first AND w.worker <= :last AND w.reserved_for = ''),
-	TIMESTAMPDIFF(MICROSECOND, '1970-01-01', UTC_TIMESTAMP(3)) DIV 1000`
+		AND w.worker >= :first_worker AND w.worker <= :last_worker AND w.reserved_for = '')`
 
 const mysqlAddNamespace = `INSERT IGNORE INTO {namespaces} (
 	namespace, protocol, layout, generation, start_tick, first_worker, last_worker, has_leases,
 	server, server_since_ms, reach_ms, reach_before_ms, reach_since_ms, revision
 )
-SELECT :namespace, 1, :layout, 0, 0, 0, 9223372036854775807, 0, here.server, 0, :reach, 0, 0, 0
+SELECT :namespace, 1, :layout, 0, 0, 0, 9223372036854775807, 0, here.server, 0, :reach_ms, 0, 0, 0
 FROM (SELECT {server} AS server) AS here
 WHERE here.server <> 'binlog_format = STATEMENT'
 	AND NOT EXISTS (SELECT 1 FROM {leases} AS w WHERE w.namespace = :namespace)`
@@ -102,32 +101,32 @@ const mysqlRecordServer = `UPDATE {namespaces} AS ns SET
 	server_since_ms = CASE
 		WHEN (ns.server = '' OR {server} = '' OR {server} = ns.server) AND ns.revision >= :revision
 			THEN ns.server_since_ms
-		WHEN :horizon - ns.reach_ms > TIMESTAMPDIFF(MICROSECOND, '1970-01-01', UTC_TIMESTAMP(3)) DIV 1000
-			THEN GREATEST(ns.server_since_ms, :horizon)
+		WHEN :horizon_ms - ns.reach_ms > TIMESTAMPDIFF(MICROSECOND, '1970-01-01', UTC_TIMESTAMP(3)) DIV 1000
+			THEN GREATEST(ns.server_since_ms, :horizon_ms)
 		ELSE GREATEST(ns.server_since_ms, TIMESTAMPDIFF(MICROSECOND, '1970-01-01', UTC_TIMESTAMP(3)) DIV 1000)
 	END,
 	reach_before_ms = CASE
-		WHEN ns.reach_ms < :reach
+		WHEN ns.reach_ms < :reach_ms
 			AND ns.reach_since_ms + 3600000 <= TIMESTAMPDIFF(MICROSECOND, '1970-01-01', UTC_TIMESTAMP(3)) DIV 1000
 			THEN ns.reach_ms
 		ELSE ns.reach_before_ms
 	END,
 	reach_since_ms = CASE
-		WHEN ns.reach_ms < :reach AND ns.reach_ms > 0
+		WHEN ns.reach_ms < :reach_ms AND ns.reach_ms > 0
 			THEN TIMESTAMPDIFF(MICROSECOND, '1970-01-01', UTC_TIMESTAMP(3)) DIV 1000
 		ELSE ns.reach_since_ms
 	END,
-	reach_ms = GREATEST(ns.reach_ms, :reach),
+	reach_ms = GREATEST(ns.reach_ms, :reach_ms),
 	server = CASE WHEN {server} = '' THEN ns.server ELSE {server} END,
 	revision = GREATEST(ns.revision, :revision) + 1
 WHERE ns.namespace = :namespace AND ns.protocol <= 1 AND {server} <> 'binlog_format = STATEMENT'
-	AND ({server} <> '' AND {server} <> ns.server OR ns.reach_ms < :reach OR ns.revision < :revision)`
+	AND ({server} <> '' AND {server} <> ns.server OR ns.reach_ms < :reach_ms OR ns.revision < :revision)`
 
 const mysqlAddLease = `INSERT IGNORE INTO {leases} (
 	namespace, worker, epoch, token, horizon, expires_ms, generation, reserved_for, host, pid, version, revision
 )
 SELECT ns.namespace, :worker, 1, :token, ns.start_tick,
-	GREATEST(here.now_ms + :ttl,
+	GREATEST(here.now_ms + :ttl_ms,
 		CASE WHEN ns.server_since_ms < 1000000000000000000 THEN ns.server_since_ms ELSE 0 END + 10001),
 	ns.generation, :reserved_for, :host, :pid, :version, 0
 FROM {namespaces} AS ns
@@ -135,7 +134,7 @@ CROSS JOIN (
 	SELECT {server} AS server, TIMESTAMPDIFF(MICROSECOND, '1970-01-01', UTC_TIMESTAMP(3)) DIV 1000 AS now_ms
 ) AS here
 WHERE ns.namespace = :namespace AND ns.protocol <= 1 AND ns.generation = :generation
-	AND (here.server = '' OR here.server = ns.server) AND ns.server_since_ms = :server_since AND ns.reach_ms = :reach
+	AND (here.server = '' OR here.server = ns.server) AND ns.server_since_ms = :server_since_ms AND ns.reach_ms = :reach_ms
 	AND ns.first_worker <= :worker AND ns.last_worker >= :worker
 LOCK IN SHARE MODE`
 
@@ -147,7 +146,7 @@ JOIN {leases} AS w ON w.namespace = ns.namespace
 SET
 	w.epoch = w.epoch + 1,
 	w.token = :token,
-	w.expires_ms = GREATEST(here.now_ms + :ttl,
+	w.expires_ms = GREATEST(here.now_ms + :ttl_ms,
 		CASE WHEN ns.server_since_ms < 1000000000000000000 THEN ns.server_since_ms ELSE 0 END + 10001),
 	w.reserved_for = :reserved_for,
 	w.host = :host,
@@ -156,7 +155,7 @@ SET
 	w.revision = w.revision + 1,
 	w.horizon = LAST_INSERT_ID(w.horizon)
 WHERE ns.namespace = :namespace AND ns.protocol <= 1 AND ns.generation = :generation
-	AND (here.server = '' OR here.server = ns.server) AND ns.server_since_ms = :server_since AND ns.reach_ms = :reach
+	AND (here.server = '' OR here.server = ns.server) AND ns.server_since_ms = :server_since_ms AND ns.reach_ms = :reach_ms
 	AND ns.first_worker <= :worker AND ns.last_worker >= :worker
 	AND w.worker = :worker AND w.generation = ns.generation
 	AND w.epoch = :epoch AND w.reserved_for = '' AND w.expires_ms <= here.now_ms`
@@ -169,13 +168,13 @@ JOIN {leases} AS w ON w.namespace = ns.namespace
 SET
 	w.horizon = GREATEST(w.horizon, :horizon),
 	w.token = :next,
-	w.expires_ms = GREATEST(LAST_INSERT_ID(here.now_ms) + :ttl,
+	w.expires_ms = GREATEST(LAST_INSERT_ID(here.now_ms) + :ttl_ms,
 		CASE WHEN ns.server_since_ms < 1000000000000000000 THEN ns.server_since_ms ELSE 0 END + 10001),
 	w.revision = w.revision + 1
 WHERE ns.namespace = :namespace AND ns.protocol <= 1 AND ns.revision >= :revision
 	AND (here.server = '' OR here.server = ns.server)
 	AND CASE WHEN here.server = '' OR ns.reach_since_ms + 3600000 <= here.now_ms
-		THEN ns.reach_ms ELSE ns.reach_before_ms END >= :reach
+		THEN ns.reach_ms ELSE ns.reach_before_ms END >= :reach_ms
 	AND ns.first_worker <= w.worker AND ns.last_worker >= w.worker
 	AND w.worker = :worker AND w.generation = ns.generation
 	AND w.epoch = :epoch AND (w.token = :token OR w.token = :next)
@@ -189,13 +188,13 @@ JOIN {leases} AS w ON w.namespace = ns.namespace
 SET
 	w.horizon = GREATEST(w.horizon, :horizon),
 	w.token = :next,
-	w.expires_ms = GREATEST(LAST_INSERT_ID(here.now_ms) + :ttl,
+	w.expires_ms = GREATEST(LAST_INSERT_ID(here.now_ms) + :ttl_ms,
 		CASE WHEN ns.server_since_ms < 1000000000000000000 THEN ns.server_since_ms ELSE 0 END + 10001),
 	w.revision = w.revision + 1
-WHERE ns.namespace = :namespace AND ns.protocol <= 1 AND ns.server = :server AND ns.server_since_ms = :server_since
+WHERE ns.namespace = :namespace AND ns.protocol <= 1 AND ns.server = :server AND ns.server_since_ms = :server_since_ms
 	AND (here.server = '' OR here.server = ns.server)
 	AND CASE WHEN here.server = '' OR ns.reach_since_ms + 3600000 <= here.now_ms
-		THEN ns.reach_ms ELSE ns.reach_before_ms END >= :reach
+		THEN ns.reach_ms ELSE ns.reach_before_ms END >= :reach_ms
 	AND ns.first_worker <= w.worker AND ns.last_worker >= w.worker
 	AND w.worker = :worker AND w.generation = ns.generation
 	AND w.epoch = :epoch AND (w.token = :token OR w.token = :next)`
@@ -232,8 +231,8 @@ const mysqlRevoke = `UPDATE {leases} SET
 WHERE namespace = :namespace AND worker = :worker AND epoch = :epoch AND reserved_for = ''`
 
 const mysqlSetShare = `UPDATE {namespaces} AS ns SET
-	first_worker = :first,
-	last_worker = :last,
+	first_worker = :first_worker,
+	last_worker = :last_worker,
 	revision = ns.revision + 1
 WHERE ns.namespace = :namespace AND ns.protocol <= 1 AND ns.generation = :generation
 	AND ({server} = '' OR {server} = ns.server)
@@ -271,14 +270,14 @@ LEFT JOIN {leases} AS w ON w.namespace = ns.namespace
 WHERE ns.namespace = :namespace`
 
 const mysqlMoveLeases = `UPDATE {leases} SET
-	horizon = :start,
+	horizon = :start_tick,
 	generation = :generation + 1,
 	revision = revision + 1
 WHERE namespace = :namespace AND token = ''`
 
 const mysqlMoveNamespace = `UPDATE {namespaces} SET
 	layout = :layout,
-	start_tick = :start,
+	start_tick = :start_tick,
 	generation = :generation + 1,
 	revision = revision + 1
 WHERE namespace = :namespace AND generation = :generation`

@@ -56,7 +56,7 @@ LEFT JOIN {leases} AS w ON w.namespace = ns.namespace AND w.generation = ns.gene
 	AND w.worker >= ns.first_worker AND w.worker <= ns.last_worker AND (
 	w.token = :token AND (w.reserved_for <> '' OR w.expires_ms > here.now_ms)
 	OR w.reserved_for = '' AND w.expires_ms <= here.now_ms
-		AND w.worker >= :first AND w.worker <= :last
+		AND w.worker >= :first_worker AND w.worker <= :last_worker
 )
 WHERE ns.namespace = :namespace
 ORDER BY CASE WHEN w.reserved_for <> '' OR w.expires_ms > here.now_ms THEN 0 ELSE 1 END,
@@ -67,25 +67,24 @@ LIMIT :limit`
 // first lease ends. A worker that was never taken is the first one, or follows one that was taken.
 const postgresGap = `SELECT
 	(SELECT pg_catalog.min(candidate.worker) FROM (
-		SELECT CAST(:first AS bigint) AS worker
+		SELECT CAST(:first_worker AS bigint) AS worker
 		UNION ALL
 		SELECT (w.worker + 1) FROM {leases} AS w
-		WHERE w.namespace = :namespace AND w.worker >= :first AND w.worker < :last
+		WHERE w.namespace = :namespace AND w.worker >= :first_worker AND w.worker < :last_worker
 	) AS candidate
 	WHERE NOT EXISTS (
 		SELECT 1 FROM {leases} AS taken WHERE taken.namespace = :namespace AND taken.worker = candidate.worker
 	)),
 	(SELECT pg_catalog.min(w.expires_ms) FROM {leases} AS w
 	WHERE w.namespace = :namespace AND w.generation = :generation
-		AND w.worker >= :first AND w.worker <= :last AND w.reserved_for = ''),
-	CAST(pg_catalog.floor(EXTRACT(EPOCH FROM pg_catalog.clock_timestamp()) * 1000) AS bigint)`
+		AND w.worker >= :first_worker AND w.worker <= :last_worker AND w.reserved_for = '')`
 
 // postgresAddNamespace adds a namespace that has no leases. With leases the table of the namespaces was lost.
 const postgresAddNamespace = `INSERT INTO {namespaces} (
 	namespace, protocol, layout, generation, start_tick, first_worker, last_worker, has_leases,
 	server, server_since_ms, reach_ms, reach_before_ms, reach_since_ms, revision
 )
-SELECT :namespace, 1, :layout, 0, 0, 0, 9223372036854775807, 0, {server}, 0, :reach, 0, 0, 0
+SELECT :namespace, 1, :layout, 0, 0, 0, 9223372036854775807, 0, {server}, 0, :reach_ms, 0, 0, 0
 WHERE NOT EXISTS (SELECT 1 FROM {leases} AS w WHERE w.namespace = :namespace)
 ON CONFLICT DO NOTHING`
 
@@ -104,16 +103,16 @@ const postgresRecordServer = `UPDATE {namespaces} AS ns SET
 	server_since_ms = CASE
 		WHEN (ns.server = '' OR here.server = '' OR here.server = ns.server) AND ns.revision >= :revision
 			THEN ns.server_since_ms
-		WHEN (CAST(:horizon AS bigint) - ns.reach_ms) > here.now_ms
-			THEN GREATEST(ns.server_since_ms, CAST(:horizon AS bigint))
+		WHEN (CAST(:horizon_ms AS bigint) - ns.reach_ms) > here.now_ms
+			THEN GREATEST(ns.server_since_ms, CAST(:horizon_ms AS bigint))
 		ELSE GREATEST(ns.server_since_ms, here.now_ms)
 	END,
 	reach_before_ms = CASE
-		WHEN ns.reach_ms < :reach AND (ns.reach_since_ms + 3600000) <= here.now_ms THEN ns.reach_ms
+		WHEN ns.reach_ms < :reach_ms AND (ns.reach_since_ms + 3600000) <= here.now_ms THEN ns.reach_ms
 		ELSE ns.reach_before_ms
 	END,
-	reach_since_ms = CASE WHEN ns.reach_ms < :reach AND ns.reach_ms > 0 THEN here.now_ms ELSE ns.reach_since_ms END,
-	reach_ms = GREATEST(ns.reach_ms, CAST(:reach AS bigint)),
+	reach_since_ms = CASE WHEN ns.reach_ms < :reach_ms AND ns.reach_ms > 0 THEN here.now_ms ELSE ns.reach_since_ms END,
+	reach_ms = GREATEST(ns.reach_ms, CAST(:reach_ms AS bigint)),
 	server = CASE WHEN here.server = '' THEN ns.server ELSE here.server END,
 	revision = (GREATEST(ns.revision, CAST(:revision AS bigint)) + 1)
 FROM (
@@ -121,7 +120,7 @@ FROM (
 		CAST(pg_catalog.floor(EXTRACT(EPOCH FROM pg_catalog.clock_timestamp()) * 1000) AS bigint) AS now_ms
 ) AS here
 WHERE ns.namespace = :namespace AND ns.protocol <= 1
-	AND (here.server <> '' AND here.server <> ns.server OR ns.reach_ms < :reach OR ns.revision < :revision)`
+	AND (here.server <> '' AND here.server <> ns.server OR ns.reach_ms < :reach_ms OR ns.revision < :revision)`
 
 // postgresAddLease takes a worker that has no row. The lock of the namespace's row keeps a share, a move and a later
 // version from being stored meanwhile, which would not find the new row.
@@ -129,7 +128,7 @@ const postgresAddLease = `INSERT INTO {leases} (
 	namespace, worker, epoch, token, horizon, expires_ms, generation, reserved_for, host, pid, version, revision
 )
 SELECT ns.namespace, :worker, 1, :token, ns.start_tick,
-	GREATEST((here.now_ms + CAST(:ttl AS bigint)),
+	GREATEST((here.now_ms + CAST(:ttl_ms AS bigint)),
 		(CASE WHEN ns.server_since_ms < 1000000000000000000 THEN ns.server_since_ms ELSE 0 END + 10001)),
 	ns.generation, :reserved_for, :host, :pid, :version, 0
 FROM {namespaces} AS ns
@@ -138,7 +137,7 @@ CROSS JOIN (
 		CAST(pg_catalog.floor(EXTRACT(EPOCH FROM pg_catalog.clock_timestamp()) * 1000) AS bigint) AS now_ms
 ) AS here
 WHERE ns.namespace = :namespace AND ns.protocol <= 1 AND ns.generation = :generation
-	AND (here.server = '' OR here.server = ns.server) AND ns.server_since_ms = :server_since AND ns.reach_ms = :reach
+	AND (here.server = '' OR here.server = ns.server) AND ns.server_since_ms = :server_since_ms AND ns.reach_ms = :reach_ms
 	AND ns.first_worker <= :worker AND ns.last_worker >= :worker
 FOR SHARE OF ns
 ON CONFLICT DO NOTHING`
@@ -149,7 +148,7 @@ ON CONFLICT DO NOTHING`
 const postgresTakeOver = `UPDATE {leases} AS w SET
 	epoch = (w.epoch + 1),
 	token = :token,
-	expires_ms = GREATEST((here.now_ms + CAST(:ttl AS bigint)),
+	expires_ms = GREATEST((here.now_ms + CAST(:ttl_ms AS bigint)),
 		(CASE WHEN ns.server_since_ms < 1000000000000000000 THEN ns.server_since_ms ELSE 0 END + 10001)),
 	reserved_for = :reserved_for,
 	host = :host,
@@ -162,7 +161,7 @@ CROSS JOIN (
 		CAST(pg_catalog.floor(EXTRACT(EPOCH FROM pg_catalog.clock_timestamp()) * 1000) AS bigint) AS now_ms
 ) AS here
 WHERE ns.namespace = :namespace AND ns.protocol <= 1 AND ns.generation = :generation
-	AND (here.server = '' OR here.server = ns.server) AND ns.server_since_ms = :server_since AND ns.reach_ms = :reach
+	AND (here.server = '' OR here.server = ns.server) AND ns.server_since_ms = :server_since_ms AND ns.reach_ms = :reach_ms
 	AND ns.first_worker <= :worker AND ns.last_worker >= :worker
 	AND w.namespace = ns.namespace AND w.worker = :worker AND w.generation = ns.generation
 	AND w.epoch = :epoch AND w.reserved_for = '' AND w.expires_ms <= here.now_ms
@@ -178,7 +177,7 @@ const postgresExtend = `UPDATE {leases} AS w SET
 	horizon = GREATEST(w.horizon, CAST(:horizon AS bigint)),
 	token = :next,
 	expires_ms = GREATEST(
-		(CAST(pg_catalog.floor(EXTRACT(EPOCH FROM pg_catalog.clock_timestamp()) * 1000) AS bigint) + CAST(:ttl AS bigint)),
+		(CAST(pg_catalog.floor(EXTRACT(EPOCH FROM pg_catalog.clock_timestamp()) * 1000) AS bigint) + CAST(:ttl_ms AS bigint)),
 		(CASE WHEN ns.server_since_ms < 1000000000000000000 THEN ns.server_since_ms ELSE 0 END + 10001)),
 	revision = (w.revision + 1)
 FROM {namespaces} AS ns
@@ -189,7 +188,7 @@ CROSS JOIN (
 WHERE ns.namespace = :namespace AND ns.protocol <= 1 AND ns.revision >= :revision
 	AND (here.server = '' OR here.server = ns.server)
 	AND CASE WHEN here.server = '' OR (ns.reach_since_ms + 3600000) <= here.now_ms
-		THEN ns.reach_ms ELSE ns.reach_before_ms END >= :reach
+		THEN ns.reach_ms ELSE ns.reach_before_ms END >= :reach_ms
 	AND ns.first_worker <= w.worker AND ns.last_worker >= w.worker
 	AND w.namespace = ns.namespace AND w.worker = :worker AND w.generation = ns.generation
 	AND w.epoch = :epoch AND (w.token = :token OR w.token = :next)
@@ -202,7 +201,7 @@ const postgresExtendUnexpired = `UPDATE {leases} AS w SET
 	horizon = GREATEST(w.horizon, CAST(:horizon AS bigint)),
 	token = :next,
 	expires_ms = GREATEST(
-		(CAST(pg_catalog.floor(EXTRACT(EPOCH FROM pg_catalog.clock_timestamp()) * 1000) AS bigint) + CAST(:ttl AS bigint)),
+		(CAST(pg_catalog.floor(EXTRACT(EPOCH FROM pg_catalog.clock_timestamp()) * 1000) AS bigint) + CAST(:ttl_ms AS bigint)),
 		(CASE WHEN ns.server_since_ms < 1000000000000000000 THEN ns.server_since_ms ELSE 0 END + 10001)),
 	revision = (w.revision + 1)
 FROM {namespaces} AS ns
@@ -210,10 +209,10 @@ CROSS JOIN (
 	SELECT {server} AS server,
 		CAST(pg_catalog.floor(EXTRACT(EPOCH FROM pg_catalog.clock_timestamp()) * 1000) AS bigint) AS now_ms
 ) AS here
-WHERE ns.namespace = :namespace AND ns.protocol <= 1 AND ns.server = :server AND ns.server_since_ms = :server_since
+WHERE ns.namespace = :namespace AND ns.protocol <= 1 AND ns.server = :server AND ns.server_since_ms = :server_since_ms
 	AND (here.server = '' OR here.server = ns.server)
 	AND CASE WHEN here.server = '' OR (ns.reach_since_ms + 3600000) <= here.now_ms
-		THEN ns.reach_ms ELSE ns.reach_before_ms END >= :reach
+		THEN ns.reach_ms ELSE ns.reach_before_ms END >= :reach_ms
 	AND ns.first_worker <= w.worker AND ns.last_worker >= w.worker
 	AND w.namespace = ns.namespace AND w.worker = :worker AND w.generation = ns.generation
 	AND w.epoch = :epoch AND (w.token = :token OR w.token = :next)
@@ -256,8 +255,8 @@ WHERE namespace = :namespace AND worker = :worker AND epoch = :epoch AND reserve
 
 // postgresSetShare sets a share, once.
 const postgresSetShare = `UPDATE {namespaces} AS ns SET
-	first_worker = :first,
-	last_worker = :last,
+	first_worker = :first_worker,
+	last_worker = :last_worker,
 	revision = (ns.revision + 1)
 FROM (SELECT {server} AS server) AS here
 WHERE ns.namespace = :namespace AND ns.protocol <= 1 AND ns.generation = :generation
@@ -306,14 +305,14 @@ LEFT JOIN {leases} AS w ON w.namespace = ns.namespace
 WHERE ns.namespace = :namespace`
 
 const postgresMoveLeases = `UPDATE {leases} SET
-	horizon = :start,
+	horizon = :start_tick,
 	generation = (CAST(:generation AS bigint) + 1),
 	revision = (revision + 1)
 WHERE namespace = :namespace AND token = ''`
 
 const postgresMoveNamespace = `UPDATE {namespaces} SET
 	layout = :layout,
-	start_tick = :start,
+	start_tick = :start_tick,
 	generation = (CAST(:generation AS bigint) + 1),
 	revision = (revision + 1)
 WHERE namespace = :namespace AND generation = :generation`

@@ -86,7 +86,7 @@ type snapshot struct {
 func (s *Store) read(ctx context.Context, server *server, r leasestore.Request) (snapshot, error) {
 	shot := snapshot{server: server, at: time.Now()}
 	values := named{
-		"namespace": r.Namespace, "token": r.Token, "first": r.First, "last": r.Last, "tick": r.Tick,
+		"namespace": r.Namespace, "token": r.Token, "first_worker": r.First, "last_worker": r.Last, "tick": r.Tick,
 		"limit": 1 + maxCandidates,
 	}
 	err := server.query(ctx, s.on(ctx), server.read, values, func(scan scan) error {
@@ -169,7 +169,7 @@ func (s *Store) recordAndRead(ctx context.Context, shot snapshot, r leasestore.R
 // add adds a namespace. Another caller may be faster, with another layout.
 func (s *Store) add(ctx context.Context, server *server, r leasestore.Request) (snapshot, error) {
 	_, err := server.change(ctx, s.on(ctx), server.addNamespace, named{
-		"namespace": r.Namespace, "layout": r.Layout, "reach": milliseconds(r.Reach),
+		"namespace": r.Namespace, "layout": r.Layout, "reach_ms": milliseconds(r.Reach),
 	})
 	if err != nil {
 		return snapshot{}, err

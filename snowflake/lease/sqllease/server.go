@@ -87,7 +87,7 @@ func (s *Store) newServer(identity string) *server {
 // decide.
 func (s *Store) recordServer(ctx context.Context, server *server, namespace string, reach, horizon int64) error {
 	_, err := server.change(ctx, s.on(ctx), server.recordServer, named{
-		"namespace": namespace, "revision": s.revision(namespace), "horizon": horizon, "reach": reach,
+		"namespace": namespace, "revision": s.revision(namespace), "horizon_ms": horizon, "reach_ms": reach,
 	})
 	return err
 }

@@ -65,7 +65,7 @@ func (s *Store) setShare(ctx context.Context, r leasestore.Request) error {
 			return err
 		}
 		_, err = shot.change(ctx, s.on(ctx), shot.setShare, named{
-			"namespace": r.Namespace, "generation": n.generation, "first": r.First, "last": r.Last,
+			"namespace": r.Namespace, "generation": n.generation, "first_worker": r.First, "last_worker": r.Last,
 		})
 		if err != nil {
 			return s.failed("set the share", err)

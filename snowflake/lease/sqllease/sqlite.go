@@ -53,7 +53,7 @@ LEFT JOIN {leases} AS w ON w.namespace = ns.namespace AND w.generation = ns.gene
 	w.token = :token
 		AND (w.reserved_for <> '' OR w.expires_ms > CAST(ROUND((julianday('now') - 2440587.5) * 86400000) AS INTEGER))
 	OR w.reserved_for = '' AND w.expires_ms <= CAST(ROUND((julianday('now') - 2440587.5) * 86400000) AS INTEGER)
-		AND w.worker >= :first AND w.worker <= :last
+		AND w.worker >= :first_worker AND w.worker <= :last_worker
 )
 WHERE ns.namespace = :namespace
 ORDER BY CASE
@@ -66,24 +66,23 @@ LIMIT :limit`
 
 const sqliteGap = `SELECT
 	(SELECT MIN(candidate.worker) FROM (
-		SELECT :first AS worker
+		SELECT :first_worker AS worker
 		UNION ALL
 		SELECT w.worker + 1 FROM {leases} AS w
-		WHERE w.namespace = :namespace AND w.worker >= :first AND w.worker < :last
+		WHERE w.namespace = :namespace AND w.worker >= :first_worker AND w.worker < :last_worker
 	) AS candidate
 	WHERE NOT EXISTS (
 		SELECT 1 FROM {leases} AS taken WHERE taken.namespace = :namespace AND taken.worker = candidate.worker
 	)),
 	(SELECT MIN(w.expires_ms) FROM {leases} AS w
 	WHERE w.namespace = :namespace AND w.generation = :generation
-		AND w.worker >= :first AND w.worker <= :last AND w.reserved_for = ''),
-	CAST(ROUND((julianday('now') - 2440587.5) * 86400000) AS INTEGER)`
+		AND w.worker >= :first_worker AND w.worker <= :last_worker AND w.reserved_for = '')`
 
 const sqliteAddNamespace = `INSERT INTO {namespaces} (
 	namespace, protocol, layout, generation, start_tick, first_worker, last_worker, has_leases,
 	server, server_since_ms, reach_ms, reach_before_ms, reach_since_ms, revision
 )
-SELECT :namespace, 1, :layout, 0, 0, 0, 9223372036854775807, 0, '', 0, :reach, 0, 0, 0
+SELECT :namespace, 1, :layout, 0, 0, 0, 9223372036854775807, 0, '', 0, :reach_ms, 0, 0, 0
 WHERE NOT EXISTS (SELECT 1 FROM {leases} AS w WHERE w.namespace = :namespace)
 ON CONFLICT DO NOTHING`
 
@@ -95,43 +94,43 @@ WHERE namespace = :namespace AND has_leases = 0`
 const sqliteRecordServer = `UPDATE {namespaces} AS ns SET
 	server_since_ms = CASE
 		WHEN ns.revision >= :revision THEN ns.server_since_ms
-		WHEN :horizon - ns.reach_ms > CAST(ROUND((julianday('now') - 2440587.5) * 86400000) AS INTEGER)
-			THEN MAX(ns.server_since_ms, :horizon)
+		WHEN :horizon_ms - ns.reach_ms > CAST(ROUND((julianday('now') - 2440587.5) * 86400000) AS INTEGER)
+			THEN MAX(ns.server_since_ms, :horizon_ms)
 		ELSE MAX(ns.server_since_ms, CAST(ROUND((julianday('now') - 2440587.5) * 86400000) AS INTEGER))
 	END,
 	reach_before_ms = CASE
-		WHEN ns.reach_ms < :reach
+		WHEN ns.reach_ms < :reach_ms
 			AND ns.reach_since_ms + 3600000 <= CAST(ROUND((julianday('now') - 2440587.5) * 86400000) AS INTEGER)
 			THEN ns.reach_ms
 		ELSE ns.reach_before_ms
 	END,
 	reach_since_ms = CASE
-		WHEN ns.reach_ms < :reach AND ns.reach_ms > 0
+		WHEN ns.reach_ms < :reach_ms AND ns.reach_ms > 0
 			THEN CAST(ROUND((julianday('now') - 2440587.5) * 86400000) AS INTEGER)
 		ELSE ns.reach_since_ms
 	END,
-	reach_ms = MAX(ns.reach_ms, :reach),
+	reach_ms = MAX(ns.reach_ms, :reach_ms),
 	revision = MAX(ns.revision, :revision) + 1
 WHERE ns.namespace = :namespace AND ns.protocol <= 1
-	AND (ns.reach_ms < :reach OR ns.revision < :revision)`
+	AND (ns.reach_ms < :reach_ms OR ns.revision < :revision)`
 
 const sqliteAddLease = `INSERT INTO {leases} (
 	namespace, worker, epoch, token, horizon, expires_ms, generation, reserved_for, host, pid, version, revision
 )
 SELECT ns.namespace, :worker, 1, :token, ns.start_tick,
-	MAX(CAST(ROUND((julianday('now') - 2440587.5) * 86400000) AS INTEGER) + :ttl,
+	MAX(CAST(ROUND((julianday('now') - 2440587.5) * 86400000) AS INTEGER) + :ttl_ms,
 		CASE WHEN ns.server_since_ms < 1000000000000000000 THEN ns.server_since_ms ELSE 0 END + 10001),
 	ns.generation, :reserved_for, :host, :pid, :version, 0
 FROM {namespaces} AS ns
 WHERE ns.namespace = :namespace AND ns.protocol <= 1 AND ns.generation = :generation
-	AND ns.server_since_ms = :server_since AND ns.reach_ms = :reach
+	AND ns.server_since_ms = :server_since_ms AND ns.reach_ms = :reach_ms
 	AND ns.first_worker <= :worker AND ns.last_worker >= :worker
 ON CONFLICT DO NOTHING`
 
 const sqliteTakeOver = `UPDATE {leases} AS w SET
 	epoch = w.epoch + 1,
 	token = :token,
-	expires_ms = MAX(CAST(ROUND((julianday('now') - 2440587.5) * 86400000) AS INTEGER) + :ttl,
+	expires_ms = MAX(CAST(ROUND((julianday('now') - 2440587.5) * 86400000) AS INTEGER) + :ttl_ms,
 		CASE WHEN ns.server_since_ms < 1000000000000000000 THEN ns.server_since_ms ELSE 0 END + 10001),
 	reserved_for = :reserved_for,
 	host = :host,
@@ -140,7 +139,7 @@ const sqliteTakeOver = `UPDATE {leases} AS w SET
 	revision = w.revision + 1
 FROM {namespaces} AS ns
 WHERE ns.namespace = :namespace AND ns.protocol <= 1 AND ns.generation = :generation
-	AND ns.server_since_ms = :server_since AND ns.reach_ms = :reach
+	AND ns.server_since_ms = :server_since_ms AND ns.reach_ms = :reach_ms
 	AND ns.first_worker <= :worker AND ns.last_worker >= :worker
 	AND w.namespace = ns.namespace AND w.worker = :worker AND w.generation = ns.generation
 	AND w.epoch = :epoch AND w.reserved_for = ''
@@ -150,12 +149,12 @@ RETURNING horizon`
 const sqliteExtend = `UPDATE {leases} AS w SET
 	horizon = MAX(w.horizon, :horizon),
 	token = :next,
-	expires_ms = MAX(CAST(ROUND((julianday('now') - 2440587.5) * 86400000) AS INTEGER) + :ttl,
+	expires_ms = MAX(CAST(ROUND((julianday('now') - 2440587.5) * 86400000) AS INTEGER) + :ttl_ms,
 		CASE WHEN ns.server_since_ms < 1000000000000000000 THEN ns.server_since_ms ELSE 0 END + 10001),
 	revision = w.revision + 1
 FROM {namespaces} AS ns
 WHERE ns.namespace = :namespace AND ns.protocol <= 1 AND ns.revision >= :revision
-	AND ns.reach_ms >= :reach
+	AND ns.reach_ms >= :reach_ms
 	AND ns.first_worker <= w.worker AND ns.last_worker >= w.worker
 	AND w.namespace = ns.namespace AND w.worker = :worker AND w.generation = ns.generation
 	AND w.epoch = :epoch AND (w.token = :token OR w.token = :next)
@@ -165,12 +164,12 @@ RETURNING CAST(ROUND((julianday('now') - 2440587.5) * 86400000) AS INTEGER)`
 const sqliteExtendUnexpired = `UPDATE {leases} AS w SET
 	horizon = MAX(w.horizon, :horizon),
 	token = :next,
-	expires_ms = MAX(CAST(ROUND((julianday('now') - 2440587.5) * 86400000) AS INTEGER) + :ttl,
+	expires_ms = MAX(CAST(ROUND((julianday('now') - 2440587.5) * 86400000) AS INTEGER) + :ttl_ms,
 		CASE WHEN ns.server_since_ms < 1000000000000000000 THEN ns.server_since_ms ELSE 0 END + 10001),
 	revision = w.revision + 1
 FROM {namespaces} AS ns
-WHERE ns.namespace = :namespace AND ns.protocol <= 1 AND ns.server_since_ms = :server_since
-	AND ns.reach_ms >= :reach
+WHERE ns.namespace = :namespace AND ns.protocol <= 1 AND ns.server_since_ms = :server_since_ms
+	AND ns.reach_ms >= :reach_ms
 	AND ns.first_worker <= w.worker AND ns.last_worker >= w.worker
 	AND w.namespace = ns.namespace AND w.worker = :worker AND w.generation = ns.generation
 	AND w.epoch = :epoch AND (w.token = :token OR w.token = :next)
@@ -203,8 +202,8 @@ const sqliteRevoke = `UPDATE {leases} SET
 WHERE namespace = :namespace AND worker = :worker AND epoch = :epoch AND reserved_for = ''`
 
 const sqliteSetShare = `UPDATE {namespaces} AS ns SET
-	first_worker = :first,
-	last_worker = :last,
+	first_worker = :first_worker,
+	last_worker = :last_worker,
 	revision = ns.revision + 1
 WHERE ns.namespace = :namespace AND ns.protocol <= 1 AND ns.generation = :generation
 	AND ns.first_worker = 0 AND ns.last_worker = 9223372036854775807`
@@ -239,14 +238,14 @@ LEFT JOIN {leases} AS w ON w.namespace = ns.namespace
 WHERE ns.namespace = :namespace`
 
 const sqliteMoveLeases = `UPDATE {leases} SET
-	horizon = :start,
+	horizon = :start_tick,
 	generation = :generation + 1,
 	revision = revision + 1
 WHERE namespace = :namespace AND token = ''`
 
 const sqliteMoveNamespace = `UPDATE {namespaces} SET
 	layout = :layout,
-	start_tick = :start,
+	start_tick = :start_tick,
 	generation = :generation + 1,
 	revision = revision + 1
 WHERE namespace = :namespace AND generation = :generation`
