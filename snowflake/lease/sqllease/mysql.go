@@ -1,7 +1,7 @@
 package sqllease
 
-// The statements for MySQL and MariaDB. See postgres.go for the rules. Text is compared byte by byte: as VARCHAR, "a",
-// "A" and "a " would be one namespace.
+// The statements for MySQL and MariaDB. postgres.go explains the parameters, the conditions and the numbers. Text is
+// compared byte by byte: as VARCHAR, "a", "A" and "a " would be one namespace.
 //
 // UTC_TIMESTAMP depends neither on the session's time zone, where an hour is repeated in autumn, nor ends in 2038 as
 // UNIX_TIMESTAMP does before MySQL 8.0.28. It is the time at which the statement began, so a statement that then waits
@@ -11,8 +11,12 @@ package sqllease
 // https://dev.mysql.com/doc/refman/8.4/en/information-functions.html#function_last-insert-id
 //
 // Rows are locked in the order in which a join names the tables. The namespace comes first everywhere: see
-// mysqlBeginMove. An UPDATE of one table assigns from left to right, and the later expressions have the new values.
+// mysqlBeginMove.
+//
+// A session whose statements replicas repeat has the identity 'binlog_format = STATEMENT': see statementBinlog.
+// No namespace has it, so statements that compare it with the namespace's do nothing; the two that store it check it.
 
+// mysqlCreateNamespaces is postgresCreateNamespaces. Lengths are in bytes.
 const mysqlCreateNamespaces = `CREATE TABLE IF NOT EXISTS {namespaces} (
 	namespace VARBINARY(100) NOT NULL,
 	protocol BIGINT NOT NULL,
@@ -31,6 +35,7 @@ const mysqlCreateNamespaces = `CREATE TABLE IF NOT EXISTS {namespaces} (
 	PRIMARY KEY (namespace)
 ) ENGINE=InnoDB`
 
+// mysqlCreateLeases is postgresCreateLeases. host and version are for people, and so text.
 const mysqlCreateLeases = `CREATE TABLE IF NOT EXISTS {leases} (
 	namespace VARBINARY(100) NOT NULL,
 	worker BIGINT NOT NULL,
@@ -47,6 +52,7 @@ const mysqlCreateLeases = `CREATE TABLE IF NOT EXISTS {leases} (
 	PRIMARY KEY (namespace, worker)
 ) ENGINE=InnoDB`
 
+// mysqlRead reads the namespace, the lease that is held with :token, and free workers, in the order of postgresRead.
 const mysqlRead = `SELECT
 	ns.protocol, ns.layout, ns.generation, ns.start_tick, ns.first_worker, ns.last_worker, ns.has_leases,
 	CASE WHEN EXISTS (SELECT 1 FROM {leases} AS one WHERE one.namespace = ns.namespace) THEN 1 ELSE 0 END,
@@ -69,6 +75,7 @@ ORDER BY CASE WHEN w.reserved_for <> '' OR w.expires_ms > here.now_ms THEN 0 ELS
 	CASE WHEN w.horizon > :tick THEN w.horizon ELSE :tick END, w.expires_ms, w.worker
 LIMIT :limit`
 
+// mysqlGap reads the lowest worker that was never taken, and when the first lease ends: see postgresGap.
 const mysqlGap = `SELECT
 	(SELECT MIN(candidate.worker) FROM (
 		SELECT :first_worker AS worker
@@ -83,6 +90,8 @@ const mysqlGap = `SELECT
 	WHERE w.namespace = :namespace AND w.generation = :generation
 		AND w.worker >= :first_worker AND w.worker <= :last_worker AND w.reserved_for = '')`
 
+// mysqlAddNamespace adds a namespace that has no leases: see postgresAddNamespace. IGNORE: another process may be
+// faster.
 const mysqlAddNamespace = `INSERT IGNORE INTO {namespaces} (
 	namespace, protocol, layout, generation, start_tick, first_worker, last_worker, has_leases,
 	server, server_since_ms, reach_ms, reach_before_ms, reach_since_ms, revision
@@ -92,11 +101,16 @@ FROM (SELECT {server} AS server) AS here
 WHERE here.server <> 'binlog_format = STATEMENT'
 	AND NOT EXISTS (SELECT 1 FROM {leases} AS w WHERE w.namespace = :namespace)`
 
+// mysqlLeasesExist reads a row if the namespace has any lease.
 const mysqlLeasesExist = `SELECT 1 FROM {leases} AS w WHERE w.namespace = :namespace LIMIT 1`
 
+// mysqlMarkLeases stores that the namespace has had a lease: see postgresMarkLeases.
 const mysqlMarkLeases = `UPDATE {namespaces} SET has_leases = 1, revision = revision + 1
 WHERE namespace = :namespace AND has_leases = 0`
 
+// mysqlRecordServer makes the server that executes it the one of the namespace, and raises the reach: see
+// postgresRecordServer. An UPDATE of one table assigns from left to right, and later expressions have the new values:
+// so reach_ms, server and revision come last.
 const mysqlRecordServer = `UPDATE {namespaces} AS ns SET
 	server_since_ms = CASE
 		WHEN (ns.server = '' OR {server} = '' OR {server} = ns.server) AND ns.revision >= :revision
@@ -122,6 +136,9 @@ const mysqlRecordServer = `UPDATE {namespaces} AS ns SET
 WHERE ns.namespace = :namespace AND ns.protocol <= 1 AND {server} <> 'binlog_format = STATEMENT'
 	AND ({server} <> '' AND {server} <> ns.server OR ns.reach_ms < :reach_ms OR ns.revision < :revision)`
 
+// mysqlAddLease takes a worker that has no row: see postgresAddLease. FOR UPDATE would be a deadlock with
+// mysqlAddNamespace, which locks the leases first, when many processes start at once. TiDB refuses LOCK IN SHARE MODE
+// unless tidb_enable_noop_functions is set, and then does not lock.
 const mysqlAddLease = `INSERT IGNORE INTO {leases} (
 	namespace, worker, epoch, token, horizon, expires_ms, generation, reserved_for, host, pid, version, revision
 )
@@ -138,6 +155,7 @@ WHERE ns.namespace = :namespace AND ns.protocol <= 1 AND ns.generation = :genera
 	AND ns.first_worker <= :worker AND ns.last_worker >= :worker
 LOCK IN SHARE MODE`
 
+// mysqlTakeOver takes a worker that is free: see postgresTakeOver. The insert ID is the horizon.
 const mysqlTakeOver = `UPDATE {namespaces} AS ns
 CROSS JOIN (
 	SELECT {server} AS server, TIMESTAMPDIFF(MICROSECOND, '1970-01-01', UTC_TIMESTAMP(3)) DIV 1000 AS now_ms
@@ -160,6 +178,7 @@ WHERE ns.namespace = :namespace AND ns.protocol <= 1 AND ns.generation = :genera
 	AND w.worker = :worker AND w.generation = ns.generation
 	AND w.epoch = :epoch AND w.reserved_for = '' AND w.expires_ms <= here.now_ms`
 
+// mysqlExtend raises the horizon of a lease for its owner: see postgresExtend. The insert ID is the server's time.
 const mysqlExtend = `UPDATE {namespaces} AS ns
 CROSS JOIN (
 	SELECT {server} AS server, TIMESTAMPDIFF(MICROSECOND, '1970-01-01', UTC_TIMESTAMP(3)) DIV 1000 AS now_ms
@@ -180,6 +199,8 @@ WHERE ns.namespace = :namespace AND ns.protocol <= 1 AND ns.revision >= :revisio
 	AND w.epoch = :epoch AND (w.token = :token OR w.token = :next)
 	AND (ns.server_since_ms = 0 OR w.expires_ms - 10000 > ns.server_since_ms)`
 
+// mysqlExtendUnexpired is mysqlExtend for an owner that knows that the lease had not expired when this server took
+// over: see postgresExtendUnexpired.
 const mysqlExtendUnexpired = `UPDATE {namespaces} AS ns
 CROSS JOIN (
 	SELECT {server} AS server, TIMESTAMPDIFF(MICROSECOND, '1970-01-01', UTC_TIMESTAMP(3)) DIV 1000 AS now_ms
@@ -199,6 +220,7 @@ WHERE ns.namespace = :namespace AND ns.protocol <= 1 AND ns.server = :server AND
 	AND w.worker = :worker AND w.generation = ns.generation
 	AND w.epoch = :epoch AND (w.token = :token OR w.token = :next)`
 
+// mysqlWhyRefused reads what an extension depends on: see postgresWhyRefused.
 const mysqlWhyRefused = `SELECT ns.protocol, ns.server, ns.server_since_ms, ns.revision,
 	CASE WHEN here.server = '' OR ns.reach_since_ms + 3600000 <= here.now_ms
 		THEN ns.reach_ms ELSE ns.reach_before_ms END,
@@ -214,6 +236,7 @@ CROSS JOIN (
 JOIN {leases} AS w ON w.namespace = ns.namespace
 WHERE ns.namespace = :namespace AND w.worker = :worker AND w.epoch = :epoch AND (w.token = :token OR w.token = :next)`
 
+// mysqlRelease makes a worker free at once: see postgresRelease.
 const mysqlRelease = `UPDATE {leases} SET
 	horizon = LEAST(horizon, :horizon),
 	expires_ms = LEAST(expires_ms,
@@ -222,6 +245,7 @@ const mysqlRelease = `UPDATE {leases} SET
 	revision = revision + 1
 WHERE namespace = :namespace AND worker = :worker AND epoch = :epoch AND (token = :token OR token = :next)`
 
+// mysqlRevoke takes a worker away from the owner of :epoch: see postgresRevoke.
 const mysqlRevoke = `UPDATE {leases} SET
 	epoch = epoch + 1,
 	token = :token,
@@ -230,6 +254,7 @@ const mysqlRevoke = `UPDATE {leases} SET
 	revision = revision + 1
 WHERE namespace = :namespace AND worker = :worker AND epoch = :epoch AND reserved_for = ''`
 
+// mysqlSetShare sets the share if the namespace has none: see postgresSetShare.
 const mysqlSetShare = `UPDATE {namespaces} AS ns SET
 	first_worker = :first_worker,
 	last_worker = :last_worker,
@@ -238,6 +263,7 @@ WHERE ns.namespace = :namespace AND ns.protocol <= 1 AND ns.generation = :genera
 	AND ({server} = '' OR {server} = ns.server)
 	AND ns.first_worker = 0 AND ns.last_worker = 9223372036854775807`
 
+// mysqlList reads the leases of a namespace, or of all for ”: see postgresList.
 const mysqlList = `SELECT
 	w.namespace, w.worker, w.epoch, w.horizon, w.expires_ms, w.reserved_for, w.host, w.pid, w.version,
 	ns.layout, TIMESTAMPDIFF(MICROSECOND, '1970-01-01', UTC_TIMESTAMP(3)) DIV 1000
@@ -245,16 +271,19 @@ FROM {leases} AS w
 LEFT JOIN {namespaces} AS ns ON ns.namespace = w.namespace
 WHERE :namespace = '' OR w.namespace = :namespace`
 
+// mysqlUsable reads every column and no row.
 const mysqlUsable = `SELECT ns.namespace, ns.protocol, ns.layout, ns.generation, ns.start_tick, ns.first_worker,
 	ns.last_worker, ns.has_leases, ns.server, ns.server_since_ms, ns.reach_ms, ns.reach_before_ms, ns.reach_since_ms,
 	ns.revision, w.namespace, w.worker, w.epoch, w.token, w.horizon, w.expires_ms, w.generation, w.reserved_for, w.host,
 	w.pid, w.version, w.revision
 FROM {namespaces} AS ns CROSS JOIN {leases} AS w LIMIT 0`
 
+// mysqlBeginMove locks the namespace as the first statement of a move: see postgresBeginMove.
 const mysqlBeginMove = `UPDATE {namespaces} AS ns SET revision = ns.revision + 1
 WHERE ns.namespace = :namespace AND ns.protocol <= 1 AND ns.generation = :generation AND ns.layout = :layout
 	AND ({server} = '' OR {server} = ns.server)`
 
+// mysqlEndOwners ends what owners can do: see postgresEndOwners. ORDER BY is the order of the locks.
 const mysqlEndOwners = `UPDATE {leases} SET
 	epoch = epoch + 1,
 	token = '',
@@ -262,6 +291,7 @@ const mysqlEndOwners = `UPDATE {leases} SET
 WHERE namespace = :namespace
 ORDER BY worker`
 
+// mysqlReadMove reads the namespace and its leases: see postgresReadMove.
 const mysqlReadMove = `SELECT ns.start_tick, ns.first_worker, ns.server_since_ms, ns.reach_ms,
 	TIMESTAMPDIFF(MICROSECOND, '1970-01-01', UTC_TIMESTAMP(3)) DIV 1000,
 	w.worker, w.epoch, w.horizon, w.expires_ms, w.reserved_for, w.host, w.pid, w.version
@@ -269,12 +299,14 @@ FROM {namespaces} AS ns
 LEFT JOIN {leases} AS w ON w.namespace = ns.namespace
 WHERE ns.namespace = :namespace`
 
+// mysqlMoveLeases moves the leases whose owners have ended: see postgresMoveLeases.
 const mysqlMoveLeases = `UPDATE {leases} SET
 	horizon = :start_tick,
 	generation = :generation + 1,
 	revision = revision + 1
 WHERE namespace = :namespace AND token = ''`
 
+// mysqlMoveNamespace moves the namespace to :layout: see postgresMoveNamespace.
 const mysqlMoveNamespace = `UPDATE {namespaces} SET
 	layout = :layout,
 	start_tick = :start_tick,
