@@ -151,7 +151,8 @@ CROSS JOIN (
 	SELECT {server} AS server, TIMESTAMPDIFF(MICROSECOND, '1970-01-01', UTC_TIMESTAMP(3)) DIV 1000 AS now_ms
 ) AS here
 WHERE ns.namespace = :namespace AND ns.protocol <= 1 AND ns.generation = :generation
-	AND (here.server = '' OR here.server = ns.server) AND ns.server_since_ms = :server_since_ms AND ns.reach_ms = :reach_ms
+	AND (here.server = '' OR here.server = ns.server)
+	AND ns.server_since_ms = :server_since_ms AND ns.reach_ms = :reach_ms
 	AND ns.first_worker <= :worker AND ns.last_worker >= :worker
 LOCK IN SHARE MODE`
 
@@ -173,7 +174,8 @@ SET
 	w.revision = w.revision + 1,
 	w.horizon = LAST_INSERT_ID(w.horizon)
 WHERE ns.namespace = :namespace AND ns.protocol <= 1 AND ns.generation = :generation
-	AND (here.server = '' OR here.server = ns.server) AND ns.server_since_ms = :server_since_ms AND ns.reach_ms = :reach_ms
+	AND (here.server = '' OR here.server = ns.server)
+	AND ns.server_since_ms = :server_since_ms AND ns.reach_ms = :reach_ms
 	AND ns.first_worker <= :worker AND ns.last_worker >= :worker
 	AND w.worker = :worker AND w.generation = ns.generation
 	AND w.epoch = :epoch AND w.reserved_for = '' AND w.expires_ms <= here.now_ms`

@@ -185,7 +185,8 @@ CROSS JOIN (
 		CAST(pg_catalog.floor(EXTRACT(EPOCH FROM pg_catalog.clock_timestamp()) * 1000) AS bigint) AS now_ms
 ) AS here
 WHERE ns.namespace = :namespace AND ns.protocol <= 1 AND ns.generation = :generation
-	AND (here.server = '' OR here.server = ns.server) AND ns.server_since_ms = :server_since_ms AND ns.reach_ms = :reach_ms
+	AND (here.server = '' OR here.server = ns.server)
+	AND ns.server_since_ms = :server_since_ms AND ns.reach_ms = :reach_ms
 	AND ns.first_worker <= :worker AND ns.last_worker >= :worker
 FOR SHARE OF ns
 ON CONFLICT DO NOTHING`
@@ -209,7 +210,8 @@ CROSS JOIN (
 		CAST(pg_catalog.floor(EXTRACT(EPOCH FROM pg_catalog.clock_timestamp()) * 1000) AS bigint) AS now_ms
 ) AS here
 WHERE ns.namespace = :namespace AND ns.protocol <= 1 AND ns.generation = :generation
-	AND (here.server = '' OR here.server = ns.server) AND ns.server_since_ms = :server_since_ms AND ns.reach_ms = :reach_ms
+	AND (here.server = '' OR here.server = ns.server)
+	AND ns.server_since_ms = :server_since_ms AND ns.reach_ms = :reach_ms
 	AND ns.first_worker <= :worker AND ns.last_worker >= :worker
 	AND w.namespace = ns.namespace AND w.worker = :worker AND w.generation = ns.generation
 	AND w.epoch = :epoch AND w.reserved_for = '' AND w.expires_ms <= here.now_ms
@@ -233,7 +235,8 @@ const postgresExtend = `UPDATE {leases} AS w SET
 	horizon = GREATEST(w.horizon, CAST(:horizon AS bigint)),
 	token = :next,
 	expires_ms = GREATEST(
-		(CAST(pg_catalog.floor(EXTRACT(EPOCH FROM pg_catalog.clock_timestamp()) * 1000) AS bigint) + CAST(:ttl_ms AS bigint)),
+		(CAST(pg_catalog.floor(EXTRACT(EPOCH FROM pg_catalog.clock_timestamp()) * 1000) AS bigint)
+			+ CAST(:ttl_ms AS bigint)),
 		(CASE WHEN ns.server_since_ms < 1000000000000000000 THEN ns.server_since_ms ELSE 0 END + 10001)),
 	revision = (w.revision + 1)
 FROM {namespaces} AS ns
@@ -258,7 +261,8 @@ const postgresExtendUnexpired = `UPDATE {leases} AS w SET
 	horizon = GREATEST(w.horizon, CAST(:horizon AS bigint)),
 	token = :next,
 	expires_ms = GREATEST(
-		(CAST(pg_catalog.floor(EXTRACT(EPOCH FROM pg_catalog.clock_timestamp()) * 1000) AS bigint) + CAST(:ttl_ms AS bigint)),
+		(CAST(pg_catalog.floor(EXTRACT(EPOCH FROM pg_catalog.clock_timestamp()) * 1000) AS bigint)
+			+ CAST(:ttl_ms AS bigint)),
 		(CASE WHEN ns.server_since_ms < 1000000000000000000 THEN ns.server_since_ms ELSE 0 END + 10001)),
 	revision = (w.revision + 1)
 FROM {namespaces} AS ns
