@@ -32,7 +32,7 @@ import (
 //	namespace         the name
 //	worker            its number
 //	epoch             how often the worker was taken, or taken away
-//	token             of the owner; '' if nobody can own the lease
+//	token             of the owner; '' if the lease has none
 //	horizon           the tick up to which IDs may have been issued, in ticks of the namespace's layout
 //	expires_ms        the end of the lease
 //	generation        of the layout in which the horizon is
@@ -45,6 +45,15 @@ import (
 // Times are in milliseconds since 1970, by the server's clock. Each UPDATE changes the revision, as MySQL reports how
 // many rows were changed, not how many were found: a second extension within a millisecond would look like a lost
 // lease.
+//
+// To add a column, such as one of the holder:
+//
+//  1. In each dialect: createLeases and usable; addLease and takeOver, which set it; list and readMove, which read it.
+//  2. In Go: snapshot.owner has the parameters, Store.list and Store.survey scan.
+//  3. Package sqlfunc reserves workers with an INSERT and an UPDATE of its own (lease.go).
+//  4. The two migrations in examples/recipes/migrations copy the DDL.
+//  5. Migrate adds no column to a table that exists. So an ALTER TABLE comes before the first process with the new
+//     version, and the column needs a DEFAULT: processes with the version before leave it out of their INSERT.
 
 // Schema returns the statements with which Migrate creates the two tables, for migrations of your own: CREATE TABLE IF
 // NOT EXISTS without a semicolon. prefix is as for [WithTables], "" for its default. It returns [lease.ErrOption] for
