@@ -101,9 +101,6 @@ FROM (SELECT {server} AS server) AS here
 WHERE here.server <> 'binlog_format = STATEMENT'
 	AND NOT EXISTS (SELECT 1 FROM {leases} AS w WHERE w.namespace = :namespace)`
 
-// mysqlLeasesExist reads a row if the namespace has any lease.
-const mysqlLeasesExist = `SELECT 1 FROM {leases} AS w WHERE w.namespace = :namespace LIMIT 1`
-
 // mysqlMarkLeases stores that the namespace has had a lease: see postgresMarkLeases.
 const mysqlMarkLeases = `UPDATE {namespaces} SET has_leases = 1, revision = revision + 1
 WHERE namespace = :namespace AND has_leases = 0`

@@ -128,9 +128,6 @@ SELECT :namespace, 1, :layout, 0, 0, 0, 9223372036854775807, 0, {server}, 0, :re
 WHERE NOT EXISTS (SELECT 1 FROM {leases} AS w WHERE w.namespace = :namespace)
 ON CONFLICT DO NOTHING`
 
-// postgresLeasesExist reads a row if the namespace has any lease.
-const postgresLeasesExist = `SELECT 1 FROM {leases} AS w WHERE w.namespace = :namespace LIMIT 1`
-
 // postgresMarkLeases stores that the namespace has had a lease. If it has none later, their table was lost.
 const postgresMarkLeases = `UPDATE {namespaces} SET has_leases = 1, revision = (revision + 1)
 WHERE namespace = :namespace AND has_leases = 0`

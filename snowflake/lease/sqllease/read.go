@@ -179,18 +179,10 @@ func (s *Store) add(ctx context.Context, server *server, r leasestore.Request) (
 		return shot, err
 	}
 
-	exist := false
-	err = server.query(ctx, s.on(ctx), server.leasesExist, named{"namespace": r.Namespace}, func(scan scan) error {
-		exist = true
-		return scan(new(int64))
-	})
-	if err == nil && exist {
-		return shot, fmt.Errorf("%w: the namespace %q is missing in the table %s, and has leases in %s: restore it",
-			lease.ErrDamaged, r.Namespace, server.tables.namespaces, server.tables.leases)
+	if _, err := s.list(ctx, r.Namespace); err != nil { // ErrDamaged: it has leases
+		return shot, err
 	}
-	if err == nil {
-		_, err = s.identify(ctx) // the connection may have settings that are refused
-	}
+	_, err = s.identify(ctx) // the connection may have settings that are refused
 	return shot, err
 }
 

@@ -95,9 +95,6 @@ SELECT :namespace, 1, :layout, 0, 0, 0, 9223372036854775807, 0, '', 0, :reach_ms
 WHERE NOT EXISTS (SELECT 1 FROM {leases} AS w WHERE w.namespace = :namespace)
 ON CONFLICT DO NOTHING`
 
-// sqliteLeasesExist reads a row if the namespace has any lease.
-const sqliteLeasesExist = `SELECT 1 FROM {leases} AS w WHERE w.namespace = :namespace LIMIT 1`
-
 // sqliteMarkLeases stores that the namespace has had a lease: see postgresMarkLeases.
 const sqliteMarkLeases = `UPDATE {namespaces} SET has_leases = 1, revision = revision + 1
 WHERE namespace = :namespace AND has_leases = 0`
