@@ -184,13 +184,10 @@ func (s *Store) addLease(
 	return shot.grant(r, order.Row{Worker: worker, Epoch: 1, Horizon: shot.namespace.start}), counts, nil
 }
 
-// markLeases stores that the namespace has had a lease. Without one it is damaged from then on.
+// markLeases stores that the namespace has had a lease. If it has none later, it is damaged.
 func (s *Store) markLeases(ctx context.Context, shot snapshot, namespace string) error {
 	_, err := shot.change(ctx, s.on(ctx), shot.markLeases, named{"namespace": namespace})
-	if err != nil {
-		return s.failed("acquire", err)
-	}
-	return nil
+	return s.failed("acquire", err)
 }
 
 // owner returns the parameters of the statements that give a worker to the caller.

@@ -127,25 +127,27 @@ func (s *Store) whyRefused(ctx context.Context, c leasestore.Claim, values named
 // Release implements [leasestore.Store]. The lease keeps its token, so that a release whose reply was lost can be
 // repeated.
 func (s *Store) Release(ctx context.Context, c leasestore.Claim, horizon int64) error {
-	released, err := await(ctx, s, "release", func(ctx context.Context) (int64, error) {
+	return s.end(ctx, "release", lostClaim(c), textsOf[s.dialect].release, named{
+		"namespace": c.Namespace, "worker": c.Worker, "epoch": c.Epoch, "token": c.Token,
+		"next": cmp.Or(c.Next, c.Token), "horizon": max(0, horizon),
+	})
+}
+
+// end runs a statement that ends a lease, and returns the error lost if there is none that it can end.
+func (s *Store) end(ctx context.Context, what string, lost error, text string, values named) error {
+	ended, err := await(ctx, s, what, func(ctx context.Context) (int64, error) {
 		server, err := s.currentServer(ctx)
-		released := int64(0)
-		if err == nil {
-			released, err = server.change(ctx, s.on(ctx), server.release, named{
-				"namespace": c.Namespace, "worker": c.Worker, "epoch": c.Epoch, "token": c.Token,
-				"next": cmp.Or(c.Next, c.Token), "horizon": max(0, horizon),
-			})
-		}
 		if err != nil {
-			return 0, s.failed("release", err)
+			return 0, s.failed(what, err)
 		}
-		return released, nil
+
+		ended, err := server.change(ctx, s.on(ctx), text, values)
+		return ended, s.failed(what, err)
 	})
 
-	if err == nil && released == 0 {
-		err = lostClaim(c)
+	if err == nil && ended == 0 {
+		return lost
 	}
-
 	return err
 }
 

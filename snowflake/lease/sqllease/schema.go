@@ -61,7 +61,7 @@ import (
 //
 // Rows must not be deleted: a lease holds the horizon of its worker, and without that IDs may repeat.
 func Schema(d sqldb.Dialect, prefix string) ([]string, error) {
-	if d != sqldb.Postgres && d != sqldb.MySQL && d != sqldb.SQLite {
+	if _, ok := textsOf[dialect(d)]; !ok {
 		return nil, fmt.Errorf("%w: unknown dialect %q, want Postgres, MySQL or SQLite", lease.ErrOption, string(d))
 	}
 	tables, err := dialect(d).tables(prefix)
@@ -93,23 +93,18 @@ func (d dialect) schema(t tables) []string {
 // be read or created.
 func (s *Store) Migrate(ctx context.Context) error {
 	_, err := await(ctx, s, "migrate", func(ctx context.Context) (struct{}, error) {
-		return struct{}{}, s.migrate(ctx)
+		return struct{}{}, s.failed("migrate", s.definition(ctx).Ensure(ctx, s.places))
 	})
 	return err
 }
 
-func (s *Store) migrate(ctx context.Context) error {
-	err := s.definition(ctx).Ensure(ctx, func(ctx context.Context) ([]sqltable.Place, error) {
-		server, err := s.identify(ctx) // also after the creation
-		if err != nil {
-			return nil, err
-		}
-		return server.places, nil
-	})
+// places returns where the two tables are, before and after they are created.
+func (s *Store) places(ctx context.Context) ([]sqltable.Place, error) {
+	server, err := s.identify(ctx)
 	if err != nil {
-		return s.failed("migrate", err)
+		return nil, err
 	}
-	return nil
+	return server.places, nil
 }
 
 func (s *Store) definition(ctx context.Context) sqltable.Tables {

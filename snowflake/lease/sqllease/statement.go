@@ -119,13 +119,10 @@ func (s *server) prepare(text string) statement {
 
 // parameter returns the n-th parameter. MySQL has no numbers.
 func (d dialect) parameter(n int) string {
-	switch d {
-	case postgres:
-		return "$" + strconv.Itoa(n)
-	case sqlite:
-		return "?" + strconv.Itoa(n)
+	if d == mysql {
+		return "?"
 	}
-	return "?"
+	return map[dialect]string{postgres: "$", sqlite: "?"}[d] + strconv.Itoa(n)
 }
 
 // arguments returns the values in the order of the parameters.
