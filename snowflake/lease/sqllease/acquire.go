@@ -40,15 +40,18 @@ func (s *Store) try(ctx context.Context, r leasestore.Request, lost int) (leases
 	}
 	n := shot.namespace
 	if n == nil {
-		return leasestore.Grant{}, false, fmt.Errorf("lease: acquire in table %s: namespace %q is not visible after it was added",
+		return leasestore.Grant{}, false, fmt.Errorf(
+			"lease: acquire in table %s: namespace %q is not visible after it was added",
 			shot.tables.namespaces, r.Namespace)
 	}
+
 	if r, err = n.checkRequest(r); err != nil {
 		return leasestore.Grant{}, false, err
 	}
 	if reread, err := s.repeatShare(ctx, r, n); reread || err != nil {
 		return leasestore.Grant{}, false, err
 	}
+
 	if !n.hasLeases && !n.empty { // the process that added the first one may have ended before it said so
 		if err := s.markLeases(ctx, shot, r.Namespace); err != nil {
 			return leasestore.Grant{}, false, err
@@ -68,10 +71,12 @@ func (s *Store) try(ctx context.Context, r leasestore.Request, lost int) (leases
 func (s *Store) take(
 	ctx context.Context, r leasestore.Request, shot snapshot, lost int,
 ) (grant leasestore.Grant, ok bool, err error) {
-	untilFloor := shot.namespace.floor() - shot.now.UnixMilli()
+	now := shot.now.UnixMilli()
+	untilFloor := max(0, shot.namespace.floor()-now)
 	if untilFloor > 0 { // the server before may have confirmed the owner of any lease
 		shot.leases = nil
 	}
+
 	candidates := order.Some(order.Request{First: r.First, Last: r.Last, Tick: r.Tick}, shot.leases)
 	ends := int64(0)
 	if !candidates.HasPassed() {
@@ -85,19 +90,17 @@ func (s *Store) take(
 	}
 
 	next, ok := candidates.Take(lost)
+	hasEnded := ends != 0 && ends <= now
 	switch {
 	case ok && next.Epoch == 0:
 		return s.addLease(ctx, r, shot, next.Worker)
 	case ok:
 		return s.takeOver(ctx, r, shot, next)
-	case untilFloor <= 0 && ends != 0 && ends <= shot.now.UnixMilli():
-		return leasestore.Grant{}, false, nil // one has expired in between
+	case hasEnded && untilFloor == 0: // after the read
+		return leasestore.Grant{}, false, nil
 	}
-	wait := max(untilFloor, 0)
-	if ends != 0 {
-		wait = max(wait, ends-shot.now.UnixMilli())
-	}
-	return leasestore.Grant{}, false, noWorker(r, duration(wait))
+
+	return leasestore.Grant{}, false, noWorker(r, duration(max(untilFloor, ends-now)))
 }
 
 // checkRequest returns the request for the workers of the share, or why it is refused.
@@ -126,12 +129,16 @@ func noWorker(r leasestore.Request, wait time.Duration) error {
 
 // gap returns the lowest worker that was never taken, and when the first lease ends, in milliseconds since 1970; 0 if
 // none is held.
-func (s *Store) gap(ctx context.Context, shot snapshot, r leasestore.Request) (unused sql.NullInt64, ends int64, err error) {
+func (s *Store) gap(
+	ctx context.Context, shot snapshot, r leasestore.Request,
+) (unused sql.NullInt64, ends int64, err error) {
 	if shot.namespace.empty {
 		return sql.NullInt64{Int64: r.First, Valid: true}, 0, nil
 	}
+
 	values := named{
-		"namespace": r.Namespace, "first_worker": r.First, "last_worker": r.Last, "generation": shot.namespace.generation,
+		"namespace": r.Namespace, "first_worker": r.First, "last_worker": r.Last,
+		"generation": shot.namespace.generation,
 	}
 	var expires sql.NullInt64
 	err = shot.query(ctx, s.on(ctx), shot.gap, values, func(scan scan) error { return scan(&unused, &expires) })
@@ -161,8 +168,8 @@ func (s *Store) takeOver(
 
 // addLease takes a worker that has no row.
 //
-// On a cluster that takes writes on each node, the node may not have applied a share or a move of another one. The first
-// extension finds that out. A reservation has none, so it counts once the row is read with its namespace.
+// On a cluster that takes writes on each node, this node may not have applied a share or a move of another one. The
+// first extension finds that out. A reservation has none, so it counts once the row is read with its namespace.
 func (s *Store) addLease(
 	ctx context.Context, r leasestore.Request, shot snapshot, worker int64,
 ) (grant leasestore.Grant, ok bool, err error) {

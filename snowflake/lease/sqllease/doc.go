@@ -14,9 +14,9 @@
 // earlier call, so the pool may be small, shared, and behind a pooler. It must lead to the primary, and its connections
 // must commit each statement.
 //
-// A horizon is as durable as a commit of the database. If a crash of the server can undo commits, IDs may repeat after
-// it: each acquisition then returns a warning ([leasestore.Grant].Warning), but on SQLite, where a crash of the host
-// ends all owners. The store checks the server with its first call, and again after an error. README.md has the
+// A horizon is no more durable than a commit of the database. If a crash of the server can undo commits, IDs may repeat
+// after it: each acquisition then returns a warning ([leasestore.Grant].Warning), but on SQLite, where a crash of the
+// host ends all owners. The store checks the server with its first call, and again after an error. README.md has the
 // settings.
 //
 // # Failover

@@ -86,21 +86,16 @@ func (why refusal) needsUnexpiredClaim() bool { return why.sameServer && !why.co
 // whyRefused records the server, and returns what the next attempt depends on, or the error that ends the extension.
 func (s *Store) whyRefused(ctx context.Context, c leasestore.Claim, values named) (*server, refusal, error) {
 	var why refusal
-	server, err := s.identify(ctx)
-	horizon := int64(0)
-	if err == nil {
-		horizon, err = s.horizon(ctx, c.Namespace)
-	}
+	server, horizon, err := s.newServerAndHorizon(ctx, c.Namespace)
 	if err == nil {
 		err = s.recordServer(ctx, server, c.Namespace, milliseconds(c.Reach), horizon)
 	}
 	if err == nil {
 		err = server.query(ctx, s.on(ctx), server.whyRefused, values, func(scan scan) error {
-			var admitted, same, confirmed, revision int64
+			var revision int64
 			err := scan(&why.protocol, &why.server, &why.serverSince, &revision, &why.limit, &why.reachDelay,
-				&admitted, &same, &confirmed)
-			why.owned, why.admitted, why.confirmed = true, admitted == 1, confirmed == 1
-			why.sameServer = same == 1 && revision >= s.revision(c.Namespace)
+				&why.admitted, &why.sameServer, &why.confirmed)
+			why.owned, why.sameServer = true, why.sameServer && revision >= s.revision(c.Namespace)
 			s.sawRevision(c.Namespace, revision)
 			return err
 		})

@@ -55,7 +55,7 @@ const mysqlCreateLeases = `CREATE TABLE IF NOT EXISTS {leases} (
 // mysqlRead reads the namespace, the lease that is held with :token, and free workers, in the order of postgresRead.
 const mysqlRead = `SELECT
 	ns.protocol, ns.layout, ns.generation, ns.start_tick, ns.first_worker, ns.last_worker, ns.has_leases,
-	CASE WHEN EXISTS (SELECT 1 FROM {leases} AS one WHERE one.namespace = ns.namespace) THEN 1 ELSE 0 END,
+	CASE WHEN EXISTS (SELECT 1 FROM {leases} AS one WHERE one.namespace = ns.namespace) THEN 0 ELSE 1 END,
 	ns.server_since_ms, ns.reach_ms, ns.revision,
 	CASE WHEN here.server = '' OR here.server = ns.server THEN 1 ELSE 0 END,
 	here.now_ms,

@@ -80,7 +80,7 @@ const postgresCreateLeases = `CREATE TABLE IF NOT EXISTS {leases} (
 // of another layout, or the worker is lent by another database.
 const postgresRead = `SELECT
 	ns.protocol, ns.layout, ns.generation, ns.start_tick, ns.first_worker, ns.last_worker, ns.has_leases,
-	CASE WHEN EXISTS (SELECT 1 FROM {leases} AS one WHERE one.namespace = ns.namespace) THEN 1 ELSE 0 END,
+	CASE WHEN EXISTS (SELECT 1 FROM {leases} AS one WHERE one.namespace = ns.namespace) THEN 0 ELSE 1 END,
 	ns.server_since_ms, ns.reach_ms, ns.revision,
 	CASE WHEN here.server = '' OR here.server = ns.server THEN 1 ELSE 0 END,
 	here.now_ms,

@@ -50,14 +50,14 @@ import (
 //
 //  1. In each dialect: createLeases and usable; addLease and takeOver, which set it; list and readMove, which read it.
 //  2. In Go: snapshot.owner has the parameters, Store.list and Store.survey scan.
-//  3. Package sqlfunc reserves workers with an INSERT and an UPDATE of its own (lease.go).
+//  3. Package sqlfunc reserves workers with its own INSERT and UPDATE (lease.go).
 //  4. The two migrations in examples/recipes/migrations copy the DDL.
 //  5. Migrate adds no column to a table that exists. So an ALTER TABLE comes before the first process with the new
 //     version, and the column needs a DEFAULT: processes with the version before leave it out of their INSERT.
 
 // Schema returns the statements with which Migrate creates the two tables, for migrations of your own: CREATE TABLE IF
-// NOT EXISTS without a semicolon. prefix is as for [WithTables], "" for its default. It returns [lease.ErrOption] for
-// another prefix and an unknown dialect.
+// NOT EXISTS without a semicolon. prefix has the meaning it has in [WithTables], "" for its default. It returns
+// [lease.ErrOption] for another prefix and an unknown dialect.
 //
 // Rows must not be deleted: a lease holds the horizon of its worker, and without that IDs may repeat.
 func Schema(d sqldb.Dialect, prefix string) ([]string, error) {
@@ -109,6 +109,7 @@ func (s *Store) places(ctx context.Context) ([]sqltable.Place, error) {
 
 func (s *Store) definition(ctx context.Context) sqltable.Tables {
 	schema := s.dialect.schema(s.tables)
+
 	return sqltable.Tables{
 		DB: s.on(ctx), Dialect: sqldb.Dialect(s.dialect),
 		Parts: []sqltable.Part{

@@ -49,7 +49,7 @@ const sqliteCreateLeases = `CREATE TABLE IF NOT EXISTS {leases} (
 // The 1 is whether the server is the one of the namespace.
 const sqliteRead = `SELECT
 	ns.protocol, ns.layout, ns.generation, ns.start_tick, ns.first_worker, ns.last_worker, ns.has_leases,
-	CASE WHEN EXISTS (SELECT 1 FROM {leases} AS one WHERE one.namespace = ns.namespace) THEN 1 ELSE 0 END,
+	CASE WHEN EXISTS (SELECT 1 FROM {leases} AS one WHERE one.namespace = ns.namespace) THEN 0 ELSE 1 END,
 	ns.server_since_ms, ns.reach_ms, ns.revision,
 	1,
 	CAST(ROUND((julianday('now') - 2440587.5) * 86400000) AS INTEGER),

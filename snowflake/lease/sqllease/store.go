@@ -73,7 +73,9 @@ func New(db sqldb.DB, d sqldb.Dialect, opts ...Option) (*Store, error) {
 
 // List implements [leasestore.Store].
 func (s *Store) List(ctx context.Context, namespace string) ([]leasestore.Entry, error) {
-	return await(ctx, s, "list", func(ctx context.Context) ([]leasestore.Entry, error) { return s.list(ctx, namespace) })
+	return await(ctx, s, "list", func(ctx context.Context) ([]leasestore.Entry, error) {
+		return s.list(ctx, namespace)
+	})
 }
 
 func (s *Store) list(ctx context.Context, namespace string) ([]leasestore.Entry, error) {
@@ -138,8 +140,9 @@ func (s *Store) failed(what string, err error) error {
 	case strings.HasSuffix(err.Error(), "sql: database is closed"): // database/sql does not export the error
 		err = fmt.Errorf("%w%.0w", err, os.ErrClosed) // without the text of the latter, which is about a file
 	case isDenied(err):
-		err = fmt.Errorf("%w: the role needs the rights to SELECT, INSERT and UPDATE the tables, and if they are missing, "+
-			"one that may create them: the command `sqlflake sql leases --dialect %s` prints the statements: %w",
+		err = fmt.Errorf("%w: the role needs the rights to SELECT, INSERT and UPDATE the tables, and if they are "+
+			"missing, one that may create them: the command `sqlflake sql leases --dialect %s` prints the "+
+			"statements: %w",
 			lease.ErrOption, s.dialect, err)
 	}
 	return fmt.Errorf("lease: %s in table %s: %w", what, s.tables.leases, err)
