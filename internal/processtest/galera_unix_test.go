@@ -19,6 +19,7 @@ import (
 
 	"github.com/sqlflake/sqlflake/internal/dbserver"
 	"github.com/sqlflake/sqlflake/internal/skip"
+	"github.com/sqlflake/sqlflake/snowflake"
 	"github.com/sqlflake/sqlflake/snowflake/lease"
 	"github.com/sqlflake/sqlflake/snowflake/lease/leasestore"
 	"github.com/sqlflake/sqlflake/snowflake/lease/leasetest"
@@ -139,6 +140,7 @@ func TestGaleraNodes(t *testing.T) {
 	t.Run("the contract, with statements on both nodes", c.keepsTheContract)
 	t.Run("a node that has not applied an extension does not grant the worker", c.certifies)
 	t.Run("another node is no failover", c.isOneServer)
+	t.Run("a node that has not applied a share or a move lends nothing that counts", c.lags)
 	t.Run("the nodes part", c.parts)
 }
 
@@ -150,7 +152,7 @@ func (c *galera) keepsTheContract(t *testing.T) {
 	s := newGaleraStore(t, db, "contract")
 	leasetest.Run(t, func(*testing.T) leasestore.Store { return s }, leasetest.Settings{
 		Require: func(_ testing.TB, _ leasestore.Store, namespace string) {
-			run(t, c.dbs[0], "UPDATE contract SET protocol = 3 WHERE namespace = '"+namespace+"'")
+			run(t, c.dbs[0], "UPDATE contractnamespaces SET protocol = 3 WHERE namespace = '"+namespace+"'")
 		},
 	})
 }
@@ -213,6 +215,89 @@ func (c *galera) certifies(t *testing.T) {
 	}
 	if both == 0 {
 		t.Error("there was no round with an extension and a takeover")
+	}
+}
+
+// A share or a move is stored on one node, and a worker that it forbids is added on the other one, which has not applied
+// it yet: the lock of the namespace's row holds on one node only. The worker then gets no horizon, and no reservation.
+func (c *galera) lags(t *testing.T) {
+	layout, next := snowflake.Default(), snowflake.MustPreset("wide")
+	for what, store := range map[string]func(s *sqllease.Store) error{
+		"share": func(s *sqllease.Store) error { return s.SetShare(t.Context(), "n", layout, 0, 7) },
+		"move":  func(s *sqllease.Store) error { _, err := s.Move(t.Context(), "n", next); return err },
+	} {
+		here, there := newGaleraStore(t, c.dbs[0], what), newGaleraStore(t, c.dbs[1], what)
+		run(t, c.dbs[0], "CREATE TABLE "+what+"barrier (id INT PRIMARY KEY)")
+		request := func(worker int64) leasestore.Request {
+			r := galeraRequest(worker)
+			r.Layout = layout.String()
+			return r
+		}
+		first, err := here.Acquire(t.Context(), request(0))
+		if err == nil {
+			first.Next = first.Token
+			_, err = here.Extend(t.Context(), first.Claim, 5, time.Millisecond)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(10 * time.Millisecond) // the lease has expired
+		c.await(t, 1, "wsrep_local_recv_queue", "0")
+
+		catchUp := c.delay(t, 1, what+"barrier")
+		if err := store(here); err != nil {
+			t.Fatal(err)
+		}
+		lent, kept := make(chan leasestore.Grant, 1), make(chan error, 1)
+		go func() {
+			grant, err := there.Acquire(t.Context(), request(9))
+			if err != nil {
+				t.Logf("%s: Acquire on the node that lags: %v", what, err)
+			}
+			lent <- grant
+		}()
+		go func() {
+			r := request(10)
+			r.TTL, r.Holder = 200*365*24*time.Hour, leasestore.ReservedHolder("orders")
+			_, err := there.Acquire(t.Context(), r)
+			kept <- err
+		}()
+		time.Sleep(300 * time.Millisecond) // most likely both wait for the node by now
+		catchUp()
+
+		if err := <-kept; err == nil {
+			t.Errorf("%s: a worker was reserved", what)
+		} else {
+			t.Logf("%s: Reserve on the node that lags: %v", what, err)
+		}
+		if grant := <-lent; grant.Token != "" {
+			for node, s := range []*sqllease.Store{here, there} {
+				grant.Next = grant.Token
+				if _, err := s.Extend(t.Context(), grant.Claim, 100, time.Second); !errors.Is(err, lease.ErrLost) {
+					t.Errorf("%s: an extension on node %d: %v, want ErrLost", what, node, err)
+				}
+			}
+		}
+	}
+}
+
+// delay keeps a node from applying what the other one commits until the function that it returns is called: a
+// transaction of the other node waits for a lock of the table.
+func (c *galera) delay(t *testing.T, node int, table string) (catchUp func()) {
+	t.Helper()
+	conn, err := c.dbs[node].Conn(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := conn.ExecContext(t.Context(), "LOCK TABLES "+table+" WRITE"); err != nil {
+		t.Fatal(err)
+	}
+	run(t, c.dbs[1-node], "INSERT INTO "+table+" VALUES (1)")
+	return func() {
+		if _, err := conn.ExecContext(t.Context(), "UNLOCK TABLES"); err != nil {
+			t.Error(err)
+		}
+		_ = conn.Close()
 	}
 }
 

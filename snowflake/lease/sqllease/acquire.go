@@ -40,14 +40,22 @@ func (s *Store) try(ctx context.Context, r leasestore.Request, lost int) (leases
 	}
 	n := shot.namespace
 	if n == nil {
-		return leasestore.Grant{}, false, fmt.Errorf("lease: acquire in table %s: namespace %q is not visible after it was added",
+		return leasestore.Grant{}, false, fmt.Errorf(
+			"lease: acquire in table %s: namespace %q is not visible after it was added",
 			shot.tables.namespaces, r.Namespace)
 	}
+
 	if r, err = n.checkRequest(r); err != nil {
 		return leasestore.Grant{}, false, err
 	}
 	if reread, err := s.repeatShare(ctx, r, n); reread || err != nil {
 		return leasestore.Grant{}, false, err
+	}
+
+	if !n.hasLeases && !n.empty { // the process that added the first one may have ended before it said so
+		if err := s.markLeases(ctx, shot, r.Namespace); err != nil {
+			return leasestore.Grant{}, false, err
+		}
 	}
 	if own, ok := order.Own(shot.leases, r.Token); ok {
 		return shot.grant(r, own), true, nil
@@ -63,10 +71,12 @@ func (s *Store) try(ctx context.Context, r leasestore.Request, lost int) (leases
 func (s *Store) take(
 	ctx context.Context, r leasestore.Request, shot snapshot, lost int,
 ) (grant leasestore.Grant, ok bool, err error) {
-	untilFloor := shot.namespace.floor() - shot.now.UnixMilli()
+	now := shot.now.UnixMilli()
+	untilFloor := max(0, shot.namespace.floor()-now)
 	if untilFloor > 0 { // the server before may have confirmed the owner of any lease
 		shot.leases = nil
 	}
+
 	candidates := order.Some(order.Request{First: r.First, Last: r.Last, Tick: r.Tick}, shot.leases)
 	ends := int64(0)
 	if !candidates.HasPassed() {
@@ -80,19 +90,17 @@ func (s *Store) take(
 	}
 
 	next, ok := candidates.Take(lost)
+	hasEnded := ends != 0 && ends <= now
 	switch {
 	case ok && next.Epoch == 0:
 		return s.addLease(ctx, r, shot, next.Worker)
 	case ok:
 		return s.takeOver(ctx, r, shot, next)
-	case untilFloor <= 0 && ends != 0 && ends <= shot.now.UnixMilli():
-		return leasestore.Grant{}, false, nil // one has expired in between
+	case hasEnded && untilFloor == 0: // after the read
+		return leasestore.Grant{}, false, nil
 	}
-	wait := max(untilFloor, 0)
-	if ends != 0 {
-		wait = max(wait, ends-shot.now.UnixMilli())
-	}
-	return leasestore.Grant{}, false, noWorker(r, duration(wait))
+
+	return leasestore.Grant{}, false, noWorker(r, duration(max(untilFloor, ends-now)))
 }
 
 // checkRequest returns the request for the workers of the share, or why it is refused.
@@ -121,13 +129,19 @@ func noWorker(r leasestore.Request, wait time.Duration) error {
 
 // gap returns the lowest worker that was never taken, and when the first lease ends, in milliseconds since 1970; 0 if
 // none is held.
-func (s *Store) gap(ctx context.Context, shot snapshot, r leasestore.Request) (unused sql.NullInt64, ends int64, err error) {
+func (s *Store) gap(
+	ctx context.Context, shot snapshot, r leasestore.Request,
+) (unused sql.NullInt64, ends int64, err error) {
 	if shot.namespace.empty {
 		return sql.NullInt64{Int64: r.First, Valid: true}, 0, nil
 	}
-	values := named{"namespace": r.Namespace, "first": r.First, "last": r.Last}
+
+	values := named{
+		"namespace": r.Namespace, "first_worker": r.First, "last_worker": r.Last,
+		"generation": shot.namespace.generation,
+	}
 	var expires sql.NullInt64
-	err = shot.query(ctx, s.on(ctx), shot.gap, values, func(scan scan) error { return scan(&unused, &expires, new(int64)) })
+	err = shot.query(ctx, s.on(ctx), shot.gap, values, func(scan scan) error { return scan(&unused, &expires) })
 	return unused, expires.Int64, err
 }
 
@@ -153,15 +167,34 @@ func (s *Store) takeOver(
 }
 
 // addLease takes a worker that has no row.
-func (s *Store) addLease(ctx context.Context, r leasestore.Request, shot snapshot, worker int64) (leasestore.Grant, bool, error) {
+//
+// On a cluster that takes writes on each node, this node may not have applied a share or a move of another one. The
+// first extension finds that out. A reservation has none, so it counts once the row is read with its namespace.
+func (s *Store) addLease(
+	ctx context.Context, r leasestore.Request, shot snapshot, worker int64,
+) (grant leasestore.Grant, ok bool, err error) {
 	added, err := shot.change(ctx, s.on(ctx), shot.addLease, shot.owner(r, worker))
-	if err == nil && added == 1 && !shot.namespace.hasLeases {
-		_, err = shot.change(ctx, s.on(ctx), shot.markLeases, named{"namespace": r.Namespace})
-	}
 	if err != nil {
 		return leasestore.Grant{}, false, s.failed("acquire", err)
 	}
-	return shot.grant(r, order.Row{Worker: worker, Epoch: 1, Horizon: shot.namespace.start}), added == 1, nil
+	if added == 0 {
+		return leasestore.Grant{}, false, nil
+	}
+
+	if !shot.namespace.hasLeases {
+		if err := s.markLeases(ctx, shot, r.Namespace); err != nil {
+			return leasestore.Grant{}, false, err
+		}
+	}
+
+	counts := r.Holder.ReservedFor() == ""
+	return shot.grant(r, order.Row{Worker: worker, Epoch: 1, Horizon: shot.namespace.start}), counts, nil
+}
+
+// markLeases stores that the namespace has had a lease. If it has none later, it is damaged.
+func (s *Store) markLeases(ctx context.Context, shot snapshot, namespace string) error {
+	_, err := shot.change(ctx, s.on(ctx), shot.markLeases, named{"namespace": namespace})
+	return s.failed("acquire", err)
 }
 
 // owner returns the parameters of the statements that give a worker to the caller.
@@ -172,10 +205,10 @@ func (shot snapshot) owner(r leasestore.Request, worker int64) named {
 		host = ""
 	}
 	return named{
-		"namespace": r.Namespace, "worker": worker, "token": r.Token, "ttl": milliseconds(r.TTL),
+		"namespace": r.Namespace, "worker": worker, "token": r.Token, "ttl_ms": milliseconds(r.TTL),
 		"reserved_for": holderText(purpose), "host": holderText(host), "pid": r.Holder.PID,
 		"version":    holderText(r.Holder.Version),
-		"generation": n.generation, "server_since": n.serverSince, "reach": n.reach,
+		"generation": n.generation, "server_since_ms": n.serverSince, "reach_ms": n.reach,
 	}
 }
 

@@ -32,7 +32,8 @@ func (d dialect) tables(prefix string) (tables, error) {
 	prefix = cmp.Or(prefix, defaultPrefix)
 	if !prefixForm.MatchString(prefix) {
 		return tables{}, fmt.Errorf("%w: the prefix %q of the tables is not a name or schema.name, of 1 to 53 letters "+
-			"(a to z), digits and underscores, the schema of 1 to 63, the first of each no digit", lease.ErrOption, prefix)
+			"(a to z), digits and underscores, the schema of 1 to 63, the first of each no digit",
+			lease.ErrOption, prefix)
 	}
 
 	quote := `"`

@@ -9,13 +9,14 @@
 // depend on the search_path and on the rights of the role.
 //
 // Workers expire by the database's clock alone, in milliseconds. Only processes of one host may use a SQLite file. An
-// extension is one statement. An acquisition is two or three, five for the first one of a namespace, if no other
-// process acquires at the same time. No call needs a transaction or the connection of an earlier call, so the pool may
-// be small, shared, and behind a pooler. It must lead to the primary, and its connections must commit each statement.
+// extension is one statement. An acquisition is two or three, five for the first one of a namespace, one more for a
+// reservation, if no other process acquires at the same time. No call needs a transaction or the connection of an
+// earlier call, so the pool may be small, shared, and behind a pooler. It must lead to the primary, and its connections
+// must commit each statement.
 //
-// A horizon is as durable as a commit of the database. If a crash of the server can undo commits, IDs may repeat after
-// it: each acquisition then returns a warning ([leasestore.Grant].Warning), but on SQLite, where a crash of the host
-// ends all owners. The store checks the server with its first call, and again after an error. README.md has the
+// A horizon is no more durable than a commit of the database. If a crash of the server can undo commits, IDs may repeat
+// after it: each acquisition then returns a warning ([leasestore.Grant].Warning), but on SQLite, where a crash of the
+// host ends all owners. The store checks the server with its first call, and again after an error. README.md has the
 // settings.
 //
 // # Failover

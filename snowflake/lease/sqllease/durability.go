@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/sqlflake/sqlflake/internal/sqltable"
@@ -21,14 +22,8 @@ ORDER BY TABLE_NAME`
 // findMySQLTables returns where the leases are, and what a crash may undo. It counts what the server has, whatever the
 // session is set to. The servers of a cluster agree on each commit, and all of them would have to crash.
 func (s *Store) findMySQLTables(ctx context.Context, has map[string]string) (table string, risks []string, err error) {
-	schema, leases, found := strings.Cut(shown(s.tables.leases), ".")
-	if schema = "'" + schema + "'"; !found {
-		schema, leases = "DATABASE()", shown(s.tables.leases)
-	}
-	_, namespaces, _ := strings.Cut("."+shown(s.tables.namespaces), ".")
-	if found {
-		_, namespaces, _ = strings.Cut(namespaces, ".")
-	}
+	schema, leases := schemaAndName(s.tables.leases)
+	_, namespaces := schemaAndName(s.tables.namespaces)
 	names := strings.NewReplacer("{schema}", schema, "{leases}", leases, "{namespaces}", namespaces)
 	err = sqltable.Query(ctx, s.on(ctx), names.Replace(mysqlPlaces), nil, func(scan scan) error {
 		var name, risk string
@@ -36,30 +31,41 @@ func (s *Store) findMySQLTables(ctx context.Context, has map[string]string) (tab
 		if strings.HasSuffix(name, "."+leases) {
 			table = name
 		}
-		if risk != "" {
-			risks = append(risks, risk)
-		}
+		risks = append(risks, risk)
 		return err
 	})
 
-	if err != nil || strings.EqualFold(has["wsrep_on"], "on") || has["group_replication_group_name"] != "" {
+	isCluster := strings.EqualFold(has["wsrep_on"], "on") || has["group_replication_group_name"] != ""
+	if err != nil || isCluster {
 		return table, risks, err
 	}
+
 	if flush := has["innodb_flush_log_at_trx_commit"]; flush == "0" || flush == "2" {
 		risks = append(risks, "innodb_flush_log_at_trx_commit = "+flush)
 	}
 	// What the binary log does not have after a crash is rolled back.
-	if sync, ok := has["sync_binlog"]; ok && sync != "1" && strings.EqualFold(has["log_bin"], "on") {
+	sync, isLogged := has["sync_binlog"], strings.EqualFold(has["log_bin"], "on")
+	if isSynced := sync == "" || sync == "1"; isLogged && !isSynced {
 		risks = append(risks, "sync_binlog = "+sync)
 	}
 	return table, risks, nil
 }
 
-// warn returns the warning about the tables.
+// schemaAndName returns the schema of a table of MySQL as an expression, and its name without quotes.
+func schemaAndName(table string) (schema, name string) {
+	schema, name, found := strings.Cut(shown(table), ".")
+	if !found {
+		return "DATABASE()", schema
+	}
+	return "'" + schema + "'", name
+}
+
+// warn returns the warning about the tables. Risks may be empty, or the same for both.
 func warn(table string, risks []string, others string) (warning error) {
+	risks = slices.DeleteFunc(slices.Compact(risks), func(risk string) bool { return risk == "" })
 	if len(risks) > 0 {
-		warning = fmt.Errorf("lease: table %s: the server may forget commits when it crashes, and IDs may repeat then: "+
-			"%s", table, strings.Join(risks, ", "))
+		warning = fmt.Errorf("lease: table %s: the server may forget commits when it crashes, and IDs may repeat "+
+			"then: %s", table, strings.Join(risks, ", "))
 	}
 	if others != "" {
 		warning = errors.Join(warning, fmt.Errorf("lease: table %s: the database also has %s, whose leases may have "+

@@ -34,7 +34,7 @@ func (s *Store) extend(ctx context.Context, c leasestore.Claim, horizon int64, t
 	text := server.extend
 	values := named{
 		"namespace": c.Namespace, "worker": c.Worker, "epoch": c.Epoch, "token": c.Token, "next": c.Next,
-		"horizon": horizon, "ttl": milliseconds(ttl), "reach": milliseconds(c.Reach),
+		"horizon": horizon, "ttl_ms": milliseconds(ttl), "reach_ms": milliseconds(c.Reach),
 		"revision": s.revision(c.Namespace),
 	}
 	for range extendAttempts {
@@ -60,7 +60,7 @@ func (s *Store) extend(ctx context.Context, c leasestore.Claim, horizon int64, t
 				return time.Time{}, lostClaim(c)
 			}
 			text = server.extendUnexpired
-			values["server"], values["server_since"] = why.server, why.serverSince
+			values["server"], values["server_since_ms"] = why.server, why.serverSince
 		}
 	}
 	return time.Time{}, fmt.Errorf("lease: extend in table %s: the connections lead to different servers: "+
@@ -69,15 +69,15 @@ func (s *Store) extend(ctx context.Context, c leasestore.Claim, horizon int64, t
 
 // refusal is what an extension depends on.
 type refusal struct {
-	owned          bool
-	protocol       int64
-	sameGeneration bool   // the lease has the generation of the namespace
-	server         string // that the namespace knows
-	serverSince    int64  // when that one took over
-	limit          int64  // of the reach, in milliseconds
-	reachDelay     int64  // in so many milliseconds the limit rises
-	sameServer     bool   // as the one that answered
-	confirmed      bool   // the lease certainly is the owner's
+	owned       bool
+	protocol    int64
+	admitted    bool   // the namespace has the generation of the lease, and the worker in its share
+	server      string // that the namespace knows
+	serverSince int64  // when that one took over
+	limit       int64  // of the reach, in milliseconds
+	reachDelay  int64  // in so many milliseconds the limit rises
+	sameServer  bool   // as the one that answered
+	confirmed   bool   // the lease certainly is the owner's
 }
 
 // needsUnexpiredClaim reports whether an extension needs a claim that is unexpired.
@@ -86,21 +86,16 @@ func (why refusal) needsUnexpiredClaim() bool { return why.sameServer && !why.co
 // whyRefused records the server, and returns what the next attempt depends on, or the error that ends the extension.
 func (s *Store) whyRefused(ctx context.Context, c leasestore.Claim, values named) (*server, refusal, error) {
 	var why refusal
-	server, err := s.identify(ctx)
-	horizon := int64(0)
-	if err == nil {
-		horizon, err = s.horizon(ctx, c.Namespace)
-	}
+	server, horizon, err := s.newServerAndHorizon(ctx, c.Namespace)
 	if err == nil {
 		err = s.recordServer(ctx, server, c.Namespace, milliseconds(c.Reach), horizon)
 	}
 	if err == nil {
 		err = server.query(ctx, s.on(ctx), server.whyRefused, values, func(scan scan) error {
-			var sameGeneration, same, confirmed, revision int64
+			var revision int64
 			err := scan(&why.protocol, &why.server, &why.serverSince, &revision, &why.limit, &why.reachDelay,
-				&sameGeneration, &same, &confirmed)
-			why.owned, why.sameGeneration, why.confirmed = true, sameGeneration == 1, confirmed == 1
-			why.sameServer = same == 1 && revision >= s.revision(c.Namespace)
+				&why.admitted, &why.sameServer, &why.confirmed)
+			why.owned, why.sameServer = true, why.sameServer && revision >= s.revision(c.Namespace)
 			s.sawRevision(c.Namespace, revision)
 			return err
 		})
@@ -114,7 +109,7 @@ func (s *Store) whyRefused(ctx context.Context, c leasestore.Claim, values named
 		return nil, why, lostClaim(c)
 	case why.protocol > knownProtocol:
 		return nil, why, laterVersion(c.Namespace, why.protocol)
-	case !why.sameGeneration:
+	case !why.admitted:
 		return nil, why, lostClaim(c)
 	case why.sameServer && why.limit < milliseconds(c.Reach):
 		return nil, why, &lease.ReachError{
@@ -127,25 +122,27 @@ func (s *Store) whyRefused(ctx context.Context, c leasestore.Claim, values named
 // Release implements [leasestore.Store]. The lease keeps its token, so that a release whose reply was lost can be
 // repeated.
 func (s *Store) Release(ctx context.Context, c leasestore.Claim, horizon int64) error {
-	released, err := await(ctx, s, "release", func(ctx context.Context) (int64, error) {
+	return s.end(ctx, "release", lostClaim(c), textsOf[s.dialect].release, named{
+		"namespace": c.Namespace, "worker": c.Worker, "epoch": c.Epoch, "token": c.Token,
+		"next": cmp.Or(c.Next, c.Token), "horizon": max(0, horizon),
+	})
+}
+
+// end runs a statement that ends a lease, and returns the error lost if there is none that it can end.
+func (s *Store) end(ctx context.Context, what string, lost error, text string, values named) error {
+	ended, err := await(ctx, s, what, func(ctx context.Context) (int64, error) {
 		server, err := s.currentServer(ctx)
-		released := int64(0)
-		if err == nil {
-			released, err = server.change(ctx, s.on(ctx), server.release, named{
-				"namespace": c.Namespace, "worker": c.Worker, "epoch": c.Epoch, "token": c.Token,
-				"next": cmp.Or(c.Next, c.Token), "horizon": max(0, horizon),
-			})
-		}
 		if err != nil {
-			return 0, s.failed("release", err)
+			return 0, s.failed(what, err)
 		}
-		return released, nil
+
+		ended, err := server.change(ctx, s.on(ctx), text, values)
+		return ended, s.failed(what, err)
 	})
 
-	if err == nil && released == 0 {
-		err = lostClaim(c)
+	if err == nil && ended == 0 {
+		return lost
 	}
-
 	return err
 }
 

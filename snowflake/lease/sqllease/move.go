@@ -35,7 +35,8 @@ func (e *HeldError) Error() string {
 			e.Namespace, e.Worker, e.Holder.Host)
 	}
 	return fmt.Sprintf("lease: namespace %q can't move: worker %d is held by %q, pid %d, until %s: "+
-		"end it, or wait, or revoke the worker", e.Namespace, e.Worker, e.Holder.Host, e.Holder.PID, e.Expires.UTC().Format(time.RFC3339))
+		"end it, or wait, or revoke the worker",
+		e.Namespace, e.Worker, e.Holder.Host, e.Holder.PID, e.Expires.UTC().Format(time.RFC3339))
 }
 
 // Move gives a namespace another layout, and returns from when on its IDs have it. All of these are greater than all
@@ -50,7 +51,7 @@ func (e *HeldError) Error() string {
 //
 // It returns a *[HeldError] if a worker is held: a killed process frees its worker after two windows, or with
 // [Store.Revoke]. It does so, too, if one is reserved for SQL functions, which would go on with the layout before.
-// Workers that [lease.Lease] Reserve has reserved stay so, but nobody can use their reservations again: end backfills
+// Workers that [lease.Lease] Reserve has reserved stay so, but their reservations are of no use any more: end backfills
 // before.
 //
 // A process with the layout before that starts afterwards gets [lease.ErrLayout]. One that was missed, since its lease
@@ -58,8 +59,8 @@ func (e *HeldError) Error() string {
 // below the start. A replica that is promoted right after a move may not know it. So until each replica shows the new
 // layout, start nothing with the one before, and after a failover before that call Move again first.
 //
-// Other errors are ErrLayout, without a change, if the layout can't follow, or only later; [lease.ErrOption] if nobody
-// has used the namespace, if its share has no worker of the layout, and for a database without BeginTx;
+// Other errors are ErrLayout, without a change, if the layout can't follow, or only later; [lease.ErrOption] if no
+// process has used the namespace, if its share has no worker of the layout, and for a database without BeginTx;
 // lease.ErrClockSkew if the server's clock differs from this one's by more than 20 minutes; a *[lease.VersionError];
 // lease.ErrDamaged; and the database's: then call it again.
 func (s *Store) Move(ctx context.Context, namespace string, to snowflake.Layout) (start time.Time, err error) {
@@ -78,9 +79,10 @@ func (s *Store) Move(ctx context.Context, namespace string, to snowflake.Layout)
 	r.TTL = 0 // no lease: the namespace is not added
 	for attempt := 1; ; attempt++ {
 		start, err = s.moveOnce(ctx, begin, r, to)
-		if err == nil || attempt == moveAttempts || !isRepeatable(err) {
+		if isFinal := err == nil || !isRepeatable(err); isFinal || attempt == moveAttempts {
 			return start, err
 		}
+
 		select {
 		case <-time.After(rand.N(movePause * time.Duration(attempt))):
 		case <-ctx.Done():
@@ -110,7 +112,9 @@ func isRepeatable(err error) bool {
 }
 
 // moveOnce records the server, and then moves the namespace in one transaction.
-func (s *Store) moveOnce(ctx context.Context, begin beginner, r leasestore.Request, to snowflake.Layout) (time.Time, error) {
+func (s *Store) moveOnce(
+	ctx context.Context, begin beginner, r leasestore.Request, to snowflake.Layout,
+) (time.Time, error) {
 	shot, from, err := s.readForMove(ctx, r)
 	if err != nil {
 		return time.Time{}, err
@@ -143,7 +147,7 @@ func (s *Store) moveOnce(ctx context.Context, begin beginner, r leasestore.Reque
 func (s *Store) readForMove(ctx context.Context, r leasestore.Request) (snapshot, snowflake.Layout, error) {
 	var from snowflake.Layout
 	shot, err := s.open(ctx, r)
-	if err == nil && shot.namespace != nil && !shot.namespace.sameServer {
+	if isOther := shot.namespace != nil && !shot.namespace.sameServer; err == nil && isOther {
 		shot, err = s.recordAndRead(ctx, shot, r)
 	}
 	if err != nil {
@@ -192,7 +196,7 @@ func (s *Store) moveIn(
 		return 0, err
 	}
 
-	values["start"], values["layout"] = start, to.String()
+	values["start_tick"], values["layout"] = start, to.String()
 	for _, text := range []string{shot.moveLeases, shot.moveNamespace} {
 		if _, err := shot.change(ctx, tx, text, values); err != nil {
 			return 0, s.failed("move", err)
@@ -206,7 +210,7 @@ type survey struct {
 	namespace
 	now     time.Time
 	horizon int64             // the greatest, in ticks of the layout before
-	held    *leasestore.Entry // the one that is held, or reserved for SQL functions, and expires last; nil if there is none
+	held    *leasestore.Entry // held or reserved for SQL functions, the one that expires last; nil: none is
 }
 
 func (s *Store) survey(ctx context.Context, tx sqldb.DB, shot snapshot, name string) (survey, error) {
@@ -221,8 +225,9 @@ func (s *Store) survey(ctx context.Context, tx sqldb.DB, shot snapshot, name str
 		found.horizon = max(found.horizon, horizon.Int64)
 
 		isFunction := purpose.String == PurposeSQL
-		isHeld := isFunction || purpose.String == "" && expires.Int64 > now
-		if isHeld && (found.held == nil || time.UnixMilli(expires.Int64).After(found.held.Expires)) {
+		isLeased := purpose.String == "" && expires.Int64 > now
+		isLast := found.held == nil || time.UnixMilli(expires.Int64).After(found.held.Expires)
+		if isHeld := isFunction || isLeased; isHeld && isLast {
 			found.held = &leasestore.Entry{
 				Claim:   leasestore.Claim{Namespace: name, Worker: worker.Int64, Epoch: epoch.Int64 - 1},
 				Horizon: horizon.Int64, Expires: time.UnixMilli(expires.Int64), Held: true,

@@ -1,7 +1,7 @@
 package sqllease
 
-// The statements for MySQL and MariaDB. See postgres.go for the rules. Text is compared byte by byte: as VARCHAR, "a",
-// "A" and "a " would be one namespace.
+// The statements for MySQL and MariaDB. postgres.go explains the parameters, the conditions and the numbers. Text is
+// compared byte by byte: as VARCHAR, "a", "A" and "a " would be one namespace.
 //
 // UTC_TIMESTAMP depends neither on the session's time zone, where an hour is repeated in autumn, nor ends in 2038 as
 // UNIX_TIMESTAMP does before MySQL 8.0.28. It is the time at which the statement began, so a statement that then waits
@@ -11,8 +11,12 @@ package sqllease
 // https://dev.mysql.com/doc/refman/8.4/en/information-functions.html#function_last-insert-id
 //
 // Rows are locked in the order in which a join names the tables. The namespace comes first everywhere: see
-// mysqlBeginMove. An UPDATE of one table assigns from left to right, and the later expressions have the new values.
+// mysqlBeginMove.
+//
+// A session whose statements replicas repeat has the identity 'binlog_format = STATEMENT': see statementBinlog.
+// No namespace has it, so statements that compare it with the namespace's do nothing; the two that store it check it.
 
+// mysqlCreateNamespaces is postgresCreateNamespaces. Lengths are in bytes.
 const mysqlCreateNamespaces = `CREATE TABLE IF NOT EXISTS {namespaces} (
 	namespace VARBINARY(100) NOT NULL,
 	protocol BIGINT NOT NULL,
@@ -31,6 +35,7 @@ const mysqlCreateNamespaces = `CREATE TABLE IF NOT EXISTS {namespaces} (
 	PRIMARY KEY (namespace)
 ) ENGINE=InnoDB`
 
+// mysqlCreateLeases is postgresCreateLeases. host and version are for people, and so text.
 const mysqlCreateLeases = `CREATE TABLE IF NOT EXISTS {leases} (
 	namespace VARBINARY(100) NOT NULL,
 	worker BIGINT NOT NULL,
@@ -47,9 +52,10 @@ const mysqlCreateLeases = `CREATE TABLE IF NOT EXISTS {leases} (
 	PRIMARY KEY (namespace, worker)
 ) ENGINE=InnoDB`
 
+// mysqlRead reads the namespace, the lease that is held with :token, and free workers, in the order of postgresRead.
 const mysqlRead = `SELECT
 	ns.protocol, ns.layout, ns.generation, ns.start_tick, ns.first_worker, ns.last_worker, ns.has_leases,
-	CASE WHEN EXISTS (SELECT 1 FROM {leases} AS one WHERE one.namespace = ns.namespace) THEN 1 ELSE 0 END,
+	CASE WHEN EXISTS (SELECT 1 FROM {leases} AS one WHERE one.namespace = ns.namespace) THEN 0 ELSE 1 END,
 	ns.server_since_ms, ns.reach_ms, ns.revision,
 	CASE WHEN here.server = '' OR here.server = ns.server THEN 1 ELSE 0 END,
 	here.now_ms,
@@ -58,74 +64,83 @@ FROM {namespaces} AS ns
 CROSS JOIN (
 	SELECT {server} AS server, TIMESTAMPDIFF(MICROSECOND, '1970-01-01', UTC_TIMESTAMP(3)) DIV 1000 AS now_ms
 ) AS here
-LEFT JOIN {leases} AS w ON w.namespace = ns.namespace AND (
+LEFT JOIN {leases} AS w ON w.namespace = ns.namespace AND w.generation = ns.generation
+	AND w.worker >= ns.first_worker AND w.worker <= ns.last_worker AND (
 	w.token = :token AND (w.reserved_for <> '' OR w.expires_ms > here.now_ms)
 	OR w.reserved_for = '' AND w.expires_ms <= here.now_ms
-		AND w.worker >= :first AND w.worker <= :last AND w.worker >= ns.first_worker AND w.worker <= ns.last_worker
+		AND w.worker >= :first_worker AND w.worker <= :last_worker
 )
 WHERE ns.namespace = :namespace
 ORDER BY CASE WHEN w.reserved_for <> '' OR w.expires_ms > here.now_ms THEN 0 ELSE 1 END,
 	CASE WHEN w.horizon > :tick THEN w.horizon ELSE :tick END, w.expires_ms, w.worker
 LIMIT :limit`
 
+// mysqlGap reads the lowest worker that was never taken, and when the first lease ends: see postgresGap.
 const mysqlGap = `SELECT
 	(SELECT MIN(candidate.worker) FROM (
-		SELECT :first AS worker
+		SELECT :first_worker AS worker
 		UNION ALL
 		SELECT w.worker + 1 FROM {leases} AS w
-		WHERE w.namespace = :namespace AND w.worker >= :first AND w.worker < :last
+		WHERE w.namespace = :namespace AND w.worker >= :first_worker AND w.worker < :last_worker
 	) AS candidate
 	WHERE NOT EXISTS (
 		SELECT 1 FROM {leases} AS taken WHERE taken.namespace = :namespace AND taken.worker = candidate.worker
 	)),
 	(SELECT MIN(w.expires_ms) FROM {leases} AS w
-	WHERE w.namespace = :namespace AND w.worker >= :first AND w.worker <= :last AND w.reserved_for = ''),
-	TIMESTAMPDIFF(MICROSECOND, '1970-01-01', UTC_TIMESTAMP(3)) DIV 1000`
+	WHERE w.namespace = :namespace AND w.generation = :generation
+		AND w.worker >= :first_worker AND w.worker <= :last_worker AND w.reserved_for = '')`
 
+// mysqlAddNamespace adds a namespace that has no leases: see postgresAddNamespace. IGNORE: another process may be
+// faster.
 const mysqlAddNamespace = `INSERT IGNORE INTO {namespaces} (
 	namespace, protocol, layout, generation, start_tick, first_worker, last_worker, has_leases,
 	server, server_since_ms, reach_ms, reach_before_ms, reach_since_ms, revision
 )
-SELECT :namespace, 1, :layout, 0, 0, 0, 9223372036854775807, 0, here.server, 0, :reach, 0, 0, 0
+SELECT :namespace, 1, :layout, 0, 0, 0, 9223372036854775807, 0, here.server, 0, :reach_ms, 0, 0, 0
 FROM (SELECT {server} AS server) AS here
 WHERE here.server <> 'binlog_format = STATEMENT'
 	AND NOT EXISTS (SELECT 1 FROM {leases} AS w WHERE w.namespace = :namespace)`
 
-const mysqlLeasesExist = `SELECT 1 FROM {leases} AS w WHERE w.namespace = :namespace LIMIT 1`
-
+// mysqlMarkLeases stores that the namespace has had a lease: see postgresMarkLeases.
 const mysqlMarkLeases = `UPDATE {namespaces} SET has_leases = 1, revision = revision + 1
 WHERE namespace = :namespace AND has_leases = 0`
 
+// mysqlRecordServer makes the server that executes it the one of the namespace, and raises the reach: see
+// postgresRecordServer. An UPDATE of one table assigns from left to right, and later expressions have the new values:
+// so reach_ms, server and revision come last.
 const mysqlRecordServer = `UPDATE {namespaces} AS ns SET
 	server_since_ms = CASE
 		WHEN (ns.server = '' OR {server} = '' OR {server} = ns.server) AND ns.revision >= :revision
 			THEN ns.server_since_ms
-		WHEN :horizon - ns.reach_ms > TIMESTAMPDIFF(MICROSECOND, '1970-01-01', UTC_TIMESTAMP(3)) DIV 1000
-			THEN GREATEST(ns.server_since_ms, :horizon)
+		WHEN :horizon_ms - ns.reach_ms > TIMESTAMPDIFF(MICROSECOND, '1970-01-01', UTC_TIMESTAMP(3)) DIV 1000
+			THEN GREATEST(ns.server_since_ms, :horizon_ms)
 		ELSE GREATEST(ns.server_since_ms, TIMESTAMPDIFF(MICROSECOND, '1970-01-01', UTC_TIMESTAMP(3)) DIV 1000)
 	END,
 	reach_before_ms = CASE
-		WHEN ns.reach_ms < :reach
+		WHEN ns.reach_ms < :reach_ms
 			AND ns.reach_since_ms + 3600000 <= TIMESTAMPDIFF(MICROSECOND, '1970-01-01', UTC_TIMESTAMP(3)) DIV 1000
 			THEN ns.reach_ms
 		ELSE ns.reach_before_ms
 	END,
 	reach_since_ms = CASE
-		WHEN ns.reach_ms < :reach AND ns.reach_ms > 0
+		WHEN ns.reach_ms < :reach_ms AND ns.reach_ms > 0
 			THEN TIMESTAMPDIFF(MICROSECOND, '1970-01-01', UTC_TIMESTAMP(3)) DIV 1000
 		ELSE ns.reach_since_ms
 	END,
-	reach_ms = GREATEST(ns.reach_ms, :reach),
+	reach_ms = GREATEST(ns.reach_ms, :reach_ms),
 	server = CASE WHEN {server} = '' THEN ns.server ELSE {server} END,
 	revision = GREATEST(ns.revision, :revision) + 1
 WHERE ns.namespace = :namespace AND ns.protocol <= 1 AND {server} <> 'binlog_format = STATEMENT'
-	AND ({server} <> '' AND {server} <> ns.server OR ns.reach_ms < :reach OR ns.revision < :revision)`
+	AND ({server} <> '' AND {server} <> ns.server OR ns.reach_ms < :reach_ms OR ns.revision < :revision)`
 
+// mysqlAddLease takes a worker that has no row: see postgresAddLease. FOR UPDATE would be a deadlock with
+// mysqlAddNamespace, which locks the leases first, when many processes start at once. TiDB refuses LOCK IN SHARE MODE
+// unless tidb_enable_noop_functions is set, and then does not lock.
 const mysqlAddLease = `INSERT IGNORE INTO {leases} (
 	namespace, worker, epoch, token, horizon, expires_ms, generation, reserved_for, host, pid, version, revision
 )
 SELECT ns.namespace, :worker, 1, :token, ns.start_tick,
-	GREATEST(here.now_ms + :ttl,
+	GREATEST(here.now_ms + :ttl_ms,
 		CASE WHEN ns.server_since_ms < 1000000000000000000 THEN ns.server_since_ms ELSE 0 END + 10001),
 	ns.generation, :reserved_for, :host, :pid, :version, 0
 FROM {namespaces} AS ns
@@ -133,10 +148,12 @@ CROSS JOIN (
 	SELECT {server} AS server, TIMESTAMPDIFF(MICROSECOND, '1970-01-01', UTC_TIMESTAMP(3)) DIV 1000 AS now_ms
 ) AS here
 WHERE ns.namespace = :namespace AND ns.protocol <= 1 AND ns.generation = :generation
-	AND (here.server = '' OR here.server = ns.server) AND ns.server_since_ms = :server_since AND ns.reach_ms = :reach
+	AND (here.server = '' OR here.server = ns.server)
+	AND ns.server_since_ms = :server_since_ms AND ns.reach_ms = :reach_ms
 	AND ns.first_worker <= :worker AND ns.last_worker >= :worker
 LOCK IN SHARE MODE`
 
+// mysqlTakeOver takes a worker that is free: see postgresTakeOver. The insert ID is the horizon.
 const mysqlTakeOver = `UPDATE {namespaces} AS ns
 CROSS JOIN (
 	SELECT {server} AS server, TIMESTAMPDIFF(MICROSECOND, '1970-01-01', UTC_TIMESTAMP(3)) DIV 1000 AS now_ms
@@ -145,7 +162,7 @@ JOIN {leases} AS w ON w.namespace = ns.namespace
 SET
 	w.epoch = w.epoch + 1,
 	w.token = :token,
-	w.expires_ms = GREATEST(here.now_ms + :ttl,
+	w.expires_ms = GREATEST(here.now_ms + :ttl_ms,
 		CASE WHEN ns.server_since_ms < 1000000000000000000 THEN ns.server_since_ms ELSE 0 END + 10001),
 	w.reserved_for = :reserved_for,
 	w.host = :host,
@@ -154,11 +171,13 @@ SET
 	w.revision = w.revision + 1,
 	w.horizon = LAST_INSERT_ID(w.horizon)
 WHERE ns.namespace = :namespace AND ns.protocol <= 1 AND ns.generation = :generation
-	AND (here.server = '' OR here.server = ns.server) AND ns.server_since_ms = :server_since AND ns.reach_ms = :reach
+	AND (here.server = '' OR here.server = ns.server)
+	AND ns.server_since_ms = :server_since_ms AND ns.reach_ms = :reach_ms
 	AND ns.first_worker <= :worker AND ns.last_worker >= :worker
 	AND w.worker = :worker AND w.generation = ns.generation
 	AND w.epoch = :epoch AND w.reserved_for = '' AND w.expires_ms <= here.now_ms`
 
+// mysqlExtend raises the horizon of a lease for its owner: see postgresExtend. The insert ID is the server's time.
 const mysqlExtend = `UPDATE {namespaces} AS ns
 CROSS JOIN (
 	SELECT {server} AS server, TIMESTAMPDIFF(MICROSECOND, '1970-01-01', UTC_TIMESTAMP(3)) DIV 1000 AS now_ms
@@ -167,17 +186,20 @@ JOIN {leases} AS w ON w.namespace = ns.namespace
 SET
 	w.horizon = GREATEST(w.horizon, :horizon),
 	w.token = :next,
-	w.expires_ms = GREATEST(LAST_INSERT_ID(here.now_ms) + :ttl,
+	w.expires_ms = GREATEST(LAST_INSERT_ID(here.now_ms) + :ttl_ms,
 		CASE WHEN ns.server_since_ms < 1000000000000000000 THEN ns.server_since_ms ELSE 0 END + 10001),
 	w.revision = w.revision + 1
 WHERE ns.namespace = :namespace AND ns.protocol <= 1 AND ns.revision >= :revision
 	AND (here.server = '' OR here.server = ns.server)
 	AND CASE WHEN here.server = '' OR ns.reach_since_ms + 3600000 <= here.now_ms
-		THEN ns.reach_ms ELSE ns.reach_before_ms END >= :reach
+		THEN ns.reach_ms ELSE ns.reach_before_ms END >= :reach_ms
+	AND ns.first_worker <= w.worker AND ns.last_worker >= w.worker
 	AND w.worker = :worker AND w.generation = ns.generation
 	AND w.epoch = :epoch AND (w.token = :token OR w.token = :next)
 	AND (ns.server_since_ms = 0 OR w.expires_ms - 10000 > ns.server_since_ms)`
 
+// mysqlExtendUnexpired is mysqlExtend for an owner that knows that the lease had not expired when this server took
+// over: see postgresExtendUnexpired.
 const mysqlExtendUnexpired = `UPDATE {namespaces} AS ns
 CROSS JOIN (
 	SELECT {server} AS server, TIMESTAMPDIFF(MICROSECOND, '1970-01-01', UTC_TIMESTAMP(3)) DIV 1000 AS now_ms
@@ -186,21 +208,24 @@ JOIN {leases} AS w ON w.namespace = ns.namespace
 SET
 	w.horizon = GREATEST(w.horizon, :horizon),
 	w.token = :next,
-	w.expires_ms = GREATEST(LAST_INSERT_ID(here.now_ms) + :ttl,
+	w.expires_ms = GREATEST(LAST_INSERT_ID(here.now_ms) + :ttl_ms,
 		CASE WHEN ns.server_since_ms < 1000000000000000000 THEN ns.server_since_ms ELSE 0 END + 10001),
 	w.revision = w.revision + 1
-WHERE ns.namespace = :namespace AND ns.protocol <= 1 AND ns.server = :server AND ns.server_since_ms = :server_since
+WHERE ns.namespace = :namespace AND ns.protocol <= 1 AND ns.server = :server AND ns.server_since_ms = :server_since_ms
 	AND (here.server = '' OR here.server = ns.server)
 	AND CASE WHEN here.server = '' OR ns.reach_since_ms + 3600000 <= here.now_ms
-		THEN ns.reach_ms ELSE ns.reach_before_ms END >= :reach
+		THEN ns.reach_ms ELSE ns.reach_before_ms END >= :reach_ms
+	AND ns.first_worker <= w.worker AND ns.last_worker >= w.worker
 	AND w.worker = :worker AND w.generation = ns.generation
 	AND w.epoch = :epoch AND (w.token = :token OR w.token = :next)`
 
+// mysqlWhyRefused reads what an extension depends on: see postgresWhyRefused.
 const mysqlWhyRefused = `SELECT ns.protocol, ns.server, ns.server_since_ms, ns.revision,
 	CASE WHEN here.server = '' OR ns.reach_since_ms + 3600000 <= here.now_ms
 		THEN ns.reach_ms ELSE ns.reach_before_ms END,
 	((ns.reach_since_ms + 3600000) - here.now_ms),
-	CASE WHEN w.generation = ns.generation THEN 1 ELSE 0 END,
+	CASE WHEN w.generation = ns.generation AND ns.first_worker <= w.worker AND ns.last_worker >= w.worker
+		THEN 1 ELSE 0 END,
 	CASE WHEN here.server = '' OR here.server = ns.server THEN 1 ELSE 0 END,
 	CASE WHEN ns.server_since_ms = 0 OR w.expires_ms - 10000 > ns.server_since_ms THEN 1 ELSE 0 END
 FROM {namespaces} AS ns
@@ -210,6 +235,7 @@ CROSS JOIN (
 JOIN {leases} AS w ON w.namespace = ns.namespace
 WHERE ns.namespace = :namespace AND w.worker = :worker AND w.epoch = :epoch AND (w.token = :token OR w.token = :next)`
 
+// mysqlRelease makes a worker free at once: see postgresRelease.
 const mysqlRelease = `UPDATE {leases} SET
 	horizon = LEAST(horizon, :horizon),
 	expires_ms = LEAST(expires_ms,
@@ -218,6 +244,7 @@ const mysqlRelease = `UPDATE {leases} SET
 	revision = revision + 1
 WHERE namespace = :namespace AND worker = :worker AND epoch = :epoch AND (token = :token OR token = :next)`
 
+// mysqlRevoke takes a worker away from the owner of :epoch: see postgresRevoke.
 const mysqlRevoke = `UPDATE {leases} SET
 	epoch = epoch + 1,
 	token = :token,
@@ -226,14 +253,16 @@ const mysqlRevoke = `UPDATE {leases} SET
 	revision = revision + 1
 WHERE namespace = :namespace AND worker = :worker AND epoch = :epoch AND reserved_for = ''`
 
+// mysqlSetShare sets the share if the namespace has none: see postgresSetShare.
 const mysqlSetShare = `UPDATE {namespaces} AS ns SET
-	first_worker = :first,
-	last_worker = :last,
+	first_worker = :first_worker,
+	last_worker = :last_worker,
 	revision = ns.revision + 1
 WHERE ns.namespace = :namespace AND ns.protocol <= 1 AND ns.generation = :generation
 	AND ({server} = '' OR {server} = ns.server)
 	AND ns.first_worker = 0 AND ns.last_worker = 9223372036854775807`
 
+// mysqlList reads the leases of a namespace, or of all for ”: see postgresList.
 const mysqlList = `SELECT
 	w.namespace, w.worker, w.epoch, w.horizon, w.expires_ms, w.reserved_for, w.host, w.pid, w.version,
 	ns.layout, TIMESTAMPDIFF(MICROSECOND, '1970-01-01', UTC_TIMESTAMP(3)) DIV 1000
@@ -241,16 +270,19 @@ FROM {leases} AS w
 LEFT JOIN {namespaces} AS ns ON ns.namespace = w.namespace
 WHERE :namespace = '' OR w.namespace = :namespace`
 
+// mysqlUsable reads every column and no row.
 const mysqlUsable = `SELECT ns.namespace, ns.protocol, ns.layout, ns.generation, ns.start_tick, ns.first_worker,
 	ns.last_worker, ns.has_leases, ns.server, ns.server_since_ms, ns.reach_ms, ns.reach_before_ms, ns.reach_since_ms,
 	ns.revision, w.namespace, w.worker, w.epoch, w.token, w.horizon, w.expires_ms, w.generation, w.reserved_for, w.host,
 	w.pid, w.version, w.revision
 FROM {namespaces} AS ns CROSS JOIN {leases} AS w LIMIT 0`
 
+// mysqlBeginMove locks the namespace as the first statement of a move: see postgresBeginMove.
 const mysqlBeginMove = `UPDATE {namespaces} AS ns SET revision = ns.revision + 1
 WHERE ns.namespace = :namespace AND ns.protocol <= 1 AND ns.generation = :generation AND ns.layout = :layout
 	AND ({server} = '' OR {server} = ns.server)`
 
+// mysqlEndOwners ends what owners can do: see postgresEndOwners. ORDER BY is the order of the locks.
 const mysqlEndOwners = `UPDATE {leases} SET
 	epoch = epoch + 1,
 	token = '',
@@ -258,6 +290,7 @@ const mysqlEndOwners = `UPDATE {leases} SET
 WHERE namespace = :namespace
 ORDER BY worker`
 
+// mysqlReadMove reads the namespace and its leases: see postgresReadMove.
 const mysqlReadMove = `SELECT ns.start_tick, ns.first_worker, ns.server_since_ms, ns.reach_ms,
 	TIMESTAMPDIFF(MICROSECOND, '1970-01-01', UTC_TIMESTAMP(3)) DIV 1000,
 	w.worker, w.epoch, w.horizon, w.expires_ms, w.reserved_for, w.host, w.pid, w.version
@@ -265,15 +298,17 @@ FROM {namespaces} AS ns
 LEFT JOIN {leases} AS w ON w.namespace = ns.namespace
 WHERE ns.namespace = :namespace`
 
+// mysqlMoveLeases moves the leases whose owners have ended: see postgresMoveLeases.
 const mysqlMoveLeases = `UPDATE {leases} SET
-	horizon = :start,
+	horizon = :start_tick,
 	generation = :generation + 1,
 	revision = revision + 1
-WHERE namespace = :namespace`
+WHERE namespace = :namespace AND token = ''`
 
+// mysqlMoveNamespace moves the namespace to :layout: see postgresMoveNamespace.
 const mysqlMoveNamespace = `UPDATE {namespaces} SET
 	layout = :layout,
-	start_tick = :start,
+	start_tick = :start_tick,
 	generation = :generation + 1,
 	revision = revision + 1
 WHERE namespace = :namespace AND generation = :generation`

@@ -86,6 +86,42 @@ func TestTheHorizonOfAGrantIsReadAfterTheTakeover(t *testing.T) {
 	})
 }
 
+// An extension that was sent earlier waits for a lock, and ends after another one of the same owner.
+func TestAnExtensionThatWaitedDoesNotShortenTheLease(t *testing.T) {
+	db := testdb.Postgres(t).Open(t)
+	db.SetMaxOpenConns(10)
+	store := newSQL(t, db, sqldb.Postgres)
+	claim := keep(mustAcquire(t, store, sqlRequest("n", 0, 0)).Claim)
+	tx, err := db.BeginTx(t.Context(), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = tx.Rollback() }() // fails after the commit
+	exec(t, tx, "UPDATE snowflake_leases SET revision = revision + 1")
+
+	waited := make(chan error, 1)
+	var now time.Time
+	go func() {
+		var err error
+		now, err = store.Extend(t.Context(), claim, 10, time.Hour)
+		waited <- err
+	}()
+	awaitLocks(t, db, sqldb.Postgres, 1, waited)
+	exec(t, tx, "UPDATE snowflake_leases SET expires_ms = EXTRACT(EPOCH FROM clock_timestamp()) * 1000 + 3600000")
+	other := ask[int64](t, db, "SELECT CAST(EXTRACT(EPOCH FROM clock_timestamp()) * 1000 AS bigint)")
+	if err := tx.Commit(); err != nil {
+		t.Fatal(err)
+	}
+	if err := <-waited; err != nil {
+		t.Fatal(err)
+	}
+
+	expires := ask[int64](t, db, "SELECT expires_ms FROM snowflake_leases") - time.Hour.Milliseconds()
+	if expires < other || now.UnixMilli() < other {
+		t.Errorf("extended from %d on, at %d, want %d or later", expires, now.UnixMilli(), other)
+	}
+}
+
 // The row of RETURNING arrives before the commit, which a deferred constraint refuses.
 func TestAnExtensionThatIsNotCommittedIsAnError(t *testing.T) {
 	db := testdb.Postgres(t).Open(t)

@@ -58,7 +58,7 @@ func (n *namespace) untilStart(now time.Time) time.Duration {
 	return layout.Start(n.start).Sub(now)
 }
 
-// check returns an error if nobody may take a worker, or set a share.
+// check returns an error if no process may take a worker, or set a share.
 func (n *namespace) check(name string) error {
 	switch {
 	case n.protocol > knownProtocol:
@@ -86,23 +86,23 @@ type snapshot struct {
 func (s *Store) read(ctx context.Context, server *server, r leasestore.Request) (snapshot, error) {
 	shot := snapshot{server: server, at: time.Now()}
 	values := named{
-		"namespace": r.Namespace, "token": r.Token, "first": r.First, "last": r.Last, "tick": r.Tick,
+		"namespace": r.Namespace, "token": r.Token, "first_worker": r.First, "last_worker": r.Last, "tick": r.Tick,
 		"limit": 1 + maxCandidates,
 	}
 	err := server.query(ctx, s.on(ctx), server.read, values, func(scan scan) error {
 		var n namespace
-		var marked, exist, same, revision, now int64
+		var revision, now int64
 		var worker, epoch, horizon, expires sql.NullInt64
 		var token, reserved sql.NullString
-		err := scan(&n.protocol, &n.layout, &n.generation, &n.start, &n.first, &n.last, &marked, &exist, &n.serverSince,
-			&n.reach, &revision, &same, &now, &worker, &epoch, &token, &horizon, &expires, &reserved)
+		err := scan(&n.protocol, &n.layout, &n.generation, &n.start, &n.first, &n.last, &n.hasLeases, &n.empty,
+			&n.serverSince, &n.reach, &revision, &n.sameServer, &now,
+			&worker, &epoch, &token, &horizon, &expires, &reserved)
 		if err != nil {
 			return err
 		}
 
 		if shot.namespace == nil {
-			n.hasLeases, n.empty = marked == 1, exist == 0
-			n.sameServer = same == 1 && revision >= s.revision(r.Namespace)
+			n.sameServer = n.sameServer && revision >= s.revision(r.Namespace)
 			s.sawRevision(r.Namespace, revision)
 			shot.namespace, shot.now = &n, time.UnixMilli(now)
 			if n.hasShare() {
@@ -127,7 +127,7 @@ func (s *Store) open(ctx context.Context, r leasestore.Request) (snapshot, error
 		return snapshot{}, err
 	}
 	shot, err := s.read(ctx, server, r)
-	if err == nil && shot.namespace == nil && r.TTL > 0 {
+	if isAbsent := err == nil && shot.namespace == nil; isAbsent && r.TTL > 0 {
 		shot, err = s.add(ctx, server, r)
 	}
 
@@ -147,29 +147,24 @@ func (n *namespace) needsRecord(r leasestore.Request) bool {
 
 // recordAndRead records the server and the reach of the request, and reads again.
 func (s *Store) recordAndRead(ctx context.Context, shot snapshot, r leasestore.Request) (snapshot, error) {
-	horizon := int64(0)
+	server, horizon, err := shot.server, int64(0), error(nil)
 	if !shot.namespace.sameServer {
-		server, err := s.identify(ctx)
-		if err == nil {
-			shot.server = server
-			horizon, err = s.horizon(ctx, r.Namespace)
-		}
-		if err != nil {
-			return shot, err
-		}
+		server, horizon, err = s.newServerAndHorizon(ctx, r.Namespace)
 	}
-
-	if err := s.recordServer(ctx, shot.server, r.Namespace, milliseconds(r.Reach), horizon); err != nil {
+	if err == nil {
+		err = s.recordServer(ctx, server, r.Namespace, milliseconds(r.Reach), horizon)
+	}
+	if err != nil {
 		return shot, err
 	}
 
-	return s.read(ctx, shot.server, r)
+	return s.read(ctx, server, r)
 }
 
 // add adds a namespace. Another caller may be faster, with another layout.
 func (s *Store) add(ctx context.Context, server *server, r leasestore.Request) (snapshot, error) {
 	_, err := server.change(ctx, s.on(ctx), server.addNamespace, named{
-		"namespace": r.Namespace, "layout": r.Layout, "reach": milliseconds(r.Reach),
+		"namespace": r.Namespace, "layout": r.Layout, "reach_ms": milliseconds(r.Reach),
 	})
 	if err != nil {
 		return snapshot{}, err
@@ -179,30 +174,19 @@ func (s *Store) add(ctx context.Context, server *server, r leasestore.Request) (
 		return shot, err
 	}
 
-	exist := false
-	err = server.query(ctx, s.on(ctx), server.leasesExist, named{"namespace": r.Namespace}, func(scan scan) error {
-		exist = true
-		return scan(new(int64))
-	})
-	if err == nil && exist {
-		return shot, fmt.Errorf("%w: the namespace %q is missing in the table %s, and has leases in %s: restore it",
-			lease.ErrDamaged, r.Namespace, server.tables.namespaces, server.tables.leases)
+	if _, err := s.list(ctx, r.Namespace); err != nil { // ErrDamaged: it has leases
+		return shot, err
 	}
-	if err == nil {
-		_, err = s.identify(ctx) // the connection may have settings that are refused
-	}
+	_, err = s.identify(ctx) // the connection may have settings that are refused
 	return shot, err
 }
 
-// Layout returns the layout of the namespace, or the zero Layout if nobody has used it.
+// Layout returns the layout of the namespace, or the zero Layout if no process has used it.
 func (s *Store) Layout(ctx context.Context, namespace string) (snowflake.Layout, error) {
 	return await(ctx, s, "read the layout", func(ctx context.Context) (snowflake.Layout, error) {
 		shot, err := s.open(ctx, leasestore.Request{Namespace: namespace})
-		switch {
-		case err != nil:
+		if err != nil || shot.namespace == nil {
 			return snowflake.Layout{}, s.failed("read the layout", err)
-		case shot.namespace == nil:
-			return snowflake.Layout{}, nil
 		}
 		return snowflake.ParseLayout(shot.namespace.layout)
 	})

@@ -25,26 +25,12 @@ import (
 func (s *Store) Revoke(ctx context.Context, e leasestore.Entry) error {
 	var token [16]byte
 	_, _ = rand.Read(token[:]) // never fails: crypto/rand
-	changed, err := await(ctx, s, "revoke", func(ctx context.Context) (int64, error) {
-		server, err := s.currentServer(ctx)
-		changed := int64(0)
-		if err == nil {
-			changed, err = server.change(ctx, s.on(ctx), server.revoke, named{
-				"token": hex.EncodeToString(token[:]), "namespace": e.Namespace, "worker": e.Worker, "epoch": e.Epoch,
-			})
-		}
-		if err != nil {
-			return 0, s.failed("revoke", err)
-		}
-		return changed, nil
+	lost := fmt.Errorf("%w, or is reserved: worker %d in namespace %q does not have epoch %d",
+		lease.ErrLost, e.Worker, e.Namespace, e.Epoch)
+
+	return s.end(ctx, "revoke", lost, textsOf[s.dialect].revoke, named{
+		"token": hex.EncodeToString(token[:]), "namespace": e.Namespace, "worker": e.Worker, "epoch": e.Epoch,
 	})
-
-	if err == nil && changed == 0 {
-		err = fmt.Errorf("%w, or is reserved: worker %d in namespace %q does not have epoch %d",
-			lease.ErrLost, e.Worker, e.Namespace, e.Epoch)
-	}
-
-	return err
 }
 
 // PurposeSQL is what a worker is reserved for whose IDs functions in the database issue, as package sqlfunc makes them.

@@ -32,7 +32,7 @@ import (
 //	namespace         the name
 //	worker            its number
 //	epoch             how often the worker was taken, or taken away
-//	token             of the owner; '' if nobody can own the lease
+//	token             of the owner; '' if the lease has none
 //	horizon           the tick up to which IDs may have been issued, in ticks of the namespace's layout
 //	expires_ms        the end of the lease
 //	generation        of the layout in which the horizon is
@@ -45,14 +45,23 @@ import (
 // Times are in milliseconds since 1970, by the server's clock. Each UPDATE changes the revision, as MySQL reports how
 // many rows were changed, not how many were found: a second extension within a millisecond would look like a lost
 // lease.
+//
+// To add a column, such as one of the holder:
+//
+//  1. In each dialect: createLeases and usable; addLease and takeOver, which set it; list and readMove, which read it.
+//  2. In Go: snapshot.owner has the parameters, Store.list and Store.survey scan.
+//  3. Package sqlfunc reserves workers with its own INSERT and UPDATE (lease.go).
+//  4. The two migrations in examples/recipes/migrations copy the DDL.
+//  5. Migrate adds no column to a table that exists. So an ALTER TABLE comes before the first process with the new
+//     version, and the column needs a DEFAULT: processes with the version before leave it out of their INSERT.
 
 // Schema returns the statements with which Migrate creates the two tables, for migrations of your own: CREATE TABLE IF
-// NOT EXISTS without a semicolon. prefix is as for [WithTables], "" for its default. It returns [lease.ErrOption] for
-// another prefix and an unknown dialect.
+// NOT EXISTS without a semicolon. prefix has the meaning it has in [WithTables], "" for its default. It returns
+// [lease.ErrOption] for another prefix and an unknown dialect.
 //
 // Rows must not be deleted: a lease holds the horizon of its worker, and without that IDs may repeat.
 func Schema(d sqldb.Dialect, prefix string) ([]string, error) {
-	if d != sqldb.Postgres && d != sqldb.MySQL && d != sqldb.SQLite {
+	if _, ok := textsOf[dialect(d)]; !ok {
 		return nil, fmt.Errorf("%w: unknown dialect %q, want Postgres, MySQL or SQLite", lease.ErrOption, string(d))
 	}
 	tables, err := dialect(d).tables(prefix)
@@ -84,27 +93,23 @@ func (d dialect) schema(t tables) []string {
 // be read or created.
 func (s *Store) Migrate(ctx context.Context) error {
 	_, err := await(ctx, s, "migrate", func(ctx context.Context) (struct{}, error) {
-		return struct{}{}, s.migrate(ctx)
+		return struct{}{}, s.failed("migrate", s.definition(ctx).Ensure(ctx, s.places))
 	})
 	return err
 }
 
-func (s *Store) migrate(ctx context.Context) error {
-	err := s.definition(ctx).Ensure(ctx, func(ctx context.Context) ([]sqltable.Place, error) {
-		server, err := s.identify(ctx) // also after the creation
-		if err != nil {
-			return nil, err
-		}
-		return server.places, nil
-	})
+// places returns where the two tables are, before and after they are created.
+func (s *Store) places(ctx context.Context) ([]sqltable.Place, error) {
+	server, err := s.identify(ctx)
 	if err != nil {
-		return s.failed("migrate", err)
+		return nil, err
 	}
-	return nil
+	return server.places, nil
 }
 
 func (s *Store) definition(ctx context.Context) sqltable.Tables {
 	schema := s.dialect.schema(s.tables)
+
 	return sqltable.Tables{
 		DB: s.on(ctx), Dialect: sqldb.Dialect(s.dialect),
 		Parts: []sqltable.Part{

@@ -20,9 +20,9 @@ import (
 // noIdentity is the expression for servers that do not tell, or that are several which agree on each commit.
 const noIdentity = "''"
 
-// statementBinlog is the identity in a session whose statements replicas repeat. Each replica would put its own identity
-// in the place of the primary's, and miss what depends on that. It is in no row, so no statement with a condition on
-// the identity does anything there.
+// statementBinlog is the identity in a session whose statements replicas repeat. Each replica would put its own
+// identity in the place of the primary's, and miss what depends on that. It is in no row, so no statement with a
+// condition on the identity does anything there.
 const statementBinlog = "'binlog_format = STATEMENT'"
 
 // The cluster's files have the system identifier; the timeline is counted up by each promotion and by each
@@ -44,8 +44,8 @@ func (s *Store) currentServer(ctx context.Context) (*server, error) {
 	return s.identify(ctx)
 }
 
-// identify is currentServer for a server that seems to be another one. It always queries: the same server may have another
-// identity by now, for example after the installation of a plugin.
+// identify is currentServer for a server that seems to be another one. It always queries: the same server may have
+// another identity by now, for example after the installation of a plugin.
 func (s *Store) identify(ctx context.Context) (*server, error) {
 	s.server.Store(nil)
 	var fresh *server
@@ -62,8 +62,8 @@ func (s *Store) identify(ctx context.Context) (*server, error) {
 		return nil, err
 	}
 
-	// With their schema the tables stay the same ones on each connection, also if a stranger makes some that come
-	// before them in the search_path.
+	// With their schema the tables stay the same on each connection, even if a stranger makes some that come before
+	// them in the search_path.
 	if fresh.tables != s.tables {
 		if !s.found.CompareAndSwap(nil, &fresh.tables) && *s.found.Load() != fresh.tables {
 			return nil, fmt.Errorf("%w: the table %s was %s, and is %s now: start the process again if all of them "+
@@ -87,9 +87,19 @@ func (s *Store) newServer(identity string) *server {
 // decide.
 func (s *Store) recordServer(ctx context.Context, server *server, namespace string, reach, horizon int64) error {
 	_, err := server.change(ctx, s.on(ctx), server.recordServer, named{
-		"namespace": namespace, "revision": s.revision(namespace), "horizon": horizon, "reach": reach,
+		"namespace": namespace, "revision": s.revision(namespace), "horizon_ms": horizon, "reach_ms": reach,
 	})
 	return err
+}
+
+// newServerAndHorizon returns what recordServer records if the server that answers is not the one of the namespace.
+func (s *Store) newServerAndHorizon(ctx context.Context, namespace string) (*server, int64, error) {
+	server, err := s.identify(ctx)
+	if err != nil {
+		return nil, 0, err
+	}
+	horizon, err := s.horizon(ctx, namespace)
+	return server, horizon, err
 }
 
 // horizon returns the greatest of the leases that are held, in milliseconds since 1970. Those that are too far ahead to
@@ -98,7 +108,8 @@ func (s *Store) horizon(ctx context.Context, namespace string) (greatest int64, 
 	entries, err := s.list(ctx, namespace)
 	for _, e := range entries {
 		horizon, ok := e.HorizonTime()
-		if ok && e.Held && time.Until(horizon) < lease.MaxWindow {
+		isNear := ok && time.Until(horizon) < lease.MaxWindow
+		if e.Held && isNear {
 			greatest = max(greatest, horizon.UnixMilli())
 		}
 	}
@@ -115,7 +126,8 @@ func (s *Store) revision(namespace string) int64 {
 func (s *Store) sawRevision(namespace string, revision int64) {
 	for {
 		seen, loaded := s.revisions.LoadOrStore(namespace, revision)
-		if !loaded || seen.(int64) >= revision || s.revisions.CompareAndSwap(namespace, seen, revision) {
+		isGreater := loaded && seen.(int64) < revision
+		if !isGreater || s.revisions.CompareAndSwap(namespace, seen, revision) {
 			return
 		}
 	}
@@ -131,6 +143,7 @@ func (s *Store) identifyPostgres(ctx context.Context) (*server, error) {
 	if err != nil || has == 0 {
 		identity = noIdentity
 	}
+
 	switch state := sqltable.State(err); {
 	case state == "42883", state == "0A000", state == "55000": // no such function, not supported, not in this state
 	case state == "42501":
@@ -144,28 +157,26 @@ func (s *Store) identifyPostgres(ctx context.Context) (*server, error) {
 	if server.places, err = s.definition(ctx).Find(ctx); err != nil {
 		return nil, err
 	}
-	var risks []string
-	others := ""
-	if places := server.places; len(places) > 0 && !places[0].Missing && !places[1].Missing {
-		server.tables = tables{leases: places[0].Table, namespaces: places[1].Table}
-		server.shown, others = places[0].Table, places[0].Others
-		for _, place := range places {
-			if place.Risks != "" && !slices.Contains(risks, place.Risks) {
-				risks = append(risks, place.Risks)
-			}
-		}
+
+	isMissing := func(place sqltable.Place) bool { return place.Missing }
+	if places := server.places; len(places) > 0 && !slices.ContainsFunc(places, isMissing) {
+		leases, namespaces := places[0], places[1]
+		server.tables = tables{leases: leases.Table, namespaces: namespaces.Table}
+		server.shown = leases.Table
+		risks := []string{leases.Risks, namespaces.Risks}
+		warning = errors.Join(warning, warn(leases.Table, risks, leases.Others))
 	}
-	server.warning = errors.Join(warning, warn(server.shown, risks, others))
+	server.warning = warning
 	return server, nil
 }
 
-// identifyMySQL returns the server, and where the tables are. Variables that a server does not have would be errors there,
-// so it lists them.
+// identifyMySQL returns the server, and where the tables are. Variables that a server does not have would be errors
+// there, so it lists them.
 func (s *Store) identifyMySQL(ctx context.Context) (*server, error) {
 	has := map[string]string{}
 	err := sqltable.Query(ctx, s.on(ctx), `SHOW VARIABLES WHERE Variable_name IN (
-	'autocommit', 'version', 'server_uuid', 'wsrep_on', 'group_replication_group_name', 'innodb_flush_log_at_trx_commit', 'log_bin', 'sync_binlog',
-	'binlog_format')`, nil, func(scan scan) error {
+	'autocommit', 'version', 'server_uuid', 'wsrep_on', 'group_replication_group_name', 'innodb_flush_log_at_trx_commit',
+	'log_bin', 'sync_binlog', 'binlog_format')`, nil, func(scan scan) error {
 		var name, value string
 		err := scan(&name, &value)
 		has[name] = value

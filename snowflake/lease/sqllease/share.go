@@ -21,8 +21,8 @@ import (
 // From then on Acquire takes workers of the share only: a greater range of workers is narrowed to it, and a range
 // without any of it is [lease.ErrOption], as is another share. A worker outside of the share that was ever taken or
 // reserved is [lease.ErrOption], too, and the error names it. If it was taken at the same moment, the share may be
-// stored already: until this worker is free and nothing has its IDs, do not merge. Other errors are lease.ErrLayout for
-// a namespace with another layout, and the database's; then call it again.
+// stored already, and its lease ends with the next extension: until this worker is free and nothing has its IDs, do not
+// merge. Other errors are lease.ErrLayout for a namespace with another layout, and the database's; then call it again.
 func (s *Store) SetShare(ctx context.Context, namespace string, layout snowflake.Layout, first, last int64) error {
 	r := leasestore.Request{
 		Namespace: namespace, Layout: layout.String(), First: first, Last: last, Token: noToken, TTL: time.Second,
@@ -65,7 +65,7 @@ func (s *Store) setShare(ctx context.Context, r leasestore.Request) error {
 			return err
 		}
 		_, err = shot.change(ctx, s.on(ctx), shot.setShare, named{
-			"namespace": r.Namespace, "generation": n.generation, "first": r.First, "last": r.Last,
+			"namespace": r.Namespace, "generation": n.generation, "first_worker": r.First, "last_worker": r.Last,
 		})
 		if err != nil {
 			return s.failed("set the share", err)

@@ -18,7 +18,7 @@ import (
 type texts struct {
 	createNamespaces, createLeases, usable                    string
 	read, gap                                                 string
-	addNamespace, leasesExist, markLeases, recordServer       string
+	addNamespace, markLeases, recordServer                    string
 	addLease, takeOver                                        string
 	extend, extendUnexpired, whyRefused                       string
 	release, revoke, setShare, list                           string
@@ -29,7 +29,7 @@ var textsOf = map[dialect]texts{
 	postgres: {
 		createNamespaces: postgresCreateNamespaces, createLeases: postgresCreateLeases, usable: postgresUsable,
 		read: postgresRead, gap: postgresGap,
-		addNamespace: postgresAddNamespace, leasesExist: postgresLeasesExist, markLeases: postgresMarkLeases,
+		addNamespace: postgresAddNamespace, markLeases: postgresMarkLeases,
 		recordServer: postgresRecordServer, addLease: postgresAddLease, takeOver: postgresTakeOver,
 		extend: postgresExtend, extendUnexpired: postgresExtendUnexpired, whyRefused: postgresWhyRefused,
 		release: postgresRelease, revoke: postgresRevoke, setShare: postgresSetShare, list: postgresList,
@@ -39,7 +39,7 @@ var textsOf = map[dialect]texts{
 	mysql: {
 		createNamespaces: mysqlCreateNamespaces, createLeases: mysqlCreateLeases, usable: mysqlUsable,
 		read: mysqlRead, gap: mysqlGap,
-		addNamespace: mysqlAddNamespace, leasesExist: mysqlLeasesExist, markLeases: mysqlMarkLeases,
+		addNamespace: mysqlAddNamespace, markLeases: mysqlMarkLeases,
 		recordServer: mysqlRecordServer, addLease: mysqlAddLease, takeOver: mysqlTakeOver,
 		extend: mysqlExtend, extendUnexpired: mysqlExtendUnexpired, whyRefused: mysqlWhyRefused,
 		release: mysqlRelease, revoke: mysqlRevoke, setShare: mysqlSetShare, list: mysqlList,
@@ -49,7 +49,7 @@ var textsOf = map[dialect]texts{
 	sqlite: {
 		createNamespaces: sqliteCreateNamespaces, createLeases: sqliteCreateLeases, usable: sqliteUsable,
 		read: sqliteRead, gap: sqliteGap,
-		addNamespace: sqliteAddNamespace, leasesExist: sqliteLeasesExist, markLeases: sqliteMarkLeases,
+		addNamespace: sqliteAddNamespace, markLeases: sqliteMarkLeases,
 		recordServer: sqliteRecordServer, addLease: sqliteAddLease, takeOver: sqliteTakeOver,
 		extend: sqliteExtend, extendUnexpired: sqliteExtendUnexpired, whyRefused: sqliteWhyRefused,
 		release: sqliteRelease, revoke: sqliteRevoke, setShare: sqliteSetShare, list: sqliteList,
@@ -119,13 +119,10 @@ func (s *server) prepare(text string) statement {
 
 // parameter returns the n-th parameter. MySQL has no numbers.
 func (d dialect) parameter(n int) string {
-	switch d {
-	case postgres:
-		return "$" + strconv.Itoa(n)
-	case sqlite:
-		return "?" + strconv.Itoa(n)
+	if d == mysql {
+		return "?"
 	}
-	return "?"
+	return map[dialect]string{postgres: "$", sqlite: "?"}[d] + strconv.Itoa(n)
 }
 
 // arguments returns the values in the order of the parameters.

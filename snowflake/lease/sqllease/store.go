@@ -73,7 +73,9 @@ func New(db sqldb.DB, d sqldb.Dialect, opts ...Option) (*Store, error) {
 
 // List implements [leasestore.Store].
 func (s *Store) List(ctx context.Context, namespace string) ([]leasestore.Entry, error) {
-	return await(ctx, s, "list", func(ctx context.Context) ([]leasestore.Entry, error) { return s.list(ctx, namespace) })
+	return await(ctx, s, "list", func(ctx context.Context) ([]leasestore.Entry, error) {
+		return s.list(ctx, namespace)
+	})
 }
 
 func (s *Store) list(ctx context.Context, namespace string) ([]leasestore.Entry, error) {
@@ -126,17 +128,22 @@ func reservedHolder(purpose string, h leasestore.Holder) leasestore.Holder {
 	return reserved
 }
 
-// failed wraps an error so that a closed pool and a missing right, which no repetition changes, differ from a database
-// that does not answer.
+// failed wraps an error, unless it is nil, so that a closed pool and a missing right, which no repetition changes,
+// differ from a database that does not answer.
 func (s *Store) failed(what string, err error) error {
+	if err == nil {
+		return nil
+	}
 	s.server.Store(nil) // the database may be another one by now
 
 	switch {
 	case strings.HasSuffix(err.Error(), "sql: database is closed"): // database/sql does not export the error
 		err = fmt.Errorf("%w%.0w", err, os.ErrClosed) // without the text of the latter, which is about a file
 	case isDenied(err):
-		err = fmt.Errorf("%w: the role needs the rights to SELECT, INSERT and UPDATE the tables, and if they are missing, one "+
-			"that may create them: the command `sqlflake sql leases --dialect %s` prints the statements: %w", lease.ErrOption, s.dialect, err)
+		err = fmt.Errorf("%w: the role needs the rights to SELECT, INSERT and UPDATE the tables, and if they are "+
+			"missing, one that may create them: the command `sqlflake sql leases --dialect %s` prints the "+
+			"statements: %w",
+			lease.ErrOption, s.dialect, err)
 	}
 	return fmt.Errorf("lease: %s in table %s: %w", what, s.tables.leases, err)
 }
