@@ -19,7 +19,7 @@ type dryRun struct {
 type dryRunKey struct{}
 
 // endDryRun is called at the end of a Create, also of an association. in is nil if no record got an ID.
-func (h *handle) endDryRun(stmt *gorm.Statement, in *upsert.Insert) {
+func (c *callbacks) endDryRun(stmt *gorm.Statement, in *upsert.Insert) {
 	found, _ := stmt.Settings.Load(dryRunKey{})
 	d, begun := found.(*dryRun)
 	if !begun || stmt.Schema == nil {
@@ -36,7 +36,7 @@ func (h *handle) endDryRun(stmt *gorm.Statement, in *upsert.Insert) {
 	}
 	stmt.Settings.Delete(dryRunKey{})
 	for _, stmt := range d.all {
-		if r, err := h.planOf(stmt.Schema).RecordsOf(stmt, nil); err == nil {
+		if r, err := c.planOf(stmt.Schema).RecordsOf(stmt, nil); err == nil {
 			_ = stmt.AddError(r.ClearAll(d.ids))
 		}
 	}

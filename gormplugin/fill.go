@@ -18,8 +18,8 @@ import (
 	"github.com/sqlflake/sqlflake/snowflake"
 )
 
-// handle is what the callbacks of one database share.
-type handle struct {
+// callbacks is what the callbacks of one database share.
+type callbacks struct {
 	*config
 	dialect   upsert.Dialect
 	plans     sync.Map                   // *schema.Schema to *model.Plan
@@ -30,12 +30,12 @@ type handle struct {
 
 // fill gives IDs to the records of a statement. It sets either all fields that they lack or none. Fields that have a
 // value stay, so a second call only fills what a hook has cleared.
-func (h *handle) fill(db *gorm.DB) {
+func (c *callbacks) fill(db *gorm.DB) {
 	stmt := db.Statement
 	if db.Error != nil || stmt.Schema == nil || isBuilt(stmt) {
 		return
 	}
-	p := h.planOf(stmt.Schema)
+	p := c.planOf(stmt.Schema)
 	if p.Err != nil {
 		_ = db.AddError(p.Err)
 		return
@@ -43,13 +43,13 @@ func (h *handle) fill(db *gorm.DB) {
 	if len(p.Columns) == 0 {
 		return
 	}
-	if p.Key != nil && p.Key.Field.AutoIncrement && !h.hasWarned(stmt) {
-		h.warn(stmt, "gormplugin: GORM treats the key %s of %s (column %s) as auto-increment, "+
+	if p.Key != nil && p.Key.Field.AutoIncrement && !c.hasWarned(stmt) {
+		c.warn(stmt, "gormplugin: GORM treats the key %s of %s (column %s) as auto-increment, "+
 			"and the plugin fills it. Rows that others insert get numbers of the database, which may collide with IDs. "+
 			"Call gormplugin.DisableAutoIncrement at the start, or add autoIncrement:false to its tag.",
 			p.Key.Field.Name, stmt.Schema.Name, p.Key.Field.DBName)
 	}
-	if err := h.fillRecords(p, stmt); err != nil {
+	if err := c.fillRecords(p, stmt); err != nil {
 		_ = db.AddError(err)
 	}
 }
@@ -57,19 +57,19 @@ func (h *handle) fill(db *gorm.DB) {
 // isBuilt reports whether callbacks.Create has built the statement, which it does right before it runs it.
 func isBuilt(stmt *gorm.Statement) bool { return stmt.SQL.Len() > 0 }
 
-func (h *handle) planOf(s *schema.Schema) *model.Plan {
-	if p := h.last.Load(); p != nil && p.Schema == s {
+func (c *callbacks) planOf(s *schema.Schema) *model.Plan {
+	if p := c.last.Load(); p != nil && p.Schema == s {
 		return p
 	}
-	found, ok := h.plans.Load(s)
+	found, ok := c.plans.Load(s)
 	if !ok {
-		found, _ = h.plans.LoadOrStore(s, h.rules.NewPlan(s))
+		found, _ = c.plans.LoadOrStore(s, c.rules.NewPlan(s))
 	}
 	p := found.(*model.Plan)
 	if len(p.BelongsTo)+len(p.Many2Many) > 0 {
-		h.announces.Store(true)
+		c.announces.Store(true)
 	}
-	h.last.Store(p)
+	c.last.Store(p)
 	return p
 }
 
@@ -78,12 +78,12 @@ const insertKey = "snowflake:insert"
 
 // remember keeps an insert for the next callbacks, among the clauses, since GORM's own Create makes that map anyway.
 // The settings are a sync.Map, and their first entry takes 2 % of a Create. A statement has one insert at most.
-func (h *handle) remember(in *upsert.Insert) {
+func (c *callbacks) remember(in *upsert.Insert) {
 	in.Stmt.Clauses[insertKey] = clause.Clause{Expression: in}
 }
 
 // insertOf returns the insert of the statement, or nil. A copy of a statement has the clauses of the original.
-func (h *handle) insertOf(stmt *gorm.Statement) *upsert.Insert {
+func (c *callbacks) insertOf(stmt *gorm.Statement) *upsert.Insert {
 	if in, _ := stmt.Clauses[insertKey].Expression.(*upsert.Insert); in != nil && in.Stmt == stmt {
 		return in
 	}
@@ -109,7 +109,7 @@ func hasClauses(s *schema.Schema) bool {
 }
 
 // fillRecords fills all columns of records of any shape.
-func (h *handle) fillRecords(p *model.Plan, stmt *gorm.Statement) error {
+func (c *callbacks) fillRecords(p *model.Plan, stmt *gorm.Statement) error {
 	columns := p.Active(stmt)
 	if len(columns) == 0 {
 		return nil
@@ -129,14 +129,14 @@ func (h *handle) fillRecords(p *model.Plan, stmt *gorm.Statement) error {
 		return fmt.Errorf("gormplugin: %s by value cannot take its key, pass a pointer: %w", r.Type(), gorm.ErrInvalidValue)
 	}
 
-	in := h.insertOf(stmt)
+	in := c.insertOf(stmt)
 	if in == nil {
 		in = &upsert.Insert{Stmt: stmt}
 	}
 	in.Reserve(columns, r.N)
 	for j := range columns { // no field is set before all generators have succeeded
-		if h.group(columns, j) == j {
-			if err := h.drawGroup(stmt, in, &r, j, lacking); err != nil {
+		if c.group(columns, j) == j {
+			if err := c.drawGroup(stmt, in, &r, j, lacking); err != nil {
 				return err
 			}
 		}
@@ -154,16 +154,16 @@ func (h *handle) fillRecords(p *model.Plan, stmt *gorm.Statement) error {
 		}
 	}
 	if repeated {
-		return h.keepOnce(in, p)
+		return c.keepOnce(in, p)
 	}
-	h.remember(in)
+	c.remember(in)
 	return nil
 }
 
 // group returns the first of the columns whose generator is that of column j.
-func (h *handle) group(columns []*model.Column, j int) int {
+func (c *callbacks) group(columns []*model.Column, j int) int {
 	for k := range j {
-		if isSame(h.generatorOf(columns[k]), h.generatorOf(columns[j])) {
+		if isSame(c.generatorOf(columns[k]), c.generatorOf(columns[j])) {
 			return k
 		}
 	}
@@ -172,10 +172,10 @@ func (h *handle) group(columns []*model.Column, j int) int {
 
 // drawGroup puts new IDs into the insert where records lack them in a column of a group, by one call of its generator.
 // They ascend in the order of the records, and within a record in that of the columns.
-func (h *handle) drawGroup(stmt *gorm.Statement, in *upsert.Insert, r *model.Records, group, lacking int) error {
+func (c *callbacks) drawGroup(stmt *gorm.Statement, in *upsert.Insert, r *model.Records, group, lacking int) error {
 	n, columns := lacking, r.Columns
 	for j, column := range columns {
-		if h.group(columns, j) != group {
+		if c.group(columns, j) != group {
 			n -= r.Lacking(column)
 		}
 	}
@@ -186,7 +186,7 @@ func (h *handle) drawGroup(stmt *gorm.Statement, in *upsert.Insert, r *model.Rec
 	if n == 0 {
 		return nil
 	}
-	if err := draw(stmt.Context, h.generatorOf(columns[group]), ids, stmt.Schema.Name); err != nil {
+	if err := draw(stmt.Context, c.generatorOf(columns[group]), ids, stmt.Schema.Name); err != nil {
 		return err
 	}
 	if n == len(in.IDs) {
@@ -195,7 +195,7 @@ func (h *handle) drawGroup(stmt *gorm.Statement, in *upsert.Insert, r *model.Rec
 
 	for at := range in.IDs {
 		j := at % len(columns)
-		if len(ids) > 0 && h.group(columns, j) == group && r.Lacks(at/len(columns), columns[j]) {
+		if len(ids) > 0 && c.group(columns, j) == group && r.Lacks(at/len(columns), columns[j]) {
 			in.IDs[at], ids = ids[0], ids[1:]
 		}
 	}
@@ -206,9 +206,9 @@ func (h *handle) drawGroup(stmt *gorm.Statement, in *upsert.Insert, r *model.Rec
 // has one key, so it cannot become several rows, which GORM makes of it with auto-increment keys. Without a conflict
 // clause that is an error. With one the record is left in once: GORM repeats a record if several owners share it, and
 // the database would take the second one for a row that exists.
-func (h *handle) keepOnce(in *upsert.Insert, p *model.Plan) error {
+func (c *callbacks) keepOnce(in *upsert.Insert, p *model.Plan) error {
 	list, columns := in.Stmt.ReflectValue, len(in.Columns)
-	if upsert.Fails(in.Stmt, h.dialect) {
+	if upsert.Fails(in.Stmt, c.dialect) {
 		in.TakeBack(p)
 		return fmt.Errorf("gormplugin: a pointer is more than once in a %s of %s, and one record has one key: %w",
 			list.Type(), in.Stmt.Schema.Name, gorm.ErrInvalidData)
@@ -227,7 +227,7 @@ func (h *handle) keepOnce(in *upsert.Insert, p *model.Plan) error {
 		}
 		in.Stmt.ReflectValue, in.IDs = distinct, ids
 	}
-	h.remember(in)
+	c.remember(in)
 	return nil
 }
 

@@ -53,14 +53,14 @@ func (pluginCheck) Build(clause.Builder) {}
 func (pluginCheck) MergeClause(*clause.Clause) {}
 
 // warnMissed is the callback that logs once for each model that a record has no key, and the plugin fills none.
-func (h *handle) warnMissed(db *gorm.DB) {
+func (c *callbacks) warnMissed(db *gorm.DB) {
 	stmt := db.Statement
 	if db.Error != nil || stmt.Schema == nil {
 		return
 	}
-	p := h.planOf(stmt.Schema)
+	p := c.planOf(stmt.Schema)
 	key := p.Missed
-	if key == nil || h.hasWarned(stmt) || model.SelectionOf(stmt, key.Field) == model.Omitted {
+	if key == nil || c.hasWarned(stmt) || model.SelectionOf(stmt, key.Field) == model.Omitted {
 		return
 	}
 	records, err := p.RecordsOf(stmt, nil)
@@ -69,7 +69,7 @@ func (h *handle) warnMissed(db *gorm.DB) {
 	}
 	for i := range records.N {
 		if field := key.Position(records.At(i)); !field.IsValid() || field.IsZero() {
-			h.warn(stmt, "gormplugin: %s is created without the key %s, and the plugin does not fill the type %s. "+
+			c.warn(stmt, "gormplugin: %s is created without the key %s, and the plugin does not fill the type %s. "+
 				"Make it a snowflake.ID, add the tag snowflake or the option WithIntegerKeys, or the tag snowflake:- if the "+
 				"database makes it.", stmt.Schema.Name, key.Field.Name, key.Field.FieldType)
 			return
@@ -78,14 +78,14 @@ func (h *handle) warnMissed(db *gorm.DB) {
 }
 
 // hasWarned reports whether the plugin has logged a warning for the model.
-func (h *handle) hasWarned(stmt *gorm.Statement) bool {
-	_, warned := h.warned.Load(stmt.Schema.ModelType)
+func (c *callbacks) hasWarned(stmt *gorm.Statement) bool {
+	_, warned := c.warned.Load(stmt.Schema.ModelType)
 	return warned
 }
 
 // warn logs once for each model.
-func (h *handle) warn(stmt *gorm.Statement, format string, args ...any) {
-	if _, again := h.warned.LoadOrStore(stmt.Schema.ModelType, true); !again {
+func (c *callbacks) warn(stmt *gorm.Statement, format string, args ...any) {
+	if _, again := c.warned.LoadOrStore(stmt.Schema.ModelType, true); !again {
 		stmt.Logger.Warn(stmt.Context, format, args...)
 	}
 }
