@@ -193,6 +193,20 @@ func (c *conflict) find(
 	return found, nil
 }
 
+// countsRows reports whether the row count of an INSERT is that of the rows which it has inserted. On PostgreSQL a
+// trigger of a table with children, or of a view, may insert the rows elsewhere, and count none.
+func (c *conflict) countsRows(db *gorm.DB) bool {
+	if c.dialect.Name != "postgres" {
+		return true
+	}
+	n, table := 0, clause.Table{Name: clause.CurrentTable}
+	named := db.Session(&gorm.Session{NewDB: true, Initialized: true}).Statement
+	named.Table, named.TableExpr = c.Stmt.Table, c.Stmt.TableExpr
+	err := c.query(db, func() error { return nil }, []any{&n}, "SELECT count(*) FROM pg_catalog.pg_class "+
+		"WHERE oid = pg_catalog.to_regclass(?) AND (relkind = 'v' OR relkind = 'r' AND relhassubclass)", named.Quote(table))
+	return err != nil || n == 0
+}
+
 // query runs a query on the connection of the statement: it has to see the rows that were just written, which a
 // replica of the database may not have yet.
 func (c *conflict) query(db *gorm.DB, row func() error, dest []any, text string, vars ...any) (err error) {
