@@ -133,7 +133,7 @@ func (c *callbacks) fillRecords(p *model.Plan, stmt *gorm.Statement) error {
 	if in == nil {
 		in = &upsert.Insert{Stmt: stmt}
 	}
-	in.Reserve(columns, r.N)
+	in.AllocIDs(columns, r.N)
 	for j := range columns { // no field is set before all generators have succeeded
 		if c.group(columns, j) == j {
 			if err := c.drawGroup(stmt, in, &r, j, lacking); err != nil {

@@ -150,16 +150,16 @@ func (c *conflict) repeated(cause error) error {
 
 // lastInsertID returns the key that keepInsertID has made MySQL keep, 0 if no record conflicted with a row.
 func (c *conflict) lastInsertID(result sql.Result) snowflake.ID {
-	if c.shows != insertID {
+	if c.evidence != insertID {
 		return 0
 	}
-	c.shows = none
+	c.evidence = none
 	if result == nil {
 		return 0
 	}
 	id, err := result.LastInsertId()
 	if err == nil {
-		c.shows = insertID
+		c.evidence = insertID
 	}
 	return snowflake.ID(id)
 }
@@ -169,9 +169,9 @@ func (c *conflict) lastInsertID(result sql.Result) snowflake.ID {
 func (c *conflict) resolve(db *gorm.DB, key snowflake.ID) error {
 	full := db.RowsAffected == int64(c.records.N)
 	switch {
-	case c.shows == insertID && key == 0, c.shows == counted && full, c.shows == inserted && full:
+	case c.evidence == insertID && key == 0, c.evidence == counted && full, c.evidence == inserted && full:
 		return nil
-	case c.shows == returned && full:
+	case c.evidence == returned && full:
 		c.adoptReturned()
 		return nil
 	}
@@ -180,14 +180,14 @@ func (c *conflict) resolve(db *gorm.DB, key snowflake.ID) error {
 	switch {
 	case err != nil:
 		return err
-	case c.does == skips:
+	case c.onConflict == skips:
 		return c.resolveSkipped(db, returned)
 	}
 	unknown, _, err := c.absent(db)
 	switch {
 	case err != nil:
 		return err
-	case c.shows == insertID && c.records.N == 1 && len(unknown) == 1 && c.records.Settable():
+	case c.evidence == insertID && c.records.N == 1 && len(unknown) == 1 && c.records.Settable():
 		c.records.Store(0, c.plan.Key, model.Value{ID: key})
 		return nil
 	}
@@ -218,7 +218,7 @@ func (c *conflict) adoptReturned() {
 // inserted, if the statement shows them.
 func (c *conflict) resolveSkipped(db *gorm.DB, returned map[snowflake.ID]int) error {
 	generated, wrote := 0, int(db.RowsAffected)
-	if c.shows == inserted {
+	if c.evidence == inserted {
 		wrote = 0
 	}
 	for i := range c.records.N {
@@ -226,11 +226,11 @@ func (c *conflict) resolveSkipped(db *gorm.DB, returned map[snowflake.ID]int) er
 			continue
 		}
 		generated++
-		if _, ok := returned[c.records.Load(i, c.Columns[0]).ID]; ok && c.shows == inserted {
+		if _, ok := returned[c.records.Load(i, c.Columns[0]).ID]; ok && c.evidence == inserted {
 			wrote++
 		}
 	}
-	if generated == 0 || c.shows == inserted && wrote == generated {
+	if generated == 0 || c.evidence == inserted && wrote == generated {
 		return nil
 	}
 
@@ -238,7 +238,7 @@ func (c *conflict) resolveSkipped(db *gorm.DB, returned map[snowflake.ID]int) er
 	if err != nil {
 		return fmt.Errorf("gormplugin: look up which records of %s DO NOTHING has skipped: %w", c.Stmt.Schema.Name, err)
 	}
-	shown := c.shows == counted || c.shows == inserted
+	shown := c.evidence == counted || c.evidence == inserted
 	if shown && rows > wrote && c.countsRows(db) {
 		return c.repeated(nil)
 	}
@@ -252,11 +252,11 @@ func (c *conflict) place(rows int) (byKey map[snowflake.ID]int, err error) {
 	switch {
 	case len(c.fields) == 0:
 		return nil, nil
-	case c.does == skips && c.dialect.MySQL: // RETURNING of MariaDB brings a row for each record
+	case c.onConflict == skips && c.dialect.MySQL: // RETURNING of MariaDB brings a row for each record
 		return nil, c.restore(func(at int) bool { return c.before[at] != nil && !reflect.ValueOf(c.before[at]).IsZero() })
 	case !c.records.List:
 		return nil, nil
-	case c.shows != inserted && c.shows != returned, len(c.Columns) == 0, !slices.Contains(c.fields, c.Columns[0].Field):
+	case c.evidence != inserted && c.evidence != returned, len(c.Columns) == 0, !slices.Contains(c.fields, c.Columns[0].Field):
 		rows = 0 // it is not known which rows these are
 	}
 
@@ -317,7 +317,7 @@ func (c *conflict) clear(unknown []int) error {
 	}
 	var columns []*model.Column
 	for j, column := range c.Columns {
-		if lost[j] || c.does == updates && column.IsKey {
+		if lost[j] || c.onConflict == updates && column.IsKey {
 			columns = append(columns, column)
 		}
 	}

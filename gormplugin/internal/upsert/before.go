@@ -43,18 +43,18 @@ func (in *Insert) Rewrite(p *model.Plan, d Dialect) {
 	in.selectColumns()
 	in.announceWritten(&r)
 	c := &conflict{Insert: in, plan: p, records: r, dialect: d}
-	if c.clause, c.does, c.own = conflictOf(in.Stmt, d.MySQL); c.does == fails {
+	if c.clause, c.onConflict, c.editable = conflictOf(in.Stmt, d.MySQL); c.onConflict == fails {
 		return
 	}
 	c.forgetReplaced()
-	if c.own {
+	if c.editable {
 		c.keepGenerated()
 		c.refuseRepeats()
 	}
-	if c.does != fails && c.mayMislead() {
+	if c.onConflict != fails && c.mayMislead() {
 		c.prepare()
 	}
-	if c.own && d.MySQL {
+	if c.editable && d.MySQL {
 		c.compute()
 	}
 }
@@ -97,12 +97,12 @@ func (in *Insert) announceWritten(r *model.Records) {
 
 // conflictOf returns the conflict clause that the statement will have, and whether it can be changed: callbacks.Create
 // replaces it by the last one that a field's type brings.
-func conflictOf(stmt *gorm.Statement, mysql bool) (c clause.OnConflict, does outcome, own bool) {
-	c, own = stmt.Clauses["ON CONFLICT"].Expression.(clause.OnConflict)
-	exists := own
+func conflictOf(stmt *gorm.Statement, mysql bool) (c clause.OnConflict, does outcome, editable bool) {
+	c, editable = stmt.Clauses["ON CONFLICT"].Expression.(clause.OnConflict)
+	exists := editable
 	for _, brought := range stmt.Schema.CreateClauses {
 		if found, ok := brought.(clause.OnConflict); ok && !stmt.Unscoped {
-			c, exists, own = found, true, false
+			c, exists, editable = found, true, false
 		}
 	}
 	switch insert, _ := stmt.Clauses["INSERT"].Expression.(clause.Insert); {
@@ -113,7 +113,7 @@ func conflictOf(stmt *gorm.Statement, mysql bool) (c clause.OnConflict, does out
 	case strings.Contains(strings.ToUpper(insert.Modifier), "IGNORE"):
 		does = skips
 	}
-	return c, does, own
+	return c, does, editable
 }
 
 // skipping is DO NOTHING without the name that gorm.Scan knows it by. Else gorm.Scan would put no row into a record
@@ -130,36 +130,36 @@ func (c *conflict) keepGenerated() {
 		// GORM adds the assignments to the clause when it makes the values, which it does again later.
 		c.change()
 		callbacks.ConvertToCreateValues(c.Stmt)
-		own, _ := c.Stmt.Clauses["ON CONFLICT"].Expression.(clause.OnConflict)
-		own.UpdateAll = false
-		c.setConflict(own)
+		changed, _ := c.Stmt.Clauses["ON CONFLICT"].Expression.(clause.OnConflict)
+		changed.UpdateAll = false
+		c.setConflict(changed)
 	}
 
-	own := c.clause
-	var sets, kept clause.Set
-	for _, set := range own.DoUpdates {
+	changed := c.clause
+	var sets, unchanged clause.Set
+	for _, set := range changed.DoUpdates {
 		ids := c.generatedFor(set)
 		if len(ids) > 0 {
 			set.Value = c.unlessIn(ids, set.Column.Name)
 		}
 		if len(ids) == c.records.N {
-			kept = clause.Set{set}
+			unchanged = clause.Set{set}
 		} else {
 			sets = append(sets, set)
 		}
 	}
-	if own.DoUpdates = sets; len(sets) == 0 { // DO NOTHING would return nothing
-		own.DoUpdates = kept
+	if changed.DoUpdates = sets; len(sets) == 0 { // DO NOTHING would return nothing
+		changed.DoUpdates = unchanged
 	}
-	if len(own.DoUpdates) > 0 {
-		c.setConflict(own)
+	if len(changed.DoUpdates) > 0 {
+		c.setConflict(changed)
 	}
 }
 
 // setConflict replaces the conflict clause.
-func (c *conflict) setConflict(own clause.OnConflict) {
-	c.setClause("ON CONFLICT", own)
-	c.clause, c.does, _ = conflictOf(c.Stmt, c.dialect.MySQL)
+func (c *conflict) setConflict(changed clause.OnConflict) {
+	c.setClause("ON CONFLICT", changed)
+	c.clause, c.onConflict, _ = conflictOf(c.Stmt, c.dialect.MySQL)
 }
 
 // generatedFor returns the generated IDs that an assignment would write into rows.
@@ -206,10 +206,10 @@ func (c *conflict) refuseRepeats() {
 		if len(ids) == c.records.N && c.clause.OnConstraint == "" {
 			c.change()
 			delete(c.Stmt.Clauses, "ON CONFLICT")
-			c.does = fails
+			c.onConflict = fails
 			return
 		}
-		if c.does == updates {
+		if c.onConflict == updates {
 			c.guard(column, ids)
 		}
 	}
@@ -245,7 +245,7 @@ func (c *conflict) guard(column *model.Column, ids []any) {
 func (c *conflict) mayMislead() bool {
 	generated := len(c.IDs) > 0
 	switch {
-	case c.does == skips:
+	case c.onConflict == skips:
 		return generated || len(returnedFields(c.Stmt, c.dialect, c.Stmt.Schema)) > 0
 	case c.plan.Key == nil:
 		return generated
@@ -262,28 +262,28 @@ func (c *conflict) prepare() {
 	returning := all || len(columns) > 0
 	scansList := returning && (c.records.List || c.records.Many)
 	ofList := c.records.List && c.records.OfModel() && (returning || c.mixed())
-	ignores := c.does == skips && !c.clause.DoNothing
+	ignores := c.onConflict == skips && !c.clause.DoNothing
 
 	switch {
-	case c.does == updates && c.canReturn():
+	case c.onConflict == updates && c.canReturn():
 		if !all {
 			c.returnAlso(columns)
 		}
-		c.shows = returned
-	case c.does == skips && !c.dialect.MySQL && (c.own || ignores) && ofList && c.canReturn():
+		c.evidence = returned
+	case c.onConflict == skips && !c.dialect.MySQL && (c.editable || ignores) && ofList && c.canReturn():
 		c.returnInserted(columns, all)
-		c.shows = inserted
-	case c.does == skips && (!c.dialect.MySQL || ignores) && !scansList:
-		c.shows = counted
-	case c.does == skips && all && c.records.List:
+		c.evidence = inserted
+	case c.onConflict == skips && (!c.dialect.MySQL || ignores) && !scansList:
+		c.evidence = counted
+	case c.onConflict == skips && all && c.records.List:
 		return // GORM replaces the slice by the rows that are returned
-	case c.dialect.MySQL && !returning && c.own && key != nil && model.IsNumber(key.Field) && !c.generatedBesideKey():
+	case c.dialect.MySQL && !returning && c.editable && key != nil && model.IsNumber(key.Field) && !c.generatedBesideKey():
 		c.keepInsertID()
 	}
 
 	c.conflict = c
 	_, asked := c.Stmt.Clauses["RETURNING"] // MariaDB also returns rows that DO NOTHING kept, which the caller may want
-	wanted := asked && c.does == skips && c.dialect.MySQL
+	wanted := asked && c.onConflict == skips && c.dialect.MySQL
 	if !c.records.Maps && c.records.Settable() && !wanted {
 		c.noteFields()
 	}
@@ -363,7 +363,7 @@ func (c *conflict) returnInserted(columns []clause.Column, all bool) {
 		}
 	}
 	c.returnAlso(columns)
-	if c.own {
+	if c.editable {
 		c.setClause("ON CONFLICT", skipping{c.clause})
 	}
 }
@@ -372,7 +372,7 @@ func (c *conflict) returnInserted(columns []clause.Column, all bool) {
 // (https://dev.mysql.com/doc/refman/8.4/en/insert-on-duplicate.html). It saves a query for each association that GORM
 // saves.
 func (c *conflict) keepInsertID() {
-	c.shows = insertID
+	c.evidence = insertID
 	if c.Stmt.Result == nil {
 		c.change()
 		c.Stmt.Result = gorm.WithResult()
@@ -383,12 +383,12 @@ func (c *conflict) keepInsertID() {
 // beside the value of an assignment, which stays. That is of another column than the key and the foreign keys if there
 // is one: Vitess refuses to compute the column that it finds the shard by (VT12001).
 func (c *conflict) compute() {
-	ignores := c.does == skips && !c.clause.DoNothing
-	if ignores || c.does == fails {
+	ignores := c.onConflict == skips && !c.clause.DoNothing
+	if ignores || c.onConflict == fails {
 		return
 	}
 	value := clause.Expr{SQL: "0"}
-	if c.shows == insertID {
+	if c.evidence == insertID {
 		value = clause.Expr{SQL: "LAST_INSERT_ID(?)", Vars: []any{clause.Column{Name: c.plan.Key.Field.DBName}}}
 	}
 	for j, column := range c.Columns {

@@ -74,8 +74,8 @@ type Insert struct {
 // Build makes it a clause.
 func (*Insert) Build(clause.Builder) {}
 
-// Reserve makes room for the IDs of n records, and keeps those that it has for as many.
-func (in *Insert) Reserve(columns []*model.Column, n int) {
+// AllocIDs makes room for the IDs of n records, and keeps those that it has for as many.
+func (in *Insert) AllocIDs(columns []*model.Column, n int) {
 	in.Columns = columns
 	size := n * len(columns)
 	switch {
@@ -192,28 +192,28 @@ const (
 // conflict is what Rewrite leaves for Resolve if a record may conflict with an existing row.
 type conflict struct {
 	*Insert
-	clause  clause.OnConflict
-	does    outcome
-	own     bool // the clause can be changed
-	dialect Dialect
-	plan    *model.Plan
-	records model.Records
-	shows   evidence
-	made    []snowflake.ID // IDs without those that a hook has replaced, and those of rows that are written already
+	clause     clause.OnConflict
+	onConflict outcome
+	editable   bool // the clause can be changed
+	dialect    Dialect
+	plan       *model.Plan
+	records    model.Records
+	evidence   evidence
+	kept       []snowflake.ID // IDs, without those that a hook has replaced and those of rows that are written already
 
 	// fields are those that RETURNING sets in the records; nil for maps. before is what the records had in them.
 	fields []*schema.Field
 	before []any
 }
 
-// forgetReplaced leaves out of made the generated IDs that a hook has replaced, and those of rows that exist already.
+// forgetReplaced leaves out of kept the generated IDs that a hook has replaced, and those of rows that exist already.
 func (c *conflict) forgetReplaced() {
-	c.made = slices.Clone(c.IDs)
+	c.kept = slices.Clone(c.IDs)
 	for i := range c.records.N {
 		for j, column := range c.Columns {
 			id := c.generated(i, j)
 			if id != 0 && (c.records.Load(i, column).ID != id || slices.Contains(c.written, i)) {
-				c.made[i*len(c.Columns)+j] = 0
+				c.kept[i*len(c.Columns)+j] = 0
 			}
 		}
 	}
@@ -221,8 +221,8 @@ func (c *conflict) forgetReplaced() {
 
 // generated returns the generated ID that column j of record i still has, or 0.
 func (c *conflict) generated(i, j int) snowflake.ID {
-	if at := i*len(c.Columns) + j; at < len(c.made) {
-		return c.made[at]
+	if at := i*len(c.Columns) + j; at < len(c.kept) {
+		return c.kept[at]
 	}
 	return 0
 }
