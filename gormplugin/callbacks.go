@@ -131,7 +131,7 @@ func (c *callbacks) finish(db *gorm.DB) {
 	}
 	delete(db.Statement.Clauses, insertKey) // the statement may be used again
 	if in != nil && db.Error != nil && (in.Repeated || hasTransaction(db) || in.Failed && !mayExist(db)) {
-		in.TakeBack(c.planOf(db.Statement.Schema))
+		in.TakeBack()
 	}
 }
 

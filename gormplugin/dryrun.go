@@ -3,6 +3,8 @@ package gormplugin
 import (
 	"gorm.io/gorm"
 
+	"github.com/sqlflake/sqlflake/gormplugin/internal/model"
+
 	"github.com/sqlflake/sqlflake/gormplugin/internal/upsert"
 	"github.com/sqlflake/sqlflake/snowflake"
 )
@@ -36,7 +38,7 @@ func (c *callbacks) endDryRun(stmt *gorm.Statement, in *upsert.Insert) {
 	}
 	stmt.Settings.Delete(dryRunKey{})
 	for _, stmt := range d.all {
-		if r, err := c.planOf(stmt.Schema).RecordsOf(stmt, nil); err == nil {
+		if r, err := model.RecordsOf(stmt, nil); err == nil {
 			_ = stmt.AddError(r.ClearAll(d.ids))
 		}
 	}

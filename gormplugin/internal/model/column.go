@@ -24,17 +24,18 @@ type Key interface {
 // Column is a field that the plugin fills. It never changes.
 type Column struct {
 	Field   *schema.Field
-	IsKey   bool      // the prioritized key of the model
-	Gen     Generator // the one that the tag names, nil for the default one
-	Pointer bool      // the field is a pointer to what kind says
+	IsKey   bool // the prioritized key of the model
+	Gen     Generator
+	Batch   int  // a number that the columns of a plan share if they share a generator
+	Pointer bool // the field is a pointer to what kind says
 
 	kind kind
 	elem reflect.Type // of the field, or of what it points to
 	path []int        // that leads to the field; -n-1 for an embedded pointer in field n
 }
 
-func newColumn(field *schema.Field, k kind, isKey bool) *Column {
-	c := &Column{Field: field, kind: k, IsKey: isKey, elem: field.FieldType, path: field.StructField.Index}
+func newColumn(field *schema.Field, k kind, isKey bool, gen Generator) *Column {
+	c := &Column{Field: field, kind: k, IsKey: isKey, Gen: gen, elem: field.FieldType, path: field.StructField.Index}
 	if c.elem.Kind() == reflect.Pointer {
 		c.Pointer, c.elem = true, c.elem.Elem()
 	}
@@ -119,16 +120,18 @@ func typeAt(field *schema.Field, t reflect.Type) reflect.Type {
 	return t
 }
 
-// kindAs returns how a field of type t, nil for none, holds the ID that GORM stores from the column's position: notAKey
-// if it holds none in the column's form.
-func (c *Column) kindAs(t reflect.Type) kind {
+// kindIn returns how a struct of another type than the model holds the ID that GORM stores from the column's position:
+// notAKey if it holds none in the column's form. GORM goes by the positions in the model.
+func (c *Column) kindIn(record reflect.Type) kind {
+	t := typeAt(c.Field, record)
 	if t == nil {
 		return notAKey
 	}
 	t = indirect(t)
 	k := kindOfAny(t)
-	switch inForm := k != text && c.kind != text && holdsNumbers(t) && IsNumber(c.Field); {
-	case t == c.elem, inForm, k == text && c.kind == text:
+	bothNumbers := k != text && c.kind != text && holdsNumbers(t) && IsNumber(c.Field)
+	bothText := k == text && c.kind == text
+	if t == c.elem || bothNumbers || bothText {
 		return k
 	}
 	return notAKey

@@ -22,6 +22,7 @@ var ErrTag = errors.New("gormplugin: invalid tag")
 // Rules are the options that decide what is filled.
 type Rules struct {
 	IntegerKeys bool
+	Default     Generator
 	Named       map[string]Generator // by the name in the tag
 }
 
@@ -30,6 +31,7 @@ type Rules struct {
 type Plan struct {
 	Schema  *schema.Schema
 	Columns []*Column // to fill, the key first; empty if the plugin fills nothing of the model
+	Batches int       // how many generators the columns have
 	Key     *Column   // the prioritized key, nil if the plugin does not fill it
 	Err     error     // every Create fails with it
 	Missed  *Column   // the prioritized key that could hold an ID, if neither the plugin nor a tag takes care of it
@@ -63,10 +65,30 @@ func (r *Rules) NewPlan(s *schema.Schema) *Plan {
 			p.Columns = append(p.Columns, column)
 		}
 	}
+	p.Batches = numberBatches(p.Columns)
 	if p.Key == nil {
 		p.Missed = missedKey(s)
 	}
 	return p
+}
+
+// numberBatches gives columns that share a generator the same number, and returns how many numbers there are.
+func numberBatches(columns []*Column) (batches int) {
+	for j, c := range columns {
+		hasSame := func(other *Column) bool { return isSame(other.Gen, c.Gen) }
+		if first := slices.IndexFunc(columns[:j], hasSame); first >= 0 {
+			c.Batch = columns[first].Batch
+			continue
+		}
+		c.Batch = batches
+		batches++
+	}
+	return batches
+}
+
+// isSame reports whether two generators are one. Generators that Go cannot compare, such as functions, never are.
+func isSame(a, b Generator) bool {
+	return reflect.ValueOf(a).Comparable() && reflect.ValueOf(b).Comparable() && a == b
 }
 
 // missedKey returns the key of a model if the plugin was probably meant to fill it.
@@ -81,7 +103,7 @@ func missedKey(s *schema.Schema) *Column {
 	if k == notAKey || out || t.databaseMakes() {
 		return nil
 	}
-	return newColumn(key, k, true)
+	return newColumn(key, k, true, nil)
 }
 
 // Active returns the columns without those that Omit names: the database makes these.
@@ -119,7 +141,7 @@ func (r *Rules) ColumnOf(field *schema.Field) (*Column, error) {
 	case k == notAKey:
 		return nil, nil
 	case !byDatabase:
-		return newCheckedColumn(field, k, isKey)
+		return newCheckedColumn(field, k, isKey, r.Default)
 	}
 	if _, err := strconv.ParseInt(strings.Trim(field.DefaultValue, `'"`), 10, 64); err == nil {
 		return nil, fmt.Errorf("%w: by default:%s all rows of %s would get the same key %s; remove it",
@@ -136,12 +158,12 @@ func isLargeInteger(field *schema.Field) bool {
 
 // newCheckedColumn returns an error if AutoMigrate of GORM makes an integer of less than 64 bits for the field: a smallint
 // or tinyint if GORM knows no size, as for a struct or an array with type:int.
-func newCheckedColumn(field *schema.Field, k kind, isKey bool) (*Column, error) {
+func newCheckedColumn(field *schema.Field, k kind, isKey bool, gen Generator) (*Column, error) {
 	if k == custom && field.Size < 64 && (field.DataType == schema.Int || field.DataType == schema.Uint) {
 		return nil, fmt.Errorf("%w: type:int of %s.%s needs size:64 beside it; without it GORM makes a small integer for the "+
 			"type %s", ErrTag, field.Schema.Name, field.Name, field.FieldType)
 	}
-	return newColumn(field, k, isKey), nil
+	return newColumn(field, k, isKey, gen), nil
 }
 
 // CheckSize returns an error for an integer key that IntegerKeys is meant for but that cannot hold an ID.
@@ -209,10 +231,10 @@ func tagOf(field *schema.Field) tag {
 	return tag{in: has && word != TagOptOut, out: has && word == TagOptOut, word: word, settings: settings}
 }
 
-// generator returns the generator that the tag of a field names, nil for the default one.
+// generator returns the generator that the tag of a field names.
 func (r *Rules) generator(field *schema.Field, t tag) (Generator, error) {
 	if t.word == TagName {
-		return nil, nil
+		return r.Default, nil
 	}
 
 	name, named := strings.CutPrefix(t.word, tagNamed)
@@ -268,11 +290,7 @@ func (r *Rules) taggedColumn(field *schema.Field, t tag) (*Column, error) {
 		}
 		return nil, tagError(field, "is on the foreign key of a belongs-to relation, which is the key of another row")
 	}
-	column, err := newCheckedColumn(field, k, field == field.Schema.PrioritizedPrimaryField)
-	if err == nil {
-		column.Gen = gen
-	}
-	return column, err
+	return newCheckedColumn(field, k, field == field.Schema.PrioritizedPrimaryField, gen)
 }
 
 func tagError(field *schema.Field, format string, args ...any) error {

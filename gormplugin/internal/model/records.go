@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"iter"
 	"reflect"
 	"slices"
 
@@ -22,15 +23,40 @@ type Records struct {
 	Maps    bool
 	Many    bool // a slice of maps
 
-	ctx   context.Context
-	plan  *Plan
-	value reflect.Value    // a struct, or a slice or array if List is true, or
-	maps  []map[string]any // if Maps is true
+	ctx     context.Context
+	batches int // of the plan
+	schema  *schema.Schema
+	value   reflect.Value    // a struct, or a slice or array if List is true, or
+	maps    []map[string]any // if Maps is true
 }
 
-// RecordsOf returns the records of a statement; there are none beside an error.
-func (p *Plan) RecordsOf(stmt *gorm.Statement, columns []*Column) (r Records, err error) {
-	r = Records{plan: p, Columns: columns, ctx: stmt.Context, Maps: true}
+// Lacking returns the records that a statement creates, and how many of their fields that it writes have no value.
+func (p *Plan) Lacking(stmt *gorm.Statement) (r Records, n int, err error) {
+	columns := p.Active(stmt)
+	if len(columns) == 0 {
+		return r, 0, nil
+	}
+	if r, err = RecordsOf(stmt, columns); err != nil {
+		return r, 0, err
+	}
+	if key := p.Key; r.Many && key != nil && key.Field.HasDefaultValue {
+		// GORM would overwrite the keys with numbers of the database's counter, and append maps (callbacks.Create,
+		// gorm.Scan).
+		return r, 0, fmt.Errorf("gormplugin: GORM treats the key %s of %s as auto-increment and cannot create several maps; "+
+			"call DisableAutoIncrement at the start: %w", key.Field.Name, stmt.Schema.Name, gorm.ErrInvalidData)
+	}
+
+	r.batches, n = p.Batches, r.lacking()
+	if n > 0 && !r.Settable() {
+		return r, n, fmt.Errorf("gormplugin: %s by value cannot take its key, pass a pointer: %w",
+			r.Type(), gorm.ErrInvalidValue)
+	}
+	return r, n, nil
+}
+
+// RecordsOf returns the records of a statement, none with an error.
+func RecordsOf(stmt *gorm.Statement, columns []*Column) (r Records, err error) {
+	r = Records{Columns: columns, ctx: stmt.Context, schema: stmt.Schema, Maps: true}
 	switch dest := stmt.Dest.(type) {
 	case map[string]any:
 		if dest == nil {
@@ -50,12 +76,6 @@ func (p *Plan) RecordsOf(stmt *gorm.Statement, columns []*Column) (r Records, er
 		r.Maps = false
 		r.N, err = r.setStructs(stmt)
 		return r, err
-	}
-	if key := p.Key; r.Many && key != nil && key.Field.HasDefaultValue {
-		// GORM would overwrite the keys with numbers of the database's counter, and append maps (callbacks.Create,
-		// gorm.Scan).
-		return r, fmt.Errorf("gormplugin: GORM treats the key %s of %s as auto-increment and cannot create several maps; "+
-			"call DisableAutoIncrement at the start: %w", key.Field.Name, stmt.Schema.Name, gorm.ErrInvalidData)
 	}
 	r.N = len(r.maps)
 	return r, nil
@@ -90,7 +110,7 @@ func (r *Records) setStructs(stmt *gorm.Statement) (n int, err error) {
 	// The records are of another type than the model. Without an ID at the position of each column's field GORM would
 	// store whatever is there, a title for example, as the key.
 	for _, c := range r.Columns {
-		k := c.kindAs(typeAt(c.Field, element))
+		k := c.kindIn(element)
 		for i := range n {
 			if k == notAKey || k.loadIndirect(c.Position(r.At(i))) == (Value{}) {
 				return 0, fmt.Errorf("gormplugin: %s has no %s where the model %s has %s: %w", element,
@@ -115,31 +135,145 @@ func (r *Records) At(i int) reflect.Value {
 
 // Load returns what record i has in a column, the zero value if nothing.
 func (r *Records) Load(i int, c *Column) Value {
-	if r.Maps {
-		x, _ := c.loadMap(r.maps[i])
-		return x
-	}
-	return c.load(r.At(i))
+	x, _ := r.load(i, c)
+	return x
 }
 
-// Lacks reports whether record i has nothing in a column. A map may have something else than an ID, such as an SQL
-// expression.
-func (r *Records) Lacks(i int, c *Column) bool {
+// load also reports whether record i has something in a column. A map may have something else than an ID, such as an
+// SQL expression.
+func (r *Records) load(i int, c *Column) (x Value, taken bool) {
 	if r.Maps {
-		_, taken := c.loadMap(r.maps[i])
-		return !taken
+		return c.loadMap(r.maps[i])
 	}
-	return c.load(r.At(i)) == Value{}
+	x = c.load(r.At(i))
+	return x, x != Value{}
 }
 
-// Lacking counts the records that have nothing in a column.
-func (r *Records) Lacking(c *Column) (n int) {
-	for i := range r.N {
-		if r.Lacks(i, c) {
-			n++
+// lacking counts the fields that have no value.
+func (r *Records) lacking() (n int) {
+	for _, c := range r.Columns {
+		for i := range r.N {
+			if _, taken := r.load(i, c); !taken {
+				n++
+			}
 		}
 	}
 	return n
+}
+
+// Fill draws new IDs for the fields that lack one, of which there are lacking, and stores them in the fields and at
+// their places in ids: record i and column j have the place i*len(r.Columns)+j. The other IDs are those of an earlier
+// call, and those that a hook has replaced become 0. No field is set before all generators have succeeded.
+//
+// It reports whether a pointer to a record occurs more than once. The field then has the ID of its first place, and
+// there is a 0 at the others.
+func (r *Records) Fill(ids []snowflake.ID, lacking int) (repeated bool, err error) {
+	r.Forget(ids)
+	if err := r.draw(ids, lacking); err != nil {
+		return false, err
+	}
+	return r.assign(ids), nil
+}
+
+// draw puts new IDs at the places of the fields that lack one, by one call of each generator. They ascend in the order
+// of the records, and within a record in the order of the columns.
+func (r *Records) draw(ids []snowflake.ID, lacking int) error {
+	if lacking == len(ids) && r.batches == 1 {
+		return r.drawBatch(0, ids)
+	}
+
+	for batch := range r.batches {
+		n := 0
+		for range r.empty(batch) {
+			n++
+		}
+		if n == 0 {
+			continue
+		}
+
+		drawn := make([]snowflake.ID, n)
+		if err := r.drawBatch(batch, drawn); err != nil {
+			return err
+		}
+		for at := range r.empty(batch) {
+			ids[at], drawn = drawn[0], drawn[1:]
+		}
+	}
+	return nil
+}
+
+// empty returns the places of the fields of a batch that have no value.
+func (r *Records) empty(batch int) iter.Seq[int] {
+	return func(yield func(at int) bool) {
+		for at := range r.N * len(r.Columns) {
+			i, c := at/len(r.Columns), r.Columns[at%len(r.Columns)]
+			if c.Batch != batch {
+				continue
+			}
+			if _, taken := r.load(i, c); !taken && !yield(at) {
+				return
+			}
+		}
+	}
+}
+
+// drawBatch fills ids in one call of the generator that the columns of a batch share.
+func (r *Records) drawBatch(batch int, ids []snowflake.ID) error {
+	at := slices.IndexFunc(r.Columns, func(c *Column) bool { return c.Batch == batch })
+	err := r.Columns[at].Gen.Fill(r.ctx, ids)
+	if err == nil && slices.Contains(ids, 0) {
+		err = errors.New("the generator returned the ID 0")
+	}
+	if err != nil {
+		return fmt.Errorf("gormplugin: IDs for %s: %w", r.schema.Name, err)
+	}
+	return nil
+}
+
+// assign stores the IDs in the fields at their places.
+func (r *Records) assign(ids []snowflake.ID) (repeated bool) {
+	for at, id := range ids {
+		if id == 0 {
+			continue
+		}
+
+		i, c := at/len(r.Columns), r.Columns[at%len(r.Columns)]
+		x, taken := r.load(i, c)
+		switch {
+		case !taken:
+			r.Store(i, c, Value{ID: id})
+		case x.ID != id:
+			repeated, ids[at] = true, 0
+		}
+	}
+	return repeated
+}
+
+// Forget sets the IDs to 0 that the fields at their places do not have any more.
+func (r *Records) Forget(ids []snowflake.ID) {
+	for at := range min(len(ids), r.N*len(r.Columns)) {
+		i, c := at/len(r.Columns), r.Columns[at%len(r.Columns)]
+		if ids[at] != 0 && r.Load(i, c).ID != ids[at] {
+			ids[at] = 0
+		}
+	}
+}
+
+// Clear clears the fields that have one of the IDs of their columns. It goes by the IDs, not by their places: GORM may
+// have put other records into the slice.
+func (r *Records) Clear(ids []snowflake.ID) {
+	for j, c := range r.Columns {
+		assigned := make(map[snowflake.ID]bool, r.N)
+		for at := j; at < len(ids); at += len(r.Columns) {
+			assigned[ids[at]] = ids[at] != 0
+		}
+
+		for i := range r.N {
+			if assigned[r.Load(i, c).ID] {
+				r.Store(i, c, Value{})
+			}
+		}
+	}
 }
 
 // Store sets a column of record i; the zero value clears it.
@@ -161,7 +295,7 @@ func (r *Records) Store(i int, c *Column, x Value) {
 func (r *Records) Settable() bool { return r.Maps || r.At(0).CanAddr() }
 
 // OfModel reports whether the records are structs of the model itself.
-func (r *Records) OfModel() bool { return !r.Maps && r.Type() == r.plan.Schema.ModelType }
+func (r *Records) OfModel() bool { return !r.Maps && r.Type() == r.schema.ModelType }
 
 // Type returns the type of the records, which are structs.
 func (r *Records) Type() reflect.Type { return r.At(0).Type() }
@@ -202,20 +336,20 @@ func (r *Records) ClearAll(ids map[snowflake.ID]bool) (err error) {
 		if field == nil {
 			return false
 		}
-		got, _ := newColumn(field, kindOfAny(indirect(field.FieldType)), false).fromMap(x)
+		got, _ := newColumn(field, kindOfAny(indirect(field.FieldType)), false, nil).fromMap(x)
 		return ids[got.ID]
 	}
 	for i := range r.N {
 		if r.Maps {
 			for name, x := range r.maps[i] {
-				if holds(r.plan.Schema.LookUpField(name), x) {
+				if holds(r.schema.LookUpField(name), x) {
 					delete(r.maps[i], name)
 				}
 			}
 			continue
 		}
 		// A record of another type than the model has only the fields that are written.
-		for _, field := range r.plan.Schema.Fields {
+		for _, field := range r.schema.Fields {
 			if field.DBName == "" || !field.Creatable || !r.OfModel() && typeAt(field, r.At(i).Type()) != field.FieldType {
 				continue
 			}
@@ -229,7 +363,7 @@ func (r *Records) ClearAll(ids map[snowflake.ID]bool) (err error) {
 
 // WithoutKey counts the records of a statement whose key, a snowflake.ID, is 0. n is 0 if there are none that count.
 func WithoutKey(stmt *gorm.Statement, key *schema.Field) (lacking, n int) {
-	column := newColumn(key, signed, true)
-	r, _ := (&Plan{Schema: stmt.Schema}).RecordsOf(stmt, []*Column{column})
-	return r.Lacking(column), r.N
+	column := newColumn(key, signed, true, nil)
+	r, _ := RecordsOf(stmt, []*Column{column})
+	return r.lacking(), r.N
 }

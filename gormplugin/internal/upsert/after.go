@@ -49,7 +49,7 @@ func (in *Insert) explain(db *gorm.DB, p *model.Plan, d Dialect) {
 	}
 	c := in.conflict
 	if c == nil {
-		r, err := p.RecordsOf(in.Stmt, in.Columns)
+		r, err := model.RecordsOf(in.Stmt, in.Columns)
 		if err != nil || r.N == 0 {
 			return
 		}

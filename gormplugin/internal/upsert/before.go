@@ -36,7 +36,7 @@ func Fails(stmt *gorm.Statement, d Dialect) bool {
 
 // Rewrite changes the statement right before it is built, so that it writes the IDs and Resolve can find the rows.
 func (in *Insert) Rewrite(p *model.Plan, d Dialect) {
-	r, err := p.RecordsOf(in.Stmt, in.Columns)
+	r, err := model.RecordsOf(in.Stmt, in.Columns)
 	if err != nil || r.N == 0 {
 		return // the error was reported when the fields were filled
 	}

@@ -100,21 +100,9 @@ func (in *Insert) generatedBesideKey() bool {
 // TakeBack clears the fields that still have their generated IDs: the statement has failed, so no row has them. A
 // record that kept its key would be updated by the next Save instead of created: without its create hooks, and with
 // children that refer to no row.
-func (in *Insert) TakeBack(p *model.Plan) {
-	r, err := p.RecordsOf(in.Stmt, in.Columns)
-	if err != nil {
-		return
-	}
-	for j, column := range in.Columns {
-		ids := make(map[snowflake.ID]bool, r.N) // keyed by ID, not by index: GORM may put other records into the slice
-		for at := j; at < len(in.IDs); at += len(in.Columns) {
-			ids[in.IDs[at]] = in.IDs[at] != 0
-		}
-		for i := range r.N {
-			if ids[r.Load(i, column).ID] {
-				r.Store(i, column, model.Value{})
-			}
-		}
+func (in *Insert) TakeBack() {
+	if r, err := model.RecordsOf(in.Stmt, in.Columns); err == nil {
+		r.Clear(in.IDs)
 	}
 }
 
@@ -209,12 +197,10 @@ type conflict struct {
 // forgetReplaced leaves out of kept the generated IDs that a hook has replaced, and those of rows that exist already.
 func (c *conflict) forgetReplaced() {
 	c.kept = slices.Clone(c.IDs)
-	for i := range c.records.N {
-		for j, column := range c.Columns {
-			id := c.generated(i, j)
-			if id != 0 && (c.records.Load(i, column).ID != id || slices.Contains(c.written, i)) {
-				c.kept[i*len(c.Columns)+j] = 0
-			}
+	c.records.Forget(c.kept)
+	for _, i := range c.written {
+		for j := range c.Columns {
+			c.kept[i*len(c.Columns)+j] = 0
 		}
 	}
 }
