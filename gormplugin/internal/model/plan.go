@@ -11,7 +11,6 @@ import (
 	"strconv"
 	"strings"
 
-	"gorm.io/gorm"
 	"gorm.io/gorm/schema"
 	"gorm.io/gorm/utils"
 )
@@ -106,16 +105,6 @@ func missedKey(s *schema.Schema) *Column {
 	return newColumn(key, k, true, nil)
 }
 
-// Active returns the columns without those that Omit names: the database makes these.
-func (p *Plan) Active(stmt *gorm.Statement) []*Column {
-	if len(stmt.Selects) == 0 && len(stmt.Omits) == 0 {
-		return p.Columns
-	}
-	return slices.DeleteFunc(slices.Clone(p.Columns), func(c *Column) bool {
-		return SelectionOf(stmt, c.Field) == Omitted
-	})
-}
-
 // ColumnOf returns how a field is filled, nil if it is not.
 func (r *Rules) ColumnOf(field *schema.Field) (*Column, error) {
 	s := field.Schema
@@ -177,33 +166,6 @@ func (r *Rules) CheckSize(s *schema.Schema) error {
 	}
 	return fmt.Errorf("%w: the key %s.%s of type %s, size %d, is too small for WithIntegerKeys, which needs 64 bits; "+
 		"add autoIncrement:true or snowflake:- to leave it to the database", ErrTag, s.Name, field.Name, field.FieldType, field.Size)
-}
-
-// Selection says whether a statement writes a column.
-type Selection uint8
-
-// What Select and Omit say about a column.
-const (
-	Written     Selection = iota
-	NotSelected           // Select names other columns only
-	Omitted               // Omit names it: the database makes the value
-)
-
-// SelectionOf decides as callbacks.ConvertToCreateValues does.
-func SelectionOf(stmt *gorm.Statement, field *schema.Field) Selection {
-	if len(stmt.Selects) == 0 && len(stmt.Omits) == 0 {
-		return Written
-	}
-	columns, restricted := stmt.SelectAndOmitColumns(true, false)
-	named, ok := columns[field.DBName]
-	switch {
-	case ok && !named:
-		return Omitted
-	case !ok && restricted:
-		return NotSelected
-	default:
-		return Written
-	}
 }
 
 // Words of a tag. Names of generators stand behind tagNamed, so that a new word takes none of them.

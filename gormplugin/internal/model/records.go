@@ -2,6 +2,8 @@ package model
 
 import (
 	"context"
+	"database/sql"
+	"database/sql/driver"
 	"errors"
 	"fmt"
 	"iter"
@@ -52,6 +54,43 @@ func (p *Plan) Lacking(stmt *gorm.Statement) (r Records, n int, err error) {
 			r.Type(), gorm.ErrInvalidValue)
 	}
 	return r, n, nil
+}
+
+// Active returns the columns without those that Omit names: the database makes these.
+func (p *Plan) Active(stmt *gorm.Statement) []*Column {
+	if len(stmt.Selects) == 0 && len(stmt.Omits) == 0 {
+		return p.Columns
+	}
+	return slices.DeleteFunc(slices.Clone(p.Columns), func(c *Column) bool {
+		return SelectionOf(stmt, c.Field) == Omitted
+	})
+}
+
+// Selection says whether a statement writes a column.
+type Selection uint8
+
+// What Select and Omit say about a column.
+const (
+	Written     Selection = iota
+	NotSelected           // Select names other columns only
+	Omitted               // Omit names it: the database makes the value
+)
+
+// SelectionOf decides as callbacks.ConvertToCreateValues does.
+func SelectionOf(stmt *gorm.Statement, field *schema.Field) Selection {
+	if len(stmt.Selects) == 0 && len(stmt.Omits) == 0 {
+		return Written
+	}
+	columns, restricted := stmt.SelectAndOmitColumns(true, false)
+	named, ok := columns[field.DBName]
+	switch {
+	case ok && !named:
+		return Omitted
+	case !ok && restricted:
+		return NotSelected
+	default:
+		return Written
+	}
 }
 
 // RecordsOf returns the records of a statement, none with an error.
@@ -131,22 +170,6 @@ func (r *Records) At(i int) reflect.Value {
 		record = record.Elem()
 	}
 	return record
-}
-
-// Load returns what record i has in a column, the zero value if nothing.
-func (r *Records) Load(i int, c *Column) Value {
-	x, _ := r.load(i, c)
-	return x
-}
-
-// load also reports whether record i has something in a column. A map may have something else than an ID, such as an
-// SQL expression.
-func (r *Records) load(i int, c *Column) (x Value, taken bool) {
-	if r.Maps {
-		return c.loadMap(r.maps[i])
-	}
-	x = c.load(r.At(i))
-	return x, x != Value{}
 }
 
 // lacking counts the fields that have no value.
@@ -276,6 +299,22 @@ func (r *Records) Clear(ids []snowflake.ID) {
 	}
 }
 
+// Load returns what record i has in a column, the zero value if nothing.
+func (r *Records) Load(i int, c *Column) Value {
+	x, _ := r.load(i, c)
+	return x
+}
+
+// load also reports whether record i has something in a column. A map may have something else than an ID, such as an
+// SQL expression.
+func (r *Records) load(i int, c *Column) (x Value, taken bool) {
+	if r.Maps {
+		return c.loadMap(r.maps[i])
+	}
+	x = c.load(r.At(i))
+	return x, x != Value{}
+}
+
 // Store sets a column of record i; the zero value clears it.
 func (r *Records) Store(i int, c *Column, x Value) {
 	switch {
@@ -300,70 +339,200 @@ func (r *Records) OfModel() bool { return !r.Maps && r.Type() == r.schema.ModelT
 // Type returns the type of the records, which are structs.
 func (r *Records) Type() reflect.Type { return r.At(0).Type() }
 
-// Field returns what record i has in any field.
-func (r *Records) Field(i int, field *schema.Field) any {
-	if r.Maps {
-		for name, x := range r.maps[i] {
-			if names(field, name) {
-				return x
-			}
-		}
-		return nil
+// Value is what a field holds: an ID, or a text that is no ID. The zero value means that there is no ID yet.
+type Value struct {
+	ID   snowflake.ID
+	Text string
+}
+
+// load returns what a record, which is a struct, has in the field.
+func (c *Column) load(record reflect.Value) Value { return c.kind.loadIndirect(c.Position(record)) }
+
+// store sets the field of a record, which is an addressable struct. A pointer gets a new variable, since several
+// records may share the old one.
+func (c *Column) store(ctx context.Context, record reflect.Value, x Value) {
+	field := c.Position(record)
+	if !field.IsValid() {
+		field = c.Field.ReflectValueOf(ctx, record) // makes the embedded structs
 	}
-	x, _ := field.ValueOf(r.ctx, r.At(i))
-	return x
-}
-
-// SetField sets any field of record i, which is a struct.
-func (r *Records) SetField(i int, field *schema.Field, x any) error {
-	return field.Set(r.ctx, r.At(i), x)
-}
-
-// LeavesToDatabase reports whether record i lacks one of the fields, so that the database sets the column's default.
-func (r *Records) LeavesToDatabase(i int, fields []*schema.Field) bool {
-	return !r.Maps && slices.ContainsFunc(fields, func(field *schema.Field) bool {
-		if !field.HasDefaultValue || field.DefaultValueInterface != nil { // GORM sets a constant in the record itself
-			return false
-		}
-		_, zero := field.ValueOf(r.ctx, r.At(i))
-		return zero
-	})
-}
-
-// ClearAll clears every field that holds one of the IDs, references included.
-func (r *Records) ClearAll(ids map[snowflake.ID]bool) (err error) {
-	holds := func(field *schema.Field, x any) bool {
-		if field == nil {
-			return false
-		}
-		got, _ := newColumn(field, kindOfAny(indirect(field.FieldType)), false, nil).fromMap(x)
-		return ids[got.ID]
+	switch {
+	case !c.Pointer:
+		c.kind.store(field, x)
+	case x == Value{}:
+		field.SetZero()
+	default:
+		variable := reflect.New(c.elem)
+		c.kind.store(variable.Elem(), x)
+		field.Set(variable)
 	}
-	for i := range r.N {
-		if r.Maps {
-			for name, x := range r.maps[i] {
-				if holds(r.schema.LookUpField(name), x) {
-					delete(r.maps[i], name)
-				}
-			}
+}
+
+// Position finds the field in a struct by its position in the model. It makes no embedded struct: it returns the zero
+// Value if one is a nil pointer.
+func (c *Column) Position(record reflect.Value) reflect.Value {
+	for _, index := range c.path {
+		if index >= 0 {
+			record = record.Field(index)
 			continue
 		}
-		// A record of another type than the model has only the fields that are written.
-		for _, field := range r.schema.Fields {
-			if field.DBName == "" || !field.Creatable || !r.OfModel() && typeAt(field, r.At(i).Type()) != field.FieldType {
-				continue
-			}
-			if x, zero := field.ValueOf(r.ctx, r.At(i)); !zero && holds(field, x) {
-				err = errors.Join(err, r.SetField(i, field, nil))
+		if record = record.Field(-index - 1); record.IsNil() {
+			return reflect.Value{}
+		}
+		record = record.Elem()
+	}
+	return record
+}
+
+// loadMap returns what a map has in the column, under the name of the column or of the field, as GORM resolves them.
+// taken is true if there is a value other than nil, 0 and the empty string; x is zero if that value is no ID.
+func (c *Column) loadMap(m map[string]any) (x Value, taken bool) {
+	for name, entry := range m {
+		if names(c.Field, name) {
+			if x, taken := c.fromMap(entry); taken {
+				return x, true
 			}
 		}
 	}
-	return err
+	return Value{}, false
 }
 
-// WithoutKey counts the records of a statement whose key, a snowflake.ID, is 0. n is 0 if there are none that count.
-func WithoutKey(stmt *gorm.Statement, key *schema.Field) (lacking, n int) {
-	column := newColumn(key, signed, true, nil)
-	r, _ := RecordsOf(stmt, []*Column{column})
-	return r.lacking(), r.N
+// storeMap puts an ID into a map, under the column's name as GORM does with keys from the database, and in the type
+// that a struct of the model has. It deletes other spellings, since each would be a column of the statement.
+func (c *Column) storeMap(m map[string]any, x Value) {
+	for name := range m {
+		if name != c.Field.DBName && names(c.Field, name) {
+			delete(m, name)
+		}
+	}
+	m[c.Field.DBName] = c.GoValue(x)
+}
+
+func names(field *schema.Field, name string) bool {
+	if name == field.DBName {
+		return true
+	}
+	found := field.Schema.LookUpField(name)
+	return found != nil && found.DBName == field.DBName
+}
+
+// fromMap reports whether an entry of a map is taken: whether the database would see something else than NULL, 0 or an
+// empty string.
+func (c *Column) fromMap(entry any) (x Value, taken bool) {
+	rv := reflect.ValueOf(entry)
+	if c.kind == custom && rv.IsValid() && rv.Type() == c.elem {
+		x = c.kind.load(rv)
+		return x, x != Value{}
+	}
+	if valuer, ok := entry.(driver.Valuer); ok {
+		if rv.Kind() == reflect.Pointer && rv.IsNil() {
+			return x, false
+		}
+		inner, err := valuer.Value() // of any type that the driver takes
+		if _, again := inner.(driver.Valuer); again || err != nil {
+			return x, true
+		}
+		entry, rv = inner, reflect.ValueOf(inner)
+	}
+	value, err := driver.DefaultParameterConverter.ConvertValue(entry)
+	switch v := value.(type) {
+	case nil:
+		if err != nil && rv.CanUint() { // above the numbers of database/sql
+			x.ID = snowflake.ID(rv.Uint())
+		}
+		return x, err != nil // the driver returns the error
+	case int64:
+		return Value{ID: snowflake.ID(v)}, v != 0
+	case float64: // as encoding/json reads numbers
+		return Value{ID: snowflake.ID(v)}, v != 0
+	case string: // of a json.Number among others
+		return c.fromText(v)
+	}
+	return Value{}, true
+}
+
+func (c *Column) fromText(s string) (x Value, taken bool) {
+	switch {
+	case c.kind == text:
+		return textValue(s), s != ""
+	case s == "0":
+		return Value{}, false
+	case c.kind == custom:
+		// The type may have another form in the database.
+		variable := reflect.New(c.elem)
+		if scanner, ok := reflect.TypeAssert[sql.Scanner](variable); ok && scanner.Scan(s) == nil {
+			return c.kind.load(variable.Elem()), true
+		}
+	}
+	id, _ := snowflake.Parse(s)
+	return Value{ID: id}, true
+}
+
+func textValue(s string) Value {
+	if id, err := snowflake.Parse(s); err == nil && id != 0 {
+		return Value{ID: id}
+	}
+	return Value{Text: s}
+}
+
+// loadIndirect returns what v holds or points to. It is the zero Value within an embedded nil pointer.
+func (k kind) loadIndirect(v reflect.Value) Value {
+	if v.Kind() == reflect.Pointer {
+		v = v.Elem()
+	}
+	if !v.IsValid() {
+		return Value{}
+	}
+	return k.load(v)
+}
+
+// load returns what v, which is no pointer, holds.
+func (k kind) load(v reflect.Value) Value {
+	switch k {
+	case signed:
+		return Value{ID: snowflake.ID(v.Int())}
+	case unsigned:
+		return Value{ID: snowflake.ID(v.Uint())}
+	case text:
+		return textValue(v.String())
+	case custom:
+		if !v.CanAddr() {
+			addressable := reflect.New(v.Type()).Elem()
+			addressable.Set(v)
+			v = addressable
+		}
+		return Value{ID: v.Addr().Interface().(Key).SnowflakeID()}
+	}
+	return Value{}
+}
+
+// store sets v, which is settable and no pointer.
+func (k kind) store(v reflect.Value, x Value) {
+	switch k {
+	case signed:
+		v.SetInt(int64(x.ID))
+	case unsigned:
+		v.SetUint(uint64(x.ID))
+	case text:
+		if x.ID != 0 {
+			x.Text = x.ID.String()
+		}
+		v.SetString(x.Text)
+	case custom:
+		v.Addr().Interface().(Key).SetSnowflakeID(x.ID)
+	}
+}
+
+// GoValue returns what a struct of the model holds for a value, without the pointer.
+func (c *Column) GoValue(x Value) any {
+	if c.elem == idType {
+		return x.ID
+	}
+	variable := reflect.New(c.elem).Elem()
+	c.kind.store(variable, x)
+	return variable.Interface()
+}
+
+// FromTarget returns what was scanned into a value of the field's NewValuePool.
+func (c *Column) FromTarget(target any) Value {
+	return c.kind.loadIndirect(reflect.ValueOf(target).Elem())
 }
