@@ -2,6 +2,7 @@ package model
 
 import (
 	"errors"
+	"maps"
 	"slices"
 
 	"gorm.io/gorm"
@@ -49,18 +50,15 @@ func (r *Records) ClearAll(ids map[snowflake.ID]bool) (err error) {
 		got, _ := newColumn(field, kindOfAny(indirect(field.FieldType)), false, nil).fromMap(x)
 		return ids[got.ID]
 	}
+
 	for i := range r.N {
 		if r.Maps {
-			for name, x := range r.maps[i] {
-				if holds(r.schema.LookUpField(name), x) {
-					delete(r.maps[i], name)
-				}
-			}
+			maps.DeleteFunc(r.maps[i], func(name string, x any) bool { return holds(r.schema.LookUpField(name), x) })
 			continue
 		}
-		// A record of another type than the model has only the fields that are written.
+
 		for _, field := range r.schema.Fields {
-			if field.DBName == "" || !field.Creatable || !r.OfModel() && typeAt(field, r.At(i).Type()) != field.FieldType {
+			if !isWritten(field) || !r.has(i, field) {
 				continue
 			}
 			if x, zero := field.ValueOf(r.ctx, r.At(i)); !zero && holds(field, x) {
@@ -69,6 +67,11 @@ func (r *Records) ClearAll(ids map[snowflake.ID]bool) (err error) {
 		}
 	}
 	return err
+}
+
+// has reports whether record i has a field of the model. A record of another type has only the fields that are written.
+func (r *Records) has(i int, field *schema.Field) bool {
+	return r.OfModel() || typeAt(field, r.At(i).Type()) == field.FieldType
 }
 
 // WithoutKey counts the records of a statement whose key, a snowflake.ID, is 0. n is 0 if there are none that count.

@@ -3,6 +3,7 @@ package model
 import (
 	"context"
 	"reflect"
+	"slices"
 	"strings"
 
 	"gorm.io/gorm/schema"
@@ -44,8 +45,11 @@ func newColumn(field *schema.Field, k kind, isKey bool, gen Generator) *Column {
 
 // IsUnique reports whether the model says that no two rows have the same value in the column.
 func (c *Column) IsUnique() bool {
+	if c.Field.PrimaryKey || c.Field.Unique {
+		return true
+	}
 	_, indexed := c.Field.TagSettings["UNIQUEINDEX"]
-	return c.Field.PrimaryKey || c.Field.Unique || indexed
+	return indexed
 }
 
 // kind says how a field, or what it points to, holds an ID.
@@ -91,6 +95,20 @@ func kindOfAny(t reflect.Type) kind {
 	return unsigned
 }
 
+// kindsIn returns how structs of a type hold the IDs of the columns, nil if each has its field as in the model.
+func kindsIn(record reflect.Type, columns []*Column) []kind {
+	differs := func(c *Column) bool { return typeAt(c.Field, record) != c.Field.FieldType }
+	if !slices.ContainsFunc(columns, differs) {
+		return nil
+	}
+
+	kinds := make([]kind, len(columns))
+	for j, c := range columns {
+		kinds[j] = c.kindIn(record)
+	}
+	return kinds
+}
+
 // kindIn returns how a struct of another type than the model holds the ID that GORM stores from the column's position:
 // notAKey if it holds none in the column's form. GORM goes by the positions in the model.
 func (c *Column) kindIn(record reflect.Type) kind {
@@ -100,12 +118,16 @@ func (c *Column) kindIn(record reflect.Type) kind {
 	}
 	t = indirect(t)
 	k := kindOfAny(t)
-	bothNumbers := k != text && c.kind != text && holdsNumbers(t) && IsNumber(c.Field)
-	bothText := k == text && c.kind == text
-	if t == c.elem || bothNumbers || bothText {
+	bothNumbers := holdsNumbers(t) && IsNumber(c.Field)
+	switch {
+	case t == c.elem:
 		return k
+	case (k == text) != (c.kind == text):
+		return notAKey
+	case k != text && !bothNumbers:
+		return notAKey
 	}
-	return notAKey
+	return k
 }
 
 // typeAt returns the type of the field at the field's position in a struct of type t, nil if there is none. GORM goes by
@@ -113,9 +135,13 @@ func (c *Column) kindIn(record reflect.Type) kind {
 func typeAt(field *schema.Field, t reflect.Type) reflect.Type {
 	for _, index := range field.StructField.Index {
 		at := max(index, -index-1)
-		if t.Kind() != reflect.Struct || at >= t.NumField() || !t.Field(at).IsExported() {
+		if t.Kind() != reflect.Struct || at >= t.NumField() {
 			return nil
 		}
+		if !t.Field(at).IsExported() {
+			return nil
+		}
+
 		t = t.Field(at).Type
 		if index < 0 {
 			if t.Kind() != reflect.Pointer {
@@ -137,10 +163,14 @@ func indirect(t reflect.Type) reflect.Type {
 
 // IsNumber reports whether the field's column holds numbers, and so sorts as its IDs do.
 func IsNumber(field *schema.Field) bool {
-	if field.Serializer != nil || isTextType(field.GORMDataType) || isTextType(field.DataType) {
+	isText := isTextType(field.GORMDataType) || isTextType(field.DataType)
+	if field.Serializer != nil || isText {
 		return false
 	}
-	return IsKeyType(field.FieldType) || IsInteger(field.FieldType) || field.GORMDataType == "bigint" // sqltypes.Null
+	if field.GORMDataType == "bigint" { // sqltypes.Null
+		return true
+	}
+	return IsKeyType(field.FieldType) || IsInteger(field.FieldType)
 }
 
 // holdsNumbers reports whether the type t, or what it points to, gives the database numbers. The field of a foreign key

@@ -41,11 +41,11 @@ func (p *Plan) Lacking(stmt *gorm.Statement) (r Records, n int, err error) {
 	if r, err = RecordsOf(stmt, columns); err != nil {
 		return r, 0, err
 	}
-	if key := p.Key; r.Many && key != nil && key.Field.HasDefaultValue {
-		// GORM would overwrite the keys with numbers of the database's counter, and append maps (callbacks.Create,
-		// gorm.Scan).
-		return r, 0, fmt.Errorf("gormplugin: GORM treats the key %s of %s as auto-increment and cannot create several maps; "+
-			"call DisableAutoIncrement at the start: %w", key.Field.Name, stmt.Schema.Name, gorm.ErrInvalidData)
+
+	// GORM would overwrite the keys with numbers of the database's counter, and append maps (callbacks.Create, gorm.Scan).
+	if isCounted := p.Key != nil && p.Key.Field.HasDefaultValue; isCounted && r.Many {
+		return r, 0, fmt.Errorf("gormplugin: GORM treats the key %s of %s as auto-increment and cannot create several "+
+			"maps; call DisableAutoIncrement at the start: %w", p.Key.Field.Name, stmt.Schema.Name, gorm.ErrInvalidData)
 	}
 
 	r.batches, n = p.Batches, r.lacking()
@@ -99,7 +99,8 @@ func RecordsOf(stmt *gorm.Statement, columns []*Column) (r Records, err error) {
 	switch dest := stmt.Dest.(type) {
 	case map[string]any:
 		if dest == nil {
-			return r, fmt.Errorf("gormplugin: a nil map cannot take the key of %s: %w", stmt.Schema.Name, gorm.ErrInvalidValue)
+			return r, fmt.Errorf("gormplugin: a nil map cannot take the key of %s: %w",
+				stmt.Schema.Name, gorm.ErrInvalidValue)
 		}
 		r.maps = []map[string]any{dest}
 	case *map[string]any:
@@ -120,6 +121,7 @@ func RecordsOf(stmt *gorm.Statement, columns []*Column) (r Records, err error) {
 	return r, nil
 }
 
+// setStructs takes the structs of a statement, and returns how many the plugin fills.
 func (r *Records) setStructs(stmt *gorm.Statement) (n int, err error) {
 	var element reflect.Type
 	r.value = stmt.ReflectValue
@@ -128,12 +130,16 @@ func (r *Records) setStructs(stmt *gorm.Statement) (n int, err error) {
 		n, element = 1, r.value.Type()
 	case reflect.Slice, reflect.Array:
 		r.List, n = true, r.value.Len()
-		element = indirect(r.value.Type().Elem())
+		element = r.value.Type().Elem()
 	}
-	switch {
-	case n == 0:
+	if n == 0 {
 		return 0, nil
-	case element.Kind() != reflect.Struct: // where GORM panics, with the transaction open
+	}
+
+	if element.Kind() == reflect.Pointer {
+		element = element.Elem()
+	}
+	if element.Kind() != reflect.Struct { // where GORM panics, with the transaction open
 		return 0, fmt.Errorf("gormplugin: %s is not a slice of records of %s: %w",
 			r.value.Type(), stmt.Schema.Name, gorm.ErrInvalidData)
 	}
@@ -142,22 +148,30 @@ func (r *Records) setStructs(stmt *gorm.Statement) (n int, err error) {
 			return 0, nil // a nil pointer, for which GORM returns gorm.ErrInvalidData later
 		}
 	}
-	differs := func(c *Column) bool { return typeAt(c.Field, element) != c.Field.FieldType }
-	if element == stmt.Schema.ModelType || !slices.ContainsFunc(r.Columns, differs) {
+
+	if element == stmt.Schema.ModelType {
 		return n, nil
 	}
-	// The records are of another type than the model. Without an ID at the position of each column's field GORM would
-	// store whatever is there, a title for example, as the key.
-	for _, c := range r.Columns {
-		k := c.kindIn(element)
+	kinds := kindsIn(element, r.Columns)
+	if kinds == nil {
+		return n, nil
+	}
+	return 0, r.checkIDs(n, kinds)
+}
+
+// checkIDs returns an error if one of n records of another type than the model has no ID at the position of a column's
+// field. GORM would store whatever is there, a title for example, as the key.
+func (r *Records) checkIDs(n int, kinds []kind) error {
+	for j, c := range r.Columns {
 		for i := range n {
-			if k == notAKey || k.loadIndirect(c.Position(r.At(i))) == (Value{}) {
-				return 0, fmt.Errorf("gormplugin: %s has no %s where the model %s has %s: %w", element,
-					c.Field.FieldType, stmt.Schema.Name, c.Field.Name, gorm.ErrInvalidValue)
+			if kinds[j] != notAKey && kinds[j].loadIndirect(c.Position(r.At(i))) != (Value{}) {
+				continue
 			}
+			return fmt.Errorf("gormplugin: %s has no %s where the model %s has %s: %w",
+				r.Type(), c.Field.FieldType, r.schema.Name, c.Field.Name, gorm.ErrInvalidValue)
 		}
 	}
-	return 0, nil
+	return nil
 }
 
 // At returns record i, which is a struct.
@@ -419,7 +433,7 @@ func names(field *schema.Field, name string) bool {
 // empty string.
 func (c *Column) fromMap(entry any) (x Value, taken bool) {
 	rv := reflect.ValueOf(entry)
-	if c.kind == custom && rv.IsValid() && rv.Type() == c.elem {
+	if c.kind == custom && reflect.TypeOf(entry) == c.elem {
 		x = c.kind.load(rv)
 		return x, x != Value{}
 	}
