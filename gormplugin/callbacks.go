@@ -19,7 +19,7 @@ import (
 
 // register puts the callbacks of the plugin among GORM's, each before one of these. GORM runs a callback last if the
 // application has removed that one. Updates save associations too, and get the announcements only.
-func register(db *gorm.DB, c *config) error {
+func register(db *gorm.DB, shared *config) error {
 	create, update := db.Callback().Create(), db.Callback().Update()
 	if create.Get("snowflake:fill") != nil {
 		return nil
@@ -27,33 +27,33 @@ func register(db *gorm.DB, c *config) error {
 	if create.Get("gorm:before_create") == nil || create.Get("gorm:create") == nil {
 		return fmt.Errorf("gormplugin: no callbacks for Create: %w", gorm.ErrInvalidDB)
 	}
-	h := &handle{config: c, dialect: upsert.Dialect{Returning: slices.Contains(create.Clauses, "RETURNING")}}
+	c := &callbacks{config: shared, dialect: upsert.Dialect{Returning: slices.Contains(create.Clauses, "RETURNING")}}
 	if db.Dialector != nil {
-		h.dialect.Name, h.dialect.MySQL = db.Name(), db.Name() == "mysql"
+		c.dialect.Name, c.dialect.MySQL = db.Name(), db.Name() == "mysql"
 	}
 	var wait error
-	if c.ready != nil && create.Get("gorm:begin_transaction") != nil {
+	if shared.ready != nil && create.Get("gorm:begin_transaction") != nil {
 		// Before a connection is taken: if all connections waited for the lease, its extension would get none.
-		wait = create.Before("gorm:begin_transaction").Register("snowflake:wait", h.wait)
+		wait = create.Before("gorm:begin_transaction").Register("snowflake:wait", c.wait)
 	}
 	err := errors.Join(
 		wait,
 		// Before the hooks, which may use the key. SkipDefaultTransaction leaves out gorm:begin_transaction.
-		create.Before("gorm:before_create").Register("snowflake:fill", h.start),
-		create.Before("gorm:save_before_associations").Register("snowflake:announce_before", h.announceBefore),
+		create.Before("gorm:before_create").Register("snowflake:fill", c.start),
+		create.Before("gorm:save_before_associations").Register("snowflake:announce_before", c.announceBefore),
 		// After the hooks, which may add clauses and clear or set keys.
-		create.Before("gorm:create").Register("snowflake:rewrite", h.rewrite),
-		create.Before("gorm:create").Register("snowflake:warn", h.warnMissed),
+		create.Before("gorm:create").Register("snowflake:rewrite", c.rewrite),
+		create.Before("gorm:create").Register("snowflake:warn", c.warnMissed),
 		// Before the associations that refer to the rows by their keys.
-		create.Before("gorm:save_after_associations").Register("snowflake:resolve", h.resolve),
-		create.Before("gorm:save_after_associations").Register("snowflake:announce_after", h.announceAfter),
+		create.Before("gorm:save_after_associations").Register("snowflake:resolve", c.resolve),
+		create.Before("gorm:save_after_associations").Register("snowflake:announce_after", c.announceAfter),
 		// After all that may fail, while it is known whether there is a transaction to roll back. After a failed commit
 		// nobody knows whether the rows exist, so keys stay.
-		create.Before("gorm:commit_or_rollback_transaction").Register("snowflake:finish", h.finish),
+		create.Before("gorm:commit_or_rollback_transaction").Register("snowflake:finish", c.finish),
 
-		update.Before("gorm:save_before_associations").Register("snowflake:announce_before", h.announceBefore),
-		update.Before("gorm:save_after_associations").Register("snowflake:announce_after", h.announceAfter),
-		update.Before("gorm:commit_or_rollback_transaction").Register("snowflake:finish", h.withdraw),
+		update.Before("gorm:save_before_associations").Register("snowflake:announce_before", c.announceBefore),
+		update.Before("gorm:save_after_associations").Register("snowflake:announce_after", c.announceAfter),
+		update.Before("gorm:commit_or_rollback_transaction").Register("snowflake:finish", c.withdraw),
 	)
 	if err != nil {
 		return fmt.Errorf("gormplugin: register the callbacks: %w", err)
@@ -62,23 +62,23 @@ func register(db *gorm.DB, c *config) error {
 }
 
 // start is the callback before the hooks of a Create.
-func (h *handle) start(db *gorm.DB) {
-	if in := h.insertOf(db.Statement); in != nil && in.Waited {
+func (c *callbacks) start(db *gorm.DB) {
+	if in := c.insertOf(db.Statement); in != nil && in.Waited {
 		in.Waited = false // wait has just made it
 	} else {
-		h.discard(db.Statement)
+		c.discard(db.Statement)
 	}
 	if db.DryRun {
 		stmt := db.Statement
 		stmt.Settings.LoadOrStore(dryRunKey{}, &dryRun{stmt: stmt, ids: map[snowflake.ID]bool{}})
 	}
-	h.fill(db)
+	c.fill(db)
 }
 
 // discard removes an insert that is left over from a Create of the same statement that a panic in a hook has ended, and
 // the text, which GORM would run again.
-func (h *handle) discard(stmt *gorm.Statement) {
-	if in := h.insertOf(stmt); in != nil && (in.Resolved || !isBuilt(stmt)) {
+func (c *callbacks) discard(stmt *gorm.Statement) {
+	if in := c.insertOf(stmt); in != nil && (in.Resolved || !isBuilt(stmt)) {
 		in.Restore() // first: it puts back the clauses
 		delete(stmt.Clauses, insertKey)
 		stmt.SQL.Reset()
@@ -87,51 +87,51 @@ func (h *handle) discard(stmt *gorm.Statement) {
 }
 
 // rewrite is the callback right before the statement is built: see package upsert.
-func (h *handle) rewrite(db *gorm.DB) {
+func (c *callbacks) rewrite(db *gorm.DB) {
 	stmt := db.Statement
 	if db.Error != nil || stmt.Schema == nil {
 		return
 	}
-	s, in := stmt.Schema, h.insertOf(stmt)
+	s, in := stmt.Schema, c.insertOf(stmt)
 	if in == nil || (s.BeforeCreate || s.BeforeSave) && !stmt.SkipHooks {
 		// Again: a hook may have cleared a key, or the application has removed the callback before which fill runs.
-		h.fill(db)
-		in = h.insertOf(stmt)
+		c.fill(db)
+		in = c.insertOf(stmt)
 	}
 	clauses := len(stmt.Clauses)
 	if in != nil {
 		clauses-- // its own
 	}
-	p := h.planOf(s)
+	p := c.planOf(s)
 	if db.Error != nil || len(p.Columns) == 0 || len(stmt.Selects) == 0 && clauses == 0 && !hasClauses(s) {
 		return
 	}
 	if in == nil {
 		in = &upsert.Insert{Stmt: stmt, Columns: p.Active(stmt)}
-		h.remember(in)
+		c.remember(in)
 	}
-	in.Rewrite(p, h.dialect)
+	in.Rewrite(p, c.dialect)
 }
 
 // resolve is the callback right after the statement: see package upsert.
-func (h *handle) resolve(db *gorm.DB) {
-	if in := h.insertOf(db.Statement); in != nil {
-		in.Resolve(db, h.planOf(db.Statement.Schema), h.dialect)
+func (c *callbacks) resolve(db *gorm.DB) {
+	if in := c.insertOf(db.Statement); in != nil {
+		in.Resolve(db, c.planOf(db.Statement.Schema), c.dialect)
 	}
 }
 
 // finish is the callback at the end of a Create. If the statement has failed, and its rows do not exist, the IDs that
 // the records got are cleared. Its rows exist if it failed later, in a transaction that continues.
-func (h *handle) finish(db *gorm.DB) {
-	h.withdraw(db)
-	h.resolve(db) // if the application has removed the callback before which it runs
-	in := h.insertOf(db.Statement)
+func (c *callbacks) finish(db *gorm.DB) {
+	c.withdraw(db)
+	c.resolve(db) // if the application has removed the callback before which it runs
+	in := c.insertOf(db.Statement)
 	if db.DryRun {
-		defer h.endDryRun(db.Statement, in)
+		defer c.endDryRun(db.Statement, in)
 	}
 	delete(db.Statement.Clauses, insertKey) // the statement may be used again
 	if in != nil && db.Error != nil && (in.Repeated || hasTransaction(db) || in.Failed && !mayExist(db)) {
-		in.TakeBack(h.planOf(db.Statement.Schema))
+		in.TakeBack()
 	}
 }
 
@@ -156,12 +156,12 @@ func mayExist(db *gorm.DB) bool {
 }
 
 // announceBefore is the callback before GORM saves the associations that the rows of the statement refer to.
-func (h *handle) announceBefore(db *gorm.DB) {
+func (c *callbacks) announceBefore(db *gorm.DB) {
 	s := db.Statement.Schema
 	if db.Error != nil || s == nil {
 		return
 	}
-	p := h.planOf(s)
+	p := c.planOf(s)
 	if p.BadReference != nil { // of an Update: fill has checked the models of Create
 		_ = db.AddError(p.BadReference)
 		return
@@ -169,26 +169,26 @@ func (h *handle) announceBefore(db *gorm.DB) {
 	if len(s.Relationships.BelongsTo) == 0 {
 		return
 	}
-	in := h.insertOf(db.Statement)
+	in := c.insertOf(db.Statement)
 	if in != nil {
-		h.announces.Store(true)
+		c.announces.Store(true)
 	}
-	if h.announces.Load() {
+	if c.announces.Load() {
 		upsert.Announce(db.Statement, in, p.BelongsTo)
 	}
 }
 
 // announceAfter is the callback before GORM saves the other associations.
-func (h *handle) announceAfter(db *gorm.DB) {
-	if s := db.Statement.Schema; db.Error == nil && s != nil && h.announces.Load() &&
+func (c *callbacks) announceAfter(db *gorm.DB) {
+	if s := db.Statement.Schema; db.Error == nil && s != nil && c.announces.Load() &&
 		len(s.Relationships.HasOne)+len(s.Relationships.HasMany)+len(s.Relationships.Many2Many) > 0 {
-		upsert.Announce(db.Statement, nil, h.planOf(s).Many2Many)
+		upsert.Announce(db.Statement, nil, c.planOf(s).Many2Many)
 	}
 }
 
 // withdraw is the callback at the end of an Update, and of a Create.
-func (h *handle) withdraw(db *gorm.DB) {
-	if h.announces.Load() {
+func (c *callbacks) withdraw(db *gorm.DB) {
+	if c.announces.Load() {
 		upsert.Withdraw(db.Statement)
 	}
 

@@ -169,7 +169,7 @@ func (t target) layout() (common snowflake.Layout, err error) {
 	if p == nil {
 		return common, t.noLayout("the handle has no plugin")
 	}
-	generators := []Generator{p.gen}
+	generators := []Generator{p.rules.Default}
 	for _, name := range slices.Sorted(maps.Keys(p.rules.Named)) {
 		generators = append(generators, p.rules.Named[name])
 	}
@@ -178,7 +178,7 @@ func (t target) layout() (common snowflake.Layout, err error) {
 		case err != nil:
 			return common, err
 		case column != nil:
-			generators = []Generator{p.generatorOf(column)}
+			generators = []Generator{column.Gen}
 		case model.IsInteger(t.field.FieldType) && !model.IsKeyType(t.field.FieldType):
 			return common, t.noLayout("the plugin does not fill it (%s)", t.field.FieldType)
 		}

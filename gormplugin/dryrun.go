@@ -3,6 +3,8 @@ package gormplugin
 import (
 	"gorm.io/gorm"
 
+	"github.com/sqlflake/sqlflake/gormplugin/internal/model"
+
 	"github.com/sqlflake/sqlflake/gormplugin/internal/upsert"
 	"github.com/sqlflake/sqlflake/snowflake"
 )
@@ -19,7 +21,7 @@ type dryRun struct {
 type dryRunKey struct{}
 
 // endDryRun is called at the end of a Create, also of an association. in is nil if no record got an ID.
-func (h *handle) endDryRun(stmt *gorm.Statement, in *upsert.Insert) {
+func (c *callbacks) endDryRun(stmt *gorm.Statement, in *upsert.Insert) {
 	found, _ := stmt.Settings.Load(dryRunKey{})
 	d, begun := found.(*dryRun)
 	if !begun || stmt.Schema == nil {
@@ -36,7 +38,7 @@ func (h *handle) endDryRun(stmt *gorm.Statement, in *upsert.Insert) {
 	}
 	stmt.Settings.Delete(dryRunKey{})
 	for _, stmt := range d.all {
-		if r, err := h.planOf(stmt.Schema).RecordsOf(stmt, nil); err == nil {
+		if r, err := model.RecordsOf(stmt, nil); err == nil {
 			_ = stmt.AddError(r.ClearAll(d.ids))
 		}
 	}

@@ -75,19 +75,19 @@ func openPlace(ctx context.Context, db *gorm.DB, prefix string) (leasePlace, err
 // wait is the callback that fills keys before GORM takes a connection for the transaction, if the lease is not ready,
 // as after an outage or the sleep of a laptop: fill then waits for it. If all waiting calls held a connection, there
 // might be none left for the extension.
-func (h *handle) wait(db *gorm.DB) {
+func (c *callbacks) wait(db *gorm.DB) {
 	stmt := db.Statement
 	if db.Error != nil || isBuilt(stmt) {
 		return // it runs last if the application has removed gorm:begin_transaction
 	}
 
-	h.discard(stmt)
-	if _, inside := connpool.Unwrap(stmt.ConnPool); inside || h.ready() == nil {
+	c.discard(stmt)
+	if _, inside := connpool.Unwrap(stmt.ConnPool); inside || c.ready() == nil {
 		return
 	}
 
-	h.fill(db)
-	if in := h.insertOf(stmt); in != nil {
+	c.fill(db)
+	if in := c.insertOf(stmt); in != nil {
 		in.Waited = true
 	}
 }

@@ -93,7 +93,7 @@ func Open(ctx context.Context, db *gorm.DB, opts ...Option) (*Plugin, error) {
 		return nil, fmt.Errorf("gormplugin: open a lease: %w", err)
 	}
 
-	c.gen = p.lease.Generator()
+	c.rules.Default = p.lease.Generator()
 	if c.ready == nil {
 		c.ready = p.lease.Ready
 	}

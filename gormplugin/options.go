@@ -25,7 +25,6 @@ type Option func(*config) error
 
 // config is what the options set. It never changes afterwards.
 type config struct {
-	gen   Generator // the default one
 	rules model.Rules
 	minID snowflake.ID // of WithMinID
 
@@ -37,7 +36,7 @@ type config struct {
 
 // newConfig returns what the options set, and the errors of all of them.
 func newConfig(gen Generator, opts []Option) (*config, error) {
-	c := &config{gen: gen, openTimeout: lease.DefaultWindow}
+	c := &config{rules: model.Rules{Default: gen}, openTimeout: lease.DefaultWindow}
 	var errs []error
 	for i, opt := range opts {
 		if opt == nil {
@@ -92,7 +91,7 @@ func (c *config) checkMinID() error {
 		}
 		return nil
 	}
-	errs := []error{check("the generator", c.gen)}
+	errs := []error{check("the generator", c.rules.Default)}
 	for name, gen := range c.rules.Named {
 		errs = append(errs, check(fmt.Sprintf("the generator %q", name), gen))
 	}

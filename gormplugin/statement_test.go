@@ -222,8 +222,11 @@ type forgetful struct {
 }
 
 func (f *forgetful) BeforeCreate(*gorm.DB) error {
-	if f.Name == "b" {
+	switch f.Name {
+	case "b":
 		f.ID = 0
+	case "own":
+		f.ID = 5000
 	}
 	return nil
 }
@@ -239,6 +242,14 @@ func TestAHookThatTakesTheKeyAwayGetsAnother(t *testing.T) {
 		t.Error("no violation")
 	}
 	equal(t, "keys after the violation", again[0].ID+again[1].ID, 0)
+}
+
+func TestAHookThatTakesOneKeyAwayMayReplaceAnother(t *testing.T) {
+	db := onSQLite(t, &forgetful{})
+	f := []*forgetful{{Name: "own"}, {Name: "b"}, {Name: "c"}}
+	must(t, db.Create(&f))
+	wantCalls(t, db.gen, 3, 1)
+	db.wantKeys(t, "forgetfuls", 5000, firstID+2, firstID+3)
 }
 
 // selective selects in its hook what is written.

@@ -11,7 +11,6 @@ import (
 	"strconv"
 	"strings"
 
-	"gorm.io/gorm"
 	"gorm.io/gorm/schema"
 	"gorm.io/gorm/utils"
 )
@@ -22,6 +21,7 @@ var ErrTag = errors.New("gormplugin: invalid tag")
 // Rules are the options that decide what is filled.
 type Rules struct {
 	IntegerKeys bool
+	Default     Generator
 	Named       map[string]Generator // by the name in the tag
 }
 
@@ -30,6 +30,7 @@ type Rules struct {
 type Plan struct {
 	Schema  *schema.Schema
 	Columns []*Column // to fill, the key first; empty if the plugin fills nothing of the model
+	Batches int       // how many generators the columns have
 	Key     *Column   // the prioritized key, nil if the plugin does not fill it
 	Err     error     // every Create fails with it
 	Missed  *Column   // the prioritized key that could hold an ID, if neither the plugin nor a tag takes care of it
@@ -63,35 +64,59 @@ func (r *Rules) NewPlan(s *schema.Schema) *Plan {
 			p.Columns = append(p.Columns, column)
 		}
 	}
+	p.Batches = numberBatches(p.Columns)
 	if p.Key == nil {
 		p.Missed = missedKey(s)
 	}
 	return p
 }
 
+// numberBatches gives columns that share a generator the same number, and returns how many numbers there are.
+func numberBatches(columns []*Column) (batches int) {
+	for j, c := range columns {
+		hasSame := func(other *Column) bool { return isSame(other.Gen, c.Gen) }
+		if first := slices.IndexFunc(columns[:j], hasSame); first >= 0 {
+			c.Batch = columns[first].Batch
+			continue
+		}
+		c.Batch = batches
+		batches++
+	}
+	return batches
+}
+
+// isSame reports whether two generators are one. Generators that Go cannot compare, such as functions, never are.
+func isSame(a, b Generator) bool {
+	return reflect.ValueOf(a).Comparable() && reflect.ValueOf(b).Comparable() && a == b
+}
+
 // missedKey returns the key of a model if the plugin was probably meant to fill it.
 func missedKey(s *schema.Schema) *Column {
 	key := s.PrioritizedPrimaryField
-	if key == nil || key.DBName == "" || !key.Creatable || key.Serializer != nil ||
-		s.ModelType.Name() == "" || isForeignKey(key) {
+	isJoinTable := s.ModelType.Name() == ""
+	if key == nil || isJoinTable || !isWritten(key) {
 		return nil
 	}
-	k, t := kindOfAny(indirect(key.FieldType)), tagOf(key)
-	out := strings.TrimSpace(key.TagSettings[TagName]) == TagOptOut // also on an embedded struct, such as gorm.Model
-	if k == notAKey || out || t.databaseMakes() {
+	if key.Serializer != nil || isForeignKey(key) {
 		return nil
 	}
-	return newColumn(key, k, true)
+
+	// The tag may be on an embedded struct, such as gorm.Model.
+	isOptedOut := strings.TrimSpace(key.TagSettings[TagName]) == TagOptOut
+	if isOptedOut || tagOf(key).databaseMakes() {
+		return nil
+	}
+
+	k := kindOfAny(indirect(key.FieldType))
+	if k == notAKey {
+		return nil
+	}
+	return newColumn(key, k, true, nil)
 }
 
-// Active returns the columns without those that Omit names: the database makes these.
-func (p *Plan) Active(stmt *gorm.Statement) []*Column {
-	if len(stmt.Selects) == 0 && len(stmt.Omits) == 0 {
-		return p.Columns
-	}
-	return slices.DeleteFunc(slices.Clone(p.Columns), func(c *Column) bool {
-		return SelectionOf(stmt, c.Field) == Omitted
-	})
+// isWritten reports whether GORM writes the field when it creates a row.
+func isWritten(field *schema.Field) bool {
+	return field.DBName != "" && field.Creatable
 }
 
 // ColumnOf returns how a field is filled, nil if it is not.
@@ -108,18 +133,18 @@ func (r *Rules) ColumnOf(field *schema.Field) (*Column, error) {
 		return r.taggedColumn(field, t)
 	case t.inherited(field):
 		return nil, tagError(field, "is on an embedded struct; put it on a field of that struct")
-	case !isKey, field.DBName == "", !field.Creatable, isForeignKey(field):
+	case !isKey, !isWritten(field), isForeignKey(field):
 		return nil, nil
 	}
 	k, byDatabase := kindOfKey(indirect(field.FieldType)), field.HasDefaultValue
-	if k == notAKey && r.IntegerKeys && isLargeInteger(field) {
+	if fillsIntegers := r.IntegerKeys && isLargeInteger(field); k == notAKey && fillsIntegers {
 		k, byDatabase = kindOfAny(indirect(field.FieldType)), t.databaseMakes()
 	}
 	switch {
 	case k == notAKey:
 		return nil, nil
 	case !byDatabase:
-		return newCheckedColumn(field, k, isKey)
+		return newCheckedColumn(field, k, isKey, r.Default)
 	}
 	if _, err := strconv.ParseInt(strings.Trim(field.DefaultValue, `'"`), 10, 64); err == nil {
 		return nil, fmt.Errorf("%w: by default:%s all rows of %s would get the same key %s; remove it",
@@ -131,57 +156,46 @@ func (r *Rules) ColumnOf(field *schema.Field) (*Column, error) {
 // isLargeInteger reports whether field is an integer of 64 bits, in Go and as far as GORM knows in the database.
 func isLargeInteger(field *schema.Field) bool {
 	k := kindOfAny(indirect(field.FieldType))
-	return (k == signed || k == unsigned) && field.Serializer == nil && (field.Size == 0 || field.Size >= 64)
+	isInteger := k == signed || k == unsigned
+	return isInteger && field.Serializer == nil && !isShort(field)
+}
+
+// isShort reports whether the tag of a field asks for a column of less than 64 bits.
+func isShort(field *schema.Field) bool {
+	return 0 < field.Size && field.Size < 64
 }
 
 // newCheckedColumn returns an error if AutoMigrate of GORM makes an integer of less than 64 bits for the field: a smallint
 // or tinyint if GORM knows no size, as for a struct or an array with type:int.
-func newCheckedColumn(field *schema.Field, k kind, isKey bool) (*Column, error) {
-	if k == custom && field.Size < 64 && (field.DataType == schema.Int || field.DataType == schema.Uint) {
+func newCheckedColumn(field *schema.Field, k kind, isKey bool, gen Generator) (*Column, error) {
+	isInteger := field.DataType == schema.Int || field.DataType == schema.Uint
+	if small := isInteger && field.Size < 64; k == custom && small {
 		return nil, fmt.Errorf("%w: type:int of %s.%s needs size:64 beside it; without it GORM makes a small integer for the "+
 			"type %s", ErrTag, field.Schema.Name, field.Name, field.FieldType)
 	}
-	return newColumn(field, k, isKey), nil
+	return newColumn(field, k, isKey, gen), nil
 }
 
 // CheckSize returns an error for an integer key that IntegerKeys is meant for but that cannot hold an ID.
 func (r *Rules) CheckSize(s *schema.Schema) error {
 	field := s.PrioritizedPrimaryField
-	if field == nil || !r.IntegerKeys || !field.Creatable || field.Serializer != nil || !IsInteger(field.FieldType) {
+	if field == nil || !r.IntegerKeys {
 		return nil
 	}
-	if t := tagOf(field); t.out || t.in || t.databaseMakes() || isLargeInteger(field) || isForeignKey(field) {
+	if !field.Creatable || field.Serializer != nil {
+		return nil
+	}
+	if !IsInteger(field.FieldType) || isLargeInteger(field) {
+		return nil
+	}
+
+	t := tagOf(field)
+	hasRule := t.out || t.in
+	if hasRule || t.databaseMakes() || isForeignKey(field) {
 		return nil
 	}
 	return fmt.Errorf("%w: the key %s.%s of type %s, size %d, is too small for WithIntegerKeys, which needs 64 bits; "+
 		"add autoIncrement:true or snowflake:- to leave it to the database", ErrTag, s.Name, field.Name, field.FieldType, field.Size)
-}
-
-// Selection says whether a statement writes a column.
-type Selection uint8
-
-// What Select and Omit say about a column.
-const (
-	Written     Selection = iota
-	NotSelected           // Select names other columns only
-	Omitted               // Omit names it: the database makes the value
-)
-
-// SelectionOf decides as callbacks.ConvertToCreateValues does.
-func SelectionOf(stmt *gorm.Statement, field *schema.Field) Selection {
-	if len(stmt.Selects) == 0 && len(stmt.Omits) == 0 {
-		return Written
-	}
-	columns, restricted := stmt.SelectAndOmitColumns(true, false)
-	named, ok := columns[field.DBName]
-	switch {
-	case ok && !named:
-		return Omitted
-	case !ok && restricted:
-		return NotSelected
-	default:
-		return Written
-	}
 }
 
 // Words of a tag. Names of generators stand behind tagNamed, so that a new word takes none of them.
@@ -209,10 +223,10 @@ func tagOf(field *schema.Field) tag {
 	return tag{in: has && word != TagOptOut, out: has && word == TagOptOut, word: word, settings: settings}
 }
 
-// generator returns the generator that the tag of a field names, nil for the default one.
+// generator returns the generator that the tag of a field names.
 func (r *Rules) generator(field *schema.Field, t tag) (Generator, error) {
 	if t.word == TagName {
-		return nil, nil
+		return r.Default, nil
 	}
 
 	name, named := strings.CutPrefix(t.word, tagNamed)
@@ -237,8 +251,9 @@ func (t tag) databaseMakes() bool {
 
 // inherited reports whether GORM has copied a snowflake tag to the field from an embedded struct around it.
 func (t tag) inherited(field *schema.Field) bool {
+	isEmbedded := len(field.StructField.Index) > 1
 	value, ok := field.TagSettings[TagName]
-	return ok && strings.TrimSpace(value) != TagOptOut && len(field.StructField.Index) > 1
+	return isEmbedded && ok && strings.TrimSpace(value) != TagOptOut
 }
 
 // taggedColumn returns how a field with a tag is filled, or why it cannot be.
@@ -249,17 +264,19 @@ func (r *Rules) taggedColumn(field *schema.Field, t tag) (*Column, error) {
 	}
 
 	k := kindOfAny(indirect(field.FieldType))
+	isInteger := k == signed || k == unsigned
+	isTruncating := 0 < field.Size && field.Size < maxDigits
 	switch {
 	case k == notAKey || field.Serializer != nil:
 		return nil, tagError(field, "needs snowflake.ID, int64, uint64, string or a type with the methods of Key, "+
 			"without a serializer, and the type is %s", field.FieldType)
-	case field.DBName == "" || !field.Creatable:
+	case !isWritten(field):
 		return nil, tagError(field, "is on a field that GORM does not write when it creates a row")
 	case t.databaseMakes():
 		return nil, tagError(field, "is beside default or autoIncrement, by which the database makes the value")
-	case k == text && field.Size > 0 && field.Size < maxDigits:
+	case k == text && isTruncating:
 		return nil, tagError(field, "needs a string of size %d, and the size is %d", maxDigits, field.Size)
-	case k != text && k != custom && field.Size > 0 && field.Size < 64:
+	case isInteger && isShort(field):
 		return nil, tagError(field, "needs an integer of size 64, and the size is %d", field.Size)
 	}
 	if isForeignKey(field) {
@@ -268,11 +285,7 @@ func (r *Rules) taggedColumn(field *schema.Field, t tag) (*Column, error) {
 		}
 		return nil, tagError(field, "is on the foreign key of a belongs-to relation, which is the key of another row")
 	}
-	column, err := newCheckedColumn(field, k, field == field.Schema.PrioritizedPrimaryField)
-	if err == nil {
-		column.Gen = gen
-	}
-	return column, err
+	return newCheckedColumn(field, k, field == field.Schema.PrioritizedPrimaryField, gen)
 }
 
 func tagError(field *schema.Field, format string, args ...any) error {
@@ -322,12 +335,16 @@ func (r *Rules) badReference(s *schema.Schema) error {
 	for _, rel := range ownRelations(s) {
 		for _, ref := range rel.References {
 			from, to := ref.PrimaryKey, ref.ForeignKey
-			if from == nil || to == nil || to.Serializer != nil || canHold(to.FieldType, from.FieldType) {
+			if from == nil || to == nil {
+				continue
+			}
+			if to.Serializer != nil || canHold(to.FieldType, from.FieldType) {
 				continue
 			}
 			if column, _ := r.ColumnOf(from); column == nil && !IsKeyType(from.FieldType) {
 				continue
 			}
+
 			remedy := "snowflake.ID or a uint64"
 			if !holdsNumbers(from.FieldType) {
 				remedy = indirect(from.FieldType).String()
@@ -345,12 +362,13 @@ func (r *Rules) badReference(s *schema.Schema) error {
 // if it becomes a sqltypes.Text.
 func canHold(to, from reflect.Type) bool {
 	to, from = indirect(to), indirect(from)
+	isIDType := IsInteger(to) || IsKeyType(to)
 	switch kind := to.Kind(); {
 	case kind == reflect.Float32, kind == reflect.Float64, IsInteger(to) && to.Bits() < 64:
 		return false
 	case kind == reflect.String:
 		return !IsInteger(from) || from.PkgPath() == "" // of the integers GORM writes int64 and the like as digits
-	case !IsInteger(to) && !IsKeyType(to) && !holdsNumbers(to):
+	case !isIDType && !holdsNumbers(to):
 		return true // another type, such as sql.NullString
 	case holdsNumbers(to):
 		return holdsNumbers(from) || from.Kind() == reflect.String // of digits, which GORM parses

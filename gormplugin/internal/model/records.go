@@ -2,8 +2,11 @@ package model
 
 import (
 	"context"
+	"database/sql"
+	"database/sql/driver"
 	"errors"
 	"fmt"
+	"iter"
 	"reflect"
 	"slices"
 
@@ -22,19 +25,82 @@ type Records struct {
 	Maps    bool
 	Many    bool // a slice of maps
 
-	ctx   context.Context
-	plan  *Plan
-	value reflect.Value    // a struct, or a slice or array if List is true, or
-	maps  []map[string]any // if Maps is true
+	ctx     context.Context
+	batches int // of the plan
+	schema  *schema.Schema
+	value   reflect.Value    // a struct, or a slice or array if List is true, or
+	maps    []map[string]any // if Maps is true
 }
 
-// RecordsOf returns the records of a statement; there are none beside an error.
-func (p *Plan) RecordsOf(stmt *gorm.Statement, columns []*Column) (r Records, err error) {
-	r = Records{plan: p, Columns: columns, ctx: stmt.Context, Maps: true}
+// Lacking returns the records that a statement creates, and how many of their fields that it writes have no value.
+func (p *Plan) Lacking(stmt *gorm.Statement) (r Records, n int, err error) {
+	columns := p.Active(stmt)
+	if len(columns) == 0 {
+		return r, 0, nil
+	}
+	if r, err = RecordsOf(stmt, columns); err != nil {
+		return r, 0, err
+	}
+
+	// GORM would overwrite the keys with numbers of the database's counter, and append maps (callbacks.Create, gorm.Scan).
+	if isCounted := p.Key != nil && p.Key.Field.HasDefaultValue; isCounted && r.Many {
+		return r, 0, fmt.Errorf("gormplugin: GORM treats the key %s of %s as auto-increment and cannot create several "+
+			"maps; call DisableAutoIncrement at the start: %w", p.Key.Field.Name, stmt.Schema.Name, gorm.ErrInvalidData)
+	}
+
+	r.batches, n = p.Batches, r.lacking()
+	if n > 0 && !r.Settable() {
+		return r, n, fmt.Errorf("gormplugin: %s by value cannot take its key, pass a pointer: %w",
+			r.Type(), gorm.ErrInvalidValue)
+	}
+	return r, n, nil
+}
+
+// Active returns the columns without those that Omit names: the database makes these.
+func (p *Plan) Active(stmt *gorm.Statement) []*Column {
+	if len(stmt.Selects) == 0 && len(stmt.Omits) == 0 {
+		return p.Columns
+	}
+	return slices.DeleteFunc(slices.Clone(p.Columns), func(c *Column) bool {
+		return SelectionOf(stmt, c.Field) == Omitted
+	})
+}
+
+// Selection says whether a statement writes a column.
+type Selection uint8
+
+// What Select and Omit say about a column.
+const (
+	Written     Selection = iota
+	NotSelected           // Select names other columns only
+	Omitted               // Omit names it: the database makes the value
+)
+
+// SelectionOf decides as callbacks.ConvertToCreateValues does.
+func SelectionOf(stmt *gorm.Statement, field *schema.Field) Selection {
+	if len(stmt.Selects) == 0 && len(stmt.Omits) == 0 {
+		return Written
+	}
+	columns, restricted := stmt.SelectAndOmitColumns(true, false)
+	named, ok := columns[field.DBName]
+	switch {
+	case ok && !named:
+		return Omitted
+	case !ok && restricted:
+		return NotSelected
+	default:
+		return Written
+	}
+}
+
+// RecordsOf returns the records of a statement, none with an error.
+func RecordsOf(stmt *gorm.Statement, columns []*Column) (r Records, err error) {
+	r = Records{Columns: columns, ctx: stmt.Context, schema: stmt.Schema, Maps: true}
 	switch dest := stmt.Dest.(type) {
 	case map[string]any:
 		if dest == nil {
-			return r, fmt.Errorf("gormplugin: a nil map cannot take the key of %s: %w", stmt.Schema.Name, gorm.ErrInvalidValue)
+			return r, fmt.Errorf("gormplugin: a nil map cannot take the key of %s: %w",
+				stmt.Schema.Name, gorm.ErrInvalidValue)
 		}
 		r.maps = []map[string]any{dest}
 	case *map[string]any:
@@ -51,16 +117,11 @@ func (p *Plan) RecordsOf(stmt *gorm.Statement, columns []*Column) (r Records, er
 		r.N, err = r.setStructs(stmt)
 		return r, err
 	}
-	if key := p.Key; r.Many && key != nil && key.Field.HasDefaultValue {
-		// GORM would overwrite the keys with numbers of the database's counter, and append maps (callbacks.Create,
-		// gorm.Scan).
-		return r, fmt.Errorf("gormplugin: GORM treats the key %s of %s as auto-increment and cannot create several maps; "+
-			"call DisableAutoIncrement at the start: %w", key.Field.Name, stmt.Schema.Name, gorm.ErrInvalidData)
-	}
 	r.N = len(r.maps)
 	return r, nil
 }
 
+// setStructs takes the structs of a statement, and returns how many the plugin fills.
 func (r *Records) setStructs(stmt *gorm.Statement) (n int, err error) {
 	var element reflect.Type
 	r.value = stmt.ReflectValue
@@ -69,12 +130,16 @@ func (r *Records) setStructs(stmt *gorm.Statement) (n int, err error) {
 		n, element = 1, r.value.Type()
 	case reflect.Slice, reflect.Array:
 		r.List, n = true, r.value.Len()
-		element = indirect(r.value.Type().Elem())
+		element = r.value.Type().Elem()
 	}
-	switch {
-	case n == 0:
+	if n == 0 {
 		return 0, nil
-	case element.Kind() != reflect.Struct: // where GORM panics, with the transaction open
+	}
+
+	if element.Kind() == reflect.Pointer {
+		element = element.Elem()
+	}
+	if element.Kind() != reflect.Struct { // where GORM panics, with the transaction open
 		return 0, fmt.Errorf("gormplugin: %s is not a slice of records of %s: %w",
 			r.value.Type(), stmt.Schema.Name, gorm.ErrInvalidData)
 	}
@@ -83,22 +148,30 @@ func (r *Records) setStructs(stmt *gorm.Statement) (n int, err error) {
 			return 0, nil // a nil pointer, for which GORM returns gorm.ErrInvalidData later
 		}
 	}
-	differs := func(c *Column) bool { return typeAt(c.Field, element) != c.Field.FieldType }
-	if element == stmt.Schema.ModelType || !slices.ContainsFunc(r.Columns, differs) {
+
+	if element == stmt.Schema.ModelType {
 		return n, nil
 	}
-	// The records are of another type than the model. Without an ID at the position of each column's field GORM would
-	// store whatever is there, a title for example, as the key.
-	for _, c := range r.Columns {
-		k := c.kindAs(typeAt(c.Field, element))
+	kinds := kindsIn(element, r.Columns)
+	if kinds == nil {
+		return n, nil
+	}
+	return 0, r.checkIDs(n, kinds)
+}
+
+// checkIDs returns an error if one of n records of another type than the model has no ID at the position of a column's
+// field. GORM would store whatever is there, a title for example, as the key.
+func (r *Records) checkIDs(n int, kinds []kind) error {
+	for j, c := range r.Columns {
 		for i := range n {
-			if k == notAKey || k.loadIndirect(c.Position(r.At(i))) == (Value{}) {
-				return 0, fmt.Errorf("gormplugin: %s has no %s where the model %s has %s: %w", element,
-					c.Field.FieldType, stmt.Schema.Name, c.Field.Name, gorm.ErrInvalidValue)
+			if kinds[j] != notAKey && kinds[j].loadIndirect(c.Position(r.At(i))) != (Value{}) {
+				continue
 			}
+			return fmt.Errorf("gormplugin: %s has no %s where the model %s has %s: %w",
+				r.Type(), c.Field.FieldType, r.schema.Name, c.Field.Name, gorm.ErrInvalidValue)
 		}
 	}
-	return 0, nil
+	return nil
 }
 
 // At returns record i, which is a struct.
@@ -113,33 +186,147 @@ func (r *Records) At(i int) reflect.Value {
 	return record
 }
 
-// Load returns what record i has in a column, the zero value if nothing.
-func (r *Records) Load(i int, c *Column) Value {
-	if r.Maps {
-		x, _ := c.loadMap(r.maps[i])
-		return x
-	}
-	return c.load(r.At(i))
-}
-
-// Lacks reports whether record i has nothing in a column. A map may have something else than an ID, such as an SQL
-// expression.
-func (r *Records) Lacks(i int, c *Column) bool {
-	if r.Maps {
-		_, taken := c.loadMap(r.maps[i])
-		return !taken
-	}
-	return c.load(r.At(i)) == Value{}
-}
-
-// Lacking counts the records that have nothing in a column.
-func (r *Records) Lacking(c *Column) (n int) {
-	for i := range r.N {
-		if r.Lacks(i, c) {
-			n++
+// lacking counts the fields that have no value.
+func (r *Records) lacking() (n int) {
+	for _, c := range r.Columns {
+		for i := range r.N {
+			if _, taken := r.load(i, c); !taken {
+				n++
+			}
 		}
 	}
 	return n
+}
+
+// Fill draws new IDs for the fields that lack one, of which there are lacking, and stores them in the fields and at
+// their places in ids: record i and column j have the place i*len(r.Columns)+j. The other IDs are those of an earlier
+// call, and those that a hook has replaced become 0. No field is set before all generators have succeeded.
+//
+// It reports whether a pointer to a record occurs more than once. The field then has the ID of its first place, and
+// there is a 0 at the others.
+func (r *Records) Fill(ids []snowflake.ID, lacking int) (repeated bool, err error) {
+	r.Forget(ids)
+	if err := r.draw(ids, lacking); err != nil {
+		return false, err
+	}
+	return r.assign(ids), nil
+}
+
+// draw puts new IDs at the places of the fields that lack one, by one call of each generator. They ascend in the order
+// of the records, and within a record in the order of the columns.
+func (r *Records) draw(ids []snowflake.ID, lacking int) error {
+	if lacking == len(ids) && r.batches == 1 {
+		return r.drawBatch(0, ids)
+	}
+
+	for batch := range r.batches {
+		n := 0
+		for range r.empty(batch) {
+			n++
+		}
+		if n == 0 {
+			continue
+		}
+
+		drawn := make([]snowflake.ID, n)
+		if err := r.drawBatch(batch, drawn); err != nil {
+			return err
+		}
+		for at := range r.empty(batch) {
+			ids[at], drawn = drawn[0], drawn[1:]
+		}
+	}
+	return nil
+}
+
+// empty returns the places of the fields of a batch that have no value.
+func (r *Records) empty(batch int) iter.Seq[int] {
+	return func(yield func(at int) bool) {
+		for at := range r.N * len(r.Columns) {
+			i, c := at/len(r.Columns), r.Columns[at%len(r.Columns)]
+			if c.Batch != batch {
+				continue
+			}
+			if _, taken := r.load(i, c); !taken && !yield(at) {
+				return
+			}
+		}
+	}
+}
+
+// drawBatch fills ids in one call of the generator that the columns of a batch share.
+func (r *Records) drawBatch(batch int, ids []snowflake.ID) error {
+	at := slices.IndexFunc(r.Columns, func(c *Column) bool { return c.Batch == batch })
+	err := r.Columns[at].Gen.Fill(r.ctx, ids)
+	if err == nil && slices.Contains(ids, 0) {
+		err = errors.New("the generator returned the ID 0")
+	}
+	if err != nil {
+		return fmt.Errorf("gormplugin: IDs for %s: %w", r.schema.Name, err)
+	}
+	return nil
+}
+
+// assign stores the IDs in the fields at their places.
+func (r *Records) assign(ids []snowflake.ID) (repeated bool) {
+	for at, id := range ids {
+		if id == 0 {
+			continue
+		}
+
+		i, c := at/len(r.Columns), r.Columns[at%len(r.Columns)]
+		x, taken := r.load(i, c)
+		switch {
+		case !taken:
+			r.Store(i, c, Value{ID: id})
+		case x.ID != id:
+			repeated, ids[at] = true, 0
+		}
+	}
+	return repeated
+}
+
+// Forget sets the IDs to 0 that the fields at their places do not have any more.
+func (r *Records) Forget(ids []snowflake.ID) {
+	for at := range min(len(ids), r.N*len(r.Columns)) {
+		i, c := at/len(r.Columns), r.Columns[at%len(r.Columns)]
+		if ids[at] != 0 && r.Load(i, c).ID != ids[at] {
+			ids[at] = 0
+		}
+	}
+}
+
+// Clear clears the fields that have one of the IDs of their columns. It goes by the IDs, not by their places: GORM may
+// have put other records into the slice.
+func (r *Records) Clear(ids []snowflake.ID) {
+	for j, c := range r.Columns {
+		assigned := make(map[snowflake.ID]bool, r.N)
+		for at := j; at < len(ids); at += len(r.Columns) {
+			assigned[ids[at]] = ids[at] != 0
+		}
+
+		for i := range r.N {
+			if assigned[r.Load(i, c).ID] {
+				r.Store(i, c, Value{})
+			}
+		}
+	}
+}
+
+// Load returns what record i has in a column, the zero value if nothing.
+func (r *Records) Load(i int, c *Column) Value {
+	x, _ := r.load(i, c)
+	return x
+}
+
+// load also reports whether record i has something in a column. A map may have something else than an ID, such as an
+// SQL expression.
+func (r *Records) load(i int, c *Column) (x Value, taken bool) {
+	if r.Maps {
+		return c.loadMap(r.maps[i])
+	}
+	x = c.load(r.At(i))
+	return x, x != Value{}
 }
 
 // Store sets a column of record i; the zero value clears it.
@@ -161,75 +348,205 @@ func (r *Records) Store(i int, c *Column, x Value) {
 func (r *Records) Settable() bool { return r.Maps || r.At(0).CanAddr() }
 
 // OfModel reports whether the records are structs of the model itself.
-func (r *Records) OfModel() bool { return !r.Maps && r.Type() == r.plan.Schema.ModelType }
+func (r *Records) OfModel() bool { return !r.Maps && r.Type() == r.schema.ModelType }
 
 // Type returns the type of the records, which are structs.
 func (r *Records) Type() reflect.Type { return r.At(0).Type() }
 
-// Field returns what record i has in any field.
-func (r *Records) Field(i int, field *schema.Field) any {
-	if r.Maps {
-		for name, x := range r.maps[i] {
-			if names(field, name) {
-				return x
-			}
-		}
-		return nil
+// Value is what a field holds: an ID, or a text that is no ID. The zero value means that there is no ID yet.
+type Value struct {
+	ID   snowflake.ID
+	Text string
+}
+
+// load returns what a record, which is a struct, has in the field.
+func (c *Column) load(record reflect.Value) Value { return c.kind.loadIndirect(c.Position(record)) }
+
+// store sets the field of a record, which is an addressable struct. A pointer gets a new variable, since several
+// records may share the old one.
+func (c *Column) store(ctx context.Context, record reflect.Value, x Value) {
+	field := c.Position(record)
+	if !field.IsValid() {
+		field = c.Field.ReflectValueOf(ctx, record) // makes the embedded structs
 	}
-	x, _ := field.ValueOf(r.ctx, r.At(i))
-	return x
-}
-
-// SetField sets any field of record i, which is a struct.
-func (r *Records) SetField(i int, field *schema.Field, x any) error {
-	return field.Set(r.ctx, r.At(i), x)
-}
-
-// LeavesToDatabase reports whether record i lacks one of the fields, so that the database sets the column's default.
-func (r *Records) LeavesToDatabase(i int, fields []*schema.Field) bool {
-	return !r.Maps && slices.ContainsFunc(fields, func(field *schema.Field) bool {
-		if !field.HasDefaultValue || field.DefaultValueInterface != nil { // GORM sets a constant in the record itself
-			return false
-		}
-		_, zero := field.ValueOf(r.ctx, r.At(i))
-		return zero
-	})
-}
-
-// ClearAll clears every field that holds one of the IDs, references included.
-func (r *Records) ClearAll(ids map[snowflake.ID]bool) (err error) {
-	holds := func(field *schema.Field, x any) bool {
-		if field == nil {
-			return false
-		}
-		got, _ := newColumn(field, kindOfAny(indirect(field.FieldType)), false).fromMap(x)
-		return ids[got.ID]
+	switch {
+	case !c.Pointer:
+		c.kind.store(field, x)
+	case x == Value{}:
+		field.SetZero()
+	default:
+		variable := reflect.New(c.elem)
+		c.kind.store(variable.Elem(), x)
+		field.Set(variable)
 	}
-	for i := range r.N {
-		if r.Maps {
-			for name, x := range r.maps[i] {
-				if holds(r.plan.Schema.LookUpField(name), x) {
-					delete(r.maps[i], name)
-				}
-			}
+}
+
+// Position finds the field in a struct by its position in the model. It makes no embedded struct: it returns the zero
+// Value if one is a nil pointer.
+func (c *Column) Position(record reflect.Value) reflect.Value {
+	for _, index := range c.path {
+		if index >= 0 {
+			record = record.Field(index)
 			continue
 		}
-		// A record of another type than the model has only the fields that are written.
-		for _, field := range r.plan.Schema.Fields {
-			if field.DBName == "" || !field.Creatable || !r.OfModel() && typeAt(field, r.At(i).Type()) != field.FieldType {
-				continue
-			}
-			if x, zero := field.ValueOf(r.ctx, r.At(i)); !zero && holds(field, x) {
-				err = errors.Join(err, r.SetField(i, field, nil))
+		if record = record.Field(-index - 1); record.IsNil() {
+			return reflect.Value{}
+		}
+		record = record.Elem()
+	}
+	return record
+}
+
+// loadMap returns what a map has in the column, under the name of the column or of the field, as GORM resolves them.
+// taken is true if there is a value other than nil, 0 and the empty string; x is zero if that value is no ID.
+func (c *Column) loadMap(m map[string]any) (x Value, taken bool) {
+	for name, entry := range m {
+		if names(c.Field, name) {
+			if x, taken := c.fromMap(entry); taken {
+				return x, true
 			}
 		}
 	}
-	return err
+	return Value{}, false
 }
 
-// WithoutKey counts the records of a statement whose key, a snowflake.ID, is 0. n is 0 if there are none that count.
-func WithoutKey(stmt *gorm.Statement, key *schema.Field) (lacking, n int) {
-	column := newColumn(key, signed, true)
-	r, _ := (&Plan{Schema: stmt.Schema}).RecordsOf(stmt, []*Column{column})
-	return r.Lacking(column), r.N
+// storeMap puts an ID into a map, under the column's name as GORM does with keys from the database, and in the type
+// that a struct of the model has. It deletes other spellings, since each would be a column of the statement.
+func (c *Column) storeMap(m map[string]any, x Value) {
+	for name := range m {
+		if name != c.Field.DBName && names(c.Field, name) {
+			delete(m, name)
+		}
+	}
+	m[c.Field.DBName] = c.GoValue(x)
+}
+
+func names(field *schema.Field, name string) bool {
+	if name == field.DBName {
+		return true
+	}
+	found := field.Schema.LookUpField(name)
+	return found != nil && found.DBName == field.DBName
+}
+
+// fromMap reports whether an entry of a map is taken: whether the database would see something else than NULL, 0 or an
+// empty string.
+func (c *Column) fromMap(entry any) (x Value, taken bool) {
+	rv := reflect.ValueOf(entry)
+	if c.kind == custom && reflect.TypeOf(entry) == c.elem {
+		x = c.kind.load(rv)
+		return x, x != Value{}
+	}
+	if valuer, ok := entry.(driver.Valuer); ok {
+		if rv.Kind() == reflect.Pointer && rv.IsNil() {
+			return x, false
+		}
+		inner, err := valuer.Value() // of any type that the driver takes
+		if _, again := inner.(driver.Valuer); again || err != nil {
+			return x, true
+		}
+		entry, rv = inner, reflect.ValueOf(inner)
+	}
+	value, err := driver.DefaultParameterConverter.ConvertValue(entry)
+	switch v := value.(type) {
+	case nil:
+		if err != nil && rv.CanUint() { // above the numbers of database/sql
+			x.ID = snowflake.ID(rv.Uint())
+		}
+		return x, err != nil // the driver returns the error
+	case int64:
+		return Value{ID: snowflake.ID(v)}, v != 0
+	case float64: // as encoding/json reads numbers
+		return Value{ID: snowflake.ID(v)}, v != 0
+	case string: // of a json.Number among others
+		return c.fromText(v)
+	}
+	return Value{}, true
+}
+
+func (c *Column) fromText(s string) (x Value, taken bool) {
+	switch {
+	case c.kind == text:
+		return textValue(s), s != ""
+	case s == "0":
+		return Value{}, false
+	case c.kind == custom:
+		// The type may have another form in the database.
+		variable := reflect.New(c.elem)
+		if scanner, ok := reflect.TypeAssert[sql.Scanner](variable); ok && scanner.Scan(s) == nil {
+			return c.kind.load(variable.Elem()), true
+		}
+	}
+	id, _ := snowflake.Parse(s)
+	return Value{ID: id}, true
+}
+
+func textValue(s string) Value {
+	if id, err := snowflake.Parse(s); err == nil && id != 0 {
+		return Value{ID: id}
+	}
+	return Value{Text: s}
+}
+
+// loadIndirect returns what v holds or points to. It is the zero Value within an embedded nil pointer.
+func (k kind) loadIndirect(v reflect.Value) Value {
+	if v.Kind() == reflect.Pointer {
+		v = v.Elem()
+	}
+	if !v.IsValid() {
+		return Value{}
+	}
+	return k.load(v)
+}
+
+// load returns what v, which is no pointer, holds.
+func (k kind) load(v reflect.Value) Value {
+	switch k {
+	case signed:
+		return Value{ID: snowflake.ID(v.Int())}
+	case unsigned:
+		return Value{ID: snowflake.ID(v.Uint())}
+	case text:
+		return textValue(v.String())
+	case custom:
+		if !v.CanAddr() {
+			addressable := reflect.New(v.Type()).Elem()
+			addressable.Set(v)
+			v = addressable
+		}
+		return Value{ID: v.Addr().Interface().(Key).SnowflakeID()}
+	}
+	return Value{}
+}
+
+// store sets v, which is settable and no pointer.
+func (k kind) store(v reflect.Value, x Value) {
+	switch k {
+	case signed:
+		v.SetInt(int64(x.ID))
+	case unsigned:
+		v.SetUint(uint64(x.ID))
+	case text:
+		if x.ID != 0 {
+			x.Text = x.ID.String()
+		}
+		v.SetString(x.Text)
+	case custom:
+		v.Addr().Interface().(Key).SetSnowflakeID(x.ID)
+	}
+}
+
+// GoValue returns what a struct of the model holds for a value, without the pointer.
+func (c *Column) GoValue(x Value) any {
+	if c.elem == idType {
+		return x.ID
+	}
+	variable := reflect.New(c.elem).Elem()
+	c.kind.store(variable, x)
+	return variable.Interface()
+}
+
+// FromTarget returns what was scanned into a value of the field's NewValuePool.
+func (c *Column) FromTarget(target any) Value {
+	return c.kind.loadIndirect(reflect.ValueOf(target).Elem())
 }

@@ -22,16 +22,18 @@
 // [Insert.Rewrite] runs right before the statement. It changes the clauses for rules 3 and 6, and decides whether a
 // record may conflict with an existing row, and how that will show. [Insert.Resolve] runs right after the statement. If
 // the statement itself does not show that all is well, it asks by SELECT which records have no row under their ID and
-// which rows they conflict with (lookup.go), finds repeated IDs (repeat.go), and rejects orphans (relations.go).
+// which rows they conflict with (lookup.go), finds repeated IDs, and rejects orphans.
 package upsert
 
 import (
 	"errors"
+	"fmt"
 	"maps"
 	"slices"
 
 	"gorm.io/gorm"
 	"gorm.io/gorm/clause"
+	"gorm.io/gorm/schema"
 
 	"github.com/sqlflake/sqlflake/gormplugin/internal/model"
 	"github.com/sqlflake/sqlflake/snowflake"
@@ -39,6 +41,9 @@ import (
 
 // ErrKeyUnknown is gormplugin.ErrKeyUnknown.
 var ErrKeyUnknown = errors.New("gormplugin: key unknown after a conflict")
+
+// ErrRepeated is gormplugin.ErrRepeated.
+var ErrRepeated = fmt.Errorf("gormplugin: a generated ID exists already: %w", gorm.ErrDuplicatedKey)
 
 // Dialect is what the rules need to know about a database.
 type Dialect struct {
@@ -69,8 +74,8 @@ type Insert struct {
 // Build makes it a clause.
 func (*Insert) Build(clause.Builder) {}
 
-// Reserve makes room for the IDs of n records, and keeps those that it has for as many.
-func (in *Insert) Reserve(columns []*model.Column, n int) {
+// AllocIDs makes room for the IDs of n records, and keeps those that it has for as many.
+func (in *Insert) AllocIDs(columns []*model.Column, n int) {
 	in.Columns = columns
 	size := n * len(columns)
 	switch {
@@ -95,21 +100,9 @@ func (in *Insert) generatedBesideKey() bool {
 // TakeBack clears the fields that still have their generated IDs: the statement has failed, so no row has them. A
 // record that kept its key would be updated by the next Save instead of created: without its create hooks, and with
 // children that refer to no row.
-func (in *Insert) TakeBack(p *model.Plan) {
-	r, err := p.RecordsOf(in.Stmt, in.Columns)
-	if err != nil {
-		return
-	}
-	for j, column := range in.Columns {
-		ids := make(map[snowflake.ID]bool, r.N) // keyed by ID, not by index: GORM may put other records into the slice
-		for at := j; at < len(in.IDs); at += len(in.Columns) {
-			ids[in.IDs[at]] = in.IDs[at] != 0
-		}
-		for i := range r.N {
-			if ids[r.Load(i, column).ID] {
-				r.Store(i, column, model.Value{})
-			}
-		}
+func (in *Insert) TakeBack() {
+	if r, err := model.RecordsOf(in.Stmt, in.Columns); err == nil {
+		r.Clear(in.IDs)
 	}
 }
 
@@ -124,24 +117,6 @@ type original struct {
 func (in *Insert) change() {
 	if in.was == nil {
 		in.was = &original{in.Stmt.Selects, maps.Clone(in.Stmt.Clauses), in.Stmt.Result != nil}
-	}
-}
-
-// selectColumns adds the columns that Select does not name to the selected ones, in a copy, since sessions may share
-// the slice. Without it Select("Name") would store a row without a key.
-func (in *Insert) selectColumns() {
-	if len(in.Stmt.Selects) == 0 {
-		return
-	}
-	var missing []string
-	for _, column := range in.Columns {
-		if model.SelectionOf(in.Stmt, column.Field) == model.NotSelected {
-			missing = append(missing, column.Field.DBName)
-		}
-	}
-	if missing != nil {
-		in.change()
-		in.Stmt.Selects = slices.Concat(in.Stmt.Selects, missing)
 	}
 }
 
@@ -170,4 +145,157 @@ func (in *Insert) Restore() {
 			delete(in.Stmt.Clauses, name)
 		}
 	}
+}
+
+// A statement with a conflict clause has to fail if it meets a row with a generated ID. No dialect has an expression
+// that raises an error, so these fail while they are computed. The error is known by the text beside it, whatever the
+// language of the server and its quotes are.
+const (
+	raisePostgres, postgresSays = "CAST(pg_catalog.concat('repeated key ', ?) AS boolean)", "repeated key "
+	raiseSQLite, sqliteSays     = "abs(-9223372036854775808)", "integer overflow"
+	raiseMySQL, mysqlSays       = "EXP(34567 + LENGTH(VALUES(?)))", "34567 + "
+)
+
+// outcome says what a statement does with a record that conflicts with an existing row, by its key or another unique
+// value.
+type outcome uint8
+
+const (
+	fails   outcome = iota // no conflict clause
+	skips                  // ON CONFLICT DO NOTHING, INSERT IGNORE
+	updates                // ON CONFLICT DO UPDATE, ON DUPLICATE KEY UPDATE
+)
+
+// evidence is how the statement itself shows that every record has its row. Without evidence, Resolve asks by SELECT.
+type evidence uint8
+
+const (
+	none     evidence = iota
+	counted           // the row count equals the number of records: DO NOTHING has inserted all
+	inserted          // the same, and RETURNING brings the keys of those that were inserted
+	returned          // the same: RETURNING has put the columns of a row into each record
+	insertID          // LAST_INSERT_ID of MySQL is 0: no record conflicted. Else it is the key of one existing row
+)
+
+// conflict is what Rewrite leaves for Resolve if a record may conflict with an existing row.
+type conflict struct {
+	*Insert
+	clause     clause.OnConflict
+	onConflict outcome
+	editable   bool // the clause can be changed
+	dialect    Dialect
+	plan       *model.Plan
+	records    model.Records
+	evidence   evidence
+	kept       []snowflake.ID // IDs, without those that a hook has replaced and those of rows that are written already
+
+	// fields are those that RETURNING sets in the records; nil for maps. before is what the records had in them.
+	fields []*schema.Field
+	before []any
+}
+
+// forgetReplaced leaves out of kept the generated IDs that a hook has replaced, and those of rows that exist already.
+func (c *conflict) forgetReplaced() {
+	c.kept = slices.Clone(c.IDs)
+	c.records.Forget(c.kept)
+	for _, i := range c.written {
+		for j := range c.Columns {
+			c.kept[i*len(c.Columns)+j] = 0
+		}
+	}
+}
+
+// generated returns the generated ID that column j of record i still has, or 0.
+func (c *conflict) generated(i, j int) snowflake.ID {
+	if at := i*len(c.Columns) + j; at < len(c.kept) {
+		return c.kept[at]
+	}
+	return 0
+}
+
+// generatedValues returns the generated IDs that the records still have in column j, as the statement writes them.
+func (c *conflict) generatedValues(j int) (ids []any) {
+	for i := range c.records.N {
+		if id := c.generated(i, j); id != 0 {
+			ids = append(ids, c.Columns[j].GoValue(model.Value{ID: id}))
+		}
+	}
+	return ids
+}
+
+// mixed reports whether some of the records, but not all, got an ID.
+func (c *conflict) mixed() bool {
+	n := 0
+	for i := range c.records.N {
+		if c.firstGenerated(i) >= 0 {
+			n++
+		}
+	}
+	return 0 < n && n < c.records.N
+}
+
+// firstGenerated returns the first column in which record i has a generated ID, or -1.
+func (c *conflict) firstGenerated(i int) int {
+	for j := range c.Columns {
+		if c.generated(i, j) != 0 {
+			return j
+		}
+	}
+	return -1
+}
+
+// targetsKey reports whether only rows with the record's key, which the plugin fills, conflict with it.
+func (c *conflict) targetsKey() bool {
+	return c.plan.Key != nil && c.clause.OnConstraint == "" && c.isTarget(c.plan.Key.Field)
+}
+
+// isTarget reports whether the conflict target may include the column of a field.
+func (c *conflict) isTarget(field *schema.Field) bool {
+	switch {
+	case c.clause.OnConstraint != "":
+		return true
+	case len(c.clause.Columns) == 0:
+		return c.clause.UpdateAll && field.PrimaryKey // GORM makes the primary key the target
+	}
+	return slices.ContainsFunc(c.clause.Columns, func(column clause.Column) bool {
+		prioritized := column.Name == clause.PrimaryKey && field == c.Stmt.Schema.PrioritizedPrimaryField
+		return column.Name == field.DBName || prioritized
+	})
+}
+
+// values returns what the first n records have in the returned fields, pointers themselves.
+func (c *conflict) values(n int) (values []any) {
+	for i := range n {
+		for _, field := range c.fields {
+			values = append(values, c.records.Field(i, field))
+		}
+	}
+	return values
+}
+
+// parent is what a statement announces for rule 4: the relations by which its rows, or those of a join table, are
+// about to refer to the associations that GORM saves next.
+type parent struct {
+	stmt      *gorm.Statement
+	in        *Insert // its own, if it is still to come
+	relations []*schema.Relationship
+	above     *parent // of the statement itself
+}
+
+// parentKey is the key of a parent among the settings of a statement, which GORM copies to those of associations.
+type parentKey struct{}
+
+func announced(stmt *gorm.Statement) *parent {
+	found, _ := stmt.Settings.Load(parentKey{})
+	p, _ := found.(*parent)
+	return p
+}
+
+// parentOf returns the announcement for the statement, nil if no other statement saves its records as associations.
+func parentOf(stmt *gorm.Statement) *parent {
+	found := announced(stmt)
+	if found != nil && found.stmt == stmt {
+		return found.above
+	}
+	return found
 }

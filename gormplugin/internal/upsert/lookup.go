@@ -25,7 +25,7 @@ const lookupSize = 100
 func (c *conflict) absent(db *gorm.DB) (absent []int, rows int, err error) {
 	// gorm.io/sharding runs no query by keys alone. Elsewhere a count of 0 does not show that nothing was inserted: a
 	// trigger that moves rows to a partition counts none.
-	if c.shows == counted && db.RowsAffected == 0 && connpool.IsSharded(c.Stmt.ConnPool) {
+	if c.evidence == counted && db.RowsAffected == 0 && connpool.IsSharded(c.Stmt.ConnPool) {
 		for i := range c.records.N {
 			absent = append(absent, i)
 		}
@@ -37,7 +37,7 @@ func (c *conflict) absent(db *gorm.DB) (absent []int, rows int, err error) {
 		return nil, 0, err
 	}
 	var others []int
-	matters := c.does == updates && len(c.Columns) > 0 && c.Columns[0].IsKey
+	matters := c.onConflict == updates && len(c.Columns) > 0 && c.Columns[0].IsKey
 	for i := range present {
 		if c.firstGenerated(i) < 0 {
 			present[i] = !matters
@@ -59,7 +59,7 @@ func (c *conflict) absent(db *gorm.DB) (absent []int, rows int, err error) {
 // findGenerated returns the records that have a row with the first ID that was generated for them, and the number of
 // rows with any generated ID. A snapshot that is older than the statement has the rows that it has inserted: nobody
 // else can have. After an error the row is another's, and the snapshot may lack it.
-func (c *conflict) findGenerated(db *gorm.DB, others bool) (present []bool, rows int, err error) {
+func (c *conflict) findGenerated(db *gorm.DB, rereadOthers bool) (present []bool, rows int, err error) {
 	present = make([]bool, c.records.N)
 	byID := make([]map[snowflake.ID]int, len(c.Columns))
 	var conditions []string
@@ -82,7 +82,7 @@ func (c *conflict) findGenerated(db *gorm.DB, others bool) (present []bool, rows
 	}
 
 	text := "SELECT ?" + strings.Repeat(", ?", len(names)-1) + " FROM ? WHERE " + strings.Join(conditions, " OR ")
-	if others && c.dialect.MySQL {
+	if rereadOthers && c.dialect.MySQL {
 		text += " LOCK IN SHARE MODE"
 	}
 	err = c.query(db, func() error {
@@ -191,6 +191,20 @@ func (c *conflict) find(
 		}
 	}
 	return found, nil
+}
+
+// countsRows reports whether the row count of an INSERT is that of the rows which it has inserted. On PostgreSQL a
+// trigger of a table with children, or of a view, may insert the rows elsewhere, and count none.
+func (c *conflict) countsRows(db *gorm.DB) bool {
+	if c.dialect.Name != "postgres" {
+		return true
+	}
+	n, table := 0, clause.Table{Name: clause.CurrentTable}
+	named := db.Session(&gorm.Session{NewDB: true, Initialized: true}).Statement
+	named.Table, named.TableExpr = c.Stmt.Table, c.Stmt.TableExpr
+	err := c.query(db, func() error { return nil }, []any{&n}, "SELECT count(*) FROM pg_catalog.pg_class "+
+		"WHERE oid = pg_catalog.to_regclass(?) AND (relkind = 'v' OR relkind = 'r' AND relhassubclass)", named.Quote(table))
+	return err != nil || n == 0
 }
 
 // query runs a query on the connection of the statement: it has to see the rows that were just written, which a

@@ -1,0 +1,481 @@
+package upsert
+
+import (
+	"slices"
+	"strings"
+
+	"gorm.io/gorm"
+	"gorm.io/gorm/callbacks"
+	"gorm.io/gorm/clause"
+	"gorm.io/gorm/schema"
+
+	"github.com/sqlflake/sqlflake/gormplugin/internal/model"
+)
+
+// Announce stores the relations, and the insert of the statement if it is still to come. It stores that there are none
+// if the statement's own parent has announced some, which would otherwise seem to be about the associations of the
+// statement.
+func Announce(stmt *gorm.Statement, in *Insert, relations []*schema.Relationship) {
+	if in != nil || len(relations) > 0 || announced(stmt) != nil {
+		stmt.Settings.Store(parentKey{}, &parent{stmt, in, relations, parentOf(stmt)})
+	}
+}
+
+// Withdraw undoes Announce after all associations are saved: the statement may be used again, or copied.
+func Withdraw(stmt *gorm.Statement) {
+	if p := announced(stmt); p != nil && p.stmt == stmt {
+		stmt.Settings.Delete(parentKey{})
+	}
+}
+
+// Fails reports whether a record that is in a slice twice is an error: it would have to become two rows with one key.
+func Fails(stmt *gorm.Statement, d Dialect) bool {
+	_, does, _ := conflictOf(stmt, d.MySQL)
+	return does == fails
+}
+
+// Rewrite changes the statement right before it is built, so that it writes the IDs and Resolve can find the rows.
+func (in *Insert) Rewrite(p *model.Plan, d Dialect) {
+	r, err := model.RecordsOf(in.Stmt, in.Columns)
+	if err != nil || r.N == 0 {
+		return // the error was reported when the fields were filled
+	}
+	in.selectColumns()
+	in.announceWritten(&r)
+	c := &conflict{Insert: in, plan: p, records: r, dialect: d}
+	if c.clause, c.onConflict, c.editable = conflictOf(in.Stmt, d.MySQL); c.onConflict == fails {
+		return
+	}
+	c.forgetReplaced()
+	if c.editable {
+		c.keepGenerated()
+		c.refuseRepeats()
+	}
+	if c.onConflict != fails && c.mayMislead() {
+		c.prepare()
+	}
+	if c.editable && d.MySQL {
+		c.compute()
+	}
+}
+
+// selectColumns adds the columns that Select does not name to the selected ones, in a copy, since sessions may share
+// the slice. Without it Select("Name") would store a row without a key.
+func (in *Insert) selectColumns() {
+	if len(in.Stmt.Selects) == 0 {
+		return
+	}
+	var missing []string
+	for _, column := range in.Columns {
+		if model.SelectionOf(in.Stmt, column.Field) == model.NotSelected {
+			missing = append(missing, column.Field.DBName)
+		}
+	}
+	if missing != nil {
+		in.change()
+		in.Stmt.Selects = slices.Concat(in.Stmt.Selects, missing)
+	}
+}
+
+// announceWritten tells the statements above that this one writes the rows of some of their records: an association
+// may lead back to the record, whose own statement is still to come.
+func (in *Insert) announceWritten(r *model.Records) {
+	for above := parentOf(in.Stmt); above != nil; above = above.above {
+		other := above.in
+		if other == nil || other.Stmt.Schema.ModelType != in.Stmt.Schema.ModelType {
+			continue
+		}
+		for i := range r.N {
+			for _, column := range in.Columns {
+				if at := slices.Index(other.IDs, r.Load(i, column).ID); at >= 0 {
+					other.written = append(other.written, at/len(other.Columns))
+				}
+			}
+		}
+	}
+}
+
+// conflictOf returns the conflict clause that the statement will have, and whether it can be changed: callbacks.Create
+// replaces it by the last one that a field's type brings.
+func conflictOf(stmt *gorm.Statement, mysql bool) (c clause.OnConflict, does outcome, editable bool) {
+	c, editable = stmt.Clauses["ON CONFLICT"].Expression.(clause.OnConflict)
+	exists := editable
+	for _, brought := range stmt.Schema.CreateClauses {
+		if found, ok := brought.(clause.OnConflict); ok && !stmt.Unscoped {
+			c, exists, editable = found, true, false
+		}
+	}
+	switch insert, _ := stmt.Clauses["INSERT"].Expression.(clause.Insert); {
+	case exists && c.DoNothing && (!mysql || len(c.DoUpdates) == 0): // MySQL's builder writes the updates if there are any
+		does = skips
+	case exists:
+		does = updates
+	case strings.Contains(strings.ToUpper(insert.Modifier), "IGNORE"):
+		does = skips
+	}
+	return c, does, editable
+}
+
+// skipping is DO NOTHING without the name that gorm.Scan knows it by. Else gorm.Scan would put no row into a record
+// that has a value in a returned field, but count it, and would replace a slice by the rows of RETURNING *.
+type skipping struct{ clause.OnConflict }
+
+// keepGenerated changes the conflict clause for rule 3: rows keep what they have in the columns that the plugin
+// filled.
+func (c *conflict) keepGenerated() {
+	if len(c.IDs) == 0 {
+		return
+	}
+	if c.clause.UpdateAll && (c.generatedBesideKey() || !c.dialect.MySQL && c.mixed()) {
+		// GORM adds the assignments to the clause when it makes the values, which it does again later.
+		c.change()
+		callbacks.ConvertToCreateValues(c.Stmt)
+		changed, _ := c.Stmt.Clauses["ON CONFLICT"].Expression.(clause.OnConflict)
+		changed.UpdateAll = false
+		c.setConflict(changed)
+	}
+
+	changed := c.clause
+	var sets, unchanged clause.Set
+	for _, set := range changed.DoUpdates {
+		ids := c.generatedFor(set)
+		if len(ids) > 0 {
+			set.Value = c.unlessIn(ids, set.Column.Name)
+		}
+		if len(ids) == c.records.N {
+			unchanged = clause.Set{set}
+		} else {
+			sets = append(sets, set)
+		}
+	}
+	if changed.DoUpdates = sets; len(sets) == 0 { // DO NOTHING would return nothing
+		changed.DoUpdates = unchanged
+	}
+	if len(changed.DoUpdates) > 0 {
+		c.setConflict(changed)
+	}
+}
+
+// setConflict replaces the conflict clause.
+func (c *conflict) setConflict(changed clause.OnConflict) {
+	c.setClause("ON CONFLICT", changed)
+	c.clause, c.onConflict, _ = conflictOf(c.Stmt, c.dialect.MySQL)
+}
+
+// generatedFor returns the generated IDs that an assignment would write into rows.
+func (c *conflict) generatedFor(set clause.Assignment) (ids []any) {
+	from, ok := set.Value.(clause.Column)
+	if !ok || from.Table != "excluded" || from.Name != set.Column.Name {
+		return nil
+	}
+	j := slices.IndexFunc(c.Columns, func(column *model.Column) bool { return column.Field.DBName == from.Name })
+	if j < 0 {
+		return nil
+	}
+	return c.generatedValues(j)
+}
+
+// unlessIn returns the value for an assignment that writes the record's value, unless that is one of the IDs.
+func (c *conflict) unlessIn(ids []any, name string) any {
+	current := clause.Column{Table: clause.CurrentTable, Name: name}
+	if len(ids) == c.records.N {
+		return current
+	}
+	own, word := clause.Column{Table: "excluded", Name: name}, "?"
+	if c.dialect.MySQL {
+		own.Table, word = "", "VALUES(?)"
+	}
+	return clause.Expr{
+		SQL:  "CASE WHEN " + word + " IN ? THEN ? ELSE " + word + " END",
+		Vars: []any{own, ids, current, own},
+	}
+}
+
+// refuseRepeats makes the database refuse generated IDs that a row has already, where the conflict target is their
+// column. If all records have such IDs, the clause is left out: nothing else can conflict. MySQL ignores targets, so
+// its clause stays, and compute refuses them.
+func (c *conflict) refuseRepeats() {
+	if c.dialect.MySQL {
+		return
+	}
+	for j, column := range c.Columns {
+		ids := c.generatedValues(j)
+		if len(ids) == 0 || !c.isTarget(column.Field) {
+			continue
+		}
+		if len(ids) == c.records.N && c.clause.OnConstraint == "" {
+			c.change()
+			delete(c.Stmt.Clauses, "ON CONFLICT")
+			c.onConflict = fails
+			return
+		}
+		if c.onConflict == updates {
+			c.guard(column, ids)
+		}
+	}
+}
+
+// guard makes DO UPDATE fail for a row that has one of the IDs.
+func (c *conflict) guard(column *model.Column, ids []any) {
+	current := clause.Column{Table: clause.CurrentTable, Name: column.Field.DBName}
+	vars, raise := []any{current, ids}, raiseSQLite
+	switch c.dialect.Name {
+	case "postgres":
+		vars, raise = append(vars, current), raisePostgres
+	case "sqlite":
+	default:
+		return
+	}
+
+	var condition clause.Expression = clause.Expr{SQL: "TRUE"}
+	if own := c.clause.Where; len(own.Exprs) > 0 {
+		condition = own
+	}
+	guarded := c.clause
+	guarded.Where = clause.Where{Exprs: []clause.Expression{clause.Expr{
+		SQL: "CASE WHEN ? IN ? THEN " + raise + " ELSE ? END", Vars: append(vars, condition),
+	}}}
+	c.setConflict(guarded)
+	c.guarded = true
+}
+
+// mayMislead reports whether a record may end up with an ID that its row does not have, or with values of another row.
+// Of the clauses that GORM gives to associations these are DO NOTHING with new records, or for a model with columns
+// that RETURNING brings; on MySQL all clauses with new records. The other clauses have the key as their target.
+func (c *conflict) mayMislead() bool {
+	generated := len(c.IDs) > 0
+	switch {
+	case c.onConflict == skips:
+		return generated || len(returnedFields(c.Stmt, c.dialect, c.Stmt.Schema)) > 0
+	case c.plan.Key == nil:
+		return generated
+	case c.targetsKey(): // then the existing row has the record's key
+		return c.generatedBesideKey() || c.dialect.MySQL && generated // but MySQL ignores targets
+	}
+	return true
+}
+
+// prepare notes what Resolve needs, and makes the statement show what became of the records.
+func (c *conflict) prepare() {
+	key := c.plan.Key
+	columns, all := returningOf(c.Stmt, c.dialect)
+	returning := all || len(columns) > 0
+	scansList := returning && (c.records.List || c.records.Many)
+	ofList := c.records.List && c.records.OfModel() && (returning || c.mixed())
+	ignores := c.onConflict == skips && !c.clause.DoNothing
+
+	switch {
+	case c.onConflict == updates && c.canReturn():
+		if !all {
+			c.returnAlso(columns)
+		}
+		c.evidence = returned
+	case c.onConflict == skips && !c.dialect.MySQL && (c.editable || ignores) && ofList && c.canReturn():
+		c.returnInserted(columns, all)
+		c.evidence = inserted
+	case c.onConflict == skips && (!c.dialect.MySQL || ignores) && !scansList:
+		c.evidence = counted
+	case c.onConflict == skips && all && c.records.List:
+		return // GORM replaces the slice by the rows that are returned
+	case c.dialect.MySQL && !returning && c.editable && key != nil && model.IsNumber(key.Field) && !c.generatedBesideKey():
+		c.keepInsertID()
+	}
+
+	c.conflict = c
+	_, asked := c.Stmt.Clauses["RETURNING"] // MariaDB also returns rows that DO NOTHING kept, which the caller may want
+	wanted := asked && c.onConflict == skips && c.dialect.MySQL
+	if !c.records.Maps && c.records.Settable() && !wanted {
+		c.noteFields()
+	}
+}
+
+// returningOf returns the columns that the statement will return, nil if none, as callbacks.Create decides. If all is
+// true it returns all of them.
+func returningOf(stmt *gorm.Statement, d Dialect) (columns []clause.Column, all bool) {
+	if !d.Returning {
+		return nil, false
+	}
+	if c, ok := stmt.Clauses["RETURNING"]; ok {
+		own, _ := c.Expression.(clause.Returning)
+		return own.Columns, len(own.Columns) == 0 || (len(own.Columns) == 1 && own.Columns[0].Name == "*")
+	}
+	for _, field := range stmt.Schema.FieldsWithDefaultDBValue {
+		if field.Readable {
+			columns = append(columns, clause.Column{Name: field.DBName})
+		}
+	}
+	return columns, false
+}
+
+// returnedFields returns the fields that RETURNING will set in records of a schema, as gorm.Scan does: all of them if
+// it names an expression, whose alias may be any field.
+func returnedFields(stmt *gorm.Statement, d Dialect, s *schema.Schema) (fields []*schema.Field) {
+	columns, all := returningOf(stmt, d)
+	for _, column := range columns {
+		field := s.LookUpField(column.Name)
+		fields, all = append(fields, field), all || field == nil
+	}
+	if all {
+		fields = slices.Clone(s.Fields)
+	}
+	return slices.DeleteFunc(fields, func(field *schema.Field) bool { return field.DBName == "" || !field.Readable })
+}
+
+// noteFields notes what the records have in the fields that RETURNING will set.
+func (c *conflict) noteFields() {
+	s := c.Stmt.Schema
+	if !c.records.OfModel() { // whose fields GORM finds by their names when it reads
+		own := &gorm.Statement{DB: c.Stmt.DB}
+		if own.Parse(c.Stmt.Dest) != nil {
+			return
+		}
+		s = own.Schema
+	}
+	c.fields = returnedFields(c.Stmt, c.dialect, s)
+	c.before = c.values(c.records.N)
+}
+
+// canReturn reports whether RETURNING can put the columns of each row into its record. GORM does not scan into slices
+// of maps.
+func (c *conflict) canReturn() bool {
+	unreadable := func(column *model.Column) bool { return !column.Field.Readable }
+	return c.dialect.Returning && c.records.Settable() && !c.records.Many && !slices.ContainsFunc(c.Columns, unreadable)
+}
+
+// returnAlso adds the columns that the plugin fills to those that RETURNING has.
+func (c *conflict) returnAlso(returned []clause.Column) {
+	columns := slices.Clip(returned)
+	for _, column := range c.Columns {
+		name := column.Field.DBName
+		if !slices.ContainsFunc(returned, func(other clause.Column) bool { return other.Name == name }) {
+			columns = append(columns, clause.Column{Name: name})
+		}
+	}
+	c.setClause("RETURNING", clause.Returning{Columns: columns})
+}
+
+// returnInserted makes GORM count the rows that DO NOTHING has inserted, and put them into the first records.
+func (c *conflict) returnInserted(columns []clause.Column, all bool) {
+	if all {
+		columns = nil
+		for _, field := range returnedFields(c.Stmt, c.dialect, c.Stmt.Schema) {
+			columns = append(columns, clause.Column{Name: field.DBName})
+		}
+	}
+	c.returnAlso(columns)
+	if c.editable {
+		c.setClause("ON CONFLICT", skipping{c.clause})
+	}
+}
+
+// keepInsertID makes MySQL keep the key of the existing row as the last AUTO_INCREMENT value, which the driver returns
+// (https://dev.mysql.com/doc/refman/8.4/en/insert-on-duplicate.html). It saves a query for each association that GORM
+// saves.
+func (c *conflict) keepInsertID() {
+	c.evidence = insertID
+	if c.Stmt.Result == nil {
+		c.change()
+		c.Stmt.Result = gorm.WithResult()
+	}
+}
+
+// compute makes MySQL compute what refuses repeated IDs, and what keepInsertID needs, when it meets a row. It does so
+// beside the value of an assignment, which stays. That is of another column than the key and the foreign keys if there
+// is one: Vitess refuses to compute the column that it finds the shard by (VT12001).
+func (c *conflict) compute() {
+	ignores := c.onConflict == skips && !c.clause.DoNothing
+	if ignores || c.onConflict == fails {
+		return
+	}
+	value := clause.Expr{SQL: "0"}
+	if c.evidence == insertID {
+		value = clause.Expr{SQL: "LAST_INSERT_ID(?)", Vars: []any{clause.Column{Name: c.plan.Key.Field.DBName}}}
+	}
+	for j, column := range c.Columns {
+		ids, name := c.generatedValues(j), clause.Column{Name: column.Field.DBName}
+		if len(ids) == 0 {
+			continue
+		}
+		text, vars := "IF(? = VALUES(?), ", []any{name, name}
+		if len(ids) < c.records.N {
+			text, vars = "IF(? = VALUES(?) AND ? IN ?, ", append(vars, name, ids)
+		}
+		value = clause.Expr{SQL: text + raiseMySQL + ", ?)", Vars: append(vars, name, value)}
+		c.guarded = true
+	}
+	if value.SQL == "0" {
+		return
+	}
+
+	changed := c.clause
+	changed.DoNothing = false
+	changed.DoUpdates = slices.Clone(changed.DoUpdates)
+	carrier := c.carrier()
+	at := slices.IndexFunc(changed.DoUpdates, func(set clause.Assignment) bool { return set.Column.Name == carrier })
+	if at < 0 {
+		unchanged := clause.Column{Name: carrier}
+		at, changed.DoUpdates = 0, slices.Insert(changed.DoUpdates, 0, clause.Assignment{Column: unchanged, Value: unchanged})
+	}
+	set, word := &changed.DoUpdates[at], "?"
+	if from, ok := set.Value.(clause.Column); ok && from.Table == "excluded" {
+		set.Value, word = clause.Column{Name: from.Name}, "VALUES(?)"
+	}
+	set.Value = clause.Expr{SQL: "IF(?, " + word + ", " + word + ")", Vars: []any{value, set.Value, set.Value}}
+	c.setClause("ON CONFLICT", changed)
+}
+
+// carrier returns the column whose assignment computes: one that the clause sets if there is one, and no ID if there is
+// another, since Vitess may find the shard by that. What is computed reads IDs, so none may be set before.
+func (c *conflict) carrier() string {
+	s := c.Stmt.Schema
+	isID := func(name string) bool {
+		field := s.LookUpField(name)
+		return field != nil && model.IsKeyType(field.FieldType)
+	}
+
+	var set []string
+	for _, assignment := range c.clause.DoUpdates {
+		set = append(set, assignment.Column.Name)
+	}
+	unset := slices.DeleteFunc(slices.Clone(s.DBNames), func(name string) bool { return slices.Contains(set, name) })
+	early := set
+	if at := slices.IndexFunc(set, isID); at >= 0 {
+		early = set[:at]
+	}
+
+	for _, name := range slices.Concat(early, unset) {
+		if c.isPlain(name) && !isID(name) {
+			return name
+		}
+	}
+	if at := slices.IndexFunc(set, c.isPlain); at >= 0 {
+		return set[at]
+	}
+	return c.plainColumn()
+}
+
+// plainColumn returns the first plain column, or else the key.
+func (c *conflict) plainColumn() string {
+	s := c.Stmt.Schema
+	if at := slices.IndexFunc(s.DBNames, c.isPlain); at >= 0 {
+		return s.DBNames[at]
+	}
+	if s.PrioritizedPrimaryField != nil {
+		return s.PrioritizedPrimaryField.DBName
+	}
+	return s.DBNames[0]
+}
+
+// isPlain reports whether the statement writes a column beside the key that keeps its value through IF, and when it is
+// set to itself. MariaDB then ignores another assignment to a text without a size.
+func (c *conflict) isPlain(name string) bool {
+	field := c.Stmt.Schema.LookUpField(name)
+	if field == nil || field.PrimaryKey || !field.Creatable || model.SelectionOf(c.Stmt, field) != model.Written {
+		return false
+	}
+	switch field.DataType {
+	case schema.Int, schema.Uint, schema.Bool, "bigint":
+		return true
+	}
+	return field.DataType == schema.String && 0 < field.Size && field.Size < 1<<14
+}
