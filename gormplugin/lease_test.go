@@ -30,9 +30,10 @@ const (
 	window = time.Minute     // of a lease with this clock
 	step   = 5 * time.Second // more than the lease waits before it asks again
 
-	// answer is the time for an extension between two steps. A clock that runs further ahead of the server's than the
-	// accepted skew and a window would make the lease wait.
-	answer = 100 * time.Millisecond
+	// ahead is how far the clock may be ahead of the server's. Beyond it and a window the lease would wait.
+	ahead = 10 * window
+
+	answer = 100 * time.Millisecond // the time for an extension between two steps
 )
 
 // open returns a plugin with a lease that has this clock, and closes it at the end of the test. Calls of the generator
@@ -40,7 +41,7 @@ const (
 func (c pushed) open(t testing.TB, h *handle, opts ...lease.Option) *gormplugin.Plugin {
 	t.Helper()
 	return h.leased(t, gormplugin.WithLease(append([]lease.Option{
-		lease.WithClock(c.Clock), lease.WithWindow(window), lease.WithPatience(patience),
+		lease.WithClock(c.Clock), lease.WithWindow(window), lease.WithMaxSkew(ahead), lease.WithPatience(patience),
 	}, opts...)...))
 }
 

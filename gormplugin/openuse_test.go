@@ -145,27 +145,38 @@ func eachHeld(t *testing.T, f func(t *testing.T, h *handle)) {
 func TestATransactionThatKeepsExtensionsOutDoesNotDeadlock(t *testing.T) {
 	eachHeld(t, func(t *testing.T, h *handle) {
 		t.Parallel()
-		clock := newPushed()
-		clock.open(t, h, lease.WithPatience(50*time.Millisecond))
-		h.migrate(t, &user{})
-		for _, ctx := range []context.Context{context.Background(), t.Context()} { // that of a request can end
-			created := 0
-			err := h.WithContext(ctx).Transaction(func(tx *gorm.DB) error {
-				for ; ; created++ {
-					if err := tx.Create(&user{Name: "a"}).Error; err != nil {
-						return err
-					}
-					clock.Push(step)
-				}
-			})
-			if created == 0 || !errors.Is(err, snowflake.ErrLeaseStalled) || strings.Contains(err.Error(), "nil") {
-				t.Errorf("the transaction ended with %v after %d rows, want ErrLeaseStalled", err, created)
-			}
-			eventually(t, "the next create", func() bool { return h.Create(&user{Name: "next"}).Error == nil })
-			eventually(t, "the return of all connections", func() bool { return h.pool.Stats().InUse == 0 })
-		}
-		equal(t, "rows after the rollbacks", h.count(t, "users", "1 = 1"), 2)
+		keepsExtensionsOut(t, h, context.Background())
 	})
+	t.Run("a request's context", func(t *testing.T) { // which can end
+		eachHeld(t, func(t *testing.T, h *handle) {
+			t.Parallel()
+			keepsExtensionsOut(t, h, t.Context())
+		})
+	})
+}
+
+func keepsExtensionsOut(t *testing.T, h *handle, ctx context.Context) {
+	t.Helper()
+	clock := newPushed()
+	clock.open(t, h, lease.WithPatience(50*time.Millisecond))
+	h.migrate(t, &user{})
+
+	created := 0
+	err := h.WithContext(ctx).Transaction(func(tx *gorm.DB) error {
+		for ; ; created++ {
+			if err := tx.Create(&user{Name: "a"}).Error; err != nil {
+				return err
+			}
+			clock.Push(step)
+		}
+	})
+	if created == 0 || !errors.Is(err, snowflake.ErrLeaseStalled) || strings.Contains(err.Error(), "nil") {
+		t.Errorf("the transaction ended with %v after %d rows, want ErrLeaseStalled", err, created)
+	}
+
+	eventually(t, "the next create", func() bool { return h.Create(&user{Name: "next"}).Error == nil })
+	eventually(t, "the return of all connections", func() bool { return h.pool.Stats().InUse == 0 })
+	equal(t, "rows after the rollback", h.count(t, "users", "1 = 1"), 1)
 }
 
 // After an outage, or the sleep of a laptop, the first creates find the horizon passed. If they held all connections

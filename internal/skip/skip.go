@@ -1,12 +1,11 @@
 // Package skip is how a test is skipped, and which skips a strict run allows. It imports the standard library only, so
 // that the tests of every module can use it.
 //
-// A run is strict if SNOWFLAKE_TEST_REQUIRE is "all", or CI is set. Then [Missing] fails, and "go run
-// ./internal/testall" fails after any other skip that [Allowed] does not know.
+// A run is strict if SNOWFLAKE_TEST_REQUIRE or CI is set. Then [Missing] fails, and "go run ./internal/testall" fails
+// after any other skip that [Allowed] does not know.
 package skip
 
 import (
-	"fmt"
 	"os"
 	"strings"
 	"testing"
@@ -35,16 +34,7 @@ var allowed = []struct {
 }
 
 // Strict reports whether a missing server or program is a failure.
-func Strict() (bool, error) {
-	switch value := os.Getenv(requireVariable); value {
-	case "":
-		return os.Getenv("CI") != "", nil
-	case "all":
-		return true, nil
-	default:
-		return false, fmt.Errorf("%s is %q, want \"all\" or nothing", requireVariable, value)
-	}
-}
+func Strict() bool { return os.Getenv(requireVariable) != "" || os.Getenv("CI") != "" }
 
 // Allowed returns why a strict run accepts a skip for this reason, or an empty string if it does not.
 func Allowed(reason string) (why string) {
@@ -62,15 +52,10 @@ func Allowed(reason string) (why string) {
 func Missing(tb testing.TB, variable, format string, args ...any) {
 	tb.Helper()
 	Off(tb, variable)
-	strict, err := Strict()
-	switch {
-	case err != nil:
-		tb.Fatal(err)
-	case strict:
-		tb.Fatalf("missing: "+format+" (%s=all, or CI is set)", append(args, requireVariable)...)
-	default:
-		tb.Skipf("missing: "+format, args...)
+	if Strict() {
+		tb.Fatalf("missing: "+format+" (%s or CI is set)", append(args, requireVariable)...)
 	}
+	tb.Skipf("missing: "+format, args...)
 }
 
 // Off skips a test if the variable of its server is "off".
