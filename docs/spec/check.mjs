@@ -4,7 +4,7 @@ import { createCipheriv, createDecipheriv, hkdfSync } from "node:crypto";
 import { readFileSync } from "node:fs";
 
 import {
-  base32, base62, canonical, dashed, fail, forms, get, hexOf, maxID, parseLayout, place, range, read, readTyped, start, tickOf, typedText, write,
+  base32, canonical, dashed, fail, forms, get, hexOf, maxID, parseLayout, place, range, read, readTyped, start, tickOf, typedText, write,
 } from "../../examples/javascript/page/snowflake.mjs";
 
 const isUUID = (block) => block[6] >> 4 === 4 && block[8] >> 6 === 2;
@@ -27,11 +27,11 @@ function tokenText(v, id) {
     block = encrypt(plain);
   }
   const n = BigInt("0x" + block.toString("hex"));
-  return v.Form === "uuid" ? dashed(block.toString("hex")) : v.Form === "base62" ? write(n, base62, 22) : write(n, base32, 26);
+  return v.Form === "uuid" ? dashed(block.toString("hex")) : write(n, base32, 26);
 }
 function readToken(v) {
   const max = 2n ** 128n - 1n;
-  const n = v.Form === "uuid" ? hexOf(v.Token) : v.Form === "base62" ? read(v.Token, base62, 22, max) : read(v.Token, base32, 26, max);
+  const n = v.Form === "uuid" ? hexOf(v.Token) : read(v.Token, base32, 26, max);
   const plain = cipherOf(v).decrypt(Buffer.from(n.toString(16).padStart(32, "0"), "hex"));
   const id = plain.readBigUInt64BE(8);
   if (id === 0n || id > maxID || plain.readBigUInt64BE() >= (v.Form === "uuid" ? 16384n : 1n)) fail("token");

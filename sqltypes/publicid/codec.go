@@ -49,12 +49,6 @@ type codecSecret struct{ cipher.Block }
 // Option is a setting for [New].
 type Option func(*Codec)
 
-// WithBase62 makes tokens of 22 digits and letters instead of 26 digits and upper-case letters. They are shorter, but
-// hard to read aloud or to type: case matters, and 0 and O, 1, I and l all occur.
-func WithBase62() Option {
-	return func(c *Codec) { c.form = base62Form }
-}
-
 // New returns a codec for a domain, the kind of row that its tokens are for, such as "user". It encrypts with the first
 // key and accepts tokens of all. Codecs of several domains may have the same keys. The slice may be changed afterwards.
 //
@@ -133,13 +127,9 @@ func (c *Codec) append(b []byte, id snowflake.ID) ([]byte, error) {
 		return b, fmt.Errorf("%w: %d has no UUID among %d", ErrNoToken, id, uuidTries)
 	}
 
-	switch c.form {
-	case base62Form:
-		return appendBase62(b, high, low), nil
-	case uuidForm:
+	if c.form == uuidForm {
 		return appendUUID(b, high, low), nil
 	}
-
 	return appendCrockford(b, high, low), nil
 }
 
@@ -151,12 +141,9 @@ func parse[T ~string | ~[]byte](c *Codec, token T) (id snowflake.ID, key int, er
 
 	var high, low uint64
 	var ok bool
-	switch c.form {
-	case base62Form:
-		high, low, ok = readBase62(token)
-	case uuidForm:
+	if c.form == uuidForm {
 		high, low, ok = readUUID(token)
-	default:
+	} else {
 		high, low, ok = readCrockford(token)
 	}
 
@@ -171,11 +158,7 @@ func parse[T ~string | ~[]byte](c *Codec, token T) (id snowflake.ID, key int, er
 
 // tokenError explains why parse rejected the text, as far as that is public.
 func tokenError[T ~string | ~[]byte](c *Codec, token T) error {
-	values, largest := &crockfordValues, crockfordMax
-	switch c.form {
-	case base62Form:
-		values, largest = &base62Values, base62Max
-	case uuidForm:
+	if c.form == uuidForm {
 		if _, _, ok := readUUID(token); !ok {
 			return column.Reject(ErrToken, "token", token,
 				"want a UUID of version 4: 32 hexadecimal digits in groups of 8-4-4-4-12")
@@ -184,12 +167,12 @@ func tokenError[T ~string | ~[]byte](c *Codec, token T) error {
 	}
 
 	reason := c.foreign
-	if len(token) != len(largest) {
-		reason = fmt.Sprintf("want %d characters, got %d", len(largest), len(token))
-	} else if i := slices.IndexFunc([]byte(token), func(b byte) bool { return values[b] == noDigit }); i >= 0 {
+	if len(token) != crockfordLen {
+		reason = fmt.Sprintf("want %d characters, got %d", crockfordLen, len(token))
+	} else if i := slices.IndexFunc([]byte(token), func(b byte) bool { return crockfordValues[b] == noDigit }); i >= 0 {
 		reason = fmt.Sprintf("byte %d is %q, which is not in the alphabet", i, []byte{token[i]})
-	} else if string(token) > largest {
-		reason = fmt.Sprintf("it is above %q, the largest number of 128 bits", largest)
+	} else if string(token) > crockfordMax {
+		reason = fmt.Sprintf("it is above %q, the largest number of 128 bits", crockfordMax)
 	}
 
 	return column.Reject(ErrToken, "token", token, reason)

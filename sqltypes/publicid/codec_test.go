@@ -153,7 +153,7 @@ func TestNewRejectsBadArguments(t *testing.T) {
 		"no domain":  {"", []publicid.Key{key}, nil, nil, "domain is empty"},
 		"no key":     {"user", nil, nil, publicid.ErrKey, "there is none"},
 		"zero Key":   {"user", []publicid.Key{key, {}}, nil, publicid.ErrKey, "number 1 is the zero Key"},
-		"nil option": {"user", []publicid.Key{key}, []publicid.Option{publicid.WithBase62(), nil}, nil, "nil"},
+		"nil option": {"user", []publicid.Key{key}, []publicid.Option{publicid.WithUUID(), nil}, nil, "nil"},
 	} {
 		codec, err := publicid.New(test.domain, test.keys, test.options...)
 		if codec != nil || err == nil || test.want != nil && !errors.Is(err, test.want) || !strings.Contains(err.Error(), test.text) {

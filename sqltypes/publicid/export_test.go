@@ -31,8 +31,5 @@ func formOf(add func([]byte, uint64, uint64) []byte, read func(string) (uint64, 
 	return BlockForm{func(high, low uint64) string { return string(add(nil, high, low)) }, read}
 }
 
-// The two alphabets, without a cipher.
-var (
-	CrockfordForTest = formOf(appendCrockford, readCrockford[string])
-	Base62ForTest    = formOf(appendBase62, readBase62[string])
-)
+// CrockfordForTest is the form without a cipher.
+var CrockfordForTest = formOf(appendCrockford, readCrockford[string])

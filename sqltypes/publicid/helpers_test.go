@@ -58,13 +58,6 @@ type form struct {
 
 var forms = []form{
 	{"crockford", "0123456789ABCDEFGHJKMNPQRSTVWXYZ", 26, nil, publicid.CrockfordForTest},
-	{
-		"base62",
-		"0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz",
-		22,
-		[]publicid.Option{publicid.WithBase62()},
-		publicid.Base62ForTest,
-	},
 }
 
 func eachForm(t *testing.T, f func(t *testing.T, form form)) {
@@ -110,7 +103,6 @@ func someIDs() []snowflake.ID {
 type (
 	userKind  struct{}
 	orderKind struct{}
-	shortKind struct{} // base 62
 	uuidKind  struct{}
 	noKind    struct{} // has no codec
 
@@ -121,13 +113,11 @@ type (
 var (
 	users  = mustCodec("user", newKey+","+oldKey)
 	orders = mustCodec("order", newKey+","+oldKey)
-	shorts = mustCodec("short", newKey, publicid.WithBase62())
 	uuids  = mustCodec("uuid", newKey, publicid.WithUUID())
 )
 
 func (userKind) Codec() *publicid.Codec  { return users }
 func (orderKind) Codec() *publicid.Codec { return orders }
-func (shortKind) Codec() *publicid.Codec { return shorts }
 func (uuidKind) Codec() *publicid.Codec  { return uuids }
 func (noKind) Codec() *publicid.Codec    { return nil }
 

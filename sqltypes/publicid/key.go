@@ -62,11 +62,13 @@ func newKey(id string, random []byte) (Key, error) {
 	return Key{id: strings.Clone(id), secret: &secret{&bytes}}, nil
 }
 
+const keyIDLetters = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz.-_"
+
 func checkKeyID(id string) error {
 	if len(id) == 0 || len(id) > maxKeyID {
 		return keyErrorf("its ID has %d bytes, want 1 to %d", len(id), maxKeyID)
 	}
-	other := func(r rune) bool { return !strings.ContainsRune(base62+".-_", r) }
+	other := func(r rune) bool { return !strings.ContainsRune(keyIDLetters, r) }
 	if i := strings.IndexFunc(id, other); i >= 0 {
 		return keyErrorf("byte %d of its ID is %q, want letters, digits, '.', '-' and '_'", i, []byte{id[i]})
 	}

@@ -7,7 +7,6 @@ type form uint8
 
 const (
 	crockfordForm form = iota
-	base62Form
 	uuidForm
 )
 

@@ -63,17 +63,15 @@ func googleType(t *testing.T, box any) string {
 // Kinds whose texts have other patterns than those of the table of kinds.
 type (
 	checkedUser struct{}
-	shortUser   struct{}
 	uuidUser    struct{}
 )
 
 func (checkedUser) Prefix() string { return "user" }
 func (checkedUser) Checked()       {}
 
-var shortUsers, uuidUsers = newCodec(publicid.WithBase62()), newCodec(publicid.WithUUID())
+var uuidUsers = newCodec(publicid.WithUUID())
 
-func (shortUser) Codec() *publicid.Codec { return shortUsers }
-func (uuidUser) Codec() *publicid.Codec  { return uuidUsers }
+func (uuidUser) Codec() *publicid.Codec { return uuidUsers }
 
 // patterns are those of the README, for the fields of described.
 var patterns = []struct {
@@ -87,8 +85,6 @@ var patterns = []struct {
 		func(id snowflake.ID) string { return sqltypes.Typed[checkedUser](id).String() }},
 	{"token", `^[0-7][0-9A-HJKMNP-TV-Z]{25}$`,
 		func(id snowflake.ID) string { return publicid.IDFrom[user](id).String() }},
-	{"base62", `^[0-7][0-9A-Za-z]{21}$`,
-		func(id snowflake.ID) string { return publicid.IDFrom[shortUser](id).String() }},
 	{
 		"uuid", `^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$`,
 		func(id snowflake.ID) string { return publicid.IDFrom[uuidUser](id).String() },
@@ -102,7 +98,6 @@ type described struct {
 	Typed   userID                      `json:"typed" jsonschema:"pattern=^user_[0-7][0-9A-HJKMNP-TV-Z]{12}$" pattern:"^user_[0-7][0-9A-HJKMNP-TV-Z]{12}$"`
 	Checked sqltypes.Typed[checkedUser] `json:"checked" jsonschema:"pattern=^user_[0-7][0-9A-HJKMNP-TV-Z]{13}$" pattern:"^user_[0-7][0-9A-HJKMNP-TV-Z]{13}$"`
 	Token   publicID                    `json:"token" jsonschema:"pattern=^[0-7][0-9A-HJKMNP-TV-Z]{25}$" pattern:"^[0-7][0-9A-HJKMNP-TV-Z]{25}$"`
-	Base62  publicid.ID[shortUser]      `json:"base62" jsonschema:"pattern=^[0-7][0-9A-Za-z]{21}$" pattern:"^[0-7][0-9A-Za-z]{21}$"`
 	UUID    publicid.ID[uuidUser]       `json:"uuid" jsonschema:"pattern=^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$" pattern:"^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$"`
 }
 
