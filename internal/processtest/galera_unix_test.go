@@ -218,8 +218,9 @@ func (c *galera) certifies(t *testing.T) {
 	}
 }
 
-// A share or a move is stored on one node, and a worker that it forbids is added on the other one, which has not applied
-// it yet: the lock of the namespace's row holds on one node only. The worker then gets no horizon, and no reservation.
+// A share or a move is stored on one node, and a worker that it forbids is added on the other one, which has not
+// applied it yet: the lock of the namespace's row holds on one node only. The worker then gets no horizon, and no
+// reservation.
 func (c *galera) lags(t *testing.T) {
 	layout, next := snowflake.Default(), snowflake.MustPreset("wide")
 	for what, store := range map[string]func(s *sqllease.Store) error{
@@ -228,6 +229,7 @@ func (c *galera) lags(t *testing.T) {
 	} {
 		here, there := newGaleraStore(t, c.dbs[0], what), newGaleraStore(t, c.dbs[1], what)
 		run(t, c.dbs[0], "CREATE TABLE "+what+"barrier (id INT PRIMARY KEY)")
+
 		request := func(worker int64) leasestore.Request {
 			r := galeraRequest(worker)
 			r.Layout = layout.String()
@@ -248,6 +250,7 @@ func (c *galera) lags(t *testing.T) {
 		if err := store(here); err != nil {
 			t.Fatal(err)
 		}
+
 		lent, kept := make(chan leasestore.Grant, 1), make(chan error, 1)
 		go func() {
 			grant, err := there.Acquire(t.Context(), request(9))

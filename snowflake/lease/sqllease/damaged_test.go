@@ -76,19 +76,21 @@ func TestTablesInTwoSchemasAreRefused(t *testing.T) {
 	}
 }
 
-// One table was restored, or a replica has applied a move without a row that another server added: the horizon of the row
-// says nothing in the layout of the namespace.
+// One table was restored, or a node has applied a move without a row that another one added: the horizon of the row says
+// nothing in the layout of the namespace.
 func TestAWorkerOfAnotherGenerationIsNotLent(t *testing.T) {
 	eachDatabase(t, func(t *testing.T, target testdb.Target, dialect sqldb.Dialect) {
 		db := target.Open(t)
 		store := newSQL(t, db, dialect)
 		mustRelease(t, store, mustAcquire(t, store, sqlRequest("n", 0, 0)).Claim)
+
 		for _, generation := range []int{1, -1} {
 			exec(t, db, fmt.Sprintf("UPDATE snowflake_leases SET generation = %d WHERE worker = 0", generation))
 			var none *lease.NoWorkerError
 			if grant, err := store.Acquire(t.Context(), sqlRequest("n", 0, 0)); !errors.As(err, &none) {
 				t.Errorf("generation %d: %+v, %v, want NoWorkerError", generation, grant, err)
 			}
+
 			claim := mustAcquire(t, store, sqlRequest("n", 0, 1)).Claim
 			if claim.Worker != 1 {
 				t.Errorf("generation %d: worker %d, want 1", generation, claim.Worker)

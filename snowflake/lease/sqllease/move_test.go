@@ -269,8 +269,8 @@ func TestAnOldProcessThatStartsInTheMidstOfAMoveIssuesNothing(t *testing.T) {
 	})
 }
 
-// On a cluster that takes writes on each node, another node adds a worker before each statement of a move: no lock of the
-// move holds there. The process is refused, or nothing moves.
+// On a cluster that takes writes on each node, another node adds a worker before each statement of a move: no lock of
+// the move holds there. The process is refused, or nothing moves.
 func TestAWorkerThatAnotherNodeAddsInTheMidstOfAMoveIssuesNothing(t *testing.T) {
 	eachServer(t, func(t *testing.T, target testdb.Target, dialect sqldb.Dialect) {
 		db := target.Open(t)
@@ -280,15 +280,18 @@ func TestAWorkerThatAnotherNodeAddsInTheMidstOfAMoveIssuesNothing(t *testing.T) 
 			begun = false
 			clear(t, db)
 			used(t, old, formerLayout, 1, time.Now())
+
 			claim := keep(leasestore.Claim{Namespace: "n", Worker: 5, Epoch: 1, Token: leasetest.NewToken()})
 			mover := movingStore(t, db, target, dialect, func(n int64) {
 				if n == statement {
 					begun = true
-					exec(t, db, fmt.Sprintf("INSERT INTO snowflake_leases VALUES ('n', 5, 1, '%s', 0, %d, 0, '', '', 0, '', 0)",
+					exec(t, db, fmt.Sprintf(
+						"INSERT INTO snowflake_leases VALUES ('n', 5, 1, '%s', 0, %d, 0, '', '', 0, '', 0)",
 						claim.Token, time.Now().Add(time.Hour).UnixMilli()))
 				}
 			})
 			_, err := mover.Move(t.Context(), "n", laterLayout)
+
 			var held *sqllease.HeldError
 			if begun && !errors.As(err, &held) {
 				_, err := old.Extend(t.Context(), claim, tickAt(formerLayout, time.Now()), time.Hour)

@@ -107,6 +107,7 @@ func TestAnExtensionThatWaitedDoesNotShortenTheLease(t *testing.T) {
 		waited <- err
 	}()
 	awaitLocks(t, db, sqldb.Postgres, 1, waited)
+
 	exec(t, tx, "UPDATE snowflake_leases SET expires_ms = EXTRACT(EPOCH FROM clock_timestamp()) * 1000 + 3600000")
 	other := ask[int64](t, db, "SELECT CAST(EXTRACT(EPOCH FROM clock_timestamp()) * 1000 AS bigint)")
 	if err := tx.Commit(); err != nil {

@@ -175,8 +175,8 @@ func (s *Store) identifyPostgres(ctx context.Context) (*server, error) {
 func (s *Store) identifyMySQL(ctx context.Context) (*server, error) {
 	has := map[string]string{}
 	err := sqltable.Query(ctx, s.on(ctx), `SHOW VARIABLES WHERE Variable_name IN (
-	'autocommit', 'version', 'server_uuid', 'wsrep_on', 'group_replication_group_name', 'innodb_flush_log_at_trx_commit',
-	'log_bin', 'sync_binlog', 'binlog_format')`, nil, func(scan scan) error {
+	'autocommit', 'version', 'server_uuid', 'wsrep_on', 'group_replication_group_name',
+	'innodb_flush_log_at_trx_commit', 'log_bin', 'sync_binlog', 'binlog_format')`, nil, func(scan scan) error {
 		var name, value string
 		err := scan(&name, &value)
 		has[name] = value
