@@ -30,7 +30,8 @@ const (
 // New returns a store in the key-value bucket, whose connection the caller closes. It does not talk to NATS. It returns
 // lease.ErrOption for a nil JetStream and for an empty name.
 func New(js jetstream.JetStream, bucket string) (*kvlease.Store, error) {
-	if v := reflect.ValueOf(js); !v.IsValid() || v.Kind() == reflect.Pointer && v.IsNil() {
+	v := reflect.ValueOf(js)
+	if isNilPointer := v.Kind() == reflect.Pointer && v.IsNil(); isNilPointer || !v.IsValid() {
 		return nil, fmt.Errorf("%w: the JetStream is nil", lease.ErrOption)
 	}
 	if bucket == "" || strings.ContainsAny(bucket, ".*> /\\\t\r\n") {
