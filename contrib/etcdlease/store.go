@@ -61,13 +61,7 @@ func pairOf(kv *mvccpb.KeyValue) kvlease.Pair {
 
 func (e *engine) Swap(ctx context.Context, key string, value []byte, revision string) (bool, error) {
 	key = root + key
-	var modified int64 // a missing key has 0
-	if revision != "" {
-		var err error
-		if modified, err = strconv.ParseInt(revision, 10, 64); err != nil {
-			return false, err
-		}
-	}
+	modified, _ := strconv.ParseInt(revision, 10, 64) // from Get or List; 0 for "", the revision of a missing key
 
 	reply, err := e.client.Txn(ctx).
 		If(clientv3.Compare(clientv3.ModRevision(key), "=", modified)).

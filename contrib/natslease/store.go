@@ -173,13 +173,7 @@ func (e *engine) List(ctx context.Context, prefix string) ([]kvlease.Pair, error
 }
 
 func (e *engine) Swap(ctx context.Context, key string, value []byte, revision string) (bool, error) {
-	var sequence uint64 // a missing key has 0
-	if revision != "" {
-		var err error
-		if sequence, err = strconv.ParseUint(revision, 10, 64); err != nil {
-			return false, err
-		}
-	}
+	sequence, _ := strconv.ParseUint(revision, 10, 64) // from Get or List; 0 for "", the revision of a missing key
 
 	_, err := e.js.Publish(ctx, e.route+e.subject(key), value,
 		jetstream.WithExpectStream(e.stream), jetstream.WithExpectLastSequencePerSubject(sequence))
