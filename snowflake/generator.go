@@ -124,7 +124,7 @@ func build(opts []Option) (*Generator, core.Config, error) {
 // It returns ErrUnknownField, ErrFieldRange, and ErrOption for the time, the sequence, the worker and pinned
 // fields, whose other values may belong to another process.
 func (g *Generator) With(field string, value int64) (*Generator, error) {
-	if g == nil || g.core.Lessee == nil {
+	if g.machine().Lessee == nil {
 		return nil, ErrNoGenerator
 	}
 
@@ -160,6 +160,17 @@ func (g *Generator) set(field string, value int64) error {
 	return nil
 }
 
+// none is what a nil Generator stands for.
+var none core.Generator
+
+// machine returns the core, of the zero Generator if g is nil.
+func (g *Generator) machine() *core.Generator {
+	if g == nil {
+		return &none
+	}
+	return &g.core
+}
+
 // Layout returns the layout of the generator's IDs.
 func (g *Generator) Layout() Layout {
 	if g == nil {
@@ -170,12 +181,7 @@ func (g *Generator) Layout() Layout {
 
 // Worker returns the worker whose IDs the generator issues. It is constant unless the generator has a lease, and -1 if
 // there is none: before the lease has got its first worker, and for a nil or zero Generator.
-func (g *Generator) Worker() int64 {
-	if g == nil {
-		return -1
-	}
-	return g.core.Worker()
-}
+func (g *Generator) Worker() int64 { return g.machine().Worker() }
 
 // Next returns the next ID. When the lead is used up it waits until its ID is due, after the calls that already wait:
 // 1 ms for each 4,096 IDs on the Default layout. The first ID of a new generator is due within a tick. Use NextContext
@@ -184,10 +190,7 @@ func (g *Generator) Worker() int64 {
 // It returns ErrTimeExhausted when no ID is left, ErrBeforeEpoch if the clock is before the epoch, a *StalledError, and
 // ErrNoGenerator. It fails as well if the caller and the generator are not of the same testing/synctest bubble.
 func (g *Generator) Next() (ID, error) {
-	if g == nil {
-		return 0, ErrNoGenerator
-	}
-	id, err := g.core.Next()
+	id, err := g.machine().Next()
 	return ID(id), err
 }
 
@@ -195,10 +198,7 @@ func (g *Generator) Next() (ID, error) {
 // or its deadline is before the ID would be due, it returns at once and takes no ID. The deadline is compared with the
 // system clock, and is not compared under WithClock. The error of a call whose ID was not due yet contains a *DueError.
 func (g *Generator) NextContext(ctx context.Context) (ID, error) {
-	if g == nil {
-		return 0, ErrNoGenerator
-	}
-	id, err := g.core.NextContext(ctx)
+	id, err := g.machine().NextContext(ctx)
 	return ID(id), err
 }
 
@@ -219,10 +219,7 @@ func (g *Generator) MustNext() ID {
 //
 // It returns the errors of NextContext, and ErrEmptyFill for a slice without elements. On an error dst is unchanged.
 func (g *Generator) Fill(ctx context.Context, dst []ID) error {
-	if g == nil {
-		return ErrNoGenerator
-	}
-	return core.Fill(ctx, &g.core, dst)
+	return core.Fill(ctx, g.machine(), dst)
 }
 
 // Stats describes what a generator has done and how its clock stands. Generators for the same layout and worker in a
@@ -245,10 +242,7 @@ type Stats struct {
 // Stats returns the counters. Issued is exact while no call is running, and includes IDs that running calls wait for.
 // The zero Generator returns the zero Stats.
 func (g *Generator) Stats() Stats {
-	if g == nil {
-		return Stats{}
-	}
-	return Stats(g.core.Stats())
+	return Stats(g.machine().Stats())
 }
 
 // Wait is a wait for IDs, for a histogram. What can be counted is in Stats.
@@ -268,8 +262,8 @@ type Wait struct {
 // stop ends that; calls that are running may still call observe. It may be called several times. A nil observe is never
 // called. A nil or zero Generator calls none.
 func (g *Generator) Observe(observe func(Wait)) (stop func()) {
-	if g == nil || observe == nil {
+	if observe == nil {
 		return func() {}
 	}
-	return g.core.Observe(func(w core.Wait) { observe(Wait(w)) })
+	return g.machine().Observe(func(w core.Wait) { observe(Wait(w)) })
 }

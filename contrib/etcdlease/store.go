@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 
+	"go.etcd.io/etcd/api/v3/mvccpb"
 	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
 	clientv3 "go.etcd.io/etcd/client/v3"
 
@@ -35,7 +36,7 @@ func (e *engine) Get(ctx context.Context, key string) (kvlease.Pair, error) {
 	if err != nil || len(reply.Kvs) == 0 {
 		return kvlease.Pair{}, e.explain(err)
 	}
-	return kvlease.Pair{Key: key, Value: reply.Kvs[0].Value, Revision: strconv.FormatInt(reply.Kvs[0].ModRevision, 10)}, nil
+	return pairOf(reply.Kvs[0]), nil
 }
 
 func (e *engine) List(ctx context.Context, prefix string) ([]kvlease.Pair, error) {
@@ -45,21 +46,22 @@ func (e *engine) List(ctx context.Context, prefix string) ([]kvlease.Pair, error
 	}
 	pairs := make([]kvlease.Pair, len(reply.Kvs))
 	for i, kv := range reply.Kvs {
-		key := strings.TrimPrefix(string(kv.Key), root)
-		pairs[i] = kvlease.Pair{Key: key, Value: kv.Value, Revision: strconv.FormatInt(kv.ModRevision, 10)}
+		pairs[i] = pairOf(kv)
 	}
 	return pairs, nil
 }
 
+func pairOf(kv *mvccpb.KeyValue) kvlease.Pair {
+	return kvlease.Pair{
+		Key:      strings.TrimPrefix(string(kv.Key), root),
+		Value:    kv.Value,
+		Revision: strconv.FormatInt(kv.ModRevision, 10),
+	}
+}
+
 func (e *engine) Swap(ctx context.Context, key string, value []byte, revision string) (bool, error) {
 	key = root + key
-	var modified int64 // a missing key has 0
-	if revision != "" {
-		var err error
-		if modified, err = strconv.ParseInt(revision, 10, 64); err != nil {
-			return false, err
-		}
-	}
+	modified, _ := strconv.ParseInt(revision, 10, 64) // from Get or List; 0 for "", the revision of a missing key
 
 	reply, err := e.client.Txn(ctx).
 		If(clientv3.Compare(clientv3.ModRevision(key), "=", modified)).

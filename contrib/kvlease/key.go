@@ -26,8 +26,9 @@ func parseKey(key string) (namespace string, worker int64, ok bool) {
 	if last == layoutKey {
 		return namespace, -1, true
 	}
-	worker, err := strconv.ParseInt(last, 10, 64)
-	return namespace, worker, err == nil && worker >= 0 && keyOf(namespace, worker) == key
+	number, err := strconv.ParseUint(last, 10, 63)
+	worker = int64(number)
+	return namespace, worker, err == nil && keyOf(namespace, worker) == key
 }
 
 // escape writes a name in the characters that every engine accepts in a key.

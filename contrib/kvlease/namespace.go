@@ -91,7 +91,7 @@ func readRow(pair Pair, namespace string, worker int64) (r row, err error) {
 		return r, err
 	case r.Namespace != namespace || r.Worker != worker:
 		return r, fmt.Errorf("it is that of worker %d in namespace %q", r.Worker, r.Namespace)
-	case r.Epoch < 1 || r.Epoch == math.MaxInt64 || r.Horizon < 0:
+	case r.Epoch < 1, r.Epoch == math.MaxInt64, r.Horizon < 0:
 		return r, fmt.Errorf("epoch %d or horizon %d is out of range", r.Epoch, r.Horizon)
 	}
 	return r, nil
@@ -102,7 +102,8 @@ func (ns *namespace) read(now time.Time) []order.Row {
 	rows := make([]order.Row, len(ns.rows))
 	for i, c := range ns.rows {
 		rows[i] = order.Row{
-			Worker: c.Worker, Epoch: c.Epoch, Horizon: c.Horizon, Token: c.Token, Free: !c.held(now), FreeFrom: c.Expires,
+			Worker: c.Worker, Epoch: c.Epoch, Horizon: c.Horizon, Token: c.Token,
+			Free: !c.held(now), FreeFrom: c.Expires,
 		}
 	}
 	return rows

@@ -25,7 +25,8 @@ var _ leasestore.Store = (*Store)(nil)
 
 // New returns a store on the engine, without a call of it. It returns lease.ErrOption for nil.
 func New(kv KV) (*Store, error) {
-	if v := reflect.ValueOf(kv); !v.IsValid() || v.Kind() == reflect.Pointer && v.IsNil() {
+	v := reflect.ValueOf(kv)
+	if isNilPointer := v.Kind() == reflect.Pointer && v.IsNil(); isNilPointer || !v.IsValid() {
 		return nil, fmt.Errorf("%w: the KV is nil", lease.ErrOption)
 	}
 	return &Store{kv: kv, now: time.Now}, nil
@@ -83,20 +84,19 @@ func (s *Store) open(ctx context.Context, r leasestore.Request) (*namespace, err
 		return nil, err
 	}
 
-	ns := &namespace{header: header{Format: format, Namespace: r.Namespace, Layout: r.Layout, Created: s.now().Round(0).UTC()}}
+	created := s.now().Round(0).UTC()
+	ns := &namespace{
+		name:   r.Namespace,
+		header: header{Format: format, Namespace: r.Namespace, Layout: r.Layout, Created: created},
+	}
 	if len(all) > 0 {
 		ns = all[0]
 	}
 
-	known, ok := s.known.Load(r.Namespace)
-	deleted := ok && known != ns.header.Created && ns.header.Floor.IsZero()
-	if engine, remembers := s.kv.(historian); remembers && !ok && ns.revision == "" {
-		if deleted, err = engine.Existed(ctx, prefixOf(r.Namespace)); err != nil {
-			return nil, engineError(err)
-		}
-	}
-
+	deleted, err := s.wasDeleted(ctx, ns)
 	switch {
+	case err != nil:
+		return nil, err
 	case ns.header.Layout != r.Layout:
 		return nil, fmt.Errorf("%w: namespace %q has %q, not %q",
 			lease.ErrLayout, r.Namespace, ns.header.Layout, r.Layout)
@@ -110,6 +110,21 @@ func (s *Store) open(ctx context.Context, r leasestore.Request) (*namespace, err
 	// Of two processes with different layouts only one creates it.
 	_, err = s.swap(ctx, prefixOf(r.Namespace)+layoutKey, &ns.header, ns.revision)
 	return nil, err
+}
+
+// wasDeleted reports whether the namespace was deleted, as far as this store and the engine know, and no floor says so
+// yet.
+func (s *Store) wasDeleted(ctx context.Context, ns *namespace) (bool, error) {
+	if known, ok := s.known.Load(ns.name); ok {
+		return known != ns.header.Created && ns.header.Floor.IsZero(), nil
+	}
+
+	engine, remembers := s.kv.(historian)
+	if !remembers || ns.revision != "" {
+		return false, nil
+	}
+	deleted, err := engine.Existed(ctx, prefixOf(ns.name))
+	return deleted, engineError(err)
 }
 
 // checkVersion looks at the layout again after a row was taken: a later version may have marked the namespace
@@ -229,7 +244,9 @@ func (s *Store) change(ctx context.Context, c leasestore.Claim, edit func(*row))
 		if err != nil {
 			return damaged(key, err)
 		}
-		owned := r.Epoch == c.Epoch && (r.Token == c.Token || r.Token == c.Next)
+
+		isToken := r.Token == c.Token || r.Token == c.Next
+		owned := isToken && r.Epoch == c.Epoch
 		if owned {
 			edit(&r)
 		}

@@ -34,17 +34,32 @@ var all = []Metric{
 	{Name: "snowflake.ids", Kind: "counter", Unit: "{id}", Help: "IDs issued."},
 	{Name: "snowflake.lead", Kind: "gauge", Unit: "s", Help: "How far the last ID is ahead of the generator's clock."},
 	{Name: "snowflake.clock.drift", Kind: "gauge", Unit: "s", Help: "Wall clock minus the generator's clock."},
-	{Name: "snowflake.clock.steps", Kind: "counter", Unit: "{step}", Help: "Steps forward of the wall clock that were followed."},
+	{
+		Name: "snowflake.clock.steps", Kind: "counter", Unit: "{step}",
+		Help: "Steps forward of the wall clock that were followed.",
+	},
 	{Name: "snowflake.worker", Kind: "gauge", Unit: "1", Help: "Number of the worker, -1 before the first one."},
-	{Name: "snowflake.layout.remaining", Kind: "gauge", Unit: "s", Help: "Time until the layout's last ID, at most 292 years."},
+	{
+		Name: "snowflake.layout.remaining", Kind: "gauge", Unit: "s",
+		Help: "Time until the layout's last ID, at most 292 years.",
+	},
 	{Name: "snowflake.lease.held", Kind: "gauge", Unit: "1", Help: "1 if a worker is held, else 0."},
 	{Name: "snowflake.lease.epoch", Kind: "gauge", Unit: "1", Help: "Fencing number of the worker."},
-	{Name: "snowflake.lease.horizon", Kind: "gauge", Unit: "s", Help: "Time until no ID may be issued unless the lease is extended."},
+	{
+		Name: "snowflake.lease.horizon", Kind: "gauge", Unit: "s",
+		Help: "Time until no ID may be issued unless the lease is extended.",
+	},
 	{Name: "snowflake.lease.clock.skew", Kind: "gauge", Unit: "s", Help: "Wall clock minus the store's clock."},
 	{Name: "snowflake.lease.acquisitions", Kind: "counter", Unit: "{acquisition}", Help: "Workers acquired."},
-	{Name: "snowflake.lease.takeovers", Kind: "counter", Unit: "{takeover}", Help: "Acquired workers that had another owner before."},
+	{
+		Name: "snowflake.lease.takeovers", Kind: "counter", Unit: "{takeover}",
+		Help: "Acquired workers that had another owner before.",
+	},
 	{Name: "snowflake.lease.losses", Kind: "counter", Unit: "{loss}", Help: "Workers lost to another owner."},
-	{Name: workersHeld, Kind: "gauge", Unit: "{worker}", Help: "Workers of the lease's range that are held or reserved."},
+	{
+		Name: workersHeld, Kind: "gauge", Unit: "{worker}",
+		Help: "Workers of the lease's range that are held or reserved.",
+	},
 	{Name: workersLimit, Kind: "gauge", Unit: "{worker}", Help: "All workers of the lease's range."},
 	{
 		Name: waitDuration, Kind: "histogram", Unit: "s", Help: "Waits for IDs.",

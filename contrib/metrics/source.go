@@ -107,8 +107,10 @@ func (s *source) follow(old *source) {
 
 // shares reports whether both have the same counters, as generators of one worker in a process.
 func (s *source) shares(old *source) bool {
-	return s.lease == old.lease &&
-		(s.lease != nil || s.gen.Worker() == old.gen.Worker() && s.gen.Layout() == old.gen.Layout())
+	if s.lease != nil || old.lease != nil {
+		return s.lease == old.lease
+	}
+	return s.gen.Worker() == old.gen.Worker() && s.gen.Layout() == old.gen.Layout()
 }
 
 // queryTimeout bounds a query for the workers. Prometheus gives up a scrape after 10 s by default.

@@ -22,9 +22,15 @@ func (e *engine) check(c jetstream.StreamConfig, server string) error {
 		{c.Storage != jetstream.FileStorage, "keeps the horizons in memory only"},
 		{c.PersistMode != jetstream.DefaultPersistMode, "confirms what it has not written to a file"},
 		{limited && c.Discard != jetstream.DiscardNew, "discards old horizons when it is full"},
-		{limited && c.MaxMsgsPerSubject != 1, "keeps old values and has a limit, so when it is full it refuses extensions for good"},
+		{
+			limited && c.MaxMsgsPerSubject != 1,
+			"keeps old values and has a limit, so when it is full it refuses extensions for good",
+		},
 		{c.DiscardNewPerSubject, "refuses new values of a key (DiscardNewPerSubject)"},
-		{c.Retention != jetstream.LimitsPolicy, fmt.Sprintf("has the retention %v and drops the horizons", c.Retention)},
+		{
+			c.Retention != jetstream.LimitsPolicy,
+			fmt.Sprintf("has the retention %v and drops the horizons", c.Retention),
+		},
 		{c.NoAck, "does not confirm what it has stored"},
 		{c.Mirror != nil, "is a mirror, whose rows are out of date"},
 		{len(c.Sources) > 0, "has sources, which change rows without a comparison"},
@@ -36,7 +42,8 @@ func (e *engine) check(c jetstream.StreamConfig, server string) error {
 		},
 		{
 			c.Replicas > 1 && older(server, "2.11.0"),
-			fmt.Sprintf("has %d replicas on nats-server %s, which may accept two messages for one revision; 2.11 does not",
+			fmt.Sprintf(
+				"has %d replicas on nats-server %s, which may accept two messages for one revision; 2.11 does not",
 				c.Replicas, server),
 		},
 	} {

@@ -30,7 +30,8 @@ const (
 // New returns a store in the key-value bucket, whose connection the caller closes. It does not talk to NATS. It returns
 // lease.ErrOption for a nil JetStream and for an empty name.
 func New(js jetstream.JetStream, bucket string) (*kvlease.Store, error) {
-	if v := reflect.ValueOf(js); !v.IsValid() || v.Kind() == reflect.Pointer && v.IsNil() {
+	v := reflect.ValueOf(js)
+	if isNilPointer := v.Kind() == reflect.Pointer && v.IsNil(); isNilPointer || !v.IsValid() {
 		return nil, fmt.Errorf("%w: the JetStream is nil", lease.ErrOption)
 	}
 	if bucket == "" || strings.ContainsAny(bucket, ".*> /\\\t\r\n") {
@@ -172,13 +173,7 @@ func (e *engine) List(ctx context.Context, prefix string) ([]kvlease.Pair, error
 }
 
 func (e *engine) Swap(ctx context.Context, key string, value []byte, revision string) (bool, error) {
-	var sequence uint64 // a missing key has 0
-	if revision != "" {
-		var err error
-		if sequence, err = strconv.ParseUint(revision, 10, 64); err != nil {
-			return false, err
-		}
-	}
+	sequence, _ := strconv.ParseUint(revision, 10, 64) // from Get or List; 0 for "", the revision of a missing key
 
 	_, err := e.js.Publish(ctx, e.route+e.subject(key), value,
 		jetstream.WithExpectStream(e.stream), jetstream.WithExpectLastSequencePerSubject(sequence))

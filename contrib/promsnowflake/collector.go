@@ -49,7 +49,11 @@ func New() *Collector {
 			took := prometheus.HistogramOpts{Name: name, Help: m.Help, Buckets: metrics.Buckets()}
 			errorsName := strings.TrimSuffix(name, "seconds") + "errors_total"
 			failed := prometheus.CounterOpts{Name: errorsName, Help: m.Help + " Those that failed."}
-			c.histograms[m.Name] = histogram{m, prometheus.NewHistogramVec(took, labels), prometheus.NewCounterVec(failed, labels)}
+			c.histograms[m.Name] = histogram{
+				Metric: m,
+				took:   prometheus.NewHistogramVec(took, labels),
+				failed: prometheus.NewCounterVec(failed, labels),
+			}
 			continue
 		}
 
@@ -65,7 +69,12 @@ func New() *Collector {
 }
 
 // inPrometheus has what is named differently here than in package metrics, but for the suffix.
-var inPrometheus = strings.NewReplacer(".duration", "", "worker.held", "workers_held", "worker.limit", "workers", ".", "_")
+var inPrometheus = strings.NewReplacer(
+	".duration", "",
+	"worker.held", "workers_held",
+	"worker.limit", "workers",
+	".", "_",
+)
 
 func nameOf(m metrics.Metric) string {
 	name := inPrometheus.Replace(m.Name)

@@ -45,15 +45,19 @@ func (s *Store) call(ctx context.Context, script *redis.Script, namespace string
 	if err != nil {
 		return "", nil, fmt.Errorf("redislease: key %q: %w", s.key(namespace), err)
 	}
+
+	var word string
 	if len(reply) > 0 {
-		if word, ok := reply[0].(string); ok && word == "protocol" && len(reply) == 2 {
-			return "", nil, &lease.VersionError{Namespace: namespace, Version: fmt.Sprint(reply[1])}
-		} else if ok {
-			return word, reply[1:], nil
-		}
+		word, _ = reply[0].(string)
 	}
 
-	return "", nil, s.unexpected(namespace, reply)
+	switch {
+	case word == "":
+		return "", nil, s.unexpected(namespace, reply)
+	case word == "protocol" && len(reply) == 2:
+		return "", nil, &lease.VersionError{Namespace: namespace, Version: fmt.Sprint(reply[1])}
+	}
+	return word, reply[1:], nil
 }
 
 // claim runs a script whose arguments begin with a claim, and returns lease.ErrLost if the row has another epoch or

@@ -98,7 +98,9 @@ func (v snapshot) check(r leasestore.Request) error {
 }
 
 // take takes the worker if its row and the layout are as they were read, and returns false if not.
-func (s *Store) take(ctx context.Context, r leasestore.Request, found snapshot, next order.Row) (leasestore.Grant, bool, error) {
+func (s *Store) take(
+	ctx context.Context, r leasestore.Request, found snapshot, next order.Row,
+) (leasestore.Grant, bool, error) {
 	if next.Epoch == math.MaxInt64 {
 		return leasestore.Grant{}, false, s.corrupt(r.Namespace, digits(next.Worker))
 	}

@@ -65,7 +65,8 @@ func WithGuard(guard time.Duration) Option {
 // New returns a store that uses the client, which the caller closes. It does not talk to Redis. It returns
 // lease.ErrOption for a nil client and for a bad option.
 func New(client redis.UniversalClient, opts ...Option) (*Store, error) {
-	if v := reflect.ValueOf(client); !v.IsValid() || v.Kind() == reflect.Pointer && v.IsNil() {
+	v := reflect.ValueOf(client)
+	if isNilPointer := v.Kind() == reflect.Pointer && v.IsNil(); isNilPointer || !v.IsValid() {
 		return nil, fmt.Errorf("%w: the Redis client is nil", lease.ErrOption)
 	}
 

@@ -25,18 +25,21 @@ func Qualify(statement string) string {
 
 	return token.ReplaceAllStringFunc(statement, func(t string) string {
 		inList := depth == list
+		inTarget := inList && assigns
+		word := strings.ToUpper(t)
+
 		switch {
 		case t == "(":
 			depth++
 		case t == ")":
 			depth--
-		case strings.EqualFold(t, "SET"):
+		case word == "SET":
 			list, assigns = depth, true
 		case inList && t == ",":
 			assigns = true
-		case inList && (strings.EqualFold(t, "FROM") || strings.EqualFold(t, "WHERE")):
+		case inList && word == "FROM", inList && word == "WHERE":
 			list = -1
-		case inList && assigns && t == "=":
+		case inTarget && t == "=":
 			assigns = false
 		case strings.Contains(operators, " "+t+" "):
 			return "OPERATOR(pg_catalog." + t + ")"

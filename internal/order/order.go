@@ -39,7 +39,8 @@ type Request struct {
 func Own(rows []Row, token string) (own Row, ok bool) {
 	for _, row := range rows {
 		isOwn := !row.Free && row.Token == token
-		if isOwn && (!ok || row.Worker < own.Worker) {
+		isLowest := !ok || row.Worker < own.Worker
+		if isOwn && isLowest {
 			own, ok = row, true
 		}
 	}
@@ -159,7 +160,7 @@ func (c *Candidates) Take(lost int) (Row, bool) {
 
 // findUnused makes c.unused as long as n, or shorter if there are fewer workers without a row.
 func (c *Candidates) findUnused(n int) {
-	for ; len(c.unused) < n && 0 <= c.next && c.next <= c.request.Last; c.next++ { // overflows after the greatest worker
+	for ; len(c.unused) < n && c.hasNext(); c.next++ {
 		if len(c.taken) > 0 && c.taken[0] == c.next {
 			c.taken = c.taken[1:]
 			continue
@@ -167,6 +168,9 @@ func (c *Candidates) findUnused(n int) {
 		c.unused = append(c.unused, c.next)
 	}
 }
+
+// hasNext reports whether c.next is a worker of the range. It overflows after the greatest one.
+func (c *Candidates) hasNext() bool { return 0 <= c.next && c.next <= c.request.Last }
 
 // drawable returns how many of c.unused, which is not empty, may be drawn.
 func (c *Candidates) drawable() int {

@@ -36,14 +36,17 @@ const findQuery = `SELECT {part},
 			OR NOT me.rolsuper AND pg_catalog.pg_has_role(owner.oid, 'USAGE')
 		THEN ''
 		ELSE pg_catalog.concat('belongs to the role ', owner.rolname, ', and may execute its code with the rights of ',
-			me.rolname, ': drop the table if you do not know it, or else let the owner of the schema or of the database own it')
+			me.rolname, ': drop the table if you do not know it, ',
+			'or else let the owner of the schema or of the database own it')
 	END,
 	COALESCE((
 		SELECT pg_catalog.string_agg(pg_catalog.concat(other_n.nspname, '.', other.relname), ', ')
 		FROM pg_catalog.pg_class AS other
 		JOIN pg_catalog.pg_namespace AS other_n ON other_n.oid OPERATOR(pg_catalog.=) other.relnamespace
-		WHERE other.relname OPERATOR(pg_catalog.=) '{name}' AND (c.oid IS NULL OR other.oid OPERATOR(pg_catalog.<>) c.oid)
-			AND other.relkind OPERATOR(pg_catalog.=) ANY ('{r,p,v,f}') AND other.relpersistence OPERATOR(pg_catalog.<>) 't'
+		WHERE other.relname OPERATOR(pg_catalog.=) '{name}'
+			AND (c.oid IS NULL OR other.oid OPERATOR(pg_catalog.<>) c.oid)
+			AND other.relkind OPERATOR(pg_catalog.=) ANY ('{r,p,v,f}')
+			AND other.relpersistence OPERATOR(pg_catalog.<>) 't'
 	), ''),
 	pg_catalog.concat_ws(', ',
 		CASE WHEN pg_catalog.current_setting('fsync', true) OPERATOR(pg_catalog.=) 'off' THEN 'fsync = off' END,
@@ -105,7 +108,8 @@ func (t Tables) Find(ctx context.Context) ([]Place, error) {
 func (t Tables) inOneSchema(places []Place) error {
 	first := places[0]
 	for _, place := range places[1:] {
-		if !first.Missing && !place.Missing && first.Schema != place.Schema {
+		areFound := !first.Missing && !place.Missing
+		if areFound && first.Schema != place.Schema {
 			return fmt.Errorf("%w: %s and %s belong together, and the search_path leads to two schemas: %s", t.Refused,
 				first.Table, place.Table, fmt.Sprintf(t.Remedy, first.Table))
 		}

@@ -48,9 +48,9 @@ func (t Tables) Ensure(ctx context.Context, find func(context.Context) ([]Place,
 			err = t.create(ctx, places, missing)
 		}
 
-		done := err == nil && len(missing) == 0
-		final := errors.Is(err, t.Refused) || t.Damaged != nil && errors.Is(err, t.Damaged)
-		if done || final || attempt == attempts {
+		isFinal := errors.Is(err, t.Refused) || errors.Is(err, t.Damaged)
+		switch {
+		case err == nil && len(missing) == 0, err != nil && isFinal, attempt == attempts:
 			return err
 		}
 
@@ -155,9 +155,9 @@ func (t Tables) create(ctx context.Context, places []Place, missing []int) error
 
 func (t Tables) elsewhere(others string) error {
 	first, _, _ := strings.Cut(others, ", ")
-	return fmt.Errorf("%w: this database has %s, which is not what %s means on this connection. All processes must use "+
-		"one table: %s, and grant the role USAGE on the schema. For a second table, whose IDs may be equal, name the "+
-		"schema that is to have it",
+	return fmt.Errorf("%w: this database has %s, which is not what %s means on this connection. All processes must "+
+		"use one table: %s, and grant the role USAGE on the schema. For a second table, whose IDs may be equal, name "+
+		"the schema that is to have it",
 		t.Refused, others, t.Parts[0].Name, fmt.Sprintf(t.Remedy, first))
 }
 
