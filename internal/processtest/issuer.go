@@ -31,6 +31,7 @@ type Order struct {
 
 	MaxSkew time.Duration // 0: the default
 	Behind  time.Duration // of the generator's clock, until Process.Go; negative: ahead
+	Pauses  bool          // while the process is stopped, its clocks stand still, as those of a virtual machine do
 	Pace    time.Duration // between two handfuls of IDs
 
 	Layout string // its text; empty: the default
@@ -214,6 +215,9 @@ func (o Order) options(out *notes) []lease.Option {
 	if o.MaxSkew > 0 {
 		opts = append(opts, lease.WithMaxSkew(o.MaxSkew))
 	}
+	if o.Pauses {
+		opts = append(opts, lease.WithClock(newPausingClock()))
+	}
 
 	return opts
 }
@@ -244,6 +248,47 @@ func (lateClock) Sleep(ctx context.Context, d time.Duration) error {
 		return ctx.Err()
 	}
 }
+
+// pausingClock stands still while the process is stopped.
+type pausingClock struct {
+	since time.Time
+
+	mu     sync.Mutex
+	seen   time.Time     // when it was read last
+	paused time.Duration // until then
+}
+
+// A process that nobody stops reads its clock every readInterval, and not only after leastPause.
+const (
+	readInterval = 10 * time.Millisecond
+	leastPause   = 500 * time.Millisecond
+)
+
+func newPausingClock() *pausingClock {
+	now := time.Now()
+	c := &pausingClock{since: now, seen: now}
+	go func() {
+		for range time.Tick(readInterval) {
+			c.Now()
+		}
+	}()
+	return c
+}
+
+func (c *pausingClock) Now() time.Time {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	now := time.Now()
+	if gap := now.Sub(c.seen); gap > leastPause {
+		c.paused += gap
+	}
+	c.seen = now
+	return now.Add(-c.paused)
+}
+
+func (c *pausingClock) Elapsed() time.Duration { return c.Now().Sub(c.since) }
+
+func (*pausingClock) Sleep(ctx context.Context, d time.Duration) error { return core.Sleep(ctx, d) }
 
 // write writes a handful of IDs at a time: IDs that a kill finds in a buffer would never reach the test.
 func (o Order) write(ctx context.Context, g *snowflake.Generator) error {
