@@ -78,12 +78,18 @@ func (c *callbacks) start(db *gorm.DB) {
 // discard removes an insert that is left over from a Create of the same statement that a panic in a hook has ended, and
 // the text, which GORM would run again.
 func (c *callbacks) discard(stmt *gorm.Statement) {
-	if in := c.insertOf(stmt); in != nil && (in.Resolved || !isBuilt(stmt)) {
-		in.Restore() // first: it puts back the clauses
-		delete(stmt.Clauses, insertKey)
-		stmt.SQL.Reset()
-		stmt.Vars = nil
+	in := c.insertOf(stmt)
+	if in == nil {
+		return
 	}
+	if isRunning := isBuilt(stmt) && !in.Resolved; isRunning {
+		return
+	}
+
+	in.Restore() // first: it puts back the clauses
+	delete(stmt.Clauses, insertKey)
+	stmt.SQL.Reset()
+	stmt.Vars = nil
 }
 
 // rewrite is the callback right before the statement is built: see package upsert.
@@ -92,25 +98,44 @@ func (c *callbacks) rewrite(db *gorm.DB) {
 	if db.Error != nil || stmt.Schema == nil {
 		return
 	}
-	s, in := stmt.Schema, c.insertOf(stmt)
-	if in == nil || (s.BeforeCreate || s.BeforeSave) && !stmt.SkipHooks {
+
+	in := c.insertOf(stmt)
+	if in == nil || hasHooks(stmt) {
 		// Again: a hook may have cleared a key, or the application has removed the callback before which fill runs.
 		c.fill(db)
 		in = c.insertOf(stmt)
 	}
-	clauses := len(stmt.Clauses)
-	if in != nil {
-		clauses-- // its own
-	}
-	p := c.planOf(s)
-	if db.Error != nil || len(p.Columns) == 0 || len(stmt.Selects) == 0 && clauses == 0 && !hasClauses(s) {
+	p := c.planOf(stmt.Schema)
+	if db.Error != nil || len(p.Columns) == 0 {
 		return
 	}
+	if isPlain(stmt, in) {
+		return
+	}
+
 	if in == nil {
 		in = &upsert.Insert{Stmt: stmt, Columns: p.Active(stmt)}
 		c.remember(in)
 	}
 	in.Rewrite(p, c.dialect)
+}
+
+// hasHooks reports whether hooks have run, which may have changed keys.
+func hasHooks(stmt *gorm.Statement) bool {
+	hasAny := stmt.Schema.BeforeCreate || stmt.Schema.BeforeSave
+	return hasAny && !stmt.SkipHooks
+}
+
+// isPlain reports whether an INSERT has neither a selection nor clauses of the caller or of the types of its fields.
+func isPlain(stmt *gorm.Statement, in *upsert.Insert) bool {
+	clauses := len(stmt.Clauses)
+	if in != nil {
+		clauses-- // its own
+	}
+	if clauses > 0 || hasClauses(stmt.Schema) {
+		return false
+	}
+	return len(stmt.Selects) == 0
 }
 
 // resolve is the callback right after the statement: see package upsert.
@@ -130,9 +155,17 @@ func (c *callbacks) finish(db *gorm.DB) {
 		defer c.endDryRun(db.Statement, in)
 	}
 	delete(db.Statement.Clauses, insertKey) // the statement may be used again
-	if in != nil && db.Error != nil && (in.Repeated || hasTransaction(db) || in.Failed && !mayExist(db)) {
+	if hasFailed := in != nil && db.Error != nil; hasFailed && hasNoRows(db, in) {
 		in.TakeBack()
 	}
+}
+
+// hasNoRows reports whether the rows of a statement that has failed do not exist, or will not.
+func hasNoRows(db *gorm.DB, in *upsert.Insert) bool {
+	if in.Repeated || hasTransaction(db) {
+		return true
+	}
+	return in.Failed && !mayExist(db)
 }
 
 // hasTransaction reports whether GORM has begun a transaction for the statement alone, which is rolled back if the
@@ -148,11 +181,17 @@ func mayExist(db *gorm.DB) bool {
 	if _, inside := connpool.Unwrap(db.Statement.ConnPool); inside {
 		return false
 	}
-	var network net.Error
+	if db.Statement.Context.Err() != nil {
+		return true
+	}
+
 	lost := []error{context.Canceled, context.DeadlineExceeded, driver.ErrBadConn, io.EOF, io.ErrUnexpectedEOF}
-	return db.Statement.Context.Err() != nil || errors.As(db.Error, &network) ||
-		slices.ContainsFunc(lost, func(err error) bool { return errors.Is(db.Error, err) }) ||
-		strings.Contains(db.Error.Error(), "invalid connection") // mysql.ErrInvalidConn
+	if slices.ContainsFunc(lost, func(err error) bool { return errors.Is(db.Error, err) }) {
+		return true
+	}
+	var network net.Error
+	isInvalid := strings.Contains(db.Error.Error(), "invalid connection") // mysql.ErrInvalidConn
+	return isInvalid || errors.As(db.Error, &network)
 }
 
 // announceBefore is the callback before GORM saves the associations that the rows of the statement refer to.
@@ -180,8 +219,12 @@ func (c *callbacks) announceBefore(db *gorm.DB) {
 
 // announceAfter is the callback before GORM saves the other associations.
 func (c *callbacks) announceAfter(db *gorm.DB) {
-	if s := db.Statement.Schema; db.Error == nil && s != nil && c.announces.Load() &&
-		len(s.Relationships.HasOne)+len(s.Relationships.HasMany)+len(s.Relationships.Many2Many) > 0 {
+	s := db.Statement.Schema
+	if db.Error != nil || s == nil {
+		return
+	}
+	relations := len(s.Relationships.HasOne) + len(s.Relationships.HasMany) + len(s.Relationships.Many2Many)
+	if relations > 0 && c.announces.Load() {
 		upsert.Announce(db.Statement, nil, c.planOf(s).Many2Many)
 	}
 }

@@ -142,9 +142,13 @@ func (c Created) ranges(t target) (ranges []snowflake.Range, mask snowflake.ID, 
 	if c.to != nil {
 		to = *c.to
 	}
-	if c.from == nil && c.to == nil || to.IsZero() || c.from != nil && from.IsZero() {
+	isUnbounded := c.from == nil && c.to == nil
+	hasZeroFrom := c.from != nil && from.IsZero()
+	switch {
+	case isUnbounded, hasZeroFrom, to.IsZero():
 		return nil, 0, times, fmt.Errorf("%w: a bound of %s is the zero time", ErrCondition, t)
 	}
+
 	if ranges, mask, times, err = layout.MaskedRanges(from, to); err != nil {
 		err = fmt.Errorf("gormplugin: times of %s: %w", t, err)
 	}

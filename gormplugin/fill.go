@@ -29,9 +29,13 @@ type callbacks struct {
 // value stay, so a second call only fills what a hook has cleared.
 func (c *callbacks) fill(db *gorm.DB) {
 	stmt := db.Statement
-	if db.Error != nil || stmt.Schema == nil || isBuilt(stmt) {
+	if db.Error != nil || stmt.Schema == nil {
 		return
 	}
+	if isBuilt(stmt) {
+		return
+	}
+
 	p := c.planOf(stmt.Schema)
 	if p.Err != nil {
 		_ = db.AddError(p.Err)
@@ -161,28 +165,40 @@ func (c *callbacks) warnMissed(db *gorm.DB) {
 	}
 	p := c.planOf(stmt.Schema)
 	key := p.Missed
-	if key == nil || c.hasWarned(stmt) || model.SelectionOf(stmt, key.Field) == model.Omitted {
+	if key == nil || c.hasWarned(stmt) {
 		return
 	}
+	if model.SelectionOf(stmt, key.Field) == model.Omitted {
+		return
+	}
+
 	records, err := model.RecordsOf(stmt, nil)
-	if err != nil || records.N == 0 || !records.OfModel() {
+	if err != nil || records.N == 0 {
+		return
+	}
+	if !records.OfModel() {
 		return
 	}
 	for i := range records.N {
-		if field := key.Position(records.At(i)); !field.IsValid() || field.IsZero() {
-			c.warn(stmt, "gormplugin: %s is created without the key %s, and the plugin does not fill the type %s. "+
-				"Make it a snowflake.ID, add the tag snowflake or the option WithIntegerKeys, or the tag snowflake:- if the "+
-				"database makes it.", stmt.Schema.Name, key.Field.Name, key.Field.FieldType)
-			return
+		if field := key.Position(records.At(i)); field.IsValid() && !field.IsZero() {
+			continue
 		}
+		c.warn(stmt, "gormplugin: %s is created without the key %s, and the plugin does not fill the type %s. "+
+			"Make it a snowflake.ID, add the tag snowflake or the option WithIntegerKeys, or the tag snowflake:- if the "+
+			"database makes it.", stmt.Schema.Name, key.Field.Name, key.Field.FieldType)
+		return
 	}
 }
 
 // warnAutoIncrement logs once for each model that GORM treats its key as auto-increment.
 func (c *callbacks) warnAutoIncrement(p *model.Plan, stmt *gorm.Statement) {
-	if p.Key == nil || !p.Key.Field.AutoIncrement || c.hasWarned(stmt) {
+	if p.Key == nil || !p.Key.Field.AutoIncrement {
 		return
 	}
+	if c.hasWarned(stmt) {
+		return
+	}
+
 	c.warn(stmt, "gormplugin: GORM treats the key %s of %s (column %s) as auto-increment, "+
 		"and the plugin fills it. Rows that others insert get numbers of the database, which may collide with IDs. "+
 		"Call gormplugin.DisableAutoIncrement at the start, or add autoIncrement:false to its tag.",

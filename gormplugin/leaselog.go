@@ -25,14 +25,17 @@ func (h *leaseLog) Enabled(_ context.Context, level slog.Level) bool { return le
 func (h *leaseLog) Handle(ctx context.Context, record slog.Record) error {
 	var text strings.Builder
 	withoutBuiltIn := func(_ []string, a slog.Attr) slog.Attr { // what GORM's logger writes itself
-		if a.Key == slog.TimeKey || a.Key == slog.LevelKey || a.Key == slog.MessageKey {
+		switch a.Key {
+		case slog.TimeKey, slog.LevelKey, slog.MessageKey:
 			return slog.Attr{}
 		}
 		return a
 	}
-	if err := slog.NewTextHandler(&text, &slog.HandlerOptions{ReplaceAttr: withoutBuiltIn}).Handle(ctx, record); err != nil {
+	handler := slog.NewTextHandler(&text, &slog.HandlerOptions{ReplaceAttr: withoutBuiltIn})
+	if err := handler.Handle(ctx, record); err != nil {
 		return err
 	}
+
 	log := h.to.Info
 	if record.Level >= slog.LevelWarn {
 		log = h.to.Warn

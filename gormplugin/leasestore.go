@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"time"
@@ -30,7 +31,7 @@ type leasePlace struct {
 // openPlace returns the place for the leases of a handle, whose tables it creates if needed.
 func openPlace(ctx context.Context, db *gorm.DB, prefix string) (leasePlace, error) {
 	dialect := sqldb.Dialect(db.Name()) // GORM and sqllease have the same names for them
-	if dialect != sqldb.Postgres && dialect != sqldb.MySQL && dialect != sqldb.SQLite {
+	if known := []sqldb.Dialect{sqldb.Postgres, sqldb.MySQL, sqldb.SQLite}; !slices.Contains(known, dialect) {
 		return leasePlace{}, fmt.Errorf("gormplugin: Open has no leases for the dialect %q, only for postgres, mysql "+
 			"and sqlite; give New a generator of lease.Open with another store, or of snowflake.New: %w",
 			dialect, gorm.ErrUnsupportedDriver)
@@ -158,9 +159,9 @@ func ended() context.Context {
 
 // checkHandle returns an error if the caller, Open or Settled, cannot use the handle.
 func checkHandle(caller string, db *gorm.DB) error {
-	isZero := db == nil || db.Config == nil || db.Statement == nil
+	isZero := db == nil || db.Config == nil
 	switch {
-	case isZero || db.Dialector == nil:
+	case isZero || db.Statement == nil, db.Dialector == nil:
 		return fmt.Errorf("gormplugin: %s needs a handle of gorm.Open: %w", caller, gorm.ErrInvalidDB)
 	case db.Error != nil:
 		return fmt.Errorf("gormplugin: %s with a handle that has failed: %w", caller, db.Error)

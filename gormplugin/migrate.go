@@ -53,13 +53,20 @@ func DisableAutoIncrement(db *gorm.DB, models ...any) error {
 		key.AutoIncrement, key.HasDefaultValue = false, false
 		isKey := func(field *schema.Field) bool { return field == key }
 		s.FieldsWithDefaultDBValue = slices.DeleteFunc(s.FieldsWithDefaultDBValue, isKey)
-		// SQLite's rowid, which is never NULL, is the only column of the key, of type integer.
-		isInteger := key.DataType == schema.Int || key.DataType == schema.Uint || strings.EqualFold(string(key.DataType), "integer")
-		if db.Name() == "sqlite" && (len(s.PrimaryFields) != 1 || !isInteger) {
+		if db.Name() == "sqlite" && !isRowID(key) {
 			key.NotNull = true
 		}
 	}
 	return nil
+}
+
+// isRowID reports whether a key is SQLite's rowid, which is never NULL: the only column of the key, of type integer.
+func isRowID(key *schema.Field) bool {
+	if len(key.Schema.PrimaryFields) != 1 {
+		return false
+	}
+	isInteger := key.DataType == schema.Int || key.DataType == schema.Uint
+	return isInteger || strings.EqualFold(string(key.DataType), "integer")
 }
 
 // parseAll returns what GORM knows about the models and about all that their relations lead to, whose tables

@@ -75,8 +75,9 @@ func Open(ctx context.Context, db *gorm.DB, opts ...Option) (*Plugin, error) {
 	prepare, cancel := context.WithTimeout(ctx, c.openTimeout) // as lease.Open bounds each of its calls
 	place, err := openPlace(prepare, db, c.leaseTables)
 	cancel()
+	hasTimedOut := errors.Is(prepare.Err(), context.DeadlineExceeded) && ctx.Err() == nil
 	switch {
-	case err != nil && errors.Is(prepare.Err(), context.DeadlineExceeded) && ctx.Err() == nil:
+	case err != nil && hasTimedOut:
 		return nil, fmt.Errorf("gormplugin: %w: the database has not answered for %v: %w",
 			prepare.Err(), c.openTimeout, err)
 	case err != nil:

@@ -155,5 +155,11 @@ func WithLeaseTables(prefix string) Option {
 // isNil reports whether gen is nil or an interface around a nil pointer.
 func isNil(gen Generator) bool {
 	v := reflect.ValueOf(gen)
-	return !v.IsValid() || (v.Kind() == reflect.Pointer || v.Kind() == reflect.Func) && v.IsNil()
+	switch v.Kind() {
+	case reflect.Invalid:
+		return true
+	case reflect.Pointer, reflect.Func:
+		return v.IsNil()
+	}
+	return false
 }

@@ -251,7 +251,7 @@ func lastKey[T any](result *gorm.DB, rows []T) (id snowflake.ID, err error) {
 	}
 	key, err := driver.DefaultParameterConverter.ConvertValue(value)
 	number, ok := key.(int64)
-	if err != nil || !ok && key != nil { // nil is a nil pointer
+	if isOther := !ok && key != nil; err != nil || isOther { // nil is a nil pointer
 		return 0, fmt.Errorf("%w: %v in %s is no key", ErrCondition, value, field.Name)
 	}
 	return snowflake.ID(number), nil

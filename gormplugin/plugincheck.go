@@ -30,10 +30,13 @@ func (pluginCheck) ModifyStatement(stmt *gorm.Statement) {
 		return
 	}
 	key := stmt.Schema.PrioritizedPrimaryField
-	if key == nil || key.FieldType != reflect.TypeFor[snowflake.ID]() || key.HasDefaultValue ||
-		model.SelectionOf(stmt, key) != model.Written {
+	if key == nil || key.FieldType != reflect.TypeFor[snowflake.ID]() {
 		return
 	}
+	if key.HasDefaultValue || model.SelectionOf(stmt, key) != model.Written {
+		return
+	}
+
 	if record := stmt.ReflectValue; record.Kind() == reflect.Struct && record.Type() == stmt.Schema.ModelType {
 		if _, zero := key.ValueOf(stmt.Context, record); !zero {
 			return // the common case, without an allocation

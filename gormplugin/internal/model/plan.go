@@ -94,10 +94,13 @@ func isSame(a, b Generator) bool {
 func missedKey(s *schema.Schema) *Column {
 	key := s.PrioritizedPrimaryField
 	isJoinTable := s.ModelType.Name() == ""
-	if key == nil || isJoinTable || !isWritten(key) {
+	if key == nil || isJoinTable {
 		return nil
 	}
-	if key.Serializer != nil || isForeignKey(key) {
+	if !isWritten(key) || key.Serializer != nil {
+		return nil
+	}
+	if isForeignKey(key) {
 		return nil
 	}
 
@@ -190,8 +193,9 @@ func (r *Rules) CheckSize(s *schema.Schema) error {
 	}
 
 	t := tagOf(field)
-	hasRule := t.out || t.in
-	if hasRule || t.databaseMakes() || isForeignKey(field) {
+	isTagged := t.out || t.in
+	isFilledElsewhere := t.databaseMakes() || isForeignKey(field)
+	if isTagged || isFilledElsewhere {
 		return nil
 	}
 	return fmt.Errorf("%w: the key %s.%s of type %s, size %d, is too small for WithIntegerKeys, which needs 64 bits; "+

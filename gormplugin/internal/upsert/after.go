@@ -71,7 +71,8 @@ func (c *conflict) explain(db *gorm.DB) {
 		raised = raised || c.isDetailOf(cause)
 	default:
 		_, rows, err := c.findGenerated(db, true)
-		raised = raised || rows > 0 && err == nil
+		found := err == nil && rows > 0
+		raised = raised || found
 	}
 	if raised {
 		db.Error = c.repeated(cause)
@@ -183,11 +184,13 @@ func (c *conflict) resolve(db *gorm.DB, key snowflake.ID) error {
 	case c.onConflict == skips:
 		return c.resolveSkipped(db, returned)
 	}
+
 	unknown, _, err := c.absent(db)
-	switch {
-	case err != nil:
+	if err != nil {
 		return err
-	case c.evidence == insertID && c.records.N == 1 && len(unknown) == 1 && c.records.Settable():
+	}
+	isOne := c.records.N == 1 && len(unknown) == 1
+	if c.evidence == insertID && isOne && c.records.Settable() {
 		c.records.Store(0, c.plan.Key, model.Value{ID: key})
 		return nil
 	}
@@ -206,12 +209,19 @@ func (c *conflict) adoptReturned() {
 			if x := c.records.Load(i, column); c.records.Maps && x != (model.Value{}) {
 				c.records.Store(i, column, x)
 			}
-			if column.Pointer && c.fields != nil && c.generated(i, j) != 0 &&
-				c.records.Field(i, column.Field) == c.before[i*len(c.fields)+j] {
+			if column.Pointer && c.isLeft(i, j) {
 				c.records.Store(i, column, model.Value{})
 			}
 		}
 	}
+}
+
+// isLeft reports whether a pointer to a generated ID is what it was before the statement.
+func (c *conflict) isLeft(i, j int) bool {
+	if c.fields == nil || c.generated(i, j) == 0 {
+		return false
+	}
+	return c.records.Field(i, c.Columns[j].Field) == c.before[i*len(c.fields)+j]
 }
 
 // resolveSkipped finds the records that DO NOTHING has skipped. returned are the keys of the rows that it has
@@ -230,7 +240,8 @@ func (c *conflict) resolveSkipped(db *gorm.DB, returned map[snowflake.ID]int) er
 			wrote++
 		}
 	}
-	if generated == 0 || c.evidence == inserted && wrote == generated {
+	allInserted := c.evidence == inserted && wrote == generated
+	if generated == 0 || allInserted {
 		return nil
 	}
 
@@ -238,8 +249,8 @@ func (c *conflict) resolveSkipped(db *gorm.DB, returned map[snowflake.ID]int) er
 	if err != nil {
 		return fmt.Errorf("gormplugin: look up which records of %s DO NOTHING has skipped: %w", c.Stmt.Schema.Name, err)
 	}
-	shown := c.evidence == counted || c.evidence == inserted
-	if shown && rows > wrote && c.countsRows(db) {
+	isShown := c.evidence == counted || c.evidence == inserted
+	if hasOther := isShown && rows > wrote; hasOther && c.countsRows(db) {
 		return c.repeated(nil)
 	}
 	return c.clear(unknown)
@@ -317,7 +328,8 @@ func (c *conflict) clear(unknown []int) error {
 	}
 	var columns []*model.Column
 	for j, column := range c.Columns {
-		if lost[j] || c.onConflict == updates && column.IsKey {
+		isDoubtful := c.onConflict == updates && column.IsKey
+		if lost[j] || isDoubtful {
 			columns = append(columns, column)
 		}
 	}
@@ -351,8 +363,7 @@ func (c *conflict) refuseOrphans(records []int, unknown []*model.Column) error {
 			continue
 		}
 		for _, i := range records {
-			value, zero := rel.Field.ValueOf(c.Stmt.Context, c.records.At(i))
-			if rv := reflect.Indirect(reflect.ValueOf(value)); !zero && (rv.Kind() != reflect.Slice || rv.Len() > 0) {
+			if c.hasAssociations(rel, i) {
 				return refuse(i, "its %s would refer to it; omit the association, or use DO UPDATE with the columns of the "+
 					"conflict", rel.Name)
 			}
@@ -361,19 +372,32 @@ func (c *conflict) refuseOrphans(records []int, unknown []*model.Column) error {
 	return nil
 }
 
+// hasAssociations reports whether record i has records to save in a relation.
+func (c *conflict) hasAssociations(rel *schema.Relationship, i int) bool {
+	value, zero := rel.Field.ValueOf(c.Stmt.Context, c.records.At(i))
+	if rv := reflect.Indirect(reflect.ValueOf(value)); rv.Kind() == reflect.Slice {
+		return rv.Len() > 0
+	}
+	return !zero
+}
+
 // refersTo reports whether the relation refers to one of the columns: of the model that declares it if own is true,
 // else of the associated one.
 func refersTo(rel *schema.Relationship, columns []*model.Column, own bool) bool {
 	return slices.ContainsFunc(rel.References, func(ref *schema.Reference) bool {
-		return ref.OwnPrimaryKey == own && ref.PrimaryKey != nil && slices.ContainsFunc(columns, func(c *model.Column) bool {
-			return c.Field.DBName == ref.PrimaryKey.DBName
-		})
+		if ref.OwnPrimaryKey != own || ref.PrimaryKey == nil {
+			return false
+		}
+		isKey := func(c *model.Column) bool { return c.Field.DBName == ref.PrimaryKey.DBName }
+		return slices.ContainsFunc(columns, isKey)
 	})
 }
 
 // savesRelation decides as callbacks.SaveAfterAssociations does when it creates a record.
 func savesRelation(stmt *gorm.Statement, rel *schema.Relationship) bool {
 	columns, restricted := stmt.SelectAndOmitColumns(true, false)
-	named, ok := columns[rel.Name]
-	return named || !ok && !restricted
+	if named, ok := columns[rel.Name]; ok {
+		return named
+	}
+	return !restricted
 }

@@ -246,7 +246,10 @@ func (c *conflict) firstGenerated(i int) int {
 
 // targetsKey reports whether only rows with the record's key, which the plugin fills, conflict with it.
 func (c *conflict) targetsKey() bool {
-	return c.plan.Key != nil && c.clause.OnConstraint == "" && c.isTarget(c.plan.Key.Field)
+	if c.plan.Key == nil || c.clause.OnConstraint != "" {
+		return false
+	}
+	return c.isTarget(c.plan.Key.Field)
 }
 
 // isTarget reports whether the conflict target may include the column of a field.

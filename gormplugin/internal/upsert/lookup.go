@@ -25,7 +25,7 @@ const lookupSize = 100
 func (c *conflict) absent(db *gorm.DB) (absent []int, rows int, err error) {
 	// gorm.io/sharding runs no query by keys alone. Elsewhere a count of 0 does not show that nothing was inserted: a
 	// trigger that moves rows to a partition counts none.
-	if c.evidence == counted && db.RowsAffected == 0 && connpool.IsSharded(c.Stmt.ConnPool) {
+	if noneCounted := c.evidence == counted && db.RowsAffected == 0; noneCounted && connpool.IsSharded(c.Stmt.ConnPool) {
 		for i := range c.records.N {
 			absent = append(absent, i)
 		}
@@ -37,7 +37,8 @@ func (c *conflict) absent(db *gorm.DB) (absent []int, rows int, err error) {
 		return nil, 0, err
 	}
 	var others []int
-	matters := c.onConflict == updates && len(c.Columns) > 0 && c.Columns[0].IsKey
+	hasKey := len(c.Columns) > 0 && c.Columns[0].IsKey
+	matters := hasKey && c.onConflict == updates
 	for i := range present {
 		if c.firstGenerated(i) < 0 {
 			present[i] = !matters
@@ -73,7 +74,7 @@ func (c *conflict) findGenerated(db *gorm.DB, rereadOthers bool) (present []bool
 		}
 		name, ids := clause.Column{Name: column.Field.DBName}, c.generatedValues(j)
 		names, dest = append(names, name), append(dest, column.Field.NewValuePool.Get())
-		if len(ids) > 0 && (len(byID[j]) > 0 || column.IsUnique()) {
+		if isSought := len(byID[j]) > 0 || column.IsUnique(); isSought && len(ids) > 0 {
 			conditions, vars = append(conditions, "? IN ?"), append(vars, name, ids)
 		}
 	}
@@ -126,7 +127,8 @@ func (c *conflict) findByTarget(db *gorm.DB, records []int) (unknown []int, err 
 // would find nothing that absent has not found, unless IDs were generated for other columns.
 func (c *conflict) targetFields() (fields []*schema.Field) {
 	s, columns := c.Stmt.Schema, c.clause.Columns
-	if c.clause.OnConstraint != "" || c.targetsKey() && !c.generatedBesideKey() {
+	isKeyOnly := c.targetsKey() && !c.generatedBesideKey()
+	if c.clause.OnConstraint != "" || isKeyOnly {
 		return nil
 	}
 	if len(columns) == 0 && c.clause.UpdateAll {
