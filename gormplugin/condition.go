@@ -32,7 +32,8 @@ func targetOf(builder clause.Builder, name string) (target, error) {
 	case name == "":
 		// Not clause.PrimaryKey: if no key is prioritized, GORM takes the first column for it.
 		if t.field = stmt.Schema.PrioritizedPrimaryField; t.field == nil {
-			return t, fmt.Errorf("gormplugin: %s has no prioritized primary key: %w", stmt.Schema.Name, gorm.ErrPrimaryKeyRequired)
+			return t, fmt.Errorf("gormplugin: %s has no prioritized primary key: %w",
+				stmt.Schema.Name, gorm.ErrPrimaryKeyRequired)
 		}
 	case strings.Contains(name, "."):
 		t.column.Table = "" // the name has it

@@ -76,16 +76,16 @@ func (c Created) On(column string) Created {
 // Build writes the condition. GORM calls it.
 func (c Created) Build(builder clause.Builder) {
 	t, err := targetOf(builder, c.column)
-	var ranges []snowflake.Range
-	var mask snowflake.ID
-	var times snowflake.Range
-	if err == nil {
-		ranges, mask, times, err = c.ranges(t)
-	}
 	if err != nil {
 		fail(builder, err)
 		return
 	}
+	ranges, mask, times, err := c.ranges(t)
+	if err != nil {
+		fail(builder, err)
+		return
+	}
+
 	keys := func(r snowflake.Range) []clause.Expression {
 		bounds := []clause.Expression{clause.Gte{Column: t.column, Value: max(r.Lo, t.minID())}}
 		if c.to != nil || len(ranges) > 1 {

@@ -184,8 +184,8 @@ func (c *callbacks) warnMissed(db *gorm.DB) {
 			continue
 		}
 		c.warn(stmt, "gormplugin: %s is created without the key %s, and the plugin does not fill the type %s. "+
-			"Make it a snowflake.ID, add the tag snowflake or the option WithIntegerKeys, or the tag snowflake:- if the "+
-			"database makes it.", stmt.Schema.Name, key.Field.Name, key.Field.FieldType)
+			"Make it a snowflake.ID, add the tag snowflake or the option WithIntegerKeys, "+
+			"or the tag snowflake:- if the database makes it.", stmt.Schema.Name, key.Field.Name, key.Field.FieldType)
 		return
 	}
 }

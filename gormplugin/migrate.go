@@ -48,8 +48,9 @@ func DisableAutoIncrement(db *gorm.DB, models ...any) error {
 		if plans[i].Key == nil {
 			continue
 		}
-		key := plans[i].Key.Field
+
 		// Undo what schema.Parse does at its end to an integer key without the tag autoIncrement.
+		key := plans[i].Key.Field
 		key.AutoIncrement, key.HasDefaultValue = false, false
 		isKey := func(field *schema.Field) bool { return field == key }
 		s.FieldsWithDefaultDBValue = slices.DeleteFunc(s.FieldsWithDefaultDBValue, isKey)

@@ -206,21 +206,17 @@ func (p Page) next(n int, last snowflake.ID) (Page, bool, error) {
 func Each[T any](ctx context.Context, db *gorm.DB, p Page) iter.Seq2[T, error] {
 	return func(yield func(T, error) bool) {
 		base := db.Session(&gorm.Session{Context: ctx})
-		for page, more := p, true; more; {
+		page, more := p, true
+		for more {
 			var rows []T
-			result := base.Clauses(page).Find(&rows)
-			err := result.Error
-			if more = err == nil && len(rows) > 0; more {
-				var last snowflake.ID
-				if last, err = lastKey(result, rows); err == nil { // before the body may change the rows
-					page, more, err = page.next(len(rows), last) // a Raw statement returns all rows at once
-				}
-			}
+			var err error
+			rows, page, more, err = readPage[T](base, page)
 			if err != nil {
 				var none T
 				yield(none, err)
 				return
 			}
+
 			for _, row := range rows {
 				if !yield(row, nil) {
 					return
@@ -228,6 +224,22 @@ func Each[T any](ctx context.Context, db *gorm.DB, p Page) iter.Seq2[T, error] {
 			}
 		}
 	}
+}
+
+// readPage returns the rows of a page, the next page, and whether there may be one. It takes the key of the last row
+// before the body of a loop can change the rows.
+func readPage[T any](base *gorm.DB, page Page) (rows []T, next Page, more bool, err error) {
+	result := base.Clauses(page).Find(&rows)
+	if result.Error != nil || len(rows) == 0 {
+		return nil, page, false, result.Error
+	}
+
+	last, err := lastKey(result, rows)
+	if err != nil {
+		return nil, page, false, err
+	}
+	next, more, err = page.next(len(rows), last) // a Raw statement returns all rows at once
+	return rows, next, more, err
 }
 
 // lastKey returns the key of the last row, which the model of the statement that has found them knows.

@@ -43,8 +43,9 @@ func (pluginCheck) ModifyStatement(stmt *gorm.Statement) {
 		}
 	}
 	if lacking, n := model.WithoutKey(stmt, key); lacking > 0 {
-		_ = stmt.AddError(fmt.Errorf("gormplugin: no plugin is registered with the handle, and %d of %d %s have the key 0; "+
-			"call gormplugin.Open or db.Use(gormplugin.New(gen)) first: %w", lacking, n, stmt.Schema.Name, gorm.ErrPrimaryKeyRequired))
+		_ = stmt.AddError(fmt.Errorf("gormplugin: no plugin is registered with the handle, "+
+			"and %d of %d %s have the key 0; call gormplugin.Open or db.Use(gormplugin.New(gen)) first: %w",
+			lacking, n, stmt.Schema.Name, gorm.ErrPrimaryKeyRequired))
 	}
 }
 

@@ -173,8 +173,8 @@ func isShort(field *schema.Field) bool {
 func newCheckedColumn(field *schema.Field, k kind, isKey bool, gen Generator) (*Column, error) {
 	isInteger := field.DataType == schema.Int || field.DataType == schema.Uint
 	if small := isInteger && field.Size < 64; k == custom && small {
-		return nil, fmt.Errorf("%w: type:int of %s.%s needs size:64 beside it; without it GORM makes a small integer for the "+
-			"type %s", ErrTag, field.Schema.Name, field.Name, field.FieldType)
+		return nil, fmt.Errorf("%w: type:int of %s.%s needs size:64 beside it; "+
+			"without it GORM makes a small integer for the type %s", ErrTag, field.Schema.Name, field.Name, field.FieldType)
 	}
 	return newColumn(field, k, isKey, gen), nil
 }
@@ -293,7 +293,8 @@ func (r *Rules) taggedColumn(field *schema.Field, t tag) (*Column, error) {
 }
 
 func tagError(field *schema.Field, format string, args ...any) error {
-	return fmt.Errorf("%w: the snowflake tag of %s.%s "+format, append([]any{ErrTag, field.Schema.Name, field.Name}, args...)...)
+	place := []any{ErrTag, field.Schema.Name, field.Name}
+	return fmt.Errorf("%w: the snowflake tag of %s.%s "+format, append(place, args...)...)
 }
 
 // ownRelations returns the relations that a model declares, sorted by their names. Models that have this one in a
@@ -353,8 +354,8 @@ func (r *Rules) badReference(s *schema.Schema) error {
 			if !holdsNumbers(from.FieldType) {
 				remedy = indirect(from.FieldType).String()
 			}
-			return fmt.Errorf("gormplugin: %s.%s of type %s cannot hold the key %s.%s of type %s that it refers to in %s.%s; "+
-				"make it a %s: %w", to.Schema.Name, to.Name, to.FieldType,
+			return fmt.Errorf("gormplugin: %s.%s of type %s cannot hold the key %s.%s of type %s "+
+				"that it refers to in %s.%s; make it a %s: %w", to.Schema.Name, to.Name, to.FieldType,
 				from.Schema.Name, from.Name, from.FieldType, s.Name, rel.Name, remedy, schema.ErrUnsupportedDataType)
 		}
 	}

@@ -264,13 +264,15 @@ func (c *conflict) place(rows int) (byKey map[snowflake.ID]int, err error) {
 	case len(c.fields) == 0:
 		return nil, nil
 	case c.onConflict == skips && c.dialect.MySQL: // RETURNING of MariaDB brings a row for each record
-		return nil, c.restore(func(at int) bool { return c.before[at] != nil && !reflect.ValueOf(c.before[at]).IsZero() })
+		wasSet := func(at int) bool { return c.before[at] != nil && !reflect.ValueOf(c.before[at]).IsZero() }
+		return nil, c.restore(wasSet)
 	case !c.records.List:
 		return nil, nil
-	case c.evidence != inserted && c.evidence != returned, len(c.Columns) == 0, !slices.Contains(c.fields, c.Columns[0].Field):
-		rows = 0 // it is not known which rows these are
 	}
 
+	if !c.returnsKeys() {
+		rows = 0 // it is not known which rows these are
+	}
 	after, byKey := c.values(rows), make(map[snowflake.ID]int, rows)
 	for row := range rows {
 		byKey[c.records.Load(row, c.Columns[0]).ID] = row
@@ -281,21 +283,37 @@ func (c *conflict) place(rows int) (byKey map[snowflake.ID]int, err error) {
 
 	for i := range c.records.N {
 		row, ok := byKey[c.records.Load(i, c.Columns[0]).ID]
-		for k, field := range c.fields {
-			if !ok {
-				break
-			}
-			at := row*len(c.fields) + k
-			_, zero := field.ValueOf(c.Stmt.Context, c.records.At(i))
-			if !zero || reflect.DeepEqual(c.before[at], after[at]) { // equal: GORM leaves it, as it does with NULL
-				continue
-			}
-			if err := c.records.SetField(i, field, after[at]); err != nil {
-				return nil, err
-			}
+		if !ok {
+			continue
+		}
+		if err := c.complete(i, row, after); err != nil {
+			return nil, err
 		}
 	}
 	return byKey, nil
+}
+
+// returnsKeys reports whether RETURNING has brought the keys of the rows.
+func (c *conflict) returnsKeys() bool {
+	if c.evidence != inserted && c.evidence != returned {
+		return false
+	}
+	return len(c.Columns) > 0 && slices.Contains(c.fields, c.Columns[0].Field)
+}
+
+// complete sets the returned fields that record i lacks to the values of its row.
+func (c *conflict) complete(i, row int, values []any) error {
+	for k, field := range c.fields {
+		at := row*len(c.fields) + k
+		_, zero := field.ValueOf(c.Stmt.Context, c.records.At(i))
+		if !zero || reflect.DeepEqual(c.before[at], values[at]) { // equal: GORM leaves it, as it does with NULL
+			continue
+		}
+		if err := c.records.SetField(i, field, values[at]); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // restore gives the records back what they had before the statement in some of the fields.
@@ -364,8 +382,8 @@ func (c *conflict) refuseOrphans(records []int, unknown []*model.Column) error {
 		}
 		for _, i := range records {
 			if c.hasAssociations(rel, i) {
-				return refuse(i, "its %s would refer to it; omit the association, or use DO UPDATE with the columns of the "+
-					"conflict", rel.Name)
+				return refuse(i, "its %s would refer to it; omit the association, "+
+					"or use DO UPDATE with the columns of the conflict", rel.Name)
 			}
 		}
 	}

@@ -25,7 +25,8 @@ const lookupSize = 100
 func (c *conflict) absent(db *gorm.DB) (absent []int, rows int, err error) {
 	// gorm.io/sharding runs no query by keys alone. Elsewhere a count of 0 does not show that nothing was inserted: a
 	// trigger that moves rows to a partition counts none.
-	if noneCounted := c.evidence == counted && db.RowsAffected == 0; noneCounted && connpool.IsSharded(c.Stmt.ConnPool) {
+	hasNone := c.evidence == counted && db.RowsAffected == 0
+	if hasNone && connpool.IsSharded(c.Stmt.ConnPool) {
 		for i := range c.records.N {
 			absent = append(absent, i)
 		}
@@ -158,16 +159,11 @@ func (c *conflict) find(
 		names = append(names, clause.Column{Name: column.Field.DBName})
 		dest = append(dest, column.Field.NewValuePool.Get())
 	}
-	text := "SELECT %d" + strings.Repeat(", ?", len(names)) + " FROM ? WHERE " +
-		strings.Join(slices.Repeat([]string{"? = ?"}, len(target)), " AND ")
-	if condition != nil {
-		text += " AND (?)"
-	}
-	if c.dialect.MySQL { // a plain read sees the snapshot of the transaction, which may be older than the row
-		text = "(" + text + " LOCK IN SHARE MODE)"
-	}
+	text := c.findText(len(names), len(target), condition != nil)
+
 	found := make(map[int][]model.Value, len(records))
-	records = slices.DeleteFunc(slices.Clone(records), func(i int) bool { return c.records.LeavesToDatabase(i, target) })
+	hasDefault := func(i int) bool { return c.records.LeavesToDatabase(i, target) }
+	records = slices.DeleteFunc(slices.Clone(records), hasDefault)
 	for part := range slices.Chunk(records, lookupSize) {
 		parts, vars, at := make([]string, len(part)), []any(nil), 0
 		for k, i := range part {
@@ -195,6 +191,19 @@ func (c *conflict) find(
 	return found, nil
 }
 
+// findText returns the SELECT for one record, with %d for its number.
+func (c *conflict) findText(columns, targets int, hasCondition bool) string {
+	text := "SELECT %d" + strings.Repeat(", ?", columns) + " FROM ? WHERE " +
+		strings.Join(slices.Repeat([]string{"? = ?"}, targets), " AND ")
+	if hasCondition {
+		text += " AND (?)"
+	}
+	if c.dialect.MySQL { // a plain read sees the snapshot of the transaction, which may be older than the row
+		text = "(" + text + " LOCK IN SHARE MODE)"
+	}
+	return text
+}
+
 // countsRows reports whether the row count of an INSERT is that of the rows which it has inserted. On PostgreSQL a
 // trigger of a table with children, or of a view, may insert the rows elsewhere, and count none.
 func (c *conflict) countsRows(db *gorm.DB) bool {
@@ -204,8 +213,9 @@ func (c *conflict) countsRows(db *gorm.DB) bool {
 	n, table := 0, clause.Table{Name: clause.CurrentTable}
 	named := db.Session(&gorm.Session{NewDB: true, Initialized: true}).Statement
 	named.Table, named.TableExpr = c.Stmt.Table, c.Stmt.TableExpr
-	err := c.query(db, func() error { return nil }, []any{&n}, "SELECT count(*) FROM pg_catalog.pg_class "+
-		"WHERE oid = pg_catalog.to_regclass(?) AND (relkind = 'v' OR relkind = 'r' AND relhassubclass)", named.Quote(table))
+	const isRedirecting = "SELECT count(*) FROM pg_catalog.pg_class WHERE oid = pg_catalog.to_regclass(?) " +
+		"AND (relkind = 'v' OR relkind = 'r' AND relhassubclass)"
+	err := c.query(db, func() error { return nil }, []any{&n}, isRedirecting, named.Quote(table))
 	return err != nil || n == 0
 }
 
