@@ -25,6 +25,7 @@ func targetOf(builder clause.Builder, name string) (target, error) {
 	if !ok {
 		return target{}, fmt.Errorf("gormplugin: a condition on IDs in a %T: %w", builder, gorm.ErrInvalidValue)
 	}
+
 	t := target{stmt: stmt, column: clause.Column{Table: clause.CurrentTable, Name: name}}
 	switch {
 	case name == "" && stmt.Schema == nil:
@@ -40,6 +41,7 @@ func targetOf(builder clause.Builder, name string) (target, error) {
 	case stmt.Schema != nil:
 		t.field = stmt.Schema.LookUpField(name)
 	}
+
 	if t.field != nil {
 		t.column.Name = t.field.DBName
 		if !model.IsNumber(t.field) {
@@ -47,6 +49,7 @@ func targetOf(builder clause.Builder, name string) (target, error) {
 				t, t.field.FieldType, t.field.DataType, schema.ErrUnsupportedDataType)
 		}
 	}
+
 	if stmt.Table == "" {
 		t.column.Table = ""
 	}

@@ -25,8 +25,8 @@ type callbacks struct {
 	announces atomic.Bool                // a model has relations to announce
 }
 
-// fill gives IDs to the records of a statement. It sets either all fields that they lack or none. Fields that have a
-// value stay, so a second call only fills what a hook has cleared.
+// fill gives IDs to the records of a statement. It sets all fields that have no value, or none after an error. A second
+// call fills what a hook has cleared.
 func (c *callbacks) fill(db *gorm.DB) {
 	stmt := db.Statement
 	if db.Error != nil || stmt.Schema == nil {
@@ -41,30 +41,35 @@ func (c *callbacks) fill(db *gorm.DB) {
 		_ = db.AddError(p.Err)
 		return
 	}
+
 	if len(p.Columns) == 0 {
 		return
 	}
 	c.warnAutoIncrement(p, stmt)
+
 	if err := c.fillRecords(p, stmt); err != nil {
 		_ = db.AddError(err)
 	}
 }
 
-// isBuilt reports whether callbacks.Create has built the statement, which it does right before it runs it.
+// isBuilt reports whether callbacks.Create has built the SQL text. It runs the statement right afterwards.
 func isBuilt(stmt *gorm.Statement) bool { return stmt.SQL.Len() > 0 }
 
 func (c *callbacks) planOf(s *schema.Schema) *model.Plan {
 	if p := c.last.Load(); p != nil && p.Schema == s {
 		return p
 	}
+
 	found, ok := c.plans.Load(s)
 	if !ok {
 		found, _ = c.plans.LoadOrStore(s, c.rules.NewPlan(s))
 	}
+
 	p := found.(*model.Plan)
 	if len(p.BelongsTo)+len(p.Many2Many) > 0 {
 		c.announces.Store(true)
 	}
+
 	c.last.Store(p)
 	return p
 }
@@ -157,12 +162,14 @@ func (c *callbacks) keepOnce(in *upsert.Insert, r *model.Records) error {
 	return nil
 }
 
-// warnMissed is the callback that logs once for each model that a record has no key, and the plugin fills none.
+// warnMissed runs right before the statement. It logs, once for each model, that a record has no key and the plugin
+// fills none.
 func (c *callbacks) warnMissed(db *gorm.DB) {
 	stmt := db.Statement
 	if db.Error != nil || stmt.Schema == nil {
 		return
 	}
+
 	p := c.planOf(stmt.Schema)
 	key := p.Missed
 	if key == nil || c.hasWarned(stmt) {
@@ -179,6 +186,7 @@ func (c *callbacks) warnMissed(db *gorm.DB) {
 	if !records.OfModel() {
 		return
 	}
+
 	for i := range records.N {
 		if field := key.Position(records.At(i)); field.IsValid() && !field.IsZero() {
 			continue

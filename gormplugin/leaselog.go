@@ -12,8 +12,8 @@ import (
 )
 
 // leaseLog is a slog.Handler that passes the records of a lease to GORM's logger, which filters by its own level. It
-// drops records below Info, for which GORM has no level. The worker after a lost one is a warning too: at GORM's default
-// level the log would show the loss and never its end.
+// drops records below Info, for which GORM has no level. The worker after a lost one is a warning too: at GORM's
+// default level the log would show the loss and never its end.
 type leaseLog struct {
 	to   logger.Interface
 	lost atomic.Bool // a worker, and none was acquired since
@@ -48,6 +48,7 @@ func (h *leaseLog) Handle(ctx context.Context, record slog.Record) error {
 			log = h.to.Warn
 		}
 	}
+
 	log(ctx, "%s", strings.TrimSpace(record.Message+" "+text.String()))
 	return nil
 }

@@ -35,6 +35,7 @@ func DisableAutoIncrement(db *gorm.DB, models ...any) error {
 	if err != nil {
 		return err
 	}
+
 	plans := make([]*model.Plan, len(schemas))
 	var errs []error
 	for i, s := range schemas {
@@ -44,6 +45,7 @@ func DisableAutoIncrement(db *gorm.DB, models ...any) error {
 	if err := errors.Join(errs...); err != nil {
 		return err
 	}
+
 	for i, s := range schemas {
 		if plans[i].Key == nil {
 			continue
@@ -54,6 +56,7 @@ func DisableAutoIncrement(db *gorm.DB, models ...any) error {
 		key.AutoIncrement, key.HasDefaultValue = false, false
 		isKey := func(field *schema.Field) bool { return field == key }
 		s.FieldsWithDefaultDBValue = slices.DeleteFunc(s.FieldsWithDefaultDBValue, isKey)
+
 		if db.Name() == "sqlite" && !isRowID(key) {
 			key.NotNull = true
 		}
@@ -85,10 +88,12 @@ func parseAll(db *gorm.DB, models []any) ([]*schema.Schema, error) {
 			visit(rel.JoinTable)
 		}
 	}
+
 	for _, record := range models {
 		if _, ok := record.(string); ok { // the name of a table, which AutoMigrate takes
 			continue
 		}
+
 		for _, name := range []string{"", db.Statement.Table} { // db.Table(name).AutoMigrate(model) has another schema
 			stmt := &gorm.Statement{DB: db}
 			if err := stmt.ParseWithSpecialTableName(record, name); err != nil {

@@ -14,8 +14,8 @@ import (
 
 // pluginCheck is a field that makes Create fail on a handle without a plugin, instead of storing the key 0. GORM adds
 // the clauses of a field's type to each INSERT of the model (schema.CreateClausesInterface). A hook would do as well,
-// but would hide that of another embedded struct. It takes no space, and encoding/gob accepts it, unlike an empty
-// struct.
+// but would hide the hook of another embedded struct. The field takes no space, and encoding/gob accepts it, unlike an
+// empty struct.
 type pluginCheck [0]bool
 
 // GormDataType keeps GORM from taking the field for a relation.

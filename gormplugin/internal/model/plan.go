@@ -45,11 +45,13 @@ func (r *Rules) NewPlan(s *schema.Schema) *Plan {
 	if err := r.badReference(s); err != nil {
 		return &Plan{Schema: s, Err: err, BadReference: err}
 	}
+
 	p := &Plan{
 		Schema:    s,
 		BelongsTo: slices.DeleteFunc(slices.Clone(s.Relationships.BelongsTo), r.refersToOthers),
 		Many2Many: slices.DeleteFunc(slices.Clone(s.Relationships.Many2Many), r.refersToOthers),
 	}
+
 	for _, field := range s.Fields {
 		column, err := r.ColumnOf(field)
 		switch {
@@ -64,6 +66,7 @@ func (r *Rules) NewPlan(s *schema.Schema) *Plan {
 			p.Columns = append(p.Columns, column)
 		}
 	}
+
 	p.Batches = numberBatches(p.Columns)
 	if p.Key == nil {
 		p.Missed = missedKey(s)
@@ -128,6 +131,7 @@ func (r *Rules) ColumnOf(field *schema.Field) (*Column, error) {
 	if shadowing, ok := s.FieldsByDBName[field.DBName]; ok && shadowing != field {
 		return nil, nil // a field of an embedded struct; GORM takes the one that is less deeply nested
 	}
+
 	t, isKey := tagOf(field), field == s.PrioritizedPrimaryField
 	switch {
 	case t.out:
@@ -139,16 +143,19 @@ func (r *Rules) ColumnOf(field *schema.Field) (*Column, error) {
 	case !isKey, !isWritten(field), isForeignKey(field):
 		return nil, nil
 	}
+
 	k, byDatabase := kindOfKey(indirect(field.FieldType)), field.HasDefaultValue
 	if fillsIntegers := r.IntegerKeys && isLargeInteger(field); k == notAKey && fillsIntegers {
 		k, byDatabase = kindOfAny(indirect(field.FieldType)), t.databaseMakes()
 	}
+
 	switch {
 	case k == notAKey:
 		return nil, nil
 	case !byDatabase:
 		return newCheckedColumn(field, k, isKey, r.Default)
 	}
+
 	if _, err := strconv.ParseInt(strings.Trim(field.DefaultValue, `'"`), 10, 64); err == nil {
 		return nil, fmt.Errorf("%w: by default:%s all rows of %s would get the same key %s; remove it",
 			ErrTag, field.DefaultValue, s.Name, field.Name)
@@ -168,13 +175,14 @@ func isShort(field *schema.Field) bool {
 	return 0 < field.Size && field.Size < 64
 }
 
-// newCheckedColumn returns an error if AutoMigrate of GORM makes an integer of less than 64 bits for the field: a smallint
-// or tinyint if GORM knows no size, as for a struct or an array with type:int.
+// newCheckedColumn returns an error if AutoMigrate of GORM makes an integer of less than 64 bits for the field: a
+// smallint or tinyint if GORM knows no size, as for a struct or an array with type:int.
 func newCheckedColumn(field *schema.Field, k kind, isKey bool, gen Generator) (*Column, error) {
 	isInteger := field.DataType == schema.Int || field.DataType == schema.Uint
 	if small := isInteger && field.Size < 64; k == custom && small {
 		return nil, fmt.Errorf("%w: type:int of %s.%s needs size:64 beside it; "+
-			"without it GORM makes a small integer for the type %s", ErrTag, field.Schema.Name, field.Name, field.FieldType)
+			"without it GORM makes a small integer for the type %s",
+			ErrTag, field.Schema.Name, field.Name, field.FieldType)
 	}
 	return newColumn(field, k, isKey, gen), nil
 }
@@ -199,7 +207,8 @@ func (r *Rules) CheckSize(s *schema.Schema) error {
 		return nil
 	}
 	return fmt.Errorf("%w: the key %s.%s of type %s, size %d, is too small for WithIntegerKeys, which needs 64 bits; "+
-		"add autoIncrement:true or snowflake:- to leave it to the database", ErrTag, s.Name, field.Name, field.FieldType, field.Size)
+		"add autoIncrement:true or snowflake:- to leave it to the database",
+		ErrTag, s.Name, field.Name, field.FieldType, field.Size)
 }
 
 // Words of a tag. Names of generators stand behind tagNamed, so that a new word takes none of them.
@@ -213,7 +222,7 @@ const (
 const maxDigits = 19
 
 // tag is what the field's own tag says: `gorm:"snowflake"`, `gorm:"snowflake:gen=name"` or `gorm:"snowflake:-"`. GORM's
-// parsed settings cannot tell: GORM copies those of an embedded struct into each of its fields.
+// parsed settings cannot tell, since GORM copies the settings of an embedded struct into each of its fields.
 type tag struct {
 	in, out  bool
 	word     string            // behind the colon, TagName if there is none
@@ -268,6 +277,7 @@ func (r *Rules) taggedColumn(field *schema.Field, t tag) (*Column, error) {
 	}
 
 	k := kindOfAny(indirect(field.FieldType))
+
 	isInteger := k == signed || k == unsigned
 	isTruncating := 0 < field.Size && field.Size < maxDigits
 	switch {
@@ -283,12 +293,14 @@ func (r *Rules) taggedColumn(field *schema.Field, t tag) (*Column, error) {
 	case isInteger && isShort(field):
 		return nil, tagError(field, "needs an integer of size 64, and the size is %d", field.Size)
 	}
+
 	if isForeignKey(field) {
 		if field.Schema.ModelType.Name() == "" { // a join table, to which GORM has copied the tags of the keys
 			return nil, nil
 		}
 		return nil, tagError(field, "is on the foreign key of a belongs-to relation, which is the key of another row")
 	}
+
 	return newCheckedColumn(field, k, field == field.Schema.PrioritizedPrimaryField, gen)
 }
 
@@ -303,12 +315,14 @@ func tagError(field *schema.Field, format string, args ...any) error {
 func ownRelations(s *schema.Schema) []*schema.Relationship {
 	s.Relationships.Mux.RLock()
 	defer s.Relationships.Mux.RUnlock()
+
 	var own []*schema.Relationship
 	for name, rel := range s.Relationships.Relations {
 		if !strings.HasPrefix(name, "_") {
 			own = append(own, rel)
 		}
 	}
+
 	slices.SortFunc(own, func(a, b *schema.Relationship) int { return strings.Compare(a.Name, b.Name) })
 	return own
 }
@@ -368,6 +382,7 @@ func (r *Rules) badReference(s *schema.Schema) error {
 func canHold(to, from reflect.Type) bool {
 	to, from = indirect(to), indirect(from)
 	isIDType := IsInteger(to) || IsKeyType(to)
+
 	switch kind := to.Kind(); {
 	case kind == reflect.Float32, kind == reflect.Float64, IsInteger(to) && to.Bits() < 64:
 		return false

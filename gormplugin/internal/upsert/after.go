@@ -17,18 +17,21 @@ import (
 	"github.com/sqlflake/sqlflake/snowflake"
 )
 
-// Resolve makes the IDs of the records those of their rows, right after the statement and before the associations that
-// refer to its rows are saved. It also undoes the changes of Rewrite. A second call does nothing.
+// Resolve gives each record the IDs that its row has. It runs right after the statement, before GORM saves the
+// associations that refer to the rows. It also undoes the changes of Rewrite. A second call does nothing.
 func (in *Insert) Resolve(db *gorm.DB, p *model.Plan, d Dialect) {
 	if in.Resolved {
 		return
 	}
+
 	var result sql.Result
 	if in.Stmt.Result != nil {
 		result = in.Stmt.Result.Result
 	}
+
 	in.Restore()
 	in.Resolved, in.Failed = true, db.Error != nil
+
 	c := in.conflict
 	switch {
 	case db.DryRun:
@@ -47,6 +50,7 @@ func (in *Insert) explain(db *gorm.DB, p *model.Plan, d Dialect) {
 	if !wasRun || len(in.IDs) == 0 {
 		return
 	}
+
 	c := in.conflict
 	if c == nil {
 		r, err := model.RecordsOf(in.Stmt, in.Columns)
@@ -56,6 +60,7 @@ func (in *Insert) explain(db *gorm.DB, p *model.Plan, d Dialect) {
 		c = &conflict{Insert: in, plan: p, records: r, dialect: d}
 		c.forgetReplaced()
 	}
+
 	c.explain(db)
 }
 
@@ -64,6 +69,7 @@ func (c *conflict) explain(db *gorm.DB) {
 	cause := db.Error
 	says := map[string]string{"postgres": postgresSays, "sqlite": sqliteSays, "mysql": mysqlSays}[c.dialect.Name]
 	raised := c.guarded && strings.Contains(cause.Error(), says)
+
 	switch {
 	case !raised && !isDuplicate(db):
 		return
@@ -74,12 +80,13 @@ func (c *conflict) explain(db *gorm.DB) {
 		found := err == nil && rows > 0
 		raised = raised || found
 	}
+
 	if raised {
 		db.Error = c.repeated(cause)
 	}
 }
 
-// isDuplicate reports whether the dialect takes the error for one of a unique index.
+// isDuplicate reports whether a unique index has caused the error, as the dialect decides.
 func isDuplicate(db *gorm.DB) bool {
 	if errors.Is(db.Error, gorm.ErrDuplicatedKey) {
 		return true
@@ -137,10 +144,12 @@ func (c *conflict) repeated(cause error) error {
 	for j := range c.Columns {
 		ids = append(ids, c.generatedValues(j)...)
 	}
+
 	what := fmt.Sprintf("%v", ids[0])
 	if len(ids) > 1 {
 		what = fmt.Sprintf("one of %v to %v", ids[0], ids[len(ids)-1])
 	}
+
 	err := fmt.Errorf("%w: a row of %s has %s, which was generated for a new record; look for a second generator with "+
 		"the same worker, or a database that was set back", ErrRepeated, c.Stmt.Table, what)
 	if cause != nil {
@@ -158,6 +167,7 @@ func (c *conflict) lastInsertID(result sql.Result) snowflake.ID {
 	if result == nil {
 		return 0
 	}
+
 	id, err := result.LastInsertId()
 	if err == nil {
 		c.evidence = insertID
@@ -165,8 +175,8 @@ func (c *conflict) lastInsertID(result sql.Result) snowflake.ID {
 	return snowflake.ID(id)
 }
 
-// resolve follows the rules of the package comment. key is that of a row that a record conflicted with, if the
-// statement shows insertID.
+// resolve follows the rules of the package comment. With the evidence insertID, key is the key of a row that a record
+// conflicted with.
 func (c *conflict) resolve(db *gorm.DB, key snowflake.ID) error {
 	full := db.RowsAffected == int64(c.records.N)
 	switch {
@@ -224,13 +234,14 @@ func (c *conflict) isLeft(i, j int) bool {
 	return c.records.Field(i, c.Columns[j].Field) == c.before[i*len(c.fields)+j]
 }
 
-// resolveSkipped finds the records that DO NOTHING has skipped. returned are the keys of the rows that it has
-// inserted, if the statement shows them.
+// resolveSkipped finds the records that DO NOTHING has skipped. returned are the keys of the rows that it has inserted,
+// if the statement shows them.
 func (c *conflict) resolveSkipped(db *gorm.DB, returned map[snowflake.ID]int) error {
 	generated, wrote := 0, int(db.RowsAffected)
 	if c.evidence == inserted {
 		wrote = 0
 	}
+
 	for i := range c.records.N {
 		if c.firstGenerated(i) < 0 {
 			continue
@@ -240,6 +251,7 @@ func (c *conflict) resolveSkipped(db *gorm.DB, returned map[snowflake.ID]int) er
 			wrote++
 		}
 	}
+
 	allInserted := c.evidence == inserted && wrote == generated
 	if generated == 0 || allInserted {
 		return nil
@@ -338,12 +350,14 @@ func (c *conflict) clear(unknown []int) error {
 			if c.generated(i, j) == 0 {
 				continue
 			}
-			if c.records.Load(i, c.Columns[j]).ID == c.generated(i, j) { // MariaDB may have returned that of the existing row
+			// Otherwise MariaDB has returned the key of the existing row.
+			if c.records.Load(i, c.Columns[j]).ID == c.generated(i, j) {
 				c.records.Store(i, c.Columns[j], model.Value{})
 				lost[j] = true
 			}
 		}
 	}
+
 	var columns []*model.Column
 	for j, column := range c.Columns {
 		isDoubtful := c.onConflict == updates && column.IsKey
@@ -351,6 +365,7 @@ func (c *conflict) clear(unknown []int) error {
 			columns = append(columns, column)
 		}
 	}
+
 	return c.refuseOrphans(unknown, columns)
 }
 
@@ -360,11 +375,13 @@ func (c *conflict) refuseOrphans(records []int, unknown []*model.Column) error {
 	if len(records) == 0 || len(unknown) == 0 {
 		return nil
 	}
+
 	s := c.Stmt.Schema
 	refuse := func(i int, format string, args ...any) error {
 		return fmt.Errorf("%w: record %d of %s conflicts with an existing row whose key is unknown, and "+format,
 			append([]any{ErrKeyUnknown, i, s.Name}, args...)...)
 	}
+
 	if above := parentOf(c.Stmt); above != nil {
 		for _, rel := range above.relations {
 			if rel.FieldSchema.ModelType == s.ModelType && refersTo(rel, unknown, false) {
@@ -372,9 +389,11 @@ func (c *conflict) refuseOrphans(records []int, unknown []*model.Column) error {
 			}
 		}
 	}
+
 	if c.records.Maps {
 		return nil
 	}
+
 	relations := &s.Relationships
 	for _, rel := range slices.Concat(relations.HasOne, relations.HasMany, relations.Many2Many) {
 		if !refersTo(rel, unknown, true) || !savesRelation(c.Stmt, rel) {

@@ -29,7 +29,7 @@ func Withdraw(stmt *gorm.Statement) {
 	}
 }
 
-// Fails reports whether a record that is in a slice twice is an error: it would have to become two rows with one key.
+// Fails reports whether a record may not be in a slice twice: it would have to become two rows with one key.
 func Fails(stmt *gorm.Statement, d Dialect) bool {
 	_, does, _ := conflictOf(stmt, d.MySQL)
 	return does == fails
@@ -41,17 +41,21 @@ func (in *Insert) Rewrite(p *model.Plan, d Dialect) {
 	if err != nil || r.N == 0 {
 		return // the error was reported when the fields were filled
 	}
+
 	in.selectColumns()
 	in.announceWritten(&r)
+
 	c := &conflict{Insert: in, plan: p, records: r, dialect: d}
 	if c.clause, c.onConflict, c.editable = conflictOf(in.Stmt, d.MySQL); c.onConflict == fails {
 		return
 	}
+
 	c.forgetReplaced()
 	if c.editable {
 		c.keepGenerated()
 		c.refuseRepeats()
 	}
+
 	if c.onConflict != fails && c.mayMislead() {
 		c.prepare()
 	}
@@ -66,26 +70,29 @@ func (in *Insert) selectColumns() {
 	if len(in.Stmt.Selects) == 0 {
 		return
 	}
+
 	var missing []string
 	for _, column := range in.Columns {
 		if model.SelectionOf(in.Stmt, column.Field) == model.NotSelected {
 			missing = append(missing, column.Field.DBName)
 		}
 	}
+
 	if missing != nil {
 		in.change()
 		in.Stmt.Selects = slices.Concat(in.Stmt.Selects, missing)
 	}
 }
 
-// announceWritten tells the statements above that this one writes the rows of some of their records: an association
-// may lead back to the record, whose own statement is still to come.
+// announceWritten tells the statements above that this one writes the rows of some of their records: an association may
+// lead back to the record, whose own statement is still to come.
 func (in *Insert) announceWritten(r *model.Records) {
 	for above := parentOf(in.Stmt); above != nil; above = above.above {
 		other := above.in
 		if other == nil || other.Stmt.Schema.ModelType != in.Stmt.Schema.ModelType {
 			continue
 		}
+
 		for i := range r.N {
 			for _, column := range in.Columns {
 				if at := slices.Index(other.IDs, r.Load(i, column).ID); at >= 0 {
@@ -122,16 +129,16 @@ func conflictOf(stmt *gorm.Statement, mysql bool) (c clause.OnConflict, does out
 // that has a value in a returned field, but count it, and would replace a slice by the rows of RETURNING *.
 type skipping struct{ clause.OnConflict }
 
-// keepGenerated changes the conflict clause for rule 3: rows keep what they have in the columns that the plugin
-// filled.
+// keepGenerated changes the conflict clause for rule 3: rows keep what they have in the columns that the plugin filled.
 func (c *conflict) keepGenerated() {
 	if len(c.IDs) == 0 {
 		return
 	}
+
 	hasOwnKeys := !c.dialect.MySQL && c.mixed()
 	needsSets := hasOwnKeys || c.generatedBesideKey()
 	if c.clause.UpdateAll && needsSets {
-		// GORM adds the assignments to the clause when it makes the values, which it does again later.
+		// GORM adds the assignments to the clause when it makes the values. It makes the values again later.
 		c.change()
 		callbacks.ConvertToCreateValues(c.Stmt)
 		changed, _ := c.Stmt.Clauses["ON CONFLICT"].Expression.(clause.OnConflict)
@@ -152,6 +159,7 @@ func (c *conflict) keepGenerated() {
 			sets = append(sets, set)
 		}
 	}
+
 	if changed.DoUpdates = sets; len(sets) == 0 { // DO NOTHING would return nothing
 		changed.DoUpdates = unchanged
 	}
@@ -203,17 +211,20 @@ func (c *conflict) refuseRepeats() {
 	if c.dialect.MySQL {
 		return
 	}
+
 	for j, column := range c.Columns {
 		ids := c.generatedValues(j)
 		if len(ids) == 0 || !c.isTarget(column.Field) {
 			continue
 		}
+
 		if len(ids) == c.records.N && c.clause.OnConstraint == "" {
 			c.change()
 			delete(c.Stmt.Clauses, "ON CONFLICT")
 			c.onConflict = fails
 			return
 		}
+
 		if c.onConflict == updates {
 			c.guard(column, ids)
 		}
@@ -337,11 +348,13 @@ func returningOf(stmt *gorm.Statement, d Dialect) (columns []clause.Column, all 
 	if !d.Returning {
 		return nil, false
 	}
+
 	if c, ok := stmt.Clauses["RETURNING"]; ok {
 		own, _ := c.Expression.(clause.Returning)
 		isStar := len(own.Columns) == 1 && own.Columns[0].Name == "*"
 		return own.Columns, isStar || len(own.Columns) == 0
 	}
+
 	for _, field := range stmt.Schema.FieldsWithDefaultDBValue {
 		if field.Readable {
 			columns = append(columns, clause.Column{Name: field.DBName})
@@ -374,6 +387,7 @@ func (c *conflict) noteFields() {
 		}
 		s = own.Schema
 	}
+
 	c.fields = returnedFields(c.Stmt, c.dialect, s)
 	c.before = c.values(c.records.N)
 }
@@ -408,6 +422,7 @@ func (c *conflict) returnInserted(columns []clause.Column, all bool) {
 			columns = append(columns, clause.Column{Name: field.DBName})
 		}
 	}
+
 	c.returnAlso(columns)
 	if c.editable {
 		c.setClause("ON CONFLICT", skipping{c.clause})
@@ -426,8 +441,8 @@ func (c *conflict) keepInsertID() {
 }
 
 // compute makes MySQL compute what refuses repeated IDs, and what keepInsertID needs, when it meets a row. It does so
-// beside the value of an assignment, which stays. That is of another column than the key and the foreign keys if there
-// is one: Vitess refuses to compute the column that it finds the shard by (VT12001).
+// in the value of an assignment, which stays the same. The assignment is to a column that is neither the key nor a
+// foreign key if there is one: Vitess refuses to compute the column that it finds the shard by (VT12001).
 func (c *conflict) compute() {
 	if c.ignores() || c.onConflict == fails {
 		return
@@ -485,6 +500,7 @@ func (c *conflict) carrier() string {
 	for _, assignment := range c.clause.DoUpdates {
 		set = append(set, assignment.Column.Name)
 	}
+
 	unset := slices.DeleteFunc(slices.Clone(s.DBNames), func(name string) bool { return slices.Contains(set, name) })
 	early := set
 	if at := slices.IndexFunc(set, isID); at >= 0 {
@@ -514,8 +530,8 @@ func (c *conflict) plainColumn() string {
 	return s.DBNames[0]
 }
 
-// isPlain reports whether the statement writes a column beside the key that keeps its value through IF, and when it is
-// set to itself. MariaDB then ignores another assignment to a text without a size.
+// isPlain reports whether the statement writes a column other than the key that keeps its value through IF, and when it
+// is set to itself. Text without a size does not: MariaDB then ignores another assignment to it.
 func (c *conflict) isPlain(name string) bool {
 	field := c.Stmt.Schema.LookUpField(name)
 	if field == nil || field.PrimaryKey {

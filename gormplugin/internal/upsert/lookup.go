@@ -49,6 +49,7 @@ func (c *conflict) absent(db *gorm.DB) (absent []int, rows int, err error) {
 	if !matters {
 		others = nil
 	}
+
 	found, err := c.find(db, others, c.Stmt.Schema.PrimaryFields, nil)
 	for i, there := range present {
 		if _, ok := found[i]; !ok && !there {
@@ -59,8 +60,9 @@ func (c *conflict) absent(db *gorm.DB) (absent []int, rows int, err error) {
 }
 
 // findGenerated returns the records that have a row with the first ID that was generated for them, and the number of
-// rows with any generated ID. A snapshot that is older than the statement has the rows that it has inserted: nobody
-// else can have. After an error the row is another's, and the snapshot may lack it.
+// rows with any generated ID. A snapshot that is older than the statement still shows the rows that the statement has
+// inserted. After an error the row was inserted by someone else, and the snapshot may lack it: then rereadOthers must
+// be true.
 func (c *conflict) findGenerated(db *gorm.DB, rereadOthers bool) (present []bool, rows int, err error) {
 	present = make([]bool, c.records.N)
 	byID := make([]map[snowflake.ID]int, len(c.Columns))
@@ -73,6 +75,7 @@ func (c *conflict) findGenerated(db *gorm.DB, rereadOthers bool) (present []bool
 				byID[j][c.generated(i, j)] = i
 			}
 		}
+
 		name, ids := clause.Column{Name: column.Field.DBName}, c.generatedValues(j)
 		names, dest = append(names, name), append(dest, column.Field.NewValuePool.Get())
 		if isSought := len(byID[j]) > 0 || column.IsUnique(); isSought && len(ids) > 0 {
@@ -106,11 +109,13 @@ func (c *conflict) findByTarget(db *gorm.DB, records []int) (unknown []int, err 
 	if target == nil || !c.records.Settable() {
 		return records, nil
 	}
+
 	condition := clause.And(c.clause.TargetWhere.Exprs...) // of a partial index, whose other rows do not conflict
 	found, err := c.find(db, records, target, condition)
 	if err != nil {
 		return nil, err
 	}
+
 	for _, i := range records {
 		row, ok := found[i]
 		if !ok {
@@ -128,13 +133,16 @@ func (c *conflict) findByTarget(db *gorm.DB, records []int) (unknown []int, err 
 // would find nothing that absent has not found, unless IDs were generated for other columns.
 func (c *conflict) targetFields() (fields []*schema.Field) {
 	s, columns := c.Stmt.Schema, c.clause.Columns
+
 	isKeyOnly := c.targetsKey() && !c.generatedBesideKey()
 	if c.clause.OnConstraint != "" || isKeyOnly {
 		return nil
 	}
+
 	if len(columns) == 0 && c.clause.UpdateAll {
 		return s.PrimaryFields
 	}
+
 	for _, column := range columns {
 		name := column.Name
 		if name == clause.PrimaryKey && s.PrioritizedPrimaryField != nil {
@@ -176,6 +184,7 @@ func (c *conflict) find(
 				vars = append(vars, condition)
 			}
 		}
+
 		err := c.query(db, func() error {
 			row := make([]model.Value, len(c.Columns))
 			for j, column := range c.Columns {
@@ -204,35 +213,39 @@ func (c *conflict) findText(columns, targets int, hasCondition bool) string {
 	return text
 }
 
-// countsRows reports whether the row count of an INSERT is that of the rows which it has inserted. On PostgreSQL a
+// countsRows reports whether the row count of an INSERT is the number of rows that it has inserted. On PostgreSQL a
 // trigger of a table with children, or of a view, may insert the rows elsewhere, and count none.
 func (c *conflict) countsRows(db *gorm.DB) bool {
 	if c.dialect.Name != "postgres" {
 		return true
 	}
+
 	n, table := 0, clause.Table{Name: clause.CurrentTable}
 	named := db.Session(&gorm.Session{NewDB: true, Initialized: true}).Statement
 	named.Table, named.TableExpr = c.Stmt.Table, c.Stmt.TableExpr
+
 	const isRedirecting = "SELECT count(*) FROM pg_catalog.pg_class WHERE oid = pg_catalog.to_regclass(?) " +
 		"AND (relkind = 'v' OR relkind = 'r' AND relhassubclass)"
 	err := c.query(db, func() error { return nil }, []any{&n}, isRedirecting, named.Quote(table))
 	return err != nil || n == 0
 }
 
-// query runs a query on the connection of the statement: it has to see the rows that were just written, which a
-// replica of the database may not have yet.
+// query runs a query on the connection of the statement. A replica of the database may not have the rows that were just
+// written.
 func (c *conflict) query(db *gorm.DB, row func() error, dest []any, text string, vars ...any) (err error) {
 	stmt := c.Stmt
 	q := db.Session(&gorm.Session{NewDB: true, Initialized: true})
-	q.Error = nil // that of the statement, if it has failed
+	q.Error = nil // the statement's own error
 	q.Statement.Table, q.Statement.TableExpr = stmt.Table, stmt.TableExpr
 	if c.dialect.Name == "sqlite" { // whose INSERT leaves out the name of an attached database (sqlite.Dialector)
 		q.Statement.TableExpr = nil
 	}
+
 	q = q.Raw(text, vars...)
 	if q.Error != nil {
 		return q.Error
 	}
+
 	var count int64
 	defer func(begin time.Time) {
 		q.Logger.Trace(stmt.Context, begin, func() (string, int64) {
@@ -244,6 +257,7 @@ func (c *conflict) query(db *gorm.DB, row func() error, dest []any, text string,
 	if err != nil {
 		return err
 	}
+
 	defer rows.Close()
 	for rows.Next() {
 		if err := rows.Scan(dest...); err != nil {
