@@ -41,12 +41,11 @@ func (c *callbacks) fill(db *gorm.DB) {
 		_ = db.AddError(p.Err)
 		return
 	}
-
 	if len(p.Columns) == 0 {
 		return
 	}
-	c.warnAutoIncrement(p, stmt)
 
+	c.warnAutoIncrement(p, stmt)
 	if err := c.fillRecords(p, stmt); err != nil {
 		_ = db.AddError(err)
 	}

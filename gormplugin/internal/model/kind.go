@@ -120,7 +120,6 @@ func (c *Column) kindIn(record reflect.Type) kind {
 
 	t = indirect(t)
 	k := kindOfAny(t)
-
 	bothNumbers := holdsNumbers(t) && IsNumber(c.Field)
 	switch {
 	case t == c.elem:
@@ -146,7 +145,6 @@ func typeAt(field *schema.Field, t reflect.Type) reflect.Type {
 		}
 
 		t = t.Field(at).Type
-
 		if index < 0 {
 			if t.Kind() != reflect.Pointer {
 				return nil

@@ -292,9 +292,12 @@ func (r *Records) assign(ids []snowflake.ID) (repeated bool) {
 
 // Forget sets the IDs to 0 that the fields at their places do not have any more.
 func (r *Records) Forget(ids []snowflake.ID) {
-	for at := range min(len(ids), r.N*len(r.Columns)) {
+	for at, id := range ids[:min(len(ids), r.N*len(r.Columns))] {
+		if id == 0 {
+			continue
+		}
 		i, c := at/len(r.Columns), r.Columns[at%len(r.Columns)]
-		if ids[at] != 0 && r.Load(i, c).ID != ids[at] {
+		if r.Load(i, c).ID != id {
 			ids[at] = 0
 		}
 	}
