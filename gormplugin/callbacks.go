@@ -17,8 +17,8 @@ import (
 	"github.com/sqlflake/sqlflake/snowflake"
 )
 
-// register puts the callbacks of the plugin among GORM's, each before one of these. GORM runs a callback last if the
-// application has removed that one. Updates save associations too, and get the announcements only.
+// register puts the callbacks of the plugin among GORM's, each before one of them. If the application has removed that
+// one, GORM runs the plugin's callback last. An Update saves associations as well, so it gets the announcements.
 func register(db *gorm.DB, shared *config) error {
 	create, update := db.Callback().Create(), db.Callback().Update()
 	if create.Get("snowflake:fill") != nil {
@@ -27,15 +27,18 @@ func register(db *gorm.DB, shared *config) error {
 	if create.Get("gorm:before_create") == nil || create.Get("gorm:create") == nil {
 		return fmt.Errorf("gormplugin: no callbacks for Create: %w", gorm.ErrInvalidDB)
 	}
+
 	c := &callbacks{config: shared, dialect: upsert.Dialect{Returning: slices.Contains(create.Clauses, "RETURNING")}}
 	if db.Dialector != nil {
 		c.dialect.Name, c.dialect.MySQL = db.Name(), db.Name() == "mysql"
 	}
+
 	var wait error
 	if shared.ready != nil && create.Get("gorm:begin_transaction") != nil {
 		// Before a connection is taken: if all connections waited for the lease, its extension would get none.
 		wait = create.Before("gorm:begin_transaction").Register("snowflake:wait", c.wait)
 	}
+
 	err := errors.Join(
 		wait,
 		// Before the hooks, which may use the key. SkipDefaultTransaction leaves out gorm:begin_transaction.
@@ -48,7 +51,7 @@ func register(db *gorm.DB, shared *config) error {
 		create.Before("gorm:save_after_associations").Register("snowflake:resolve", c.resolve),
 		create.Before("gorm:save_after_associations").Register("snowflake:announce_after", c.announceAfter),
 		// After all that may fail, while it is known whether there is a transaction to roll back. After a failed commit
-		// nobody knows whether the rows exist, so keys stay.
+		// the rows may exist or not, so keys stay.
 		create.Before("gorm:commit_or_rollback_transaction").Register("snowflake:finish", c.finish),
 
 		update.Before("gorm:save_before_associations").Register("snowflake:announce_before", c.announceBefore),
@@ -61,13 +64,14 @@ func register(db *gorm.DB, shared *config) error {
 	return nil
 }
 
-// start is the callback before the hooks of a Create.
+// start runs before the hooks of a Create.
 func (c *callbacks) start(db *gorm.DB) {
 	if in := c.insertOf(db.Statement); in != nil && in.Waited {
 		in.Waited = false // wait has just made it
 	} else {
 		c.discard(db.Statement)
 	}
+
 	if db.DryRun {
 		stmt := db.Statement
 		stmt.Settings.LoadOrStore(dryRunKey{}, &dryRun{stmt: stmt, ids: map[snowflake.ID]bool{}})
@@ -75,37 +79,44 @@ func (c *callbacks) start(db *gorm.DB) {
 	c.fill(db)
 }
 
-// discard removes an insert that is left over from a Create of the same statement that a panic in a hook has ended, and
-// the text, which GORM would run again.
+// discard removes what a Create of the same statement has left behind after a panic in a hook: its insert, and its SQL
+// text, which GORM would run again.
 func (c *callbacks) discard(stmt *gorm.Statement) {
-	if in := c.insertOf(stmt); in != nil && (in.Resolved || !isBuilt(stmt)) {
-		in.Restore() // first: it puts back the clauses
-		delete(stmt.Clauses, insertKey)
-		stmt.SQL.Reset()
-		stmt.Vars = nil
+	in := c.insertOf(stmt)
+	if in == nil {
+		return
 	}
+	if isRunning := isBuilt(stmt) && !in.Resolved; isRunning {
+		return
+	}
+
+	in.Restore() // first: it puts back the clauses
+	delete(stmt.Clauses, insertKey)
+	stmt.SQL.Reset()
+	stmt.Vars = nil
 }
 
-// rewrite is the callback right before the statement is built: see package upsert.
+// rewrite runs right before the statement is built: see package upsert.
 func (c *callbacks) rewrite(db *gorm.DB) {
 	stmt := db.Statement
 	if db.Error != nil || stmt.Schema == nil {
 		return
 	}
-	s, in := stmt.Schema, c.insertOf(stmt)
-	if in == nil || (s.BeforeCreate || s.BeforeSave) && !stmt.SkipHooks {
-		// Again: a hook may have cleared a key, or the application has removed the callback before which fill runs.
+
+	in := c.insertOf(stmt)
+	if in == nil || hasHooks(stmt) {
+		// Again: a hook may have cleared a key, or the application has removed gorm:before_create.
 		c.fill(db)
 		in = c.insertOf(stmt)
 	}
-	clauses := len(stmt.Clauses)
-	if in != nil {
-		clauses-- // its own
-	}
-	p := c.planOf(s)
-	if db.Error != nil || len(p.Columns) == 0 || len(stmt.Selects) == 0 && clauses == 0 && !hasClauses(s) {
+	p := c.planOf(stmt.Schema)
+	if db.Error != nil || len(p.Columns) == 0 {
 		return
 	}
+	if isPlain(stmt, in) {
+		return
+	}
+
 	if in == nil {
 		in = &upsert.Insert{Stmt: stmt, Columns: p.Active(stmt)}
 		c.remember(in)
@@ -113,26 +124,54 @@ func (c *callbacks) rewrite(db *gorm.DB) {
 	in.Rewrite(p, c.dialect)
 }
 
-// resolve is the callback right after the statement: see package upsert.
+// hasHooks reports whether hooks have run, which may have changed keys.
+func hasHooks(stmt *gorm.Statement) bool {
+	hasAny := stmt.Schema.BeforeCreate || stmt.Schema.BeforeSave
+	return hasAny && !stmt.SkipHooks
+}
+
+// isPlain reports whether an INSERT has neither a selection nor clauses of the caller or of the types of its fields.
+func isPlain(stmt *gorm.Statement, in *upsert.Insert) bool {
+	clauses := len(stmt.Clauses)
+	if in != nil {
+		clauses-- // its own
+	}
+	if clauses > 0 || hasClauses(stmt.Schema) {
+		return false
+	}
+	return len(stmt.Selects) == 0
+}
+
+// resolve runs right after the statement: see package upsert.
 func (c *callbacks) resolve(db *gorm.DB) {
 	if in := c.insertOf(db.Statement); in != nil {
 		in.Resolve(db, c.planOf(db.Statement.Schema), c.dialect)
 	}
 }
 
-// finish is the callback at the end of a Create. If the statement has failed, and its rows do not exist, the IDs that
-// the records got are cleared. Its rows exist if it failed later, in a transaction that continues.
+// finish runs at the end of a Create. It clears the IDs that the records got if the statement has failed and its rows
+// do not exist. They exist if a later step failed, in a transaction that continues.
 func (c *callbacks) finish(db *gorm.DB) {
 	c.withdraw(db)
-	c.resolve(db) // if the application has removed the callback before which it runs
+	c.resolve(db) // in case the application has removed gorm:save_after_associations
+
 	in := c.insertOf(db.Statement)
 	if db.DryRun {
 		defer c.endDryRun(db.Statement, in)
 	}
+
 	delete(db.Statement.Clauses, insertKey) // the statement may be used again
-	if in != nil && db.Error != nil && (in.Repeated || hasTransaction(db) || in.Failed && !mayExist(db)) {
+	if hasFailed := in != nil && db.Error != nil; hasFailed && hasNoRows(db, in) {
 		in.TakeBack()
 	}
+}
+
+// hasNoRows reports whether the rows of a statement that has failed do not exist, or will not.
+func hasNoRows(db *gorm.DB, in *upsert.Insert) bool {
+	if in.Repeated || hasTransaction(db) {
+		return true
+	}
+	return in.Failed && !mayExist(db)
 }
 
 // hasTransaction reports whether GORM has begun a transaction for the statement alone, which is rolled back if the
@@ -142,25 +181,32 @@ func hasTransaction(db *gorm.DB) bool {
 	return started && !connpool.IsSharded(db.Statement.ConnPool)
 }
 
-// mayExist reports whether a statement that has failed may still have written its rows. Outside of a transaction
-// the server finishes what it has begun, even if the caller no longer waits or the connection is lost.
+// mayExist reports whether a statement that has failed may still have written its rows. Outside of a transaction the
+// server finishes what it has begun, even if the caller no longer waits or the connection is lost.
 func mayExist(db *gorm.DB) bool {
 	if _, inside := connpool.Unwrap(db.Statement.ConnPool); inside {
 		return false
 	}
-	var network net.Error
+	if db.Statement.Context.Err() != nil {
+		return true
+	}
+
 	lost := []error{context.Canceled, context.DeadlineExceeded, driver.ErrBadConn, io.EOF, io.ErrUnexpectedEOF}
-	return db.Statement.Context.Err() != nil || errors.As(db.Error, &network) ||
-		slices.ContainsFunc(lost, func(err error) bool { return errors.Is(db.Error, err) }) ||
-		strings.Contains(db.Error.Error(), "invalid connection") // mysql.ErrInvalidConn
+	if slices.ContainsFunc(lost, func(err error) bool { return errors.Is(db.Error, err) }) {
+		return true
+	}
+	var network net.Error
+	isInvalid := strings.Contains(db.Error.Error(), "invalid connection") // mysql.ErrInvalidConn
+	return isInvalid || errors.As(db.Error, &network)
 }
 
-// announceBefore is the callback before GORM saves the associations that the rows of the statement refer to.
+// announceBefore runs before GORM saves belongs-to associations, which the rows of the statement refer to.
 func (c *callbacks) announceBefore(db *gorm.DB) {
 	s := db.Statement.Schema
 	if db.Error != nil || s == nil {
 		return
 	}
+
 	p := c.planOf(s)
 	if p.BadReference != nil { // of an Update: fill has checked the models of Create
 		_ = db.AddError(p.BadReference)
@@ -169,6 +215,7 @@ func (c *callbacks) announceBefore(db *gorm.DB) {
 	if len(s.Relationships.BelongsTo) == 0 {
 		return
 	}
+
 	in := c.insertOf(db.Statement)
 	if in != nil {
 		c.announces.Store(true)
@@ -178,15 +225,19 @@ func (c *callbacks) announceBefore(db *gorm.DB) {
 	}
 }
 
-// announceAfter is the callback before GORM saves the other associations.
+// announceAfter runs after the INSERT, before GORM saves has-one, has-many and many-to-many associations.
 func (c *callbacks) announceAfter(db *gorm.DB) {
-	if s := db.Statement.Schema; db.Error == nil && s != nil && c.announces.Load() &&
-		len(s.Relationships.HasOne)+len(s.Relationships.HasMany)+len(s.Relationships.Many2Many) > 0 {
+	s := db.Statement.Schema
+	if db.Error != nil || s == nil {
+		return
+	}
+	relations := len(s.Relationships.HasOne) + len(s.Relationships.HasMany) + len(s.Relationships.Many2Many)
+	if relations > 0 && c.announces.Load() {
 		upsert.Announce(db.Statement, nil, c.planOf(s).Many2Many)
 	}
 }
 
-// withdraw is the callback at the end of an Update, and of a Create.
+// withdraw runs at the end of an Update or a Create.
 func (c *callbacks) withdraw(db *gorm.DB) {
 	if c.announces.Load() {
 		upsert.Withdraw(db.Statement)

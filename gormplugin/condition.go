@@ -25,6 +25,7 @@ func targetOf(builder clause.Builder, name string) (target, error) {
 	if !ok {
 		return target{}, fmt.Errorf("gormplugin: a condition on IDs in a %T: %w", builder, gorm.ErrInvalidValue)
 	}
+
 	t := target{stmt: stmt, column: clause.Column{Table: clause.CurrentTable, Name: name}}
 	switch {
 	case name == "" && stmt.Schema == nil:
@@ -32,13 +33,15 @@ func targetOf(builder clause.Builder, name string) (target, error) {
 	case name == "":
 		// Not clause.PrimaryKey: if no key is prioritized, GORM takes the first column for it.
 		if t.field = stmt.Schema.PrioritizedPrimaryField; t.field == nil {
-			return t, fmt.Errorf("gormplugin: %s has no prioritized primary key: %w", stmt.Schema.Name, gorm.ErrPrimaryKeyRequired)
+			return t, fmt.Errorf("gormplugin: %s has no prioritized primary key: %w",
+				stmt.Schema.Name, gorm.ErrPrimaryKeyRequired)
 		}
 	case strings.Contains(name, "."):
 		t.column.Table = "" // the name has it
 	case stmt.Schema != nil:
 		t.field = stmt.Schema.LookUpField(name)
 	}
+
 	if t.field != nil {
 		t.column.Name = t.field.DBName
 		if !model.IsNumber(t.field) {
@@ -46,6 +49,7 @@ func targetOf(builder clause.Builder, name string) (target, error) {
 				t, t.field.FieldType, t.field.DataType, schema.ErrUnsupportedDataType)
 		}
 	}
+
 	if stmt.Table == "" {
 		t.column.Table = ""
 	}

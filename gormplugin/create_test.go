@@ -42,6 +42,7 @@ func TestCreateFillsEveryShapeInOrderWithOneCall(t *testing.T) {
 				list := shape()
 				must(t, db.Create(list))
 				wantCalls(t, db.gen, 3)
+
 				records := reflect.Indirect(reflect.ValueOf(list))
 				for i, name := range []string{"a", "b", "c"} {
 					id := firstID + snowflake.ID(i)
@@ -55,6 +56,7 @@ func TestCreateFillsEveryShapeInOrderWithOneCall(t *testing.T) {
 
 func TestWhatCannotBeCreatedIsAnErrorAndNoIDIsDrawn(t *testing.T) {
 	type named struct{ Name string }
+
 	db := onSQLite(t, &user{})
 	for _, c := range []struct {
 		value func() any // a new one each time: GORM writes into it
@@ -68,11 +70,16 @@ func TestWhatCannotBeCreatedIsAnErrorAndNoIDIsDrawn(t *testing.T) {
 		{func() any { return []*user(nil) }, gorm.ErrEmptySlice, ""},
 		{func() any { return (*user)(nil) }, gorm.ErrInvalidValue, ""},
 		{func() any { return []map[string]any{} }, gorm.ErrEmptySlice, ""},
-		{func() any { return user{} }, gorm.ErrInvalidValue, "gormplugin: gormplugin_test.user by value cannot take its key, pass a pointer: "},
-		{func() any { return [2]user{{Name: "a"}} }, gorm.ErrInvalidValue, "gormplugin: gormplugin_test.user by value cannot take its key"},
-		{func() any { return map[string]any(nil) }, gorm.ErrInvalidValue, "gormplugin: a nil map cannot take the key of user: "},
-		{func() any { return &named{} }, gorm.ErrInvalidValue, "gormplugin: gormplugin_test.named has no snowflake.ID where the model user has ID: "},
-		{func() any { return &[]int{1} }, gorm.ErrInvalidData, "gormplugin: []int is not a slice of records of user: "},
+		{func() any { return user{} }, gorm.ErrInvalidValue,
+			"gormplugin: gormplugin_test.user by value cannot take its key, pass a pointer: "},
+		{func() any { return [2]user{{Name: "a"}} }, gorm.ErrInvalidValue,
+			"gormplugin: gormplugin_test.user by value cannot take its key"},
+		{func() any { return map[string]any(nil) }, gorm.ErrInvalidValue,
+			"gormplugin: a nil map cannot take the key of user: "},
+		{func() any { return &named{} }, gorm.ErrInvalidValue,
+			"gormplugin: gormplugin_test.named has no snowflake.ID where the model user has ID: "},
+		{func() any { return &[]int{1} }, gorm.ErrInvalidData,
+			"gormplugin: []int is not a slice of records of user: "},
 	} {
 		for _, tx := range []*gorm.DB{db.Model(&user{}), db.Model(&user{}).Clauses(byCode)} {
 			err := tx.Create(c.value()).Error
@@ -81,9 +88,11 @@ func TestWhatCannotBeCreatedIsAnErrorAndNoIDIsDrawn(t *testing.T) {
 			}
 		}
 	}
+
 	if err := db.Create([]any{&user{}}).Error; err == nil {
 		t.Error("slice of interfaces: no error")
 	}
+
 	wantCalls(t, db.gen)
 	db.wantKeys(t, "users")
 }
@@ -113,9 +122,11 @@ func TestSaveAndFirstOrCreateFillNewRecordsOnly(t *testing.T) {
 		must(t, db.FirstOrCreate(&found, user{Name: "new"}))
 		equal(t, "key of the one that is found", found.ID, firstID+1)
 		wantCalls(t, db.gen)
+
 		must(t, db.Where(user{Name: "newer"}).Attrs(user{}).FirstOrCreate(&made))
 		equal(t, "key of the one that is made", made.ID, firstID+2)
 		wantCalls(t, db.gen, 1)
+
 		must(t, db.FirstOrInit(&user{}, user{Name: "never"}))
 		wantCalls(t, db.gen)
 		db.wantKeys(t, "users", 77, firstID, firstID+1, firstID+2)
@@ -130,6 +141,7 @@ func TestAPointerThatIsThereTwiceIsRefused(t *testing.T) {
 			equal(t, "key", u.ID, 0)
 		}
 		db.wantKeys(t, "users")
+
 		must(t, db.Save([]*user{u, u})) // one row, as its conflict clause says
 		db.wantKeys(t, "users", u.ID)
 	}, &user{})
@@ -145,6 +157,7 @@ func TestSelectStillWritesTheKey(t *testing.T) {
 		if !slices.Equal(tx.Statement.Selects, []string{"Name"}) {
 			t.Errorf("the statement selects %v afterwards", tx.Statement.Selects)
 		}
+
 		tx.Statement.Settings.Range(func(key, _ any) bool {
 			if _, gorms := key.(string); !gorms { // GORM's own are strings
 				t.Errorf("a setting is left: %T", key)
@@ -154,12 +167,14 @@ func TestSelectStillWritesTheKey(t *testing.T) {
 
 		preset := user{Model: gormplugin.Model{ID: 5}, Name: "bob"}
 		must(t, db.Select("Name").Create(&preset))
+
 		db.log.take()
 		must(t, db.Select([]string{"id", "name"}).Create(&user{Name: "eve"}))
 		for _, insert := range db.log.takeLike("INSERT") {
 			columns, _, _ := strings.Cut(insert, "VALUES")
 			equal(t, "the key's column in "+insert, strings.Count(columns, db.Statement.Quote("id")), 1)
 		}
+
 		must(t, db.Table("users").Create(map[string]any{"name": "of no model", "id": 9}))
 		must(t, db.Select("*").Create(&user{Name: "kim"}))
 		must(t, db.Select("users.name").Create(&user{Name: "lee"}))
@@ -174,6 +189,7 @@ func TestSelectsOfASharedSessionAreCopied(t *testing.T) {
 	columns[0] = "Name"
 	shared := db.Select(columns).Session(&gorm.Session{})
 	shared.Statement.Selects = columns
+
 	var wg sync.WaitGroup
 	for range 8 {
 		wg.Go(func() {
@@ -183,6 +199,7 @@ func TestSelectsOfASharedSessionAreCopied(t *testing.T) {
 		})
 	}
 	wg.Wait()
+
 	if got := columns[:2]; got[1] != "" {
 		t.Errorf("the session's slice was written to: %q", got)
 	}
@@ -192,16 +209,21 @@ func TestSelectsOfASharedSessionAreCopied(t *testing.T) {
 func TestOmittedKeysAreLeftToTheDatabase(t *testing.T) {
 	db := onSQLite(t, &item{}) // whose integer key is the rowid
 	i, m := item{Name: "a"}, map[string]any{"Name": "b"}
+
 	must(t, db.Omit("ID").Create(&i))
 	equal(t, "key in Go", i.ID, 0)
 	must(t, db.Select("Name", "ID").Omit("item_id").Create(&i))
 	must(t, db.Model(&item{}).Omit("ID").Create(m))
 	equal(t, "entries", len(m), 1)
+
 	wantCalls(t, db.gen)
+
 	must(t, db.Omit("Name").Create(&i))
 	equal(t, "key when something else is omitted", i.ID, firstID)
+
 	must(t, db.Model(&item{}).Select("Name").Create(m))
 	equal(t, "key in a map with a selection", m["item_id"], any(firstID+1))
+
 	if keys := db.itemKeys(t); !slices.Equal(keys, []int64{1, 2, 3, int64(firstID), int64(firstID + 1)}) {
 		t.Errorf("keys %v", keys)
 	}
@@ -229,6 +251,7 @@ func TestAValueOfAnotherTypeNeedsEachIDInItsForm(t *testing.T) {
 		ID   sqltypes.Text
 		Name string
 	}
+
 	db := onSQLite(t, &card{}, &label{})
 	for _, c := range []struct {
 		model, value any
@@ -257,9 +280,11 @@ func TestAValueOfAnotherTypeNeedsEachIDInItsForm(t *testing.T) {
 			t.Errorf("%+v: error %v, want gorm.ErrInvalidValue: %t", c.value, err, c.fails)
 		}
 	}
+
 	one, many := dto[snowflake.ID, string]{Name: "new"}, []*dto[snowflake.ID, string]{{Name: "b"}, {Name: "c"}}
 	must(t, db.Model(&card{}).Create(&one))
 	must(t, db.Model(&card{}).Create(many))
+
 	equal(t, "record of the types of the model", one, dto[snowflake.ID, string]{firstID, (firstID + 1).String(), "new"})
 	db.wantKeys(t, "cards", 5, 6, firstID, firstID+2, firstID+4)
 	equal(t, "labels", db.count(t, "labels", "id = ?", sqltypes.Text(8)), 1)

@@ -22,16 +22,16 @@ import (
 // subqueries. The column is GORM's prioritized primary field of the model; [Created.On] names another. Conditions of a
 // join, as in Joins("Customer", db.Where(cond)), need On("id"): GORM does not pass the model.
 //
-// The layout is that of the generator that fills the column, which must have a method Layout() snowflake.Layout. For
-// other columns of an ID type, such as foreign keys, and without a model, it is that of all generators of the plugin if
-// they have the same. Otherwise, without a plugin, and for other columns, [Created.In] is needed.
+// The layout comes from the generator that fills the column, by its method Layout() snowflake.Layout. For other columns
+// of an ID type, such as foreign keys, and without a model, all generators of the plugin must have one layout, which is
+// used. Otherwise, without a plugin, and for columns of other types, [Created.In] is needed.
 //
 // The time of an ID is the start of its tick: see [snowflake.Layout.Time]. With a time in two parts the condition also
-// compares those bits of the key: see [snowflake.Layout.MaskedRanges]. Bounds before the epoch or after the last
-// tick are valid. No Created finds negative numbers. Old auto-increment keys seem to be in the first ticks of the
-// layout: give the plugin [WithMinID], or CreatedBefore finds all of them. Then neither a Created nor its negation by
-// Not finds keys below that number; query them by `id < ?`. On a handle without the plugin, use CreatedBetween with the
-// time of the move.
+// compares those bits of the key: see [snowflake.Layout.MaskedRanges]. Bounds before the epoch or after the last tick
+// are valid. No Created finds negative numbers. Old auto-increment keys seem to be in the first ticks of the layout:
+// give the plugin [WithMinID], or CreatedBefore finds all of them. Then neither a Created nor its negation by Not finds
+// keys below that number; query them by `id < ?`. On a handle without the plugin, use CreatedBetween with the time of
+// the move.
 //
 // The statement fails, and is not executed, with an error that wraps
 //
@@ -76,16 +76,16 @@ func (c Created) On(column string) Created {
 // Build writes the condition. GORM calls it.
 func (c Created) Build(builder clause.Builder) {
 	t, err := targetOf(builder, c.column)
-	var ranges []snowflake.Range
-	var mask snowflake.ID
-	var times snowflake.Range
-	if err == nil {
-		ranges, mask, times, err = c.ranges(t)
-	}
 	if err != nil {
 		fail(builder, err)
 		return
 	}
+	ranges, mask, times, err := c.ranges(t)
+	if err != nil {
+		fail(builder, err)
+		return
+	}
+
 	keys := func(r snowflake.Range) []clause.Expression {
 		bounds := []clause.Expression{clause.Gte{Column: t.column, Value: max(r.Lo, t.minID())}}
 		if c.to != nil || len(ranges) > 1 {
@@ -93,6 +93,7 @@ func (c Created) Build(builder clause.Builder) {
 		}
 		return bounds
 	}
+
 	all := keys(ranges[0])
 	if len(ranges) > 1 {
 		all = []clause.Expression{expression(func(builder clause.Builder) {
@@ -103,17 +104,19 @@ func (c Created) Build(builder clause.Builder) {
 			write(builder, ")")
 		})}
 	}
+
 	if mask != 0 && c.from != nil {
 		all = append(all, clause.Expr{SQL: "(? & ?) >= ?", Vars: []any{t.column, mask, times.Lo}})
 	}
 	if mask != 0 && c.to != nil { // as another expression: PostgreSQL expects 0.5 % of the rows between bounds of one
 		all = append(all, clause.Expr{SQL: "(? & ?) < ?", Vars: []any{mask, t.column, times.Hi}})
 	}
+
 	clause.And(all...).Build(builder) // several in parentheses, since GORM's Not and Or add none
 }
 
-// NegationBuild writes the opposite of the condition, which also finds negative keys, but not those below that of
-// [WithMinID]. GORM calls it.
+// NegationBuild writes the opposite of the condition. It also finds negative keys, but with [WithMinID] no keys below
+// that bound. GORM calls it.
 func (c Created) NegationBuild(builder clause.Builder) {
 	if t, err := targetOf(builder, c.column); err == nil && t.minID() > 0 { // Build reports the error
 		write(builder, "(")
@@ -121,13 +124,14 @@ func (c Created) NegationBuild(builder clause.Builder) {
 		write(builder, " AND ")
 		defer write(builder, ")")
 	}
+
 	write(builder, "NOT (")
 	c.Build(builder)
 	write(builder, ")")
 }
 
-// ranges is snowflake.Layout.MaskedRanges for the keys. Without an upper bound Build does not write that of the times, and
-// that of the key only with several ranges.
+// ranges calls snowflake.Layout.MaskedRanges with the bounds of the condition. Without an upper bound Build writes no
+// upper bound of the times, and one of the key only if there are several ranges.
 func (c Created) ranges(t target) (ranges []snowflake.Range, mask snowflake.ID, times snowflake.Range, err error) {
 	var layout snowflake.Layout
 	if c.layout != nil {
@@ -135,6 +139,7 @@ func (c Created) ranges(t target) (ranges []snowflake.Range, mask snowflake.ID, 
 	} else if layout, err = t.layout(); err != nil {
 		return nil, 0, times, err
 	}
+
 	from, to := time.Time{}, time.Unix(1<<62, 0) // before every epoch, and after the last tick of every layout
 	if c.from != nil {
 		from = *c.from
@@ -142,9 +147,13 @@ func (c Created) ranges(t target) (ranges []snowflake.Range, mask snowflake.ID, 
 	if c.to != nil {
 		to = *c.to
 	}
-	if c.from == nil && c.to == nil || to.IsZero() || c.from != nil && from.IsZero() {
+	isUnbounded := c.from == nil && c.to == nil
+	hasZeroFrom := c.from != nil && from.IsZero()
+	switch {
+	case isUnbounded, hasZeroFrom, to.IsZero():
 		return nil, 0, times, fmt.Errorf("%w: a bound of %s is the zero time", ErrCondition, t)
 	}
+
 	if ranges, mask, times, err = layout.MaskedRanges(from, to); err != nil {
 		err = fmt.Errorf("gormplugin: times of %s: %w", t, err)
 	}
@@ -159,20 +168,22 @@ func (t target) minID() snowflake.ID {
 	return 0
 }
 
-// layouter is a [Generator] that tells the layout of its IDs.
+// layouter is a [Generator] that knows the layout of its IDs.
 type layouter interface{ Layout() snowflake.Layout }
 
-// layout returns the layout of the IDs in the column: that of the generator that fills it or, if the plugin does not,
-// the one that all generators have.
+// layout returns the layout of the IDs in the column. It comes from the generator that fills the column. If the plugin
+// does not fill it, all generators must have one layout.
 func (t target) layout() (common snowflake.Layout, err error) {
 	p := of(t.stmt.DB)
 	if p == nil {
 		return common, t.noLayout("the handle has no plugin")
 	}
+
 	generators := []Generator{p.rules.Default}
 	for _, name := range slices.Sorted(maps.Keys(p.rules.Named)) {
 		generators = append(generators, p.rules.Named[name])
 	}
+
 	if t.field != nil {
 		switch column, err := p.rules.ColumnOf(t.field); {
 		case err != nil:
@@ -183,6 +194,7 @@ func (t target) layout() (common snowflake.Layout, err error) {
 			return common, t.noLayout("the plugin does not fill it (%s)", t.field.FieldType)
 		}
 	}
+
 	for i, gen := range generators {
 		l, ok := gen.(layouter)
 		if !ok {

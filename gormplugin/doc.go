@@ -12,7 +12,7 @@
 // A key that is 0 (or nil, for a *snowflake.ID) gets an ID before BeforeCreate runs: by Create, CreateInBatches, Save,
 // FirstOrCreate, Association(...).Append and the generics API, in structs, slices, arrays, pointers to them and maps,
 // and in associations of any depth. A key that is set stays, also a negative one. One statement draws all its IDs in
-// one call of the generator, with the statement's context; they ascend in the order of the records, except those of
+// one call of the generator, with the statement's context; they ascend in the order of the records, except with
 // [snowflake.Scattered]. If the generator fails, Create fails with its error, no field is set, and the parents of an
 // association are rolled back.
 //

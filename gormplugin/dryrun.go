@@ -13,11 +13,12 @@ import (
 // records lose them again at the end, together with the references: a later Save has to create the records.
 type dryRun struct {
 	stmt *gorm.Statement
-	all  []*gorm.Statement // those of the associations, and stmt
+	all  []*gorm.Statement // of the associations, and stmt itself
 	ids  map[snowflake.ID]bool
 }
 
-// dryRunKey is the key of a dryRun among the settings of a statement, which GORM copies to those of associations.
+// dryRunKey is the key of a dryRun in the settings of a statement. GORM copies the settings to the statements of
+// associations.
 type dryRunKey struct{}
 
 // endDryRun is called at the end of a Create, also of an association. in is nil if no record got an ID.
@@ -27,15 +28,18 @@ func (c *callbacks) endDryRun(stmt *gorm.Statement, in *upsert.Insert) {
 	if !begun || stmt.Schema == nil {
 		return
 	}
+
 	d.all = append(d.all, stmt)
 	if in != nil {
 		for _, id := range in.IDs {
 			d.ids[id] = id != 0
 		}
 	}
+
 	if d.stmt != stmt {
 		return
 	}
+
 	stmt.Settings.Delete(dryRunKey{})
 	for _, stmt := range d.all {
 		if r, err := model.RecordsOf(stmt, nil); err == nil {

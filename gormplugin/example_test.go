@@ -201,6 +201,7 @@ func ExamplePage() {
 // A list in an API: the cursor is the last key, which JSON has as a string. The client sends it back as After.
 func ExampleNextPage() {
 	db := openVisits("home", "docs", "blog")
+
 	page := gormplugin.Page{Limit: 2}
 	for more := true; more; {
 		visits, err := gorm.G[Visit](db, page).Find(context.Background())
@@ -210,6 +211,7 @@ func ExampleNextPage() {
 		if page, more, err = gormplugin.NextPage(page, visits, func(v Visit) snowflake.ID { return v.ID }); err != nil {
 			panic(err)
 		}
+
 		cursor, err := json.Marshal(page.After)
 		fmt.Println(pages(visits), more, string(cursor), err)
 	}
@@ -221,6 +223,7 @@ func ExampleNextPage() {
 // All rows, two at a time.
 func ExampleEach() {
 	db := openVisits("home", "docs", "blog", "docs")
+
 	for visit, err := range gormplugin.Each[Visit](context.Background(), db, gormplugin.Page{Limit: 2}) {
 		fmt.Println(visit.Page, err)
 	}
@@ -237,11 +240,14 @@ func Example_tags() {
 		PublicID string `gorm:"snowflake;size:19;uniqueIndex"`
 		Total    int
 	}
+
 	db := openExample(fromThousand(), &Invoice{})
+
 	invoices := []Invoice{{Total: 5}, {Total: 7}}
 	if err := db.Create(&invoices).Error; err != nil {
 		panic(err)
 	}
+
 	for _, i := range invoices {
 		fmt.Println(i.ID, i.PublicID, i.Total)
 	}
@@ -255,12 +261,15 @@ func ExampleWithNamed() {
 		ID      snowflake.ID
 		Barcode int64 `gorm:"snowflake:gen=barcodes"`
 	}
+
 	barcodes := from(700) // of another layout, say
 	db := openExample(fromThousand(gormplugin.WithNamed("barcodes", barcodes)), &Parcel{})
+
 	p := Parcel{}
 	if err := db.Create(&p).Error; err != nil {
 		panic(err)
 	}
+
 	fmt.Println(p.ID, p.Barcode)
 	// Output: 1001 700
 }
@@ -270,6 +279,7 @@ func ExampleWithIntegerKeys() {
 		gorm.Model // ID is a uint
 		Name       string
 	}
+
 	db := openExample(fromThousand(gormplugin.WithIntegerKeys()))
 	if err := gormplugin.DisableAutoIncrement(db, &Account{}); err != nil {
 		panic(err)
@@ -277,10 +287,12 @@ func ExampleWithIntegerKeys() {
 	if err := db.AutoMigrate(&Account{}); err != nil {
 		panic(err)
 	}
+
 	a := Account{Name: "ada"}
 	if err := db.Create(&a).Error; err != nil {
 		panic(err)
 	}
+
 	fmt.Println(a.ID)
 	var create string
 	db.Raw("SELECT sql FROM sqlite_master WHERE name = 'accounts'").Scan(&create)
@@ -307,13 +319,16 @@ func ExampleOpen() {
 		gormplugin.Model
 		Name string
 	}
+
 	if err := db.AutoMigrate(&User{}); err != nil {
 		panic(err)
 	}
+
 	users := []User{{Name: "Ada"}, {Name: "Grace"}}
 	if err := db.Create(&users).Error; err != nil {
 		panic(err)
 	}
+
 	fmt.Println("in order:", 0 < users[0].ID && users[0].ID < users[1].ID)
 	// Output:
 	// in order: true
@@ -326,7 +341,9 @@ func ExampleWithLayout() {
 	if err != nil {
 		panic(err)
 	}
+
 	fmt.Println(plugin.Lease().Generator().Layout())
+
 	if err := plugin.Close(ctx); err != nil {
 		panic(err)
 	}
@@ -365,8 +382,10 @@ func ExampleWithLease() {
 	if err != nil {
 		panic(err)
 	}
+
 	status := plugin.Lease().Status()
 	fmt.Println(status.Namespace, status.Worker)
+
 	if err := plugin.Close(ctx); err != nil {
 		panic(err)
 	}

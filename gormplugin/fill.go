@@ -25,13 +25,17 @@ type callbacks struct {
 	announces atomic.Bool                // a model has relations to announce
 }
 
-// fill gives IDs to the records of a statement. It sets either all fields that they lack or none. Fields that have a
-// value stay, so a second call only fills what a hook has cleared.
+// fill gives IDs to the records of a statement. It sets all fields that have no value, or none after an error. A second
+// call fills what a hook has cleared.
 func (c *callbacks) fill(db *gorm.DB) {
 	stmt := db.Statement
-	if db.Error != nil || stmt.Schema == nil || isBuilt(stmt) {
+	if db.Error != nil || stmt.Schema == nil {
 		return
 	}
+	if isBuilt(stmt) {
+		return
+	}
+
 	p := c.planOf(stmt.Schema)
 	if p.Err != nil {
 		_ = db.AddError(p.Err)
@@ -40,27 +44,31 @@ func (c *callbacks) fill(db *gorm.DB) {
 	if len(p.Columns) == 0 {
 		return
 	}
+
 	c.warnAutoIncrement(p, stmt)
 	if err := c.fillRecords(p, stmt); err != nil {
 		_ = db.AddError(err)
 	}
 }
 
-// isBuilt reports whether callbacks.Create has built the statement, which it does right before it runs it.
+// isBuilt reports whether callbacks.Create has built the SQL text. It runs the statement right afterwards.
 func isBuilt(stmt *gorm.Statement) bool { return stmt.SQL.Len() > 0 }
 
 func (c *callbacks) planOf(s *schema.Schema) *model.Plan {
 	if p := c.last.Load(); p != nil && p.Schema == s {
 		return p
 	}
+
 	found, ok := c.plans.Load(s)
 	if !ok {
 		found, _ = c.plans.LoadOrStore(s, c.rules.NewPlan(s))
 	}
+
 	p := found.(*model.Plan)
 	if len(p.BelongsTo)+len(p.Many2Many) > 0 {
 		c.announces.Store(true)
 	}
+
 	c.last.Store(p)
 	return p
 }
@@ -153,36 +161,51 @@ func (c *callbacks) keepOnce(in *upsert.Insert, r *model.Records) error {
 	return nil
 }
 
-// warnMissed is the callback that logs once for each model that a record has no key, and the plugin fills none.
+// warnMissed runs right before the statement. It logs, once for each model, that a record has no key and the plugin
+// fills none.
 func (c *callbacks) warnMissed(db *gorm.DB) {
 	stmt := db.Statement
 	if db.Error != nil || stmt.Schema == nil {
 		return
 	}
+
 	p := c.planOf(stmt.Schema)
 	key := p.Missed
-	if key == nil || c.hasWarned(stmt) || model.SelectionOf(stmt, key.Field) == model.Omitted {
+	if key == nil || c.hasWarned(stmt) {
 		return
 	}
+	if model.SelectionOf(stmt, key.Field) == model.Omitted {
+		return
+	}
+
 	records, err := model.RecordsOf(stmt, nil)
-	if err != nil || records.N == 0 || !records.OfModel() {
+	if err != nil || records.N == 0 {
 		return
 	}
+	if !records.OfModel() {
+		return
+	}
+
 	for i := range records.N {
-		if field := key.Position(records.At(i)); !field.IsValid() || field.IsZero() {
-			c.warn(stmt, "gormplugin: %s is created without the key %s, and the plugin does not fill the type %s. "+
-				"Make it a snowflake.ID, add the tag snowflake or the option WithIntegerKeys, or the tag snowflake:- if the "+
-				"database makes it.", stmt.Schema.Name, key.Field.Name, key.Field.FieldType)
-			return
+		if field := key.Position(records.At(i)); field.IsValid() && !field.IsZero() {
+			continue
 		}
+		c.warn(stmt, "gormplugin: %s is created without the key %s, and the plugin does not fill the type %s. "+
+			"Make it a snowflake.ID, add the tag snowflake or the option WithIntegerKeys, "+
+			"or the tag snowflake:- if the database makes it.", stmt.Schema.Name, key.Field.Name, key.Field.FieldType)
+		return
 	}
 }
 
 // warnAutoIncrement logs once for each model that GORM treats its key as auto-increment.
 func (c *callbacks) warnAutoIncrement(p *model.Plan, stmt *gorm.Statement) {
-	if p.Key == nil || !p.Key.Field.AutoIncrement || c.hasWarned(stmt) {
+	if p.Key == nil || !p.Key.Field.AutoIncrement {
 		return
 	}
+	if c.hasWarned(stmt) {
+		return
+	}
+
 	c.warn(stmt, "gormplugin: GORM treats the key %s of %s (column %s) as auto-increment, "+
 		"and the plugin fills it. Rows that others insert get numbers of the database, which may collide with IDs. "+
 		"Call gormplugin.DisableAutoIncrement at the start, or add autoIncrement:false to its tag.",

@@ -12,8 +12,8 @@ import (
 )
 
 // leaseLog is a slog.Handler that passes the records of a lease to GORM's logger, which filters by its own level. It
-// drops records below Info, for which GORM has no level. The worker after a lost one is a warning too: at GORM's default
-// level the log would show the loss and never its end.
+// drops records below Info, for which GORM has no level. The worker after a lost one is a warning too: at GORM's
+// default level the log would show the loss and never its end.
 type leaseLog struct {
 	to   logger.Interface
 	lost atomic.Bool // a worker, and none was acquired since
@@ -25,14 +25,17 @@ func (h *leaseLog) Enabled(_ context.Context, level slog.Level) bool { return le
 func (h *leaseLog) Handle(ctx context.Context, record slog.Record) error {
 	var text strings.Builder
 	withoutBuiltIn := func(_ []string, a slog.Attr) slog.Attr { // what GORM's logger writes itself
-		if a.Key == slog.TimeKey || a.Key == slog.LevelKey || a.Key == slog.MessageKey {
+		switch a.Key {
+		case slog.TimeKey, slog.LevelKey, slog.MessageKey:
 			return slog.Attr{}
 		}
 		return a
 	}
-	if err := slog.NewTextHandler(&text, &slog.HandlerOptions{ReplaceAttr: withoutBuiltIn}).Handle(ctx, record); err != nil {
+	handler := slog.NewTextHandler(&text, &slog.HandlerOptions{ReplaceAttr: withoutBuiltIn})
+	if err := handler.Handle(ctx, record); err != nil {
 		return err
 	}
+
 	log := h.to.Info
 	if record.Level >= slog.LevelWarn {
 		log = h.to.Warn
@@ -45,6 +48,7 @@ func (h *leaseLog) Handle(ctx context.Context, record slog.Record) error {
 			log = h.to.Warn
 		}
 	}
+
 	log(ctx, "%s", strings.TrimSpace(record.Message+" "+text.String()))
 	return nil
 }

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"time"
@@ -30,7 +31,7 @@ type leasePlace struct {
 // openPlace returns the place for the leases of a handle, whose tables it creates if needed.
 func openPlace(ctx context.Context, db *gorm.DB, prefix string) (leasePlace, error) {
 	dialect := sqldb.Dialect(db.Name()) // GORM and sqllease have the same names for them
-	if dialect != sqldb.Postgres && dialect != sqldb.MySQL && dialect != sqldb.SQLite {
+	if known := []sqldb.Dialect{sqldb.Postgres, sqldb.MySQL, sqldb.SQLite}; !slices.Contains(known, dialect) {
 		return leasePlace{}, fmt.Errorf("gormplugin: Open has no leases for the dialect %q, only for postgres, mysql "+
 			"and sqlite; give New a generator of lease.Open with another store, or of snowflake.New: %w",
 			dialect, gorm.ErrUnsupportedDriver)
@@ -51,7 +52,8 @@ func openPlace(ctx context.Context, db *gorm.DB, prefix string) (leasePlace, err
 		return leasePlace{}, fmt.Errorf("gormplugin: %w", err)
 	}
 
-	place := leasePlace{store: store, pool: pool, window: time.Minute} // creates survive half of it without the database
+	// Creates survive half of the window without the database.
+	place := leasePlace{store: store, pool: pool, window: time.Minute}
 	server := connpool.SQLDB(pool)
 	hasOneConnection := server != nil && server.Stats().MaxOpenConnections == 1
 	if dialect == sqldb.SQLite || hasOneConnection {
@@ -72,9 +74,9 @@ func openPlace(ctx context.Context, db *gorm.DB, prefix string) (leasePlace, err
 	return place, nil
 }
 
-// wait is the callback that fills keys before GORM takes a connection for the transaction, if the lease is not ready,
-// as after an outage or the sleep of a laptop: fill then waits for it. If all waiting calls held a connection, there
-// might be none left for the extension.
+// wait runs before GORM takes a connection for the transaction. If the lease is not ready, as after an outage or the
+// sleep of a laptop, it fills the keys, which waits for the lease. If all waiting calls held a connection, there might
+// be none left for the extension.
 func (c *callbacks) wait(db *gorm.DB) {
 	stmt := db.Statement
 	if db.Error != nil || isBuilt(stmt) {
@@ -93,9 +95,9 @@ func (c *callbacks) wait(db *gorm.DB) {
 }
 
 // memoryStore is for SQLite databases without a file. A statement that finds the pool's connection in use would open
-// another one, and with it another database, so only Acquire and Release use the database. In between the worker is
-// held without an end: no other process could take it. It is not lease.NewMemory: several pools of this process may
-// share such a database (cache=shared), and only its table keeps their workers apart.
+// another connection, and with it another database, so only Acquire and Release use the database. In between the worker
+// is held without an end, since no other process can take it. It is not lease.NewMemory: several pools of this process
+// may share such a database (cache=shared), and only its table keeps their workers apart.
 type memoryStore struct {
 	leasestore.Store
 	pool  gorm.ConnPool
@@ -158,9 +160,9 @@ func ended() context.Context {
 
 // checkHandle returns an error if the caller, Open or TableOf, cannot use the handle.
 func checkHandle(caller string, db *gorm.DB) error {
-	isZero := db == nil || db.Config == nil || db.Statement == nil
+	isZero := db == nil || db.Config == nil
 	switch {
-	case isZero || db.Dialector == nil:
+	case isZero || db.Statement == nil, db.Dialector == nil:
 		return fmt.Errorf("gormplugin: %s needs a handle of gorm.Open: %w", caller, gorm.ErrInvalidDB)
 	case db.Error != nil:
 		return fmt.Errorf("gormplugin: %s with a handle that has failed: %w", caller, db.Error)
@@ -170,7 +172,8 @@ func checkHandle(caller string, db *gorm.DB) error {
 	return checkPool(caller, db.Statement.ConnPool)
 }
 
-// checkPool rejects what is no pool: its end would undo a lease, and it may show an older state of the database.
+// checkPool rejects a transaction, whose end would undo a lease, and which may show an older state of the database, and
+// a single connection.
 func checkPool(caller string, pool gorm.ConnPool) error {
 	if _, inside := connpool.Unwrap(pool); inside {
 		return fmt.Errorf("gormplugin: %s in a transaction: %w", caller, gorm.ErrInvalidTransaction)
@@ -186,8 +189,8 @@ func checkPool(caller string, pool gorm.ConnPool) error {
 // each time with a probability of 2^-31.
 const poolTries = 32
 
-// writePool returns the pool of statements that write to the tables. Plugins such as dbresolver choose it in a callback,
-// so it runs a statement for each table in turn as a dry run, and looks which pool that gets.
+// writePool returns the pool of statements that write to the tables. Plugins such as dbresolver choose the pool in a
+// callback, so writePool runs a statement for each table in turn as a dry run, and reads which pool it gets.
 func writePool(ctx context.Context, caller string, db *gorm.DB, tables ...string) (gorm.ConnPool, error) {
 	var first gorm.ConnPool
 	for i := range poolTries * len(tables) {

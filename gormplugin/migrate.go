@@ -35,6 +35,7 @@ func DisableAutoIncrement(db *gorm.DB, models ...any) error {
 	if err != nil {
 		return err
 	}
+
 	plans := make([]*model.Plan, len(schemas))
 	var errs []error
 	for i, s := range schemas {
@@ -44,22 +45,32 @@ func DisableAutoIncrement(db *gorm.DB, models ...any) error {
 	if err := errors.Join(errs...); err != nil {
 		return err
 	}
+
 	for i, s := range schemas {
 		if plans[i].Key == nil {
 			continue
 		}
-		key := plans[i].Key.Field
+
 		// Undo what schema.Parse does at its end to an integer key without the tag autoIncrement.
+		key := plans[i].Key.Field
 		key.AutoIncrement, key.HasDefaultValue = false, false
 		isKey := func(field *schema.Field) bool { return field == key }
 		s.FieldsWithDefaultDBValue = slices.DeleteFunc(s.FieldsWithDefaultDBValue, isKey)
-		// SQLite's rowid, which is never NULL, is the only column of the key, of type integer.
-		isInteger := key.DataType == schema.Int || key.DataType == schema.Uint || strings.EqualFold(string(key.DataType), "integer")
-		if db.Name() == "sqlite" && (len(s.PrimaryFields) != 1 || !isInteger) {
+
+		if db.Name() == "sqlite" && !isRowID(key) {
 			key.NotNull = true
 		}
 	}
 	return nil
+}
+
+// isRowID reports whether a key is SQLite's rowid, which is never NULL: the only column of the key, of type integer.
+func isRowID(key *schema.Field) bool {
+	if len(key.Schema.PrimaryFields) != 1 {
+		return false
+	}
+	isInteger := key.DataType == schema.Int || key.DataType == schema.Uint
+	return isInteger || strings.EqualFold(string(key.DataType), "integer")
 }
 
 // parseAll returns what GORM knows about the models and about all that their relations lead to, whose tables
@@ -77,10 +88,12 @@ func parseAll(db *gorm.DB, models []any) ([]*schema.Schema, error) {
 			visit(rel.JoinTable)
 		}
 	}
+
 	for _, record := range models {
 		if _, ok := record.(string); ok { // the name of a table, which AutoMigrate takes
 			continue
 		}
+
 		for _, name := range []string{"", db.Statement.Table} { // db.Table(name).AutoMigrate(model) has another schema
 			stmt := &gorm.Statement{DB: db}
 			if err := stmt.ParseWithSpecialTableName(record, name); err != nil {

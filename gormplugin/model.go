@@ -17,7 +17,7 @@ import (
 //
 // The key's tag `gorm:"primaryKey;type:int"` works on any field of type [snowflake.ID]: the column is integer on
 // SQLite, where it is the rowid itself, and bigint on PostgreSQL, MySQL and MariaDB, without a sequence or
-// AUTO_INCREMENT. Without it the column is bigint everywhere, which on SQLite is a second B-tree beside the rowid
+// AUTO_INCREMENT. Without it the column is bigint everywhere. On SQLite that makes a second B-tree
 // (https://www.sqlite.org/lang_createtable.html#rowid).
 //
 // In JSON the key is a string, since JavaScript numbers are exact to 2^53-1 only.
@@ -26,7 +26,9 @@ type Model struct {
 
 	// PluginCheck holds nothing. It makes Create return gorm.ErrPrimaryKeyRequired for a key that is 0 on a handle
 	// without a plugin, except after Unscoped.
-	PluginCheck pluginCheck `gorm:"-;<-" json:"-" yaml:"-"` // with "-" alone, each Create makes a map of unwritten fields
+	//
+	// With the tag "-" alone, each Create would make a map of unwritten fields.
+	PluginCheck pluginCheck `gorm:"-;<-" json:"-" yaml:"-"`
 
 	CreatedAt time.Time `json:"created_at"`
 	UpdatedAt time.Time `json:"updated_at"`
@@ -40,9 +42,9 @@ type ModelSoftDelete struct {
 }
 
 // Key is implemented by pointers to key types other than [snowflake.ID], which the plugin fills as well: for example a
-// type for each model that wraps an ID. For GORM the type also needs Scan, Value and a GormDataType, such as
-// "bigint"; a struct that embeds a snowflake.ID has all three. A struct and an array, such as publicid.ID, need
-// `size:64` beside `type:int`, since GORM takes a column's size from the kind of its field; else Create fails.
+// type for each model that wraps an ID. For GORM the type also needs Scan, Value and a GormDataType, such as "bigint";
+// a struct that embeds a snowflake.ID has all three. A struct and an array, such as publicid.ID, need `size:64` and
+// `type:int`, since GORM takes a column's size from the kind of its field; else Create fails.
 type Key interface {
 	// SnowflakeID returns the ID, 0 if there is none yet.
 	SnowflakeID() snowflake.ID

@@ -16,11 +16,11 @@ import (
 // hosts. No two of them have the same worker at a time. Package [lease] has the rule that keeps their IDs apart, and
 // its limits.
 //
-// It creates the tables snowflake_namespaces and snowflake_leases if they are missing ([WithLeaseTables] names others; sqllease.Schema has the
-// statement for your own migrations), takes a worker, and then extends the lease in the background with one UPDATE each
-// half minute. All processes must use one table: see sqllease.Store.Migrate. The role needs the right to SELECT, INSERT
-// and UPDATE the table, and to create it only if it does not exist. Never delete rows of the table: they keep the next
-// owner of a worker away from the IDs of the last.
+// It creates the tables snowflake_namespaces and snowflake_leases if they are missing ([WithLeaseTables] names others;
+// sqllease.Schema has the statement for your own migrations), takes a worker, and then extends the lease in the
+// background with one UPDATE each half minute. All processes must use one table: see sqllease.Store.Migrate. The role
+// needs the right to SELECT, INSERT and UPDATE the table, and to create it only if it does not exist. Never delete rows
+// of the table: they keep the next owner of a worker away from the IDs of the last.
 //
 // A process that is killed leaves its worker held for two windows of a minute, and the next process takes another of
 // the layout, which has 1,024 by default. Open waits for a free one until ctx ends, which does not end the lease. If
@@ -72,11 +72,13 @@ func Open(ctx context.Context, db *gorm.DB, opts ...Option) (*Plugin, error) {
 	if err != nil {
 		return nil, err
 	}
+
 	prepare, cancel := context.WithTimeout(ctx, c.openTimeout) // as lease.Open bounds each of its calls
 	place, err := openPlace(prepare, db, c.leaseTables)
 	cancel()
+	hasTimedOut := errors.Is(prepare.Err(), context.DeadlineExceeded) && ctx.Err() == nil
 	switch {
-	case err != nil && errors.Is(prepare.Err(), context.DeadlineExceeded) && ctx.Err() == nil:
+	case err != nil && hasTimedOut:
 		return nil, fmt.Errorf("gormplugin: %w: the database has not answered for %v: %w",
 			prepare.Err(), c.openTimeout, err)
 	case err != nil:
@@ -106,10 +108,10 @@ func Open(ctx context.Context, db *gorm.DB, opts ...Option) (*Plugin, error) {
 // Close gives back the worker that [Open] has leased, and the next process can have it at once. From then on creates
 // fail with [lease.ErrClosed], also on other handles that the plugin was given to.
 //
-// Call it before the database is closed, and outside of transactions. ctx bounds the wait for the database; one that
-// has already ended, such as that of a signal, leaves it a second. If the worker could not be given back Close returns
-// an error; the worker is then free after two windows, as after a kill. If the *sql.DB was closed before, the lease
-// ends at its next extension. Close does nothing to a Plugin of [New], and to a nil *Plugin.
+// Call it before the database is closed, and outside of transactions. ctx bounds the wait for the database. A context
+// that has already ended, as after a signal, leaves it a second. If the worker could not be given back Close returns an
+// error; the worker is then free after two windows, as after a kill. If the *sql.DB was closed before, the lease ends
+// at its next extension. Close does nothing to a Plugin of [New], and to a nil *Plugin.
 func (p *Plugin) Close(ctx context.Context) error {
 	if p == nil || p.lease == nil {
 		return nil

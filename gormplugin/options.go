@@ -15,8 +15,8 @@ import (
 
 // Generator makes IDs. *snowflake.Generator is one.
 type Generator interface {
-	// Fill sets every element of dst to a new ID, in the order of issue, or returns an error and leaves dst as it was. It
-	// ends any wait when ctx, the context of the statement, is done. It must be safe for concurrent use.
+	// Fill sets every element of dst to a new ID, in the order of issue, or returns an error and leaves dst as it was.
+	// It ends any wait when ctx, the context of the statement, is done. It must be safe for concurrent use.
 	Fill(ctx context.Context, dst []snowflake.ID) error
 }
 
@@ -48,7 +48,7 @@ func newConfig(gen Generator, opts []Option) (*config, error) {
 	return c, errors.Join(errs...)
 }
 
-// WithIntegerKeys also fills keys of the types int64, uint64, int and uint without a snowflake tag, such as that of
+// WithIntegerKeys also fills keys of the types int64, uint64, int and uint without a snowflake tag, such as the key of
 // gorm.Model. The database still makes those with an autoIncrement or default tag, or `gorm:"snowflake:-"`, and on
 // 32-bit platforms int and uint, which are too small. GORM treats such keys as auto-increment: see
 // [DisableAutoIncrement].
@@ -76,7 +76,7 @@ func WithMinID(minID snowflake.ID) Option {
 	}
 }
 
-// checkMinID returns an error if the generator makes IDs below that of WithMinID.
+// checkMinID returns an error if a generator makes IDs below the bound of WithMinID.
 func (c *config) checkMinID() error {
 	check := func(what string, gen Generator) error {
 		l, ok := gen.(layouter)
@@ -99,8 +99,8 @@ func (c *config) checkMinID() error {
 }
 
 // WithNamed adds a generator for the fields with the tag `gorm:"snowflake:gen=name"`. The name is case-sensitive. It is
-// an [ErrOption] if name is empty, used twice, or cannot be written in a tag, as with a comma, and if gen is nil.
-// The example Resources has one generator for each resource type.
+// an [ErrOption] if name is empty, used twice, or cannot be written in a tag, as with a comma, and if gen is nil. The
+// example Resources has one generator for each resource type.
 func WithNamed(name string, gen Generator) Option {
 	return func(c *config) error {
 		switch {
@@ -115,6 +115,7 @@ func WithNamed(name string, gen Generator) Option {
 		case c.rules.Named == nil:
 			c.rules.Named = make(map[string]model.Generator)
 		}
+
 		c.rules.Named[name] = gen
 		return nil
 	}
@@ -140,8 +141,9 @@ func WithLease(opts ...lease.Option) Option {
 }
 
 // WithLeaseTables sets with what the names of the two tables begin in which [Open] keeps its lease, with or without a
-// schema, instead of snowflake_: "app.snowflake_" names app.snowflake_namespaces and app.snowflake_leases. All processes
-// whose IDs must differ have to use the same tables. An empty prefix is an [ErrOption], as is the option for [New].
+// schema, instead of snowflake_: "app.snowflake_" names app.snowflake_namespaces and app.snowflake_leases. All
+// processes whose IDs must differ have to use the same tables. An empty prefix is an [ErrOption], as is the option for
+// [New].
 func WithLeaseTables(prefix string) Option {
 	return func(c *config) error {
 		if prefix == "" {
@@ -155,5 +157,11 @@ func WithLeaseTables(prefix string) Option {
 // isNil reports whether gen is nil or an interface around a nil pointer.
 func isNil(gen Generator) bool {
 	v := reflect.ValueOf(gen)
-	return !v.IsValid() || (v.Kind() == reflect.Pointer || v.Kind() == reflect.Func) && v.IsNil()
+	switch v.Kind() {
+	case reflect.Invalid:
+		return true
+	case reflect.Pointer, reflect.Func:
+		return v.IsNil()
+	}
+	return false
 }

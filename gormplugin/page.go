@@ -24,18 +24,18 @@ import (
 // qualified with its table. It must be an integer or an ID, and unique by itself, but need not be selected. The other
 // conditions, soft deletion included, are parenthesised, so an OR never leaks out of the page.
 //
-// The order of keys is that of time if they have one worker. Those of several workers are out of order by up to the
-// layout's Period, a tick for most layouts and 70 minutes for [snowflake.Clustered], with which the newest row may be
-// below others. With [snowflake.Scattered] keys have no order of time, and Desc does not begin with the newest rows. Pages
-// lose no row by that.
+// Keys of one worker are in the order of time. Keys of several workers are out of order by up to the layout's Period, a
+// tick for most layouts and 70 minutes for [snowflake.Clustered], with which the newest row may be below others. With
+// [snowflake.Scattered] keys have no order of time, and Desc does not begin with the newest rows. Pages lose no row by
+// that.
 //
 // Do not poll a table for the rows after the last key: a key is made before its row is committed, so late commits bring
 // smaller keys. Package contrib/settled has the bound up to which such a reader may read.
 //
-// A statement with a Page fails, and is not executed, with an [ErrCondition] if Limit is not positive; if it has another
-// order, limit, offset or Page (First, Last, Take and FindInBatches add one); or if it is no query for rows: call Count
-// before the Page is added. Without a key the error is gorm.ErrModelValueRequired or gorm.ErrPrimaryKeyRequired, for a
-// key of text or bytes schema.ErrUnsupportedDataType.
+// A statement with a Page fails, and is not executed, with an [ErrCondition] if Limit is not positive; if it has
+// another order, limit, offset or Page (First, Last, Take and FindInBatches add one); or if it is no query for rows:
+// call Count before the Page is added. Without a key the error is gorm.ErrModelValueRequired or
+// gorm.ErrPrimaryKeyRequired, for a key of text or bytes schema.ErrUnsupportedDataType.
 //
 // A join that repeats rows of the model repeats keys, and a page may end between them: use Distinct or Group. A Page
 // has no effect in a group of conditions, as in db.Where(db.Clauses(page)), or before db.Raw. Any number of statements
@@ -59,10 +59,12 @@ func (p Page) ModifyStatement(stmt *gorm.Statement) {
 	paged := pagedStatement{page: p}
 	order := stmt.Clauses["ORDER BY"]
 	limit, _ := stmt.Clauses["LIMIT"].Expression.(clause.Limit)
+
 	paged.conflict = checkLimit(limit, 0)
 	if order.Builder != nil {
 		paged.conflict = fmt.Errorf("%w: the statement has two Pages", ErrCondition)
 	}
+
 	stmt.AddClause(clause.Limit{Limit: &p.Limit})
 
 	order.Name, order.Builder = "ORDER BY", paged.buildOrder
@@ -97,10 +99,12 @@ func (p pagedStatement) buildWhere(c clause.Clause, builder clause.Builder) {
 	if err == nil {
 		err = p.check(t.stmt)
 	}
+
 	others := c.Expression
 	if where, ok := others.(clause.Where); ok && len(where.Exprs) == 0 {
 		others = nil
 	}
+
 	switch {
 	case err != nil:
 		c.Expression = expression(func(builder clause.Builder) { fail(builder, err) })
@@ -120,6 +124,7 @@ func (p pagedStatement) buildWhere(c clause.Clause, builder clause.Builder) {
 			}
 		})
 	}
+
 	c.Build(builder) // nothing, if there is no expression
 }
 
@@ -138,6 +143,7 @@ func (p pagedStatement) check(stmt *gorm.Statement) error {
 	order, ordered := stmt.Clauses["ORDER BY"]
 	_, grouped := stmt.Clauses["GROUP BY"]
 	_, one := stmt.Dest.(*int64)
+
 	switch {
 	case p.page.Limit <= 0:
 		return fmt.Errorf("%w: a Page whose Limit is %d, want at least 1", ErrCondition, p.page.Limit)
@@ -145,7 +151,7 @@ func (p pagedStatement) check(stmt *gorm.Statement) error {
 		return p.conflict
 	case !slices.Contains(stmt.BuildClauses, "SELECT"):
 		return fmt.Errorf("%w: the statement with a Page is no query", ErrCondition)
-	case !ordered, grouped && one: // Count removes the order, but not beside a Group
+	case !ordered, grouped && one: // Count removes the order, except with a Group
 		return fmt.Errorf("%w: the statement with a Page counts rows; count without the Page", ErrCondition)
 	case order.Expression != nil:
 		return fmt.Errorf("%w: the statement with a Page has another order", ErrCondition)
@@ -195,10 +201,10 @@ func (p Page) next(n int, last snowflake.ID) (Page, bool, error) {
 //		...
 //	}
 //
-// An error comes once, with the zero T, and ends the loop: that of a query or ctx, or [ErrCondition] if the rows do not
-// lead to a next page. T is the model, a pointer to it, or, with db.Model, a struct with the column of the model's key.
-// With joins, select the model's columns only: in a Select("*") another table's key replaces the model's, and rows are
-// left out.
+// An error comes once, with the zero T, and ends the loop: the error of a query or of ctx, or [ErrCondition] if the
+// rows do not lead to a next page. T is the model, a pointer to it, or, with db.Model, a struct with the column of the
+// model's key. With joins, select the model's columns only: in a Select("*") another table's key replaces the model's,
+// and rows are left out.
 //
 // The pages are not one snapshot, and rows that commit while Each runs may be missed: see [Page]. Unlike FindInBatches
 // it keeps to conditions of db with an OR. The sequence may be used several times, and concurrently if db may; each
@@ -206,21 +212,17 @@ func (p Page) next(n int, last snowflake.ID) (Page, bool, error) {
 func Each[T any](ctx context.Context, db *gorm.DB, p Page) iter.Seq2[T, error] {
 	return func(yield func(T, error) bool) {
 		base := db.Session(&gorm.Session{Context: ctx})
-		for page, more := p, true; more; {
+		page, more := p, true
+		for more {
 			var rows []T
-			result := base.Clauses(page).Find(&rows)
-			err := result.Error
-			if more = err == nil && len(rows) > 0; more {
-				var last snowflake.ID
-				if last, err = lastKey(result, rows); err == nil { // before the body may change the rows
-					page, more, err = page.next(len(rows), last) // a Raw statement returns all rows at once
-				}
-			}
+			var err error
+			rows, page, more, err = readPage[T](base, page)
 			if err != nil {
 				var none T
 				yield(none, err)
 				return
 			}
+
 			for _, row := range rows {
 				if !yield(row, nil) {
 					return
@@ -230,17 +232,35 @@ func Each[T any](ctx context.Context, db *gorm.DB, p Page) iter.Seq2[T, error] {
 	}
 }
 
+// readPage returns the rows of a page, the next page, and whether there may be one. It takes the key of the last row
+// before the body of a loop can change the rows.
+func readPage[T any](base *gorm.DB, page Page) (rows []T, next Page, more bool, err error) {
+	result := base.Clauses(page).Find(&rows)
+	if result.Error != nil || len(rows) == 0 {
+		return nil, page, false, result.Error
+	}
+
+	last, err := lastKey(result, rows)
+	if err != nil {
+		return nil, page, false, err
+	}
+	next, more, err = page.next(len(rows), last) // a Raw statement returns all rows at once
+	return rows, next, more, err
+}
+
 // lastKey returns the key of the last row, which the model of the statement that has found them knows.
 func lastKey[T any](result *gorm.DB, rows []T) (id snowflake.ID, err error) {
 	stmt := gorm.Statement{DB: result}
 	if err := stmt.Parse(&rows); err != nil {
 		return 0, fmt.Errorf("gormplugin: a page of %T: %w", rows, err)
 	}
+
 	column := result.Statement.Schema.PrioritizedPrimaryField.DBName
 	field := stmt.Schema.LookUpField(column)
 	if field == nil {
 		return 0, fmt.Errorf("%w: %T has no column %s", ErrCondition, rows[0], column)
 	}
+
 	row := reflect.ValueOf(&rows[len(rows)-1]).Elem()
 	value, zero := field.ValueOf(result.Statement.Context, row)
 	if !zero {
@@ -249,9 +269,10 @@ func lastKey[T any](result *gorm.DB, rows []T) (id snowflake.ID, err error) {
 			return key.SnowflakeID(), nil
 		}
 	}
+
 	key, err := driver.DefaultParameterConverter.ConvertValue(value)
 	number, ok := key.(int64)
-	if err != nil || !ok && key != nil { // nil is a nil pointer
+	if isOther := !ok && key != nil; err != nil || isOther { // nil is a nil pointer
 		return 0, fmt.Errorf("%w: %v in %s is no key", ErrCondition, value, field.Name)
 	}
 	return snowflake.ID(number), nil

@@ -18,11 +18,11 @@ const pluginName = "snowflake"
 //
 // # Upserts
 //
-// The README has a table of what an upsert does to the key in the struct. Generated fields beside the key, such as a
-// public ID, stay as they are in the row, and the record takes them over. Fields that you or a hook set, and assignments
-// of other values, are written, for each record separately. If RETURNING brings fewer rows than a list has records, a
-// record whose key is among them takes its columns with a default from its row, and the others stay as they were. A
-// record that DO NOTHING skips keeps what you changed in it.
+// The README has a table of what an upsert does to the key in the struct. Other generated fields, such as a public ID,
+// stay as they are in the row, and the record takes them over. Fields that you or a hook set, and assignments of other
+// values, are written, for each record separately. If RETURNING brings fewer rows than a list has records, a record
+// whose key is among them takes its columns with a default from its row, and the others stay as they were. A record
+// that DO NOTHING skips keeps what you changed in it.
 //
 // SQLite, PostgreSQL and MariaDB return the key with the statement. Further queries run only if records were skipped
 // (one), for slices of maps, and if a WHERE excluded rows (one for the generated keys, one per 100 other rows). MySQL
@@ -31,7 +31,7 @@ const pluginName = "snowflake"
 //
 // A generated ID that a row has already is [ErrRepeated] in every statement, and the row stays as it is. If all records
 // have generated IDs, the clause leaves out DO UPDATE by their column. If only some do, the row is refused by an
-// expression in the clause. On MySQL it stands beside the first assignment of another column than the key.
+// expression in the clause. On MySQL the expression is part of the first assignment to a column that is not the key.
 //
 // # Invalid records
 //
@@ -41,19 +41,19 @@ const pluginName = "snowflake"
 //
 // # Failed statements and dry runs
 //
-// If a statement fails, its generated keys are cleared, also if an association or AfterCreate fails and the statement's
-// own transaction is rolled back. They stay after a rollback by the caller and after a failed commit; in associations
-// whose own INSERT succeeded; in earlier batches of CreateInBatches or CreateBatchSize; and, without a transaction, if
-// the context ended or the connection was lost: the row may exist. A dry run (ToSQL) shows the keys, then clears them and
-// references.
+// If a statement fails, its generated keys are cleared. So are they if an association or AfterCreate fails and the
+// statement's own transaction is rolled back. They stay after a rollback by the caller and after a failed commit; in
+// associations whose own INSERT succeeded; in earlier batches of CreateInBatches or CreateBatchSize; and, without a
+// transaction, if the context ended or the connection was lost: the row may exist. A dry run (ToSQL) shows the keys,
+// then clears them and references.
 //
 // # gorm.io/sharding
 //
 // Tested with v0.6.1, in either order of registration. Give the model ID int64 with the tag
 // `gorm:"primaryKey;autoIncrement:false;snowflake"`, and the sharding plugin sharding.PKCustom with a
 // PrimaryKeyGeneratorFn that returns 0. Query by the sharding key, without Page and CreatedBetween, and create records
-// one by one with DO NOTHING: if it skips one of several, Create returns an error and they keep their keys. No transaction is
-// around a single statement there.
+// one by one with DO NOTHING: if it skips one of several, Create returns an error and they keep their keys. No
+// transaction is around a single statement there.
 type Plugin struct {
 	*config
 	err   error        // of the options
@@ -70,6 +70,7 @@ var (
 func New(gen Generator, opts ...Option) *Plugin {
 	p := &Plugin{}
 	p.config, p.err = newConfig(gen, opts)
+
 	switch {
 	case p.err != nil:
 	case isNil(gen):
@@ -126,6 +127,7 @@ func (p *Plugin) Initialize(db *gorm.DB) error {
 	case p.err != nil:
 		return p.err
 	}
+
 	if err := p.checkMinID(); err != nil {
 		return err
 	}

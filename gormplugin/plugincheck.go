@@ -14,8 +14,8 @@ import (
 
 // pluginCheck is a field that makes Create fail on a handle without a plugin, instead of storing the key 0. GORM adds
 // the clauses of a field's type to each INSERT of the model (schema.CreateClausesInterface). A hook would do as well,
-// but would hide that of another embedded struct. It takes no space, and encoding/gob accepts it, unlike an empty
-// struct.
+// but would hide the hook of another embedded struct. The field takes no space, and encoding/gob accepts it, unlike an
+// empty struct.
 type pluginCheck [0]bool
 
 // GormDataType keeps GORM from taking the field for a relation.
@@ -30,18 +30,22 @@ func (pluginCheck) ModifyStatement(stmt *gorm.Statement) {
 		return
 	}
 	key := stmt.Schema.PrioritizedPrimaryField
-	if key == nil || key.FieldType != reflect.TypeFor[snowflake.ID]() || key.HasDefaultValue ||
-		model.SelectionOf(stmt, key) != model.Written {
+	if key == nil || key.FieldType != reflect.TypeFor[snowflake.ID]() {
 		return
 	}
+	if key.HasDefaultValue || model.SelectionOf(stmt, key) != model.Written {
+		return
+	}
+
 	if record := stmt.ReflectValue; record.Kind() == reflect.Struct && record.Type() == stmt.Schema.ModelType {
 		if _, zero := key.ValueOf(stmt.Context, record); !zero {
 			return // the common case, without an allocation
 		}
 	}
 	if lacking, n := model.WithoutKey(stmt, key); lacking > 0 {
-		_ = stmt.AddError(fmt.Errorf("gormplugin: no plugin is registered with the handle, and %d of %d %s have the key 0; "+
-			"call gormplugin.Open or db.Use(gormplugin.New(gen)) first: %w", lacking, n, stmt.Schema.Name, gorm.ErrPrimaryKeyRequired))
+		_ = stmt.AddError(fmt.Errorf("gormplugin: no plugin is registered with the handle, "+
+			"and %d of %d %s have the key 0; call gormplugin.Open or db.Use(gormplugin.New(gen)) first: %w",
+			lacking, n, stmt.Schema.Name, gorm.ErrPrimaryKeyRequired))
 	}
 }
 

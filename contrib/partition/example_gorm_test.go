@@ -19,6 +19,7 @@ func migrateReadings(ctx context.Context, db *gorm.DB, set *partition.Set) error
 			return err
 		}
 	}
+
 	pool, err := db.DB()
 	if err != nil {
 		return err
@@ -26,5 +27,6 @@ func migrateReadings(ctx context.Context, db *gorm.DB, set *partition.Set) error
 	if _, err := set.Maintain(ctx, pool); err != nil { // and later, in the background, set.Run
 		return err
 	}
+
 	return db.AutoMigrate(&reading{}, &remark{})
 }

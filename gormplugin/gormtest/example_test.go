@@ -28,9 +28,11 @@ func Example() {
 	if err != nil {
 		panic(err)
 	}
+
 	if err := db.AutoMigrate(&Order{}); err != nil {
 		panic(err)
 	}
+
 	order := Order{Customer: "Ada"}
 	db.Create(&order)
 	golden, err := json.Marshal(order)

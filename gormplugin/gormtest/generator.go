@@ -19,8 +19,8 @@ import (
 
 // Generator makes IDs of a layout from its settings and the calls so far, without a clock. The IDs are unique, except
 // pinned ones, and ascend as long as the time is not set back, unless the layout has the sequence above the time. The
-// worker and all other fields are 0. Its methods are safe for concurrent use; the scheduler then decides which goroutine
-// gets which ID. Make one with [New].
+// worker and all other fields are 0. Its methods are safe for concurrent use; the scheduler then decides which
+// goroutine gets which ID. Make one with [New].
 type Generator struct {
 	layout snowflake.Layout
 	step   time.Duration
@@ -44,15 +44,16 @@ func New(layout snowflake.Layout, start time.Time, step time.Duration) *Generato
 // Layout returns the layout of the IDs. gormplugin.CreatedBetween needs it.
 func (g *Generator) Layout() snowflake.Layout { return g.layout }
 
-// Worker returns 0, that of the IDs.
+// Worker returns 0, the worker of all IDs.
 func (g *Generator) Worker() int64 { return 0 }
 
 // Fill sets every element of dst to the next ID, or returns an error and leaves dst and the generator as they were. It
-// never waits. Errors are that of [Generator.FailAfter], ctx.Err(), and in package snowflake ErrEmptyFill,
+// never waits. Errors are the one of [Generator.FailAfter], ctx.Err(), and in package snowflake ErrEmptyFill,
 // ErrBeforeEpoch and ErrTimeExhausted for a time outside the layout, ErrOption for a negative step, and ErrLayout.
 func (g *Generator) Fill(ctx context.Context, dst []snowflake.ID) error {
 	g.mu.Lock()
 	defer g.mu.Unlock()
+
 	switch {
 	case g.step < 0:
 		return fmt.Errorf("%w: the step is %v, want 0 or more", snowflake.ErrOption, g.step)
@@ -98,8 +99,8 @@ func (g *Generator) Fill(ctx context.Context, dst []snowflake.ID) error {
 }
 
 // begin returns the sequence at which the tick of first begins, an ID with the sequence 0. With the sequence above the
-// time, ticks in a row begin far from each other, so that keys are in no order of time, as those of package snowflake.
-// That of the ID 0 is 0.
+// time, ticks in a row begin far from each other. The keys are then in no order of time, as in package snowflake. The
+// sequence of the ID 0 is 0.
 func (g *Generator) begin(first snowflake.ID) int64 {
 	for _, field := range g.layout.Fields() {
 		switch field.Name {
@@ -120,8 +121,8 @@ func (g *Generator) SetTime(t time.Time) {
 	g.at = t
 }
 
-// Now returns the time of the last ID in UTC, rounded down to the tick, or that of [New] before the first ID. As
-// gorm.Config.NowFunc it makes the times that GORM sets, such as CreatedAt, the same in every run.
+// Now returns the time of the last ID in UTC, rounded down to the tick. Before the first ID it is the time given to
+// [New]. As gorm.Config.NowFunc it makes the times that GORM sets, such as CreatedAt, the same in every run.
 func (g *Generator) Now() time.Time {
 	g.mu.Lock()
 	defer g.mu.Unlock()

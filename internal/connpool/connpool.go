@@ -15,14 +15,18 @@ func Unwrap(pool gorm.ConnPool) (inner gorm.ConnPool, transaction bool) {
 		if _, ok := pool.(gorm.TxCommitter); !ok {
 			return pool, false
 		}
+
 		v := reflect.Indirect(reflect.ValueOf(pool))
 		if v.Kind() != reflect.Struct {
 			return pool, true
 		}
-		field, ok := v.Type().FieldByName("ConnPool") // of gorm.io/sharding, which always has the methods of a transaction
+
+		// The wrapper of gorm.io/sharding always has the methods of a transaction.
+		field, ok := v.Type().FieldByName("ConnPool")
 		if !ok || len(field.Index) > 1 {
 			return pool, true
 		}
+
 		next, ok := reflect.TypeAssert[gorm.ConnPool](v.FieldByIndex(field.Index))
 		if !ok {
 			return pool, true

@@ -84,6 +84,7 @@ func kindOfAny(t reflect.Type) kind {
 	if k := kindOfKey(t); k != notAKey {
 		return k
 	}
+
 	switch kind := t.Kind(); {
 	case kind == reflect.String:
 		return text
@@ -116,6 +117,7 @@ func (c *Column) kindIn(record reflect.Type) kind {
 	if t == nil {
 		return notAKey
 	}
+
 	t = indirect(t)
 	k := kindOfAny(t)
 	bothNumbers := holdsNumbers(t) && IsNumber(c.Field)
@@ -130,8 +132,8 @@ func (c *Column) kindIn(record reflect.Type) kind {
 	return k
 }
 
-// typeAt returns the type of the field at the field's position in a struct of type t, nil if there is none. GORM goes by
-// the positions in the model, also in values of another type, as in db.Model(&User{}).Create(&dto).
+// typeAt returns the type of the field at the field's position in a struct of type t, nil if there is none. GORM goes
+// by the positions in the model, also in values of another type, as in db.Model(&User{}).Create(&dto).
 func typeAt(field *schema.Field, t reflect.Type) reflect.Type {
 	for _, index := range field.StructField.Index {
 		at := max(index, -index-1)

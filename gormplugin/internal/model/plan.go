@@ -45,11 +45,13 @@ func (r *Rules) NewPlan(s *schema.Schema) *Plan {
 	if err := r.badReference(s); err != nil {
 		return &Plan{Schema: s, Err: err, BadReference: err}
 	}
+
 	p := &Plan{
 		Schema:    s,
 		BelongsTo: slices.DeleteFunc(slices.Clone(s.Relationships.BelongsTo), r.refersToOthers),
 		Many2Many: slices.DeleteFunc(slices.Clone(s.Relationships.Many2Many), r.refersToOthers),
 	}
+
 	for _, field := range s.Fields {
 		column, err := r.ColumnOf(field)
 		switch {
@@ -64,6 +66,7 @@ func (r *Rules) NewPlan(s *schema.Schema) *Plan {
 			p.Columns = append(p.Columns, column)
 		}
 	}
+
 	p.Batches = numberBatches(p.Columns)
 	if p.Key == nil {
 		p.Missed = missedKey(s)
@@ -94,10 +97,13 @@ func isSame(a, b Generator) bool {
 func missedKey(s *schema.Schema) *Column {
 	key := s.PrioritizedPrimaryField
 	isJoinTable := s.ModelType.Name() == ""
-	if key == nil || isJoinTable || !isWritten(key) {
+	if key == nil || isJoinTable {
 		return nil
 	}
-	if key.Serializer != nil || isForeignKey(key) {
+	if !isWritten(key) || key.Serializer != nil {
+		return nil
+	}
+	if isForeignKey(key) {
 		return nil
 	}
 
@@ -125,6 +131,7 @@ func (r *Rules) ColumnOf(field *schema.Field) (*Column, error) {
 	if shadowing, ok := s.FieldsByDBName[field.DBName]; ok && shadowing != field {
 		return nil, nil // a field of an embedded struct; GORM takes the one that is less deeply nested
 	}
+
 	t, isKey := tagOf(field), field == s.PrioritizedPrimaryField
 	switch {
 	case t.out:
@@ -136,16 +143,19 @@ func (r *Rules) ColumnOf(field *schema.Field) (*Column, error) {
 	case !isKey, !isWritten(field), isForeignKey(field):
 		return nil, nil
 	}
+
 	k, byDatabase := kindOfKey(indirect(field.FieldType)), field.HasDefaultValue
 	if fillsIntegers := r.IntegerKeys && isLargeInteger(field); k == notAKey && fillsIntegers {
 		k, byDatabase = kindOfAny(indirect(field.FieldType)), t.databaseMakes()
 	}
+
 	switch {
 	case k == notAKey:
 		return nil, nil
 	case !byDatabase:
 		return newCheckedColumn(field, k, isKey, r.Default)
 	}
+
 	if _, err := strconv.ParseInt(strings.Trim(field.DefaultValue, `'"`), 10, 64); err == nil {
 		return nil, fmt.Errorf("%w: by default:%s all rows of %s would get the same key %s; remove it",
 			ErrTag, field.DefaultValue, s.Name, field.Name)
@@ -165,13 +175,14 @@ func isShort(field *schema.Field) bool {
 	return 0 < field.Size && field.Size < 64
 }
 
-// newCheckedColumn returns an error if AutoMigrate of GORM makes an integer of less than 64 bits for the field: a smallint
-// or tinyint if GORM knows no size, as for a struct or an array with type:int.
+// newCheckedColumn returns an error if AutoMigrate of GORM makes an integer of less than 64 bits for the field: a
+// smallint or tinyint if GORM knows no size, as for a struct or an array with type:int.
 func newCheckedColumn(field *schema.Field, k kind, isKey bool, gen Generator) (*Column, error) {
 	isInteger := field.DataType == schema.Int || field.DataType == schema.Uint
 	if small := isInteger && field.Size < 64; k == custom && small {
-		return nil, fmt.Errorf("%w: type:int of %s.%s needs size:64 beside it; without it GORM makes a small integer for the "+
-			"type %s", ErrTag, field.Schema.Name, field.Name, field.FieldType)
+		return nil, fmt.Errorf("%w: type:int of %s.%s needs size:64 beside it; "+
+			"without it GORM makes a small integer for the type %s",
+			ErrTag, field.Schema.Name, field.Name, field.FieldType)
 	}
 	return newColumn(field, k, isKey, gen), nil
 }
@@ -190,12 +201,14 @@ func (r *Rules) CheckSize(s *schema.Schema) error {
 	}
 
 	t := tagOf(field)
-	hasRule := t.out || t.in
-	if hasRule || t.databaseMakes() || isForeignKey(field) {
+	isTagged := t.out || t.in
+	isFilledElsewhere := t.databaseMakes() || isForeignKey(field)
+	if isTagged || isFilledElsewhere {
 		return nil
 	}
 	return fmt.Errorf("%w: the key %s.%s of type %s, size %d, is too small for WithIntegerKeys, which needs 64 bits; "+
-		"add autoIncrement:true or snowflake:- to leave it to the database", ErrTag, s.Name, field.Name, field.FieldType, field.Size)
+		"add autoIncrement:true or snowflake:- to leave it to the database",
+		ErrTag, s.Name, field.Name, field.FieldType, field.Size)
 }
 
 // Words of a tag. Names of generators stand behind tagNamed, so that a new word takes none of them.
@@ -209,7 +222,7 @@ const (
 const maxDigits = 19
 
 // tag is what the field's own tag says: `gorm:"snowflake"`, `gorm:"snowflake:gen=name"` or `gorm:"snowflake:-"`. GORM's
-// parsed settings cannot tell: GORM copies those of an embedded struct into each of its fields.
+// parsed settings cannot tell, since GORM copies the settings of an embedded struct into each of its fields.
 type tag struct {
 	in, out  bool
 	word     string            // behind the colon, TagName if there is none
@@ -264,6 +277,7 @@ func (r *Rules) taggedColumn(field *schema.Field, t tag) (*Column, error) {
 	}
 
 	k := kindOfAny(indirect(field.FieldType))
+
 	isInteger := k == signed || k == unsigned
 	isTruncating := 0 < field.Size && field.Size < maxDigits
 	switch {
@@ -279,17 +293,20 @@ func (r *Rules) taggedColumn(field *schema.Field, t tag) (*Column, error) {
 	case isInteger && isShort(field):
 		return nil, tagError(field, "needs an integer of size 64, and the size is %d", field.Size)
 	}
+
 	if isForeignKey(field) {
 		if field.Schema.ModelType.Name() == "" { // a join table, to which GORM has copied the tags of the keys
 			return nil, nil
 		}
 		return nil, tagError(field, "is on the foreign key of a belongs-to relation, which is the key of another row")
 	}
+
 	return newCheckedColumn(field, k, field == field.Schema.PrioritizedPrimaryField, gen)
 }
 
 func tagError(field *schema.Field, format string, args ...any) error {
-	return fmt.Errorf("%w: the snowflake tag of %s.%s "+format, append([]any{ErrTag, field.Schema.Name, field.Name}, args...)...)
+	place := []any{ErrTag, field.Schema.Name, field.Name}
+	return fmt.Errorf("%w: the snowflake tag of %s.%s "+format, append(place, args...)...)
 }
 
 // ownRelations returns the relations that a model declares, sorted by their names. Models that have this one in a
@@ -298,12 +315,14 @@ func tagError(field *schema.Field, format string, args ...any) error {
 func ownRelations(s *schema.Schema) []*schema.Relationship {
 	s.Relationships.Mux.RLock()
 	defer s.Relationships.Mux.RUnlock()
+
 	var own []*schema.Relationship
 	for name, rel := range s.Relationships.Relations {
 		if !strings.HasPrefix(name, "_") {
 			own = append(own, rel)
 		}
 	}
+
 	slices.SortFunc(own, func(a, b *schema.Relationship) int { return strings.Compare(a.Name, b.Name) })
 	return own
 }
@@ -349,8 +368,8 @@ func (r *Rules) badReference(s *schema.Schema) error {
 			if !holdsNumbers(from.FieldType) {
 				remedy = indirect(from.FieldType).String()
 			}
-			return fmt.Errorf("gormplugin: %s.%s of type %s cannot hold the key %s.%s of type %s that it refers to in %s.%s; "+
-				"make it a %s: %w", to.Schema.Name, to.Name, to.FieldType,
+			return fmt.Errorf("gormplugin: %s.%s of type %s cannot hold the key %s.%s of type %s "+
+				"that it refers to in %s.%s; make it a %s: %w", to.Schema.Name, to.Name, to.FieldType,
 				from.Schema.Name, from.Name, from.FieldType, s.Name, rel.Name, remedy, schema.ErrUnsupportedDataType)
 		}
 	}
@@ -363,6 +382,7 @@ func (r *Rules) badReference(s *schema.Schema) error {
 func canHold(to, from reflect.Type) bool {
 	to, from = indirect(to), indirect(from)
 	isIDType := IsInteger(to) || IsKeyType(to)
+
 	switch kind := to.Kind(); {
 	case kind == reflect.Float32, kind == reflect.Float64, IsInteger(to) && to.Bits() < 64:
 		return false

@@ -42,7 +42,8 @@ func (p *Plan) Lacking(stmt *gorm.Statement) (r Records, n int, err error) {
 		return r, 0, err
 	}
 
-	// GORM would overwrite the keys with numbers of the database's counter, and append maps (callbacks.Create, gorm.Scan).
+	// GORM would overwrite the keys with numbers of the database's counter, and append maps (callbacks.Create,
+	// gorm.Scan).
 	if isCounted := p.Key != nil && p.Key.Field.HasDefaultValue; isCounted && r.Many {
 		return r, 0, fmt.Errorf("gormplugin: GORM treats the key %s of %s as auto-increment and cannot create several "+
 			"maps; call DisableAutoIncrement at the start: %w", p.Key.Field.Name, stmt.Schema.Name, gorm.ErrInvalidData)
@@ -81,6 +82,7 @@ func SelectionOf(stmt *gorm.Statement, field *schema.Field) Selection {
 	if len(stmt.Selects) == 0 && len(stmt.Omits) == 0 {
 		return Written
 	}
+
 	columns, restricted := stmt.SelectAndOmitColumns(true, false)
 	named, ok := columns[field.DBName]
 	switch {
@@ -96,6 +98,7 @@ func SelectionOf(stmt *gorm.Statement, field *schema.Field) Selection {
 // RecordsOf returns the records of a statement, none with an error.
 func RecordsOf(stmt *gorm.Statement, columns []*Column) (r Records, err error) {
 	r = Records{Columns: columns, ctx: stmt.Context, schema: stmt.Schema, Maps: true}
+
 	switch dest := stmt.Dest.(type) {
 	case map[string]any:
 		if dest == nil {
@@ -117,6 +120,7 @@ func RecordsOf(stmt *gorm.Statement, columns []*Column) (r Records, err error) {
 		r.N, err = r.setStructs(stmt)
 		return r, err
 	}
+
 	r.N = len(r.maps)
 	return r, nil
 }
@@ -198,9 +202,9 @@ func (r *Records) lacking() (n int) {
 	return n
 }
 
-// Fill draws new IDs for the fields that lack one, of which there are lacking, and stores them in the fields and at
-// their places in ids: record i and column j have the place i*len(r.Columns)+j. The other IDs are those of an earlier
-// call, and those that a hook has replaced become 0. No field is set before all generators have succeeded.
+// Fill draws new IDs for the fields that lack one, lacking in number. It stores them in the fields and at their places
+// in ids: record i and column j have the place i*len(r.Columns)+j. IDs of an earlier call stay in ids, but become 0 if
+// a hook has replaced them. No field is set before all generators have succeeded.
 //
 // It reports whether a pointer to a record occurs more than once. The field then has the ID of its first place, and
 // there is a 0 at the others.
@@ -288,9 +292,12 @@ func (r *Records) assign(ids []snowflake.ID) (repeated bool) {
 
 // Forget sets the IDs to 0 that the fields at their places do not have any more.
 func (r *Records) Forget(ids []snowflake.ID) {
-	for at := range min(len(ids), r.N*len(r.Columns)) {
+	for at, id := range ids[:min(len(ids), r.N*len(r.Columns))] {
+		if id == 0 {
+			continue
+		}
 		i, c := at/len(r.Columns), r.Columns[at%len(r.Columns)]
-		if ids[at] != 0 && r.Load(i, c).ID != ids[at] {
+		if r.Load(i, c).ID != id {
 			ids[at] = 0
 		}
 	}
@@ -369,6 +376,7 @@ func (c *Column) store(ctx context.Context, record reflect.Value, x Value) {
 	if !field.IsValid() {
 		field = c.Field.ReflectValueOf(ctx, record) // makes the embedded structs
 	}
+
 	switch {
 	case !c.Pointer:
 		c.kind.store(field, x)
@@ -389,6 +397,7 @@ func (c *Column) Position(record reflect.Value) reflect.Value {
 			record = record.Field(index)
 			continue
 		}
+
 		if record = record.Field(-index - 1); record.IsNil() {
 			return reflect.Value{}
 		}
@@ -418,6 +427,7 @@ func (c *Column) storeMap(m map[string]any, x Value) {
 			delete(m, name)
 		}
 	}
+
 	m[c.Field.DBName] = c.GoValue(x)
 }
 
@@ -437,6 +447,7 @@ func (c *Column) fromMap(entry any) (x Value, taken bool) {
 		x = c.kind.load(rv)
 		return x, x != Value{}
 	}
+
 	if valuer, ok := entry.(driver.Valuer); ok {
 		if rv.Kind() == reflect.Pointer && rv.IsNil() {
 			return x, false
@@ -447,6 +458,7 @@ func (c *Column) fromMap(entry any) (x Value, taken bool) {
 		}
 		entry, rv = inner, reflect.ValueOf(inner)
 	}
+
 	value, err := driver.DefaultParameterConverter.ConvertValue(entry)
 	switch v := value.(type) {
 	case nil:
@@ -477,6 +489,7 @@ func (c *Column) fromText(s string) (x Value, taken bool) {
 			return c.kind.load(variable.Elem()), true
 		}
 	}
+
 	id, _ := snowflake.Parse(s)
 	return Value{ID: id}, true
 }
@@ -516,6 +529,7 @@ func (k kind) load(v reflect.Value) Value {
 		}
 		return Value{ID: v.Addr().Interface().(Key).SnowflakeID()}
 	}
+
 	return Value{}
 }
 

@@ -17,18 +17,21 @@ import (
 	"github.com/sqlflake/sqlflake/snowflake"
 )
 
-// Resolve makes the IDs of the records those of their rows, right after the statement and before the associations that
-// refer to its rows are saved. It also undoes the changes of Rewrite. A second call does nothing.
+// Resolve gives each record the IDs that its row has. It runs right after the statement, before GORM saves the
+// associations that refer to the rows. It also undoes the changes of Rewrite. A second call does nothing.
 func (in *Insert) Resolve(db *gorm.DB, p *model.Plan, d Dialect) {
 	if in.Resolved {
 		return
 	}
+
 	var result sql.Result
 	if in.Stmt.Result != nil {
 		result = in.Stmt.Result.Result
 	}
+
 	in.Restore()
 	in.Resolved, in.Failed = true, db.Error != nil
+
 	c := in.conflict
 	switch {
 	case db.DryRun:
@@ -47,6 +50,7 @@ func (in *Insert) explain(db *gorm.DB, p *model.Plan, d Dialect) {
 	if !wasRun || len(in.IDs) == 0 {
 		return
 	}
+
 	c := in.conflict
 	if c == nil {
 		r, err := model.RecordsOf(in.Stmt, in.Columns)
@@ -56,6 +60,7 @@ func (in *Insert) explain(db *gorm.DB, p *model.Plan, d Dialect) {
 		c = &conflict{Insert: in, plan: p, records: r, dialect: d}
 		c.forgetReplaced()
 	}
+
 	c.explain(db)
 }
 
@@ -64,6 +69,7 @@ func (c *conflict) explain(db *gorm.DB) {
 	cause := db.Error
 	says := map[string]string{"postgres": postgresSays, "sqlite": sqliteSays, "mysql": mysqlSays}[c.dialect.Name]
 	raised := c.guarded && strings.Contains(cause.Error(), says)
+
 	switch {
 	case !raised && !isDuplicate(db):
 		return
@@ -71,14 +77,16 @@ func (c *conflict) explain(db *gorm.DB) {
 		raised = raised || c.isDetailOf(cause)
 	default:
 		_, rows, err := c.findGenerated(db, true)
-		raised = raised || rows > 0 && err == nil
+		found := err == nil && rows > 0
+		raised = raised || found
 	}
+
 	if raised {
 		db.Error = c.repeated(cause)
 	}
 }
 
-// isDuplicate reports whether the dialect takes the error for one of a unique index.
+// isDuplicate reports whether a unique index has caused the error, as the dialect decides.
 func isDuplicate(db *gorm.DB) bool {
 	if errors.Is(db.Error, gorm.ErrDuplicatedKey) {
 		return true
@@ -136,10 +144,12 @@ func (c *conflict) repeated(cause error) error {
 	for j := range c.Columns {
 		ids = append(ids, c.generatedValues(j)...)
 	}
+
 	what := fmt.Sprintf("%v", ids[0])
 	if len(ids) > 1 {
 		what = fmt.Sprintf("one of %v to %v", ids[0], ids[len(ids)-1])
 	}
+
 	err := fmt.Errorf("%w: a row of %s has %s, which was generated for a new record; look for a second generator with "+
 		"the same worker, or a database that was set back", ErrRepeated, c.Stmt.Table, what)
 	if cause != nil {
@@ -157,6 +167,7 @@ func (c *conflict) lastInsertID(result sql.Result) snowflake.ID {
 	if result == nil {
 		return 0
 	}
+
 	id, err := result.LastInsertId()
 	if err == nil {
 		c.evidence = insertID
@@ -164,8 +175,8 @@ func (c *conflict) lastInsertID(result sql.Result) snowflake.ID {
 	return snowflake.ID(id)
 }
 
-// resolve follows the rules of the package comment. key is that of a row that a record conflicted with, if the
-// statement shows insertID.
+// resolve follows the rules of the package comment. With the evidence insertID, key is the key of a row that a record
+// conflicted with.
 func (c *conflict) resolve(db *gorm.DB, key snowflake.ID) error {
 	full := db.RowsAffected == int64(c.records.N)
 	switch {
@@ -183,11 +194,13 @@ func (c *conflict) resolve(db *gorm.DB, key snowflake.ID) error {
 	case c.onConflict == skips:
 		return c.resolveSkipped(db, returned)
 	}
+
 	unknown, _, err := c.absent(db)
-	switch {
-	case err != nil:
+	if err != nil {
 		return err
-	case c.evidence == insertID && c.records.N == 1 && len(unknown) == 1 && c.records.Settable():
+	}
+	isOne := c.records.N == 1 && len(unknown) == 1
+	if c.evidence == insertID && isOne && c.records.Settable() {
 		c.records.Store(0, c.plan.Key, model.Value{ID: key})
 		return nil
 	}
@@ -206,21 +219,29 @@ func (c *conflict) adoptReturned() {
 			if x := c.records.Load(i, column); c.records.Maps && x != (model.Value{}) {
 				c.records.Store(i, column, x)
 			}
-			if column.Pointer && c.fields != nil && c.generated(i, j) != 0 &&
-				c.records.Field(i, column.Field) == c.before[i*len(c.fields)+j] {
+			if column.Pointer && c.isLeft(i, j) {
 				c.records.Store(i, column, model.Value{})
 			}
 		}
 	}
 }
 
-// resolveSkipped finds the records that DO NOTHING has skipped. returned are the keys of the rows that it has
-// inserted, if the statement shows them.
+// isLeft reports whether a pointer to a generated ID is what it was before the statement.
+func (c *conflict) isLeft(i, j int) bool {
+	if c.fields == nil || c.generated(i, j) == 0 {
+		return false
+	}
+	return c.records.Field(i, c.Columns[j].Field) == c.before[i*len(c.fields)+j]
+}
+
+// resolveSkipped finds the records that DO NOTHING has skipped. returned are the keys of the rows that it has inserted,
+// if the statement shows them.
 func (c *conflict) resolveSkipped(db *gorm.DB, returned map[snowflake.ID]int) error {
 	generated, wrote := 0, int(db.RowsAffected)
 	if c.evidence == inserted {
 		wrote = 0
 	}
+
 	for i := range c.records.N {
 		if c.firstGenerated(i) < 0 {
 			continue
@@ -230,7 +251,9 @@ func (c *conflict) resolveSkipped(db *gorm.DB, returned map[snowflake.ID]int) er
 			wrote++
 		}
 	}
-	if generated == 0 || c.evidence == inserted && wrote == generated {
+
+	allInserted := c.evidence == inserted && wrote == generated
+	if generated == 0 || allInserted {
 		return nil
 	}
 
@@ -238,8 +261,8 @@ func (c *conflict) resolveSkipped(db *gorm.DB, returned map[snowflake.ID]int) er
 	if err != nil {
 		return fmt.Errorf("gormplugin: look up which records of %s DO NOTHING has skipped: %w", c.Stmt.Schema.Name, err)
 	}
-	shown := c.evidence == counted || c.evidence == inserted
-	if shown && rows > wrote && c.countsRows(db) {
+	isShown := c.evidence == counted || c.evidence == inserted
+	if hasOther := isShown && rows > wrote; hasOther && c.countsRows(db) {
 		return c.repeated(nil)
 	}
 	return c.clear(unknown)
@@ -253,13 +276,15 @@ func (c *conflict) place(rows int) (byKey map[snowflake.ID]int, err error) {
 	case len(c.fields) == 0:
 		return nil, nil
 	case c.onConflict == skips && c.dialect.MySQL: // RETURNING of MariaDB brings a row for each record
-		return nil, c.restore(func(at int) bool { return c.before[at] != nil && !reflect.ValueOf(c.before[at]).IsZero() })
+		wasSet := func(at int) bool { return c.before[at] != nil && !reflect.ValueOf(c.before[at]).IsZero() }
+		return nil, c.restore(wasSet)
 	case !c.records.List:
 		return nil, nil
-	case c.evidence != inserted && c.evidence != returned, len(c.Columns) == 0, !slices.Contains(c.fields, c.Columns[0].Field):
-		rows = 0 // it is not known which rows these are
 	}
 
+	if !c.returnsKeys() {
+		rows = 0 // it is not known which rows these are
+	}
 	after, byKey := c.values(rows), make(map[snowflake.ID]int, rows)
 	for row := range rows {
 		byKey[c.records.Load(row, c.Columns[0]).ID] = row
@@ -270,21 +295,37 @@ func (c *conflict) place(rows int) (byKey map[snowflake.ID]int, err error) {
 
 	for i := range c.records.N {
 		row, ok := byKey[c.records.Load(i, c.Columns[0]).ID]
-		for k, field := range c.fields {
-			if !ok {
-				break
-			}
-			at := row*len(c.fields) + k
-			_, zero := field.ValueOf(c.Stmt.Context, c.records.At(i))
-			if !zero || reflect.DeepEqual(c.before[at], after[at]) { // equal: GORM leaves it, as it does with NULL
-				continue
-			}
-			if err := c.records.SetField(i, field, after[at]); err != nil {
-				return nil, err
-			}
+		if !ok {
+			continue
+		}
+		if err := c.complete(i, row, after); err != nil {
+			return nil, err
 		}
 	}
 	return byKey, nil
+}
+
+// returnsKeys reports whether RETURNING has brought the keys of the rows.
+func (c *conflict) returnsKeys() bool {
+	if c.evidence != inserted && c.evidence != returned {
+		return false
+	}
+	return len(c.Columns) > 0 && slices.Contains(c.fields, c.Columns[0].Field)
+}
+
+// complete sets the returned fields that record i lacks to the values of its row.
+func (c *conflict) complete(i, row int, values []any) error {
+	for k, field := range c.fields {
+		at := row*len(c.fields) + k
+		_, zero := field.ValueOf(c.Stmt.Context, c.records.At(i))
+		if !zero || reflect.DeepEqual(c.before[at], values[at]) { // equal: GORM leaves it, as it does with NULL
+			continue
+		}
+		if err := c.records.SetField(i, field, values[at]); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // restore gives the records back what they had before the statement in some of the fields.
@@ -309,18 +350,22 @@ func (c *conflict) clear(unknown []int) error {
 			if c.generated(i, j) == 0 {
 				continue
 			}
-			if c.records.Load(i, c.Columns[j]).ID == c.generated(i, j) { // MariaDB may have returned that of the existing row
+			// Otherwise MariaDB has returned the key of the existing row.
+			if c.records.Load(i, c.Columns[j]).ID == c.generated(i, j) {
 				c.records.Store(i, c.Columns[j], model.Value{})
 				lost[j] = true
 			}
 		}
 	}
+
 	var columns []*model.Column
 	for j, column := range c.Columns {
-		if lost[j] || c.onConflict == updates && column.IsKey {
+		isDoubtful := c.onConflict == updates && column.IsKey
+		if lost[j] || isDoubtful {
 			columns = append(columns, column)
 		}
 	}
+
 	return c.refuseOrphans(unknown, columns)
 }
 
@@ -330,11 +375,13 @@ func (c *conflict) refuseOrphans(records []int, unknown []*model.Column) error {
 	if len(records) == 0 || len(unknown) == 0 {
 		return nil
 	}
+
 	s := c.Stmt.Schema
 	refuse := func(i int, format string, args ...any) error {
 		return fmt.Errorf("%w: record %d of %s conflicts with an existing row whose key is unknown, and "+format,
 			append([]any{ErrKeyUnknown, i, s.Name}, args...)...)
 	}
+
 	if above := parentOf(c.Stmt); above != nil {
 		for _, rel := range above.relations {
 			if rel.FieldSchema.ModelType == s.ModelType && refersTo(rel, unknown, false) {
@@ -342,38 +389,52 @@ func (c *conflict) refuseOrphans(records []int, unknown []*model.Column) error {
 			}
 		}
 	}
+
 	if c.records.Maps {
 		return nil
 	}
+
 	relations := &s.Relationships
 	for _, rel := range slices.Concat(relations.HasOne, relations.HasMany, relations.Many2Many) {
 		if !refersTo(rel, unknown, true) || !savesRelation(c.Stmt, rel) {
 			continue
 		}
 		for _, i := range records {
-			value, zero := rel.Field.ValueOf(c.Stmt.Context, c.records.At(i))
-			if rv := reflect.Indirect(reflect.ValueOf(value)); !zero && (rv.Kind() != reflect.Slice || rv.Len() > 0) {
-				return refuse(i, "its %s would refer to it; omit the association, or use DO UPDATE with the columns of the "+
-					"conflict", rel.Name)
+			if c.hasAssociations(rel, i) {
+				return refuse(i, "its %s would refer to it; omit the association, "+
+					"or use DO UPDATE with the columns of the conflict", rel.Name)
 			}
 		}
 	}
 	return nil
 }
 
+// hasAssociations reports whether record i has records to save in a relation.
+func (c *conflict) hasAssociations(rel *schema.Relationship, i int) bool {
+	value, zero := rel.Field.ValueOf(c.Stmt.Context, c.records.At(i))
+	if rv := reflect.Indirect(reflect.ValueOf(value)); rv.Kind() == reflect.Slice {
+		return rv.Len() > 0
+	}
+	return !zero
+}
+
 // refersTo reports whether the relation refers to one of the columns: of the model that declares it if own is true,
 // else of the associated one.
 func refersTo(rel *schema.Relationship, columns []*model.Column, own bool) bool {
 	return slices.ContainsFunc(rel.References, func(ref *schema.Reference) bool {
-		return ref.OwnPrimaryKey == own && ref.PrimaryKey != nil && slices.ContainsFunc(columns, func(c *model.Column) bool {
-			return c.Field.DBName == ref.PrimaryKey.DBName
-		})
+		if ref.OwnPrimaryKey != own || ref.PrimaryKey == nil {
+			return false
+		}
+		isKey := func(c *model.Column) bool { return c.Field.DBName == ref.PrimaryKey.DBName }
+		return slices.ContainsFunc(columns, isKey)
 	})
 }
 
 // savesRelation decides as callbacks.SaveAfterAssociations does when it creates a record.
 func savesRelation(stmt *gorm.Statement, rel *schema.Relationship) bool {
 	columns, restricted := stmt.SelectAndOmitColumns(true, false)
-	named, ok := columns[rel.Name]
-	return named || !ok && !restricted
+	if named, ok := columns[rel.Name]; ok {
+		return named
+	}
+	return !restricted
 }

@@ -16,7 +16,8 @@ import (
 // if the statement's own parent has announced some, which would otherwise seem to be about the associations of the
 // statement.
 func Announce(stmt *gorm.Statement, in *Insert, relations []*schema.Relationship) {
-	if in != nil || len(relations) > 0 || announced(stmt) != nil {
+	hasNews := in != nil || len(relations) > 0
+	if hasNews || announced(stmt) != nil {
 		stmt.Settings.Store(parentKey{}, &parent{stmt, in, relations, parentOf(stmt)})
 	}
 }
@@ -28,7 +29,7 @@ func Withdraw(stmt *gorm.Statement) {
 	}
 }
 
-// Fails reports whether a record that is in a slice twice is an error: it would have to become two rows with one key.
+// Fails reports whether a record may not be in a slice twice: it would have to become two rows with one key.
 func Fails(stmt *gorm.Statement, d Dialect) bool {
 	_, does, _ := conflictOf(stmt, d.MySQL)
 	return does == fails
@@ -40,17 +41,21 @@ func (in *Insert) Rewrite(p *model.Plan, d Dialect) {
 	if err != nil || r.N == 0 {
 		return // the error was reported when the fields were filled
 	}
+
 	in.selectColumns()
 	in.announceWritten(&r)
+
 	c := &conflict{Insert: in, plan: p, records: r, dialect: d}
 	if c.clause, c.onConflict, c.editable = conflictOf(in.Stmt, d.MySQL); c.onConflict == fails {
 		return
 	}
+
 	c.forgetReplaced()
 	if c.editable {
 		c.keepGenerated()
 		c.refuseRepeats()
 	}
+
 	if c.onConflict != fails && c.mayMislead() {
 		c.prepare()
 	}
@@ -65,26 +70,29 @@ func (in *Insert) selectColumns() {
 	if len(in.Stmt.Selects) == 0 {
 		return
 	}
+
 	var missing []string
 	for _, column := range in.Columns {
 		if model.SelectionOf(in.Stmt, column.Field) == model.NotSelected {
 			missing = append(missing, column.Field.DBName)
 		}
 	}
+
 	if missing != nil {
 		in.change()
 		in.Stmt.Selects = slices.Concat(in.Stmt.Selects, missing)
 	}
 }
 
-// announceWritten tells the statements above that this one writes the rows of some of their records: an association
-// may lead back to the record, whose own statement is still to come.
+// announceWritten tells the statements above that this one writes the rows of some of their records: an association may
+// lead back to the record, whose own statement is still to come.
 func (in *Insert) announceWritten(r *model.Records) {
 	for above := parentOf(in.Stmt); above != nil; above = above.above {
 		other := above.in
 		if other == nil || other.Stmt.Schema.ModelType != in.Stmt.Schema.ModelType {
 			continue
 		}
+
 		for i := range r.N {
 			for _, column := range in.Columns {
 				if at := slices.Index(other.IDs, r.Load(i, column).ID); at >= 0 {
@@ -105,12 +113,13 @@ func conflictOf(stmt *gorm.Statement, mysql bool) (c clause.OnConflict, does out
 			c, exists, editable = found, true, false
 		}
 	}
-	switch insert, _ := stmt.Clauses["INSERT"].Expression.(clause.Insert); {
-	case exists && c.DoNothing && (!mysql || len(c.DoUpdates) == 0): // MySQL's builder writes the updates if there are any
-		does = skips
-	case exists:
+
+	insert, _ := stmt.Clauses["INSERT"].Expression.(clause.Insert)
+	writesUpdates := mysql && len(c.DoUpdates) > 0 // the builder for MySQL writes them, even with DoNothing
+	switch {
+	case exists && (writesUpdates || !c.DoNothing):
 		does = updates
-	case strings.Contains(strings.ToUpper(insert.Modifier), "IGNORE"):
+	case exists, strings.Contains(strings.ToUpper(insert.Modifier), "IGNORE"):
 		does = skips
 	}
 	return c, does, editable
@@ -120,14 +129,16 @@ func conflictOf(stmt *gorm.Statement, mysql bool) (c clause.OnConflict, does out
 // that has a value in a returned field, but count it, and would replace a slice by the rows of RETURNING *.
 type skipping struct{ clause.OnConflict }
 
-// keepGenerated changes the conflict clause for rule 3: rows keep what they have in the columns that the plugin
-// filled.
+// keepGenerated changes the conflict clause for rule 3: rows keep what they have in the columns that the plugin filled.
 func (c *conflict) keepGenerated() {
 	if len(c.IDs) == 0 {
 		return
 	}
-	if c.clause.UpdateAll && (c.generatedBesideKey() || !c.dialect.MySQL && c.mixed()) {
-		// GORM adds the assignments to the clause when it makes the values, which it does again later.
+
+	hasOwnKeys := !c.dialect.MySQL && c.mixed()
+	needsSets := hasOwnKeys || c.generatedBesideKey()
+	if c.clause.UpdateAll && needsSets {
+		// GORM adds the assignments to the clause when it makes the values. It makes the values again later.
 		c.change()
 		callbacks.ConvertToCreateValues(c.Stmt)
 		changed, _ := c.Stmt.Clauses["ON CONFLICT"].Expression.(clause.OnConflict)
@@ -148,6 +159,7 @@ func (c *conflict) keepGenerated() {
 			sets = append(sets, set)
 		}
 	}
+
 	if changed.DoUpdates = sets; len(sets) == 0 { // DO NOTHING would return nothing
 		changed.DoUpdates = unchanged
 	}
@@ -164,10 +176,11 @@ func (c *conflict) setConflict(changed clause.OnConflict) {
 
 // generatedFor returns the generated IDs that an assignment would write into rows.
 func (c *conflict) generatedFor(set clause.Assignment) (ids []any) {
-	from, ok := set.Value.(clause.Column)
-	if !ok || from.Table != "excluded" || from.Name != set.Column.Name {
+	from, _ := set.Value.(clause.Column)
+	if from.Table != "excluded" || from.Name != set.Column.Name {
 		return nil
 	}
+
 	j := slices.IndexFunc(c.Columns, func(column *model.Column) bool { return column.Field.DBName == from.Name })
 	if j < 0 {
 		return nil
@@ -198,17 +211,20 @@ func (c *conflict) refuseRepeats() {
 	if c.dialect.MySQL {
 		return
 	}
+
 	for j, column := range c.Columns {
 		ids := c.generatedValues(j)
 		if len(ids) == 0 || !c.isTarget(column.Field) {
 			continue
 		}
+
 		if len(ids) == c.records.N && c.clause.OnConstraint == "" {
 			c.change()
 			delete(c.Stmt.Clauses, "ON CONFLICT")
 			c.onConflict = fails
 			return
 		}
+
 		if c.onConflict == updates {
 			c.guard(column, ids)
 		}
@@ -249,20 +265,19 @@ func (c *conflict) mayMislead() bool {
 		return generated || len(returnedFields(c.Stmt, c.dialect, c.Stmt.Schema)) > 0
 	case c.plan.Key == nil:
 		return generated
+	case c.targetsKey() && c.dialect.MySQL: // which ignores targets
+		return generated
 	case c.targetsKey(): // then the existing row has the record's key
-		return c.generatedBesideKey() || c.dialect.MySQL && generated // but MySQL ignores targets
+		return c.generatedBesideKey()
 	}
 	return true
 }
 
 // prepare notes what Resolve needs, and makes the statement show what became of the records.
 func (c *conflict) prepare() {
-	key := c.plan.Key
 	columns, all := returningOf(c.Stmt, c.dialect)
-	returning := all || len(columns) > 0
-	scansList := returning && (c.records.List || c.records.Many)
-	ofList := c.records.List && c.records.OfModel() && (returning || c.mixed())
-	ignores := c.onConflict == skips && !c.clause.DoNothing
+	isReturning := all || len(columns) > 0
+	isReplaced := all && c.records.List
 
 	switch {
 	case c.onConflict == updates && c.canReturn():
@@ -270,23 +285,61 @@ func (c *conflict) prepare() {
 			c.returnAlso(columns)
 		}
 		c.evidence = returned
-	case c.onConflict == skips && !c.dialect.MySQL && (c.editable || ignores) && ofList && c.canReturn():
+	case c.onConflict == skips && c.canReturnInserted(isReturning):
 		c.returnInserted(columns, all)
 		c.evidence = inserted
-	case c.onConflict == skips && (!c.dialect.MySQL || ignores) && !scansList:
+	case c.onConflict == skips && c.canCount(isReturning):
 		c.evidence = counted
-	case c.onConflict == skips && all && c.records.List:
+	case c.onConflict == skips && isReplaced:
 		return // GORM replaces the slice by the rows that are returned
-	case c.dialect.MySQL && !returning && c.editable && key != nil && model.IsNumber(key.Field) && !c.generatedBesideKey():
+	case !isReturning && c.canKeepInsertID():
 		c.keepInsertID()
 	}
 
 	c.conflict = c
-	_, asked := c.Stmt.Clauses["RETURNING"] // MariaDB also returns rows that DO NOTHING kept, which the caller may want
-	wanted := asked && c.onConflict == skips && c.dialect.MySQL
-	if !c.records.Maps && c.records.Settable() && !wanted {
+	isStruct := !c.records.Maps && c.records.Settable()
+	if isStruct && !c.wantsKeptRows() {
 		c.noteFields()
 	}
+}
+
+// ignores reports whether the statement is an INSERT IGNORE.
+func (c *conflict) ignores() bool { return c.onConflict == skips && !c.clause.DoNothing }
+
+// canReturnInserted reports whether RETURNING can show which records of a list DO NOTHING has inserted, and whether
+// that is needed.
+func (c *conflict) canReturnInserted(isReturning bool) bool {
+	isList := c.records.List && c.records.OfModel()
+	if c.dialect.MySQL || !isList {
+		return false
+	}
+	isChangeable := c.editable || c.ignores()
+	isNeeded := isReturning || c.mixed()
+	return isChangeable && isNeeded && c.canReturn()
+}
+
+// canCount reports whether the row count is the number of rows that DO NOTHING has inserted.
+func (c *conflict) canCount(isReturning bool) bool {
+	isList := c.records.List || c.records.Many
+	if isList && isReturning {
+		return false
+	}
+	return !c.dialect.MySQL || c.ignores()
+}
+
+// canKeepInsertID reports whether MySQL can keep the key of an existing row.
+func (c *conflict) canKeepInsertID() bool {
+	if !c.dialect.MySQL || !c.editable {
+		return false
+	}
+	hasNumber := c.plan.Key != nil && model.IsNumber(c.plan.Key.Field)
+	return hasNumber && !c.generatedBesideKey()
+}
+
+// wantsKeptRows reports whether the caller asks MariaDB for the rows. It returns those that DO NOTHING kept, too.
+func (c *conflict) wantsKeptRows() bool {
+	_, asked := c.Stmt.Clauses["RETURNING"]
+	return asked && c.onConflict == skips && c.dialect.MySQL
 }
 
 // returningOf returns the columns that the statement will return, nil if none, as callbacks.Create decides. If all is
@@ -295,10 +348,13 @@ func returningOf(stmt *gorm.Statement, d Dialect) (columns []clause.Column, all 
 	if !d.Returning {
 		return nil, false
 	}
+
 	if c, ok := stmt.Clauses["RETURNING"]; ok {
 		own, _ := c.Expression.(clause.Returning)
-		return own.Columns, len(own.Columns) == 0 || (len(own.Columns) == 1 && own.Columns[0].Name == "*")
+		isStar := len(own.Columns) == 1 && own.Columns[0].Name == "*"
+		return own.Columns, isStar || len(own.Columns) == 0
 	}
+
 	for _, field := range stmt.Schema.FieldsWithDefaultDBValue {
 		if field.Readable {
 			columns = append(columns, clause.Column{Name: field.DBName})
@@ -331,6 +387,7 @@ func (c *conflict) noteFields() {
 		}
 		s = own.Schema
 	}
+
 	c.fields = returnedFields(c.Stmt, c.dialect, s)
 	c.before = c.values(c.records.N)
 }
@@ -338,8 +395,11 @@ func (c *conflict) noteFields() {
 // canReturn reports whether RETURNING can put the columns of each row into its record. GORM does not scan into slices
 // of maps.
 func (c *conflict) canReturn() bool {
+	if !c.dialect.Returning || c.records.Many {
+		return false
+	}
 	unreadable := func(column *model.Column) bool { return !column.Field.Readable }
-	return c.dialect.Returning && c.records.Settable() && !c.records.Many && !slices.ContainsFunc(c.Columns, unreadable)
+	return c.records.Settable() && !slices.ContainsFunc(c.Columns, unreadable)
 }
 
 // returnAlso adds the columns that the plugin fills to those that RETURNING has.
@@ -362,6 +422,7 @@ func (c *conflict) returnInserted(columns []clause.Column, all bool) {
 			columns = append(columns, clause.Column{Name: field.DBName})
 		}
 	}
+
 	c.returnAlso(columns)
 	if c.editable {
 		c.setClause("ON CONFLICT", skipping{c.clause})
@@ -380,13 +441,13 @@ func (c *conflict) keepInsertID() {
 }
 
 // compute makes MySQL compute what refuses repeated IDs, and what keepInsertID needs, when it meets a row. It does so
-// beside the value of an assignment, which stays. That is of another column than the key and the foreign keys if there
-// is one: Vitess refuses to compute the column that it finds the shard by (VT12001).
+// in the value of an assignment, which stays the same. The assignment is to a column that is neither the key nor a
+// foreign key if there is one: Vitess refuses to compute the column that it finds the shard by (VT12001).
 func (c *conflict) compute() {
-	ignores := c.onConflict == skips && !c.clause.DoNothing
-	if ignores || c.onConflict == fails {
+	if c.ignores() || c.onConflict == fails {
 		return
 	}
+
 	value := clause.Expr{SQL: "0"}
 	if c.evidence == insertID {
 		value = clause.Expr{SQL: "LAST_INSERT_ID(?)", Vars: []any{clause.Column{Name: c.plan.Key.Field.DBName}}}
@@ -414,10 +475,12 @@ func (c *conflict) compute() {
 	at := slices.IndexFunc(changed.DoUpdates, func(set clause.Assignment) bool { return set.Column.Name == carrier })
 	if at < 0 {
 		unchanged := clause.Column{Name: carrier}
-		at, changed.DoUpdates = 0, slices.Insert(changed.DoUpdates, 0, clause.Assignment{Column: unchanged, Value: unchanged})
+		keep := clause.Assignment{Column: unchanged, Value: unchanged}
+		at, changed.DoUpdates = 0, slices.Insert(changed.DoUpdates, 0, keep)
 	}
+
 	set, word := &changed.DoUpdates[at], "?"
-	if from, ok := set.Value.(clause.Column); ok && from.Table == "excluded" {
+	if from, _ := set.Value.(clause.Column); from.Table == "excluded" {
 		set.Value, word = clause.Column{Name: from.Name}, "VALUES(?)"
 	}
 	set.Value = clause.Expr{SQL: "IF(?, " + word + ", " + word + ")", Vars: []any{value, set.Value, set.Value}}
@@ -437,6 +500,7 @@ func (c *conflict) carrier() string {
 	for _, assignment := range c.clause.DoUpdates {
 		set = append(set, assignment.Column.Name)
 	}
+
 	unset := slices.DeleteFunc(slices.Clone(s.DBNames), func(name string) bool { return slices.Contains(set, name) })
 	early := set
 	if at := slices.IndexFunc(set, isID); at >= 0 {
@@ -466,16 +530,21 @@ func (c *conflict) plainColumn() string {
 	return s.DBNames[0]
 }
 
-// isPlain reports whether the statement writes a column beside the key that keeps its value through IF, and when it is
-// set to itself. MariaDB then ignores another assignment to a text without a size.
+// isPlain reports whether the statement writes a column other than the key that keeps its value through IF, and when it
+// is set to itself. Text without a size does not: MariaDB then ignores another assignment to it.
 func (c *conflict) isPlain(name string) bool {
 	field := c.Stmt.Schema.LookUpField(name)
-	if field == nil || field.PrimaryKey || !field.Creatable || model.SelectionOf(c.Stmt, field) != model.Written {
+	if field == nil || field.PrimaryKey {
 		return false
 	}
+	if !field.Creatable || model.SelectionOf(c.Stmt, field) != model.Written {
+		return false
+	}
+
 	switch field.DataType {
 	case schema.Int, schema.Uint, schema.Bool, "bigint":
 		return true
 	}
-	return field.DataType == schema.String && 0 < field.Size && field.Size < 1<<14
+	isSized := 0 < field.Size && field.Size < 1<<14
+	return isSized && field.DataType == schema.String
 }

@@ -3,13 +3,13 @@
 // A Create with a conflict clause may conflict with an existing row instead of inserting one. By then the plugin has
 // generated an ID for the record that no row has. These are the rules, and what a user would lose without each:
 //
-//  1. A record that updated a row, or whose update a WHERE excluded, takes the key of that row. Otherwise a read by
-//     the record's key would find nothing, and its associations, which GORM saves next, would refer to no row.
+//  1. A record that updated a row, or whose update a WHERE excluded, takes the key of that row. Otherwise a read by the
+//     record's key would find nothing, and its associations, which GORM saves next, would refer to no row.
 //  2. If a record was skipped (DO NOTHING, INSERT IGNORE), its generated ID is cleared. Otherwise code that tests for
 //     the key 0, as it does with auto-increment keys, would take the record for a new row. Keys of the caller stay.
-//  3. A row that is updated keeps what it has in the columns beside the key that the plugin generated for its record,
-//     and the record takes that over. Otherwise an upsert with UpdateAll would replace a public ID that others have
-//     written down. What the caller has set in the same column of another record is written.
+//  3. A row that is updated keeps its values in the other columns, not the key, that the plugin generated for its
+//     record, and the record takes the values over. Otherwise an upsert with UpdateAll would replace a public ID that
+//     others have written down. What the caller has set in the same column of another record is written.
 //  4. If the key of the row cannot be found, a generated key becomes 0, and a key of the caller stays. If other rows
 //     are about to refer to the record, Create fails with ErrKeyUnknown instead: these rows would be orphans.
 //  5. No record has values of another record's row, whatever RETURNING brings and whichever rows it leaves out. GORM
@@ -134,10 +134,12 @@ func (in *Insert) Restore() {
 	if was == nil {
 		return
 	}
+
 	in.was, in.Stmt.Selects = nil, was.selects
 	if !was.result {
 		in.Stmt.Result = nil
 	}
+
 	for _, name := range [...]string{"ON CONFLICT", "RETURNING"} { // the others are GORM's and of hooks
 		if c, exists := was.clauses[name]; exists {
 			in.Stmt.Clauses[name] = c
@@ -148,8 +150,8 @@ func (in *Insert) Restore() {
 }
 
 // A statement with a conflict clause has to fail if it meets a row with a generated ID. No dialect has an expression
-// that raises an error, so these fail while they are computed. The error is known by the text beside it, whatever the
-// language of the server and its quotes are.
+// that raises an error, so these fail while they are computed. Each constant says which part of the error's text shows
+// that, in any language of the server.
 const (
 	raisePostgres, postgresSays = "CAST(pg_catalog.concat('repeated key ', ?) AS boolean)", "repeated key "
 	raiseSQLite, sqliteSays     = "abs(-9223372036854775808)", "integer overflow"
@@ -187,14 +189,14 @@ type conflict struct {
 	plan       *model.Plan
 	records    model.Records
 	evidence   evidence
-	kept       []snowflake.ID // IDs, without those that a hook has replaced and those of rows that are written already
+	kept       []snowflake.ID // IDs without the ones that a hook has replaced, or whose rows are written already
 
 	// fields are those that RETURNING sets in the records; nil for maps. before is what the records had in them.
 	fields []*schema.Field
 	before []any
 }
 
-// forgetReplaced leaves out of kept the generated IDs that a hook has replaced, and those of rows that exist already.
+// forgetReplaced leaves out of kept the generated IDs that a hook has replaced, or whose rows exist already.
 func (c *conflict) forgetReplaced() {
 	c.kept = slices.Clone(c.IDs)
 	c.records.Forget(c.kept)
@@ -246,7 +248,10 @@ func (c *conflict) firstGenerated(i int) int {
 
 // targetsKey reports whether only rows with the record's key, which the plugin fills, conflict with it.
 func (c *conflict) targetsKey() bool {
-	return c.plan.Key != nil && c.clause.OnConstraint == "" && c.isTarget(c.plan.Key.Field)
+	if c.plan.Key == nil || c.clause.OnConstraint != "" {
+		return false
+	}
+	return c.isTarget(c.plan.Key.Field)
 }
 
 // isTarget reports whether the conflict target may include the column of a field.
@@ -273,8 +278,8 @@ func (c *conflict) values(n int) (values []any) {
 	return values
 }
 
-// parent is what a statement announces for rule 4: the relations by which its rows, or those of a join table, are
-// about to refer to the associations that GORM saves next.
+// parent is what a statement announces for rule 4: the relations by which its rows, or rows of a join table, are about
+// to refer to the associations that GORM saves next.
 type parent struct {
 	stmt      *gorm.Statement
 	in        *Insert // its own, if it is still to come
@@ -282,7 +287,8 @@ type parent struct {
 	above     *parent // of the statement itself
 }
 
-// parentKey is the key of a parent among the settings of a statement, which GORM copies to those of associations.
+// parentKey is the key of a parent in the settings of a statement. GORM copies the settings to the statements of
+// associations.
 type parentKey struct{}
 
 func announced(stmt *gorm.Statement) *parent {

@@ -25,7 +25,8 @@ const lookupSize = 100
 func (c *conflict) absent(db *gorm.DB) (absent []int, rows int, err error) {
 	// gorm.io/sharding runs no query by keys alone. Elsewhere a count of 0 does not show that nothing was inserted: a
 	// trigger that moves rows to a partition counts none.
-	if c.evidence == counted && db.RowsAffected == 0 && connpool.IsSharded(c.Stmt.ConnPool) {
+	hasNone := c.evidence == counted && db.RowsAffected == 0
+	if hasNone && connpool.IsSharded(c.Stmt.ConnPool) {
 		for i := range c.records.N {
 			absent = append(absent, i)
 		}
@@ -37,7 +38,8 @@ func (c *conflict) absent(db *gorm.DB) (absent []int, rows int, err error) {
 		return nil, 0, err
 	}
 	var others []int
-	matters := c.onConflict == updates && len(c.Columns) > 0 && c.Columns[0].IsKey
+	hasKey := len(c.Columns) > 0 && c.Columns[0].IsKey
+	matters := hasKey && c.onConflict == updates
 	for i := range present {
 		if c.firstGenerated(i) < 0 {
 			present[i] = !matters
@@ -47,6 +49,7 @@ func (c *conflict) absent(db *gorm.DB) (absent []int, rows int, err error) {
 	if !matters {
 		others = nil
 	}
+
 	found, err := c.find(db, others, c.Stmt.Schema.PrimaryFields, nil)
 	for i, there := range present {
 		if _, ok := found[i]; !ok && !there {
@@ -57,8 +60,9 @@ func (c *conflict) absent(db *gorm.DB) (absent []int, rows int, err error) {
 }
 
 // findGenerated returns the records that have a row with the first ID that was generated for them, and the number of
-// rows with any generated ID. A snapshot that is older than the statement has the rows that it has inserted: nobody
-// else can have. After an error the row is another's, and the snapshot may lack it.
+// rows with any generated ID. A snapshot that is older than the statement still shows the rows that the statement has
+// inserted. After an error the row was inserted by someone else, and the snapshot may lack it: then rereadOthers must
+// be true.
 func (c *conflict) findGenerated(db *gorm.DB, rereadOthers bool) (present []bool, rows int, err error) {
 	present = make([]bool, c.records.N)
 	byID := make([]map[snowflake.ID]int, len(c.Columns))
@@ -71,9 +75,10 @@ func (c *conflict) findGenerated(db *gorm.DB, rereadOthers bool) (present []bool
 				byID[j][c.generated(i, j)] = i
 			}
 		}
+
 		name, ids := clause.Column{Name: column.Field.DBName}, c.generatedValues(j)
 		names, dest = append(names, name), append(dest, column.Field.NewValuePool.Get())
-		if len(ids) > 0 && (len(byID[j]) > 0 || column.IsUnique()) {
+		if isSought := len(byID[j]) > 0 || column.IsUnique(); isSought && len(ids) > 0 {
 			conditions, vars = append(conditions, "? IN ?"), append(vars, name, ids)
 		}
 	}
@@ -104,11 +109,13 @@ func (c *conflict) findByTarget(db *gorm.DB, records []int) (unknown []int, err 
 	if target == nil || !c.records.Settable() {
 		return records, nil
 	}
+
 	condition := clause.And(c.clause.TargetWhere.Exprs...) // of a partial index, whose other rows do not conflict
 	found, err := c.find(db, records, target, condition)
 	if err != nil {
 		return nil, err
 	}
+
 	for _, i := range records {
 		row, ok := found[i]
 		if !ok {
@@ -126,12 +133,16 @@ func (c *conflict) findByTarget(db *gorm.DB, records []int) (unknown []int, err 
 // would find nothing that absent has not found, unless IDs were generated for other columns.
 func (c *conflict) targetFields() (fields []*schema.Field) {
 	s, columns := c.Stmt.Schema, c.clause.Columns
-	if c.clause.OnConstraint != "" || c.targetsKey() && !c.generatedBesideKey() {
+
+	isKeyOnly := c.targetsKey() && !c.generatedBesideKey()
+	if c.clause.OnConstraint != "" || isKeyOnly {
 		return nil
 	}
+
 	if len(columns) == 0 && c.clause.UpdateAll {
 		return s.PrimaryFields
 	}
+
 	for _, column := range columns {
 		name := column.Name
 		if name == clause.PrimaryKey && s.PrioritizedPrimaryField != nil {
@@ -156,16 +167,11 @@ func (c *conflict) find(
 		names = append(names, clause.Column{Name: column.Field.DBName})
 		dest = append(dest, column.Field.NewValuePool.Get())
 	}
-	text := "SELECT %d" + strings.Repeat(", ?", len(names)) + " FROM ? WHERE " +
-		strings.Join(slices.Repeat([]string{"? = ?"}, len(target)), " AND ")
-	if condition != nil {
-		text += " AND (?)"
-	}
-	if c.dialect.MySQL { // a plain read sees the snapshot of the transaction, which may be older than the row
-		text = "(" + text + " LOCK IN SHARE MODE)"
-	}
+	text := c.findText(len(names), len(target), condition != nil)
+
 	found := make(map[int][]model.Value, len(records))
-	records = slices.DeleteFunc(slices.Clone(records), func(i int) bool { return c.records.LeavesToDatabase(i, target) })
+	hasDefault := func(i int) bool { return c.records.LeavesToDatabase(i, target) }
+	records = slices.DeleteFunc(slices.Clone(records), hasDefault)
 	for part := range slices.Chunk(records, lookupSize) {
 		parts, vars, at := make([]string, len(part)), []any(nil), 0
 		for k, i := range part {
@@ -178,6 +184,7 @@ func (c *conflict) find(
 				vars = append(vars, condition)
 			}
 		}
+
 		err := c.query(db, func() error {
 			row := make([]model.Value, len(c.Columns))
 			for j, column := range c.Columns {
@@ -193,34 +200,52 @@ func (c *conflict) find(
 	return found, nil
 }
 
-// countsRows reports whether the row count of an INSERT is that of the rows which it has inserted. On PostgreSQL a
+// findText returns the SELECT for one record, with %d for its number.
+func (c *conflict) findText(columns, targets int, hasCondition bool) string {
+	text := "SELECT %d" + strings.Repeat(", ?", columns) + " FROM ? WHERE " +
+		strings.Join(slices.Repeat([]string{"? = ?"}, targets), " AND ")
+	if hasCondition {
+		text += " AND (?)"
+	}
+	if c.dialect.MySQL { // a plain read sees the snapshot of the transaction, which may be older than the row
+		text = "(" + text + " LOCK IN SHARE MODE)"
+	}
+	return text
+}
+
+// countsRows reports whether the row count of an INSERT is the number of rows that it has inserted. On PostgreSQL a
 // trigger of a table with children, or of a view, may insert the rows elsewhere, and count none.
 func (c *conflict) countsRows(db *gorm.DB) bool {
 	if c.dialect.Name != "postgres" {
 		return true
 	}
+
 	n, table := 0, clause.Table{Name: clause.CurrentTable}
 	named := db.Session(&gorm.Session{NewDB: true, Initialized: true}).Statement
 	named.Table, named.TableExpr = c.Stmt.Table, c.Stmt.TableExpr
-	err := c.query(db, func() error { return nil }, []any{&n}, "SELECT count(*) FROM pg_catalog.pg_class "+
-		"WHERE oid = pg_catalog.to_regclass(?) AND (relkind = 'v' OR relkind = 'r' AND relhassubclass)", named.Quote(table))
+
+	const isRedirecting = "SELECT count(*) FROM pg_catalog.pg_class WHERE oid = pg_catalog.to_regclass(?) " +
+		"AND (relkind = 'v' OR relkind = 'r' AND relhassubclass)"
+	err := c.query(db, func() error { return nil }, []any{&n}, isRedirecting, named.Quote(table))
 	return err != nil || n == 0
 }
 
-// query runs a query on the connection of the statement: it has to see the rows that were just written, which a
-// replica of the database may not have yet.
+// query runs a query on the connection of the statement. A replica of the database may not have the rows that were just
+// written.
 func (c *conflict) query(db *gorm.DB, row func() error, dest []any, text string, vars ...any) (err error) {
 	stmt := c.Stmt
 	q := db.Session(&gorm.Session{NewDB: true, Initialized: true})
-	q.Error = nil // that of the statement, if it has failed
+	q.Error = nil // the statement's own error
 	q.Statement.Table, q.Statement.TableExpr = stmt.Table, stmt.TableExpr
 	if c.dialect.Name == "sqlite" { // whose INSERT leaves out the name of an attached database (sqlite.Dialector)
 		q.Statement.TableExpr = nil
 	}
+
 	q = q.Raw(text, vars...)
 	if q.Error != nil {
 		return q.Error
 	}
+
 	var count int64
 	defer func(begin time.Time) {
 		q.Logger.Trace(stmt.Context, begin, func() (string, int64) {
@@ -232,6 +257,7 @@ func (c *conflict) query(db *gorm.DB, row func() error, dest []any, text string,
 	if err != nil {
 		return err
 	}
+
 	defer rows.Close()
 	for rows.Next() {
 		if err := rows.Scan(dest...); err != nil {
