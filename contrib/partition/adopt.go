@@ -87,7 +87,7 @@ func withCause(ctx context.Context, err error) error {
 // exist, is no ordinary table, has no bigint key, or is partitioned in another way. On MySQL and MariaDB the rows and
 // bytes of its steps are estimates, which ANALYZE TABLE renews.
 func (s *Set) PlanAdopt(ctx context.Context, db *sql.DB) (*Plan, error) {
-	return s.look(ctx, db, "plan to adopt", func(s *Set, q querier) (*Plan, error) {
+	return s.readPlan(ctx, db, "plan to adopt", func(s *Set, q querier) (*Plan, error) {
 		a, err := s.engine.adoption(ctx, q, s, new(claim), 0)
 		if err != nil {
 			return nil, err

@@ -53,7 +53,7 @@ func (c *catalog) apply(s *Set, plan *Plan) {
 		case step.Action == actionDrop:
 			c.parts = slices.DeleteFunc(c.parts, func(p part) bool { return p.table == step.Partition })
 		case step.isDefault():
-			c.fallback = &part{name: name{"", step.Partition}, lo: noLow, hi: noHigh}
+			c.defaultPart = &part{name: name{"", step.Partition}, lo: noLow, hi: noHigh}
 		default:
 			c.parts = append(c.parts, part{name: name{"", step.Partition}, lo: int64(step.Lo), hi: int64(step.Hi)})
 		}

@@ -35,7 +35,7 @@ func (p *planner) create() {
 			p.text(end), snowflake.ErrTimeExhausted)
 	}
 
-	p.strangers(last)
+	p.reportStrange(last)
 	var periods []period
 	for at := p.first(); !at.from.After(last.from); at = p.next(at) {
 		if periods = append(periods, at); len(periods) > maxCreate {
@@ -47,10 +47,10 @@ func (p *planner) create() {
 
 	for _, at := range periods {
 		for _, gap := range p.gaps(at) {
-			if p.contiguous() && gap.hi == noHigh && (p.wantDefault || p.fallback != nil) {
+			if p.contiguous() && gap.hi == noHigh && (p.wantDefault || p.defaultPart != nil) {
 				return // only the last partition can have no upper bound, and that is the default one
 			}
-			if !p.splits() {
+			if !p.reportRowsToSplit() {
 				return
 			}
 			if p.createOne(at, gap); p.chosen != nil {
@@ -60,15 +60,15 @@ func (p *planner) create() {
 	}
 }
 
-// splits reports whether the default partition allows new partitions. MySQL splits it for each of them, and would copy
+// reportRowsToSplit reports whether the default partition allows new partitions. MySQL splits it for each of them, and would copy
 // all of its rows meanwhile.
-func (p *planner) splits() bool {
-	if p.fallback == nil || !p.contiguous() {
+func (p *planner) reportRowsToSplit() bool {
+	if p.defaultPart == nil || !p.contiguous() {
 		return p.err == nil
 	}
-	_, found := p.find(*p.fallback, noLow, noHigh, 0)
+	_, found := p.find(*p.defaultPart, noLow, noHigh, 0)
 	if found {
-		p.plan.problem(p.fallback.table,
+		p.plan.problem(p.defaultPart.table,
 			"it has rows, which the server would copy for each new partition while writers "+
 				"wait: MoveDefault moves them; delete those that are no IDs")
 	}
@@ -124,10 +124,10 @@ func (p *planner) createOne(at, g period) {
 		return
 	}
 
-	if p.fallback != nil && !p.contiguous() {
-		if _, found := p.find(*p.fallback, g.lo, g.hi, 0); found {
+	if p.defaultPart != nil && !p.contiguous() {
+		if _, found := p.find(*p.defaultPart, g.lo, g.hi, 0); found {
 			p.plan.problem(text, "the default partition %s has rows of its time: MoveDefault moves them",
-				p.fallback.table)
+				p.defaultPart.table)
 			return
 		}
 	}
@@ -169,7 +169,7 @@ func (p *planner) free(text string) bool {
 
 // createDefault plans the default partition.
 func (p *planner) createDefault() {
-	if !p.wantDefault || p.fallback != nil {
+	if !p.wantDefault || p.defaultPart != nil {
 		return
 	}
 	text := p.defaultName()

@@ -39,12 +39,12 @@ func (s *Set) MoveDefault(ctx context.Context, db *sql.DB, batch int) (moved int
 		err := s.try(ctx, db, true, func(s *Set, q querier) error {
 			piece = nil
 			st, err := s.engine.inspect(ctx, q, s)
-			if err != nil || st.fallback == nil {
+			if err != nil || st.defaultPart == nil {
 				return err
 			}
 
 			p := s.newPlanner(st, s.now(), s.probe(ctx, q, st))
-			next := p.stray(batch)
+			next := p.misplaced(batch)
 			problems = p.plan.Problems
 			if p.err != nil || next == nil {
 				return p.err
@@ -69,9 +69,9 @@ func (s *Set) MoveDefault(ctx context.Context, db *sql.DB, batch int) (moved int
 	}
 }
 
-// stray returns the step that creates the partition for the least keys of the default partition, or nil if there are
+// misplaced returns the step that creates the partition for the least keys of the default partition, or nil if there are
 // none. Rows that stay are problems.
-func (p *planner) stray(batch int) *Step {
+func (p *planner) misplaced(batch int) *Step {
 	least := p.afterSequences() // that is moved
 	if !p.begin.IsZero() {
 		least = p.bound(p.begin)
@@ -80,24 +80,24 @@ func (p *planner) stray(batch int) *Step {
 		least = max(least, p.cutoff)
 	}
 
-	if key, found := p.find(*p.fallback, noLow, least, 0); found {
-		p.plan.problem(p.fallback.table, "the row with the key %d is older than the first ID that is kept, %d: "+
+	if key, found := p.find(*p.defaultPart, noLow, least, 0); found {
+		p.plan.problem(p.defaultPart.table, "the row with the key %d is older than the first ID that is kept, %d: "+
 			"move or delete such rows by hand, or set WithStart to the time of the oldest ID", key, least)
 	}
 
-	key, found := p.find(*p.fallback, least, noHigh, 0)
+	key, found := p.find(*p.defaultPart, least, noHigh, 0)
 	if !found {
 		return nil
 	}
 
 	at := p.of(key)
 	if key < at.lo || key >= at.hi {
-		p.plan.problem(p.fallback.table, "the key %d is no ID of the layout: move or delete such rows by hand", key)
+		p.plan.problem(p.defaultPart.table, "the key %d is no ID of the layout: move or delete such rows by hand", key)
 		return nil
 	}
 
 	if ahead := p.horizon().to; p.isStrange(ahead, at.to) {
-		p.plan.problem(p.fallback.table,
+		p.plan.problem(p.defaultPart.table,
 			"the row with the key %d is of %s, long after %s: a wrong clock may have made it. "+
 				"Delete such rows, or give them other keys", key, p.text(p.at(key)), p.text(ahead))
 		return nil
@@ -108,7 +108,7 @@ func (p *planner) stray(batch int) *Step {
 			continue
 		}
 
-		if end, found := p.find(*p.fallback, key, g.hi, batch); found { // the row after the batch begins the next piece
+		if end, found := p.find(*p.defaultPart, key, g.hi, batch); found { // the row after the batch begins the next piece
 			g.hi = max(end, key+1)
 		}
 		return &Step{
@@ -117,6 +117,6 @@ func (p *planner) stray(batch int) *Step {
 		}
 	}
 
-	p.fail(fmt.Errorf("the default partition %v has the key %d of another partition", p.fallback.name, key))
+	p.fail(fmt.Errorf("the default partition %v has the key %d of another partition", p.defaultPart.name, key))
 	return nil
 }

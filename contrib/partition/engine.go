@@ -20,7 +20,7 @@ type engine interface {
 	// attempt counts from 0: see relatedLocks.
 	adoption(ctx context.Context, q querier, s *Set, c *claim, attempt int) (*adoption, error)
 
-	// selectKey returns SELECT and FROM for the key of a partition or a loose table, and the name of the key.
+	// selectKey returns SELECT and FROM for the key of a partition or a detached table, and the name of the key.
 	selectKey(s *Set, p part) (query, key string)
 
 	// taken reports whether a new partition can't have the name, because a table that is no partition of s has it.
@@ -40,7 +40,7 @@ type engine interface {
 	execute(ctx context.Context, q querier, s *Set, st *state, step Step) error
 
 	// finish executes, after execute, the part of a step that needs a connection for itself: DETACH CONCURRENTLY, and
-	// the callback of WithArchive; then it marks the loose table as archived. Only one process does either at a
+	// the callback of WithArchive; then it marks the detached table as archived. Only one process does either at a
 	// time; finish returns errBusy in the others, and nil if another one has done it.
 	finish(ctx context.Context, db *sql.DB, s *Set, st *state, step Step) error
 
@@ -67,7 +67,7 @@ type querier interface {
 // greatest as the n of keyOf is the greatest key.
 const greatest = -1
 
-// keyOf returns a key of a partition or a loose table: in their order, the one after n others of those with
+// keyOf returns a key of a partition or a detached table: in their order, the one after n others of those with
 // lo <= key && key < hi. It reads n+1 entries of an index.
 func (s *Set) keyOf(ctx context.Context, q querier, p part, lo, hi int64, n int) (key int64, found bool, err error) {
 	query, column := s.engine.selectKey(s, p)

@@ -12,14 +12,14 @@ import (
 // Plan returns the partitions and what Maintain would do. It only reads: the catalog, and one entry of an index for
 // each partition whose rows decide something.
 func (s *Set) Plan(ctx context.Context, db *sql.DB) (*Plan, error) {
-	return s.look(ctx, db, "plan", func(s *Set, q querier) (*Plan, error) {
+	return s.readPlan(ctx, db, "plan", func(s *Set, q querier) (*Plan, error) {
 		p, err := s.survey(ctx, q, nil)
 		return p.plan, err
 	})
 }
 
-// look returns the plan that read returns. It only reads.
-func (s *Set) look(
+// readPlan returns the plan that read returns. It only reads.
+func (s *Set) readPlan(
 	ctx context.Context, db *sql.DB, what string, read func(*Set, querier) (*Plan, error),
 ) (*Plan, error) {
 	var plan *Plan
@@ -104,7 +104,7 @@ var errRest = errors.New("partition: pause")
 
 // open reports whether a step is to be done.
 func (m *maintenance) open(step Step) bool {
-	return !m.failed[step.id()] && !step.waits && (step.loose || !m.locked[step.Action == actionCreate])
+	return !m.failed[step.id()] && !step.waits && (step.detached || !m.locked[step.Action == actionCreate])
 }
 
 func (m *maintenance) run(ctx context.Context) error {

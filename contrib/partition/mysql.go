@@ -193,7 +193,7 @@ func (e mysql) inspect(ctx context.Context, q querier, s *Set) (*state, error) {
 	if err := e.readParts(ctx, q, s, st, t); err != nil {
 		return nil, err
 	}
-	if err := st.readLoose(ctx, q, markedQuery, st.table.schema, markWords); err != nil {
+	if err := st.readDetached(ctx, q, detachedQueryMySQL, st.table.schema, markWords); err != nil {
 		return nil, err
 	}
 
@@ -203,7 +203,7 @@ func (e mysql) inspect(ctx context.Context, q querier, s *Set) (*state, error) {
 		}
 	}
 
-	return st, e.matchTwins(ctx, q, s, st)
+	return st, e.matchExchangeTables(ctx, q, s, st)
 }
 
 const partitionsQuery = `SELECT COALESCE(PARTITION_NAME, ''), SUBPARTITION_NAME IS NOT NULL, COALESCE(PARTITION_METHOD, ''),
@@ -243,7 +243,7 @@ func (mysql) readParts(ctx context.Context, q querier, s *Set, st *state, t mysq
 	})
 	n := len(st.parts)
 	if n > 0 && last == maxValue && (s.wantDefault || strings.EqualFold(st.parts[n-1].table, s.defaultName())) {
-		st.fallback, st.parts = &st.parts[n-1], st.parts[:n-1]
+		st.defaultPart, st.parts = &st.parts[n-1], st.parts[:n-1]
 	}
 	if i := slices.IndexFunc(st.parts, func(p part) bool { return p.hi == noHigh }); i >= 0 {
 		st.parts = st.parts[:i+1] // no ID belongs to those after it
@@ -273,7 +273,7 @@ func parseLimit(text string, unsigned bool) (int64, error) {
 	return limit, err
 }
 
-const markedQuery = `SELECT 0, TABLE_SCHEMA, TABLE_NAME, CAST(COALESCE(TABLE_ROWS, -1) AS SIGNED),
+const detachedQueryMySQL = `SELECT 0, TABLE_SCHEMA, TABLE_NAME, CAST(COALESCE(TABLE_ROWS, -1) AS SIGNED),
 	CAST(COALESCE(DATA_LENGTH + INDEX_LENGTH, -1) AS SIGNED), TABLE_COMMENT
 FROM information_schema.TABLES
 WHERE TABLE_SCHEMA = ? AND TABLE_TYPE = 'BASE TABLE' AND LOCATE(?, TABLE_COMMENT) > 0 ORDER BY TABLE_NAME`
@@ -291,14 +291,14 @@ ORDER BY TRIGGER_NAME LIMIT 1`
 	return found, err
 }
 
-// matchTwins finds marked tables whose partition exists: an earlier call was interrupted before it dropped the
+// matchExchangeTables finds marked tables whose partition exists: an earlier call was interrupted before it dropped the
 // partition, or before it exchanged the two. The lower bound of the partition may have changed since.
-func (mysql) matchTwins(ctx context.Context, q querier, s *Set, st *state) error {
-	var loose []part
-	for _, l := range st.loose {
-		i := slices.IndexFunc(st.parts, func(p part) bool { return p.hi == l.hi && twinOf(st.table, p.table) == l.table })
+func (mysql) matchExchangeTables(ctx context.Context, q querier, s *Set, st *state) error {
+	var detached []part
+	for _, l := range st.detached {
+		i := slices.IndexFunc(st.parts, func(p part) bool { return p.hi == l.hi && exchangeName(st.table, p.table) == l.table })
 		if i < 0 {
-			loose = append(loose, l)
+			detached = append(detached, l)
 			continue
 		}
 
@@ -313,16 +313,16 @@ func (mysql) matchTwins(ctx context.Context, q querier, s *Set, st *state) error
 			return err
 		}
 
-		p.twin, p.moved, p.split, p.due = l.table, moved, moved && rest, p.due || l.due
+		p.exchangeTable, p.moved, p.split, p.due = l.table, moved, moved && rest, p.due || l.due
 	}
 
-	st.loose = loose
+	st.detached = detached
 	return nil
 }
 
-// twinOf returns the name of the table that gets the rows of a partition. Names of partitions are unique in their
+// exchangeName returns the name of the table that gets the rows of a partition. Names of partitions are unique in their
 // table.
-func twinOf(table name, partition string) string {
+func exchangeName(table name, partition string) string {
 	if strings.HasPrefix(partition, table.table+"_") {
 		return partition
 	}

@@ -15,11 +15,11 @@ import (
 // A partition leaves its table in these statements. Each commits by itself:
 //
 //	DROP TABLE IF EXISTS temporary; CREATE TABLE temporary LIKE t
-//	ALTER TABLE temporary COMMENT mark, RENAME TO twin REMOVE PARTITIONING
-//	LOCK TABLES t, twin; ALTER TABLE t EXCHANGE PARTITION p WITH TABLE twin
+//	ALTER TABLE temporary COMMENT mark, RENAME TO exchange_table REMOVE PARTITIONING
+//	LOCK TABLES t, exchange_table; ALTER TABLE t EXCHANGE PARTITION p WITH TABLE exchange_table
 //	ALTER TABLE t DROP PARTITION p; UNLOCK TABLES
 //
-// Until the partition is dropped the two are twins: inspect finds out which of them has the rows. The locks keep
+// Until the partition is dropped there are both: inspect finds out which of them has the rows. The locks keep
 // new rows out of the partition after the exchange.
 
 const (
@@ -33,15 +33,15 @@ func (e mysql) statements(s *Set, st *state, step Step) []string {
 	case actionCreate:
 		return []string{e.create(st, step)}
 	case actionDrop:
-		if step.loose {
+		if step.detached {
 			return []string{"DROP TABLE " + tableMySQL(p.name)}
 		}
 		return []string{e.drop(p)}
 	case actionRename:
-		if step.loose {
+		if step.detached {
 			return []string{e.release(s, st, p)}
 		}
-		return append(e.detach(st, p), e.release(s, st, e.twin(p)))
+		return append(e.detach(st, p), e.release(s, st, e.exchangeTable(p)))
 	case actionDetach:
 		return e.detach(st, p)
 	case actionArchive:
@@ -54,10 +54,10 @@ func (e mysql) statements(s *Set, st *state, step Step) []string {
 // create returns the statement that adds a partition at the end. The default partition is split: its rows are copied.
 func (mysql) create(st *state, step Step) string {
 	table := tableMySQL(st.table)
-	if step.isDefault() || st.fallback == nil {
+	if step.isDefault() || st.defaultPart == nil {
 		return fmt.Sprintf("ALTER TABLE %s ADD PARTITION (%s)", table, definePartition(step))
 	}
-	last := quoteMySQL(st.fallback.table)
+	last := quoteMySQL(st.defaultPart.table)
 	return fmt.Sprintf("ALTER TABLE %s REORGANIZE PARTITION %s INTO (PARTITION %s VALUES LESS THAN (%d), "+
 		"PARTITION %[2]s VALUES LESS THAN (MAXVALUE))", table, last, quoteMySQL(step.Partition), int64(step.Hi))
 }
@@ -74,34 +74,34 @@ func (mysql) drop(p part) string {
 	return fmt.Sprintf("ALTER TABLE %s DROP PARTITION %s", tableMySQL(p.parent), quoteMySQL(p.table))
 }
 
-// detach returns the statements that are left to do until only the twin exists.
+// detach returns the statements that are left to do until only the exchange table exists.
 func (e mysql) detach(st *state, p part) (statements []string) {
-	table, twin := tableMySQL(st.table), e.twin(p)
-	if p.twin == "" {
+	table, target := tableMySQL(st.table), e.exchangeTable(p)
+	if p.exchangeTable == "" {
 		// Nobody else uses this name. The table of an interrupted call may have other columns.
 		sum := sha256.Sum256([]byte(p.parent.table + "\x00" + p.table))
 		made := tableMySQL(name{p.schema, fmt.Sprintf("sqlflake_partition_%x", sum[:12])})
 		statements = append(statements, "DROP TABLE IF EXISTS "+made,
 			fmt.Sprintf("CREATE TABLE %s LIKE %s", made, table),
 			fmt.Sprintf("ALTER TABLE %s COMMENT = %s, RENAME TO %s REMOVE PARTITIONING", made,
-				textMySQL(twin.comment, st.plain), tableMySQL(twin.name)))
+				textMySQL(target.comment, st.plain), tableMySQL(target.name)))
 	}
 
-	statements = append(statements, fmt.Sprintf("LOCK TABLES %s WRITE, %s WRITE", table, tableMySQL(twin.name)))
+	statements = append(statements, fmt.Sprintf("LOCK TABLES %s WRITE, %s WRITE", table, tableMySQL(target.name)))
 	if !p.moved {
 		statements = append(statements,
 			fmt.Sprintf("ALTER TABLE %s"+exchange+"%s WITH TABLE %s",
-				table, quoteMySQL(p.table), tableMySQL(twin.name)))
+				table, quoteMySQL(p.table), tableMySQL(target.name)))
 	}
 
 	return append(statements, e.drop(p), unlockTables)
 }
 
-// twin returns the table that gets the rows of a partition, with its mark.
-func (mysql) twin(p part) part {
-	twin := part{name: name{p.schema, twinOf(p.parent, p.table)}, lo: p.lo, hi: p.hi}
-	twin.comment = p.marked(p.parent, false)
-	return twin
+// exchangeTable returns the table that gets the rows of a partition, with its mark.
+func (mysql) exchangeTable(p part) part {
+	target := part{name: name{p.schema, exchangeName(p.parent, p.table)}, lo: p.lo, hi: p.hi}
+	target.comment = p.marked(p.parent, false)
+	return target
 }
 
 // release returns the statement that gives a detached table its name of WithKeep, and removes the mark.
@@ -122,11 +122,11 @@ func (e mysql) execute(ctx context.Context, q querier, s *Set, st *state, step S
 	switch {
 	case step.Action == actionArchive:
 		return nil // see finish
-	case step.loose && step.Action == actionRename:
+	case step.detached && step.Action == actionRename:
 		if err := e.checkFree(ctx, q, step.part, s.keptName(step.part)); err != nil {
 			return err
 		}
-	case step.loose, step.Action == actionCreate:
+	case step.detached, step.Action == actionCreate:
 	case step.Action == actionDrop:
 		// Without the lock a row below the floor could come before the partition is dropped.
 		statements = []string{
@@ -134,20 +134,20 @@ func (e mysql) execute(ctx context.Context, q querier, s *Set, st *state, step S
 			unlockTables,
 		}
 	default:
-		if err := e.checkTwin(ctx, q, s, step.part); err != nil {
+		if err := e.checkExchangeTable(ctx, q, s, step.part); err != nil {
 			return err
 		}
 	}
 
 	err := e.run(ctx, q, s, step, statements)
-	if err != nil && step.loose {
+	if err != nil && step.detached {
 		return ownLock{err}
 	}
 
 	return err
 }
 
-// run executes statements, and calls recheck after LOCK TABLES, and dropTwin if EXCHANGE PARTITION fails.
+// run executes statements, and calls recheck after LOCK TABLES, and dropExchangeTable if EXCHANGE PARTITION fails.
 func (e mysql) run(ctx context.Context, q querier, s *Set, step Step, statements []string) (err error) {
 	defer func() {
 		if err != nil { // or the locks were kept with the connection
@@ -160,7 +160,7 @@ func (e mysql) run(ctx context.Context, q querier, s *Set, step Step, statements
 
 	for _, statement := range statements {
 		if err := execAll(ctx, q, statement); err != nil && strings.Contains(statement, exchange) {
-			return e.dropTwin(ctx, q, s, step.part, err)
+			return e.dropExchangeTable(ctx, q, s, step.part, err)
 		} else if err != nil {
 			return err
 		}
@@ -179,24 +179,25 @@ func (e mysql) run(ctx context.Context, q querier, s *Set, step Step, statements
 // MySQL.
 var notInstant = regexp.MustCompile(`\b(Error|ERROR) 1731\b.*INSTANT`)
 
-// dropTwin drops the twin after an EXCHANGE PARTITION that failed with cause, while both tables are locked, if the twin
-// has no rows. It returns errBusy if an earlier call made the twin: the table may have been altered since, and a new
-// twin may fit. A statement that got no lock may have given up the other locks, and its twin can be used again.
-func (e mysql) dropTwin(ctx context.Context, q querier, s *Set, p part, cause error) error {
+// dropExchangeTable drops the exchange table, if it has no rows, after an EXCHANGE PARTITION that failed with cause, while
+// both tables are locked. It returns errBusy if an earlier call made the exchange table: the table may have been altered
+// since, and a new one may fit. A statement that got no lock may have given up the other locks, and its exchange table can
+// be used again.
+func (e mysql) dropExchangeTable(ctx context.Context, q querier, s *Set, p part, cause error) error {
 	if e.refused(cause) {
 		return cause
 	}
 
-	twin := e.twin(p)
-	_, found, err := s.keyOf(ctx, q, twin, noLow, noHigh, 0)
+	target := e.exchangeTable(p)
+	_, found, err := s.keyOf(ctx, q, target, noLow, noHigh, 0)
 	if err == nil && !found {
-		_, err = q.ExecContext(ctx, "DROP TABLE "+tableMySQL(twin.name))
+		_, err = q.ExecContext(ctx, "DROP TABLE "+tableMySQL(target.name))
 	}
 
 	switch {
 	case err != nil:
 		return errors.Join(cause, err)
-	case p.twin != "" && !found:
+	case p.exchangeTable != "" && !found:
 		return errBusy
 	case notInstant.MatchString(cause.Error()):
 		return fmt.Errorf("%w: ALTER TABLE %s FORCE makes it possible again, and copies the table",
@@ -207,13 +208,13 @@ func (e mysql) dropTwin(ctx context.Context, q querier, s *Set, p part, cause er
 }
 
 // recheck returns errBusy if a row that prevents the step came after the plan was made: one below its floor, or one in
-// the twin that was empty.
+// the exchange table that was empty.
 func (e mysql) recheck(ctx context.Context, q querier, s *Set, step Step) error {
 	limit := step.floor
 	if step.Action != actionDrop {
 		if step.part.moved {
 			limit = noHigh
-		} else if err := s.none(ctx, q, e.twin(step.part), noLow, noHigh); err != nil {
+		} else if err := s.none(ctx, q, e.exchangeTable(step.part), noLow, noHigh); err != nil {
 			return err
 		}
 	}
@@ -225,21 +226,21 @@ func (e mysql) recheck(ctx context.Context, q querier, s *Set, step Step) error 
 	return s.none(ctx, q, step.part, noLow, limit)
 }
 
-// checkTwin checks, before anything is changed, what would stop the steps to a detached table in between.
-func (e mysql) checkTwin(ctx context.Context, q querier, s *Set, p part) error {
+// checkExchangeTable checks, before anything is changed, what would stop the steps to a detached table in between.
+func (e mysql) checkExchangeTable(ctx context.Context, q querier, s *Set, p part) error {
 	const maxComment = 2048
-	twin := e.twin(p)
-	if n := utf8.RuneCountInString(twin.comment); n > maxComment {
+	target := e.exchangeTable(p)
+	if n := utf8.RuneCountInString(target.comment); n > maxComment {
 		return fmt.Errorf("the comment of %v has no room for the mark of detached tables: %d characters, more than %d",
 			p.parent, n, maxComment)
 	}
 
-	if err := s.checkNew(twin.table); err != nil {
+	if err := s.checkNew(target.table); err != nil {
 		return err
 	}
 
-	if p.twin == "" {
-		if err := e.checkFree(ctx, q, p, twin.name); err != nil {
+	if p.exchangeTable == "" {
+		if err := e.checkFree(ctx, q, p, target.name); err != nil {
 			return err
 		}
 	}
@@ -248,7 +249,7 @@ func (e mysql) checkTwin(ctx context.Context, q querier, s *Set, p part) error {
 		return nil
 	}
 
-	return e.checkFree(ctx, q, twin, s.keptName(twin))
+	return e.checkFree(ctx, q, target, s.keptName(target))
 }
 
 // checkFree returns an error if a table has the name, unless it is the table p.

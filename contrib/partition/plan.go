@@ -61,12 +61,12 @@ type Step struct {
 	Why       string
 	SQL       []string // the statements; what Maintain does also depends on the table at that time
 
-	part    part  // the partition or the loose table
-	loose   bool  // it is a loose table
-	finish  bool  // a part of it runs outside of the lock
-	waits   bool  // until another partition is detached completely
-	floor   int64 // rows with smaller keys prevent a drop
-	attempt int   // from 0: see relatedLocks
+	part     part  // the partition or the detached table
+	detached bool  // it is a detached table
+	finish   bool  // a part of it runs outside of the lock
+	waits    bool  // until another partition is detached completely
+	floor    int64 // rows with smaller keys prevent a drop
+	attempt  int   // from 0: see relatedLocks
 }
 
 // id returns a key for a step that is the same in the next plan.

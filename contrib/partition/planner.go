@@ -53,8 +53,8 @@ func (s *Set) newPlanner(st *state, local time.Time, probe probe) *planner {
 		p.top = part.hi
 	}
 
-	if p.fallback != nil {
-		p.names[p.fallback.table] = true
+	if p.defaultPart != nil {
+		p.names[p.defaultPart.table] = true
 		p.plan.partitions++
 	}
 
@@ -81,14 +81,14 @@ func (p *planner) fail(err error) { p.err = cmp.Or(p.err, err) }
 // make makes the plan.
 func (p *planner) make() error {
 	p.plan.Covered = p.covered()
-	if p.contradicted() {
+	if p.reportContradiction() {
 		return p.err
 	}
 
 	// What fails in the later parts, such as an archive callback, prevents no new partition. All partitions are
 	// detached before the first is archived, which may take hours: a Set without WithArchive leaves them alone as long
 	// as one waits.
-	return p.run(p.create, p.createDefault, p.retire, p.finishLoose)
+	return p.run(p.create, p.createDefault, p.retire, p.finishDetached)
 }
 
 // run calls the functions up to the one that plans a step that is enough.
@@ -101,7 +101,7 @@ func (p *planner) run(parts ...func()) error {
 	return p.err
 }
 
-// step adds a step for a partition, or for a loose table.
+// step adds a step for a partition, or for a detached table.
 func (p *planner) step(step Step) {
 	if step.Lo != noLow {
 		step.From = p.at(int64(step.Lo)).In(p.zone)

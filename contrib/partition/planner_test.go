@@ -137,8 +137,8 @@ func TestRowsInTheDefaultPartitionPreventThePartitionOfTheirTime(t *testing.T) {
 	both(t, Month, []Option{WithAhead(2), WithDefault()}, func(t *testing.T, s *Set) {
 		c := &catalog{}
 		c.apply(s, c.plan(t, s, date("2026-01-15")))
-		if c.fallback == nil || c.fallback.table != "t_default" {
-			t.Fatalf("the default partition is %+v", c.fallback)
+		if c.defaultPart == nil || c.defaultPart.table != "t_default" {
+			t.Fatalf("the default partition is %+v", c.defaultPart)
 		}
 		want(t, c.plan(t, s, date("2026-01-15")), "")
 		c.keys = []int64{s.first("2026-04-20")}
@@ -152,7 +152,7 @@ func TestRowsInTheDefaultPartitionPreventThePartitionOfTheirTime(t *testing.T) {
 		want(t, c.plan(t, s, date("2026-03-15")), "create t_2026_04, create t_2026_05")
 	})
 	// One that has the name of another.
-	c := &catalog{state: state{fallback: &part{name: named("t_2026_02"), lo: noLow, hi: noHigh}}}
+	c := &catalog{state: state{defaultPart: &part{name: named("t_2026_02"), lo: noLow, hi: noHigh}}}
 	want(t, c.plan(t, newSet(t, sqldb.MySQL, Month, WithAhead(1)), date("2026-01-15")), "create t_2026_01, create t_2026_02_2")
 }
 

@@ -247,7 +247,7 @@ func (e postgres) inspect(ctx context.Context, q querier, s *Set) (*state, error
 		return nil, err
 	}
 
-	return st, st.readLoose(ctx, q, looseQuery, markWords, oid, s.key)
+	return st, st.readDetached(ctx, q, detachedQuery, markWords, oid, s.key)
 }
 
 // sizeOf is the size of a relation with its indexes and its TOAST table. pg_total_relation_size would wait for whoever
@@ -275,7 +275,7 @@ func (postgres) readParts(ctx context.Context, q querier, s *Set, parent int64, 
 		}
 
 		if bound == "DEFAULT" {
-			st.fallback = &p
+			st.defaultPart = &p
 			return nil
 		}
 
@@ -320,9 +320,9 @@ func parseBound(text string) (lo, hi int64, err error) {
 	return lo, hi, err
 }
 
-// looseQuery trusts a comment only if the owner of the table is trusted: reading a table of another role may execute
+// detachedQuery trusts a comment only if the owner of the table is trusted: reading a table of another role may execute
 // code of that role.
-const looseQuery = `SELECT c.oid::int8, n.nspname, c.relname, c.reltuples::int8,
+const detachedQuery = `SELECT c.oid::int8, n.nspname, c.relname, c.reltuples::int8,
 	` + sizeOf + `, d.description
 FROM pg_description d JOIN pg_class c ON c.oid = d.objoid JOIN pg_namespace n ON n.oid = c.relnamespace
 WHERE d.classoid = 'pg_class'::regclass AND d.objsubid = 0 AND c.relkind = 'r' AND NOT c.relispartition

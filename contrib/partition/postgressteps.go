@@ -17,7 +17,7 @@ func (e postgres) statements(s *Set, st *state, step Step) []string {
 
 func (e postgres) execute(ctx context.Context, q querier, s *Set, st *state, step Step) error {
 	inside, _ := e.work(s, st, step)
-	own := step.loose || step.finish || step.Action == actionAlter
+	own := step.detached || step.finish || step.Action == actionAlter
 	if !own && step.Action != actionCreate {
 		if err := e.lockToDetach(ctx, q, s, st, step); err != nil {
 			return err
@@ -72,7 +72,7 @@ func (e postgres) work(s *Set, st *state, step Step) (inside, outside []string) 
 	case actionCreate:
 		return append(e.createTable(st, name{st.table.schema, step.Partition}), e.attach(st, step)), nil
 	case actionDrop, actionRename:
-		if !step.loose {
+		if !step.detached {
 			inside = append(inside, detach)
 		}
 		if step.Action == actionDrop {
@@ -221,7 +221,7 @@ func (e postgres) archive(ctx context.Context, conn *sql.Conn, s *Set, st *state
 	})
 }
 
-// readOpen reads the name and the comment of a loose table. It reports whether the table still has its mark, and is not
+// readOpen reads the name and the comment of a detached table. It reports whether the table still has its mark, and is not
 // archived.
 func (postgres) readOpen(ctx context.Context, q querier, st *state, p *part) (quoted string, open bool, err error) {
 	const query = `SELECT coalesce(pg_catalog.obj_description(c.oid, 'pg_class'), ''), n.nspname, c.relname,
@@ -235,7 +235,7 @@ WHERE c.oid OPERATOR(pg_catalog.=) $1::bigint::pg_catalog.oid AND NOT c.relispar
 // move fills a table before it attaches it as the partition. It locks the parent first: a reader that has planned with
 // the default partition only, or a writer that waits for one of its rows, would miss the moved rows.
 func (e postgres) move(ctx context.Context, q querier, s *Set, st *state, create Step) (moved int64, err error) {
-	from, to := quoteTable(st.fallback.name), name{st.table.schema, create.Partition}
+	from, to := quoteTable(st.defaultPart.name), name{st.table.schema, create.Partition}
 	// ATTACH PARTITION locks what foreign keys refer to at the end. If that were refused then, all rows would have been
 	// copied for nothing.
 	locks, err := relatedLocks(ctx, q, quoteTable(st.table), parentsFirst)
@@ -256,13 +256,13 @@ func (e postgres) move(ctx context.Context, q querier, s *Set, st *state, create
 	}
 
 	columns, err := list(ctx, q, `SELECT quote_ident(attname) FROM pg_attribute
-WHERE attrelid = $1::int8::oid AND attnum > 0 AND NOT attisdropped AND attgenerated = '' ORDER BY attnum`, st.fallback.oid)
+WHERE attrelid = $1::int8::oid AND attnum > 0 AND NOT attisdropped AND attgenerated = '' ORDER BY attnum`, st.defaultPart.oid)
 	if err != nil {
 		return 0, err
 	}
 
 	// The rows are not deleted for the triggers.
-	off, on, err := e.triggers(ctx, q, st.fallback)
+	off, on, err := e.triggers(ctx, q, st.defaultPart)
 	if err != nil {
 		return 0, err
 	}
@@ -296,20 +296,20 @@ WHERE attrelid = $1::int8::oid AND attnum > 0 AND NOT attisdropped AND attgenera
 
 // checkMovable refuses to move rows that other rows refer to: ON DELETE CASCADE would delete those.
 func (postgres) checkMovable(ctx context.Context, q querier, st *state) error {
-	if st.fallback.fixed {
+	if st.defaultPart.fixed {
 		return fmt.Errorf("%w: the default partition %v has partitions, or is a foreign table",
-			ErrTable, st.fallback.name)
+			ErrTable, st.defaultPart.name)
 	}
 
 	keys, err := list(ctx, q, `SELECT quote_ident(k.conname) || ' of ' || k.conrelid::regclass FROM pg_constraint k
-WHERE k.contype = 'f' AND k.confrelid = $1::int8::oid ORDER BY k.conparentid, k.oid LIMIT 1`, st.fallback.oid)
+WHERE k.contype = 'f' AND k.confrelid = $1::int8::oid ORDER BY k.conparentid, k.oid LIMIT 1`, st.defaultPart.oid)
 	if err != nil {
 		return err
 	}
 
 	if len(keys) > 0 {
 		return fmt.Errorf("%w: the foreign key %s refers to rows of %v, which can't be moved",
-			ErrTable, keys[0], st.fallback.name)
+			ErrTable, keys[0], st.defaultPart.name)
 	}
 
 	return nil

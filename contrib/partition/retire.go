@@ -17,14 +17,14 @@ const (
 )
 
 // retire plans what happens to partitions beyond the retention. One is removed only if it is expired and not blocked,
-// and the table is alive and steady; contradicted is checked before all steps.
+// and the table is alive and steady; reportContradiction is checked before all steps.
 func (p *planner) retire() {
 	for _, part := range p.parts {
 		expired := p.expired(part)
 		switch {
 		case part.moved && (part.split || !expired):
 			p.plan.problem(part.table, "an earlier call that moved its rows to the table %s was interrupted: "+
-				"insert them again and drop that table, or remove its comment to keep it", part.twin)
+				"insert them again and drop that table, or remove its comment to keep it", part.exchangeTable)
 		case part.fixed && expired:
 			p.plan.problem(part.table,
 				"it is beyond the retention, but has partitions of its own, or is a foreign table: "+
@@ -44,7 +44,7 @@ func (p *planner) retire() {
 	}
 }
 
-// dropOf returns the step that drops a partition or a loose table.
+// dropOf returns the step that drops a partition or a detached table.
 func dropOf(part part, text, why string) Step {
 	return Step{
 		Action: actionDrop, Partition: text, Lo: snowflake.ID(part.lo), Hi: snowflake.ID(part.hi), Rows: part.rows,
@@ -60,7 +60,7 @@ func (p *planner) expired(part part) bool {
 // retireOne plans the next step for a partition beyond the retention.
 func (p *planner) retireOne(part part) {
 	floor := p.floor(part)
-	if p.blocked(part, floor) {
+	if p.reportOldRow(part, floor) {
 		return
 	}
 
@@ -72,7 +72,7 @@ func (p *planner) retireOne(part part) {
 	step.floor = floor
 	switch {
 	// PostgreSQL does not detach partitions of tables with a default partition concurrently.
-	case p.concurrently && p.fallback == nil && p.dialect == sqldb.Postgres || part.pending:
+	case p.concurrently && p.defaultPart == nil && p.dialect == sqldb.Postgres || part.pending:
 		step.Action, step.finish = actionDetach, true
 		// PostgreSQL detaches none concurrently while another one is not detached completely.
 		for _, other := range p.parts {
@@ -94,9 +94,9 @@ func (p *planner) retireOne(part part) {
 	p.remove(part, step)
 }
 
-// finishLoose plans what is left to do for tables that were detached.
-func (p *planner) finishLoose() {
-	for _, part := range p.loose {
+// finishDetached plans what is left to do for tables that were detached.
+func (p *planner) finishDetached() {
+	for _, part := range p.detached {
 		text := part.String()
 		if !p.expired(part) {
 			p.plan.problem(text,
@@ -112,7 +112,7 @@ func (p *planner) finishLoose() {
 		}
 
 		step := dropOf(part, text, "detached before")
-		step.loose = true
+		step.detached = true
 		switch {
 		case p.rename != nil:
 			step.Action = actionRename
@@ -166,8 +166,8 @@ func (p *planner) floor(part part) int64 {
 	return floor
 }
 
-// blocked reports, as a problem, a row below the floor of a partition.
-func (p *planner) blocked(part part, floor int64) bool {
+// reportOldRow reports, as a problem, a row below the floor of a partition.
+func (p *planner) reportOldRow(part part, floor int64) bool {
 	if floor == noLow {
 		return false
 	}
@@ -205,7 +205,7 @@ func (p *planner) alive() (live bool) {
 	}
 	defer func() { p.live = &live }()
 
-	for _, part := range slices.Concat(p.loose, p.parts) {
+	for _, part := range slices.Concat(p.detached, p.parts) {
 		if part.due && p.archive == nil {
 			p.plan.problem(part.table,
 				"another Set is to archive it, and this one has no WithArchive: nothing is removed "+
@@ -251,7 +251,7 @@ func (p *planner) steady() bool {
 		}
 
 		if next == k {
-			return p.gapped(times, k, k+normal+1)
+			return p.reportGapBetween(times, k, k+normal+1)
 		}
 
 		k = next
@@ -260,9 +260,9 @@ func (p *planner) steady() bool {
 	return true
 }
 
-// gapped reports, as a problem, that the periods after first up to last, which go back, have no rows, and others before
+// reportGapBetween reports, as a problem, that the periods after first up to last, which go back, have no rows, and others before
 // have. It returns true if there are none before.
-func (p *planner) gapped(times []period, first, last int) bool {
+func (p *planner) reportGapBetween(times []period, first, last int) bool {
 	if _, older := p.newest(times[last].lo); !older {
 		return true
 	}
@@ -275,9 +275,9 @@ func (p *planner) gapped(times []period, first, last int) bool {
 	return false
 }
 
-// contradicted reports, as a problem, that by the layout no row is of a time near the clocks. A table without rows that
+// reportContradiction reports, as a problem, that by the layout no row is of a time near the clocks. A table without rows that
 // had partitions all the time has one that ends near them.
-func (p *planner) contradicted() bool {
+func (p *planner) reportContradiction() bool {
 	if p.latest.Before(p.layout.Epoch()) {
 		return false // create returns an error
 	}
@@ -322,9 +322,9 @@ func (p *planner) newest(hi int64) (key int64, found bool) {
 			key, found = p.find(p.parts[i], noLow, hi, greatest)
 		}
 	}
-	if p.fallback != nil {
-		if stray, has := p.find(*p.fallback, noLow, hi, greatest); has && (!found || stray > key) {
-			return stray, true
+	if p.defaultPart != nil {
+		if misplaced, has := p.find(*p.defaultPart, noLow, hi, greatest); has && (!found || misplaced > key) {
+			return misplaced, true
 		}
 	}
 	return key, found
@@ -333,8 +333,8 @@ func (p *planner) newest(hi int64) (key int64, found bool) {
 // occupied reports whether there is a row of the period.
 func (p *planner) occupied(at period) bool {
 	parts := p.from(at.lo)
-	if p.fallback != nil {
-		parts = append(slices.Clip(parts), *p.fallback)
+	if p.defaultPart != nil {
+		parts = append(slices.Clip(parts), *p.defaultPart)
 	}
 	return slices.ContainsFunc(parts, func(part part) bool {
 		if part.lo >= at.hi {
@@ -345,9 +345,9 @@ func (p *planner) occupied(at period) bool {
 	})
 }
 
-// strangers reports, as a problem, a partition that leaves no room for those ahead, or lies far behind them. A Set with
+// reportStrange reports, as a problem, a partition that leaves no room for those ahead, or lies far behind them. A Set with
 // another layout has made it, or a clock that was wrong.
-func (p *planner) strangers(last period) {
+func (p *planner) reportStrange(last period) {
 	before := last.to
 	for i, part := range p.parts {
 		if i > 0 {

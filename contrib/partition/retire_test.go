@@ -99,10 +99,10 @@ func TestForeignRowsBlockTheDrop(t *testing.T) {
 // A wrong layout, or both clocks, may show that all rows are old.
 func TestNothingIsRemovedWithoutARowOfTheRetainedTime(t *testing.T) {
 	for _, c := range []struct {
-		name     string
-		keys     []string
-		fallback string // a key in the default partition
-		problem  string
+		name        string
+		keys        []string
+		defaultPart string // a key in the default partition
+		problem     string
 	}{
 		{"no row", nil, "", "there is no row"},
 		{"old rows", []string{"2026-01-20", "2026-03-31 23:59:59.999"}, "", "the youngest row is of 2026-03-31 23:59:59.999 UTC by this layout"},
@@ -117,14 +117,14 @@ func TestNothingIsRemovedWithoutARowOfTheRetainedTime(t *testing.T) {
 			table.add(s, "march", "2026-02", "2026-04")
 			table.add(s, "april", "2026-04", "2026-05")
 			table.add(s, "june", "2026-06", "2026-08")
-			if c.fallback != "" { // it has the keys that no other one has
-				table.fallback = &part{name: name{"", "t_default"}, lo: noLow, hi: noHigh}
-				table.keys = append(table.keys, s.first(c.fallback))
+			if c.defaultPart != "" { // it has the keys that no other one has
+				table.defaultPart = &part{name: name{"", "t_default"}, lo: noLow, hi: noHigh}
+				table.keys = append(table.keys, s.first(c.defaultPart))
 			}
 			for _, key := range c.keys {
 				table.keys = append(table.keys, s.first(key))
 			}
-			table.loose = []part{{name: name{"s", "x"}, lo: s.first("2025-10"), hi: s.first("2025-11")}}
+			table.detached = []part{{name: name{"s", "x"}, lo: s.first("2025-10"), hi: s.first("2025-11")}}
 			plan := table.plan(t, s, date("2026-06-15"))
 			if c.problem == "" {
 				want(t, plan, "drop old, drop march, drop s.x")
@@ -152,8 +152,8 @@ func archiveNothing(context.Context, string) error { return nil }
 func TestWhatHappensBeyondTheRetention(t *testing.T) {
 	const created = "create t_2027_01, create t_2027_02, "
 	none, keep, archive, concurrently := WithGrace(time.Hour), WithKeep(strings.ToUpper), WithArchive(archiveNothing), WithDetachConcurrently()
-	moved := func(p *part) { p.twin, p.moved = "x", true }
-	split := func(p *part) { p.twin, p.moved, p.split = "x", true, true }
+	moved := func(p *part) { p.exchangeTable, p.moved = "x", true }
+	split := func(p *part) { p.exchangeTable, p.moved, p.split = "x", true, true }
 	due := func(p *part) { p.due = true }
 	archived := func(p *part) { p.archived = true }
 	for _, c := range []struct {
@@ -200,10 +200,10 @@ func TestWhatHappensBeyondTheRetention(t *testing.T) {
 			changed := &table.parts[0]
 			switch c.of {
 			case "t_default":
-				table.fallback = &part{name: named("t_default"), lo: s.first("2027"), hi: noHigh}
+				table.defaultPart = &part{name: named("t_default"), lo: s.first("2027"), hi: noHigh}
 			case "s.x":
-				table.loose = []part{{name: name{"s", "x"}, lo: s.first("2025-10"), hi: s.first("2025-11")}}
-				changed = &table.loose[0]
+				table.detached = []part{{name: name{"s", "x"}, lo: s.first("2025-10"), hi: s.first("2025-11")}}
+				changed = &table.detached[0]
 			}
 			if c.change != nil {
 				c.change(changed)
@@ -292,7 +292,7 @@ func TestClocksThatAreAheadRemoveNothing(t *testing.T) {
 	}
 	both(t, Month, []Option{WithRetain(12), WithAhead(1)}, func(t *testing.T, s *Set) {
 		table := tableOf(s, "2025-02", "2027-01", "2025-01", "2026-06")
-		table.fallback = &part{name: named("t_default"), lo: noLow, hi: noHigh}
+		table.defaultPart = &part{name: named("t_default"), lo: noLow, hi: noHigh}
 		table.keys = append(table.keys, s.first("2026-08-20"), s.first("2027-05"))
 		if s.dialect == sqldb.MySQL { // any row in it would be a separate problem
 			table.parts = table.parts[:len(table.parts)-1]

@@ -186,7 +186,7 @@ func (s *Set) defaultName() string { return s.table.table + "_default" }
 func (s *Set) keptName(p part) name {
 	partition := p.table
 	if p.parent.table != "" {
-		partition = twinOf(p.parent, p.table)
+		partition = exchangeName(p.parent, p.table)
 	}
 	text := s.rename(partition)
 	if schema, table, ok := strings.Cut(text, "."); ok {

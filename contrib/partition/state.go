@@ -11,17 +11,17 @@ import (
 
 // state is what an engine found.
 type state struct {
-	table    name      // with its schema
-	now      time.Time // by the clock of the database
-	parts    []part    // ascending, without the default partition
-	fallback *part     // the default partition
-	loose    []part    // detached by an earlier call that did not get to what follows
-	owner    string    // of the table, if it is another role than the current one; PostgreSQL
-	storage  string    // the access method and the tablespace of new partitions; PostgreSQL
-	grantees string    // roles whose default privileges new partitions lose; PostgreSQL
-	identity string    // the replica identity of new partitions, if it is not the default; PostgreSQL
-	plain    bool      // a backslash in a literal is one; MySQL
-	trigger  string    // a trigger that keeps partitions from becoming tables; MariaDB
+	table       name      // with its schema
+	now         time.Time // by the clock of the database
+	parts       []part    // ascending, without the default partition
+	defaultPart *part     // the default partition
+	detached    []part    // detached by an earlier call that did not get to what follows
+	owner       string    // of the table, if it is another role than the current one; PostgreSQL
+	storage     string    // the access method and the tablespace of new partitions; PostgreSQL
+	grantees    string    // roles whose default privileges new partitions lose; PostgreSQL
+	identity    string    // the replica identity of new partitions, if it is not the default; PostgreSQL
+	plain       bool      // a backslash in a literal is one; MySQL
+	trigger     string    // a trigger that keeps partitions from becoming tables; MariaDB
 }
 
 // part is a partition: the rows with lo <= key && key < hi.
@@ -34,16 +34,16 @@ type part struct {
 	comment  string // on MySQL, of the table that a partition belongs to
 	fixed    bool   // has partitions itself, or is a foreign table: it is never detached or dropped
 	pending  bool   // a DETACH CONCURRENTLY was interrupted
-	archived bool   // a loose table that the callback of WithArchive is done with
+	archived bool   // a detached table that the callback of WithArchive is done with
 	due      bool   // it is to be archived, or will be when this Set has detached it
 
 	interrupted bool // a partition with the mark of a DETACH CONCURRENTLY that has not begun
 
 	// MySQL
-	parent name   // of a partition; a loose table has none
-	twin   string // a table that an earlier call made for the rows of the partition
-	moved  bool   // it has the rows
-	split  bool   // both have rows
+	parent        name   // of a partition; a detached table has none
+	exchangeTable string // a table that an earlier call made for the rows of the partition
+	moved         bool   // it has the rows
+	split         bool   // both have rows
 }
 
 const (
@@ -74,14 +74,14 @@ func (p *part) readMark(table name) bool {
 	return err == nil && loErr == nil && hiErr == nil && from == table.String()
 }
 
-// readLoose reads the tables with a mark. The rows of the query have the OID, the schema, the name, the rows, the bytes
+// readDetached reads the tables with a mark. The rows of the query have the OID, the schema, the name, the rows, the bytes
 // and the comment.
-func (st *state) readLoose(ctx context.Context, q querier, query string, args ...any) error {
+func (st *state) readDetached(ctx context.Context, q querier, query string, args ...any) error {
 	return each(ctx, q, query, args, func(scan func(...any) error) error {
 		var p part
 		err := scan(&p.oid, &p.schema, &p.table, &p.rows, &p.bytes, &p.comment)
 		if err == nil && p.readMark(st.table) {
-			st.loose = append(st.loose, p)
+			st.detached = append(st.detached, p)
 		}
 		return err
 	})
