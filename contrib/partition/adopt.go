@@ -8,6 +8,8 @@ import (
 	"hash/crc32"
 	"strings"
 	"time"
+
+	"github.com/sqlflake/sqlflake/contrib/partition/internal/period"
 )
 
 // Adopt turns an ordinary table into a partitioned one with the same name and rows, and creates the partitions that
@@ -103,7 +105,7 @@ type adoption struct {
 }
 
 func (s *Set) newAdoption(table name, now time.Time) *adoption {
-	return &adoption{plan: &Plan{Table: table.String(), Now: now.In(s.zone)}}
+	return &adoption{plan: &Plan{Table: table.String(), Now: now.In(s.calendar.Zone)}}
 }
 
 // add adds a step. run executes it, if it is the first one.
@@ -131,7 +133,7 @@ func (a *adoption) refuseAhead(ctx context.Context, q querier, s *Set, table nam
 	key, found, err := s.keyOf(ctx, q, part{name: table}, noLow, noHigh, greatest)
 	if found && key >= end {
 		a.plan.problem("", "it has a row with the key %d, of the time %s: that is after %s, %s",
-			key, s.text(s.at(key)), why, s.text(s.at(end)))
+			key, s.calendar.Text(s.calendar.At(key)), why, s.calendar.Text(s.calendar.At(end)))
 	}
 	return err
 }
@@ -172,7 +174,7 @@ func (s *Set) adoptStep(ctx context.Context, db *sql.DB, c *claim) (done *Step, 
 // that others follow it.
 func (a *adoption) createsFor(ctx context.Context, q querier, s *Set, st *state, now time.Time) error {
 	p := s.newPlanner(st, now, s.probe(ctx, q, st))
-	p.latest = later(st.now, s.now())
+	p.latest = period.Later(st.now, s.now())
 	err := p.run(p.create, p.createDefault)
 	for _, step := range p.plan.Steps {
 		a.add(step, func(ctx context.Context, q querier) error { return s.engine.execute(ctx, q, s, st, step) })
@@ -190,7 +192,7 @@ func (s *Set) adopted(ctx context.Context, q querier) (*adoption, error) {
 
 	now := s.now()
 	if len(st.parts) > 0 && st.parts[0].hi != noHigh { // the legacy partition may end after the last one ahead
-		now = later(now, s.at(st.parts[0].hi))
+		now = period.Later(now, s.calendar.At(st.parts[0].hi))
 	}
 
 	a := s.newAdoption(st.table, st.now)
@@ -204,8 +206,8 @@ func (s *Set) legacyDrop(hi int64) string {
 	if s.retain == 0 {
 		return ""
 	}
-	at := s.after(s.period(s.at(hi)), s.retain)
-	return ": Maintain drops it as a whole, not before " + s.text(at.from.Add(s.grace))
+	at := s.calendar.After(s.calendar.Containing(s.calendar.At(hi)), s.retain)
+	return ": Maintain drops it as a whole, not before " + s.calendar.Text(at.From.Add(s.grace))
 }
 
 // legacyName ends a name that is too long with a checksum, so that two tables do not get the same one.

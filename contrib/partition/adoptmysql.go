@@ -44,14 +44,14 @@ func (e mysql) adoption(ctx context.Context, q querier, s *Set, _ *claim, _ int)
 	}
 
 	st := &state{table: t.name, now: t.now}
-	floor := (&planner{Set: s, state: st, local: s.now()}).first()
-	st.parts = []part{{name: name{t.schema, legacy}, lo: noLow, hi: floor.lo}}
+	floor := (&planner{Set: s, state: st, Calendar: s.calendar, local: s.now()}).first()
+	st.parts = []part{{name: name{t.schema, legacy}, lo: noLow, hi: floor.Lo}}
 	steps, err := s.firstPartitions(st)
 	if err != nil {
 		return nil, err
 	}
 
-	steps = append([]Step{{Partition: legacy, Lo: noLow, Hi: snowflake.ID(floor.lo)}}, steps...)
+	steps = append([]Step{{Partition: legacy, Lo: noLow, Hi: snowflake.ID(floor.Lo)}}, steps...)
 	last := steps[len(steps)-1]
 	if !s.wantDefault && last.Hi != noHigh {
 		why := "the last partition without WithDefault"
@@ -61,8 +61,8 @@ func (e mysql) adoption(ctx context.Context, q querier, s *Set, _ *claim, _ int)
 	}
 
 	drop := ""
-	if text := s.legacyDrop(floor.lo); text != "" {
-		drop = "; the rows before " + s.text(floor.from) + " become the partition " + legacy + text
+	if text := s.legacyDrop(floor.Lo); text != "" {
+		drop = "; the rows before " + s.calendar.Text(floor.From) + " become the partition " + legacy + text
 	}
 
 	alter := fmt.Sprintf("ALTER TABLE %s %s", tableMySQL(t.name), s.partitionBy(steps))

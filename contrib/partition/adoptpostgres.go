@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/sqlflake/sqlflake/contrib/internal/pgsql"
+	"github.com/sqlflake/sqlflake/contrib/partition/internal/period"
 	"github.com/sqlflake/sqlflake/snowflake"
 	"github.com/sqlflake/sqlflake/snowflake/sqldb"
 )
@@ -77,17 +78,17 @@ func (postgres) adoption(ctx context.Context, q querier, s *Set, c *claim, attem
 		return nil, err
 	}
 
-	now := later(t.now, s.now())
+	now := period.Later(t.now, s.now())
 	scan := time.Duration(t.bytes/scanSpeed) * time.Second
 	need := adoptLead + scan
 	cut, found, err := s.parseCheck(t)
 	switch {
 	case err != nil:
 		return nil, err
-	case found && s.reached(cut).Sub(now) < adoptLead/4:
+	case found && s.calendar.Reached(cut).Sub(now) < adoptLead/4:
 		a.add(s.stepDropCheck(t, "the clock comes close to the cut of the constraint"))
 		found = false
-	case found && !t.checkValid && s.reached(cut).Sub(now) < adoptLead/2+scan:
+	case found && !t.checkValid && s.calendar.Reached(cut).Sub(now) < adoptLead/2+scan:
 		a.add(s.stepDropCheck(t, "the time to the cut of the constraint is too short to validate it"))
 		found = false
 	case t.checkDef != "" && !found:
@@ -95,26 +96,26 @@ func (postgres) adoption(ctx context.Context, q querier, s *Set, c *claim, attem
 	}
 
 	if !found {
-		next := s.period(now.Add(need))
+		next := s.calendar.Containing(now.Add(need))
 		for range 2 { // the second one may begin too early too, with a Layout.Period before its time
-			if earlier(next.from, s.reached(next.lo)).Before(now.Add(need)) {
-				next = s.next(next)
+			if period.Earlier(next.From, s.calendar.Reached(next.Lo)).Before(now.Add(need)) {
+				next = s.calendar.Next(next)
 			}
 		}
 
-		if end := s.layout.End(); next.to.After(end) {
+		if end := s.calendar.Layout.End(); next.To.After(end) {
 			return nil, fmt.Errorf("%w: the period from %s on is ahead, the layout ends at %s",
-				snowflake.ErrTimeExhausted, s.text(next.from), s.text(end))
+				snowflake.ErrTimeExhausted, s.calendar.Text(next.From), s.calendar.Text(end))
 		}
 
-		cut = next.lo
+		cut = next.Lo
 		if err := a.refuseAhead(ctx, q, s, t.name, cut, "the cut"); err != nil {
 			return nil, err
 		}
 
 		check := fmt.Sprintf("ADD CONSTRAINT %s CHECK (%[2]s IS NOT NULL AND %[2]s < %[3]d) NOT VALID",
 			adoptCheck, pgsql.Name(s.key), cut)
-		step, run := s.stepAlter(t, "limits the keys to those before the cut, "+s.text(next.from), check)
+		step, run := s.stepAlter(t, "limits the keys to those before the cut, "+s.calendar.Text(next.From), check)
 		a.add(step, func(ctx context.Context, q querier) error {
 			c.touched, c.table = true, quoteTable(t.name)
 			return run(ctx, q)
@@ -126,7 +127,7 @@ func (postgres) adoption(ctx context.Context, q querier, s *Set, c *claim, attem
 		a.add(alterStep(t, "reads all rows, without blocking writers", sql),
 			func(ctx context.Context, q querier) error {
 				c.touched = true
-				left := s.reached(cut).Sub(now) - adoptLead/4 // then the constraint has to go
+				left := s.calendar.Reached(cut).Sub(now) - adoptLead/4 // then the constraint has to go
 				err := execAll(ctx, q, append(limits(queueTimeout, left), sql...)...)
 				c.validated = c.validated || err == nil // unless the commit fails
 				return err
@@ -140,7 +141,7 @@ func (postgres) adoption(ctx context.Context, q querier, s *Set, c *claim, attem
 	after := &state{table: t.name, now: t.now, parts: []part{{
 		name: name{t.schema, t.legacy}, lo: noLow, hi: cut, rows: t.rows, bytes: t.bytes,
 	}}}
-	if err := a.createsFor(ctx, q, s, after, s.at(cut)); err != nil {
+	if err := a.createsFor(ctx, q, s, after, s.calendar.At(cut)); err != nil {
 		return nil, err
 	}
 
@@ -177,7 +178,7 @@ func (s *Set) parseCheck(t *adoptee) (cut int64, fits bool, err error) {
 	}
 	if match := checkForm.FindStringSubmatch(t.checkDef); match != nil {
 		if cut, err := strconv.ParseInt(match[1], 10, 64); err == nil {
-			return cut, s.of(cut).lo == cut, nil
+			return cut, s.calendar.Of(cut).Lo == cut, nil
 		}
 	}
 	return 0, false, fmt.Errorf("%w: %v has a constraint %s that is not of Adopt: %.200s",
@@ -300,7 +301,7 @@ func (s *Set) addSwap(ctx context.Context, q querier, t *adoptee, cut int64, att
 
 	why := "becomes the partition " + t.legacy + " of a new table with its name" + s.legacyDrop(cut)
 	step := alterStep(t, why, append(append(script, statements...), "COMMIT"))
-	step.Hi, step.To = snowflake.ID(cut), s.at(cut)
+	step.Hi, step.To = snowflake.ID(cut), s.calendar.At(cut)
 	a.add(step, func(ctx context.Context, q querier) error {
 		if err := s.lockAll(ctx, q, locks...); err != nil {
 			return err

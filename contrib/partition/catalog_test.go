@@ -82,7 +82,7 @@ func (c *catalog) add(s *Set, table, from, to string) {
 // first returns the least ID of a time.
 func (s *Set) first(text string) int64 {
 	t := date(text)
-	return s.span(t, t).lo
+	return s.calendar.Bound(t)
 }
 
 // date parses the start of a time in UTC: 2026-02, 2026-02-28, 2026-02-28 23:59.

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/sqlflake/sqlflake/contrib/internal/pgsql"
+	"github.com/sqlflake/sqlflake/contrib/partition/internal/period"
 	"github.com/sqlflake/sqlflake/snowflake"
 	"github.com/sqlflake/sqlflake/snowflake/sqldb"
 )
@@ -16,38 +17,38 @@ const maxCreate = 10_000
 
 // create plans the partitions from the first period that rows may come for, to the last one ahead.
 func (p *planner) create() {
-	if epoch := p.layout.Epoch(); p.latest.Before(epoch) {
+	if epoch := p.Layout.Epoch(); p.latest.Before(epoch) {
 		p.fail(fmt.Errorf("%w: the clock shows %s, the layout begins at %s", snowflake.ErrBeforeEpoch,
-			p.text(p.latest), p.text(epoch)))
+			p.Text(p.latest), p.Text(epoch)))
 		return
 	}
 
 	for _, part := range p.parts {
-		if part.hi == noHigh && p.of(part.lo).hi != noHigh {
+		if part.hi == noHigh && p.Of(part.lo).Hi != noHigh {
 			p.plan.problem(part.table,
 				"it has no upper bound, so none can follow it: split it, or on MySQL set WithDefault")
 		}
 	}
 
 	last := p.horizon()
-	if end := p.layout.End(); last.to.After(end) {
+	if end := p.Layout.End(); last.To.After(end) {
 		p.plan.problem("", "the layout ends at %s, there are no IDs after it: %w",
-			p.text(end), snowflake.ErrTimeExhausted)
+			p.Text(end), snowflake.ErrTimeExhausted)
 	}
 
 	p.reportStrange(last)
-	var periods []period
-	for at := p.first(); !at.from.After(last.from); at = p.next(at) {
+	var periods []period.Span
+	for at := p.first(); !at.From.After(last.From); at = p.Next(at) {
 		if periods = append(periods, at); len(periods) > maxCreate {
 			p.fail(fmt.Errorf("%w: there are more than %d partitions from %s on",
-				ErrOption, maxCreate, p.text(periods[0].from)))
+				ErrOption, maxCreate, p.Text(periods[0].From)))
 			return
 		}
 	}
 
 	for _, at := range periods {
 		for _, gap := range p.gaps(at) {
-			if p.contiguous() && gap.hi == noHigh && (p.wantDefault || p.defaultPart != nil) {
+			if p.contiguous() && gap.Hi == noHigh && (p.wantDefault || p.defaultPart != nil) {
 				return // only the last partition can have no upper bound, and that is the default one
 			}
 			if !p.reportRowsToSplit() {
@@ -76,13 +77,13 @@ func (p *planner) reportRowsToSplit() bool {
 }
 
 // first returns the first period that has to have a partition. Older gaps are left as they are: no rows come for them.
-func (p *planner) first() period {
+func (p *planner) first() period.Span {
 	from := p.earliest().Add(-p.grace)
 	if !p.begin.IsZero() {
-		from = earlier(from, p.begin)
+		from = period.Earlier(from, p.begin)
 	}
-	first := p.period(later(from, p.layout.Epoch()))
-	if oldest := p.oldest(); p.retain > 0 && first.from.Before(oldest.from) {
+	first := p.Containing(period.Later(from, p.Layout.Epoch()))
+	if oldest := p.oldest(); p.retain > 0 && first.From.Before(oldest.From) {
 		return oldest
 	}
 	return first
@@ -90,24 +91,24 @@ func (p *planner) first() period {
 
 // gaps returns the ranges of keys of a period that have no partition. It is the whole period or nothing, unless the
 // unit, the zone or its rules were others when the neighbours were made.
-func (p *planner) gaps(at period) (gaps []period) {
-	lo := at.lo
+func (p *planner) gaps(at period.Span) (gaps []period.Span) {
+	lo := at.Lo
 	if p.contiguous() {
 		lo = p.top
 	}
 
 	for _, part := range p.from(lo) {
-		if part.lo >= at.hi {
+		if part.lo >= at.Hi {
 			break
 		}
 		if lo < part.lo {
-			gaps = append(gaps, period{lo: lo, hi: part.lo})
+			gaps = append(gaps, period.Span{Lo: lo, Hi: part.lo})
 		}
 		lo = part.hi
 	}
 
-	if lo < at.hi {
-		gaps = append(gaps, period{lo: lo, hi: at.hi})
+	if lo < at.Hi {
+		gaps = append(gaps, period.Span{Lo: lo, Hi: at.Hi})
 	}
 
 	return gaps
@@ -117,7 +118,7 @@ func (p *planner) from(lo int64) []part {
 	return p.parts[sort.Search(len(p.parts), func(i int) bool { return p.parts[i].hi > lo }):] // they are ascending
 }
 
-func (p *planner) createOne(at, g period) {
+func (p *planner) createOne(at, g period.Span) {
 	text := p.newName(at, func(string) bool { return false })
 	p.names[text] = true
 	if !p.free(text) {
@@ -125,29 +126,29 @@ func (p *planner) createOne(at, g period) {
 	}
 
 	if p.defaultPart != nil && !p.contiguous() {
-		if _, found := p.find(*p.defaultPart, g.lo, g.hi, 0); found {
+		if _, found := p.find(*p.defaultPart, g.Lo, g.Hi, 0); found {
 			p.plan.problem(text, "the default partition %s has rows of its time: MoveDefault moves them",
 				p.defaultPart.table)
 			return
 		}
 	}
 
-	why := "past " + p.unit.noun()
+	why := "past " + p.Unit.Noun()
 	switch {
-	case at.from.After(p.latest):
-		why = p.unit.noun() + " ahead"
-	case at.to.After(p.latest):
-		why = "current " + p.unit.noun()
+	case at.From.After(p.latest):
+		why = p.Unit.Noun() + " ahead"
+	case at.To.After(p.latest):
+		why = "current " + p.Unit.Noun()
 	}
 
-	p.step(Step{Action: actionCreate, Partition: text, Lo: snowflake.ID(g.lo), Hi: snowflake.ID(g.hi), Why: why})
-	p.top = max(p.top, g.hi)
+	p.step(Step{Action: actionCreate, Partition: text, Lo: snowflake.ID(g.Lo), Hi: snowflake.ID(g.Hi), Why: why})
+	p.top = max(p.top, g.Hi)
 }
 
 // newName returns a name for a partition of a period that no other partition has and that is not taken: the second
 // part of a period gets the suffix _2.
-func (p *planner) newName(at period, taken func(string) bool) string {
-	base := p.partitionName(at.from)
+func (p *planner) newName(at period.Span, taken func(string) bool) string {
+	base := p.partitionName(at.From)
 	text := base
 	for n := 2; p.names[text] || taken(text); n++ {
 		text = fmt.Sprintf("%s_%d", base, n)

@@ -74,7 +74,7 @@ func (s *Set) MoveDefault(ctx context.Context, db *sql.DB, batch int) (moved int
 func (p *planner) misplaced(batch int) *Step {
 	least := p.afterSequences() // that is moved
 	if !p.begin.IsZero() {
-		least = p.bound(p.begin)
+		least = p.Bound(p.begin)
 	}
 	if p.retain > 0 {
 		least = max(least, p.cutoff)
@@ -90,30 +90,30 @@ func (p *planner) misplaced(batch int) *Step {
 		return nil
 	}
 
-	at := p.of(key)
-	if key < at.lo || key >= at.hi {
+	at := p.Of(key)
+	if key < at.Lo || key >= at.Hi {
 		p.plan.problem(p.defaultPart.table, "the key %d is no ID of the layout: move or delete such rows by hand", key)
 		return nil
 	}
 
-	if ahead := p.horizon().to; p.isStrange(ahead, at.to) {
+	if ahead := p.horizon().To; p.isStrange(ahead, at.To) {
 		p.plan.problem(p.defaultPart.table,
 			"the row with the key %d is of %s, long after %s: a wrong clock may have made it. "+
-				"Delete such rows, or give them other keys", key, p.text(p.at(key)), p.text(ahead))
+				"Delete such rows, or give them other keys", key, p.Text(p.At(key)), p.Text(ahead))
 		return nil
 	}
 
 	for _, g := range p.gaps(at) {
-		if key < g.lo || key >= g.hi {
+		if key < g.Lo || key >= g.Hi {
 			continue
 		}
 
-		if end, found := p.find(*p.defaultPart, key, g.hi, batch); found { // the row after the batch begins the next piece
-			g.hi = max(end, key+1)
+		if end, found := p.find(*p.defaultPart, key, g.Hi, batch); found { // the row after the batch begins the next piece
+			g.Hi = max(end, key+1)
 		}
 		return &Step{
-			Action: actionCreate, Partition: p.newName(at, p.taken), Lo: snowflake.ID(g.lo),
-			Hi: snowflake.ID(g.hi),
+			Action: actionCreate, Partition: p.newName(at, p.taken), Lo: snowflake.ID(g.Lo),
+			Hi: snowflake.ID(g.Hi),
 		}
 	}
 

@@ -187,8 +187,8 @@ func (m *maintenance) next(ctx context.Context) (p *planner, step *Step, err err
 // It returns ErrOption for an interval that is not positive, or longer than the time of the partitions ahead.
 func (s *Set) Run(ctx context.Context, db *sql.DB, every time.Duration) error {
 	now := time.Now()
-	end := s.after(s.period(now), s.ahead)
-	if longest := end.from.Sub(now); every <= 0 || every > longest {
+	end := s.calendar.After(s.calendar.Containing(now), s.ahead)
+	if longest := end.From.Sub(now); every <= 0 || every > longest {
 		return fmt.Errorf("%w: Run every %v, want more than 0 and at most %v: there are %d partitions ahead",
 			ErrOption, every, longest.Truncate(time.Second), s.ahead)
 	}

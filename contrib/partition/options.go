@@ -6,6 +6,7 @@ import (
 	"log/slog"
 	"time"
 
+	"github.com/sqlflake/sqlflake/contrib/partition/internal/period"
 	"github.com/sqlflake/sqlflake/snowflake"
 )
 
@@ -15,9 +16,8 @@ const maxRetain = 100_000
 type Option func(*config) error
 
 type config struct {
-	layout       snowflake.Layout
+	calendar     period.Calendar
 	key          string
-	zone         *time.Location
 	ahead        int
 	retain       int // periods before the current one; 0: all
 	grace        time.Duration
@@ -38,7 +38,7 @@ type config struct {
 
 func defaults() config {
 	return config{
-		layout: snowflake.Default(), key: "id", zone: time.UTC, ahead: 3, grace: time.Hour, idle: -1,
+		calendar: period.Calendar{Layout: snowflake.Default(), Zone: time.UTC}, key: "id", ahead: 3, grace: time.Hour, idle: -1,
 		lockTimeout: 200 * time.Millisecond, patience: time.Minute, log: slog.Default(), now: time.Now,
 		abandoned: abandoned, swap: swapTimeout,
 	}
@@ -59,7 +59,7 @@ func option(valid bool, set func(*config), format string, args ...any) Option {
 // in [snowflake.Clustered], a partition begins with the Layout.Period that contains the start of its unit: rows of the
 // last minutes of a month may be stored in the next one, and are then retained with it.
 func WithLayout(layout snowflake.Layout) Option {
-	return option(true, func(c *config) { c.layout = layout }, "")
+	return option(true, func(c *config) { c.calendar.Layout = layout }, "")
 }
 
 // WithKey sets the key column; the default is "id".
@@ -71,7 +71,7 @@ func WithKey(column string) Option {
 // or 25 hours. If the rules of the zone change, existing partitions keep their bounds, and the next one begins where
 // they end.
 func WithZone(zone *time.Location) Option {
-	return option(zone != nil, func(c *config) { c.zone = zone }, "WithZone(nil)")
+	return option(zone != nil, func(c *config) { c.calendar.Zone = zone }, "WithZone(nil)")
 }
 
 // WithAhead sets how many partitions exist after the current one, 1 to 1000; the default is 3. A row whose ID has no

@@ -6,6 +6,7 @@ import (
 	"text/tabwriter"
 	"time"
 
+	"github.com/sqlflake/sqlflake/contrib/partition/internal/period"
 	"github.com/sqlflake/sqlflake/snowflake"
 )
 
@@ -90,7 +91,7 @@ func (p *Plan) String() string {
 	var b strings.Builder
 	until := ""
 	if !p.Covered.IsZero() {
-		until = " until " + timeText(p.Covered.In(p.Now.Location()))
+		until = " until " + period.TimeText(p.Covered.In(p.Now.Location()))
 	}
 
 	fmt.Fprintf(&b, "%s: %s%s, %s, times in %v\n", p.Table, count(p.partitions, "partition"), until,
@@ -122,13 +123,7 @@ func (p *Plan) bound(s Step, id snowflake.ID, t time.Time) string {
 	if id == noLow || id == noHigh || s.isDefault() {
 		return "-"
 	}
-	return timeText(t.In(p.Now.Location()))
-}
-
-// timeText returns the date, and the time of day unless it is midnight.
-func timeText(t time.Time) string {
-	text := strings.TrimSuffix(t.Format("2006-01-02 15:04:05.999999999"), " 00:00:00")
-	return strings.TrimSuffix(text, ":00")
+	return period.TimeText(t.In(p.Now.Location()))
 }
 
 func count(n int, noun string) string {

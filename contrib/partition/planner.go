@@ -3,9 +3,9 @@ package partition
 import (
 	"cmp"
 	"context"
-	"slices"
 	"time"
 
+	"github.com/sqlflake/sqlflake/contrib/partition/internal/period"
 	"github.com/sqlflake/sqlflake/snowflake/sqldb"
 )
 
@@ -13,6 +13,7 @@ import (
 type planner struct {
 	*Set
 	*state
+	period.Calendar
 	probe  probe
 	local  time.Time // by the clock of this process
 	plan   *Plan
@@ -43,10 +44,10 @@ func (s *Set) probe(ctx context.Context, q querier, st *state) probe {
 // newPlanner returns the planner of a state. Of two clocks that differ, the later one counts for what is created and
 // the earlier one for what is dropped.
 func (s *Set) newPlanner(st *state, local time.Time, probe probe) *planner {
-	p := &planner{Set: s, state: st, probe: probe, local: local, top: noLow, names: make(map[string]bool)}
-	p.plan = &Plan{Table: st.table.String(), Now: st.now.In(s.zone)}
-	p.latest = later(p.now, p.local)
-	p.cutoff = p.oldest().lo
+	p := &planner{Set: s, state: st, Calendar: s.calendar, probe: probe, local: local, top: noLow, names: make(map[string]bool)}
+	p.plan = &Plan{Table: st.table.String(), Now: st.now.In(s.calendar.Zone)}
+	p.latest = period.Later(p.now, p.local)
+	p.cutoff = p.oldest().Lo
 	p.plan.partitions = len(p.parts)
 	for _, part := range p.parts {
 		p.names[part.table] = true
@@ -104,10 +105,10 @@ func (p *planner) run(parts ...func()) error {
 // step adds a step for a partition, or for a detached table.
 func (p *planner) step(step Step) {
 	if step.Lo != noLow {
-		step.From = p.at(int64(step.Lo)).In(p.zone)
+		step.From = p.At(int64(step.Lo)).In(p.Zone)
 	}
 	if step.Hi != noHigh {
-		step.To = p.at(int64(step.Hi)).In(p.zone)
+		step.To = p.At(int64(step.Hi)).In(p.Zone)
 	}
 	if due := p.due(step); p.plan.Overdue.IsZero() || !due.IsZero() && due.Before(p.plan.Overdue) {
 		p.plan.Overdue = due
@@ -122,26 +123,26 @@ func (p *planner) step(step Step) {
 
 // due returns the time since which a step is due, or zero for one that does not depend on the time.
 func (p *planner) due(step Step) time.Time {
-	at := p.of(int64(step.Hi) - 1)
+	at := p.Of(int64(step.Hi) - 1)
 	switch {
 	case step.isDefault(), step.Action == actionAlter:
 		return time.Time{}
 	case step.Action == actionCreate:
-		return p.before(at, p.ahead).from.In(p.zone)
+		return p.Before(at, p.ahead).From.In(p.Zone)
 	}
-	return p.after(at, p.retain+1).from.Add(p.grace).In(p.zone)
+	return p.After(at, p.retain+1).From.Add(p.grace).In(p.Zone)
 }
 
 // covered returns the end of the partitions that follow each other from now on.
 func (p *planner) covered() (end time.Time) {
-	now := p.bound(p.now)
+	now := p.Bound(p.now)
 	for _, part := range p.parts {
 		if part.hi == noHigh && part.lo <= now {
-			return p.layout.End().In(p.zone)
+			return p.Layout.End().In(p.Zone)
 		}
 		if part.lo <= now && now < part.hi {
 			now = part.hi
-			end = p.reached(now).In(p.zone)
+			end = p.Reached(now).In(p.Zone)
 		}
 	}
 	return end
@@ -151,14 +152,14 @@ func (p *planner) covered() (end time.Time) {
 // then belongs to the partition that follows it.
 func (p *planner) contiguous() bool { return p.dialect == sqldb.MySQL }
 
-func (p *planner) earliest() time.Time { return earlier(p.now, p.local) }
+func (p *planner) earliest() time.Time { return period.Earlier(p.now, p.local) }
 
 // oldest returns the oldest period that is retained, or the one of the epoch.
-func (p *planner) oldest() period { return p.before(p.period(p.earliest().Add(-p.grace)), p.retain) }
+func (p *planner) oldest() period.Span {
+	return p.Before(p.Containing(p.earliest().Add(-p.grace)), p.retain)
+}
 
 // horizon returns the last period ahead. Periods after the layout's end have no keys, and so no gaps.
-func (p *planner) horizon() period { return p.after(p.period(later(p.now, p.local)), p.ahead) }
-
-func earlier(a, b time.Time) time.Time { return slices.MinFunc([]time.Time{a, b}, time.Time.Compare) }
-
-func later(a, b time.Time) time.Time { return slices.MaxFunc([]time.Time{a, b}, time.Time.Compare) }
+func (p *planner) horizon() period.Span {
+	return p.After(p.Containing(period.Later(p.now, p.local)), p.ahead)
+}

@@ -24,7 +24,7 @@ func TestPlansLeadToPartitionsForAllThatIsRetained(t *testing.T) {
 		if i >= 4 {
 			options = append(options, WithLayout(snowflake.Clustered()))
 		}
-		if unit.calendar() {
+		if unit < 0 {
 			options = append(options, WithZone(zone(t, "America/Havana")))
 		}
 		both(t, unit, options, func(t *testing.T, s *Set) {
@@ -35,22 +35,22 @@ func TestPlansLeadToPartitionsForAllThatIsRetained(t *testing.T) {
 				if again := c.plan(t, s, now); len(again.Steps)+len(again.Problems) > 0 {
 					t.Fatalf("at %v: a second plan has %v, %v", now, again.Steps, again.Problems)
 				}
-				last, oldest := s.after(s.period(now), 2), s.before(s.period(now.Add(-30*time.Hour)), 4)
-				if got := c.parts[len(c.parts)-1]; got.hi != last.hi {
+				last, oldest := s.calendar.After(s.calendar.Containing(now), 2), s.calendar.Before(s.calendar.Containing(now.Add(-30*time.Hour)), 4)
+				if got := c.parts[len(c.parts)-1]; got.hi != last.Hi {
 					t.Fatalf("at %v: the last partition is %+v, want the end of %v", now, got, last)
 				}
 				for i, p := range c.parts {
 					if i > 0 && p.lo != c.parts[i-1].hi {
 						t.Fatalf("at %v: %+v does not follow %+v", now, p, c.parts[i-1])
 					}
-					if p.hi <= oldest.lo {
+					if p.hi <= oldest.Lo {
 						t.Fatalf("at %v: %+v is beyond the retention", now, p)
 					}
 				}
 				for _, p := range before {
 					kept := slices.ContainsFunc(c.parts, func(q part) bool { return p.name == q.name })
-					if youngest := s.layout.Time(snowflake.ID(p.hi - 1)); !kept && !youngest.Before(oldest.from) {
-						t.Fatalf("at %v: %+v is dropped, and retained is what is from %v on", now, p, oldest.from)
+					if youngest := s.calendar.Layout.Time(snowflake.ID(p.hi - 1)); !kept && !youngest.Before(oldest.From) {
+						t.Fatalf("at %v: %+v is dropped, and retained is what is from %v on", now, p, oldest.From)
 					}
 				}
 			}
@@ -176,9 +176,9 @@ func TestEndOfTheLayout(t *testing.T) {
 			}
 			c.apply(s, plan)
 		}
-		end, err := s.layout.MinAt(s.layout.End().Add(-1))
+		end, err := s.calendar.Layout.MinAt(s.calendar.Layout.End().Add(-1))
 		if last := c.parts[len(c.parts)-1]; err != nil || last.hi < int64(end)|(int64(end)&-int64(end)-1) { // with all bits below the time
-			t.Errorf("the last partition is %+v, the layout ends at %v", last, s.layout.End())
+			t.Errorf("the last partition is %+v, the layout ends at %v", last, s.calendar.Layout.End())
 		}
 	})
 }
@@ -281,7 +281,7 @@ func TestPlanSaysHowLongRowsHaveAPartitionAndSinceWhenAStepIsDue(t *testing.T) {
 		}
 		table := &catalog{}
 		table.add(s, "all", "2026-01", "")
-		if plan := table.plan(t, s, date("2026-02-20")); !plan.Covered.Equal(s.layout.End()) || !plan.Overdue.IsZero() {
+		if plan := table.plan(t, s, date("2026-02-20")); !plan.Covered.Equal(s.calendar.Layout.End()) || !plan.Overdue.IsZero() {
 			t.Errorf("covered until %v, overdue since %v", plan.Covered, plan.Overdue)
 		}
 	})
@@ -294,11 +294,11 @@ func TestRowsOfAllWorkersHaveAPartitionUntilCovered(t *testing.T) {
 		now, end := date("2026-11-15 12:00"), table.parts[len(table.parts)-1].hi
 		covered := table.plan(t, s, now).Covered
 		for at := now; at.Before(covered); at = at.Add(time.Minute) {
-			if id, err := s.layout.Compose(snowflake.Parts{Time: at, Worker: s.layout.MaxWorker()}); err != nil || int64(id) >= end {
+			if id, err := s.calendar.Layout.Compose(snowflake.Parts{Time: at, Worker: s.calendar.Layout.MaxWorker()}); err != nil || int64(id) >= end {
 				t.Fatalf("covered until %v, and %d of %v has no partition, %v", covered, id, at, err)
 			}
 		}
-		if early := date("2026-11-18").Sub(covered); early < 0 || early > s.layout.Period() {
+		if early := date("2026-11-18").Sub(covered); early < 0 || early > s.calendar.Layout.Period() {
 			t.Errorf("covered until %v", covered)
 		}
 	})

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/sqlflake/sqlflake/contrib/partition/internal/period"
 	"github.com/sqlflake/sqlflake/snowflake"
 	"github.com/sqlflake/sqlflake/snowflake/sqldb"
 )
@@ -64,9 +65,9 @@ func (p *planner) retireOne(part part) {
 		return
 	}
 
-	step := dropOf(part, part.table, "beyond the retention of "+count(p.retain, p.unit.noun()))
-	if !p.unit.calendar() {
-		step.Why += fmt.Sprintf(" of %v", time.Duration(p.unit))
+	step := dropOf(part, part.table, "beyond the retention of "+count(p.retain, p.Unit.Noun()))
+	if !p.Unit.ByCalendar() {
+		step.Why += fmt.Sprintf(" of %v", time.Duration(p.Unit))
 	}
 
 	step.floor = floor
@@ -141,22 +142,22 @@ func (p *planner) remove(part part, step Step) {
 // keys are no IDs of the layout, such as the numbers of a sequence that was in use before. They can be in a partition
 // whose lower bound is none or made by hand, and in any one if WithStart says which ID is the oldest.
 func (p *planner) floor(part part) int64 {
-	floor := p.bound(p.begin)
+	floor := p.Bound(p.begin)
 	if p.begin.IsZero() {
-		if part.lo > 0 && p.of(part.lo).lo == part.lo {
+		if part.lo > 0 && p.Of(part.lo).Lo == part.lo {
 			return noLow
 		}
 
-		at := p.of(part.hi - 1)
-		if before := p.previous(at); before.lo > 0 {
+		at := p.Of(part.hi - 1)
+		if before := p.Previous(at); before.Lo > 0 {
 			at = before // when the partition was made, the zone or its rules may have been others
 		}
 
-		if at.lo == 0 {
+		if at.Lo == 0 {
 			return part.hi // IDs of the epoch's period can't be distinguished from small keys
 		}
 
-		floor = at.lo
+		floor = at.Lo
 	}
 
 	if part.lo >= floor {
@@ -176,7 +177,7 @@ func (p *planner) reportOldRow(part part, floor int64) bool {
 	if found {
 		than, mend := "its time", "remove such rows, or set WithStart to the time of the oldest ID"
 		if !p.begin.IsZero() {
-			than, mend = "WithStart, "+p.text(p.begin), "remove or move such rows"
+			than, mend = "WithStart, "+p.Text(p.begin), "remove or move such rows"
 		}
 		p.plan.problem(part.table,
 			"it is beyond the retention, but has a row with the key %d, which is older than %s: %s",
@@ -214,18 +215,18 @@ func (p *planner) alive() (live bool) {
 		}
 	}
 
-	key, found := p.newest(p.of(p.bound(p.latest)).hi) // greater ones say nothing about the retained time
+	key, found := p.newest(p.Of(p.Bound(p.latest)).Hi) // greater ones say nothing about the retained time
 	if found && key >= p.cutoff {
 		return p.steady()
 	}
 
 	youngest := "there is no row"
 	if found {
-		youngest = fmt.Sprintf("the youngest row is of %s by this layout", p.text(p.at(key)))
+		youngest = fmt.Sprintf("the youngest row is of %s by this layout", p.Text(p.At(key)))
 	}
 
 	p.plan.problem("", "no row is younger than the retention, which begins at %s (%s): "+
-		"are the layout and the clocks right? Nothing is removed until there is one", p.text(p.at(p.cutoff)), youngest)
+		"are the layout and the clocks right? Nothing is removed until there is one", p.Text(p.At(p.cutoff)), youngest)
 	return false
 }
 
@@ -239,9 +240,9 @@ func (p *planner) steady() bool {
 		normal = max(p.retain-1, 0) / 12
 	}
 
-	times := []period{p.period(p.earliest().Add(-p.grace))}
-	for len(times) <= p.retain && times[len(times)-1].lo > 0 {
-		times = append(times, p.previous(times[len(times)-1]))
+	times := []period.Span{p.Containing(p.earliest().Add(-p.grace))}
+	for len(times) <= p.retain && times[len(times)-1].Lo > 0 {
+		times = append(times, p.Previous(times[len(times)-1]))
 	}
 
 	for k := 0; k+normal+1 < len(times); {
@@ -262,8 +263,8 @@ func (p *planner) steady() bool {
 
 // reportGapBetween reports, as a problem, that the periods after first up to last, which go back, have no rows, and others before
 // have. It returns true if there are none before.
-func (p *planner) reportGapBetween(times []period, first, last int) bool {
-	if _, older := p.newest(times[last].lo); !older {
+func (p *planner) reportGapBetween(times []period.Span, first, last int) bool {
+	if _, older := p.newest(times[last].Lo); !older {
 		return true
 	}
 	for last+1 < len(times) && !p.occupied(times[last+1]) {
@@ -271,27 +272,27 @@ func (p *planner) reportGapBetween(times []period, first, last int) bool {
 	}
 	p.plan.problem("", "there is no row from %s to %s, but there are older ones: were the clocks right, or are "+
 		"they ahead? Nothing is removed while this time is retained, unless WithIdle(%d) says that such a gap is normal",
-		p.text(times[last].from), p.text(times[first].from), last-first)
+		p.Text(times[last].From), p.Text(times[first].From), last-first)
 	return false
 }
 
 // reportContradiction reports, as a problem, that by the layout no row is of a time near the clocks. A table without rows that
 // had partitions all the time has one that ends near them.
 func (p *planner) reportContradiction() bool {
-	if p.latest.Before(p.layout.Epoch()) {
+	if p.latest.Before(p.Layout.Epoch()) {
 		return false // create returns an error
 	}
 
-	at := p.before(p.period(p.earliest()), max(p.idle, 0)+1)
-	from := earlier(at.from, p.earliest().Add(-dormant))
-	to := later(p.horizon().to, p.latest.Add(dormant))
+	at := p.Before(p.Containing(p.earliest()), max(p.idle, 0)+1)
+	from := period.Earlier(at.From, p.earliest().Add(-dormant))
+	to := period.Later(p.horizon().To, p.latest.Add(dormant))
 	for _, part := range p.parts {
-		if end := p.at(part.hi); !end.Before(from) && !end.After(to) {
+		if end := p.At(part.hi); !end.Before(from) && !end.After(to) {
 			return false
 		}
 	}
 
-	if key, found := p.newest(p.of(p.bound(p.latest)).hi); found && !p.at(key).Before(from) || !from.Before(p.layout.End()) {
+	if key, found := p.newest(p.Of(p.Bound(p.latest)).Hi); found && !p.At(key).Before(from) || !from.Before(p.Layout.End()) {
 		return false
 	}
 
@@ -303,7 +304,7 @@ func (p *planner) reportContradiction() bool {
 	if found {
 		p.plan.problem("", "the youngest row is of %s by this layout, and no partition ends within %d days of %s: "+
 			"are the layout and the clocks right? Nothing is done. If the table was not in use for so long, or its rows were "+
-			"imported, set WithIdle", p.text(p.at(key)), dormant/(24*time.Hour), p.text(p.now))
+			"imported, set WithIdle", p.Text(p.At(key)), dormant/(24*time.Hour), p.Text(p.now))
 	}
 
 	return found
@@ -312,7 +313,7 @@ func (p *planner) reportContradiction() bool {
 // afterSequences returns the least key that is taken for an ID without WithStart. Keys of a sequence that was in use
 // before are of the time after the epoch, whatever the layout is.
 func (p *planner) afterSequences() int64 {
-	return p.bound(p.layout.Epoch().Add(time.Hour + p.layout.Period()))
+	return p.Bound(p.Layout.Epoch().Add(time.Hour + p.Layout.Period()))
 }
 
 // newest returns the greatest key below hi.
@@ -331,34 +332,34 @@ func (p *planner) newest(hi int64) (key int64, found bool) {
 }
 
 // occupied reports whether there is a row of the period.
-func (p *planner) occupied(at period) bool {
-	parts := p.from(at.lo)
+func (p *planner) occupied(at period.Span) bool {
+	parts := p.from(at.Lo)
 	if p.defaultPart != nil {
 		parts = append(slices.Clip(parts), *p.defaultPart)
 	}
 	return slices.ContainsFunc(parts, func(part part) bool {
-		if part.lo >= at.hi {
+		if part.lo >= at.Hi {
 			return false
 		}
-		key, found := p.find(part, noLow, at.hi, greatest)
-		return found && key >= at.lo
+		key, found := p.find(part, noLow, at.Hi, greatest)
+		return found && key >= at.Lo
 	})
 }
 
 // reportStrange reports, as a problem, a partition that leaves no room for those ahead, or lies far behind them. A Set with
 // another layout has made it, or a clock that was wrong.
-func (p *planner) reportStrange(last period) {
-	before := last.to
+func (p *planner) reportStrange(last period.Span) {
+	before := last.To
 	for i, part := range p.parts {
 		if i > 0 {
-			before = p.at(p.parts[i-1].hi)
+			before = p.At(p.parts[i-1].hi)
 		}
 
-		end := p.at(part.hi)
-		if part.hi > last.hi && part.hi != noHigh && p.isStrange(before, end) {
+		end := p.At(part.hi)
+		if part.hi > last.Hi && part.hi != noHigh && p.isStrange(before, end) {
 			p.plan.problem(part.table,
 				"it ends at %s, long after %s: another layout, or a wrong clock, may have made it. "+
-					"Drop it and those after it if they have no rows, or split it", p.text(end), p.text(before))
+					"Drop it and those after it if they have no rows, or split it", p.Text(end), p.Text(before))
 			return
 		}
 	}
@@ -366,5 +367,5 @@ func (p *planner) reportStrange(last period) {
 
 // isStrange reports whether a partition ends long after the one before it.
 func (p *planner) isStrange(before, end time.Time) bool {
-	return end.Sub(before) > strange && end.After(p.next(p.next(p.period(before))).to)
+	return end.Sub(before) > strange && end.After(p.Next(p.Next(p.Containing(before))).To)
 }

@@ -236,12 +236,12 @@ func TestNoPartitionIsDetachedBehindAnInterruptedOne(t *testing.T) {
 // tableOf returns a table with partitions from the first period on, and a row in the middle of each of these periods.
 func tableOf(s *Set, first, last string, spans ...string) *catalog {
 	c := &catalog{idle: true}
-	for at := s.period(date(first)); at.from.Before(date(last)); at = s.next(at) {
-		name := s.unit.name(at.from, s.zone)
-		c.parts = append(c.parts, part{name: named("t_" + name), lo: at.lo, hi: at.hi})
+	for at := s.calendar.Containing(date(first)); at.From.Before(date(last)); at = s.calendar.Next(at) {
+		name := s.calendar.Unit.Name(at.From, s.calendar.Zone)
+		c.parts = append(c.parts, part{name: named("t_" + name), lo: at.Lo, hi: at.Hi})
 		for i := 0; i < len(spans); i += 2 {
-			if !at.from.Before(date(spans[i])) && at.from.Before(date(spans[i+1])) {
-				c.keys = append(c.keys, at.lo/2+at.hi/2)
+			if !at.From.Before(date(spans[i])) && at.From.Before(date(spans[i+1])) {
+				c.keys = append(c.keys, at.Lo/2+at.Hi/2)
 			}
 		}
 	}
@@ -278,7 +278,7 @@ func TestClocksThatAreAheadRemoveNothing(t *testing.T) {
 		{"a week of 30 days", Day, []Option{WithRetain(30)}, "2026-11-16 08:00", []string{"2026-09-25", "2026-11-09"}, "WithIdle(7)"},
 	} {
 		test := func(t *testing.T, s *Set) {
-			end := s.next(s.period(date(c.now))).to.Format(time.DateOnly)
+			end := s.calendar.Next(s.calendar.Containing(date(c.now))).To.Format(time.DateOnly)
 			plan := tableOf(s, c.rows[0][:7], end, c.rows...).plan(t, s, date(c.now))
 			switch {
 			case c.problem != "":

@@ -7,7 +7,7 @@ import (
 	"time"
 	"unicode/utf8"
 
-	"github.com/sqlflake/sqlflake/snowflake"
+	"github.com/sqlflake/sqlflake/contrib/partition/internal/period"
 	"github.com/sqlflake/sqlflake/snowflake/sqldb"
 )
 
@@ -17,7 +17,6 @@ type Set struct {
 	dialect sqldb.Dialect
 	engine  engine
 	table   name
-	unit    Unit
 	path    string // the search_path of the session, see engine.connect
 	config
 }
@@ -39,7 +38,8 @@ func (n name) String() string {
 // invalid unit, one that may be shorter than the Period of the layout, and invalid options; and snowflake.ErrFieldOrder
 // for a layout whose time is not the highest field: its IDs of a span of time are not one range.
 func New(dialect sqldb.Dialect, table string, unit Unit, options ...Option) (*Set, error) {
-	s := &Set{dialect: dialect, unit: unit, config: defaults()}
+	s := &Set{dialect: dialect, config: defaults()}
+	s.calendar.Unit = period.Unit(unit)
 	switch dialect {
 	case sqldb.Postgres:
 		s.engine = postgres{}
@@ -85,11 +85,11 @@ func (s *Set) parseName(text string) (name, error) {
 
 // check tests what depends on several settings.
 func (s *Set) check() error {
-	_, _, err := s.layout.Range(s.layout.Epoch(), s.layout.End())
-	shortest, period := s.unit.shortest(s.zone), s.layout.Period()
+	_, _, err := s.calendar.Layout.Range(s.calendar.Layout.Epoch(), s.calendar.Layout.End())
+	shortest, period := s.calendar.Unit.Shortest(s.calendar.Zone), s.calendar.Layout.Period()
 	switch {
-	case !s.unit.valid():
-		return fmt.Errorf("%w: the unit %d, want Day, Week, Month, Year or a positive duration", ErrOption, s.unit)
+	case !s.calendar.Unit.Valid():
+		return fmt.Errorf("%w: the unit %d, want Day, Week, Month, Year or a positive duration", ErrOption, s.calendar.Unit)
 	case err != nil:
 		return fmt.Errorf("partition: the table %v: %w", s.table, err)
 	case s.rename != nil && s.archive != nil:
@@ -97,87 +97,19 @@ func (s *Set) check() error {
 	case shortest < period:
 		return fmt.Errorf("%w: the unit of at least %v is shorter than a period of the layout, %v",
 			ErrOption, shortest, period)
-	case !s.unit.calendar() && s.zone != time.UTC:
+	case !s.calendar.Unit.ByCalendar() && s.calendar.Zone != time.UTC:
 		return fmt.Errorf("%w: WithZone(%v) with the unit %v, which does not depend on a time zone",
-			ErrOption, s.zone, shortest)
+			ErrOption, s.calendar.Zone, shortest)
 	}
 
 	return nil
 }
 
-// period is a span of time, and the IDs in it: lo <= id && id < hi. With a layout whose time has two parts, lo and hi
-// are the starts of the layout's periods that contain from and to: the last rows before to are in the next period, so
-// that none is removed too early.
-type period struct {
-	from, to time.Time
-	lo, hi   int64
-}
-
-// period returns the one that contains t. IDs before the epoch and after the layout's end belong to no period.
-func (s *Set) period(t time.Time) period {
-	from := s.unit.start(t, s.zone)
-	return s.span(from, s.unit.next(from, s.zone))
-}
-
-func (s *Set) next(p period) period { return s.span(p.to, s.unit.next(p.to, s.zone)) }
-
-func (s *Set) after(p period, n int) period {
-	for range n {
-		p = s.next(p)
-	}
-	return p
-}
-
-// before returns the period n periods before p, or the period of the epoch.
-func (s *Set) before(p period, n int) period {
-	for ; n > 0 && p.lo > 0; n-- {
-		p = s.previous(p)
-	}
-	return p
-}
-
-func (s *Set) previous(p period) period { return s.period(p.from.Add(-1)) }
-
-func (s *Set) span(from, to time.Time) period {
-	return period{from, to, s.bound(from), s.bound(to)}
-}
-
-// bound returns the least ID of the layout's period that contains the first tick from t on.
-func (s *Set) bound(t time.Time) int64 {
-	ranges, _, _, _ := s.layout.MaskedRanges(t, t) // New has checked the layout
-	return int64(ranges[0].Lo)
-}
-
-// of returns the period that contains an ID.
-func (s *Set) of(id int64) period {
-	p := s.period(s.reached(id))
-	if id >= p.hi {
-		return s.next(p)
-	}
-	return p
-}
-
-// at returns the time of a bound: of the first ID that is not below it, or the start of the period that it begins.
-func (s *Set) at(bound int64) time.Time {
-	if p := s.of(bound); p.lo == bound && bound > 0 {
-		return later(p.from, s.reached(bound))
-	}
-	return s.timeOf(bound)
-}
-
-func (s *Set) timeOf(id int64) time.Time { return s.layout.Time(snowflake.ID(max(id, 0))) }
-
-// reached returns the time from which on there can be IDs that are not below a bound: the start of the layout's
-// period, in which a higher worker has IDs above a bound of any time.
-func (s *Set) reached(bound int64) time.Time { return s.timeOf(s.bound(s.timeOf(bound))) }
-
-func (s *Set) text(t time.Time) string { return timeText(t.In(s.zone)) + t.In(s.zone).Format(" MST") }
-
 func (s *Set) partitionName(start time.Time) string {
 	if s.names != nil {
-		return s.names(start.In(s.zone))
+		return s.names(start.In(s.calendar.Zone))
 	}
-	return s.table.table + "_" + s.unit.name(start, s.zone)
+	return s.table.table + "_" + s.calendar.Unit.Name(start, s.calendar.Zone)
 }
 
 func (s *Set) defaultName() string { return s.table.table + "_default" }
