@@ -6,6 +6,7 @@ import (
 	"text/tabwriter"
 	"time"
 
+	"github.com/sqlflake/sqlflake/contrib/partition/internal/engine"
 	"github.com/sqlflake/sqlflake/contrib/partition/internal/period"
 	"github.com/sqlflake/sqlflake/snowflake"
 )
@@ -32,17 +33,6 @@ type Plan struct {
 	partitions int // that exist
 }
 
-// Values of Step.Action.
-const (
-	actionCreate  = "create"
-	actionDetach  = "detach"
-	actionDrop    = "drop"
-	actionRename  = "rename"
-	actionArchive = "archive"
-	actionAlter   = "alter"
-	actionRewrite = "rewrite"
-)
-
 // Step is one change. Its Action is one of
 //
 //	create   a partition
@@ -62,27 +52,16 @@ type Step struct {
 	Why       string
 	SQL       []string // the statements; what Maintain does also depends on the table at that time
 
-	part     part  // the partition or the detached table
-	detached bool  // it is a detached table
-	finish   bool  // a part of it runs outside of the lock
-	waits    bool  // until another partition is detached completely
-	floor    int64 // rows with smaller keys prevent a drop
-	attempt  int   // from 0: see relatedLocks
+	change engine.Change
+	waits  bool // until another partition is detached completely
 }
 
 // id returns a key for a step that is the same in the next plan.
 func (s Step) id() string { return fmt.Sprint(s.Action, " ", s.Partition, " ", s.Lo) }
 
-// isDefault reports whether a step is about the default partition.
-func (s Step) isDefault() bool { return s.Lo == 0 && s.Hi == 0 }
-
 // problem adds a problem of a partition, or of the table if partition is empty.
 func (p *Plan) problem(partition, format string, args ...any) {
-	err := fmt.Errorf(format, args...)
-	if partition != "" {
-		err = fmt.Errorf("%s: %w", partition, err)
-	}
-	p.Problems = append(p.Problems, fmt.Errorf("%w: %w", ErrBlocked, err))
+	p.Problems = append(p.Problems, engine.Problem(partition, format, args...))
 }
 
 // String returns the plan for people: the steps as a table, and the problems. Times and days are in
@@ -103,7 +82,7 @@ func (p *Plan) String() string {
 
 	for _, s := range p.Steps {
 		rows, bytes := scaled("~", s.Rows, "", " k", " M", " G"), sizeText(s.Bytes)
-		if s.Action == actionCreate || s.Action == actionAlter {
+		if s.Action == engine.Create || s.Action == engine.Alter {
 			rows, bytes = unknown, unknown
 		}
 		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\t%s\n", s.Action, s.Partition,
@@ -120,7 +99,8 @@ func (p *Plan) String() string {
 
 // bound returns the time of a step's bound, or "-" if it has none.
 func (p *Plan) bound(s Step, id snowflake.ID, t time.Time) string {
-	if id == noLow || id == noHigh || s.isDefault() {
+	isDefault := s.Lo == 0 && s.Hi == 0
+	if isBound := id != engine.NoLow && id != engine.NoHigh; isDefault || !isBound {
 		return "-"
 	}
 	return period.TimeText(t.In(p.Now.Location()))

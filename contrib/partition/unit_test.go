@@ -8,7 +8,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/sqlflake/sqlflake/contrib/partition/internal/engine"
 	"github.com/sqlflake/sqlflake/contrib/partition/internal/period"
+	"github.com/sqlflake/sqlflake/contrib/partition/internal/postgres"
 	"github.com/sqlflake/sqlflake/internal/testdb"
 	"github.com/sqlflake/sqlflake/snowflake"
 	"github.com/sqlflake/sqlflake/snowflake/sqldb"
@@ -212,7 +214,7 @@ func TestBadSettingsAreRejected(t *testing.T) {
 func TestUnusableNamesOfPartitionsAreErrors(t *testing.T) {
 	for _, text := range []string{"", strings.Repeat("n", 64), "a\x00b", "a\xff"} {
 		s := mustSet(t, Day, WithNames(func(time.Time) string { return text }))
-		_, err := makePlan(s, &state{now: date("2026-05")}, date("2026-05"), (&catalog{}).probe())
+		_, err := makePlan(s, &engine.State{Now: date("2026-05")}, date("2026-05"), (&catalog{}).probe())
 		if !errors.Is(err, ErrOption) || !strings.Contains(err.Error(), fmt.Sprintf("%d bytes, want 1 to 63: WithNames sets", len(text))) {
 			t.Errorf("%q: %v, want %v", text, err, ErrOption)
 		}
@@ -221,8 +223,8 @@ func TestUnusableNamesOfPartitionsAreErrors(t *testing.T) {
 	for table, want := range map[string]string{
 		"t": "t_legacy", long + strings.Repeat("t", 14): long + "t_1101f03e_legacy", long + "ä" + strings.Repeat("ö", 6): long + "_29ea1b1e_legacy",
 	} {
-		if s, err := New(sqldb.Postgres, table, Month); err != nil || s.legacyName() != want {
-			t.Errorf("%s: %s, %v, want %s", table, s.legacyName(), err, want)
+		if s, err := New(sqldb.Postgres, table, Month); err != nil || s.adoptee().LegacyName() != want {
+			t.Errorf("%s: %s, %v, want %s", table, s.adoptee().LegacyName(), err, want)
 		}
 	}
 }
@@ -236,8 +238,8 @@ CREATE TABLE b (id bigint PRIMARY KEY);
 CREATE TABLE child (a bigint REFERENCES a, b bigint REFERENCES b)`); err != nil {
 		t.Fatal(err)
 	}
-	locks, err := relatedLocks(t.Context(), db, "child", 2)
-	if err != nil || len(locks) != 3 || !strings.HasSuffix(locks[0].table, ".a") || !strings.HasSuffix(locks[1].table, ".b") {
+	locks, err := postgres.RelatedLocks(t.Context(), db, "child", 2)
+	if err != nil || len(locks) != 3 || !strings.HasSuffix(locks[0].Table, ".a") || !strings.HasSuffix(locks[1].Table, ".b") {
 		t.Errorf("%v, %v; want a, b and child", locks, err)
 	}
 }

@@ -1,4 +1,4 @@
-package partition
+package postgres
 
 import (
 	"context"
@@ -7,60 +7,68 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/sqlflake/sqlflake/contrib/partition/internal/engine"
 )
+
+// QueueTimeout limits the wait for locks that no reader or writer waits behind. It is longer than deadlock_timeout,
+// after which autovacuum gives way.
+const QueueTimeout = 5 * time.Second
 
 // Modes of LOCK TABLE.
 const (
 	queue     = "SHARE UPDATE EXCLUSIVE" // conflicts with other changes and vacuum, not with readers and writers
 	writers   = "SHARE ROW EXCLUSIVE"    // conflicts with writers
-	exclusive = "ACCESS EXCLUSIVE"
+	Exclusive = "ACCESS EXCLUSIVE"
 )
 
-type tableLock struct{ table, mode string }
+// TableLock is a lock of a table, whose name is quoted.
+type TableLock struct{ Table, Mode string }
 
-func (l tableLock) statement() string {
-	return "LOCK TABLE ONLY " + l.table + " IN " + l.mode + " MODE"
+// Statement returns the statement that takes the lock.
+func (l TableLock) Statement() string {
+	return "LOCK TABLE ONLY " + l.Table + " IN " + l.Mode + " MODE"
 }
 
-// lockAll locks tables in the given order. Writers wait for that for at most the lock timeout in total. Before, it
+// LockAll locks tables in the given order. Writers wait for that for at most the lock timeout in total. Before, it
 // waits for other changes of the tables and for autovacuum, behind which no writer waits.
-func (s *Set) lockAll(ctx context.Context, q querier, locks ...tableLock) error {
-	if err := execAll(ctx, q, limits(queueTimeout, 0)...); err != nil {
+func LockAll(ctx context.Context, q engine.Querier, t *engine.Table, locks ...TableLock) error {
+	if err := engine.ExecAll(ctx, q, Limits(QueueTimeout, 0)...); err != nil {
 		return err
 	}
 
 	for _, l := range locks {
-		if err := s.lock(ctx, q, tableLock{l.table, queue}, queueTimeout); err != nil {
+		if err := lock(ctx, q, t, TableLock{l.Table, queue}, QueueTimeout); err != nil {
 			return err
 		}
 	}
 
-	if err := s.lockInTurn(ctx, q, locks...); err != nil {
+	if err := lockInTurn(ctx, q, t, locks...); err != nil {
 		return err
 	}
 
-	return execScript(ctx, q, limits(s.lockTimeout, s.swap))
+	return ExecScript(ctx, q, Limits(t.LockTimeout, t.SwapTimeout))
 }
 
 // lockInTurn locks tables in the given order, and waits for at most the lock timeout in total.
-func (s *Set) lockInTurn(ctx context.Context, q querier, locks ...tableLock) error {
+func lockInTurn(ctx context.Context, q engine.Querier, t *engine.Table, locks ...TableLock) error {
 	start := time.Now()
 	for _, l := range locks {
-		left := s.lockTimeout - time.Since(start)
+		left := t.LockTimeout - time.Since(start)
 		if left <= 0 {
-			return lockRefused{l.table}
+			return lockRefused{l.Table}
 		}
-		if err := s.lock(ctx, q, l, left); err != nil {
+		if err := lock(ctx, q, t, l, left); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// parentsFirst is an attempt of relatedLocks that locks each table once.
+// parentsFirst is an attempt of RelatedLocks that locks each table once.
 const parentsFirst = 2
 
-// relatedLocks returns the locks of a table, and of those that foreign keys connect it with, for an attempt to change
+// RelatedLocks returns the locks of a table, and of those that foreign keys connect it with, for an attempt to change
 // it. It leaves out tables that the role may only refer to, and so can't lock. A writer that has one of the tables and
 // waits for another, locked one keeps the change from its locks. Writers take them in different orders, and so do
 // attempts:
@@ -69,32 +77,32 @@ const parentsFirst = 2
 //     writers of a parent and then its children, as GORM's has-many and belongs-to, and for writers of children only.
 //   - The second one waits for writers of a child and then its parent.
 //   - The third one waits for SELECT FOR UPDATE of a parent and then writers of its children.
-func relatedLocks(ctx context.Context, q querier, table string, attempt int) ([]tableLock, error) {
+func RelatedLocks(ctx context.Context, q engine.Querier, table string, attempt int) ([]TableLock, error) {
 	const query = `SELECT DISTINCT (k.confrelid <> $1::text::regclass)::int || format('%I.%I', n.nspname, c.relname)
 		FROM pg_constraint AS k
 		JOIN pg_class AS c ON c.oid = CASE WHEN k.confrelid = $1::text::regclass THEN k.conrelid ELSE k.confrelid END
 		JOIN pg_namespace AS n ON n.oid = c.relnamespace
 		WHERE k.contype = 'f' AND $1::text::regclass IN (k.confrelid, k.conrelid) AND k.conparentid = 0
 			AND has_table_privilege(c.oid, 'UPDATE, DELETE, TRUNCATE') ORDER BY 1`
-	names, err := list(ctx, q, query, table) // first those that refer to the table, with a 0
+	names, err := engine.List(ctx, q, query, table) // first those that refer to the table, with a 0
 	if err != nil {
 		return nil, err
 	}
 
-	var locks []tableLock // parents first
-	rest := []tableLock{{table, exclusive}}
+	var locks []TableLock // parents first
+	rest := []TableLock{{table, Exclusive}}
 	for _, text := range names {
 		name, refers := strings.CutPrefix(text, "0")
 		if refers {
-			rest = append(rest, tableLock{name, exclusive})
-		} else if name = text[1:]; !slices.Contains(rest, tableLock{name, exclusive}) {
-			locks = append(locks, tableLock{name, writers})
+			rest = append(rest, TableLock{name, Exclusive})
+		} else if name = text[1:]; !slices.Contains(rest, TableLock{name, Exclusive}) {
+			locks = append(locks, TableLock{name, writers})
 		}
 	}
 
 	if attempt%3 == 0 && len(locks)+len(rest) > 1 { // there are foreign keys
 		for _, l := range rest {
-			locks = append(locks, tableLock{l.table, writers})
+			locks = append(locks, TableLock{l.Table, writers})
 		}
 	}
 
@@ -108,18 +116,18 @@ func relatedLocks(ctx context.Context, q querier, table string, attempt int) ([]
 
 // lock locks a table, and waits for at most a time. If the lock is refused, the error says who holds it. The
 // transaction keeps its other locks meanwhile, so that those who wait for them are found too.
-func (s *Set) lock(ctx context.Context, q querier, l tableLock, wait time.Duration) error {
-	err := execScript(ctx, q, []string{"SAVEPOINT lock", limits(wait, 0)[0], l.statement()})
-	if !s.engine.refused(err) {
+func lock(ctx context.Context, q engine.Querier, t *engine.Table, l TableLock, wait time.Duration) error {
+	err := ExecScript(ctx, q, []string{"SAVEPOINT lock", Limits(wait, 0)[0], l.Statement()})
+	if !(Engine{}).Refused(err) {
 		return err
 	}
 	if _, rollbackErr := q.ExecContext(ctx, "ROLLBACK TO SAVEPOINT lock"); rollbackErr != nil {
 		return errors.Join(err, rollbackErr)
 	}
 
-	holders, listErr := list(ctx, q, holdersQuery, l.table, l.mode)
+	holders, listErr := engine.List(ctx, q, holdersQuery, l.Table, l.Mode)
 	if len(holders) > 0 {
-		err = fmt.Errorf("%w: %s is locked by %s", err, l.table, strings.Join(holders, ", "))
+		err = fmt.Errorf("%w: %s is locked by %s", err, l.Table, strings.Join(holders, ", "))
 	}
 
 	return errors.Join(err, listErr)
@@ -131,7 +139,7 @@ const holdersQuery = `SELECT concat_ws(' ', coalesce('process ' || l.pid, 'a pre
 	CASE WHEN pg_backend_pid() = ANY (pg_blocking_pids(l.pid)) THEN '(waits for this call)' END)
 FROM pg_locks AS l LEFT JOIN pg_stat_activity AS a ON a.pid = l.pid
 WHERE l.relation = $1::text::regclass AND l.database = (SELECT oid FROM pg_database WHERE datname = current_database())
-	AND l.granted AND l.pid IS DISTINCT FROM pg_backend_pid() AND ($2 = '` + exclusive + `'
+	AND l.granted AND l.pid IS DISTINCT FROM pg_backend_pid() AND ($2 = '` + Exclusive + `'
 		OR l.mode NOT IN ('AccessShareLock', 'RowShareLock') AND ($2 = '` + writers + `' OR l.mode <> 'RowExclusiveLock'))
 ORDER BY a.xact_start LIMIT 5`
 
@@ -142,25 +150,20 @@ type lockRefused struct{ table string }
 func (e lockRefused) Error() string    { return "no time left to lock " + e.table }
 func (e lockRefused) SQLState() string { return "55P03" }
 
-// limits returns statements that limit the waits for locks, and the time of the statements that follow in the
+// Limits returns statements that limit the waits for locks, and the time of the statements that follow in the
 // transaction, 0 for no limit.
-func limits(lock, statement time.Duration) []string {
+func Limits(lock, statement time.Duration) []string {
 	return []string{
 		fmt.Sprintf("SET LOCAL lock_timeout = '%s'", milliseconds(max(lock, 1))),
 		fmt.Sprintf("SET LOCAL statement_timeout = '%s'", milliseconds(statement)),
 	}
 }
 
-// execScript executes statements in one round trip, as one string: drivers send a string without parameters as it is.
+// ExecScript executes statements in one round trip, as one string: drivers send a string without parameters as it is.
 // Its error has the last statement.
-func execScript(ctx context.Context, q querier, statements []string) error {
+func ExecScript(ctx context.Context, q engine.Querier, statements []string) error {
 	if _, err := q.ExecContext(ctx, strings.Join(statements, ";\n")); err != nil {
 		return fmt.Errorf("%.300s: %w", statements[len(statements)-1], err)
 	}
 	return nil
 }
-
-// ownLock is the error of a step that was refused a lock that no other step needs.
-type ownLock struct{ error }
-
-func (e ownLock) Unwrap() error { return e.error }

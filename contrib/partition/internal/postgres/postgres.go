@@ -1,4 +1,4 @@
-package partition
+package postgres
 
 import (
 	"cmp"
@@ -14,23 +14,30 @@ import (
 	"time"
 
 	"github.com/sqlflake/sqlflake/contrib/internal/pgsql"
+	"github.com/sqlflake/sqlflake/contrib/partition/internal/engine"
 )
 
-// postgres is the engine of PostgreSQL 14 and later.
-type postgres struct{}
+// Engine is the engine of PostgreSQL 14 and later.
+type Engine struct{}
 
-func (postgres) maxName() int { return 63 }
+// MaxName is 63: PostgreSQL cuts longer names.
+func (Engine) MaxName() int { return 63 }
 
-// The locks of a table: for changes of its partitions, and for archiving a detached table, which may take hours.
-const (
-	changeLock  = "change"
-	archiveLock = "archive"
-)
+// Adjoins is false: there may be gaps between partitions.
+func (Engine) Adjoins() bool { return false }
 
-// safePath is the search_path of a transaction once its table is found. In the session's own one a role that may only
+// DetachesConcurrently is true.
+func (Engine) DetachesConcurrently() bool { return true }
+
+// PartitionBy names no partitions: they are tables, which are created later.
+func (Engine) PartitionBy(t *engine.Table, _ []engine.Change) string {
+	return "PARTITION BY RANGE (" + pgsql.Name(t.Key) + ")"
+}
+
+// SafePath is the search_path of a transaction once its table is found. In the session's own one a role that may only
 // create objects in a schema could define the functions, operators and types that our SQL means to find in pg_catalog:
 // what runs outside of such a transaction qualifies all of them.
-const safePath = "pg_catalog, pg_temp"
+const SafePath = "pg_catalog, pg_temp"
 
 // located is the table of the search_path, or of a schema: $1 is its name, $2 its schema or empty. The key of an
 // advisory lock, $3, depends on the name instead of the OID, which changes when Adopt replaces the table.
@@ -54,17 +61,13 @@ const beginQuery = located + `SELECT nspname, path,
 	pg_catalog.concat(pg_catalog.set_config('lock_timeout', $4::pg_catalog.text, true),
 		pg_catalog.set_config('idle_in_transaction_session_timeout', $5::pg_catalog.text, true),
 		pg_catalog.set_config('row_security', 'off', true), pg_catalog.set_config('jit', 'off', true),
-		pg_catalog.set_config('search_path', '` + safePath + `', true))
+		pg_catalog.set_config('search_path', '` + SafePath + `', true))
 FROM located`
 
-// abandoned is how long the server lets a transaction for changes be idle. It is never idle while its process lives:
-// the server ends the transaction of a process that it can't reach any more.
-const abandoned = 5 * time.Second
-
-func (e postgres) connect(
-	ctx context.Context, db *sql.DB, s *Set, change bool, f func(*Set, querier) error,
+func (e Engine) Connect(
+	ctx context.Context, db *sql.DB, t *engine.Table, change bool, f func(*engine.Table, engine.Querier) error,
 ) error {
-	return e.transaction(ctx, db, s, sql.NullString{String: changeLock, Valid: change}, !change, f)
+	return e.transaction(ctx, db, t, sql.NullString{String: engine.ChangeLock, Valid: change}, !change, f)
 }
 
 // beginner is a sql.DB or a sql.Conn.
@@ -74,8 +77,8 @@ type beginner interface {
 
 // transaction calls f in a transaction, with the Set of the table in its schema. Its isolation level has to show what
 // others have committed before the lock.
-func (postgres) transaction(
-	ctx context.Context, db beginner, s *Set, lock sql.NullString, readOnly bool, f func(*Set, querier) error,
+func (Engine) transaction(
+	ctx context.Context, db beginner, t *engine.Table, lock sql.NullString, readOnly bool, f func(*engine.Table, engine.Querier) error,
 ) error {
 	tx, err := db.BeginTx(ctx, &sql.TxOptions{Isolation: sql.LevelReadCommitted, ReadOnly: readOnly})
 	if err != nil {
@@ -83,18 +86,18 @@ func (postgres) transaction(
 	}
 	defer func() { _ = tx.Rollback() }() // an error after Commit, or of a connection that is closed anyway
 
-	located := *s
+	located := *t
 	locked, settings := false, ""
-	row := tx.QueryRowContext(ctx, beginQuery, s.table.table, s.table.schema, lock, milliseconds(s.lockTimeout),
-		milliseconds(s.abandoned))
-	found, err := one(row, &located.table.schema, &located.path, &locked, &settings)
+	row := tx.QueryRowContext(ctx, beginQuery, t.Table, t.Schema, lock, milliseconds(t.LockTimeout),
+		milliseconds(t.IdleTimeout))
+	found, err := engine.One(row, &located.Schema, &located.Path, &locked, &settings)
 	switch {
 	case err != nil:
 		return err
 	case !found:
-		return s.noTable()
+		return t.NotFound()
 	case !locked:
-		return errBusy
+		return engine.ErrBusy
 	}
 
 	if err := f(&located, tx); err != nil {
@@ -104,9 +107,9 @@ func (postgres) transaction(
 	return tx.Commit()
 }
 
-// session calls f on a connection that holds an advisory lock until f returns, outside of a transaction. It unlocks the
+// WithSession calls f on a connection that holds an advisory lock until f returns, outside of a transaction. It unlocks the
 // same key, whatever the name of the table is then.
-func (e postgres) session(ctx context.Context, db *sql.DB, s *Set, lock string, f func(*sql.Conn) error) (err error) {
+func (e Engine) WithSession(ctx context.Context, db *sql.DB, t *engine.Table, lock string, f func(*sql.Conn) error) (err error) {
 	conn, err := db.Conn(ctx)
 	if err != nil {
 		return err
@@ -122,15 +125,15 @@ func (e postgres) session(ctx context.Context, db *sql.DB, s *Set, lock string, 
 	var locked bool
 	var key int64
 	var lockTimeout, idleTimeout string
-	row := conn.QueryRowContext(ctx, query, s.table.table, s.table.schema, lock)
-	found, err := one(row, &locked, &key, &lockTimeout, &idleTimeout)
+	row := conn.QueryRowContext(ctx, query, t.Table, t.Schema, lock)
+	found, err := engine.One(row, &locked, &key, &lockTimeout, &idleTimeout)
 	switch {
 	case err != nil:
 		return err
 	case !found:
-		return errChanging
+		return engine.ErrChanging
 	case !locked:
-		return errBusy
+		return engine.ErrBusy
 	}
 
 	const settings = `SELECT pg_catalog.set_config('lock_timeout', $1::pg_catalog.text, false),
@@ -159,27 +162,27 @@ func (e postgres) session(ctx context.Context, db *sql.DB, s *Set, lock string, 
 	}()
 
 	// f may take hours between two statements.
-	if _, err := conn.ExecContext(ctx, settings, milliseconds(s.lockTimeout), "0"); err != nil {
+	if _, err := conn.ExecContext(ctx, settings, milliseconds(t.LockTimeout), "0"); err != nil {
 		return err
 	}
 
 	return f(conn)
 }
 
-func (postgres) limit(timeout time.Duration) time.Duration { return timeout }
+func (Engine) Limit(timeout time.Duration) time.Duration { return timeout }
 
 // milliseconds rounds up, since 0 would be no limit. The greatest value of a setting is some 24 days.
 func milliseconds(d time.Duration) string {
 	return fmt.Sprintf("%dms", min((d+time.Millisecond-1)/time.Millisecond, math.MaxInt32))
 }
 
-func (postgres) refused(err error) bool {
-	state := sqlState(err)
+func (Engine) Refused(err error) bool {
+	state := SQLState(err)
 	return state == "55P03" || state == "40P01" // lock_not_available, deadlock_detected
 }
 
-// sqlState returns the code of an error of the server. All drivers have this method.
-func sqlState(err error) string {
+// SQLState returns the code of an error of the server. All drivers have this method.
+func SQLState(err error) string {
 	var server interface{ SQLState() string }
 	if errors.As(err, &server) {
 		return server.SQLState()
@@ -187,19 +190,23 @@ func sqlState(err error) string {
 	return ""
 }
 
-func (postgres) selectKey(s *Set, p part) (query, key string) {
-	key = pgsql.Name(s.key)
-	return fmt.Sprintf("SELECT %s FROM %s", key, quoteTable(p.name)), key
+// Key reads the key from the table that a partition is, too.
+func (Engine) Key(
+	ctx context.Context, q engine.Querier, t *engine.Table, p engine.Part, lo, hi int64, n int,
+) (key int64, found bool, err error) {
+	column := pgsql.Name(t.Key)
+	return engine.FindKey(ctx, q, fmt.Sprintf("SELECT %s FROM %s", column, Quote(p.Name)), column, lo, hi, n)
 }
 
-// taken looks for types too: each table has one.
-func (postgres) taken(ctx context.Context, q querier, st *state, table string) (taken bool, err error) {
+// Taken looks for types too: each table has one.
+func (Engine) Taken(ctx context.Context, q engine.Querier, st *engine.State, table string) (taken bool, err error) {
 	const query = "SELECT to_regclass($1::text) IS NOT NULL OR to_regtype($1::text) IS NOT NULL"
-	err = q.QueryRowContext(ctx, query, quoteTable(name{st.table.schema, table})).Scan(&taken)
+	err = q.QueryRowContext(ctx, query, Quote(engine.Name{Schema: st.Table.Schema, Table: table})).Scan(&taken)
 	return taken, err
 }
 
-func quoteTable(n name) string { return pgsql.Name(n.schema) + "." + pgsql.Name(n.table) }
+// Quote returns the name of a table in quotes.
+func Quote(n engine.Name) string { return pgsql.Name(n.Schema) + "." + pgsql.Name(n.Table) }
 
 // parentQuery returns, among others, why the table can't be maintained. Parameters: its name, its schema and the key.
 const parentQuery = `SELECT c.oid::int8, n.nspname, CASE
@@ -226,28 +233,28 @@ FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace LEFT JOIN pg_parti
 LEFT JOIN pg_attribute a ON a.attrelid = c.oid AND a.attnum = p.partattrs[0] AND a.attnum > 0
 WHERE c.relname = $1::text AND n.nspname = $2::text`
 
-func (e postgres) inspect(ctx context.Context, q querier, s *Set) (*state, error) {
+func (e Engine) Inspect(ctx context.Context, q engine.Querier, t *engine.Table) (*engine.State, error) {
 	var oid, now int64
 	var unsuitable string
-	st := &state{table: s.table}
-	row := q.QueryRowContext(ctx, parentQuery, s.table.table, s.table.schema, s.key)
-	found, err := one(row, &oid, &st.table.schema, &unsuitable, &st.owner, &st.storage, &st.grantees, &st.identity,
+	st := &engine.State{Table: t.Name}
+	row := q.QueryRowContext(ctx, parentQuery, t.Table, t.Schema, t.Key)
+	found, err := engine.One(row, &oid, &st.Table.Schema, &unsuitable, &st.Owner, &st.Storage, &st.Grantees, &st.Identity,
 		&now)
 	switch {
 	case err != nil:
 		return nil, err
 	case !found:
-		return nil, s.noTable()
+		return nil, t.NotFound()
 	case unsuitable != "":
-		return nil, fmt.Errorf("%w: %v %s", ErrTable, st.table, unsuitable)
+		return nil, fmt.Errorf("%w: %v %s", engine.ErrTable, st.Table, unsuitable)
 	}
 
-	st.now = time.UnixMicro(now).UTC()
-	if err := e.readParts(ctx, q, s, oid, st); err != nil {
+	st.Now = time.UnixMicro(now).UTC()
+	if err := e.readParts(ctx, q, t, oid, st); err != nil {
 		return nil, err
 	}
 
-	return st, st.readDetached(ctx, q, detachedQuery, markWords, oid, s.key)
+	return st, st.ReadDetached(ctx, q, detachedQuery, engine.MarkWords, oid, t.Key)
 }
 
 // sizeOf is the size of a relation with its indexes and its TOAST table. pg_total_relation_size would wait for whoever
@@ -265,51 +272,48 @@ const partsQuery = `SELECT c.oid::int8, n.nspname, c.relname, c.relkind IN ('p',
 FROM pg_inherits i JOIN pg_class c ON c.oid = i.inhrelid JOIN pg_namespace n ON n.oid = c.relnamespace
 WHERE i.inhparent = $1::int8::oid`
 
-func (postgres) readParts(ctx context.Context, q querier, s *Set, parent int64, st *state) error {
-	err := each(ctx, q, partsQuery, []any{parent}, func(scan func(...any) error) error {
-		var p part
+func (Engine) readParts(ctx context.Context, q engine.Querier, t *engine.Table, parent int64, st *engine.State) error {
+	err := engine.Each(ctx, q, partsQuery, []any{parent}, func(scan func(...any) error) error {
+		var p engine.Part
 		var bound string
-		err := scan(&p.oid, &p.schema, &p.table, &p.fixed, &bound, &p.rows, &p.bytes, &p.pending, &p.comment)
+		err := scan(&p.OID, &p.Schema, &p.Table, &p.Fixed, &bound, &p.Rows, &p.Bytes, &p.Pending, &p.Comment)
 		if err != nil {
 			return err
 		}
 
 		if bound == "DEFAULT" {
-			st.defaultPart = &p
+			st.Default = &p
 			return nil
 		}
 
-		if p.lo, p.hi, err = parseBound(bound); err != nil {
-			return fmt.Errorf("partition: the bounds of %v: %w", p.name, err)
+		if p.Lo, p.Hi, err = parseBound(bound); err != nil {
+			return fmt.Errorf("partition: the bounds of %v: %w", p.Name, err)
 		}
 
 		marked := p
-		p.interrupted = marked.readMark(st.table)
-		p.due = s.archive != nil || p.interrupted && marked.due
-		st.parts = append(st.parts, p)
+		p.Interrupted = marked.ReadMark(st.Table)
+		p.Due = t.Archive != nil || p.Interrupted && marked.Due
+		st.Parts = append(st.Parts, p)
 		return nil
 	})
-	slices.SortFunc(st.parts, func(a, b part) int { return cmp.Compare(a.lo, b.lo) })
+	slices.SortFunc(st.Parts, func(a, b engine.Part) int { return cmp.Compare(a.Lo, b.Lo) })
 	return err
 }
 
 var boundForm = regexp.MustCompile(`^FOR VALUES FROM \((?:MINVALUE|'?(-?[0-9]+)'?)\) TO \((?:MAXVALUE|'?(-?[0-9]+)'?)\)$`)
 
-// errChanging is about a partition that is detached or dropped while it is read.
-var errChanging = errors.New("another process changes it")
-
 // parseBound reads bounds in the form of pg_get_expr.
 func parseBound(text string) (lo, hi int64, err error) {
 	if text == "" {
-		return 0, 0, errChanging
+		return 0, 0, engine.ErrChanging
 	}
 
 	match := boundForm.FindStringSubmatch(text)
 	if match == nil {
-		return 0, 0, fmt.Errorf("%w: %q", ErrTable, text)
+		return 0, 0, fmt.Errorf("%w: %q", engine.ErrTable, text)
 	}
 
-	lo, hi = noLow, noHigh
+	lo, hi = engine.NoLow, engine.NoHigh
 	if match[1] != "" {
 		lo, err = strconv.ParseInt(match[1], 10, 64)
 	}
