@@ -129,6 +129,7 @@ func (s *Set) abandonAdoption(ctx context.Context, db *sql.DB, c adopt.Claim) er
 		}
 		return reason
 	}
+
 	return adopt.Abandon(ctx, s.adoptee(), c, try)
 }
 

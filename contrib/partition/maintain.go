@@ -43,7 +43,9 @@ func (s *Set) survey(ctx context.Context, q engine.Querier, enough func(Step) bo
 	}
 
 	p := s.newPlanner(st, s.now(), s.probe(ctx, q, st))
-	p.enough = enough
+	if enough != nil {
+		p.enough = enough
+	}
 	return p, p.make()
 }
 
@@ -135,8 +137,9 @@ func (m *maintenance) run(ctx context.Context) error {
 			}
 		}
 
+		isLast := step == nil || ctx.Err() != nil
 		switch {
-		case err != nil && (step == nil || ctx.Err() != nil):
+		case err != nil && isLast:
 			return errors.Join(append(m.errs, withCause(ctx, err))...)
 
 		case err != nil:
@@ -202,8 +205,11 @@ func (m *maintenance) next(ctx context.Context) (p *planner, step *Step, err err
 			m.tries++
 			return s.engine.Execute(ctx, q, &s.table, p.State, step.change)
 		})
-		if err != nil || step == nil || !step.change.Finish {
+		if err != nil || step == nil {
 			return p, step, err
+		}
+		if !step.change.Finish {
+			return p, step, nil
 		}
 
 		err = m.engine.Finish(ctx, m.db, &p.table, p.State, step.change)

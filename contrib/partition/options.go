@@ -35,7 +35,8 @@ func defaults() config {
 	return config{
 		calendar: period.Calendar{Layout: snowflake.Default(), Zone: time.UTC},
 		table: engine.Table{
-			Key: "id", LockTimeout: 200 * time.Millisecond, IdleTimeout: engine.IdleTimeout, SwapTimeout: engine.SwapTimeout,
+			Key: "id", LockTimeout: 200 * time.Millisecond,
+			IdleTimeout: engine.IdleTimeout, SwapTimeout: engine.SwapTimeout,
 		},
 		ahead: 3, grace: time.Hour, idle: -1, patience: time.Minute, log: slog.Default(), now: time.Now,
 	}

@@ -18,7 +18,7 @@ type planner struct {
 	probe  probe
 	local  time.Time // by the clock of this process
 	plan   *Plan
-	enough func(Step) bool // a step after which the plan may end; nil: none
+	enough func(Step) bool // reports a step after which the plan may end
 	chosen *Step           // the first one that is enough
 	err    error           // the first one: there is no plan
 
@@ -50,7 +50,7 @@ func (s *Set) newPlanner(st *engine.State, local time.Time, probe probe) *planne
 	p := &planner{
 		Set: s, State: st, Calendar: s.calendar, probe: probe, local: local,
 		plan: &Plan{Table: st.Table.String(), Now: st.Now.In(s.calendar.Zone)},
-		top:  engine.NoLow, names: make(map[string]bool),
+		top:  engine.NoLow, names: make(map[string]bool), enough: func(Step) bool { return false },
 	}
 	p.latest = period.Later(p.Now, p.local)
 	p.cutoff = p.oldest().Lo
@@ -112,12 +112,13 @@ func (p *planner) add(c engine.Change, why string) {
 	}
 
 	due := p.due(c)
-	if p.plan.Overdue.IsZero() || !due.IsZero() && due.Before(p.plan.Overdue) {
+	isEarlier := !due.IsZero() && due.Before(p.plan.Overdue)
+	if p.plan.Overdue.IsZero() || isEarlier {
 		p.plan.Overdue = due
 	}
 
 	p.plan.Steps = append(p.plan.Steps, step)
-	if p.chosen == nil && p.enough != nil && p.enough(step) {
+	if p.chosen == nil && p.enough(step) {
 		p.chosen = &step
 	}
 }

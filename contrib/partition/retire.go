@@ -203,8 +203,8 @@ func (p *planner) outside(part engine.Part) bool {
 }
 
 // reportDead reports, as a problem, that no rows may be removed: another Set has to archive a table first, the table
-// has no row of the retained time, or that has a gap. With a wrong layout or wrong clocks, all partitions may seem to be
-// beyond the retention. It reports once.
+// has no row of the retained time, or that time has a gap. With a wrong layout or wrong clocks, all partitions may seem
+// to be beyond the retention. It reports once.
 func (p *planner) reportDead() (reported bool) {
 	if p.dead == nil {
 		dead := p.reportDue() || p.reportNoYoungRow() || p.reportGap()
@@ -250,8 +250,8 @@ func (p *planner) reportNoYoungRow() (reported bool) {
 
 // reportGap reports, as a problem, that rows did not come in all of the retained time, except for as many consecutive
 // periods as are normal. Clocks that jump ahead leave a longer gap, even if rows of the wrong time follow. The gap is
-// seen as long as rows of before it are retained by the right time, except for the last of these periods. So clocks that
-// are ahead remove nothing more than this number of periods, and two, too early.
+// seen as long as rows of before it are retained by the right time, except for the last of these periods. So clocks
+// that are ahead remove at most this number of periods, and two, too early.
 func (p *planner) reportGap() (reported bool) {
 	normal := p.idle
 	if normal < 0 {
@@ -296,7 +296,8 @@ func (p *planner) reportGapBetween(times []period.Span, first, last int) (report
 	}
 
 	p.plan.problem("", "there is no row from %s to %s, but there are older ones: were the clocks right, or are "+
-		"they ahead? Nothing is removed while this time is retained, unless WithIdle(%d) says that such a gap is normal",
+		"they ahead? Nothing is removed while this time is retained, "+
+		"unless WithIdle(%d) says that such a gap is normal",
 		p.Text(times[last].From), p.Text(times[first].From), last-first)
 	return true
 }

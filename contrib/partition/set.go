@@ -80,11 +80,13 @@ func (s *Set) parseName(text string) (engine.Name, error) {
 
 // check tests what depends on several settings.
 func (s *Set) check() error {
-	_, _, err := s.calendar.Layout.Range(s.calendar.Layout.Epoch(), s.calendar.Layout.End())
-	shortest, period := s.calendar.Unit.Shortest(s.calendar.Zone), s.calendar.Layout.Period()
+	unit, zone, layout := s.calendar.Unit, s.calendar.Zone, s.calendar.Layout
+	_, _, err := layout.Range(layout.Epoch(), layout.End())
+	shortest, period := unit.Shortest(zone), layout.Period()
+
 	switch {
-	case !s.calendar.Unit.Valid():
-		return fmt.Errorf("%w: the unit %d, want Day, Week, Month, Year or a positive duration", ErrOption, s.calendar.Unit)
+	case !unit.Valid():
+		return fmt.Errorf("%w: the unit %d, want Day, Week, Month, Year or a positive duration", ErrOption, unit)
 	case err != nil:
 		return fmt.Errorf("partition: the table %v: %w", s.table.Name, err)
 	case s.table.Rename != nil && s.table.Archive != nil:
@@ -92,9 +94,9 @@ func (s *Set) check() error {
 	case shortest < period:
 		return fmt.Errorf("%w: the unit of at least %v is shorter than a period of the layout, %v",
 			ErrOption, shortest, period)
-	case !s.calendar.Unit.ByCalendar() && s.calendar.Zone != time.UTC:
+	case !unit.ByCalendar() && zone != time.UTC:
 		return fmt.Errorf("%w: WithZone(%v) with the unit %v, which does not depend on a time zone",
-			ErrOption, s.calendar.Zone, shortest)
+			ErrOption, zone, shortest)
 	}
 
 	return nil

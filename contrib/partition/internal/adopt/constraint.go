@@ -16,9 +16,6 @@ import (
 )
 
 const (
-	// checkName is the constraint that makes ATTACH PARTITION skip its scan.
-	checkName = "sqlflake_adopt"
-
 	// lead is the least time from the start of an adoption to the cut.
 	lead = 24 * time.Hour
 
@@ -26,8 +23,7 @@ const (
 	scanSpeed = 20 << 20
 )
 
-// addConstraint adds the steps that lead to a valid constraint, and returns its cut: that of the constraint, if there is
-// one that can stay.
+// addConstraint adds the steps that lead to a valid constraint, and returns its cut. A constraint that fits stays.
 func (a *Adoption) addConstraint(
 	ctx context.Context, q engine.Querier, t *Table, o *ordinary, c *Claim,
 ) (cut int64, err error) {
@@ -203,8 +199,7 @@ func (c *Claim) release(ctx context.Context, q engine.Querier, t *Table) error {
 	}
 
 	c.table = postgres.Quote(o.Name)
-	isOwn := c.touched && (c.validated || !o.checkValid)
-	if !isOwn {
+	if isOthers := o.checkValid && !c.validated; isOthers || !c.touched {
 		return errors.New("it belongs to another call, which may still run")
 	}
 

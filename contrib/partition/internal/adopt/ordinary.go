@@ -15,6 +15,9 @@ import (
 //go:embed refusals_postgres.sql
 var refusalsQuery string
 
+// checkName is the constraint that makes ATTACH PARTITION skip its scan.
+const checkName = "sqlflake_adopt"
+
 // ordinary is a table of PostgreSQL.
 type ordinary struct {
 	engine.Name

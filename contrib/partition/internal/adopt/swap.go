@@ -116,6 +116,7 @@ func (a *Adoption) addReferences(ctx context.Context, q engine.Querier, o *ordin
 			}
 			return o.validateChildren(ctx, q)
 		}
+
 		a.Later = append(a.Later, step)
 	}
 	return err

@@ -79,53 +79,65 @@ func (e Engine) Inspect(ctx context.Context, q engine.Querier, t *engine.Table) 
 	return st, e.matchExchangeTables(ctx, q, t, st)
 }
 
-const partitionsQuery = `SELECT COALESCE(PARTITION_NAME, ''), SUBPARTITION_NAME IS NOT NULL, COALESCE(PARTITION_METHOD, ''),
-	COALESCE(PARTITION_EXPRESSION, ''), COALESCE(PARTITION_DESCRIPTION, ''),
+// readParts reads the partitions of the table, and tells the default one from the others.
+func readParts(ctx context.Context, q engine.Querier, t *engine.Table, st *engine.State, i Info) error {
+	const query = `SELECT COALESCE(PARTITION_NAME, ''), SUBPARTITION_NAME IS NOT NULL,
+	COALESCE(PARTITION_METHOD, ''), COALESCE(PARTITION_EXPRESSION, ''), COALESCE(PARTITION_DESCRIPTION, ''),
 	CAST(COALESCE(TABLE_ROWS, -1) AS SIGNED), CAST(COALESCE(DATA_LENGTH + INDEX_LENGTH, -1) AS SIGNED)
 FROM information_schema.PARTITIONS WHERE TABLE_SCHEMA = ? AND TABLE_NAME = ? ORDER BY PARTITION_ORDINAL_POSITION`
-
-func readParts(ctx context.Context, q engine.Querier, t *engine.Table, st *engine.State, i Info) error {
-	var last string // the bound of the last one
+	var limit string // the upper bound of the last one
 	args := []any{st.Table.Schema, st.Table.Table}
-	err := engine.Each(ctx, q, partitionsQuery, args, func(scan func(...any) error) error {
-		p := engine.Part{
-			Name: engine.Name{Schema: st.Table.Schema}, Parent: st.Table, Lo: engine.NoLow, Comment: i.Comment,
-			Due: t.Archive != nil,
-		}
+	err := engine.Each(ctx, q, query, args, func(scan func(...any) error) error {
+		var p engine.Part
 		var divided bool
 		var method, expression string
-		err := scan(&p.Table, &divided, &method, &expression, &last, &p.Rows, &p.Bytes)
-		switch {
-		case err != nil:
+		if err := scan(&p.Table, &divided, &method, &expression, &limit, &p.Rows, &p.Bytes); err != nil {
 			return err
+		}
+
+		isRange := method == "RANGE" || method == "RANGE COLUMNS"
+		switch {
 		case p.Table == "":
 			return fmt.Errorf("%w: %v is not partitioned: see Adopt", engine.ErrTable, st.Table)
-		case method != "RANGE" && method != "RANGE COLUMNS", !isKey(expression, t.Key):
-			return fmt.Errorf("%w: %v is partitioned by %s (%s), want RANGE (%s)", engine.ErrTable, st.Table, method, expression, t.Key)
+		case !isRange, !isKey(expression, t.Key):
+			return fmt.Errorf("%w: %v is partitioned by %s (%s), want RANGE (%s)",
+				engine.ErrTable, st.Table, method, expression, t.Key)
 		case divided:
 			return fmt.Errorf("%w: %v has subpartitions", engine.ErrTable, st.Table)
 		}
 
-		if p.Hi, err = parseLimit(last, strings.Contains(i.KeyType, "unsigned")); err != nil {
-			return fmt.Errorf("the bound of the partition %s: %w", p.Table, err)
-		}
-
+		p.Schema, p.Parent, p.Comment, p.Due = st.Table.Schema, st.Table, i.Comment, t.Archive != nil
+		p.Lo = engine.NoLow
 		if n := len(st.Parts); n > 0 {
 			p.Lo = st.Parts[n-1].Hi
+		}
+
+		var err error
+		if p.Hi, err = parseLimit(limit, strings.Contains(i.KeyType, "unsigned")); err != nil {
+			return fmt.Errorf("the bound of the partition %s: %w", p.Table, err)
 		}
 
 		st.Parts = append(st.Parts, p)
 		return nil
 	})
-	n := len(st.Parts)
-	if n > 0 && last == maxValue && (t.WantDefault || strings.EqualFold(st.Parts[n-1].Table, t.DefaultName())) {
-		st.Default, st.Parts = &st.Parts[n-1], st.Parts[:n-1]
-	}
-	if i := slices.IndexFunc(st.Parts, func(p engine.Part) bool { return p.Hi == engine.NoHigh }); i >= 0 {
-		st.Parts = st.Parts[:i+1] // no ID belongs to those after it
+
+	splitParts(t, st, limit)
+	return err
+}
+
+// splitParts removes the default partition, and those to which no ID belongs, from the partitions. limit is the upper
+// bound of the last one.
+func splitParts(t *engine.Table, st *engine.State, limit string) {
+	if n := len(st.Parts); n > 0 && limit == maxValue {
+		last := &st.Parts[n-1]
+		if t.WantDefault || strings.EqualFold(last.Table, t.DefaultName()) {
+			st.Default, st.Parts = last, st.Parts[:n-1]
+		}
 	}
 
-	return err
+	if i := slices.IndexFunc(st.Parts, func(p engine.Part) bool { return p.Hi == engine.NoHigh }); i >= 0 {
+		st.Parts = st.Parts[:i+1]
+	}
 }
 
 // isKey reports whether an expression is the key. MariaDB shows it with other quotes in the mode ANSI_QUOTES.
@@ -142,17 +154,20 @@ func parseLimit(text string, unsigned bool) (int64, error) {
 	if text == maxValue {
 		return engine.NoHigh, nil
 	}
+
 	limit, err := strconv.ParseInt(text, 10, 64)
-	if unsigned && (errors.Is(err, strconv.ErrRange) || limit < 0) {
+	if isAbove := errors.Is(err, strconv.ErrRange) || limit < 0; unsigned && isAbove {
 		return engine.NoHigh, nil
 	}
 	return limit, err
 }
 
+// detachedQuery returns tables with a mark. Parameters: the schema, and the words of the mark.
 const detachedQuery = `SELECT 0, TABLE_SCHEMA, TABLE_NAME, CAST(COALESCE(TABLE_ROWS, -1) AS SIGNED),
 	CAST(COALESCE(DATA_LENGTH + INDEX_LENGTH, -1) AS SIGNED), TABLE_COMMENT
 FROM information_schema.TABLES
-WHERE TABLE_SCHEMA = ? AND TABLE_TYPE = 'BASE TABLE' AND LOCATE(?, TABLE_COMMENT) > 0 ORDER BY TABLE_NAME`
+WHERE TABLE_SCHEMA = ? AND TABLE_TYPE = 'BASE TABLE' AND LOCATE(?, TABLE_COMMENT) > 0
+ORDER BY TABLE_NAME`
 
 // readTrigger returns a trigger of the table that uses other tables, on MariaDB, which can't exchange a partition of
 // such a table while it is locked: the statement waits for a lock of its transaction. It finds the words of statements,

@@ -27,90 +27,125 @@ func (Engine) Adjoins() bool { return true }
 // DetachesConcurrently is false.
 func (Engine) DetachesConcurrently() bool { return false }
 
-func (e Engine) Connect(ctx context.Context, db *sql.DB, t *engine.Table, change bool, f func(*engine.Table, engine.Querier) error) error {
+// Connect calls f on a connection with the lock, for a change.
+func (e Engine) Connect(
+	ctx context.Context, db *sql.DB, t *engine.Table, change bool, f func(*engine.Table, engine.Querier) error,
+) error {
 	lock := ""
 	if change {
 		lock = engine.ChangeLock
 	}
-	return e.WithSession(ctx, db, t, lock, func(conn *sql.Conn) error { return f(t, conn) })
-}
-
-// mysqlSettings are variables of a session: the longest waits for metadata locks and for InnoDB's row locks (statements
-// that change partitions wait for both); autocommit, without which MariaDB can't exchange a partition, since the
-// statement waits for a lock of its transaction; and the seconds after which the server ends an idle connection.
-type mysqlSettings [4]int64
-
-func (v mysqlSettings) set(ctx context.Context, conn *sql.Conn) error {
-	_, err := conn.ExecContext(ctx,
-		fmt.Sprintf("SET SESSION lock_wait_timeout = %d, SESSION innodb_lock_wait_timeout = %d, "+
-			"SESSION autocommit = %d, SESSION wait_timeout = %d", v[0], v[1], v[2], v[3]))
-	return err
+	return e.withSession(ctx, db, t, lock, func(conn *sql.Conn) error { return f(t, conn) })
 }
 
 // maxIdle is the greatest wait_timeout of all platforms, in seconds.
 const maxIdle = 2147483
 
-// WithSession calls f on a connection whose waits for locks are limited, and that holds a lock of GET_LOCK until f returns,
-// if lock is not empty. If the process ends, the server finishes its statement before it releases the lock. If the
-// process stops while it holds engine.ChangeLock, and perhaps LOCK TABLES, the server ends the connection.
-func (e Engine) WithSession(ctx context.Context, db *sql.DB, t *engine.Table, lock string, f func(*sql.Conn) error) (err error) {
+// withSession calls f on a connection whose waits for locks are limited, and that holds a lock of GET_LOCK until f
+// returns, if lock is not empty. If the process ends, the server finishes its statement before it releases the lock. If
+// the process stops while it holds ChangeLock, and perhaps LOCK TABLES, the server ends the connection.
+func (e Engine) withSession(
+	ctx context.Context, db *sql.DB, t *engine.Table, lock string, f func(*sql.Conn) error,
+) (err error) {
 	conn, err := db.Conn(ctx)
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, conn.Close()) }()
 
-	var before mysqlSettings
-	var schema string
-	row := conn.QueryRowContext(ctx, `SELECT @@SESSION.lock_wait_timeout, @@SESSION.innodb_lock_wait_timeout,
-	@@SESSION.autocommit, @@SESSION.wait_timeout, COALESCE(NULLIF(?, ''), DATABASE(), '')`, t.Schema)
-	if err := row.Scan(&before[0], &before[1], &before[2], &before[3], &schema); err != nil {
+	before, schema, err := readSettings(ctx, conn, t)
+	if err != nil {
 		return err
 	}
 
-	seconds := int64(e.Limit(t.LockTimeout) / time.Second)
-	settings := mysqlSettings{seconds, seconds, 1, before[3]}
-	switch lock {
-	case engine.ChangeLock:
-		settings[3] = int64(e.Limit(t.IdleTimeout) / time.Second)
-	case engine.ArchiveLock: // the callback of WithArchive may take hours
-		settings[3] = max(before[3], maxIdle)
-	}
-
+	held := ""
 	if lock != "" {
-		// The name has at most 64 bytes. Servers may ignore the case of names.
-		sum := sha256.Sum256([]byte(strings.ToLower(schema + "\x00" + t.Table)))
-		lock = fmt.Sprintf("sqlflake/partition %s %x", lock, sum[:12])
-		var got sql.NullInt64
-		if err := conn.QueryRowContext(ctx, "SELECT GET_LOCK(?, 0)", lock).Scan(&got); err != nil {
+		held = lockName(lock, schema, t.Table)
+		if err := getLock(ctx, conn, held); err != nil {
 			return err
 		}
-		if !got.Valid {
-			return fmt.Errorf("GET_LOCK('%s', 0) returned NULL: the server could not lock", lock)
-		}
-		if got.Int64 != 1 {
-			return engine.ErrBusy
-		}
 	}
-	defer func() {
-		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 10*time.Second)
-		defer cancel()
+	defer restore(ctx, conn, before, held)
 
-		resetErr := before.set(ctx, conn)
-		if resetErr == nil && lock != "" {
-			_, resetErr = conn.ExecContext(ctx, "DO RELEASE_LOCK(?)", lock)
-		}
-
-		if resetErr != nil { // the end of the connection does both
-			_ = conn.Raw(func(any) error { return driver.ErrBadConn })
-		}
-	}()
-
-	if err := settings.set(ctx, conn); err != nil {
+	if err := e.settings(t, lock, before).set(ctx, conn); err != nil {
 		return err
 	}
 
 	return f(conn)
+}
+
+// settings are variables of a session.
+type settings struct {
+	lockWait   int64 // lock_wait_timeout, the longest wait for metadata locks, in seconds
+	rowWait    int64 // innodb_lock_wait_timeout, the longest wait for row locks; statements of partitions wait for both
+	autocommit int64 // without it MariaDB can't exchange a partition: the statement waits for its own transaction
+	idle       int64 // wait_timeout, after which the server ends an idle connection, in seconds
+}
+
+// readSettings returns the settings of a connection, and the schema of the table.
+func readSettings(ctx context.Context, conn *sql.Conn, t *engine.Table) (s settings, schema string, err error) {
+	const query = `SELECT @@SESSION.lock_wait_timeout, @@SESSION.innodb_lock_wait_timeout,
+	@@SESSION.autocommit, @@SESSION.wait_timeout, COALESCE(NULLIF(?, ''), DATABASE(), '')`
+	row := conn.QueryRowContext(ctx, query, t.Schema)
+	err = row.Scan(&s.lockWait, &s.rowWait, &s.autocommit, &s.idle, &schema)
+	return s, schema, err
+}
+
+// settings returns the settings for a session with the lock.
+func (e Engine) settings(t *engine.Table, lock string, before settings) settings {
+	seconds := int64(e.Limit(t.LockTimeout) / time.Second)
+	s := settings{lockWait: seconds, rowWait: seconds, autocommit: 1, idle: before.idle}
+	switch lock {
+	case engine.ChangeLock:
+		s.idle = int64(e.Limit(t.IdleTimeout) / time.Second)
+	case engine.ArchiveLock: // the callback of WithArchive may take hours
+		s.idle = max(before.idle, maxIdle)
+	}
+	return s
+}
+
+func (s settings) set(ctx context.Context, conn *sql.Conn) error {
+	_, err := conn.ExecContext(ctx,
+		fmt.Sprintf("SET SESSION lock_wait_timeout = %d, SESSION innodb_lock_wait_timeout = %d, "+
+			"SESSION autocommit = %d, SESSION wait_timeout = %d", s.lockWait, s.rowWait, s.autocommit, s.idle))
+	return err
+}
+
+// lockName returns the name of a lock for GET_LOCK, at most 64 bytes. Servers may ignore the case of names.
+func lockName(lock, schema, table string) string {
+	sum := sha256.Sum256([]byte(strings.ToLower(schema + "\x00" + table)))
+	return fmt.Sprintf("sqlflake/partition %s %x", lock, sum[:12])
+}
+
+// getLock takes a lock, or returns ErrBusy at once.
+func getLock(ctx context.Context, conn *sql.Conn, lock string) error {
+	var got sql.NullInt64
+	err := conn.QueryRowContext(ctx, "SELECT GET_LOCK(?, 0)", lock).Scan(&got)
+	switch {
+	case err != nil:
+		return err
+	case !got.Valid:
+		return fmt.Errorf("GET_LOCK('%s', 0) returned NULL: the server could not lock", lock)
+	case got.Int64 != 1:
+		return engine.ErrBusy
+	}
+	return nil
+}
+
+// restore restores the settings and releases the lock, if held is not empty. If it can't, it ends the connection, which
+// does both.
+func restore(ctx context.Context, conn *sql.Conn, before settings, held string) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 10*time.Second)
+	defer cancel()
+
+	err := before.set(ctx, conn)
+	if err == nil && held != "" {
+		_, err = conn.ExecContext(ctx, "DO RELEASE_LOCK(?)", held)
+	}
+
+	if err != nil {
+		_ = conn.Raw(func(any) error { return driver.ErrBadConn })
+	}
 }
 
 // Limit rounds up: 0 would be no wait on MariaDB.
@@ -122,6 +157,7 @@ func (Engine) Limit(timeout time.Duration) time.Duration {
 // imported: a driver would register itself in programs that use PostgreSQL too.
 var refusal = regexp.MustCompile(`\b(Error|ERROR) (1205|1213)\b`)
 
+// Refused reports whether a statement got no lock.
 func (Engine) Refused(err error) bool { return err != nil && refusal.MatchString(err.Error()) }
 
 // Key reads keys above the greatest int64, which an unsigned column may have, as that number.

@@ -74,6 +74,7 @@ func (Engine) PartitionBy(t *engine.Table, creates []engine.Change) string {
 	return fmt.Sprintf("PARTITION BY RANGE (%s) (%s)", quote(t.Key), strings.Join(list, ", "))
 }
 
+// definePartition returns the definition of a partition, which has an upper bound only.
 func definePartition(c engine.Change) string {
 	end := fmt.Sprintf("(%d)", int64(c.Hi))
 	if c.Hi == engine.NoHigh || c.IsDefault() {
@@ -82,6 +83,7 @@ func definePartition(c engine.Change) string {
 	return fmt.Sprintf("PARTITION %s VALUES LESS THAN %s", quote(c.Partition), end)
 }
 
+// drop returns the statement that drops a partition.
 func (Engine) drop(p engine.Part) string {
 	return fmt.Sprintf("ALTER TABLE %s DROP PARTITION %s", QuoteTable(p.Parent), quote(p.Table))
 }
@@ -125,6 +127,7 @@ func (e Engine) release(t *engine.Table, st *engine.State, p engine.Part) string
 	return statement
 }
 
+// comment returns the statement that sets the comment of a detached table.
 func (Engine) comment(st *engine.State, p engine.Part, text string) string {
 	return fmt.Sprintf("ALTER TABLE %s COMMENT = %s", QuoteTable(p.Name), literal(text, st.Plain))
 }
@@ -133,22 +136,25 @@ func (Engine) comment(st *engine.State, p engine.Part, text string) string {
 func (e Engine) Execute(
 	ctx context.Context, q engine.Querier, t *engine.Table, st *engine.State, c engine.Change,
 ) error {
+	if c.Action == engine.Archive {
+		return nil // see Finish
+	}
+
 	statements := e.Statements(t, st, c)
+	leavesTable := !c.Detached && c.Action != engine.Create
 	switch {
-	case c.Action == engine.Archive:
-		return nil // see finish
 	case c.Detached && c.Action == engine.Rename:
 		if err := e.checkFree(ctx, q, c.Part, t.KeptName(c.Part)); err != nil {
 			return err
 		}
-	case c.Detached, c.Action == engine.Create:
-	case c.Action == engine.Drop:
+
+	case leavesTable && c.Action == engine.Drop:
 		// Without the lock a row below the floor could come before the partition is dropped.
 		statements = []string{
-			fmt.Sprintf("LOCK TABLES %s WRITE", QuoteTable(st.Table)), e.drop(c.Part),
-			unlockTables,
+			fmt.Sprintf("LOCK TABLES %s WRITE", QuoteTable(st.Table)), e.drop(c.Part), unlockTables,
 		}
-	default:
+
+	case leavesTable:
 		if err := e.checkExchangeTable(ctx, q, t, c.Part); err != nil {
 			return err
 		}
@@ -176,9 +182,10 @@ func (e Engine) run(
 	}()
 
 	for _, statement := range statements {
-		if err := engine.ExecAll(ctx, q, statement); err != nil && strings.Contains(statement, exchange) {
-			return e.dropExchangeTable(ctx, q, t, c.Part, err)
-		} else if err != nil {
+		if err := engine.ExecAll(ctx, q, statement); err != nil {
+			if strings.Contains(statement, exchange) {
+				return e.dropExchangeTable(ctx, q, t, c.Part, err)
+			}
 			return err
 		}
 
@@ -229,20 +236,20 @@ func (e Engine) dropExchangeTable(
 // recheck returns ErrBusy if a row that prevents the change came after the plan was made: one below its floor, or one
 // in the exchange table that was empty.
 func (e Engine) recheck(ctx context.Context, q engine.Querier, t *engine.Table, c engine.Change) error {
-	limit := c.Floor
-	if c.Action != engine.Drop {
-		if c.Part.Moved {
-			limit = engine.NoHigh
-		} else if err := engine.None(ctx, q, e, t, e.exchangeTable(c.Part), engine.NoLow, engine.NoHigh); err != nil {
-			return err
-		}
-	}
-
-	if limit == engine.NoLow {
+	switch {
+	case c.Action == engine.Drop && c.Floor == engine.NoLow:
 		return nil
+	case c.Action == engine.Drop:
+		return engine.None(ctx, q, e, t, c.Part, engine.NoLow, c.Floor)
+	case c.Part.Moved:
+		return engine.None(ctx, q, e, t, c.Part, engine.NoLow, engine.NoHigh)
 	}
 
-	return engine.None(ctx, q, e, t, c.Part, engine.NoLow, limit)
+	err := engine.None(ctx, q, e, t, e.exchangeTable(c.Part), engine.NoLow, engine.NoHigh)
+	if err != nil || c.Floor == engine.NoLow {
+		return err
+	}
+	return engine.None(ctx, q, e, t, c.Part, engine.NoLow, c.Floor)
 }
 
 // checkExchangeTable checks, before anything is changed, what would stop the steps to a detached table in between.
@@ -288,12 +295,16 @@ func (Engine) checkFree(ctx context.Context, q engine.Querier, p engine.Part, wa
 // Finish calls the callback of WithArchive.
 func (e Engine) Finish(ctx context.Context, db *sql.DB, t *engine.Table, st *engine.State, c engine.Change) error {
 	p := &c.Part
-	return e.WithSession(ctx, db, t, engine.ArchiveLock, func(conn *sql.Conn) error {
+	return e.withSession(ctx, db, t, engine.ArchiveLock, func(conn *sql.Conn) error {
 		const query = "SELECT TABLE_COMMENT FROM information_schema.TABLES WHERE TABLE_SCHEMA = ? AND TABLE_NAME = ?"
 		found, err := engine.One(conn.QueryRowContext(ctx, query, p.Schema, p.Table), &p.Comment)
-		if !found || !p.ReadMark(st.Table) || p.Archived {
+		if !found {
 			return err
 		}
+		if isOpen := p.ReadMark(st.Table) && !p.Archived; !isOpen {
+			return nil
+		}
+
 		if err := t.Archive(ctx, QuoteTable(p.Name)); err != nil {
 			return fmt.Errorf("the callback of WithArchive: %w", err)
 		}
@@ -303,7 +314,9 @@ func (e Engine) Finish(ctx context.Context, db *sql.DB, t *engine.Table, st *eng
 
 // Move splits the default partition: one statement, in which the server copies its rows. Readers see all of them before
 // and after it.
-func (e Engine) Move(ctx context.Context, q engine.Querier, _ *engine.Table, st *engine.State, create engine.Change) (moved int64, err error) {
+func (e Engine) Move(
+	ctx context.Context, q engine.Querier, _ *engine.Table, st *engine.State, create engine.Change,
+) (moved int64, err error) {
 	if err := engine.ExecAll(ctx, q, e.create(st, create)); err != nil {
 		return 0, err
 	}

@@ -15,9 +15,9 @@ type Calendar struct {
 	Layout snowflake.Layout
 }
 
-// Span is a span of time, a period or a part of one, and the IDs in it: Lo <= id && id < Hi. With a layout whose time has two parts, Lo and Hi
-// are the starts of the layout's periods that contain From and To: the last rows before To are in the next period, so
-// that none is removed too early.
+// Span is a span of time, a period or a part of one, and the IDs in it: Lo <= id && id < Hi. With a layout whose time
+// has two parts, Lo and Hi are the starts of the layout's periods that contain From and To: the last rows before To are
+// in the next period, so that none is removed too early.
 type Span struct {
 	From, To time.Time
 	Lo, Hi   int64

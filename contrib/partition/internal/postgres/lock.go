@@ -2,6 +2,7 @@ package postgres
 
 import (
 	"context"
+	_ "embed" // for the query
 	"errors"
 	"fmt"
 	"slices"
@@ -38,7 +39,7 @@ func LockAll(ctx context.Context, q engine.Querier, t *engine.Table, locks ...Ta
 	}
 
 	for _, l := range locks {
-		if err := lock(ctx, q, t, TableLock{l.Table, queue}, QueueTimeout); err != nil {
+		if err := lock(ctx, q, TableLock{l.Table, queue}, QueueTimeout); err != nil {
 			return err
 		}
 	}
@@ -58,7 +59,8 @@ func lockInTurn(ctx context.Context, q engine.Querier, t *engine.Table, locks ..
 		if left <= 0 {
 			return lockRefused{l.Table}
 		}
-		if err := lock(ctx, q, t, l, left); err != nil {
+
+		if err := lock(ctx, q, l, left); err != nil {
 			return err
 		}
 	}
@@ -92,15 +94,17 @@ func RelatedLocks(ctx context.Context, q engine.Querier, table string, attempt i
 	var locks []TableLock // parents first
 	rest := []TableLock{{table, Exclusive}}
 	for _, text := range names {
-		name, refers := strings.CutPrefix(text, "0")
-		if refers {
-			rest = append(rest, TableLock{name, Exclusive})
-		} else if name = text[1:]; !slices.Contains(rest, TableLock{name, Exclusive}) {
+		name, refers := text[1:], text[0] == '0'
+		child := TableLock{name, Exclusive}
+		switch {
+		case refers:
+			rest = append(rest, child)
+		case !slices.Contains(rest, child):
 			locks = append(locks, TableLock{name, writers})
 		}
 	}
 
-	if attempt%3 == 0 && len(locks)+len(rest) > 1 { // there are foreign keys
+	if hasForeignKeys := len(names) > 0; attempt%3 == 0 && hasForeignKeys {
 		for _, l := range rest {
 			locks = append(locks, TableLock{l.Table, writers})
 		}
@@ -116,7 +120,7 @@ func RelatedLocks(ctx context.Context, q engine.Querier, table string, attempt i
 
 // lock locks a table, and waits for at most a time. If the lock is refused, the error says who holds it. The
 // transaction keeps its other locks meanwhile, so that those who wait for them are found too.
-func lock(ctx context.Context, q engine.Querier, t *engine.Table, l TableLock, wait time.Duration) error {
+func lock(ctx context.Context, q engine.Querier, l TableLock, wait time.Duration) error {
 	err := ExecScript(ctx, q, []string{"SAVEPOINT lock", Limits(wait, 0)[0], l.Statement()})
 	if !(Engine{}).Refused(err) {
 		return err
@@ -133,15 +137,10 @@ func lock(ctx context.Context, q engine.Querier, t *engine.Table, l TableLock, w
 	return errors.Join(err, listErr)
 }
 
-// holdersQuery returns up to five sessions with a lock on the table $1 that conflicts with the mode $2.
-const holdersQuery = `SELECT concat_ws(' ', coalesce('process ' || l.pid, 'a prepared transaction'), a.usename,
-	a.application_name, a.state, 'for ' || date_trunc('second', clock_timestamp() - a.xact_start),
-	CASE WHEN pg_backend_pid() = ANY (pg_blocking_pids(l.pid)) THEN '(waits for this call)' END)
-FROM pg_locks AS l LEFT JOIN pg_stat_activity AS a ON a.pid = l.pid
-WHERE l.relation = $1::text::regclass AND l.database = (SELECT oid FROM pg_database WHERE datname = current_database())
-	AND l.granted AND l.pid IS DISTINCT FROM pg_backend_pid() AND ($2 = '` + Exclusive + `'
-		OR l.mode NOT IN ('AccessShareLock', 'RowShareLock') AND ($2 = '` + writers + `' OR l.mode <> 'RowExclusiveLock'))
-ORDER BY a.xact_start LIMIT 5`
+// holdersQuery returns up to five sessions with a lock that conflicts. Parameters: the table and the mode.
+//
+//go:embed holders.sql
+var holdersQuery string
 
 // lockRefused says that the locks before the table's lock took all the time. It has the SQLSTATE of the server's
 // error.

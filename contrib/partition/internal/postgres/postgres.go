@@ -1,16 +1,13 @@
 package postgres
 
 import (
-	"cmp"
 	"context"
 	"database/sql"
 	"database/sql/driver"
+	_ "embed" // for the queries
 	"errors"
 	"fmt"
 	"math"
-	"regexp"
-	"slices"
-	"strconv"
 	"time"
 
 	"github.com/sqlflake/sqlflake/contrib/internal/pgsql"
@@ -39,31 +36,21 @@ func (Engine) PartitionBy(t *engine.Table, _ []engine.Change) string {
 // what runs outside of such a transaction qualifies all of them.
 const SafePath = "pg_catalog, pg_temp"
 
-// located is the table of the search_path, or of a schema: $1 is its name, $2 its schema or empty. The key of an
-// advisory lock, $3, depends on the name instead of the OID, which changes when Adopt replaces the table.
-const located = `WITH located AS MATERIALIZED (
-	SELECT n.nspname, pg_catalog.current_setting('search_path') AS path,
-		pg_catalog.hashtextextended(pg_catalog.format('sqlflake/partition %s %I.%I', $3::pg_catalog.text, n.nspname,
-			c.relname), 0) AS key
-	FROM pg_catalog.pg_class AS c JOIN pg_catalog.pg_namespace AS n ON n.oid OPERATOR(pg_catalog.=) c.relnamespace
-	WHERE c.relname OPERATOR(pg_catalog.=) $1::pg_catalog.text
-		AND CASE WHEN $2::pg_catalog.text OPERATOR(pg_catalog.=) '' THEN pg_catalog.pg_table_is_visible(c.oid)
-			ELSE n.nspname OPERATOR(pg_catalog.=) $2::pg_catalog.text END
-	LIMIT 1
-)
-`
-
-// beginQuery also makes the settings of a transaction, after it has found the table, and takes the lock if $3 is not
-// NULL. Without row_security a policy would hide rows from the owner (FORCE ROW LEVEL SECURITY), so it is an error
+// beginQuery finds a table of the search_path, or of a schema, makes the settings of a transaction, and takes the lock
+// if it is not NULL. Parameters: the table, its schema or nothing, the lock, and the timeouts of locks and of an idle
+// transaction. The key of the lock depends on the table's name instead of the OID, which changes when Adopt replaces
+// the table. Without row_security a policy would hide rows from the owner (FORCE ROW LEVEL SECURITY), so it is an error
 // then.
-const beginQuery = located + `SELECT nspname, path,
-	CASE WHEN $3::pg_catalog.text IS NULL THEN true ELSE pg_catalog.pg_try_advisory_xact_lock(key) END,
-	pg_catalog.concat(pg_catalog.set_config('lock_timeout', $4::pg_catalog.text, true),
-		pg_catalog.set_config('idle_in_transaction_session_timeout', $5::pg_catalog.text, true),
-		pg_catalog.set_config('row_security', 'off', true), pg_catalog.set_config('jit', 'off', true),
-		pg_catalog.set_config('search_path', '` + SafePath + `', true))
-FROM located`
+//
+//go:embed begin.sql
+var beginQuery string
 
+// lockSessionQuery finds the table in the same way, and takes the lock with the same key for the session.
+//
+//go:embed lock_session.sql
+var lockSessionQuery string
+
+// Connect calls f in a transaction.
 func (e Engine) Connect(
 	ctx context.Context, db *sql.DB, t *engine.Table, change bool, f func(*engine.Table, engine.Querier) error,
 ) error {
@@ -78,7 +65,8 @@ type beginner interface {
 // transaction calls f in a transaction, with the Set of the table in its schema. Its isolation level has to show what
 // others have committed before the lock.
 func (Engine) transaction(
-	ctx context.Context, db beginner, t *engine.Table, lock sql.NullString, readOnly bool, f func(*engine.Table, engine.Querier) error,
+	ctx context.Context, db beginner, t *engine.Table, lock sql.NullString, readOnly bool,
+	f func(*engine.Table, engine.Querier) error,
 ) error {
 	tx, err := db.BeginTx(ctx, &sql.TxOptions{Isolation: sql.LevelReadCommitted, ReadOnly: readOnly})
 	if err != nil {
@@ -107,9 +95,10 @@ func (Engine) transaction(
 	return tx.Commit()
 }
 
-// WithSession calls f on a connection that holds an advisory lock until f returns, outside of a transaction. It unlocks the
-// same key, whatever the name of the table is then.
-func (e Engine) WithSession(ctx context.Context, db *sql.DB, t *engine.Table, lock string, f func(*sql.Conn) error) (err error) {
+// WithSession calls f on a connection that holds an advisory lock until f returns, outside of a transaction.
+func (Engine) WithSession(
+	ctx context.Context, db *sql.DB, t *engine.Table, lock string, f func(*sql.Conn) error,
+) (err error) {
 	conn, err := db.Conn(ctx)
 	if err != nil {
 		return err
@@ -120,55 +109,78 @@ func (e Engine) WithSession(ctx context.Context, db *sql.DB, t *engine.Table, lo
 		}
 	}()
 
-	const query = located + `SELECT pg_catalog.pg_try_advisory_lock(key), key,
-	pg_catalog.current_setting('lock_timeout'), pg_catalog.current_setting('idle_session_timeout') FROM located`
-	var locked bool
-	var key int64
-	var lockTimeout, idleTimeout string
-	row := conn.QueryRowContext(ctx, query, t.Table, t.Schema, lock)
-	found, err := engine.One(row, &locked, &key, &lockTimeout, &idleTimeout)
-	switch {
-	case err != nil:
+	s, err := lockSession(ctx, conn, t, lock)
+	if err != nil {
 		return err
-	case !found:
-		return engine.ErrChanging
-	case !locked:
-		return engine.ErrBusy
 	}
-
-	const settings = `SELECT pg_catalog.set_config('lock_timeout', $1::pg_catalog.text, false),
-	pg_catalog.set_config('idle_session_timeout', $2::pg_catalog.text, false)`
-	defer func() {
-		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 10*time.Second)
-		defer cancel()
-
-		_, resetErr := conn.ExecContext(ctx, settings, lockTimeout, idleTimeout)
-		unlocked := false
-		if resetErr == nil {
-			resetErr = conn.QueryRowContext(ctx, "SELECT pg_catalog.pg_advisory_unlock($1::bigint)",
-				key).Scan(&unlocked)
-		}
-
-		if unlocked {
-			return
-		}
-
-		_ = conn.Raw(func(any) error { return driver.ErrBadConn }) // the end of the connection resets and unlocks all
-
-		if resetErr == nil {
-			err = errors.Join(err, errors.New("the session has lost its advisory lock: "+
-				"does a pool such as PgBouncer give connections to transactions?"))
-		}
-	}()
+	defer func() { err = errors.Join(err, s.unlock(ctx)) }()
 
 	// f may take hours between two statements.
-	if _, err := conn.ExecContext(ctx, settings, milliseconds(t.LockTimeout), "0"); err != nil {
+	if err := s.set(ctx, milliseconds(t.LockTimeout), "0"); err != nil {
 		return err
 	}
 
 	return f(conn)
 }
 
+// session is a connection with an advisory lock.
+type session struct {
+	conn        *sql.Conn
+	key         int64  // of the lock: it stays the same, whatever the name of the table is later
+	lockTimeout string // before
+	idleTimeout string // before
+}
+
+// lockSession takes the lock of a table.
+func lockSession(ctx context.Context, conn *sql.Conn, t *engine.Table, lock string) (*session, error) {
+	s := &session{conn: conn}
+	var locked bool
+	row := conn.QueryRowContext(ctx, lockSessionQuery, t.Table, t.Schema, lock)
+	found, err := engine.One(row, &locked, &s.key, &s.lockTimeout, &s.idleTimeout)
+	switch {
+	case err != nil:
+		return nil, err
+	case !found:
+		return nil, engine.ErrChanging
+	case !locked:
+		return nil, engine.ErrBusy
+	}
+
+	return s, nil
+}
+
+// set makes the settings of the session.
+func (s *session) set(ctx context.Context, lockTimeout, idleTimeout string) error {
+	const settings = `SELECT pg_catalog.set_config('lock_timeout', $1::pg_catalog.text, false),
+	pg_catalog.set_config('idle_session_timeout', $2::pg_catalog.text, false)`
+	_, err := s.conn.ExecContext(ctx, settings, lockTimeout, idleTimeout)
+	return err
+}
+
+// unlock restores the settings and releases the lock. If it can't, it closes the connection, which does both.
+func (s *session) unlock(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 10*time.Second)
+	defer cancel()
+
+	unlocked := false
+	err := s.set(ctx, s.lockTimeout, s.idleTimeout)
+	if err == nil {
+		const query = "SELECT pg_catalog.pg_advisory_unlock($1::bigint)"
+		err = s.conn.QueryRowContext(ctx, query, s.key).Scan(&unlocked)
+	}
+	if unlocked {
+		return nil
+	}
+
+	_ = s.conn.Raw(func(any) error { return driver.ErrBadConn })
+	if err != nil {
+		return nil
+	}
+	return errors.New("the session has lost its advisory lock: " +
+		"does a pool such as PgBouncer give connections to transactions?")
+}
+
+// Limit is the lock timeout.
 func (Engine) Limit(timeout time.Duration) time.Duration { return timeout }
 
 // milliseconds rounds up, since 0 would be no limit. The greatest value of a setting is some 24 days.
@@ -176,6 +188,7 @@ func milliseconds(d time.Duration) string {
 	return fmt.Sprintf("%dms", min((d+time.Millisecond-1)/time.Millisecond, math.MaxInt32))
 }
 
+// Refused reports whether a statement got no lock.
 func (Engine) Refused(err error) bool {
 	state := SQLState(err)
 	return state == "55P03" || state == "40P01" // lock_not_available, deadlock_detected
@@ -207,131 +220,3 @@ func (Engine) Taken(ctx context.Context, q engine.Querier, st *engine.State, tab
 
 // Quote returns the name of a table in quotes.
 func Quote(n engine.Name) string { return pgsql.Name(n.Schema) + "." + pgsql.Name(n.Table) }
-
-// parentQuery returns, among others, why the table can't be maintained. Parameters: its name, its schema and the key.
-const parentQuery = `SELECT c.oid::int8, n.nspname, CASE
-	WHEN c.relkind = 'r' THEN 'is not partitioned: see Adopt'
-	WHEN c.relkind IN ('v', 'm') THEN 'is a view'
-	WHEN c.relkind <> 'p' THEN 'is no table but a relation of the kind "' || c.relkind::text || '"'
-	WHEN c.relpersistence = 't' THEN 'is temporary'
-	WHEN p.partstrat <> 'r' OR p.partnatts <> 1 OR a.attname IS DISTINCT FROM $3::text
-		THEN format('is partitioned by %s, want RANGE (%s)', pg_get_partkeydef(c.oid), $3::text)
-	WHEN a.atttypid <> 'int8'::regtype
-		THEN format('has the key %s of the type %s, want bigint', a.attname, format_type(a.atttypid, NULL))
-	WHEN NOT pg_has_role(c.relowner, 'USAGE') THEN format('belongs to the role %s, of which the current role is no member: ' ||
-		'only the owner may change partitions', pg_get_userbyid(c.relowner))
-	ELSE '' END,
-	CASE WHEN pg_get_userbyid(c.relowner) = current_user THEN '' ELSE pg_get_userbyid(c.relowner)::text END,
-	coalesce((SELECT ' USING ' || quote_ident(m.amname) FROM pg_am m WHERE m.oid = c.relam), '') ||
-		coalesce((SELECT ' TABLESPACE ' || quote_ident(t.spcname) FROM pg_tablespace t WHERE t.oid = c.reltablespace), ''),
-	coalesce((SELECT string_agg(DISTINCT CASE g.grantee WHEN 0 THEN 'PUBLIC' ELSE quote_ident(pg_get_userbyid(g.grantee)) END, ', ')
-		FROM pg_default_acl d, aclexplode(d.defaclacl) g WHERE d.defaclobjtype = 'r' AND g.grantee <> d.defaclrole
-		AND d.defaclrole = (SELECT r.oid FROM pg_roles r WHERE r.rolname = current_user) AND d.defaclnamespace IN (0, c.relnamespace)), ''),
-	CASE c.relreplident WHEN 'f' THEN 'FULL' WHEN 'n' THEN 'NOTHING' ELSE '' END,
-	(extract(epoch FROM clock_timestamp()) * 1000000)::int8
-FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace LEFT JOIN pg_partitioned_table p ON p.partrelid = c.oid
-LEFT JOIN pg_attribute a ON a.attrelid = c.oid AND a.attnum = p.partattrs[0] AND a.attnum > 0
-WHERE c.relname = $1::text AND n.nspname = $2::text`
-
-func (e Engine) Inspect(ctx context.Context, q engine.Querier, t *engine.Table) (*engine.State, error) {
-	var oid, now int64
-	var unsuitable string
-	st := &engine.State{Table: t.Name}
-	row := q.QueryRowContext(ctx, parentQuery, t.Table, t.Schema, t.Key)
-	found, err := engine.One(row, &oid, &st.Table.Schema, &unsuitable, &st.Owner, &st.Storage, &st.Grantees, &st.Identity,
-		&now)
-	switch {
-	case err != nil:
-		return nil, err
-	case !found:
-		return nil, t.NotFound()
-	case unsuitable != "":
-		return nil, fmt.Errorf("%w: %v %s", engine.ErrTable, st.Table, unsuitable)
-	}
-
-	st.Now = time.UnixMicro(now).UTC()
-	if err := e.readParts(ctx, q, t, oid, st); err != nil {
-		return nil, err
-	}
-
-	return st, st.ReadDetached(ctx, q, detachedQuery, engine.MarkWords, oid, t.Key)
-}
-
-// sizeOf is the size of a relation with its indexes and its TOAST table. pg_total_relation_size would wait for whoever
-// has locked one of them, or waits for that; then the size is unknown. So would pg_get_expr with its OID.
-const sizeOf = `CASE WHEN EXISTS (
-		SELECT FROM pg_locks AS l WHERE l.mode = 'AccessExclusiveLock'
-			AND l.database = (SELECT oid FROM pg_database WHERE datname = current_database())
-			AND (l.relation IN (c.oid, c.reltoastrelid)
-				OR l.relation IN (SELECT indexrelid FROM pg_index WHERE indrelid IN (c.oid, c.reltoastrelid)))
-	) THEN -1 ELSE coalesce(pg_total_relation_size(c.oid), -1) END`
-
-const partsQuery = `SELECT c.oid::int8, n.nspname, c.relname, c.relkind IN ('p', 'f'), coalesce(pg_get_expr(c.relpartbound, 0), ''),
-	c.reltuples::int8, ` + sizeOf + `, i.inhdetachpending,
-	coalesce(obj_description(c.oid, 'pg_class'), '')
-FROM pg_inherits i JOIN pg_class c ON c.oid = i.inhrelid JOIN pg_namespace n ON n.oid = c.relnamespace
-WHERE i.inhparent = $1::int8::oid`
-
-func (Engine) readParts(ctx context.Context, q engine.Querier, t *engine.Table, parent int64, st *engine.State) error {
-	err := engine.Each(ctx, q, partsQuery, []any{parent}, func(scan func(...any) error) error {
-		var p engine.Part
-		var bound string
-		err := scan(&p.OID, &p.Schema, &p.Table, &p.Fixed, &bound, &p.Rows, &p.Bytes, &p.Pending, &p.Comment)
-		if err != nil {
-			return err
-		}
-
-		if bound == "DEFAULT" {
-			st.Default = &p
-			return nil
-		}
-
-		if p.Lo, p.Hi, err = parseBound(bound); err != nil {
-			return fmt.Errorf("partition: the bounds of %v: %w", p.Name, err)
-		}
-
-		marked := p
-		p.Interrupted = marked.ReadMark(st.Table)
-		p.Due = t.Archive != nil || p.Interrupted && marked.Due
-		st.Parts = append(st.Parts, p)
-		return nil
-	})
-	slices.SortFunc(st.Parts, func(a, b engine.Part) int { return cmp.Compare(a.Lo, b.Lo) })
-	return err
-}
-
-var boundForm = regexp.MustCompile(`^FOR VALUES FROM \((?:MINVALUE|'?(-?[0-9]+)'?)\) TO \((?:MAXVALUE|'?(-?[0-9]+)'?)\)$`)
-
-// parseBound reads bounds in the form of pg_get_expr.
-func parseBound(text string) (lo, hi int64, err error) {
-	if text == "" {
-		return 0, 0, engine.ErrChanging
-	}
-
-	match := boundForm.FindStringSubmatch(text)
-	if match == nil {
-		return 0, 0, fmt.Errorf("%w: %q", engine.ErrTable, text)
-	}
-
-	lo, hi = engine.NoLow, engine.NoHigh
-	if match[1] != "" {
-		lo, err = strconv.ParseInt(match[1], 10, 64)
-	}
-	if match[2] != "" && err == nil {
-		hi, err = strconv.ParseInt(match[2], 10, 64)
-	}
-
-	return lo, hi, err
-}
-
-// detachedQuery trusts a comment only if the owner of the table is trusted: reading a table of another role may execute
-// code of that role.
-const detachedQuery = `SELECT c.oid::int8, n.nspname, c.relname, c.reltuples::int8,
-	` + sizeOf + `, d.description
-FROM pg_description d JOIN pg_class c ON c.oid = d.objoid JOIN pg_namespace n ON n.oid = c.relnamespace
-WHERE d.classoid = 'pg_class'::regclass AND d.objsubid = 0 AND c.relkind = 'r' AND NOT c.relispartition
-	AND strpos(d.description, $1::text) > 0
-	AND (c.relowner = (SELECT t.relowner FROM pg_class t WHERE t.oid = $2::int8::oid)
-		OR EXISTS (SELECT FROM pg_roles r WHERE r.oid = c.relowner AND (r.rolsuper OR r.rolname = current_user)))
-	AND EXISTS (SELECT FROM pg_attribute a WHERE a.attrelid = c.oid AND a.attname = $3::text AND a.atttypid = 'int8'::regtype)
-ORDER BY c.oid`

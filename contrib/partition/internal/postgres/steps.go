@@ -4,37 +4,41 @@ import (
 	"context"
 	"database/sql"
 	"fmt"
-	"slices"
-	"strings"
 
 	"github.com/sqlflake/sqlflake/contrib/internal/pgsql"
 	"github.com/sqlflake/sqlflake/contrib/partition/internal/engine"
 )
 
+// Statements returns the statements of a change.
 func (e Engine) Statements(t *engine.Table, st *engine.State, c engine.Change) []string {
 	inside, outside := e.work(t, st, c)
 	return append(inside, outside...)
 }
 
-func (e Engine) Execute(ctx context.Context, q engine.Querier, t *engine.Table, st *engine.State, c engine.Change) error {
-	inside, _ := e.work(t, st, c)
-	own := c.Detached || c.Finish || c.Action == engine.Alter
-	if !own && c.Action != engine.Create {
+// Execute executes the statements of a change that belong into its transaction.
+func (e Engine) Execute(
+	ctx context.Context, q engine.Querier, t *engine.Table, st *engine.State, c engine.Change,
+) error {
+	needsOwnLock := c.Detached || c.Finish || c.Action == engine.Alter
+	if detaches := !needsOwnLock && c.Action != engine.Create; detaches {
 		if err := e.lockToDetach(ctx, q, t, st, c); err != nil {
 			return err
 		}
 	}
 
+	inside, _ := e.work(t, st, c)
+	checksFloor := c.Action == engine.Drop && c.Floor != engine.NoLow
 	for i, statement := range inside {
-		if i > 0 && c.Action == engine.Drop && c.Floor != engine.NoLow { // it is detached, so it has no writers
+		if checksFloor && i > 0 { // it is detached, so it has no writers
 			if err := engine.None(ctx, q, e, t, c.Part, engine.NoLow, c.Floor); err != nil {
 				return err
 			}
 		}
 
-		if err := engine.ExecAll(ctx, q, statement); err != nil && own {
-			return engine.OwnLock{Err: err}
-		} else if err != nil {
+		if err := engine.ExecAll(ctx, q, statement); err != nil {
+			if needsOwnLock {
+				return engine.OwnLock{Err: err}
+			}
 			return err
 		}
 	}
@@ -43,10 +47,13 @@ func (e Engine) Execute(ctx context.Context, q engine.Querier, t *engine.Table, 
 }
 
 // lockToDetach takes the locks that DETACH PARTITION takes too, in a different order.
-func (Engine) lockToDetach(ctx context.Context, q engine.Querier, t *engine.Table, st *engine.State, c engine.Change) error {
+func (Engine) lockToDetach(
+	ctx context.Context, q engine.Querier, t *engine.Table, st *engine.State, c engine.Change,
+) error {
 	partition := Quote(c.Part.Name)
+
 	// This lock comes first: while the partition is vacuumed, it keeps others from waiting behind a lock of the table.
-	if err := lock(ctx, q, t, TableLock{partition, queue}, t.LockTimeout); err != nil {
+	if err := lock(ctx, q, TableLock{partition, queue}, t.LockTimeout); err != nil {
 		return engine.OwnLock{Err: err}
 	}
 
@@ -57,7 +64,7 @@ func (Engine) lockToDetach(ctx context.Context, q engine.Querier, t *engine.Tabl
 	if err := lockInTurn(ctx, q, t, locks...); err != nil {
 		return err
 	}
-	if err := lock(ctx, q, t, TableLock{partition, Exclusive}, t.LockTimeout); err != nil {
+	if err := lock(ctx, q, TableLock{partition, Exclusive}, t.LockTimeout); err != nil {
 		return engine.OwnLock{Err: err}
 	}
 
@@ -122,6 +129,7 @@ func (Engine) createTable(st *engine.State, added engine.Name) []string {
 	return statements
 }
 
+// attach returns the statement that makes the table of a change a partition.
 func (Engine) attach(st *engine.State, c engine.Change) string {
 	attach := fmt.Sprintf("ALTER TABLE %s ATTACH PARTITION %s ", Quote(st.Table),
 		Quote(engine.Name{Schema: st.Table.Schema, Table: c.Partition}))
@@ -165,6 +173,7 @@ func commentOn(p engine.Part, text string) string {
 	return fmt.Sprintf("COMMENT ON TABLE %s IS %s", Quote(p.Name), pgsql.Literal(text))
 }
 
+// Finish detaches a partition concurrently, or archives a detached table.
 func (e Engine) Finish(ctx context.Context, db *sql.DB, t *engine.Table, st *engine.State, c engine.Change) error {
 	lock, f := engine.ChangeLock, e.detach
 	if c.Action == engine.Archive {
@@ -175,15 +184,17 @@ func (e Engine) Finish(ctx context.Context, db *sql.DB, t *engine.Table, st *eng
 
 // detach detaches a partition concurrently, unless another process has done it.
 func (e Engine) detach(ctx context.Context, conn *sql.Conn, t *engine.Table, st *engine.State, c engine.Change) error {
-	p := &c.Part
 	const query = `SELECT inhdetachpending, coalesce(pg_catalog.obj_description(inhrelid, 'pg_class'), '')
 FROM pg_catalog.pg_inherits WHERE inhrelid OPERATOR(pg_catalog.=) $1::bigint::pg_catalog.oid`
+	p := &c.Part
 	if found, err := engine.One(conn.QueryRowContext(ctx, query, p.OID), &p.Pending, &p.Comment); !found {
 		return err
 	}
+
 	if marked := *p; !marked.ReadMark(st.Table) {
 		return engine.ErrBusy // another process, with a longer retention, has removed the mark
 	}
+
 	_, outside := e.work(t, st, c)
 	return engine.ExecAll(ctx, conn, outside...)
 }
@@ -196,12 +207,13 @@ func (e Engine) archive(ctx context.Context, conn *sql.Conn, t *engine.Table, st
 	if err != nil || !open {
 		return err
 	}
+
 	if err := t.Archive(ctx, quoted); err != nil {
 		return fmt.Errorf("the callback of WithArchive: %w", err)
 	}
 
 	// Meanwhile the table may have got another name or comment.
-	return e.transaction(ctx, conn, t, sql.NullString{}, false, func(t *engine.Table, tx engine.Querier) error {
+	return e.transaction(ctx, conn, t, sql.NullString{}, false, func(_ *engine.Table, tx engine.Querier) error {
 		named, open, err := e.readOpen(ctx, tx, st, p)
 		if err != nil || !open {
 			return err
@@ -222,109 +234,18 @@ func (e Engine) archive(ctx context.Context, conn *sql.Conn, t *engine.Table, st
 	})
 }
 
-// readOpen reads the name and the comment of a detached table. It reports whether the table still has its mark, and is not
-// archived.
-func (Engine) readOpen(ctx context.Context, q engine.Querier, st *engine.State, p *engine.Part) (quoted string, open bool, err error) {
+// readOpen reads the name and the comment of a detached table. It reports whether the table still has its mark, and is
+// not archived.
+func (Engine) readOpen(
+	ctx context.Context, q engine.Querier, st *engine.State, p *engine.Part,
+) (quoted string, open bool, err error) {
 	const query = `SELECT coalesce(pg_catalog.obj_description(c.oid, 'pg_class'), ''), n.nspname, c.relname,
 	pg_catalog.format('%I.%I', n.nspname, c.relname)
 FROM pg_catalog.pg_class AS c JOIN pg_catalog.pg_namespace AS n ON n.oid OPERATOR(pg_catalog.=) c.relnamespace
 WHERE c.oid OPERATOR(pg_catalog.=) $1::bigint::pg_catalog.oid AND NOT c.relispartition`
 	found, err := engine.One(q.QueryRowContext(ctx, query, p.OID), &p.Comment, &p.Schema, &p.Table, &quoted)
-	return quoted, found && p.ReadMark(st.Table) && !p.Archived, err
-}
-
-// Move fills a table before it attaches it as the partition. It locks the parent first: a reader that has planned with
-// the default partition only, or a writer that waits for one of its rows, would miss the moved rows.
-func (e Engine) Move(ctx context.Context, q engine.Querier, t *engine.Table, st *engine.State, create engine.Change) (moved int64, err error) {
-	from, to := Quote(st.Default.Name), engine.Name{Schema: st.Table.Schema, Table: create.Partition}
-	// ATTACH PARTITION locks what foreign keys refer to at the end. If that were refused then, all rows would have been
-	// copied for nothing.
-	locks, err := RelatedLocks(ctx, q, Quote(st.Table), parentsFirst)
-	if err != nil {
-		return 0, err
+	if !found {
+		return quoted, false, err
 	}
-
-	// Those that refer to the table come last. checkMovable refuses if there is one.
-	locks = locks[:slices.Index(locks, TableLock{Quote(st.Table), Exclusive})+1]
-	if err := lockInTurn(ctx, q, t, locks...); err != nil {
-		return 0, err
-	}
-	if err := lock(ctx, q, t, TableLock{from, Exclusive}, t.LockTimeout); err != nil {
-		return 0, err
-	}
-	if err := e.checkMovable(ctx, q, st); err != nil {
-		return 0, err
-	}
-
-	columns, err := engine.List(ctx, q, `SELECT quote_ident(attname) FROM pg_attribute
-WHERE attrelid = $1::int8::oid AND attnum > 0 AND NOT attisdropped AND attgenerated = '' ORDER BY attnum`, st.Default.OID)
-	if err != nil {
-		return 0, err
-	}
-
-	// The rows are not deleted for the triggers.
-	off, on, err := e.triggers(ctx, q, st.Default)
-	if err != nil {
-		return 0, err
-	}
-	if err := engine.ExecAll(ctx, q, append(e.createTable(st, to), off...)...); err != nil {
-		return 0, err
-	}
-
-	// The functions of checks, generated columns and indexes may need the path of the session.
-	const reset = "SELECT pg_catalog.set_config('search_path', $1::pg_catalog.text, true)"
-	if _, err := q.ExecContext(ctx, reset, t.Path); err != nil {
-		return 0, err
-	}
-
-	const moveForm = `WITH moved AS (
-	DELETE FROM ONLY %[1]s WHERE %[2]s OPERATOR(pg_catalog.>=) %[3]d AND %[2]s OPERATOR(pg_catalog.<) %[4]d RETURNING %[5]s
-) INSERT INTO %[6]s (%[5]s) SELECT %[5]s FROM moved`
-	move := fmt.Sprintf(moveForm, from, pgsql.Name(t.Key), int64(create.Lo), int64(create.Hi),
-		strings.Join(columns, ", "),
-		Quote(to))
-	result, err := q.ExecContext(ctx, move)
-	if err != nil {
-		return 0, fmt.Errorf("%s: %w", move, err)
-	}
-	if moved, err = result.RowsAffected(); err != nil {
-		return 0, err
-	}
-
-	// ATTACH fails if the range has rows that were not moved.
-	return moved, engine.ExecAll(ctx, q, append(on, e.attach(st, create))...)
-}
-
-// checkMovable refuses to move rows that other rows refer to: ON DELETE CASCADE would delete those.
-func (Engine) checkMovable(ctx context.Context, q engine.Querier, st *engine.State) error {
-	if st.Default.Fixed {
-		return fmt.Errorf("%w: the default partition %v has partitions, or is a foreign table",
-			engine.ErrTable, st.Default.Name)
-	}
-
-	keys, err := engine.List(ctx, q, `SELECT quote_ident(k.conname) || ' of ' || k.conrelid::regclass FROM pg_constraint k
-WHERE k.contype = 'f' AND k.confrelid = $1::int8::oid ORDER BY k.conparentid, k.oid LIMIT 1`, st.Default.OID)
-	if err != nil {
-		return err
-	}
-
-	if len(keys) > 0 {
-		return fmt.Errorf("%w: the foreign key %s refers to rows of %v, which can't be moved",
-			engine.ErrTable, keys[0], st.Default.Name)
-	}
-
-	return nil
-}
-
-// triggers returns the statements that disable the triggers of a partition, and that enable them as they were.
-func (Engine) triggers(ctx context.Context, q engine.Querier, p *engine.Part) (off, on []string, err error) {
-	// On PostgreSQL 14 those that it has from the table are internal too.
-	const query = `SELECT format('ALTER TABLE ONLY %%s %s TRIGGER %%I', $2::text, tgname) FROM pg_trigger
-WHERE tgrelid = $1::int8::oid AND tgenabled <> 'D' AND (NOT tgisinternal OR tgparentid <> 0)
-	AND NOT EXISTS (SELECT FROM pg_constraint k WHERE k.oid = tgconstraint AND k.contype <> 't') ORDER BY tgname`
-	const mode = `' || CASE tgenabled WHEN 'O' THEN 'ENABLE' WHEN 'R' THEN 'ENABLE REPLICA' ELSE 'ENABLE ALWAYS' END || '`
-	if off, err = engine.List(ctx, q, fmt.Sprintf(query, "DISABLE"), p.OID, Quote(p.Name)); err == nil {
-		on, err = engine.List(ctx, q, fmt.Sprintf(query, mode), p.OID, Quote(p.Name))
-	}
-	return off, on, err
+	return quoted, p.ReadMark(st.Table) && !p.Archived, err
 }
