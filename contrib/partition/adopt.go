@@ -5,9 +5,12 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
-	"hash/crc32"
-	"strings"
 	"time"
+
+	"github.com/sqlflake/sqlflake/contrib/partition/internal/adopt"
+	"github.com/sqlflake/sqlflake/contrib/partition/internal/engine"
+	"github.com/sqlflake/sqlflake/contrib/partition/internal/period"
+	"github.com/sqlflake/sqlflake/snowflake"
 )
 
 // Adopt turns an ordinary table into a partitioned one with the same name and rows, and creates the partitions that
@@ -56,12 +59,12 @@ import (
 // It also returns [ErrOption] if a partition has no usable name; [ErrLocked]; snowflake.ErrTimeExhausted if the layout
 // ends before the last partition; and errors of ctx and of the database.
 func (s *Set) Adopt(ctx context.Context, db *sql.DB) (steps []Step, err error) {
-	var c claim
+	var c adopt.Claim
 	for {
 		step, err := s.adoptStep(ctx, db, &c)
 		if err != nil {
-			err = errors.Join(withCause(ctx, err), s.abandon(ctx, db, c))
-			return steps, fmt.Errorf("partition: adopt %v: %w", s.table, err)
+			err = errors.Join(withCause(ctx, err), s.abandonAdoption(ctx, db, c))
+			return steps, fmt.Errorf("partition: adopt %v: %w", s.table.Name, err)
 		}
 
 		if step == nil {
@@ -74,21 +77,13 @@ func (s *Set) Adopt(ctx context.Context, db *sql.DB) (steps []Step, err error) {
 	}
 }
 
-// withCause adds the error of a context that has ended: drivers return the state of their connection instead.
-func withCause(ctx context.Context, err error) error {
-	if ctx.Err() != nil && !errors.Is(err, ctx.Err()) {
-		return fmt.Errorf("%w: %w", ctx.Err(), err)
-	}
-	return err
-}
-
 // PlanAdopt returns what [Set.Adopt] would do, with the statements in Step.SQL, and changes nothing. Adopt refuses a
 // table whose plan has Problems. PlanAdopt returns the other errors of Adopt, and ErrTable for a table that does not
 // exist, is no ordinary table, has no bigint key, or is partitioned in another way. On MySQL and MariaDB the rows and
 // bytes of its steps are estimates, which ANALYZE TABLE renews.
 func (s *Set) PlanAdopt(ctx context.Context, db *sql.DB) (*Plan, error) {
-	return s.look(ctx, db, "plan to adopt", func(s *Set, q querier) (*Plan, error) {
-		a, err := s.engine.adoption(ctx, q, s, new(claim), 0)
+	return s.readPlan(ctx, db, "plan to adopt", func(s *Set, q engine.Querier) (*Plan, error) {
+		a, err := s.adoption(ctx, q, new(adopt.Claim), 0)
 		if err != nil {
 			return nil, err
 		}
@@ -96,65 +91,17 @@ func (s *Set) PlanAdopt(ctx context.Context, db *sql.DB) (*Plan, error) {
 	})
 }
 
-// adoption is what is left to do for a table. The plan has all steps; run executes the first one.
-type adoption struct {
-	plan *Plan
-	run  func(ctx context.Context, q querier) error
-}
-
-func (s *Set) newAdoption(table name, now time.Time) *adoption {
-	return &adoption{plan: &Plan{Table: table.String(), Now: now.In(s.zone)}}
-}
-
-// add adds a step. run executes it, if it is the first one.
-func (a *adoption) add(step Step, run func(context.Context, querier) error) {
-	if len(a.plan.Steps) == 0 {
-		a.run = run
-	}
-	a.plan.Steps = append(a.plan.Steps, step)
-}
-
-// refuse adds a problem for each row of a query.
-func (a *adoption) refuse(ctx context.Context, q querier, query string, args ...any) error {
-	texts, err := list(ctx, q, query, args...)
-	for _, text := range texts {
-		a.plan.problem("", "%s", text)
-	}
-	return err
-}
-
-// refuseAhead adds a problem if there is a row with a key from end on.
-func (a *adoption) refuseAhead(ctx context.Context, q querier, s *Set, table name, end int64, why string) error {
-	if len(a.plan.Problems) > 0 { // there may be no key, or no right to read it
-		return nil
-	}
-	key, found, err := s.keyOf(ctx, q, part{name: table}, noLow, noHigh, greatest)
-	if found && key >= end {
-		a.plan.problem("", "it has a row with the key %d, of the time %s: that is after %s, %s",
-			key, s.text(s.at(key)), why, s.text(s.at(end)))
-	}
-	return err
-}
-
-// refusal returns the problems as an error.
-func (a *adoption) refusal() error {
-	if len(a.plan.Problems) == 0 {
-		return nil
-	}
-	return fmt.Errorf("%w: it can't be adopted: %w", ErrTable, errors.Join(a.plan.Problems...))
-}
-
 // adoptStep executes the next step, and returns nil if there is none.
-func (s *Set) adoptStep(ctx context.Context, db *sql.DB, c *claim) (done *Step, err error) {
+func (s *Set) adoptStep(ctx context.Context, db *sql.DB, c *adopt.Claim) (done *Step, err error) {
 	attempt := 0
-	err = s.try(ctx, db, true, func(s *Set, q querier) error {
+	err = s.try(ctx, db, true, func(s *Set, q engine.Querier) error {
 		done = nil
-		a, err := s.engine.adoption(ctx, q, s, c, attempt)
+		a, err := s.adoption(ctx, q, c, attempt)
 		attempt++
 		if err != nil {
 			return err
 		}
-		if err := a.refusal(); err != nil || len(a.plan.Steps) == 0 {
+		if err := adopt.Refusal(a.plan.Problems); err != nil || len(a.plan.Steps) == 0 {
 			return err
 		}
 
@@ -168,52 +115,133 @@ func (s *Set) adoptStep(ctx context.Context, db *sql.DB, c *claim) (done *Step, 
 	return done, err
 }
 
-// createsFor adds the missing partitions of a state to the plan. now is at least the end of the legacy partition, so
-// that others follow it.
-func (a *adoption) createsFor(ctx context.Context, q querier, s *Set, st *state, now time.Time) error {
-	p := s.newPlanner(st, now, s.probe(ctx, q, st))
-	p.latest = later(st.now, s.now())
-	err := p.run(p.create, p.createDefault)
-	for _, step := range p.plan.Steps {
-		a.add(step, func(ctx context.Context, q querier) error { return s.engine.execute(ctx, q, s, st, step) })
+// abandonAdoption undoes what rejects rows after an error. It returns nil, or what stays and why.
+func (s *Set) abandonAdoption(ctx context.Context, db *sql.DB, c adopt.Claim) error {
+	try := func(
+		ctx context.Context, until time.Time, change bool, f func(*adopt.Table, engine.Querier) error,
+	) (reason error) {
+		err := s.patiently(ctx, &waiter{until: until}, func() error {
+			reason = s.connect(ctx, db, change, func(s *Set, q engine.Querier) error { return f(s.adoptee(), q) })
+			return reason
+		})
+		if err == nil {
+			return nil
+		}
+		return reason
 	}
-	a.plan.Problems = append(a.plan.Problems, p.plan.Problems...)
-	return err
+
+	return adopt.Abandon(ctx, s.adoptee(), c, try)
 }
 
-// adopted returns the adoption of a table that has partitions.
-func (s *Set) adopted(ctx context.Context, q querier) (*adoption, error) {
-	st, err := s.engine.inspect(ctx, q, s)
+// adoptee returns what package adopt needs of the Set.
+func (s *Set) adoptee() *adopt.Table {
+	return &adopt.Table{
+		Table: &s.table, Engine: s.engine, Calendar: s.calendar, Now: s.now(), Retain: s.retain, Grace: s.grace,
+		Partitions: s.legacyPartitions,
+	}
+}
+
+// legacyPartitions returns the changes that create all partitions of a table: one with the legacy name for the rows
+// before the first period, and those that Maintain would create.
+func (s *Set) legacyPartitions(
+	st *engine.State, legacy engine.Name,
+) (first period.Span, creates []engine.Change, err error) {
+	first = s.newPlanner(st, s.now(), probe{}).first()
+	st.Parts = []engine.Part{{Name: legacy, Lo: engine.NoLow, Hi: first.Lo}}
+	creates, err = s.firstPartitions(st)
+
+	rest := engine.Change{Action: engine.Create, Partition: legacy.Table, Lo: engine.NoLow, Hi: first.Lo}
+	return first, append([]engine.Change{rest}, creates...), err
+}
+
+// adoption is what is left to do for a table. The plan has all steps; run executes the first one.
+type adoption struct {
+	plan *Plan
+	run  func(ctx context.Context, q engine.Querier) error
+}
+
+// adoption returns what is left to do: the steps to a partitioned table, its missing partitions, and what comes after
+// them.
+func (s *Set) adoption(ctx context.Context, q engine.Querier, c *adopt.Claim, attempt int) (*adoption, error) {
+	left, err := adopt.Read(ctx, q, s.adoptee(), c, attempt)
 	if err != nil {
 		return nil, err
 	}
 
-	now := s.now()
-	if len(st.parts) > 0 && st.parts[0].hi != noHigh { // the legacy partition may end after the last one ahead
-		now = later(now, s.at(st.parts[0].hi))
+	plan := &Plan{Table: left.Table.String(), Now: left.Now.In(s.calendar.Zone), Problems: left.Problems}
+	a := &adoption{plan: plan}
+	for _, step := range left.Steps {
+		a.add(s.publicStep(step), step.Run)
 	}
 
-	a := s.newAdoption(st.table, st.now)
+	switch {
+	case !left.Ordinary:
+		err = a.createMissing(ctx, q, s)
+	case left.After != nil:
+		err = a.createsFor(ctx, q, s, left.After, s.calendar.At(left.Cut))
+	}
+	if err != nil {
+		return nil, err
+	}
+
+	for _, step := range left.Later {
+		a.add(s.publicStep(step), step.Run)
+	}
+
+	return a, nil
+}
+
+// publicStep returns a step of package adopt as one of a plan.
+func (s *Set) publicStep(step adopt.Step) Step {
+	public := Step{
+		Action: step.Action, Partition: step.Partition, Lo: snowflake.ID(step.Lo), Hi: snowflake.ID(step.Hi),
+		Rows: step.Part.Rows, Bytes: step.Part.Bytes, Why: step.Why, SQL: step.SQL, change: step.Change,
+	}
+	if !step.To.IsZero() {
+		public.To = step.To.In(s.calendar.Zone)
+	}
+	return public
+}
+
+// add adds a step. run executes it, if it is the first one.
+func (a *adoption) add(step Step, run func(context.Context, engine.Querier) error) {
+	if len(a.plan.Steps) == 0 {
+		a.run = run
+	}
+	a.plan.Steps = append(a.plan.Steps, step)
+}
+
+// createMissing adds the missing partitions of a table that has some.
+func (a *adoption) createMissing(ctx context.Context, q engine.Querier, s *Set) error {
+	st, err := s.engine.Inspect(ctx, q, &s.table)
+	if err != nil {
+		return err
+	}
+
+	now := s.now()
+	if len(st.Parts) > 0 && st.Parts[0].Hi != engine.NoHigh { // the legacy partition may end after the last one ahead
+		now = period.Later(now, s.calendar.At(st.Parts[0].Hi))
+	}
+
 	err = a.createsFor(ctx, q, s, st, now)
 	a.plan.Problems = nil // Maintain reports them
-	return a, err
+	return err
 }
 
-// legacyDrop says in a plan when Maintain drops the partition of the existing rows, which ends at hi.
-func (s *Set) legacyDrop(hi int64) string {
-	if s.retain == 0 {
-		return ""
-	}
-	at := s.after(s.period(s.at(hi)), s.retain)
-	return ": Maintain drops it as a whole, not before " + s.text(at.from.Add(s.grace))
-}
+// createsFor adds the missing partitions of a state to the plan. now is at least the end of the legacy partition, so
+// that others follow it.
+func (a *adoption) createsFor(
+	ctx context.Context, q engine.Querier, s *Set, st *engine.State, now time.Time,
+) error {
+	p := s.newPlanner(st, now, s.probe(ctx, q, st))
+	p.latest = period.Later(st.Now, s.now())
+	err := p.run(p.create, p.createDefault)
 
-// legacyName ends a name that is too long with a checksum, so that two tables do not get the same one.
-func (s *Set) legacyName() string {
-	text, suffix := s.table.table, "_legacy"
-	if len(text)+len(suffix) > s.engine.maxName() {
-		suffix = fmt.Sprintf("_%08x_legacy", crc32.ChecksumIEEE([]byte(text)))
-		text = strings.ToValidUTF8(text[:s.engine.maxName()-len(suffix)], "")
+	for _, step := range p.plan.Steps {
+		a.add(step, func(ctx context.Context, q engine.Querier) error {
+			return s.engine.Execute(ctx, q, &s.table, st, step.change)
+		})
 	}
-	return text + suffix
+	a.plan.Problems = append(a.plan.Problems, p.plan.Problems...)
+	return err
 }

@@ -7,12 +7,13 @@ import (
 	"testing"
 	"time"
 
+	"github.com/sqlflake/sqlflake/contrib/partition/internal/engine"
 	"github.com/sqlflake/sqlflake/snowflake/sqldb"
 )
 
 // catalog is a table whose partitions a test makes, and the keys of its rows.
 type catalog struct {
-	state
+	engine.State
 	keys  []int64
 	idle  bool // has no other rows than keys; otherwise there is one of now
 	taken []string
@@ -20,12 +21,12 @@ type catalog struct {
 
 func (c *catalog) probe() probe {
 	return probe{
-		key: func(p part, lo, hi int64, n int) (key int64, found bool, err error) {
-			if n == greatest && !c.idle {
+		key: func(p engine.Part, lo, hi int64, n int) (key int64, found bool, err error) {
+			if n == engine.Greatest && !c.idle {
 				return hi - 1, true, nil
 			}
 			for _, k := range c.keys {
-				if p.lo <= k && k < p.hi && lo <= k && k < hi && (!found || k < key == (n != greatest)) {
+				if p.Lo <= k && k < p.Hi && lo <= k && k < hi && (!found || k < key == (n != engine.Greatest)) {
 					key, found = k, true
 				}
 			}
@@ -38,8 +39,8 @@ func (c *catalog) probe() probe {
 // plan returns the plan with both clocks at the time.
 func (c *catalog) plan(t *testing.T, s *Set, now time.Time) *Plan {
 	t.Helper()
-	c.now = now
-	plan, err := makePlan(s, &c.state, now, c.probe())
+	c.Now = now
+	plan, err := makePlan(s, &c.State, now, c.probe())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -50,39 +51,39 @@ func (c *catalog) plan(t *testing.T, s *Set, now time.Time) *Plan {
 func (c *catalog) apply(s *Set, plan *Plan) {
 	for _, step := range plan.Steps {
 		switch {
-		case step.Action == actionDrop:
-			c.parts = slices.DeleteFunc(c.parts, func(p part) bool { return p.table == step.Partition })
-		case step.isDefault():
-			c.fallback = &part{name: name{"", step.Partition}, lo: noLow, hi: noHigh}
+		case step.Action == engine.Drop:
+			c.Parts = slices.DeleteFunc(c.Parts, func(p engine.Part) bool { return p.Table == step.Partition })
+		case step.change.IsDefault():
+			c.Default = &engine.Part{Name: named(step.Partition), Lo: engine.NoLow, Hi: engine.NoHigh}
 		default:
-			c.parts = append(c.parts, part{name: name{"", step.Partition}, lo: int64(step.Lo), hi: int64(step.Hi)})
+			c.Parts = append(c.Parts, engine.Part{Name: named(step.Partition), Lo: int64(step.Lo), Hi: int64(step.Hi)})
 		}
 	}
-	slices.SortFunc(c.parts, func(a, b part) int { return int(min(max(a.lo/2-b.lo/2, -1), 1)) })
-	if s.dialect == sqldb.MySQL {
-		lo := int64(noLow)
-		for i := range c.parts {
-			c.parts[i].lo, lo = lo, c.parts[i].hi
+	slices.SortFunc(c.Parts, func(a, b engine.Part) int { return int(min(max(a.Lo/2-b.Lo/2, -1), 1)) })
+	if s.engine.Adjoins() {
+		lo := int64(engine.NoLow)
+		for i := range c.Parts {
+			c.Parts[i].Lo, lo = lo, c.Parts[i].Hi
 		}
 	}
 }
 
 // add adds a partition for the IDs of a span of time; an empty time is no bound.
 func (c *catalog) add(s *Set, table, from, to string) {
-	p := part{name: name{"", table}, lo: noLow, hi: noHigh}
+	p := engine.Part{Name: named(table), Lo: engine.NoLow, Hi: engine.NoHigh}
 	if from != "" {
-		p.lo = s.first(from)
+		p.Lo = s.first(from)
 	}
 	if to != "" {
-		p.hi = s.first(to)
+		p.Hi = s.first(to)
 	}
-	c.parts = append(c.parts, p)
+	c.Parts = append(c.Parts, p)
 }
 
 // first returns the least ID of a time.
 func (s *Set) first(text string) int64 {
 	t := date(text)
-	return s.span(t, t).lo
+	return s.calendar.Bound(t)
 }
 
 // date parses the start of a time in UTC: 2026-02, 2026-02-28, 2026-02-28 23:59.
@@ -106,6 +107,14 @@ func newSet(t *testing.T, dialect sqldb.Dialect, unit Unit, options ...Option) *
 func mustSet(t *testing.T, unit Unit, options ...Option) *Set {
 	t.Helper()
 	return newSet(t, sqldb.Postgres, unit, options...)
+}
+
+// dialectOf returns the dialect of a Set.
+func dialectOf(s *Set) sqldb.Dialect {
+	if s.engine.Adjoins() {
+		return sqldb.MySQL
+	}
+	return sqldb.Postgres
 }
 
 // both runs a test with the Sets of both engines.
@@ -142,7 +151,7 @@ func want(t *testing.T, plan *Plan, want string, problems ...string) {
 }
 
 // makePlan returns the whole plan for a state.
-func makePlan(s *Set, st *state, local time.Time, probe probe) (*Plan, error) {
+func makePlan(s *Set, st *engine.State, local time.Time, probe probe) (*Plan, error) {
 	p := s.newPlanner(st, local, probe)
 	return p.plan, p.make()
 }

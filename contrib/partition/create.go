@@ -4,179 +4,18 @@ import (
 	"errors"
 	"fmt"
 	"sort"
-	"strings"
+	"time"
 
-	"github.com/sqlflake/sqlflake/contrib/internal/pgsql"
+	"github.com/sqlflake/sqlflake/contrib/partition/internal/engine"
+	"github.com/sqlflake/sqlflake/contrib/partition/internal/period"
 	"github.com/sqlflake/sqlflake/snowflake"
-	"github.com/sqlflake/sqlflake/snowflake/sqldb"
 )
 
 // maxCreate limits the partitions that WithStart asks for.
 const maxCreate = 10_000
 
-// create plans the partitions from the first period that rows may come for, to the last one ahead.
-func (p *planner) create() {
-	if epoch := p.layout.Epoch(); p.latest.Before(epoch) {
-		p.fail(fmt.Errorf("%w: the clock shows %s, the layout begins at %s", snowflake.ErrBeforeEpoch,
-			p.text(p.latest), p.text(epoch)))
-		return
-	}
-
-	for _, part := range p.parts {
-		if part.hi == noHigh && p.of(part.lo).hi != noHigh {
-			p.plan.problem(part.table,
-				"it has no upper bound, so none can follow it: split it, or on MySQL set WithDefault")
-		}
-	}
-
-	last := p.horizon()
-	if end := p.layout.End(); last.to.After(end) {
-		p.plan.problem("", "the layout ends at %s, there are no IDs after it: %w",
-			p.text(end), snowflake.ErrTimeExhausted)
-	}
-
-	p.strangers(last)
-	var periods []period
-	for at := p.first(); !at.from.After(last.from); at = p.next(at) {
-		if periods = append(periods, at); len(periods) > maxCreate {
-			p.fail(fmt.Errorf("%w: there are more than %d partitions from %s on",
-				ErrOption, maxCreate, p.text(periods[0].from)))
-			return
-		}
-	}
-
-	for _, at := range periods {
-		for _, gap := range p.gaps(at) {
-			if p.contiguous() && gap.hi == noHigh && (p.wantDefault || p.fallback != nil) {
-				return // only the last partition can have no upper bound, and that is the default one
-			}
-			if !p.splits() {
-				return
-			}
-			if p.createOne(at, gap); p.chosen != nil {
-				return
-			}
-		}
-	}
-}
-
-// splits reports whether the default partition allows new partitions. MySQL splits it for each of them, and would copy
-// all of its rows meanwhile.
-func (p *planner) splits() bool {
-	if p.fallback == nil || !p.contiguous() {
-		return p.err == nil
-	}
-	_, found := p.find(*p.fallback, noLow, noHigh, 0)
-	if found {
-		p.plan.problem(p.fallback.table,
-			"it has rows, which the server would copy for each new partition while writers "+
-				"wait: MoveDefault moves them; delete those that are no IDs")
-	}
-	return !found && p.err == nil
-}
-
-// first returns the first period that has to have a partition. Older gaps are left as they are: no rows come for them.
-func (p *planner) first() period {
-	from := p.earliest().Add(-p.grace)
-	if !p.begin.IsZero() {
-		from = earlier(from, p.begin)
-	}
-	first := p.period(later(from, p.layout.Epoch()))
-	if oldest := p.oldest(); p.retain > 0 && first.from.Before(oldest.from) {
-		return oldest
-	}
-	return first
-}
-
-// gaps returns the ranges of keys of a period that have no partition. It is the whole period or nothing, unless the
-// unit, the zone or its rules were others when the neighbours were made.
-func (p *planner) gaps(at period) (gaps []period) {
-	lo := at.lo
-	if p.contiguous() {
-		lo = p.top
-	}
-
-	for _, part := range p.from(lo) {
-		if part.lo >= at.hi {
-			break
-		}
-		if lo < part.lo {
-			gaps = append(gaps, period{lo: lo, hi: part.lo})
-		}
-		lo = part.hi
-	}
-
-	if lo < at.hi {
-		gaps = append(gaps, period{lo: lo, hi: at.hi})
-	}
-
-	return gaps
-}
-
-func (p *planner) from(lo int64) []part {
-	return p.parts[sort.Search(len(p.parts), func(i int) bool { return p.parts[i].hi > lo }):] // they are ascending
-}
-
-func (p *planner) createOne(at, g period) {
-	text := p.newName(at, func(string) bool { return false })
-	p.names[text] = true
-	if !p.free(text) {
-		return
-	}
-
-	if p.fallback != nil && !p.contiguous() {
-		if _, found := p.find(*p.fallback, g.lo, g.hi, 0); found {
-			p.plan.problem(text, "the default partition %s has rows of its time: MoveDefault moves them",
-				p.fallback.table)
-			return
-		}
-	}
-
-	why := "past " + p.unit.noun()
-	switch {
-	case at.from.After(p.latest):
-		why = p.unit.noun() + " ahead"
-	case at.to.After(p.latest):
-		why = "current " + p.unit.noun()
-	}
-
-	p.step(Step{Action: actionCreate, Partition: text, Lo: snowflake.ID(g.lo), Hi: snowflake.ID(g.hi), Why: why})
-	p.top = max(p.top, g.hi)
-}
-
-// newName returns a name for a partition of a period that no other partition has and that is not taken: the second
-// part of a period gets the suffix _2.
-func (p *planner) newName(at period, taken func(string) bool) string {
-	base := p.partitionName(at.from)
-	text := base
-	for n := 2; p.names[text] || taken(text); n++ {
-		text = fmt.Sprintf("%s_%d", base, n)
-	}
-	if err := p.checkNew(text); err != nil {
-		p.fail(fmt.Errorf("%w: WithNames sets other names", err))
-	}
-	return text
-}
-
-// free reports whether a new partition can have the name.
-func (p *planner) free(text string) bool {
-	taken := p.taken(text)
-	if taken {
-		p.plan.problem(text, "a table of this name exists and is no partition: rename it, or set other names")
-	}
-	return !taken && p.err == nil
-}
-
-// createDefault plans the default partition.
-func (p *planner) createDefault() {
-	if !p.wantDefault || p.fallback != nil {
-		return
-	}
-	text := p.defaultName()
-	if p.fail(p.checkNew(text)); p.free(text) {
-		p.step(Step{Action: actionCreate, Partition: text, Why: "default partition"})
-	}
-}
+// strange is the least time between the ends of two partitions ahead that is reported.
+const strange = 400 * 24 * time.Hour
 
 // TableOptions returns what follows the columns in the CREATE TABLE of a table that [Set.Maintain] accepts. In GORM:
 //
@@ -189,28 +28,245 @@ func (p *planner) createDefault() {
 // It returns [ErrOption] if a partition has no usable name, snowflake.ErrBeforeEpoch if the clock is before the
 // layout's epoch, and snowflake.ErrTimeExhausted if the layout ends before the last partition.
 func (s *Set) TableOptions() (string, error) {
-	if s.dialect == sqldb.Postgres {
-		return "PARTITION BY RANGE (" + pgsql.Name(s.key) + ")", nil
+	if !s.engine.Adjoins() {
+		return s.engine.PartitionBy(&s.table, nil), nil
 	}
-	steps, err := s.firstPartitions(&state{table: s.table, now: s.now()})
+
+	creates, err := s.firstPartitions(&engine.State{Table: s.table.Name, Now: s.now()})
 	if err != nil {
-		return "", fmt.Errorf("partition: options of %v: %w", s.table, err)
+		return "", fmt.Errorf("partition: options of %v: %w", s.table.Name, err)
 	}
-	return s.partitionBy(steps), nil
+
+	return s.engine.PartitionBy(&s.table, creates), nil
 }
 
-// firstPartitions returns the steps that create the missing partitions of an empty table.
-func (s *Set) firstPartitions(st *state) ([]Step, error) {
+// firstPartitions returns the changes that create the missing partitions of an empty table.
+func (s *Set) firstPartitions(st *engine.State) (creates []engine.Change, err error) {
 	p := s.newPlanner(st, s.now(), probe{})
-	err := p.run(p.create, p.createDefault)
-	return p.plan.Steps, errors.Join(append(p.plan.Problems, err)...)
+	err = p.run(p.create, p.createDefault)
+	for _, step := range p.plan.Steps {
+		creates = append(creates, step.change)
+	}
+	return creates, errors.Join(append(p.plan.Problems, err)...)
 }
 
-// partitionBy returns the clause of MySQL for partitions that adjoin each other.
-func (s *Set) partitionBy(steps []Step) string {
-	var list []string
-	for _, step := range steps {
-		list = append(list, definePartition(step))
+// create plans the partitions from the first period that rows may come for, to the last one ahead.
+func (p *planner) create() {
+	if epoch := p.Layout.Epoch(); p.latest.Before(epoch) {
+		p.fail(fmt.Errorf("%w: the clock shows %s, the layout begins at %s", snowflake.ErrBeforeEpoch,
+			p.Text(p.latest), p.Text(epoch)))
+		return
 	}
-	return fmt.Sprintf("PARTITION BY RANGE (%s) (%s)", quoteMySQL(s.key), strings.Join(list, ", "))
+
+	last := p.horizon()
+	p.reportNoUpperBound()
+	p.reportEndOfLayout(last)
+	p.reportStrange(last)
+
+	for _, at := range p.toCreate(last) {
+		for _, gap := range p.gaps(at) {
+			// Only the last partition can have no upper bound, and that is the default one.
+			if hasDefault := p.table.WantDefault || p.Default != nil; p.isLast(gap) && hasDefault {
+				return
+			}
+			if p.reportRowsToSplit() || p.err != nil {
+				return
+			}
+			if p.createOne(at, gap); p.chosen != nil {
+				return
+			}
+		}
+	}
+}
+
+// isLast reports whether none can follow a partition of the gap, because it has no upper bound.
+func (p *planner) isLast(gap period.Span) bool { return p.engine.Adjoins() && gap.Hi == engine.NoHigh }
+
+// reportNoUpperBound reports, as a problem, a partition that none can follow.
+func (p *planner) reportNoUpperBound() {
+	for _, part := range p.Parts {
+		if part.Hi == engine.NoHigh && p.Of(part.Lo).Hi != engine.NoHigh {
+			p.plan.problem(part.Table,
+				"it has no upper bound, so none can follow it: split it, or on MySQL set WithDefault")
+		}
+	}
+}
+
+// reportEndOfLayout reports, as a problem, that there are no IDs for the last period.
+func (p *planner) reportEndOfLayout(last period.Span) {
+	if end := p.Layout.End(); last.To.After(end) {
+		p.plan.problem("", "the layout ends at %s, there are no IDs after it: %w",
+			p.Text(end), snowflake.ErrTimeExhausted)
+	}
+}
+
+// reportStrange reports, as a problem, a partition that leaves no room for those ahead, or lies far behind them. A Set
+// with another layout has made it, or a clock that was wrong.
+func (p *planner) reportStrange(last period.Span) {
+	before := last.To
+	for i, part := range p.Parts {
+		if i > 0 {
+			before = p.At(p.Parts[i-1].Hi)
+		}
+
+		end := p.At(part.Hi)
+		isAhead := part.Hi > last.Hi && part.Hi != engine.NoHigh
+		if isAhead && p.isStrange(before, end) {
+			p.plan.problem(part.Table,
+				"it ends at %s, long after %s: another layout, or a wrong clock, may have made it. "+
+					"Drop it and those after it if they have no rows, or split it", p.Text(end), p.Text(before))
+			return
+		}
+	}
+}
+
+// isStrange reports whether a partition ends long after the one before it.
+func (p *planner) isStrange(before, end time.Time) bool {
+	return end.Sub(before) > strange && end.After(p.Next(p.Next(p.Containing(before))).To)
+}
+
+// reportRowsToSplit reports, as a problem, rows in a default partition that the engine would have to split for a new
+// one: it would copy all of them meanwhile.
+func (p *planner) reportRowsToSplit() (reported bool) {
+	if p.Default == nil || !p.engine.Adjoins() {
+		return false
+	}
+
+	_, found := p.find(*p.Default, engine.NoLow, engine.NoHigh, 0)
+	if found {
+		p.plan.problem(p.Default.Table,
+			"it has rows, which the server would copy for each new partition while writers "+
+				"wait: MoveDefault moves them; delete those that are no IDs")
+	}
+	return found
+}
+
+// toCreate returns the periods that have to have partitions.
+func (p *planner) toCreate(last period.Span) (periods []period.Span) {
+	for at := p.first(); !at.From.After(last.From); at = p.Next(at) {
+		if periods = append(periods, at); len(periods) > maxCreate {
+			p.fail(fmt.Errorf("%w: there are more than %d partitions from %s on",
+				ErrOption, maxCreate, p.Text(periods[0].From)))
+			return nil
+		}
+	}
+	return periods
+}
+
+// first returns the first period that has to have a partition. Older gaps are left as they are: no rows come for them.
+func (p *planner) first() period.Span {
+	from := p.earliest().Add(-p.grace)
+	if !p.begin.IsZero() {
+		from = period.Earlier(from, p.begin)
+	}
+
+	first := p.Containing(period.Later(from, p.Layout.Epoch()))
+	if oldest := p.oldest(); p.retain > 0 && first.From.Before(oldest.From) {
+		return oldest
+	}
+	return first
+}
+
+// gaps returns the ranges of keys of a period that have no partition. It is the whole period or nothing, unless the
+// unit, the zone or its rules were others when the neighbours were made.
+func (p *planner) gaps(at period.Span) (gaps []period.Span) {
+	lo := at.Lo
+	if p.engine.Adjoins() {
+		lo = p.top
+	}
+
+	for _, part := range p.endingAfter(lo) {
+		if part.Lo >= at.Hi {
+			break
+		}
+		if lo < part.Lo {
+			gaps = append(gaps, period.Span{Lo: lo, Hi: part.Lo})
+		}
+		lo = part.Hi
+	}
+
+	if lo < at.Hi {
+		gaps = append(gaps, period.Span{Lo: lo, Hi: at.Hi})
+	}
+
+	return gaps
+}
+
+// endingAfter returns the partitions that end after lo.
+func (p *planner) endingAfter(lo int64) []engine.Part {
+	return p.Parts[sort.Search(len(p.Parts), func(i int) bool { return p.Parts[i].Hi > lo }):] // they are ascending
+}
+
+// createOne plans a partition for a gap in a period.
+func (p *planner) createOne(at, gap period.Span) {
+	text := p.newName(at, func(string) bool { return false })
+	p.names[text] = true
+	if !p.free(text) {
+		return
+	}
+
+	if p.Default != nil && !p.engine.Adjoins() {
+		if _, found := p.find(*p.Default, gap.Lo, gap.Hi, 0); found {
+			p.plan.problem(text, "the default partition %s has rows of its time: MoveDefault moves them",
+				p.Default.Table)
+			return
+		}
+	}
+
+	why := "past " + p.Unit.Noun()
+	switch {
+	case at.From.After(p.latest):
+		why = p.Unit.Noun() + " ahead"
+	case at.To.After(p.latest):
+		why = "current " + p.Unit.Noun()
+	}
+
+	p.add(engine.Change{Action: engine.Create, Partition: text, Lo: gap.Lo, Hi: gap.Hi}, why)
+	p.top = max(p.top, gap.Hi)
+}
+
+// createDefault plans the default partition.
+func (p *planner) createDefault() {
+	if !p.table.WantDefault || p.Default != nil {
+		return
+	}
+
+	text := p.table.DefaultName()
+	p.fail(engine.CheckName(p.engine, text))
+	if p.free(text) {
+		p.add(engine.Change{Action: engine.Create, Partition: text}, "default partition")
+	}
+}
+
+// newName returns a name for a partition of a period that no other partition has and that is not taken: the second
+// part of a period gets the suffix _2.
+func (p *planner) newName(at period.Span, taken func(string) bool) string {
+	base := p.partitionName(at.From)
+	text := base
+	for n := 2; p.names[text] || taken(text); n++ {
+		text = fmt.Sprintf("%s_%d", base, n)
+	}
+
+	if err := engine.CheckName(p.engine, text); err != nil {
+		p.fail(fmt.Errorf("%w: WithNames sets other names", err))
+	}
+	return text
+}
+
+// partitionName returns the name of the partition of the period that begins at start.
+func (s *Set) partitionName(start time.Time) string {
+	zone := s.calendar.Zone
+	if s.names != nil {
+		return s.names(start.In(zone))
+	}
+	return s.table.Table + "_" + s.calendar.Unit.Name(start, zone)
+}
+
+// free reports whether a new partition can have the name.
+func (p *planner) free(text string) bool {
+	taken := p.taken(text)
+	if taken {
+		p.plan.problem(text, "a table of this name exists and is no partition: rename it, or set other names")
+	}
+	return !taken && p.err == nil
 }

@@ -6,7 +6,7 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/sqlflake/sqlflake/snowflake"
+	"github.com/sqlflake/sqlflake/contrib/partition/internal/engine"
 )
 
 // MoveDefault moves rows out of the default partition, into new partitions of their time, and returns how many. Such
@@ -33,90 +33,101 @@ func (s *Set) MoveDefault(ctx context.Context, db *sql.DB, batch int) (moved int
 	}
 
 	for {
-		var piece *Step
-		var rows int64
-		var problems []error
-		err := s.try(ctx, db, true, func(s *Set, q querier) error {
-			piece = nil
-			st, err := s.engine.inspect(ctx, q, s)
-			if err != nil || st.fallback == nil {
-				return err
-			}
-
-			p := s.newPlanner(st, s.now(), s.probe(ctx, q, st))
-			next := p.stray(batch)
-			problems = p.plan.Problems
-			if p.err != nil || next == nil {
-				return p.err
-			}
-
-			piece = next
-			rows, err = s.engine.move(ctx, q, s, st, *piece)
-			return err
-		})
-		if err == nil && piece != nil {
-			moved += rows
-			s.logger().InfoContext(ctx, "rows moved out of the default partition",
-				"partition", piece.Partition, "rows", rows)
-			continue
+		piece, rows, err := s.movePiece(ctx, db, batch)
+		if err != nil {
+			return moved, fmt.Errorf("partition: move the default partition of %v: %w", s.table.Name, err)
+		}
+		if piece == nil {
+			return moved, nil
 		}
 
-		if err := errors.Join(append(problems, err)...); err != nil {
-			return moved, fmt.Errorf("partition: move the default partition of %v: %w", s.table, err)
-		}
-
-		return moved, nil
+		moved += rows
+		s.logger().InfoContext(ctx, "rows moved out of the default partition",
+			"partition", piece.Partition, "rows", rows)
 	}
 }
 
-// stray returns the step that creates the partition for the least keys of the default partition, or nil if there are
-// none. Rows that stay are problems.
-func (p *planner) stray(batch int) *Step {
-	least := p.afterSequences() // that is moved
-	if !p.begin.IsZero() {
-		least = p.bound(p.begin)
-	}
-	if p.retain > 0 {
-		least = max(least, p.cutoff)
-	}
+// movePiece moves the rows of one partition, and returns nil if there are none to move. Rows that stay are errors only
+// if no piece was moved.
+func (s *Set) movePiece(ctx context.Context, db *sql.DB, batch int) (piece *engine.Change, rows int64, err error) {
+	var problems []error
+	err = s.try(ctx, db, true, func(s *Set, q engine.Querier) error {
+		piece = nil
+		st, err := s.engine.Inspect(ctx, q, &s.table)
+		if err != nil || st.Default == nil {
+			return err
+		}
 
-	if key, found := p.find(*p.fallback, noLow, least, 0); found {
-		p.plan.problem(p.fallback.table, "the row with the key %d is older than the first ID that is kept, %d: "+
+		p := s.newPlanner(st, s.now(), s.probe(ctx, q, st))
+		next := p.misplaced(batch)
+		problems = p.plan.Problems
+		if p.err != nil || next == nil {
+			return p.err
+		}
+
+		piece = next
+		rows, err = s.engine.Move(ctx, q, &s.table, st, *piece)
+		return err
+	})
+	if err == nil && piece != nil {
+		return piece, rows, nil
+	}
+	return nil, 0, errors.Join(append(problems, err)...)
+}
+
+// misplaced returns the change that creates the partition for the least keys of the default partition, or nil if there
+// are none. Rows that stay are problems.
+func (p *planner) misplaced(batch int) *engine.Change {
+	least := p.leastMoved()
+	if key, found := p.find(*p.Default, engine.NoLow, least, 0); found {
+		p.plan.problem(p.Default.Table, "the row with the key %d is older than the first ID that is kept, %d: "+
 			"move or delete such rows by hand, or set WithStart to the time of the oldest ID", key, least)
 	}
 
-	key, found := p.find(*p.fallback, least, noHigh, 0)
+	key, found := p.find(*p.Default, least, engine.NoHigh, 0)
 	if !found {
 		return nil
 	}
 
-	at := p.of(key)
-	if key < at.lo || key >= at.hi {
-		p.plan.problem(p.fallback.table, "the key %d is no ID of the layout: move or delete such rows by hand", key)
+	at := p.Of(key)
+	if key < at.Lo || key >= at.Hi {
+		p.plan.problem(p.Default.Table, "the key %d is no ID of the layout: move or delete such rows by hand", key)
 		return nil
 	}
 
-	if ahead := p.horizon().to; p.isStrange(ahead, at.to) {
-		p.plan.problem(p.fallback.table,
+	if ahead := p.horizon().To; p.isStrange(ahead, at.To) {
+		p.plan.problem(p.Default.Table,
 			"the row with the key %d is of %s, long after %s: a wrong clock may have made it. "+
-				"Delete such rows, or give them other keys", key, p.text(p.at(key)), p.text(ahead))
+				"Delete such rows, or give them other keys", key, p.Text(p.At(key)), p.Text(ahead))
 		return nil
 	}
 
-	for _, g := range p.gaps(at) {
-		if key < g.lo || key >= g.hi {
+	for _, gap := range p.gaps(at) {
+		if key < gap.Lo || key >= gap.Hi {
 			continue
 		}
 
-		if end, found := p.find(*p.fallback, key, g.hi, batch); found { // the row after the batch begins the next piece
-			g.hi = max(end, key+1)
+		// The row after the batch begins the next piece.
+		if end, found := p.find(*p.Default, key, gap.Hi, batch); found {
+			gap.Hi = max(end, key+1)
 		}
-		return &Step{
-			Action: actionCreate, Partition: p.newName(at, p.taken), Lo: snowflake.ID(g.lo),
-			Hi: snowflake.ID(g.hi),
+		return &engine.Change{
+			Action: engine.Create, Partition: p.newName(at, p.taken), Lo: gap.Lo, Hi: gap.Hi,
 		}
 	}
 
-	p.fail(fmt.Errorf("the default partition %v has the key %d of another partition", p.fallback.name, key))
+	p.fail(fmt.Errorf("the default partition %v has the key %d of another partition", p.Default.Name, key))
 	return nil
+}
+
+// leastMoved returns the least key that MoveDefault moves.
+func (p *planner) leastMoved() int64 {
+	least := p.afterSequences()
+	if !p.begin.IsZero() {
+		least = p.Bound(p.begin)
+	}
+	if p.retain > 0 {
+		least = max(least, p.cutoff)
+	}
+	return least
 }

@@ -7,6 +7,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/sqlflake/sqlflake/contrib/partition/internal/engine"
+	"github.com/sqlflake/sqlflake/contrib/partition/internal/postgres"
 	"github.com/sqlflake/sqlflake/internal/testdb"
 )
 
@@ -22,20 +24,20 @@ func WithNow(now func() time.Time) Option {
 // take, on PostgreSQL.
 func WithStalls(idle, swap time.Duration) Option {
 	return func(c *config) error {
-		c.abandoned, c.swap = idle, swap
+		c.table.IdleTimeout, c.table.SwapTimeout = idle, swap
 		return nil
 	}
 }
 
 // Alone calls f in the transaction of a step.
 func (s *Set) Alone(ctx context.Context, db *sql.DB, f func() error) error {
-	return s.engine.connect(ctx, db, s, true, func(*Set, querier) error { return f() })
+	return s.connect(ctx, db, true, func(*Set, engine.Querier) error { return f() })
 }
 
 // FinishAfter plans, calls between, and then finishes the first step.
 func (s *Set) FinishAfter(ctx context.Context, db *sql.DB, between func()) error {
 	var p *planner
-	err := s.engine.connect(ctx, db, s, false, func(s *Set, q querier) (err error) {
+	err := s.connect(ctx, db, false, func(s *Set, q engine.Querier) (err error) {
 		p, err = s.survey(ctx, q, func(Step) bool { return true })
 		return err
 	})
@@ -43,12 +45,12 @@ func (s *Set) FinishAfter(ctx context.Context, db *sql.DB, between func()) error
 		return err
 	}
 	between()
-	return s.engine.finish(ctx, db, p.Set, p.state, *p.chosen)
+	return s.engine.Finish(ctx, db, &p.table, p.State, p.chosen.change)
 }
 
 // Session calls f on a connection with the lock of Archive, on PostgreSQL.
 func (s *Set) Session(ctx context.Context, db *sql.DB, f func(*sql.Conn) error) error {
-	return postgres{}.session(ctx, db, s, archiveLock, f)
+	return postgres.Engine{}.WithSession(ctx, db, &s.table, engine.ArchiveLock, f)
 }
 
 func TestMain(m *testing.M) {

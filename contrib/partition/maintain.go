@@ -7,41 +7,59 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"time"
+
+	"github.com/sqlflake/sqlflake/contrib/partition/internal/engine"
 )
 
 // Plan returns the partitions and what Maintain would do. It only reads: the catalog, and one entry of an index for
 // each partition whose rows decide something.
 func (s *Set) Plan(ctx context.Context, db *sql.DB) (*Plan, error) {
-	return s.look(ctx, db, "plan", func(s *Set, q querier) (*Plan, error) {
+	return s.readPlan(ctx, db, "plan", func(s *Set, q engine.Querier) (*Plan, error) {
 		p, err := s.survey(ctx, q, nil)
 		return p.plan, err
 	})
 }
 
-// look returns the plan that read returns. It only reads.
-func (s *Set) look(
-	ctx context.Context, db *sql.DB, what string, read func(*Set, querier) (*Plan, error),
+// readPlan returns the plan that read returns. It only reads.
+func (s *Set) readPlan(
+	ctx context.Context, db *sql.DB, what string, read func(*Set, engine.Querier) (*Plan, error),
 ) (*Plan, error) {
 	var plan *Plan
-	err := s.try(ctx, db, false, func(s *Set, q querier) (err error) {
+	err := s.try(ctx, db, false, func(s *Set, q engine.Querier) (err error) {
 		plan, err = read(s, q)
 		return err
 	})
 	if err != nil {
-		return nil, fmt.Errorf("partition: %s %v: %w", what, s.table, err)
+		return nil, fmt.Errorf("partition: %s %v: %w", what, s.table.Name, err)
 	}
 	return plan, nil
 }
 
 // survey reads the table and makes the plan, up to a step that is enough. It returns a planner with an error, too.
-func (s *Set) survey(ctx context.Context, q querier, enough func(Step) bool) (*planner, error) {
-	st, err := s.engine.inspect(ctx, q, s)
+func (s *Set) survey(ctx context.Context, q engine.Querier, enough func(Step) bool) (*planner, error) {
+	st, err := s.engine.Inspect(ctx, q, &s.table)
 	if err != nil {
 		return new(planner), err
 	}
+
 	p := s.newPlanner(st, s.now(), s.probe(ctx, q, st))
-	p.enough = enough
+	if enough != nil {
+		p.enough = enough
+	}
 	return p, p.make()
+}
+
+// make makes the plan.
+func (p *planner) make() error {
+	p.plan.Covered = p.covered()
+	if p.reportContradiction() {
+		return p.err
+	}
+
+	// What fails in the later parts, such as an archive callback, prevents no new partition. All partitions are
+	// detached before the first is archived, which may take hours: a Set without WithArchive leaves them alone as long
+	// as one waits.
+	return p.run(p.create, p.createDefault, p.retire, p.finishDetached)
 }
 
 // Maintain creates missing partitions, and drops, renames or archives those beyond the retention. It returns the steps
@@ -80,7 +98,7 @@ func (s *Set) maintain(ctx context.Context, db *sql.DB) (*maintenance, error) {
 	m := &maintenance{Set: s, db: db, failed: make(map[string]bool), locked: make(map[bool]bool)}
 	err := m.run(ctx)
 	if err != nil {
-		err = fmt.Errorf("partition: maintain %v: %w", s.table, err)
+		err = fmt.Errorf("partition: maintain %v: %w", s.table.Name, err)
 	}
 	return m, err
 }
@@ -104,42 +122,34 @@ var errRest = errors.New("partition: pause")
 
 // open reports whether a step is to be done.
 func (m *maintenance) open(step Step) bool {
-	return !m.failed[step.id()] && !step.waits && (step.loose || !m.locked[step.Action == actionCreate])
+	if step.waits || m.failed[step.id()] {
+		return false
+	}
+	return step.change.Detached || !m.locked[step.Action == engine.Create]
 }
 
 func (m *maintenance) run(ctx context.Context) error {
 	for {
-		var p *planner
-		var step *Step
-		m.tries = 0
-		err := m.patiently(ctx, &m.wait, func() (err error) {
-			p, step, err = m.next(ctx)
-			return err
-		})
+		p, step, err := m.nextPatiently(ctx)
 		if errors.Is(err, errRest) {
-			limit := m.engine.limit(m.lockTimeout)
-			err = pause(ctx, 2*limit, 6*limit)
-			if m.rest = false; err == nil {
+			if err = m.pauseForOthers(ctx); err == nil {
 				continue
 			}
 		}
 
+		isLast := step == nil || ctx.Err() != nil
 		switch {
-		case err != nil && (step == nil || ctx.Err() != nil):
+		case err != nil && isLast:
 			return errors.Join(append(m.errs, withCause(ctx, err))...)
+
 		case err != nil:
-			m.failed[step.id()] = true
-			m.errs = append(m.errs, fmt.Errorf("%s %s: %w", step.Action, step.Partition, err))
-			if errors.Is(err, ErrLocked) {
-				if !errors.As(err, new(ownLock)) && step.Action != actionArchive {
-					m.locked[step.Action == actionCreate] = true
-				}
-				m.rest = true
-			}
+			m.recordFailure(*step, err)
+
 		case step != nil:
 			m.done = append(m.done, *step)
 			m.logger().InfoContext(ctx, "partition maintained",
 				"action", step.Action, "partition", step.Partition, "why", step.Why)
+
 		default:
 			m.problems = len(m.errs) == 0
 			return errors.Join(append(m.errs, p.plan.Problems...)...)
@@ -147,11 +157,42 @@ func (m *maintenance) run(ctx context.Context) error {
 	}
 }
 
+// nextPatiently does the next step: see next. It repeats one that is refused a lock.
+func (m *maintenance) nextPatiently(ctx context.Context) (p *planner, step *Step, err error) {
+	m.tries = 0
+	err = m.patiently(ctx, &m.wait, func() (err error) {
+		p, step, err = m.next(ctx)
+		return err
+	})
+	return p, step, err
+}
+
+// pauseForOthers lets others proceed after a step that was refused a lock.
+func (m *maintenance) pauseForOthers(ctx context.Context) error {
+	m.rest = false
+	limit := m.engine.Limit(m.table.LockTimeout)
+	return pause(ctx, 2*limit, 6*limit)
+}
+
+// recordFailure keeps a step that failed, and others that need the same lock, from being done by this call.
+func (m *maintenance) recordFailure(step Step, err error) {
+	m.failed[step.id()] = true
+	m.errs = append(m.errs, fmt.Errorf("%s %s: %w", step.Action, step.Partition, err))
+	if !errors.Is(err, ErrLocked) {
+		return
+	}
+
+	m.rest = true
+	if ownLock := errors.As(err, new(engine.OwnLock)); !ownLock && step.Action != engine.Archive {
+		m.locked[step.Action == engine.Create] = true
+	}
+}
+
 // next does the first step that has not failed. It returns nil if there is none, and the step even if it fails.
 func (m *maintenance) next(ctx context.Context) (p *planner, step *Step, err error) {
 	for {
 		step = nil
-		err = m.engine.connect(ctx, m.db, m.Set, true, func(s *Set, q querier) (err error) {
+		err = m.connect(ctx, m.db, true, func(s *Set, q engine.Querier) (err error) {
 			if p, err = s.survey(ctx, q, m.open); err != nil || p.chosen == nil {
 				return err
 			}
@@ -160,16 +201,19 @@ func (m *maintenance) next(ctx context.Context) (p *planner, step *Step, err err
 			}
 
 			step = p.chosen
-			step.attempt = m.tries
+			step.change.Attempt = m.tries
 			m.tries++
-			return s.engine.execute(ctx, q, s, p.state, *step)
+			return s.engine.Execute(ctx, q, &s.table, p.State, step.change)
 		})
-		if err != nil || step == nil || !step.finish {
+		if err != nil || step == nil {
 			return p, step, err
 		}
+		if !step.change.Finish {
+			return p, step, nil
+		}
 
-		err = m.engine.finish(ctx, m.db, p.Set, p.state, *step)
-		if step.Action != actionArchive || !errors.Is(err, errBusy) {
+		err = m.engine.Finish(ctx, m.db, &p.table, p.State, step.change)
+		if step.Action != engine.Archive || !errors.Is(err, engine.ErrBusy) {
 			return p, step, err
 		}
 
@@ -187,8 +231,8 @@ func (m *maintenance) next(ctx context.Context) (p *planner, step *Step, err err
 // It returns ErrOption for an interval that is not positive, or longer than the time of the partitions ahead.
 func (s *Set) Run(ctx context.Context, db *sql.DB, every time.Duration) error {
 	now := time.Now()
-	end := s.after(s.period(now), s.ahead)
-	if longest := end.from.Sub(now); every <= 0 || every > longest {
+	end := s.calendar.After(s.calendar.Containing(now), s.ahead)
+	if longest := end.From.Sub(now); every <= 0 || every > longest {
 		return fmt.Errorf("%w: Run every %v, want more than 0 and at most %v: there are %d partitions ahead",
 			ErrOption, every, longest.Truncate(time.Second), s.ahead)
 	}
@@ -216,18 +260,18 @@ const (
 )
 
 // try calls f on a connection, patiently.
-func (s *Set) try(ctx context.Context, db *sql.DB, change bool, f func(*Set, querier) error) error {
-	return s.patiently(ctx, new(waiter), func() error { return s.engine.connect(ctx, db, s, change, f) })
+func (s *Set) try(ctx context.Context, db *sql.DB, change bool, f func(*Set, engine.Querier) error) error {
+	return s.patiently(ctx, new(waiter), func() error { return s.connect(ctx, db, change, f) })
 }
 
 // waiter counts how long a call is refused locks.
 type waiter struct{ until time.Time }
 
-// patiently calls f until it succeeds. After errBusy it waits for the other process until ctx ends, and logs a warning
+// patiently calls f until it succeeds. After ErrBusy it waits for the other process until ctx ends, and logs a warning
 // each minute. If f was refused a lock, it repeats f until the patience is used up, and then returns ErrLocked. The
 // patience begins anew with each success.
 func (s *Set) patiently(ctx context.Context, w *waiter, f func() error) error {
-	limit := s.engine.limit(s.lockTimeout)
+	limit := s.engine.Limit(s.table.LockTimeout)
 	warned := time.Now()
 	for {
 		err := f()
@@ -236,22 +280,24 @@ func (s *Set) patiently(ctx context.Context, w *waiter, f func() error) error {
 		case err == nil:
 			w.until = time.Time{}
 			return nil
-		case errors.Is(err, errBusy), errors.Is(err, errChanging):
+
+		case errors.Is(err, engine.ErrBusy), errors.Is(err, engine.ErrChanging):
 			if now := time.Now(); now.Sub(warned) >= busyWarning {
 				warned = now
 				s.logger().WarnContext(ctx, "partition maintenance waits for another process", "error", err)
 			}
-		case s.engine.refused(err):
+
+		case s.engine.Refused(err):
 			now := time.Now()
 			if w.until.IsZero() {
 				w.until = now.Add(s.patience)
 			}
-
 			if !now.Before(w.until) {
 				return fmt.Errorf("%w: for %v, with waits of at most %v: %w", ErrLocked, s.patience, limit, err)
 			}
 
 			least, most = 2*limit, 6*limit
+
 		default:
 			return err
 		}
@@ -260,6 +306,14 @@ func (s *Set) patiently(ctx context.Context, w *waiter, f func() error) error {
 			return err
 		}
 	}
+}
+
+// withCause adds the error of a context that has ended: drivers return the state of their connection instead.
+func withCause(ctx context.Context, err error) error {
+	if ctx.Err() != nil && !errors.Is(err, ctx.Err()) {
+		return fmt.Errorf("%w: %w", ctx.Err(), err)
+	}
+	return err
 }
 
 func pause(ctx context.Context, least, most time.Duration) error {

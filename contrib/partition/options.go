@@ -6,6 +6,8 @@ import (
 	"log/slog"
 	"time"
 
+	"github.com/sqlflake/sqlflake/contrib/partition/internal/engine"
+	"github.com/sqlflake/sqlflake/contrib/partition/internal/period"
 	"github.com/sqlflake/sqlflake/snowflake"
 )
 
@@ -15,32 +17,28 @@ const maxRetain = 100_000
 type Option func(*config) error
 
 type config struct {
-	layout       snowflake.Layout
-	key          string
-	zone         *time.Location
+	calendar     period.Calendar
+	table        engine.Table
 	ahead        int
 	retain       int // periods before the current one; 0: all
 	grace        time.Duration
 	idle         int       // periods without rows that are normal; -1: by the retention
 	begin        time.Time // of the oldest ID; zero: unknown
 	names        func(time.Time) string
-	lockTimeout  time.Duration
 	patience     time.Duration
-	wantDefault  bool
 	concurrently bool
-	rename       func(string) string
-	archive      func(context.Context, string) error
 	log          *slog.Logger
 	now          func() time.Time
-	abandoned    time.Duration // limit of an idle transaction
-	swap         time.Duration // limit of each statement of Adopt's swap
 }
 
 func defaults() config {
 	return config{
-		layout: snowflake.Default(), key: "id", zone: time.UTC, ahead: 3, grace: time.Hour, idle: -1,
-		lockTimeout: 200 * time.Millisecond, patience: time.Minute, log: slog.Default(), now: time.Now,
-		abandoned: abandoned, swap: swapTimeout,
+		calendar: period.Calendar{Layout: snowflake.Default(), Zone: time.UTC},
+		table: engine.Table{
+			Key: "id", LockTimeout: 200 * time.Millisecond,
+			IdleTimeout: engine.IdleTimeout, SwapTimeout: engine.SwapTimeout,
+		},
+		ahead: 3, grace: time.Hour, idle: -1, patience: time.Minute, log: slog.Default(), now: time.Now,
 	}
 }
 
@@ -59,19 +57,19 @@ func option(valid bool, set func(*config), format string, args ...any) Option {
 // in [snowflake.Clustered], a partition begins with the Layout.Period that contains the start of its unit: rows of the
 // last minutes of a month may be stored in the next one, and are then retained with it.
 func WithLayout(layout snowflake.Layout) Option {
-	return option(true, func(c *config) { c.layout = layout }, "")
+	return option(true, func(c *config) { c.calendar.Layout = layout }, "")
 }
 
 // WithKey sets the key column; the default is "id".
 func WithKey(column string) Option {
-	return option(column != "", func(c *config) { c.key = column }, "WithKey without a name")
+	return option(column != "", func(c *config) { c.table.Key = column }, "WithKey without a name")
 }
 
 // WithZone sets the time zone in which days, weeks, months and years begin; the default is UTC. A day then has 23, 24
 // or 25 hours. If the rules of the zone change, existing partitions keep their bounds, and the next one begins where
 // they end.
 func WithZone(zone *time.Location) Option {
-	return option(zone != nil, func(c *config) { c.zone = zone }, "WithZone(nil)")
+	return option(zone != nil, func(c *config) { c.calendar.Zone = zone }, "WithZone(nil)")
 }
 
 // WithAhead sets how many partitions exist after the current one, 1 to 1000; the default is 3. A row whose ID has no
@@ -130,7 +128,7 @@ func WithNames(names func(start time.Time) string) Option {
 // deadlock_timeout of PostgreSQL, one second unless set, the server may end the transaction of a writer instead of the
 // step, if both wait for each other.
 func WithLockTimeout(d time.Duration) Option {
-	return option(d >= time.Millisecond && d <= time.Minute, func(c *config) { c.lockTimeout = d },
+	return option(d >= time.Millisecond && d <= time.Minute, func(c *config) { c.table.LockTimeout = d },
 		"WithLockTimeout(%v) out of range [1ms, 1m]", d)
 }
 
@@ -147,7 +145,7 @@ func WithPatience(d time.Duration) Option {
 // Maintain report such rows. Prefer a large WithAhead: PostgreSQL locks the default partition for each new one and
 // detaches none concurrently.
 func WithDefault() Option {
-	return option(true, func(c *config) { c.wantDefault = true }, "")
+	return option(true, func(c *config) { c.table.WantDefault = true }, "")
 }
 
 // WithDetachConcurrently detaches partitions on PostgreSQL with DETACH PARTITION ... CONCURRENTLY, which does not block
@@ -163,7 +161,7 @@ func WithDetachConcurrently() Option {
 // WithArchive. rename gets the partition's name and returns the table's, "table" or "schema.table". On MySQL and
 // MariaDB a partition's name that does not begin with the table's gets that as a prefix first.
 func WithKeep(rename func(partition string) string) Option {
-	return option(rename != nil, func(c *config) { c.rename = rename }, "WithKeep(nil)")
+	return option(rename != nil, func(c *config) { c.table.Rename = rename }, "WithKeep(nil)")
 }
 
 // WithArchive calls f with the name of each partition beyond the retention after it was detached, and drops it when f
@@ -172,7 +170,7 @@ func WithKeep(rename func(partition string) string) Option {
 // ended before its success was recorded, so f must be idempotent. Only one process calls it at a time, with one
 // connection of the pool in use meanwhile, so a pool of one connection has none for f.
 func WithArchive(f func(ctx context.Context, table string) error) Option {
-	return option(f != nil, func(c *config) { c.archive = f }, "WithArchive(nil)")
+	return option(f != nil, func(c *config) { c.table.Archive = f }, "WithArchive(nil)")
 }
 
 // WithLogger sets the logger of Run and Maintain; the default is slog.Default().

@@ -6,6 +6,8 @@ import (
 	"text/tabwriter"
 	"time"
 
+	"github.com/sqlflake/sqlflake/contrib/partition/internal/engine"
+	"github.com/sqlflake/sqlflake/contrib/partition/internal/period"
 	"github.com/sqlflake/sqlflake/snowflake"
 )
 
@@ -31,17 +33,6 @@ type Plan struct {
 	partitions int // that exist
 }
 
-// Values of Step.Action.
-const (
-	actionCreate  = "create"
-	actionDetach  = "detach"
-	actionDrop    = "drop"
-	actionRename  = "rename"
-	actionArchive = "archive"
-	actionAlter   = "alter"
-	actionRewrite = "rewrite"
-)
-
 // Step is one change. Its Action is one of
 //
 //	create   a partition
@@ -61,27 +52,16 @@ type Step struct {
 	Why       string
 	SQL       []string // the statements; what Maintain does also depends on the table at that time
 
-	part    part  // the partition or the loose table
-	loose   bool  // it is a loose table
-	finish  bool  // a part of it runs outside of the lock
-	waits   bool  // until another partition is detached completely
-	floor   int64 // rows with smaller keys prevent a drop
-	attempt int   // from 0: see relatedLocks
+	change engine.Change
+	waits  bool // until another partition is detached completely
 }
 
 // id returns a key for a step that is the same in the next plan.
 func (s Step) id() string { return fmt.Sprint(s.Action, " ", s.Partition, " ", s.Lo) }
 
-// isDefault reports whether a step is about the default partition.
-func (s Step) isDefault() bool { return s.Lo == 0 && s.Hi == 0 }
-
 // problem adds a problem of a partition, or of the table if partition is empty.
 func (p *Plan) problem(partition, format string, args ...any) {
-	err := fmt.Errorf(format, args...)
-	if partition != "" {
-		err = fmt.Errorf("%s: %w", partition, err)
-	}
-	p.Problems = append(p.Problems, fmt.Errorf("%w: %w", ErrBlocked, err))
+	p.Problems = append(p.Problems, engine.Problem(partition, format, args...))
 }
 
 // String returns the plan for people: the steps as a table, and the problems. Times and days are in
@@ -90,7 +70,7 @@ func (p *Plan) String() string {
 	var b strings.Builder
 	until := ""
 	if !p.Covered.IsZero() {
-		until = " until " + timeText(p.Covered.In(p.Now.Location()))
+		until = " until " + period.TimeText(p.Covered.In(p.Now.Location()))
 	}
 
 	fmt.Fprintf(&b, "%s: %s%s, %s, times in %v\n", p.Table, count(p.partitions, "partition"), until,
@@ -102,7 +82,7 @@ func (p *Plan) String() string {
 
 	for _, s := range p.Steps {
 		rows, bytes := scaled("~", s.Rows, "", " k", " M", " G"), sizeText(s.Bytes)
-		if s.Action == actionCreate || s.Action == actionAlter {
+		if s.Action == engine.Create || s.Action == engine.Alter {
 			rows, bytes = unknown, unknown
 		}
 		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\t%s\n", s.Action, s.Partition,
@@ -119,16 +99,11 @@ func (p *Plan) String() string {
 
 // bound returns the time of a step's bound, or "-" if it has none.
 func (p *Plan) bound(s Step, id snowflake.ID, t time.Time) string {
-	if id == noLow || id == noHigh || s.isDefault() {
+	isDefault := s.Lo == 0 && s.Hi == 0
+	if isBound := id != engine.NoLow && id != engine.NoHigh; isDefault || !isBound {
 		return "-"
 	}
-	return timeText(t.In(p.Now.Location()))
-}
-
-// timeText returns the date, and the time of day unless it is midnight.
-func timeText(t time.Time) string {
-	text := strings.TrimSuffix(t.Format("2006-01-02 15:04:05.999999999"), " 00:00:00")
-	return strings.TrimSuffix(text, ":00")
+	return period.TimeText(t.In(p.Now.Location()))
 }
 
 func count(n int, noun string) string {

@@ -3,58 +3,65 @@ package partition
 import (
 	"cmp"
 	"context"
-	"slices"
 	"time"
 
-	"github.com/sqlflake/sqlflake/snowflake/sqldb"
+	"github.com/sqlflake/sqlflake/contrib/partition/internal/engine"
+	"github.com/sqlflake/sqlflake/contrib/partition/internal/period"
+	"github.com/sqlflake/sqlflake/snowflake"
 )
 
 // planner makes a plan out of a state: create.go has what is created, retire.go what is removed.
 type planner struct {
 	*Set
-	*state
+	*engine.State
+	period.Calendar
 	probe  probe
 	local  time.Time // by the clock of this process
 	plan   *Plan
-	enough func(Step) bool // a step after which the plan may end; nil: none
+	enough func(Step) bool // reports a step after which the plan may end
 	chosen *Step           // the first one that is enough
 	err    error           // the first one: there is no plan
 
 	latest time.Time       // the later one of the clocks, for the reasons of steps
 	cutoff int64           // what ends at or below it is not retained
-	live   *bool           // whether rows came in the retained time; nil: not read yet
-	top    int64           // the end of the last partition, if they are contiguous
+	dead   *bool           // whether reportDead has found that nothing may be removed; nil: not called yet
+	top    int64           // the end of the last partition, if they adjoin
 	names  map[string]bool // of the partitions, also of those that the plan creates
 }
 
-// probe asks the database about rows and tables: see Set.keyOf and engine.taken. The zero probe finds none.
+// probe asks the database about rows and tables: see engine.FindKey and Engine.Taken. The zero probe finds none.
 type probe struct {
-	key   func(p part, lo, hi int64, n int) (key int64, found bool, err error)
+	key   func(p engine.Part, lo, hi int64, n int) (key int64, found bool, err error)
 	taken func(table string) (bool, error)
 }
 
-func (s *Set) probe(ctx context.Context, q querier, st *state) probe {
+func (s *Set) probe(ctx context.Context, q engine.Querier, st *engine.State) probe {
 	return probe{
-		func(p part, lo, hi int64, n int) (int64, bool, error) { return s.keyOf(ctx, q, p, lo, hi, n) },
-		func(table string) (bool, error) { return s.engine.taken(ctx, q, st, table) },
+		func(p engine.Part, lo, hi int64, n int) (int64, bool, error) {
+			return s.engine.Key(ctx, q, &s.table, p, lo, hi, n)
+		},
+		func(table string) (bool, error) { return s.engine.Taken(ctx, q, st, table) },
 	}
 }
 
 // newPlanner returns the planner of a state. Of two clocks that differ, the later one counts for what is created and
 // the earlier one for what is dropped.
-func (s *Set) newPlanner(st *state, local time.Time, probe probe) *planner {
-	p := &planner{Set: s, state: st, probe: probe, local: local, top: noLow, names: make(map[string]bool)}
-	p.plan = &Plan{Table: st.table.String(), Now: st.now.In(s.zone)}
-	p.latest = later(p.now, p.local)
-	p.cutoff = p.oldest().lo
-	p.plan.partitions = len(p.parts)
-	for _, part := range p.parts {
-		p.names[part.table] = true
-		p.top = part.hi
+func (s *Set) newPlanner(st *engine.State, local time.Time, probe probe) *planner {
+	p := &planner{
+		Set: s, State: st, Calendar: s.calendar, probe: probe, local: local,
+		plan: &Plan{Table: st.Table.String(), Now: st.Now.In(s.calendar.Zone)},
+		top:  engine.NoLow, names: make(map[string]bool), enough: func(Step) bool { return false },
 	}
+	p.latest = period.Later(p.Now, p.local)
+	p.cutoff = p.oldest().Lo
 
-	if p.fallback != nil {
-		p.names[p.fallback.table] = true
+	p.plan.partitions = len(p.Parts)
+	for _, part := range p.Parts {
+		p.names[part.Table] = true
+		p.top = part.Hi
+	}
+	if p.Default != nil {
+		p.names[p.Default.Table] = true
 		p.plan.partitions++
 	}
 
@@ -62,7 +69,7 @@ func (s *Set) newPlanner(st *state, local time.Time, probe probe) *planner {
 }
 
 // find returns a key, and taken whether a name is. See probe. After an error there is none.
-func (p *planner) find(part part, lo, hi int64, n int) (key int64, found bool) {
+func (p *planner) find(part engine.Part, lo, hi int64, n int) (key int64, found bool) {
 	if p.err == nil && p.probe.key != nil {
 		key, found, p.err = p.probe.key(part, lo, hi, n)
 	}
@@ -78,19 +85,6 @@ func (p *planner) taken(table string) (taken bool) {
 
 func (p *planner) fail(err error) { p.err = cmp.Or(p.err, err) }
 
-// make makes the plan.
-func (p *planner) make() error {
-	p.plan.Covered = p.covered()
-	if p.contradicted() {
-		return p.err
-	}
-
-	// What fails in the later parts, such as an archive callback, prevents no new partition. All partitions are
-	// detached before the first is archived, which may take hours: a Set without WithArchive leaves them alone as long
-	// as one waits.
-	return p.run(p.create, p.createDefault, p.retire, p.finishLoose)
-}
-
 // run calls the functions up to the one that plans a step that is enough.
 func (p *planner) run(parts ...func()) error {
 	for _, do := range parts {
@@ -101,64 +95,108 @@ func (p *planner) run(parts ...func()) error {
 	return p.err
 }
 
-// step adds a step for a partition, or for a loose table.
-func (p *planner) step(step Step) {
-	if step.Lo != noLow {
-		step.From = p.at(int64(step.Lo)).In(p.zone)
+// add adds the step of a change.
+func (p *planner) add(c engine.Change, why string) {
+	step := Step{
+		Action: c.Action, Partition: c.Partition, Lo: snowflake.ID(c.Lo), Hi: snowflake.ID(c.Hi), Why: why,
+		SQL: p.engine.Statements(&p.table, p.State, c), change: c, waits: p.waits(c),
 	}
-	if step.Hi != noHigh {
-		step.To = p.at(int64(step.Hi)).In(p.zone)
+	if c.Lo != engine.NoLow {
+		step.From = p.At(c.Lo).In(p.Zone)
 	}
-	if due := p.due(step); p.plan.Overdue.IsZero() || !due.IsZero() && due.Before(p.plan.Overdue) {
+	if c.Hi != engine.NoHigh {
+		step.To = p.At(c.Hi).In(p.Zone)
+	}
+	if removesRows := c.Action != engine.Create && c.Action != engine.Alter; removesRows {
+		step.Rows, step.Bytes = c.Part.Rows, c.Part.Bytes
+	}
+
+	due := p.due(c)
+	isEarlier := !due.IsZero() && due.Before(p.plan.Overdue)
+	if p.plan.Overdue.IsZero() || isEarlier {
 		p.plan.Overdue = due
 	}
 
-	step.SQL = p.engine.statements(p.Set, p.state, step)
 	p.plan.Steps = append(p.plan.Steps, step)
-	if p.chosen == nil && p.enough != nil && p.enough(step) {
+	if p.chosen == nil && p.enough(step) {
 		p.chosen = &step
 	}
 }
 
-// due returns the time since which a step is due, or zero for one that does not depend on the time.
-func (p *planner) due(step Step) time.Time {
-	at := p.of(int64(step.Hi) - 1)
-	switch {
-	case step.isDefault(), step.Action == actionAlter:
-		return time.Time{}
-	case step.Action == actionCreate:
-		return p.before(at, p.ahead).from.In(p.zone)
+// waits reports whether a change has to wait: PostgreSQL detaches no partition concurrently while another one is not
+// detached completely.
+func (p *planner) waits(c engine.Change) bool {
+	if c.Action != engine.Detach || !c.Finish {
+		return false
 	}
-	return p.after(at, p.retain+1).from.Add(p.grace).In(p.zone)
+	for _, other := range p.Parts {
+		if other.Pending && other.Name != c.Part.Name {
+			return true
+		}
+	}
+	return false
+}
+
+// due returns the time since which a change is due, or zero for one that does not depend on the time.
+func (p *planner) due(c engine.Change) time.Time {
+	at := p.Of(c.Hi - 1)
+	switch {
+	case c.IsDefault(), c.Action == engine.Alter:
+		return time.Time{}
+	case c.Action == engine.Create:
+		return p.Before(at, p.ahead).From.In(p.Zone)
+	}
+	return p.After(at, p.retain+1).From.Add(p.grace).In(p.Zone)
 }
 
 // covered returns the end of the partitions that follow each other from now on.
 func (p *planner) covered() (end time.Time) {
-	now := p.bound(p.now)
-	for _, part := range p.parts {
-		if part.hi == noHigh && part.lo <= now {
-			return p.layout.End().In(p.zone)
+	now := p.Bound(p.Now)
+	for _, part := range p.Parts {
+		if part.Hi == engine.NoHigh && part.Lo <= now {
+			return p.Layout.End().In(p.Zone)
 		}
-		if part.lo <= now && now < part.hi {
-			now = part.hi
-			end = p.reached(now).In(p.zone)
+		if part.Lo <= now && now < part.Hi {
+			now = part.Hi
+			end = p.Reached(now).In(p.Zone)
 		}
 	}
 	return end
 }
 
-// contiguous reports whether a partition begins where the one before ends, and the first one has no lower bound. A gap
-// then belongs to the partition that follows it.
-func (p *planner) contiguous() bool { return p.dialect == sqldb.MySQL }
-
-func (p *planner) earliest() time.Time { return earlier(p.now, p.local) }
+func (p *planner) earliest() time.Time { return period.Earlier(p.Now, p.local) }
 
 // oldest returns the oldest period that is retained, or the one of the epoch.
-func (p *planner) oldest() period { return p.before(p.period(p.earliest().Add(-p.grace)), p.retain) }
+func (p *planner) oldest() period.Span {
+	return p.Before(p.Containing(p.earliest().Add(-p.grace)), p.retain)
+}
 
 // horizon returns the last period ahead. Periods after the layout's end have no keys, and so no gaps.
-func (p *planner) horizon() period { return p.after(p.period(later(p.now, p.local)), p.ahead) }
+func (p *planner) horizon() period.Span {
+	return p.After(p.Containing(period.Later(p.Now, p.local)), p.ahead)
+}
 
-func earlier(a, b time.Time) time.Time { return slices.MinFunc([]time.Time{a, b}, time.Time.Compare) }
+// newest returns the greatest key below hi.
+func (p *planner) newest(hi int64) (key int64, found bool) {
+	for i := len(p.Parts) - 1; i >= 0 && !found; i-- {
+		if p.Parts[i].Lo < hi {
+			key, found = p.find(p.Parts[i], engine.NoLow, hi, engine.Greatest)
+		}
+	}
 
-func later(a, b time.Time) time.Time { return slices.MaxFunc([]time.Time{a, b}, time.Time.Compare) }
+	if p.Default == nil {
+		return key, found
+	}
+
+	misplaced, has := p.find(*p.Default, engine.NoLow, hi, engine.Greatest)
+	if isNewer := !found || misplaced > key; has && isNewer {
+		return misplaced, true
+	}
+	return key, found
+}
+
+// afterSequences returns the least key that is taken for an ID without WithStart. Keys of a sequence that was in use
+// before are of the time after the epoch, whatever the layout is.
+func (p *planner) afterSequences() int64 {
+	return p.Bound(p.Layout.Epoch().Add(time.Hour + p.Layout.Period()))
+}

@@ -13,6 +13,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/sqlflake/sqlflake/contrib/partition/internal/engine"
 	"github.com/sqlflake/sqlflake/snowflake"
 	"github.com/sqlflake/sqlflake/snowflake/sqldb"
 )
@@ -24,33 +25,33 @@ func TestPlansLeadToPartitionsForAllThatIsRetained(t *testing.T) {
 		if i >= 4 {
 			options = append(options, WithLayout(snowflake.Clustered()))
 		}
-		if unit.calendar() {
+		if unit < 0 {
 			options = append(options, WithZone(zone(t, "America/Havana")))
 		}
 		both(t, unit, options, func(t *testing.T, s *Set) {
-			c := &catalog{state: state{table: s.table}}
+			c := &catalog{State: engine.State{Table: s.table.Name}}
 			for now := date("2026-01-15"); now.Before(date("2027-02")); now = now.Add(17 * time.Hour) {
-				before := slices.Clone(c.parts)
+				before := slices.Clone(c.Parts)
 				c.apply(s, c.plan(t, s, now))
 				if again := c.plan(t, s, now); len(again.Steps)+len(again.Problems) > 0 {
 					t.Fatalf("at %v: a second plan has %v, %v", now, again.Steps, again.Problems)
 				}
-				last, oldest := s.after(s.period(now), 2), s.before(s.period(now.Add(-30*time.Hour)), 4)
-				if got := c.parts[len(c.parts)-1]; got.hi != last.hi {
+				last, oldest := s.calendar.After(s.calendar.Containing(now), 2), s.calendar.Before(s.calendar.Containing(now.Add(-30*time.Hour)), 4)
+				if got := c.Parts[len(c.Parts)-1]; got.Hi != last.Hi {
 					t.Fatalf("at %v: the last partition is %+v, want the end of %v", now, got, last)
 				}
-				for i, p := range c.parts {
-					if i > 0 && p.lo != c.parts[i-1].hi {
-						t.Fatalf("at %v: %+v does not follow %+v", now, p, c.parts[i-1])
+				for i, p := range c.Parts {
+					if i > 0 && p.Lo != c.Parts[i-1].Hi {
+						t.Fatalf("at %v: %+v does not follow %+v", now, p, c.Parts[i-1])
 					}
-					if p.hi <= oldest.lo {
+					if p.Hi <= oldest.Lo {
 						t.Fatalf("at %v: %+v is beyond the retention", now, p)
 					}
 				}
 				for _, p := range before {
-					kept := slices.ContainsFunc(c.parts, func(q part) bool { return p.name == q.name })
-					if youngest := s.layout.Time(snowflake.ID(p.hi - 1)); !kept && !youngest.Before(oldest.from) {
-						t.Fatalf("at %v: %+v is dropped, and retained is what is from %v on", now, p, oldest.from)
+					kept := slices.ContainsFunc(c.Parts, func(q engine.Part) bool { return p.Name == q.Name })
+					if youngest := s.calendar.Layout.Time(snowflake.ID(p.Hi - 1)); !kept && !youngest.Before(oldest.From) {
+						t.Fatalf("at %v: %+v is dropped, and retained is what is from %v on", now, p, oldest.From)
 					}
 				}
 			}
@@ -76,9 +77,9 @@ func TestPlanOfAnotherUnitOrZoneGoesOnAtTheBoundsThereAre(t *testing.T) {
 		want(t, plan, step.want)
 		c.apply(step.s, plan)
 	}
-	for i, p := range c.parts[1:] {
-		if p.lo != c.parts[i].hi {
-			t.Errorf("%+v does not follow %+v", p, c.parts[i])
+	for i, p := range c.Parts[1:] {
+		if p.Lo != c.Parts[i].Hi {
+			t.Errorf("%+v does not follow %+v", p, c.Parts[i])
 		}
 	}
 }
@@ -127,7 +128,7 @@ func TestStartMakesPartitionsForOldIDs(t *testing.T) {
 		})
 	}
 	s := mustSet(t, Unit(time.Hour), WithStart(date("2025-01-01")))
-	_, err := makePlan(s, &state{now: date("2026-05-01")}, date("2026-05-01"), (&catalog{}).probe())
+	_, err := makePlan(s, &engine.State{Now: date("2026-05-01")}, date("2026-05-01"), (&catalog{}).probe())
 	if !errors.Is(err, ErrOption) || !strings.Contains(err.Error(), "10000 partitions from 2025-01-01") {
 		t.Errorf("%v, want %v", err, ErrOption)
 	}
@@ -137,13 +138,13 @@ func TestRowsInTheDefaultPartitionPreventThePartitionOfTheirTime(t *testing.T) {
 	both(t, Month, []Option{WithAhead(2), WithDefault()}, func(t *testing.T, s *Set) {
 		c := &catalog{}
 		c.apply(s, c.plan(t, s, date("2026-01-15")))
-		if c.fallback == nil || c.fallback.table != "t_default" {
-			t.Fatalf("the default partition is %+v", c.fallback)
+		if c.Default == nil || c.Default.Table != "t_default" {
+			t.Fatalf("the default partition is %+v", c.Default)
 		}
 		want(t, c.plan(t, s, date("2026-01-15")), "")
 		c.keys = []int64{s.first("2026-04-20")}
 		later := c.plan(t, s, date("2026-03-15"))
-		if s.dialect == sqldb.MySQL { // each new one would copy all of its rows
+		if s.engine.Adjoins() { // each new one would copy all of its rows
 			want(t, later, "", "t_default: it has rows, which the server would copy")
 			return
 		}
@@ -152,7 +153,7 @@ func TestRowsInTheDefaultPartitionPreventThePartitionOfTheirTime(t *testing.T) {
 		want(t, c.plan(t, s, date("2026-03-15")), "create t_2026_04, create t_2026_05")
 	})
 	// One that has the name of another.
-	c := &catalog{state: state{fallback: &part{name: named("t_2026_02"), lo: noLow, hi: noHigh}}}
+	c := &catalog{State: engine.State{Default: &engine.Part{Name: named("t_2026_02"), Lo: engine.NoLow, Hi: engine.NoHigh}}}
 	want(t, c.plan(t, newSet(t, sqldb.MySQL, Month, WithAhead(1)), date("2026-01-15")), "create t_2026_01, create t_2026_02_2")
 }
 
@@ -176,9 +177,9 @@ func TestEndOfTheLayout(t *testing.T) {
 			}
 			c.apply(s, plan)
 		}
-		end, err := s.layout.MinAt(s.layout.End().Add(-1))
-		if last := c.parts[len(c.parts)-1]; err != nil || last.hi < int64(end)|(int64(end)&-int64(end)-1) { // with all bits below the time
-			t.Errorf("the last partition is %+v, the layout ends at %v", last, s.layout.End())
+		end, err := s.calendar.Layout.MinAt(s.calendar.Layout.End().Add(-1))
+		if last := c.Parts[len(c.Parts)-1]; err != nil || last.Hi < int64(end)|(int64(end)&-int64(end)-1) { // with all bits below the time
+			t.Errorf("the last partition is %+v, the layout ends at %v", last, s.calendar.Layout.End())
 		}
 	})
 }
@@ -187,13 +188,13 @@ func TestClocksBeforeTheEpochAreAnError(t *testing.T) {
 	s := mustSet(t, Month, WithAhead(1))
 	c := &catalog{}
 	for _, table := range []*catalog{c, tableOf(s, "2026-08", "2026-10", "2026-08", "2026-10")} {
-		table.now = date("2024-12-31 23:59:59")
-		if _, err := makePlan(s, &table.state, date("1970"), table.probe()); !errors.Is(err, snowflake.ErrBeforeEpoch) {
+		table.Now = date("2024-12-31 23:59:59")
+		if _, err := makePlan(s, &table.State, date("1970"), table.probe()); !errors.Is(err, snowflake.ErrBeforeEpoch) {
 			t.Errorf("%d rows: %v, want %v", len(table.keys), err, snowflake.ErrBeforeEpoch)
 		}
 	}
-	c.now = date("2025-02-15") // the other clock shows 1970: more is created, and nothing dropped
-	plan, err := makePlan(s, &c.state, date("1970"), c.probe())
+	c.Now = date("2025-02-15") // the other clock shows 1970: more is created, and nothing dropped
+	plan, err := makePlan(s, &c.State, date("1970"), c.probe())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -208,7 +209,7 @@ func TestNamesThatOthersHave(t *testing.T) {
 	want(t, c.plan(t, same, date("2026-01-15")), "create p, create p_2")
 }
 
-// The period that ends at the greatest key and the default partition would both be VALUES LESS THAN MAXVALUE.
+// The period that ends at the engine.Greatest key and the default partition would both be VALUES LESS THAN MAXVALUE.
 func TestMySQLHasOneLastPartition(t *testing.T) {
 	layout := snowflake.MustLayout(time.Unix(0, 0), 28*time.Second, snowflake.Field{Name: "time", Bits: 27}, snowflake.Field{Name: "sequence", Bits: 36})
 	const unit = 28 * time.Second << 20 // the layout ends with one
@@ -234,10 +235,10 @@ func TestPlanAsText(t *testing.T) {
 			t.Errorf("%d: %s, want %s", n, got, want)
 		}
 	}
-	c := &catalog{state: state{table: name{"public", "t"}}, taken: []string{"t_2026_06"}}
+	c := &catalog{State: engine.State{Table: engine.Name{Schema: "public", Table: "t"}}, taken: []string{"t_2026_06"}}
 	c.add(s, "old", "2026-02", "2026-03")
 	c.add(s, "april", "2026-04", "2026-05")
-	c.parts[0].rows, c.parts[0].bytes = 1_234_567, 339_900_000
+	c.Parts[0].Rows, c.Parts[0].Bytes = 1_234_567, 339_900_000
 	got := fmt.Sprint(c.plan(t, s, date("2026-05-15")))
 	const text = `public.t: 2 partitions, 2 steps, times in UTC
 ACTION  PARTITION  FROM        TO          ROWS    SIZE    REASON
@@ -272,8 +273,8 @@ func TestPlanSaysHowLongRowsHaveAPartitionAndSinceWhenAStepIsDue(t *testing.T) {
 		// Steps that do not depend on the time.
 		for last, overdue := range map[string]string{"2026-04": "2026-02", "2026-06": "0001"} {
 			table := tableOf(s, "2026-01", last)
-			table.idle, table.parts[2].interrupted = false, true
-			also := newSet(t, s.dialect, Month, WithAhead(2), WithDefault())
+			table.idle, table.Parts[2].Interrupted = false, true
+			also := newSet(t, dialectOf(s), Month, WithAhead(2), WithDefault())
 			plan := table.plan(t, also, date("2026-03-15"))
 			if !plan.Overdue.Equal(date(overdue)) || !strings.HasSuffix(steps(plan), "create t_default, alter t_2026_03") {
 				t.Errorf("overdue since %v, want %s: %s", plan.Overdue, overdue, steps(plan))
@@ -281,7 +282,7 @@ func TestPlanSaysHowLongRowsHaveAPartitionAndSinceWhenAStepIsDue(t *testing.T) {
 		}
 		table := &catalog{}
 		table.add(s, "all", "2026-01", "")
-		if plan := table.plan(t, s, date("2026-02-20")); !plan.Covered.Equal(s.layout.End()) || !plan.Overdue.IsZero() {
+		if plan := table.plan(t, s, date("2026-02-20")); !plan.Covered.Equal(s.calendar.Layout.End()) || !plan.Overdue.IsZero() {
 			t.Errorf("covered until %v, overdue since %v", plan.Covered, plan.Overdue)
 		}
 	})
@@ -290,15 +291,15 @@ func TestPlanSaysHowLongRowsHaveAPartitionAndSinceWhenAStepIsDue(t *testing.T) {
 // A table got the layout clustered after its partitions were made: they end within a period.
 func TestRowsOfAllWorkersHaveAPartitionUntilCovered(t *testing.T) {
 	both(t, Day, []Option{WithLayout(snowflake.Clustered()), WithRetain(3)}, func(t *testing.T, s *Set) {
-		table := tableOf(newSet(t, s.dialect, Day), "2026-11", "2026-11-18", "2026-11-01", "2026-11-16")
-		now, end := date("2026-11-15 12:00"), table.parts[len(table.parts)-1].hi
+		table := tableOf(newSet(t, dialectOf(s), Day), "2026-11", "2026-11-18", "2026-11-01", "2026-11-16")
+		now, end := date("2026-11-15 12:00"), table.Parts[len(table.Parts)-1].Hi
 		covered := table.plan(t, s, now).Covered
 		for at := now; at.Before(covered); at = at.Add(time.Minute) {
-			if id, err := s.layout.Compose(snowflake.Parts{Time: at, Worker: s.layout.MaxWorker()}); err != nil || int64(id) >= end {
+			if id, err := s.calendar.Layout.Compose(snowflake.Parts{Time: at, Worker: s.calendar.Layout.MaxWorker()}); err != nil || int64(id) >= end {
 				t.Fatalf("covered until %v, and %d of %v has no partition, %v", covered, id, at, err)
 			}
 		}
-		if early := date("2026-11-18").Sub(covered); early < 0 || early > s.layout.Period() {
+		if early := date("2026-11-18").Sub(covered); early < 0 || early > s.calendar.Layout.Period() {
 			t.Errorf("covered until %v", covered)
 		}
 	})
@@ -334,7 +335,7 @@ func TestLongWaitForAnotherProcessIsLogged(t *testing.T) {
 		}
 		ctx, cancel := context.WithTimeout(t.Context(), 150*time.Second)
 		defer cancel()
-		if err := s.patiently(ctx, &waiter{}, func() error { return errBusy }); !errors.Is(err, context.DeadlineExceeded) {
+		if err := s.patiently(ctx, &waiter{}, func() error { return engine.ErrBusy }); !errors.Is(err, context.DeadlineExceeded) {
 			t.Errorf("the error is %v", err)
 		}
 		if n := strings.Count(log.String(), "level=WARN"); n != 2 || strings.Count(log.String(), "table=events") != n {

@@ -5,98 +5,100 @@ import (
 	"slices"
 	"time"
 
-	"github.com/sqlflake/sqlflake/snowflake"
-	"github.com/sqlflake/sqlflake/snowflake/sqldb"
+	"github.com/sqlflake/sqlflake/contrib/partition/internal/engine"
+	"github.com/sqlflake/sqlflake/contrib/partition/internal/period"
 )
 
-const (
-	// dormant is the longest pause after which a table with rows is maintained again without a person.
-	dormant = 90 * 24 * time.Hour
-	// strange is the least time between the ends of two partitions ahead that is reported.
-	strange = 400 * 24 * time.Hour
-)
+// dormant is the longest pause after which a table with rows is maintained again without a person.
+const dormant = 90 * 24 * time.Hour
 
-// retire plans what happens to partitions beyond the retention. One is removed only if it is expired and not blocked,
-// and the table is alive and steady; contradicted is checked before all steps.
+// retire plans what happens to partitions beyond the retention. One is removed only if it is expired and has no row
+// below its floor, and reportDead finds nothing; reportContradiction comes before all steps.
 func (p *planner) retire() {
-	for _, part := range p.parts {
+	for _, part := range p.Parts {
 		expired := p.expired(part)
 		switch {
-		case part.moved && (part.split || !expired):
-			p.plan.problem(part.table, "an earlier call that moved its rows to the table %s was interrupted: "+
-				"insert them again and drop that table, or remove its comment to keep it", part.twin)
-		case part.fixed && expired:
-			p.plan.problem(part.table,
+		case part.Split, part.Moved && !expired:
+			p.plan.problem(part.Table, "an earlier call that moved its rows to the table %s was interrupted: "+
+				"insert them again and drop that table, or remove its comment to keep it", part.ExchangeTable)
+
+		case part.Fixed && expired:
+			p.plan.problem(part.Table,
 				"it is beyond the retention, but has partitions of its own, or is a foreign table: "+
 					"detach it by hand")
+
 		case expired:
 			p.retireOne(part)
-		case part.pending:
-			p.plan.problem(part.table,
+
+		case part.Pending:
+			p.plan.problem(part.Table,
 				"a DETACH CONCURRENTLY was interrupted, and it is not beyond the retention any more: "+
 					"finish it with FINALIZE")
-		case part.interrupted:
-			p.step(Step{
-				Action: actionAlter, Partition: part.table, Lo: snowflake.ID(part.lo), Hi: snowflake.ID(part.hi), part: part,
-				Why: "not beyond the retention any more: removes the mark of an interrupted DETACH CONCURRENTLY",
-			})
+
+		case part.Interrupted:
+			change := engine.Change{
+				Action: engine.Alter, Partition: part.Table, Lo: part.Lo, Hi: part.Hi, Part: part,
+			}
+			p.add(change, "not beyond the retention any more: removes the mark of an interrupted DETACH CONCURRENTLY")
 		}
 	}
 }
 
-// dropOf returns the step that drops a partition or a loose table.
-func dropOf(part part, text, why string) Step {
-	return Step{
-		Action: actionDrop, Partition: text, Lo: snowflake.ID(part.lo), Hi: snowflake.ID(part.hi), Rows: part.rows,
-		Bytes: part.bytes, Why: why, part: part, floor: noLow,
+// dropOf returns the change that drops a partition or a detached table.
+func dropOf(part engine.Part, text string) engine.Change {
+	return engine.Change{
+		Action: engine.Drop, Partition: text, Lo: part.Lo, Hi: part.Hi, Part: part, Floor: engine.NoLow,
 	}
 }
 
 // expired reports whether all of a partition is beyond the retention.
-func (p *planner) expired(part part) bool {
-	return p.retain > 0 && part.hi <= p.cutoff && part.hi != noHigh
+func (p *planner) expired(part engine.Part) bool {
+	ended := part.Hi != engine.NoHigh && part.Hi <= p.cutoff
+	return p.retain > 0 && ended
 }
 
 // retireOne plans the next step for a partition beyond the retention.
-func (p *planner) retireOne(part part) {
+func (p *planner) retireOne(part engine.Part) {
 	floor := p.floor(part)
-	if p.blocked(part, floor) {
+	if p.reportOldRow(part, floor) {
 		return
 	}
 
-	step := dropOf(part, part.table, "beyond the retention of "+count(p.retain, p.unit.noun()))
-	if !p.unit.calendar() {
-		step.Why += fmt.Sprintf(" of %v", time.Duration(p.unit))
-	}
-
-	step.floor = floor
+	change := dropOf(part, part.Table)
+	change.Floor = floor
 	switch {
-	// PostgreSQL does not detach partitions of tables with a default partition concurrently.
-	case p.concurrently && p.fallback == nil && p.dialect == sqldb.Postgres || part.pending:
-		step.Action, step.finish = actionDetach, true
-		// PostgreSQL detaches none concurrently while another one is not detached completely.
-		for _, other := range p.parts {
-			step.waits = step.waits || other.pending && other.name != part.name
-		}
-	case p.rename != nil:
-		step.Action = actionRename
-	case p.archive != nil:
-		step.Action = actionDetach
+	case part.Pending || p.canDetachConcurrently():
+		change.Action, change.Finish = engine.Detach, true
+	case p.table.Rename != nil:
+		change.Action = engine.Rename
+	case p.table.Archive != nil:
+		change.Action = engine.Detach
 	}
 
-	if p.trigger != "" && step.Action != actionDrop && !part.moved {
-		p.plan.problem(part.table,
+	becomesTable := change.Action != engine.Drop && !part.Moved
+	if p.Trigger != "" && becomesTable {
+		p.plan.problem(part.Table,
 			"MariaDB can't make it a table because of the trigger %s, which uses another table: "+
-				"drop the trigger while Maintain runs, or remove WithKeep and WithArchive", p.trigger)
+				"drop the trigger while Maintain runs, or remove WithKeep and WithArchive", p.Trigger)
 		return
 	}
 
-	p.remove(part, step)
+	why := "beyond the retention of " + count(p.retain, p.Unit.Noun())
+	if !p.Unit.ByCalendar() {
+		why += fmt.Sprintf(" of %v", time.Duration(p.Unit))
+	}
+	p.remove(part, change, why)
 }
 
-// finishLoose plans what is left to do for tables that were detached.
-func (p *planner) finishLoose() {
-	for _, part := range p.loose {
+// canDetachConcurrently reports whether the table's partitions are detached concurrently: PostgreSQL does not do that
+// with a default partition.
+func (p *planner) canDetachConcurrently() bool {
+	return p.concurrently && p.Default == nil && p.engine.DetachesConcurrently()
+}
+
+// finishDetached plans what is left to do for tables that were detached.
+func (p *planner) finishDetached() {
+	for _, part := range p.Detached {
 		text := part.String()
 		if !p.expired(part) {
 			p.plan.problem(text,
@@ -111,260 +113,245 @@ func (p *planner) finishLoose() {
 			continue
 		}
 
-		step := dropOf(part, text, "detached before")
-		step.loose = true
+		change := dropOf(part, text)
+		change.Detached = true
 		switch {
-		case p.rename != nil:
-			step.Action = actionRename
-		case p.archive != nil && !part.archived:
-			step.Action, step.finish = actionArchive, true
+		case p.table.Rename != nil:
+			change.Action = engine.Rename
+		case p.table.Archive != nil && !part.Archived:
+			change.Action, change.Finish = engine.Archive, true
 		}
 
-		p.remove(part, step)
+		p.remove(part, change, "detached before")
 	}
 }
 
-// remove plans a step that removes rows from the table, or drops or renames those removed before.
-func (p *planner) remove(part part, step Step) {
-	if p.rename != nil {
-		if err := p.checkNew(p.keptName(part).table); err != nil {
-			p.plan.problem(part.table, "WithKeep: %w", err)
+// remove plans a change that removes rows from the table, or drops or renames those removed before.
+func (p *planner) remove(part engine.Part, change engine.Change, why string) {
+	if p.table.Rename != nil {
+		if err := engine.CheckName(p.engine, p.table.KeptName(part).Table); err != nil {
+			p.plan.problem(part.Table, "WithKeep: %w", err)
 			return
 		}
 	}
-	if p.alive() {
-		p.step(step)
+
+	if !p.reportDead() {
+		p.add(change, why)
 	}
 }
 
-// floor returns the least key that a partition is supposed to have, or noLow if it can have no smaller one. Smaller
+// floor returns the least key that a partition is supposed to have, or NoLow if it can have no smaller one. Smaller
 // keys are no IDs of the layout, such as the numbers of a sequence that was in use before. They can be in a partition
 // whose lower bound is none or made by hand, and in any one if WithStart says which ID is the oldest.
-func (p *planner) floor(part part) int64 {
-	floor := p.bound(p.begin)
+func (p *planner) floor(part engine.Part) int64 {
+	floor := p.Bound(p.begin)
 	if p.begin.IsZero() {
-		if part.lo > 0 && p.of(part.lo).lo == part.lo {
-			return noLow
+		if part.Lo > 0 && p.Of(part.Lo).Lo == part.Lo {
+			return engine.NoLow
 		}
 
-		at := p.of(part.hi - 1)
-		if before := p.previous(at); before.lo > 0 {
+		at := p.Of(part.Hi - 1)
+		if before := p.Previous(at); before.Lo > 0 {
 			at = before // when the partition was made, the zone or its rules may have been others
 		}
 
-		if at.lo == 0 {
-			return part.hi // IDs of the epoch's period can't be distinguished from small keys
+		if at.Lo == 0 {
+			return part.Hi // IDs of the epoch's period can't be distinguished from small keys
 		}
 
-		floor = at.lo
+		floor = at.Lo
 	}
 
-	if part.lo >= floor {
-		return noLow
+	if part.Lo >= floor {
+		return engine.NoLow
 	}
 
 	return floor
 }
 
-// blocked reports, as a problem, a row below the floor of a partition.
-func (p *planner) blocked(part part, floor int64) bool {
-	if floor == noLow {
+// reportOldRow reports, as a problem, a row below the floor of a partition.
+func (p *planner) reportOldRow(part engine.Part, floor int64) (reported bool) {
+	if floor == engine.NoLow {
 		return false
 	}
 
-	key, found := p.find(part, noLow, floor, 0)
-	if found {
-		than, mend := "its time", "remove such rows, or set WithStart to the time of the oldest ID"
-		if !p.begin.IsZero() {
-			than, mend = "WithStart, "+p.text(p.begin), "remove or move such rows"
-		}
-		p.plan.problem(part.table,
-			"it is beyond the retention, but has a row with the key %d, which is older than %s: %s",
-			key, than, mend)
+	key, found := p.find(part, engine.NoLow, floor, 0)
+	if !found {
+		return false
 	}
 
-	return found
+	than, mend := "its time", "remove such rows, or set WithStart to the time of the oldest ID"
+	if !p.begin.IsZero() {
+		than, mend = "WithStart, "+p.Text(p.begin), "remove or move such rows"
+	}
+
+	p.plan.problem(part.Table,
+		"it is beyond the retention, but has a row with the key %d, which is older than %s: %s",
+		key, than, mend)
+	return true
 }
 
 // outside reports whether a detached table has rows outside of its bounds: somebody wrote to it since, or attached it
 // with other ones.
-func (p *planner) outside(part part) bool {
-	_, below := p.find(part, noLow, max(part.lo, p.floor(part)), 0)
+func (p *planner) outside(part engine.Part) bool {
+	_, below := p.find(part, engine.NoLow, max(part.Lo, p.floor(part)), 0)
 	if below {
 		return true
 	}
-	_, above := p.find(part, part.hi, noHigh, 0)
+	_, above := p.find(part, part.Hi, engine.NoHigh, 0)
 	return above
 }
 
-// alive reports whether rows may be removed: the table has a row of the retained time, and others at all times of it.
-// By a wrong layout or wrong clocks, all partitions may seem to be beyond the retention.
-func (p *planner) alive() (live bool) {
-	if p.live != nil {
-		return *p.live
+// reportDead reports, as a problem, that no rows may be removed: another Set has to archive a table first, the table
+// has no row of the retained time, or that time has a gap. With a wrong layout or wrong clocks, all partitions may seem
+// to be beyond the retention. It reports once.
+func (p *planner) reportDead() (reported bool) {
+	if p.dead == nil {
+		dead := p.reportDue() || p.reportNoYoungRow() || p.reportGap()
+		p.dead = &dead
 	}
-	defer func() { p.live = &live }()
+	return *p.dead
+}
 
-	for _, part := range slices.Concat(p.loose, p.parts) {
-		if part.due && p.archive == nil {
-			p.plan.problem(part.table,
+// reportDue reports, as a problem, a table that another Set has to archive.
+func (p *planner) reportDue() (reported bool) {
+	if p.table.Archive != nil {
+		return false
+	}
+
+	for _, part := range slices.Concat(p.Detached, p.Parts) {
+		if part.Due {
+			p.plan.problem(part.Table,
 				"another Set is to archive it, and this one has no WithArchive: nothing is removed "+
 					"until that is done. To keep the table, remove the line from its comment")
-			return false
+			return true
 		}
 	}
 
-	key, found := p.newest(p.of(p.bound(p.latest)).hi) // greater ones say nothing about the retained time
+	return false
+}
+
+// reportNoYoungRow reports, as a problem, that the table has no row of the retained time.
+func (p *planner) reportNoYoungRow() (reported bool) {
+	key, found := p.newest(p.Of(p.Bound(p.latest)).Hi) // greater ones say nothing about the retained time
 	if found && key >= p.cutoff {
-		return p.steady()
+		return false
 	}
 
 	youngest := "there is no row"
 	if found {
-		youngest = fmt.Sprintf("the youngest row is of %s by this layout", p.text(p.at(key)))
+		youngest = fmt.Sprintf("the youngest row is of %s by this layout", p.Text(p.At(key)))
 	}
 
 	p.plan.problem("", "no row is younger than the retention, which begins at %s (%s): "+
-		"are the layout and the clocks right? Nothing is removed until there is one", p.text(p.at(p.cutoff)), youngest)
-	return false
+		"are the layout and the clocks right? Nothing is removed until there is one", p.Text(p.At(p.cutoff)), youngest)
+	return true
 }
 
-// steady reports whether rows came in all of the retained time, except for as many consecutive periods as are normal.
-// Clocks that jump ahead leave a longer gap, even if rows of the wrong time follow. The gap is seen as long as rows of
-// before it are retained by the right time, except for the last of these periods. So clocks that are ahead remove
-// nothing more than this number of periods, and two, too early.
-func (p *planner) steady() bool {
+// reportGap reports, as a problem, that rows did not come in all of the retained time, except for as many consecutive
+// periods as are normal. Clocks that jump ahead leave a longer gap, even if rows of the wrong time follow. The gap is
+// seen as long as rows of before it are retained by the right time, except for the last of these periods. So clocks
+// that are ahead remove at most this number of periods, and two, too early.
+func (p *planner) reportGap() (reported bool) {
 	normal := p.idle
 	if normal < 0 {
 		normal = max(p.retain-1, 0) / 12
 	}
 
-	times := []period{p.period(p.earliest().Add(-p.grace))}
-	for len(times) <= p.retain && times[len(times)-1].lo > 0 {
-		times = append(times, p.previous(times[len(times)-1]))
+	times := []period.Span{p.Containing(p.earliest().Add(-p.grace))}
+	for len(times) <= p.retain && times[len(times)-1].Lo > 0 {
+		times = append(times, p.Previous(times[len(times)-1]))
 	}
 
-	for k := 0; k+normal+1 < len(times); {
-		next := k + normal + 1 // the farthest one first: if it has rows, no other is read
-		for next > k && !p.occupied(times[next]) {
+	first, found := p.findGap(times, normal+1)
+	return found && p.reportGapBetween(times, first, first+normal+1)
+}
+
+// findGap returns the first time after which this many periods, which go back, have no rows.
+func (p *planner) findGap(times []period.Span, length int) (first int, found bool) {
+	for first+length < len(times) {
+		next := first + length // the farthest one first: if it has rows, no other is read
+		for next > first && !p.occupied(times[next]) {
 			next--
 		}
 
-		if next == k {
-			return p.gapped(times, k, k+normal+1)
+		if next == first {
+			return first, true
 		}
-
-		k = next
+		first = next
 	}
 
-	return true
+	return 0, false
 }
 
-// gapped reports, as a problem, that the periods after first up to last, which go back, have no rows, and others before
-// have. It returns true if there are none before.
-func (p *planner) gapped(times []period, first, last int) bool {
-	if _, older := p.newest(times[last].lo); !older {
-		return true
+// reportGapBetween reports, as a problem, that the periods after first up to last, which go back, have no rows, and
+// others before have.
+func (p *planner) reportGapBetween(times []period.Span, first, last int) (reported bool) {
+	if _, older := p.newest(times[last].Lo); !older {
+		return false
 	}
+
 	for last+1 < len(times) && !p.occupied(times[last+1]) {
 		last++
 	}
+
 	p.plan.problem("", "there is no row from %s to %s, but there are older ones: were the clocks right, or are "+
-		"they ahead? Nothing is removed while this time is retained, unless WithIdle(%d) says that such a gap is normal",
-		p.text(times[last].from), p.text(times[first].from), last-first)
-	return false
-}
-
-// contradicted reports, as a problem, that by the layout no row is of a time near the clocks. A table without rows that
-// had partitions all the time has one that ends near them.
-func (p *planner) contradicted() bool {
-	if p.latest.Before(p.layout.Epoch()) {
-		return false // create returns an error
-	}
-
-	at := p.before(p.period(p.earliest()), max(p.idle, 0)+1)
-	from := earlier(at.from, p.earliest().Add(-dormant))
-	to := later(p.horizon().to, p.latest.Add(dormant))
-	for _, part := range p.parts {
-		if end := p.at(part.hi); !end.Before(from) && !end.After(to) {
-			return false
-		}
-	}
-
-	if key, found := p.newest(p.of(p.bound(p.latest)).hi); found && !p.at(key).Before(from) || !from.Before(p.layout.End()) {
-		return false
-	}
-
-	key, found := p.newest(noHigh)
-	if key < p.afterSequences() {
-		return false
-	}
-
-	if found {
-		p.plan.problem("", "the youngest row is of %s by this layout, and no partition ends within %d days of %s: "+
-			"are the layout and the clocks right? Nothing is done. If the table was not in use for so long, or its rows were "+
-			"imported, set WithIdle", p.text(p.at(key)), dormant/(24*time.Hour), p.text(p.now))
-	}
-
-	return found
-}
-
-// afterSequences returns the least key that is taken for an ID without WithStart. Keys of a sequence that was in use
-// before are of the time after the epoch, whatever the layout is.
-func (p *planner) afterSequences() int64 {
-	return p.bound(p.layout.Epoch().Add(time.Hour + p.layout.Period()))
-}
-
-// newest returns the greatest key below hi.
-func (p *planner) newest(hi int64) (key int64, found bool) {
-	for i := len(p.parts) - 1; i >= 0 && !found; i-- {
-		if p.parts[i].lo < hi {
-			key, found = p.find(p.parts[i], noLow, hi, greatest)
-		}
-	}
-	if p.fallback != nil {
-		if stray, has := p.find(*p.fallback, noLow, hi, greatest); has && (!found || stray > key) {
-			return stray, true
-		}
-	}
-	return key, found
+		"they ahead? Nothing is removed while this time is retained, "+
+		"unless WithIdle(%d) says that such a gap is normal",
+		p.Text(times[last].From), p.Text(times[first].From), last-first)
+	return true
 }
 
 // occupied reports whether there is a row of the period.
-func (p *planner) occupied(at period) bool {
-	parts := p.from(at.lo)
-	if p.fallback != nil {
-		parts = append(slices.Clip(parts), *p.fallback)
+func (p *planner) occupied(at period.Span) bool {
+	parts := p.endingAfter(at.Lo)
+	if p.Default != nil {
+		parts = append(slices.Clip(parts), *p.Default)
 	}
-	return slices.ContainsFunc(parts, func(part part) bool {
-		if part.lo >= at.hi {
+	return slices.ContainsFunc(parts, func(part engine.Part) bool {
+		if part.Lo >= at.Hi {
 			return false
 		}
-		key, found := p.find(part, noLow, at.hi, greatest)
-		return found && key >= at.lo
+		key, found := p.find(part, engine.NoLow, at.Hi, engine.Greatest)
+		return found && key >= at.Lo
 	})
 }
 
-// strangers reports, as a problem, a partition that leaves no room for those ahead, or lies far behind them. A Set with
-// another layout has made it, or a clock that was wrong.
-func (p *planner) strangers(last period) {
-	before := last.to
-	for i, part := range p.parts {
-		if i > 0 {
-			before = p.at(p.parts[i-1].hi)
-		}
-
-		end := p.at(part.hi)
-		if part.hi > last.hi && part.hi != noHigh && p.isStrange(before, end) {
-			p.plan.problem(part.table,
-				"it ends at %s, long after %s: another layout, or a wrong clock, may have made it. "+
-					"Drop it and those after it if they have no rows, or split it", p.text(end), p.text(before))
-			return
-		}
+// reportContradiction reports, as a problem, that by the layout no row is of a time near the clocks. A table without
+// rows that had partitions all the time has one that ends near them.
+func (p *planner) reportContradiction() (reported bool) {
+	if p.latest.Before(p.Layout.Epoch()) {
+		return false // create returns an error
 	}
+
+	at := p.Before(p.Containing(p.earliest()), max(p.idle, 0)+1)
+	from := period.Earlier(at.From, p.earliest().Add(-dormant))
+	if p.hasPartitionNear(from) {
+		return false
+	}
+
+	key, found := p.newest(p.Of(p.Bound(p.latest)).Hi)
+	isNear := found && !p.At(key).Before(from)
+	if isAfterLayout := !from.Before(p.Layout.End()); isNear || isAfterLayout {
+		return false
+	}
+
+	key, found = p.newest(engine.NoHigh)
+	if isOfSequence := key < p.afterSequences(); !found || isOfSequence {
+		return false
+	}
+
+	p.plan.problem("", "the youngest row is of %s by this layout, and no partition ends within %d days of %s: "+
+		"are the layout and the clocks right? Nothing is done. If the table was not in use for so long, "+
+		"or its rows were imported, set WithIdle", p.Text(p.At(key)), dormant/(24*time.Hour), p.Text(p.Now))
+	return true
 }
 
-// isStrange reports whether a partition ends long after the one before it.
-func (p *planner) isStrange(before, end time.Time) bool {
-	return end.Sub(before) > strange && end.After(p.next(p.next(p.period(before))).to)
+// hasPartitionNear reports whether a partition ends after from, and before the end of those ahead or of a pause.
+func (p *planner) hasPartitionNear(from time.Time) bool {
+	to := period.Later(p.horizon().To, p.latest.Add(dormant))
+	return slices.ContainsFunc(p.Parts, func(part engine.Part) bool {
+		end := p.At(part.Hi)
+		return !end.Before(from) && !end.After(to)
+	})
 }

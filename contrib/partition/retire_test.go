@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/sqlflake/sqlflake/contrib/partition/internal/engine"
 	"github.com/sqlflake/sqlflake/snowflake"
 	"github.com/sqlflake/sqlflake/snowflake/sqldb"
 )
@@ -30,8 +31,8 @@ func TestOfTwoClocksTheEarlierDropsAndTheLaterCreates(t *testing.T) {
 			{"2026-02-15", "2026-02-15", ""},
 		} {
 			table := tableOf(s, "2026-01", "2026-04")
-			table.idle, table.now = false, date(c.database)
-			plan, err := makePlan(s, &table.state, date(c.process), table.probe())
+			table.idle, table.Now = false, date(c.database)
+			plan, err := makePlan(s, &table.State, date(c.process), table.probe())
 			if want(t, plan, c.want); err != nil {
 				t.Fatal(err)
 			}
@@ -90,8 +91,8 @@ func TestForeignRowsBlockTheDrop(t *testing.T) {
 		if t.Failed() {
 			t.Fatal(c.name)
 		}
-		if !c.blocked && plan.Steps[0].floor > c.key {
-			t.Errorf("%s: the floor of the step is %d, the key %d", c.name, plan.Steps[0].floor, c.key)
+		if !c.blocked && plan.Steps[0].change.Floor > c.key {
+			t.Errorf("%s: the floor of the step is %d, the key %d", c.name, plan.Steps[0].change.Floor, c.key)
 		}
 	}
 }
@@ -99,10 +100,10 @@ func TestForeignRowsBlockTheDrop(t *testing.T) {
 // A wrong layout, or both clocks, may show that all rows are old.
 func TestNothingIsRemovedWithoutARowOfTheRetainedTime(t *testing.T) {
 	for _, c := range []struct {
-		name     string
-		keys     []string
-		fallback string // a key in the default partition
-		problem  string
+		name        string
+		keys        []string
+		defaultPart string // a key in the default partition
+		problem     string
 	}{
 		{"no row", nil, "", "there is no row"},
 		{"old rows", []string{"2026-01-20", "2026-03-31 23:59:59.999"}, "", "the youngest row is of 2026-03-31 23:59:59.999 UTC by this layout"},
@@ -117,14 +118,14 @@ func TestNothingIsRemovedWithoutARowOfTheRetainedTime(t *testing.T) {
 			table.add(s, "march", "2026-02", "2026-04")
 			table.add(s, "april", "2026-04", "2026-05")
 			table.add(s, "june", "2026-06", "2026-08")
-			if c.fallback != "" { // it has the keys that no other one has
-				table.fallback = &part{name: name{"", "t_default"}, lo: noLow, hi: noHigh}
-				table.keys = append(table.keys, s.first(c.fallback))
+			if c.defaultPart != "" { // it has the keys that no other one has
+				table.Default = &engine.Part{Name: named("t_default"), Lo: engine.NoLow, Hi: engine.NoHigh}
+				table.keys = append(table.keys, s.first(c.defaultPart))
 			}
 			for _, key := range c.keys {
 				table.keys = append(table.keys, s.first(key))
 			}
-			table.loose = []part{{name: name{"s", "x"}, lo: s.first("2025-10"), hi: s.first("2025-11")}}
+			table.Detached = []engine.Part{{Name: engine.Name{Schema: "s", Table: "x"}, Lo: s.first("2025-10"), Hi: s.first("2025-11")}}
 			plan := table.plan(t, s, date("2026-06-15"))
 			if c.problem == "" {
 				want(t, plan, "drop old, drop march, drop s.x")
@@ -152,16 +153,16 @@ func archiveNothing(context.Context, string) error { return nil }
 func TestWhatHappensBeyondTheRetention(t *testing.T) {
 	const created = "create t_2027_01, create t_2027_02, "
 	none, keep, archive, concurrently := WithGrace(time.Hour), WithKeep(strings.ToUpper), WithArchive(archiveNothing), WithDetachConcurrently()
-	moved := func(p *part) { p.twin, p.moved = "x", true }
-	split := func(p *part) { p.twin, p.moved, p.split = "x", true, true }
-	due := func(p *part) { p.due = true }
-	archived := func(p *part) { p.archived = true }
+	moved := func(p *engine.Part) { p.ExchangeTable, p.Moved = "x", true }
+	split := func(p *engine.Part) { p.ExchangeTable, p.Moved, p.Split = "x", true, true }
+	due := func(p *engine.Part) { p.Due = true }
+	archived := func(p *engine.Part) { p.Archived = true }
 	for _, c := range []struct {
 		dialect       sqldb.Dialect // empty: both
 		option        Option
-		of            string      // what change is of; with s.x, that table exists
-		change        func(*part) // nil: none
-		now           string      // if it is not April 15
+		of            string             // what change is of; with s.x, that table exists
+		change        func(*engine.Part) // nil: none
+		now           string             // if it is not April 15
 		want, problem string
 		finish        bool
 	}{
@@ -171,7 +172,7 @@ func TestWhatHappensBeyondTheRetention(t *testing.T) {
 		{sqldb.Postgres, concurrently, "old", nil, "", "detach old", "", true},
 		{sqldb.MySQL, concurrently, "old", nil, "", "drop old", "", false},
 		{sqldb.Postgres, concurrently, "t_default", nil, "", "drop old", "", false},
-		{sqldb.Postgres, none, "old", func(p *part) { p.pending = true }, "", "detach old", "", true},
+		{sqldb.Postgres, none, "old", func(p *engine.Part) { p.Pending = true }, "", "detach old", "", true},
 		// Rows that were moved out of a partition are not forgotten.
 		{sqldb.MySQL, none, "old", moved, "", "drop old", "", false},
 		{sqldb.MySQL, none, "old", split, "", "", "old: an earlier call", false},
@@ -181,9 +182,9 @@ func TestWhatHappensBeyondTheRetention(t *testing.T) {
 		{"", keep, "s.x", nil, "2026-11-15", created + "rename old, rename s.x", "", false},
 		{"", archive, "s.x", nil, "2026-11-15", created + "detach old, archive s.x", "", false},
 		{"", archive, "s.x", archived, "2026-11-15", created + "detach old, drop s.x", "", false},
-		{"", none, "s.x", func(p *part) { p.hi = 1 << 62 }, "", "drop old", "s.x: it was detached, and is not beyond", false},
+		{"", none, "s.x", func(p *engine.Part) { p.Hi = 1 << 62 }, "", "drop old", "s.x: it was detached, and is not beyond", false},
 		// The first partition of MySQL has no lower bound, and so has the table that it becomes: there is a row with the key 7.
-		{"", none, "s.x", func(p *part) { p.lo = noLow }, "", "drop old", "has rows outside of its bounds", false},
+		{"", none, "s.x", func(p *engine.Part) { p.Lo = engine.NoLow }, "", "drop old", "has rows outside of its bounds", false},
 		// In a rolling deploy a Set without WithArchive runs beside one with it.
 		{"", none, "s.x", due, "", "", "another Set is to archive it", false},
 		{"", none, "old", due, "", "", "another Set is to archive it", false},
@@ -191,19 +192,19 @@ func TestWhatHappensBeyondTheRetention(t *testing.T) {
 		{"", archive, "old", due, "", "detach old", "", false},
 	} {
 		both(t, Month, []Option{c.option, WithRetain(1)}, func(t *testing.T, s *Set) {
-			if c.dialect != "" && c.dialect != s.dialect {
+			if c.dialect != "" && c.dialect != dialectOf(s) {
 				return
 			}
 			table := &catalog{keys: []int64{7}}
 			table.add(s, "old", "2026-01", "2026-02")
 			table.add(s, "new", "2026-02", "2027")
-			changed := &table.parts[0]
+			changed := &table.Parts[0]
 			switch c.of {
 			case "t_default":
-				table.fallback = &part{name: named("t_default"), lo: s.first("2027"), hi: noHigh}
+				table.Default = &engine.Part{Name: named("t_default"), Lo: s.first("2027"), Hi: engine.NoHigh}
 			case "s.x":
-				table.loose = []part{{name: name{"s", "x"}, lo: s.first("2025-10"), hi: s.first("2025-11")}}
-				changed = &table.loose[0]
+				table.Detached = []engine.Part{{Name: engine.Name{Schema: "s", Table: "x"}, Lo: s.first("2025-10"), Hi: s.first("2025-11")}}
+				changed = &table.Detached[0]
 			}
 			if c.change != nil {
 				c.change(changed)
@@ -213,8 +214,8 @@ func TestWhatHappensBeyondTheRetention(t *testing.T) {
 			if c.problem != "" {
 				problems = []string{c.problem}
 			}
-			if want(t, plan, c.want, problems...); len(plan.Steps) > 0 && plan.Steps[0].finish != c.finish {
-				t.Errorf("%+v: finish is %v", c, plan.Steps[0].finish)
+			if want(t, plan, c.want, problems...); len(plan.Steps) > 0 && plan.Steps[0].change.Finish != c.finish {
+				t.Errorf("%+v: finish is %v", c, plan.Steps[0].change.Finish)
 			}
 			if t.Failed() {
 				t.Fatalf("%+v", c)
@@ -226,7 +227,7 @@ func TestWhatHappensBeyondTheRetention(t *testing.T) {
 func TestNoPartitionIsDetachedBehindAnInterruptedOne(t *testing.T) {
 	s := mustSet(t, Month, WithRetain(1), WithDetachConcurrently())
 	table := tableOf(s, "2026-01", "2026-08")
-	table.idle, table.parts[0].pending = false, true
+	table.idle, table.Parts[0].Pending = false, true
 	plan := table.plan(t, s, date("2026-04-15"))
 	if want(t, plan, "detach t_2026_01, detach t_2026_02"); plan.Steps[0].waits || !plan.Steps[1].waits {
 		t.Errorf("%+v", plan.Steps)
@@ -236,19 +237,19 @@ func TestNoPartitionIsDetachedBehindAnInterruptedOne(t *testing.T) {
 // tableOf returns a table with partitions from the first period on, and a row in the middle of each of these periods.
 func tableOf(s *Set, first, last string, spans ...string) *catalog {
 	c := &catalog{idle: true}
-	for at := s.period(date(first)); at.from.Before(date(last)); at = s.next(at) {
-		name := s.unit.name(at.from, s.zone)
-		c.parts = append(c.parts, part{name: named("t_" + name), lo: at.lo, hi: at.hi})
+	for at := s.calendar.Containing(date(first)); at.From.Before(date(last)); at = s.calendar.Next(at) {
+		name := s.calendar.Unit.Name(at.From, s.calendar.Zone)
+		c.Parts = append(c.Parts, engine.Part{Name: named("t_" + name), Lo: at.Lo, Hi: at.Hi})
 		for i := 0; i < len(spans); i += 2 {
-			if !at.from.Before(date(spans[i])) && at.from.Before(date(spans[i+1])) {
-				c.keys = append(c.keys, at.lo/2+at.hi/2)
+			if !at.From.Before(date(spans[i])) && at.From.Before(date(spans[i+1])) {
+				c.keys = append(c.keys, at.Lo/2+at.Hi/2)
 			}
 		}
 	}
 	return c
 }
 
-func named(table string) name { return name{"", table} }
+func named(table string) engine.Name { return engine.Name{Table: table} }
 
 // Both clocks show now. What they say is true up to the end of the first span of rows.
 func TestClocksThatAreAheadRemoveNothing(t *testing.T) {
@@ -278,7 +279,7 @@ func TestClocksThatAreAheadRemoveNothing(t *testing.T) {
 		{"a week of 30 days", Day, []Option{WithRetain(30)}, "2026-11-16 08:00", []string{"2026-09-25", "2026-11-09"}, "WithIdle(7)"},
 	} {
 		test := func(t *testing.T, s *Set) {
-			end := s.next(s.period(date(c.now))).to.Format(time.DateOnly)
+			end := s.calendar.Next(s.calendar.Containing(date(c.now))).To.Format(time.DateOnly)
 			plan := tableOf(s, c.rows[0][:7], end, c.rows...).plan(t, s, date(c.now))
 			switch {
 			case c.problem != "":
@@ -292,10 +293,10 @@ func TestClocksThatAreAheadRemoveNothing(t *testing.T) {
 	}
 	both(t, Month, []Option{WithRetain(12), WithAhead(1)}, func(t *testing.T, s *Set) {
 		table := tableOf(s, "2025-02", "2027-01", "2025-01", "2026-06")
-		table.fallback = &part{name: named("t_default"), lo: noLow, hi: noHigh}
+		table.Default = &engine.Part{Name: named("t_default"), Lo: engine.NoLow, Hi: engine.NoHigh}
 		table.keys = append(table.keys, s.first("2026-08-20"), s.first("2027-05"))
-		if s.dialect == sqldb.MySQL { // any row in it would be a separate problem
-			table.parts = table.parts[:len(table.parts)-1]
+		if s.engine.Adjoins() { // any row in it would be a separate problem
+			table.Parts = table.Parts[:len(table.Parts)-1]
 		}
 		plan := table.plan(t, s, date("2026-11-15"))
 		if len(plan.Problems) == 0 || !strings.Contains(plan.Problems[len(plan.Problems)-1].Error(), "from 2026-09-01 UTC to 2026-11-01 UTC") {
@@ -321,7 +322,7 @@ func TestLayoutThatTheRowsContradictDoesNothing(t *testing.T) {
 		{"after ten months that are normal", snowflake.Default(), snowflake.Default(), []Option{WithIdle(10)}, "2026-11-15", []string{"2025-08", "2026-01"}, ""},
 	} {
 		both(t, Month, append(c.options, WithLayout(c.wrong), WithAhead(3)), func(t *testing.T, s *Set) {
-			right := newSet(t, s.dialect, Month, WithLayout(c.rows))
+			right := newSet(t, dialectOf(s), Month, WithLayout(c.rows))
 			table := tableOf(right, c.span[0], c.span[1], c.span...)
 			plan := table.plan(t, s, date(c.now))
 			switch {
@@ -343,7 +344,7 @@ func TestKeysOfASequenceContradictNoLayout(t *testing.T) {
 	for unit, layout := range map[Unit]snowflake.Layout{Day: snowflake.Default(), Month: snowflake.Default(), Week: snowflake.Clustered()} {
 		both(t, unit, []Option{WithAhead(1), WithLayout(layout)}, func(t *testing.T, s *Set) {
 			table := &catalog{idle: true, keys: []int64{1, 1000}}
-			table.parts = []part{{name: named("t_old"), lo: noLow, hi: 1001}}
+			table.Parts = []engine.Part{{Name: named("t_old"), Lo: engine.NoLow, Hi: 1001}}
 			if plan := table.plan(t, s, date("2026-11-15")); len(plan.Problems) > 0 || !strings.HasPrefix(steps(plan), "create ") {
 				t.Errorf("steps: %s, problems: %v", steps(plan), plan.Problems)
 			}
@@ -357,8 +358,8 @@ func TestRowsFarAheadPreventNoPartition(t *testing.T) {
 		table := tableOf(s, "2026-01", "2026-12", "2026-01", "2026-11")
 		table.keys = append(table.keys, s.first("2026-11-30"))
 		want(t, table.plan(t, s, date("2026-11-15")), "create t_2026_12")
-		table.parts = table.parts[len(table.parts)-1:] // a row says so, no bound
-		table.parts[0].lo, table.parts[0].hi = noLow, s.first("2027-12-15")
+		table.Parts = table.Parts[len(table.Parts)-1:] // a row says so, no bound
+		table.Parts[0].Lo, table.Parts[0].Hi = engine.NoLow, s.first("2027-12-15")
 		table.keys = []int64{s.first("2026-10-15"), s.first("2027-11")}
 		want(t, table.plan(t, s, date("2026-11-15")), "")
 	})
@@ -374,11 +375,11 @@ func TestPartitionsOfAWrongLayoutAreReported(t *testing.T) {
 		old := &catalog{}
 		old.add(s, "first", "", "2025-02")
 		old.add(s, "old", "2025-02", "2026-09") // long, but it leaves room
-		table.parts = append(old.parts, table.parts...)
-		wrong := newSet(t, s.dialect, Month, WithAhead(3), WithLayout(snowflake.MustPreset("twitter")))
+		table.Parts = append(old.Parts, table.Parts...)
+		wrong := newSet(t, dialectOf(s), Month, WithAhead(3), WithLayout(snowflake.MustPreset("twitter")))
 		table.apply(wrong, table.plan(t, wrong, date("2026-11-15")))
-		if len(table.parts) != 2+6+4 {
-			t.Fatalf("the partitions are %v", table.parts)
+		if len(table.Parts) != 2+6+4 {
+			t.Fatalf("the partitions are %v", table.Parts)
 		}
 		want(t, table.plan(t, s, date("2026-11-15")), "", "t_2026_11_2: it ends at 2041-01-")
 	})

@@ -8,6 +8,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/sqlflake/sqlflake/contrib/partition/internal/engine"
+	"github.com/sqlflake/sqlflake/contrib/partition/internal/period"
+	"github.com/sqlflake/sqlflake/contrib/partition/internal/postgres"
 	"github.com/sqlflake/sqlflake/internal/testdb"
 	"github.com/sqlflake/sqlflake/snowflake"
 	"github.com/sqlflake/sqlflake/snowflake/sqldb"
@@ -40,8 +43,8 @@ func TestDaysBeginAtTheirFirstInstant(t *testing.T) {
 			t.Fatal(err)
 		}
 		want, _ := time.Parse(time.RFC3339, c.utc)
-		start := Day.start(noon, location)
-		if !start.Equal(want) || !Day.next(Day.start(noon.Add(-36*time.Hour), location), location).Before(noon) {
+		start := period.Day.Start(noon, location)
+		if !start.Equal(want) || !period.Day.Next(period.Day.Start(noon.Add(-36*time.Hour), location), location).Before(noon) {
 			t.Errorf("%s %s (%s): begins at %v, want %v", c.zone, c.day, c.why, start.UTC(), want)
 		}
 	}
@@ -68,13 +71,16 @@ func TestPartitionOfAnIDIsThatOfItsTime(t *testing.T) {
 	for _, layout := range layouts {
 		for _, zoneName := range zones {
 			location := zone(t, zoneName)
-			for _, unit := range []Unit{Day, Week, Month, Year, Unit(time.Hour), Unit(6 * time.Hour), Unit(36 * time.Hour), Unit(97 * time.Second)} {
-				if layout.Period() > layout.Tick() && unit.shortest(location) < layout.Period() {
+			for _, unit := range []period.Unit{
+				period.Day, period.Week, period.Month, period.Year, period.Unit(time.Hour),
+				period.Unit(6 * time.Hour), period.Unit(36 * time.Hour), period.Unit(97 * time.Second),
+			} {
+				if layout.Period() > layout.Tick() && unit.Shortest(location) < layout.Period() {
 					continue
 				}
-				s := mustSet(t, unit, WithLayout(layout))
-				if unit.calendar() {
-					s.zone = location
+				s := mustSet(t, Unit(unit), WithLayout(layout))
+				if unit.ByCalendar() {
+					s.calendar.Zone = location
 				}
 				for i := range 60 {
 					id := snowflake.ID(random.Uint64() & (1<<layout.Bits() - 1))
@@ -100,27 +106,27 @@ func TestPartitionOfAnIDIsThatOfItsTime(t *testing.T) {
 
 func checkPeriod(t *testing.T, where string, s *Set, id snowflake.ID) {
 	t.Helper()
-	at := s.layout.Time(id)
-	p, early := s.of(int64(id)), s.layout.Period()-s.layout.Tick()
-	if at.Add(early).Before(p.from) || !at.Before(p.to) || int64(id) < p.lo || int64(id) >= p.hi {
-		t.Errorf("%s: the %v of %v is from %v to %v, the ID %d is not in [%d, %d)", where, s.unit, at, p.from, p.to, id, p.lo, p.hi)
+	at := s.calendar.Layout.Time(id)
+	p, early := s.calendar.Of(int64(id)), s.calendar.Layout.Period()-s.calendar.Layout.Tick()
+	if at.Add(early).Before(p.From) || !at.Before(p.To) || int64(id) < p.Lo || int64(id) >= p.Hi {
+		t.Errorf("%s: the %v of %v is from %v to %v, the ID %d is not in [%d, %d)", where, s.calendar.Unit, at, p.From, p.To, id, p.Lo, p.Hi)
 	}
-	next, before := s.next(p), s.previous(p)
-	if !next.from.Equal(p.to) || next.lo != p.hi || !before.to.Equal(p.from) || before.hi != p.lo {
-		t.Errorf("%s: the %vs %v, %v and %v do not tile", where, s.unit, before, p, next)
+	next, before := s.calendar.Next(p), s.calendar.Previous(p)
+	if !next.From.Equal(p.To) || next.Lo != p.Hi || !before.To.Equal(p.From) || before.Hi != p.Lo {
+		t.Errorf("%s: the %vs %v, %v and %v do not tile", where, s.calendar.Unit, before, p, next)
 	}
-	if got := s.period(next.from.Add(-1)); got != p {
-		t.Errorf("%s: the last instant of the %v %v belongs to %v", where, s.unit, p, got)
+	if got := s.calendar.Containing(next.From.Add(-1)); got != p {
+		t.Errorf("%s: the last instant of the %v %v belongs to %v", where, s.calendar.Unit, p, got)
 	}
-	if bound := s.at(p.lo); early > 0 && p.lo > 0 && !bound.Equal(p.from) {
-		t.Errorf("%s: the bound of the %v from %v is shown as %v", where, s.unit, p.from, bound)
+	if bound := s.calendar.At(p.Lo); early > 0 && p.Lo > 0 && !bound.Equal(p.From) {
+		t.Errorf("%s: the bound of the %v from %v is shown as %v", where, s.calendar.Unit, p.From, bound)
 	}
-	mine := s.partitionName(p.from)
-	if mine == s.partitionName(next.from) {
-		t.Errorf("%s: the %vs from %v and %v on are both named %s", where, s.unit, p.from, next.from, mine)
+	mine := s.partitionName(p.From)
+	if mine == s.partitionName(next.From) {
+		t.Errorf("%s: the %vs from %v and %v on are both named %s", where, s.calendar.Unit, p.From, next.From, mine)
 	}
-	if rest := at.UnixNano() % int64(max(s.unit, 1)); !s.unit.calendar() && at.Year() < 2262 && !s.period(at).from.Equal(at.Add(-time.Duration(rest))) {
-		t.Errorf("%s: the period of %v with %v begins at %v", where, at, s.unit, p.from)
+	if rest := at.UnixNano() % int64(max(s.calendar.Unit, 1)); !s.calendar.Unit.ByCalendar() && at.Year() < 2262 && !s.calendar.Containing(at).From.Equal(at.Add(-time.Duration(rest))) {
+		t.Errorf("%s: the period of %v with %v begins at %v", where, at, s.calendar.Unit, p.From)
 	}
 }
 
@@ -144,7 +150,7 @@ func TestNames(t *testing.T) {
 		{Unit(100 * time.Millisecond), "UTC", "t_2026_12_31_235959_900000000"},
 	} {
 		s := mustSet(t, c.unit, WithZone(zone(t, c.zone)))
-		if got := s.partitionName(s.period(at).from); got != c.want {
+		if got := s.partitionName(s.calendar.Containing(at).From); got != c.want {
 			t.Errorf("%v in %s: %s, want %s", c.unit, c.zone, got, c.want)
 		}
 	}
@@ -208,7 +214,7 @@ func TestBadSettingsAreRejected(t *testing.T) {
 func TestUnusableNamesOfPartitionsAreErrors(t *testing.T) {
 	for _, text := range []string{"", strings.Repeat("n", 64), "a\x00b", "a\xff"} {
 		s := mustSet(t, Day, WithNames(func(time.Time) string { return text }))
-		_, err := makePlan(s, &state{now: date("2026-05")}, date("2026-05"), (&catalog{}).probe())
+		_, err := makePlan(s, &engine.State{Now: date("2026-05")}, date("2026-05"), (&catalog{}).probe())
 		if !errors.Is(err, ErrOption) || !strings.Contains(err.Error(), fmt.Sprintf("%d bytes, want 1 to 63: WithNames sets", len(text))) {
 			t.Errorf("%q: %v, want %v", text, err, ErrOption)
 		}
@@ -217,8 +223,8 @@ func TestUnusableNamesOfPartitionsAreErrors(t *testing.T) {
 	for table, want := range map[string]string{
 		"t": "t_legacy", long + strings.Repeat("t", 14): long + "t_1101f03e_legacy", long + "ä" + strings.Repeat("ö", 6): long + "_29ea1b1e_legacy",
 	} {
-		if s, err := New(sqldb.Postgres, table, Month); err != nil || s.legacyName() != want {
-			t.Errorf("%s: %s, %v, want %s", table, s.legacyName(), err, want)
+		if s, err := New(sqldb.Postgres, table, Month); err != nil || s.adoptee().LegacyName() != want {
+			t.Errorf("%s: %s, %v, want %s", table, s.adoptee().LegacyName(), err, want)
 		}
 	}
 }
@@ -232,8 +238,8 @@ CREATE TABLE b (id bigint PRIMARY KEY);
 CREATE TABLE child (a bigint REFERENCES a, b bigint REFERENCES b)`); err != nil {
 		t.Fatal(err)
 	}
-	locks, err := relatedLocks(t.Context(), db, "child", 2)
-	if err != nil || len(locks) != 3 || !strings.HasSuffix(locks[0].table, ".a") || !strings.HasSuffix(locks[1].table, ".b") {
+	locks, err := postgres.RelatedLocks(t.Context(), db, "child", 2)
+	if err != nil || len(locks) != 3 || !strings.HasSuffix(locks[0].Table, ".a") || !strings.HasSuffix(locks[1].Table, ".b") {
 		t.Errorf("%v, %v; want a, b and child", locks, err)
 	}
 }

@@ -35,7 +35,8 @@ WITH t AS (
 	UNION ALL SELECT 3, oid::bigint, format('ALTER STATISTICS %s RENAME TO %I', name,
 		CASE WHEN octet_length(relname) <= 56 THEN relname || '_legacy' ELSE 'legacy_' || oid END) FROM st
 	UNION ALL SELECT 4, 0,
-		format('CREATE TABLE %s (LIKE %s INCLUDING ALL EXCLUDING INDEXES EXCLUDING IDENTITY EXCLUDING STATISTICS) PARTITION BY RANGE (%I)%s',
+		format('CREATE TABLE %s (LIKE %s INCLUDING ALL EXCLUDING INDEXES EXCLUDING IDENTITY EXCLUDING STATISTICS) '
+			|| 'PARTITION BY RANGE (%I)%s',
 		name, legacy, $3::text, CASE WHEN reltablespace <> 0 THEN format(' TABLESPACE %I', (SELECT spcname
 			FROM pg_tablespace WHERE oid = reltablespace)) ELSE '' END) FROM t
 	UNION ALL SELECT 5, 0, format('ALTER TABLE %s DROP CONSTRAINT %I', name, $5::text) FROM t

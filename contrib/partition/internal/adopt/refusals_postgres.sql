@@ -38,9 +38,11 @@ WITH t AS (
 		relnamespace::regnamespace FROM t WHERE NOT has_schema_privilege(relnamespace, 'CREATE')
 	UNION ALL SELECT 4, format('the key %s allows NULL: SET NOT NULL first', attname) FROM t
 		JOIN pg_attribute ON attrelid = t.oid AND attnum = t.key AND NOT attnotnull
-	UNION ALL SELECT 4, format('the column %s is an identity column: drop the identity first (contrib/adopt does it for the key)', attname)
+	UNION ALL SELECT 4, format('the column %s is an identity column: drop the identity first '
+			|| '(contrib/adopt does it for the key)', attname)
 		FROM t JOIN pg_attribute ON attrelid = t.oid AND attidentity <> ''
-	UNION ALL SELECT 4, format('the key %s has a default from the sequence %s: drop the default first (see contrib/adopt)', $3::text, c.oid::regclass)
+	UNION ALL SELECT 4, format('the key %s has a default from the sequence %s: drop the default first '
+			|| '(see contrib/adopt)', $3::text, c.oid::regclass)
 		FROM t JOIN pg_attrdef AS x ON adrelid = t.oid AND adnum = t.key
 		JOIN pg_depend AS d ON d.classid = 'pg_attrdef'::regclass AND d.objid = x.oid
 			AND d.refclassid = 'pg_class'::regclass

@@ -1,0 +1,112 @@
+// Package engine has what a database does for the partitions of a table, and the words for it. The packages postgres
+// and mysql have the two engines.
+package engine
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+	"strings"
+	"time"
+	"unicode/utf8"
+)
+
+// Engine is what a database does for a table.
+type Engine interface {
+	// MaxName is the limit of a name, in bytes.
+	MaxName() int
+
+	// Adjoins reports whether a partition begins where the one before ends, and the first one has no lower bound. A gap
+	// then belongs to the partition that follows it.
+	Adjoins() bool
+
+	// DetachesConcurrently reports whether the engine knows DETACH CONCURRENTLY.
+	DetachesConcurrently() bool
+
+	// PartitionBy returns the clause of CREATE TABLE with these partitions, if it names partitions.
+	PartitionBy(t *Table, creates []Change) string
+
+	// Inspect reads the table. It returns ErrTable for one that can't be maintained.
+	Inspect(ctx context.Context, q Querier, t *Table) (*State, error)
+
+	// Key returns a key of a partition or a detached table: see FindKey.
+	Key(ctx context.Context, q Querier, t *Table, p Part, lo, hi int64, n int) (key int64, found bool, err error)
+
+	// Taken reports whether a new partition can't have the name, because a table that is no partition of it has it.
+	Taken(ctx context.Context, q Querier, st *State, table string) (bool, error)
+
+	// Connect calls f on a connection whose waits for locks are limited to the lock timeout. Without change, f only
+	// reads. With it, no other process maintains the table meanwhile: Connect returns ErrBusy at once if one does. On
+	// PostgreSQL f runs in a transaction, which is committed if f returns nil, with a safe search_path, and gets the
+	// table with its schema; Connect returns ErrTable if there is no table.
+	Connect(ctx context.Context, db *sql.DB, t *Table, change bool, f func(*Table, Querier) error) error
+
+	// Statements returns the statements that execute a change.
+	Statements(t *Table, st *State, c Change) []string
+
+	// Execute executes a change on a connection for changes. It returns ErrBusy if a row with a key below the floor of
+	// the change was written since the plan was made.
+	Execute(ctx context.Context, q Querier, t *Table, st *State, c Change) error
+
+	// Finish executes, after Execute, the part of a change that needs a connection for itself: DETACH CONCURRENTLY, and
+	// the callback of WithArchive; then it marks the detached table as archived. Only one process does either at a
+	// time; Finish returns ErrBusy in the others, and nil if another one has done it.
+	Finish(ctx context.Context, db *sql.DB, t *Table, st *State, c Change) error
+
+	// Move creates a partition, on a connection for changes, and moves its rows from the default partition into it.
+	Move(ctx context.Context, q Querier, t *Table, st *State, create Change) (moved int64, err error)
+
+	// Limit returns how long a wait for a lock really is at most, for a lock timeout.
+	Limit(timeout time.Duration) time.Duration
+
+	// Refused reports whether a statement failed because of its limit for locks, or a deadlock.
+	Refused(err error) bool
+}
+
+// CheckName returns an error for a name that the database would refuse, or cut as PostgreSQL does.
+func CheckName(e Engine, text string) error {
+	limit := e.MaxName()
+	fits := text != "" && len(text) <= limit
+	readable := utf8.ValidString(text) && !strings.Contains(text, "\x00")
+	if !fits || !readable {
+		return fmt.Errorf("%w: %.100q has %d bytes, want 1 to %d", ErrOption, text, len(text), limit)
+	}
+	return nil
+}
+
+// Greatest as the n of FindKey is the greatest key.
+const Greatest = -1
+
+// FindKey returns a key of a table: in their order, the one after n others of those with lo <= key && key < hi. It
+// reads n+1 entries of an index. query is SELECT and FROM, column the key in SQL.
+func FindKey(
+	ctx context.Context, q Querier, query, column string, lo, hi int64, n int,
+) (key int64, found bool, err error) {
+	query += " WHERE true"
+	if lo != NoLow {
+		query += fmt.Sprintf(" AND %s >= %d", column, lo)
+	}
+	if hi != NoHigh {
+		query += fmt.Sprintf(" AND %s < %d", column, hi)
+	}
+
+	query += " ORDER BY " + column
+	if n == Greatest {
+		query += " DESC LIMIT 1"
+	} else {
+		query += fmt.Sprintf(" LIMIT 1 OFFSET %d", n)
+	}
+
+	found, err = One(q.QueryRowContext(ctx, query), &key)
+	return key, found, err
+}
+
+// None returns ErrBusy if a partition or a detached table has a key with lo <= key && key < hi: its row came after the
+// plan was made.
+func None(ctx context.Context, q Querier, e Engine, t *Table, p Part, lo, hi int64) error {
+	_, found, err := e.Key(ctx, q, t, p, lo, hi, 0)
+	if found {
+		return ErrBusy
+	}
+	return err
+}

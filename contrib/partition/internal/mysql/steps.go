@@ -1,0 +1,326 @@
+package mysql
+
+import (
+	"context"
+	"crypto/sha256"
+	"database/sql"
+	"errors"
+	"fmt"
+	"regexp"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"github.com/sqlflake/sqlflake/contrib/partition/internal/engine"
+)
+
+// A partition leaves its table in these statements. Each commits by itself:
+//
+//	DROP TABLE IF EXISTS temporary; CREATE TABLE temporary LIKE t
+//	ALTER TABLE temporary COMMENT mark, RENAME TO exchange_table REMOVE PARTITIONING
+//	LOCK TABLES t, exchange_table; ALTER TABLE t EXCHANGE PARTITION p WITH TABLE exchange_table
+//	ALTER TABLE t DROP PARTITION p; UNLOCK TABLES
+//
+// Until the partition is dropped there are both: inspect finds out which of them has the rows. The locks keep
+// new rows out of the partition after the exchange.
+
+const (
+	exchange     = " EXCHANGE PARTITION "
+	unlockTables = "UNLOCK TABLES"
+)
+
+// Statements returns the statements of a change.
+func (e Engine) Statements(t *engine.Table, st *engine.State, c engine.Change) []string {
+	p := c.Part
+	switch c.Action {
+	case engine.Create:
+		return []string{e.create(st, c)}
+	case engine.Drop:
+		if c.Detached {
+			return []string{"DROP TABLE " + QuoteTable(p.Name)}
+		}
+		return []string{e.drop(p)}
+	case engine.Rename:
+		if c.Detached {
+			return []string{e.release(t, st, p)}
+		}
+		return append(e.detach(st, p), e.release(t, st, e.exchangeTable(p)))
+	case engine.Detach:
+		return e.detach(st, p)
+	case engine.Archive:
+		return []string{e.comment(st, p, p.Marked(st.Table, true))}
+	}
+
+	return nil
+}
+
+// create returns the statement that adds a partition at the end. The default partition is split: its rows are copied.
+func (Engine) create(st *engine.State, c engine.Change) string {
+	table := QuoteTable(st.Table)
+	if c.IsDefault() || st.Default == nil {
+		return fmt.Sprintf("ALTER TABLE %s ADD PARTITION (%s)", table, definePartition(c))
+	}
+	last := quote(st.Default.Table)
+	return fmt.Sprintf("ALTER TABLE %s REORGANIZE PARTITION %s INTO (PARTITION %s VALUES LESS THAN (%d), "+
+		"PARTITION %[2]s VALUES LESS THAN (MAXVALUE))", table, last, quote(c.Partition), int64(c.Hi))
+}
+
+// PartitionBy returns the clause for partitions that adjoin each other.
+func (Engine) PartitionBy(t *engine.Table, creates []engine.Change) string {
+	var list []string
+	for _, c := range creates {
+		list = append(list, definePartition(c))
+	}
+	return fmt.Sprintf("PARTITION BY RANGE (%s) (%s)", quote(t.Key), strings.Join(list, ", "))
+}
+
+// definePartition returns the definition of a partition, which has an upper bound only.
+func definePartition(c engine.Change) string {
+	end := fmt.Sprintf("(%d)", int64(c.Hi))
+	if c.Hi == engine.NoHigh || c.IsDefault() {
+		end = "(" + maxValue + ")"
+	}
+	return fmt.Sprintf("PARTITION %s VALUES LESS THAN %s", quote(c.Partition), end)
+}
+
+// drop returns the statement that drops a partition.
+func (Engine) drop(p engine.Part) string {
+	return fmt.Sprintf("ALTER TABLE %s DROP PARTITION %s", QuoteTable(p.Parent), quote(p.Table))
+}
+
+// detach returns the statements that are left to do until only the exchange table exists.
+func (e Engine) detach(st *engine.State, p engine.Part) (statements []string) {
+	table, target := QuoteTable(st.Table), e.exchangeTable(p)
+	if p.ExchangeTable == "" {
+		// Nobody else uses this name. The table of an interrupted call may have other columns.
+		sum := sha256.Sum256([]byte(p.Parent.Table + "\x00" + p.Table))
+		made := QuoteTable(engine.Name{Schema: p.Schema, Table: fmt.Sprintf("sqlflake_partition_%x", sum[:12])})
+		statements = append(statements, "DROP TABLE IF EXISTS "+made,
+			fmt.Sprintf("CREATE TABLE %s LIKE %s", made, table),
+			fmt.Sprintf("ALTER TABLE %s COMMENT = %s, RENAME TO %s REMOVE PARTITIONING", made,
+				literal(target.Comment, st.Plain), QuoteTable(target.Name)))
+	}
+
+	statements = append(statements, fmt.Sprintf("LOCK TABLES %s WRITE, %s WRITE", table, QuoteTable(target.Name)))
+	if !p.Moved {
+		statements = append(statements,
+			fmt.Sprintf("ALTER TABLE %s"+exchange+"%s WITH TABLE %s",
+				table, quote(p.Table), QuoteTable(target.Name)))
+	}
+
+	return append(statements, e.drop(p), unlockTables)
+}
+
+// exchangeTable returns the table that gets the rows of a partition, with its mark.
+func (Engine) exchangeTable(p engine.Part) engine.Part {
+	target := engine.Part{Name: engine.Name{Schema: p.Schema, Table: p.TableName()}, Lo: p.Lo, Hi: p.Hi}
+	target.Comment = p.Marked(p.Parent, false)
+	return target
+}
+
+// release returns the statement that gives a detached table its name of WithKeep, and removes the mark.
+func (e Engine) release(t *engine.Table, st *engine.State, p engine.Part) string {
+	statement := e.comment(st, p, p.Unmarked())
+	if kept := t.KeptName(p); kept != p.Name {
+		statement += ", RENAME TO " + QuoteTable(kept)
+	}
+	return statement
+}
+
+// comment returns the statement that sets the comment of a detached table.
+func (Engine) comment(st *engine.State, p engine.Part, text string) string {
+	return fmt.Sprintf("ALTER TABLE %s COMMENT = %s", QuoteTable(p.Name), literal(text, st.Plain))
+}
+
+// Execute executes the statements of a change, and checks before and between them what they rely on.
+func (e Engine) Execute(
+	ctx context.Context, q engine.Querier, t *engine.Table, st *engine.State, c engine.Change,
+) error {
+	if c.Action == engine.Archive {
+		return nil // see Finish
+	}
+
+	statements := e.Statements(t, st, c)
+	leavesTable := !c.Detached && c.Action != engine.Create
+	switch {
+	case c.Detached && c.Action == engine.Rename:
+		if err := e.checkFree(ctx, q, c.Part, t.KeptName(c.Part)); err != nil {
+			return err
+		}
+
+	case leavesTable && c.Action == engine.Drop:
+		// Without the lock a row below the floor could come before the partition is dropped.
+		statements = []string{
+			fmt.Sprintf("LOCK TABLES %s WRITE", QuoteTable(st.Table)), e.drop(c.Part), unlockTables,
+		}
+
+	case leavesTable:
+		if err := e.checkExchangeTable(ctx, q, t, c.Part); err != nil {
+			return err
+		}
+	}
+
+	err := e.run(ctx, q, t, c, statements)
+	if err != nil && c.Detached {
+		return engine.OwnLock{Err: err}
+	}
+
+	return err
+}
+
+// run executes statements, and calls recheck after LOCK TABLES, and dropExchangeTable if EXCHANGE PARTITION fails.
+func (e Engine) run(
+	ctx context.Context, q engine.Querier, t *engine.Table, c engine.Change, statements []string,
+) (err error) {
+	defer func() {
+		if err != nil { // or the locks were kept with the connection
+			ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 10*time.Second)
+			defer cancel()
+			_, unlockErr := q.ExecContext(ctx, unlockTables)
+			err = errors.Join(err, unlockErr)
+		}
+	}()
+
+	for _, statement := range statements {
+		if err := engine.ExecAll(ctx, q, statement); err != nil {
+			if strings.Contains(statement, exchange) {
+				return e.dropExchangeTable(ctx, q, t, c.Part, err)
+			}
+			return err
+		}
+
+		if strings.HasPrefix(statement, "LOCK TABLES") {
+			if err := e.recheck(ctx, q, t, c); err != nil {
+				return err
+			}
+		}
+	}
+
+	return nil
+}
+
+// notInstant is ER_PARTITION_EXCHANGE_DIFFERENT_OPTION about columns added or dropped with ALGORITHM = INSTANT, of
+// MySQL.
+var notInstant = regexp.MustCompile(`\b(Error|ERROR) 1731\b.*INSTANT`)
+
+// dropExchangeTable drops the exchange table, if it has no rows, after an EXCHANGE PARTITION that failed with cause,
+// while both tables are locked. It returns ErrBusy if an earlier call made the exchange table: the table may have been
+// altered since, and a new one may fit. A statement that got no lock may have given up the other locks, and its
+// exchange table can be used again.
+func (e Engine) dropExchangeTable(
+	ctx context.Context, q engine.Querier, t *engine.Table, p engine.Part, cause error,
+) error {
+	if e.Refused(cause) {
+		return cause
+	}
+
+	target := e.exchangeTable(p)
+	_, found, err := e.Key(ctx, q, t, target, engine.NoLow, engine.NoHigh, 0)
+	if err == nil && !found {
+		_, err = q.ExecContext(ctx, "DROP TABLE "+QuoteTable(target.Name))
+	}
+
+	switch {
+	case err != nil:
+		return errors.Join(cause, err)
+	case p.ExchangeTable != "" && !found:
+		return engine.ErrBusy
+	case notInstant.MatchString(cause.Error()):
+		return fmt.Errorf("%w: ALTER TABLE %s FORCE makes it possible again, and copies the table",
+			cause, QuoteTable(p.Parent))
+	}
+
+	return cause
+}
+
+// recheck returns ErrBusy if a row that prevents the change came after the plan was made: one below its floor, or one
+// in the exchange table that was empty.
+func (e Engine) recheck(ctx context.Context, q engine.Querier, t *engine.Table, c engine.Change) error {
+	switch {
+	case c.Action == engine.Drop && c.Floor == engine.NoLow:
+		return nil
+	case c.Action == engine.Drop:
+		return engine.None(ctx, q, e, t, c.Part, engine.NoLow, c.Floor)
+	case c.Part.Moved:
+		return engine.None(ctx, q, e, t, c.Part, engine.NoLow, engine.NoHigh)
+	}
+
+	err := engine.None(ctx, q, e, t, e.exchangeTable(c.Part), engine.NoLow, engine.NoHigh)
+	if err != nil || c.Floor == engine.NoLow {
+		return err
+	}
+	return engine.None(ctx, q, e, t, c.Part, engine.NoLow, c.Floor)
+}
+
+// checkExchangeTable checks, before anything is changed, what would stop the steps to a detached table in between.
+func (e Engine) checkExchangeTable(ctx context.Context, q engine.Querier, t *engine.Table, p engine.Part) error {
+	const maxComment = 2048
+	target := e.exchangeTable(p)
+	if n := utf8.RuneCountInString(target.Comment); n > maxComment {
+		return fmt.Errorf("the comment of %v has no room for the mark of detached tables: %d characters, more than %d",
+			p.Parent, n, maxComment)
+	}
+
+	if err := engine.CheckName(e, target.Table); err != nil {
+		return err
+	}
+
+	if p.ExchangeTable == "" {
+		if err := e.checkFree(ctx, q, p, target.Name); err != nil {
+			return err
+		}
+	}
+
+	if t.Rename == nil {
+		return nil
+	}
+
+	return e.checkFree(ctx, q, target, t.KeptName(target))
+}
+
+// checkFree returns an error if a table has the name, unless it is the table p.
+func (Engine) checkFree(ctx context.Context, q engine.Querier, p engine.Part, wanted engine.Name) error {
+	if wanted == p.Name && p.Parent.Table == "" {
+		return nil
+	}
+	var found bool
+	const query = "SELECT COUNT(*) > 0 FROM information_schema.TABLES WHERE TABLE_SCHEMA = ? AND TABLE_NAME = ?"
+	err := q.QueryRowContext(ctx, query, wanted.Schema, wanted.Table).Scan(&found)
+	if found {
+		return fmt.Errorf("%w: there is another table %v", engine.ErrOption, wanted)
+	}
+	return err
+}
+
+// Finish calls the callback of WithArchive.
+func (e Engine) Finish(ctx context.Context, db *sql.DB, t *engine.Table, st *engine.State, c engine.Change) error {
+	p := &c.Part
+	return e.withSession(ctx, db, t, engine.ArchiveLock, func(conn *sql.Conn) error {
+		const query = "SELECT TABLE_COMMENT FROM information_schema.TABLES WHERE TABLE_SCHEMA = ? AND TABLE_NAME = ?"
+		found, err := engine.One(conn.QueryRowContext(ctx, query, p.Schema, p.Table), &p.Comment)
+		if !found {
+			return err
+		}
+		if isOpen := p.ReadMark(st.Table) && !p.Archived; !isOpen {
+			return nil
+		}
+
+		if err := t.Archive(ctx, QuoteTable(p.Name)); err != nil {
+			return fmt.Errorf("the callback of WithArchive: %w", err)
+		}
+		return engine.ExecAll(ctx, conn, e.comment(st, *p, p.Marked(st.Table, true)))
+	})
+}
+
+// Move splits the default partition: one statement, in which the server copies its rows. Readers see all of them before
+// and after it.
+func (e Engine) Move(
+	ctx context.Context, q engine.Querier, _ *engine.Table, st *engine.State, create engine.Change,
+) (moved int64, err error) {
+	if err := engine.ExecAll(ctx, q, e.create(st, create)); err != nil {
+		return 0, err
+	}
+	query := fmt.Sprintf("SELECT COUNT(*) FROM %s PARTITION (%s)", QuoteTable(st.Table), quote(create.Partition))
+	err = q.QueryRowContext(ctx, query).Scan(&moved)
+	return moved, err
+}

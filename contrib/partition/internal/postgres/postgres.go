@@ -1,0 +1,222 @@
+package postgres
+
+import (
+	"context"
+	"database/sql"
+	"database/sql/driver"
+	_ "embed" // for the queries
+	"errors"
+	"fmt"
+	"math"
+	"time"
+
+	"github.com/sqlflake/sqlflake/contrib/internal/pgsql"
+	"github.com/sqlflake/sqlflake/contrib/partition/internal/engine"
+)
+
+// Engine is the engine of PostgreSQL 14 and later.
+type Engine struct{}
+
+// MaxName is 63: PostgreSQL cuts longer names.
+func (Engine) MaxName() int { return 63 }
+
+// Adjoins is false: there may be gaps between partitions.
+func (Engine) Adjoins() bool { return false }
+
+// DetachesConcurrently is true.
+func (Engine) DetachesConcurrently() bool { return true }
+
+// PartitionBy names no partitions: they are tables, which are created later.
+func (Engine) PartitionBy(t *engine.Table, _ []engine.Change) string {
+	return "PARTITION BY RANGE (" + pgsql.Name(t.Key) + ")"
+}
+
+// SafePath is the search_path of a transaction once its table is found. In the session's own one a role that may only
+// create objects in a schema could define the functions, operators and types that our SQL means to find in pg_catalog:
+// what runs outside of such a transaction qualifies all of them.
+const SafePath = "pg_catalog, pg_temp"
+
+// beginQuery finds a table of the search_path, or of a schema, makes the settings of a transaction, and takes the lock
+// if it is not NULL. Parameters: the table, its schema or nothing, the lock, and the timeouts of locks and of an idle
+// transaction. The key of the lock depends on the table's name instead of the OID, which changes when Adopt replaces
+// the table. Without row_security a policy would hide rows from the owner (FORCE ROW LEVEL SECURITY), so it is an error
+// then.
+//
+//go:embed begin.sql
+var beginQuery string
+
+// lockSessionQuery finds the table in the same way, and takes the lock with the same key for the session.
+//
+//go:embed lock_session.sql
+var lockSessionQuery string
+
+// Connect calls f in a transaction.
+func (e Engine) Connect(
+	ctx context.Context, db *sql.DB, t *engine.Table, change bool, f func(*engine.Table, engine.Querier) error,
+) error {
+	return e.transaction(ctx, db, t, sql.NullString{String: engine.ChangeLock, Valid: change}, !change, f)
+}
+
+// beginner is a sql.DB or a sql.Conn.
+type beginner interface {
+	BeginTx(ctx context.Context, options *sql.TxOptions) (*sql.Tx, error)
+}
+
+// transaction calls f in a transaction, with the Set of the table in its schema. Its isolation level has to show what
+// others have committed before the lock.
+func (Engine) transaction(
+	ctx context.Context, db beginner, t *engine.Table, lock sql.NullString, readOnly bool,
+	f func(*engine.Table, engine.Querier) error,
+) error {
+	tx, err := db.BeginTx(ctx, &sql.TxOptions{Isolation: sql.LevelReadCommitted, ReadOnly: readOnly})
+	if err != nil {
+		return err
+	}
+	defer func() { _ = tx.Rollback() }() // an error after Commit, or of a connection that is closed anyway
+
+	located := *t
+	locked, settings := false, ""
+	row := tx.QueryRowContext(ctx, beginQuery, t.Table, t.Schema, lock, milliseconds(t.LockTimeout),
+		milliseconds(t.IdleTimeout))
+	found, err := engine.One(row, &located.Schema, &located.Path, &locked, &settings)
+	switch {
+	case err != nil:
+		return err
+	case !found:
+		return t.NotFound()
+	case !locked:
+		return engine.ErrBusy
+	}
+
+	if err := f(&located, tx); err != nil {
+		return err
+	}
+
+	return tx.Commit()
+}
+
+// WithSession calls f on a connection that holds an advisory lock until f returns, outside of a transaction.
+func (Engine) WithSession(
+	ctx context.Context, db *sql.DB, t *engine.Table, lock string, f func(*sql.Conn) error,
+) (err error) {
+	conn, err := db.Conn(ctx)
+	if err != nil {
+		return err
+	}
+	defer func() {
+		if closeErr := conn.Close(); !errors.Is(closeErr, sql.ErrConnDone) { // which the caller knows already
+			err = errors.Join(err, closeErr)
+		}
+	}()
+
+	s, err := lockSession(ctx, conn, t, lock)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, s.unlock(ctx)) }()
+
+	// f may take hours between two statements.
+	if err := s.set(ctx, milliseconds(t.LockTimeout), "0"); err != nil {
+		return err
+	}
+
+	return f(conn)
+}
+
+// session is a connection with an advisory lock.
+type session struct {
+	conn        *sql.Conn
+	key         int64  // of the lock: it stays the same, whatever the name of the table is later
+	lockTimeout string // before
+	idleTimeout string // before
+}
+
+// lockSession takes the lock of a table.
+func lockSession(ctx context.Context, conn *sql.Conn, t *engine.Table, lock string) (*session, error) {
+	s := &session{conn: conn}
+	var locked bool
+	row := conn.QueryRowContext(ctx, lockSessionQuery, t.Table, t.Schema, lock)
+	found, err := engine.One(row, &locked, &s.key, &s.lockTimeout, &s.idleTimeout)
+	switch {
+	case err != nil:
+		return nil, err
+	case !found:
+		return nil, engine.ErrChanging
+	case !locked:
+		return nil, engine.ErrBusy
+	}
+
+	return s, nil
+}
+
+// set makes the settings of the session.
+func (s *session) set(ctx context.Context, lockTimeout, idleTimeout string) error {
+	const settings = `SELECT pg_catalog.set_config('lock_timeout', $1::pg_catalog.text, false),
+	pg_catalog.set_config('idle_session_timeout', $2::pg_catalog.text, false)`
+	_, err := s.conn.ExecContext(ctx, settings, lockTimeout, idleTimeout)
+	return err
+}
+
+// unlock restores the settings and releases the lock. If it can't, it closes the connection, which does both.
+func (s *session) unlock(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 10*time.Second)
+	defer cancel()
+
+	unlocked := false
+	err := s.set(ctx, s.lockTimeout, s.idleTimeout)
+	if err == nil {
+		const query = "SELECT pg_catalog.pg_advisory_unlock($1::bigint)"
+		err = s.conn.QueryRowContext(ctx, query, s.key).Scan(&unlocked)
+	}
+	if unlocked {
+		return nil
+	}
+
+	_ = s.conn.Raw(func(any) error { return driver.ErrBadConn })
+	if err != nil {
+		return nil
+	}
+	return errors.New("the session has lost its advisory lock: " +
+		"does a pool such as PgBouncer give connections to transactions?")
+}
+
+// Limit is the lock timeout.
+func (Engine) Limit(timeout time.Duration) time.Duration { return timeout }
+
+// milliseconds rounds up, since 0 would be no limit. The greatest value of a setting is some 24 days.
+func milliseconds(d time.Duration) string {
+	return fmt.Sprintf("%dms", min((d+time.Millisecond-1)/time.Millisecond, math.MaxInt32))
+}
+
+// Refused reports whether a statement got no lock.
+func (Engine) Refused(err error) bool {
+	state := SQLState(err)
+	return state == "55P03" || state == "40P01" // lock_not_available, deadlock_detected
+}
+
+// SQLState returns the code of an error of the server. All drivers have this method.
+func SQLState(err error) string {
+	var server interface{ SQLState() string }
+	if errors.As(err, &server) {
+		return server.SQLState()
+	}
+	return ""
+}
+
+// Key reads the key from the table that a partition is, too.
+func (Engine) Key(
+	ctx context.Context, q engine.Querier, t *engine.Table, p engine.Part, lo, hi int64, n int,
+) (key int64, found bool, err error) {
+	column := pgsql.Name(t.Key)
+	return engine.FindKey(ctx, q, fmt.Sprintf("SELECT %s FROM %s", column, Quote(p.Name)), column, lo, hi, n)
+}
+
+// Taken looks for types too: each table has one.
+func (Engine) Taken(ctx context.Context, q engine.Querier, st *engine.State, table string) (taken bool, err error) {
+	const query = "SELECT to_regclass($1::text) IS NOT NULL OR to_regtype($1::text) IS NOT NULL"
+	err = q.QueryRowContext(ctx, query, Quote(engine.Name{Schema: st.Table.Schema, Table: table})).Scan(&taken)
+	return taken, err
+}
+
+// Quote returns the name of a table in quotes.
+func Quote(n engine.Name) string { return pgsql.Name(n.Schema) + "." + pgsql.Name(n.Table) }
