@@ -10,6 +10,10 @@ MODULES = $(dir $(wildcard go.mod */go.mod */*/go.mod */*/*/go.mod */*/*/*/go.mo
 help: ## print this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-11s %s\n", $$1, $$2}' $(firstword $(MAKEFILE_LIST))
 
+.PHONY: heart
+heart: ## run the tests of the root module
+	go test ./...
+
 .PHONY: test
 test: ## run the tests of every module, on the servers that are running
 	go run ./internal/testall
@@ -32,7 +36,7 @@ fuzz: ## run each fuzz target (FUZZ=30s or FUZZ=5000x)
 
 .PHONY: bench
 bench: ## run the benchmarks COUNT=6 times, for benchstat
-	@for module in $(MODULES); do (cd $$module && go test -run='^$$' -bench=. -count=$(COUNT) ./...) || exit 1; done
+	go test -run='^$$' -bench=. -count=$(COUNT) work
 
 .PHONY: cover
 cover: ## show the coverage of the root module's tests

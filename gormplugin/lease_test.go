@@ -33,7 +33,7 @@ const (
 	// ahead is how far the clock may be ahead of the server's. Beyond it and a window the lease would wait.
 	ahead = 10 * window
 
-	answer = 100 * time.Millisecond // the time for an extension between two steps
+	answer = 30 * time.Millisecond // the time for an extension between two steps
 )
 
 // open returns a plugin with a lease that has this clock, and closes it at the end of the test. Calls of the generator
