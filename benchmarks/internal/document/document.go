@@ -2,9 +2,12 @@
 package document
 
 import (
+	"fmt"
+	"io"
 	"math"
 	"strconv"
 	"strings"
+	"text/tabwriter"
 )
 
 // Number formats a value that is not negative, with commas between thousands.
@@ -70,4 +73,13 @@ func Table(rows [][]string) string {
 	}
 
 	return b.String()
+}
+
+// WriteText writes a table with aligned columns, for a terminal.
+func WriteText(w io.Writer, rows [][]string) error {
+	columns := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
+	for _, row := range rows {
+		fmt.Fprintln(columns, strings.Join(row, "\t")+"\t")
+	}
+	return columns.Flush()
 }

@@ -7,7 +7,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"text/tabwriter"
 
 	"github.com/sqlflake/sqlflake/benchmarks/internal/document"
 	"github.com/sqlflake/sqlflake/benchmarks/internal/measure"
@@ -166,73 +165,56 @@ func (r Report) WriteText(w io.Writer) error {
 			fmt.Fprintf(w, "%s\n%s\n\n", s.Title, s.Question)
 		}
 
-		t := r.table(g)
-		fmt.Fprintln(w, t.title)
-		columns := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
-		for _, name := range append([]string{""}, t.heads...) {
-			name, _, _ = strings.Cut(name, ", bytes a row")
-			fmt.Fprint(columns, name, "\t")
-		}
-
-		fmt.Fprintln(columns)
-		for _, row := range t.rows {
-			for _, c := range row {
-				fmt.Fprint(columns, c.text(), "\t")
-			}
-			fmt.Fprintln(columns)
-		}
-
-		if err := columns.Flush(); err != nil {
+		fmt.Fprintf(w, "%s, %s\n", r.title(g.Engine), caseText(g.Params))
+		if err := document.WriteText(w, r.table(g)); err != nil {
 			return err
 		}
-
 		fmt.Fprintln(w)
 	}
 
 	for _, note := range r.Notes {
 		fmt.Fprintln(w, note)
 	}
-
 	_, err := fmt.Fprintf(w, "In brackets: the ratio to %s. %s. %s\n", kindTitle(r.Baseline), signs, r.chance())
 	return err
 }
 
-// table is the figures of a group.
-type table struct {
-	title string
-	heads []string
-	rows  [][]cell // the first cell has the row's name
-}
-
-// table returns the figures of a group: a row for each kind, or for each size of the table and metric of a curve.
-func (r Report) table(g measure.Group) table {
-	names, heads, curve := titles(g.Kinds), []string(nil), false
+// table returns the figures of a group: a row for each kind and a column for each metric. A curve has a column for each
+// kind, and a row for each size of the table.
+func (r Report) table(g measure.Group) [][]string {
+	head, curve := []string{""}, false
 	for _, m := range g.Metrics {
-		title := m.Title
+		title, _, _ := strings.Cut(m.Title, ", bytes a row")
 		if _, point, ok := strings.Cut(m.Name, "@"); ok {
 			curve = true
-			title += ", " + document.Short(number(point)) + " rows"
+			title = m.Title + ", " + document.Short(number(point)) + " rows"
 		}
-		heads = append(heads, title)
+		head = append(head, title)
+	}
+
+	rows := [][]string{head}
+	for _, kind := range g.Kinds {
+		row := []string{kindTitle(kind)}
+		for _, m := range g.Metrics {
+			row = append(row, r.cell(g, kind, m.Name).text())
+		}
+		rows = append(rows, row)
 	}
 
 	if curve {
-		names, heads = heads, names
+		return transpose(rows)
 	}
+	return rows
+}
 
-	t := table{title: r.title(g.Engine) + ", " + caseText(g.Params), heads: heads}
-	for i, name := range names {
-		row := []cell{{value: name}}
-		for j := range heads {
-			kind, metric := i, j
-			if curve {
-				kind, metric = j, i
-			}
-			row = append(row, r.cell(g, g.Kinds[kind], g.Metrics[metric].Name))
+// transpose returns the columns of a table as rows.
+func transpose(rows [][]string) [][]string {
+	columns := make([][]string, len(rows[0]))
+	for _, row := range rows {
+		for i, text := range row {
+			columns[i] = append(columns[i], text)
 		}
-
-		t.rows = append(t.rows, row)
 	}
 
-	return t
+	return columns
 }
