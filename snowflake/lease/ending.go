@@ -5,14 +5,14 @@ import (
 	"time"
 )
 
-// soon is how long before its end a layout gives warnings, as the alert SnowflakeLayoutEnds does: the next layout needs
-// new code in each process, and perhaps other keys in each table.
-const soon = 2 * 365 * 24 * time.Hour
+// EndWarning is how long before the end of a layout warnings begin, as with the alert SnowflakeLayoutEnds: two years. The
+// next layout needs new code in each process, and perhaps other keys in each table.
+const EndWarning = 2 * 365 * 24 * time.Hour
 
 // warnEnding adds to err, which may be nil, that the layout ends soon. After the end ErrTimeExhausted says so.
 func (l *Lease) warnEnding(err error) error {
 	left := l.gen.Stats().Remaining
-	if left <= 0 || left >= soon {
+	if left <= 0 || left >= EndWarning {
 		return err
 	}
 	end := l.layout.Epoch().Add(l.layout.End().Sub(l.layout.Epoch())) // at most 292 years after the epoch
