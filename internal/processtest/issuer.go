@@ -240,7 +240,9 @@ func (c lateClock) Now() time.Time {
 
 func (c lateClock) Elapsed() time.Duration { return time.Since(c.since) }
 
-func (lateClock) Sleep(ctx context.Context, d time.Duration) error {
+func (lateClock) Sleep(ctx context.Context, d time.Duration) error { return sleep(ctx, d) }
+
+func sleep(ctx context.Context, d time.Duration) error {
 	select {
 	case <-time.After(d):
 		return nil
@@ -288,7 +290,7 @@ func (c *pausingClock) Now() time.Time {
 
 func (c *pausingClock) Elapsed() time.Duration { return c.Now().Sub(c.since) }
 
-func (*pausingClock) Sleep(ctx context.Context, d time.Duration) error { return core.Sleep(ctx, d) }
+func (*pausingClock) Sleep(ctx context.Context, d time.Duration) error { return sleep(ctx, d) }
 
 // write writes a handful of IDs at a time: IDs that a kill finds in a buffer would never reach the test.
 func (o Order) write(ctx context.Context, g *snowflake.Generator) error {
