@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/sqlflake/sqlflake/snowflake"
+	"github.com/sqlflake/sqlflake/snowflake/internal/core"
 	"github.com/sqlflake/sqlflake/snowflake/lease/leasestore"
 )
 
@@ -172,7 +173,7 @@ func configure(opts []Option) (config, error) {
 	}
 
 	if c.clock == nil {
-		c.clock = systemClock{}
+		c.clock = core.SystemClock{}
 	} else { // first, so that the generator's own clock replaces it
 		c.generator = slices.Insert(c.generator, 0, snowflake.WithClock(c.clock))
 	}
