@@ -37,6 +37,7 @@ func TestFailoverToAClockThatIsBehindByTheSkewRepeatsNoID(t *testing.T) {
 				return len(rows) == 1 && rows[0].Horizon > tickOf(first.last())
 			})
 			c.lag(t)
+			time.Sleep(ahead) // until the horizon that the replica knows does not show that clocks were ahead
 
 			forgotten := []*Process{issuing(t, o), issuing(t, o)}
 			time.Sleep(ahead / 4)
