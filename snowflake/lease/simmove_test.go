@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/sqlflake/sqlflake/snowflake"
+	"github.com/sqlflake/sqlflake/snowflake/lease"
 )
 
 // An operator moves a namespace to another layout when its lease has expired. The owner comes back, and a replica is
@@ -43,7 +44,10 @@ var (
 		w.move()
 		w.issueBelow(w.tickOf(next)+w.ticks(owner.window), owner, next, w.begin(2))
 	}}
-	simMovedAhead = simDrill{name: "a move below a horizon", sql: true, plan: planMoved, do: func(w *simWorld) {
+	simMovedAhead = simDrill{name: "a move below a horizon", sql: true, plan: func(plan *simPlan, c *simChoices) {
+		planMoved(plan, c)
+		plan.skew = lease.DefaultMaxSkew // or the store refuses a clock that is ahead
+	}, do: func(w *simWorld) {
 		w.drillSetBack(func(owner *simProcess) {
 			owner.crash()
 			w.passTo(2*owner.window + owner.window/8)
