@@ -83,6 +83,7 @@ func (w *simWorld) storedLayout() string {
 func (w *simWorld) move() {
 	w.phase()
 	s := w.memory.(*simSQL)
+
 	to := w.layout
 	if s.ns.layout == to.String() {
 		to = layoutAfter(to)
@@ -91,6 +92,7 @@ func (w *simWorld) move() {
 		w.tally["moves refused"]++
 		return
 	}
+
 	w.tally["moves"]++
 	w.note(nil, "the namespace moves to %v from tick %d on", to, s.ns.start)
 	if to != w.layout {
@@ -110,13 +112,15 @@ func (w *simWorld) checkLayout(p *simProcess, tick int64) {
 	}
 }
 
-// moveAgain ends the processes with another layout than those that start, and moves the namespace if it has another one.
+// moveAgain ends the processes with another layout than those that start, and moves the namespace if it has another
+// one.
 func (w *simWorld) moveAgain() {
 	for _, p := range w.slots {
 		if p != nil && !p.dead && p.layout != w.layout {
 			p.crash()
 		}
 	}
+
 	for range 1000 { // until what is held has expired by the server's clock
 		if stored := w.storedLayout(); stored == "" || stored == w.layout.String() {
 			break
