@@ -74,26 +74,6 @@ func openPlace(ctx context.Context, db *gorm.DB, prefix string) (leasePlace, err
 	return place, nil
 }
 
-// wait runs before GORM takes a connection for the transaction. If the lease is not ready, as after an outage or the
-// sleep of a laptop, it fills the keys, which waits for the lease. If all waiting calls held a connection, there might
-// be none left for the extension.
-func (c *callbacks) wait(db *gorm.DB) {
-	stmt := db.Statement
-	if db.Error != nil || isBuilt(stmt) {
-		return // it runs last if the application has removed gorm:begin_transaction
-	}
-
-	c.discard(stmt)
-	if _, inside := connpool.Unwrap(stmt.ConnPool); inside || c.ready() == nil {
-		return
-	}
-
-	c.fill(db)
-	if in := c.insertOf(stmt); in != nil {
-		in.Waited = true
-	}
-}
-
 // memoryStore is for SQLite databases without a file. A statement that finds the pool's connection in use would open
 // another connection, and with it another database, so only Acquire and Release use the database. In between the worker
 // is held without an end, since no other process can take it. It is not lease.NewMemory: several pools of this process
