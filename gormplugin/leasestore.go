@@ -99,7 +99,9 @@ func (s *memoryStore) Acquire(ctx context.Context, r leasestore.Request) (leases
 // Extend only checks whether the pool was closed: database/sql does that before it looks at the context, and looks at
 // the context before it takes or opens a connection. The horizon need not be stored as long as no process can take the
 // worker.
-func (s *memoryStore) Extend(_ context.Context, c leasestore.Claim, horizon int64, ttl time.Duration) (time.Time, error) {
+func (s *memoryStore) Extend(
+	_ context.Context, c leasestore.Claim, horizon int64, ttl time.Duration,
+) (time.Time, error) {
 	if _, err := s.Store.Extend(ended(), c, horizon, ttl); errors.Is(err, os.ErrClosed) {
 		return time.Time{}, err
 	}
