@@ -117,6 +117,7 @@ func (p pagedStatement) buildWhere(c clause.Clause, builder clause.Builder) {
 				others.Build(builder)
 				write(builder, ") AND ")
 			}
+
 			if p.page.Desc {
 				clause.Lt{Column: t.column, Value: p.page.After}.Build(builder)
 			} else {

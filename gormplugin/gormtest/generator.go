@@ -65,14 +65,17 @@ func (g *Generator) Fill(ctx context.Context, dst []snowflake.ID) error {
 		g.left = 0
 		return g.fails
 	}
+
 	ids := slices.Clone(g.pinned[:min(len(g.pinned), len(dst))])
 	pinned, at, used := len(ids), g.at, make(map[snowflake.ID]int64)
+
 	for len(ids) < len(dst) {
 		parts := snowflake.Parts{Time: at}
 		first, err := g.layout.Compose(parts)
 		if err != nil {
 			return fmt.Errorf("gormtest: %w", err)
 		}
+
 		count := g.used[first] + used[first]
 		if first == 0 { // the ID 0 means none
 			count++
@@ -81,12 +84,14 @@ func (g *Generator) Fill(ctx context.Context, dst []snowflake.ID) error {
 			at = g.layout.Time(first).Add(g.layout.Tick())
 			continue
 		}
+
 		parts.Sequence = (g.begin(first) + count) & g.layout.MaxSequence()
 		id, _ := g.layout.Compose(parts) // only the sequence differs
 		ids = append(ids, id)
 		used[first]++
 		at = at.Add(g.step)
 	}
+
 	copy(dst, ids)
 	for first, n := range used {
 		g.used[first] += n

@@ -452,11 +452,13 @@ func (c *conflict) compute() {
 	if c.evidence == insertID {
 		value = clause.Expr{SQL: "LAST_INSERT_ID(?)", Vars: []any{clause.Column{Name: c.plan.Key.Field.DBName}}}
 	}
+
 	for j, column := range c.Columns {
 		ids, name := c.generatedValues(j), clause.Column{Name: column.Field.DBName}
 		if len(ids) == 0 {
 			continue
 		}
+
 		text, vars := "IF(? = VALUES(?), ", []any{name, name}
 		if len(ids) < c.records.N {
 			text, vars = "IF(? = VALUES(?) AND ? IN ?, ", append(vars, name, ids)
@@ -464,6 +466,7 @@ func (c *conflict) compute() {
 		value = clause.Expr{SQL: text + raiseMySQL + ", ?)", Vars: append(vars, name, value)}
 		c.guarded = true
 	}
+
 	if value.SQL == "0" {
 		return
 	}

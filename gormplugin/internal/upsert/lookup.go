@@ -37,6 +37,7 @@ func (c *conflict) absent(db *gorm.DB) (absent []int, rows int, err error) {
 	if err != nil {
 		return nil, 0, err
 	}
+
 	var others []int
 	hasKey := len(c.Columns) > 0 && c.Columns[0].IsKey
 	matters := hasKey && c.onConflict == updates
