@@ -84,8 +84,8 @@ func (in *Insert) selectColumns() {
 	}
 }
 
-// announceWritten tells the statements above that this one writes the rows of some of their records: an association may
-// lead back to the record, whose own statement is still to come.
+// announceWritten records in the statements above that this one writes the rows of some of their records. An
+// association may lead back to a record whose own statement is still to come.
 func (in *Insert) announceWritten(r *model.Records) {
 	for above := parentOf(in.Stmt); above != nil; above = above.above {
 		other := above.in
@@ -273,7 +273,7 @@ func (c *conflict) mayMislead() bool {
 	return true
 }
 
-// prepare notes what Resolve needs, and makes the statement show what became of the records.
+// prepare saves what Resolve needs, and makes the statement show what became of the records.
 func (c *conflict) prepare() {
 	columns, all := returningOf(c.Stmt, c.dialect)
 	isReturning := all || len(columns) > 0
@@ -377,7 +377,7 @@ func returnedFields(stmt *gorm.Statement, d Dialect, s *schema.Schema) (fields [
 	return slices.DeleteFunc(fields, func(field *schema.Field) bool { return field.DBName == "" || !field.Readable })
 }
 
-// noteFields notes what the records have in the fields that RETURNING will set.
+// noteFields saves what the records have in the fields that RETURNING will set.
 func (c *conflict) noteFields() {
 	s := c.Stmt.Schema
 	if !c.records.OfModel() { // whose fields GORM finds by their names when it reads
