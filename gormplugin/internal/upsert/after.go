@@ -32,15 +32,15 @@ func (in *Insert) Resolve(db *gorm.DB, p *model.Plan, d Dialect) {
 	in.Restore()
 	in.Resolved, in.Failed = true, db.Error != nil
 
-	c := in.conflict
-	switch {
-	case db.DryRun:
-	case db.Error != nil:
+	if db.DryRun {
+		return
+	}
+	if db.Error != nil {
 		in.explain(db, p, d)
-	case c != nil:
-		if err := c.resolve(db, c.lastInsertID(result)); err != nil {
-			_ = db.AddError(err)
-		}
+		return
+	}
+	if c := in.conflict; c != nil {
+		_ = db.AddError(c.resolve(db, c.lastInsertID(result)))
 	}
 }
 

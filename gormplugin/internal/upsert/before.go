@@ -234,11 +234,13 @@ func (c *conflict) refuseRepeats() {
 // guard makes DO UPDATE fail for a row that has one of the IDs.
 func (c *conflict) guard(column *model.Column, ids []any) {
 	current := clause.Column{Table: clause.CurrentTable, Name: column.Field.DBName}
-	vars, raise := []any{current, ids}, raiseSQLite
+	var vars []any
+	var raise string
 	switch c.dialect.Name {
 	case "postgres":
-		vars, raise = append(vars, current), raisePostgres
+		vars, raise = []any{current, ids, current}, raisePostgres
 	case "sqlite":
+		vars, raise = []any{current, ids}, raiseSQLite
 	default:
 		return
 	}

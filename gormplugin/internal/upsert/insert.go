@@ -78,13 +78,15 @@ func (*Insert) Build(clause.Builder) {}
 func (in *Insert) AllocIDs(columns []*model.Column, n int) {
 	in.Columns = columns
 	size := n * len(columns)
-	switch {
-	case len(in.IDs) == size:
-	case size == 1: // the common case, in which Create allocates nothing else
-		in.IDs = in.one[:]
-	default:
-		in.IDs = make([]snowflake.ID, size)
+	if len(in.IDs) == size {
+		return
 	}
+
+	if size == 1 { // the common case, in which Create allocates nothing else
+		in.IDs = in.one[:]
+		return
+	}
+	in.IDs = make([]snowflake.ID, size)
 }
 
 // generatedBesideKey reports whether an ID was generated for another column than the key, in any record.
