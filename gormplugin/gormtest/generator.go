@@ -54,16 +54,8 @@ func (g *Generator) Fill(ctx context.Context, dst []snowflake.ID) error {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 
-	switch {
-	case g.step < 0:
-		return fmt.Errorf("%w: the step is %v, want 0 or more", snowflake.ErrOption, g.step)
-	case ctx.Err() != nil:
-		return ctx.Err()
-	case len(dst) == 0:
-		return snowflake.ErrEmptyFill
-	case g.fails != nil && len(dst) > g.left:
-		g.left = 0
-		return g.fails
+	if err := g.check(ctx, len(dst)); err != nil {
+		return err
 	}
 
 	ids := slices.Clone(g.pinned[:min(len(g.pinned), len(dst))])
@@ -100,6 +92,22 @@ func (g *Generator) Fill(ctx context.Context, dst []snowflake.ID) error {
 		g.now = g.layout.Time(ids[len(ids)-1])
 	}
 	g.pinned, g.at, g.left = g.pinned[pinned:], at, g.left-len(dst)
+	return nil
+}
+
+// check returns an error if n IDs cannot be made.
+func (g *Generator) check(ctx context.Context, n int) error {
+	switch {
+	case g.step < 0:
+		return fmt.Errorf("%w: the step is %v, want 0 or more", snowflake.ErrOption, g.step)
+	case ctx.Err() != nil:
+		return ctx.Err()
+	case n == 0:
+		return snowflake.ErrEmptyFill
+	case g.fails != nil && n > g.left:
+		g.left = 0
+		return g.fails
+	}
 	return nil
 }
 
