@@ -118,8 +118,8 @@ func Read(ctx context.Context, db *sql.DB, dialect sqldb.Dialect, layout snowfla
 		return Bound{}, fmt.Errorf("settled: %w", err)
 	}
 
-	look, ok := looks[dialect]
-	if !ok {
+	read := readerOf(dialect)
+	if read == nil {
 		return Bound{}, fmt.Errorf("%w: unknown dialect %q, want Postgres, MySQL or SQLite", ErrOption, string(dialect))
 	}
 
@@ -134,41 +134,48 @@ func Read(ctx context.Context, db *sql.DB, dialect sqldb.Dialect, layout snowfla
 	}
 	defer func() { _ = conn.Close() }() // only gives it back
 
-	found, err := look(ctx, conn)
+	found, err := read(ctx, conn)
 	if errors.Is(err, ErrUnknown) {
 		return Bound{}, err
 	}
 	if err != nil {
-		return Bound{}, fmt.Errorf("settled: look at the open transactions: %w", err)
+		return Bound{}, fmt.Errorf("settled: read the open transactions: %w", err)
 	}
 
 	return found.bound(layout, c.margin, owners)
 }
 
-// looks ask the database. The connection is in no transaction, before and after.
-var looks = map[sqldb.Dialect]func(context.Context, *sql.Conn) (sight, error){
-	sqldb.Postgres: lookPostgres,
-	sqldb.MySQL:    lookMySQL,
-	sqldb.SQLite:   lookSQLite,
+// readerOf returns what reads a database, or nil for an unknown dialect. The connection is in no transaction, before and
+// after.
+func readerOf(dialect sqldb.Dialect) func(context.Context, *sql.Conn) (snapshot, error) {
+	switch dialect {
+	case sqldb.Postgres:
+		return readPostgres
+	case sqldb.MySQL:
+		return readMySQL
+	case sqldb.SQLite:
+		return readSQLite
+	}
+	return nil
 }
 
-// sight is what a database shows.
-type sight struct {
+// snapshot is what a database shows.
+type snapshot struct {
 	now    time.Time // by its clock, read before it looked for transactions
 	oldest time.Time // start of the oldest open transaction, now if there is none
 	holder string    // that transaction
 }
 
-func sightAt(now time.Time) sight { return sight{now: now, oldest: now} }
+func snapshotAt(now time.Time) snapshot { return snapshot{now: now, oldest: now} }
 
-// note takes account of an open transaction.
-func (s *sight) note(start time.Time, format string, args ...any) {
+// record takes account of an open transaction.
+func (s *snapshot) record(start time.Time, format string, args ...any) {
 	if start.Before(s.oldest) {
 		s.oldest, s.holder = start, fmt.Sprintf(format, args...)
 	}
 }
 
-func (s *sight) bound(layout snowflake.Layout, margin time.Duration, owners []owner) (Bound, error) {
+func (s *snapshot) bound(layout snowflake.Layout, margin time.Duration, owners []owner) (Bound, error) {
 	b := Bound{Reason: s.holder}
 	var behind time.Duration
 	var slowest owner

@@ -43,16 +43,16 @@ const mysqlStarted = `CASE WHEN CONVERT_TZ(CONVERT_TZ(trx_started, 'SYSTEM', '+0
 	THEN CONVERT_TZ(trx_started, 'SYSTEM', '+00:00') - INTERVAL 1 HOUR
 	ELSE CONVERT_TZ(trx_started, 'SYSTEM', '+00:00') END`
 
-func lookMySQL(ctx context.Context, conn *sql.Conn) (sight, error) {
+func readMySQL(ctx context.Context, conn *sql.Conn) (snapshot, error) {
 	// It is in the list at once, at any isolation level.
 	if _, err := conn.ExecContext(ctx, "START TRANSACTION WITH CONSISTENT SNAPSHOT, READ ONLY"); err != nil {
-		return sight{}, err
+		return snapshot{}, err
 	}
 	defer rollback(ctx, conn)
 
 	// A proxy may send the transaction to a replica, so the server is checked inside of it.
 	if err := checkMySQL(ctx, conn); err != nil {
-		return sight{}, err
+		return snapshot{}, err
 	}
 
 	for try := 1; ; try++ {
@@ -67,13 +67,13 @@ func lookMySQL(ctx context.Context, conn *sql.Conn) (sight, error) {
 			return s, err
 		}
 		if try == mysqlTries {
-			return sight{}, passing.error
+			return snapshot{}, passing.error
 		}
 
 		select {
 		case <-time.After(mysqlPause + mathrand.N(mysqlPause)):
 		case <-ctx.Done():
-			return sight{}, errors.Join(ctx.Err(), passing.error)
+			return snapshot{}, errors.Join(ctx.Err(), passing.error)
 		}
 	}
 }
@@ -98,10 +98,10 @@ func checkMySQL(ctx context.Context, conn *sql.Conn) error {
 }
 
 // mysqlRunning returns the time, and the start of the oldest statement.
-func mysqlRunning(ctx context.Context, conn *sql.Conn) (s sight, err error) {
+func mysqlRunning(ctx context.Context, conn *sql.Conn) (s snapshot, err error) {
 	rows, err := conn.QueryContext(ctx, mysqlStatements)
 	if err != nil {
-		return sight{}, mysqlError(err)
+		return snapshot{}, mysqlError(err)
 	}
 	defer rows.Close()
 
@@ -110,30 +110,30 @@ func mysqlRunning(ctx context.Context, conn *sql.Conn) (s sight, err error) {
 		var own, changed bool
 		var state string
 		if err := rows.Scan(&connection, &own, &seconds, &state, &now, &changed); err != nil {
-			return sight{}, err
+			return snapshot{}, err
 		}
 
 		if s.now.IsZero() {
-			s = sightAt(time.UnixMicro(now))
+			s = snapshotAt(time.UnixMicro(now))
 		}
 
 		switch {
 		case changed:
-			return sight{}, unknown("the time of the session that reads was changed by SET timestamp, or the server stood still: SET timestamp = DEFAULT")
+			return snapshot{}, unknown("the time of the session that reads was changed by SET timestamp, or the server stood still: SET timestamp = DEFAULT")
 		case own:
 		case seconds < -1: // -1 is one that has begun while the list was made
-			return sight{}, passingError{unknown("connection %d runs a statement that begins in the future, as after SET timestamp", connection)}
+			return snapshot{}, passingError{unknown("connection %d runs a statement that begins in the future, as after SET timestamp", connection)}
 		default:
-			s.note(s.now.Add(-time.Duration(seconds+1)*time.Second), "connection %d runs a statement (%s)",
+			s.record(s.now.Add(-time.Duration(seconds+1)*time.Second), "connection %d runs a statement (%s)",
 				connection, state)
 		}
 	}
 
 	if err := rows.Err(); err != nil {
-		return sight{}, mysqlError(err)
+		return snapshot{}, mysqlError(err)
 	}
 	if s.now.IsZero() {
-		return sight{}, unknown("information_schema.PROCESSLIST does not list this connection")
+		return snapshot{}, unknown("information_schema.PROCESSLIST does not list this connection")
 	}
 
 	return s, nil
@@ -141,7 +141,7 @@ func mysqlRunning(ctx context.Context, conn *sql.Conn) (s sight, err error) {
 
 // mysqlTransactions returns a passingError for a list that is older than the query, and for a transaction without a
 // connection: the server briefly has internal ones.
-func (s *sight) mysqlTransactions(ctx context.Context, conn *sql.Conn) error {
+func (s *snapshot) mysqlTransactions(ctx context.Context, conn *sql.Conn) error {
 	rows, err := conn.QueryContext(ctx, fmt.Sprintf(mysqlList, rand.Text()))
 	if err != nil {
 		return mysqlError(err)
@@ -166,7 +166,7 @@ func (s *sight) mysqlTransactions(ctx context.Context, conn *sql.Conn) error {
 		case !begin.Valid:
 			return unknown("the transaction of connection %d has no start", connection)
 		default:
-			s.note(time.UnixMicro(begin.Int64), "connection %d is in a transaction", connection)
+			s.record(time.UnixMicro(begin.Int64), "connection %d is in a transaction", connection)
 		}
 	}
 
