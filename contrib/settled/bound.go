@@ -62,8 +62,8 @@ type Bound struct {
 // Read returns the current bound for the keys of a layout; the package comment has the rule. It uses one connection of
 // the pool, outside of any transaction, so a caller that holds all connections of the pool waits until ctx ends.
 //
-// When the keys change to another layout, stop reading before, and go on with the new layout
-// once Lag is shorter than the time since its first key. In between a bound may be above keys that are not visible yet.
+// When the keys change to another layout, stop reading before, and continue with the new layout once Lag is shorter
+// than the time since its first key. In between a bound may be above keys that are not visible yet.
 //
 // # PostgreSQL
 //
@@ -100,7 +100,9 @@ type Bound struct {
 // ErrOption; ErrUnknown; snowflake.ErrFieldOrder if the time is not the layout's highest field, and ErrLayout
 // for the zero Layout; snowflake.ErrTimeExhausted after the layout's end; and errors of the database, the driver and
 // the store of WithLeases. After an error there is no bound: wait, and call Read again.
-func Read(ctx context.Context, db *sql.DB, dialect sqldb.Dialect, layout snowflake.Layout, opts ...Option) (Bound, error) {
+func Read(
+	ctx context.Context, db *sql.DB, dialect sqldb.Dialect, layout snowflake.Layout, opts ...Option,
+) (Bound, error) {
 	c := config{margin: DefaultMargin}
 	for _, opt := range opts {
 		if opt == nil {
@@ -145,8 +147,8 @@ func Read(ctx context.Context, db *sql.DB, dialect sqldb.Dialect, layout snowfla
 	return found.bound(layout, c.margin, owners)
 }
 
-// readerOf returns what reads a database, or nil for an unknown dialect. The connection is in no transaction, before and
-// after.
+// readerOf returns what reads a database, or nil for an unknown dialect. The connection is in no transaction before and
+// after it.
 func readerOf(dialect sqldb.Dialect) func(context.Context, *sql.Conn) (snapshot, error) {
 	switch dialect {
 	case sqldb.Postgres:
@@ -175,6 +177,7 @@ func (s *snapshot) record(start time.Time, format string, args ...any) {
 	}
 }
 
+// bound returns the bound of what a database shows, and of the clocks of the owners.
 func (s *snapshot) bound(layout snowflake.Layout, margin time.Duration, owners []owner) (Bound, error) {
 	b := Bound{Reason: s.holder}
 	var behind time.Duration
@@ -195,14 +198,17 @@ func (s *snapshot) bound(layout snowflake.Layout, margin time.Duration, owners [
 
 	at := s.oldest.Add(-margin - behind)
 	b.Lag = s.now.Sub(at)
-	var err error
+
 	// All IDs of the tick or period that contains the time are left out.
-	if b.Below, err = layout.MinAt(at); errors.Is(err, snowflake.ErrBeforeEpoch) {
-		b.Below = 0
-	} else if err != nil {
+	below, err := layout.MinAt(at)
+	switch {
+	case errors.Is(err, snowflake.ErrBeforeEpoch):
+		return b, nil
+	case err != nil:
 		return Bound{}, fmt.Errorf("settled: %w", err)
 	}
 
+	b.Below = below
 	return b, nil
 }
 

@@ -44,6 +44,7 @@ const (
 	postgresPause = 20 * time.Millisecond
 )
 
+// readPostgres reads the sessions of the database, again while one may begin or end a transaction.
 func readPostgres(ctx context.Context, conn *sql.Conn) (snapshot, error) {
 	s, suspects, err := postgresActivity(ctx, conn)
 	for range postgresTries {
@@ -77,8 +78,8 @@ func readPostgres(ctx context.Context, conn *sql.Conn) (snapshot, error) {
 	}
 
 	if prepared > 0 {
-		return snapshot{}, unknown("%d prepared, such as %q, and the server does not keep their start: commit or roll back",
-			prepared, gid)
+		return snapshot{}, unknown("%d prepared, such as %q, and the server does not keep their start: "+
+			"commit or roll back", prepared, gid)
 	}
 
 	return s, nil
@@ -99,7 +100,8 @@ func postgresActivity(ctx context.Context, conn *sql.Conn) (s snapshot, suspects
 		var pid, now int64
 		var user, application, state string
 		var begin, query sql.NullInt64
-		if err := rows.Scan(&own, &pid, &user, &application, &state, &hidden, &now, &begin, &query, &standby, &yugabyte); err != nil {
+		err := rows.Scan(&own, &pid, &user, &application, &state, &hidden, &now, &begin, &query, &standby, &yugabyte)
+		if err != nil {
 			return snapshot{}, nil, err
 		}
 
@@ -109,8 +111,8 @@ func postgresActivity(ctx context.Context, conn *sql.Conn) (s snapshot, suspects
 		case yugabyte:
 			return snapshot{}, nil, unknown("a node of YugabyteDB shows only its own")
 		case hidden:
-			return snapshot{}, nil, unknown("process %d is of the role %q: GRANT pg_read_all_stats to the role that reads, or use the same role",
-				pid, user)
+			return snapshot{}, nil, unknown("process %d is of the role %q: "+
+				"GRANT pg_read_all_stats to the role that reads, or use the same role", pid, user)
 		case !begin.Valid && query.Valid:
 			suspects[pid] = true
 			s.record(time.UnixMicro(query.Int64),
