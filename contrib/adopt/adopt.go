@@ -77,7 +77,7 @@ func DropAutoIncrement(db *gorm.DB, models ...any) error {
 	if db != nil && db.Error != nil {
 		return db.Error
 	}
-	return within("adopt: drop auto-increment", drop(db, models))
+	return wrap("adopt: drop auto-increment", drop(db, models))
 }
 
 func drop(db *gorm.DB, models []any) error {
@@ -110,8 +110,8 @@ func checkHandle(db *gorm.DB) error {
 	return db.Error
 }
 
-// within names what failed, unless the error is one that says so itself.
-func within(what any, err error) error {
+// wrap names what failed, unless the error is one that says so itself.
+func wrap(what any, err error) error {
 	for _, own := range []error{nil, ErrNoTable, ErrNoIntegerKey, ErrAutoIncrementKept} {
 		if errors.Is(err, own) {
 			return err

@@ -21,7 +21,7 @@ const maxCounted = 1_000_000_000_000
 
 // countedKey is the key column of a model.
 type countedKey struct {
-	space  string // the schema, or the database on MySQL; "" for the default one
+	schema string // the schema, or the database on MySQL; "" for the default one
 	table  string
 	column string
 }
@@ -30,16 +30,16 @@ func (k countedKey) String() string { return k.name() + "." + k.column }
 
 // name returns the table with its schema if it has one.
 func (k countedKey) name() string {
-	if k.space == "" {
+	if k.schema == "" {
 		return k.table
 	}
-	return k.space + "." + k.table
+	return k.schema + "." + k.table
 }
 
 // quoted returns name as an identifier. A schema of PostgreSQL may have a dot, at which GORM would split it.
 func (k countedKey) quoted(db *gorm.DB) string {
-	if db.Name() == "postgres" && k.space != "" {
-		return quoteName(k.space) + "." + quoteName(k.table)
+	if db.Name() == "postgres" && k.schema != "" {
+		return quoteName(k.schema) + "." + quoteName(k.table)
 	}
 	return db.Statement.Quote(k.name())
 }
@@ -55,7 +55,7 @@ func (k countedKey) refused(reason error, format string, args ...any) error {
 // each calls f for all keys until it fails, and names the key in the error.
 func each(keys []countedKey, f func(i int, k countedKey) error) error {
 	for i, k := range keys {
-		if err := within(k, f(i, k)); err != nil {
+		if err := wrap(k, f(i, k)); err != nil {
 			return err
 		}
 	}
@@ -84,7 +84,7 @@ func countedKeys(db *gorm.DB, models []any) ([]countedKey, error) {
 		if err := stmt.ParseWithSpecialTableName(model, stmt.Table); err != nil {
 			return nil, err
 		}
-		space, err := spaceOf(stmt)
+		name, err := schemaOf(stmt)
 		if err != nil {
 			return nil, err
 		}
@@ -92,7 +92,7 @@ func countedKeys(db *gorm.DB, models []any) ([]countedKey, error) {
 		if field == nil || field.DBName == "" {
 			return nil, fmt.Errorf("%w: model %s has no primary key called ID and no single one", ErrNoIntegerKey, stmt.Schema)
 		}
-		if key := (countedKey{space, stmt.Table, field.DBName}); isNarrow(field) {
+		if key := (countedKey{name, stmt.Table, field.DBName}); isNarrow(field) {
 			return nil, key.refused(ErrNoIntegerKey, "the field is of type %s", field.FieldType)
 		} else if !slices.Contains(keys, key) {
 			keys = append(keys, key)
@@ -133,16 +133,16 @@ func (k countedKey) checkMinID(db *gorm.DB) error {
 		"find them all; give the plugin gormplugin.WithMinID(%d), or a larger number below its IDs", *old, *old+1)
 }
 
-// spaceOf returns the schema of the statement's table. GORM keeps it only in the table's expression.
-func spaceOf(stmt *gorm.Statement) (string, error) {
+// schemaOf returns the schema of the statement's table. GORM keeps it only in the table's expression.
+func schemaOf(stmt *gorm.Statement) (string, error) {
 	if stmt.TableExpr == nil || stmt.TableExpr.SQL == stmt.Quote(stmt.Table) {
 		return "", nil
 	}
-	space, ok := strings.CutSuffix(stmt.TableExpr.SQL, "."+stmt.Quote(stmt.Table))
-	if len(space) < 2 || !ok || stmt.Quote(space[1:len(space)-1]) != space {
+	name, ok := strings.CutSuffix(stmt.TableExpr.SQL, "."+stmt.Quote(stmt.Table))
+	if len(name) < 2 || !ok || stmt.Quote(name[1:len(name)-1]) != name {
 		return "", fmt.Errorf("%w: %s is an expression, want a table name", ErrNoTable, stmt.TableExpr.SQL)
 	}
-	return space[1 : len(space)-1], nil
+	return name[1 : len(name)-1], nil
 }
 
 // isNarrow reports whether the field is an integer that cannot hold all snowflakes.

@@ -17,12 +17,12 @@ import (
 
 // mysqlKey is a key column as MySQL describes it, and its new definition.
 type mysqlKey struct {
-	Space   string // the database
-	Name    string // in the case of the table
-	Kind    string // data_type: bigint
-	Counts  bool
-	Narrow  bool // an integer of less than 64 bits
-	Default *string
+	KeySchema string // the database
+	Name      string // in the case of the table
+	Kind      string // data_type: bigint
+	Counts    bool
+	Narrow    bool // an integer of less than 64 bits
+	Default   *string
 
 	references []string // the foreign keys that refer to the column or contain it, with their rules
 	definition string   // for MODIFY; "" if nothing has to change
@@ -31,13 +31,13 @@ type mysqlKey struct {
 // dropOnMySQL also ends what the server still does after an interrupt.
 func dropOnMySQL(db *gorm.DB, keys []countedKey) error {
 	var lost int64 // the number of an unusable connection
-	err := pinned(db, func(p *pin) error {
+	err := withSession(db, func(s *session) error {
 		var connection int64
-		if err := p.Raw("SELECT connection_id()").Row().Scan(&connection); err != nil {
+		if err := s.Raw("SELECT connection_id()").Row().Scan(&connection); err != nil {
 			return err
 		}
-		err := modifyAll(p, keys)
-		if err != nil && p.conn.PingContext(context.WithoutCancel(p.Statement.Context)) != nil {
+		err := modifyAll(s, keys)
+		if err != nil && s.conn.PingContext(context.WithoutCancel(s.Statement.Context)) != nil {
 			lost = connection
 		}
 		return err
@@ -48,8 +48,8 @@ func dropOnMySQL(db *gorm.DB, keys []countedKey) error {
 	return err
 }
 
-func modifyAll(p *pin, keys []countedKey) error {
-	found, err := read(p.DB, keys, countedKey.onMySQL)
+func modifyAll(s *session, keys []countedKey) error {
+	found, err := read(s.DB, keys, countedKey.onMySQL)
 	if err != nil {
 		return err
 	}
@@ -61,7 +61,7 @@ func modifyAll(p *pin, keys []countedKey) error {
 	if !changes {
 		return nil
 	}
-	if err := setForModify(p, unchecked); err != nil {
+	if err := setForModify(s, unchecked); err != nil {
 		return err
 	}
 	var done []string
@@ -69,7 +69,7 @@ func modifyAll(p *pin, keys []countedKey) error {
 		if found[i].definition == "" {
 			return nil
 		}
-		err := k.modify(p.DB, found[i])
+		err := k.modify(s.DB, found[i])
 		if err != nil && len(done) > 0 {
 			err = fmt.Errorf("%w (done before: %s)", err, strings.Join(done, ", "))
 		}
@@ -80,12 +80,12 @@ func modifyAll(p *pin, keys []countedKey) error {
 
 // here finds a table in the catalog, with the values of names. MariaDB compares the names there without regard to case, also
 // where another table differs by nothing else.
-const here = ` WHERE table_schema = coalesce(nullif(@space, ''), database()) AND table_name = @table
+const here = ` WHERE table_schema = coalesce(nullif(@schema, ''), database()) AND table_name = @table
 	AND (@@lower_case_table_names > 0 OR CAST(table_name AS BINARY) = @table
-		AND CAST(table_schema AS BINARY) = coalesce(nullif(@space, ''), database()))`
+		AND CAST(table_schema AS BINARY) = coalesce(nullif(@schema, ''), database()))`
 
 func (k countedKey) names() map[string]any {
-	return map[string]any{"space": k.space, "table": k.table, "column": k.column}
+	return map[string]any{"schema": k.schema, "table": k.table, "column": k.column}
 }
 
 func (k countedKey) onMySQL(db *gorm.DB) (key mysqlKey, err error) {
@@ -93,11 +93,11 @@ func (k countedKey) onMySQL(db *gorm.DB) (key mysqlKey, err error) {
 	if err != nil {
 		return key, err
 	}
-	result := db.Raw(`SELECT table_schema AS space, column_name AS name, data_type AS kind, extra LIKE '%auto_increment%' AS counts,
+	result := db.Raw(`SELECT table_schema AS key_schema, column_name AS name, data_type AS kind, extra LIKE '%auto_increment%' AS counts,
 			data_type IN ('tinyint', 'smallint', 'mediumint', 'int') AS narrow, column_default AS "default"
 		FROM information_schema.columns`+here+" AND column_name = @column", k.names()).Scan(&key)
 	if result.Error == nil {
-		key.references, result.Error = k.foreignKeysOnMySQL(db, key.Space)
+		key.references, result.Error = k.foreignKeysOnMySQL(db, key.KeySchema)
 	}
 	switch {
 	case result.Error != nil:
@@ -121,17 +121,17 @@ func (k countedKey) onMySQL(db *gorm.DB) (key mysqlKey, err error) {
 }
 
 // foreignKeysOnMySQL returns the foreign keys that the column takes part in.
-func (k countedKey) foreignKeysOnMySQL(db *gorm.DB, space string) (all []string, err error) {
+func (k countedKey) foreignKeysOnMySQL(db *gorm.DB, schema string) (all []string, err error) {
 	err = db.Raw(`
 		SELECT concat(u.table_name, '.', u.constraint_name, ' (', u.column_name, ' to ', u.referenced_table_name, '.',
 				u.referenced_column_name, ' on update ', r.update_rule, ' on delete ', r.delete_rule, ')')
 		FROM information_schema.key_column_usage u
 		JOIN information_schema.referential_constraints r
 			ON r.constraint_schema = u.constraint_schema AND r.table_name = u.table_name AND r.constraint_name = u.constraint_name
-		WHERE u.referenced_table_schema = @space AND u.referenced_table_name = @table AND u.referenced_column_name = @column
-			OR u.table_schema = @space AND u.table_name = @table AND u.column_name = @column
+		WHERE u.referenced_table_schema = @schema AND u.referenced_table_name = @table AND u.referenced_column_name = @column
+			OR u.table_schema = @schema AND u.table_name = @table AND u.column_name = @column
 				AND u.referenced_table_name IS NOT NULL
-		ORDER BY 1`, sql.Named("space", space), sql.Named("table", k.table), sql.Named("column", k.column)).Scan(&all).Error
+		ORDER BY 1`, sql.Named("schema", schema), sql.Named("table", k.table), sql.Named("column", k.column)).Scan(&all).Error
 	return all, err
 }
 
@@ -185,14 +185,14 @@ func (k countedKey) modify(db *gorm.DB, before mysqlKey) error {
 }
 
 // setForModify prepares the session to accept the definitions of SHOW CREATE TABLE.
-func setForModify(p *pin, unchecked bool) error {
+func setForModify(s *session, unchecked bool) error {
 	var modes string
-	if err := p.Raw("SELECT @@SESSION.sql_mode").Row().Scan(&modes); err != nil {
+	if err := s.Raw("SELECT @@SESSION.sql_mode").Row().Scan(&modes); err != nil {
 		return err
 	}
 	// The server doubles each backslash of a comment in every mode, and this mode would read two.
 	if others := strings.ReplaceAll(modes, "NO_BACKSLASH_ESCAPES", ""); others != modes {
-		if err := p.set("SET SESSION sql_mode = '"+others+"'", "SET SESSION sql_mode = '"+modes+"'"); err != nil {
+		if err := s.set("SET SESSION sql_mode = '"+others+"'", "SET SESSION sql_mode = '"+modes+"'"); err != nil {
 			return err
 		}
 	}
@@ -200,7 +200,7 @@ func setForModify(p *pin, unchecked bool) error {
 		return nil
 	}
 	// MySQL treats the loss of AUTO_INCREMENT as a change of type, which foreign keys forbid.
-	return p.switchTo("SELECT @@SESSION.foreign_key_checks", "SET SESSION foreign_key_checks", 0)
+	return s.switchTo("SELECT @@SESSION.foreign_key_checks", "SET SESSION foreign_key_checks", 0)
 }
 
 // kill ends a connection that the driver has dropped and waits for its end. The driver only closes its socket: a

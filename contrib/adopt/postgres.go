@@ -56,7 +56,7 @@ func resolve(tx *gorm.DB, keys []countedKey) (all []countedKey, err error) {
 			SELECT n.nspname, c.relname FROM pg_catalog.pg_class c
 			JOIN pg_catalog.pg_namespace n ON n.oid OPERATOR(pg_catalog.=) c.relnamespace
 			WHERE c.oid OPERATOR(pg_catalog.=) pg_catalog.to_regclass(?::pg_catalog.text)`,
-			tx.Statement.Quote(k.name())).Row().Scan(&k.space, &k.table)
+			tx.Statement.Quote(k.name())).Row().Scan(&k.schema, &k.table)
 		switch {
 		case errors.Is(err, sql.ErrNoRows):
 			return fmt.Errorf("%w: %s", ErrNoTable, k.name())
@@ -185,5 +185,5 @@ func dropSequence(tx *gorm.DB, sequence string) error {
 	if err == nil {
 		err = run(tx, "DROP SEQUENCE "+sequence)
 	}
-	return within("sequence "+sequence, err)
+	return wrap("sequence "+sequence, err)
 }

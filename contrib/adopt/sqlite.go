@@ -18,46 +18,46 @@ type sqliteTable struct {
 }
 
 func dropOnSQLite(db *gorm.DB, keys []countedKey) error {
-	return pinned(db, func(p *pin) error {
+	return withSession(db, func(s *session) error {
 		// Outside of a transaction, so that a call with nothing to do waits for no lock.
-		tables, err := read(p.DB, keys, countedKey.onSQLite)
+		tables, err := read(s.DB, keys, countedKey.onSQLite)
 		if err != nil || !slices.ContainsFunc(tables, func(t sqliteTable) bool { return t.create != "" }) {
 			return err
 		}
-		if err := p.switchTo("PRAGMA foreign_keys", "PRAGMA foreign_keys", 0); err != nil {
+		if err := s.switchTo("PRAGMA foreign_keys", "PRAGMA foreign_keys", 0); err != nil {
 			return err
 		}
-		if err := p.switchTo("PRAGMA legacy_alter_table", "PRAGMA legacy_alter_table", 1); err != nil {
+		if err := s.switchTo("PRAGMA legacy_alter_table", "PRAGMA legacy_alter_table", 1); err != nil {
 			return err
 		}
 		// An INSERT that is interrupted ends the transaction, and the savepoint begins another one then.
-		if err := p.set("BEGIN IMMEDIATE", "SAVEPOINT sqlflake_undo", "ROLLBACK"); err != nil {
+		if err := s.set("BEGIN IMMEDIATE", "SAVEPOINT sqlflake_undo", "ROLLBACK"); err != nil {
 			return err
 		}
-		if tables, err = read(p.DB, keys, countedKey.onSQLite); err != nil { // again, under the lock
+		if tables, err = read(s.DB, keys, countedKey.onSQLite); err != nil { // again, under the lock
 			return err
 		}
 		const brokenReferences = "pragma_foreign_key_check"
-		broken, err := count(p.DB, brokenReferences)
+		broken, err := count(s.DB, brokenReferences)
 		if err != nil {
 			return err
 		}
-		if err := each(keys, func(i int, k countedKey) error { return tables[i].rebuild(p.DB, k) }); err != nil {
+		if err := each(keys, func(i int, k countedKey) error { return tables[i].rebuild(s.DB, k) }); err != nil {
 			return err
 		}
-		after, err := count(p.DB, brokenReferences)
+		after, err := count(s.DB, brokenReferences)
 		if err != nil {
 			return err
 		}
 		if after != broken {
 			return fmt.Errorf("%d rows break a foreign key, %d before", after, broken)
 		}
-		return p.commit()
+		return s.commit()
 	})
 }
 
 func (k countedKey) onSQLite(db *gorm.DB) (t sqliteTable, err error) {
-	if k.space != "" && !strings.EqualFold(k.space, "main") {
+	if k.schema != "" && !strings.EqualFold(k.schema, "main") {
 		return t, k.refused(ErrAutoIncrementKept, "the table is not in the main database")
 	}
 	var found struct{ Name, SQL string }
