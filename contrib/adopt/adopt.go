@@ -84,11 +84,14 @@ func drop(db *gorm.DB, models []any) error {
 	if err := checkHandle(db); err != nil {
 		return err
 	}
+
 	keys, err := countedKeys(db, models)
 	if err != nil {
 		return err
 	}
+
 	db = db.Session(&gorm.Session{NewDB: true})
+
 	switch db.Name() {
 	case "postgres":
 		return dropOnPostgres(db, keys)

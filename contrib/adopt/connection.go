@@ -36,16 +36,20 @@ func withSession(db *gorm.DB, f func(s *session) error) error {
 		return fmt.Errorf("%w: the handle is in a transaction, in which %s cannot change a table; pass one outside of it",
 			ErrAutoIncrementKept, db.Name())
 	}
+
 	on := func(tx *gorm.DB) (err error) {
 		conn, ok := tx.Statement.ConnPool.(*sql.Conn)
 		if !ok {
 			return gorm.ErrInvalidDB
 		}
+
 		s := &session{DB: db.Session(&gorm.Session{NewDB: true, Context: db.Statement.Context}), conn: conn}
 		s.Statement.ConnPool = sessionConn{conn}
 		defer func() { err = errors.Join(err, s.restore()) }()
+
 		return f(s)
 	}
+
 	if _, ok := db.Statement.ConnPool.(*sql.Conn); ok { // of db.Connection
 		return on(db)
 	}
@@ -60,6 +64,7 @@ func (s *session) set(change string, undo ...string) error {
 		}
 		return err
 	}
+
 	s.undo = append(s.undo, undo)
 	return nil
 }
@@ -78,6 +83,7 @@ func (s *session) commit() error {
 	if err := run(s.uninterrupted(), "COMMIT"); err != nil {
 		return err
 	}
+
 	s.undo = s.undo[:len(s.undo)-1]
 	return nil
 }

@@ -81,13 +81,16 @@ func countedKeys(db *gorm.DB, models []any) ([]countedKey, error) {
 		if db.Statement != nil { // db.Table("...")
 			stmt.Table, stmt.TableExpr = db.Statement.Table, db.Statement.TableExpr
 		}
+
 		if err := stmt.ParseWithSpecialTableName(model, stmt.Table); err != nil {
 			return nil, err
 		}
+
 		name, err := schemaOf(stmt)
 		if err != nil {
 			return nil, err
 		}
+
 		field := stmt.Schema.PrioritizedPrimaryField
 		if field == nil || field.DBName == "" {
 			return nil, fmt.Errorf("%w: model %s has no primary key called ID and no single one", ErrNoIntegerKey, stmt.Schema)
@@ -119,6 +122,7 @@ func (k countedKey) checkMinID(db *gorm.DB) error {
 	case present.Error != nil:
 		return present.Error
 	}
+
 	id, _ := present.Statement.Vars[0].(snowflake.ID)
 
 	// The bounds are in the text: pgx sends an argument in the type of the column, which may have 16 bits.
@@ -129,6 +133,7 @@ func (k countedKey) checkMinID(db *gorm.DB) error {
 	if err != nil || old == nil {
 		return err
 	}
+
 	return k.refused(ErrAutoIncrementKept, "the database has made the keys up to %d, and gormplugin.CreatedBefore would "+
 		"find them all; give the plugin gormplugin.WithMinID(%d), or a larger number below its IDs", *old, *old+1)
 }
@@ -138,10 +143,12 @@ func schemaOf(stmt *gorm.Statement) (string, error) {
 	if stmt.TableExpr == nil || stmt.TableExpr.SQL == stmt.Quote(stmt.Table) {
 		return "", nil
 	}
+
 	name, ok := strings.CutSuffix(stmt.TableExpr.SQL, "."+stmt.Quote(stmt.Table))
 	if len(name) < 2 || !ok || stmt.Quote(name[1:len(name)-1]) != name {
 		return "", fmt.Errorf("%w: %s is an expression, want a table name", ErrNoTable, stmt.TableExpr.SQL)
 	}
+
 	return name[1 : len(name)-1], nil
 }
 

@@ -36,15 +36,19 @@ func dropOnMySQL(db *gorm.DB, keys []countedKey) error {
 		if err := s.Raw("SELECT connection_id()").Row().Scan(&connection); err != nil {
 			return err
 		}
+
 		err := modifyAll(s, keys)
 		if err != nil && s.conn.PingContext(context.WithoutCancel(s.Statement.Context)) != nil {
 			lost = connection
 		}
+
 		return err
 	})
+
 	if lost != 0 {
 		err = errors.Join(err, kill(db, lost))
 	}
+
 	return err
 }
 
@@ -53,22 +57,27 @@ func modifyAll(s *session, keys []countedKey) error {
 	if err != nil {
 		return err
 	}
+
 	changes, unchecked := false, false
 	for _, key := range found {
 		changes = changes || key.definition != ""
 		unchecked = unchecked || key.definition != "" && len(key.references) > 0
 	}
+
 	if !changes {
 		return nil
 	}
+
 	if err := setForModify(s, unchecked); err != nil {
 		return err
 	}
+
 	var done []string
 	return each(keys, func(i int, k countedKey) error {
 		if found[i].definition == "" {
 			return nil
 		}
+
 		err := k.modify(s.DB, found[i])
 		if err != nil && len(done) > 0 {
 			err = fmt.Errorf("%w (done before: %s)", err, strings.Join(done, ", "))
@@ -93,12 +102,14 @@ func (k countedKey) onMySQL(db *gorm.DB) (key mysqlKey, err error) {
 	if err != nil {
 		return key, err
 	}
+
 	result := db.Raw(`SELECT table_schema AS key_schema, column_name AS name, data_type AS kind, extra LIKE '%auto_increment%' AS counts,
 			data_type IN ('tinyint', 'smallint', 'mediumint', 'int') AS narrow, column_default AS "default"
 		FROM information_schema.columns`+here+" AND column_name = @column", k.names()).Scan(&key)
 	if result.Error == nil {
 		key.references, result.Error = k.foreignKeysOnMySQL(db, key.KeySchema)
 	}
+
 	switch {
 	case result.Error != nil:
 		return key, result.Error
@@ -117,6 +128,7 @@ func (k countedKey) onMySQL(db *gorm.DB) (key mysqlKey, err error) {
 	case key.Counts || key.Narrow:
 		key.definition, err = k.withoutCounter(db, key)
 	}
+
 	return key, err
 }
 
@@ -143,6 +155,7 @@ func (k countedKey) withoutCounter(db *gorm.DB, key mysqlKey) (string, error) {
 	if err := db.Raw("SHOW CREATE TABLE "+k.quoted(db)).Row().Scan(&table, &statement); err != nil {
 		return "", err
 	}
+
 	definition := ""
 	for line := range strings.Lines(statement) {
 		for _, quote := range []string{"`", `"`} { // the second under ANSI_QUOTES
@@ -152,6 +165,7 @@ func (k countedKey) withoutCounter(db *gorm.DB, key mysqlKey) (string, error) {
 			}
 		}
 	}
+
 	found := true
 	if key.Counts {
 		definition, found = withoutWord(definition, "AUTO_INCREMENT")
@@ -160,9 +174,11 @@ func (k countedKey) withoutCounter(db *gorm.DB, key mysqlKey) (string, error) {
 		definition = narrowType.ReplaceAllString(definition, "bigint")
 		found = found && strings.HasPrefix(definition, "bigint")
 	}
+
 	if !found || definition == "" {
 		return "", k.refused(ErrAutoIncrementKept, "cannot parse the definition of the column: %q", definition)
 	}
+
 	return definition, nil
 }
 
@@ -172,6 +188,7 @@ func (k countedKey) modify(db *gorm.DB, before mysqlKey) error {
 	if err := run(db, statement+before.definition); err != nil {
 		return err
 	}
+
 	after, err := k.onMySQL(db)
 	switch {
 	case err != nil:
@@ -181,6 +198,7 @@ func (k countedKey) modify(db *gorm.DB, before mysqlKey) error {
 	case !slices.Equal(after.references, before.references):
 		return fmt.Errorf("the foreign keys are %q now, were %q", after.references, before.references)
 	}
+
 	return nil
 }
 
@@ -190,15 +208,18 @@ func setForModify(s *session, unchecked bool) error {
 	if err := s.Raw("SELECT @@SESSION.sql_mode").Row().Scan(&modes); err != nil {
 		return err
 	}
+
 	// The server doubles each backslash of a comment in every mode, and this mode would read two.
 	if others := strings.ReplaceAll(modes, "NO_BACKSLASH_ESCAPES", ""); others != modes {
 		if err := s.set("SET SESSION sql_mode = '"+others+"'", "SET SESSION sql_mode = '"+modes+"'"); err != nil {
 			return err
 		}
 	}
+
 	if !unchecked {
 		return nil
 	}
+
 	// MySQL treats the loss of AUTO_INCREMENT as a change of type, which foreign keys forbid.
 	return s.switchTo("SELECT @@SESSION.foreign_key_checks", "SET SESSION foreign_key_checks", 0)
 }
@@ -208,8 +229,10 @@ func setForModify(s *session, unchecked bool) error {
 func kill(db *gorm.DB, connection int64) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(db.Statement.Context), 10*time.Second)
 	defer cancel()
+
 	pool := connpool.Unprepared(db.ConnPool)
 	_, err := pool.ExecContext(ctx, fmt.Sprintf("KILL %d", connection)) // an error if the connection has already ended
+
 	for {
 		left := 0
 		row := pool.QueryRowContext(ctx, "SELECT count(*) FROM information_schema.processlist WHERE id = ?", connection)
@@ -217,9 +240,11 @@ func kill(db *gorm.DB, connection int64) error {
 		if failed == nil && left == 0 {
 			return nil
 		}
+
 		if err != nil || ctx.Err() != nil {
 			return fmt.Errorf("the interrupted change of a table may still happen: kill %d: %w", connection, errors.Join(err, failed))
 		}
+
 		select {
 		case <-ctx.Done():
 		case <-time.After(10 * time.Millisecond):

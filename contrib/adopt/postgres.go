@@ -29,6 +29,7 @@ func dropOnPostgres(db *gorm.DB, keys []countedKey) error {
 		if err := tx.Raw("SELECT pg_catalog.current_setting('search_path')").Row().Scan(&path); err != nil {
 			return err
 		}
+
 		found, err := resolve(tx, keys)
 		if err != nil {
 			return err
@@ -57,12 +58,14 @@ func resolve(tx *gorm.DB, keys []countedKey) (all []countedKey, err error) {
 			JOIN pg_catalog.pg_namespace n ON n.oid OPERATOR(pg_catalog.=) c.relnamespace
 			WHERE c.oid OPERATOR(pg_catalog.=) pg_catalog.to_regclass(?::pg_catalog.text)`,
 			tx.Statement.Quote(k.name())).Row().Scan(&k.schema, &k.table)
+
 		switch {
 		case errors.Is(err, sql.ErrNoRows):
 			return fmt.Errorf("%w: %s", ErrNoTable, k.name())
 		case err == nil && !slices.Contains(all, k):
 			all = append(all, k)
 		}
+
 		return err
 	})
 	return all, err
@@ -87,6 +90,7 @@ func dropCounters(tx *gorm.DB, keys []countedKey) error {
 	if err := each(keys, func(i int, _ countedKey) error { return widen(tx, found[i]) }); err != nil {
 		return err
 	}
+
 	for _, sequence := range sequences {
 		if err := dropSequence(tx, sequence); err != nil {
 			return err
@@ -115,6 +119,7 @@ func (k countedKey) onPostgres(tx *gorm.DB) (key postgresKey, err error) {
 		LEFT JOIN pg_attribute a ON a.attrelid = c.oid AND a.attname = ? AND a.attnum > 0 AND NOT a.attisdropped
 		LEFT JOIN pg_attrdef d ON d.adrelid = c.oid AND d.adnum = a.attnum
 		WHERE c.oid = to_regclass(?::text) AND c.relkind IN ('r', 'p')`, k.column, k.quoted(tx)).Scan(&key)
+
 	switch {
 	case result.Error != nil:
 		return key, result.Error
@@ -127,6 +132,7 @@ func (k countedKey) onPostgres(tx *gorm.DB) (key postgresKey, err error) {
 	case key.Default != "" && !key.Drawn && !strings.HasPrefix(key.Default, "nextval("):
 		return key, k.refused(ErrAutoIncrementKept, "its default is not a sequence but %s", key.Default)
 	}
+
 	return key, nil
 }
 
@@ -141,6 +147,7 @@ func (k countedKey) dropDefault(tx *gorm.DB, key postgresKey) (owned []string, e
 	if err != nil {
 		return nil, err
 	}
+
 	err = tx.Raw(`SELECT s.oid::regclass::text FROM pg_depend p JOIN pg_class s ON s.oid = p.objid AND s.relkind = 'S'
 		WHERE p.classid = 'pg_class'::regclass AND p.refclassid = 'pg_class'::regclass
 			AND p.refobjid = ? AND p.refobjsubid = ? AND p.deptype = 'a'
@@ -168,6 +175,7 @@ func widen(tx *gorm.DB, key postgresKey) error {
 	if err != nil {
 		return err
 	}
+
 	return run(tx, changes...)
 }
 
@@ -179,11 +187,13 @@ func dropSequence(tx *gorm.DB, sequence string) error {
 		JOIN pg_attrdef d ON p.classid = 'pg_attrdef'::regclass AND p.objid = d.oid
 		JOIN pg_attribute a ON a.attrelid = d.adrelid AND a.attnum = d.adnum
 		WHERE p.refclassid = 'pg_class'::regclass AND p.refobjid = ?::text::regclass ORDER BY 1`, sequence).Scan(&others).Error
+
 	if err == nil && len(others) > 0 {
 		err = fmt.Errorf("%w: the sequence %s also serves %s", ErrAutoIncrementKept, sequence, strings.Join(others, ", "))
 	}
 	if err == nil {
 		err = run(tx, "DROP SEQUENCE "+sequence)
 	}
+
 	return wrap("sequence "+sequence, err)
 }

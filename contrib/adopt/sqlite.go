@@ -24,27 +24,33 @@ func dropOnSQLite(db *gorm.DB, keys []countedKey) error {
 		if err != nil || !slices.ContainsFunc(tables, func(t sqliteTable) bool { return t.create != "" }) {
 			return err
 		}
+
 		if err := s.switchTo("PRAGMA foreign_keys", "PRAGMA foreign_keys", 0); err != nil {
 			return err
 		}
 		if err := s.switchTo("PRAGMA legacy_alter_table", "PRAGMA legacy_alter_table", 1); err != nil {
 			return err
 		}
+
 		// An INSERT that is interrupted ends the transaction, and the savepoint begins another one then.
 		if err := s.set("BEGIN IMMEDIATE", "SAVEPOINT sqlflake_undo", "ROLLBACK"); err != nil {
 			return err
 		}
+
 		if tables, err = read(s.DB, keys, countedKey.onSQLite); err != nil { // again, under the lock
 			return err
 		}
+
 		const brokenReferences = "pragma_foreign_key_check"
 		broken, err := count(s.DB, brokenReferences)
 		if err != nil {
 			return err
 		}
+
 		if err := each(keys, func(i int, k countedKey) error { return tables[i].rebuild(s.DB, k) }); err != nil {
 			return err
 		}
+
 		after, err := count(s.DB, brokenReferences)
 		if err != nil {
 			return err
@@ -52,6 +58,7 @@ func dropOnSQLite(db *gorm.DB, keys []countedKey) error {
 		if after != broken {
 			return fmt.Errorf("%d rows break a foreign key, %d before", after, broken)
 		}
+
 		return s.commit()
 	})
 }
@@ -60,6 +67,7 @@ func (k countedKey) onSQLite(db *gorm.DB) (t sqliteTable, err error) {
 	if k.schema != "" && !strings.EqualFold(k.schema, "main") {
 		return t, k.refused(ErrAutoIncrementKept, "the table is not in the main database")
 	}
+
 	var found struct{ Name, SQL string }
 	result := db.Raw("SELECT name, sql FROM sqlite_master WHERE type = 'table' AND name = ? COLLATE NOCASE", k.table).Scan(&found)
 	if result.Error != nil {
@@ -68,7 +76,9 @@ func (k countedKey) onSQLite(db *gorm.DB) (t sqliteTable, err error) {
 	if result.RowsAffected == 0 {
 		return t, fmt.Errorf("%w: %s", ErrNoTable, k.name())
 	}
+
 	t.name = found.Name
+
 	var columns []struct {
 		Name, Type string
 		PK, Hidden int
@@ -76,6 +86,7 @@ func (k countedKey) onSQLite(db *gorm.DB) (t sqliteTable, err error) {
 	if err := db.Raw("SELECT name, type, pk, hidden FROM pragma_table_xinfo(?)", t.name).Scan(&columns).Error; err != nil {
 		return t, err
 	}
+
 	at := -1
 	for i, c := range columns {
 		if strings.EqualFold(c.Name, k.column) {
@@ -85,6 +96,7 @@ func (k countedKey) onSQLite(db *gorm.DB) (t sqliteTable, err error) {
 			t.columns = append(t.columns, quoteName(c.Name))
 		}
 	}
+
 	switch {
 	case at < 0:
 		return t, k.refused(ErrNoIntegerKey, "the table has no such column")
@@ -92,11 +104,13 @@ func (k countedKey) onSQLite(db *gorm.DB) (t sqliteTable, err error) {
 	case !strings.Contains(strings.ToUpper(columns[at].Type), "INT"):
 		return t, k.refused(ErrNoIntegerKey, "the column is of type %q", columns[at].Type)
 	}
+
 	err = db.Raw(`SELECT sql FROM sqlite_master WHERE type IN ('index', 'trigger') AND tbl_name = ? COLLATE NOCASE
 		AND sql IS NOT NULL ORDER BY rowid`, t.name).Scan(&t.others).Error // indexes of UNIQUE and PRIMARY KEY have no SQL
 	if err != nil {
 		return t, err
 	}
+
 	statement, counts := withoutWord(found.SQL, "AUTOINCREMENT")
 	if !counts || columns[at].PK != 1 { // a counter of another column stays
 		return t, nil
@@ -107,6 +121,7 @@ func (k countedKey) onSQLite(db *gorm.DB) (t sqliteTable, err error) {
 	if err != nil {
 		return t, err
 	}
+
 	words := tokens(statement)
 	switch {
 	case taken > 0:
@@ -114,6 +129,7 @@ func (k countedKey) onSQLite(db *gorm.DB) (t sqliteTable, err error) {
 	case len(words) < 4 || !strings.EqualFold(statement[words[1][0]:words[1][1]], "TABLE"):
 		return t, k.refused(ErrAutoIncrementKept, "cannot parse the statement that created the table: %s", statement)
 	}
+
 	t.create = statement[:words[2][0]] + quoteName(t.replacement) + statement[words[2][1]:]
 	return t, nil
 }
@@ -124,11 +140,14 @@ func (t sqliteTable) rebuild(db *gorm.DB, k countedKey) error {
 	if t.create == "" {
 		return nil
 	}
+
 	name, replacement, columns := quoteName(t.name), quoteName(t.replacement), strings.Join(t.columns, ", ")
+
 	before, err := count(db, name)
 	if err != nil {
 		return err
 	}
+
 	err = run(db, append([]string{
 		t.create,
 		"INSERT INTO " + replacement + " (" + columns + ") SELECT " + columns + " FROM " + name,
