@@ -55,10 +55,10 @@ var (
 //
 // MODIFY repeats the column's own definition without AUTO_INCREMENT. The type stays, since foreign keys must match it;
 // signed and unsigned hold a snowflake. If the column takes part in foreign keys, foreign_key_checks is off for this
-// session meanwhile. A smaller column becomes bigint if it takes part in no foreign key. MariaDB changes the table in place
-// unless it widens the column; MySQL may copy it. If one table fails, the error names those that are done. The change
-// waits for transactions that use the table, and later statements wait for it. Bound this with a context, whose end
-// takes the change back, or with lock_wait_timeout on the handle of db.Connection.
+// session meanwhile. A smaller column becomes bigint if it takes part in no foreign key. MariaDB changes the table in
+// place unless it widens the column; MySQL may copy it. If one table fails, the error names those that are done. The
+// change waits for transactions that use the table, and later statements wait for it. Bound this with a context, whose
+// end takes the change back, or with lock_wait_timeout on the handle of db.Connection.
 //
 // # SQLite
 //
@@ -80,6 +80,7 @@ func DropAutoIncrement(db *gorm.DB, models ...any) error {
 	return wrap("adopt: drop auto-increment", drop(db, models))
 }
 
+// drop checks the models and changes their tables.
 func drop(db *gorm.DB, models []any) error {
 	if err := checkHandle(db); err != nil {
 		return err
@@ -103,9 +104,10 @@ func drop(db *gorm.DB, models []any) error {
 	return fmt.Errorf("on %s: %w", db.Name(), gorm.ErrUnsupportedDriver)
 }
 
+// checkHandle returns an error for a handle that can't change anything.
 func checkHandle(db *gorm.DB) error {
 	switch {
-	case db == nil || db.Config == nil || db.Dialector == nil:
+	case db == nil, db.Config == nil, db.Dialector == nil:
 		return gorm.ErrInvalidDB
 	case db.DryRun:
 		return gorm.ErrDryRunModeUnsupported

@@ -33,8 +33,8 @@ func (sessionConn) Rollback() error { return sql.ErrTxDone }
 // SQLite would delete rows that refer to the table.
 func withSession(db *gorm.DB, f func(s *session) error) error {
 	if _, ok := db.Statement.ConnPool.(gorm.TxCommitter); ok {
-		return fmt.Errorf("%w: the handle is in a transaction, in which %s cannot change a table; pass one outside of it",
-			ErrAutoIncrementKept, db.Name())
+		return fmt.Errorf("%w: the handle is in a transaction, in which %s cannot change a table; "+
+			"pass one outside of it", ErrAutoIncrementKept, db.Name())
 	}
 
 	on := func(tx *gorm.DB) (err error) {
@@ -88,10 +88,11 @@ func (s *session) commit() error {
 	return nil
 }
 
+// restore runs the statements that restore the settings. If one fails, the connection leaves its pool.
 func (s *session) restore() error {
 	for _, statements := range slices.Backward(s.undo) {
 		if err := run(s.uninterrupted(), statements...); err != nil {
-			_ = s.conn.Raw(func(any) error { return driver.ErrBadConn }) // removes it from its pool
+			_ = s.conn.Raw(func(any) error { return driver.ErrBadConn })
 			return fmt.Errorf("%s: %w", strings.Join(statements, "; "), err)
 		}
 	}

@@ -93,11 +93,15 @@ func countedKeys(db *gorm.DB, models []any) ([]countedKey, error) {
 
 		field := stmt.Schema.PrioritizedPrimaryField
 		if field == nil || field.DBName == "" {
-			return nil, fmt.Errorf("%w: model %s has no primary key called ID and no single one", ErrNoIntegerKey, stmt.Schema)
+			return nil, fmt.Errorf("%w: model %s has no primary key called ID and no single one",
+				ErrNoIntegerKey, stmt.Schema)
 		}
-		if key := (countedKey{name, stmt.Table, field.DBName}); isNarrow(field) {
+
+		key := countedKey{name, stmt.Table, field.DBName}
+		if isNarrow(field) {
 			return nil, key.refused(ErrNoIntegerKey, "the field is of type %s", field.FieldType)
-		} else if !slices.Contains(keys, key) {
+		}
+		if !slices.Contains(keys, key) {
 			keys = append(keys, key)
 		}
 	}
@@ -134,8 +138,8 @@ func (k countedKey) checkMinID(db *gorm.DB) error {
 		return err
 	}
 
-	return k.refused(ErrAutoIncrementKept, "the database has made the keys up to %d, and gormplugin.CreatedBefore would "+
-		"find them all; give the plugin gormplugin.WithMinID(%d), or a larger number below its IDs", *old, *old+1)
+	return k.refused(ErrAutoIncrementKept, "the database has made the keys up to %d, and gormplugin.CreatedBefore "+
+		"would find them all; give the plugin gormplugin.WithMinID(%d), or a larger number below its IDs", *old, *old+1)
 }
 
 // schemaOf returns the schema of the statement's table. GORM keeps it only in the table's expression.
@@ -144,16 +148,19 @@ func schemaOf(stmt *gorm.Statement) (string, error) {
 		return "", nil
 	}
 
-	name, ok := strings.CutSuffix(stmt.TableExpr.SQL, "."+stmt.Quote(stmt.Table))
-	if len(name) < 2 || !ok || stmt.Quote(name[1:len(name)-1]) != name {
-		return "", fmt.Errorf("%w: %s is an expression, want a table name", ErrNoTable, stmt.TableExpr.SQL)
+	quoted, ok := strings.CutSuffix(stmt.TableExpr.SQL, "."+stmt.Quote(stmt.Table))
+	if ok && len(quoted) >= 2 {
+		if name := quoted[1 : len(quoted)-1]; stmt.Quote(name) == quoted {
+			return name, nil
+		}
 	}
 
-	return name[1 : len(name)-1], nil
+	return "", fmt.Errorf("%w: %s is an expression, want a table name", ErrNoTable, stmt.TableExpr.SQL)
 }
 
 // isNarrow reports whether the field is an integer that cannot hold all snowflakes.
 func isNarrow(field *schema.Field) bool {
 	zero := reflect.Zero(field.IndirectFieldType)
-	return (zero.CanInt() || zero.CanUint()) && zero.Type().Bits() < 64
+	isInteger := zero.CanInt() || zero.CanUint()
+	return isInteger && zero.Type().Bits() < 64
 }

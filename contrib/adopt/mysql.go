@@ -28,6 +28,9 @@ type mysqlKey struct {
 	definition string   // for MODIFY; "" if nothing has to change
 }
 
+// hasDefault reports whether the column has a default other than NULL.
+func (key mysqlKey) hasDefault() bool { return key.Default != nil && *key.Default != "NULL" }
+
 // dropOnMySQL also ends what the server still does after an interrupt.
 func dropOnMySQL(db *gorm.DB, keys []countedKey) error {
 	var lost int64 // the number of an unusable connection
@@ -52,6 +55,7 @@ func dropOnMySQL(db *gorm.DB, keys []countedKey) error {
 	return err
 }
 
+// modifyAll changes the columns that have to change.
 func modifyAll(s *session, keys []countedKey) error {
 	found, err := read(s.DB, keys, countedKey.onMySQL)
 	if err != nil {
@@ -60,8 +64,10 @@ func modifyAll(s *session, keys []countedKey) error {
 
 	changes, unchecked := false, false
 	for _, key := range found {
-		changes = changes || key.definition != ""
-		unchecked = unchecked || key.definition != "" && len(key.references) > 0
+		if key.definition != "" {
+			changes = true
+			unchecked = unchecked || len(key.references) > 0
+		}
 	}
 
 	if !changes {
@@ -87,23 +93,27 @@ func modifyAll(s *session, keys []countedKey) error {
 	})
 }
 
-// here finds a table in the catalog, with the values of names. MariaDB compares the names there without regard to case, also
-// where another table differs by nothing else.
+// here finds a table in the catalog, with the values of names. MariaDB compares the names there without regard to case,
+// even where another table differs by nothing else.
 const here = ` WHERE table_schema = coalesce(nullif(@schema, ''), database()) AND table_name = @table
 	AND (@@lower_case_table_names > 0 OR CAST(table_name AS BINARY) = @table
 		AND CAST(table_schema AS BINARY) = coalesce(nullif(@schema, ''), database()))`
 
+// names returns the parameters of here, and the column.
 func (k countedKey) names() map[string]any {
 	return map[string]any{"schema": k.schema, "table": k.table, "column": k.column}
 }
 
+// onMySQL reads the column, and rejects one that must not be changed.
 func (k countedKey) onMySQL(db *gorm.DB) (key mysqlKey, err error) {
-	tables, err := count(db, "information_schema.tables"+here+" AND table_type IN ('BASE TABLE', 'SYSTEM VERSIONED')", k.names())
+	tables, err := count(db, "information_schema.tables"+here+
+		" AND table_type IN ('BASE TABLE', 'SYSTEM VERSIONED')", k.names())
 	if err != nil {
 		return key, err
 	}
 
-	result := db.Raw(`SELECT table_schema AS key_schema, column_name AS name, data_type AS kind, extra LIKE '%auto_increment%' AS counts,
+	result := db.Raw(`SELECT table_schema AS key_schema, column_name AS name, data_type AS kind,
+			extra LIKE '%auto_increment%' AS counts,
 			data_type IN ('tinyint', 'smallint', 'mediumint', 'int') AS narrow, column_default AS "default"
 		FROM information_schema.columns`+here+" AND column_name = @column", k.names()).Scan(&key)
 	if result.Error == nil {
@@ -119,12 +129,12 @@ func (k countedKey) onMySQL(db *gorm.DB) (key mysqlKey, err error) {
 		return key, k.refused(ErrNoIntegerKey, "the table has no such column")
 	case !key.Narrow && key.Kind != "bigint":
 		return key, k.refused(ErrNoIntegerKey, "the column is of type %s", key.Kind)
-	case !key.Counts && key.Default != nil && *key.Default != "NULL":
+	case !key.Counts && key.hasDefault():
 		return key, k.refused(ErrAutoIncrementKept, "its default is %s", *key.Default)
 	case key.Narrow && len(key.references) > 0:
-		return key, k.refused(ErrAutoIncrementKept, "the column is %s, and these foreign keys prevent it from becoming bigint: %s; "+
-			"drop them, call DropAutoIncrement, widen the columns that refer to it, and let AutoMigrate create them again",
-			key.Kind, strings.Join(key.references, ", "))
+		return key, k.refused(ErrAutoIncrementKept, "the column is %s, and these foreign keys prevent it from "+
+			"becoming bigint: %s; drop them, call DropAutoIncrement, widen the columns that refer to it, "+
+			"and let AutoMigrate create them again", key.Kind, strings.Join(key.references, ", "))
 	case key.Counts || key.Narrow:
 		key.definition, err = k.withoutCounter(db, key)
 	}
@@ -134,16 +144,21 @@ func (k countedKey) onMySQL(db *gorm.DB) (key mysqlKey, err error) {
 
 // foreignKeysOnMySQL returns the foreign keys that the column takes part in.
 func (k countedKey) foreignKeysOnMySQL(db *gorm.DB, schema string) (all []string, err error) {
-	err = db.Raw(`
-		SELECT concat(u.table_name, '.', u.constraint_name, ' (', u.column_name, ' to ', u.referenced_table_name, '.',
-				u.referenced_column_name, ' on update ', r.update_rule, ' on delete ', r.delete_rule, ')')
+	const query = `SELECT concat(u.table_name, '.', u.constraint_name, ' (', u.column_name,
+			' to ', u.referenced_table_name, '.', u.referenced_column_name,
+			' on update ', r.update_rule, ' on delete ', r.delete_rule, ')')
 		FROM information_schema.key_column_usage u
 		JOIN information_schema.referential_constraints r
-			ON r.constraint_schema = u.constraint_schema AND r.table_name = u.table_name AND r.constraint_name = u.constraint_name
-		WHERE u.referenced_table_schema = @schema AND u.referenced_table_name = @table AND u.referenced_column_name = @column
+			ON r.constraint_schema = u.constraint_schema AND r.table_name = u.table_name
+				AND r.constraint_name = u.constraint_name
+		WHERE u.referenced_table_schema = @schema AND u.referenced_table_name = @table
+				AND u.referenced_column_name = @column
 			OR u.table_schema = @schema AND u.table_name = @table AND u.column_name = @column
 				AND u.referenced_table_name IS NOT NULL
-		ORDER BY 1`, sql.Named("schema", schema), sql.Named("table", k.table), sql.Named("column", k.column)).Scan(&all).Error
+		ORDER BY 1`
+
+	names := []any{sql.Named("schema", schema), sql.Named("table", k.table), sql.Named("column", k.column)}
+	err = db.Raw(query, names...).Scan(&all).Error
 	return all, err
 }
 
@@ -242,7 +257,8 @@ func kill(db *gorm.DB, connection int64) error {
 		}
 
 		if err != nil || ctx.Err() != nil {
-			return fmt.Errorf("the interrupted change of a table may still happen: kill %d: %w", connection, errors.Join(err, failed))
+			return fmt.Errorf("the interrupted change of a table may still happen: kill %d: %w",
+				connection, errors.Join(err, failed))
 		}
 
 		select {

@@ -41,7 +41,7 @@ func dropOnPostgres(db *gorm.DB, keys []countedKey) error {
 		if err := dropCounters(tx, found); err != nil {
 			return err
 		}
-		return setPath(tx, path) // the transaction may go on
+		return setPath(tx, path) // the transaction may continue
 	})
 }
 
@@ -99,18 +99,28 @@ func dropCounters(tx *gorm.DB, keys []countedKey) error {
 
 	return each(keys, func(_ int, k countedKey) error {
 		after, err := k.onPostgres(tx)
-		if err == nil && (after.Identity || after.Default != "" || after.Type != "bigint") {
-			err = k.refused(ErrAutoIncrementKept, "the column is still %s, default %q, identity %t",
+		if err != nil {
+			return err
+		}
+
+		if counts := after.Identity || after.Default != ""; counts || after.Type != "bigint" {
+			return k.refused(ErrAutoIncrementKept, "the column is still %s, default %q, identity %t",
 				after.Type, after.Default, after.Identity)
 		}
-		return err
+		return nil
 	})
 }
 
+// isDrawn reports whether the default takes numbers of a sequence.
+func (key postgresKey) isDrawn() bool { return key.Drawn || strings.HasPrefix(key.Default, "nextval(") }
+
+// onPostgres reads the column, and rejects one that must not be changed.
 func (k countedKey) onPostgres(tx *gorm.DB) (key postgresKey, err error) {
 	result := tx.Raw(`
-		SELECT c.oid::bigint AS relation, coalesce(a.attnum, 0) AS number, coalesce(format_type(a.atttypid, NULL), '') AS type,
-			coalesce(a.attidentity <> '', false) AS identity, coalesce(pg_get_expr(d.adbin, d.adrelid), '') AS "default",
+		SELECT c.oid::bigint AS relation, coalesce(a.attnum, 0) AS number,
+			coalesce(format_type(a.atttypid, NULL), '') AS type,
+			coalesce(a.attidentity <> '', false) AS identity,
+			coalesce(pg_get_expr(d.adbin, d.adrelid), '') AS "default",
 			EXISTS (
 				SELECT FROM pg_depend p JOIN pg_class s ON s.oid = p.refobjid AND s.relkind = 'S'
 				WHERE p.classid = 'pg_attrdef'::regclass AND p.objid = d.oid AND p.refclassid = 'pg_class'::regclass
@@ -129,7 +139,7 @@ func (k countedKey) onPostgres(tx *gorm.DB) (key postgresKey, err error) {
 		return key, k.refused(ErrNoIntegerKey, "the table has no such column")
 	case !slices.Contains([]string{"smallint", "integer", "bigint"}, key.Type):
 		return key, k.refused(ErrNoIntegerKey, "the column is of type %s", key.Type)
-	case key.Default != "" && !key.Drawn && !strings.HasPrefix(key.Default, "nextval("):
+	case key.Default != "" && !key.isDrawn():
 		return key, k.refused(ErrAutoIncrementKept, "its default is not a sequence but %s", key.Default)
 	}
 
@@ -186,10 +196,12 @@ func dropSequence(tx *gorm.DB, sequence string) error {
 		SELECT d.adrelid::regclass::text || '.' || a.attname FROM pg_depend p
 		JOIN pg_attrdef d ON p.classid = 'pg_attrdef'::regclass AND p.objid = d.oid
 		JOIN pg_attribute a ON a.attrelid = d.adrelid AND a.attnum = d.adnum
-		WHERE p.refclassid = 'pg_class'::regclass AND p.refobjid = ?::text::regclass ORDER BY 1`, sequence).Scan(&others).Error
+		WHERE p.refclassid = 'pg_class'::regclass AND p.refobjid = ?::text::regclass
+		ORDER BY 1`, sequence).Scan(&others).Error
 
 	if err == nil && len(others) > 0 {
-		err = fmt.Errorf("%w: the sequence %s also serves %s", ErrAutoIncrementKept, sequence, strings.Join(others, ", "))
+		err = fmt.Errorf("%w: the sequence %s also serves %s",
+			ErrAutoIncrementKept, sequence, strings.Join(others, ", "))
 	}
 	if err == nil {
 		err = run(tx, "DROP SEQUENCE "+sequence)

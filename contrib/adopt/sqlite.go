@@ -17,6 +17,7 @@ type sqliteTable struct {
 	others      []string // statements that create the indexes and triggers
 }
 
+// dropOnSQLite copies the tables in one transaction.
 func dropOnSQLite(db *gorm.DB, keys []countedKey) error {
 	return withSession(db, func(s *session) error {
 		// Outside of a transaction, so that a call with nothing to do waits for no lock.
@@ -63,28 +64,54 @@ func dropOnSQLite(db *gorm.DB, keys []countedKey) error {
 	})
 }
 
+// onSQLite reads the table, and rejects one that must not be changed.
 func (k countedKey) onSQLite(db *gorm.DB) (t sqliteTable, err error) {
 	if k.schema != "" && !strings.EqualFold(k.schema, "main") {
 		return t, k.refused(ErrAutoIncrementKept, "the table is not in the main database")
 	}
 
 	var found struct{ Name, SQL string }
-	result := db.Raw("SELECT name, sql FROM sqlite_master WHERE type = 'table' AND name = ? COLLATE NOCASE", k.table).Scan(&found)
-	if result.Error != nil {
+	const query = "SELECT name, sql FROM sqlite_master WHERE type = 'table' AND name = ? COLLATE NOCASE"
+	result := db.Raw(query, k.table).Scan(&found)
+	switch {
+	case result.Error != nil:
 		return t, result.Error
-	}
-	if result.RowsAffected == 0 {
+	case result.RowsAffected == 0:
 		return t, fmt.Errorf("%w: %s", ErrNoTable, k.name())
 	}
 
 	t.name = found.Name
+	isPrimary, err := t.readColumns(db, k)
+	if err != nil {
+		return t, err
+	}
 
+	// Indexes of UNIQUE and PRIMARY KEY have no SQL.
+	err = db.Raw(`SELECT sql FROM sqlite_master WHERE type IN ('index', 'trigger') AND tbl_name = ? COLLATE NOCASE
+		AND sql IS NOT NULL ORDER BY rowid`, t.name).Scan(&t.others).Error
+	if err != nil {
+		return t, err
+	}
+
+	statement, counts := withoutWord(found.SQL, "AUTOINCREMENT")
+	if !counts || !isPrimary { // a counter of another column stays
+		return t, nil
+	}
+
+	t.replacement = "sqlflake_new_" + t.name
+	err = t.plan(db, k, statement)
+	return t, err
+}
+
+// readColumns reads the columns, and reports whether the key is the primary key.
+func (t *sqliteTable) readColumns(db *gorm.DB, k countedKey) (isPrimary bool, err error) {
 	var columns []struct {
 		Name, Type string
 		PK, Hidden int
 	}
-	if err := db.Raw("SELECT name, type, pk, hidden FROM pragma_table_xinfo(?)", t.name).Scan(&columns).Error; err != nil {
-		return t, err
+	err = db.Raw("SELECT name, type, pk, hidden FROM pragma_table_xinfo(?)", t.name).Scan(&columns).Error
+	if err != nil {
+		return false, err
 	}
 
 	at := -1
@@ -99,43 +126,36 @@ func (k countedKey) onSQLite(db *gorm.DB) (t sqliteTable, err error) {
 
 	switch {
 	case at < 0:
-		return t, k.refused(ErrNoIntegerKey, "the table has no such column")
+		return false, k.refused(ErrNoIntegerKey, "the table has no such column")
 	// https://www.sqlite.org/datatype3.html#determination_of_column_affinity
 	case !strings.Contains(strings.ToUpper(columns[at].Type), "INT"):
-		return t, k.refused(ErrNoIntegerKey, "the column is of type %q", columns[at].Type)
+		return false, k.refused(ErrNoIntegerKey, "the column is of type %q", columns[at].Type)
 	}
 
-	err = db.Raw(`SELECT sql FROM sqlite_master WHERE type IN ('index', 'trigger') AND tbl_name = ? COLLATE NOCASE
-		AND sql IS NOT NULL ORDER BY rowid`, t.name).Scan(&t.others).Error // indexes of UNIQUE and PRIMARY KEY have no SQL
-	if err != nil {
-		return t, err
-	}
+	return columns[at].PK == 1, nil
+}
 
-	statement, counts := withoutWord(found.SQL, "AUTOINCREMENT")
-	if !counts || columns[at].PK != 1 { // a counter of another column stays
-		return t, nil
-	}
-
-	t.replacement = "sqlflake_new_" + t.name
+// plan makes the statement that creates the copy out of the table's statement without AUTOINCREMENT.
+func (t *sqliteTable) plan(db *gorm.DB, k countedKey, statement string) error {
 	taken, err := count(db, "sqlite_master WHERE name = ? COLLATE NOCASE", t.replacement)
 	if err != nil {
-		return t, err
+		return err
 	}
 
 	words := tokens(statement)
 	switch {
 	case taken > 0:
-		return t, k.refused(ErrAutoIncrementKept, "the name %s is needed and already used", t.replacement)
-	case len(words) < 4 || !strings.EqualFold(statement[words[1][0]:words[1][1]], "TABLE"):
-		return t, k.refused(ErrAutoIncrementKept, "cannot parse the statement that created the table: %s", statement)
+		return k.refused(ErrAutoIncrementKept, "the name %s is needed and already used", t.replacement)
+	case len(words) < 4, !strings.EqualFold(statement[words[1][0]:words[1][1]], "TABLE"):
+		return k.refused(ErrAutoIncrementKept, "cannot parse the statement that created the table: %s", statement)
 	}
 
 	t.create = statement[:words[2][0]] + quoteName(t.replacement) + statement[words[2][1]:]
-	return t, nil
+	return nil
 }
 
-// rebuild replaces the table by a copy if it has AUTOINCREMENT. Other tables, views and triggers refer to it by name, and legacy_alter_table
-// keeps these references as they are.
+// rebuild replaces the table by a copy if it has AUTOINCREMENT. Other tables, views and triggers refer to it by name,
+// and legacy_alter_table keeps these references as they are.
 func (t sqliteTable) rebuild(db *gorm.DB, k countedKey) error {
 	if t.create == "" {
 		return nil
