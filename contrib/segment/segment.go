@@ -12,8 +12,8 @@
 // "snowflake:gen=orders".
 //
 // No number is issued twice, however many processes and goroutines there are and whenever they are killed. There are
-// gaps: what a process has not issued of its block when it ends is lost. Numbers of one process ascend; those of two
-// processes alternate between blocks.
+// gaps: what a process has not issued of its block when it ends is lost. Numbers of one process ascend; two processes
+// alternate between blocks.
 //
 // A database that loses a committed UPDATE, as after a restore from a backup, a failover to a replica that lags behind,
 // or a crash with synchronous_commit = off, repeats the numbers of the lost blocks. A process that gets a block below

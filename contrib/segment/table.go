@@ -77,7 +77,8 @@ func Schema(dialect sqldb.Dialect) string { return tables[dialect].schema }
 // Two tables would issue each number twice. So on PostgreSQL it returns ErrOption instead of creating one if another
 // schema of the database has a table of that name: set the search_path of the connection to that schema. Migrate and
 // Open also return ErrOption for a table that belongs to a stranger: the owner must be a superuser, the owner of the
-// schema or of the database, the current role or a role of which it is a member. Other errors are the database's.
+// schema or of the database, the current role, or a role that has the current role as a member. Other errors are the
+// database's.
 func Migrate(ctx context.Context, db sqldb.DB, dialect sqldb.Dialect) error {
 	t, err := tableOf(db, dialect)
 	if err != nil {

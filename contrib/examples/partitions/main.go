@@ -1,5 +1,5 @@
-// Partitions keeps an event log in PostgreSQL, MariaDB or MySQL with one partition per month, of which two complete
-// months are retained. SQLite has no partitions: delete there with gormplugin.CreatedBefore, or attach a file per month.
+// Partitions keeps an event log in PostgreSQL, MariaDB or MySQL with one partition per month, and retains two complete
+// months. SQLite has no partitions: delete there with gormplugin.CreatedBefore, or attach a file per month.
 package main
 
 import (
@@ -36,6 +36,7 @@ func (Event) TableName() string { return "partitioned_events" }
 func main() {
 	dsn := flag.String("dsn", "", "`DSN` of PostgreSQL (postgres://...), or of MariaDB or MySQL with parseTime=true")
 	flag.Parse()
+
 	dialector := mysql.Open(*dsn)
 	if strings.HasPrefix(*dsn, "postgres") {
 		dialector = postgres.Open(*dsn)
@@ -44,6 +45,7 @@ func main() {
 		flag.Usage()
 		return
 	}
+
 	if err := run(context.Background(), dialector, os.Stdout); err != nil {
 		log.Fatal(err)
 	}
@@ -54,11 +56,13 @@ func run(ctx context.Context, dialector gorm.Dialector, out io.Writer) (err erro
 	if err != nil {
 		return err
 	}
+
 	plugin, err := gormplugin.Open(ctx, db) // fills the keys of new events
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, plugin.Close(context.WithoutCancel(ctx))) }()
+
 	pool, err := db.DB()
 	if err != nil {
 		return err
@@ -73,6 +77,7 @@ func run(ctx context.Context, dialector gorm.Dialector, out io.Writer) (err erro
 	if err != nil {
 		return err
 	}
+
 	options, err := set.TableOptions() // what follows the columns in CREATE TABLE
 	if err != nil {
 		return err
@@ -103,14 +108,17 @@ func run(ctx context.Context, dialector gorm.Dialector, out io.Writer) (err erro
 	if set, err = partition.New(dialect, Event{}.TableName(), partition.Month, start, retain); err != nil {
 		return err
 	}
+
 	plan, err := set.Plan(ctx, pool)
 	if err != nil {
 		return err
 	}
 	fmt.Fprint(out, plan)
+
 	if _, err := set.Maintain(ctx, pool); err != nil {
 		return err
 	}
+
 	var kept []Event
 	err = db.Order("id").Find(&kept).Error
 	for _, e := range kept {
