@@ -4,6 +4,7 @@ package main
 
 import (
 	"context"
+	"database/sql"
 	"errors"
 	"flag"
 	"fmt"
@@ -71,33 +72,17 @@ func run(ctx context.Context, dialector gorm.Dialector, out io.Writer) (err erro
 	// In the first hour of a month, maintenance still counts from the month before (partition.WithGrace).
 	year, month, _ := time.Now().Add(-time.Hour).UTC().Date()
 	oldest := time.Date(year, month-3, 1, 0, 0, 0, 0, time.UTC)
-	dialect := sqldb.Dialect(db.Name())
-	start, retain := partition.WithStart(oldest), partition.WithRetain(2)
+	dialect, start := sqldb.Dialect(db.Name()), partition.WithStart(oldest)
 	set, err := partition.New(dialect, Event{}.TableName(), partition.Month, start)
 	if err != nil {
 		return err
 	}
 
-	options, err := set.TableOptions() // what follows the columns in CREATE TABLE
-	if err != nil {
+	if err := create(ctx, db, pool, set); err != nil {
 		return err
 	}
-	if err := db.Set("gorm:table_options", options).Migrator().CreateTable(&Event{}); err != nil {
+	if err := importEvents(db, oldest); err != nil {
 		return err
-	}
-	if _, err := set.Maintain(ctx, pool); err != nil { // creates the partitions
-		return err
-	}
-
-	// An import: the key has the time of the event, and a worker number that no generator had then.
-	for i := range 3 {
-		id, err := snowflake.Default().Compose(snowflake.Parts{Time: oldest.AddDate(0, i, 3), Worker: 1023})
-		if err != nil {
-			return err
-		}
-		if err := db.Create(&Event{ID: id, Kind: "imported"}).Error; err != nil {
-			return err
-		}
 	}
 	if err := db.Create(&Event{Kind: "new"}).Error; err != nil {
 		return err
@@ -105,7 +90,8 @@ func run(ctx context.Context, dialector gorm.Dialector, out io.Writer) (err erro
 
 	// From now on two complete months are retained. A service has this Set only, and runs it in all processes:
 	// go set.Run(ctx, pool, time.Hour)
-	if set, err = partition.New(dialect, Event{}.TableName(), partition.Month, start, retain); err != nil {
+	set, err = partition.New(dialect, Event{}.TableName(), partition.Month, start, partition.WithRetain(2))
+	if err != nil {
 		return err
 	}
 
@@ -125,4 +111,33 @@ func run(ctx context.Context, dialector gorm.Dialector, out io.Writer) (err erro
 		fmt.Fprintf(out, "%s %s\n", snowflake.Default().Time(e.ID).Format("2006-01"), e.Kind)
 	}
 	return err
+}
+
+// create creates the table and its partitions.
+func create(ctx context.Context, db *gorm.DB, pool *sql.DB, set *partition.Set) error {
+	options, err := set.TableOptions() // what follows the columns in CREATE TABLE
+	if err != nil {
+		return err
+	}
+
+	if err := db.Set("gorm:table_options", options).Migrator().CreateTable(&Event{}); err != nil {
+		return err
+	}
+
+	_, err = set.Maintain(ctx, pool)
+	return err
+}
+
+// importEvents stores an event a month. The key has the time of the event, and a worker that no generator had then.
+func importEvents(db *gorm.DB, oldest time.Time) error {
+	for i := range 3 {
+		id, err := snowflake.Default().Compose(snowflake.Parts{Time: oldest.AddDate(0, i, 3), Worker: 1023})
+		if err != nil {
+			return err
+		}
+		if err := db.Create(&Event{ID: id, Kind: "imported"}).Error; err != nil {
+			return err
+		}
+	}
+	return nil
 }
