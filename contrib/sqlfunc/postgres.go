@@ -180,7 +180,8 @@ func (f *Functions) postgresTime() string {
 	ticks, tick := f.time.get(bitsSQL), f.layout.Tick()
 	sum := fmt.Sprintf("%s {*} %d", ticks, tick/time.Microsecond)
 	if rest := tick % time.Microsecond; rest != 0 {
-		sum = fmt.Sprintf("((%s) {+} ((%[2]s {/} 1000) {*} %[3]d)) {+} ((((%[2]s {%%} 1000) {*} %[3]d) {+} %[4]d) {/} 1000)",
+		sum = fmt.Sprintf("((%s) {+} ((%[2]s {/} 1000) {*} %[3]d)) {+} "+
+			"((((%[2]s {%%} 1000) {*} %[3]d) {+} %[4]d) {/} 1000)",
 			sum, ticks, rest, f.layout.Epoch().Nanosecond()%1000)
 	}
 	return f.postgresFill(postgresTime, "{microseconds}", pgsql.Qualified.Replace("("+sum+")"))
