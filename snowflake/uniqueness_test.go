@@ -95,7 +95,7 @@ func storm(t *testing.T, g *snowflake.Generator, goroutines, total, maxBatch int
 }
 
 func TestNoIDComesTwiceNorOutOfOrderNorOutOfTime(t *testing.T) {
-	total := 1_000_000
+	total := 300_000
 	if os.Getenv("SNOWFLAKE_TEST_LONG") != "" {
 		total = 50_000_000
 	}

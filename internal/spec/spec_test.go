@@ -138,6 +138,9 @@ for (const file of process.argv.slice(3)) {
 }`
 
 func TestEachBrokenRuleFailsAVector(t *testing.T) {
+	if os.Getenv("SNOWFLAKE_TEST_LONG") == "" {
+		t.Skip("only with SNOWFLAKE_TEST_LONG=1")
+	}
 	node, err := exec.LookPath("node")
 	if err != nil {
 		skip.Missing(t, "", "%v", err)
