@@ -54,7 +54,12 @@ func (s source) connect(ctx context.Context) (*sql.DB, error) {
 // refused hides what a server says about a setting in the DSN, which may be a part of a password.
 func refused(err error) error {
 	var answer *pgconn.PgError
-	if errors.As(err, &answer) && (answer.Code == "42704" || answer.Code == "22023") {
+	if !errors.As(err, &answer) {
+		return err
+	}
+
+	isSetting := answer.Code == "42704" || answer.Code == "22023"
+	if isSetting {
 		return fmt.Errorf("the server refuses a parameter of the DSN (SQLSTATE %s)", answer.Code)
 	}
 	return err

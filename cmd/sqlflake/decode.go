@@ -173,13 +173,12 @@ const ahead = "ahead of now by "
 
 // noteOf says why the layout can't have issued the ID by now; "" if it can have. It is Layout.Validate in few words.
 func noteOf(l snowflake.Layout, id snowflake.ID, now time.Time) string {
-	isLong := l.Bits() < 63 && id>>l.Bits() != 0
 	switch {
 	case id == 0:
 		return "0 means no ID"
 	case id < 0:
 		return "negative"
-	case isLong:
+	case uint64(id)>>l.Bits() != 0:
 		return fmt.Sprintf("above %d bits", l.Bits())
 	case audit.IsSmall(l, id):
 		return "in the first minute of the layout: a small number, and not an ID?"

@@ -42,9 +42,11 @@ func usage(format string, args ...any) error { return usageError{fmt.Sprintf(for
 
 // exitCode prints the error that a command has returned, unless that was done, and returns the exit code.
 func exitCode(ctx context.Context, c *cobra.Command, err error) int {
-	switch {
-	case err == nil:
+	if err == nil {
 		return exitOK
+	}
+
+	switch {
 	case errors.Is(err, errFindings):
 		return exitFindings
 	case ctx.Err() != nil:
@@ -56,13 +58,15 @@ func exitCode(ctx context.Context, c *cobra.Command, err error) int {
 	case !errors.Is(err, errReported):
 		c.PrintErrf("%s: %s\n", c.CommandPath(), messageOf(err))
 	}
+
 	return exitFailed
 }
 
 // isUsage reports whether an error is about arguments. So is every error before the end of prepare.
 func isUsage(c *cobra.Command, err error) bool {
 	var wrong usageError
-	return errors.As(err, &wrong) || !c.HasParent() || !c.SilenceUsage
+	isPrepared := c.HasParent() && c.SilenceUsage
+	return errors.As(err, &wrong) || !isPrepared
 }
 
 // printUsage prints the error and how to call the command. A DSN that was given to the wrong flag is not printed.
@@ -80,7 +84,7 @@ var packages = regexp.MustCompile(`(^|\n|: )(?:(?:snowflake|lease|sqllease|filel
 // messageOf returns the text of an error for a person who has called a command, not a package.
 func messageOf(err error) string { return packages.ReplaceAllString(err.Error(), "$1") }
 
-// secret matches what may have a password. No message has such an argument: a DSN may have been given to the wrong flag.
+// secret matches what may have a password. No message has such an argument: a person can give a DSN to the wrong flag.
 var secret = regexp.MustCompile(`(?is)://|:.*@|@.*[:(/]|(pass|pwd|secret|key|token)\w*\s*[=(]`)
 
 var errSecret = errors.New("an argument that is not printed looks like a DSN; give it with --dsn, or in SQLFLAKE_DSN")

@@ -95,10 +95,11 @@ func formOf(text string) string {
 
 // isFloat reports whether a text is a number as spreadsheets print IDs, such as 1.2345e+18.
 func isFloat(text string) bool {
-	_, err := strconv.ParseFloat(text, 64)
-	hasMark := strings.ContainsAny(text, ".eE")
-	hasOther := strings.Trim(text, "0123456789.eE+-") != ""
-	return err == nil && hasMark && !hasOther
+	if _, err := strconv.ParseFloat(text, 64); err != nil {
+		return false
+	}
+	isWord := strings.Trim(text, "0123456789.eE+-") != "" // NaN, Inf, 0x1p-2
+	return strings.ContainsAny(text, ".eE") && !isWord
 }
 
 // parseTyped reads a prefix, an underscore and 13 characters of base 32, as sqltypes.Typed prints them. A 14th one

@@ -120,8 +120,8 @@ func (w *inputWords) end() error {
 var furniture = regexp.MustCompile(`^\s*(\(\d{1,10} \pL+\)|\(?\d{1,10} rows?\b(?:\D+\d{1,5})*\D*|` +
 	`Time: [\d.,]+ ms.*|-\[ RECORD \d+ \][-+]*|\*+ \d+\. row \*+)\s*$`)
 
-// wordsOf returns the words of a line that may be IDs. Words without a digit are left out beside an ID. A line without
-// any digit is returned whole, and true, but for punctuation.
+// wordsOf returns the words of a line that may be IDs. Beside an ID it leaves out words without a digit. A line without
+// any digit is returned whole but for punctuation, with true.
 func wordsOf(line string) (words []string, areLabels bool) {
 	switch {
 	case strings.Trim(line, "0123456789\r\n") == "": // most inputs have an ID a line

@@ -62,7 +62,8 @@ over are given to the sequence, so that bursts are served faster.`,
 
 func (o *layoutOptions) addFlags(c *cobra.Command) {
 	c.Flags().Int64Var(&o.wanted.workers, "workers", 1024, "compute a layout for this `number` of workers")
-	c.Flags().Float64Var(&o.wanted.rate, "rate", 4_096_000, "compute a layout for this `number` of IDs a second and worker")
+	c.Flags().Float64Var(&o.wanted.rate, "rate", 4_096_000,
+		"compute a layout for this `number` of IDs a second and worker")
 	c.Flag("rate").DefValue = "4096000" // not 4.096e+06
 	c.Flags().Float64Var(&o.wanted.years, "years", 50, "compute a layout that lasts this `number` of years from now on")
 	c.Flags().StringVar(&o.epoch, "epoch", "",
@@ -151,6 +152,7 @@ type wantedLayout struct {
 func (w wantedLayout) check() error {
 	hasRate := w.rate > 0 && w.rate <= 1e12
 	hasYears := w.years > 0 && w.years <= 1e6
+
 	switch {
 	case w.workers < 1 || w.workers > 1<<40:
 		return usage("--workers %d, want 1 to %d", w.workers, int64(1)<<40)
@@ -186,8 +188,8 @@ func (w wantedLayout) compute(epoch, now time.Time) (snowflake.Layout, error) {
 			snowflake.Field{Name: "worker", Bits: workerBits},
 			snowflake.Field{Name: snowflake.FieldSequence, Bits: w.bits - timeBits - workerBits})
 	}
-	return snowflake.Layout{}, fmt.Errorf("%d workers with %.0f IDs a second each, for %v years, need %d bits, and there "+
-		"are %d: halve one of the three for each bit", w.workers, w.rate, w.years, least, w.bits)
+	return snowflake.Layout{}, fmt.Errorf("%d workers with %.0f IDs a second each, for %v years, need %d bits, and "+
+		"there are %d: halve one of the three for each bit", w.workers, w.rate, w.years, least, w.bits)
 }
 
 // bitsFor returns how many bits count that many values, at least 1.

@@ -85,8 +85,11 @@ func execute(ctx context.Context, root *cobra.Command, args []string) (*cobra.Co
 // unknownCommand returns an error if the first argument of a command with others below it is the name of none. Cobra
 // itself does so for the root only.
 func unknownCommand(c *cobra.Command, args []string) error {
-	if len(args) == 0 || strings.HasPrefix(args[0], "-") || !c.HasSubCommands() {
+	if len(args) == 0 || !c.HasSubCommands() {
 		return nil
+	}
+	if strings.HasPrefix(args[0], "-") {
+		return nil // flags come first
 	}
 
 	c.SuggestionsMinimumDistance = 2

@@ -46,7 +46,8 @@ run it again: it changes nothing if the namespace has the layout.
 	}
 
 	o.addFlags(c)
-	c.Flags().StringVar(&o.to, "to", "", "`layout` after the move: a preset, or a text as \"sqlflake layout\" prints it (required)")
+	c.Flags().StringVar(&o.to, "to", "",
+		"`layout` after the move: a preset, or a text as \"sqlflake layout\" prints it (required)")
 	c.Flags().StringVar(&o.namespace, "namespace", lease.DefaultNamespace, "`name` of the namespace")
 	_ = c.MarkFlagRequired("to") // it exists
 	return c
@@ -66,7 +67,8 @@ func (o *moveOptions) run(ctx context.Context, out io.Writer) error {
 	start, err := d.Move(ctx, o.namespace, layout)
 	var held *sqllease.HeldError
 	if errors.As(err, &held) && !held.Reserved() {
-		return fmt.Errorf("%w.\n\"sqlflake workers release --force %d\" revokes it, if its holder is dead", err, held.Worker)
+		return fmt.Errorf("%w.\n\"sqlflake workers release --force %d\" revokes it, if its holder is dead",
+			err, held.Worker)
 	}
 	if err != nil {
 		return err

@@ -150,7 +150,8 @@ func (o *newOptions) lease(ctx context.Context, store leasestore.Store, opts []l
 	waiting, cancel := context.WithTimeout(ctx, o.wait)
 	defer cancel()
 	l, err := lease.Open(waiting, store, opts...)
-	if err != nil && waiting.Err() != nil && ctx.Err() == nil {
+	isLate := waiting.Err() != nil && ctx.Err() == nil
+	if err != nil && isLate {
 		return nil, fmt.Errorf("no worker within %v: %w", o.wait, err)
 	}
 	return l, err

@@ -138,8 +138,10 @@ func (o *partitionOptions) addFlags(c *cobra.Command) {
 	f.IntVar(&o.idle, "idle", -1,
 		"`number` of successive partitions without rows that is normal; -1 for a twelfth of --retain")
 	f.StringVar(&o.start, "start", "", "`time` of the oldest ID")
-	f.StringVar(&o.keep, "keep", "", "rename partitions beyond --retain, with this `prefix`, instead of dropping them")
-	f.StringVar(&o.names, "names", "", "begin the names of new partitions with this `prefix`, not with the table's name")
+	f.StringVar(&o.keep, "keep", "",
+		"rename partitions beyond --retain, with this `prefix`, and do not drop them")
+	f.StringVar(&o.names, "names", "",
+		"begin the names of new partitions with this `prefix`, not with the table's name")
 	f.BoolVar(&o.fallback, "default", false, "have a default partition, for rows outside of the others")
 	f.BoolVar(&o.concurrently, "concurrently", false, "on PostgreSQL, detach concurrently")
 	f.DurationVar(&o.lock, "lock-timeout", 200*time.Millisecond, "the longest wait for a lock")
@@ -153,22 +155,19 @@ func (o *partitionOptions) addFlags(c *cobra.Command) {
 
 // setUnit reads a span that follows the calendar, or a duration.
 func (o *partitionOptions) setUnit(text string) error {
-	switch text {
-	case "day":
-		o.unit = partition.Day
-	case "week":
-		o.unit = partition.Week
-	case "month":
-		o.unit = partition.Month
-	case "year":
-		o.unit = partition.Year
-	default:
-		d, ok := parseSpan(text)
-		if !ok {
-			return errors.New("want day, week, month, year or a duration such as 6h")
-		}
-		o.unit = partition.Unit(d)
+	calendar := map[string]partition.Unit{
+		"day": partition.Day, "week": partition.Week, "month": partition.Month, "year": partition.Year,
 	}
+	if unit, ok := calendar[text]; ok {
+		o.unit = unit
+		return nil
+	}
+
+	d, ok := parseSpan(text)
+	if !ok {
+		return errors.New("want day, week, month, year or a duration such as 6h")
+	}
+	o.unit = partition.Unit(d)
 	return nil
 }
 
@@ -192,7 +191,10 @@ func (o *partitionOptions) run(ctx context.Context, s streams, now time.Time, ta
 	defer t.pool.Close()
 
 	plan, err := do(ctx, t)
-	if plan != nil && (err == nil || len(plan.Steps) > 0) {
+	if plan == nil {
+		return forCommand(err)
+	}
+	if err == nil || len(plan.Steps) > 0 {
 		err = errors.Join(err, t.write(s.out, plan, o.format))
 	}
 	return forCommand(err)
@@ -330,6 +332,7 @@ func (t *partitioned) value(plan *partition.Plan) planValue {
 		Table: plan.Table, Now: plan.Now, Covered: knownTime(plan.Covered), Overdue: knownTime(plan.Overdue),
 		Steps: []stepValue{}, Problems: []string{}, // [], not null
 	}
+
 	for _, s := range plan.Steps {
 		v.Steps = append(v.Steps, stepValue{
 			Action: s.Action, Partition: s.Partition, From: t.text(s.From), To: t.text(s.To), Lo: s.Lo, Hi: s.Hi,

@@ -131,16 +131,17 @@ func (b *bounds) write(w io.Writer, format string) (err error) {
 	switch format {
 	case "where":
 		_, err = fmt.Fprintln(w, b.Where)
+		return err
 	case "json":
-		err = writeJSON(w, b)
-	default:
-		_, err = fmt.Fprintf(w, `zone    %s
+		return writeJSON(w, b)
+	}
+
+	_, err = fmt.Fprintf(w, `zone    %s
 from    %s
 to      %s (not included)
 layout  %s
 where   %s
 `, b.Zone, inBoth(b.From.Time), inBoth(b.To.Time), b.Layout, b.Where)
-	}
 	return err
 }
 

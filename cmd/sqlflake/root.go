@@ -87,11 +87,14 @@ func readEnvironment(flags *pflag.FlagSet) error {
 		{"layout", "SQLFLAKE_LAYOUT"}, {"dsn", "SQLFLAKE_DSN"}, {"with", "SQLFLAKE_WITH"},
 	} {
 		name, variable := v[0], v[1]
-		value := os.Getenv(variable)
-		f := flags.Lookup(name)
-		if f == nil || f.Changed || value == "" {
+		f, value := flags.Lookup(name), os.Getenv(variable)
+		if f == nil || value == "" {
 			continue
 		}
+		if f.Changed {
+			continue // the flag itself is given
+		}
+
 		if err := f.Value.Set(value); err != nil {
 			return fmt.Errorf("%s: %w", variable, err)
 		}
@@ -110,7 +113,8 @@ func doubleDashes(c *cobra.Command, args []string) []string {
 		}
 		name, isFlag := strings.CutPrefix(arg, "-")
 		name, _, _ = strings.Cut(name, "=")
-		if isFlag && len(name) > 1 && c.Flags().Lookup(name) != nil {
+		isLong := len(name) > 1 && c.Flags().Lookup(name) != nil
+		if isFlag && isLong {
 			args[i] = "-" + arg
 		}
 	}
@@ -135,7 +139,9 @@ func versionCommand() *cobra.Command {
 		Short:   "Print the version of this command, and of Go",
 		Example: "  sqlflake version",
 		Args:    cobra.NoArgs,
-		Run:     func(c *cobra.Command, _ []string) { fmt.Fprintln(c.OutOrStdout(), c.Root().Name(), c.Root().Version) },
+		Run: func(c *cobra.Command, _ []string) {
+			fmt.Fprintln(c.OutOrStdout(), c.Root().Name(), c.Root().Version)
+		},
 	}
 }
 

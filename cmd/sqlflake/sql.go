@@ -168,8 +168,8 @@ const clickHouse = "clickhouse"
 // toDateTime64 cuts off what is below a tick, so snowflake_min takes the tick of the time as Layout.MinAt does.
 func clickHouseScript(l snowflake.Layout, name string, drop bool) (string, error) {
 	if !fitsClickHouse(l) {
-		return "", fmt.Errorf("ClickHouse reads IDs with 22 bits below a time in whole milliseconds since 1970 or later "+
-			"only, not those of %q", l)
+		return "", fmt.Errorf("ClickHouse reads IDs with 22 bits below a time in whole milliseconds since 1970 or "+
+			"later only, not those of %q", l)
 	}
 
 	if drop {
@@ -183,9 +183,12 @@ func clickHouseScript(l snowflake.Layout, name string, drop bool) (string, error
 
 // fitsClickHouse reports whether the functions of ClickHouse read the layout. The epoch is unsigned there.
 func fitsClickHouse(l snowflake.Layout) bool {
+	if l.Tick() != time.Millisecond || l.Period() != l.Tick() {
+		return false
+	}
+	if l.Epoch().UnixNano()%1e6 != 0 || l.Epoch().UnixMilli() < 0 {
+		return false
+	}
 	first := l.Fields()[0]
-	hasBits := first.Name == snowflake.FieldTime && l.Bits()-first.Bits == 22
-	hasMillis := l.Tick() == time.Millisecond && l.Period() == l.Tick()
-	hasEpoch := l.Epoch().UnixNano()%1e6 == 0 && l.Epoch().UnixMilli() >= 0
-	return hasBits && hasMillis && hasEpoch
+	return first.Name == snowflake.FieldTime && l.Bits()-first.Bits == 22
 }

@@ -263,7 +263,7 @@ type change struct {
 	holding
 }
 
-// show prints all workers at first, and from then on what has changed.
+// show prints all workers at first, and after that what has changed.
 func (w *watcher) show(entries []leasestore.Entry) error {
 	w.fault = ""
 	isFirst := w.seen == nil

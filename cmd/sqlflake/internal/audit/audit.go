@@ -3,7 +3,6 @@
 package audit
 
 import (
-	"cmp"
 	"context"
 	"iter"
 	"slices"
@@ -79,7 +78,7 @@ func New(o Options) *Audit {
 	}
 }
 
-// Read takes the rows of the first database, and with the second call those of the second one.
+// Read takes the rows of the first database. The second call takes the rows of the second one.
 func (a *Audit) Read(s Source) error {
 	database := a.sources
 	a.sources++
@@ -105,7 +104,10 @@ func (a *Audit) Read(s Source) error {
 // countsAtOnce reports whether the IDs come in the order in which they are counted. Otherwise, and without a layout,
 // they are kept. So are the IDs of two databases: a server would not wait until the other one has been read.
 func (a *Audit) countsAtOnce(s Source) bool {
-	return a.isGiven() && s.Sorted && !a.opts.Two && a.ascend()
+	if a.opts.Two || !a.isGiven() {
+		return false
+	}
+	return s.Sorted && a.ascend()
 }
 
 // isGiven reports whether the layout is known, not guessed.
@@ -128,12 +130,15 @@ func (a *Audit) trustTimes(s Source) {
 // take counts a row, and passes on its ID.
 func (a *Audit) take(row Row, add func(snowflake.ID)) {
 	a.read++
+
 	switch {
 	case row.Null:
 		a.nulls++
 	case row.Fault != nil:
 		a.notIDs++
-		a.fault = cmp.Or(a.fault, row.Fault)
+		if a.fault == nil {
+			a.fault = row.Fault
+		}
 	case row.Unordered:
 		a.unordered.add(row.ID)
 	default:

@@ -146,8 +146,9 @@ func (a *Audit) addDoubts(r *Report) {
 		r.found("layout", all, "a guess that does not fit both databases, of which one rather has "+a.other,
 			"give --layout. If they have two, no comparison makes sense")
 	case a.guess.Layout != "" && !a.guess.Fits:
-		r.found("layout", all, "a guess that fits badly: its latest IDs are older than 30 days, so that nothing proves its "+
-			"epoch, or its sequences do not count up. What else is said is wrong if the layout is", "give --layout")
+		r.found("layout", all, "a guess that fits badly: its latest IDs are older than 30 days, so that nothing "+
+			"proves its epoch, or its sequences do not count up. What else is said is wrong if the layout is",
+			"give --layout")
 	}
 
 	hasEmpty := a.ids[0] == 0 || a.ids[1] == 0
@@ -167,11 +168,13 @@ func (a *Audit) addValues(r *Report) {
 	r.found("impossible", a.impossible,
 		"IDs that no generator of the layout issued: 0, negative, or above its greatest one",
 		"is it the right layout? Otherwise find their writer")
-	r.found("counter", a.counter, "small numbers, which as IDs were of the first minute of the layout: rather those of a "+
-		"counter, such as auto-increment. All else is said without them",
+
+	r.found("counter", a.counter, "small numbers, which as IDs were of the first minute of the layout: rather those "+
+		"of a counter, such as auto-increment. All else is said without them",
 		"find their writer: a default of the column, or an import")
 	if a.future.Count > 0 {
-		r.found("future", a.future, "IDs from more than 10 s after now, the latest from "+r.Last.Format(time.RFC3339Nano),
+		r.found("future", a.future,
+			"IDs from more than 10 s after now, the latest from "+r.Last.Format(time.RFC3339Nano),
 			"is it the right layout? Otherwise a clock was ahead: a new generator has to start above them")
 	}
 }
@@ -213,12 +216,13 @@ func (a *Audit) addGenerators(r *Report) {
 
 	r.found("shared_worker", a.shared, "workers with IDs in both databases, so both can issue equal ones",
 		"give each database workers of its own")
-	r.found("time", apart, fmt.Sprintf("workers with most IDs over %s off the time of their rows. The example is of %s: "+
-		"another epoch or clock, a time zone, another order of fields, or an import%s",
+	r.found("time", apart, fmt.Sprintf("workers with most IDs over %s off the time of their rows. The example is of "+
+		"%s: another epoch or clock, a time zone, another order of fields, or an import%s",
 		timetext.Days(a.tolerance), compared, late),
 		"compare the settings of these workers with the others, and with the layout")
 	r.found("interleaved", interleaved, fmt.Sprintf("IDs that descend again and again, by %s at most: two generators "+
-		"on one worker, whose clocks differ; or a clock is set back often%s", timetext.Days(longestApart), late), restart)
+		"on one worker, whose clocks differ; or a clock is set back often%s", timetext.Days(longestApart), late),
+		restart)
 	r.found("step_back", back, fmt.Sprintf("IDs that descend, by %s at most: a clock was set back, or a generator "+
 		"restarted with an earlier one%s", timetext.Days(longestBack), late),
 		"IDs of that span can be issued again. Generators of sqlflake go on above their last ID")
