@@ -17,11 +17,10 @@ import (
 )
 
 type auditOptions struct {
-	layout     chosenLayout
-	dsn, with  string
-	dsnGiven   bool // not by the variable
-	table      string
-	column, by string
+	layout    chosenLayout
+	dsn, with string
+	dsnGiven  bool // not by the variable
+	auditTable
 	order      string
 	slack      time.Duration
 	slackGiven bool
@@ -172,10 +171,10 @@ func (o *auditOptions) read(ctx context.Context, s streams, a *audit.Audit) erro
 	if o.table == "" {
 		return a.Read(audit.Source{Rows: p.words(ctx, s)})
 	}
-	if err := o.readTable(ctx, o.dsn, p, a); err != nil || o.with == "" {
+	if err := o.auditTable.read(ctx, o.dsn, p, a); err != nil || o.with == "" {
 		return err
 	}
-	return o.readTable(ctx, o.with, p, a)
+	return o.auditTable.read(ctx, o.with, p, a)
 }
 
 // writeReport prints a report for people.

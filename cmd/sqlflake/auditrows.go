@@ -82,11 +82,14 @@ func (p *rowReader) words(ctx context.Context, s streams) iter.Seq2[audit.Row, e
 	}
 }
 
+// auditTable is a table with IDs.
+type auditTable struct{ table, column, by string }
+
 // integers are the types of columns that an index sorts by number. SQLite stores texts in them too.
 var integers = []string{"INT2", "INT4", "INT8", "SMALLINT", "MEDIUMINT", "INT", "BIGINT"}
 
-// readTable reads the table in a database.
-func (o *auditOptions) readTable(ctx context.Context, dsn string, p *rowReader, a *audit.Audit) error {
+// read reads the table in a database.
+func (t *auditTable) read(ctx context.Context, dsn string, p *rowReader, a *audit.Audit) error {
 	s, err := readDSN(dsn)
 	if err != nil {
 		return err
@@ -100,7 +103,7 @@ func (o *auditOptions) readTable(ctx context.Context, dsn string, p *rowReader, 
 	}
 	defer pool.Close()
 
-	rows, err := pool.QueryContext(ctx, o.query(s.dialect))
+	rows, err := pool.QueryContext(ctx, t.query(s.dialect))
 	if err != nil {
 		return explain(err)
 	}
@@ -111,13 +114,13 @@ func (o *auditOptions) readTable(ctx context.Context, dsn string, p *rowReader, 
 	}
 
 	var source audit.Source
-	if o.by == "" {
+	if t.by == "" {
 		kind := strings.TrimPrefix(types[0].DatabaseTypeName(), "UNSIGNED ")
 		source.Sorted = s.dialect != sqldb.SQLite && slices.Contains(integers, kind)
 	} else {
 		source.Zoned, source.Local = zoneOf(s.dialect, types[1].DatabaseTypeName())
 	}
-	source.Rows = p.rows(rows, o.by != "")
+	source.Rows = p.rows(rows, t.by != "")
 	return a.Read(source)
 }
 
@@ -125,19 +128,19 @@ func (o *auditOptions) readTable(ctx context.Context, dsn string, p *rowReader, 
 var tableParts = regexp.MustCompile(`"[^"]+"|[^.]+`)
 
 // query reads the column in ascending order, or with the column of --by and in its order.
-func (o *auditOptions) query(dialect sqldb.Dialect) string {
+func (t *auditTable) query(dialect sqldb.Dialect) string {
 	mark := "`" // SQLite takes "name" for a text if there is no such column
 	if dialect == sqldb.Postgres {
 		mark = `"`
 	}
 	quote := func(name string) string { return mark + strings.ReplaceAll(name, mark, mark+mark) + mark }
 
-	table := tableParts.ReplaceAllStringFunc(o.table, func(name string) string {
+	table := tableParts.ReplaceAllStringFunc(t.table, func(name string) string {
 		return quote(strings.Trim(name, `"`))
 	})
-	columns, order := quote(o.column), quote(o.column)
-	if o.by != "" {
-		columns, order = columns+", "+quote(o.by), quote(o.by)+", "+order
+	columns, order := quote(t.column), quote(t.column)
+	if t.by != "" {
+		columns, order = columns+", "+quote(t.by), quote(t.by)+", "+order
 	}
 	return "SELECT " + columns + " FROM " + table + " ORDER BY " + order
 }

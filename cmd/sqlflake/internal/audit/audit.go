@@ -149,27 +149,6 @@ func (a *Audit) take(row Row, add func(snowflake.ID)) {
 	}
 }
 
-// Report counts the IDs that were kept, and returns what they show. It must be called once, after Read.
-func (a *Audit) Report(ctx context.Context) (*Report, error) {
-	a.now = a.opts.Now() // IDs that were issued during Read are not of the future
-	if !a.isGiven() {
-		a.chooseLayout()
-	}
-
-	if a.opts.Issued {
-		a.followAll()
-	}
-	a.times = nil
-	for i := range a.unordered.Len() {
-		a.lists[0].add(*a.unordered.at(i))
-	}
-
-	if err := a.addAll(ctx); err != nil {
-		return nil, err
-	}
-	return a.report(), nil
-}
-
 // chooseLayout guesses the layout, which has to fit both databases.
 func (a *Audit) chooseLayout() {
 	samples := [2][]snowflake.ID{append(a.lists[0].sample(), a.unordered.sample()...), a.lists[1].sample()}

@@ -2,6 +2,7 @@ package audit
 
 import (
 	"cmp"
+	"context"
 	"fmt"
 	"maps"
 	"math"
@@ -45,20 +46,25 @@ type Worker struct {
 	PerSecond int64           `json:"most_in_a_second"`
 }
 
-// Finding is something that should not be.
-type Finding struct {
-	Kind    string       `json:"kind"`
-	Count   int64        `json:"count"`
-	Example snowflake.ID `json:"example,omitzero"`
-	Workers []string     `json:"workers,omitempty"` // the first ten
-	Shows   string       `json:"shows"`
-	Do      string       `json:"do"`
-}
+// Report counts the IDs that were kept, and returns what they show. It must be called once, after Read.
+func (a *Audit) Report(ctx context.Context) (*Report, error) {
+	a.now = a.opts.Now() // IDs that were issued during Read are not of the future
+	if !a.isGiven() {
+		a.chooseLayout()
+	}
 
-func (f *Finding) add(n int64, example snowflake.ID, workers ...string) {
-	f.Count += n
-	f.Example = cmp.Or(f.Example, example)
-	f.Workers = append(f.Workers, workers...)
+	if a.opts.Issued {
+		a.followAll()
+	}
+	a.times = nil
+	for i := range a.unordered.Len() {
+		a.lists[0].add(*a.unordered.at(i))
+	}
+
+	if err := a.addAll(ctx); err != nil {
+		return nil, err
+	}
+	return a.report(), nil
 }
 
 func (a *Audit) report() *Report {
