@@ -63,7 +63,7 @@ func (f *Functions) postgresReserve() (statements []string) {
 	low, _ := f.wordBits()
 
 	for _, template := range []string{postgresLeases, postgresReserve} {
-		statements = append(statements, f.postgresFill(strings.TrimSpace(template),
+		statements = append(statements, f.postgresFill(template,
 			"{create}", strings.Join(schema, ";\n"),
 			"{leases}", leases,
 			"{namespaces}", namespaces,
