@@ -133,8 +133,8 @@ func WithStopOnLoss() Option {
 	return option(true, func(c *config) { c.stopOnLoss = true }, "")
 }
 
-// WithVersion sets what List shows as the version of the program. The default is the version of the main module that the
-// go command wrote into the binary, if there is one.
+// WithVersion sets what List shows as the version of the program. By default it is the version of the main module that
+// the go command wrote into the binary, if there is one.
 func WithVersion(version string) Option {
 	return option(true, func(c *config) { c.holder.Version = version }, "")
 }
