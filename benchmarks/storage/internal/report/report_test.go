@@ -100,7 +100,7 @@ func TestFolderHasEachForm(t *testing.T) {
 		"table.md": {`PostgreSQL 15, one client \| 8 clients`},
 		"bytes.svg": {
 			"prefers-color-scheme:dark", `fill:#0b5fb8;fill:var\(--snow\)`, "full colour: indexes",
-			"upper: one client",
+			">one client<",
 		},
 		"text": {"there is no index", `22.6 B \(1.00×\)`, `[0-9] B \(1\.[0-9]+×▼\)`},
 	} {
