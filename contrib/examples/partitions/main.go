@@ -105,12 +105,7 @@ func run(ctx context.Context, dialector gorm.Dialector, out io.Writer) (err erro
 		return err
 	}
 
-	var kept []Event
-	err = db.Order("id").Find(&kept).Error
-	for _, e := range kept {
-		fmt.Fprintf(out, "%s %s\n", snowflake.Default().Time(e.ID).Format("2006-01"), e.Kind)
-	}
-	return err
+	return show(db, out)
 }
 
 // create creates the table and its partitions.
@@ -140,4 +135,14 @@ func importEvents(db *gorm.DB, oldest time.Time) error {
 		}
 	}
 	return nil
+}
+
+// show lists the events that are kept.
+func show(db *gorm.DB, out io.Writer) error {
+	var kept []Event
+	err := db.Order("id").Find(&kept).Error
+	for _, e := range kept {
+		fmt.Fprintf(out, "%s %s\n", snowflake.Default().Time(e.ID).Format("2006-01"), e.Kind)
+	}
+	return err
 }
