@@ -206,7 +206,7 @@ shown. A database that does not answer is asked again.`,
 		RunE: func(c *cobra.Command, _ []string) error { return o.run(c.Context(), streamsOf(c), now) },
 	}
 
-	o.workersOptions.addFlags(c)
+	o.addFlags(c)
 	c.Flags().DurationVar(&o.interval, "interval", 2*time.Second, "time between two reads")
 	c.Flags().BoolVar(&o.json, "json", false, "print a JSON object a line; at first one for each worker")
 	return c
