@@ -261,20 +261,29 @@ func TestOpenRefusesWhatCannotHoldALease(t *testing.T) {
 		"a prepared transaction": {db: prepared, want: gorm.ErrInvalidTransaction},
 		"a dry run": {
 			db:   openHandle(t, gormdb.Dialector(unused), gorm.Config{DryRun: true}).DB,
-			want: gorm.ErrDryRunModeUnsupported},
+			want: gorm.ErrDryRunModeUnsupported,
+		},
 		"a plugin already": {db: registered.DB, want: gorm.ErrRegistered, text: "already has a plugin"},
 		"another dialect": {
 			db:   openHandle(t, foreign{gormdb.Dialector(testdb.SQLite(t))}, gorm.Config{}).DB,
 			want: gorm.ErrUnsupportedDriver, text: `"clickhouse"`,
 		},
-		"a bad table": {db: h.DB, opts: []gormplugin.Option{gormplugin.WithLeaseTables("a-b")},
-			want: lease.ErrOption, text: `"a-b"`},
-		"no table": {db: h.DB, opts: []gormplugin.Option{gormplugin.WithLeaseTables("")},
-			want: gormplugin.ErrOption},
-		"a bad window": {db: h.DB, opts: []gormplugin.Option{gormplugin.WithLease(lease.WithWindow(1))},
-			want: lease.ErrOption},
-		"a bad option": {db: h.DB, opts: []gormplugin.Option{gormplugin.WithNamed("", newCounting())},
-			want: gormplugin.ErrOption},
+		"a bad table": {
+			db: h.DB, opts: []gormplugin.Option{gormplugin.WithLeaseTables("a-b")},
+			want: lease.ErrOption, text: `"a-b"`,
+		},
+		"no table": {
+			db: h.DB, opts: []gormplugin.Option{gormplugin.WithLeaseTables("")},
+			want: gormplugin.ErrOption,
+		},
+		"a bad window": {
+			db: h.DB, opts: []gormplugin.Option{gormplugin.WithLease(lease.WithWindow(1))},
+			want: lease.ErrOption,
+		},
+		"a bad option": {
+			db: h.DB, opts: []gormplugin.Option{gormplugin.WithNamed("", newCounting())},
+			want: gormplugin.ErrOption,
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			keys, err := gormplugin.Open(t.Context(), c.db, c.opts...)

@@ -319,8 +319,10 @@ func (r *renamed) BeforeCreate(*gorm.DB) error {
 func TestAGeneratedColumnThatAHookReplacesFollowsTheRow(t *testing.T) {
 	eachUpsert(t, gorm.Config{}, func(t *testing.T, db *env) {
 		noError(t, db.Create(&renamed{Email: "a", Name: "1"}).Error)
-		upsert := clause.OnConflict{Columns: []clause.Column{{Name: "email"}},
-			DoUpdates: clause.AssignmentColumns([]string{"name"})}
+		upsert := clause.OnConflict{
+			Columns:   []clause.Column{{Name: "email"}},
+			DoUpdates: clause.AssignmentColumns([]string{"name"}),
+		}
 
 		record, row := renamed{Email: "a", Name: "22"}, renamed{}
 		noError(t, db.Clauses(upsert).Create(&record).Error)
