@@ -204,3 +204,52 @@ func IsInteger(t reflect.Type) bool {
 	k := indirect(t).Kind()
 	return reflect.Int <= k && k <= reflect.Uint64
 }
+
+// loadIndirect returns what v holds or points to. It is the zero Value within an embedded nil pointer.
+func (k kind) loadIndirect(v reflect.Value) Value {
+	if v.Kind() == reflect.Pointer {
+		v = v.Elem()
+	}
+	if !v.IsValid() {
+		return Value{}
+	}
+	return k.load(v)
+}
+
+// load returns what v, which is no pointer, holds.
+func (k kind) load(v reflect.Value) Value {
+	switch k {
+	case signed:
+		return Value{ID: snowflake.ID(v.Int())}
+	case unsigned:
+		return Value{ID: snowflake.ID(v.Uint())}
+	case text:
+		return textValue(v.String())
+	case custom:
+		if !v.CanAddr() {
+			addressable := reflect.New(v.Type()).Elem()
+			addressable.Set(v)
+			v = addressable
+		}
+		return Value{ID: v.Addr().Interface().(Key).SnowflakeID()}
+	}
+
+	return Value{}
+}
+
+// store sets v, which is settable and no pointer.
+func (k kind) store(v reflect.Value, x Value) {
+	switch k {
+	case signed:
+		v.SetInt(int64(x.ID))
+	case unsigned:
+		v.SetUint(uint64(x.ID))
+	case text:
+		if x.ID != 0 {
+			x.Text = x.ID.String()
+		}
+		v.SetString(x.Text)
+	case custom:
+		v.Addr().Interface().(Key).SetSnowflakeID(x.ID)
+	}
+}

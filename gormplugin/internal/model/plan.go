@@ -11,6 +11,7 @@ import (
 	"strconv"
 	"strings"
 
+	"gorm.io/gorm"
 	"gorm.io/gorm/schema"
 	"gorm.io/gorm/utils"
 )
@@ -396,4 +397,42 @@ func canHold(to, from reflect.Type) bool {
 		return holdsNumbers(from) || from.Kind() == reflect.String // of digits, which GORM parses
 	}
 	return to == from
+}
+
+// Active returns the columns without those that Omit names: the database makes these.
+func (p *Plan) Active(stmt *gorm.Statement) []*Column {
+	if len(stmt.Selects) == 0 && len(stmt.Omits) == 0 {
+		return p.Columns
+	}
+	return slices.DeleteFunc(slices.Clone(p.Columns), func(c *Column) bool {
+		return SelectionOf(stmt, c.Field) == Omitted
+	})
+}
+
+// Selection says whether a statement writes a column.
+type Selection uint8
+
+// What Select and Omit say about a column.
+const (
+	Written     Selection = iota
+	NotSelected           // Select names other columns only
+	Omitted               // Omit names it: the database makes the value
+)
+
+// SelectionOf decides as callbacks.ConvertToCreateValues does.
+func SelectionOf(stmt *gorm.Statement, field *schema.Field) Selection {
+	if len(stmt.Selects) == 0 && len(stmt.Omits) == 0 {
+		return Written
+	}
+
+	columns, restricted := stmt.SelectAndOmitColumns(true, false)
+	named, ok := columns[field.DBName]
+	switch {
+	case ok && !named:
+		return Omitted
+	case !ok && restricted:
+		return NotSelected
+	default:
+		return Written
+	}
 }

@@ -57,44 +57,6 @@ func (p *Plan) Lacking(stmt *gorm.Statement) (r Records, n int, err error) {
 	return r, n, nil
 }
 
-// Active returns the columns without those that Omit names: the database makes these.
-func (p *Plan) Active(stmt *gorm.Statement) []*Column {
-	if len(stmt.Selects) == 0 && len(stmt.Omits) == 0 {
-		return p.Columns
-	}
-	return slices.DeleteFunc(slices.Clone(p.Columns), func(c *Column) bool {
-		return SelectionOf(stmt, c.Field) == Omitted
-	})
-}
-
-// Selection says whether a statement writes a column.
-type Selection uint8
-
-// What Select and Omit say about a column.
-const (
-	Written     Selection = iota
-	NotSelected           // Select names other columns only
-	Omitted               // Omit names it: the database makes the value
-)
-
-// SelectionOf decides as callbacks.ConvertToCreateValues does.
-func SelectionOf(stmt *gorm.Statement, field *schema.Field) Selection {
-	if len(stmt.Selects) == 0 && len(stmt.Omits) == 0 {
-		return Written
-	}
-
-	columns, restricted := stmt.SelectAndOmitColumns(true, false)
-	named, ok := columns[field.DBName]
-	switch {
-	case ok && !named:
-		return Omitted
-	case !ok && restricted:
-		return NotSelected
-	default:
-		return Written
-	}
-}
-
 // RecordsOf returns the records of a statement, none with an error.
 func RecordsOf(stmt *gorm.Statement, columns []*Column) (r Records, err error) {
 	r = Records{Columns: columns, ctx: stmt.Context, schema: stmt.Schema, Maps: true}
@@ -501,55 +463,6 @@ func textValue(s string) Value {
 		return Value{ID: id}
 	}
 	return Value{Text: s}
-}
-
-// loadIndirect returns what v holds or points to. It is the zero Value within an embedded nil pointer.
-func (k kind) loadIndirect(v reflect.Value) Value {
-	if v.Kind() == reflect.Pointer {
-		v = v.Elem()
-	}
-	if !v.IsValid() {
-		return Value{}
-	}
-	return k.load(v)
-}
-
-// load returns what v, which is no pointer, holds.
-func (k kind) load(v reflect.Value) Value {
-	switch k {
-	case signed:
-		return Value{ID: snowflake.ID(v.Int())}
-	case unsigned:
-		return Value{ID: snowflake.ID(v.Uint())}
-	case text:
-		return textValue(v.String())
-	case custom:
-		if !v.CanAddr() {
-			addressable := reflect.New(v.Type()).Elem()
-			addressable.Set(v)
-			v = addressable
-		}
-		return Value{ID: v.Addr().Interface().(Key).SnowflakeID()}
-	}
-
-	return Value{}
-}
-
-// store sets v, which is settable and no pointer.
-func (k kind) store(v reflect.Value, x Value) {
-	switch k {
-	case signed:
-		v.SetInt(int64(x.ID))
-	case unsigned:
-		v.SetUint(uint64(x.ID))
-	case text:
-		if x.ID != 0 {
-			x.Text = x.ID.String()
-		}
-		v.SetString(x.Text)
-	case custom:
-		v.Addr().Interface().(Key).SetSnowflakeID(x.ID)
-	}
 }
 
 // GoValue returns what a struct of the model holds for a value, without the pointer.

@@ -307,3 +307,61 @@ func parentOf(stmt *gorm.Statement) *parent {
 	}
 	return found
 }
+
+// Announce stores the relations, and the insert of the statement if it is still to come. It stores that there are none
+// if the statement's own parent has announced some, which would otherwise seem to be about the associations of the
+// statement.
+func Announce(stmt *gorm.Statement, in *Insert, relations []*schema.Relationship) {
+	hasNews := in != nil || len(relations) > 0
+	if hasNews || announced(stmt) != nil {
+		stmt.Settings.Store(parentKey{}, &parent{stmt, in, relations, parentOf(stmt)})
+	}
+}
+
+// Withdraw undoes Announce after all associations are saved: the statement may be used again, or copied.
+func Withdraw(stmt *gorm.Statement) {
+	if p := announced(stmt); p != nil && p.stmt == stmt {
+		stmt.Settings.Delete(parentKey{})
+	}
+}
+
+// returningOf returns the columns that the statement will return, nil if none, as callbacks.Create decides. If all is
+// true it returns all of them.
+func returningOf(stmt *gorm.Statement, d Dialect) (columns []clause.Column, all bool) {
+	if !d.Returning {
+		return nil, false
+	}
+
+	if c, ok := stmt.Clauses["RETURNING"]; ok {
+		own, _ := c.Expression.(clause.Returning)
+		isStar := len(own.Columns) == 1 && own.Columns[0].Name == "*"
+		return own.Columns, isStar || len(own.Columns) == 0
+	}
+
+	for _, field := range stmt.Schema.FieldsWithDefaultDBValue {
+		if field.Readable {
+			columns = append(columns, clause.Column{Name: field.DBName})
+		}
+	}
+	return columns, false
+}
+
+// returnedFields returns the fields that RETURNING will set in records of a schema, as gorm.Scan does: all of them if
+// it names an expression, whose alias may be any field.
+func returnedFields(stmt *gorm.Statement, d Dialect, s *schema.Schema) (fields []*schema.Field) {
+	columns, all := returningOf(stmt, d)
+	for _, column := range columns {
+		field := s.LookUpField(column.Name)
+		fields, all = append(fields, field), all || field == nil
+	}
+	if all {
+		fields = slices.Clone(s.Fields)
+	}
+	return slices.DeleteFunc(fields, func(field *schema.Field) bool { return field.DBName == "" || !field.Readable })
+}
+
+// Fails reports whether a record may not be in a slice twice: it would have to become two rows with one key.
+func Fails(stmt *gorm.Statement, d Dialect) bool {
+	_, does, _ := conflictOf(stmt, d.MySQL)
+	return does == fails
+}
