@@ -100,7 +100,14 @@ func TestTheLeaseTellsGORMsLogger(t *testing.T) {
 		has, lack []string
 	}{
 		{logger.Info, []string{"[info] snowflake lease acquired namespace=n%d worker=0 epoch=1 horizon=", "snowflake lease released", "[warn] snowflake lease lost"}, nil},
-		{logger.Warn, []string{"[warn] snowflake lease lost", `error="lease: worker was taken over`, "[warn] snowflake lease acquired"}, []string{"[info]", "released", "extended"}},
+		{
+			logger.Warn,
+			[]string{
+				"[info] snowflake lease acquired namespace=n%d worker=0 epoch=1 horizon=", "[warn] snowflake lease lost",
+				`error="lease: worker was taken over`, "[warn] snowflake lease acquired",
+			},
+			[]string{"released", "extended"},
+		},
 		{logger.Error, nil, []string{"snowflake"}},
 		{logger.Silent, nil, []string{"snowflake"}},
 	} {

@@ -3,6 +3,7 @@ package gormplugin
 import (
 	"context"
 	"log/slog"
+	"reflect"
 	"strings"
 	"sync/atomic"
 
@@ -12,11 +13,14 @@ import (
 )
 
 // leaseLog is a slog.Handler that passes the records of a lease to GORM's logger, which filters by its own level. It
-// drops records below Info, for which GORM has no level. The worker after a lost one is a warning too: at GORM's
-// default level the log would show the loss and never its end.
+// drops records below Info, for which GORM has no level.
+//
+// GORM's default level hides Info. So the first worker is shown by a logger that shows warnings, and the worker after a
+// lost one is a warning too: else the log would show the loss and never its end.
 type leaseLog struct {
-	to   logger.Interface
-	lost atomic.Bool // a worker, and none was acquired since
+	to     logger.Interface
+	opened atomic.Bool // a worker was acquired
+	lost   atomic.Bool // a worker, and none was acquired since
 }
 
 func (h *leaseLog) Enabled(_ context.Context, level slog.Level) bool { return level >= slog.LevelInfo }
@@ -44,13 +48,27 @@ func (h *leaseLog) Handle(ctx context.Context, record slog.Record) error {
 	case "snowflake lease " + string(lease.Lost):
 		h.lost.Store(true)
 	case "snowflake lease " + string(lease.Acquired):
-		if h.lost.Swap(false) {
+		isFirst, isAfterLoss := !h.opened.Swap(true), h.lost.Swap(false)
+		switch {
+		case isAfterLoss:
 			log = h.to.Warn
+		case isFirst && showsWarnings(h.to):
+			log = h.to.LogMode(logger.Info).Info
 		}
 	}
 
 	log(ctx, "%s", strings.TrimSpace(record.Message+" "+text.String()))
 	return nil
+}
+
+// showsWarnings reports whether the level of a logger is known, as with those of GORM, and Warn or above.
+func showsWarnings(to logger.Interface) bool {
+	v := reflect.Indirect(reflect.ValueOf(to))
+	if v.Kind() != reflect.Struct {
+		return false
+	}
+	level := v.FieldByName("LogLevel")
+	return level.IsValid() && level.CanInt() && level.Int() >= int64(logger.Warn)
 }
 
 // WithAttrs and WithGroup are not called: a lease adds nothing to its logger.
