@@ -35,7 +35,9 @@ func Example() {
 			}
 			fmt.Print(number, " ")
 		}
-		numbers.Close()
+		if err := numbers.Close(); err != nil {
+			panic(err)
+		}
 	}
 	// Output: 1 2 3 101 102 103
 }
