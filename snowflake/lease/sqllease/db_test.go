@@ -18,6 +18,11 @@ import (
 	"github.com/sqlflake/sqlflake/snowflake/sqldb"
 )
 
+// insertLease is what comes before the values of a lease. It names the columns, so that a later one needs a default
+// alone.
+const insertLease = "INSERT INTO snowflake_leases (namespace, worker, epoch, token, horizon, expires_ms, generation, " +
+	"reserved_for, host, pid, version, revision) VALUES "
+
 // TestNewTakesWhatRunsStatements leases a worker through each kind of handle that programs have. A single connection
 // would block if a call used two at a time.
 func TestNewTakesWhatRunsStatements(t *testing.T) {

@@ -305,8 +305,7 @@ func TestAWorkerThatAnotherNodeAddsInTheMidstOfAMoveIssuesNothing(t *testing.T) 
 			mover := movingStore(t, db, target, dialect, func(n int64) {
 				if n == statement {
 					begun = true
-					exec(t, db, fmt.Sprintf(
-						"INSERT INTO snowflake_leases VALUES ('n', 5, 1, '%s', 0, %d, 0, '', '', 0, '', 0)",
+					exec(t, db, fmt.Sprintf(insertLease+"('n', 5, 1, '%s', 0, %d, 0, '', '', 0, '', 0)",
 						claim.Token, time.Now().Add(time.Hour).UnixMilli()))
 				}
 			})
@@ -335,7 +334,7 @@ func TestAMoveWaitsForAWorkerThatIsBeingAdded(t *testing.T) {
 		defer func() { _ = tx.Rollback() }() // fails after the commit
 		lock := map[sqldb.Dialect]string{sqldb.Postgres: "FOR SHARE", sqldb.MySQL: "LOCK IN SHARE MODE"}[dialect]
 		exec(t, tx, "SELECT * FROM snowflake_namespaces "+lock)
-		exec(t, tx, fmt.Sprintf("INSERT INTO snowflake_leases VALUES ('n', 9, 1, '', 0, %d, 0, '', 'web-9', 0, '', 0)",
+		exec(t, tx, fmt.Sprintf(insertLease+"('n', 9, 1, '', 0, %d, 0, '', 'web-9', 0, '', 0)",
 			time.Now().Add(time.Hour).UnixMilli()))
 
 		answer := make(chan error, 1)

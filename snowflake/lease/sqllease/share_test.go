@@ -206,7 +206,7 @@ func TestAShareWaitsForAWorkerThatIsBeingAdded(t *testing.T) {
 			t.Fatal(err)
 		}
 		defer func() { _ = tx.Rollback() }() // fails after the first one
-		exec(t, tx, "INSERT INTO snowflake_leases VALUES ('n', 9, 1, '', 0, 0, 0, '', '', 0, '', 0)")
+		exec(t, tx, insertLease+"('n', 9, 1, '', 0, 0, 0, '', '', 0, '', 0)")
 		reserved, shared := make(chan error, 1), make(chan error, 1)
 		go func() { reserved <- l.Reserve(t.Context(), 9, "orders") }()
 		awaitLocks(t, db, dialect, 1, reserved)
