@@ -158,13 +158,21 @@ func (e *engine) execute(ctx context.Context, name string, now int64, given valu
 
 	text = strings.ReplaceAll(text, e.now, strconv.FormatInt(now, 10))
 	var args []any
+	var unknown []string
 	text = parameter.ReplaceAllStringFunc(text, func(mark string) string {
-		args = append(args, given[mark[1:]])
+		value, ok := given[mark[1:]]
+		if !ok {
+			unknown = append(unknown, mark)
+		}
+		args = append(args, value)
 		if e.numbered == "" {
 			return "?"
 		}
 		return e.numbered + strconv.Itoa(len(args))
 	})
+	if len(unknown) > 0 { // a missing one would be NULL
+		return 0, nil, fmt.Errorf("%s: the example has no value for %q", name, unknown)
+	}
 
 	if !strings.HasPrefix(text, "SELECT") && !strings.Contains(text, "RETURNING") {
 		result, err := e.db.ExecContext(ctx, text, args...)
