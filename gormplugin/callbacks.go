@@ -64,6 +64,26 @@ func register(db *gorm.DB, shared *config) error {
 	return nil
 }
 
+// wait runs before GORM takes a connection for the transaction. If the lease is not ready, as after an outage or the
+// sleep of a laptop, it fills the keys, which waits for the lease. If all waiting calls held a connection, there might
+// be none left for the extension.
+func (c *callbacks) wait(db *gorm.DB) {
+	stmt := db.Statement
+	if db.Error != nil || isBuilt(stmt) {
+		return // it runs last if the application has removed gorm:begin_transaction
+	}
+
+	c.discard(stmt)
+	if _, inside := connpool.Unwrap(stmt.ConnPool); inside || c.ready() == nil {
+		return
+	}
+
+	c.fill(db)
+	if in := c.insertOf(stmt); in != nil {
+		in.Waited = true
+	}
+}
+
 // start runs before the hooks of a Create.
 func (c *callbacks) start(db *gorm.DB) {
 	if in := c.insertOf(db.Statement); in != nil && in.Waited {

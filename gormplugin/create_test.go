@@ -70,16 +70,26 @@ func TestWhatCannotBeCreatedIsAnErrorAndNoIDIsDrawn(t *testing.T) {
 		{func() any { return []*user(nil) }, gorm.ErrEmptySlice, ""},
 		{func() any { return (*user)(nil) }, gorm.ErrInvalidValue, ""},
 		{func() any { return []map[string]any{} }, gorm.ErrEmptySlice, ""},
-		{func() any { return user{} }, gorm.ErrInvalidValue,
-			"gormplugin: gormplugin_test.user by value cannot take its key, pass a pointer: "},
-		{func() any { return [2]user{{Name: "a"}} }, gorm.ErrInvalidValue,
-			"gormplugin: gormplugin_test.user by value cannot take its key"},
-		{func() any { return map[string]any(nil) }, gorm.ErrInvalidValue,
-			"gormplugin: a nil map cannot take the key of user: "},
-		{func() any { return &named{} }, gorm.ErrInvalidValue,
-			"gormplugin: gormplugin_test.named has no snowflake.ID where the model user has ID: "},
-		{func() any { return &[]int{1} }, gorm.ErrInvalidData,
-			"gormplugin: []int is not a slice of records of user: "},
+		{
+			func() any { return user{} }, gorm.ErrInvalidValue,
+			"gormplugin: gormplugin_test.user by value cannot take its key, pass a pointer: ",
+		},
+		{
+			func() any { return [2]user{{Name: "a"}} }, gorm.ErrInvalidValue,
+			"gormplugin: gormplugin_test.user by value cannot take its key",
+		},
+		{
+			func() any { return map[string]any(nil) }, gorm.ErrInvalidValue,
+			"gormplugin: a nil map cannot take the key of user: ",
+		},
+		{
+			func() any { return &named{} }, gorm.ErrInvalidValue,
+			"gormplugin: gormplugin_test.named has no snowflake.ID where the model user has ID: ",
+		},
+		{
+			func() any { return &[]int{1} }, gorm.ErrInvalidData,
+			"gormplugin: []int is not a slice of records of user: ",
+		},
 	} {
 		for _, tx := range []*gorm.DB{db.Model(&user{}), db.Model(&user{}).Clauses(byCode)} {
 			err := tx.Create(c.value()).Error

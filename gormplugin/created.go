@@ -28,7 +28,7 @@ import (
 //
 // The time of an ID is the start of its tick: see [snowflake.Layout.Time]. With a time in two parts the condition also
 // compares those bits of the key: see [snowflake.Layout.MaskedRanges]. Bounds before the epoch or after the last tick
-// are valid. No Created finds negative numbers. Old auto-increment keys seem to be in the first ticks of the layout:
+// are valid. No Created finds negative numbers. Old auto-increment keys look like IDs of the first ticks of the layout:
 // give the plugin [WithMinID], or CreatedBefore finds all of them. Then neither a Created nor its negation by Not finds
 // keys below that number; query them by `id < ?`. On a handle without the plugin, use CreatedBetween with the time of
 // the move.

@@ -74,26 +74,6 @@ func openPlace(ctx context.Context, db *gorm.DB, prefix string) (leasePlace, err
 	return place, nil
 }
 
-// wait runs before GORM takes a connection for the transaction. If the lease is not ready, as after an outage or the
-// sleep of a laptop, it fills the keys, which waits for the lease. If all waiting calls held a connection, there might
-// be none left for the extension.
-func (c *callbacks) wait(db *gorm.DB) {
-	stmt := db.Statement
-	if db.Error != nil || isBuilt(stmt) {
-		return // it runs last if the application has removed gorm:begin_transaction
-	}
-
-	c.discard(stmt)
-	if _, inside := connpool.Unwrap(stmt.ConnPool); inside || c.ready() == nil {
-		return
-	}
-
-	c.fill(db)
-	if in := c.insertOf(stmt); in != nil {
-		in.Waited = true
-	}
-}
-
 // memoryStore is for SQLite databases without a file. A statement that finds the pool's connection in use would open
 // another connection, and with it another database, so only Acquire and Release use the database. In between the worker
 // is held without an end, since no other process can take it. It is not lease.NewMemory: several pools of this process
@@ -119,7 +99,9 @@ func (s *memoryStore) Acquire(ctx context.Context, r leasestore.Request) (leases
 // Extend only checks whether the pool was closed: database/sql does that before it looks at the context, and looks at
 // the context before it takes or opens a connection. The horizon need not be stored as long as no process can take the
 // worker.
-func (s *memoryStore) Extend(_ context.Context, c leasestore.Claim, horizon int64, ttl time.Duration) (time.Time, error) {
+func (s *memoryStore) Extend(
+	_ context.Context, c leasestore.Claim, horizon int64, ttl time.Duration,
+) (time.Time, error) {
 	if _, err := s.Store.Extend(ended(), c, horizon, ttl); errors.Is(err, os.ErrClosed) {
 		return time.Time{}, err
 	}

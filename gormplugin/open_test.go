@@ -94,8 +94,10 @@ func TestOpenNeedsNoNumber(t *testing.T) {
 			h := on(t, target)
 			keys := h.leased(t)
 			h.migrate(t, &user{})
+
 			users := named("a", "b", "c")
 			must(t, h.Create(&users))
+
 			for _, u := range users {
 				if u.ID == 0 || ids[u.ID] {
 					t.Errorf("key %d is 0 or came twice", u.ID)
@@ -104,6 +106,7 @@ func TestOpenNeedsNoNumber(t *testing.T) {
 				workers[workerOf(u.ID)] = true
 				equal(t, "worker of the lease", keys.Lease().Status().Worker, workerOf(u.ID))
 			}
+
 			for _, statement := range h.log.take() {
 				if strings.Contains(statement, "snowflake_leases") {
 					t.Errorf("GORM's log has a statement of the lease: %s", statement)
@@ -123,15 +126,18 @@ func TestCloseGivesTheWorkerBackAndEndsCreates(t *testing.T) {
 		keys, other := h.leased(t), on(t, target)
 		noError(t, other.Use(keys))
 		h.migrate(t, &user{})
+
 		a, b := user{Name: "a"}, user{Name: "b"}
 		must(t, h.Create(&a))
 		must(t, other.Create(&b))
 		equal(t, "the second handle's worker", workerOf(b.ID), workerOf(a.ID))
 		equal(t, "workers held", h.held(t), 1)
+
 		for range 2 {
 			noError(t, keys.Close(t.Context()))
 		}
 		equal(t, "workers held after Close", h.held(t), 0)
+
 		for _, db := range []*gorm.DB{h.DB, other.DB} {
 			u := user{Name: "c"}
 			if err := db.Create(&u).Error; !errors.Is(err, lease.ErrClosed) || u.ID != 0 {
@@ -139,6 +145,7 @@ func TestCloseGivesTheWorkerBackAndEndsCreates(t *testing.T) {
 			}
 		}
 		must(t, h.Create(&user{Model: gormplugin.Model{ID: 7}})) // needs no ID
+
 		again := on(t, target)
 		again.leased(t, gormplugin.WithLease(lease.WithWorkers(workerOf(a.ID), workerOf(a.ID))))
 		c := user{Name: "c"}
@@ -163,12 +170,14 @@ func TestOpenWithOptions(t *testing.T) {
 			gormplugin.WithLease(lease.WithNamespace("mine"), lease.WithWindow(40*time.Second)),
 			gormplugin.WithLease(lease.WithWorkers(100, 200), lease.WithGenerator(snowflake.WithLead(0))),
 			gormplugin.WithLayout(snowflake.MustPreset("wide")))
+
 		status := keys.Lease().Status()
 		equal(t, "namespace", status.Namespace, "mine")
 		equal(t, "worker", status.Worker, 100)
 		if ahead := time.Until(status.Horizon); ahead > 41*time.Second {
 			t.Errorf("the horizon is %v ahead, the window 40s", ahead)
 		}
+
 		entries := h.entries(t, sqllease.WithTables("my_"))
 		equal(t, "rows", len(entries), 1)
 		equal(t, "layout", entries[0].Layout, snowflake.MustPreset("wide").String())
@@ -181,6 +190,7 @@ func TestTheWindowSuitsTheDatabase(t *testing.T) {
 			h := openHandle(t, gormdb.Dialector(target), gorm.Config{PrepareStmt: true})
 			h.pool.SetMaxOpenConns(connections)
 			d := time.Until(h.leased(t, gormplugin.WithLease(lease.WithNamespace(namespace))).Lease().Status().Horizon)
+
 			long := target.Name == "sqlite" || connections == 1
 			if (d > time.Minute+time.Second) != long || d > lease.MaxWindow+time.Second {
 				t.Errorf("%s connections: the horizon is %v ahead", namespace, d)
@@ -194,21 +204,26 @@ func TestTheLeaseOfOpenReservesWorkers(t *testing.T) {
 	check := func(t *testing.T, dialector gorm.Dialector) {
 		t.Helper()
 		h := openHandle(t, dialector, gorm.Config{})
+
 		clock := newPushed()
 		keys := clock.open(t, h)
 		h.migrate(t, &user{})
+
 		for range 2 {
 			noError(t, keys.Lease().Reserve(t.Context(), 1023, "orders"))
 			clock.extend(t, keys)
 			must(t, h.Create(&user{Name: "a"}))
 		}
+
 		wantError(t, keys.Lease().Reserve(t.Context(), 1023, "lines"), lease.ErrNoWorker)
 		wantError(t, keys.Lease().Reserve(t.Context(), 0, "lines"), lease.ErrNoWorker) // its own
+
 		noError(t, keys.Close(t.Context()))
 		reserved := slices.DeleteFunc(h.entries(t), func(e leasestore.Entry) bool { return !e.Reserved() })
 		equal(t, "reserved workers", len(reserved), 1)
 		equal(t, "workers held after Close", h.held(t), 1)
 	}
+
 	testdb.Each(t, func(t *testing.T, target testdb.Target) { check(t, gormdb.Dialector(target)) })
 	t.Run("memory", func(t *testing.T) { check(t, sqlite.Open(":memory:")) })
 }
@@ -224,12 +239,14 @@ func TestOpenRefusesWhatCannotHoldALease(t *testing.T) {
 	_ = failed.AddError(gorm.ErrRecordNotFound)
 	empty, err := gorm.Open(nil, &gorm.Config{Logger: &recorder{}})
 	noError(t, err)
+
 	registered := on(t, testdb.SQLite(t))
 	noError(t, registered.Use(gormplugin.New(newCounting())))
 	tx := must(t, h.Begin())
 	defer tx.Rollback()
 	prepared := must(t, openHandle(t, gormdb.Dialector(testdb.SQLite(t)), gorm.Config{PrepareStmt: true}).Begin())
 	defer prepared.Rollback()
+
 	for name, c := range map[string]struct {
 		db   *gorm.DB
 		opts []gormplugin.Option
@@ -242,16 +259,31 @@ func TestOpenRefusesWhatCannotHoldALease(t *testing.T) {
 		"an error":               {db: failed, want: gorm.ErrRecordNotFound},
 		"a transaction":          {db: tx, want: gorm.ErrInvalidTransaction},
 		"a prepared transaction": {db: prepared, want: gorm.ErrInvalidTransaction},
-		"a dry run":              {db: openHandle(t, gormdb.Dialector(unused), gorm.Config{DryRun: true}).DB, want: gorm.ErrDryRunModeUnsupported},
-		"a plugin already":       {db: registered.DB, want: gorm.ErrRegistered, text: "already has a plugin"},
+		"a dry run": {
+			db:   openHandle(t, gormdb.Dialector(unused), gorm.Config{DryRun: true}).DB,
+			want: gorm.ErrDryRunModeUnsupported,
+		},
+		"a plugin already": {db: registered.DB, want: gorm.ErrRegistered, text: "already has a plugin"},
 		"another dialect": {
 			db:   openHandle(t, foreign{gormdb.Dialector(testdb.SQLite(t))}, gorm.Config{}).DB,
 			want: gorm.ErrUnsupportedDriver, text: `"clickhouse"`,
 		},
-		"a bad table":  {db: h.DB, opts: []gormplugin.Option{gormplugin.WithLeaseTables("a-b")}, want: lease.ErrOption, text: `"a-b"`},
-		"no table":     {db: h.DB, opts: []gormplugin.Option{gormplugin.WithLeaseTables("")}, want: gormplugin.ErrOption},
-		"a bad window": {db: h.DB, opts: []gormplugin.Option{gormplugin.WithLease(lease.WithWindow(1))}, want: lease.ErrOption},
-		"a bad option": {db: h.DB, opts: []gormplugin.Option{gormplugin.WithNamed("", newCounting())}, want: gormplugin.ErrOption},
+		"a bad table": {
+			db: h.DB, opts: []gormplugin.Option{gormplugin.WithLeaseTables("a-b")},
+			want: lease.ErrOption, text: `"a-b"`,
+		},
+		"no table": {
+			db: h.DB, opts: []gormplugin.Option{gormplugin.WithLeaseTables("")},
+			want: gormplugin.ErrOption,
+		},
+		"a bad window": {
+			db: h.DB, opts: []gormplugin.Option{gormplugin.WithLease(lease.WithWindow(1))},
+			want: lease.ErrOption,
+		},
+		"a bad option": {
+			db: h.DB, opts: []gormplugin.Option{gormplugin.WithNamed("", newCounting())},
+			want: gormplugin.ErrOption,
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			keys, err := gormplugin.Open(t.Context(), c.db, c.opts...)
@@ -260,12 +292,15 @@ func TestOpenRefusesWhatCannotHoldALease(t *testing.T) {
 			}
 		})
 	}
+
 	err = h.Connection(func(single *gorm.DB) error {
 		_, err := gormplugin.Open(t.Context(), single)
 		return err
 	})
 	wantError(t, err, gorm.ErrInvalidDB)
-	if on(t, unused).Migrator().HasTable("snowflake_leases") || h.Migrator().HasTable("my_leases") || len(h.Plugins) > 0 {
+
+	if on(t, unused).Migrator().HasTable("snowflake_leases") ||
+		h.Migrator().HasTable("my_leases") || len(h.Plugins) > 0 {
 		t.Errorf("something is left: plugins %v", h.Plugins)
 	}
 }
@@ -279,11 +314,14 @@ func restricted(t *testing.T, target testdb.Target, db *gorm.DB) gorm.Dialector 
 	case "sqlite":
 		return sqlite.Open("file:" + target.DSN + "&mode=ro")
 	}
+
 	var name string
 	must(t, db.Raw("SELECT database()").Scan(&name))
+
 	config, err := mysqldriver.ParseDSN(target.DSN)
 	noError(t, err)
 	config.User, config.Passwd = "u"+name[max(0, len(name)-30):], ""
+
 	must(t, db.Exec("CREATE USER "+config.User))
 	t.Cleanup(func() { must(t, db.Exec("DROP USER "+config.User)) })
 	must(t, db.Exec("GRANT SELECT ON `"+name+"`.* TO "+config.User))
@@ -296,14 +334,18 @@ func TestOpenSaysAtOnceThatARightIsMissing(t *testing.T) {
 		h := on(t, target)
 		must(t, h.Exec("CREATE TABLE a (b int)")) // so that SQLite has a file
 		reader := openHandle(t, restricted(t, target, h.DB), gorm.Config{})
+
 		again := gormplugin.WithLease(lease.WithObserver(func(e lease.Event) {
 			if e.Kind == lease.Failed {
 				t.Error(e.Err)
 			}
 		}))
-		if _, err := gormplugin.Open(t.Context(), reader.DB, again); err == nil || !strings.Contains(err.Error(), "sqlflake sql leases") {
+
+		if _, err := gormplugin.Open(t.Context(), reader.DB, again); err == nil ||
+			!strings.Contains(err.Error(), "sqlflake sql leases") {
 			t.Errorf("without the table: %v, want a hint at the command that prints it", err)
 		}
+
 		noError(t, h.leased(t).Close(t.Context()))
 		_, err := gormplugin.Open(t.Context(), reader.DB, again)
 		if !errors.Is(err, lease.ErrOption) || !strings.Contains(err.Error(), "UPDATE") {
@@ -328,7 +370,8 @@ func TestOpenMakesNoTableBesideThatOfAnotherSchema(t *testing.T) {
 			t.Errorf("Open with another search_path: %v, want ErrOption and %s", err, part)
 		}
 	}
-	equal(t, "tables", must(t, other.Raw("SELECT * FROM pg_class WHERE relname = 'snowflake_leases'").Scan(&[]map[string]any{})).RowsAffected, 1)
+	equal(t, "tables", must(t, other.Raw("SELECT * FROM pg_class WHERE relname = 'snowflake_leases'").
+		Scan(&[]map[string]any{})).RowsAffected, 1)
 
 	keys, err = gormplugin.Open(t.Context(), other.DB, gormplugin.WithLeaseTables(strings.TrimSuffix(table, "leases")))
 	noError(t, err)
@@ -344,8 +387,10 @@ func TestOpenDoesNotWaitForEverForADatabase(t *testing.T) {
 		target := open(t)
 		h := on(t, target)
 		noError(t, h.leased(t).Close(t.Context()))
+
 		h.pool.SetMaxOpenConns(1) // which has the lock from now on
 		must(t, h.Exec(lock))
+
 		ctx, cancel := context.WithTimeout(t.Context(), time.Minute) // so that a failure ends
 		defer cancel()
 		_, err := gormplugin.Open(ctx, on(t, target).DB, gormplugin.WithOpenTimeout(50*time.Millisecond))
@@ -358,9 +403,11 @@ func TestOpenDoesNotWaitForEverForADatabase(t *testing.T) {
 func TestOpenTakesNoWorkerIfItFails(t *testing.T) {
 	h := on(t, testdb.SQLite(t))
 	noError(t, h.Callback().Create().Remove("gorm:create"))
+
 	if keys, err := gormplugin.Open(t.Context(), h.DB); keys != nil || !errors.Is(err, gorm.ErrInvalidDB) {
 		t.Fatalf("Open: %v, %v, want ErrInvalidDB of the registration", keys, err)
 	}
+
 	equal(t, "workers that were taken", len(h.entries(t)), 1)
 	equal(t, "workers held", h.held(t), 0)
 }
@@ -370,6 +417,7 @@ func TestOpenEndsWithItsContext(t *testing.T) {
 	h := on(t, target)
 	only := gormplugin.WithLease(lease.WithWorkers(5, 5))
 	h.leased(t, only)
+
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	refused := gormplugin.WithLease(lease.WithObserver(func(e lease.Event) {
@@ -377,9 +425,12 @@ func TestOpenEndsWithItsContext(t *testing.T) {
 			cancel()
 		}
 	}))
-	if _, err := gormplugin.Open(ctx, on(t, target).DB, only, refused); !errors.Is(err, context.Canceled) || !errors.Is(err, lease.ErrNoWorker) {
+
+	if _, err := gormplugin.Open(ctx, on(t, target).DB, only, refused); !errors.Is(err, context.Canceled) ||
+		!errors.Is(err, lease.ErrNoWorker) {
 		t.Errorf("Open while all workers are held: %v, want Canceled and ErrNoWorker", err)
 	}
+
 	other := on(t, target)
 	clustered := gormplugin.WithLayout(snowflake.Clustered())
 	if _, err := gormplugin.Open(t.Context(), other.DB, clustered); !errors.Is(err, lease.ErrLayout) ||
@@ -405,11 +456,13 @@ func TestOpenWithAnyConfiguration(t *testing.T) {
 			clock := newPushed()
 			keys := clock.open(t, h)
 			h.migrate(t, &user{})
+
 			for range 2 {
 				clock.extend(t, keys)
 				users := named("a", "b", "c")
 				must(t, h.Create(&users))
 			}
+
 			noError(t, keys.Close(t.Context()))
 			equal(t, "rows", h.count(t, "users", "1 = 1"), 6)
 		})

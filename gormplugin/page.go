@@ -26,8 +26,8 @@ import (
 //
 // Keys of one worker are in the order of time. Keys of several workers are out of order by up to the layout's Period, a
 // tick for most layouts and 70 minutes for [snowflake.Clustered], with which the newest row may be below others. With
-// [snowflake.Scattered] keys have no order of time, and Desc does not begin with the newest rows. Pages lose no row by
-// that.
+// [snowflake.Scattered] keys have no order of time, and Desc does not begin with the newest rows. Pages still lose no
+// row.
 //
 // Do not poll a table for the rows after the last key: a key is made before its row is committed, so late commits bring
 // smaller keys. Package contrib/settled has the bound up to which such a reader may read.
@@ -117,6 +117,7 @@ func (p pagedStatement) buildWhere(c clause.Clause, builder clause.Builder) {
 				others.Build(builder)
 				write(builder, ") AND ")
 			}
+
 			if p.page.Desc {
 				clause.Lt{Column: t.column, Value: p.page.After}.Build(builder)
 			} else {
@@ -166,7 +167,7 @@ func (p pagedStatement) check(stmt *gorm.Statement) error {
 //
 // next.After is the cursor for a client, a string in JSON. After exactly p.Limit rows the next page may be empty.
 //
-// It returns an [ErrCondition] if the rows cannot be those of p, which would make a loop endless: there are more than
+// It returns an [ErrCondition] if the rows cannot be rows of p, which would make a loop endless: there are more than
 // p.Limit, or the last key is 0, as if the key was not selected, or not beyond p.After.
 func NextPage[T any](p Page, rows []T, key func(row T) snowflake.ID) (next Page, more bool, err error) {
 	if len(rows) == 0 {
@@ -191,8 +192,8 @@ func (p Page) next(n int, last snowflake.ID) (Page, bool, error) {
 }
 
 // Each returns all rows that a statement finds, in the order of their keys, beginning with p. It reads pages of p.Limit
-// rows, which it keeps in memory. It holds neither a connection nor a transaction while the loop's body runs, which may
-// change or delete the rows.
+// rows and keeps one page in memory. It holds neither a connection nor a transaction while the loop's body runs, and
+// the body may change or delete the rows.
 //
 //	for order, err := range gormplugin.Each[Order](ctx, db.Where("state = ?", "open"), gormplugin.Page{Limit: 500}) {
 //		if err != nil {

@@ -39,6 +39,7 @@ func TestPageLeavesASharedHandleAlone(t *testing.T) {
 	p := createParcels(t, db.DB, 4)
 	shared := db.Where("weight >= 0").Session(&gorm.Session{})
 	withPage := db.Clauses(gormplugin.Page{After: p[0].ID, Limit: 2}).Session(&gorm.Session{})
+
 	for range 2 {
 		equal(t, "first", found(t, shared.Clauses(gormplugin.Page{Limit: 1})), "a")
 		equal(t, "next", found(t, shared.Clauses(gormplugin.Page{After: p[0].ID, Limit: 2})), "bc")
@@ -49,6 +50,7 @@ func TestPageLeavesASharedHandleAlone(t *testing.T) {
 		equal(t, "with none", found(t, withPage), "bc")
 		equal(t, "after a negative key", found(t, shared.Clauses(gormplugin.Page{After: -5, Limit: 3})), "abc")
 		equal(t, "before one", found(t, shared.Clauses(gormplugin.Page{After: -5, Limit: 3, Desc: true})), "")
+
 		// What cancels a limit or offset in GORM is none.
 		equal(t, "no limit", found(t, shared.Limit(-1).Clauses(gormplugin.Page{Limit: 2})), "ab")
 		equal(t, "no offset", found(t, shared.Offset(-1).Clauses(gormplugin.Page{Limit: 2}).Offset(-1)), "ab")
@@ -57,6 +59,7 @@ func TestPageLeavesASharedHandleAlone(t *testing.T) {
 
 func TestNextPageFollowsTheLastRow(t *testing.T) {
 	rows := func(ids ...snowflake.ID) []snowflake.ID { return ids }
+
 	for _, tt := range []struct {
 		page gormplugin.Page
 		rows []snowflake.ID
@@ -82,6 +85,7 @@ func TestNextPageFollowsTheLastRow(t *testing.T) {
 		next, more, err := gormplugin.NextPage(tt.page, tt.rows, func(id snowflake.ID) snowflake.ID { return id })
 		want := tt.page
 		want.After = tt.next
+
 		if next != want || more != tt.more || errors.Is(err, gormplugin.ErrCondition) != tt.bad {
 			t.Errorf("after %+v with %v: %+v, %v, %v; want after %d, %v", tt.page, tt.rows, next, more, err, tt.next, tt.more)
 		}
@@ -148,6 +152,7 @@ func TestEachReadsOtherStructsAndKeysAndEndsWithItsError(t *testing.T) {
 		ID   userID `gorm:"primaryKey;type:int;size:64"`
 		Name string
 	}
+
 	db, _ := openWith(t, testdb.SQLite(t), gormplugin.New(hourly()), &parcel{}, &label{}, &counted{}, &pointer{}, &member{}, &spoken{})
 	must(t, db.Create([]*spoken{{}, {}, {}}))
 	must(t, db.Create(&[]member{{Name: "x"}, {Name: "y"}}))
@@ -168,6 +173,7 @@ func TestEachReadsOtherStructsAndKeysAndEndsWithItsError(t *testing.T) {
 	wantRows(t, gormplugin.Each[parcel](ctx, db.Select("name"), page), 0, gormplugin.ErrCondition)
 	wantRows(t, gormplugin.Each[parcel](ctx, db, gormplugin.Page{}), 0, gormplugin.ErrCondition)
 	wantRows(t, gormplugin.Each[map[string]any](ctx, db.Model(&parcel{}), page), 0, schema.ErrUnsupportedDataType)
+
 	canceled, cancel := context.WithCancel(ctx)
 	cancel()
 	wantRows(t, gormplugin.Each[parcel](canceled, db, page), 0, context.Canceled)
@@ -178,6 +184,7 @@ func TestEachReadsOtherStructsAndKeysAndEndsWithItsError(t *testing.T) {
 			must(t, db.Exec("DROP TABLE parcels"))
 		}
 	}
+
 	if n != 3 || last == nil || !strings.Contains(last.Error(), "no such table") {
 		t.Errorf("%d rounds, error %v, want two rows and the error of the second query", n, last)
 	}
@@ -194,6 +201,7 @@ func wantRows[T any](t *testing.T, seq iter.Seq2[T, error], n int, want error) {
 			rows[fmt.Sprintf("%+v", row)] = true
 		}
 	}
+
 	if len(rows) != n || len(errs) > 1 || !errors.Is(errors.Join(errs...), want) {
 		t.Errorf("%T: rows %v, errors %v, want %d rows and %v", seq, rows, errs, n, want)
 	}
@@ -204,10 +212,12 @@ func TestAStatementThatIsNoPageIsRefused(t *testing.T) {
 	byName := clause.OrderBy{Columns: []clause.OrderByColumn{{Column: clause.Column{Name: "name"}}}}
 	ordered := func(db *gorm.DB) *gorm.DB { return db.Order("name") }
 	nothing := func(*gorm.DB, int) error { return nil }
+
 	eachHourly(t, func(t *testing.T, db *gorm.DB) {
 		createParcels(t, db, 5)
 		var rows []parcel
 		var one parcel
+
 		subquery := db.Model(&parcel{}).Clauses(gormplugin.Page{}).Select("id")
 		for what, tt := range map[string]struct {
 			tx      *gorm.DB
@@ -247,12 +257,14 @@ func TestAStatementThatIsNoPageIsRefused(t *testing.T) {
 				t.Errorf("%s: %d rows", what, tt.tx.RowsAffected)
 			}
 		}
+
 		if _, err := gorm.G[parcel](db, page).Order("name").Find(t.Context()); !errors.Is(err, gormplugin.ErrCondition) {
 			t.Errorf("generics: error %v, want ErrCondition", err)
 		}
 		if _, err := gorm.G[parcel](db, page).Count(t.Context(), "*"); !errors.Is(err, gormplugin.ErrCondition) {
 			t.Errorf("generics, count: error %v, want ErrCondition", err)
 		}
+
 		equal(t, "the rows that are left", names(t, db), "abcde")
 	}, &parcel{}, &label{})
 }

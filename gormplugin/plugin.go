@@ -71,8 +71,11 @@ func New(gen Generator, opts ...Option) *Plugin {
 	p := &Plugin{}
 	p.config, p.err = newConfig(gen, opts)
 
+	if p.err != nil {
+		return p
+	}
+
 	switch {
-	case p.err != nil:
 	case isNil(gen):
 		p.err = fmt.Errorf("%w: nil generator", ErrOption)
 	case len(p.leaseOptions) > 0 || p.leaseTables != "":

@@ -29,6 +29,7 @@ func TestADryRunTakesItsKeysBack(t *testing.T) {
 		ID   snowflake.ID
 		Root int64
 	}
+
 	each(t, func(t *testing.T, db *env) {
 		records := func() []person {
 			boss := &person{Name: "bob", Company: &company{Name: "acme"}}
@@ -40,22 +41,28 @@ func TestADryRunTakesItsKeysBack(t *testing.T) {
 				{ID: 5, Name: "eve", Company: &company{ID: 6}, Pets: []*pet{{ID: 7}}, Manager: boss},
 			}
 		}
+
 		dry, want := records(), records()
 		text := db.ToSQL(func(tx *gorm.DB) *gorm.DB { return tx.Create(&dry) })
 		if !strings.Contains(text, firstID.String()) {
 			t.Errorf("no key in %s", text)
 		}
+
 		companyID := snowflake.ID(6) // references to keys that were set stay, as GORM sets them
 		want[1].CompanyID, want[1].Pets[0].PersonID, want[0].Pets[0].Toys[0].OwnerType = &companyID, 5, "pets"
 		equal(t, "records after a dry run", inJSON(t, dry), inJSON(t, want))
+
 		must(t, db.Save(&dry))
 		db.wantNoOrphans(t)
+
 		m := map[string]any{"root": 3}
 		must(t, db.Session(&gorm.Session{DryRun: true}).Model(&log{}).Create(m))
 		equal(t, "map", fmt.Sprint(m), "map[root:3]")
+
 		other := entry{Root: 4}
 		must(t, db.Session(&gorm.Session{DryRun: true}).Model(&log{}).Create(&other))
 		equal(t, "record of another type", other, entry{Root: 4})
+
 		short := []struct{ ID snowflake.ID }{{}}
 		must(t, db.Session(&gorm.Session{DryRun: true}).Model(&log{}).Omit("Root").Create(&short))
 		must(t, db.Session(&gorm.Session{DryRun: true}).Model(&log{}).Select("ID").Create(&short[0]))
@@ -76,6 +83,7 @@ func inJSON(t *testing.T, v any) string {
 func TestModelsMayBeParsedWhileOthersAreCreated(t *testing.T) {
 	db := onSQLite(t)
 	tx := db.Session(&gorm.Session{DryRun: true, SkipDefaultTransaction: true, NewDB: true})
+
 	var wg sync.WaitGroup
 	wg.Go(func() {
 		if err := (&gorm.Statement{DB: tx}).Parse(&parent{}); err != nil {
@@ -88,19 +96,23 @@ func TestModelsMayBeParsedWhileOthersAreCreated(t *testing.T) {
 			t.Error(err)
 		}
 	})
+
 	wg.Wait()
 }
 
 func TestTheGenericsAPIIsFilledAsWell(t *testing.T) {
 	db := onSQLite(t, &user{})
 	u, v, many := user{Name: "a"}, user{Name: "e"}, named("b", "c", "d")
+
 	noError(t, gorm.G[user](db.DB).Create(t.Context(), &u))
 	noError(t, gorm.G[user](db.DB).CreateInBatches(t.Context(), &many, 2))
 	noError(t, gorm.G[user](db.Select("Name")).Create(t.Context(), &v))
 	noError(t, gorm.G[user](db.DB).Table("users").Create(t.Context(), &user{Name: "f"}))
+
 	result := gorm.WithResult()
 	noError(t, gorm.G[user](db.DB, result).Create(t.Context(), &user{Name: "g"}))
 	equal(t, "rows of WithResult", result.RowsAffected, 1)
+
 	db.wantKeys(t, "users", u.ID, many[0].ID, many[1].ID, many[2].ID, v.ID, firstID+5, firstID+6)
 	wantCalls(t, db.gen, 1, 2, 1, 1, 1, 1)
 }
@@ -111,6 +123,7 @@ func TestEveryWayOfRegisteringFillsOnce(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			gen, log := newCounting(), &recorder{}
+
 			plugin, config := gormplugin.New(gen), &gorm.Config{Logger: log}
 			options := []gorm.Option{config}
 			if way.option {
@@ -119,6 +132,7 @@ func TestEveryWayOfRegisteringFillsOnce(t *testing.T) {
 			if way.config {
 				config.Plugins = map[string]gorm.Plugin{plugin.Name(): plugin}
 			}
+
 			db, err := gorm.Open(gormdb.Dialector(testdb.SQLite(t)), options...)
 			noError(t, err)
 			if way.use {
@@ -127,9 +141,11 @@ func TestEveryWayOfRegisteringFillsOnce(t *testing.T) {
 			pool, err := db.DB()
 			noError(t, err)
 			t.Cleanup(func() { _ = pool.Close() })
+
 			for _, again := range []*gormplugin.Plugin{plugin, gormplugin.New(newCounting())} {
 				wantError(t, db.Use(again), gorm.ErrRegistered)
 			}
+
 			noError(t, plugin.Initialize(db))
 			noError(t, db.AutoMigrate(&user{}))
 			must(t, db.Create(&user{Name: "a"}))
@@ -169,15 +185,19 @@ func TestKeysAreFilledWhateverCallbacksAreRemoved(t *testing.T) {
 			must(t, db.Exec("SELECT 1"))
 			noError(t, db.Callback().Create().Remove("gorm:commit_or_rollback_transaction"))
 		}
+
 		tx := db.Session(&gorm.Session{SkipDefaultTransaction: name == "gorm:commit_or_rollback_transaction"})
 		noError(t, db.Callback().Create().Remove(name))
+
 		must(t, tx.Create(&[]flat{{Name: "a"}, {Name: "b"}}))
 		must(t, tx.Create(&flat{Name: "c"}))
 		db.wantKeys(t, "flats", firstID, firstID+1, firstID+2)
+
 		must(t, tx.Create(&city{Code: "BER"}))
 		skipped := city{Code: "BER"}
 		result := must(t, tx.Clauses(nothing).Create(&skipped))
 		equal(t, "key of the skipped record without "+name, skipped.ID, 0)
+
 		if _, left := result.Statement.Clauses["snowflake:insert"]; left {
 			t.Errorf("without %s the plugin leaves its own clause in the statement", name)
 		}
@@ -199,6 +219,7 @@ func TestHooksSeeTheKeyWhichDoesNotNeedThem(t *testing.T) {
 	eachWith(t, withoutConstraints, func(t *testing.T, db *env) {
 		records := []audited{{Name: "a"}, {Name: "b"}}
 		must(t, db.Create(&records))
+
 		for i, r := range records {
 			id := firstID + snowflake.ID(i)
 			equal(t, "record", r, audited{ID: id, Name: r.Name, InSave: id, InCreate: id, InAfter: id})
@@ -208,6 +229,7 @@ func TestHooksSeeTheKeyWhichDoesNotNeedThem(t *testing.T) {
 		r := audited{Name: "a"}
 		must(t, db.Session(&gorm.Session{SkipHooks: true}).Create(&r))
 		equal(t, "record without hooks", r, audited{ID: firstID + 2, Name: "a"})
+
 		// Save of an unknown key inserts with SkipHooks; so do its associations.
 		saved := parent{ID: 8, Name: "saved", Children: []child{{Name: "d"}}}
 		must(t, db.Save(&saved))
@@ -237,6 +259,7 @@ func TestAHookThatTakesTheKeyAwayGetsAnother(t *testing.T) {
 	must(t, db.Create(&f))
 	wantCalls(t, db.gen, 2, 1)
 	db.wantKeys(t, "forgetfuls", f[0].ID, f[1].ID)
+
 	again := []forgetful{{Name: "c"}, {Name: "b"}}
 	if err := db.Create(&again).Error; err == nil {
 		t.Error("no violation")
@@ -269,6 +292,7 @@ func TestASelectionThatAHookMakesStillWritesTheKey(t *testing.T) {
 		s := selective{Name: "n", Secret: "s"}
 		must(t, db.Create(&s))
 		equal(t, "rows", db.count(t, "selectives", "id = ? AND name = 'n' AND secret IS NULL", s.ID), 1)
+
 		many := []selective{{Name: "a"}, {Name: "b"}}
 		tx := db.Select("Secret")
 		must(t, tx.Create(&many))
@@ -295,10 +319,15 @@ func (r *renamed) BeforeCreate(*gorm.DB) error {
 func TestAGeneratedColumnThatAHookReplacesFollowsTheRow(t *testing.T) {
 	eachUpsert(t, gorm.Config{}, func(t *testing.T, db *env) {
 		noError(t, db.Create(&renamed{Email: "a", Name: "1"}).Error)
-		upsert := clause.OnConflict{Columns: []clause.Column{{Name: "email"}}, DoUpdates: clause.AssignmentColumns([]string{"name"})}
+		upsert := clause.OnConflict{
+			Columns:   []clause.Column{{Name: "email"}},
+			DoUpdates: clause.AssignmentColumns([]string{"name"}),
+		}
+
 		record, row := renamed{Email: "a", Name: "22"}, renamed{}
 		noError(t, db.Clauses(upsert).Create(&record).Error)
 		noError(t, db.Take(&row, "email = 'a'").Error)
+
 		if record != row {
 			t.Errorf("the record is %v, the row %v", record, row)
 		}
@@ -314,6 +343,7 @@ func TestAnUpsertDoesNotNameTheGeneratedColumnsThatItLeavesAlone(t *testing.T) {
 		case "sqlite":
 			noError(t, db.Exec(`CREATE TRIGGER fixed BEFORE UPDATE OF public ON renameds BEGIN SELECT RAISE(ABORT, 'fixed'); END`).Error)
 		}
+
 		for _, name := range []string{"1", "2"} {
 			noError(t, db.Clauses(clause.OnConflict{Columns: []clause.Column{{Name: "email"}}, UpdateAll: true}).
 				Create(&renamed{Email: "a", Name: name}).Error)

@@ -14,7 +14,7 @@ import (
 	"github.com/sqlflake/sqlflake/sqltypes"
 )
 
-// city has a unique column beside its key, and parts that refer to it.
+// city has a unique column that is not its key, and parts that refer to it.
 type city struct {
 	ID      snowflake.ID `gorm:"primaryKey;type:int"`
 	Code    string       `gorm:"uniqueIndex;size:20"`
@@ -65,7 +65,7 @@ func wantCities(t *testing.T, db *env, cities ...city) {
 	equal(t, "streets without a city", db.count(t, "streets", "city_id NOT IN (SELECT id FROM cities)"), 0)
 }
 
-// wantExtra compares the number of queries beside the INSERTs. MySQL cannot return keys.
+// wantExtra compares the number of queries that are no INSERTs. MySQL cannot return keys.
 func wantExtra(t *testing.T, db *env, others, mysql int) {
 	t.Helper()
 	want := others
@@ -83,7 +83,7 @@ func TestAnUpsertTakesNoQueriesThatItDoesNotNeed(t *testing.T) {
 	for name, c := range map[string]struct {
 		conflict     clause.OnConflict
 		records      []city
-		extra, mysql int // queries beside the INSERTs
+		extra, mysql int // queries that are no INSERTs
 	}{
 		"update":                    {byCode, []city{{Code: "BER"}}, 0, 1},
 		"update with a key":         {byCode, []city{{ID: 99, Code: "BER"}}, 0, 1},
@@ -98,12 +98,14 @@ func TestAnUpsertTakesNoQueriesThatItDoesNotNeed(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			eachUpsert(t, withoutConstraints, func(t *testing.T, db *env) {
 				withBerlin(t, db)
+
 				records := slices.Clone(c.records) // other databases run at the same time
 				if len(records) == 1 {
 					must(t, db.Clauses(c.conflict).Create(&records[0]))
 				} else {
 					must(t, db.Clauses(c.conflict).Create(&records))
 				}
+
 				wantExtra(t, db, c.extra, c.mysql)
 			}, &city{}, &street{})
 		})
@@ -119,9 +121,11 @@ func TestManyUpdatedRowsAreFoundInParts(t *testing.T) {
 			second[n-i] = city{Code: first[i].Code, Name: "again"}
 		}
 		second[0] = city{Code: "new"}
+
 		must(t, db.Create(&first))
 		db.log.take()
 		must(t, db.Clauses(byCode).Create(&second))
+
 		wantExtra(t, db, 0, 1+3)
 		equal(t, "key of the new one", second[0].ID, firstID)
 		for i := range n {
@@ -137,7 +141,9 @@ func TestStructsByValueMayUpdateRows(t *testing.T) {
 		withBerlin(t, db)
 		must(t, db.Clauses(byCode).Create(city{ID: 99, Code: "BER", Name: "by value"}))
 		wantCities(t, db, city{ID: 17, Code: "BER", Name: "by value"})
-		err := db.Clauses(byCode).Create(city{ID: 99, Code: "BER", Name: "by value", Streets: []street{{Name: "Allee"}}}).Error
+
+		err := db.Clauses(byCode).
+			Create(city{ID: 99, Code: "BER", Name: "by value", Streets: []street{{Name: "Allee"}}}).Error
 		wantError(t, err, gormplugin.ErrKeyUnknown)
 		wantCities(t, db, city{ID: 17, Code: "BER", Name: "by value"})
 	}, &city{}, &street{})
@@ -160,20 +166,25 @@ func TestAnUpsertWhoseKeyIsOmittedLeavesTheKeyToTheDatabase(t *testing.T) {
 		Level int
 		Grade string `gorm:"default:(upper('x'))"`
 	}
+
 	db := onSQLite(t, &plot{})
 	must(t, db.Create(&[]plot{{ID: 5, Code: "a", Level: 9, Grade: "A"}, {ID: 6, Code: "b", Grade: "B"}}))
+
 	low := clause.OnConflict{
 		Columns: byCode.Columns, DoUpdates: clause.AssignmentColumns([]string{"level"}),
 		Where: clause.Where{Exprs: []clause.Expression{clause.Expr{SQL: "plots.level < 5"}}},
 	}
+
 	one := plot{Code: "a", Level: 1}
 	must(t, db.Omit("ID").Clauses(low).Create(&one))
 	equal(t, "key", one.ID, 0)
+
 	many := []plot{{Code: "a", Level: 1}, {Code: "b", Level: 2}, {Code: "c", Level: 3}}
 	must(t, db.Omit("ID").Clauses(low).Create(&many))
 	for i := range many { // it is not known whose the row is that was returned
 		equal(t, "record", many[i], plot{Code: many[i].Code, Level: i + 1})
 	}
+
 	db.wantKeys(t, "plots", 5, 6, 7)
 }
 
@@ -203,17 +214,21 @@ func TestKeysOfEveryTypeFollowTheRow(t *testing.T) {
 		must(t, db.Clauses(byCode).Create(&p))
 		equal(t, "*ID that updated", *p[1].ID, 7)
 		equal(t, "*ID that was inserted", *p[0].ID, firstID)
+
 		o := []owned{{Code: "b"}, {Code: "a"}}
 		must(t, db.Clauses(byCode).Create(&o))
 		equal(t, "own type that updated", o[1].ID, userID{7})
+
 		e := []embedded{{Code: "b"}, {Code: "a"}}
 		must(t, db.Clauses(byCode).Create(&e))
 		equal(t, "embedded key that updated", e[1].Head.ID, 7)
 
-		p, o, e = []pointed{{Code: "a"}, {Code: "c"}}, []owned{{Code: "a"}, {Code: "c"}}, []embedded{{Code: "a"}, {Code: "c"}}
+		p, o, e = []pointed{{Code: "a"}, {Code: "c"}},
+			[]owned{{Code: "a"}, {Code: "c"}}, []embedded{{Code: "a"}, {Code: "c"}}
 		must(t, db.Clauses(nothing).Create(&p))
 		must(t, db.Clauses(nothing).Create(&o))
 		must(t, db.Clauses(nothing).Create(&e))
+
 		if p[0].ID != nil || p[1].ID == nil {
 			t.Errorf("*ID after DO NOTHING: %v, %v", p[0].ID, p[1].ID)
 		}
@@ -230,14 +245,17 @@ func TestOfACompositeKeyTheIDFollowsTheRow(t *testing.T) {
 		Number   string       `gorm:"uniqueIndex;size:20"`
 		Total    int
 	}
+
 	target := by("number", "total")
 	eachUpsert(t, gorm.Config{}, func(t *testing.T, db *env) {
 		must(t, db.Create(&invoice{TenantID: 3, ID: 30, Number: "n1"}))
+
 		invoices := []invoice{{TenantID: 3, Number: "n2"}, {TenantID: 3, Number: "n1", Total: 5}}
 		must(t, db.Clauses(target).Create(&invoices))
 		equal(t, "inserted", invoices[0].ID, firstID)
 		equal(t, "updated", invoices[1].ID, 30)
 		equal(t, "total", db.count(t, "invoices", "id = 30 AND total = 5"), 1)
+
 		preset := []invoice{{TenantID: 4, ID: 30, Number: "n2"}, {Number: "n3"}} // 30 is of another tenant
 		must(t, db.Clauses(target).Create(&preset))
 		equal(t, "updated, with a key", preset[0].ID, firstID)
@@ -253,13 +271,17 @@ func TestAnUpsertThatMeetsANegativeKeyLeavesIt(t *testing.T) {
 			if db.mysql {
 				must(t, db.Exec("SET sql_mode = ?", mode))
 			}
+
 			must(t, db.Where("1 = 1").Delete(&city{}))
 			must(t, db.Create(&[]city{{ID: -5, Code: "a"}, {ID: -6, Code: "b"}}))
+
 			updated, skipped := city{Code: "a", Name: "x"}, city{Code: "a"}
 			must(t, db.Clauses(byCode).Create(&updated))
 			must(t, db.Clauses(nothing).Create(&skipped))
+
 			several := []city{{Code: "a", Name: "y"}, {Code: "c"}, {Code: "b", Name: "y"}}
 			must(t, db.Clauses(byCode).Create(&several))
+
 			equal(t, "key of the record that updated a row", updated.ID, -5)
 			equal(t, "key of the record that was skipped", skipped.ID, 0)
 			equal(t, "key of the first of several", several[0].ID, -5)
@@ -276,22 +298,26 @@ func TestAnUpsertOfATextKeyOnMySQLFindsItsRow(t *testing.T) {
 		Name string        `gorm:"uniqueIndex;size:20"`
 		Text string
 	}
+
 	byName := by("name", "text")
 	eachUpsert(t, withoutConstraints, func(t *testing.T, db *env) {
 		first, again := topic{Name: "a"}, topic{Name: "a", Text: "x"}
 		must(t, db.Create(&first))
 		must(t, db.Clauses(byName).Create(&again))
+
 		for _, statement := range db.log.takeLike("INSERT") {
 			if strings.Contains(statement, "LAST_INSERT_ID") {
 				t.Errorf("a key of text in %s", statement)
 			}
 		}
 		equal(t, "text key", again.ID, first.ID)
+
 		if !db.returning() {
 			noTarget := topic{Name: "a", Text: "y"}
 			must(t, db.Clauses(clause.OnConflict{DoUpdates: byName.DoUpdates}).Create(&noTarget))
 			equal(t, "key without a target", noTarget.ID, 0)
 		}
+
 		equal(t, "rows", db.count(t, "topics", "id = ?", first.ID), 1)
 	}, &topic{})
 }

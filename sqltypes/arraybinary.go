@@ -65,34 +65,43 @@ func readArrayBinary[T ~int64](source string, image []byte) ([]T, error) {
 
 	ids := make([]T, size)
 	for i := range ids {
-		if len(rest) < 4 {
-			return malformed("it ends before the element at index %d", i)
+		element, after, err := nextElement(source, image, rest, i, elementSize)
+		if err != nil {
+			return nil, err
 		}
-
-		length := int(int32(binary.BigEndian.Uint32(rest)))
-		rest = rest[4:]
-		switch {
-		case length == -1:
-			return nil, nullElement(source, image, i)
-		case length < 0 || length > len(rest):
-			return malformed("the element at index %d has a length of %d, %d bytes are left", i, length, len(rest))
-		case elementSize > 0 && length != elementSize:
-			return malformed("the element at index %d has %d bytes, which does not fit its type", i, length)
-		}
-
-		id, err := readElement(elementSize, rest[:length])
+		id, err := readElement(elementSize, element)
 		if err != nil {
 			return nil, elementError(i, err)
 		}
-
-		ids[i], rest = T(id), rest[length:]
+		ids[i], rest = T(id), after
 	}
 
 	if len(rest) > 0 {
 		return malformed("%d bytes follow its last element", len(rest))
 	}
-
 	return ids, nil
+}
+
+// nextElement cuts the element at an index off the rest of an image: its length, and so many bytes.
+func nextElement(source string, image, rest []byte, index, size int) (element, after []byte, err error) {
+	malformed := func(format string, args ...any) ([]byte, []byte, error) {
+		return nil, nil, newArrayError(snowflake.ErrSyntax, source, image, format, args...)
+	}
+	if len(rest) < 4 {
+		return malformed("it ends before the element at index %d", index)
+	}
+
+	length := int(int32(binary.BigEndian.Uint32(rest)))
+	rest = rest[4:]
+	switch {
+	case length == -1:
+		return nil, nil, nullElement(source, image, index)
+	case length < 0 || length > len(rest):
+		return malformed("the element at index %d has a length of %d, %d bytes are left", index, length, len(rest))
+	case size > 0 && length != size:
+		return malformed("the element at index %d has %d bytes, which does not fit its type", index, length)
+	}
+	return rest[:length], rest[length:], nil
 }
 
 func readElement(size int, element []byte) (id snowflake.ID, err error) {

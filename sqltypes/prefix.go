@@ -46,7 +46,7 @@ func prefixOf[K Kind]() string { return K{}.Prefix() }
 
 // isPrefix reports whether p is [a-z]([a-z_]*[a-z])? and not too long.
 func isPrefix(p string) bool {
-	if len(p) == 0 || len(p) > maxPrefixLen || p[0] == '_' || p[len(p)-1] == '_' {
+	if !hasPrefixShape(p) {
 		return false
 	}
 	for i := range len(p) {
@@ -55,6 +55,11 @@ func isPrefix(p string) bool {
 		}
 	}
 	return true
+}
+
+// hasPrefixShape reports whether p has the length of a prefix, and no underscore at an end.
+func hasPrefixShape(p string) bool {
+	return 0 < len(p) && len(p) <= maxPrefixLen && p[0] != '_' && p[len(p)-1] != '_'
 }
 
 func inPrefix(c byte) bool { return c-'a' <= 'z'-'a' || c == '_' }
@@ -82,7 +87,7 @@ func parsePrefixed[K Kind, T ~string | ~[]byte](text T) (id snowflake.ID, ok boo
 	}
 
 	n := len(prefix)
-	if n == 0 || n > maxPrefixLen || len(text) != n+1+suffixLen || text[n] != '_' || prefix[0] == '_' || prefix[n-1] == '_' {
+	if !hasPrefixShape(prefix) || len(text) != n+1+suffixLen || text[n] != '_' {
 		return 0, false
 	}
 
@@ -137,5 +142,6 @@ func prefixedError[K Kind](source, text string) error {
 
 func kindError[K Kind]() error {
 	return fmt.Errorf("sqltypes: invalid kind of ID: %T has the prefix %.40q of length %d, "+
-		"want 1 to %d letters a to z, with underscores only between them", K{}, prefixOf[K](), len(prefixOf[K]()), maxPrefixLen)
+		"want 1 to %d letters a to z, with underscores only between them",
+		K{}, prefixOf[K](), len(prefixOf[K]()), maxPrefixLen)
 }

@@ -2,27 +2,33 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
-	"os"
 	"runtime/debug"
-	"slices"
-	"sort"
 	"strings"
+	"text/tabwriter"
 	"time"
 
-	"github.com/mattn/go-isatty"
 	"github.com/spf13/cobra"
 
+	"github.com/sqlflake/sqlflake/cmd/sqlflake/internal/audit"
+	"github.com/sqlflake/sqlflake/cmd/sqlflake/internal/timetext"
 	"github.com/sqlflake/sqlflake/snowflake"
 )
 
-func auditCommand(now func() time.Time) *cobra.Command {
-	c := &cobra.Command{
-		Use:   "audit",
-		Short: "Show which generators issued the IDs of a table",
-		Long: `It reads a column of a table, or without --table IDs from the standard input,
+type auditOptions struct {
+	layout    chosenLayout
+	dsn, with string
+	dsnGiven  bool // not by the variable
+	auditTable
+	order      string
+	slack      time.Duration
+	slackGiven bool
+	since      string
+	json       bool
+}
+
+const auditHelp = `It reads a column of a table, or without --table IDs from the standard input,
 and shows times, workers and rates, and findings: equal IDs, two generators on
 one worker, clocks that were set back, IDs of the future, numbers of a counter,
 IDs that a spreadsheet or JavaScript has rounded, or that the layout can't have.
@@ -53,179 +59,197 @@ leaves out older IDs, such as rows that both have by replication.
 Exit codes: 0 nothing was found, 1 a failure, 2 wrong arguments, 3 findings,
 130 interrupted.
 
-` + dsnHelp,
+` + dsnHelp
+
+func auditCommand(now func() time.Time) *cobra.Command {
+	o := &auditOptions{order: "any"}
+	c := &cobra.Command{
+		Use:   "audit",
+		Short: "Show which generators issued the IDs of a table",
+		Long:  auditHelp,
 		Example: `  sqlflake audit --dsn postgres://app@db/shop --table orders
   sqlflake audit --layout twitter --table orders --by created_at --json
   sqlflake audit --table orders --with postgres://app@db2/shop --since 24h
   psql -At -c "SELECT id FROM orders ORDER BY created_at" |
     sqlflake audit --order issue`,
 		Args: cobra.NoArgs,
-	}
-	layout := layoutFlag(c, false)
-	c.Flag("layout").Usage = "the `LAYOUT`: the name of a preset, or a text (default $SQLFLAKE_LAYOUT, or else a guess)"
-	var at column
-	dsn := dsnFlag(c)
-	c.Flags().StringVar(&at.table, "table", "",
-		"the `NAME` of the table, table or schema.table; one with a dot in double quotes")
-	c.Flags().StringVar(&at.column, "column", "id", "the `NAME` of the column with the IDs")
-	c.Flags().StringVar(&at.by, "by", "", "a column with the order of issue, its `NAME`")
-	with := c.Flags().String("with", "",
-		"the `DSN` of a second database, with the same table (default $SQLFLAKE_WITH, unless --by is given)")
-	order := choiceFlag(c, "order", "any", "the `ORDER` of the standard input: issue or any (default any)", "issue", "any")
-	slack := c.Flags().Duration("slack", snowflake.MaxLead, "the longest descent that is normal, a `DURATION`")
-	since := c.Flags().String("since", "", "leave out IDs before the `TIME`, or older than a duration such as 24h")
-	asJSON := c.Flags().Bool("json", false, "print JSON, with IDs as strings")
-	c.MarkFlagsMutuallyExclusive("with", "by")
-	c.MarkFlagsMutuallyExclusive("table", "order")
-	c.RunE = func(c *cobra.Command, _ []string) (err error) {
-		ignoreVariable(c.Flag("with"), at.table == "" || at.by != "")
-		a := newAudit(layout, now)
-		a.slack, a.slackGiven = *slack, c.Flag("slack").Changed
-		a.two, a.by, a.issued = *with != "", at.by, at.by != "" || *order == "issue"
-		switch {
-		case at.table == "" && (at.by != "" || a.two || c.Flag("dsn").Changed):
-			return usage("which table? Give --table")
-		case at.by != "" && strings.EqualFold(at.by, at.column):
-			return usage("--by %s: the order of the IDs is not that of their issue", at.by)
-		case *slack < 0:
-			return usage("--slack %v, want 0 or more", *slack)
-		case *since != "":
-			a.since, _, err = spanOf([]string{*since}, a.now, time.UTC)
-			if a.since.After(a.now) {
-				err = usage("--since %s is in the future", *since)
+		RunE: func(c *cobra.Command, _ []string) error {
+			o.dsnGiven, o.slackGiven = c.Flags().Changed("dsn"), c.Flags().Changed("slack")
+			if o.table == "" || o.by != "" {
+				ignoreVariable(c.Flag("with"))
 			}
-			if err != nil {
-				return err
-			}
-		}
-		if f, ok := c.ErrOrStderr().(*os.File); ok && isatty.IsTerminal(f.Fd()) {
-			a.terminal = f
-		}
-		defer debug.SetGCPercent(debug.SetGCPercent(25)) // most of what is not kept is garbage
-		if at.dsn = *dsn; at.table == "" {
-			err = a.readInput(c)
-		} else {
-			err = a.readTable(c.Context(), at, 0)
-		}
-		if at.dsn = *with; err == nil && a.two {
-			err = a.readTable(c.Context(), at, 1)
-		}
-		if err == nil {
-			err = a.analyse(c.Context())
-		}
-		if err != nil {
-			return err
-		}
-		r := a.report()
-		if *asJSON {
-			err = writeJSON(c.OutOrStdout(), r)
-		} else {
-			err = r.write(c.OutOrStdout())
-		}
-		if err == nil && len(r.Findings) > 0 {
-			err = errFindings
-		}
-		return err
+			return o.run(c.Context(), streamsOf(c), now)
+		},
 	}
+	o.addFlags(c)
 	return c
 }
 
-// audit is one run.
-type audit struct {
-	ledger
-	clock  func() time.Time
-	given  bool // the layout is
-	guess  guessed
-	other  string // the layout that one of two databases rather has
-	shared finding
-	issued bool // the IDs come in the order of issue
-	two    bool // there are two databases
+func (o *auditOptions) addFlags(c *cobra.Command) {
+	f := c.Flags()
+	addLayoutFlag(c, &o.layout, layoutHelp+"(default $SQLFLAKE_LAYOUT, or else a guess)", snowflake.Presets())
+	dsnFlag(c, &o.dsn)
+	f.StringVar(&o.table, "table", "", "`name` of the table, table or schema.table; one with a dot in double quotes")
+	f.StringVar(&o.column, "column", "id", "`name` of the column with the IDs")
+	f.StringVar(&o.by, "by", "", "`name` of a column with the order of issue")
+	f.StringVar(&o.with, "with", "",
+		"`DSN` of a second database, with the same table (default $SQLFLAKE_WITH, unless --by is given)")
+	choiceFlag(c, &o.order, "order", "`order` of the standard input: issue or any (default any)", "issue", "any")
+	f.DurationVar(&o.slack, "slack", snowflake.MaxLead, "the longest descent that is normal")
+	f.StringVar(&o.since, "since", "", "leave out IDs before this `time`, or older than a duration such as 24h")
+	f.BoolVar(&o.json, "json", false, "print JSON, with IDs as strings")
 
-	by                 string // the column with the order of issue
-	slackGiven, noZone bool   // --slack is; it is not, and the column has no time zone
-
-	read, nulls, notIDs int64
-	terminal            io.Writer // for the progress; nil if there is none
-	fault               string    // the first value that is not an ID
-	lists               [2]idList // by database; in the order of issue, if it is known
-	times               idList    // of the rows of the first one with --by, in Unix milliseconds
-	unordered           idList    // of rows without a value in the column of --by
+	c.MarkFlagsMutuallyExclusive("with", "by")
+	c.MarkFlagsMutuallyExclusive("table", "order")
 }
 
-func newAudit(layout *chosenLayout, clock func() time.Time) *audit {
-	return &audit{
-		ledger: ledger{masks: masksOf(layout.Layout), generators: map[snowflake.ID]*generator{}, now: clock()},
-		clock:  clock, given: layout.given, guess: guessed{Layout: layout.String(), Fits: true},
+func (o *auditOptions) run(ctx context.Context, s streams, now func() time.Time) error {
+	options, err := o.check(now)
+	if err != nil {
+		return err
 	}
-}
 
-func (a *audit) readInput(c *cobra.Command) error {
-	err := eachInput(c.Context(), c, func() error { return nil }, func(word string, _ int) error {
-		if id, ok := a.parse(word, readID); ok {
-			a.lists[0].add(id)
-		}
-		return nil
-	})
-	if errors.Is(err, errNoInput) {
-		err = fmt.Errorf("%w; for a table give --table", err)
+	defer debug.SetGCPercent(debug.SetGCPercent(25)) // most of what is not kept is garbage
+	a := audit.New(options)
+	if err := o.read(ctx, s, a); err != nil {
+		return err
+	}
+	report, err := a.Report(ctx)
+	if err != nil {
+		return err
+	}
+
+	if o.json {
+		err = writeJSON(s.out, report)
+	} else {
+		err = writeReport(s.out, report)
+	}
+	if err == nil && len(report.Findings) > 0 {
+		err = errFindings
 	}
 	return err
 }
 
-// analyse counts the IDs that were kept.
-func (a *audit) analyse(ctx context.Context) error {
-	a.now = a.clock() // what was issued while it read is not of the future
-	if !a.given {
-		a.chooseLayout()
+// check returns the options of the audit.
+func (o *auditOptions) check(now func() time.Time) (audit.Options, error) {
+	options := audit.Options{
+		Now: now, By: o.by, Issued: o.by != "" || o.order == "issue", Two: o.with != "",
+		Slack: o.slack, SlackGiven: o.slackGiven,
 	}
-	if a.issued {
-		a.followAll()
+	if o.layout.given {
+		options.Layout = o.layout.Layout
 	}
-	a.times = nil
-	for i := range a.unordered.Len() {
-		a.lists[0].add(*a.unordered.at(i))
+
+	needsTable := o.dsnGiven || o.with != "" || o.by != ""
+	switch {
+	case o.table == "" && needsTable:
+		return options, usage("which table? Give --table")
+	case o.by != "" && strings.EqualFold(o.by, o.column):
+		return options, usage("--by %s: the order of the IDs is not that of their issue", o.by)
+	case o.slack < 0:
+		return options, usage("--slack %v, want 0 or more", o.slack)
+	case o.since == "":
+		return options, nil
 	}
-	return a.addAll(ctx)
+
+	var err error
+	at := now()
+	options.Since, _, err = spanOf([]string{o.since}, at, time.UTC)
+	if options.Since.After(at) {
+		err = usage("--since %s is in the future", o.since)
+	}
+	return options, err
 }
 
-// chooseLayout guesses the layout, which has to fit both databases.
-func (a *audit) chooseLayout() {
-	samples := [2][]snowflake.ID{append(a.lists[0].sample(), a.unordered.sample()...), a.lists[1].sample()}
-	a.guess = guess(slices.Concat(samples[:]...), a.now)
-	a.masks = masksOf(a.guess.layout)
-	for _, sample := range samples {
-		if own := guess(sample, a.now); !own.couldBe(a.guess.Name) {
-			a.other = own.Layout
+// read reads the standard input, or the table in one database or two.
+func (o *auditOptions) read(ctx context.Context, s streams, a *audit.Audit) error {
+	p := &rowReader{}
+	if isTerminal(s.errs) {
+		p.progress = s.errs
+	}
+
+	if o.table == "" {
+		return a.Read(audit.Source{Rows: p.words(ctx, s)})
+	}
+	if err := o.auditTable.read(ctx, o.dsn, p, a); err != nil || o.with == "" {
+		return err
+	}
+	return o.auditTable.read(ctx, o.with, p, a)
+}
+
+// writeReport prints a report for people.
+func writeReport(w io.Writer, r *audit.Report) error {
+	var b strings.Builder // has no errors
+	writeSummary(&b, r)
+	if len(r.Workers) > 0 {
+		writeGenerators(&b, r.Workers)
+	}
+
+	noun := "findings"
+	if len(r.Findings) == 1 {
+		noun = "finding"
+	}
+	fmt.Fprintf(&b, "\n%d %s\n", len(r.Findings), noun)
+	for _, f := range r.Findings {
+		writeFinding(&b, f)
+	}
+
+	b.WriteString("\nnote: " + strings.Join(r.Notes, "\nnote: ") + "\n")
+	_, err := io.WriteString(w, b.String())
+	return err
+}
+
+func writeSummary(b *strings.Builder, r *audit.Report) {
+	line := func(name, format string, args ...any) {
+		text := fmt.Sprintf(format, args...)
+		fmt.Fprintf(b, "%-9s%s\n", name, strings.ReplaceAll(text, "\n", "\n         "))
+	}
+
+	each := ""
+	if r.Two {
+		each = fmt.Sprintf(": %d of the first database, %d of the second", r.IDs-r.IDsWith, r.IDsWith)
+	}
+	line("rows", "%d, of which %d IDs were looked at%s", r.Rows, r.IDs, each)
+	line("layout", "%s", &r.Layout)
+
+	if r.First != nil {
+		share := "under 0.1%"
+		if r.Ceiling >= 0.001 {
+			share = fmt.Sprintf("%.1f%%", 100*r.Ceiling)
 		}
+		line("times", "%s to %s", r.First.Format(time.RFC3339Nano), r.Last.Format(time.RFC3339Nano))
+		line("greatest", "%v", r.Greatest)
+		line("rate", "at most %d a second (%s of the ceiling), by worker %s", r.Peak.PerSecond, share, r.Peak.Worker)
+		line("2^53", "is reached by %d of the IDs, which JavaScript rounds as numbers", r.Above53)
+	}
+	if r.End != "" {
+		line("ends", "%s (%.1f years from now)", r.End, r.YearsLeft)
 	}
 }
 
-// followAll takes the IDs in the order of issue, with the times that their rows have, if they have any.
-func (a *audit) followAll() {
-	for i := range a.lists[0].Len() {
-		at := snowflake.ID(noTime)
-		if a.by != "" {
-			at = *a.times.at(i)
-		}
-		a.follow(*a.lists[0].at(i), at)
+// writeGenerators prints the first twenty workers.
+func writeGenerators(b *strings.Builder, workers []audit.Worker) {
+	const most = 20
+	table := tabwriter.NewWriter(b, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(table, "\nWORKER\tIDS\tA SECOND\tFIRST\tLAST\tGREATEST ID")
+	for _, w := range workers[:min(len(workers), most)] {
+		fmt.Fprintf(table, "%s\t%d\t%d\t%s\t%s\t%v\n", w.Worker, w.IDs, w.PerSecond,
+			timetext.Instant(w.First.Time), timetext.Instant(w.Last.Time), w.Greatest)
+	}
+	_ = table.Flush() // into b
+
+	if len(workers) > most {
+		fmt.Fprintf(b, "and %d more workers, see --json\n", len(workers)-most)
 	}
 }
 
-// addAll counts the IDs of both databases by time, equal ones of the first database first.
-func (a *audit) addAll(ctx context.Context) error {
-	x, y := a.lists[0], a.lists[1]
-	sort.Sort(byTime{x, &a.masks})
-	sort.Sort(byTime{y, &a.masks})
-
-	i, j := 0, 0
-	for i+j < x.Len()+y.Len() && ctx.Err() == nil {
-		if j == y.Len() || i < x.Len() && a.compare(*x.at(i), *y.at(j)) <= 0 {
-			a.add(*x.at(i), 0)
-			i++
-		} else {
-			a.add(*y.at(j), 1)
-			j++
-		}
+func writeFinding(b *strings.Builder, f audit.Finding) {
+	fmt.Fprintf(b, "\n%s: %d", f.Kind, f.Count)
+	if f.Example != 0 {
+		b.WriteString(", such as " + f.Example.String())
 	}
-	return ctx.Err()
+	if len(f.Workers) > 0 {
+		b.WriteString(", worker " + strings.Join(f.Workers, ", "))
+	}
+	fmt.Fprintf(b, "\n  shows  %s\n  do     %s\n", f.Shows, f.Do)
 }

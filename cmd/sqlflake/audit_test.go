@@ -1,129 +1,60 @@
 package main
 
 import (
-	"cmp"
+	"context"
+	"encoding/json"
 	"fmt"
 	"io"
 	"maps"
-	"math/rand/v2"
 	"os"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/sqlflake/sqlflake/cmd/sqlflake/internal/audit"
 	"github.com/sqlflake/sqlflake/snowflake"
 )
 
-// synthetic is a generator of one of the kinds that libraries have.
-type synthetic struct {
-	layout snowflake.Layout
-	kind   string // how the sequence of a new tick begins: zero, five, random, counts (on)
-	worker int64
-	ahead  int64 // of the clock, in ticks
-	others int   // IDs for other tables, such as of the parent, before each of this one
-	last   int64
-	seq    int64
-	*rand.Rand
-}
-
-func (g *synthetic) next(t testing.TB, tick int64) snowflake.ID {
-	for range g.others {
-		g.issue(t, tick)
-	}
-	return g.issue(t, tick)
-}
-
-func (g *synthetic) issue(t testing.TB, tick int64) snowflake.ID {
-	tick += g.ahead
-	start := map[string]int64{"five": 5, "random": g.Int64N(g.layout.MaxSequence() + 1), "counts": (g.seq + 1) & g.layout.MaxSequence()}[g.kind]
-	switch g.seq++; {
-	case tick > g.last:
-		g.last, g.seq = tick, start
-	case g.seq > g.layout.MaxSequence() && g.kind == "counts": // in the same tick
-		g.seq = 0
-	case g.seq > g.layout.MaxSequence():
-		g.last, g.seq = g.last+1, start
-	}
-	id, err := g.layout.Compose(snowflake.Parts{Time: g.layout.Start(g.last), Worker: g.worker, Sequence: g.seq})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return id
-}
-
-// kinds are a layout of each kind. perTick is how many IDs all workers issue in a tick.
-var kinds = []struct {
-	kind, layout string
-	perTick      float64
-}{
-	{"zero", "default", 0.01},
-	{"zero", "bwmarrin", 3},
-	{"zero", "sonyflake2", 40},
-	{"zero", "baidu", 500},
-	{"random", "default", 2},
-	{"random", "default", 0.2},
-	{"random", "multiclock", 40},
-	{"counts", "discord", 5},
-	{"counts", "instagram", 40},
-	{"five", "yitter", 5},
-	{"random", "mastodon", 2},
-	{"random", "scattered", 0.01},
-}
-
-func layoutOf(name string) snowflake.Layout {
-	all := candidates()
-	return all[slices.IndexFunc(all, func(c guessed) bool { return c.Name == name })].layout
-}
-
-// stream makes n IDs up to now, or up to the end of the layout, that several workers issued in turn.
-func stream(t testing.TB, r *rand.Rand, generators []*synthetic, perTick float64, n int, before ...func(i int)) []snowflake.ID {
-	l := generators[0].layout
-	end := now
-	if l.End().Before(now) {
-		end = l.End()
-	}
-	span := float64(n) / perTick
-	begin := float64(end.Add(-time.Hour).Sub(l.Epoch())/l.Tick()) - span
-	if l.Epoch().Year() < 1980 {
-		begin = float64(end.UnixMilli()) - 3_600_000 - span
-	}
-	var ids []snowflake.ID
-	at := begin
+// someIDs are of two workers, one ID a second each, up to a minute before now.
+func someIDs(n int, workers ...int64) (ids []snowflake.ID) {
 	for i := range n {
-		for _, change := range before {
-			change(i)
+		for _, worker := range workers {
+			id, _ := snowflake.Default().Compose(snowflake.Parts{Time: now.Add(time.Duration(i-n-60) * time.Second), Worker: worker})
+			ids = append(ids, id)
 		}
-		if generators[0].kind == "random" && perTick < 1 {
-			at += r.ExpFloat64() / perTick
-		} else if r.IntN(20) == 0 { // traffic has bursts
-			at += r.ExpFloat64() * 20 / perTick
-		}
-		ids = append(ids, generators[r.IntN(len(generators))].next(t, int64(at)))
 	}
 	return ids
 }
 
-// auditOf is the audit of IDs without the reading of text.
-func auditOf(t testing.TB, layout string, ids []snowflake.ID, issued bool, slack time.Duration) *auditReport {
-	t.Helper()
-	chosen := &chosenLayout{Layout: snowflake.Default()}
-	if layout != "" {
-		chosen = &chosenLayout{Layout: layoutOf(layout), given: true}
-	}
-	a := newAudit(chosen, func() time.Time { return now })
-	a.issued, a.slack = issued, slack
+func text(ids []snowflake.ID) string {
+	var b strings.Builder
 	for _, id := range ids {
-		a.lists[0].add(id)
+		b.WriteString(id.String() + "\n")
 	}
-	if err := a.analyse(t.Context()); err != nil {
+	return b.String()
+}
+
+func (s site) exec(t *testing.T, query string) {
+	t.Helper()
+	if _, err := s.pool.ExecContext(t.Context(), query); err != nil {
 		t.Fatal(err)
 	}
-	return a.report()
+}
+
+// insert writes IDs, with the order in which they were issued.
+func (s site) insert(t *testing.T, table string, ids []snowflake.ID) {
+	t.Helper()
+	var values []string
+	for i, id := range ids {
+		values = append(values, fmt.Sprintf("(%d, %d)", id, i))
+	}
+	s.exec(t, "INSERT INTO "+table+" VALUES "+strings.Join(values, ", "))
 }
 
 // found returns the kinds of the findings, and their counts.
-func (r *auditReport) found() map[string]int64 {
+func found(r audit.Report) map[string]int64 {
 	all := map[string]int64{}
 	for _, f := range r.Findings {
 		all[f.Kind] = f.Count
@@ -131,256 +62,357 @@ func (r *auditReport) found() map[string]int64 {
 	return all
 }
 
-// TestACleanTableHasNoFindings has each kind of generator, with rows that were deleted, and with IDs that went to other
-// tables: one in three at random, or most of them in batches.
-func TestACleanTableHasNoFindings(t *testing.T) {
-	for _, k := range kinds {
-		for _, n := range []int{1000, 100_000, 1_000_000} {
-			if n == 1_000_000 && (k.layout != "bwmarrin" || os.Getenv("SNOWFLAKE_TEST_LONG") == "") {
-				continue
+// audited runs an audit that prints JSON.
+func audited(t *testing.T, r result) audit.Report {
+	t.Helper()
+	var report audit.Report
+	if err := json.Unmarshal([]byte(r.out), &report); err != nil {
+		t.Fatalf("%v: %+v", err, r)
+	}
+	if want := map[bool]int{true: exitFindings, false: exitOK}[len(report.Findings) > 0]; r.code != want || r.err != "" {
+		t.Errorf("exit code %d, want %d: %s", r.code, want, r.err)
+	}
+	return report
+}
+
+func TestAnAuditReadsTables(t *testing.T) {
+	eachDatabase(t, func(t *testing.T, s site) {
+		do := func(args string, want map[string]int64) audit.Report {
+			t.Helper()
+			r := audited(t, s.do(t, "audit -json "+args))
+			if found := found(r); !maps.Equal(found, want) {
+				t.Errorf("%s: found %v, want %v", args, found, want)
 			}
-			t.Run(fmt.Sprint(k.kind, " ", k.layout, " ", n), func(t *testing.T) {
-				t.Parallel()
-				r := rand.New(rand.NewPCG(uint64(n), 1))
-				var all []*synthetic
-				for worker := range min(layoutOf(k.layout).MaxWorker()+1, 4) {
-					all = append(all, &synthetic{layout: layoutOf(k.layout), kind: k.kind, worker: worker, Rand: r})
-				}
-				ids := stream(t, r, all, k.perTick, n)
-				batch, m := 0, masksOf(layoutOf(k.layout))
-				for name, keep := range map[string]func(snowflake.ID) bool{
-					"all":     func(snowflake.ID) bool { return true },
-					"deleted": func(snowflake.ID) bool { return r.IntN(3) > 0 },
-					"few":     func(snowflake.ID) bool { return r.IntN(100) == 0 },
-					"batches": func(snowflake.ID) bool { batch++; return batch/37%10 == 0 },
-					"a job":   func(id snowflake.ID) bool { batch++; return batch/137%5 == 0 || m.generator(id) != 0 },
-				} {
-					if n == 1_000_000 && name != "all" && name != "deleted" {
-						continue
-					}
-					kept := slices.DeleteFunc(slices.Clone(ids), func(id snowflake.ID) bool { return !keep(id) })
-					if found := auditOf(t, k.layout, kept, true, 0).Findings; len(found) > 0 {
-						t.Errorf("%s: %+v", name, found)
-					}
-				}
-			})
+			return r
 		}
-	}
+		s.exec(t, "CREATE TABLE orders (id bigint, at bigint)")
+		if r := do("-table orders", nil); r.Rows != 0 || r.First != nil || r.Notes[0] != "there are no IDs to look at" || r.Layout.Guessed || r.Layout.Why != "" || r.End != "" {
+			t.Errorf("empty: %+v", r)
+		}
+		ids := someIDs(500, 3, 7)
+		s.insert(t, "orders", ids)
+		for _, layout := range []string{"", "-layout default"} {
+			if r := do("-table orders "+layout, nil); r.IDs != 1000 || len(r.Workers) != 2 || r.Workers[1].Worker != "7" || r.Workers[1].IDs != 500 ||
+				r.Greatest != ids[999] || r.Above53 != 1000 || r.Layout.Layout != snowflake.Default().String() || r.Layout.Guessed != (layout == "") {
+				t.Errorf("%q: %+v", layout, r)
+			}
+		}
+		if r := do("-table orders -layout default -since 101s", nil); r.IDs != 82 || r.Rows != 1000 {
+			t.Errorf("%+v", r)
+		}
+		// Where the sequence is above the time, the least IDs are not the first.
+		var scattered []snowflake.ID
+		for i := range 500 {
+			at := now.Add(time.Duration(i/100-60) * time.Second) // 100 a second, 50 a tick
+			id, _ := snowflake.Scattered().Compose(snowflake.Parts{Time: at.Add(time.Duration(i%2) * time.Millisecond), Worker: 3, Sequence: int64(i*77) & 127})
+			scattered = append(scattered, id)
+		}
+		s.exec(t, "CREATE TABLE scattered (id bigint, at bigint)")
+		s.insert(t, "scattered", scattered)
+		for _, layout := range []string{"", "-layout scattered"} {
+			r := do("-table scattered "+layout, nil)
+			if w := r.Workers[0]; w.PerSecond != 100 || w.PerTick != 50 || r.Greatest != slices.Max(scattered) || w.Greatest != r.Greatest ||
+				!w.First.Equal(now.Add(-time.Minute)) || !w.Last.Equal(now.Add(-56*time.Second+time.Millisecond)) {
+				t.Errorf("scattered, %q: %+v", layout, w)
+			}
+		}
+		// The clock of worker 7 is set back by 30 s.
+		back := slices.Clone(ids)
+		for i := 501; i < 1000; i += 2 {
+			back[i] -= 30_000 << 22
+			back[i]++ // so that none is equal
+		}
+		s.exec(t, "CREATE TABLE back (id bigint, at bigint)")
+		s.insert(t, "back", back)
+		if r := do("-table back -by at", map[string]int64{"step_back": 1}); r.Findings[0].Workers[0] != "7" || !strings.Contains(r.Findings[0].Shows, "by 29s at most") {
+			t.Errorf("%+v", r.Findings)
+		}
+		s.exec(t, "INSERT INTO back VALUES ("+ids[1].String()+", NULL), ("+ids[999].String()+", NULL)") // sorted first or last
+		if r := do("-table back -by at", map[string]int64{"step_back": 1, "duplicate": 1}); !strings.HasPrefix(r.Notes[0], "2 rows without") {
+			t.Errorf("%+v", r)
+		}
+		s.exec(t, "DELETE FROM back WHERE at IS NULL")
+		do("-table back", nil)
+		do("-table back -by at -slack 1m", nil)
+
+		// What is no ID.
+		s.exec(t, "INSERT INTO orders VALUES (NULL, 1), (0, 1), (-5, 1), (9223372036854775807, 1), ("+ids[3].String()+", 1)")
+		bad := map[string]int64{"null": 1, "impossible": 2, "future": 1, "duplicate": 1}
+		do("-table orders -layout default", bad)
+		do("-table orders", bad)
+		s.exec(t, "CREATE TABLE texts (id varchar(36))")
+		s.exec(t, "INSERT INTO texts VALUES ('90000000000000000'), ('"+ids[0].String()+"'), ('10000000000000000'), ('0190b5a0-0000-7000-8000-000000000000'), (''), ('9223372036854775808')")
+		if r := do("-table texts -layout default", map[string]int64{"not_an_id": 3}); r.Greatest != ids[0] { // as texts 9... is greater
+			t.Errorf("%+v", r)
+		}
+		s.exec(t, "CREATE TABLE floats (id double precision)")
+		s.exec(t, "INSERT INTO floats VALUES (1.5e18)")
+		do("-table floats", map[string]int64{"not_an_id": 1})
+		switch s.Name {
+		case "mariadb":
+			s.exec(t, "CREATE TABLE positive (id bigint unsigned)")
+			s.exec(t, "INSERT INTO positive VALUES (18446744073709551615), ("+ids[0].String()+")")
+			if r := do("-table positive -layout default", map[string]int64{"not_an_id": 1}); !strings.Contains(r.Findings[0].Shows, `"18446744073709551615" is not an ID`) {
+				t.Errorf("%+v", r)
+			}
+		case "sqlite": // a column of integers has texts, and sorts them as such
+			s.exec(t, "CREATE TABLE mixture (id int)")
+			s.exec(t, "INSERT INTO mixture VALUES ('"+ids[1].Base32()+"'), ('"+ids[0].Base32()+"'), ("+ids[999].String()+")")
+			if r := do("-table mixture -layout default", nil); r.Greatest != ids[999] {
+				t.Errorf("%+v", r)
+			}
+		case "postgres":
+			s.endsItsQuery(t)
+			s.exec(t, "CREATE TABLE forever AS SELECT "+ids[0].String()+" AS id, t::timestamptz AS at FROM (VALUES ('infinity'), ('-infinity')) v (t)")
+			do("-table forever -by at -layout default", map[string]int64{"duplicate": 1})
+			s.exec(t, "CREATE TABLE points (id point)")
+			if r := s.do(t, "audit -table points"); r.code != exitFailed || strings.Contains(r.err, "Is this the database") {
+				t.Errorf("%+v", r)
+			}
+		}
+		// A name with a dot.
+		quoted := map[string]string{"postgres": `"we.ird"`, "mariadb": "`we.ird`", "sqlite": "`we.ird`"}[s.Name]
+		s.exec(t, "CREATE TABLE "+quoted+" AS SELECT * FROM back")
+		if r := do(`-table "we.ird"`, nil); r.IDs != 1000 {
+			t.Errorf("%+v", r)
+		}
+		s.auditsTimes(t, ids)
+
+		s.do(t, "audit -table nothing").fails(t, exitFailed, "Is this the database with the table?")
+		s.do(t, "audit -table orders -column nothing").fails(t, exitFailed, "Is this the database with the table?")
+
+		// Two databases.
+		other := t.TempDir() + "/other.db"
+		eu := sqliteWith(t, other, someIDs(500, 8, 9))
+		do("-table back -with "+eu, nil)
+		if r := do("-table back -with "+eu, nil); r.IDs != 2000 || r.IDsWith != 1000 || !strings.Contains(r.Notes[0], "nothing against a merge") {
+			t.Errorf("%+v", r)
+		}
+		same := sqliteWith(t, t.TempDir()+"/same.db", append(someIDs(10, 9), someIDs(20, 3)...))
+		t.Setenv("SQLFLAKE_WITH", same)
+		do("-table back", map[string]int64{"shared_worker": 1, "in_both": 20})
+		do("-table back -by at", map[string]int64{"step_back": 1})
+		t.Setenv("SQLFLAKE_WITH", "")
+		do("-layout default -table back -with "+same, map[string]int64{"shared_worker": 1, "in_both": 20})
+		do("-table back -with "+same, map[string]int64{"shared_worker": 1, "in_both": 20})
+		do("-table back -with "+sqliteWith(t, t.TempDir()+"/none.db", someIDs(0)), map[string]int64{"empty": 1})
+		if r := s.do(t, "audit -table back -layout default -with "+same); !strings.HasPrefix(r.out, "rows     1030, of which 1030 IDs were looked at: 1000 of the first database, 30 of the second\n") {
+			t.Errorf("%+v", r)
+		}
+		do("-table back -layout default -since 61s -with "+same, map[string]int64{"shared_worker": 1, "in_both": 1})
+		twitter := someIDs(500, 4)
+		for i, id := range twitter {
+			twitter[i] = id + snowflake.ID(snowflake.Default().Epoch().Sub(snowflake.MustPreset("twitter").Epoch()).Milliseconds())<<22
+		}
+		do("-table back -with "+sqliteWith(t, t.TempDir()+"/twitter.db", twitter), map[string]int64{"layout": 1500})
+		twice := append(someIDs(2, 3), someIDs(1, 3)...)
+		do("-table back -dsn "+sqliteWith(t, t.TempDir()+"/x.db", twice)+" -with "+sqliteWith(t, t.TempDir()+"/y.db", twice),
+			map[string]int64{"duplicate": 2, "in_both": 2, "shared_worker": 1})
+
+		ctx, interrupt := context.WithCancel(t.Context())
+		interrupt()
+		if code := run(ctx, testCommand(nil, &strings.Builder{}, &strings.Builder{}), []string{"audit", "-table", "orders"}); code != exitInterrupted {
+			t.Errorf("interrupted: %d", code)
+		}
+	})
 }
 
-// TestFaultsAreFound plants one fault each in clean IDs.
-func TestFaultsAreFound(t *testing.T) {
-	for _, k := range kinds {
-		for _, n := range []int{1000, 30_000} {
-			t.Run(fmt.Sprint(k.kind, " ", k.layout, " ", n), func(t *testing.T) {
-				t.Parallel()
-				r := rand.New(rand.NewPCG(uint64(n), 2))
-				l := layoutOf(k.layout)
-				second := int64(time.Second / l.Tick())
-				made := func(kind string, worker, ahead int64) *synthetic {
-					return &synthetic{layout: l, kind: kind, worker: worker, ahead: ahead, Rand: r}
-				}
-				workers := func(more ...*synthetic) []*synthetic {
-					for worker := range min(l.MaxWorker()+1, 4) {
-						more = append(more, made(k.kind, worker, 0))
-					}
-					return more
-				}
-				// check wants a finding, and no other but those that it brings about.
-				check := func(ids []snowflake.ID, issued bool, want string, others ...string) {
-					t.Helper()
-					found := auditOf(t, k.layout, ids, issued, time.Second).found()
-					for kind := range found {
-						if kind != want && !slices.Contains(others, kind) || found[want] == 0 {
-							t.Errorf("want %s, found %v", want, found)
-						}
-					}
-					if len(found) == 0 {
-						t.Errorf("want %s, found nothing", want)
-					}
-				}
-				clean := stream(t, r, workers(), k.perTick, n)
-				insert := func(id snowflake.ID) []snowflake.ID { return slices.Insert(slices.Clone(clean), n/2, id) }
-
-				check(insert(clean[n/3]), false, "duplicate")
-				check(insert(0), false, "impossible")
-				check(insert(-5), true, "impossible")
-				if l.Bits() < 63 {
-					check(insert(1<<l.Bits()), true, "impossible")
-				}
-				if id, err := l.Compose(snowflake.Parts{Time: now.Add(time.Minute), Worker: l.MaxWorker()}); err == nil {
-					check(insert(id), true, "future")
-				}
-				check(stream(t, r, workers(made(k.kind, 0, -2*second)), k.perTick, n), true, "interleaved", "duplicate")
-				back := workers()
-				check(stream(t, r, back, k.perTick, n, func(i int) {
-					if i == n/2 {
-						back[0] = made(k.kind, 0, -5*second)
-					}
-				}), true, "step_back", "duplicate")
-				if k.kind == "zero" && k.perTick < 40 { // those that meet in a tick have equal sequences
-					check(stream(t, r, workers(made(k.kind, 0, 0)), max(k.perTick, 1), n), false, "duplicate")
-				}
-				if n == 1000 || l.MaxSequence() < 1023 || k.kind == "zero" && k.perTick < 1 {
-					return
-				}
-				unique := func(ids []snowflake.ID) []snowflake.ID { slices.Sort(ids); return slices.Compact(ids) }
-				if k.kind == "zero" { // at lower rates all are rounded to a sequence of 0, as it would be without
-					clean = stream(t, r, workers(), float64(l.MaxSequence()), n)
-				}
-				for i := range clean {
-					clean[i] = snowflake.ID(int64(float64(clean[i])))
-				}
-				check(unique(clean), false, "rounded")
-			})
+// auditsTimes has a column with the time of each row.
+func (s site) auditsTimes(t *testing.T, ids []snowflake.ID) {
+	t.Helper()
+	const day = 24 * time.Hour
+	l, n := snowflake.Default(), 0
+	create := func(kind string, ids []snowflake.ID, at func(i int) string) (table string) {
+		n++
+		table = fmt.Sprintf("times_%d", n)
+		s.exec(t, "CREATE TABLE "+table+" (id bigint, created_at "+kind+")")
+		var values []string
+		for i, id := range ids {
+			values = append(values, fmt.Sprintf("(%d, '%s')", id, at(i)))
 		}
+		s.exec(t, "INSERT INTO "+table+" VALUES "+strings.Join(values, ", "))
+		return table
 	}
-}
 
-// TestALikenessOfAFaultIsNoFault has what is nearly one of two generators on a worker.
-func TestALikenessOfAFaultIsNoFault(t *testing.T) {
-	l := snowflake.Default()
-	put := func(at time.Duration, worker, sequence int64) snowflake.ID {
-		id, err := l.Compose(snowflake.Parts{Time: now.Add(at - time.Hour), Worker: worker, Sequence: sequence})
+	berlin, err := time.LoadLocation("Europe/Berlin")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var night []snowflake.ID // in which clocks are set back
+	for i := range 1080 {
+		id, err := l.Compose(snowflake.Parts{Time: time.Date(2026, 10, 25, 0, 0, 10*i, 0, time.UTC)})
 		if err != nil {
 			t.Fatal(err)
 		}
-		return id
+		night = append(night, id)
 	}
-	var jobs, back []snowflake.ID
-	for i := range time.Duration(10_000) {
-		// Worker 0 writes rows with 2,000 children each, whose keys are in another table.
-		for worker := range int64(4) {
-			jobs = append(jobs, put(i*10*time.Millisecond, worker, 0), put(i*10*time.Millisecond, worker, max(1, 2001*(1-worker))))
+
+	for _, kind := range map[string][]string{
+		"postgres": {"timestamptz", "timestamp", "date"}, "mariadb": {"timestamp", "datetime(3)", "date"}, "sqlite": {"datetime", "text"},
+	}[s.Name] {
+		inZone := func(at time.Time) string {
+			switch {
+			case kind == "timestamp" && s.Name == "mariadb": // which sorts by UTC
+				at = at.UTC()
+			case kind == "timestamptz":
+				return at.Format("2006-01-02 15:04:05.000Z07:00")
+			}
+			return at.Format("2006-01-02 15:04:05.000")
 		}
-		// The clock is set back by 5 s four times, and each time is where it was 5 s later.
-		back = append(back, put((i-i/2000*500)*10*time.Millisecond, 1, int64(i/2000)))
-	}
-	if found := auditOf(t, "default", jobs, true, 0).Findings; len(found) > 0 {
-		t.Errorf("%+v", found)
-	}
-	if found := auditOf(t, "default", back, true, time.Second).found(); !maps.Equal(found, map[string]int64{"step_back": 4}) {
-		t.Errorf("%v", found)
-	}
-	// One row in 50 is inserted 9 s after its ID was made, as the transaction of the request was as long.
-	late := map[snowflake.ID]time.Duration{}
-	for i := range time.Duration(10_000) {
-		id := put(i*100*time.Millisecond, int64(i)%3, 0)
-		late[id] = i * 100 * time.Millisecond
-		if i%50 == 25 {
-			late[id] += 9 * time.Second
+		for name, test := range map[string]struct {
+			three, seven time.Duration // how far the IDs of these workers are ahead of the rows
+			want         int64         // of the finding
+		}{
+			"equal":      {},
+			"late":       {three: -20 * time.Minute, seven: time.Minute},
+			"an epoch":   {three: -400 * day, want: 500},
+			"all epochs": {-400 * day, -400 * day, 1000},
+			"a zone":     {-8 * time.Hour, -8 * time.Hour, map[string]int64{"timestamptz": 1000}[kind]},
+		} {
+			var moved []snowflake.ID
+			for i, id := range ids {
+				moved = append(moved, id+snowflake.ID([]time.Duration{test.three, test.seven}[i%2].Milliseconds())<<22)
+			}
+			table := create(kind, moved, func(i int) string { return inZone(l.Time(ids[i]).UTC()) })
+			r := audited(t, s.do(t, "audit -json -by created_at -layout default -table "+table))
+			if found := found(r); found["time"] != test.want || len(found) > 1 || test.want == 0 && len(found) > 0 {
+				t.Errorf("%s, %s: %v, want %d", kind, name, found, test.want)
+			}
+			if test.want > 0 && !strings.Contains(r.Findings[0].Shows, ", and created_at is 2026-11-22T") {
+				t.Errorf("%s, %s: %+v", kind, name, r.Findings)
+			}
 		}
-	}
-	ids := slices.SortedFunc(maps.Keys(late), func(a, b snowflake.ID) int { return cmp.Compare(late[a], late[b]) })
-	if r := do(t, text(ids), "audit", "-order", "issue"); r.code != exitOK {
-		t.Errorf("%+v", r)
-	}
-	r := do(t, text(ids), "audit", "-order", "issue", "-slack", "5s")
-	for _, want := range []string{"\ninterleaved: ", "by 9s at most", "so much later than their ID was made, which a greater --slack leaves out"} {
-		if !strings.Contains(r.out, want) {
-			t.Errorf("want %q: %s", want, r.out)
+
+		table := create(kind, night, func(i int) string { return inZone(l.Time(night[i]).In(berlin)) })
+		r := audited(t, s.do(t, "audit -json -by created_at -layout default -table "+table))
+		if found := found(r); len(found) > 0 {
+			t.Errorf("%s: local time: %v", kind, found)
+		}
+		isNoted := strings.Contains(strings.Join(r.Notes, "\n"), "created_at has no time zone")
+		hasZone := kind == "timestamptz" || kind == "timestamp" && s.Name == "mariadb"
+		if isNoted == (hasZone || kind == "date") {
+			t.Errorf("%s: %q", kind, r.Notes)
 		}
 	}
 }
 
-// TestTheLayoutIsGuessed also holds that those which explain as much are named.
-func TestTheLayoutIsGuessed(t *testing.T) {
-	for _, k := range kinds {
-		for _, n := range []int{100, 1000, 20_000} {
-			r := rand.New(rand.NewPCG(uint64(n), 3))
-			l := layoutOf(k.layout)
-			generators := func(others int) (all []*synthetic) {
-				for worker := range min(l.MaxWorker()+1, 4) {
-					all = append(all, &synthetic{layout: l, kind: k.kind, worker: worker, others: others, Rand: r})
-				}
-				return all
-			}
-			all := generators(0)
-			layout := auditOf(t, "", stream(t, r, all, k.perTick, n), n == 100, 0).Layout
-			sure := layout.Layout == l.String() || k.layout == "bwmarrin" && layout.Name == "twitter" // which has the same times
-			if !layout.Guess || !sure && (n > 100 || !slices.Contains(layout.Others, k.layout)) {
-				t.Errorf("%d of %s: %+v", n, k.layout, layout)
-			}
-			if old := k.layout == "baidu"; layout.Fits == old {
-				t.Errorf("%d of %s: %+v", n, k.layout, layout)
-			}
-			// A table of children, whose parents are in another one; and one row in three, as the others are in other tables.
-			for _, others := range []int{0, 1, 2} {
-				ids := stream(t, r, generators(others), min(k.perTick, float64(l.MaxSequence())/4), n)
-				ids = slices.DeleteFunc(ids, func(snowflake.ID) bool { return others == 0 && r.IntN(3) > 0 })
-				some := auditOf(t, "", ids, false, 0)
-				sure := some.Layout.Layout == layout.Layout || n == 100 && slices.Contains(some.Layout.Others, k.layout)
-				if !sure || len(some.Findings) > 0 && k.layout != "baidu" {
-					t.Errorf("%d of %s, each after %d: %+v, %v", n, k.layout, others, some.Layout, some.found())
-				}
-			}
-			// One clock of four is an hour ahead.
-			all[0].ahead = int64(3 * time.Hour / l.Tick())
-			if k.layout == "baidu" || l.MaxWorker() == 0 {
-				continue
-			}
-			if r := auditOf(t, "", stream(t, r, all, k.perTick, n), false, 0); r.Layout.Layout != layout.Layout || r.found()["future"] == 0 {
-				t.Errorf("%d of %s ahead: %+v, %v", n, k.layout, r.Layout, r.found())
-			}
-		}
+// sqliteWith returns the DSN of a new database with IDs in the tables of the test.
+func sqliteWith(t *testing.T, path string, ids []snowflake.ID) string {
+	t.Helper()
+	if err := os.WriteFile(path, nil, 0o600); err != nil {
+		t.Fatal(err)
 	}
-	// Where IDs don't sort by time, the greatest are not the latest. These are of eight months.
-	l := layoutOf("scattered")
-	slow := []*synthetic{{layout: l, kind: "random", worker: 3, Rand: rand.New(rand.NewPCG(1, 5))}}
-	if g := auditOf(t, "", stream(t, slow[0].Rand, slow, 1e-6, 20_000), false, 0).Layout; g.Layout != l.String() || !g.Fits {
-		t.Errorf("eight months of scattered: %+v", g)
+	d, err := openDatabase(t.Context(), "sqlite:"+path, "snowflake_")
+	if err != nil {
+		t.Fatal(err)
 	}
-	// Of so many workers wide has fewer, whose sequences would have the lowest bits of the workers.
-	r, all := rand.New(rand.NewPCG(1, 4)), []*synthetic(nil)
-	for _, worker := range []int64{0, 1, 2, 3, 4, 5, 512, 513, 514, 515, 516, 517} {
-		all = append(all, &synthetic{layout: snowflake.Default(), kind: "zero", worker: worker, Rand: r})
+	defer d.close()
+	s := site{database: d}
+	s.exec(t, "CREATE TABLE back (id bigint, at bigint)")
+	if len(ids) > 0 {
+		s.insert(t, "back", ids)
 	}
-	if r := auditOf(t, "", stream(t, r, all, 1, 14_000), false, 0); r.Layout.Name != "default" || len(r.Findings) > 0 {
-		t.Errorf("%+v", r)
-	}
+	return "sqlite:" + path
 }
 
-// TestATableAtRestNeedsItsLayout has IDs that end months ago: a guess has nothing to prove it by then.
-func TestATableAtRestNeedsItsLayout(t *testing.T) {
-	for _, age := range []time.Duration{31 * 24 * time.Hour, 500 * 24 * time.Hour} {
-		l, old := snowflake.Default(), []snowflake.ID(nil)
-		for i := range 1000 {
-			id, err := l.Compose(snowflake.Parts{Time: now.Add(time.Duration(i)*time.Second - age), Worker: int64(i % 3)})
-			if err != nil {
-				t.Fatal(err)
-			}
-			old = append(old, id)
-		}
-		if found := auditOf(t, "default", old, false, 0).found(); len(found) > 0 {
-			t.Errorf("%v: %v", age, found)
-		}
-		r := auditOf(t, "", old, false, 0)
-		if len(r.found()) != 1 || r.Layout.Fits || !strings.Contains(r.Findings[0].Shows, "older than 30 days") {
-			t.Errorf("%v: %+v", age, r)
-		}
-	}
-	tweets, bits := []snowflake.ID(nil), layoutOf("bwmarrin")
-	for i := range 1800 {
-		at := time.Date(2014, 8, 11, 0, 0, i*800, i*1_234_567, time.UTC)
-		id, err := bits.Compose(snowflake.Parts{Time: at, Worker: int64(i*7%17 + 350), Sequence: int64(i % 3 / 2)})
-		if err != nil {
+// endsItsQuery interrupts an audit, and holds that the server has ended its query by then.
+func (s site) endsItsQuery(t *testing.T) {
+	t.Helper()
+	name := fmt.Sprintf("slow_%d_%d", os.Getpid(), time.Now().UnixNano())
+	s.exec(t, "CREATE VIEW "+name+" AS SELECT 1 AS id FROM pg_sleep(100)")
+	queries := func() (n int) {
+		query := "SELECT count(*) FROM pg_stat_activity WHERE state = 'active' AND pid <> pg_backend_pid() AND query LIKE $1"
+		if err := s.pool.QueryRowContext(t.Context(), query, "%"+name+"%").Scan(&n); err != nil {
 			t.Fatal(err)
 		}
-		tweets = append(tweets, id)
+		return n
 	}
-	layout := auditOf(t, "", tweets, false, 0).Layout
-	names := slices.Concat(layout.Others, []string{layout.Name})
-	if !slices.Contains(names, "twitter") || !slices.Contains(names, "bwmarrin") || layout.Fits {
-		t.Errorf("tweets of 2014: %+v", layout)
-	}
-	var counter, noise []snowflake.ID
-	for i := range snowflake.ID(10_000) {
-		counter, noise = append(counter, 1_000_000+i), append(noise, i*0x123456789abc+1<<50)
-	}
-	for kind, ids := range map[string][]snowflake.ID{"counter": counter, "layout": noise} {
-		if r := auditOf(t, "", ids, false, 0); r.found()[kind] != 10_000 {
-			t.Errorf("%s: %+v", kind, r.found())
+	ctx, interrupt := context.WithCancel(t.Context())
+	defer interrupt()
+	go func() {
+		for queries() == 0 && ctx.Err() == nil {
+			time.Sleep(10 * time.Millisecond)
 		}
+		interrupt()
+	}()
+	var errs strings.Builder
+	code := run(ctx, testCommand(nil, &strings.Builder{}, &errs), []string{"audit", "-table", name})
+	if n := queries(); code != exitInterrupted || n > 0 {
+		t.Errorf("exit code %d, %d queries go on: %s", code, n, &errs)
+	}
+}
+
+// TestThePageOfAnAudit is what a person reads.
+func TestThePageOfAnAudit(t *testing.T) {
+	ids := someIDs(20, 3, 7)
+	do(t, text(ids)+"x\n"+ids[5].String()+"\n", "audit", "-layout", "default").check(t, result{code: exitFindings, out: `rows     42, of which 41 IDs were looked at
+layout   epoch=2025-01-01T00:00:00Z tick=1ms time:41 worker:10 sequence:12
+times    2026-11-22T21:38:40Z to 2026-11-22T21:38:59Z
+greatest 250374527123484672
+rate     at most 1 a second (under 0.1% of the ceiling), by worker 7
+2^53     is reached by 41 of the IDs, which JavaScript rounds as numbers
+ends     2094-09-07T15:47:35.552Z (67.8 years from now)
+
+WORKER  IDS  A SECOND  FIRST                     LAST                      GREATEST ID
+7       21   1         2026-11-22T21:38:40.000Z  2026-11-22T21:38:59.000Z  250374527123484672
+3       20   1         2026-11-22T21:38:40.000Z  2026-11-22T21:38:59.000Z  250374527123468288
+
+2 findings
+
+not_an_id: 1
+  shows  values that are no IDs. The first: "x" is not an ID: want decimal digits only, byte 0 is "x"
+  do     is it the right column?
+
+duplicate: 1, such as 250374455820316672
+  shows  equal IDs: two generators have one worker, IDs were rounded by a float64 (JavaScript) or a spreadsheet, or rows were read twice
+  do     compare with the numbers at their source. If these are equal, look for two processes with one worker number: a random number, a copied configuration, a rolling restart. Leases give each process its own
+
+note: without the order of issue, steps back can't be seen, nor two generators that both start at 0 in each tick
+note: equal IDs that a primary key refused are in no table: look for unique violations in the logs
+`})
+	if r := do(t, text(ids), "audit"); r.code != exitOK || !strings.Contains(r.out, "\n0 findings\n") || !strings.Contains(r.out, "guessed: with it the latest IDs are of 2026-11-22") {
+		t.Errorf("%+v", r)
+	}
+	t.Setenv("SQLFLAKE_DSN", "sqlite:none.db")
+	do(t, "", "audit").fails(t, exitFailed, "there is no ID in the standard input; for a table give --table")
+	t.Setenv("SQLFLAKE_DSN", "")
+	t.Setenv("SQLFLAKE_WITH", "sqlite:none.db") // for tables
+	if r := do(t, text(ids), "audit"); r.code != exitOK {
+		t.Errorf("%+v", r)
+	}
+	t.Setenv("SQLFLAKE_WITH", "")
+	// The time is not in the highest bits, so the greatest ID is not the latest.
+	above, ahead := "epoch=2025-01-01T00:00:00Z tick=1ms worker:10 time:41 sequence:12", int64(59874000060)<<12 // a minute after now
+	if r := do(t, fmt.Sprintln(ahead|1<<53, int64(59_000_000_000)<<12|1000<<53), "audit", "-layout", above); !strings.Contains(r.out, "the latest from 2026-11-24T23:40:00.06Z\n") {
+		t.Errorf("%+v", r)
+	}
+	burst := do(t, fmt.Sprintln(ids[0], ids[0]+1, int64(1)<<53, "1 2 3"), "audit", "-layout", "epoch=2025-01-01T00:00:00Z tick=1s time:41 worker:20 sequence:1")
+	for _, want := range []string{"(100.0% of the ceiling)", "2^53     is reached by 3 of the IDs", "\ncounter: 3, such as 1\n"} {
+		if !strings.Contains(burst.out, want) {
+			t.Errorf("want %q: %s", want, burst.out)
+		}
+	}
+	// The page is the same each time, with workers in the order of numbers.
+	back := append(someIDs(20, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1, 0), someIDs(25, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1, 0)...)
+	first := do(t, text(back), "audit", "-order", "issue", "-layout", "default")
+	if want := fmt.Sprintf("step_back: 12, such as %v, worker 0, 1, 2, 3, 4, 5, 6, 7, 8, 9\n", someIDs(25, 0)[0]); !strings.Contains(first.out, want) {
+		t.Errorf("want %q: %s", want, first.out)
+	}
+	do(t, text(back), "audit", "-order", "issue", "-layout", "default").check(t, first)
+	for _, future := range []string{"2027-01-01", "2027-01-01T00:00:00Z"} {
+		do(t, text(ids), "audit", "-since", future).fails(t, exitUsage, "--since "+future+" is in the future")
+	}
+	do(t, "", "audit", "-table", "orders", "-by", "id").fails(t, exitUsage, "--by id")
+	years := "epoch=2025-01-01T00:00:00Z tick=1h time:41 worker:10 sequence:12" // a time.Time in JSON ends in 9999
+	if r := do(t, "9000000000000000000\n", "audit", "-json", "-layout", years); !strings.Contains(r.out, `"first": "244789986-11-15T02:00:00Z",`) {
+		t.Errorf("%+v", r)
+	}
+	if r := do(t, strconv.Itoa(1<<40)+"\n-3\n-4\n", "audit"); r.code != exitFindings || !strings.Contains(r.out, "layout: 1\n  shows  a guess that fits badly") {
+		t.Errorf("%+v", r)
+	}
+	root := testCommand(strings.NewReader(text(ids)), &closedPipe{}, &strings.Builder{})
+	if code := run(t.Context(), root, []string{"audit", "-json"}); code != exitOK {
+		t.Errorf("a reader that ends early: %d", code)
 	}
 }
 
@@ -410,20 +442,3 @@ func TestIDsThatWereIssuedWhileAnAuditReadsAreNotOfTheFuture(t *testing.T) {
 type reader func(p []byte) (int, error)
 
 func (r reader) Read(p []byte) (int, error) { return r(p) }
-
-// TestWorkersOfRoundNumbersAreNoRounding has the first of the workers, and the first of a share.
-func TestWorkersOfRoundNumbersAreNoRounding(t *testing.T) {
-	l, r := layoutOf("sonyflake"), rand.New(rand.NewPCG(1, 5))
-	for _, round := range []bool{false, true} {
-		var all []*synthetic
-		for _, worker := range []int64{0, 512, 1024} {
-			if round {
-				worker += 37 * 128
-			}
-			all = append(all, &synthetic{layout: l, kind: "zero", worker: worker, Rand: r})
-		}
-		if _, found := auditOf(t, "sonyflake", stream(t, r, all, 0.1, 1000), false, 0).found()["rounded"]; found != round {
-			t.Errorf("rounded: %v, want %v", found, round)
-		}
-	}
-}

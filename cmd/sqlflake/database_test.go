@@ -112,5 +112,6 @@ func TestNoDatabaseIsCreated(t *testing.T) {
 	const forms = "unknown form of a DSN. The DSN is one of\n  postgres://user:password@host"
 	for _, dsn := range []string{path, "mysql://root@host/db"} {
 		do(t, "", "workers", "-dsn", dsn).fails(t, exitFailed, forms)
+		do(t, "", "workers", "-dsn", dsn).fails(t, exitFailed, `For example: --dsn "app:secret@tcp(127.0.0.1:3306)/shop"`)
 	}
 }

@@ -3,6 +3,7 @@ package main
 import (
 	"embed"
 	"fmt"
+	"io"
 	"regexp"
 	"strings"
 	"text/template"
@@ -15,38 +16,52 @@ import (
 //go:embed decoder/*.tmpl
 var decoderFiles embed.FS
 
+type decoderOptions struct {
+	name    string // of the template
+	layout  chosenLayout
+	prefix  string
+	checked bool
+}
+
 // decoderCommand returns the command that prints a decoder for a language.
 func decoderCommand(name, language, extension string) *cobra.Command {
+	o := &decoderOptions{name: name}
 	c := &cobra.Command{
 		Use:   name,
 		Short: "Print a decoder in " + language,
 		Long: `It prints the source of a decoder for a layout, which needs no library: a file
 to commit beside the program that reads IDs of this layout. Print it again when
 the layout changes.`,
-		Example: fmt.Sprintf("  sqlflake %s >ids.%s\n  sqlflake %s --layout twitter --prefix user >user_ids.%s", name, extension, name, extension),
-		Args:    cobra.NoArgs,
+		Example: fmt.Sprintf("  sqlflake %s >ids.%s\n  sqlflake %[1]s --layout twitter --prefix user >user_ids.%[2]s",
+			name, extension),
+		Args: cobra.NoArgs,
+		RunE: func(c *cobra.Command, _ []string) error { return o.run(c.OutOrStdout()) },
 	}
-	layout := layoutFlag(c, false)
-	prefix := c.Flags().String("prefix", "", "also read typed IDs that begin with `PREFIX` and an underscore")
-	checked := c.Flags().Bool("checked", false, "these end in a check character, as those of kinds with the method Checked")
-	c.RunE = func(c *cobra.Command, _ []string) error {
-		switch {
-		case *prefix != "" && !typedPrefix.MatchString(*prefix):
-			return usage("the prefix is %.40q, want letters a to z, with underscores only between them", *prefix)
-		case *prefix == "" && *checked:
-			return usage("--checked is for typed IDs: give --prefix, too")
-		}
-		text, err := template.ParseFS(decoderFiles, "decoder/"+name+".tmpl")
-		if err != nil {
-			return err
-		}
-		return text.Execute(c.OutOrStdout(), decoderOf(layout.Layout, *prefix, *checked))
-	}
+
+	layoutFlag(c, &o.layout)
+	c.Flags().StringVar(&o.prefix, "prefix", "", "also read typed IDs that begin with `prefix` and an underscore")
+	c.Flags().BoolVar(&o.checked, "checked", false,
+		"typed IDs end in a check character, as those of kinds with the method Checked do")
 	return c
 }
 
 // typedPrefix is the rule of sqltypes.Kind.
 var typedPrefix = regexp.MustCompile(`^[a-z]([a-z_]{0,61}[a-z])?$`)
+
+func (o *decoderOptions) run(out io.Writer) error {
+	switch {
+	case o.prefix != "" && !typedPrefix.MatchString(o.prefix):
+		return usage("the prefix is %.40q, want letters a to z, with underscores only between them", o.prefix)
+	case o.prefix == "" && o.checked:
+		return usage("--checked is for typed IDs: give --prefix, too")
+	}
+
+	text, err := template.ParseFS(decoderFiles, "decoder/"+o.name+".tmpl")
+	if err != nil {
+		return err
+	}
+	return text.Execute(out, decoderOf(o.layout.Layout, o.prefix, o.checked))
+}
 
 // decoderData is what a template shows of a layout.
 type decoderData struct {
@@ -65,7 +80,11 @@ type decoderField struct {
 }
 
 func decoderOf(l snowflake.Layout, prefix string, checked bool) decoderData {
-	d := decoderData{Layout: l.String(), Prefix: prefix, Checked: checked, EpochNanos: l.Epoch().UnixNano(), TickNanos: int64(l.Tick())}
+	d := decoderData{
+		Layout: l.String(), Prefix: prefix, Checked: checked,
+		EpochNanos: l.Epoch().UnixNano(), TickNanos: int64(l.Tick()),
+	}
+
 	shift := l.Bits()
 	for _, f := range l.Fields() {
 		shift -= f.Bits

@@ -63,9 +63,7 @@ func TestAfterAMoveTheEndOfTheLayoutBeforeIsNoWarning(t *testing.T) {
 	next, before := snowflake.MustPreset("seconds"), snowflake.Default()
 	now := before.End().Add(-24 * time.Hour)
 	var errs strings.Builder
-	root := rootCommand(time.Now)
-	root.SetErr(&errs)
-	warnEndings(root, []leasestore.Entry{
+	warnEndings(&errs, []leasestore.Entry{
 		{Claim: leasestore.Claim{Namespace: "a"}, Layout: before.String(), Expires: now.Add(time.Second)},
 		{Claim: leasestore.Claim{Namespace: "b", Worker: 0}, Layout: before.String(), Expires: now.Add(-time.Hour)},
 		{Claim: leasestore.Claim{Namespace: "b", Worker: 1}, Layout: next.String(), Expires: now, Held: true},

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -13,57 +14,57 @@ import (
 	"github.com/sqlflake/sqlflake/snowflake"
 )
 
-// choiceFlag adds a flag with one of the values.
-func choiceFlag(c *cobra.Command, name, value, about string, values ...string) *string {
+// choiceFlag adds a flag with one of the values. What value has before is the default.
+func choiceFlag(c *cobra.Command, value *string, name, about string, values ...string) {
 	c.Flags().Func(name, about, func(text string) error {
 		if !slices.Contains(values, text) {
 			return fmt.Errorf("want one of %s", strings.Join(values, ", "))
 		}
-		value = text
+		*value = text
 		return nil
 	})
 	complete(c, name, values)
-	return &value
 }
 
 // complete lets the shell offer the values.
 func complete(c *cobra.Command, flag string, values []string) {
-	_ = c.RegisterFlagCompletionFunc(flag, cobra.FixedCompletions(values, cobra.ShellCompDirectiveNoFileComp)) // it exists
+	_ = c.RegisterFlagCompletionFunc(flag, // it exists
+		cobra.FixedCompletions(values, cobra.ShellCompDirectiveNoFileComp))
 }
 
-// formatOf returns the one of the flags that is given, or "table".
-func formatOf(c *cobra.Command, names ...string) string {
-	for _, name := range names {
-		if given, _ := c.Flags().GetBool(name); given { // it exists
-			return name
+// formatFlag adds a flag that chooses a format of the output, which has the name of the flag.
+func formatFlag(c *cobra.Command, format *string, name, about string) {
+	c.Flags().BoolFunc(name, about, func(text string) error {
+		given, err := strconv.ParseBool(text)
+		if err != nil {
+			return errors.New("want true or false")
 		}
-	}
-	return "table"
+		if given {
+			*format = name
+		}
+		return nil
+	})
 }
 
 // ignoreVariable takes back what a variable has set, if the flag itself would be an error.
-func ignoreVariable(f *pflag.Flag, when bool) {
-	if when && !f.Changed {
+func ignoreVariable(f *pflag.Flag) {
+	if !f.Changed {
 		_ = f.Value.Set("") // a string
 	}
 }
 
 // zoneFlag adds --tz.
-func zoneFlag(c *cobra.Command, about string) **time.Location {
-	zone := time.UTC
+func zoneFlag(c *cobra.Command, zone **time.Location, about string) {
+	*zone = time.UTC
 	c.Flags().Func("tz", about+" (default UTC)", func(name string) error {
 		found, err := time.LoadLocation(name)
 		if err != nil || name == "" {
 			return errors.New("want UTC, Local or the name of a time zone such as Europe/Berlin")
 		}
-		zone = found
+		*zone = found
 		return nil
 	})
-	return &zone
 }
-
-const layoutHelp = "the `LAYOUT`: the name of a preset, or a text as of \"sqlflake layout\" " +
-	"(default $SQLFLAKE_LAYOUT, or else \"default\")"
 
 // chosenLayout is the value of --layout.
 type chosenLayout struct {
@@ -72,23 +73,33 @@ type chosenLayout struct {
 	all   bool // all presets
 }
 
-// layoutFlag adds --layout, to which "all" may be a value.
-func layoutFlag(c *cobra.Command, all bool) *chosenLayout {
-	chosen, about, values := &chosenLayout{Layout: snowflake.Default()}, layoutHelp, snowflake.Presets()
-	if all {
-		about, values = about+"; \"all\" shows each ID in each preset", append(values, "all")
-	}
+const layoutHelp = "`layout` of the IDs: a preset, or a text as \"sqlflake layout\" prints it "
+
+// layoutFlag adds --layout.
+func layoutFlag(c *cobra.Command, chosen *chosenLayout) {
+	addLayoutFlag(c, chosen, layoutHelp+"(default $SQLFLAKE_LAYOUT, or else \"default\")", snowflake.Presets())
+}
+
+// layoutsFlag adds --layout, which may be "all".
+func layoutsFlag(c *cobra.Command, chosen *chosenLayout) {
+	addLayoutFlag(c, chosen, layoutHelp+"(default $SQLFLAKE_LAYOUT, or else \"default\"); "+
+		"\"all\" shows each ID in each preset", append(snowflake.Presets(), "all"))
+}
+
+func addLayoutFlag(c *cobra.Command, chosen *chosenLayout, about string, values []string) {
+	chosen.Layout = snowflake.Default()
 	c.Flags().Func("layout", about, func(text string) (err error) {
-		if chosen.all, chosen.given = all && text == "all", true; !chosen.all {
+		chosen.given = true
+		chosen.all = text == "all" && slices.Contains(values, "all")
+		if !chosen.all {
 			chosen.Layout, err = parseLayout(text)
 		}
 		return err
 	})
 	complete(c, "layout", values)
-	return chosen
 }
 
-// parseLayout accepts the names of presets in upper case, too.
+// parseLayout accepts the names of presets in upper case too.
 func parseLayout(text string) (snowflake.Layout, error) {
 	if layout, err := snowflake.Preset(strings.ToLower(text)); err == nil {
 		return layout, nil

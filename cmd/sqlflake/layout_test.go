@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/sqlflake/sqlflake/cmd/sqlflake/internal/timetext"
 	"github.com/sqlflake/sqlflake/snowflake"
 )
 
@@ -95,7 +96,7 @@ func TestAllPresetsAreListed(t *testing.T) {
 // TestTheDifferenceOfTwoLayoutsIsAsFollowsSays has the case of uid-generator, whose users gave bits of the sequence to the time.
 func TestTheDifferenceOfTwoLayoutsIsAsFollowsSays(t *testing.T) {
 	longer := "epoch=2016-05-20T00:00:00+08:00 tick=1s time:30 worker:22 sequence:11"
-	do(t, "", "layout", "diff", "-until", "2020-06-01", "baidu", longer).check(t, result{out: `LAYOUT  WORKERS  IDS A SECOND  BEGINS      ENDS               FIELDS
+	do(t, "", "layout", "-until", "2020-06-01", "baidu", longer).check(t, result{out: `LAYOUT  WORKERS  IDS A SECOND  BEGINS      ENDS               FIELDS
 OLD     4194304  8192          2016-05-19  2024-11-20, ended  1s time:28 worker:22 sequence:13
 NEW     4194304  2048          2016-05-19  2050-05-29         1s time:30 worker:22 sequence:11
 
@@ -106,7 +107,7 @@ Is an ID that NEW issues at that time one of OLD? yes, an old one: 1093464313823
 Hint: with this earlier epoch it follows at once: epoch=2004-04-12T16:00:00Z tick=1s time:30 worker:22 sequence:11
 `})
 	hours := "epoch=2025-01-01T00:00:00Z tick=1h time:41 worker:10 sequence:12"
-	if r := do(t, "", "layout", "diff", "-json", "twitter", hours); r.code != exitOK || !strings.Contains(r.out, `"from": "57788818-01-23T07:00:00Z"`) {
+	if r := do(t, "", "layout", "-json", "twitter", hours); r.code != exitOK || !strings.Contains(r.out, `"from": "57788818-01-23T07:00:00Z"`) {
 		t.Errorf("%+v", r) // a time.Time in JSON ends in 9999
 	}
 	for _, test := range []struct{ old, layout, from, ever, equal string }{
@@ -119,11 +120,11 @@ Hint: with this earlier epoch it follows at once: epoch=2004-04-12T16:00:00Z tic
 		{"twitter", "epoch=2030-01-01T00:00:00Z tick=1ms time:41 worker:10 sequence:12", "2046-01-19T19:57:06.343Z", "", "no: NEW has no IDs of that time"},
 	} {
 		var d difference
-		r := do(t, "", "layout", "diff", "-json", test.old, test.layout)
+		r := do(t, "", "layout", "-json", test.old, test.layout)
 		if err := json.Unmarshal([]byte(r.out), &d); err != nil || r.code != exitOK {
 			t.Fatal(r, err)
 		}
-		text := func(at *moment) string {
+		text := func(at *timetext.Moment) string {
 			if at == nil {
 				return ""
 			}
@@ -132,7 +133,7 @@ Hint: with this earlier epoch it follows at once: epoch=2004-04-12T16:00:00Z tic
 		if text(d.From) != test.from || (d.Never == "") != (test.from != "") || !strings.HasPrefix(text(d.Ever), test.ever) || !strings.HasPrefix(d.Equal, test.equal) {
 			t.Errorf("%s, %s: %s", test.old, test.layout, r.out)
 		}
-		if r := do(t, "", "layout", "diff", test.old, test.layout); r.code != exitOK || !strings.Contains(r.out, "never follows") != (test.from != "") {
+		if r := do(t, "", "layout", test.old, test.layout); r.code != exitOK || !strings.Contains(r.out, "never follows") != (test.from != "") {
 			t.Errorf("%+v", r)
 		}
 	}

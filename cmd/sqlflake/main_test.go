@@ -169,7 +169,8 @@ func TestWrongArgumentsAreExplained(t *testing.T) {
 		"help workers wacth":                    "Did you mean this?\n\twatch\n",
 		"workers wacth":                         "Did you mean this?\n\twatch\n",
 		"sql functons --drop":                   "Did you mean this?\n\tfunctions\n",
-		"decode -5":                             "unknown shorthand flag: '5' in -5; put -- before a number below 0",
+		"decode -5":                             "-5 looks like a flag. Put -- before a number below 0: sqlflake decode -- -5",
+		"workers release -5":                    "-5 looks like a flag",
 		"help encode":                           `unknown command "encode"`,
 		"sql functons":                          `unknown command "functons" for "sqlflake sql"`,
 		"help sql functons":                     `unknown command "functons" for "sqlflake sql"`,
@@ -184,8 +185,8 @@ func TestWrongArgumentsAreExplained(t *testing.T) {
 		"range 2026 2025":                       "FROM, 2026-01-01T00:00:00Z, is after TO",
 		"range 1h 2h":                           "two durations",
 		"range 22.11.2026":                      "neither a time",
-		"layout time:41 worker:10":              "layout [LAYOUT]",
-		"layout twitter -years 5":               "a LAYOUT, and flags to compute one",
+		"layout time:41 worker:10":              `no epoch= in "time:41"`,
+		"layout twitter -years 5":               "give either a layout, or flags to compute one",
 		"layout -years -1":                      "--years -1, want more than 0",
 		"layout -rate NaN":                      "--rate NaN, want more than 0",
 		"layout -workers -2":                    "--workers -2, want 1 to",
@@ -209,9 +210,9 @@ func TestWrongArgumentsAreExplained(t *testing.T) {
 		"audit -slack -1s":                      "--slack -1s, want 0 or more",
 		"audit -since yesterday":                "is neither a time",
 		"audit orders":                          `unknown command "orders"`,
-		"layout diff twitter":                   "diff OLD NEW",
-		"layout diff twitter nothing":           "invalid layout",
-		"layout dif a b":                        "Did you mean this?\n\tdiff\n",
+		"layout -until 2026 twitter":            "--until 2026 is for two layouts",
+		"layout twitter nothing":                `no preset "nothing"`,
+		"layout a b c":                          "layout [LAYOUT | OLD NEW]",
 		"sql leases":                            `required flag(s) "dialect" not set`,
 		"sql leases -dialect mysql -tables a-b": "not a name or schema.name",
 		"sql functions -dialect mysql":          `invalid argument "mysql" for "--dialect" flag: want one of postgres, mariadb`,
@@ -231,7 +232,7 @@ func TestTheLayoutOfTheEnvironmentIsTheDefault(t *testing.T) {
 	do(t, "", "range", "2022-06").check(t, twitter)
 	do(t, "", "range", "--layout", "wide", "2026-06").check(t, wide)
 	t.Setenv("SQLFLAKE_LAYOUT", "nothing")
-	do(t, "", "range", "2022-06").fails(t, exitUsage, `SQLFLAKE_LAYOUT: snowflake: invalid layout: no preset "nothing"`)
+	do(t, "", "range", "2022-06").fails(t, exitUsage, `SQLFLAKE_LAYOUT: invalid layout: no preset "nothing"`)
 }
 
 // closedPipe fails after some writes, as a pipe whose reader has ended.
@@ -251,7 +252,7 @@ func TestAReaderThatEndsEarlyIsNoFailure(t *testing.T) {
 		{"decode", "-json"},
 		{"decode", "-csv"},
 		{"decode", "-layout", "all"},
-		{"layout", "diff", "twitter", "default"},
+		{"layout", "twitter", "default"},
 		{"range", "2026"},
 		{"layout"},
 		{"layout", "wide"},

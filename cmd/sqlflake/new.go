@@ -4,8 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"log/slog"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -18,7 +18,21 @@ import (
 	"github.com/sqlflake/sqlflake/snowflake/lease/leasestore"
 )
 
+type newOptions struct {
+	databaseOptions
+	layout    chosenLayout
+	count     int
+	worker    int64
+	state     string
+	namespace string
+	fields    []snowflake.Option
+	wait      time.Duration
+	as        string
+	json      bool
+}
+
 func newCommand(now func() time.Time) *cobra.Command {
+	o := &newOptions{as: "decimal"}
 	c := &cobra.Command{
 		Use:   "new",
 		Short: "Make IDs",
@@ -42,116 +56,136 @@ has. After an error the IDs printed so far are valid.
   sqlflake new --dsn postgres://app@db/shop --namespace orders -n 100 --json
   sqlflake new --worker 1023 --state ~/.worker-1023.json --as base32`,
 		Args: cobra.NoArgs,
+		RunE: func(c *cobra.Command, _ []string) error { return o.run(c.Context(), streamsOf(c), now) },
 	}
-	chosen := layoutFlag(c, false)
-	open := databaseFlags(c)
-	count := c.Flags().IntP("count", "n", 1, "how many IDs, `N`")
-	worker := c.Flags().Int64("worker", 0, "the worker `N` that nobody else has; needs --state")
-	state := c.Flags().String("state", "", "the `FILE` with the state of --worker")
-	namespace := c.Flags().String("namespace", lease.DefaultNamespace, "the `NAME` of the namespace")
-	var fields []snowflake.Option
-	c.Flags().Func("field", "a `FIELD=N` of the layout, such as datacenter=3; each but the worker is needed", func(text string) error {
-		name, number, _ := strings.Cut(text, "=")
-		value, err := strconv.ParseInt(number, 10, 64)
-		if err != nil {
-			return errors.New("want a name, = and a number")
-		}
-		fields = append(fields, snowflake.WithField(name, value))
-		return nil
-	})
-	wait := c.Flags().Duration("wait", 30*time.Second, "how long to wait for a free worker, a `DURATION`")
-	as := choiceFlag(c, "as", "decimal", "the `FORM` of the output: decimal, base32 or base62 (default decimal)", "decimal", "base32", "base62")
-	asJSON := c.Flags().Bool("json", false, "print a JSON object a line, with IDs as strings and their fields")
-	c.MarkFlagsRequiredTogether("worker", "state")
-	c.MarkFlagsMutuallyExclusive("dsn", "worker")
-	_ = c.MarkFlagFilename("state") // it exists
-	forms := map[string]func(snowflake.ID) string{
-		"decimal": snowflake.ID.String, "base32": snowflake.ID.Base32, "base62": snowflake.ID.Base62,
-	}
-	c.RunE = func(c *cobra.Command, _ []string) error {
-		ctx := c.Context()
-		switch {
-		case *count < 1:
-			return usage("-n %d, want 1 or more", *count)
-		case *state == "" && c.Flag("dsn").Value.String() == "":
-			return usage("which worker? Give --dsn, or --worker and --state")
-		}
-		store := leasestore.Store(nil)
-		opts := []lease.Option{
-			lease.WithNamespace(*namespace), lease.WithVersion("sqlflake new"), lease.WithStopOnLoss(),
-			lease.WithLogger(slog.New(slog.DiscardHandler)),
-		}
-		if *state != "" {
-			file, err := filelease.NewStateFile(*state)
-			if err != nil {
-				return err
-			}
-			defer func() { _ = file.Close() }() // the lease has given the worker back
-			store, opts = file, append(opts, lease.WithWorkers(*worker, *worker))
-		} else {
-			d, err := open(ctx)
-			if err != nil {
-				return err
-			}
-			defer d.close()
-			if chosen.Layout, err = d.layoutIn(ctx, *namespace, chosen); err != nil {
-				return err
-			}
-			store = d
-		}
-		// A field that is left out would be 0, and others may make IDs with that and the same worker.
-		if want := len(chosen.Decompose(0).Fields); len(fields) < want {
-			return usage("give --field FIELD=N for each field but the time, the worker and the sequence of\n%v", chosen)
-		}
-		opts = append(opts, lease.WithGenerator(append(fields, snowflake.WithLayout(chosen.Layout))...))
-		waiting, cancel := context.WithTimeout(ctx, *wait)
-		defer cancel()
-		l, err := lease.Open(waiting, store, opts...)
-		if err != nil {
-			if waiting.Err() != nil && ctx.Err() == nil {
-				err = fmt.Errorf("no worker within %v: %w", *wait, err)
-			}
-			return err
-		}
-		warnEnding(c, "the namespace "+*namespace, chosen.Layout, now())
-		out := newRows(c.OutOrStdout(), "json", time.UTC, chosen)
-		print := func(id snowflake.ID) error { return out.add(chosen.Layout, id, "") }
-		if !*asJSON {
-			print = func(id snowflake.ID) error {
-				_, err := out.w.WriteString(forms[*as](id) + "\n")
-				return err
-			}
-		}
-		for n := 0; n < *count && err == nil; n++ {
-			var id snowflake.ID
-			if id, err = l.Generator().NextContext(ctx); err == nil {
-				err = print(id)
-			}
-		}
-		return errors.Join(err, out.w.Flush(), l.Close(ctx))
-	}
+	o.addFlags(c)
 	return c
 }
 
-// layoutIn returns the layout of a namespace that is in use, also if it has nothing but a share of the workers.
-func (d *database) layoutIn(ctx context.Context, namespace string, chosen *chosenLayout) (snowflake.Layout, error) {
-	entries, err := d.List(ctx, "")
+func (o *newOptions) addFlags(c *cobra.Command) {
+	layoutFlag(c, &o.layout)
+	o.databaseOptions.addFlags(c)
+	c.Flags().IntVarP(&o.count, "count", "n", 1, "`number` of IDs")
+	c.Flags().Int64Var(&o.worker, "worker", 0, "`number` of a worker that nobody else has; needs --state")
+	c.Flags().StringVar(&o.state, "state", "", "`file` with the state of --worker")
+	c.Flags().StringVar(&o.namespace, "namespace", lease.DefaultNamespace, "`name` of the namespace")
+	c.Flags().Func("field", "`field=number` of the layout, such as datacenter=3, for each but the worker", o.setField)
+	c.Flags().DurationVar(&o.wait, "wait", 30*time.Second, "how long to wait for a free worker")
+	choiceFlag(c, &o.as, "as", "`form` of the output: decimal, base32 or base62 (default decimal)",
+		"decimal", "base32", "base62")
+	c.Flags().BoolVar(&o.json, "json", false, "print a JSON object a line, with IDs as strings and their fields")
+
+	c.MarkFlagsRequiredTogether("worker", "state")
+	c.MarkFlagsMutuallyExclusive("dsn", "worker")
+	_ = c.MarkFlagFilename("state") // it exists
+}
+
+func (o *newOptions) setField(text string) error {
+	name, number, _ := strings.Cut(text, "=")
+	value, err := strconv.ParseInt(number, 10, 64)
 	if err != nil {
-		return snowflake.Layout{}, err
+		return errors.New("want a name, = and a number")
 	}
-	switch layout, err := d.Layout(ctx, namespace); {
-	case err != nil:
-		return layout, err
-	case layout != snowflake.Layout{} && chosen.given:
-		return chosen.Layout, nil // lease.Open compares it
-	case layout != snowflake.Layout{}:
-		return layout, nil
-	case len(entries) == 0:
-		return layout, errors.New("the lease table is empty: no application has leased a worker here")
+	o.fields = append(o.fields, snowflake.WithField(name, value))
+	return nil
+}
+
+func (o *newOptions) run(ctx context.Context, s streams, now func() time.Time) error {
+	switch {
+	case o.count < 1:
+		return usage("-n %d, want 1 or more", o.count)
+	case o.state == "" && o.dsn == "":
+		return usage("which worker? Give --dsn, or --worker and --state")
 	}
-	var names []string
-	for _, e := range entries {
-		names = append(names, e.Namespace)
+
+	store, opts, closeStore, err := o.openStore(ctx)
+	if err != nil {
+		return err
 	}
-	return snowflake.Layout{}, fmt.Errorf("no worker of the namespace %q was ever leased here; there are %q", namespace, slices.Compact(names))
+	defer closeStore()
+
+	// A field that is left out would be 0, and others may make IDs with that and the same worker.
+	if want := len(o.layout.Decompose(0).Fields); len(o.fields) < want {
+		return usage("give --field FIELD=N for each field but the time, the worker and the sequence of\n%v", o.layout)
+	}
+
+	l, err := o.lease(ctx, store, opts)
+	if err != nil {
+		return err
+	}
+	warnEnding(s.errs, "the namespace "+o.namespace, o.layout.Layout, now())
+
+	return errors.Join(o.issue(ctx, s.out, l), l.Close(ctx))
+}
+
+// openStore opens the state file, or the database, whose layout it takes.
+func (o *newOptions) openStore(ctx context.Context) (leasestore.Store, []lease.Option, func(), error) {
+	if o.state != "" {
+		file, err := filelease.NewStateFile(o.state)
+		if err != nil {
+			return nil, nil, nil, err
+		}
+		worker := lease.WithWorkers(o.worker, o.worker)
+		return file, []lease.Option{worker}, func() { _ = file.Close() }, nil // the lease has given the worker back
+	}
+
+	d, err := o.open(ctx)
+	if err != nil {
+		return nil, nil, nil, err
+	}
+	if o.layout.Layout, err = d.layoutIn(ctx, o.namespace, &o.layout); err != nil {
+		d.close()
+		return nil, nil, nil, err
+	}
+	return d, nil, d.close, nil
+}
+
+// lease takes a worker.
+func (o *newOptions) lease(ctx context.Context, store leasestore.Store, opts []lease.Option) (*lease.Lease, error) {
+	opts = append(opts,
+		lease.WithNamespace(o.namespace), lease.WithVersion("sqlflake new"), lease.WithStopOnLoss(),
+		lease.WithLogger(slog.New(slog.DiscardHandler)),
+		lease.WithGenerator(append(o.fields, snowflake.WithLayout(o.layout.Layout))...))
+
+	waiting, cancel := context.WithTimeout(ctx, o.wait)
+	defer cancel()
+	l, err := lease.Open(waiting, store, opts...)
+	isLate := waiting.Err() != nil && ctx.Err() == nil
+	if err != nil && isLate {
+		return nil, fmt.Errorf("no worker within %v: %w", o.wait, err)
+	}
+	return l, err
+}
+
+// issue makes the IDs, and prints each one.
+func (o *newOptions) issue(ctx context.Context, w io.Writer, l *lease.Lease) (err error) {
+	out := newRows(w, "json", time.UTC, &o.layout)
+	defer func() { err = errors.Join(err, out.w.Flush()) }()
+
+	for range o.count {
+		id, err := l.Generator().NextContext(ctx)
+		if err != nil {
+			return err
+		}
+		if err := o.print(out, id); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (o *newOptions) print(out *rows, id snowflake.ID) error {
+	if o.json {
+		return out.add(o.layout.Layout, id, "")
+	}
+
+	text := id.String()
+	switch o.as {
+	case "base32":
+		text = id.Base32()
+	case "base62":
+		text = id.Base62()
+	}
+	_, err := out.w.WriteString(text + "\n")
+	return err
 }

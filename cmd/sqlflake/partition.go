@@ -3,15 +3,30 @@ package main
 import (
 	"context"
 	"database/sql"
+	"encoding/csv"
 	"errors"
+	"fmt"
+	"io"
 	"log/slog"
+	"strconv"
 	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 
 	"github.com/sqlflake/sqlflake/contrib/partition"
+	"github.com/sqlflake/sqlflake/snowflake"
 )
+
+func partitionCommand(now func() time.Time) *cobra.Command {
+	c := &cobra.Command{
+		Use:     "partition COMMAND",
+		Short:   "Maintain the partitions of a table",
+		Example: "  sqlflake partition plan --dsn postgres://app@db/shop --unit month events",
+	}
+	c.AddCommand(planCommand(now), maintainCommand(now), adoptCommand(now))
+	return c
+}
 
 const partitionHelp = `
 
@@ -22,17 +37,8 @@ what they protect from. Times are by the clock of the database, in the zone of
 
 ` + serverHelp
 
-// partitioned is a table with partitions, and the form of the output.
-type partitioned struct {
-	*partition.Set
-	pool   *sql.DB
-	name   string
-	zone   *time.Location
-	format string // table, json, csv, sql
-}
-
 func planCommand(now func() time.Time) *cobra.Command {
-	return partitionFlags(now, &cobra.Command{
+	return partitionSubcommand(now, &cobra.Command{
 		Use:   "plan TABLE",
 		Short: "Show what there is to do for the partitions of a table",
 		Long: `It shows until when rows have a partition, what partition maintain would do, and
@@ -45,7 +51,7 @@ since.` + partitionHelp,
 }
 
 func maintainCommand(now func() time.Time) *cobra.Command {
-	return partitionFlags(now, &cobra.Command{
+	return partitionSubcommand(now, &cobra.Command{
 		Use:   "maintain TABLE",
 		Short: "Create and drop partitions of a table",
 		Long: `It creates the partitions that are missing, drops or renames those beyond
@@ -76,7 +82,8 @@ documentation of Set.Adopt, and look at --dry-run --sql before.` + partitionHelp
   sqlflake partition adopt --dsn postgres://app@db/shop --unit month events`,
 	}
 	dry := c.Flags().Bool("dry-run", false, "show the steps, and change nothing")
-	return partitionFlags(now, c, func(ctx context.Context, t *partitioned) (*partition.Plan, error) {
+
+	return partitionSubcommand(now, c, func(ctx context.Context, t *partitioned) (*partition.Plan, error) {
 		if *dry {
 			return t.PlanAdopt(ctx, t.pool)
 		}
@@ -85,10 +92,173 @@ documentation of Set.Adopt, and look at --dry-run --sql before.` + partitionHelp
 	})
 }
 
-// done returns the plan after steps, with these instead of those that are left.
+// work is what a command does with a table. Its plan is printed, even with an error if there are steps.
+type work func(context.Context, *partitioned) (*partition.Plan, error)
+
+func partitionSubcommand(now func() time.Time, c *cobra.Command, do work) *cobra.Command {
+	o := &partitionOptions{format: "table"}
+	o.addFlags(c)
+	c.Args = cobra.ExactArgs(1)
+	c.RunE = func(c *cobra.Command, args []string) error {
+		return o.run(c.Context(), streamsOf(c), now(), args[0], do)
+	}
+	return c
+}
+
+type partitionOptions struct {
+	dsn            string
+	layout         chosenLayout
+	unit           partition.Unit
+	key            string
+	zone           *time.Location
+	ahead, retain  int
+	idle           int
+	grace          time.Duration
+	start          string
+	keep, names    string
+	fallback       bool
+	concurrently   bool
+	lock, patience time.Duration
+	format         string
+}
+
+func (o *partitionOptions) addFlags(c *cobra.Command) {
+	f := c.Flags()
+	dsnFlag(c, &o.dsn)
+	layoutFlag(c, &o.layout)
+	f.Func("unit", "`span` of a partition: day, week, month, year, or a duration such as 6h (required)", o.setUnit)
+	complete(c, "unit", []string{"day", "week", "month", "year"})
+	_ = c.MarkFlagRequired("unit") // it exists
+	f.StringVar(&o.key, "key", "id", "`column` with the IDs")
+	zoneFlag(c, &o.zone, "time `zone` in which days, weeks, months and years begin")
+
+	f.IntVar(&o.ahead, "ahead", 3, "`number` of partitions after the current one")
+	f.IntVar(&o.retain, "retain", 0, "`number` of partitions to keep before the current one (default all)")
+	f.DurationVar(&o.grace, "grace", time.Hour, "how long after its ID was issued a row may be written")
+	f.IntVar(&o.idle, "idle", -1,
+		"`number` of successive partitions without rows that is normal; -1 for a twelfth of --retain")
+	f.StringVar(&o.start, "start", "", "`time` of the oldest ID")
+	f.StringVar(&o.keep, "keep", "",
+		"rename partitions beyond --retain, with this `prefix`, and do not drop them")
+	f.StringVar(&o.names, "names", "",
+		"begin the names of new partitions with this `prefix`, not with the table's name")
+	f.BoolVar(&o.fallback, "default", false, "have a default partition, for rows outside of the others")
+	f.BoolVar(&o.concurrently, "concurrently", false, "on PostgreSQL, detach concurrently")
+	f.DurationVar(&o.lock, "lock-timeout", 200*time.Millisecond, "the longest wait for a lock")
+	f.DurationVar(&o.patience, "patience", time.Minute, "how long a step is repeated that gets no lock")
+
+	formatFlag(c, &o.format, "json", "print JSON, with IDs as strings")
+	formatFlag(c, &o.format, "csv", "print the steps as CSV")
+	formatFlag(c, &o.format, "sql", "print the statements of the steps")
+	c.MarkFlagsMutuallyExclusive("json", "csv", "sql")
+}
+
+// setUnit reads a span that follows the calendar, or a duration.
+func (o *partitionOptions) setUnit(text string) error {
+	calendar := map[string]partition.Unit{
+		"day": partition.Day, "week": partition.Week, "month": partition.Month, "year": partition.Year,
+	}
+	if unit, ok := calendar[text]; ok {
+		o.unit = unit
+		return nil
+	}
+
+	d, ok := parseSpan(text)
+	if !ok {
+		return errors.New("want day, week, month, year or a duration such as 6h")
+	}
+	o.unit = partition.Unit(d)
+	return nil
+}
+
+func (o *partitionOptions) run(ctx context.Context, s streams, now time.Time, table string, do work) error {
+	options, err := o.options(s.errs, now)
+	if err != nil {
+		return err
+	}
+	source, err := readDSN(o.dsn)
+	if err != nil {
+		return err
+	}
+
+	t := &partitioned{name: table, zone: o.zone}
+	if t.Set, err = partition.New(source.dialect, table, o.unit, options...); err != nil {
+		return usageError{err.Error()}
+	}
+	if t.pool, err = source.connect(ctx); err != nil {
+		return err
+	}
+	defer t.pool.Close()
+
+	plan, err := do(ctx, t)
+	if plan == nil {
+		return forCommand(err)
+	}
+	if err == nil || len(plan.Steps) > 0 {
+		err = errors.Join(err, t.write(s.out, plan, o.format))
+	}
+	return forCommand(err)
+}
+
+// options returns the options of the package.
+func (o *partitionOptions) options(logs io.Writer, now time.Time) ([]partition.Option, error) {
+	logger := slog.New(slog.NewTextHandler(logs, &slog.HandlerOptions{Level: slog.LevelWarn}))
+	options := []partition.Option{
+		partition.WithLayout(o.layout.Layout), partition.WithKey(o.key), partition.WithZone(o.zone),
+		partition.WithAhead(o.ahead), partition.WithGrace(o.grace),
+		partition.WithLockTimeout(o.lock), partition.WithPatience(o.patience), partition.WithLogger(logger),
+	}
+	add := func(given bool, option partition.Option) {
+		if given {
+			options = append(options, option)
+		}
+	}
+
+	add(o.retain != 0, partition.WithRetain(o.retain))
+	add(o.idle != -1, partition.WithIdle(o.idle))
+	add(o.fallback, partition.WithDefault())
+	add(o.concurrently, partition.WithDetachConcurrently())
+	add(o.names != "", partition.WithNames(func(start time.Time) string { return o.names + startName(start) }))
+	add(o.keep != "", partition.WithKeep(func(name string) string { return o.keep + name }))
+
+	if o.start != "" {
+		at, _, err := parseTime(o.start, now, o.zone)
+		if err != nil {
+			return nil, err
+		}
+		options = append(options, partition.WithStart(at))
+	}
+	return options, nil
+}
+
+// startName returns the start of a partition as a part of its name.
+func startName(start time.Time) string {
+	return strings.TrimSuffix(start.Format("2006_01_02_150405"), "_000000")
+}
+
+// forCommand names the command where an error of the package names its method.
+func forCommand(err error) error {
+	if err == nil || !errors.Is(err, partition.ErrTable) {
+		return err
+	}
+	text := strings.ReplaceAll(err.Error(), "see Adopt", `"sqlflake partition adopt" changes that`)
+	return errors.New(text)
+}
+
+// partitioned is a table with partitions.
+type partitioned struct {
+	*partition.Set
+	pool *sql.DB
+	name string
+	zone *time.Location
+}
+
+// done returns the plan after steps, with these instead of the steps that are left.
 func (t *partitioned) done(ctx context.Context, steps []partition.Step, err error) (*partition.Plan, error) {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second) // what was done is said after an interrupt, too
+	// What was done is printed after an interrupt too.
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
 	defer cancel()
+
 	plan, planErr := t.Plan(ctx, t.pool)
 	if planErr != nil {
 		plan = &partition.Plan{Table: t.name, Now: time.Now().In(t.zone)}
@@ -100,98 +270,106 @@ func (t *partitioned) done(ctx context.Context, steps []partition.Step, err erro
 	return plan, err
 }
 
-// partitionFlags adds the flags, and makes work what the command does. What it returns is printed, also with an error if it has steps.
-func partitionFlags(
-	now func() time.Time, c *cobra.Command, work func(context.Context, *partitioned) (*partition.Plan, error),
-) *cobra.Command {
-	c.Args = cobra.ExactArgs(1)
-	dsn := dsnFlag(c)
-	layout := layoutFlag(c, false)
-	var unit partition.Unit
-	c.Flags().Func("unit", "the `SPAN` of a partition: day, week, month, year, or a duration such as 6h (required)",
-		func(text string) (err error) { unit, err = unitOf(text); return err })
-	key := c.Flags().String("key", "id", "the `COLUMN` with the IDs")
-	zone := zoneFlag(c, "the time `ZONE` in which days, weeks, months and years begin")
-	ahead := c.Flags().Int("ahead", 3, "`N` partitions after the current one")
-	retain := c.Flags().Int("retain", 0, "keep `N` partitions before the current one (default all)")
-	grace := c.Flags().Duration("grace", time.Hour, "how long after its ID was issued a row may be written, a `DURATION`")
-	idle := c.Flags().Int("idle", -1, "how many partitions without rows, one after the other, are normal, `N`; -1 for a twelfth of --retain")
-	start := c.Flags().String("start", "", "the `TIME` of the oldest ID")
-	keep := c.Flags().String("keep", "", "rename partitions beyond --retain, with this `PREFIX`, instead of dropping them")
-	names := c.Flags().String("names", "", "begin the names of new partitions with `PREFIX`, not with the table's name")
-	fallback := c.Flags().Bool("default", false, "have a partition for rows without another one")
-	concurrently := c.Flags().Bool("concurrently", false, "on PostgreSQL, detach concurrently")
-	timeout := c.Flags().Duration("lock-timeout", 200*time.Millisecond, "the longest wait for a lock, a `DURATION`")
-	patience := c.Flags().Duration("patience", time.Minute, "for how long a step is repeated that gets no lock, a `DURATION`")
-	c.Flags().Bool("json", false, "print JSON, with IDs as strings")
-	c.Flags().Bool("csv", false, "print the steps as CSV")
-	c.Flags().Bool("sql", false, "print the statements of the steps")
-	c.MarkFlagsMutuallyExclusive("json", "csv", "sql")
-	_ = c.MarkFlagRequired("unit") // it exists
-	complete(c, "unit", []string{"day", "week", "month", "year"})
-	c.RunE = func(c *cobra.Command, args []string) error {
-		ctx, t := c.Context(), &partitioned{name: args[0], zone: *zone, format: formatOf(c, "json", "csv", "sql")}
-		options := []partition.Option{
-			partition.WithLayout(layout.Layout), partition.WithKey(*key), partition.WithZone(t.zone), partition.WithAhead(*ahead),
-			partition.WithGrace(*grace), partition.WithLockTimeout(*timeout), partition.WithPatience(*patience),
-			partition.WithLogger(slog.New(slog.NewTextHandler(c.ErrOrStderr(), &slog.HandlerOptions{Level: slog.LevelWarn}))),
-		}
-		for _, o := range []struct {
-			given  bool
-			option partition.Option
-		}{
-			{*retain != 0, partition.WithRetain(*retain)},
-			{*idle != -1, partition.WithIdle(*idle)},
-			{*fallback, partition.WithDefault()},
-			{*concurrently, partition.WithDetachConcurrently()},
-			{*names != "", partition.WithNames(func(start time.Time) string { return *names + startName(start) })},
-			{*keep != "", partition.WithKeep(func(name string) string { return *keep + name })},
-		} {
-			if o.given {
-				options = append(options, o.option)
-			}
-		}
-		if *start != "" {
-			at, _, err := parseTime(*start, now(), t.zone)
-			if err != nil {
-				return err
-			}
-			options = append(options, partition.WithStart(at))
-		}
-		source, err := readDSN(*dsn)
-		if err != nil {
-			return err
-		}
-		if t.Set, err = partition.New(source.dialect, args[0], unit, options...); err != nil {
-			return usageError{err.Error()}
-		}
-		if t.pool, err = source.connect(ctx); err != nil {
-			return err
-		}
-		defer func() { _ = t.pool.Close() }()
-		plan, err := work(ctx, t)
-		if plan != nil && (err == nil || len(plan.Steps) > 0) {
-			err = errors.Join(err, t.write(c.OutOrStdout(), plan))
-		}
-		return err
+// write prints a plan in the format.
+func (t *partitioned) write(w io.Writer, plan *partition.Plan, format string) error {
+	text := plan.String()
+	switch format {
+	case "json":
+		return writeJSON(w, t.value(plan))
+	case "csv":
+		return t.writeCSV(w, plan)
+	case "sql":
+		text = statementsOf(plan)
 	}
-	return c
+
+	_, err := io.WriteString(w, text)
+	return err
 }
 
-// startName returns the start of a partition as a part of its name.
-func startName(start time.Time) string {
-	return strings.TrimSuffix(start.Format("2006_01_02_150405"), "_000000")
+func statementsOf(plan *partition.Plan) string {
+	var b strings.Builder
+	for _, s := range plan.Steps {
+		fmt.Fprintf(&b, "-- %s %s: %s\n%s;\n", s.Action, s.Partition, s.Why, strings.Join(s.SQL, ";\n"))
+	}
+	return b.String()
 }
 
-// unitOf reads a span that follows the calendar, or a duration.
-func unitOf(text string) (partition.Unit, error) {
-	calendar := map[string]partition.Unit{
-		"day": partition.Day, "week": partition.Week, "month": partition.Month, "year": partition.Year,
+func (t *partitioned) writeCSV(w io.Writer, plan *partition.Plan) error {
+	lines := [][]string{{"action", "partition", "from", "to", "lo", "hi", "rows", "bytes", "why"}}
+	for _, s := range t.value(plan).Steps {
+		lines = append(lines, []string{
+			s.Action, s.Partition, s.From, s.To, s.Lo.String(), s.Hi.String(), figure(s.Rows), figure(s.Bytes), s.Why,
+		})
 	}
-	if unit, ok := calendar[text]; ok {
-		return unit, nil
-	} else if d, ok := parseSpan(text); ok {
-		return partition.Unit(d), nil
+	return csv.NewWriter(w).WriteAll(lines)
+}
+
+// planValue is a plan in JSON.
+type planValue struct {
+	Table    string      `json:"table"`
+	Now      time.Time   `json:"now"`
+	Covered  *time.Time  `json:"covered"`
+	Overdue  *time.Time  `json:"overdue"`
+	Steps    []stepValue `json:"steps"`
+	Problems []string    `json:"problems"`
+}
+
+type stepValue struct {
+	Action    string       `json:"action"`
+	Partition string       `json:"partition"`
+	From      string       `json:"from"`
+	To        string       `json:"to"`
+	Lo        snowflake.ID `json:"lo"`
+	Hi        snowflake.ID `json:"hi"`
+	Rows      *int64       `json:"rows"` // null if the database does not know
+	Bytes     *int64       `json:"bytes"`
+	Why       string       `json:"why"`
+	SQL       []string     `json:"sql"`
+}
+
+func (t *partitioned) value(plan *partition.Plan) planValue {
+	v := planValue{
+		Table: plan.Table, Now: plan.Now, Covered: knownTime(plan.Covered), Overdue: knownTime(plan.Overdue),
+		Steps: []stepValue{}, Problems: []string{}, // [], not null
 	}
-	return 0, errors.New("want day, week, month, year or a duration such as 6h")
+
+	for _, s := range plan.Steps {
+		v.Steps = append(v.Steps, stepValue{
+			Action: s.Action, Partition: s.Partition, From: t.text(s.From), To: t.text(s.To), Lo: s.Lo, Hi: s.Hi,
+			Rows: knownCount(s.Rows), Bytes: knownCount(s.Bytes), Why: s.Why, SQL: s.SQL,
+		})
+	}
+	for _, p := range plan.Problems {
+		v.Problems = append(v.Problems, p.Error())
+	}
+	return v
+}
+
+func (t *partitioned) text(at time.Time) string {
+	if at.IsZero() {
+		return ""
+	}
+	return at.In(t.zone).Format(time.RFC3339Nano)
+}
+
+func knownTime(at time.Time) *time.Time {
+	if at.IsZero() {
+		return nil
+	}
+	return &at
+}
+
+func knownCount(n int64) *int64 {
+	if n < 0 {
+		return nil
+	}
+	return &n
+}
+
+// figure returns a number for CSV, where one that is unknown is empty.
+func figure(n *int64) string {
+	if n == nil {
+		return ""
+	}
+	return strconv.FormatInt(*n, 10)
 }

@@ -22,7 +22,10 @@ func TestATableIsAdoptedAndMaintained(t *testing.T) {
 		if _, err := db.ExecContext(t.Context(), "CREATE TABLE events (id bigint PRIMARY KEY)"); err != nil {
 			t.Fatal(err)
 		}
-		do("plan").fails(t, exitFailed, "see Adopt")
+		do("plan").fails(t, exitFailed, `: plan `)
+		if r := do("plan"); strings.Contains(r.err, "partition: ") || !strings.Contains(r.err, "is not partitioned: \"sqlflake partition adopt\" changes that\n") {
+			t.Errorf("%+v", r)
+		}
 		if r := do("adopt -dry-run -sql"); r.code != exitOK || !strings.Contains(r.out, "PARTITION BY RANGE") {
 			t.Errorf("%+v", r)
 		}

@@ -2,15 +2,25 @@ package main
 
 import (
 	"fmt"
+	"io"
 	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 
+	"github.com/sqlflake/sqlflake/cmd/sqlflake/internal/timetext"
 	"github.com/sqlflake/sqlflake/snowflake"
 )
 
+type rangeOptions struct {
+	layout chosenLayout
+	zone   *time.Location
+	column string
+	format string
+}
+
 func rangeCommand(now func() time.Time) *cobra.Command {
+	o := &rangeOptions{format: "text"}
 	c := &cobra.Command{
 		Use:   "range FROM [TO]",
 		Short: "Print the bounds of the IDs of a span of time, for SQL",
@@ -30,52 +40,45 @@ unless it was changed.`,
   sqlflake range 2026-11-22T08:00 90m
   psql -c "SELECT * FROM orders WHERE $(sqlflake range --where 24h)"`,
 		Args: cobra.RangeArgs(1, 2),
+		RunE: func(c *cobra.Command, args []string) error { return o.run(streamsOf(c), now(), args) },
 	}
-	layout := layoutFlag(c, false)
-	zone := zoneFlag(c, "the `ZONE` of times without an offset: UTC, Local or one such as Europe/Berlin")
-	column := c.Flags().String("column", "id", "the `NAME` of the key column")
-	c.Flags().Bool("where", false, "print the condition only")
-	c.Flags().Bool("json", false, "print JSON, with IDs as strings")
-	c.MarkFlagsMutuallyExclusive("where", "json")
-	c.RunE = func(c *cobra.Command, args []string) error {
-		from, to, err := spanOf(args, now().In(*zone), *zone)
-		if err != nil {
-			return err
-		}
-		ranges, mask, times, err := layout.MaskedRanges(from, to)
-		if err != nil {
-			return err
-		}
-		if from.Before(layout.Epoch()) || to.After(layout.End()) {
-			c.PrintErrf("note: the layout has times from %s to %s only\n", layout.Epoch().Format(time.RFC3339), layout.End().Format(time.RFC3339))
-		}
-		where, all := conditionOf(*column, ranges)
-		found := bounds{From: moment{from}, To: moment{to}, Zone: (*zone).String(), Layout: layout.String(), Ranges: all, Where: where}
-		if mask != 0 {
-			where += fmt.Sprintf(" AND (%s & %d) >= %d AND (%d & %s) < %d", *column, mask, times.Lo, mask, *column, times.Hi)
-			found.Where, found.Mask, found.Times = where, mask, (*jsonRange)(&times)
-		}
-		switch formatOf(c, "where", "json") {
-		case "where":
-			_, err = fmt.Fprintln(c.OutOrStdout(), where)
-		case "json":
-			err = writeJSON(c.OutOrStdout(), found)
-		default:
-			_, err = fmt.Fprintf(c.OutOrStdout(), "zone    %s\nfrom    %s\nto      %s (not included)\nlayout  %s\nwhere   %s\n",
-				*zone, inBoth(from), inBoth(to), layout, where)
-		}
-		return err
-	}
+	o.addFlags(c)
 	return c
 }
 
-// bounds is the output of range -json.
+func (o *rangeOptions) addFlags(c *cobra.Command) {
+	layoutFlag(c, &o.layout)
+	zoneFlag(c, &o.zone, "time `zone` of times without an offset: UTC, Local or a name such as Europe/Berlin")
+	c.Flags().StringVar(&o.column, "column", "id", "`name` of the key column")
+	formatFlag(c, &o.format, "where", "print the condition only")
+	formatFlag(c, &o.format, "json", "print JSON, with IDs as strings")
+	c.MarkFlagsMutuallyExclusive("where", "json")
+}
+
+func (o *rangeOptions) run(s streams, now time.Time, args []string) error {
+	from, to, err := spanOf(args, now.In(o.zone), o.zone)
+	if err != nil {
+		return err
+	}
+	found, err := o.bounds(from, to)
+	if err != nil {
+		return err
+	}
+
+	if from.Before(o.layout.Epoch()) || to.After(o.layout.End()) {
+		fmt.Fprintf(s.errs, "note: the layout has times from %s to %s only\n",
+			o.layout.Epoch().Format(time.RFC3339), o.layout.End().Format(time.RFC3339))
+	}
+	return found.write(s.out, o.format)
+}
+
+// bounds is the output of range --json.
 type bounds struct {
-	From   moment      `json:"from"`
-	To     moment      `json:"to"`
-	Zone   string      `json:"zone"`
-	Layout string      `json:"layout"`
-	Ranges []jsonRange `json:"ranges"`
+	From   timetext.Moment `json:"from"`
+	To     timetext.Moment `json:"to"`
+	Zone   string          `json:"zone"`
+	Layout string          `json:"layout"`
+	Ranges []jsonRange     `json:"ranges"`
 	// With a Mask only those IDs count whose bits in it are in Times.
 	Mask  snowflake.ID `json:"mask,omitzero"`
 	Times *jsonRange   `json:"times,omitempty"`
@@ -88,6 +91,60 @@ type jsonRange struct {
 	Hi snowflake.ID `json:"hi"`
 }
 
+// bounds returns the bounds of the IDs of a span.
+func (o *rangeOptions) bounds(from, to time.Time) (*bounds, error) {
+	ranges, mask, times, err := o.layout.MaskedRanges(from, to)
+	if err != nil {
+		return nil, err
+	}
+
+	b := &bounds{
+		From: timetext.Moment{Time: from}, To: timetext.Moment{Time: to}, Zone: o.zone.String(),
+		Layout: o.layout.String(), Ranges: []jsonRange{}, // not null
+		Where: conditionOf(o.column, ranges),
+	}
+	for _, r := range ranges {
+		b.Ranges = append(b.Ranges, jsonRange(r))
+	}
+	if mask != 0 {
+		b.Mask, b.Times = mask, (*jsonRange)(&times)
+		b.Where += fmt.Sprintf(" AND (%s & %d) >= %d AND (%d & %s) < %d",
+			o.column, mask, times.Lo, mask, o.column, times.Hi)
+	}
+	return b, nil
+}
+
+// conditionOf returns the ranges for SQL.
+func conditionOf(column string, ranges []snowflake.Range) string {
+	var parts []string
+	for _, r := range ranges {
+		parts = append(parts, fmt.Sprintf("%s >= %v AND %s < %v", column, r.Lo, column, r.Hi))
+	}
+
+	if len(parts) == 1 {
+		return parts[0]
+	}
+	return "(" + strings.Join(parts, " OR ") + ")"
+}
+
+func (b *bounds) write(w io.Writer, format string) (err error) {
+	switch format {
+	case "where":
+		_, err = fmt.Fprintln(w, b.Where)
+		return err
+	case "json":
+		return writeJSON(w, b)
+	}
+
+	_, err = fmt.Fprintf(w, `zone    %s
+from    %s
+to      %s (not included)
+layout  %s
+where   %s
+`, b.Zone, inBoth(b.From.Time), inBoth(b.To.Time), b.Layout, b.Where)
+	return err
+}
+
 // inBoth prints the time in its zone, and in UTC if that is another one.
 func inBoth(t time.Time) string {
 	local, utc := t.Format(time.RFC3339Nano), t.UTC().Format(time.RFC3339Nano)
@@ -95,18 +152,4 @@ func inBoth(t time.Time) string {
 		return local
 	}
 	return local + " = " + utc
-}
-
-// conditionOf returns the ranges for SQL, and for JSON.
-func conditionOf(column string, ranges []snowflake.Range) (where string, all []jsonRange) {
-	var parts []string
-	all = []jsonRange{} // not null
-	for _, r := range ranges {
-		parts = append(parts, fmt.Sprintf("%s >= %v AND %s < %v", column, r.Lo, column, r.Hi))
-		all = append(all, jsonRange(r))
-	}
-	if len(parts) == 1 {
-		return parts[0], all
-	}
-	return "(" + strings.Join(parts, " OR ") + ")", all
 }

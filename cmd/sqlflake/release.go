@@ -5,17 +5,25 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
+	"io"
 	"strconv"
 	"time"
 
 	"github.com/spf13/cobra"
 
+	"github.com/sqlflake/sqlflake/cmd/sqlflake/internal/timetext"
 	"github.com/sqlflake/sqlflake/snowflake/lease"
 	"github.com/sqlflake/sqlflake/snowflake/lease/leasestore"
 )
 
+type releaseOptions struct {
+	databaseOptions
+	namespace string
+	force     bool
+}
+
 func releaseCommand() *cobra.Command {
+	o := &releaseOptions{}
 	c := &cobra.Command{
 		Use:   "release WORKER",
 		Short: "Take a worker away from its holder",
@@ -42,65 +50,71 @@ lease.Lease.Reserve, are never released: they have no lease to lose.
   sqlflake workers release --dsn postgres://app@db/shop \
     --namespace orders --force 7`,
 		Args: cobra.ExactArgs(1),
+		RunE: func(c *cobra.Command, args []string) error { return o.run(c.Context(), c.OutOrStdout(), args[0]) },
 	}
-	open := databaseFlags(c)
-	namespace := c.Flags().String("namespace", lease.DefaultNamespace, "the `NAME` of the namespace")
-	force := c.Flags().Bool("force", false, "release a worker whose lease has not expired")
-	c.RunE = func(c *cobra.Command, args []string) error {
-		worker, err := strconv.ParseInt(args[0], 10, 64)
-		if err != nil || worker < 0 {
-			return usage("the worker is %q, want a number from 0", args[0])
-		}
-		ctx := c.Context()
-		d, err := open(ctx)
-		if err != nil {
-			return err
-		}
-		defer d.close()
-		e, err := d.entry(ctx, *namespace, worker)
-		switch {
-		case err != nil:
-			return err
-		case e.Reserved():
-			return fmt.Errorf("worker %d of namespace %q is %s: its IDs would repeat", worker, *namespace, hostOf(e))
-		case !e.Held:
-			_, err = fmt.Fprintf(c.OutOrStdout(), "worker %d of namespace %q is free since %s\n", worker, *namespace, e.Expires.UTC().Format(time.RFC3339))
-			return err
-		}
-		holder := fmt.Sprintf("%s, pid %d", cmp.Or(printable(e.Holder.Host), "an unknown host"), e.Holder.PID)
-		if !*force {
-			return fmt.Errorf("worker %d of namespace %q is held by %s, and its lease expires at %s unless it is extended.\n"+
-				"Make sure that the holder is dead, or wait. Then --force takes the worker away. \"sqlflake help workers release\"\n"+
-				"explains what that means for a holder that is alive", worker, *namespace, holder, e.Expires.UTC().Format(time.RFC3339))
-		}
-		after := e
-		if err = d.Revoke(ctx, e); err == nil {
-			after, err = d.entry(ctx, *namespace, worker)
-		}
-		if errors.Is(err, lease.ErrLost) {
-			return fmt.Errorf("worker %d of namespace %q has changed hands meanwhile; nothing was released", worker, *namespace)
-		} else if err != nil {
-			return err
-		}
-		horizon := "its horizon"
-		if at, ok := after.HorizonTime(); ok && after.Epoch == e.Epoch+1 { // nobody has taken it yet
-			horizon = instant(at)
-		}
-		_, err = fmt.Fprintf(c.OutOrStdout(), "worker %d of namespace %q is released. If %s is alive, it issues no ID of %s or later;\n"+
-			"the IDs of the next owner begin there.\n", worker, *namespace, holder, horizon)
-		return err
-	}
+
+	o.addFlags(c)
+	c.Flags().StringVar(&o.namespace, "namespace", lease.DefaultNamespace, "`name` of the namespace")
+	c.Flags().BoolVar(&o.force, "force", false, "release a worker whose lease has not expired")
 	return c
 }
 
-// entry returns the row of a worker.
-func (d *database) entry(ctx context.Context, namespace string, worker int64) (leasestore.Entry, error) {
-	entries, err := d.List(ctx, namespace)
+func (o *releaseOptions) run(ctx context.Context, out io.Writer, text string) error {
+	worker, err := strconv.ParseInt(text, 10, 64)
+	if err != nil || worker < 0 {
+		return usage("the worker is %q, want a number from 0", text)
+	}
+	d, err := o.open(ctx)
 	if err != nil {
-		return leasestore.Entry{}, err
+		return err
 	}
-	if i := slices.IndexFunc(entries, func(e leasestore.Entry) bool { return e.Worker == worker }); i >= 0 {
-		return entries[i], nil
+	defer d.close()
+
+	e, err := d.entry(ctx, o.namespace, worker)
+	if err != nil {
+		return err
 	}
-	return leasestore.Entry{}, fmt.Errorf("worker %d of namespace %q was never taken", worker, namespace)
+	name, expires := fmt.Sprintf("worker %d of namespace %q", worker, o.namespace), e.Expires.UTC().Format(time.RFC3339)
+	holder := fmt.Sprintf("%s, pid %d", cmp.Or(printable(e.Holder.Host), "an unknown host"), e.Holder.PID)
+	switch {
+	case e.Reserved():
+		return fmt.Errorf("%s is %s: its IDs would repeat", name, hostOf(e))
+	case !e.Held:
+		_, err = fmt.Fprintf(out, "%s is free since %s\n", name, expires)
+		return err
+	case !o.force:
+		return fmt.Errorf(`%s is held by %s, and its lease expires at %s unless it is extended.
+Make sure that the holder is dead, or wait. Then --force takes the worker away.
+"sqlflake help workers release" explains what that means for a holder that is
+alive`, name, holder, expires)
+	}
+
+	horizon, err := d.revoke(ctx, e)
+	if errors.Is(err, lease.ErrLost) {
+		return fmt.Errorf("%s has changed hands meanwhile; nothing was released", name)
+	}
+	if err != nil {
+		return err
+	}
+	_, err = fmt.Fprintf(out, "%s is released. If %s is alive, it issues no ID of %s or later;\n"+
+		"the IDs of the next owner begin there.\n", name, holder, horizon)
+	return err
+}
+
+// revoke takes a worker away, and returns its horizon in words.
+func (d *database) revoke(ctx context.Context, e leasestore.Entry) (horizon string, err error) {
+	if err := d.Revoke(ctx, e); err != nil {
+		return "", err
+	}
+	after, err := d.entry(ctx, e.Namespace, e.Worker)
+	if err != nil {
+		return "", err
+	}
+
+	at, ok := after.HorizonTime()
+	isFree := after.Epoch == e.Epoch+1 // no other process has taken it yet
+	if !ok || !isFree {
+		return "its horizon", nil
+	}
+	return timetext.Instant(at), nil
 }

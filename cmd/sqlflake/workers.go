@@ -2,144 +2,333 @@ package main
 
 import (
 	"cmp"
+	"context"
+	"encoding/json"
 	"fmt"
 	"io"
-	"strconv"
 	"strings"
 	"text/tabwriter"
 	"time"
-	"unicode"
-	"unicode/utf8"
 
 	"github.com/spf13/cobra"
 
+	"github.com/sqlflake/sqlflake/cmd/sqlflake/internal/timetext"
 	"github.com/sqlflake/sqlflake/snowflake"
 	"github.com/sqlflake/sqlflake/snowflake/lease/leasestore"
 )
 
+type workersOptions struct {
+	databaseOptions
+	namespace string
+	wide      bool
+	json      bool
+}
+
 func workersCommand(now func() time.Time) *cobra.Command {
+	o := &workersOptions{}
 	c := &cobra.Command{
 		Use:   "workers",
 		Short: "Show who holds which worker",
-		Long: `HORIZON: latest time of IDs that the holder may issue. EXPIRES: when the worker
-is free unless the lease is extended. EPOCH: number of times the worker was
-acquired. Times are in UTC, by the database's clock.
+		Long: `EXPIRES is when the worker is free unless the lease is extended, in UTC by the
+database's clock. A host of more than 24 characters is shortened.
+
+--wide also shows EPOCH, how many times the worker was acquired; HORIZON, the
+latest time of IDs that the holder may issue; and VERSION, of the program.
 
 ` + dsnHelp,
 		Example: `  sqlflake workers --dsn postgres://app@db/shop
   SQLFLAKE_DSN='app:secret@tcp(db)/shop' sqlflake workers --json
-  sqlflake workers --dsn sqlite:app.db --namespace orders`,
+  sqlflake workers --dsn sqlite:app.db --namespace orders --wide`,
 		Args: cobra.NoArgs,
+		RunE: func(c *cobra.Command, _ []string) error { return o.run(c.Context(), streamsOf(c), now()) },
 	}
-	open := databaseFlags(c)
-	namespace := c.Flags().String("namespace", "", "only the namespace `NAME` (default all)")
-	asJSON := c.Flags().Bool("json", false, "print JSON")
-	c.RunE = func(c *cobra.Command, _ []string) error {
-		d, err := open(c.Context())
-		if err != nil {
-			return err
-		}
-		defer d.close()
-		entries, err := d.List(c.Context(), *namespace)
-		if err != nil {
-			return err
-		}
-		warnEndings(c, entries, now())
-		if *asJSON {
-			all := make([]holding, len(entries)) // [], not null
-			for i, e := range entries {
-				all[i] = holdingOf(e)
-			}
-			return writeJSON(c.OutOrStdout(), all)
-		}
-		return writeWorkers(c.OutOrStdout(), entries)
-	}
+	o.addFlags(c)
+	c.Flags().BoolVar(&o.json, "json", false, "print JSON")
+	c.AddCommand(watchCommand(now), releaseCommand(), moveCommand())
 	return c
 }
 
+func (o *workersOptions) addFlags(c *cobra.Command) {
+	o.databaseOptions.addFlags(c)
+	c.Flags().StringVar(&o.namespace, "namespace", "", "only the namespace of this `name` (default all)")
+	c.Flags().BoolVar(&o.wide, "wide", false, "show all columns; they need a terminal of 120")
+}
+
+func (o *workersOptions) run(ctx context.Context, s streams, now time.Time) error {
+	d, err := o.open(ctx)
+	if err != nil {
+		return err
+	}
+	defer d.close()
+
+	entries, err := d.List(ctx, o.namespace)
+	if err != nil {
+		return err
+	}
+	warnEndings(s.errs, entries, now)
+
+	if o.json {
+		all := make([]holding, len(entries)) // [], not null
+		for i, e := range entries {
+			all[i] = holdingOf(e)
+		}
+		return writeJSON(s.out, all)
+	}
+	return writeWorkers(s.out, entries, o.wide)
+}
+
 // writeWorkers prints who holds which worker, and a line for each namespace. Times are in UTC.
-func writeWorkers(w io.Writer, entries []leasestore.Entry) error {
+func writeWorkers(w io.Writer, entries []leasestore.Entry, wide bool) error {
 	var b strings.Builder // has no errors
 	table := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(table, "NAMESPACE\tWORKER\tSTATE\tEPOCH\tHORIZON\tEXPIRES\tHOST\tPID\tVERSION")
-	var totals strings.Builder
-	var held, free int64
-	for i, e := range entries {
-		state := "free"
-		if e.Held {
-			state = "held"
-			held++
-			if e.Reserved() {
-				state = "reserved"
-			}
+	if wide {
+		fmt.Fprintln(table, "NAMESPACE\tWORKER\tSTATE\tEPOCH\tHORIZON\tEXPIRES\tHOST\tPID\tVERSION")
+	} else {
+		fmt.Fprintln(table, "NAMESPACE\tWORKER\tSTATE\tEXPIRES\tHOST\tPID")
+	}
+
+	for _, e := range entries {
+		namespace, state, pid := printable(e.Namespace), stateOf(e), e.Holder.PID
+		if wide {
+			fmt.Fprintf(table, "%s\t%d\t%s\t%d\t%s\t%s\t%s\t%d\t%s\n", namespace, e.Worker, state, e.Epoch,
+				horizonOf(e), timetext.Instant(e.Expires), hostOf(e), pid, cmp.Or(printable(e.Holder.Version), "-"))
 		} else {
-			free++
+			fmt.Fprintf(table, "%s\t%d\t%s\t%s\t%s\t%d\n", namespace, e.Worker, state,
+				timetext.Second(e.Expires), shortened(hostOf(e)), pid)
 		}
-		horizon := "-"
-		if at, ok := e.HorizonTime(); e.Horizon > 0 && ok {
-			horizon = instant(at)
-		} else if e.Horizon > 0 {
-			horizon = fmt.Sprintf("tick %d", e.Horizon)
-		}
-		fmt.Fprintf(table, "%s\t%d\t%s\t%d\t%s\t%s\t%s\t%d\t%s\n", printable(e.Namespace), e.Worker, state, e.Epoch,
-			horizon, instant(e.Expires), hostOf(e), e.Holder.PID, cmp.Or(printable(e.Holder.Version), "-"))
-		if i+1 < len(entries) && entries[i+1].Namespace == e.Namespace {
-			continue
-		}
-		fmt.Fprintf(&totals, "\n%s: %d held, %d free", printable(e.Namespace), held, free)
-		if layout, err := snowflake.ParseLayout(latest(entries[i+1-int(held+free):]).Layout); err == nil {
-			fmt.Fprintf(&totals, ", %d never taken", layout.MaxWorker()+1-held-free)
-		}
-		held, free = 0, 0
 	}
-	_ = table.Flush()
-	if len(entries) > 0 {
-		totals.WriteString("\n")
-	}
-	_, err := io.WriteString(w, b.String()+totals.String())
+	_ = table.Flush() // into b
+
+	writeTotals(&b, entries)
+	_, err := io.WriteString(w, b.String())
 	return err
 }
 
-// printable quotes a text that would do something else to a terminal than to be shown: who may write the table could end
-// a line, or send escape sequences.
-func printable(text string) string {
-	if !utf8.ValidString(text) || strings.ContainsFunc(text, func(r rune) bool { return !unicode.IsPrint(r) }) {
-		return strconv.Quote(text)
+// writeTotals prints a line for each namespace.
+func writeTotals(b *strings.Builder, entries []leasestore.Entry) {
+	if len(entries) > 0 {
+		b.WriteString("\n")
 	}
-	return text
+	for len(entries) > 0 {
+		name, held, all := entries[0].Namespace, int64(0), int64(0)
+		for _, e := range entries {
+			if e.Namespace != name {
+				break
+			}
+			all++
+			if e.Held {
+				held++
+			}
+		}
+
+		fmt.Fprintf(b, "%s: %d held, %d free", printable(name), held, all-held)
+		if layout, err := snowflake.ParseLayout(latest(entries).Layout); err == nil {
+			fmt.Fprintf(b, ", %d never taken", layout.MaxWorker()+1-all)
+		}
+		b.WriteString("\n")
+		entries = entries[all:]
+	}
 }
 
-func hostOf(e leasestore.Entry) string { return cmp.Or(printable(e.Holder.Host), "-") }
+func stateOf(e leasestore.Entry) string {
+	switch {
+	case !e.Held:
+		return "free"
+	case e.Reserved():
+		return "reserved"
+	}
+	return "held"
+}
 
-func instant(t time.Time) string {
-	if t.IsZero() {
+func horizonOf(e leasestore.Entry) string {
+	if e.Horizon <= 0 {
 		return "-"
 	}
-	return t.UTC().Format("2006-01-02T15:04:05.000Z")
+	if at, ok := e.HorizonTime(); ok {
+		return timetext.Instant(at)
+	}
+	return fmt.Sprintf("tick %d", e.Horizon)
+}
+
+// shortened cuts the middle of a long text: the names of hosts differ at their beginning or at their end.
+func shortened(text string) string {
+	const most = 24
+	runes := []rune(text)
+	if len(runes) <= most {
+		return text
+	}
+	return string(runes[:most/2-1]) + "…" + string(runes[len(runes)-most/2:])
 }
 
 // holding is a worker in JSON.
 type holding struct {
-	Namespace string  `json:"namespace"`
-	Worker    int64   `json:"worker"`
-	Held      bool    `json:"held"`
-	Reserved  bool    `json:"reserved"` // for ever, and also held
-	Epoch     int64   `json:"epoch"`
-	Horizon   *moment `json:"horizon"` // null if the layout is unknown
-	Expires   moment  `json:"expires"`
-	Host      string  `json:"host"`
-	PID       int     `json:"pid"`
-	Version   string  `json:"version"`
-	Layout    string  `json:"layout"`
+	Namespace string           `json:"namespace"`
+	Worker    int64            `json:"worker"`
+	Held      bool             `json:"held"`
+	Reserved  bool             `json:"reserved"` // for ever, and also held
+	Epoch     int64            `json:"epoch"`
+	Horizon   *timetext.Moment `json:"horizon"` // null if the layout is unknown
+	Expires   timetext.Moment  `json:"expires"`
+	Host      string           `json:"host"`
+	PID       int              `json:"pid"`
+	Version   string           `json:"version"`
+	Layout    string           `json:"layout"`
 }
 
 func holdingOf(e leasestore.Entry) holding {
 	h := holding{
-		Namespace: e.Namespace, Worker: e.Worker, Held: e.Held, Reserved: e.Reserved(), Epoch: e.Epoch, Expires: moment{e.Expires.UTC()},
-		Host: e.Holder.Host, PID: e.Holder.PID, Version: e.Holder.Version, Layout: e.Layout,
+		Namespace: e.Namespace, Worker: e.Worker, Held: e.Held, Reserved: e.Reserved(), Epoch: e.Epoch,
+		Expires: timetext.Moment{Time: e.Expires.UTC()},
+		Host:    e.Holder.Host, PID: e.Holder.PID, Version: e.Holder.Version, Layout: e.Layout,
 	}
 	if at, ok := e.HorizonTime(); ok {
-		h.Horizon = &moment{at}
+		h.Horizon = &timetext.Moment{Time: at}
 	}
 	return h
+}
+
+type watchOptions struct {
+	workersOptions
+	interval time.Duration
+}
+
+func watchCommand(now func() time.Time) *cobra.Command {
+	o := &watchOptions{}
+	c := &cobra.Command{
+		Use:   "watch",
+		Short: "Show what changes among the workers",
+		Long: `It prints the table once, and from then on a line for each worker that was
+taken, freed or changed hands, until it is interrupted. Extensions are not
+shown. A database that does not answer is asked again.`,
+		Example: `  sqlflake workers watch --dsn postgres://app@db/shop
+  sqlflake workers watch --dsn sqlite:app.db --interval 10s --json`,
+		Args: cobra.NoArgs,
+		RunE: func(c *cobra.Command, _ []string) error { return o.run(c.Context(), streamsOf(c), now) },
+	}
+
+	o.addFlags(c)
+	c.Flags().DurationVar(&o.interval, "interval", 2*time.Second, "time between two reads")
+	c.Flags().BoolVar(&o.json, "json", false, "print a JSON object a line; at first one for each worker")
+	return c
+}
+
+func (o *watchOptions) run(ctx context.Context, s streams, now func() time.Time) error {
+	if o.interval < 100*time.Millisecond {
+		return usage("--interval %v, want 100ms or more", o.interval)
+	}
+	d, err := o.open(ctx)
+	if err != nil {
+		return err
+	}
+	defer d.close()
+
+	w := watcher{streams: s, now: now, json: o.json, wide: o.wide}
+	ticker := time.NewTicker(o.interval)
+	defer ticker.Stop()
+	for {
+		entries, err := d.List(ctx, o.namespace)
+		hasBegun := w.seen != nil
+		switch {
+		case err == nil:
+			err = w.show(entries)
+		case hasBegun && ctx.Err() == nil:
+			w.showFault(err)
+			err = nil
+		}
+		if err != nil {
+			return err
+		}
+
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-ticker.C:
+		}
+	}
+}
+
+// watcher prints differences.
+type watcher struct {
+	streams
+	now        func() time.Time
+	json, wide bool
+	seen       map[leasestore.Claim]leasestore.Entry // by namespace and worker; nil before the first read
+	fault      string                                // of the last read
+}
+
+// change is a line of JSON.
+type change struct {
+	Time   time.Time `json:"time"` // when it was seen
+	Change string    `json:"change"`
+	holding
+}
+
+// show prints all workers at first, and after that what has changed.
+func (w *watcher) show(entries []leasestore.Entry) error {
+	w.fault = ""
+	isFirst := w.seen == nil
+	if isFirst {
+		w.seen = map[leasestore.Claim]leasestore.Entry{}
+		warnEndings(w.errs, entries, w.now())
+		if !w.json {
+			if err := writeWorkers(w.out, entries, w.wide); err != nil {
+				return err
+			}
+		}
+	}
+
+	for _, e := range entries {
+		at := leasestore.Claim{Namespace: e.Namespace, Worker: e.Worker}
+		what := changeOf(w.seen[at], e)
+		w.seen[at] = e
+		if isFirst {
+			what = "seen"
+			if !w.json { // the table has it
+				continue
+			}
+		}
+
+		if what == "" {
+			continue
+		}
+		if err := w.print(e, what); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// changeOf says what has changed; "" for nothing. A worker that was not seen before is the zero Entry.
+func changeOf(before, e leasestore.Entry) string {
+	isNew := e.Epoch != before.Epoch
+	switch {
+	case e.Held && !before.Held:
+		return "taken"
+	case e.Held && isNew:
+		return "changed hands"
+	case before.Held && !e.Held:
+		return "freed"
+	case isNew && !e.Held:
+		return "taken and freed"
+	}
+	return ""
+}
+
+func (w *watcher) print(e leasestore.Entry, what string) error {
+	now := w.now().UTC()
+	if w.json {
+		return json.NewEncoder(w.out).Encode(change{now, what, holdingOf(e)})
+	}
+
+	_, err := fmt.Fprintf(w.out, "%s  worker %d of %s %s, %s pid %d\n", timetext.Second(now),
+		e.Worker, printable(e.Namespace), what, shortened(hostOf(e)), e.Holder.PID)
+	return err
+}
+
+// showFault prints an error once, not with each read.
+func (w *watcher) showFault(err error) {
+	if err.Error() != w.fault {
+		w.fault = err.Error()
+		fmt.Fprintf(w.errs, "%s  %s\n", w.now().UTC().Format(time.RFC3339), messageOf(err))
+	}
 }

@@ -150,41 +150,40 @@ func TestChangesThatWatchTellsApart(t *testing.T) {
 		return e
 	}
 	var out strings.Builder
-	w := watcher{out: &out, now: func() time.Time { return now }}
+	w := watcher{streams: streams{out: &out, errs: &out}, now: func() time.Time { return now }}
 	for i, e := range []leasestore.Entry{
 		entry(true, 1), entry(true, 1), entry(false, 1), entry(true, 2), entry(true, 3), entry(false, 3), entry(false, 3), entry(false, 5),
 	} {
 		if i == 7 {
 			e.Holder.Host = "web-5\x1b[2J\n"
 		}
-		if err := w.look([]leasestore.Entry{e}); err != nil {
+		if err := w.show([]leasestore.Entry{e}); err != nil {
 			t.Fatal(err)
 		}
 		if i == 0 {
 			out.Reset() // the table
 		}
 	}
-	const want = `2026-11-22T21:40:00.000Z  worker 5 of n freed, epoch 1, web-5 pid 17
-2026-11-22T21:40:00.000Z  worker 5 of n taken, epoch 2, web-5 pid 17
-2026-11-22T21:40:00.000Z  worker 5 of n changed hands, epoch 3, web-5 pid 17
-2026-11-22T21:40:00.000Z  worker 5 of n freed, epoch 3, web-5 pid 17
-2026-11-22T21:40:00.000Z  worker 5 of n taken and freed, epoch 5, "web-5\x1b[2J\n" pid 17
+	const want = `2026-11-22T21:40:00Z  worker 5 of n freed, web-5 pid 17
+2026-11-22T21:40:00Z  worker 5 of n taken, web-5 pid 17
+2026-11-22T21:40:00Z  worker 5 of n changed hands, web-5 pid 17
+2026-11-22T21:40:00Z  worker 5 of n freed, web-5 pid 17
+2026-11-22T21:40:00Z  worker 5 of n taken and freed, "web-5\x1b[2J\n" pid 17
 `
 	if out.String() != want {
 		t.Errorf("%s", &out)
 	}
 
 	out.Reset()
-	w = watcher{out: &out, now: w.now, json: true}
-	if err := w.look([]leasestore.Entry{entry(true, 1)}); err != nil || !strings.Contains(out.String(), `"expires":"11026-11-22T21:40:00Z"`) {
+	w = watcher{streams: streams{out: &out, errs: &out}, now: w.now, json: true}
+	if err := w.show([]leasestore.Entry{entry(true, 1)}); err != nil || !strings.Contains(out.String(), `"expires":"11026-11-22T21:40:00Z"`) {
 		t.Errorf("%v %s", err, &out)
 	}
 }
 
 func TestTheTableOfWorkersIsForPeople(t *testing.T) {
 	const layout = "epoch=2025-01-01T00:00:00Z tick=1ms time:41 worker:10 sequence:12"
-	var out strings.Builder
-	err := writeWorkers(&out, []leasestore.Entry{
+	entries := []leasestore.Entry{
 		{
 			Claim: leasestore.Claim{Namespace: "default", Worker: 0, Epoch: 12}, Layout: layout, Horizon: 86_400_123, Held: true,
 			Expires: time.Date(2025, 1, 2, 0, 0, 10, 0, time.UTC), Holder: leasestore.Holder{Host: "web-1", PID: 4711, Version: "v1.4.0"},
@@ -197,7 +196,9 @@ func TestTheTableOfWorkersIsForPeople(t *testing.T) {
 			Holder: leasestore.Holder{Host: "\x1b]0;mine\a\x1b[2Jweb-1\ndefault 4 held", Version: "\x9b2J\u202e"},
 		},
 		{Claim: leasestore.Claim{Namespace: "tabs\t4\theld"}, Layout: "something else"},
-	})
+	}
+	var out strings.Builder
+	err := writeWorkers(&out, entries, true)
 	want := `NAMESPACE        WORKER  STATE  EPOCH  HORIZON                   EXPIRES                   HOST                                         PID   VERSION
 default          0       held   12     2025-01-02T00:00:00.123Z  2025-01-02T00:00:10.000Z  web-1                                        4711  v1.4.0
 default          1       free   1      tick 5                    -                         -                                            0     -
@@ -210,6 +211,20 @@ default: 1 held, 1 free, 1022 never taken
 moved: 1 held, 1 free, 254 never taken
 odd: 0 held, 1 free
 "tabs\t4\theld": 0 held, 1 free
+`
+	if out.String() != want || err != nil {
+		t.Errorf("%v\n%s\nwant\n%s", err, out.String(), want)
+	}
+
+	// 80 columns have room for the name of a pod, and a longer one is shortened.
+	out.Reset()
+	entries[0].Holder = leasestore.Holder{Host: "shop-orders-7d9f8b6c5d-x2x4z", PID: 4711}
+	err = writeWorkers(&out, entries[:2], false)
+	want = `NAMESPACE  WORKER  STATE  EXPIRES               HOST                      PID
+default    0       held   2025-01-02T00:00:10Z  shop-orders…8b6c5d-x2x4z  4711
+default    1       free   -                     -                         0
+
+default: 1 held, 1 free, 1022 never taken
 `
 	if out.String() != want || err != nil {
 		t.Errorf("%v\n%s\nwant\n%s", err, out.String(), want)

@@ -55,10 +55,10 @@ var (
 //
 // MODIFY repeats the column's own definition without AUTO_INCREMENT. The type stays, since foreign keys must match it;
 // signed and unsigned hold a snowflake. If the column takes part in foreign keys, foreign_key_checks is off for this
-// session meanwhile. A smaller column becomes bigint if it takes part in no foreign key. MariaDB changes the table in place
-// unless it widens the column; MySQL may copy it. If one table fails, the error names those that are done. The change
-// waits for transactions that use the table, and later statements wait for it. Bound this with a context, whose end
-// takes the change back, or with lock_wait_timeout on the handle of db.Connection.
+// session meanwhile. A smaller column becomes bigint if it takes part in no foreign key. MariaDB changes the table in
+// place unless it widens the column; MySQL may copy it. If one table fails, the error names those that are done. The
+// change waits for transactions that use the table, and later statements wait for it. Bound this with a context, whose
+// end takes the change back, or with lock_wait_timeout on the handle of db.Connection.
 //
 // # SQLite
 //
@@ -77,18 +77,22 @@ func DropAutoIncrement(db *gorm.DB, models ...any) error {
 	if db != nil && db.Error != nil {
 		return db.Error
 	}
-	return within("adopt: drop auto-increment", drop(db, models))
+	return wrap("adopt: drop auto-increment", drop(db, models))
 }
 
+// drop checks the models and changes their tables.
 func drop(db *gorm.DB, models []any) error {
 	if err := checkHandle(db); err != nil {
 		return err
 	}
+
 	keys, err := countedKeys(db, models)
 	if err != nil {
 		return err
 	}
+
 	db = db.Session(&gorm.Session{NewDB: true})
+
 	switch db.Name() {
 	case "postgres":
 		return dropOnPostgres(db, keys)
@@ -100,9 +104,10 @@ func drop(db *gorm.DB, models []any) error {
 	return fmt.Errorf("on %s: %w", db.Name(), gorm.ErrUnsupportedDriver)
 }
 
+// checkHandle returns an error for a handle that can't change anything.
 func checkHandle(db *gorm.DB) error {
 	switch {
-	case db == nil || db.Config == nil || db.Dialector == nil:
+	case db == nil, db.Config == nil, db.Dialector == nil:
 		return gorm.ErrInvalidDB
 	case db.DryRun:
 		return gorm.ErrDryRunModeUnsupported
@@ -110,8 +115,8 @@ func checkHandle(db *gorm.DB) error {
 	return db.Error
 }
 
-// within names what failed, unless the error is one that says so itself.
-func within(what any, err error) error {
+// wrap names what failed, unless the error is one that says so itself.
+func wrap(what any, err error) error {
 	for _, own := range []error{nil, ErrNoTable, ErrNoIntegerKey, ErrAutoIncrementKept} {
 		if errors.Is(err, own) {
 			return err

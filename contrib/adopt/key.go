@@ -21,7 +21,7 @@ const maxCounted = 1_000_000_000_000
 
 // countedKey is the key column of a model.
 type countedKey struct {
-	space  string // the schema, or the database on MySQL; "" for the default one
+	schema string // the schema, or the database on MySQL; "" for the default one
 	table  string
 	column string
 }
@@ -30,16 +30,16 @@ func (k countedKey) String() string { return k.name() + "." + k.column }
 
 // name returns the table with its schema if it has one.
 func (k countedKey) name() string {
-	if k.space == "" {
+	if k.schema == "" {
 		return k.table
 	}
-	return k.space + "." + k.table
+	return k.schema + "." + k.table
 }
 
 // quoted returns name as an identifier. A schema of PostgreSQL may have a dot, at which GORM would split it.
 func (k countedKey) quoted(db *gorm.DB) string {
-	if db.Name() == "postgres" && k.space != "" {
-		return quoteName(k.space) + "." + quoteName(k.table)
+	if db.Name() == "postgres" && k.schema != "" {
+		return quoteName(k.schema) + "." + quoteName(k.table)
 	}
 	return db.Statement.Quote(k.name())
 }
@@ -55,7 +55,7 @@ func (k countedKey) refused(reason error, format string, args ...any) error {
 // each calls f for all keys until it fails, and names the key in the error.
 func each(keys []countedKey, f func(i int, k countedKey) error) error {
 	for i, k := range keys {
-		if err := within(k, f(i, k)); err != nil {
+		if err := wrap(k, f(i, k)); err != nil {
 			return err
 		}
 	}
@@ -81,20 +81,27 @@ func countedKeys(db *gorm.DB, models []any) ([]countedKey, error) {
 		if db.Statement != nil { // db.Table("...")
 			stmt.Table, stmt.TableExpr = db.Statement.Table, db.Statement.TableExpr
 		}
+
 		if err := stmt.ParseWithSpecialTableName(model, stmt.Table); err != nil {
 			return nil, err
 		}
-		space, err := spaceOf(stmt)
+
+		name, err := schemaOf(stmt)
 		if err != nil {
 			return nil, err
 		}
+
 		field := stmt.Schema.PrioritizedPrimaryField
 		if field == nil || field.DBName == "" {
-			return nil, fmt.Errorf("%w: model %s has no primary key called ID and no single one", ErrNoIntegerKey, stmt.Schema)
+			return nil, fmt.Errorf("%w: model %s has no primary key called ID and no single one",
+				ErrNoIntegerKey, stmt.Schema)
 		}
-		if key := (countedKey{space, stmt.Table, field.DBName}); isNarrow(field) {
+
+		key := countedKey{name, stmt.Table, field.DBName}
+		if isNarrow(field) {
 			return nil, key.refused(ErrNoIntegerKey, "the field is of type %s", field.FieldType)
-		} else if !slices.Contains(keys, key) {
+		}
+		if !slices.Contains(keys, key) {
 			keys = append(keys, key)
 		}
 	}
@@ -119,6 +126,7 @@ func (k countedKey) checkMinID(db *gorm.DB) error {
 	case present.Error != nil:
 		return present.Error
 	}
+
 	id, _ := present.Statement.Vars[0].(snowflake.ID)
 
 	// The bounds are in the text: pgx sends an argument in the type of the column, which may have 16 bits.
@@ -129,24 +137,30 @@ func (k countedKey) checkMinID(db *gorm.DB) error {
 	if err != nil || old == nil {
 		return err
 	}
-	return k.refused(ErrAutoIncrementKept, "the database has made the keys up to %d, and gormplugin.CreatedBefore would "+
-		"find them all; give the plugin gormplugin.WithMinID(%d), or a larger number below its IDs", *old, *old+1)
+
+	return k.refused(ErrAutoIncrementKept, "the database has made the keys up to %d, and gormplugin.CreatedBefore "+
+		"would find them all; give the plugin gormplugin.WithMinID(%d), or a larger number below its IDs", *old, *old+1)
 }
 
-// spaceOf returns the schema of the statement's table. GORM keeps it only in the table's expression.
-func spaceOf(stmt *gorm.Statement) (string, error) {
+// schemaOf returns the schema of the statement's table. GORM keeps it only in the table's expression.
+func schemaOf(stmt *gorm.Statement) (string, error) {
 	if stmt.TableExpr == nil || stmt.TableExpr.SQL == stmt.Quote(stmt.Table) {
 		return "", nil
 	}
-	space, ok := strings.CutSuffix(stmt.TableExpr.SQL, "."+stmt.Quote(stmt.Table))
-	if len(space) < 2 || !ok || stmt.Quote(space[1:len(space)-1]) != space {
-		return "", fmt.Errorf("%w: %s is an expression, want a table name", ErrNoTable, stmt.TableExpr.SQL)
+
+	quoted, ok := strings.CutSuffix(stmt.TableExpr.SQL, "."+stmt.Quote(stmt.Table))
+	if ok && len(quoted) >= 2 {
+		if name := quoted[1 : len(quoted)-1]; stmt.Quote(name) == quoted {
+			return name, nil
+		}
 	}
-	return space[1 : len(space)-1], nil
+
+	return "", fmt.Errorf("%w: %s is an expression, want a table name", ErrNoTable, stmt.TableExpr.SQL)
 }
 
 // isNarrow reports whether the field is an integer that cannot hold all snowflakes.
 func isNarrow(field *schema.Field) bool {
 	zero := reflect.Zero(field.IndirectFieldType)
-	return (zero.CanInt() || zero.CanUint()) && zero.Type().Bits() < 64
+	isInteger := zero.CanInt() || zero.CanUint()
+	return isInteger && zero.Type().Bits() < 64
 }

@@ -29,6 +29,7 @@ func dropOnPostgres(db *gorm.DB, keys []countedKey) error {
 		if err := tx.Raw("SELECT pg_catalog.current_setting('search_path')").Row().Scan(&path); err != nil {
 			return err
 		}
+
 		found, err := resolve(tx, keys)
 		if err != nil {
 			return err
@@ -40,7 +41,7 @@ func dropOnPostgres(db *gorm.DB, keys []countedKey) error {
 		if err := dropCounters(tx, found); err != nil {
 			return err
 		}
-		return setPath(tx, path) // the transaction may go on
+		return setPath(tx, path) // the transaction may continue
 	})
 }
 
@@ -56,13 +57,15 @@ func resolve(tx *gorm.DB, keys []countedKey) (all []countedKey, err error) {
 			SELECT n.nspname, c.relname FROM pg_catalog.pg_class c
 			JOIN pg_catalog.pg_namespace n ON n.oid OPERATOR(pg_catalog.=) c.relnamespace
 			WHERE c.oid OPERATOR(pg_catalog.=) pg_catalog.to_regclass(?::pg_catalog.text)`,
-			tx.Statement.Quote(k.name())).Row().Scan(&k.space, &k.table)
+			tx.Statement.Quote(k.name())).Row().Scan(&k.schema, &k.table)
+
 		switch {
 		case errors.Is(err, sql.ErrNoRows):
 			return fmt.Errorf("%w: %s", ErrNoTable, k.name())
 		case err == nil && !slices.Contains(all, k):
 			all = append(all, k)
 		}
+
 		return err
 	})
 	return all, err
@@ -87,6 +90,7 @@ func dropCounters(tx *gorm.DB, keys []countedKey) error {
 	if err := each(keys, func(i int, _ countedKey) error { return widen(tx, found[i]) }); err != nil {
 		return err
 	}
+
 	for _, sequence := range sequences {
 		if err := dropSequence(tx, sequence); err != nil {
 			return err
@@ -95,18 +99,28 @@ func dropCounters(tx *gorm.DB, keys []countedKey) error {
 
 	return each(keys, func(_ int, k countedKey) error {
 		after, err := k.onPostgres(tx)
-		if err == nil && (after.Identity || after.Default != "" || after.Type != "bigint") {
-			err = k.refused(ErrAutoIncrementKept, "the column is still %s, default %q, identity %t",
+		if err != nil {
+			return err
+		}
+
+		if counts := after.Identity || after.Default != ""; counts || after.Type != "bigint" {
+			return k.refused(ErrAutoIncrementKept, "the column is still %s, default %q, identity %t",
 				after.Type, after.Default, after.Identity)
 		}
-		return err
+		return nil
 	})
 }
 
+// isDrawn reports whether the default takes numbers of a sequence.
+func (key postgresKey) isDrawn() bool { return key.Drawn || strings.HasPrefix(key.Default, "nextval(") }
+
+// onPostgres reads the column, and rejects one that must not be changed.
 func (k countedKey) onPostgres(tx *gorm.DB) (key postgresKey, err error) {
 	result := tx.Raw(`
-		SELECT c.oid::bigint AS relation, coalesce(a.attnum, 0) AS number, coalesce(format_type(a.atttypid, NULL), '') AS type,
-			coalesce(a.attidentity <> '', false) AS identity, coalesce(pg_get_expr(d.adbin, d.adrelid), '') AS "default",
+		SELECT c.oid::bigint AS relation, coalesce(a.attnum, 0) AS number,
+			coalesce(format_type(a.atttypid, NULL), '') AS type,
+			coalesce(a.attidentity <> '', false) AS identity,
+			coalesce(pg_get_expr(d.adbin, d.adrelid), '') AS "default",
 			EXISTS (
 				SELECT FROM pg_depend p JOIN pg_class s ON s.oid = p.refobjid AND s.relkind = 'S'
 				WHERE p.classid = 'pg_attrdef'::regclass AND p.objid = d.oid AND p.refclassid = 'pg_class'::regclass
@@ -115,6 +129,7 @@ func (k countedKey) onPostgres(tx *gorm.DB) (key postgresKey, err error) {
 		LEFT JOIN pg_attribute a ON a.attrelid = c.oid AND a.attname = ? AND a.attnum > 0 AND NOT a.attisdropped
 		LEFT JOIN pg_attrdef d ON d.adrelid = c.oid AND d.adnum = a.attnum
 		WHERE c.oid = to_regclass(?::text) AND c.relkind IN ('r', 'p')`, k.column, k.quoted(tx)).Scan(&key)
+
 	switch {
 	case result.Error != nil:
 		return key, result.Error
@@ -124,9 +139,10 @@ func (k countedKey) onPostgres(tx *gorm.DB) (key postgresKey, err error) {
 		return key, k.refused(ErrNoIntegerKey, "the table has no such column")
 	case !slices.Contains([]string{"smallint", "integer", "bigint"}, key.Type):
 		return key, k.refused(ErrNoIntegerKey, "the column is of type %s", key.Type)
-	case key.Default != "" && !key.Drawn && !strings.HasPrefix(key.Default, "nextval("):
+	case key.Default != "" && !key.isDrawn():
 		return key, k.refused(ErrAutoIncrementKept, "its default is not a sequence but %s", key.Default)
 	}
+
 	return key, nil
 }
 
@@ -141,6 +157,7 @@ func (k countedKey) dropDefault(tx *gorm.DB, key postgresKey) (owned []string, e
 	if err != nil {
 		return nil, err
 	}
+
 	err = tx.Raw(`SELECT s.oid::regclass::text FROM pg_depend p JOIN pg_class s ON s.oid = p.objid AND s.relkind = 'S'
 		WHERE p.classid = 'pg_class'::regclass AND p.refclassid = 'pg_class'::regclass
 			AND p.refobjid = ? AND p.refobjsubid = ? AND p.deptype = 'a'
@@ -168,6 +185,7 @@ func widen(tx *gorm.DB, key postgresKey) error {
 	if err != nil {
 		return err
 	}
+
 	return run(tx, changes...)
 }
 
@@ -178,12 +196,16 @@ func dropSequence(tx *gorm.DB, sequence string) error {
 		SELECT d.adrelid::regclass::text || '.' || a.attname FROM pg_depend p
 		JOIN pg_attrdef d ON p.classid = 'pg_attrdef'::regclass AND p.objid = d.oid
 		JOIN pg_attribute a ON a.attrelid = d.adrelid AND a.attnum = d.adnum
-		WHERE p.refclassid = 'pg_class'::regclass AND p.refobjid = ?::text::regclass ORDER BY 1`, sequence).Scan(&others).Error
+		WHERE p.refclassid = 'pg_class'::regclass AND p.refobjid = ?::text::regclass
+		ORDER BY 1`, sequence).Scan(&others).Error
+
 	if err == nil && len(others) > 0 {
-		err = fmt.Errorf("%w: the sequence %s also serves %s", ErrAutoIncrementKept, sequence, strings.Join(others, ", "))
+		err = fmt.Errorf("%w: the sequence %s also serves %s",
+			ErrAutoIncrementKept, sequence, strings.Join(others, ", "))
 	}
 	if err == nil {
 		err = run(tx, "DROP SEQUENCE "+sequence)
 	}
-	return within("sequence "+sequence, err)
+
+	return wrap("sequence "+sequence, err)
 }

@@ -5,9 +5,9 @@ import (
 	"strings"
 )
 
-// token matches a comment, spaces, or, as its group, a quoted name or text, a word, or another character of a statement
-// in the form of SQLite and SHOW CREATE TABLE. A quote within quotes is doubled. Backslashes have no meaning here, since
-// MySQL doubles them.
+// token matches a comment, spaces, or, as its group, a quoted name or text, a word, or another character of a
+// statement in the form of SQLite and SHOW CREATE TABLE. A quote within quotes is doubled. Backslashes have no meaning
+// here, since MySQL doubles them.
 var token = regexp.MustCompile(`(?s)--[^\n]*|/\*.*?(?:\*/|$)|[\s\v]+|` +
 	"(\\[[^]]*]?|'(?:[^']|'')*'?|\"(?:[^\"]|\"\")*\"?|`(?:[^`]|``)*`?|[\\w$\\x{80}-\\x{10FFFF}]+|.)")
 

@@ -1,12 +1,10 @@
 package kvlease
 
 import (
-	"errors"
 	"fmt"
 	"time"
 
 	"github.com/sqlflake/sqlflake/internal/checksummed"
-	"github.com/sqlflake/sqlflake/snowflake/lease"
 	"github.com/sqlflake/sqlflake/snowflake/lease/leasestore"
 )
 
@@ -74,8 +72,5 @@ func unseal(text []byte, value any, got, namespace *string) error {
 }
 
 func damaged(key string, err error) error {
-	if later := (*lease.VersionError)(nil); errors.As(err, &later) {
-		return err
-	}
-	return fmt.Errorf("%w: key %q: %w", lease.ErrDamaged, key, err)
+	return checksummed.Damaged(fmt.Sprintf("key %q", key), err)
 }

@@ -7,7 +7,7 @@ import "time"
 // UTC.
 type Unit time.Duration
 
-// Units of the calendar. Their values are the same in package period.
+// Units of the calendar.
 const (
 	Day   Unit = -1
 	Week  Unit = -2 // of ISO 8601, from Monday on

@@ -151,15 +151,14 @@ func (s *Store) namespaces(ctx context.Context) ([]string, error) {
 	found := map[string]bool{}
 	var mu sync.Mutex // the nodes of a cluster answer at the same time
 	err := s.eachNode(ctx, func(ctx context.Context, node redis.Cmdable) error {
-		for keys := node.Scan(ctx, 0, pattern, 1000).Iterator(); ; {
-			if !keys.Next(ctx) {
-				return keys.Err()
-			}
+		keys := node.Scan(ctx, 0, pattern, 1000).Iterator()
+		for keys.Next(ctx) {
 			namespace := strings.TrimSuffix(strings.TrimPrefix(keys.Val(), s.prefix+"{"), "}")
 			mu.Lock()
 			found[namespace] = true
 			mu.Unlock()
 		}
+		return keys.Err()
 	})
 	if err != nil {
 		return nil, fmt.Errorf("redislease: list the keys: %w", err)

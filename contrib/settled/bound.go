@@ -62,8 +62,8 @@ type Bound struct {
 // Read returns the current bound for the keys of a layout; the package comment has the rule. It uses one connection of
 // the pool, outside of any transaction, so a caller that holds all connections of the pool waits until ctx ends.
 //
-// When the keys change to another layout, stop reading before, and go on with the new layout
-// once Lag is shorter than the time since its first key. In between a bound may be above keys that are not visible yet.
+// When the keys change to another layout, stop reading before, and continue with the new layout once Lag is shorter
+// than the time since its first key. In between a bound may be above keys that are not visible yet.
 //
 // # PostgreSQL
 //
@@ -100,7 +100,9 @@ type Bound struct {
 // ErrOption; ErrUnknown; snowflake.ErrFieldOrder if the time is not the layout's highest field, and ErrLayout
 // for the zero Layout; snowflake.ErrTimeExhausted after the layout's end; and errors of the database, the driver and
 // the store of WithLeases. After an error there is no bound: wait, and call Read again.
-func Read(ctx context.Context, db *sql.DB, dialect sqldb.Dialect, layout snowflake.Layout, opts ...Option) (Bound, error) {
+func Read(
+	ctx context.Context, db *sql.DB, dialect sqldb.Dialect, layout snowflake.Layout, opts ...Option,
+) (Bound, error) {
 	c := config{margin: DefaultMargin}
 	for _, opt := range opts {
 		if opt == nil {
@@ -118,8 +120,8 @@ func Read(ctx context.Context, db *sql.DB, dialect sqldb.Dialect, layout snowfla
 		return Bound{}, fmt.Errorf("settled: %w", err)
 	}
 
-	look, ok := looks[dialect]
-	if !ok {
+	read := readerOf(dialect)
+	if read == nil {
 		return Bound{}, fmt.Errorf("%w: unknown dialect %q, want Postgres, MySQL or SQLite", ErrOption, string(dialect))
 	}
 
@@ -134,41 +136,49 @@ func Read(ctx context.Context, db *sql.DB, dialect sqldb.Dialect, layout snowfla
 	}
 	defer func() { _ = conn.Close() }() // only gives it back
 
-	found, err := look(ctx, conn)
+	found, err := read(ctx, conn)
 	if errors.Is(err, ErrUnknown) {
 		return Bound{}, err
 	}
 	if err != nil {
-		return Bound{}, fmt.Errorf("settled: look at the open transactions: %w", err)
+		return Bound{}, fmt.Errorf("settled: read the open transactions: %w", err)
 	}
 
 	return found.bound(layout, c.margin, owners)
 }
 
-// looks ask the database. The connection is in no transaction, before and after.
-var looks = map[sqldb.Dialect]func(context.Context, *sql.Conn) (sight, error){
-	sqldb.Postgres: lookPostgres,
-	sqldb.MySQL:    lookMySQL,
-	sqldb.SQLite:   lookSQLite,
+// readerOf returns what reads a database, or nil for an unknown dialect. The connection is in no transaction before and
+// after it.
+func readerOf(dialect sqldb.Dialect) func(context.Context, *sql.Conn) (snapshot, error) {
+	switch dialect {
+	case sqldb.Postgres:
+		return readPostgres
+	case sqldb.MySQL:
+		return readMySQL
+	case sqldb.SQLite:
+		return readSQLite
+	}
+	return nil
 }
 
-// sight is what a database shows.
-type sight struct {
+// snapshot is what a database shows.
+type snapshot struct {
 	now    time.Time // by its clock, read before it looked for transactions
 	oldest time.Time // start of the oldest open transaction, now if there is none
 	holder string    // that transaction
 }
 
-func sightAt(now time.Time) sight { return sight{now: now, oldest: now} }
+func snapshotAt(now time.Time) snapshot { return snapshot{now: now, oldest: now} }
 
-// note takes account of an open transaction.
-func (s *sight) note(start time.Time, format string, args ...any) {
+// record takes account of an open transaction.
+func (s *snapshot) record(start time.Time, format string, args ...any) {
 	if start.Before(s.oldest) {
 		s.oldest, s.holder = start, fmt.Sprintf(format, args...)
 	}
 }
 
-func (s *sight) bound(layout snowflake.Layout, margin time.Duration, owners []owner) (Bound, error) {
+// bound returns the bound of what a database shows, and of the clocks of the owners.
+func (s *snapshot) bound(layout snowflake.Layout, margin time.Duration, owners []owner) (Bound, error) {
 	b := Bound{Reason: s.holder}
 	var behind time.Duration
 	var slowest owner
@@ -188,14 +198,17 @@ func (s *sight) bound(layout snowflake.Layout, margin time.Duration, owners []ow
 
 	at := s.oldest.Add(-margin - behind)
 	b.Lag = s.now.Sub(at)
-	var err error
+
 	// All IDs of the tick or period that contains the time are left out.
-	if b.Below, err = layout.MinAt(at); errors.Is(err, snowflake.ErrBeforeEpoch) {
-		b.Below = 0
-	} else if err != nil {
+	below, err := layout.MinAt(at)
+	switch {
+	case errors.Is(err, snowflake.ErrBeforeEpoch):
+		return b, nil
+	case err != nil:
 		return Bound{}, fmt.Errorf("settled: %w", err)
 	}
 
+	b.Below = below
 	return b, nil
 }
 

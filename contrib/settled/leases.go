@@ -62,8 +62,7 @@ type owner struct {
 	window time.Duration // at least
 }
 
-// owners returns the leases whose owners may issue IDs and whose rows show their clocks. An owner without a horizon
-// issues nothing yet.
+// owners returns the leases whose rows show the clocks of their owners. An owner without a horizon issues nothing yet.
 func (c config) owners(ctx context.Context) (owners []owner, err error) {
 	for _, l := range c.leases {
 		entries, err := l.store.List(ctx, l.namespace)
@@ -72,7 +71,7 @@ func (c config) owners(ctx context.Context) (owners []owner, err error) {
 		}
 
 		for _, e := range entries {
-			if !e.Held || e.Horizon <= 0 || e.Expires.IsZero() {
+			if !showsClock(e) {
 				continue
 			}
 
@@ -86,6 +85,11 @@ func (c config) owners(ctx context.Context) (owners []owner, err error) {
 	}
 
 	return owners, nil
+}
+
+// showsClock reports whether an entry is of an owner that may issue IDs, and whose row shows its clock.
+func showsClock(e leasestore.Entry) bool {
+	return e.Held && e.Horizon > 0 && !e.Expires.IsZero()
 }
 
 // lag returns by how much the owner's clock was behind the database's at the last extension, at most. It may be

@@ -23,7 +23,8 @@ const (
 //
 // UTC_TIMESTAMP is the time at which the statement began. SET timestamp changes it, but not SYSDATE.
 const mysqlStatements = `SELECT ID, ID = CONNECTION_ID(), COALESCE(TIME, 0), COALESCE(STATE, ''),
-	TIMESTAMPDIFF(MICROSECOND, '1970-01-01', UTC_TIMESTAMP(6)), TIMESTAMPDIFF(MICROSECOND, NOW(6), SYSDATE(6)) NOT BETWEEN 0 AND 10000000
+	TIMESTAMPDIFF(MICROSECOND, '1970-01-01', UTC_TIMESTAMP(6)),
+	TIMESTAMPDIFF(MICROSECOND, NOW(6), SYSDATE(6)) NOT BETWEEN 0 AND 10000000
 FROM information_schema.PROCESSLIST
 WHERE ID = CONNECTION_ID() OR COMMAND NOT IN ('Sleep', 'Daemon', 'Binlog Dump', 'Binlog Dump GTID')
 	AND USER NOT IN ('system user', 'unauthenticated user')`
@@ -39,20 +40,22 @@ const mysqlList = `SELECT '%[1]s', trx_mysql_thread_id, trx_mysql_thread_id = CO
 FROM information_schema.innodb_trx`
 
 // mysqlStarted converts trx_started to UTC.
-const mysqlStarted = `CASE WHEN CONVERT_TZ(CONVERT_TZ(trx_started, 'SYSTEM', '+00:00') - INTERVAL 1 HOUR, '+00:00', 'SYSTEM') = trx_started
+const mysqlStarted = `CASE
+	WHEN CONVERT_TZ(CONVERT_TZ(trx_started, 'SYSTEM', '+00:00') - INTERVAL 1 HOUR, '+00:00', 'SYSTEM') = trx_started
 	THEN CONVERT_TZ(trx_started, 'SYSTEM', '+00:00') - INTERVAL 1 HOUR
 	ELSE CONVERT_TZ(trx_started, 'SYSTEM', '+00:00') END`
 
-func lookMySQL(ctx context.Context, conn *sql.Conn) (sight, error) {
+// readMySQL reads the statements and the transactions of the server, again while what it shows may pass.
+func readMySQL(ctx context.Context, conn *sql.Conn) (snapshot, error) {
 	// It is in the list at once, at any isolation level.
 	if _, err := conn.ExecContext(ctx, "START TRANSACTION WITH CONSISTENT SNAPSHOT, READ ONLY"); err != nil {
-		return sight{}, err
+		return snapshot{}, err
 	}
 	defer rollback(ctx, conn)
 
 	// A proxy may send the transaction to a replica, so the server is checked inside of it.
 	if err := checkMySQL(ctx, conn); err != nil {
-		return sight{}, err
+		return snapshot{}, err
 	}
 
 	for try := 1; ; try++ {
@@ -67,13 +70,13 @@ func lookMySQL(ctx context.Context, conn *sql.Conn) (sight, error) {
 			return s, err
 		}
 		if try == mysqlTries {
-			return sight{}, passing.error
+			return snapshot{}, passing.error
 		}
 
 		select {
 		case <-time.After(mysqlPause + mathrand.N(mysqlPause)):
 		case <-ctx.Done():
-			return sight{}, errors.Join(ctx.Err(), passing.error)
+			return snapshot{}, errors.Join(ctx.Err(), passing.error)
 		}
 	}
 }
@@ -84,10 +87,11 @@ type passingError struct{ error }
 // checkMySQL rejects servers where other servers write. Not all of them have all of the variables. A reader of Aurora
 // has innodb_read_only.
 func checkMySQL(ctx context.Context, conn *sql.Conn) error {
+	const query = `SHOW GLOBAL VARIABLES WHERE variable_name IN ('read_only', 'innodb_read_only') AND value = 'ON'
+	OR variable_name = 'wsrep_on' AND value = 'ON'
+	OR variable_name = 'group_replication_single_primary_mode' AND value = 'OFF'`
 	var name, value string
-	err := conn.QueryRowContext(ctx, `SHOW GLOBAL VARIABLES WHERE variable_name IN ('read_only', 'innodb_read_only') AND value = 'ON'
-	OR variable_name = 'wsrep_on' AND value = 'ON' OR variable_name = 'group_replication_single_primary_mode' AND value = 'OFF'`).
-		Scan(&name, &value)
+	err := conn.QueryRowContext(ctx, query).Scan(&name, &value)
 	if errors.Is(err, sql.ErrNoRows) {
 		return nil
 	}
@@ -98,10 +102,10 @@ func checkMySQL(ctx context.Context, conn *sql.Conn) error {
 }
 
 // mysqlRunning returns the time, and the start of the oldest statement.
-func mysqlRunning(ctx context.Context, conn *sql.Conn) (s sight, err error) {
+func mysqlRunning(ctx context.Context, conn *sql.Conn) (s snapshot, err error) {
 	rows, err := conn.QueryContext(ctx, mysqlStatements)
 	if err != nil {
-		return sight{}, mysqlError(err)
+		return snapshot{}, mysqlError(err)
 	}
 	defer rows.Close()
 
@@ -110,30 +114,31 @@ func mysqlRunning(ctx context.Context, conn *sql.Conn) (s sight, err error) {
 		var own, changed bool
 		var state string
 		if err := rows.Scan(&connection, &own, &seconds, &state, &now, &changed); err != nil {
-			return sight{}, err
+			return snapshot{}, err
 		}
 
 		if s.now.IsZero() {
-			s = sightAt(time.UnixMicro(now))
+			s = snapshotAt(time.UnixMicro(now))
 		}
 
 		switch {
 		case changed:
-			return sight{}, unknown("the time of the session that reads was changed by SET timestamp, or the server stood still: SET timestamp = DEFAULT")
-		case own:
-		case seconds < -1: // -1 is one that has begun while the list was made
-			return sight{}, passingError{unknown("connection %d runs a statement that begins in the future, as after SET timestamp", connection)}
-		default:
-			s.note(s.now.Add(-time.Duration(seconds+1)*time.Second), "connection %d runs a statement (%s)",
+			return snapshot{}, unknown("the time of the session that reads was changed by SET timestamp, " +
+				"or the server stood still: SET timestamp = DEFAULT")
+		case seconds < -1 && !own: // -1 is one that has begun while the list was made
+			return snapshot{}, passingError{unknown("connection %d runs a statement that begins in the future, "+
+				"as after SET timestamp", connection)}
+		case !own:
+			s.record(s.now.Add(-time.Duration(seconds+1)*time.Second), "connection %d runs a statement (%s)",
 				connection, state)
 		}
 	}
 
 	if err := rows.Err(); err != nil {
-		return sight{}, mysqlError(err)
+		return snapshot{}, mysqlError(err)
 	}
 	if s.now.IsZero() {
-		return sight{}, unknown("information_schema.PROCESSLIST does not list this connection")
+		return snapshot{}, unknown("information_schema.PROCESSLIST does not list this connection")
 	}
 
 	return s, nil
@@ -141,7 +146,7 @@ func mysqlRunning(ctx context.Context, conn *sql.Conn) (s sight, err error) {
 
 // mysqlTransactions returns a passingError for a list that is older than the query, and for a transaction without a
 // connection: the server briefly has internal ones.
-func (s *sight) mysqlTransactions(ctx context.Context, conn *sql.Conn) error {
+func (s *snapshot) mysqlTransactions(ctx context.Context, conn *sql.Conn) error {
 	rows, err := conn.QueryContext(ctx, fmt.Sprintf(mysqlList, rand.Text()))
 	if err != nil {
 		return mysqlError(err)
@@ -166,7 +171,7 @@ func (s *sight) mysqlTransactions(ctx context.Context, conn *sql.Conn) error {
 		case !begin.Valid:
 			return unknown("the transaction of connection %d has no start", connection)
 		default:
-			s.note(time.UnixMicro(begin.Int64), "connection %d is in a transaction", connection)
+			s.record(time.UnixMicro(begin.Int64), "connection %d is in a transaction", connection)
 		}
 	}
 
@@ -174,10 +179,11 @@ func (s *sight) mysqlTransactions(ctx context.Context, conn *sql.Conn) error {
 	case err != nil:
 		return mysqlError(err)
 	case !isNew:
-		return passingError{unknown("information_schema.innodb_trx is old, as others read it all the time: do so less than once in %v",
-			mysqlPause)}
+		return passingError{unknown("information_schema.innodb_trx is old, as others read it all the time: "+
+			"do so less than once in %v", mysqlPause)}
 	case detached:
-		return passingError{unknown("one has no connection, as after XA PREPARE, and its start may be lost: commit or roll back (XA RECOVER)")}
+		return passingError{unknown("one has no connection, as after XA PREPARE, and its start may be lost: " +
+			"commit or roll back (XA RECOVER)")}
 	}
 
 	return nil
@@ -201,7 +207,9 @@ func mysqlError(err error) error {
 func rollback(ctx context.Context, conn *sql.Conn) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
 	defer cancel()
-	if _, err := conn.ExecContext(ctx, "ROLLBACK"); err != nil && !strings.Contains(err.Error(), "no transaction is active") {
+
+	_, err := conn.ExecContext(ctx, "ROLLBACK")
+	if err != nil && !strings.Contains(err.Error(), "no transaction is active") {
 		_ = conn.Raw(func(any) error { return driver.ErrBadConn })
 	}
 }

@@ -44,7 +44,8 @@ const (
 	postgresPause = 20 * time.Millisecond
 )
 
-func lookPostgres(ctx context.Context, conn *sql.Conn) (sight, error) {
+// readPostgres reads the sessions of the database, again while one may begin or end a transaction.
+func readPostgres(ctx context.Context, conn *sql.Conn) (snapshot, error) {
 	s, suspects, err := postgresActivity(ctx, conn)
 	for range postgresTries {
 		if err != nil || len(suspects) == 0 {
@@ -54,7 +55,7 @@ func lookPostgres(ctx context.Context, conn *sql.Conn) (sight, error) {
 		select {
 		case <-time.After(postgresPause):
 		case <-ctx.Done():
-			return sight{}, ctx.Err()
+			return snapshot{}, ctx.Err()
 		}
 
 		var now map[int64]bool
@@ -63,33 +64,33 @@ func lookPostgres(ctx context.Context, conn *sql.Conn) (sight, error) {
 	}
 
 	if err != nil {
-		return sight{}, err
+		return snapshot{}, err
 	}
 
 	for pid := range suspects {
-		return sight{}, unknown("process %d shows no start of its transaction, as after track_activities = off", pid)
+		return snapshot{}, unknown("process %d shows no start of its transaction, as after track_activities = off", pid)
 	}
 
 	var prepared int
 	var gid string
 	if err := conn.QueryRowContext(ctx, postgresPrepared).Scan(&prepared, &gid); err != nil {
-		return sight{}, err
+		return snapshot{}, err
 	}
 
 	if prepared > 0 {
-		return sight{}, unknown("%d prepared, such as %q, and the server does not keep their start: commit or roll back",
-			prepared, gid)
+		return snapshot{}, unknown("%d prepared, such as %q, and the server does not keep their start: "+
+			"commit or roll back", prepared, gid)
 	}
 
 	return s, nil
 }
 
 // postgresActivity returns also the processes that show no start of a transaction. Their last statement counts, which
-// is right for those that were not among them in an earlier look.
-func postgresActivity(ctx context.Context, conn *sql.Conn) (s sight, suspects map[int64]bool, err error) {
+// is right for those that were not among them in an earlier read.
+func postgresActivity(ctx context.Context, conn *sql.Conn) (s snapshot, suspects map[int64]bool, err error) {
 	rows, err := conn.QueryContext(ctx, postgresSessions)
 	if err != nil {
-		return sight{}, nil, err
+		return snapshot{}, nil, err
 	}
 	defer rows.Close()
 
@@ -99,37 +100,38 @@ func postgresActivity(ctx context.Context, conn *sql.Conn) (s sight, suspects ma
 		var pid, now int64
 		var user, application, state string
 		var begin, query sql.NullInt64
-		if err := rows.Scan(&own, &pid, &user, &application, &state, &hidden, &now, &begin, &query, &standby, &yugabyte); err != nil {
-			return sight{}, nil, err
+		err := rows.Scan(&own, &pid, &user, &application, &state, &hidden, &now, &begin, &query, &standby, &yugabyte)
+		if err != nil {
+			return snapshot{}, nil, err
 		}
 
 		switch {
 		case standby:
-			return sight{}, nil, unknown("the server is a standby, and the transactions are on the primary")
+			return snapshot{}, nil, unknown("the server is a standby, and the transactions are on the primary")
 		case yugabyte:
-			return sight{}, nil, unknown("a node of YugabyteDB shows only its own")
+			return snapshot{}, nil, unknown("a node of YugabyteDB shows only its own")
 		case hidden:
-			return sight{}, nil, unknown("process %d is of the role %q: GRANT pg_read_all_stats to the role that reads, or use the same role",
-				pid, user)
+			return snapshot{}, nil, unknown("process %d is of the role %q: "+
+				"GRANT pg_read_all_stats to the role that reads, or use the same role", pid, user)
 		case !begin.Valid && query.Valid:
 			suspects[pid] = true
-			s.note(time.UnixMicro(query.Int64),
+			s.record(time.UnixMicro(query.Int64),
 				"process %d of the role %q, application %q, begins or ends a transaction", pid, user, application)
 		case !begin.Valid:
-			return sight{}, nil, unknown("process %d has or had track_activities = off", pid)
+			return snapshot{}, nil, unknown("process %d has or had track_activities = off", pid)
 		case own:
-			s = sightAt(time.UnixMicro(now))
+			s = snapshotAt(time.UnixMicro(now))
 		default:
-			s.note(time.UnixMicro(begin.Int64), "process %d of the role %q, application %q, is in a transaction (%s)",
+			s.record(time.UnixMicro(begin.Int64), "process %d of the role %q, application %q, is in a transaction (%s)",
 				pid, user, application, state)
 		}
 	}
 
 	if err := rows.Err(); err != nil {
-		return sight{}, nil, err
+		return snapshot{}, nil, err
 	}
 	if s.now.IsZero() { // CockroachDB has the view, and no rows
-		return sight{}, nil, unknown("pg_stat_activity does not list this connection")
+		return snapshot{}, nil, unknown("pg_stat_activity does not list this connection")
 	}
 
 	return s, suspects, nil

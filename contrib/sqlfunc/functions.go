@@ -5,6 +5,7 @@ import (
 	"context"
 	"database/sql"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -88,14 +89,16 @@ func (f *Functions) stamp() error {
 		f.fixed |= value << at.shift
 		return nil
 	}
+
 	worker := f.layout.WorkerField()
+	generated := []string{worker, snowflake.FieldTime, snowflake.FieldSequence}
 	for name, value := range f.pinned {
 		at := f.place(name)
 		switch {
 		case at.bits == 0:
 			return fmt.Errorf("%w: %s is not among the fields of %s",
 				snowflake.ErrUnknownField, quoteShort(name), f.layout)
-		case name == worker || name == snowflake.FieldTime || name == snowflake.FieldSequence:
+		case slices.Contains(generated, name):
 			return fmt.Errorf("%w: field %q is not for WithField", snowflake.ErrOption, name)
 		}
 
@@ -210,6 +213,7 @@ func (f *Functions) Install(ctx context.Context, db sqldb.DB, dialect sqldb.Dial
 	return nil
 }
 
+// runAll runs statements in their order.
 func runAll(ctx context.Context, db sqldb.DB, statements []string) error {
 	for i, statement := range statements {
 		if _, err := db.ExecContext(ctx, statement); err != nil {

@@ -24,6 +24,7 @@ func (f *Functions) mariadb() []string {
 	return statements
 }
 
+// mariadbDrop removes the functions in the opposite order.
 func (f *Functions) mariadbDrop() []string {
 	var statements []string
 	for _, object := range []string{
@@ -163,6 +164,7 @@ BEGIN
 END`, "{values}", strings.Join(values, ",\n\t\t"))
 }
 
+// mariadbMin takes a time without a zone, in UTC.
 func (f *Functions) mariadbMin() string {
 	return f.mariadbFill(mariadbMode+`CREATE OR REPLACE FUNCTION {min}(at DATETIME(6)) RETURNS BIGINT
 DETERMINISTIC NO SQL SQL SECURITY INVOKER COMMENT {comment}

@@ -109,7 +109,9 @@ func WithName(name string) Option {
 // so its case matters, and has 1 to 63 bytes without a NUL. In MariaDB the functions are in the connection's database.
 func WithSchema(schema string) Option {
 	return func(f *Functions) error {
-		if schema == "" || len(schema) > maxIdentifier || strings.ContainsRune(schema, 0) || !utf8.ValidString(schema) {
+		fits := schema != "" && len(schema) <= maxIdentifier
+		isText := utf8.ValidString(schema) && !strings.ContainsRune(schema, 0)
+		if !fits || !isText {
 			return fmt.Errorf("%w: the schema %s, want 1 to %d bytes of UTF-8 without NUL",
 				ErrOption, quoteShort(schema), maxIdentifier)
 		}

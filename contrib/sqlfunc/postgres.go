@@ -1,6 +1,7 @@
 package sqlfunc
 
 import (
+	_ "embed" // for the template
 	"fmt"
 	"strings"
 	"time"
@@ -83,7 +84,7 @@ func (f *Functions) postgresFill(template string, pairs ...any) string {
 		pairs = append(pairs, "{"+what+"}", f.qualified(what))
 	}
 
-	return f.fill(operators.Replace(template), append(pairs,
+	return f.fill(operators.Replace(strings.TrimSpace(template)), append(pairs,
 		"{quote}", f.dollarQuote(),
 		"{layout text}", pgsql.Literal(f.qualified("layout")+"()"),
 		"{state text}", pgsql.Literal(f.qualified("state")),
@@ -101,52 +102,9 @@ const timestampFormat = "2006-01-02 15:04:05.999999"
 // Where others may create objects in the schema, existing ones can be a trap. So the layout is read from the source of
 // its function without calling it, and objects of others are not replaced: they would keep their owner, and a superuser
 // would get no error. The search_path is set for the block, since a script may be a part of a transaction.
-const postgresGuard = `DO {quote}
-DECLARE
-	path pg_catalog.text := pg_catalog.current_setting('search_path');
-	registered pg_catalog.oid[];
-	layout_found pg_catalog.text;
-	other pg_catalog.name;
-BEGIN
-	PERFORM pg_catalog.set_config('search_path', 'pg_catalog, pg_temp', true);
-	IF current_setting('server_version_num')::int < 140000 THEN
-		RAISE EXCEPTION USING ERRCODE = 'feature_not_supported',
-			MESSAGE = '{name}: the functions need PostgreSQL 14, whose EXTRACT is exact';
-	END IF;
-	PERFORM pg_advisory_xact_lock(hashtextextended({layout text}, 0));
-	registered := array_remove(ARRAY[
-		{functions}
-	]::oid[], NULL);
-	SELECT coalesce(substring(prosrc FROM '^[[:space:]]*SELECT ''([^'']*)''::text[[:space:]]*$'), 'unknown') INTO layout_found
-		FROM pg_proc WHERE oid = to_regprocedure({layout text});
-	IF layout_found IS NULL AND registered <> '{}' THEN
-		layout_found := 'unknown';
-	END IF;
-	IF layout_found <> {definition} THEN
-		RAISE EXCEPTION USING ERRCODE = 'duplicate_function',
-			MESSAGE = '{name} functions of another layout are installed: ' || layout_found,
-			HINT = 'Drop them first if no ID was made with them, or choose another name or schema.';
-	END IF;
-	SELECT rolname INTO other FROM (
-			SELECT proowner, pronamespace FROM pg_proc WHERE oid = ANY (registered)
-			UNION SELECT relowner, relnamespace FROM pg_class WHERE oid = to_regclass({state text})
-		) AS there (owner, namespace)
-		JOIN pg_roles ON pg_roles.oid = owner JOIN pg_namespace ON pg_namespace.oid = namespace
-		WHERE rolname <> current_user AND NOT rolsuper AND owner <> nspowner
-			AND (current_setting('is_superuser') = 'on' OR NOT pg_has_role(owner, 'USAGE'));
-	IF other IS NOT NULL THEN
-		RAISE EXCEPTION USING ERRCODE = 'insufficient_privilege',
-			MESSAGE = '{name}: functions or the state belong to the role ' || other,
-			HINT = 'Install as that role, or drop them first if you do not trust them.';
-	END IF;
-	IF EXISTS (SELECT FROM pg_class LEFT JOIN pg_sequence ON seqrelid = oid
-		WHERE oid = to_regclass({state text}) AND (relpersistence <> 'p' OR seqrelid IS NULL
-			OR seqincrement <> 1 OR seqcache <> 1 OR seqcycle OR seqmin > 1 OR seqmax < 9223372036854775807)) THEN
-		RAISE EXCEPTION USING ERRCODE = 'duplicate_object',
-			MESSAGE = '{name}_state exists and is not the sequence that the functions use';
-	END IF;
-	PERFORM set_config('search_path', path, true);
-END {quote}`
+//
+//go:embed postgres_guard.sql
+var postgresGuard string
 
 func (f *Functions) postgresGuard() string {
 	var registered []string // for each function its regprocedure, or NULL if there is none
@@ -180,7 +138,8 @@ func (f *Functions) postgresTime() string {
 	ticks, tick := f.time.get(bitsSQL), f.layout.Tick()
 	sum := fmt.Sprintf("%s {*} %d", ticks, tick/time.Microsecond)
 	if rest := tick % time.Microsecond; rest != 0 {
-		sum = fmt.Sprintf("((%s) {+} ((%[2]s {/} 1000) {*} %[3]d)) {+} ((((%[2]s {%%} 1000) {*} %[3]d) {+} %[4]d) {/} 1000)",
+		sum = fmt.Sprintf("((%s) {+} ((%[2]s {/} 1000) {*} %[3]d)) {+} "+
+			"((((%[2]s {%%} 1000) {*} %[3]d) {+} %[4]d) {/} 1000)",
 			sum, ticks, rest, f.layout.Epoch().Nanosecond()%1000)
 	}
 	return f.postgresFill(postgresTime, "{microseconds}", pgsql.Qualified.Replace("("+sum+")"))

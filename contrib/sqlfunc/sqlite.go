@@ -65,7 +65,9 @@ func (f *Functions) RegisterSQLite(conn interface {
 }
 
 // sqliteReader returns a function of an ID and its time.
-func (f *Functions) sqliteReader(what string, read func(id snowflake.ID, at time.Time) string) func(arg any) (any, error) {
+func (f *Functions) sqliteReader(
+	what string, read func(id snowflake.ID, at time.Time) string,
+) func(arg any) (any, error) {
 	return func(arg any) (any, error) {
 		if isNull(arg) {
 			return nil, nil
@@ -88,8 +90,10 @@ func (f *Functions) sqliteReader(what string, read func(id snowflake.ID, at time
 
 // isNull recognizes NULL as nil and as mattn's driver passes it.
 func isNull(arg any) bool {
-	b, ok := arg.([]byte)
-	return arg == nil || ok && b == nil
+	if bytes, ok := arg.([]byte); ok {
+		return bytes == nil
+	}
+	return arg == nil
 }
 
 func (f *Functions) sqliteArgument(what string, arg any, want string) error {
@@ -125,7 +129,10 @@ func (f *Functions) sqliteMin(arg any) (any, error) {
 
 	text, _ := arg.(string)
 	// The forms of SQLite that have a date, except Julian days. Go reads a fraction of a second after seconds in each.
-	for _, day := range []string{"2006-01-02 15:04:05", "2006-01-02T15:04:05", "2006-01-02 15:04", "2006-01-02T15:04", "2006-01-02"} {
+	forms := []string{
+		"2006-01-02 15:04:05", "2006-01-02T15:04:05", "2006-01-02 15:04", "2006-01-02T15:04", "2006-01-02",
+	}
+	for _, day := range forms {
 		at, err := time.Parse(day, text)
 		if err != nil && day != time.DateOnly {
 			at, err = time.Parse(day+"Z07:00", text)

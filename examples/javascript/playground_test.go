@@ -69,8 +69,10 @@ func playground(t *testing.T, ids []numbered, texts []string, addresses []addres
 		skip.Missing(t, "", "%v", err)
 	}
 
-	argument, err := json.Marshal(map[string]any{"ids": append([]numbered{}, ids...),
-		"texts": append([]string{}, texts...), "addresses": append([]address{}, addresses...)})
+	argument, err := json.Marshal(map[string]any{
+		"ids":   append([]numbered{}, ids...),
+		"texts": append([]string{}, texts...), "addresses": append([]address{}, addresses...),
+	})
 	exampletest.Must(t, err)
 	cmd := exec.CommandContext(t.Context(), node, "testdata/page.mjs", string(argument))
 	cmd.Stderr = os.Stderr
@@ -104,8 +106,12 @@ func want(l snowflake.Layout, id snowflake.ID) shown {
 	digits, at := fmt.Sprintf("%064b", int64(id)), 64-l.Bits()
 	is := shown{
 		Time: isoTime(l, id), Rounded: fmt.Sprintf("%.0f", float64(id)), Digits: [][2]string{{"unused", digits[:at]}},
-		Texts: [][2]string{{"decimal", id.String()}, {"base32", id.Base32()}, {"base62", id.Base62()},
-			{"uuid", uuidkey.UUID(id).String()}},
+		Texts: [][2]string{
+			{"decimal", id.String()},
+			{"base32", id.Base32()},
+			{"base62", id.Base62()},
+			{"uuid", uuidkey.UUID(id).String()},
+		},
 	}
 
 	for _, f := range l.Fields() {
@@ -130,8 +136,10 @@ func TestThePlaygroundShowsWhatGoSays(t *testing.T) {
 		l, err := snowflake.ParseLayout(text)
 		exampletest.Must(t, err)
 		greatest := snowflake.ID(uint64(1)<<l.Bits() - 1)
-		for _, id := range []snowflake.ID{0, 1, greatest, greatest - 1, 6149008514797120170 & greatest,
-			250263666560077824, 1 << 62} {
+		for _, id := range []snowflake.ID{
+			0, 1, greatest, greatest - 1, 6149008514797120170 & greatest,
+			250263666560077824, 1 << 62,
+		} {
 			ids, wants = append(ids, numbered{id.String(), text}), append(wants, want(l, id))
 		}
 	}

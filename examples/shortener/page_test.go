@@ -108,8 +108,10 @@ func openBrowser(t *testing.T) *browser {
 	}
 
 	b := &browser{t: t, session: "http://127.0.0.1:" + port + "/session"}
-	arguments := []string{"--headless", "--no-sandbox", "--disable-gpu", "--no-first-run",
-		"--disable-background-networking"}
+	arguments := []string{
+		"--headless", "--no-sandbox", "--disable-gpu", "--no-first-run",
+		"--disable-background-networking",
+	}
 	options := map[string]any{"args": arguments}
 	var opened struct{ SessionID string }
 	opening := b.call("", map[string]any{"capabilities": map[string]any{"alwaysMatch": map[string]any{"goog:chromeOptions": options}}})

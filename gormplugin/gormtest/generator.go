@@ -54,25 +54,20 @@ func (g *Generator) Fill(ctx context.Context, dst []snowflake.ID) error {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 
-	switch {
-	case g.step < 0:
-		return fmt.Errorf("%w: the step is %v, want 0 or more", snowflake.ErrOption, g.step)
-	case ctx.Err() != nil:
-		return ctx.Err()
-	case len(dst) == 0:
-		return snowflake.ErrEmptyFill
-	case g.fails != nil && len(dst) > g.left:
-		g.left = 0
-		return g.fails
+	if err := g.check(ctx, len(dst)); err != nil {
+		return err
 	}
+
 	ids := slices.Clone(g.pinned[:min(len(g.pinned), len(dst))])
 	pinned, at, used := len(ids), g.at, make(map[snowflake.ID]int64)
+
 	for len(ids) < len(dst) {
 		parts := snowflake.Parts{Time: at}
 		first, err := g.layout.Compose(parts)
 		if err != nil {
 			return fmt.Errorf("gormtest: %w", err)
 		}
+
 		count := g.used[first] + used[first]
 		if first == 0 { // the ID 0 means none
 			count++
@@ -81,12 +76,14 @@ func (g *Generator) Fill(ctx context.Context, dst []snowflake.ID) error {
 			at = g.layout.Time(first).Add(g.layout.Tick())
 			continue
 		}
+
 		parts.Sequence = (g.begin(first) + count) & g.layout.MaxSequence()
 		id, _ := g.layout.Compose(parts) // only the sequence differs
 		ids = append(ids, id)
 		used[first]++
 		at = at.Add(g.step)
 	}
+
 	copy(dst, ids)
 	for first, n := range used {
 		g.used[first] += n
@@ -95,6 +92,22 @@ func (g *Generator) Fill(ctx context.Context, dst []snowflake.ID) error {
 		g.now = g.layout.Time(ids[len(ids)-1])
 	}
 	g.pinned, g.at, g.left = g.pinned[pinned:], at, g.left-len(dst)
+	return nil
+}
+
+// check returns an error if n IDs cannot be made.
+func (g *Generator) check(ctx context.Context, n int) error {
+	switch {
+	case g.step < 0:
+		return fmt.Errorf("%w: the step is %v, want 0 or more", snowflake.ErrOption, g.step)
+	case ctx.Err() != nil:
+		return ctx.Err()
+	case n == 0:
+		return snowflake.ErrEmptyFill
+	case g.fails != nil && n > g.left:
+		g.left = 0
+		return g.fails
+	}
 	return nil
 }
 

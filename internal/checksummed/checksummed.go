@@ -54,6 +54,15 @@ func CheckFormat(got, known, namespace string) error {
 	return fmt.Errorf("the format is %.40q, this version knows %q", got, known)
 }
 
+// Damaged returns the error of a value that can't be used. It is err itself if the value is of a later version, which is
+// no damage.
+func Damaged(value string, err error) error {
+	if later := (*lease.VersionError)(nil); errors.As(err, &later) {
+		return err
+	}
+	return fmt.Errorf("%w: %s: %w", lease.ErrDamaged, value, err)
+}
+
 // addChecksum ends a value whose last brace is missing.
 func addChecksum(text []byte) []byte {
 	return fmt.Appendf(text, form, crc32.Checksum(text, castagnoli))

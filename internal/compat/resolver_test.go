@@ -164,8 +164,10 @@ func TestKeysAreFilledWithAResolverInBothOrders(t *testing.T) {
 }
 
 func TestTheLeaseIsNotOnAReplica(t *testing.T) {
-	for name, c := range map[string]gorm.Config{"plain": {}, "prepared": {PrepareStmt: true},
-		"no transaction": {SkipDefaultTransaction: true}} {
+	for name, c := range map[string]gorm.Config{
+		"plain": {}, "prepared": {PrepareStmt: true},
+		"no transaction": {SkipDefaultTransaction: true},
+	} {
 		t.Run(name, func(t *testing.T) {
 			each(t, func(t *testing.T, source testdb.Target, more func() testdb.Target) {
 				replica := more()

@@ -99,8 +99,10 @@ func TestUpsertsBesideShardingLoseNoKey(t *testing.T) {
 	var stored purchase
 	must(t, db.Take(&stored, "user_id = ?", int64(4)).Error)
 
-	upsert := clause.OnConflict{Columns: []clause.Column{{Name: "user_id"}},
-		DoUpdates: clause.AssignmentColumns([]string{"note"})}
+	upsert := clause.OnConflict{
+		Columns:   []clause.Column{{Name: "user_id"}},
+		DoUpdates: clause.AssignmentColumns([]string{"note"}),
+	}
 	updated := []purchase{{UserID: 2, Note: "a"}, {UserID: 6, Note: "b"}}
 	must(t, db.Clauses(upsert).Create(&updated).Error)
 

@@ -138,7 +138,7 @@ var kinds = map[string]kind{
 			}
 		},
 		cache:  "--innodb-buffer-pool-size=%dM",
-		noSync: []string{"--innodb-flush-log-at-trx-commit=0", "--debug-no-sync", "--skip-innodb-doublewrite"},
+		noSync: []string{"--innodb-flush-log-at-trx-commit=0"},
 		dsn:    mariadbDSN,
 		ready:  mariadbReady,
 		end:    syscall.SIGKILL, // after SIGTERM it would write all pages first

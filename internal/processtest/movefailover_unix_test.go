@@ -33,6 +33,7 @@ func TestAMoveThatAReplicaHasMissedIsRepeatedAfterTheFailover(t *testing.T) {
 				Place: p.String(), Last: 15, Window: time.Second, MaxSkew: time.Second, Pace: time.Millisecond,
 				Layout: before.String(),
 			}
+
 			ended, killed := issuing(t, o), issuing(t, o)
 			stopped := stopped(t, o)
 			if err := ended.Finish(); err != nil {
@@ -54,16 +55,19 @@ func TestAMoveThatAReplicaHasMissedIsRepeatedAfterTheFailover(t *testing.T) {
 				}, q)
 			}
 			refused = append(refused, wantRefused(t, o, after))
+
 			stopped.Signal(t, syscall.SIGCONT)
 			count := stopped.Count()
 			Eventually(t, "more IDs of the layout before", func() bool {
 				return len(stopped.Noted(lease.Acquired)) > 1 && stopped.Count() > count+1000
 			}, stopped)
+
 			for _, q := range moved {
 				if acquired := len(q.Noted(lease.Acquired)); acquired != 1 {
 					t.Errorf("a process of the new layout has had %d workers before the second move, want 1", acquired)
 				}
 			}
+
 			var held *sqllease.HeldError
 			if _, err := move(t, p, after); !errors.As(err, &held) {
 				t.Errorf("a move while a process of the layout before runs: %v, want a *HeldError", err)
@@ -77,12 +81,14 @@ func TestAMoveThatAReplicaHasMissedIsRepeatedAfterTheFailover(t *testing.T) {
 			for _, q := range slices.Concat(old, moved) {
 				highest = max(highest, q.last())
 			}
+
 			awaitMove(t, p, after)
 			next := issuing(t, o)
 			refused = append(refused, wantRefused(t, o, before))
 			for _, q := range moved {
 				Eventually(t, "IDs of a process that went on", func() bool { return q.last() > highest }, q)
 			}
+
 			wantNoneTwice(t, slices.Concat(old, moved, []*Process{next}, refused)...)
 			if lowest := next.ids.spans[0].first; lowest <= highest {
 				t.Errorf("after the second move ID %d is not above %d", lowest, highest)

@@ -32,6 +32,7 @@ func TestOwnersWhoseClocksAreBehindNeverRepeatAnIDOfTheOneBefore(t *testing.T) {
 		o := Order{
 			Place: p.String(), First: 5, Last: 5, Window: takeoverWindow, Pace: time.Millisecond, MaxSkew: time.Minute,
 		}
+
 		var owners []*Process
 		for n := range Scale(2, 10) * len(ends) {
 			began := time.Now()
@@ -40,6 +41,7 @@ func TestOwnersWhoseClocksAreBehindNeverRepeatAnIDOfTheOneBefore(t *testing.T) {
 				t.Fatal(err)
 			}
 			issued := time.Now()
+
 			if len(owners) > 0 {
 				endStopped(t, owners[len(owners)-1])
 			}
@@ -50,6 +52,7 @@ func TestOwnersWhoseClocksAreBehindNeverRepeatAnIDOfTheOneBefore(t *testing.T) {
 			if err := ends[n%len(ends)](q); err != nil {
 				t.Fatal(err)
 			}
+
 			Eventually(t, "its worker is free", func() bool {
 				rows, err := store.List(t.Context(), lease.DefaultNamespace)
 				return err == nil && !slices.ContainsFunc(rows, func(e leasestore.Entry) bool { return e.Held })
@@ -57,7 +60,7 @@ func TestOwnersWhoseClocksAreBehindNeverRepeatAnIDOfTheOneBefore(t *testing.T) {
 			o.Behind += time.Since(issued)
 		}
 
-		if last := owners[len(owners)-1]; !last.HasEnded() { // nobody has followed it
+		if last := owners[len(owners)-1]; !last.HasEnded() { // nobody has taken its worker
 			if err := last.Kill(); err != nil {
 				t.Fatal(err)
 			}
@@ -74,6 +77,7 @@ func endStopped(t *testing.T, q *Process) {
 	if q.HasEnded() {
 		return
 	}
+
 	q.Signal(t, syscall.SIGCONT)
 	Eventually(t, "the loss", func() bool { return len(q.Noted(lease.Lost)) > 0 || q.HasEnded() }, q)
 	if err := q.Kill(); err != nil {

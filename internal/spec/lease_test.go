@@ -39,13 +39,15 @@ type values map[string]any
 
 // The parts of the example.
 var (
-	exampleStart  = "An example, with the default layout,"
-	exampleFacts  = regexp.MustCompile(`window of (\d+) s, a lead of (\d+) ms and a skew of (\d+) s\. The server's clock shows\s+(\d+), which is tick ([\d,]+) of`)
+	exampleStart = "An example, with the default layout,"
+	exampleFacts = regexp.MustCompile(`window of (\d+) s, a lead of (\d+) ms and a skew of (\d+) s\. ` +
+		`The server's clock shows\s+(\d+), which is tick ([\d,]+) of`)
 	exampleRow    = regexp.MustCompile("(?m)^\\|(.*`\\w+`.*)\\|(.*)\\|(.*)\\|$")
 	exampleCall   = regexp.MustCompile("`(\\w+)`")
 	exampleLater  = regexp.MustCompile(`(\d+) s later`)
 	exampleFrozen = regexp.MustCompile(`frozen at tick (\d+)`)
 	exampleValue  = regexp.MustCompile(`^(\w+) (\w+)$`)
+	exampleFigure = regexp.MustCompile(`\b([0-9][0-9,]*[0-9]|[0-9]|(?:token|next) [abc])|, [abc],`)
 )
 
 // exampleText returns the example from SPEC.md.
@@ -329,11 +331,11 @@ func TestTheExampleOfALeaseIsWhatDatabasesDo(t *testing.T) {
 func TestEachOtherFigureInTheExampleOfALeaseIsFound(t *testing.T) {
 	text := exampleText(t)
 	e := newEngine(t, testdb.SQLite(t))
-	figures := regexp.MustCompile(`\b([0-9][0-9,]*[0-9]|[0-9]|(?:token|next) [abc]|, [abc],)`).FindAllStringIndex(text, -1)
+	figures := exampleFigure.FindAllStringIndex(text, -1)
 	for _, at := range figures {
 		other := []byte(text[at[0]:at[1]])
 		for i := len(other) - 1; i >= 0; i-- {
-			if c := other[i]; c >= '0' && c <= '9' || c >= 'a' && c <= 'c' {
+			if strings.IndexByte("0123456789abc", other[i]) >= 0 {
 				other[i] ^= 1
 				break
 			}

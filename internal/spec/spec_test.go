@@ -23,8 +23,10 @@ func check(t *testing.T, program, file string) (out string, err error) {
 }
 
 func TestImplementationsInOtherLanguagesPassTheVectors(t *testing.T) {
-	for program, file := range map[string]string{"node": "../../docs/spec/check.mjs",
-		"python3": "../../docs/spec/check.py"} {
+	for program, file := range map[string]string{
+		"node":    "../../docs/spec/check.mjs",
+		"python3": "../../docs/spec/check.py",
+	} {
 		if out, err := check(t, program, file); err != nil || !strings.HasSuffix(out, "checks passed\n") {
 			t.Errorf("%s: %v\n%s", program, err, out)
 		}
@@ -45,8 +47,10 @@ var broken = []struct{ rule, right, wrong string }{
 	{"unknown words", "else fail(`${word}", "else (`"},
 	{"unit us", "us: 1000n", "us: 1n"},
 	{"unit ns", "{ ns: 1n,", "{ ns: 2n,"},
-	{"digits below a nanosecond", "(BigInt(fraction || \"0\") * units[unit])",
-		"(BigInt(fraction || \"0\") * units[unit] + 10n ** BigInt(fraction.length) - 1n)"},
+	{
+		"digits below a nanosecond", "(BigInt(fraction || \"0\") * units[unit])",
+		"(BigInt(fraction || \"0\") * units[unit] + 10n ** BigInt(fraction.length) - 1n)",
+	},
 	{"several numbers of a tick", "(ns|us|µs|ms|s|m|h))+$/", "(ns|us|µs|ms|s|m|h))$/"},
 	{"least tick", "tick < 1000n", "tick < 999n"},
 	{"tick of a microsecond", "tick < 1000n", "tick < 1001n"},
@@ -75,8 +79,10 @@ var broken = []struct{ rule, right, wrong string }{
 	{"worker before machine", `["worker", "machine", "shard"]`, `["machine", "worker", "shard"]`},
 	{"no field of a worker", `?? "";`, `?? "worker";`},
 	{"order of the fields", "f.shift = shift -= f.bits", "f.shift = (shift -= f.bits, bits - shift - f.bits)"},
-	{"upper part of the time first", "(get(id, l.time[0]) << l.low) | get(id, l.time[1])",
-		"(get(id, l.time[1]) << l.low) | get(id, l.time[0])"},
+	{
+		"upper part of the time first", "(get(id, l.time[0]) << l.low) | get(id, l.time[1])",
+		"(get(id, l.time[1]) << l.low) | get(id, l.time[0])",
+	},
 	{"start of a tick", "l.epoch + tick * l.tick", "l.epoch + (tick + 1n) * l.tick"},
 	{"bounds rounded up", "? (t - l.epoch + l.tick - 1n) / l.tick", "? (t - l.epoch) / l.tick"},
 	{"bounds before the epoch", "t <= l.epoch ? 0n", "t <= l.epoch ? -1n"},
@@ -91,8 +97,10 @@ var broken = []struct{ rule, right, wrong string }{
 	{"greatest decimal", "&& BigInt(s) <= maxID", ""},
 	{"zero in decimal", "/^(0|[1-9]", "/^([1-9]"},
 	{"alphabet of base 32", "0123456789ABCDEFGHJKMNPQRSTVWXYZ", "0123456789ABCDEFGHIJKLMNOPQRSTUV"},
-	{"alphabet of base 62", "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz\"",
-		"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ\""},
+	{
+		"alphabet of base 62", "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz\"",
+		"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ\"",
+	},
 	{"length of base 32", "read(s, base32, 13, maxID)", "read(s.padStart(13, '0'), base32, 13, maxID)"},
 	{"range of base 62", "read(s, base62, 11, maxID)", "read(s, base62, 11, 1n << 70n)"},
 	{"spaces", "read(s, base32, 13, maxID)", "read(s.trim(), base32, 13, maxID)"},

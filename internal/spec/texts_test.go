@@ -27,8 +27,10 @@ var errNegative = errors.New("negative")
 
 // someIDs are the limits and some of all sizes.
 func someIDs() []snowflake.ID {
-	ids := []snowflake.ID{0, 1, 31, 32, 61, 62, 255, 1<<53 - 1, 1 << 53, 1<<53 + 1, 175928847299117063,
-		math.MaxInt64 - 1, math.MaxInt64}
+	ids := []snowflake.ID{
+		0, 1, 31, 32, 61, 62, 255, 1<<53 - 1, 1 << 53, 1<<53 + 1, 175928847299117063,
+		math.MaxInt64 - 1, math.MaxInt64,
+	}
 	random := rand.New(rand.NewPCG(26, 1))
 	for shift := 0; shift < 63; shift += 5 {
 		ids = append(ids, snowflake.ID(random.Int64()>>shift))
@@ -59,15 +61,19 @@ func makeTexts(t *testing.T, v *vectors) {
 		}},
 	}
 	invalid := map[string][]string{
-		"decimal": {"", "-1", "+1", "01", "-0", " 1", "1 ", "1.0", "1e3", "9223372036854775808",
-			"18446744073709551616", "0x1", "١", "1_000"},
+		"decimal": {
+			"", "-1", "+1", "01", "-0", " 1", "1 ", "1.0", "1e3", "9223372036854775808",
+			"18446744073709551616", "0x1", "١", "1_000",
+		},
 		"base32": {
 			"", "0", "000000000000", "00000000000000", "04w86bb0g4007", "04W86BB0G400O", "04W86BB0G400I",
 			"04W86BB0G400U", "8000000000000",
 			"G000000000000", "04W86-BB0G400", "04W86BB0G400é", " 04W86BB0G4007", "04W86BB0G4007 ", "84W86BB0G4007",
 		},
-		"base62": {"", "0", "0000000000", "000000000000", "AzL8n0Y58m8", "zzzzzzzzzzz", "0000000000-", "000000000 0",
-			" 00000000001", "00000000001 "},
+		"base62": {
+			"", "0", "0000000000", "000000000000", "AzL8n0Y58m8", "zzzzzzzzzzz", "0000000000-", "000000000 0",
+			" 00000000001", "00000000001 ",
+		},
 		"uuid": {
 			"", "00000000-0000-0000-0000-000000000000", "2e8c1b52-7d0a-4c3f-9b64-10c2f5a7d3e8",
 			strings.Replace(uuidkey.UUID(7).String(), "-8", "-7", 1),
@@ -269,8 +275,10 @@ func makeTokens(t *testing.T, v *vectors) {
 			t.Fatalf("%s is sealed as %s", good.Token, s.token(0, 1))
 		}
 
-		bad := []token{{Secret: secret2, Domain: "user", Token: good.Token},
-			{Secret: secret1, Domain: "order", Token: good.Token}}
+		bad := []token{
+			{Secret: secret2, Domain: "user", Token: good.Token},
+			{Secret: secret1, Domain: "order", Token: good.Token},
+		}
 		texts := []string{
 			"", good.Token[:len(good.Token)-1], good.Token + "0", "0" + good.Token[1:], good.Token + " ",
 			" " + good.Token[1:],

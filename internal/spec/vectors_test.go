@@ -110,8 +110,10 @@ var badEpochs = []string{
 	"2025-01-01t00:00:00Z", "2025-01-01T00:00:00z", "2016-12-31T23:59:60Z",
 }
 
-var badTicks = []string{"999ns", "0.9ns0.9ns999.1ns", "2562047h47m16.854775808s", "2562048h", "1", "1d", "-1ms", "",
-	"ms", "١ms"}
+var badTicks = []string{
+	"999ns", "0.9ns0.9ns999.1ns", "2562047h47m16.854775808s", "2562048h", "1", "1d", "-1ms", "",
+	"ms", "١ms",
+}
 
 // badFields are refused with the default epoch and tick.
 var badFields = []string{
@@ -166,10 +168,14 @@ func makeVectors(t *testing.T) vectors {
 		})
 		greatest := snowflake.ID(uint64(1)<<l.Bits() - 1)
 
-		for _, id := range []snowflake.ID{0, 1, greatest, greatest - 1, snowflake.ID(random.Int64()) & greatest,
-			snowflake.ID(random.Int64()) & greatest} {
-			d := decomposed{Layout: l.String(), ID: id.String(), Unix: unixNanos(l.Time(id)),
-				Fields: map[string]string{}}
+		for _, id := range []snowflake.ID{
+			0, 1, greatest, greatest - 1, snowflake.ID(random.Int64()) & greatest,
+			snowflake.ID(random.Int64()) & greatest,
+		} {
+			d := decomposed{
+				Layout: l.String(), ID: id.String(), Unix: unixNanos(l.Time(id)),
+				Fields: map[string]string{},
+			}
 			for _, f := range l.Fields() {
 				value, err := l.Field(id, f.Name)
 				must(err)

@@ -83,14 +83,6 @@ func (s *server) look(value string) (loc location) {
 	return loc
 }
 
-// own starts a throwaway server unless the variable names another one.
-func (s *server) own() location {
-	if os.Getenv(s.variable) != "" {
-		return location{err: errors.New(s.variable + " is set")}
-	}
-	return s.launch("")
-}
-
 func (s *server) ask(value string) location {
 	dsn, printed, err := s.parse(value)
 	if err != nil {
@@ -145,17 +137,12 @@ func (s *server) need(tb testing.TB) location {
 }
 
 // Environment prints a line for each server, and returns the environment in which other processes use the same ones:
-// with fixed addresses go test reuses no results of other servers. If a variable is unset, it starts a throwaway server
-// where the programs are installed, which never waits for the disk; call [Stop] at the end. It returns an error if a
-// server is missing whose tests would fail.
+// with fixed addresses go test reuses no results of other servers. It may start throwaway servers; call [Stop] at the
+// end. It returns an error if a server is missing whose tests would fail.
 func Environment(w io.Writer) (env []string, err error) {
 	env = os.Environ()
 	for _, s := range []*server{postgresServer, mariadbServer} {
-		loc := s.own()
-		if loc.err != nil {
-			loc = s.find()
-		}
-
+		loc := s.find()
 		switch {
 		case loc.err == nil:
 			fmt.Fprintf(w, "%-9s %s at %s\n", s.name, loc.version, loc.printed)

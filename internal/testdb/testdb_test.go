@@ -20,8 +20,10 @@ func TestAMissingServerSkipsOrFailsAndNoPasswordIsPrinted(t *testing.T) {
 			{"without servers", "SNOWFLAKE_TEST_REQUIRE=", "SKIP", "(set " + server.variable + ")"},
 			{"without servers", "SNOWFLAKE_TEST_REQUIRE=all", "FAIL", "(SNOWFLAKE_TEST_REQUIRE or CI is set)"},
 			{"without servers", "CI=true", "FAIL", server.name + " not found at " + server.printed},
-			{"as usual", server.variable + "=" + server.closed, "FAIL",
-				server.name + " not found at " + server.printed},
+			{
+				"as usual", server.variable + "=" + server.closed, "FAIL",
+				server.name + " not found at " + server.printed,
+			},
 			{"as usual", server.variable + "=no secret", "FAIL", server.variable + ": want "},
 			{"as usual", server.variable + "=" + testdb.Off, "SKIP", "turned off by " + server.variable + "=off"},
 		} {

@@ -1,23 +1,12 @@
 package lease
 
 import (
-	"context"
 	"fmt"
 	"time"
 
 	"github.com/sqlflake/sqlflake/snowflake"
-	"github.com/sqlflake/sqlflake/snowflake/internal/core"
 	"github.com/sqlflake/sqlflake/snowflake/lease/leasestore"
 )
-
-var origin = time.Now()
-
-// systemClock is the clock of a lease without WithClock. Generators have their own.
-type systemClock struct{}
-
-func (systemClock) Now() time.Time                                   { return time.Now() }
-func (systemClock) Elapsed() time.Duration                           { return time.Since(origin) }
-func (systemClock) Sleep(ctx context.Context, d time.Duration) error { return core.Sleep(ctx, d) }
 
 // moment is a time by the lease's clock.
 type moment struct {

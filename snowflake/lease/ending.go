@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// EndWarning is how long before the end of a layout warnings begin, as with the alert SnowflakeLayoutEnds: two years. The
-// next layout needs new code in each process, and perhaps other keys in each table.
+// EndWarning is how long before the end of a layout warnings begin: two years, as with the alert SnowflakeLayoutEnds.
+// The next layout needs new code in each process, and perhaps other keys in each table.
 const EndWarning = 2 * 365 * 24 * time.Hour
 
 // warnEnding adds to err, which may be nil, that the layout ends soon. After the end ErrTimeExhausted says so.

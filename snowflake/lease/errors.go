@@ -68,14 +68,23 @@ func (e *VersionError) Error() string {
 		"which this program does not know: update the program", e.Namespace, e.Version)
 }
 
-// NoWorkerError says that all workers are held. It wraps ErrNoWorker.
+// NoWorkerError says that all workers are held, or that the namespace waits for its start. It wraps ErrNoWorker.
 type NoWorkerError struct {
 	Namespace   string
 	First, Last int64         // the requested workers
 	Wait        time.Duration // until the first of them expires unless it is extended, or until the floor; 0 if unknown
+
+	// Start is when the layout to which the namespace has moved begins: no worker is lent before, and Wait is until
+	// then. The zero Time: it has begun.
+	Start time.Time
 }
 
 func (e *NoWorkerError) Error() string {
+	if !e.Start.IsZero() {
+		return fmt.Sprintf("%v: namespace %q has moved to another layout, and lends workers from its start on, "+
+			"%s, in %v", ErrNoWorker, e.Namespace, e.Start.UTC().Format(time.RFC3339Nano), e.Wait.Round(time.Millisecond))
+	}
+
 	s := fmt.Sprintf("%v: all of %d to %d in namespace %q are held or not given out yet",
 		ErrNoWorker, e.First, e.Last, e.Namespace)
 	if e.Wait > 0 {

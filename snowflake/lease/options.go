@@ -5,10 +5,12 @@ import (
 	"log/slog"
 	"math"
 	"os"
+	"runtime/debug"
 	"slices"
 	"time"
 
 	"github.com/sqlflake/sqlflake/snowflake"
+	"github.com/sqlflake/sqlflake/snowflake/internal/core"
 	"github.com/sqlflake/sqlflake/snowflake/lease/leasestore"
 )
 
@@ -131,7 +133,8 @@ func WithStopOnLoss() Option {
 	return option(true, func(c *config) { c.stopOnLoss = true }, "")
 }
 
-// WithVersion sets what List shows as the version of the program.
+// WithVersion sets what List shows as the version of the program. By default it is the version of the main module that
+// the go command wrote into the binary, if there is one.
 func WithVersion(version string) Option {
 	return option(true, func(c *config) { c.holder.Version = version }, "")
 }
@@ -159,7 +162,7 @@ func configure(opts []Option) (config, error) {
 		maxSkew:   DefaultMaxSkew,
 		patience:  defaultPatience,
 		last:      anyWorker,
-		holder:    leasestore.Holder{Host: host, PID: os.Getpid()},
+		holder:    leasestore.Holder{Host: host, PID: os.Getpid(), Version: buildVersion()},
 		log:       slog.Default(),
 	}
 	for _, opt := range opts {
@@ -172,12 +175,21 @@ func configure(opts []Option) (config, error) {
 	}
 
 	if c.clock == nil {
-		c.clock = systemClock{}
+		c.clock = core.SystemClock{}
 	} else { // first, so that the generator's own clock replaces it
 		c.generator = slices.Insert(c.generator, 0, snowflake.WithClock(c.clock))
 	}
 	c.ttl = 2 * c.window
 	return c, nil
+}
+
+// buildVersion returns the version of the main module, or "" for a build that has none, as in a test.
+func buildVersion() string {
+	info, ok := debug.ReadBuildInfo()
+	if !ok || info.Main.Version == "(devel)" {
+		return ""
+	}
+	return info.Main.Version
 }
 
 // workers returns the range of workers in a layout.

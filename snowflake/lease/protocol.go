@@ -94,27 +94,9 @@ func (l *Lease) acquire(ctx context.Context) (time.Duration, error) {
 	// A claim without a committed horizon stays: the row may already have its next token, by which Acquire can't find
 	// it.
 	if l.state.claim.Epoch == 0 {
-		gap := l.clockGap(tick)
-		if l.state.token == "" {
-			l.state.token, l.state.confirmedAt = newToken(), l.moment()
-		}
-
-		grant, err := l.callAcquire(ctx, tick)
-		if err != nil {
-			return l.refused(ctx, err)
-		}
-
-		floor := l.tickAt(grant.Floor) + 1
-		err = l.checkClocks(grant, floor, tick, gap)
-		if err != nil && l.hadWorker() {
-			// The token stays, and the worker with it: the next call returns what the floor is by then.
-			l.state.mayHold = true // Close has a worker to give back
-			return l.failed(ctx, err)
-		}
-
-		l.state.grant(grant, max(grant.Horizon, floor))
-		if err != nil {
-			return 0, err
+		wait, err := l.request(ctx, tick)
+		if err != nil || l.state.claim.Epoch == 0 {
+			return wait, err
 		}
 	}
 
@@ -137,6 +119,31 @@ func (l *Lease) acquire(ctx context.Context) (time.Duration, error) {
 
 	l.reportKind(Acquired, l.warnEnding(l.state.warning))
 	return wait, nil
+}
+
+// request asks the store for a worker and starts a claim. Without a claim it returns how long to wait before the next
+// step.
+func (l *Lease) request(ctx context.Context, tick int64) (time.Duration, error) {
+	gap := l.clockGap(tick)
+	if l.state.token == "" {
+		l.state.token, l.state.confirmedAt = newToken(), l.moment()
+	}
+
+	grant, err := l.callAcquire(ctx, tick)
+	if err != nil {
+		return l.refused(ctx, err)
+	}
+
+	floor := l.tickAt(grant.Floor) + 1
+	err = l.checkClocks(grant, floor, tick, gap)
+	if err != nil && l.hadWorker() {
+		// The token stays, and the worker with it: the next call returns what the floor is by then.
+		l.state.mayHold = true // Close has a worker to give back
+		return l.failed(ctx, err)
+	}
+
+	l.state.grant(grant, max(grant.Horizon, floor)) // even if the clocks differ: Open gives the worker back
+	return 0, err
 }
 
 // extend commits a higher horizon and then lets the generator go up to it. If the outcome is unknown the old horizon

@@ -39,11 +39,13 @@ func (l *Lease) Reserve(ctx context.Context, worker int64, purpose string) error
 	}
 
 	token := sha256.Sum256([]byte("sqlflake reservation: " + purpose))
+	holder := leasestore.ReservedHolder(purpose)
+	holder.Version = l.cfg.holder.Version
 	grant, err := l.store.Acquire(ctx, leasestore.Request{
 		Namespace: l.cfg.namespace, Layout: l.layout.String(), First: worker, Last: worker,
-		Token: hex.EncodeToString(token[:leasestore.TokenDigits/2]), TTL: reservedFor,
-		Holder: l.reservation(purpose),
+		Token: hex.EncodeToString(token[:leasestore.TokenDigits/2]), TTL: reservedFor, Holder: holder,
 	})
+
 	switch {
 	case err != nil:
 	case grant.Worker != worker:
@@ -55,12 +57,6 @@ func (l *Lease) Reserve(ctx context.Context, worker int64, purpose string) error
 		return fmt.Errorf("lease: reserve worker %d of namespace %q: %w", worker, l.cfg.namespace, err)
 	}
 	return nil
-}
-
-func (l *Lease) reservation(purpose string) leasestore.Holder {
-	h := leasestore.ReservedHolder(purpose)
-	h.Version = l.cfg.holder.Version
-	return h
 }
 
 // checkUnused finds most workers that Reserve has to refuse before it takes one and leaves its purpose in the row.

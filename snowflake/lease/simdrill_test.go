@@ -26,6 +26,7 @@ var simDrills = []simDrill{
 	simRestarts, simClosesInACall, simCloned,
 	simForgotten, simForgottenShare, simExpiredCutOff, simExpiredInACall, simExpiredAsleep, simExpiredAsleepInACall,
 	simExpiredSetBack, simExpiredSetBackInACall, simTwoFailovers, simAheadLong, simAheadShortly, simStepsForward,
+	simMoved, simMovedAhead,
 }
 
 // An owner does not hear of the store until another process has its worker.

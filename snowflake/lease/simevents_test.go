@@ -296,6 +296,7 @@ func (w *simWorld) heal() {
 		w.setRight(h)
 	}
 	w.skipAhead()
+	w.moveAgain()
 	live := int64(0)
 	for _, p := range w.slots {
 		switch {

@@ -20,6 +20,7 @@ type simProcess struct {
 	lease *lease.Lease
 
 	layout snowflake.Layout
+	moves  int // of the namespace, when it started
 	window time.Duration
 	gen    *snowflake.Generator
 
@@ -82,11 +83,11 @@ func (p *simProcess) nextFault() simFault {
 func (w *simWorld) start(host *simHost, window time.Duration) *simProcess {
 	w.started++
 	p := &simProcess{
-		w: w, host: host, name: fmt.Sprintf("p%d", w.started), layout: w.plan.layout, window: window,
+		w: w, host: host, name: fmt.Sprintf("p%d", w.started), layout: w.layout, moves: w.moves, window: window,
 		due: w.now, begin: host.mono, highest: -1, lost: map[int64]int64{},
 		sharing: w.started > 2, // the first ones know their workers
 	}
-	opts := append(slices.Clone(w.options),
+	opts := append(slices.Clone(w.options), lease.WithGenerator(snowflake.WithLayout(w.layout)),
 		lease.WithClock(simClock{p}), lease.WithWindow(p.window), lease.WithObserver(p.observe))
 
 	l, err := lease.Stepwise(simPort{p}, opts...)
@@ -162,6 +163,8 @@ func (p *simProcess) refused(err error) {
 		w.tally["bad skew"]++
 	case errors.Is(err, lease.ErrBehindHorizon):
 		w.tally["behind horizon"]++
+	case errors.Is(err, lease.ErrLayout) && p.layout.String() != w.storedLayout():
+		w.tally["other layout"]++
 	case errors.Is(err, snowflake.ErrBeforeEpoch):
 	default:
 		w.fail(p, "Open ended in %v", err)

@@ -245,6 +245,8 @@ var simRules = []simRule{
 
 	{"horizons follow the generator", simAheadLong, simKind{breaks: "horizons follow the generator"}, false},
 	{"a floor by the clock alone", simAheadShortly, simKind{breaks: "a floor by the clock alone"}, false},
+	{"a move ends no owner", simMoved, simKind{breaks: "a move ends no owner"}, true},
+	{"a move starts at now", simMovedAhead, simKind{breaks: "a move starts at now"}, false},
 	{"unconfirmed steps are followed", simStepsForward, simKind{wrap: simNotShown}, true},
 }
 

@@ -27,6 +27,8 @@ type simSQL struct {
 // simNamespace is a row of the table of namespaces. The layout is empty if there is none.
 type simNamespace struct {
 	layout      string
+	generation  int64   // how often it has moved
+	start       int64   // the first tick of the layout
 	firstWorker int64   // of the share that leases may have
 	server      *simSQL // the last that was recorded
 	serverSince time.Time
@@ -103,6 +105,9 @@ func (s *simSQL) recordServer(layout string, reach time.Duration) {
 	if p.ns.layout == "" {
 		p.ns.layout, p.ns.server, p.ns.reach = layout, p, reach
 	}
+	if p.ns.layout != layout {
+		return
+	}
 
 	now := p.clock()
 	if p.ns.server != p {
@@ -151,6 +156,14 @@ func (s *simSQL) Acquire(_ context.Context, r leasestore.Request) (leasestore.Gr
 		p := s.primary()
 		n, rows, now := p.ns, maps.Clone(p.leases), p.clock()
 		s.w.interleave(20)
+		if n.layout != r.Layout {
+			return leasestore.Grant{}, fmt.Errorf("%w: %q", lease.ErrLayout, n.layout)
+		}
+		if start := s.w.plan.layout.Start(n.start); n.start > 0 && start.After(now) {
+			return leasestore.Grant{}, &lease.NoWorkerError{
+				Namespace: r.Namespace, First: r.First, Last: r.Last, Wait: start.Sub(now), Start: start,
+			}
+		}
 		share, caller := s.w.plan.share, s.w.caller
 		setsShare := n.firstWorker != share && (!caller.opened || !s.isBroken("share forgotten"))
 		switch {
@@ -187,9 +200,16 @@ func (s *simSQL) Acquire(_ context.Context, r leasestore.Request) (leasestore.Gr
 // take raises the epoch of a worker if it still is as it was read, and free by now.
 func (s *simSQL) take(r leasestore.Request, worker, epoch int64, n simNamespace) (taken simLease, done bool, err error) {
 	done, err = s.change(unchanged(n), func(p *simSQL) bool {
-		row, now := p.leases[worker], p.clock()
+		row, was := p.leases[worker]
+		now := p.clock()
 		if row.epoch != epoch || now.Before(row.expires) {
 			return false
+		}
+		if !was { // the statement locks the namespace
+			if p.ns.generation != n.generation {
+				return false
+			}
+			row.horizon = n.start
 		}
 		taken = simLease{epoch: row.epoch + 1, token: r.Token, horizon: row.horizon, expires: p.expiry(now, r.TTL)}
 		p.leases[worker] = taken
@@ -303,6 +323,31 @@ func (s *simSQL) List(context.Context, string) (entries []leasestore.Entry, err 
 		entries = append(entries, leasestore.Entry{Claim: claim, Horizon: row.horizon, Expires: row.expires})
 	}
 	return entries, nil
+}
+
+// move gives the namespace the layout, as sqllease does, and reports whether no lease was held.
+func (s *simSQL) move(layout snowflake.Layout) bool {
+	s.recordServer(s.ns.layout, 0)
+	now := s.clock()
+	start := max(s.w.tick(later(now, s.ns.floor()))+1, s.ns.start)
+	for _, row := range s.leases {
+		if now.Before(row.expires) {
+			return false
+		}
+		if !s.isBroken("a move starts at now") {
+			start = max(start, row.horizon)
+		}
+	}
+
+	for worker, row := range s.leases {
+		if !s.isBroken("a move ends no owner") {
+			row.epoch, row.token = row.epoch+1, ""
+		}
+		row.horizon = start
+		s.leases[worker] = row
+	}
+	s.ns.layout, s.ns.start, s.ns.generation = layout.String(), start, s.ns.generation+1
+	return true
 }
 
 func later(a, b time.Time) time.Time {

@@ -273,9 +273,12 @@ func (w *simWorld) grantOf(p *simProcess, worker, epoch int64) (grant *simGrant)
 	return grant
 }
 
-// forget makes the ledger's rows those of a backup.
+// forget makes the ledger's rows those of a backup, which may not know a move.
 func (w *simWorld) forget() {
 	clear(w.ledger.rows)
+	if w.storedLayout() != w.layout.String() {
+		w.moved = 0
+	}
 	w.audit(nil)
 }
 
@@ -303,6 +306,7 @@ func (w *simWorld) issue(p *simProcess, ids []snowflake.ID, low int64, lost map[
 			}
 			w.tally["repeats"]++
 		}
+		w.checkLayout(p, tick)
 		w.ledger.issued[id] = issue
 		w.tally["IDs"]++
 

@@ -28,6 +28,10 @@ type simWorld struct {
 	slots    []*simProcess // the process that runs at each place, or did
 	started  int
 
+	layout   snowflake.Layout // of processes that start
+	moves    int              // to another layout
+	begins   int64            // the first tick after the last of them
+	moved    int64            // no process with another layout may issue from then on; 0: the store has forgotten that
 	memory   leasestore.Store
 	backup   leasestore.Store // a replica that gets nothing more
 	cut      time.Time        // since then
@@ -86,6 +90,7 @@ func runSchedule(kind simKind, choices *simChoices) *simWorld {
 
 func newSimWorld(kind simKind, plan simPlan, choices *simChoices) *simWorld {
 	w := &simWorld{kind: kind, plan: plan, choices: choices, now: simStart, storeNow: simStart, tally: simTally{}}
+	w.layout = w.plan.layout
 	if kind.hasty {
 		w.plan.delay = 0
 	}

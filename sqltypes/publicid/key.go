@@ -137,8 +137,8 @@ func parseKey(text string) (Key, error) {
 		if len(id) >= base64.RawStdEncoding.EncodedLen(secretSize) { // the secret may be in the place of the ID
 			name = fmt.Sprintf("an ID of %d characters", len(id))
 		}
-		return Key{}, keyErrorf("the secret of %s has %d characters, want 32 hexadecimal digits or 24 characters of Base64",
-			name, len(encoded))
+		return Key{}, keyErrorf("the secret of %s has %d characters, "+
+			"want 32 hexadecimal digits or 24 characters of Base64", name, len(encoded))
 	}
 
 	if err != nil { // err may quote a part of the secret

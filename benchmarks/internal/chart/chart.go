@@ -7,11 +7,19 @@ import (
 	"html"
 	"io"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 )
 
-const barsWidth = 420 // of a viewBox; narrow, so that text is readable on a phone
+// The columns of a bar chart, in units of its viewBox. It is narrow enough for a phone to show its text.
+const (
+	barsLeft    = 150 // after the labels
+	barsLongest = 300
+	valueRight  = 545
+	ratioRight  = 600
+	barsWidth   = 620
+)
 
 // style has colours for light and dark screens and for paper.
 //
@@ -33,6 +41,9 @@ func at(v float64) string {
 }
 
 func text(b *strings.Builder, class, anchor string, x, y float64, s string) {
+	if s == "" {
+		return
+	}
 	fmt.Fprintf(b, `<text class="%s" text-anchor="%s" x="%s" y="%s">%s</text>`+"\n",
 		class, anchor, at(x), at(y), html.EscapeString(s))
 }
@@ -45,13 +56,17 @@ func rect(b *strings.Builder, class string, x, y, width, height float64) {
 // Bar is a row of a bar chart. Part of its value has the full colour, the rest is pale. Without a label it belongs to
 // the bar above.
 type Bar struct {
-	Label, Class, Text string
-	Value, Part        float64
+	Label, Class string
+	Note         string // beside the bar, such as who measured it
+	Text         string // the value
+	Ratio, Sign  string // compared with the baseline, and whether that is better
+	Value, Part  float64
 }
 
-// Bars draws a bar for each row, from zero: its label above, its text on the right. The legend has any number of lines.
+// Bars draws a bar for each row, from zero: its label on the left, its figures in columns on the right. The legend has
+// any number of lines.
 func Bars(title, legend string, bars []Bar) Chart {
-	const thick, longest = 11, barsWidth - 150
+	const thick = 11
 	y, most := 24.0, 0.0
 	for _, one := range bars {
 		most = max(most, one.Value)
@@ -68,21 +83,26 @@ func Bars(title, legend string, bars []Bar) Chart {
 
 	for _, one := range bars {
 		if one.Label != "" {
-			text(&b, "", "start", 0, y+13, one.Label)
-			y += 18
+			y += 5
+			text(&b, "", "start", 0, y+10, one.Label)
 		}
 
-		long := one.Value / most * longest
-		text(&b, "", "end", barsWidth, y+10, one.Text)
+		long := one.Value / most * barsLongest
 		full := long
 		if part := one.Part / one.Value; part > 0 && part < 1 {
 			full = long * part
-			rect(&b, "pale f-"+one.Class, full, y, long-full, thick)
+			rect(&b, "pale f-"+one.Class, barsLeft+full, y, long-full, thick)
 		}
+		rect(&b, "f-"+one.Class, barsLeft, y, full, thick)
 
-		rect(&b, "f-"+one.Class, 0, y, full, thick)
+		text(&b, "tick", "start", barsLeft+long+6, y+10, one.Note)
+		text(&b, "", "end", valueRight, y+10, one.Text)
+		text(&b, "", "end", ratioRight, y+10, one.Ratio)
+		text(&b, "", "start", ratioRight+3, y+10, one.Sign)
 		y += 15
-		figures = append(figures, strings.TrimSpace(one.Label+" "+one.Text))
+
+		words := []string{one.Label, one.Note, one.Text, one.Ratio + one.Sign}
+		figures = append(figures, strings.Join(slices.DeleteFunc(words, func(s string) bool { return s == "" }), " "))
 	}
 
 	return Chart{title: title, text: strings.Join(figures, "; ") + ".", body: b.String(), height: y}

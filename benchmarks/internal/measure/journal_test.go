@@ -41,8 +41,10 @@ var (
 			Engine: "sqlite", Scenario: "load", Params: P("rows", 1000, "cache", "2 MB"), Kind: "snowflake", Round: 1,
 			Values: map[string]float64{"rate": 9}, Note: "the generator waited",
 		},
-		{Engine: "sqlite", Scenario: "children", Kind: "uuidv4", Round: 2, Values: map[string]float64{},
-			Note: "not here: no"},
+		{
+			Engine: "sqlite", Scenario: "children", Kind: "uuidv4", Round: 2, Values: map[string]float64{},
+			Note: "not here: no",
+		},
 	}
 )
 
@@ -110,8 +112,10 @@ func TestJournalIsResumed(t *testing.T) {
 
 func TestDamagedLinesAreErrors(t *testing.T) {
 	twice := "BenchmarkLoad/db=sqlite/key=auto/round=1 1 5 rate\n"
-	for _, line := range []string{"BenchmarkLoad/db=sqlite/key=auto/round=1 1 x rate",
-		"BenchmarkLoad/db=sqlite/round=1 1 1 rate", twice + twice} {
+	for _, line := range []string{
+		"BenchmarkLoad/db=sqlite/key=auto/round=1 1 x rate",
+		"BenchmarkLoad/db=sqlite/round=1 1 1 rate", twice + twice,
+	} {
 		if _, err := parse("r.txt", []byte("time: now\n"+line+"\n")); err == nil ||
 			!strings.Contains(err.Error(), "r.txt:") {
 			t.Errorf("%s: %v", line, err)

@@ -43,8 +43,12 @@ func TestVerdicts(t *testing.T) {
 		{"within 2 %", "rate", six(100), six(101.2), Same},
 		{"five pairs", "rate", six(100)[:5], six(200)[:5], Few},
 		{"overlapping", "rate", []float64{90, 95, 100, 105, 110, 115}, []float64{98, 103, 108, 113, 118, 123}, Same},
-		{"two of eight pairs show the opposite", "rate", []float64{1, 1, 1, 1, 1, 1, 4, 6},
-			[]float64{7, 7, 7, 7, 7, 7, 3, 5}, Same},
+		{
+			"two of eight pairs show the opposite", "rate",
+			[]float64{1, 1, 1, 1, 1, 1, 4, 6},
+			[]float64{7, 7, 7, 7, 7, 7, 3, 5},
+			Same,
+		},
 		{"exact, one run", "bytes_table", []float64{100}, []float64{103}, Worse},
 		{"exact, within 2 %", "bytes_table", []float64{100}, []float64{101.9}, Same},
 		{"sizes that differ between rounds", "bytes_table", six(100)[:2], []float64{110, 120}, Few},
@@ -90,8 +94,10 @@ func TestRowsOfATable(t *testing.T) {
 		} else {
 			r.Beside = Again
 		}
-		r.Values = map[string]float64{"rate": 104 + float64(i), "rate@9": 1, "rate@10": 1, "of_its_own": 1,
-			"bytes_table": 1}
+		r.Values = map[string]float64{
+			"rate": 104 + float64(i), "rate@9": 1, "rate@10": 1, "of_its_own": 1,
+			"bytes_table": 1,
+		}
 		all = append([]Record{r}, all...)
 	}
 

@@ -35,6 +35,7 @@ type Order struct {
 func main() {
 	finish := flag.Bool("finish", false, "take auto-increment from the tables; no old process may run")
 	flag.Parse()
+
 	if err := run(context.Background(), sqlite.Open("shop.db"), *finish, os.Stdout); err != nil {
 		log.Fatal(err)
 	}
@@ -45,25 +46,30 @@ func run(ctx context.Context, dialector gorm.Dialector, finish bool, out io.Writ
 	if err != nil {
 		return err
 	}
+
 	// More than the greatest old key, also of the rows that old processes still insert. IDs are greater than 10^17.
 	plugin, err := gormplugin.Open(ctx, db, gormplugin.WithMinID(1_000_000_000_000))
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, plugin.Close(ctx)) }()
+
 	if err := db.AutoMigrate(&User{}, &Order{}); err != nil {
 		return err
 	}
+
 	if finish { // a second call changes nothing
 		if err := adopt.DropAutoIncrement(db, &User{}, &Order{}); err != nil {
 			return err
 		}
 	}
-	// On PostgreSQL an old process still gets the next small key. On MySQL and SQLite it gets the new user's key plus 1,
-	// which the generator may issue too: stop the old processes first there, or let both retry.
+
+	// On PostgreSQL an old process still gets the next small key. On MySQL and SQLite it gets the new user's key
+	// plus 1, which the generator may issue too: stop the old processes first there, or let both retry.
 	if err := db.Create(&User{Orders: make([]Order, 2)}).Error; err != nil {
 		return err
 	}
+
 	var users []User
 	err = db.Preload("Orders").Order("id").Find(&users).Error
 	for _, u := range users {

@@ -42,6 +42,7 @@ func write(db *gorm.DB, late time.Duration) error {
 		if err := tx.Create(&order).Error; err != nil {
 			return err
 		}
+
 		err := tx.Create(&OutboxEvent{OrderID: order.ID}).Error
 		time.Sleep(late)
 		return err
@@ -55,10 +56,12 @@ func read(ctx context.Context, db *gorm.DB, name string, margin time.Duration, d
 	if err := db.FirstOrCreate(&cursor).Error; err != nil {
 		return err
 	}
+
 	bound, err := gormsettled.Read(ctx, db, &OutboxEvent{}, settled.WithMargin(margin)) // first
 	if err != nil {
 		return err
 	}
+
 	page := gormplugin.Page{After: cursor.Last, Limit: 100}
 	for event, err := range gormplugin.Each[OutboxEvent](ctx, db.Where("id < ?", bound.Below), page) { // then
 		if err == nil {
@@ -67,38 +70,45 @@ func read(ctx context.Context, db *gorm.DB, name string, margin time.Duration, d
 		if err != nil {
 			return err
 		}
+
 		if err := db.Save(&OutboxCursor{name, event.ID}).Error; err != nil {
 			return err
 		}
 	}
+
 	return nil
 }
 
 func main() {
 	dialector := sqlite.Open("outbox.db?_journal_mode=WAL&_busy_timeout=5000&_txlock=immediate") // or another database
+
 	// The default margin of 10 s is for hosts whose clocks differ; the events come as much later.
 	if err := run(context.Background(), dialector, time.Second, os.Stdout); err != nil {
 		log.Fatal(err)
 	}
 }
 
-// run writes ten orders, of which every second one commits late, and delivers their events.
+// run writes ten orders, and delivers their events. Every second order commits late.
 func run(ctx context.Context, dialector gorm.Dialector, margin time.Duration, out io.Writer) (err error) {
 	db, err := gorm.Open(dialector)
 	if err != nil {
 		return err
 	}
+
 	plugin, err := gormplugin.Open(ctx, db)
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, plugin.Close(context.WithoutCancel(ctx))) }()
+
 	if err := db.AutoMigrate(&Order{}, &OutboxEvent{}, &OutboxCursor{}); err != nil {
 		return err
 	}
+
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	db = db.WithContext(ctx)
+
 	for i := range 10 {
 		go func() {
 			if err := write(db, time.Duration(i%2)*300*time.Millisecond); err != nil {
@@ -107,6 +117,7 @@ func run(ctx context.Context, dialector gorm.Dialector, margin time.Duration, ou
 		}()
 		time.Sleep(20 * time.Millisecond) // the late ones commit after those with greater keys
 	}
+
 	for delivered := 0; delivered < 10; time.Sleep(100 * time.Millisecond) {
 		err := read(ctx, db, "printer", margin, func(event OutboxEvent) error {
 			delivered++
@@ -117,5 +128,6 @@ func run(ctx context.Context, dialector gorm.Dialector, margin time.Duration, ou
 			return errors.Join(err, context.Cause(ctx))
 		}
 	}
+
 	return nil
 }

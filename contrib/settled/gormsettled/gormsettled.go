@@ -26,10 +26,10 @@ import (
 // With a plugin of [gormplugin.Open], its leases show clocks that are behind ([settled.WithLeases]), unless they are in
 // another pool than the model, or in SQLite. Processes may hold leases of the table with any window from
 // [lease.DefaultWindow] up ([lease.WithWindow]). Longer ones lower the bound by up to a third of the window: with Open
-// up to 20 s, and up to 200 s beside a process whose pool has one connection. If that is too much and all windows are
+// up to 20 s, and up to 200 s if another process has a pool of one connection. If that is too much and all windows are
 // known, call settled.Read.
 //
-// Errors: those of [gormplugin.TableOf], and those of settled.Read, of which ErrOption is also for other dialects than
+// It returns the errors of [gormplugin.TableOf] and of settled.Read, and settled.ErrOption for a dialect other than
 // postgres, mysql and sqlite.
 func Read(ctx context.Context, db *gorm.DB, model any, opts ...settled.Option) (settled.Bound, error) {
 	table, err := gormplugin.TableOf(ctx, db, model)
@@ -42,14 +42,14 @@ func Read(ctx context.Context, db *gorm.DB, model any, opts ...settled.Option) (
 	return settled.Read(ctx, table.DB, dialect, table.Layout, opts...)
 }
 
-// leaseOptions returns the leases of Open, if their times are those of the database that is read. All processes of a
-// SQLite database are on one host and have its clock.
+// leaseOptions returns the leases of Open, if the database that is read has set their times. All processes of a SQLite
+// database are on one host and have its clock.
 func leaseOptions(table gormplugin.Table, dialect sqldb.Dialect) []settled.Option {
 	if table.Lease == nil || dialect == sqldb.SQLite {
 		return nil
 	}
 
-	// Others may have the window of lease.Open, or that of another pool. One that is too long hides lags.
+	// Others may have the window of lease.Open, or of another pool. One that is too long hides lags.
 	status := table.Lease.Status()
 	window := min(status.Window, lease.DefaultWindow)
 	return []settled.Option{settled.WithLeases(table.Leases, status.Namespace, window)}

@@ -54,15 +54,18 @@ func (r *Rules) NewPlan(s *schema.Schema) *Plan {
 
 	for _, field := range s.Fields {
 		column, err := r.ColumnOf(field)
-		switch {
-		case err != nil:
+		if err != nil {
 			p.Err = err
 			return p
-		case column == nil:
-		case column.IsKey:
+		}
+		if column == nil {
+			continue
+		}
+
+		if column.IsKey {
 			p.Key = column
 			p.Columns = slices.Insert(p.Columns, 0, column)
-		default:
+		} else {
 			p.Columns = append(p.Columns, column)
 		}
 	}
@@ -277,7 +280,6 @@ func (r *Rules) taggedColumn(field *schema.Field, t tag) (*Column, error) {
 	}
 
 	k := kindOfAny(indirect(field.FieldType))
-
 	isInteger := k == signed || k == unsigned
 	isTruncating := 0 < field.Size && field.Size < maxDigits
 	switch {

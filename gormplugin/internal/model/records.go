@@ -194,7 +194,7 @@ func (r *Records) At(i int) reflect.Value {
 func (r *Records) lacking() (n int) {
 	for _, c := range r.Columns {
 		for i := range r.N {
-			if _, taken := r.load(i, c); !taken {
+			if r.lacks(i, c) {
 				n++
 			}
 		}
@@ -251,7 +251,7 @@ func (r *Records) empty(batch int) iter.Seq[int] {
 			if c.Batch != batch {
 				continue
 			}
-			if _, taken := r.load(i, c); !taken && !yield(at) {
+			if r.lacks(i, c) && !yield(at) {
 				return
 			}
 		}
@@ -279,11 +279,10 @@ func (r *Records) assign(ids []snowflake.ID) (repeated bool) {
 		}
 
 		i, c := at/len(r.Columns), r.Columns[at%len(r.Columns)]
-		x, taken := r.load(i, c)
 		switch {
-		case !taken:
+		case r.lacks(i, c):
 			r.Store(i, c, Value{ID: id})
-		case x.ID != id:
+		case r.Load(i, c).ID != id:
 			repeated, ids[at] = true, 0
 		}
 	}
@@ -322,18 +321,21 @@ func (r *Records) Clear(ids []snowflake.ID) {
 
 // Load returns what record i has in a column, the zero value if nothing.
 func (r *Records) Load(i int, c *Column) Value {
-	x, _ := r.load(i, c)
-	return x
+	if r.Maps {
+		x, _ := c.loadMap(r.maps[i])
+		return x
+	}
+	return c.load(r.At(i))
 }
 
-// load also reports whether record i has something in a column. A map may have something else than an ID, such as an
-// SQL expression.
-func (r *Records) load(i int, c *Column) (x Value, taken bool) {
+// lacks reports whether record i has nothing in a column. A map may have something else than an ID, such as an SQL
+// expression.
+func (r *Records) lacks(i int, c *Column) bool {
 	if r.Maps {
-		return c.loadMap(r.maps[i])
+		_, taken := c.loadMap(r.maps[i])
+		return !taken
 	}
-	x = c.load(r.At(i))
-	return x, x != Value{}
+	return c.load(r.At(i)) == Value{}
 }
 
 // Store sets a column of record i; the zero value clears it.

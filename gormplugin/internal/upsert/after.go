@@ -32,15 +32,15 @@ func (in *Insert) Resolve(db *gorm.DB, p *model.Plan, d Dialect) {
 	in.Restore()
 	in.Resolved, in.Failed = true, db.Error != nil
 
-	c := in.conflict
-	switch {
-	case db.DryRun:
-	case db.Error != nil:
+	if db.DryRun {
+		return
+	}
+	if db.Error != nil {
 		in.explain(db, p, d)
-	case c != nil:
-		if err := c.resolve(db, c.lastInsertID(result)); err != nil {
-			_ = db.AddError(err)
-		}
+		return
+	}
+	if c := in.conflict; c != nil {
+		_ = db.AddError(c.resolve(db, c.lastInsertID(result)))
 	}
 }
 
@@ -269,8 +269,8 @@ func (c *conflict) resolveSkipped(db *gorm.DB, returned map[snowflake.ID]int) er
 }
 
 // place corrects what GORM has done with the rows of RETURNING: it has put them into the first records. Each record
-// gets back what it had, and the record that has the key of a row takes the values that it lacks, such as defaults,
-// from it. It returns the positions of the rows by that key.
+// gets back what it had. Then a record with the key of a row takes the values that it lacks, such as defaults, from the
+// row. place returns the positions of the rows by their keys.
 func (c *conflict) place(rows int) (byKey map[snowflake.ID]int, err error) {
 	switch {
 	case len(c.fields) == 0:
@@ -341,8 +341,8 @@ func (c *conflict) restore(chosen func(at int) bool) error {
 	return nil
 }
 
-// clear clears the generated IDs of records whose rows were not found, and returns ErrKeyUnknown if other rows are
-// about to refer to them. After DO UPDATE, keys that the caller has set are in doubt as well.
+// clear clears the generated IDs of records whose rows were not found. It returns ErrKeyUnknown if other rows are about
+// to refer to them. After DO UPDATE a key that the caller has set is unknown as well.
 func (c *conflict) clear(unknown []int) error {
 	lost := make([]bool, len(c.Columns)) // by any record
 	for _, i := range unknown {
@@ -369,8 +369,8 @@ func (c *conflict) clear(unknown []int) error {
 	return c.refuseOrphans(unknown, columns)
 }
 
-// refuseOrphans returns ErrKeyUnknown if other rows are about to refer to one of the records by one of the columns,
-// which are not known.
+// refuseOrphans returns ErrKeyUnknown if other rows are about to refer to one of the records by one of the unknown
+// columns.
 func (c *conflict) refuseOrphans(records []int, unknown []*model.Column) error {
 	if len(records) == 0 || len(unknown) == 0 {
 		return nil

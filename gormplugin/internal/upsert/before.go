@@ -84,8 +84,8 @@ func (in *Insert) selectColumns() {
 	}
 }
 
-// announceWritten tells the statements above that this one writes the rows of some of their records: an association may
-// lead back to the record, whose own statement is still to come.
+// announceWritten records in the statements above that this one writes the rows of some of their records. An
+// association may lead back to a record whose own statement is still to come.
 func (in *Insert) announceWritten(r *model.Records) {
 	for above := parentOf(in.Stmt); above != nil; above = above.above {
 		other := above.in
@@ -234,11 +234,13 @@ func (c *conflict) refuseRepeats() {
 // guard makes DO UPDATE fail for a row that has one of the IDs.
 func (c *conflict) guard(column *model.Column, ids []any) {
 	current := clause.Column{Table: clause.CurrentTable, Name: column.Field.DBName}
-	vars, raise := []any{current, ids}, raiseSQLite
+	var vars []any
+	var raise string
 	switch c.dialect.Name {
 	case "postgres":
-		vars, raise = append(vars, current), raisePostgres
+		vars, raise = []any{current, ids, current}, raisePostgres
 	case "sqlite":
+		vars, raise = []any{current, ids}, raiseSQLite
 	default:
 		return
 	}
@@ -273,7 +275,7 @@ func (c *conflict) mayMislead() bool {
 	return true
 }
 
-// prepare notes what Resolve needs, and makes the statement show what became of the records.
+// prepare saves what Resolve needs, and makes the statement show what became of the records.
 func (c *conflict) prepare() {
 	columns, all := returningOf(c.Stmt, c.dialect)
 	isReturning := all || len(columns) > 0
@@ -377,7 +379,7 @@ func returnedFields(stmt *gorm.Statement, d Dialect, s *schema.Schema) (fields [
 	return slices.DeleteFunc(fields, func(field *schema.Field) bool { return field.DBName == "" || !field.Readable })
 }
 
-// noteFields notes what the records have in the fields that RETURNING will set.
+// noteFields saves what the records have in the fields that RETURNING will set.
 func (c *conflict) noteFields() {
 	s := c.Stmt.Schema
 	if !c.records.OfModel() { // whose fields GORM finds by their names when it reads
@@ -452,11 +454,13 @@ func (c *conflict) compute() {
 	if c.evidence == insertID {
 		value = clause.Expr{SQL: "LAST_INSERT_ID(?)", Vars: []any{clause.Column{Name: c.plan.Key.Field.DBName}}}
 	}
+
 	for j, column := range c.Columns {
 		ids, name := c.generatedValues(j), clause.Column{Name: column.Field.DBName}
 		if len(ids) == 0 {
 			continue
 		}
+
 		text, vars := "IF(? = VALUES(?), ", []any{name, name}
 		if len(ids) < c.records.N {
 			text, vars = "IF(? = VALUES(?) AND ? IN ?, ", append(vars, name, ids)
@@ -464,6 +468,7 @@ func (c *conflict) compute() {
 		value = clause.Expr{SQL: text + raiseMySQL + ", ?)", Vars: append(vars, name, value)}
 		c.guarded = true
 	}
+
 	if value.SQL == "0" {
 		return
 	}

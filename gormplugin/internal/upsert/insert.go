@@ -7,9 +7,9 @@
 //     record's key would find nothing, and its associations, which GORM saves next, would refer to no row.
 //  2. If a record was skipped (DO NOTHING, INSERT IGNORE), its generated ID is cleared. Otherwise code that tests for
 //     the key 0, as it does with auto-increment keys, would take the record for a new row. Keys of the caller stay.
-//  3. A row that is updated keeps its values in the other columns, not the key, that the plugin generated for its
-//     record, and the record takes the values over. Otherwise an upsert with UpdateAll would replace a public ID that
-//     others have written down. What the caller has set in the same column of another record is written.
+//  3. A row that is updated keeps its values in the generated columns other than the key, and the record takes these
+//     values. Otherwise an upsert with UpdateAll would replace a public ID that others have written down. What the
+//     caller has set in the same column of another record is written.
 //  4. If the key of the row cannot be found, a generated key becomes 0, and a key of the caller stays. If other rows
 //     are about to refer to the record, Create fails with ErrKeyUnknown instead: these rows would be orphans.
 //  5. No record has values of another record's row, whatever RETURNING brings and whichever rows it leaves out. GORM
@@ -52,8 +52,8 @@ type Dialect struct {
 	MySQL     bool // conflicts are handled by ON DUPLICATE KEY UPDATE, which ignores the conflict target
 }
 
-// Insert is one INSERT of GORM: the IDs that were generated for its records, and the changes of the statement, to be
-// undone after it. The callbacks keep it among the clauses of the statement, which builds it into nothing.
+// Insert is one INSERT of GORM: the IDs that were generated for its records, and the changes of the statement, which
+// Restore undoes. The callbacks keep it among the clauses of the statement. It builds into nothing.
 type Insert struct {
 	Stmt    *gorm.Statement
 	Columns []*model.Column // that the statement writes
@@ -61,10 +61,10 @@ type Insert struct {
 
 	Waited   bool // the callback that waits for the lease has made it, and the next one has not run yet
 	Resolved bool // Resolve has run
-	Failed   bool // before Resolve ran: no row was written
+	Failed   bool // the statement itself failed: no row was written
 	Repeated bool // a row had one of the IDs already
 
-	guarded  bool  // the statement fails by an expression if it meets a row with one of the IDs
+	guarded  bool  // an expression makes the statement fail if it meets a row with one of the IDs
 	written  []int // the records whose rows the statements of their associations have written, by a way back to them
 	one      [1]snowflake.ID
 	was      *original // nil if the statement is unchanged
@@ -74,17 +74,19 @@ type Insert struct {
 // Build makes it a clause.
 func (*Insert) Build(clause.Builder) {}
 
-// AllocIDs makes room for the IDs of n records, and keeps those that it has for as many.
+// AllocIDs makes room for the IDs of n records. If there is room for exactly as many, their IDs stay.
 func (in *Insert) AllocIDs(columns []*model.Column, n int) {
 	in.Columns = columns
 	size := n * len(columns)
-	switch {
-	case len(in.IDs) == size:
-	case size == 1: // the common case, in which Create allocates nothing else
-		in.IDs = in.one[:]
-	default:
-		in.IDs = make([]snowflake.ID, size)
+	if len(in.IDs) == size {
+		return
 	}
+
+	if size == 1 { // the common case, in which Create allocates nothing else
+		in.IDs = in.one[:]
+		return
+	}
+	in.IDs = make([]snowflake.ID, size)
 }
 
 // generatedBesideKey reports whether an ID was generated for another column than the key, in any record.
@@ -113,7 +115,7 @@ type original struct {
 	result  bool // there was one
 }
 
-// change notes what the statement has. It must be called before each change.
+// change saves what the statement has. It must be called before each change.
 func (in *Insert) change() {
 	if in.was == nil {
 		in.was = &original{in.Stmt.Selects, maps.Clone(in.Stmt.Clauses), in.Stmt.Result != nil}
@@ -174,7 +176,7 @@ type evidence uint8
 const (
 	none     evidence = iota
 	counted           // the row count equals the number of records: DO NOTHING has inserted all
-	inserted          // the same, and RETURNING brings the keys of those that were inserted
+	inserted          // the same, and RETURNING brings the keys of the inserted rows
 	returned          // the same: RETURNING has put the columns of a row into each record
 	insertID          // LAST_INSERT_ID of MySQL is 0: no record conflicted. Else it is the key of one existing row
 )
@@ -191,12 +193,12 @@ type conflict struct {
 	evidence   evidence
 	kept       []snowflake.ID // IDs without the ones that a hook has replaced, or whose rows are written already
 
-	// fields are those that RETURNING sets in the records; nil for maps. before is what the records had in them.
+	// fields are set in the records by RETURNING; nil for maps. before is what the records had in them.
 	fields []*schema.Field
 	before []any
 }
 
-// forgetReplaced leaves out of kept the generated IDs that a hook has replaced, or whose rows exist already.
+// forgetReplaced sets kept to the generated IDs, without the ones that a hook has replaced or whose rows exist already.
 func (c *conflict) forgetReplaced() {
 	c.kept = slices.Clone(c.IDs)
 	c.records.Forget(c.kept)

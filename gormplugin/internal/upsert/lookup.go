@@ -19,9 +19,8 @@ import (
 // https://www.sqlite.org/limits.html#max_compound_select.
 const lookupSize = 100
 
-// absent returns the records without a row under their ID: no row has the ID that was generated for the record or, if
-// none was, the record's key. Records of the latter kind are only looked for after DO UPDATE. rows is how many rows
-// have a generated ID.
+// absent returns the records without a row under their ID. This is the generated ID or, if none was generated, the
+// record's key; such records are only looked up after DO UPDATE. rows is how many rows have a generated ID.
 func (c *conflict) absent(db *gorm.DB) (absent []int, rows int, err error) {
 	// gorm.io/sharding runs no query by keys alone. Elsewhere a count of 0 does not show that nothing was inserted: a
 	// trigger that moves rows to a partition counts none.
@@ -37,6 +36,7 @@ func (c *conflict) absent(db *gorm.DB) (absent []int, rows int, err error) {
 	if err != nil {
 		return nil, 0, err
 	}
+
 	var others []int
 	hasKey := len(c.Columns) > 0 && c.Columns[0].IsKey
 	matters := hasKey && c.onConflict == updates

@@ -68,8 +68,10 @@ func (c *cell[T]) read() {
 	}
 
 	for n, sample := range c.kind.samples {
-		for what, readInto := range map[string]reader[T]{"with parameters": read[T],
-			"without parameters": readPlain[T]} {
+		for what, readInto := range map[string]reader[T]{
+			"with parameters":    read[T],
+			"without parameters": readPlain[T],
+		} {
 			got := c.kind.old
 			if err := readInto(c.session, &got, table, n); !same(got, sample.value) || err != nil {
 				c.failf("%s is read %s as %v, %v", sample.stored, what, got, err)

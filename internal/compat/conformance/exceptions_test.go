@@ -49,8 +49,11 @@ var exceptions = []exception{
 	},
 	{singleTypes, []string{"pgx stdlib, simple protocol"}, []check{checkANY}, []string{"for unknown type (OID 0)"}},
 	{singleTypes, nativeUntyped, []check{checkArray, checkANY}, []string{"for unknown type (OID 0)"}},
-	{singleTypes, gormPostgres, []check{checkArray},
-		[]string{"unsupported data type: ", "invalid field found for struct "}},
+	{
+		singleTypes, gormPostgres,
+		[]check{checkArray},
+		[]string{"unsupported data type: ", "invalid field found for struct "},
+	},
 	{singleTypes, gormPostgres, []check{checkANY}, []string{"syntax error at or near"}},
 	{
 		[]string{binaryKind.label},
@@ -64,8 +67,15 @@ var exceptions = []exception{
 
 	// NULL in GORM.
 	{without(integerLike, publicKind.label), gormAll, []check{checkNull}, append(pointers, "is read as ")},
-	{[]string{publicKind.label}, gormAll, []check{checkNull},
-		append(pointers, "is read as ", "NULL leaves the old value behind")},
-	{append(arrayTypes, nullKind.label), gormAll, []check{checkNull},
-		append(pointers, "NULL leaves the old value behind")},
+	{
+		[]string{publicKind.label},
+		gormAll,
+		[]check{checkNull},
+		append(pointers, "is read as ", "NULL leaves the old value behind"),
+	},
+	{
+		append(arrayTypes, nullKind.label), gormAll,
+		[]check{checkNull},
+		append(pointers, "NULL leaves the old value behind"),
+	},
 }

@@ -137,8 +137,12 @@ func arrays[E ~int64, T any](label string, from func([]E) T) kind[T] {
 		old:    from([]E{7, 7}), absent: from([]E{absentID}), null: true, isArray: true,
 	}
 
-	for _, list := range [][]E{{}, {1}, {1, 42, 1<<53 + 1},
-		{0, 1234567890123456789, math.MaxInt64, -5, math.MinInt64}} {
+	for _, list := range [][]E{
+		{},
+		{1},
+		{1, 42, 1<<53 + 1},
+		{0, 1234567890123456789, math.MaxInt64, -5, math.MinInt64},
+	} {
 		numbers := make([]string, len(list))
 		for i, id := range list {
 			numbers[i] = decimal(id)

@@ -225,8 +225,10 @@ func TestXORMDeclaresANullAsText(t *testing.T) {
 		Parent sqltypes.Null `xorm:"BIGINT 'parent'"`
 		Text   sqltypes.Null `xorm:"'text'"`
 	}
-	rows := []Order{{ID: number, Parent: sqltypes.NullFrom(number - 1), Text: sqltypes.NullFrom(number)},
-		{ID: number + 1}}
+	rows := []Order{
+		{ID: number, Parent: sqltypes.NullFrom(number - 1), Text: sqltypes.NullFrom(number)},
+		{ID: number + 1},
+	}
 
 	if err := engine.Sync(&Order{}); err != nil {
 		t.Fatal(err)

@@ -81,10 +81,14 @@ var patterns = []struct {
 	{"id", `^(0|[1-9][0-9]{0,18})$`, snowflake.ID.String},
 	{"strict", `^(0|[1-9][0-9]{0,18})$`, func(id snowflake.ID) string { return sqltypes.Strict(id).String() }},
 	{"typed", `^user_[0-7][0-9A-HJKMNP-TV-Z]{12}$`, func(id snowflake.ID) string { return userID(id).String() }},
-	{"checked", `^user_[0-7][0-9A-HJKMNP-TV-Z]{13}$`,
-		func(id snowflake.ID) string { return sqltypes.Typed[checkedUser](id).String() }},
-	{"token", `^[0-7][0-9A-HJKMNP-TV-Z]{25}$`,
-		func(id snowflake.ID) string { return publicid.IDFrom[user](id).String() }},
+	{
+		"checked", `^user_[0-7][0-9A-HJKMNP-TV-Z]{13}$`,
+		func(id snowflake.ID) string { return sqltypes.Typed[checkedUser](id).String() },
+	},
+	{
+		"token", `^[0-7][0-9A-HJKMNP-TV-Z]{25}$`,
+		func(id snowflake.ID) string { return publicid.IDFrom[user](id).String() },
+	},
 	{
 		"uuid", `^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$`,
 		func(id snowflake.ID) string { return publicid.IDFrom[uuidUser](id).String() },
@@ -113,8 +117,10 @@ func TestALineGivesEachTypeItsPattern(t *testing.T) {
 	for i, p := range patterns {
 		f := fields.Field(i)
 		types[f.Type] = &google.Schema{Type: "string", Pattern: p.pattern}
-		plain = append(plain, reflect.StructField{Name: f.Name, Type: f.Type,
-			Tag: reflect.StructTag(`json:"` + p.field + `"`)})
+		plain = append(plain, reflect.StructField{
+			Name: f.Name, Type: f.Type,
+			Tag: reflect.StructTag(`json:"` + p.field + `"`),
+		})
 	}
 
 	fromGoogle, err := google.ForType(reflect.StructOf(plain), &google.ForOptions{TypeSchemas: types})
@@ -206,8 +212,10 @@ func TestPatternsMatchTheTexts(t *testing.T) {
 			}
 		}
 
-		for _, text := range []string{"", "007", "user_", "1e3", "user_04w86bb0m4007",
-			"2e8c1b52-7d0a-7c3f-9b64-10c2f5a7d3e8"} {
+		for _, text := range []string{
+			"", "007", "user_", "1e3", "user_04w86bb0m4007",
+			"2e8c1b52-7d0a-7c3f-9b64-10c2f5a7d3e8",
+		} {
 			if pattern.MatchString(text) {
 				t.Errorf("%s matches %s", text, p.pattern)
 			}

@@ -24,13 +24,17 @@ var errForeignClock = errors.New(
 // origin is what the system clock's Elapsed counts from. It never changes.
 var origin = time.Now()
 
-// systemClock is the Clock of generators without WithClock.
-type systemClock struct{}
+// SystemClock is the Clock of generators and leases without WithClock.
+type SystemClock struct{}
 
-func (systemClock) Now() time.Time         { return time.Now() }
-func (systemClock) Elapsed() time.Duration { return time.Since(origin) }
+// Now returns the wall clock's time.
+func (SystemClock) Now() time.Time { return time.Now() }
 
-func (systemClock) Sleep(ctx context.Context, d time.Duration) error { return Sleep(ctx, d) }
+// Elapsed returns the time since origin.
+func (SystemClock) Elapsed() time.Duration { return time.Since(origin) }
+
+// Sleep is the function Sleep.
+func (SystemClock) Sleep(ctx context.Context, d time.Duration) error { return Sleep(ctx, d) }
 
 // Sleep waits for d, or until ctx is done, and then returns ctx.Err().
 func Sleep(ctx context.Context, d time.Duration) error {
@@ -58,14 +62,14 @@ func inBubble() bool {
 }
 
 // bubbleClock is the system clock of a generator that was created in a testing/synctest bubble.
-type bubbleClock struct{ systemClock }
+type bubbleClock struct{ SystemClock }
 
 // Elapsed returns a time before every epoch outside of bubbles, where the bubble's clock is decades off.
 func (c bubbleClock) Elapsed() time.Duration {
 	if !inBubble() {
 		return math.MinInt64
 	}
-	return c.systemClock.Elapsed()
+	return c.SystemClock.Elapsed()
 }
 
 // readBoth reads the wall clock and the elapsed time at one instant. It retries if the goroutine loses its processor

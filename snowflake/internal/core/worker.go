@@ -113,7 +113,7 @@ func (c *common) anyClock() Clock {
 	if c.clock != nil {
 		return c.clock
 	}
-	return systemClock{}
+	return SystemClock{}
 }
 
 // injected reports whether the clock was set by WithClock.

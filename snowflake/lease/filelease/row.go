@@ -85,11 +85,8 @@ func (r fileRow) read(lock *os.File) (s fileState, ok bool, err error) {
 		return s, false, storeError(err)
 	}
 
-	later := (*lease.VersionError)(nil)
-	if s, err = decodeState(text); errors.As(err, &later) {
-		return s, false, err
-	} else if err != nil {
-		return s, false, fmt.Errorf("%w: %s: %w", lease.ErrDamaged, r.path, err)
+	if s, err = decodeState(text); err != nil {
+		return s, false, checksummed.Damaged(r.path, err)
 	}
 
 	isAnother := s.Namespace != r.namespace || s.Worker != r.worker

@@ -28,14 +28,18 @@ type fileState struct {
 
 // decodeState accepts only what checksummed.Marshal makes of a state, and not if a value is out of range.
 func decodeState(text []byte) (s fileState, err error) {
-	switch err = checksummed.Unmarshal(text, &s); {
-	case err != nil:
-	case s.Format != stateFormat:
+	if err = checksummed.Unmarshal(text, &s); err == nil {
 		err = checksummed.CheckFormat(s.Format, stateFormat, s.Namespace)
-	case s.Worker < 0, s.Epoch < 1, s.Epoch == math.MaxInt64, s.Horizon < 0:
-		err = fmt.Errorf("worker %d, epoch %d or horizon %d out of range", s.Worker, s.Epoch, s.Horizon)
 	}
-	return s, err
+	if err != nil {
+		return s, err
+	}
+
+	isNegative := s.Worker < 0 || s.Horizon < 0
+	if isEpoch := 1 <= s.Epoch && s.Epoch < math.MaxInt64; isNegative || !isEpoch {
+		return s, fmt.Errorf("worker %d, epoch %d or horizon %d out of range", s.Worker, s.Epoch, s.Horizon)
+	}
+	return s, nil
 }
 
 func (s fileState) claim() leasestore.Claim {

@@ -3,6 +3,7 @@ package leasetest
 import (
 	"cmp"
 	"errors"
+	"maps"
 	"math/rand/v2"
 	"slices"
 	"sync"
@@ -118,12 +119,7 @@ func (f *fixture) crowd(wantEpoch int64) []leasestore.Claim {
 		f.Errorf("the wait is %v, want a positive one", none.Wait)
 	}
 
-	var all []leasestore.Claim
-	for _, claim := range claims {
-		all = append(all, claim)
-	}
-
-	return all
+	return slices.Collect(maps.Values(claims))
 }
 
 // persist makes a call as a lease does: after an error that leaves the outcome open it makes the same again.

@@ -3,8 +3,13 @@ package leasetest
 var releaseTests = []test{
 	{promise: "the worker is free at once, and the next owner starts at the lowered horizon", run: func(f *fixture) {
 		for _, step := range []struct{ from, to int64 }{
-			{1000, 1000}, {1000, 999}, {tick + 1000, tick + 1}, {1<<62 + 3, 1<<62 + 2},
-			{2 * tick, tick}, {tick, 0}, {1000, -1 << 63},
+			{1000, 1000},
+			{1000, 999},
+			{tick + 1000, tick + 1},
+			{1<<62 + 3, 1<<62 + 2},
+			{2 * tick, tick},
+			{tick, 0},
+			{1000, -1 << 63},
 		} {
 			claim, want := f.take(7, 7).Claim, max(0, step.to)
 			f.extend(claim, step.from, long)

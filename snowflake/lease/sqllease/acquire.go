@@ -60,8 +60,10 @@ func (s *Store) try(ctx context.Context, r leasestore.Request, lost int) (leases
 	if own, ok := order.Own(shot.leases, r.Token); ok {
 		return shot.grant(r, own), true, nil
 	}
-	if untilStart := n.untilStart(shot.now); untilStart > 0 {
-		return leasestore.Grant{}, false, noWorker(r, untilStart)
+	if start := n.startTime(); start.After(shot.now) {
+		return leasestore.Grant{}, false, &lease.NoWorkerError{
+			Namespace: r.Namespace, First: r.First, Last: r.Last, Wait: start.Sub(shot.now), Start: start,
+		}
 	}
 
 	return s.take(ctx, r, shot, lost)

@@ -82,7 +82,13 @@ func TestANamespaceMovesAndStartsAboveAllThatWas(t *testing.T) {
 			r := layoutRequest(laterLayout, worker, worker)
 			r.Tick = tickAt(laterLayout, time.Now())
 			grant, err := store.Acquire(t.Context(), r)
+			if errors.As(err, &none) {
+				wantErr(t, "before the start", err, lease.ErrNoWorker, start.UTC().Format(time.RFC3339Nano), "moved to another layout")
+			}
 			for errors.As(err, &none) {
+				if !none.Start.Equal(start) {
+					t.Errorf("the error names the start %v, want %v", none.Start, start)
+				}
 				time.Sleep(min(none.Wait+time.Millisecond, time.Second))
 				grant, err = store.Acquire(t.Context(), r)
 			}
@@ -102,6 +108,20 @@ func TestANamespaceMovesAndStartsAboveAllThatWas(t *testing.T) {
 			t.Errorf("the way back: %v, %v, want %v or later", back, err, least)
 		}
 	})
+}
+
+func TestOpenSaysThatItWaitsForTheStartOfALayout(t *testing.T) {
+	store := newSQL(t, testdb.SQLite(t).Open(t), sqldb.SQLite)
+	used(t, store, formerLayout, 3, time.Now().Add(15*time.Minute))
+	start, err := store.Move(t.Context(), "n", laterLayout)
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
+	defer cancel()
+	_, err = lease.Open(ctx, store, lease.WithNamespace("n"), lease.WithGenerator(snowflake.WithLayout(laterLayout)))
+	wantErr(t, "Open", err, context.DeadlineExceeded, "moved to another layout", start.UTC().Format(time.RFC3339Nano), "in 14m59.")
 }
 
 func TestAMoveThatCanNotBeIsRefusedAndChangesNothing(t *testing.T) {

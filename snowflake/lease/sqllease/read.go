@@ -49,13 +49,13 @@ func (n *namespace) floor() int64 {
 	return n.serverSince + min(n.reach, math.MaxInt64-n.serverSince)
 }
 
-// untilStart returns how long it is until the start, after a move.
-func (n *namespace) untilStart(now time.Time) time.Duration {
+// startTime returns when the layout begins, after a move; zero without one.
+func (n *namespace) startTime() time.Time {
 	layout, err := snowflake.ParseLayout(n.layout)
 	if err != nil || n.start == 0 { // a text that is no layout can't move
-		return 0
+		return time.Time{}
 	}
-	return layout.Start(n.start).Sub(now)
+	return layout.Start(n.start)
 }
 
 // check returns an error if no process may take a worker, or set a share.

@@ -151,8 +151,10 @@ func TestEveryKindOnEveryEngine(t *testing.T) {
 					t.Errorf("%s: no row has the key that was sent", k.Name)
 				}
 
-				strange := map[key.Store]any{key.UUID: [16]byte{}, key.Text: "nobody",
-					key.Integer: int64(math.MaxInt64)}[k.Store]
+				strange := map[key.Store]any{
+					key.UUID: [16]byte{}, key.Text: "nobody",
+					key.Integer: int64(math.MaxInt64),
+				}[k.Store]
 				orphan := "INSERT INTO " + child + " (parent_id) VALUES (" + e.Placeholder(1) + ")"
 				if _, err := e.DB().ExecContext(ctx, orphan, e.Value(strange)); err == nil {
 					t.Errorf("%s: a child without a parent was stored", k.Name)
@@ -210,8 +212,10 @@ func TestErrorsSayWhereAndKeepThePassword(t *testing.T) {
 		engine, dsn string
 		want        []string
 	}{
-		{"postgres", "postgres://me:" + url.QueryEscape(secret) + "@127.0.0.1:1/shop",
-			[]string{"127.0.0.1:1", "shop", "me"}},
+		{
+			"postgres", "postgres://me:" + url.QueryEscape(secret) + "@127.0.0.1:1/shop",
+			[]string{"127.0.0.1:1", "shop", "me"},
+		},
 		{"postgres", "postgres://me:" + secret + "@127.0.0.1:1/shop", []string{"DSN"}},
 		{"postgres", "host=/nowhere user=me dbname=shop password=" + secret, []string{"/nowhere", "shop"}},
 		{"mariadb", "me:" + secret + "@tcp(127.0.0.1:1)/", []string{"127.0.0.1:1", "me", "start it"}},
@@ -256,8 +260,10 @@ func TestCloseLeavesNothingBehind(t *testing.T) {
 		_, err = tx.ExecContext(ctx, "UPDATE t SET amount = 1")
 		must(t, err)
 		busy := make(chan error)
-		sleep := map[string]string{"postgres": "SELECT pg_sleep(600) FROM t",
-			"mariadb": "SELECT SLEEP(600) FROM t"}[name]
+		sleep := map[string]string{
+			"postgres": "SELECT pg_sleep(600) FROM t",
+			"mariadb":  "SELECT SLEEP(600) FROM t",
+		}[name]
 		go func() {
 			_, err := e.DB().ExecContext(ctx, sleep)
 			busy <- err

@@ -59,6 +59,14 @@ func several(g measure.Group) string {
 	return fmt.Sprintf("%s clients, %s rows a statement", g.Params.Get("clients"), batch)
 }
 
+// clientsOf tells who inserts: "one client" or "8 clients".
+func clientsOf(g measure.Group) string {
+	if clients := g.Params.Get("clients"); clients != "" && clients != "1" {
+		return clients + " clients"
+	}
+	return "one client"
+}
+
 // charts returns a chart for each engine with inserts.
 func (r Report) charts() []chart.Chart {
 	var all []chart.Chart
@@ -84,9 +92,11 @@ func (r Report) chart(engine string, groups []measure.Group) chart.Chart {
 			}
 
 			c := r.cell(g, kind, "bytes_table")
-			one := chart.Bar{Label: label, Class: family(kind), Value: f.Median, Text: c.value}
-			if c.ratio != "" {
-				one.Text += "  " + c.compared()
+			one := chart.Bar{
+				Label: label, Class: family(kind), Text: c.value, Ratio: c.ratio, Sign: c.sign, Value: f.Median,
+			}
+			if kind == firstKinds[0] && len(groups) > 1 {
+				one.Note = clientsOf(g)
 			}
 
 			for _, index := range []string{"bytes_primary", "bytes_secondary"} {
@@ -101,11 +111,8 @@ func (r Report) chart(engine string, groups []measure.Group) chart.Chart {
 	}
 
 	legend := ""
-	if len(groups) > 1 {
-		legend = "upper: one client, lower: " + several(groups[1]) + "\n"
-	}
 	if parts {
-		legend += "full colour: indexes, pale: rows"
+		legend = "full colour: indexes, pale: rows"
 	}
 
 	return chart.Bars(r.title(engine)+": bytes a row", legend, bars)

@@ -36,8 +36,10 @@ func order(s scenario.Scenario, o scenario.Options) []string {
 }
 
 func TestBaselineIsBesideEachKindByTurns(t *testing.T) {
-	s := scenario.Scenario{Name: "turns", Kinds: []string{"auto", "snowflake", "uuidv4"},
-		Sizes: []string{"uuidv7-text"}}
+	s := scenario.Scenario{
+		Name: "turns", Kinds: []string{"auto", "snowflake", "uuidv4"},
+		Sizes: []string{"uuidv7-text"},
+	}
 	got := order(s, scenario.Options{Rounds: 3})
 	want := []string{
 		"1: auto|again again auto|snowflake snowflake auto|uuidv4 uuidv4 uuidv7-text",
@@ -51,8 +53,10 @@ func TestBaselineIsBesideEachKindByTurns(t *testing.T) {
 }
 
 func TestExactCasesAndNamedKinds(t *testing.T) {
-	s := scenario.Scenario{Name: "once", Once: func(measure.Params) bool { return true },
-		Kinds: []string{"snowflake", "uuidv4"}, Sizes: []string{"uuidv7-text"}}
+	s := scenario.Scenario{
+		Name: "once", Once: func(measure.Params) bool { return true },
+		Kinds: []string{"snowflake", "uuidv4"}, Sizes: []string{"uuidv7-text"},
+	}
 	got := order(s, scenario.Options{Rounds: 6})
 	if want := []string{"1: auto snowflake uuidv4 uuidv7-text"}; !slices.Equal(got, want) {
 		t.Errorf("once: %q", got)

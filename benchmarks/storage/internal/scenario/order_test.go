@@ -15,8 +15,10 @@ func TestSizesOfEightWriters(t *testing.T) {
 	single := key.Config{Seed: 1, Clients: 8, Pace: 125, Batch: 1}
 	tens := key.Config{Seed: 1, Clients: 8, Pace: 10_000, Batch: 10}
 	eachEngine(t, func(t *testing.T, e engine.Engine) {
-		metric := map[string]string{"mariadb": "bytes_table", "mysql": "bytes_table",
-			"postgres": "bytes_primary"}[e.Name()]
+		metric := map[string]string{
+			"mariadb": "bytes_table", "mysql": "bytes_table",
+			"postgres": "bytes_primary",
+		}[e.Name()]
 		if metric == "" {
 			return // SQLite has one writer at a time
 		}

@@ -169,8 +169,10 @@ func TestClientsInsertEachRowOnce(t *testing.T) {
 				clients = 1
 			}
 
-			must(t, b.Do(t.Context(), Insert{Table: table, Rows: 1001, Batch: 100, Clients: clients,
-				Fill: fillAccount}))
+			must(t, b.Do(t.Context(), Insert{
+				Table: table, Rows: 1001, Batch: 100, Clients: clients,
+				Fill: fillAccount,
+			}))
 			var n, times int
 			must(t, e.DB().QueryRowContext(t.Context(), "SELECT count(*), count(DISTINCT created_at) FROM "+table.Name).
 				Scan(&n, &times))

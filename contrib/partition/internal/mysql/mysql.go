@@ -1,3 +1,4 @@
+// Package mysql is the engine of MySQL and MariaDB.
 package mysql
 
 import (

@@ -62,7 +62,7 @@ func (Engine) create(st *engine.State, c engine.Change) string {
 	}
 	last := quote(st.Default.Table)
 	return fmt.Sprintf("ALTER TABLE %s REORGANIZE PARTITION %s INTO (PARTITION %s VALUES LESS THAN (%d), "+
-		"PARTITION %[2]s VALUES LESS THAN (MAXVALUE))", table, last, quote(c.Partition), int64(c.Hi))
+		"PARTITION %[2]s VALUES LESS THAN (MAXVALUE))", table, last, quote(c.Partition), c.Hi)
 }
 
 // PartitionBy returns the clause for partitions that adjoin each other.
@@ -76,7 +76,7 @@ func (Engine) PartitionBy(t *engine.Table, creates []engine.Change) string {
 
 // definePartition returns the definition of a partition, which has an upper bound only.
 func definePartition(c engine.Change) string {
-	end := fmt.Sprintf("(%d)", int64(c.Hi))
+	end := fmt.Sprintf("(%d)", c.Hi)
 	if c.Hi == engine.NoHigh || c.IsDefault() {
 		end = "(" + maxValue + ")"
 	}

@@ -11,7 +11,7 @@ import (
 // Unit is a partition.Unit.
 type Unit time.Duration
 
-// Units of the calendar.
+// Units of the calendar, with the values that they have in package partition.
 const (
 	Day   Unit = -1
 	Week  Unit = -2 // of ISO 8601, from Monday on

@@ -10,11 +10,43 @@ import (
 	"strconv"
 	"strings"
 	"time"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/spf13/cobra"
 
 	"github.com/sqlflake/sqlflake/snowflake"
 )
 
-// rows prints IDs as they come, so it does not wait for the last one as a tabwriter does.
+// streams are what a command reads and prints to.
+type streams struct {
+	in        io.Reader
+	out, errs io.Writer
+}
+
+func streamsOf(c *cobra.Command) streams {
+	return streams{c.InOrStdin(), c.OutOrStdout(), c.ErrOrStderr()}
+}
+
+// writeJSON prints a value on several lines.
+func writeJSON(w io.Writer, value any) error {
+	encoder := json.NewEncoder(w)
+	encoder.SetEscapeHTML(false)
+	encoder.SetIndent("", "  ")
+	return encoder.Encode(value)
+}
+
+// printable quotes a text that a terminal would not only show. Otherwise a person who may write to the lease table
+// could end a line, or send escape sequences.
+func printable(text string) string {
+	isHidden := func(r rune) bool { return !unicode.IsPrint(r) }
+	if !utf8.ValidString(text) || strings.ContainsFunc(text, isHidden) {
+		return strconv.Quote(text)
+	}
+	return text
+}
+
+// rows prints IDs as they come. A tabwriter would wait for the last one.
 type rows struct {
 	w      *bufio.Writer
 	csv    *csv.Writer // has no buffer but w
@@ -38,11 +70,13 @@ type row struct {
 func newRows(w io.Writer, format string, zone *time.Location, layout *chosenLayout) *rows {
 	b := bufio.NewWriterSize(w, 64<<10)
 	r := &rows{w: b, csv: csv.NewWriter(b), format: format, zone: zone}
+
 	at := len(r.timeOf(layout.Layout, 0))
 	if layout.all {
 		r.names, r.widths = []string{"id", "layout", "time", "fields"}, []int{-19, -14, -at, 0}
 		return r
 	}
+
 	r.names, r.widths = []string{"id", "time"}, []int{-19, -at}
 	for _, f := range layout.Fields() {
 		if f.Name != snowflake.FieldTime {
@@ -56,7 +90,8 @@ func newRows(w io.Writer, format string, zone *time.Location, layout *chosenLayo
 // timeOf returns RFC 3339 with as many digits of a second as the layout needs, so that all times have the same width.
 func (r *rows) timeOf(l snowflake.Layout, id snowflake.ID) string {
 	form := "2006-01-02T15:04:05.000000000Z07:00"
-	if l.Tick()%time.Millisecond == 0 && l.Epoch().Nanosecond()%int(time.Millisecond) == 0 {
+	hasMillis := l.Tick()%time.Millisecond == 0 && l.Epoch().Nanosecond()%int(time.Millisecond) == 0
+	if hasMillis {
 		form = "2006-01-02T15:04:05.000Z07:00"
 	}
 	return l.Time(id).In(r.zone).Format(form)
@@ -74,29 +109,19 @@ func (r *rows) add(l snowflake.Layout, id snowflake.ID, note string) error {
 	return r.print(line, cells...)
 }
 
-// candidates prints what the ID would be in each preset, first the presets that can have issued it by now.
-func (r *rows) candidates(id snowflake.ID, now time.Time) error {
-	for _, possible := range []bool{true, false} {
-		for _, name := range snowflake.Presets() {
-			layout := snowflake.MustPreset(name)
-			note := noteOf(layout, id, now)
-			if (note == "") != possible {
-				continue
-			}
-			_, fields, _ := strings.Cut(layout.Decompose(id).String(), " ")
-			line := row{ID: id, Layout: name, Time: r.timeOf(layout, id), Note: note}
-			if err := r.print(line, id.String(), name, line.Time, fields); err != nil {
-				return err
-			}
-		}
-	}
-	return nil
+// addIn prints what the ID would be in a preset.
+func (r *rows) addIn(preset string, id snowflake.ID, note string) error {
+	layout := snowflake.MustPreset(preset)
+	_, fields, _ := strings.Cut(layout.Decompose(id).String(), " ")
+	line := row{ID: id, Layout: preset, Time: r.timeOf(layout, id), Note: note}
+	return r.print(line, id.String(), preset, line.Time, fields)
 }
 
 // print prints a line in the format.
 func (r *rows) print(line row, cells ...string) (err error) {
 	first := !r.begun
 	r.begun = true
+
 	switch r.format {
 	case "json":
 		return json.NewEncoder(r.w).Encode(line)
@@ -106,33 +131,20 @@ func (r *rows) print(line row, cells ...string) (err error) {
 		}
 		return errors.Join(err, r.csv.Write(append(cells, line.Note)))
 	}
-	if note := line.Note; note != "" {
-		cells = append(cells, "! "+note)
-	}
-	lines := [][]string{cells}
+
 	if first {
-		lines = [][]string{strings.Fields(strings.ToUpper(strings.Join(r.names, " "))), cells}
+		_ = r.printCells(strings.Fields(strings.ToUpper(strings.Join(r.names, " ")))) // the buffer keeps the error
 	}
-	for _, cells := range lines {
-		for i, cell := range cells {
-			cells[i] = fmt.Sprintf("%*s", append(r.widths, 0)[i], cell)
-		}
-		_, err = fmt.Fprintln(r.w, strings.TrimRight(strings.Join(cells, "  "), " "))
+	if line.Note != "" {
+		cells = append(cells, "! "+line.Note)
 	}
-	return err // the buffer keeps the first
+	return r.printCells(cells)
 }
 
-// moment is a time in JSON, where a time.Time can't have a year above 9999.
-type moment struct{ time.Time }
-
-func (m moment) MarshalJSON() ([]byte, error) {
-	return json.Marshal(m.Format(time.RFC3339Nano))
-}
-
-// writeJSON prints a value on several lines.
-func writeJSON(w io.Writer, value any) error {
-	encoder := json.NewEncoder(w)
-	encoder.SetEscapeHTML(false)
-	encoder.SetIndent("", "  ")
-	return encoder.Encode(value)
+func (r *rows) printCells(cells []string) error {
+	for i, cell := range cells {
+		cells[i] = fmt.Sprintf("%*s", append(r.widths, 0)[i], cell)
+	}
+	_, err := fmt.Fprintln(r.w, strings.TrimRight(strings.Join(cells, "  "), " "))
+	return err
 }

@@ -1,9 +1,8 @@
-package main
+package audit
 
 import (
-	"fmt"
+	"cmp"
 	"math/rand/v2"
-	"os"
 	"slices"
 	"strconv"
 	"strings"
@@ -84,37 +83,28 @@ type mode struct {
 	by             []time.Time // the times of the rows in a table
 }
 
-// audited returns the findings of a text, or of a table.
-func (p *plant) audited(t *testing.T, text string, m mode) auditReport {
+// audited returns the findings of a text, or of a table whose rows have times.
+func (p *plant) audited(t *testing.T, text string, m mode) *Report {
 	t.Helper()
-	args := []string{"audit", "-json"}
-	if m.layout {
-		args = append(args, "-layout", p.layout.String())
-	}
-	if m.issued {
-		args = append(args, "-order", "issue")
-	}
-	if m.by == nil {
-		return audited(t, do(t, text, args...))
+	var rows []Row
+	for i, word := range strings.Fields(text) {
+		id, err := snowflake.Parse(word)
+		row := Row{ID: id, Fault: err}
+		if m.by != nil {
+			row.At = m.by[i].Truncate(time.Millisecond)
+		}
+		rows = append(rows, row)
 	}
 
-	path := t.TempDir() + "/plant.db"
-	if err := os.WriteFile(path, nil, 0o600); err != nil {
-		t.Fatal(err)
+	o := Options{Issued: m.issued, Slack: snowflake.MaxLead}
+	if m.layout {
+		o.Layout = p.layout
 	}
-	d, err := openDatabase(t.Context(), "sqlite:"+path, "snowflake_")
-	if err != nil {
-		t.Fatal(err)
+	if m.by != nil {
+		o.By, o.Issued = "created_at", true
+		slices.SortFunc(rows, func(a, b Row) int { return cmp.Or(a.At.Compare(b.At), cmp.Compare(a.ID, b.ID)) })
 	}
-	defer d.close()
-	var values []string
-	for i, id := range strings.Fields(text) {
-		values = append(values, fmt.Sprintf("(%s, '%s')", id, m.by[i].Format("2006-01-02 15:04:05.000")))
-	}
-	s := site{database: d}
-	s.exec(t, "CREATE TABLE plants (id bigint, created_at datetime)")
-	s.exec(t, "INSERT INTO plants VALUES "+strings.Join(values, ", "))
-	return audited(t, do(t, "", append(args, "-dsn", "sqlite:"+path, "-table", "plants", "-by", "created_at")...))
+	return report(t, o, rows)
 }
 
 // TestAnAuditFindsWhatIsPlanted has each fault in the IDs of each library. What is found has one of the kinds wanted,
@@ -294,4 +284,12 @@ func parsed(digits string) snowflake.ID {
 		panic(err)
 	}
 	return id
+}
+
+func text(ids []snowflake.ID) string {
+	var b strings.Builder
+	for _, id := range ids {
+		b.WriteString(id.String() + "\n")
+	}
+	return b.String()
 }

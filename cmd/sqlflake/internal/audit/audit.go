@@ -1,0 +1,198 @@
+// Package audit finds faults of generators in the IDs that they issued. It takes rows and returns a report. It opens no
+// database, and prints nothing.
+package audit
+
+import (
+	"context"
+	"iter"
+	"slices"
+	"sort"
+	"time"
+
+	"github.com/sqlflake/sqlflake/snowflake"
+)
+
+// Options say what is known of the IDs.
+type Options struct {
+	Now    func() time.Time
+	Layout snowflake.Layout // the zero value: the audit guesses it
+	Since  time.Time        // older IDs are left out
+
+	By     string // the name of a column with the order of issue, if there is one
+	Issued bool   // the rows come in the order of issue
+	Two    bool   // a second database is compared with the first one
+
+	Slack      time.Duration // the longest descent that is normal
+	SlackGiven bool          // a person has chosen it
+}
+
+// Source is the rows of one database, or of another input.
+type Source struct {
+	Rows   iter.Seq2[Row, error]
+	Sorted bool // the IDs ascend
+
+	// With Options.By: the times of that column.
+	Zoned bool // they have a time zone
+	Local bool // they can be local times
+}
+
+// Row is a value of the column with the IDs.
+type Row struct {
+	ID    snowflake.ID
+	Null  bool
+	Fault error // why the value is not an ID
+
+	// With Options.By: At is the time of the row, or the zero Time if the column has no times. Unordered is a row
+	// without a value.
+	At        time.Time
+	Unordered bool
+}
+
+// Audit takes the rows of one database or two.
+type Audit struct {
+	opts Options
+	tally
+
+	guess  Guess
+	other  string // the layout that fits one of two databases better
+	shared Finding
+	noZone bool // the times of the rows may be local, so the slack is greater
+
+	sources             int
+	read, nulls, notIDs int64
+	fault               error     // of the first value that is not an ID
+	lists               [2]idList // by database; in the order of issue, if it is known
+	times               idList    // of the rows of the first one with By, in Unix milliseconds
+	unordered           idList    // IDs of rows without a value in the column By
+}
+
+// New returns an audit without rows.
+func New(o Options) *Audit {
+	return &Audit{
+		opts: o,
+		tally: tally{
+			masks: masksOf(o.Layout), generators: map[snowflake.ID]*generator{},
+			now: o.Now(), since: o.Since, slack: o.Slack,
+		},
+		guess: Guess{Layout: o.Layout.String(), Fits: true},
+	}
+}
+
+// Read takes the rows of the first database. The second call takes the rows of the second one.
+func (a *Audit) Read(s Source) error {
+	database := a.sources
+	a.sources++
+
+	add := a.lists[database].add
+	if a.countsAtOnce(s) {
+		a.now = a.opts.Now() // the source has no ID that is issued later
+		add = func(id snowflake.ID) { a.add(id, database) }
+	}
+	if a.opts.By != "" {
+		a.trustTimes(s)
+	}
+
+	for row, err := range s.Rows {
+		if err != nil {
+			return err
+		}
+		a.take(row, add)
+	}
+	return nil
+}
+
+// countsAtOnce reports whether the IDs come in the order in which they are counted. Otherwise, and without a layout,
+// they are kept. So are the IDs of two databases: a server would not wait until the other one has been read.
+func (a *Audit) countsAtOnce(s Source) bool {
+	if a.opts.Two || !a.isGiven() {
+		return false
+	}
+	return s.Sorted && a.ascend()
+}
+
+// isGiven reports whether the layout is known, not guessed.
+func (a *Audit) isGiven() bool { return a.opts.Layout != snowflake.Layout{} }
+
+// trustTimes decides how far the times of rows may be from the times in their IDs. Local times can be hours off, and
+// the order by them is wrong by one hour when clocks are set back in autumn.
+func (a *Audit) trustTimes(s Source) {
+	a.tolerance = max(a.slack, 48*time.Hour)
+	if s.Zoned {
+		a.tolerance = max(a.slack, 30*time.Minute)
+	}
+
+	a.noZone = s.Local && !a.opts.SlackGiven
+	if a.noZone {
+		a.slack = max(a.slack, time.Hour+snowflake.MaxLead)
+	}
+}
+
+// take counts a row, and passes on its ID.
+func (a *Audit) take(row Row, add func(snowflake.ID)) {
+	a.read++
+
+	switch {
+	case row.Null:
+		a.nulls++
+	case row.Fault != nil:
+		a.notIDs++
+		if a.fault == nil {
+			a.fault = row.Fault
+		}
+	case row.Unordered:
+		a.unordered.add(row.ID)
+	default:
+		add(row.ID)
+		if a.opts.By != "" {
+			a.times.add(snowflake.ID(row.At.UnixMilli()))
+		}
+	}
+}
+
+// chooseLayout guesses the layout, which has to fit both databases.
+func (a *Audit) chooseLayout() {
+	samples := [2][]snowflake.ID{append(a.lists[0].sample(), a.unordered.sample()...), a.lists[1].sample()}
+	a.guess = guess(slices.Concat(samples[:]...), a.now)
+	a.masks = masksOf(a.guess.layout)
+
+	for _, sample := range samples {
+		if own := guess(sample, a.now); !own.couldBe(a.guess.Name) {
+			a.other = own.Layout
+		}
+	}
+}
+
+// followAll takes the IDs in the order of issue, with the times of their rows if there are any.
+func (a *Audit) followAll() {
+	for i := range a.lists[0].Len() {
+		at := snowflake.ID(noTime)
+		if a.opts.By != "" {
+			at = *a.times.at(i)
+		}
+		a.follow(*a.lists[0].at(i), at)
+	}
+}
+
+// addAll counts the IDs of both databases by time. Of equal ones the first database comes first.
+func (a *Audit) addAll(ctx context.Context) error {
+	x, y := a.lists[0], a.lists[1]
+	sort.Sort(byTime{x, &a.masks})
+	sort.Sort(byTime{y, &a.masks})
+
+	i, j := 0, 0
+	for i+j < x.Len()+y.Len() && ctx.Err() == nil {
+		isFirst := j == y.Len()
+		if !isFirst && i < x.Len() {
+			isFirst = a.compare(*x.at(i), *y.at(j)) <= 0
+		}
+
+		if isFirst {
+			a.add(*x.at(i), 0)
+			i++
+		} else {
+			a.add(*y.at(j), 1)
+			j++
+		}
+	}
+	return ctx.Err()
+}
