@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"regexp"
 	"strconv"
@@ -248,9 +249,7 @@ func (x *example) check(ctx context.Context, e *engine) error {
 	clock, claim, before := x.clock, "", ""
 	for _, s := range x.steps {
 		clock += s.later.Milliseconds()
-		for name, value := range s.values {
-			given[name] = value
-		}
+		maps.Copy(given, s.values)
 		if err := x.checkValues(ctx, e, s, clock, given, tickAt(clock), reach); err != nil {
 			return err
 		}
