@@ -277,7 +277,8 @@ func TestFileListShowsAllNamespacesInOrder(t *testing.T) {
 	check(other, false)
 	write(t, filepath.Join(dir, "beef"), nil) // a file with a hexadecimal name is none of a store
 	check(f, false)
-	if err := os.Mkdir(filepath.Join(dir, filepath.Base(dir)), 0o700); err != nil { // nor is a folder with its own name
+	write(t, filepath.Join(dir, "5.json"), nil) // nor is one beside the namespaces, with a folder of the store's name
+	if err := os.Mkdir(filepath.Join(dir, "leases"), 0o700); err != nil {
 		t.Fatal(err)
 	}
 	check(f, false)
