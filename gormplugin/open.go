@@ -53,7 +53,7 @@ import (
 // # Logging and errors
 //
 // The lease logs through db's logger: lost workers, those taken after a loss, and failed extensions as warnings, which
-// GORM shows by default; the first worker, which a logger that shows warnings shows, too, and its release at level Info.
+// GORM shows by default; the first worker, which a logger that shows warnings shows, and its release at level Info.
 // [lease.WithLogger] sets another logger.
 //
 // Errors are gorm.ErrInvalidDB for a handle that is nil or has no pool, and inside db.Connection; the handle's own

@@ -59,9 +59,20 @@ func pairOf(kv *mvccpb.KeyValue) kvlease.Pair {
 	}
 }
 
+// parseRevision reads a revision of Get or List. It is 0 for "", the revision of a missing key.
+func parseRevision(revision string) (int64, error) {
+	if revision == "" {
+		return 0, nil
+	}
+	return strconv.ParseInt(revision, 10, 64)
+}
+
 func (e *engine) Swap(ctx context.Context, key string, value []byte, revision string) (bool, error) {
 	key = root + key
-	modified, _ := strconv.ParseInt(revision, 10, 64) // from Get or List; 0 for "", the revision of a missing key
+	modified, err := parseRevision(revision)
+	if err != nil {
+		return false, err
+	}
 
 	reply, err := e.client.Txn(ctx).
 		If(clientv3.Compare(clientv3.ModRevision(key), "=", modified)).

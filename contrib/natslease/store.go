@@ -172,10 +172,21 @@ func (e *engine) List(ctx context.Context, prefix string) ([]kvlease.Pair, error
 	return slices.Collect(maps.Values(found)), nil
 }
 
-func (e *engine) Swap(ctx context.Context, key string, value []byte, revision string) (bool, error) {
-	sequence, _ := strconv.ParseUint(revision, 10, 64) // from Get or List; 0 for "", the revision of a missing key
+// parseRevision reads a revision of Get or List. It is 0 for "", the revision of a missing key.
+func parseRevision(revision string) (uint64, error) {
+	if revision == "" {
+		return 0, nil
+	}
+	return strconv.ParseUint(revision, 10, 64)
+}
 
-	_, err := e.js.Publish(ctx, e.route+e.subject(key), value,
+func (e *engine) Swap(ctx context.Context, key string, value []byte, revision string) (bool, error) {
+	sequence, err := parseRevision(revision)
+	if err != nil {
+		return false, err
+	}
+
+	_, err = e.js.Publish(ctx, e.route+e.subject(key), value,
 		jetstream.WithExpectStream(e.stream), jetstream.WithExpectLastSequencePerSubject(sequence))
 	var refused *jetstream.APIError
 	if errors.As(err, &refused) {

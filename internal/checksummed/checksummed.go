@@ -54,8 +54,8 @@ func CheckFormat(got, known, namespace string) error {
 	return fmt.Errorf("the format is %.40q, this version knows %q", got, known)
 }
 
-// Damaged returns the error of a value that can't be used. It is err itself if the value is of a later version, which is
-// no damage.
+// Damaged returns the error of a value that can't be used. It is err itself if the value is of a later version, which
+// is no damage.
 func Damaged(value string, err error) error {
 	if later := (*lease.VersionError)(nil); errors.As(err, &later) {
 		return err

@@ -69,7 +69,7 @@ func TestAMoveThatAReplicaHasMissedIsRepeatedAfterTheFailover(t *testing.T) {
 			}
 
 			var held *sqllease.HeldError
-			if _, err := move(t, p, after); !errors.As(err, &held) {
+			if err := move(t, p, after); !errors.As(err, &held) {
 				t.Errorf("a move while a process of the layout before runs: %v, want a *HeldError", err)
 			}
 			if err := stopped.Finish(); err != nil {
@@ -98,21 +98,22 @@ func TestAMoveThatAReplicaHasMissedIsRepeatedAfterTheFailover(t *testing.T) {
 }
 
 // move moves the default namespace.
-func move(t *testing.T, p place, to snowflake.Layout) (time.Time, error) {
+func move(t *testing.T, p place, to snowflake.Layout) error {
 	t.Helper()
 	store, closeStore, err := p.open()
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer func() { _ = closeStore() }()
-	return store.(*sqllease.Store).Move(t.Context(), lease.DefaultNamespace, to)
+	_, err = store.(*sqllease.Store).Move(t.Context(), lease.DefaultNamespace, to)
+	return err
 }
 
 // awaitMove moves the default namespace as soon as no worker is held.
 func awaitMove(t *testing.T, p place, to snowflake.Layout) {
 	t.Helper()
 	Eventually(t, "the move, when all leases have ended", func() bool {
-		_, err := move(t, p, to)
+		err := move(t, p, to)
 		var held *sqllease.HeldError
 		if err != nil && !errors.As(err, &held) {
 			t.Fatal(err)

@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"regexp"
 	"strconv"
@@ -249,16 +250,14 @@ func (x *example) check(ctx context.Context, e *engine) error {
 
 	// What the example does not give, as a new namespace has it. The reach may end within a tick.
 	given := values{
-		"namespace": "orders", "layout": layout.String(), "generation": 0, "server_since": 0, "revision": 0, "epoch": 1,
-		"reserved_for": "", "host": "host", "pid": 1, "version": "", "first": 0, "last": layout.MaxWorker(),
+		"namespace": "orders", "layout": layout.String(), "generation": 0, "server_since_ms": 0, "revision": 0, "epoch": 1,
+		"reserved_for": "", "host": "host", "pid": 1, "version": "", "first_worker": 0, "last_worker": layout.MaxWorker(),
 	}
 	reach := (x.window + x.lead + x.skew + layout.Tick()).Milliseconds()
 	clock, claim, before := x.clock, "", ""
 	for _, s := range x.steps {
 		clock += s.later.Milliseconds()
-		for name, value := range s.values {
-			given[name] = value
-		}
+		maps.Copy(given, s.values)
 		if err := x.checkValues(ctx, e, s, clock, given, tickAt(clock), reach); err != nil {
 			return err
 		}
@@ -300,7 +299,7 @@ func (x *example) checkValues(
 	fail := func(want any) error { return fmt.Errorf("%s has %v, want %v", s.call, s.values, want) }
 	switch s.call {
 	case "AddNamespace":
-		if given["reach"] != reach {
+		if given["reach_ms"] != reach {
 			return fail(reach)
 		}
 	case "AddLease":

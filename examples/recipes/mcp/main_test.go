@@ -145,7 +145,7 @@ func TestToolsTakeAndReturnIDsUnchanged(t *testing.T) {
 	}
 }
 
-const rows = 100_000
+const rows = 20_000
 
 func fill(t *testing.T, db *gorm.DB) []User {
 	t.Helper()

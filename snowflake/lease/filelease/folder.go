@@ -101,8 +101,9 @@ func (d folder) namespaces() ([]string, error) {
 
 	var names []string
 	for _, e := range found {
-		name, _ := hex.DecodeString(e.Name()) // a part of it, of another folder, if these are no digits
-		if e.IsDir() && filepath.Base(d.of(string(name))) == e.Name() {
+		name, err := hex.DecodeString(e.Name())
+		isNamespace := err == nil && len(name) > 0 && hex.EncodeToString(name) == e.Name() // in lower case
+		if e.IsDir() && isNamespace {
 			names = append(names, string(name))
 		}
 	}

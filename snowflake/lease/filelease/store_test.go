@@ -249,7 +249,7 @@ func TestFileTakesTheLowestOfTheHorizonsAheadAndTheLongestFreeBelow(t *testing.T
 // Beside the folders of the namespaces may be something else.
 func TestFileListShowsAllNamespacesInOrder(t *testing.T) {
 	t.Parallel()
-	dir := t.TempDir()
+	dir := filepath.Join(t.TempDir(), "leases")
 	f, other := newFile(t, dir), newFile(t, dir)
 	r := fileRequest(1, 3)
 	for _, namespace := range []string{"b", "B", "orders.v2."} {
@@ -276,6 +276,11 @@ func TestFileListShowsAllNamespacesInOrder(t *testing.T) {
 	check(f, false)
 	check(other, false)
 	write(t, filepath.Join(dir, "beef"), nil) // a file with a hexadecimal name is none of a store
+	check(f, false)
+	write(t, filepath.Join(dir, "5.json"), nil) // nor is one beside the namespaces, with a folder of the store's name
+	if err := os.Mkdir(filepath.Join(dir, "leases"), 0o700); err != nil {
+		t.Fatal(err)
+	}
 	check(f, false)
 	if err := os.MkdirAll(filepath.Join(dir, "61", "0.json"), 0o700); err != nil { // the first namespace can't be read
 		t.Fatal(err)

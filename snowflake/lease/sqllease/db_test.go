@@ -83,12 +83,15 @@ func TestSettingsWithWhichACrashForgetsCommitsAreReported(t *testing.T) {
 		cases   []struct{ dsn, variables, statement, want string } // a part of the warning; "" for none
 	}{
 		"postgres": {sqldb.Postgres, testdb.Postgres, []struct{ dsn, variables, statement, want string }{
-			{"synchronous_commit=on", "", "", ""},
-			{"synchronous_commit=local", "", "", ""},
-			{"synchronous_commit=off", "", "", "synchronous_commit = off"},
+			{"synchronous_commit=on", "fsync=on", "", ""},
+			{"synchronous_commit=local", "fsync=on", "", ""},
+			{"synchronous_commit=off", "fsync=on", "", "synchronous_commit = off"},
 			{"synchronous_commit=on", "fsync=off", "", "fsync = off"},
-			{"synchronous_commit=on", "", "ALTER TABLE snowflake_leases SET UNLOGGED", "unlogged"},
-			{"synchronous_commit=off", "", "ALTER TABLE snowflake_leases SET UNLOGGED", "synchronous_commit = off, the table is unlogged"},
+			{"synchronous_commit=on", "fsync=on", "ALTER TABLE snowflake_leases SET UNLOGGED", "unlogged"},
+			{
+				"synchronous_commit=off", "fsync=on", "ALTER TABLE snowflake_leases SET UNLOGGED",
+				"synchronous_commit = off, the table is unlogged",
+			},
 		}},
 		"mariadb": {sqldb.MySQL, testdb.MariaDB, []struct{ dsn, variables, statement, want string }{
 			{"", "innodb_flush_log_at_trx_commit=1 log_bin=OFF sync_binlog=0", "", ""},
@@ -139,8 +142,8 @@ func (a answering) QueryContext(ctx context.Context, query string, args ...any) 
 	if strings.HasPrefix(query, "SHOW VARIABLES") && a.variables != "" {
 		query = "SELECT '" + strings.NewReplacer("=", "', '", " ", "' UNION SELECT '").Replace(a.variables) + "'"
 	}
-	if a.variables == "fsync=off" {
-		query = strings.Replace(query, "pg_catalog.current_setting('fsync', true)", "'off'", 1)
+	if fsync, ok := strings.CutPrefix(a.variables, "fsync="); ok {
+		query = strings.ReplaceAll(query, "pg_catalog.current_setting('fsync', true)", "'"+fsync+"'")
 	}
 	return a.DB.QueryContext(ctx, query, args...)
 }
