@@ -68,10 +68,7 @@ func TestReadUsesTheLeasesOfOpen(t *testing.T) {
 			l, err := lease.Open(t.Context(), store, namespace, lease.WithWindow(window),
 				lease.WithClock(testclock.New(-behind)), lease.WithLogger(slog.New(slog.DiscardHandler)))
 			must(t, err)
-			id, err := l.Generator().Next()
-			must(t, err)
-
-			bound, err := readBound(t, db)
+			bound, id, err := readBound(t, db, l.Generator())
 			if err != nil || bound.Below > id || !strings.Contains(bound.Reason, "behind") {
 				t.Errorf("%+v, %v with a window of %v and a clock that is %v behind, which has issued %d", bound, err,
 					window, behind, id)
@@ -81,14 +78,17 @@ func TestReadUsesTheLeasesOfOpen(t *testing.T) {
 	})
 }
 
-// readBound repeats a Read that finds the lists of the server's transactions stale, as beside other tests.
-func readBound(t *testing.T, db *gorm.DB) (settled.Bound, error) {
+// readBound repeats a Read that finds the lists of the server's transactions stale, as beside other tests. It returns an
+// ID that was issued just before: the bound passes an ID that no transaction holds.
+func readBound(t *testing.T, db *gorm.DB, g *snowflake.Generator) (settled.Bound, snowflake.ID, error) {
 	t.Helper()
 	deadline := time.Now().Add(time.Minute)
 	for {
+		id, err := g.Next()
+		must(t, err)
 		bound, err := gormsettled.Read(t.Context(), db, &event{}, settled.WithMargin(time.Second))
 		if !errors.Is(err, settled.ErrUnknown) || time.Now().After(deadline) {
-			return bound, err
+			return bound, id, err
 		}
 		time.Sleep(100 * time.Millisecond)
 	}
