@@ -201,11 +201,11 @@ WHERE ns.namespace = :namespace AND ns.protocol <= 1 AND ns.generation = :genera
 // in mysqlTakeOver, the order of the assignments does not matter.
 //
 // Here the time is when the statement began, also after a wait. If an extension is repeated, and the first one ends
-// last, it lowers expires_ms by the time between the two, at most innodb_lock_wait_timeout. Then the worker is free
-// earlier than the owner was told. No owner issues the IDs of another one by that: the horizon is never lowered, and a
-// takeover ends the extensions. The owner extends again at once, with tokens with which the late one finds no row. What
-// is left: the worker is taken before that, and a failover then loses the takeover. mysqlExtendUnexpired would believe
-// the owner.
+// last, it lowers expires_ms by the time between the two, so the worker is free earlier than the owner was told. No ID
+// comes twice by that alone: the horizon is never lowered, and a takeover ends the extensions. After a repetition the
+// owner extends again at once, with tokens with which the late one finds no row. What is left: the late one has waited
+// for longer than the accepted skew, the worker is taken before that extension, and a failover loses the takeover. Then
+// mysqlExtendUnexpired believes the former owner.
 const mysqlExtend = `UPDATE {namespaces} AS ns
 CROSS JOIN (
 	SELECT {server} AS server, TIMESTAMPDIFF(MICROSECOND, '1970-01-01', UTC_TIMESTAMP(3)) DIV 1000 AS now_ms
