@@ -2,6 +2,8 @@ package conformance
 
 import (
 	"os"
+	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -58,5 +60,32 @@ func runTarget(t *testing.T, target target) {
 				}
 			}
 		}
+	}
+}
+
+var scanMethod = regexp.MustCompile(`(?m)^func \(\w+ \*([A-Z]\w*)(?:\[\w+\])?\) Scan\(`)
+
+// TestEveryColumnTypeIsChecked finds a type of package sqltypes that no list has.
+func TestEveryColumnTypeIsChecked(t *testing.T) {
+	files, _ := filepath.Glob("../../../sqltypes/*.go") // the pattern is valid
+	found := 0
+	for _, file := range files {
+		source, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+
+		for _, scan := range scanMethod.FindAllSubmatch(source, -1) {
+			found++
+			name := "sqltypes." + string(scan[1])
+			has := func(s subject) bool { return strings.HasPrefix(s.name(), name) }
+			if !slices.ContainsFunc(slices.Concat(subjects, arraySubjects), has) {
+				t.Errorf("%s: subjects lacks %s", filepath.Base(file), name)
+			}
+		}
+	}
+
+	if found == 0 {
+		t.Error("no type has a method Scan")
 	}
 }

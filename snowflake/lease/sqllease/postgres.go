@@ -6,7 +6,7 @@ package sqllease
 // {namespaces} and {leases} are the tables. {server} is the identity of the server that executes the statement, '' for
 // a server without one: see server.go. Operators get their schema when a statement is prepared: see package operator,
 // which is why two of them need parentheses. ns is a row of the namespaces, w one of the leases, and here has the
-// identity of the server and its time, in milliseconds since 1970.
+// identity of the server and its time, in milliseconds since 1970. 1 and 0 are true and false.
 //
 // Parameters follow a colon. Those with the name of a column have its unit, and:
 //
@@ -26,7 +26,8 @@ package sqllease
 //
 //   - protocol <= 1: a namespace with a later protocol has rules that this code does not know.
 //   - here.server = '' OR here.server = ns.server: the server is the one that served the namespace last. Another one
-//     may lack commits: recordServer comes first.
+//     may lack commits: recordServer comes first. Statements without it give no worker to anybody.
+//   - ns.revision >= :revision: the server is not behind what this process has seen.
 //   - 10000 is [lease.DefaultMaxSkew] in milliseconds, by which the clocks of two servers may differ. A lease that ends
 //     more than that after the server took over had not expired then, by either clock. So each lease that this server
 //     grants or extends ends 10001 ms after it took over, or later, and later statements know it as confirmed.
@@ -74,7 +75,7 @@ const postgresCreateLeases = `CREATE TABLE IF NOT EXISTS {leases} (
 // postgresRead reads the namespace and, in each row, one lease. First comes the lease that is held with :token, by any
 // worker. Then come free workers from :first_worker to :last_worker: those whose horizon :tick has passed, the one that
 // has been free for the longest time first, and then the others, the lowest horizon first. Without any there is one
-// row, whose columns of a lease are NULL.
+// row, whose columns of a lease are NULL. EXISTS makes the 1 of a namespace that has no leases.
 //
 // A lease of another generation, or of a worker outside of the share, is not there for anybody: its horizon is in ticks
 // of another layout, or the worker is lent by another database.
@@ -140,7 +141,9 @@ WHERE namespace = :namespace AND has_leases = 0`
 // reach: then clocks were ahead before. It is never lowered.
 //
 // reach_before_ms is what extensions may have until every replica knows the new reach, for an hour: see
-// postgresExtend. If the hour of the reach before has not passed, the one before that stays.
+// postgresExtend. If the hour of the reach before has not passed, the one before that stays. A reach of 0 is one of a
+// namespace without an owner so far, such as one that package sqlfunc has added. Its first reach needs no hour, like
+// the reach with which postgresAddNamespace adds one: what a replica may lack then is the first use, see README.md.
 const postgresRecordServer = `UPDATE {namespaces} AS ns SET
 	server_since_ms = CASE
 		WHEN (ns.server = '' OR here.server = '' OR here.server = ns.server) AND ns.revision >= :revision
@@ -298,6 +301,14 @@ WHERE ns.namespace = :namespace AND w.worker = :worker AND w.epoch = :epoch AND 
 
 // postgresRelease makes a worker free at once, from :horizon on if that is below its horizon. The token stays, so that
 // a release whose reply was lost can be repeated. An extension may have put :next in the place of :token.
+//
+// A worker that is reserved is free too, from then on: Reserve gives back one that turns out to be used, and no lease
+// takes a row with a purpose.
+//
+// No condition is about the server, the protocol or the generation, here and in postgresRevoke. On a primary that was
+// replaced it changes a row that nobody can take there: postgresTakeOver checks all of them. On the new one the worker
+// then stays held until the lease ends, at most. On a new primary that lacks a later owner the horizon may be lowered
+// below that owner's, as it may be there anyway: the floor is above both. A move has changed the epoch.
 const postgresRelease = `UPDATE {leases} SET
 	horizon = LEAST(horizon, CAST(:horizon AS bigint)),
 	expires_ms = LEAST(expires_ms,
@@ -326,8 +337,8 @@ WHERE ns.namespace = :namespace AND ns.protocol <= 1 AND ns.generation = :genera
 	AND (here.server = '' OR here.server = ns.server)
 	AND ns.first_worker = 0 AND ns.last_worker = 9223372036854775807`
 
-// postgresList reads the leases of a namespace, or of all for ”, and the server's time. The layout is NULL if the
-// namespace was lost.
+// postgresList reads the leases of a namespace, or of all if it is empty, and the server's time. The layout is NULL if
+// the namespace was lost.
 const postgresList = `SELECT
 	w.namespace, w.worker, w.epoch, w.horizon, w.expires_ms, w.reserved_for, w.host, w.pid, w.version,
 	ns.layout, CAST(pg_catalog.floor(EXTRACT(EPOCH FROM pg_catalog.clock_timestamp()) * 1000) AS bigint)
@@ -335,7 +346,8 @@ FROM {leases} AS w
 LEFT JOIN {namespaces} AS ns ON ns.namespace = w.namespace
 WHERE CAST(:namespace AS pg_catalog.text) = '' OR w.namespace = :namespace`
 
-// postgresUsable reads every column and no row: it fails if a table or a column is missing.
+// postgresUsable reads every column and no row: it fails if a table or a column is missing. Migrate reads it before it
+// creates a table.
 const postgresUsable = `SELECT ns.namespace, ns.protocol, ns.layout, ns.generation, ns.start_tick, ns.first_worker,
 	ns.last_worker, ns.has_leases, ns.server, ns.server_since_ms, ns.reach_ms, ns.reach_before_ms, ns.reach_since_ms,
 	ns.revision, w.namespace, w.worker, w.epoch, w.token, w.horizon, w.expires_ms, w.generation, w.reserved_for, w.host,
@@ -370,8 +382,8 @@ FROM {namespaces} AS ns
 LEFT JOIN {leases} AS w ON w.namespace = ns.namespace
 WHERE ns.namespace = :namespace`
 
-// postgresMoveLeases moves the leases to the layout that starts at :start_tick. A row with a token was added after
-// postgresEndOwners, by another node of a cluster: it keeps its generation, which ends its owner.
+// postgresMoveLeases moves the leases to the layout that starts at :start_tick. After postgresEndOwners no lease has a
+// token. A row with one was added later, by another node of a cluster: it keeps its generation, which ends its owner.
 const postgresMoveLeases = `UPDATE {leases} SET
 	horizon = :start_tick,
 	generation = (CAST(:generation AS bigint) + 1),

@@ -49,11 +49,18 @@ import (
 // To add a column, such as one of the holder:
 //
 //  1. In each dialect: createLeases and usable; addLease and takeOver, which set it; list and readMove, which read it.
-//  2. In Go: snapshot.owner has the parameters, Store.list and Store.survey scan.
-//  3. Package sqlfunc reserves workers with its own INSERT and UPDATE (lease.go).
-//  4. The two migrations in examples/recipes/migrations copy the DDL.
+//  2. In Go: snapshot.owner has the parameters; Store.list, reservedHolder and Store.survey read it. For the holder
+//     also leasestore.Holder, the option in lease/options.go, lease/reservation.go and leasetest/fixture.go. The other
+//     stores: filelease (owner.go, state.go) and kvlease (store.go, row.go) copy field by field, redislease writes the
+//     holder as JSON. cmd/sqlflake/workers.go shows it.
+//  3. Package sqlfunc reserves workers with the INSERT and UPDATE of contrib/sqlfunc/postgres_reserve.sql; go test
+//     -update rewrites its testdata.
+//  4. The two migrations in examples/recipes/migrations copy the DDL. Who has applied them needs a new file with an
+//     ALTER TABLE.
 //  5. Migrate adds no column to a table that exists. So an ALTER TABLE comes before the first process with the new
-//     version, and the column needs a DEFAULT: processes with the version before leave it out of their INSERT.
+//     version. The column needs a DEFAULT, there and in CREATE TABLE: processes with the version before leave it out of
+//     their INSERT, also into a table that a new one has created. Their takeOver leaves the former holder's value
+//     beside the new host.
 
 // Schema returns the statements with which Migrate creates the two tables, for migrations of your own: CREATE TABLE IF
 // NOT EXISTS without a semicolon. prefix has the meaning it has in [WithTables], "" for its default. It returns

@@ -1,9 +1,9 @@
 package sqllease
 
-// The statements for SQLite, whose bigint has integer affinity. postgres.go explains the parameters, the conditions and
-// the numbers. SQLite has one server, one writer, and no search_path, so they are shorter: no condition is about the
-// server, and no greater reach has to come to replicas. Whatever waits for another writer has not begun, so nothing
-// takes a lock by itself.
+// The statements for SQLite, whose bigint has integer affinity. schema.go explains the columns, postgres.go the
+// parameters, the conditions and the numbers. SQLite has one server, one writer, and no search_path, so they are
+// shorter: no condition is about the server, and no greater reach has to come to replicas. Whatever waits for another
+// writer has not begun, so nothing takes a lock by itself.
 //
 // The time stands still while a statement looks for its rows, so it is written where it is used, which takes half as
 // long as a subquery. unixepoch('subsec') needs 3.42. A Julian day in a double is exact to 40 microseconds; 2440587.5
@@ -228,7 +228,7 @@ const sqliteSetShare = `UPDATE {namespaces} AS ns SET
 WHERE ns.namespace = :namespace AND ns.protocol <= 1 AND ns.generation = :generation
 	AND ns.first_worker = 0 AND ns.last_worker = 9223372036854775807`
 
-// sqliteList reads the leases of a namespace, or of all for ”: see postgresList.
+// sqliteList reads the leases of a namespace, or of all if it is empty: see postgresList.
 const sqliteList = `SELECT
 	w.namespace, w.worker, w.epoch, w.horizon, w.expires_ms, w.reserved_for, w.host, w.pid, w.version,
 	ns.layout, CAST(ROUND((julianday('now') - 2440587.5) * 86400000) AS INTEGER)
@@ -236,7 +236,7 @@ FROM {leases} AS w
 LEFT JOIN {namespaces} AS ns ON ns.namespace = w.namespace
 WHERE :namespace = '' OR w.namespace = :namespace`
 
-// sqliteUsable reads every column and no row.
+// sqliteUsable reads every column and no row: see postgresUsable.
 const sqliteUsable = `SELECT ns.namespace, ns.protocol, ns.layout, ns.generation, ns.start_tick, ns.first_worker,
 	ns.last_worker, ns.has_leases, ns.server, ns.server_since_ms, ns.reach_ms, ns.reach_before_ms, ns.reach_since_ms,
 	ns.revision, w.namespace, w.worker, w.epoch, w.token, w.horizon, w.expires_ms, w.generation, w.reserved_for, w.host,
