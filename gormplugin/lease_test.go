@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"io"
 	"log"
 	"log/slog"
 	"strings"
@@ -103,10 +104,9 @@ func TestTheLeaseTellsGORMsLogger(t *testing.T) {
 		{
 			logger.Warn,
 			[]string{
-				"[info] snowflake lease acquired namespace=n%d worker=0 epoch=1 horizon=", "[warn] snowflake lease lost",
-				`error="lease: worker was taken over`, "[warn] snowflake lease acquired",
+				"[warn] snowflake lease lost", `error="lease: worker was taken over`, "[warn] snowflake lease acquired",
 			},
-			[]string{"released", "extended"},
+			[]string{"[info]", "released", "extended"},
 		},
 		{logger.Error, nil, []string{"snowflake"}},
 		{logger.Silent, nil, []string{"snowflake"}},
@@ -132,6 +132,26 @@ func TestTheLeaseTellsGORMsLogger(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// GORM's default logger writes to standard output, which may be the data of a program.
+func TestTheFirstWorkerIsInTheDefaultLogOnce(t *testing.T) {
+	var text bytes.Buffer
+	before := slog.Default()
+	slog.SetDefault(slog.New(slog.NewTextHandler(&text, nil)))
+	defer slog.SetDefault(before)
+
+	for _, level := range []logger.LogLevel{logger.Silent, logger.Error, logger.Warn, logger.Info} {
+		h := on(t, testdb.SQLite(t))
+		h.Logger = logger.New(log.New(io.Discard, "", 0), logger.Config{LogLevel: level})
+		keys := h.leased(t, gormplugin.WithLease(lease.WithNamespace(fmt.Sprint("level", level))))
+		noError(t, keys.Close(t.Context()))
+	}
+
+	got := text.String()
+	if strings.Count(got, "\n") != 1 || !strings.Contains(got, `acquired" namespace=level3 worker=0`) {
+		t.Errorf("want one line, for the level Warn, got\n%s", got)
 	}
 }
 

@@ -15,8 +15,9 @@ import (
 // leaseLog is a slog.Handler that passes the records of a lease to GORM's logger, which filters by its own level. It
 // drops records below Info, for which GORM has no level.
 //
-// GORM's default level hides Info. So the first worker is shown by a logger that shows warnings, and the worker after a
-// lost one is a warning too: else the log would show the loss and never its end.
+// GORM's default level hides Info. Then the first worker goes to slog's default logger, as with sqllease.Open, and not
+// to standard output, where GORM writes: that may be the data of a program. The worker after a lost one is a warning:
+// else the log would show the loss and never its end.
 type leaseLog struct {
 	to     logger.Interface
 	opened atomic.Bool // a worker was acquired
@@ -52,8 +53,10 @@ func (h *leaseLog) Handle(ctx context.Context, record slog.Record) error {
 		switch {
 		case isAfterLoss:
 			log = h.to.Warn
-		case isFirst && showsWarnings(h.to):
-			log = h.to.LogMode(logger.Info).Info
+		case isFirst && hidesInfo(h.to):
+			if others := slog.Default().Handler(); others.Enabled(ctx, record.Level) {
+				return others.Handle(ctx, record)
+			}
 		}
 	}
 
@@ -61,14 +64,14 @@ func (h *leaseLog) Handle(ctx context.Context, record slog.Record) error {
 	return nil
 }
 
-// showsWarnings reports whether the level of a logger is known, as with those of GORM, and Warn or above.
-func showsWarnings(to logger.Interface) bool {
+// hidesInfo reports whether a logger has GORM's default level, Warn. Those of others may not say which level they have.
+func hidesInfo(to logger.Interface) bool {
 	v := reflect.Indirect(reflect.ValueOf(to))
 	if v.Kind() != reflect.Struct {
 		return false
 	}
 	level := v.FieldByName("LogLevel")
-	return level.IsValid() && level.CanInt() && level.Int() >= int64(logger.Warn)
+	return level.IsValid() && level.CanInt() && level.Int() == int64(logger.Warn)
 }
 
 // WithAttrs and WithGroup are not called: a lease adds nothing to its logger.

@@ -53,8 +53,8 @@ import (
 // # Logging and errors
 //
 // The lease logs through db's logger: lost workers, those taken after a loss, and failed extensions as warnings, which
-// GORM shows by default; the first worker, which a logger that shows warnings shows, and its release at level Info.
-// [lease.WithLogger] sets another logger.
+// GORM shows by default; the first worker and its release at level Info. At GORM's default level slog's default logger
+// has the first worker. [lease.WithLogger] sets another logger.
 //
 // Errors are gorm.ErrInvalidDB for a handle that is nil or has no pool, and inside db.Connection; the handle's own
 // error; gorm.ErrDryRunModeUnsupported for a dry run; gorm.ErrInvalidTransaction inside a transaction;
