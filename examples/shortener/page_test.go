@@ -3,6 +3,7 @@ package main
 import (
 	"bufio"
 	"bytes"
+	"context"
 	"encoding/json"
 	"fmt"
 	"net/http"
@@ -93,11 +94,15 @@ func openBrowser(t *testing.T) *browser {
 		}
 	}
 
-	cmd := exec.CommandContext(t.Context(), "chromedriver", "--port=0")
+	// The test's context ends before the session is deleted: without its driver the browser would go on.
+	cmd := exec.CommandContext(context.WithoutCancel(t.Context()), "chromedriver", "--port=0")
 	output, err := cmd.StdoutPipe()
 	exampletest.Must(t, err)
 	exampletest.Must(t, cmd.Start())
-	t.Cleanup(func() { _ = cmd.Wait() })
+	t.Cleanup(func() {
+		_ = cmd.Process.Kill()
+		_ = cmd.Wait()
+	})
 
 	port := ""
 	lines := bufio.NewScanner(output)
