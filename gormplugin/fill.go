@@ -146,18 +146,23 @@ func (c *callbacks) keepOnce(in *upsert.Insert, r *model.Records) error {
 	}
 
 	distinct := reflect.New(list.Type()).Elem()
-	seen := make(map[uintptr]bool, list.Len())
+	first := make(map[uintptr]int, list.Len()) // where a pointer is in distinct
+	moved := make([]int, list.Len())
 	var ids []snowflake.ID
 	for i := range list.Len() {
 		element := list.Index(i)
-		if seen[element.Pointer()] {
-			continue
+		at, isSeen := first[element.Pointer()]
+		if !isSeen {
+			at = distinct.Len()
+			first[element.Pointer()] = at
+			distinct.Set(reflect.Append(distinct, element))
+			ids = append(ids, in.IDs[i*columns:(i+1)*columns]...)
 		}
-		seen[element.Pointer()] = true
-		distinct.Set(reflect.Append(distinct, element))
-		ids = append(ids, in.IDs[i*columns:(i+1)*columns]...)
+		moved[i] = at
 	}
+
 	in.Stmt.ReflectValue, in.IDs = distinct, ids
+	in.MoveWritten(moved)
 	return nil
 }
 

@@ -16,6 +16,8 @@ import (
 	"gorm.io/gorm/clause"
 
 	"github.com/sqlflake/sqlflake/internal/skip"
+	"github.com/sqlflake/sqlflake/internal/testdb"
+	"github.com/sqlflake/sqlflake/internal/testdb/gormdb"
 	"github.com/sqlflake/sqlflake/snowflake"
 )
 
@@ -405,4 +407,40 @@ func TestTheErrorOfALookupIsThatOfTheCreate(t *testing.T) {
 			t.Errorf("error %v, want %v", err, errRefused)
 		}
 	}, &renamed{})
+}
+
+type (
+	branchKid struct {
+		ID       snowflake.ID
+		ParentID snowflake.ID
+		Parent   *branch
+		Clear    bool `gorm:"-"`
+	}
+	branch struct {
+		ID   snowflake.ID
+		Kids []*branchKid `gorm:"foreignKey:ParentID"`
+	}
+)
+
+func (k *branchKid) BeforeCreate(*gorm.DB) error {
+	if k.Clear {
+		k.ID = 0
+	}
+	return nil
+}
+
+// The second record is written through its parent, before the list has lost the pointer that is in it twice.
+func TestAPointerThatIsTwiceInAListBesideARecordWrittenByAWayBack(t *testing.T) {
+	target := testdb.SQLite(t)
+	db := open(t, target, gormdb.Dialector(target), gorm.Config{DisableForeignKeyConstraintWhenMigrating: true},
+		[]any{&branchKid{}, &branch{}})
+	twice, other := &branchKid{ID: 7, Clear: true}, &branchKid{}
+	other.Parent = &branch{Kids: []*branchKid{other}}
+	list := []*branchKid{twice, twice, other}
+	must(t, db.Clauses(clause.OnConflict{DoNothing: true}).Create(&list))
+
+	if twice.ID == 0 || twice.ID == 7 || other.ID == 0 || twice.ID == other.ID {
+		t.Errorf("keys %d and %d", twice.ID, other.ID)
+	}
+	db.wantKeys(t, "branch_kids", twice.ID, other.ID)
 }

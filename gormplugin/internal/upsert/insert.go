@@ -99,6 +99,13 @@ func (in *Insert) generatedBesideKey() bool {
 	return false
 }
 
+// MoveWritten renumbers the records whose rows are written already: record i has become moved[i].
+func (in *Insert) MoveWritten(moved []int) {
+	for k, i := range in.written {
+		in.written[k] = moved[i]
+	}
+}
+
 // TakeBack clears the fields that still have their generated IDs: the statement has failed, so no row has them. A
 // record that kept its key would be updated by the next Save instead of created: without its create hooks, and with
 // children that refer to no row.
