@@ -33,7 +33,7 @@
 // comes first, then the fields in their order. If one of several generators fails, no field of the statement is set. A
 // tag that the plugin cannot follow is an [ErrTag] at every Create of the model.
 //
-// A generated ID that a row has already is [ErrRepeated], also in associations, whose clauses would hide it.
+// A generated ID that a row has already is [ErrRepeated], even in associations, whose clauses would hide it.
 //
 // The comment of [Plugin] has the rules for upserts, invalid records, failed statements and gorm.io/sharding. The
 // [README] has the key after an upsert, references, values, integer keys, and the limits.

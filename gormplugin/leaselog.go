@@ -64,7 +64,8 @@ func (h *leaseLog) Handle(ctx context.Context, record slog.Record) error {
 	return nil
 }
 
-// hidesInfo reports whether a logger has GORM's default level, Warn. Those of others may not say which level they have.
+// hidesInfo reports whether a logger has GORM's default level, Warn. It reads the level from a field of GORM's own
+// logger; of other loggers it is not known.
 func hidesInfo(to logger.Interface) bool {
 	v := reflect.Indirect(reflect.ValueOf(to))
 	if v.Kind() != reflect.Struct {

@@ -96,8 +96,8 @@ func (s *memoryStore) Acquire(ctx context.Context, r leasestore.Request) (leases
 	return grant, err
 }
 
-// Extend only checks whether the pool was closed: database/sql does that before it looks at the context, and looks at
-// the context before it takes or opens a connection. The horizon need not be stored as long as no process can take the
+// Extend only checks whether the pool was closed: database/sql does that before it checks the context, and checks the
+// context before it takes or opens a connection. The horizon need not be stored as long as no process can take the
 // worker.
 func (s *memoryStore) Extend(
 	_ context.Context, c leasestore.Claim, horizon int64, ttl time.Duration,

@@ -23,7 +23,7 @@ import (
 // its sessions: it changes what they share, without a lock. Models are given as for AutoMigrate.
 //
 // It returns an error that wraps gorm.ErrInvalidDB for a handle without a [Plugin], GORM's error for a model that it
-// cannot parse, [ErrTag], also for a key that [WithIntegerKeys] should fill but that is too small for an ID, and
+// cannot parse, [ErrTag], including for a key that [WithIntegerKeys] should fill but that is too small for an ID, and
 // schema.ErrUnsupportedDataType for a foreign key that cannot hold the key it refers to. It checks all models before it
 // changes any.
 func DisableAutoIncrement(db *gorm.DB, models ...any) error {

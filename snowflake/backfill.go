@@ -74,7 +74,7 @@ func NewBackfill(worker int64, opts ...Option) (*Backfill, error) {
 // each tick begins at a sequence that depends on the tick and continues at 0 after the last, so that the rows of quiet
 // ticks are spread.
 //
-// It returns ErrBeforeEpoch or ErrTimeExhausted for a time outside the layout, also for the zero Time; ErrUnsorted for
+// It returns ErrBeforeEpoch or ErrTimeExhausted for a time outside the layout, including the zero Time; ErrUnsorted for
 // a tick before the last row's; ErrNotPast if the ID would be too young; and ErrCrowded if it would be later than t by
 // more than MaxBackfillDelay. An error leaves the Backfill unchanged.
 func (b *Backfill) Next(t time.Time) (ID, error) {
@@ -93,7 +93,7 @@ func (b *Backfill) Next(t time.Time) (ID, error) {
 }
 
 // Resume continues an interrupted run, with the IDs that it would have made: id is the key of the last stored row,
-// which was created at t. It returns the errors of Next, ErrUnsorted also for an id before the last one, and
+// which was created at t. It returns the errors of Next, ErrUnsorted if id is before the last one as well, and
 // ErrInvalidID if no run can have made id for a row of this time. An error leaves the Backfill unchanged.
 func (b *Backfill) Resume(id ID, t time.Time) error {
 	space := b.layout.space

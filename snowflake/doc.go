@@ -18,7 +18,7 @@
 //
 // # Generating
 //
-// [Generator.Next] returns one ID, [Generator.Fill] a batch. They are unique and in order, also when the wall clock
+// [Generator.Next] returns one ID, [Generator.Fill] a batch. They are unique and in order, even when the wall clock
 // steps back; the comment of [Generator] gives the reasons and the limits of a fixed worker. The IDs of several workers
 // are in order as far as their clocks agree.
 //

@@ -95,8 +95,8 @@ var (
 	// ErrRange means that the number does not fit into 64 bits (for decimals and numbers: into an int64). All readers
 	// return it.
 	ErrRange = errors.New("snowflake: ID out of range")
-	// ErrNull means that Scan met an SQL NULL or a nil *ID, for which ID has no value. A nullable column is read into a
-	// sqltypes.Null, or into a *ID; some query builders panic at a nil one.
+	// ErrNull means that Scan read an SQL NULL or a nil *ID, for which ID has no value. A nullable column is read into
+	// a sqltypes.Null, or into a *ID; some query builders panic at a nil one.
 	ErrNull = errors.New("snowflake: NULL is not an ID")
 	// ErrType means that the source is of a type that holds no ID: Scan returns it for floats, bool, time.Time and
 	// others, UnmarshalJSON for booleans, objects and arrays, UnmarshalBSONValue for doubles and others.

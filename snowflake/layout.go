@@ -140,8 +140,8 @@ func (l Layout) Epoch() time.Time { return l.space.Epoch() }
 func (l Layout) Tick() time.Duration { return l.space.Tick }
 
 // Period returns the length of time within which IDs may be out of order by time: a tick or, for a layout whose time
-// has two parts, as many ticks as the lower one counts. Periods begin at the epoch. A period of more than 292 years is
-// the greatest Duration. The zero Layout has a period of 0.
+// has two parts, as many ticks as the lower one counts. Periods begin at the epoch. A period too long for a Duration,
+// 292 years, is returned as the longest Duration. The zero Layout has a period of 0.
 //
 // It says nothing about fields above the time: MinAt and Range return ErrFieldOrder if there are any.
 func (l Layout) Period() time.Duration {

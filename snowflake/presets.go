@@ -57,7 +57,7 @@ func Scattered() Layout { return presets()[2].layout }
 //   - instagram: "Sharding & IDs at Instagram", 2012. The published function has 41 bits of time; without the sign bit
 //     40 are left, which end in 2046.
 //   - bwmarrin: bwmarrin/snowflake as it comes: Twitter's epoch, and 1,024 nodes. If a program sets its own epoch or
-//     bits, take a layout of these, also with the libraries below.
+//     bits, take a layout of these, as for the libraries below.
 //   - sonyflake: sony/sonyflake version 1.
 //   - sonyflake2: sony/sonyflake/v2, which counts from 2025-01-01.
 //   - godruoyi: godruoyi/go-snowflake.
@@ -90,7 +90,7 @@ func Preset(name string) (Layout, error) {
 	return Layout{}, layoutError("no preset %q, want one of %s", name, strings.Join(names, ", "))
 }
 
-// MustPreset is like Preset but panics on an error. It is for names that are written in code.
+// MustPreset is like Preset but panics on an error. It is for names written in the program.
 func MustPreset(name string) Layout {
 	l, err := Preset(name)
 	if err != nil {

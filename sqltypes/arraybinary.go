@@ -7,7 +7,7 @@ import (
 )
 
 // elementSizes has the OIDs of the element types that can be read, with the size of an element, 0 for text (pg_type.dat
-// in the source of PostgreSQL).
+// in PostgreSQL's source).
 var elementSizes = map[uint32]int{
 	20: 8, 21: 2, 23: 4, // int8, int2, int4
 	25: 0, 1043: 0, // text, varchar
@@ -28,7 +28,7 @@ func readArray[T ~int64, S string | []byte](source string, src S) ([]T, error) {
 	return readArrayText[T](source, string(src))
 }
 
-// readArrayBinary reads the image that array_send of PostgreSQL writes (src/backend/utils/adt/arrayfuncs.c), in big
+// readArrayBinary reads the image that PostgreSQL's array_send writes (src/backend/utils/adt/arrayfuncs.c), in big
 // endian: a header, the bounds, then each element after its length. It does not trust the header: it allocates only for
 // elements that fit into the rest of the image.
 func readArrayBinary[T ~int64](source string, image []byte) ([]T, error) {
@@ -82,7 +82,8 @@ func readArrayBinary[T ~int64](source string, image []byte) ([]T, error) {
 	return ids, nil
 }
 
-// nextElement cuts the element at an index off the rest of an image: its length, and so many bytes.
+// nextElement cuts the next element off the rest of an image: its length, then that many bytes. index is its place in
+// the array, for errors.
 func nextElement(source string, image, rest []byte, index, size int) (element, after []byte, err error) {
 	malformed := func(format string, args ...any) ([]byte, []byte, error) {
 		return nil, nil, newArrayError(snowflake.ErrSyntax, source, image, format, args...)

@@ -13,10 +13,10 @@ import (
 // [Text].
 //
 // Column: bytea on PostgreSQL, BINARY(8) on MariaDB and MySQL, BLOB on SQLite. GORM creates bytea, blob, and on MariaDB
-// and MySQL varbinary(64), also for a primary key; with the tag `gorm:"size:8"` it is varbinary(8) there, and the same
+// and MySQL varbinary(64), even for a primary key; with the tag `gorm:"size:8"` it is varbinary(8) there, and the same
 // on the others. `gorm:"type:binary(8);size:8"` makes it BINARY(8), which PostgreSQL does not have.
 //
-// Caution: any 8 bytes are a Binary, also little-endian ones and a text of 8 characters.
+// Caution: any 8 bytes are a Binary, including little-endian ones and a text of 8 characters.
 //
 // Caution: GORM treats a bare key of bytes as a list of keys, so db.First(&row, key) and db.Delete(&row, key) look for
 // the keys 0 to 255, and MariaDB finds rows with them, since it compares bytes with numbers. Write db.First(&row, "id =
@@ -63,7 +63,7 @@ func rejectLength(source, input string) error {
 		fmt.Sprintf("want %d bytes, got %d", binaryLen, len(input)))
 }
 
-// GormDataType returns "bytes", for which GORM creates a column on every database, also for a primary key.
+// GormDataType returns "bytes", for which GORM creates a column on every database, even for a primary key.
 func (Binary) GormDataType() string { return "bytes" }
 
 // JSONSchemaAlias returns "", as [snowflake.ID.JSONSchemaAlias] does.
@@ -78,7 +78,7 @@ func (b *Binary) SetSnowflakeID(id snowflake.ID) { *b = Binary(id) }
 // String returns the ID in decimal digits.
 func (b Binary) String() string { return snowflake.ID(b).String() }
 
-// MarshalText returns the text of [Binary.String], also for JSON. The error is always nil.
+// MarshalText returns the text of [Binary.String], which makes it a string in JSON. The error is always nil.
 func (b Binary) MarshalText() ([]byte, error) { return snowflake.ID(b).MarshalText() }
 
 // UnmarshalText reads decimal digits as [snowflake.ID.UnmarshalText] does. On an error b is 0.

@@ -34,7 +34,7 @@ func (s Strict) String() string { return snowflake.ID(s).String() }
 // AppendText appends the text of [Strict.String] to b. The error is always nil.
 func (s Strict) AppendText(b []byte) ([]byte, error) { return snowflake.ID(s).AppendText(b) }
 
-// MarshalText returns the text of [Strict.String], also for JSON. The error is always nil.
+// MarshalText returns the text of [Strict.String], which makes it a string in JSON. The error is always nil.
 func (s Strict) MarshalText() ([]byte, error) { return snowflake.ID(s).MarshalText() }
 
 // UnmarshalText reads decimal digits as [snowflake.ID.UnmarshalText] does. On an error s is 0.

@@ -18,7 +18,7 @@ import (
 // between Text(lo) and Text(hi) of [snowflake.Layout.Range]. The conditions of gormplugin (CreatedBetween, Page) are
 // for integers and reject such a column.
 //
-// Column: char(13), varchar(13) or text. GORM creates varchar(64) on PostgreSQL, MariaDB and MySQL, also for a primary
+// Column: char(13), varchar(13) or text. GORM creates varchar(64) on PostgreSQL, MariaDB and MySQL, even for a primary
 // key, and text on SQLite; with the tag `gorm:"size:13"` it is varchar(13). For char(13) write
 // `gorm:"type:char(13);size:13"`: without the size, AutoMigrate would alter the table in each run. On SQLite do not
 // declare the column as STRING or another word that does not mean text (CHAR, CLOB, TEXT): it would convert
@@ -28,8 +28,8 @@ import (
 // letters in the order of the English alphabet: "C" and every binary one, Unicode's root collation, and the collations
 // of most languages. It fails where a letter or a pair of letters has another place: Croatian (NJ), Czech and Slovak
 // (CH), Danish and Norwegian (AA), Estonian (Z), Hungarian (CS), Latvian and Lithuanian (Y) and others, 84 of the 806
-// ICU collations of PostgreSQL 15. There, give the column COLLATE "C" on PostgreSQL or COLLATE ascii_bin on MariaDB
-// and MySQL. Equality holds under every collation.
+// ICU collations in PostgreSQL 15. There, give the column COLLATE "C" on PostgreSQL or COLLATE ascii_bin on MariaDB and
+// MySQL. Equality holds under every collation.
 //
 // Caution: 13 decimal digits are a valid Text of another ID. Convert a column of decimal text in one step.
 type Text snowflake.ID
@@ -59,7 +59,7 @@ func scanText(src any) (snowflake.ID, error) {
 	return column.ScanOther[Text](src, "CHAR(13), VARCHAR or TEXT")
 }
 
-// GormDataType returns "string", for which GORM creates a column on every database, also for a primary key.
+// GormDataType returns "string", for which GORM creates a column on every database, even for a primary key.
 func (Text) GormDataType() string { return "string" }
 
 // JSONSchemaAlias returns "", as [snowflake.ID.JSONSchemaAlias] does.
@@ -74,7 +74,7 @@ func (t *Text) SetSnowflakeID(id snowflake.ID) { *t = Text(id) }
 // String returns the ID in decimal digits.
 func (t Text) String() string { return snowflake.ID(t).String() }
 
-// MarshalText returns the text of [Text.String], also for JSON. The error is always nil.
+// MarshalText returns the text of [Text.String], which makes it a string in JSON. The error is always nil.
 func (t Text) MarshalText() ([]byte, error) { return snowflake.ID(t).MarshalText() }
 
 // UnmarshalText reads decimal digits as [snowflake.ID.UnmarshalText] does. On an error t is 0.

@@ -70,7 +70,7 @@ func (t Typed[K]) AppendText(b []byte) ([]byte, error) {
 	return appendPrefixed[K](b, prefix, snowflake.ID(t)), nil
 }
 
-// MarshalText returns what [Typed.AppendText] appends, also for JSON values and keys of JSON objects.
+// MarshalText returns what [Typed.AppendText] appends. encoding/json calls it for values and for keys of objects.
 func (t Typed[K]) MarshalText() ([]byte, error) {
 	prefix := prefixOf[K]()
 	if !isPrefix(prefix) {

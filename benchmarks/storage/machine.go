@@ -53,7 +53,7 @@ func busyMachine() string {
 	return "The machine was busy with other work when the runs began, so speeds are less exact."
 }
 
-// field returns the value after "name:" in a file of Linux.
+// field returns the value after "name:" in a file such as /proc/cpuinfo, or "" if there is none.
 func field(path, name string) string {
 	text, _ := os.ReadFile(path)
 	_, rest, _ := strings.Cut("\n"+string(text), "\n"+name)

@@ -85,7 +85,7 @@ func (p *rowReader) words(ctx context.Context, s streams) iter.Seq2[audit.Row, e
 // auditTable is a table with IDs.
 type auditTable struct{ table, column, by string }
 
-// integers are the types of columns that an index sorts by number. SQLite stores texts in them too.
+// integers are the column types that an index sorts by number. In SQLite such a column can hold texts as well.
 var integers = []string{"INT2", "INT4", "INT8", "SMALLINT", "MEDIUMINT", "INT", "BIGINT"}
 
 // read reads the table in a database.
@@ -204,7 +204,7 @@ func cancelling(dsn string) string {
 	return stdlib.RegisterConnConfig(config)
 }
 
-// unknown matches the errors of PostgreSQL, MySQL and SQLite about a name.
+// unknown matches the errors in which PostgreSQL, MySQL and SQLite report an unknown table or column.
 var unknown = regexp.MustCompile(`SQLSTATE 42(P01|703)|Error (1054|1146)|no such (table|column)`)
 
 // explain adds the probable reason to an error.

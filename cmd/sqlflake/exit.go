@@ -89,8 +89,9 @@ var secret = regexp.MustCompile(`(?is)://|:.*@|@.*[:(/]|(pass|pwd|secret|key|tok
 
 var errSecret = errors.New("an argument that is not printed looks like a DSN; give it with --dsn, or in SQLFLAKE_DSN")
 
-// webLink matches URLs that people copy. A URL of a database begins otherwise.
+// webLink matches the URLs of web pages. A database URL begins differently.
 var webLink = regexp.MustCompile(`^https?://`)
 
-// looksSecret reports whether a text may have a password. A URL of the web has none, unless the rest looks like it.
+// looksSecret reports whether a text may have a password. The URL of a web page has none, unless the rest looks like
+// one.
 func looksSecret(text string) bool { return secret.MatchString(webLink.ReplaceAllString(text, "")) }

@@ -101,7 +101,7 @@ alive`, name, holder, expires)
 	return err
 }
 
-// revoke takes a worker away, and returns its horizon in words.
+// revoke takes a worker away, and returns its horizon as text, or "its horizon" if the time is not known.
 func (d *database) revoke(ctx context.Context, e leasestore.Entry) (horizon string, err error) {
 	if err := d.Revoke(ctx, e); err != nil {
 		return "", err

@@ -1,6 +1,6 @@
 // Package adopt moves existing tables from auto-increment keys to keys that the application fills.
 //
-//	// The last step of the rollout, when no process of the old version runs any more:
+//	// The last step of the rollout, when no process of the old version is running:
 //	err := adopt.DropAutoIncrement(db, &User{}, &Order{})
 //
 //	// Old rows keep their small keys. New rows get IDs from gormplugin, and ORDER BY id stays the order of creation.
@@ -49,7 +49,7 @@ var (
 // pass a transaction with lock_timeout. A 16- or 32-bit column becomes bigint, with the columns that refer to it. This
 // rewrites the tables under the lock, and prepared statements of other processes fail once ("cached plan must not
 // change result type"). Tables that inherit from it lose the default too. Meanwhile the search_path is "pg_catalog,
-// pg_temp", also for functions of CHECK constraints, indexes and event triggers.
+// pg_temp", and functions called by CHECK constraints, indexes and event triggers run under it.
 //
 // # MySQL and MariaDB
 //

@@ -36,7 +36,7 @@ func (k countedKey) name() string {
 	return k.schema + "." + k.table
 }
 
-// quoted returns name as an identifier. A schema of PostgreSQL may have a dot, at which GORM would split it.
+// quoted returns name as an identifier. A PostgreSQL schema may have a dot in its name, at which GORM would split it.
 func (k countedKey) quoted(db *gorm.DB) string {
 	if db.Name() == "postgres" && k.schema != "" {
 		return quoteName(k.schema) + "." + quoteName(k.table)

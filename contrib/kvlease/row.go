@@ -17,7 +17,7 @@ type header struct {
 	Format    string    `json:"format"`
 	Namespace string    `json:"namespace"`
 	Layout    string    `json:"layout"`
-	Created   time.Time `json:"created"`        // tells it from one that was deleted
+	Created   time.Time `json:"created"`        // differs from the time of a namespace that was deleted before
 	Floor     time.Time `json:"floor,omitzero"` // for Grant.Floor, if there was one before
 }
 

@@ -127,8 +127,8 @@ func (s *Store) wasDeleted(ctx context.Context, ns *namespace) (bool, error) {
 	return deleted, engineError(err)
 }
 
-// checkVersion looks at the layout again after a row was taken: a later version may have marked the namespace
-// meanwhile, and then all the rows that it has found.
+// checkVersion reads the layout again after a row was taken: a later version may have marked the namespace meanwhile,
+// and then every row that it found.
 func (s *Store) checkVersion(ctx context.Context, name string) error {
 	pair, err := s.kv.Get(ctx, prefixOf(name)+layoutKey)
 	if err != nil || pair.Revision == "" { // deleted, or unknown to a replica

@@ -55,8 +55,8 @@ func (e *engine) check(c jetstream.StreamConfig, server string) error {
 	return nil
 }
 
-// older reports whether a version such as "2.9.10" or "2.12.0-RC.1" is below the other one. An unknown one is not.
-// Versions of Go have the same form; what a build adds to the numbers does not count.
+// older reports whether a version such as "2.9.10" or "2.12.0-RC.1" is below the other one. An unknown one is not. Go
+// versions have the same form. A suffix of the build does not count.
 func older(v, than string) bool {
 	v = numbers.FindString(v)
 	return v != "" && version.Compare("go"+v, "go"+than) < 0

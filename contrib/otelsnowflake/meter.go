@@ -105,8 +105,8 @@ func (m *Meter) observe(v metrics.Value) {
 
 const generatorKey = "snowflake.generator"
 
-// Remove ends the export of the generator or lease with the name. The provider still exports its histograms, which do
-// not change any more.
+// Remove ends the export of the generator or lease with the name. The provider still exports its histograms, which no
+// longer change.
 func (m *Meter) Remove(name string) { m.set.Remove(name) }
 
 // QueryWorkers adds how many workers of each lease any process holds, and how many there are: see

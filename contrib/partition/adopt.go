@@ -14,9 +14,9 @@ import (
 )
 
 // Adopt turns an ordinary table into a partitioned one with the same name and rows, and creates the partitions that
-// [Set.Maintain] would create. It returns the steps that it took, also with an error. A partitioned table that fits the
+// [Set.Maintain] would create. It returns the steps that it took, even with an error. A partitioned table that fits the
 // Set only gets missing partitions. Any number of processes may call it at once: one does the work, the others wait
-// until it is done. If it was interrupted at any point, also by kill -9, the next call continues.
+// until it is done. If it was interrupted at any point, even by kill -9, the next call continues.
 //
 // On MySQL and MariaDB one ALTER TABLE copies the table, and blocks writers meanwhile. On PostgreSQL the table becomes
 // the first partition, table_legacy (a long name is cut, with a checksum), of a new table; no row is copied, and
@@ -35,8 +35,8 @@ import (
 //
 // A killed process leaves the constraint, which rejects rows from the cut on, at least 18 hours later: call Adopt again
 // within six hours, or drop it. After an error Adopt removes it, trying for up to ten seconds or ten lock timeouts,
-// also after ctx has ended, unless another call has validated it. If it stays, the error has the statement that
-// removes it.
+// even after ctx has ended, unless another call has validated it. If it stays, the error has the statement that removes
+// it.
 //
 // 5 million rows took 2.5 s with 4 writers, whose longest insert took 81 ms (2 shared cores of an Intel Xeon,
 // Sapphire Rapids, Linux, PostgreSQL 15; SNOWFLAKE_TEST_ADOPT_ROWS=5000000 go test -v -run AdoptBesideWriters in this

@@ -153,7 +153,7 @@ func (p *planner) toCreate(last period.Span) (periods []period.Span) {
 	return periods
 }
 
-// first returns the first period that has to have a partition. Older gaps are left as they are: no rows come for them.
+// first returns the first period that has to have a partition. Older gaps stay: no rows arrive for them.
 func (p *planner) first() period.Span {
 	from := p.earliest().Add(-p.grace)
 	if !p.begin.IsZero() {

@@ -35,7 +35,7 @@ func (s *Set) readPlan(
 	return plan, nil
 }
 
-// survey reads the table and makes the plan, up to a step that is enough. It returns a planner with an error, too.
+// survey reads the table and makes the plan, up to a step that is enough. It returns a planner even with an error.
 func (s *Set) survey(ctx context.Context, q engine.Querier, enough func(Step) bool) (*planner, error) {
 	st, err := s.engine.Inspect(ctx, q, &s.table)
 	if err != nil {
@@ -84,7 +84,7 @@ func (p *planner) make() error {
 // security.
 //
 // DETACH and DROP in one transaction take an ACCESS EXCLUSIVE lock on the table for a few milliseconds, and on each
-// table that its foreign keys refer to, also after [WithDetachConcurrently]: a reader of such a table delays the drop.
+// table that its foreign keys refer to, even after [WithDetachConcurrently]: a reader of such a table delays the drop.
 // A step waits for its locks in turn, each for at most [WithLockTimeout], and keeps those it has. Attempts use
 // different orders.
 //
@@ -174,7 +174,7 @@ func (m *maintenance) pauseForOthers(ctx context.Context) error {
 	return pause(ctx, 2*limit, 6*limit)
 }
 
-// recordFailure keeps a step that failed, and others that need the same lock, from being done by this call.
+// recordFailure records the error of a step. This call then skips the step, and others that need the same lock.
 func (m *maintenance) recordFailure(step Step, err error) {
 	m.failed[step.id()] = true
 	m.errs = append(m.errs, fmt.Errorf("%s %s: %w", step.Action, step.Partition, err))

@@ -125,7 +125,7 @@ func WithNames(names func(start time.Time) string) Option {
 
 // WithLockTimeout sets how long a step may wait for a lock, 1 ms to 1 minute; the default is 200 ms. While it waits,
 // other statements on the table wait behind it. MySQL and MariaDB count whole seconds, so there it is rounded up. Above
-// deadlock_timeout of PostgreSQL, one second unless set, the server may end the transaction of a writer instead of the
+// PostgreSQL's deadlock_timeout, one second unless set, the server may end the transaction of a writer instead of the
 // step, if both wait for each other.
 func WithLockTimeout(d time.Duration) Option {
 	return option(d >= time.Millisecond && d <= time.Minute, func(c *config) { c.table.LockTimeout = d },
@@ -141,7 +141,7 @@ func WithPatience(d time.Duration) Option {
 
 // WithDefault adds a partition for rows that belong to no other partition: DEFAULT on PostgreSQL, MAXVALUE on MySQL and
 // MariaDB. An ID of a clock far ahead is then stored instead of rejected, and prevents the partition of its time (on
-// MySQL and MariaDB all new partitions) until [Set.MoveDefault] has moved it or somebody has deleted it. Plan and
+// MySQL and MariaDB all new partitions) until [Set.MoveDefault] has moved it or someone has deleted it. Plan and
 // Maintain report such rows. Prefer a large WithAhead: PostgreSQL locks the default partition for each new one and
 // detaches none concurrently.
 func WithDefault() Option {
@@ -165,10 +165,10 @@ func WithKeep(rename func(partition string) string) Option {
 }
 
 // WithArchive calls f with the name of each partition beyond the retention after it was detached, and drops it when f
-// has returned nil. It excludes WithKeep. The name is in the form of SQL, schema.table, quoted where it needs that, on
-// MySQL and MariaDB always with backquotes. The next Maintain calls f again if it returned an error, or if the process
-// ended before its success was recorded, so f must be idempotent. Only one process calls it at a time, with one
-// connection of the pool in use meanwhile, so a pool of one connection has none for f.
+// has returned nil. It excludes WithKeep. The name is in SQL form, schema.table, quoted where it needs that, on MySQL
+// and MariaDB always with backquotes. The next Maintain calls f again if it returned an error, or if the process ended
+// before its success was recorded, so f must be idempotent. Only one process calls it at a time, with one connection of
+// the pool in use meanwhile, so a pool of one connection has none for f.
 func WithArchive(f func(ctx context.Context, table string) error) Option {
 	return option(f != nil, func(c *config) { c.table.Archive = f }, "WithArchive(nil)")
 }

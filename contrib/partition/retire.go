@@ -107,7 +107,7 @@ func (p *planner) finishDetached() {
 			continue
 		}
 
-		if p.outside(part) {
+		if p.hasRowsOutside(part) {
 			p.plan.problem(text, "it was detached, and has rows outside of its bounds: remove them, "+
 				"or remove the comment to keep it")
 			continue
@@ -191,9 +191,9 @@ func (p *planner) reportOldRow(part engine.Part, floor int64) (reported bool) {
 	return true
 }
 
-// outside reports whether a detached table has rows outside of its bounds: somebody wrote to it since, or attached it
-// with other ones.
-func (p *planner) outside(part engine.Part) bool {
+// hasRowsOutside reports whether a detached table has rows outside of its bounds: it was written to since, or attached
+// again with other bounds.
+func (p *planner) hasRowsOutside(part engine.Part) bool {
 	_, below := p.find(part, engine.NoLow, max(part.Lo, p.floor(part)), 0)
 	if below {
 		return true

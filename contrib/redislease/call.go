@@ -105,7 +105,7 @@ func milliseconds(d time.Duration) string {
 	return strconv.FormatInt(int64((d-1)/time.Millisecond)+1, 10)
 }
 
-// readTime returns the time of Redis, with which the reply begins: seconds and microseconds.
+// readTime returns Redis's time, with which the reply begins: seconds and microseconds.
 func (s *Store) readTime(namespace string, reply []any) (time.Time, error) {
 	n, err := s.numbers(namespace, reply, 2)
 	if err != nil {

@@ -11,8 +11,8 @@
 // are as they were read.
 //
 // A namespace is one hash, whose key is the prefix and the namespace in braces, with a field for each worker that was
-// ever taken and one for the layout. Workers expire by the clock of Redis (the command TIME) and not by a time to live
-// of the key, since a row holds the horizon and must not vanish. An acquisition reads the whole hash.
+// ever taken and one for the layout. Workers expire by Redis's clock (the command TIME) and not by a time to live of
+// the key, since a row holds the horizon and must not vanish. An acquisition reads the whole hash.
 //
 // # A Redis that forgets
 //

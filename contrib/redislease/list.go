@@ -18,7 +18,7 @@ import (
 	"github.com/sqlflake/sqlflake/snowflake/lease/leasestore"
 )
 
-// List implements [leasestore.Store]. For "" it reads all keys of Redis with SCAN, in many small steps, so that no list
+// List implements [leasestore.Store]. For "" it reads all keys in Redis with SCAN, in many small steps, so that no list
 // of the namespaces has to be kept. A namespace that is first used meanwhile may be missing.
 func (s *Store) List(ctx context.Context, namespace string) ([]leasestore.Entry, error) {
 	namespaces := []string{namespace}

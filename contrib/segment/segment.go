@@ -264,7 +264,7 @@ func (s *Sequence) add(b block) error {
 }
 
 // Close ends the sequence: later calls, and those that wait, return ErrClosed. It returns when the UPDATE that may be
-// running has ended. What is left of the blocks is not issued. It always returns nil, also when it is repeated.
+// running has ended. What is left of the blocks is not issued. It always returns nil, even when it is called again.
 func (s *Sequence) Close() error {
 	if s == nil || s.stop == nil {
 		return nil

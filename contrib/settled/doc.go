@@ -12,9 +12,9 @@
 // oldest transaction that is open, and by up to the layout's Period. A bound may be lower than the one before; then
 // the query finds nothing.
 //
-// A transaction that somebody forgets to end holds the bound, and readers stand still without an error. So let the
-// server end such transactions, with idle_in_transaction_session_timeout on PostgreSQL, idle_transaction_timeout on
-// MariaDB or wait_timeout on MySQL, and alert on [Bound].Lag: Reason names the transaction.
+// A transaction that is never ended holds the bound, and readers stall without an error. So let the server end such
+// transactions, with idle_in_transaction_session_timeout on PostgreSQL, idle_transaction_timeout on MariaDB or
+// wait_timeout on MySQL, and alert on [Bound].Lag: Reason names the transaction.
 //
 // # The rule
 //

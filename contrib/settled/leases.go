@@ -87,12 +87,12 @@ func (c config) owners(ctx context.Context) (owners []owner, err error) {
 	return owners, nil
 }
 
-// showsClock reports whether an entry is of an owner that may issue IDs, and whose row shows its clock.
+// showsClock reports whether the entry's owner may issue IDs and its row shows the owner's clock.
 func showsClock(e leasestore.Entry) bool {
 	return e.Held && e.Horizon > 0 && !e.Expires.IsZero()
 }
 
-// lag returns by how much the owner's clock was behind the database's at the last extension, at most. It may be
+// lag returns the most by which the owner's clock can have been behind the database's at the last extension. It may be
 // negative.
 //
 // The extension has set the horizon to the tick of the owner's clock, plus the window in ticks, rounded up, plus the

@@ -31,5 +31,5 @@
 //
 // PostgreSQL 14 or later takes snowflake_next as a DEFAULT. MariaDB 10.6 or later reads IDs, and issues none. SQLite
 // gets its functions from the program ([Functions.RegisterSQLite]). MySQL is not supported. [WithWorker] has the
-// promises for issued IDs, also after crashes. The README of the package has the rest: times, and pg_partman.
+// promises for issued IDs, including after crashes. The README of the package has the rest: times, and pg_partman.
 package sqlfunc

@@ -176,7 +176,7 @@ func (f *Functions) Drop(dialect sqldb.Dialect) ([]string, error) {
 //
 // On PostgreSQL existing functions must belong to the installing role, to the schema's owner, to a superuser, or to a
 // role that has the installing role as a member (a superuser is a member of none). Otherwise they are rejected with
-// 42501, and a state that Install did not create with 42710: where others may create objects, as everybody may in the
+// 42501, and a state that Install did not create with 42710: where others may create objects, as anyone may in the
 // schema public of PostgreSQL 14, they could be a trap.
 //
 // It returns [ErrOption] as Statements does and for a transaction, and errors of the database with the number of the

@@ -83,7 +83,7 @@ func (f *Functions) mariadbRoutine(what, definition, comment string) string {
 END`, "{routine}", "'"+f.called(what)+"'", "{comment}", "'"+comment+"'")
 }
 
-// mariadbFill is fill with the names of MariaDB.
+// mariadbFill is fill with the names for MariaDB.
 func (f *Functions) mariadbFill(template string, pairs ...any) string {
 	for _, what := range []string{"layout", "time", "parts", "min"} {
 		pairs = append(pairs, "{"+what+"}", backquoted(f.called(what)), "{"+what+" text}", "'"+f.called(what)+"'")

@@ -64,8 +64,8 @@ type Option func(*Functions) error
 // so switch when the clock has passed the largest ID.
 //
 // Only the owner can set the state back: snowflake_next has its owner's rights (SECURITY DEFINER, with a fixed
-// search_path), so roles that insert need none on snowflake_state. EXECUTE is granted to PUBLIC; revoke it if not
-// everybody may issue IDs. Read an ID with RETURNING: lastval() is a number of the state or of another sequence.
+// search_path), so roles that insert need none on snowflake_state. EXECUTE is granted to PUBLIC; revoke it if not every
+// role may issue IDs. Read an ID with RETURNING: lastval() is a number of the state or of another sequence.
 //
 // An insert takes two to three times as long as with bigserial, and somewhat longer than with gen_random_uuid(), in one
 // session with 200,000 rows a statement and a primary key (BenchmarkPostgresInsert).

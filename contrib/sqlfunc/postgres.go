@@ -69,9 +69,9 @@ func (f *Functions) dollarQuote() string {
 	return "$" + tag + "$"
 }
 
-// postgresFill is fill with the names of PostgreSQL. What runs with the search_path of the caller, where others may
-// have functions, types and operators, has a schema for each; operators are in braces, see package pgsql. What sets
-// the search_path has no need of that.
+// postgresFill is fill with the names for PostgreSQL. What runs with the search_path of the caller, where others may
+// have functions, types and operators, has a schema for each; operators are in braces, see package pgsql. What sets the
+// search_path has no need of that.
 func (f *Functions) postgresFill(template string, pairs ...any) string {
 	operators := pgsql.Qualified
 	if strings.Contains(template, "pg_catalog, pg_temp") { // it sets the search_path

@@ -4,7 +4,7 @@ package sqlfunc
 const crockford = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"
 
 // postgresKeys are functions for keys in other columns than bigint: uuidkey.ID and sqltypes.Text. The types are those
-// that pg_partman needs: its encoder takes a timestamptz, and its decoder takes text, also for a uuid
+// that pg_partman needs: its encoder takes a timestamptz, and its decoder takes text, even for a uuid
 // (https://github.com/pgpartman/pg_partman/blob/v5.5.0/doc/pg_partman.md#create_partition).
 var postgresKeys = [...]string{postgresUUIDMin, postgresUUIDTime, postgresTextMin, postgresTextTime}
 

@@ -35,7 +35,7 @@ func (f *Functions) wordBits() (low int, draw bool) {
 //   - nextval returns each value to one session.
 //   - setval is called only under the lock, with the first value of a later tick than the word has at that moment.
 //     After the word was read under the lock only nextval can have changed it, and nextval does not reach the next
-//     tick: a session calls it only after it has seen the count below the last sequence number (once for each look
+//     tick: a session calls it only after it has seen the count below the last sequence number (once for each read
 //     outside of the lock, or under it), so at most one call of each session comes after the count has reached that
 //     number. The guard is longer than the number of sessions that a server can have.
 //   - A value in the guard makes no ID. Its session takes the lock.

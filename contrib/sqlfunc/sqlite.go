@@ -128,7 +128,7 @@ func (f *Functions) sqliteMin(arg any) (any, error) {
 	}
 
 	text, _ := arg.(string)
-	// The forms of SQLite that have a date, except Julian days. Go reads a fraction of a second after seconds in each.
+	// SQLite's time values that have a date, except Julian days. Go reads a fraction of a second after seconds in each.
 	forms := []string{
 		"2006-01-02 15:04:05", "2006-01-02T15:04:05", "2006-01-02 15:04", "2006-01-02T15:04", "2006-01-02",
 	}

@@ -127,7 +127,8 @@ func (g *Generator) begin(first snowflake.ID) int64 {
 	return 0 // no layout is without a time
 }
 
-// SetTime sets the time of the next ID; those after it follow in steps. It may be set back, for rows older than others.
+// SetTime sets the time of the next ID; those after it follow in steps. t may be before the IDs issued so far, for
+// older rows.
 func (g *Generator) SetTime(t time.Time) {
 	g.mu.Lock()
 	defer g.mu.Unlock()

@@ -20,7 +20,7 @@ const (
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
-// Marshal returns the text of a struct, which must have a field and none of the name checksum.
+// Marshal returns v as JSON with a checksum. v is a struct with at least one field, and none named checksum.
 func Marshal(v any) ([]byte, error) {
 	var text bytes.Buffer
 	enc := json.NewEncoder(&text)
@@ -54,8 +54,8 @@ func CheckFormat(got, known, namespace string) error {
 	return fmt.Errorf("the format is %.40q, this version knows %q", got, known)
 }
 
-// Damaged returns the error of a value that can't be used. It is err itself if the value is of a later version, which
-// is no damage.
+// Damaged returns the error of a value that can't be used. It is err itself if a later version wrote the value, which
+// is not damage.
 func Damaged(value string, err error) error {
 	if later := (*lease.VersionError)(nil); errors.As(err, &later) {
 		return err

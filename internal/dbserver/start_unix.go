@@ -26,7 +26,7 @@ const (
 	maxSocket    = 103  // bytes of a socket's path on macOS; Linux has 107
 )
 
-// instance is a server that starts, runs or ends.
+// instance is one server process, from its start to its end.
 type instance struct {
 	kind
 	dir    string

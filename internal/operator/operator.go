@@ -1,5 +1,5 @@
-// Package operator writes the operators of SQL so that PostgreSQL does not look for them in the search_path, where a
-// role that may only create objects in one of its schemas could have defined them.
+// Package operator writes SQL operators so that PostgreSQL does not look for them in the search_path, where a role that
+// may only create objects in one of its schemas could have defined them.
 package operator
 
 import (

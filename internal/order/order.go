@@ -18,7 +18,7 @@ import (
 	"time"
 )
 
-// Row is what a store has read of one worker.
+// Row is one worker as a store has read it.
 type Row struct {
 	Worker   int64
 	Epoch    int64 // from 1; 0 for a worker that was never taken

@@ -27,11 +27,11 @@ type Order struct {
 	First, Last int64  // the workers to choose from
 	Window      time.Duration
 	Gate        bool // begin after Process.Go
-	Limit       int  // stop after so many IDs and keep the worker; 0 is no limit
+	Limit       int  // stop after that many IDs and keep the worker; 0 is no limit
 
 	MaxSkew time.Duration // 0: the default
 	Behind  time.Duration // of the generator's clock, until Process.Go; negative: ahead
-	Pauses  bool          // while the process is stopped, its clocks stand still, as those of a virtual machine do
+	Pauses  bool          // while the process is stopped, its clocks stand still, like the clocks of a virtual machine
 	Pace    time.Duration // between two handfuls of IDs
 
 	Layout string // its text; empty: the default
@@ -260,7 +260,7 @@ type pausingClock struct {
 	paused time.Duration // until then
 }
 
-// A process that nobody stops reads its clock every readInterval, and not only after leastPause.
+// A process that is not stopped reads its clock every readInterval. A gap of leastPause means that it was.
 const (
 	readInterval = 10 * time.Millisecond
 	leastPause   = 500 * time.Millisecond

@@ -99,7 +99,7 @@ func Start(t *testing.T, o Order) (*Process, error) {
 	readers.Go(func() { p.readNotes(stderr) })
 	go func() {
 		readers.Wait()
-		_ = p.cmd.Wait() // tests look at the exit code
+		_ = p.cmd.Wait() // tests read the exit code
 		close(p.Ended)
 	}()
 	return p, nil

@@ -33,7 +33,7 @@ var allowed = []struct {
 	{part: "mounting is not permitted", why: "it takes root, which the workflow has", local: true},
 }
 
-// Strict reports whether a missing server or program is a failure.
+// Strict reports whether a missing server or program fails a test instead of skipping it.
 func Strict() bool { return os.Getenv(requireVariable) != "" || os.Getenv("CI") != "" }
 
 // Allowed returns why a strict run accepts a skip for this reason, or an empty string if it does not.

@@ -99,7 +99,7 @@ func (t Tables) hasRows(ctx context.Context, name string) (found bool, err error
 	return found, err
 }
 
-// names returns the names with the schema that was found: other ones would be unknown.
+// names returns the names with the schema that was found: others would be unknown.
 func (t Tables) names(places []Place) (names []string) {
 	for i, part := range t.Parts {
 		if places != nil && !places[i].Missing {
@@ -161,7 +161,7 @@ func (t Tables) elsewhere(others string) error {
 		t.Refused, others, t.Parts[0].Name, fmt.Sprintf(t.Remedy, first))
 }
 
-// missingText is what the drivers of MySQL and SQLite say of a table that is missing. They export no interface for it.
+// missingText is what the MySQL and SQLite drivers say when a table is missing. They export no interface for it.
 var missingText = regexp.MustCompile(`(?i)\berror 1146\b|no such table`)
 
 func isMissing(err error) bool {
@@ -171,7 +171,7 @@ func isMissing(err error) bool {
 	return err != nil && missingText.MatchString(err.Error())
 }
 
-// State returns the SQLSTATE of an error of pgx and lib/pq; "" for others.
+// State returns the SQLSTATE of an error from pgx or lib/pq; "" for others.
 func State(err error) string {
 	var server interface{ SQLState() string }
 	if errors.As(err, &server) {

@@ -33,7 +33,7 @@ const (
 	everything = "./..."
 )
 
-// Exit codes besides those of go test.
+// Exit codes that go test does not have.
 const (
 	exitUsage       = 2
 	exitInterrupted = 130 // 128 + SIGINT, as shells count

@@ -9,7 +9,7 @@ import (
 	"github.com/sqlflake/sqlflake/internal/skip"
 )
 
-// PgBouncer returns a new database of PostgreSQL behind its own PgBouncer, in transaction mode: statements of one
+// PgBouncer returns a new PostgreSQL database behind its own PgBouncer, in transaction mode: statements of one
 // connection run on different connections of the server. The modes of pgx that work depend on the version, so add
 // default_query_exec_mode to the DSN.
 func PgBouncer(tb testing.TB) Target {

@@ -215,8 +215,8 @@ func sqlOf(path string) (string, error) {
 
 var qualifiedOperator = regexp.MustCompile(`OPERATOR\(pg_catalog\.([^)]+)\)`)
 
-// CheckPrecedence checks that a statement of PostgreSQL with OPERATOR(pg_catalog.+) means what it does with + alone:
-// the first form has one precedence for all operators. Its tables exist.
+// CheckPrecedence checks that a PostgreSQL statement with OPERATOR(pg_catalog.+) means what it does with + alone: the
+// first form has one precedence for all operators. Its tables exist.
 func CheckPrecedence(tb testing.TB, db *sql.DB, query string) {
 	tb.Helper()
 	conn, err := db.Conn(tb.Context())

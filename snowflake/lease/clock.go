@@ -22,7 +22,7 @@ type deadline struct {
 	clock snowflake.Clock
 }
 
-// IsAhead reports whether neither clock has come to the deadline: the monotonic clock may stand still while the machine
+// IsAhead reports whether neither clock has reached the deadline: the monotonic clock may stand still while the machine
 // sleeps, and the wall clock may be set back.
 func (d *deadline) IsAhead() bool {
 	return d.clock.Now().Round(0).Before(d.wall) && d.clock.Elapsed() < d.elapsed

@@ -20,10 +20,10 @@ type memory struct {
 	namespaces map[string]*memoryNamespace
 }
 
-// NewMemory returns an empty store in the memory of the process, for tests, and for programs whose IDs no other process
-// meets. Its expiries go by the clock, which must be safe for concurrent use and may differ from the clocks of its
-// callers. With nil it is time.Now, thus the caller's, and the store returns the zero Time for its time. It is safe for
-// concurrent use.
+// NewMemory returns an empty store in the memory of the process, for tests, and for programs whose IDs never reach
+// another process. Its leases expire by the clock, which must be safe for concurrent use and may differ from the clocks
+// of its callers. With nil it is time.Now, the clock of the callers, and the store returns the zero Time for its time.
+// It is safe for concurrent use.
 func NewMemory(clock func() time.Time) leasestore.Store {
 	return &memory{clock: clock, namespaces: map[string]*memoryNamespace{}}
 }
@@ -37,8 +37,8 @@ func (m *memory) Require(namespace, version string) {
 	}
 }
 
-// Change lets change see and set the epoch, token, horizon and expiry of each row of a namespace, for tests of package
-// leasetest.
+// Change calls change for each row of a namespace, to read and set its epoch, token, horizon and expiry. It is for the
+// tests of package leasetest.
 func (m *memory) Change(namespace string, change func(e *leasestore.Entry)) {
 	m.mu.Lock()
 	defer m.mu.Unlock()

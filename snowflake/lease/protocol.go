@@ -54,7 +54,7 @@ import (
 //   - The expiry lies more than the skew after the time that the new store has committed with its identity.
 //   - The owner's last confirmed call began less than a TTL before the new store answered it, less the skew: both
 //     clocks of the owner may have stood still for that long. This compares no clocks: all commits of the old store
-//     came before that answer, and the lease lasted a TTL from that call on. It holds after several failovers, too, if
+//     came before that answer, and the lease lasted a TTL from that call on. It also holds after several failovers, if
 //     each replica has followed the server before it: a store in between gave out no worker that has a row before its
 //     floor, and owners count on no more time than a floor is ahead: see remaining.
 //
@@ -111,7 +111,7 @@ func (l *Lease) acquire(ctx context.Context) (time.Duration, error) {
 	}
 
 	l.state.held, l.state.noWorker = true, 0
-	l.record(nil) // before waiting calls return, which may look at it
+	l.record(nil) // before waiting calls return: they may read it
 	if err := l.lessee.Move(l.state.claim.Worker, l.state.from, l.state.horizon); err != nil {
 		l.state.held = false
 		return 0, err
@@ -162,7 +162,7 @@ func (l *Lease) extend(ctx context.Context) (time.Duration, error) {
 		return l.failed(ctx, err)
 	}
 
-	l.record(nil) // before waiting calls return, which may look at it
+	l.record(nil) // before waiting calls return: they may read it
 	l.lessee.Extend(l.state.horizon)
 	l.reportKind(Extended, nil)
 
@@ -229,8 +229,9 @@ func (l *Lease) commit(ctx context.Context, tick int64) (time.Duration, error) {
 // horizonOf returns the horizon to commit: a window beyond all that may be issued at the tick, as far as clocks agree.
 func (l *Lease) horizonOf(tick int64) int64 { return l.agreed(tick) + l.ahead(l.window()) }
 
-// left returns how long IDs may be issued from the tick on, at most a window. If it is short because the generator is
-// ahead of the clocks, it sets the generator back: slowing down would take 200 s for each second.
+// left returns how long IDs may be issued from the tick on, at most a window. If that is short because the generator is
+// ahead of the clocks, left also sets the generator back: slowing it down instead would take 200 s for each second it
+// is ahead.
 func (l *Lease) left(tick int64) time.Duration {
 	left := time.Duration(l.state.horizon-tick-l.lessee.Lead()) * l.layout.Tick()
 	if excess := tick - l.agreed(tick); excess > 0 && left < l.window()/4 {

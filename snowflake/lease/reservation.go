@@ -70,7 +70,7 @@ func (l *Lease) checkUnused(ctx context.Context, worker int64) error {
 	return err
 }
 
-// unreserve gives a worker back, also when the context has ended: ErrNoWorker says that it has.
+// unreserve gives a worker back, even when the context has ended: ErrNoWorker says that it has.
 func (l *Lease) unreserve(ctx context.Context, grant leasestore.Grant) error {
 	err := l.store.Release(ctx, grant.Claim, grant.Horizon)
 	if err != nil && ctx.Err() != nil {

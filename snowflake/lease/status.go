@@ -12,7 +12,7 @@ import (
 // Status is the state of a lease.
 type Status struct {
 	Namespace string
-	Table     string // of the leases in an SQL store, with its schema if the database tells; empty for other stores
+	Table     string // of the leases in an SQL store, with its schema if that is known; empty for other stores
 	Worker    int64  // the last one if none is held
 	Epoch     int64
 	Held      bool          // false between a loss and the next worker

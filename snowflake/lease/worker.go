@@ -65,7 +65,7 @@ func WorkerFromOrdinal(name string) (int64, error) {
 
 const maxLabel = 63 // bytes of a DNS label, RFC 1035, section 2.3.4
 
-// parseWorker accepts what strconv.FormatInt prints for numbers from 0.
+// parseWorker reads a number from 0 on, in the form that strconv.FormatInt prints.
 func parseWorker(text string) (int64, error) {
 	worker, err := strconv.ParseUint(text, 10, 63)
 	if err != nil || strconv.FormatUint(worker, 10) != text {

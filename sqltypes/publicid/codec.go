@@ -17,8 +17,8 @@ import (
 
 var (
 	// ErrToken means that a text is not a token of the codec: it has a wrong length or wrong characters, was changed or
-	// invented, or belongs to another domain or to a key that the codec does not have. Only the first two are told
-	// apart. It is in a [*snowflake.ParseError] that also matches [snowflake.ErrSyntax]. "Not found" is the best
+	// invented, or belongs to another domain or to a key that the codec does not have. The error distinguishes only the
+	// first two. It is in a [*snowflake.ParseError] that also matches [snowflake.ErrSyntax]. "Not found" is the best
 	// answer to a client.
 	ErrToken = fmt.Errorf("publicid: not a token: %w", snowflake.ErrSyntax)
 

@@ -27,12 +27,12 @@ type Kind interface {
 	Codec() *Codec
 }
 
-// ID is a snowflake ID whose text is a token. JSON, other text and binary formats, parameters of URLs, logs and the
-// verbs of fmt write and read the token of K's codec and never the number. The column is a bigint with the number, as
-// for [snowflake.ID].
+// ID is a snowflake ID whose text is a token. JSON, other text and binary formats, URL parameters, logs and the verbs
+// of fmt write and read the token of K's codec and never the number. The column is a bigint with the number, as for
+// [snowflake.ID].
 //
 // IDs compare with == and are keys of maps. Different kinds are different types, which do not convert into each other.
-// An encoder that uses none of the methods and looks at kinds instead finds an array without a number, so it needs a
+// An encoder that uses none of the methods and goes by kinds instead finds an array without a number, so it needs a
 // line of the program; sqltypes/README.md links to a table of libraries. MongoDB's driver returns an error: store
 // [ID.SnowflakeID]. What reads memory shows the number: debuggers, the packages reflect and unsafe, fmt for an ID in a
 // field that is not exported. So do logs of SQL statements with their parameters, such as GORM's.
@@ -44,14 +44,14 @@ type Kind interface {
 // 0, and a variable that is used again keeps its old value. GORM's Scan and Pluck read a single value into an ID, and
 // one that may be NULL into an sql.Null[ID]; a *ID is not enough there.
 //
-// Methods that read text or JSON return [ErrToken] for all that is no token, also for the number; with those that
+// Methods that read text or JSON return [ErrToken] for anything but a token, including the number; with those that
 // write, they return [ErrNoCodec] if K has no codec. After an error of a method that reads, the ID is 0. The GORM
 // plugin fills primary keys of this type; with the tag `type:int` they also need `size:64`, since GORM takes an array
 // for a small integer. Methods with a pointer receiver write to the ID, all others are safe for concurrent use.
 type ID[K Kind] [1]hiddenID[K]
 
-// hiddenID is an ID out of sight of encoders. The array around it keeps those away that look into structs, also into
-// fields that are not exported (the encoder of github.com/gorilla/schema).
+// hiddenID is an ID out of sight of encoders. The array around it keeps those away that look into structs, even into
+// unexported fields (the encoder of github.com/gorilla/schema).
 type hiddenID[K Kind] struct {
 	_  [0]*K // no conversion between kinds, and encoding/binary rejects pointers
 	id snowflake.ID
@@ -59,7 +59,7 @@ type hiddenID[K Kind] struct {
 
 var errElement = errors.New("publicid: the encoder uses no method of an ID")
 
-// MarshalText fails, for encoders that look at the elements of an array first, and MarshalBSON for both versions of
+// MarshalText fails, for encoders that try the elements of an array first, and MarshalBSON for both versions of
 // MongoDB's driver, which would write an empty document.
 func (hiddenID[K]) MarshalText() ([]byte, error) { return nil, errElement }
 func (hiddenID[K]) MarshalBSON() ([]byte, error) { return nil, errElement }
@@ -108,7 +108,7 @@ func (id ID[K]) Format(state fmt.State, verb rune) {
 	fmt.Fprintf(state, fmt.FormatString(state, verb), id.String())
 }
 
-// MarshalText returns the token, also for JSON values and keys of JSON objects, or [ErrNoToken].
+// MarshalText returns the token, or [ErrNoToken]. encoding/json calls it for values and for keys of objects.
 func (id ID[K]) MarshalText() ([]byte, error) {
 	token, err := codec[K]().append(nil, id[0].id)
 	if err != nil {

@@ -14,14 +14,14 @@ const (
 	uuidLen = 36
 
 	// uuidTries bounds the search for a block with the six bits of a UUID. One in 64 has them, so an ID has none among
-	// so many with probability (63/64)^16384, about 10^-112.
+	// that many with probability (63/64)^16384, about 10^-112.
 	uuidTries = 1 << 14
 )
 
 // WithUUID makes tokens of the form of a UUID of version 4, for clients and schemas that say "format: uuid", such as
 // "2e8c1b52-7d0a-4c3f-9b64-10c2f5a7d3e8". The column stays a bigint. They are pseudorandom, as RFC 9562, section 5.4,
 // has it, so nothing distinguishes them from the UUIDs of others: version 8 would say that there is something to
-// decrypt, and some validators know versions up to 5 only. Capitals are read, too, as section 4 demands.
+// decrypt, and some validators know versions up to 5 only. Capitals are also read, as section 4 demands.
 //
 // A token costs 64 encryptions on average, at most 16,384, and Parse as many again: a microsecond or two. A random
 // UUID of version 4 is read as an ID with probability 2^-59 for each key, where tokens of the other forms have 2^-64.

@@ -37,7 +37,7 @@ var ErrForeign = errors.New("uuidkey: not the UUID of an ID")
 // never a wrong ID. If a column has both, read it into a uuid.UUID and pass that to Scan. These UUIDs are as easy to
 // guess as the ID and reveal as much.
 //
-// Column: uuid on PostgreSQL and MariaDB, which GORM creates, also for a primary key. On SQLite GORM declares the
+// Column: uuid on PostgreSQL and MariaDB, which GORM creates, even for a primary key. On SQLite GORM declares the
 // column uuid, and it holds the text. MySQL has no such type: use the tag `gorm:"type:char(36);size:36"`. Value returns
 // the 36 lower-case characters of RFC 9562, which all drivers take; to write BINARY(16), pass the bytes of [UUID].
 //
@@ -157,7 +157,7 @@ func (u *ID) SetSnowflakeID(id snowflake.ID) { *u = ID(id) }
 // String returns the ID in decimal digits.
 func (u ID) String() string { return snowflake.ID(u).String() }
 
-// MarshalText returns the text of [ID.String], also for JSON. The error is always nil.
+// MarshalText returns the text of [ID.String], which makes it a string in JSON. The error is always nil.
 func (u ID) MarshalText() ([]byte, error) { return snowflake.ID(u).MarshalText() }
 
 // UnmarshalText reads decimal digits as [sqltypes.Text.UnmarshalText] does. On an error u is 0.

@@ -57,7 +57,7 @@ func rect(b *strings.Builder, class string, x, y, width, height float64) {
 // the bar above.
 type Bar struct {
 	Label, Class string
-	Note         string // beside the bar, such as who measured it
+	Note         string // next to the bar, such as who measured it
 	Text         string // the value
 	Ratio, Sign  string // compared with the baseline, and whether that is better
 	Value, Part  float64

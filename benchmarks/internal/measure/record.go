@@ -17,7 +17,7 @@ type Record struct {
 	Engine, Scenario string // no Engine if it is about no database
 	Params           Params
 	Kind             string
-	Beside           string // the kind that a run of the baseline is compared with
+	Beside           string // of a run of the baseline: the kind that it is compared with
 	Round            int    // from 1
 	Values           map[string]float64
 	Note             string // why there are no values, or a remark on them

@@ -26,7 +26,7 @@ type User struct {
 	Orders []Order
 }
 
-// Order had a gorm.Model, too, and a uint as UserID.
+// Order also had a gorm.Model, and a uint as UserID.
 type Order struct {
 	gormplugin.ModelSoftDelete
 	UserID snowflake.ID `gorm:"index;not null"`

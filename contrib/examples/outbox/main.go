@@ -49,7 +49,7 @@ func write(db *gorm.DB, late time.Duration) error {
 	})
 }
 
-// read delivers the settled events after the cursor. A service calls it in a loop, also after an error. Run one reader
+// read delivers the settled events after the cursor. A service calls it in a loop, even after an error. Run one reader
 // of a name at a time. An event is delivered again if its cursor could not be stored: receivers must expect that.
 func read(ctx context.Context, db *gorm.DB, name string, margin time.Duration, deliver func(OutboxEvent) error) error {
 	cursor := OutboxCursor{Reader: name}

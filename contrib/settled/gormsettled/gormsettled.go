@@ -1,4 +1,4 @@
-// Package gormsettled finds the bound of package settled for a model of GORM.
+// Package gormsettled finds the bound of package settled for a GORM model.
 package gormsettled
 
 import (

@@ -2,9 +2,8 @@
 //
 //	go run ./mcp
 //
-// The SDK looks at the kind of a type only: without idSchemas it says that an ID is an integer. Clients then send
-// numbers, which JavaScript and the SDK's own decoding of arguments round: the tool works on another row, without an
-// error.
+// The SDK sees only the kind of a type: without idSchemas it says that an ID is an integer. Clients then send numbers,
+// which JavaScript and the SDK's own decoding of arguments round: the tool works on another row, without an error.
 package main
 
 import (

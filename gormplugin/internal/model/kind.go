@@ -111,7 +111,7 @@ func kindsIn(record reflect.Type, columns []*Column) []kind {
 }
 
 // kindIn returns how a struct of another type than the model holds the ID that GORM stores from the column's position:
-// notAKey if it holds none in the column's form. GORM goes by the positions in the model.
+// notAKey if it holds none in the column's form. GORM finds fields by their positions in the model.
 func (c *Column) kindIn(record reflect.Type) kind {
 	t := typeAt(c.Field, record)
 	if t == nil {
@@ -132,8 +132,8 @@ func (c *Column) kindIn(record reflect.Type) kind {
 	return k
 }
 
-// typeAt returns the type of the field at the field's position in a struct of type t, nil if there is none. GORM goes
-// by the positions in the model, also in values of another type, as in db.Model(&User{}).Create(&dto).
+// typeAt returns the type of the field at the field's position in a struct of type t, nil if there is none. GORM finds
+// fields by their positions in the model, even in values of another type, as in db.Model(&User{}).Create(&dto).
 func typeAt(field *schema.Field, t reflect.Type) reflect.Type {
 	for _, index := range field.StructField.Index {
 		at := max(index, -index-1)
@@ -155,7 +155,7 @@ func typeAt(field *schema.Field, t reflect.Type) reflect.Type {
 	return t
 }
 
-// indirect returns the type that a pointer type points to, and other types as they are.
+// indirect returns the element of a pointer type, and any other type unchanged.
 func indirect(t reflect.Type) reflect.Type {
 	if t.Kind() == reflect.Pointer {
 		return t.Elem()

@@ -179,7 +179,7 @@ func isShort(field *schema.Field) bool {
 	return 0 < field.Size && field.Size < 64
 }
 
-// newCheckedColumn returns an error if AutoMigrate of GORM makes an integer of less than 64 bits for the field: a
+// newCheckedColumn returns an error if GORM's AutoMigrate makes an integer of less than 64 bits for the field: a
 // smallint or tinyint if GORM knows no size, as for a struct or an array with type:int.
 func newCheckedColumn(field *schema.Field, k kind, isKey bool, gen Generator) (*Column, error) {
 	isInteger := field.DataType == schema.Int || field.DataType == schema.Uint

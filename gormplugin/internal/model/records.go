@@ -251,7 +251,7 @@ func (r *Records) assign(ids []snowflake.ID) (repeated bool) {
 	return repeated
 }
 
-// Forget sets the IDs to 0 that the fields at their places do not have any more.
+// Forget sets to 0 the IDs that the fields at their places no longer hold.
 func (r *Records) Forget(ids []snowflake.ID) {
 	for at, id := range ids[:min(len(ids), r.N*len(r.Columns))] {
 		if id == 0 {

@@ -275,7 +275,7 @@ func (c *conflict) place(rows int) (byKey map[snowflake.ID]int, err error) {
 	switch {
 	case len(c.fields) == 0:
 		return nil, nil
-	case c.onConflict == skips && c.dialect.MySQL: // RETURNING of MariaDB brings a row for each record
+	case c.onConflict == skips && c.dialect.MySQL: // MariaDB's RETURNING brings a row for each record
 		wasSet := func(at int) bool { return c.before[at] != nil && !reflect.ValueOf(c.before[at]).IsZero() }
 		return nil, c.restore(wasSet)
 	case !c.records.List:

@@ -315,7 +315,7 @@ func (c *conflict) canKeepInsertID() bool {
 	return hasNumber && !c.generatedBesideKey()
 }
 
-// wantsKeptRows reports whether the caller asks MariaDB for the rows. It returns those that DO NOTHING kept, too.
+// wantsKeptRows reports whether the caller asks MariaDB for the rows. MariaDB also returns those that DO NOTHING kept.
 func (c *conflict) wantsKeptRows() bool {
 	_, asked := c.Stmt.Clauses["RETURNING"]
 	return asked && c.onConflict == skips && c.dialect.MySQL
@@ -384,9 +384,9 @@ func (c *conflict) keepInsertID() {
 	}
 }
 
-// compute makes MySQL compute what refuses repeated IDs, and what keepInsertID needs, when it meets a row. It does so
-// in the value of an assignment, which stays the same. The assignment is to a column that is neither the key nor a
-// foreign key if there is one: Vitess refuses to compute the column that it finds the shard by (VT12001).
+// compute makes MySQL compute what refuses repeated IDs, and what keepInsertID needs, when a record conflicts with a
+// row. It does so in the value of an assignment, which stays the same. The assignment is to a column that is neither
+// the key nor a foreign key if there is one: Vitess refuses to compute the column that it finds the shard by (VT12001).
 func (c *conflict) compute() {
 	if c.ignores() || c.onConflict == fails {
 		return

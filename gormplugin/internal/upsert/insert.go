@@ -64,7 +64,7 @@ type Insert struct {
 	Failed   bool // the statement itself failed: no row was written
 	Repeated bool // a row had one of the IDs already
 
-	guarded  bool  // an expression makes the statement fail if it meets a row with one of the IDs
+	guarded  bool  // an expression makes the statement fail if a row has one of the IDs
 	written  []int // the records whose rows the statements of their associations have written, by a way back to them
 	one      [1]snowflake.ID
 	was      *original // nil if the statement is unchanged
@@ -158,9 +158,9 @@ func (in *Insert) Restore() {
 	}
 }
 
-// A statement with a conflict clause has to fail if it meets a row with a generated ID. No dialect has an expression
-// that raises an error, so these fail while they are computed. Each constant says which part of the error's text shows
-// that, in any language of the server.
+// A statement with a conflict clause has to fail if a row has a generated ID already. No dialect has an expression that
+// raises an error, so these fail while they are computed. Each constant says which part of the error's text shows that,
+// in any language of the server.
 const (
 	raisePostgres, postgresSays = "CAST(pg_catalog.concat('repeated key ', ?) AS boolean)", "repeated key "
 	raiseSQLite, sqliteSays     = "abs(-9223372036854775808)", "integer overflow"
@@ -185,7 +185,7 @@ const (
 	counted           // the row count equals the number of records: DO NOTHING has inserted all
 	inserted          // the same, and RETURNING brings the keys of the inserted rows
 	returned          // the same: RETURNING has put the columns of a row into each record
-	insertID          // LAST_INSERT_ID of MySQL is 0: no record conflicted. Else it is the key of one existing row
+	insertID          // MySQL's LAST_INSERT_ID is 0: no record conflicted. Else it is the key of one existing row
 )
 
 // conflict is what Rewrite leaves for Resolve if a record may conflict with an existing row.
@@ -198,14 +198,14 @@ type conflict struct {
 	plan       *model.Plan
 	records    model.Records
 	evidence   evidence
-	kept       []snowflake.ID // IDs without the ones that a hook has replaced, or whose rows are written already
+	kept       []snowflake.ID // generated IDs that no hook has replaced and whose rows are not written yet; else 0
 
 	// fields are set in the records by RETURNING; nil for maps. before is what the records had in them.
 	fields []*schema.Field
 	before []any
 }
 
-// forgetReplaced sets kept to the generated IDs, without the ones that a hook has replaced or whose rows exist already.
+// forgetReplaced sets kept to the generated IDs, with 0 for those that a hook has replaced or whose rows exist already.
 func (c *conflict) forgetReplaced() {
 	c.kept = slices.Clone(c.IDs)
 	c.records.Forget(c.kept)

@@ -19,8 +19,8 @@ import (
 // https://www.sqlite.org/limits.html#max_compound_select.
 const lookupSize = 100
 
-// absent returns the records without a row under their ID. This is the generated ID or, if none was generated, the
-// record's key; such records are only looked up after DO UPDATE. rows is how many rows have a generated ID.
+// absent returns the records that have no row with their generated ID or, if none was generated, with their key. rows
+// is how many rows have a generated ID.
 func (c *conflict) absent(db *gorm.DB) (absent []int, rows int, err error) {
 	// gorm.io/sharding runs no query by keys alone. Elsewhere a count of 0 does not show that nothing was inserted: a
 	// trigger that moves rows to a partition counts none.

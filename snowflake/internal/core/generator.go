@@ -140,7 +140,7 @@ func (g *Generator) Next() (int64, error) {
 	return g.compose(w, g.spread(w, next)), nil
 }
 
-// nextAt is Next with the worker and the time that it has read.
+// nextAt continues Next, which has read the worker and the time.
 func (g *Generator) nextAt(w *worker, now nanos) (int64, error) {
 	ctx := context.Background()
 	first, err := w.take(ctx, &g.lead, now, 1)

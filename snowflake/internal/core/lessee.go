@@ -17,7 +17,7 @@ var ErrLeaseStalled = errors.New("snowflake: the lease was not extended in time"
 // Lessee says which worker a generator uses and up to which horizon. The horizon is the first tick that a lease's store
 // has not promised to this owner: only IDs below it are issued. The horizon of a fixed worker is the layout's end.
 //
-// The methods are for leases. They are safe for concurrent use, also with the generators.
+// The methods are for leases. They are safe for concurrent use with each other and with the generators.
 type Lessee struct {
 	current  atomic.Pointer[worker]
 	lead     Ticks
@@ -29,7 +29,7 @@ type Lessee struct {
 	changed chan struct{} // closed when current, its limit or err changes
 	last    Ticks         // of the last ID that an earlier worker may have issued
 	cause   error         // why the horizon does not rise
-	err     error         // for calls beyond a horizon that does not rise any more
+	err     error         // for calls beyond a horizon that no longer rises
 }
 
 // Tick returns the current tick by the generator's clock. It returns ErrBeforeEpoch or ErrTimeExhausted if the clock is
@@ -48,8 +48,8 @@ func (l *Lessee) Wall() time.Time {
 	return l.current.Load().anyClock().Now().Round(0)
 }
 
-// SetBack sets the generator's clock back by so many ticks, after the wall clock was set back by more than a lease can
-// wait for. IDs stay in order: calls wait until the clock has reached the next one. SetBack returns its tick.
+// SetBack sets the generator's clock back by that many ticks, after the wall clock was set back by more than a lease
+// can wait for. IDs stay in order: calls wait until the clock has reached the next one. SetBack returns its tick.
 func (l *Lessee) SetBack(ticks int64) (next int64) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -14,11 +14,11 @@ const (
 	// waited behind them. A call that finds more taken waits in a queue before it takes anything.
 	maxAhead = time.Second
 
-	// queuePoll is how often the first call of a queue looks whether there is room, also because IDs were given back,
+	// queuePoll is how often the first call of a queue checks whether there is room, such as after IDs were given back,
 	// and whether the state was frozen, as when a lease is closed. The others sleep until they are the first.
 	queuePoll = 20 * time.Millisecond
 
-	// sleepGrain is the shortest sleep of Go on Linux, whatever shorter time is requested.
+	// sleepGrain is the shortest sleep that Go manages on Linux, whatever shorter time is requested.
 	sleepGrain = 1200 * time.Microsecond
 )
 
@@ -310,7 +310,7 @@ func (w *worker) notDue(ctx context.Context, lead Ticks, s state, err error) err
 // sleep waits for about d. A sleep takes sleepGrain or longer, which the lead makes up for. A generator with a short
 // lead would lose most of its rate, so it yields its processor instead of sleeping when d is short.
 func (w *worker) sleep(ctx context.Context, lead Ticks, d time.Duration) error {
-	if ctx.Err() != nil { // for clocks whose Sleep does not look
+	if ctx.Err() != nil { // for clocks whose Sleep ignores ctx
 		return contextError(ctx)
 	}
 

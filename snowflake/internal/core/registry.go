@@ -94,7 +94,7 @@ func newWorker(cfg Config, number int64) (*worker, error) {
 }
 
 // registry holds every fixed worker for which this process has created a generator. Generators for one worker share it,
-// so they cannot issue the same ID. A generator that is created again continues above the last ID, also after a step
+// so they cannot issue the same ID. A generator that is created again continues above the last ID, even after a step
 // back of the wall clock. Entries are never removed, because a forgotten state could be issued again.
 var registry struct {
 	sync.Mutex
@@ -106,8 +106,8 @@ type workerKey struct {
 	number int64
 }
 
-// workerFor returns a fixed worker. Generators with WithClock and those in a testing/synctest bubble each get their
-// own, because their times are unrelated.
+// workerFor returns the fixed worker with this number, which all its generators in this process share. Generators with
+// WithClock and generators in a testing/synctest bubble each get their own, because their times are unrelated.
 func workerFor(cfg Config, number int64) (*worker, error) {
 	if cfg.Clock != nil || inBubble() {
 		return newWorker(cfg, number)

@@ -12,7 +12,7 @@ const (
 	// cacheLine is a multiple of the cache line's size on all common processors. It pads the word that all calls write.
 	cacheLine = 128
 
-	// frozen is the state of a worker that issues no IDs any more. It is above every limit.
+	// frozen is the state of a worker that no longer issues IDs. It is above every limit.
 	frozen state = 1 << 63
 
 	// noWorker is the number of a worker that stands for none.
@@ -25,7 +25,7 @@ const (
 
 	// catchUpStep is by how much the clock of a generator is set back at most at a resync, after a step back of the
 	// wall clock. A call that has read the clock before takes an ID by the old time, which later calls must not wait
-	// for: it is therefore half the default lead, also after an hour without a call.
+	// for: it is therefore half the default lead, even after an hour without a call.
 	catchUpStep = 5 * time.Millisecond
 )
 

@@ -33,10 +33,10 @@ func (f *Store) checkRequest(r leasestore.Request, used []fileRow) error {
 	return unread
 }
 
-// choose returns the next free worker, with its lock and its state. Package order has the order, which is told
-// that each worker is free and has the horizon 0: only when a worker's turn comes are its files opened. It begins with
-// those that were not written for the longest time, so it rarely opens the files of workers that are held and extended
-// every few seconds.
+// choose returns the next free worker, with its lock and its state. Package order decides the order, as if each worker
+// were free with the horizon 0: a worker's files are opened only when its turn comes. It begins with those that were
+// not written for the longest time, so it rarely opens the files of workers that are held and extended every few
+// seconds.
 func (f *Store) choose(
 	ctx context.Context, r leasestore.Request, used []fileRow,
 ) (row fileRow, lock *os.File, s fileState, err error) {

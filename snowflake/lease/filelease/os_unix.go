@@ -22,7 +22,7 @@ func lockFile(f *os.File) (bool, error) {
 	return err == nil, nil
 }
 
-// unlockFile ends the lock at once, also for copies of the open file.
+// unlockFile ends the lock at once, even for copies of the open file.
 func unlockFile(f *os.File) error {
 	return os.NewSyscallError("flock", syscall.Flock(int(f.Fd()), syscall.LOCK_UN))
 }

@@ -56,8 +56,8 @@ func (r fileRow) lock() (*os.File, error) {
 // unlock ends a lock. Closing alone would not: a child that was just forked has a copy of the open file until its exec.
 func unlock(lock *os.File) error { return errors.Join(unlockFile(lock), lock.Close()) }
 
-// locks reports whether f, which is locked, is still the row's lock file. A link to it is not: what somebody put there
-// would be written to.
+// locks reports whether f, which is locked, is still the row's lock file. A symbolic link in its place does not count:
+// writes would go to whatever it points to.
 func (r fileRow) locks(f *os.File) bool {
 	mine, err := f.Stat()
 	if err != nil {
@@ -102,8 +102,7 @@ func (r fileRow) read(lock *os.File) (s fileState, ok bool, err error) {
 // syncFile is fsync(2). Tests replace it.
 var syncFile = (*os.File).Sync
 
-// write makes the state durable. A reader, even after a power cut, finds the old state or this one, also after an
-// error.
+// write makes the state durable. Even after an error or a power cut, a reader finds either the old state or this one.
 func (r fileRow) write(s fileState) error {
 	s.Format = stateFormat
 	text, err := checksummed.Marshal(s)

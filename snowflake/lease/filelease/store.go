@@ -36,7 +36,7 @@ type Store struct {
 	closed bool
 }
 
-// pollInterval is the time between two looks at a lock that another process holds.
+// pollInterval is the time between two attempts at a lock that another process holds.
 const pollInterval = 2 * time.Millisecond
 
 var _ leasestore.Store = (*Store)(nil)
@@ -168,7 +168,7 @@ func (f *Store) Release(ctx context.Context, c leasestore.Claim, horizon int64) 
 			return f.drop(o)
 		}
 
-		// A failed write may leave either horizon. Nothing is issued any more, so both are right.
+		// A failed write may leave either horizon. Nothing more is issued, so both are right.
 		err := o.row.write(released) // its modification time is when the worker became free
 		if err != nil {
 			err = fmt.Errorf("lease: releasing worker %d: %w", c.Worker, err)

@@ -24,15 +24,15 @@ var ErrOption = errors.New("lease: invalid option")
 // A later version of this module may have to keep programs out that know nothing of what it stores, such as a share of
 // the workers or a change of the layout. It marks the namespace in the store. From then on Acquire and Extend return a
 // *VersionError: what Extend confirmed is older than the mark, so no such program issues anything above the horizons
-// that are read after it. Release may return it, too.
+// that are read after it. Release may also return it.
 //
 // After any other error than those named here it is unknown whether the store was changed; the caller repeats the call
 // with the same token. An error that wraps os.ErrClosed says that the store was closed for good, which ends a lease.
 type Store interface {
-	// Acquire takes a worker that is free: it raises the row's epoch by one, stores the token and the holder, sets
-	// the expiry to TTL from now by the store's own clock, and leaves the horizon as it is. It reads the horizon that
-	// it returns only after that, so no earlier owner can raise it any more. A worker that was never taken gets the
-	// epoch 1 and the horizon 0.
+	// Acquire takes a worker that is free: it raises the row's epoch by one, stores the token and the holder, sets the
+	// expiry to TTL from now by the store's own clock, and leaves the horizon as it is. It reads the horizon that it
+	// returns only after that, so no earlier owner can still raise it. A worker that was never taken gets the epoch 1
+	// and the horizon 0.
 	//
 	// Once a store finds out that it may have forgotten commits, as a promoted replica does, its grants have a Floor:
 	// the time of that discovery, plus the greatest Reach of all requests of the namespace. Instead of that time it may
@@ -118,7 +118,7 @@ type Claim struct {
 
 // Deadline is a time by the clocks of an owner.
 type Deadline interface {
-	IsAhead() bool // no clock of the owner has come to it
+	IsAhead() bool // no clock of the owner has reached it
 }
 
 // Unexpired reports whether the lease can't have expired by now.
@@ -130,7 +130,7 @@ type Grant struct {
 	Horizon int64     // first tick that no earlier owner can have issued an ID for, as far as the store knows
 	Floor   time.Time // owners that the store has forgotten can have issued IDs up to it; zero if it has forgotten none
 	Now     time.Time // of the store's clock; zero if that is the caller's
-	Table   string    // where an SQL store keeps the lease, with the schema if the database tells; else empty
+	Table   string    // where an SQL store keeps the lease, with the schema if the database reports it; else empty
 
 	// Forgets says that the store may find out that it has forgotten commits: the owner's horizons stay within its
 	// reach.

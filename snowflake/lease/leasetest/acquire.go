@@ -113,7 +113,7 @@ var acquireTests = []test{
 	}},
 }
 
-// orderTests are about which worker Acquire takes.
+// orderTests check which worker Acquire takes.
 var orderTests = []test{
 	{promise: "numbers that were never taken come lowest first", run: func(f *fixture) {
 		f.take(5, 5) // leaves a gap

@@ -13,7 +13,7 @@ import (
 	"github.com/sqlflake/sqlflake/snowflake/lease/leasestore"
 )
 
-// laterTests are about what a later version of the module may do with the store while this one uses it.
+// laterTests check what a later version of the module may do with the store while this one uses it.
 var laterTests = []test{
 	{promise: "a namespace of a later version refuses Acquire and Extend, which is no loss", run: func(f *fixture) {
 		if f.settings.Require == nil {

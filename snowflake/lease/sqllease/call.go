@@ -25,8 +25,8 @@ func await[T any](ctx context.Context, s *Store, what string, call func(ctx cont
 	return call(ctx)
 }
 
-// abandon returns when the context ends, even if the call does not: drivers of SQLite look at the context only after
-// the busy timeout, when another process has locked the file. Whatever such a call still does counts as done without a
+// abandon returns when the context ends, even if the call does not: SQLite drivers check the context only after the
+// busy timeout, when another process has locked the file. Whatever such a call still does counts as done without a
 // reply. If the context has ended before, database/sql returns at once, and says whether it is closed.
 func abandon[T any](ctx context.Context, s *Store, what string, call func(ctx context.Context) (T, error)) (T, error) {
 	if ctx.Err() != nil {

@@ -51,7 +51,7 @@ func (s *Store) findMySQLTables(ctx context.Context, has map[string]string) (tab
 	return table, risks, nil
 }
 
-// schemaAndName returns the schema of a table of MySQL as an expression, and its name without quotes.
+// schemaAndName returns the schema of a MySQL table as an expression, and its name without quotes.
 func schemaAndName(table string) (schema, name string) {
 	schema, name, found := strings.Cut(shown(table), ".")
 	if !found {

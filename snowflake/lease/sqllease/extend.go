@@ -75,7 +75,7 @@ type refusal struct {
 	server      string // that the namespace knows
 	serverSince int64  // when that one took over
 	limit       int64  // of the reach, in milliseconds
-	reachDelay  int64  // in so many milliseconds the limit rises
+	reachDelay  int64  // milliseconds until the limit rises
 	sameServer  bool   // as the one that answered
 	confirmed   bool   // the lease certainly is the owner's
 }

@@ -50,9 +50,9 @@ func (e *HeldError) Error() string {
 // the wait.
 //
 // It returns a *[HeldError] if a worker is held: a killed process frees its worker after two windows, or with
-// [Store.Revoke]. It does so, too, if one is reserved for SQL functions, which would go on with the layout before.
-// Workers that [lease.Lease] Reserve has reserved stay so, but their reservations are of no use any more: end backfills
-// before.
+// [Store.Revoke]. It also does so if one is reserved for SQL functions, which would continue with the layout before.
+// Workers that [lease.Lease] Reserve has reserved stay so, but their reservations are of no more use: end backfills
+// first.
 //
 // A process with the layout before that starts afterwards gets [lease.ErrLayout]. One that was missed, since its lease
 // had expired, finds at its next extension that it has lost the worker, and issues nothing above its horizon, which is
@@ -98,8 +98,8 @@ type beginner interface {
 // errMoved says that another caller has changed the namespace since it was read.
 var errMoved = errors.New("lease: the namespace has changed meanwhile")
 
-// lockText is what the drivers of MySQL and SQLite say of a deadlock, and of a lock that was waited for in vain. They
-// export no interface for it.
+// lockText is what the MySQL and SQLite drivers say of a deadlock and of a lock timeout. They export no interface for
+// it.
 var lockText = regexp.MustCompile(`\bError (1205|1213)\b|database is locked|SQLITE_BUSY`)
 
 // isRepeatable reports whether a transaction that has failed, and has changed nothing, can succeed.

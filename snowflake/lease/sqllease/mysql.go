@@ -200,11 +200,11 @@ WHERE ns.namespace = :namespace AND ns.protocol <= 1 AND ns.generation = :genera
 // mysqlExtend raises the horizon of a lease for its owner: see postgresExtend. The insert ID is the server's time. As
 // in mysqlTakeOver, the order of the assignments does not matter.
 //
-// Here the time is when the statement began, also after a wait. If an extension is repeated, and the first one ends
-// last, it lowers expires_ms by the time between the two, so the worker is free earlier than the owner was told. No ID
-// comes twice by that alone: the horizon is never lowered, and a takeover ends the extensions. After a repetition the
-// owner extends again at once, with tokens with which the late one finds no row. What is left: the late one has waited
-// for longer than the accepted skew, the worker is taken before that extension, and a failover loses the takeover. Then
+// Here the time is when the statement began, even after a wait. If an extension is repeated, and the first one ends
+// last, it lowers expires_ms by the time between the two, so the worker is free earlier than the owner was told. That
+// alone repeats no ID: the horizon is never lowered, and a takeover ends the extensions. After a repetition the owner
+// extends again at once, with tokens with which the late one finds no row. What is left: the late one has waited for
+// longer than the accepted skew, the worker is taken before that extension, and a failover loses the takeover. Then
 // mysqlExtendUnexpired believes the former owner.
 const mysqlExtend = `UPDATE {namespaces} AS ns
 CROSS JOIN (
@@ -329,7 +329,7 @@ FROM {namespaces} AS ns
 LEFT JOIN {leases} AS w ON w.namespace = ns.namespace
 WHERE ns.namespace = :namespace`
 
-// mysqlMoveLeases moves the leases whose owners have ended, the ones whose token is empty since mysqlEndOwners: see
+// mysqlMoveLeases moves the leases whose owners mysqlEndOwners has ended, which left their token empty: see
 // postgresMoveLeases.
 const mysqlMoveLeases = `UPDATE {leases} SET
 	horizon = :start_tick,

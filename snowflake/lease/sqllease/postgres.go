@@ -26,14 +26,14 @@ package sqllease
 //
 //   - protocol <= 1: a namespace with a later protocol has rules that this code does not know.
 //   - here.server = '' OR here.server = ns.server: the server is the one that served the namespace last. Another one
-//     may lack commits: recordServer comes first. Statements without it give no worker to anybody.
+//     may lack commits: recordServer comes first. Statements without it give no worker to anyone.
 //   - ns.revision >= :revision: the server is not behind what this process has seen.
 //   - 10000 is [lease.DefaultMaxSkew] in milliseconds, by which the clocks of two servers may differ. A lease that ends
 //     more than that after the server took over had not expired then, by either clock. So each lease that this server
 //     grants or extends ends 10001 ms after it took over, or later, and later statements know it as confirmed.
-//   - 3600000 is an hour in milliseconds, in which a greater reach comes to all replicas. A server without an identity
-//     has none that lag.
-//   - 1000000000000000000 keeps the sum in a bigint if somebody has set server_since_ms to the end of the integers.
+//   - 3600000 is an hour in milliseconds, within which a greater reach arrives at all replicas. A server without an
+//     identity has no lagging replicas.
+//   - 1000000000000000000 keeps the sum in a bigint if someone has set server_since_ms to the end of the integers.
 
 // postgresCreateNamespaces creates the table of namespaces: a row each. Types have their schema, since a stranger could
 // have a type text that comes first in the search_path.
@@ -255,8 +255,8 @@ WHERE ns.namespace = :namespace AND ns.protocol <= 1 AND ns.revision >= :revisio
 RETURNING CAST(pg_catalog.floor(EXTRACT(EPOCH FROM pg_catalog.clock_timestamp()) * 1000) AS bigint)`
 
 // postgresExtendUnexpired is postgresExtend without its last condition, for an owner that knows by its own clocks that
-// the lease had not expired when this server took over. The server that took over, and when, must be the ones for which
-// the owner has decided that, which also makes the revision one that is known.
+// the lease had not expired when this server took over. The server and the time of the takeover must be those for which
+// the owner has decided that. So the revision is a known one.
 const postgresExtendUnexpired = `UPDATE {leases} AS w SET
 	horizon = GREATEST(w.horizon, CAST(:horizon AS bigint)),
 	token = :next,
@@ -302,13 +302,13 @@ WHERE ns.namespace = :namespace AND w.worker = :worker AND w.epoch = :epoch AND 
 // postgresRelease makes a worker free at once, from :horizon on if that is below its horizon. The token stays, so that
 // a release whose reply was lost can be repeated. An extension may have put :next in the place of :token.
 //
-// A worker that is reserved is free too, from then on: Reserve gives back one that turns out to be used, and no lease
-// takes a row with a purpose.
+// This also frees a reserved worker: Reserve gives back one that turns out to be used, and no lease takes a row with a
+// purpose.
 //
 // No condition is about the server, the protocol or the generation, here and in postgresRevoke. On a primary that was
-// replaced it changes a row that nobody can take there: postgresTakeOver checks all of them. On the new one the worker
-// then stays held until the lease ends, at most. On a new primary that lacks a later owner the horizon may be lowered
-// below that owner's, as it may be there anyway: the floor is above both. A move has changed the epoch.
+// replaced it changes a row that no process can take there, since postgresTakeOver checks all three. On the new primary
+// the worker then stays held, at most until the lease ends. On a new primary that lacks a later owner the horizon may
+// be lowered below that owner's, as it may be there anyway: the floor is above both. A move has changed the epoch.
 const postgresRelease = `UPDATE {leases} SET
 	horizon = LEAST(horizon, CAST(:horizon AS bigint)),
 	expires_ms = LEAST(expires_ms,
@@ -390,7 +390,7 @@ const postgresMoveLeases = `UPDATE {leases} SET
 	revision = (revision + 1)
 WHERE namespace = :namespace AND token = ''`
 
-// postgresMoveNamespace moves the namespace to :layout, which starts at :start_tick, in ticks of it.
+// postgresMoveNamespace gives the namespace the layout :layout, from :start_tick on, in ticks of that layout.
 const postgresMoveNamespace = `UPDATE {namespaces} SET
 	layout = :layout,
 	start_tick = :start_tick,

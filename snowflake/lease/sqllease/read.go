@@ -14,7 +14,7 @@ import (
 	"github.com/sqlflake/sqlflake/snowflake/lease/leasestore"
 )
 
-// knownProtocol is the latest version of the protocol that this code knows. The statements have it, too.
+// knownProtocol is the latest version of the protocol that this code knows. The statements repeat the number.
 const knownProtocol = 1
 
 // noShare is the last worker of a namespace without a share.

@@ -14,9 +14,9 @@ import (
 // person who knows that the owner is dead, or who wants it to stop; of e, an entry that [Store.List] has returned, the
 // namespace, the worker and the epoch count.
 //
-// No ID comes twice by it. To the protocol it is an acquisition by an owner that issues nothing: the epoch rises, the
-// token changes, and the horizon stays, below which the owner may still issue. An owner that is alive finds out at its
-// next extension, after half a window at most, and stops with [lease.ErrLost] or continues with another worker. IDs may
+// This repeats no ID. To the protocol it is an acquisition by an owner that issues nothing: the epoch rises, the token
+// changes, and the horizon stays, below which the owner may still issue. An owner that is alive finds out at its next
+// extension, after half a window at most, and stops with [lease.ErrLost] or continues with another worker. IDs may
 // repeat only if a replica without the revocation is promoted before that extension: then the owner keeps the worker
 // there.
 //

@@ -59,8 +59,8 @@ import (
 //     ALTER TABLE.
 //  5. Migrate adds no column to a table that exists. So an ALTER TABLE comes before the first process with the new
 //     version. The column needs a DEFAULT, there and in CREATE TABLE: processes with the version before leave it out of
-//     their INSERT, also into a table that a new one has created. Their takeOver leaves the former holder's value
-//     beside the new host.
+//     their INSERT, even into a table that a new one has created. Their takeOver leaves the former holder's value next
+//     to the new host.
 
 // Schema returns the statements with which Migrate creates the two tables, for migrations of your own: CREATE TABLE IF
 // NOT EXISTS without a semicolon. prefix has the meaning it has in [WithTables], "" for its default. It returns

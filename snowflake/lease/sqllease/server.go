@@ -17,7 +17,7 @@ import (
 // of the namespace keeps the one of the server that has served it last. If they differ, the replica may not have had
 // the last commits of the primary.
 
-// noIdentity is the expression for servers that do not tell, or that are several which agree on each commit.
+// noIdentity is the expression for servers that do not reveal it, and for a group of servers that agree on each commit.
 const noIdentity = "''"
 
 // statementBinlog is the identity in a session whose statements replicas repeat. Each replica would put its own

@@ -10,9 +10,9 @@ import (
 	"github.com/sqlflake/sqlflake/snowflake/lease/leasestore"
 )
 
-// SetShare tells a namespace, once and for good, which workers its leases may have: first to last, both inclusive. It
+// SetShare sets, once and for good, which workers the leases of a namespace may have: first to last, both inclusive. It
 // is for databases that all take writes and whose rows come together, as of several regions: with shares that have no
-// worker in common, and one layout, their IDs never meet. It creates the namespace with the layout if it does not
+// worker in common, and one layout, their IDs never collide. It creates the namespace with the layout if it does not
 // exist. With the share that the namespace has, it changes nothing and returns nil, so each process may call it before
 // it opens a lease; do so, since a replica that is promoted may not know a share that was set just before. A store that
 // has seen the share, in SetShare or Acquire, sets it again there before it lends a worker, with the errors of
@@ -20,7 +20,7 @@ import (
 //
 // From then on Acquire takes workers of the share only: a greater range of workers is narrowed to it, and a range
 // without any of it is [lease.ErrOption], as is another share. A worker outside of the share that was ever taken or
-// reserved is [lease.ErrOption], too, and the error names it. If it was taken at the same moment, the share may be
+// reserved is also [lease.ErrOption], and the error names it. If it was taken at the same moment, the share may be
 // stored already, and its lease ends with the next extension: until this worker is free and nothing has its IDs, do not
 // merge. Other errors are lease.ErrLayout for a namespace with another layout, and the database's; then call it again.
 func (s *Store) SetShare(ctx context.Context, namespace string, layout snowflake.Layout, first, last int64) error {

@@ -2,7 +2,7 @@ package sqllease
 
 // The statements for SQLite, whose bigint has integer affinity. schema.go explains the columns, postgres.go the
 // parameters, the conditions and the numbers. SQLite has one server, one writer, and no search_path, so they are
-// shorter: no condition is about the server, and no greater reach has to come to replicas. Whatever waits for another
+// shorter: no condition is about the server, and no greater reach has to arrive at replicas. Whatever waits for another
 // writer has not begun, so nothing takes a lock by itself.
 //
 // The time stands still while a statement looks for its rows, so it is written where it is used, which takes half as
@@ -269,7 +269,7 @@ const sqliteMoveLeases = `UPDATE {leases} SET
 	revision = revision + 1
 WHERE namespace = :namespace AND token = ''`
 
-// sqliteMoveNamespace moves the namespace to :layout: see postgresMoveNamespace.
+// sqliteMoveNamespace gives the namespace the layout :layout: see postgresMoveNamespace.
 const sqliteMoveNamespace = `UPDATE {namespaces} SET
 	layout = :layout,
 	start_tick = :start_tick,

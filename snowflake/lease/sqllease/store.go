@@ -118,7 +118,8 @@ func (s *Store) list(ctx context.Context, namespace string) ([]leasestore.Entry,
 	return entries, nil
 }
 
-// reservedHolder returns the holder of a worker that is reserved for a purpose. Functions of a database are the host.
+// reservedHolder returns the holder of a worker that is reserved for a purpose. If SQL functions use it, h.Host is the
+// name of the function.
 func reservedHolder(purpose string, h leasestore.Holder) leasestore.Holder {
 	if h.Host != "" {
 		purpose += ", " + h.Host
@@ -148,7 +149,7 @@ func (s *Store) failed(what string, err error) error {
 	return fmt.Errorf("lease: %s in table %s: %w", what, s.tables.leases, err)
 }
 
-// deniedText is what the drivers of MySQL and SQLite say of a missing right. They export no interface for it.
+// deniedText is what the MySQL and SQLite drivers say when a right is missing. They export no interface for it.
 var deniedText = regexp.MustCompile(`\bError (1044|1142|1143) |attempt to write a readonly database`)
 
 // isDenied reports whether the role lacks a right to the table.

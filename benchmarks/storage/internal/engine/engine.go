@@ -46,7 +46,7 @@ type Engine interface {
 	Sizes(ctx context.Context, table string) (Sizes, error)
 	// Log returns the bytes of write-ahead or redo log since some time in the past; -1 if unknown.
 	Log(ctx context.Context) (int64, error)
-	// Close removes everything that Open and Create made, also after ctx has ended.
+	// Close removes everything that Open and Create made, even after ctx has ended.
 	Close() error
 }
 

@@ -30,7 +30,7 @@ type Kind struct {
 
 	Counted  bool // the database makes the key, and none is sent
 	ReadBack bool // ... and the program reads it back
-	// Default is the function of PostgreSQL that makes a Counted key; empty: the database counts.
+	// Default is the PostgreSQL function that makes a Counted key; empty: the database counts.
 	Default string
 	// Strict is SQLite's AUTOINCREMENT, which never reuses a number and stores the last one.
 	Strict bool

@@ -53,13 +53,13 @@ func (r Report) first(engine string) (groups []measure.Group) {
 	return []measure.Group{one, many}
 }
 
-// several tells who inserts in the second group of first: "8 clients, 10 rows a statement".
+// several says who inserts in the second group of first: "8 clients, 10 rows a statement".
 func several(g measure.Group) string {
 	batch := document.Number(number(g.Params.Get("batch")), 0)
 	return fmt.Sprintf("%s clients, %s rows a statement", g.Params.Get("clients"), batch)
 }
 
-// clientsOf tells who inserts: "one client" or "8 clients".
+// clientsOf says who inserts: "one client" or "8 clients".
 func clientsOf(g measure.Group) string {
 	if clients := g.Params.Get("clients"); clients != "" && clients != "1" {
 		return clients + " clients"
@@ -169,7 +169,7 @@ func (r Report) writeDocsTables(w io.Writer) error {
 	return err
 }
 
-// graphs tells what a key of the client saves if an order is saved with its lines, "" if that is not measured.
+// graphs says what a key from the client saves if an order is saved with its lines, "" if that is not measured.
 func (r Report) graphs() string {
 	together, trips := r.graphTimes("")
 	if together == "" {

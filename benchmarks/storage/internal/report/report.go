@@ -104,7 +104,7 @@ func (r Report) engines() []string {
 	return found
 }
 
-// title returns the usual name of a database, with the version if there are two of PostgreSQL.
+// title returns the usual name of a database, with the version if there are two PostgreSQL servers.
 func (r Report) title(engine string) string {
 	version := measure.Get(r.Environment.Database[engine], "version")
 	switch engine {
@@ -192,7 +192,7 @@ func lastPoint(g measure.Group, metric string) string {
 	return metric
 }
 
-// chance tells how often the baseline, measured a second time, was called different from itself.
+// chance says how often the baseline, measured a second time, was called different from itself.
 func (r Report) chance() string {
 	called, tested := measure.ByChance(r.Groups)
 	if tested == 0 {

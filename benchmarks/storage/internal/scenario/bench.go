@@ -23,7 +23,7 @@ type Bench struct {
 	Round   int
 
 	tables    []string
-	growLimit time.Duration // of grow; 0: by the number of rows
+	growLimit time.Duration // of a run of grow; 0: the function growLimit decides
 }
 
 // Number returns a numeric parameter; 0 if it is missing.

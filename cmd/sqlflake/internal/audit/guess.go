@@ -29,12 +29,12 @@ type Guess struct {
 	age        float64 // the same for the age of the latest IDs
 }
 
-// candidates are the presets.
+// candidates returns a Guess for each preset, not fitted to a sample yet.
 func candidates() (all []Guess) {
 	for _, name := range snowflake.Presets() {
 		g := Guess{Name: name, layout: snowflake.MustPreset(name)}
 		if name == "yitter" {
-			g.first = 5 // it keeps 0 to 4 for steps back
+			g.first = 5 // it reserves 0 to 4 for a clock that is set back
 		}
 		all = append(all, g)
 	}
@@ -124,7 +124,7 @@ func (g *Guess) fit(sample []snowflake.ID, now time.Time) {
 	slices.SortFunc(right, func(a, b snowflake.ID) int { return cmp.Compare(a&m.time, b&m.time) })
 	g.latest = m.Time(right[n-1-n/100]) // but for a few that are wrong
 	g.age = math.Log2(1 + now.Sub(g.latest).Abs().Hours()/24)
-	if g.latest.After(now) { // a wrong layout is more usual than so many IDs of the future
+	if g.latest.After(now) { // a wrong layout is likelier than IDs from the future
 		g.age *= 3
 	}
 

@@ -16,7 +16,7 @@ import (
 //go:embed refusals_mysql.sql
 var refusalsMySQLQuery string
 
-// readMySQL returns the one step of MySQL and MariaDB.
+// readMySQL returns the one step that MySQL and MariaDB need.
 func readMySQL(ctx context.Context, q engine.Querier, t *Table) (*Adoption, error) {
 	info, err := mysql.ReadInfo(ctx, q, t.Table)
 	if err != nil {

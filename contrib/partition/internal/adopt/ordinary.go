@@ -18,7 +18,7 @@ var refusalsQuery string
 // checkName is the constraint that makes ATTACH PARTITION skip its scan.
 const checkName = "sqlflake_adopt"
 
-// ordinary is a table of PostgreSQL.
+// ordinary is a PostgreSQL table without partitions.
 type ordinary struct {
 	engine.Name
 	legacy      string // its name as a partition

@@ -32,7 +32,7 @@ type State struct {
 	Detached []Part    // tables that an earlier call detached, and that are not dropped, renamed or archived yet
 	Trigger  string    // a trigger that keeps partitions from becoming tables; MariaDB
 
-	// What new partitions of PostgreSQL get, or lose.
+	// What new partitions get, or lose, on PostgreSQL.
 	Owner    string // of the table, if it is another role than the current one
 	Storage  string // the access method and the tablespace
 	Grantees string // roles whose default privileges new partitions lose
@@ -64,14 +64,14 @@ type Part struct {
 	Split         bool   // both have rows
 }
 
-// Bounds that are none.
+// The bounds of a partition that has none.
 const (
 	NoLow  = math.MinInt64
 	NoHigh = math.MaxInt64
 )
 
-// TableName returns the name of the table that a partition of MySQL becomes. Names of partitions are unique in their
-// table only.
+// TableName returns the name of the table that a MySQL partition becomes. Names of partitions are unique in their table
+// only.
 func (p Part) TableName() string {
 	if p.Parent.Table == "" || strings.HasPrefix(p.Table, p.Parent.Table+"_") {
 		return p.Table
@@ -83,7 +83,7 @@ func (p Part) TableName() string {
 // dropped after they were detached.
 const MarkWords = "sqlflake: detached from "
 
-// A mark with dueWord is of a Set with WithArchive whose callback has not returned nil yet.
+// dueWord is in the mark of a Set with WithArchive, until its callback has returned nil.
 const archivedWord, dueWord = ", archived", ", to be archived"
 
 var markForm = regexp.MustCompile(`(?m)\n?^` + MarkWords + `(".*"), keys (-?[0-9]+) to (-?[0-9]+)(` +

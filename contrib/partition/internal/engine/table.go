@@ -47,7 +47,7 @@ func (t *Table) CheckKey(table Name, keyType string, bigint bool) error {
 
 // Limits of time. SwapTimeout is for statements that take milliseconds, since none reads rows. The server ends a
 // transaction for changes that was idle for IdleTimeout. It is never idle while its process lives: the server ends the
-// transaction of a process that it can't reach any more.
+// transaction of a process that it can no longer reach.
 const (
 	IdleTimeout = 5 * time.Second
 	SwapTimeout = 2 * time.Second

@@ -79,7 +79,7 @@ func (e Engine) Inspect(ctx context.Context, q engine.Querier, t *engine.Table) 
 	return st, e.matchExchangeTables(ctx, q, t, st)
 }
 
-// readParts reads the partitions of the table, and tells the default one from the others.
+// readParts reads the partitions of the table, and sets the default one apart.
 func readParts(ctx context.Context, q engine.Querier, t *engine.Table, st *engine.State, i Info) error {
 	const query = `SELECT COALESCE(PARTITION_NAME, ''), SUBPARTITION_NAME IS NOT NULL,
 	COALESCE(PARTITION_METHOD, ''), COALESCE(PARTITION_EXPRESSION, ''), COALESCE(PARTITION_DESCRIPTION, ''),
@@ -171,7 +171,7 @@ ORDER BY TABLE_NAME`
 
 // readTrigger returns a trigger of the table that uses other tables, on MariaDB, which can't exchange a partition of
 // such a table while it is locked: the statement waits for a lock of its transaction. It finds the words of statements,
-// also in a string, but not tables that only a function uses, nor triggers that the user has no right to see: there the
+// even in a string, but not tables that only a function uses, nor triggers that the user has no right to see: there the
 // lock timeout ends the statement.
 func readTrigger(ctx context.Context, q engine.Querier, table engine.Name) (found string, err error) {
 	const query = `SELECT TRIGGER_NAME FROM information_schema.TRIGGERS

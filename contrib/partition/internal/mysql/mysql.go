@@ -1,4 +1,4 @@
-// Package mysql is the engine of MySQL and MariaDB.
+// Package mysql is the engine for MySQL and MariaDB.
 package mysql
 
 import (
@@ -15,7 +15,7 @@ import (
 	"github.com/sqlflake/sqlflake/contrib/partition/internal/engine"
 )
 
-// Engine is the engine of MySQL 8 and later and MariaDB 10.6 and later. Each statement that changes partitions commits
+// Engine is the engine for MySQL 8 and later and MariaDB 10.6 and later. Each statement that changes partitions commits
 // by itself.
 type Engine struct{}
 

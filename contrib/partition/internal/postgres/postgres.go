@@ -1,4 +1,4 @@
-// Package postgres is the engine of PostgreSQL.
+// Package postgres is the engine for PostgreSQL.
 package postgres
 
 import (
@@ -15,7 +15,7 @@ import (
 	"github.com/sqlflake/sqlflake/contrib/partition/internal/engine"
 )
 
-// Engine is the engine of PostgreSQL 14 and later.
+// Engine is the engine for PostgreSQL 14 and later.
 type Engine struct{}
 
 // MaxName is 63: PostgreSQL cuts longer names.
@@ -204,7 +204,7 @@ func SQLState(err error) string {
 	return ""
 }
 
-// Key reads the key from the table that a partition is, too.
+// Key reads the key from the partition itself, which is a table on PostgreSQL.
 func (Engine) Key(
 	ctx context.Context, q engine.Querier, t *engine.Table, p engine.Part, lo, hi int64, n int,
 ) (key int64, found bool, err error) {

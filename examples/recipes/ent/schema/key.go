@@ -31,7 +31,7 @@ func (Key) Fields() []ent.Field {
 // Keys returns a hook that gives every new row an ID of gen, unless the program has set one. Client.Use registers it
 // for the client and its transactions. It draws with the context of the call and returns the generator's error.
 //
-// Ent runs hooks row by row, also in CreateBulk. To know the keys of a batch before the rows, for references, draw them
+// Ent runs hooks row by row, even in CreateBulk. To know the keys of a batch before the rows, for references, draw them
 // with Fill and pass them to SetID.
 func Keys(gen *snowflake.Generator) ent.Hook {
 	return func(next ent.Mutator) ent.Mutator {
