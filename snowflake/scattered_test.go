@@ -3,7 +3,6 @@ package snowflake_test
 import (
 	"fmt"
 	"math/rand/v2"
-	"os"
 	"slices"
 	"testing"
 	"time"
@@ -55,16 +54,12 @@ func (s *spread) want(t *testing.T, what string) {
 // Each process has a clock of its own. Its statements come at random times, or in step with the clock, at rates of up to
 // nine tenths of what a worker can issue.
 func TestScatteredSpreadsTheRowsOfFewProcesses(t *testing.T) {
-	const perSecond = 128_000
+	const statements, perSecond = 20_000, 128_000
 	for _, rows := range []int{1, 10, 100, 1_000} {
 		for _, used := range []float64{0.001, 0.05, 0.3, 0.9} {
 			for _, processes := range []int{1, 8} {
 				t.Run(fmt.Sprintf("%d rows a statement, %g of the rate, processes %d", rows, used, processes), func(t *testing.T) {
 					t.Parallel()
-					statements := min(20_000, 1_000_000/rows)
-					if os.Getenv("SNOWFLAKE_TEST_LONG") != "" {
-						statements = 20_000
-					}
 					gap := float64(rows) / perSecond / used * float64(time.Second)
 					atRandom, inStep := spread{layout: snowflake.Scattered()}, spread{layout: snowflake.Scattered()}
 					for process := range processes {
