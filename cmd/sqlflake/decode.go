@@ -1,14 +1,20 @@
 package main
 
 import (
+	"bufio"
 	"context"
 	"errors"
 	"fmt"
+	"io"
+	"os"
+	"regexp"
+	"slices"
 	"strings"
 	"time"
+	"unicode"
 
+	"github.com/mattn/go-isatty"
 	"github.com/spf13/cobra"
-
 	"github.com/sqlflake/sqlflake/cmd/sqlflake/internal/audit"
 	"github.com/sqlflake/sqlflake/cmd/sqlflake/internal/timetext"
 	"github.com/sqlflake/sqlflake/snowflake"
@@ -186,4 +192,194 @@ func noteOf(l snowflake.Layout, id snowflake.ID, now time.Time) string {
 		return ahead + timetext.Between(now, l.Time(id))
 	}
 	return ""
+}
+
+var (
+	errNoInput = errors.New("there is no ID in the standard input")
+	errUTF16   = errors.New("the input is UTF-16; convert it, such as with iconv -f UTF-16 -t UTF-8")
+)
+
+// eachWord calls one with each word of the standard input that may be an ID. It calls beforeRead before each read that
+// can block.
+func (s streams) eachWord(
+	ctx context.Context, beforeRead func() error, one func(word string, line int) error,
+) error {
+	if isTerminal(s.in) {
+		_, _ = io.WriteString(s.errs, "reading IDs from the terminal; end with Ctrl-D (on Windows Ctrl-Z and Enter)\n")
+	}
+
+	// An interrupt ends the pipe, but not the copy's read of a terminal.
+	read, write := io.Pipe()
+	defer func() { _ = read.Close() }()
+	go func() {
+		_, err := io.Copy(write, s.in)
+		_ = write.CloseWithError(err) // nil is the end
+	}()
+	defer context.AfterFunc(ctx, func() { _ = write.CloseWithError(ctx.Err()) })()
+
+	in, words := bufio.NewReaderSize(read, 64<<10), inputWords{one: one}
+	for number := 1; ; number++ {
+		if in.Buffered() == 0 {
+			if err := beforeRead(); err != nil {
+				return err
+			}
+		}
+		line, readErr := in.ReadString('\n') // of any length
+		if number == 1 {
+			if isUTF16(line) {
+				return errUTF16
+			}
+			line = strings.TrimPrefix(line, "\ufeff")
+		}
+
+		if err := words.read(line, number); err != nil {
+			return err
+		}
+		switch {
+		case readErr == io.EOF:
+			return words.end()
+		case readErr != nil:
+			return readErr
+		}
+	}
+}
+
+func isTerminal(stream any) bool {
+	f, ok := stream.(*os.File)
+	return ok && isatty.IsTerminal(f.Fd())
+}
+
+func isUTF16(text string) bool {
+	return strings.HasPrefix(text, "\xff\xfe") || strings.HasPrefix(text, "\xfe\xff")
+}
+
+// inputWords passes on the words of lines.
+type inputWords struct {
+	one        func(word string, line int) error
+	count      int
+	header     []string // a first line without a digit, if the next line with words has digits
+	headerLine int
+}
+
+func (w *inputWords) read(line string, number int) error {
+	words, areLabels := wordsOf(line)
+	if areLabels && w.count == 0 {
+		if w.header == nil {
+			w.header, w.headerLine = words, number
+			return nil
+		}
+		if err := w.each(w.header, w.headerLine); err != nil {
+			return err
+		}
+	}
+	return w.each(words, number)
+}
+
+func (w *inputWords) each(words []string, line int) error {
+	for _, word := range words {
+		if err := w.one(word, line); err != nil {
+			return err
+		}
+		w.count++
+	}
+	return nil
+}
+
+// end passes on a header that was all.
+func (w *inputWords) end() error {
+	if w.count > 0 {
+		return nil
+	}
+	if w.header == nil {
+		return errNoInput
+	}
+	return w.each(w.header, w.headerLine)
+}
+
+// furniture matches lines that programs print around rows: (2 rows), in any language; 2 rows in set; and the like.
+var furniture = regexp.MustCompile(`^\s*(\(\d{1,10} \pL+\)|\(?\d{1,10} rows?\b(?:\D+\d{1,5})*\D*|` +
+	`Time: [\d.,]+ ms.*|-\[ RECORD \d+ \][-+]*|\*+ \d+\. row \*+)\s*$`)
+
+// wordsOf returns the words of a line that may be IDs. Beside an ID it leaves out words without a digit. A line without
+// any digit is returned whole but for punctuation, with true.
+func wordsOf(line string) (words []string, areLabels bool) {
+	switch {
+	case strings.Trim(line, "0123456789\r\n") == "": // most inputs have an ID a line
+		return strings.Fields(line), false
+	case furniture.MatchString(line):
+		return nil, false
+	}
+
+	line = joinGroups(line)
+	hasLabels := false
+	for word := range strings.FieldsFuncSeq(line, separates) {
+		switch {
+		case webLink.MatchString(word):
+			words = append(words, idsOf(word)...)
+		case strings.ContainsAny(word, "0123456789"):
+			words = append(words, word)
+		case !isPunctuation(word):
+			hasLabels = true
+		}
+	}
+
+	isID := func(word string) bool {
+		_, err := readID(word, "auto")
+		return err == nil
+	}
+	if !hasLabels || slices.ContainsFunc(words, isID) {
+		return words, false
+	}
+	all := slices.DeleteFunc(strings.FieldsFunc(line, separates), isPunctuation)
+	return all, len(words) == 0
+}
+
+func isPunctuation(word string) bool {
+	return !strings.ContainsFunc(word, func(r rune) bool { return unicode.IsLetter(r) || unicode.IsDigit(r) })
+}
+
+func separates(r rune) bool {
+	return strings.ContainsRune(" \t\r\n\v\f\u00a0\u202f,;\"'`|│[](){}", r)
+}
+
+// groups matches numbers with one character between them, such as 1,582,917,533,873,852,417. Fewer groups are several
+// numbers as well, all too small for an ID.
+var (
+	groups = regexp.MustCompile(`\b\d+(?:(?:,\d{1,3}\b){5,}|(?:\.\d{1,3}\b){5,}|(?:'\d{1,3}\b){5,}|` +
+		`(?:’\d{1,3}\b){5,}|(?: \d{1,3}\b){5,}|(?:\x{a0}\d{1,3}\b){5,}|(?:\x{202f}\d{1,3}\b){5,})`)
+	groupMarks = []string{",", ".", "'", "’", " ", "\u00a0", "\u202f"}
+	underscore = strings.NewReplacer(",", "_", ".", "_", "'", "_", "’", "_", " ", "_", "\u00a0", "_", "\u202f", "_")
+)
+
+// joinGroups writes underscores for the characters between groups of digits, which would separate words.
+func joinGroups(line string) string {
+	const longest = 1 << 16 // of a line for people; JSON has no groups
+	isBetween := func(mark string) bool { return strings.Count(line, mark) >= 5 }
+	if len(line) > longest || !slices.ContainsFunc(groupMarks, isBetween) {
+		return line
+	}
+
+	return groups.ReplaceAllStringFunc(line, func(found string) string {
+		if joined := underscore.Replace(found); grouped.MatchString(joined) {
+			return joined
+		}
+		return found // a row of numbers
+	})
+}
+
+// idsOf returns the parts of a URL that are IDs, or the URL if there is none. Others are numbers of pages and the like.
+func idsOf(url string) (ids []string) {
+	separatesParts := func(r rune) bool { return strings.ContainsRune("/?&=#:", r) }
+	for part := range strings.FieldsFuncSeq(url, separatesParts) {
+		_, err := parseID(part, "auto")
+		isLong := len(part) > 10 && formOf(part) != "base62"
+		if err == nil && isLong {
+			ids = append(ids, part)
+		}
+	}
+
+	if len(ids) == 0 {
+		return []string{url}
+	}
+	return ids
 }

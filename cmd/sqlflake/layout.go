@@ -5,11 +5,13 @@ import (
 	"io"
 	"math"
 	"math/bits"
+	"strconv"
+	"strings"
+	"text/tabwriter"
 	"time"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
-
 	"github.com/sqlflake/sqlflake/cmd/sqlflake/internal/timetext"
 	"github.com/sqlflake/sqlflake/snowflake"
 )
@@ -195,4 +197,243 @@ func (w wantedLayout) compute(epoch, now time.Time) (snowflake.Layout, error) {
 // bitsFor returns how many bits count that many values, at least 1.
 func bitsFor(values float64) int {
 	return max(1, bits.Len64(uint64(math.Ceil(values))-1))
+}
+
+// description is the output of layout --json.
+type description struct {
+	Name   string  `json:"name,omitempty"`
+	Layout string  `json:"layout"`
+	Bits   int     `json:"bits"`
+	Max    string  `json:"max_id"`
+	Epoch  string  `json:"epoch"`
+	End    string  `json:"end"`        // with a year above 9999, which a time.Time in JSON can't have
+	Years  float64 `json:"years_left"` // negative after the end
+	Tick   string  `json:"tick"`
+	// PerTick and PerSecond are for one worker.
+	Workers   int64     `json:"workers"`
+	PerTick   int64     `json:"ids_per_tick"`
+	PerSecond float64   `json:"ids_per_second"`
+	Fields    []fieldOf `json:"fields"`
+	Notes     []string  `json:"notes,omitempty"`
+
+	ended bool // in JSON a note
+}
+
+type fieldOf struct {
+	Name  string `json:"name"`
+	Bits  int    `json:"bits"`
+	First int    `json:"lowest_bit"`
+	Max   int64  `json:"max"`
+}
+
+func describeLayout(l snowflake.Layout, now time.Time) description {
+	perTick := l.MaxSequence() + 1
+	d := description{
+		Layout: l.String(), Bits: l.Bits(), Max: strconv.FormatUint(1<<l.Bits()-1, 10),
+		Epoch: l.Epoch().Format(time.RFC3339Nano), End: l.End().Format(time.RFC3339Nano),
+		Years: math.Round(timetext.Years(now, l.End())*10) / 10, Tick: l.Tick().String(),
+		Workers: l.MaxWorker() + 1, PerTick: perTick,
+		PerSecond: math.Round(float64(perTick)/l.Tick().Seconds()*100) / 100,
+		ended:     !l.End().After(now),
+	}
+
+	lowest := l.Bits()
+	for _, f := range l.Fields() {
+		lowest -= f.Bits
+		d.Fields = append(d.Fields, fieldOf{f.Name, f.Bits, lowest, 1<<f.Bits - 1})
+	}
+	d.addNotes(l, now)
+	return d
+}
+
+func (d *description) addNotes(l snowflake.Layout, now time.Time) {
+	note := func(when bool, text string) {
+		if when {
+			d.Notes = append(d.Notes, text)
+		}
+	}
+
+	endsSoon := !d.ended && timetext.Years(now, l.End()) < 10
+	note(d.ended, "its time has ended: it reads old IDs, and issues none")
+	note(endsSoon, "it issues IDs until "+l.End().Format(time.DateOnly)+" only")
+	note(l.Epoch().After(now), "its time has not begun: it issues no IDs yet")
+	note(l.Bits() > 53, "its IDs can be above 2^53 - 1, which JavaScript rounds: send them as strings")
+	note(d.Fields[0].Name != snowflake.FieldTime,
+		"the time is not the highest field: IDs do not sort by time, and a span of time has several ranges")
+	note(l.Period() > l.Tick(),
+		"IDs of several workers sort by time only from one period of "+l.Period().String()+" to the next")
+	note(l.WorkerField() == "", "it has no worker: only one generator may issue its IDs")
+}
+
+func describe(w io.Writer, l snowflake.Layout, now time.Time, asJSON bool) error {
+	d := describeLayout(l, now)
+	if asJSON {
+		return writeJSON(w, d)
+	}
+
+	var b strings.Builder
+	fmt.Fprintf(&b, `layout   %s
+begins   %s
+ends     %s (%.1f years from now)
+workers  %d
+rate     %d IDs each %s and worker: %.0f a second
+greatest %s (%d bits)
+
+`, d.Layout, d.Epoch, d.End, d.Years, d.Workers, d.PerTick, d.Tick, d.PerSecond, d.Max, d.Bits)
+
+	table := tabwriter.NewWriter(&b, 0, 0, 2, ' ', tabwriter.AlignRight)
+	fmt.Fprintln(table, "FIELD\tBITS\tFROM BIT\tMAX\t")
+	for _, f := range d.Fields {
+		fmt.Fprintf(table, "%s\t%d\t%d\t%d\t\n", f.Name, f.Bits, f.First, f.Max)
+	}
+	_ = table.Flush() // into b
+
+	if len(d.Notes) > 0 {
+		b.WriteString("\nnote: " + strings.Join(d.Notes, "\nnote: ") + "\n")
+	}
+	_, err := io.WriteString(w, b.String())
+	return err
+}
+
+func listPresets(w io.Writer, now time.Time, asJSON bool) error {
+	var all []description
+	for _, name := range snowflake.Presets() {
+		d := describeLayout(snowflake.MustPreset(name), now)
+		d.Name = name
+		all = append(all, d)
+	}
+
+	if asJSON {
+		return writeJSON(w, all)
+	}
+	return writeLayouts(w, "PRESET", all)
+}
+
+func writeLayouts(w io.Writer, title string, all []description) error {
+	table := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(table, title+"\tWORKERS\tIDS A SECOND\tBEGINS\tENDS\tFIELDS")
+	for _, d := range all {
+		_, fields, _ := strings.Cut(d.Layout, "tick=")
+		begins, _, _ := strings.Cut(d.Epoch, "T")
+		ends, _, _ := strings.Cut(d.End, "T")
+		if d.ended {
+			ends += ", ended"
+		}
+		fmt.Fprintf(table, "%s\t%d\t%.0f\t%s\t%s\t%s\n", d.Name, d.Workers, d.PerSecond, begins, ends, fields)
+	}
+	return table.Flush()
+}
+
+// difference is the output of layout OLD NEW --json.
+type difference struct {
+	Old   description      `json:"old"`
+	New   description      `json:"new"`
+	Until timetext.Moment  `json:"until"`
+	From  *timetext.Moment `json:"from"` // null for never
+	Wait  string           `json:"wait,omitempty"`
+	Never string           `json:"never,omitempty"`
+	Ever  *timetext.Moment `json:"from_after_all"` // from when on IDs are above all that OLD can ever have
+	Equal string           `json:"equal"`
+	ID    string           `json:"equal_id,omitempty"`
+	Hint  string           `json:"hint,omitempty"`
+
+	start, ever string // sentences
+}
+
+func compare(old, layout snowflake.Layout, until, now time.Time) *difference {
+	d := &difference{
+		Old: describeLayout(old, now), New: describeLayout(layout, now), Until: timetext.Moment{Time: until},
+		ever: "Its IDs are never above all that OLD can ever have",
+	}
+	if after, err := layout.Follows(old, old.End()); err == nil {
+		d.setEver(after)
+	}
+	d.setFrom(old, layout, until)
+	d.setEqual(old, layout, until)
+	return d
+}
+
+// setEver sets from when on the IDs of NEW are above all IDs of OLD.
+func (d *difference) setEver(at time.Time) {
+	d.Ever = &timetext.Moment{Time: at}
+	d.ever = "From " + at.Format(time.RFC3339Nano) + " on its IDs are above all that OLD can ever have"
+}
+
+// setFrom sets when NEW may start, or why it never may.
+func (d *difference) setFrom(old, layout snowflake.Layout, until time.Time) {
+	from, err := layout.Follows(old, until)
+	if err != nil {
+		d.Never = strings.TrimPrefix(err.Error(), snowflake.ErrTimeExhausted.Error()+": ")
+		d.start = "NEW never follows: " + d.Never
+		return
+	}
+
+	d.From, d.Wait = &timetext.Moment{Time: from}, timetext.Between(until, from)
+	d.Hint = earlier(old, layout, until, from)
+	d.start = fmt.Sprintf("NEW may start at %s, %s later", from.Format(time.RFC3339Nano), d.Wait)
+
+	least, err := layout.Compose(snowflake.Parts{Time: from})
+	if err == nil && uint64(least)>>old.Bits() != 0 {
+		d.setEver(from)
+	}
+}
+
+// setEqual sets whether an ID that NEW issues at until is one of OLD.
+func (d *difference) setEqual(old, layout snowflake.Layout, until time.Time) {
+	id, err := layout.Compose(snowflake.Parts{Time: until})
+	switch {
+	case err != nil:
+		d.Equal = "no: NEW has no IDs of that time"
+		return
+	case uint64(id)>>old.Bits() != 0:
+		d.Equal = "no: its IDs have more bits than those of OLD"
+		return
+	}
+
+	answer, at := "yes, unless the workers differ", old.Time(id)
+	if at.Before(until) {
+		answer = "yes, an old one"
+	} else if at.After(until) {
+		answer = "no, but one that OLD would issue later"
+	}
+	d.ID = id.String()
+	d.Equal = fmt.Sprintf("%s: %d is one of %s in OLD", answer, id, at.Format(time.RFC3339Nano))
+}
+
+// earlier returns a hint: an epoch that is earlier by the wait makes NEW follow at once.
+func earlier(old, layout snowflake.Layout, until, from time.Time) string {
+	wait, tick := from.Sub(until), layout.Tick()
+	if wait <= tick || wait >= math.MaxInt64-tick {
+		return ""
+	}
+
+	epoch := layout.Epoch().Add(-(wait + tick - 1).Truncate(tick))
+	shifted, err := snowflake.NewLayout(epoch, tick, layout.Fields()...)
+	if err != nil {
+		return ""
+	}
+	at, err := shifted.Follows(old, until)
+	if err != nil || at.Sub(until) > tick {
+		return ""
+	}
+	return "with this earlier epoch it follows at once: " + shifted.String()
+}
+
+func (d *difference) write(w io.Writer) error {
+	d.Old.Name, d.New.Name = "OLD", "NEW"
+	if err := writeLayouts(w, "LAYOUT", []description{d.Old, d.New}); err != nil {
+		return err
+	}
+
+	text := fmt.Sprintf(`
+If the last generator of OLD ends at %s,
+%s.
+%s.
+Is an ID that NEW issues at that time one of OLD? %s.
+`, d.Until.Format(time.RFC3339Nano), d.start, d.ever, d.Equal)
+	if d.Hint != "" {
+		text += "Hint: " + d.Hint + "\n"
+	}
+	_, err := io.WriteString(w, text)
+	return err
 }

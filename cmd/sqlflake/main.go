@@ -15,12 +15,16 @@ import (
 	"io"
 	"os"
 	"os/signal"
+	"regexp"
+	"runtime"
+	"runtime/debug"
 	"slices"
 	"strings"
 	"syscall"
 	"time"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 )
 
 func main() {
@@ -104,3 +108,228 @@ func unknownCommand(c *cobra.Command, args []string) error {
 	}
 	return usageError{text}
 }
+
+// rootCommand returns the command with all others. They hold the values of their flags, so it serves one call.
+func rootCommand(now func() time.Time) *cobra.Command {
+	root := &cobra.Command{
+		Use:   "sqlflake COMMAND",
+		Short: "Read and make Snowflake IDs",
+		Long: `SQLFLAKE_LAYOUT in the environment is the layout without --layout, SQLFLAKE_DSN
+the database without --dsn, and SQLFLAKE_WITH the second database of an audit
+without --with, so that no password is in a list of processes.
+
+Exit codes: 0 success, even if the reader of the output ends early; 1 a failure,
+or input that is not an ID; 2 wrong arguments; 3 findings of an audit; 130
+interrupted.`,
+		Example: `  sqlflake decode 175928847299117063
+  sqlflake range 24h
+  sqlflake workers --dsn postgres://app@db/shop`,
+		Version:           version(),
+		SilenceErrors:     true,
+		SilenceUsage:      true,
+		PersistentPreRunE: prepare,
+	}
+	root.SetVersionTemplate("{{.Name}} {{.Version}}\n")
+	root.SetUsageTemplate(strings.ReplaceAll(root.UsageTemplate(), ".FlagUsages", ".FlagUsagesWrapped 80"))
+	root.SetHelpTemplate("{{.Short}}.\n{{with .Long}}\n{{.}}\n{{end}}\n{{.UsageString}}")
+	root.CompletionOptions.SetDefaultShellCompDirective(cobra.ShellCompDirectiveNoFileComp)
+	root.SetFlagErrorFunc(flagError)
+
+	addGroup(root, "IDs:", decodeCommand(now), newCommand(now), rangeCommand(now), layoutCommand(now),
+		decoderCommand("ts", "TypeScript", "ts"), decoderCommand("py", "Python", "py"))
+	addGroup(root, "Databases:", auditCommand(now), workersCommand(now), sqlCommand(now), partitionCommand(now))
+	root.AddCommand(versionCommand())
+	return root
+}
+
+// addGroup adds commands under a title.
+func addGroup(root *cobra.Command, title string, commands ...*cobra.Command) {
+	root.AddGroup(&cobra.Group{ID: title, Title: title})
+	for _, c := range commands {
+		c.GroupID = title
+	}
+	root.AddCommand(commands...)
+}
+
+// prepare is what all commands do first. An error before its end is about arguments.
+func prepare(c *cobra.Command, args []string) error {
+	if err := errors.Join(c.ValidateRequiredFlags(), c.ValidateFlagGroups()); err != nil {
+		return err
+	}
+	if err := readEnvironment(c.Flags()); err != nil {
+		return err
+	}
+
+	hidden := slices.ContainsFunc(args, looksSecret)
+	c.Flags().Visit(func(f *pflag.Flag) {
+		isDSN := f.Name == "dsn" || f.Name == "with"
+		if !isDSN && secret.MatchString(f.Value.String()) {
+			hidden = true
+		}
+	})
+	if hidden {
+		return errSecret
+	}
+
+	c.SilenceUsage = true // for isUsage
+	return nil
+}
+
+// readEnvironment sets flags that were not given. It does not mark them as changed, so another flag may exclude them.
+func readEnvironment(flags *pflag.FlagSet) error {
+	for _, v := range [][2]string{
+		{"layout", "SQLFLAKE_LAYOUT"}, {"dsn", "SQLFLAKE_DSN"}, {"with", "SQLFLAKE_WITH"},
+	} {
+		name, variable := v[0], v[1]
+		f, value := flags.Lookup(name), os.Getenv(variable)
+		if f == nil || value == "" {
+			continue
+		}
+		if f.Changed {
+			continue // the flag itself is given
+		}
+
+		if err := f.Value.Set(value); err != nil {
+			return fmt.Errorf("%s: %w", variable, err)
+		}
+	}
+	return nil
+}
+
+// doubleDashes lets flags of the command have one dash, as flags of other Go programs do.
+func doubleDashes(c *cobra.Command, args []string) []string {
+	c.InitDefaultHelpFlag()
+	args = slices.Clone(args)
+
+	for i, arg := range args {
+		if arg == "--" {
+			break
+		}
+		name, isFlag := strings.CutPrefix(arg, "-")
+		name, _, _ = strings.Cut(name, "=")
+		isLong := len(name) > 1 && c.Flags().Lookup(name) != nil
+		if isFlag && isLong {
+			args[i] = "-" + arg
+		}
+	}
+	return args
+}
+
+// negative matches a number below 0, which pflag takes for flags.
+var negative = regexp.MustCompile(`^unknown shorthand flag: .* in (-[0-9][0-9._]*)$`)
+
+// flagError explains an error of pflag about a number.
+func flagError(c *cobra.Command, err error) error {
+	found := negative.FindStringSubmatch(err.Error())
+	if found == nil {
+		return err
+	}
+	return usage("%s looks like a flag. Put -- before a number below 0: %s -- %[1]s", found[1], c.CommandPath())
+}
+
+func versionCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:     "version",
+		Short:   "Print the version of this command, and of Go",
+		Example: "  sqlflake version",
+		Args:    cobra.NoArgs,
+		Run: func(c *cobra.Command, _ []string) {
+			fmt.Fprintln(c.OutOrStdout(), c.Root().Name(), c.Root().Version)
+		},
+	}
+}
+
+// version returns what the go command has written into the binary.
+func version() string {
+	module := "(unknown)"
+	if info, ok := debug.ReadBuildInfo(); ok {
+		module = info.Main.Version
+	}
+	return strings.Join([]string{module, runtime.Version(), runtime.GOOS + "/" + runtime.GOARCH}, " ")
+}
+
+// Exit codes. A command ends by what it returns:
+//
+//	nil            exitOK
+//	errFindings    exitFindings: an audit has printed what it found
+//	errReported    exitFailed: the command has printed each failure
+//	a usageError   exitUsage: run prints the text, and the usage
+//	another error  exitFailed: run prints the text
+//
+// After an interrupt any error is exitInterrupted, and after the end of who reads the output exitOK.
+const (
+	exitOK          = 0
+	exitFailed      = 1
+	exitUsage       = 2
+	exitFindings    = 3
+	exitInterrupted = 130 // 128 + SIGINT
+)
+
+var (
+	errFindings = errors.New("findings")
+	errReported = errors.New("reported")
+)
+
+// usageError is about wrong arguments.
+type usageError struct{ text string }
+
+func (e usageError) Error() string { return e.text }
+
+// usage returns a usageError.
+func usage(format string, args ...any) error { return usageError{fmt.Sprintf(format, args...)} }
+
+// exitCode prints the error that a command has returned, unless that was done, and returns the exit code.
+func exitCode(ctx context.Context, c *cobra.Command, err error) int {
+	if err == nil {
+		return exitOK
+	}
+
+	switch {
+	case errors.Is(err, errFindings):
+		return exitFindings
+	case ctx.Err() != nil:
+		c.PrintErrf("%s: interrupted\n", c.CommandPath())
+		return exitInterrupted
+	case isUsage(c, err):
+		printUsage(c, err)
+		return exitUsage
+	case !errors.Is(err, errReported):
+		c.PrintErrf("%s: %s\n", c.CommandPath(), messageOf(err))
+	}
+
+	return exitFailed
+}
+
+// isUsage reports whether an error is about arguments. So is every error before the end of prepare.
+func isUsage(c *cobra.Command, err error) bool {
+	var wrong usageError
+	isPrepared := c.HasParent() && c.SilenceUsage
+	return errors.As(err, &wrong) || !isPrepared
+}
+
+// printUsage prints the error and how to call the command. A DSN that was given to the wrong flag is not printed.
+func printUsage(c *cobra.Command, err error) {
+	if secret.MatchString(err.Error()) {
+		err = errSecret
+	}
+	c.PrintErrf("%s: %s\n\nUsage: %s\n\"%[1]s --help\" shows the flags, and examples.\n",
+		c.CommandPath(), strings.TrimSpace(messageOf(err)), c.UseLine())
+}
+
+// packages matches the names of packages that begin the texts of their errors, once or several times.
+var packages = regexp.MustCompile(`(^|\n|: )(?:(?:snowflake|lease|sqllease|filelease|sqldb|sqlfunc|partition): )+`)
+
+// messageOf returns the text of an error for a person who has called a command, not a package.
+func messageOf(err error) string { return packages.ReplaceAllString(err.Error(), "$1") }
+
+// secret matches what may have a password. No message has such an argument: a person can give a DSN to the wrong flag.
+var secret = regexp.MustCompile(`(?is)://|:.*@|@.*[:(/]|(pass|pwd|secret|key|token)\w*\s*[=(]`)
+
+var errSecret = errors.New("an argument that is not printed looks like a DSN; give it with --dsn, or in SQLFLAKE_DSN")
+
+// webLink matches the URLs of web pages. A database URL begins differently.
+var webLink = regexp.MustCompile(`^https?://`)
+
+// looksSecret reports whether a text may have a password. The URL of a web page has none, unless the rest looks like
+// one.
+func looksSecret(text string) bool { return secret.MatchString(webLink.ReplaceAllString(text, "")) }

@@ -10,8 +10,8 @@ import (
 	"testing"
 
 	"github.com/redis/go-redis/v9"
-
 	"github.com/sqlflake/sqlflake/contrib/redislease"
+	"github.com/sqlflake/sqlflake/internal/processtest"
 	"github.com/sqlflake/sqlflake/snowflake/lease"
 	"github.com/sqlflake/sqlflake/snowflake/lease/leasestore"
 )
@@ -250,4 +250,15 @@ func TestACrowdMeetsFewConflicts(t *testing.T) {
 	if n := h.count.Load(); n > 8*callers {
 		t.Errorf("%d callers have run %d scripts", callers, n)
 	}
+}
+
+func TestKilledProcessesNeverRepeatAnID(t *testing.T) {
+	t.Parallel()
+	place, store := newPlace(t)
+	processtest.KilledProcesses(t, place, store, processtest.NothingElse)
+}
+
+func TestProcessesThatStartAtOnceHaveDifferentWorkers(t *testing.T) {
+	place, store := newPlace(t)
+	processtest.ProcessesStartedTogether(t, place, func() leasestore.Store { return store })
 }

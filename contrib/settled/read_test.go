@@ -203,3 +203,12 @@ func TestTickOfALeaseIsNoReason(t *testing.T) {
 		t.Errorf("%+v, %v; want a lag of a part of a tick, and no reason", b, err)
 	}
 }
+
+// Whoever may only create objects in a schema of the search_path runs nothing as a reader.
+func TestNoCodeOfAStrangerRuns(t *testing.T) {
+	testdb.EachTrapped(t, func(t *testing.T, victim testdb.Trapped) {
+		if _, err := settled.Read(t.Context(), victim.Open(t), sqldb.Postgres, snowflake.Default()); err != nil {
+			t.Error(err)
+		}
+	})
+}

@@ -2,6 +2,7 @@ package sqlfunc_test
 
 import (
 	"errors"
+	"fmt"
 	"strings"
 	"sync"
 	"testing"
@@ -161,4 +162,137 @@ func TestPostgresSchemaMayHaveAnyName(t *testing.T) {
 			t.Errorf("%s: worker %d", name, got)
 		}
 	}
+}
+
+// sessions are settings of the session that must not matter.
+var sessions = map[sqldb.Dialect][]string{
+	sqldb.Postgres: {
+		"TimeZone = 'America/New_York'", "TimeZone = 'Asia/Kolkata'", "TimeZone = 'Africa/Casablanca'",
+		"DateStyle = 'SQL, DMY'", "DateStyle = 'German, DMY'", "DateStyle = 'Postgres, MDY'", "DateStyle = 'ISO, YMD'",
+		"IntervalStyle = 'sql_standard'", "extra_float_digits = -15", "standard_conforming_strings = off",
+	},
+	sqldb.MySQL: {
+		"time_zone = '+05:30'", "time_zone = '-12:00'", "sql_mode = ''", "sql_mode = 'ORACLE'", "div_precision_increment = 0",
+		"sql_mode = 'ANSI,NO_BACKSLASH_ESCAPES,NO_UNSIGNED_SUBTRACTION'", "lc_time_names = 'de_DE'", "timestamp = 1000",
+		"timestamp = 3000000000.5",
+	},
+}
+
+func TestFunctionsDoNotDependOnTheSession(t *testing.T) {
+	eachServer(t, func(t *testing.T, s server) {
+		named := map[string]snowflake.Layout{
+			"snowflake": snowflake.Default(), "b": preset("mastodon"), "c": parse(t, "epoch=1999-10-11T02:30:00.5Z tick=1ms time:51 sequence:12"),
+			"d": parse(t, "epoch=1970-01-01T00:00:00.123456789Z tick=1.001us time:52 sequence:8"),
+		}
+		for name, layout := range named {
+			s.install(t, layout, sqlfunc.WithName(name), s.worker(0))
+		}
+		for _, setting := range sessions[s.dialect] {
+			conn := s.conn(t, setting)
+			for name, layout := range named {
+				f := s.functions(t, layout, sqlfunc.WithName(name), s.worker(0))
+				if err := f.Install(t.Context(), conn, s.dialect); err != nil && s.dialect == sqldb.Postgres { // MariaDB rejects some modes
+					t.Fatalf("%s: %v", setting, err)
+				}
+				read, least := s.reader(layout, name)
+				// Around the changes of daylight saving time in New York and Casablanca, and in an hour that comes twice in Berlin.
+				for hour := range 3 * 24 {
+					at := time.Date(2026, 3, 7+hour/24*8, hour%24, 30, 1, 5000000, time.UTC)
+					if hour == 0 {
+						at = time.Date(2026, 10, 25, 1, 30, 0, 123e6, time.UTC)
+					}
+					want, err := layout.MinAt(at)
+					if err != nil {
+						t.Fatal(err)
+					}
+					if id := scan[snowflake.ID](t, conn, least, at.Format(timeForm)); id != want {
+						t.Fatalf("%s: the least ID at %v is %d, want %d", setting, at, id, want)
+					}
+					var text, parts string
+					if err := conn.QueryRowContext(t.Context(), read, int64(want)).Scan(&text, &parts); err != nil ||
+						text != floor(layout.Time(want)).Format(timeForm) {
+						t.Fatalf("%s: the time of %d is %s, %v", setting, want, text, err)
+					}
+					checkParts(t, parts, layout, want)
+				}
+			}
+			if s.dialect == sqldb.MySQL {
+				continue
+			}
+			// The clock advances within a statement.
+			var first, second snowflake.ID
+			if err := conn.QueryRowContext(t.Context(), "SELECT snowflake_next(), pg_sleep(0.05)::text, snowflake_next()").
+				Scan(&first, new(any), &second); err != nil {
+				t.Fatalf("%s: %v", setting, err)
+			}
+			from, to := snowflake.Default().Time(first), snowflake.Default().Time(second)
+			if to.Sub(from) < 40*time.Millisecond || time.Since(from).Abs() > time.Minute {
+				t.Errorf("%s: %v and %v, want now and 50 ms later", setting, from, to)
+			}
+		}
+	})
+}
+
+// Whoever may only create objects in a schema of the search_path runs nothing as a role that installs or calls the
+// functions, and the search_path of the session stays as it is.
+func TestNoCodeOfAStrangerRuns(t *testing.T) {
+	testdb.EachTrapped(t, func(t *testing.T, victim testdb.Trapped) {
+		db := server{DB: victim.Open(t), dialect: sqldb.Postgres, schema: victim.Schema}
+		safe := server{DB: victim.Safe, dialect: sqldb.Postgres, schema: victim.Schema}
+		for i, layout := range []snowflake.Layout{
+			snowflake.Default(), snowflake.Clustered(), preset("sonyflake"),
+			parse(t, "epoch=2025-01-01T00:00:00.000000001Z tick=1.000001ms time:40 worker:10 sequence:12"),
+		} {
+			name := fmt.Sprint("l", i)
+			f := db.functions(t, layout, sqlfunc.WithName(name), sqlfunc.WithWorker(1), sqlfunc.WithLeaseTables("", name))
+			statements, err := f.Statements(sqldb.Postgres)
+			if err != nil {
+				t.Fatal(err)
+			}
+			conn := db.conn(t)
+			path := "SELECT pg_catalog.current_setting('search_path')"
+			before := scan[string](t, conn, path)
+			execOn(t, conn, statements...)
+			if after := scan[string](t, conn, path); after != before {
+				t.Errorf("the search_path is %s, was %s", after, before)
+			}
+			if err := f.Install(t.Context(), db, sqldb.Postgres); err != nil {
+				t.Fatal(err)
+			}
+
+			for _, row := range []struct{ change, state string }{ // the worker of a dead lease, and of others
+				{"leases SET expires_ms = 1, reserved_for = ''", ""},
+				{"leases SET expires_ms = 9000000000000, reserved_for = ''", "55006"},
+				{"leases SET host = 'another', reserved_for = 'SQL functions'", "55006"},
+				{"namespaces SET layout = 'another'", "55000"},
+				{"namespaces SET protocol = 3", "55000"},
+			} {
+				change := "UPDATE snowflake_" + row.change + " WHERE namespace = '" + name + "'"
+				safe.exec(t, change)
+				if err := f.Install(t.Context(), db, sqldb.Postgres); row.state != "" || err != nil {
+					db.failed(t, row.change, err, row.state, "")
+				}
+			}
+
+			id := scan[int64](t, db, "SELECT "+name+"_next()")
+			db.exec(t, fmt.Sprintf("SELECT * FROM %s_parts(%d)", name, id), fmt.Sprintf("SELECT %s_time(%d), %[1]s_layout()", name, id))
+			if scan[bool](t, safe, "SELECT to_regprocedure('"+name+"_min(timestamptz)') IS NOT NULL") {
+				for _, key := range []string{"min", "uuid_min", "text_min"} {
+					db.exec(t, fmt.Sprintf("SELECT %s_%s(pg_catalog.now())", name, key))
+				}
+				for _, key := range []string{"uuid", "text"} {
+					db.exec(t, fmt.Sprintf("SELECT %s_%s_time(CAST(%[1]s_%[2]s_min(pg_catalog.now()) AS pg_catalog.text))", name, key))
+				}
+			}
+			drop, err := f.Drop(sqldb.Postgres)
+			if err != nil {
+				t.Fatal(err)
+			}
+			db.exec(t, drop...)
+			const left = "SELECT count(*) FROM pg_proc WHERE pronamespace = current_schema()::regnamespace"
+			if n := scan[int](t, safe, left); n != 0 {
+				t.Errorf("%d functions are left", n)
+			}
+		}
+	})
 }

@@ -1,6 +1,7 @@
 package sqlfunc
 
 import (
+	"cmp"
 	_ "embed" // for the template
 	"fmt"
 	"strings"
@@ -220,4 +221,140 @@ func (f *Functions) ticksSQL(at string, shift int64) string {
 	}
 
 	return fmt.Sprintf(form, at, from, tick)
+}
+
+// crockford is the alphabet of snowflake.ID.Base32.
+const crockford = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"
+
+// postgresKeys are functions for keys in other columns than bigint: uuidkey.ID and sqltypes.Text. The types are those
+// that pg_partman needs: its encoder takes a timestamptz, and its decoder takes text, even for a uuid
+// (https://github.com/pgpartman/pg_partman/blob/v5.5.0/doc/pg_partman.md#create_partition).
+var postgresKeys = [...]string{postgresUUIDMin, postgresUUIDTime, postgresTextMin, postgresTextTime}
+
+// postgresUUIDMin has the layout of uuidkey.ID: 12 hexadecimal digits of the ID, the version, 3 digits, a byte with
+// the variant, the last 4 bits and a 1, and zeros.
+const postgresUUIDMin = `CREATE OR REPLACE FUNCTION {uuid_min}(instant timestamp with time zone) RETURNS pg_catalog.uuid
+LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE SET search_path = pg_catalog, pg_temp AS {quote}
+	SELECT (left(digits, 12) || '8' || substr(digits, 13, 3) || to_hex(130 + ((id & 15) << 2)) || repeat('0', 14))::uuid
+	FROM {min}($1) AS id, encode(int8send(id), 'hex') AS digits
+{quote}`
+
+// postgresUUIDTime rejects other UUIDs, whose time would be wrong. The collation is for columns with one that is not
+// deterministic, with which PostgreSQL does not match patterns.
+const postgresUUIDTime = `CREATE OR REPLACE FUNCTION {uuid_time}(key pg_catalog.text) RETURNS timestamp with time zone
+LANGUAGE plpgsql IMMUTABLE STRICT PARALLEL SAFE SET search_path = pg_catalog, pg_temp AS {quote}
+DECLARE
+	digits text COLLATE "C" := key::uuid;
+	bits bit(128) := 'x' || replace(digits, '-', '');
+BEGIN
+	IF digits !~ '^[0-7].{7}-.{4}-8.{3}-[89ab][26ae]00-0{12}$' THEN
+		RAISE EXCEPTION USING ERRCODE = 'invalid_text_representation',
+			MESSAGE = format('{name}_uuid_time: %s is not the UUID of an ID', digits);
+	END IF;
+	RETURN {time}((substring(bits FOR 48) || substring(bits FROM 53 FOR 12) || substring(bits FROM 67 FOR 4))::bit(64)::bigint);
+END {quote}`
+
+// postgresTextMin is ID.Base32. The IDs are not negative, so their signs need no mask.
+const postgresTextMin = `CREATE OR REPLACE FUNCTION {text_min}(instant timestamp with time zone) RETURNS pg_catalog.text
+LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE SET search_path = pg_catalog, pg_temp AS {quote}
+	SELECT string_agg(substr('{crockford}', ((id >> shift) & 31)::int + 1, 1), '' ORDER BY shift DESC)
+	FROM {min}($1) AS id, generate_series(0, 60, 5) AS shift
+{quote}`
+
+// postgresTextTime rejects what ParseBase32 rejects.
+const postgresTextTime = `CREATE OR REPLACE FUNCTION {text_time}(key pg_catalog.text) RETURNS timestamp with time zone
+LANGUAGE plpgsql IMMUTABLE STRICT PARALLEL SAFE SET search_path = pg_catalog, pg_temp AS {quote}
+BEGIN
+	IF key COLLATE "C" !~ '^[0-9A-F][{crockford}]{12}$' THEN
+		RAISE EXCEPTION USING ERRCODE = 'invalid_text_representation',
+			MESSAGE = format('{name}_text_time: %s is not the text of an ID', quote_literal(left(key, 64)));
+	END IF;
+	RETURN {time}((
+		SELECT bit_or((strpos('{crockford}', substr(key COLLATE "C", 13 - shift / 5, 1)) - 1)::bigint << shift)
+		FROM generate_series(0, 60, 5) AS shift));
+END {quote}`
+
+// guardBits makes 1<<guardBits larger than the number of concurrent sessions of a PostgreSQL server: MAX_BACKENDS is
+// 0x3FFFF in its source.
+const guardBits = 18
+
+// wordBits returns the number of bits of the word below its tick, and whether sessions may call nextval without the
+// lock.
+func (f *Functions) wordBits() (low int, draw bool) {
+	sequence := f.place(snowflake.FieldSequence)
+	if low = max(sequence.bits, guardBits) + 1; f.time.bits()+low <= 63 {
+		return low, true
+	}
+	return sequence.bits, false
+}
+
+// The state is one word, the value of a sequence object: the tick above, and below it a count, in which the layout's
+// sequence numbers come first and then the guard, numbers that no ID has. Sequences are not part of transactions in
+// PostgreSQL: a value is visible to all sessions at once and stays when a transaction rolls back
+// (https://www.postgresql.org/docs/current/functions-sequence.html).
+//
+// An ID is made from the value that one call of nextval or setval has stored, so tick and sequence are claimed
+// together. No value occurs twice:
+//
+//   - nextval returns each value to one session.
+//   - setval is called only under the lock, with the first value of a later tick than the word has at that moment.
+//     After the word was read under the lock only nextval can have changed it, and nextval does not reach the next
+//     tick: a session calls it only after it has seen the count below the last sequence number (once for each read
+//     outside of the lock, or under it), so at most one call of each session comes after the count has reached that
+//     number. The guard is longer than the number of sessions that a server can have.
+//   - A value in the guard makes no ID. Its session takes the lock.
+//
+// This does not depend on the clock. The clock only decides when a later tick begins.
+//
+// The lock belongs to a transaction and is taken in a subtransaction that always ends with an error, ours (SF001) or
+// another, so its end releases the lock in every case. A session lock would stay if a statement is cancelled between
+// taking and releasing it, or in its handler. The holder of the lock waits for nothing else (it has already taken the
+// sequence's own lock, which ALTER SEQUENCE competes for), so there is no deadlock. The high half of the key is the OID
+// of pg_class, the low half the OID of the sequence: nothing else has a reason to use it.
+//
+// If the bits of the layout leave no room for the guard, each ID is claimed under the lock.
+//
+//go:embed postgres_next.sql
+var postgresNext string
+
+// postgresDraw is the fast path: more than one call per tick.
+const postgresDraw = `		IF now_tick >= 0 AND (word >> {low}) BETWEEN now_tick AND now_tick + {lead}
+			AND (word & {low max}) < {sequence max} THEN
+			word := nextval({state text});
+			IF (word & {low max}) <= {sequence max} THEN
+				RETURN {id of word};
+			END IF;
+		END IF;
+`
+
+func (f *Functions) postgresNext() string {
+	low, draw := f.wordBits()
+	expand := strings.NewReplacer("{draw}", "", "{one more}", "setval({state text}, word + 1)")
+	if draw {
+		expand = strings.NewReplacer("{draw}", postgresDraw, "{one more}", "nextval({state text})")
+	}
+
+	return f.postgresFill(expand.Replace(postgresNext),
+		"{low}", low,
+		"{low max}", int64(1)<<low-1,
+		// One tick more and one less, since the last tick before the epoch would be rounded up.
+		"{now}", pgsql.Plain.Replace(f.ticksSQL(cmp.Or(f.clock, "clock_timestamp()"), 1))+" - 1",
+		"{id of word}", f.postgresID("word", low),
+		"{id of claimed}", f.postgresID("claimed", low),
+		"{end}", f.layout.End().Format(timestampFormat))
+}
+
+// postgresID returns the ID for a word.
+func (f *Functions) postgresID(word string, low int) string {
+	sequence := f.place(snowflake.FieldSequence)
+	tick := fmt.Sprintf("(%s >> %d)", word, low)
+	count := f.spread(fmt.Sprintf("(%s & %d)", word, sequence.max()), "hashint8"+tick)
+	if sequence.shift > 0 {
+		count = fmt.Sprintf("(%s << %d)", count, sequence.shift)
+	}
+	id := fmt.Sprintf("(%s) | %s", f.time.put(tick), count)
+	if f.fixed != 0 {
+		id += fmt.Sprintf(" | %d", f.fixed)
+	}
+	return pgsql.Plain.Replace(id)
 }

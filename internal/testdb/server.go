@@ -2,6 +2,7 @@ package testdb
 
 import (
 	"context"
+	"crypto/rand"
 	"database/sql"
 	"errors"
 	"fmt"
@@ -12,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/sqlflake/sqlflake/internal/dbserver"
 	"github.com/sqlflake/sqlflake/internal/skip"
 )
 
@@ -157,4 +159,80 @@ func Environment(w io.Writer) (env []string, err error) {
 	}
 
 	return env, err
+}
+
+// adminTimeout bounds the setup and the cleanup of one test. A busy machine takes seconds.
+const adminTimeout = 3 * time.Minute
+
+// create runs the statement that makes a schema or database. An error fails the test.
+func create(tb testing.TB, name, driver, dsn, statement string) {
+	tb.Helper()
+	ctx, cancel := context.WithTimeout(tb.Context(), adminTimeout)
+	defer cancel()
+	if err := admin(ctx, driver, dsn, execAll(statement)); err != nil {
+		tb.Fatalf("testdb: %s: %v", name, err)
+	}
+}
+
+// admin runs work on its own connection to the server.
+func admin(ctx context.Context, driver, dsn string, work func(ctx context.Context, db *sql.DB) error) error {
+	db, err := sql.Open(driver, dsn)
+	if err != nil {
+		return err
+	}
+	defer db.Close()
+	return work(ctx, db)
+}
+
+// execAll returns work for admin that executes the statements in order.
+func execAll(statements ...string) func(context.Context, *sql.DB) error {
+	return func(ctx context.Context, db *sql.DB) error {
+		for _, statement := range statements {
+			if _, err := db.ExecContext(ctx, statement); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+}
+
+// newName returns a random name that is a valid identifier in every database here.
+func newName() string {
+	return "sqlflake_test_" + strings.ToLower(rand.Text()[:20])
+}
+
+var (
+	startedMu sync.Mutex
+	started   []*dbserver.Server // the throwaway servers of this process
+)
+
+// startServer starts a server for this process and returns its DSN.
+func startServer(name, folder string) (dsn string, err error) {
+	// Without waiting for the disk: nothing is read after a crash.
+	s, err := dbserver.Start(context.Background(), dbserver.Config{Name: name, Folder: folder, NoSync: true})
+	if err != nil {
+		return "", err
+	}
+
+	startedMu.Lock()
+	defer startedMu.Unlock()
+
+	started = append(started, s)
+	return s.DSN, nil
+}
+
+// Stop drops spare databases, ends the throwaway servers that this process has started, and removes their folders.
+// [Main] calls it.
+func Stop() {
+	dropSpare()
+	startedMu.Lock()
+	defer startedMu.Unlock()
+
+	for _, s := range started {
+		if err := s.Stop(); err != nil {
+			fmt.Fprintf(os.Stderr, "testdb: stop a throwaway server: %v\n", err)
+		}
+	}
+
+	started = nil
 }

@@ -3,8 +3,11 @@
 package enginetest
 
 import (
+	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
+	"fmt"
 	"net"
 	"os"
 	"os/exec"
@@ -13,12 +16,15 @@ import (
 	"testing"
 	"time"
 
+	"github.com/nats-io/nats.go/jetstream"
+	"github.com/sqlflake/sqlflake/internal/checksummed"
 	"github.com/sqlflake/sqlflake/internal/processtest"
 	"github.com/sqlflake/sqlflake/internal/skip"
 	"github.com/sqlflake/sqlflake/snowflake"
 	"github.com/sqlflake/sqlflake/snowflake/lease"
 	"github.com/sqlflake/sqlflake/snowflake/lease/leasestore"
 	"github.com/sqlflake/sqlflake/snowflake/lease/leasetest"
+	clientv3 "go.etcd.io/etcd/client/v3"
 )
 
 const (
@@ -164,4 +170,129 @@ func acquire(t *testing.T, store leasestore.Store) leasestore.Grant {
 	}
 	grant.Next = leasetest.NewToken()
 	return grant
+}
+
+// engine is a cluster and what differs between etcd and NATS.
+type engine struct {
+	cluster
+	kind string
+	// newPlace returns a place of the test's own.
+	newPlace func(t *testing.T) place
+	// leader returns the member that confirms the writes of the place.
+	leader func(ctx context.Context, p place) (*member, error)
+}
+
+func newEtcd(t *testing.T, size int) engine {
+	t.Helper()
+	e := engine{kind: "etcd", cluster: startCluster(t, "etcd", size)}
+	client := e.place("").etcdClient(t)
+	eventually(t, "the first write", func() error {
+		ctx, cancel := context.WithTimeout(t.Context(), callPatience)
+		defer cancel()
+		_, err := client.Put(ctx, "ready", "")
+		return err
+	})
+	// status returns what a member knows of itself and of the leader. A member that was killed never answers, one on a
+	// busy machine late.
+	patience := 300 * time.Millisecond
+	status := func(ctx context.Context, m *member) (*clientv3.StatusResponse, error) {
+		ctx, cancel := context.WithTimeout(ctx, patience)
+		defer cancel()
+		return client.Status(ctx, m.Client[m.Number])
+	}
+	e.newPlace = func(t *testing.T) place {
+		t.Helper()
+		return e.place(leasetest.NewToken() + "/")
+	}
+	e.leader = func(ctx context.Context, _ place) (*member, error) {
+		for _, m := range e.cluster {
+			if s, err := status(ctx, m); err == nil && s.Leader == s.Header.MemberId {
+				return m, nil
+			}
+		}
+		patience = min(2*patience, callPatience)
+		return nil, errors.New("no leader")
+	}
+	return e
+}
+
+// newNATS starts servers. Buckets have as many replicas.
+func newNATS(t *testing.T, size int) engine {
+	t.Helper()
+	e := engine{kind: "nats", cluster: startCluster(t, "nats", size)}
+	js := e.place("").jetStream(t)
+	e.newPlace = func(t *testing.T) place {
+		t.Helper()
+		p := e.place("b" + leasetest.NewToken())
+		createBucket(t, js, p, size)
+		return p
+	}
+	e.leader = func(ctx context.Context, p place) (*member, error) {
+		stream, err := js.Stream(ctx, "KV_"+p.Name)
+		if err != nil {
+			return nil, err
+		}
+		for _, m := range e.cluster {
+			if cluster := stream.CachedInfo().Cluster; cluster != nil && cluster.Leader == m.name() {
+				return m, nil
+			}
+		}
+		return nil, errors.New("no leader")
+	}
+	return e
+}
+
+// createBucket waits until the cluster is ready for it.
+func createBucket(t *testing.T, js jetstream.JetStream, p place, replicas int) {
+	t.Helper()
+	eventually(t, "the bucket", func() error {
+		ctx, cancel := context.WithTimeout(t.Context(), callPatience)
+		defer cancel()
+		_, err := js.CreateKeyValue(ctx, jetstream.KeyValueConfig{Bucket: p.Name, Replicas: replicas})
+		return err
+	})
+}
+
+// require2InEtcd does what a later version would do that needs to keep this one out.
+func (p place) require2InEtcd(t *testing.T, namespace string) {
+	t.Helper()
+	client := p.etcdClient(t)
+	reply, err := client.Get(t.Context(), p.Name+"snowflake/lease/"+namespace+"/", clientv3.WithPrefix())
+	if err != nil || len(reply.Kvs) != 3 { // the layout, and two workers
+		t.Fatalf("%v, %v; want three keys", reply, err)
+	}
+	for _, kv := range reply.Kvs {
+		if _, err := client.Put(t.Context(), string(kv.Key), string(later(t, kv.Value))); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// require2InNATS is the same for a bucket, whose replicas may be behind.
+func (p place) require2InNATS(t *testing.T, namespace string) {
+	t.Helper()
+	bucket, err := p.jetStream(t).KeyValue(t.Context(), p.Name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, key := range []string{"layout", fmt.Sprintf("%019d", 0), fmt.Sprintf("%019d", 1)} {
+		eventually(t, "the row "+key, func() error {
+			entry, err := bucket.Get(t.Context(), namespace+"."+key)
+			if err == nil {
+				_, err = bucket.Update(t.Context(), namespace+"."+key, later(t, entry.Value()), entry.Revision())
+			}
+			return err
+		})
+	}
+}
+
+// later returns the value in the format of the next version.
+func later(t *testing.T, value []byte) []byte {
+	t.Helper()
+	content := append(bytes.Clone(value[:bytes.LastIndex(value, []byte(`,"checksum"`))]), '}')
+	text, err := checksummed.Marshal(json.RawMessage(bytes.Replace(content, []byte("lease 1"), []byte("lease 2"), 1)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return text
 }

@@ -5,6 +5,11 @@ package libraries
 import (
 	"bytes"
 	"encoding"
+	"encoding/base64"
+	"encoding/binary"
+	"encoding/gob"
+	"encoding/json"
+	"encoding/xml"
 	"flag"
 	"fmt"
 	"html/template"
@@ -12,14 +17,22 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"net/url"
+	"reflect"
+	"slices"
 
+	"github.com/bytedance/sonic"
+	"github.com/fxamacker/cbor/v2"
 	"github.com/gin-gonic/gin/binding"
 	"github.com/go-viper/mapstructure/v2"
 	"github.com/labstack/echo/v4"
 	"github.com/rs/zerolog"
 	"github.com/spf13/viper"
+	"github.com/sqlflake/sqlflake/snowflake"
+	"github.com/vmihailenco/msgpack/v5"
+	"go.mongodb.org/mongo-driver/v2/bson"
 	"go.uber.org/zap"
 	"go.uber.org/zap/zapcore"
+	"gopkg.in/yaml.v3"
 )
 
 // others only write or only read.
@@ -81,3 +94,92 @@ func request(text []byte) *http.Request {
 
 // withoutTime cuts the time of a log line, whose digits are no ID's.
 func withoutTime(line []byte) []byte { return line[bytes.IndexByte(line, ','):] }
+
+var encoders = []library{
+	{name: "encoding/json", write: json.Marshal, read: json.Unmarshal, quoted: true},
+	{name: "encoding/xml", write: xml.Marshal, read: xml.Unmarshal},
+	{name: "encoding/gob", write: writeGob, read: readGob, forms: "int64 struct int64 string int64"},
+	{name: "bytedance/sonic", write: sonic.Marshal, read: sonic.Unmarshal, quoted: true},
+	{name: "gopkg.in/yaml.v3", write: yaml.Marshal, read: yaml.Unmarshal, quoted: true},
+	{name: "mongo-driver/v2", write: bson.Marshal, read: bson.Unmarshal, forms: "int64 int64 int64 error int64"},
+	{name: "fxamacker/cbor/v2", write: cbor.Marshal, read: cbor.Unmarshal, forms: "int64 struct int64 string int64"},
+	{name: "vmihailenco/msgpack/v5", write: msgpack.Marshal, read: msgpack.Unmarshal},
+}
+
+func writeGob(box any) ([]byte, error) {
+	var out bytes.Buffer
+	err := gob.NewEncoder(&out).Encode(box)
+	return out.Bytes(), err
+}
+
+func readGob(out []byte, box any) error { return gob.NewDecoder(bytes.NewReader(out)).Decode(box) }
+
+// decodeID is a DecodeHook of mapstructure, viper and koanf. It reads an ID from text or an integer; a float64 has lost
+// digits above 2^53.
+func decodeID(from, to reflect.Type, data any) (any, error) {
+	pointer := reflect.New(to)
+	id, isID := reflect.TypeAssert[interface{ UnmarshalParam(text string) error }](pointer)
+	if !isID || from == to {
+		return data, nil
+	}
+
+	switch from.Kind() {
+	case reflect.String, reflect.Int, reflect.Int64, reflect.Uint64:
+		err := id.UnmarshalParam(fmt.Sprint(data))
+		return pointer.Elem().Interface(), err
+	}
+
+	return nil, fmt.Errorf("want a string or an integer for a %v, got the %v %v", to, from, data)
+}
+
+// formID is a CustomTypeFunc of go-playground/form for IDs of type T.
+func formID[T any, P interface {
+	*T
+	UnmarshalParam(text string) error
+}](texts []string) (any, error) {
+	var id T
+	err := P(&id).UnmarshalParam(texts[0])
+	return id, err
+}
+
+// schemaID is an encoder of gorilla/schema for a Typed and a Null.
+func schemaID(id reflect.Value) string { return fmt.Sprint(id) }
+
+// forms returns what shows the number of an ID in text or in bytes, by name.
+func forms(id snowflake.ID) map[string][]byte {
+	n := uint64(id)
+	big := binary.BigEndian.AppendUint64(nil, n)
+	little := binary.LittleEndian.AppendUint64(nil, n)
+	return map[string][]byte{
+		"decimal digits":     []byte(id.String()),
+		"hexadecimal digits": fmt.Appendf(nil, "%x", n),
+		"Base 32":            []byte(id.Base32()),
+		"Base 62":            []byte(id.Base62()),
+		"Base64, big":        []byte(base64.RawStdEncoding.EncodeToString(big)),
+		"Base64, little":     []byte(base64.RawStdEncoding.EncodeToString(little)),
+		"big endian":         bytes.TrimLeft(big, "\x00"),
+		"little endian":      bytes.TrimRight(little, "\x00"),
+		"varint":             binary.AppendUvarint(nil, n),
+		"zigzag varint":      binary.AppendVarint(nil, int64(id)),
+		"gob":                bytes.TrimLeft(binary.BigEndian.AppendUint64(nil, n<<1), "\x00"),
+		"float64":            fmt.Appendf(nil, "%g", float64(id)),
+	}
+}
+
+// shown returns the forms of the number in the output of a library. Only an ID of many digits can be told from other
+// output.
+func shown(id snowflake.ID, out []byte) []string {
+	if id < 1<<53 {
+		return nil
+	}
+
+	var names []string
+	for name, form := range forms(id) {
+		if bytes.Contains(out, form) {
+			names = append(names, name)
+		}
+	}
+
+	slices.Sort(names)
+	return names
+}

@@ -5,18 +5,28 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"os"
 	"strings"
 	"testing"
 	"time"
-
-	"gorm.io/gorm"
 
 	"github.com/sqlflake/sqlflake/internal/testdb"
 	"github.com/sqlflake/sqlflake/snowflake/lease"
 	"github.com/sqlflake/sqlflake/snowflake/lease/leasetest"
 	"github.com/sqlflake/sqlflake/snowflake/lease/sqllease"
 	"github.com/sqlflake/sqlflake/snowflake/sqldb"
+	"gorm.io/gorm"
 )
+
+func TestMain(m *testing.M) {
+	if os.Getenv(killVariable) == "" {
+		os.Exit(testdb.Main(m))
+	}
+	if err := runMover(); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+}
 
 // insertLease is what comes before the values of a lease. It names the columns, so that a later one needs a default
 // alone.

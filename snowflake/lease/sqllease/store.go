@@ -3,9 +3,12 @@ package sqllease
 import (
 	"cmp"
 	"context"
+	"crypto/rand"
 	"database/sql"
+	"encoding/hex"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"regexp"
 	"slices"
@@ -15,6 +18,7 @@ import (
 	"time"
 
 	"github.com/sqlflake/sqlflake/snowflake/lease"
+	"github.com/sqlflake/sqlflake/snowflake/lease/internal/attempt"
 	"github.com/sqlflake/sqlflake/snowflake/lease/leasestore"
 	"github.com/sqlflake/sqlflake/snowflake/sqldb"
 )
@@ -169,3 +173,116 @@ func milliseconds(d time.Duration) int64 {
 	}
 	return ms
 }
+
+// Open takes a worker in the database: it calls [New], [Store.Migrate] and [lease.Open] with the options. Call these
+// three yourself for tables with other names ([WithTables]).
+//
+// It creates the tables snowflake_namespaces and snowflake_leases if the database says that they are missing. All
+// processes must reach the same ones: see Migrate. The role must be allowed to SELECT, INSERT and UPDATE the tables,
+// and to create them only if they do not exist: [Schema] returns the statements for a role that may. Nothing else is
+// needed, and db stays the caller's: close it after the lease.
+//
+// ctx bounds the waits of Open, not the life of the lease. If the database does not answer, Open fails after
+// [lease.DefaultWindow]. It returns the errors of New, Migrate and lease.Open.
+func Open(ctx context.Context, db sqldb.DB, d sqldb.Dialect, opts ...lease.Option) (*lease.Lease, error) {
+	store, err := New(db, d)
+	if err != nil {
+		return nil, err
+	}
+	prepare, cancel := context.WithTimeout(ctx, lease.DefaultWindow) // as lease.Open bounds its calls
+	err = store.Migrate(prepare)
+	cancel()
+	if err != nil {
+		return nil, err
+	}
+	return lease.Open(ctx, store, opts...)
+}
+
+// await makes a call, and returns when it or its context ends.
+func await[T any](ctx context.Context, s *Store, what string, call func(ctx context.Context) (T, error)) (T, error) {
+	if s.dialect == sqlite {
+		return abandon(ctx, s, what, call)
+	}
+
+	ctx, done, err := s.connect(ctx)
+	if err != nil {
+		var none T
+		return none, s.failed(what, fmt.Errorf("no connection: %w", err))
+	}
+	defer done()
+	return call(ctx)
+}
+
+// abandon returns when the context ends, even if the call does not: SQLite drivers check the context only after the
+// busy timeout, when another process has locked the file. Whatever such a call still does counts as done without a
+// reply. If the context has ended before, database/sql returns at once, and says whether it is closed.
+func abandon[T any](ctx context.Context, s *Store, what string, call func(ctx context.Context) (T, error)) (T, error) {
+	if ctx.Err() != nil {
+		return call(ctx)
+	}
+
+	type result struct {
+		value T
+		err   error
+	}
+
+	done := make(chan result, 1)
+	go func() {
+		value, err := call(ctx)
+		done <- result{value, err}
+	}()
+	select {
+	case r := <-done:
+		return r.value, r.err
+	case <-ctx.Done():
+		var none T
+		return none, s.failed(what, ctx.Err())
+	}
+}
+
+// connect returns the context for the statements of a call, and what ends it. If the pool has no idle connection, the
+// call of a lease waits for one that may outlive it. database/sql would stop connecting with the call, and give up its
+// place in the pool's queue: where either takes longer than a call, no call would ever get a connection.
+func (s *Store) connect(ctx context.Context) (context.Context, func(), error) {
+	pool, ok := s.db.(*sql.DB)
+	if !ok {
+		return ctx, func() {}, nil
+	}
+	open := func(ctx context.Context) (io.Closer, error) { return pool.Conn(ctx) }
+	return attempt.Connect(ctx, pool.Stats().Idle > 0, open)
+}
+
+// on returns the connection of the call, or the pool.
+func (s *Store) on(ctx context.Context) sqldb.DB {
+	if conn, ok := attempt.Conn(ctx).(*sql.Conn); ok {
+		return conn
+	}
+	return s.db
+}
+
+// Revoke takes a worker away from its owner and makes it free at once, although its lease has not expired. It is for a
+// person who knows that the owner is dead, or who wants it to stop; of e, an entry that [Store.List] has returned, the
+// namespace, the worker and the epoch count.
+//
+// This repeats no ID. To the protocol it is an acquisition by an owner that issues nothing: the epoch rises, the token
+// changes, and the horizon stays, below which the owner may still issue. An owner that is alive finds out at its next
+// extension, after half a window at most, and stops with [lease.ErrLost] or continues with another worker. IDs may
+// repeat only if a replica without the revocation is promoted before that extension: then the owner keeps the worker
+// there.
+//
+// It returns [lease.ErrLost], without a change, if the row has another epoch, so a worker that was taken again since
+// List is safe, and for a worker that is reserved, which has no lease to lose.
+func (s *Store) Revoke(ctx context.Context, e leasestore.Entry) error {
+	var token [16]byte
+	_, _ = rand.Read(token[:]) // never fails: crypto/rand
+	lost := fmt.Errorf("%w, or is reserved: worker %d in namespace %q does not have epoch %d",
+		lease.ErrLost, e.Worker, e.Namespace, e.Epoch)
+
+	return s.end(ctx, "revoke", lost, textsOf[s.dialect].revoke, named{
+		"token": hex.EncodeToString(token[:]), "namespace": e.Namespace, "worker": e.Worker, "epoch": e.Epoch,
+	})
+}
+
+// PurposeSQL is what a worker is reserved for whose IDs functions in the database issue, as package sqlfunc makes them.
+// A namespace that has one can't move to another layout.
+const PurposeSQL = "SQL functions"

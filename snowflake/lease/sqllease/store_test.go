@@ -1,10 +1,12 @@
 package sqllease_test
 
 import (
+	"context"
 	"database/sql"
 	"errors"
 	"math"
 	"os"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -236,4 +238,212 @@ func clear(t testing.TB, db *sql.DB) {
 	t.Helper()
 	exec(t, db, "DELETE FROM snowflake_leases")
 	exec(t, db, "DELETE FROM snowflake_namespaces")
+}
+
+// exec runs a statement of the test's own.
+func exec(t testing.TB, db interface {
+	ExecContext(ctx context.Context, query string, args ...any) (sql.Result, error)
+}, query string,
+) {
+	t.Helper()
+	if _, err := db.ExecContext(t.Context(), query); err != nil {
+		t.Fatalf("%s: %v", query, err)
+	}
+}
+
+// ask returns the one value that a query answers with.
+func ask[T any](t *testing.T, db *sql.DB, query string) (value T) {
+	t.Helper()
+	if err := db.QueryRowContext(t.Context(), query).Scan(&value); err != nil {
+		t.Fatalf("%s: %v", query, err)
+	}
+	return value
+}
+
+// whileLocked makes a call whose statement number n waits for rows that a transaction has updated, and returns the error
+// of the call, which ends after the commit.
+func whileLocked(
+	t *testing.T, target testdb.Target, dialect sqldb.Dialect, db *sql.DB, updates []string, n int64, call func(store *sqllease.Store) error,
+) error {
+	t.Helper()
+	begun := make(chan struct{})
+	store, _ := countedStore(t, db, target, dialect, func(statement int64) {
+		if statement == n {
+			close(begun)
+		}
+	})
+	tx, err := db.BeginTx(t.Context(), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, update := range updates {
+		exec(t, tx, update)
+	}
+	answer := make(chan error, 1)
+	go func() { answer <- call(store) }()
+	<-begun
+	select {
+	case err := <-answer:
+		t.Fatalf("the call did not wait for the row: %v", err)
+	case <-time.After(20 * time.Millisecond): // most likely it waits for the row by now
+	}
+	if err := tx.Commit(); err != nil {
+		t.Fatal(err)
+	}
+	return <-answer
+}
+
+// The earlier owner raises the horizon after Acquire has looked and before it takes the worker over.
+func TestTheHorizonOfAGrantIsReadAfterTheTakeover(t *testing.T) {
+	eachSQL(t, func(t *testing.T, target testdb.Target, dialect sqldb.Dialect) {
+		db := target.Open(t)
+		store := newSQL(t, db, dialect)
+		mustRelease(t, store, mustAcquire(t, store, sqlRequest("n", 7, 7)).Claim)
+		var next leasestore.Grant
+		const raise = "UPDATE snowflake_leases SET horizon = 5000, revision = revision + 1 WHERE worker = 7"
+		err := whileLocked(t, target, dialect, db, []string{raise}, 2, func(asker *sqllease.Store) (err error) {
+			next, err = asker.Acquire(t.Context(), sqlRequest("n", 7, 7))
+			return err
+		})
+		if err != nil || next.Horizon != 5000 || next.Epoch != 2 {
+			t.Errorf("horizon %d, epoch %d, error %v; want 5000, 2", next.Horizon, next.Epoch, err)
+		}
+	})
+}
+
+// An extension that was sent earlier waits for a lock, and ends after another one of the same owner.
+func TestAnExtensionThatWaitedDoesNotShortenTheLease(t *testing.T) {
+	db := testdb.Postgres(t).Open(t)
+	db.SetMaxOpenConns(10)
+	store := newSQL(t, db, sqldb.Postgres)
+	claim := keep(mustAcquire(t, store, sqlRequest("n", 0, 0)).Claim)
+	tx, err := db.BeginTx(t.Context(), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = tx.Rollback() }() // fails after the commit
+	exec(t, tx, "UPDATE snowflake_leases SET revision = revision + 1")
+
+	waited := make(chan error, 1)
+	var now time.Time
+	go func() {
+		var err error
+		now, err = store.Extend(t.Context(), claim, 10, time.Hour)
+		waited <- err
+	}()
+	awaitLocks(t, db, sqldb.Postgres, 1, waited)
+
+	exec(t, tx, "UPDATE snowflake_leases SET expires_ms = EXTRACT(EPOCH FROM clock_timestamp()) * 1000 + 3600000")
+	other := ask[int64](t, db, "SELECT CAST(EXTRACT(EPOCH FROM clock_timestamp()) * 1000 AS bigint)")
+	if err := tx.Commit(); err != nil {
+		t.Fatal(err)
+	}
+	if err := <-waited; err != nil {
+		t.Fatal(err)
+	}
+
+	expires := ask[int64](t, db, "SELECT expires_ms FROM snowflake_leases") - time.Hour.Milliseconds()
+	if expires < other || now.UnixMilli() < other {
+		t.Errorf("extended from %d on, at %d, want %d or later", expires, now.UnixMilli(), other)
+	}
+}
+
+// The row of RETURNING arrives before the commit, which a deferred constraint refuses.
+func TestAnExtensionThatIsNotCommittedIsAnError(t *testing.T) {
+	db := testdb.Postgres(t).Open(t)
+	store := newSQL(t, db, sqldb.Postgres)
+	grant := mustAcquire(t, store, sqlRequest("n", 0, 0))
+	exec(t, db, "CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN RAISE EXCEPTION ''no''; END'")
+	exec(t, db, "CREATE CONSTRAINT TRIGGER refuse AFTER UPDATE ON snowflake_leases DEFERRABLE INITIALLY DEFERRED "+
+		"FOR EACH ROW EXECUTE FUNCTION refuse()")
+	if now, err := store.Extend(t.Context(), keep(grant.Claim), 10, time.Hour); err == nil || errors.Is(err, lease.ErrLost) {
+		t.Errorf("Extend: %v, %v", now, err)
+	}
+}
+
+// The earlier owner is alive and extends after the look, so the row is not free any more.
+func TestAWorkerThatWasExtendedMeanwhileIsNotTakenOver(t *testing.T) {
+	eachSQL(t, func(t *testing.T, target testdb.Target, dialect sqldb.Dialect) {
+		db := target.Open(t)
+		store := newSQL(t, db, dialect)
+		grant := mustAcquire(t, store, sqlRequest("n", 7, 8))
+		mustRelease(t, store, grant.Claim)
+		asker, _ := countedStore(t, db, target, dialect, func(n int64) {
+			if n == 2 {
+				mustExtend(t, store, keep(grant.Claim), 10)
+			}
+		})
+		next, err := asker.Acquire(t.Context(), sqlRequest("n", 7, 8))
+		if err != nil || next.Worker != 8 {
+			t.Errorf("worker %d, error %v; want 8, since 7 is held again", next.Worker, err)
+		}
+		mustExtend(t, store, keep(grant.Claim), 20)
+	})
+}
+
+// Others are faster each time. The last worker is for Reserve, so it comes after all that nobody had.
+func TestTheLastWorkerIsTakenLast(t *testing.T) {
+	target := testdb.SQLite(t)
+	db := target.Open(t)
+	store := newSQL(t, db, sqldb.SQLite)
+	namespace, reads := "", 0
+	asker, _ := countedStore(t, db, target, sqldb.SQLite, func(int64) {
+		if reads++; reads%3 == 0 { // the statement that adds a row comes after two that read
+			_, _ = store.Acquire(t.Context(), sqlRequest(namespace, 0, 6)) // all may be held
+		}
+	})
+	for i := range 200 {
+		namespace, reads = strconv.Itoa(i), 0
+		mustAcquire(t, store, sqlRequest(namespace, 0, 6))
+		grant := mustAcquire(t, asker, sqlRequest(namespace, 0, 7))
+		taken := ask[int64](t, db, "SELECT COUNT(*) FROM snowflake_leases WHERE namespace = '"+namespace+"'")
+		if grant.Worker == 7 && taken < 8 {
+			t.Fatalf("worker 7 is one of %d that were taken", taken)
+		}
+	}
+}
+
+// Sessions have different time zones, and databases different default isolation levels.
+func TestSessionsDoNotMatter(t *testing.T) {
+	const (
+		postgres = "&TimeZone=Asia/Kathmandu&default_transaction_isolation=serializable"
+		mariadb  = "&time_zone=%27-07:30%27&sql_mode=%27%27"
+	)
+	isolation := "&tx_isolation=%27SERIALIZABLE%27"
+	if testdb.MariaDB(t).IsMySQL() {
+		isolation = "&transaction_isolation=%27SERIALIZABLE%27"
+	}
+	for _, target := range []sqlTarget{
+		{name: "postgres", dialect: sqldb.Postgres, open: withDSN(testdb.Postgres, postgres)},
+		{name: "mariadb", dialect: sqldb.MySQL, open: withDSN(testdb.MariaDB, mariadb+isolation)},
+	} {
+		t.Run(target.name, func(t *testing.T) {
+			store := newSQL(t, target.open(t).Open(t), target.dialect)
+			grant := mustAcquire(t, store, sqlRequest("n", 0, 0))
+			now, err := store.Extend(t.Context(), keep(grant.Claim), 1, time.Hour)
+			if err != nil {
+				t.Fatal(err)
+			}
+			// The server's time must be right within minutes; time zones differ by more.
+			for what, got := range map[string]time.Time{"Acquire": grant.Now, "Extend": now} {
+				if d := time.Since(got).Abs(); d > 10*time.Minute {
+					t.Errorf("%s returned %v, which is off by %v", what, got, d)
+				}
+			}
+		})
+	}
+}
+
+func TestMigrateTakesATableOfItsOwnOnly(t *testing.T) {
+	eachSQL(t, func(t *testing.T, target testdb.Target, dialect sqldb.Dialect) {
+		db := target.Open(t)
+		exec(t, db, "CREATE TABLE snowflake_leases (id bigint)")
+		store, err := sqllease.New(db, dialect)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := store.Migrate(t.Context()); err == nil {
+			t.Error("a table with other columns was taken")
+		}
+	})
 }

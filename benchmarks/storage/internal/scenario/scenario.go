@@ -3,7 +3,13 @@ package scenario
 
 import (
 	"context"
+	"fmt"
+	"math/rand/v2"
+	"runtime"
 	"slices"
+	"strconv"
+	"strings"
+	"time"
 
 	"github.com/sqlflake/sqlflake/benchmarks/internal/measure"
 	"github.com/sqlflake/sqlflake/benchmarks/storage/internal/engine"
@@ -75,3 +81,148 @@ func (s Scenario) KindsOn(o Options, engineName string) (kinds, sizes []key.Kind
 
 // share returns a part of the rows, for cases that are slow: at least the given number, or all.
 func share(rows, of, least int) int { return min(rows, max(rows/of, least)) }
+
+// Bench is one run of a scenario.
+type Bench struct {
+	engine.Engine
+	Options Options
+	Kind    key.Kind
+	Params  measure.Params
+	Round   int
+
+	tables    []string
+	growLimit time.Duration // of a run of grow; 0: the function growLimit decides
+}
+
+// Number returns a numeric parameter; 0 if it is missing.
+func (b *Bench) Number(name string) int { return number(b.Params, name) }
+
+func number(p measure.Params, name string) int {
+	n, _ := strconv.Atoi(p.Get(name))
+	return n
+}
+
+// Table returns a table for this kind of key with a unique name: drivers cache column types by statement text, so a
+// name must not be used again with other types.
+func (b *Bench) Table(name string, columns []engine.Column, indexes ...string) engine.Table {
+	return engine.Table{
+		Name: name + "_" + strings.ReplaceAll(b.Kind.Name, "-", "_"),
+		Kind: b.Kind, Columns: columns, Indexes: indexes,
+	}
+}
+
+// Create creates tables that Clean drops.
+func (b *Bench) Create(ctx context.Context, tables ...engine.Table) error {
+	for _, t := range tables {
+		b.tables = append([]string{t.Name}, b.tables...) // children first
+		err := uncancelled(ctx, func(ctx context.Context) error { return b.Engine.Create(ctx, t) })
+		if err != nil {
+			return fmt.Errorf("create table %s: %w", t.Name, err)
+		}
+	}
+	return nil
+}
+
+// uncancelled calls f with a context that does not end with ctx, unless ctx has ended. A server may still finish a
+// CREATE TABLE that the client has cancelled, after Clean has looked for the table.
+func uncancelled(ctx context.Context, f func(ctx context.Context) error) error {
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Minute)
+	defer cancel()
+	return f(ctx)
+}
+
+// Clean drops the tables, even after ctx has ended. It tries twice, because a cancelled transaction that still runs on
+// the server can be in a deadlock with the first.
+func (b *Bench) Clean(ctx context.Context) error {
+	if len(b.tables) == 0 {
+		return nil
+	}
+
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Minute)
+	defer cancel()
+
+	err := b.Drop(ctx, b.tables...)
+	if err != nil {
+		err = b.Drop(ctx, b.tables...)
+	}
+
+	b.tables = nil
+	return err
+}
+
+// inserting is a scenario's Run that creates a table of accounts and inserts the rows by the case's parameters.
+func inserting(name string) func(context.Context, *Bench) (map[string]float64, error) {
+	return func(ctx context.Context, b *Bench) (map[string]float64, error) {
+		table := b.Table(name, account)
+		if err := b.Create(ctx, table); err != nil {
+			return nil, err
+		}
+		in := Insert{
+			Table: table, Rows: b.Number("rows"), Batch: b.Number("batch"), Clients: b.Number("clients"),
+			Fill: fillAccount,
+		}
+		return b.Measure(ctx, table.Name, in.Rows, func() error { return b.Do(ctx, in) })
+	}
+}
+
+// random returns numbers that are the same for all kinds of keys in a round.
+func (b *Bench) random() *rand.Rand {
+	return rand.New(rand.NewPCG(b.Options.Seed, uint64(b.Round))) //nolint:gosec // a benchmark's choice of rows
+}
+
+// Measure runs f, which adds n rows to a table, after the tables have settled. It returns the rate, the bytes of log,
+// and the table's sizes. The others are tables that f reads.
+func (b *Bench) Measure(ctx context.Context, table string, n int, f func() error, others ...string) (
+	map[string]float64, error,
+) {
+	if err := b.Settle(ctx, append(others, table)...); err != nil {
+		return nil, fmt.Errorf("before the run: %w", err)
+	}
+
+	runtime.GC()
+	values := map[string]float64{}
+	if err := b.rate(ctx, values, "", n, f); err != nil {
+		return nil, err
+	}
+
+	sizes, err := b.Sizes(ctx, table)
+	if err != nil {
+		return nil, fmt.Errorf("sizes of %s: %w", table, err)
+	}
+
+	for name, size := range map[string]int64{
+		"bytes_table": sizes.Table, "bytes_primary": sizes.Primary, "bytes_secondary": sizes.Secondary,
+	} {
+		if size > 0 {
+			values[name] = float64(size) / float64(max(n, 1))
+		}
+	}
+
+	return values, nil
+}
+
+// rate runs f, which adds n rows, and adds the rate and the bytes of log to values, under names that end in suffix.
+func (b *Bench) rate(ctx context.Context, values map[string]float64, suffix string, n int, f func() error) error {
+	before, err := b.Log(ctx)
+	if err != nil {
+		return err
+	}
+
+	start := time.Now()
+	if err := f(); err != nil {
+		return err
+	}
+
+	rows := float64(max(n, 1))
+	values["rate"+suffix] = rows / time.Since(start).Seconds()
+	after, err := b.Log(ctx)
+	known := before >= 0 && after >= 0
+	if err == nil && known {
+		values["log"+suffix] = float64(after-before) / rows
+	}
+
+	return err
+}
