@@ -4,7 +4,7 @@
 //	go run ./storage -scenario load
 //
 // loads SQLite tables with each kind of key and prints a table of figures, with the ratio of each to auto-increment.
-// With -out it writes a report as Markdown, and can be resumed.
+// With -out it writes a report as Markdown.
 // -h lists the flags; the README of this module explains the figures.
 package main
 

@@ -30,9 +30,9 @@ func (s settings) measure(ctx context.Context, out, progress io.Writer) (failed 
 		defer func() { failed = errors.Join(failed, os.RemoveAll(dir)) }()
 	}
 
-	journal, err := measure.OpenJournal(dir)
+	journal, err := measure.CreateJournal(dir)
 	if err != nil {
-		return err
+		return fmt.Errorf("-out: %w", err)
 	}
 	defer func() { failed = errors.Join(failed, journal.Close()) }()
 
@@ -64,7 +64,13 @@ func (s settings) measure(ctx context.Context, out, progress io.Writer) (failed 
 		return fmt.Errorf("-out: %w", err)
 	}
 
-	failed = s.runSteps(ctx, steps, journal, busy, progress)
+	fmt.Fprintf(progress, "%d runs\n", len(steps))
+	if busy != "" {
+		fmt.Fprintln(progress, "Warning:", busy)
+		failed = journal.AddNotes("machine", busy)
+	}
+
+	failed = errors.Join(failed, runner.Do(ctx, steps, s.options, journal, progress))
 	for _, e := range engines {
 		failed = errors.Join(failed, journal.AddNotes(e.Name(), e.Notes()...))
 	}
@@ -75,27 +81,6 @@ func (s settings) measure(ctx context.Context, out, progress io.Writer) (failed 
 	}
 	r := report.New(data.Environment, data.Records, s.baseline.Name)
 	return errors.Join(failed, s.write(r, out, progress))
-}
-
-// runSteps runs the steps that are not done, and says how to continue if some are left. It notes that the machine was
-// busy.
-func (s settings) runSteps(
-	ctx context.Context, steps []runner.Step, journal *measure.Journal, busy string, progress io.Writer,
-) (failed error) {
-	ahead := runner.Ahead(steps, journal)
-	fmt.Fprintf(progress, "%d runs, %d of them done before\n", len(steps), len(steps)-len(ahead))
-	if busy != "" && len(ahead) > 0 {
-		fmt.Fprintln(progress, "Warning:", busy)
-		failed = journal.AddNotes("machine", busy)
-	}
-
-	failed = errors.Join(failed, runner.Do(ctx, ahead, s.options, journal, progress))
-	if left := len(runner.Ahead(steps, journal)); left > 0 && s.out != "" {
-		fmt.Fprintf(progress, "%d of %d runs are not done. Run the same command with -out %s to continue.\n",
-			left, len(steps), s.out)
-	}
-
-	return failed
 }
 
 // openEngines opens the engines that the flags ask for. Close those that it returns, even with an error.

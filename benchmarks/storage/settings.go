@@ -23,8 +23,7 @@ indexes, and the speed of inserting rows.
 	go run ./storage                                  SQLite; needs no server, takes about a minute
 	go run ./storage -db sqlite,postgres,mariadb      also on servers, at 127.0.0.1 or -postgres, -mariadb
 	go run ./storage -keys snowflake,uuidv4 -scenario load -rows 1000000
-	go run ./storage -out report                      also writes report/RESULTS.md with bytes.svg, and results.txt;
-	                                                  after Ctrl-C run the same command again to continue
+	go run ./storage -out report                      also writes report/RESULTS.md with bytes.svg, and results.txt
 	go run ./storage -report report                   writes them again without measuring
 	go run ./storage -report report -format csv       prints the figures as CSV
 	go run ./storage -report report -docs docs        also writes table.md, and bytes.svg there, for a README
@@ -165,7 +164,7 @@ func parse(args []string, out io.Writer) (s settings, err error) {
 	clients := numbers(flags, "clients", "8", false, "concurrent clients", 1000)
 	s.at = places(flags)
 	flags.Uint64Var(&s.options.Seed, "seed", 1, "seed of the random numbers")
-	flags.StringVar(&s.out, "out", "", "`folder` for the report; an existing one is resumed, with the same settings")
+	flags.StringVar(&s.out, "out", "", "new `folder` for the report")
 	flags.StringVar(&s.report, "report", "",
 		"`folder` of a report, or its results.txt or .txt.gz, to write again without measuring")
 	flags.StringVar(&s.docs, "docs", "",

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"maps"
 	"math"
 	"os"
@@ -15,89 +16,35 @@ import (
 	"strings"
 )
 
-// errHeld says that the lock of a file is held. The kernel releases a lock when its process ends in any way, so no lock
-// is left behind.
-var errHeld = errors.New("another process holds the lock")
-
-// Journal keeps records in a file, so that an interrupted run can be resumed.
+// Journal keeps the records of a run of the tool in a file as they come, so an interrupted run can be read.
 type Journal struct {
 	file  *os.File
 	data  Data
-	done  map[string]bool
 	known map[string]bool // metrics with a Unit line
 }
 
-// OpenJournal opens the journal of a folder, and creates the folder if needed. One process can have it open at a time:
-// a second call returns an error.
-func OpenJournal(dir string) (j *Journal, err error) {
+// CreateJournal creates the journal of a folder, and the folder if needed. It returns an error that wraps fs.ErrExist
+// if the folder has one.
+func CreateJournal(dir string) (*Journal, error) {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return nil, err
 	}
 
-	path := filepath.Join(dir, resultsName)
-	file, err := os.OpenFile(path, os.O_CREATE|os.O_APPEND|os.O_RDWR, 0o644)
-	if err != nil {
-		return nil, err
+	file, err := os.OpenFile(filepath.Join(dir, resultsName), os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o644)
+	if errors.Is(err, fs.ErrExist) {
+		return nil, fmt.Errorf("%s has the results of another run (%w); use another folder", dir, fs.ErrExist)
 	}
-	defer func() {
-		if err != nil {
-			err = errors.Join(err, file.Close())
-		}
-	}()
-
-	if err := lock(file); errors.Is(err, errHeld) { // other errors: a file system without locks
-		return nil, fmt.Errorf(
-			"%s: another run is writing to this folder (%w); wait until it ends, or use another -out", dir, err)
-	}
-
-	text, err := os.ReadFile(path)
 	if err != nil {
 		return nil, err
 	}
 
-	text = complete(text)
-	data, err := parse(path, text)
-	if err != nil {
-		return nil, err
-	}
-
-	j = &Journal{file: file, data: data, done: map[string]bool{}, known: map[string]bool{}}
-	for _, r := range data.Records {
-		j.done[r.ID()] = true
-		for name := range r.Values {
-			j.known[name] = true
-		}
-	}
-
-	return j, file.Truncate(int64(len(text))) // otherwise the next record would be appended to half a line
+	return &Journal{file: file, data: newData(), known: map[string]bool{}}, nil
 }
 
-// varying are the settings that may change when a run is resumed.
-var varying = []string{"time", "command", "load", "commit"}
-
-// Start writes where the figures come from. Other settings than in the file are an error that names both
-// values, because their results cannot be compared.
+// Start writes where the figures come from.
 func (j *Journal) Start(env Environment) error {
-	old := j.data.Environment.lines()
-	var fresh []Setting
-	var differ []string
-	for _, s := range env.lines() {
-		switch was := Get(old, s.Name); {
-		case was == "":
-			fresh = append(fresh, s)
-		case was != s.Value && !slices.Contains(varying, s.Name):
-			name := strings.TrimPrefix(s.Name, tool+".")
-			differ = append(differ, fmt.Sprintf("%s was %s and is %s", name, was, s.Value))
-		}
-	}
-
-	if len(differ) > 0 {
-		return fmt.Errorf("%s has results of other settings: %s; use another folder, or the same settings",
-			j.file.Name(), strings.Join(differ, "; "))
-	}
-
 	var text strings.Builder
-	for _, s := range fresh {
+	for _, s := range env.lines() {
 		j.data.Environment.set(s.Name, s.Value)
 		fmt.Fprintf(&text, "%s: %s\n", s.Name, s.Value)
 	}
@@ -105,9 +52,6 @@ func (j *Journal) Start(env Environment) error {
 	_, err := j.file.WriteString(text.String())
 	return err
 }
-
-// Done reports whether a run has a record.
-func (j *Journal) Done(r Record) bool { return j.done[r.ID()] }
 
 // Add appends a record, with its values rounded as in the file. Values that are not numbers, such as 0/0, are left out.
 func (j *Journal) Add(r Record) error {
@@ -121,7 +65,6 @@ func (j *Journal) Add(r Record) error {
 	}
 
 	j.data.Records = append(j.data.Records, r)
-	j.done[r.ID()] = true
 	return nil
 }
 
@@ -158,6 +101,10 @@ type Data struct {
 	Records     []Record
 }
 
+func newData() Data {
+	return Data{Environment: Environment{Database: map[string][]Setting{}, Notes: map[string][]string{}}}
+}
+
 // ReadFolder reads the results of a folder, or a file that ends in .txt or .txt.gz. An incomplete last line, after a
 // full disk or a kill, is left out.
 func ReadFolder(path string) (Data, error) {
@@ -186,8 +133,7 @@ func complete(text []byte) []byte { return text[:bytes.LastIndexByte(text, '\n')
 
 // parse reads complete lines.
 func parse(path string, text []byte) (Data, error) {
-	d := Data{Environment: Environment{Database: map[string][]Setting{}, Notes: map[string][]string{}}}
-	place, number := map[string]int{}, 0
+	d, place, number := newData(), map[string]int{}, 0
 	for line := range strings.Lines(string(text)) {
 		number++
 		name, value, _ := strings.Cut(strings.TrimSpace(line), ": ")
@@ -279,7 +225,7 @@ func (r Record) read(line string) error {
 }
 
 // write writes a run: the meanings of metrics that are new in the file, its values and its note. The note comes last: a
-// full disk may cut the text anywhere, and a run with a note and no values counts as done.
+// full disk may cut the text anywhere, and a note without values says that there are none.
 func (r Record) write(out io.Writer, known map[string]bool) error {
 	var text, line bytes.Buffer
 	for _, name := range slices.Sorted(maps.Keys(r.Values)) {

@@ -91,9 +91,9 @@ func (s Step) rounds(kinds []key.Kind, n int) []Step {
 // lineEvery is how often a line of progress is written.
 const lineEvery = 3 * time.Second
 
-// Do runs steps that have no record in the journal, and adds their records. It ends when ctx does, or with
-// the first error; earlier results are in the journal. A step that an engine does not support (errors.ErrUnsupported)
-// gets a record with a note and the values that it returned. Progress is written to w.
+// Do runs steps and adds their records to the journal. It ends when ctx does, or with the first error; earlier results
+// are in the journal. A step that an engine does not support (errors.ErrUnsupported) gets a record with a note and the
+// values that it returned. Progress is written to w.
 func Do(ctx context.Context, steps []Step, o scenario.Options, j *measure.Journal, w io.Writer) error {
 	number, start, wrote := 0, time.Now(), time.Time{}
 	defer func() {
@@ -138,9 +138,4 @@ func Do(ctx context.Context, steps []Step, o scenario.Options, j *measure.Journa
 // mentions reports whether the text of an error contains another's.
 func mentions(err, other error) bool {
 	return err != nil && strings.Contains(err.Error(), other.Error())
-}
-
-// Ahead returns the steps that have no record.
-func Ahead(steps []Step, j *measure.Journal) []Step {
-	return slices.DeleteFunc(slices.Clone(steps), func(s Step) bool { return j.Done(s.Record()) })
 }
