@@ -10,11 +10,12 @@ import (
 	"slices"
 	"strings"
 
+	"gorm.io/gorm"
+
 	"github.com/sqlflake/sqlflake/gormplugin/internal/model"
 	"github.com/sqlflake/sqlflake/gormplugin/internal/upsert"
 	"github.com/sqlflake/sqlflake/internal/connpool"
 	"github.com/sqlflake/sqlflake/snowflake"
-	"gorm.io/gorm"
 )
 
 // register puts the callbacks of the plugin among GORM's, each before one of them. If the application has removed that

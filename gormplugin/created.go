@@ -8,11 +8,12 @@ import (
 	"strings"
 	"time"
 
-	"github.com/sqlflake/sqlflake/gormplugin/internal/model"
-	"github.com/sqlflake/sqlflake/snowflake"
 	"gorm.io/gorm"
 	"gorm.io/gorm/clause"
 	"gorm.io/gorm/schema"
+
+	"github.com/sqlflake/sqlflake/gormplugin/internal/model"
+	"github.com/sqlflake/sqlflake/snowflake"
 )
 
 // Created is a condition on the timestamp in a key. It finds rows by creation time through the index of the primary

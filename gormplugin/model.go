@@ -5,11 +5,12 @@ import (
 	"reflect"
 	"time"
 
-	"github.com/sqlflake/sqlflake/gormplugin/internal/model"
-	"github.com/sqlflake/sqlflake/snowflake"
 	"gorm.io/gorm"
 	"gorm.io/gorm/clause"
 	"gorm.io/gorm/schema"
+
+	"github.com/sqlflake/sqlflake/gormplugin/internal/model"
+	"github.com/sqlflake/sqlflake/snowflake"
 )
 
 // Model is like gorm.Model, with a key that the application makes and without soft deletion, for embedding:

@@ -13,13 +13,14 @@ import (
 	"sync/atomic"
 	"time"
 
+	"gorm.io/gorm"
+	"gorm.io/gorm/logger"
+
 	"github.com/sqlflake/sqlflake/internal/connpool"
 	"github.com/sqlflake/sqlflake/snowflake/lease"
 	"github.com/sqlflake/sqlflake/snowflake/lease/leasestore"
 	"github.com/sqlflake/sqlflake/snowflake/lease/sqllease"
 	"github.com/sqlflake/sqlflake/snowflake/sqldb"
-	"gorm.io/gorm"
-	"gorm.io/gorm/logger"
 )
 
 // Open makes a plugin that needs no worker number, and registers it with db: it leases a worker in db's own database

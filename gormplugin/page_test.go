@@ -10,12 +10,13 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/sqlflake/sqlflake/gormplugin"
-	"github.com/sqlflake/sqlflake/internal/testdb"
-	"github.com/sqlflake/sqlflake/snowflake"
 	"gorm.io/gorm"
 	"gorm.io/gorm/clause"
 	"gorm.io/gorm/schema"
+
+	"github.com/sqlflake/sqlflake/gormplugin"
+	"github.com/sqlflake/sqlflake/internal/testdb"
+	"github.com/sqlflake/sqlflake/snowflake"
 )
 
 // inOrder returns the names of parcels as one word.

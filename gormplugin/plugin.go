@@ -5,11 +5,12 @@ import (
 	"fmt"
 	"maps"
 
+	"gorm.io/gorm"
+
 	"github.com/sqlflake/sqlflake/gormplugin/internal/model"
 	"github.com/sqlflake/sqlflake/gormplugin/internal/upsert"
 	"github.com/sqlflake/sqlflake/snowflake"
 	"github.com/sqlflake/sqlflake/snowflake/lease"
-	"gorm.io/gorm"
 )
 
 const pluginName = "snowflake"

@@ -294,3 +294,18 @@ func TestAssignmentsOfOtherValuesAreWritten(t *testing.T) {
 	equal(t, "record", again, coupon{firstID, "a", int64(firstID + 1), int64(firstID + 4)}) // the key and the code stay
 	db.wantKeys(t, "coupons", again.ID)
 }
+
+func TestAMapWithAFieldsNameTakesTheKeyOfTheRow(t *testing.T) {
+	eachUpsert(t, withoutConstraints, func(t *testing.T, db *env) {
+		key := withBerlin(t, db)
+		for range 10 { // Go ranges over a map in any order
+			m := map[string]any{"ID": int64(7), "Code": "BER", "Name": "Berlin"}
+			must(t, db.Model(&city{}).Clauses(byCode).Create(m))
+			if db.target.Name == "mariadb" && m["id"] == nil {
+				skip.Inapplicable(t, "MySQL returns no rows")
+			}
+			equal(t, "id", fmt.Sprint(m["id"]), key.String())
+			equal(t, "ID", fmt.Sprint(m["ID"]), "<nil>")
+		}
+	}, &city{}, &street{})
+}

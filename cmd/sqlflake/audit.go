@@ -19,6 +19,7 @@ import (
 	"github.com/jackc/pgx/v5/pgconn/ctxwatch"
 	"github.com/jackc/pgx/v5/stdlib"
 	"github.com/spf13/cobra"
+
 	"github.com/sqlflake/sqlflake/cmd/sqlflake/internal/audit"
 	"github.com/sqlflake/sqlflake/cmd/sqlflake/internal/timetext"
 	"github.com/sqlflake/sqlflake/snowflake"

@@ -15,6 +15,7 @@ import (
 
 	"github.com/mattn/go-isatty"
 	"github.com/spf13/cobra"
+
 	"github.com/sqlflake/sqlflake/cmd/sqlflake/internal/audit"
 	"github.com/sqlflake/sqlflake/cmd/sqlflake/internal/timetext"
 	"github.com/sqlflake/sqlflake/snowflake"

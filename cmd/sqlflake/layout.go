@@ -12,6 +12,7 @@ import (
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
+
 	"github.com/sqlflake/sqlflake/cmd/sqlflake/internal/timetext"
 	"github.com/sqlflake/sqlflake/snowflake"
 )

@@ -9,6 +9,7 @@ import (
 	_ "time/tzdata" // for systems without a database of time zones
 
 	"github.com/spf13/cobra"
+
 	"github.com/sqlflake/sqlflake/cmd/sqlflake/internal/timetext"
 	"github.com/sqlflake/sqlflake/snowflake"
 )

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/redis/go-redis/v9"
+
 	"github.com/sqlflake/sqlflake/contrib/redislease"
 	"github.com/sqlflake/sqlflake/internal/processtest"
 	"github.com/sqlflake/sqlflake/snowflake/lease"

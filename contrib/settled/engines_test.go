@@ -13,6 +13,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 	"github.com/mattn/go-sqlite3"
+
 	"github.com/sqlflake/sqlflake/contrib/settled"
 	"github.com/sqlflake/sqlflake/internal/dbserver"
 	"github.com/sqlflake/sqlflake/internal/testdb"

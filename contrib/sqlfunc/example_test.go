@@ -7,11 +7,12 @@ import (
 	"strings"
 
 	"github.com/mattn/go-sqlite3"
+	"gorm.io/driver/sqlite"
+	"gorm.io/gorm"
+
 	"github.com/sqlflake/sqlflake/contrib/sqlfunc"
 	"github.com/sqlflake/sqlflake/snowflake"
 	"github.com/sqlflake/sqlflake/snowflake/sqldb"
-	"gorm.io/driver/sqlite"
-	"gorm.io/gorm"
 )
 
 // The script for a migration. It may be run again.

@@ -8,15 +8,16 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/sqlflake/sqlflake/gormplugin"
-	"github.com/sqlflake/sqlflake/internal/testdb"
-	"github.com/sqlflake/sqlflake/internal/testdb/gormdb"
-	"github.com/sqlflake/sqlflake/snowflake"
 	"gorm.io/gorm"
 	"gorm.io/gorm/clause"
 	"gorm.io/gorm/logger"
 	"gorm.io/plugin/dbresolver"
 	"gorm.io/sharding"
+
+	"github.com/sqlflake/sqlflake/gormplugin"
+	"github.com/sqlflake/sqlflake/internal/testdb"
+	"github.com/sqlflake/sqlflake/internal/testdb/gormdb"
+	"github.com/sqlflake/sqlflake/snowflake"
 )
 
 func must(t *testing.T, err error) {

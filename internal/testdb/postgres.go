@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	_ "github.com/jackc/pgx/v5/stdlib" // the driver "pgx"
+
 	"github.com/sqlflake/sqlflake/internal/dbserver"
 	"github.com/sqlflake/sqlflake/internal/skip"
 )

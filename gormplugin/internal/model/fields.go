@@ -14,6 +14,9 @@ import (
 // Field returns what record i has in any field.
 func (r *Records) Field(i int, field *schema.Field) any {
 	if r.Maps {
+		if x, ok := r.maps[i][field.DBName]; ok {
+			return x
+		}
 		for name, x := range r.maps[i] {
 			if names(field, name) {
 				return x

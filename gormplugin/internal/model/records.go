@@ -370,9 +370,13 @@ func (c *Column) Position(record reflect.Value) reflect.Value {
 	return record
 }
 
-// loadMap returns what a map has in the column, under the name of the column or of the field, as GORM resolves them.
-// taken is true if there is a value other than nil, 0 and the empty string; x is zero if that value is no ID.
+// loadMap returns what a map has in the column, under the name of the column or else of the field, as GORM resolves
+// them. taken is true if there is a value other than nil, 0 and the empty string; x is zero if that value is no ID.
 func (c *Column) loadMap(m map[string]any) (x Value, taken bool) {
+	if x, taken := c.fromMap(m[c.Field.DBName]); taken {
+		return x, true
+	}
+
 	for name, entry := range m {
 		if names(c.Field, name) {
 			if x, taken := c.fromMap(entry); taken {

@@ -14,10 +14,11 @@ import (
 
 	"github.com/jackc/pgx/v5"
 	_ "github.com/lib/pq"
-	"github.com/sqlflake/sqlflake/internal/testdb"
-	"github.com/sqlflake/sqlflake/internal/testdb/gormdb"
 	"gorm.io/gorm"
 	"gorm.io/gorm/logger"
+
+	"github.com/sqlflake/sqlflake/internal/testdb"
+	"github.com/sqlflake/sqlflake/internal/testdb/gormdb"
 )
 
 func TestMain(m *testing.M) {

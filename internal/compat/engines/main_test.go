@@ -14,14 +14,15 @@ import (
 
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
+	clientv3 "go.etcd.io/etcd/client/v3"
+	"go.etcd.io/etcd/client/v3/namespace"
+	"go.uber.org/zap"
+
 	"github.com/sqlflake/sqlflake/contrib/etcdlease"
 	"github.com/sqlflake/sqlflake/contrib/natslease"
 	"github.com/sqlflake/sqlflake/internal/processtest"
 	"github.com/sqlflake/sqlflake/snowflake/lease"
 	"github.com/sqlflake/sqlflake/snowflake/lease/leasestore"
-	clientv3 "go.etcd.io/etcd/client/v3"
-	"go.etcd.io/etcd/client/v3/namespace"
-	"go.uber.org/zap"
 )
 
 // TestMain makes the test binary a server, an issuer or the tests.

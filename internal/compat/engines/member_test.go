@@ -22,9 +22,10 @@ import (
 	"time"
 
 	"github.com/nats-io/nats-server/v2/server"
+	"go.etcd.io/etcd/server/v3/embed"
+
 	"github.com/sqlflake/sqlflake/internal/processtest"
 	"github.com/sqlflake/sqlflake/snowflake/lease"
-	"go.etcd.io/etcd/server/v3/embed"
 )
 
 // memberVariable makes the test binary a server; it holds a memberConfig.

@@ -17,6 +17,8 @@ import (
 	"time"
 
 	"github.com/nats-io/nats.go/jetstream"
+	clientv3 "go.etcd.io/etcd/client/v3"
+
 	"github.com/sqlflake/sqlflake/internal/checksummed"
 	"github.com/sqlflake/sqlflake/internal/processtest"
 	"github.com/sqlflake/sqlflake/internal/skip"
@@ -24,7 +26,6 @@ import (
 	"github.com/sqlflake/sqlflake/snowflake/lease"
 	"github.com/sqlflake/sqlflake/snowflake/lease/leasestore"
 	"github.com/sqlflake/sqlflake/snowflake/lease/leasetest"
-	clientv3 "go.etcd.io/etcd/client/v3"
 )
 
 const (

@@ -27,12 +27,13 @@ import (
 	"github.com/labstack/echo/v4"
 	"github.com/rs/zerolog"
 	"github.com/spf13/viper"
-	"github.com/sqlflake/sqlflake/snowflake"
 	"github.com/vmihailenco/msgpack/v5"
 	"go.mongodb.org/mongo-driver/v2/bson"
 	"go.uber.org/zap"
 	"go.uber.org/zap/zapcore"
 	"gopkg.in/yaml.v3"
+
+	"github.com/sqlflake/sqlflake/snowflake"
 )
 
 // others only write or only read.

@@ -10,12 +10,13 @@ import (
 	"testing"
 	"time"
 
+	"gorm.io/gorm"
+
 	"github.com/sqlflake/sqlflake/internal/testdb"
 	"github.com/sqlflake/sqlflake/snowflake/lease"
 	"github.com/sqlflake/sqlflake/snowflake/lease/leasetest"
 	"github.com/sqlflake/sqlflake/snowflake/lease/sqllease"
 	"github.com/sqlflake/sqlflake/snowflake/sqldb"
-	"gorm.io/gorm"
 )
 
 func TestMain(m *testing.M) {

@@ -12,6 +12,7 @@ import (
 
 	"github.com/google/uuid"
 	"github.com/oklog/ulid/v2"
+
 	"github.com/sqlflake/sqlflake/snowflake"
 )
 
