@@ -43,7 +43,7 @@ import (
 type Page struct {
 	After snowflake.ID // the key before the first of the page; 0 is the start, or the end if Desc
 	Limit int          // the maximum number of rows, at least 1
-	Desc  bool         // from the greatest key to the least: the newest row first
+	Desc  bool         // from the greatest key to the least: with most layouts the newest row first
 }
 
 var _ gorm.StatementModifier = Page{}

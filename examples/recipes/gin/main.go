@@ -1,4 +1,5 @@
-// Gin is a JSON API with GORM on gin. IDs in paths, queries, forms and bodies are bound as they are.
+// Gin is a JSON API with GORM on gin. IDs in paths, queries, forms and bodies are bound as they are. The link to an
+// order has a token of publicid, which hides when and how fast orders are made.
 //
 //	go run ./gin
 //	curl -d '{"user_id":"5","cents":399}' localhost:8080/orders
@@ -12,6 +13,7 @@ import (
 	"errors"
 	"log"
 	"net/http"
+	"os"
 	"time"
 
 	"github.com/gin-gonic/gin"
@@ -21,6 +23,7 @@ import (
 	"github.com/sqlflake/sqlflake/gormplugin"
 	"github.com/sqlflake/sqlflake/snowflake"
 	"github.com/sqlflake/sqlflake/sqltypes"
+	"github.com/sqlflake/sqlflake/sqltypes/publicid"
 )
 
 type Order struct {
@@ -40,9 +43,13 @@ func main() {
 		log.Fatal(err)
 	}
 
-	if err = db.AutoMigrate(&Order{}); err == nil {
+	links, err := newLinks(os.Getenv("PUBLICID_KEYS"))
+	if err == nil {
+		err = db.AutoMigrate(&Order{})
+	}
+	if err == nil {
 		server := &http.Server{
-			Addr: "127.0.0.1:8080", Handler: http.MaxBytesHandler(newRouter(db), 64<<10),
+			Addr: "127.0.0.1:8080", Handler: http.MaxBytesHandler(newRouter(db, links), 64<<10),
 			ReadTimeout: 10 * time.Second, WriteTimeout: 10 * time.Second,
 		}
 		err = server.ListenAndServe() // examples/api ends at a signal, with Shutdown and Close
@@ -51,7 +58,20 @@ func main() {
 	log.Fatal(errors.Join(err, plugin.Close(context.Background())))
 }
 
-func newRouter(db *gorm.DB) *gin.Engine {
+// newLinks makes the tokens in links to orders. A program without keys gets a new one, and its links end with it.
+func newLinks(text string) (*publicid.Codec, error) {
+	keys, err := publicid.ParseKeys(text)
+	if text == "" {
+		keys = make([]publicid.Key, 1)
+		keys[0], err = publicid.GenerateKey("trial")
+	}
+	if err != nil {
+		return nil, err
+	}
+	return publicid.New("order", keys)
+}
+
+func newRouter(db *gorm.DB, links *publicid.Codec) *gin.Engine {
 	r := gin.Default()
 	r.ContextWithFallback = true // the context of a query ends with its request
 	r.GET("/users/:id/orders", func(c *gin.Context) {
@@ -76,8 +96,24 @@ func newRouter(db *gorm.DB) *gin.Engine {
 		}
 		if c.BindJSON(&body) == nil {
 			order := Order{UserID: body.UserID, Cents: body.Cents}
-			reply(c, &order, db.WithContext(c).Create(&order).Error)
+			err := db.WithContext(c).Create(&order).Error
+			if err == nil {
+				var token string
+				token, err = links.Token(order.ID)
+				c.Header("Location", "/orders/"+token)
+			}
+			reply(c, &order, err)
 		}
+	})
+	r.GET("/orders/:token", func(c *gin.Context) {
+		id, err := links.Parse(c.Param("token"))
+		if err != nil {
+			c.Status(http.StatusNotFound)
+			return
+		}
+
+		var order Order
+		reply(c, &order, db.WithContext(c).Take(&order, "id = ?", id).Error)
 	})
 
 	return r
@@ -85,6 +121,8 @@ func newRouter(db *gorm.DB) *gin.Engine {
 
 func reply(c *gin.Context, value any, err error) {
 	switch {
+	case errors.Is(err, gorm.ErrRecordNotFound):
+		c.Status(http.StatusNotFound)
 	case errors.Is(err, snowflake.ErrLeaseStalled):
 		_ = c.Error(err)
 		c.Header("Retry-After", "1")

@@ -25,8 +25,12 @@ func TestIDsAreBoundFromPathQueryAndBody(t *testing.T) {
 		first  = `{"id":"132861478830080000","user_id":"132861478825885696","cents":399}`
 		second = `{"id":"132861478834274304","user_id":"132861478825885696","cents":80}`
 	)
-	router := newRouter(db)
+	links, err := newLinks("test:000102030405060708090a0b0c0d0e0f")
+	exampletest.Must(t, err)
+	router := newRouter(db, links)
 
+	token, err := links.Token(132861478830080000)
+	exampletest.Must(t, err)
 	for _, test := range []struct {
 		method, path, body string
 		status             int
@@ -41,6 +45,8 @@ func TestIDsAreBoundFromPathQueryAndBody(t *testing.T) {
 		{"GET", "/users/1/orders", "", 200, "[]"},
 		{"GET", "/users/ada/orders", "", 400, ""},
 		{"GET", "/users/1/orders?after=x", "", 400, ""},
+		{"GET", "/orders/" + token, "", 200, first},
+		{"GET", "/orders/132861478830080000", "", 404, ""},
 		{"POST", "/orders", `{"cents":80}`, 400, ""},
 		{"POST", "/orders", `{"user_id":"ada"}`, 400, ""},
 	} {
