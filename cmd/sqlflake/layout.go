@@ -4,83 +4,49 @@ import (
 	"fmt"
 	"io"
 	"math"
-	"math/bits"
 	"strconv"
 	"strings"
 	"text/tabwriter"
 	"time"
 
 	"github.com/spf13/cobra"
-	"github.com/spf13/pflag"
 
 	"github.com/sqlflake/sqlflake/cmd/sqlflake/internal/timetext"
 	"github.com/sqlflake/sqlflake/snowflake"
 )
 
 type layoutOptions struct {
-	wanted  wantedLayout
-	compute bool // a flag of wanted is given
-	epoch   string
-	until   string
-	json    bool
+	until string
+	json  bool
 }
 
 func layoutCommand(now func() time.Time) *cobra.Command {
 	o := &layoutOptions{}
 	c := &cobra.Command{
 		Use:   "layout [LAYOUT | OLD NEW]",
-		Short: "Describe a layout, compare two, or compute one",
-		Long: `A LAYOUT is the name of a preset, or a text. Without arguments and flags all
-presets are listed.
+		Short: "Describe a layout, or compare two",
+		Long: `A LAYOUT is the name of a preset, or a text. Without arguments all presets are
+listed; with the name of one its fields and its text are shown.
 
 Two layouts are compared, to say when NEW can follow OLD in a table: from when
 on all its IDs are greater, if the last generator of OLD ends at --until, or why
 they never are; and whether an ID of NEW can be equal to one of OLD. Let --until
-have some seconds to spare for the clocks and the lead of the old generators.
-
-With --workers, --rate, --years, --epoch or --bits a layout is computed. It has
-ticks of 1 ms if they fit, otherwise of 10 ms, 100 ms or 1 s. Bits that are left
-over are given to the sequence, so that bursts are served faster.`,
+have some seconds to spare for the clocks and the lead of the old generators.`,
 		Example: `  sqlflake layout
   sqlflake layout twitter
   sqlflake layout \
     "epoch=2026-01-01T00:00:00Z tick=1ms time:41 worker:8 sequence:14"
-  sqlflake layout --until 2026-12-01T03:00:00Z sonyflake default
-  sqlflake layout --workers 5000 --rate 200000 --years 40
-  sqlflake layout --workers 16 --rate 1000 --years 100 --bits 53`,
+  sqlflake layout --until 2026-12-01T03:00:00Z sonyflake default`,
 		Args:      cobra.MaximumNArgs(2),
 		ValidArgs: snowflake.Presets(),
-		RunE: func(c *cobra.Command, args []string) error {
-			c.Flags().Visit(func(f *pflag.Flag) {
-				if f.Name != "json" && f.Name != "until" {
-					o.compute = true
-				}
-			})
-			return o.run(c.OutOrStdout(), now().UTC(), args)
-		},
+		RunE:      func(c *cobra.Command, args []string) error { return o.run(c.OutOrStdout(), now().UTC(), args) },
 	}
-	o.addFlags(c)
+	c.Flags().StringVar(&o.until, "until", "now", "`time` at which the last generator of OLD ends")
+	c.Flags().BoolVar(&o.json, "json", false, "print JSON, with IDs as strings")
 	return c
 }
 
-func (o *layoutOptions) addFlags(c *cobra.Command) {
-	c.Flags().Int64Var(&o.wanted.workers, "workers", 1024, "compute a layout for this `number` of workers")
-	c.Flags().Float64Var(&o.wanted.rate, "rate", 4_096_000,
-		"compute a layout for this `number` of IDs a second and worker")
-	c.Flag("rate").DefValue = "4096000" // not 4.096e+06
-	c.Flags().Float64Var(&o.wanted.years, "years", 50, "compute a layout that lasts this `number` of years from now on")
-	c.Flags().StringVar(&o.epoch, "epoch", "",
-		"compute a layout whose times count from this `date` (default the start of this year, UTC)")
-	c.Flags().IntVar(&o.wanted.bits, "bits", 63,
-		"compute a layout of this `number` of bits; a JavaScript number holds IDs of 53")
-	c.Flags().StringVar(&o.until, "until", "now", "`time` at which the last generator of OLD ends")
-	c.Flags().BoolVar(&o.json, "json", false, "print JSON, with IDs as strings")
-}
-
 func (o *layoutOptions) run(out io.Writer, now time.Time, args []string) error {
-	if o.compute && len(args) > 0 {
-		return usage("give either a layout, or flags to compute one")
-	}
 	if len(args) < 2 && o.until != "now" {
 		return usage("--until %s is for two layouts: give OLD and NEW", o.until)
 	}
@@ -93,15 +59,13 @@ func (o *layoutOptions) run(out io.Writer, now time.Time, args []string) error {
 		}
 	}
 
-	switch {
-	case o.compute:
-		return o.computed(out, now)
-	case len(layouts) == 1:
+	switch len(layouts) {
+	case 0:
+		return listPresets(out, now, o.json)
+	case 1:
 		return describe(out, layouts[0], now, o.json)
-	case len(layouts) == 2:
-		return o.compared(out, layouts[0], layouts[1], now)
 	}
-	return listPresets(out, now, o.json)
+	return o.compared(out, layouts[0], layouts[1], now)
 }
 
 // compared prints whether one layout can follow another one.
@@ -117,87 +81,6 @@ func (o *layoutOptions) compared(out io.Writer, old, layout snowflake.Layout, no
 		return writeJSON(out, d)
 	}
 	return d.write(out)
-}
-
-// computed prints the layout that is wanted.
-func (o *layoutOptions) computed(out io.Writer, now time.Time) error {
-	epoch, err := epochOf(o.epoch, now)
-	if err != nil {
-		return err
-	}
-	layout, err := o.wanted.compute(epoch, now)
-	if err != nil {
-		return err
-	}
-	return describe(out, layout, now, o.json)
-}
-
-func epochOf(text string, now time.Time) (time.Time, error) {
-	if text == "" {
-		return time.Date(now.Year(), 1, 1, 0, 0, 0, 0, time.UTC), nil
-	}
-
-	at, _, err := parseTime(text, now, time.UTC)
-	if err == nil && at.After(now) {
-		err = usage("--epoch %s is in the future, so no ID could be issued now", text)
-	}
-	return at, err
-}
-
-// wantedLayout is what a computed layout has to have.
-type wantedLayout struct {
-	workers     int64
-	rate, years float64 // IDs a second and worker; from now on
-	bits        int
-}
-
-// check also refuses NaN.
-func (w wantedLayout) check() error {
-	hasRate := w.rate > 0 && w.rate <= 1e12
-	hasYears := w.years > 0 && w.years <= 1e6
-
-	switch {
-	case w.workers < 1 || w.workers > 1<<40:
-		return usage("--workers %d, want 1 to %d", w.workers, int64(1)<<40)
-	case !hasRate:
-		return usage("--rate %v, want more than 0 and at most 1e12", w.rate)
-	case !hasYears:
-		return usage("--years %v, want more than 0 and at most 1000000", w.years)
-	case w.bits < 10 || w.bits > 63:
-		return usage("--bits %d, want 10 to 63", w.bits)
-	}
-	return nil
-}
-
-// compute returns the layout with the shortest tick that has room for all.
-func (w wantedLayout) compute(epoch, now time.Time) (snowflake.Layout, error) {
-	if err := w.check(); err != nil {
-		return snowflake.Layout{}, err
-	}
-
-	seconds := w.years*timetext.YearSeconds + now.Sub(epoch).Seconds()
-	least := math.MaxInt
-	for _, tick := range []time.Duration{time.Millisecond, 10 * time.Millisecond, 100 * time.Millisecond, time.Second} {
-		timeBits := bitsFor(seconds / tick.Seconds())
-		workerBits := bitsFor(float64(w.workers))
-		sequenceBits := bitsFor(w.rate * tick.Seconds())
-
-		if total := timeBits + workerBits + sequenceBits; total > w.bits {
-			least = min(least, total)
-			continue
-		}
-		return snowflake.NewLayout(epoch, tick,
-			snowflake.Field{Name: snowflake.FieldTime, Bits: timeBits},
-			snowflake.Field{Name: "worker", Bits: workerBits},
-			snowflake.Field{Name: snowflake.FieldSequence, Bits: w.bits - timeBits - workerBits})
-	}
-	return snowflake.Layout{}, fmt.Errorf("%d workers with %.0f IDs a second each, for %v years, need %d bits, and "+
-		"there are %d: halve one of the three for each bit", w.workers, w.rate, w.years, least, w.bits)
-}
-
-// bitsFor returns how many bits count that many values, at least 1.
-func bitsFor(values float64) int {
-	return max(1, bits.Len64(uint64(math.Ceil(values))-1))
 }
 
 // description is the output of layout --json.
@@ -312,15 +195,14 @@ func listPresets(w io.Writer, now time.Time, asJSON bool) error {
 
 func writeLayouts(w io.Writer, title string, all []description) error {
 	table := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(table, title+"\tWORKERS\tIDS A SECOND\tBEGINS\tENDS\tFIELDS")
+	fmt.Fprintln(table, title+"\tWORKERS\tIDS A SECOND\tBEGINS\tENDS")
 	for _, d := range all {
-		_, fields, _ := strings.Cut(d.Layout, "tick=")
 		begins, _, _ := strings.Cut(d.Epoch, "T")
 		ends, _, _ := strings.Cut(d.End, "T")
 		if d.ended {
 			ends += ", ended"
 		}
-		fmt.Fprintf(table, "%s\t%d\t%.0f\t%s\t%s\t%s\n", d.Name, d.Workers, d.PerSecond, begins, ends, fields)
+		fmt.Fprintf(table, "%s\t%d\t%.0f\t%s\t%s\n", d.Name, d.Workers, d.PerSecond, begins, ends)
 	}
 	return table.Flush()
 }
@@ -430,10 +312,11 @@ func (d *difference) write(w io.Writer) error {
 If the last generator of OLD ends at %s,
 %s.
 %s.
-Is an ID that NEW issues at that time one of OLD? %s.
+Is an ID that NEW issues at that time one of OLD?
+%s.
 `, d.Until.Format(time.RFC3339Nano), d.start, d.ever, d.Equal)
 	if d.Hint != "" {
-		text += "Hint: " + d.Hint + "\n"
+		text += "\nHint: " + strings.Replace(d.Hint, "once: ", "once:\n", 1) + "\n"
 	}
 	_, err := io.WriteString(w, text)
 	return err

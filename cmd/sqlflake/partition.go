@@ -3,12 +3,10 @@ package main
 import (
 	"context"
 	"database/sql"
-	"encoding/csv"
 	"errors"
 	"fmt"
 	"io"
 	"log/slog"
-	"strconv"
 	"strings"
 	"time"
 
@@ -148,9 +146,8 @@ func (o *partitionOptions) addFlags(c *cobra.Command) {
 	f.DurationVar(&o.patience, "patience", time.Minute, "how long a step is repeated that gets no lock")
 
 	formatFlag(c, &o.format, "json", "print JSON, with IDs as strings")
-	formatFlag(c, &o.format, "csv", "print the steps as CSV")
 	formatFlag(c, &o.format, "sql", "print the statements of the steps")
-	c.MarkFlagsMutuallyExclusive("json", "csv", "sql")
+	c.MarkFlagsMutuallyExclusive("json", "sql")
 }
 
 // setUnit reads a span that follows the calendar, or a duration.
@@ -276,8 +273,6 @@ func (t *partitioned) write(w io.Writer, plan *partition.Plan, format string) er
 	switch format {
 	case "json":
 		return writeJSON(w, t.value(plan))
-	case "csv":
-		return t.writeCSV(w, plan)
 	case "sql":
 		text = statementsOf(plan)
 	}
@@ -292,16 +287,6 @@ func statementsOf(plan *partition.Plan) string {
 		fmt.Fprintf(&b, "-- %s %s: %s\n%s;\n", s.Action, s.Partition, s.Why, strings.Join(s.SQL, ";\n"))
 	}
 	return b.String()
-}
-
-func (t *partitioned) writeCSV(w io.Writer, plan *partition.Plan) error {
-	lines := [][]string{{"action", "partition", "from", "to", "lo", "hi", "rows", "bytes", "why"}}
-	for _, s := range t.value(plan).Steps {
-		lines = append(lines, []string{
-			s.Action, s.Partition, s.From, s.To, s.Lo.String(), s.Hi.String(), figure(s.Rows), figure(s.Bytes), s.Why,
-		})
-	}
-	return csv.NewWriter(w).WriteAll(lines)
 }
 
 // planValue is a plan in JSON.
@@ -364,12 +349,4 @@ func knownCount(n int64) *int64 {
 		return nil
 	}
 	return &n
-}
-
-// figure returns a number for CSV, where one that is unknown is empty.
-func figure(n *int64) string {
-	if n == nil {
-		return ""
-	}
-	return strconv.FormatInt(*n, 10)
 }
