@@ -13,8 +13,11 @@
 package adopt
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
+	"slices"
+	"strings"
 
 	"gorm.io/gorm"
 )
@@ -24,18 +27,17 @@ var (
 	ErrNoTable = errors.New("adopt: no such table")
 
 	// ErrNoIntegerKey means that a model has no key that can hold a snowflake: it has no prioritized primary field, the
-	// field has less than 64 bits in Go, or its column is missing or holds no integers.
+	// field has less than 64 bits in Go, or its column is missing or is no bigint (on SQLite, no integer).
 	ErrNoIntegerKey = errors.New("adopt: no 64-bit integer key")
 
 	// ErrAutoIncrementKept means that DropAutoIncrement changed nothing because of something that the caller has to
-	// decide about. The message names it: the column's default is not a sequence, the sequence serves other columns
-	// too, a foreign key prevents the column from becoming bigint, the handle's plugin lacks gormplugin.WithMinID, the
-	// handle is in a transaction on MySQL or SQLite, or the table is in an attached file on SQLite.
+	// decide about. The message names it: the column's default is not a sequence, the handle's plugin lacks
+	// gormplugin.WithMinID, or the handle is in a transaction on MySQL.
 	ErrAutoIncrementKept = errors.New("adopt: auto-increment kept")
 )
 
 // DropAutoIncrement makes the keys of existing tables plain 64-bit integers that the application fills: it removes the
-// sequence, AUTO_INCREMENT or AUTOINCREMENT of the column of each model's key (GORM's prioritized primary field). Rows,
+// sequence, the identity or AUTO_INCREMENT of the column of each model's key (GORM's prioritized primary field). Rows,
 // foreign keys, indexes, comments, triggers and views stay. The README of the package says when to call it.
 //
 // The models may be the old or the new ones, and their tables may be in another schema ("audit.events"). The handle
@@ -45,28 +47,22 @@ var (
 // # PostgreSQL
 //
 // The default and the sequence of a serial key, or the identity, are dropped, for all tables in one transaction, or in
-// the handle's. A sequence that the column does not own is kept. The exclusive lock is short; to bound the wait for it,
-// pass a transaction with lock_timeout. A 16- or 32-bit column becomes bigint, with the columns that refer to it. This
-// rewrites the tables under the lock, and prepared statements of other processes fail once ("cached plan must not
-// change result type"). Tables that inherit from it lose the default too. Meanwhile the search_path is "pg_catalog,
-// pg_temp", and functions called by CHECK constraints, indexes and event triggers run under it.
+// the handle's. A sequence that the column does not own is kept; one that other columns use too is an error of the
+// database. The exclusive lock is short; to bound the wait for it, pass a transaction with lock_timeout. Tables that
+// inherit from it lose the default too. Meanwhile the search_path is "pg_catalog, pg_temp", and functions called by
+// event triggers run under it.
 //
 // # MySQL and MariaDB
 //
 // MODIFY repeats the column's own definition without AUTO_INCREMENT. The type stays, since foreign keys must match it;
-// signed and unsigned hold a snowflake. If the column takes part in foreign keys, foreign_key_checks is off for this
-// session meanwhile. A smaller column becomes bigint if it takes part in no foreign key. MariaDB changes the table in
-// place unless it widens the column; MySQL may copy it. If one table fails, the error names those that are done. The
-// change waits for transactions that use the table, and later statements wait for it. Bound this with a context, whose
-// end takes the change back, or with lock_wait_timeout on the handle of db.Connection.
+// signed and unsigned hold a snowflake. For this session foreign_key_checks is off meanwhile. MariaDB changes the table
+// in place; MySQL may copy it. If one table fails, those before it are done, and the next call continues. The change
+// waits for transactions that use the table, and later statements wait for it: bound this with lock_wait_timeout on the
+// handle of db.Connection. The end of a context closes the connection, but the server may still make the change.
 //
 // # SQLite
 //
-// The table is copied with its indexes and triggers (https://www.sqlite.org/lang_altertable.html#otheralter), all
-// tables in one transaction, in the main file only. This takes the time and space of the rows, and the statistics of
-// ANALYZE are lost. The driver's busy timeout, not the context, bounds the wait for other writers. A key without
-// AUTOINCREMENT needs no change. References of another type in the new models, such as the bigint of an ID without a
-// tag, make AutoMigrate rebuild the table again and lose its triggers: see gormplugin.Model for the tag.
+// Nothing is changed: AUTOINCREMENT, like each INTEGER PRIMARY KEY, numbers only rows without a key.
 //
 // # Errors
 //
@@ -99,9 +95,34 @@ func drop(db *gorm.DB, models []any) error {
 	case "mysql":
 		return dropOnMySQL(db, keys)
 	case "sqlite":
-		return dropOnSQLite(db, keys)
+		return each(keys, func(_ int, k countedKey) error { return k.checkOnSQLite(db) })
 	}
 	return fmt.Errorf("on %s: %w", db.Name(), gorm.ErrUnsupportedDriver)
+}
+
+// checkOnSQLite returns an error for a key that is none, or that conditions on time would find.
+func (k countedKey) checkOnSQLite(db *gorm.DB) error {
+	const query = "SELECT name, type FROM pragma_table_info(?, ?)"
+	var columns []struct{ Name, Type string }
+	if err := db.Raw(query, k.table, cmp.Or(k.schema, "main")).Scan(&columns).Error; err != nil {
+		return err
+	}
+	if len(columns) == 0 {
+		return fmt.Errorf("%w: %s", ErrNoTable, k.name())
+	}
+
+	at := slices.IndexFunc(columns, func(c struct{ Name, Type string }) bool {
+		return strings.EqualFold(c.Name, k.column)
+	})
+	switch {
+	case at < 0:
+		return k.refused(ErrNoIntegerKey, "the table has no such column")
+	// https://www.sqlite.org/datatype3.html#determination_of_column_affinity
+	case !strings.Contains(strings.ToUpper(columns[at].Type), "INT"):
+		return k.refused(ErrNoIntegerKey, "the column is of type %q", columns[at].Type)
+	}
+
+	return k.checkMinID(db)
 }
 
 // checkHandle returns an error for a handle that can't change anything.
