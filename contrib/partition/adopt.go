@@ -13,21 +13,20 @@ import (
 	"github.com/sqlflake/sqlflake/snowflake"
 )
 
-// Adopt turns an ordinary table into a partitioned one with the same name and rows, and creates the partitions that
-// [Set.Maintain] would create. It returns the steps that it took, even with an error. A partitioned table that fits the
-// Set only gets missing partitions. Any number of processes may call it at once: one does the work, the others wait
-// until it is done. If it was interrupted at any point, even by kill -9, the next call continues.
+// Adopt turns an ordinary table of PostgreSQL into a partitioned one with the same name and rows, and creates the
+// partitions that [Set.Maintain] would create. It returns the steps that it took, even with an error. A partitioned
+// table that fits the Set only gets missing partitions. Any number of processes may call it at once: one does the work,
+// the others wait until it is done. If it was interrupted at any point, even by kill -9, the next call continues.
 //
-// On MySQL and MariaDB one ALTER TABLE copies the table, and blocks writers meanwhile. On PostgreSQL the table becomes
-// the first partition, table_legacy (a long name is cut, with a checksum), of a new table; no row is copied, and
-// others read and write meanwhile, except for some ten milliseconds. The README of the package says what happens to
-// table_legacy afterwards. The steps on PostgreSQL:
+// The table becomes the first partition, table_legacy (a long name is cut, with a checksum), of a new table; no row is
+// copied, and others read and write meanwhile, except for some ten milliseconds. The README of the package says what
+// happens to table_legacy afterwards. The steps:
 //
 //  1. The CHECK constraint sqlflake_adopt limits the keys to those before the cut: the start of the first period at
 //     least a day ahead, more for very large tables. VALIDATE reads all rows, without blocking. If the clock comes
 //     within six hours of the cut, the constraint is dropped.
 //  2. One transaction swaps the tables, in about six round trips. It waits for its locks for the lock timeout in total,
-//     and is repeated within the patience, with the locks in different orders: one suits writers that lock a parent
+//     and is repeated for a minute, with the locks in different orders: one suits writers that lock a parent
 //     before its children, one those that lock it after them. If both kinds overlap all the time, pause one. The error
 //     says who holds the locks.
 //  3. The partitions from the cut on are created, and foreign keys that refer to the table are validated, while others
@@ -53,12 +52,15 @@ import (
 // functions or columns; publications, subscriptions, inheritance, identity columns, a key with a sequence (see
 // contrib/adopt), unique indexes without the key, exclusion constraints, invalid indexes, constraints NOT VALID or
 // NO INHERIT, foreign keys to itself or from a partitioned table, or keys from the cut on; or that is unlogged. On
-// MySQL and MariaDB, for one that has a primary or unique key without the key column, any foreign key, a FULLTEXT or
-// SPATIAL index, or an AUTO_INCREMENT key.
+// MySQL and MariaDB its error has the statement that partitions a table, with the clause of [Set.TableOptions].
 //
-// It also returns [ErrOption] if a partition has no usable name; [ErrLocked]; snowflake.ErrTimeExhausted if the layout
-// ends before the last partition; and errors of ctx and of the database.
+// It also returns [ErrLocked]; snowflake.ErrTimeExhausted if the layout ends before the last partition; and errors of
+// ctx and of the database.
 func (s *Set) Adopt(ctx context.Context, db *sql.DB) (steps []Step, err error) {
+	if err := s.checkAdoptable(); err != nil {
+		return nil, err
+	}
+
 	var c adopt.Claim
 	for {
 		step, err := s.adoptStep(ctx, db, &c)
@@ -79,9 +81,12 @@ func (s *Set) Adopt(ctx context.Context, db *sql.DB) (steps []Step, err error) {
 
 // PlanAdopt returns what [Set.Adopt] would do, with the statements in Step.SQL, and changes nothing. Adopt refuses a
 // table whose plan has Problems. PlanAdopt returns the other errors of Adopt, and ErrTable for a table that does not
-// exist, is no ordinary table, has no bigint key, or is partitioned in another way. On MySQL and MariaDB the rows and
-// bytes of its steps are estimates, which ANALYZE TABLE renews.
+// exist, is no ordinary table, has no bigint key, or is partitioned in another way.
 func (s *Set) PlanAdopt(ctx context.Context, db *sql.DB) (*Plan, error) {
+	if err := s.checkAdoptable(); err != nil {
+		return nil, err
+	}
+
 	return s.readPlan(ctx, db, "plan to adopt", func(s *Set, q engine.Querier) (*Plan, error) {
 		a, err := s.adoption(ctx, q, new(adopt.Claim), 0)
 		if err != nil {
@@ -136,22 +141,8 @@ func (s *Set) abandonAdoption(ctx context.Context, db *sql.DB, c adopt.Claim) er
 // adoptee returns what package adopt needs of the Set.
 func (s *Set) adoptee() *adopt.Table {
 	return &adopt.Table{
-		Table: &s.table, Engine: s.engine, Calendar: s.calendar, Now: s.now(), Retain: s.retain, Grace: s.grace,
-		Partitions: s.legacyPartitions,
+		Table: &s.table, Calendar: s.calendar, Now: s.now(), Retain: s.retain, Grace: s.grace,
 	}
-}
-
-// legacyPartitions returns the changes that create all partitions of a table: one with the legacy name for the rows
-// before the first period, and those that Maintain would create.
-func (s *Set) legacyPartitions(
-	st *engine.State, legacy engine.Name,
-) (first period.Span, creates []engine.Change, err error) {
-	first = s.newPlanner(st, s.now(), probe{}).first()
-	st.Parts = []engine.Part{{Name: legacy, Lo: engine.NoLow, Hi: first.Lo}}
-	creates, err = s.firstPartitions(st)
-
-	rest := engine.Change{Action: engine.Create, Partition: legacy.Table, Lo: engine.NoLow, Hi: first.Lo}
-	return first, append([]engine.Change{rest}, creates...), err
 }
 
 // adoption is what is left to do for a table. The plan has all steps; run executes the first one.
@@ -191,11 +182,25 @@ func (s *Set) adoption(ctx context.Context, q engine.Querier, c *adopt.Claim, at
 	return a, nil
 }
 
+// checkAdoptable returns an error on MySQL and MariaDB, with the statement that partitions the table there.
+func (s *Set) checkAdoptable() error {
+	if !s.engine.Adjoins() {
+		return nil
+	}
+
+	options, err := s.TableOptions()
+	if err != nil {
+		return err
+	}
+	return fmt.Errorf("%w: Adopt is for PostgreSQL. On MySQL and MariaDB one statement copies the table into partitions, "+
+		"and blocks writers meanwhile: ALTER TABLE %v %s", ErrTable, s.table.Name, options)
+}
+
 // publicStep returns a step of package adopt as one of a plan.
 func (s *Set) publicStep(step adopt.Step) Step {
 	public := Step{
 		Action: step.Action, Partition: step.Partition, Lo: snowflake.ID(step.Lo), Hi: snowflake.ID(step.Hi),
-		Rows: step.Part.Rows, Bytes: step.Part.Bytes, Why: step.Why, SQL: step.SQL, change: step.Change,
+		Why: step.Why, SQL: step.SQL, change: step.Change,
 	}
 	if !step.To.IsZero() {
 		public.To = step.To.In(s.calendar.Zone)
@@ -235,7 +240,7 @@ func (a *adoption) createsFor(
 ) error {
 	p := s.newPlanner(st, now, s.probe(ctx, q, st))
 	p.latest = period.Later(st.Now, s.now())
-	err := p.run(p.create, p.createDefault)
+	err := p.run(p.create)
 
 	for _, step := range p.plan.Steps {
 		a.add(step, func(ctx context.Context, q engine.Querier) error {

@@ -259,11 +259,11 @@ func TestAdoptTakesOddNames(t *testing.T) {
 INSERT INTO "Odd ""Events" VALUES (1, 1), (-3, 2);
 `)
 	set, err := partition.New(sqldb.Postgres, a.schema()+`.Odd "Events`, partition.Month, partition.WithKey("the Key"),
-		partition.WithDefault(), partition.WithStalls(time.Minute, time.Minute), partition.WithLogger(slog.New(slog.DiscardHandler)))
+		partition.WithStalls(time.Minute, time.Minute), partition.WithLogger(slog.New(slog.DiscardHandler)))
 	a.must(err)
 	a.adopt(set)
-	// The old one, four months, the default.
-	a.counts(6, `SELECT count(*) FROM pg_partition_tree(quote_ident('Odd "Events')::regclass) WHERE isleaf`)
+	// The old one, and four months.
+	a.counts(5, `SELECT count(*) FROM pg_partition_tree(quote_ident('Odd "Events')::regclass) WHERE isleaf`)
 	a.rows(`"Odd ""Events_legacy"`, 2)
 
 	// Names have 63 bytes at most, and those that Adopt makes are cut.
@@ -271,8 +271,7 @@ INSERT INTO "Odd ""Events" VALUES (1, 1), (-3, 2);
 	a.exec(fmt.Sprintf("CREATE TABLE %s (id bigint PRIMARY KEY, a int, b int);\nCREATE INDEX %[1]s_in ON %[1]s (a);\n"+
 		"CREATE STATISTICS %[1]s_st ON a, b FROM %[1]s", long))
 	set, err = partition.New(sqldb.Postgres, long, partition.Month, partition.WithStalls(time.Minute, time.Minute),
-		partition.WithLogger(slog.New(slog.DiscardHandler)),
-		partition.WithNames(func(start time.Time) string { return start.Format("part_2006_01_02") }))
+		partition.WithLogger(slog.New(slog.DiscardHandler)))
 	a.must(err)
 	a.adopt(set)
 	a.counts(1, "SELECT count(*) FROM pg_class WHERE relname LIKE $1 AND relispartition", long[:47]+"\\_%\\_legacy")
@@ -283,7 +282,7 @@ func TestAdoptTakesLongUnits(t *testing.T) {
 	t.Parallel()
 	a := onPostgres(t, ordinaryTable)
 	january := func() time.Time { return time.Date(noon.Year()+1, 1, 2, 0, 0, 0, 0, time.UTC) }
-	a.adopt(a.newSet(partition.Year, partition.WithNow(january)))
+	a.adopt(a.newSet(partition.Month, partition.WithNow(january)))
 }
 
 // What comes between the plan and the locks of the swap is refused too.

@@ -21,12 +21,12 @@ type catalog struct {
 
 func (c *catalog) probe() probe {
 	return probe{
-		key: func(p engine.Part, lo, hi int64, n int) (key int64, found bool, err error) {
-			if n == engine.Greatest && !c.idle {
+		key: func(p engine.Part, lo, hi int64, order string) (key int64, found bool, err error) {
+			if order == engine.Greatest && !c.idle {
 				return hi - 1, true, nil
 			}
 			for _, k := range c.keys {
-				if p.Lo <= k && k < p.Hi && lo <= k && k < hi && (!found || k < key == (n != engine.Greatest)) {
+				if p.Lo <= k && k < p.Hi && lo <= k && k < hi && (!found || k < key == (order != engine.Greatest)) {
 					key, found = k, true
 				}
 			}
@@ -53,8 +53,6 @@ func (c *catalog) apply(s *Set, plan *Plan) {
 		switch {
 		case step.Action == engine.Drop:
 			c.Parts = slices.DeleteFunc(c.Parts, func(p engine.Part) bool { return p.Table == step.Partition })
-		case step.change.IsDefault():
-			c.Default = &engine.Part{Name: named(step.Partition), Lo: engine.NoLow, Hi: engine.NoHigh}
 		default:
 			c.Parts = append(c.Parts, engine.Part{Name: named(step.Partition), Lo: int64(step.Lo), Hi: int64(step.Hi)})
 		}

@@ -23,9 +23,9 @@ const strange = 400 * 24 * time.Hour
 //
 // On PostgreSQL it is PARTITION BY RANGE, and the table has no partitions, so it takes no rows before the first
 // Maintain. On MySQL and MariaDB it has the partitions that Maintain would create now, by the clock of this process;
-// the first one also takes all smaller keys.
+// the first one also takes all smaller keys, so it suits ALTER TABLE of a table with rows too.
 //
-// It returns [ErrOption] if a partition has no usable name, snowflake.ErrBeforeEpoch if the clock is before the
+// It returns [ErrOption] if WithStart asks for too many partitions, snowflake.ErrBeforeEpoch if the clock is before the
 // layout's epoch, and snowflake.ErrTimeExhausted if the layout ends before the last partition.
 func (s *Set) TableOptions() (string, error) {
 	if !s.engine.Adjoins() {
@@ -43,7 +43,7 @@ func (s *Set) TableOptions() (string, error) {
 // firstPartitions returns the changes that create the missing partitions of an empty table.
 func (s *Set) firstPartitions(st *engine.State) (creates []engine.Change, err error) {
 	p := s.newPlanner(st, s.now(), probe{})
-	err = p.run(p.create, p.createDefault)
+	err = p.run(p.create)
 	for _, step := range p.plan.Steps {
 		creates = append(creates, step.change)
 	}
@@ -65,8 +65,8 @@ func (p *planner) create() {
 
 	for _, at := range p.toCreate(last) {
 		for _, gap := range p.gaps(at) {
-			// Only the last partition can have no upper bound, and that is the default one.
-			if hasDefault := p.table.WantDefault || p.Default != nil; p.isLast(gap) && hasDefault {
+			// On MySQL the last partition has no upper bound if it is the default one.
+			if isLast := gap.Hi == engine.NoHigh && p.engine.Adjoins(); isLast && p.Default != nil {
 				return
 			}
 			if p.reportRowsToSplit() || p.err != nil {
@@ -79,15 +79,12 @@ func (p *planner) create() {
 	}
 }
 
-// isLast reports whether none can follow a partition of the gap, because it has no upper bound.
-func (p *planner) isLast(gap period.Span) bool { return p.engine.Adjoins() && gap.Hi == engine.NoHigh }
-
 // reportNoUpperBound reports, as a problem, a partition that none can follow.
 func (p *planner) reportNoUpperBound() {
 	for _, part := range p.Parts {
 		if part.Hi == engine.NoHigh && p.Of(part.Lo).Hi != engine.NoHigh {
 			p.plan.problem(part.Table,
-				"it has no upper bound, so none can follow it: split it, or on MySQL set WithDefault")
+				"it has no upper bound, so none can follow it: split it")
 		}
 	}
 }
@@ -132,11 +129,11 @@ func (p *planner) reportRowsToSplit() (reported bool) {
 		return false
 	}
 
-	_, found := p.find(*p.Default, engine.NoLow, engine.NoHigh, 0)
+	_, found := p.find(*p.Default, engine.NoLow, engine.NoHigh, engine.Least)
 	if found {
 		p.plan.problem(p.Default.Table,
-			"it has rows, which the server would copy for each new partition while writers "+
-				"wait: MoveDefault moves them; delete those that are no IDs")
+			"it has rows, which the server would copy for each new partition while writers wait: "+
+				"split it with REORGANIZE PARTITION, and delete rows that are no IDs")
 	}
 	return found
 }
@@ -199,16 +196,16 @@ func (p *planner) endingAfter(lo int64) []engine.Part {
 
 // createOne plans a partition for a gap in a period.
 func (p *planner) createOne(at, gap period.Span) {
-	text := p.newName(at, func(string) bool { return false })
+	text := p.newName(at)
 	p.names[text] = true
 	if !p.free(text) {
 		return
 	}
 
 	if p.Default != nil && !p.engine.Adjoins() {
-		if _, found := p.find(*p.Default, gap.Lo, gap.Hi, 0); found {
-			p.plan.problem(text, "the default partition %s has rows of its time: MoveDefault moves them",
-				p.Default.Table)
+		if _, found := p.find(*p.Default, gap.Lo, gap.Hi, engine.Least); found {
+			p.plan.problem(text, "the default partition %s has rows of its range, FROM (%d) TO (%d): move them",
+				p.Default.Table, gap.Lo, gap.Hi)
 			return
 		}
 	}
@@ -225,48 +222,22 @@ func (p *planner) createOne(at, gap period.Span) {
 	p.top = max(p.top, gap.Hi)
 }
 
-// createDefault plans the default partition.
-func (p *planner) createDefault() {
-	if !p.table.WantDefault || p.Default != nil {
-		return
-	}
-
-	text := p.table.DefaultName()
-	p.fail(engine.CheckName(p.engine, text))
-	if p.free(text) {
-		p.add(engine.Change{Action: engine.Create, Partition: text}, "default partition")
-	}
-}
-
-// newName returns a name for a partition of a period that no other partition has and that is not taken: the second
-// part of a period gets the suffix _2.
-func (p *planner) newName(at period.Span, taken func(string) bool) string {
-	base := p.partitionName(at.From)
-	text := base
-	for n := 2; p.names[text] || taken(text); n++ {
-		text = fmt.Sprintf("%s_%d", base, n)
-	}
-
-	if err := engine.CheckName(p.engine, text); err != nil {
-		p.fail(fmt.Errorf("%w: WithNames sets other names", err))
+// newName returns a name for a partition of a period that no other partition has: the second part of a period gets the
+// suffix _2.
+func (p *planner) newName(at period.Span) string {
+	suffix := "_" + p.Unit.Name(at.From, p.Zone)
+	text := engine.FitName(p.engine, p.table.Table, suffix)
+	for n := 2; p.names[text]; n++ {
+		text = engine.FitName(p.engine, p.table.Table, fmt.Sprintf("%s_%d", suffix, n))
 	}
 	return text
-}
-
-// partitionName returns the name of the partition of the period that begins at start.
-func (s *Set) partitionName(start time.Time) string {
-	zone := s.calendar.Zone
-	if s.names != nil {
-		return s.names(start.In(zone))
-	}
-	return s.table.Table + "_" + s.calendar.Unit.Name(start, zone)
 }
 
 // free reports whether a new partition can have the name.
 func (p *planner) free(text string) bool {
 	taken := p.taken(text)
 	if taken {
-		p.plan.problem(text, "a table of this name exists and is no partition: rename it, or set other names")
+		p.plan.problem(text, "a table of this name exists and is no partition: rename it")
 	}
 	return !taken && p.err == nil
 }

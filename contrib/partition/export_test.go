@@ -20,6 +20,14 @@ func WithNow(now func() time.Time) Option {
 	}
 }
 
+// WithPatience sets for how long a call repeats steps that do not get their locks, 0 for one attempt.
+func WithPatience(d time.Duration) Option {
+	return func(c *config) error {
+		c.patience = d
+		return nil
+	}
+}
+
 // WithStalls sets how long the server lets a step's transaction be idle, and how long a statement of Adopt's swap may
 // take, on PostgreSQL.
 func WithStalls(idle, swap time.Duration) Option {
@@ -34,8 +42,8 @@ func (s *Set) Alone(ctx context.Context, db *sql.DB, f func() error) error {
 	return s.connect(ctx, db, true, func(*Set, engine.Querier) error { return f() })
 }
 
-// FinishAfter plans, calls between, and then finishes the first step.
-func (s *Set) FinishAfter(ctx context.Context, db *sql.DB, between func()) error {
+// ArchiveAfter plans, calls between, and then archives the table of the first step.
+func (s *Set) ArchiveAfter(ctx context.Context, db *sql.DB, between func()) error {
 	var p *planner
 	err := s.connect(ctx, db, false, func(s *Set, q engine.Querier) (err error) {
 		p, err = s.survey(ctx, q, func(Step) bool { return true })
@@ -45,7 +53,7 @@ func (s *Set) FinishAfter(ctx context.Context, db *sql.DB, between func()) error
 		return err
 	}
 	between()
-	return s.engine.Finish(ctx, db, &p.table, p.State, p.chosen.change)
+	return s.engine.Archive(ctx, db, &p.table, p.State, p.chosen.change.Part)
 }
 
 // Session calls f on a connection with the lock of Archive, on PostgreSQL.

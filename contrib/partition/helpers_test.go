@@ -383,5 +383,3 @@ func (e *events) waitForALock() {
 
 // lockOfChange is the lock that Maintain takes for each step on PostgreSQL.
 const lockOfChange = `SELECT pg_advisory_xact_lock(hashtextextended('sqlflake/partition change ' || current_schema() || '.events', 0))`
-
-func keepAsOld(table string) string { return "old_" + table }

@@ -59,10 +59,10 @@ func (p *planner) make() error {
 	// What fails in the later parts, such as an archive callback, prevents no new partition. All partitions are
 	// detached before the first is archived, which may take hours: a Set without WithArchive leaves them alone as long
 	// as one waits.
-	return p.run(p.create, p.createDefault, p.retire, p.finishDetached)
+	return p.run(p.create, p.retire, p.finishDetached)
 }
 
-// Maintain creates missing partitions, and drops, renames or archives those beyond the retention. It returns the steps
+// Maintain creates missing partitions, and drops, detaches or archives those beyond the retention. It returns the steps
 // that it did itself, not the steps of another process. One process makes a step at a time, and each reads the catalog
 // anew before each step.
 //
@@ -84,7 +84,7 @@ func (p *planner) make() error {
 // security.
 //
 // DETACH and DROP in one transaction take an ACCESS EXCLUSIVE lock on the table for a few milliseconds, and on each
-// table that its foreign keys refer to, even after [WithDetachConcurrently]: a reader of such a table delays the drop.
+// table that its foreign keys refer to: a reader of such a table delays the drop.
 // A step waits for its locks in turn, each for at most [WithLockTimeout], and keeps those it has. Attempts use
 // different orders.
 //
@@ -122,7 +122,7 @@ var errRest = errors.New("partition: pause")
 
 // open reports whether a step is to be done.
 func (m *maintenance) open(step Step) bool {
-	if step.waits || m.failed[step.id()] {
+	if m.failed[step.id()] {
 		return false
 	}
 	return step.change.Detached || !m.locked[step.Action == engine.Create]
@@ -208,12 +208,12 @@ func (m *maintenance) next(ctx context.Context) (p *planner, step *Step, err err
 		if err != nil || step == nil {
 			return p, step, err
 		}
-		if !step.change.Finish {
+		if step.Action != engine.Archive {
 			return p, step, nil
 		}
 
-		err = m.engine.Finish(ctx, m.db, &p.table, p.State, step.change)
-		if step.Action != engine.Archive || !errors.Is(err, engine.ErrBusy) {
+		err = m.engine.Archive(ctx, m.db, &p.table, p.State, step.change.Part)
+		if !errors.Is(err, engine.ErrBusy) {
 			return p, step, err
 		}
 

@@ -27,7 +27,7 @@ func TestMySQLStoppedProcessStopsNoWriters(t *testing.T) {
 			}
 			options := []partition.Option{partition.WithRetain(9)}
 			if c.mode == "keep" {
-				options = append(options, partition.WithKeep(keepAsOld))
+				options = append(options, partition.WithKeep())
 			}
 			e.maintain(e.set(options...))
 			e.must(p.cmd.Process.Signal(syscall.SIGCONT))

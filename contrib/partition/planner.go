@@ -31,14 +31,14 @@ type planner struct {
 
 // probe asks the database about rows and tables: see engine.FindKey and Engine.Taken. The zero probe finds none.
 type probe struct {
-	key   func(p engine.Part, lo, hi int64, n int) (key int64, found bool, err error)
+	key   func(p engine.Part, lo, hi int64, order string) (key int64, found bool, err error)
 	taken func(table string) (bool, error)
 }
 
 func (s *Set) probe(ctx context.Context, q engine.Querier, st *engine.State) probe {
 	return probe{
-		func(p engine.Part, lo, hi int64, n int) (int64, bool, error) {
-			return s.engine.Key(ctx, q, &s.table, p, lo, hi, n)
+		func(p engine.Part, lo, hi int64, order string) (int64, bool, error) {
+			return s.engine.Key(ctx, q, &s.table, p, lo, hi, order)
 		},
 		func(table string) (bool, error) { return s.engine.Taken(ctx, q, st, table) },
 	}
@@ -69,9 +69,9 @@ func (s *Set) newPlanner(st *engine.State, local time.Time, probe probe) *planne
 }
 
 // find returns a key, and taken whether a name is. See probe. After an error there is none.
-func (p *planner) find(part engine.Part, lo, hi int64, n int) (key int64, found bool) {
+func (p *planner) find(part engine.Part, lo, hi int64, order string) (key int64, found bool) {
 	if p.err == nil && p.probe.key != nil {
-		key, found, p.err = p.probe.key(part, lo, hi, n)
+		key, found, p.err = p.probe.key(part, lo, hi, order)
 	}
 	return key, found && p.err == nil
 }
@@ -99,16 +99,13 @@ func (p *planner) run(parts ...func()) error {
 func (p *planner) add(c engine.Change, why string) {
 	step := Step{
 		Action: c.Action, Partition: c.Partition, Lo: snowflake.ID(c.Lo), Hi: snowflake.ID(c.Hi), Why: why,
-		SQL: p.engine.Statements(&p.table, p.State, c), change: c, waits: p.waits(c),
+		SQL: p.engine.Statements(&p.table, p.State, c), change: c,
 	}
 	if c.Lo != engine.NoLow {
 		step.From = p.At(c.Lo).In(p.Zone)
 	}
 	if c.Hi != engine.NoHigh {
 		step.To = p.At(c.Hi).In(p.Zone)
-	}
-	if removesRows := c.Action != engine.Create && c.Action != engine.Alter; removesRows {
-		step.Rows, step.Bytes = c.Part.Rows, c.Part.Bytes
 	}
 
 	due := p.due(c)
@@ -123,25 +120,11 @@ func (p *planner) add(c engine.Change, why string) {
 	}
 }
 
-// waits reports whether a change has to wait: PostgreSQL detaches no partition concurrently while another one is not
-// detached completely.
-func (p *planner) waits(c engine.Change) bool {
-	if c.Action != engine.Detach || !c.Finish {
-		return false
-	}
-	for _, other := range p.Parts {
-		if other.Pending && other.Name != c.Part.Name {
-			return true
-		}
-	}
-	return false
-}
-
 // due returns the time since which a change is due, or zero for one that does not depend on the time.
 func (p *planner) due(c engine.Change) time.Time {
 	at := p.Of(c.Hi - 1)
 	switch {
-	case c.IsDefault(), c.Action == engine.Alter:
+	case c.Action == engine.Alter:
 		return time.Time{}
 	case c.Action == engine.Create:
 		return p.Before(at, p.ahead).From.In(p.Zone)

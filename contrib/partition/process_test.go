@@ -34,7 +34,7 @@ type job struct {
 	Steps         int    // the mode adopt waits for its end after this step; 0: it does not
 }
 
-var modes = []string{"drop", "concurrently", "archive", "keep", "archive concurrently"}
+var modes = []string{"drop", "archive", "keep"}
 
 func (j job) set(e *events) *partition.Set {
 	options := []partition.Option{partition.WithPatience(5 * time.Minute)}
@@ -45,17 +45,14 @@ func (j job) set(e *events) *partition.Set {
 	if j.Stop != "" {
 		options = append(options, partition.WithStalls(2*time.Second, time.Minute))
 	}
-	if strings.Contains(j.Mode, "concurrently") {
-		options = append(options, partition.WithDetachConcurrently())
-	}
-	if strings.Contains(j.Mode, "archive") {
+	if j.Mode == "archive" {
 		options = append(options, partition.WithArchive(func(ctx context.Context, table string) error {
 			_, err := e.ExecContext(ctx, "INSERT INTO archive SELECT id FROM "+table+" ON CONFLICT DO NOTHING")
 			return err
 		}))
 	}
 	if j.Mode == "keep" {
-		options = append(options, partition.WithKeep(keepAsOld))
+		options = append(options, partition.WithKeep())
 	}
 	return e.set(options...)
 }
@@ -165,7 +162,7 @@ func TestPostgresProcessesThatAreKilled(t *testing.T) {
 		dropped := perDay * (-oldest - j.Retain)
 		oldest = -j.Retain
 		killed += e.round(t, j, processes)
-		if strings.Contains(j.Mode, "archive") {
+		if j.Mode == "archive" {
 			e.maintain(j.set(e)) // a killed process may leave the archiving of a table to the next call
 			archived += dropped
 		}

@@ -86,10 +86,10 @@ func (s *Set) check() error {
 
 	switch {
 	case !unit.Valid():
-		return fmt.Errorf("%w: the unit %d, want Day, Week, Month, Year or a positive duration", ErrOption, unit)
+		return fmt.Errorf("%w: the unit %d, want Day, Week, Month or a positive duration", ErrOption, unit)
 	case err != nil:
 		return fmt.Errorf("partition: the table %v: %w", s.table.Name, err)
-	case s.table.Rename != nil && s.table.Archive != nil:
+	case s.table.Keep && s.table.Archive != nil:
 		return fmt.Errorf("%w: WithKeep and WithArchive exclude each other", ErrOption)
 	case shortest < period:
 		return fmt.Errorf("%w: the unit of at least %v is shorter than a period of the layout, %v",

@@ -2,7 +2,6 @@ package partition_test
 
 import (
 	"fmt"
-	"strings"
 	"testing"
 	"time"
 
@@ -55,41 +54,25 @@ func TestTimeInTwoParts(t *testing.T) {
 		}
 		e.rows("events", kept)
 		e.rows(fmt.Sprintf("events WHERE id >= %d AND id & %d >= %d", ranges[0].Lo, mask, since.Lo), own)
-
-		// One minute before and after midnight are in the same partition.
-		stray := e.set(in, partition.WithDefault())
-		e.maintain(stray)
-		e.clustered(day(6).Add(-time.Minute), day(6).Add(time.Minute), day(5).Add(12*time.Hour))
-		_, err = stray.MoveDefault(e.limit(), e.DB, 100)
-		e.must(err)
-		e.rows("events", kept+6)
-		names := strings.Join(e.partitions(), ", ")
-		for n, want := range map[int]bool{4: false, 5: true, 6: true, 7: false} {
-			if strings.Contains(names, dayName(n)) != want && !e.mysql { // which has no gaps
-				t.Errorf("the partitions are %s; %s is one of them: want %v", names, dayName(n), want)
-			}
-		}
 	}
 }
 
 func TestAdoptWithATimeInTwoParts(t *testing.T) {
-	for _, target := range []func(testing.TB) testdb.Target{testdb.Postgres, testdb.MariaDB} {
-		e := newEvents(t, target(t), "CREATE TABLE events ("+plainColumns+")")
-		e.clustered(time.Now().Add(-24*time.Hour), time.Now())
-		s := e.set(partition.WithLayout(snowflake.Clustered()))
-		plan, err := s.PlanAdopt(t.Context(), e.DB)
-		e.must(err)
-		for _, step := range plan.Steps {
-			if to := step.To.In(noon.Location()); !step.To.IsZero() && to != day(int(to.Sub(day(0))/(24*time.Hour))) {
-				t.Errorf("%s %s ends at %v, want the start of a day", step.Action, step.Partition, to)
-			}
+	e := onPostgres(t, "CREATE TABLE events ("+plainColumns+")")
+	e.clustered(time.Now().Add(-24*time.Hour), time.Now())
+	s := e.set(partition.WithLayout(snowflake.Clustered()))
+	plan, err := s.PlanAdopt(t.Context(), e.DB)
+	e.must(err)
+	for _, step := range plan.Steps {
+		if to := step.To.In(noon.Location()); !step.To.IsZero() && to != day(int(to.Sub(day(0))/(24*time.Hour))) {
+			t.Errorf("%s %s ends at %v, want the start of a day", step.Action, step.Partition, to)
 		}
-		e.adopt(s)
-		e.clustered(time.Now(), time.Now().Add(26*time.Hour))
-		e.rows("events", 8)
-		e.does(s)
-		e.same(kinds(e.adopt(s)))
 	}
+	e.adopt(s)
+	e.clustered(time.Now(), time.Now().Add(26*time.Hour))
+	e.rows("events", 8)
+	e.does(s)
+	e.same(kinds(e.adopt(s)))
 }
 
 // A partition may begin most of a day before its time. Too close a cut would be dropped, and chosen again.

@@ -2,7 +2,7 @@ package partition
 
 import "time"
 
-// Unit is the span of time of a partition: Day, Week, Month or Year, which follow the calendar of a time zone, or a
+// Unit is the span of time of a partition: Day, Week or Month, which follow the calendar of a time zone, or a
 // fixed duration in nanoseconds, such as Unit(time.Hour) or Unit(6*time.Hour), which is counted from 1970-01-01 00:00
 // UTC.
 type Unit time.Duration
@@ -12,5 +12,4 @@ const (
 	Day   Unit = -1
 	Week  Unit = -2 // of ISO 8601, from Monday on
 	Month Unit = -3
-	Year  Unit = -4
 )

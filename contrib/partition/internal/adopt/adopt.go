@@ -5,8 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"hash/crc32"
-	"strings"
 	"time"
 
 	"github.com/sqlflake/sqlflake/contrib/partition/internal/engine"
@@ -17,15 +15,10 @@ import (
 // Table is a table to adopt, with what its Set says about it.
 type Table struct {
 	*engine.Table
-	Engine   engine.Engine
 	Calendar period.Calendar
 	Now      time.Time // by the clock of this process
 	Retain   int       // periods before the current one; 0: all
 	Grace    time.Duration
-
-	// Partitions plans the partitions that a table is copied into: it returns the start of the first one after those
-	// of the legacy name, and the changes that create all of them.
-	Partitions func(st *engine.State, legacy engine.Name) (first period.Span, creates []engine.Change, err error)
 }
 
 // Adoption is what is left to do for a table. Only its first step can be run: the next one is found out after it.
@@ -53,19 +46,6 @@ type Step struct {
 	Why string
 	SQL []string
 	Run func(ctx context.Context, q engine.Querier) error
-}
-
-func (t *Table) onPostgres() bool { return t.Engine == postgres.Engine{} }
-
-// LegacyName returns the name of the partition that gets the existing rows. It ends a name that is too long with a
-// checksum, so that two tables do not get the same one.
-func (t *Table) LegacyName() string {
-	text, suffix := t.Table.Table, "_legacy"
-	if len(text)+len(suffix) > t.Engine.MaxName() {
-		suffix = fmt.Sprintf("_%08x_legacy", crc32.ChecksumIEEE([]byte(text)))
-		text = strings.ToValidUTF8(text[:t.Engine.MaxName()-len(suffix)], "")
-	}
-	return text + suffix
 }
 
 // legacyDrop says in a plan when Maintain drops the partition of the existing rows, which ends at hi.
@@ -101,7 +81,7 @@ func (a *Adoption) refuseAhead(ctx context.Context, q engine.Querier, t *Table, 
 	}
 
 	part := engine.Part{Name: a.Table}
-	key, found, err := t.Engine.Key(ctx, q, t.Table, part, engine.NoLow, engine.NoHigh, engine.Greatest)
+	key, found, err := postgres.Engine{}.Key(ctx, q, t.Table, part, engine.NoLow, engine.NoHigh, engine.Greatest)
 	if found && key >= end {
 		a.Problems = append(a.Problems, engine.Problem("",
 			"it has a row with the key %d, of the time %s: that is after %s, %s",

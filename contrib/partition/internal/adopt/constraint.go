@@ -163,10 +163,6 @@ func Abandon(
 	ctx context.Context, t *Table, c Claim,
 	try func(ctx context.Context, until time.Time, change bool, f func(*Table, engine.Querier) error) error,
 ) error {
-	if !t.onPostgres() {
-		return nil
-	}
-
 	timeout := max(abandonTimeout, 10*t.LockTimeout)
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), timeout)
 	defer cancel()

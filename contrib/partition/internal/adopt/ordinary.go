@@ -21,14 +21,14 @@ const checkName = "sqlflake_adopt"
 // ordinary is a PostgreSQL table without partitions.
 type ordinary struct {
 	engine.Name
-	legacy      string // its name as a partition
-	oid         int64
-	kind        string // of pg_class
-	keyType     string
-	rows, bytes int64
-	now         time.Time
-	checkDef    string // of the constraint checkName; empty: there is none
-	checkValid  bool
+	legacy     string // its name as a partition
+	oid        int64
+	kind       string // of pg_class
+	keyType    string
+	bytes      int64
+	now        time.Time
+	checkDef   string // of the constraint checkName; empty: there is none
+	checkValid bool
 }
 
 // isTable reports whether it is no partitioned table, and no other relation.
@@ -38,7 +38,7 @@ func (o *ordinary) isTable() bool { return o.kind == "r" }
 func (o *ordinary) step(why string, sql []string) Step {
 	return Step{
 		Change: engine.Change{
-			Action: engine.Alter, Lo: engine.NoLow, Hi: engine.NoHigh, Part: engine.Part{Rows: o.rows, Bytes: o.bytes},
+			Action: engine.Alter, Lo: engine.NoLow, Hi: engine.NoHigh,
 		},
 		Why: why, SQL: sql,
 	}
@@ -46,10 +46,10 @@ func (o *ordinary) step(why string, sql []string) Step {
 
 // readOrdinary reads the table.
 func readOrdinary(ctx context.Context, q engine.Querier, t *Table) (*ordinary, error) {
-	o := &ordinary{legacy: t.LegacyName()}
+	o := &ordinary{legacy: engine.FitName(postgres.Engine{}, t.Table.Table, "_legacy")}
 	var now int64
 	row := q.QueryRowContext(ctx, `SELECT c.oid::bigint, n.nspname, c.relname, c.relkind::text,
-			coalesce(format_type(a.atttypid, a.atttypmod), ''), c.reltuples::int8, pg_total_relation_size(c.oid),
+			coalesce(format_type(a.atttypid, a.atttypmod), ''), pg_total_relation_size(c.oid),
 			(extract(epoch FROM clock_timestamp()) * 1000000)::int8, coalesce(pg_get_constraintdef(k.oid), ''),
 			coalesce(k.convalidated, false)
 		FROM pg_class AS c JOIN pg_namespace AS n ON n.oid = c.relnamespace
@@ -57,7 +57,7 @@ func readOrdinary(ctx context.Context, q engine.Querier, t *Table) (*ordinary, e
 		LEFT JOIN pg_attribute AS a ON a.attrelid = c.oid AND a.attname = $4 AND a.attnum > 0 AND NOT a.attisdropped
 		WHERE c.relname = $1 AND n.nspname = $3`,
 		t.Table.Table, checkName, t.Schema, t.Key)
-	found, err := engine.One(row, &o.oid, &o.Schema, &o.Table, &o.kind, &o.keyType, &o.rows, &o.bytes, &now,
+	found, err := engine.One(row, &o.oid, &o.Schema, &o.Table, &o.kind, &o.keyType, &o.bytes, &now,
 		&o.checkDef, &o.checkValid)
 	if !found && err == nil {
 		err = t.NotFound()

@@ -7,17 +7,9 @@ import (
 	"github.com/sqlflake/sqlflake/contrib/partition/internal/postgres"
 )
 
-// Read reads what is left to do, and notes in c what it finds and what its steps do. attempt counts from 0: see
-// postgres.RelatedLocks.
+// Read reads what is left to do: the constraint, its validation, the swap, and foreign keys. It notes in c what it
+// finds and what its steps do. attempt counts from 0: see postgres.RelatedLocks.
 func Read(ctx context.Context, q engine.Querier, t *Table, c *Claim, attempt int) (*Adoption, error) {
-	if t.onPostgres() {
-		return readPostgres(ctx, q, t, c, attempt)
-	}
-	return readMySQL(ctx, q, t)
-}
-
-// readPostgres returns what is left to do: the constraint, its validation, the swap, and foreign keys.
-func readPostgres(ctx context.Context, q engine.Querier, t *Table, c *Claim, attempt int) (*Adoption, error) {
 	o, err := readOrdinary(ctx, q, t)
 	if err != nil {
 		return nil, err
@@ -47,7 +39,7 @@ func readPostgres(ctx context.Context, q engine.Querier, t *Table, c *Claim, att
 	}
 
 	legacy := engine.Part{
-		Name: engine.Name{Schema: o.Schema, Table: o.legacy}, Lo: engine.NoLow, Hi: cut, Rows: o.rows, Bytes: o.bytes,
+		Name: engine.Name{Schema: o.Schema, Table: o.legacy}, Lo: engine.NoLow, Hi: cut,
 	}
 	a.After, a.Cut = &engine.State{Table: o.Name, Now: o.now, Parts: []engine.Part{legacy}}, cut
 	return a, a.addReferences(ctx, q, o, true)

@@ -6,6 +6,7 @@ import (
 	"context"
 	"database/sql"
 	"fmt"
+	"hash/crc32"
 	"strings"
 	"time"
 	"unicode/utf8"
@@ -20,9 +21,6 @@ type Engine interface {
 	// then belongs to the partition that follows it.
 	Adjoins() bool
 
-	// DetachesConcurrently reports whether the engine knows DETACH CONCURRENTLY.
-	DetachesConcurrently() bool
-
 	// PartitionBy returns the clause of CREATE TABLE with these partitions, if it names partitions.
 	PartitionBy(t *Table, creates []Change) string
 
@@ -30,7 +28,7 @@ type Engine interface {
 	Inspect(ctx context.Context, q Querier, t *Table) (*State, error)
 
 	// Key returns a key of a partition or a detached table: see FindKey.
-	Key(ctx context.Context, q Querier, t *Table, p Part, lo, hi int64, n int) (key int64, found bool, err error)
+	Key(ctx context.Context, q Querier, t *Table, p Part, lo, hi int64, order string) (key int64, found bool, err error)
 
 	// Taken reports whether a new partition can't have the name, because a table that is no partition of it has it.
 	Taken(ctx context.Context, q Querier, st *State, table string) (bool, error)
@@ -48,13 +46,9 @@ type Engine interface {
 	// the change was written since the plan was made.
 	Execute(ctx context.Context, q Querier, t *Table, st *State, c Change) error
 
-	// Finish executes, after Execute, the part of a change that needs a connection for itself: DETACH CONCURRENTLY, and
-	// the callback of WithArchive; then it marks the detached table as archived. Only one process does either at a
-	// time; Finish returns ErrBusy in the others, and nil if another one has done it.
-	Finish(ctx context.Context, db *sql.DB, t *Table, st *State, c Change) error
-
-	// Move creates a partition, on a connection for changes, and moves its rows from the default partition into it.
-	Move(ctx context.Context, q Querier, t *Table, st *State, create Change) (moved int64, err error)
+	// Archive calls the callback of WithArchive for a detached table, and then marks the table as archived. Only one
+	// process does that at a time: Archive returns ErrBusy in the others, and nil if another one has done it.
+	Archive(ctx context.Context, db *sql.DB, t *Table, st *State, p Part) error
 
 	// Limit returns how long a wait for a lock really is at most, for a lock timeout.
 	Limit(timeout time.Duration) time.Duration
@@ -74,13 +68,26 @@ func CheckName(e Engine, text string) error {
 	return nil
 }
 
-// Greatest as the n of FindKey is the greatest key.
-const Greatest = -1
+// FitName returns a name for a table of a table: its base and a suffix. It cuts a base that is too long, and adds a
+// checksum, so that two tables do not get the same name.
+func FitName(e Engine, base, suffix string) string {
+	if len(base)+len(suffix) > e.MaxName() {
+		suffix = fmt.Sprintf("_%08x%s", crc32.ChecksumIEEE([]byte(base)), suffix)
+		base = strings.ToValidUTF8(base[:e.MaxName()-len(suffix)], "")
+	}
+	return base + suffix
+}
 
-// FindKey returns a key of a table: in their order, the one after n others of those with lo <= key && key < hi. It
-// reads n+1 entries of an index. query is SELECT and FROM, column the key in SQL.
+// Orders of FindKey.
+const (
+	Least    = ""
+	Greatest = " DESC"
+)
+
+// FindKey returns the least or the greatest key of a table with lo <= key && key < hi, by one entry of an index. query
+// is SELECT and FROM, column the key in SQL.
 func FindKey(
-	ctx context.Context, q Querier, query, column string, lo, hi int64, n int,
+	ctx context.Context, q Querier, query, column string, lo, hi int64, order string,
 ) (key int64, found bool, err error) {
 	query += " WHERE true"
 	if lo != NoLow {
@@ -90,13 +97,7 @@ func FindKey(
 		query += fmt.Sprintf(" AND %s < %d", column, hi)
 	}
 
-	query += " ORDER BY " + column
-	if n == Greatest {
-		query += " DESC LIMIT 1"
-	} else {
-		query += fmt.Sprintf(" LIMIT 1 OFFSET %d", n)
-	}
-
+	query += " ORDER BY " + column + order + " LIMIT 1"
 	found, err = One(q.QueryRowContext(ctx, query), &key)
 	return key, found, err
 }
@@ -104,7 +105,7 @@ func FindKey(
 // None returns ErrBusy if a partition or a detached table has a key with lo <= key && key < hi: its row came after the
 // plan was made.
 func None(ctx context.Context, q Querier, e Engine, t *Table, p Part, lo, hi int64) error {
-	_, found, err := e.Key(ctx, q, t, p, lo, hi, 0)
+	_, found, err := e.Key(ctx, q, t, p, lo, hi, Least)
 	if found {
 		return ErrBusy
 	}

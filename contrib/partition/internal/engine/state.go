@@ -20,16 +20,13 @@ func (n Name) String() string {
 	return n.Schema + "." + n.Table
 }
 
-// DefaultName returns the name of the table's default partition.
-func (n Name) DefaultName() string { return n.Table + "_default" }
-
 // State is what an engine found.
 type State struct {
 	Table    Name      // with its schema
 	Now      time.Time // by the clock of the database
 	Parts    []Part    // ascending, without the default partition
 	Default  *Part     // the default partition
-	Detached []Part    // tables that an earlier call detached, and that are not dropped, renamed or archived yet
+	Detached []Part    // tables that an earlier call detached, and that are not dropped, kept or archived yet
 	Trigger  string    // a trigger that keeps partitions from becoming tables; MariaDB
 
 	// What new partitions get, or lose, on PostgreSQL.
@@ -45,17 +42,14 @@ type State struct {
 // Part is a partition: the rows with Lo <= key && key < Hi.
 type Part struct {
 	Name
-	Lo, Hi   int64  // NoLow, NoHigh: without a bound
-	Rows     int64  // as the database estimates; -1: unknown
-	Bytes    int64  // with indexes; -1: unknown
-	OID      int64  // PostgreSQL
-	Comment  string // on MySQL, of the table that a partition belongs to
-	Fixed    bool   // has partitions itself, or is a foreign table: it is never detached or dropped
-	Pending  bool   // a DETACH CONCURRENTLY was interrupted
-	Archived bool   // a detached table that the callback of WithArchive is done with
-	Due      bool   // it is to be archived, or will be when this Set has detached it
-
-	Interrupted bool // a partition with the mark of a DETACH CONCURRENTLY that has not begun
+	Lo, Hi     int64  // NoLow, NoHigh: without a bound
+	OID        int64  // PostgreSQL
+	Comment    string // on MySQL, of the table that a partition belongs to
+	Fixed      bool   // has partitions itself, or is a foreign table: it is never detached or dropped
+	Pending    bool   // a DETACH CONCURRENTLY by hand was interrupted
+	Archived   bool   // a detached table that the callback of WithArchive is done with
+	Due        bool   // it is to be archived, or will be when this Set has detached it
+	Reattached bool   // a partition that was detached, and attached again
 
 	// MySQL
 	Parent        Name   // of a partition; a detached table has none
@@ -105,12 +99,12 @@ func (p *Part) ReadMark(table Name) bool {
 	return readable && from == table.String()
 }
 
-// ReadDetached reads the tables with a mark. The rows of the query have the OID, the schema, the name, the rows, the
-// bytes and the comment.
+// ReadDetached reads the tables with a mark. The rows of the query have the OID, the schema, the name and the
+// comment.
 func (st *State) ReadDetached(ctx context.Context, q Querier, query string, args ...any) error {
 	return Each(ctx, q, query, args, func(scan func(...any) error) error {
 		var p Part
-		err := scan(&p.OID, &p.Schema, &p.Table, &p.Rows, &p.Bytes, &p.Comment)
+		err := scan(&p.OID, &p.Schema, &p.Table, &p.Comment)
 		if err == nil && p.ReadMark(st.Table) {
 			st.Detached = append(st.Detached, p)
 		}

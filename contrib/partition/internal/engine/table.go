@@ -3,7 +3,6 @@ package engine
 import (
 	"context"
 	"fmt"
-	"strings"
 	"time"
 )
 
@@ -11,22 +10,11 @@ import (
 type Table struct {
 	Name
 	Key         string
-	Path        string // the search_path of the session, see Engine.Connect
-	WantDefault bool
-	Rename      func(string) string                          // of WithKeep; nil: none
+	Keep        bool                                         // of WithKeep
 	Archive     func(ctx context.Context, name string) error // of WithArchive; nil: none
 	LockTimeout time.Duration
 	IdleTimeout time.Duration // limit of an idle transaction
 	SwapTimeout time.Duration // limit of each statement of Adopt's swap
-}
-
-// KeptName returns the name that WithKeep gives to a partition.
-func (t *Table) KeptName(p Part) Name {
-	text := t.Rename(p.TableName())
-	if schema, table, ok := strings.Cut(text, "."); ok {
-		return Name{schema, table}
-	}
-	return Name{p.Schema, text}
 }
 
 // NotFound is the error for a table that is not found.
@@ -65,23 +53,18 @@ const (
 	Create  = "create"
 	Detach  = "detach"
 	Drop    = "drop"
-	Rename  = "rename"
+	Keep    = "keep"
 	Archive = "archive"
 	Alter   = "alter"
-	Rewrite = "rewrite"
 )
 
 // Change is one step of a plan.
 type Change struct {
 	Action    string
 	Partition string // its name, or the schema and the name of a detached table
-	Lo, Hi    int64  // Lo <= key < Hi; NoLow, NoHigh: no bound; both 0: the default partition
+	Lo, Hi    int64  // Lo <= key < Hi; NoLow, NoHigh: no bound
 	Part      Part   // the partition or the detached table, if it exists
 	Detached  bool   // it is a detached table
-	Finish    bool   // a part of it runs outside of the lock
 	Floor     int64  // rows with smaller keys prevent a drop; NoLow: none do
 	Attempt   int    // from 0: see postgres.RelatedLocks
 }
-
-// IsDefault reports whether a change is about the default partition.
-func (c Change) IsDefault() bool { return c.Lo == 0 && c.Hi == 0 }

@@ -12,57 +12,48 @@ import (
 	"github.com/sqlflake/sqlflake/contrib/partition/internal/engine"
 )
 
-// Info is what information_schema says about the table.
-type Info struct {
+// info is what information_schema says about the table.
+type info struct {
 	engine.Name
-	Kind, Engine, Options, Comment string
-	KeyType                        string
-	Rows, Bytes                    int64
-	Now                            time.Time
-	Plain                          bool // see engine.State
+	kind, comment string
+	keyType       string
+	now           time.Time
+	plain         bool // see engine.State
 }
 
-// ReadInfo reads the table. CheckKey tests the key.
-func ReadInfo(ctx context.Context, q engine.Querier, t *engine.Table) (i Info, err error) {
-	const query = `SELECT TABLE_SCHEMA, TABLE_NAME, TABLE_TYPE, COALESCE(ENGINE, ''), COALESCE(CREATE_OPTIONS, ''),
-	COALESCE(TABLE_COMMENT, ''), CAST(COALESCE(TABLE_ROWS, -1) AS SIGNED),
-	CAST(COALESCE(DATA_LENGTH + INDEX_LENGTH, -1) AS SIGNED), @@sql_mode LIKE '%NO_BACKSLASH_ESCAPES%',
-	TIMESTAMPDIFF(MICROSECOND, '1970-01-01', UTC_TIMESTAMP(6)),
+// readInfo reads the table.
+func readInfo(ctx context.Context, q engine.Querier, t *engine.Table) (i info, err error) {
+	const query = `SELECT TABLE_SCHEMA, TABLE_NAME, TABLE_TYPE, COALESCE(TABLE_COMMENT, ''),
+	@@sql_mode LIKE '%NO_BACKSLASH_ESCAPES%', TIMESTAMPDIFF(MICROSECOND, '1970-01-01', UTC_TIMESTAMP(6)),
 	COALESCE((SELECT COLUMN_TYPE FROM information_schema.COLUMNS
 		WHERE TABLE_SCHEMA = COALESCE(NULLIF(?, ''), DATABASE()) AND TABLE_NAME = ? AND COLUMN_NAME = ?), '')
 FROM information_schema.TABLES WHERE TABLE_SCHEMA = COALESCE(NULLIF(?, ''), DATABASE()) AND TABLE_NAME = ?`
 	var now int64
 	row := q.QueryRowContext(ctx, query, t.Schema, t.Table, t.Key, t.Schema, t.Table)
-	found, err := engine.One(row, &i.Schema, &i.Table, &i.Kind, &i.Engine, &i.Options, &i.Comment, &i.Rows, &i.Bytes,
-		&i.Plain, &now, &i.KeyType)
+	found, err := engine.One(row, &i.Schema, &i.Table, &i.kind, &i.comment, &i.plain, &now, &i.keyType)
 	if err == nil && !found {
 		err = t.NotFound()
 	}
 
-	i.Now = time.UnixMicro(now).UTC()
+	i.now = time.UnixMicro(now).UTC()
 	return i, err
-}
-
-// CheckKey returns ErrTable for a key that is no bigint.
-func (i Info) CheckKey(t *engine.Table) error {
-	return t.CheckKey(i.Name, i.KeyType, strings.HasPrefix(i.KeyType, "bigint"))
 }
 
 // Inspect reads the table, its partitions, and the tables that earlier calls detached.
 func (e Engine) Inspect(ctx context.Context, q engine.Querier, t *engine.Table) (*engine.State, error) {
-	i, err := ReadInfo(ctx, q, t)
+	i, err := readInfo(ctx, q, t)
 	switch {
 	case err != nil:
 		return nil, err
-	case i.Kind != "BASE TABLE":
-		return nil, fmt.Errorf("%w: %v is a %s", engine.ErrTable, i.Name, strings.ToLower(i.Kind))
+	case i.kind != "BASE TABLE":
+		return nil, fmt.Errorf("%w: %v is a %s", engine.ErrTable, i.Name, strings.ToLower(i.kind))
 	}
 
-	if err := i.CheckKey(t); err != nil {
+	if err := t.CheckKey(i.Name, i.keyType, strings.HasPrefix(i.keyType, "bigint")); err != nil {
 		return nil, err
 	}
 
-	st := &engine.State{Table: i.Name, Now: i.Now, Plain: i.Plain}
+	st := &engine.State{Table: i.Name, Now: i.now, Plain: i.plain}
 	if err := readParts(ctx, q, t, st, i); err != nil {
 		return nil, err
 	}
@@ -70,7 +61,7 @@ func (e Engine) Inspect(ctx context.Context, q engine.Querier, t *engine.Table) 
 		return nil, err
 	}
 
-	if t.Rename != nil || t.Archive != nil {
+	if t.Keep || t.Archive != nil {
 		if st.Trigger, err = readTrigger(ctx, q, st.Table); err != nil {
 			return nil, err
 		}
@@ -80,18 +71,16 @@ func (e Engine) Inspect(ctx context.Context, q engine.Querier, t *engine.Table) 
 }
 
 // readParts reads the partitions of the table, and sets the default one apart.
-func readParts(ctx context.Context, q engine.Querier, t *engine.Table, st *engine.State, i Info) error {
+func readParts(ctx context.Context, q engine.Querier, t *engine.Table, st *engine.State, i info) error {
 	const query = `SELECT COALESCE(PARTITION_NAME, ''), SUBPARTITION_NAME IS NOT NULL,
-	COALESCE(PARTITION_METHOD, ''), COALESCE(PARTITION_EXPRESSION, ''), COALESCE(PARTITION_DESCRIPTION, ''),
-	CAST(COALESCE(TABLE_ROWS, -1) AS SIGNED), CAST(COALESCE(DATA_LENGTH + INDEX_LENGTH, -1) AS SIGNED)
+	COALESCE(PARTITION_METHOD, ''), COALESCE(PARTITION_EXPRESSION, ''), COALESCE(PARTITION_DESCRIPTION, '')
 FROM information_schema.PARTITIONS WHERE TABLE_SCHEMA = ? AND TABLE_NAME = ? ORDER BY PARTITION_ORDINAL_POSITION`
-	var limit string // the upper bound of the last one
 	args := []any{st.Table.Schema, st.Table.Table}
 	err := engine.Each(ctx, q, query, args, func(scan func(...any) error) error {
 		var p engine.Part
 		var divided bool
-		var method, expression string
-		if err := scan(&p.Table, &divided, &method, &expression, &limit, &p.Rows, &p.Bytes); err != nil {
+		var method, expression, limit string
+		if err := scan(&p.Table, &divided, &method, &expression, &limit); err != nil {
 			return err
 		}
 
@@ -106,14 +95,14 @@ FROM information_schema.PARTITIONS WHERE TABLE_SCHEMA = ? AND TABLE_NAME = ? ORD
 			return fmt.Errorf("%w: %v has subpartitions", engine.ErrTable, st.Table)
 		}
 
-		p.Schema, p.Parent, p.Comment, p.Due = st.Table.Schema, st.Table, i.Comment, t.Archive != nil
+		p.Schema, p.Parent, p.Comment, p.Due = st.Table.Schema, st.Table, i.comment, t.Archive != nil
 		p.Lo = engine.NoLow
 		if n := len(st.Parts); n > 0 {
 			p.Lo = st.Parts[n-1].Hi
 		}
 
 		var err error
-		if p.Hi, err = parseLimit(limit, strings.Contains(i.KeyType, "unsigned")); err != nil {
+		if p.Hi, err = parseLimit(limit, strings.Contains(i.keyType, "unsigned")); err != nil {
 			return fmt.Errorf("the bound of the partition %s: %w", p.Table, err)
 		}
 
@@ -121,22 +110,20 @@ FROM information_schema.PARTITIONS WHERE TABLE_SCHEMA = ? AND TABLE_NAME = ? ORD
 		return nil
 	})
 
-	splitParts(t, st, limit)
+	splitParts(st)
 	return err
 }
 
-// splitParts removes the default partition, and those to which no ID belongs, from the partitions. limit is the upper
-// bound of the last one.
-func splitParts(t *engine.Table, st *engine.State, limit string) {
-	if n := len(st.Parts); n > 0 && limit == maxValue {
-		last := &st.Parts[n-1]
-		if t.WantDefault || strings.EqualFold(last.Table, t.DefaultName()) {
-			st.Default, st.Parts = last, st.Parts[:n-1]
-		}
-	}
-
-	if i := slices.IndexFunc(st.Parts, func(p engine.Part) bool { return p.Hi == engine.NoHigh }); i >= 0 {
-		st.Parts = st.Parts[:i+1]
+// splitParts removes the default partition, and those to which no ID belongs, from the partitions.
+func splitParts(st *engine.State) {
+	last := slices.IndexFunc(st.Parts, func(p engine.Part) bool { return p.Hi == engine.NoHigh })
+	switch {
+	case last < 0:
+		return
+	case last == len(st.Parts)-1:
+		st.Default, st.Parts = &st.Parts[last], st.Parts[:last]
+	default:
+		st.Parts = st.Parts[:last+1]
 	}
 }
 
@@ -163,8 +150,7 @@ func parseLimit(text string, unsigned bool) (int64, error) {
 }
 
 // detachedQuery returns tables with a mark. Parameters: the schema, and the words of the mark.
-const detachedQuery = `SELECT 0, TABLE_SCHEMA, TABLE_NAME, CAST(COALESCE(TABLE_ROWS, -1) AS SIGNED),
-	CAST(COALESCE(DATA_LENGTH + INDEX_LENGTH, -1) AS SIGNED), TABLE_COMMENT
+const detachedQuery = `SELECT 0, TABLE_SCHEMA, TABLE_NAME, TABLE_COMMENT
 FROM information_schema.TABLES
 WHERE TABLE_SCHEMA = ? AND TABLE_TYPE = 'BASE TABLE' AND LOCATE(?, TABLE_COMMENT) > 0
 ORDER BY TABLE_NAME`
@@ -194,12 +180,12 @@ func (e Engine) matchExchangeTables(ctx context.Context, q engine.Querier, t *en
 		}
 
 		p := &st.Parts[i]
-		_, moved, err := e.Key(ctx, q, t, l, engine.NoLow, engine.NoHigh, 0)
+		_, moved, err := e.Key(ctx, q, t, l, engine.NoLow, engine.NoHigh, engine.Least)
 		if err != nil {
 			return err
 		}
 
-		_, rest, err := e.Key(ctx, q, t, *p, engine.NoLow, engine.NoHigh, 0)
+		_, rest, err := e.Key(ctx, q, t, *p, engine.NoLow, engine.NoHigh, engine.Least)
 		if err != nil {
 			return err
 		}

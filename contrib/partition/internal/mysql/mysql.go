@@ -25,9 +25,6 @@ func (Engine) MaxName() int { return 64 }
 // Adjoins is true.
 func (Engine) Adjoins() bool { return true }
 
-// DetachesConcurrently is false.
-func (Engine) DetachesConcurrently() bool { return false }
-
 // Connect calls f on a connection with the lock, for a change.
 func (e Engine) Connect(
 	ctx context.Context, db *sql.DB, t *engine.Table, change bool, f func(*engine.Table, engine.Querier) error,
@@ -163,14 +160,14 @@ func (Engine) Refused(err error) bool { return err != nil && refusal.MatchString
 
 // Key reads keys above the greatest int64, which an unsigned column may have, as that number.
 func (Engine) Key(
-	ctx context.Context, q engine.Querier, t *engine.Table, p engine.Part, lo, hi int64, n int,
+	ctx context.Context, q engine.Querier, t *engine.Table, p engine.Part, lo, hi int64, order string,
 ) (key int64, found bool, err error) {
 	from, column := QuoteTable(p.Name), quote(t.Key)
 	if p.Parent.Table != "" {
 		from = fmt.Sprintf("%s PARTITION (%s)", QuoteTable(p.Parent), quote(p.Table))
 	}
 	query := fmt.Sprintf("SELECT CAST(LEAST(%s, %d) AS SIGNED) FROM %s", column, int64(engine.NoHigh), from)
-	return engine.FindKey(ctx, q, query, column, lo, hi, n)
+	return engine.FindKey(ctx, q, query, column, lo, hi, order)
 }
 
 // Taken is false: partitions do not share the names of tables.

@@ -16,7 +16,6 @@ const (
 	Day   Unit = -1
 	Week  Unit = -2 // of ISO 8601, from Monday on
 	Month Unit = -3
-	Year  Unit = -4
 )
 
 // names has what a period of a unit is called, and what is added to the table's name.
@@ -27,7 +26,6 @@ var names = map[Unit]struct {
 	Day:   {"day", "2006_01_02", 1},
 	Week:  {"week", "", 7},
 	Month: {"month", "2006_01", 28},
-	Year:  {"year", "2006", 365},
 }
 
 // Noun returns what a period of the unit is called.
@@ -37,7 +35,7 @@ func (u Unit) Noun() string { return cmp.Or(names[u].noun, "period") }
 func (u Unit) ByCalendar() bool { return u < 0 }
 
 // Valid reports whether the unit is one of the calendar, or a positive duration.
-func (u Unit) Valid() bool { return u >= Year && u != 0 }
+func (u Unit) Valid() bool { return u >= Month && u != 0 }
 
 // Shortest returns the least length of a period. The clock of a zone goes forward by up to 3 hours at a time.
 func (u Unit) Shortest(zone *time.Location) time.Duration {
@@ -63,8 +61,6 @@ func (u Unit) Start(t time.Time, zone *time.Location) time.Time {
 		day -= (int(t.Weekday()) + 6) % 7
 	case Month:
 		day = 1
-	case Year:
-		month, day = time.January, 1
 	}
 
 	start := startOfDay(year, month, day, zone)
@@ -91,8 +87,6 @@ func (u Unit) Next(start time.Time, zone *time.Location) time.Time {
 		day += 7
 	case Month:
 		month++
-	case Year:
-		year++
 	}
 
 	return startOfDay(year, month, day, zone)

@@ -1,5 +1,5 @@
 WITH located AS MATERIALIZED (
-	SELECT n.nspname, pg_catalog.current_setting('search_path') AS path,
+	SELECT n.nspname,
 		pg_catalog.hashtextextended(pg_catalog.format('sqlflake/partition %s %I.%I', $3::pg_catalog.text, n.nspname,
 			c.relname), 0) AS key
 	FROM pg_catalog.pg_class AS c
@@ -9,7 +9,7 @@ WITH located AS MATERIALIZED (
 			ELSE n.nspname OPERATOR(pg_catalog.=) $2::pg_catalog.text END
 	LIMIT 1
 )
-SELECT nspname, path,
+SELECT nspname,
 	CASE WHEN $3::pg_catalog.text IS NULL THEN true ELSE pg_catalog.pg_try_advisory_xact_lock(key) END,
 	pg_catalog.concat(
 		pg_catalog.set_config('lock_timeout', $4::pg_catalog.text, true),

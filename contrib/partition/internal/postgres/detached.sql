@@ -1,11 +1,4 @@
-SELECT c.oid::int8, n.nspname, c.relname, c.reltuples::int8,
-	CASE WHEN EXISTS (
-		SELECT FROM pg_locks AS l WHERE l.mode = 'AccessExclusiveLock'
-			AND l.database = (SELECT oid FROM pg_database WHERE datname = current_database())
-			AND (l.relation IN (c.oid, c.reltoastrelid)
-				OR l.relation IN (SELECT indexrelid FROM pg_index WHERE indrelid IN (c.oid, c.reltoastrelid)))
-	) THEN -1 ELSE coalesce(pg_total_relation_size(c.oid), -1) END,
-	d.description
+SELECT c.oid::int8, n.nspname, c.relname, d.description
 FROM pg_description d
 JOIN pg_class c ON c.oid = d.objoid
 JOIN pg_namespace n ON n.oid = c.relnamespace

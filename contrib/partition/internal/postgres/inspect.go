@@ -18,9 +18,8 @@ import (
 //go:embed table.sql
 var tableQuery string
 
-// partsQuery returns the partitions of the table with an OID. pg_total_relation_size would wait for whoever has locked
-// a partition, its TOAST table or an index, or waits for that: then the size is unknown. So would pg_get_expr with the
-// OID of the partition.
+// partsQuery returns the partitions of the table with an OID. pg_get_expr with the OID of the partition would wait for
+// whoever has locked it.
 //
 //go:embed parts.sql
 var partsQuery string
@@ -61,7 +60,7 @@ func (Engine) readParts(ctx context.Context, q engine.Querier, t *engine.Table, 
 	err := engine.Each(ctx, q, partsQuery, []any{parent}, func(scan func(...any) error) error {
 		var p engine.Part
 		var bound string
-		err := scan(&p.OID, &p.Schema, &p.Table, &p.Fixed, &bound, &p.Rows, &p.Bytes, &p.Pending, &p.Comment)
+		err := scan(&p.OID, &p.Schema, &p.Table, &p.Fixed, &bound, &p.Pending, &p.Comment)
 		if err != nil {
 			return err
 		}
@@ -76,8 +75,8 @@ func (Engine) readParts(ctx context.Context, q engine.Querier, t *engine.Table, 
 		}
 
 		marked := p
-		p.Interrupted = marked.ReadMark(st.Table)
-		wasDue := p.Interrupted && marked.Due
+		p.Reattached = marked.ReadMark(st.Table)
+		wasDue := p.Reattached && marked.Due
 		p.Due = t.Archive != nil || wasDue
 		st.Parts = append(st.Parts, p)
 		return nil

@@ -67,9 +67,6 @@ func lockInTurn(ctx context.Context, q engine.Querier, t *engine.Table, locks ..
 	return nil
 }
 
-// parentsFirst is an attempt of RelatedLocks that locks each table once.
-const parentsFirst = 2
-
 // RelatedLocks returns the locks of a table, and of those that foreign keys connect it with, for an attempt to change
 // it. It leaves out tables that the role may only refer to, and so can't lock. A writer that has one of the tables and
 // waits for another, locked one keeps the change from its locks. Writers take them in different orders, and so do

@@ -24,9 +24,6 @@ func (Engine) MaxName() int { return 63 }
 // Adjoins is false: there may be gaps between partitions.
 func (Engine) Adjoins() bool { return false }
 
-// DetachesConcurrently is true.
-func (Engine) DetachesConcurrently() bool { return true }
-
 // PartitionBy names no partitions: they are tables, which are created later.
 func (Engine) PartitionBy(t *engine.Table, _ []engine.Change) string {
 	return "PARTITION BY RANGE (" + pgsql.Name(t.Key) + ")"
@@ -79,7 +76,7 @@ func (Engine) transaction(
 	locked, settings := false, ""
 	row := tx.QueryRowContext(ctx, beginQuery, t.Table, t.Schema, lock, milliseconds(t.LockTimeout),
 		milliseconds(t.IdleTimeout))
-	found, err := engine.One(row, &located.Schema, &located.Path, &locked, &settings)
+	found, err := engine.One(row, &located.Schema, &locked, &settings)
 	switch {
 	case err != nil:
 		return err
@@ -206,10 +203,10 @@ func SQLState(err error) string {
 
 // Key reads the key from the partition itself, which is a table on PostgreSQL.
 func (Engine) Key(
-	ctx context.Context, q engine.Querier, t *engine.Table, p engine.Part, lo, hi int64, n int,
+	ctx context.Context, q engine.Querier, t *engine.Table, p engine.Part, lo, hi int64, order string,
 ) (key int64, found bool, err error) {
 	column := pgsql.Name(t.Key)
-	return engine.FindKey(ctx, q, fmt.Sprintf("SELECT %s FROM %s", column, Quote(p.Name)), column, lo, hi, n)
+	return engine.FindKey(ctx, q, fmt.Sprintf("SELECT %s FROM %s", column, Quote(p.Name)), column, lo, hi, order)
 }
 
 // Taken looks for types too: each table has one.
