@@ -82,7 +82,7 @@ func TestWrongArgumentsOfPartitions(t *testing.T) {
 		"-unit month -retain -1 events":         "WithRetain(-1)",
 		"-unit month -idle -2 events":           "WithIdle(-2)",
 		"-unit month -start long-ago events":    "is neither a time",
-		"-unit 1ns events":                      "shorter than a period",
+		"-unit 1ns events":                      "whole seconds",
 		"-unit month -layout sonyflake3 events": "--layout",
 		"-unit month -tz Mars events":           "--tz",
 		"-unit month -lock-timeout 2h events":   "WithLockTimeout(2h0m0s)",

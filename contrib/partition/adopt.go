@@ -65,7 +65,7 @@ func (s *Set) Adopt(ctx context.Context, db *sql.DB) (steps []Step, err error) {
 	for {
 		step, err := s.adoptStep(ctx, db, &c)
 		if err != nil {
-			err = errors.Join(withCause(ctx, err), s.abandonAdoption(ctx, db, c))
+			err = errors.Join(withCause(ctx, err), s.abandonAdoption(ctx, db, &c))
 			return steps, fmt.Errorf("partition: adopt %v: %w", s.table.Name, err)
 		}
 
@@ -120,22 +120,25 @@ func (s *Set) adoptStep(ctx context.Context, db *sql.DB, c *adopt.Claim) (done *
 	return done, err
 }
 
-// abandonAdoption undoes what rejects rows after an error. It returns nil, or what stays and why.
-func (s *Set) abandonAdoption(ctx context.Context, db *sql.DB, c adopt.Claim) error {
-	try := func(
-		ctx context.Context, until time.Time, change bool, f func(*adopt.Table, engine.Querier) error,
-	) (reason error) {
-		err := s.patiently(ctx, &waiter{until: until}, func() error {
-			reason = s.connect(ctx, db, change, func(s *Set, q engine.Querier) error { return f(s.adoptee(), q) })
-			return reason
-		})
-		if err == nil {
-			return nil
-		}
-		return reason
-	}
+// abandonTimeout is the least time for which abandonAdoption tries to remove the constraint. The server needs some of it
+// to notice that the statement of a context that has ended is to be cancelled.
+const abandonTimeout = 10 * time.Second
 
-	return adopt.Abandon(ctx, s.adoptee(), c, try)
+// abandonAdoption drops the constraint after an error, since rows are rejected once the clock passes the cut. If it
+// stays, the error says so and why.
+func (s *Set) abandonAdoption(ctx context.Context, db *sql.DB, c *adopt.Claim) error {
+	timeout := max(abandonTimeout, 10*s.table.LockTimeout)
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), timeout)
+	defer cancel()
+
+	var reason error // of the last attempt
+	_ = s.patiently(ctx, &waiter{until: time.Now().Add(timeout)}, func() error {
+		reason = s.connect(ctx, db, c.Touched(), func(s *Set, q engine.Querier) error {
+			return c.Release(ctx, q, s.adoptee())
+		})
+		return reason
+	})
+	return c.Stays(reason)
 }
 
 // adoptee returns what package adopt needs of the Set.

@@ -112,13 +112,9 @@ type maintenance struct {
 	failed   map[string]bool // by Step.id; or left to another process
 	locked   map[bool]bool   // a lock of the table was refused; by whether the step creates a partition
 	tries    int             // of the current step
-	rest     bool            // before the next step: the last one was refused a lock
 	errs     []error         // of steps
 	problems bool            // the plan has problems, and nothing failed
 }
-
-// errRest means that others are to proceed before the next step.
-var errRest = errors.New("partition: pause")
 
 // open reports whether a step is to be done.
 func (m *maintenance) open(step Step) bool {
@@ -131,19 +127,13 @@ func (m *maintenance) open(step Step) bool {
 func (m *maintenance) run(ctx context.Context) error {
 	for {
 		p, step, err := m.nextPatiently(ctx)
-		if errors.Is(err, errRest) {
-			if err = m.pauseForOthers(ctx); err == nil {
-				continue
-			}
-		}
-
 		isLast := step == nil || ctx.Err() != nil
 		switch {
 		case err != nil && isLast:
 			return errors.Join(append(m.errs, withCause(ctx, err))...)
 
 		case err != nil:
-			m.recordFailure(*step, err)
+			m.recordFailure(ctx, *step, err)
 
 		case step != nil:
 			m.done = append(m.done, *step)
@@ -167,25 +157,21 @@ func (m *maintenance) nextPatiently(ctx context.Context) (p *planner, step *Step
 	return p, step, err
 }
 
-// pauseForOthers lets others proceed after a step that was refused a lock.
-func (m *maintenance) pauseForOthers(ctx context.Context) error {
-	m.rest = false
-	limit := m.engine.Limit(m.table.LockTimeout)
-	return pause(ctx, 2*limit, 6*limit)
-}
-
-// recordFailure records the error of a step. This call then skips the step, and others that need the same lock.
-func (m *maintenance) recordFailure(step Step, err error) {
+// recordFailure records the error of a step. This call then skips the step. After a lock that was refused it also skips
+// others that need the same lock, and lets other processes proceed before the next step.
+func (m *maintenance) recordFailure(ctx context.Context, step Step, err error) {
 	m.failed[step.id()] = true
 	m.errs = append(m.errs, fmt.Errorf("%s %s: %w", step.Action, step.Partition, err))
 	if !errors.Is(err, ErrLocked) {
 		return
 	}
 
-	m.rest = true
 	if ownLock := errors.As(err, new(engine.OwnLock)); !ownLock && step.Action != engine.Archive {
 		m.locked[step.Action == engine.Create] = true
 	}
+
+	limit := m.engine.Limit(m.table.LockTimeout)
+	_ = pause(ctx, 2*limit, 6*limit) // the next step has the error
 }
 
 // next does the first step that has not failed. It returns nil if there is none, and the step even if it fails.
@@ -195,9 +181,6 @@ func (m *maintenance) next(ctx context.Context) (p *planner, step *Step, err err
 		err = m.connect(ctx, m.db, true, func(s *Set, q engine.Querier) (err error) {
 			if p, err = s.survey(ctx, q, m.open); err != nil || p.chosen == nil {
 				return err
-			}
-			if m.rest {
-				return errRest
 			}
 
 			step = p.chosen

@@ -302,7 +302,7 @@ func TestTimesOfPlansAreInTheZoneOfTheSet(t *testing.T) {
 		{(&catalog{}).plan(t, days, date("2026-05-15 12:00")), "t_2026_05_15  2026-05-15  2026-05-16  current day"},
 		{(&catalog{}).plan(t, days, date("2026-05-15 12:00")), "times in Asia/Kolkata"},
 		{c.plan(t, parts, date("2026-05-15 12:00")), "2026-05-15 12:00       2026-05-15 13:30"},
-		{c.plan(t, parts, date("2026-05-15 12:00")), "drop    old                2026-05-01             2026-05-15 00:00:00.5  beyond the retention of 2 periods of 1h30m0s"},
+		{c.plan(t, parts, date("2026-05-15 12:00")), "drop    old                  2026-05-01             2026-05-15 00:00:00.5  beyond the retention of 2 periods of 1h30m0s"},
 	} {
 		if got := test.plan.String(); !strings.Contains(got, test.want) {
 			t.Errorf("%s\nwant: %s", got, test.want)

@@ -86,7 +86,7 @@ func (s *Set) check() error {
 
 	switch {
 	case !unit.Valid():
-		return fmt.Errorf("%w: the unit %d, want Day, Week, Month or a positive duration", ErrOption, unit)
+		return fmt.Errorf("%w: the unit %d, want Day, Week, Month or a duration of whole seconds", ErrOption, unit)
 	case err != nil:
 		return fmt.Errorf("partition: the table %v: %w", s.table.Name, err)
 	case s.table.Keep && s.table.Archive != nil:

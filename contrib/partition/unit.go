@@ -3,7 +3,7 @@ package partition
 import "time"
 
 // Unit is the span of time of a partition: Day, Week or Month, which follow the calendar of a time zone, or a
-// fixed duration in nanoseconds, such as Unit(time.Hour) or Unit(6*time.Hour), which is counted from 1970-01-01 00:00
+// fixed duration of whole seconds, such as Unit(time.Hour) or Unit(6*time.Hour), which is counted from 1970-01-01 00:00
 // UTC.
 type Unit time.Duration
 

@@ -3,12 +3,11 @@ package mysql
 
 import (
 	"context"
-	"crypto/sha256"
 	"database/sql"
 	"database/sql/driver"
-	"errors"
 	"fmt"
 	"regexp"
+	"strconv"
 	"strings"
 	"time"
 
@@ -40,110 +39,73 @@ func (e Engine) Connect(
 const maxIdle = 2147483
 
 // withSession calls f on a connection whose waits for locks are limited, and that holds a lock of GET_LOCK until f
-// returns, if lock is not empty. If the process ends, the server finishes its statement before it releases the lock. If
-// the process stops while it holds ChangeLock, and perhaps LOCK TABLES, the server ends the connection.
+// returns, if lock is not empty. The connection ends after f, and with it the lock, LOCK TABLES and the settings. If the
+// process ends, the server finishes its statement before it releases the lock. If the process stops while it holds
+// ChangeLock, the server ends the connection.
 func (e Engine) withSession(
 	ctx context.Context, db *sql.DB, t *engine.Table, lock string, f func(*sql.Conn) error,
-) (err error) {
+) error {
 	conn, err := db.Conn(ctx)
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, conn.Close()) }()
+	defer end(ctx, conn)
 
-	before, schema, err := readSettings(ctx, conn, t)
-	if err != nil {
-		return err
-	}
-
-	held := ""
 	if lock != "" {
-		held = lockName(lock, schema, t.Table)
-		if err := getLock(ctx, conn, held); err != nil {
+		if err := getLock(ctx, conn, t, lock); err != nil {
 			return err
 		}
 	}
-	defer restore(ctx, conn, before, held)
-
-	if err := e.settings(t, lock, before).set(ctx, conn); err != nil {
+	if err := e.set(ctx, conn, t, lock); err != nil {
 		return err
 	}
 
 	return f(conn)
 }
 
-// settings are variables of a session.
-type settings struct {
-	lockWait   int64 // lock_wait_timeout, the longest wait for metadata locks, in seconds
-	rowWait    int64 // innodb_lock_wait_timeout, the longest wait for row locks; statements of partitions wait for both
-	autocommit int64 // without it MariaDB can't exchange a partition: the statement waits for its own transaction
-	idle       int64 // wait_timeout, after which the server ends an idle connection, in seconds
+// end releases the lock and ends the connection. The server would notice the end of the connection later, and the next
+// call would take this one for another process.
+func end(ctx context.Context, conn *sql.Conn) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 10*time.Second)
+	defer cancel()
+
+	_, _ = conn.ExecContext(ctx, "DO RELEASE_ALL_LOCKS()") // after an error the connection ends anyway
+	_ = conn.Raw(func(any) error { return driver.ErrBadConn })
 }
 
-// readSettings returns the settings of a connection, and the schema of the table.
-func readSettings(ctx context.Context, conn *sql.Conn, t *engine.Table) (s settings, schema string, err error) {
-	const query = `SELECT @@SESSION.lock_wait_timeout, @@SESSION.innodb_lock_wait_timeout,
-	@@SESSION.autocommit, @@SESSION.wait_timeout, COALESCE(NULLIF(?, ''), DATABASE(), '')`
-	row := conn.QueryRowContext(ctx, query, t.Schema)
-	err = row.Scan(&s.lockWait, &s.rowWait, &s.autocommit, &s.idle, &schema)
-	return s, schema, err
-}
-
-// settings returns the settings for a session with the lock.
-func (e Engine) settings(t *engine.Table, lock string, before settings) settings {
-	seconds := int64(e.Limit(t.LockTimeout) / time.Second)
-	s := settings{lockWait: seconds, rowWait: seconds, autocommit: 1, idle: before.idle}
+// set makes the settings of a session with the lock: the longest waits for metadata locks and for row locks, as
+// statements of partitions wait for both; autocommit, without which MariaDB can't exchange a partition, as the statement
+// waits for its own transaction; and after how long the server ends an idle connection.
+func (e Engine) set(ctx context.Context, conn *sql.Conn, t *engine.Table, lock string) error {
+	idle := "@@SESSION.wait_timeout"
 	switch lock {
 	case engine.ChangeLock:
-		s.idle = int64(e.Limit(t.IdleTimeout) / time.Second)
+		idle = strconv.Itoa(int(e.Limit(t.IdleTimeout) / time.Second))
 	case engine.ArchiveLock: // the callback of WithArchive may take hours
-		s.idle = max(before.idle, maxIdle)
+		idle = strconv.Itoa(maxIdle)
 	}
-	return s
-}
 
-func (s settings) set(ctx context.Context, conn *sql.Conn) error {
-	_, err := conn.ExecContext(ctx,
-		fmt.Sprintf("SET SESSION lock_wait_timeout = %d, SESSION innodb_lock_wait_timeout = %d, "+
-			"SESSION autocommit = %d, SESSION wait_timeout = %d", s.lockWait, s.rowWait, s.autocommit, s.idle))
+	_, err := conn.ExecContext(ctx, fmt.Sprintf("SET SESSION lock_wait_timeout = %d, "+
+		"SESSION innodb_lock_wait_timeout = %[1]d, SESSION autocommit = 1, SESSION wait_timeout = %[2]s",
+		int(e.Limit(t.LockTimeout)/time.Second), idle))
 	return err
 }
 
-// lockName returns the name of a lock for GET_LOCK, at most 64 bytes. Servers may ignore the case of names.
-func lockName(lock, schema, table string) string {
-	sum := sha256.Sum256([]byte(strings.ToLower(schema + "\x00" + table)))
-	return fmt.Sprintf("sqlflake/partition %s %x", lock, sum[:12])
-}
-
-// getLock takes a lock, or returns ErrBusy at once.
-func getLock(ctx context.Context, conn *sql.Conn, lock string) error {
+// getLock takes a lock of a table, or returns ErrBusy at once. Servers may ignore the case of names.
+func getLock(ctx context.Context, conn *sql.Conn, t *engine.Table, lock string) error {
+	const query = "SELECT GET_LOCK(CONCAT('sqlflake/partition ', ?, ' ', " +
+		"LEFT(SHA2(CONCAT(LOWER(COALESCE(NULLIF(?, ''), DATABASE(), '')), CHAR(0), ?), 256), 24)), 0)"
 	var got sql.NullInt64
-	err := conn.QueryRowContext(ctx, "SELECT GET_LOCK(?, 0)", lock).Scan(&got)
+	err := conn.QueryRowContext(ctx, query, lock, t.Schema, strings.ToLower(t.Table)).Scan(&got)
 	switch {
 	case err != nil:
 		return err
 	case !got.Valid:
-		return fmt.Errorf("GET_LOCK('%s', 0) returned NULL: the server could not lock", lock)
+		return fmt.Errorf("GET_LOCK of %s for %v returned NULL: the server could not lock", lock, t.Name)
 	case got.Int64 != 1:
 		return engine.ErrBusy
 	}
 	return nil
-}
-
-// restore restores the settings and releases the lock, if held is not empty. If it can't, it ends the connection, which
-// does both.
-func restore(ctx context.Context, conn *sql.Conn, before settings, held string) {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 10*time.Second)
-	defer cancel()
-
-	err := before.set(ctx, conn)
-	if err == nil && held != "" {
-		_, err = conn.ExecContext(ctx, "DO RELEASE_LOCK(?)", held)
-	}
-
-	if err != nil {
-		_ = conn.Raw(func(any) error { return driver.ErrBadConn })
-	}
 }
 
 // Limit rounds up: 0 would be no wait on MariaDB.

@@ -34,8 +34,10 @@ func (u Unit) Noun() string { return cmp.Or(names[u].noun, "period") }
 // ByCalendar reports whether the unit depends on a time zone.
 func (u Unit) ByCalendar() bool { return u < 0 }
 
-// Valid reports whether the unit is one of the calendar, or a positive duration.
-func (u Unit) Valid() bool { return u >= Month && u != 0 }
+// Valid reports whether the unit is one of the calendar, or a duration of whole seconds, which names can tell.
+func (u Unit) Valid() bool {
+	return u.ByCalendar() && u >= Month || u > 0 && time.Duration(u)%time.Second == 0
+}
 
 // Shortest returns the least length of a period. The clock of a zone goes forward by up to 3 hours at a time.
 func (u Unit) Shortest(zone *time.Location) time.Duration {
@@ -124,18 +126,5 @@ func (u Unit) Name(start time.Time, zone *time.Location) string {
 		return start.In(zone).Format(names[u].form)
 	}
 
-	start = start.UTC()
-	form, rest := "2006_01_02_150405", ""
-	switch span := time.Duration(u); {
-	case span%(24*time.Hour) == 0:
-		form = "2006_01_02"
-	case span%time.Hour == 0:
-		form = "2006_01_02_15"
-	case span%time.Minute == 0:
-		form = "2006_01_02_1504"
-	case span%time.Second != 0:
-		rest = fmt.Sprintf("_%09d", start.Nanosecond())
-	}
-
-	return start.Format(form) + rest
+	return start.UTC().Format("2006_01_02_150405")
 }
