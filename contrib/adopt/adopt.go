@@ -70,9 +70,6 @@ var (
 // [ErrAutoIncrementKept], gorm.ErrUnsupportedDriver for other databases, gorm.ErrDryRunModeUnsupported, and errors of
 // the database.
 func DropAutoIncrement(db *gorm.DB, models ...any) error {
-	if db != nil && db.Error != nil {
-		return db.Error
-	}
 	return wrap("adopt: drop auto-increment", drop(db, models))
 }
 

@@ -168,14 +168,25 @@ func (s *Set) adoption(ctx context.Context, q engine.Querier, c *adopt.Claim, at
 		a.add(s.publicStep(step), step.Run)
 	}
 
-	switch {
-	case !left.Ordinary:
-		err = a.createMissing(ctx, q, s)
-	case left.After != nil:
-		err = a.createsFor(ctx, q, s, left.After, s.calendar.At(left.Cut))
+	st := left.After
+	if !left.Ordinary {
+		if st, err = s.engine.Inspect(ctx, q, &s.table); err != nil {
+			return nil, err
+		}
 	}
+
+	creates, err := s.planCreates(ctx, q, st)
 	if err != nil {
 		return nil, err
+	}
+
+	for _, step := range creates.Steps {
+		a.add(step, func(ctx context.Context, q engine.Querier) error {
+			return s.engine.Execute(ctx, q, &s.table, st, step.change)
+		})
+	}
+	if left.Ordinary { // else Maintain reports them
+		plan.Problems = append(plan.Problems, creates.Problems...)
 	}
 
 	for _, step := range left.Later {
@@ -195,8 +206,8 @@ func (s *Set) checkAdoptable() error {
 	if err != nil {
 		return err
 	}
-	return fmt.Errorf("%w: Adopt is for PostgreSQL. On MySQL and MariaDB one statement copies the table into partitions, "+
-		"and blocks writers meanwhile: ALTER TABLE %v %s", ErrTable, s.table.Name, options)
+	return fmt.Errorf("%w: Adopt is for PostgreSQL. On MySQL and MariaDB one statement copies the table into "+
+		"partitions, and blocks writers meanwhile: ALTER TABLE %v %s", ErrTable, s.table.Name, options)
 }
 
 // publicStep returns a step of package adopt as one of a plan.
@@ -219,37 +230,15 @@ func (a *adoption) add(step Step, run func(context.Context, engine.Querier) erro
 	a.plan.Steps = append(a.plan.Steps, step)
 }
 
-// createMissing adds the missing partitions of a table that has some.
-func (a *adoption) createMissing(ctx context.Context, q engine.Querier, s *Set) error {
-	st, err := s.engine.Inspect(ctx, q, &s.table)
-	if err != nil {
-		return err
-	}
-
+// planCreates plans the missing partitions, also those after the first one, which may end after the last one ahead: it
+// has the rows that there were.
+func (s *Set) planCreates(ctx context.Context, q engine.Querier, st *engine.State) (*Plan, error) {
 	now := s.now()
-	if len(st.Parts) > 0 && st.Parts[0].Hi != engine.NoHigh { // the legacy partition may end after the last one ahead
+	if len(st.Parts) > 0 && st.Parts[0].Hi != engine.NoHigh {
 		now = period.Later(now, s.calendar.At(st.Parts[0].Hi))
 	}
 
-	err = a.createsFor(ctx, q, s, st, now)
-	a.plan.Problems = nil // Maintain reports them
-	return err
-}
-
-// createsFor adds the missing partitions of a state to the plan. now is at least the end of the legacy partition, so
-// that others follow it.
-func (a *adoption) createsFor(
-	ctx context.Context, q engine.Querier, s *Set, st *engine.State, now time.Time,
-) error {
 	p := s.newPlanner(st, now, s.probe(ctx, q, st))
 	p.latest = period.Later(st.Now, s.now())
-	err := p.run(p.create)
-
-	for _, step := range p.plan.Steps {
-		a.add(step, func(ctx context.Context, q engine.Querier) error {
-			return s.engine.Execute(ctx, q, &s.table, st, step.change)
-		})
-	}
-	a.plan.Problems = append(a.plan.Problems, p.plan.Problems...)
-	return err
+	return p.plan, p.run(p.create)
 }

@@ -108,18 +108,14 @@ func (p *planner) reportStrange(last period.Span) {
 
 		end := p.At(part.Hi)
 		isAhead := part.Hi > last.Hi && part.Hi != engine.NoHigh
-		if isAhead && p.isStrange(before, end) {
+		isFar := end.Sub(before) > strange && end.After(p.Next(p.Next(p.Containing(before))).To)
+		if isAhead && isFar {
 			p.plan.problem(part.Table,
 				"it ends at %s, long after %s: another layout, or a wrong clock, may have made it. "+
 					"Drop it and those after it if they have no rows, or split it", p.Text(end), p.Text(before))
 			return
 		}
 	}
-}
-
-// isStrange reports whether a partition ends long after the one before it.
-func (p *planner) isStrange(before, end time.Time) bool {
-	return end.Sub(before) > strange && end.After(p.Next(p.Next(p.Containing(before))).To)
 }
 
 // reportRowsToSplit reports, as a problem, rows in a default partition that the engine would have to split for a new

@@ -31,9 +31,8 @@ type Adoption struct {
 	// Ordinary says that the table is no partitioned one yet. Otherwise Engine.Inspect says whether it is suitable.
 	Ordinary bool
 
-	// After is the table after the Steps, if partitions are created then, and Cut is where they begin.
+	// After is an ordinary table after the Steps, when partitions are created.
 	After *engine.State
-	Cut   int64
 
 	// Later are the steps after the partitions were created.
 	Later []Step

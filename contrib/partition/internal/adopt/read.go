@@ -41,6 +41,6 @@ func Read(ctx context.Context, q engine.Querier, t *Table, c *Claim, attempt int
 	legacy := engine.Part{
 		Name: engine.Name{Schema: o.Schema, Table: o.legacy}, Lo: engine.NoLow, Hi: cut,
 	}
-	a.After, a.Cut = &engine.State{Table: o.Name, Now: o.now, Parts: []engine.Part{legacy}}, cut
+	a.After = &engine.State{Table: o.Name, Now: o.now, Parts: []engine.Part{legacy}}
 	return a, a.addReferences(ctx, q, o, true)
 }

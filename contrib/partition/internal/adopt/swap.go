@@ -36,21 +36,15 @@ func (a *Adoption) addSwap(
 	if err != nil {
 		return err
 	}
-	locks, err := postgres.RelatedLocks(ctx, q, postgres.Quote(o.Name), attempt)
-	if err != nil {
-		return err
-	}
 
-	script := append([]string{"BEGIN", "SET LOCAL search_path = " + postgres.SafePath},
-		postgres.Limits(t.LockTimeout, t.SwapTimeout)...)
-	for _, l := range locks {
-		script = append(script, l.Statement())
-	}
-	script = append(append(script, statements...), "COMMIT")
-
+	script := slices.Concat([]string{"BEGIN"}, statements, []string{"COMMIT"})
 	step := o.step("becomes the partition "+o.legacy+" of a new table with its name"+t.legacyDrop(cut), script)
 	step.Hi, step.To = cut, t.Calendar.At(cut)
 	step.Run = func(ctx context.Context, q engine.Querier) error {
+		locks, err := postgres.RelatedLocks(ctx, q, postgres.Quote(o.Name), attempt)
+		if err != nil {
+			return err
+		}
 		if err := postgres.LockAll(ctx, q, t.Table, locks...); err != nil {
 			return err
 		}

@@ -39,8 +39,8 @@ func (e Engine) Connect(
 const maxIdle = 2147483
 
 // withSession calls f on a connection whose waits for locks are limited, and that holds a lock of GET_LOCK until f
-// returns, if lock is not empty. The connection ends after f, and with it the lock, LOCK TABLES and the settings. If the
-// process ends, the server finishes its statement before it releases the lock. If the process stops while it holds
+// returns, if lock is not empty. The connection ends after f, and with it the lock and the settings. If the process
+// ends, the server finishes its statement before it releases the lock. If the process stops while it holds
 // ChangeLock, the server ends the connection.
 func (e Engine) withSession(
 	ctx context.Context, db *sql.DB, t *engine.Table, lock string, f func(*sql.Conn) error,
@@ -74,8 +74,8 @@ func end(ctx context.Context, conn *sql.Conn) {
 }
 
 // set makes the settings of a session with the lock: the longest waits for metadata locks and for row locks, as
-// statements of partitions wait for both; autocommit, without which MariaDB can't exchange a partition, as the statement
-// waits for its own transaction; and after how long the server ends an idle connection.
+// statements of partitions wait for both; autocommit, without which MariaDB can't exchange a partition, since the
+// statement waits for its own transaction; and after how long the server ends an idle connection.
 func (e Engine) set(ctx context.Context, conn *sql.Conn, t *engine.Table, lock string) error {
 	idle := "@@SESSION.wait_timeout"
 	switch lock {
@@ -97,6 +97,7 @@ func getLock(ctx context.Context, conn *sql.Conn, t *engine.Table, lock string) 
 		"LEFT(SHA2(CONCAT(LOWER(COALESCE(NULLIF(?, ''), DATABASE(), '')), CHAR(0), ?), 256), 24)), 0)"
 	var got sql.NullInt64
 	err := conn.QueryRowContext(ctx, query, lock, t.Schema, strings.ToLower(t.Table)).Scan(&got)
+
 	switch {
 	case err != nil:
 		return err

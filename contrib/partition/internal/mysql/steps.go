@@ -6,7 +6,6 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
-	"regexp"
 	"strings"
 	"time"
 	"unicode/utf8"
@@ -186,10 +185,6 @@ func (e Engine) run(
 	return nil
 }
 
-// notInstant is ER_PARTITION_EXCHANGE_DIFFERENT_OPTION about columns added or dropped with ALGORITHM = INSTANT, of
-// MySQL.
-var notInstant = regexp.MustCompile(`\b(Error|ERROR) 1731\b.*INSTANT`)
-
 // dropExchangeTable drops the exchange table, if it has no rows, after an EXCHANGE PARTITION that failed with cause,
 // while both tables are locked. It returns ErrBusy if an earlier call made the exchange table: the table may have been
 // altered since, and a new one may fit. A statement that got no lock may have given up the other locks, and its
@@ -212,9 +207,6 @@ func (e Engine) dropExchangeTable(
 		return errors.Join(cause, err)
 	case p.ExchangeTable != "" && !found:
 		return engine.ErrBusy
-	case notInstant.MatchString(cause.Error()):
-		return fmt.Errorf("%w: ALTER TABLE %s FORCE makes it possible again, and copies the table",
-			cause, QuoteTable(p.Parent))
 	}
 
 	return cause
@@ -248,10 +240,6 @@ func (e Engine) checkExchangeTable(ctx context.Context, q engine.Querier, p engi
 			p.Parent, n, maxComment)
 	}
 
-	if n := len(target.Table); n > e.MaxName() {
-		return fmt.Errorf("%w: the table %s would have a name of %d bytes, more than %d: rename the partition",
-			engine.ErrTable, target.Table, n, e.MaxName())
-	}
 	if p.ExchangeTable != "" {
 		return nil
 	}

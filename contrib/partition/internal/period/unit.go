@@ -36,7 +36,10 @@ func (u Unit) ByCalendar() bool { return u < 0 }
 
 // Valid reports whether the unit is one of the calendar, or a duration of whole seconds, which names can tell.
 func (u Unit) Valid() bool {
-	return u.ByCalendar() && u >= Month || u > 0 && time.Duration(u)%time.Second == 0
+	if u.ByCalendar() {
+		return u >= Month
+	}
+	return u != 0 && time.Duration(u)%time.Second == 0
 }
 
 // Shortest returns the least length of a period. The clock of a zone goes forward by up to 3 hours at a time.

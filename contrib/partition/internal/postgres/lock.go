@@ -51,16 +51,12 @@ func LockAll(ctx context.Context, q engine.Querier, t *engine.Table, locks ...Ta
 	return ExecScript(ctx, q, Limits(t.LockTimeout, t.SwapTimeout))
 }
 
-// lockInTurn locks tables in the given order, and waits for at most the lock timeout in total.
+// lockInTurn locks tables in the given order, and waits for at most the lock timeout in total. After it a lock has to be
+// free.
 func lockInTurn(ctx context.Context, q engine.Querier, t *engine.Table, locks ...TableLock) error {
 	start := time.Now()
 	for _, l := range locks {
-		left := t.LockTimeout - time.Since(start)
-		if left <= 0 {
-			return lockRefused{l.Table}
-		}
-
-		if err := lock(ctx, q, l, left); err != nil {
+		if err := lock(ctx, q, l, t.LockTimeout-time.Since(start)); err != nil {
 			return err
 		}
 	}
@@ -138,13 +134,6 @@ func lock(ctx context.Context, q engine.Querier, l TableLock, wait time.Duration
 //
 //go:embed holders.sql
 var holdersQuery string
-
-// lockRefused says that the locks before the table's lock took all the time. It has the SQLSTATE of the server's
-// error.
-type lockRefused struct{ table string }
-
-func (e lockRefused) Error() string    { return "no time left to lock " + e.table }
-func (e lockRefused) SQLState() string { return "55P03" }
 
 // Limits returns statements that limit the waits for locks, and the time of the statements that follow in the
 // transaction, 0 for no limit.

@@ -9,7 +9,7 @@ import (
 	"github.com/sqlflake/sqlflake/contrib/partition/internal/engine"
 )
 
-// Execute executes the statements of a change. Archive executes those of an archived table.
+// Execute executes the statements of a change. Those of an archived table are left to Archive.
 func (e Engine) Execute(
 	ctx context.Context, q engine.Querier, t *engine.Table, st *engine.State, c engine.Change,
 ) error {
