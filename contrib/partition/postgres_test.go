@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math/rand/v2"
 	"os"
 	"slices"
 	"strings"
@@ -13,6 +14,7 @@ import (
 	"time"
 
 	"github.com/sqlflake/sqlflake/contrib/partition"
+	"github.com/sqlflake/sqlflake/internal/testdb"
 )
 
 // The table is not locked for long by a process that stops within a step, as one whose network ends.
@@ -176,4 +178,109 @@ func TestRowsOfADefaultPartitionAreMovedByTheStatementsOfTheREADME(t *testing.T)
 		e.rows("events", 11*4+24)
 		e.maintain(s)
 	})
+}
+
+// Whoever may only create objects in a schema of the search_path runs nothing as the role that maintains a table. The
+// table's own functions have the search_path of the session.
+func TestNoCodeOfAStrangerRuns(t *testing.T) {
+	testdb.EachTrapped(t, func(t *testing.T, victim testdb.Trapped) {
+		e := newEvents(t, victim.Target, "")
+		e.DB = victim.Safe // the traps are for the Sets only
+		db := victim.Open(t)
+		e.exec(`CREATE TABLE users (id bigint PRIMARY KEY);
+CREATE TABLE checked (id bigint);
+CREATE FUNCTION check_body(body text) RETURNS boolean LANGUAGE plpgsql IMMUTABLE AS $$
+	BEGIN PERFORM FROM checked; RETURN true; END $$;
+CREATE TABLE events (id bigint PRIMARY KEY, "user" bigint REFERENCES users, body text CHECK (check_body(body)));
+CREATE TABLE lines (id bigint PRIMARY KEY, event bigint REFERENCES events ON DELETE CASCADE);
+CREATE INDEX ON events (check_body(body));
+CREATE STATISTICS events_stat ON id, body FROM events;
+COMMENT ON TABLE events IS 'all of them';
+CREATE FUNCTION note() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN INSERT INTO checked VALUES (NEW.id); RETURN NEW; END $$;
+CREATE TRIGGER note AFTER INSERT ON events FOR EACH ROW EXECUTE FUNCTION note();
+ALTER DEFAULT PRIVILEGES GRANT SELECT ON TABLES TO PUBLIC;
+ALTER TABLE events REPLICA IDENTITY FULL`)
+		e.exec("INSERT INTO events (id) VALUES ($1)", idAt(day(0)))
+		plan := func(s *partition.Set) {
+			t.Helper()
+			_, err := s.Plan(t.Context(), db)
+			e.ok(err)
+		}
+		maintain := func(options ...partition.Option) {
+			t.Helper()
+			s := e.set(options...)
+			plan(s)
+			_, err := s.Maintain(t.Context(), db)
+			e.ok(err)
+		}
+
+		s := e.set()
+		_, err := s.PlanAdopt(t.Context(), db)
+		e.ok(err)
+		_, err = s.Adopt(t.Context(), db)
+		e.ok(err)
+		e.exec("DROP TABLE lines")
+
+		e.exec("CREATE TABLE events_default PARTITION OF events DEFAULT")
+		maintain(partition.WithAhead(4))
+
+		e.exec("DROP TABLE events")
+		e.exec(eventsTable)
+		maintain(partition.WithStart(day(-10)))
+		e.insert(day(-10), day(1), 6*60*60*1e9)
+		maintain(partition.WithRetain(9))
+		maintain(partition.WithRetain(8), partition.WithKeep())
+		archive := partition.WithArchive(func(context.Context, string) error { return nil })
+		maintain(partition.WithRetain(7), archive)
+		e.want(-7, 3)
+	})
+}
+
+// BenchmarkLookup finds rows by their ID in one table, in partitions by the key, and in partitions by a time, whose key
+// is (id, made): of those a lookup by ID reads all. The table has 20 rows for each of 120 hours.
+func BenchmarkLookup(b *testing.B) {
+	db := testdb.Postgres(b).Open(b)
+	exec := func(query string, args ...any) {
+		if _, err := db.ExecContext(b.Context(), query, args...); err != nil {
+			b.Fatal(err)
+		}
+	}
+	const hours, rows = 120, 20
+	at := func(hour float64) time.Time {
+		return time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC).Add(time.Duration(hour * float64(time.Hour)))
+	}
+	for _, c := range []struct {
+		parts   int
+		by, key string
+	}{{1, "id", "id"}, {120, "id", "id"}, {120, "made", "id, made"}} {
+		b.Run(fmt.Sprintf("by=%s/partitions=%d", c.by, c.parts), func(b *testing.B) {
+			create := "CREATE TABLE looked_up (id bigint, made timestamptz, PRIMARY KEY (" + c.key + "))"
+			if c.parts > 1 {
+				create += " PARTITION BY RANGE (" + c.by + ")"
+			}
+			exec("DROP TABLE IF EXISTS looked_up")
+			exec(create)
+			for i := 0; i < c.parts && c.parts > 1; i++ {
+				from, to := at(float64(hours*i/c.parts)), at(float64(hours*(i+1)/c.parts))
+				bounds := fmt.Sprintf("FROM (%d) TO (%d)", idAt(from), idAt(to))
+				if c.by == "made" {
+					bounds = fmt.Sprintf("FROM ('%s') TO ('%s')", from.Format(time.RFC3339), to.Format(time.RFC3339))
+				}
+				exec(fmt.Sprintf("CREATE TABLE looked_up_%d PARTITION OF looked_up FOR VALUES %s", i, bounds))
+			}
+			var ids []int64
+			for i := range hours * rows {
+				made := at(float64(i) / rows)
+				ids = append(ids, int64(idAt(made)))
+				exec("INSERT INTO looked_up VALUES ($1, $2)", ids[i], made)
+			}
+			for b.Loop() {
+				var made time.Time
+				err := db.QueryRowContext(b.Context(), "SELECT made FROM looked_up WHERE id = $1", ids[rand.IntN(len(ids))]).Scan(&made)
+				if err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
+	}
 }
