@@ -43,14 +43,41 @@ const SafePath = "pg_catalog, pg_temp"
 // transaction. The key of the lock depends on the table's name instead of the OID, which changes when Adopt replaces
 // the table. Without row_security a policy would hide rows from the owner (FORCE ROW LEVEL SECURITY), so it is an error
 // then.
-//
-//go:embed begin.sql
-var beginQuery string
+const beginQuery = `WITH located AS MATERIALIZED (
+	SELECT n.nspname,
+		pg_catalog.hashtextextended(pg_catalog.format('sqlflake/partition %s %I.%I', $3::pg_catalog.text, n.nspname,
+			c.relname), 0) AS key
+	FROM pg_catalog.pg_class AS c
+	JOIN pg_catalog.pg_namespace AS n ON n.oid OPERATOR(pg_catalog.=) c.relnamespace
+	WHERE c.relname OPERATOR(pg_catalog.=) $1::pg_catalog.text
+		AND CASE WHEN $2::pg_catalog.text OPERATOR(pg_catalog.=) '' THEN pg_catalog.pg_table_is_visible(c.oid)
+			ELSE n.nspname OPERATOR(pg_catalog.=) $2::pg_catalog.text END
+	LIMIT 1
+)
+SELECT nspname,
+	CASE WHEN $3::pg_catalog.text IS NULL THEN true ELSE pg_catalog.pg_try_advisory_xact_lock(key) END,
+	pg_catalog.concat(
+		pg_catalog.set_config('lock_timeout', $4::pg_catalog.text, true),
+		pg_catalog.set_config('idle_in_transaction_session_timeout', $5::pg_catalog.text, true),
+		pg_catalog.set_config('row_security', 'off', true),
+		pg_catalog.set_config('jit', 'off', true),
+		pg_catalog.set_config('search_path', 'pg_catalog, pg_temp', true))
+FROM located`
 
 // lockSessionQuery finds the table in the same way, and takes the lock with the same key for the session.
-//
-//go:embed lock_session.sql
-var lockSessionQuery string
+const lockSessionQuery = `WITH located AS MATERIALIZED (
+	SELECT pg_catalog.hashtextextended(pg_catalog.format('sqlflake/partition %s %I.%I', $3::pg_catalog.text, n.nspname,
+		c.relname), 0) AS key
+	FROM pg_catalog.pg_class AS c
+	JOIN pg_catalog.pg_namespace AS n ON n.oid OPERATOR(pg_catalog.=) c.relnamespace
+	WHERE c.relname OPERATOR(pg_catalog.=) $1::pg_catalog.text
+		AND CASE WHEN $2::pg_catalog.text OPERATOR(pg_catalog.=) '' THEN pg_catalog.pg_table_is_visible(c.oid)
+			ELSE n.nspname OPERATOR(pg_catalog.=) $2::pg_catalog.text END
+	LIMIT 1
+)
+SELECT pg_catalog.pg_try_advisory_lock(key), key,
+	pg_catalog.current_setting('lock_timeout'), pg_catalog.current_setting('idle_session_timeout')
+FROM located`
 
 // Connect calls f in a transaction.
 func (e Engine) Connect(
@@ -230,15 +257,26 @@ var tableQuery string
 
 // partsQuery returns the partitions of the table with an OID. pg_get_expr with the OID of the partition would wait for
 // whoever has locked it.
-//
-//go:embed parts.sql
-var partsQuery string
+const partsQuery = `SELECT c.oid::int8, n.nspname, c.relname, c.relkind IN ('p', 'f'), coalesce(pg_get_expr(c.relpartbound, 0), ''),
+	i.inhdetachpending, coalesce(obj_description(c.oid, 'pg_class'), '')
+FROM pg_inherits i
+JOIN pg_class c ON c.oid = i.inhrelid
+JOIN pg_namespace n ON n.oid = c.relnamespace
+WHERE i.inhparent = $1::int8::oid`
 
 // detachedQuery returns tables with a mark. It trusts a comment only if the owner of the table is trusted: reading a
 // table of another role may execute code of that role. Parameters: the words of the mark, the table's OID and the key.
-//
-//go:embed detached.sql
-var detachedQuery string
+const detachedQuery = `SELECT c.oid::int8, n.nspname, c.relname, d.description
+FROM pg_description d
+JOIN pg_class c ON c.oid = d.objoid
+JOIN pg_namespace n ON n.oid = c.relnamespace
+WHERE d.classoid = 'pg_class'::regclass AND d.objsubid = 0 AND c.relkind = 'r' AND NOT c.relispartition
+	AND strpos(d.description, $1::text) > 0
+	AND (c.relowner = (SELECT t.relowner FROM pg_class t WHERE t.oid = $2::int8::oid)
+		OR EXISTS (SELECT FROM pg_roles r WHERE r.oid = c.relowner AND (r.rolsuper OR r.rolname = current_user)))
+	AND EXISTS (SELECT FROM pg_attribute a
+		WHERE a.attrelid = c.oid AND a.attname = $3::text AND a.atttypid = 'int8'::regtype)
+ORDER BY c.oid`
 
 // Inspect reads the table, its partitions, and the tables that earlier calls detached.
 func (e Engine) Inspect(ctx context.Context, q engine.Querier, t *engine.Table) (*engine.State, error) {
