@@ -41,9 +41,9 @@ func WithStalls(idle, swap time.Duration) Option {
 	}
 }
 
-// Alone calls f in the transaction of a step.
-func (s *Set) Alone(ctx context.Context, db *sql.DB, f func() error) error {
-	return s.connect(ctx, db, true, func(*Set, engine.Querier) error { return f() })
+// Alone calls f in the transaction or the session of a step.
+func (s *Set) Alone(ctx context.Context, db *sql.DB, f func(engine.Querier) error) error {
+	return s.connect(ctx, db, true, func(_ *Set, q engine.Querier) error { return f(q) })
 }
 
 // ArchiveAfter plans, calls between, and then archives the table of the first step.

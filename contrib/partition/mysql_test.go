@@ -5,7 +5,6 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
-	"net"
 	"slices"
 	"strings"
 	"testing"
@@ -167,26 +166,6 @@ func TestMySQLAlteredTableNeedsNewTables(t *testing.T) {
 	}
 }
 
-// MySQL exchanges no partition of a table after a column was added by INSTANT.
-func TestMySQLInstantColumn(t *testing.T) {
-	e := filledMariaDB(t)
-	e.exec("ALTER TABLE events ADD COLUMN size int DEFAULT 7")
-	s := e.set(partition.WithRetain(9), partition.WithKeep())
-	if e.target.IsMySQL() {
-		for range 2 {
-			e.same(e.fails(s, nil, "1731"))
-			e.same(e.loose())
-		}
-		e.exec("ALTER TABLE events FORCE")
-	}
-	e.maintain(s)
-	e.want(-9, 3)
-	e.kept()
-	e.exec("ALTER TABLE events ADD COLUMN weight int DEFAULT 8, ALGORITHM = INPLACE")
-	e.maintain(e.set(partition.WithRetain(8), partition.WithKeep()))
-	e.want(-8, 3)
-}
-
 // open returns a pool of one connection. change changes how it connects.
 func (e *events) open(change func(*mysql.Config)) *sql.DB {
 	e.Helper()
@@ -203,33 +182,6 @@ func (e *events) open(change func(*mysql.Config)) *sql.DB {
 		e.ok(db.Close())
 	})
 	return db
-}
-
-// openStopping returns a pool on which the process says "holds" before it sends a statement with the text j.Stop, and waits.
-func (j job) openStopping() (*sql.DB, error) {
-	config, err := mysql.ParseDSN(j.Target.DSN)
-	if err != nil {
-		return nil, err
-	}
-	config.DialFunc = func(ctx context.Context, network, addr string) (net.Conn, error) {
-		var dialer net.Dialer
-		conn, err := dialer.DialContext(ctx, network, addr)
-		return stoppingConn{conn, j}, err
-	}
-	connector, err := mysql.NewConnector(config)
-	return sql.OpenDB(connector), err
-}
-
-type stoppingConn struct {
-	net.Conn
-	job
-}
-
-func (c stoppingConn) Write(packet []byte) (int, error) {
-	if strings.Contains(string(packet), c.Stop) {
-		c.wait("holds")
-	}
-	return c.Conn.Write(packet)
 }
 
 func TestMySQLSettingsOfTheSessionAreKept(t *testing.T) {

@@ -17,19 +17,6 @@ import (
 	"github.com/sqlflake/sqlflake/internal/testdb"
 )
 
-// The table is not locked for long by a process that stops within a step, as one whose network ends.
-func TestPostgresLocksOfAStoppedProcessEnd(t *testing.T) {
-	t.Parallel()
-	e := onPostgres(t, eventsTable)
-	err := e.set(partition.WithStalls(time.Second, time.Second)).Alone(e.limit(), e.DB, func() error {
-		_, err := e.ExecContext(e.limit(), lockOfChange) // waits until the server ends the transaction of the step
-		return err
-	})
-	if err == nil || errors.Is(err, context.DeadlineExceeded) {
-		t.Errorf("the error is %v, want that of a lost connection", err)
-	}
-}
-
 // Somebody who has locked old partitions for hours stops their drops only. Writers get a pause after each.
 func TestPostgresLockedPartitionStopsNothingElse(t *testing.T) {
 	e := filledPostgres(t)

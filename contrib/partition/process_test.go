@@ -29,9 +29,8 @@ type job struct {
 	Target        testdb.Target
 	Mode          string // how partitions are retired, or adopt
 	Retain, Ahead int
-	Offset        int    // of the zone
-	Stop          string // on MariaDB, it waits before it sends a statement with this text
-	Steps         int    // the mode adopt waits for its end after this step; 0: it does not
+	Offset        int // of the zone
+	Steps         int // the mode adopt waits for its end after this step; 0: it does not
 }
 
 var modes = []string{"drop", "archive", "keep"}
@@ -42,9 +41,6 @@ func (j job) set(e *events) *partition.Set {
 		return e.set(append(options, partition.WithLogger(slog.New(slog.NewTextHandler(&stopAfter{j.Steps}, nil))))...)
 	}
 	options = append(options, partition.WithRetain(j.Retain), partition.WithAhead(j.Ahead))
-	if j.Stop != "" {
-		options = append(options, partition.WithStalls(2*time.Second, time.Minute))
-	}
 	if j.Mode == "archive" {
 		options = append(options, partition.WithArchive(func(ctx context.Context, table string) error {
 			_, err := e.ExecContext(ctx, "INSERT INTO archive SELECT id FROM "+table+" ON CONFLICT DO NOTHING")
@@ -79,21 +75,18 @@ func TestProcess(t *testing.T) {
 func (j job) run(t *testing.T) (err error) {
 	noon = noon.In(time.FixedZone("noon", j.Offset))
 	e := &events{T: t, target: j.Target, mysql: j.Target.Driver == "mysql"}
-	if e.DB, err = sql.Open(j.Target.Driver, j.Target.DSN); j.Stop != "" {
-		e.DB, err = j.openStopping()
-	}
-	if err := errors.Join(err, e.Ping()); err != nil {
+	if e.DB, err = sql.Open(j.Target.Driver, j.Target.DSN); err != nil {
 		return err
 	}
 	e.SetMaxOpenConns(2)
-	switch {
-	case j.Mode == "adopt":
+	if j.Mode == "adopt" {
 		fmt.Println("started")
 		_, err = j.set(e).Adopt(context.Background(), e.DB)
 		return err
-	case j.Stop == "":
-		j.wait("ready")
 	}
+	e.must(e.Ping())
+	fmt.Println("ready")
+	_, _ = bufio.NewReader(os.Stdin).ReadByte() // until the standard input ends
 	_, err = j.set(e).Maintain(context.Background(), e.DB)
 	return err
 }
@@ -107,12 +100,6 @@ func (s *stopAfter) Write(text []byte) (int, error) {
 		select {}
 	}
 	return n, err
-}
-
-// wait says that the process waits until its standard input ends.
-func (job) wait(text string) {
-	fmt.Println(text)
-	_, _ = bufio.NewReader(os.Stdin).ReadByte()
 }
 
 // process is a running TestProcess.

@@ -10,7 +10,6 @@ import (
 	"github.com/sqlflake/sqlflake/contrib/partition/internal/engine"
 	"github.com/sqlflake/sqlflake/contrib/partition/internal/period"
 	"github.com/sqlflake/sqlflake/contrib/partition/internal/postgres"
-	"github.com/sqlflake/sqlflake/internal/testdb"
 	"github.com/sqlflake/sqlflake/snowflake"
 	"github.com/sqlflake/sqlflake/snowflake/sqldb"
 )
@@ -221,18 +220,4 @@ func TestNamesThatAreTooLongEndWithAChecksum(t *testing.T) {
 		t.Fatal(err)
 	}
 	want(t, (&catalog{}).plan(t, s, date("2026-05-15")), "create "+long+"_e8e51cd6_2026_05, create "+long+"_e8e51cd6_2026_06")
-}
-
-// The calls for two tables with the same parents do not lock them crosswise.
-func TestParentsAreLockedInTheOrderOfTheirNames(t *testing.T) {
-	db := testdb.Postgres(t).Open(t)
-	if _, err := db.Exec(`CREATE TABLE a (id bigint PRIMARY KEY);
-CREATE TABLE b (id bigint PRIMARY KEY);
-CREATE TABLE child (a bigint REFERENCES a, b bigint REFERENCES b)`); err != nil {
-		t.Fatal(err)
-	}
-	locks, err := postgres.RelatedLocks(t.Context(), db, "child", 2)
-	if err != nil || len(locks) != 3 || !strings.HasSuffix(locks[0].Table, ".a") || !strings.HasSuffix(locks[1].Table, ".b") {
-		t.Errorf("%v, %v; want a, b and child", locks, err)
-	}
 }

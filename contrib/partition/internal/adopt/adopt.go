@@ -131,7 +131,7 @@ func Read(ctx context.Context, q engine.Querier, t *Table, c *Claim, attempt int
 // refusalsQuery returns what the swap can't carry over. Parameters: the table's OID, its new name, the key,
 // checkName.
 //
-//go:embed refusals_postgres.sql
+//go:embed refusals.sql
 var refusalsQuery string
 
 // checkName is the constraint that makes ATTACH PARTITION skip its scan.

@@ -35,7 +35,7 @@ func (Engine) PartitionBy(t *engine.Table, _ []engine.Change) string {
 
 // SafePath is the search_path of a transaction once its table is found. In the session's own one a role that may only
 // create objects in a schema could define the functions, operators and types that our SQL means to find in pg_catalog:
-// what runs outside of such a transaction qualifies all of them. The statement of begin.sql sets it.
+// what runs outside of such a transaction qualifies all of them. beginQuery sets it.
 const SafePath = "pg_catalog, pg_temp"
 
 // beginQuery finds a table of the search_path, or of a schema, makes the settings of a transaction, and takes the lock
