@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"gorm.io/gorm"
-	"gorm.io/gorm/schema"
 
 	"github.com/sqlflake/sqlflake/contrib/adopt"
 	"github.com/sqlflake/sqlflake/gormplugin"
@@ -160,28 +159,19 @@ func TestDropAutoIncrementKeepsToTheSchema(t *testing.T) {
 		{testdb.Postgres, "SCHEMA", " CASCADE", "bigserial"},
 		{testdb.MariaDB, "DATABASE", "", "bigint AUTO_INCREMENT"},
 	} {
-		for _, prefixed := range []bool{false, true} {
-			db := plain(t, server.open(t))
-			other := db.schema(t) + "_other"
-			const table = "CREATE TABLE %sold_groups (id %s PRIMARY KEY, name text)"
-			db.exec(t, "CREATE "+server.schema+" "+other, fmt.Sprintf(table, "", server.keyType), fmt.Sprintf(table, other+".", server.keyType))
-			t.Cleanup(func() {
-				_, err := db.target.Open(t).Exec("DROP " + server.schema + " " + other + server.destroy)
-				must(t, err)
-			})
-			before := db.state(t)
-			if prefixed {
-				type OldGroup struct{ ID uint64 }
-				named := db.Session(&gorm.Session{NewDB: true})
-				named.NamingStrategy = schema.NamingStrategy{TablePrefix: other + "."}
-				must(t, adopt.DropAutoIncrement(named, &OldGroup{}))
-			} else {
-				must(t, adopt.DropAutoIncrement(db.Table(other+".old_groups"), &oldGroup{}))
-			}
-			equal(t, "the table that was not named", db.state(t), before)
-			if err := db.Exec("INSERT INTO " + other + ".old_groups (name) VALUES ('x')").Error; err == nil {
-				t.Error("the named table still makes keys")
-			}
+		db := plain(t, server.open(t))
+		other := db.schema(t) + "_other"
+		const table = "CREATE TABLE %sold_groups (id %s PRIMARY KEY, name text)"
+		db.exec(t, "CREATE "+server.schema+" "+other, fmt.Sprintf(table, "", server.keyType), fmt.Sprintf(table, other+".", server.keyType))
+		t.Cleanup(func() {
+			_, err := db.target.Open(t).Exec("DROP " + server.schema + " " + other + server.destroy)
+			must(t, err)
+		})
+		before := db.state(t)
+		must(t, adopt.DropAutoIncrement(db.Table(other+".old_groups"), &oldGroup{}))
+		equal(t, "the table that was not named", db.state(t), before)
+		if err := db.Exec("INSERT INTO " + other + ".old_groups (name) VALUES ('x')").Error; err == nil {
+			t.Error("the named table still makes keys")
 		}
 	}
 }

@@ -6,8 +6,10 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"regexp"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -298,43 +300,45 @@ func TestPostgresOneConnectionIsEnoughAndKeepsItsSettings(t *testing.T) {
 	e.SetMaxOpenConns(1)
 	e.exec("SET lock_timeout = '7s'")
 	archive := func(context.Context, string) error { return nil }
+	e.maintain(e.set(partition.WithRetain(8)))
+	e.same(e.texts("SELECT current_setting('lock_timeout')"), "7s")
 	e.maintain(e.set(partition.WithRetain(3), partition.WithArchive(archive)))
 	e.want(-3, 3)
 	e.same(e.loose())
-	e.same(e.texts("SELECT current_setting('lock_timeout')"), "7s")
+	e.same(e.texts("SELECT current_setting('lock_timeout')"), e.texts("SELECT reset_val FROM pg_settings WHERE name = 'lock_timeout'")...)
 	e.counts(0, "SELECT count(*) FROM pg_locks WHERE locktype = 'advisory' AND pid = pg_backend_pid()")
 }
 
-// lines is a destination for a logger.
-type lines chan string
+// logText is a destination for a logger.
+type logText struct {
+	sync.Mutex
+	text string
+}
 
-func (l lines) Write(text []byte) (int, error) {
-	l <- string(text)
-	return len(text), nil
+func (l *logText) Write(line []byte) (int, error) {
+	l.Lock()
+	defer l.Unlock()
+	l.text += string(line)
+	return len(line), nil
+}
+
+// has reports whether a line has the texts in their order.
+func (l *logText) has(texts ...string) bool {
+	l.Lock()
+	defer l.Unlock()
+	return regexp.MustCompile(strings.Join(texts, ".*")).MatchString(l.text)
 }
 
 func TestPostgresRunLogsWhatItDoesAndWhatFails(t *testing.T) {
 	e := onPostgres(t, "")
-	log := make(lines, 100)
+	log := &logText{}
 	s := e.set(partition.WithLogger(slog.New(slog.NewTextHandler(log, nil))))
 	ctx, cancel := context.WithCancel(e.limit())
 	defer cancel()
 	done := background(func() error { return s.Run(ctx, e.DB, 10*time.Millisecond) })
-	next := func(level, text string) {
-		for line := ""; !strings.Contains(line, level); {
-			select {
-			case line = <-log:
-			case <-ctx.Done():
-				t.Fatalf("no line with %s", level)
-			}
-			if !strings.Contains(line, "table=events") || strings.Contains(line, level) && !strings.Contains(line, text) {
-				t.Errorf("the line is %q", line)
-			}
-		}
-	}
-	next("level=ERROR", "there is no table events")
+	e.until("error", func() bool { return log.has("level=ERROR", "table=events", "there is no table events") })
 	e.exec(eventsTable)
-	next("level=INFO", "create")
+	e.until("step", func() bool { return log.has("level=INFO", "table=events", "create") })
 	e.waitFor("SELECT count(*) / 4 FROM pg_inherits WHERE inhparent = 'events'::regclass")
 	cancel()
 	e.is(<-done, context.Canceled)

@@ -75,8 +75,9 @@ const lockSessionQuery = `WITH located AS MATERIALIZED (
 			ELSE n.nspname OPERATOR(pg_catalog.=) $2::pg_catalog.text END
 	LIMIT 1
 )
-SELECT pg_catalog.pg_try_advisory_lock(key), key,
-	pg_catalog.current_setting('lock_timeout'), pg_catalog.current_setting('idle_session_timeout')
+SELECT pg_catalog.pg_try_advisory_lock(key), key, pg_catalog.concat(
+	pg_catalog.set_config('lock_timeout', $4::pg_catalog.text, false),
+	pg_catalog.set_config('idle_session_timeout', '0', false))
 FROM located`
 
 // Connect calls f in a transaction.
@@ -124,89 +125,46 @@ func (Engine) transaction(
 	return tx.Commit()
 }
 
-// WithSession calls f on a connection that holds an advisory lock until f returns, outside of a transaction.
+// WithSession calls f on a connection that holds an advisory lock until f returns, outside of a transaction. The
+// connection ends after f, and with it the settings, without which f could not take hours between two statements.
 func (Engine) WithSession(
 	ctx context.Context, db *sql.DB, t *engine.Table, lock string, f func(*sql.Conn) error,
-) (err error) {
+) error {
 	conn, err := db.Conn(ctx)
 	if err != nil {
 		return err
 	}
-	defer func() {
-		if closeErr := conn.Close(); !errors.Is(closeErr, sql.ErrConnDone) { // which the caller knows already
-			err = errors.Join(err, closeErr)
-		}
-	}()
+	defer func() { _ = conn.Raw(func(any) error { return driver.ErrBadConn }) }()
 
-	s, err := lockSession(ctx, conn, t, lock)
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, s.unlock(ctx)) }()
-
-	// f may take hours between two statements.
-	if err := s.set(ctx, milliseconds(t.LockTimeout), "0"); err != nil {
-		return err
-	}
-
-	return f(conn)
-}
-
-// session is a connection with an advisory lock.
-type session struct {
-	conn        *sql.Conn
-	key         int64  // of the lock: it stays the same, whatever the name of the table is later
-	lockTimeout string // before
-	idleTimeout string // before
-}
-
-// lockSession takes the lock of a table.
-func lockSession(ctx context.Context, conn *sql.Conn, t *engine.Table, lock string) (*session, error) {
-	s := &session{conn: conn}
-	var locked bool
-	row := conn.QueryRowContext(ctx, lockSessionQuery, t.Table, t.Schema, lock)
-	found, err := engine.One(row, &locked, &s.key, &s.lockTimeout, &s.idleTimeout)
+	var key int64 // of the lock: it stays the same, whatever the name of the table is later
+	locked, settings := false, ""
+	row := conn.QueryRowContext(ctx, lockSessionQuery, t.Table, t.Schema, lock, milliseconds(t.LockTimeout))
+	found, err := engine.One(row, &locked, &key, &settings)
 	switch {
 	case err != nil:
-		return nil, err
+		return err
 	case !found:
-		return nil, engine.ErrChanging
+		return engine.ErrChanging
 	case !locked:
-		return nil, engine.ErrBusy
+		return engine.ErrBusy
 	}
 
-	return s, nil
+	return errors.Join(f(conn), unlock(ctx, conn, key))
 }
 
-// set makes the settings of the session.
-func (s *session) set(ctx context.Context, lockTimeout, idleTimeout string) error {
-	const settings = `SELECT pg_catalog.set_config('lock_timeout', $1::pg_catalog.text, false),
-	pg_catalog.set_config('idle_session_timeout', $2::pg_catalog.text, false)`
-	_, err := s.conn.ExecContext(ctx, settings, lockTimeout, idleTimeout)
-	return err
-}
-
-// unlock restores the settings and releases the lock. If it can't, it closes the connection, which does both.
-func (s *session) unlock(ctx context.Context) error {
+// unlock releases a lock, which the server would do later than the next call may ask for it. It returns an error if the
+// session does not have it any more.
+func unlock(ctx context.Context, conn *sql.Conn, key int64) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 10*time.Second)
 	defer cancel()
 
-	unlocked := false
-	err := s.set(ctx, s.lockTimeout, s.idleTimeout)
-	if err == nil {
-		const query = "SELECT pg_catalog.pg_advisory_unlock($1::bigint)"
-		err = s.conn.QueryRowContext(ctx, query, s.key).Scan(&unlocked)
+	var unlocked bool
+	err := conn.QueryRowContext(ctx, "SELECT pg_catalog.pg_advisory_unlock($1::bigint)", key).Scan(&unlocked)
+	if err == nil && !unlocked {
+		return errors.New("the session has lost its advisory lock: " +
+			"does a pool such as PgBouncer give connections to transactions?")
 	}
-	if unlocked {
-		return nil
-	}
-
-	_ = s.conn.Raw(func(any) error { return driver.ErrBadConn })
-	if err != nil {
-		return nil
-	}
-	return errors.New("the session has lost its advisory lock: " +
-		"does a pool such as PgBouncer give connections to transactions?")
+	return nil // after an error the connection ends anyway
 }
 
 // Limit is the lock timeout.
