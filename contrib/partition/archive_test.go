@@ -21,7 +21,6 @@ func TestKeepLeavesTables(t *testing.T) {
 		e.same(e.loose(), dayName(-10), dayName(-9))
 		e.same([]string{e.comment(dayName(-10))}, `of "users" \ 'all'`)
 		e.rows(dayName(-10), 4)
-		e.does(s)
 		if e.mysql { // on PostgreSQL partitions are tables already
 			e.exec("CREATE TABLE " + dayName(-8) + " (n int)")
 			e.same(e.fails(e.set(partition.WithRetain(7), partition.WithKeep()), partition.ErrTable, "there is another table"))
@@ -146,8 +145,7 @@ func TestPostgresArchiveMarksNothingThatChangedMeanwhile(t *testing.T) {
 			if calls != c.calls {
 				t.Errorf("the callback was called %d times, want %d", calls, c.calls)
 			}
-			e.hasTable("the loose", c.kept)
-			e.hasTable("other", false)
+			e.same(e.loose(), map[bool][]string{true: {"the loose"}}[c.kept]...)
 		})
 	}
 }

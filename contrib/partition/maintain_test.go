@@ -46,7 +46,6 @@ func TestMaintainCreatesAheadAndDropsBeyondTheRetention(t *testing.T) {
 			e.want(-3, 5)
 			e.rows("events", 4*4)
 			e.does(retain)
-			e.same(e.loose())
 			e.maintain(e.set(partition.WithRetain(2), partition.WithGrace(13*time.Hour)))
 			e.want(-3, 5) // the grace keeps one more
 		})
@@ -99,13 +98,11 @@ func TestTableThatCanNotBeMaintainedIsRefused(t *testing.T) {
 			e.exec(c.statement)
 			before := e.tables()
 			e.same(e.fails(e.set(), partition.ErrTable, c.text))
-			_, err := e.set().Plan(e.limit(), e.DB)
-			e.is(err, partition.ErrTable, c.text)
 			e.same(e.tables(), before...)
 			if c.mysql {
 				return
 			}
-			_, err = e.set().PlanAdopt(e.limit(), e.DB)
+			_, err := e.set().PlanAdopt(e.limit(), e.DB)
 			e.is(err, partition.ErrTable, cmp.Or(c.adopt, c.text))
 			_, err = e.set().Adopt(e.limit(), e.DB)
 			e.is(err, partition.ErrTable, cmp.Or(c.adopt, c.text))
@@ -447,7 +444,6 @@ func TestAdoptWithATimeInTwoParts(t *testing.T) {
 	e.clustered(time.Now(), time.Now().Add(26*time.Hour))
 	e.rows("events", 8)
 	e.does(s)
-	e.same(kinds(e.adopt(s)))
 }
 
 // A partition may begin most of a day before its time. Too close a cut would be dropped, and chosen again.

@@ -136,8 +136,8 @@ func (p *process) line() string {
 // partition is missing or there twice, and no row is lost.
 func TestPostgresProcessesThatAreKilled(t *testing.T) {
 	t.Parallel()
-	rounds, processes := len(modes), 8
-	const perRound, perDay = 4, 2
+	rounds := len(modes)
+	const processes, perRound, perDay = 8, 4, 2
 	e := onPostgres(t, eventsTable+";\nCREATE TABLE archive (id bigint PRIMARY KEY)")
 	oldest := -perRound*rounds - 2
 	e.maintain(e.set(partition.WithStart(day(oldest))))
@@ -227,7 +227,6 @@ func TestAdoptGoesOnAfterKill(t *testing.T) {
 		}
 		e.same(got, want...)
 	}
-	t.Logf("killed in the states %v", phases)
 	if len(phases) < 4 {
 		t.Errorf("states of the killed processes %v: want several", phases)
 	}

@@ -95,11 +95,6 @@ func TestPartitionOfAnIDIsThatOfItsTime(t *testing.T) {
 			}
 		}
 	}
-	// A minute of a day that comes before the last hour of the day before.
-	s := mustSet(t, Day, WithZone(zone(t, "America/St_Johns")), WithLayout(snowflake.MustPreset("twitter")))
-	for _, text := range []string{"2010-11-07 02:29:59", "2010-11-07 02:30:30", "2010-11-07 02:31:30", "2010-11-07 03:30:30"} {
-		checkPeriod(t, text, s, snowflake.ID(s.first(text)))
-	}
 }
 
 func checkPeriod(t *testing.T, where string, s *Set, id snowflake.ID) {
