@@ -52,7 +52,7 @@ func maintainCommand(now func() time.Time) *cobra.Command {
 	return partitionSubcommand(now, &cobra.Command{
 		Use:   "maintain TABLE",
 		Short: "Create and drop partitions of a table",
-		Long: `It creates the partitions that are missing, drops or renames those beyond
+		Long: `It creates the partitions that are missing, drops or detaches those beyond
 --retain, and prints what it did. For cron: call it each hour. Any number of
 processes may, and an interrupt leaves nothing half done. What needs a person is
 an error. It has no callback of WithArchive: with --retain it drops what a
@@ -60,7 +60,7 @@ service with one would have archived, so use only one of the two for a table.` +
 		Example: `  sqlflake partition maintain --dsn postgres://app@db/shop \
     --unit month --retain 12 events
   SQLFLAKE_DSN='app:secret@tcp(db)/shop' sqlflake partition maintain \
-    --unit day --retain 90 --keep old_ events`,
+    --unit day --retain 90 --keep events`,
 	}, func(ctx context.Context, t *partitioned) (*partition.Plan, error) {
 		steps, err := t.Maintain(ctx, t.pool)
 		return t.done(ctx, steps, err)
@@ -71,10 +71,10 @@ func adoptCommand(now func() time.Time) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "adopt TABLE",
 		Short: "Turn an ordinary table into one with partitions",
-		Long: `On PostgreSQL the rows stay where they are, and others read and write meanwhile.
-On MySQL and MariaDB the server copies the table, and writers wait. The rows
-that there are become one partition. After an interrupt, call it again. Read the
-documentation of Set.Adopt, and look at --dry-run --sql before.` + partitionHelp,
+		Long: `It is for PostgreSQL: the rows stay where they are, as one partition, and others
+read and write meanwhile. After an interrupt, call it again. Read the
+documentation of Set.Adopt, and look at --dry-run --sql before. On MySQL and
+MariaDB it is an error that has the statement which partitions the table.` + partitionHelp,
 		Example: `  sqlflake partition adopt --dsn postgres://app@db/shop \
     --unit month --dry-run --sql events
   sqlflake partition adopt --dsn postgres://app@db/shop --unit month events`,
@@ -104,31 +104,29 @@ func partitionSubcommand(now func() time.Time, c *cobra.Command, do work) *cobra
 }
 
 type partitionOptions struct {
-	dsn            string
-	layout         chosenLayout
-	unit           partition.Unit
-	key            string
-	zone           *time.Location
-	ahead, retain  int
-	idle           int
-	grace          time.Duration
-	start          string
-	keep, names    string
-	fallback       bool
-	concurrently   bool
-	lock, patience time.Duration
-	format         string
+	dsn           string
+	layout        chosenLayout
+	unit          partition.Unit
+	key           string
+	zone          *time.Location
+	ahead, retain int
+	idle          int
+	grace         time.Duration
+	start         string
+	keep          bool
+	lock          time.Duration
+	format        string
 }
 
 func (o *partitionOptions) addFlags(c *cobra.Command) {
 	f := c.Flags()
 	dsnFlag(c, &o.dsn)
 	layoutFlag(c, &o.layout)
-	f.Func("unit", "`span` of a partition: day, week, month, year, or a duration such as 6h (required)", o.setUnit)
-	complete(c, "unit", []string{"day", "week", "month", "year"})
+	f.Func("unit", "`span` of a partition: day, week, month, or a duration such as 6h (required)", o.setUnit)
+	complete(c, "unit", []string{"day", "week", "month"})
 	_ = c.MarkFlagRequired("unit") // it exists
 	f.StringVar(&o.key, "key", "id", "`column` with the IDs")
-	zoneFlag(c, &o.zone, "time `zone` in which days, weeks, months and years begin")
+	zoneFlag(c, &o.zone, "time `zone` in which days, weeks and months begin")
 
 	f.IntVar(&o.ahead, "ahead", 3, "`number` of partitions after the current one")
 	f.IntVar(&o.retain, "retain", 0, "`number` of partitions to keep before the current one (default all)")
@@ -136,14 +134,8 @@ func (o *partitionOptions) addFlags(c *cobra.Command) {
 	f.IntVar(&o.idle, "idle", -1,
 		"`number` of successive partitions without rows that is normal; -1 for a twelfth of --retain")
 	f.StringVar(&o.start, "start", "", "`time` of the oldest ID")
-	f.StringVar(&o.keep, "keep", "",
-		"rename partitions beyond --retain, with this `prefix`, and do not drop them")
-	f.StringVar(&o.names, "names", "",
-		"begin the names of new partitions with this `prefix`, not with the table's name")
-	f.BoolVar(&o.fallback, "default", false, "have a default partition, for rows outside of the others")
-	f.BoolVar(&o.concurrently, "concurrently", false, "on PostgreSQL, detach concurrently")
+	f.BoolVar(&o.keep, "keep", false, "detach partitions beyond --retain, and do not drop them")
 	f.DurationVar(&o.lock, "lock-timeout", 200*time.Millisecond, "the longest wait for a lock")
-	f.DurationVar(&o.patience, "patience", time.Minute, "how long a step is repeated that gets no lock")
 
 	formatFlag(c, &o.format, "json", "print JSON, with IDs as strings")
 	formatFlag(c, &o.format, "sql", "print the statements of the steps")
@@ -153,7 +145,7 @@ func (o *partitionOptions) addFlags(c *cobra.Command) {
 // setUnit reads a span that follows the calendar, or a duration.
 func (o *partitionOptions) setUnit(text string) error {
 	calendar := map[string]partition.Unit{
-		"day": partition.Day, "week": partition.Week, "month": partition.Month, "year": partition.Year,
+		"day": partition.Day, "week": partition.Week, "month": partition.Month,
 	}
 	if unit, ok := calendar[text]; ok {
 		o.unit = unit
@@ -162,7 +154,7 @@ func (o *partitionOptions) setUnit(text string) error {
 
 	d, ok := parseSpan(text)
 	if !ok {
-		return errors.New("want day, week, month, year or a duration such as 6h")
+		return errors.New("want day, week, month or a duration such as 6h")
 	}
 	o.unit = partition.Unit(d)
 	return nil
@@ -203,7 +195,7 @@ func (o *partitionOptions) options(logs io.Writer, now time.Time) ([]partition.O
 	options := []partition.Option{
 		partition.WithLayout(o.layout.Layout), partition.WithKey(o.key), partition.WithZone(o.zone),
 		partition.WithAhead(o.ahead), partition.WithGrace(o.grace),
-		partition.WithLockTimeout(o.lock), partition.WithPatience(o.patience), partition.WithLogger(logger),
+		partition.WithLockTimeout(o.lock), partition.WithLogger(logger),
 	}
 	add := func(given bool, option partition.Option) {
 		if given {
@@ -213,10 +205,7 @@ func (o *partitionOptions) options(logs io.Writer, now time.Time) ([]partition.O
 
 	add(o.retain != 0, partition.WithRetain(o.retain))
 	add(o.idle != -1, partition.WithIdle(o.idle))
-	add(o.fallback, partition.WithDefault())
-	add(o.concurrently, partition.WithDetachConcurrently())
-	add(o.names != "", partition.WithNames(func(start time.Time) string { return o.names + startName(start) }))
-	add(o.keep != "", partition.WithKeep(func(name string) string { return o.keep + name }))
+	add(o.keep, partition.WithKeep())
 
 	if o.start != "" {
 		at, _, err := parseTime(o.start, now, o.zone)
@@ -226,11 +215,6 @@ func (o *partitionOptions) options(logs io.Writer, now time.Time) ([]partition.O
 		options = append(options, partition.WithStart(at))
 	}
 	return options, nil
-}
-
-// startName returns the start of a partition as a part of its name.
-func startName(start time.Time) string {
-	return strings.TrimSuffix(start.Format("2006_01_02_150405"), "_000000")
 }
 
 // forCommand names the command where an error of the package names its method.
@@ -306,8 +290,6 @@ type stepValue struct {
 	To        string       `json:"to"`
 	Lo        snowflake.ID `json:"lo"`
 	Hi        snowflake.ID `json:"hi"`
-	Rows      *int64       `json:"rows"` // null if the database does not know
-	Bytes     *int64       `json:"bytes"`
 	Why       string       `json:"why"`
 	SQL       []string     `json:"sql"`
 }
@@ -321,7 +303,7 @@ func (t *partitioned) value(plan *partition.Plan) planValue {
 	for _, s := range plan.Steps {
 		v.Steps = append(v.Steps, stepValue{
 			Action: s.Action, Partition: s.Partition, From: t.text(s.From), To: t.text(s.To), Lo: s.Lo, Hi: s.Hi,
-			Rows: knownCount(s.Rows), Bytes: knownCount(s.Bytes), Why: s.Why, SQL: s.SQL,
+			Why: s.Why, SQL: s.SQL,
 		})
 	}
 	for _, p := range plan.Problems {
@@ -342,11 +324,4 @@ func knownTime(at time.Time) *time.Time {
 		return nil
 	}
 	return &at
-}
-
-func knownCount(n int64) *int64 {
-	if n < 0 {
-		return nil
-	}
-	return &n
 }

@@ -26,10 +26,15 @@ func TestATableIsAdoptedAndMaintained(t *testing.T) {
 		if r := do("plan"); strings.Contains(r.err, "partition: ") || !strings.Contains(r.err, "is not partitioned: \"sqlflake partition adopt\" changes that\n") {
 			t.Errorf("%+v", r)
 		}
-		if r := do("adopt -dry-run -sql"); r.code != exitOK || !strings.Contains(r.out, "PARTITION BY RANGE") {
+		if s.Driver == "mysql" {
+			r := do("adopt")
+			_, statement, _ := strings.Cut(r.err, "meanwhile: ")
+			if _, err := db.ExecContext(t.Context(), statement); err != nil || r.code != exitFailed {
+				t.Fatalf("%+v, %v", r, err)
+			}
+		} else if r := do("adopt -dry-run -sql"); r.code != exitOK || !strings.Contains(r.out, "PARTITION BY RANGE") {
 			t.Errorf("%+v", r)
-		}
-		if r := do("adopt"); r.code != exitOK || !strings.Contains(r.out, "partitions until 20") || !strings.Contains(r.out, "times in Europe/Berlin") {
+		} else if r := do("adopt"); r.code != exitOK || !strings.Contains(r.out, "partitions until 20") || !strings.Contains(r.out, "times in Europe/Berlin") {
 			t.Errorf("%+v", r)
 		}
 		var plan planValue
@@ -44,9 +49,6 @@ func TestATableIsAdoptedAndMaintained(t *testing.T) {
 			t.Errorf("%d steps: %+v, %v", len(plan.Steps), r, err)
 		}
 		if r := do("maintain -ahead 9"); r.code != exitOK || !strings.Contains(r.out, ", 0 steps") || strings.Contains(r.out, "ACTION") {
-			t.Errorf("%+v", r)
-		}
-		if r := do("plan -ahead 10 -names of_"); r.code != exitOK || !strings.Contains(r.out, "create  of_20") {
 			t.Errorf("%+v", r)
 		}
 		var out, errs strings.Builder
@@ -64,8 +66,8 @@ func TestATableIsAdoptedAndMaintained(t *testing.T) {
 		if _, err := db.ExecContext(t.Context(), "CREATE TABLE "+name+" (id int)"); err != nil {
 			t.Fatal(err)
 		}
-		r = do("maintain -ahead 11 -start now -default -retain 1 -idle 3 -grace 2h -keep old_ -concurrently")
-		if r.code != exitFailed || !strings.Contains(r.out, "create  events_default") || !strings.Contains(r.err, name+": a table of this name") {
+		r = do("maintain -ahead 11 -start now -retain 1 -idle 3 -grace 2h -keep")
+		if r.code != exitFailed || !strings.Contains(r.out, "create  events_20") || !strings.Contains(r.err, name+": a table of this name") {
 			t.Errorf("%+v", r)
 		}
 	})
@@ -73,18 +75,18 @@ func TestATableIsAdoptedAndMaintained(t *testing.T) {
 
 func TestWrongArgumentsOfPartitions(t *testing.T) {
 	for args, want := range map[string]string{
-		"-unit fortnight events":                 `"fortnight" for "--unit" flag: want day, week`,
-		"events":                                 `required flag(s) "unit" not set`,
-		"-unit month":                            "TABLE",
-		"-unit month -json -sql events":          "if any flags in the group [json sql] are set",
-		"-unit month -retain -1 events":          "WithRetain(-1)",
-		"-unit month -idle -2 events":            "WithIdle(-2)",
-		"-unit month -start long-ago events":     "is neither a time",
-		"-unit 1ns events":                       "shorter than a period",
-		"-unit month -layout sonyflake3 events":  "--layout",
-		"-unit month -tz Mars events":            "--tz",
-		"-unit month -lock-timeout 2h events":    "WithLockTimeout(2h0m0s)",
-		"-unit month -keep old_ -retain 0 a.b.c": "want table or schema.table",
+		"-unit fortnight events":                `"fortnight" for "--unit" flag: want day, week`,
+		"events":                                `required flag(s) "unit" not set`,
+		"-unit month":                           "TABLE",
+		"-unit month -json -sql events":         "if any flags in the group [json sql] are set",
+		"-unit month -retain -1 events":         "WithRetain(-1)",
+		"-unit month -idle -2 events":           "WithIdle(-2)",
+		"-unit month -start long-ago events":    "is neither a time",
+		"-unit 1ns events":                      "whole seconds",
+		"-unit month -layout sonyflake3 events": "--layout",
+		"-unit month -tz Mars events":           "--tz",
+		"-unit month -lock-timeout 2h events":   "WithLockTimeout(2h0m0s)",
+		"-unit month -keep -retain 0 a.b.c":     "want table or schema.table",
 	} {
 		for _, command := range []string{"plan", "maintain", "adopt"} {
 			all := append([]string{"partition", command, "-dsn", "postgres://app@127.0.0.1:1/shop"}, strings.Fields(args)...)

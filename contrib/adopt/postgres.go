@@ -87,28 +87,13 @@ func dropCounters(tx *gorm.DB, keys []countedKey) error {
 	if err != nil {
 		return err
 	}
-	if err := each(keys, func(i int, _ countedKey) error { return widen(tx, found[i]) }); err != nil {
-		return err
-	}
 
 	for _, sequence := range sequences {
-		if err := dropSequence(tx, sequence); err != nil {
-			return err
+		if err := run(tx, "DROP SEQUENCE "+sequence); err != nil { // other columns may use it
+			return fmt.Errorf("sequence %s: %w", sequence, err)
 		}
 	}
-
-	return each(keys, func(_ int, k countedKey) error {
-		after, err := k.onPostgres(tx)
-		if err != nil {
-			return err
-		}
-
-		if counts := after.Identity || after.Default != ""; counts || after.Type != "bigint" {
-			return k.refused(ErrAutoIncrementKept, "the column is still %s, default %q, identity %t",
-				after.Type, after.Default, after.Identity)
-		}
-		return nil
-	})
+	return nil
 }
 
 // isDrawn reports whether the default takes numbers of a sequence.
@@ -137,7 +122,7 @@ func (k countedKey) onPostgres(tx *gorm.DB) (key postgresKey, err error) {
 		return key, fmt.Errorf("%w: %s", ErrNoTable, k.name())
 	case key.Number == 0:
 		return key, k.refused(ErrNoIntegerKey, "the table has no such column")
-	case !slices.Contains([]string{"smallint", "integer", "bigint"}, key.Type):
+	case key.Type != "bigint":
 		return key, k.refused(ErrNoIntegerKey, "the column is of type %s", key.Type)
 	case key.Default != "" && !key.isDrawn():
 		return key, k.refused(ErrAutoIncrementKept, "its default is not a sequence but %s", key.Default)
@@ -163,49 +148,4 @@ func (k countedKey) dropDefault(tx *gorm.DB, key postgresKey) (owned []string, e
 			AND p.refobjid = ? AND p.refobjsubid = ? AND p.deptype = 'a'
 		ORDER BY 1`, key.Relation, key.Number).Scan(&owned).Error
 	return owned, err
-}
-
-// widen changes the column and all that refer to it, directly or through others, to bigint.
-func widen(tx *gorm.DB, key postgresKey) error {
-	var changes []string
-	err := tx.Raw(`
-		WITH RECURSIVE same(relation, number) AS (
-			SELECT ?::oid, ?::smallint
-			UNION
-			SELECT f.conrelid, f.conkey[i] FROM same
-			JOIN pg_constraint f ON f.contype = 'f' AND f.confrelid = same.relation
-			CROSS JOIN generate_subscripts(f.confkey, 1) i
-			WHERE f.confkey[i] = same.number
-		)
-		SELECT format('ALTER TABLE %s ALTER COLUMN %I TYPE bigint', same.relation::regclass, a.attname) FROM same
-		JOIN pg_class c ON c.oid = same.relation
-		JOIN pg_attribute a ON a.attrelid = same.relation AND a.attnum = same.number
-		WHERE a.atttypid IN ('smallint'::regtype, 'integer'::regtype) AND (same.relation = ? OR NOT c.relispartition)
-		ORDER BY same.relation <> ?, 1`, key.Relation, key.Number, key.Relation, key.Relation).Scan(&changes).Error
-	if err != nil {
-		return err
-	}
-
-	return run(tx, changes...)
-}
-
-// dropSequence drops the sequence of a serial column unless other columns use it.
-func dropSequence(tx *gorm.DB, sequence string) error {
-	var others []string
-	err := tx.Raw(`
-		SELECT d.adrelid::regclass::text || '.' || a.attname FROM pg_depend p
-		JOIN pg_attrdef d ON p.classid = 'pg_attrdef'::regclass AND p.objid = d.oid
-		JOIN pg_attribute a ON a.attrelid = d.adrelid AND a.attnum = d.adnum
-		WHERE p.refclassid = 'pg_class'::regclass AND p.refobjid = ?::text::regclass
-		ORDER BY 1`, sequence).Scan(&others).Error
-
-	if err == nil && len(others) > 0 {
-		err = fmt.Errorf("%w: the sequence %s also serves %s",
-			ErrAutoIncrementKept, sequence, strings.Join(others, ", "))
-	}
-	if err == nil {
-		err = run(tx, "DROP SEQUENCE "+sequence)
-	}
-
-	return wrap("sequence "+sequence, err)
 }

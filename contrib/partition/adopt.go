@@ -13,21 +13,20 @@ import (
 	"github.com/sqlflake/sqlflake/snowflake"
 )
 
-// Adopt turns an ordinary table into a partitioned one with the same name and rows, and creates the partitions that
-// [Set.Maintain] would create. It returns the steps that it took, even with an error. A partitioned table that fits the
-// Set only gets missing partitions. Any number of processes may call it at once: one does the work, the others wait
-// until it is done. If it was interrupted at any point, even by kill -9, the next call continues.
+// Adopt turns an ordinary table of PostgreSQL into a partitioned one with the same name and rows, and creates the
+// partitions that [Set.Maintain] would create. It returns the steps that it took, even with an error. A partitioned
+// table that fits the Set only gets missing partitions. Any number of processes may call it at once: one does the work,
+// the others wait until it is done. If it was interrupted at any point, even by kill -9, the next call continues.
 //
-// On MySQL and MariaDB one ALTER TABLE copies the table, and blocks writers meanwhile. On PostgreSQL the table becomes
-// the first partition, table_legacy (a long name is cut, with a checksum), of a new table; no row is copied, and
-// others read and write meanwhile, except for some ten milliseconds. The README of the package says what happens to
-// table_legacy afterwards. The steps on PostgreSQL:
+// The table becomes the first partition, table_legacy (a long name is cut, with a checksum), of a new table; no row is
+// copied, and others read and write meanwhile, except for some ten milliseconds. The README of the package says what
+// happens to table_legacy afterwards. The steps:
 //
 //  1. The CHECK constraint sqlflake_adopt limits the keys to those before the cut: the start of the first period at
 //     least a day ahead, more for very large tables. VALIDATE reads all rows, without blocking. If the clock comes
 //     within six hours of the cut, the constraint is dropped.
 //  2. One transaction swaps the tables, in about six round trips. It waits for its locks for the lock timeout in total,
-//     and is repeated within the patience, with the locks in different orders: one suits writers that lock a parent
+//     and is repeated for a minute, with the locks in different orders: one suits writers that lock a parent
 //     before its children, one those that lock it after them. If both kinds overlap all the time, pause one. The error
 //     says who holds the locks.
 //  3. The partitions from the cut on are created, and foreign keys that refer to the table are validated, while others
@@ -53,17 +52,20 @@ import (
 // functions or columns; publications, subscriptions, inheritance, identity columns, a key with a sequence (see
 // contrib/adopt), unique indexes without the key, exclusion constraints, invalid indexes, constraints NOT VALID or
 // NO INHERIT, foreign keys to itself or from a partitioned table, or keys from the cut on; or that is unlogged. On
-// MySQL and MariaDB, for one that has a primary or unique key without the key column, any foreign key, a FULLTEXT or
-// SPATIAL index, or an AUTO_INCREMENT key.
+// MySQL and MariaDB its error has the statement that partitions a table, with the clause of [Set.TableOptions].
 //
-// It also returns [ErrOption] if a partition has no usable name; [ErrLocked]; snowflake.ErrTimeExhausted if the layout
-// ends before the last partition; and errors of ctx and of the database.
+// It also returns [ErrLocked]; snowflake.ErrTimeExhausted if the layout ends before the last partition; and errors of
+// ctx and of the database.
 func (s *Set) Adopt(ctx context.Context, db *sql.DB) (steps []Step, err error) {
+	if err := s.checkAdoptable(); err != nil {
+		return nil, err
+	}
+
 	var c adopt.Claim
 	for {
 		step, err := s.adoptStep(ctx, db, &c)
 		if err != nil {
-			err = errors.Join(withCause(ctx, err), s.abandonAdoption(ctx, db, c))
+			err = errors.Join(withCause(ctx, err), s.abandonAdoption(ctx, db, &c))
 			return steps, fmt.Errorf("partition: adopt %v: %w", s.table.Name, err)
 		}
 
@@ -79,9 +81,12 @@ func (s *Set) Adopt(ctx context.Context, db *sql.DB) (steps []Step, err error) {
 
 // PlanAdopt returns what [Set.Adopt] would do, with the statements in Step.SQL, and changes nothing. Adopt refuses a
 // table whose plan has Problems. PlanAdopt returns the other errors of Adopt, and ErrTable for a table that does not
-// exist, is no ordinary table, has no bigint key, or is partitioned in another way. On MySQL and MariaDB the rows and
-// bytes of its steps are estimates, which ANALYZE TABLE renews.
+// exist, is no ordinary table, has no bigint key, or is partitioned in another way.
 func (s *Set) PlanAdopt(ctx context.Context, db *sql.DB) (*Plan, error) {
+	if err := s.checkAdoptable(); err != nil {
+		return nil, err
+	}
+
 	return s.readPlan(ctx, db, "plan to adopt", func(s *Set, q engine.Querier) (*Plan, error) {
 		a, err := s.adoption(ctx, q, new(adopt.Claim), 0)
 		if err != nil {
@@ -115,43 +120,32 @@ func (s *Set) adoptStep(ctx context.Context, db *sql.DB, c *adopt.Claim) (done *
 	return done, err
 }
 
-// abandonAdoption undoes what rejects rows after an error. It returns nil, or what stays and why.
-func (s *Set) abandonAdoption(ctx context.Context, db *sql.DB, c adopt.Claim) error {
-	try := func(
-		ctx context.Context, until time.Time, change bool, f func(*adopt.Table, engine.Querier) error,
-	) (reason error) {
-		err := s.patiently(ctx, &waiter{until: until}, func() error {
-			reason = s.connect(ctx, db, change, func(s *Set, q engine.Querier) error { return f(s.adoptee(), q) })
-			return reason
-		})
-		if err == nil {
-			return nil
-		}
-		return reason
-	}
+// abandonTimeout is the least time for which abandonAdoption tries to remove the constraint. The server needs some of it
+// to notice that the statement of a context that has ended is to be cancelled.
+const abandonTimeout = 10 * time.Second
 
-	return adopt.Abandon(ctx, s.adoptee(), c, try)
+// abandonAdoption drops the constraint after an error, since rows are rejected once the clock passes the cut. If it
+// stays, the error says so and why.
+func (s *Set) abandonAdoption(ctx context.Context, db *sql.DB, c *adopt.Claim) error {
+	timeout := max(abandonTimeout, 10*s.table.LockTimeout)
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), timeout)
+	defer cancel()
+
+	var reason error // of the last attempt
+	_ = s.patiently(ctx, &waiter{until: time.Now().Add(timeout)}, func() error {
+		reason = s.connect(ctx, db, c.Touched(), func(s *Set, q engine.Querier) error {
+			return c.Release(ctx, q, s.adoptee())
+		})
+		return reason
+	})
+	return c.Stays(reason)
 }
 
 // adoptee returns what package adopt needs of the Set.
 func (s *Set) adoptee() *adopt.Table {
 	return &adopt.Table{
-		Table: &s.table, Engine: s.engine, Calendar: s.calendar, Now: s.now(), Retain: s.retain, Grace: s.grace,
-		Partitions: s.legacyPartitions,
+		Table: &s.table, Calendar: s.calendar, Now: s.now(), Retain: s.retain, Grace: s.grace,
 	}
-}
-
-// legacyPartitions returns the changes that create all partitions of a table: one with the legacy name for the rows
-// before the first period, and those that Maintain would create.
-func (s *Set) legacyPartitions(
-	st *engine.State, legacy engine.Name,
-) (first period.Span, creates []engine.Change, err error) {
-	first = s.newPlanner(st, s.now(), probe{}).first()
-	st.Parts = []engine.Part{{Name: legacy, Lo: engine.NoLow, Hi: first.Lo}}
-	creates, err = s.firstPartitions(st)
-
-	rest := engine.Change{Action: engine.Create, Partition: legacy.Table, Lo: engine.NoLow, Hi: first.Lo}
-	return first, append([]engine.Change{rest}, creates...), err
 }
 
 // adoption is what is left to do for a table. The plan has all steps; run executes the first one.
@@ -174,14 +168,25 @@ func (s *Set) adoption(ctx context.Context, q engine.Querier, c *adopt.Claim, at
 		a.add(s.publicStep(step), step.Run)
 	}
 
-	switch {
-	case !left.Ordinary:
-		err = a.createMissing(ctx, q, s)
-	case left.After != nil:
-		err = a.createsFor(ctx, q, s, left.After, s.calendar.At(left.Cut))
+	st := left.After
+	if !left.Ordinary {
+		if st, err = s.engine.Inspect(ctx, q, &s.table); err != nil {
+			return nil, err
+		}
 	}
+
+	creates, err := s.planCreates(ctx, q, st)
 	if err != nil {
 		return nil, err
+	}
+
+	for _, step := range creates.Steps {
+		a.add(step, func(ctx context.Context, q engine.Querier) error {
+			return s.engine.Execute(ctx, q, &s.table, st, step.change)
+		})
+	}
+	if left.Ordinary { // else Maintain reports them
+		plan.Problems = append(plan.Problems, creates.Problems...)
 	}
 
 	for _, step := range left.Later {
@@ -191,11 +196,25 @@ func (s *Set) adoption(ctx context.Context, q engine.Querier, c *adopt.Claim, at
 	return a, nil
 }
 
+// checkAdoptable returns an error on MySQL and MariaDB, with the statement that partitions the table there.
+func (s *Set) checkAdoptable() error {
+	if !s.engine.Adjoins() {
+		return nil
+	}
+
+	options, err := s.TableOptions()
+	if err != nil {
+		return err
+	}
+	return fmt.Errorf("%w: Adopt is for PostgreSQL. On MySQL and MariaDB one statement copies the table into "+
+		"partitions, and blocks writers meanwhile: ALTER TABLE %v %s", ErrTable, s.table.Name, options)
+}
+
 // publicStep returns a step of package adopt as one of a plan.
 func (s *Set) publicStep(step adopt.Step) Step {
 	public := Step{
 		Action: step.Action, Partition: step.Partition, Lo: snowflake.ID(step.Lo), Hi: snowflake.ID(step.Hi),
-		Rows: step.Part.Rows, Bytes: step.Part.Bytes, Why: step.Why, SQL: step.SQL, change: step.Change,
+		Why: step.Why, SQL: step.SQL, change: step.Change,
 	}
 	if !step.To.IsZero() {
 		public.To = step.To.In(s.calendar.Zone)
@@ -211,37 +230,15 @@ func (a *adoption) add(step Step, run func(context.Context, engine.Querier) erro
 	a.plan.Steps = append(a.plan.Steps, step)
 }
 
-// createMissing adds the missing partitions of a table that has some.
-func (a *adoption) createMissing(ctx context.Context, q engine.Querier, s *Set) error {
-	st, err := s.engine.Inspect(ctx, q, &s.table)
-	if err != nil {
-		return err
-	}
-
+// planCreates plans the missing partitions, also those after the first one, which may end after the last one ahead: it
+// has the rows that there were.
+func (s *Set) planCreates(ctx context.Context, q engine.Querier, st *engine.State) (*Plan, error) {
 	now := s.now()
-	if len(st.Parts) > 0 && st.Parts[0].Hi != engine.NoHigh { // the legacy partition may end after the last one ahead
+	if len(st.Parts) > 0 && st.Parts[0].Hi != engine.NoHigh {
 		now = period.Later(now, s.calendar.At(st.Parts[0].Hi))
 	}
 
-	err = a.createsFor(ctx, q, s, st, now)
-	a.plan.Problems = nil // Maintain reports them
-	return err
-}
-
-// createsFor adds the missing partitions of a state to the plan. now is at least the end of the legacy partition, so
-// that others follow it.
-func (a *adoption) createsFor(
-	ctx context.Context, q engine.Querier, s *Set, st *engine.State, now time.Time,
-) error {
 	p := s.newPlanner(st, now, s.probe(ctx, q, st))
 	p.latest = period.Later(st.Now, s.now())
-	err := p.run(p.create, p.createDefault)
-
-	for _, step := range p.plan.Steps {
-		a.add(step, func(ctx context.Context, q engine.Querier) error {
-			return s.engine.Execute(ctx, q, &s.table, st, step.change)
-		})
-	}
-	a.plan.Problems = append(a.plan.Problems, p.plan.Problems...)
-	return err
+	return p.plan, p.run(p.create)
 }

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/sqlflake/sqlflake/contrib/partition"
+	"github.com/sqlflake/sqlflake/internal/testdb"
 	"github.com/sqlflake/sqlflake/snowflake/sqldb"
 )
 
@@ -259,11 +260,11 @@ func TestAdoptTakesOddNames(t *testing.T) {
 INSERT INTO "Odd ""Events" VALUES (1, 1), (-3, 2);
 `)
 	set, err := partition.New(sqldb.Postgres, a.schema()+`.Odd "Events`, partition.Month, partition.WithKey("the Key"),
-		partition.WithDefault(), partition.WithStalls(time.Minute, time.Minute), partition.WithLogger(slog.New(slog.DiscardHandler)))
+		partition.WithStalls(time.Minute, time.Minute), partition.WithLogger(slog.New(slog.DiscardHandler)))
 	a.must(err)
 	a.adopt(set)
-	// The old one, four months, the default.
-	a.counts(6, `SELECT count(*) FROM pg_partition_tree(quote_ident('Odd "Events')::regclass) WHERE isleaf`)
+	// The old one, and four months.
+	a.counts(5, `SELECT count(*) FROM pg_partition_tree(quote_ident('Odd "Events')::regclass) WHERE isleaf`)
 	a.rows(`"Odd ""Events_legacy"`, 2)
 
 	// Names have 63 bytes at most, and those that Adopt makes are cut.
@@ -271,8 +272,7 @@ INSERT INTO "Odd ""Events" VALUES (1, 1), (-3, 2);
 	a.exec(fmt.Sprintf("CREATE TABLE %s (id bigint PRIMARY KEY, a int, b int);\nCREATE INDEX %[1]s_in ON %[1]s (a);\n"+
 		"CREATE STATISTICS %[1]s_st ON a, b FROM %[1]s", long))
 	set, err = partition.New(sqldb.Postgres, long, partition.Month, partition.WithStalls(time.Minute, time.Minute),
-		partition.WithLogger(slog.New(slog.DiscardHandler)),
-		partition.WithNames(func(start time.Time) string { return start.Format("part_2006_01_02") }))
+		partition.WithLogger(slog.New(slog.DiscardHandler)))
 	a.must(err)
 	a.adopt(set)
 	a.counts(1, "SELECT count(*) FROM pg_class WHERE relname LIKE $1 AND relispartition", long[:47]+"\\_%\\_legacy")
@@ -283,7 +283,7 @@ func TestAdoptTakesLongUnits(t *testing.T) {
 	t.Parallel()
 	a := onPostgres(t, ordinaryTable)
 	january := func() time.Time { return time.Date(noon.Year()+1, 1, 2, 0, 0, 0, 0, time.UTC) }
-	a.adopt(a.newSet(partition.Year, partition.WithNow(january)))
+	a.adopt(a.newSet(partition.Month, partition.WithNow(january)))
 }
 
 // What comes between the plan and the locks of the swap is refused too.
@@ -296,4 +296,61 @@ func TestAdoptRefusesWhatComesBeforeItsLocks(t *testing.T) {
 	a.waitFor("SELECT count(*) FROM pg_locks WHERE relation = 'events'::regclass AND NOT granted AND mode = 'ShareUpdateExclusiveLock'")
 	commit()
 	a.is(<-done, partition.ErrTable, ".one does not contain the key id")
+}
+
+// The legacy partition has no lower bound. It is dropped once it is beyond the retention, if the Set says how old its rows
+// may be, and if it has no others.
+func TestAdoptedPartitionIsDroppedByRetention(t *testing.T) {
+	t.Parallel()
+	a := onPostgres(t, ordinaryTable)
+	a.insert(day(-40), day(-30), 24*time.Hour)
+	a.exec("INSERT INTO events VALUES (5)")
+	without := a.newSet(partition.Day, partition.WithRetain(5), partition.WithIdle(5))
+	set := a.newSet(partition.Day, partition.WithRetain(5), partition.WithIdle(5), partition.WithStart(day(-40)))
+	a.adopt(set)
+	a.does(set)
+	// As if it had been adopted twenty days ago.
+	a.exec(fmt.Sprintf("ALTER TABLE events DETACH PARTITION events_legacy;\n"+
+		"ALTER TABLE events ATTACH PARTITION events_legacy FOR VALUES FROM (MINVALUE) TO ('%d')", idAt(day(-20))))
+	a.maintain(a.newSet(partition.Day))
+	a.insert(day(0), day(1), 24*time.Hour)
+	a.fails(set, partition.ErrBlocked, "events_legacy", "the key 5")
+	a.exec("DELETE FROM events WHERE id = 5")
+	a.fails(without, partition.ErrBlocked, "events_legacy", "set WithStart")
+	if steps := a.maintain(set); !slices.Contains(steps, "drop events_legacy") {
+		t.Errorf("the steps are %q", steps)
+	}
+}
+
+// A table that is created with the options is one that Maintain accepts as it is.
+func TestTableOptionsFitMaintain(t *testing.T) {
+	for _, options := range [][]partition.Option{nil, {partition.WithStart(day(-9)), partition.WithRetain(3)}} {
+		e := onMariaDB(t, "")
+		set := e.set(options...)
+		text, err := set.TableOptions()
+		e.must(err)
+		e.exec("CREATE TABLE events (id bigint PRIMARY KEY) " + text)
+		e.does(set)
+	}
+	e := newEvents(t, testdb.Postgres(t), "")
+	set := e.set(partition.WithKey("the Key"))
+	text, err := set.TableOptions()
+	e.must(err)
+	e.exec(`CREATE TABLE events ("the Key" bigint PRIMARY KEY) ` + text)
+	e.does(set, "create "+dayName(0), "create "+dayName(1), "create "+dayName(2), "create "+dayName(3))
+}
+
+// On MySQL the statement of the error, which is the one of TableOptions, partitions a table with rows.
+func TestAdoptNamesTheStatementOfMySQL(t *testing.T) {
+	e := onMariaDB(t, "CREATE TABLE events (id bigint PRIMARY KEY, body text)")
+	e.insert(day(-5), day(1), 24*time.Hour)
+	set := e.set(partition.WithStart(day(-2)))
+	_, planErr := set.PlanAdopt(t.Context(), e.DB)
+	_, err := set.Adopt(t.Context(), e.DB)
+	e.is(err, partition.ErrTable, "ALTER TABLE events PARTITION BY RANGE (`id`) (PARTITION `"+dayName(-2)+"` ")
+	e.is(planErr, partition.ErrTable, err.Error())
+	_, statement, _ := strings.Cut(err.Error(), "meanwhile: ")
+	e.exec(statement)
+	e.rows("events PARTITION ("+dayName(-2)+")", 4)
+	e.does(set)
 }

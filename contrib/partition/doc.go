@@ -1,6 +1,6 @@
 // Package partition maintains the partitions of a table whose key is a Snowflake ID. An ID begins with its time, so
 // ranges of the key are ranges of time: each partition contains a day, a week, a month or another unit. The package
-// creates partitions before they are needed, and drops, renames or archives those that are older than a retention, on
+// creates partitions before they are needed, and drops, detaches or archives those that are older than a retention, on
 // PostgreSQL 14 and later, MySQL 8 and later, and MariaDB 10.6 and later.
 //
 //	CREATE TABLE events (id bigint PRIMARY KEY, body text) PARTITION BY RANGE (id);
@@ -9,7 +9,7 @@
 //	...
 //	go set.Run(ctx, db, time.Hour) // or set.Maintain(ctx, db) from cron
 //
-// [Set.Adopt] turns an ordinary table into a partitioned one, and [Set.TableOptions] returns the clause for CREATE
+// [Set.Adopt] turns an ordinary table of PostgreSQL into a partitioned one, and [Set.TableOptions] returns the clause for CREATE
 // TABLE and GORM's AutoMigrate.
 //
 // Any number of processes may call [Set.Maintain] and [Set.Run] for a table, at any time, and may be killed at any

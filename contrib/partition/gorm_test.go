@@ -61,12 +61,7 @@ func TestPartitionedTableWorksLikeOthersInGORM(t *testing.T) {
 		if dialect == "" {
 			skip.Inapplicable(t, "SQLite has no partitions")
 		}
-		must := func(err error) {
-			t.Helper()
-			if err != nil {
-				t.Fatal(err)
-			}
-		}
+		must := (&events{T: t}).must
 
 		// In a zone where it is noon: soon after midnight the day before has a partition, too.
 		now := time.Now().UTC().Truncate(time.Second)

@@ -216,13 +216,6 @@ func (e *events) loose() []string {
 		"SELECT table_name FROM information_schema.tables WHERE table_schema = DATABASE() AND table_name <> 'events' ORDER BY 1"))
 }
 
-func (e *events) hasTable(name string, want bool) {
-	e.Helper()
-	if tables := e.tables(); slices.Contains(tables, name) != want {
-		e.Errorf("the tables are %q; %s is among them: want %v", tables, name, want)
-	}
-}
-
 // comment returns the comment of a table.
 func (e *events) comment(table string) string {
 	e.Helper()
@@ -383,5 +376,3 @@ func (e *events) waitForALock() {
 
 // lockOfChange is the lock that Maintain takes for each step on PostgreSQL.
 const lockOfChange = `SELECT pg_advisory_xact_lock(hashtextextended('sqlflake/partition change ' || current_schema() || '.events', 0))`
-
-func keepAsOld(table string) string { return "old_" + table }

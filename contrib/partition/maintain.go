@@ -59,10 +59,10 @@ func (p *planner) make() error {
 	// What fails in the later parts, such as an archive callback, prevents no new partition. All partitions are
 	// detached before the first is archived, which may take hours: a Set without WithArchive leaves them alone as long
 	// as one waits.
-	return p.run(p.create, p.createDefault, p.retire, p.finishDetached)
+	return p.run(p.create, p.retire, p.finishDetached)
 }
 
-// Maintain creates missing partitions, and drops, renames or archives those beyond the retention. It returns the steps
+// Maintain creates missing partitions, and drops, detaches or archives those beyond the retention. It returns the steps
 // that it did itself, not the steps of another process. One process makes a step at a time, and each reads the catalog
 // anew before each step.
 //
@@ -84,7 +84,7 @@ func (p *planner) make() error {
 // security.
 //
 // DETACH and DROP in one transaction take an ACCESS EXCLUSIVE lock on the table for a few milliseconds, and on each
-// table that its foreign keys refer to, even after [WithDetachConcurrently]: a reader of such a table delays the drop.
+// table that its foreign keys refer to: a reader of such a table delays the drop.
 // A step waits for its locks in turn, each for at most [WithLockTimeout], and keeps those it has. Attempts use
 // different orders.
 //
@@ -112,17 +112,13 @@ type maintenance struct {
 	failed   map[string]bool // by Step.id; or left to another process
 	locked   map[bool]bool   // a lock of the table was refused; by whether the step creates a partition
 	tries    int             // of the current step
-	rest     bool            // before the next step: the last one was refused a lock
 	errs     []error         // of steps
 	problems bool            // the plan has problems, and nothing failed
 }
 
-// errRest means that others are to proceed before the next step.
-var errRest = errors.New("partition: pause")
-
 // open reports whether a step is to be done.
 func (m *maintenance) open(step Step) bool {
-	if step.waits || m.failed[step.id()] {
+	if m.failed[step.id()] {
 		return false
 	}
 	return step.change.Detached || !m.locked[step.Action == engine.Create]
@@ -131,19 +127,13 @@ func (m *maintenance) open(step Step) bool {
 func (m *maintenance) run(ctx context.Context) error {
 	for {
 		p, step, err := m.nextPatiently(ctx)
-		if errors.Is(err, errRest) {
-			if err = m.pauseForOthers(ctx); err == nil {
-				continue
-			}
-		}
-
 		isLast := step == nil || ctx.Err() != nil
 		switch {
 		case err != nil && isLast:
 			return errors.Join(append(m.errs, withCause(ctx, err))...)
 
 		case err != nil:
-			m.recordFailure(*step, err)
+			m.recordFailure(ctx, *step, err)
 
 		case step != nil:
 			m.done = append(m.done, *step)
@@ -167,25 +157,21 @@ func (m *maintenance) nextPatiently(ctx context.Context) (p *planner, step *Step
 	return p, step, err
 }
 
-// pauseForOthers lets others proceed after a step that was refused a lock.
-func (m *maintenance) pauseForOthers(ctx context.Context) error {
-	m.rest = false
-	limit := m.engine.Limit(m.table.LockTimeout)
-	return pause(ctx, 2*limit, 6*limit)
-}
-
-// recordFailure records the error of a step. This call then skips the step, and others that need the same lock.
-func (m *maintenance) recordFailure(step Step, err error) {
+// recordFailure records the error of a step. This call then skips the step. After a lock that was refused it also skips
+// others that need the same lock, and lets other processes proceed before the next step.
+func (m *maintenance) recordFailure(ctx context.Context, step Step, err error) {
 	m.failed[step.id()] = true
 	m.errs = append(m.errs, fmt.Errorf("%s %s: %w", step.Action, step.Partition, err))
 	if !errors.Is(err, ErrLocked) {
 		return
 	}
 
-	m.rest = true
 	if ownLock := errors.As(err, new(engine.OwnLock)); !ownLock && step.Action != engine.Archive {
 		m.locked[step.Action == engine.Create] = true
 	}
+
+	limit := m.engine.Limit(m.table.LockTimeout)
+	_ = pause(ctx, 2*limit, 6*limit) // the next step has the error
 }
 
 // next does the first step that has not failed. It returns nil if there is none, and the step even if it fails.
@@ -196,9 +182,6 @@ func (m *maintenance) next(ctx context.Context) (p *planner, step *Step, err err
 			if p, err = s.survey(ctx, q, m.open); err != nil || p.chosen == nil {
 				return err
 			}
-			if m.rest {
-				return errRest
-			}
 
 			step = p.chosen
 			step.change.Attempt = m.tries
@@ -208,12 +191,12 @@ func (m *maintenance) next(ctx context.Context) (p *planner, step *Step, err err
 		if err != nil || step == nil {
 			return p, step, err
 		}
-		if !step.change.Finish {
+		if step.Action != engine.Archive {
 			return p, step, nil
 		}
 
-		err = m.engine.Finish(ctx, m.db, &p.table, p.State, step.change)
-		if step.Action != engine.Archive || !errors.Is(err, engine.ErrBusy) {
+		err = m.engine.Archive(ctx, m.db, &p.table, p.State, step.change.Part)
+		if !errors.Is(err, engine.ErrBusy) {
 			return p, step, err
 		}
 

@@ -5,7 +5,6 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
-	"net"
 	"slices"
 	"strings"
 	"testing"
@@ -22,7 +21,7 @@ func TestMySQLDetachGoesOnAfterEachOfItsStatements(t *testing.T) {
 	var statements []string
 	for n := 1; n == 1 || n <= len(statements); n++ {
 		e := filledMariaDB(t)
-		s := e.set(partition.WithRetain(9), partition.WithKeep(keepAsOld))
+		s := e.set(partition.WithRetain(9), partition.WithKeep())
 		plan, err := s.Plan(t.Context(), e.DB)
 		if err != nil || len(plan.Steps) != 1 {
 			t.Fatalf("%v, %v", plan, err)
@@ -41,9 +40,9 @@ func TestMySQLDetachGoesOnAfterEachOfItsStatements(t *testing.T) {
 // kept checks that the oldest day has become a table of WithKeep, without a mark.
 func (e *events) kept() {
 	e.Helper()
-	e.same(e.loose(), "old_"+dayName(-10))
-	e.rows("old_"+dayName(-10), 4)
-	if comment := e.comment("old_" + dayName(-10)); comment != "" {
+	e.same(e.loose(), dayName(-10))
+	e.rows(dayName(-10), 4)
+	if comment := e.comment(dayName(-10)); comment != "" {
 		e.Errorf("the comment is %q", comment)
 	}
 }
@@ -73,9 +72,9 @@ func (e *events) stopBefore(s *partition.Set, word string) {
 const afterExchange = " DROP PARTITION "
 
 func TestMySQLRowsThatComeBetweenAreNotLost(t *testing.T) {
-	for _, option := range []partition.Option{partition.WithKeep(keepAsOld), partition.WithAhead(3)} {
+	for _, option := range []partition.Option{partition.WithKeep(), partition.WithAhead(3)} {
 		e := filledMariaDB(t)
-		keep := e.set(partition.WithRetain(9), partition.WithKeep(keepAsOld))
+		keep := e.set(partition.WithRetain(9), partition.WithKeep())
 		e.stopBefore(keep, afterExchange)
 		e.exec(fmt.Sprintf("INSERT INTO events VALUES (%d, 'late')", idAt(day(-10))+1))
 		e.blocked(e.set(partition.WithRetain(9), option), dayName(-10))
@@ -85,7 +84,7 @@ func TestMySQLRowsThatComeBetweenAreNotLost(t *testing.T) {
 		e.exec("ALTER TABLE events TRUNCATE PARTITION " + dayName(-10))
 		e.maintain(keep)
 		e.want(-9, 3)
-		e.rows("old_"+dayName(-10), 5)
+		e.rows(dayName(-10), 5)
 	}
 }
 
@@ -99,9 +98,9 @@ func TestRowsThatComeAfterThePlanAreNotLost(t *testing.T) {
 	}{
 		"postgres":           {-13, partition.WithAhead(3), ""},
 		"foreign row":        {-13, partition.WithAhead(3), ""},
-		"foreign row, kept":  {-13, partition.WithKeep(keepAsOld), ""},
-		"row of a partition": {-10, partition.WithKeep(keepAsOld), afterExchange},
-		"row of its twin":    {-10, partition.WithKeep(keepAsOld), " EXCHANGE "},
+		"foreign row, kept":  {-13, partition.WithKeep(), ""},
+		"row of a partition": {-10, partition.WithKeep(), afterExchange},
+		"row of its twin":    {-10, partition.WithKeep(), " EXCHANGE "},
 	} {
 		t.Run(name, func(t *testing.T) {
 			var e *events
@@ -131,7 +130,7 @@ func TestRowsThatComeAfterThePlanAreNotLost(t *testing.T) {
 
 func TestMySQLOptionsThatChangeBetweenTheStatements(t *testing.T) {
 	e := filledMariaDB(t)
-	e.stopBefore(e.set(partition.WithRetain(9), partition.WithKeep(keepAsOld)), afterExchange)
+	e.stopBefore(e.set(partition.WithRetain(9), partition.WithKeep()), afterExchange)
 	// The rows are retained again, so somebody has to put them back.
 	e.blocked(e.set(partition.WithRetain(10)), "the table "+dayName(-10))
 	// Now they are to be dropped.
@@ -158,33 +157,13 @@ func TestMySQLAlteredTableNeedsNewTables(t *testing.T) {
 	t.Parallel()
 	for _, before := range []string{"COMMENT = ", " EXCHANGE "} {
 		e := filledMariaDB(t)
-		s := e.set(partition.WithRetain(9), partition.WithKeep(keepAsOld))
+		s := e.set(partition.WithRetain(9), partition.WithKeep())
 		e.stopBefore(s, before)
 		e.exec("ALTER TABLE events ADD COLUMN size int, FORCE")
-		e.does(s, "rename "+dayName(-10))
+		e.does(s, "keep "+dayName(-10))
 		e.want(-9, 3)
 		e.kept()
 	}
-}
-
-// MySQL exchanges no partition of a table after a column was added by INSTANT.
-func TestMySQLInstantColumn(t *testing.T) {
-	e := filledMariaDB(t)
-	e.exec("ALTER TABLE events ADD COLUMN size int DEFAULT 7")
-	s := e.set(partition.WithRetain(9), partition.WithKeep(keepAsOld))
-	if e.target.IsMySQL() {
-		for range 2 {
-			e.same(e.fails(s, nil, "ALTER TABLE "+e.quoted("events")+" FORCE"))
-			e.same(e.loose())
-		}
-		e.exec("ALTER TABLE events FORCE")
-	}
-	e.maintain(s)
-	e.want(-9, 3)
-	e.kept()
-	e.exec("ALTER TABLE events ADD COLUMN weight int DEFAULT 8, ALGORITHM = INPLACE")
-	e.maintain(e.set(partition.WithRetain(8), partition.WithKeep(keepAsOld)))
-	e.want(-8, 3)
 }
 
 // open returns a pool of one connection. change changes how it connects.
@@ -205,33 +184,6 @@ func (e *events) open(change func(*mysql.Config)) *sql.DB {
 	return db
 }
 
-// openStopping returns a pool on which the process says "holds" before it sends a statement with the text j.Stop, and waits.
-func (j job) openStopping() (*sql.DB, error) {
-	config, err := mysql.ParseDSN(j.Target.DSN)
-	if err != nil {
-		return nil, err
-	}
-	config.DialFunc = func(ctx context.Context, network, addr string) (net.Conn, error) {
-		var dialer net.Dialer
-		conn, err := dialer.DialContext(ctx, network, addr)
-		return stoppingConn{conn, j}, err
-	}
-	connector, err := mysql.NewConnector(config)
-	return sql.OpenDB(connector), err
-}
-
-type stoppingConn struct {
-	net.Conn
-	job
-}
-
-func (c stoppingConn) Write(packet []byte) (int, error) {
-	if strings.Contains(string(packet), c.Stop) {
-		c.wait("holds")
-	}
-	return c.Conn.Write(packet)
-}
-
 func TestMySQLSettingsOfTheSessionAreKept(t *testing.T) {
 	for setting, value := range map[string]string{
 		"autocommit": "0", "sql_mode": "'ANSI_QUOTES'", "lock_wait_timeout": "8", "innodb_lock_wait_timeout": "7", "wait_timeout": "77",
@@ -239,11 +191,9 @@ func TestMySQLSettingsOfTheSessionAreKept(t *testing.T) {
 		t.Run(setting, func(t *testing.T) {
 			e := filledMariaDB(t)
 			e.DB = e.open(func(config *mysql.Config) { config.Params[setting] = value })
-			connection := e.count("SELECT CONNECTION_ID()")
-			e.maintain(e.set(partition.WithRetain(8), partition.WithAhead(4), partition.WithKeep(keepAsOld)))
+			e.maintain(e.set(partition.WithRetain(8), partition.WithAhead(4), partition.WithKeep()))
 			e.want(-8, 4)
 			e.same(e.texts("SELECT @@SESSION."+setting), strings.Trim(value, "'"))
-			e.counts(connection, "SELECT CONNECTION_ID()")
 		})
 	}
 }
@@ -272,9 +222,9 @@ func TestMySQLTriggerStopsNoWriters(t *testing.T) {
 			e.exec("CREATE TABLE log (n bigint)")
 			e.exec("CREATE FUNCTION logged() RETURNS bigint READS SQL DATA RETURN (SELECT MAX(n) FROM log)")
 			e.exec("CREATE TRIGGER audit " + trigger)
-			keep := e.set(partition.WithRetain(9), partition.WithKeep(keepAsOld), partition.WithPatience(0))
+			keep := e.set(partition.WithRetain(9), partition.WithKeep(), partition.WithPatience(0))
 			if want == nil || e.target.IsMySQL() {
-				e.does(keep, "rename "+dayName(-10))
+				e.does(keep, "keep "+dayName(-10))
 				return
 			}
 			if e.same(e.fails(keep, want)); errors.Is(want, partition.ErrBlocked) {
@@ -304,20 +254,20 @@ func TestMySQLRightsOfTheDocumentationDo(t *testing.T) {
 		e.exec(fmt.Sprintf("GRANT %s ON %s.* TO %s", strings.Join(rights, ", "), database, user))
 		defer e.exec(fmt.Sprintf("REVOKE %s ON %s.* FROM %s", strings.Join(rights, ", "), database, user))
 		db := e.open(func(config *mysql.Config) { config.User, config.Passwd = user, "few rights" })
-		_, err := e.set(append(options, partition.WithDefault())...).Maintain(e.limit(), db)
+		_, err := e.set(options...).Maintain(e.limit(), db)
 		return err
 	}
 	for i, right := range all {
-		err := maintain(slices.Delete(slices.Clone(all), i, i+1), partition.WithRetain(9), partition.WithKeep(keepAsOld))
+		err := maintain(slices.Delete(slices.Clone(all), i, i+1), partition.WithRetain(9), partition.WithKeep())
 		if err == nil || errors.Is(err, partition.ErrLocked) {
 			t.Errorf("without %s: %v, want that something fails", right, err)
 		}
 		e.rows("events", 11*4)
 	}
 	archive := partition.WithArchive(func(context.Context, string) error { return nil })
-	for i, option := range []partition.Option{partition.WithKeep(keepAsOld), archive, partition.WithAhead(4)} {
+	for i, option := range []partition.Option{partition.WithKeep(), archive, partition.WithAhead(4)} {
 		e.ok(maintain(all, partition.WithRetain(9-i), option))
 	}
-	e.want(-7, 4, "events_default MAXVALUE")
+	e.want(-7, 4)
 	e.kept()
 }

@@ -17,18 +17,16 @@ const maxRetain = 100_000
 type Option func(*config) error
 
 type config struct {
-	calendar     period.Calendar
-	table        engine.Table
-	ahead        int
-	retain       int // periods before the current one; 0: all
-	grace        time.Duration
-	idle         int       // periods without rows that are normal; -1: by the retention
-	begin        time.Time // of the oldest ID; zero: unknown
-	names        func(time.Time) string
-	patience     time.Duration
-	concurrently bool
-	log          *slog.Logger
-	now          func() time.Time
+	calendar period.Calendar
+	table    engine.Table
+	ahead    int
+	retain   int // periods before the current one; 0: all
+	grace    time.Duration
+	idle     int           // periods without rows that are normal; -1: by the retention
+	begin    time.Time     // of the oldest ID; zero: unknown
+	patience time.Duration // for which a call repeats a step that does not get its locks
+	log      *slog.Logger
+	now      func() time.Time
 }
 
 func defaults() config {
@@ -65,7 +63,7 @@ func WithKey(column string) Option {
 	return option(column != "", func(c *config) { c.table.Key = column }, "WithKey without a name")
 }
 
-// WithZone sets the time zone in which days, weeks, months and years begin; the default is UTC. A day then has 23, 24
+// WithZone sets the time zone in which days, weeks and months begin; the default is UTC. A day then has 23, 24
 // or 25 hours. If the rules of the zone change, existing partitions keep their bounds, and the next one begins where
 // they end.
 func WithZone(zone *time.Location) Option {
@@ -117,51 +115,21 @@ func WithStart(t time.Time) Option {
 	return option(!t.IsZero(), func(c *config) { c.begin = t }, "WithStart of the zero Time")
 }
 
-// WithNames sets the names of new partitions: names gets the start of the partition in the zone of the Set. The default
-// is the table's name with the date, such as events_2026_11. Existing partitions keep their names.
-func WithNames(names func(start time.Time) string) Option {
-	return option(names != nil, func(c *config) { c.names = names }, "WithNames(nil)")
-}
-
 // WithLockTimeout sets how long a step may wait for a lock, 1 ms to 1 minute; the default is 200 ms. While it waits,
 // other statements on the table wait behind it. MySQL and MariaDB count whole seconds, so there it is rounded up. Above
 // PostgreSQL's deadlock_timeout, one second unless set, the server may end the transaction of a writer instead of the
-// step, if both wait for each other.
+// step, if both wait for each other. A step that gets no lock is repeated for a minute, with pauses of several lock
+// timeouts, in which other statements proceed.
 func WithLockTimeout(d time.Duration) Option {
 	return option(d >= time.Millisecond && d <= time.Minute, func(c *config) { c.table.LockTimeout = d },
 		"WithLockTimeout(%v) out of range [1ms, 1m]", d)
 }
 
-// WithPatience sets for how long a call repeats steps that do not get their locks, 0 for one attempt; the default is a
-// minute, which begins anew after each finished step. Between attempts there are pauses of several lock timeouts, in
-// which other statements proceed.
-func WithPatience(d time.Duration) Option {
-	return option(d >= 0, func(c *config) { c.patience = d }, "WithPatience(%v) is negative", d)
-}
-
-// WithDefault adds a partition for rows that belong to no other partition: DEFAULT on PostgreSQL, MAXVALUE on MySQL and
-// MariaDB. An ID of a clock far ahead is then stored instead of rejected, and prevents the partition of its time (on
-// MySQL and MariaDB all new partitions) until [Set.MoveDefault] has moved it or someone has deleted it. Plan and
-// Maintain report such rows. Prefer a large WithAhead: PostgreSQL locks the default partition for each new one and
-// detaches none concurrently.
-func WithDefault() Option {
-	return option(true, func(c *config) { c.table.WantDefault = true }, "")
-}
-
-// WithDetachConcurrently detaches partitions on PostgreSQL with DETACH PARTITION ... CONCURRENTLY, which does not block
-// queries but waits for transactions that use the table. Meanwhile the rows are invisible; the next call finishes an
-// interrupted one. PostgreSQL adds a CHECK constraint with the bounds, which a table of WithKeep still has: drop it to
-// store other rows there. It needs sessions, so no PgBouncer in transaction mode. It has no effect on MySQL and
-// MariaDB, and on tables with a default partition, for which PostgreSQL does not allow it.
-func WithDetachConcurrently() Option {
-	return option(true, func(c *config) { c.concurrently = true }, "")
-}
-
-// WithKeep renames partitions beyond the retention and leaves them as tables, instead of dropping them. It excludes
-// WithArchive. rename gets the partition's name and returns the table's, "table" or "schema.table". On MySQL and
-// MariaDB a partition's name that does not begin with the table's gets that as a prefix first.
-func WithKeep(rename func(partition string) string) Option {
-	return option(rename != nil, func(c *config) { c.table.Rename = rename }, "WithKeep(nil)")
+// WithKeep detaches partitions beyond the retention and leaves them as tables, instead of dropping them. It excludes
+// WithArchive. A table has the partition's name; on MySQL and MariaDB, if that does not begin with the table's, it gets
+// the table's as a prefix.
+func WithKeep() Option {
+	return option(true, func(c *config) { c.table.Keep = true }, "")
 }
 
 // WithArchive calls f with the name of each partition beyond the retention after it was detached, and drops it when f

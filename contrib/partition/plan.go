@@ -38,22 +38,18 @@ type Plan struct {
 //	create   a partition
 //	detach   a partition, which becomes a table
 //	drop     a partition or a detached table, with its rows
-//	rename   a partition or a detached table: see WithKeep
+//	keep     a partition or a detached table: see WithKeep
 //	archive  a detached table: see WithArchive
 //	alter    the table (see Adopt), or the comment of a partition
-//	rewrite  the table, which copies all its rows: see Adopt
 type Step struct {
 	Action    string
 	Partition string       // its name; empty for the table
-	Lo, Hi    snowflake.ID // Lo <= key < Hi; the least and greatest int64: no bound; both 0: the default one
+	Lo, Hi    snowflake.ID // Lo <= key < Hi; the least and greatest int64: no bound
 	From, To  time.Time    // the times of Lo and Hi, in the zone of the Set
-	Rows      int64        // that it drops, detaches or rewrites, as ANALYZE has estimated; -1: unknown
-	Bytes     int64        // with indexes; an estimate on MySQL and MariaDB; -1: unknown, as while it is locked
 	Why       string
 	SQL       []string // the statements; what Maintain does also depends on the table at that time
 
 	change engine.Change
-	waits  bool // until another partition is detached completely
 }
 
 // id returns a key for a step that is the same in the next plan.
@@ -65,7 +61,7 @@ func (p *Plan) problem(partition, format string, args ...any) {
 }
 
 // String returns the plan for people: the steps as a table, and the problems. Times and days are in
-// the zone of Now. Rows and sizes are what the database estimates, or "-" if they are unknown.
+// the zone of Now.
 func (p *Plan) String() string {
 	var b strings.Builder
 	until := ""
@@ -77,16 +73,12 @@ func (p *Plan) String() string {
 		count(len(p.Steps), "step"), p.Now.Location())
 	w := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
 	if len(p.Steps) > 0 {
-		fmt.Fprintln(w, "ACTION\tPARTITION\tFROM\tTO\tROWS\tSIZE\tREASON")
+		fmt.Fprintln(w, "ACTION\tPARTITION\tFROM\tTO\tREASON")
 	}
 
 	for _, s := range p.Steps {
-		rows, bytes := scaled("~", s.Rows, "", " k", " M", " G"), sizeText(s.Bytes)
-		if s.Action == engine.Create || s.Action == engine.Alter {
-			rows, bytes = unknown, unknown
-		}
-		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\t%s\n", s.Action, s.Partition,
-			p.bound(s, s.Lo, s.From), p.bound(s, s.Hi, s.To), rows, bytes, s.Why)
+		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\n",
+			s.Action, s.Partition, p.bound(s.Lo, s.From), p.bound(s.Hi, s.To), s.Why)
 	}
 
 	_ = w.Flush() // a strings.Builder returns no error
@@ -98,9 +90,8 @@ func (p *Plan) String() string {
 }
 
 // bound returns the time of a step's bound, or "-" if it has none.
-func (p *Plan) bound(s Step, id snowflake.ID, t time.Time) string {
-	isDefault := s.Lo == 0 && s.Hi == 0
-	if isBound := id != engine.NoLow && id != engine.NoHigh; isDefault || !isBound {
+func (p *Plan) bound(id snowflake.ID, t time.Time) string {
+	if id == engine.NoLow || id == engine.NoHigh {
 		return "-"
 	}
 	return period.TimeText(t.In(p.Now.Location()))
@@ -111,24 +102,4 @@ func count(n int, noun string) string {
 		noun += "s"
 	}
 	return fmt.Sprintf("%d %s", n, noun)
-}
-
-func sizeText(bytes int64) string { return scaled("", bytes, " B", " kB", " MB", " GB", " TB") }
-
-// unknown stands for a figure in a plan.
-const unknown = "-"
-
-// scaled returns a number with two or three digits, in a unit that is 1000 times the one before.
-func scaled(prefix string, n int64, units ...string) string {
-	if n < 0 {
-		return unknown
-	}
-	value, unit := float64(n), 0
-	for value >= 999.5 && unit < len(units)-1 {
-		value, unit = value/1000, unit+1
-	}
-	if unit > 0 && value < 9.95 {
-		return fmt.Sprintf("%s%.1f%s", prefix, value, units[unit])
-	}
-	return fmt.Sprintf("%s%.0f%s", prefix, value, units[unit])
 }

@@ -22,6 +22,9 @@ func (p *planner) retire() {
 			p.plan.problem(part.Table, "an earlier call that moved its rows to the table %s was interrupted: "+
 				"insert them again and drop that table, or remove its comment to keep it", part.ExchangeTable)
 
+		case part.Pending:
+			p.plan.problem(part.Table, "a DETACH CONCURRENTLY was interrupted: finish it with FINALIZE")
+
 		case part.Fixed && expired:
 			p.plan.problem(part.Table,
 				"it is beyond the retention, but has partitions of its own, or is a foreign table: "+
@@ -30,16 +33,11 @@ func (p *planner) retire() {
 		case expired:
 			p.retireOne(part)
 
-		case part.Pending:
-			p.plan.problem(part.Table,
-				"a DETACH CONCURRENTLY was interrupted, and it is not beyond the retention any more: "+
-					"finish it with FINALIZE")
-
-		case part.Interrupted:
+		case part.Reattached:
 			change := engine.Change{
 				Action: engine.Alter, Partition: part.Table, Lo: part.Lo, Hi: part.Hi, Part: part,
 			}
-			p.add(change, "not beyond the retention any more: removes the mark of an interrupted DETACH CONCURRENTLY")
+			p.add(change, "attached again: removes the mark, with which it would be dropped once it is detached")
 		}
 	}
 }
@@ -67,10 +65,8 @@ func (p *planner) retireOne(part engine.Part) {
 	change := dropOf(part, part.Table)
 	change.Floor = floor
 	switch {
-	case part.Pending || p.canDetachConcurrently():
-		change.Action, change.Finish = engine.Detach, true
-	case p.table.Rename != nil:
-		change.Action = engine.Rename
+	case p.table.Keep:
+		change.Action = engine.Keep
 	case p.table.Archive != nil:
 		change.Action = engine.Detach
 	}
@@ -88,12 +84,6 @@ func (p *planner) retireOne(part engine.Part) {
 		why += fmt.Sprintf(" of %v", time.Duration(p.Unit))
 	}
 	p.remove(part, change, why)
-}
-
-// canDetachConcurrently reports whether the table's partitions are detached concurrently: PostgreSQL does not do that
-// with a default partition.
-func (p *planner) canDetachConcurrently() bool {
-	return p.concurrently && p.Default == nil && p.engine.DetachesConcurrently()
 }
 
 // finishDetached plans what is left to do for tables that were detached.
@@ -116,25 +106,18 @@ func (p *planner) finishDetached() {
 		change := dropOf(part, text)
 		change.Detached = true
 		switch {
-		case p.table.Rename != nil:
-			change.Action = engine.Rename
+		case p.table.Keep:
+			change.Action = engine.Keep
 		case p.table.Archive != nil && !part.Archived:
-			change.Action, change.Finish = engine.Archive, true
+			change.Action = engine.Archive
 		}
 
 		p.remove(part, change, "detached before")
 	}
 }
 
-// remove plans a change that removes rows from the table, or drops or renames those removed before.
+// remove plans a change that removes rows from the table, or drops or keeps those removed before.
 func (p *planner) remove(part engine.Part, change engine.Change, why string) {
-	if p.table.Rename != nil {
-		if err := engine.CheckName(p.engine, p.table.KeptName(part).Table); err != nil {
-			p.plan.problem(part.Table, "WithKeep: %w", err)
-			return
-		}
-	}
-
 	if !p.reportDead() {
 		p.add(change, why)
 	}
@@ -175,7 +158,7 @@ func (p *planner) reportOldRow(part engine.Part, floor int64) (reported bool) {
 		return false
 	}
 
-	key, found := p.find(part, engine.NoLow, floor, 0)
+	key, found := p.find(part, engine.NoLow, floor, engine.Least)
 	if !found {
 		return false
 	}
@@ -194,11 +177,11 @@ func (p *planner) reportOldRow(part engine.Part, floor int64) (reported bool) {
 // hasRowsOutside reports whether a detached table has rows outside of its bounds: it was written to since, or attached
 // again with other bounds.
 func (p *planner) hasRowsOutside(part engine.Part) bool {
-	_, below := p.find(part, engine.NoLow, max(part.Lo, p.floor(part)), 0)
+	_, below := p.find(part, engine.NoLow, max(part.Lo, p.floor(part)), engine.Least)
 	if below {
 		return true
 	}
-	_, above := p.find(part, part.Hi, engine.NoHigh, 0)
+	_, above := p.find(part, part.Hi, engine.NoHigh, engine.Least)
 	return above
 }
 

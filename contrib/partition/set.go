@@ -86,10 +86,10 @@ func (s *Set) check() error {
 
 	switch {
 	case !unit.Valid():
-		return fmt.Errorf("%w: the unit %d, want Day, Week, Month, Year or a positive duration", ErrOption, unit)
+		return fmt.Errorf("%w: the unit %d, want Day, Week, Month or a duration of whole seconds", ErrOption, unit)
 	case err != nil:
 		return fmt.Errorf("partition: the table %v: %w", s.table.Name, err)
-	case s.table.Rename != nil && s.table.Archive != nil:
+	case s.table.Keep && s.table.Archive != nil:
 		return fmt.Errorf("%w: WithKeep and WithArchive exclude each other", ErrOption)
 	case shortest < period:
 		return fmt.Errorf("%w: the unit of at least %v is shorter than a period of the layout, %v",
@@ -112,3 +112,37 @@ func (s *Set) connect(ctx context.Context, db *sql.DB, change bool, f func(*Set,
 }
 
 func (s *Set) logger() *slog.Logger { return s.log.With("table", s.table.String()) }
+
+// Unit is the span of time of a partition: Day, Week or Month, which follow the calendar of a time zone, or a
+// fixed duration of whole seconds, such as Unit(time.Hour) or Unit(6*time.Hour), which is counted from 1970-01-01 00:00
+// UTC.
+type Unit time.Duration
+
+// Units of the calendar.
+const (
+	Day   Unit = -1
+	Week  Unit = -2 // of ISO 8601, from Monday on
+	Month Unit = -3
+)
+
+// Errors of this package, for errors.Is. The text of a returned error names the value and the limit. Errors of the
+// layout, such as snowflake.ErrFieldOrder and snowflake.ErrTimeExhausted, and errors of the database are wrapped too.
+var (
+	// ErrOption is returned by New for an invalid table, unit or option, by Run for an invalid interval, and by all
+	// methods if WithStart asks for too many partitions.
+	ErrOption = engine.ErrOption
+
+	// ErrTable is returned by all methods that use the database if the table can't be maintained: it does not exist, is
+	// a view, has no partitions, is partitioned by something else than ranges of the key, or its key is no bigint.
+	// Adopt returns it for a table that can't be partitioned by its key, and on MySQL and MariaDB. Maintain returns it
+	// there if WithKeep or WithArchive can't make a table of a partition, because another table has its name.
+	ErrTable = engine.ErrTable
+
+	// ErrBlocked is matched by the problems of a Plan. Maintain returns each of them.
+	ErrBlocked = engine.ErrBlocked
+
+	// ErrLocked is returned by Maintain and Adopt if a step did not get its locks within a minute, each time waiting for
+	// them for at most the lock timeout. On PostgreSQL its text says who holds the lock of a drop
+	// or an adoption.
+	ErrLocked = engine.ErrLocked
+)

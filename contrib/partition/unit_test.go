@@ -2,7 +2,6 @@ package partition
 
 import (
 	"errors"
-	"fmt"
 	"math/rand/v2"
 	"strings"
 	"testing"
@@ -11,7 +10,6 @@ import (
 	"github.com/sqlflake/sqlflake/contrib/partition/internal/engine"
 	"github.com/sqlflake/sqlflake/contrib/partition/internal/period"
 	"github.com/sqlflake/sqlflake/contrib/partition/internal/postgres"
-	"github.com/sqlflake/sqlflake/internal/testdb"
 	"github.com/sqlflake/sqlflake/snowflake"
 	"github.com/sqlflake/sqlflake/snowflake/sqldb"
 )
@@ -72,7 +70,7 @@ func TestPartitionOfAnIDIsThatOfItsTime(t *testing.T) {
 		for _, zoneName := range zones {
 			location := zone(t, zoneName)
 			for _, unit := range []period.Unit{
-				period.Day, period.Week, period.Month, period.Year, period.Unit(time.Hour),
+				period.Day, period.Week, period.Month, period.Unit(time.Hour),
 				period.Unit(6 * time.Hour), period.Unit(36 * time.Hour), period.Unit(97 * time.Second),
 			} {
 				if layout.Period() > layout.Tick() && unit.Shortest(location) < layout.Period() {
@@ -97,11 +95,6 @@ func TestPartitionOfAnIDIsThatOfItsTime(t *testing.T) {
 			}
 		}
 	}
-	// A minute of a day that comes before the last hour of the day before.
-	s := mustSet(t, Day, WithZone(zone(t, "America/St_Johns")), WithLayout(snowflake.MustPreset("twitter")))
-	for _, text := range []string{"2010-11-07 02:29:59", "2010-11-07 02:30:30", "2010-11-07 02:31:30", "2010-11-07 03:30:30"} {
-		checkPeriod(t, text, s, snowflake.ID(s.first(text)))
-	}
 }
 
 func checkPeriod(t *testing.T, where string, s *Set, id snowflake.ID) {
@@ -121,13 +114,17 @@ func checkPeriod(t *testing.T, where string, s *Set, id snowflake.ID) {
 	if bound := s.calendar.At(p.Lo); early > 0 && p.Lo > 0 && !bound.Equal(p.From) {
 		t.Errorf("%s: the bound of the %v from %v is shown as %v", where, s.calendar.Unit, p.From, bound)
 	}
-	mine := s.partitionName(p.From)
-	if mine == s.partitionName(next.From) {
+	mine := nameOf(s, p.From)
+	if mine == nameOf(s, next.From) {
 		t.Errorf("%s: the %vs from %v and %v on are both named %s", where, s.calendar.Unit, p.From, next.From, mine)
 	}
 	if rest := at.UnixNano() % int64(max(s.calendar.Unit, 1)); !s.calendar.Unit.ByCalendar() && at.Year() < 2262 && !s.calendar.Containing(at).From.Equal(at.Add(-time.Duration(rest))) {
 		t.Errorf("%s: the period of %v with %v begins at %v", where, at, s.calendar.Unit, p.From)
 	}
+}
+
+func nameOf(s *Set, start time.Time) string {
+	return s.table.Table + "_" + s.calendar.Unit.Name(start, s.calendar.Zone)
 }
 
 func TestNames(t *testing.T) {
@@ -142,15 +139,11 @@ func TestNames(t *testing.T) {
 		{Week, "UTC", "t_2026_w53"},
 		{Month, "UTC", "t_2026_12"},
 		{Month, "Europe/Berlin", "t_2027_01"},
-		{Year, "Asia/Kathmandu", "t_2027"},
-		{Unit(time.Hour), "UTC", "t_2026_12_31_23"},
-		{Unit(48 * time.Hour), "UTC", "t_2026_12_31"},
-		{Unit(15 * time.Minute), "UTC", "t_2026_12_31_2345"},
+		{Unit(48 * time.Hour), "UTC", "t_2026_12_31_000000"},
 		{Unit(20 * time.Second), "UTC", "t_2026_12_31_235940"},
-		{Unit(100 * time.Millisecond), "UTC", "t_2026_12_31_235959_900000000"},
 	} {
 		s := mustSet(t, c.unit, WithZone(zone(t, c.zone)))
-		if got := s.partitionName(s.calendar.Containing(at).From); got != c.want {
+		if got := nameOf(s, s.calendar.Containing(at).From); got != c.want {
 			t.Errorf("%v in %s: %s, want %s", c.unit, c.zone, got, c.want)
 		}
 	}
@@ -180,7 +173,7 @@ func TestBadSettingsAreRejected(t *testing.T) {
 		{"long name on MySQL", sqldb.MySQL, strings.Repeat("a", 65), Day, nil, ErrOption, "64 bytes"},
 		{"no unit", sqldb.Postgres, "t", 0, nil, ErrOption, "unit 0"},
 		{"negative unit", sqldb.Postgres, "t", Unit(-5), nil, ErrOption, "-5"},
-		{"unit below a tick", sqldb.Postgres, "t", Unit(time.Millisecond - 1), nil, ErrOption, "1ms"},
+		{"part of a second", sqldb.Postgres, "t", Unit(1500 * time.Millisecond), nil, ErrOption, "whole seconds"},
 		{"unit below a period", sqldb.Postgres, "t", Unit(time.Hour), []Option{WithLayout(snowflake.Clustered())}, ErrOption, "1h9m54.304s"},
 		{"hours of a zone", sqldb.Postgres, "t", Unit(time.Hour), []Option{WithZone(berlin)}, ErrOption, "Europe/Berlin"},
 		{"nil", sqldb.Postgres, "t", Day, []Option{nil}, ErrOption, "nil"},
@@ -195,13 +188,10 @@ func TestBadSettingsAreRejected(t *testing.T) {
 		{"many retained", sqldb.Postgres, "t", Day, []Option{WithRetain(100_001)}, ErrOption, "100001"},
 		{"short grace", sqldb.Postgres, "t", Day, []Option{WithGrace(time.Minute - 1)}, ErrOption, "59.999999999s"},
 		{"no start", sqldb.Postgres, "t", Day, []Option{WithStart(time.Time{})}, ErrOption, "WithStart"},
-		{"no names", sqldb.Postgres, "t", Day, []Option{WithNames(nil)}, ErrOption, "WithNames"},
 		{"no lock timeout", sqldb.Postgres, "t", Day, []Option{WithLockTimeout(0)}, ErrOption, "[1ms, 1m]"},
 		{"long lock timeout", sqldb.Postgres, "t", Day, []Option{WithLockTimeout(time.Minute + 1)}, ErrOption, "1m0.000000001s"},
-		{"no patience", sqldb.Postgres, "t", Day, []Option{WithPatience(-1)}, ErrOption, "-1ns"},
-		{"no rename", sqldb.Postgres, "t", Day, []Option{WithKeep(nil)}, ErrOption, "Keep"},
 		{"no archive", sqldb.Postgres, "t", Day, []Option{WithArchive(nil)}, ErrOption, "Archive"},
-		{"Keep and Archive", sqldb.Postgres, "t", Day, []Option{WithKeep(strings.ToUpper), WithArchive(archiveNothing)}, ErrOption, "Archive"},
+		{"Keep and Archive", sqldb.Postgres, "t", Day, []Option{WithKeep(), WithArchive(archiveNothing)}, ErrOption, "Archive"},
 		{"no logger", sqldb.Postgres, "t", Day, []Option{WithLogger(nil)}, ErrOption, "WithLogger"},
 	} {
 		s, err := New(c.dialect, c.table, c.unit, c.options...)
@@ -211,35 +201,18 @@ func TestBadSettingsAreRejected(t *testing.T) {
 	}
 }
 
-func TestUnusableNamesOfPartitionsAreErrors(t *testing.T) {
-	for _, text := range []string{"", strings.Repeat("n", 64), "a\x00b", "a\xff"} {
-		s := mustSet(t, Day, WithNames(func(time.Time) string { return text }))
-		_, err := makePlan(s, &engine.State{Now: date("2026-05")}, date("2026-05"), (&catalog{}).probe())
-		if !errors.Is(err, ErrOption) || !strings.Contains(err.Error(), fmt.Sprintf("%d bytes, want 1 to 63: WithNames sets", len(text))) {
-			t.Errorf("%q: %v, want %v", text, err, ErrOption)
-		}
-	}
+func TestNamesThatAreTooLongEndWithAChecksum(t *testing.T) {
 	long := strings.Repeat("t", 46)
 	for table, want := range map[string]string{
 		"t": "t_legacy", long + strings.Repeat("t", 14): long + "t_1101f03e_legacy", long + "ä" + strings.Repeat("ö", 6): long + "_29ea1b1e_legacy",
 	} {
-		if s, err := New(sqldb.Postgres, table, Month); err != nil || s.adoptee().LegacyName() != want {
-			t.Errorf("%s: %s, %v, want %s", table, s.adoptee().LegacyName(), err, want)
+		if got := engine.FitName(postgres.Engine{}, table, "_legacy"); got != want {
+			t.Errorf("%s: %s, want %s", table, got, want)
 		}
 	}
-}
-
-// MoveDefault locks them in this order too, so that the calls for two tables with the same parents do not lock them
-// crosswise.
-func TestParentsAreLockedInTheOrderOfTheirNames(t *testing.T) {
-	db := testdb.Postgres(t).Open(t)
-	if _, err := db.Exec(`CREATE TABLE a (id bigint PRIMARY KEY);
-CREATE TABLE b (id bigint PRIMARY KEY);
-CREATE TABLE child (a bigint REFERENCES a, b bigint REFERENCES b)`); err != nil {
+	s, err := New(sqldb.Postgres, long+"tttttttttt", Month, WithAhead(1))
+	if err != nil {
 		t.Fatal(err)
 	}
-	locks, err := postgres.RelatedLocks(t.Context(), db, "child", 2)
-	if err != nil || len(locks) != 3 || !strings.HasSuffix(locks[0].Table, ".a") || !strings.HasSuffix(locks[1].Table, ".b") {
-		t.Errorf("%v, %v; want a, b and child", locks, err)
-	}
+	want(t, (&catalog{}).plan(t, s, date("2026-05-15")), "create "+long+"_e8e51cd6_2026_05, create "+long+"_e8e51cd6_2026_06")
 }

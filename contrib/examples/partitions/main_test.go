@@ -17,10 +17,9 @@ func TestTheMonthBeyondTheRetentionIsDropped(t *testing.T) {
 		if target.Name == "sqlite" { // has no partitions
 			return
 		}
-		dialector := gormdb.Dialector(target)
 		now := time.Now().UTC()
 		var out strings.Builder
-		if err := run(t.Context(), dialector, &out); err != nil {
+		if err := run(t.Context(), gormdb.Dialector(target), &out); err != nil {
 			t.Fatalf("%v, printed\n%s", err, out.String())
 		}
 		counted := now.Add(-time.Hour) // see run
@@ -31,9 +30,6 @@ func TestTheMonthBeyondTheRetentionIsDropped(t *testing.T) {
 		want := month(2) + " imported\n" + month(1) + " imported\n" + now.Format("2006-01") + " new\n"
 		if !strings.HasSuffix(out.String(), "\n"+want) || strings.Contains(out.String(), month(3)+" imported") {
 			t.Errorf("printed\n%s\nwant at the end\n%s", out.String(), want)
-		}
-		if err := run(t.Context(), dialector, &out); err == nil {
-			t.Error("a table that existed before was used")
 		}
 	})
 }

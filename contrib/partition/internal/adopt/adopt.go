@@ -3,10 +3,9 @@ package adopt
 
 import (
 	"context"
+	_ "embed" // for the query
 	"errors"
 	"fmt"
-	"hash/crc32"
-	"strings"
 	"time"
 
 	"github.com/sqlflake/sqlflake/contrib/partition/internal/engine"
@@ -17,15 +16,10 @@ import (
 // Table is a table to adopt, with what its Set says about it.
 type Table struct {
 	*engine.Table
-	Engine   engine.Engine
 	Calendar period.Calendar
 	Now      time.Time // by the clock of this process
 	Retain   int       // periods before the current one; 0: all
 	Grace    time.Duration
-
-	// Partitions plans the partitions that a table is copied into: it returns the start of the first one after those
-	// of the legacy name, and the changes that create all of them.
-	Partitions func(st *engine.State, legacy engine.Name) (first period.Span, creates []engine.Change, err error)
 }
 
 // Adoption is what is left to do for a table. Only its first step can be run: the next one is found out after it.
@@ -38,9 +32,8 @@ type Adoption struct {
 	// Ordinary says that the table is no partitioned one yet. Otherwise Engine.Inspect says whether it is suitable.
 	Ordinary bool
 
-	// After is the table after the Steps, if partitions are created then, and Cut is where they begin.
+	// After is an ordinary table after the Steps, when partitions are created.
 	After *engine.State
-	Cut   int64
 
 	// Later are the steps after the partitions were created.
 	Later []Step
@@ -53,19 +46,6 @@ type Step struct {
 	Why string
 	SQL []string
 	Run func(ctx context.Context, q engine.Querier) error
-}
-
-func (t *Table) onPostgres() bool { return t.Engine == postgres.Engine{} }
-
-// LegacyName returns the name of the partition that gets the existing rows. It ends a name that is too long with a
-// checksum, so that two tables do not get the same one.
-func (t *Table) LegacyName() string {
-	text, suffix := t.Table.Table, "_legacy"
-	if len(text)+len(suffix) > t.Engine.MaxName() {
-		suffix = fmt.Sprintf("_%08x_legacy", crc32.ChecksumIEEE([]byte(text)))
-		text = strings.ToValidUTF8(text[:t.Engine.MaxName()-len(suffix)], "")
-	}
-	return text + suffix
 }
 
 // legacyDrop says in a plan when Maintain drops the partition of the existing rows, which ends at hi.
@@ -101,11 +81,129 @@ func (a *Adoption) refuseAhead(ctx context.Context, q engine.Querier, t *Table, 
 	}
 
 	part := engine.Part{Name: a.Table}
-	key, found, err := t.Engine.Key(ctx, q, t.Table, part, engine.NoLow, engine.NoHigh, engine.Greatest)
+	key, found, err := postgres.Engine{}.Key(ctx, q, t.Table, part, engine.NoLow, engine.NoHigh, engine.Greatest)
 	if found && key >= end {
 		a.Problems = append(a.Problems, engine.Problem("",
 			"it has a row with the key %d, of the time %s: that is after %s, %s",
 			key, t.Calendar.Text(t.Calendar.At(key)), why, t.Calendar.Text(t.Calendar.At(end))))
 	}
 	return err
+}
+
+// Read reads what is left to do: the constraint, its validation, the swap, and foreign keys. It notes in c what it
+// finds and what its steps do. attempt counts from 0: see postgres.RelatedLocks.
+func Read(ctx context.Context, q engine.Querier, t *Table, c *Claim, attempt int) (*Adoption, error) {
+	o, err := readOrdinary(ctx, q, t)
+	if err != nil {
+		return nil, err
+	}
+
+	a := &Adoption{Table: o.Name, Now: o.now, Ordinary: o.isTable()}
+	if !a.Ordinary { // adopted before, or unsuitable
+		return a, a.addReferences(ctx, q, o, false)
+	}
+
+	if err := t.CheckKey(o.Name, o.keyType, o.keyType == "bigint"); err != nil {
+		return nil, err
+	}
+	if o.checkDef != "" {
+		c.table = postgres.Quote(o.Name)
+	}
+	if err := a.refusePostgres(ctx, q, t, o); err != nil {
+		return nil, err
+	}
+
+	cut, err := a.addConstraint(ctx, q, t, o, c)
+	if err != nil {
+		return nil, err
+	}
+	if err := a.addSwap(ctx, q, t, o, cut, attempt); err != nil {
+		return nil, err
+	}
+
+	legacy := engine.Part{
+		Name: engine.Name{Schema: o.Schema, Table: o.legacy}, Lo: engine.NoLow, Hi: cut,
+	}
+	a.After = &engine.State{Table: o.Name, Now: o.now, Parts: []engine.Part{legacy}}
+	return a, a.addReferences(ctx, q, o, true)
+}
+
+// refusalsQuery returns what the swap can't carry over. Parameters: the table's OID, its new name, the key,
+// checkName.
+//
+//go:embed refusals.sql
+var refusalsQuery string
+
+// checkName is the constraint that makes ATTACH PARTITION skip its scan.
+const checkName = "sqlflake_adopt"
+
+// ordinary is a PostgreSQL table without partitions.
+type ordinary struct {
+	engine.Name
+	legacy     string // its name as a partition
+	oid        int64
+	kind       string // of pg_class
+	keyType    string
+	bytes      int64
+	now        time.Time
+	checkDef   string // of the constraint checkName; empty: there is none
+	checkValid bool
+}
+
+// isTable reports whether it is no partitioned table, and no other relation.
+func (o *ordinary) isTable() bool { return o.kind == "r" }
+
+// step returns a step that changes the table.
+func (o *ordinary) step(why string, sql []string) Step {
+	return Step{
+		Change: engine.Change{
+			Action: engine.Alter, Lo: engine.NoLow, Hi: engine.NoHigh,
+		},
+		Why: why, SQL: sql,
+	}
+}
+
+// readOrdinary reads the table.
+func readOrdinary(ctx context.Context, q engine.Querier, t *Table) (*ordinary, error) {
+	o := &ordinary{legacy: engine.FitName(postgres.Engine{}, t.Table.Table, "_legacy")}
+	var now int64
+	row := q.QueryRowContext(ctx, `SELECT c.oid::bigint, n.nspname, c.relname, c.relkind::text,
+			coalesce(format_type(a.atttypid, a.atttypmod), ''), pg_total_relation_size(c.oid),
+			(extract(epoch FROM clock_timestamp()) * 1000000)::int8, coalesce(pg_get_constraintdef(k.oid), ''),
+			coalesce(k.convalidated, false)
+		FROM pg_class AS c JOIN pg_namespace AS n ON n.oid = c.relnamespace
+		LEFT JOIN pg_constraint AS k ON k.conrelid = c.oid AND k.conname = $2
+		LEFT JOIN pg_attribute AS a ON a.attrelid = c.oid AND a.attname = $4 AND a.attnum > 0 AND NOT a.attisdropped
+		WHERE c.relname = $1 AND n.nspname = $3`,
+		t.Table.Table, checkName, t.Schema, t.Key)
+	found, err := engine.One(row, &o.oid, &o.Schema, &o.Table, &o.kind, &o.keyType, &o.bytes, &now,
+		&o.checkDef, &o.checkValid)
+	if !found && err == nil {
+		err = t.NotFound()
+	}
+
+	o.now = time.UnixMicro(now).UTC()
+	return o, err
+}
+
+// refusePostgres adds what the swap can't carry over to the problems.
+func (a *Adoption) refusePostgres(ctx context.Context, q engine.Querier, t *Table, o *ordinary) error {
+	err := a.refuse(ctx, q, refusalsQuery, o.oid, o.legacy, t.Key, checkName)
+	if postgres.SQLState(err) == "42704" { // a publication was dropped meanwhile
+		return engine.ErrChanging
+	}
+	return err
+}
+
+// alter returns a step that changes the table under an exclusive lock, for an instant.
+func (o *ordinary) alter(t *Table, why, change string) Step {
+	step := o.step(why, []string{"ALTER TABLE " + postgres.Quote(o.Name) + " " + change})
+	step.Run = func(ctx context.Context, q engine.Querier) error {
+		lock := postgres.TableLock{Table: postgres.Quote(o.Name), Mode: postgres.Exclusive}
+		if err := postgres.LockAll(ctx, q, t.Table, lock); err != nil {
+			return err
+		}
+		return engine.ExecAll(ctx, q, step.SQL...)
+	}
+	return step
 }

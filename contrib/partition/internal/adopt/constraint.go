@@ -152,38 +152,8 @@ type Claim struct {
 	validated bool   // this call has validated it; if the commit failed, perhaps
 }
 
-// abandonTimeout is the least time for which Abandon tries to remove the constraint. The server needs some of it to
-// notice that the statement of a context that has ended is to be cancelled.
-const abandonTimeout = 10 * time.Second
-
-// Abandon drops the constraint after an error, since rows are rejected once the clock passes the cut. If it stays, the
-// error says so. try calls f on a connection, for changes if change is set, and repeats that until a time if it is
-// refused a lock.
-func Abandon(
-	ctx context.Context, t *Table, c Claim,
-	try func(ctx context.Context, until time.Time, change bool, f func(*Table, engine.Querier) error) error,
-) error {
-	if !t.onPostgres() {
-		return nil
-	}
-
-	timeout := max(abandonTimeout, 10*t.LockTimeout)
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), timeout)
-	defer cancel()
-
-	reason := try(ctx, time.Now().Add(timeout), c.touched, func(t *Table, q engine.Querier) error {
-		return c.release(ctx, q, t)
-	})
-	if reason == nil || c.table == "" {
-		return nil
-	}
-
-	return fmt.Errorf("the constraint %s stays, and rejects rows from its cut on: call Adopt again, "+
-		"or execute ALTER TABLE %s DROP CONSTRAINT IF EXISTS %[1]s: %[3]w", checkName, c.table, reason)
-}
-
-// release drops the constraint, if there is one of this call.
-func (c *Claim) release(ctx context.Context, q engine.Querier, t *Table) error {
+// Release drops the constraint, if there is one of this call.
+func (c *Claim) Release(ctx context.Context, q engine.Querier, t *Table) error {
 	o, err := readOrdinary(ctx, q, t)
 	switch {
 	case errors.Is(err, engine.ErrTable):
@@ -204,4 +174,16 @@ func (c *Claim) release(ctx context.Context, q engine.Querier, t *Table) error {
 	}
 
 	return o.dropCheck(t, "").Run(ctx, q)
+}
+
+// Touched reports whether the call has tried to change the constraint.
+func (c *Claim) Touched() bool { return c.touched }
+
+// Stays returns the error for a constraint that could not be released for a reason, or nil if there is none.
+func (c *Claim) Stays(reason error) error {
+	if reason == nil || c.table == "" {
+		return nil
+	}
+	return fmt.Errorf("the constraint %s stays, and rejects rows from its cut on: call Adopt again, "+
+		"or execute ALTER TABLE %s DROP CONSTRAINT IF EXISTS %[1]s: %[3]w", checkName, c.table, reason)
 }

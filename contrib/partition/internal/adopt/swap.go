@@ -24,9 +24,15 @@ var swapQuery string
 // validateQuery returns two statements for each foreign key that refers to the table and that the swap left NOT VALID:
 // one validates it, the other removes the mark from its comment. Parameters: the table's OID, referenceMark, and
 // whether the swap is still to come, when there is no mark.
-//
-//go:embed validate.sql
-var validateQuery string
+const validateQuery = `SELECT statement FROM (
+	SELECT k.*, format('%I.%I', n.nspname, c.relname) AS child, obj_description(k.oid, 'pg_constraint') AS comment
+	FROM pg_constraint AS k JOIN pg_class AS c ON c.oid = k.conrelid JOIN pg_namespace AS n ON n.oid = c.relnamespace
+	WHERE k.confrelid = $1::bigint::oid AND k.contype = 'f' AND k.conparentid = 0
+) AS f, LATERAL (VALUES (1, format('ALTER TABLE %s VALIDATE CONSTRAINT %I', child, conname)),
+	(2, format('COMMENT ON CONSTRAINT %I ON %s IS %L', conname, child,
+		nullif(regexp_replace(comment, '\n?' || $2::text || '$', ''), '')))) AS v (place, statement)
+WHERE CASE WHEN $3 THEN convalidated ELSE NOT convalidated AND comment LIKE '%' || $2::text END
+ORDER BY oid, place`
 
 // addSwap adds the step that puts a partitioned table in the place of the old one.
 func (a *Adoption) addSwap(
@@ -36,21 +42,15 @@ func (a *Adoption) addSwap(
 	if err != nil {
 		return err
 	}
-	locks, err := postgres.RelatedLocks(ctx, q, postgres.Quote(o.Name), attempt)
-	if err != nil {
-		return err
-	}
 
-	script := append([]string{"BEGIN", "SET LOCAL search_path = " + postgres.SafePath},
-		postgres.Limits(t.LockTimeout, t.SwapTimeout)...)
-	for _, l := range locks {
-		script = append(script, l.Statement())
-	}
-	script = append(append(script, statements...), "COMMIT")
-
+	script := slices.Concat([]string{"BEGIN"}, statements, []string{"COMMIT"})
 	step := o.step("becomes the partition "+o.legacy+" of a new table with its name"+t.legacyDrop(cut), script)
 	step.Hi, step.To = cut, t.Calendar.At(cut)
 	step.Run = func(ctx context.Context, q engine.Querier) error {
+		locks, err := postgres.RelatedLocks(ctx, q, postgres.Quote(o.Name), attempt)
+		if err != nil {
+			return err
+		}
 		if err := postgres.LockAll(ctx, q, t.Table, locks...); err != nil {
 			return err
 		}

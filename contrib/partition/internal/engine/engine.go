@@ -5,7 +5,9 @@ package engine
 import (
 	"context"
 	"database/sql"
+	"errors"
 	"fmt"
+	"hash/crc32"
 	"strings"
 	"time"
 	"unicode/utf8"
@@ -20,9 +22,6 @@ type Engine interface {
 	// then belongs to the partition that follows it.
 	Adjoins() bool
 
-	// DetachesConcurrently reports whether the engine knows DETACH CONCURRENTLY.
-	DetachesConcurrently() bool
-
 	// PartitionBy returns the clause of CREATE TABLE with these partitions, if it names partitions.
 	PartitionBy(t *Table, creates []Change) string
 
@@ -30,7 +29,7 @@ type Engine interface {
 	Inspect(ctx context.Context, q Querier, t *Table) (*State, error)
 
 	// Key returns a key of a partition or a detached table: see FindKey.
-	Key(ctx context.Context, q Querier, t *Table, p Part, lo, hi int64, n int) (key int64, found bool, err error)
+	Key(ctx context.Context, q Querier, t *Table, p Part, lo, hi int64, order string) (key int64, found bool, err error)
 
 	// Taken reports whether a new partition can't have the name, because a table that is no partition of it has it.
 	Taken(ctx context.Context, q Querier, st *State, table string) (bool, error)
@@ -48,13 +47,9 @@ type Engine interface {
 	// the change was written since the plan was made.
 	Execute(ctx context.Context, q Querier, t *Table, st *State, c Change) error
 
-	// Finish executes, after Execute, the part of a change that needs a connection for itself: DETACH CONCURRENTLY, and
-	// the callback of WithArchive; then it marks the detached table as archived. Only one process does either at a
-	// time; Finish returns ErrBusy in the others, and nil if another one has done it.
-	Finish(ctx context.Context, db *sql.DB, t *Table, st *State, c Change) error
-
-	// Move creates a partition, on a connection for changes, and moves its rows from the default partition into it.
-	Move(ctx context.Context, q Querier, t *Table, st *State, create Change) (moved int64, err error)
+	// Archive calls the callback of WithArchive for a detached table, and then marks the table as archived. Only one
+	// process does that at a time: Archive returns ErrBusy in the others, and nil if another one has done it.
+	Archive(ctx context.Context, db *sql.DB, t *Table, st *State, p Part) error
 
 	// Limit returns how long a wait for a lock really is at most, for a lock timeout.
 	Limit(timeout time.Duration) time.Duration
@@ -74,13 +69,26 @@ func CheckName(e Engine, text string) error {
 	return nil
 }
 
-// Greatest as the n of FindKey is the greatest key.
-const Greatest = -1
+// FitName returns a name for a table of a table: its base and a suffix. It cuts a base that is too long, and adds a
+// checksum, so that two tables do not get the same name.
+func FitName(e Engine, base, suffix string) string {
+	if len(base)+len(suffix) > e.MaxName() {
+		suffix = fmt.Sprintf("_%08x%s", crc32.ChecksumIEEE([]byte(base)), suffix)
+		base = strings.ToValidUTF8(base[:e.MaxName()-len(suffix)], "")
+	}
+	return base + suffix
+}
 
-// FindKey returns a key of a table: in their order, the one after n others of those with lo <= key && key < hi. It
-// reads n+1 entries of an index. query is SELECT and FROM, column the key in SQL.
+// Orders of FindKey.
+const (
+	Least    = ""
+	Greatest = " DESC"
+)
+
+// FindKey returns the least or the greatest key of a table with lo <= key && key < hi, by one entry of an index. query
+// is SELECT and FROM, column the key in SQL.
 func FindKey(
-	ctx context.Context, q Querier, query, column string, lo, hi int64, n int,
+	ctx context.Context, q Querier, query, column string, lo, hi int64, order string,
 ) (key int64, found bool, err error) {
 	query += " WHERE true"
 	if lo != NoLow {
@@ -90,13 +98,7 @@ func FindKey(
 		query += fmt.Sprintf(" AND %s < %d", column, hi)
 	}
 
-	query += " ORDER BY " + column
-	if n == Greatest {
-		query += " DESC LIMIT 1"
-	} else {
-		query += fmt.Sprintf(" LIMIT 1 OFFSET %d", n)
-	}
-
+	query += " ORDER BY " + column + order + " LIMIT 1"
 	found, err = One(q.QueryRowContext(ctx, query), &key)
 	return key, found, err
 }
@@ -104,9 +106,94 @@ func FindKey(
 // None returns ErrBusy if a partition or a detached table has a key with lo <= key && key < hi: its row came after the
 // plan was made.
 func None(ctx context.Context, q Querier, e Engine, t *Table, p Part, lo, hi int64) error {
-	_, found, err := e.Key(ctx, q, t, p, lo, hi, 0)
+	_, found, err := e.Key(ctx, q, t, p, lo, hi, Least)
 	if found {
 		return ErrBusy
 	}
 	return err
+}
+
+// Errors that package partition exports and describes.
+var (
+	ErrOption  = errors.New("partition: invalid option")
+	ErrTable   = errors.New("partition: unsuitable table")
+	ErrBlocked = errors.New("partition: step blocked")
+	ErrLocked  = errors.New("partition: lock not available")
+)
+
+// ErrBusy means that another process maintains the table.
+var ErrBusy = errors.New("partition: another process maintains the table")
+
+// ErrChanging is about a partition that is detached or dropped while it is read.
+var ErrChanging = errors.New("another process changes it")
+
+// OwnLock is the error of a change that was refused a lock that no other change needs.
+type OwnLock struct{ Err error }
+
+func (e OwnLock) Error() string { return e.Err.Error() }
+func (e OwnLock) Unwrap() error { return e.Err }
+
+// Problem returns what Maintain leaves to people, about a partition, or about the table if partition is empty.
+func Problem(partition, format string, args ...any) error {
+	err := fmt.Errorf(format, args...)
+	if partition != "" {
+		err = fmt.Errorf("%s: %w", partition, err)
+	}
+	return fmt.Errorf("%w: %w", ErrBlocked, err)
+}
+
+// Querier is a connection or a transaction.
+type Querier interface {
+	ExecContext(ctx context.Context, query string, args ...any) (sql.Result, error)
+	QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error)
+	QueryRowContext(ctx context.Context, query string, args ...any) *sql.Row
+}
+
+// One scans a row, if there is one.
+func One(row *sql.Row, into ...any) (found bool, err error) {
+	err = row.Scan(into...)
+	if errors.Is(err, sql.ErrNoRows) {
+		return false, nil
+	}
+	return err == nil, err
+}
+
+// Each calls f for each row of a query.
+func Each(ctx context.Context, q Querier, query string, args []any, f func(scan func(...any) error) error) error {
+	rows, err := q.QueryContext(ctx, query, args...)
+	if err != nil {
+		return err
+	}
+	defer rows.Close()
+
+	for rows.Next() {
+		if err := f(rows.Scan); err != nil {
+			return err
+		}
+	}
+
+	return rows.Err()
+}
+
+// List returns the rows of a query with one text column.
+func List(ctx context.Context, q Querier, query string, args ...any) (texts []string, err error) {
+	err = Each(ctx, q, query, args, func(scan func(...any) error) error {
+		var text string
+		err := scan(&text)
+		if err == nil {
+			texts = append(texts, text)
+		}
+		return err
+	})
+	return texts, err
+}
+
+// ExecAll executes statements in their order. Its error has the statement.
+func ExecAll(ctx context.Context, q Querier, statements ...string) error {
+	for _, statement := range statements {
+		if _, err := q.ExecContext(ctx, statement); err != nil {
+			return fmt.Errorf("%.300s: %w", statement, err)
+		}
+	}
+	return nil
 }

@@ -6,7 +6,6 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
-	"regexp"
 	"strings"
 	"time"
 	"unicode/utf8"
@@ -40,11 +39,12 @@ func (e Engine) Statements(t *engine.Table, st *engine.State, c engine.Change) [
 			return []string{"DROP TABLE " + QuoteTable(p.Name)}
 		}
 		return []string{e.drop(p)}
-	case engine.Rename:
+	case engine.Keep:
 		if c.Detached {
-			return []string{e.release(t, st, p)}
+			return []string{e.comment(st, p, p.Unmarked())}
 		}
-		return append(e.detach(st, p), e.release(t, st, e.exchangeTable(p)))
+		target := e.exchangeTable(p)
+		return append(e.detach(st, p), e.comment(st, target, target.Unmarked()))
 	case engine.Detach:
 		return e.detach(st, p)
 	case engine.Archive:
@@ -57,7 +57,7 @@ func (e Engine) Statements(t *engine.Table, st *engine.State, c engine.Change) [
 // create returns the statement that adds a partition at the end. The default partition is split: its rows are copied.
 func (Engine) create(st *engine.State, c engine.Change) string {
 	table := QuoteTable(st.Table)
-	if c.IsDefault() || st.Default == nil {
+	if st.Default == nil {
 		return fmt.Sprintf("ALTER TABLE %s ADD PARTITION (%s)", table, definePartition(c))
 	}
 	last := quote(st.Default.Table)
@@ -77,7 +77,7 @@ func (Engine) PartitionBy(t *engine.Table, creates []engine.Change) string {
 // definePartition returns the definition of a partition, which has an upper bound only.
 func definePartition(c engine.Change) string {
 	end := fmt.Sprintf("(%d)", c.Hi)
-	if c.Hi == engine.NoHigh || c.IsDefault() {
+	if c.Hi == engine.NoHigh {
 		end = "(" + maxValue + ")"
 	}
 	return fmt.Sprintf("PARTITION %s VALUES LESS THAN %s", quote(c.Partition), end)
@@ -118,15 +118,6 @@ func (Engine) exchangeTable(p engine.Part) engine.Part {
 	return target
 }
 
-// release returns the statement that gives a detached table its name of WithKeep, and removes the mark.
-func (e Engine) release(t *engine.Table, st *engine.State, p engine.Part) string {
-	statement := e.comment(st, p, p.Unmarked())
-	if kept := t.KeptName(p); kept != p.Name {
-		statement += ", RENAME TO " + QuoteTable(kept)
-	}
-	return statement
-}
-
 // comment returns the statement that sets the comment of a detached table.
 func (Engine) comment(st *engine.State, p engine.Part, text string) string {
 	return fmt.Sprintf("ALTER TABLE %s COMMENT = %s", QuoteTable(p.Name), literal(text, st.Plain))
@@ -137,17 +128,12 @@ func (e Engine) Execute(
 	ctx context.Context, q engine.Querier, t *engine.Table, st *engine.State, c engine.Change,
 ) error {
 	if c.Action == engine.Archive {
-		return nil // see Finish
+		return nil // see Archive
 	}
 
 	statements := e.Statements(t, st, c)
 	leavesTable := !c.Detached && c.Action != engine.Create
 	switch {
-	case c.Detached && c.Action == engine.Rename:
-		if err := e.checkFree(ctx, q, c.Part, t.KeptName(c.Part)); err != nil {
-			return err
-		}
-
 	case leavesTable && c.Action == engine.Drop:
 		// Without the lock a row below the floor could come before the partition is dropped.
 		statements = []string{
@@ -155,7 +141,7 @@ func (e Engine) Execute(
 		}
 
 	case leavesTable:
-		if err := e.checkExchangeTable(ctx, q, t, c.Part); err != nil {
+		if err := e.checkExchangeTable(ctx, q, c.Part); err != nil {
 			return err
 		}
 	}
@@ -199,10 +185,6 @@ func (e Engine) run(
 	return nil
 }
 
-// notInstant is ER_PARTITION_EXCHANGE_DIFFERENT_OPTION about columns added or dropped with ALGORITHM = INSTANT, of
-// MySQL.
-var notInstant = regexp.MustCompile(`\b(Error|ERROR) 1731\b.*INSTANT`)
-
 // dropExchangeTable drops the exchange table, if it has no rows, after an EXCHANGE PARTITION that failed with cause,
 // while both tables are locked. It returns ErrBusy if an earlier call made the exchange table: the table may have been
 // altered since, and a new one may fit. A statement that got no lock may have given up the other locks, and its
@@ -215,7 +197,7 @@ func (e Engine) dropExchangeTable(
 	}
 
 	target := e.exchangeTable(p)
-	_, found, err := e.Key(ctx, q, t, target, engine.NoLow, engine.NoHigh, 0)
+	_, found, err := e.Key(ctx, q, t, target, engine.NoLow, engine.NoHigh, engine.Least)
 	if err == nil && !found {
 		_, err = q.ExecContext(ctx, "DROP TABLE "+QuoteTable(target.Name))
 	}
@@ -225,9 +207,6 @@ func (e Engine) dropExchangeTable(
 		return errors.Join(cause, err)
 	case p.ExchangeTable != "" && !found:
 		return engine.ErrBusy
-	case notInstant.MatchString(cause.Error()):
-		return fmt.Errorf("%w: ALTER TABLE %s FORCE makes it possible again, and copies the table",
-			cause, QuoteTable(p.Parent))
 	}
 
 	return cause
@@ -253,7 +232,7 @@ func (e Engine) recheck(ctx context.Context, q engine.Querier, t *engine.Table, 
 }
 
 // checkExchangeTable checks, before anything is changed, what would stop the steps to a detached table in between.
-func (e Engine) checkExchangeTable(ctx context.Context, q engine.Querier, t *engine.Table, p engine.Part) error {
+func (e Engine) checkExchangeTable(ctx context.Context, q engine.Querier, p engine.Part) error {
 	const maxComment = 2048
 	target := e.exchangeTable(p)
 	if n := utf8.RuneCountInString(target.Comment); n > maxComment {
@@ -261,40 +240,21 @@ func (e Engine) checkExchangeTable(ctx context.Context, q engine.Querier, t *eng
 			p.Parent, n, maxComment)
 	}
 
-	if err := engine.CheckName(e, target.Table); err != nil {
-		return err
-	}
-
-	if p.ExchangeTable == "" {
-		if err := e.checkFree(ctx, q, p, target.Name); err != nil {
-			return err
-		}
-	}
-
-	if t.Rename == nil {
+	if p.ExchangeTable != "" {
 		return nil
 	}
 
-	return e.checkFree(ctx, q, target, t.KeptName(target))
-}
-
-// checkFree returns an error if a table has the name, unless it is the table p.
-func (Engine) checkFree(ctx context.Context, q engine.Querier, p engine.Part, wanted engine.Name) error {
-	if wanted == p.Name && p.Parent.Table == "" {
-		return nil
-	}
 	var found bool
 	const query = "SELECT COUNT(*) > 0 FROM information_schema.TABLES WHERE TABLE_SCHEMA = ? AND TABLE_NAME = ?"
-	err := q.QueryRowContext(ctx, query, wanted.Schema, wanted.Table).Scan(&found)
+	err := q.QueryRowContext(ctx, query, target.Schema, target.Table).Scan(&found)
 	if found {
-		return fmt.Errorf("%w: there is another table %v", engine.ErrOption, wanted)
+		return fmt.Errorf("%w: there is another table %v", engine.ErrTable, target.Name)
 	}
 	return err
 }
 
-// Finish calls the callback of WithArchive.
-func (e Engine) Finish(ctx context.Context, db *sql.DB, t *engine.Table, st *engine.State, c engine.Change) error {
-	p := &c.Part
+// Archive calls the callback of WithArchive and marks the table as archived.
+func (e Engine) Archive(ctx context.Context, db *sql.DB, t *engine.Table, st *engine.State, p engine.Part) error {
 	return e.withSession(ctx, db, t, engine.ArchiveLock, func(conn *sql.Conn) error {
 		const query = "SELECT TABLE_COMMENT FROM information_schema.TABLES WHERE TABLE_SCHEMA = ? AND TABLE_NAME = ?"
 		found, err := engine.One(conn.QueryRowContext(ctx, query, p.Schema, p.Table), &p.Comment)
@@ -308,19 +268,6 @@ func (e Engine) Finish(ctx context.Context, db *sql.DB, t *engine.Table, st *eng
 		if err := t.Archive(ctx, QuoteTable(p.Name)); err != nil {
 			return fmt.Errorf("the callback of WithArchive: %w", err)
 		}
-		return engine.ExecAll(ctx, conn, e.comment(st, *p, p.Marked(st.Table, true)))
+		return engine.ExecAll(ctx, conn, e.comment(st, p, p.Marked(st.Table, true)))
 	})
-}
-
-// Move splits the default partition: one statement, in which the server copies its rows. Readers see all of them before
-// and after it.
-func (e Engine) Move(
-	ctx context.Context, q engine.Querier, _ *engine.Table, st *engine.State, create engine.Change,
-) (moved int64, err error) {
-	if err := engine.ExecAll(ctx, q, e.create(st, create)); err != nil {
-		return 0, err
-	}
-	query := fmt.Sprintf("SELECT COUNT(*) FROM %s PARTITION (%s)", QuoteTable(st.Table), quote(create.Partition))
-	err = q.QueryRowContext(ctx, query).Scan(&moved)
-	return moved, err
 }

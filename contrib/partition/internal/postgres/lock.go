@@ -2,7 +2,6 @@ package postgres
 
 import (
 	"context"
-	_ "embed" // for the query
 	"errors"
 	"fmt"
 	"slices"
@@ -51,24 +50,17 @@ func LockAll(ctx context.Context, q engine.Querier, t *engine.Table, locks ...Ta
 	return ExecScript(ctx, q, Limits(t.LockTimeout, t.SwapTimeout))
 }
 
-// lockInTurn locks tables in the given order, and waits for at most the lock timeout in total.
+// lockInTurn locks tables in the given order, and waits for at most the lock timeout in total. After it a lock has to be
+// free.
 func lockInTurn(ctx context.Context, q engine.Querier, t *engine.Table, locks ...TableLock) error {
 	start := time.Now()
 	for _, l := range locks {
-		left := t.LockTimeout - time.Since(start)
-		if left <= 0 {
-			return lockRefused{l.Table}
-		}
-
-		if err := lock(ctx, q, l, left); err != nil {
+		if err := lock(ctx, q, l, t.LockTimeout-time.Since(start)); err != nil {
 			return err
 		}
 	}
 	return nil
 }
-
-// parentsFirst is an attempt of RelatedLocks that locks each table once.
-const parentsFirst = 2
 
 // RelatedLocks returns the locks of a table, and of those that foreign keys connect it with, for an attempt to change
 // it. It leaves out tables that the role may only refer to, and so can't lock. A writer that has one of the tables and
@@ -138,16 +130,18 @@ func lock(ctx context.Context, q engine.Querier, l TableLock, wait time.Duration
 }
 
 // holdersQuery returns up to five sessions with a lock that conflicts. Parameters: the table and the mode.
-//
-//go:embed holders.sql
-var holdersQuery string
-
-// lockRefused says that the locks before the table's lock took all the time. It has the SQLSTATE of the server's
-// error.
-type lockRefused struct{ table string }
-
-func (e lockRefused) Error() string    { return "no time left to lock " + e.table }
-func (e lockRefused) SQLState() string { return "55P03" }
+const holdersQuery = `SELECT concat_ws(' ', coalesce('process ' || l.pid, 'a prepared transaction'), a.usename,
+	a.application_name, a.state, 'for ' || date_trunc('second', clock_timestamp() - a.xact_start),
+	CASE WHEN pg_backend_pid() = ANY (pg_blocking_pids(l.pid)) THEN '(waits for this call)' END)
+FROM pg_locks AS l
+LEFT JOIN pg_stat_activity AS a ON a.pid = l.pid
+WHERE l.relation = $1::text::regclass
+	AND l.database = (SELECT oid FROM pg_database WHERE datname = current_database())
+	AND l.granted AND l.pid IS DISTINCT FROM pg_backend_pid()
+	AND ($2 = 'ACCESS EXCLUSIVE'
+		OR l.mode NOT IN ('AccessShareLock', 'RowShareLock')
+			AND ($2 = 'SHARE ROW EXCLUSIVE' OR l.mode <> 'RowExclusiveLock'))
+ORDER BY a.xact_start LIMIT 5`
 
 // Limits returns statements that limit the waits for locks, and the time of the statements that follow in the
 // transaction, 0 for no limit.

@@ -9,26 +9,23 @@ import (
 	"github.com/sqlflake/sqlflake/contrib/partition/internal/engine"
 )
 
-// Statements returns the statements of a change.
-func (e Engine) Statements(t *engine.Table, st *engine.State, c engine.Change) []string {
-	inside, outside := e.work(t, st, c)
-	return append(inside, outside...)
-}
-
-// Execute executes the statements of a change that belong into its transaction.
+// Execute executes the statements of a change. Those of an archived table are left to Archive.
 func (e Engine) Execute(
 	ctx context.Context, q engine.Querier, t *engine.Table, st *engine.State, c engine.Change,
 ) error {
-	needsOwnLock := c.Detached || c.Finish || c.Action == engine.Alter
+	if c.Action == engine.Archive {
+		return nil
+	}
+
+	needsOwnLock := c.Detached || c.Action == engine.Alter
 	if detaches := !needsOwnLock && c.Action != engine.Create; detaches {
 		if err := e.lockToDetach(ctx, q, t, st, c); err != nil {
 			return err
 		}
 	}
 
-	inside, _ := e.work(t, st, c)
 	checksFloor := c.Action == engine.Drop && c.Floor != engine.NoLow
-	for i, statement := range inside {
+	for i, statement := range e.Statements(t, st, c) {
 		if checksFloor && i > 0 { // it is detached, so it has no writers
 			if err := engine.None(ctx, q, e, t, c.Part, engine.NoLow, c.Floor); err != nil {
 				return err
@@ -71,38 +68,30 @@ func (Engine) lockToDetach(
 	return nil
 }
 
-// work returns the statements of a step: inside and outside of a transaction.
-func (e Engine) work(t *engine.Table, st *engine.State, c engine.Change) (inside, outside []string) {
+// Statements returns the statements of a change.
+func (e Engine) Statements(t *engine.Table, st *engine.State, c engine.Change) (statements []string) {
 	p := c.Part
-	table := Quote(p.Name)
-	detach := fmt.Sprintf("ALTER TABLE %s DETACH PARTITION %s", Quote(st.Table), table)
-	switch c.Action {
-	case engine.Create:
-		return append(e.createTable(st, engine.Name{Schema: st.Table.Schema, Table: c.Partition}), e.attach(st, c)), nil
-	case engine.Drop, engine.Rename:
-		if !c.Detached {
-			inside = append(inside, detach)
-		}
-		if c.Action == engine.Drop {
-			return append(inside, "DROP TABLE "+table), nil
-		}
-		return append(inside, e.rename(t, p)...), nil
-	case engine.Detach:
-		mark := commentOn(p, p.Marked(st.Table, false))
-		switch {
-		case p.Pending:
-			return []string{mark}, []string{detach + " FINALIZE"}
-		case c.Finish:
-			return []string{mark}, []string{detach + " CONCURRENTLY"}
-		}
-		return []string{mark, detach}, nil
-	case engine.Alter:
-		return []string{commentOn(p, p.Unmarked())}, nil
-	case engine.Archive:
-		return nil, []string{commentOn(p, p.Marked(st.Table, true))}
+	if leavesTable := !c.Detached && c.Action != engine.Create && c.Action != engine.Alter; leavesTable {
+		statements = append(statements,
+			fmt.Sprintf("ALTER TABLE %s DETACH PARTITION %s", Quote(st.Table), Quote(p.Name)))
 	}
 
-	return nil, nil
+	switch c.Action {
+	case engine.Create:
+		return append(e.createTable(st, engine.Name{Schema: st.Table.Schema, Table: c.Partition}), e.attach(st, c))
+	case engine.Drop:
+		return append(statements, "DROP TABLE "+Quote(p.Name))
+	case engine.Keep:
+		if p.Comment == p.Unmarked() {
+			return statements
+		}
+		return append(statements, commentOn(p, p.Unmarked()))
+	case engine.Detach:
+		return append(statements, commentOn(p, p.Marked(st.Table, false)))
+	case engine.Archive:
+		return []string{commentOn(p, p.Marked(st.Table, true))}
+	}
+	return []string{commentOn(p, p.Unmarked())} // engine.Alter
 }
 
 // createTable returns the statements that create a table like the parent. CREATE TABLE ... PARTITION OF would wait for
@@ -133,10 +122,6 @@ func (Engine) createTable(st *engine.State, added engine.Name) []string {
 func (Engine) attach(st *engine.State, c engine.Change) string {
 	attach := fmt.Sprintf("ALTER TABLE %s ATTACH PARTITION %s ", Quote(st.Table),
 		Quote(engine.Name{Schema: st.Table.Schema, Table: c.Partition}))
-	if c.IsDefault() {
-		return attach + "DEFAULT"
-	}
-
 	lo, hi := "MINVALUE", "MAXVALUE"
 	if c.Lo != engine.NoLow {
 		lo = fmt.Sprintf("'%d'", c.Lo)
@@ -148,71 +133,32 @@ func (Engine) attach(st *engine.State, c engine.Change) string {
 	return attach + fmt.Sprintf("FOR VALUES FROM (%s) TO (%s)", lo, hi)
 }
 
-// rename returns the statements that give a detached table its name of WithKeep and its own comment.
-func (Engine) rename(t *engine.Table, p engine.Part) (statements []string) {
-	if p.Comment != p.Unmarked() {
-		statements = append(statements, commentOn(p, p.Unmarked()))
-	}
-
-	kept := t.KeptName(p)
-	if kept.Table != p.Table {
-		statements = append(statements,
-			fmt.Sprintf("ALTER TABLE %s RENAME TO %s", Quote(p.Name), pgsql.Name(kept.Table)))
-	}
-
-	if kept.Schema != p.Schema {
-		statements = append(statements, fmt.Sprintf("ALTER TABLE %s SET SCHEMA %s",
-			Quote(engine.Name{Schema: p.Schema, Table: kept.Table}), pgsql.Name(kept.Schema)))
-	}
-
-	return statements
-}
-
 // commentOn returns the statement that sets a comment; an empty one removes it.
 func commentOn(p engine.Part, text string) string {
 	return fmt.Sprintf("COMMENT ON TABLE %s IS %s", Quote(p.Name), pgsql.Literal(text))
 }
 
-// Finish detaches a partition concurrently, or archives a detached table.
-func (e Engine) Finish(ctx context.Context, db *sql.DB, t *engine.Table, st *engine.State, c engine.Change) error {
-	lock, f := engine.ChangeLock, e.detach
-	if c.Action == engine.Archive {
-		lock, f = engine.ArchiveLock, e.archive
-	}
-	return e.WithSession(ctx, db, t, lock, func(conn *sql.Conn) error { return f(ctx, conn, t, st, c) })
-}
-
-// detach detaches a partition concurrently, unless another process has done it.
-func (e Engine) detach(ctx context.Context, conn *sql.Conn, t *engine.Table, st *engine.State, c engine.Change) error {
-	const query = `SELECT inhdetachpending, coalesce(pg_catalog.obj_description(inhrelid, 'pg_class'), '')
-FROM pg_catalog.pg_inherits WHERE inhrelid OPERATOR(pg_catalog.=) $1::bigint::pg_catalog.oid`
-	p := &c.Part
-	if found, err := engine.One(conn.QueryRowContext(ctx, query, p.OID), &p.Pending, &p.Comment); !found {
-		return err
-	}
-
-	if marked := *p; !marked.ReadMark(st.Table) {
-		return engine.ErrBusy // another process, with a longer retention, has removed the mark
-	}
-
-	_, outside := e.work(t, st, c)
-	return engine.ExecAll(ctx, conn, outside...)
-}
-
-// archive calls the callback of WithArchive and marks the table as archived, unless another process has done it, or a
+// Archive calls the callback of WithArchive and marks the table as archived, unless another process has done it, or a
 // person has removed the mark.
-func (e Engine) archive(ctx context.Context, conn *sql.Conn, t *engine.Table, st *engine.State, c engine.Change) error {
-	p := &c.Part
-	quoted, open, err := e.readOpen(ctx, conn, st, p)
-	if err != nil || !open {
-		return err
-	}
+func (e Engine) Archive(ctx context.Context, db *sql.DB, t *engine.Table, st *engine.State, p engine.Part) error {
+	return e.WithSession(ctx, db, t, engine.ArchiveLock, func(conn *sql.Conn) error {
+		quoted, open, err := e.readOpen(ctx, conn, st, &p)
+		if err != nil || !open {
+			return err
+		}
 
-	if err := t.Archive(ctx, quoted); err != nil {
-		return fmt.Errorf("the callback of WithArchive: %w", err)
-	}
+		if err := t.Archive(ctx, quoted); err != nil {
+			return fmt.Errorf("the callback of WithArchive: %w", err)
+		}
 
-	// Meanwhile the table may have got another name or comment.
+		return e.markArchived(ctx, conn, t, st, &p)
+	})
+}
+
+// markArchived marks a table as archived, which may have got another name or comment since the callback began.
+func (e Engine) markArchived(
+	ctx context.Context, conn *sql.Conn, t *engine.Table, st *engine.State, p *engine.Part,
+) error {
 	return e.transaction(ctx, conn, t, sql.NullString{}, false, func(_ *engine.Table, tx engine.Querier) error {
 		named, open, err := e.readOpen(ctx, tx, st, p)
 		if err != nil || !open {
