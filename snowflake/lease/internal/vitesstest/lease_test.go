@@ -18,10 +18,9 @@ import (
 	"github.com/sqlflake/sqlflake/snowflake/sqldb"
 )
 
-// TestMain makes the test binary an issuer, a seller or the tests.
+// TestMain makes the test binary an issuer or the tests.
 func TestMain(m *testing.M) {
 	_ = mysql.SetLogger(&mysql.NopLogger{}) // fails for nil only; the standard error of issuers is for notes
-	sellerMain()
 	processtest.Main(func(dsn string) (leasestore.Store, error) {
 		db, err := sql.Open("mysql", dsn)
 		if err != nil {
@@ -51,7 +50,6 @@ func TestVitess(t *testing.T) {
 	})
 	t.Run("orders and their lines are in one shard, in pages and in time ranges", func(t *testing.T) { useShop(t, v) })
 	t.Run("a repeated ID is refused", func(t *testing.T) { refuseRepeats(t, v) })
-	t.Run("killed sellers repeat no key and lose no order", func(t *testing.T) { killSellers(t, v) })
 }
 
 func TestTheREADMEShowsTheVschema(t *testing.T) {

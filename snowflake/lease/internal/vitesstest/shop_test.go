@@ -19,7 +19,6 @@ import (
 	"github.com/sqlflake/sqlflake/internal/testdb"
 	"github.com/sqlflake/sqlflake/internal/testdb/gormdb"
 	"github.com/sqlflake/sqlflake/snowflake"
-	"github.com/sqlflake/sqlflake/snowflake/lease"
 )
 
 // Order is in the shard of its key, with its lines.
@@ -53,21 +52,11 @@ func openGORM(target testdb.Target) (*gorm.DB, error) {
 	return gorm.Open(gormdb.Dialector(target), &gorm.Config{Logger: logger.Discard, QueryFields: true})
 }
 
-// openShop opens the shop with a lease in the other keyspace.
-func openShop(ctx context.Context, target testdb.Target, opts ...lease.Option) (*gorm.DB, *gormplugin.Plugin, error) {
-	db, err := openGORM(target)
-	if err != nil {
-		return nil, nil, err
-	}
-
-	plugin, err := gormplugin.Open(ctx, db,
-		gormplugin.WithLeaseTables("leases.snowflake_"), gormplugin.WithLease(opts...))
-	return db.WithContext(ctx), plugin, err
-}
-
-// useShop does with GORM what applications do.
+// useShop does with GORM what applications do, with a lease in the other keyspace.
 func useShop(t *testing.T, v vitess) {
-	db, plugin, err := openShop(t.Context(), v.target("shop"))
+	db, err := openGORM(v.target("shop"))
+	must(t, err)
+	plugin, err := gormplugin.Open(t.Context(), db, gormplugin.WithLeaseTables("leases.snowflake_"))
 	must(t, err)
 	defer plugin.Close(context.WithoutCancel(t.Context()))
 	must(t, db.AutoMigrate(&Order{}, &OrderLine{}))
