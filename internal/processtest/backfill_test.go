@@ -27,7 +27,7 @@ func TestABackfillBesideLiveProcessesRepeatsNoID(t *testing.T) {
 		if err := l.Close(ctx); err != nil {
 			t.Fatal(err)
 		}
-		b, err := snowflake.NewBackfill(reserved, snowflake.WithClock(lateClock{by: -time.Hour, since: time.Now()}))
+		b, err := snowflake.NewBackfill(reserved, snowflake.WithClock(lateClock{-time.Hour}))
 		if err != nil {
 			t.Fatal(err)
 		}

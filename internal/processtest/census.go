@@ -1,6 +1,7 @@
 package processtest
 
 import (
+	"bytes"
 	"cmp"
 	"encoding/binary"
 	"fmt"
@@ -24,12 +25,14 @@ type record struct {
 	spans []span
 	count int
 	last  snowflake.ID
-	err   error // the first ID that was not above the one before
+	cut   []byte // of an ID whose rest has not come yet, and after a kill may never come
+	err   error  // the first ID that was not above the one before
 }
 
-// add adds whole IDs in the form in which issuers write them.
+// add adds IDs in the form in which issuers write them.
 func (r *record) add(text []byte) {
-	for ; len(text) > 0; text = text[idBytes:] {
+	text = append(r.cut, text...)
+	for ; len(text) >= idBytes; text = text[idBytes:] {
 		id := snowflake.ID(binary.LittleEndian.Uint64(text))
 		if id <= r.last && r.err == nil {
 			r.err = fmt.Errorf("ID %d came after %d", id, r.last)
@@ -43,6 +46,7 @@ func (r *record) add(text []byte) {
 		}
 		r.last = id
 	}
+	r.cut = bytes.Clone(text)
 }
 
 // Census is the set of the IDs that all processes have ever written.

@@ -40,7 +40,7 @@ func TestAMoveThatAReplicaHasMissedIsRepeatedAfterTheFailover(t *testing.T) {
 				t.Fatal(err)
 			}
 			killAll(t, killed)
-			c.awaitReplica(t, "the leases", func(rows []leasestore.Entry) bool { return len(rows) == 3 })
+			c.awaitRows(t, "the replica has the leases", c.replica, func(rows []leasestore.Entry) bool { return len(rows) == 3 })
 			c.lag(t)
 
 			awaitMove(t, p, after)

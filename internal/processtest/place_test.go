@@ -21,7 +21,7 @@ type place struct {
 	DSN    string // or the folder
 
 	NoFloor bool          // the floor of grants is ignored
-	Ahead   time.Duration // of the server's clock, until Process.Go
+	Ahead   time.Duration // of the server's clock
 }
 
 const fileKind = "file"
@@ -97,7 +97,7 @@ func (p place) open() (store leasestore.Store, closeStore func() error, err erro
 	case p.NoFloor:
 		return noFloor{s}, db.Close, nil
 	case p.Ahead > 0:
-		return aheadStore{s, lateClock{by: -p.Ahead}}, db.Close, nil
+		return aheadStore{s, lateClock{-p.Ahead}}, db.Close, nil
 	}
 	return s, db.Close, nil
 }

@@ -3,11 +3,12 @@
 package processtest
 
 import (
+	"errors"
 	"slices"
-	"syscall"
 	"testing"
 	"time"
 
+	"github.com/sqlflake/sqlflake/internal/dbserver"
 	"github.com/sqlflake/sqlflake/snowflake"
 	"github.com/sqlflake/sqlflake/snowflake/lease"
 	"github.com/sqlflake/sqlflake/snowflake/lease/leasestore"
@@ -34,7 +35,7 @@ func TestFailoverToAClockThatIsBehindByTheSkewRepeatsNoID(t *testing.T) {
 				t.Fatal(err)
 			}
 
-			c.awaitReplica(t, "the namespace", func(rows []leasestore.Entry) bool {
+			c.awaitRows(t, "the replica has the namespace", c.replica, func(rows []leasestore.Entry) bool {
 				return len(rows) == 1 && rows[0].Horizon > tickOf(first.last())
 			})
 			c.lag(t)
@@ -58,48 +59,6 @@ func TestFailoverToAClockThatIsBehindByTheSkewRepeatsNoID(t *testing.T) {
 	}
 }
 
-// A virtual machine is paused, and its clocks with it, for less than the skew that it accepts. Its lease expires,
-// another process gets the worker, and a replica is promoted that does not know it. By its clocks the first one has
-// just extended its lease.
-func TestAnOwnerThatWasPausedDoesNotCountOnItsLeaseAfterAFailover(t *testing.T) {
-	t.Parallel()
-	for kind := range failoverDrivers {
-		t.Run(kind, func(t *testing.T) {
-			t.Parallel()
-			c := startReplicated(t, kind)
-			p := c.place()
-			o := Order{
-				Place: p.String(), First: 0, Last: 0, Window: 800 * time.Millisecond, MaxSkew: 5 * time.Second,
-				Pace: time.Millisecond, Pauses: true,
-			}
-			paused := stopped(t, o)
-			primary, closePrimary, err := p.open()
-			if err != nil {
-				t.Fatal(err)
-			}
-			defer func() { _ = closePrimary() }() // its server has ended
-
-			c.awaitReplica(t, "its last extension", func(rows []leasestore.Entry) bool {
-				row := Entries(t, primary)[0]
-				return len(rows) == 1 && rows[0].Horizon == row.Horizon && rows[0].Expires.Equal(row.Expires)
-			})
-			c.lag(t)
-
-			o.Pauses = false
-			heir := issuing(t, o) // after the expiry
-			time.Sleep(o.Window / 2)
-			killAll(t, heir)
-			c.fail(t, 0)
-
-			paused.Signal(t, syscall.SIGCONT)
-			Eventually(t, "the loss, or IDs above those of the heir", func() bool {
-				return len(paused.Noted(lease.Lost)) > 0 || paused.last() > heir.last()
-			}, paused)
-			wantNoneTwice(t, paused, heir)
-		})
-	}
-}
-
 // issuing starts a process and waits for its first ID.
 func issuing(t *testing.T, o Order) *Process {
 	t.Helper()
@@ -119,24 +78,23 @@ func killAll(t *testing.T, processes ...*Process) {
 	}
 }
 
-// awaitReplica waits until the replica has leases that are as wanted.
-func (c *replicated) awaitReplica(t *testing.T, what string, wanted func([]leasestore.Entry) bool) {
+// awaitRows waits until a server has leases that are as wanted.
+func (c *replicated) awaitRows(t *testing.T, what string, on *dbserver.Server, wanted func([]leasestore.Entry) bool) {
 	t.Helper()
-	replica := place{Kind: c.kind, Driver: failoverDrivers[c.kind], DSN: dsnOf(c.kind, c.replica)}
-	follower, closeFollower, err := replica.open()
+	store, closeStore, err := place{Kind: c.kind, Driver: failoverDrivers[c.kind], DSN: dsnOf(c.kind, on)}.open()
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer func() { _ = closeFollower() }()
+	defer func() { _ = closeStore() }() // its server may have ended
 
-	Eventually(t, "the replica has "+what, func() bool {
-		rows, err := follower.List(t.Context(), lease.DefaultNamespace)
+	Eventually(t, what, func() bool {
+		rows, err := store.List(t.Context(), lease.DefaultNamespace)
 		return err == nil && wanted(rows)
 	})
 }
 
-// wantNoneTwice ends the processes that run, and compares the IDs of all.
-func wantNoneTwice(t *testing.T, processes ...*Process) {
+// endAll ends the processes that run, compares the IDs of all, and returns how many came twice.
+func endAll(t *testing.T, processes ...*Process) (repeated int64) {
 	t.Helper()
 	for _, p := range processes {
 		if p.HasEnded() {
@@ -148,15 +106,20 @@ func wantNoneTwice(t *testing.T, processes ...*Process) {
 	}
 
 	census := TakeCensus(processes)
-	repeated := census.repeated()
+	repeated = census.repeated()
 	t.Logf("%d of %d IDs came twice", repeated, census.IDs)
-	if repeated > 0 {
-		t.Errorf("%d IDs came twice", repeated)
-	}
 	for _, p := range processes {
-		if p.ids.err != nil || p.err != nil {
-			t.Error(p.ids.err, p.err)
+		if err := errors.Join(p.ids.err, p.err); err != nil {
+			t.Error(err)
 		}
+	}
+	return repeated
+}
+
+func wantNoneTwice(t *testing.T, processes ...*Process) {
+	t.Helper()
+	if repeated := endAll(t, processes...); repeated > 0 {
+		t.Errorf("%d IDs came twice", repeated)
 	}
 }
 
