@@ -14,14 +14,9 @@ var acquireTests = []test{
 		grant := f.take(7, 7)
 		for i, horizon := range []int64{tick - 100, tick + 1000, 1<<53 + 1} {
 			f.extend(grant.Claim, horizon, long)
-			want := int64(i) + 2
-			if grant = f.takeOver(grant.Claim); grant.Horizon != horizon || grant.Epoch != want {
-				f.Fatalf("epoch %d, horizon %d; want %d, %d", grant.Epoch, grant.Horizon, want, horizon)
-			}
-			if e := f.entry(7); e.Horizon != horizon || e.Epoch != want {
-				f.Fatalf("List says epoch %d, horizon %d after the takeover; want %d, %d",
-					e.Epoch, e.Horizon, want, horizon)
-			}
+			f.free(grant.Claim)
+			grant = f.wantGrant(7, int64(i)+2, horizon)
+			f.wantRow(7, horizon, true)
 		}
 	}},
 	{promise: "a held worker is lent to nobody else", run: func(f *fixture) {
@@ -101,13 +96,11 @@ var acquireTests = []test{
 			r.Namespace = name + variant
 			r.Layout = layout + variant
 			grant := f.acquire(r) // the token too is another's in another namespace
-			if grant.Epoch != 1 || grant.Horizon != 0 {
-				f.Errorf("worker 0 of %q has epoch %d and horizon %d, want 1 and 0",
-					r.Namespace, grant.Epoch, grant.Horizon)
-			}
 			f.extend(grant.Claim, 1000, long)
-			if entries := f.list(r.Namespace); len(entries) != 1 || entries[0].Namespace != r.Namespace {
-				f.Errorf("List(%q) = %+v, want the one row", r.Namespace, entries)
+			entries := f.list(r.Namespace)
+			isAlone := len(entries) == 1 && entries[0].Namespace == r.Namespace
+			if !isAlone || grant.Epoch != 1 || grant.Horizon != 0 {
+				f.Errorf("%q has %+v and lent %+v, want one row with epoch 1, from horizon 0", r.Namespace, entries, grant)
 			}
 		}
 	}},
@@ -150,7 +143,6 @@ var orderTests = []test{
 		f.take(0, 3)
 		claim := f.wantWorker(0, 3, 1).Claim
 		f.extend(claim, tick, long)
-		claim.Token, claim.Next = claim.Next, NewToken()
 		f.free(claim)
 		f.wantWorker(0, 3, 1)
 		f.wantWorker(0, 3, 2)
@@ -164,23 +156,16 @@ var orderTests = []test{
 		f.release(behind)
 		f.wantWorker(0, 2, behind.Worker)
 		f.wantWorker(0, 2, 2)
-		if grant := f.wantWorker(0, 2, ahead.Worker); grant.Horizon != tick+1 {
-			f.Errorf("horizon %d, want %d", grant.Horizon, tick+1)
-		}
+		f.wantWorker(0, 2, ahead.Worker)
 	}},
 	{promise: "only workers from First to Last are taken", run: func(f *fixture) {
-		var claims [5]leasestore.Claim
-		for i := range claims {
-			claims[i] = f.take(0, 4).Claim
+		for worker := range int64(5) {
+			f.release(f.take(worker, worker).Claim)
 		}
-		for _, claim := range claims {
-			f.release(claim)
+		for _, first := range []int64{2, 8} { // taken before, and never
+			f.wantWorker(first, first+1, first)
+			f.wantWorker(first, first+1, first+1)
+			f.wantNone(first, first+1)
 		}
-		f.wantWorker(2, 3, 2)
-		f.wantWorker(2, 3, 3)
-		f.wantNone(2, 3)
-		f.wantWorker(8, 9, 8)
-		f.wantWorker(8, 9, 9)
-		f.wantNone(8, 9)
 	}},
 }

@@ -83,6 +83,17 @@ func (f *fixture) wantWorker(first, last, want int64) leasestore.Grant {
 	return grant
 }
 
+// wantGrant acquires the worker and checks its epoch and horizon.
+func (f *fixture) wantGrant(worker, epoch, horizon int64) leasestore.Grant {
+	f.Helper()
+	grant := f.take(worker, worker)
+	if grant.Epoch != epoch || grant.Horizon != horizon {
+		f.Fatalf("Acquire of worker %d returned epoch %d, horizon %d, want %d, %d",
+			worker, grant.Epoch, grant.Horizon, epoch, horizon)
+	}
+	return grant
+}
+
 // wantNone checks that none of the workers is free, and returns the error.
 func (f *fixture) wantNone(first, last int64) lease.NoWorkerError {
 	f.Helper()
@@ -191,11 +202,11 @@ func (f *fixture) wantRows(what string, before []leasestore.Entry) {
 	}
 }
 
-// wantEntry checks that the row of a worker is the one from before.
-func (f *fixture) wantEntry(what string, before leasestore.Entry) {
+// wantRow checks what List says about a worker.
+func (f *fixture) wantRow(worker, horizon int64, held bool) {
 	f.Helper()
-	if after := f.entry(before.Worker); !sameEntry(before, after) {
-		f.Errorf("%s: the row was\n%+v\nand is now\n%+v", what, before, after)
+	if e := f.entry(worker); e.Horizon != horizon || e.Held != held {
+		f.Fatalf("worker %d has horizon %d, held: %t; want %d, %t", worker, e.Horizon, e.Held, horizon, held)
 	}
 }
 
