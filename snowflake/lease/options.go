@@ -67,8 +67,7 @@ func option(valid bool, change func(*config), format string, args ...any) Option
 // WithNamespace sets whose workers are leased: 1 to 100 bytes, DefaultNamespace by default. All processes whose IDs
 // must differ use the same namespace and the same layout.
 func WithNamespace(name string) Option {
-	return option(name != "" && len(name) <= leasestore.MaxNamespace, func(c *config) { c.namespace = name },
-		"namespace %.110q has %d bytes, want 1 to %d", name, len(name), leasestore.MaxNamespace)
+	return option(true, func(c *config) { c.namespace = name }, "") // Store.Acquire checks it
 }
 
 // WithLayout sets the layout of the IDs; without it, it is snowflake.Default. All processes of a namespace have one
