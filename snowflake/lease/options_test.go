@@ -9,6 +9,7 @@ import (
 	"github.com/sqlflake/sqlflake/snowflake"
 	"github.com/sqlflake/sqlflake/snowflake/lease"
 	"github.com/sqlflake/sqlflake/snowflake/lease/leasestore"
+	"github.com/sqlflake/sqlflake/snowflake/lease/leasetest"
 )
 
 func TestBadSettingsAreRefusedWithTheValueAndTheLimit(t *testing.T) {
@@ -46,5 +47,37 @@ func TestBadSettingsAreRefusedWithTheValueAndTheLimit(t *testing.T) {
 	}
 	if entries, err := store.List(t.Context(), ""); len(entries) != 0 || err != nil {
 		t.Errorf("a lease that was refused left %v, %v", entries, err)
+	}
+}
+
+func TestBadRequestsAndExtensionsAreErrOption(t *testing.T) {
+	for what, spoil := range map[string]func(r *leasestore.Request){
+		"nothing":                func(*leasestore.Request) {},
+		"an empty namespace":     func(r *leasestore.Request) { r.Namespace = "" },
+		"a namespace too long":   func(r *leasestore.Request) { r.Namespace = strings.Repeat("x", 101) },
+		"a zero byte":            func(r *leasestore.Request) { r.Namespace = "a\x00" },
+		"another encoding":       func(r *leasestore.Request) { r.Namespace = "\xff" },
+		"a layout too long":      func(r *leasestore.Request) { r.Layout = strings.Repeat("x", 1001) },
+		"a negative worker":      func(r *leasestore.Request) { r.First = -1 },
+		"Last below First":       func(r *leasestore.Request) { r.First, r.Last = 5, 4 },
+		"no TTL":                 func(r *leasestore.Request) { r.TTL = 0 },
+		"a TTL below 1 ms":       func(r *leasestore.Request) { r.TTL = time.Millisecond - 1 },
+		"a negative TTL":         func(r *leasestore.Request) { r.TTL = -time.Hour },
+		"a negative reach":       func(r *leasestore.Request) { r.Reach = -1 },
+		"an empty token":         func(r *leasestore.Request) { r.Token = "" },
+		"a short token":          func(r *leasestore.Request) { r.Token = r.Token[1:] },
+		"a token of other signs": func(r *leasestore.Request) { r.Token = r.Token[1:] + "G" },
+	} {
+		r := leasestore.Request{Namespace: "n", Last: 9, Token: leasetest.NewToken(), TTL: time.Second}
+		spoil(&r)
+		if err := r.Validate(); errors.Is(err, leasestore.ErrOption) != (what != "nothing") {
+			t.Errorf("a request with %s: %v", what, err)
+		}
+
+		claim := leasestore.Claim{Next: r.Token}
+		isBad := strings.Contains(what, "token") || strings.Contains(what, "TTL")
+		if err := leasestore.ValidateExtension(claim, r.TTL); errors.Is(err, leasestore.ErrOption) != isBad {
+			t.Errorf("an extension with %s: %v", what, err)
+		}
 	}
 }
