@@ -309,3 +309,26 @@ func TestSuiteFailsForABrokenStore(t *testing.T) {
 		})
 	}
 }
+
+func TestMemoryKeepsWhatAStorePromises(t *testing.T) {
+	shared := lease.NewMemory(nil)
+	farBack := func() time.Time { return time.Now().AddDate(-50, 0, 0) }
+	for name, open := range map[string]func(*testing.T) leasestore.Store{
+		"with the caller's clock": func(*testing.T) leasestore.Store { return shared },
+		"with a clock far back":   func(*testing.T) leasestore.Store { return lease.NewMemory(farBack) },
+	} {
+		t.Run(name, func(t *testing.T) { Run(t, open, InMemory) })
+	}
+}
+
+func TestMemoryTellsNoTimeIfTheClockIsTheCallers(t *testing.T) {
+	store := lease.NewMemory(nil)
+	grant, err := store.Acquire(t.Context(), leasestore.Request{Namespace: "n", Token: NewToken(), TTL: time.Minute})
+	if err != nil || !grant.Now.IsZero() {
+		t.Errorf("time %v, error %v; want none", grant.Now, err)
+	}
+	grant.Next = NewToken()
+	if now, err := store.Extend(t.Context(), grant.Claim, 1, time.Minute); err != nil || !now.IsZero() {
+		t.Errorf("time %v, error %v; want none", now, err)
+	}
+}
