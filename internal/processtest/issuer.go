@@ -1,7 +1,6 @@
 package processtest
 
 import (
-	"bufio"
 	"context"
 	"encoding/binary"
 	"encoding/json"
@@ -26,8 +25,8 @@ type Order struct {
 	Place       string // where the store is, for the function given to Main
 	First, Last int64  // the workers to choose from
 	Window      time.Duration
-	Gate        bool // begin after Process.Go
-	Limit       int  // stop after that many IDs and keep the worker; 0 is no limit
+	Begin       time.Time // when to open the lease; zero: at once
+	Limit       int       // stop after that many IDs and keep the worker; 0 is no limit
 
 	MaxSkew time.Duration // 0: the default
 	Behind  time.Duration // of the generator's clock; negative: ahead
@@ -47,7 +46,6 @@ type Note struct {
 
 // Kinds of notes that are no events.
 const (
-	Ready     lease.EventKind = "ready"    // waits at the gate
 	NotOpen   lease.EventKind = "no open"  // Open has failed and is tried again
 	NotClosed lease.EventKind = "no close" // Close has failed and is tried again
 	Refused   lease.EventKind = "refused"  // a call of the generator has failed: the end
@@ -99,21 +97,14 @@ func (n *notes) add(x Note, err error) {
 
 // issue writes IDs, 8 bytes each, to the standard output until the standard input ends.
 func (o Order) issue(open func(place string) (leasestore.Store, error), out *notes) error {
-	in := bufio.NewReader(os.Stdin)
-	if o.Gate {
-		out.add(Note{Kind: Ready}, nil)
-		if _, err := in.ReadByte(); err != nil {
-			return nil // the end
-		}
-	}
-
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
 	go func() {
 		defer cancel()
-		_, _ = io.Copy(io.Discard, in)
+		_, _ = io.Copy(io.Discard, os.Stdin)
 	}()
 
+	time.Sleep(time.Until(o.Begin))
 	l, err := o.lease(ctx, open, out)
 	if err == nil {
 		err = o.write(ctx, l.Generator())

@@ -160,12 +160,6 @@ func (p *Process) HasEnded() bool {
 	}
 }
 
-// Go lets an issuer with a Gate begin.
-func (p *Process) Go() error {
-	_, err := p.stdin.Write([]byte{1})
-	return err
-}
-
 // Signal sends a signal.
 func (p *Process) Signal(t *testing.T, s os.Signal) {
 	t.Helper()

@@ -308,16 +308,3 @@ func TestALeaseGetsAConnectionHoweverLongConnectingTakes(t *testing.T) {
 		}
 	})
 }
-
-// openPatiently opens a lease with a window within which a busy store may not answer.
-func openPatiently(t *testing.T, open func() (*lease.Lease, error)) (l *lease.Lease) {
-	t.Helper()
-	var err error
-	for begin := time.Now(); time.Since(begin) < Patience; {
-		if l, err = open(); err == nil {
-			return l
-		}
-	}
-	t.Fatal(err)
-	return nil
-}

@@ -78,20 +78,11 @@ func NothingElse(Order) []*Process { return nil }
 func ProcessesStartedTogether(t *testing.T, place string, open func() leasestore.Store) {
 	const count = 32
 	// No worker may expire before all are counted.
-	o := Order{Place: place, First: 0, Last: count - 1, Window: Patience, Gate: true, Limit: 2000}
+	o := Order{Place: place, First: 0, Last: count - 1, Window: Patience, Limit: 2000}
+	o.Begin = time.Now().Add(time.Duration(count) * 100 * time.Millisecond) // when most have started
 	processes := make([]*Process, count)
 	for i := range processes {
 		processes[i] = MustStart(t, o)
-	}
-
-	for _, p := range processes {
-		Eventually(t, "a process at the gate", func() bool { return len(p.Noted(Ready)) > 0 }, p)
-	}
-
-	for _, p := range processes {
-		if err := p.Go(); err != nil {
-			t.Fatal(err)
-		}
 	}
 
 	workers := map[int64]bool{}

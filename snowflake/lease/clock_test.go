@@ -414,22 +414,3 @@ func TestAfterAFailureAShortWindowIsExtendedInTime(t *testing.T) {
 		}
 	})
 }
-
-// The machine of the owner sleeps after it has looked at its clock, until its lease may have expired.
-func TestAClaimExpiresWhileItsExtensionIsUnderWay(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		store := &altered{Store: lease.NewMemory(time.Now)}
-		l := mustOpen(t, store)
-		unexpired := make(chan bool, 2)
-		store.extending(func(c *leasestore.Claim) {
-			store.extend.Store(nil)
-			unexpired <- c.Unexpired()
-			time.Sleep(2 * lease.DefaultWindow)
-			unexpired <- c.Unexpired()
-		})
-		if before, after := <-unexpired, <-unexpired; !before || after {
-			t.Errorf("unexpired before: %t, after: %t; want true, false", before, after)
-		}
-		mustClose(t, l)
-	})
-}

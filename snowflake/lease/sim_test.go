@@ -38,7 +38,7 @@ func mustHold(t *testing.T, kind simKind, normal int, must ...string) {
 	}
 
 	for seed := first; seed < first+n; seed++ {
-		w := runSim(kind, seed, nil)
+		w := runSim(kind, seed)
 		if w.violation != "" {
 			report(t, w, seed)
 		}
@@ -77,16 +77,6 @@ func TestDrillsRepeatNoID(t *testing.T) {
 	}
 }
 
-func FuzzSchedule(f *testing.F) {
-	f.Add(uint64(1), []byte(nil))
-	f.Add(uint64(2), []byte("any bytes make a schedule"))
-	f.Fuzz(func(t *testing.T, seed uint64, script []byte) {
-		if w := runSim(simKind{}, seed, script); w.violation != "" {
-			report(t, w, seed)
-		}
-	})
-}
-
 // newSimCase returns a world without events, with the Default layout, the default window and lead, and two hosts.
 func newSimCase(tb testing.TB, kind simKind, workers int64) *simWorld {
 	tb.Helper()
@@ -94,7 +84,7 @@ func newSimCase(tb testing.TB, kind simKind, workers int64) *simWorld {
 		layout: snowflake.Default(), workers: workers, hosts: 2, slots: 2,
 		window: lease.DefaultWindow, other: lease.DefaultWindow, lead: 10 * time.Millisecond,
 	}
-	w := newSimWorld(kind, plan, newSimChoices(1, nil))
+	w := newSimWorld(kind, plan, newSimChoices(1))
 	tb.Cleanup(func() {
 		if tb.Failed() {
 			tb.Logf("%s\n%s", w.violation, &w.trace)
@@ -223,9 +213,8 @@ func (plan *simPlan) planDrill(drill *simDrill, c *simChoices) {
 // number of the event only: one for what it does, and one for whether others interrupt it. So one more decision in an
 // event, such as one more reading of a clock, moves no decision of another event.
 type simChoices struct {
-	seed   uint64
-	calm   bool   // always the first: a directed schedule, in which nothing happens by chance
-	script []byte // from a fuzzer: simScript bytes for each event, which come before the seed
+	seed uint64
+	calm bool // always the first: a directed schedule, in which nothing happens by chance
 
 	events uint64
 	simDecisions
@@ -237,13 +226,10 @@ type simDecisions struct {
 	nested     uint64 // events that have interrupted it
 	does       rand.PCG
 	interrupts rand.PCG
-	rest       []byte // of its part of the script
 }
 
-const simScript = 16
-
-func newSimChoices(seed uint64, script []byte) *simChoices {
-	c := &simChoices{seed: seed, script: script}
+func newSimChoices(seed uint64) *simChoices {
+	c := &simChoices{seed: seed}
 	c.begin()
 	return c
 }
@@ -252,9 +238,6 @@ func newSimChoices(seed uint64, script []byte) *simChoices {
 func (c *simChoices) begin() {
 	c.events++
 	c.of(mixed(c.seed ^ mixed(c.events)))
-
-	n := min(simScript, len(c.script))
-	c.rest, c.script = c.script[:n], c.script[n:]
 }
 
 // nest begins an event within an event, and returns what ends it.
@@ -281,20 +264,10 @@ func mixed(x uint64) uint64 {
 
 // below returns a number in [0, n).
 func (c *simChoices) below(n int) int {
-	switch {
-	case c.calm:
+	if c.calm {
 		return 0
-	case len(c.rest) == 0:
-		return scaled(c.does.Uint64(), n)
 	}
-
-	value := int(c.rest[0])
-	c.rest = c.rest[1:]
-	if n > 256 && len(c.rest) > 0 {
-		value = value<<8 | int(c.rest[0])
-		c.rest = c.rest[1:]
-	}
-	return value % n
+	return scaled(c.does.Uint64(), n)
 }
 
 // scaled makes a number in [0, n) of a random one.

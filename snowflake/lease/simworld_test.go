@@ -60,13 +60,13 @@ type simWorld struct {
 }
 
 // runSim makes a random schedule and returns it with the first violation.
-func runSim(kind simKind, seed uint64, script []byte) *simWorld {
-	return runSchedule(kind, newSimChoices(seed, script))
+func runSim(kind simKind, seed uint64) *simWorld {
+	return runSchedule(kind, newSimChoices(seed))
 }
 
 // runDirected makes the directed schedule of the kind's drill.
 func runDirected(kind simKind) *simWorld {
-	choices := newSimChoices(0, nil)
+	choices := newSimChoices(0)
 	choices.calm = true
 	return runSchedule(kind, choices)
 }
