@@ -6,14 +6,10 @@ import (
 	"context"
 	"database/sql"
 	"errors"
-	"os"
 	"path/filepath"
-	"slices"
 	"strconv"
-	"strings"
 	"sync"
 	"sync/atomic"
-	"syscall"
 	"testing"
 	"time"
 
@@ -306,7 +302,7 @@ func (c *galera) delay(t *testing.T, node int, table string) (catchUp func()) {
 
 // The nodes lose each other, neither has a quorum. Owners issue IDs up to their horizons and wait. When the operator
 // lets one node continue alone, its owners continue, and new ones take over the workers of the other node, which comes
-// back later. Then a node is killed.
+// back later.
 func (c *galera) parts(t *testing.T) {
 	orders := [2]Order{}
 	for i := range orders {
@@ -356,36 +352,5 @@ func (c *galera) parts(t *testing.T) {
 		t.Fatal(err)
 	}
 	more(here) // with the worker of the killed process
-
-	pid, err := os.ReadFile(filepath.Join(c.nodes[0].Folder, "pid"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	number, err := strconv.Atoi(strings.TrimSpace(string(pid)))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := syscall.Kill(number, syscall.SIGKILL); err != nil {
-		t.Fatal(err)
-	}
-	c.bootstrap(t, 1)
-	more(there)
-	more(begin(1)) // with the worker of here
-	stalled(here)
-	if err := here.Kill(); err != nil { // it can't give its worker back
-		t.Fatal(err)
-	}
-	for _, x := range slices.DeleteFunc(slices.Clone(all), (*Process).HasEnded) {
-		if err := x.Finish(); err != nil {
-			t.Error(err)
-		}
-	}
-	census := TakeCensus(all)
-	t.Logf("%d of %d IDs came twice; %d takeovers", census.repeated(), census.IDs, census.Takeovers)
-	if n := census.repeated(); n > 0 {
-		t.Errorf("%d IDs came twice", n)
-	}
-	if census.Takeovers < 2 {
-		t.Error("no worker was taken over")
-	}
+	wantNoneTwice(t, all...)
 }

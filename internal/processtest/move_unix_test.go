@@ -97,6 +97,15 @@ func TestAMoveThatAReplicaHasMissedIsRepeatedAfterTheFailover(t *testing.T) {
 	}
 }
 
+// stopped starts an issuer and stops it most likely long before its next extension.
+func stopped(t *testing.T, o Order) *Process {
+	t.Helper()
+	p := MustStart(t, o)
+	Eventually(t, "an ID and an extension", func() bool { return p.Count() > 0 && len(p.Noted(lease.Extended)) > 1 })
+	p.Signal(t, syscall.SIGSTOP)
+	return p
+}
+
 // move moves the default namespace.
 func move(t *testing.T, p place, to snowflake.Layout) error {
 	t.Helper()

@@ -37,11 +37,19 @@ func Scale(usually, atLength int) int {
 // Eventually waits until the condition holds, and shows the processes if it never does.
 func Eventually(tb testing.TB, what string, condition func() bool, processes ...*Process) {
 	tb.Helper()
+	if !await(condition) {
+		tb.Fatalf("%s: not after %v; %v", what, Patience, processes)
+	}
+}
+
+// await waits until the condition holds, and returns false if it never does.
+func await(condition func() bool) bool {
 	for begin := time.Now(); !condition(); time.Sleep(poll) {
 		if time.Since(begin) > Patience {
-			tb.Fatalf("%s: not after %v; %v", what, Patience, processes)
+			return false
 		}
 	}
+	return true
 }
 
 // Process is an issuer that was started.
@@ -193,11 +201,9 @@ func (p *Process) Finish() error {
 
 // AwaitID waits for the first ID.
 func (p *Process) AwaitID() error {
-	for begin := time.Now(); p.Count() == 0; time.Sleep(poll) {
-		isVain := p.HasEnded() && p.Count() == 0
-		if isVain || time.Since(begin) > Patience {
-			return fmt.Errorf("no ID: %s", p)
-		}
+	await(func() bool { return p.Count() > 0 || p.HasEnded() })
+	if p.Count() == 0 {
+		return fmt.Errorf("no ID: %s", p)
 	}
 	return nil
 }
