@@ -50,16 +50,18 @@ var inputTests = []test{
 		claim := f.take(0, 9).Claim
 		ctx, cancel := context.WithCancel(f.Context())
 		cancel()
-		for what, call := range map[string]func() error{
-			"Acquire": func() error { _, err := f.store.Acquire(ctx, f.request(0, 9)); return err },
-			"Extend":  func() error { _, err := f.store.Extend(ctx, claim, 1000, long); return err },
-			"Release": func() error { return f.store.Release(ctx, claim, 0) },
-			"List":    func() error { _, err := f.store.List(ctx, f.namespace); return err },
+		_, acquired := f.store.Acquire(ctx, f.request(0, 9))
+		_, extended := f.store.Extend(ctx, claim, 1000, long)
+		released := f.store.Release(ctx, claim, 0)
+		_, listed := f.store.List(ctx, f.namespace)
+		for call, err := range map[string]error{
+			"Acquire": acquired, "Extend": extended, "Release": released, "List": listed,
 		} {
-			if err := call(); !errors.Is(err, context.Canceled) || errors.Is(err, lease.ErrLost) {
-				f.Errorf("%s: error %v, want context.Canceled", what, err)
+			if !errors.Is(err, context.Canceled) || errors.Is(err, lease.ErrLost) {
+				f.Errorf("%s: error %v, want context.Canceled", call, err)
 			}
 		}
+
 		f.extend(claim, 1000, long) // nothing was lost by it
 	}},
 }
@@ -75,11 +77,11 @@ var laterTests = []test{
 		f.extend(claim, 1000, long)
 		f.settings.Require(f.TB, f.store, f.namespace)
 		claim.Token, claim.Next = claim.Next, NewToken()
+		_, added := f.store.Acquire(f.Context(), f.request(2, 2))
+		_, takenOver := f.store.Acquire(f.Context(), f.request(0, 0))
+		_, extended := f.store.Extend(f.Context(), claim, 2000, long)
 		for call, err := range map[string]error{
-			"Acquire of a new worker":  f.acquireError(2),
-			"Acquire of a free worker": f.acquireError(0),
-			"Extend":                   f.extendError(claim),
-			"Extend once more":         f.extendError(claim),
+			"Acquire of a new worker": added, "Acquire of a free worker": takenOver, "Extend": extended,
 		} {
 			var later *lease.VersionError
 			if !errors.As(err, &later) || !unnamed(err) {
@@ -121,14 +123,4 @@ var laterTests = []test{
 			f.Errorf("the purpose finds %+v, want its own worker", again)
 		}
 	}},
-}
-
-func (f *fixture) acquireError(worker int64) error {
-	_, err := f.store.Acquire(f.Context(), f.request(worker, worker))
-	return err
-}
-
-func (f *fixture) extendError(c leasestore.Claim) error {
-	_, err := f.store.Extend(f.Context(), c, 2000, long)
-	return err
 }

@@ -249,13 +249,12 @@ func (f *fixture) wantLost(c leasestore.Claim, what string) {
 	if _, err := f.store.Extend(f.Context(), c, 5000, 9*long); !errors.Is(err, lease.ErrLost) {
 		f.Errorf("Extend by %s: error %v, want ErrLost", what, err)
 	}
-	f.wantRows("Extend by "+what, before)
 	for _, c.Next = range []string{c.Next, ""} {
 		if err := f.store.Release(f.Context(), c, 0); !errors.Is(err, lease.ErrLost) {
 			f.Errorf("Release by %s: error %v, want ErrLost", what, err)
 		}
 	}
-	f.wantRows("Release by "+what, before)
+	f.wantRows("Extend and Release by "+what, before)
 }
 
 // wantRows checks that the rows are those from before.
