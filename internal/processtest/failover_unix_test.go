@@ -243,51 +243,6 @@ func (c *Census) repeated() (n int64) {
 	return n
 }
 
-// The clocks of a server and of its processes are ahead of the replica's, almost by the skew that they accept. The
-// replica that is promoted knows nothing of two owners, which have issued IDs by those clocks: new owners get the same
-// workers, and only the skew in the floor keeps them above.
-func TestFailoverToAClockThatIsBehindByTheSkewRepeatsNoID(t *testing.T) {
-	t.Parallel()
-	for kind := range failoverDrivers {
-		t.Run(kind, func(t *testing.T) {
-			t.Parallel()
-			const skew, ahead = 3 * time.Second, 2700 * time.Millisecond
-			c := startReplicated(t, kind)
-			right, fast := c.place(), c.place()
-			fast.Ahead = ahead
-			o := Order{
-				Place: fast.String(), First: 0, Last: 1, Window: time.Second, MaxSkew: skew, Pace: time.Millisecond,
-				Behind: -ahead,
-			}
-			first := issuing(t, o)
-			if err := first.Finish(); err != nil {
-				t.Fatal(err)
-			}
-
-			c.awaitRows(t, "the replica has the namespace", c.replica, func(rows []leasestore.Entry) bool {
-				return len(rows) == 1 && rows[0].Horizon > tickOf(first.last())
-			})
-			c.lag(t)
-			time.Sleep(ahead) // until the horizon that the replica knows does not show that clocks were ahead
-
-			forgotten := []*Process{issuing(t, o), issuing(t, o)}
-			time.Sleep(ahead / 4)
-			killAll(t, forgotten...)
-			c.fail(t, ahead)
-
-			promoted := time.Now()
-			o.Place, o.Behind = right.String(), 0
-			next := []*Process{MustStart(t, o), MustStart(t, o)}
-			end := max(forgotten[0].last(), forgotten[1].last())
-			Eventually(t, "IDs above those that were forgotten", func() bool {
-				return next[0].last() > end && next[1].last() > end
-			}, next...)
-			t.Logf("above them %v after the failover", time.Since(promoted))
-			wantNoneTwice(t, slices.Concat([]*Process{first}, forgotten, next)...)
-		})
-	}
-}
-
 // issuing starts a process and waits for its first ID.
 func issuing(t *testing.T, o Order) *Process {
 	t.Helper()
@@ -296,15 +251,6 @@ func issuing(t *testing.T, o Order) *Process {
 		t.Fatal(err)
 	}
 	return p
-}
-
-func killAll(t *testing.T, processes ...*Process) {
-	t.Helper()
-	for _, p := range processes {
-		if err := p.Kill(); err != nil {
-			t.Fatal(err)
-		}
-	}
 }
 
 // awaitRows waits until a server has leases that are as wanted.

@@ -29,7 +29,7 @@ type Order struct {
 	Limit       int       // stop after that many IDs and keep the worker; 0 is no limit
 
 	MaxSkew time.Duration // 0: the default
-	Behind  time.Duration // of the generator's clock; negative: ahead
+	Behind  time.Duration // of the generator's clock
 	Pace    time.Duration // between two handfuls of IDs
 
 	Layout string // its text; empty: the default

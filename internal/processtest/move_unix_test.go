@@ -36,10 +36,9 @@ func TestAMoveThatAReplicaHasMissedIsRepeatedAfterTheFailover(t *testing.T) {
 
 			ended, killed := issuing(t, o), issuing(t, o)
 			stopped := stopped(t, o)
-			if err := ended.Finish(); err != nil {
+			if err := errors.Join(ended.Finish(), killed.Kill()); err != nil {
 				t.Fatal(err)
 			}
-			killAll(t, killed)
 			c.awaitRows(t, "the replica has the leases", c.replica, func(rows []leasestore.Entry) bool { return len(rows) == 3 })
 			c.lag(t)
 

@@ -22,8 +22,7 @@ type place struct {
 	Driver string // of database/sql
 	DSN    string // or the folder
 
-	NoFloor bool          // the floor of grants is ignored
-	Ahead   time.Duration // of the server's clock
+	NoFloor bool // the floor of grants is ignored
 }
 
 const fileKind = "file"
@@ -95,11 +94,8 @@ func (p place) open() (store leasestore.Store, closeStore func() error, err erro
 	if err != nil {
 		return nil, nil, err
 	}
-	switch {
-	case p.NoFloor:
+	if p.NoFloor {
 		return noFloor{s}, db.Close, nil
-	case p.Ahead > 0:
-		return aheadStore{s, lateClock{-p.Ahead}}, db.Close, nil
 	}
 	return s, db.Close, nil
 }
@@ -127,25 +123,6 @@ func (s noFloor) Acquire(ctx context.Context, r leasestore.Request) (leasestore.
 	grant, err := s.Store.Acquire(ctx, r)
 	grant.Floor = time.Time{}
 	return grant, err
-}
-
-// aheadStore is on a server whose clock is ahead. The times in the rows are right: see replicated.fail.
-type aheadStore struct {
-	*sqllease.Store
-	clock lateClock
-}
-
-func (s aheadStore) shown(now time.Time) time.Time { return now.Add(time.Until(s.clock.Now())) }
-
-func (s aheadStore) Acquire(ctx context.Context, r leasestore.Request) (leasestore.Grant, error) {
-	grant, err := s.Store.Acquire(ctx, r)
-	grant.Now = s.shown(grant.Now)
-	return grant, err
-}
-
-func (s aheadStore) Extend(ctx context.Context, c leasestore.Claim, horizon int64, ttl time.Duration) (time.Time, error) {
-	now, err := s.Store.Extend(ctx, c, horizon, ttl)
-	return s.shown(now), err
 }
 
 func TestMain(m *testing.M) {
