@@ -1,6 +1,7 @@
 package lease
 
 import (
+	"cmp"
 	"fmt"
 	"log/slog"
 	"math"
@@ -151,17 +152,14 @@ func WithObserver(f func(Event)) Option {
 }
 
 func configure(opts []Option) (config, error) {
-	host, err := os.Hostname()
-	if err != nil {
-		host = "unknown"
-	}
+	host, _ := os.Hostname() // empty after an error
 	c := config{
 		namespace: DefaultNamespace,
 		window:    DefaultWindow,
 		maxSkew:   DefaultMaxSkew,
 		patience:  defaultPatience,
 		last:      anyWorker,
-		holder:    leasestore.Holder{Host: host, PID: os.Getpid(), Version: buildVersion()},
+		holder:    leasestore.Holder{Host: cmp.Or(host, "unknown"), PID: os.Getpid(), Version: buildVersion()},
 		log:       slog.Default(),
 	}
 	for _, opt := range opts {
