@@ -186,167 +186,50 @@ func failover(t *testing.T, kind string, behind time.Duration, without bool) {
 	if without {
 		window = lease.MaxWindow // nobody waits for the end of it, and old owners must outlive the failover
 	}
+
 	// New owners wait for the sum of the two.
 	o := Order{Place: p.String(), Last: 15, Window: window, MaxSkew: time.Second, Pace: time.Millisecond}
 	var all []*Process
 	begin := func(n int) {
+		t.Helper()
 		for range n {
 			all = append(all, MustStart(t, o))
 		}
-	}
-	issuing := func(processes []*Process) {
-		t.Helper()
-		for _, x := range processes {
+		for _, x := range all {
 			if err := x.AwaitID(); err != nil {
 				t.Fatal(err)
 			}
 		}
 	}
+
 	begin(old)
-	issuing(all)
-	replica := place{Kind: kind, Driver: p.Driver, DSN: dsnOf(kind, c.replica)}
-	follower, closeFollower, err := replica.open()
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() { _ = closeFollower() }()
-	Eventually(t, "the replica has the leases", func() bool {
-		rows, err := follower.List(t.Context(), "")
-		return err == nil && len(rows) == old
-	})
+	c.awaitRows(t, "the replica has the leases", c.replica, func(rows []leasestore.Entry) bool { return len(rows) == old })
 	c.lag(t)
-	zombie := all[0]
+
+	stopped := all[0]
 	if !without {
-		zombie.Signal(t, syscall.SIGSTOP)
-		primary, closePrimary, err := p.open()
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer func() { _ = closePrimary() }()
-		Eventually(t, "its worker is free", func() bool {
-			rows, err := primary.List(t.Context(), "")
-			return err == nil && slices.ContainsFunc(rows, func(e leasestore.Entry) bool { return !e.Held })
+		stopped.Signal(t, syscall.SIGSTOP)
+		c.awaitRows(t, "its worker is free", c.primary, func(rows []leasestore.Entry) bool {
+			return slices.ContainsFunc(rows, func(e leasestore.Entry) bool { return !e.Held })
 		})
 		o.Window *= 4
 	}
 	begin(forgotten)
-	issuing(all)
+
 	c.fail(t, behind)
 	o.Window = window
-	zombie.Signal(t, syscall.SIGCONT)
+	stopped.Signal(t, syscall.SIGCONT)
 	promoted := time.Now()
 	begin(after)
-	issuing(all)
-	waited := time.Since(promoted)
+	t.Logf("new owners had IDs %v after the failover", time.Since(promoted))
 	for _, x := range all {
-		begin := x.Count()
-		Eventually(t, "more IDs", func() bool { return x.Count() > begin+1000 || x.HasEnded() }, x)
+		count := x.Count()
+		Eventually(t, "more IDs", func() bool { return x.Count() > count+1000 || x.HasEnded() }, x)
 	}
-	for _, x := range all {
-		if err := x.Finish(); err != nil {
-			t.Error(err)
-		}
-	}
-	census := TakeCensus(all)
-	repeated := census.repeated()
-	t.Logf("%d of %d IDs came twice; new owners had IDs %v after the failover", repeated, census.IDs, waited)
-	if (repeated > 0) != without {
+
+	if repeated := endAll(t, all...); (repeated > 0) != without {
 		t.Errorf("%d IDs came twice", repeated)
 	}
-	for _, x := range all {
-		if x.ids.err != nil || x.err != nil {
-			t.Error(x.ids.err, x.err)
-		}
-	}
-}
-
-// The clocks of a server and of its processes are ahead, and are set right. Then a replica is promoted that has always been
-// right, and does not know one of the owners. The owners are stopped until a new process has come.
-func TestFailoverAfterClocksWereSetBackRepeatsNoID(t *testing.T) {
-	unit := time.Duration(Scale(200, 1000)) * time.Millisecond // a fifth of the figures of a default lease
-	for {
-		repeated, isCovered := failOverAfterClocksWereSetBack(t, unit)
-		switch {
-		case repeated == 0:
-			return
-		case isCovered:
-			t.Fatalf("%d IDs came twice", repeated)
-		case unit > 2*time.Second:
-			t.Fatalf("the failover took longer than %v promises anything for", 20*unit)
-		}
-		unit *= 2 // the machine is too busy for these figures
-	}
-}
-
-// failOverAfterClocksWereSetBack returns how many IDs came twice, and whether the promise covers the failover: when the
-// new owner came, the horizon that the replica knows was beyond the wait. Another failover took too long.
-func failOverAfterClocksWereSetBack(t *testing.T, unit time.Duration) (repeated int64, isCovered bool) {
-	t.Helper()
-	c := startReplicated(t, "postgres")
-	p, right := c.place(), c.place()
-	p.Ahead = 30 * unit
-	o := Order{Place: p.String(), Last: 15, Window: 10 * unit, MaxSkew: 10 * unit, Pace: time.Millisecond, Behind: -p.Ahead}
-	old := []*Process{MustStart(t, o)}
-	issued := func(x *Process) {
-		t.Helper()
-		if err := x.AwaitID(); err != nil {
-			t.Fatal(err)
-		}
-	}
-	issued(old[0])
-	replica := place{Kind: c.kind, Driver: p.Driver, DSN: dsnOf(c.kind, c.replica)}
-	follower, closeFollower, err := replica.open()
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() { _ = closeFollower() }()
-	Eventually(t, "the replica has a horizon", func() bool {
-		rows, err := follower.List(t.Context(), "")
-		return err == nil && len(rows) == 1 && rows[0].Horizon > 0
-	})
-	c.lag(t)
-	rows, err := follower.List(t.Context(), "")
-	if err != nil {
-		t.Fatal(err)
-	}
-	known := snowflake.Default().Start(rows[0].Horizon)
-
-	old = append(old, MustStart(t, o))
-	issued(old[1])
-	time.Sleep(unit)
-
-	for _, x := range old {
-		if err := x.Go(); err != nil {
-			t.Fatal(err)
-		}
-	}
-	time.Sleep(4 * unit)
-	for _, x := range old {
-		x.Signal(t, syscall.SIGSTOP)
-	}
-	c.fail(t, p.Ahead)
-	promoted := time.Now()
-	o.Place, o.Behind = right.String(), 0
-	next := MustStart(t, o)
-	Eventually(t, "a worker", func() bool { return len(next.Noted(lease.Acquired)) > 0 }, next)
-	isCovered = known.After(time.Now().Add(o.Window + o.MaxSkew + unit))
-	for _, x := range old {
-		x.Signal(t, syscall.SIGCONT)
-	}
-	issued(next)
-	waited := time.Since(promoted)
-	time.Sleep(40 * unit)
-	all := slices.Concat(old, []*Process{next})
-	for _, x := range all {
-		if err := x.Finish(); err != nil {
-			t.Error(err)
-		}
-	}
-	census := TakeCensus(all)
-	repeated = census.repeated()
-	t.Logf("%d of %d IDs came twice; the new owner had IDs %v after the failover, covered: %t",
-		repeated, census.IDs, waited, isCovered)
-	return repeated, isCovered
 }
 
 // repeated returns how many IDs came more than once.
@@ -358,4 +241,66 @@ func (c *Census) repeated() (n int64) {
 		end = max(end, s.last)
 	}
 	return n
+}
+
+// issuing starts a process and waits for its first ID.
+func issuing(t *testing.T, o Order) *Process {
+	t.Helper()
+	p := MustStart(t, o)
+	if err := p.AwaitID(); err != nil {
+		t.Fatal(err)
+	}
+	return p
+}
+
+// awaitRows waits until a server has leases that are as wanted.
+func (c *replicated) awaitRows(t *testing.T, what string, on *dbserver.Server, wanted func([]leasestore.Entry) bool) {
+	t.Helper()
+	store, closeStore, err := place{Kind: c.kind, Driver: failoverDrivers[c.kind], DSN: dsnOf(c.kind, on)}.open()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = closeStore() }() // its server may have ended
+
+	Eventually(t, what, func() bool {
+		rows, err := store.List(t.Context(), lease.DefaultNamespace)
+		return err == nil && wanted(rows)
+	})
+}
+
+// endAll ends the processes that run, compares the IDs of all, and returns how many came twice.
+func endAll(t *testing.T, processes ...*Process) (repeated int64) {
+	t.Helper()
+	for _, p := range processes {
+		if p.HasEnded() {
+			continue
+		}
+		if err := p.Finish(); err != nil {
+			t.Error(err)
+		}
+	}
+
+	census := TakeCensus(processes)
+	repeated = census.repeated()
+	t.Logf("%d of %d IDs came twice", repeated, census.IDs)
+	for _, p := range processes {
+		if err := errors.Join(p.ids.err, p.err); err != nil {
+			t.Error(err)
+		}
+	}
+	return repeated
+}
+
+func wantNoneTwice(t *testing.T, processes ...*Process) {
+	t.Helper()
+	if repeated := endAll(t, processes...); repeated > 0 {
+		t.Errorf("%d IDs came twice", repeated)
+	}
+}
+
+// last returns the last ID that has come.
+func (p *Process) last() snowflake.ID {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.ids.last
 }

@@ -1,16 +1,15 @@
 package processtest
 
 import (
-	"bufio"
 	"context"
 	"encoding/binary"
 	"encoding/json"
 	"errors"
+	"io"
 	"log/slog"
 	"math/rand/v2"
 	"os"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/sqlflake/sqlflake/snowflake"
@@ -26,12 +25,11 @@ type Order struct {
 	Place       string // where the store is, for the function given to Main
 	First, Last int64  // the workers to choose from
 	Window      time.Duration
-	Gate        bool // begin after Process.Go
-	Limit       int  // stop after that many IDs and keep the worker; 0 is no limit
+	Begin       time.Time // when to open the lease; zero: at once
+	Limit       int       // stop after that many IDs and keep the worker; 0 is no limit
 
 	MaxSkew time.Duration // 0: the default
-	Behind  time.Duration // of the generator's clock, until Process.Go; negative: ahead
-	Pauses  bool          // while the process is stopped, its clocks stand still, like the clocks of a virtual machine
+	Behind  time.Duration // of the generator's clock
 	Pace    time.Duration // between two handfuls of IDs
 
 	Layout string // its text; empty: the default
@@ -48,7 +46,6 @@ type Note struct {
 
 // Kinds of notes that are no events.
 const (
-	Ready     lease.EventKind = "ready"    // waits at the gate
 	NotOpen   lease.EventKind = "no open"  // Open has failed and is tried again
 	NotClosed lease.EventKind = "no close" // Close has failed and is tried again
 	Refused   lease.EventKind = "refused"  // a call of the generator has failed: the end
@@ -69,13 +66,18 @@ func Main(open func(place string) (leasestore.Store, error)) {
 	if !ok {
 		return
 	}
+
 	out := &notes{out: json.NewEncoder(os.Stderr)}
 	var o Order
-	if err := json.Unmarshal([]byte(text), &o); err != nil {
+	err := json.Unmarshal([]byte(text), &o)
+	if err == nil {
+		err = o.issue(open, out)
+	}
+	if err != nil {
 		out.add(Note{Kind: Refused}, err)
 		os.Exit(exitBroken)
 	}
-	os.Exit(o.issue(open, out))
+	os.Exit(exitDone)
 }
 
 // notes writes to the standard error.
@@ -93,38 +95,25 @@ func (n *notes) add(x Note, err error) {
 	_ = n.out.Encode(x) // the test may have ended
 }
 
-// issue writes IDs, 8 bytes each, to the standard output until the standard input ends, and returns the exit code.
-func (o Order) issue(open func(place string) (leasestore.Store, error), out *notes) int {
-	in := bufio.NewReader(os.Stdin)
-	if o.Gate {
-		out.add(Note{Kind: Ready}, nil)
-		if _, err := in.ReadByte(); err != nil {
-			return exitDone
-		}
-	}
-
+// issue writes IDs, 8 bytes each, to the standard output until the standard input ends.
+func (o Order) issue(open func(place string) (leasestore.Store, error), out *notes) error {
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
 	go func() {
-		for err := error(nil); err == nil; {
-			if _, err = in.ReadByte(); err == nil {
-				clocksAreRight.Store(true)
-			}
-		}
-		cancel()
+		defer cancel()
+		_, _ = io.Copy(io.Discard, os.Stdin)
 	}()
-	l, err := o.lease(ctx, open, out)
-	if err != nil {
-		if ctx.Err() != nil {
-			return exitDone
-		}
-		out.add(Note{Kind: Refused}, err)
-		return exitBroken
-	}
 
-	if err := o.write(ctx, l.Generator()); err != nil && ctx.Err() == nil {
-		out.add(Note{Kind: Refused}, err)
-		return exitBroken
+	time.Sleep(time.Until(o.Begin))
+	l, err := o.lease(ctx, open, out)
+	if err == nil {
+		err = o.write(ctx, l.Generator())
+	}
+	switch {
+	case ctx.Err() == nil:
+		return err
+	case l == nil:
+		return nil
 	}
 
 	closing, done := context.WithTimeout(context.Background(), Patience)
@@ -133,12 +122,7 @@ func (o Order) issue(open func(place string) (leasestore.Store, error), out *not
 		out.add(Note{Kind: NotClosed}, err)
 		time.Sleep(poll)
 	}
-
-	if err != nil {
-		return exitBroken
-	}
-
-	return exitDone
+	return err
 }
 
 // lease opens the store and the lease, again and again while the database does not answer, as a service that is
@@ -191,7 +175,7 @@ func (o Order) options(out *notes) []lease.Option {
 
 	generator := []snowflake.Option{snowflake.WithLayout(layout)}
 	if o.Behind != 0 {
-		generator = append(generator, snowflake.WithClock(lateClock{by: o.Behind, since: time.Now()}))
+		generator = append(generator, snowflake.WithClock(lateClock{o.Behind}))
 	}
 
 	opts := []lease.Option{
@@ -215,34 +199,20 @@ func (o Order) options(out *notes) []lease.Option {
 	if o.MaxSkew > 0 {
 		opts = append(opts, lease.WithMaxSkew(o.MaxSkew))
 	}
-	if o.Pauses {
-		opts = append(opts, lease.WithClock(newPausingClock()))
-	}
 
 	return opts
 }
 
-// clocksAreRight ends what an order makes wrong.
-var clocksAreRight atomic.Bool
-
 // lateClock is behind.
-type lateClock struct {
-	by    time.Duration
-	since time.Time
-}
+type lateClock struct{ by time.Duration }
 
-func (c lateClock) Now() time.Time {
-	if clocksAreRight.Load() {
-		return time.Now()
-	}
-	return time.Now().Add(-c.by)
-}
+var began = time.Now()
 
-func (c lateClock) Elapsed() time.Duration { return time.Since(c.since) }
+func (c lateClock) Now() time.Time { return time.Now().Add(-c.by) }
 
-func (lateClock) Sleep(ctx context.Context, d time.Duration) error { return sleep(ctx, d) }
+func (lateClock) Elapsed() time.Duration { return time.Since(began) }
 
-func sleep(ctx context.Context, d time.Duration) error {
+func (lateClock) Sleep(ctx context.Context, d time.Duration) error {
 	select {
 	case <-time.After(d):
 		return nil
@@ -250,47 +220,6 @@ func sleep(ctx context.Context, d time.Duration) error {
 		return ctx.Err()
 	}
 }
-
-// pausingClock stands still while the process is stopped.
-type pausingClock struct {
-	since time.Time
-
-	mu     sync.Mutex
-	seen   time.Time     // when it was read last
-	paused time.Duration // until then
-}
-
-// A process that is not stopped reads its clock every readInterval. A gap of leastPause means that it was.
-const (
-	readInterval = 10 * time.Millisecond
-	leastPause   = 500 * time.Millisecond
-)
-
-func newPausingClock() *pausingClock {
-	now := time.Now()
-	c := &pausingClock{since: now, seen: now}
-	go func() {
-		for range time.Tick(readInterval) {
-			c.Now()
-		}
-	}()
-	return c
-}
-
-func (c *pausingClock) Now() time.Time {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	now := time.Now()
-	if gap := now.Sub(c.seen); gap > leastPause {
-		c.paused += gap
-	}
-	c.seen = now
-	return now.Add(-c.paused)
-}
-
-func (c *pausingClock) Elapsed() time.Duration { return c.Now().Sub(c.since) }
-
-func (*pausingClock) Sleep(ctx context.Context, d time.Duration) error { return sleep(ctx, d) }
 
 // write writes a handful of IDs at a time: IDs that a kill finds in a buffer would never reach the test.
 func (o Order) write(ctx context.Context, g *snowflake.Generator) error {

@@ -4,9 +4,11 @@ import (
 	"context"
 	"database/sql"
 	"encoding/json"
+	"os"
 	"testing"
 	"time"
 
+	"github.com/go-sql-driver/mysql"
 	"github.com/sqlflake/sqlflake/internal/testdb"
 	"github.com/sqlflake/sqlflake/snowflake/lease/filelease"
 	"github.com/sqlflake/sqlflake/snowflake/lease/leasestore"
@@ -20,8 +22,7 @@ type place struct {
 	Driver string // of database/sql
 	DSN    string // or the folder
 
-	NoFloor bool          // the floor of grants is ignored
-	Ahead   time.Duration // of the server's clock, until Process.Go
+	NoFloor bool // the floor of grants is ignored
 }
 
 const fileKind = "file"
@@ -93,11 +94,8 @@ func (p place) open() (store leasestore.Store, closeStore func() error, err erro
 	if err != nil {
 		return nil, nil, err
 	}
-	switch {
-	case p.NoFloor:
+	if p.NoFloor {
 		return noFloor{s}, db.Close, nil
-	case p.Ahead > 0:
-		return aheadStore{s, lateClock{by: -p.Ahead}}, db.Close, nil
 	}
 	return s, db.Close, nil
 }
@@ -127,21 +125,22 @@ func (s noFloor) Acquire(ctx context.Context, r leasestore.Request) (leasestore.
 	return grant, err
 }
 
-// aheadStore is on a server whose clock is ahead. The times in the rows are right: see replicated.fail.
-type aheadStore struct {
-	*sqllease.Store
-	clock lateClock
+func TestMain(m *testing.M) {
+	_ = mysql.SetLogger(&mysql.NopLogger{}) // fails for nil only; the standard error of issuers is for notes
+	Main(func(text string) (leasestore.Store, error) {
+		store, _, err := parsePlace(text).open()
+		return store, err
+	})
+	os.Exit(testdb.Main(m))
 }
 
-func (s aheadStore) shown(now time.Time) time.Time { return now.Add(time.Until(s.clock.Now())) }
-
-func (s aheadStore) Acquire(ctx context.Context, r leasestore.Request) (leasestore.Grant, error) {
-	grant, err := s.Store.Acquire(ctx, r)
-	grant.Now = s.shown(grant.Now)
-	return grant, err
+func TestKilledProcessesNeverRepeatAnID(t *testing.T) {
+	t.Parallel()
+	eachPlace(t, func(t *testing.T, p place) { KilledProcesses(t, p.String(), p.store(t), NothingElse) })
 }
 
-func (s aheadStore) Extend(ctx context.Context, c leasestore.Claim, horizon int64, ttl time.Duration) (time.Time, error) {
-	now, err := s.Store.Extend(ctx, c, horizon, ttl)
-	return s.shown(now), err
+func TestProcessesThatStartAtOnceHaveDifferentWorkers(t *testing.T) {
+	eachPlace(t, func(t *testing.T, p place) {
+		ProcessesStartedTogether(t, p.String(), func() leasestore.Store { return p.store(t) })
+	})
 }

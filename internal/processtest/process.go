@@ -3,7 +3,7 @@
 package processtest
 
 import (
-	"bufio"
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -37,11 +37,19 @@ func Scale(usually, atLength int) int {
 // Eventually waits until the condition holds, and shows the processes if it never does.
 func Eventually(tb testing.TB, what string, condition func() bool, processes ...*Process) {
 	tb.Helper()
+	if !await(condition) {
+		tb.Fatalf("%s: not after %v; %v", what, Patience, processes)
+	}
+}
+
+// await waits until the condition holds, and returns false if it never does.
+func await(condition func() bool) bool {
 	for begin := time.Now(); !condition(); time.Sleep(poll) {
 		if time.Since(begin) > Patience {
-			tb.Fatalf("%s: not after %v; %v", what, Patience, processes)
+			return false
 		}
 	}
+	return true
 }
 
 // Process is an issuer that was started.
@@ -54,7 +62,8 @@ type Process struct {
 	mu    sync.Mutex
 	ids   record
 	notes []Note
-	err   error // of reading
+	line  []byte // of the standard error, as far as it has come
+	err   error  // of reading that
 }
 
 // Start starts an issuer. It is killed at the end of the test at the latest.
@@ -72,36 +81,22 @@ func Start(t *testing.T, o Order) (*Process, error) {
 	// Without t.Context(), whose end would look like one of the kills.
 	p := &Process{cmd: exec.Command(self), Ended: make(chan struct{})}
 	p.cmd.Env = append(os.Environ(), orderVariable+"="+string(text), "GORACE=atexit_sleep_ms=0")
+	p.cmd.Stdout, p.cmd.Stderr = reader(p.readIDs), reader(p.readNotes)
 	if p.stdin, err = p.cmd.StdinPipe(); err != nil {
-		return nil, err
-	}
-
-	stdout, err := p.cmd.StdoutPipe()
-	if err != nil {
-		return nil, err
-	}
-
-	stderr, err := p.cmd.StderrPipe()
-	if err != nil {
 		return nil, err
 	}
 	if err := p.cmd.Start(); err != nil {
 		return nil, err
 	}
 
+	go func() {
+		_ = p.cmd.Wait() // tests read the exit code
+		close(p.Ended)
+	}()
 	t.Cleanup(func() {
 		_ = p.cmd.Process.Kill() // most have ended
 		<-p.Ended
 	})
-
-	var readers sync.WaitGroup
-	readers.Go(func() { p.readIDs(stdout) })
-	readers.Go(func() { p.readNotes(stderr) })
-	go func() {
-		readers.Wait()
-		_ = p.cmd.Wait() // tests read the exit code
-		close(p.Ended)
-	}()
 	return p, nil
 }
 
@@ -115,41 +110,37 @@ func MustStart(t *testing.T, o Order) *Process {
 	return p
 }
 
-func (p *Process) readIDs(r io.Reader) {
-	buffer := make([]byte, 1<<16)
-	kept := 0 // bytes of an ID whose rest has not come yet, and after a kill may never come
-	for {
-		n, err := r.Read(buffer[kept:])
-		n += kept
-		whole := n - n%idBytes
+// reader reads what a process writes.
+type reader func(text []byte)
 
-		p.mu.Lock()
-		p.ids.add(buffer[:whole])
-		p.mu.Unlock()
-
-		kept = copy(buffer, buffer[whole:n])
-		if err != nil {
-			return
-		}
-	}
+func (r reader) Write(text []byte) (int, error) {
+	r(text)
+	return len(text), nil
 }
 
-func (p *Process) readNotes(r io.Reader) {
-	lines := bufio.NewReader(r)
+func (p *Process) readIDs(text []byte) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.ids.add(text)
+}
+
+func (p *Process) readNotes(text []byte) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.line = append(p.line, text...)
 	for {
-		line, err := lines.ReadBytes('\n')
-		if err != nil { // a line without an end was cut off
+		line, rest, isWhole := bytes.Cut(p.line, []byte("\n"))
+		if !isWhole { // after a kill it never is
 			return
 		}
+		p.line = rest
 
 		var n Note
-		p.mu.Lock()
 		if err := json.Unmarshal(line, &n); err == nil {
 			p.notes = append(p.notes, n)
 		} else if p.err == nil {
 			p.err = fmt.Errorf("unexpected on the standard error: %s", line) // for example a panic
 		}
-		p.mu.Unlock()
 	}
 }
 
@@ -175,12 +166,6 @@ func (p *Process) HasEnded() bool {
 	default:
 		return false
 	}
-}
-
-// Go lets an issuer with a Gate begin.
-func (p *Process) Go() error {
-	_, err := p.stdin.Write([]byte{1})
-	return err
 }
 
 // Signal sends a signal.
@@ -216,11 +201,9 @@ func (p *Process) Finish() error {
 
 // AwaitID waits for the first ID.
 func (p *Process) AwaitID() error {
-	for begin := time.Now(); p.Count() == 0; time.Sleep(poll) {
-		isVain := p.HasEnded() && p.Count() == 0
-		if isVain || time.Since(begin) > Patience {
-			return fmt.Errorf("no ID: %s", p)
-		}
+	await(func() bool { return p.Count() > 0 || p.HasEnded() })
+	if p.Count() == 0 {
+		return fmt.Errorf("no ID: %s", p)
 	}
 	return nil
 }

@@ -3,6 +3,8 @@ package processtest
 import (
 	"bytes"
 	"cmp"
+	"database/sql"
+	"log/slog"
 	"math/rand/v2"
 	"net"
 	"net/url"
@@ -13,6 +15,8 @@ import (
 	"time"
 
 	"github.com/go-sql-driver/mysql"
+	"github.com/sqlflake/sqlflake/snowflake/lease"
+	"github.com/sqlflake/sqlflake/snowflake/lease/sqllease"
 )
 
 // proxy is between issuers and their database, and harms connections.
@@ -225,4 +229,82 @@ func mysqlCommitted(reply []byte) bool {
 	}
 	length := int(reply[0]) | int(reply[1])<<8 | int(reply[2])<<16
 	return reply[3] == 1 && reply[4] == 0 && reply[5] != 0 && length != prepared && len(reply) == header+length
+}
+
+const cutWindow = 300 * time.Millisecond
+
+func TestHarmedConnectionsCostNoError(t *testing.T) {
+	t.Parallel()
+	eachServer(t, func(t *testing.T, p place) {
+		x, far := through(t, p)
+		x.harm.Store(true) // also while they start: they may have to take a worker twice
+		o := Order{Place: far.String(), First: 0, Last: 3, Window: cutWindow}
+		processes := []*Process{MustStart(t, o), MustStart(t, o)}
+		f := &x.faults
+		enough := int64(Scale(1, 8))
+		Eventually(t, "all kinds of harm", func() bool {
+			return f.cut.Load() >= enough && f.unheard.Load() >= 2*enough && f.half.Load() >= enough &&
+				f.swallowed.Load() >= enough && f.delayed.Load() >= enough
+		}, processes...)
+		x.gone.Store(true)
+		links := x.closeAll()
+		Eventually(t, "attempts while the database is gone", func() bool { return f.refused.Load() > 1 }, processes...)
+		time.Sleep(2 * cutWindow) // beyond the horizon, and the expiry
+		x.gone.Store(false)
+		x.harm.Store(false)
+		for _, q := range processes { // no call of theirs has failed
+			count, extended := q.Count(), len(q.Noted(lease.Extended))
+			Eventually(t, "more IDs and extensions", func() bool {
+				return q.HasEnded() || q.Count() > count+100 && len(q.Noted(lease.Extended)) > extended+1
+			}, q)
+			if err := q.Finish(); err != nil {
+				t.Error(err)
+			}
+		}
+		TakeCensus(processes).Check(t, p.store(t))
+		t.Logf("cut %d, cut before the reply about a change %d, half closed %d, swallowed %d, delayed %d, closed %d and refused %d while gone",
+			f.cut.Load(), f.unheard.Load(), f.half.Load(), f.swallowed.Load(), f.delayed.Load(), links, f.refused.Load())
+	})
+}
+
+// Connecting takes longer than a call of the store may take, as on a server that is far away or busy.
+func TestALeaseGetsAConnectionHoweverLongConnectingTakes(t *testing.T) {
+	t.Parallel()
+	eachServer(t, func(t *testing.T, p place) {
+		p.store(t) // makes the table
+		for _, window := range []time.Duration{300 * time.Millisecond, time.Second} {
+			t.Run(window.String(), func(t *testing.T) {
+				t.Parallel()
+				x, far := through(t, p)
+				x.late.Store(int64(2500 * time.Millisecond))
+				db, err := sql.Open(p.Driver, far.DSN)
+				if err != nil {
+					t.Fatal(err)
+				}
+				store, err := sqllease.New(db, far.dialect())
+				if err != nil {
+					t.Fatal(err)
+				}
+
+				l, err := lease.Open(t.Context(), store, lease.WithWindow(window), lease.WithMaxSkew(time.Minute),
+					lease.WithLogger(slog.New(slog.DiscardHandler)))
+				if err != nil {
+					t.Fatal(err)
+				}
+
+				x.closeAll()
+				cut := time.Now()
+				Eventually(t, "an extension", func() bool { return l.Status().Extended.After(cut) })
+				if stats := db.Stats(); stats.OpenConnections > 1 {
+					t.Errorf("%d connections, want 1: the first attempt's", stats.OpenConnections)
+				}
+				if err := l.Close(t.Context()); err != nil {
+					t.Error(err)
+				}
+				if err := db.Close(); err != nil {
+					t.Error(err)
+				}
+			})
+		}
+	})
 }

@@ -1,6 +1,9 @@
 package processtest
 
 import (
+	"bytes"
+	"cmp"
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"math/rand/v2"
@@ -9,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/sqlflake/sqlflake/snowflake"
 	"github.com/sqlflake/sqlflake/snowflake/lease"
 	"github.com/sqlflake/sqlflake/snowflake/lease/leasestore"
 )
@@ -74,20 +78,11 @@ func NothingElse(Order) []*Process { return nil }
 func ProcessesStartedTogether(t *testing.T, place string, open func() leasestore.Store) {
 	const count = 32
 	// No worker may expire before all are counted.
-	o := Order{Place: place, First: 0, Last: count - 1, Window: Patience, Gate: true, Limit: 2000}
+	o := Order{Place: place, First: 0, Last: count - 1, Window: Patience, Limit: 2000}
+	o.Begin = time.Now().Add(time.Duration(count) * 100 * time.Millisecond) // when most have started
 	processes := make([]*Process, count)
 	for i := range processes {
 		processes[i] = MustStart(t, o)
-	}
-
-	for _, p := range processes {
-		Eventually(t, "a process at the gate", func() bool { return len(p.Noted(Ready)) > 0 }, p)
-	}
-
-	for _, p := range processes {
-		if err := p.Go(); err != nil {
-			t.Fatal(err)
-		}
 	}
 
 	workers := map[int64]bool{}
@@ -117,4 +112,147 @@ func ProcessesStartedTogether(t *testing.T, place string, open func() leasestore
 	if c.IDs != count*o.Limit {
 		t.Errorf("%d IDs, want %d", c.IDs, count*o.Limit)
 	}
+}
+
+// span is a sequence of IDs without a gap, both ends included.
+type span struct {
+	first, last snowflake.ID
+	by          int // the process
+}
+
+// record has all IDs that a process has written, in spans: a busy generator uses up whole ticks, so there are a
+// thousand times fewer spans than IDs.
+type record struct {
+	spans []span
+	count int
+	last  snowflake.ID
+	cut   []byte // of an ID whose rest has not come yet, and after a kill may never come
+	err   error  // the first ID that was not above the one before
+}
+
+// add adds IDs in the form in which issuers write them.
+func (r *record) add(text []byte) {
+	text = append(r.cut, text...)
+	for ; len(text) >= idBytes; text = text[idBytes:] {
+		id := snowflake.ID(binary.LittleEndian.Uint64(text))
+		if id <= r.last && r.err == nil {
+			r.err = fmt.Errorf("ID %d came after %d", id, r.last)
+		}
+
+		r.count++
+		if n := len(r.spans); n > 0 && id == r.last+1 {
+			r.spans[n-1].last = id
+		} else {
+			r.spans = append(r.spans, span{first: id, last: id})
+		}
+		r.last = id
+	}
+	r.cut = bytes.Clone(text)
+}
+
+// Census is the set of the IDs that all processes have ever written.
+type Census struct {
+	IDs       int
+	Takeovers int
+
+	spans  []span
+	reigns map[[2]int64]int // by worker and epoch: the process
+	errs   []error
+}
+
+// TakeCensus waits for the end of all processes.
+func TakeCensus(processes []*Process) *Census {
+	c := &Census{reigns: map[[2]int64]int{}}
+	for by, p := range processes {
+		c.add(by, p)
+	}
+	return c
+}
+
+func (c *Census) add(by int, p *Process) {
+	<-p.Ended
+	c.IDs += p.ids.count
+	for _, err := range []error{p.ids.err, p.err} {
+		if err != nil {
+			c.errs = append(c.errs, fmt.Errorf("process %d: %w", by, err))
+		}
+	}
+
+	for _, s := range p.ids.spans {
+		s.by = by
+		c.spans = append(c.spans, s)
+	}
+
+	var horizon int64
+	for _, n := range p.notes {
+		switch n.Kind {
+		case lease.Acquired:
+			if n.Epoch > 1 {
+				c.Takeovers++
+			}
+			reign := [2]int64{n.Worker, n.Epoch}
+			if other, ok := c.reigns[reign]; ok {
+				c.errs = append(c.errs, fmt.Errorf("processes %d and %d both had worker %d under epoch %d",
+					other, by, n.Worker, n.Epoch))
+			}
+			c.reigns[reign], horizon = by, 0
+			fallthrough
+		case lease.Extended:
+			if n.Horizon < horizon {
+				c.errs = append(c.errs, fmt.Errorf("process %d: the horizon %d comes after %d", by, n.Horizon, horizon))
+			}
+			horizon = n.Horizon
+		}
+	}
+}
+
+// Check fails the test if an ID came twice, was out of order within its process, or is at or above the horizon that the
+// store has at the end.
+func (c *Census) Check(t *testing.T, store leasestore.Store) {
+	t.Helper()
+	rows := Entries(t, store)
+	if c.IDs == 0 {
+		t.Error("no IDs at all")
+	}
+
+	for _, err := range c.errs {
+		t.Error(err)
+	}
+
+	slices.SortFunc(c.spans, func(a, b span) int { return cmp.Compare(a.first, b.first) })
+	layout := snowflake.Default()
+	var before span
+	for _, s := range c.spans {
+		if s.first <= before.last {
+			t.Fatalf("ID %d (%v) came twice: from process %d and process %d",
+				s.first, layout.Decompose(s.first), before.by, s.by)
+		}
+		before = s
+		worker := layout.Decompose(s.last).Worker
+		if row := rows[worker]; tickOf(s.last) >= row.Horizon {
+			t.Fatalf("process %d: ID %d (%v) has tick %d, the store's horizon is %d",
+				s.by, s.last, layout.Decompose(s.last), tickOf(s.last), row.Horizon)
+		}
+	}
+
+	t.Logf("%d IDs under %d epochs, %d takeovers", c.IDs, len(c.reigns), c.Takeovers)
+}
+
+// Entries returns the rows of the default namespace by worker.
+func Entries(tb testing.TB, s leasestore.Store) map[int64]leasestore.Entry {
+	tb.Helper()
+	list, err := s.List(tb.Context(), lease.DefaultNamespace)
+	if err != nil {
+		tb.Fatalf("list: %v", err)
+	}
+	rows := make(map[int64]leasestore.Entry, len(list))
+	for _, e := range list {
+		rows[e.Worker] = e
+	}
+	return rows
+}
+
+func tickOf(id snowflake.ID) int64 {
+	layout := snowflake.Default()
+	return int64(layout.Time(id).Sub(layout.Epoch()) / layout.Tick())
 }

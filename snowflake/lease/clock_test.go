@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -208,3 +209,208 @@ func (c *twoClocks) Elapsed() time.Duration {
 }
 
 func (c *twoClocks) Sleep(ctx context.Context, d time.Duration) error { return core.Sleep(ctx, d) }
+
+// floored returns a store after a failover, and a function that sets how far ahead its floor is.
+func floored(store leasestore.Store) (s *altered, set func(ahead time.Duration)) {
+	s = &altered{Store: store}
+	return s, func(ahead time.Duration) {
+		floor := time.Now().Add(ahead)
+		s.granting(func(_ leasestore.Request, g *leasestore.Grant) { g.Floor = floor })
+	}
+}
+
+func TestOpenRefusesAFloorThatNoRightClockCanHaveSet(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store, setFloor := floored(lease.NewMemory(time.Now))
+		for _, ahead := range []time.Duration{24 * time.Hour, 100 * 365 * 24 * time.Hour} { // the latter is beyond the layout
+			setFloor(ahead)
+			_, err := lease.Open(t.Context(), store, options(t)...)
+			if !errors.Is(err, lease.ErrBehindHorizon) || !strings.Contains(err.Error(), "floor after a failover") {
+				t.Errorf("Open with a floor ahead by %v: %v", ahead, err)
+			}
+			if entry(t, store, 0).Held {
+				t.Error("the worker was not given back")
+			}
+		}
+		setFloor(lease.MaxWindow + 20*time.Second) // the greatest window, lead and accepted skew
+		mustClose(t, mustOpen(t, store))
+	})
+}
+
+// The clock of a server was a day ahead when that was promoted. Later it is right, and the row of the namespace is
+// repaired.
+func TestARunningLeaseContinuesWhenItsFloorIsRepaired(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		memory, setFloor := floored(lease.NewMemory(time.Now))
+		store := newFaulty(memory)
+		var events recorder
+		l := mustOpen(t, store, lease.WithObserver(events.hook), lease.WithWorkers(0, 1))
+		defer mustClose(t, l)
+		mustNext(t, l)
+		store.setDown(true)
+		time.Sleep(25 * time.Second)
+		thief := mustOpen(t, memory, lease.WithWorkers(0, 0))
+		defer mustClose(t, thief)
+		setFloor(24 * time.Hour)
+		store.setDown(false)
+		if _, err := l.Generator().Next(); !errors.Is(err, snowflake.ErrLeaseStalled) {
+			t.Errorf("below the floor: %v", err)
+		}
+		events.mu.Lock()
+		if err := events.events[len(events.events)-1].Err; !errors.Is(err, lease.ErrBehindHorizon) {
+			t.Errorf("the last event has %v, want ErrBehindHorizon", err)
+		}
+		events.mu.Unlock()
+		setFloor(0) // the right time; the store adds no reach here
+		if _, err := l.Generator().Next(); err != nil {
+			t.Errorf("after the repair: %v", err)
+		}
+		synctest.Wait()
+		kinds := slices.Compact(events.kinds())
+		if !slices.Equal(kinds, []lease.EventKind{lease.Acquired, lease.Failed, lease.Lost, lease.Failed, lease.Acquired}) {
+			t.Errorf("events: %v", kinds)
+		}
+	})
+}
+
+// known returns a store whose namespace knows a window, and allows no greater reach for an hour.
+func known(t *testing.T, window time.Duration, more ...lease.Option) *altered {
+	t.Helper()
+	store := &altered{Store: lease.NewMemory(time.Now)}
+	var limit time.Duration
+	var until time.Time
+	store.extend.set(func(ctx context.Context, c leasestore.Claim, horizon int64, ttl time.Duration) (time.Time, error) {
+		if until.IsZero() {
+			limit = c.Reach
+		} else if c.Reach > limit && time.Now().Before(until) {
+			return time.Time{}, &lease.ReachError{Reach: c.Reach, Limit: limit, Wait: time.Until(until)}
+		}
+		return store.Store.Extend(ctx, c, horizon, ttl)
+	})
+	mustClose(t, mustOpen(t, store, append(more, lease.WithWindow(window))...))
+	until = time.Now().Add(time.Hour)
+	return &altered{Store: store}
+}
+
+func TestAWindowIsShortenedUntilTheNamespaceAllowsIt(t *testing.T) {
+	seconds, err := snowflake.ParseLayout("epoch=1999-01-01T00:00:00Z tick=1s time:32 worker:4 sequence:12")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, c := range map[string]struct {
+		layout snowflake.Layout
+		first  time.Duration
+	}{
+		"a fine tick":                           {four(t), 10 * time.Second},
+		"a window of one coarse tick":           {seconds, time.Second},
+		"a window of one and a half such ticks": {seconds, 1500 * time.Millisecond},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				layout := lease.WithGenerator(snowflake.WithLayout(c.layout))
+				store := known(t, c.first, layout)
+				reports := 0
+				l := mustOpen(t, store, layout, lease.WithWindow(time.Minute), lease.WithObserver(func(e lease.Event) {
+					var reach *lease.ReachError
+					if e.Kind == lease.Failed && errors.As(e.Err, &reach) {
+						reports++
+					}
+				}))
+				defer mustClose(t, l)
+				least, most := c.first-c.layout.Tick(), c.first+2*c.layout.Tick()+10*time.Millisecond
+				if ahead := time.Until(l.Status().Horizon); ahead < least || ahead > most {
+					t.Errorf("the horizon is %v ahead, want about %v", ahead, c.first)
+				}
+				time.Sleep(59 * time.Minute)
+				if ahead := time.Until(l.Status().Horizon); ahead > most || reports != 1 {
+					t.Errorf("before an hour the horizon is %v ahead, with %d reports; want about %v, one", ahead, reports, c.first)
+				}
+				time.Sleep(2 * time.Minute)
+				if ahead := time.Until(l.Status().Horizon); ahead < 20*time.Second {
+					t.Errorf("after an hour the horizon is %v ahead", ahead)
+				}
+			})
+		})
+	}
+}
+
+func TestAReachThatNoWindowFitsIsAnErrorAtOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := known(t, 5*time.Second, lease.WithMaxSkew(time.Second))
+		begin := time.Now()
+		_, err := lease.Open(t.Context(), store, options(t)...) // whose skew alone is more
+		var reach *lease.ReachError
+		if !errors.As(err, &reach) || time.Since(begin) > 0 {
+			t.Errorf("after %v: %v", time.Since(begin), err)
+		}
+	})
+}
+
+// Copies of a process that were made meanwhile have the same next token.
+func TestARepeatedExtensionAsksForNoMoreIfItIsShortened(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := known(t, 10*time.Second)
+		begin, asked := time.Now(), map[string]int64{}
+		store.extend.set(func(ctx context.Context, c leasestore.Claim, horizon int64, ttl time.Duration) (time.Time, error) {
+			if before, ok := asked[c.Next]; ok && horizon > before {
+				t.Errorf("%d more ticks than the first time", horizon-before)
+			}
+			asked[c.Next] = horizon
+			if time.Since(begin) < 6*time.Second {
+				return time.Time{}, errors.New("the request was lost")
+			}
+			return store.Store.Extend(ctx, c, horizon, ttl)
+		})
+		mustClose(t, mustOpen(t, store, lease.WithWindow(12*time.Second)))
+	})
+}
+
+// The store has forgotten the last extension, and a greater reach with it.
+func TestAnExtensionWithTheTokenBeforeIsShortened(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := &altered{Store: lease.NewMemory(time.Now)}
+		l := mustOpen(t, store)
+		time.Sleep(12 * time.Second)
+		forgotten, confirmed := "", 0
+		store.extend.set(func(_ context.Context, c leasestore.Claim, _ int64, _ time.Duration) (time.Time, error) {
+			if forgotten == "" {
+				forgotten = c.Token
+			}
+			if limit := 18 * time.Second; c.Token == forgotten {
+				return time.Time{}, lease.ErrLost
+			} else if c.Reach > limit {
+				return time.Time{}, &lease.ReachError{Reach: c.Reach, Limit: limit, Wait: time.Hour}
+			}
+			confirmed++
+			return time.Now(), nil
+		})
+		time.Sleep(time.Minute)
+		store.extend.Store(nil)
+		_ = l.Close(context.Background())
+		if confirmed == 0 {
+			t.Error("no extension was confirmed")
+		}
+	})
+}
+
+func TestAfterAFailureAShortWindowIsExtendedInTime(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := known(t, time.Second)
+		l := mustOpen(t, store, lease.WithWindow(time.Minute), lease.WithPatience(100*time.Millisecond))
+		defer mustClose(t, l)
+		failed := false
+		store.extend.set(func(ctx context.Context, c leasestore.Claim, horizon int64, ttl time.Duration) (time.Time, error) {
+			if !failed {
+				failed = true
+				return time.Time{}, errors.New("reset")
+			}
+			return store.Store.Extend(ctx, c, horizon, ttl)
+		})
+		for range 100 {
+			if _, err := l.Generator().Next(); err != nil {
+				t.Error(err)
+			}
+			time.Sleep(50 * time.Millisecond)
+		}
+	})
+}

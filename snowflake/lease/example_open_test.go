@@ -25,7 +25,7 @@ func ExampleOpen() {
 		panic(err)
 	}
 	id, err := l.Generator().Next()
-	fmt.Println(l.Worker(), l.Generator().Layout().Decompose(id).Worker, err)
+	fmt.Println(l.Generator().Worker(), l.Generator().Layout().Decompose(id).Worker, err)
 	if err := l.Close(ctx); err != nil { // gives the worker back
 		panic(err)
 	}

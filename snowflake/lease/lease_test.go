@@ -346,6 +346,53 @@ func TestReserveGivesAUsedWorkerBackOrSaysThatItDidNot(t *testing.T) {
 	})
 }
 
+func TestAWorkerIsReservedOnceForAPurposeAndOnlyIfItWasNeverTaken(t *testing.T) {
+	store := lease.NewMemory(nil)
+	wide := lease.WithGenerator(snowflake.WithLayout(snowflake.Default()))
+	a, b, used := mustOpen(t, store, wide, lease.WithVersion("v1")), mustOpen(t, store, wide), mustOpen(t, store, wide)
+	defer mustClose(t, a)
+	defer mustClose(t, b)
+	mustClose(t, used)
+	before := entry(t, store, used.Generator().Worker())
+	for _, call := range []struct {
+		by      *lease.Lease
+		worker  int64
+		purpose string
+		want    error
+	}{
+		{a, 1023, "orders", nil},
+		{a, 1023, "orders", nil},
+		{b, 1023, "orders", nil}, // as from another process
+		{b, 1022, "lines", nil},
+		{b, 1023, "items", lease.ErrNoWorker},
+		{b, 1021, "orders", lease.ErrOption}, // which has another worker
+		{a, a.Generator().Worker(), "items", lease.ErrNoWorker},
+		{a, b.Generator().Worker(), "items", lease.ErrNoWorker},
+		{a, before.Worker, "items", lease.ErrNoWorker},
+		{a, 1024, "items", lease.ErrOption},
+		{a, -1, "items", lease.ErrOption},
+		{a, 1021, "", lease.ErrOption},
+	} {
+		err := call.by.Reserve(t.Context(), call.worker, call.purpose)
+		isNamed := err == nil || strings.Contains(err.Error(), fmt.Sprintf("worker %d of ", call.worker))
+		if !errors.Is(err, call.want) || !isNamed {
+			t.Errorf("Reserve(%d, %q): error %v, want %v with the worker", call.worker, call.purpose, err, call.want)
+		}
+	}
+
+	if after := entry(t, store, before.Worker); after.Held || after.Horizon != before.Horizon {
+		t.Errorf("a worker that was used before was %+v and is %+v", before, after)
+	}
+	for worker, purpose := range map[int64]string{1023: "orders", 1022: "lines"} {
+		if e := entry(t, store, worker); !e.Reserved() || e.Holder.ReservedFor() != purpose {
+			t.Errorf("worker %d is %+v, want it reserved for %s", worker, e, purpose)
+		}
+	}
+	if held, _, err := a.Workers(t.Context()); held != 4 || err != nil {
+		t.Errorf("%d workers are not available, error %v, want 4", held, err)
+	}
+}
+
 func TestANamespaceHasOneLayout(t *testing.T) {
 	store := newFaulty(lease.NewMemory(nil))
 	l, err := lease.Open(t.Context(), store, lease.WithLogger(slog.New(slog.DiscardHandler)))

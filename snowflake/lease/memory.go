@@ -47,12 +47,9 @@ func (m *memory) Change(namespace string, change func(e *leasestore.Entry)) {
 		return
 	}
 
-	now := m.now()
-	for worker, r := range ns.rows {
-		e := r.entry(namespace, worker, ns.layout, now)
-		e.Token = r.token
-		change(&e)
-		r.epoch, r.token, r.horizon, r.expires = e.Epoch, e.Token, e.Horizon, e.Expires
+	ns.look(m.now())
+	for _, row := range ns.rows {
+		change(row)
 	}
 }
 
@@ -71,7 +68,7 @@ func (m *memory) Acquire(ctx context.Context, r leasestore.Request) (leasestore.
 
 	ns := m.namespaces[r.Namespace]
 	if ns == nil {
-		ns = &memoryNamespace{layout: r.Layout, rows: map[int64]*memoryRow{}}
+		ns = &memoryNamespace{layout: r.Layout, rows: map[int64]*leasestore.Entry{}}
 		m.namespaces[r.Namespace] = ns
 	}
 
@@ -86,7 +83,7 @@ func (m *memory) Acquire(ctx context.Context, r leasestore.Request) (leasestore.
 	now := m.now()
 	rows := ns.read(now)
 	if own, ok := order.Own(rows, r.Token); ok {
-		return m.grant(r, own.Worker, ns, now), nil
+		return m.grant(ns.rows[own.Worker], now), nil
 	}
 
 	candidates := order.All(order.Request{First: r.First, Last: r.Last, Tick: r.Tick}, rows)
@@ -96,14 +93,12 @@ func (m *memory) Acquire(ctx context.Context, r leasestore.Request) (leasestore.
 		return leasestore.Grant{}, &NoWorkerError{Namespace: r.Namespace, First: r.First, Last: r.Last, Wait: wait}
 	}
 
-	taken := ns.rows[next.Worker]
-	if taken == nil {
-		taken = &memoryRow{}
-		ns.rows[next.Worker] = taken
+	claim := leasestore.Claim{Namespace: r.Namespace, Worker: next.Worker, Epoch: next.Epoch + 1, Token: r.Token}
+	taken := &leasestore.Entry{
+		Claim: claim, Layout: r.Layout, Horizon: next.Horizon, Expires: now.Add(r.TTL), Holder: r.Holder,
 	}
-	taken.epoch++
-	taken.token, taken.holder, taken.expires = r.Token, r.Holder, now.Add(r.TTL)
-	return m.grant(r, next.Worker, ns, now), nil
+	ns.rows[next.Worker] = taken
+	return m.grant(taken, now), nil
 }
 
 // Extend implements [leasestore.Store].
@@ -126,10 +121,9 @@ func (m *memory) Extend(ctx context.Context, c leasestore.Claim, horizon int64, 
 		return time.Time{}, &VersionError{Namespace: c.Namespace, Version: version}
 	}
 
-	owned.horizon = max(owned.horizon, horizon)
 	now := m.now()
-	owned.token, owned.expires = c.Next, now.Add(ttl)
-
+	owned.Horizon = max(owned.Horizon, horizon)
+	owned.Token, owned.Expires = c.Next, now.Add(ttl)
 	return m.reported(now), nil
 }
 
@@ -147,9 +141,9 @@ func (m *memory) Release(ctx context.Context, c leasestore.Claim, horizon int64)
 		return lostClaim(c)
 	}
 
-	owned.horizon = min(owned.horizon, max(0, horizon))
-	if now := m.now(); owned.held(now) {
-		owned.expires = now
+	owned.Horizon = min(owned.Horizon, max(0, horizon))
+	if now := m.now(); now.Before(owned.Expires) {
+		owned.Expires = now
 	}
 	return nil
 }
@@ -163,15 +157,18 @@ func (m *memory) List(ctx context.Context, namespace string) ([]leasestore.Entry
 	m.mu.Lock()
 	defer m.mu.Unlock()
 
-	now := m.now()
 	var entries []leasestore.Entry
 	for _, name := range slices.Sorted(maps.Keys(m.namespaces)) {
 		if namespace != "" && namespace != name {
 			continue
 		}
+
 		ns := m.namespaces[name]
+		ns.look(m.now())
 		for _, worker := range slices.Sorted(maps.Keys(ns.rows)) {
-			entries = append(entries, ns.rows[worker].entry(name, worker, ns.layout, now))
+			row := *ns.rows[worker]
+			row.Token = ""
+			entries = append(entries, row)
 		}
 	}
 
@@ -193,29 +190,25 @@ func (m *memory) reported(now time.Time) time.Time {
 	return now
 }
 
-func (m *memory) grant(r leasestore.Request, worker int64, ns *memoryNamespace, now time.Time) leasestore.Grant {
-	taken := ns.rows[worker]
-	return leasestore.Grant{
-		Claim:   leasestore.Claim{Namespace: r.Namespace, Worker: worker, Epoch: taken.epoch, Token: taken.token},
-		Horizon: taken.horizon,
-		Now:     m.reported(now),
-	}
+func (m *memory) grant(row *leasestore.Entry, now time.Time) leasestore.Grant {
+	return leasestore.Grant{Claim: row.Claim, Horizon: row.Horizon, Now: m.reported(now)}
 }
 
 // owned returns the claim's row, nil if another owner has it.
-func (m *memory) owned(c leasestore.Claim) *memoryRow {
+func (m *memory) owned(c leasestore.Claim) *leasestore.Entry {
 	ns := m.namespaces[c.Namespace]
 	if ns == nil {
 		return nil
 	}
-	r := ns.rows[c.Worker]
-	if r == nil || r.epoch != c.Epoch {
+
+	row := ns.rows[c.Worker]
+	if row == nil || row.Epoch != c.Epoch {
 		return nil
 	}
-	if r.token != c.Token && r.token != c.Next {
+	if row.Token != c.Token && row.Token != c.Next {
 		return nil
 	}
-	return r
+	return row
 }
 
 func lostClaim(c leasestore.Claim) error {
@@ -224,38 +217,24 @@ func lostClaim(c leasestore.Claim) error {
 
 type memoryNamespace struct {
 	layout  string
-	version string               // of the protocol, that a process must know; empty: any
-	rows    map[int64]*memoryRow // by worker
+	version string                      // of the protocol, that a process must know; empty: any
+	rows    map[int64]*leasestore.Entry // by worker, with their tokens; Held is set by look
 }
 
-type memoryRow struct {
-	epoch   int64
-	token   string
-	horizon int64
-	expires time.Time
-	holder  leasestore.Holder
-}
-
-// held reports whether the clock has not reached the expiry.
-func (r *memoryRow) held(now time.Time) bool { return now.Before(r.expires) }
-
-func (r *memoryRow) entry(namespace string, worker int64, layout string, now time.Time) leasestore.Entry {
-	return leasestore.Entry{
-		Claim:   leasestore.Claim{Namespace: namespace, Worker: worker, Epoch: r.epoch},
-		Layout:  layout,
-		Horizon: r.horizon,
-		Expires: r.expires,
-		Held:    r.held(now),
-		Holder:  r.holder,
+// look sets which rows are held at the time.
+func (ns *memoryNamespace) look(now time.Time) {
+	for _, row := range ns.rows {
+		row.Held = now.Before(row.Expires)
 	}
 }
 
 // read returns the rows for package order.
 func (ns *memoryNamespace) read(now time.Time) []order.Row {
 	rows := make([]order.Row, 0, len(ns.rows))
-	for worker, r := range ns.rows {
+	for worker, e := range ns.rows {
 		rows = append(rows, order.Row{
-			Worker: worker, Epoch: r.epoch, Horizon: r.horizon, Token: r.token, Free: !r.held(now), FreeFrom: r.expires,
+			Worker: worker, Epoch: e.Epoch, Horizon: e.Horizon, Token: e.Token,
+			Free: !now.Before(e.Expires), FreeFrom: e.Expires,
 		})
 	}
 	return rows

@@ -1,6 +1,7 @@
 package lease
 
 import (
+	"cmp"
 	"fmt"
 	"log/slog"
 	"math"
@@ -67,8 +68,7 @@ func option(valid bool, change func(*config), format string, args ...any) Option
 // WithNamespace sets whose workers are leased: 1 to 100 bytes, DefaultNamespace by default. All processes whose IDs
 // must differ use the same namespace and the same layout.
 func WithNamespace(name string) Option {
-	return option(name != "" && len(name) <= leasestore.MaxNamespace, func(c *config) { c.namespace = name },
-		"namespace %.110q has %d bytes, want 1 to %d", name, len(name), leasestore.MaxNamespace)
+	return option(true, func(c *config) { c.namespace = name }, "") // Store.Acquire checks it
 }
 
 // WithLayout sets the layout of the IDs; without it, it is snowflake.Default. All processes of a namespace have one
@@ -152,17 +152,14 @@ func WithObserver(f func(Event)) Option {
 }
 
 func configure(opts []Option) (config, error) {
-	host, err := os.Hostname()
-	if err != nil {
-		host = "unknown"
-	}
+	host, _ := os.Hostname() // empty after an error
 	c := config{
 		namespace: DefaultNamespace,
 		window:    DefaultWindow,
 		maxSkew:   DefaultMaxSkew,
 		patience:  defaultPatience,
 		last:      anyWorker,
-		holder:    leasestore.Holder{Host: host, PID: os.Getpid(), Version: buildVersion()},
+		holder:    leasestore.Holder{Host: cmp.Or(host, "unknown"), PID: os.Getpid(), Version: buildVersion()},
 		log:       slog.Default(),
 	}
 	for _, opt := range opts {

@@ -43,7 +43,7 @@ func (l *Lease) Reserve(ctx context.Context, worker int64, purpose string) error
 	holder.Version = l.cfg.holder.Version
 	grant, err := l.store.Acquire(ctx, leasestore.Request{
 		Namespace: l.cfg.namespace, Layout: l.layout.String(), First: worker, Last: worker,
-		Token: hex.EncodeToString(token[:leasestore.TokenDigits/2]), TTL: reservedFor, Holder: holder,
+		Token: hex.EncodeToString(token[:16]), TTL: reservedFor, Holder: holder,
 	})
 
 	switch {

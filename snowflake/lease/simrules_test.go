@@ -286,7 +286,7 @@ func TestRandomSchedulesFindEachBrokenRule(t *testing.T) {
 
 			found := 0
 			for seed := range uint64(many) {
-				if w := runSim(kind, seed, nil); w.violation != "" {
+				if w := runSim(kind, seed); w.violation != "" {
 					found++
 				}
 			}
@@ -308,13 +308,13 @@ func TestOneMoreReadingOfAClockMovesNoOtherEvent(t *testing.T) {
 		kind := rule.kind()
 		for seed := range uint64(seeds) {
 			kind.readings = 0
-			if w := runSim(kind, seed, nil); w.violation == "" {
+			if w := runSim(kind, seed); w.violation == "" {
 				continue
 			}
 
 			found++
 			kind.readings = 1
-			if w := runSim(kind, seed, nil); w.violation != "" {
+			if w := runSim(kind, seed); w.violation != "" {
 				again++
 			}
 		}
@@ -329,7 +329,7 @@ func TestOneMoreReadingOfAClockMovesNoOtherEvent(t *testing.T) {
 func mustCatch(t *testing.T, kind simKind, limit int) {
 	t.Helper()
 	for seed := range uint64(limit) {
-		if w := runSim(kind, seed, nil); w.violation != "" {
+		if w := runSim(kind, seed); w.violation != "" {
 			t.Logf("caught in schedule %d: %s", seed+1, w.violation)
 			return
 		}

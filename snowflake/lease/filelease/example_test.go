@@ -48,11 +48,7 @@ func ExampleNewStateFile() {
 		log.Fatal(err)
 	}
 	defer func() { _ = os.RemoveAll(dir) }()
-	worker, err := lease.WorkerFromOrdinal("web-12") // or os.Hostname(), or lease.WorkerFromEnv("WORKER")
-	if err != nil {
-		log.Print(err)
-		return
-	}
+	worker := int64(12) // of its configuration
 	store, err := filelease.NewStateFile(filepath.Join(dir, "worker.json"))
 	if err != nil {
 		log.Print(err)

@@ -56,10 +56,9 @@ func New(dir string) (*Store, error) {
 }
 
 // NewStateFile returns a store with exactly one worker, in the file at path, for a process whose configuration names
-// its worker, for example by lease.WorkerFromEnv or lease.WorkerFromOrdinal. The number alone does not keep IDs apart
-// if the process is restarted after its clock was set back. The file does: it holds the horizon, and no ID below it is
-// issued again. After Close of the lease a restart waits for nothing; after a crash the first ID waits for the horizon,
-// up to a window.
+// its worker, such as the ordinal of a pod. The number alone does not keep IDs apart if the process is restarted after
+// its clock was set back. The file does: it holds the horizon, and no ID below it is issued again. After Close of the
+// lease a restart waits for nothing; after a crash the first ID waits for the horizon, up to a window.
 //
 // NewStateFile creates the folder of the file if it is missing. The first Acquire creates the file and two lock files
 // in the same folder. The errors are the same as of New. The folder must outlive the process: in a container it is a

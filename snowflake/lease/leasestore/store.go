@@ -183,20 +183,19 @@ func (e Entry) HorizonTime() (time.Time, bool) {
 
 // What a [Request] may have.
 const (
-	MaxNamespace = 100 // bytes
-	TokenDigits  = 32  // hexadecimal, so 128 bits
-
-	maxLayout = 1000 // bytes
-	minTTL    = time.Millisecond
+	maxNamespace = 100  // bytes
+	maxLayout    = 1000 // bytes
+	tokenDigits  = 32   // hexadecimal, so 128 bits
+	minTTL       = time.Millisecond
 )
 
 // Validate returns an error that matches [ErrOption] and names the value and the limit if a field is not as [Request]
 // says. Every Store calls it first in Acquire.
 func (r Request) Validate() error {
 	switch {
-	case r.Namespace == "" || len(r.Namespace) > MaxNamespace:
+	case r.Namespace == "" || len(r.Namespace) > maxNamespace:
 		return fmt.Errorf("%w: the namespace %.20q has %d bytes, want 1 to %d",
-			ErrOption, r.Namespace, len(r.Namespace), MaxNamespace)
+			ErrOption, r.Namespace, len(r.Namespace), maxNamespace)
 	case !utf8.ValidString(r.Namespace), strings.ContainsRune(r.Namespace, 0): // some databases can't store them
 		return fmt.Errorf("%w: the namespace %q is not UTF-8 without zero bytes", ErrOption, r.Namespace)
 	case len(r.Layout) > maxLayout:
@@ -219,10 +218,10 @@ func ValidateExtension(c Claim, ttl time.Duration) error { return validate("next
 
 // validate rejects capitals, too: a database that ignores case would take two tokens for the same.
 func validate(what, token string, ttl time.Duration) error {
-	if len(token) != TokenDigits || strings.Trim(token, "0123456789abcdef") != "" {
+	if len(token) != tokenDigits || strings.Trim(token, "0123456789abcdef") != "" {
 		// The value is not printed: it may be a mistyped secret.
 		return fmt.Errorf("%w: the %s has %d characters or other digits than 0-9 and a-f, want %d of these",
-			ErrOption, what, len(token), TokenDigits)
+			ErrOption, what, len(token), tokenDigits)
 	}
 	if ttl < minTTL {
 		return fmt.Errorf("%w: the TTL is %v, at least %v is needed", ErrOption, ttl, minTTL)

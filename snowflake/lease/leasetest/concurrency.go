@@ -3,7 +3,6 @@ package leasetest
 import (
 	"cmp"
 	"errors"
-	"maps"
 	"math/rand/v2"
 	"slices"
 	"sync"
@@ -20,106 +19,82 @@ const (
 
 var concurrencyTests = []test{
 	{promise: "40 callers get 40 different workers, and the 41st gets none", run: func(f *fixture) {
-		claims := f.crowd(1) // never taken
-		for _, claim := range claims {
-			f.release(claim)
+		for _, grant := range f.crowd(1) { // never taken
+			f.release(grant.Claim)
 		}
 		f.crowd(2) // taken over
 	}},
-	{promise: "of several callers that ask for one free worker one gets it", run: func(f *fixture) {
-		f.release(f.take(7, 7).Claim)
-		for round := range int64(5) {
-			winner := f.oneOf(8, lease.ErrNoWorker, func() (leasestore.Claim, error) {
-				grant, err := f.ask(f.request(7, 7))
-				return grant.Claim, err
-			})
-			if winner.Epoch != round+2 {
-				f.Fatalf("round %d: epoch %d, want %d", round, winner.Epoch, round+2)
-			}
-			f.release(winner)
-		}
-	}},
 	{promise: "extensions at the same time leave the highest horizon", run: func(f *fixture) {
 		claim := f.take(7, 7).Claim
-		var mu sync.Mutex
-		highest := int64(0)
-		f.together(8, func() {
+		horizons := gather(8, func(add func(int64)) {
 			for range 5 {
 				horizon := rand.Int64N(1_000_000)
 				if err := f.persistExtend(claim, horizon); err != nil {
 					f.Error(err)
-					return
 				}
-				mu.Lock()
-				highest = max(highest, horizon)
-				mu.Unlock()
+				add(horizon)
 			}
 		})
-		if got := f.entry(7).Horizon; got != highest {
-			f.Errorf("horizon %d, want %d", got, highest)
-		}
+		f.wantRow(7, slices.Max(horizons), true)
 	}},
 	{promise: "of copies of a claim that extend at once one succeeds, the others are ErrLost", run: func(f *fixture) {
 		claim := f.take(7, 7).Claim
 		for range 5 {
-			winner := f.oneOf(8, lease.ErrLost, func() (own leasestore.Claim, err error) {
-				own = claim
+			winners := gather(8, func(add func(leasestore.Claim)) {
+				own := claim
 				own.Next = NewToken()
-				return own, f.persistExtend(own, 1000)
+				err := f.persistExtend(own, 1000)
+				if err == nil {
+					add(own)
+				} else if !errors.Is(err, lease.ErrLost) {
+					f.Error(err)
+				}
 			})
-			claim.Token = winner.Next
+			if len(winners) != 1 {
+				f.Fatalf("%d of 8 extensions succeeded, want 1", len(winners))
+			}
+			claim.Token = winners[0].Next
 		}
 	}},
 	{promise: "what owners may use of a worker never overlaps", run: func(f *fixture) {
-		var mu sync.Mutex
-		var spans []span
-		f.together(6, func() {
+		checkSpans(f, gather(6, func(add func(span)) {
 			for range 15 {
-				s, ok := f.own()
-				if !ok {
-					return
+				if s, ok := f.own(); ok {
+					add(s)
 				}
-				mu.Lock()
-				spans = append(spans, s)
-				mu.Unlock()
 			}
-		})
-		checkSpans(f, spans)
+		}))
 	}},
 }
 
 // crowd lets one goroutine more ask than there are workers.
-func (f *fixture) crowd(wantEpoch int64) []leasestore.Claim {
+func (f *fixture) crowd(wantEpoch int64) []leasestore.Grant {
 	f.Helper()
-	var mu sync.Mutex
-	claims := map[int64]leasestore.Claim{}
-	f.together(crowd, func() {
+	grants := gather(crowd, func(add func(leasestore.Grant)) {
 		grant, err := f.ask(f.request(100, 100+crowd-1))
 		if err != nil {
 			f.Error(err)
 			return
 		}
-		mu.Lock()
-		defer mu.Unlock()
-		if _, twice := claims[grant.Worker]; twice {
-			f.Errorf("worker %d was given to two", grant.Worker)
-		}
+		add(grant)
+	})
+
+	workers := map[int64]bool{}
+	for _, grant := range grants {
+		workers[grant.Worker] = true
 		if grant.Epoch != wantEpoch {
 			f.Errorf("worker %d has epoch %d, want %d", grant.Worker, grant.Epoch, wantEpoch)
 		}
-		claims[grant.Worker] = grant.Claim
-	})
-
-	if f.Failed() {
-		f.FailNow()
+	}
+	if len(workers) != crowd {
+		f.Fatalf("%d callers got %d different workers", crowd, len(workers))
 	}
 
 	none := f.wantNone(100, 100+crowd-1)
 	if !f.settings.NoExpiry && none.Wait <= 0 {
 		f.Errorf("the wait is %v, want a positive one", none.Wait)
 	}
-
-	return slices.Collect(maps.Values(claims))
+	return grants
 }
 
 // persist makes a call as a lease does: after an error that leaves the outcome open it makes the same again.
@@ -150,41 +125,26 @@ func (f *fixture) persistExtend(c leasestore.Claim, horizon int64) error {
 	})
 }
 
-// oneOf runs n calls at the same time: one must succeed, and all others return the error want.
-func (f *fixture) oneOf(n int, want error, call func() (leasestore.Claim, error)) leasestore.Claim {
-	f.Helper()
+// gather runs n calls at the same time, and returns all that they have added.
+func gather[T any](n int, call func(add func(T))) (all []T) {
 	var mu sync.Mutex
-	var winners []leasestore.Claim
-	f.together(n, func() {
-		c, err := call()
+	add := func(v T) {
 		mu.Lock()
 		defer mu.Unlock()
-		switch {
-		case err == nil:
-			winners = append(winners, c)
-		case !errors.Is(err, want):
-			f.Error(err)
-		}
-	})
-
-	if len(winners) != 1 {
-		f.Fatalf("%d of %d calls succeeded, want 1: %+v", len(winners), n, winners)
+		all = append(all, v)
 	}
 
-	return winners[0]
-}
-
-func (f *fixture) together(n int, work func()) {
 	start := make(chan struct{})
 	var wg sync.WaitGroup
 	for range n {
 		wg.Go(func() {
 			<-start
-			work()
+			call(add)
 		})
 	}
 	close(start)
 	wg.Wait()
+	return all
 }
 
 // span is what one owner may use: the ticks from the horizon it got to the last one that was committed for it, or to

@@ -36,11 +36,10 @@ func TestAMoveThatAReplicaHasMissedIsRepeatedAfterTheFailover(t *testing.T) {
 
 			ended, killed := issuing(t, o), issuing(t, o)
 			stopped := stopped(t, o)
-			if err := ended.Finish(); err != nil {
+			if err := errors.Join(ended.Finish(), killed.Kill()); err != nil {
 				t.Fatal(err)
 			}
-			killAll(t, killed)
-			c.awaitReplica(t, "the leases", func(rows []leasestore.Entry) bool { return len(rows) == 3 })
+			c.awaitRows(t, "the replica has the leases", c.replica, func(rows []leasestore.Entry) bool { return len(rows) == 3 })
 			c.lag(t)
 
 			awaitMove(t, p, after)
@@ -95,6 +94,15 @@ func TestAMoveThatAReplicaHasMissedIsRepeatedAfterTheFailover(t *testing.T) {
 			}
 		})
 	}
+}
+
+// stopped starts an issuer and stops it most likely long before its next extension.
+func stopped(t *testing.T, o Order) *Process {
+	t.Helper()
+	p := MustStart(t, o)
+	Eventually(t, "an ID and an extension", func() bool { return p.Count() > 0 && len(p.Noted(lease.Extended)) > 1 })
+	p.Signal(t, syscall.SIGSTOP)
+	return p
 }
 
 // move moves the default namespace.

@@ -1,5 +1,0 @@
-// Package vitesstest tests leases and GORM on Vitess: leases in an unsharded keyspace, orders and their lines in a
-// keyspace with two shards, and processes that are killed.
-//
-// The tests run with SNOWFLAKE_TEST_VITESS=throwaway:FOLDER, where FOLDER has vtcombo and mysqld: see .ci/vitess.
-package vitesstest
