@@ -4,7 +4,6 @@ package snowflake_test
 
 import (
 	"testing"
-	"time"
 
 	"github.com/sqlflake/sqlflake/snowflake"
 )
@@ -24,7 +23,6 @@ func TestReadingWritingAndTakingIDsDoesNotAllocate(t *testing.T) {
 		}
 	}
 	g, batch := mustNew(t, 6), make([]snowflake.ID, 1000)
-	backfill, row := newBackfill(t, 1023), epoch2025
 	for name, run := range map[string]func(){
 		"Parse":                     func() { check(snowflake.Parse(text)) },
 		"ParseBase32":               func() { check(snowflake.ParseBase32(base32)) },
@@ -40,7 +38,6 @@ func TestReadingWritingAndTakingIDsDoesNotAllocate(t *testing.T) {
 		"Base62 appended":           func() { buf = append(buf[:0], id.Base62()...) },
 		"Next":                      func() { _, err := g.Next(); check(id, err) },
 		"NextContext":               func() { _, err := g.NextContext(t.Context()); check(id, err) },
-		"Backfill.Next":             func() { row = row.Add(time.Second); _, err := backfill.Next(row); check(id, err) },
 		"Fill":                      func() { check(id, g.Fill(t.Context(), batch)) },
 	} {
 		if n := testing.AllocsPerRun(100, run); n != 0 {

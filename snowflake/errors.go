@@ -41,12 +41,6 @@ var (
 	// ErrLeaseStalled means that a lease was not extended in time: before the context ended, or within the patience if
 	// it has no deadline. The next call may succeed. The error contains a *StalledError.
 	ErrLeaseStalled = core.ErrLeaseStalled
-	// ErrNotPast means that a Backfill would make an ID that is not of the past. A Backfill that is made later can.
-	ErrNotPast = errors.New("snowflake: time not in the past")
-	// ErrUnsorted means that a Backfill got a row that is older than the row before.
-	ErrUnsorted = errors.New("snowflake: rows not in the order of their times")
-	// ErrCrowded means that so many rows have nearly the same time that a Backfill has no ID left for it.
-	ErrCrowded = errors.New("snowflake: too many rows of one time")
 )
 
 // DueError is in the error of Next, NextContext and Fill when the context ends before the IDs are due, or would. A

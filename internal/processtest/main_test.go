@@ -12,7 +12,6 @@ import (
 
 func TestMain(m *testing.M) {
 	_ = mysql.SetLogger(&mysql.NopLogger{}) // fails for nil only; the standard error of issuers is for notes
-	backfillMain()
 	Main(func(text string) (leasestore.Store, error) {
 		store, _, err := parsePlace(text).open()
 		return store, err
