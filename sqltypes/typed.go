@@ -67,16 +67,13 @@ func (t Typed[K]) AppendText(b []byte) ([]byte, error) {
 	if !isPrefix(prefix) {
 		return b, kindError[K]()
 	}
-	return appendPrefixed[K](b, prefix, snowflake.ID(t)), nil
+	b = append(append(b, prefix...), '_')
+	return append(b, snowflake.ID(t).Base32()...), nil
 }
 
 // MarshalText returns what [Typed.AppendText] appends. encoding/json calls it for values and for keys of objects.
 func (t Typed[K]) MarshalText() ([]byte, error) {
-	prefix := prefixOf[K]()
-	if !isPrefix(prefix) {
-		return nil, kindError[K]()
-	}
-	return appendPrefixed[K](make([]byte, 0, len(prefix)+1+suffixLen+1), prefix, snowflake.ID(t)), nil
+	return t.AppendText(make([]byte, 0, len(prefixOf[K]())+1+suffixLen))
 }
 
 // UnmarshalText reads text as [ParseTyped] does. On an error t is 0.

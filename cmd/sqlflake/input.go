@@ -192,8 +192,7 @@ func idsOf(url string) (ids []string) {
 	separatesParts := func(r rune) bool { return strings.ContainsRune("/?&=#:", r) }
 	for part := range strings.FieldsFuncSeq(url, separatesParts) {
 		_, err := parseID(part, "auto")
-		isLong := len(part) > 10 && formOf(part) != "base62"
-		if err == nil && isLong {
+		if err == nil && len(part) > 10 {
 			ids = append(ids, part)
 		}
 	}

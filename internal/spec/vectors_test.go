@@ -58,16 +58,13 @@ type (
 		Invalid []typed `json:"invalid"`
 	}
 	typed struct {
-		Prefix   string
-		Checked  bool
-		Text, ID string
+		Prefix, Text, ID string
 	}
 	ofTokens struct {
 		Valid   []token `json:"valid"`
-		Read    []token `json:"read"` // but not written
 		Invalid []token `json:"invalid"`
 	}
-	token struct{ Secret, Domain, Form, Token, ID string }
+	token struct{ Secret, Domain, Token, ID string }
 )
 
 var layoutTexts = []string{

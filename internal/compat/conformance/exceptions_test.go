@@ -19,10 +19,9 @@ func (e exception) covers(subject, target string, check check) bool {
 var (
 	arrayTypes  = []string{arrayKind.label, typedArrayKind.label}
 	integerLike = []string{ // GORM sees integers
-		idKind.label, textKind.label, binaryKind.label, uuidKind.label, typedKind.label, strictKind.label,
+		idKind.label, textKind.label, uuidKind.label, typedKind.label, strictKind.label,
 		publicKind.label,
 	}
-	textual     = without(singleTypes, binaryKind.label) // their arrays have a text without escapes
 	singleTypes = append(slices.Clone(integerLike), nullKind.label)
 
 	gormPostgres  = []string{"GORM on PostgreSQL", "GORM on PostgreSQL, simple protocol"}
@@ -40,7 +39,7 @@ func without(list []string, name string) []string {
 var exceptions = []exception{
 	// Slices of single IDs on PostgreSQL.
 	{singleTypes, []string{"pgx stdlib"}, []check{checkArray}, []string{"unsupported Scan, storing driver.Value type"}},
-	{textual, libpq, []check{checkArray}, []string{"unsupported Scan, storing driver.Value type"}},
+	{singleTypes, libpq, []check{checkArray}, []string{"unsupported Scan, storing driver.Value type"}},
 	{
 		singleTypes,
 		[]string{"pgx stdlib, simple protocol"},
@@ -55,15 +54,6 @@ var exceptions = []exception{
 		[]string{"unsupported data type: ", "invalid field found for struct "},
 	},
 	{singleTypes, gormPostgres, []check{checkANY}, []string{"syntax error at or near"}},
-	{
-		[]string{binaryKind.label},
-		libpq,
-		[]check{checkArray, checkANY},
-		[]string{"invalid byte sequence for encoding", "unsupported Scan, storing driver.Value type"},
-	},
-
-	// a text of 8 bytes is one
-	{[]string{binaryKind.label}, nil, []check{checkWrongType}, []string{"varchar(60) '8 bytes!'"}},
 
 	// NULL in GORM.
 	{without(integerLike, publicKind.label), gormAll, []check{checkNull}, append(pointers, "is read as ")},

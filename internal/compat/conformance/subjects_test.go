@@ -33,7 +33,7 @@ var users = func() *publicid.Codec {
 }()
 
 var subjects = []subject{
-	idKind, nullKind, textKind, binaryKind, uuidKind, typedKind, strictKind, publicKind,
+	idKind, nullKind, textKind, uuidKind, typedKind, strictKind, publicKind,
 }
 
 // arraySubjects have a column that only PostgreSQL has.
@@ -68,17 +68,6 @@ var (
 		label: "sqltypes.Text", column: everywhere("varchar(13)"), array: "varchar(13)[]",
 		text: columns{sqlite: "CASE typeof(v) WHEN 'text' THEN v ELSE typeof(v) END", postgres: "v", mariadb: "v"},
 	}, as[sqltypes.Text], snowflake.ID.Base32, quoted)
-	binaryKind = single(kind[sqltypes.Binary]{
-		label: "sqltypes.Binary", column: columns{sqlite: "blob", postgres: "bytea", mariadb: "binary(8)"},
-		array: "bytea[]",
-		text: columns{
-			sqlite:   "CASE typeof(v) WHEN 'blob' THEN lower(hex(v)) ELSE typeof(v) END",
-			postgres: "encode(v, 'hex')",
-			mariadb:  "lower(hex(v))",
-		},
-	}, as[sqltypes.Binary], func(id snowflake.ID) string { return fmt.Sprintf("%016x", uint64(id)) }, func(digits string) columns {
-		return columns{sqlite: "x'" + digits + "'", postgres: `'\x` + digits + `'`, mariadb: "x'" + digits + "'"}
-	})
 	uuidKind = single(kind[uuidkey.ID]{
 		label: "uuidkey.ID", column: columns{sqlite: "text", postgres: "uuid", mariadb: "uuid"}, array: "uuid[]",
 		text: columns{

@@ -21,7 +21,6 @@ func forms(id snowflake.ID) map[string][]byte {
 		"decimal digits":     []byte(id.String()),
 		"hexadecimal digits": fmt.Appendf(nil, "%x", n),
 		"Base 32":            []byte(id.Base32()),
-		"Base 62":            []byte(id.Base62()),
 		"Base64, big":        []byte(base64.RawStdEncoding.EncodeToString(big)),
 		"Base64, little":     []byte(base64.RawStdEncoding.EncodeToString(little)),
 		"big endian":         bytes.TrimLeft(big, "\x00"),
