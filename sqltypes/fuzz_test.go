@@ -134,10 +134,10 @@ func checkArray(t *testing.T, array idArray, err error) {
 	}
 }
 
-// Text that is read is written the same, except for the bounds.
+// Text that is read is written the same.
 func FuzzArrayText(f *testing.F) {
 	for _, text := range []string{
-		"{9223372036854775808}", "[2:3]={1,2}", "[3:2]={}", "[1:1][2:3]={{1,2}}", "[2:3]={1}", "{1,2", "{}", "{1,NULL}", "{{1},{2}}",
+		"{9223372036854775808}", "[2:3]={1,2}", "{1,2", "{}", "{1,NULL}", "{{1},{2}}",
 	} {
 		f.Add(text)
 	}
@@ -151,9 +151,6 @@ func FuzzArrayText(f *testing.F) {
 		if err != nil || text[0] == 0 {
 			return
 		}
-		if text[0] == '[' {
-			_, text, _ = strings.Cut(text, "=")
-		}
 		if value, _ := array.Value(); value != text {
 			t.Fatalf("%q is read and written as %v", text, value)
 		}
@@ -165,8 +162,7 @@ func FuzzArrayText(f *testing.F) {
 func FuzzArrayBinary(f *testing.F) {
 	for _, image := range [][]byte{
 		nil, words(1, 0, 0)[:9], words(0, 0, int8OID), words(1, 0, int8OID, 1), words(1, 0, int8OID, math.MaxInt32, 1),
-		binaryArray(int2OID, element([]byte{0xff, 0xff})), binaryArray(int4OID, element(words(-5))),
-		binaryArray(textOID, element([]byte("12"))), binaryArray(textOID, element([]byte("07"))),
+		binaryArray(int4OID, element(words(-5))),
 		binaryArray(int8OID, int8Element(math.MaxInt64), int8Element(math.MinInt64)), binaryArray(int8OID, words(-1)),
 		binaryArray(int8OID, int8Element(7), []byte{0}), binaryArray(1700, int8Element(1)), words(2, 0, int8OID, 1, 1, 1, 1),
 	} {
