@@ -20,7 +20,7 @@ var (
 	// ErrFieldRange means a value that does not fit into its field.
 	ErrFieldRange = core.ErrFieldRange
 	// ErrFieldOrder means that IDs of the layout do not sort by time, because another field is above the time. The IDs
-	// of a span of time are then not one range of numbers, or for Ranges more than 256.
+	// of a span of time are then not one range of numbers, or for MaskedRanges more than 256.
 	ErrFieldOrder = errors.New("snowflake: the fields do not sort by time")
 	// ErrInvalidRange means that from is after to.
 	ErrInvalidRange = errors.New("snowflake: range ends before it begins")

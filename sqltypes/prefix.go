@@ -39,36 +39,23 @@ func prefixOf[K Kind]() string { return K{}.Prefix() }
 
 // isPrefix reports whether p is [a-z]([a-z_]*[a-z])? and not too long.
 func isPrefix(p string) bool {
-	if !hasPrefixShape(p) {
-		return false
-	}
 	for i := range len(p) {
-		if !inPrefix(p[i]) {
+		isLetter := p[i]-'a' <= 'z'-'a'
+		isInside := 0 < i && i < len(p)-1
+		if !isLetter && (p[i] != '_' || !isInside) {
 			return false
 		}
 	}
-	return true
+	return 0 < len(p) && len(p) <= maxPrefixLen
 }
-
-// hasPrefixShape reports whether p has the length of a prefix, and no underscore at an end.
-func hasPrefixShape(p string) bool {
-	return 0 < len(p) && len(p) <= maxPrefixLen && p[0] != '_' && p[len(p)-1] != '_'
-}
-
-func inPrefix(c byte) bool { return c-'a' <= 'z'-'a' || c == '_' }
 
 // parsePrefixed reads the text of Typed.String. If ok is false, prefixedError says why.
 func parsePrefixed[K Kind, T ~string | ~[]byte](text T) (id snowflake.ID, ok bool) {
 	prefix := prefixOf[K]()
 	n := len(prefix)
-	if !hasPrefixShape(prefix) || len(text) != n+1+suffixLen || text[n] != '_' {
+	hasShape := len(text) == n+1+suffixLen && text[n] == '_'
+	if !hasShape || string(text[:n]) != prefix || !isPrefix(prefix) {
 		return 0, false
-	}
-
-	for i := range n { // isPrefix and the comparison in one loop
-		if c := prefix[i]; c != text[i] || !inPrefix(c) {
-			return 0, false
-		}
 	}
 
 	id, err := snowflake.ParseBase32(string(text[n+1:]))

@@ -49,7 +49,7 @@ func (s *Strict) UnmarshalParam(param string) error { return (*Text)(s).Unmarsha
 // Leave out the JSON option string: up to Go 1.26 encoding/json removes the quotes for it, and then each ID is an
 // error.
 func (s *Strict) UnmarshalJSON(data []byte) error {
-	if len(data) == 0 || !isOtherJSON(data) {
+	if !isOtherJSON(data) {
 		return (*Text)(s).UnmarshalJSON(data)
 	}
 	*s = 0

@@ -2,7 +2,6 @@ package sqltypes
 
 import (
 	"database/sql/driver"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"strings"
@@ -102,49 +101,27 @@ func (t *Typed[K]) UnmarshalParam(param string) (err error) {
 // The JSON option string has no effect, with one exception: if the prefix starts with n, version 1 of encoding/json
 // takes the text of a pointer field for a misspelled null and returns its own error.
 func (t *Typed[K]) UnmarshalJSON(data []byte) error {
-	text := data
-	if len(data) >= 2 && data[0] == '"' && data[len(data)-1] == '"' {
-		text = data[1 : len(data)-1]
-	}
-
-	// With the option string, the text comes without its quotes.
-	if id, ok := parsePrefixed[K](text); ok {
-		*t = Typed[K](id)
-		return nil
-	}
-	return t.unmarshalUnusualJSON(data, text)
-}
-
-// unmarshalUnusualJSON handles null, strings with escapes, and errors.
-func (t *Typed[K]) unmarshalUnusualJSON(data, text []byte) error {
-	const source = "JSON"
 	if string(data) == "null" {
 		return nil
 	}
 
-	*t = 0
-	unquoted := string(text)
-	switch {
-	case len(data) == 0:
-		return column.Reject(snowflake.ErrSyntax, source, "", "there is no value")
-	case len(text) < len(data): // with escapes, or wrong
-		if err := json.Unmarshal(data, &unquoted); err != nil {
-			return column.Reject(snowflake.ErrSyntax, source, data, "it is not a JSON string")
-		}
-		if id, ok := parsePrefixed[K](unquoted); ok {
-			*t = Typed[K](id)
-			return nil
-		}
-	case isOtherJSON(data) && isPrefix(prefixOf[K]()):
-		return column.Reject(snowflake.ErrType, source, data, `want a string that starts with "`+prefixOf[K]()+`_"`)
-	}
+	text := column.Unquote(data) // with the option string, the text comes without its quotes
+	id, ok := parsePrefixed[K](text)
+	*t = Typed[K](id)
 
-	return prefixedError[K](source, unquoted)
+	switch {
+	case ok:
+		return nil
+	case isOtherJSON(data) && isPrefix(prefixOf[K]()):
+		return column.Reject(snowflake.ErrType, "JSON", data, `want a string that starts with "`+prefixOf[K]()+`_"`)
+	}
+	return prefixedError[K]("JSON", string(text))
 }
 
-// isOtherJSON reports whether data, which is not empty, is a JSON value other than a string.
+// isOtherJSON reports whether data is a JSON value other than a string.
 func isOtherJSON(data []byte) bool {
-	return strings.IndexByte("{[-0123456789", data[0]) >= 0 || string(data) == "true" || string(data) == "false"
+	isWord := string(data) == "true" || string(data) == "false"
+	return isWord || len(data) > 0 && strings.IndexByte("{[-0123456789", data[0]) >= 0
 }
 
 // UnmarshalBSONValue reads an integer, without prefix, as [snowflake.ID.UnmarshalBSONValue] does. On an error t is 0.

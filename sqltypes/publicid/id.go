@@ -1,9 +1,7 @@
 package publicid
 
 import (
-	"bytes"
 	"database/sql/driver"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -135,22 +133,7 @@ func (id *ID[K]) UnmarshalJSON(data []byte) (err error) {
 		return nil
 	}
 
-	if len(data) >= 2 && data[0] == '"' && data[len(data)-1] == '"' {
-		if !bytes.Contains(data, []byte{'\\'}) {
-			return id.UnmarshalText(data[1 : len(data)-1])
-		}
-		var unescaped string
-		if json.Unmarshal(data, &unescaped) == nil {
-			return id.UnmarshalParam(unescaped)
-		}
-	}
-
-	// The JSON option string removes the quotes; no other value is a token.
-	*id, err = read[K](data)
-	if errors.Is(err, ErrToken) {
-		return column.Reject(ErrToken, "JSON", data, "want a string with a token")
-	}
-
+	*id, err = read[K](column.Unquote(data)) // the JSON option string removes the quotes
 	return err
 }
 

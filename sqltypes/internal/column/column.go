@@ -2,6 +2,8 @@
 package column
 
 import (
+	"bytes"
+	"encoding/json"
 	"reflect"
 	"strconv"
 
@@ -22,6 +24,23 @@ func Cut[T ~string | ~[]byte](input T) string {
 		return string(input)
 	}
 	return string(input[:maxInput-3]) + "..."
+}
+
+// Unquote returns the text of a JSON string, and other data as it is.
+func Unquote(data []byte) []byte {
+	isString := len(data) >= 2 && data[0] == '"' && data[len(data)-1] == '"'
+	if !isString {
+		return data
+	}
+	if bytes.IndexByte(data, '\\') < 0 {
+		return data[1 : len(data)-1]
+	}
+
+	var text string
+	if json.Unmarshal(data, &text) != nil {
+		return data
+	}
+	return []byte(text)
 }
 
 // Source returns the name of a source of Scan in the form of [snowflake.ID.Scan]: its Go type, "NULL" for nil.
