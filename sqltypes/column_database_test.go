@@ -13,58 +13,6 @@ import (
 	"github.com/sqlflake/sqlflake/sqltypes/uuidkey"
 )
 
-var databaseIDs = []snowflake.ID{0, 1, -5, 9007199254740993, 1234567890123456789, math.MaxInt64, math.MinInt64}
-
-// documentedColumns are the documented columns of the types.
-var documentedColumns = map[string]struct{ text, uuid []string }{
-	"sqlite": {
-		text: []string{"char(13)", "varchar(13)", "text", "blob"},
-		uuid: []string{"uuid", "text", "char(36)"},
-	},
-	"postgres": {
-		text: []string{"char(13)", "varchar(13)", "text", `text COLLATE "C"`},
-		uuid: []string{"uuid"},
-	},
-	"mariadb": {
-		text: []string{"char(13)", "varchar(13)", "text", "char(13) COLLATE ascii_bin"},
-		uuid: []string{"uuid", "char(36)", "varchar(36)"},
-	},
-}
-
-func TestColumnsRoundTripThroughDatabases(t *testing.T) {
-	testdb.Each(t, func(t *testing.T, target testdb.Target) {
-		db, columns := openDatabase(t, target), documentedColumns[target.Name]
-		testColumns[sqltypes.Text](t, db, "text", columns.text)
-		if db.target.IsMySQL() {
-			columns.uuid = []string{"char(36)", "varchar(36)"}
-		}
-		testColumns[uuidkey.ID](t, db, "uuid", columns.uuid)
-	})
-}
-
-func testColumns[T idValue, P idPointer[T]](t *testing.T, db database, name string, columns []string) {
-	t.Helper()
-	for i, column := range columns {
-		table := "stored_" + name + string(rune('a'+i)) // drivers cache the types of a query's result
-		db.mustExec(t, "CREATE TABLE "+table+" (n integer, id "+column+")")
-		for n, id := range databaseIDs {
-			if id < 0 && name == "uuid" {
-				continue // has none
-			}
-			db.mustExec(t, "INSERT INTO "+table+" VALUES (?, ?)", n, T(id))
-			got := T(42)
-			if err := db.scanOne(t, P(&got), "SELECT id FROM "+table+" WHERE id = ?", T(id)); got != T(id) || err != nil {
-				t.Errorf("%d was read back from %s as %d, %v", id, column, got, err)
-			}
-		}
-		var count int
-		query := "SELECT count(*) FROM " + table + " WHERE id > ? AND id <= ?"
-		if err := db.scanOne(t, &count, query, T(1), T(int64(math.MaxInt64))); err != nil || count != 3 {
-			t.Errorf("%s: %d IDs above 1, %v, want 3", column, count, err)
-		}
-	}
-}
-
 // orderIDs has the limits, random IDs, and for each pair of Base 32 characters an ID in which they are adjacent:
 // languages that sort a pair as one letter would misplace it.
 func orderIDs() []snowflake.ID {

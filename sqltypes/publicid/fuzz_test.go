@@ -105,25 +105,3 @@ func FuzzIDJSON(f *testing.F) {
 		}
 	})
 }
-
-// What is read as keys makes a codec.
-func FuzzParseKey(f *testing.F) {
-	for _, text := range []string{
-		"", "k 1:0123456789abcdeffedcba9876543210", "k1:00000000000000000000000000000000",
-		"k1:", "k1:0123456789abcdeffedcba9876543210 k1:fedcba9876543210fedcba9876543210",
-	} {
-		f.Add(text)
-	}
-	f.Fuzz(func(t *testing.T, text string) {
-		keys, err := publicid.ParseKeys(text)
-		if err != nil {
-			if keys != nil || !errors.Is(err, publicid.ErrKey) {
-				t.Fatalf("ParseKeys(%q) = %v, %v", text, keys, err)
-			}
-			return
-		}
-		if _, err := publicid.New("user", keys); err != nil {
-			t.Fatalf("New refuses the keys of %q: %v", text, err)
-		}
-	})
-}
