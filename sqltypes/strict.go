@@ -2,7 +2,6 @@ package sqltypes
 
 import (
 	"database/sql/driver"
-	"errors"
 
 	"github.com/sqlflake/sqlflake/snowflake"
 	"github.com/sqlflake/sqlflake/sqltypes/internal/column"
@@ -69,11 +68,8 @@ func (s Strict) Value() (driver.Value, error) { return int64(s), nil }
 // Scan reads a column as [snowflake.ID.Scan] does, and a Strict or a pointer to one, which bulk builders pass. On an
 // error s is 0.
 func (s *Strict) Scan(src any) error {
-	id, err := scanInteger[Strict](src)
+	id, err := column.ScanInteger[Strict](src)
 	*s = Strict(id)
-	if errors.Is(err, snowflake.ErrNull) {
-		return column.RejectNull[Strict](src)
-	}
 	return err
 }
 

@@ -2,7 +2,6 @@ package sqltypes
 
 import (
 	"database/sql/driver"
-	"errors"
 	"fmt"
 	"strings"
 
@@ -137,35 +136,10 @@ func (t Typed[K]) Value() (driver.Value, error) { return int64(t), nil }
 // NULL and a nil pointer with [snowflake.ErrNull]: read a nullable column into a pointer. Text with a prefix is
 // rejected, since columns hold the number. On an error t is 0.
 func (t *Typed[K]) Scan(src any) error {
-	id, err := scanInteger[Typed[K]](src)
+	id, err := column.ScanInteger[Typed[K]](src)
 	*t = Typed[K](id)
-	if err != nil {
-		return scanError(src, err)
-	}
-	return nil
-}
-
-// scanInteger reads what [snowflake.ID.Scan] does, a T, and a pointer to one.
-func scanInteger[T ~int64](src any) (snowflake.ID, error) {
-	id, err := snowflake.ID(0), snowflake.ErrNull // of a nil pointer
-	switch src := src.(type) {
-	case T:
-		id, err = snowflake.ID(src), nil
-	case *T:
-		if src != nil {
-			id, err = snowflake.ID(*src), nil
-		}
-	default:
-		err = id.Scan(src)
-	}
-
-	return id, err
-}
-
-// scanError replaces those errors of an ID that name the wrong remedy: for NULL, and for text with a prefix.
-func scanError(src any, err error) error {
-	if errors.Is(err, snowflake.ErrNull) {
-		return column.Reject(snowflake.ErrNull, column.Source(src), "", "use a pointer for a column that may be NULL")
+	if err == nil {
+		return nil
 	}
 
 	text, _ := src.(string)
@@ -173,11 +147,10 @@ func scanError(src any, err error) error {
 		text = string(raw)
 	}
 
-	if strings.Contains(text, "_") {
+	if strings.Contains(text, "_") { // the error of an ID would name the wrong remedy
 		return column.Reject(snowflake.ErrSyntax, column.Source(src), text,
 			"the column holds text with a prefix, want the number; make the column BIGINT (INTEGER on SQLite)")
 	}
-
 	return err
 }
 

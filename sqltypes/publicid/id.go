@@ -75,7 +75,7 @@ func (h *hiddenID[K]) Scan(src any) error {
 	err := id.Scan(src)
 	*h = id[0]
 	if src == nil {
-		return rejectNull(src, "use sql.Null[publicid.ID] for a single value that may be NULL")
+		return column.Reject(snowflake.ErrNull, "NULL", "", "use sql.Null[publicid.ID] for a single value that may be NULL")
 	}
 	return err
 }
@@ -160,24 +160,8 @@ func (id ID[K]) Value() (driver.Value, error) { return int64(id[0].id), nil }
 // Scan reads a column, for [sql.Scanner]: what [snowflake.ID.Scan] reads, with the same errors, and an ID[K] or *ID[K],
 // which bulk builders pass. It does not read tokens, which no column holds. NULL is [snowflake.ErrNull].
 func (id *ID[K]) Scan(src any) error {
-	var number snowflake.ID
-	err := snowflake.ErrNull
-	switch src := src.(type) {
-	case ID[K]:
-		number, err = src.SnowflakeID(), nil
-	case *ID[K]:
-		if src != nil {
-			number, err = src.SnowflakeID(), nil
-		}
-	default:
-		err = number.Scan(src)
-	}
-
+	number, err := column.ScanInteger[ID[K]](src)
 	id.SetSnowflakeID(number)
-	if errors.Is(err, snowflake.ErrNull) {
-		return rejectNull(src, "use *publicid.ID for a column that may be NULL")
-	}
-
 	return err
 }
 
@@ -200,9 +184,4 @@ func explain[K Kind](err error) error {
 		return fmt.Errorf("%w: %T.Codec returned none", ErrNoCodec, K{})
 	}
 	return err
-}
-
-// rejectNull names the remedy for a nil source of Scan.
-func rejectNull(src any, remedy string) error {
-	return column.Reject(snowflake.ErrNull, column.Source(src), "", remedy)
 }
