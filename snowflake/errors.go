@@ -20,7 +20,7 @@ var (
 	// ErrFieldRange means a value that does not fit into its field.
 	ErrFieldRange = core.ErrFieldRange
 	// ErrFieldOrder means that IDs of the layout do not sort by time, because another field is above the time. The IDs
-	// of a span of time are then not one range of numbers, or for Ranges more than 256.
+	// of a span of time are then not one range of numbers, or for MaskedRanges more than 256.
 	ErrFieldOrder = errors.New("snowflake: the fields do not sort by time")
 	// ErrInvalidRange means that from is after to.
 	ErrInvalidRange = errors.New("snowflake: range ends before it begins")
@@ -41,12 +41,6 @@ var (
 	// ErrLeaseStalled means that a lease was not extended in time: before the context ended, or within the patience if
 	// it has no deadline. The next call may succeed. The error contains a *StalledError.
 	ErrLeaseStalled = core.ErrLeaseStalled
-	// ErrNotPast means that a Backfill would make an ID that is not of the past. A Backfill that is made later can.
-	ErrNotPast = errors.New("snowflake: time not in the past")
-	// ErrUnsorted means that a Backfill got a row that is older than the row before.
-	ErrUnsorted = errors.New("snowflake: rows not in the order of their times")
-	// ErrCrowded means that so many rows have nearly the same time that a Backfill has no ID left for it.
-	ErrCrowded = errors.New("snowflake: too many rows of one time")
 )
 
 // DueError is in the error of Next, NextContext and Fill when the context ends before the IDs are due, or would. A
@@ -108,7 +102,7 @@ const maxErrorInput = 40
 
 // ParseError describes input that is not an ID.
 type ParseError struct {
-	// Source is what was read: "text", "parameter", "JSON", "base32", "base62", "BSON" with its type, or for Scan
+	// Source is what was read: "text", "parameter", "JSON", "base32", "BSON" with its type, or for Scan
 	// "NULL" or the Go type, such as "float64".
 	Source string
 	// Input is the rejected input, cut to 40 bytes that end with "..." if it was longer; empty if the source says all.

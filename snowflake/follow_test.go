@@ -106,53 +106,6 @@ func TestFollowsIsTheFirstMomentWithoutAnEqualOrSmallerID(t *testing.T) {
 	}
 }
 
-func TestFollowsOfEveryPairOfPresetsIsTight(t *testing.T) {
-	until := time.Date(2024, 6, 1, 12, 34, 56, 789e6, time.UTC)
-	for _, name := range snowflake.Presets() {
-		for _, before := range snowflake.Presets() {
-			l, old := snowflake.MustPreset(name), snowflake.MustPreset(before)
-			for _, until := range []time.Time{until, until.AddDate(8, 0, 0), old.End()} {
-				checkFollows(t, name+" after "+before, l, old, until)
-			}
-		}
-	}
-}
-
-// checkFollows composes the greatest ID of old and the IDs of l around the moment by other means than Follows.
-func checkFollows(t *testing.T, name string, l, old snowflake.Layout, until time.Time) {
-	t.Helper()
-	greatest := snowflake.ID(-1)
-	before := until
-	if before.After(old.End()) {
-		before = old.End()
-	}
-	if before.After(old.Epoch()) {
-		p := old.Decompose(snowflake.ID(uint64(1)<<old.Bits() - 1)) // ones in all fields
-		p.Time = before.Add(-1)
-		var err error
-		if greatest, err = old.Compose(p); err != nil {
-			t.Fatal(err)
-		}
-	}
-	from, err := l.Follows(old, until)
-	if err != nil {
-		last, composed := l.Compose(snowflake.Parts{Time: l.End().Add(-1)})
-		if composed != nil || l.End().After(until) && last > greatest {
-			t.Errorf("%s: error %v, but %d is greater than %d", name, err, last, greatest)
-		}
-		return
-	}
-	if least, err := l.Compose(snowflake.Parts{Time: from}); err != nil || least <= greatest || !l.Time(least).Equal(from) {
-		t.Errorf("%s: from %s on there is %d (%v), not above %d", name, from, least, err, greatest)
-	}
-	if from.Add(-l.Tick()).Before(until) || from.Equal(l.Epoch()) {
-		return
-	}
-	if before, err := l.Compose(snowflake.Parts{Time: from.Add(-l.Tick())}); err != nil || before > greatest {
-		t.Errorf("%s: %s is late: the tick before begins with %d (%v), above %d", name, from, before, err, greatest)
-	}
-}
-
 // Baidu's uid-generator has 28 bits of seconds, which ended in 2024. Two more bits of time, taken from the sequence, look like
 // a remedy (https://github.com/baidu/uid-generator/issues/100). But they make all IDs smaller: those of the year 2025 are
 // equal to IDs of 2018.

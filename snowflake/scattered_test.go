@@ -107,26 +107,6 @@ func TestScatteredSpreadsTheFirstRowsOfProcesses(t *testing.T) {
 	owners.want(t, "first rows of owners")
 }
 
-// Rows are of whole seconds, days or milliseconds, few or many a tick.
-func TestScatteredSpreadsABackfill(t *testing.T) {
-	for step, rows := range map[time.Duration]int{time.Millisecond: 1, time.Second: 1, 24 * time.Hour: 1, 1024 * time.Millisecond: 10, time.Minute: 300} {
-		layout := layoutOf("epoch=1950-01-01T00:00:00Z tick=1ms sequence:7 time:42 worker:14")
-		b := newBackfill(t, 1, snowflake.WithLayout(layout))
-		keys := spread{layout: layout}
-		for i := range 20_000 {
-			at := layout.Epoch().Add(time.Duration(1+i) * step)
-			for range rows {
-				id, err := b.Next(at)
-				if err != nil {
-					t.Fatal(err)
-				}
-				keys.add(id)
-			}
-		}
-		keys.want(t, fmt.Sprintf("%d rows each %v", rows, step))
-	}
-}
-
 // The order of the fields decides, also of a layout that is not a preset. The sequence below a part of the time is not
 // above the time.
 func TestOnlyASequenceAboveTheTimeBeginsElsewhere(t *testing.T) {

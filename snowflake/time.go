@@ -48,9 +48,13 @@ func (l Layout) Range(from, to time.Time) (lo, hi ID, err error) {
 		return 0, 0, err
 	}
 
-	ranges, err := l.Ranges(from, to)
-	if err != nil {
+	ranges, mask, _, err := l.MaskedRanges(from, to)
+	switch {
+	case err != nil:
 		return 0, 0, err
+	case mask != 0:
+		return 0, 0, fmt.Errorf("%w: %s or %s is inside a period of %v; the fields are %s", ErrFieldOrder,
+			from.UTC().Format(time.RFC3339Nano), to.UTC().Format(time.RFC3339Nano), l.Period(), l.names)
 	}
 	return ranges[0].Lo, ranges[0].Hi, nil
 }
@@ -58,35 +62,23 @@ func (l Layout) Range(from, to time.Time) (lo, hi ID, err error) {
 // Range is the IDs id with Lo <= id && id < Hi.
 type Range struct{ Lo, Hi ID }
 
-// maxRangeBits bounds what Ranges returns. A query with more ranges is slower than a query by an index on the time.
+// maxRangeBits bounds what MaskedRanges returns. A query with more ranges is slower than one by an index on the time.
 const maxRangeBits = 8
 
-// Ranges is Range for any layout: one range for each value of the fields above the time, in ascending order.
-// With [Scattered] these are 128.
-//
-// It returns ErrFieldOrder if there are more than 256 values above the time, or as Range does for a time in two parts;
-// and ErrInvalidRange if from is after to. The last range of a layout of 63 bits does not contain the greatest int64 if
-// to is at or after End.
-func (l Layout) Ranges(from, to time.Time) ([]Range, error) {
-	ranges, mask, _, err := l.MaskedRanges(from, to)
-	if err == nil && mask != 0 {
-		return nil, fmt.Errorf("%w: %s or %s is inside a period of %v; the fields are %s", ErrFieldOrder,
-			from.UTC().Format(time.RFC3339Nano), to.UTC().Format(time.RFC3339Nano), l.Period(), l.names)
-	}
-
-	return ranges, err
-}
-
-// MaskedRanges is Ranges for all times of all layouts, even with a time in two parts as [Clustered] has it. An ID that
-// Range describes is in one of the ranges, and id&mask is in times. If the ranges suffice, mask is 0 and times contains
-// 0, so with the time first one statement serves all layouts (in SQL & binds stronger than >=):
+// MaskedRanges is Range for all layouts: one range for each value of the fields above the time, in ascending order, such
+// as 128 with [Scattered]; and even with a time in two parts as [Clustered] has it. An ID that Range describes is in one
+// of the ranges, and id&mask is in times. If the ranges suffice, mask is 0 and times contains 0, so with the time first
+// one statement serves all layouts (in SQL & binds stronger than >=):
 //
 //	ranges, mask, times, err := layout.MaskedRanges(from, to)
 //	rows, err := db.Query("SELECT id FROM orders WHERE id >= ? AND id < ? AND id & ? >= ? AND ? & id < ?",
 //		ranges[0].Lo, ranges[0].Hi, mask, times.Lo, mask, times.Hi)
 //
 // With the operands of both & in the same order, PostgreSQL expects far too few rows. The ranges are of whole periods,
-// so the database reads up to two periods more than it finds. It returns the errors of Ranges for a time in one part.
+// so the database reads up to two periods more than it finds.
+//
+// It returns ErrFieldOrder if there are more than 256 values above the time, and ErrInvalidRange if from is after to.
+// The last range of a layout of 63 bits does not contain the greatest int64 if to is at or after End.
 func (l Layout) MaskedRanges(from, to time.Time) (ranges []Range, mask ID, times Range, err error) {
 	if l.bits == 0 {
 		return nil, 0, Range{}, errZeroLayout

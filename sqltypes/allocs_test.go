@@ -20,7 +20,6 @@ var keep struct {
 
 func TestColumnsAllocateOnlyForValue(t *testing.T) {
 	t.Run("Text", testColumnAllocs[sqltypes.Text])
-	t.Run("Binary", testColumnAllocs[sqltypes.Binary])
 	t.Run("UUID", testColumnAllocs[uuidkey.ID])
 }
 

@@ -1,13 +1,15 @@
 package sqltypes
 
 import (
+	"bytes"
 	"database/sql/driver"
+	"encoding/binary"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"reflect"
 	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/sqlflake/sqlflake/snowflake"
 	"github.com/sqlflake/sqlflake/sqltypes/internal/column"
@@ -70,16 +72,14 @@ func list[T ~int64](ids []T, begin, end byte) string {
 	return string(append(b, end))
 }
 
-// Scan reads a column, for [sql.Scanner]. It takes the text or the binary image of a bigint[], int[] or smallint[] of
-// PostgreSQL, as a string or []byte; of a text[] or varchar[] if [snowflake.Parse] reads its elements; and a slice of
-// T, [snowflake.ID] or int64, or a *Array; it copies them. NULL and nil slices make a nil Array. The first subscript,
-// which PostgreSQL lets a user choose, is dropped: [2:3]={1,2} is read as {1,2}.
+// Scan reads a column, for [sql.Scanner]. It takes the text or the binary image of a bigint[] of PostgreSQL, as a string
+// or []byte, and a copy of an Array or a *Array. NULL and nil make a nil Array.
 //
 // It rejects
 //   - a NULL element with [snowflake.ErrNull]: remove such elements in the query with array_remove(ids, NULL);
-//   - more than one dimension, elements of other types and all other sources with [snowflake.ErrType];
-//   - what PostgreSQL does not print or send, such as spaces, quotes, missing or excess bytes, with
-//     [snowflake.ErrSyntax];
+//   - more than one dimension, images of other elements and all other sources with [snowflake.ErrType];
+//   - what PostgreSQL does not print or send for it, such as spaces, quotes, missing or excess bytes, and bounds that do
+//     not begin at 1 in text, with [snowflake.ErrSyntax];
 //   - text of numbers outside of int64, as in a numeric[], with [snowflake.ErrRange].
 //
 // On an error the Array is nil. A forged header cannot make Scan allocate more than the size of the image.
@@ -104,76 +104,137 @@ func scanArray[T ~int64](src any) ([]T, error) {
 			return nil, nil
 		}
 		return slices.Clone(*src), nil
-	case []T:
-		return slices.Clone(src), nil
-	case Array[snowflake.ID]:
-		return convertArray[T](src), nil
-	case []snowflake.ID:
-		return convertArray[T](src), nil
-	case []int64:
-		return convertArray[T](src), nil
 	}
 
 	return nil, newArrayError(snowflake.ErrType, reflect.TypeOf(src).String(), "",
 		"want the text or binary image of a bigint[], as PostgreSQL sends it")
 }
 
-// convertArray copies the IDs into a slice of another type. A nil slice stays nil.
-func convertArray[To, From ~int64](ids []From) []To {
-	if ids == nil {
-		return nil
+// readArray reads text or an image. The image starts with the number of dimensions, an int4 of at most 6, so its first
+// byte is 0. Text starts with a brace.
+func readArray[T ~int64, S string | []byte](source string, src S) ([]T, error) {
+	if len(src) > 0 && src[0] == 0 {
+		return readImage[T](source, []byte(src))
 	}
-	converted := make([]To, len(ids))
-	for i, id := range ids {
-		converted[i] = To(id)
+	return readText[T](source, string(src))
+}
+
+// readText reads a one-dimensional array as PostgreSQL prints it.
+func readText[T ~int64](source, text string) ([]T, error) {
+	if len(text) < 2 || text[0] != '{' || text[len(text)-1] != '}' {
+		return nil, newArrayError(snowflake.ErrSyntax, source, text, "want IDs in braces, such as {1,2}")
 	}
-	return converted
+
+	elements := text[1 : len(text)-1]
+	if elements == "" {
+		return []T{}, nil // not NULL
+	}
+
+	ids := make([]T, 0, strings.Count(elements, ",")+1)
+	for element := range strings.SplitSeq(elements, ",") {
+		switch {
+		case element == "NULL":
+			return nil, nullElement(source, text, len(ids))
+		case strings.HasPrefix(element, "{"):
+			return nil, newArrayError(snowflake.ErrType, source, text, "it has more than one dimension")
+		}
+
+		id, err := snowflake.Parse(element)
+		if err != nil {
+			return nil, fmt.Errorf("sqltypes: array element at index %d: %w", len(ids), err)
+		}
+		ids = append(ids, T(id))
+	}
+	return ids, nil
+}
+
+// The image of an array in PostgreSQL, in big endian (array_send in src/backend/utils/adt/arrayfuncs.c): a header with
+// the number of dimensions, flags and the OID of the elements' type; for each dimension its length and first subscript;
+// then the elements, each after its length.
+const (
+	arrayHeader   = 12
+	arrayBounds   = 8
+	arrayElement  = 4 + 8
+	maxDimensions = 6  // MAXDIM
+	int8OID       = 20 // of bigint, in pg_type.dat
+)
+
+var nullLength = []byte{0xff, 0xff, 0xff, 0xff} // -1
+
+// readImage reads a binary image. It does not trust the header: it allocates only for elements that fit into the image.
+func readImage[T ~int64](source string, image []byte) ([]T, error) {
+	malformed := func(format string, args ...any) ([]T, error) {
+		return nil, newArrayError(snowflake.ErrSyntax, source, image, format, args...)
+	}
+	if len(image) < arrayHeader {
+		return malformed("its header is cut off")
+	}
+
+	dimensions := binary.BigEndian.Uint32(image)
+	flags := binary.BigEndian.Uint32(image[4:]) // 1 if there may be a NULL; the elements decide
+	oid := binary.BigEndian.Uint32(image[8:])
+	rest := image[arrayHeader:]
+	size := 0
+	switch {
+	case dimensions > maxDimensions || flags > 1:
+		return malformed("its header is not the header of an array")
+	case oid != int8OID:
+		return nil, newArrayError(snowflake.ErrType, source, image,
+			"its elements have the type of OID %d; read column::bigint[] instead", oid)
+	case dimensions > 1:
+		return nil, newArrayError(snowflake.ErrType, source, image, "it has more than one dimension")
+	case dimensions == 1 && len(rest) < arrayBounds:
+		return malformed("its header is cut off")
+	case dimensions == 1:
+		size = int(int32(binary.BigEndian.Uint32(rest)))
+		rest = rest[arrayBounds:]
+	}
+
+	ids := make([]T, 0, len(rest)/arrayElement)
+	for range size {
+		if bytes.HasPrefix(rest, nullLength) {
+			return nil, nullElement(source, image, len(ids))
+		}
+		if len(rest) < arrayElement || binary.BigEndian.Uint32(rest) != 8 {
+			return malformed("the element at index %d is cut off or has not 8 bytes", len(ids))
+		}
+
+		ids = append(ids, T(binary.BigEndian.Uint64(rest[4:])))
+		rest = rest[arrayElement:]
+	}
+
+	if len(ids) != size || len(rest) > 0 {
+		return malformed("it announces %d elements, and %d bytes follow the last", size, len(rest))
+	}
+	return ids, nil
 }
 
 // GormDataType returns "bigint[]", the type of the column on PostgreSQL.
 func (Array[T]) GormDataType() string { return "bigint[]" }
 
-// UnmarshalJSON reads null as a nil Array, and otherwise an array whose elements T reads. A null element is rejected
-// with [snowflake.ErrNull], a value other than an array with [snowflake.ErrType]. On an error the Array is nil.
+// UnmarshalJSON reads null as a nil Array, and otherwise an array whose elements T reads, with the errors of T and of
+// encoding/json. A null element is rejected with [snowflake.ErrNull]. On an error the Array is nil.
 func (a *Array[T]) UnmarshalJSON(data []byte) error {
 	*a = nil
 
-	switch {
-	case string(data) == "null":
-		return nil
-	case len(data) == 0:
-		return newArrayError(snowflake.ErrSyntax, "JSON", data, "there is no value")
-	case data[0] != '[':
-		return newArrayError(snowflake.ErrType, "JSON", data, "want an array of strings or integers")
-	}
-
-	var elements []notNull[T]
+	var elements []*T // encoding/json would leave the elements of a []T 0 for null
 	if err := json.Unmarshal(data, &elements); err != nil {
-		if invalid := (*json.SyntaxError)(nil); errors.As(err, &invalid) {
-			return newArrayError(snowflake.ErrSyntax, "JSON", data, "%v", invalid)
-		}
-		return err
+		return fmt.Errorf("sqltypes: JSON %q is not an array of IDs: %w", column.Cut(data), err)
+	}
+	if elements == nil {
+		return nil
 	}
 
-	*a = make(Array[T], len(elements))
+	ids := make(Array[T], len(elements))
 	for i, element := range elements {
-		(*a)[i] = element.value
+		if element == nil {
+			return nullElement("JSON", data, i)
+		}
+		ids[i] = *element
 	}
 
+	*a = ids
 	return nil
-}
-
-// notNull rejects JSON null, for which encoding/json would leave the element 0.
-type notNull[T ~int64] struct{ value T }
-
-func (n *notNull[T]) UnmarshalJSON(data []byte) error {
-	if string(data) == "null" {
-		return column.Reject(snowflake.ErrNull, "JSON", data, "an array element cannot be null")
-	}
-	if reader, ok := any(&n.value).(json.Unmarshaler); ok {
-		return reader.UnmarshalJSON(data)
-	}
-	return json.Unmarshal(data, &n.value)
 }
 
 // arrayError says which input is not an array of IDs, and why.
@@ -191,11 +252,6 @@ func newArrayError[T string | []byte](err error, source string, input T, format 
 		source += " " + strconv.Quote(column.Cut(input))
 	}
 	return &arrayError{"sqltypes: " + source + " is not an array of IDs: " + fmt.Sprintf(format, args...), err}
-}
-
-// elementError adds the index of an element to its error.
-func elementError(index int, err error) error {
-	return fmt.Errorf("sqltypes: array element at index %d: %w", index, err)
 }
 
 func nullElement[T string | []byte](source string, input T, index int) error {

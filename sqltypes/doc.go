@@ -16,7 +16,7 @@
 //
 // All types except Array and Null are an int64, as snowflake.ID is: they convert with snowflake.ID(x) and back. They
 // work with ==, <, cmp.Compare, map keys and the JSON option omitzero. The GORM plugin fills keys of the types Typed,
-// Strict, Text and Binary.
+// Strict and Text.
 //
 // # NULL
 //
@@ -33,7 +33,7 @@
 // # Errors and concurrency
 //
 // Every method that reads replaces the value: after an error it is 0, NULL or nil, never the value of an earlier row.
-// The only exception is JSON null, which leaves a Typed, Strict, Text or Binary unchanged, as encoding/json prescribes.
+// The only exception is JSON null, which leaves a Typed, Strict or Text unchanged, as encoding/json prescribes.
 // Unless a comment says otherwise, errors are a [*snowflake.ParseError]; match them with errors.Is and
 // [snowflake.ErrSyntax], ErrRange, ErrNull or ErrType.
 //

@@ -88,7 +88,6 @@ func TestColumnsAreKeysOfGORMModels(t *testing.T) {
 	testdb.Each(t, func(t *testing.T, target testdb.Target) {
 		t.Run("Strict", func(t *testing.T) { testGORMKeys[sqltypes.Strict](t, target) })
 		t.Run("Text", func(t *testing.T) { testGORMKeys[sqltypes.Text](t, target) })
-		t.Run("Binary", func(t *testing.T) { testGORMKeys[sqltypes.Binary](t, target) })
 		t.Run("UUID", func(t *testing.T) {
 			target.NeedMariaDB(t, "the type uuid")
 			testGORMKeys[uuidkey.ID](t, target)
@@ -157,7 +156,7 @@ func wantNoMigration(t *testing.T, db *gorm.DB, log *statementLog, models ...any
 // The conditions of gormplugin are integers.
 func TestConditionsOnIntegersRejectColumns(t *testing.T) {
 	db, _ := openGORM(t, testdb.SQLite(t))
-	for _, rows := range []any{&[]author[sqltypes.Text]{}, &[]author[sqltypes.Binary]{}, &[]author[uuidkey.ID]{}} {
+	for _, rows := range []any{&[]author[sqltypes.Text]{}, &[]author[uuidkey.ID]{}} {
 		for _, condition := range []clause.Expression{gormplugin.CreatedSince(firstKey), gormplugin.Page{Limit: 1}} {
 			if err := db.Clauses(condition).Find(rows).Error; !errors.Is(err, schema.ErrUnsupportedDataType) {
 				t.Errorf("%T of %T: %v, want %v", condition, rows, err, schema.ErrUnsupportedDataType)
@@ -169,30 +168,27 @@ func TestConditionsOnIntegersRejectColumns(t *testing.T) {
 // The documented column types, with and without tags.
 func TestColumnsHaveTheirColumnsInGORM(t *testing.T) {
 	type plain struct {
-		ID     sqltypes.Text
-		Binary sqltypes.Binary
-		UUID   uuidkey.ID
+		ID   sqltypes.Text
+		UUID uuidkey.ID
 	}
 	type sized struct {
-		ID     sqltypes.Binary `gorm:"size:8"`
-		Text   sqltypes.Text   `gorm:"size:13"`
+		ID     sqltypes.Text `gorm:"size:13"`
 		Parent *uuidkey.ID
 	}
 	type tagged struct { // not for PostgreSQL
-		ID     sqltypes.Binary `gorm:"type:binary(8);size:8"`
-		Text   sqltypes.Text   `gorm:"type:char(13);size:13"`
-		Parent *uuidkey.ID     `gorm:"type:char(36);size:36"`
+		ID     sqltypes.Text `gorm:"type:char(13);size:13"`
+		Parent *uuidkey.ID   `gorm:"type:char(36);size:36"`
 	}
 	want := map[string]map[any][]string{
 		"sqlite": {
-			&plain{}: {"text", "blob", "uuid"}, &sized{}: {"blob", "text", "uuid"}, &tagged{}: {"binary(8)", "char(13)", "char(36)"},
+			&plain{}: {"text", "uuid"}, &sized{}: {"text", "uuid"}, &tagged{}: {"char(13)", "char(36)"},
 		},
 		"postgres": {
-			&plain{}: {"character varying(64)", "bytea", "uuid"}, &sized{}: {"bytea", "character varying(13)", "uuid"},
+			&plain{}: {"character varying(64)", "uuid"}, &sized{}: {"character varying(13)", "uuid"},
 		},
 		"mariadb": {
-			&plain{}: {"varchar(64)", "varbinary(64)", "uuid"}, &sized{}: {"varbinary(8)", "varchar(13)", "uuid"},
-			&tagged{}: {"binary(8)", "char(13)", "char(36)"},
+			&plain{}: {"varchar(64)", "uuid"}, &sized{}: {"varchar(13)", "uuid"},
+			&tagged{}: {"char(13)", "char(36)"},
 		},
 	}
 	testdb.Each(t, func(t *testing.T, target testdb.Target) {

@@ -15,13 +15,6 @@ import (
 // specification of TypeID (https://github.com/jetify-com/typeid/tree/main/spec), which also allows an empty one. The
 // last underscore of a text ends the prefix.
 //
-// A kind with a method Checked() has a check character at the end of its texts, for IDs that people or language models
-// copy: "user_04W86BB0G4007F". A text in which one character was replaced or two were swapped is
-// [snowflake.ErrSyntax], as is one without the character. The column does not change, but links do: decide before the
-// first one is given away.
-//
-//	func (user) Checked() {}
-//
 // The prefix is part of every link to a row, so do not change it, and give no two kinds the same one. An invalid prefix
 // is a mistake in the program: all that reads or writes text returns an error with the type and the prefix, which is no
 // [*snowflake.ParseError], and [Typed.String] prints a mark.
@@ -38,63 +31,31 @@ var ErrPrefix = errors.New("sqltypes: ID of another kind")
 
 const (
 	maxPrefixLen   = 63
-	suffixLen      = 13                               // of an ID in base 32
-	maxPrefixedLen = maxPrefixLen + 1 + suffixLen + 1 // with a check character
+	suffixLen      = 13 // of an ID in base 32
+	maxPrefixedLen = maxPrefixLen + 1 + suffixLen
 )
 
 func prefixOf[K Kind]() string { return K{}.Prefix() }
 
 // isPrefix reports whether p is [a-z]([a-z_]*[a-z])? and not too long.
 func isPrefix(p string) bool {
-	if !hasPrefixShape(p) {
-		return false
-	}
 	for i := range len(p) {
-		if !inPrefix(p[i]) {
+		isLetter := p[i]-'a' <= 'z'-'a'
+		isInside := 0 < i && i < len(p)-1
+		if !isLetter && (p[i] != '_' || !isInside) {
 			return false
 		}
 	}
-	return true
+	return 0 < len(p) && len(p) <= maxPrefixLen
 }
 
-// hasPrefixShape reports whether p has the length of a prefix, and no underscore at an end.
-func hasPrefixShape(p string) bool {
-	return 0 < len(p) && len(p) <= maxPrefixLen && p[0] != '_' && p[len(p)-1] != '_'
-}
-
-func inPrefix(c byte) bool { return c-'a' <= 'z'-'a' || c == '_' }
-
-func appendPrefixed[K Kind](b []byte, prefix string, id snowflake.ID) []byte {
-	b = append(append(b, prefix...), '_')
-	suffix := id.Base32()
-	b = append(b, suffix...)
-	if isChecked[K]() {
-		b = append(b, checkOf(suffix))
-	}
-	return b
-}
-
-// parsePrefixed reads the text that appendPrefixed writes. If ok is false, prefixedError says why.
+// parsePrefixed reads the text of Typed.String. If ok is false, prefixedError says why.
 func parsePrefixed[K Kind, T ~string | ~[]byte](text T) (id snowflake.ID, ok bool) {
 	prefix := prefixOf[K]()
-
-	if isChecked[K]() {
-		at := len(text) - 1
-		if at < suffixLen || checkOf(string(text[at-suffixLen:at])) != text[at] {
-			return 0, false
-		}
-		text = text[:at]
-	}
-
 	n := len(prefix)
-	if !hasPrefixShape(prefix) || len(text) != n+1+suffixLen || text[n] != '_' {
+	hasShape := len(text) == n+1+suffixLen && text[n] == '_'
+	if !hasShape || string(text[:n]) != prefix || !isPrefix(prefix) {
 		return 0, false
-	}
-
-	for i := range n { // isPrefix and the comparison in one loop
-		if c := prefix[i]; c != text[i] || !inPrefix(c) {
-			return 0, false
-		}
 	}
 
 	id, err := snowflake.ParseBase32(string(text[n+1:]))
@@ -116,12 +77,6 @@ func prefixedError[K Kind](source, text string) error {
 	}
 
 	got, suffix := text[:at], text[at+1:]
-	unfit := false
-	if len(suffix) == suffixLen+1 && (isChecked[K]() || got != want) {
-		unfit = checkOf(suffix[:suffixLen]) != suffix[suffixLen]
-		suffix = suffix[:suffixLen]
-	}
-
 	_, err := snowflake.ParseBase32(suffix)
 	var of *snowflake.ParseError
 	switch {
@@ -129,12 +84,6 @@ func prefixedError[K Kind](source, text string) error {
 		return column.Reject(of.Err, source, text, "in the base 32 after its last underscore: "+of.Reason)
 	case !isPrefix(got):
 		return column.Reject(snowflake.ErrSyntax, source, text, `want the prefix "`+want+`", this one is invalid`)
-	case unfit:
-		return column.Reject(snowflake.ErrSyntax, source, text,
-			"its last character does not fit the others: one is wrong, or some are swapped")
-	case got == want:
-		return column.Reject(snowflake.ErrSyntax, source, text,
-			"want 13 characters of base 32 and a check character after the last underscore")
 	}
 
 	return column.Reject(ErrPrefix, source, text, `it has the prefix "`+got+`", want "`+want+`"`)

@@ -15,7 +15,7 @@ func TestTypedErrorsNameTheInputAndTheRule(t *testing.T) {
 		"user_7": `snowflake: text "user_7" is not an ID: in the base 32 after its last underscore: ` +
 			`want 13 characters, got 1`,
 		"user_000000000000o": `snowflake: text "user_000000000000o" is not an ID: in the base 32 after its last underscore: ` +
-			`byte 12 is "o", which is not in the alphabet`,
+			`want digits and capitals without I, L, O and U`,
 		"order_0000000000007": `snowflake: text "order_0000000000007" is not an ID: it has the prefix "order", want "user"`,
 		"User_0000000000007":  `snowflake: text "User_0000000000007" is not an ID: want the prefix "user", this one is invalid`,
 		"_0000000000007":      `snowflake: text "_0000000000007" is not an ID: want the prefix "user", this one is invalid`,

@@ -2,7 +2,6 @@ package sqltypes
 
 import (
 	"database/sql/driver"
-	"errors"
 
 	"github.com/sqlflake/sqlflake/snowflake"
 	"github.com/sqlflake/sqlflake/sqltypes/internal/column"
@@ -49,7 +48,7 @@ func (s *Strict) UnmarshalParam(param string) error { return (*Text)(s).Unmarsha
 // Leave out the JSON option string: up to Go 1.26 encoding/json removes the quotes for it, and then each ID is an
 // error.
 func (s *Strict) UnmarshalJSON(data []byte) error {
-	if len(data) == 0 || !isOtherJSON(data) {
+	if !isOtherJSON(data) {
 		return (*Text)(s).UnmarshalJSON(data)
 	}
 	*s = 0
@@ -69,11 +68,8 @@ func (s Strict) Value() (driver.Value, error) { return int64(s), nil }
 // Scan reads a column as [snowflake.ID.Scan] does, and a Strict or a pointer to one, which bulk builders pass. On an
 // error s is 0.
 func (s *Strict) Scan(src any) error {
-	id, err := scanInteger[Strict](src)
+	id, err := column.ScanInteger[Strict](src)
 	*s = Strict(id)
-	if errors.Is(err, snowflake.ErrNull) {
-		return column.RejectNull[Strict](src)
-	}
 	return err
 }
 

@@ -4,11 +4,8 @@ import (
 	"encoding/json"
 	"errors"
 	"math"
-	"slices"
-	"strings"
 	"testing"
 
-	"github.com/sqlflake/sqlflake/internal/testdb"
 	"github.com/sqlflake/sqlflake/snowflake"
 	"github.com/sqlflake/sqlflake/sqltypes"
 )
@@ -51,35 +48,4 @@ func TestStrictReadsNoJSONNumberAndSaysWhy(t *testing.T) {
 	if err := json.Unmarshal([]byte(`{"ID":"7"}`), &in); (err == nil) != (in.ID == 7) || err != nil && in.ID != 0 {
 		t.Errorf(`with the option string, "7" is read as %d, %v`, in.ID, err)
 	}
-}
-
-// GORM takes other types than integers for smaller ones.
-func TestStrictIsABigintForGORM(t *testing.T) {
-	type row struct {
-		ID    sqltypes.Strict `gorm:"primaryKey;type:int" json:"id"`
-		Other sqltypes.Strict `gorm:"type:int" json:"other,omitempty"`
-	}
-	testdb.Each(t, func(t *testing.T, target testdb.Target) {
-		db, _ := openGORM(t, target, &row{})
-		t.Cleanup(func() { _ = db.Migrator().DropTable(&row{}) })
-		last, zero, out := row{Other: math.MaxInt64}, row{}, []row{}
-		noError(t, db.Create(&last))
-		noError(t, db.Create(&zero))
-		noError(t, db.Order("id").Find(&out))
-		if len(out) != 2 || out[0] != last || out[1] != zero || last.ID == 0 {
-			t.Errorf("stored %v and %v, read %v", last, zero, out)
-		}
-		if text, err := json.Marshal(out[1]); string(text) != `{"id":"`+zero.ID.String()+`"}` || err != nil {
-			t.Errorf("the JSON is %s, %v", text, err)
-		}
-		types, err := db.Migrator().ColumnTypes(&row{})
-		for _, column := range types {
-			if name := strings.ToLower(column.DatabaseTypeName()); !slices.Contains([]string{"bigint", "int8", "integer"}, name) {
-				t.Errorf("the column %s is %s", column.Name(), name)
-			}
-		}
-		if err != nil || len(types) != 2 {
-			t.Errorf("%d columns, %v", len(types), err)
-		}
-	})
 }

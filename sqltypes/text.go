@@ -7,8 +7,8 @@ import (
 	"github.com/sqlflake/sqlflake/sqltypes/internal/column"
 )
 
-// Text is an ID in a text column: the 13 characters of [snowflake.ID.Base32]. Like [Binary] and uuidkey.ID it is for
-// schemas that require such keys; otherwise use a [snowflake.ID] in a bigint, which is shorter.
+// Text is an ID in a text column: the 13 characters of [snowflake.ID.Base32]. Like uuidkey.ID it is for schemas
+// that require such keys; otherwise use a [snowflake.ID] in a bigint, which is shorter.
 //
 //	Text(id)            // in
 //	snowflake.ID(text)  // and out

@@ -2,8 +2,6 @@ package sqltypes
 
 import (
 	"database/sql/driver"
-	"encoding/json"
-	"errors"
 	"fmt"
 	"strings"
 
@@ -67,16 +65,13 @@ func (t Typed[K]) AppendText(b []byte) ([]byte, error) {
 	if !isPrefix(prefix) {
 		return b, kindError[K]()
 	}
-	return appendPrefixed[K](b, prefix, snowflake.ID(t)), nil
+	b = append(append(b, prefix...), '_')
+	return append(b, snowflake.ID(t).Base32()...), nil
 }
 
 // MarshalText returns what [Typed.AppendText] appends. encoding/json calls it for values and for keys of objects.
 func (t Typed[K]) MarshalText() ([]byte, error) {
-	prefix := prefixOf[K]()
-	if !isPrefix(prefix) {
-		return nil, kindError[K]()
-	}
-	return appendPrefixed[K](make([]byte, 0, len(prefix)+1+suffixLen+1), prefix, snowflake.ID(t)), nil
+	return t.AppendText(make([]byte, 0, len(prefixOf[K]())+1+suffixLen))
 }
 
 // UnmarshalText reads text as [ParseTyped] does. On an error t is 0.
@@ -105,49 +100,27 @@ func (t *Typed[K]) UnmarshalParam(param string) (err error) {
 // The JSON option string has no effect, with one exception: if the prefix starts with n, version 1 of encoding/json
 // takes the text of a pointer field for a misspelled null and returns its own error.
 func (t *Typed[K]) UnmarshalJSON(data []byte) error {
-	text := data
-	if len(data) >= 2 && data[0] == '"' && data[len(data)-1] == '"' {
-		text = data[1 : len(data)-1]
-	}
-
-	// With the option string, the text comes without its quotes.
-	if id, ok := parsePrefixed[K](text); ok {
-		*t = Typed[K](id)
-		return nil
-	}
-	return t.unmarshalUnusualJSON(data, text)
-}
-
-// unmarshalUnusualJSON handles null, strings with escapes, and errors.
-func (t *Typed[K]) unmarshalUnusualJSON(data, text []byte) error {
-	const source = "JSON"
 	if string(data) == "null" {
 		return nil
 	}
 
-	*t = 0
-	unquoted := string(text)
-	switch {
-	case len(data) == 0:
-		return column.Reject(snowflake.ErrSyntax, source, "", "there is no value")
-	case len(text) < len(data): // with escapes, or wrong
-		if err := json.Unmarshal(data, &unquoted); err != nil {
-			return column.Reject(snowflake.ErrSyntax, source, data, "it is not a JSON string")
-		}
-		if id, ok := parsePrefixed[K](unquoted); ok {
-			*t = Typed[K](id)
-			return nil
-		}
-	case isOtherJSON(data) && isPrefix(prefixOf[K]()):
-		return column.Reject(snowflake.ErrType, source, data, `want a string that starts with "`+prefixOf[K]()+`_"`)
-	}
+	text := column.Unquote(data) // with the option string, the text comes without its quotes
+	id, ok := parsePrefixed[K](text)
+	*t = Typed[K](id)
 
-	return prefixedError[K](source, unquoted)
+	switch {
+	case ok:
+		return nil
+	case isOtherJSON(data) && isPrefix(prefixOf[K]()):
+		return column.Reject(snowflake.ErrType, "JSON", data, `want a string that starts with "`+prefixOf[K]()+`_"`)
+	}
+	return prefixedError[K]("JSON", string(text))
 }
 
-// isOtherJSON reports whether data, which is not empty, is a JSON value other than a string.
+// isOtherJSON reports whether data is a JSON value other than a string.
 func isOtherJSON(data []byte) bool {
-	return strings.IndexByte("{[-0123456789", data[0]) >= 0 || string(data) == "true" || string(data) == "false"
+	isWord := string(data) == "true" || string(data) == "false"
+	return isWord || len(data) > 0 && strings.IndexByte("{[-0123456789", data[0]) >= 0
 }
 
 // UnmarshalBSONValue reads an integer, without prefix, as [snowflake.ID.UnmarshalBSONValue] does. On an error t is 0.
@@ -163,35 +136,10 @@ func (t Typed[K]) Value() (driver.Value, error) { return int64(t), nil }
 // NULL and a nil pointer with [snowflake.ErrNull]: read a nullable column into a pointer. Text with a prefix is
 // rejected, since columns hold the number. On an error t is 0.
 func (t *Typed[K]) Scan(src any) error {
-	id, err := scanInteger[Typed[K]](src)
+	id, err := column.ScanInteger[Typed[K]](src)
 	*t = Typed[K](id)
-	if err != nil {
-		return scanError(src, err)
-	}
-	return nil
-}
-
-// scanInteger reads what [snowflake.ID.Scan] does, a T, and a pointer to one.
-func scanInteger[T ~int64](src any) (snowflake.ID, error) {
-	id, err := snowflake.ID(0), snowflake.ErrNull // of a nil pointer
-	switch src := src.(type) {
-	case T:
-		id, err = snowflake.ID(src), nil
-	case *T:
-		if src != nil {
-			id, err = snowflake.ID(*src), nil
-		}
-	default:
-		err = id.Scan(src)
-	}
-
-	return id, err
-}
-
-// scanError replaces those errors of an ID that name the wrong remedy: for NULL, and for text with a prefix.
-func scanError(src any, err error) error {
-	if errors.Is(err, snowflake.ErrNull) {
-		return column.Reject(snowflake.ErrNull, column.Source(src), "", "use a pointer for a column that may be NULL")
+	if err == nil {
+		return nil
 	}
 
 	text, _ := src.(string)
@@ -199,11 +147,10 @@ func scanError(src any, err error) error {
 		text = string(raw)
 	}
 
-	if strings.Contains(text, "_") {
+	if strings.Contains(text, "_") { // the error of an ID would name the wrong remedy
 		return column.Reject(snowflake.ErrSyntax, column.Source(src), text,
 			"the column holds text with a prefix, want the number; make the column BIGINT (INTEGER on SQLite)")
 	}
-
 	return err
 }
 

@@ -71,8 +71,8 @@ func TestTyped(t *testing.T) {
 	}
 	test.scans = []scanTest[userID]{
 		{src: uint64(7), want: 7},
-		{src: nil, err: snowflake.ErrNull, message: "snowflake: NULL is not an ID: use a pointer for a column that may be NULL"},
-		{src: (*snowflake.ID)(nil), err: snowflake.ErrNull, message: "snowflake: nil *snowflake.ID is not an ID: use a pointer"},
+		{src: nil, err: snowflake.ErrNull, message: "snowflake: NULL is not an ID: use *sqltypes.Typed or sql.Null[sqltypes.Typed] for a column that may be NULL"},
+		{src: (*snowflake.ID)(nil), err: snowflake.ErrNull, message: "snowflake: nil *snowflake.ID is not an ID: use *sqltypes.Typed"},
 		{src: (*userID)(nil), err: snowflake.ErrNull, message: "snowflake: nil *sqltypes.Typed["},
 		{src: orderID(7), err: snowflake.ErrType},
 		{src: new(orderID), err: snowflake.ErrType},

@@ -17,10 +17,9 @@ import (
 var decoderFiles embed.FS
 
 type decoderOptions struct {
-	name    string // of the template
-	layout  chosenLayout
-	prefix  string
-	checked bool
+	name   string // of the template
+	layout chosenLayout
+	prefix string
 }
 
 // decoderCommand returns the command that prints a decoder for a language.
@@ -40,8 +39,6 @@ the layout changes.`,
 
 	layoutFlag(c, &o.layout)
 	c.Flags().StringVar(&o.prefix, "prefix", "", "also read typed IDs that begin with `prefix` and an underscore")
-	c.Flags().BoolVar(&o.checked, "checked", false,
-		"typed IDs end in a check character, as those of kinds with the method Checked do")
 	return c
 }
 
@@ -49,24 +46,20 @@ the layout changes.`,
 var typedPrefix = regexp.MustCompile(`^[a-z]([a-z_]{0,61}[a-z])?$`)
 
 func (o *decoderOptions) run(out io.Writer) error {
-	switch {
-	case o.prefix != "" && !typedPrefix.MatchString(o.prefix):
+	if o.prefix != "" && !typedPrefix.MatchString(o.prefix) {
 		return usage("the prefix is %.40q, want letters a to z, with underscores only between them", o.prefix)
-	case o.prefix == "" && o.checked:
-		return usage("--checked is for typed IDs: give --prefix, too")
 	}
 
 	text, err := template.ParseFS(decoderFiles, "decoder/"+o.name+".tmpl")
 	if err != nil {
 		return err
 	}
-	return text.Execute(out, decoderOf(o.layout.Layout, o.prefix, o.checked))
+	return text.Execute(out, decoderOf(o.layout.Layout, o.prefix))
 }
 
 // decoderData is what a template shows of a layout.
 type decoderData struct {
 	Layout, Prefix        string
-	Checked               bool // typed IDs have a check character
 	EpochNanos, TickNanos int64
 	Fields                []decoderField // without the time
 	time                  []decoderField // one or two parts
@@ -79,9 +72,9 @@ type decoderField struct {
 	bits  int
 }
 
-func decoderOf(l snowflake.Layout, prefix string, checked bool) decoderData {
+func decoderOf(l snowflake.Layout, prefix string) decoderData {
 	d := decoderData{
-		Layout: l.String(), Prefix: prefix, Checked: checked,
+		Layout: l.String(), Prefix: prefix,
 		EpochNanos: l.Epoch().UnixNano(), TickNanos: int64(l.Tick()),
 	}
 
@@ -114,16 +107,8 @@ func (d decoderData) Ticks(suffix string) string {
 // Skip is the length of the prefix with its underscore.
 func (d decoderData) Skip() int { return len(d.Prefix) + 1 }
 
-// End is the length of a typed ID without its check character.
-func (d decoderData) End() int { return d.Skip() + 13 }
-
 // Sample is a typed ID.
-func (d decoderData) Sample() string {
-	if d.Checked {
-		return d.Prefix + "_04W86BB0G4007F"
-	}
-	return d.Prefix + "_04W86BB0G4007"
-}
+func (d decoderData) Sample() string { return d.Prefix + "_04W86BB0G4007" }
 
 // Kind is the prefix as the name of a type: user_account is UserAccount.
 func (d decoderData) Kind() string {

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bytes"
 	"encoding/json"
 	"fmt"
 	"math/rand/v2"
@@ -15,7 +14,6 @@ import (
 
 	"github.com/sqlflake/sqlflake/internal/skip"
 	"github.com/sqlflake/sqlflake/snowflake"
-	"github.com/sqlflake/sqlflake/sqltypes"
 )
 
 // decoderCase is a printed decoder with IDs of its layout.
@@ -169,38 +167,6 @@ func TestPrintedParsersReadOnlyIDs(t *testing.T) {
 		"- - - - - - - - - - - - - - - - - 175928847299117063 - - - -\n"
 	runParsers(t, texts, want, "--prefix", "user")
 	do(t, "", "ts", "--prefix", "User").fails(t, exitUsage, "letters a to z")
-}
-
-// The texts have one wrong character, or two that were swapped, or none.
-func TestPrintedParsersReadCheckedIDsAsGoDoes(t *testing.T) {
-	var texts, want []string
-	add := func(text []byte) {
-		texts = append(texts, string(text))
-		if id, err := sqltypes.ParseTyped[anyKind](string(text)); err == nil {
-			want = append(want, snowflake.ID(id).String())
-		} else {
-			want = append(want, "-")
-		}
-	}
-	random := rand.New(rand.NewPCG(26, 11))
-	for range 100 {
-		text := []byte(sqltypes.Typed[anyKind](random.Int64()).String())
-		add(text)
-		add(text[:len(text)-1])
-		for i := len("any_"); i < len(text); i++ {
-			changed := bytes.Clone(text)
-			changed[i] = snowflake.ID(random.Int64N(32)).Base32()[12]
-			add(changed)
-			j := len("any_") + random.IntN(14)
-			copy(changed, text)
-			changed[i], changed[j] = text[j], text[i]
-			add(changed)
-		}
-	}
-	list, _ := json.Marshal(texts)
-	numbers := strings.Repeat("- ", len(texts)-1) + "-\n" + strings.Join(want, " ") + "\n"
-	runParsers(t, string(list), numbers, "--prefix", "any", "--checked")
-	do(t, "", "py", "--checked").fails(t, exitUsage, "give --prefix")
 }
 
 // runParsers checks what those of both languages return for a list of texts in JSON: a line of numbers, or - for an error,

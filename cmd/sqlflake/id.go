@@ -9,12 +9,11 @@ import (
 	"strings"
 
 	"github.com/sqlflake/sqlflake/snowflake"
-	"github.com/sqlflake/sqlflake/sqltypes"
 	"github.com/sqlflake/sqlflake/sqltypes/uuidkey"
 )
 
 // forms are the values of --from.
-var forms = []string{"auto", "decimal", "base32", "base62", "hex", "typed", "uuid"}
+var forms = []string{"auto", "decimal", "base32", "hex", "typed", "uuid"}
 
 // parseID reads an ID of the form. Of two forms that a text could have, auto takes decimal digits first.
 func parseID(text, form string) (snowflake.ID, error) {
@@ -49,9 +48,9 @@ func parseHex(text string) (snowflake.ID, error) {
 	return snowflake.ID(u), nil
 }
 
-// notNegative parses a text of letters, which is often a word. A negative number is an error: no ID has such a text.
-func notNegative(text string, parse func(string) (snowflake.ID, error)) (snowflake.ID, error) {
-	id, err := parse(text)
+// parseBase32 parses a text of letters, which is often a word. A negative number is an error: no ID has such a text.
+func parseBase32(text string) (snowflake.ID, error) {
+	id, err := snowflake.ParseBase32(text)
 	if id < 0 {
 		return 0, fmt.Errorf("%.40q is not an ID: it is above the greatest one, %v", text, snowflake.ID(math.MaxInt64))
 	}
@@ -62,7 +61,6 @@ func formOf(text string) string {
 	_, err := snowflake.Parse(text)
 	isDecimal := err == nil || errors.Is(err, snowflake.ErrRange)
 	isHex := strings.HasPrefix(text, "0x") || strings.HasPrefix(text, "0X")
-	hasDigit := strings.ContainsAny(text, "0123456789")
 	areDigits := strings.Trim(text, "0123456789") == ""
 
 	switch {
@@ -80,8 +78,6 @@ func formOf(text string) string {
 		return "decimal"
 	case isFloat(text):
 		return "float"
-	case len(text) == 11 && hasDigit:
-		return "base62"
 	}
 	return "decimal" // its error names the first character that is not a digit
 }
@@ -95,8 +91,7 @@ func isFloat(text string) bool {
 	return strings.ContainsAny(text, ".eE") && !isWord
 }
 
-// parseTyped reads a prefix, an underscore and 13 characters of base 32, as sqltypes.Typed prints them. A 14th one
-// checks the others.
+// parseTyped reads a prefix, an underscore and 13 characters of base 32, as sqltypes.Typed prints them.
 func parseTyped(text string) (snowflake.ID, error) {
 	at := strings.LastIndexByte(text, '_')
 	if at < 1 || strings.Trim(text[:at], "abcdefghijklmnopqrstuvwxyz_") != "" {
@@ -104,18 +99,8 @@ func parseTyped(text string) (snowflake.ID, error) {
 			text)
 	}
 
-	if suffix := text[at+1:]; len(suffix) != 14 {
-		return notNegative(suffix, snowflake.ParseBase32)
-	}
-	id, err := sqltypes.ParseTyped[anyKind]("any" + text[at:])
-	return snowflake.ID(id), err
+	return parseBase32(text[at+1:])
 }
-
-// anyKind stands for each kind whose texts have a check character.
-type anyKind struct{}
-
-func (anyKind) Prefix() string { return "any" }
-func (anyKind) Checked()       {}
 
 // around matches what programs and chats write around an ID: id=1, <@1>, :1, 1n, 1L, 1::bigint.
 var around = regexp.MustCompile(`(?s)^(?:[A-Za-z$_.-]*[:=<>@#&!]+)*(.*?)(?:[nL]|::\w+)?[>:=.]*$`)

@@ -4,12 +4,11 @@ import { createCipheriv, createDecipheriv, hkdfSync } from "node:crypto";
 import { readFileSync } from "node:fs";
 
 import {
-  base32, canonical, dashed, fail, forms, get, hexOf, maxID, parseLayout, place, range, read, readTyped, start, tickOf, typedText, write,
+  base32, canonical, fail, forms, get, maxID, parseLayout, place, range, read, readTyped, start, tickOf, typedText, write,
 } from "../../examples/javascript/page/snowflake.mjs";
 
-const isUUID = (block) => block[6] >> 4 === 4 && block[8] >> 6 === 2;
 function cipherOf(v) {
-  const info = (v.Form === "uuid" ? "sqlflake publicid uuid v1 " : "sqlflake publicid v1 ") + v.Domain;
+  const info = "sqlflake publicid v1 " + v.Domain;
   const key = Buffer.from(hkdfSync("sha256", Buffer.from(v.Secret, "hex"), "", info, 16));
   const run = (make) => (block) => {
     const cipher = make("aes-128-ecb", key, null).setAutoPadding(false);
@@ -20,22 +19,13 @@ function cipherOf(v) {
 function tokenText(v, id) {
   const plain = Buffer.alloc(16), { encrypt } = cipherOf(v);
   plain.writeBigUInt64BE(id, 8);
-  let block = encrypt(plain);
-  for (let counter = 1n; v.Form === "uuid" && !isUUID(block); counter++) {
-    if (counter === 16384n) fail("no UUID");
-    plain.writeBigUInt64BE(counter);
-    block = encrypt(plain);
-  }
-  const n = BigInt("0x" + block.toString("hex"));
-  return v.Form === "uuid" ? dashed(block.toString("hex")) : write(n, base32, 26);
+  return write(BigInt("0x" + encrypt(plain).toString("hex")), base32, 26);
 }
 function readToken(v) {
-  const max = 2n ** 128n - 1n;
-  const n = v.Form === "uuid" ? hexOf(v.Token) : read(v.Token, base32, 26, max);
+  const n = read(v.Token, base32, 26, 2n ** 128n - 1n);
   const plain = cipherOf(v).decrypt(Buffer.from(n.toString(16).padStart(32, "0"), "hex"));
   const id = plain.readBigUInt64BE(8);
-  if (id === 0n || id > maxID || plain.readBigUInt64BE() >= (v.Form === "uuid" ? 16384n : 1n)) fail("token");
-  return tokenText(v, id) === v.Token.toLowerCase() || tokenText(v, id) === v.Token ? id : fail("not the least counter");
+  return id === 0n || id > maxID || plain.readBigUInt64BE() !== 0n ? fail("token") : id;
 }
 
 // The check
@@ -77,6 +67,5 @@ for (const [name, form] of Object.entries(forms)) {
 for (const v of vectors.typed.valid) same([typedText(v, BigInt(v.ID)), readTyped(v, v.Text)], [v.Text, v.ID], "typed");
 for (const v of vectors.typed.invalid) refused(() => readTyped(v, v.Text), `typed ${v.Text}`);
 for (const v of vectors.tokens.valid) same([tokenText(v, BigInt(v.ID)), readToken(v)], [v.Token, v.ID], "token");
-for (const v of vectors.tokens.read) same(readToken(v), v.ID, "token");
 for (const v of vectors.tokens.invalid) refused(() => readToken(v), `token ${v.Token}`);
 console.log(`${count} checks passed`);

@@ -13,15 +13,15 @@ import (
 
 const reservedFor = 250 * 365 * 24 * time.Hour // a Duration ends at 292 years
 
-// Reserve keeps a worker out of the leases of the namespace for ever, for a generator that has no lease, such as a
-// snowflake.Backfill: call it before NewBackfill, at each start. The purpose says what the worker is for. A second call
+// Reserve keeps a worker out of the leases of the namespace for ever, for IDs that no lease issues, such as new keys of
+// old rows: call it at each start, before the first of them. The purpose says what the worker is for. A second call
 // with the same one finds the reservation, also from another process; one at the same moment for another worker may
 // reserve that, too, for ever. Two purposes need two workers: with a purpose for each table, no two tables have equal
 // IDs.
 //
 // It returns ErrNoWorker, and reserves nothing, for a worker that is held, is reserved for another purpose, or was ever
 // acquired: its past IDs could be equal to IDs of old rows. So could all, once the namespace has moved to another
-// layout: end backfills before that. Leases take the highest number last. It returns ErrOption for a worker out of
+// layout: make no more of them then. Leases take the highest number last. It returns ErrOption for a worker out of
 // range, an empty purpose, one that has another worker, and a layout without a field for the worker; and the errors of
 // Store.List, Store.Acquire and Store.Release: then call it again, or the worker may stay reserved. Call it outside of
 // transactions.

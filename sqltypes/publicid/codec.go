@@ -8,7 +8,6 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
-	"slices"
 	"sync"
 
 	"github.com/sqlflake/sqlflake/snowflake"
@@ -33,7 +32,6 @@ var (
 // Codec makes and reads the tokens of one domain. Create one with [New] for each kind of row. It is safe for concurrent
 // use. Printing it reveals no secret.
 type Codec struct {
-	form    form
 	keys    []codecKey // the first one encrypts
 	foreign string     // the reason of the error for a block that no key decrypts
 }
@@ -45,9 +43,6 @@ type codecKey struct {
 
 // codecSecret is behind a pointer and contains another: fmt follows one pointer in a field that is not exported.
 type codecSecret struct{ cipher.Block }
-
-// Option is a setting for [New].
-type Option func(*Codec)
 
 // New returns a codec for a domain, the kind of row that its tokens are for, such as "user". It encrypts with the first
 // key and accepts tokens of all. Codecs of several domains may have the same keys. The slice may be changed afterwards.
@@ -61,8 +56,8 @@ type Option func(*Codec)
 // From step 2 on a row has a new token, and two while both keys are accepted: compare IDs, not tokens. A token does not
 // name its key, since that would reveal its age; a second key costs some 20 ns.
 //
-// It returns [ErrKey], and other errors for an empty domain and a nil Option.
-func New(domain string, keys []Key, options ...Option) (*Codec, error) {
+// It returns [ErrKey], and another error for an empty domain.
+func New(domain string, keys []Key) (*Codec, error) {
 	if domain == "" {
 		return nil, errors.New("publicid: the domain is empty")
 	}
@@ -71,15 +66,8 @@ func New(domain string, keys []Key, options ...Option) (*Codec, error) {
 	}
 
 	c := &Codec{foreign: fmt.Sprintf("no key of domain %.40q decrypts it", domain)}
-	for _, option := range options {
-		if option == nil {
-			return nil, errors.New("publicid: an Option is nil")
-		}
-		option(c)
-	}
-
 	for _, key := range keys {
-		derived, err := hkdf.Key(sha256.New, key.secret.bytes[:], nil, c.form.info()+domain, secretSize)
+		derived, err := hkdf.Key(sha256.New, key.secret.bytes[:], nil, "sqlflake publicid v1 "+domain, secretSize)
 		if err != nil {
 			return nil, fmt.Errorf("publicid: derive a key from %q: %w", key.id, err)
 		}
@@ -92,7 +80,7 @@ func New(domain string, keys []Key, options ...Option) (*Codec, error) {
 
 // Token returns the token of an ID, or [ErrNoToken] or [ErrNoCodec].
 func (c *Codec) Token(id snowflake.ID) (string, error) {
-	var buf [uuidLen]byte
+	var buf [tokenLen]byte
 	text, err := c.append(buf[:0], id)
 	return string(text), err
 }
@@ -122,15 +110,13 @@ func (c *Codec) append(b []byte, id snowflake.ID) ([]byte, error) {
 		return b, fmt.Errorf("%w: %d is outside of [1, 9223372036854775807]", ErrNoToken, id)
 	}
 
-	high, low, ok := c.encrypt(id)
-	if !ok {
-		return b, fmt.Errorf("%w: %d has no UUID among %d", ErrNoToken, id, uuidTries)
-	}
+	block := blocks.Get().(*[aes.BlockSize]byte)
+	defer blocks.Put(block)
 
-	if c.form == uuidForm {
-		return appendUUID(b, high, low), nil
-	}
-	return appendCrockford(b, high, low), nil
+	store(block, 0, uint64(id))
+	c.keys[0].secret.Encrypt(block[:], block[:])
+	high, low := load(block)
+	return appendText(b, high, low), nil
 }
 
 // parse returns the ID of a token and the index of its key.
@@ -139,97 +125,29 @@ func parse[T ~string | ~[]byte](c *Codec, token T) (id snowflake.ID, key int, er
 		return 0, 0, ErrNoCodec
 	}
 
-	var high, low uint64
-	var ok bool
-	if c.form == uuidForm {
-		high, low, ok = readUUID(token)
-	} else {
-		high, low, ok = readCrockford(token)
-	}
-
-	if ok {
-		if id, key, ok = c.decrypt(high, low); ok {
-			return id, key, nil
-		}
-	}
-
-	return 0, 0, tokenError(c, token)
-}
-
-// tokenError explains why parse rejected the text, as far as that is public.
-func tokenError[T ~string | ~[]byte](c *Codec, token T) error {
-	if c.form == uuidForm {
-		if _, _, ok := readUUID(token); !ok {
-			return column.Reject(ErrToken, "token", token,
-				"want a UUID of version 4: 32 hexadecimal digits in groups of 8-4-4-4-12")
-		}
-		return column.Reject(ErrToken, "token", token, c.foreign)
-	}
-
-	reason := c.foreign
-	if len(token) != crockfordLen {
-		reason = fmt.Sprintf("want %d characters, got %d", crockfordLen, len(token))
-	} else if i := slices.IndexFunc([]byte(token), func(b byte) bool { return crockfordValues[b] == noDigit }); i >= 0 {
-		reason = fmt.Sprintf("byte %d is %q, which is not in the alphabet", i, []byte{token[i]})
-	} else if string(token) > crockfordMax {
-		reason = fmt.Sprintf("it is above %q, the largest number of 128 bits", crockfordMax)
-	}
-
-	return column.Reject(ErrToken, "token", token, reason)
-}
-
-// blocks has buffers for the cipher: an argument of an interface's method escapes to the heap.
-var blocks = sync.Pool{New: func() any { return new([aes.BlockSize]byte) }}
-
-// encrypt encrypts a counter of 64 bits and the ID with the first key. The counter is 0 or, for a UUID, the least one
-// whose result has the bits of a UUID.
-func (c *Codec) encrypt(id snowflake.ID) (high, low uint64, ok bool) {
 	block := blocks.Get().(*[aes.BlockSize]byte)
 	defer blocks.Put(block)
-	for counter := range c.form.tries() {
-		if high, low = c.keys[0].seal(block, counter, id); c.form.fits(high, low) {
-			return high, low, true
-		}
-	}
-	return 0, 0, false
-}
 
-// decrypt decrypts with each key until there are a counter that encrypt has tried, and an ID. No smaller counter may
-// do, so that an ID has one token.
-func (c *Codec) decrypt(high, low uint64) (id snowflake.ID, key int, ok bool) {
-	block := blocks.Get().(*[aes.BlockSize]byte)
-	defer blocks.Put(block)
+	high, low, ok := readText(token)
+	if !ok {
+		return 0, 0, column.Reject(ErrToken, "token", token,
+			"want 26 digits and capitals without I, L, O and U, a number of 128 bits")
+	}
 
 	for i, key := range c.keys {
 		store(block, high, low)
 		key.secret.Decrypt(block[:], block[:])
-		counter, number := load(block)
-		id := snowflake.ID(number)
-		if counter >= c.form.tries() || id <= 0 {
-			continue
-		}
-
-		least := true
-		for smaller := range counter {
-			if c.form.fits(key.seal(block, smaller, id)) {
-				least = false
-				break
-			}
-		}
-
-		if least {
-			return id, i, true
+		zeros, number := load(block)
+		if id := snowflake.ID(number); zeros == 0 && id > 0 {
+			return id, i, nil
 		}
 	}
 
-	return 0, 0, false
+	return 0, 0, column.Reject(ErrToken, "token", token, c.foreign)
 }
 
-func (k codecKey) seal(block *[aes.BlockSize]byte, counter uint64, id snowflake.ID) (high, low uint64) {
-	store(block, counter, uint64(id))
-	k.secret.Encrypt(block[:], block[:])
-	return load(block)
-}
+// blocks has buffers for the cipher: an argument of an interface's method escapes to the heap.
+var blocks = sync.Pool{New: func() any { return new([aes.BlockSize]byte) }}
 
 func store(block *[aes.BlockSize]byte, high, low uint64) {
 	binary.BigEndian.PutUint64(block[:8], high)
@@ -238,4 +156,55 @@ func store(block *[aes.BlockSize]byte, high, low uint64) {
 
 func load(block *[aes.BlockSize]byte) (high, low uint64) {
 	return binary.BigEndian.Uint64(block[:8]), binary.BigEndian.Uint64(block[8:])
+}
+
+const (
+	crockford = "0123456789ABCDEFGHJKMNPQRSTVWXYZ" // of snowflake.ID.Base32
+	tokenLen  = 26                                 // 128 bits in groups of five; the first has three
+
+	noDigit = 0xff // the value of a character that is not in the alphabet
+)
+
+var crockfordValues = digitValues(crockford)
+
+func digitValues(alphabet string) (values [256]byte) {
+	for i := range values {
+		values[i] = noDigit
+	}
+	for i := range len(alphabet) {
+		values[alphabet[i]] = byte(i)
+	}
+	return values
+}
+
+// appendText appends 128 bits: 3 and 60 bits of high, the last bit of high with 4 of low, and 60 bits of low.
+func appendText(b []byte, high, low uint64) []byte {
+	var out [tokenLen]byte
+	out[0] = crockford[high>>61]
+	out[13] = crockford[high<<4&31|low>>60]
+	high >>= 1
+	for i := 12; i >= 1; i-- {
+		out[i], out[i+13] = crockford[high&31], crockford[low&31]
+		high, low = high>>5, low>>5
+	}
+	return append(b, out[:]...)
+}
+
+// readText is the inverse of appendText. It rejects other characters and numbers of more than 128 bits.
+func readText[T ~string | ~[]byte](text T) (high, low uint64, ok bool) {
+	if len(text) != tokenLen {
+		return 0, 0, false
+	}
+
+	first, middle := crockfordValues[text[0]], crockfordValues[text[13]]
+	all := middle // the union of the values: only noDigit has the top bit
+	high, low = uint64(first), uint64(middle)&15
+	for i := 1; i <= 12; i++ {
+		upper, lower := crockfordValues[text[i]], crockfordValues[text[i+13]]
+		all |= upper | lower
+		high = high<<5 | uint64(upper)
+		low = low<<5 | uint64(lower)
+	}
+
+	return high<<1 | uint64(middle)>>4&1, low, all <= 127 && first <= 7
 }

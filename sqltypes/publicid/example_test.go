@@ -67,6 +67,6 @@ func ExampleID() {
 	// Output:
 	// {"id":"3CY5R72AFDYHH5SDM96177Q8K6","part_of":null} <nil>
 	// 3CY5R72AFDYHH5SDM96177Q8K6 153652455014400000 <nil>
-	// snowflake: JSON "153652455014400000" is not an ID: want a string with a token
+	// snowflake: token "153652455014400000" is not an ID: want 26 digits and capitals without I, L, O and U, a number of 128 bits
 	// 5 <nil>
 }

@@ -1,35 +1,24 @@
 package publicid
 
-import (
-	"crypto/aes"
-	"crypto/cipher"
-)
+import "crypto/aes"
 
-// SealForTest encrypts any block, also one that Token never makes, in base 32.
-func SealForTest(c *Codec, high, low uint64) string {
+// Block has the two halves of a block.
+type Block struct{ High, Low uint64 }
+
+// Text writes the block without the cipher.
+func (b Block) Text() string { return string(appendText(nil, b.High, b.Low)) }
+
+// ReadForTest reads the text of a block without the cipher.
+func ReadForTest(text string) (b Block, ok bool) {
+	b.High, b.Low, ok = readText(text)
+	return b, ok
+}
+
+// SealForTest encrypts any block, also one that Token never makes.
+func SealForTest(c *Codec, b Block) string {
 	var block [aes.BlockSize]byte
-	store(&block, high, low)
+	store(&block, b.High, b.Low)
 	c.keys[0].secret.Encrypt(block[:], block[:])
-	return CrockfordForTest.Write(load(&block))
+	b.High, b.Low = load(&block)
+	return b.Text()
 }
-
-// WrapForTest replaces the cipher of the first key.
-func WrapForTest(c *Codec, wrap func(cipher.Block) cipher.Block) {
-	c.keys[0].secret = &codecSecret{wrap(c.keys[0].secret.Block)}
-}
-
-// UUIDForTest writes 128 bits as a UUID.
-func UUIDForTest(high, low uint64) string { return string(appendUUID(nil, high, low)) }
-
-// BlockForm writes and reads the text of 128 bits.
-type BlockForm struct {
-	Write func(high, low uint64) string
-	Read  func(text string) (high, low uint64, ok bool)
-}
-
-func formOf(add func([]byte, uint64, uint64) []byte, read func(string) (uint64, uint64, bool)) BlockForm {
-	return BlockForm{func(high, low uint64) string { return string(add(nil, high, low)) }, read}
-}
-
-// CrockfordForTest is the form without a cipher.
-var CrockfordForTest = formOf(appendCrockford, readCrockford[string])

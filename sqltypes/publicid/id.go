@@ -1,9 +1,7 @@
 package publicid
 
 import (
-	"bytes"
 	"database/sql/driver"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -77,7 +75,7 @@ func (h *hiddenID[K]) Scan(src any) error {
 	err := id.Scan(src)
 	*h = id[0]
 	if src == nil {
-		return rejectNull(src, "use sql.Null[publicid.ID] for a single value that may be NULL")
+		return column.Reject(snowflake.ErrNull, "NULL", "", "use sql.Null[publicid.ID] for a single value that may be NULL")
 	}
 	return err
 }
@@ -135,22 +133,7 @@ func (id *ID[K]) UnmarshalJSON(data []byte) (err error) {
 		return nil
 	}
 
-	if len(data) >= 2 && data[0] == '"' && data[len(data)-1] == '"' {
-		if !bytes.Contains(data, []byte{'\\'}) {
-			return id.UnmarshalText(data[1 : len(data)-1])
-		}
-		var unescaped string
-		if json.Unmarshal(data, &unescaped) == nil {
-			return id.UnmarshalParam(unescaped)
-		}
-	}
-
-	// The JSON option string removes the quotes; no other value is a token.
-	*id, err = read[K](data)
-	if errors.Is(err, ErrToken) {
-		return column.Reject(ErrToken, "JSON", data, "want a string with a token")
-	}
-
+	*id, err = read[K](column.Unquote(data)) // the JSON option string removes the quotes
 	return err
 }
 
@@ -177,24 +160,8 @@ func (id ID[K]) Value() (driver.Value, error) { return int64(id[0].id), nil }
 // Scan reads a column, for [sql.Scanner]: what [snowflake.ID.Scan] reads, with the same errors, and an ID[K] or *ID[K],
 // which bulk builders pass. It does not read tokens, which no column holds. NULL is [snowflake.ErrNull].
 func (id *ID[K]) Scan(src any) error {
-	var number snowflake.ID
-	err := snowflake.ErrNull
-	switch src := src.(type) {
-	case ID[K]:
-		number, err = src.SnowflakeID(), nil
-	case *ID[K]:
-		if src != nil {
-			number, err = src.SnowflakeID(), nil
-		}
-	default:
-		err = number.Scan(src)
-	}
-
+	number, err := column.ScanInteger[ID[K]](src)
 	id.SetSnowflakeID(number)
-	if errors.Is(err, snowflake.ErrNull) {
-		return rejectNull(src, "use *publicid.ID for a column that may be NULL")
-	}
-
 	return err
 }
 
@@ -217,9 +184,4 @@ func explain[K Kind](err error) error {
 		return fmt.Errorf("%w: %T.Codec returned none", ErrNoCodec, K{})
 	}
 	return err
-}
-
-// rejectNull names the remedy for a nil source of Scan.
-func rejectNull(src any, remedy string) error {
-	return column.Reject(snowflake.ErrNull, column.Source(src), "", remedy)
 }

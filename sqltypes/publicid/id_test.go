@@ -217,7 +217,7 @@ func TestColumnHoldsTheNumber(t *testing.T) {
 		if id.SnowflakeID() != test.want || !errors.Is(err, test.err) {
 			t.Errorf("Scan(%T %v) = %d, %v, want %d, %v", test.src, test.src, id.SnowflakeID(), err, test.want, test.err)
 		}
-		const remedy = "is not an ID: use *publicid.ID for a column that may be NULL"
+		const remedy = "is not an ID: use *publicid.ID or sql.Null[publicid.ID] for a column that may be NULL"
 		if errors.Is(err, snowflake.ErrNull) && !strings.HasSuffix(err.Error(), remedy) {
 			t.Errorf("Scan(%T nil): %v does not name the remedy", test.src, err)
 		}

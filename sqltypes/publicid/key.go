@@ -1,8 +1,6 @@
 package publicid
 
 import (
-	"crypto/rand"
-	"encoding/base64"
 	"encoding/hex"
 	"errors"
 	"fmt"
@@ -28,9 +26,8 @@ func keyErrorf(format string, args ...any) error {
 // Key is a secret of 16 random bytes with an ID, a name by which people distinguish keys: "2026b", "k7". IDs have 1 to
 // 32 letters, digits, dots, hyphens and underscores. They are not secret and do not influence tokens.
 //
-// Printing a Key with any verb of fmt, with log/slog or as JSON never shows its secret; only [Key.Reveal] returns it.
-// Debuggers and dumpers that read memory with unsafe find it nevertheless. The zero Key is invalid. A Key is immutable
-// and safe for concurrent use.
+// Printing a Key with any verb of fmt, with log/slog or as JSON never shows its secret. Debuggers and dumpers that read
+// memory with unsafe find it nevertheless. The zero Key is invalid. A Key is immutable and safe for concurrent use.
 type Key struct {
 	id     string
 	secret *secret
@@ -38,29 +35,6 @@ type Key struct {
 
 // secret is behind two pointers: fmt follows one pointer in a field that is not exported and calls no methods there.
 type secret struct{ bytes *[secretSize]byte }
-
-// GenerateKey returns a key with a secret from crypto/rand. It returns [ErrKey] for an invalid ID. Store the key, see
-// [Key.Reveal]: tokens live as long as their key.
-func GenerateKey(id string) (Key, error) {
-	random := make([]byte, secretSize)
-	_, _ = rand.Read(random) // never fails
-	return newKey(id, random)
-}
-
-// newKey rejects 8 bytes twice, such as equal bytes and the digits 0 to f of a placeholder: those are not random.
-func newKey(id string, random []byte) (Key, error) {
-	if err := checkKeyID(id); err != nil {
-		return Key{}, err
-	}
-	if len(random) != secretSize {
-		return Key{}, keyErrorf("the secret of %q has %d bytes, want %d", id, len(random), secretSize)
-	}
-	bytes := [secretSize]byte(random)
-	if half := secretSize / 2; string(random[:half]) == string(random[half:]) {
-		return Key{}, keyErrorf("the secret of %q is %d bytes twice, want %d random ones", id, half, secretSize)
-	}
-	return Key{id: strings.Clone(id), secret: &secret{&bytes}}, nil
-}
 
 const keyIDLetters = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz.-_"
 
@@ -78,23 +52,14 @@ func checkKeyID(id string) error {
 // ID returns the name of the key, or "" for the zero Key.
 func (k Key) ID() string { return k.id }
 
-// Reveal returns the key with its secret as [ParseKeys] reads it, to store a new key: the ID, a colon and 32
-// hexadecimal digits. It returns "" for the zero Key.
-func (k Key) Reveal() string {
-	if k.secret == nil {
-		return ""
-	}
-	return k.id + ":" + hex.EncodeToString(k.secret.bytes[:])
-}
-
 // Format prints publicid.Key("2026b") for every verb.
 func (k Key) Format(state fmt.State, _ rune) {
 	_, _ = io.WriteString(state, "publicid.Key("+strconv.Quote(k.id)+")")
 }
 
 // ParseKeys reads the keys of a codec from an environment variable or a file: one or more keys, separated by commas,
-// white space or both. The first makes tokens, the others are accepted. A key is an ID, a colon and the secret, which
-// is 32 hexadecimal digits or 24 characters of standard Base64. The shell creates one with
+// white space or both. The first makes tokens, the others are accepted. A key is an ID, a colon and the secret, 32
+// hexadecimal digits. Store new keys: tokens live as long as their key. The shell creates one with
 //
 //	echo "2026b:$(openssl rand -hex 16)"
 //
@@ -125,27 +90,23 @@ func parseKey(text string) (Key, error) {
 		return Key{}, err
 	}
 
-	var random []byte
-	var err error
-	switch len(encoded) {
-	case hex.EncodedLen(secretSize):
-		random, err = hex.DecodeString(encoded)
-	case base64.StdEncoding.EncodedLen(secretSize):
-		random, err = base64.StdEncoding.Strict().DecodeString(encoded)
-	default:
-		name := strconv.Quote(id)
-		if len(id) >= base64.RawStdEncoding.EncodedLen(secretSize) { // the secret may be in the place of the ID
-			name = fmt.Sprintf("an ID of %d characters", len(id))
-		}
-		return Key{}, keyErrorf("the secret of %s has %d characters, "+
-			"want 32 hexadecimal digits or 24 characters of Base64", name, len(encoded))
+	if len(encoded) != hex.EncodedLen(secretSize) { // a long ID may be the secret, so that is not named
+		return Key{}, keyErrorf("the secret of an ID of %d characters has %d, want 32 hexadecimal digits",
+			len(id), len(encoded))
 	}
 
+	random, err := hex.DecodeString(encoded)
 	if err != nil { // err may quote a part of the secret
-		return Key{}, keyErrorf("the secret of %q has characters that are neither hexadecimal digits nor Base64", id)
+		return Key{}, keyErrorf("the secret of %q has characters that are not hexadecimal digits", id)
 	}
 
-	return newKey(id, random)
+	// Equal bytes, or the digits 0 to f of a placeholder, are not random.
+	if half := secretSize / 2; string(random[:half]) == string(random[half:]) {
+		return Key{}, keyErrorf("the secret of %q is %d bytes twice, want %d random ones", id, half, secretSize)
+	}
+
+	bytes := [secretSize]byte(random)
+	return Key{id: strings.Clone(id), secret: &secret{&bytes}}, nil
 }
 
 // checkKeys checks the keys of a codec.

@@ -21,5 +21,5 @@ func ExampleID() {
 	// Output:
 	// 0271065a-c102-8000-9e00-000000000000
 	// 175928847299117063
-	// true snowflake: string "2c5ea4c0-4067-41e9-8bad-9b1deb4d3b7d" is not an ID: its version is 4, want 8
+	// true snowflake: string "2c5ea4c0-4067-41e9-8bad-9b1deb4d3b7d" is not an ID: its version is 4, want 8 with an ID, a 1 and zeros
 }

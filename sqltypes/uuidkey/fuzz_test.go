@@ -1,8 +1,6 @@
 package uuidkey_test
 
 import (
-	"bytes"
-	"cmp"
 	"testing"
 
 	"github.com/google/uuid"
@@ -10,17 +8,6 @@ import (
 	"github.com/sqlflake/sqlflake/snowflake"
 	"github.com/sqlflake/sqlflake/sqltypes/uuidkey"
 )
-
-func FuzzOrder(f *testing.F) {
-	f.Add(int64(-1), int64(1))
-	f.Add(int64(65535), int64(65536))
-	f.Fuzz(func(t *testing.T, number, other int64) {
-		first, second := uuidkey.UUID(snowflake.ID(number)), uuidkey.UUID(snowflake.ID(other))
-		if bytes.Compare(first[:], second[:]) != cmp.Compare(uint64(number), uint64(other)) {
-			t.Fatalf("%s and %s are not in the order of %d and %d", first, second, number, other)
-		}
-	})
-}
 
 // A UUID is read exactly or rejected.
 func FuzzBytes(f *testing.F) {

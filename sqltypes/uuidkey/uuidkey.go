@@ -107,39 +107,22 @@ func scan(src any) (snowflake.ID, error) {
 		raw = src
 	case uuid.UUID:
 		raw = src
-	case *uuid.UUID:
-		if src == nil {
-			return 0, column.RejectNull[ID](src)
-		}
-		raw = *src
 	default:
 		return column.ScanOther[ID](src, "UUID or CHAR(36)")
 	}
 
 	high, low := binary.BigEndian.Uint64(raw[:8]), binary.BigEndian.Uint64(raw[8:])
 	id := snowflake.ID(high>>16<<16 | high&0xFFF<<4 | low>>lowEnd&0xF)
-	reason := "the bits after the ID are not a 1 and zeros"
-	switch {
-	case high&0xF000 == version && low&^(0xF<<lowEnd) == variant|tail:
-		if id >= 0 {
-			return id, nil
-		}
-		reason = "its first bit is 1, so that the ID would be negative"
-	case raw.Variant() != uuid.RFC4122:
-		reason = "its variant is not that of RFC 9562"
-	case raw.Version() != 8:
-		reason = fmt.Sprintf("its version is %d, want 8", raw.Version())
+	isForm := high&0xF000 == version && low&^(0xF<<lowEnd) == variant|tail
+	if !isForm || id < 0 {
+		return 0, column.Reject(ErrForeign, column.Source(src), raw.String(),
+			fmt.Sprintf("its version is %d, want 8 with an ID, a 1 and zeros", raw.Version()))
 	}
-
-	return 0, column.Reject(ErrForeign, column.Source(src), raw.String(), reason)
+	return id, nil
 }
 
 func rejectText(source, text string) error {
-	reason := "it is not a UUID"
-	if len(text) != textLen {
-		reason = fmt.Sprintf("want a UUID of %d characters, got %d", textLen, len(text))
-	}
-	return column.Reject(snowflake.ErrSyntax, source, text, reason)
+	return column.Reject(snowflake.ErrSyntax, source, text, fmt.Sprintf("want a UUID of %d characters", textLen))
 }
 
 // GormDataType returns "uuid", the name of the type on PostgreSQL and MariaDB.

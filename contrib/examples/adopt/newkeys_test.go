@@ -24,10 +24,6 @@ func fillNewKeys(ctx context.Context, db *gorm.DB, plugin *gormplugin.Plugin) er
 	if err := plugin.Lease().Reserve(ctx, worker, "old users"); err != nil {
 		return err
 	}
-	backfill, err := snowflake.NewBackfill(worker, snowflake.WithLayout(plugin.Lease().Generator().Layout()))
-	if err != nil {
-		return err
-	}
 
 	var users []struct {
 		ID        int64
@@ -38,9 +34,21 @@ func fillNewKeys(ctx context.Context, db *gorm.DB, plugin *gormplugin.Plugin) er
 		return err
 	}
 
+	layout := plugin.Lease().Generator().Layout()
+	key := snowflake.Parts{Worker: worker}
 	keys := make([]struct{ OldID, NewID int64 }, len(users))
 	for i, user := range users {
-		id, err := backfill.Next(user.CreatedAt)
+		created := user.CreatedAt.Truncate(layout.Tick())
+		switch {
+		case created.After(key.Time):
+			key.Time, key.Sequence = created, 0
+		case key.Sequence < layout.MaxSequence():
+			key.Sequence++
+		default: // more users than a tick has IDs
+			key.Time, key.Sequence = key.Time.Add(layout.Tick()), 0
+		}
+
+		id, err := layout.Compose(key)
 		if err != nil {
 			return fmt.Errorf("user %d: %w", user.ID, err)
 		}

@@ -90,7 +90,6 @@ export function range(l, from, to) {
 
 // 4. Texts
 export const base32 = "0123456789ABCDEFGHJKMNPQRSTVWXYZ";
-export const base62 = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
 export function write(n, alphabet, length) {
   let s = "";
   for (let i = 0; i < length; i++, n /= BigInt(alphabet.length)) s = alphabet[Number(n % BigInt(alphabet.length))] + s;
@@ -106,7 +105,6 @@ export const hexOf = (s) => /^[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}
 export const forms = {
   decimal: { write: String, read: (s) => /^(0|[1-9][0-9]*)$/.test(s) && BigInt(s) <= maxID ? BigInt(s) : fail("not a decimal number up to 2^63 - 1") },
   base32: { write: (id) => write(id, base32, 13), read: (s) => read(s, base32, 13, maxID) },
-  base62: { write: (id) => write(id, base62, 11), read: (s) => read(s, base62, 11, maxID) },
   uuid: { write: uuidText, read: readUUID },
 };
 function uuidText(id) {
@@ -119,22 +117,10 @@ function readUUID(s) {
 }
 
 // 5. Typed IDs
-function checkOf(suffix) {
-  let sum = 0;
-  for (const c of suffix) {
-    sum = (sum ^ base32.indexOf(c)) << 1;
-    if (sum & 32) sum ^= 0b100101;
-  }
-  return base32[sum];
-}
-export const typedText = (v, id) => `${v.Prefix}_${forms.base32.write(id)}` + (v.Checked ? checkOf(forms.base32.write(id)) : "");
+export const typedText = (v, id) => `${v.Prefix}_${forms.base32.write(id)}`;
 export function readTyped(v, text) {
   const at = text.lastIndexOf("_"), suffix = text.slice(at + 1);
   if (!/^[a-z]([a-z_]{0,61}[a-z])?$/.test(v.Prefix)) fail("a prefix has 1 to 63 letters a to z, with underscores between them only");
-  if (text.slice(0, at) !== v.Prefix || suffix.length !== (v.Checked ? 14 : 13)) {
-    fail("after the last underscore come 13 characters of base 32, or 14 with a check character");
-  }
-  const id = forms.base32.read(suffix.slice(0, 13));
-  if (v.Checked && suffix[13] !== checkOf(suffix.slice(0, 13))) fail("the check character does not fit the others");
-  return id;
+  if (text.slice(0, at) !== v.Prefix) fail("want the prefix " + v.Prefix);
+  return forms.base32.read(suffix);
 }

@@ -37,7 +37,7 @@ var users = func() *publicid.Codec {
 }()
 
 var subjects = []subject{
-	idKind, nullKind, textKind, binaryKind, uuidKind, typedKind, strictKind, publicKind,
+	idKind, nullKind, textKind, uuidKind, typedKind, strictKind, publicKind,
 }
 
 // arraySubjects have a column that only PostgreSQL has.
@@ -72,17 +72,6 @@ var (
 		label: "sqltypes.Text", column: everywhere("varchar(13)"), array: "varchar(13)[]",
 		text: columns{sqlite: "CASE typeof(v) WHEN 'text' THEN v ELSE typeof(v) END", postgres: "v", mariadb: "v"},
 	}, as[sqltypes.Text], snowflake.ID.Base32, quoted)
-	binaryKind = single(kind[sqltypes.Binary]{
-		label: "sqltypes.Binary", column: columns{sqlite: "blob", postgres: "bytea", mariadb: "binary(8)"},
-		array: "bytea[]",
-		text: columns{
-			sqlite:   "CASE typeof(v) WHEN 'blob' THEN lower(hex(v)) ELSE typeof(v) END",
-			postgres: "encode(v, 'hex')",
-			mariadb:  "lower(hex(v))",
-		},
-	}, as[sqltypes.Binary], func(id snowflake.ID) string { return fmt.Sprintf("%016x", uint64(id)) }, func(digits string) columns {
-		return columns{sqlite: "x'" + digits + "'", postgres: `'\x` + digits + `'`, mariadb: "x'" + digits + "'"}
-	})
 	uuidKind = single(kind[uuidkey.ID]{
 		label: "uuidkey.ID", column: columns{sqlite: "text", postgres: "uuid", mariadb: "uuid"}, array: "uuid[]",
 		text: columns{
@@ -282,10 +271,9 @@ func (e exception) covers(subject, target string, check check) bool {
 var (
 	arrayTypes  = []string{arrayKind.label, typedArrayKind.label}
 	integerLike = []string{ // GORM sees integers
-		idKind.label, textKind.label, binaryKind.label, uuidKind.label, typedKind.label, strictKind.label,
+		idKind.label, textKind.label, uuidKind.label, typedKind.label, strictKind.label,
 		publicKind.label,
 	}
-	textual     = without(singleTypes, binaryKind.label) // their arrays have a text without escapes
 	singleTypes = append(slices.Clone(integerLike), nullKind.label)
 
 	gormPostgres  = []string{"GORM on PostgreSQL", "GORM on PostgreSQL, simple protocol"}
@@ -303,7 +291,7 @@ func without(list []string, name string) []string {
 var exceptions = []exception{
 	// Slices of single IDs on PostgreSQL.
 	{singleTypes, []string{"pgx stdlib"}, []check{checkArray}, []string{"unsupported Scan, storing driver.Value type"}},
-	{textual, libpq, []check{checkArray}, []string{"unsupported Scan, storing driver.Value type"}},
+	{singleTypes, libpq, []check{checkArray}, []string{"unsupported Scan, storing driver.Value type"}},
 	{
 		singleTypes,
 		[]string{"pgx stdlib, simple protocol"},
@@ -318,15 +306,6 @@ var exceptions = []exception{
 		[]string{"unsupported data type: ", "invalid field found for struct "},
 	},
 	{singleTypes, gormPostgres, []check{checkANY}, []string{"syntax error at or near"}},
-	{
-		[]string{binaryKind.label},
-		libpq,
-		[]check{checkArray, checkANY},
-		[]string{"invalid byte sequence for encoding", "unsupported Scan, storing driver.Value type"},
-	},
-
-	// a text of 8 bytes is one
-	{[]string{binaryKind.label}, nil, []check{checkWrongType}, []string{"varchar(60) '8 bytes!'"}},
 
 	// NULL in GORM.
 	{without(integerLike, publicKind.label), gormAll, []check{checkNull}, append(pointers, "is read as ")},

@@ -178,13 +178,13 @@ func (user) Codec() *publicid.Codec { return users }
 
 var users = newCodec()
 
-func newCodec(options ...publicid.Option) *publicid.Codec {
+func newCodec() *publicid.Codec {
 	keys, err := publicid.ParseKeys("k1:000102030405060708090a0b0c0d0e0f")
 	if err != nil {
 		panic(err)
 	}
 
-	codec, err := publicid.New("user", keys, options...)
+	codec, err := publicid.New("user", keys)
 	if err != nil {
 		panic(err)
 	}
@@ -237,7 +237,6 @@ var kinds = func() []kind {
 		kindOf("Array", "", func(id snowflake.ID) sqltypes.Array[snowflake.ID] { return sqltypes.Array[snowflake.ID]{id} }, digits),
 		kindOf("Strict", "ID", func(id snowflake.ID) sqltypes.Strict { return sqltypes.Strict(id) }, digits),
 		kindOf("Text", "ID", func(id snowflake.ID) sqltypes.Text { return sqltypes.Text(id) }, digits),
-		kindOf("Binary", "ID", func(id snowflake.ID) sqltypes.Binary { return sqltypes.Binary(id) }, digits),
 		kindOf("UUID", "ID", func(id snowflake.ID) uuidkey.ID { return uuidkey.ID(id) }, digits),
 		kindOf("Array of Typed", "Typed", func(id snowflake.ID) userArray { return userArray{userID(id)} }, prefixed),
 	}

@@ -60,19 +60,6 @@ func googleType(t *testing.T, box any) string {
 	return s.Properties["id"].Type
 }
 
-// Kinds whose texts have other patterns than those of the table of kinds.
-type (
-	checkedUser struct{}
-	uuidUser    struct{}
-)
-
-func (checkedUser) Prefix() string { return "user" }
-func (checkedUser) Checked()       {}
-
-var uuidUsers = newCodec(publicid.WithUUID())
-
-func (uuidUser) Codec() *publicid.Codec { return uuidUsers }
-
 // patterns are those of the README, for the fields of described.
 var patterns = []struct {
 	field, pattern string
@@ -82,27 +69,17 @@ var patterns = []struct {
 	{"strict", `^(0|[1-9][0-9]{0,18})$`, func(id snowflake.ID) string { return sqltypes.Strict(id).String() }},
 	{"typed", `^user_[0-7][0-9A-HJKMNP-TV-Z]{12}$`, func(id snowflake.ID) string { return userID(id).String() }},
 	{
-		"checked", `^user_[0-7][0-9A-HJKMNP-TV-Z]{13}$`,
-		func(id snowflake.ID) string { return sqltypes.Typed[checkedUser](id).String() },
-	},
-	{
 		"token", `^[0-7][0-9A-HJKMNP-TV-Z]{25}$`,
 		func(id snowflake.ID) string { return publicid.IDFrom[user](id).String() },
-	},
-	{
-		"uuid", `^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$`,
-		func(id snowflake.ID) string { return publicid.IDFrom[uuidUser](id).String() },
 	},
 }
 
 // described has the tags of invopop/jsonschema, which takes a comma for the end, and of huma.
 type described struct {
-	ID      snowflake.ID                `json:"id" jsonschema:"pattern=^(0|[1-9][0-9]{0\\,18})$" pattern:"^(0|[1-9][0-9]{0,18})$"`
-	Strict  sqltypes.Strict             `json:"strict" jsonschema:"pattern=^(0|[1-9][0-9]{0\\,18})$" pattern:"^(0|[1-9][0-9]{0,18})$"`
-	Typed   userID                      `json:"typed" jsonschema:"pattern=^user_[0-7][0-9A-HJKMNP-TV-Z]{12}$" pattern:"^user_[0-7][0-9A-HJKMNP-TV-Z]{12}$"`
-	Checked sqltypes.Typed[checkedUser] `json:"checked" jsonschema:"pattern=^user_[0-7][0-9A-HJKMNP-TV-Z]{13}$" pattern:"^user_[0-7][0-9A-HJKMNP-TV-Z]{13}$"`
-	Token   publicID                    `json:"token" jsonschema:"pattern=^[0-7][0-9A-HJKMNP-TV-Z]{25}$" pattern:"^[0-7][0-9A-HJKMNP-TV-Z]{25}$"`
-	UUID    publicid.ID[uuidUser]       `json:"uuid" jsonschema:"pattern=^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$" pattern:"^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$"`
+	ID     snowflake.ID    `json:"id" jsonschema:"pattern=^(0|[1-9][0-9]{0\\,18})$" pattern:"^(0|[1-9][0-9]{0,18})$"`
+	Strict sqltypes.Strict `json:"strict" jsonschema:"pattern=^(0|[1-9][0-9]{0\\,18})$" pattern:"^(0|[1-9][0-9]{0,18})$"`
+	Typed  userID          `json:"typed" jsonschema:"pattern=^user_[0-7][0-9A-HJKMNP-TV-Z]{12}$" pattern:"^user_[0-7][0-9A-HJKMNP-TV-Z]{12}$"`
+	Token  publicID        `json:"token" jsonschema:"pattern=^[0-7][0-9A-HJKMNP-TV-Z]{25}$" pattern:"^[0-7][0-9A-HJKMNP-TV-Z]{25}$"`
 }
 
 func TestALineGivesEachTypeItsPattern(t *testing.T) {

@@ -209,7 +209,7 @@ func (l *Lessee) ready(w *worker, wanted state) (changed <-chan struct{}, ready 
 // await asks the lease for a higher horizon until the call is ready, or its ctx ends, or the patience if ctx has no
 // deadline.
 func (l *Lessee) await(ctx context.Context, w *worker, wanted state, changed <-chan struct{}) (err error) {
-	over, stop := l.startPatience(ctx, w)
+	patient, stop := l.withPatience(ctx, w)
 	defer stop()
 
 	for ready := false; !ready; {
@@ -217,13 +217,15 @@ func (l *Lessee) await(ctx context.Context, w *worker, wanted state, changed <-c
 
 		select {
 		case <-changed:
-		case <-ctx.Done():
-			return l.inVain(contextError(ctx))
-		case slept := <-over:
-			return l.outOfPatience(ctx, w, wanted, slept)
+			changed, ready, err = l.ready(w, wanted)
+		case <-patient.Done():
+			if ctx.Err() != nil {
+				return l.inVain(contextError(ctx))
+			}
+			if _, ready, err = l.ready(w, wanted); !ready {
+				return l.inVain(context.Cause(patient))
+			}
 		}
-
-		changed, ready, err = l.ready(w, wanted)
 	}
 	return err
 }
@@ -236,21 +238,6 @@ func (l *Lessee) askForMore() {
 	}
 }
 
-// outOfPatience returns the error of a call whose patience has ended, nil if it is ready now. slept is the error of an
-// injected clock's Sleep, which ends with ctx.
-func (l *Lessee) outOfPatience(ctx context.Context, w *worker, wanted state, slept error) error {
-	if ctx.Err() != nil {
-		return l.inVain(contextError(ctx))
-	}
-	if _, ready, err := l.ready(w, wanted); ready {
-		return err
-	}
-	if slept != nil {
-		return l.inVain(fmt.Errorf("waiting for the clock: %w", slept))
-	}
-	return l.inVain(fmt.Errorf("waited %v", l.patience))
-}
-
 // inVain returns the error of a call that has waited for the lease until err.
 func (l *Lessee) inVain(err error) error {
 	l.mu.Lock()
@@ -258,38 +245,38 @@ func (l *Lessee) inVain(err error) error {
 	return l.stalled(fmt.Errorf("%w: %w", ErrLeaseStalled, err), l.cause)
 }
 
-// startPatience returns a channel that receives the end of the patience by the clock of w, and a function that stops
-// it. A deadline replaces the patience.
-func (l *Lessee) startPatience(ctx context.Context, w *worker) (over <-chan error, stop func()) {
+// withPatience returns a context that ends with ctx and, if ctx has no deadline, with the patience by the clock of w.
+func (l *Lessee) withPatience(ctx context.Context, w *worker) (patient context.Context, stop func()) {
 	if _, limited := ctx.Deadline(); limited {
-		return nil, func() {}
+		return ctx, func() {}
 	}
 
-	end := make(chan error, 1)
-	if !w.injected() || l.patience == 0 {
-		timer := time.AfterFunc(l.patience, func() { end <- nil })
-		return end, func() { timer.Stop() }
-	}
-
-	ctx, stop = context.WithCancel(ctx)
-	go func() { end <- w.clock.Sleep(ctx, l.patience) }()
-	return end, stop
+	patient, end := context.WithCancelCause(ctx)
+	go func() {
+		err := w.anyClock().Sleep(patient, l.patience)
+		if err != nil {
+			err = fmt.Errorf("waiting for the clock: %w", err)
+		} else {
+			err = fmt.Errorf("waited %v", l.patience)
+		}
+		end(err)
+	}()
+	return patient, func() { end(nil) }
 }
 
 // count returns the current worker, its state, and how many IDs were issued. A call moves the state before it counts
 // what it skipped, so count retries until both belong together.
 func (l *Lessee) count() (w *worker, last state, issued uint64) {
 	for try := range 1000 {
-		switch { // a call that was preempted in between needs a processor, or its thread does
-		case try > 200:
-			time.Sleep(time.Millisecond)
-		case try > 0:
-			runtime.Gosched()
-		}
-
 		var complete bool
 		if w, last, issued, complete = l.tryCount(); complete {
 			break
+		}
+
+		if try < 200 {
+			runtime.Gosched()
+		} else { // a call that was preempted in between needs a processor, or its thread does
+			time.Sleep(time.Millisecond)
 		}
 	}
 	return w, last, issued

@@ -2,8 +2,12 @@
 package column
 
 import (
+	"bytes"
+	"encoding/json"
+	"errors"
 	"reflect"
 	"strconv"
+	"strings"
 
 	"github.com/sqlflake/sqlflake/snowflake"
 )
@@ -24,6 +28,23 @@ func Cut[T ~string | ~[]byte](input T) string {
 	return string(input[:maxInput-3]) + "..."
 }
 
+// Unquote returns the text of a JSON string, and other data as it is.
+func Unquote(data []byte) []byte {
+	isString := len(data) >= 2 && data[0] == '"' && data[len(data)-1] == '"'
+	if !isString {
+		return data
+	}
+	if bytes.IndexByte(data, '\\') < 0 {
+		return data[1 : len(data)-1]
+	}
+
+	var text string
+	if json.Unmarshal(data, &text) != nil {
+		return data
+	}
+	return []byte(text)
+}
+
 // Source returns the name of a source of Scan in the form of [snowflake.ID.Scan]: its Go type, "NULL" for nil.
 func Source(src any) string {
 	switch src.(type) {
@@ -41,9 +62,30 @@ func Source(src any) string {
 
 // RejectNull returns the error for NULL or a nil pointer, read into a T.
 func RejectNull[T any](src any) error {
-	name := reflect.TypeFor[T]().String()
+	name, _, _ := strings.Cut(reflect.TypeFor[T]().String(), "[") // without the kind
 	return Reject(snowflake.ErrNull, Source(src), "",
 		"use *"+name+" or sql.Null["+name+"] for a column that may be NULL")
+}
+
+// ScanInteger reads what [snowflake.ID.Scan] does, and a T or a pointer to one, which bulk builders pass to Scan. On an
+// error the ID is 0.
+func ScanInteger[T interface{ SnowflakeID() snowflake.ID }](src any) (id snowflake.ID, err error) {
+	switch src := src.(type) {
+	case T:
+		return src.SnowflakeID(), nil
+	case *T:
+		if src != nil {
+			return (*src).SnowflakeID(), nil
+		}
+		err = snowflake.ErrNull
+	default:
+		err = id.Scan(src)
+	}
+
+	if errors.Is(err, snowflake.ErrNull) {
+		return 0, RejectNull[T](src)
+	}
+	return id, err
 }
 
 // ScanOther reads an ID, a T or a pointer to one, which bulk builders pass to Scan, and rejects everything else.
