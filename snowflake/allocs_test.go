@@ -13,7 +13,7 @@ func TestReadingWritingAndTakingIDsDoesNotAllocate(t *testing.T) {
 	id := snowflake.ID(1234567890123456789)
 	text, raw := id.String(), []byte(id.String())
 	quoted := []byte(`"` + text + `"`)
-	base32 := id.Base32()
+	base32, base62 := id.Base32(), id.Base62()
 	buf := make([]byte, 0, 32)
 	var column any = int64(id) // made once: boxing is the driver's
 	var got snowflake.ID
@@ -26,6 +26,7 @@ func TestReadingWritingAndTakingIDsDoesNotAllocate(t *testing.T) {
 	for name, run := range map[string]func(){
 		"Parse":                     func() { check(snowflake.Parse(text)) },
 		"ParseBase32":               func() { check(snowflake.ParseBase32(base32)) },
+		"ParseBase62":               func() { check(snowflake.ParseBase62(base62)) },
 		"UnmarshalText":             func() { err := got.UnmarshalText(raw); check(got, err) },
 		"UnmarshalJSON of a string": func() { err := got.UnmarshalJSON(quoted); check(got, err) },
 		"UnmarshalJSON of a number": func() { err := got.UnmarshalJSON(raw); check(got, err) },
@@ -34,6 +35,7 @@ func TestReadingWritingAndTakingIDsDoesNotAllocate(t *testing.T) {
 		"Scan of a local []byte":    func() { err := got.Scan(raw); check(got, err) },
 		"AppendText":                func() { buf, _ = id.AppendText(buf[:0]) },
 		"Base32 appended":           func() { buf = append(buf[:0], id.Base32()...) },
+		"Base62 appended":           func() { buf = append(buf[:0], id.Base62()...) },
 		"Next":                      func() { _, err := g.Next(); check(id, err) },
 		"NextContext":               func() { _, err := g.NextContext(t.Context()); check(id, err) },
 		"Fill":                      func() { check(id, g.Fill(t.Context(), batch)) },

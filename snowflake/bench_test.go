@@ -89,6 +89,7 @@ func BenchmarkText(b *testing.B) {
 		"Parse":      func(i int) { sinkID, _ = snowflake.Parse(texts[i]) },
 		"Scan":       func(i int) { _ = id.Scan(raw[i]) },
 		"AppendText": func(i int) { buf, _ = ids[i].AppendText(buf[:0]) },
+		"Base62":     func(i int) { buf = append(buf[:0], ids[i].Base62()...) },
 		"Marshal":    func(i int) { sinkBytes, _ = json.Marshal(ids[i]) },
 		"Unmarshal":  func(i int) { _ = json.Unmarshal(raw[i], &id) },
 	} {

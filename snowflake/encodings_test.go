@@ -11,60 +11,86 @@ import (
 	"github.com/sqlflake/sqlflake/snowflake"
 )
 
-const base32Digits = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"
+// textForm is an encoding of IDs as text of fixed width.
+type textForm struct {
+	name     string
+	alphabet string
+	length   int
+	format   func(snowflake.ID) string
+	parse    func(string) (snowflake.ID, error)
+}
 
-// base32 writes a number in base 32, the slow way.
-func base32(number *big.Int) string {
-	text := make([]byte, 13)
-	digit, rest := new(big.Int), new(big.Int).Set(number)
+var encodings = []textForm{
+	{"base32", "0123456789ABCDEFGHJKMNPQRSTVWXYZ", 13, snowflake.ID.Base32, snowflake.ParseBase32},
+	{"base62", "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz", 11, snowflake.ID.Base62, snowflake.ParseBase62},
+}
+
+// digits writes a number in the encoding's base and width, the slow way.
+func (e textForm) digits(number *big.Int) string {
+	text := make([]byte, e.length)
+	base, digit := big.NewInt(int64(len(e.alphabet))), new(big.Int)
+	rest := new(big.Int).Set(number)
 	for i := range text {
-		rest.DivMod(rest, big.NewInt(32), digit)
-		text[len(text)-1-i] = base32Digits[digit.Int64()]
+		rest.DivMod(rest, base, digit)
+		text[e.length-1-i] = e.alphabet[digit.Int64()]
 	}
 	return string(text)
 }
 
 // Negative IDs sort last, as documented.
-func TestBase32IsAnExactInversePairOverAllOfInt64AndSortsAsTheIDsDo(t *testing.T) {
+func TestEncodingsAreExactInversePairsOverAllOfInt64AndSortAsTheIDsDo(t *testing.T) {
 	ids := sampleIDs()
 	slices.SortFunc(ids, func(a, b snowflake.ID) int { return cmp.Compare(uint64(a), uint64(b)) })
-	last := ""
-	for _, id := range ids {
-		text := id.Base32()
-		if want := base32(new(big.Int).SetUint64(uint64(id))); text != want || text < last {
-			t.Fatalf("%d is written as %q, want %q, not below %q", id, text, want, last)
+	for _, e := range encodings {
+		last := ""
+		for _, id := range ids {
+			text := e.format(id)
+			if want := e.digits(new(big.Int).SetUint64(uint64(id))); text != want || text < last {
+				t.Fatalf("%s: %d is written as %q, want %q, not below %q", e.name, id, text, want, last)
+			}
+			if got, err := e.parse(text); got != id || err != nil {
+				t.Fatalf("%s: %q is read as %d, %v, want %d", e.name, text, got, err, id)
+			}
+			last = text
 		}
-		if got, err := snowflake.ParseBase32(text); got != id || err != nil {
-			t.Fatalf("%q is read as %d, %v, want %d", text, got, err, id)
-		}
-		last = text
 	}
 }
 
-func TestBase32RejectsOtherTextAndMoreThan64Bits(t *testing.T) {
+func TestEncodingsRejectOtherTextAndMoreThan64Bits(t *testing.T) {
 	limit := new(big.Int).Lsh(big.NewInt(1), 64)
-	rejected := map[string]error{base32(limit): snowflake.ErrRange}
-	text := snowflake.ID(175928847299117063).Base32()
-	for _, in := range []string{"", "0", text[1:], text[:len(text)-1], "0" + text, text + "0", text + text, text + "\n"} {
-		rejected[in] = snowflake.ErrSyntax
-	}
-	text = snowflake.ID(1).Base32()
-	for at := range text {
-		for c := range 256 {
-			if strings.IndexByte(base32Digits, byte(c)) < 0 {
-				rejected[text[:at]+string([]byte{byte(c)})+text[at+1:]] = snowflake.ErrSyntax
+	largest := new(big.Int).Sub(limit, big.NewInt(1))
+	for _, e := range encodings {
+		rejected := map[string]error{}
+		text, zero := e.format(175928847299117063), e.alphabet[:1]
+		for _, in := range []string{"", zero, text[1:], text[:len(text)-1], zero + text, text + zero, text + text, text + "\n"} {
+			rejected[in] = snowflake.ErrSyntax
+		}
+		text = e.format(1)
+		for at := range text {
+			for c := range 256 {
+				if strings.IndexByte(e.alphabet, byte(c)) < 0 {
+					rejected[text[:at]+string([]byte{byte(c)})+text[at+1:]] = snowflake.ErrSyntax
+				}
 			}
 		}
-	}
-	for _, c := range base32Digits[16:] { // all first characters that are too large
-		rejected[string(c)+strings.Repeat("0", 12)] = snowflake.ErrRange
-		rejected[string(c)+strings.Repeat("Z", 12)] = snowflake.ErrRange
-	}
-	for in, want := range rejected {
-		id, err := snowflake.ParseBase32(in)
-		wantError(t, strconv.Quote(in), err, want)
-		if id != 0 {
-			t.Errorf("%q is read as %d with an error, want 0", in, id)
+		if id, err := e.parse(e.digits(largest)); id != -1 || err != nil {
+			t.Errorf("%s: 2^64-1 is read as %d, %v, want -1", e.name, id, err)
+		}
+		rejected[e.digits(limit)] = snowflake.ErrRange
+		rejected[e.digits(new(big.Int).Add(limit, big.NewInt(12345)))] = snowflake.ErrRange
+		// All first characters that are too large, before the smallest digits and before the largest.
+		first := strings.IndexByte(e.alphabet, e.digits(largest)[0])
+		for _, c := range e.alphabet[first+1:] {
+			for _, digit := range []string{zero, e.alphabet[len(e.alphabet)-1:]} {
+				rejected[string(c)+strings.Repeat(digit, e.length-1)] = snowflake.ErrRange
+			}
+		}
+		for in, want := range rejected {
+			id, err := e.parse(in)
+			wantError(t, e.name+" of "+strconv.Quote(in), err, want)
+			if id != 0 {
+				t.Errorf("%s: %q is read as %d with an error, want 0", e.name, in, id)
+			}
 		}
 	}
 }

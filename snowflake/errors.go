@@ -102,7 +102,7 @@ const maxErrorInput = 40
 
 // ParseError describes input that is not an ID.
 type ParseError struct {
-	// Source is what was read: "text", "parameter", "JSON", "base32", "BSON" with its type, or for Scan
+	// Source is what was read: "text", "parameter", "JSON", "base32", "base62", "BSON" with its type, or for Scan
 	// "NULL" or the Go type, such as "float64".
 	Source string
 	// Input is the rejected input, cut to 40 bytes that end with "..." if it was longer; empty if the source says all.

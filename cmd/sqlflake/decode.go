@@ -38,9 +38,8 @@ as database clients print them. Words without a digit beside an ID are left out,
 and so are a first line without digits, rules, and lines such as "(2 rows)".
 
 An input is a decimal number, 13 characters of base 32, a typed ID such as
-user_04W86BB0G4007, a UUID made of an ID, or
-0x and hexadecimal digits. Put -- before
-a number below 0.
+user_04W86BB0G4007, a UUID made of an ID, or 0x and hexadecimal digits. 11
+characters with a digit are base 62. Put -- before a number below 0.
 
 An input that is not an ID is reported, with its line, and the others are
 decoded. An ID is decoded with a note if the layout can't have issued it by now,

@@ -52,6 +52,10 @@ func TestDecode(t *testing.T) {
 			args: "decode -csv 175928847299117063 04W86BB0G4007 user_04W86BB0G4007 big_order_04W86BB0G4007 0x271065ac1020007 -- 0X271065AC1020007",
 			want: result{out: "id,time,worker,sequence,note\n" + strings.Repeat("175928847299117063,2026-05-01T11:18:25.796Z,32,7,\n", 6)},
 		},
+		"base 62 on request": {
+			args: "decode -csv -from base62 0Czks0tP37X",
+			want: result{out: "id,time,worker,sequence,note\n175928847299117063,2026-05-01T11:18:25.796Z,32,7,\n"},
+		},
 		"what can't be an ID of the layout": {
 			args: "decode -csv -- -5 0 1541815603606036480 9223372036854775807",
 			want: result{code: exitFailed, err: futureHint, out: `id,time,worker,sequence,note
@@ -142,6 +146,8 @@ func TestWhatProgramsPrintIsPasted(t *testing.T) {
 		"UTF-16 of the other order": {"\xfe\xff\x001\x00\n", nil, "the input is UTF-16; convert it, such as with iconv"},
 		"words of 11 letters":       {"Information", nil, `"Information" is not an ID`},
 		"another":                   {"Application", nil, `"Application" is not an ID`},
+		"11 characters":             {"BlockNumber BlockNumbe2", nil, `"BlockNumbe2" is not an ID: it is above the greatest one`},
+		"base 62 above all":         {"AzL8n0Y58m8", nil, `"AzL8n0Y58m8" is not an ID: it is above the greatest one, 9223372036854775807`},
 		"base 32 above all":         {"800000000000A user_8000000000000", nil, "above the greatest one, 9223372036854775807"},
 		"a time of the day":         {id + " 10:00:00", []string{id}, `"10:00:00" is not an ID`},
 		"a setting":                 {"password=secret17", nil, "it looks like a DSN"},
@@ -189,11 +195,14 @@ func TestWhatProgramsPrintIsPasted(t *testing.T) {
 func TestEveryFormOfAnIDIsReadBack(t *testing.T) {
 	for _, id := range []snowflake.ID{1, 57, 1e12, 1e13 - 1, 175928847299117063, 1<<63 - 1} {
 		for form, text := range map[string]string{
-			"decimal": id.String(), "base32": id.Base32(), "hex": fmt.Sprintf("%#x", int64(id)),
+			"decimal": id.String(), "base32": id.Base32(), "base62": id.Base62(), "hex": fmt.Sprintf("%#x", int64(id)),
 			"typed": "a_" + id.Base32(),
 		} {
 			if got, err := parseID(text, form); err != nil || got != id {
 				t.Errorf("%s %s: %v, %v", form, text, got, err)
+			}
+			if form == "base62" && strings.Trim(text, "0123456789") == "" {
+				continue // decimal digits come first
 			}
 			if got, err := parseID(text, "auto"); err != nil || got != id {
 				t.Errorf("auto %s: %v, %v", text, got, err)

@@ -13,7 +13,7 @@ import (
 )
 
 // forms are the values of --from.
-var forms = []string{"auto", "decimal", "base32", "hex", "typed", "uuid"}
+var forms = []string{"auto", "decimal", "base32", "base62", "hex", "typed", "uuid"}
 
 // parseID reads an ID of the form. Of two forms that a text could have, auto takes decimal digits first.
 func parseID(text, form string) (snowflake.ID, error) {
@@ -48,9 +48,9 @@ func parseHex(text string) (snowflake.ID, error) {
 	return snowflake.ID(u), nil
 }
 
-// parseBase32 parses a text of letters, which is often a word. A negative number is an error: no ID has such a text.
-func parseBase32(text string) (snowflake.ID, error) {
-	id, err := snowflake.ParseBase32(text)
+// notNegative parses a text of letters, which is often a word. A negative number is an error: no ID has such a text.
+func notNegative(text string, parse func(string) (snowflake.ID, error)) (snowflake.ID, error) {
+	id, err := parse(text)
 	if id < 0 {
 		return 0, fmt.Errorf("%.40q is not an ID: it is above the greatest one, %v", text, snowflake.ID(math.MaxInt64))
 	}
@@ -61,6 +61,7 @@ func formOf(text string) string {
 	_, err := snowflake.Parse(text)
 	isDecimal := err == nil || errors.Is(err, snowflake.ErrRange)
 	isHex := strings.HasPrefix(text, "0x") || strings.HasPrefix(text, "0X")
+	hasDigit := strings.ContainsAny(text, "0123456789")
 	areDigits := strings.Trim(text, "0123456789") == ""
 
 	switch {
@@ -78,6 +79,8 @@ func formOf(text string) string {
 		return "decimal"
 	case isFloat(text):
 		return "float"
+	case len(text) == 11 && hasDigit:
+		return "base62"
 	}
 	return "decimal" // its error names the first character that is not a digit
 }
@@ -99,7 +102,7 @@ func parseTyped(text string) (snowflake.ID, error) {
 			text)
 	}
 
-	return parseBase32(text[at+1:])
+	return notNegative(text[at+1:], snowflake.ParseBase32)
 }
 
 // around matches what programs and chats write around an ID: id=1, <@1>, :1, 1n, 1L, 1::bigint.

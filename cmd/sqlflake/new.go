@@ -71,8 +71,8 @@ func (o *newOptions) addFlags(c *cobra.Command) {
 	c.Flags().StringVar(&o.namespace, "namespace", lease.DefaultNamespace, "`name` of the namespace")
 	c.Flags().Func("field", "`field=number` of the layout, such as datacenter=3, for each but the worker", o.setField)
 	c.Flags().DurationVar(&o.wait, "wait", 30*time.Second, "how long to wait for a free worker")
-	choiceFlag(c, &o.as, "as", "`form` of the output: decimal or base32 (default decimal)",
-		"decimal", "base32")
+	choiceFlag(c, &o.as, "as", "`form` of the output: decimal, base32 or base62 (default decimal)",
+		"decimal", "base32", "base62")
 	c.Flags().BoolVar(&o.json, "json", false, "print a JSON object a line, with IDs as strings and their fields")
 
 	c.MarkFlagsRequiredTogether("worker", "state")
@@ -180,8 +180,11 @@ func (o *newOptions) print(out *rows, id snowflake.ID) error {
 	}
 
 	text := id.String()
-	if o.as == "base32" {
+	switch o.as {
+	case "base32":
 		text = id.Base32()
+	case "base62":
+		text = id.Base62()
 	}
 	_, err := out.w.WriteString(text + "\n")
 	return err

@@ -20,7 +20,7 @@ import (
 func TestIDsOfAStateFileDoNotRepeat(t *testing.T) {
 	state := filepath.Join(t.TempDir(), "worker-1023.json")
 	var all []snowflake.ID
-	for _, args := range []string{"-n 3", "-n 5000", "-n 3 -as base32"} {
+	for _, args := range []string{"-n 3", "-n 5000", "-n 3 -as base32", "-n 3 -as base62"} {
 		r := do(t, "", append([]string{"new", "-worker", "1023", "-state", state}, strings.Fields(args)...)...)
 		if r.code != exitOK || r.err != "" {
 			t.Fatalf("%s: %+v", args, r)

@@ -7,6 +7,7 @@ from datetime import datetime, timedelta, timezone
 
 MAX = 2**63 - 1
 B32 = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"
+B62 = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
 UNITS = {"ns": 1, "us": 10**3, "µs": 10**3, "ms": 10**6, "s": 10**9, "m": 60 * 10**9, "h": 3600 * 10**9}
 
 
@@ -143,6 +144,7 @@ def read_uuid(text):
 FORMS = {
     "decimal": (str, read_decimal),
     "base32": (lambda id: write(id, B32, 13), lambda text: read(text, B32, 13)),
+    "base62": (lambda id: write(id, B62, 11), lambda text: read(text, B62, 11)),
     "uuid": (uuid_text, read_uuid),
 }
 

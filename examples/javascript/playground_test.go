@@ -58,7 +58,7 @@ type (
 )
 
 const notAnID = "not an ID: want a number such as 175928847299117063, 13 characters of base 32 such as 04W86BB0G4007, " +
-	"or a UUID"
+	"11 of base 62, or a UUID"
 
 // playground runs the page's scripts in node.
 func playground(t *testing.T, ids []numbered, texts []string, addresses []address) (got answers) {
@@ -108,6 +108,7 @@ func want(l snowflake.Layout, id snowflake.ID) shown {
 		Texts: [][2]string{
 			{"decimal", id.String()},
 			{"base32", id.Base32()},
+			{"base62", id.Base62()},
 			{"uuid", uuidkey.UUID(id).String()},
 		},
 	}
@@ -165,7 +166,7 @@ func TestThePlaygroundReadsWhatGoWrites(t *testing.T) {
 	const id = snowflake.ID(250263666560077824)
 	number := id.String()
 	texts := map[string]read{
-		number: {"decimal", number, ""}, id.Base32(): {"base32", number, ""},
+		number: {"decimal", number, ""}, id.Base32(): {"base32", number, ""}, id.Base62(): {"base62", number, ""},
 		uuidkey.UUID(id).String():               {"uuid", number, ""},
 		sqltypes.Typed[kindOfUser](id).String(): {"typed", number, ""},
 		sqltypes.Typed[longKind](id).String():   {"typed", number, ""},
@@ -266,9 +267,9 @@ func TestThePageShowsTheIDOfItsAddressAndNoMarkup(t *testing.T) {
 			page("clustered", "typed", rounded, first),
 		},
 		{
-			address{"#layout=twitter&id=7", " " + first.Base32() + " "},
-			"id=+" + first.Base32() + "+&layout=twitter",
-			page("twitter", "base32", rounded, first),
+			address{"#layout=twitter&id=7", " " + first.Base62() + " "},
+			"id=+" + first.Base62() + "+&layout=twitter",
+			page("twitter", "base62", rounded, first),
 		},
 		{address{"#layout=discord&id=7", ""}, "id=7&layout=discord", page("discord", "decimal", "exact", 7)},
 		{address{"#id=7&layout=", ""}, "id=7&layout=", page("default", "decimal", "exact", 7)},

@@ -1,4 +1,4 @@
-// Shortener makes short links, whose codes are keys in Base32. Copies may share a database: go run ./examples/shortener
+// Shortener makes short links, whose codes are keys in Base62. Copies may share a database: go run ./examples/shortener
 // -h
 package main
 
@@ -76,12 +76,12 @@ func newHandler(db *gorm.DB) http.Handler {
 		if !web.MatchString(l.URL) || len(l.URL) > 2000 {
 			http.Error(w, "A link begins with http:// or https:// and has at most 2000 bytes.", http.StatusBadRequest)
 		} else if err := db.WithContext(r.Context()).Create(&l).Error; !failed(w, err) { // Create sets l.ID
-			fmt.Fprintf(w, "http://%s/%s\n", r.Host, l.ID.Base32())
+			fmt.Fprintf(w, "http://%s/%s\n", r.Host, l.ID.Base62())
 		}
 	})
 	mux.HandleFunc("GET /{code}", func(w http.ResponseWriter, r *http.Request) {
 		var l link
-		id, _ := snowflake.ParseBase32(r.PathValue("code")) // 0 if it is no code: no link has this key
+		id, _ := snowflake.ParseBase62(r.PathValue("code")) // 0 if it is no code: no link has this key
 		if err := db.WithContext(r.Context()).Select("url").Take(&l, "id = ?", id).Error; !failed(w, err) {
 			http.Redirect(w, r, l.URL, http.StatusFound)
 		}

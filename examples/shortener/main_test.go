@@ -48,7 +48,7 @@ func TestCodesRedirectAndOthersAreErrors(t *testing.T) {
 	exampletest.Must(t, err)
 	exampletest.Must(t, db.AutoMigrate(&link{}))
 
-	const code = "03P04SYH00000"
+	const code = "09oVQq9FJs8"
 	long := "https://example.org/" + strings.Repeat("a", 2000)
 	handler := newHandler(db)
 	for _, test := range []struct {
@@ -65,10 +65,10 @@ func TestCodesRedirectAndOthersAreErrors(t *testing.T) {
 		{"GET", "/" + code[1:], "", 404, "no such link"},           // padded with one zero less
 		{"GET", "/0" + code, "", 404, "no such link"},              // ... and more
 		{"GET", "/" + code + "/", "", 404, "not found"},            //
-		{"GET", "/03P04SYH00001", "", 404, "no such link"},         // unknown
+		{"GET", "/09oVQq9FJs7", "", 404, "no such link"},           // unknown
 		{"GET", "/00000000000", "", 404, "no such link"},           //
-		{"GET", "/ZZZZZZZZZZZZZ", "", 404, "no such link"},         // above 2^64
-		{"GET", "/favicon.ico", "", 404, "no such link"},           // malformed
+		{"GET", "/zzzzzzzzzzz", "", 404, "no such link"},           // above 2^64
+		{"GET", "/favicon.ico", "", 404, "no such link"},           // 11 characters, but malformed
 		{"PUT", "/", "https://go.dev", 405, "Not Allowed"},         //
 		{"POST", "/", "", 400, "A link begins"},                    //
 		{"POST", "/", "go.dev", 400, "A link begins"},              //

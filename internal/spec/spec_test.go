@@ -109,8 +109,12 @@ var broken = []struct{ rule, right, wrong string }{
 	{"greatest decimal", "&& BigInt(s) <= maxID", ""},
 	{"zero in decimal", "/^(0|[1-9]", "/^([1-9]"},
 	{"alphabet of base 32", "0123456789ABCDEFGHJKMNPQRSTVWXYZ", "0123456789ABCDEFGHIJKLMNOPQRSTUV"},
+	{
+		"alphabet of base 62", "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz\"",
+		"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ\"",
+	},
 	{"length of base 32", "read(s, base32, 13, maxID)", "read(s.padStart(13, '0'), base32, 13, maxID)"},
-	{"range of base 32", "read(s, base32, 13, maxID)", "read(s, base32, 13, 1n << 70n)"},
+	{"range of base 62", "read(s, base62, 11, maxID)", "read(s, base62, 11, 1n << 70n)"},
 	{"spaces", "read(s, base32, 13, maxID)", "read(s.trim(), base32, 13, maxID)"},
 	{"capitals in a UUID", "uuidText(id) === s.toLowerCase()", "uuidText(id) === s"},
 	{"capitals among the digits", "/^[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}", "/^[0-9a-f]{8}(-[0-9a-f]{4}){3}"},

@@ -52,6 +52,7 @@ func makeTexts(t *testing.T, v *vectors) {
 	}{
 		"decimal": {snowflake.ID.String, notNegative(snowflake.Parse)},
 		"base32":  {snowflake.ID.Base32, notNegative(snowflake.ParseBase32)},
+		"base62":  {snowflake.ID.Base62, notNegative(snowflake.ParseBase62)},
 		"uuid": {func(id snowflake.ID) string { return uuidkey.UUID(id).String() }, func(s string) error {
 			var id uuidkey.ID
 			return id.Scan(s)
@@ -66,6 +67,10 @@ func makeTexts(t *testing.T, v *vectors) {
 			"", "0", "000000000000", "00000000000000", "04w86bb0g4007", "04W86BB0G400O", "04W86BB0G400I",
 			"04W86BB0G400U", "8000000000000",
 			"G000000000000", "04W86-BB0G400", "04W86BB0G400é", " 04W86BB0G4007", "04W86BB0G4007 ", "84W86BB0G4007",
+		},
+		"base62": {
+			"", "0", "0000000000", "000000000000", "AzL8n0Y58m8", "zzzzzzzzzzz", "0000000000-", "000000000 0",
+			" 00000000001", "00000000001 ",
 		},
 		"uuid": {
 			"", "00000000-0000-0000-0000-000000000000", "2e8c1b52-7d0a-4c3f-9b64-10c2f5a7d3e8",

@@ -26,7 +26,7 @@ export const presets = {
 };
 
 const notAnID = "not an ID: want a number such as 175928847299117063, 13 characters of base 32 such as 04W86BB0G4007, " +
-  "or a UUID";
+  "11 of base 62, or a UUID";
 
 /** readAny returns the number of an ID in any of its texts, and the name of that form. */
 export function readAny(text) {
@@ -35,7 +35,7 @@ export function readAny(text) {
     return { form: "typed", id: readTyped({ Prefix: text.slice(0, underscore) }, text) };
   }
   if (/^[0-9A-Za-z]{22}$|^[0-9A-Z]{26}$/.test(text)) fail("a token of publicid: only its key reads it");
-  for (const form of ["decimal", "base32", "uuid"]) {
+  for (const form of ["decimal", "base32", "base62", "uuid"]) {
     try {
       return { form, id: forms[form].read(text) };
     } catch { /* the next one */ }

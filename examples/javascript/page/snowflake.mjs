@@ -90,6 +90,7 @@ export function range(l, from, to) {
 
 // 4. Texts
 export const base32 = "0123456789ABCDEFGHJKMNPQRSTVWXYZ";
+export const base62 = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
 export function write(n, alphabet, length) {
   let s = "";
   for (let i = 0; i < length; i++, n /= BigInt(alphabet.length)) s = alphabet[Number(n % BigInt(alphabet.length))] + s;
@@ -105,6 +106,7 @@ export const hexOf = (s) => /^[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}
 export const forms = {
   decimal: { write: String, read: (s) => /^(0|[1-9][0-9]*)$/.test(s) && BigInt(s) <= maxID ? BigInt(s) : fail("not a decimal number up to 2^63 - 1") },
   base32: { write: (id) => write(id, base32, 13), read: (s) => read(s, base32, 13, maxID) },
+  base62: { write: (id) => write(id, base62, 11), read: (s) => read(s, base62, 11, maxID) },
   uuid: { write: uuidText, read: readUUID },
 };
 function uuidText(id) {
