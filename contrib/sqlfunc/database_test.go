@@ -7,13 +7,11 @@ import (
 	"fmt"
 	"os"
 	"strings"
-	"sync/atomic"
 	"testing"
 	"time"
 
 	"github.com/go-sql-driver/mysql"
 	"github.com/jackc/pgx/v5/pgconn"
-	"github.com/mattn/go-sqlite3"
 
 	"github.com/sqlflake/sqlflake/contrib/sqlfunc"
 	"github.com/sqlflake/sqlflake/internal/testdb"
@@ -47,23 +45,6 @@ func openMariaDB(tb testing.TB) server {
 	target := testdb.MariaDB(tb)
 	target.NeedMariaDB(tb, "the functions of sqlfunc")
 	return server{DB: target.Open(tb), dialect: sqldb.MySQL}
-}
-
-var drivers atomic.Int64
-
-// openSQLite opens a database whose connections have the functions under a name, with a new driver.
-func openSQLite(tb testing.TB, layout snowflake.Layout, name string, gen *snowflake.Generator) server {
-	tb.Helper()
-	s := server{dialect: sqldb.SQLite}
-	f := s.functions(tb, layout, sqlfunc.WithName(name))
-	driver := fmt.Sprint("sqlite3_sqlfunc_", drivers.Add(1))
-	sql.Register(driver, &sqlite3.SQLiteDriver{
-		ConnectHook: func(conn *sqlite3.SQLiteConn) error { return f.RegisterSQLite(conn, gen) },
-	})
-	target := testdb.SQLite(tb)
-	target.Driver = driver
-	s.DB = target.Open(tb)
-	return s
 }
 
 // eachIssuer runs a test on the database that issues IDs.
@@ -179,7 +160,7 @@ func (s server) failed(tb testing.TB, what string, err error, state, text string
 	var mariadb *mysql.MySQLError
 	switch {
 	case err == nil || !strings.Contains(err.Error(), text), errors.As(err, &postgres) && postgres.Code != state,
-		!errors.As(err, &postgres) && !errors.As(err, &mariadb) && s.dialect != sqldb.SQLite:
+		!errors.As(err, &postgres) && !errors.As(err, &mariadb):
 		tb.Errorf("%s: %v, want SQLSTATE %s on PostgreSQL, and %q", what, err, state, text)
 	}
 }

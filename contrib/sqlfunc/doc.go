@@ -29,7 +29,7 @@
 // No ID is issued twice, however many sessions insert, roll back, are cancelled or killed, and this does not depend on
 // the clock. No insert waits for the end of another transaction.
 //
-// PostgreSQL 14 or later takes snowflake_next as a DEFAULT. MariaDB 10.6 or later reads IDs, and issues none. SQLite
-// gets its functions from the program ([Functions.RegisterSQLite]). MySQL is not supported. [WithWorker] has the
-// promises for issued IDs, including after crashes. The README of the package has the rest: times, and pg_partman.
+// PostgreSQL 14 or later takes snowflake_next as a DEFAULT. MariaDB 10.6 or later reads IDs, and issues none. MySQL
+// and SQLite are not supported. [WithWorker] has the promises for issued IDs, including after crashes. The README of
+// the package has the rest: times, and pg_partman.
 package sqlfunc

@@ -119,8 +119,7 @@ func (f *Functions) stamp() error {
 
 // Statements returns the statements that create the functions, to be run in this order. They may be run again.
 //
-// It returns [ErrOption] for SQLite, whose functions come from the program ([Functions.RegisterSQLite]), for
-// MariaDB with [WithWorker], and for unknown dialects.
+// It returns [ErrOption] for MariaDB with [WithWorker], and for other dialects.
 func (f *Functions) Statements(dialect sqldb.Dialect) ([]string, error) {
 	switch dialect {
 	case sqldb.Postgres:
@@ -130,8 +129,6 @@ func (f *Functions) Statements(dialect sqldb.Dialect) ([]string, error) {
 			return nil, fmt.Errorf("%w: WithWorker: MariaDB issues no IDs, only PostgreSQL does", ErrOption)
 		}
 		return f.mariadb(), nil
-	case sqldb.SQLite:
-		return nil, fmt.Errorf("%w: SQLite has functions only from its driver, see RegisterSQLite", ErrOption)
 	}
 
 	return nil, fmt.Errorf("%w: the dialect %q, want Postgres or MySQL", ErrOption, dialect)
