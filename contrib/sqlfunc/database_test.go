@@ -30,12 +30,7 @@ type server struct {
 
 func openPostgres(tb testing.TB) server {
 	tb.Helper()
-	return onPostgres(tb, testdb.Postgres(tb))
-}
-
-func onPostgres(tb testing.TB, target testdb.Target) server {
-	tb.Helper()
-	s := server{DB: target.Open(tb), dialect: sqldb.Postgres}
+	s := server{DB: testdb.Postgres(tb).Open(tb), dialect: sqldb.Postgres}
 	s.schema = scan[string](tb, s, "SELECT current_schema()")
 	return s
 }

@@ -20,7 +20,7 @@ func ExampleFunctions_Script() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	fmt.Println(strings.Count(script, "CREATE OR REPLACE FUNCTION")) // with four for keys in other columns than bigint
+	fmt.Println(strings.Count(script, "CREATE OR REPLACE FUNCTION"))
 	// Then, in the database:
 	//
 	//	CREATE TABLE orders (id bigint PRIMARY KEY DEFAULT snowflake_next(), note text);
@@ -28,5 +28,5 @@ func ExampleFunctions_Script() {
 	//	SELECT o.*, p.time, p.worker FROM orders AS o, snowflake_parts(o.id) AS p;
 	//	SELECT * FROM orders WHERE id >= snowflake_min(now() - interval '1 day');
 
-	// Output: 9
+	// Output: 5
 }

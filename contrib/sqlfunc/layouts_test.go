@@ -151,7 +151,6 @@ func TestScriptsAreUnchanged(t *testing.T) {
 		dialect sqldb.Dialect
 		options []sqlfunc.Option
 	}{
-		"postgres_default": {snowflake.Default(), sqldb.Postgres, with(sqlfunc.WithWorker(1023))},
 		"postgres_sonyflake": {
 			preset("sonyflake"), sqldb.Postgres, with(sqlfunc.WithWorker(65535), sqlfunc.WithLeaseTables("jobs.shop_", "o'clock")),
 		},

@@ -21,9 +21,6 @@ func (f *Functions) postgres() []string {
 	}
 	if f.ordered() {
 		statements = append(statements, f.postgresMin())
-		for _, template := range postgresKeys {
-			statements = append(statements, f.postgresFill(template))
-		}
 	}
 
 	if f.next {
@@ -38,9 +35,7 @@ func (f *Functions) postgres() []string {
 
 // postgresFunctions are the functions, the one of the layout last.
 var postgresFunctions = [...]string{
-	"next()", "parts(bigint)", "text_time(pg_catalog.text)", "text_min(timestamp with time zone)",
-	"uuid_time(pg_catalog.text)", "uuid_min(timestamp with time zone)", "min(timestamp with time zone)", "time(bigint)",
-	"layout()",
+	"next()", "parts(bigint)", "min(timestamp with time zone)", "time(bigint)", "layout()",
 }
 
 func (f *Functions) postgresDrop() []string {
@@ -79,9 +74,7 @@ func (f *Functions) postgresFill(template string, pairs ...any) string {
 		operators = pgsql.Plain
 	}
 
-	for _, what := range []string{
-		"layout", "time", "parts", "min", "uuid_min", "uuid_time", "text_min", "text_time", "next", "state",
-	} {
+	for _, what := range []string{"layout", "time", "parts", "min", "next", "state"} {
 		pairs = append(pairs, "{"+what+"}", f.qualified(what))
 	}
 
@@ -90,7 +83,6 @@ func (f *Functions) postgresFill(template string, pairs ...any) string {
 		"{layout text}", pgsql.Literal(f.qualified("layout")+"()"),
 		"{state text}", pgsql.Literal(f.qualified("state")),
 		"{epoch}", floorMicroseconds(f.layout.Epoch()).Format(timestampFormat),
-		"{crockford}", crockford,
 	)...)
 }
 
@@ -222,57 +214,6 @@ func (f *Functions) ticksSQL(at string, shift int64) string {
 
 	return fmt.Sprintf(form, at, from, tick)
 }
-
-// crockford is the alphabet of snowflake.ID.Base32.
-const crockford = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"
-
-// postgresKeys are functions for keys in other columns than bigint: uuidkey.ID and sqltypes.Text. The types are those
-// that pg_partman needs: its encoder takes a timestamptz, and its decoder takes text, even for a uuid
-// (https://github.com/pgpartman/pg_partman/blob/v5.5.0/doc/pg_partman.md#create_partition).
-var postgresKeys = [...]string{postgresUUIDMin, postgresUUIDTime, postgresTextMin, postgresTextTime}
-
-// postgresUUIDMin has the layout of uuidkey.ID: 12 hexadecimal digits of the ID, the version, 3 digits, a byte with
-// the variant, the last 4 bits and a 1, and zeros.
-const postgresUUIDMin = `CREATE OR REPLACE FUNCTION {uuid_min}(instant timestamp with time zone) RETURNS pg_catalog.uuid
-LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE SET search_path = pg_catalog, pg_temp AS {quote}
-	SELECT (left(digits, 12) || '8' || substr(digits, 13, 3) || to_hex(130 + ((id & 15) << 2)) || repeat('0', 14))::uuid
-	FROM {min}($1) AS id, encode(int8send(id), 'hex') AS digits
-{quote}`
-
-// postgresUUIDTime rejects other UUIDs, whose time would be wrong. The collation is for columns with one that is not
-// deterministic, with which PostgreSQL does not match patterns.
-const postgresUUIDTime = `CREATE OR REPLACE FUNCTION {uuid_time}(key pg_catalog.text) RETURNS timestamp with time zone
-LANGUAGE plpgsql IMMUTABLE STRICT PARALLEL SAFE SET search_path = pg_catalog, pg_temp AS {quote}
-DECLARE
-	digits text COLLATE "C" := key::uuid;
-	bits bit(128) := 'x' || replace(digits, '-', '');
-BEGIN
-	IF digits !~ '^[0-7].{7}-.{4}-8.{3}-[89ab][26ae]00-0{12}$' THEN
-		RAISE EXCEPTION USING ERRCODE = 'invalid_text_representation',
-			MESSAGE = format('{name}_uuid_time: %s is not the UUID of an ID', digits);
-	END IF;
-	RETURN {time}((substring(bits FOR 48) || substring(bits FROM 53 FOR 12) || substring(bits FROM 67 FOR 4))::bit(64)::bigint);
-END {quote}`
-
-// postgresTextMin is ID.Base32. The IDs are not negative, so their signs need no mask.
-const postgresTextMin = `CREATE OR REPLACE FUNCTION {text_min}(instant timestamp with time zone) RETURNS pg_catalog.text
-LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE SET search_path = pg_catalog, pg_temp AS {quote}
-	SELECT string_agg(substr('{crockford}', ((id >> shift) & 31)::int + 1, 1), '' ORDER BY shift DESC)
-	FROM {min}($1) AS id, generate_series(0, 60, 5) AS shift
-{quote}`
-
-// postgresTextTime rejects what ParseBase32 rejects.
-const postgresTextTime = `CREATE OR REPLACE FUNCTION {text_time}(key pg_catalog.text) RETURNS timestamp with time zone
-LANGUAGE plpgsql IMMUTABLE STRICT PARALLEL SAFE SET search_path = pg_catalog, pg_temp AS {quote}
-BEGIN
-	IF key COLLATE "C" !~ '^[0-9A-F][{crockford}]{12}$' THEN
-		RAISE EXCEPTION USING ERRCODE = 'invalid_text_representation',
-			MESSAGE = format('{name}_text_time: %s is not the text of an ID', quote_literal(left(key, 64)));
-	END IF;
-	RETURN {time}((
-		SELECT bit_or((strpos('{crockford}', substr(key COLLATE "C", 13 - shift / 5, 1)) - 1)::bigint << shift)
-		FROM generate_series(0, 60, 5) AS shift));
-END {quote}`
 
 // guardBits makes 1<<guardBits larger than the number of concurrent sessions of a PostgreSQL server: MAX_BACKENDS is
 // 0x3FFFF in its source.

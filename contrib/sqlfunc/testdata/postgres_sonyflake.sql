@@ -14,10 +14,6 @@ BEGIN
 	registered := array_remove(ARRAY[
 		to_regprocedure('"public".snowflake_next()'),
 		to_regprocedure('"public".snowflake_parts(bigint)'),
-		to_regprocedure('"public".snowflake_text_time(pg_catalog.text)'),
-		to_regprocedure('"public".snowflake_text_min(timestamp with time zone)'),
-		to_regprocedure('"public".snowflake_uuid_time(pg_catalog.text)'),
-		to_regprocedure('"public".snowflake_uuid_min(timestamp with time zone)'),
 		to_regprocedure('"public".snowflake_min(timestamp with time zone)'),
 		to_regprocedure('"public".snowflake_time(bigint)'),
 		to_regprocedure('"public".snowflake_layout()')
@@ -82,43 +78,6 @@ BEGIN
 			MESSAGE = format('snowflake_min: %s is not before the end, 2188-11-16 03:28:58.88 UTC', instant AT TIME ZONE 'UTC');
 	END IF;
 	RETURN (((extract(epoch FROM instant AT TIME ZONE 'UTC') * 1000000)::bigint - 1409529600000000) / 10000) << 24;
-END $sqlfunc$;
-
-CREATE OR REPLACE FUNCTION "public".snowflake_uuid_min(instant timestamp with time zone) RETURNS pg_catalog.uuid
-LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE SET search_path = pg_catalog, pg_temp AS $sqlfunc$
-	SELECT (left(digits, 12) || '8' || substr(digits, 13, 3) || to_hex(130 + ((id & 15) << 2)) || repeat('0', 14))::uuid
-	FROM "public".snowflake_min($1) AS id, encode(int8send(id), 'hex') AS digits
-$sqlfunc$;
-
-CREATE OR REPLACE FUNCTION "public".snowflake_uuid_time(key pg_catalog.text) RETURNS timestamp with time zone
-LANGUAGE plpgsql IMMUTABLE STRICT PARALLEL SAFE SET search_path = pg_catalog, pg_temp AS $sqlfunc$
-DECLARE
-	digits text COLLATE "C" := key::uuid;
-	bits bit(128) := 'x' || replace(digits, '-', '');
-BEGIN
-	IF digits !~ '^[0-7].{7}-.{4}-8.{3}-[89ab][26ae]00-0{12}$' THEN
-		RAISE EXCEPTION USING ERRCODE = 'invalid_text_representation',
-			MESSAGE = format('snowflake_uuid_time: %s is not the UUID of an ID', digits);
-	END IF;
-	RETURN "public".snowflake_time((substring(bits FOR 48) || substring(bits FROM 53 FOR 12) || substring(bits FROM 67 FOR 4))::bit(64)::bigint);
-END $sqlfunc$;
-
-CREATE OR REPLACE FUNCTION "public".snowflake_text_min(instant timestamp with time zone) RETURNS pg_catalog.text
-LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE SET search_path = pg_catalog, pg_temp AS $sqlfunc$
-	SELECT string_agg(substr('0123456789ABCDEFGHJKMNPQRSTVWXYZ', ((id >> shift) & 31)::int + 1, 1), '' ORDER BY shift DESC)
-	FROM "public".snowflake_min($1) AS id, generate_series(0, 60, 5) AS shift
-$sqlfunc$;
-
-CREATE OR REPLACE FUNCTION "public".snowflake_text_time(key pg_catalog.text) RETURNS timestamp with time zone
-LANGUAGE plpgsql IMMUTABLE STRICT PARALLEL SAFE SET search_path = pg_catalog, pg_temp AS $sqlfunc$
-BEGIN
-	IF key COLLATE "C" !~ '^[0-9A-F][0123456789ABCDEFGHJKMNPQRSTVWXYZ]{12}$' THEN
-		RAISE EXCEPTION USING ERRCODE = 'invalid_text_representation',
-			MESSAGE = format('snowflake_text_time: %s is not the text of an ID', quote_literal(left(key, 64)));
-	END IF;
-	RETURN "public".snowflake_time((
-		SELECT bit_or((strpos('0123456789ABCDEFGHJKMNPQRSTVWXYZ', substr(key COLLATE "C", 13 - shift / 5, 1)) - 1)::bigint << shift)
-		FROM generate_series(0, 60, 5) AS shift));
 END $sqlfunc$;
 
 CREATE SEQUENCE IF NOT EXISTS "public".snowflake_state;
