@@ -155,41 +155,6 @@ func TestHorizonsAreExactToTheLastDigit(t *testing.T) {
 	})
 }
 
-func TestHorizonsAreComparedWithTheTickAndEachOtherToTheLastDigit(t *testing.T) {
-	store, _, _ := newStore(t)
-	each(t, func(t *testing.T, n int64, request func(first, last, tick int64) leasestore.Request) {
-		for _, ahead := range []int{0, 1} { // whichever the script sees first
-			var claims [2]leasestore.Claim
-			r := request(0, 1, n)
-			r.Namespace += strconv.Itoa(ahead)
-			for i := range claims {
-				r.Token = leasetest.NewToken()
-				claims[i] = acquire(t, store, r).Claim
-				extend(t, store, claims[i], n)
-			}
-			extend(t, store, claims[ahead], n+1)
-			release(t, store, claims[ahead])
-			time.Sleep(2 * time.Millisecond) // the unit of an expiry is 1 ms
-			release(t, store, claims[1-ahead])
-			for _, step := range []struct{ last, tick, want int64 }{
-				{2, n - 1, 2}, // both are ahead, 2 was never taken
-				{1, n - 1, int64(1 - ahead)},
-				{1, n, int64(1 - ahead)},
-				{1, n, int64(ahead)},
-			} {
-				r.Last, r.Tick, r.Token = step.last, step.tick, leasetest.NewToken()
-				grant := acquire(t, store, r)
-				if grant.Worker != step.want {
-					t.Fatalf("worker %d at %d is ahead: got worker %d at tick %d, want %d", ahead, n+1, grant.Worker, step.tick, step.want)
-				}
-				if step.tick < n {
-					release(t, store, grant.Claim)
-				}
-			}
-		}
-	})
-}
-
 func TestEpochsAreExactToTheLastDigit(t *testing.T) {
 	store, client, prefix := newStore(t)
 	each(t, func(t *testing.T, n int64, request func(first, last, tick int64) leasestore.Request) {
@@ -215,30 +180,6 @@ func TestEpochsAreExactToTheLastDigit(t *testing.T) {
 			t.Errorf("after epoch %d: %+v, %v", claim.Epoch, grant.Claim, err)
 		}
 	})
-}
-
-func TestWorkersAreCountedToTheLastDigit(t *testing.T) {
-	store, _, _ := newStore(t)
-	each(t, func(t *testing.T, n int64, request func(first, last, tick int64) leasestore.Request) {
-		for i := range int64(3) {
-			if grant := acquire(t, store, request(n-1, n+1, 0)); grant.Worker != n-1+i {
-				t.Fatalf("worker %d, want %d", grant.Worker, n-1+i)
-			}
-		}
-		if _, err := store.Acquire(t.Context(), request(n-1, n+1, 0)); !errors.Is(err, lease.ErrNoWorker) {
-			t.Errorf("error %v, want ErrNoWorker", err)
-		}
-	})
-}
-
-func TestAClockBeforeTheEpochIsBelowEveryHorizon(t *testing.T) {
-	store, _, _ := newStore(t)
-	release(t, store, acquire(t, store, request("orders", 0, 1, 0)).Claim) // with the horizon 0
-	for _, test := range []struct{ tick, want int64 }{{-1, 1}, {math.MinInt64, 0}} {
-		if grant := acquire(t, store, request("orders", 0, 1, test.tick)); grant.Worker != test.want {
-			t.Errorf("tick %d took worker %d, want %d", test.tick, grant.Worker, test.want)
-		}
-	}
 }
 
 func TestRedisThatWouldEvictTheHorizonsIsRefused(t *testing.T) {

@@ -81,14 +81,12 @@ func TestWhatChangesAfterTheReadIsSeen(t *testing.T) {
 		},
 		"another takes the worker": {
 			change: func(t *testing.T, s state) {
-				t.Helper()
 				acquire(t, s.store, request("orders", 0, 0, 1000))
 			},
 			want: "no free worker", scripts: 3,
 		},
 		"another takes it and gives it back": {
 			change: func(t *testing.T, s state) {
-				t.Helper()
 				claim := acquire(t, s.store, request("orders", 0, 0, 1000)).Claim
 				extend(t, s.store, claim, 700)
 				release(t, s.store, claim)
@@ -97,14 +95,12 @@ func TestWhatChangesAfterTheReadIsSeen(t *testing.T) {
 		},
 		"its owner extends late": {
 			change: func(t *testing.T, s state) {
-				t.Helper()
 				extend(t, s.store, s.old, 600)
 			},
 			want: "no free worker", scripts: 3,
 		},
 		"its owner lowers the horizon": {
 			change: func(t *testing.T, s state) {
-				t.Helper()
 				if err := s.store.Release(t.Context(), s.old, 400); err != nil {
 					t.Fatal(err)
 				}
@@ -113,7 +109,6 @@ func TestWhatChangesAfterTheReadIsSeen(t *testing.T) {
 		},
 		"only the epoch": {
 			change: func(t *testing.T, s state) {
-				t.Helper()
 				row := s.client.HGet(t.Context(), s.key, worker0).Val()
 				s.client.HSet(t.Context(), s.key, worker0, "0000000000000000007"+row[19:])
 			},
@@ -121,7 +116,6 @@ func TestWhatChangesAfterTheReadIsSeen(t *testing.T) {
 		},
 		"only the expiry": {
 			change: func(t *testing.T, s state) {
-				t.Helper()
 				row := s.client.HGet(t.Context(), s.key, worker0).Val()
 				s.client.HSet(t.Context(), s.key, worker0, row[:40]+"0000000000000000007"+row[59:])
 			},
@@ -129,28 +123,24 @@ func TestWhatChangesAfterTheReadIsSeen(t *testing.T) {
 		},
 		"all is forgotten": {
 			change: func(t *testing.T, s state) {
-				t.Helper()
 				s.client.Del(t.Context(), s.key)
 			},
 			epoch: 1, scripts: 4,
 		},
 		"another layout comes": {
 			change: func(t *testing.T, s state) {
-				t.Helper()
 				s.client.HSet(t.Context(), s.key, "layout", "another")
 			},
 			want: "another", scripts: 3,
 		},
 		"a later version takes over": {
 			change: func(t *testing.T, s state) {
-				t.Helper()
 				s.client.HSet(t.Context(), s.key, "protocol", "2")
 			},
 			want: "version 2", scripts: 2,
 		},
 		"the row is damaged": {
 			change: func(t *testing.T, s state) {
-				t.Helper()
 				s.client.HSet(t.Context(), s.key, worker0, "x")
 			},
 			want: "not a row", scripts: 3,

@@ -2,7 +2,7 @@ package redislease
 
 import (
 	"context"
-	_ "embed" // for the scripts
+	_ "embed" // for the script
 	"errors"
 	"fmt"
 	"reflect"
@@ -88,30 +88,18 @@ func New(client redis.UniversalClient, opts ...Option) (*Store, error) {
 	return s, nil
 }
 
-var (
-	//go:embed lua/row.lua
-	rowLua string
-	//go:embed lua/take.lua
-	takeLua string
-	//go:embed lua/extend.lua
-	extendLua string
-	//go:embed lua/release.lua
-	releaseLua string
-	//go:embed lua/list.lua
-	listLua string
+//go:embed lease.lua
+var leaseLua string
 
-	takeScript    = redis.NewScript(rowLua + takeLua)
-	extendScript  = redis.NewScript(rowLua + extendLua)
-	releaseScript = redis.NewScript(rowLua + releaseLua)
-	listScript    = redis.NewScript(rowLua + listLua)
-)
+var script = redis.NewScript(leaseLua)
 
 // key returns the key of a namespace's hash.
 func (s *Store) key(namespace string) string { return s.prefix + "{" + namespace + "}" }
 
-// call runs a script, by its hash or, if Redis does not have it yet, by its text. It returns the first word of the
-// reply, and the rest.
-func (s *Store) call(ctx context.Context, script *redis.Script, namespace string, args ...any) (string, []any, error) {
+// call runs a function of the script, by its hash or, if Redis does not have it yet, by its text. It returns the first
+// word of the reply, and the rest.
+func (s *Store) call(ctx context.Context, function, namespace string, args ...any) (string, []any, error) {
+	args = append([]any{function}, args...)
 	var reply []any
 	err := await(ctx, func() (err error) {
 		reply, err = script.Run(ctx, s.client, []string{s.key(namespace)}, args...).Slice()
@@ -135,11 +123,11 @@ func (s *Store) call(ctx context.Context, script *redis.Script, namespace string
 	return word, reply[1:], nil
 }
 
-// claim runs a script whose arguments begin with a claim, and returns lease.ErrLost if the row has another epoch or
+// claim calls a function whose arguments begin with a claim, and returns lease.ErrLost if the row has another epoch or
 // token.
-func (s *Store) claim(ctx context.Context, script *redis.Script, c leasestore.Claim, args ...any) ([]any, error) {
+func (s *Store) claim(ctx context.Context, function string, c leasestore.Claim, args ...any) ([]any, error) {
 	args = append([]any{digits(c.Worker), digits(c.Epoch), c.Token, c.Next}, args...)
-	word, reply, err := s.call(ctx, script, c.Namespace, args...)
+	word, reply, err := s.call(ctx, function, c.Namespace, args...)
 	if err == nil && word == "lost" {
 		err = fmt.Errorf("%w: worker %d of namespace %q is not held with epoch %d any more",
 			lease.ErrLost, c.Worker, c.Namespace, c.Epoch)
