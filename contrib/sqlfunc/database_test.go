@@ -42,12 +42,6 @@ func openMariaDB(tb testing.TB) server {
 	return server{DB: target.Open(tb), dialect: sqldb.MySQL}
 }
 
-// eachIssuer runs a test on the database that issues IDs.
-func eachIssuer(t *testing.T, test func(t *testing.T, s server)) {
-	t.Helper()
-	test(t, openPostgres(t))
-}
-
 // worker returns the option for functions that issue IDs, where the database does.
 func (s server) worker(worker int64) sqlfunc.Option {
 	if s.dialect == sqldb.MySQL {

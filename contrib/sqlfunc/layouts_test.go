@@ -1,23 +1,19 @@
 package sqlfunc_test
 
 import (
-	"encoding/json"
 	"flag"
 	"fmt"
 	"math"
-	"math/big"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"slices"
-	"strings"
 	"testing"
 	"time"
 
 	"github.com/sqlflake/sqlflake/contrib/sqlfunc"
 	"github.com/sqlflake/sqlflake/snowflake"
 	"github.com/sqlflake/sqlflake/snowflake/sqldb"
-	"github.com/sqlflake/sqlflake/sqltypes"
 )
 
 func preset(name string) snowflake.Layout { return snowflake.MustPreset(name) }
@@ -188,92 +184,4 @@ func TestPostgresScriptRuns(t *testing.T) {
 	if err := snowflake.Default().Validate(scan[snowflake.ID](t, db, "SELECT snowflake_next()")); err != nil {
 		t.Error(err)
 	}
-}
-
-// vectors are those of the specification that the functions can express.
-type vectors struct {
-	Layouts struct{ Valid []struct{ Canonical string } }
-	IDs     []struct {
-		Layout, Unix string
-		ID           snowflake.ID
-		Fields       map[string]string
-	}
-	Bounds []struct {
-		Layout, From, To string
-		Lo, Hi           sqltypes.Null // an error
-	}
-}
-
-func specified(tb testing.TB) (v vectors) {
-	tb.Helper()
-	text, err := os.ReadFile("../../docs/spec/vectors.json")
-	if err == nil {
-		err = json.Unmarshal(text, &v)
-	}
-	if err != nil || len(v.Layouts.Valid) == 0 || len(v.IDs) == 0 || len(v.Bounds) == 0 {
-		tb.Fatalf("%d layouts, %d IDs, %d bounds, %v", len(v.Layouts.Valid), len(v.IDs), len(v.Bounds), err)
-	}
-	return v
-}
-
-// unix returns the time of nanoseconds since 1970.
-func unix(tb testing.TB, nanos string) time.Time {
-	tb.Helper()
-	n, ok := new(big.Int).SetString(nanos, 10)
-	if !ok {
-		tb.Fatalf("%q is no number", nanos)
-	}
-	seconds, rest := new(big.Int).DivMod(n, big.NewInt(1e9), new(big.Int))
-	return time.Unix(seconds.Int64(), rest.Int64()).UTC()
-}
-
-// Times in the databases have microseconds. The functions have the tick of a time, bounds the one that begins not before:
-// they are the same where a tick begins, but at the end.
-func TestFunctionsPassTheVectorsOfTheSpecification(t *testing.T) {
-	v := specified(t)
-	eachServer(t, func(t *testing.T, s server) {
-		ids, bounds := 0, 0
-		for i, valid := range v.Layouts.Valid {
-			layout, name := parse(t, valid.Canonical), fmt.Sprint("specified", i)
-			s.install(t, layout, sqlfunc.WithName(name))
-			read, least := s.reader(layout, name)
-			for _, id := range v.IDs {
-				at := unix(t, id.Unix)
-				if id.Layout != valid.Canonical || !s.holds(layout, at) {
-					continue
-				}
-				ids++
-				var text, parts string
-				fields := map[string]any{}
-				err := s.QueryRowContext(t.Context(), read, id.ID).Scan(&text, &parts)
-				if err == nil {
-					decoder := json.NewDecoder(strings.NewReader(parts))
-					decoder.UseNumber()
-					err = decoder.Decode(&fields)
-				}
-				delete(fields, snowflake.FieldTime)
-				if err != nil || text != floor(at).Format(timeForm) || fmt.Sprint(fields) != fmt.Sprint(id.Fields) {
-					t.Errorf("%s: %d is of %s, %v, %v, want %s, %v", valid.Canonical, id.ID, text, fields, err, at, id.Fields)
-				}
-			}
-			for _, b := range v.Bounds {
-				for nanos, want := range map[string]sqltypes.Null{b.From: b.Lo, b.To: b.Hi} {
-					at := unix(t, nanos)
-					if b.Layout != valid.Canonical || !want.Valid || !layout.Time(want.ID).Equal(at) ||
-						at.Nanosecond()%1000 > 0 || !s.holds(layout, at) {
-						continue
-					}
-					bounds++
-					var got snowflake.ID
-					err := s.QueryRowContext(t.Context(), least, at.Format(timeForm)).Scan(&got)
-					if got != want.ID || err != nil {
-						t.Errorf("%s: the least ID at %s is %d, %v, want %d", valid.Canonical, at, got, err, want.ID)
-					}
-				}
-			}
-		}
-		if ids < 100 || bounds < 40 {
-			t.Errorf("%d IDs and %d bounds were read", ids, bounds)
-		}
-	})
 }
