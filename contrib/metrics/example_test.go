@@ -1,7 +1,6 @@
 package metrics_test
 
 import (
-	"context"
 	"fmt"
 
 	"github.com/sqlflake/sqlflake/contrib/metrics"
@@ -21,7 +20,7 @@ func ExampleSet() {
 	}
 	var set metrics.Set
 	set.Add("orders", gen, nil, func(v metrics.Value) { fmt.Println(v.Metric, v.Label, v.Value) })
-	for _, v := range set.Read(context.Background()) {
+	for _, v := range set.Read() {
 		if v.Metric == "snowflake.worker" || v.Metric == "snowflake.clock.steps" {
 			fmt.Println(v.Metric, v.Generator, v.Value, units[v.Metric])
 		}

@@ -20,14 +20,17 @@ type Metric struct {
 	Help   string   // one sentence
 	Label  string   // of a histogram: the second label, such as "snowflake.wait.reason"
 	Values []string // of the second label
+	// Buckets are the upper bounds of a histogram's buckets in seconds. They go from the shortest wait to the longest: for
+	// the horizon of the owner before, up to lease.MaxWindow.
+	Buckets []float64
 }
 
 const (
 	waitDuration = "snowflake.wait.duration"
 	callDuration = "snowflake.lease.call.duration"
-	workersHeld  = "snowflake.lease.worker.held"
-	workersLimit = "snowflake.lease.worker.limit"
 )
+
+var buckets = []float64{.001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10, 30, 60, 600}
 
 // all begins with the metrics of source.values, in its order.
 var all = []Metric{
@@ -56,29 +59,19 @@ var all = []Metric{
 		Help: "Acquired workers that had another owner before.",
 	},
 	{Name: "snowflake.lease.losses", Kind: "counter", Unit: "{loss}", Help: "Workers lost to another owner."},
-	{
-		Name: workersHeld, Kind: "gauge", Unit: "{worker}",
-		Help: "Workers of the lease's range that are held or reserved.",
-	},
-	{Name: workersLimit, Kind: "gauge", Unit: "{worker}", Help: "All workers of the lease's range."},
+	{Name: "snowflake.lease.workers", Kind: "gauge", Unit: "{worker}", Help: "Workers that the layout has."},
 	{
 		Name: waitDuration, Kind: "histogram", Unit: "s", Help: "Waits for IDs.",
-		Label: "snowflake.wait.reason", Values: []string{"clock", "lease"},
+		Label: "snowflake.wait.reason", Values: []string{"clock", "lease"}, Buckets: buckets,
 	},
 	{
 		Name: callDuration, Kind: "histogram", Unit: "s", Help: "Calls of the lease's store.",
-		Label: "snowflake.lease.call", Values: []string{"acquire", "extend", "release"},
+		Label: "snowflake.lease.call", Values: []string{"acquire", "extend", "release"}, Buckets: buckets,
 	},
 }
 
 // All returns the metrics. Those whose names begin with "snowflake.lease." are of leases only.
 func All() []Metric { return slices.Clone(all) }
-
-// Buckets returns the upper bounds of the histograms' buckets in seconds. They go from the shortest wait to the
-// longest: for the horizon of the owner before, up to lease.MaxWindow.
-func Buckets() []float64 {
-	return []float64{.001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10, 30, 60, 600}
-}
 
 // Value is what a counter or a gauge is now, or the length of a wait for IDs or of a call of a lease's store.
 type Value struct {
@@ -87,7 +80,7 @@ type Value struct {
 	Value     float64
 
 	// Only of a length, which is in seconds by the monotonic clock.
-	Label string // the value of the histogram's label; or "list", a call for QueryWorkers, which is in no histogram
+	Label string // the value of the histogram's label
 	Err   error  // that ended it, or nil
 	// ErrorType is "" without an error, "lost" if another owner has the worker, "no_worker" if all are held,
 	// "canceled", "timeout" (also of a wait for a lease), or "_OTHER".

@@ -1,8 +1,6 @@
 package metrics
 
 import (
-	"context"
-	"maps"
 	"strings"
 	"sync"
 	"time"
@@ -14,7 +12,6 @@ import (
 // Set is the generators of an exporter. Its methods are safe for concurrent use. The zero Set is empty.
 type Set struct {
 	mu      sync.Mutex
-	every   time.Duration // 0: no query for the workers
 	sources map[string]*source
 }
 
@@ -61,55 +58,19 @@ func (s *Set) Clear() {
 	clear(s.sources)
 }
 
-// QueryWorkers adds how many workers of each lease any process holds, and how many there are. Read then reads the
-// lease's namespace with Store.List if the last result is older than every, and gives up after 5 s. Each process reads
-// the whole namespace, so a minute or more is appropriate. While a store does not answer, Read leaves these two values
-// out. 0 ends it.
-func (s *Set) QueryWorkers(every time.Duration) {
+// Read returns the values of all counters and gauges. A counter does not decrease as long as its name is not removed.
+func (s *Set) Read() []Value {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.every = every
-}
 
-// Read returns the values of all counters and gauges. A counter does not decrease as long as its name is not removed.
-func (s *Set) Read(ctx context.Context) []Value {
 	var values []Value
-
-	s.mu.Lock()
-	every, sources := s.every, maps.Clone(s.sources)
-	for name, src := range sources {
+	for name, src := range s.sources {
 		for i, v := range src.read() {
 			if src.lease != nil || !strings.HasPrefix(all[i].Name, "snowflake.lease.") {
 				values = append(values, Value{Metric: all[i].Name, Generator: name, Value: v})
 			}
 		}
 	}
-	s.mu.Unlock()
-
-	if every <= 0 {
-		return values
-	}
-
-	var queries sync.WaitGroup // all at once and without the lock: a store that does not answer delays no other
-	var mu sync.Mutex          // guards values
-	for name, src := range sources {
-		if src.lease == nil {
-			continue
-		}
-		queries.Go(func() {
-			held, limit, err := src.countWorkers(ctx, every)
-			if err != nil {
-				return
-			}
-			mu.Lock()
-			defer mu.Unlock()
-			values = append(values,
-				Value{Metric: workersHeld, Generator: name, Value: float64(held)},
-				Value{Metric: workersLimit, Generator: name, Value: float64(limit)})
-		})
-	}
-
-	queries.Wait()
 	return values
 }
 
@@ -120,7 +81,6 @@ type source struct {
 	lease   *lease.Lease // nil for a fixed worker
 	observe func(Value)
 	stop    func() // ends the observations
-	workers workers
 
 	base, last []float64 // of each metric: the counters of the sources that had the name before, and the last values
 }
@@ -130,10 +90,7 @@ func newSource(name string, g *snowflake.Generator, l *lease.Lease, observe func
 		observe = func(Value) {}
 	}
 	base, last := make([]float64, len(all)), make([]float64, len(all))
-	return &source{
-		name: name, gen: g, lease: l, observe: observe, base: base, last: last,
-		workers: workers{turn: make(chan struct{}, 1)},
-	}
+	return &source{name: name, gen: g, lease: l, observe: observe, base: base, last: last}
 }
 
 // took observes a length.
@@ -184,6 +141,7 @@ func (s *source) values() []float64 {
 		float64(s.gen.Worker()), g.Remaining.Seconds(),
 		held, float64(l.Epoch), l.Left.Seconds(), l.Skew.Seconds(),
 		float64(l.Acquisitions), float64(l.Takeovers), float64(l.Losses),
+		float64(s.gen.Layout().MaxWorker() + 1),
 	}
 }
 
@@ -216,42 +174,4 @@ func (s *source) shares(old *source) bool {
 		return s.lease == old.lease
 	}
 	return s.gen.Worker() == old.gen.Worker() && s.gen.Layout() == old.gen.Layout()
-}
-
-// queryTimeout bounds a query for the workers. Prometheus gives up a scrape after 10 s by default.
-const queryTimeout = 5 * time.Second
-
-// workers is the last answer to the question how many workers are held.
-type workers struct {
-	turn        chan struct{} // filled during a query: another Read waits for its answer
-	queried     time.Time
-	held, limit int64
-	err         error
-}
-
-// countWorkers queries again if the answer is older than every. A query that ctx ended is no answer.
-func (s *source) countWorkers(ctx context.Context, every time.Duration) (held, limit int64, err error) {
-	w := &s.workers
-	select {
-	case w.turn <- struct{}{}:
-	case <-ctx.Done():
-		return 0, 0, ctx.Err()
-	}
-
-	begin, queries := time.Now(), w.queried.IsZero() || time.Since(w.queried) >= every
-	if queries {
-		query, cancel := context.WithTimeout(ctx, queryTimeout)
-		w.held, w.limit, w.err = s.lease.Workers(query)
-		cancel()
-		if w.queried = begin; ctx.Err() != nil {
-			w.queried = time.Time{}
-		}
-	}
-
-	held, limit, err = w.held, w.limit, w.err
-	<-w.turn
-	if queries {
-		s.took(callDuration, "list", time.Since(begin), err)
-	}
-	return held, limit, err
 }

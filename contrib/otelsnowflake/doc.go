@@ -5,8 +5,8 @@
 //
 // [metrics.All] has the kind, unit and meaning of each metric. Of a generator: snowflake.ids, snowflake.wait.duration,
 // snowflake.lead, snowflake.clock.drift, snowflake.clock.steps, snowflake.worker and snowflake.layout.remaining. Of a
-// lease also snowflake.lease.held, .epoch, .horizon, .clock.skew, .acquisitions, .takeovers, .losses and
-// .call.duration, and after [Meter.QueryWorkers] snowflake.lease.worker.held and .worker.limit.
+// lease also snowflake.lease.held, .epoch, .horizon, .clock.skew, .acquisitions, .takeovers, .losses, .workers and
+// .call.duration.
 //
 // The attribute snowflake.wait.reason is clock (the ID is not due yet) or lease (no worker, or its horizon is reached),
 // snowflake.lease.call is acquire, extend or release. Waits and calls that ended with an error have error.type:

@@ -3,9 +3,7 @@ package otelsnowflake
 import (
 	"context"
 	"errors"
-	"time"
 
-	"go.opentelemetry.io/otel"
 	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/metric"
 
@@ -51,7 +49,7 @@ func New(provider metric.MeterProvider) (*Meter, error) {
 		case d.Kind == "histogram":
 			h := histogram{label: d.Label}
 			h.Float64Histogram, err = meter.Float64Histogram(d.Name, unit, help,
-				metric.WithExplicitBucketBoundaries(metrics.Buckets()...))
+				metric.WithExplicitBucketBoundaries(d.Buckets...))
 			m.histograms[d.Name] = h
 		case d.Kind == "counter":
 			m.numbers[d.Name], err = meter.Int64ObservableCounter(d.Name, unit, help)
@@ -89,12 +87,6 @@ func (m *Meter) Add(name string, g *snowflake.Generator) { m.set.Add(name, g, ni
 func (m *Meter) AddLease(name string, l *lease.Lease) { m.set.Add(name, l.Generator(), l, m.observe) }
 
 func (m *Meter) observe(v metrics.Value) {
-	if v.Label == "list" {
-		if v.Err != nil {
-			otel.Handle(v.Err)
-		}
-		return
-	}
 	h := m.histograms[v.Metric]
 	attributes := []attribute.KeyValue{attribute.String(generatorKey, v.Generator), attribute.String(h.label, v.Label)}
 	if v.Err != nil {
@@ -109,10 +101,6 @@ const generatorKey = "snowflake.generator"
 // longer change.
 func (m *Meter) Remove(name string) { m.set.Remove(name) }
 
-// QueryWorkers adds how many workers of each lease any process holds, and how many there are: see
-// [metrics.Set.QueryWorkers]. The function otel.Handle receives the errors of stores.
-func (m *Meter) QueryWorkers(every time.Duration) { m.set.QueryWorkers(every) }
-
 // Close ends the export.
 func (m *Meter) Close() error {
 	m.set.Clear()
@@ -120,8 +108,8 @@ func (m *Meter) Close() error {
 }
 
 // collect returns no error: a periodic reader would then export no metric of the whole process.
-func (m *Meter) collect(ctx context.Context, to metric.Observer) error {
-	for _, v := range m.set.Read(ctx) {
+func (m *Meter) collect(_ context.Context, to metric.Observer) error {
+	for _, v := range m.set.Read() {
 		name := metric.WithAttributes(attribute.String(generatorKey, v.Generator))
 		if seconds, ok := m.seconds[v.Metric]; ok {
 			to.ObserveFloat64(seconds, v.Value, name)

@@ -27,9 +27,8 @@
 //	snowflake_lease_takeovers_total     counter    acquired workers that had another owner before
 //	snowflake_lease_losses_total        counter    workers lost to another owner
 //	snowflake_lease_call_seconds        histogram  calls of the store, by call: acquire, extend, release
-//	snowflake_lease_call_errors_total   counter    calls that failed; also of list, which has no histogram
-//	snowflake_lease_workers_held        gauge      workers that any process holds, after QueryWorkers
-//	snowflake_lease_workers             gauge      all workers of the lease's range, after QueryWorkers
+//	snowflake_lease_call_errors_total   counter    calls that failed
+//	snowflake_lease_workers             gauge      workers that the layout has; a lease may have fewer to choose from
 //
 // Of each partitioned table, with the label table, from the collector that the example Partitions has:
 //
