@@ -3,6 +3,7 @@ package metrics_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
 	"maps"
 	"math"
@@ -379,3 +380,26 @@ type clock struct {
 func newClock() *clock { return &clock{Clock: testclock.New(0)} }
 
 func (c *clock) Now() time.Time { return c.Clock.Now().Add(time.Duration(c.ahead.Load())) }
+
+// An exporter that prints.
+func ExampleSet() {
+	units := map[string]string{}
+	for _, m := range metrics.All() {
+		units[m.Name] = m.Unit
+	}
+	gen, err := snowflake.New(5)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	var set metrics.Set
+	set.Add("orders", gen, nil, func(v metrics.Value) { fmt.Println(v.Metric, v.Label, v.Value) })
+	for _, v := range set.Read() {
+		if v.Metric == "snowflake.worker" || v.Metric == "snowflake.clock.steps" {
+			fmt.Println(v.Metric, v.Generator, v.Value, units[v.Metric])
+		}
+	}
+	// Output:
+	// snowflake.clock.steps orders 0 {step}
+	// snowflake.worker orders 5 1
+}
