@@ -147,9 +147,6 @@ func formID[T any, P interface {
 	return id, err
 }
 
-// schemaID is an encoder of gorilla/schema for a Typed and a Null.
-func schemaID(id reflect.Value) string { return fmt.Sprint(id) }
-
 // forms returns what shows the number of an ID in text or in bytes, by name.
 func forms(id snowflake.ID) map[string][]byte {
 	n := uint64(id)
