@@ -113,8 +113,9 @@ type Set struct {
 	sources map[string]*source
 }
 
-// Add adds a generator with its lease, which is nil for a fixed worker. It replaces the generator that has the name,
-// and continues its counters. Remove the name before the lease is closed: a closed one looks like one without a worker.
+// Add adds a generator with its lease, which is nil for a fixed worker. It replaces the generator that has the name:
+// counters begin again, as after a restart of the process. Remove the name before the lease is closed: a closed one
+// looks like one without a worker.
 //
 // observe is called after each wait and each call of the store from now on, unless it is nil: as by
 // [snowflake.Generator.Observe] and [lease.Lease.Observe].
@@ -125,7 +126,6 @@ func (s *Set) Add(name string, g *snowflake.Generator, l *lease.Lease, observe f
 
 	if old := s.sources[name]; old != nil {
 		old.stop()
-		added.follow(old)
 	}
 	added.start()
 
@@ -156,7 +156,8 @@ func (s *Set) Clear() {
 	clear(s.sources)
 }
 
-// Read returns the values of all counters and gauges. A counter does not decrease as long as its name is not removed.
+// Read returns the values of all counters and gauges. A counter does not decrease until its name is
+// removed or added again.
 func (s *Set) Read() []Value {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -180,15 +181,14 @@ type source struct {
 	observe func(Value)
 	stop    func() // ends the observations
 
-	base, last []float64 // of each metric: the counters of the sources that had the name before, and the last values
+	last []float64 // of each metric
 }
 
 func newSource(name string, g *snowflake.Generator, l *lease.Lease, observe func(Value)) *source {
 	if observe == nil {
 		observe = func(Value) {}
 	}
-	base, last := make([]float64, len(all)), make([]float64, len(all))
-	return &source{name: name, gen: g, lease: l, observe: observe, base: base, last: last}
+	return &source{name: name, gen: g, lease: l, observe: observe, last: make([]float64, len(all))}
 }
 
 // took observes a length.
@@ -243,33 +243,16 @@ func (s *source) values() []float64 {
 	}
 }
 
-// read returns the values. Counters include the sources that had the name before.
+// read returns the values.
 func (s *source) read() []float64 {
 	values := s.values()
 	for i := range values {
 		if all[i].Kind == "counter" {
 			// Calls that give up their wait give their IDs back. A counter that decreases would look like a restart,
 			// after which Prometheus adds the whole value once more.
-			values[i] = max(s.last[i], s.base[i]+values[i])
+			values[i] = max(s.last[i], values[i])
 		}
 	}
 	s.last = values
 	return values
-}
-
-// follow makes the counters of s continue the counters of old.
-func (s *source) follow(old *source) {
-	s.base, s.last = old.base, old.last // the counters of old have what those in s have
-	if !s.shares(old) {
-		s.base = old.read()
-		s.last = s.base
-	}
-}
-
-// shares reports whether both have the same counters, as generators of one worker in a process.
-func (s *source) shares(old *source) bool {
-	if s.lease != nil || old.lease != nil {
-		return s.lease == old.lease
-	}
-	return s.gen.Worker() == old.gen.Worker() && s.gen.Layout() == old.gen.Layout()
 }

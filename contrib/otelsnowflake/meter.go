@@ -12,9 +12,9 @@
 // snowflake.lease.call is acquire, extend or release. Waits and calls that ended with an error have error.type:
 // timeout, canceled, lost (to another owner), no_worker (all are held) or _OTHER.
 //
-// Histograms begin with Add and AddLease, so the calls of lease.Open are not in them. Counters never decrease as long
-// as the name is not removed; the provider keeps histograms even then. A lease that takes another worker continues its
-// counters, and so does another generator or lease that is added under the same name.
+// Histograms begin with Add and AddLease, so the calls of lease.Open are not in them. Counters do not
+// decrease until the name is removed or added again; the provider keeps histograms even then. A lease that takes another
+// worker continues its counters.
 package otelsnowflake
 
 import (
@@ -94,8 +94,7 @@ func New(provider metric.MeterProvider) (*Meter, error) {
 	return m, err
 }
 
-// Add exports the figures of a generator with a fixed worker. It replaces the generator or lease that has the name, and
-// continues its counters.
+// Add exports the figures of a generator with a fixed worker. It replaces the generator or lease that has the name.
 func (m *Meter) Add(name string, g *snowflake.Generator) { m.set.Add(name, g, nil, m.observe) }
 
 // AddLease is Add for a lease and its generator. Remove the name before you close the lease: a closed one looks like

@@ -83,8 +83,7 @@ func nameOf(m metrics.Metric) string {
 	return name
 }
 
-// Add exports the figures of a generator with a fixed worker. It replaces the generator or lease that has the name, and
-// continues its counters.
+// Add exports the figures of a generator with a fixed worker. It replaces the generator or lease that has the name.
 func (c *Collector) Add(name string, g *snowflake.Generator) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -36,7 +36,6 @@
 //	snowflake_partition_overdue_seconds  gauge  since a Maintain would have done something; 0 if nothing is due
 //	snowflake_partition_problems         gauge  what needs a person; 1 if the table can't be read
 //
-// Histograms begin with Add and AddLease, so the calls of lease.Open are not in them. Counters never decrease as long
-// as the name is not removed. A lease that takes another worker continues its counters, and so does another generator
-// or lease that is added under the same name.
+// Histograms begin with Add and AddLease, so the calls of lease.Open are not in them. Counters do not
+// decrease until the name is removed or added again. A lease that takes another worker continues its counters.
 package promsnowflake
