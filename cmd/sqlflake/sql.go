@@ -88,9 +88,9 @@ are snowflake_time, snowflake_parts, snowflake_min and snowflake_layout, and
 in PostgreSQL with --worker also snowflake_next, which issues IDs. No generator
 and no lease may have that worker: --namespace reserves it in the lease tables.
 
-MySQL lacks what the functions need; MariaDB 10.6 has it. In SQLite functions
-come from the program. For ClickHouse, snowflake_time and snowflake_min call its
-own functions, which know ticks of 1 ms with 22 bits below.`,
+MySQL lacks what the functions need; MariaDB 10.6 has it. For ClickHouse,
+snowflake_time and snowflake_min call its own functions, which know ticks of
+1 ms with 22 bits below.`,
 		Example: `  sqlflake sql functions --dialect postgres | psql
   sqlflake sql functions --dialect postgres --worker 1023 \
     --namespace default | psql shop

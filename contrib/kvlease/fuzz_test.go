@@ -53,3 +53,6 @@ func FuzzRow(f *testing.F) {
 		}
 	})
 }
+
+// SetClock replaces the system clock of the store.
+func (s *Store) SetClock(now func() time.Time) { s.now = now }

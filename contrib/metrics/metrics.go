@@ -7,6 +7,9 @@ import (
 	"context"
 	"errors"
 	"slices"
+	"strings"
+	"sync"
+	"time"
 
 	"github.com/sqlflake/sqlflake/snowflake"
 	"github.com/sqlflake/sqlflake/snowflake/lease"
@@ -20,14 +23,17 @@ type Metric struct {
 	Help   string   // one sentence
 	Label  string   // of a histogram: the second label, such as "snowflake.wait.reason"
 	Values []string // of the second label
+	// Buckets are the upper bounds of a histogram's buckets in seconds. They go from the shortest wait to the longest: for
+	// the horizon of the owner before, up to lease.MaxWindow.
+	Buckets []float64
 }
 
 const (
 	waitDuration = "snowflake.wait.duration"
 	callDuration = "snowflake.lease.call.duration"
-	workersHeld  = "snowflake.lease.worker.held"
-	workersLimit = "snowflake.lease.worker.limit"
 )
+
+var buckets = []float64{.001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10, 30, 60, 600}
 
 // all begins with the metrics of source.values, in its order.
 var all = []Metric{
@@ -56,29 +62,19 @@ var all = []Metric{
 		Help: "Acquired workers that had another owner before.",
 	},
 	{Name: "snowflake.lease.losses", Kind: "counter", Unit: "{loss}", Help: "Workers lost to another owner."},
-	{
-		Name: workersHeld, Kind: "gauge", Unit: "{worker}",
-		Help: "Workers of the lease's range that are held or reserved.",
-	},
-	{Name: workersLimit, Kind: "gauge", Unit: "{worker}", Help: "All workers of the lease's range."},
+	{Name: "snowflake.lease.workers", Kind: "gauge", Unit: "{worker}", Help: "Workers that the layout has."},
 	{
 		Name: waitDuration, Kind: "histogram", Unit: "s", Help: "Waits for IDs.",
-		Label: "snowflake.wait.reason", Values: []string{"clock", "lease"},
+		Label: "snowflake.wait.reason", Values: []string{"clock", "lease"}, Buckets: buckets,
 	},
 	{
 		Name: callDuration, Kind: "histogram", Unit: "s", Help: "Calls of the lease's store.",
-		Label: "snowflake.lease.call", Values: []string{"acquire", "extend", "release"},
+		Label: "snowflake.lease.call", Values: []string{"acquire", "extend", "release"}, Buckets: buckets,
 	},
 }
 
 // All returns the metrics. Those whose names begin with "snowflake.lease." are of leases only.
 func All() []Metric { return slices.Clone(all) }
-
-// Buckets returns the upper bounds of the histograms' buckets in seconds. They go from the shortest wait to the
-// longest: for the horizon of the owner before, up to lease.MaxWindow.
-func Buckets() []float64 {
-	return []float64{.001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10, 30, 60, 600}
-}
 
 // Value is what a counter or a gauge is now, or the length of a wait for IDs or of a call of a lease's store.
 type Value struct {
@@ -87,7 +83,7 @@ type Value struct {
 	Value     float64
 
 	// Only of a length, which is in seconds by the monotonic clock.
-	Label string // the value of the histogram's label; or "list", a call for QueryWorkers, which is in no histogram
+	Label string // the value of the histogram's label
 	Err   error  // that ended it, or nil
 	// ErrorType is "" without an error, "lost" if another owner has the worker, "no_worker" if all are held,
 	// "canceled", "timeout" (also of a wait for a lease), or "_OTHER".
@@ -109,4 +105,154 @@ func errorType(err error) string {
 	}
 
 	return "_OTHER"
+}
+
+// Set is the generators of an exporter. Its methods are safe for concurrent use. The zero Set is empty.
+type Set struct {
+	mu      sync.Mutex
+	sources map[string]*source
+}
+
+// Add adds a generator with its lease, which is nil for a fixed worker. It replaces the generator that has the name:
+// counters begin again, as after a restart of the process. Remove the name before the lease is closed: a closed one
+// looks like one without a worker.
+//
+// observe is called after each wait and each call of the store from now on, unless it is nil: as by
+// [snowflake.Generator.Observe] and [lease.Lease.Observe].
+func (s *Set) Add(name string, g *snowflake.Generator, l *lease.Lease, observe func(Value)) {
+	added := newSource(name, g, l, observe)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+
+	if old := s.sources[name]; old != nil {
+		old.stop()
+	}
+	added.start()
+
+	if s.sources == nil {
+		s.sources = map[string]*source{}
+	}
+	s.sources[name] = added
+}
+
+// Remove removes the generator with the name, and its lease.
+func (s *Set) Remove(name string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if old := s.sources[name]; old != nil {
+		old.stop()
+		delete(s.sources, name)
+	}
+}
+
+// Clear removes all.
+func (s *Set) Clear() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+
+	for _, old := range s.sources {
+		old.stop()
+	}
+	clear(s.sources)
+}
+
+// Read returns the values of all counters and gauges. A counter does not decrease until its name is
+// removed or added again.
+func (s *Set) Read() []Value {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+
+	var values []Value
+	for name, src := range s.sources {
+		for i, v := range src.read() {
+			if src.lease != nil || !strings.HasPrefix(all[i].Name, "snowflake.lease.") {
+				values = append(values, Value{Metric: all[i].Name, Generator: name, Value: v})
+			}
+		}
+	}
+	return values
+}
+
+// source is what a name stands for.
+type source struct {
+	name    string
+	gen     *snowflake.Generator
+	lease   *lease.Lease // nil for a fixed worker
+	observe func(Value)
+	stop    func() // ends the observations
+
+	last []float64 // of each metric
+}
+
+func newSource(name string, g *snowflake.Generator, l *lease.Lease, observe func(Value)) *source {
+	if observe == nil {
+		observe = func(Value) {}
+	}
+	return &source{name: name, gen: g, lease: l, observe: observe, last: make([]float64, len(all))}
+}
+
+// took observes a length.
+func (s *source) took(metric, label string, took time.Duration, err error) {
+	s.observe(Value{metric, s.name, took.Seconds(), label, err, errorType(err)})
+}
+
+// start begins the observations.
+func (s *source) start() {
+	s.stop = s.gen.Observe(func(w snowflake.Wait) {
+		reason := "clock"
+		if w.Lease {
+			reason = "lease"
+		}
+		s.took(waitDuration, reason, w.Took, w.Err)
+	})
+
+	if s.lease == nil {
+		return
+	}
+
+	stopWaits, stopCalls := s.stop, s.lease.Observe(func(e lease.Event) {
+		if e.Kind == lease.Called {
+			s.took(callDuration, e.Call, e.Took, e.Err)
+		}
+	})
+
+	s.stop = func() {
+		stopWaits()
+		stopCalls()
+	}
+}
+
+// values returns what the first metrics are now.
+func (s *source) values() []float64 {
+	var l lease.Status
+	if s.lease != nil {
+		l = s.lease.Status()
+	}
+	held := 0.0
+	if l.Held {
+		held = 1
+	}
+
+	g := s.gen.Stats()
+	return []float64{
+		float64(g.Issued), g.Lead.Seconds(), g.Drift.Seconds(), float64(g.Steps),
+		float64(s.gen.Worker()), g.Remaining.Seconds(),
+		held, float64(l.Epoch), l.Left.Seconds(), l.Skew.Seconds(),
+		float64(l.Acquisitions), float64(l.Takeovers), float64(l.Losses),
+		float64(s.gen.Layout().MaxWorker() + 1),
+	}
+}
+
+// read returns the values.
+func (s *source) read() []float64 {
+	values := s.values()
+	for i := range values {
+		if all[i].Kind == "counter" {
+			// Calls that give up their wait give their IDs back. A counter that decreases would look like a restart,
+			// after which Prometheus adds the whole value once more.
+			values[i] = max(s.last[i], values[i])
+		}
+	}
+	s.last = values
+	return values
 }

@@ -1,17 +1,31 @@
+// Package otelsnowflake exports the figures of generators and leases as OpenTelemetry metrics. It is a separate module.
+//
+// A [Meter] reads them when the provider collects, and observes the lengths of waits and of store calls. Each metric
+// has the attribute snowflake.generator, the name given to Add or AddLease; use the same name in all processes.
+//
+// [metrics.All] has the kind, unit and meaning of each metric. Of a generator: snowflake.ids, snowflake.wait.duration,
+// snowflake.lead, snowflake.clock.drift, snowflake.clock.steps, snowflake.worker and snowflake.layout.remaining. Of a
+// lease also snowflake.lease.held, .epoch, .horizon, .clock.skew, .acquisitions, .takeovers, .losses, .workers and
+// .call.duration.
+//
+// The attribute snowflake.wait.reason is clock (the ID is not due yet) or lease (no worker, or its horizon is reached),
+// snowflake.lease.call is acquire, extend or release. Waits and calls that ended with an error have error.type:
+// timeout, canceled, lost (to another owner), no_worker (all are held) or _OTHER.
+//
+// Histograms begin with Add and AddLease, so the calls of lease.Open are not in them. Counters do not
+// decrease until the name is removed or added again; the provider keeps histograms even then. A lease that takes another
+// worker continues its counters.
 package otelsnowflake
 
 import (
 	"context"
 	"errors"
-	"time"
-
-	"go.opentelemetry.io/otel"
-	"go.opentelemetry.io/otel/attribute"
-	"go.opentelemetry.io/otel/metric"
 
 	"github.com/sqlflake/sqlflake/contrib/metrics"
 	"github.com/sqlflake/sqlflake/snowflake"
 	"github.com/sqlflake/sqlflake/snowflake/lease"
+	"go.opentelemetry.io/otel/attribute"
+	"go.opentelemetry.io/otel/metric"
 )
 
 const scope = "github.com/sqlflake/sqlflake/contrib/otelsnowflake"
@@ -51,7 +65,7 @@ func New(provider metric.MeterProvider) (*Meter, error) {
 		case d.Kind == "histogram":
 			h := histogram{label: d.Label}
 			h.Float64Histogram, err = meter.Float64Histogram(d.Name, unit, help,
-				metric.WithExplicitBucketBoundaries(metrics.Buckets()...))
+				metric.WithExplicitBucketBoundaries(d.Buckets...))
 			m.histograms[d.Name] = h
 		case d.Kind == "counter":
 			m.numbers[d.Name], err = meter.Int64ObservableCounter(d.Name, unit, help)
@@ -80,8 +94,7 @@ func New(provider metric.MeterProvider) (*Meter, error) {
 	return m, err
 }
 
-// Add exports the figures of a generator with a fixed worker. It replaces the generator or lease that has the name, and
-// continues its counters.
+// Add exports the figures of a generator with a fixed worker. It replaces the generator or lease that has the name.
 func (m *Meter) Add(name string, g *snowflake.Generator) { m.set.Add(name, g, nil, m.observe) }
 
 // AddLease is Add for a lease and its generator. Remove the name before you close the lease: a closed one looks like
@@ -89,12 +102,6 @@ func (m *Meter) Add(name string, g *snowflake.Generator) { m.set.Add(name, g, ni
 func (m *Meter) AddLease(name string, l *lease.Lease) { m.set.Add(name, l.Generator(), l, m.observe) }
 
 func (m *Meter) observe(v metrics.Value) {
-	if v.Label == "list" {
-		if v.Err != nil {
-			otel.Handle(v.Err)
-		}
-		return
-	}
 	h := m.histograms[v.Metric]
 	attributes := []attribute.KeyValue{attribute.String(generatorKey, v.Generator), attribute.String(h.label, v.Label)}
 	if v.Err != nil {
@@ -109,10 +116,6 @@ const generatorKey = "snowflake.generator"
 // longer change.
 func (m *Meter) Remove(name string) { m.set.Remove(name) }
 
-// QueryWorkers adds how many workers of each lease any process holds, and how many there are: see
-// [metrics.Set.QueryWorkers]. The function otel.Handle receives the errors of stores.
-func (m *Meter) QueryWorkers(every time.Duration) { m.set.QueryWorkers(every) }
-
 // Close ends the export.
 func (m *Meter) Close() error {
 	m.set.Clear()
@@ -120,8 +123,8 @@ func (m *Meter) Close() error {
 }
 
 // collect returns no error: a periodic reader would then export no metric of the whole process.
-func (m *Meter) collect(ctx context.Context, to metric.Observer) error {
-	for _, v := range m.set.Read(ctx) {
+func (m *Meter) collect(_ context.Context, to metric.Observer) error {
+	for _, v := range m.set.Read() {
 		name := metric.WithAttributes(attribute.String(generatorKey, v.Generator))
 		if seconds, ok := m.seconds[v.Metric]; ok {
 			to.ObserveFloat64(seconds, v.Value, name)

@@ -11,7 +11,6 @@ import (
 	"testing/synctest"
 	"time"
 
-	"go.opentelemetry.io/otel"
 	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/sdk/metric"
 	"go.opentelemetry.io/otel/sdk/metric/metricdata"
@@ -19,7 +18,6 @@ import (
 	"github.com/sqlflake/sqlflake/contrib/otelsnowflake"
 	"github.com/sqlflake/sqlflake/snowflake"
 	"github.com/sqlflake/sqlflake/snowflake/lease"
-	"github.com/sqlflake/sqlflake/snowflake/lease/leasestore"
 )
 
 // collect returns a line for each point: its metric without the prefix, unit, kind, attributes, and value: of a
@@ -85,26 +83,15 @@ lease.held 1 gauge generator=leased 1
 lease.horizon s gauge generator=leased true
 lease.losses {loss} sum true CumulativeTemporality generator=leased 0
 lease.takeovers {takeover} sum true CumulativeTemporality generator=leased 0
-lease.worker.held {worker} gauge generator=leased 1
-lease.worker.limit {worker} gauge generator=leased 4
+lease.workers {worker} gauge generator=leased 4
 wait.duration s histogram error.type=canceled generator=fixed wait.reason=clock 1 0.001
 wait.duration s histogram generator=fixed wait.reason=clock 1 0.004
 worker 1 gauge generator=fixed 3
 worker 1 gauge generator=leased 0`
 
-// broken can't be listed.
-type broken struct{ leasestore.Store }
-
-var errList = errors.New("not listed")
-
-func (broken) List(context.Context, string) ([]leasestore.Entry, error) { return nil, errList }
-
 // What the values are is tested in package metrics.
 func TestMetricsHaveTheirNamesUnitsAndAttributes(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		var handled []error
-		otel.SetErrorHandler(otel.ErrorHandlerFunc(func(err error) { handled = append(handled, err) }))
-		defer otel.SetErrorHandler(otel.ErrorHandlerFunc(func(error) {}))
 		reader := metric.NewManualReader()
 		meter, err := otelsnowflake.New(metric.NewMeterProvider(metric.WithReader(reader)))
 		if err != nil {
@@ -116,15 +103,11 @@ func TestMetricsHaveTheirNamesUnitsAndAttributes(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		open := func(s leasestore.Store) *lease.Lease {
-			l, err := lease.Open(t.Context(), s, lease.WithLogger(slog.New(slog.DiscardHandler)),
-				lease.WithGenerator(layout))
-			if err != nil {
-				t.Fatal(err)
-			}
-			return l
+		l, err := lease.Open(t.Context(), lease.NewMemory(time.Now), lease.WithLogger(slog.New(slog.DiscardHandler)),
+			lease.WithGenerator(layout))
+		if err != nil {
+			t.Fatal(err)
 		}
-		l, unlisted := open(lease.NewMemory(time.Now)), open(broken{lease.NewMemory(time.Now)})
 		meter.Add("fixed", g)
 		meter.AddLease("leased", l)
 		time.Sleep(7 * time.Second) // one extension
@@ -136,13 +119,8 @@ func TestMetricsHaveTheirNamesUnitsAndAttributes(t *testing.T) {
 		if err := g.Fill(ctx, make([]snowflake.ID, 40)); !errors.Is(err, context.Canceled) {
 			t.Fatal(err)
 		}
-		meter.QueryWorkers(time.Minute)
 		if got := strings.Join(collect(t, reader), "\n"); got != want {
 			t.Errorf("got\n%s\nwant\n%s", got, want)
-		}
-		meter.AddLease("leased", unlisted)
-		if got := collect(t, reader); len(got) != 22 || len(handled) != 1 || !errors.Is(handled[0], errList) {
-			t.Errorf("a store that can't be listed: %v, %v", handled, got)
 		}
 		meter.Remove("leased")
 		if got := collect(t, reader); len(got) != 9 { // the provider keeps histograms
@@ -151,10 +129,8 @@ func TestMetricsHaveTheirNamesUnitsAndAttributes(t *testing.T) {
 		if err := meter.Close(); err != nil || len(collect(t, reader)) != 3 {
 			t.Errorf("after Close: %v, %v", err, collect(t, reader))
 		}
-		for _, l := range []*lease.Lease{l, unlisted} {
-			if err := l.Close(t.Context()); err != nil {
-				t.Error(err)
-			}
+		if err := l.Close(t.Context()); err != nil {
+			t.Error(err)
 		}
 	})
 }

@@ -1,10 +1,8 @@
 package promsnowflake
 
 import (
-	"context"
 	"strings"
 	"sync"
-	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 
@@ -46,7 +44,7 @@ func New() *Collector {
 		name := nameOf(m)
 		if m.Kind == "histogram" {
 			labels := []string{generatorLabel, m.Label[strings.LastIndexByte(m.Label, '.')+1:]}
-			took := prometheus.HistogramOpts{Name: name, Help: m.Help, Buckets: metrics.Buckets()}
+			took := prometheus.HistogramOpts{Name: name, Help: m.Help, Buckets: m.Buckets}
 			errorsName := strings.TrimSuffix(name, "seconds") + "errors_total"
 			failed := prometheus.CounterOpts{Name: errorsName, Help: m.Help + " Those that failed."}
 			c.histograms[m.Name] = histogram{
@@ -71,8 +69,6 @@ func New() *Collector {
 // inPrometheus has what is named differently here than in package metrics, but for the suffix.
 var inPrometheus = strings.NewReplacer(
 	".duration", "",
-	"worker.held", "workers_held",
-	"worker.limit", "workers",
 	".", "_",
 )
 
@@ -87,8 +83,7 @@ func nameOf(m metrics.Metric) string {
 	return name
 }
 
-// Add exports the figures of a generator with a fixed worker. It replaces the generator or lease that has the name, and
-// continues its counters.
+// Add exports the figures of a generator with a fixed worker. It replaces the generator or lease that has the name.
 func (c *Collector) Add(name string, g *snowflake.Generator) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -120,30 +115,23 @@ func (c *Collector) observer(name string, leased bool) func(metrics.Value) {
 		}
 	}
 
-	if leased {
-		all["list"] = series{failed: c.histograms[callDuration].failed.WithLabelValues(name, "list")}
-	}
-
 	return func(v metrics.Value) {
 		s := all[v.Label]
-		if s.took != nil {
-			s.took.Observe(v.Value)
-		}
-
-		if s.failed != nil && failed(v) {
+		s.took.Observe(v.Value)
+		if failed(v) {
 			s.failed.Inc()
 		}
 	}
 }
 
-// failed reports whether a wait ended without an ID, a list failed, or another call of the store: it has neither
-// answered that the worker is lost or that none is free, nor was the call ended by lease.Close.
+// failed reports whether a wait ended without an ID, or a call of the store failed: it has neither answered that the
+// worker is lost or that none is free, nor was the call ended by lease.Close.
 func failed(v metrics.Value) bool {
 	switch v.ErrorType {
 	case "":
 		return false
 	case "lost", "no_worker", "canceled":
-		return v.Metric != callDuration || v.Label == "list"
+		return v.Metric != callDuration
 	}
 	return true
 }
@@ -159,10 +147,6 @@ func (c *Collector) Remove(name string) {
 	}
 }
 
-// QueryWorkers adds how many workers of each lease any process holds, and how many there are: see
-// [metrics.Set.QueryWorkers].
-func (c *Collector) QueryWorkers(every time.Duration) { c.set.QueryWorkers(every) }
-
 // Describe implements prometheus.Collector.
 func (c *Collector) Describe(to chan<- *prometheus.Desc) {
 	for _, m := range c.values {
@@ -176,7 +160,7 @@ func (c *Collector) Describe(to chan<- *prometheus.Desc) {
 
 // Collect implements prometheus.Collector.
 func (c *Collector) Collect(to chan<- prometheus.Metric) {
-	for _, v := range c.set.Read(context.Background()) {
+	for _, v := range c.set.Read() {
 		m := c.values[v.Metric]
 		to <- prometheus.MustNewConstMetric(m.desc, m.kind, v.Value, v.Generator)
 	}

@@ -13,7 +13,6 @@ import (
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
-
 	"github.com/sqlflake/sqlflake/contrib/partition"
 	"github.com/sqlflake/sqlflake/contrib/promsnowflake"
 	"github.com/sqlflake/sqlflake/snowflake"
@@ -65,7 +64,6 @@ lead_seconds generator=leased gauge 0
 lease_acquisitions_total generator=leased counter 1
 lease_call_errors_total call=acquire generator=leased counter 0
 lease_call_errors_total call=extend generator=leased counter 0
-lease_call_errors_total call=list generator=leased counter 0
 lease_call_errors_total call=release generator=leased counter 0
 lease_call_seconds call=acquire generator=leased histogram 0 0
 lease_call_seconds call=extend generator=leased histogram 1 0
@@ -77,7 +75,6 @@ lease_horizon_seconds generator=leased gauge 1
 lease_losses_total generator=leased counter 0
 lease_takeovers_total generator=leased counter 0
 lease_workers generator=leased gauge 4
-lease_workers_held generator=leased gauge 1
 wait_errors_total generator=fixed reason=clock counter 1
 wait_errors_total generator=leased reason=clock counter 0
 wait_errors_total generator=leased reason=lease counter 0
@@ -102,13 +99,6 @@ func (f *faulty) Extend(ctx context.Context, c leasestore.Claim, horizon int64, 
 		return time.Time{}, *err
 	}
 	return f.Store.Extend(ctx, c, horizon, ttl)
-}
-
-func (f *faulty) List(ctx context.Context, namespace string) ([]leasestore.Entry, error) {
-	if err := f.err.Load(); err != nil {
-		return nil, *err
-	}
-	return f.Store.List(ctx, namespace)
 }
 
 var errDown = errors.New("the store is down")
@@ -141,7 +131,6 @@ func TestMetricsHaveTheirNamesKindsAndLabels(t *testing.T) {
 		if err := g.Fill(ctx, make([]snowflake.ID, 40)); !errors.Is(err, context.Canceled) {
 			t.Fatal(err)
 		}
-		collector.QueryWorkers(time.Minute)
 		if got := strings.Join(gather(t, registry), "\n"); got != want {
 			t.Errorf("got\n%s\nwant\n%s", got, want)
 		}
@@ -149,19 +138,12 @@ func TestMetricsHaveTheirNamesKindsAndLabels(t *testing.T) {
 		lost := lease.ErrLost
 		store.err.Store(&errDown)
 		time.Sleep(7 * time.Second)
-		collector.QueryWorkers(time.Nanosecond)
-		gather(t, registry)
 		store.err.Store(&lost)
 		time.Sleep(7 * time.Second)
-		collector.QueryWorkers(0)
 		got, failed := gather(t, registry), store.failed.Load()
-		for _, line := range []string{
-			"lease_call_errors_total call=list generator=leased counter 1",
-			fmt.Sprintf("lease_call_errors_total call=extend generator=leased counter %d", failed), // ErrLost is an answer
-		} {
-			if failed == 0 || l.Status().Losses == 0 || !slices.Contains(got, line) {
-				t.Errorf("after an outage and a loss: no %s in\n%s", line, strings.Join(got, "\n"))
-			}
+		line := fmt.Sprintf("lease_call_errors_total call=extend generator=leased counter %d", failed) // ErrLost is an answer
+		if failed == 0 || l.Status().Losses == 0 || !slices.Contains(got, line) {
+			t.Errorf("after an outage and a loss: no %s in\n%s", line, strings.Join(got, "\n"))
 		}
 
 		store.err.Store(nil)
@@ -232,4 +214,82 @@ func Example() {
 	// Output:
 	// snowflake_lease_epoch 1
 	// snowflake_lease_held 1
+}
+
+// partitionsOf returns a collector with the state of a table's partitions. It calls plan in each scrape, for at most 5 s.
+// All times are by the clock of the database, so it does not matter which process maintains the table: one process of
+// the application is enough. While plan returns errors, there is only snowflake_partition_problems.
+func partitionsOf(table string, plan func(context.Context) (*partition.Plan, error)) prometheus.Collector {
+	desc := func(name, help string) *prometheus.Desc {
+		labels := prometheus.Labels{"table": table} // constant, so each table has its own descriptions
+		return prometheus.NewDesc("snowflake_partition_"+name, help, nil, labels)
+	}
+
+	return partitions{
+		plan:     plan,
+		covered:  desc("covered_seconds", "Time until rows have no partition any more; 0 if they have none."),
+		overdue:  desc("overdue_seconds", "Time since a Maintain would have done something; 0 if there is nothing to do."),
+		problems: desc("problems", "Problems of the plan, which need a person; 1 if it can't be made."),
+	}
+}
+
+type partitions struct {
+	plan                       func(context.Context) (*partition.Plan, error)
+	covered, overdue, problems *prometheus.Desc
+}
+
+func (p partitions) Describe(to chan<- *prometheus.Desc) {
+	to <- p.covered
+	to <- p.overdue
+	to <- p.problems
+}
+
+func (p partitions) Collect(to chan<- prometheus.Metric) {
+	gauge := func(d *prometheus.Desc, v float64) {
+		to <- prometheus.MustNewConstMetric(d, prometheus.GaugeValue, v)
+	}
+
+	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
+	defer cancel()
+
+	plan, err := p.plan(ctx)
+	if err != nil {
+		gauge(p.problems, 1)
+		return
+	}
+
+	var covered, overdue float64
+	if !plan.Covered.IsZero() {
+		covered = plan.Covered.Sub(plan.Now).Seconds()
+	}
+	if !plan.Overdue.IsZero() {
+		overdue = plan.Now.Sub(plan.Overdue).Seconds()
+	}
+
+	gauge(p.covered, covered)
+	gauge(p.overdue, overdue)
+	gauge(p.problems, float64(len(plan.Problems)))
+}
+
+// Metrics of the partitions of a table, which alerts.yml and the dashboard know.
+func Example_partitions() {
+	now := time.Date(2026, 1, 2, 15, 0, 0, 0, time.UTC)
+	plan := func(context.Context) (*partition.Plan, error) { // set.Plan(ctx, db), for a set of package partition
+		return &partition.Plan{Now: now, Covered: now.Add(72 * time.Hour)}, nil
+	}
+
+	registry := prometheus.NewRegistry()
+	registry.MustRegister(partitionsOf("events", plan))
+
+	families, err := registry.Gather()
+	if err != nil {
+		panic(err)
+	}
+	for _, f := range families {
+		fmt.Println(f.GetName(), f.GetMetric()[0].GetGauge().GetValue())
+	}
+	// Output:
+	// snowflake_partition_covered_seconds 259200
+	// snowflake_partition_overdue_seconds 0
+	// snowflake_partition_problems 0
 }

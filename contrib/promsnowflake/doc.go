@@ -27,9 +27,8 @@
 //	snowflake_lease_takeovers_total     counter    acquired workers that had another owner before
 //	snowflake_lease_losses_total        counter    workers lost to another owner
 //	snowflake_lease_call_seconds        histogram  calls of the store, by call: acquire, extend, release
-//	snowflake_lease_call_errors_total   counter    calls that failed; also of list, which has no histogram
-//	snowflake_lease_workers_held        gauge      workers that any process holds, after QueryWorkers
-//	snowflake_lease_workers             gauge      all workers of the lease's range, after QueryWorkers
+//	snowflake_lease_call_errors_total   counter    calls that failed
+//	snowflake_lease_workers             gauge      workers that the layout has; a lease may have fewer to choose from
 //
 // Of each partitioned table, with the label table, from the collector that the example Partitions has:
 //
@@ -37,7 +36,6 @@
 //	snowflake_partition_overdue_seconds  gauge  since a Maintain would have done something; 0 if nothing is due
 //	snowflake_partition_problems         gauge  what needs a person; 1 if the table can't be read
 //
-// Histograms begin with Add and AddLease, so the calls of lease.Open are not in them. Counters never decrease as long
-// as the name is not removed. A lease that takes another worker continues its counters, and so does another generator
-// or lease that is added under the same name.
+// Histograms begin with Add and AddLease, so the calls of lease.Open are not in them. Counters do not
+// decrease until the name is removed or added again. A lease that takes another worker continues its counters.
 package promsnowflake

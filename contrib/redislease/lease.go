@@ -118,7 +118,7 @@ func (s *Store) take(
 	}
 	holder, _ := json.Marshal(r.Holder) // strings never fail
 
-	word, reply, err := s.call(ctx, takeScript, r.Namespace, found.fields[layoutField], r.Layout,
+	word, reply, err := s.call(ctx, "take", r.Namespace, found.fields[layoutField], r.Layout,
 		digits(next.Worker), digits(next.Epoch), digits(expires), digits(next.Epoch+1),
 		r.Token, milliseconds(r.TTL), holder)
 	if err != nil || word == "changed" {
@@ -158,7 +158,7 @@ func (s *Store) Extend(ctx context.Context, c leasestore.Claim, horizon int64, t
 	if s.guard > 0 {
 		guarded = "1"
 	}
-	reply, err := s.claim(ctx, extendScript, c, digits(max(0, horizon)), milliseconds(ttl), guarded)
+	reply, err := s.claim(ctx, "extend", c, digits(max(0, horizon)), milliseconds(ttl), guarded)
 	if err != nil {
 		return time.Time{}, err
 	}
@@ -167,7 +167,7 @@ func (s *Store) Extend(ctx context.Context, c leasestore.Claim, horizon int64, t
 
 // Release implements [leasestore.Store].
 func (s *Store) Release(ctx context.Context, c leasestore.Claim, horizon int64) error {
-	_, err := s.claim(ctx, releaseScript, c, digits(max(0, horizon)))
+	_, err := s.claim(ctx, "release", c, digits(max(0, horizon)))
 	return err
 }
 
@@ -234,7 +234,7 @@ type snapshot struct {
 }
 
 func (s *Store) read(ctx context.Context, namespace string) (snapshot, error) {
-	_, reply, err := s.call(ctx, listScript, namespace)
+	_, reply, err := s.call(ctx, "list", namespace)
 	if err != nil {
 		return snapshot{}, err
 	}
@@ -273,7 +273,7 @@ func (s *Store) rows(from snapshot) ([]row, error) {
 	return rows, nil
 }
 
-// parseRow reads a row as lua/row.lua writes it.
+// parseRow reads a row as lease.lua writes it.
 func parseRow(field, text string, now time.Time) (row, bool) {
 	columns := strings.SplitN(text, " ", 5)
 	if len(columns) != 5 || len(columns[3]) != 32 {

@@ -1,8 +1,45 @@
+// Package redislease keeps leases of worker numbers in Redis or Valkey, with go-redis:
+//
+//	client := redis.NewClient(&redis.Options{Addr: "localhost:6379"})
+//	store, err := redislease.New(client, redislease.WithGuard(11*time.Second)) // for a Redis that may forget
+//	l, err := lease.Open(ctx, store)                                           // takes a worker
+//	defer l.Close(ctx)                                                         // gives it back
+//	id, err := l.Generator().Next()
+//
+// Each call is one Lua script on one key, so the store works with a single server, Sentinel, Cluster and Ring. It needs
+// Redis 5 or newer. An acquisition is two: one reads the namespace, the other takes a worker if its row and the layout
+// are as they were read.
+//
+// A namespace is one hash, whose key is the prefix and the namespace in braces, with a field for each worker that was
+// ever taken and one for the layout. Workers expire by Redis's clock (the command TIME) and not by a time to live of
+// the key, since a row holds the horizon and must not vanish. An acquisition reads the whole hash.
+//
+// # A Redis that forgets
+//
+// That no ID is issued twice requires a store that keeps what it has confirmed. Redis does so with appendonly yes and
+// appendfsync always, as long as no replica is promoted. Otherwise it may forget:
+//
+//   - appendfsync everysec, the default of an append-only file, loses about a second when the machine crashes;
+//     snapshots alone lose minutes; without either, every restart loses all
+//     (https://redis.io/docs/latest/operate/oss_and_stack/management/persistence/)
+//   - replication is asynchronous: a promoted replica lacks the last answers of the primary, in Sentinel and in Cluster
+//     (https://redis.io/docs/latest/operate/oss_and_stack/reference/cluster-spec/)
+//   - FLUSHALL, and an eviction policy that drops keys without a time to live
+//
+// The next owner of a worker then starts at a horizon that is too low, or at none, and may issue the IDs of the earlier
+// owner again. [WithGuard] prevents that: an owner starts so far ahead of its clock that it is above all that an
+// earlier owner can have been granted. An ID is then issued twice only if Redis forgets and, at the same time, a clock
+// is wrong by more than the guard allows for. Use a guard, or a Redis that does not forget, or sqllease.
+//
+// With allkeys-lru and the other eviction policies on all keys Acquire returns an error, if the client may read the
+// setting with CONFIG GET or INFO. A store that has seen a safe policy before lends the worker with a warning
+// ([leasestore.Grant].Warning). Extensions do not ask. If the client may do neither, set maxmemory-policy to noeviction
+// or to one of the volatile policies, which never drop keys without a time to live.
 package redislease
 
 import (
 	"context"
-	_ "embed" // for the scripts
+	_ "embed" // for the script
 	"errors"
 	"fmt"
 	"reflect"
@@ -12,7 +49,6 @@ import (
 	"time"
 
 	"github.com/redis/go-redis/v9"
-
 	"github.com/sqlflake/sqlflake/snowflake/lease"
 	"github.com/sqlflake/sqlflake/snowflake/lease/leasestore"
 )
@@ -88,30 +124,18 @@ func New(client redis.UniversalClient, opts ...Option) (*Store, error) {
 	return s, nil
 }
 
-var (
-	//go:embed lua/row.lua
-	rowLua string
-	//go:embed lua/take.lua
-	takeLua string
-	//go:embed lua/extend.lua
-	extendLua string
-	//go:embed lua/release.lua
-	releaseLua string
-	//go:embed lua/list.lua
-	listLua string
+//go:embed lease.lua
+var leaseLua string
 
-	takeScript    = redis.NewScript(rowLua + takeLua)
-	extendScript  = redis.NewScript(rowLua + extendLua)
-	releaseScript = redis.NewScript(rowLua + releaseLua)
-	listScript    = redis.NewScript(rowLua + listLua)
-)
+var script = redis.NewScript(leaseLua)
 
 // key returns the key of a namespace's hash.
 func (s *Store) key(namespace string) string { return s.prefix + "{" + namespace + "}" }
 
-// call runs a script, by its hash or, if Redis does not have it yet, by its text. It returns the first word of the
-// reply, and the rest.
-func (s *Store) call(ctx context.Context, script *redis.Script, namespace string, args ...any) (string, []any, error) {
+// call runs a function of the script, by its hash or, if Redis does not have it yet, by its text. It returns the first
+// word of the reply, and the rest.
+func (s *Store) call(ctx context.Context, function, namespace string, args ...any) (string, []any, error) {
+	args = append([]any{function}, args...)
 	var reply []any
 	err := await(ctx, func() (err error) {
 		reply, err = script.Run(ctx, s.client, []string{s.key(namespace)}, args...).Slice()
@@ -135,11 +159,11 @@ func (s *Store) call(ctx context.Context, script *redis.Script, namespace string
 	return word, reply[1:], nil
 }
 
-// claim runs a script whose arguments begin with a claim, and returns lease.ErrLost if the row has another epoch or
+// claim calls a function whose arguments begin with a claim, and returns lease.ErrLost if the row has another epoch or
 // token.
-func (s *Store) claim(ctx context.Context, script *redis.Script, c leasestore.Claim, args ...any) ([]any, error) {
+func (s *Store) claim(ctx context.Context, function string, c leasestore.Claim, args ...any) ([]any, error) {
 	args = append([]any{digits(c.Worker), digits(c.Epoch), c.Token, c.Next}, args...)
-	word, reply, err := s.call(ctx, script, c.Namespace, args...)
+	word, reply, err := s.call(ctx, function, c.Namespace, args...)
 	if err == nil && word == "lost" {
 		err = fmt.Errorf("%w: worker %d of namespace %q is not held with epoch %d any more",
 			lease.ErrLost, c.Worker, c.Namespace, c.Epoch)

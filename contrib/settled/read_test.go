@@ -4,12 +4,22 @@ import (
 	"context"
 	"database/sql"
 	"errors"
+	"fmt"
 	"log/slog"
+	"math/rand/v2"
+	"os"
+	"slices"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
+	_ "github.com/go-sql-driver/mysql"
+	_ "github.com/jackc/pgx/v5/stdlib"
 	"github.com/sqlflake/sqlflake/contrib/settled"
+	"github.com/sqlflake/sqlflake/internal/dbserver"
+	"github.com/sqlflake/sqlflake/internal/skip"
 	"github.com/sqlflake/sqlflake/internal/testclock"
 	"github.com/sqlflake/sqlflake/internal/testdb"
 	"github.com/sqlflake/sqlflake/snowflake"
@@ -211,4 +221,256 @@ func TestNoCodeOfAStrangerRuns(t *testing.T) {
 			t.Error(err)
 		}
 	})
+}
+
+func TestMain(m *testing.M) { os.Exit(testdb.Main(m)) }
+
+func dialectOf(target testdb.Target) sqldb.Dialect {
+	return map[string]sqldb.Dialect{"postgres": sqldb.Postgres, "mariadb": sqldb.MySQL, "sqlite": sqldb.SQLite}[target.Name]
+}
+
+// startServer starts a server of this test's own, and returns its DSN. With settings of the machine's server the test
+// could disturb others.
+func startServer(t *testing.T, variable string, config dbserver.Config) string {
+	t.Helper()
+	config.NoSync = true
+	server, err := dbserver.Start(t.Context(), config)
+	if errors.Is(err, dbserver.ErrNotInstalled) {
+		skip.Missing(t, variable, "%v", err)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := server.Stop(); err != nil {
+			t.Error(err)
+		}
+	})
+	return server.DSN
+}
+
+func open(t *testing.T, driver, dsn string) *sql.DB {
+	t.Helper()
+	db, err := sql.Open(driver, dsn)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = db.Close() })
+	return db
+}
+
+// session returns a connection, which is closed at the end of the test.
+func session(t *testing.T, db *sql.DB) *sql.Conn {
+	t.Helper()
+	conn, err := db.Conn(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = conn.Close() })
+	return conn
+}
+
+type executor interface {
+	ExecContext(ctx context.Context, query string, args ...any) (sql.Result, error)
+}
+
+func exec(t *testing.T, db executor, statements ...string) {
+	t.Helper()
+	for _, statement := range statements {
+		if _, err := db.ExecContext(t.Context(), statement); err != nil {
+			t.Fatalf("%s: %v", statement, err)
+		}
+	}
+}
+
+func insert(id snowflake.ID) string { return fmt.Sprintf("INSERT INTO events (id) VALUES (%d)", id) }
+
+func newGenerator(t *testing.T, worker int64, options ...snowflake.Option) *snowflake.Generator {
+	t.Helper()
+	g, err := snowflake.New(worker, options...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return g
+}
+
+// age returns by how much the ID is older than the next one.
+func age(g *snowflake.Generator, id snowflake.ID) time.Duration {
+	return snowflake.Default().Time(g.MustNext()).Sub(snowflake.Default().Time(id))
+}
+
+type reader = func() (settled.Bound, error)
+
+// readerOf returns a reader with a margin.
+func readerOf(t *testing.T, db *sql.DB, dialect sqldb.Dialect, margin time.Duration) reader {
+	return func() (settled.Bound, error) {
+		return settled.Read(t.Context(), db, dialect, snowflake.Default(), settled.WithMargin(margin))
+	}
+}
+
+// holds checks that the bound stays at or below the ID, whose transaction is open, until it is enough.
+func holds(t *testing.T, id snowflake.ID, read reader, enough func(b settled.Bound) bool) settled.Bound {
+	t.Helper()
+	for {
+		b, err := read()
+		if err != nil || b.Below > id {
+			t.Fatalf("%+v, %v; the transaction that has drawn %d is open", b, err, id)
+		}
+		if enough(b) {
+			return b
+		}
+	}
+}
+
+func wantUnknown(t *testing.T, read reader, reason string) {
+	t.Helper()
+	if b, err := read(); !errors.Is(err, settled.ErrUnknown) || !strings.Contains(err.Error(), reason) {
+		t.Errorf("the bound %+v, error %v; want ErrUnknown with %q", b, err, reason)
+	}
+}
+
+// passes waits until the bound is above the ID, also for transactions of other tests.
+func passes(t *testing.T, id snowflake.ID, read reader) settled.Bound {
+	t.Helper()
+	for end := time.Now().Add(2 * time.Minute); ; time.Sleep(20 * time.Millisecond) {
+		bound, err := read()
+		if err == nil && bound.Below > id {
+			return bound
+		}
+		if time.Now().After(end) {
+			t.Fatalf("the bound %+v, %v does not pass %d", bound, err, id)
+		}
+	}
+}
+
+func TestReaderMissesNoRow(t *testing.T) {
+	const snapshot = "START TRANSACTION WITH CONSISTENT SNAPSHOT"
+	parts, err := snowflake.ParseLayout("epoch=2025-01-01T00:00:00Z tick=1ms time:33 worker:10 time:8 sequence:12") // periods of 256 ms
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, c := range map[string]struct {
+		open   func(testing.TB) testdb.Target
+		begin  string
+		layout snowflake.Layout
+	}{
+		"postgres": {testdb.Postgres, "BEGIN", snowflake.Default()},
+		"mariadb":  {testdb.MariaDB, snapshot, snowflake.Default()},
+		"parts":    {testdb.MariaDB, snapshot, parts},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			testTrial(t, c.open(t), c.begin, c.layout)
+		})
+	}
+}
+
+// testTrial follows a table while transactions write to it. They are longer than the margin, so they are what counts. On a
+// slow machine there are more of them, until a row has been read beside them.
+func testTrial(t *testing.T, target testdb.Target, begin string, layout snowflake.Layout) {
+	const writers, transactions = 6, 15
+	db := target.Open(t)
+	exec(t, db, "CREATE TABLE events (id bigint PRIMARY KEY)")
+	var written, seen []snowflake.ID
+	var found atomic.Bool
+	var mu sync.Mutex
+	var writing, reading sync.WaitGroup
+	for worker := range writers {
+		conn, gen := session(t, db), newGenerator(t, int64(worker), snowflake.WithLayout(layout))
+		writing.Go(func() {
+			for n := 0; n < transactions || n < 100*transactions && !found.Load(); n++ {
+				ids, err := transact(t.Context(), conn, gen, begin)
+				if err != nil {
+					t.Error(err)
+					return
+				}
+				mu.Lock()
+				written = append(written, ids...)
+				mu.Unlock()
+			}
+		})
+	}
+	read := func() (settled.Bound, error) {
+		return settled.Read(t.Context(), db, dialectOf(target), layout, settled.WithMargin(200*time.Millisecond))
+	}
+	ctx, stop := context.WithCancel(t.Context())
+	reading.Go(func() {
+		for ctx.Err() == nil {
+			time.Sleep(10 * time.Millisecond)
+			bound, err := read()
+			if err == nil {
+				seen, err = follow(t.Context(), db, seen, bound)
+				found.Store(found.Load() || len(seen) > 0)
+			}
+			if err != nil && !errors.Is(err, settled.ErrUnknown) { // other tests may read the lists of the server all the time
+				t.Error(err)
+				return
+			}
+		}
+	})
+	writing.Wait()
+	stop()
+	reading.Wait()
+	if t.Failed() {
+		return
+	}
+	if len(seen) == 0 {
+		t.Error("no row was read while others were written: the trial shows nothing")
+	}
+	slices.Sort(written)
+	seen, err := follow(t.Context(), db, seen, passes(t, written[len(written)-1], read))
+	if err != nil || !slices.Equal(seen, written) {
+		t.Errorf("%d of %d rows were read, %v", len(seen), len(written), err)
+	}
+}
+
+// transact inserts some rows in a transaction, which commits late or rolls back, and returns the IDs that it has
+// committed.
+func transact(ctx context.Context, conn *sql.Conn, gen *snowflake.Generator, begin string) ([]snowflake.ID, error) {
+	if _, err := conn.ExecContext(ctx, begin); err != nil {
+		return nil, err
+	}
+	ids := make([]snowflake.ID, 1+rand.N(8))
+	if err := gen.Fill(ctx, ids); err != nil {
+		return nil, err
+	}
+	pause := rand.N(5 * time.Millisecond)
+	if rand.N(8) == 0 {
+		pause = rand.N(1200 * time.Millisecond)
+	}
+	for i, id := range ids {
+		if _, err := conn.ExecContext(ctx, insert(id)); err != nil {
+			return nil, err
+		}
+		if i == len(ids)/2 {
+			time.Sleep(pause)
+		}
+	}
+	if rand.N(10) == 0 {
+		_, err := conn.ExecContext(ctx, "ROLLBACK")
+		return nil, err
+	}
+	_, err := conn.ExecContext(ctx, "COMMIT")
+	return ids, err
+}
+
+// follow reads the rows after the last one that was seen, up to the bound.
+func follow(ctx context.Context, db *sql.DB, seen []snowflake.ID, bound settled.Bound) ([]snowflake.ID, error) {
+	var last snowflake.ID
+	if len(seen) > 0 {
+		last = seen[len(seen)-1]
+	}
+	rows, err := db.QueryContext(ctx, fmt.Sprintf("SELECT id FROM events WHERE id > %d AND id < %d ORDER BY id", last, bound.Below))
+	if err != nil {
+		return seen, err
+	}
+	defer rows.Close()
+	for rows.Next() {
+		var id snowflake.ID
+		if err := rows.Scan(&id); err != nil {
+			return seen, err
+		}
+		seen = append(seen, id)
+	}
+	return seen, rows.Err()
 }

@@ -5,16 +5,16 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"math"
+	"math/rand/v2"
 	"os"
+	"slices"
 	"strings"
-	"sync/atomic"
 	"testing"
 	"time"
 
 	"github.com/go-sql-driver/mysql"
 	"github.com/jackc/pgx/v5/pgconn"
-	"github.com/mattn/go-sqlite3"
-
 	"github.com/sqlflake/sqlflake/contrib/sqlfunc"
 	"github.com/sqlflake/sqlflake/internal/testdb"
 	"github.com/sqlflake/sqlflake/snowflake"
@@ -32,12 +32,7 @@ type server struct {
 
 func openPostgres(tb testing.TB) server {
 	tb.Helper()
-	return onPostgres(tb, testdb.Postgres(tb))
-}
-
-func onPostgres(tb testing.TB, target testdb.Target) server {
-	tb.Helper()
-	s := server{DB: target.Open(tb), dialect: sqldb.Postgres}
+	s := server{DB: testdb.Postgres(tb).Open(tb), dialect: sqldb.Postgres}
 	s.schema = scan[string](tb, s, "SELECT current_schema()")
 	return s
 }
@@ -47,29 +42,6 @@ func openMariaDB(tb testing.TB) server {
 	target := testdb.MariaDB(tb)
 	target.NeedMariaDB(tb, "the functions of sqlfunc")
 	return server{DB: target.Open(tb), dialect: sqldb.MySQL}
-}
-
-var drivers atomic.Int64
-
-// openSQLite opens a database whose connections have the functions under a name, with a new driver.
-func openSQLite(tb testing.TB, layout snowflake.Layout, name string, gen *snowflake.Generator) server {
-	tb.Helper()
-	s := server{dialect: sqldb.SQLite}
-	f := s.functions(tb, layout, sqlfunc.WithName(name))
-	driver := fmt.Sprint("sqlite3_sqlfunc_", drivers.Add(1))
-	sql.Register(driver, &sqlite3.SQLiteDriver{
-		ConnectHook: func(conn *sqlite3.SQLiteConn) error { return f.RegisterSQLite(conn, gen) },
-	})
-	target := testdb.SQLite(tb)
-	target.Driver = driver
-	s.DB = target.Open(tb)
-	return s
-}
-
-// eachIssuer runs a test on the database that issues IDs.
-func eachIssuer(t *testing.T, test func(t *testing.T, s server)) {
-	t.Helper()
-	test(t, openPostgres(t))
 }
 
 // worker returns the option for functions that issue IDs, where the database does.
@@ -179,7 +151,7 @@ func (s server) failed(tb testing.TB, what string, err error, state, text string
 	var mariadb *mysql.MySQLError
 	switch {
 	case err == nil || !strings.Contains(err.Error(), text), errors.As(err, &postgres) && postgres.Code != state,
-		!errors.As(err, &postgres) && !errors.As(err, &mariadb) && s.dialect != sqldb.SQLite:
+		!errors.As(err, &postgres) && !errors.As(err, &mariadb):
 		tb.Errorf("%s: %v, want SQLSTATE %s on PostgreSQL, and %q", what, err, state, text)
 	}
 }
@@ -221,3 +193,146 @@ func (s server) begin(tb testing.TB) *sql.Tx {
 
 // isLong reports whether the long versions of tests are to run. Run them after changes of the functions that issue IDs.
 func isLong() bool { return os.Getenv("SNOWFLAKE_TEST_LONG") == "1" }
+
+func preset(name string) snowflake.Layout { return snowflake.MustPreset(name) }
+
+// presets are the layouts of package snowflake.
+func presets() map[string]snowflake.Layout {
+	all := map[string]snowflake.Layout{}
+	for _, name := range snowflake.Presets() {
+		all[name] = preset(name)
+	}
+	return all
+}
+
+func parse(tb testing.TB, text string) snowflake.Layout {
+	tb.Helper()
+	layout, err := snowflake.ParseLayout(text)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return layout
+}
+
+// fieldsOf returns the fields without the lower part of the time.
+func fieldsOf(layout snowflake.Layout) []snowflake.Field {
+	fields, timed := layout.Fields(), false
+	return slices.DeleteFunc(fields, func(f snowflake.Field) (second bool) {
+		second = timed && f.Name == snowflake.FieldTime
+		timed = timed || f.Name == snowflake.FieldTime
+		return second
+	})
+}
+
+// layouts returns the presets, layouts with unusual ticks and epochs, and random ones.
+func layouts(tb testing.TB, random int) map[string]snowflake.Layout {
+	tb.Helper()
+	all := presets()
+	for i, text := range []string{
+		"epoch=2025-01-01T00:00:00.000000001Z tick=1.000001ms time:40 worker:10 sequence:12",
+		"epoch=1969-12-31T23:59:59.123456789Z tick=1µs time:52 worker:3 sequence:8",
+		"epoch=1678-01-01T00:00:00.999999999Z tick=1.5µs time:53 sequence:10",
+		"epoch=2262-01-01T00:00:00Z tick=1h time:20 sequence:43",
+		"epoch=2025-01-01T00:00:00Z tick=1ms shard:8 time:41 sequence:14",
+		"epoch=2025-01-01T00:00:00Z tick=1ms time:41 sequence:12 id:4 timestamp:1 select:2 at:1",
+		"epoch=1960-01-01T00:00:00.000000123Z tick=1.5µs region:2 time:30 worker:5 sequence:2 time:17 kind:1",
+		"epoch=2000-01-01T00:00:00Z tick=24h time:1 sequence:62",
+		"epoch=2000-01-01T00:00:00Z tick=1us time:62 sequence:1",
+	} {
+		all[fmt.Sprint("odd", i)] = parse(tb, text)
+	}
+	for i := range few(random) {
+		layout := randomLayout()
+		tb.Logf("random%d: %s", i, layout)
+		all[fmt.Sprint("random", i)] = layout
+	}
+	return all
+}
+
+// few is how many random values a test takes of what its long version does.
+func few(n int) int {
+	if isLong() {
+		return n
+	}
+	return (n + 3) / 4
+}
+
+// randomLayout returns a layout whose times are mostly in the range of timestamps.
+func randomLayout() snowflake.Layout {
+	ticks := []time.Duration{
+		time.Microsecond, 1001, 7919, 100 * time.Microsecond, time.Millisecond, 10 * time.Millisecond, time.Second,
+	}
+	for {
+		fields := []snowflake.Field{{Name: "time", Bits: 20 + rand.IntN(30)}, {Name: "sequence", Bits: 1 + rand.IntN(20)}}
+		for _, name := range []string{"worker", "region", "kind"}[:rand.IntN(4)] {
+			fields = append(fields, snowflake.Field{Name: name, Bits: 1 + rand.IntN(10)})
+		}
+		if rand.IntN(4) == 0 {
+			rand.Shuffle(len(fields), func(i, j int) { fields[i], fields[j] = fields[j], fields[i] })
+		}
+		if rand.IntN(4) == 0 {
+			fields = append(fields, snowflake.Field{Name: "time", Bits: 1 + rand.IntN(20)})
+		}
+		epoch := time.Unix(0, rand.Int64N(math.MaxInt64)-rand.Int64N(math.MaxInt64))
+		layout, err := snowflake.NewLayout(epoch, ticks[rand.IntN(len(ticks))], fields...)
+		if err == nil {
+			return layout
+		}
+	}
+}
+
+// idsOf returns limits and random IDs of the layout, and numbers that are not IDs.
+func idsOf(layout snowflake.Layout, random int) []int64 {
+	greatest := int64(1)<<layout.Bits() - 1
+	ids := []int64{0, 1, -1, 2, math.MaxInt64, math.MinInt64, math.MinInt64 + 1, greatest, greatest - 1, -greatest}
+	if layout.Bits() < 63 {
+		ids = append(ids, greatest+1)
+	}
+	for shift := range 63 {
+		ids = append(ids, 1<<shift, 1<<shift-1)
+	}
+	for range few(random) {
+		ids = append(ids, rand.Int64N(greatest)+1, int64(rand.Uint64()))
+	}
+	return ids
+}
+
+// timesOf returns limits and random times of the layout in microseconds, and times outside of it.
+func timesOf(layout snowflake.Layout, random int) []time.Time {
+	epoch, end := layout.Epoch(), layout.End()
+	times := []time.Time{
+		epoch, epoch.Add(-1), epoch.Add(-time.Microsecond), epoch.Add(layout.Tick()), epoch.Add(layout.Tick() - 1000),
+		end, end.Add(-1), end.Add(time.Microsecond), end.Add(-layout.Tick()), end.Add(-time.Microsecond),
+		time.Unix(0, 0), time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC), time.Date(1, 1, 1, 0, 0, 0, 0, time.UTC),
+	}
+	seconds := max(1, min(end.Unix()-epoch.Unix(), 1<<40))
+	for range few(random) {
+		at := epoch.Add(time.Duration(rand.Int64N(int64(time.Second))))
+		times = append(times, time.Unix(at.Unix()+rand.Int64N(seconds), int64(at.Nanosecond())))
+	}
+	for i, t := range times {
+		times[i] = t.UTC().Add(-time.Duration(t.Nanosecond() % 1000))
+	}
+	return times
+}
+
+func TestTheScriptForMariaDBsClientSetsItsDelimiter(t *testing.T) {
+	script, err := server{}.functions(t, snowflake.Default()).Script(sqldb.MySQL)
+	if err != nil || !strings.HasPrefix(script, "DELIMITER //\n") || !strings.HasSuffix(script, "//\n\nDELIMITER ;\n") {
+		t.Errorf("%v, %s", err, script)
+	}
+}
+
+// The script is sent as psql and migration tools send the text of a file.
+func TestPostgresScriptRuns(t *testing.T) {
+	db := openPostgres(t)
+	f := db.functions(t, snowflake.Default(), sqlfunc.WithWorker(1), sqlfunc.WithLeaseTables("", "shop"))
+	script, err := f.Script(sqldb.Postgres)
+	if err != nil {
+		t.Fatal(err)
+	}
+	db.exec(t, script, script)
+	if err := snowflake.Default().Validate(scan[snowflake.ID](t, db, "SELECT snowflake_next()")); err != nil {
+		t.Error(err)
+	}
+}

@@ -17,9 +17,8 @@
 //	snowflake_layout()    the layout's text, as Layout.String
 //
 // snowflake_min exists only if the time is the layout's highest field, and snowflake_next only with [WithWorker]. If
-// the time has two parts, as in snowflake.Clustered, add a condition on snowflake_time for the exact time, and do
-// not use pg_partman: a bound is up to a Layout.Period before its time. PostgreSQL has more functions for keys in
-// columns of uuid and text, see below.
+// the time has two parts, as in snowflake.Clustered, add a condition on snowflake_time for the exact time: a bound is up
+// to a Layout.Period before its time.
 //
 // The worker belongs to the server: no generator in Go may ever have it. Keep leases away from it with
 // lease.WithWorkers, or reserve its row with [WithLeaseTables]. Each database that issues IDs needs its own worker,
@@ -29,7 +28,7 @@
 // No ID is issued twice, however many sessions insert, roll back, are cancelled or killed, and this does not depend on
 // the clock. No insert waits for the end of another transaction.
 //
-// PostgreSQL 14 or later takes snowflake_next as a DEFAULT. MariaDB 10.6 or later reads IDs, and issues none. SQLite
-// gets its functions from the program ([Functions.RegisterSQLite]). MySQL is not supported. [WithWorker] has the
-// promises for issued IDs, including after crashes. The README of the package has the rest: times, and pg_partman.
+// PostgreSQL 14 or later takes snowflake_next as a DEFAULT. MariaDB 10.6 or later reads IDs, and issues none. MySQL
+// and SQLite are not supported. [WithWorker] has the promises for issued IDs, including after crashes. The README of
+// the package has the rest.
 package sqlfunc

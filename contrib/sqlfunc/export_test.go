@@ -1,7 +1,13 @@
 package sqlfunc
 
-// MaxLead is the largest lead.
-const MaxLead = maxLead
+import (
+	"time"
+
+	"github.com/sqlflake/sqlflake/snowflake/sqldb"
+)
+
+// MaxLead is a lead that no test reaches.
+const MaxLead = 24 * time.Hour
 
 // WithClock replaces the server's clock.
 func WithClock(expression string) Option {
@@ -10,3 +16,14 @@ func WithClock(expression string) Option {
 		return nil
 	}
 }
+
+// WithLead replaces the lead.
+func WithLead(lead time.Duration) Option {
+	return func(f *Functions) error {
+		f.lead = lead
+		return nil
+	}
+}
+
+// Statements are what Install runs.
+func (f *Functions) Statements(dialect sqldb.Dialect) ([]string, error) { return f.statements(dialect) }

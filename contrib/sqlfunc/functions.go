@@ -5,7 +5,6 @@ import (
 	"context"
 	"database/sql"
 	"fmt"
-	"slices"
 	"strings"
 	"time"
 
@@ -24,9 +23,8 @@ type Functions struct {
 
 	next   bool // a worker is set, so IDs can be issued
 	worker int64
-	pinned map[string]int64 // the values of WithField
-	fixed  int64            // the bits of the fields besides time and sequence
-	lead   time.Duration
+	fixed  int64         // the bits of the worker
+	lead   time.Duration // how far the time in an ID may be ahead of the server's clock
 
 	leases *leaseTables // nil: the worker is not reserved
 	clock  string       // SQL for the time instead of the server's clock; for tests
@@ -35,16 +33,15 @@ type Functions struct {
 // New returns the functions of the layout. Without [WithWorker] there is no function that issues IDs.
 //
 // It returns [snowflake.ErrLayout] for the zero Layout and for field names of more than 63 bytes, the limit of
-// PostgreSQL; [snowflake.ErrFieldRange] for a worker or value that does not fit; [snowflake.ErrUnknownField] and
-// [snowflake.ErrOption] for WithField, as [snowflake.New] does; and [ErrOption] for other invalid options and a nil
-// one.
+// PostgreSQL; [snowflake.ErrFieldRange] for a worker that does not fit; and [ErrOption] for other invalid options and a
+// nil one.
 func New(layout snowflake.Layout, options ...Option) (*Functions, error) {
 	if layout == (snowflake.Layout{}) {
 		return nil, fmt.Errorf("%w: the zero Layout has no fields", snowflake.ErrLayout)
 	}
 
 	f := &Functions{
-		layout: layout, name: "snowflake", schema: "public", pinned: map[string]int64{},
+		layout: layout, name: "snowflake", schema: "public",
 		lead: snowflake.MaxLead, // Layout.Validate tolerates it
 	}
 	shift := layout.Bits()
@@ -82,46 +79,23 @@ func New(layout snowflake.Layout, options ...Option) (*Functions, error) {
 
 // stamp computes the bits that all issued IDs have in common.
 func (f *Functions) stamp() error {
-	put := func(field string, at place, value int64) error {
-		if value < 0 || value > at.max() {
-			return fmt.Errorf("%w: %s %d is not in [0, %d]", snowflake.ErrFieldRange, field, value, at.max())
-		}
-		f.fixed |= value << at.shift
-		return nil
-	}
-
 	worker := f.layout.WorkerField()
-	generated := []string{worker, snowflake.FieldTime, snowflake.FieldSequence}
-	for name, value := range f.pinned {
-		at := f.place(name)
-		switch {
-		case at.bits == 0:
-			return fmt.Errorf("%w: %s is not among the fields of %s",
-				snowflake.ErrUnknownField, quoteShort(name), f.layout)
-		case slices.Contains(generated, name):
-			return fmt.Errorf("%w: field %q is not for WithField", snowflake.ErrOption, name)
-		}
-
-		if err := put(name, at, value); err != nil {
-			return err
-		}
-	}
-
+	at := f.place(worker)
 	switch {
-	case f.next:
-		return put(cmp.Or(worker, "worker"), f.place(worker), f.worker)
-	case f.leases != nil:
+	case !f.next && f.leases != nil:
 		return fmt.Errorf("%w: WithLeaseTables without WithWorker", ErrOption)
+	case !f.next:
+		return nil
+	case f.worker < 0 || f.worker > at.max():
+		return fmt.Errorf("%w: %s %d is not in [0, %d]", snowflake.ErrFieldRange, cmp.Or(worker, "worker"), f.worker, at.max())
 	}
 
+	f.fixed = f.worker << at.shift
 	return nil
 }
 
-// Statements returns the statements that create the functions, to be run in this order. They may be run again.
-//
-// It returns [ErrOption] for SQLite, whose functions come from the program ([Functions.RegisterSQLite]), for
-// MariaDB with [WithWorker], and for unknown dialects.
-func (f *Functions) Statements(dialect sqldb.Dialect) ([]string, error) {
+// statements returns the statements that create the functions, to be run in this order.
+func (f *Functions) statements(dialect sqldb.Dialect) ([]string, error) {
 	switch dialect {
 	case sqldb.Postgres:
 		return f.postgres(), nil
@@ -130,17 +104,16 @@ func (f *Functions) Statements(dialect sqldb.Dialect) ([]string, error) {
 			return nil, fmt.Errorf("%w: WithWorker: MariaDB issues no IDs, only PostgreSQL does", ErrOption)
 		}
 		return f.mariadb(), nil
-	case sqldb.SQLite:
-		return nil, fmt.Errorf("%w: SQLite has functions only from its driver, see RegisterSQLite", ErrOption)
 	}
 
 	return nil, fmt.Errorf("%w: the dialect %q, want Postgres or MySQL", ErrOption, dialect)
 }
 
-// Script returns the statements as one text for the database's own client, psql or mariadb, and for migration files.
-// It returns the same errors as Statements.
+// Script returns the statements that create the functions as one text for the database's own client, psql or mariadb,
+// and for migration files. It may be run again. It returns [ErrOption] for MariaDB with [WithWorker], and for dialects
+// other than Postgres and MySQL.
 func (f *Functions) Script(dialect sqldb.Dialect) (string, error) {
-	statements, err := f.Statements(dialect)
+	statements, err := f.statements(dialect)
 	if err != nil {
 		return "", err
 	}
@@ -150,12 +123,12 @@ func (f *Functions) Script(dialect sqldb.Dialect) (string, error) {
 	return strings.Join(statements, ";\n\n") + ";\n", nil
 }
 
-// Drop returns the statements that remove everything that Statements creates, also what no longer exists. They also
+// Drop returns the statements that remove everything that Script creates, also what no longer exists. They also
 // remove the state, so the database forgets which IDs it has issued: do not install functions with the same layout and
 // worker again before the lead has passed. Tables whose columns have the functions as their default must be altered
-// first. The row in the lease table stays. It returns the same errors as Statements.
+// first. The row in the lease table stays. It returns the same errors as Script.
 func (f *Functions) Drop(dialect sqldb.Dialect) ([]string, error) {
-	if _, err := f.Statements(dialect); err != nil {
+	if _, err := f.statements(dialect); err != nil {
 		return nil, err
 	}
 	if dialect == sqldb.MySQL {
@@ -167,7 +140,7 @@ func (f *Functions) Drop(dialect sqldb.Dialect) ([]string, error) {
 // Install runs the statements on the database: in one transaction if db can begin one (*sql.DB, *sql.Conn), otherwise
 // directly. On MariaDB each statement commits by itself, as all DDL does. It does not run in a transaction of the
 // caller: a rollback would make the state forget IDs that were issued in it, and MariaDB would commit it. Migrations
-// run Statements or Script instead.
+// run Script instead.
 //
 // It may be called again, for example at each start of a program, and concurrently. The state of the function that
 // issues IDs stays, so IDs continue where they were; a new worker, lead or fixed field takes effect. Functions of
@@ -179,10 +152,10 @@ func (f *Functions) Drop(dialect sqldb.Dialect) ([]string, error) {
 // 42501, and a state that Install did not create with 42710: where others may create objects, as anyone may in the
 // schema public of PostgreSQL 14, they could be a trap.
 //
-// It returns [ErrOption] as Statements does and for a transaction, and errors of the database with the number of the
+// It returns [ErrOption] as Script does and for a transaction, and errors of the database with the number of the
 // statement.
 func (f *Functions) Install(ctx context.Context, db sqldb.DB, dialect sqldb.Dialect) error {
-	statements, err := f.Statements(dialect)
+	statements, err := f.statements(dialect)
 	if err != nil {
 		return err
 	}

@@ -59,82 +59,79 @@ func issued(t *testing.T, store *sqllease.Store, grant leasestore.Grant, horizon
 var inLeaseTable = sqlfunc.WithLeaseTables("", "it's")
 
 func TestLeasesNeverGetTheReservedWorker(t *testing.T) {
-	eachIssuer(t, func(t *testing.T, s server) {
-		layout := parse(t, "epoch=2025-01-01T00:00:00Z tick=1ms time:41 worker:4 sequence:8")
-		for range 2 {
-			s.install(t, layout, sqlfunc.WithWorker(5), inLeaseTable)
-		}
-		store := newStore(t, s)
-		for range layout.MaxWorker() {
-			grant, err := store.Acquire(t.Context(), request(layout, 0, layout.MaxWorker()))
-			if err != nil || grant.Worker == 5 {
-				t.Fatalf("leased %+v, %v", grant, err)
-			}
-		}
-		for _, r := range []leasestore.Request{request(layout, 0, layout.MaxWorker()), request(layout, 5, 5)} {
-			var none *lease.NoWorkerError
-			if grant, err := store.Acquire(t.Context(), r); !errors.As(err, &none) {
-				t.Errorf("leased %+v, %v, want ErrNoWorker", grant, err)
-			}
-		}
-		entries, err := store.List(t.Context(), "it's")
-		if err != nil || len(entries) != 16 || !entries[5].Reserved() || entries[5].Holder.Version != "sqlfunc" {
-			t.Errorf("%+v, %v", entries, err)
-		}
-		if err := store.SetShare(t.Context(), "it's", layout, 0, layout.MaxWorker()); err != nil {
-			t.Fatal(err)
-		}
+	s := openPostgres(t)
+	layout := parse(t, "epoch=2025-01-01T00:00:00Z tick=1ms time:41 worker:4 sequence:8")
+	for range 2 {
 		s.install(t, layout, sqlfunc.WithWorker(5), inLeaseTable)
-	})
+	}
+	store := newStore(t, s)
+	for range layout.MaxWorker() {
+		grant, err := store.Acquire(t.Context(), request(layout, 0, layout.MaxWorker()))
+		if err != nil || grant.Worker == 5 {
+			t.Fatalf("leased %+v, %v", grant, err)
+		}
+	}
+	for _, r := range []leasestore.Request{request(layout, 0, layout.MaxWorker()), request(layout, 5, 5)} {
+		var none *lease.NoWorkerError
+		if grant, err := store.Acquire(t.Context(), r); !errors.As(err, &none) {
+			t.Errorf("leased %+v, %v, want ErrNoWorker", grant, err)
+		}
+	}
+	entries, err := store.List(t.Context(), "it's")
+	if err != nil || len(entries) != 16 || !entries[5].Reserved() || entries[5].Holder.Version != "sqlfunc" {
+		t.Errorf("%+v, %v", entries, err)
+	}
+	if err := store.SetShare(t.Context(), "it's", layout, 0, layout.MaxWorker()); err != nil {
+		t.Fatal(err)
+	}
+	s.install(t, layout, sqlfunc.WithWorker(5), inLeaseTable)
 }
 
 func TestAHeldWorkerIsReservedAfterItsRelease(t *testing.T) {
-	eachIssuer(t, func(t *testing.T, s server) {
-		layout := snowflake.Default()
-		store := newStore(t, s)
-		grant, err := store.Acquire(t.Context(), request(layout, 7, 7))
-		if err != nil {
-			t.Fatal(err)
-		}
-		f := s.functions(t, layout, sqlfunc.WithWorker(7), inLeaseTable)
-		s.failed(t, "a held worker", f.Install(t.Context(), s, s.dialect), "55006", "worker 7 is leased in the namespace")
-		// The IDs of the function start above all that the owner may have issued, ahead of the clock.
-		horizon := int64(time.Since(layout.Epoch())/layout.Tick()) + 5000
-		issued(t, store, grant, horizon)
-		if err := f.Install(t.Context(), s, s.dialect); err != nil {
-			t.Fatal(err)
-		}
-		if id := next(t, s); layout.Time(id).Before(layout.Start(horizon)) {
-			t.Errorf("the first ID is of %v, the horizon was %v", layout.Time(id), layout.Start(horizon))
-		}
-		if _, err := store.Extend(t.Context(), keep(grant.Claim), horizon+1, time.Hour); !errors.Is(err, lease.ErrLost) {
-			t.Errorf("the owner of before: %v, want ErrLost", err)
-		}
-	})
+	s := openPostgres(t)
+	layout := snowflake.Default()
+	store := newStore(t, s)
+	grant, err := store.Acquire(t.Context(), request(layout, 7, 7))
+	if err != nil {
+		t.Fatal(err)
+	}
+	f := s.functions(t, layout, sqlfunc.WithWorker(7), inLeaseTable)
+	s.failed(t, "a held worker", f.Install(t.Context(), s, s.dialect), "55006", "worker 7 is leased in the namespace")
+	// The IDs of the function start above all that the owner may have issued, ahead of the clock.
+	horizon := int64(time.Since(layout.Epoch())/layout.Tick()) + 5000
+	issued(t, store, grant, horizon)
+	if err := f.Install(t.Context(), s, s.dialect); err != nil {
+		t.Fatal(err)
+	}
+	if id := next(t, s); layout.Time(id).Before(layout.Start(horizon)) {
+		t.Errorf("the first ID is of %v, the horizon was %v", layout.Time(id), layout.Start(horizon))
+	}
+	if _, err := store.Extend(t.Context(), keep(grant.Claim), horizon+1, time.Hour); !errors.Is(err, lease.ErrLost) {
+		t.Errorf("the owner of before: %v, want ErrLost", err)
+	}
 }
 
 func TestReservingInANamespaceOfAnotherLayoutOrVersionFails(t *testing.T) {
-	eachIssuer(t, func(t *testing.T, s server) {
-		if _, err := newStore(t, s).Acquire(t.Context(), request(preset("wide"), 7, 7)); err != nil {
-			t.Fatal(err)
-		}
-		f := s.functions(t, snowflake.Default(), sqlfunc.WithWorker(1), inLeaseTable)
-		s.failed(t, "another layout", f.Install(t.Context(), s, s.dialect), "55000", "has leases of another layout")
-		tx, err := s.BeginTx(t.Context(), nil)
-		if err == nil {
-			_, err = tx.ExecContext(t.Context(), "UPDATE snowflake_namespaces SET protocol = 2")
-		}
-		if err != nil {
-			t.Fatal(err)
-		}
-		answer := make(chan error, 1)
-		go func() { answer <- f.Install(t.Context(), s, s.dialect) }()
-		time.Sleep(200 * time.Millisecond) // most likely it waits for the later version by now
-		if err := tx.Commit(); err != nil {
-			t.Fatal(err)
-		}
-		s.failed(t, "a later version", <-answer, "55000", "requires version 2 of the lease protocol")
-	})
+	s := openPostgres(t)
+	if _, err := newStore(t, s).Acquire(t.Context(), request(preset("wide"), 7, 7)); err != nil {
+		t.Fatal(err)
+	}
+	f := s.functions(t, snowflake.Default(), sqlfunc.WithWorker(1), inLeaseTable)
+	s.failed(t, "another layout", f.Install(t.Context(), s, s.dialect), "55000", "has leases of another layout")
+	tx, err := s.BeginTx(t.Context(), nil)
+	if err == nil {
+		_, err = tx.ExecContext(t.Context(), "UPDATE snowflake_namespaces SET protocol = 2")
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	answer := make(chan error, 1)
+	go func() { answer <- f.Install(t.Context(), s, s.dialect) }()
+	time.Sleep(200 * time.Millisecond) // most likely it waits for the later version by now
+	if err := tx.Commit(); err != nil {
+		t.Fatal(err)
+	}
+	s.failed(t, "a later version", <-answer, "55000", "requires version 2 of the lease protocol")
 }
 
 func TestALaterVersionWaitsForAReservation(t *testing.T) {
@@ -176,39 +173,37 @@ func TestALaterVersionWaitsForAReservation(t *testing.T) {
 
 // The same worker in two schemas of one database would be issued twice.
 func TestWorkerIsReservedForOnlyOneFunction(t *testing.T) {
-	eachIssuer(t, func(t *testing.T, s server) {
-		f := s.install(t, snowflake.Default(), sqlfunc.WithWorker(5), inLeaseTable)
-		s.exec(t, "UPDATE snowflake_leases SET host = UPPER(host)")
-		if err := f.Install(t.Context(), s, s.dialect); err == nil {
-			t.Error("the worker of a schema whose name differs in capitals")
-		}
-		s.exec(t, "UPDATE snowflake_leases SET host = LOWER(host)")
-		f = s.functions(t, snowflake.Default(), sqlfunc.WithName("other"), inLeaseTable, sqlfunc.WithWorker(5))
-		err := f.Install(t.Context(), s, s.dialect)
-		s.failed(t, "the same worker", err, "55006", "worker 5 is reserved")
-		s.failed(t, "the same worker", err, "55006", ".snowflake_next")
-		s.install(t, snowflake.Default(), sqlfunc.WithName("other"), inLeaseTable, sqlfunc.WithWorker(6))
-	})
+	s := openPostgres(t)
+	f := s.install(t, snowflake.Default(), sqlfunc.WithWorker(5), inLeaseTable)
+	s.exec(t, "UPDATE snowflake_leases SET host = UPPER(host)")
+	if err := f.Install(t.Context(), s, s.dialect); err == nil {
+		t.Error("the worker of a schema whose name differs in capitals")
+	}
+	s.exec(t, "UPDATE snowflake_leases SET host = LOWER(host)")
+	f = s.functions(t, snowflake.Default(), sqlfunc.WithName("other"), inLeaseTable, sqlfunc.WithWorker(5))
+	err := f.Install(t.Context(), s, s.dialect)
+	s.failed(t, "the same worker", err, "55006", "worker 5 is reserved")
+	s.failed(t, "the same worker", err, "55006", ".snowflake_next")
+	s.install(t, snowflake.Default(), sqlfunc.WithName("other"), inLeaseTable, sqlfunc.WithWorker(6))
 }
 
 // The horizon of the last owner may be below IDs that the function has issued for another worker.
 func TestReservingNeverSetsTheStateBack(t *testing.T) {
-	eachIssuer(t, func(t *testing.T, s server) {
-		layout := snowflake.Default()
-		store := newStore(t, s)
-		grant, err := store.Acquire(t.Context(), request(layout, 7, 7))
-		if err != nil {
-			t.Fatal(err)
-		}
-		issued(t, store, grant, 1000)
-		// Ahead of the clock, so that only the state determines the next ID.
-		s.install(t, layout, sqlfunc.WithWorker(1), s.at(time.Now().Add(5*time.Second)))
-		before := next(t, s)
-		s.install(t, layout, sqlfunc.WithWorker(7), inLeaseTable)
-		if after := next(t, s); after&^(1023<<12) <= before&^(1023<<12) {
-			t.Errorf("%v after %v", layout.Decompose(after), layout.Decompose(before))
-		}
-	})
+	s := openPostgres(t)
+	layout := snowflake.Default()
+	store := newStore(t, s)
+	grant, err := store.Acquire(t.Context(), request(layout, 7, 7))
+	if err != nil {
+		t.Fatal(err)
+	}
+	issued(t, store, grant, 1000)
+	// Ahead of the clock, so that only the state determines the next ID.
+	s.install(t, layout, sqlfunc.WithWorker(1), s.at(time.Now().Add(5*time.Second)))
+	before := next(t, s)
+	s.install(t, layout, sqlfunc.WithWorker(7), inLeaseTable)
+	if after := next(t, s); after&^(1023<<12) <= before&^(1023<<12) {
+		t.Errorf("%v after %v", layout.Decompose(after), layout.Decompose(before))
+	}
 }
 
 // A second table would let the function and a lease have one worker.

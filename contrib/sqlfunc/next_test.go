@@ -23,42 +23,30 @@ func next(t *testing.T, db sqldb.DB) snowflake.ID {
 }
 
 func TestNextHasTheFieldsAndTheTime(t *testing.T) {
-	eachIssuer(t, func(t *testing.T, s server) {
-		for name, layout := range presets() {
-			if layout.End().Before(time.Now()) {
-				continue
-			}
-			options := []sqlfunc.Option{sqlfunc.WithName(name), sqlfunc.WithWorker(layout.MaxWorker())}
-			want := map[string]int64{}
-			for _, field := range layout.Fields() {
-				switch field.Name {
-				case snowflake.FieldTime, snowflake.FieldSequence, layout.WorkerField():
-				default:
-					want[field.Name] = 1<<field.Bits - 2
-					options = append(options, sqlfunc.WithField(field.Name, want[field.Name]))
-				}
-			}
-			s.install(t, layout, options...)
-			last := snowflake.ID(0)
-			for range 20 {
-				before := time.Now()
-				id := scan[snowflake.ID](t, s, "SELECT "+name+"_next()")
-				after := time.Now()
-				parts := layout.Decompose(id)
-				if err := layout.Validate(id); err != nil || parts.Worker != layout.MaxWorker() ||
-					len(want) > 0 && fmt.Sprint(parts.Fields) != fmt.Sprint(want) {
-					t.Fatalf("%s: %d is %v, %v, want the fields %v", name, id, parts, err, want)
-				}
-				if parts.Time.Before(before.Add(-layout.Tick())) || parts.Time.After(after.Add(layout.Tick())) {
-					t.Fatalf("%s: %d is of %v, made between %v and %v", name, id, parts.Time, before, after)
-				}
-				if layout.Fields()[len(layout.Fields())-1].Name == snowflake.FieldSequence && id <= last {
-					t.Fatalf("%s: %d after %d", name, id, last)
-				}
-				last = id
-			}
+	s := openPostgres(t)
+	for name, layout := range presets() {
+		if layout.End().Before(time.Now()) {
+			continue
 		}
-	})
+		s.install(t, layout, sqlfunc.WithName(name), sqlfunc.WithWorker(layout.MaxWorker()))
+		last := snowflake.ID(0)
+		for range 20 {
+			before := time.Now()
+			id := scan[snowflake.ID](t, s, "SELECT "+name+"_next()")
+			after := time.Now()
+			parts := layout.Decompose(id)
+			if err := layout.Validate(id); err != nil || parts.Worker != layout.MaxWorker() {
+				t.Fatalf("%s: %d is %v, %v, want worker %d", name, id, parts, err, layout.MaxWorker())
+			}
+			if parts.Time.Before(before.Add(-layout.Tick())) || parts.Time.After(after.Add(layout.Tick())) {
+				t.Fatalf("%s: %d is of %v, made between %v and %v", name, id, parts.Time, before, after)
+			}
+			if layout.Fields()[len(layout.Fields())-1].Name == snowflake.FieldSequence && id <= last {
+				t.Fatalf("%s: %d after %d", name, id, last)
+			}
+			last = id
+		}
+	}
 }
 
 // All connections have inserted before the first of them commits, so none waits for the end of another transaction.
@@ -68,43 +56,42 @@ func TestNextIsUniqueUnderEightConnections(t *testing.T) {
 	if isLong() {
 		each = 100_000
 	}
-	eachIssuer(t, func(t *testing.T, s server) {
-		ctx, stop := context.WithTimeout(t.Context(), 5*time.Minute) // if one waited
-		defer stop()
-		s.install(t, snowflake.Default(), sqlfunc.WithWorker(1023), sqlfunc.WithLead(sqlfunc.MaxLead))
-		s.exec(t, "CREATE TABLE events (id bigint NOT NULL, client int, n int)")
-		var inserted, committed sync.WaitGroup
-		inserted.Add(connections)
-		for client := range connections {
-			committed.Go(func() {
-				tx, err := s.BeginTx(ctx, nil)
-				if err == nil {
-					defer func() { _ = tx.Rollback() }() // no effect after a commit
-					_, err = tx.ExecContext(ctx, fmt.Sprintf("INSERT INTO events SELECT snowflake_next(), %d, seq FROM %s", client, s.series(each)))
-				}
-				inserted.Done()
-				if err != nil {
-					t.Error(err)
-					return
-				}
-				inserted.Wait()
-				if err := tx.Commit(); err != nil {
-					t.Error(err)
-				}
-			})
-		}
-		committed.Wait()
-		if t.Failed() {
-			return
-		}
-		if got := scan[int](t, s, "SELECT count(DISTINCT id) FROM events"); got != connections*each {
-			t.Errorf("%d different IDs, want %d", got, connections*each)
-		}
-		if got := scan[int](t, s, `SELECT count(*) FROM (SELECT id <= lag(id) OVER (PARTITION BY client ORDER BY n) AS wrong
+	s := openPostgres(t)
+	ctx, stop := context.WithTimeout(t.Context(), 5*time.Minute) // if one waited
+	defer stop()
+	s.install(t, snowflake.Default(), sqlfunc.WithWorker(1023), sqlfunc.WithLead(sqlfunc.MaxLead))
+	s.exec(t, "CREATE TABLE events (id bigint NOT NULL, client int, n int)")
+	var inserted, committed sync.WaitGroup
+	inserted.Add(connections)
+	for client := range connections {
+		committed.Go(func() {
+			tx, err := s.BeginTx(ctx, nil)
+			if err == nil {
+				defer func() { _ = tx.Rollback() }() // no effect after a commit
+				_, err = tx.ExecContext(ctx, fmt.Sprintf("INSERT INTO events SELECT snowflake_next(), %d, seq FROM %s", client, s.series(each)))
+			}
+			inserted.Done()
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			inserted.Wait()
+			if err := tx.Commit(); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	committed.Wait()
+	if t.Failed() {
+		return
+	}
+	if got := scan[int](t, s, "SELECT count(DISTINCT id) FROM events"); got != connections*each {
+		t.Errorf("%d different IDs, want %d", got, connections*each)
+	}
+	if got := scan[int](t, s, `SELECT count(*) FROM (SELECT id <= lag(id) OVER (PARTITION BY client ORDER BY n) AS wrong
 			FROM events) AS steps WHERE wrong`); got != 0 {
-			t.Errorf("%d IDs are not above the connection's one before", got)
-		}
-	})
+		t.Errorf("%d IDs are not above the connection's one before", got)
+	}
 }
 
 // These layouts have few numbers a tick, so calls reach the lead, wait, and use the guard all the time.
@@ -140,137 +127,131 @@ func TestPostgresNextIsUniqueWithFewNumbersATick(t *testing.T) {
 // of the ticks are the same in each run.
 func TestNextSpreadsIDsThatSortByTheSequence(t *testing.T) {
 	const rows, ranges = 4096, 16
-	eachIssuer(t, func(t *testing.T, s server) {
-		s.exec(t, "CREATE SEQUENCE seconds")
-		clock := fmt.Sprintf("timestamptz '2026-01-01 00:00:00Z' + interval '1 s' * nextval('%s.seconds')", s.schema)
-		s.install(t, snowflake.Scattered(), sqlfunc.WithWorker(7), sqlfunc.WithClock(clock))
+	s := openPostgres(t)
+	s.exec(t, "CREATE SEQUENCE seconds")
+	clock := fmt.Sprintf("timestamptz '2026-01-01 00:00:00Z' + interval '1 s' * nextval('%s.seconds')", s.schema)
+	s.install(t, snowflake.Scattered(), sqlfunc.WithWorker(7), sqlfunc.WithClock(clock))
 
-		ids := scanAll[snowflake.ID](t, s, "SELECT snowflake_next() FROM "+s.series(rows))
-		var counts [ranges]int
-		for _, id := range ids {
-			counts[id>>59]++
-		}
-		if most := slices.Max(counts[:]); most > rows/ranges*3/2 {
-			t.Errorf("the fullest of %d ranges has %d of %d rows: %v", ranges, most, rows, counts)
-		}
-		slices.Sort(ids)
-		if distinct := len(slices.Compact(ids)); distinct != rows {
-			t.Errorf("%d different IDs", distinct)
-		}
-	})
+	ids := scanAll[snowflake.ID](t, s, "SELECT snowflake_next() FROM "+s.series(rows))
+	var counts [ranges]int
+	for _, id := range ids {
+		counts[id>>59]++
+	}
+	if most := slices.Max(counts[:]); most > rows/ranges*3/2 {
+		t.Errorf("the fullest of %d ranges has %d of %d rows: %v", ranges, most, rows, counts)
+	}
+	slices.Sort(ids)
+	if distinct := len(slices.Compact(ids)); distinct != rows {
+		t.Errorf("%d different IDs", distinct)
+	}
 }
 
 // The clock stands still, so only the state prevents duplicates.
 func TestNextDoesNotGoBackOnRollback(t *testing.T) {
-	eachIssuer(t, func(t *testing.T, s server) {
-		s.install(t, snowflake.Default(), sqlfunc.WithWorker(1), s.at(time.Date(2027, 1, 15, 8, 0, 0, 0, time.UTC)))
-		var ids []snowflake.ID
-		for range 20 {
-			tx := s.begin(t)
-			ids = append(ids, scanAll[snowflake.ID](t, tx, "SELECT snowflake_next() FROM "+s.series(10))...)
-			if err := tx.Rollback(); err != nil {
-				t.Fatal(err)
-			}
-			ids = append(ids, next(t, s))
+	s := openPostgres(t)
+	s.install(t, snowflake.Default(), sqlfunc.WithWorker(1), s.at(time.Date(2027, 1, 15, 8, 0, 0, 0, time.UTC)))
+	var ids []snowflake.ID
+	for range 20 {
+		tx := s.begin(t)
+		ids = append(ids, scanAll[snowflake.ID](t, tx, "SELECT snowflake_next() FROM "+s.series(10))...)
+		if err := tx.Rollback(); err != nil {
+			t.Fatal(err)
 		}
-		if !slices.IsSorted(ids) || len(slices.Compact(ids)) != 220 {
-			t.Errorf("not in order: %v", ids)
-		}
-	})
+		ids = append(ids, next(t, s))
+	}
+	if !slices.IsSorted(ids) || len(slices.Compact(ids)) != 220 {
+		t.Errorf("not in order: %v", ids)
+	}
 }
 
 func TestNextContinuesWhenTheClockIsSetBack(t *testing.T) {
 	start := time.Date(2026, 6, 1, 12, 0, 0, 0, time.UTC)
-	eachIssuer(t, func(t *testing.T, s server) {
-		for _, name := range []string{"javascriptsafe", "sonyflake", "mastodon", "seconds", "clustered"} {
-			layout := preset(name)
-			install := func(at time.Time) {
-				t.Helper()
-				s.install(t, layout, sqlfunc.WithName(name), sqlfunc.WithWorker(0), sqlfunc.WithLead(5*time.Second), s.at(at))
+	s := openPostgres(t)
+	for _, name := range []string{"javascriptsafe", "sonyflake", "mastodon", "seconds", "clustered"} {
+		layout := preset(name)
+		install := func(at time.Time) {
+			t.Helper()
+			s.install(t, layout, sqlfunc.WithName(name), sqlfunc.WithWorker(0), sqlfunc.WithLead(5*time.Second), s.at(at))
+		}
+		var last, first snowflake.ID
+		for _, step := range []struct {
+			clock, from, to time.Duration // after the start
+		}{
+			{0, 0, 5 * time.Second},
+			{-time.Millisecond, 0, 5 * time.Second},
+			{-time.Second, 0, 5 * time.Second},
+			{-3 * time.Second, 0, 5 * time.Second},
+			{time.Hour, time.Hour, time.Hour + 5*time.Second},
+		} {
+			if step.clock > 0 {
+				install(start.Add(-time.Hour))
+				s.fails(t, s, "SELECT "+name+"_next()", "55000", "s ahead of the clock, 5s is the lead")
 			}
-			var last, first snowflake.ID
-			for _, step := range []struct {
-				clock, from, to time.Duration // after the start
-			}{
-				{0, 0, 5 * time.Second},
-				{-time.Millisecond, 0, 5 * time.Second},
-				{-time.Second, 0, 5 * time.Second},
-				{-3 * time.Second, 0, 5 * time.Second},
-				{time.Hour, time.Hour, time.Hour + 5*time.Second},
-			} {
-				if step.clock > 0 {
-					install(start.Add(-time.Hour))
-					s.fails(t, s, "SELECT "+name+"_next()", "55000", "s ahead of the clock, 5s is the lead")
-				}
-				install(start.Add(step.clock))
-				ids := scanAll[snowflake.ID](t, s, "SELECT "+name+"_next() FROM "+s.series(300))
-				first = ids[0]
-				if first <= last || !slices.IsSorted(ids) || len(slices.Compact(ids)) != 300 {
-					t.Fatalf("%s, the clock at %v: %d after %d, then %v", name, step.clock, first, last, ids)
-				}
-				last = ids[299]
-				if at := layout.Time(first); at.Before(start.Add(step.from)) || at.After(start.Add(step.to)) {
-					t.Errorf("%s, the clock at %v: the first ID is of %v", name, step.clock, at)
-				}
+			install(start.Add(step.clock))
+			ids := scanAll[snowflake.ID](t, s, "SELECT "+name+"_next() FROM "+s.series(300))
+			first = ids[0]
+			if first <= last || !slices.IsSorted(ids) || len(slices.Compact(ids)) != 300 {
+				t.Fatalf("%s, the clock at %v: %d after %d, then %v", name, step.clock, first, last, ids)
+			}
+			last = ids[299]
+			if at := layout.Time(first); at.Before(start.Add(step.from)) || at.After(start.Add(step.to)) {
+				t.Errorf("%s, the clock at %v: the first ID is of %v", name, step.clock, at)
 			}
 		}
-	})
+	}
 }
 
 func TestNextWaitsAtMostASecond(t *testing.T) {
-	eachIssuer(t, func(t *testing.T, s server) {
-		layout := snowflake.Default()
-		ahead := time.Now().Add(600 * time.Millisecond)
-		s.install(t, layout, sqlfunc.WithWorker(1), sqlfunc.WithLead(0), s.at(ahead))
-		first := next(t, s)
-		s.install(t, layout, sqlfunc.WithWorker(1), sqlfunc.WithLead(0))
-		id := next(t, s)
-		if at, now := layout.Time(id), time.Now(); id <= first || at.After(now) {
-			t.Errorf("%d after %d is of %v, at %v", id, first, at, now)
-		}
-	})
+	s := openPostgres(t)
+	layout := snowflake.Default()
+	ahead := time.Now().Add(600 * time.Millisecond)
+	s.install(t, layout, sqlfunc.WithWorker(1), sqlfunc.WithLead(0), s.at(ahead))
+	first := next(t, s)
+	s.install(t, layout, sqlfunc.WithWorker(1), sqlfunc.WithLead(0))
+	id := next(t, s)
+	if at, now := layout.Time(id), time.Now(); id <= first || at.After(now) {
+		t.Errorf("%d after %d is of %v, at %v", id, first, at, now)
+	}
 }
 
 func TestNextEndsWithTheLayout(t *testing.T) {
-	eachIssuer(t, func(t *testing.T, s server) {
-		layout := parse(t, "epoch=2026-01-01T00:00:00Z tick=1s time:8 worker:4 sequence:2")
-		install := func(at time.Time) { s.install(t, layout, sqlfunc.WithWorker(3), s.at(at)) }
-		install(layout.End().Add(-time.Microsecond))
-		for sequence := range int64(4) {
-			parts := layout.Decompose(next(t, s))
-			if parts.Sequence != sequence || !parts.Time.Equal(layout.End().Add(-time.Second)) {
-				t.Errorf("ID %d is %v", sequence, parts)
-			}
+	s := openPostgres(t)
+	layout := parse(t, "epoch=2026-01-01T00:00:00Z tick=1s time:8 worker:4 sequence:2")
+	install := func(at time.Time) { s.install(t, layout, sqlfunc.WithWorker(3), s.at(at)) }
+	install(layout.End().Add(-time.Microsecond))
+	for sequence := range int64(4) {
+		parts := layout.Decompose(next(t, s))
+		if parts.Sequence != sequence || !parts.Time.Equal(layout.End().Add(-time.Second)) {
+			t.Errorf("ID %d is %v", sequence, parts)
 		}
-		for _, at := range []time.Time{layout.End().Add(-time.Second), layout.End(), layout.End().AddDate(100, 0, 0)} {
-			install(at)
-			s.fails(t, s, "SELECT snowflake_next()", "2200H", "it ends at 2026-01-01 00:04:16 UTC")
-		}
-	})
+	}
+	for _, at := range []time.Time{layout.End().Add(-time.Second), layout.End(), layout.End().AddDate(100, 0, 0)} {
+		install(at)
+		s.fails(t, s, "SELECT snowflake_next()", "2200H", "it ends at 2026-01-01 00:04:16 UTC")
+	}
 }
 
 func TestNextDoesNotStartBeforeTheEpoch(t *testing.T) {
-	eachIssuer(t, func(t *testing.T, s server) {
-		for name, layout := range map[string]snowflake.Layout{
-			"default": snowflake.Default(),
-			"odd":     parse(t, "epoch=2025-01-01T00:00:00.000000001Z tick=1.000001s time:30 worker:3 sequence:20"),
-		} {
-			install := func(at time.Time) {
-				s.install(t, layout, sqlfunc.WithName(name), sqlfunc.WithWorker(0), s.at(at))
-			}
-			epoch := floor(layout.Epoch().Add(time.Microsecond - 1))
-			for _, early := range []time.Duration{time.Microsecond, layout.Tick() - time.Microsecond, layout.Tick(), time.Hour} {
-				install(epoch.Add(-early))
-				s.fails(t, s, "SELECT "+name+"_next()", "55000", "before the epoch, 2025-01-01 00:00:00")
-			}
-			install(epoch)
-			if id := scan[snowflake.ID](t, s, "SELECT "+name+"_next()"); id <= 0 || !layout.Time(id).Equal(layout.Epoch()) {
-				t.Errorf("%s: the first ID is %d, of %v; 0 means none", name, id, layout.Time(id))
-			}
-			install(epoch.Add(-1)) // also when IDs were issued
-			s.fails(t, s, "SELECT "+name+"_next()", "55000", "before the epoch")
+	s := openPostgres(t)
+	for name, layout := range map[string]snowflake.Layout{
+		"default": snowflake.Default(),
+		"odd":     parse(t, "epoch=2025-01-01T00:00:00.000000001Z tick=1.000001s time:30 worker:3 sequence:20"),
+	} {
+		install := func(at time.Time) {
+			s.install(t, layout, sqlfunc.WithName(name), sqlfunc.WithWorker(0), s.at(at))
 		}
-	})
+		epoch := floor(layout.Epoch().Add(time.Microsecond - 1))
+		for _, early := range []time.Duration{time.Microsecond, layout.Tick() - time.Microsecond, layout.Tick(), time.Hour} {
+			install(epoch.Add(-early))
+			s.fails(t, s, "SELECT "+name+"_next()", "55000", "before the epoch, 2025-01-01 00:00:00")
+		}
+		install(epoch)
+		if id := scan[snowflake.ID](t, s, "SELECT "+name+"_next()"); id <= 0 || !layout.Time(id).Equal(layout.Epoch()) {
+			t.Errorf("%s: the first ID is %d, of %v; 0 means none", name, id, layout.Time(id))
+		}
+		install(epoch.Add(-1)) // also when IDs were issued
+		s.fails(t, s, "SELECT "+name+"_next()", "55000", "before the epoch")
+	}
 }
 
 // Calls of nextval past the last sequence number use up the guard, which lasts for one call of each session. Waiting
@@ -292,18 +273,17 @@ func TestPostgresNextDoesNotUseUpTheGuardWhileItWaits(t *testing.T) {
 
 // The state stays where a clock was years ahead for a moment. With another worker it can start again.
 func TestNextStartsAgainWithAnotherWorker(t *testing.T) {
-	eachIssuer(t, func(t *testing.T, s server) {
-		s.install(t, snowflake.Default(), sqlfunc.WithWorker(1), s.at(time.Date(2090, 1, 1, 0, 0, 0, 0, time.UTC)))
-		next(t, s)
-		s.install(t, snowflake.Default(), sqlfunc.WithWorker(1))
-		s.fails(t, s, "SELECT snowflake_next()", "55000", "ahead of the clock, 10s is the lead")
-		s.install(t, snowflake.Default(), sqlfunc.WithWorker(2))
-		s.exec(t, "SELECT setval('snowflake_state', 1)")
-		first, second := next(t, s), next(t, s)
-		if parts := snowflake.Default().Decompose(first); time.Since(parts.Time).Abs() > time.Minute || parts.Worker != 2 || second <= first {
-			t.Errorf("the IDs are %v and %d", parts, second)
-		}
-	})
+	s := openPostgres(t)
+	s.install(t, snowflake.Default(), sqlfunc.WithWorker(1), s.at(time.Date(2090, 1, 1, 0, 0, 0, 0, time.UTC)))
+	next(t, s)
+	s.install(t, snowflake.Default(), sqlfunc.WithWorker(1))
+	s.fails(t, s, "SELECT snowflake_next()", "55000", "ahead of the clock, 10s is the lead")
+	s.install(t, snowflake.Default(), sqlfunc.WithWorker(2))
+	s.exec(t, "SELECT setval('snowflake_state', 1)")
+	first, second := next(t, s), next(t, s)
+	if parts := snowflake.Default().Decompose(first); time.Since(parts.Time).Abs() > time.Minute || parts.Worker != 2 || second <= first {
+		t.Errorf("the IDs are %v and %d", parts, second)
+	}
 }
 
 func TestNewRefusesInvalidArguments(t *testing.T) {
@@ -316,7 +296,7 @@ func TestNewRefusesInvalidArguments(t *testing.T) {
 		t.Errorf("a field name of 63 bytes: %v", err)
 	}
 	with := func(options ...sqlfunc.Option) []sqlfunc.Option { return options }
-	worker, field := sqlfunc.WithWorker, sqlfunc.WithField
+	worker := sqlfunc.WithWorker
 	twitter := preset("twitter")
 	for name, test := range map[string]struct {
 		layout  snowflake.Layout
@@ -329,13 +309,6 @@ func TestNewRefusesInvalidArguments(t *testing.T) {
 		"a worker above":            {twitter, with(worker(32)), snowflake.ErrFieldRange},
 		"a worker below 0":          {twitter, with(worker(-1)), snowflake.ErrFieldRange},
 		"a worker, and no field":    {preset("mastodon"), with(worker(1)), snowflake.ErrFieldRange},
-		"a value above":             {twitter, with(worker(1), field("datacenter", 32)), snowflake.ErrFieldRange},
-		"a value below 0":           {twitter, with(field("datacenter", -1)), snowflake.ErrFieldRange},
-		"an unknown field":          {twitter, with(field("region", 1)), snowflake.ErrUnknownField},
-		"the field without a name":  {twitter, with(field("", 1)), snowflake.ErrUnknownField},
-		"the worker as a field":     {twitter, with(field("worker", 1)), snowflake.ErrOption},
-		"the time as a field":       {twitter, with(field("time", 1)), snowflake.ErrOption},
-		"a field twice":             {twitter, with(field("datacenter", 1), field("datacenter", 1)), sqlfunc.ErrOption},
 		"no name":                   {twitter, with(sqlfunc.WithName("")), sqlfunc.ErrOption},
 		"a name with a quote":       {twitter, with(sqlfunc.WithName(`a"b`)), sqlfunc.ErrOption},
 		"a name with a capital":     {twitter, with(sqlfunc.WithName("Orders")), sqlfunc.ErrOption},
@@ -345,8 +318,6 @@ func TestNewRefusesInvalidArguments(t *testing.T) {
 		"a schema with a zero byte": {twitter, with(sqlfunc.WithSchema("a\x00")), sqlfunc.ErrOption},
 		"a schema not in UTF-8":     {twitter, with(sqlfunc.WithSchema("a\xff")), sqlfunc.ErrOption},
 		"a schema of 64 bytes":      {twitter, with(sqlfunc.WithSchema(strings.Repeat("n", 64))), sqlfunc.ErrOption},
-		"a lead below 0":            {twitter, with(sqlfunc.WithLead(-1)), sqlfunc.ErrOption},
-		"a lead above a day":        {twitter, with(sqlfunc.WithLead(sqlfunc.MaxLead + 1)), sqlfunc.ErrOption},
 		"a lease table injected":    {twitter, with(worker(1), sqlfunc.WithLeaseTables(`x"; --`, "n")), sqlfunc.ErrOption},
 		"no namespace":              {twitter, with(worker(1), sqlfunc.WithLeaseTables("", "")), lease.ErrOption},
 		"a lease without a worker":  {twitter, with(sqlfunc.WithLeaseTables("", "n")), sqlfunc.ErrOption},
@@ -367,14 +338,34 @@ func TestOtherDialectsAreRefused(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, dialect := range []sqldb.Dialect{"", sqldb.SQLite, "oracle"} {
-		_, one := f.Statements(dialect)
-		_, two := f.Script(dialect)
-		_, three := f.Drop(dialect)
-		four := f.Install(t.Context(), nil, dialect)
-		for _, err := range []error{one, two, three, four} {
-			if !errors.Is(err, sqlfunc.ErrOption) || dialect == sqldb.SQLite && !strings.Contains(err.Error(), "RegisterSQLite") {
+		_, script := f.Script(dialect)
+		_, drop := f.Drop(dialect)
+		for _, err := range []error{script, drop, f.Install(t.Context(), nil, dialect)} {
+			if !errors.Is(err, sqlfunc.ErrOption) {
 				t.Errorf("%v: %v, want ErrOption", dialect, err)
 			}
 		}
+	}
+}
+
+// BenchmarkPostgresInsert inserts rows in one statement; the server makes the keys.
+func BenchmarkPostgresInsert(b *testing.B) {
+	for _, key := range []struct{ name, column string }{
+		{"none/heap", "id bigint DEFAULT 1"},
+		{"bigserial/heap", "id bigserial"},
+		{"bigserial/key", "id bigserial PRIMARY KEY"},
+		{"snowflake/heap", "id bigint DEFAULT snowflake_next()"},
+		{"snowflake/key", "id bigint DEFAULT snowflake_next() PRIMARY KEY"},
+		{"mastodon/key", "id bigint DEFAULT status_next() PRIMARY KEY"}, // each ID under the lock
+		{"uuid/key", "id uuid DEFAULT gen_random_uuid() PRIMARY KEY"},
+	} {
+		b.Run(key.name, func(b *testing.B) {
+			db := openPostgres(b)
+			db.install(b, snowflake.Default(), sqlfunc.WithWorker(1))
+			db.install(b, preset("mastodon"), sqlfunc.WithWorker(0), sqlfunc.WithName("status"))
+			db.exec(b, "CREATE TABLE events ("+key.column+", n int)")
+			b.ResetTimer()
+			db.exec(b, fmt.Sprintf("INSERT INTO events (n) SELECT generate_series(1, %d)", b.N))
+		})
 	}
 }

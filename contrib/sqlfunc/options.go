@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"regexp"
 	"strings"
-	"time"
 	"unicode/utf8"
 )
 
@@ -13,7 +12,6 @@ import (
 var ErrOption = errors.New("sqlfunc: invalid option")
 
 const (
-	maxLead       = 24 * time.Hour
 	maxIdentifier = 63 // bytes, in PostgreSQL; MariaDB has 64
 	maxName       = 48 // bytes, leaves room for suffixes
 )
@@ -23,7 +21,7 @@ type Option func(*Functions) error
 
 // WithWorker adds the function that issues IDs with this worker, on PostgreSQL only, 0 to the layout's MaxWorker. No
 // generator in Go may ever have the worker: keep leases away from it with lease.WithWorkers or with [WithLeaseTables].
-// For a layout without a worker field it is 0.
+// For a layout without a worker field it is 0. Fields other than time, sequence and worker are 0 in these IDs.
 //
 // # PostgreSQL
 //
@@ -40,7 +38,7 @@ type Option func(*Functions) error
 //     rollback loses its IDs. For the first ID of a tick a session holds an advisory lock for some microseconds, in a
 //     subtransaction whose end always releases it.
 //   - If rows come faster than the layout's rate, or the clock is set back, IDs continue in the last tick and those
-//     after it, up to the lead ([WithLead]) ahead of the clock. Beyond that an insert waits if the wait is at most a
+//     after it, up to the lead of 10 s ([snowflake.MaxLead]) ahead of the clock. Beyond that an insert waits if the wait is at most a
 //     second (a tick, if ticks are longer), or fails with SQLSTATE 55000 and a message that names the lead.
 //   - The sequence of a new tick begins at 0, without a random start. To spread rows, use hashint8(id) & 15 instead of
 //     a remainder of the ID. In a layout with the sequence above the time, such as
@@ -76,18 +74,6 @@ func WithWorker(worker int64) Option {
 	}
 }
 
-// WithField sets the value of another field than time, sequence and worker in the IDs that are issued. Fields that are
-// not set are 0.
-func WithField(name string, value int64) Option {
-	return func(f *Functions) error {
-		if _, twice := f.pinned[name]; twice {
-			return fmt.Errorf("%w: field %s given twice", ErrOption, quoteShort(name))
-		}
-		f.pinned[name] = value
-		return nil
-	}
-}
-
 // identifier matches names that need no quotes in any database.
 var identifier = regexp.MustCompile(`^[a-z_][a-z0-9_]*$`)
 
@@ -116,21 +102,6 @@ func WithSchema(schema string) Option {
 				ErrOption, quoteShort(schema), maxIdentifier)
 		}
 		f.schema = schema
-		return nil
-	}
-}
-
-// WithLead sets how far the time in an issued ID may be ahead of the server's clock, from 0 to 24 hours, in whole
-// ticks. The default is [snowflake.MaxLead], 10 seconds.
-//
-// The time in the IDs is ahead when more rows are inserted than the layout has numbers for, and when the clock is set
-// back. Beyond the lead an insert waits if the wait is at most a second, and fails otherwise.
-func WithLead(lead time.Duration) Option {
-	return func(f *Functions) error {
-		if lead < 0 || lead > maxLead {
-			return fmt.Errorf("%w: lead %v out of range [0, %v]", ErrOption, lead, maxLead)
-		}
-		f.lead = lead
 		return nil
 	}
 }

@@ -3,12 +3,16 @@ package sqlfunc
 import (
 	"cmp"
 	_ "embed" // for the template
+	_ "embed" // for the templates
 	"fmt"
 	"strings"
 	"time"
 
 	"github.com/sqlflake/sqlflake/contrib/internal/pgsql"
 	"github.com/sqlflake/sqlflake/snowflake"
+	"github.com/sqlflake/sqlflake/snowflake/lease/leasestore"
+	"github.com/sqlflake/sqlflake/snowflake/lease/sqllease"
+	"github.com/sqlflake/sqlflake/snowflake/sqldb"
 )
 
 // postgres returns the statements for PostgreSQL in the order of their dependencies.
@@ -21,9 +25,6 @@ func (f *Functions) postgres() []string {
 	}
 	if f.ordered() {
 		statements = append(statements, f.postgresMin())
-		for _, template := range postgresKeys {
-			statements = append(statements, f.postgresFill(template))
-		}
 	}
 
 	if f.next {
@@ -38,9 +39,7 @@ func (f *Functions) postgres() []string {
 
 // postgresFunctions are the functions, the one of the layout last.
 var postgresFunctions = [...]string{
-	"next()", "parts(bigint)", "text_time(pg_catalog.text)", "text_min(timestamp with time zone)",
-	"uuid_time(pg_catalog.text)", "uuid_min(timestamp with time zone)", "min(timestamp with time zone)", "time(bigint)",
-	"layout()",
+	"next()", "parts(bigint)", "min(timestamp with time zone)", "time(bigint)", "layout()",
 }
 
 func (f *Functions) postgresDrop() []string {
@@ -79,9 +78,7 @@ func (f *Functions) postgresFill(template string, pairs ...any) string {
 		operators = pgsql.Plain
 	}
 
-	for _, what := range []string{
-		"layout", "time", "parts", "min", "uuid_min", "uuid_time", "text_min", "text_time", "next", "state",
-	} {
+	for _, what := range []string{"layout", "time", "parts", "min", "next", "state"} {
 		pairs = append(pairs, "{"+what+"}", f.qualified(what))
 	}
 
@@ -90,7 +87,6 @@ func (f *Functions) postgresFill(template string, pairs ...any) string {
 		"{layout text}", pgsql.Literal(f.qualified("layout")+"()"),
 		"{state text}", pgsql.Literal(f.qualified("state")),
 		"{epoch}", floorMicroseconds(f.layout.Epoch()).Format(timestampFormat),
-		"{crockford}", crockford,
 	)...)
 }
 
@@ -223,57 +219,6 @@ func (f *Functions) ticksSQL(at string, shift int64) string {
 	return fmt.Sprintf(form, at, from, tick)
 }
 
-// crockford is the alphabet of snowflake.ID.Base32.
-const crockford = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"
-
-// postgresKeys are functions for keys in other columns than bigint: uuidkey.ID and sqltypes.Text. The types are those
-// that pg_partman needs: its encoder takes a timestamptz, and its decoder takes text, even for a uuid
-// (https://github.com/pgpartman/pg_partman/blob/v5.5.0/doc/pg_partman.md#create_partition).
-var postgresKeys = [...]string{postgresUUIDMin, postgresUUIDTime, postgresTextMin, postgresTextTime}
-
-// postgresUUIDMin has the layout of uuidkey.ID: 12 hexadecimal digits of the ID, the version, 3 digits, a byte with
-// the variant, the last 4 bits and a 1, and zeros.
-const postgresUUIDMin = `CREATE OR REPLACE FUNCTION {uuid_min}(instant timestamp with time zone) RETURNS pg_catalog.uuid
-LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE SET search_path = pg_catalog, pg_temp AS {quote}
-	SELECT (left(digits, 12) || '8' || substr(digits, 13, 3) || to_hex(130 + ((id & 15) << 2)) || repeat('0', 14))::uuid
-	FROM {min}($1) AS id, encode(int8send(id), 'hex') AS digits
-{quote}`
-
-// postgresUUIDTime rejects other UUIDs, whose time would be wrong. The collation is for columns with one that is not
-// deterministic, with which PostgreSQL does not match patterns.
-const postgresUUIDTime = `CREATE OR REPLACE FUNCTION {uuid_time}(key pg_catalog.text) RETURNS timestamp with time zone
-LANGUAGE plpgsql IMMUTABLE STRICT PARALLEL SAFE SET search_path = pg_catalog, pg_temp AS {quote}
-DECLARE
-	digits text COLLATE "C" := key::uuid;
-	bits bit(128) := 'x' || replace(digits, '-', '');
-BEGIN
-	IF digits !~ '^[0-7].{7}-.{4}-8.{3}-[89ab][26ae]00-0{12}$' THEN
-		RAISE EXCEPTION USING ERRCODE = 'invalid_text_representation',
-			MESSAGE = format('{name}_uuid_time: %s is not the UUID of an ID', digits);
-	END IF;
-	RETURN {time}((substring(bits FOR 48) || substring(bits FROM 53 FOR 12) || substring(bits FROM 67 FOR 4))::bit(64)::bigint);
-END {quote}`
-
-// postgresTextMin is ID.Base32. The IDs are not negative, so their signs need no mask.
-const postgresTextMin = `CREATE OR REPLACE FUNCTION {text_min}(instant timestamp with time zone) RETURNS pg_catalog.text
-LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE SET search_path = pg_catalog, pg_temp AS {quote}
-	SELECT string_agg(substr('{crockford}', ((id >> shift) & 31)::int + 1, 1), '' ORDER BY shift DESC)
-	FROM {min}($1) AS id, generate_series(0, 60, 5) AS shift
-{quote}`
-
-// postgresTextTime rejects what ParseBase32 rejects.
-const postgresTextTime = `CREATE OR REPLACE FUNCTION {text_time}(key pg_catalog.text) RETURNS timestamp with time zone
-LANGUAGE plpgsql IMMUTABLE STRICT PARALLEL SAFE SET search_path = pg_catalog, pg_temp AS {quote}
-BEGIN
-	IF key COLLATE "C" !~ '^[0-9A-F][{crockford}]{12}$' THEN
-		RAISE EXCEPTION USING ERRCODE = 'invalid_text_representation',
-			MESSAGE = format('{name}_text_time: %s is not the text of an ID', quote_literal(left(key, 64)));
-	END IF;
-	RETURN {time}((
-		SELECT bit_or((strpos('{crockford}', substr(key COLLATE "C", 13 - shift / 5, 1)) - 1)::bigint << shift)
-		FROM generate_series(0, 60, 5) AS shift));
-END {quote}`
-
 // guardBits makes 1<<guardBits larger than the number of concurrent sessions of a PostgreSQL server: MAX_BACKENDS is
 // 0x3FFFF in its source.
 const guardBits = 18
@@ -358,3 +303,86 @@ func (f *Functions) postgresID(word string, low int) string {
 	}
 	return pgsql.Plain.Replace(id)
 }
+
+// leaseTables is where the worker is reserved.
+type leaseTables struct{ prefix, namespace string }
+
+// WithLeaseTables reserves the worker in the lease tables: the statements add a row for it to the leases of the
+// namespace, reserved for SQL functions, so no lease of the namespace gets it. prefix has the meaning that it has in
+// [sqllease.WithTables], "" for its default; the tables are created if they do not exist. namespace is the name given
+// to lease.WithNamespace.
+//
+// They must be the tables that the leases use. On PostgreSQL names without a schema depend on the search_path: the
+// statements use the tables that are visible, whatever [WithSchema] says, and fail with 42P07 if there are none but
+// another schema of the database has one. They fail with 42501 for a table of a stranger, see
+// [sqllease.Store.Migrate], and with 55000 if one of the two is missing.
+//
+// The statements fail if a lease holds the worker, if the namespace has another layout or requires a later version of
+// the lease protocol, if it has a share without the worker, and if the worker is reserved for functions of another
+// schema, database or name. If it was held before, the first ID is larger than all that its last owner could have
+// issued. That is not so shortly after a failover: see package sqllease. A namespace with a reserved worker can't move
+// to another layout.
+func WithLeaseTables(prefix, namespace string) Option {
+	return func(f *Functions) error {
+		if _, err := sqllease.Schema(sqldb.Postgres, prefix); err != nil {
+			return fmt.Errorf("%w: %w", ErrOption, err)
+		}
+
+		request := leasestore.Request{
+			Namespace: namespace, Layout: f.layout.String(), Token: strings.Repeat("0", 32),
+			TTL: time.Second,
+		}
+		if err := request.Validate(); err != nil {
+			return fmt.Errorf("%w: %w", ErrOption, err)
+		}
+
+		f.leases = &leaseTables{prefix: prefix, namespace: namespace}
+		return nil
+	}
+}
+
+// postgresReserve fills the templates that create the tables and reserve the worker. The purpose is that for which
+// sqllease.Store.Move refuses to move a namespace.
+func (f *Functions) postgresReserve() (statements []string) {
+	schema, _ := sqllease.Schema(sqldb.Postgres, f.leases.prefix) // WithLeaseTables has checked the prefix
+	name := func(create string) string {
+		_, rest, _ := strings.Cut(create, "CREATE TABLE IF NOT EXISTS ")
+		table, _, _ := strings.Cut(rest, " (\n")
+		return table
+	}
+	bare := func(table string) string { return strings.Trim(table[strings.Index(table, ".")+1:], `"`) }
+	namespaces, leases := name(schema[0]), name(schema[1])
+	low, _ := f.wordBits()
+
+	for _, template := range []string{postgresLeases, postgresReserve} {
+		statements = append(statements, f.postgresFill(template,
+			"{create}", strings.Join(schema, ";\n"),
+			"{leases}", leases,
+			"{namespaces}", namespaces,
+			"{leases text}", pgsql.Literal(leases),
+			"{namespaces text}", pgsql.Literal(namespaces),
+			"{lease names}", pgsql.Literal("{"+bare(namespaces)+","+bare(leases)+"}"),
+			"{namespace}", pgsql.Literal(f.leases.namespace),
+			"{purpose}", "'"+sqllease.PurposeSQL+"'",
+			"{host}", pgsql.Literal(f.qualified("next")),
+			"{version}", "'sqlfunc'",
+			"{low}", low))
+	}
+
+	return statements
+}
+
+// Two more lease tables would have the same workers as the first ones, so none are created where another schema has
+// one. A trigger of a stranger would run with the rights of whoever installs. Package sqllease has the same rules, and
+// takes the same lock before it creates them.
+//
+//go:embed postgres_leases.sql
+var postgresLeases string
+
+// It takes the lock of the function that issues IDs, which usually does not wait for it. The horizon is the
+// first tick without an ID of the last owner. The word is set to the last sequence of the tick before, so that the next
+// ID is of the horizon, and calls of nextval that come first end in the guard. The lock of the namespace's row keeps a
+// share, a move and a later version waiting, so they find the row.
+//
+//go:embed postgres_reserve.sql
+var postgresReserve string

@@ -3,18 +3,15 @@ package sqlfunc_test
 import (
 	"database/sql"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"math"
 	"strconv"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
 	"github.com/sqlflake/sqlflake/contrib/sqlfunc"
 	"github.com/sqlflake/sqlflake/snowflake"
-	"github.com/sqlflake/sqlflake/snowflake/lease"
 	"github.com/sqlflake/sqlflake/snowflake/sqldb"
 )
 
@@ -36,8 +33,6 @@ func (s server) reader(layout snowflake.Layout, name string) (read, least string
 	case sqldb.MySQL:
 		return fmt.Sprintf("SELECT CAST(%[1]s_time(id) AS CHAR), %[1]s_parts(id) FROM (SELECT CAST(? AS SIGNED) AS id) AS one", name),
 			fmt.Sprintf("SELECT %s_min(?)", name)
-	case sqldb.SQLite:
-		return fmt.Sprintf("SELECT %[1]s_time(?1), %[1]s_parts(?1)", name), fmt.Sprintf("SELECT %s_min(?)", name)
 	}
 	var fields []string
 	for _, field := range fieldsOf(layout) {
@@ -67,7 +62,7 @@ func TestFunctionsReadIDsAsGoDoes(t *testing.T) {
 			case err != nil:
 				t.Fatalf("%d: %v", id, err)
 			}
-			if !s.sameTime(text, at) {
+			if text != floor(at).Format(timeForm) {
 				t.Errorf("the time of %d is %s, in Go %s", id, text, at)
 			}
 			checkParts(t, parts, layout, snowflake.ID(id))
@@ -96,17 +91,6 @@ func TestFunctionsReadIDsAsGoDoes(t *testing.T) {
 		for name, layout := range layouts(t, 12) {
 			t.Run(name, func(t *testing.T) {
 				s.install(t, layout, sqlfunc.WithName(name))
-				compare(t, s, layout, name)
-				if s.dialect == sqldb.Postgres {
-					compareKeys(t, s, layout, name)
-				}
-			})
-		}
-	})
-	t.Run("sqlite", func(t *testing.T) {
-		for name, layout := range layouts(t, 12) {
-			t.Run(name, func(t *testing.T) {
-				s := openSQLite(t, layout, name, nil)
 				compare(t, s, layout, name)
 			})
 		}
@@ -140,20 +124,14 @@ func checkParts(t *testing.T, text string, layout snowflake.Layout, id snowflake
 }
 
 func TestFunctionsTakeNULLAndRefuseOtherArguments(t *testing.T) {
-	invalid := map[sqldb.Dialect][]string{
-		sqldb.MySQL: {
-			"time('12x')", "parts('x')", "time(99999999999999999999)", "min('x')", "min('2026-02-30')", "min('0000-00-00')",
-		},
-		sqldb.SQLite: {
-			"time('12')", "time(1.5)", "parts('x')", "parts(x'00')", "parts(x'')", "min(12)", "min('x')", "min('2026-02-30')",
-			"min('2026-01-02Z')", "next()",
-		},
-	}
-	test := func(t *testing.T, s server) {
+	invalid := map[sqldb.Dialect][]string{sqldb.MySQL: {
+		"time('12x')", "parts('x')", "time(99999999999999999999)", "min('x')", "min('2026-02-30')", "min('0000-00-00')",
+	}}
+	eachServer(t, func(t *testing.T, s server) {
+		s.install(t, snowflake.Default())
 		calls := []string{"time(NULL)", "parts(NULL)", "min(NULL)"}
 		if s.dialect == sqldb.Postgres {
 			calls[1] = "parts(NULL)).worker"
-			calls = append(calls, "uuid_time(NULL)", "uuid_min(NULL)", "text_time(NULL)", "text_min(NULL)")
 		}
 		for _, call := range calls {
 			query := "SELECT " + strings.Repeat("(", strings.Count(call, ")")-1) + "snowflake_" + call
@@ -167,14 +145,6 @@ func TestFunctionsTakeNULLAndRefuseOtherArguments(t *testing.T) {
 				t.Errorf("%s is %v, want an error", call, got)
 			}
 		}
-	}
-	eachServer(t, func(t *testing.T, s server) {
-		s.install(t, snowflake.Default())
-		test(t, s)
-	})
-	t.Run("sqlite", func(t *testing.T) {
-		s := openSQLite(t, snowflake.Default(), "snowflake", nil)
-		test(t, s)
 	})
 }
 
@@ -233,104 +203,5 @@ func TestPostgresRangeOfTimeUsesThePrimaryKey(t *testing.T) {
 		if plan := strings.Join(scanAll[string](t, db, "EXPLAIN "+query), "\n"); !strings.Contains(plan, want) {
 			t.Errorf("%s: no %q in\n%s", query, want, plan)
 		}
-	}
-}
-
-func newGenerator(tb testing.TB) *snowflake.Generator {
-	tb.Helper()
-	gen, err := snowflake.New(3)
-	if err != nil {
-		tb.Fatal(err)
-	}
-	return gen
-}
-
-func TestSQLiteDateFunctionsReadTheTime(t *testing.T) {
-	layout := snowflake.Default()
-	db := openSQLite(t, layout, "snowflake", nil)
-	id, err := layout.MinAt(time.Date(2026, 1, 2, 3, 4, 5, 678e6, time.UTC))
-	if err != nil {
-		t.Fatal(err)
-	}
-	got := scan[string](t, db, "SELECT strftime('%Y-%m-%d %H:%M:%f', snowflake_time(?))", id)
-	if got != "2026-01-02 03:04:05.678" {
-		t.Errorf("strftime reads %s", got)
-	}
-	minute, day := id-5678<<22, id-(((3*60+4)*60)*1000+5678)<<22
-	for text, want := range map[string]snowflake.ID{
-		"2026-01-02 03:04:05.678": id, "2026-01-02T03:04:05.678Z": id, "2026-01-02 04:04:05.678999+01:00": id,
-		"2026-01-02T03:04:05.678": id, "2026-01-02 03:04": minute, "2026-01-02T03:04": minute, "2026-01-02 03:04Z": minute,
-		"2026-01-02T04:04+01:00": minute, "2026-01-02": day,
-	} {
-		if got := scan[snowflake.ID](t, db, "SELECT snowflake_min(?)", text); got != want {
-			t.Errorf("snowflake_min(%s) = %d, want %d", text, got, want)
-		}
-	}
-	// Deterministic functions are allowed in indexes.
-	db.exec(t, "CREATE TABLE visits (id BIGINT PRIMARY KEY)", "CREATE INDEX visits_day ON visits (date(snowflake_time(id)))")
-}
-
-func TestSQLiteDefaultIsTheNextID(t *testing.T) {
-	db := openSQLite(t, snowflake.Default(), "snowflake", newGenerator(t))
-	for _, table := range []string{
-		"t (id BIGINT PRIMARY KEY NOT NULL DEFAULT (snowflake_next()), n INT)",
-		"t (id INTEGER PRIMARY KEY NOT NULL DEFAULT (snowflake_next()), n INT) WITHOUT ROWID",
-		"t (id BIGINT NOT NULL UNIQUE DEFAULT (snowflake_next()), n INT)",
-	} {
-		db.exec(t, "CREATE TABLE "+table)
-		var done sync.WaitGroup
-		for range 8 { // connections
-			done.Go(func() {
-				_, err := db.ExecContext(t.Context(), "INSERT INTO t (n) WITH RECURSIVE seq (i) AS "+
-					"(SELECT 1 UNION ALL SELECT i + 1 FROM seq WHERE i < 1000) SELECT i FROM seq")
-				if err != nil {
-					t.Error(err)
-				}
-			})
-		}
-		done.Wait()
-		rows := scan[int](t, db, "SELECT count(DISTINCT id) FROM t")
-		least := scan[snowflake.ID](t, db, "SELECT min(id) FROM t")
-		if rows != 8000 || snowflake.Default().Decompose(least).Worker != 3 {
-			t.Errorf("%s: %d IDs from %d on", table, rows, least)
-		}
-		db.exec(t, "DROP TABLE t")
-	}
-	// The documented exception.
-	db.exec(t, "CREATE TABLE t (id INTEGER PRIMARY KEY DEFAULT (snowflake_next()), n INT)", "INSERT INTO t (n) VALUES (1)")
-	if id := scan[int64](t, db, "SELECT id FROM t"); id != 1 {
-		t.Errorf("INTEGER PRIMARY KEY is %d; the documentation says that SQLite ignores its DEFAULT", id)
-	}
-}
-
-func TestSQLiteNextFailsAsTheGeneratorDoes(t *testing.T) {
-	l, err := lease.Open(t.Context(), lease.NewMemory(time.Now))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := l.Close(t.Context()); err != nil {
-		t.Fatal(err)
-	}
-	db := openSQLite(t, snowflake.Default(), "snowflake", l.Generator())
-	db.exec(t, "CREATE TABLE t (id BIGINT PRIMARY KEY NOT NULL DEFAULT (snowflake_next()), n INT)")
-	db.fails(t, db, "INSERT INTO t (n) VALUES (1)", "", lease.ErrClosed.Error())
-	if n := scan[int](t, db, "SELECT count(*) FROM t"); n != 0 {
-		t.Errorf("%d rows were inserted", n)
-	}
-}
-
-type registrar struct{ err error }
-
-func (r registrar) RegisterFunc(string, any, bool) error { return r.err }
-
-func TestSQLiteReturnsErrorsOfTheConnection(t *testing.T) {
-	failure := errors.New("full")
-	err := server{}.functions(t, snowflake.Default()).RegisterSQLite(registrar{failure}, newGenerator(t))
-	if !errors.Is(err, failure) || strings.Count(err.Error(), "sqlfunc: register snowflake_") != 5 {
-		t.Errorf("error %v, want one for each function", err)
-	}
-	err = server{}.functions(t, preset("twitter")).RegisterSQLite(registrar{}, newGenerator(t))
-	if !errors.Is(err, sqlfunc.ErrOption) {
-		t.Errorf("a generator of another layout: %v, want ErrOption", err)
 	}
 }

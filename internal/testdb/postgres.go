@@ -51,7 +51,7 @@ func Postgres(tb testing.TB) Target {
 	return newDatabase(tb, postgresServer.need(tb))
 }
 
-// Postgres18 is Postgres on the server of SNOWFLAKE_TEST_POSTGRES18, which is PostgreSQL 18 or newer with pg_partman.
+// Postgres18 is Postgres on the server of SNOWFLAKE_TEST_POSTGRES18, which is PostgreSQL 18 or newer.
 func Postgres18(tb testing.TB) Target {
 	tb.Helper()
 	return newDatabase(tb, postgres18Server.need(tb))

@@ -194,10 +194,6 @@ func TestValuesOfOtherProgramsAreRightOrAnErrorOrHaveALine(t *testing.T) {
 	}
 
 	for _, f := range foreigners {
-		if f.read == nil {
-			continue
-		}
-
 		var cells []string
 		for _, in := range hostile {
 			cells = append(cells, f.cell(f.read, in.values))
@@ -217,78 +213,6 @@ func TestValuesOfOtherProgramsAreRightOrAnErrorOrHaveALine(t *testing.T) {
 	}
 
 	table.check(t, "read")
-}
-
-// What no reader would take for the ID, or for NULL, has a line, too.
-func TestIDsAreWrittenAsOthersReadThemOrHaveALine(t *testing.T) {
-	table := newTable("library", "the line that mends it")
-	for _, to := range written {
-		table.addColumn(to.name)
-	}
-
-	for _, f := range foreigners {
-		if f.write == nil {
-			continue
-		}
-
-		var cells []string
-		isWrong := false
-		for _, to := range written {
-			form, wrong := f.form(f.write, to.box, to.text)
-			cells, isWrong = append(cells, form), isWrong || wrong
-			if f.writeMended != nil {
-				if form, wrong := f.form(f.writeMended, to.box, to.text); wrong {
-					t.Errorf("%s writes %s in spite of the line %q", f.name, form, f.mendWritten)
-				}
-			}
-		}
-
-		table.addRow(f.name, f.mendWritten, cells)
-
-		if isWrong != (f.mendWritten != "") {
-			t.Errorf("%s writes what is no ID or no NULL: %v; its line is %q", f.name, isWrong, f.mendWritten)
-		}
-	}
-
-	table.check(t, "written")
-}
-
-// written are the IDs that are written, with their texts, and two that are NULL.
-var written = []struct {
-	name, text string
-	box        any
-}{
-	{"an ID", number.String(), &box[snowflake.ID]{number}},
-	{"a Typed", userID(number).String(), &box[userID]{userID(number)}},
-	{"an Array", number.String(), &box[sqltypes.Array[snowflake.ID]]{sqltypes.Array[snowflake.ID]{number}}},
-	{"a Null", number.String(), &box[sqltypes.Null]{sqltypes.NullFrom(number)}},
-	{"NULL", "", &box[sqltypes.Null]{}},
-	{"a nil *ID", "", &box[*snowflake.ID]{}},
-}
-
-// form writes a box and replaces the ID by its name. It is wrong if there is no ID, or another value in place of NULL.
-func (f *foreign) form(write func(box any) (string, error), b any, text string) (form string, wrong bool) {
-	out, err := write(b)
-	if err != nil {
-		return "error", false
-	}
-
-	isStruct := strings.Contains(strings.ToLower(out), "valid")
-	hasID := strings.Contains(out, text) || f.integers && strings.Contains(out, number.String())
-	wrong = isStruct || !hasID || text == "" && strings.Contains(out, "<nil>")
-
-	out = strings.NewReplacer(userID(number).String(), "ID", number.String(), "ID").Replace(out)
-	if object, ok := strings.CutPrefix(out, `{"id":`); ok {
-		out = strings.TrimSpace(strings.TrimSuffix(object, "}"))
-	}
-	if form = "`" + out + "`"; out == "" {
-		form = "nothing"
-	}
-	if wrong {
-		form = "**" + form + "**"
-	}
-
-	return strings.ReplaceAll(form, "\n", " "), wrong
 }
 
 // viper's own hooks are replaced by the option DecodeHook.

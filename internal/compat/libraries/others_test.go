@@ -19,12 +19,15 @@ import (
 	"net/url"
 	"reflect"
 	"slices"
+	"testing"
 
 	"github.com/bytedance/sonic"
 	"github.com/fxamacker/cbor/v2"
 	"github.com/gin-gonic/gin/binding"
 	"github.com/go-viper/mapstructure/v2"
+	"github.com/jmoiron/sqlx"
 	"github.com/labstack/echo/v4"
+	_ "github.com/mattn/go-sqlite3"
 	"github.com/rs/zerolog"
 	"github.com/spf13/viper"
 	"github.com/vmihailenco/msgpack/v5"
@@ -34,6 +37,7 @@ import (
 	"gopkg.in/yaml.v3"
 
 	"github.com/sqlflake/sqlflake/snowflake"
+	"github.com/sqlflake/sqlflake/sqltypes"
 )
 
 // others only write or only read.
@@ -143,9 +147,6 @@ func formID[T any, P interface {
 	return id, err
 }
 
-// schemaID is an encoder of gorilla/schema for a Typed and a Null.
-func schemaID(id reflect.Value) string { return fmt.Sprint(id) }
-
 // forms returns what shows the number of an ID in text or in bytes, by name.
 func forms(id snowflake.ID) map[string][]byte {
 	n := uint64(id)
@@ -183,4 +184,35 @@ func shown(id snowflake.ID, out []byte) []string {
 
 	slices.Sort(names)
 	return names
+}
+
+// The remedy for NULL, and why it isn't a pointer.
+func TestANullIsAnArgumentOfBuilders(t *testing.T) {
+	db := sqlx.MustOpen("sqlite3", "file:null?mode=memory&cache=shared")
+	defer db.Close()
+
+	db.MustExec("CREATE TABLE orders (id bigint, parent bigint)")
+	db.MustExec("INSERT INTO orders VALUES (?, ?), (?, ?)", number, sqltypes.Null{}, number+1,
+		sqltypes.NullFrom(number))
+
+	const query = "SELECT id FROM orders WHERE parent IS ? AND id IN (?)"
+	ids := []snowflake.ID{number, number + 1}
+	for parent, want := range map[sqltypes.Null]snowflake.ID{{}: number, sqltypes.NullFrom(number): number + 1} {
+		query, args, err := sqlx.In(query, parent, ids)
+		var found []snowflake.ID
+		if err == nil {
+			err = db.Select(&found, query, args...)
+		}
+		if err != nil || len(found) != 1 || found[0] != want {
+			t.Errorf("with the parent %v found %v, %v, want %d", parent, found, err, want)
+		}
+	}
+
+	defer func() {
+		if recover() == nil {
+			t.Error("sqlx.In does not panic at a nil *ID any more: say so in README.md, snowflake.ID.Scan and its errors")
+		}
+	}()
+
+	_, _, _ = sqlx.In(query, (*snowflake.ID)(nil), ids)
 }

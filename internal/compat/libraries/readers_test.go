@@ -19,7 +19,6 @@ import (
 	"github.com/go-viper/mapstructure/v2"
 	"github.com/gocarina/gocsv"
 	goccy "github.com/goccy/go-yaml"
-	"github.com/google/go-querystring/query"
 	"github.com/google/jsonapi"
 	"github.com/gorilla/schema"
 	"github.com/jinzhu/copier"
@@ -27,7 +26,6 @@ import (
 	"github.com/labstack/echo/v4"
 	"github.com/spf13/viper"
 	"github.com/vmihailenco/msgpack/v5"
-	"github.com/xuri/excelize/v2"
 	old "go.mongodb.org/mongo-driver/bson"
 	"go.mongodb.org/mongo-driver/v2/bson"
 	yaml3 "gopkg.in/yaml.v3"
@@ -37,12 +35,10 @@ import (
 	"github.com/sqlflake/sqlflake/sqltypes"
 )
 
-// foreign is a library that reads what other programs have written, or writes for them.
+// foreign is a library that reads what other programs have written.
 type foreign struct {
 	name string
-	// the value of another program into a box; nil if the library only writes
-	read  func(value, box any) error
-	write func(box any) (form string, err error) // nil if it only reads
+	read func(value, box any) error // the value of another program into a box
 
 	texts    bool // a value travels as text, and NULL not at all
 	integers bool // an ID travels as an integer, a Typed without its prefix
@@ -50,9 +46,6 @@ type foreign struct {
 	mend       string                     // the README's line if it reads another ID
 	mended     func(value, box any) error // reads with that line, if it is one of code
 	mendedType string                     // the type that the line says to use, if it says so
-
-	mendWritten string                                 // the README's line if others can't read what it writes
-	writeMended func(box any) (form string, err error) // writes with that line, if it is one of code
 }
 
 const (
@@ -64,48 +57,29 @@ const (
 var foreigners = []foreign{
 	{
 		name: "encoding/json", read: marshaled(json.Marshal, json.Unmarshal), mend: useStrict, mendedType: "Strict",
-		write: output(json.Marshal),
 	},
 	{
 		name: "bytedance/sonic", read: marshaled(json.Marshal, sonic.Unmarshal), mend: useStrict, mendedType: "Strict",
-		write: output(sonic.Marshal),
 	},
-	{name: "gopkg.in/yaml.v3", read: fromYAML(yaml3.Unmarshal), write: output(yaml3.Marshal)},
+	{name: "gopkg.in/yaml.v3", read: fromYAML(yaml3.Unmarshal)},
 	{
 		name: "goccy/go-yaml", read: fromYAML(unmarshalGoccy), mend: "quotes around IDs: `id: \"007\"` is an error",
-		mended: marshaled(quoteYAML, unmarshalGoccy), write: output(goccy.Marshal),
+		mended: marshaled(quoteYAML, unmarshalGoccy),
 	},
 	{
-		name: "sigs.k8s.io/yaml", read: fromYAML(unmarshalSigs), write: output(sigs.Marshal),
+		name: "sigs.k8s.io/yaml", read: fromYAML(unmarshalSigs),
 		mend: "`Strict`, and quotes around IDs", mendedType: "Strict",
 	},
 	{name: "vmihailenco/msgpack/v5", read: marshaled(msgpack.Marshal, msgpack.Unmarshal)},
 	{
 		name: "mongo-driver/v2", integers: true, read: marshaled(bson.Marshal, bson.Unmarshal),
-		write: func(box any) (string, error) {
-			out, err := bson.Marshal(box)
-			return bson.Raw(out).String(), err
-		},
 	},
 	{
 		name: "mongo-driver 1", integers: true, read: marshaled(old.Marshal, old.Unmarshal),
 		mend: "version 2; version 1 is deprecated",
-		write: func(box any) (string, error) {
-			out, err := old.Marshal(box)
-			return old.Raw(out).String(), err
-		},
-		mendWritten: "version 2, or a `*snowflake.ID`",
 	},
 	{
 		name: "fxamacker/cbor/v2", integers: true, read: marshaled(cbor.Marshal, cbor.Unmarshal),
-		mendWritten: "a `*snowflake.ID`, which reads numbers of other programs as well",
-		write: func(box any) (string, error) {
-			out, err := cbor.Marshal(box)
-			if err != nil {
-				return "", err
-			}
-			return cbor.Diagnose(out)
-		},
 	},
 	{
 		name: "go-viper/mapstructure/v2", read: fromMap(nil),
@@ -124,16 +98,7 @@ var foreigners = []foreign{
 	},
 	{
 		name: "gorilla/schema", texts: true,
-		read:  func(value, box any) error { return schema.NewDecoder().Decode(box, values(value)) },
-		write: toSchema(schema.NewEncoder()), writeMended: toSchema(newSchemaEncoder()),
-		mendWritten: "`encoder.RegisterEncoder(UserID(0), schemaID)` for a Typed and a Null",
-	},
-	{
-		name: "google/go-querystring", texts: true,
-		write: func(box any) (string, error) {
-			query, err := query.Values(box)
-			return query.Encode(), err
-		},
+		read: func(value, box any) error { return schema.NewDecoder().Decode(box, values(value)) },
 	},
 	{
 		name: "gin-gonic/gin", texts: true,
@@ -145,19 +110,12 @@ var foreigners = []foreign{
 			return echo.New().NewContext(requestFor(value), httptest.NewRecorder()).Bind(box)
 		},
 	},
-	{name: "gocarina/gocsv", texts: true, read: fromCSV, write: toCSV},
-	{name: "xuri/excelize/v2", texts: true, write: toSheet, mendWritten: "a Null"},
+	{name: "gocarina/gocsv", texts: true, read: fromCSV},
 	{
 		name: "jinzhu/copier", read: copyFrom, mend: sameType,
-		write: func(b any) (string, error) {
-			var to box[string]
-			err := copier.Copy(&to, b)
-			return fmt.Sprintf("%+q", to.ID), err
-		},
-		mendWritten: sameType,
 	},
 	{
-		name: "google/jsonapi 1.0.0", read: fromJSONAPI, write: toJSONAPI,
+		name: "google/jsonapi 1.0.0", read: fromJSONAPI,
 		mend: "a `string` field and `Parse`; as a primary key an ID panics",
 	},
 }
@@ -179,13 +137,6 @@ func marshaled(marshal func(any) ([]byte, error), unmarshal func([]byte, any) er
 			panic(err)
 		}
 		return unmarshal(out, box)
-	}
-}
-
-func output(marshal func(any) ([]byte, error)) func(box any) (string, error) {
-	return func(box any) (string, error) {
-		out, err := marshal(box)
-		return strings.TrimSpace(string(out)), err
 	}
 }
 
@@ -254,21 +205,6 @@ func newFormDecoder() *form.Decoder {
 	return decoder
 }
 
-func toSchema(encoder *schema.Encoder) func(box any) (string, error) {
-	return func(box any) (string, error) {
-		query := url.Values{}
-		err := encoder.Encode(box, query)
-		return query.Encode(), err
-	}
-}
-
-func newSchemaEncoder() *schema.Encoder {
-	encoder := schema.NewEncoder()
-	encoder.RegisterEncoder(userID(0), schemaID)
-	encoder.RegisterEncoder(sqltypes.Null{}, schemaID)
-	return encoder
-}
-
 func requestFor(value any) *http.Request { return request([]byte(value.(string))) }
 
 // A CSV has a second column, since a line without text is skipped.
@@ -279,12 +215,6 @@ func fromCSV(value, box any) error {
 		reflect.ValueOf(box).Elem().Set(rows.Elem().Index(0).Elem())
 	}
 	return err
-}
-
-func toCSV(box any) (string, error) {
-	rows := reflect.Append(reflect.New(reflect.SliceOf(reflect.TypeOf(box))).Elem(), reflect.ValueOf(box))
-	text, err := gocsv.MarshalString(rows.Interface())
-	return strings.TrimPrefix(strings.TrimSuffix(text, "\n"), "id\n"), err
 }
 
 func copyFrom(value, b any) error {
@@ -323,28 +253,4 @@ func fromJSONAPI(value, box any) error {
 	err = jsonapi.UnmarshalPayload(bytes.NewReader(document), r.Interface())
 	reflect.ValueOf(box).Elem().Field(0).Set(r.Elem().Field(1))
 	return err
-}
-
-func toJSONAPI(box any) (string, error) {
-	r := resource(box)
-	r.Elem().Field(1).Set(reflect.ValueOf(field(box)))
-	var out bytes.Buffer
-	if err := jsonapi.MarshalPayload(&out, r.Interface()); err != nil {
-		return "", err
-	}
-
-	var document struct {
-		Data struct{ Attributes json.RawMessage }
-	}
-	err := json.Unmarshal(out.Bytes(), &document)
-	return string(document.Data.Attributes), err
-}
-
-// toSheet returns the text that a spreadsheet shows.
-func toSheet(box any) (string, error) {
-	file, row := excelize.NewFile(), []any{field(box)}
-	if err := file.SetSheetRow("Sheet1", "A1", &row); err != nil {
-		return "", err
-	}
-	return file.GetCellValue("Sheet1", "A1")
 }

@@ -59,13 +59,14 @@ var calm = map[string]course{
 	`snowflake_lease_call_errors_total{call="extend"}`:   always(0),
 	`snowflake_lease_call_seconds_count{call="extend"}`:  func(at time.Duration) float64 { return at.Seconds() / 5 },
 	`snowflake_lease_call_seconds_sum{call="extend"}`:    func(at time.Duration) float64 { return at.Seconds() / 500 },
-	`snowflake_lease_call_errors_total{call="list"}`:     func(at time.Duration) float64 { return at.Seconds() },
+	`snowflake_lease_call_errors_total{call="release"}`:  func(at time.Duration) float64 { return at.Seconds() },
 	`snowflake_lease_call_seconds_sum{call="acquire"}`:   func(at time.Duration) float64 { return at.Seconds() },
 	`snowflake_lease_call_seconds_count{call="acquire"}`: always(0),
 	`snowflake_lease_call_errors_total{call="acquire"}`:  always(0),
 	`snowflake_lease_call_seconds_count{call="release"}`: func(at time.Duration) float64 { return at.Seconds() },
 	"snowflake_lease_losses_total":                       always(0),
-	`snowflake_lease_workers_held{instance="a"}`:         always(3),
+	`snowflake_lease_held{instance="a"}`:                 always(2),
+	`snowflake_lease_held{instance="b"}`:                 always(1),
 	`snowflake_lease_workers{instance="b"}`:              always(4),
 	"snowflake_lease_clock_skew_seconds":                 always(-4.9),
 	"snowflake_clock_drift_seconds":                      always(0.9),
@@ -83,7 +84,7 @@ func TestEachAlertFiresForItsCauseAndNotBefore(t *testing.T) {
 		failed  = `snowflake_lease_call_errors_total{call="extend"}`
 		took    = `snowflake_lease_call_seconds_sum{call="extend"}`
 		losses  = "snowflake_lease_losses_total"
-		held    = `snowflake_lease_workers_held{instance="a"}`
+		held    = `snowflake_lease_held{instance="a"}`
 		skew    = "snowflake_lease_clock_skew_seconds"
 		drift   = "snowflake_clock_drift_seconds"
 		waited  = `snowflake_wait_seconds_sum{reason="clock"}`
@@ -110,8 +111,8 @@ func TestEachAlertFiresForItsCauseAndNotBefore(t *testing.T) {
 		{"calls of 1.1 s", took, counts(24*minute, 1.1/5), "SnowflakeLeaseCallsSlow"},
 		{"calls of 1.1 s for a while", took, counts(15*minute, 1.1/5), ""},
 		{"another process takes the worker", losses, counts(time.Second, 1), "SnowflakeLeaseLost"},
-		{"all workers are held", held, during(11*minute, 4, 3), "SnowflakeWorkersShort"},
-		{"all workers are held during a rollout", held, during(10*minute, 4, 3), ""},
+		{"all workers are held", held, during(11*minute, 3, 2), "SnowflakeWorkersShort"},
+		{"all workers are held during a rollout", held, during(10*minute, 3, 2), ""},
 		{"the store's clock is off by 5.1 s", skew, during(6*minute, -5.1, 0), "SnowflakeClockSkewed"},
 		{"the store's clock is off by 5.1 s for 5 minutes", skew, during(5*minute, -5.1, 0), ""},
 		{"times are off by 1.1 s", drift, during(11*minute, -1.1, 0), "SnowflakeClockDrifts"},

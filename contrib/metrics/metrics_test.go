@@ -8,7 +8,6 @@ import (
 	"maps"
 	"math"
 	"slices"
-	"strconv"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -72,7 +71,7 @@ func TestEachMetricOfAGeneratorChangesByWhatItSays(t *testing.T) {
 		step("a step back", figures{"ids orders": 1, "clock.drift orders": -59.995, "layout.remaining orders": -1.995})
 		e.Clear()
 		take(t, g, 100)
-		if got := e.read(t); len(e.Read(t.Context())) != 0 || got["wait.duration orders clock"] != 1 {
+		if got := e.read(t); len(e.Read()) != 0 || got["wait.duration orders clock"] != 1 {
 			t.Errorf("after Clear: %v", got)
 		}
 	})
@@ -91,7 +90,7 @@ func TestEachMetricOfALeaseChangesByWhatItSays(t *testing.T) {
 		for key, value := range (figures{
 			"worker orders": 0, "lease.held orders": 1, "lease.epoch orders": 1, "lease.horizon orders": 10.010,
 			"lease.acquisitions orders": 1, "lease.takeovers orders": 0, "lease.losses orders": 0,
-			"lease.clock.skew orders": 2, "lease.acquisitions other": 1,
+			"lease.clock.skew orders": 2, "lease.workers orders": 4, "lease.acquisitions other": 1,
 		}) {
 			if got, ok := start[key]; !ok || math.Abs(got-value) > 1e-6 {
 				t.Errorf("at the start %s is %g, %v, want %g", key, got, ok, value)
@@ -116,7 +115,7 @@ func TestEachMetricOfALeaseChangesByWhatItSays(t *testing.T) {
 		}
 		closeLease(t, other) // its extensions are not in what follows
 		e.Remove("other")
-		for _, v := range e.Read(t.Context()) {
+		for _, v := range e.Read() {
 			if v.Generator == "other" {
 				t.Errorf("%s is there after Remove", v.Metric)
 			}
@@ -160,15 +159,6 @@ func TestEachMetricOfALeaseChangesByWhatItSays(t *testing.T) {
 			"lease.held orders": -1, "lease.horizon orders": -lost["lease.horizon orders"],
 			"lease.call.duration orders release": 1,
 		})
-		again := open(t, s, lease.WithWorkers(1, 1))
-		before = e.read(t)
-		e.Add("orders", again.Generator(), again, nil)
-		take(t, again.Generator(), 1)
-		e.read(t).check(t, "another lease with the name", before, figures{
-			"ids orders": 1, "lease.held orders": 1, "lease.epoch orders": 1,
-			"lease.acquisitions orders": 1, "lease.takeovers orders": 1,
-		})
-		closeLease(t, again)
 		closeLease(t, thief)
 	})
 }
@@ -192,109 +182,21 @@ func TestCountersDoNotDecrease(t *testing.T) {
 		if after := e.read(t)["ids orders"]; after < during {
 			t.Errorf("IDs fell from %g to %g", during, after)
 		}
-		// Another generator of this name: of other counters in a bubble, though of the same worker.
 		h := newGenerator(t, 2)
 		take(t, h, 3)
-		before := e.read(t)
 		e.Add("orders", h, nil, nil)
 		after := e.read(t)
-		after.check(t, "another generator with the name", before, figures{
-			"ids orders": 3, "worker orders": 1, "lead orders": after["lead orders"] - before["lead orders"],
-		})
+		if after["ids orders"] != 3 || after["worker orders"] != 2 {
+			t.Errorf("another generator with the name: %v", after)
+		}
 		take(t, g, 100)
 		if got := e.read(t); got["wait.duration orders clock"] != after["wait.duration orders clock"] || g.Stats().Waits == 0 {
 			t.Errorf("waits of the generator that was replaced: %v", got)
 		}
 		e.Remove("orders")
 		e.Remove("orders")
-		if got := e.Read(t.Context()); len(got) != 0 {
+		if got := e.Read(); len(got) != 0 {
 			t.Errorf("after Remove: %v", got)
-		}
-	})
-}
-
-// Generators of one worker have the same counters, and count as one.
-func TestTheSameWorkerIsNotCountedTwice(t *testing.T) {
-	e := newExporter()
-	var start float64 // not 0 if the process has run this test before
-	for i := range 3 {
-		g, err := snowflake.New(977)
-		if err != nil {
-			t.Fatal(err)
-		}
-		e.Add("orders", g, nil, nil)
-		if i == 0 {
-			start = e.read(t)["ids orders"]
-		}
-		take(t, g, 5)
-		if n := e.read(t)["ids orders"] - start; n != float64(5*(i+1)) {
-			t.Errorf("%g IDs after %d times 5", n, i+1)
-		}
-	}
-}
-
-func TestTheWorkersOfTheNamespaceAreCountedOnceInAWhile(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		s, e := newStore(), newExporter()
-		l := open(t, s, lease.WithWorkers(0, 2))
-		e.addLease("orders", l)
-		if got := e.read(t); len(got) == 0 || got["lease.worker.limit orders"] != 0 {
-			t.Errorf("the workers were queried, which was not asked for: %v", got)
-		}
-		e.QueryWorkers(time.Minute)
-		check := func(held float64, there bool, queries, failures float64) {
-			t.Helper()
-			got := e.read(t)
-			h, ok := got["lease.worker.held orders"]
-			if a := got["lease.worker.limit orders"]; h != held || ok != there || there && a != 3 {
-				t.Errorf("%g of %g workers, %v; want %g of 3, %v", h, a, ok, held, there)
-			}
-			const list = "lease.call.duration orders list"
-			if got[list] != queries || got[list+" _OTHER"] != failures {
-				t.Errorf("%g queries, %g failures, want %g and %g", got[list], got[list+" _OTHER"], queries, failures)
-			}
-			if _, ok := got["lease.held orders"]; !ok {
-				t.Error("the other metrics are missing")
-			}
-		}
-		check(1, true, 1, 0)
-		more := open(t, s)
-		time.Sleep(59 * time.Second)
-		check(1, true, 1, 0)
-		time.Sleep(2 * time.Second)
-		check(2, true, 2, 0)
-		s.set(0, true)
-		time.Sleep(time.Minute)
-		check(0, false, 2, 1)
-		check(0, false, 2, 1)
-		s.set(0, false)
-		time.Sleep(time.Minute)
-		check(2, true, 3, 1)
-		closeLease(t, l)
-		closeLease(t, more)
-	})
-}
-
-func TestAStoreThatDoesNotAnswerHidesNoOther(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		e := newExporter()
-		e.QueryWorkers(time.Minute)
-		for i := range 8 { // in any order
-			s := newStore()
-			s.hangs = i < 4
-			l := open(t, s, lease.WithWorkers(1, 1))
-			defer closeLease(t, l)
-			e.Add(strconv.Itoa(i), l.Generator(), l, nil)
-		}
-		start := time.Now()
-		got := e.read(t)
-		if took := time.Since(start); took != 5*time.Second {
-			t.Errorf("Read takes %v", took)
-		}
-		for i := range 8 {
-			if _, ok := got[fmt.Sprint("lease.worker.held ", i)]; ok != (i >= 4) {
-				t.Errorf("the workers of lease %d are there: %v", i, ok)
-			}
 		}
 	})
 }
@@ -303,13 +205,12 @@ func TestAStoreThatDoesNotAnswerHidesNoOther(t *testing.T) {
 var layout = snowflake.WithLayout(snowflake.MustLayout(time.Unix(0, 0), time.Millisecond,
 	snowflake.Field{Name: "time", Bits: 41}, snowflake.Field{Name: "worker", Bits: 2}, snowflake.Field{Name: "sequence", Bits: 2}))
 
-// store answers Extend and List after a delay, or fails after it.
+// store answers Extend after a delay, or fails after it.
 type store struct {
 	leasestore.Store
 	mu     sync.Mutex
 	delay  time.Duration
 	down   bool
-	hangs  bool         // in List
 	behind atomic.Int64 // how far its clock is behind, in nanoseconds
 }
 
@@ -343,17 +244,6 @@ func (s *store) Extend(ctx context.Context, c leasestore.Claim, horizon int64, t
 		return time.Time{}, err
 	}
 	return s.Store.Extend(ctx, c, horizon, ttl)
-}
-
-func (s *store) List(ctx context.Context, namespace string) ([]leasestore.Entry, error) {
-	if s.hangs {
-		<-ctx.Done()
-		return nil, ctx.Err()
-	}
-	if err := s.wait(); err != nil {
-		return nil, err
-	}
-	return s.Store.List(ctx, namespace)
 }
 
 func open(tb testing.TB, s leasestore.Store, more ...lease.Option) *lease.Lease {
@@ -415,7 +305,7 @@ func (e *exporter) addLease(name string, l *lease.Lease) { e.Add(name, l.Generat
 // read returns all figures of now.
 func (e *exporter) read(tb testing.TB) figures {
 	tb.Helper()
-	values := e.Read(tb.Context())
+	values := e.Read()
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	all := maps.Clone(e.observed)
@@ -459,3 +349,26 @@ type clock struct {
 func newClock() *clock { return &clock{Clock: testclock.New(0)} }
 
 func (c *clock) Now() time.Time { return c.Clock.Now().Add(time.Duration(c.ahead.Load())) }
+
+// An exporter that prints.
+func ExampleSet() {
+	units := map[string]string{}
+	for _, m := range metrics.All() {
+		units[m.Name] = m.Unit
+	}
+	gen, err := snowflake.New(5)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	var set metrics.Set
+	set.Add("orders", gen, nil, func(v metrics.Value) { fmt.Println(v.Metric, v.Label, v.Value) })
+	for _, v := range set.Read() {
+		if v.Metric == "snowflake.worker" || v.Metric == "snowflake.clock.steps" {
+			fmt.Println(v.Metric, v.Generator, v.Value, units[v.Metric])
+		}
+	}
+	// Output:
+	// snowflake.clock.steps orders 0 {step}
+	// snowflake.worker orders 5 1
+}

@@ -1,1 +1,0 @@
-return { 'listed', time[1], time[2], redis.call('HGETALL', key) }
