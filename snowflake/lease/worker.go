@@ -14,8 +14,8 @@ import (
 // (https://kubernetes.io/docs/concepts/workloads/controllers/statefulset/#pod-index-label).
 //
 // A number alone does not keep IDs apart after a restart with a clock that was set back, nor from a second process with
-// the same number. Use it with a filelease.NewStateFile, or lease that very number from a database with WithWorkers(n,
-// n), which also notices the second process.
+// the same number. So lease that very number with WithWorkers(n, n) from a database, which also notices the second
+// process, or from a filelease.New in a folder of the process.
 func WorkerFromEnv(name string) (int64, error) {
 	value, ok := os.LookupEnv(name)
 	if !ok {
