@@ -147,7 +147,7 @@ func TestTheLastTwoYearsOfALayoutAreALineOnStderr(t *testing.T) {
 	} {
 		for what, command := range map[string]string{
 			"the namespace default": "workers --json --dsn " + dsn,
-			"the namespace n":       "new --worker 7 --namespace n --state " + filepath.Join(dir, "state.json"),
+			"the namespace n":       "new --worker 7 --namespace n --state " + dir,
 			"snowflake_next":        "sql functions --dialect postgres --worker 7",
 		} {
 			var out, errs strings.Builder

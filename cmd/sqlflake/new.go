@@ -41,10 +41,10 @@ default worker. Either of:
 
   --dsn DSN                 leases a worker for the moment, in the lease table
                             of the application, and gives it back
-  --worker N --state FILE   takes a worker that nobody else has. The file holds
-                            up to which time IDs were made, and a lock, so that
+  --worker N --state FOLDER takes a worker that nobody else has. The folder says
+                            up to which time IDs were made, and has a lock: so
                             neither a second call nor a clock that was set back
-                            repeats an ID. Keep the file. It is created.
+                            repeats an ID. Keep the folder. It is created.
 
 With --dsn the namespace must be in use, or have a share of the workers, so that
 a wrong database is no source of IDs, and its layout is used. Layouts with other
@@ -54,7 +54,7 @@ has. After an error the IDs printed so far are valid.
 ` + dsnHelp,
 		Example: `  sqlflake new --dsn postgres://app@db/shop
   sqlflake new --dsn postgres://app@db/shop --namespace orders -n 100 --json
-  sqlflake new --worker 1023 --state ~/.worker-1023.json --as base32`,
+  sqlflake new --worker 1023 --state ~/.sqlflake --as base32`,
 		Args: cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error { return o.run(c.Context(), streamsOf(c), now) },
 	}
@@ -67,7 +67,7 @@ func (o *newOptions) addFlags(c *cobra.Command) {
 	o.databaseOptions.addFlags(c)
 	c.Flags().IntVarP(&o.count, "count", "n", 1, "`number` of IDs")
 	c.Flags().Int64Var(&o.worker, "worker", 0, "`number` of a worker that nobody else has; needs --state")
-	c.Flags().StringVar(&o.state, "state", "", "`file` with the state of --worker")
+	c.Flags().StringVar(&o.state, "state", "", "`folder` with the state of --worker")
 	c.Flags().StringVar(&o.namespace, "namespace", lease.DefaultNamespace, "`name` of the namespace")
 	c.Flags().Func("field", "`field=number` of the layout, such as datacenter=3, for each but the worker", o.setField)
 	c.Flags().DurationVar(&o.wait, "wait", 30*time.Second, "how long to wait for a free worker")
@@ -77,7 +77,7 @@ func (o *newOptions) addFlags(c *cobra.Command) {
 
 	c.MarkFlagsRequiredTogether("worker", "state")
 	c.MarkFlagsMutuallyExclusive("dsn", "worker")
-	_ = c.MarkFlagFilename("state") // it exists
+	_ = c.MarkFlagDirname("state") // it exists
 }
 
 func (o *newOptions) setField(text string) error {
@@ -118,10 +118,10 @@ func (o *newOptions) run(ctx context.Context, s streams, now func() time.Time) e
 	return errors.Join(o.issue(ctx, s.out, l), l.Close(ctx))
 }
 
-// openStore opens the state file, or the database, whose layout it takes.
+// openStore opens the folder, or the database, whose layout it takes.
 func (o *newOptions) openStore(ctx context.Context) (leasestore.Store, []lease.Option, func(), error) {
 	if o.state != "" {
-		file, err := filelease.NewStateFile(o.state)
+		file, err := filelease.New(o.state)
 		if err != nil {
 			return nil, nil, nil, err
 		}

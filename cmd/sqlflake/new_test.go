@@ -17,8 +17,8 @@ import (
 	"github.com/sqlflake/sqlflake/snowflake/lease/leasetest"
 )
 
-func TestIDsOfAStateFileDoNotRepeat(t *testing.T) {
-	state := filepath.Join(t.TempDir(), "worker-1023.json")
+func TestIDsOfAFolderDoNotRepeat(t *testing.T) {
+	state := t.TempDir()
 	var all []snowflake.ID
 	for _, args := range []string{"-n 3", "-n 5000", "-n 3 -as base32", "-n 3 -as base62"} {
 		r := do(t, "", append([]string{"new", "-worker", "1023", "-state", state}, strings.Fields(args)...)...)
@@ -41,14 +41,12 @@ func TestIDsOfAStateFileDoNotRepeat(t *testing.T) {
 		t.Errorf("%d IDs; sorted: %t, different: %d", len(all), slices.IsSorted(all), len(slices.Compact(all)))
 	}
 	args := []string{"new", "-state", state, "-worker"}
-	do(t, "", append(args, "3")...).fails(t, exitFailed, "is for worker 1023")
-	do(t, "", append(args, "1023", "-namespace", "other")...).fails(t, exitFailed, `is for namespace "default", not "other"`)
 	do(t, "", append(args, "1023", "-layout", "manyworkers")...).fails(t, exitFailed, "another layout")
 	do(t, "", append(args, "1024", "-layout", "default")...).fails(t, exitFailed, "workers 1024 to 1024")
 }
 
 func TestEachFieldOfALayoutNeedsAValue(t *testing.T) {
-	args := []string{"new", "-layout", "twitter", "-worker", "3", "-state", filepath.Join(t.TempDir(), "w.json")}
+	args := []string{"new", "-layout", "twitter", "-worker", "3", "-state", t.TempDir()}
 	do(t, "", args...).fails(t, exitUsage, "give --field FIELD=N for each field")
 	r := do(t, "", append(args, "-field", "datacenter=5", "-json")...)
 	if r.code != exitOK || !strings.Contains(r.out, `"fields":{"datacenter":5,"sequence":`) {
@@ -58,9 +56,9 @@ func TestEachFieldOfALayoutNeedsAValue(t *testing.T) {
 	do(t, "", append(args, "-field", "datacenter")...).fails(t, exitUsage, "want a name, = and a number")
 }
 
-func TestAStateFileServesOneProcessAtATime(t *testing.T) {
-	state := filepath.Join(t.TempDir(), "worker.json")
-	store, err := filelease.NewStateFile(state)
+func TestAWorkerOfAFolderServesOneProcessAtATime(t *testing.T) {
+	state := t.TempDir()
+	store, err := filelease.New(state)
 	if err != nil {
 		t.Fatal(err)
 	}

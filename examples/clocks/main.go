@@ -77,9 +77,9 @@ func (background) Sleep(ctx context.Context, _ time.Duration) error {
 	return ctx.Err()
 }
 
-// stateFile is a generator of this repository. Its worker is the host's number, and its horizon is in a file.
-func stateFile(h *host) (next func() (int64, error), end func(crash bool) error, err error) {
-	store, err := filelease.NewStateFile(h.dir + "/state.json")
+// folder is a generator of this repository. Its worker is the host's number, and its horizon is in a folder.
+func folder(h *host) (next func() (int64, error), end func(crash bool) error, err error) {
+	store, err := filelease.New(h.dir)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -197,7 +197,7 @@ var rules = []rule{
 	{"historical time", article(history)},
 	{"batches ahead, a number for each start", article(batches)},
 	{"random numbers up to 10^10", article(randomNumbers)},
-	{"sqlflake, a state file", stateFile},
+	{"sqlflake, a folder", folder},
 }
 
 // article makes a rule of a generator from an article, which has nothing to give back.

@@ -153,10 +153,8 @@ func TestNewFileRefusesWhatIsNoFolder(t *testing.T) {
 			t.Errorf("%s: got %v", dir, err)
 		}
 	}
-	for _, open := range []func(string) (*filelease.Store, error){filelease.New, filelease.NewStateFile} {
-		if _, err := open(""); !errors.Is(err, lease.ErrOption) {
-			t.Errorf("no path: got %v", err)
-		}
+	if _, err := filelease.New(""); !errors.Is(err, lease.ErrOption) {
+		t.Errorf("no path: got %v", err)
 	}
 }
 
@@ -203,13 +201,10 @@ func TestAnOwnerWhoseStateIsThatOfACopyLetsTheWorkerGo(t *testing.T) {
 
 // Any content of a state file is either rejected or is, byte for byte, a state that the store writes.
 func FuzzStateFile(f *testing.F) {
-	path := filepath.Join(f.TempDir(), "worker.json")
-	s := newStateFile(f, path)
+	dir := f.TempDir()
+	s := newFile(f, dir)
 	extend(f, s, acquire(f, s, workerRequest(1, 12)).Claim, 4711)
-	good, err := os.ReadFile(path)
-	if err != nil {
-		f.Fatal(err)
-	}
+	good := contents(f, stateOf(dir, 12))
 	f.Add(good)
 	for _, damage := range damages {
 		f.Add(damage(good))

@@ -135,8 +135,8 @@ func TestAFolderThatIsNotOnTheDiskIsAnError(t *testing.T) {
 	root := t.TempDir()
 	r := recordFlushes(t, root)
 	r.failing = 1
-	if _, err := filelease.NewStateFile(filepath.Join(root, "a", "worker.json")); !errors.Is(err, syscall.EIO) {
-		t.Errorf("NewStateFile: got %v, want EIO", err)
+	if _, err := filelease.New(filepath.Join(root, "a")); !errors.Is(err, syscall.EIO) {
+		t.Errorf("New: got %v, want EIO", err)
 	}
 	f := newFile(t, root)
 	for range 2 { // the second one finds the folder, whose maker may have died before it was on the disk
@@ -197,11 +197,12 @@ func TestNothingIsWrittenThroughALink(t *testing.T) {
 	for _, link := range []func(from, to string) error{os.Symlink, os.Link} {
 		dir, victim := t.TempDir(), filepath.Join(t.TempDir(), "victim")
 		write(t, victim, []byte("mine"))
-		f := newStateFile(t, filepath.Join(dir, "0.json"))
-		if err := link(victim, filepath.Join(dir, "0.json.tmp")); err != nil {
+		f := newFile(t, dir)
+		claim := acquire(t, f, fileRequest(1, 0)).Claim
+		if err := link(victim, stateOf(dir, 0)+".tmp"); err != nil {
 			t.Fatal(err)
 		}
-		extend(t, f, acquire(t, f, fileRequest(1, 0)).Claim, 4711)
+		extend(t, f, claim, 4711)
 		if got := contents(t, victim); string(got) != "mine" {
 			t.Errorf("the victim is %q", got)
 		}
@@ -209,11 +210,11 @@ func TestNothingIsWrittenThroughALink(t *testing.T) {
 
 	dir, victim := t.TempDir(), filepath.Join(t.TempDir(), "victim")
 	write(t, victim, nil)
-	lock := filepath.Join(dir, "0.json.lock")
-	if err := os.Symlink(victim, lock); err != nil {
+	lock := stateOf(dir, 0) + ".lock"
+	if err := errors.Join(os.Mkdir(filepath.Dir(lock), 0o700), os.Symlink(victim, lock)); err != nil {
 		t.Fatal(err)
 	}
-	_, err := newStateFile(t, filepath.Join(dir, "0.json")).Acquire(t.Context(), fileRequest(1, 0))
+	_, err := newFile(t, dir).Acquire(t.Context(), fileRequest(1, 0))
 	if got := contents(t, victim); len(got) > 0 || err == nil || !strings.Contains(err.Error(), lock) {
 		t.Errorf("the victim is %q: %v", got, err)
 	}
@@ -225,12 +226,12 @@ func TestAChildThatIsBeingStartedNeitherKeepsNorEndsALock(t *testing.T) {
 	if err != nil {
 		t.Fatal(err) // every Unix has it
 	}
-	path := filepath.Join(t.TempDir(), "worker.json")
-	f := newStateFile(t, path)
+	dir := t.TempDir()
+	f := newFile(t, dir)
 	c := acquire(t, f, workerRequest(1, 12)).Claim
 	extend(t, f, c, 5000) // above the tick, so it is looked at twice
 	release(t, f, c)
-	other := newStateFile(t, path)
+	other := newFile(t, dir)
 	ctx, cancel := context.WithCancel(t.Context())
 	var children sync.WaitGroup
 	defer children.Wait()

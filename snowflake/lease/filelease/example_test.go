@@ -6,7 +6,6 @@ import (
 	"log"
 	"log/slog"
 	"os"
-	"path/filepath"
 
 	"github.com/sqlflake/sqlflake/snowflake/lease"
 	"github.com/sqlflake/sqlflake/snowflake/lease/filelease"
@@ -40,16 +39,16 @@ func ExampleNew() {
 	// worker 1
 }
 
-// A process whose worker number is given to it keeps its horizon in a file, so that no ID is issued twice if it is
+// A process whose worker number is given to it keeps its horizon in a folder, so that no ID is issued twice if it is
 // restarted after its clock was set back.
-func ExampleNewStateFile() {
+func ExampleNew_number() {
 	dir, err := os.MkdirTemp("", "worker") // a program uses a folder that outlives the process
 	if err != nil {
 		log.Fatal(err)
 	}
 	defer func() { _ = os.RemoveAll(dir) }()
 	worker := int64(12) // of its configuration
-	store, err := filelease.NewStateFile(filepath.Join(dir, "worker.json"))
+	store, err := filelease.New(dir)
 	if err != nil {
 		log.Print(err)
 		return

@@ -18,8 +18,8 @@ import (
 	"github.com/sqlflake/sqlflake/snowflake/lease/leasestore"
 )
 
-// open returns a store in the folder dir, for the workers of many namespaces. The gate is a name in it.
-func open(dir, gate string) (*Store, error) {
+// open returns a store in the folder dir.
+func open(dir string) (*Store, error) {
 	// Absolute, so that a process that changes its working directory keeps its store.
 	dir, err := filepath.Abs(dir)
 	if err == nil {
@@ -41,8 +41,7 @@ func open(dir, gate string) (*Store, error) {
 
 	return &Store{
 		dir:   folder(dir),
-		place: folder(dir),
-		gate:  fileRow{path: filepath.Join(dir, gate)},
+		gate:  fileRow{path: filepath.Join(dir, "store")},
 		turn:  make(chan struct{}, 1),
 		owned: map[string]*owner{},
 	}, nil
@@ -86,7 +85,7 @@ func makeFolder(dir string) error {
 	return syncFolder(parent)
 }
 
-// folder is a place for many workers: it has a folder for each namespace, and there a state file for each worker.
+// folder has a folder for each namespace, and there a state file for each worker.
 type folder string
 
 // of returns the folder of a namespace. Hexadecimal digits are a file name everywhere, even where names ignore case.
@@ -94,6 +93,7 @@ func (d folder) of(namespace string) string {
 	return filepath.Join(string(d), hex.EncodeToString([]byte(namespace)))
 }
 
+// namespaces returns all that may have a state.
 func (d folder) namespaces() ([]string, error) {
 	found, err := os.ReadDir(string(d))
 	if err != nil {
@@ -111,6 +111,7 @@ func (d folder) namespaces() ([]string, error) {
 	return names, nil
 }
 
+// row returns the row of a worker, which may have no state yet.
 func (d folder) row(namespace string, worker int64) fileRow {
 	name := strconv.FormatInt(worker, 10) + stateSuffix
 	return fileRow{path: filepath.Join(d.of(namespace), name), namespace: namespace, worker: worker}
@@ -123,7 +124,7 @@ func (d folder) checkVersion(namespace string) error {
 	return err
 }
 
-// used opens none of the files.
+// used returns the rows of a namespace that have a state, in the order of their last write. It opens none of the files.
 func (d folder) used(namespace string) ([]fileRow, error) {
 	found, err := os.ReadDir(d.of(namespace))
 	if errors.Is(err, fs.ErrNotExist) {
@@ -168,18 +169,12 @@ func (d folder) rowOf(namespace, file string) (row fileRow, ok bool) {
 
 // begin creates the folder of the namespace. It also flushes one that exists: the process that created it may have died
 // before.
-func (d folder) begin(r leasestore.Request) error {
-	return storeError(errors.Join(makeFolder(d.of(r.Namespace)), syncFolder(string(d))))
+func (d folder) begin(namespace string) error {
+	return storeError(errors.Join(makeFolder(d.of(namespace)), syncFolder(string(d))))
 }
 
-func (folder) check(leasestore.Request, fileState) error { return nil }
-
-func (folder) candidates(r order.Request, rows []order.Row) *order.Candidates {
-	return order.All(r, rows)
-}
-
-// checkRequest compares the request with what the namespace or the state file was first used for.
-func (f *Store) checkRequest(r leasestore.Request, used []fileRow) error {
+// checkLayout compares the layout of the request with the one that the namespace was first used for.
+func checkLayout(r leasestore.Request, used []fileRow) error {
 	var unread error
 	for _, row := range used {
 		s, ok, err := row.read(nil)
@@ -188,9 +183,6 @@ func (f *Store) checkRequest(r leasestore.Request, used []fileRow) error {
 			continue // another state of the namespace says the same
 		}
 
-		if err := f.place.check(r, s); err != nil {
-			return err
-		}
 		if s.Layout != r.Layout {
 			return fmt.Errorf("%w: namespace %q has %q, not %q", lease.ErrLayout, r.Namespace, s.Layout, r.Layout)
 		}
@@ -211,7 +203,7 @@ func (f *Store) choose(
 	for i, u := range used {
 		rows[i] = order.Row{Worker: u.worker, Free: true, FreeFrom: u.written}
 	}
-	candidates := f.place.candidates(order.Request{First: r.First, Last: r.Last, Tick: r.Tick}, rows)
+	candidates := order.All(order.Request{First: r.First, Last: r.Last, Tick: r.Tick}, rows)
 
 	for {
 		next, ok := candidates.Take(0)
@@ -222,7 +214,7 @@ func (f *Store) choose(
 			return row, nil, s, err
 		}
 
-		row = f.place.row(r.Namespace, next.Worker)
+		row = f.dir.row(r.Namespace, next.Worker)
 		lock, s, err = f.lockFree(row, r, next.Worker)
 		switch {
 		case err != nil:

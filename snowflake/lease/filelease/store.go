@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"path/filepath"
 	"slices"
 	"time"
 	"unicode/utf8"
@@ -27,9 +26,8 @@ import (
 // Before Extend returns, the state of the worker has been written to a temporary file, flushed, renamed, and the folder
 // flushed: two flushes each time. A power cut can't bring an old horizon back if the disk does what it reports.
 type Store struct {
-	dir   folder // has the lock files, and the marks of later versions
-	place place
-	gate  fileRow // whose lock keeps out the other processes while this one chooses a worker or lists
+	dir  folder
+	gate fileRow // whose lock keeps out the other processes while this one chooses a worker or lists
 
 	turn   chan struct{}     // has an element while a call uses the fields below
 	owned  map[string]*owner // by the path of the state
@@ -45,6 +43,10 @@ var _ leasestore.Store = (*Store)(nil)
 // lease.ErrOption if the folder is on a network file system or shared with a virtual machine's host (both known on
 // Linux only) or on a file system that does not keep locks, and the operating system's if it can't be written.
 //
+// A process whose configuration names its worker, such as the ordinal of a pod, needs a folder that outlives
+// it, such as a volume, and lease.WithWorkers(n, n). After Close of the lease a restart waits for nothing; after a crash
+// the first ID waits for the horizon, up to a window.
+//
 // The folder belongs to the store. If a file in it is removed or restored from a backup, the store forgets horizons,
 // and only clocks then keep the IDs apart. All processes must see the same folder (containers of a host mount it) and
 // write it as the same user.
@@ -52,36 +54,12 @@ func New(dir string) (*Store, error) {
 	if dir == "" {
 		return nil, fmt.Errorf("%w: the path of the file store is empty", lease.ErrOption)
 	}
-	return open(dir, "store")
-}
-
-// NewStateFile returns a store with exactly one worker, in the file at path, for a process whose configuration names
-// its worker, such as the ordinal of a pod. The number alone does not keep IDs apart if the process is restarted after
-// its clock was set back. The file does: it holds the horizon, and no ID below it is issued again. After Close of the
-// lease a restart waits for nothing; after a crash the first ID waits for the horizon, up to a window.
-//
-// NewStateFile creates the folder of the file if it is missing. The first Acquire creates the file and two lock files
-// in the same folder. The errors are the same as of New. The folder must outlive the process: in a container it is a
-// volume.
-//
-// The first Acquire writes the namespace, the worker and the layout into the file, and others are rejected later. It
-// must ask for one worker (lease.WithWorkers(n, n)); later ones may ask for a range that includes it. A second process
-// with the same file finds the worker held. A process with the same number and another file is not noticed.
-func NewStateFile(path string) (*Store, error) {
-	if path == "" {
-		return nil, fmt.Errorf("%w: the path of the state file is empty", lease.ErrOption)
-	}
-	name := filepath.Base(path)
-	f, err := open(filepath.Dir(path), name+".gate")
-	if err == nil {
-		f.place = stateFile(filepath.Join(string(f.dir), name))
-	}
-	return f, err
+	return open(dir)
 }
 
 // Acquire implements [leasestore.Store]. How long a worker has been free counts from its last extension or release.
 // Among workers with a horizon above the tick it takes the one with the lowest horizon. It returns lease.ErrDamaged for
-// a file that can't be read, and lease.ErrOption if a state file is for another namespace or worker.
+// a file that can't be read.
 func (f *Store) Acquire(ctx context.Context, r leasestore.Request) (leasestore.Grant, error) {
 	if err := r.Validate(); err != nil {
 		return leasestore.Grant{}, err
@@ -99,9 +77,9 @@ func (f *Store) Acquire(ctx context.Context, r leasestore.Request) (leasestore.G
 		return leasestore.Grant{}, err
 	}
 
-	used, err := f.place.used(r.Namespace)
+	used, err := f.dir.used(r.Namespace)
 	if err == nil {
-		err = f.checkRequest(r, used)
+		err = checkLayout(r, used)
 	}
 	if err != nil {
 		return leasestore.Grant{}, err
@@ -110,7 +88,7 @@ func (f *Store) Acquire(ctx context.Context, r leasestore.Request) (leasestore.G
 		return grant, err
 	}
 	if len(used) == 0 {
-		if err := f.place.begin(r); err != nil {
+		if err := f.dir.begin(r.Namespace); err != nil {
 			return leasestore.Grant{}, err
 		}
 	}
@@ -186,7 +164,7 @@ func (f *Store) List(ctx context.Context, namespace string) ([]leasestore.Entry,
 	defer unlockStore()
 	namespaces := []string{namespace}
 	if namespace == "" {
-		if namespaces, err = f.place.namespaces(); err != nil {
+		if namespaces, err = f.dir.namespaces(); err != nil {
 			return nil, err
 		}
 	}
@@ -196,13 +174,13 @@ func (f *Store) List(ctx context.Context, namespace string) ([]leasestore.Entry,
 		errs    []error
 	)
 	for _, name := range namespaces {
-		rows, err := f.place.used(name)
+		rows, err := f.dir.used(name)
 		errs = append(errs, err)
 		for _, row := range rows {
 			if err := ctx.Err(); err != nil {
 				return nil, err
 			}
-			e, ok, err := f.entry(row, namespace)
+			e, ok, err := f.entry(row)
 			errs = append(errs, err)
 			if ok {
 				entries = append(entries, e)
@@ -217,14 +195,11 @@ func (f *Store) List(ctx context.Context, namespace string) ([]leasestore.Entry,
 	return entries, errors.Join(errs...)
 }
 
-// entry returns the entry of a row, and false for a row of another namespace than the one asked for.
-func (f *Store) entry(row fileRow, namespace string) (e leasestore.Entry, ok bool, err error) {
+// entry returns the entry of a row, and false if its state was removed meanwhile.
+func (f *Store) entry(row fileRow) (e leasestore.Entry, ok bool, err error) {
 	s, ok, err := row.read(nil)
 	if err != nil || !ok {
 		return e, false, err
-	}
-	if namespace != "" && s.Namespace != namespace {
-		return e, false, nil
 	}
 
 	held, err := f.held(row)

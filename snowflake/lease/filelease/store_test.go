@@ -24,17 +24,7 @@ const fileLayout = "epoch=2025-01-01T00:00:00Z tick=1ms time:41 worker:10 sequen
 
 func newFile(t testing.TB, dir string) *filelease.Store {
 	t.Helper()
-	return opened(t, filelease.New, dir)
-}
-
-func newStateFile(t testing.TB, path string) *filelease.Store {
-	t.Helper()
-	return opened(t, filelease.NewStateFile, path)
-}
-
-func opened(t testing.TB, open func(string) (*filelease.Store, error), path string) *filelease.Store {
-	t.Helper()
-	f, err := open(path)
+	f, err := filelease.New(dir)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -131,10 +121,11 @@ func write(tb testing.TB, path string, text []byte) {
 	}
 }
 
-func TestAStateFileOfALaterVersionIsRefused(t *testing.T) {
+func TestAStateOfALaterVersionIsRefused(t *testing.T) {
 	t.Parallel()
-	path := filepath.Join(t.TempDir(), "state.json")
-	s := newStateFile(t, path)
+	dir := t.TempDir()
+	path := stateOf(dir, 0)
+	s := newFile(t, dir)
 	claim := acquire(t, s, fileRequest(1, 0)).Claim
 	write(t, path, resealed(`file 1"`, `file 2"`)(contents(t, path)))
 	_, acquired := s.Acquire(t.Context(), fileRequest(2, 0))
@@ -300,6 +291,44 @@ func TestFileIsUselessAfterClose(t *testing.T) {
 	for _, err := range []error{extended, acquired, f.Release(t.Context(), c, 1)} {
 		if !errors.Is(err, os.ErrClosed) {
 			t.Errorf("got %v, want ErrClosed", err)
+		}
+	}
+}
+
+// TestAReservationOutlivesItsProcess closes the store, as the end of the process would.
+func TestAReservationOutlivesItsProcess(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	century := workerRequest(1, 1)
+	century.TTL, century.Holder.Host = 100*365*24*time.Hour, "reserved for orders"
+	first := newFile(t, dir)
+	claim := acquire(t, first, century).Claim
+	for _, before := range []bool{true, false} {
+		if !before {
+			if err := first.Close(); err != nil {
+				t.Fatal(err)
+			}
+		}
+		second := newFile(t, dir)
+		if again := acquire(t, second, century).Claim; again != claim {
+			t.Errorf("another process has %+v, want %+v", again, claim)
+		}
+		other := century
+		other.Token = fileRequest(2, 1).Token
+		if _, err := second.Acquire(t.Context(), other); !errors.Is(err, lease.ErrNoWorker) {
+			t.Errorf("another token: %v, want ErrNoWorker", err)
+		}
+		if entries, err := second.List(t.Context(), claim.Namespace); err != nil || len(entries) != 1 || !entries[0].Reserved() {
+			t.Errorf("%+v, %v, want a reservation", entries, err)
+		}
+		if !before { // given back, it is a worker like any other
+			if err := second.Release(t.Context(), claim, 0); err != nil {
+				t.Fatal(err)
+			}
+			other.TTL = time.Second
+			if grant := acquire(t, newFile(t, dir), other); grant.Worker != 1 || grant.Epoch != 2 {
+				t.Errorf("after the release: %+v", grant)
+			}
 		}
 	}
 }

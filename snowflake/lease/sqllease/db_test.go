@@ -10,8 +10,6 @@ import (
 	"testing"
 	"time"
 
-	"gorm.io/gorm"
-
 	"github.com/sqlflake/sqlflake/internal/testdb"
 	"github.com/sqlflake/sqlflake/snowflake/lease"
 	"github.com/sqlflake/sqlflake/snowflake/lease/leasetest"
@@ -19,55 +17,12 @@ import (
 	"github.com/sqlflake/sqlflake/snowflake/sqldb"
 )
 
-func TestMain(m *testing.M) {
-	if os.Getenv(killVariable) == "" {
-		os.Exit(testdb.Main(m))
-	}
-	if err := runMover(); err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		os.Exit(1)
-	}
-}
+func TestMain(m *testing.M) { os.Exit(testdb.Main(m)) }
 
 // insertLease is what comes before the values of a lease. It names the columns, so that a later one needs a default
 // alone.
 const insertLease = "INSERT INTO snowflake_leases (namespace, worker, epoch, token, horizon, expires_ms, generation, " +
 	"reserved_for, host, pid, version, revision) VALUES "
-
-// TestNewTakesWhatRunsStatements leases a worker through each kind of handle that programs have. A single connection
-// would block if a call used two at a time.
-func TestNewTakesWhatRunsStatements(t *testing.T) {
-	for name, open := range map[string]func(*testing.T, testdb.Target) sqldb.DB{
-		"*sql.Conn": func(t *testing.T, target testdb.Target) sqldb.DB {
-			t.Helper()
-			db := target.Open(t)
-			conn, err := db.Conn(t.Context())
-			if err != nil {
-				t.Fatal(err)
-			}
-			t.Cleanup(func() { _ = conn.Close() })
-			return conn
-		},
-		"gorm.ConnPool with prepared statements": func(t *testing.T, target testdb.Target) sqldb.DB {
-			t.Helper()
-			return gorm.NewPreparedStmtDB(target.Open(t), 100, time.Hour)
-		},
-	} {
-		t.Run(name, func(t *testing.T) {
-			eachSQL(t, func(t *testing.T, target testdb.Target, dialect sqldb.Dialect) {
-				store := newSQL(t, open(t, target), dialect)
-				for epoch := range int64(3) {
-					grant := mustAcquire(t, store, sqlRequest("n", 5, 5))
-					if grant.Epoch != epoch+1 || grant.Horizon != 1000*epoch {
-						t.Fatalf("%+v", grant)
-					}
-					mustExtend(t, store, keep(grant.Claim), 1000*grant.Epoch)
-					mustRelease(t, store, grant.Claim)
-				}
-			})
-		})
-	}
-}
 
 // Vitess shows autocommit as 0, the others as OFF.
 func TestMigrateRejectsConnectionsThatDoNotCommit(t *testing.T) {

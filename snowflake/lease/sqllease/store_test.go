@@ -6,7 +6,6 @@ import (
 	"errors"
 	"math"
 	"os"
-	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -381,28 +380,6 @@ func TestAWorkerThatWasExtendedMeanwhileIsNotTakenOver(t *testing.T) {
 	})
 }
 
-// Others are faster each time. The last worker is for Reserve, so it comes after all that nobody had.
-func TestTheLastWorkerIsTakenLast(t *testing.T) {
-	target := testdb.SQLite(t)
-	db := target.Open(t)
-	store := newSQL(t, db, sqldb.SQLite)
-	namespace, reads := "", 0
-	asker, _ := countedStore(t, db, target, sqldb.SQLite, func(int64) {
-		if reads++; reads%3 == 0 { // the statement that adds a row comes after two that read
-			_, _ = store.Acquire(t.Context(), sqlRequest(namespace, 0, 6)) // all may be held
-		}
-	})
-	for i := range 200 {
-		namespace, reads = strconv.Itoa(i), 0
-		mustAcquire(t, store, sqlRequest(namespace, 0, 6))
-		grant := mustAcquire(t, asker, sqlRequest(namespace, 0, 7))
-		taken := ask[int64](t, db, "SELECT COUNT(*) FROM snowflake_leases WHERE namespace = '"+namespace+"'")
-		if grant.Worker == 7 && taken < 8 {
-			t.Fatalf("worker 7 is one of %d that were taken", taken)
-		}
-	}
-}
-
 // Sessions have different time zones, and databases different default isolation levels.
 func TestSessionsDoNotMatter(t *testing.T) {
 	const (
@@ -432,18 +409,4 @@ func TestSessionsDoNotMatter(t *testing.T) {
 			}
 		})
 	}
-}
-
-func TestMigrateTakesATableOfItsOwnOnly(t *testing.T) {
-	eachSQL(t, func(t *testing.T, target testdb.Target, dialect sqldb.Dialect) {
-		db := target.Open(t)
-		exec(t, db, "CREATE TABLE snowflake_leases (id bigint)")
-		store, err := sqllease.New(db, dialect)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := store.Migrate(t.Context()); err == nil {
-			t.Error("a table with other columns was taken")
-		}
-	})
 }
