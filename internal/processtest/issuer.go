@@ -12,6 +12,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/sqlflake/sqlflake/internal/testclock"
 	"github.com/sqlflake/sqlflake/snowflake"
 	"github.com/sqlflake/sqlflake/snowflake/lease"
 	"github.com/sqlflake/sqlflake/snowflake/lease/leasestore"
@@ -175,7 +176,7 @@ func (o Order) options(out *notes) []lease.Option {
 
 	generator := []snowflake.Option{snowflake.WithLayout(layout)}
 	if o.Behind != 0 {
-		generator = append(generator, snowflake.WithClock(lateClock{o.Behind}))
+		generator = append(generator, snowflake.WithClock(testclock.New(-o.Behind)))
 	}
 
 	opts := []lease.Option{
@@ -201,24 +202,6 @@ func (o Order) options(out *notes) []lease.Option {
 	}
 
 	return opts
-}
-
-// lateClock is behind.
-type lateClock struct{ by time.Duration }
-
-var began = time.Now()
-
-func (c lateClock) Now() time.Time { return time.Now().Add(-c.by) }
-
-func (lateClock) Elapsed() time.Duration { return time.Since(began) }
-
-func (lateClock) Sleep(ctx context.Context, d time.Duration) error {
-	select {
-	case <-time.After(d):
-		return nil
-	case <-ctx.Done():
-		return ctx.Err()
-	}
 }
 
 // write writes a handful of IDs at a time: IDs that a kill finds in a buffer would never reach the test.
