@@ -243,10 +243,7 @@ func TestARunningLeaseContinuesWhenItsFloorIsRepaired(t *testing.T) {
 		l := mustOpen(t, store, lease.WithObserver(events.hook), lease.WithWorkers(0, 1))
 		defer mustClose(t, l)
 		mustNext(t, l)
-		store.setDown(true)
-		time.Sleep(25 * time.Second)
-		thief := mustOpen(t, memory, lease.WithWorkers(0, 0))
-		defer mustClose(t, thief)
+		store.robbed(t)
 		setFloor(24 * time.Hour)
 		store.setDown(false)
 		if _, err := l.Generator().Next(); !errors.Is(err, snowflake.ErrLeaseStalled) {

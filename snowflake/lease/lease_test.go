@@ -165,10 +165,7 @@ func TestALostWorkerIsReplaced(t *testing.T) {
 		l := mustOpen(t, store, lease.WithObserver(events.hook), lease.WithWorkers(0, 1))
 		defer mustClose(t, l)
 		last := mustNext(t, l)
-		store.setDown(true)
-		time.Sleep(25 * time.Second)
-		thief := mustOpen(t, memory, lease.WithWorkers(0, 0))
-		defer mustClose(t, thief)
+		thief := store.robbed(t)
 		horizon := thief.Generator().Layout().Time(mustNext(t, thief))
 		if _, err := l.Generator().Next(); !errors.Is(err, snowflake.ErrLeaseStalled) {
 			t.Errorf("beyond the horizon: %v", err)

@@ -161,10 +161,7 @@ func TestCloseGivesBackAWorkerThatIsNotInUseYet(t *testing.T) {
 		store := newFaulty(memory)
 		slow := &altered{Store: store}
 		l := mustOpen(t, slow, lease.WithWorkers(0, 1))
-		store.setDown(true)
-		time.Sleep(25 * time.Second)
-		thief := mustOpen(t, memory, lease.WithWorkers(0, 0))
-		defer mustClose(t, thief)
+		store.robbed(t)
 		store.setDown(false)
 		block := make(chan struct{}, 2)
 		block <- struct{}{} // for the two calls that notice the loss; the first one of worker 1 blocks
@@ -210,10 +207,7 @@ func TestAWorkerIsGivenBackIfItsAcquisitionWasCutOff(t *testing.T) {
 			t.Errorf("after Open: %+v, before it %+v", e, before)
 		}
 		l := mustOpen(t, store, lease.WithWorkers(0, 1))
-		faulty.setDown(true)
-		time.Sleep(25 * time.Second)
-		thief := mustOpen(t, memory, lease.WithWorkers(0, 0))
-		defer mustClose(t, thief)
+		faulty.robbed(t)
 		calls.Store(100)
 		faulty.setDown(false)
 		time.Sleep(5 * time.Second) // l knows of the loss, and has asked for another worker
