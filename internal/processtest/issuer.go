@@ -27,7 +27,6 @@ type Order struct {
 	First, Last int64  // the workers to choose from
 	Window      time.Duration
 	Begin       time.Time // when to open the lease; zero: at once
-	Limit       int       // stop after that many IDs and keep the worker; 0 is no limit
 
 	MaxSkew time.Duration // 0: the default
 	Behind  time.Duration // of the generator's clock
@@ -207,29 +206,21 @@ func (o Order) options(out *notes) []lease.Option {
 // write writes a handful of IDs at a time: IDs that a kill finds in a buffer would never reach the test.
 func (o Order) write(ctx context.Context, g *snowflake.Generator) error {
 	var text []byte
-	for n := 0; ; {
+	for {
 		text = text[:0]
 		for range 1 + rand.N(64) {
-			if o.Limit > 0 && n == o.Limit {
-				break
-			}
 			id, err := g.NextContext(ctx)
 			if err != nil {
 				_, _ = os.Stdout.Write(text)
 				return err
 			}
 			text = binary.LittleEndian.AppendUint64(text, uint64(id))
-			n++
 		}
 
 		if _, err := os.Stdout.Write(text); err != nil {
 			return err
 		}
 
-		if o.Limit > 0 && n == o.Limit {
-			<-ctx.Done()
-			return ctx.Err()
-		}
 		time.Sleep(o.Pace)
 	}
 }
