@@ -84,7 +84,6 @@ func TestTheGeneratorsOwnClockWinsInEitherOrderOfTheOptions(t *testing.T) {
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			l := mustOpen(t, lease.NewMemory(nil), opts...)
-			defer mustClose(t, l)
 
 			id, err := l.Generator().Next()
 			if ahead := time.Until(l.Generator().Layout().Time(id)); err != nil || ahead < 4*time.Second {
@@ -127,7 +126,6 @@ func TestAStepForwardIsFollowedIfTheStoresClockConfirmsIt(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				var process, server setClock
 				l := mustOpen(t, lease.NewMemory(server.Now), lease.WithClock(&process))
-				defer mustClose(t, l)
 				process.wall.Store(int64(test.step))
 				if test.too {
 					server.wall.Store(int64(test.step))
@@ -157,8 +155,7 @@ func TestALeaseMayHaveExpiredByEitherClock(t *testing.T) {
 				synctest.Test(t, func(t *testing.T) {
 					store := &altered{Store: lease.NewMemory(time.Now)}
 					var clock setClock
-					l := mustOpen(t, store, lease.WithClock(&clock))
-					defer mustClose(t, l)
+					mustOpen(t, store, lease.WithClock(&clock))
 					change := func() {
 						clock.wall.Store(test.wall)
 						clock.elapsed.Store(test.elapsed)
@@ -241,7 +238,6 @@ func TestARunningLeaseContinuesWhenItsFloorIsRepaired(t *testing.T) {
 		store := newFaulty(memory)
 		var events recorder
 		l := mustOpen(t, store, lease.WithObserver(events.hook), lease.WithWorkers(0, 1))
-		defer mustClose(t, l)
 		mustNext(t, l)
 		store.robbed(t)
 		setFloor(24 * time.Hour)
@@ -309,7 +305,6 @@ func TestAWindowIsShortenedUntilTheNamespaceAllowsIt(t *testing.T) {
 						reports++
 					}
 				}))
-				defer mustClose(t, l)
 				least, most := c.first-c.layout.Tick(), c.first+2*c.layout.Tick()+10*time.Millisecond
 				if ahead := time.Until(l.Status().Horizon); ahead < least || ahead > most {
 					t.Errorf("the horizon is %v ahead, want about %v", ahead, c.first)
@@ -390,7 +385,6 @@ func TestAfterAFailureAShortWindowIsExtendedInTime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := known(t, time.Second)
 		l := mustOpen(t, store, lease.WithWindow(time.Minute), lease.WithPatience(100*time.Millisecond))
-		defer mustClose(t, l)
 		failed := false
 		store.extend.set(func(ctx context.Context, c leasestore.Claim, horizon int64, ttl time.Duration) (time.Time, error) {
 			if !failed {

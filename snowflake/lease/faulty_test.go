@@ -44,9 +44,7 @@ func (f *faulty) robbed(t *testing.T) *lease.Lease {
 	t.Helper()
 	f.setDown(true)
 	time.Sleep(25 * time.Second)
-	thief := mustOpen(t, f.Store, lease.WithWorkers(0, 0))
-	t.Cleanup(func() { mustClose(t, thief) })
-	return thief
+	return mustOpen(t, f.Store, lease.WithWorkers(0, 0))
 }
 
 func (f *faulty) loseNext(method string, n int) {

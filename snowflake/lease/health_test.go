@@ -51,8 +51,7 @@ func probe(t *testing.T, l *lease.Lease) error {
 
 func TestReadyMeansThatAnIDCanBeIssuedNow(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		memory := lease.NewMemory(time.Now)
-		floor, setFloor := floored(memory)
+		floor, setFloor := floored(lease.NewMemory(time.Now))
 		store := newFaulty(floor)
 		l := mustOpen(t, store, lease.WithWorkers(0, 0))
 		if d := probed(t, l); d < probing {
@@ -65,8 +64,7 @@ func TestReadyMeansThatAnIDCanBeIssuedNow(t *testing.T) {
 		if err := probe(t, l); !errors.Is(err, snowflake.ErrLeaseStalled) || !errors.Is(err, errDown) {
 			t.Errorf("the store is down: %v", err)
 		}
-		time.Sleep(25 * time.Second)
-		thief := mustOpen(t, memory, lease.WithWorkers(0, 0))
+		thief := store.robbed(t)
 		store.setDown(false)
 		if d := probed(t, l, snowflake.ErrLeaseStalled, errDown); d > lease.DefaultWindow {
 			t.Errorf("the store is back, and the error is about its outage after %v", d)
@@ -159,7 +157,6 @@ func TestAStepBackStopsIDsForNoLongerThanItIs(t *testing.T) {
 				store.granting(func(_ leasestore.Request, g *leasestore.Grant) { g.Forgets = test.forgets })
 				var events recorder
 				l := mustOpen(t, store, lease.WithClock(process), lease.WithObserver(events.hook))
-				defer mustClose(t, l)
 				probed(t, l)
 
 				if !test.stays {
@@ -299,7 +296,6 @@ func TestAfterTheEndReadyAndOpenNameIt(t *testing.T) {
 				t.Errorf("after the end: %v", err)
 			}
 		}
-		mustClose(t, l)
 	})
 }
 
@@ -330,6 +326,5 @@ func TestANamespaceOfALaterVersionStopsAProcessAtItsHorizon(t *testing.T) {
 		if d := probed(t, l, snowflake.ErrLeaseStalled); d > lease.DefaultWindow {
 			t.Errorf("not ready for another %v: %v", d, l.Ready())
 		}
-		mustClose(t, l)
 	})
 }
