@@ -1,7 +1,6 @@
 package lease_test
 
 import (
-	"context"
 	"errors"
 	"log/slog"
 	"strings"
@@ -74,8 +73,7 @@ func TestEventsWithoutAWorkerNameNone(t *testing.T) {
 		store := lease.NewMemory(time.Now)
 		mustOpen(t, store, lease.WithWorkers(0, 0))
 		var log strings.Builder
-		ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
-		defer cancel()
+		ctx := within(t, 50*time.Millisecond)
 		var events atomic.Int32
 		_, err := lease.Open(ctx, store, options(t, lease.WithWorkers(0, 0),
 			lease.WithLogger(slog.New(slog.NewTextHandler(&log, nil))),

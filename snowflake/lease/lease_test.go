@@ -44,6 +44,14 @@ func mustOpen(tb testing.TB, store leasestore.Store, more ...lease.Option) *leas
 	return l
 }
 
+// within returns a context that ends after d.
+func within(tb testing.TB, d time.Duration) context.Context {
+	tb.Helper()
+	ctx, cancel := context.WithTimeout(tb.Context(), d)
+	tb.Cleanup(cancel)
+	return ctx
+}
+
 // mustClose closes without the test's context, which has ended in cleanups.
 func mustClose(tb testing.TB, l *lease.Lease) {
 	tb.Helper()
@@ -142,8 +150,7 @@ func TestAStallTellsItsCauseToTheServerOnly(t *testing.T) {
 		if errors.Is(err, context.DeadlineExceeded) || strings.Contains(err.Error(), "db-7") {
 			t.Errorf("the caller sees the cause: %v", err)
 		}
-		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
-		defer cancel()
+		ctx := within(t, time.Second)
 		if _, err := l.Generator().NextContext(ctx); !errors.Is(err, context.DeadlineExceeded) {
 			t.Errorf("%v, want the caller's deadline", err)
 		}
@@ -230,8 +237,7 @@ func TestWithoutTheStoreItServesUntilTheHorizonAndRecovers(t *testing.T) {
 			t.Errorf("%+v", s)
 		}
 		time.AfterFunc(30*time.Second, func() { store.setDown(false) })
-		ctx, cancel := context.WithTimeout(t.Context(), time.Hour)
-		defer cancel()
+		ctx := within(t, time.Hour)
 		if id, err := l.Generator().NextContext(ctx); id == 0 || err != nil || time.Since(start) > 45*time.Second {
 			t.Errorf("NextContext: %d, %v after %v", id, err, time.Since(start))
 		}

@@ -34,8 +34,7 @@ func TestOpenWaitsForAWorkerAsLongAsItsContext(t *testing.T) {
 		if len(workers) != 4 {
 			t.Errorf("four leases hold %v", workers)
 		}
-		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
-		defer cancel()
+		ctx := within(t, time.Minute)
 		_, err := lease.Open(ctx, store, options(t)...)
 		var none *lease.NoWorkerError
 		if !errors.As(err, &none) || !errors.Is(err, lease.ErrNoWorker) || !errors.Is(err, context.DeadlineExceeded) || none.Last != 3 {
@@ -65,8 +64,7 @@ func TestOpenGivesUpOnAStoreThatDoesNotAnswer(t *testing.T) {
 				t.Errorf("Open with a window of %v: %v after %v", window, err, time.Since(start))
 			}
 		}
-		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
-		defer cancel()
+		ctx := within(t, time.Second)
 		if _, err := lease.Open(ctx, store, options(t)...); !errors.Is(err, errDown) || !errors.Is(err, context.DeadlineExceeded) {
 			t.Errorf("Open with a deadline: %v, want it and the store's error", err)
 		}
@@ -98,8 +96,7 @@ func TestOpenSaysWhatItWaitedForIfItsContextEndsDuringACall(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := lease.NewMemory(time.Now)
 		mustOpen(t, store, lease.WithWorkers(0, 0))
-		ctx, cancel := context.WithTimeout(t.Context(), 11*time.Second) // the second call comes after ten
-		defer cancel()
+		ctx := within(t, 11*time.Second) // the second call comes after ten
 		hanging, calls := &altered{Store: store}, 0
 		hanging.acquire.set(func(ctx context.Context, r leasestore.Request) (leasestore.Grant, error) {
 			if calls++; calls == 2 {
@@ -134,8 +131,7 @@ func TestCloseEndsWithItsContextAndStopsTheGeneratorAtOnce(t *testing.T) {
 		patient := make(chan error, 1)
 		go func() { patient <- l.Close(context.Background()) }() // nor does another Close keep one waiting
 		synctest.Wait()
-		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
-		defer cancel()
+		ctx := within(t, time.Second)
 		start := time.Now()
 		if err := l.Close(ctx); !errors.Is(err, context.DeadlineExceeded) || time.Since(start) != time.Second {
 			t.Errorf("Close: %v after %v", err, time.Since(start))
@@ -197,8 +193,7 @@ func TestAWorkerIsGivenBackIfItsAcquisitionWasCutOff(t *testing.T) {
 		mustClose(t, first)
 		before := entry(t, memory, 0)
 		calls.Store(1)
-		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
-		defer cancel()
+		ctx := within(t, time.Second)
 		if _, err := lease.Open(ctx, store, options(t, lease.WithWorkers(0, 0))...); !errors.Is(err, context.DeadlineExceeded) {
 			t.Errorf("Open: %v", err)
 		}
