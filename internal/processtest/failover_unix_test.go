@@ -47,7 +47,12 @@ func dsnOf(kind string, s *dbserver.Server) string {
 
 func (c *replicated) at(t *testing.T, s *dbserver.Server) *sql.DB {
 	t.Helper()
-	db, err := sql.Open(failoverDrivers[c.kind], dsnOf(c.kind, s))
+	return openDB(t, c.kind, dsnOf(c.kind, s))
+}
+
+func openDB(t *testing.T, kind, dsn string) *sql.DB {
+	t.Helper()
+	db, err := sql.Open(failoverDrivers[kind], dsn)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -67,12 +67,7 @@ func startGalera(t *testing.T) *galera {
 
 func (c *galera) open(t *testing.T, node int, more string) *sql.DB {
 	t.Helper()
-	db, err := sql.Open("mysql", dsnOf("mariadb", c.nodes[node])+more)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = db.Close() })
-	return db
+	return openDB(t, "mariadb", dsnOf("mariadb", c.nodes[node])+more)
 }
 
 func (c *galera) status(t *testing.T, node int, name string) (value string) {
@@ -314,11 +309,8 @@ func (c *galera) parts(t *testing.T) {
 	}
 	var all []*Process
 	begin := func(node int) *Process {
-		x := MustStart(t, orders[node])
+		x := issuing(t, orders[node])
 		all = append(all, x)
-		if err := x.AwaitID(); err != nil {
-			t.Fatal(err)
-		}
 		return x
 	}
 	more := func(processes ...*Process) {

@@ -12,6 +12,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/sqlflake/sqlflake/internal/testclock"
 	"github.com/sqlflake/sqlflake/snowflake"
 	"github.com/sqlflake/sqlflake/snowflake/lease"
 	"github.com/sqlflake/sqlflake/snowflake/lease/leasestore"
@@ -26,7 +27,6 @@ type Order struct {
 	First, Last int64  // the workers to choose from
 	Window      time.Duration
 	Begin       time.Time // when to open the lease; zero: at once
-	Limit       int       // stop after that many IDs and keep the worker; 0 is no limit
 
 	MaxSkew time.Duration // 0: the default
 	Behind  time.Duration // of the generator's clock
@@ -175,7 +175,7 @@ func (o Order) options(out *notes) []lease.Option {
 
 	generator := []snowflake.Option{snowflake.WithLayout(layout)}
 	if o.Behind != 0 {
-		generator = append(generator, snowflake.WithClock(lateClock{o.Behind}))
+		generator = append(generator, snowflake.WithClock(testclock.New(-o.Behind)))
 	}
 
 	opts := []lease.Option{
@@ -203,50 +203,24 @@ func (o Order) options(out *notes) []lease.Option {
 	return opts
 }
 
-// lateClock is behind.
-type lateClock struct{ by time.Duration }
-
-var began = time.Now()
-
-func (c lateClock) Now() time.Time { return time.Now().Add(-c.by) }
-
-func (lateClock) Elapsed() time.Duration { return time.Since(began) }
-
-func (lateClock) Sleep(ctx context.Context, d time.Duration) error {
-	select {
-	case <-time.After(d):
-		return nil
-	case <-ctx.Done():
-		return ctx.Err()
-	}
-}
-
 // write writes a handful of IDs at a time: IDs that a kill finds in a buffer would never reach the test.
 func (o Order) write(ctx context.Context, g *snowflake.Generator) error {
 	var text []byte
-	for n := 0; ; {
+	for {
 		text = text[:0]
 		for range 1 + rand.N(64) {
-			if o.Limit > 0 && n == o.Limit {
-				break
-			}
 			id, err := g.NextContext(ctx)
 			if err != nil {
 				_, _ = os.Stdout.Write(text)
 				return err
 			}
 			text = binary.LittleEndian.AppendUint64(text, uint64(id))
-			n++
 		}
 
 		if _, err := os.Stdout.Write(text); err != nil {
 			return err
 		}
 
-		if o.Limit > 0 && n == o.Limit {
-			<-ctx.Done()
-			return ctx.Err()
-		}
 		time.Sleep(o.Pace)
 	}
 }

@@ -36,10 +36,7 @@ func TestOwnersWhoseClocksAreBehindNeverRepeatAnIDOfTheOneBefore(t *testing.T) {
 		var owners []*Process
 		for n := range Scale(2, 10) * len(ends) {
 			began := time.Now()
-			q := MustStart(t, o)
-			if err := q.AwaitID(); err != nil {
-				t.Fatal(err)
-			}
+			q := issuing(t, o)
 			issued := time.Now()
 
 			if len(owners) > 0 {

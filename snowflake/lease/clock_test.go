@@ -60,7 +60,7 @@ func TestTheGeneratorsOwnClockIsComparedWithTheStores(t *testing.T) {
 			for kind, store := range map[string]leasestore.Store{
 				"a store": lease.NewMemory(time.Now), "a store without a clock": lease.NewMemory(nil),
 			} {
-				clock := offClock{test.off}
+				clock := clockOff(test.off)
 				l, err := lease.Open(t.Context(), store, options(t, lease.WithGenerator(snowflake.WithClock(clock)))...)
 				if !errors.Is(err, test.want) {
 					t.Errorf("Open on %s: %v, want %v", kind, err, test.want)
@@ -75,16 +75,15 @@ func TestTheGeneratorsOwnClockIsComparedWithTheStores(t *testing.T) {
 }
 
 func TestTheGeneratorsOwnClockWinsInEitherOrderOfTheOptions(t *testing.T) {
-	ahead := lease.WithGenerator(snowflake.WithClock(offClock{5 * time.Second}))
-	system := lease.WithClock(offClock{0})
+	ahead := lease.WithGenerator(snowflake.WithClock(clockOff(5 * time.Second)))
+	system := lease.WithClock(clockOff(0))
 	for name, opts := range map[string][]lease.Option{
 		"its own first":          {ahead, system},
 		"its own last":           {system, ahead},
-		"the clock of the lease": {lease.WithClock(offClock{5 * time.Second})},
+		"the clock of the lease": {lease.WithClock(clockOff(5 * time.Second))},
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			l := mustOpen(t, lease.NewMemory(nil), opts...)
-			defer mustClose(t, l)
 
 			id, err := l.Generator().Next()
 			if ahead := time.Until(l.Generator().Layout().Time(id)); err != nil || ahead < 4*time.Second {
@@ -92,19 +91,6 @@ func TestTheGeneratorsOwnClockWinsInEitherOrderOfTheOptions(t *testing.T) {
 			}
 		})
 	}
-}
-
-// offClock differs from the system clock.
-type offClock struct{ by time.Duration }
-
-var clockOrigin = time.Now()
-
-func (c offClock) Now() time.Time       { return time.Now().Add(c.by) }
-func (offClock) Elapsed() time.Duration { return time.Since(clockOrigin) }
-
-func (offClock) Sleep(_ context.Context, d time.Duration) error {
-	time.Sleep(d)
-	return nil
 }
 
 // A year is what the option allows.
@@ -138,12 +124,11 @@ func TestAStepForwardIsFollowedIfTheStoresClockConfirmsIt(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				var process, server atomic.Int64
-				l := mustOpen(t, lease.NewMemory(movableClock{&server}.Now), lease.WithClock(movableClock{&process}))
-				defer mustClose(t, l)
-				process.Store(int64(test.step))
+				var process, server setClock
+				l := mustOpen(t, lease.NewMemory(server.Now), lease.WithClock(&process))
+				process.wall.Store(int64(test.step))
 				if test.too {
-					server.Store(int64(test.step))
+					server.wall.Store(int64(test.step))
 				}
 				time.Sleep(lease.DefaultWindow)
 				mustNext(t, l)
@@ -169,9 +154,8 @@ func TestALeaseMayHaveExpiredByEitherClock(t *testing.T) {
 			t.Run(fmt.Sprintf("%s, during the call: %t", name, during), func(t *testing.T) {
 				synctest.Test(t, func(t *testing.T) {
 					store := &altered{Store: lease.NewMemory(time.Now)}
-					var clock twoClocks
-					l := mustOpen(t, store, lease.WithClock(&clock))
-					defer mustClose(t, l)
+					var clock setClock
+					mustOpen(t, store, lease.WithClock(&clock))
 					change := func() {
 						clock.wall.Store(test.wall)
 						clock.elapsed.Store(test.elapsed)
@@ -199,16 +183,25 @@ func TestALeaseMayHaveExpiredByEitherClock(t *testing.T) {
 	}
 }
 
-// twoClocks are a wall clock and a monotonic one, each ahead of the system's by what it is set to.
-type twoClocks struct{ wall, elapsed atomic.Int64 }
+// setClock is a wall clock and a monotonic one, each ahead of the system's by what it is set to.
+type setClock struct{ wall, elapsed atomic.Int64 }
 
-func (c *twoClocks) Now() time.Time { return time.Now().Add(time.Duration(c.wall.Load())) }
+// clockOff returns a clock whose wall time is ahead.
+func clockOff(by time.Duration) *setClock {
+	c := &setClock{}
+	c.wall.Store(int64(by))
+	return c
+}
 
-func (c *twoClocks) Elapsed() time.Duration {
+var clockOrigin = time.Now()
+
+func (c *setClock) Now() time.Time { return time.Now().Add(time.Duration(c.wall.Load())) }
+
+func (c *setClock) Elapsed() time.Duration {
 	return time.Since(clockOrigin) + time.Duration(c.elapsed.Load())
 }
 
-func (c *twoClocks) Sleep(ctx context.Context, d time.Duration) error { return core.Sleep(ctx, d) }
+func (c *setClock) Sleep(ctx context.Context, d time.Duration) error { return core.Sleep(ctx, d) }
 
 // floored returns a store after a failover, and a function that sets how far ahead its floor is.
 func floored(store leasestore.Store) (s *altered, set func(ahead time.Duration)) {
@@ -245,12 +238,8 @@ func TestARunningLeaseContinuesWhenItsFloorIsRepaired(t *testing.T) {
 		store := newFaulty(memory)
 		var events recorder
 		l := mustOpen(t, store, lease.WithObserver(events.hook), lease.WithWorkers(0, 1))
-		defer mustClose(t, l)
 		mustNext(t, l)
-		store.setDown(true)
-		time.Sleep(25 * time.Second)
-		thief := mustOpen(t, memory, lease.WithWorkers(0, 0))
-		defer mustClose(t, thief)
+		store.robbed(t)
 		setFloor(24 * time.Hour)
 		store.setDown(false)
 		if _, err := l.Generator().Next(); !errors.Is(err, snowflake.ErrLeaseStalled) {
@@ -316,7 +305,6 @@ func TestAWindowIsShortenedUntilTheNamespaceAllowsIt(t *testing.T) {
 						reports++
 					}
 				}))
-				defer mustClose(t, l)
 				least, most := c.first-c.layout.Tick(), c.first+2*c.layout.Tick()+10*time.Millisecond
 				if ahead := time.Until(l.Status().Horizon); ahead < least || ahead > most {
 					t.Errorf("the horizon is %v ahead, want about %v", ahead, c.first)
@@ -397,7 +385,6 @@ func TestAfterAFailureAShortWindowIsExtendedInTime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := known(t, time.Second)
 		l := mustOpen(t, store, lease.WithWindow(time.Minute), lease.WithPatience(100*time.Millisecond))
-		defer mustClose(t, l)
 		failed := false
 		store.extend.set(func(ctx context.Context, c leasestore.Claim, horizon int64, ttl time.Duration) (time.Time, error) {
 			if !failed {

@@ -50,7 +50,6 @@ func TestALeaseThatWasCopiedStopsBelowItsHorizon(t *testing.T) {
 				store, copyExtends := watched(t)
 				var events recorder
 				l := mustOpen(t, store, append(test.options, lease.WithPatience(0), lease.WithWorkers(0, 0), lease.WithObserver(events.hook))...)
-				defer mustClose(t, l)
 				horizon := l.Status().Horizon
 				copyExtends()
 				for len(events.kinds()) < 2 {
@@ -106,7 +105,6 @@ func TestIDsDoNotStopIfEverySecondExtensionIsLost(t *testing.T) {
 				return time.Time{}, errors.Join(errLostReply, err)
 			})
 			l := mustOpen(t, store, lease.WithPatience(0), lease.WithWorkers(0, 0))
-			defer mustClose(t, l)
 			for range 1000 {
 				time.Sleep(time.Second)
 				mustNext(t, l)

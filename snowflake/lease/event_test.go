@@ -1,7 +1,6 @@
 package lease_test
 
 import (
-	"context"
 	"errors"
 	"log/slog"
 	"strings"
@@ -72,10 +71,9 @@ func (r *recorder) kinds() []lease.EventKind {
 func TestEventsWithoutAWorkerNameNone(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := lease.NewMemory(time.Now)
-		holder := mustOpen(t, store, lease.WithWorkers(0, 0))
+		mustOpen(t, store, lease.WithWorkers(0, 0))
 		var log strings.Builder
-		ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
-		defer cancel()
+		ctx := within(t, 50*time.Millisecond)
 		var events atomic.Int32
 		_, err := lease.Open(ctx, store, options(t, lease.WithWorkers(0, 0),
 			lease.WithLogger(slog.New(slog.NewTextHandler(&log, nil))),
@@ -89,14 +87,12 @@ func TestEventsWithoutAWorkerNameNone(t *testing.T) {
 			strings.Contains(log.String(), "horizon=") || strings.Contains(log.String(), "epoch=") {
 			t.Errorf("%v, %d events, log: %s", err, events.Load(), log.String())
 		}
-		mustClose(t, holder)
 	})
 }
 
 func TestTheFiguresOfALossAreThoseOfItsEvents(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		memory := lease.NewMemory(time.Now)
-		store := newFaulty(memory)
+		store := newFaulty(lease.NewMemory(time.Now))
 		l := mustOpen(t, store, lease.WithWorkers(0, 1))
 		var seen, early recorder
 		l.Observe(seen.hook)
@@ -112,8 +108,7 @@ func TestTheFiguresOfALossAreThoseOfItsEvents(t *testing.T) {
 		}
 		stop()
 		stop()
-		store.setDown(true)
-		time.Sleep(25 * time.Second)
+		thief := store.robbed(t)
 		if n, bad := early.calls("extend"); n != extended || bad != 0 {
 			t.Errorf("an observer that was stopped after %d extensions has seen %d, and %d errors", extended, n, bad)
 		}
@@ -121,7 +116,6 @@ func TestTheFiguresOfALossAreThoseOfItsEvents(t *testing.T) {
 		if _, failed := seen.calls("extend"); failed != failures || failures == 0 {
 			t.Errorf("observed %d errors, want %d", failed, failures)
 		}
-		thief := mustOpen(t, memory, lease.WithWorkers(0, 0))
 		if s := thief.Status(); s.Acquisitions != 1 || s.Takeovers != 1 {
 			t.Errorf("the thief: %+v", s)
 		}
@@ -143,7 +137,8 @@ func TestWorkersCountsTheHeldOnesOfItsRange(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := newFaulty(lease.NewMemory(time.Now))
 		l, other := mustOpen(t, store, lease.WithWorkers(0, 1)), mustOpen(t, store)
-		outside, elsewhere := mustOpen(t, store, lease.WithWorkers(3, 3)), mustOpen(t, store, lease.WithNamespace("other"))
+		mustOpen(t, store, lease.WithWorkers(3, 3)) // out of the range
+		elsewhere := mustOpen(t, store, lease.WithNamespace("other"))
 		check := func(l *lease.Lease, wantHeld, wantAll int64) {
 			t.Helper()
 			if held, all, err := l.Workers(t.Context()); held != wantHeld || all != wantAll || err != nil {
@@ -155,8 +150,5 @@ func TestWorkersCountsTheHeldOnesOfItsRange(t *testing.T) {
 		mustClose(t, other)
 		check(l, 1, 2)
 		check(elsewhere, 1, 4)
-		mustClose(t, l)
-		mustClose(t, outside)
-		mustClose(t, elsewhere)
 	})
 }

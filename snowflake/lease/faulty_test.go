@@ -6,8 +6,10 @@ import (
 	"math"
 	"sync"
 	"sync/atomic"
+	"testing"
 	"time"
 
+	"github.com/sqlflake/sqlflake/snowflake/lease"
 	"github.com/sqlflake/sqlflake/snowflake/lease/leasestore"
 )
 
@@ -34,6 +36,15 @@ func (f *faulty) setDown(down bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.down = down
+}
+
+// robbed begins an outage in which the lease of worker 0 expires, and returns the lease of another process that has
+// taken the worker.
+func (f *faulty) robbed(t *testing.T) *lease.Lease {
+	t.Helper()
+	f.setDown(true)
+	time.Sleep(25 * time.Second)
+	return mustOpen(t, f.Store, lease.WithWorkers(0, 0))
 }
 
 func (f *faulty) loseNext(method string, n int) {

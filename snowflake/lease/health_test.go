@@ -6,13 +6,11 @@ import (
 	"log/slog"
 	"os"
 	"strings"
-	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"github.com/sqlflake/sqlflake/snowflake"
-	"github.com/sqlflake/sqlflake/snowflake/internal/core"
 	"github.com/sqlflake/sqlflake/snowflake/lease"
 	"github.com/sqlflake/sqlflake/snowflake/lease/leasestore"
 )
@@ -53,8 +51,7 @@ func probe(t *testing.T, l *lease.Lease) error {
 
 func TestReadyMeansThatAnIDCanBeIssuedNow(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		memory := lease.NewMemory(time.Now)
-		floor, setFloor := floored(memory)
+		floor, setFloor := floored(lease.NewMemory(time.Now))
 		store := newFaulty(floor)
 		l := mustOpen(t, store, lease.WithWorkers(0, 0))
 		if d := probed(t, l); d < probing {
@@ -67,8 +64,7 @@ func TestReadyMeansThatAnIDCanBeIssuedNow(t *testing.T) {
 		if err := probe(t, l); !errors.Is(err, snowflake.ErrLeaseStalled) || !errors.Is(err, errDown) {
 			t.Errorf("the store is down: %v", err)
 		}
-		time.Sleep(25 * time.Second)
-		thief := mustOpen(t, memory, lease.WithWorkers(0, 0))
+		thief := store.robbed(t)
 		store.setDown(false)
 		if d := probed(t, l, snowflake.ErrLeaseStalled, errDown); d > lease.DefaultWindow {
 			t.Errorf("the store is back, and the error is about its outage after %v", d)
@@ -137,14 +133,6 @@ func TestHealthyFailsOnlyWhenTheLeaseHasEndedByItself(t *testing.T) {
 	}
 }
 
-// movableClock differs from that of the bubble by what it is set to.
-type movableClock struct{ by *atomic.Int64 }
-
-func (c movableClock) Now() time.Time       { return time.Now().Add(time.Duration(c.by.Load())) }
-func (movableClock) Elapsed() time.Duration { return time.Since(clockOrigin) }
-
-func (movableClock) Sleep(ctx context.Context, d time.Duration) error { return core.Sleep(ctx, d) }
-
 // All clocks are set back, or one of the two.
 func TestAStepBackStopsIDsForNoLongerThanItIs(t *testing.T) {
 	for name, test := range map[string]struct {
@@ -164,21 +152,18 @@ func TestAStepBackStopsIDsForNoLongerThanItIs(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				var process, server atomic.Int64
-				process.Store(int64(test.back))
-				server.Store(int64(test.back))
-				store := &altered{Store: lease.NewMemory(movableClock{&server}.Now)}
+				process, server := clockOff(test.back), clockOff(test.back)
+				store := &altered{Store: lease.NewMemory(server.Now)}
 				store.granting(func(_ leasestore.Request, g *leasestore.Grant) { g.Forgets = test.forgets })
 				var events recorder
-				l := mustOpen(t, store, lease.WithClock(movableClock{&process}), lease.WithObserver(events.hook))
-				defer mustClose(t, l)
+				l := mustOpen(t, store, lease.WithClock(process), lease.WithObserver(events.hook))
 				probed(t, l)
 
 				if !test.stays {
-					process.Store(0)
+					process.wall.Store(0)
 				}
 				if !test.alone {
-					server.Store(0)
+					server.wall.Store(0)
 				}
 				before, horizon := mustNext(t, l), l.Status().Horizon
 				ready := probed(t, l)
@@ -311,7 +296,6 @@ func TestAfterTheEndReadyAndOpenNameIt(t *testing.T) {
 				t.Errorf("after the end: %v", err)
 			}
 		}
-		mustClose(t, l)
 	})
 }
 
@@ -342,6 +326,5 @@ func TestANamespaceOfALaterVersionStopsAProcessAtItsHorizon(t *testing.T) {
 		if d := probed(t, l, snowflake.ErrLeaseStalled); d > lease.DefaultWindow {
 			t.Errorf("not ready for another %v: %v", d, l.Ready())
 		}
-		mustClose(t, l)
 	})
 }

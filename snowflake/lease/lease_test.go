@@ -33,13 +33,23 @@ func options(tb testing.TB, more ...lease.Option) []lease.Option {
 	}, more...)
 }
 
+// mustOpen opens a lease that the test closes at its end, if not before.
 func mustOpen(tb testing.TB, store leasestore.Store, more ...lease.Option) *lease.Lease {
 	tb.Helper()
 	l, err := lease.Open(tb.Context(), store, options(tb, more...)...)
 	if err != nil {
 		tb.Fatal(err)
 	}
+	tb.Cleanup(func() { mustClose(tb, l) })
 	return l
+}
+
+// within returns a context that ends after d.
+func within(tb testing.TB, d time.Duration) context.Context {
+	tb.Helper()
+	ctx, cancel := context.WithTimeout(tb.Context(), d)
+	tb.Cleanup(cancel)
+	return ctx
 }
 
 // mustClose closes without the test's context, which has ended in cleanups.
@@ -126,7 +136,6 @@ func TestAStallTellsItsCauseToTheServerOnly(t *testing.T) {
 		memory := lease.NewMemory(time.Now)
 		store := &altered{Store: memory}
 		l := mustOpen(t, store)
-		defer mustClose(t, l)
 		secret := fmt.Errorf("db-7.internal: %w", context.DeadlineExceeded)
 		store.extend.set(func(context.Context, leasestore.Claim, int64, time.Duration) (time.Time, error) {
 			return time.Time{}, secret
@@ -141,8 +150,7 @@ func TestAStallTellsItsCauseToTheServerOnly(t *testing.T) {
 		if errors.Is(err, context.DeadlineExceeded) || strings.Contains(err.Error(), "db-7") {
 			t.Errorf("the caller sees the cause: %v", err)
 		}
-		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
-		defer cancel()
+		ctx := within(t, time.Second)
 		if _, err := l.Generator().NextContext(ctx); !errors.Is(err, context.DeadlineExceeded) {
 			t.Errorf("%v, want the caller's deadline", err)
 		}
@@ -163,12 +171,8 @@ func TestALostWorkerIsReplaced(t *testing.T) {
 		store := newFaulty(memory)
 		var events recorder
 		l := mustOpen(t, store, lease.WithObserver(events.hook), lease.WithWorkers(0, 1))
-		defer mustClose(t, l)
 		last := mustNext(t, l)
-		store.setDown(true)
-		time.Sleep(25 * time.Second)
-		thief := mustOpen(t, memory, lease.WithWorkers(0, 0))
-		defer mustClose(t, thief)
+		thief := store.robbed(t)
 		horizon := thief.Generator().Layout().Time(mustNext(t, thief))
 		if _, err := l.Generator().Next(); !errors.Is(err, snowflake.ErrLeaseStalled) {
 			t.Errorf("beyond the horizon: %v", err)
@@ -233,8 +237,7 @@ func TestWithoutTheStoreItServesUntilTheHorizonAndRecovers(t *testing.T) {
 			t.Errorf("%+v", s)
 		}
 		time.AfterFunc(30*time.Second, func() { store.setDown(false) })
-		ctx, cancel := context.WithTimeout(t.Context(), time.Hour)
-		defer cancel()
+		ctx := within(t, time.Hour)
 		if id, err := l.Generator().NextContext(ctx); id == 0 || err != nil || time.Since(start) > 45*time.Second {
 			t.Errorf("NextContext: %d, %v after %v", id, err, time.Since(start))
 		}
@@ -252,7 +255,6 @@ func TestABurstBeyondTheHorizonWaitsForTheClock(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := newFaulty(lease.NewMemory(time.Now))
 		l := mustOpen(t, store, lease.WithWindow(50*time.Millisecond))
-		defer mustClose(t, l)
 		start := time.Now()
 		for range 20 {
 			if err := l.Generator().Fill(t.Context(), make([]snowflake.ID, 4096*15)); err != nil {
@@ -269,7 +271,6 @@ func TestALeadLongerThanTheWindowDoesNotStall(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := newFaulty(lease.NewMemory(time.Now))
 		l := mustOpen(t, store, lease.WithWindow(50*time.Millisecond), lease.WithGenerator(snowflake.WithLead(10*time.Second)))
-		defer mustClose(t, l)
 		mustNext(t, l)
 		start := time.Now()
 		if err := l.Generator().Fill(t.Context(), make([]snowflake.ID, 4096*9_000)); err != nil || time.Since(start) != 0 {
@@ -293,7 +294,6 @@ func TestLostRepliesLoseNothing(t *testing.T) {
 		if waited := time.Since(start); waited > 8*time.Second { // it does not wait for the horizon of its own extension
 			t.Errorf("the first ID came after %v", waited)
 		}
-		mustClose(t, l)
 	})
 }
 
@@ -316,7 +316,6 @@ func TestReserveGivesAUsedWorkerBackOrSaysThatItDidNot(t *testing.T) {
 		memory := lease.NewMemory(time.Now)
 		store := &late{altered: altered{Store: memory}}
 		l, used := mustOpen(t, store), mustOpen(t, store)
-		defer mustClose(t, l)
 		worker := used.Generator().Worker()
 		mustClose(t, used)
 		ctx, cancel := context.WithCancel(t.Context())
@@ -350,8 +349,6 @@ func TestAWorkerIsReservedOnceForAPurposeAndOnlyIfItWasNeverTaken(t *testing.T) 
 	store := lease.NewMemory(nil)
 	wide := lease.WithGenerator(snowflake.WithLayout(snowflake.Default()))
 	a, b, used := mustOpen(t, store, wide, lease.WithVersion("v1")), mustOpen(t, store, wide), mustOpen(t, store, wide)
-	defer mustClose(t, a)
-	defer mustClose(t, b)
 	mustClose(t, used)
 	before := entry(t, store, used.Generator().Worker())
 	for _, call := range []struct {
@@ -428,7 +425,6 @@ func TestALeaseWithALongWindowIsSoonBackAfterAnOutage(t *testing.T) {
 		if waited := time.Since(start); waited > 3*time.Second {
 			t.Errorf("the first ID came %v after the store was back", waited)
 		}
-		mustClose(t, l)
 	})
 }
 
@@ -442,10 +438,9 @@ func TestAWorkerWithALongWindowIsSoonTakenWhenItIsGivenBack(t *testing.T) {
 			closed = time.Now()
 			mustClose(t, first)
 		})
-		second := mustOpen(t, store, only...)
+		mustOpen(t, store, only...)
 		if waited := time.Since(closed); waited > lease.DefaultWindow {
 			t.Errorf("the worker was taken %v after it was given back", waited)
 		}
-		mustClose(t, second)
 	})
 }

@@ -34,8 +34,7 @@ func TestOpenWaitsForAWorkerAsLongAsItsContext(t *testing.T) {
 		if len(workers) != 4 {
 			t.Errorf("four leases hold %v", workers)
 		}
-		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
-		defer cancel()
+		ctx := within(t, time.Minute)
 		_, err := lease.Open(ctx, store, options(t)...)
 		var none *lease.NoWorkerError
 		if !errors.As(err, &none) || !errors.Is(err, lease.ErrNoWorker) || !errors.Is(err, context.DeadlineExceeded) || none.Last != 3 {
@@ -65,8 +64,7 @@ func TestOpenGivesUpOnAStoreThatDoesNotAnswer(t *testing.T) {
 				t.Errorf("Open with a window of %v: %v after %v", window, err, time.Since(start))
 			}
 		}
-		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
-		defer cancel()
+		ctx := within(t, time.Second)
 		if _, err := lease.Open(ctx, store, options(t)...); !errors.Is(err, errDown) || !errors.Is(err, context.DeadlineExceeded) {
 			t.Errorf("Open with a deadline: %v, want it and the store's error", err)
 		}
@@ -97,10 +95,8 @@ func TestOpenReturnsAFinalErrorOfAnExtensionAtOnce(t *testing.T) {
 func TestOpenSaysWhatItWaitedForIfItsContextEndsDuringACall(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := lease.NewMemory(time.Now)
-		holder := mustOpen(t, store, lease.WithWorkers(0, 0))
-		defer mustClose(t, holder)
-		ctx, cancel := context.WithTimeout(t.Context(), 11*time.Second) // the second call comes after ten
-		defer cancel()
+		mustOpen(t, store, lease.WithWorkers(0, 0))
+		ctx := within(t, 11*time.Second) // the second call comes after ten
 		hanging, calls := &altered{Store: store}, 0
 		hanging.acquire.set(func(ctx context.Context, r leasestore.Request) (leasestore.Grant, error) {
 			if calls++; calls == 2 {
@@ -135,8 +131,7 @@ func TestCloseEndsWithItsContextAndStopsTheGeneratorAtOnce(t *testing.T) {
 		patient := make(chan error, 1)
 		go func() { patient <- l.Close(context.Background()) }() // nor does another Close keep one waiting
 		synctest.Wait()
-		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
-		defer cancel()
+		ctx := within(t, time.Second)
 		start := time.Now()
 		if err := l.Close(ctx); !errors.Is(err, context.DeadlineExceeded) || time.Since(start) != time.Second {
 			t.Errorf("Close: %v after %v", err, time.Since(start))
@@ -161,10 +156,7 @@ func TestCloseGivesBackAWorkerThatIsNotInUseYet(t *testing.T) {
 		store := newFaulty(memory)
 		slow := &altered{Store: store}
 		l := mustOpen(t, slow, lease.WithWorkers(0, 1))
-		store.setDown(true)
-		time.Sleep(25 * time.Second)
-		thief := mustOpen(t, memory, lease.WithWorkers(0, 0))
-		defer mustClose(t, thief)
+		store.robbed(t)
 		store.setDown(false)
 		block := make(chan struct{}, 2)
 		block <- struct{}{} // for the two calls that notice the loss; the first one of worker 1 blocks
@@ -201,8 +193,7 @@ func TestAWorkerIsGivenBackIfItsAcquisitionWasCutOff(t *testing.T) {
 		mustClose(t, first)
 		before := entry(t, memory, 0)
 		calls.Store(1)
-		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
-		defer cancel()
+		ctx := within(t, time.Second)
 		if _, err := lease.Open(ctx, store, options(t, lease.WithWorkers(0, 0))...); !errors.Is(err, context.DeadlineExceeded) {
 			t.Errorf("Open: %v", err)
 		}
@@ -210,10 +201,7 @@ func TestAWorkerIsGivenBackIfItsAcquisitionWasCutOff(t *testing.T) {
 			t.Errorf("after Open: %+v, before it %+v", e, before)
 		}
 		l := mustOpen(t, store, lease.WithWorkers(0, 1))
-		faulty.setDown(true)
-		time.Sleep(25 * time.Second)
-		thief := mustOpen(t, memory, lease.WithWorkers(0, 0))
-		defer mustClose(t, thief)
+		faulty.robbed(t)
 		calls.Store(100)
 		faulty.setDown(false)
 		time.Sleep(5 * time.Second) // l knows of the loss, and has asked for another worker
@@ -303,8 +291,7 @@ func TestCloseAfterALostReplyAndATakeoverIsNoError(t *testing.T) {
 		if err := l.Close(t.Context()); !errors.Is(err, errLostReply) {
 			t.Errorf("the first Close: %v", err)
 		}
-		next := mustOpen(t, memory, lease.WithWorkers(0, 0))
-		defer mustClose(t, next)
+		mustOpen(t, memory, lease.WithWorkers(0, 0))
 		mustClose(t, l)
 		mustClose(t, l)
 		if n := store.count("release"); n != 2 || l.Status().Held {
@@ -353,6 +340,7 @@ func TestALeaseEndsWhenItsStoreIsClosed(t *testing.T) {
 		if err := l.Close(t.Context()); !errors.Is(err, os.ErrClosed) {
 			t.Errorf("Close: %v, want os.ErrClosed", err)
 		}
+		store.release.Store(nil) // so that the worker can be given back at the end
 	})
 }
 
