@@ -120,8 +120,8 @@ func (s *Set) adoptStep(ctx context.Context, db *sql.DB, c *adopt.Claim) (done *
 	return done, err
 }
 
-// abandonTimeout is the least time for which abandonAdoption tries to remove the constraint. The server needs some of it
-// to notice that the statement of a context that has ended is to be cancelled.
+// abandonTimeout is the least time for which abandonAdoption tries to remove the constraint. The server needs some of
+// it to notice that the statement of a context that has ended is to be cancelled.
 const abandonTimeout = 10 * time.Second
 
 // abandonAdoption drops the constraint after an error, since rows are rejected once the clock passes the cut. If it

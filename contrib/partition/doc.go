@@ -9,8 +9,8 @@
 //	...
 //	go set.Run(ctx, db, time.Hour) // or set.Maintain(ctx, db) from cron
 //
-// [Set.Adopt] turns an ordinary table of PostgreSQL into a partitioned one, and [Set.TableOptions] returns the clause for CREATE
-// TABLE and GORM's AutoMigrate.
+// [Set.Adopt] turns an ordinary table of PostgreSQL into a partitioned one, and [Set.TableOptions] returns the clause
+// for CREATE TABLE and GORM's AutoMigrate.
 //
 // Any number of processes may call [Set.Maintain] and [Set.Run] for a table, at any time, and may be killed at any
 // point. Each step is chosen from the database's catalog, made by one process at a time, and done or not done; the next

@@ -141,8 +141,7 @@ var (
 	// ErrBlocked is matched by the problems of a Plan. Maintain returns each of them.
 	ErrBlocked = engine.ErrBlocked
 
-	// ErrLocked is returned by Maintain and Adopt if a step did not get its locks within a minute, each time waiting for
-	// them for at most the lock timeout. On PostgreSQL its text says who holds the lock of a drop
-	// or an adoption.
+	// ErrLocked is returned by Maintain and Adopt if a step did not get its locks within a minute, each time waiting
+	// for them for at most the lock timeout. On PostgreSQL its text says who holds the lock of a drop or an adoption.
 	ErrLocked = engine.ErrLocked
 )

@@ -11,8 +11,10 @@ import (
 	"io"
 	"log"
 	"os"
+	"strings"
 	"time"
 
+	"gorm.io/driver/mysql"
 	"gorm.io/driver/postgres"
 	"gorm.io/gorm"
 	"gorm.io/gorm/logger"
@@ -33,11 +35,19 @@ type Event struct {
 func (Event) TableName() string { return "partitioned_events" }
 
 func main() {
-	dsn := flag.String("dsn", "", "`DSN` of PostgreSQL (postgres://...)")
+	dsn := flag.String("dsn", "", "`DSN` of PostgreSQL (postgres://...), or of MariaDB or MySQL with parseTime=true")
 	flag.Parse()
 
-	// Or MariaDB or MySQL: mysql.Open, and a DSN with parseTime=true.
-	if err := run(context.Background(), postgres.Open(*dsn), os.Stdout); err != nil {
+	dialector := mysql.Open(*dsn)
+	if strings.HasPrefix(*dsn, "postgres") {
+		dialector = postgres.Open(*dsn)
+	} else if *dsn == "" {
+		flag.CommandLine.SetOutput(os.Stdout)
+		flag.Usage()
+		return
+	}
+
+	if err := run(context.Background(), dialector, os.Stdout); err != nil {
 		log.Fatal(err)
 	}
 }

@@ -50,8 +50,8 @@ func LockAll(ctx context.Context, q engine.Querier, t *engine.Table, locks ...Ta
 	return ExecScript(ctx, q, Limits(t.LockTimeout, t.SwapTimeout))
 }
 
-// lockInTurn locks tables in the given order, and waits for at most the lock timeout in total. After it a lock has to be
-// free.
+// lockInTurn locks tables in the given order, and waits for at most the lock timeout in total. After that time a lock
+// has to be free.
 func lockInTurn(ctx context.Context, q engine.Querier, t *engine.Table, locks ...TableLock) error {
 	start := time.Now()
 	for _, l := range locks {
