@@ -4,14 +4,12 @@ package libraries
 
 import (
 	"fmt"
-	"io"
 	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/go-viper/mapstructure/v2"
-	"github.com/google/jsonapi"
 	"github.com/spf13/viper"
 	"go.mongodb.org/mongo-driver/v2/bson"
 
@@ -239,25 +237,4 @@ func TestATextIsAnInt64InBSON(t *testing.T) {
 	if err != nil || read.ID != sqltypes.Text(number-1) {
 		t.Errorf("a double is read as the Text %d, %v, want %d", read.ID, err, number-1)
 	}
-}
-
-func TestAPrimaryKeyOfJSONAPIIsAString(t *testing.T) {
-	type byText struct {
-		ID string `jsonapi:"primary,t"`
-	}
-
-	if err := jsonapi.MarshalPayload(io.Discard, &byText{number.String()}); err != nil {
-		t.Error(err)
-	}
-
-	defer func() {
-		if recover() == nil {
-			t.Error("google/jsonapi does not panic at an ID as a primary key any more: say so in its line")
-		}
-	}()
-
-	type byID struct {
-		ID snowflake.ID `jsonapi:"primary,t"`
-	}
-	_ = jsonapi.MarshalPayload(io.Discard, &byID{number})
 }

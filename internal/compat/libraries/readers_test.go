@@ -3,7 +3,6 @@
 package libraries
 
 import (
-	"bytes"
 	"encoding/json"
 	"fmt"
 	"net/http"
@@ -19,7 +18,6 @@ import (
 	"github.com/go-viper/mapstructure/v2"
 	"github.com/gocarina/gocsv"
 	goccy "github.com/goccy/go-yaml"
-	"github.com/google/jsonapi"
 	"github.com/gorilla/schema"
 	"github.com/jinzhu/copier"
 	"github.com/knadh/koanf/v2"
@@ -113,10 +111,6 @@ var foreigners = []foreign{
 	{name: "gocarina/gocsv", texts: true, read: fromCSV},
 	{
 		name: "jinzhu/copier", read: copyFrom, mend: sameType,
-	},
-	{
-		name: "google/jsonapi 1.0.0", read: fromJSONAPI,
-		mend: "a `string` field and `Parse`; as a primary key an ID panics",
 	},
 }
 
@@ -232,25 +226,4 @@ func copyFrom(value, b any) error {
 	}
 
 	return copier.Copy(b, &box[[]any]{value.([]any)})
-}
-
-// resource returns a struct with an attribute of the type of the box's ID.
-func resource(box any) reflect.Value {
-	return reflect.New(reflect.StructOf([]reflect.StructField{
-		{Name: "Key", Type: reflect.TypeFor[string](), Tag: `jsonapi:"primary,t"`},
-		{Name: "ID", Type: reflect.TypeOf(field(box)), Tag: `jsonapi:"attr,id"`},
-	}))
-}
-
-func fromJSONAPI(value, box any) error {
-	data := map[string]any{"type": "t", "id": "1", "attributes": object(value)}
-	document, err := json.Marshal(map[string]any{"data": data})
-	if err != nil {
-		panic(err)
-	}
-
-	r := resource(box)
-	err = jsonapi.UnmarshalPayload(bytes.NewReader(document), r.Interface())
-	reflect.ValueOf(box).Elem().Field(0).Set(r.Elem().Field(1))
-	return err
 }
