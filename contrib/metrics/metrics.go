@@ -23,8 +23,8 @@ type Metric struct {
 	Help   string   // one sentence
 	Label  string   // of a histogram: the second label, such as "snowflake.wait.reason"
 	Values []string // of the second label
-	// Buckets are the upper bounds of a histogram's buckets in seconds. They go from the shortest wait to the longest: for
-	// the horizon of the owner before, up to lease.MaxWindow.
+	// Buckets are the upper bounds of a histogram's buckets in seconds. They go from the shortest wait to the longest:
+	// for the horizon of the owner before, up to lease.MaxWindow.
 	Buckets []float64
 }
 

@@ -39,6 +39,7 @@
 package natslease
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -67,7 +68,8 @@ const (
 )
 
 // New returns a store in the key-value bucket, whose connection the caller closes. It does not talk to NATS. It returns
-// lease.ErrOption for a nil JetStream and for an empty name.
+// lease.ErrOption for a nil JetStream, for what is no name of a bucket, and for a JetStream of another domain or
+// account.
 func New(js jetstream.JetStream, bucket string) (*kvlease.Store, error) {
 	v := reflect.ValueOf(js)
 	if isNilPointer := v.Kind() == reflect.Pointer && v.IsNil(); isNilPointer || !v.IsValid() {
@@ -77,22 +79,20 @@ func New(js jetstream.JetStream, bucket string) (*kvlease.Store, error) {
 		return nil, fmt.Errorf("%w: %q is not the name of a bucket", lease.ErrOption, bucket)
 	}
 
-	e := &engine{js: js, bucket: bucket, stream: "KV_" + bucket, root: "$KV." + bucket + "."}
-	switch o := js.Options(); {
-	case o.Domain != "":
-		e.route = "$JS." + o.Domain + ".API."
-	case o.APIPrefix != "":
-		e.route = strings.TrimSuffix(o.APIPrefix, ".") + "."
+	options := js.Options()
+	prefix := cmp.Or(options.APIPrefix, jetstream.DefaultAPIPrefix)
+	if options.Domain != "" || prefix != jetstream.DefaultAPIPrefix {
+		return nil, fmt.Errorf(
+			"%w: the JetStream has the domain %q and the prefix %q: connect to a server of the bucket",
+			lease.ErrOption, options.Domain, prefix)
 	}
 
-	if e.route == jetstream.DefaultAPIPrefix {
-		e.route = ""
-	}
+	e := &engine{js: js, bucket: bucket, stream: "KV_" + bucket, root: "$KV." + bucket + "."}
 
 	// This older interface reads from the leader of the stream. That of js reads from any replica if the bucket allows
 	// it, as buckets do by default.
 	var err error
-	if e.leader, err = js.Conn().JetStream(nats.APIPrefix(e.route)); err != nil {
+	if e.leader, err = js.Conn().JetStream(); err != nil {
 		return nil, fmt.Errorf("%w: %w", lease.ErrOption, err)
 	}
 
@@ -106,7 +106,6 @@ type engine struct {
 	bucket string
 	stream string // of the bucket
 	root   string // of the subjects
-	route  string // what requests begin with if the bucket is in another domain or account, otherwise ""
 }
 
 func (e *engine) Get(ctx context.Context, key string) (kvlease.Pair, error) {
@@ -225,7 +224,7 @@ func (e *engine) Swap(ctx context.Context, key string, value []byte, revision st
 		return false, err
 	}
 
-	_, err = e.js.Publish(ctx, e.route+e.subject(key), value,
+	_, err = e.js.Publish(ctx, e.subject(key), value,
 		jetstream.WithExpectStream(e.stream), jetstream.WithExpectLastSequencePerSubject(sequence))
 	var refused *jetstream.APIError
 	if errors.As(err, &refused) {

@@ -13,8 +13,8 @@
 // timeout, canceled, lost (to another owner), no_worker (all are held) or _OTHER.
 //
 // Histograms begin with Add and AddLease, so the calls of lease.Open are not in them. Counters do not
-// decrease until the name is removed or added again; the provider keeps histograms even then. A lease that takes another
-// worker continues its counters.
+// decrease until the name is removed or added again; the provider keeps histograms even then. A lease that takes
+// another worker continues its counters.
 package otelsnowflake
 
 import (

@@ -17,8 +17,8 @@
 //	snowflake_layout()    the layout's text, as Layout.String
 //
 // snowflake_min exists only if the time is the layout's highest field, and snowflake_next only with [WithWorker]. If
-// the time has two parts, as in snowflake.Clustered, add a condition on snowflake_time for the exact time: a bound is up
-// to a Layout.Period before its time.
+// the time has two parts, as in snowflake.Clustered, add a condition on snowflake_time for the exact time: a bound is
+// up to a Layout.Period before its time.
 //
 // The worker belongs to the server: no generator in Go may ever have it. Keep leases away from it with
 // lease.WithWorkers, or reserve its row with [WithLeaseTables]. Each database that issues IDs needs its own worker,

@@ -87,7 +87,8 @@ func (f *Functions) stamp() error {
 	case !f.next:
 		return nil
 	case f.worker < 0 || f.worker > at.max():
-		return fmt.Errorf("%w: %s %d is not in [0, %d]", snowflake.ErrFieldRange, cmp.Or(worker, "worker"), f.worker, at.max())
+		return fmt.Errorf("%w: %s %d is not in [0, %d]",
+			snowflake.ErrFieldRange, cmp.Or(worker, "worker"), f.worker, at.max())
 	}
 
 	f.fixed = f.worker << at.shift

@@ -166,6 +166,8 @@ END`, "{values}", strings.Join(values, ",\n\t\t"))
 
 // mariadbMin takes a time without a zone, in UTC.
 func (f *Functions) mariadbMin() string {
+	ticks := f.mariadbTicks("microseconds")
+
 	return f.mariadbFill(mariadbMode+`CREATE OR REPLACE FUNCTION {min}(at DATETIME(6)) RETURNS BIGINT
 DETERMINISTIC NO SQL SQL SECURITY INVOKER COMMENT {comment}
 BEGIN
@@ -180,6 +182,5 @@ BEGIN
 		SIGNAL SQLSTATE '22003' SET MESSAGE_TEXT = problem;
 	END IF;
 	RETURN {least};
-END`, "{ticks}", f.mariadbTicks("microseconds"),
-		"{least}", pgsql.Plain.Replace(f.time.putPeriod("("+f.mariadbTicks("microseconds")+")")))
+END`, "{ticks}", ticks, "{least}", pgsql.Plain.Replace(f.time.putPeriod("("+ticks+")")))
 }

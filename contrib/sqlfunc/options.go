@@ -38,8 +38,9 @@ type Option func(*Functions) error
 //     rollback loses its IDs. For the first ID of a tick a session holds an advisory lock for some microseconds, in a
 //     subtransaction whose end always releases it.
 //   - If rows come faster than the layout's rate, or the clock is set back, IDs continue in the last tick and those
-//     after it, up to the lead of 10 s ([snowflake.MaxLead]) ahead of the clock. Beyond that an insert waits if the wait is at most a
-//     second (a tick, if ticks are longer), or fails with SQLSTATE 55000 and a message that names the lead.
+//     after it, up to the lead of 10 s ([snowflake.MaxLead]) ahead of the clock. Beyond that an insert waits if the
+//     wait is at most a second (a tick, if ticks are longer), or fails with SQLSTATE 55000 and a message that names
+//     the lead.
 //   - The sequence of a new tick begins at 0, without a random start. To spread rows, use hashint8(id) & 15 instead of
 //     a remainder of the ID. In a layout with the sequence above the time, such as
 //     [snowflake.Scattered], it begins at a hash of the tick, so that few rows are spread over all ranges of keys.

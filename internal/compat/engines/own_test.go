@@ -8,11 +8,8 @@ import (
 	"errors"
 	"fmt"
 	"hash/crc32"
-	"net"
-	"net/url"
 	"os"
 	"runtime/pprof"
-	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -76,53 +73,6 @@ func makeBucket(t *testing.T, js jetstream.JetStream) {
 	t.Helper()
 	if _, err := js.CreateKeyValue(t.Context(), jetstream.KeyValueConfig{Bucket: bucketName}); err != nil {
 		t.Fatal(err)
-	}
-}
-
-// A hub and a leaf have buckets of one name. The clients of the leaf use that of the hub.
-func TestLeasesInAnotherDomainStayThere(t *testing.T) {
-	t.Parallel()
-	hub := ownServer(t, server.Options{
-		ServerName: "hub", JetStreamDomain: "hub", LeafNode: server.LeafNodeOpts{Host: "127.0.0.1", Port: server.RANDOM_PORT},
-	})
-	hubInfo, err := hub.Varz(nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	remote := &url.URL{Scheme: "nats", Host: net.JoinHostPort("127.0.0.1", strconv.Itoa(hubInfo.LeafNode.Port))}
-	leaf := ownServer(t, server.Options{
-		ServerName: "leaf", JetStreamDomain: "leaf",
-		LeafNode: server.LeafNodeOpts{Remotes: []*server.RemoteLeafOpts{{URLs: []*url.URL{remote}}}},
-	})
-	conn := connect(t, leaf)
-	local, err := jetstream.New(conn)
-	if err != nil {
-		t.Fatal(err)
-	}
-	makeBucket(t, local)
-	inHub, err := jetstream.NewWithDomain(conn, "hub")
-	if err != nil {
-		t.Fatal(err)
-	}
-	eventually(t, "the leaf's connection to the hub", func() error { _, err := inHub.AccountInfo(t.Context()); return err })
-	makeBucket(t, inHub)
-	for _, prefix := range []string{"$JS.hub.API", "$JS.hub.API."} { // the former is what NewWithDomain sets
-		js, err := jetstream.NewWithAPIPrefix(conn, prefix)
-		if err != nil {
-			t.Fatal(err)
-		}
-		store, err := natslease.New(js, bucketName)
-		if err != nil {
-			t.Fatal(err)
-		}
-		wantAll(t, nil, store, acquire(t, store).Claim)
-	}
-	stream, err := local.Stream(t.Context(), "KV_"+bucketName)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if n := stream.CachedInfo().State.Msgs; n > 0 {
-		t.Errorf("the leaf's bucket has %d messages, want 0", n)
 	}
 }
 
