@@ -65,10 +65,10 @@ type Range struct{ Lo, Hi ID }
 // maxRangeBits bounds what MaskedRanges returns. A query with more ranges is slower than one by an index on the time.
 const maxRangeBits = 8
 
-// MaskedRanges is Range for all layouts: one range for each value of the fields above the time, in ascending order, such
-// as 128 with [Scattered]; and even with a time in two parts as [Clustered] has it. An ID that Range describes is in one
-// of the ranges, and id&mask is in times. If the ranges suffice, mask is 0 and times contains 0, so with the time first
-// one statement serves all layouts (in SQL & binds stronger than >=):
+// MaskedRanges is Range for all times of all layouts: it returns one range for each value of the fields above the time,
+// in ascending order, such as 128 with [Scattered], and a mask for a time in two parts, as [Clustered] has it. An ID
+// that Range describes is in one of the ranges, and id&mask is in times. If the ranges suffice, mask is 0 and times
+// contains 0, so with the time first one statement serves all layouts (in SQL & binds stronger than >=):
 //
 //	ranges, mask, times, err := layout.MaskedRanges(from, to)
 //	rows, err := db.Query("SELECT id FROM orders WHERE id >= ? AND id < ? AND id & ? >= ? AND ? & id < ?",
