@@ -9,6 +9,7 @@ import (
 	"math"
 	"reflect"
 	"strconv"
+	"strings"
 	"time"
 )
 
@@ -55,17 +56,9 @@ func (id *ID) Scan(src any) error {
 	case int64:
 		*id = ID(src)
 	case []byte:
-		parsed, ok := parseDecimal(src)
-		if !ok {
-			return decimalError("[]byte", src)
-		}
-		*id = parsed
+		return readDecimal(id, "[]byte", src)
 	case string:
-		parsed, ok := parseDecimal(src)
-		if !ok {
-			return decimalError("string", src)
-		}
-		*id = parsed
+		return readDecimal(id, "string", src)
 	case int:
 		*id = ID(src)
 	case int32:
@@ -139,14 +132,7 @@ func (id ID) MarshalText() ([]byte, error) {
 }
 
 // UnmarshalText is [Parse] for [encoding.TextUnmarshaler]. On an error the ID is unchanged.
-func (id *ID) UnmarshalText(text []byte) error {
-	parsed, ok := parseDecimal(text)
-	if !ok {
-		return decimalError("text", text)
-	}
-	*id = parsed
-	return nil
-}
+func (id *ID) UnmarshalText(text []byte) error { return readDecimal(id, "text", text) }
 
 // UnmarshalParam is [Parse] for a parameter of a URL or a form: gin and echo call it when they bind a request. On an
 // error the ID is unchanged.
@@ -181,34 +167,24 @@ func (id *ID) UnmarshalJSON(data []byte) error {
 		*id = parsed
 		return nil
 	}
-	return id.unmarshalUnusualJSON(data, text)
+	return id.unmarshalUnusualJSON(data, len(text) < len(data))
 }
 
 // unmarshalUnusualJSON reads null and strings with escapes, and explains errors.
-func (id *ID) unmarshalUnusualJSON(data, text []byte) error {
-	const source = "JSON"
-
-	switch {
-	case string(data) == "null":
+func (id *ID) unmarshalUnusualJSON(data []byte, inQuotes bool) error {
+	if string(data) == "null" {
 		return nil
-	case len(data) == 0:
-		return newParseError(ErrSyntax, source, data, "there is no value")
-	case len(text) < len(data): // it was in quotes
-		var unescaped string
-		if err := json.Unmarshal(data, &unescaped); err != nil {
-			return newParseError(ErrSyntax, source, data, "it is not a JSON string")
-		}
-		parsed, ok := parseDecimal(unescaped)
-		if !ok {
-			return decimalError(source, unescaped)
-		}
-		*id = parsed
-		return nil
-	case data[0] == 't', data[0] == 'f', data[0] == '{', data[0] == '[':
-		return newParseError(ErrType, source, data, "want a string or an integer")
 	}
 
-	return decimalError(source, data)
+	var unescaped string
+	if inQuotes && json.Unmarshal(data, &unescaped) == nil {
+		return readDecimal(id, "JSON", unescaped)
+	}
+
+	if len(data) > 0 && strings.IndexByte("tf{[", data[0]) >= 0 {
+		return newParseError(ErrType, "JSON", data, "want a string or an integer")
+	}
+	return decimalError("JSON", data)
 }
 
 // The types of BSON values that an ID reads: https://bsonspec.org/spec.html.

@@ -31,6 +31,16 @@ func Parse(s string) (ID, error) {
 	return id, nil
 }
 
+// readDecimal is Parse of a source. On an error the ID is unchanged.
+func readDecimal[T ~string | ~[]byte](id *ID, source string, text T) error {
+	parsed, ok := parseDecimal(text)
+	if !ok {
+		return decimalError(source, text)
+	}
+	*id = parsed
+	return nil
+}
+
 // appendDecimal is strconv.AppendInt(b, int64(id), 10) in steps of eight digits instead of two.
 func appendDecimal(b []byte, id ID) []byte {
 	u := uint64(id)
