@@ -127,19 +127,18 @@ func TestIDWithoutATokenHasNoText(t *testing.T) {
 		}
 		want error
 		text string
-		log  string
 	}{
-		{UserID{}, publicid.ErrNoToken, "the ID has no token: 0 is outside of [1, 9223372036854775807]", ""},
-		{userID(-7), publicid.ErrNoToken, "-7 is outside", "-7 is outside"},
-		{userID(math.MinInt64), publicid.ErrNoToken, "-9223372036854775808 is outside", "is outside"},
-		{noID(5), publicid.ErrNoCodec, "publicid: no codec: publicid_test.noKind.Codec returned none", "no codec"},
+		{UserID{}, publicid.ErrNoToken, "the ID has no token: 0 is outside of [1, 9223372036854775807]"},
+		{userID(-7), publicid.ErrNoToken, "-7 is outside"},
+		{userID(math.MinInt64), publicid.ErrNoToken, "-9223372036854775808 is outside"},
+		{noID(5), publicid.ErrNoCodec, "publicid: no codec: publicid_test.noKind.Codec returned none"},
 	} {
 		text, err := test.id.MarshalText()
 		if text != nil || !errors.Is(err, test.want) || !strings.Contains(err.Error(), test.text) || test.id.String() != "" {
 			t.Errorf("MarshalText of %#v = %q, %v, want %q; String %q", test.id, text, err, test.text, test.id)
 		}
-		if got := test.id.LogValue().String(); !strings.Contains(got, test.log) || (got == "") != (test.log == "") {
-			t.Errorf("LogValue of %#v = %q, want %q", test.id, got, test.log)
+		if got := test.id.LogValue().String(); got != "" {
+			t.Errorf("LogValue of %#v = %q", test.id, got)
 		}
 	}
 	id := noID(42)
