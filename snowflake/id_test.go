@@ -3,6 +3,7 @@ package snowflake_test
 import (
 	"bytes"
 	"encoding"
+	"encoding/binary"
 	"encoding/json"
 	"fmt"
 	"log/slog"
@@ -11,6 +12,7 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/sqlflake/sqlflake/snowflake"
 )
@@ -120,4 +122,204 @@ func FuzzIDJSON(f *testing.F) {
 		}
 		_ = back.UnmarshalJSON(data) // must not panic on what is not JSON
 	})
+}
+
+func TestValueIsAnInt64AndScanTakesIntegersTextAndIDs(t *testing.T) {
+	pointee := snowflake.ID(77)
+	for _, test := range []struct {
+		src  any
+		want snowflake.ID
+	}{
+		{int64(77), 77},
+		{int64(math.MaxInt64), math.MaxInt64},
+		{int64(math.MinInt64), math.MinInt64},
+		{int(77), 77},
+		{int32(math.MinInt32), math.MinInt32},
+		{uint64(math.MaxInt64), math.MaxInt64},
+		{"1234567890123456789", 1234567890123456789},
+		{[]byte("1234567890123456789"), 1234567890123456789},
+		{snowflake.ID(0), 0},
+		{&pointee, 77},
+	} {
+		id := snowflake.ID(42)
+		if err := id.Scan(test.src); id != test.want || err != nil {
+			t.Errorf("Scan(%T %v) = %d, %v, want %d", test.src, test.src, id, err, test.want)
+		}
+		if value, err := id.Value(); value != any(int64(test.want)) || err != nil {
+			t.Errorf("Value of %d = %T %v, %v, want the int64", id, value, value, err)
+		}
+	}
+}
+
+func TestScanRejectsOtherTypesNamesThemAndKeepsTheID(t *testing.T) {
+	for _, test := range []struct {
+		src      any
+		want     error
+		mentions []string // what the message has to say
+	}{
+		{nil, snowflake.ErrNull, []string{"NULL", "sqltypes.Null"}},
+		{(*snowflake.ID)(nil), snowflake.ErrNull, []string{"nil *snowflake.ID", "sqltypes.Null"}},
+		{float64(77), snowflake.ErrType, []string{"float64", `"77"`, "2^53", "BIGINT"}},
+		{math.NaN(), snowflake.ErrType, []string{"float64", "NaN"}},
+		{float32(77), snowflake.ErrType, []string{"float32", `"77"`, "2^53", "BIGINT"}},
+		{true, snowflake.ErrType, []string{"bool", "true", "BIGINT"}},
+		{time.Unix(0, 0).UTC(), snowflake.ErrType, []string{"time.Time", "1970-01-01 00:00:00", "BIGINT"}},
+		{uint64(math.MaxInt64 + 1), snowflake.ErrRange, []string{"uint64", "9223372036854775808", "9223372036854775807"}},
+		{struct{}{}, snowflake.ErrType, []string{"struct {}"}},
+		{"", snowflake.ErrSyntax, []string{"string", `""`}},
+		{"77  ", snowflake.ErrSyntax, []string{"string", `"77  "`}}, // char(4) pads
+		{"77.00", snowflake.ErrSyntax, []string{"string", `"77.00"`}},
+		{[]byte("9223372036854775808"), snowflake.ErrRange, []string{"[]byte", `"9223372036854775808"`}},
+	} {
+		id := snowflake.ID(42)
+		err := id.Scan(test.src)
+		if err == nil {
+			t.Errorf("Scan(%T %v) = %d without an error", test.src, test.src, id)
+			continue
+		}
+		wantError(t, err.Error(), err, test.want)
+		if id != 42 {
+			t.Errorf("Scan(%T %v) changed the ID to %d on an error", test.src, test.src, id)
+		}
+		for _, word := range test.mentions {
+			if !strings.Contains(err.Error(), word) {
+				t.Errorf("Scan(%T %v): error %q does not mention %q", test.src, test.src, err, word)
+			}
+		}
+	}
+}
+
+// A driver may use the bytes for the next row.
+func TestScanKeepsNoReferenceToItsSource(t *testing.T) {
+	src := []byte("12x")
+	var id snowflake.ID
+	err := id.Scan(src)
+	copy(src, "zzz")
+	if err == nil || !strings.Contains(err.Error(), `"12x"`) {
+		t.Errorf("the error reads %q after the driver's buffer changed", err)
+	}
+}
+
+func TestJSONIsAStringAndIntegersAreReadToo(t *testing.T) {
+	read := func(in string, want snowflake.ID) {
+		id := snowflake.ID(42)
+		if err := json.Unmarshal([]byte(in), &id); id != want || err != nil {
+			t.Errorf("Unmarshal(%s) = %d, %v, want %d", in, id, err, want)
+		}
+	}
+	for text, id := range acceptedTexts {
+		out, err := json.Marshal(id)
+		if string(out) != `"`+text+`"` || err != nil {
+			t.Errorf("Marshal(%d) = %s, %v", id, out, err)
+		}
+		read(string(out), id)
+		read(" "+text+"\n", id)
+	}
+	read("null", 42)
+	read(`"1\u0032\u0033"`, 123)
+	read(`"\u002d5"`, -5)
+	read(`"175928847299117\u00306\u0033"`, 175928847299117063)
+}
+
+func TestJSONOfOtherKindsIsRejectedAndKeepsTheID(t *testing.T) {
+	for want, inputs := range map[error][]string{
+		snowflake.ErrSyntax: {
+			`""`, `" "`, `1.5`, `5.0`, `1e3`, `1E+18`, `-0`, `"-0"`, `"+5"`, `"007"`, `" 5"`, `"5\n"`, `"\u0035\u0020"`, `"\"5\""`,
+			`"null"`, `"\u006eull"`, `"\ud800"`,
+			// Not JSON, which callers other than encoding/json may pass.
+			``, `"`, `"5`, `5"`, `15"`, `"15`, `'15"`, `'5'`, ` 5`, `"5" `, `007`, `+5`, `nul`, `nulll`, `NULL`, `"\u003"`, `"\5"`, `"1\"`,
+		},
+		snowflake.ErrRange: {`9223372036854775808`, `-9223372036854775809`, `"9223372036854775808"`, `"922337203685477580\u0038"`},
+		snowflake.ErrType:  {`true`, `false`, `[]`, `[1]`, `{}`, `{"id":"1"}`},
+	} {
+		for _, in := range inputs {
+			id := snowflake.ID(42)
+			wantError(t, in, id.UnmarshalJSON([]byte(in)), want)
+			if id != 42 {
+				t.Errorf("UnmarshalJSON(%s) changed the ID to %d on an error", in, id)
+			}
+		}
+	}
+}
+
+// textReaders are the methods that read the text of an ID into an ID.
+var textReaders = map[string]func(id *snowflake.ID, text string) error{
+	"Parse": func(id *snowflake.ID, text string) error {
+		parsed, err := snowflake.Parse(text)
+		if err == nil || parsed != 0 {
+			*id = parsed
+		}
+		return err
+	},
+	"UnmarshalText":  func(id *snowflake.ID, text string) error { return id.UnmarshalText([]byte(text)) },
+	"UnmarshalParam": func(id *snowflake.ID, text string) error { return id.UnmarshalParam(text) },
+	"Scan string":    func(id *snowflake.ID, text string) error { return id.Scan(text) },
+	"Scan []byte":    func(id *snowflake.ID, text string) error { return id.Scan([]byte(text)) },
+}
+
+func TestTextReadersTakeWhatStringPrintsAndElseKeepTheID(t *testing.T) {
+	for name, read := range textReaders {
+		for text, want := range acceptedTexts {
+			id := snowflake.ID(42)
+			if err := read(&id, text); id != want || err != nil {
+				t.Errorf("%s(%q) = %d, %v, want %d", name, text, id, err, want)
+			}
+		}
+		eachRefused(func(text string, want error) {
+			id := snowflake.ID(42)
+			err := read(&id, text)
+			wantError(t, name+" of "+strconv.Quote(text), err, want)
+			if id != 42 {
+				t.Errorf("%s(%q) changed the ID to %d on an error", name, text, id)
+			}
+		})
+	}
+}
+
+func TestAnEmptyParameterIsNoIDAndTheErrorNamesNull(t *testing.T) {
+	id := snowflake.ID(42)
+	err := id.UnmarshalParam("")
+	wantError(t, "the empty parameter", err, snowflake.ErrSyntax)
+	if id != 42 || !strings.Contains(err.Error(), "sqltypes.Null") {
+		t.Errorf("the empty parameter is %d, %v", id, err)
+	}
+}
+
+// The types are those of https://bsonspec.org/spec.html.
+func TestBSONIntegersAreReadAndElseTheIDIsKept(t *testing.T) {
+	little32, little64 := binary.LittleEndian.AppendUint32, binary.LittleEndian.AppendUint64
+	read := func(typ byte, data []byte, want snowflake.ID) {
+		id := snowflake.ID(42)
+		if err := id.UnmarshalBSONValue(typ, data); id != want || err != nil {
+			t.Errorf("%x of type %#x is %d, %v, want %d", data, typ, id, err, want)
+		}
+	}
+	for _, id := range sampleIDs() {
+		read(0x12, little64(nil, uint64(id)), id)
+		read(0x10, little32(nil, uint32(id)), snowflake.ID(int32(id)))
+	}
+	read(0x0A, nil, 0)
+
+	for _, other := range []struct {
+		typ  byte
+		data []byte
+		says string
+	}{
+		{0x01, little64(nil, math.Float64bits(1582917533873852417)), "BSON of type 0x01 and 8 bytes is not an ID"},
+		{0x01, little64(nil, math.Float64bits(5)), `NumberLong("...")`}, // also one that is exact, as in Scan
+		{0x01, []byte{1}, "type 0x01 and 1 bytes"},
+		{0x02, []byte("\x02\x00\x00\x005\x00"), "want a 64-bit integer, type 0x12"}, // the string "5"
+		{0x08, []byte{1}, "type 0x08"},
+		{0x12, nil, "0 bytes"},
+		{0x12, make([]byte, 9), "9 bytes"},
+		{0x10, make([]byte, 8), "type 0x10 and 8 bytes"},
+		{0x13, make([]byte, 16), "type 0x13"},
+	} {
+		id := snowflake.ID(42)
+		err := id.UnmarshalBSONValue(other.typ, other.data)
+		wantError(t, other.says, err, snowflake.ErrType)
+		if id != 42 || !strings.Contains(err.Error(), other.says) {
+			t.Errorf("%x of type %#x is %d, %v, want %q", other.data, other.typ, id, err, other.says)
+		}
+	}
 }

@@ -29,8 +29,8 @@ func Clustered() Layout { return presets()[1].layout }
 // writes to all ranges. 32,768 workers have 128 IDs per millisecond each, until 2094-09-07.
 //
 // What it costs: keys are in no order of time, so the newest rows are not the last ones. [Layout.Range], package
-// settled and partitions return ErrFieldOrder. A span of time is 128 ranges of keys ([Layout.MaskedRanges]). A burst of more
-// than 1,408 IDs waits for the clock.
+// settled and partitions return ErrFieldOrder. A span of time is 128 ranges of keys ([Layout.MaskedRanges]). A burst of
+// more than 1,408 IDs waits for the clock.
 //
 // It is for new tables: it follows no other layout and none follows it ([Layout.Follows]), so a namespace of leases
 // never moves to it, and its IDs can be equal to IDs of another layout. Where a table is one tree, take Default or

@@ -72,14 +72,14 @@ func list[T ~int64](ids []T, begin, end byte) string {
 	return string(append(b, end))
 }
 
-// Scan reads a column, for [sql.Scanner]. It takes the text or the binary image of a bigint[] of PostgreSQL, as a string
-// or []byte, and a copy of an Array or a *Array. NULL and nil make a nil Array.
+// Scan reads a column, for [sql.Scanner]. It takes the text or the binary image of a bigint[] of PostgreSQL, as a
+// string or []byte, and copies an Array or a *Array. NULL and nil make a nil Array.
 //
 // It rejects
 //   - a NULL element with [snowflake.ErrNull]: remove such elements in the query with array_remove(ids, NULL);
 //   - more than one dimension, images of other elements and all other sources with [snowflake.ErrType];
-//   - what PostgreSQL does not print or send for it, such as spaces, quotes, missing or excess bytes, and bounds that do
-//     not begin at 1 in text, with [snowflake.ErrSyntax];
+//   - what PostgreSQL does not print or send for it, such as spaces, quotes, missing or excess bytes, and the text of
+//     an array whose first subscript is not 1, with [snowflake.ErrSyntax];
 //   - text of numbers outside of int64, as in a numeric[], with [snowflake.ErrRange].
 //
 // On an error the Array is nil. A forged header cannot make Scan allocate more than the size of the image.

@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"net/url"
 	"slices"
 	"strings"
 	"testing"
@@ -304,5 +305,85 @@ func TestTextReadsNothingElseInTheColumn(t *testing.T) {
 	var text sqltypes.Text
 	if err := text.Scan(decimal.String()); err != nil || text == sqltypes.Text(decimal) {
 		t.Errorf("Scan(%s) = %d, %v, want another ID", decimal, text, err)
+	}
+}
+
+// checkNullFormats checks that BSON and parameters of URLs are read back.
+func checkNullFormats(t *testing.T, n sqltypes.Null) {
+	t.Helper()
+	typ, data, err := n.MarshalBSONValue()
+	if back := sqltypes.NullFrom(42); err != nil || back.UnmarshalBSONValue(typ, data) != nil || back != n {
+		t.Errorf("%+v is written as BSON %x of type %#x, %v, and read back as %+v", n, data, typ, err, back)
+	}
+
+	values := url.Values{}
+	err = n.EncodeValues("id", &values)
+	back := sqltypes.NullFrom(42)
+	if err != nil || !values.Has("id") || back.UnmarshalParam(values.Get("id")) != nil || back != n {
+		t.Errorf("%+v is written as %s, %v, and read back as %+v", n, values.Encode(), err, back)
+	}
+}
+
+func TestNullIsReadBackFromBSONAndParameters(t *testing.T) {
+	checkNullFormats(t, sqltypes.Null{})
+	for _, id := range everyID() {
+		checkNullFormats(t, sqltypes.NullFrom(id))
+	}
+}
+
+func TestBSONDoublesAreRejected(t *testing.T) {
+	double := []byte{0, 0, 0, 0, 0, 0, 0x14, 0x40} // 5.0
+	null, typed, strict := sqltypes.NullFrom(42), userID(42), sqltypes.Strict(42)
+	for name, err := range map[string]error{
+		"Null":   null.UnmarshalBSONValue(1, double),
+		"Typed":  typed.UnmarshalBSONValue(1, double),
+		"Strict": strict.UnmarshalBSONValue(1, double),
+	} {
+		if !errors.Is(err, snowflake.ErrType) {
+			t.Errorf("%s reads a double: %v", name, err)
+		}
+	}
+	if null != (sqltypes.Null{}) || typed != 0 || strict != 0 {
+		t.Errorf("after the error they are %v, %d, %d", null, typed, strict)
+	}
+}
+
+func TestStrict(t *testing.T) {
+	test := ofID[sqltypes.Strict]("sqltypes.Strict", "bigint")
+	test.strict = true
+	test.badText[snowflake.ErrSyntax] = append(test.badText[snowflake.ErrSyntax], "7.0", " 7")
+	test.badJSON = map[error][]string{
+		snowflake.ErrType:   {`true`, `{}`, `[5]`, `5`, `0`, `1.5`, `1e400`, `9223372036854775808`},
+		snowflake.ErrSyntax: {``, `"`, `nul`},
+	}
+	test.scans = []scanTest[sqltypes.Strict]{
+		{src: nil, err: snowflake.ErrNull, message: "NULL is not an ID: use *sqltypes.Strict or sql.Null[sqltypes.Strict]"},
+		{src: uint64(math.MaxUint64), err: snowflake.ErrRange},
+	}
+	testColumn(t, test)
+}
+
+func TestStrictReadsNoJSONNumberAndSaysWhy(t *testing.T) {
+	const want = "want a string with the digits: numbers above 2^53 are rounded by JavaScript and other readers of JSON"
+	for _, text := range []string{
+		"true", "{}", "[5]", "0", "-7", "5.0", "1e3", "9007199254740992", "9007199254740993", "-9007199254740993",
+		"175928847299117063", "1e18", "-1e400", "99999999999999999999",
+	} {
+		in := struct{ ID sqltypes.Strict }{42}
+		err := json.Unmarshal([]byte(`{"ID":`+text+`}`), &in)
+		var parse *snowflake.ParseError
+		if !errors.Is(err, snowflake.ErrType) || !errors.As(err, &parse) || parse.Reason != want || parse.Input != text || in.ID != 0 {
+			t.Errorf("%s is read as %d, %v, want %s", text, in.ID, err, want)
+		}
+	}
+	in := struct {
+		ID sqltypes.Strict `json:",string"` // structs of older programs have it
+	}{}
+	if err := json.Unmarshal([]byte(`{"ID":7}`), &in); err == nil || in.ID != 0 {
+		t.Errorf("with the option string, 7 is read as %d, %v", in.ID, err)
+	}
+	// Version 1 of encoding/json removes the quotes, and the ID is an error.
+	if err := json.Unmarshal([]byte(`{"ID":"7"}`), &in); (err == nil) != (in.ID == 7) || err != nil && in.ID != 0 {
+		t.Errorf(`with the option string, "7" is read as %d, %v`, in.ID, err)
 	}
 }

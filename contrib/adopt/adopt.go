@@ -21,11 +21,12 @@ import (
 	"strings"
 	"time"
 
-	"github.com/sqlflake/sqlflake/gormplugin"
-	"github.com/sqlflake/sqlflake/snowflake"
 	"gorm.io/gorm"
 	"gorm.io/gorm/logger"
 	"gorm.io/gorm/schema"
+
+	"github.com/sqlflake/sqlflake/gormplugin"
+	"github.com/sqlflake/sqlflake/snowflake"
 )
 
 var (

@@ -45,11 +45,12 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/sqlflake/sqlflake/contrib/kvlease"
-	"github.com/sqlflake/sqlflake/snowflake/lease"
 	"go.etcd.io/etcd/api/v3/mvccpb"
 	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
 	clientv3 "go.etcd.io/etcd/client/v3"
+
+	"github.com/sqlflake/sqlflake/contrib/kvlease"
+	"github.com/sqlflake/sqlflake/snowflake/lease"
 )
 
 const root = "snowflake/lease/" // what the keys begin with

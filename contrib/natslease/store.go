@@ -54,6 +54,7 @@ import (
 
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
+
 	"github.com/sqlflake/sqlflake/contrib/kvlease"
 	"github.com/sqlflake/sqlflake/snowflake/lease"
 )

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
+
 	"github.com/sqlflake/sqlflake/contrib/partition"
 	"github.com/sqlflake/sqlflake/contrib/promsnowflake"
 	"github.com/sqlflake/sqlflake/snowflake"

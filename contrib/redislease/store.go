@@ -49,6 +49,7 @@ import (
 	"time"
 
 	"github.com/redis/go-redis/v9"
+
 	"github.com/sqlflake/sqlflake/snowflake/lease"
 	"github.com/sqlflake/sqlflake/snowflake/lease/leasestore"
 )

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/redis/go-redis/v9"
+
 	"github.com/sqlflake/sqlflake/contrib/redislease"
 	"github.com/sqlflake/sqlflake/internal/processtest"
 	"github.com/sqlflake/sqlflake/internal/skip"

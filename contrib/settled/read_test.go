@@ -17,6 +17,7 @@ import (
 
 	_ "github.com/go-sql-driver/mysql"
 	_ "github.com/jackc/pgx/v5/stdlib"
+
 	"github.com/sqlflake/sqlflake/contrib/settled"
 	"github.com/sqlflake/sqlflake/internal/dbserver"
 	"github.com/sqlflake/sqlflake/internal/skip"

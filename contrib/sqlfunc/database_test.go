@@ -15,6 +15,7 @@ import (
 
 	"github.com/go-sql-driver/mysql"
 	"github.com/jackc/pgx/v5/pgconn"
+
 	"github.com/sqlflake/sqlflake/contrib/sqlfunc"
 	"github.com/sqlflake/sqlflake/internal/testdb"
 	"github.com/sqlflake/sqlflake/snowflake"

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/go-sql-driver/mysql"
+
 	"github.com/sqlflake/sqlflake/internal/testdb"
 	"github.com/sqlflake/sqlflake/snowflake/lease/filelease"
 	"github.com/sqlflake/sqlflake/snowflake/lease/leasestore"

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/go-sql-driver/mysql"
+
 	"github.com/sqlflake/sqlflake/snowflake/lease"
 	"github.com/sqlflake/sqlflake/snowflake/lease/sqllease"
 )

@@ -1,13 +1,25 @@
 package publicid_test
 
 import (
+	"crypto/hkdf"
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/binary"
+	"encoding/hex"
+	"encoding/json"
 	"errors"
+	"fmt"
+	"log/slog"
 	"math"
 	"math/big"
+	"math/rand/v2"
+	"os"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
 
+	"github.com/sqlflake/sqlflake/internal/testdb"
 	"github.com/sqlflake/sqlflake/snowflake"
 	"github.com/sqlflake/sqlflake/sqltypes/publicid"
 )
@@ -212,3 +224,188 @@ func TestDecryptTellsWhichKeyMadeAToken(t *testing.T) {
 		}
 	}
 }
+
+const secretHex = "0123456789abcdeffedcba9876543210"
+
+func TestKeysAreReadFromLists(t *testing.T) {
+	a, b, c := "2026.b_1-x:"+secretHex, "b:1"+strings.ToUpper(secretHex[1:]), "c:2"+secretHex[1:]
+	for _, text := range []string{a + "," + b + " " + c + "\n", ", " + a + " ,\t" + b + "\n" + c + ","} {
+		keys, err := publicid.ParseKeys(text)
+		if err != nil || len(keys) != 3 || keys[0].ID() != "2026.b_1-x" || keys[1].ID() != "b" || keys[2].ID() != "c" {
+			t.Errorf("ParseKeys(%q) = %v, %v", text, keys, err)
+		}
+	}
+	if mustToken(t, mustCodec("user", b), 5) != mustToken(t, mustCodec("user", strings.ToLower(b)), 5) {
+		t.Error("capitals make another secret")
+	}
+}
+
+func TestBadKeysAreRejected(t *testing.T) {
+	good := "a:" + secretHex
+	for text, want := range map[string]string{
+		"":                                     "there is none",
+		",":                                    "there is none",
+		good + ",b":                            "no colon",
+		good + "," + good:                      `the ID "a" occurs twice`,
+		good + ",b:" + secretHex:               `"a" and "b" have the same secret`,
+		"a: " + secretHex:                      "the secret of an ID of 1 characters has 0",
+		secretHex:                              "a text of 32 bytes has no colon",
+		":" + secretHex:                        "its ID has 0 bytes, want 1 to 32",
+		secretHex + "1:4":                      "its ID has 33 bytes, want 1 to 32",
+		"a/b:" + secretHex:                     "its ID has 3 bytes, want 1 to 32 letters",
+		"k\xff:" + secretHex:                   "its ID has 2 bytes, want 1 to 32 letters",
+		"k:" + secretHex[1:]:                   "has 31, want 32 hexadecimal digits",
+		"k:" + secretHex + "01":                "has 34, want 32 hexadecimal digits",
+		"k:" + secretHex[:31] + "g":            `the secret of "k" has characters that are not hexadecimal digits`,
+		"k:" + strings.Repeat("5a", 16):        `the secret of "k" is 8 bytes twice`,
+		"k:" + secretHex[:16] + secretHex[:16]: `the secret of "k" is 8 bytes twice`,
+		secretHex + ":k":                       "the secret of an ID of 32 characters has 1,", // in the wrong order
+	} {
+		keys, err := publicid.ParseKeys(text)
+		if keys != nil || !errors.Is(err, publicid.ErrKey) || !strings.Contains(err.Error(), want) {
+			t.Errorf("ParseKeys(%q) = %v, %v, want %q", text, keys, err, want)
+		}
+		for _, part := range []string{secretHex[:8], secretHex[1:9], "5a5a"} {
+			if err != nil && strings.Contains(err.Error(), part) {
+				t.Errorf("ParseKeys(%q): the error shows the secret: %v", text, err)
+			}
+		}
+	}
+}
+
+func TestSecretsAreNeverPrinted(t *testing.T) {
+	type settings struct {
+		Key    publicid.Key
+		Keys   []publicid.Key
+		hidden publicid.Key // fmt calls no methods in fields that are not exported
+		Codec  *publicid.Codec
+		codec  *publicid.Codec
+		copied publicid.Codec
+	}
+	key, codec := mustKeys("k1:" + secretHex)[0], mustCodec("user", "k1:"+secretHex)
+	all := settings{key, []publicid.Key{key}, key, codec, codec, *codec}
+	var out strings.Builder
+	for _, value := range []any{key, &key, []publicid.Key{key}, map[string]publicid.Key{"a": key}, all, &all, codec, *codec} {
+		for _, verb := range append(strings.Fields("v +v #v s q x X d c o b U t T"), " x") {
+			fmt.Fprintf(&out, "%"+verb+"\n", value)
+		}
+		slog.New(slog.NewTextHandler(&out, nil)).Info("settings", "value", value)
+		slog.New(slog.NewJSONHandler(&out, nil)).Info("settings", "value", value)
+		if text, err := json.Marshal(value); err == nil {
+			out.Write(append(text, '\n'))
+		}
+	}
+	secret, err := hex.DecodeString(secretHex)
+	derived, err2 := hkdf.Key(sha256.New, secret, nil, "sqlflake publicid v1 user", 16)
+	if err != nil || err2 != nil {
+		t.Fatal(err, err2)
+	}
+	for name, form := range map[string]string{
+		"derived, little-endian": strconv.FormatUint(uint64(binary.LittleEndian.Uint32(derived)), 10),
+		"derived, big-endian":    strconv.FormatUint(uint64(binary.BigEndian.Uint32(derived)), 10),
+		"derived in hex":         hex.EncodeToString(derived[:4]),
+		"hex":                    secretHex[:6], "upper hex": strings.ToUpper(secretHex)[:6], "bytes": string(secret[:4]),
+		"base64": base64.StdEncoding.EncodeToString(secret)[:6], "%d": "1 35 69 103", "%#v": "0x1, 0x23",
+		"% x": "01 23 45", "%c": "# E g", "%o": "1 43 105", "a panic": "PANIC",
+	} {
+		if at := strings.Index(out.String(), form); at >= 0 {
+			t.Errorf("the secret was printed as %s: %.200s", name, out.String()[max(0, at-100):])
+		}
+	}
+	for _, want := range []string{`publicid.Key("k1")`, `publicid.Key(\"k1\")`} {
+		if !strings.Contains(out.String(), want) {
+			t.Errorf("%q was not printed in\n%s", want, out.String())
+		}
+	}
+}
+
+func TestMain(m *testing.M) { os.Exit(testdb.Main(m)) }
+
+// The keys of the tests. The first is that of the vectors.
+const (
+	oldKey   = "old:000102030405060708090a0b0c0d0e0f"
+	newKey   = "new:f0e1d2c3b4a5968778695a4b3c2d1e0f"
+	otherKey = "other:00000000000000000000000000000001"
+)
+
+func mustKeys(text string) []publicid.Key {
+	keys, err := publicid.ParseKeys(text)
+	if err != nil {
+		panic(err)
+	}
+	return keys
+}
+
+func mustCodec(domain, keys string) *publicid.Codec {
+	codec, err := publicid.New(domain, mustKeys(keys))
+	if err != nil {
+		panic(err)
+	}
+	return codec
+}
+
+func mustToken(t testing.TB, codec *publicid.Codec, id snowflake.ID) string {
+	t.Helper()
+	token, err := codec.Token(id)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return token
+}
+
+const (
+	alphabet = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"
+	length   = 26
+)
+
+// numberOf returns the number of a text. math/big has its digits in another order.
+func numberOf(text string) *big.Int {
+	n := new(big.Int)
+	for _, c := range []byte(text) {
+		n.Add(n.Lsh(n, 5), big.NewInt(int64(strings.IndexByte(alphabet, c))))
+	}
+	return n
+}
+
+// textOf returns a number as a text of that length.
+func textOf(n *big.Int) string {
+	text, rest, digit := make([]byte, length), new(big.Int).Set(n), new(big.Int)
+	for i := len(text) - 1; i >= 0; i-- {
+		rest.DivMod(rest, big.NewInt(32), digit)
+		text[i] = alphabet[digit.Int64()]
+	}
+	return string(text)
+}
+
+// someIDs are the smallest and largest, and some of all sizes.
+func someIDs() []snowflake.ID {
+	ids := []snowflake.ID{1, 2, 255, 256, 175907170989793351, math.MaxInt64 - 1, math.MaxInt64}
+	random := rand.New(rand.NewPCG(1, 2))
+	for shift := range 63 {
+		ids = append(ids, snowflake.ID(random.Int64()>>shift|1))
+	}
+	return ids
+}
+
+// The kinds of the tests, as a program declares them.
+type (
+	userKind  struct{}
+	orderKind struct{}
+	noKind    struct{} // has no codec
+
+	UserID  = publicid.ID[userKind]
+	OrderID = publicid.ID[orderKind]
+)
+
+var (
+	users  = mustCodec("user", newKey+","+oldKey)
+	orders = mustCodec("order", newKey+","+oldKey)
+)
+
+func (userKind) Codec() *publicid.Codec  { return users }
+func (orderKind) Codec() *publicid.Codec { return orders }
+func (noKind) Codec() *publicid.Codec    { return nil }
+
+func userID(n snowflake.ID) UserID            { return publicid.IDFrom[userKind](n) }
+func orderID(n snowflake.ID) OrderID          { return publicid.IDFrom[orderKind](n) }
+func noID(n snowflake.ID) publicid.ID[noKind] { return publicid.IDFrom[noKind](n) }

@@ -144,15 +144,8 @@ func (id ID[K]) MarshalBinary() ([]byte, error) { return id.MarshalText() }
 // UnmarshalBinary reads what MarshalBinary writes.
 func (id *ID[K]) UnmarshalBinary(data []byte) error { return id.UnmarshalText(data) }
 
-// LogValue returns the token, the empty string for the ID 0, and the text of the error if there is no token for another
-// reason. Log [ID.SnowflakeID] for the number.
-func (id ID[K]) LogValue() slog.Value {
-	token, err := id.MarshalText()
-	if err != nil && id.SnowflakeID() != 0 {
-		return slog.StringValue(err.Error())
-	}
-	return slog.StringValue(string(token))
-}
+// LogValue returns what [ID.String] does. Log [ID.SnowflakeID] for the number.
+func (id ID[K]) LogValue() slog.Value { return slog.StringValue(id.String()) }
 
 // Value returns the number as an int64, 0 for the zero ID. The error is always nil.
 func (id ID[K]) Value() (driver.Value, error) { return int64(id[0].id), nil }

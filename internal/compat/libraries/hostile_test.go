@@ -26,13 +26,14 @@ import (
 	"github.com/knadh/koanf/v2"
 	"github.com/labstack/echo/v4"
 	"github.com/spf13/viper"
-	"github.com/sqlflake/sqlflake/snowflake"
-	"github.com/sqlflake/sqlflake/sqltypes"
 	"github.com/vmihailenco/msgpack/v5"
 	old "go.mongodb.org/mongo-driver/bson"
 	"go.mongodb.org/mongo-driver/v2/bson"
 	yaml3 "gopkg.in/yaml.v3"
 	sigs "sigs.k8s.io/yaml"
+
+	"github.com/sqlflake/sqlflake/snowflake"
+	"github.com/sqlflake/sqlflake/sqltypes"
 )
 
 // number is an ID that a float64 rounds, to 1582917533873852416.

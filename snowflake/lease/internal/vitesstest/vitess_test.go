@@ -23,6 +23,10 @@ import (
 	"time"
 
 	"github.com/go-sql-driver/mysql"
+	"gorm.io/gorm"
+	"gorm.io/gorm/clause"
+	"gorm.io/gorm/logger"
+
 	"github.com/sqlflake/sqlflake/gormplugin"
 	"github.com/sqlflake/sqlflake/gormplugin/gormtest"
 	"github.com/sqlflake/sqlflake/internal/dbserver"
@@ -34,9 +38,6 @@ import (
 	"github.com/sqlflake/sqlflake/snowflake/lease/leasetest"
 	"github.com/sqlflake/sqlflake/snowflake/lease/sqllease"
 	"github.com/sqlflake/sqlflake/snowflake/sqldb"
-	"gorm.io/gorm"
-	"gorm.io/gorm/clause"
-	"gorm.io/gorm/logger"
 )
 
 // TestMain makes the test binary an issuer or the tests.
