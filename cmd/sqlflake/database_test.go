@@ -185,27 +185,6 @@ func schemaOf(t *testing.T, db *sql.DB) (schema string) {
 	return schema
 }
 
-// ClickHouse was not asked. Its documentation has the two functions, with the epoch in milliseconds.
-func TestClickHouseGetsItsOwnFunctionsForItsLayoutOnly(t *testing.T) {
-	r := do(t, "", "sql", "functions", "-dialect", "clickhouse", "-name", "ids", "-layout", "twitter")
-	if !strings.Contains(r.out, "FUNCTION ids_time AS (id) -> snowflakeIDToDateTime64(toUInt64(id), 1288834974657, 'UTC');") || r.code != exitOK {
-		t.Errorf("%+v", r)
-	}
-	for flag, want := range map[string]string{"-worker=3": "issue no IDs", "-name=x;y": "lower-case letters"} {
-		do(t, "", "sql", "functions", "-dialect", "clickhouse", "-layout", "twitter", flag).fails(t, exitUsage, want)
-	}
-	before1970 := "epoch=1969-12-31T23:59:59Z tick=1ms time:41 worker:10 sequence:12" // the epoch is unsigned there
-	for _, layout := range []string{"clustered", "wide", "seconds", "sonyflake", before1970} {
-		want := exitOK
-		if layout != "wide" { // which has 22 bits below the time, too
-			want = exitFailed
-		}
-		if r := do(t, "", "sql", "functions", "-dialect", "clickhouse", "-layout", layout); r.code != want {
-			t.Errorf("%s: %+v", layout, r)
-		}
-	}
-}
-
 // Whoever may only create objects in a schema of the search_path runs nothing as the person who uses the command.
 func TestNoCodeOfAStrangerRuns(t *testing.T) {
 	testdb.EachTrapped(t, func(t *testing.T, victim testdb.Trapped) {
