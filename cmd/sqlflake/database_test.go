@@ -68,7 +68,6 @@ func TestNoPasswordIsPrinted(t *testing.T) {
 			{"workers", "-namespace", "-dsn", dsn},
 			{"workers", "release", dsn, "-dsn", dsn},
 			{"new", "-n", "-dsn=" + dsn}, // the value was forgotten
-			{"workers", "watch", "-interval", "-dsn=" + dsn},
 			{"partition", "plan", "t", "-key", "id", "-unit", "-dsn=" + dsn},
 			{"decode", "-layout", "-dsn=" + dsn},
 			{"decode", dsn},

@@ -145,7 +145,7 @@ func TestShellsCompleteCommandsFlagsAndValues(t *testing.T) {
 		}
 	}
 	for line, want := range map[string]string{
-		"work": "workers", "workers w": "watch", "decode --lay": "--layout", "decode --layout tw": "twitter", "layout tw": "twitter",
+		"work": "workers", "workers m": "move", "decode --lay": "--layout", "decode --layout tw": "twitter", "layout tw": "twitter",
 		"sql leases --dialect ma": "mariadb", "partition plan --unit mo": "month", "help ran": "range",
 	} {
 		if r := do(t, "", append([]string{"__complete"}, strings.Fields(line)...)...); !strings.Contains("\n"+r.out, "\n"+want) || r.code != exitOK {
@@ -166,8 +166,6 @@ func TestWrongArgumentsAreExplained(t *testing.T) {
 	for args, want := range map[string]string{
 		"":                                      "sqlflake [command]",
 		"encode":                                "Did you mean this?\n\tdecode\n",
-		"help workers wacth":                    "Did you mean this?\n\twatch\n",
-		"workers wacth":                         "Did you mean this?\n\twatch\n",
 		"sql functons --drop":                   "Did you mean this?\n\tfunctions\n",
 		"decode -5":                             "-5 looks like a flag. Put -- before a number below 0: sqlflake decode -- -5",
 		"workers release -5":                    "-5 looks like a flag",
@@ -199,7 +197,6 @@ func TestWrongArgumentsAreExplained(t *testing.T) {
 		"new -worker 3 -state x -n 0":           "-n 0, want 1 or more",
 		"workers":                               "give --dsn, or set SQLFLAKE_DSN",
 		"workers list":                          `unknown command "list"`,
-		"workers watch -interval 1ms":           "--interval 1ms, want 100ms or more",
 		"workers release":                       "release WORKER",
 		"workers release all -dsn sqlite:x":     `the worker is "all"`,
 		"audit -by created_at":                  "which table? Give --table",

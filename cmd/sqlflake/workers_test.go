@@ -1,12 +1,9 @@
 package main
 
 import (
-	"bufio"
 	"bytes"
-	"context"
 	"database/sql"
 	"encoding/json"
-	"io"
 	"log/slog"
 	"net/url"
 	"os"
@@ -111,80 +108,6 @@ func TestAReservationIsShownAndNeverReleased(t *testing.T) {
 			t.Errorf("%+v, %v, want a reservation of epoch 1", e, err)
 		}
 	})
-}
-
-// TestWatchShowsWhatChanges reads the lines as they come.
-func TestWatchShowsWhatChanges(t *testing.T) {
-	eachDatabase(t, func(t *testing.T, s site) {
-		s.migrate(t)
-		first := open(t, s)
-		ctx, interrupt := context.WithCancel(t.Context())
-		defer interrupt()
-		read, out := io.Pipe()
-		code := make(chan int, 1)
-		var errs strings.Builder
-		go func() {
-			code <- run(ctx, testCommand(nil, out, &errs), []string{"workers", "watch", "-json", "-interval", "100ms"})
-			_ = out.Close()
-		}()
-		lines := json.NewDecoder(bufio.NewReader(read))
-		expect := func(what string, worker int64) {
-			t.Helper()
-			var got change
-			if err := lines.Decode(&got); err != nil || got.Change != what || got.Worker != worker || got.Namespace != "default" {
-				t.Fatalf("%+v, %v, want worker %d %s", got, err, worker, what)
-			}
-		}
-		expect("seen", 0)
-		open(t, s)
-		expect("taken", 1)
-		if err := first.Close(t.Context()); err != nil {
-			t.Fatal(err)
-		}
-		expect("freed", 0)
-		interrupt()
-		if got := <-code; got != exitInterrupted {
-			t.Errorf("exit code %d, errors %s", got, &errs)
-		}
-	})
-}
-
-func TestChangesThatWatchTellsApart(t *testing.T) {
-	entry := func(held bool, epoch int64) leasestore.Entry {
-		e := leasestore.Entry{Held: held, Expires: now.AddDate(9000, 0, 0)}
-		e.Namespace, e.Worker, e.Epoch, e.Holder = "n", 5, epoch, leasestore.Holder{Host: "web-5", PID: 17}
-		return e
-	}
-	var out strings.Builder
-	w := watcher{streams: streams{out: &out, errs: &out}, now: func() time.Time { return now }}
-	for i, e := range []leasestore.Entry{
-		entry(true, 1), entry(true, 1), entry(false, 1), entry(true, 2), entry(true, 3), entry(false, 3), entry(false, 3), entry(false, 5),
-	} {
-		if i == 7 {
-			e.Holder.Host = "web-5\x1b[2J\n"
-		}
-		if err := w.show([]leasestore.Entry{e}); err != nil {
-			t.Fatal(err)
-		}
-		if i == 0 {
-			out.Reset() // the table
-		}
-	}
-	const want = `2026-11-22T21:40:00Z  worker 5 of n freed, web-5 pid 17
-2026-11-22T21:40:00Z  worker 5 of n taken, web-5 pid 17
-2026-11-22T21:40:00Z  worker 5 of n changed hands, web-5 pid 17
-2026-11-22T21:40:00Z  worker 5 of n freed, web-5 pid 17
-2026-11-22T21:40:00Z  worker 5 of n taken and freed, "web-5\x1b[2J\n" pid 17
-`
-	if out.String() != want {
-		t.Errorf("%s", &out)
-	}
-
-	out.Reset()
-	w = watcher{streams: streams{out: &out, errs: &out}, now: w.now, json: true}
-	if err := w.show([]leasestore.Entry{entry(true, 1)}); err != nil || !strings.Contains(out.String(), `"expires":"11026-11-22T21:40:00Z"`) {
-		t.Errorf("%v %s", err, &out)
-	}
 }
 
 func TestTheTableOfWorkersIsForPeople(t *testing.T) {
