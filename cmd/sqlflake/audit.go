@@ -204,7 +204,10 @@ func writeReport(w io.Writer, r *audit.Report) error {
 		writeFinding(&b, f)
 	}
 
-	b.WriteString("\nnote: " + strings.Join(r.Notes, "\nnote: ") + "\n")
+	b.WriteString("\n")
+	for _, note := range r.Notes {
+		b.WriteString(wrap("note: ", note))
+	}
 	_, err := io.WriteString(w, b.String())
 	return err
 }
@@ -241,10 +244,10 @@ func writeSummary(b *strings.Builder, r *audit.Report) {
 func writeGenerators(b *strings.Builder, workers []audit.Worker) {
 	const most = 20
 	table := tabwriter.NewWriter(b, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(table, "\nWORKER\tIDS\tA SECOND\tFIRST\tLAST\tGREATEST ID")
+	fmt.Fprintln(table, "\nWORKER\tIDS\tA SECOND\tFIRST\tLAST")
 	for _, w := range workers[:min(len(workers), most)] {
-		fmt.Fprintf(table, "%s\t%d\t%d\t%s\t%s\t%v\n", w.Worker, w.IDs, w.PerSecond,
-			timetext.Instant(w.First.Time), timetext.Instant(w.Last.Time), w.Greatest)
+		fmt.Fprintf(table, "%s\t%d\t%d\t%s\t%s\n", w.Worker, w.IDs, w.PerSecond,
+			timetext.Second(w.First.Time), timetext.Second(w.Last.Time))
 	}
 	_ = table.Flush() // into b
 
@@ -261,7 +264,7 @@ func writeFinding(b *strings.Builder, f audit.Finding) {
 	if len(f.Workers) > 0 {
 		b.WriteString(", worker " + strings.Join(f.Workers, ", "))
 	}
-	fmt.Fprintf(b, "\n  shows  %s\n  do     %s\n", f.Shows, f.Do)
+	b.WriteString("\n" + wrap("  shows  ", f.Shows) + wrap("  do     ", f.Do))
 }
 
 // rowReader turns values into rows.

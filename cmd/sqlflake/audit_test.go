@@ -353,22 +353,28 @@ rate     at most 1 a second (under 0.1% of the ceiling), by worker 7
 2^53     is reached by 41 of the IDs, which JavaScript rounds as numbers
 ends     2094-09-07T15:47:35.552Z (67.8 years from now)
 
-WORKER  IDS  A SECOND  FIRST                     LAST                      GREATEST ID
-7       21   1         2026-11-22T21:38:40.000Z  2026-11-22T21:38:59.000Z  250374527123484672
-3       20   1         2026-11-22T21:38:40.000Z  2026-11-22T21:38:59.000Z  250374527123468288
+WORKER  IDS  A SECOND  FIRST                 LAST
+7       21   1         2026-11-22T21:38:40Z  2026-11-22T21:38:59Z
+3       20   1         2026-11-22T21:38:40Z  2026-11-22T21:38:59Z
 
 2 findings
 
 not_an_id: 1
-  shows  values that are no IDs. The first: "x" is not an ID: want decimal digits only, byte 0 is "x"
+  shows  values that are no IDs. The first: "x" is not an ID: want decimal
+         digits only, byte 0 is "x"
   do     is it the right column?
 
 duplicate: 1, such as 250374455820316672
-  shows  equal IDs: two generators have one worker, IDs were rounded by a float64 (JavaScript) or a spreadsheet, or rows were read twice
-  do     compare with the numbers at their source. If these are equal, look for two processes with one worker number: a random number, a copied configuration, a rolling restart. Leases give each process its own
+  shows  equal IDs: two generators have one worker, IDs were rounded by a
+         float64 (JavaScript) or a spreadsheet, or rows were read twice
+  do     compare with the numbers at their source. If these are equal, look for
+         two processes with one worker number: a random number, a copied
+         configuration, a rolling restart. Leases give each process its own
 
-note: without the order of issue, steps back can't be seen, nor two generators that both start at 0 in each tick
-note: equal IDs that a primary key refused are in no table: look for unique violations in the logs
+note: without the order of issue, steps back can't be seen, nor two generators
+      that both start at 0 in each tick
+note: equal IDs that a primary key refused are in no table: look for unique
+      violations in the logs
 `})
 	if r := do(t, text(ids), "audit"); r.code != exitOK || !strings.Contains(r.out, "\n0 findings\n") || !strings.Contains(r.out, "guessed: with it the latest IDs are of 2026-11-22") {
 		t.Errorf("%+v", r)
@@ -383,7 +389,7 @@ note: equal IDs that a primary key refused are in no table: look for unique viol
 	t.Setenv("SQLFLAKE_WITH", "")
 	// The time is not in the highest bits, so the greatest ID is not the latest.
 	above, ahead := "epoch=2025-01-01T00:00:00Z tick=1ms worker:10 time:41 sequence:12", int64(59874000060)<<12 // a minute after now
-	if r := do(t, fmt.Sprintln(ahead|1<<53, int64(59_000_000_000)<<12|1000<<53), "audit", "-layout", above); !strings.Contains(r.out, "the latest from 2026-11-24T23:40:00.06Z\n") {
+	if r := do(t, fmt.Sprintln(ahead|1<<53, int64(59_000_000_000)<<12|1000<<53), "audit", "-layout", above); !strings.Contains(r.out, "2026-11-24T23:40:00.06Z\n") {
 		t.Errorf("%+v", r)
 	}
 	burst := do(t, fmt.Sprintln(ids[0], ids[0]+1, int64(1)<<53, "1 2 3"), "audit", "-layout", "epoch=2025-01-01T00:00:00Z tick=1s time:41 worker:20 sequence:1")

@@ -23,6 +23,8 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/go-sql-driver/mysql"
+	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 )
@@ -320,7 +322,24 @@ func printUsage(c *cobra.Command, err error) {
 var packages = regexp.MustCompile(`(^|\n|: )(?:(?:snowflake|lease|sqllease|filelease|sqldb|sqlfunc|partition): )+`)
 
 // messageOf returns the text of an error for a person who has called a command, not a package.
-func messageOf(err error) string { return packages.ReplaceAllString(err.Error(), "$1") }
+func messageOf(err error) string {
+	text, answer := err.Error(), ""
+	var fromPostgres *pgconn.PgError
+	var fromMySQL *mysql.MySQLError
+	switch {
+	case errors.As(err, &fromPostgres):
+		answer = fromPostgres.Error()
+	case errors.As(err, &fromMySQL):
+		answer = fromMySQL.Error()
+	}
+
+	// What a server says is left as it is.
+	before, after, found := strings.Cut(text, answer)
+	if answer == "" || !found {
+		return packages.ReplaceAllString(text, "$1")
+	}
+	return packages.ReplaceAllString(before, "$1") + answer + after
+}
 
 // secret matches what may have a password. No message has such an argument: a person can give a DSN to the wrong flag.
 var secret = regexp.MustCompile(`(?is)://|:.*@|@.*[:(/]|(pass|pwd|secret|key|token)\w*\s*[=(]`)

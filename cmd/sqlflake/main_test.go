@@ -14,6 +14,8 @@ import (
 	"testing/iotest"
 	"time"
 
+	"github.com/go-sql-driver/mysql"
+	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/spf13/cobra"
 
 	"github.com/sqlflake/sqlflake/internal/testdb"
@@ -220,6 +222,18 @@ func TestWrongArgumentsAreExplained(t *testing.T) {
 	}
 	for _, args := range [][]string{{""}, {"help", ""}, {"sql leases"}} {
 		do(t, "", args...).fails(t, exitUsage, "unknown command "+strconv.Quote(args[len(args)-1]))
+	}
+}
+
+func TestAServersTextIsPrintedAsItIs(t *testing.T) {
+	for _, answer := range []error{
+		&pgconn.PgError{Severity: "ERROR", Message: "rule: lease: no", Code: "P0001"},
+		&mysql.MySQLError{Number: 1644, Message: "rule: lease: no"},
+	} {
+		want := "list: " + answer.Error()
+		if got := messageOf(fmt.Errorf("sqllease: list: lease: %w", answer)); got != want {
+			t.Errorf("%q, want %q", got, want)
+		}
 	}
 }
 
