@@ -3,12 +3,10 @@ package main
 import (
 	"context"
 	"database/sql"
-	"encoding/csv"
 	"errors"
 	"fmt"
 	"io"
 	"log/slog"
-	"strconv"
 	"strings"
 	"time"
 
@@ -115,7 +113,7 @@ type partitionOptions struct {
 	idle           int
 	grace          time.Duration
 	start          string
-	keep, names    string
+	keep           string
 	fallback       bool
 	concurrently   bool
 	lock, patience time.Duration
@@ -140,17 +138,14 @@ func (o *partitionOptions) addFlags(c *cobra.Command) {
 	f.StringVar(&o.start, "start", "", "`time` of the oldest ID")
 	f.StringVar(&o.keep, "keep", "",
 		"rename partitions beyond --retain, with this `prefix`, and do not drop them")
-	f.StringVar(&o.names, "names", "",
-		"begin the names of new partitions with this `prefix`, not with the table's name")
 	f.BoolVar(&o.fallback, "default", false, "have a default partition, for rows outside of the others")
 	f.BoolVar(&o.concurrently, "concurrently", false, "on PostgreSQL, detach concurrently")
 	f.DurationVar(&o.lock, "lock-timeout", 200*time.Millisecond, "the longest wait for a lock")
 	f.DurationVar(&o.patience, "patience", time.Minute, "how long a step is repeated that gets no lock")
 
 	formatFlag(c, &o.format, "json", "print JSON, with IDs as strings")
-	formatFlag(c, &o.format, "csv", "print the steps as CSV")
 	formatFlag(c, &o.format, "sql", "print the statements of the steps")
-	c.MarkFlagsMutuallyExclusive("json", "csv", "sql")
+	c.MarkFlagsMutuallyExclusive("json", "sql")
 }
 
 // setUnit reads a span that follows the calendar, or a duration.
@@ -218,7 +213,6 @@ func (o *partitionOptions) options(logs io.Writer, now time.Time) ([]partition.O
 	add(o.idle != -1, partition.WithIdle(o.idle))
 	add(o.fallback, partition.WithDefault())
 	add(o.concurrently, partition.WithDetachConcurrently())
-	add(o.names != "", partition.WithNames(func(start time.Time) string { return o.names + startName(start) }))
 	add(o.keep != "", partition.WithKeep(func(name string) string { return o.keep + name }))
 
 	if o.start != "" {
@@ -229,11 +223,6 @@ func (o *partitionOptions) options(logs io.Writer, now time.Time) ([]partition.O
 		options = append(options, partition.WithStart(at))
 	}
 	return options, nil
-}
-
-// startName returns the start of a partition as a part of its name.
-func startName(start time.Time) string {
-	return strings.TrimSuffix(start.Format("2006_01_02_150405"), "_000000")
 }
 
 // forCommand names the command where an error of the package names its method.
@@ -276,8 +265,6 @@ func (t *partitioned) write(w io.Writer, plan *partition.Plan, format string) er
 	switch format {
 	case "json":
 		return writeJSON(w, t.value(plan))
-	case "csv":
-		return t.writeCSV(w, plan)
 	case "sql":
 		text = statementsOf(plan)
 	}
@@ -292,16 +279,6 @@ func statementsOf(plan *partition.Plan) string {
 		fmt.Fprintf(&b, "-- %s %s: %s\n%s;\n", s.Action, s.Partition, s.Why, strings.Join(s.SQL, ";\n"))
 	}
 	return b.String()
-}
-
-func (t *partitioned) writeCSV(w io.Writer, plan *partition.Plan) error {
-	lines := [][]string{{"action", "partition", "from", "to", "lo", "hi", "rows", "bytes", "why"}}
-	for _, s := range t.value(plan).Steps {
-		lines = append(lines, []string{
-			s.Action, s.Partition, s.From, s.To, s.Lo.String(), s.Hi.String(), figure(s.Rows), figure(s.Bytes), s.Why,
-		})
-	}
-	return csv.NewWriter(w).WriteAll(lines)
 }
 
 // planValue is a plan in JSON.
@@ -364,12 +341,4 @@ func knownCount(n int64) *int64 {
 		return nil
 	}
 	return &n
-}
-
-// figure returns a number for CSV, where one that is unknown is empty.
-func figure(n *int64) string {
-	if n == nil {
-		return ""
-	}
-	return strconv.FormatInt(*n, 10)
 }

@@ -38,15 +38,11 @@ func TestATableIsAdoptedAndMaintained(t *testing.T) {
 			time.Until(plan.Now).Abs() > time.Hour || plan.Steps[0].Action != "create" || len(plan.Steps[0].SQL) == 0 {
 			t.Fatalf("%+v, %v", r, err)
 		}
-		r = do("maintain -ahead 9 -csv")
-		if lines := strings.Count(r.out, "\n"); r.code != exitOK || lines != 1+len(plan.Steps) ||
-			!strings.HasPrefix(r.out, "action,partition,from,to,lo,hi,rows,bytes,why\ncreate,events_20") {
+		r = do("maintain -ahead 9 -sql")
+		if r.code != exitOK || strings.Count("\n"+r.out, "\n-- create events_20") != len(plan.Steps) {
 			t.Errorf("%d steps: %+v", len(plan.Steps), r)
 		}
 		if r := do("maintain -ahead 9"); r.code != exitOK || !strings.Contains(r.out, ", 0 steps") || strings.Contains(r.out, "ACTION") {
-			t.Errorf("%+v", r)
-		}
-		if r := do("plan -ahead 10 -names of_"); r.code != exitOK || !strings.Contains(r.out, "create  of_20") {
 			t.Errorf("%+v", r)
 		}
 		var out, errs strings.Builder
@@ -76,7 +72,7 @@ func TestWrongArgumentsOfPartitions(t *testing.T) {
 		"-unit fortnight events":                 `"fortnight" for "--unit" flag: want day, week`,
 		"events":                                 `required flag(s) "unit" not set`,
 		"-unit month":                            "TABLE",
-		"-unit month -json -sql events":          "if any flags in the group [json csv sql] are set",
+		"-unit month -json -sql events":          "if any flags in the group [json sql] are set",
 		"-unit month -retain -1 events":          "WithRetain(-1)",
 		"-unit month -idle -2 events":            "WithIdle(-2)",
 		"-unit month -start long-ago events":     "is neither a time",
