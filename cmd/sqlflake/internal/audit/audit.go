@@ -31,9 +31,7 @@ type Source struct {
 	Rows   iter.Seq2[Row, error]
 	Sorted bool // the IDs ascend
 
-	// With Options.By: the times of that column.
-	Zoned bool // they have a time zone
-	Local bool // they can be local times
+	Local bool // with Options.By: that column can have local times
 }
 
 // Row is a value of the column with the IDs.
@@ -42,10 +40,7 @@ type Row struct {
 	Null  bool
 	Fault error // why the value is not an ID
 
-	// With Options.By: At is the time of the row, or the zero Time if the column has no times. Unordered is a row
-	// without a value.
-	At        time.Time
-	Unordered bool
+	Unordered bool // with Options.By: the row has no value in that column
 }
 
 // Audit takes the rows of one database or two.
@@ -62,7 +57,6 @@ type Audit struct {
 	read, nulls, notIDs int64
 	fault               error     // of the first value that is not an ID
 	lists               [2]idList // by database; in the order of issue, if it is known
-	times               idList    // of the rows of the first one with By, in Unix milliseconds
 	unordered           idList    // IDs of rows without a value in the column By
 }
 
@@ -88,9 +82,7 @@ func (a *Audit) Read(s Source) error {
 		a.now = a.opts.Now() // the source has no ID that is issued later
 		add = func(id snowflake.ID) { a.add(id, database) }
 	}
-	if a.opts.By != "" {
-		a.trustTimes(s)
-	}
+	a.trustTimes(s)
 
 	for row, err := range s.Rows {
 		if err != nil {
@@ -113,14 +105,8 @@ func (a *Audit) countsAtOnce(s Source) bool {
 // isGiven reports whether the layout is known, not guessed.
 func (a *Audit) isGiven() bool { return a.opts.Layout != snowflake.Layout{} }
 
-// trustTimes decides how far the times of rows may be from the times in their IDs. Local times can be hours off, and
-// the order by them is wrong by one hour when clocks are set back in autumn.
+// trustTimes allows for local times, whose order is wrong by one hour when clocks are set back in autumn.
 func (a *Audit) trustTimes(s Source) {
-	a.tolerance = max(a.slack, 48*time.Hour)
-	if s.Zoned {
-		a.tolerance = max(a.slack, 30*time.Minute)
-	}
-
 	a.noZone = s.Local && !a.opts.SlackGiven
 	if a.noZone {
 		a.slack = max(a.slack, time.Hour+snowflake.MaxLead)
@@ -143,9 +129,6 @@ func (a *Audit) take(row Row, add func(snowflake.ID)) {
 		a.unordered.add(row.ID)
 	default:
 		add(row.ID)
-		if a.opts.By != "" {
-			a.times.add(snowflake.ID(row.At.UnixMilli()))
-		}
 	}
 }
 
@@ -162,14 +145,10 @@ func (a *Audit) chooseLayout() {
 	}
 }
 
-// followAll takes the IDs in the order of issue, with the times of their rows if there are any.
+// followAll takes the IDs in the order of issue.
 func (a *Audit) followAll() {
 	for i := range a.lists[0].Len() {
-		at := snowflake.ID(noTime)
-		if a.opts.By != "" {
-			at = *a.times.at(i)
-		}
-		a.follow(*a.lists[0].at(i), at)
+		a.follow(*a.lists[0].at(i))
 	}
 }
 
