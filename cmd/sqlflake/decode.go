@@ -44,9 +44,8 @@ a number below 0.
 
 An input that is not an ID is reported, with its line, and the others are
 decoded. An ID is decoded with a note if the layout can't have issued it by now,
-if it is of the first minute of the layout, as the numbers of a counter are, or
-if its digits were in groups, as in 1,582,917,533,873,852,417. In all these
-cases, and without any input, the exit code is 1.`,
+or if it is of the first minute of the layout, as the numbers of a counter are.
+In all these cases, and without any input, the exit code is 1.`,
 		Example: `  sqlflake decode 175928847299117063
   sqlflake decode --layout twitter 1541815603606036480
   sqlflake decode --layout all 1541815603606036480
@@ -148,9 +147,6 @@ func (d *decoder) one(ctx context.Context, text, place string, number int) error
 	}
 
 	note := noteOf(d.layout.Layout, id, d.now)
-	if note == "" && grouped.MatchString(text) {
-		note = "read from groups of digits"
-	}
 	if note != "" {
 		d.notes++
 	}
@@ -311,7 +307,6 @@ func wordsOf(line string) (words []string, areLabels bool) {
 		return nil, false
 	}
 
-	line = joinGroups(line)
 	hasLabels := false
 	for word := range strings.FieldsFuncSeq(line, separates) {
 		switch {
@@ -341,31 +336,6 @@ func isPunctuation(word string) bool {
 
 func separates(r rune) bool {
 	return strings.ContainsRune(" \t\r\n\v\f\u00a0\u202f,;\"'`|│[](){}", r)
-}
-
-// groups matches numbers with one character between them, such as 1,582,917,533,873,852,417. Fewer groups are several
-// numbers as well, all too small for an ID.
-var (
-	groups = regexp.MustCompile(`\b\d+(?:(?:,\d{1,3}\b){5,}|(?:\.\d{1,3}\b){5,}|(?:'\d{1,3}\b){5,}|` +
-		`(?:’\d{1,3}\b){5,}|(?: \d{1,3}\b){5,}|(?:\x{a0}\d{1,3}\b){5,}|(?:\x{202f}\d{1,3}\b){5,})`)
-	groupMarks = []string{",", ".", "'", "’", " ", "\u00a0", "\u202f"}
-	underscore = strings.NewReplacer(",", "_", ".", "_", "'", "_", "’", "_", " ", "_", "\u00a0", "_", "\u202f", "_")
-)
-
-// joinGroups writes underscores for the characters between groups of digits, which would separate words.
-func joinGroups(line string) string {
-	const longest = 1 << 16 // of a line for people; JSON has no groups
-	isBetween := func(mark string) bool { return strings.Count(line, mark) >= 5 }
-	if len(line) > longest || !slices.ContainsFunc(groupMarks, isBetween) {
-		return line
-	}
-
-	return groups.ReplaceAllStringFunc(line, func(found string) string {
-		if joined := underscore.Replace(found); grouped.MatchString(joined) {
-			return joined
-		}
-		return found // a row of numbers
-	})
 }
 
 // idsOf returns the parts of a URL that are IDs, or the URL if there is none. Others are numbers of pages and the like.

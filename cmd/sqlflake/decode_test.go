@@ -115,7 +115,6 @@ func TestWhatProgramsPrintIsPasted(t *testing.T) {
 	small := func(number string) string {
 		return number + " in the first minute of the layout: a small number, and not an ID?"
 	}
-	inGroups := id + " read from groups of digits"
 	for name, test := range map[string]struct {
 		in    string
 		rows  []string // the IDs and their notes
@@ -131,16 +130,6 @@ func TestWhatProgramsPrintIsPasted(t *testing.T) {
 		"mysql, vertical":           {"*************************** 1. row ***************************\nid: " + id + "\n", []string{id}, ""},
 		"sqlite in boxes":           {"┌────┐\n│ id │\n├────┤\n│ " + id + " │\n└────┘\n", []string{id}, ""},
 		"a log":                     {"2 rows " + id + "\n3 rows in set, 1 warning (0.001 sec)\n(3 rows affected)", []string{small("2"), id}, ""},
-		"groups":                    {"1,582,917,533,873,852,417", []string{inGroups}, ""},
-		"groups in CSV":             {"id,n\n\"1,582,917,533,873,852,417\",\"53\"\n", []string{inGroups, small("53")}, ""},
-		"groups of the Swiss":       {"1'582'917'533'873'852'417", []string{inGroups}, ""},
-		"groups with points":        {" 1.582.917.533.873.852.417 ", []string{inGroups}, ""},
-		"groups with spaces":        {" 1 582 917 533 873 852 417 ", []string{inGroups}, ""},
-		"groups with other spaces":  {"1\u202f582\u202f917\u202f533\u202f873\u202f852\u202f417", []string{inGroups}, ""},
-		"groups with underscores":   {"1_582_917_533_873_852_417", []string{inGroups}, ""},
-		"too many groups":           {"1,582,917,533,873,852,417,582", []string{small("1"), small("582"), small("917"), small("533"), small("873"), small("852"), small("417"), small("582")}, ""},
-		"after another number":      {"1582,917,533,873,852,417,582", []string{small("1582"), small("917"), small("533"), small("873"), small("852"), small("417"), small("582")}, ""},
-		"few groups":                {"1,582,917", []string{small("1"), small("582"), small("917")}, ""},
 		"two columns":               {"id,likes\n" + id + ",53\n", []string{id, small("53")}, ""},
 		"before Snowflake":          {"13179370605 20", []string{small("13179370605"), small("20")}, ""},
 		"a URL":                     {"https://twitter.com/boogheta/status/" + id + "?s=20#" + other, []string{id, other}, ""},
@@ -191,8 +180,7 @@ func TestWhatProgramsPrintIsPasted(t *testing.T) {
 	// An argument is read as a line is. A URL with what looks like a password is not printed.
 	for arg, want := range map[string]result{
 		"https://twitter.com/boogheta/status/175928847299117063": {out: "id,time,worker,sequence,note\n175928847299117063,2026-05-01T11:18:25.796Z,32,7,\n"},
-		"175,928,847,299,117,063":                                {code: exitFailed, out: "id,time,worker,sequence,note\n175928847299117063,2026-05-01T11:18:25.796Z,32,7,read from groups of digits\n"},
-		"(2 rows)":                                               {code: exitFailed, err: "sqlflake decode: argument 1: \"(2 rows)\" is not an ID: want decimal digits only, byte 0 is \"(\"\n"},
+		"(2 rows)": {code: exitFailed, err: "sqlflake decode: argument 1: \"(2 rows)\" is not an ID: want decimal digits only, byte 0 is \"(\"\n"},
 	} {
 		do(t, "", "decode", "-csv", arg).check(t, want)
 	}

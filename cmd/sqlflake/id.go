@@ -27,8 +27,6 @@ func parseID(text, form string) (snowflake.ID, error) {
 		return notNegative(text, snowflake.ParseBase32)
 	case "base62":
 		return notNegative(text, snowflake.ParseBase62)
-	case "groups":
-		return snowflake.Parse(strings.ReplaceAll(text, "_", ""))
 	case "hex":
 		return parseHex(text)
 	case "typed":
@@ -60,9 +58,6 @@ func notNegative(text string, parse func(string) (snowflake.ID, error)) (snowfla
 	return id, err
 }
 
-// grouped matches a number whose digits are in groups of three, with underscores between them.
-var grouped = regexp.MustCompile(`^\d{1,3}(_\d{3}){5,6}$`)
-
 func formOf(text string) string {
 	_, err := snowflake.Parse(text)
 	isDecimal := err == nil || errors.Is(err, snowflake.ErrRange)
@@ -75,8 +70,6 @@ func formOf(text string) string {
 		return "decimal"
 	case isHex:
 		return "hex"
-	case grouped.MatchString(text):
-		return "groups"
 	case strings.Contains(text, "_"):
 		return "typed"
 	case len(text) == 36:

@@ -140,7 +140,6 @@ interrupted.`,
 	addGroup(root, "IDs:", decodeCommand(now), newCommand(now), rangeCommand(now), layoutCommand(now),
 		decoderCommand("ts", "TypeScript", "ts"), decoderCommand("py", "Python", "py"))
 	addGroup(root, "Databases:", auditCommand(now), workersCommand(now), sqlCommand(now), partitionCommand(now))
-	root.AddCommand(versionCommand())
 	return root
 }
 
@@ -227,18 +226,6 @@ func flagError(c *cobra.Command, err error) error {
 		return err
 	}
 	return usage("%s looks like a flag. Put -- before a number below 0: %s -- %[1]s", found[1], c.CommandPath())
-}
-
-func versionCommand() *cobra.Command {
-	return &cobra.Command{
-		Use:     "version",
-		Short:   "Print the version of this command, and of Go",
-		Example: "  sqlflake version",
-		Args:    cobra.NoArgs,
-		Run: func(c *cobra.Command, _ []string) {
-			fmt.Fprintln(c.OutOrStdout(), c.Root().Name(), c.Root().Version)
-		},
-	}
 }
 
 // version returns what the go command has written into the binary.

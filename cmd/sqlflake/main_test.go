@@ -157,10 +157,9 @@ func TestShellsCompleteCommandsFlagsAndValues(t *testing.T) {
 }
 
 func TestVersionIsThatOfTheBuild(t *testing.T) {
-	r := do(t, "", "version")
-	if again := do(t, "", "--version"); again != r || r.code != exitOK || !strings.HasPrefix(r.out, "sqlflake ") ||
-		!strings.Contains(r.out, runtime.Version()) {
-		t.Errorf("%+v, %+v", r, again)
+	r := do(t, "", "--version")
+	if r.code != exitOK || !strings.HasPrefix(r.out, "sqlflake ") || !strings.Contains(r.out, runtime.Version()) {
+		t.Errorf("%+v", r)
 	}
 }
 
