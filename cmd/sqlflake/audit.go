@@ -58,7 +58,7 @@ back in autumn.
 
 It reads the table with one query; a replica will do. If interrupted, it ends
 the query on PostgreSQL; MySQL and MariaDB may go on sorting. Without --layout
-it guesses, and keeps 8 bytes a row in memory, as with --with, SQLite, the
+it guesses, and keeps 20 bytes a row in memory, as with --with, SQLite, the
 standard input, a column of text, --by, and a layout with the sequence above the
 time.
 

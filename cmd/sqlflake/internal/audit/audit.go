@@ -6,7 +6,6 @@ import (
 	"context"
 	"iter"
 	"slices"
-	"sort"
 	"time"
 
 	"github.com/sqlflake/sqlflake/snowflake"
@@ -55,9 +54,9 @@ type Audit struct {
 
 	sources             int
 	read, nulls, notIDs int64
-	fault               error     // of the first value that is not an ID
-	lists               [2]idList // by database; in the order of issue, if it is known
-	unordered           idList    // IDs of rows without a value in the column By
+	fault               error             // of the first value that is not an ID
+	lists               [2][]snowflake.ID // by database; in the order of issue, if it is known
+	unordered           []snowflake.ID    // IDs of rows without a value in the column By
 }
 
 // New returns an audit without rows.
@@ -77,7 +76,7 @@ func (a *Audit) Read(s Source) error {
 	database := a.sources
 	a.sources++
 
-	add := a.lists[database].add
+	add := func(id snowflake.ID) { a.lists[database] = append(a.lists[database], id) }
 	if a.countsAtOnce(s) {
 		a.now = a.opts.Now() // the source has no ID that is issued later
 		add = func(id snowflake.ID) { a.add(id, database) }
@@ -126,7 +125,7 @@ func (a *Audit) take(row Row, add func(snowflake.ID)) {
 			a.fault = row.Fault
 		}
 	case row.Unordered:
-		a.unordered.add(row.ID)
+		a.unordered = append(a.unordered, row.ID)
 	default:
 		add(row.ID)
 	}
@@ -134,7 +133,7 @@ func (a *Audit) take(row Row, add func(snowflake.ID)) {
 
 // chooseLayout guesses the layout, which has to fit both databases.
 func (a *Audit) chooseLayout() {
-	samples := [2][]snowflake.ID{append(a.lists[0].sample(), a.unordered.sample()...), a.lists[1].sample()}
+	samples := [2][]snowflake.ID{append(sample(a.lists[0]), sample(a.unordered)...), sample(a.lists[1])}
 	a.guess = guess(slices.Concat(samples[:]...), a.now)
 	a.masks = masksOf(a.guess.layout)
 
@@ -147,31 +146,45 @@ func (a *Audit) chooseLayout() {
 
 // followAll takes the IDs in the order of issue.
 func (a *Audit) followAll() {
-	for i := range a.lists[0].Len() {
-		a.follow(*a.lists[0].at(i))
+	for _, id := range a.lists[0] {
+		a.follow(id)
 	}
 }
 
 // addAll counts the IDs of both databases by time. Of equal ones the first database comes first.
 func (a *Audit) addAll(ctx context.Context) error {
 	x, y := a.lists[0], a.lists[1]
-	sort.Sort(byTime{x, &a.masks})
-	sort.Sort(byTime{y, &a.masks})
+	slices.SortFunc(x, a.compare)
+	slices.SortFunc(y, a.compare)
 
-	i, j := 0, 0
-	for i+j < x.Len()+y.Len() && ctx.Err() == nil {
-		isFirst := j == y.Len()
-		if !isFirst && i < x.Len() {
-			isFirst = a.compare(*x.at(i), *y.at(j)) <= 0
+	for len(x)+len(y) > 0 && ctx.Err() == nil {
+		isFirst := len(y) == 0
+		if !isFirst && len(x) > 0 {
+			isFirst = a.compare(x[0], y[0]) <= 0
 		}
 
 		if isFirst {
-			a.add(*x.at(i), 0)
-			i++
+			a.add(x[0], 0)
+			x = x[1:]
 		} else {
-			a.add(*y.at(j), 1)
-			j++
+			a.add(y[0], 1)
+			y = y[1:]
 		}
 	}
 	return ctx.Err()
+}
+
+// sample returns about 65,536 IDs at most, in runs of 1,024 that were added one after the other.
+func sample(ids []snowflake.ID) (some []snowflake.ID) {
+	const run, most = 1024, 65_536
+	every := len(ids)/most + 1
+
+	i := 0
+	for chunk := range slices.Chunk(ids, run) {
+		if i%every == 0 {
+			some = append(some, chunk...)
+		}
+		i++
+	}
+	return some
 }

@@ -56,9 +56,7 @@ func (a *Audit) Report(ctx context.Context) (*Report, error) {
 	if a.opts.Issued {
 		a.followAll()
 	}
-	for i := range a.unordered.Len() {
-		a.lists[0].add(*a.unordered.at(i))
-	}
+	a.lists[0] = append(a.lists[0], a.unordered...)
 
 	if err := a.addAll(ctx); err != nil {
 		return nil, err
@@ -240,7 +238,7 @@ func (a *Audit) addNotes(r *Report) {
 	issued := a.opts.Issued
 	note(!issued,
 		"without the order of issue, steps back can't be seen, nor two generators that both start at 0 in each tick")
-	note(a.unordered.Len() > 0, "%d rows without a value in the column of --by are not in the order", a.unordered.Len())
+	note(len(a.unordered) > 0, "%d rows without a value in the column of --by are not in the order", len(a.unordered))
 	note(issued, "descents of less than %v do not count, see --slack", a.slack)
 	note(a.noZone, "%s has no time zone. As a local time it steps back by an hour in autumn; if it is UTC, "+
 		"say --slack 10s", a.opts.By)
