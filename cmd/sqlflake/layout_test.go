@@ -46,20 +46,20 @@ note: its IDs can be above 2^53 - 1, which JavaScript rounds: send them as
 
 func TestAComputedLayoutHasWhatIsNeeded(t *testing.T) {
 	for _, test := range [][2]string{
-		{"-workers 5000 -rate 200000 -years 40", "epoch=2026-01-01T00:00:00Z tick=1ms time:41 worker:13 sequence:9"},
-		{"-workers 1024", "epoch=2026-01-01T00:00:00Z tick=1ms time:41 worker:10 sequence:12"},
-		{"-years 69.8", ""},
-		{"-years 68", "epoch=2026-01-01T00:00:00Z tick=1ms time:41 worker:10 sequence:12"},
-		{"-years 67 -epoch 2025", "epoch=2025-01-01T00:00:00Z tick=1ms time:41 worker:10 sequence:12"},
-		{"-workers 16 -rate 1000 -years 100 -bits 53", "epoch=2026-01-01T00:00:00Z tick=1ms time:42 worker:4 sequence:7"},
-		{"-workers 65536 -rate 20 -years 100 -bits 53", "epoch=2026-01-01T00:00:00Z tick=100ms time:35 worker:16 sequence:2"},
-		{"-workers 16 -rate 1 -years 9000", "epoch=2026-01-01T00:00:00Z tick=1ms time:49 worker:4 sequence:10"},
-		{"-workers 1 -rate 1 -years 1", "epoch=2026-01-01T00:00:00Z tick=1ms time:36 worker:1 sequence:26"},
-		{"-workers 1000000 -rate 1e9 -years 1000", ""},
+		{"--workers 5000 --rate 200000 --years 40", "epoch=2026-01-01T00:00:00Z tick=1ms time:41 worker:13 sequence:9"},
+		{"--workers 1024", "epoch=2026-01-01T00:00:00Z tick=1ms time:41 worker:10 sequence:12"},
+		{"--years 69.8", ""},
+		{"--years 68", "epoch=2026-01-01T00:00:00Z tick=1ms time:41 worker:10 sequence:12"},
+		{"--years 67 --epoch 2025", "epoch=2025-01-01T00:00:00Z tick=1ms time:41 worker:10 sequence:12"},
+		{"--workers 16 --rate 1000 --years 100 --bits 53", "epoch=2026-01-01T00:00:00Z tick=1ms time:42 worker:4 sequence:7"},
+		{"--workers 65536 --rate 20 --years 100 --bits 53", "epoch=2026-01-01T00:00:00Z tick=100ms time:35 worker:16 sequence:2"},
+		{"--workers 16 --rate 1 --years 9000", "epoch=2026-01-01T00:00:00Z tick=1ms time:49 worker:4 sequence:10"},
+		{"--workers 1 --rate 1 --years 1", "epoch=2026-01-01T00:00:00Z tick=1ms time:36 worker:1 sequence:26"},
+		{"--workers 1000000 --rate 1e9 --years 1000", ""},
 	} {
 		args, want := test[0], test[1]
 		t.Run(args, func(t *testing.T) {
-			r := do(t, "", append([]string{"layout", "-json"}, strings.Fields(args)...)...)
+			r := do(t, "", append([]string{"layout", "--json"}, strings.Fields(args)...)...)
 			if want == "" {
 				r.fails(t, exitFailed, "halve one of the three")
 				return
@@ -92,7 +92,7 @@ func TestAllPresetsAreListed(t *testing.T) {
 	}
 	do(t, "", "layout", "SonyflakeV2").fails(t, exitUsage, ", sonyflake2, ")
 	var all []description
-	if err := json.Unmarshal([]byte(do(t, "", "layout", "-json").out), &all); err != nil || len(all) != len(snowflake.Presets()) || all[0].Max != "9223372036854775807" {
+	if err := json.Unmarshal([]byte(do(t, "", "layout", "--json").out), &all); err != nil || len(all) != len(snowflake.Presets()) || all[0].Max != "9223372036854775807" {
 		t.Errorf("%+v, %v", all, err)
 	}
 }
@@ -100,7 +100,7 @@ func TestAllPresetsAreListed(t *testing.T) {
 // TestTheDifferenceOfTwoLayoutsIsAsFollowsSays has the case of uid-generator, whose users gave bits of the sequence to the time.
 func TestTheDifferenceOfTwoLayoutsIsAsFollowsSays(t *testing.T) {
 	longer := "epoch=2016-05-20T00:00:00+08:00 tick=1s time:30 worker:22 sequence:11"
-	do(t, "", "layout", "-until", "2020-06-01", "baidu", longer).check(t, result{out: `LAYOUT  WORKERS  ENDS  FIELDS
+	do(t, "", "layout", "--until", "2020-06-01", "baidu", longer).check(t, result{out: `LAYOUT  WORKERS  ENDS  FIELDS
 OLD     4194304  2024  1s time:28 worker:22 sequence:13
 NEW     4194304  2050  1s time:30 worker:22 sequence:11
 
@@ -111,7 +111,7 @@ yes, an old one.
 1093464313823232000 is one of 2017-05-23T00:00:00Z in OLD.
 `})
 	hours := "epoch=2025-01-01T00:00:00Z tick=1h time:41 worker:10 sequence:12"
-	if r := do(t, "", "layout", "-json", "twitter", hours); r.code != exitOK || !strings.Contains(r.out, `"from": "57788818-01-23T07:00:00Z"`) {
+	if r := do(t, "", "layout", "--json", "twitter", hours); r.code != exitOK || !strings.Contains(r.out, `"from": "57788818-01-23T07:00:00Z"`) {
 		t.Errorf("%+v", r) // a time.Time in JSON ends in 9999
 	}
 	for _, test := range []struct{ old, layout, from, equal, time string }{
@@ -122,7 +122,7 @@ yes, an old one.
 		{"twitter", "epoch=2030-01-01T00:00:00Z tick=1ms time:41 worker:10 sequence:12", "2046-01-19T19:57:06.343Z", "no: NEW has no IDs of that time", ""},
 	} {
 		var d difference
-		r := do(t, "", "layout", "-json", test.old, test.layout)
+		r := do(t, "", "layout", "--json", test.old, test.layout)
 		if err := json.Unmarshal([]byte(r.out), &d); err != nil || r.code != exitOK {
 			t.Fatal(r, err)
 		}

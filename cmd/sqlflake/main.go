@@ -84,7 +84,7 @@ func execute(ctx context.Context, root *cobra.Command, args []string) (*cobra.Co
 		}
 	}
 
-	root.SetArgs(doubleDashes(c, args))
+	root.SetArgs(args)
 	return root.ExecuteContextC(ctx)
 }
 
@@ -195,25 +195,6 @@ func readEnvironment(flags *pflag.FlagSet) error {
 		}
 	}
 	return nil
-}
-
-// doubleDashes lets flags of the command have one dash, as flags of other Go programs do.
-func doubleDashes(c *cobra.Command, args []string) []string {
-	c.InitDefaultHelpFlag()
-	args = slices.Clone(args)
-
-	for i, arg := range args {
-		if arg == "--" {
-			break
-		}
-		name, isFlag := strings.CutPrefix(arg, "-")
-		name, _, _ = strings.Cut(name, "=")
-		isLong := len(name) > 1 && c.Flags().Lookup(name) != nil
-		if isFlag && isLong {
-			args[i] = "-" + arg
-		}
-	}
-	return args
 }
 
 // negative matches a number below 0, which pflag takes for flags.

@@ -165,57 +165,57 @@ func TestVersionIsThatOfTheBuild(t *testing.T) {
 
 func TestWrongArgumentsAreExplained(t *testing.T) {
 	for args, want := range map[string]string{
-		"":                                      "sqlflake [command]",
-		"encode":                                "Did you mean this?\n\tdecode\n",
-		"sql functons --drop":                   "Did you mean this?\n\tfunctions\n",
-		"decode -5":                             "-5 looks like a flag. Put -- before a number below 0: sqlflake decode -- -5",
-		"workers release -5":                    "-5 looks like a flag",
-		"help encode":                           `unknown command "encode"`,
-		"sql functons":                          `unknown command "functons" for "sqlflake sql"`,
-		"help sql functons":                     `unknown command "functons" for "sqlflake sql"`,
-		"sqlx":                                  `unknown command "sqlx"`,
-		"decode --colour 1":                     "unknown flag: --colour",
-		"decode -layout":                        "flag needs an argument: --layout",
-		"decode -layout tiwtter 1":              `no preset "tiwtter", want one of`,
-		"decode -from octal 1":                  `invalid argument "octal" for "--from" flag: want one of auto,`,
-		"decode -json -csv 1":                   "if any flags in the group [json csv] are set none of the others can be",
-		"decode -tz Mars 1":                     `"Mars" for "--tz" flag: want UTC`,
-		"range":                                 "range FROM [TO]",
-		"range 2026 2025":                       "FROM, 2026-01-01T00:00:00Z, is after TO",
-		"range 1h 2h":                           "two durations",
-		"range 22.11.2026":                      "neither a time",
-		"layout time:41 worker:10":              `no epoch= in "time:41"`,
-		"layout twitter -years 5":               "give either a layout, or flags to compute one",
-		"layout -years -1":                      "--years -1, want more than 0",
-		"layout -rate NaN":                      "--rate NaN, want more than 0",
-		"layout -workers -2":                    "--workers -2, want 1 to",
-		"layout -years 5 -epoch 2030":           "is in the future",
-		"new":                                   "which worker? Give --dsn, or --worker and --state",
-		"new 5":                                 `unknown command "5"`,
-		"new -worker 3":                         "they must all be set; missing [state]",
-		"new -state x":                          "they must all be set; missing [worker]",
-		"new -worker 3 -state x -dsn sqlite:x":  "if any flags in the group [dsn worker] are set",
-		"new -worker 3 -state x -n 0":           "-n 0, want 1 or more",
-		"workers":                               "give --dsn, or set SQLFLAKE_DSN",
-		"workers list":                          `unknown command "list"`,
-		"workers release":                       "release WORKER",
-		"workers release all -dsn sqlite:x":     `the worker is "all"`,
-		"audit -by created_at":                  "which table? Give --table",
-		"audit -with sqlite:x":                  "which table? Give --table",
-		"audit -table t":                        "give --dsn, or set SQLFLAKE_DSN",
-		"audit -table t -order issue":           "if any flags in the group [table order] are set",
-		"audit -table t -by a -with sqlite:x":   "if any flags in the group [with by] are set",
-		"audit -slack -1s":                      "--slack -1s, want 0 or more",
-		"audit -since yesterday":                "is neither a time",
-		"audit orders":                          `unknown command "orders"`,
-		"layout -until 2026 twitter":            "--until 2026 is for two layouts",
-		"layout twitter nothing":                `no preset "nothing"`,
-		"layout a b c":                          "layout [LAYOUT | OLD NEW]",
-		"sql leases":                            `required flag(s) "dialect" not set`,
-		"sql leases -dialect mysql -tables a-b": "not a name or schema.name",
-		"sql functions -dialect mysql":          `invalid argument "mysql" for "--dialect" flag: want one of postgres, mariadb`,
-		"sql functions -dialect postgres -namespace n": "give --worker, too",
-		"sql functions -dialect postgres -worker 1024": "1024",
+		"":                              "sqlflake [command]",
+		"encode":                        "Did you mean this?\n\tdecode\n",
+		"sql functons --drop":           "Did you mean this?\n\tfunctions\n",
+		"decode -5":                     "-5 looks like a flag. Put -- before a number below 0: sqlflake decode -- -5",
+		"workers release -5":            "-5 looks like a flag",
+		"help encode":                   `unknown command "encode"`,
+		"sql functons":                  `unknown command "functons" for "sqlflake sql"`,
+		"help sql functons":             `unknown command "functons" for "sqlflake sql"`,
+		"sqlx":                          `unknown command "sqlx"`,
+		"decode --colour 1":             "unknown flag: --colour",
+		"decode --layout":               "flag needs an argument: --layout",
+		"decode --layout tiwtter 1":     `no preset "tiwtter", want one of`,
+		"decode --from octal 1":         `invalid argument "octal" for "--from" flag: want one of auto,`,
+		"decode --json --csv 1":         "if any flags in the group [json csv] are set none of the others can be",
+		"decode --tz Mars 1":            `"Mars" for "--tz" flag: want UTC`,
+		"range":                         "range FROM [TO]",
+		"range 2026 2025":               "FROM, 2026-01-01T00:00:00Z, is after TO",
+		"range 1h 2h":                   "two durations",
+		"range 22.11.2026":              "neither a time",
+		"layout time:41 worker:10":      `no epoch= in "time:41"`,
+		"layout twitter --years 5":      "give either a layout, or flags to compute one",
+		"layout --years -1":             "--years -1, want more than 0",
+		"layout --rate NaN":             "--rate NaN, want more than 0",
+		"layout --workers -2":           "--workers -2, want 1 to",
+		"layout --years 5 --epoch 2030": "is in the future",
+		"new":                           "which worker? Give --dsn, or --worker and --state",
+		"new 5":                         `unknown command "5"`,
+		"new --worker 3":                "they must all be set; missing [state]",
+		"new --state x":                 "they must all be set; missing [worker]",
+		"new --worker 3 --state x --dsn sqlite:x":        "if any flags in the group [dsn worker] are set",
+		"new --worker 3 --state x -n 0":                  "-n 0, want 1 or more",
+		"workers":                                        "give --dsn, or set SQLFLAKE_DSN",
+		"workers list":                                   `unknown command "list"`,
+		"workers release":                                "release WORKER",
+		"workers release all --dsn sqlite:x":             `the worker is "all"`,
+		"audit --by created_at":                          "which table? Give --table",
+		"audit --with sqlite:x":                          "which table? Give --table",
+		"audit --table t":                                "give --dsn, or set SQLFLAKE_DSN",
+		"audit --table t --order issue":                  "if any flags in the group [table order] are set",
+		"audit --table t --by a --with sqlite:x":         "if any flags in the group [with by] are set",
+		"audit --slack -1s":                              "--slack -1s, want 0 or more",
+		"audit --since yesterday":                        "is neither a time",
+		"audit orders":                                   `unknown command "orders"`,
+		"layout --until 2026 twitter":                    "--until 2026 is for two layouts",
+		"layout twitter nothing":                         `no preset "nothing"`,
+		"layout a b c":                                   "layout [LAYOUT | OLD NEW]",
+		"sql leases":                                     `required flag(s) "dialect" not set`,
+		"sql leases --dialect mysql --tables a-b":        "not a name or schema.name",
+		"sql functions --dialect mysql":                  `invalid argument "mysql" for "--dialect" flag: want one of postgres, mariadb`,
+		"sql functions --dialect postgres --namespace n": "give --worker, too",
+		"sql functions --dialect postgres --worker 1024": "1024",
 	} {
 		t.Run(args, func(t *testing.T) { do(t, "", strings.Fields(args)...).fails(t, exitUsage, want) })
 	}
@@ -237,7 +237,7 @@ func TestAServersTextIsPrintedAsItIs(t *testing.T) {
 }
 
 func TestTheLayoutOfTheEnvironmentIsTheDefault(t *testing.T) {
-	twitter, wide := do(t, "", "range", "-layout", "twitter", "2022-06"), do(t, "", "range", "-layout", "wide", "2026-06")
+	twitter, wide := do(t, "", "range", "--layout", "twitter", "2022-06"), do(t, "", "range", "--layout", "wide", "2026-06")
 	t.Setenv("SQLFLAKE_LAYOUT", "twitter")
 	do(t, "", "range", "2022-06").check(t, twitter)
 	do(t, "", "range", "--layout", "wide", "2026-06").check(t, wide)
@@ -259,15 +259,15 @@ func TestAReaderThatEndsEarlyIsNoFailure(t *testing.T) {
 	ids := strings.Repeat("250374789863067648\n", 100_000)
 	for _, args := range [][]string{
 		{"decode"},
-		{"decode", "-json"},
-		{"decode", "-csv"},
-		{"decode", "-layout", "all"},
+		{"decode", "--json"},
+		{"decode", "--csv"},
+		{"decode", "--layout", "all"},
 		{"layout", "twitter", "default"},
 		{"range", "2026"},
 		{"layout"},
 		{"layout", "wide"},
-		{"sql", "leases", "-dialect", "sqlite"},
-		{"new", "-worker", "5", "-state", t.TempDir() + "/w", "-n", "100000"},
+		{"sql", "leases", "--dialect", "sqlite"},
+		{"new", "--worker", "5", "--state", t.TempDir() + "/w", "-n", "100000"},
 	} {
 		for writes := range 2 {
 			var errs bytes.Buffer
@@ -283,7 +283,7 @@ func TestAReaderThatEndsEarlyIsNoFailure(t *testing.T) {
 func TestABrokenPipeElsewhereIsAFailure(t *testing.T) {
 	var out, errs bytes.Buffer
 	root := testCommand(iotest.ErrReader(syscall.EPIPE), &out, &errs)
-	if code := run(t.Context(), root, []string{"decode", "-layout", "default"}); code != exitFailed || errs.Len() == 0 {
+	if code := run(t.Context(), root, []string{"decode", "--layout", "default"}); code != exitFailed || errs.Len() == 0 {
 		t.Errorf("exit code %d, errors %s", code, &errs)
 	}
 }
@@ -298,7 +298,7 @@ func TestAnInterruptEndsAReadThatWaits(t *testing.T) {
 	var errs bytes.Buffer
 	code := make(chan int, 1)
 	go func() {
-		code <- run(ctx, testCommand(in, out, &errs), []string{"decode", "-csv", "-layout", "default"})
+		code <- run(ctx, testCommand(in, out, &errs), []string{"decode", "--csv", "--layout", "default"})
 		_ = out.Close()
 	}()
 	if _, err := feed.Write([]byte("250374789863067648\n")); err != nil {
