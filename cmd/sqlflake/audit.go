@@ -43,7 +43,8 @@ and shows times, workers and rates, and findings: equal IDs, two generators on
 one worker, clocks that were set back, IDs of the future, numbers of a counter,
 IDs that a spreadsheet or JavaScript has rounded, or that the layout can't have.
 It shows what IDs show, and proves nothing: what a primary key refused is in no
-table, and a worker all of whose IDs were rounded may look like another one.
+table, and a float64 of an ID with the worker in the lowest bits shows as
+another worker.
 
 Steps back, and most cases of two generators on one worker, show only in the
 order of issue: say --order issue if the standard input has it, or --by with a
@@ -51,17 +52,15 @@ column such as created_at. Many rows are inserted some time after their ID was
 made, so descents of less than --slack do not count; --slack 0 is for the log of
 a single generator.
 
---by also compares the times in the IDs with the column, if it has times, and
-finds workers with another epoch, time zone or order of fields: from half an
-hour on (or --slack) with a timestamptz of PostgreSQL, from two days on with
-others, which may be local times. In the order of such, descents of about an
-hour or less count only if --slack is given: clocks are set back in autumn.
+A column of --by without a time zone may have local times. In the order of such,
+descents of about an hour or less count only if --slack is given: clocks are set
+back in autumn.
 
 It reads the table with one query; a replica will do. If interrupted, it ends
 the query on PostgreSQL; MySQL and MariaDB may go on sorting. Without --layout
-it guesses, and keeps 8 bytes a row in memory, as with --with, SQLite, the
-standard input, a column of text, and a layout with the sequence above the time;
-with --by 16.
+it guesses, and keeps 20 bytes a row in memory, as with --with, SQLite, the
+standard input, a column of text, --by, and a layout with the sequence above the
+time.
 
 --with compares with the same column of a second database, for a merge. --since
 leaves out older IDs, such as rows that both have by replication.
@@ -204,7 +203,10 @@ func writeReport(w io.Writer, r *audit.Report) error {
 		writeFinding(&b, f)
 	}
 
-	b.WriteString("\nnote: " + strings.Join(r.Notes, "\nnote: ") + "\n")
+	b.WriteString("\n")
+	for _, note := range r.Notes {
+		b.WriteString(wrap("note: ", note))
+	}
 	_, err := io.WriteString(w, b.String())
 	return err
 }
@@ -241,10 +243,10 @@ func writeSummary(b *strings.Builder, r *audit.Report) {
 func writeGenerators(b *strings.Builder, workers []audit.Worker) {
 	const most = 20
 	table := tabwriter.NewWriter(b, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(table, "\nWORKER\tIDS\tA SECOND\tFIRST\tLAST\tGREATEST ID")
+	fmt.Fprintln(table, "\nWORKER\tIDS\tA SECOND\tFIRST\tLAST")
 	for _, w := range workers[:min(len(workers), most)] {
-		fmt.Fprintf(table, "%s\t%d\t%d\t%s\t%s\t%v\n", w.Worker, w.IDs, w.PerSecond,
-			timetext.Instant(w.First.Time), timetext.Instant(w.Last.Time), w.Greatest)
+		fmt.Fprintf(table, "%s\t%d\t%d\t%s\t%s\n", w.Worker, w.IDs, w.PerSecond,
+			timetext.Second(w.First.Time), timetext.Second(w.Last.Time))
 	}
 	_ = table.Flush() // into b
 
@@ -261,7 +263,7 @@ func writeFinding(b *strings.Builder, f audit.Finding) {
 	if len(f.Workers) > 0 {
 		b.WriteString(", worker " + strings.Join(f.Workers, ", "))
 	}
-	fmt.Fprintf(b, "\n  shows  %s\n  do     %s\n", f.Shows, f.Do)
+	b.WriteString("\n" + wrap("  shows  ", f.Shows) + wrap("  do     ", f.Do))
 }
 
 // rowReader turns values into rows.
@@ -360,7 +362,7 @@ func (t *auditTable) read(ctx context.Context, dsn string, p *rowReader, a *audi
 		kind := strings.TrimPrefix(types[0].DatabaseTypeName(), "UNSIGNED ")
 		source.Sorted = s.dialect != sqldb.SQLite && slices.Contains(integers, kind)
 	} else {
-		source.Zoned, source.Local = zoneOf(s.dialect, types[1].DatabaseTypeName())
+		source.Local = isLocal(s.dialect, types[1].DatabaseTypeName())
 	}
 	source.Rows = p.rows(rows, t.by != "")
 	return a.Read(source)
@@ -404,7 +406,7 @@ func (p *rowReader) rows(rows *sql.Rows, hasBy bool) iter.Seq2[audit.Row, error]
 
 			row := p.row(value, parseID)
 			if hasBy {
-				row.At, row.Unordered = timeOf(by), by == nil
+				row.Unordered = by == nil
 			}
 			if !yield(row, nil) {
 				return
@@ -416,21 +418,11 @@ func (p *rowReader) rows(rows *sql.Rows, hasBy bool) iter.Seq2[audit.Row, error]
 	}
 }
 
-// timeOf returns a value of --by, which MySQL and SQLite have as a text. It is the zero Time for other values.
-func timeOf(by any) time.Time {
-	if at, isTime := by.(time.Time); isTime {
-		return at
-	}
-	at, _ := time.Parse(time.DateTime, fmt.Sprintf("%s", by))
-	return at
-}
-
-// zoneOf says what is known of the times of a type. MySQL prints a TIMESTAMP as a local time, but sorts by UTC.
-func zoneOf(dialect sqldb.Dialect, kind string) (zoned, local bool) {
-	zoned = kind == "TIMESTAMPTZ"
-	sortsByUTC := zoned || dialect == sqldb.MySQL && kind == "TIMESTAMP"
+// isLocal reports whether the values of a type can be local times. MySQL prints a TIMESTAMP so, but sorts by UTC.
+func isLocal(dialect sqldb.Dialect, kind string) bool {
+	sortsByUTC := kind == "TIMESTAMPTZ" || dialect == sqldb.MySQL && kind == "TIMESTAMP"
 	isTime := strings.Contains(kind, "TIME") || dialect == sqldb.SQLite && kind == "TEXT"
-	return zoned, isTime && !sortsByUTC
+	return isTime && !sortsByUTC
 }
 
 // cancelling returns a DSN with which the end of a context ends the query on the server too. Without it pgx closes the

@@ -58,24 +58,23 @@ func TestNoPasswordIsPrinted(t *testing.T) {
 		"file:none.db?_crypto_key=" + secret,
 	} {
 		for _, args := range [][]string{
-			{"workers", "-dsn", dsn},
-			{"workers", "release", "3", "-dsn", dsn},
+			{"workers", "--dsn", dsn},
+			{"workers", "release", "3", "--dsn", dsn},
 			{"workers", dsn},
 			{dsn},
-			{"-dsn", dsn},
+			{"--dsn", dsn},
 			{"help", dsn},
-			{"decode", "--", "-dsn", dsn},
-			{"workers", "-namespace", "-dsn", dsn},
-			{"workers", "release", dsn, "-dsn", dsn},
-			{"new", "-n", "-dsn=" + dsn}, // the value was forgotten
-			{"workers", "watch", "-interval", "-dsn=" + dsn},
-			{"partition", "plan", "t", "-key", "id", "-unit", "-dsn=" + dsn},
-			{"decode", "-layout", "-dsn=" + dsn},
+			{"decode", "--", "--dsn", dsn},
+			{"workers", "--namespace", "--dsn", dsn},
+			{"workers", "release", dsn, "--dsn", dsn},
+			{"new", "-n", "--dsn=" + dsn}, // the value was forgotten
+			{"partition", "plan", "t", "--key", "id", "--unit", "--dsn=" + dsn},
+			{"decode", "--layout", "--dsn=" + dsn},
 			{"decode", dsn},
-			{"audit", "-table", "t", "-dsn", dsn},
-			{"audit", "-table", "t", "-dsn", "sqlite:.", "-with", dsn},
-			{"audit", "-table", dsn, "-dsn", dsn},
-			{"new", "-worker", "1", "-state", dsn},
+			{"audit", "--table", "t", "--dsn", dsn},
+			{"audit", "--table", "t", "--dsn", "sqlite:.", "--with", dsn},
+			{"audit", "--table", dsn, "--dsn", dsn},
+			{"new", "--worker", "1", "--state", dsn},
 		} {
 			r := do(t, "", args...)
 			if r.code == exitOK || r.out != "" || r.err == "" {
@@ -87,11 +86,11 @@ func TestNoPasswordIsPrinted(t *testing.T) {
 		}
 	}
 
-	const plan = "partition plan t -unit month -key=id"
+	const plan = "partition plan t --unit month --key=id"
 	do(t, "", strings.Fields(plan)...).fails(t, exitUsage, "no database") // -key=id is no secret
 	// A password with a space, which the shell has split, and which ends up as a setting.
 	for _, dsn := range []string{"postgres://app:a im17@127.0.0.1:1/shop", "app:a im17@tcp(127.0.0.1:1)/shop"} {
-		do(t, "", append([]string{"workers", "-dsn"}, strings.Fields(dsn)...)...).fails(t, exitUsage, errSecret.Error())
+		do(t, "", append([]string{"workers", "--dsn"}, strings.Fields(dsn)...)...).fails(t, exitUsage, errSecret.Error())
 	}
 	postgres, err := pgx.ParseConfig(testdb.Postgres(t).DSN)
 	if err != nil {
@@ -101,7 +100,7 @@ func TestNoPasswordIsPrinted(t *testing.T) {
 		dsn := fmt.Sprintf("host=%s port=%d user=%s dbname=%s sslmode=disable password=a %s",
 			postgres.Host, postgres.Port, postgres.User, postgres.Database, setting)
 		for _, command := range []string{"workers", plan} {
-			r := do(t, "", append(strings.Fields(command), "-dsn", dsn)...)
+			r := do(t, "", append(strings.Fields(command), "--dsn", dsn)...)
 			if r.fails(t, exitFailed, "(SQLSTATE "+code+")"); strings.Contains(r.err, "im17") {
 				t.Errorf("%s with %s: %s", command, setting, r.err)
 			}
@@ -111,19 +110,19 @@ func TestNoPasswordIsPrinted(t *testing.T) {
 
 func TestNoDatabaseIsCreated(t *testing.T) {
 	path := t.TempDir() + "/none.db"
-	do(t, "", "workers", "-dsn", "sqlite:"+path).fails(t, exitFailed, "no such file")
-	do(t, "", "new", "-dsn", "sqlite:"+path).fails(t, exitFailed, "no such file")
+	do(t, "", "workers", "--dsn", "sqlite:"+path).fails(t, exitFailed, "no such file")
+	do(t, "", "new", "--dsn", "sqlite:"+path).fails(t, exitFailed, "no such file")
 	const forms = "unknown form of a DSN. The DSN is one of\n  postgres://user:password@host"
 	for _, dsn := range []string{path, "mysql://root@host/db"} {
-		do(t, "", "workers", "-dsn", dsn).fails(t, exitFailed, forms)
-		do(t, "", "workers", "-dsn", dsn).fails(t, exitFailed, `For example: --dsn "app:secret@tcp(127.0.0.1:3306)/shop"`)
+		do(t, "", "workers", "--dsn", dsn).fails(t, exitFailed, forms)
+		do(t, "", "workers", "--dsn", dsn).fails(t, exitFailed, `For example: --dsn "app:secret@tcp(127.0.0.1:3306)/shop"`)
 	}
 }
 
 // TestTheTablesOfLeasesAreThoseOfTheStore creates the tables with what is printed.
 func TestTheTablesOfLeasesAreThoseOfTheStore(t *testing.T) {
 	eachDatabase(t, func(t *testing.T, s site) {
-		r := do(t, "", "sql", "leases", "-dialect", strings.Replace(s.Name, "mariadb", "mysql", 1))
+		r := do(t, "", "sql", "leases", "--dialect", strings.Replace(s.Name, "mariadb", "mysql", 1))
 		if !strings.HasSuffix(r.out, ";\n") || r.code != exitOK {
 			t.Fatalf("%+v", r)
 		}
@@ -145,12 +144,12 @@ func TestTheScriptOfFunctionsRuns(t *testing.T) {
 	db := target.Open(t)
 	exec := func(args ...string) {
 		t.Helper()
-		r := do(t, "", append([]string{"sql", "functions", "-dialect", "postgres", "-schema", schemaOf(t, db)}, args...)...)
+		r := do(t, "", append([]string{"sql", "functions", "--dialect", "postgres", "--schema", schemaOf(t, db)}, args...)...)
 		if _, err := db.ExecContext(t.Context(), r.out); err != nil || r.code != exitOK {
 			t.Fatalf("%q: %v, %+v", args, err, r)
 		}
 	}
-	exec("-worker", "1023", "-namespace", lease.DefaultNamespace)
+	exec("--worker", "1023", "--namespace", lease.DefaultNamespace)
 	var id string
 	if err := db.QueryRowContext(t.Context(), "SELECT snowflake_next()::text").Scan(&id); err != nil {
 		t.Fatal(err)
@@ -159,19 +158,19 @@ func TestTheScriptOfFunctionsRuns(t *testing.T) {
 	if worker := parsed >> 12 & 1023; err != nil || worker != 1023 {
 		t.Errorf("%s has worker %d, %v", id, worker, err)
 	}
-	exec("-worker", "1023", "-drop")
+	exec("--worker", "1023", "--drop")
 	if err := db.QueryRowContext(t.Context(), "SELECT snowflake_next()::text").Scan(&id); err == nil {
 		t.Error("snowflake_next was not dropped")
 	}
-	if r := do(t, "", "sql", "functions", "-dialect", "postgres", "-name", "orders"); !strings.Contains(r.out, `"public".orders_time(`) {
+	if r := do(t, "", "sql", "functions", "--dialect", "postgres", "--name", "orders"); !strings.Contains(r.out, `"public".orders_time(`) {
 		t.Errorf("%+v", r)
 	}
 	for _, command := range []string{"sql functions", "new"} {
-		if r := do(t, "", append(strings.Fields(command), "-help")...); strings.Contains(r.out, "(default -1)") {
+		if r := do(t, "", append(strings.Fields(command), "--help")...); strings.Contains(r.out, "(default -1)") {
 			t.Errorf("%s: %+v", command, r)
 		}
 	}
-	if r := do(t, "", "sql", "functions", "-dialect", "mariadb"); !strings.Contains(r.out, "DELIMITER") || !strings.Contains(r.out, "snowflake_time") {
+	if r := do(t, "", "sql", "functions", "--dialect", "mariadb"); !strings.Contains(r.out, "DELIMITER") || !strings.Contains(r.out, "snowflake_time") {
 		t.Errorf("%+v", r)
 	}
 }
@@ -183,27 +182,6 @@ func schemaOf(t *testing.T, db *sql.DB) (schema string) {
 		t.Fatal(schema, err)
 	}
 	return schema
-}
-
-// ClickHouse was not asked. Its documentation has the two functions, with the epoch in milliseconds.
-func TestClickHouseGetsItsOwnFunctionsForItsLayoutOnly(t *testing.T) {
-	r := do(t, "", "sql", "functions", "-dialect", "clickhouse", "-name", "ids", "-layout", "twitter")
-	if !strings.Contains(r.out, "FUNCTION ids_time AS (id) -> snowflakeIDToDateTime64(toUInt64(id), 1288834974657, 'UTC');") || r.code != exitOK {
-		t.Errorf("%+v", r)
-	}
-	for flag, want := range map[string]string{"-worker=3": "issue no IDs", "-name=x;y": "lower-case letters"} {
-		do(t, "", "sql", "functions", "-dialect", "clickhouse", "-layout", "twitter", flag).fails(t, exitUsage, want)
-	}
-	before1970 := "epoch=1969-12-31T23:59:59Z tick=1ms time:41 worker:10 sequence:12" // the epoch is unsigned there
-	for _, layout := range []string{"clustered", "wide", "seconds", "sonyflake", before1970} {
-		want := exitOK
-		if layout != "wide" { // which has 22 bits below the time, too
-			want = exitFailed
-		}
-		if r := do(t, "", "sql", "functions", "-dialect", "clickhouse", "-layout", layout); r.code != want {
-			t.Errorf("%s: %+v", layout, r)
-		}
-	}
 }
 
 // Whoever may only create objects in a schema of the search_path runs nothing as the person who uses the command.

@@ -173,7 +173,10 @@ greatest %s (%d bits)
 	_ = table.Flush() // into b
 
 	if len(d.Notes) > 0 {
-		b.WriteString("\nnote: " + strings.Join(d.Notes, "\nnote: ") + "\n")
+		b.WriteString("\n")
+	}
+	for _, note := range d.Notes {
+		b.WriteString(wrap("note: ", note))
 	}
 	_, err := io.WriteString(w, b.String())
 	return err
@@ -195,14 +198,11 @@ func listPresets(w io.Writer, now time.Time, asJSON bool) error {
 
 func writeLayouts(w io.Writer, title string, all []description) error {
 	table := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(table, title+"\tWORKERS\tIDS A SECOND\tBEGINS\tENDS")
+	fmt.Fprintln(table, title+"\tWORKERS\tENDS\tFIELDS")
 	for _, d := range all {
-		begins, _, _ := strings.Cut(d.Epoch, "T")
-		ends, _, _ := strings.Cut(d.End, "T")
-		if d.ended {
-			ends += ", ended"
-		}
-		fmt.Fprintf(table, "%s\t%d\t%.0f\t%s\t%s\n", d.Name, d.Workers, d.PerSecond, begins, ends)
+		_, fields, _ := strings.Cut(d.Layout, "tick=")
+		year, _, _ := strings.Cut(d.End, "-")
+		fmt.Fprintf(table, "%s\t%d\t%s\t%s\n", d.Name, d.Workers, year, fields)
 	}
 	return table.Flush()
 }
@@ -215,31 +215,20 @@ type difference struct {
 	From  *timetext.Moment `json:"from"` // null for never
 	Wait  string           `json:"wait,omitempty"`
 	Never string           `json:"never,omitempty"`
-	Ever  *timetext.Moment `json:"from_after_all"` // from when on IDs are above all that OLD can ever have
 	Equal string           `json:"equal"`
 	ID    string           `json:"equal_id,omitempty"`
-	Hint  string           `json:"hint,omitempty"`
+	Time  string           `json:"equal_time,omitempty"` // of the ID in OLD
 
-	start, ever string // sentences
+	start string // a sentence
 }
 
 func compare(old, layout snowflake.Layout, until, now time.Time) *difference {
 	d := &difference{
 		Old: describeLayout(old, now), New: describeLayout(layout, now), Until: timetext.Moment{Time: until},
-		ever: "Its IDs are never above all that OLD can ever have",
-	}
-	if after, err := layout.Follows(old, old.End()); err == nil {
-		d.setEver(after)
 	}
 	d.setFrom(old, layout, until)
 	d.setEqual(old, layout, until)
 	return d
-}
-
-// setEver sets from when on the IDs of NEW are above all IDs of OLD.
-func (d *difference) setEver(at time.Time) {
-	d.Ever = &timetext.Moment{Time: at}
-	d.ever = "From " + at.Format(time.RFC3339Nano) + " on its IDs are above all that OLD can ever have"
 }
 
 // setFrom sets when NEW may start, or why it never may.
@@ -252,13 +241,7 @@ func (d *difference) setFrom(old, layout snowflake.Layout, until time.Time) {
 	}
 
 	d.From, d.Wait = &timetext.Moment{Time: from}, timetext.Between(until, from)
-	d.Hint = earlier(old, layout, until, from)
 	d.start = fmt.Sprintf("NEW may start at %s, %s later", from.Format(time.RFC3339Nano), d.Wait)
-
-	least, err := layout.Compose(snowflake.Parts{Time: from})
-	if err == nil && uint64(least)>>old.Bits() != 0 {
-		d.setEver(from)
-	}
 }
 
 // setEqual sets whether an ID that NEW issues at until is one of OLD.
@@ -279,27 +262,7 @@ func (d *difference) setEqual(old, layout snowflake.Layout, until time.Time) {
 	} else if at.After(until) {
 		answer = "no, but one that OLD would issue later"
 	}
-	d.ID = id.String()
-	d.Equal = fmt.Sprintf("%s: %d is one of %s in OLD", answer, id, at.Format(time.RFC3339Nano))
-}
-
-// earlier returns a hint: an epoch that is earlier by the wait makes NEW follow at once.
-func earlier(old, layout snowflake.Layout, until, from time.Time) string {
-	wait, tick := from.Sub(until), layout.Tick()
-	if wait <= tick || wait >= math.MaxInt64-tick {
-		return ""
-	}
-
-	epoch := layout.Epoch().Add(-(wait + tick - 1).Truncate(tick))
-	shifted, err := snowflake.NewLayout(epoch, tick, layout.Fields()...)
-	if err != nil {
-		return ""
-	}
-	at, err := shifted.Follows(old, until)
-	if err != nil || at.Sub(until) > tick {
-		return ""
-	}
-	return "with this earlier epoch it follows at once: " + shifted.String()
+	d.Equal, d.ID, d.Time = answer, id.String(), at.Format(time.RFC3339Nano)
 }
 
 func (d *difference) write(w io.Writer) error {
@@ -310,13 +273,11 @@ func (d *difference) write(w io.Writer) error {
 
 	text := fmt.Sprintf(`
 If the last generator of OLD ends at %s,
+%sIs an ID that NEW issues at that time one of OLD?
 %s.
-%s.
-Is an ID that NEW issues at that time one of OLD?
-%s.
-`, d.Until.Format(time.RFC3339Nano), d.start, d.ever, d.Equal)
-	if d.Hint != "" {
-		text += "\nHint: " + strings.Replace(d.Hint, "once: ", "once:\n", 1) + "\n"
+`, d.Until.Format(time.RFC3339Nano), wrap("", d.start+"."), d.Equal)
+	if d.ID != "" {
+		text += d.ID + " is one of " + d.Time + " in OLD.\n"
 	}
 	_, err := io.WriteString(w, text)
 	return err

@@ -23,6 +23,8 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/go-sql-driver/mysql"
+	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 )
@@ -82,7 +84,7 @@ func execute(ctx context.Context, root *cobra.Command, args []string) (*cobra.Co
 		}
 	}
 
-	root.SetArgs(doubleDashes(c, args))
+	root.SetArgs(args)
 	return root.ExecuteContextC(ctx)
 }
 
@@ -138,7 +140,6 @@ interrupted.`,
 	addGroup(root, "IDs:", decodeCommand(now), newCommand(now), rangeCommand(now), layoutCommand(now),
 		decoderCommand("ts", "TypeScript", "ts"), decoderCommand("py", "Python", "py"))
 	addGroup(root, "Databases:", auditCommand(now), workersCommand(now), sqlCommand(now), partitionCommand(now))
-	root.AddCommand(versionCommand())
 	return root
 }
 
@@ -196,25 +197,6 @@ func readEnvironment(flags *pflag.FlagSet) error {
 	return nil
 }
 
-// doubleDashes lets flags of the command have one dash, as flags of other Go programs do.
-func doubleDashes(c *cobra.Command, args []string) []string {
-	c.InitDefaultHelpFlag()
-	args = slices.Clone(args)
-
-	for i, arg := range args {
-		if arg == "--" {
-			break
-		}
-		name, isFlag := strings.CutPrefix(arg, "-")
-		name, _, _ = strings.Cut(name, "=")
-		isLong := len(name) > 1 && c.Flags().Lookup(name) != nil
-		if isFlag && isLong {
-			args[i] = "-" + arg
-		}
-	}
-	return args
-}
-
 // negative matches a number below 0, which pflag takes for flags.
 var negative = regexp.MustCompile(`^unknown shorthand flag: .* in (-[0-9][0-9._]*)$`)
 
@@ -225,18 +207,6 @@ func flagError(c *cobra.Command, err error) error {
 		return err
 	}
 	return usage("%s looks like a flag. Put -- before a number below 0: %s -- %[1]s", found[1], c.CommandPath())
-}
-
-func versionCommand() *cobra.Command {
-	return &cobra.Command{
-		Use:     "version",
-		Short:   "Print the version of this command, and of Go",
-		Example: "  sqlflake version",
-		Args:    cobra.NoArgs,
-		Run: func(c *cobra.Command, _ []string) {
-			fmt.Fprintln(c.OutOrStdout(), c.Root().Name(), c.Root().Version)
-		},
-	}
 }
 
 // version returns what the go command has written into the binary.
@@ -320,7 +290,24 @@ func printUsage(c *cobra.Command, err error) {
 var packages = regexp.MustCompile(`(^|\n|: )(?:(?:snowflake|lease|sqllease|filelease|sqldb|sqlfunc|partition): )+`)
 
 // messageOf returns the text of an error for a person who has called a command, not a package.
-func messageOf(err error) string { return packages.ReplaceAllString(err.Error(), "$1") }
+func messageOf(err error) string {
+	text, answer := err.Error(), ""
+	var fromPostgres *pgconn.PgError
+	var fromMySQL *mysql.MySQLError
+	switch {
+	case errors.As(err, &fromPostgres):
+		answer = fromPostgres.Error()
+	case errors.As(err, &fromMySQL):
+		answer = fromMySQL.Error()
+	}
+
+	// What a server says is left as it is.
+	before, after, found := strings.Cut(text, answer)
+	if answer == "" || !found {
+		return packages.ReplaceAllString(text, "$1")
+	}
+	return packages.ReplaceAllString(before, "$1") + answer + after
+}
 
 // secret matches what may have a password. No message has such an argument: a person can give a DSN to the wrong flag.
 var secret = regexp.MustCompile(`(?is)://|:.*@|@.*[:(/]|(pass|pwd|secret|key|token)\w*\s*[=(]`)

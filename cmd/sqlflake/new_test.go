@@ -20,13 +20,13 @@ import (
 func TestIDsOfAFolderDoNotRepeat(t *testing.T) {
 	state := t.TempDir()
 	var all []snowflake.ID
-	for _, args := range []string{"-n 3", "-n 5000", "-n 3 -as base32", "-n 3 -as base62"} {
-		r := do(t, "", append([]string{"new", "-worker", "1023", "-state", state}, strings.Fields(args)...)...)
+	for _, args := range []string{"-n 3", "-n 5000", "-n 3 --as base32", "-n 3 --as base62"} {
+		r := do(t, "", append([]string{"new", "--worker", "1023", "--state", state}, strings.Fields(args)...)...)
 		if r.code != exitOK || r.err != "" {
 			t.Fatalf("%s: %+v", args, r)
 		}
 		form := "decimal"
-		if _, after, ok := strings.Cut(args, "-as "); ok {
+		if _, after, ok := strings.Cut(args, "--as "); ok {
 			form = after
 		}
 		for line := range strings.Lines(r.out) {
@@ -40,20 +40,20 @@ func TestIDsOfAFolderDoNotRepeat(t *testing.T) {
 	if len(all) != 5009 || !slices.IsSorted(all) || len(slices.Compact(all)) != 5009 {
 		t.Errorf("%d IDs; sorted: %t, different: %d", len(all), slices.IsSorted(all), len(slices.Compact(all)))
 	}
-	args := []string{"new", "-state", state, "-worker"}
-	do(t, "", append(args, "1023", "-layout", "manyworkers")...).fails(t, exitFailed, "another layout")
-	do(t, "", append(args, "1024", "-layout", "default")...).fails(t, exitFailed, "workers 1024 to 1024")
+	args := []string{"new", "--state", state, "--worker"}
+	do(t, "", append(args, "1023", "--layout", "manyworkers")...).fails(t, exitFailed, "another layout")
+	do(t, "", append(args, "1024", "--layout", "default")...).fails(t, exitFailed, "workers 1024 to 1024")
 }
 
 func TestEachFieldOfALayoutNeedsAValue(t *testing.T) {
-	args := []string{"new", "-layout", "twitter", "-worker", "3", "-state", t.TempDir()}
+	args := []string{"new", "--layout", "twitter", "--worker", "3", "--state", t.TempDir()}
 	do(t, "", args...).fails(t, exitUsage, "give --field FIELD=N for each field")
-	r := do(t, "", append(args, "-field", "datacenter=5", "-json")...)
+	r := do(t, "", append(args, "--field", "datacenter=5", "--json")...)
 	if r.code != exitOK || !strings.Contains(r.out, `"fields":{"datacenter":5,"sequence":`) {
 		t.Errorf("%+v", r)
 	}
-	do(t, "", append(args, "-field", "datacentre=5")...).fails(t, exitFailed, "no such field")
-	do(t, "", append(args, "-field", "datacenter")...).fails(t, exitUsage, "want a name, = and a number")
+	do(t, "", append(args, "--field", "datacentre=5")...).fails(t, exitFailed, "no such field")
+	do(t, "", append(args, "--field", "datacenter")...).fails(t, exitUsage, "want a name, = and a number")
 }
 
 func TestAWorkerOfAFolderServesOneProcessAtATime(t *testing.T) {
@@ -67,7 +67,7 @@ func TestAWorkerOfAFolderServesOneProcessAtATime(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	args := []string{"new", "-worker", "7", "-state", state, "-wait", "50ms"}
+	args := []string{"new", "--worker", "7", "--state", state, "--wait", "50ms"}
 	do(t, "", args...).fails(t, exitFailed, "no worker within 50ms")
 	if err := l.Close(t.Context()); err != nil {
 		t.Fatal(err)
@@ -85,9 +85,9 @@ func TestIDsOfALeasedWorker(t *testing.T) {
 		s.do(t, "new").fails(t, exitFailed, "no application has leased a worker here")
 		l := open(t, s, lease.WithNamespace("orders"), lease.WithGenerator(snowflake.WithLayout(snowflake.MustPreset("wide"))))
 		s.do(t, "new").fails(t, exitFailed, `no worker of the namespace "default" was ever leased here; there are ["orders"]`)
-		s.do(t, "new -namespace orders -layout default").fails(t, exitFailed, "another layout")
+		s.do(t, "new --namespace orders --layout default").fails(t, exitFailed, "another layout")
 		last := l.Generator().MustNext()
-		r := s.do(t, "new -namespace orders -n 3")
+		r := s.do(t, "new --namespace orders -n 3")
 		if r.code != exitOK || strings.Count(r.out, "\n") != 3 {
 			t.Fatalf("%+v", r)
 		}
@@ -97,7 +97,7 @@ func TestIDsOfALeasedWorker(t *testing.T) {
 				t.Errorf("%d, %v has the worker of the application", id, err)
 			}
 		}
-		if r := s.do(t, "new -namespace orders -json"); !strings.Contains(r.out, `","fields":{"sequence":`) {
+		if r := s.do(t, "new --namespace orders --json"); !strings.Contains(r.out, `","fields":{"sequence":`) {
 			t.Errorf("%+v", r)
 		}
 		entries, err := s.List(t.Context(), "orders")
@@ -121,7 +121,7 @@ func TestIDsHaveTheLayoutOfTheNamespace(t *testing.T) {
 			t.Fatal(err)
 		}
 		for namespace, least := range map[string]int64{"share": 4} {
-			r := s.do(t, "new -namespace "+namespace)
+			r := s.do(t, "new --namespace "+namespace)
 			id, err := snowflake.Parse(strings.TrimSpace(r.out))
 			if at := wide.Decompose(id); err != nil || at.Worker < least || at.Worker > 5 || time.Since(at.Time).Abs() > time.Hour {
 				t.Errorf("%s: %+v, %v", namespace, r, at)

@@ -46,6 +46,30 @@ func printable(text string) string {
 	return text
 }
 
+// wrap breaks a text into lines of at most 80 columns, below each other and to the right of a title.
+func wrap(title, text string) string {
+	var b strings.Builder
+	b.WriteString(title)
+	column := len(title)
+
+	for i, word := range strings.Fields(text) {
+		width := utf8.RuneCountInString(word)
+		switch {
+		case i == 0:
+		case column+1+width > 80:
+			b.WriteString("\n" + strings.Repeat(" ", len(title)))
+			column = len(title)
+		default:
+			b.WriteString(" ")
+			column++
+		}
+
+		b.WriteString(word)
+		column += width
+	}
+	return b.String() + "\n"
+}
+
 // rows prints IDs as they come. A tabwriter would wait for the last one.
 type rows struct {
 	w      *bufio.Writer

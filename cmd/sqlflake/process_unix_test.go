@@ -36,7 +36,7 @@ func start(t *testing.T, stdin io.Reader, args ...string) (cmd *exec.Cmd, out io
 
 // TestAPipeThatIsClosedEarlyLeavesNoWorkerBehind reads one of a million IDs.
 func TestAPipeThatIsClosedEarlyLeavesNoWorkerBehind(t *testing.T) {
-	cmd, out := start(t, nil, "new", "-worker", "5", "-state", filepath.Join(t.TempDir(), "worker.json"), "-n", "1000000")
+	cmd, out := start(t, nil, "new", "--worker", "5", "--state", filepath.Join(t.TempDir(), "worker.json"), "-n", "1000000")
 	_ = out.Close()
 	if err := cmd.Wait(); err != nil {
 		t.Error(err)

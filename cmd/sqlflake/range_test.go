@@ -12,14 +12,14 @@ from    2026-11-01T00:00:00Z
 to      2026-12-01T00:00:00Z (not included)
 ` + layout + `where   id >= 242437482086400000 AND id < 253309118054400000
 `},
-		"range -tz Europe/Berlin 2026-10-25 -column o.id": { // the day has 25 hours
+		"range --tz Europe/Berlin 2026-10-25 --column o.id": { // the day has 25 hours
 			out: `zone    Europe/Berlin
 from    2026-10-25T00:00:00+02:00 = 2026-10-24T22:00:00Z
 to      2026-10-26T00:00:00+01:00 = 2026-10-25T23:00:00Z (not included)
 ` + layout + `where   o.id >= 239870568038400000 AND o.id < 240248055398400000
 `,
 		},
-		"range -json 2026-11-22T10:00 90m": {
+		"range --json 2026-11-22T10:00 90m": {
 			out: `{
   "from": "2026-11-22T10:00:00Z",
   "to": "2026-11-22T11:30:00Z",
@@ -35,14 +35,14 @@ to      2026-10-26T00:00:00+01:00 = 2026-10-25T23:00:00Z (not included)
 }
 `,
 		},
-		"range -where 2024 2025-01-02": {
+		"range --where 2024 2025-01-02": {
 			out: "id >= 0 AND id < 362387865600000\n",
 			err: "note: the layout has times from 2025-01-01T00:00:00Z to 2094-09-07T15:47:35Z only\n",
 		},
-		"range -where 2026-11-22 -layout epoch=2026-11-22T00:00:00Z_tick=1h_shard:1_time:20_sequence:4": {
+		"range --where 2026-11-22 --layout epoch=2026-11-22T00:00:00Z_tick=1h_shard:1_time:20_sequence:4": {
 			out: "(id >= 0 AND id < 384 OR id >= 16777216 AND id < 16777600)\n",
 		},
-		"range -where 2026-11-22T02:00 90m -layout epoch=2026-11-22T00:00:00Z_tick=1h_time:18_worker:1_time:2_sequence:4": {
+		"range --where 2026-11-22T02:00 90m --layout epoch=2026-11-22T00:00:00Z_tick=1h_time:18_worker:1_time:2_sequence:4": {
 			out: "id >= 0 AND id < 128 AND (id & 33554352) >= 32 AND (33554352 & id) < 128\n",
 		},
 	} {
@@ -63,8 +63,8 @@ func TestDaysWhoseClocksAreSetAtMidnight(t *testing.T) {
 		{"Asia/Tokyo", "2026", "2025-12-31T15:00:00Z", "2026-12-31T15:00:00Z"},
 		{"Pacific/Apia", "2011-12-29", "2011-12-29T10:00:00Z", "2011-12-30T10:00:00Z"}, // the next day is the 31st
 	} {
-		days := do(t, "", "range", "-layout", "twitter", "-where", "-tz", test[0], test[1])
-		times := do(t, "", "range", "-layout", "twitter", "-where", test[2], test[3])
+		days := do(t, "", "range", "--layout", "twitter", "--where", "--tz", test[0], test[1])
+		times := do(t, "", "range", "--layout", "twitter", "--where", test[2], test[3])
 		if days != times || days.code != exitOK {
 			t.Errorf("%q: %+v, want %+v", test, days, times)
 		}
@@ -85,18 +85,18 @@ func TestFormsOfASpan(t *testing.T) {
 			{"2026-11-21T10:40:00+01:00", "2026-11-22 21:40:00Z"},
 			{"2026-11-21 09:40:00+00", "now"},
 			{"2026-11-21T09:40Z", "now"},
-			{"-tz", "Asia/Tokyo", "2026-11-21T18:40"},
+			{"--tz", "Asia/Tokyo", "2026-11-21T18:40"},
 		},
 		"a year":  {{"2025"}, {"2025", "2026"}, {"2025-01-01", "2026-01-01"}, {"2025-01", "365d"}},
 		"a day":   {{"2026-11-22"}, {"2026-11-22", "24h"}, {"2026-11-22", "1d"}, {"1d", "2026-11-23"}},
 		"nothing": {{"now", "now"}, {"2026-11-22T21:40", "now"}},
 	} {
-		want := do(t, "", append([]string{"range", "-where"}, group[0]...)...)
+		want := do(t, "", append([]string{"range", "--where"}, group[0]...)...)
 		if want.code != exitOK {
 			t.Errorf("%s: %+v", name, want)
 		}
 		for _, args := range group {
-			if got := do(t, "", append([]string{"range", "-where"}, args...)...); got != want {
+			if got := do(t, "", append([]string{"range", "--where"}, args...)...); got != want {
 				t.Errorf("%s: %q is %+v, %q is %+v", name, args, got, group[0], want)
 			}
 		}

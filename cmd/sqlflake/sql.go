@@ -9,7 +9,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/sqlflake/sqlflake/contrib/sqlfunc"
-	"github.com/sqlflake/sqlflake/snowflake"
 	"github.com/sqlflake/sqlflake/snowflake/lease/sqllease"
 	"github.com/sqlflake/sqlflake/snowflake/sqldb"
 )
@@ -88,9 +87,7 @@ are snowflake_time, snowflake_parts, snowflake_min and snowflake_layout, and
 in PostgreSQL with --worker also snowflake_next, which issues IDs. No generator
 and no lease may have that worker: --namespace reserves it in the lease tables.
 
-MySQL lacks what the functions need; MariaDB 10.6 has it. For ClickHouse,
-snowflake_time and snowflake_min call its own functions, which know ticks of
-1 ms with 22 bits below.`,
+MySQL lacks what the functions need; MariaDB 10.6 has it.`,
 		Example: `  sqlflake sql functions --dialect postgres | psql
   sqlflake sql functions --dialect postgres --worker 1023 \
     --namespace default | psql shop
@@ -107,7 +104,7 @@ snowflake_time and snowflake_min call its own functions, which know ticks of
 
 func (o *functionsOptions) addFlags(c *cobra.Command) {
 	layoutFlag(c, &o.layout)
-	dialectFlag(c, &o.dialect, "postgres", "mariadb", clickHouse)
+	dialectFlag(c, &o.dialect, "postgres", "mariadb")
 	c.Flags().Int64Var(&o.worker, "worker", 0, "worker `number` of snowflake_next (default none)")
 	c.Flags().StringVar(&o.namespace, "namespace", "", "reserve --worker in the namespace `name` of the lease tables")
 	tablesFlag(c, &o.tables)
@@ -151,44 +148,9 @@ func (o *functionsOptions) functions() (*sqlfunc.Functions, error) {
 
 func (o *functionsOptions) script(functions *sqlfunc.Functions) (string, error) {
 	dialect := dialects[o.dialect]
-	switch {
-	case o.dialect == clickHouse:
-		return clickHouseScript(o.layout.Layout, o.name, o.drop)
-	case o.drop:
+	if o.drop {
 		statements, err := functions.Drop(dialect)
 		return strings.Join(statements, ";\n") + ";\n", err
 	}
 	return functions.Script(dialect)
-}
-
-const clickHouse = "clickhouse"
-
-// clickHouseScript returns functions of ClickHouse. Its own functions assume 41 bits of milliseconds above 22 others:
-// https://clickhouse.com/docs/sql-reference/functions/uuid-functions#snowflakeidtodatetime64
-// toDateTime64 cuts off what is below a tick, so snowflake_min takes the tick of the time as Layout.MinAt does.
-func clickHouseScript(l snowflake.Layout, name string, drop bool) (string, error) {
-	if !fitsClickHouse(l) {
-		return "", fmt.Errorf("ClickHouse reads IDs with 22 bits below a time in whole milliseconds since 1970 or "+
-			"later only, not those of %q", l)
-	}
-
-	if drop {
-		return fmt.Sprintf("DROP FUNCTION IF EXISTS %[1]s_time;\nDROP FUNCTION IF EXISTS %[1]s_min;\n", name), nil
-	}
-	return fmt.Sprintf("CREATE OR REPLACE FUNCTION %[1]s_time AS (id) -> "+
-		"snowflakeIDToDateTime64(toUInt64(id), %[2]d, 'UTC');\n"+
-		"CREATE OR REPLACE FUNCTION %[1]s_min AS (time) -> "+
-		"dateTime64ToSnowflakeID(toDateTime64(time, 3, 'UTC'), %[2]d);\n", name, l.Epoch().UnixMilli()), nil
-}
-
-// fitsClickHouse reports whether the functions of ClickHouse read the layout. The epoch is unsigned there.
-func fitsClickHouse(l snowflake.Layout) bool {
-	if l.Tick() != time.Millisecond || l.Period() != l.Tick() {
-		return false
-	}
-	if l.Epoch().UnixNano()%1e6 != 0 || l.Epoch().UnixMilli() < 0 {
-		return false
-	}
-	first := l.Fields()[0]
-	return first.Name == snowflake.FieldTime && l.Bits()-first.Bits == 22
 }

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"database/sql"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -37,6 +36,8 @@ func workersCommand(now func() time.Time) *cobra.Command {
 		Long: `EXPIRES is when the worker is free unless the lease is extended, in UTC by the
 database's clock. A host of more than 24 characters is shortened.
 
+"watch sqlflake workers" shows it again and again.
+
 --wide also shows EPOCH, how many times the worker was acquired; HORIZON, the
 latest time of IDs that the holder may issue; and VERSION, of the program.
 
@@ -49,7 +50,7 @@ latest time of IDs that the holder may issue; and VERSION, of the program.
 	}
 	o.addFlags(c)
 	c.Flags().BoolVar(&o.json, "json", false, "print JSON")
-	c.AddCommand(watchCommand(now), releaseCommand(), moveCommand())
+	c.AddCommand(releaseCommand(), moveCommand())
 	return c
 }
 
@@ -190,152 +191,6 @@ func holdingOf(e leasestore.Entry) holding {
 		h.Horizon = &timetext.Moment{Time: at}
 	}
 	return h
-}
-
-type watchOptions struct {
-	workersOptions
-	interval time.Duration
-}
-
-func watchCommand(now func() time.Time) *cobra.Command {
-	o := &watchOptions{}
-	c := &cobra.Command{
-		Use:   "watch",
-		Short: "Show what changes among the workers",
-		Long: `It prints the table once, and from then on a line for each worker that was
-taken, freed or changed hands, until it is interrupted. Extensions are not
-shown. A database that does not answer is asked again.`,
-		Example: `  sqlflake workers watch --dsn postgres://app@db/shop
-  sqlflake workers watch --dsn sqlite:app.db --interval 10s --json`,
-		Args: cobra.NoArgs,
-		RunE: func(c *cobra.Command, _ []string) error { return o.run(c.Context(), streamsOf(c), now) },
-	}
-
-	o.addFlags(c)
-	c.Flags().DurationVar(&o.interval, "interval", 2*time.Second, "time between two reads")
-	c.Flags().BoolVar(&o.json, "json", false, "print a JSON object a line; at first one for each worker")
-	return c
-}
-
-func (o *watchOptions) run(ctx context.Context, s streams, now func() time.Time) error {
-	if o.interval < 100*time.Millisecond {
-		return usage("--interval %v, want 100ms or more", o.interval)
-	}
-	d, err := o.open(ctx)
-	if err != nil {
-		return err
-	}
-	defer d.close()
-
-	w := watcher{streams: s, now: now, json: o.json, wide: o.wide}
-	ticker := time.NewTicker(o.interval)
-	defer ticker.Stop()
-	for {
-		entries, err := d.List(ctx, o.namespace)
-		hasBegun := w.seen != nil
-		switch {
-		case err == nil:
-			err = w.show(entries)
-		case hasBegun && ctx.Err() == nil:
-			w.showFault(err)
-			err = nil
-		}
-		if err != nil {
-			return err
-		}
-
-		select {
-		case <-ctx.Done():
-			return ctx.Err()
-		case <-ticker.C:
-		}
-	}
-}
-
-// watcher prints differences.
-type watcher struct {
-	streams
-	now        func() time.Time
-	json, wide bool
-	seen       map[leasestore.Claim]leasestore.Entry // by namespace and worker; nil before the first read
-	fault      string                                // of the last read
-}
-
-// change is a line of JSON.
-type change struct {
-	Time   time.Time `json:"time"` // when it was seen
-	Change string    `json:"change"`
-	holding
-}
-
-// show prints all workers at first, and after that what has changed.
-func (w *watcher) show(entries []leasestore.Entry) error {
-	w.fault = ""
-	isFirst := w.seen == nil
-	if isFirst {
-		w.seen = map[leasestore.Claim]leasestore.Entry{}
-		warnEndings(w.errs, entries, w.now())
-		if !w.json {
-			if err := writeWorkers(w.out, entries, w.wide); err != nil {
-				return err
-			}
-		}
-	}
-
-	for _, e := range entries {
-		at := leasestore.Claim{Namespace: e.Namespace, Worker: e.Worker}
-		what := changeOf(w.seen[at], e)
-		w.seen[at] = e
-		if isFirst {
-			what = "seen"
-			if !w.json { // the table has it
-				continue
-			}
-		}
-
-		if what == "" {
-			continue
-		}
-		if err := w.print(e, what); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// changeOf says what has changed; "" for nothing. A worker that was not seen before is the zero Entry.
-func changeOf(before, e leasestore.Entry) string {
-	isNew := e.Epoch != before.Epoch
-	switch {
-	case e.Held && !before.Held:
-		return "taken"
-	case e.Held && isNew:
-		return "changed hands"
-	case before.Held && !e.Held:
-		return "freed"
-	case isNew && !e.Held:
-		return "taken and freed"
-	}
-	return ""
-}
-
-func (w *watcher) print(e leasestore.Entry, what string) error {
-	now := w.now().UTC()
-	if w.json {
-		return json.NewEncoder(w.out).Encode(change{now, what, holdingOf(e)})
-	}
-
-	_, err := fmt.Fprintf(w.out, "%s  worker %d of %s %s, %s pid %d\n", timetext.Second(now),
-		e.Worker, printable(e.Namespace), what, shortened(hostOf(e)), e.Holder.PID)
-	return err
-}
-
-// showFault prints an error once, not with each read.
-func (w *watcher) showFault(err error) {
-	if err.Error() != w.fault {
-		w.fault = err.Error()
-		fmt.Fprintf(w.errs, "%s  %s\n", w.now().UTC().Format(time.RFC3339), messageOf(err))
-	}
 }
 
 // databaseOptions say where leases are.

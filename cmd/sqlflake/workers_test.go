@@ -1,12 +1,9 @@
 package main
 
 import (
-	"bufio"
 	"bytes"
-	"context"
 	"database/sql"
 	"encoding/json"
-	"io"
 	"log/slog"
 	"net/url"
 	"os"
@@ -29,7 +26,7 @@ func TestWorkersAreListed(t *testing.T) {
 	eachDatabase(t, func(t *testing.T, s site) {
 		s.do(t, "workers").fails(t, exitFailed, "Is this the database with the leases?")
 		s.migrate(t)
-		if r := s.do(t, "workers -json"); r.out != "[]\n" {
+		if r := s.do(t, "workers --json"); r.out != "[]\n" {
 			t.Errorf("%+v", r)
 		}
 		open(t, s, lease.WithNamespace("orders"), lease.WithVersion("v1.2.3"))
@@ -43,7 +40,7 @@ func TestWorkersAreListed(t *testing.T) {
 			t.Errorf("%+v", r)
 		}
 		var all []holding
-		r = s.do(t, "workers -json -namespace orders")
+		r = s.do(t, "workers --json --namespace orders")
 		if err := json.Unmarshal([]byte(r.out), &all); err != nil || len(all) != 2 {
 			t.Fatalf("%+v, %v", r, err)
 		}
@@ -65,12 +62,12 @@ func TestOnlyForceReleasesAHeldWorker(t *testing.T) {
 		s.exec(t, "UPDATE snowflake_leases SET host = 'web-1\n\x1b[2J' WHERE worker = 0")
 		s.do(t, "workers release 0").fails(t, exitFailed, `is held by "web-1\n\x1b[2J", pid `)
 		if entry, err := s.entry(t.Context(), lease.DefaultNamespace, 0); err != nil || entry.Epoch != 1 {
-			t.Fatalf("changed without -force: %+v, %v", entry, err)
+			t.Fatalf("changed without --force: %+v, %v", entry, err)
 		}
-		if r := s.do(t, "workers release 0 -force"); r.code != exitOK || !strings.HasPrefix(r.out, `worker 0 of namespace "default" is released.`) {
+		if r := s.do(t, "workers release 0 --force"); r.code != exitOK || !strings.HasPrefix(r.out, `worker 0 of namespace "default" is released.`) {
 			t.Fatalf("%+v", r)
 		}
-		if r := s.do(t, "workers release 0 -force"); r.code != exitOK || !strings.HasPrefix(r.out, `worker 0 of namespace "default" is free since `) {
+		if r := s.do(t, "workers release 0 --force"); r.code != exitOK || !strings.HasPrefix(r.out, `worker 0 of namespace "default" is free since `) {
 			t.Errorf("again: %+v", r)
 		}
 		if entry, err := s.entry(t.Context(), lease.DefaultNamespace, 0); err != nil || entry.Epoch != 2 || entry.Held {
@@ -90,7 +87,7 @@ func TestAReservedWorkerIsNotReleased(t *testing.T) {
 	if err := functions.Install(t.Context(), db, "postgres"); err != nil {
 		t.Fatal(err)
 	}
-	do(t, "", "workers", "release", "-force", "1023", "-dsn", target.DSN).fails(t, exitFailed, "is reserved for SQL functions, ")
+	do(t, "", "workers", "release", "--force", "1023", "--dsn", target.DSN).fails(t, exitFailed, "is reserved for SQL functions, ")
 }
 
 func TestAReservationIsShownAndNeverReleased(t *testing.T) {
@@ -103,88 +100,14 @@ func TestAReservationIsShownAndNeverReleased(t *testing.T) {
 		if strings.Count(r.out, " reserved ") != 2 || !strings.HasSuffix(r.out, "\ndefault: 2 held, 0 free, 1022 never taken\n") {
 			t.Errorf("%+v", r)
 		}
-		if r := s.do(t, "workers -json"); strings.Count(r.out, `"reserved": true`) != 1 || strings.Count(r.out, `"held": true`) != 2 {
+		if r := s.do(t, "workers --json"); strings.Count(r.out, `"reserved": true`) != 1 || strings.Count(r.out, `"held": true`) != 2 {
 			t.Errorf("%+v", r)
 		}
-		s.do(t, "workers release -force 1023").fails(t, exitFailed, `worker 1023 of namespace "default" is reserved for orders: its IDs would repeat`)
+		s.do(t, "workers release --force 1023").fails(t, exitFailed, `worker 1023 of namespace "default" is reserved for orders: its IDs would repeat`)
 		if e, err := s.entry(t.Context(), lease.DefaultNamespace, 1023); err != nil || !e.Reserved() || e.Epoch != 1 {
 			t.Errorf("%+v, %v, want a reservation of epoch 1", e, err)
 		}
 	})
-}
-
-// TestWatchShowsWhatChanges reads the lines as they come.
-func TestWatchShowsWhatChanges(t *testing.T) {
-	eachDatabase(t, func(t *testing.T, s site) {
-		s.migrate(t)
-		first := open(t, s)
-		ctx, interrupt := context.WithCancel(t.Context())
-		defer interrupt()
-		read, out := io.Pipe()
-		code := make(chan int, 1)
-		var errs strings.Builder
-		go func() {
-			code <- run(ctx, testCommand(nil, out, &errs), []string{"workers", "watch", "-json", "-interval", "100ms"})
-			_ = out.Close()
-		}()
-		lines := json.NewDecoder(bufio.NewReader(read))
-		expect := func(what string, worker int64) {
-			t.Helper()
-			var got change
-			if err := lines.Decode(&got); err != nil || got.Change != what || got.Worker != worker || got.Namespace != "default" {
-				t.Fatalf("%+v, %v, want worker %d %s", got, err, worker, what)
-			}
-		}
-		expect("seen", 0)
-		open(t, s)
-		expect("taken", 1)
-		if err := first.Close(t.Context()); err != nil {
-			t.Fatal(err)
-		}
-		expect("freed", 0)
-		interrupt()
-		if got := <-code; got != exitInterrupted {
-			t.Errorf("exit code %d, errors %s", got, &errs)
-		}
-	})
-}
-
-func TestChangesThatWatchTellsApart(t *testing.T) {
-	entry := func(held bool, epoch int64) leasestore.Entry {
-		e := leasestore.Entry{Held: held, Expires: now.AddDate(9000, 0, 0)}
-		e.Namespace, e.Worker, e.Epoch, e.Holder = "n", 5, epoch, leasestore.Holder{Host: "web-5", PID: 17}
-		return e
-	}
-	var out strings.Builder
-	w := watcher{streams: streams{out: &out, errs: &out}, now: func() time.Time { return now }}
-	for i, e := range []leasestore.Entry{
-		entry(true, 1), entry(true, 1), entry(false, 1), entry(true, 2), entry(true, 3), entry(false, 3), entry(false, 3), entry(false, 5),
-	} {
-		if i == 7 {
-			e.Holder.Host = "web-5\x1b[2J\n"
-		}
-		if err := w.show([]leasestore.Entry{e}); err != nil {
-			t.Fatal(err)
-		}
-		if i == 0 {
-			out.Reset() // the table
-		}
-	}
-	const want = `2026-11-22T21:40:00Z  worker 5 of n freed, web-5 pid 17
-2026-11-22T21:40:00Z  worker 5 of n taken, web-5 pid 17
-2026-11-22T21:40:00Z  worker 5 of n changed hands, web-5 pid 17
-2026-11-22T21:40:00Z  worker 5 of n freed, web-5 pid 17
-2026-11-22T21:40:00Z  worker 5 of n taken and freed, "web-5\x1b[2J\n" pid 17
-`
-	if out.String() != want {
-		t.Errorf("%s", &out)
-	}
-
-	out.Reset()
-	w = watcher{streams: streams{out: &out, errs: &out}, now: w.now, json: true}
-	if err := w.show([]leasestore.Entry{entry(true, 1)}); err != nil || !strings.Contains(out.String(), `"expires":"11026-11-22T21:40:00Z"`) {
-		t.Errorf("%v %s", err, &out)
-	}
 }
 
 func TestTheTableOfWorkersIsForPeople(t *testing.T) {
@@ -241,17 +164,17 @@ func TestANamespaceMovesWhenNoWorkerIsHeld(t *testing.T) {
 	eachDatabase(t, func(t *testing.T, s site) {
 		s.migrate(t)
 		s.do(t, "workers move").fails(t, exitUsage, "to")
-		s.do(t, "workers move -to nothing").fails(t, exitUsage, "nothing")
-		s.do(t, "workers move -to wide").fails(t, exitFailed, "nobody has used")
+		s.do(t, "workers move --to nothing").fails(t, exitUsage, "nothing")
+		s.do(t, "workers move --to wide").fails(t, exitFailed, "nobody has used")
 		l := open(t, s)
-		s.do(t, "workers move -to wide").fails(t, exitFailed, "workers release --force 0")
+		s.do(t, "workers move --to wide").fails(t, exitFailed, "workers release --force 0")
 		if err := l.Close(t.Context()); err != nil {
 			t.Fatal(err)
 		}
-		s.do(t, "workers move -to javascriptsafe").fails(t, exitFailed, "can't move")
+		s.do(t, "workers move --to javascriptsafe").fails(t, exitFailed, "can't move")
 		var first string
 		for range 2 { // the second one changes nothing
-			r := s.do(t, "workers move -to wide")
+			r := s.do(t, "workers move --to wide")
 			if r.code != exitOK || !strings.Contains(r.out, "Its IDs begin at 2") || first != "" && r.out != first {
 				t.Errorf("%+v, before %q", r, first)
 			}

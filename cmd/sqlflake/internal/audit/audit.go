@@ -6,7 +6,6 @@ import (
 	"context"
 	"iter"
 	"slices"
-	"sort"
 	"time"
 
 	"github.com/sqlflake/sqlflake/snowflake"
@@ -31,9 +30,7 @@ type Source struct {
 	Rows   iter.Seq2[Row, error]
 	Sorted bool // the IDs ascend
 
-	// With Options.By: the times of that column.
-	Zoned bool // they have a time zone
-	Local bool // they can be local times
+	Local bool // with Options.By: that column can have local times
 }
 
 // Row is a value of the column with the IDs.
@@ -42,10 +39,7 @@ type Row struct {
 	Null  bool
 	Fault error // why the value is not an ID
 
-	// With Options.By: At is the time of the row, or the zero Time if the column has no times. Unordered is a row
-	// without a value.
-	At        time.Time
-	Unordered bool
+	Unordered bool // with Options.By: the row has no value in that column
 }
 
 // Audit takes the rows of one database or two.
@@ -60,10 +54,9 @@ type Audit struct {
 
 	sources             int
 	read, nulls, notIDs int64
-	fault               error     // of the first value that is not an ID
-	lists               [2]idList // by database; in the order of issue, if it is known
-	times               idList    // of the rows of the first one with By, in Unix milliseconds
-	unordered           idList    // IDs of rows without a value in the column By
+	fault               error             // of the first value that is not an ID
+	lists               [2][]snowflake.ID // by database; in the order of issue, if it is known
+	unordered           []snowflake.ID    // IDs of rows without a value in the column By
 }
 
 // New returns an audit without rows.
@@ -83,14 +76,12 @@ func (a *Audit) Read(s Source) error {
 	database := a.sources
 	a.sources++
 
-	add := a.lists[database].add
+	add := func(id snowflake.ID) { a.lists[database] = append(a.lists[database], id) }
 	if a.countsAtOnce(s) {
 		a.now = a.opts.Now() // the source has no ID that is issued later
 		add = func(id snowflake.ID) { a.add(id, database) }
 	}
-	if a.opts.By != "" {
-		a.trustTimes(s)
-	}
+	a.trustTimes(s)
 
 	for row, err := range s.Rows {
 		if err != nil {
@@ -113,14 +104,8 @@ func (a *Audit) countsAtOnce(s Source) bool {
 // isGiven reports whether the layout is known, not guessed.
 func (a *Audit) isGiven() bool { return a.opts.Layout != snowflake.Layout{} }
 
-// trustTimes decides how far the times of rows may be from the times in their IDs. Local times can be hours off, and
-// the order by them is wrong by one hour when clocks are set back in autumn.
+// trustTimes allows for local times, whose order is wrong by one hour when clocks are set back in autumn.
 func (a *Audit) trustTimes(s Source) {
-	a.tolerance = max(a.slack, 48*time.Hour)
-	if s.Zoned {
-		a.tolerance = max(a.slack, 30*time.Minute)
-	}
-
 	a.noZone = s.Local && !a.opts.SlackGiven
 	if a.noZone {
 		a.slack = max(a.slack, time.Hour+snowflake.MaxLead)
@@ -140,18 +125,15 @@ func (a *Audit) take(row Row, add func(snowflake.ID)) {
 			a.fault = row.Fault
 		}
 	case row.Unordered:
-		a.unordered.add(row.ID)
+		a.unordered = append(a.unordered, row.ID)
 	default:
 		add(row.ID)
-		if a.opts.By != "" {
-			a.times.add(snowflake.ID(row.At.UnixMilli()))
-		}
 	}
 }
 
 // chooseLayout guesses the layout, which has to fit both databases.
 func (a *Audit) chooseLayout() {
-	samples := [2][]snowflake.ID{append(a.lists[0].sample(), a.unordered.sample()...), a.lists[1].sample()}
+	samples := [2][]snowflake.ID{append(sample(a.lists[0]), sample(a.unordered)...), sample(a.lists[1])}
 	a.guess = guess(slices.Concat(samples[:]...), a.now)
 	a.masks = masksOf(a.guess.layout)
 
@@ -162,37 +144,47 @@ func (a *Audit) chooseLayout() {
 	}
 }
 
-// followAll takes the IDs in the order of issue, with the times of their rows if there are any.
+// followAll takes the IDs in the order of issue.
 func (a *Audit) followAll() {
-	for i := range a.lists[0].Len() {
-		at := snowflake.ID(noTime)
-		if a.opts.By != "" {
-			at = *a.times.at(i)
-		}
-		a.follow(*a.lists[0].at(i), at)
+	for _, id := range a.lists[0] {
+		a.follow(id)
 	}
 }
 
 // addAll counts the IDs of both databases by time. Of equal ones the first database comes first.
 func (a *Audit) addAll(ctx context.Context) error {
 	x, y := a.lists[0], a.lists[1]
-	sort.Sort(byTime{x, &a.masks})
-	sort.Sort(byTime{y, &a.masks})
+	slices.SortFunc(x, a.compare)
+	slices.SortFunc(y, a.compare)
 
-	i, j := 0, 0
-	for i+j < x.Len()+y.Len() && ctx.Err() == nil {
-		isFirst := j == y.Len()
-		if !isFirst && i < x.Len() {
-			isFirst = a.compare(*x.at(i), *y.at(j)) <= 0
+	for len(x)+len(y) > 0 && ctx.Err() == nil {
+		isFirst := len(y) == 0
+		if !isFirst && len(x) > 0 {
+			isFirst = a.compare(x[0], y[0]) <= 0
 		}
 
 		if isFirst {
-			a.add(*x.at(i), 0)
-			i++
+			a.add(x[0], 0)
+			x = x[1:]
 		} else {
-			a.add(*y.at(j), 1)
-			j++
+			a.add(y[0], 1)
+			y = y[1:]
 		}
 	}
 	return ctx.Err()
+}
+
+// sample returns about 65,536 IDs at most, in runs of 1,024 that were added one after the other.
+func sample(ids []snowflake.ID) (some []snowflake.ID) {
+	const run, most = 1024, 65_536
+	every := len(ids)/most + 1
+
+	i := 0
+	for chunk := range slices.Chunk(ids, run) {
+		if i%every == 0 {
+			some = append(some, chunk...)
+		}
+		i++
+	}
+	return some
 }

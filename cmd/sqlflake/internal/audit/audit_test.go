@@ -407,20 +407,3 @@ func TestATableAtRestNeedsItsLayout(t *testing.T) {
 		}
 	}
 }
-
-// TestWorkersOfRoundNumbersAreNoRounding has the first of the workers, and the first of a share.
-func TestWorkersOfRoundNumbersAreNoRounding(t *testing.T) {
-	l, r := layoutOf("sonyflake"), rand.New(rand.NewPCG(1, 5))
-	for _, round := range []bool{false, true} {
-		var all []*synthetic
-		for _, worker := range []int64{0, 512, 1024} {
-			if round {
-				worker += 37 * 128
-			}
-			all = append(all, &synthetic{layout: l, kind: "zero", worker: worker, Rand: r})
-		}
-		if _, found := auditOf(t, "sonyflake", stream(t, r, all, 0.1, 1000), false, 0).counts()["rounded"]; found != round {
-			t.Errorf("rounded: %v, want %v", found, round)
-		}
-	}
-}

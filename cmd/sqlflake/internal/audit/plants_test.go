@@ -1,7 +1,6 @@
 package audit
 
 import (
-	"cmp"
 	"math/rand/v2"
 	"slices"
 	"strconv"
@@ -69,40 +68,21 @@ func (p *plant) replaced(ids []snowflake.ID, share float64, change func(snowflak
 	return ids
 }
 
-// timesOf are those of the rows.
-func timesOf(l snowflake.Layout, ids []snowflake.ID) (all []time.Time) {
-	for _, id := range ids {
-		all = append(all, l.Time(id))
-	}
-	return all
-}
-
 // mode is how an audit is called.
-type mode struct {
-	layout, issued bool
-	by             []time.Time // the times of the rows in a table
-}
+type mode struct{ layout, issued bool }
 
-// audited returns the findings of a text, or of a table whose rows have times.
+// audited returns the findings of a text.
 func (p *plant) audited(t *testing.T, text string, m mode) *Report {
 	t.Helper()
 	var rows []Row
-	for i, word := range strings.Fields(text) {
+	for _, word := range strings.Fields(text) {
 		id, err := snowflake.Parse(word)
-		row := Row{ID: id, Fault: err}
-		if m.by != nil {
-			row.At = m.by[i].Truncate(time.Millisecond)
-		}
-		rows = append(rows, row)
+		rows = append(rows, Row{ID: id, Fault: err})
 	}
 
 	o := Options{Issued: m.issued, Slack: snowflake.MaxLead}
 	if m.layout {
 		o.Layout = p.layout
-	}
-	if m.by != nil {
-		o.By, o.Issued = "created_at", true
-		slices.SortFunc(rows, func(a, b Row) int { return cmp.Or(a.At.Compare(b.At), cmp.Compare(a.ID, b.ID)) })
 	}
 	return report(t, o, rows)
 }
@@ -114,113 +94,82 @@ func TestAnAuditFindsWhatIsPlanted(t *testing.T) {
 	rounds := []string{"bwmarrin", "godruoyi", "sonyflake", "sonyflake2"} // whose IDs are long enough, the last just so
 	all := []string{"bwmarrin", "godruoyi", "sonyflake", "sonyflake2", "yitter"}
 	for name, fault := range map[string]struct {
-		plant  func(t *testing.T, p *plant) (string, []time.Time)
+		plant  func(t *testing.T, p *plant) string
 		issued bool     // it shows in the order of issue only
-		given  bool     // it shows with the layout only
 		in     []string // which libraries; others have nothing
 		want   string
 		also   string
 	}{
-		"nothing": {plant: func(t *testing.T, p *plant) (string, []time.Time) { return text(p.ids(t, nil)), nil }},
-		"nothing, with times": {plant: func(t *testing.T, p *plant) (string, []time.Time) {
-			ids := p.ids(t, nil)
-			return text(ids), timesOf(p.layout, ids)
-		}},
-		"one worker twice": {in: all, want: "duplicate", plant: func(t *testing.T, p *plant) (string, []time.Time) {
-			return text(p.ids(t, nil, p.generator(p.workers[0], 0))), nil
+		"nothing": {plant: func(t *testing.T, p *plant) string { return text(p.ids(t, nil)) }},
+		"one worker twice": {in: all, want: "duplicate", plant: func(t *testing.T, p *plant) string {
+			return text(p.ids(t, nil, p.generator(p.workers[0], 0)))
 		}},
 		"one worker twice, 45 s apart": {
 			in: all, issued: true, want: "interleaved",
-			plant: func(t *testing.T, p *plant) (string, []time.Time) {
-				return text(p.ids(t, nil, p.generator(p.workers[0], -45*time.Second))), nil
+			plant: func(t *testing.T, p *plant) string {
+				return text(p.ids(t, nil, p.generator(p.workers[0], -45*time.Second)))
 			},
 		},
-		"a minute back": {in: all, issued: true, want: "step_back", plant: func(t *testing.T, p *plant) (string, []time.Time) {
-			return text(p.ids(t, func(g *synthetic) { *g = *p.generator(g.worker, -time.Minute) })), nil
+		"a minute back": {in: all, issued: true, want: "step_back", plant: func(t *testing.T, p *plant) string {
+			return text(p.ids(t, func(g *synthetic) { *g = *p.generator(g.worker, -time.Minute) }))
 		}},
-		"two hours back": {in: all, issued: true, want: "step_back", plant: func(t *testing.T, p *plant) (string, []time.Time) {
-			return text(p.ids(t, func(g *synthetic) { *g = *p.generator(g.worker, -2*time.Hour) })), nil
+		"two hours back": {in: all, issued: true, want: "step_back", plant: func(t *testing.T, p *plant) string {
+			return text(p.ids(t, func(g *synthetic) { *g = *p.generator(g.worker, -2*time.Hour) }))
 		}},
-		"a clock two hours ahead": {in: all, want: "future", plant: func(t *testing.T, p *plant) (string, []time.Time) {
-			return text(p.ids(t, nil, p.generator(5, 2*time.Hour))), nil
+		"a clock two hours ahead": {in: all, want: "future", plant: func(t *testing.T, p *plant) string {
+			return text(p.ids(t, nil, p.generator(5, 2*time.Hour)))
 		}},
-		"rows twice": {in: all, want: "duplicate", plant: func(t *testing.T, p *plant) (string, []time.Time) {
+		"rows twice": {in: all, want: "duplicate", plant: func(t *testing.T, p *plant) string {
 			ids := p.ids(t, nil)
-			return text(append(ids, ids[len(ids)-20:]...)), nil
+			return text(append(ids, ids[len(ids)-20:]...))
 		}},
-		"zeros": {in: all, want: "impossible", plant: func(t *testing.T, p *plant) (string, []time.Time) {
-			return text(p.ids(t, nil)) + "0\n0\n0\n", nil
+		"zeros": {in: all, want: "impossible", plant: func(t *testing.T, p *plant) string {
+			return text(p.ids(t, nil)) + "0\n0\n0\n"
 		}},
-		"negative": {in: all, want: "impossible", plant: func(t *testing.T, p *plant) (string, []time.Time) {
-			return text(p.ids(t, nil)) + "-5\n-9223372036854775808\n", nil
+		"negative": {in: all, want: "impossible", plant: func(t *testing.T, p *plant) string {
+			return text(p.ids(t, nil)) + "-5\n-9223372036854775808\n"
 		}},
-		"UUIDs": {in: all, want: "not_an_id", plant: func(t *testing.T, p *plant) (string, []time.Time) {
-			return text(p.ids(t, nil)) + "f81d4fae-7dec-41d0-a765-00a0c91e6bf6\n", nil
+		"UUIDs": {in: all, want: "not_an_id", plant: func(t *testing.T, p *plant) string {
+			return text(p.ids(t, nil)) + "f81d4fae-7dec-41d0-a765-00a0c91e6bf6\n"
 		}},
-		"a counter before": {in: all, want: "counter", plant: func(t *testing.T, p *plant) (string, []time.Time) {
+		"a counter before": {in: all, want: "counter", plant: func(t *testing.T, p *plant) string {
 			var counter []snowflake.ID
 			for i := range snowflake.ID(500) {
 				counter = append(counter, 1+i)
 			}
-			return text(append(counter, p.ids(t, nil)...)), nil
+			return text(append(counter, p.ids(t, nil)...))
 		}},
-		"a counter in between": {in: all, want: "counter", plant: func(t *testing.T, p *plant) (string, []time.Time) {
+		"a counter in between": {in: all, want: "counter", plant: func(t *testing.T, p *plant) string {
 			n := snowflake.ID(123_000)
-			return text(p.replaced(p.ids(t, nil), 0.01, func(snowflake.ID) snowflake.ID { n++; return n })), nil
+			return text(p.replaced(p.ids(t, nil), 0.01, func(snowflake.ID) snowflake.ID { n++; return n }))
 		}},
-		"an epoch of the past": {
-			in: all, want: "time", plant: func(t *testing.T, p *plant) (string, []time.Time) {
-				return p.apart(t, -400*day)
-			},
-		},
-		"an epoch of the future": {
-			in: all, want: "time future layout", also: "time future layout",
-			plant: func(t *testing.T, p *plant) (string, []time.Time) {
-				text, _ := p.apart(t, 400*day)
-				return text, nil
-			},
-		},
 		"a third five years ahead": {
-			in: all, want: "layout future", also: "layout future impossible", plant: func(t *testing.T, p *plant) (string, []time.Time) {
-				return text(p.ids(t, nil, p.generator(5, 5*year), p.generator(6, 5*year))), nil
+			in: all, want: "layout future", also: "layout future impossible", plant: func(t *testing.T, p *plant) string {
+				return text(p.ids(t, nil, p.generator(5, 5*year), p.generator(6, 5*year)))
 			},
 		},
-		"swapped fields": {
-			in: all, given: true, want: "time future", also: "time future interleaved step_back duplicate counter impossible",
-			plant: func(t *testing.T, p *plant) (string, []time.Time) {
-				ids := p.ids(t, nil)
-				times := timesOf(p.layout, ids)
-				for i, id := range ids { // the time in the lowest bits
-					ids[i] = (id&(1<<22-1))<<36 | id>>22&(1<<36-1)
-				}
-				return text(ids), times
-			},
-		},
-		"5 % as a float64": {in: rounds, want: "rounded duplicate", plant: func(t *testing.T, p *plant) (string, []time.Time) {
-			return text(p.replaced(p.ids(t, nil), 0.05, toFloat)), nil
+		"5 % as a float64": {in: rounds[:2], want: "rounded duplicate", plant: func(t *testing.T, p *plant) string {
+			return text(p.replaced(p.ids(t, nil), 0.05, toFloat))
 		}},
-		"all as a float64": {in: rounds, want: "rounded duplicate", also: "layout", plant: func(t *testing.T, p *plant) (string, []time.Time) {
-			return text(p.replaced(p.ids(t, nil), 1, toFloat)), nil
+		"all as a float64": {in: rounds[:2], want: "rounded duplicate", also: "layout", plant: func(t *testing.T, p *plant) string {
+			return text(p.replaced(p.ids(t, nil), 1, toFloat))
 		}},
-		"as JavaScript prints them": {in: rounds[:3], want: "rounded duplicate", also: "layout", plant: func(t *testing.T, p *plant) (string, []time.Time) {
-			return text(p.replaced(p.ids(t, nil), 1, printed)), nil
+		"as JavaScript prints them": {in: rounds[:3], want: "rounded duplicate", also: "layout", plant: func(t *testing.T, p *plant) string {
+			return text(p.replaced(p.ids(t, nil), 1, printed))
 		}},
-		"5 % through a spreadsheet": {in: rounds, want: "rounded", also: "duplicate layout", plant: func(t *testing.T, p *plant) (string, []time.Time) {
-			return text(p.replaced(p.ids(t, nil), 0.05, toSheet)), nil
+		"5 % through a spreadsheet": {in: rounds, want: "rounded", also: "duplicate layout", plant: func(t *testing.T, p *plant) string {
+			return text(p.replaced(p.ids(t, nil), 0.05, toSheet))
 		}},
-		"all through a spreadsheet": {in: rounds, want: "rounded", also: "duplicate layout future", plant: func(t *testing.T, p *plant) (string, []time.Time) {
-			return text(p.replaced(p.ids(t, nil), 1, toSheet)), nil
+		"all through a spreadsheet": {in: rounds, want: "rounded", also: "duplicate layout future", plant: func(t *testing.T, p *plant) string {
+			return text(p.replaced(p.ids(t, nil), 1, toSheet))
 		}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			for library, p := range plants() {
-				in, times := fault.plant(t, p)
+				in := fault.plant(t, p)
 				for i := range 4 {
-					m := mode{layout: i%2 == 0, issued: i/2 == 0 && times == nil, by: times}
-					if fault.given && !m.layout {
-						continue
-					}
+					m := mode{layout: i%2 == 0, issued: i/2 == 0}
 					want := fault.want
 					if !slices.Contains(fault.in, library) || fault.issued && !m.issued {
 						want = ""
@@ -241,25 +190,6 @@ func TestAnAuditFindsWhatIsPlanted(t *testing.T) {
 			}
 		})
 	}
-}
-
-// apart has IDs of one worker whose epoch is another one, with the times of the rows.
-func (p *plant) apart(t *testing.T, ahead time.Duration) (string, []time.Time) {
-	t.Helper()
-	ids := p.ids(t, nil)
-	times, m := timesOf(p.layout, ids), masksOf(p.layout)
-	for i, id := range ids {
-		if w, _ := p.layout.Field(id, p.layout.Fields()[workerAt(p.layout)].Name); w == p.workers[0] {
-			ids[i] = id + snowflake.ID(p.ticks(ahead))*(m.time&-m.time)
-		}
-	}
-	return text(ids), times
-}
-
-func workerAt(l snowflake.Layout) int {
-	return slices.IndexFunc(l.Fields(), func(f snowflake.Field) bool {
-		return f.Name != snowflake.FieldTime && f.Name != snowflake.FieldSequence
-	})
 }
 
 func toFloat(id snowflake.ID) snowflake.ID { return snowflake.ID(float64(id)) }

@@ -56,10 +56,7 @@ func (a *Audit) Report(ctx context.Context) (*Report, error) {
 	if a.opts.Issued {
 		a.followAll()
 	}
-	a.times = nil
-	for i := range a.unordered.Len() {
-		a.lists[0].add(*a.unordered.at(i))
-	}
+	a.lists[0] = append(a.lists[0], a.unordered...)
 
 	if err := a.addAll(ctx); err != nil {
 		return nil, err
@@ -196,18 +193,12 @@ func (a *Audit) addRepeated(r *Report) {
 
 // addGenerators adds what shows in the IDs of one generator only.
 func (a *Audit) addGenerators(r *Report) {
-	var apart, interleaved, back Finding
-	var compared string
+	var interleaved, back Finding
 	var longestApart, longestBack time.Duration
 	for _, key := range a.generatorKeys() {
 		g, name := a.generators[key], a.name(key)
 		if g.ids[0] > 0 && g.ids[1] > 0 {
 			a.shared.add(1, g.last, name)
-		}
-		if 2*g.apart > g.compared && g.apart >= 5 { // some rows are late
-			apart.add(g.apart, g.example, name)
-			compared = cmp.Or(compared, fmt.Sprintf("%s, and %s is %s",
-				timetext.Instant(a.Time(g.example)), a.opts.By, timetext.Instant(g.exampleBy)))
 		}
 
 		switch {
@@ -222,10 +213,6 @@ func (a *Audit) addGenerators(r *Report) {
 
 	r.found("shared_worker", a.shared, "workers with IDs in both databases, so both can issue equal ones",
 		"give each database workers of its own")
-	r.found("time", apart, fmt.Sprintf("workers with most IDs over %s off the time of their rows. The example is of "+
-		"%s: another epoch or clock, a time zone, another order of fields, or an import%s",
-		timetext.Days(a.tolerance), compared, late),
-		"compare the settings of these workers with the others, and with the layout")
 	r.found("interleaved", interleaved, fmt.Sprintf("IDs that descend again and again, by %s at most: two generators "+
 		"on one worker, whose clocks differ; or a clock is set back often%s", timetext.Days(longestApart), late),
 		restart)
@@ -251,7 +238,7 @@ func (a *Audit) addNotes(r *Report) {
 	issued := a.opts.Issued
 	note(!issued,
 		"without the order of issue, steps back can't be seen, nor two generators that both start at 0 in each tick")
-	note(a.unordered.Len() > 0, "%d rows without a value in the column of --by are not in the order", a.unordered.Len())
+	note(len(a.unordered) > 0, "%d rows without a value in the column of --by are not in the order", len(a.unordered))
 	note(issued, "descents of less than %v do not count, see --slack", a.slack)
 	note(a.noZone, "%s has no time zone. As a local time it steps back by an hour in autumn; if it is UTC, "+
 		"say --slack 10s", a.opts.By)

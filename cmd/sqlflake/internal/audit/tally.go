@@ -3,9 +3,7 @@ package audit
 import (
 	"cmp"
 	"fmt"
-	"maps"
 	"math/bits"
-	"slices"
 	"strings"
 	"time"
 
@@ -108,11 +106,6 @@ type generator struct {
 	high, low, descent snowflake.ID
 	descents           int64
 	longest            time.Duration
-
-	// With the column By: how many IDs have a time, and how many times are apart from their IDs, with the last of them.
-	compared, apart int64
-	example         snowflake.ID
-	exampleBy       time.Time
 }
 
 // follow takes the IDs in the order of issue. A clock that was set back leaves one descent, from which the IDs climb
@@ -142,15 +135,6 @@ func (g *generator) follow(m *masks, id snowflake.ID, slack time.Duration) {
 	}
 }
 
-// compareTime compares the time in an ID with the time of its row.
-func (g *generator) compareTime(m *masks, id snowflake.ID, by time.Time, tolerance time.Duration) {
-	g.compared++
-	if by.Sub(m.Time(id)).Abs() > tolerance {
-		g.apart++
-		g.example, g.exampleBy = id, by
-	}
-}
-
 // add takes different IDs by time.
 func (g *generator) add(m *masks, id snowflake.ID) {
 	g.first = cmp.Or(g.first, id)
@@ -170,9 +154,9 @@ func (g *generator) add(m *masks, id snowflake.ID) {
 // tally counts IDs.
 type tally struct {
 	masks
-	now, since       time.Time
-	slack, tolerance time.Duration
-	generators       map[snowflake.ID]*generator
+	now, since time.Time
+	slack      time.Duration
+	generators map[snowflake.ID]*generator
 
 	ids                                      [2]int64 // by database
 	last, greatest                           snowflake.ID
@@ -194,25 +178,16 @@ func (t *tally) of(id snowflake.ID) *generator {
 	return g
 }
 
-// noTime is the zero time in Unix milliseconds: the row has no time.
-const noTime = -62135596800000
-
-// follow takes the IDs in the order of issue, with the times of their rows.
-func (t *tally) follow(id, unixMilli snowflake.ID) {
+// follow takes the IDs in the order of issue.
+func (t *tally) follow(id snowflake.ID) {
 	if !t.possible(id) || IsSmall(t.Layout, id) {
 		return
 	}
 	if t.Time(id).Before(t.since) || t.ahead(id) {
 		return
 	}
-	g := t.of(id)
-	if g == nil {
-		return
-	}
-
-	g.follow(&t.masks, id, t.slack)
-	if unixMilli != noTime {
-		g.compareTime(&t.masks, id, time.UnixMilli(int64(unixMilli)), t.tolerance)
+	if g := t.of(id); g != nil {
+		g.follow(&t.masks, id, t.slack)
 	}
 }
 
@@ -279,8 +254,6 @@ func (r *rounding) add(m *masks, id snowflake.ID) {
 	}
 }
 
-const javaScript = "a float64, as numbers in JavaScript are"
-
 // wasRounded returns the IDs that were rounded, and by what. By chance at most one in 125 looks rounded to decimal
 // digits, and one in 4 looks like a float64.
 func (t *tally) wasRounded() (found Finding, by string) {
@@ -288,34 +261,7 @@ func (t *tally) wasRounded() (found Finding, by string) {
 	case t.decimal.Count > t.long/50+10:
 		return t.decimal, "15 digits, as spreadsheets have them"
 	case t.floating.Count > t.long/2+10:
-		return t.floating, javaScript
+		return t.floating, "a float64, as numbers in JavaScript are"
 	}
-	return t.roundedWorkers(), javaScript
-}
-
-// roundedWorkers is for layouts with the worker in the lowest bits, where a float64 makes it another one: all workers
-// are round, or several have some of the IDs of another one. People choose powers of two, such as the first of a share.
-func (t *tally) roundedWorkers() (found Finding) {
-	sources := map[snowflake.ID]int64{} // by rounded worker: the most IDs of a worker that becomes this one
-	for worker, g := range t.generators {
-		if to := t.generator(snowflake.ID(float64(g.greatest))); to != worker {
-			sources[to] = max(sources[to], g.ids[0]+g.ids[1])
-		}
-	}
-
-	for _, worker := range slices.Sorted(maps.Keys(t.generators)) {
-		g := t.generators[worker]
-		n := g.ids[0] + g.ids[1]
-		isFew := len(sources) == 0 || 2*n < sources[worker]
-		if isFew && worker&(worker-1) != 0 {
-			found.add(n, g.greatest, t.name(worker))
-		}
-	}
-
-	lost := min(bits.Len64(uint64(t.greatest))-53, t.shift)
-	isChance := len(found.Workers)*lost < 12 || len(found.Workers)*8 < len(t.generators)
-	if isChance {
-		return Finding{}
-	}
-	return found
+	return Finding{}, ""
 }
