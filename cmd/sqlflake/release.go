@@ -13,7 +13,6 @@ import (
 
 	"github.com/sqlflake/sqlflake/cmd/sqlflake/internal/timetext"
 	"github.com/sqlflake/sqlflake/snowflake/lease"
-	"github.com/sqlflake/sqlflake/snowflake/lease/leasestore"
 	"github.com/sqlflake/sqlflake/snowflake/lease/sqllease"
 )
 
@@ -90,34 +89,16 @@ Make sure that the holder is dead, or wait. Then --force takes the worker away.
 alive`, name, holder, expires)
 	}
 
-	horizon, err := d.revoke(ctx, e)
+	err = d.Revoke(ctx, e)
 	if errors.Is(err, lease.ErrLost) {
 		return fmt.Errorf("%s has changed hands meanwhile; nothing was released", name)
 	}
 	if err != nil {
 		return err
 	}
-	_, err = fmt.Fprintf(out, "%s is released. If %s is alive, it issues no ID of %s or later;\n"+
-		"the IDs of the next owner begin there.\n", name, holder, horizon)
+	_, err = fmt.Fprintf(out, "%s is released.\nIf %s is alive, it issues no ID above its horizon,\n"+
+		"where the next owner begins.\n", name, holder)
 	return err
-}
-
-// revoke takes a worker away, and returns its horizon as text, or "its horizon" if the time is not known.
-func (d *database) revoke(ctx context.Context, e leasestore.Entry) (horizon string, err error) {
-	if err := d.Revoke(ctx, e); err != nil {
-		return "", err
-	}
-	after, err := d.entry(ctx, e.Namespace, e.Worker)
-	if err != nil {
-		return "", err
-	}
-
-	at, ok := after.HorizonTime()
-	isFree := after.Epoch == e.Epoch+1 // no other process has taken it yet
-	if !ok || !isFree {
-		return "its horizon", nil
-	}
-	return timetext.Instant(at), nil
 }
 
 type moveOptions struct {

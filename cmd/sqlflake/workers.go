@@ -24,7 +24,6 @@ import (
 type workersOptions struct {
 	databaseOptions
 	namespace string
-	wide      bool
 	json      bool
 }
 
@@ -38,13 +37,13 @@ database's clock. A host of more than 24 characters is shortened.
 
 "watch sqlflake workers" shows it again and again.
 
---wide also shows EPOCH, how many times the worker was acquired; HORIZON, the
-latest time of IDs that the holder may issue; and VERSION, of the program.
+--json also has the epoch, how many times the worker was acquired; the horizon,
+the latest time of IDs that the holder may issue; and the program's version.
 
 ` + dsnHelp,
 		Example: `  sqlflake workers --dsn postgres://app@db/shop
   SQLFLAKE_DSN='app:secret@tcp(db)/shop' sqlflake workers --json
-  sqlflake workers --dsn sqlite:app.db --namespace orders --wide`,
+  sqlflake workers --dsn sqlite:app.db --namespace orders`,
 		Args: cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error { return o.run(c.Context(), streamsOf(c), now()) },
 	}
@@ -57,7 +56,6 @@ latest time of IDs that the holder may issue; and VERSION, of the program.
 func (o *workersOptions) addFlags(c *cobra.Command) {
 	o.databaseOptions.addFlags(c)
 	c.Flags().StringVar(&o.namespace, "namespace", "", "only the namespace of this `name` (default all)")
-	c.Flags().BoolVar(&o.wide, "wide", false, "show all columns; they need a terminal of 120")
 }
 
 func (o *workersOptions) run(ctx context.Context, s streams, now time.Time) error {
@@ -80,28 +78,18 @@ func (o *workersOptions) run(ctx context.Context, s streams, now time.Time) erro
 		}
 		return writeJSON(s.out, all)
 	}
-	return writeWorkers(s.out, entries, o.wide)
+	return writeWorkers(s.out, entries)
 }
 
 // writeWorkers prints who holds which worker, and a line for each namespace. Times are in UTC.
-func writeWorkers(w io.Writer, entries []leasestore.Entry, wide bool) error {
+func writeWorkers(w io.Writer, entries []leasestore.Entry) error {
 	var b strings.Builder // has no errors
 	table := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
-	if wide {
-		fmt.Fprintln(table, "NAMESPACE\tWORKER\tSTATE\tEPOCH\tHORIZON\tEXPIRES\tHOST\tPID\tVERSION")
-	} else {
-		fmt.Fprintln(table, "NAMESPACE\tWORKER\tSTATE\tEXPIRES\tHOST\tPID")
-	}
+	fmt.Fprintln(table, "NAMESPACE\tWORKER\tSTATE\tEXPIRES\tHOST\tPID")
 
 	for _, e := range entries {
-		namespace, state, pid := printable(e.Namespace), stateOf(e), e.Holder.PID
-		if wide {
-			fmt.Fprintf(table, "%s\t%d\t%s\t%d\t%s\t%s\t%s\t%d\t%s\n", namespace, e.Worker, state, e.Epoch,
-				horizonOf(e), timetext.Instant(e.Expires), hostOf(e), pid, cmp.Or(printable(e.Holder.Version), "-"))
-		} else {
-			fmt.Fprintf(table, "%s\t%d\t%s\t%s\t%s\t%d\n", namespace, e.Worker, state,
-				timetext.Second(e.Expires), shortened(hostOf(e)), pid)
-		}
+		fmt.Fprintf(table, "%s\t%d\t%s\t%s\t%s\t%d\n", printable(e.Namespace), e.Worker, stateOf(e),
+			timetext.Second(e.Expires), shortened(hostOf(e)), e.Holder.PID)
 	}
 	_ = table.Flush() // into b
 
@@ -144,16 +132,6 @@ func stateOf(e leasestore.Entry) string {
 		return "reserved"
 	}
 	return "held"
-}
-
-func horizonOf(e leasestore.Entry) string {
-	if e.Horizon <= 0 {
-		return "-"
-	}
-	if at, ok := e.HorizonTime(); ok {
-		return timetext.Instant(at)
-	}
-	return fmt.Sprintf("tick %d", e.Horizon)
 }
 
 // shortened cuts the middle of a long text: the names of hosts differ at their beginning or at their end.

@@ -1,6 +1,6 @@
 -- +goose Up
--- The lease tables, as sqlflake sql leases -dialect postgres prints them. The role of the service then needs no right to
--- create tables: gormplugin.Open and sqllease use the tables if they exist.
+-- The lease tables, as sqlflake sql leases --dialect postgres prints them. The role of the service then needs no right
+-- to create tables: gormplugin.Open and sqllease use the tables if they exist.
 CREATE TABLE IF NOT EXISTS "snowflake_namespaces" (
 	namespace pg_catalog.text NOT NULL,
 	protocol bigint NOT NULL,
