@@ -93,7 +93,7 @@ sqlflake decode: argument 3: "9223372036854775808" is not an ID: it is outside o
 sqlflake decode: argument 4: "User_04W86BB0G4007" is not a typed ID, such as user_04W86BB0G4007: want a prefix of the letters a to z
 sqlflake decode: argument 5: "user_4W" is not an ID: want 13 characters, got 2
 sqlflake decode: argument 6: "0xzz" is not 1 to 16 hexadecimal digits
-sqlflake decode: argument 7: "01234567-89ab-cdef-0123-456789abcdef" is not an ID: its variant is not that of RFC 9562
+sqlflake decode: argument 7: "01234567-89ab-cdef-0123-456789abcdef" is not an ID: its version is 12, want 8 with an ID, a 1 and zeros
 sqlflake decode: argument 8: "a_b_04W86BB0G4070F" is not an ID: want 13 characters, got 14
 `},
 		},
