@@ -93,19 +93,31 @@ func nullError(source string) *ParseError {
 		"use sqltypes.Null for a column that may be NULL (some query builders panic at a nil *snowflake.ID)")
 }
 
-// typeError explains why Scan does not accept a value of this type. Drivers make some of them from the declared type of
-// a column.
+// typeError explains why Scan does not accept a value of this type. If drivers make such values from the declared type
+// of a column, the error names that type.
 func typeError(src any) *ParseError {
-	switch src.(type) {
+	switch src := src.(type) {
 	case nil:
 		return nullError("NULL")
-	case bool, float32, float64, time.Time:
-		return newParseError(ErrType, reflect.TypeOf(src).String(), fmt.Sprint(src), "the column is of another type, "+
-			"make it BIGINT (INTEGER on SQLite); floats, as of DOUBLE, have lost digits above 2^53")
+	case float64:
+		return floatError("float64", src, 64)
+	case float32:
+		return floatError("float32", float64(src), 32)
+	case bool:
+		return newParseError(ErrType, "bool", strconv.FormatBool(src),
+			"the column looks like BOOLEAN, make it BIGINT (INTEGER on SQLite)")
+	case time.Time:
+		return newParseError(ErrType, "time.Time", src.Format(time.RFC3339Nano),
+			"the column looks like DATETIME, TIMESTAMP or DATE, make it BIGINT (INTEGER on SQLite)")
 	}
 
 	return newParseError(ErrType, reflect.TypeOf(src).String(), "",
 		"want an int64 or decimal text, as from a BIGINT column")
+}
+
+func floatError(source string, value float64, bits int) *ParseError {
+	return newParseError(ErrType, source, strconv.FormatFloat(value, 'g', -1, bits),
+		"digits are lost above 2^53; the column looks like REAL, DOUBLE or FLOAT, make it BIGINT (INTEGER on SQLite)")
 }
 
 // AppendText appends the text of [ID.String] to b, for [encoding.TextAppender]. The error is always nil.

@@ -252,14 +252,17 @@ func (l *Lessee) withPatience(ctx context.Context, w *worker) (patient context.C
 	}
 
 	patient, end := context.WithCancelCause(ctx)
+	over := fmt.Errorf("waited %v", l.patience)
+	if l.patience == 0 {
+		end(over)
+		return patient, func() {}
+	}
+
 	go func() {
-		err := w.anyClock().Sleep(patient, l.patience)
-		if err != nil {
-			err = fmt.Errorf("waiting for the clock: %w", err)
-		} else {
-			err = fmt.Errorf("waited %v", l.patience)
+		if err := w.anyClock().Sleep(patient, l.patience); err != nil {
+			over = fmt.Errorf("waiting for the clock: %w", err)
 		}
-		end(err)
+		end(over)
 	}()
 	return patient, func() { end(nil) }
 }
