@@ -18,35 +18,6 @@ import (
 	"github.com/sqlflake/sqlflake/snowflake/lease/leasestore"
 )
 
-// open returns a store in the folder dir.
-func open(dir string) (*Store, error) {
-	// Absolute, so that a process that changes its working directory keeps its store.
-	dir, err := filepath.Abs(dir)
-	if err == nil {
-		err = makeFolder(dir)
-	}
-	if err != nil {
-		return nil, storeError(err)
-	}
-	if name, err := networkFileSystem(dir); err != nil {
-		return nil, storeError(err)
-	} else if name != "" {
-		return nil, fmt.Errorf("%w: %s is on a network file system (%s), whose locks can be lost without notice",
-			lease.ErrOption, dir, name)
-	}
-
-	if err := probeLocks(dir); err != nil {
-		return nil, err
-	}
-
-	return &Store{
-		dir:   folder(dir),
-		gate:  fileRow{path: filepath.Join(dir, "store")},
-		turn:  make(chan struct{}, 1),
-		owned: map[string]*owner{},
-	}, nil
-}
-
 // probeLocks checks that files can be written in the folder, and that a lock keeps others out: some file systems grant
 // every lock.
 func probeLocks(dir string) error {
@@ -124,7 +95,7 @@ func (d folder) checkVersion(namespace string) error {
 	return err
 }
 
-// used returns the rows of a namespace that have a state, in the order of their last write. It opens none of the files.
+// used returns the rows of a namespace that have a state, in the order of their last write. It opens no file.
 func (d folder) used(namespace string) ([]fileRow, error) {
 	found, err := os.ReadDir(d.of(namespace))
 	if errors.Is(err, fs.ErrNotExist) {

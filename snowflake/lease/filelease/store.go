@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"path/filepath"
 	"slices"
 	"time"
 	"unicode/utf8"
@@ -43,9 +44,9 @@ var _ leasestore.Store = (*Store)(nil)
 // lease.ErrOption if the folder is on a network file system or shared with a virtual machine's host (both known on
 // Linux only) or on a file system that does not keep locks, and the operating system's if it can't be written.
 //
-// A process whose configuration names its worker, such as the ordinal of a pod, needs a folder that outlives
-// it, such as a volume, and lease.WithWorkers(n, n). After Close of the lease a restart waits for nothing; after a crash
-// the first ID waits for the horizon, up to a window.
+// A process whose configuration names its worker, for example by lease.WorkerFromOrdinal, needs a folder that outlives
+// it, such as a volume, and lease.WithWorkers(n, n). After Close of the lease a restart waits for nothing. After a
+// crash the first ID waits for the horizon, up to a window.
 //
 // The folder belongs to the store. If a file in it is removed or restored from a backup, the store forgets horizons,
 // and only clocks then keep the IDs apart. All processes must see the same folder (containers of a host mount it) and
@@ -54,7 +55,32 @@ func New(dir string) (*Store, error) {
 	if dir == "" {
 		return nil, fmt.Errorf("%w: the path of the file store is empty", lease.ErrOption)
 	}
-	return open(dir)
+
+	// Absolute, so that a process that changes its working directory keeps its store.
+	dir, err := filepath.Abs(dir)
+	if err == nil {
+		err = makeFolder(dir)
+	}
+	if err != nil {
+		return nil, storeError(err)
+	}
+	if name, err := networkFileSystem(dir); err != nil {
+		return nil, storeError(err)
+	} else if name != "" {
+		return nil, fmt.Errorf("%w: %s is on a network file system (%s), whose locks can be lost without notice",
+			lease.ErrOption, dir, name)
+	}
+
+	if err := probeLocks(dir); err != nil {
+		return nil, err
+	}
+
+	return &Store{
+		dir:   folder(dir),
+		gate:  fileRow{path: filepath.Join(dir, "store")},
+		turn:  make(chan struct{}, 1),
+		owned: map[string]*owner{},
+	}, nil
 }
 
 // Acquire implements [leasestore.Store]. How long a worker has been free counts from its last extension or release.

@@ -116,6 +116,8 @@ func TestAnAcquisitionMarksANamespaceThatHasLeases(t *testing.T) {
 		if marked := ask[int64](t, db, "SELECT has_leases FROM snowflake_namespaces"); marked != 1 {
 			t.Errorf("has_leases = %d, want 1", marked)
 		}
+		exec(t, db, "UPDATE snowflake_namespaces SET has_leases = 2") // by hand
+		mustAcquire(t, store, r)
 	})
 }
 

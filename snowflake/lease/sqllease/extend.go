@@ -55,7 +55,7 @@ func (s *Store) extend(ctx context.Context, c leasestore.Claim, horizon int64, t
 		}
 		text = server.extend
 		values["revision"] = s.revision(c.Namespace)
-		if why.needsUnexpiredClaim() {
+		if why.sameServer && !why.confirmed {
 			if !c.Unexpired() { // by now, as this server has answered only now
 				return time.Time{}, lostClaim(c)
 			}
@@ -80,16 +80,10 @@ type refusal struct {
 	confirmed   bool   // the lease certainly is the owner's
 }
 
-// needsUnexpiredClaim reports whether an extension needs a claim that is unexpired.
-func (why refusal) needsUnexpiredClaim() bool { return why.sameServer && !why.confirmed }
-
 // whyRefused records the server, and returns what the next attempt depends on, or the error that ends the extension.
 func (s *Store) whyRefused(ctx context.Context, c leasestore.Claim, values named) (*server, refusal, error) {
 	var why refusal
-	server, horizon, err := s.newServerAndHorizon(ctx, c.Namespace)
-	if err == nil {
-		err = s.recordServer(ctx, server, c.Namespace, milliseconds(c.Reach), horizon)
-	}
+	server, err := s.recordNewServer(ctx, c.Namespace, c.Reach)
 	if err == nil {
 		err = server.query(ctx, s.on(ctx), server.whyRefused, values, func(scan scan) error {
 			var revision int64

@@ -91,10 +91,10 @@ func (s *Store) read(ctx context.Context, server *server, r leasestore.Request) 
 	}
 	err := server.query(ctx, s.on(ctx), server.read, values, func(scan scan) error {
 		var n namespace
-		var revision, now int64
+		var revision, now, hasLeases int64
 		var worker, epoch, horizon, expires sql.NullInt64
 		var token, reserved sql.NullString
-		err := scan(&n.protocol, &n.layout, &n.generation, &n.start, &n.first, &n.last, &n.hasLeases, &n.empty,
+		err := scan(&n.protocol, &n.layout, &n.generation, &n.start, &n.first, &n.last, &hasLeases, &n.empty,
 			&n.serverSince, &n.reach, &revision, &n.sameServer, &now,
 			&worker, &epoch, &token, &horizon, &expires, &reserved)
 		if err != nil {
@@ -102,6 +102,7 @@ func (s *Store) read(ctx context.Context, server *server, r leasestore.Request) 
 		}
 
 		if shot.namespace == nil {
+			n.hasLeases = hasLeases != 0
 			n.sameServer = n.sameServer && revision >= s.revision(r.Namespace)
 			s.sawRevision(r.Namespace, revision)
 			shot.namespace, shot.now = &n, time.UnixMilli(now)
@@ -147,17 +148,15 @@ func (n *namespace) needsRecord(r leasestore.Request) bool {
 
 // recordAndRead records the server and the reach of the request, and reads again.
 func (s *Store) recordAndRead(ctx context.Context, shot snapshot, r leasestore.Request) (snapshot, error) {
-	server, horizon, err := shot.server, int64(0), error(nil)
-	if !shot.namespace.sameServer {
-		server, horizon, err = s.newServerAndHorizon(ctx, r.Namespace)
-	}
-	if err == nil {
-		err = s.recordServer(ctx, server, r.Namespace, milliseconds(r.Reach), horizon)
+	server, err := shot.server, error(nil)
+	if shot.namespace.sameServer {
+		err = s.recordServer(ctx, server, r.Namespace, r.Reach, 0)
+	} else {
+		server, err = s.recordNewServer(ctx, r.Namespace, r.Reach)
 	}
 	if err != nil {
 		return shot, err
 	}
-
 	return s.read(ctx, server, r)
 }
 

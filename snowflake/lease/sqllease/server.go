@@ -85,21 +85,27 @@ func (s *Store) newServer(identity string) *server {
 // recordServer makes the server that answers the one of the namespace, and raises the reach. If it changes nothing,
 // another caller was faster, or the server is a replica that only reads: the conditions of the statements that follow
 // decide.
-func (s *Store) recordServer(ctx context.Context, server *server, namespace string, reach, horizon int64) error {
+func (s *Store) recordServer(
+	ctx context.Context, server *server, namespace string, reach time.Duration, horizon int64,
+) error {
 	_, err := server.change(ctx, s.on(ctx), server.recordServer, named{
-		"namespace": namespace, "revision": s.revision(namespace), "horizon_ms": horizon, "reach_ms": reach,
+		"namespace": namespace, "revision": s.revision(namespace), "horizon_ms": horizon,
+		"reach_ms": milliseconds(reach),
 	})
 	return err
 }
 
-// newServerAndHorizon returns what recordServer records if the server that answers is not the one of the namespace.
-func (s *Store) newServerAndHorizon(ctx context.Context, namespace string) (*server, int64, error) {
+// recordNewServer asks which server answers, and records it with the greatest horizon.
+func (s *Store) recordNewServer(ctx context.Context, namespace string, reach time.Duration) (*server, error) {
 	server, err := s.identify(ctx)
 	if err != nil {
-		return nil, 0, err
+		return nil, err
 	}
 	horizon, err := s.horizon(ctx, namespace)
-	return server, horizon, err
+	if err != nil {
+		return nil, err
+	}
+	return server, s.recordServer(ctx, server, namespace, reach, horizon)
 }
 
 // horizon returns the greatest of the leases that are held, in milliseconds since 1970. Those that are too far ahead to

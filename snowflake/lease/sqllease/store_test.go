@@ -410,3 +410,17 @@ func TestSessionsDoNotMatter(t *testing.T) {
 		})
 	}
 }
+
+func TestMigrateTakesATableOfItsOwnOnly(t *testing.T) {
+	eachSQL(t, func(t *testing.T, target testdb.Target, dialect sqldb.Dialect) {
+		db := target.Open(t)
+		exec(t, db, "CREATE TABLE snowflake_leases (id bigint)")
+		store, err := sqllease.New(db, dialect)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := store.Migrate(t.Context()); err == nil {
+			t.Error("a table with other columns was taken")
+		}
+	})
+}
