@@ -44,7 +44,7 @@ var _ leasestore.Store = (*Store)(nil)
 // lease.ErrOption if the folder is on a network file system or shared with a virtual machine's host (both known on
 // Linux only) or on a file system that does not keep locks, and the operating system's if it can't be written.
 //
-// A process whose configuration names its worker, for example by lease.WorkerFromOrdinal, needs a folder that outlives
+// A process whose configuration names its worker, such as the ordinal of a pod, needs a folder that outlives
 // it, such as a volume, and lease.WithWorkers(n, n). After Close of the lease a restart waits for nothing. After a
 // crash the first ID waits for the horizon, up to a window.
 //
