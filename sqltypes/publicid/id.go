@@ -75,7 +75,8 @@ func (h *hiddenID[K]) Scan(src any) error {
 	err := id.Scan(src)
 	*h = id[0]
 	if src == nil {
-		return column.Reject(snowflake.ErrNull, "NULL", "", "use sql.Null[publicid.ID] for a single value that may be NULL")
+		return column.Reject(snowflake.ErrNull, "NULL", "",
+			"use sql.Null[publicid.ID] for a single value that may be NULL")
 	}
 	return err
 }
