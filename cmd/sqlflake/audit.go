@@ -213,8 +213,11 @@ func writeReport(w io.Writer, r *audit.Report) error {
 
 func writeSummary(b *strings.Builder, r *audit.Report) {
 	line := func(name, format string, args ...any) {
-		text := fmt.Sprintf(format, args...)
-		fmt.Fprintf(b, "%-9s%s\n", name, strings.ReplaceAll(text, "\n", "\n         "))
+		title := fmt.Sprintf("%-9s", name)
+		for text := range strings.SplitSeq(fmt.Sprintf(format, args...), "\n") {
+			b.WriteString(wrap(title, text))
+			title = "         "
+		}
 	}
 
 	each := ""

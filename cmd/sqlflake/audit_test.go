@@ -196,7 +196,7 @@ func TestAnAuditReadsTables(t *testing.T) {
 		do("--layout default --table back --with "+same, map[string]int64{"shared_worker": 1, "in_both": 20})
 		do("--table back --with "+same, map[string]int64{"shared_worker": 1, "in_both": 20})
 		do("--table back --with "+sqliteWith(t, t.TempDir()+"/none.db", someIDs(0)), map[string]int64{"empty": 1})
-		if r := s.do(t, "audit --table back --layout default --with "+same); !strings.HasPrefix(r.out, "rows     1030, of which 1030 IDs were looked at: 1000 of the first database, 30 of the second\n") {
+		if r := s.do(t, "audit --table back --layout default --with "+same); !strings.HasPrefix(r.out, "rows     1030, of which 1030 IDs were looked at: 1000 of the first database, 30\n         of the second\n") {
 			t.Errorf("%+v", r)
 		}
 		do("--table back --layout default --since 61s --with "+same, map[string]int64{"shared_worker": 1, "in_both": 1})

@@ -166,7 +166,7 @@ func (m *machine) install(t *testing.T, module, source string) {
 			if module == root {
 				break
 			}
-			if got := m.run(t, "", filepath.Join(m.bin, path.Base(pkg)), "version"); !strings.Contains(got, version) {
+			if got := m.run(t, "", filepath.Join(m.bin, path.Base(pkg)), "--version"); !strings.Contains(got, version) {
 				t.Errorf("the command says that it is %s", got)
 			}
 		default:
