@@ -106,6 +106,9 @@ func prepare(store leasestore.Store, opts []Option) (*Lease, error) {
 // Generator returns the generator of the leased worker. It stays the same when the worker changes.
 func (l *Lease) Generator() *snowflake.Generator { return l.gen }
 
+// Worker returns the number of the worker that the lease holds, or held last. It may change after a loss.
+func (l *Lease) Worker() int64 { return l.gen.Worker() }
+
 // Close ends the use of the worker and gives it back with the unused part of its horizon: the next owner starts above
 // the last ID drawn here, and does not have to wait for the clock. From then on calls of the generator return
 // ErrClosed; calls that are waiting for their ID to be due may still return it.
