@@ -197,11 +197,14 @@ func listPresets(w io.Writer, now time.Time, asJSON bool) error {
 }
 
 func writeLayouts(w io.Writer, title string, all []description) error {
-	table := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	table := tabwriter.NewWriter(w, 0, 0, 1, ' ', 0) // two would make a line of 81 columns
 	fmt.Fprintln(table, title+"\tWORKERS\tENDS\tFIELDS")
 	for _, d := range all {
 		_, fields, _ := strings.Cut(d.Layout, "tick=")
 		year, _, _ := strings.Cut(d.End, "-")
+		if d.ended {
+			fields += ", ended"
+		}
 		fmt.Fprintf(table, "%s\t%d\t%s\t%s\n", d.Name, d.Workers, year, fields)
 	}
 	return table.Flush()

@@ -55,8 +55,8 @@ func TestAllPresetsAreListed(t *testing.T) {
 		t.Errorf("a name in upper case: %q", upper)
 	}
 	for _, row := range []string{
-		"\nbwmarrin        1024     2080   1ms time:41 worker:10 sequence:12\n",
-		"\nbaidu           4194304  2024   1s time:28 worker:22 sequence:13\n",
+		"\nbwmarrin       1024    2080  1ms time:41 worker:10 sequence:12\n",
+		"\nbaidu          4194304 2024  1s time:28 worker:22 sequence:13, ended\n",
 	} {
 		if !strings.Contains(r.out, row) {
 			t.Errorf("%q is missing in\n%s", row, r.out)
@@ -72,9 +72,9 @@ func TestAllPresetsAreListed(t *testing.T) {
 // TestTheDifferenceOfTwoLayoutsIsAsFollowsSays has the case of uid-generator, whose users gave bits of the sequence to the time.
 func TestTheDifferenceOfTwoLayoutsIsAsFollowsSays(t *testing.T) {
 	longer := "epoch=2016-05-20T00:00:00+08:00 tick=1s time:30 worker:22 sequence:11"
-	do(t, "", "layout", "--until", "2020-06-01", "baidu", longer).check(t, result{out: `LAYOUT  WORKERS  ENDS  FIELDS
-OLD     4194304  2024  1s time:28 worker:22 sequence:13
-NEW     4194304  2050  1s time:30 worker:22 sequence:11
+	do(t, "", "layout", "--until", "2020-06-01", "baidu", longer).check(t, result{out: `LAYOUT WORKERS ENDS FIELDS
+OLD    4194304 2024 1s time:28 worker:22 sequence:13, ended
+NEW    4194304 2050 1s time:30 worker:22 sequence:11
 
 If the last generator of OLD ends at 2020-06-01T00:00:00Z,
 NEW may start at 2032-07-08T00:00:00Z, 12.1 years later.
