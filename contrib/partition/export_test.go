@@ -108,8 +108,8 @@ func (c *catalog) plan(t *testing.T, s *Set, now time.Time) *Plan {
 // apply does what the databases do with created and dropped partitions.
 func (c *catalog) apply(s *Set, plan *Plan) {
 	for _, step := range plan.Steps {
-		switch {
-		case step.Action == engine.Drop:
+		switch step.Action {
+		case engine.Drop:
 			c.Parts = slices.DeleteFunc(c.Parts, func(p engine.Part) bool { return p.Table == step.Partition })
 		default:
 			c.Parts = append(c.Parts, engine.Part{Name: named(step.Partition), Lo: int64(step.Lo), Hi: int64(step.Hi)})

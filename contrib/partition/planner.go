@@ -126,10 +126,10 @@ func (p *planner) add(c engine.Change, why string) {
 // due returns the time since which a change is due, or zero for one that does not depend on the time.
 func (p *planner) due(c engine.Change) time.Time {
 	at := p.Of(c.Hi - 1)
-	switch {
-	case c.Action == engine.Alter:
+	switch c.Action {
+	case engine.Alter:
 		return time.Time{}
-	case c.Action == engine.Create:
+	case engine.Create:
 		return p.Before(at, p.ahead).From.In(p.Zone)
 	}
 	return p.After(at, p.retain+1).From.Add(p.grace).In(p.Zone)

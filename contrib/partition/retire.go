@@ -83,7 +83,7 @@ func (p *planner) retireOne(part engine.Part) {
 	if !p.Unit.ByCalendar() {
 		why += fmt.Sprintf(" of %v", time.Duration(p.Unit))
 	}
-	p.remove(part, change, why)
+	p.remove(change, why)
 }
 
 // finishDetached plans what is left to do for tables that were detached.
@@ -112,12 +112,12 @@ func (p *planner) finishDetached() {
 			change.Action = engine.Archive
 		}
 
-		p.remove(part, change, "detached before")
+		p.remove(change, "detached before")
 	}
 }
 
 // remove plans a change that removes rows from the table, or drops or keeps those removed before.
-func (p *planner) remove(part engine.Part, change engine.Change, why string) {
+func (p *planner) remove(change engine.Change, why string) {
 	if !p.reportDead() {
 		p.add(change, why)
 	}

@@ -29,8 +29,7 @@ func (s server) holds(layout snowflake.Layout, at time.Time) bool {
 // reader returns the query for the time and the fields of an ID as text and JSON, and the one for the smallest ID of a
 // time.
 func (s server) reader(layout snowflake.Layout, name string) (read, least string) {
-	switch s.dialect {
-	case sqldb.MySQL:
+	if s.dialect == sqldb.MySQL {
 		return fmt.Sprintf("SELECT CAST(%[1]s_time(id) AS CHAR), %[1]s_parts(id) FROM (SELECT CAST(? AS SIGNED) AS id) AS one", name),
 			fmt.Sprintf("SELECT %s_min(?)", name)
 	}

@@ -67,7 +67,6 @@ func TestToolsTakeAndReturnIDsUnchanged(t *testing.T) {
 	if answer, failed := call(t, client, "get_user", map[string]any{"id": 132861478830080000}); !failed {
 		t.Errorf("a number was taken for an ID: %s", answer)
 	}
-
 }
 
 // What idSchemas is for. If this test fails, the SDK has learned to ask types for their schema.

@@ -17,8 +17,8 @@ var acquireTests = []test{
 		for i, horizon := range []int64{tick - 100, tick + 1000, 1<<53 + 1} {
 			f.extend(grant.Claim, horizon, long)
 			f.free(grant.Claim)
-			grant = f.wantGrant(7, int64(i)+2, horizon)
-			f.wantRow(7, horizon, true)
+			grant = f.wantGrant(int64(i)+2, horizon)
+			f.wantRow(horizon, true)
 		}
 	}},
 	{promise: "a held worker is lent to nobody else", run: func(f *fixture) {
@@ -173,7 +173,7 @@ var extendTests = []test{
 		for _, horizon := range []int64{1, 1000, 999, 0, -5, 1<<62 + 1, 1 << 62} {
 			f.extend(claim, horizon, long)
 			highest = max(highest, horizon)
-			f.wantRow(7, highest, true)
+			f.wantRow(highest, true)
 		}
 	}},
 	{promise: "the same extension many times in a row is never lost", run: func(f *fixture) {
@@ -206,7 +206,7 @@ var extendTests = []test{
 		f.extend(claim, 1000, brief)
 		f.waitFree(7)
 		f.extend(claim, 2000, long)
-		f.wantRow(7, 2000, true)
+		f.wantRow(2000, true)
 		f.wantNone(7, 7)
 	}},
 	{promise: "after a takeover it is always ErrLost, as Release is, and changes nothing", run: func(f *fixture) {
@@ -218,7 +218,7 @@ var extendTests = []test{
 		f.extend(after, 2000, long)
 		f.release(after)
 		f.wantLost(before, "the owner before, while the worker is free")
-		f.wantGrant(7, 3, 2000)
+		f.wantGrant(3, 2000)
 		f.wantLost(before, "the owner before last")
 		f.wantLost(after, "an owner that has released")
 	}},
@@ -289,9 +289,9 @@ var releaseTests = []test{
 			f.extend(claim, step.from, long)
 			for range 3 { // the reply was lost
 				f.giveBack(claim, step.to)
-				f.wantRow(7, step.want, false)
+				f.wantRow(step.want, false)
 			}
-			f.giveBack(f.wantGrant(7, claim.Epoch+1, step.want).Claim, 0)
+			f.giveBack(f.wantGrant(claim.Epoch+1, step.want).Claim, 0)
 		}
 	}},
 	{promise: "an owner whose extension got no reply, or never came, releases, also repeatedly", run: func(f *fixture) {
@@ -304,7 +304,7 @@ var releaseTests = []test{
 			before := f.list(f.namespace)
 			f.giveBack(claim, 500)
 			f.wantRows("Release once more", before)
-			f.wantRow(7, 500, false)
+			f.wantRow(500, false)
 		}
 	}},
 	{promise: "a later extension raises the horizon again", run: func(f *fixture) {
@@ -312,18 +312,18 @@ var releaseTests = []test{
 		f.extend(claim, 1000, long)
 		f.giveBack(claim, 500)
 		f.extend(claim, 400, long)
-		f.wantRow(7, 500, true)
+		f.wantRow(500, true)
 		f.extend(claim, 700, long)
-		f.wantRow(7, 700, true)
+		f.wantRow(700, true)
 		f.giveBack(claim, 500) // once more
-		f.wantGrant(7, 2, 500)
+		f.wantGrant(2, 500)
 	}},
 	{promise: "it still succeeds after the expiry, before a takeover", expiry: true, run: func(f *fixture) {
 		claim := f.take(7, 7).Claim
 		f.extend(claim, 1000, brief)
 		f.waitFree(7)
 		f.giveBack(claim, 600)
-		f.wantGrant(7, 2, 600)
+		f.wantGrant(2, 600)
 	}},
 }
 

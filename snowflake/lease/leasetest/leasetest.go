@@ -138,22 +138,23 @@ func (f *fixture) take(first, last int64) leasestore.Grant {
 }
 
 // wantWorker acquires one of the workers and checks its number.
-func (f *fixture) wantWorker(first, last, want int64) leasestore.Grant {
+func (f *fixture) wantWorker(first, last, want int64) {
 	f.Helper()
-	grant := f.take(first, last)
-	if grant.Worker != want {
+	if grant := f.take(first, last); grant.Worker != want {
 		f.Fatalf("Acquire of workers %d to %d returned %d, want %d", first, last, grant.Worker, want)
 	}
-	return grant
 }
 
-// wantGrant acquires the worker and checks its epoch and horizon.
-func (f *fixture) wantGrant(worker, epoch, horizon int64) leasestore.Grant {
+// only is the worker of tests that need one.
+const only = 7
+
+// wantGrant acquires the only worker and checks its epoch and horizon.
+func (f *fixture) wantGrant(epoch, horizon int64) leasestore.Grant {
 	f.Helper()
-	grant := f.take(worker, worker)
+	grant := f.take(only, only)
 	if grant.Epoch != epoch || grant.Horizon != horizon {
 		f.Fatalf("Acquire of worker %d returned epoch %d, horizon %d, want %d, %d",
-			worker, grant.Epoch, grant.Horizon, epoch, horizon)
+			only, grant.Epoch, grant.Horizon, epoch, horizon)
 	}
 	return grant
 }
@@ -265,11 +266,11 @@ func (f *fixture) wantRows(what string, before []leasestore.Entry) {
 	}
 }
 
-// wantRow checks what List says about a worker.
-func (f *fixture) wantRow(worker, horizon int64, held bool) {
+// wantRow checks what List says about the only worker.
+func (f *fixture) wantRow(horizon int64, held bool) {
 	f.Helper()
-	if e := f.entry(worker); e.Horizon != horizon || e.Held != held {
-		f.Fatalf("worker %d has horizon %d, held: %t; want %d, %t", worker, e.Horizon, e.Held, horizon, held)
+	if e := f.entry(only); e.Horizon != horizon || e.Held != held {
+		f.Fatalf("worker %d has horizon %d, held: %t; want %d, %t", only, e.Horizon, e.Held, horizon, held)
 	}
 }
 

@@ -75,7 +75,7 @@ type mode struct{ layout, issued bool }
 func (p *plant) audited(t *testing.T, text string, m mode) *Report {
 	t.Helper()
 	var rows []Row
-	for _, word := range strings.Fields(text) {
+	for word := range strings.FieldsSeq(text) {
 		id, err := snowflake.Parse(word)
 		rows = append(rows, Row{ID: id, Fault: err})
 	}
