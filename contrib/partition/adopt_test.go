@@ -88,6 +88,11 @@ func TestAdoptCarriesEverythingOver(t *testing.T) {
 	if a.same(a.describe(), before...); len(plan.Problems) > 0 {
 		t.Fatalf("the problems are %v", plan.Problems)
 	}
+	// People execute the script, perhaps with the functions of strangers in their search_path.
+	swap := plan.Steps[slices.IndexFunc(plan.Steps, func(s partition.Step) bool { return s.SQL[0] == "BEGIN" })].SQL
+	if swap[1] != "SET LOCAL search_path = pg_catalog, pg_temp" || !strings.HasPrefix(swap[2], "SET LOCAL lock_timeout = ") {
+		t.Errorf("the script of the swap begins with %q", swap[:3])
+	}
 	steps := a.adopt(set)
 	texts := func(steps []partition.Step) (texts []string) {
 		for _, s := range steps {

@@ -21,6 +21,7 @@
 // error that matches [ErrBlocked], and which rights and limits each database has. The comment of [Set.Maintain] has
 // the locks.
 //
-// The function Partitions of package promsnowflake exports Plan.Covered and Plan.Overdue to Prometheus, with alerts.
+// The example Partitions of package promsnowflake exports Plan.Covered and Plan.Overdue to Prometheus. Its alerts are
+// there, too.
 // The command sqlflake has "partition maintain" for cron, which needs no program.
 package partition

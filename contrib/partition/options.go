@@ -127,7 +127,7 @@ func WithLockTimeout(d time.Duration) Option {
 
 // WithKeep detaches partitions beyond the retention and leaves them as tables, instead of dropping them. It excludes
 // WithArchive. A table has the partition's name; on MySQL and MariaDB, if that does not begin with the table's, it gets
-// the table's as a prefix.
+// the table's as a prefix, unless the name is too long then.
 func WithKeep() Option {
 	return option(true, func(c *config) { c.table.Keep = true }, "")
 }

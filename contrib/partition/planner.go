@@ -13,7 +13,7 @@ import (
 	"github.com/sqlflake/sqlflake/snowflake"
 )
 
-// planner makes a plan out of a state: create.go has what is created, retire.go what is removed.
+// planner makes a plan out of a state. This file has what is created, retire.go what is removed.
 type planner struct {
 	*Set
 	*engine.State

@@ -144,7 +144,7 @@ func (f *Functions) Drop(dialect sqldb.Dialect) ([]string, error) {
 // run Script instead.
 //
 // It may be called again, for example at each start of a program, and concurrently. The state of the function that
-// issues IDs stays, so IDs continue where they were; a new worker, lead or fixed field takes effect. Functions of
+// issues IDs stays, so IDs continue where they were; a new worker takes effect. Functions of
 // another layout are not replaced: the database returns an error (SQLSTATE 42723, in MariaDB 45000), since indexes and
 // stored times depend on the functions. Use another name ([WithName]), or drop the functions first.
 //

@@ -132,23 +132,3 @@ func TestTheFiguresOfALossAreThoseOfItsEvents(t *testing.T) {
 		}
 	})
 }
-
-func TestWorkersCountsTheHeldOnesOfItsRange(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		store := newFaulty(lease.NewMemory(time.Now))
-		l, other := mustOpen(t, store, lease.WithWorkers(0, 1)), mustOpen(t, store)
-		mustOpen(t, store, lease.WithWorkers(3, 3)) // out of the range
-		elsewhere := mustOpen(t, store, lease.WithNamespace("other"))
-		check := func(l *lease.Lease, wantHeld, wantAll int64) {
-			t.Helper()
-			if held, all, err := l.Workers(t.Context()); held != wantHeld || all != wantAll || err != nil {
-				t.Errorf("%d of %d, %v; want %d of %d", held, all, err, wantHeld, wantAll)
-			}
-		}
-		check(l, 2, 2)
-		check(other, 3, 4)
-		mustClose(t, other)
-		check(l, 1, 2)
-		check(elsewhere, 1, 4)
-	})
-}

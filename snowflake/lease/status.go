@@ -1,7 +1,6 @@
 package lease
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"time"
@@ -159,23 +158,6 @@ func (l *Lease) horizonTime() time.Time {
 		return time.Time{}
 	}
 	return l.layout.Start(l.state.horizon)
-}
-
-// Workers counts the workers of the lease's namespace and range that any process holds, with those that are reserved,
-// and all, also those that a share leaves out (sqllease.Store.SetShare): let WithWorkers set the same range then. It
-// reads the whole namespace with Store.List: an exporter should keep the result for a minute or more.
-func (l *Lease) Workers(ctx context.Context) (held, all int64, err error) {
-	entries, err := l.store.List(ctx, l.cfg.namespace)
-	if err != nil {
-		return 0, 0, fmt.Errorf("lease: workers of namespace %q: %w", l.cfg.namespace, err)
-	}
-
-	for _, e := range entries {
-		if isOurs := l.cfg.first <= e.Worker && e.Worker <= l.cfg.last; isOurs && e.Held {
-			held++
-		}
-	}
-	return held, l.cfg.last - l.cfg.first + 1, nil
 }
 
 // EndWarning is how long before the end of a layout warnings begin: two years, as with the alert SnowflakeLayoutEnds.

@@ -128,12 +128,14 @@ const (
 )
 
 // TableName returns the name of the table that a MySQL partition becomes. Names of partitions are unique in their table
-// only.
+// only, except for those that FitName has cut.
 func (p Part) TableName() string {
-	if p.Parent.Table == "" || strings.HasPrefix(p.Table, p.Parent.Table+"_") {
+	const most = 64 // bytes
+	text := p.Parent.Table + "_" + p.Table
+	if p.Parent.Table == "" || strings.HasPrefix(p.Table, p.Parent.Table+"_") || len(text) > most {
 		return p.Table
 	}
-	return p.Parent.Table + "_" + p.Table
+	return text
 }
 
 // MarkWords begins the line in the comment of a partition that this package detaches. Only tables with this line are
