@@ -91,12 +91,7 @@ func (s settings) render(out, progress io.Writer) error {
 
 // write writes a report to standard output, and to the folders of -out or -report, and -docs.
 func (s settings) write(r report.Report, out, progress io.Writer) error {
-	write := r.WriteText
-	if s.format == "csv" {
-		write = r.WriteCSV
-	}
-
-	if err := write(out); err != nil {
+	if err := r.WriteText(out); err != nil {
 		return err
 	}
 

@@ -25,7 +25,6 @@ indexes, and the speed of inserting rows.
 	go run ./storage -keys snowflake,uuidv4 -scenario load -rows 1000000
 	go run ./storage -out report                      also writes report/RESULTS.md with bytes.svg, and results.txt
 	go run ./storage -report report                   writes them again without measuring
-	go run ./storage -report report -format csv       prints the figures as CSV
 	go run ./storage -report report -docs docs        also writes table.md, and bytes.svg there, for a README
 
 The output is a table for each scenario, database and case, with each figure's ratio to auto-increment. The exit code is
@@ -56,7 +55,6 @@ type settings struct {
 	baseline    key.Kind
 	baselineSet bool // by a flag
 	out         string
-	format      string
 	report      string // folder or file to render again
 	docs        string // folder for a README's chart and table
 	command     string // the flags without DSNs, which may contain passwords
@@ -156,7 +154,6 @@ func parse(args []string, out io.Writer) (s settings, err error) {
 	baseline := names(flags, "baseline", "auto", true,
 		"the `kind` that the others are compared with, even if -keys does not name it", all)
 	scenarios := names(flags, "scenario", "", false, "scenarios (default all)", scenario.Names())
-	format := names(flags, "format", "table", true, "on standard output", []string{"table", "csv"})
 	rows := numbers(flags, "rows", "20000", true, "rows of a table", mostRows)
 	rounds := numbers(flags, "rounds", "6", true, "how often each case is measured; a verdict on a speed needs 6", 1000)
 	batch := numbers(flags, "batch", "1,10,100,1000", false,
@@ -179,7 +176,7 @@ func parse(args []string, out io.Writer) (s settings, err error) {
 		return s, err
 	}
 
-	s.engines, s.baseline, s.format, s.scenarios = *engines, key.Find(*baseline)[0], (*format)[0], scenario.All()
+	s.engines, s.baseline, s.scenarios = *engines, key.Find(*baseline)[0], scenario.All()
 	if *scenarios != nil {
 		s.scenarios = scenario.Find(*scenarios)
 	}

@@ -58,7 +58,7 @@ func TestVerdicts(t *testing.T) {
 		{"a value without a meaning as ratio", "ping", six(50), six(90), Unknown},
 	} {
 		if f := figure(t, rounds(test.metric, test.base, test.other), test.metric); f.Verdict != test.want {
-			t.Errorf("%s: %q, want %q: %+v", test.name, f.Verdict, test.want, f)
+			t.Errorf("%s: verdict %d, want %d: %+v", test.name, f.Verdict, test.want, f)
 		}
 	}
 
@@ -116,7 +116,7 @@ func TestRowsOfATable(t *testing.T) {
 	}
 
 	f, _ := g.Figure("auto", "rate")
-	if f.N != 4 || f.Median != 103 || f.Low != 100 || f.High != 106 || f.Ratio != 1 || f.Verdict != Unknown {
+	if f.N != 4 || f.Median != 103 || f.Ratio != 1 || f.Verdict != Unknown {
 		t.Errorf("baseline: %+v", f)
 	}
 }

@@ -1,15 +1,13 @@
-// Package report writes the figures of a measurement: as a document with a picture, as a table for READMEs, as text
-// and as CSV.
+// Package report writes the figures of a measurement: as a document with a picture, as a table for READMEs, and as
+// text.
 package report
 
 import (
 	"bytes"
 	"cmp"
-	"encoding/csv"
 	"fmt"
 	"io"
 	"maps"
-	"math"
 	"os"
 	"path/filepath"
 	"slices"
@@ -200,38 +198,6 @@ func (r Report) chance() string {
 	}
 	return fmt.Sprintf("Of %d comparisons of %s with itself, %d showed a difference.",
 		tested, kindTitle(r.Baseline), called)
-}
-
-// WriteCSV writes a line for each figure. Unknown numbers are empty.
-func (r Report) WriteCSV(w io.Writer) error {
-	rows := [][]string{{
-		"engine", "scenario", "params", "kind", "metric", "unit", "more_is_better",
-		"n", "median", "low", "high", "ratio", "p", "verdict",
-	}}
-	for _, g := range r.Groups {
-		for _, kind := range g.Kinds {
-			for _, m := range g.Metrics {
-				if f, ok := g.Figure(kind, m.Name); ok {
-					rows = append(rows, []string{
-						g.Engine, g.Scenario, g.Params.String(), kind, m.Name, f.Metric.Unit,
-						strconv.FormatBool(f.Metric.More), strconv.Itoa(f.N),
-						csvNumber(f.Median), csvNumber(f.Low), csvNumber(f.High), csvNumber(f.Ratio), csvNumber(f.P),
-						f.Verdict.String(),
-					})
-				}
-			}
-		}
-	}
-
-	return csv.NewWriter(w).WriteAll(rows)
-}
-
-// csvNumber formats a value with eight digits, more than a measurement has, or returns "" if it is unknown.
-func csvNumber(v float64) string {
-	if math.IsNaN(v) || math.IsInf(v, 0) {
-		return ""
-	}
-	return strconv.FormatFloat(v, 'g', 8, 64)
 }
 
 // WriteFolder writes RESULTS.md into a folder and replaces an existing one. With a picture it also writes bytes.svg,

@@ -1,7 +1,6 @@
 package report
 
 import (
-	"encoding/csv"
 	"io"
 	"os"
 	"path/filepath"
@@ -85,7 +84,7 @@ func TestFolderHasEachForm(t *testing.T) {
 	dir, r := t.TempDir(), sample(t, 6)
 	must(t, r.WriteFolder(dir, true))
 	must(t, r.WriteDocs(dir))
-	files := map[string]string{"text": written(t, r.WriteText), "csv": written(t, r.WriteCSV)}
+	files := map[string]string{"text": written(t, r.WriteText)}
 	for _, name := range []string{"RESULTS.md", "table.md", "bytes.svg"} {
 		text, err := os.ReadFile(filepath.Join(dir, name))
 		must(t, err)
@@ -125,11 +124,6 @@ func TestFolderHasEachForm(t *testing.T) {
 		t.Errorf("the machine is called busy %d times", n)
 	}
 
-	rows, err := csv.NewReader(strings.NewReader(files["csv"])).ReadAll()
-	must(t, err)
-	if len(rows) < 30 {
-		t.Errorf("%d lines of CSV", len(rows))
-	}
 	if three := sample(t, 3); strings.Contains(three.sentence("postgres"), "rate") {
 		t.Errorf("three rounds show a speed: %s", three.sentence("postgres"))
 	}
