@@ -81,12 +81,7 @@ func (s settings) render(out, progress io.Writer) error {
 		return fmt.Errorf("-report: %w", err)
 	}
 
-	baseline := data.Environment.Baseline
-	if baseline == "" || s.baselineSet {
-		baseline = s.baseline.Name
-	}
-
-	return s.write(report.New(data.Environment, data.Records, baseline), out, progress)
+	return s.write(report.New(data.Environment, data.Records), out, progress)
 }
 
 // write writes a report to standard output, and to the folders of -out or -report, and -docs.

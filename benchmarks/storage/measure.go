@@ -15,6 +15,7 @@ import (
 
 	"github.com/sqlflake/sqlflake/benchmarks/internal/measure"
 	"github.com/sqlflake/sqlflake/benchmarks/storage/internal/engine"
+	"github.com/sqlflake/sqlflake/benchmarks/storage/internal/key"
 	"github.com/sqlflake/sqlflake/benchmarks/storage/internal/report"
 	runner "github.com/sqlflake/sqlflake/benchmarks/storage/internal/run"
 	"github.com/sqlflake/sqlflake/internal/dbserver"
@@ -51,7 +52,7 @@ func (s settings) measure(ctx context.Context, out, progress io.Writer) (failed 
 
 	var steps []runner.Step
 	for _, e := range engines {
-		steps = append(steps, runner.Steps(e, s.scenarios, s.options, s.baseline)...)
+		steps = append(steps, runner.Steps(e, s.scenarios, s.options)...)
 	}
 	if len(steps) == 0 {
 		return fmt.Errorf("-scenario: nothing to measure on %s", strings.Join(s.engines, ", "))
@@ -79,7 +80,7 @@ func (s settings) measure(ctx context.Context, out, progress io.Writer) (failed 
 	if len(data.Records) == 0 {
 		return failed
 	}
-	r := report.New(data.Environment, data.Records, s.baseline.Name)
+	r := report.New(data.Environment, data.Records)
 	return errors.Join(failed, s.write(r, out, progress))
 }
 
@@ -115,7 +116,7 @@ func closeEngines(engines []engine.Engine, progress io.Writer) {
 // environment describes the flags and the machine.
 func (s settings) environment(ctx context.Context) measure.Environment {
 	return measure.Environment{
-		Time: time.Now().Format(time.RFC3339), Command: s.command, Baseline: s.baseline.Name,
+		Time: time.Now().Format(time.RFC3339), Command: s.command, Baseline: key.Kinds()[0].Name,
 		Settings: []measure.Setting{
 			{Name: "seed", Value: strconv.FormatUint(s.options.Seed, 10)},
 			{Name: "rows", Value: strconv.Itoa(s.options.Rows)},

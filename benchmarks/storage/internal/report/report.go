@@ -32,8 +32,8 @@ type Report struct {
 var engines = []string{"postgres", "postgres18", "mariadb", "mysql", "sqlite"}
 
 // New computes the figures.
-func New(env measure.Environment, records []measure.Record, baseline string) Report {
-	r := Report{Environment: env, Baseline: baseline}
+func New(env measure.Environment, records []measure.Record) Report {
+	r := Report{Environment: env, Baseline: env.Baseline}
 	var timed []string
 	for _, s := range scenario.All() {
 		if s.Timed {
@@ -57,8 +57,8 @@ func New(env measure.Environment, records []measure.Record, baseline string) Rep
 		}
 	}
 
-	r.Groups = measure.Summarize(measured, baseline, timed...)
-	known := append([]string{baseline, measure.Again}, key.Names(key.Kinds())...)
+	r.Groups = measure.Summarize(measured, env.Baseline, timed...)
+	known := append([]string{env.Baseline, measure.Again}, key.Names(key.Kinds())...)
 	for _, g := range r.Groups {
 		slices.SortStableFunc(g.Kinds, func(a, b string) int { return cmp.Compare(place(known, a), place(known, b)) })
 	}

@@ -65,7 +65,7 @@ func sample(t *testing.T, rounds int) Report {
 	notes["machine"] = []string{"The machine was slow."}
 	notes["postgres"] = append(notes["postgres"], notes["machine"]...)
 
-	return New(data.Environment, all, "auto")
+	return New(data.Environment, all)
 }
 
 func written(t *testing.T, write func(io.Writer) error) string {
@@ -130,7 +130,7 @@ func TestFolderHasEachForm(t *testing.T) {
 }
 
 func TestEmptyReportIsWritten(t *testing.T) {
-	r := New(measure.Environment{}, nil, "auto")
+	r := New(measure.Environment{}, nil)
 	must(t, r.WriteFolder(t.TempDir(), true))
 	if err := r.WriteDocs(t.TempDir()); err == nil {
 		t.Error("a report without figures gave pictures")
@@ -142,26 +142,14 @@ func TestHostileNamesAreText(t *testing.T) {
 	records := runs(evil, evil, measure.P(evil, evil), evil, 6, values{"rate": 1, evil: 2}, values{"rate": 2, evil: 4})
 	records = append(records, measure.Record{Engine: evil, Scenario: evil, Kind: evil, Round: 1, Note: evil})
 	r := New(measure.Environment{
-		Time: evil, Command: evil, Machine: []measure.Setting{{Name: evil, Value: evil}},
+		Baseline: "auto", Time: evil, Command: evil, Machine: []measure.Setting{{Name: evil, Value: evil}},
 		Database: map[string][]measure.Setting{evil: {{Name: evil, Value: evil}}},
 		Notes:    map[string][]string{evil: {evil}},
-	}, records, "auto")
+	}, records)
 	document := regexp.MustCompile("`[^`]*`").ReplaceAllString(markdown(t, r), "") // code is text
 
 	if strings.Contains(document, "<script") {
 		t.Error("a name became markup in Markdown")
-	}
-}
-
-func TestOtherBaselineIsNamed(t *testing.T) {
-	params := measure.P("rows", 9, "batch", 9)
-	records := runs("postgres", "load", params, "uuidv4", 6, values{"rate": 9}, values{"rate": 5})
-	for i := range records {
-		records[i].Kind = strings.Replace(records[i].Kind, "auto", "snowflake", 1)
-	}
-	text := markdown(t, New(measure.Environment{}, records, "snowflake"))
-	if !strings.Contains(text, "|  | snowflake | snowflake |") || strings.Contains(text, "to auto-increment") {
-		t.Errorf("the baseline is not named:\n%s", text)
 	}
 }
 

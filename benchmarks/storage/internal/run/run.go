@@ -38,8 +38,9 @@ func (s Step) Record() measure.Record {
 // Steps returns the runs on one engine. In each round the baseline runs directly before or after each other kind, so
 // that load of the machine and caches of earlier runs affect both alike. Before and after alternate, and each round
 // begins with another kind. One of the kinds is the baseline itself, as measure.Again.
-func Steps(e engine.Engine, scenarios []scenario.Scenario, o scenario.Options, baseline key.Kind) []Step {
+func Steps(e engine.Engine, scenarios []scenario.Scenario, o scenario.Options) []Step {
 	var steps []Step
+	baseline := key.Kinds()[0]
 	isBaseline := func(k key.Kind) bool { return k.Name == baseline.Name }
 	for _, s := range scenarios {
 		kinds, sizes := s.KindsOn(o, e.Name())

@@ -18,7 +18,7 @@ import (
 func order(s scenario.Scenario, o scenario.Options) []string {
 	s.Cases = func(scenario.Options, engine.Engine) []measure.Params { return []measure.Params{measure.P("rows", 1)} }
 	var rounds []string
-	for _, step := range Steps(named{}, []scenario.Scenario{s}, o, key.Find([]string{"auto"})[0]) {
+	for _, step := range Steps(named{}, []scenario.Scenario{s}, o) {
 		r := step.Record()
 		text := r.Kind
 		if r.Beside != "" {
@@ -99,8 +99,7 @@ func simulate(cases int, m machine, names []string, speed map[string]float64) []
 	m.random = rand.New(rand.NewPCG(1, 2))
 	var records []measure.Record
 
-	for _, step := range Steps(named{}, []scenario.Scenario{s}, scenario.Options{Rounds: 6},
-		key.Find([]string{"auto"})[0]) {
+	for _, step := range Steps(named{}, []scenario.Scenario{s}, scenario.Options{Rounds: 6}) {
 		r := step.Record()
 		rate := 10_000.0
 		if factor, ok := speed[r.Kind]; ok {

@@ -42,7 +42,7 @@ type Scenario struct {
 type Options struct {
 	Rows    int
 	Batch   []int // rows a statement
-	Clients []int
+	Clients int
 	Rounds  int
 	Seed    uint64
 	Kinds   []key.Kind // nil: as the scenario says

@@ -48,7 +48,7 @@ func eachEngine(t *testing.T, f func(t *testing.T, e engine.Engine)) {
 }
 
 // options are those of the runs below.
-var options = Options{Rows: 300, Rounds: 1, Seed: 1, Batch: []int{100}, Clients: []int{3}}
+var options = Options{Rows: 300, Rounds: 1, Seed: 1, Batch: []int{100}, Clients: 3}
 
 func bench(e engine.Engine, kind string, params measure.Params) *Bench {
 	return &Bench{Engine: e, Options: options, Kind: key.Find([]string{kind})[0], Params: params, Round: 1}
