@@ -5,7 +5,6 @@ import (
 	"math"
 	"slices"
 	"strconv"
-	"strings"
 
 	"golang.org/x/perf/benchmath"
 )
@@ -17,8 +16,7 @@ type Figure struct {
 
 	N      int
 	Median float64 // as printed
-	// Ratio is the printed median divided by the baseline's. NaN: there is no baseline, one of them is 0, or the metric
-	// is Plain.
+	// Ratio is the printed median divided by the baseline's. NaN: there is no baseline, or one of them is 0.
 	Ratio   float64
 	Verdict Verdict
 }
@@ -69,6 +67,10 @@ func (g *Group) summarize(records []Record, baseline string, timed []string) {
 		}
 
 		for name, value := range r.Values {
+			if place(name) < 0 { // of another version
+				continue
+			}
+
 			id := figureKey{r.Kind, name}
 			runs[id] = append(runs[id], value)
 			if !names[name] {
@@ -93,7 +95,7 @@ func (g *Group) summarize(records []Record, baseline string, timed []string) {
 			if baseVaries := base.N > 0 && !base.Metric.Exact; baseVaries || slices.Contains(timed, g.Scenario) {
 				f.Metric.Exact = false
 			}
-			if !m.Plain && base.Median*f.Median != 0 { // a ratio to nothing, or of nothing, says little
+			if base.Median*f.Median != 0 { // a ratio to nothing, or of nothing, says little
 				f.Ratio = f.Median / base.Median // NaN without a baseline
 			}
 			if kind != baseline {
@@ -105,13 +107,9 @@ func (g *Group) summarize(records []Record, baseline string, timed []string) {
 	}
 }
 
-// inOrder compares metrics by the order of Metrics, then by the number after @, then by name.
+// inOrder compares metrics by the order of Metrics, then by the number after @.
 func inOrder(a, b Metric) int {
-	place := func(m Metric) uint { // -1 is the last
-		name, _, _ := strings.Cut(m.Name, "@")
-		return uint(slices.IndexFunc(metrics, func(k Metric) bool { return k.Name == name }))
-	}
-	return cmp.Or(cmp.Compare(place(a), place(b)), len(a.Name)-len(b.Name), cmp.Compare(a.Name, b.Name))
+	return cmp.Or(place(a.Name)-place(b.Name), len(a.Name)-len(b.Name), cmp.Compare(a.Name, b.Name))
 }
 
 // agree is how far exact figures may differ: random keys of another round fill pages a little differently.
@@ -146,7 +144,7 @@ type Verdict int
 
 // The verdicts.
 const (
-	Unknown Verdict = iota // nothing to compare with, or the metric is Plain
+	Unknown Verdict = iota // nothing to compare with
 	Few                    // fewer than 6 pairs of runs
 	Same                   // no difference shown
 	Better

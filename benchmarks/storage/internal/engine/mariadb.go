@@ -182,16 +182,6 @@ func (e *mariadb) Sizes(ctx context.Context, table string) (s Sizes, err error) 
 	return Sizes{Table: s.Table * e.pageSize, Secondary: s.Secondary * e.pageSize}, err
 }
 
-func (e *mariadb) Log(ctx context.Context) (int64, error) {
-	// The first name is MariaDB's, the second MySQL's.
-	list, err := collect(ctx, e.db, func(s *measure.Setting) []any { return []any{&s.Name, &s.Value} },
-		`SHOW GLOBAL STATUS WHERE Variable_name IN ('Innodb_lsn_current', 'Innodb_redo_log_current_lsn')`)
-	if err != nil || len(list) == 0 {
-		return -1, err
-	}
-	return strconv.ParseInt(list[0].Value, 10, 64)
-}
-
 // networks numbers the networks of Through. The driver keeps their names for the life of the process.
 var networks atomic.Int64
 

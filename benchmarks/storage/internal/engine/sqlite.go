@@ -179,9 +179,6 @@ func pages(file io.ReaderAt, size, root int64) (int64, error) {
 	return sum, nil
 }
 
-// Log is unknown: the log is overwritten from its start, so its length is no measure.
-func (e *sqlite) Log(context.Context) (int64, error) { return -1, nil }
-
 func (e *sqlite) Close() error {
 	var err error
 	if e.db != nil {

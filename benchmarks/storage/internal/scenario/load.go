@@ -104,7 +104,6 @@ func (b *Bench) paced(ctx context.Context, c key.Config) (map[string]float64, er
 	in := Insert{Table: table, Rows: b.Number("rows"), Batch: 1000, Source: source, Fill: fillAccount}
 	values, err := b.Measure(ctx, table.Name, in.Rows, func() error { return b.Do(ctx, in) })
 	delete(values, "rate")
-	delete(values, "log")
 	return values, err
 }
 
