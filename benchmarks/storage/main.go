@@ -96,7 +96,7 @@ func (s settings) write(r report.Report, out, progress io.Writer) error {
 	}
 
 	if folder != "" {
-		if err := r.WriteFolder(folder, s.docs == ""); err != nil {
+		if err := r.WriteFolder(folder); err != nil {
 			return err
 		}
 		fmt.Fprintf(progress, "The report is %s.\n", filepath.Join(folder, "RESULTS.md"))

@@ -233,14 +233,10 @@ in place of the keys.
 **If several processes insert into MariaDB or MySQL, give snowflakes the layout ` + "`snowflake.Clustered()`**" + `.
 `
 
-// writeMarkdown writes the results as a Markdown page, which may show the picture.
-func (r Report) writeMarkdown(w io.Writer, picture bool) error {
+// writeMarkdown writes the results as a Markdown page.
+func (r Report) writeMarkdown(w io.Writer) error {
 	var b strings.Builder
 	b.WriteString(advice)
-	if picture {
-		fmt.Fprintf(&b, "\n![%s](%s)\n", pictureTitle, pictureName)
-	}
-
 	fmt.Fprintf(&b, "\nA row without a title belongs to the one above. Ratios are to %s: %s. %s\n",
 		kindTitle(r.Baseline), signs, r.chance())
 	for _, engine := range r.engines() {

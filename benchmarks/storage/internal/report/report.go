@@ -14,7 +14,6 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/sqlflake/sqlflake/benchmarks/internal/chart"
 	"github.com/sqlflake/sqlflake/benchmarks/internal/measure"
 	"github.com/sqlflake/sqlflake/benchmarks/storage/internal/key"
 	"github.com/sqlflake/sqlflake/benchmarks/storage/internal/scenario"
@@ -200,20 +199,9 @@ func (r Report) chance() string {
 		tested, kindTitle(r.Baseline), called)
 }
 
-// WriteFolder writes RESULTS.md into a folder and replaces an existing one. With a picture it also writes bytes.svg,
-// which RESULTS.md shows.
-func (r Report) WriteFolder(dir string, picture bool) error {
-	charts := r.charts()
-	picture = picture && len(charts) > 0
-	files := map[string]func(io.Writer) error{
-		"RESULTS.md": func(w io.Writer) error { return r.writeMarkdown(w, picture) },
-	}
-
-	if picture {
-		files[pictureName] = func(w io.Writer) error { return chart.Write(w, pictureTitle, charts...) }
-	}
-
-	return writeFiles(dir, files)
+// WriteFolder writes RESULTS.md into a folder and replaces an existing one.
+func (r Report) WriteFolder(dir string) error {
+	return writeFiles(dir, map[string]func(io.Writer) error{"RESULTS.md": r.writeMarkdown})
 }
 
 // writeFiles creates the folder, if need be, and writes each file by its function.
