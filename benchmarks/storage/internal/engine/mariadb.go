@@ -106,7 +106,7 @@ func (e *mariadb) Settings(ctx context.Context) ([]measure.Setting, error) {
 // mariadbWords disable automatic statistics: Settle and Sizes collect them, outside of measurements.
 var mariadbWords = words{
 	column: func(k key.Kind) string {
-		return [...]string{"BIGINT", "BINARY(16)", fmt.Sprintf("CHAR(%d) CHARACTER SET ascii", k.Length)}[k.Store]
+		return [...]string{"BIGINT", "BINARY(16)", "CHAR(36) CHARACTER SET ascii"}[k.Store]
 	},
 	key: func(k key.Kind) string {
 		if k.Counted {

@@ -67,12 +67,7 @@ var sqliteWords = words{
 		}
 		return [...]string{"INTEGER", "BLOB", "TEXT"}[k.Store]
 	},
-	key: func(k key.Kind) string {
-		if k.Strict {
-			return " PRIMARY KEY AUTOINCREMENT NOT NULL"
-		}
-		return " PRIMARY KEY NOT NULL"
-	},
+	key:  func(key.Kind) string { return " PRIMARY KEY NOT NULL" },
 	text: "TEXT",
 }
 

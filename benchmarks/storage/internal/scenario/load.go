@@ -19,10 +19,7 @@ var load = Scenario{
 	Title:    "Inserting rows",
 	Question: "How much disk space does a key take, and how fast are inserts?",
 	Kinds:    []string{"auto", "snowflake", "uuidv7", "uuidv7-server", "uuidv4"},
-	Sizes: []string{
-		"auto-readback", "autoincrement", "snowflake-clustered", "snowflake-skewed", "snowflake-53",
-		"snowflake-bigint", "uuidv7-text", "uuidv4-text", "ulid-text",
-	},
+	Sizes:    []string{"snowflake-clustered", "snowflake-skewed", "snowflake-bigint", "uuidv4-text"},
 	Cases: func(o Options, e engine.Engine) []measure.Params {
 		var cases []measure.Params
 		// One writer's statements of other sizes are between these.
@@ -141,7 +138,7 @@ func (b *Bench) readsBack() error {
 
 // Do inserts the rows. If ctx ends it returns the context's cause, and the first error of a client ends the others.
 func (b *Bench) Do(ctx context.Context, in Insert) error {
-	if b.Kind.ReadBack || in.Keep != nil {
+	if in.Keep != nil {
 		if err := b.readsBack(); err != nil {
 			return err
 		}
@@ -236,13 +233,14 @@ func (w *writer) write(ctx context.Context, size, first, step int) error {
 		row := w.args[i*width : (i+1)*width]
 		if sent > 0 {
 			row[0] = w.b.Value(w.keys[i])
-			w.keep(w.keys[i])
+			if w.in.Keep != nil {
+				w.in.Keep(w.keys[i])
+			}
 		}
 		w.in.Fill(row[sent:], first+i*step)
 	}
 
-	keptByDatabase := sent == 0 && w.in.Keep != nil
-	reads := w.b.Kind.ReadBack || keptByDatabase
+	reads := sent == 0 && w.in.Keep != nil
 	if w.statement == nil || w.size != size {
 		w.close()
 		var err error
@@ -263,13 +261,7 @@ func (w *writer) write(ctx context.Context, size, first, step int) error {
 		return err
 	}
 
-	return eachKey(rows, w.keep)
-}
-
-func (w *writer) keep(id any) {
-	if w.in.Keep != nil {
-		w.in.Keep(id)
-	}
+	return eachKey(rows, w.in.Keep)
 }
 
 // eachKey calls f with the keys that a statement returns: int64, or UUIDs as text.
