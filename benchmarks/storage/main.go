@@ -106,7 +106,7 @@ func (s settings) write(r report.Report, out, progress io.Writer) error {
 		if err := r.WriteDocs(s.docs); err != nil {
 			return fmt.Errorf("-docs: %w", err)
 		}
-		fmt.Fprintf(progress, "bytes.svg and table.md are in %s.\n", s.docs)
+		fmt.Fprintf(progress, "The table is %s.\n", filepath.Join(s.docs, "table.md"))
 	}
 
 	return nil
