@@ -78,45 +78,7 @@ func (r Report) writeDocsTables(w io.Writer) error {
 	}
 
 	_, err := fmt.Fprintf(w, "%s\n%s\n%s; the table has its primary key and no other index.\n"+
-		"Ratios are to %s, which is measured beside each key:\n%s.\n%s", document.Table(sizes), document.Table(rates),
-		caseText(columns[0].Params), kindTitle(r.Baseline), signs, r.graphs())
+		"Ratios are to %s, which is measured beside each key:\n%s.\n", document.Table(sizes), document.Table(rates),
+		caseText(columns[0].Params), kindTitle(r.Baseline), signs)
 	return err
-}
-
-// graphs says what a key from the client saves if an order is saved with its lines, "" if that is not measured.
-func (r Report) graphs() string {
-	together, trips := r.graphTimes("")
-	if together == "" {
-		return ""
-	}
-
-	text := fmt.Sprintf("\nA driver that sends several statements together, such as pgx with a Batch, saves an order "+
-		"and its lines in\n%s round trips if the client makes the keys. 1 ms away from the database that takes, of "+
-		"the time of\n%s: %s.\n", trips, kindTitle(r.Baseline), together)
-	if each, trips := r.graphTimes("GORM"); each != "" {
-		text += fmt.Sprintf("GORM waits for the answer to each statement (%s round trips): %s.\n", trips, each)
-	}
-
-	return text
-}
-
-// graphTimes returns the ratios of the time to save a graph on each database, and the round trips: "1 instead of 3".
-func (r Report) graphTimes(by string) (ratios, trips string) {
-	var parts []string
-	for _, engine := range r.engines() {
-		for _, g := range r.groups(engine, "graph") {
-			snowflake, uuid := r.cell(g, "snowflake", "time"), r.cell(g, "uuidv7", "time")
-			wanted := g.Params.Get("delay") == "1ms" && g.Params.Get("by") == by
-			if !wanted || snowflake.ratio == "" {
-				continue
-			}
-
-			parts = append(parts, fmt.Sprintf("%s with snowflakes, %s with UUIDv7 (%s)",
-				snowflake.ratio, uuid.ratio, r.title(engine)))
-			trips = fmt.Sprintf("%s instead of %s",
-				r.cell(g, "snowflake", "round_trips").value, r.cell(g, r.Baseline, "round_trips").value)
-		}
-	}
-
-	return strings.Join(parts, "; "), trips
 }
