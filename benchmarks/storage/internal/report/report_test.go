@@ -11,7 +11,6 @@ import (
 
 	"github.com/sqlflake/sqlflake/benchmarks/internal/document"
 	"github.com/sqlflake/sqlflake/benchmarks/internal/measure"
-	"github.com/sqlflake/sqlflake/benchmarks/storage/internal/scenario"
 )
 
 func must(t *testing.T, err error) {
@@ -142,22 +141,6 @@ func TestHostileNamesAreText(t *testing.T) {
 
 	if strings.Contains(document, "<script") {
 		t.Error("a name became markup in Markdown")
-	}
-}
-
-func TestViewsNameWhatExists(t *testing.T) {
-	for name, entries := range views {
-		if !slices.Contains(scenario.Names(), name) {
-			t.Errorf("unknown scenario %q", name)
-		}
-
-		for _, entry := range entries {
-			for metric := range strings.SplitSeq(strings.TrimSuffix(entry, " *"), "|") {
-				if !slices.ContainsFunc(measure.Metrics(), func(m measure.Metric) bool { return m.Name == metric }) {
-					t.Errorf("%s: unknown metric %q", name, metric)
-				}
-			}
-		}
 	}
 }
 
