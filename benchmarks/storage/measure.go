@@ -76,10 +76,11 @@ func (s settings) measure(ctx context.Context, out, progress io.Writer) (failed 
 		failed = errors.Join(failed, journal.AddNotes(e.Name(), e.Notes()...))
 	}
 
-	data := journal.Data()
-	if len(data.Records) == 0 {
-		return failed
+	data, err := measure.ReadFolder(dir)
+	if err != nil || len(data.Records) == 0 {
+		return errors.Join(failed, err)
 	}
+
 	r := report.New(data.Environment, data.Records)
 	return errors.Join(failed, s.write(r, out, progress))
 }

@@ -111,15 +111,11 @@ func Get(list []Setting, name string) string {
 	return ""
 }
 
-// AddNotes adds notes without duplicates, and returns the new ones.
-func (e *Environment) AddNotes(engine string, notes ...string) []string {
-	before := len(e.Notes[engine])
-	for _, note := range notes {
-		if note = oneLine(note); !slices.Contains(e.Notes[engine], note) {
-			e.Notes[engine] = append(e.Notes[engine], note)
-		}
+// addNote adds a note, unless it is there.
+func (e *Environment) addNote(engine, note string) {
+	if !slices.Contains(e.Notes[engine], note) {
+		e.Notes[engine] = append(e.Notes[engine], note)
 	}
-	return e.Notes[engine][before:]
 }
 
 // tool is the section of the tool's settings. A setting of a section is written as "section.name", one of the machine
@@ -136,7 +132,7 @@ func (e *Environment) set(key, value string) {
 		if key == "command" {
 			e.Command += "; " + value
 		} else if ofServer && was != value {
-			e.AddNotes(section, name+" of "+section+" is "+value+" in a later command")
+			e.addNote(section, name+" of "+section+" is "+value+" in a later command")
 		}
 		return
 	}
