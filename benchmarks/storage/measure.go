@@ -44,7 +44,7 @@ func (s settings) measure(ctx context.Context, out, progress io.Writer) (failed 
 		return err
 	}
 
-	engines, err := s.openEngines(ctx, progress)
+	engines, err := s.openEngines(ctx)
 	defer func() { closeEngines(engines, progress) }()
 	if err != nil {
 		return err
@@ -86,7 +86,7 @@ func (s settings) measure(ctx context.Context, out, progress io.Writer) (failed 
 }
 
 // openEngines opens the engines that the flags ask for. Close those that it returns, even with an error.
-func (s settings) openEngines(ctx context.Context, progress io.Writer) (engines []engine.Engine, err error) {
+func (s settings) openEngines(ctx context.Context) (engines []engine.Engine, err error) {
 	for _, name := range s.engines {
 		e, err := engine.Open(ctx, name, *s.at[name])
 		if err != nil && strings.Contains(err.Error(), "requires cgo") {
@@ -98,9 +98,6 @@ func (s settings) openEngines(ctx context.Context, progress io.Writer) (engines 
 		}
 
 		engines = append(engines, e)
-		if left := e.Left(); left != "" {
-			fmt.Fprintf(progress, "%s: %s\n", name, left)
-		}
 	}
 
 	return engines, nil

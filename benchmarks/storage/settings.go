@@ -30,7 +30,8 @@ indexes, and the speed of inserting rows.
 The output is a table for each scenario, database and case, with each figure's ratio to auto-increment. The exit code is
 0, 1 after an error, 130 after Ctrl-C.
 
-It works in a schema, a database or a file of its own, which it removes. After a kill the next run names what is left.
+It works in a schema, a database or a file of its own, which it removes. Only a kill leaves it behind; its name
+begins with sqlflake.
 benchstat compares two runs:
 
 	benchstat -table goos -ignore .config,/round,/beside old/results.txt new/results.txt

@@ -25,9 +25,6 @@ type Engine interface {
 	Settings(ctx context.Context) ([]measure.Setting, error)
 	// Notes returns a sentence for each thing that cannot be measured here, with the reason.
 	Notes() []string
-	// Left describes the places of other runs, which are running or were killed, and how to remove one; "" if there are
-	// none.
-	Left() string
 
 	// Create creates a table; see Table.
 	Create(ctx context.Context, t Table) error
