@@ -156,7 +156,7 @@ func (r Report) table(g measure.Group) [][]string {
 		title, _, _ := strings.Cut(m.Title, ", bytes a row")
 		if _, point, ok := strings.Cut(m.Name, "@"); ok {
 			curve = true
-			title = m.Title + ", " + document.Short(number(point)) + " rows"
+			title = m.Title + ", " + document.Number(number(point), 0) + " rows"
 		}
 		head = append(head, title)
 	}

@@ -150,8 +150,6 @@ func TestNumbers(t *testing.T) {
 		{document.Factor(0.0414), "0.041"},
 		{document.Factor(56.04), "56.0"},
 		{document.Factor(1.884), "1.88"},
-		{document.Short(1_500_000), "1.5M"},
-		{document.Short(20_000), "20k"},
 		{
 			caseText(measure.P("rows", 200_000, "batch", 1000, "clients", 1)),
 			"200,000 rows, 1,000 a statement, 1 client",

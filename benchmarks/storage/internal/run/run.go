@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/sqlflake/sqlflake/benchmarks/internal/measure"
@@ -117,7 +116,7 @@ func Do(ctx context.Context, steps []Step, o scenario.Options, j *measure.Journa
 		if errors.Is(err, errors.ErrUnsupported) {
 			record.Note, err = err.Error(), nil
 		}
-		if left != nil && !mentions(err, left) {
+		if left != nil {
 			err = errors.Join(err, fmt.Errorf("clean up: %w", left)) // later results could not be trusted
 		}
 
@@ -134,9 +133,4 @@ func Do(ctx context.Context, steps []Step, o scenario.Options, j *measure.Journa
 	}
 
 	return nil
-}
-
-// mentions reports whether the text of an error contains another's.
-func mentions(err, other error) bool {
-	return err != nil && strings.Contains(err.Error(), other.Error())
 }
