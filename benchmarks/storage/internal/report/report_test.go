@@ -5,7 +5,6 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
-	"slices"
 	"strings"
 	"testing"
 
@@ -20,43 +19,12 @@ func must(t *testing.T, err error) {
 	}
 }
 
-type values = map[string]float64
-
-// runs returns the rounds of a kind, each with a run of the baseline beside it. Speeds differ a little by round.
-func runs(engine, scenario string, p measure.Params, kind string, rounds int, base, of values) []measure.Record {
-	var all []measure.Record
-	for round := range rounds {
-		vary := func(values values) map[string]float64 {
-			out := map[string]float64{}
-			for name, v := range values {
-				if !measure.Find(name).Exact {
-					v *= 1 + float64(round)/1000
-				}
-				out[name] = v
-			}
-			return out
-		}
-		one := measure.Record{
-			Engine: engine, Scenario: scenario, Params: p, Kind: kind, Round: round + 1,
-			Values: vary(of),
-		}
-		beside := one
-		beside.Kind, beside.Beside, beside.Values = "auto", kind, vary(base)
-		all = append(all, beside, one)
-	}
-
-	return all
-}
-
-// sample has the first rounds of the kept results, a large case that was measured once, and notes.
-func sample(t *testing.T, rounds int) Report {
+// sample has the kept results, and notes.
+func sample(t *testing.T) Report {
 	t.Helper()
 	data, err := measure.ReadFolder("../../../results/storage.txt.gz")
 	must(t, err)
-	all := slices.DeleteFunc(data.Records, func(r measure.Record) bool { return r.Round > rounds })
-	nine := values{"rate": 9}
-	all = append(all, runs("mariadb", "children", measure.P("rows", 200_000), "snowflake", 1, nine, nine)...)
-	all = append(all, measure.Record{
+	all := append(data.Records, measure.Record{
 		Engine: "mariadb", Scenario: "children", Kind: "uuidv4", Round: 1,
 		Note: "there is no index",
 	})
@@ -75,7 +43,7 @@ func written(t *testing.T, write func(io.Writer) error) string {
 }
 
 func TestFolderHasEachForm(t *testing.T) {
-	dir, r := t.TempDir(), sample(t, 6)
+	dir, r := t.TempDir(), sample(t)
 	must(t, r.WriteFolder(dir))
 	must(t, r.WriteDocs(dir))
 	files := map[string]string{"text": written(t, r.WriteText)}
