@@ -8,9 +8,6 @@ package main
 
 import (
 	"context"
-	"encoding/csv"
-	"errors"
-	"flag"
 	"fmt"
 	"io"
 	"os"
@@ -20,13 +17,11 @@ import (
 	"github.com/sqlflake/sqlflake/benchmarks/internal/document"
 )
 
-const usage = `usage: go run ./peers [-csv]
+const usage = `usage: go run ./peers
 
 Puts generators of other libraries and of this module through ordinary trouble: a second instance, a restart after the
 clock was set back, a burst and a crash, the end of the time bits. Each generator runs in its own processes, set up as
 its documentation says. Prints a Markdown table of the IDs that came twice; takes 25 seconds.
-
-  -csv  print CSV, a line for each library and event, instead of the table
 `
 
 func main() {
@@ -34,34 +29,21 @@ func main() {
 		return
 	}
 
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	err := run(ctx, os.Args[1:], os.Stdout, os.Stderr)
-	interrupted := ctx.Err() != nil
-	stop()
+	if len(os.Args) > 1 {
+		fmt.Fprint(os.Stderr, usage)
+		os.Exit(2)
+	}
 
-	switch {
-	case err == nil || errors.Is(err, flag.ErrHelp):
-	case interrupted:
-		os.Exit(130)
-	default:
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	err := run(ctx, os.Stdout, os.Stderr)
+	stop()
+	if err != nil {
 		fmt.Fprintln(os.Stderr, "peers:", err)
 		os.Exit(1)
 	}
 }
 
-func run(ctx context.Context, args []string, out, progress io.Writer) error {
-	flags := flag.NewFlagSet("peers", flag.ContinueOnError)
-	flags.SetOutput(out)
-	flags.Usage = func() { fmt.Fprint(out, usage) }
-	asCSV := flags.Bool("csv", false, "")
-
-	if err := flags.Parse(args); err != nil {
-		return err
-	}
-	if flags.NArg() > 0 {
-		return fmt.Errorf("unknown argument %q; see -h", flags.Arg(0))
-	}
-
+func run(ctx context.Context, out, progress io.Writer) error {
 	var all []result
 	for i, s := range scenarios() {
 		fmt.Fprintf(progress, "%d of %d: %s\n", i+1, len(scenarios()), s.title)
@@ -70,14 +52,6 @@ func run(ctx context.Context, args []string, out, progress io.Writer) error {
 			return err
 		}
 		all = append(all, results...)
-	}
-
-	if *asCSV {
-		rows := [][]string{columns}
-		for _, r := range all {
-			rows = append(rows, r.values())
-		}
-		return csv.NewWriter(out).WriteAll(rows)
 	}
 
 	_, err := io.WriteString(out, table(all))

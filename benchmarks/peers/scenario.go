@@ -81,19 +81,6 @@ type result struct {
 	Error          string  // the first
 }
 
-// columns are the names of values.
-var columns = []string{
-	"event", "library", "ids", "duplicates", "negative", "failed", "longest_ms", "share_percent", "error",
-}
-
-// values returns a line of CSV.
-func (r result) values() []string {
-	return []string{
-		r.Event, r.Library, strconv.Itoa(r.IDs), strconv.Itoa(r.Duplicates), strconv.Itoa(r.Negative),
-		strconv.Itoa(r.Failed), strconv.FormatInt(r.LongestMS, 10), strconv.FormatFloat(r.Share, 'f', 1, 64), r.Error,
-	}
-}
-
 // run puts all libraries through the scenario at once: most of the time they wait.
 func (s scenario) run(ctx context.Context) ([]result, error) {
 	all := libraries()

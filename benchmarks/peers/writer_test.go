@@ -35,7 +35,6 @@ type order struct {
 	Layout           string // of this module
 	First, Last      int64  // workers of this module
 	Window           time.Duration
-	Hasty            bool // it does not wait until the clock has passed the greatest ID of the table
 }
 
 const batch = 16 // rows of a statement
@@ -174,17 +173,13 @@ func (o order) lease(ctx context.Context, db *sql.DB) (draw func() (int64, error
 
 	wait, greatest, err := untilPassed(ctx, db, layout)
 	if err == nil {
-		_, err = db.ExecContext(ctx, "INSERT INTO starts VALUES ($1, $2, $3, $4)", o.Slot, o.Generation, greatest,
-			wait.Milliseconds())
+		_, err = db.ExecContext(ctx, "INSERT INTO starts VALUES ($1, $2, $3)", o.Slot, o.Generation, greatest)
 	}
 	if err != nil {
 		return nil, nil, errors.Join(err, l.Close(ctx))
 	}
 
-	if !o.Hasty {
-		time.Sleep(wait)
-	}
-
+	time.Sleep(wait)
 	return func() (int64, error) {
 		id, err := l.Generator().NextContext(ctx)
 		return int64(id), err

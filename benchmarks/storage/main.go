@@ -81,22 +81,12 @@ func (s settings) render(out, progress io.Writer) error {
 		return fmt.Errorf("-report: %w", err)
 	}
 
-	baseline := data.Environment.Baseline
-	if baseline == "" || s.baselineSet {
-		baseline = s.baseline.Name
-	}
-
-	return s.write(report.New(data.Environment, data.Records, baseline), out, progress)
+	return s.write(report.New(data.Environment, data.Records), out, progress)
 }
 
 // write writes a report to standard output, and to the folders of -out or -report, and -docs.
 func (s settings) write(r report.Report, out, progress io.Writer) error {
-	write := r.WriteText
-	if s.format == "csv" {
-		write = r.WriteCSV
-	}
-
-	if err := write(out); err != nil {
+	if err := r.WriteText(out); err != nil {
 		return err
 	}
 
@@ -106,7 +96,7 @@ func (s settings) write(r report.Report, out, progress io.Writer) error {
 	}
 
 	if folder != "" {
-		if err := r.WriteFolder(folder, s.docs == ""); err != nil {
+		if err := r.WriteFolder(folder); err != nil {
 			return err
 		}
 		fmt.Fprintf(progress, "The report is %s.\n", filepath.Join(folder, "RESULTS.md"))
@@ -116,7 +106,7 @@ func (s settings) write(r report.Report, out, progress io.Writer) error {
 		if err := r.WriteDocs(s.docs); err != nil {
 			return fmt.Errorf("-docs: %w", err)
 		}
-		fmt.Fprintf(progress, "bytes.svg and table.md are in %s.\n", s.docs)
+		fmt.Fprintf(progress, "The table is %s.\n", filepath.Join(s.docs, "table.md"))
 	}
 
 	return nil

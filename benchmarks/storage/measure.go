@@ -15,6 +15,7 @@ import (
 
 	"github.com/sqlflake/sqlflake/benchmarks/internal/measure"
 	"github.com/sqlflake/sqlflake/benchmarks/storage/internal/engine"
+	"github.com/sqlflake/sqlflake/benchmarks/storage/internal/key"
 	"github.com/sqlflake/sqlflake/benchmarks/storage/internal/report"
 	runner "github.com/sqlflake/sqlflake/benchmarks/storage/internal/run"
 	"github.com/sqlflake/sqlflake/internal/dbserver"
@@ -43,7 +44,7 @@ func (s settings) measure(ctx context.Context, out, progress io.Writer) (failed 
 		return err
 	}
 
-	engines, err := s.openEngines(ctx, progress)
+	engines, err := s.openEngines(ctx)
 	defer func() { closeEngines(engines, progress) }()
 	if err != nil {
 		return err
@@ -51,7 +52,7 @@ func (s settings) measure(ctx context.Context, out, progress io.Writer) (failed 
 
 	var steps []runner.Step
 	for _, e := range engines {
-		steps = append(steps, runner.Steps(e, s.scenarios, s.options, s.baseline)...)
+		steps = append(steps, runner.Steps(e, s.scenarios, s.options)...)
 	}
 	if len(steps) == 0 {
 		return fmt.Errorf("-scenario: nothing to measure on %s", strings.Join(s.engines, ", "))
@@ -75,16 +76,17 @@ func (s settings) measure(ctx context.Context, out, progress io.Writer) (failed 
 		failed = errors.Join(failed, journal.AddNotes(e.Name(), e.Notes()...))
 	}
 
-	data := journal.Data()
-	if len(data.Records) == 0 {
-		return failed
+	data, err := measure.ReadFolder(dir)
+	if err != nil || len(data.Records) == 0 {
+		return errors.Join(failed, err)
 	}
-	r := report.New(data.Environment, data.Records, s.baseline.Name)
+
+	r := report.New(data.Environment, data.Records)
 	return errors.Join(failed, s.write(r, out, progress))
 }
 
 // openEngines opens the engines that the flags ask for. Close those that it returns, even with an error.
-func (s settings) openEngines(ctx context.Context, progress io.Writer) (engines []engine.Engine, err error) {
+func (s settings) openEngines(ctx context.Context) (engines []engine.Engine, err error) {
 	for _, name := range s.engines {
 		e, err := engine.Open(ctx, name, *s.at[name])
 		if err != nil && strings.Contains(err.Error(), "requires cgo") {
@@ -96,9 +98,6 @@ func (s settings) openEngines(ctx context.Context, progress io.Writer) (engines 
 		}
 
 		engines = append(engines, e)
-		if left := e.Left(); left != "" {
-			fmt.Fprintf(progress, "%s: %s\n", name, left)
-		}
 	}
 
 	return engines, nil
@@ -115,7 +114,7 @@ func closeEngines(engines []engine.Engine, progress io.Writer) {
 // environment describes the flags and the machine.
 func (s settings) environment(ctx context.Context) measure.Environment {
 	return measure.Environment{
-		Time: time.Now().Format(time.RFC3339), Command: s.command, Baseline: s.baseline.Name,
+		Time: time.Now().Format(time.RFC3339), Command: s.command, Baseline: key.Kinds()[0].Name,
 		Settings: []measure.Setting{
 			{Name: "seed", Value: strconv.FormatUint(s.options.Seed, 10)},
 			{Name: "rows", Value: strconv.Itoa(s.options.Rows)},

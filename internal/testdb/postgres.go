@@ -202,16 +202,6 @@ func withQuery(dsn string, parameters map[string]string) string {
 	return u.String()
 }
 
-// withDatabase sets the database of a URL.
-func withDatabase(dsn, name string) string {
-	u, err := url.Parse(dsn)
-	if err != nil {
-		return dsn
-	}
-	u.Path = "/" + name
-	return u.String()
-}
-
 // PgBouncer returns a new PostgreSQL database behind its own PgBouncer, in transaction mode: statements of one
 // connection run on different connections of the server. The modes of pgx that work depend on the version, so add
 // default_query_exec_mode to the DSN.

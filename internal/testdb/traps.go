@@ -40,7 +40,7 @@ func EachTrapped(t *testing.T, f func(t *testing.T, victim Trapped)) {
 	create(t, postgresName, "pgx", server.dsn, "CREATE ROLE "+name)
 	create(t, postgresName, "pgx", server.dsn, "CREATE DATABASE "+name)
 
-	base := withQuery(withDatabase(server.dsn, name), map[string]string{"application_name": name})
+	base := withQuery(withPath(server.dsn, name), map[string]string{"application_name": name})
 	armTraps(t, base, name)
 
 	for _, order := range []struct{ name, path string }{

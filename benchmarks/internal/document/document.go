@@ -41,17 +41,6 @@ func Factor(ratio float64) string {
 	return Number(ratio, 2)
 }
 
-// Short formats a round number: "200k", "1.5M".
-func Short(v float64) string {
-	switch {
-	case v >= 1e6:
-		return strconv.FormatFloat(v/1e6, 'g', 4, 64) + "M"
-	case v >= 1e3:
-		return strconv.FormatFloat(v/1e3, 'g', 4, 64) + "k"
-	}
-	return strconv.FormatFloat(v, 'g', 4, 64)
-}
-
 // escapes replaces the special characters of Markdown and HTML.
 var escapes = strings.NewReplacer("\\", "\\\\", "|", "\\|", "<", "&lt;", ">", "&gt;", "&", "&amp;", "*", "\\*",
 	"`", "\\`", "[", "\\[", "]", "\\]", "\n", " ", "\r", " ")

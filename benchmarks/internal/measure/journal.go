@@ -19,7 +19,6 @@ import (
 // Journal keeps the records of a run of the tool in a file as they come, so an interrupted run can be read.
 type Journal struct {
 	file  *os.File
-	data  Data
 	known map[string]bool // metrics with a Unit line
 }
 
@@ -38,14 +37,13 @@ func CreateJournal(dir string) (*Journal, error) {
 		return nil, err
 	}
 
-	return &Journal{file: file, data: newData(), known: map[string]bool{}}, nil
+	return &Journal{file: file, known: map[string]bool{}}, nil
 }
 
 // Start writes where the figures come from.
 func (j *Journal) Start(env Environment) error {
 	var text strings.Builder
 	for _, s := range env.lines() {
-		j.data.Environment.set(s.Name, s.Value)
 		fmt.Fprintf(&text, "%s: %s\n", s.Name, s.Value)
 	}
 
@@ -53,33 +51,24 @@ func (j *Journal) Start(env Environment) error {
 	return err
 }
 
-// Add appends a record, with its values rounded as in the file. Values that are not numbers, such as 0/0, are left out.
+// Add appends a record. Values that are not numbers, such as 0/0, are left out.
 func (j *Journal) Add(r Record) error {
 	maps.DeleteFunc(r.Values, func(_ string, v float64) bool { return math.IsNaN(v) || math.IsInf(v, 0) })
-	for name, value := range r.Values {
-		r.Values[name], _ = strconv.ParseFloat(strconv.FormatFloat(value, 'g', 7, 64), 64)
-	}
-
 	if err := r.write(j.file, j.known); err != nil {
 		return fmt.Errorf("store a result: %w", err)
 	}
-
-	j.data.Records = append(j.data.Records, r)
 	return nil
 }
 
-// AddNotes adds notes about an engine without duplicates.
+// AddNotes adds notes about an engine.
 func (j *Journal) AddNotes(engine string, notes ...string) error {
-	for _, note := range j.data.Environment.AddNotes(engine, notes...) {
-		if _, err := fmt.Fprintf(j.file, "# %s: %s\n", engine, note); err != nil {
+	for _, note := range notes {
+		if _, err := fmt.Fprintf(j.file, "# %s: %s\n", engine, oneLine(note)); err != nil {
 			return err
 		}
 	}
 	return nil
 }
-
-// Data returns all records in their order, and the environment.
-func (j *Journal) Data() Data { return j.data }
 
 // Close closes the file.
 func (j *Journal) Close() error { return j.file.Close() }
@@ -154,7 +143,7 @@ func parse(path string, text []byte) (Data, error) {
 			d.Records[i].Note += value
 		case value == "":
 		case comment:
-			d.Environment.AddNotes(about, value)
+			d.Environment.addNote(about, value)
 		default:
 			d.Environment.set(name, value)
 		}
@@ -236,7 +225,7 @@ func (r Record) write(out io.Writer, known map[string]bool) error {
 				fmt.Fprintf(&text, "Unit %s assume=exact\n", name)
 			}
 		}
-		fmt.Fprintf(&line, " %v %s", r.Values[name], name)
+		fmt.Fprintf(&line, " %.7g %s", r.Values[name], name)
 	}
 
 	if len(r.Values) > 0 {

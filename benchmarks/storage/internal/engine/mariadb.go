@@ -106,7 +106,7 @@ func (e *mariadb) Settings(ctx context.Context) ([]measure.Setting, error) {
 // mariadbWords disable automatic statistics: Settle and Sizes collect them, outside of measurements.
 var mariadbWords = words{
 	column: func(k key.Kind) string {
-		return [...]string{"BIGINT", "BINARY(16)", fmt.Sprintf("CHAR(%d) CHARACTER SET ascii", k.Length)}[k.Store]
+		return [...]string{"BIGINT", "BINARY(16)", "CHAR(36) CHARACTER SET ascii"}[k.Store]
 	},
 	key: func(k key.Kind) string {
 		if k.Counted {
@@ -180,16 +180,6 @@ func (e *mariadb) Sizes(ctx context.Context, table string) (s Sizes, err error) 
 			FROM mysql.innodb_index_stats WHERE database_name = ? AND table_name = ? GROUP BY index_name
 		) AS indexes`, e.place, table).Scan(&s.Table, &s.Secondary)
 	return Sizes{Table: s.Table * e.pageSize, Secondary: s.Secondary * e.pageSize}, err
-}
-
-func (e *mariadb) Log(ctx context.Context) (int64, error) {
-	// The first name is MariaDB's, the second MySQL's.
-	list, err := collect(ctx, e.db, func(s *measure.Setting) []any { return []any{&s.Name, &s.Value} },
-		`SHOW GLOBAL STATUS WHERE Variable_name IN ('Innodb_lsn_current', 'Innodb_redo_log_current_lsn')`)
-	if err != nil || len(list) == 0 {
-		return -1, err
-	}
-	return strconv.ParseInt(list[0].Value, 10, 64)
 }
 
 // networks numbers the networks of Through. The driver keeps their names for the life of the process.

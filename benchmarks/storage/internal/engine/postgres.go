@@ -113,11 +113,6 @@ func (e *postgres) Sizes(ctx context.Context, table string) (s Sizes, err error)
 	return s, err
 }
 
-func (e *postgres) Log(ctx context.Context) (n int64, err error) {
-	err = e.db.QueryRowContext(ctx, "SELECT (pg_current_wal_insert_lsn() - '0/0')::bigint").Scan(&n)
-	return n, err
-}
-
 func (e *postgres) Through(dial Dial) (*sql.DB, func() error, error) {
 	config := e.config.Copy()
 	config.DialFunc = pgconn.DialFunc(dial)

@@ -67,12 +67,7 @@ var sqliteWords = words{
 		}
 		return [...]string{"INTEGER", "BLOB", "TEXT"}[k.Store]
 	},
-	key: func(k key.Kind) string {
-		if k.Strict {
-			return " PRIMARY KEY AUTOINCREMENT NOT NULL"
-		}
-		return " PRIMARY KEY NOT NULL"
-	},
+	key:  func(key.Kind) string { return " PRIMARY KEY NOT NULL" },
 	text: "TEXT",
 }
 
@@ -178,9 +173,6 @@ func pages(file io.ReaderAt, size, root int64) (int64, error) {
 
 	return sum, nil
 }
-
-// Log is unknown: the log is overwritten from its start, so its length is no measure.
-func (e *sqlite) Log(context.Context) (int64, error) { return -1, nil }
 
 func (e *sqlite) Close() error {
 	var err error

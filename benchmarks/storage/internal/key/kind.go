@@ -11,7 +11,6 @@ import (
 	"time"
 
 	"github.com/google/uuid"
-	"github.com/oklog/ulid/v2"
 
 	"github.com/sqlflake/sqlflake/snowflake"
 )
@@ -23,23 +22,18 @@ type Store int
 const (
 	Integer Store = iota // 8 bytes
 	UUID                 // 16 bytes, or the database's own type
-	Text                 // as readable text
+	Text                 // as a text of 36 bytes
 )
 
 // Kind is a way to make keys and to store them.
 type Kind struct {
 	Name  string // in -keys, in files
-	Title string // in tables and charts
+	Title string // in tables
 	Store Store
-	// Length is the bytes of a text.
-	Length int
 
-	Counted  bool // the database makes the key, and none is sent
-	ReadBack bool // ... and the program reads it back
+	Counted bool // the database makes the key, and none is sent
 	// Default is the PostgreSQL function that makes a Counted key; empty: the database counts.
 	Default string
-	// Strict is SQLite's AUTOINCREMENT, which never reuses a number and stores the last one.
-	Strict bool
 	// Beside makes the key of a SQLite table a separate B-tree, as every type but INTEGER does.
 	Beside bool
 	// Only begins the names of the engines that have this kind; empty: all.
@@ -67,17 +61,10 @@ func (k Kind) OnEngine(name string) bool { return strings.HasPrefix(name, k.Only
 func Kinds() []Kind {
 	return []Kind{
 		{Name: "auto", Title: "auto-increment", Counted: true},
-		{Name: "auto-readback", Title: "auto-increment, key read back", Counted: true, ReadBack: true},
-		{
-			Name: "autoincrement", Title: "AUTOINCREMENT, numbers never reused", Counted: true, Strict: true,
-			Only: "sqlite",
-		},
 		snowflakes("snowflake", "snowflake", snowflake.Default()),
 		snowflakes("snowflake-clustered", "clustered snowflake", snowflake.Clustered()),
 		snowflakes("snowflake-seconds", "snowflake, ticks of 1 s", snowflake.MustPreset("seconds")),
 		{Name: "snowflake-skewed", Title: "snowflake, 16 workers with different clocks", source: skewed},
-		// Its sequence is short, so it waits for ticks.
-		snowflakes("snowflake-53", "snowflake of 53 bits, for JavaScript", snowflake.MustPreset("javascriptsafe")),
 		{
 			Name: "snowflake-bigint", Title: "snowflake in a bigint column", Beside: true, Only: "sqlite",
 			source: workers(snowflake.Default()),
@@ -93,14 +80,9 @@ func Kinds() []Kind {
 		},
 		{Name: "uuidv4", Title: "UUIDv4", Store: UUID, source: uuids(uuid.NewRandomFromReader, binaryUUID)},
 		{
-			Name: "uuidv7-text", Title: "UUIDv7 as text", Store: Text, Length: 36,
-			source: uuids(uuid.NewV7FromReader, textUUID),
-		},
-		{
-			Name: "uuidv4-text", Title: "UUIDv4 as text", Store: Text, Length: 36,
+			Name: "uuidv4-text", Title: "UUIDv4 as text", Store: Text,
 			source: uuids(uuid.NewRandomFromReader, textUUID),
 		},
-		{Name: "ulid-text", Title: "ULID as text", Store: Text, Length: 26, source: ulids},
 	}
 }
 
@@ -243,12 +225,3 @@ func uuids(create func(io.Reader) (uuid.UUID, error), value func(uuid.UUID) any)
 
 func binaryUUID(id uuid.UUID) any { return [16]byte(id) }
 func textUUID(id uuid.UUID) any   { return id.String() }
-
-// ulids are monotonic within a client and have 26 characters.
-func ulids(c Config) (Source, error) {
-	entropy := ulid.Monotonic(random(c), 0)
-	return each(func() (any, error) {
-		id, err := ulid.New(ulid.Timestamp(time.Now()), entropy)
-		return id.String(), err
-	}), nil
-}

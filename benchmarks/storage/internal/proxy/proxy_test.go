@@ -59,6 +59,11 @@ func TestCountsQuestionsThatWaitForAnswers(t *testing.T) {
 	long := strings.Repeat("0123456789abcdef", 1<<16) // 1 MiB
 	send(t, server, client, long)
 	send(t, client, server, long)
+
+	must(t, server.Close())
+	if _, err := client.Read(make([]byte, 1)); !errors.Is(err, io.EOF) {
+		t.Errorf("the server is away, the client reads %v", err)
+	}
 }
 
 // TestDelaysAreNotAddedUp sends lines that would take 1.5 seconds if each waited for the one before.
@@ -86,18 +91,5 @@ func TestDelaysAreNotAddedUp(t *testing.T) {
 
 	if took > lines*delay/3 {
 		t.Errorf("%d lines took %v through a delay of %v", lines, took, delay)
-	}
-}
-
-func TestAConnectionEndsAtBothSides(t *testing.T) {
-	for _, first := range []string{"client", "server"} {
-		_, one, other := start(t, 0)
-		if first == "server" {
-			one, other = other, one
-		}
-		must(t, one.Close())
-		if _, err := other.Read(make([]byte, 1)); !errors.Is(err, io.EOF) {
-			t.Errorf("the %s is away, the other side reads %v", first, err)
-		}
 	}
 }

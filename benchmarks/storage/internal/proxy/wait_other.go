@@ -4,5 +4,5 @@ package proxy
 
 import "time"
 
-// wait may take a millisecond longer, so callers measure the ping.
+// wait may take a millisecond longer.
 func wait(d time.Duration) { time.Sleep(d) }

@@ -66,38 +66,6 @@ func withUnit(f measure.Figure) string {
 	return text + " " + f.Metric.Unit
 }
 
-// sentence sums up the inserts of one process on an engine; "" if they are not measured.
-func (r Report) sentence(engine string) string {
-	var parts []string
-	for _, kind := range []string{"snowflake", "uuidv7", "uuidv4"} {
-		g, _ := r.main(engine, "load", "bytes_table")
-		size, rate := r.cell(g, kind, "bytes_table"), r.cell(g, kind, "rate")
-		if kind == r.Baseline || size.ratio == "" {
-			continue
-		}
-
-		text := fmt.Sprintf("%s takes %s the bytes", kindTitle(kind), size.ratio)
-		if rate.verdict >= measure.Same {
-			text += fmt.Sprintf(" and is inserted at %s the rate", rate.ratio)
-			switch {
-			case rate.sign == "~":
-				text += " (not certain)"
-			case rate.verdict == measure.Same:
-				text += " (no difference shown)"
-			}
-		}
-
-		parts = append(parts, text)
-	}
-
-	if len(parts) == 0 {
-		return ""
-	}
-
-	text := fmt.Sprintf("Compared with %s, %s.", kindTitle(r.Baseline), strings.Join(parts, "; "))
-	return strings.Replace(text, "snowflake takes", "a snowflake takes", 1)
-}
-
 // caseText formats parameters: "200,000 rows, 1,000 a statement". It leaves out those named.
 func caseText(p measure.Params, without ...string) string {
 	var parts []string
@@ -188,7 +156,7 @@ func (r Report) table(g measure.Group) [][]string {
 		title, _, _ := strings.Cut(m.Title, ", bytes a row")
 		if _, point, ok := strings.Cut(m.Name, "@"); ok {
 			curve = true
-			title = m.Title + ", " + document.Short(number(point)) + " rows"
+			title = m.Title + ", " + document.Number(number(point), 0) + " rows"
 		}
 		head = append(head, title)
 	}
@@ -233,14 +201,10 @@ in place of the keys.
 **If several processes insert into MariaDB or MySQL, give snowflakes the layout ` + "`snowflake.Clustered()`**" + `.
 `
 
-// writeMarkdown writes the results as a Markdown page, which may show the picture.
-func (r Report) writeMarkdown(w io.Writer, picture bool) error {
+// writeMarkdown writes the results as a Markdown page.
+func (r Report) writeMarkdown(w io.Writer) error {
 	var b strings.Builder
 	b.WriteString(advice)
-	if picture {
-		fmt.Fprintf(&b, "\n![%s](%s)\n", pictureTitle, pictureName)
-	}
-
 	fmt.Fprintf(&b, "\nA row without a title belongs to the one above. Ratios are to %s: %s. %s\n",
 		kindTitle(r.Baseline), signs, r.chance())
 	for _, engine := range r.engines() {
@@ -250,10 +214,6 @@ func (r Report) writeMarkdown(w io.Writer, picture bool) error {
 		}
 
 		fmt.Fprintf(&b, "\n## %s\n\n", document.Escape(r.title(engine)))
-		if text := r.sentence(engine); text != "" {
-			fmt.Fprintf(&b, "%s\n\n", text)
-		}
-
 		kinds := append([]string{"", kindTitle(r.Baseline)}, titles(r.compared(engine))...)
 		b.WriteString(document.Table(append([][]string{kinds}, tableOf(rows)...)))
 	}

@@ -1,22 +1,19 @@
-// Package report writes the figures of a measurement: as a document with a picture, as a table for READMEs, as text
-// and as CSV.
+// Package report writes the figures of a measurement: as a document, as a table for READMEs, and as
+// text.
 package report
 
 import (
 	"bytes"
 	"cmp"
-	"encoding/csv"
 	"fmt"
 	"io"
 	"maps"
-	"math"
 	"os"
 	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
 
-	"github.com/sqlflake/sqlflake/benchmarks/internal/chart"
 	"github.com/sqlflake/sqlflake/benchmarks/internal/measure"
 	"github.com/sqlflake/sqlflake/benchmarks/storage/internal/key"
 	"github.com/sqlflake/sqlflake/benchmarks/storage/internal/scenario"
@@ -34,8 +31,8 @@ type Report struct {
 var engines = []string{"postgres", "postgres18", "mariadb", "mysql", "sqlite"}
 
 // New computes the figures.
-func New(env measure.Environment, records []measure.Record, baseline string) Report {
-	r := Report{Environment: env, Baseline: baseline}
+func New(env measure.Environment, records []measure.Record) Report {
+	r := Report{Environment: env, Baseline: env.Baseline}
 	var timed []string
 	for _, s := range scenario.All() {
 		if s.Timed {
@@ -59,8 +56,8 @@ func New(env measure.Environment, records []measure.Record, baseline string) Rep
 		}
 	}
 
-	r.Groups = measure.Summarize(measured, baseline, timed...)
-	known := append([]string{baseline, measure.Again}, key.Names(key.Kinds())...)
+	r.Groups = measure.Summarize(measured, env.Baseline, timed...)
+	known := append([]string{env.Baseline, measure.Again}, key.Names(key.Kinds())...)
 	for _, g := range r.Groups {
 		slices.SortStableFunc(g.Kinds, func(a, b string) int { return cmp.Compare(place(known, a), place(known, b)) })
 	}
@@ -202,70 +199,18 @@ func (r Report) chance() string {
 		tested, kindTitle(r.Baseline), called)
 }
 
-// WriteCSV writes a line for each figure. Unknown numbers are empty.
-func (r Report) WriteCSV(w io.Writer) error {
-	rows := [][]string{{
-		"engine", "scenario", "params", "kind", "metric", "unit", "more_is_better",
-		"n", "median", "low", "high", "ratio", "p", "verdict",
-	}}
-	for _, g := range r.Groups {
-		for _, kind := range g.Kinds {
-			for _, m := range g.Metrics {
-				if f, ok := g.Figure(kind, m.Name); ok {
-					rows = append(rows, []string{
-						g.Engine, g.Scenario, g.Params.String(), kind, m.Name, f.Metric.Unit,
-						strconv.FormatBool(f.Metric.More), strconv.Itoa(f.N),
-						csvNumber(f.Median), csvNumber(f.Low), csvNumber(f.High), csvNumber(f.Ratio), csvNumber(f.P),
-						f.Verdict.String(),
-					})
-				}
-			}
-		}
-	}
+// WriteFolder writes RESULTS.md into a folder and replaces an existing one.
+func (r Report) WriteFolder(dir string) error { return writeFile(dir, "RESULTS.md", r.writeMarkdown) }
 
-	return csv.NewWriter(w).WriteAll(rows)
-}
-
-// csvNumber formats a value with eight digits, more than a measurement has, or returns "" if it is unknown.
-func csvNumber(v float64) string {
-	if math.IsNaN(v) || math.IsInf(v, 0) {
-		return ""
-	}
-	return strconv.FormatFloat(v, 'g', 8, 64)
-}
-
-// WriteFolder writes RESULTS.md into a folder and replaces an existing one. With a picture it also writes bytes.svg,
-// which RESULTS.md shows.
-func (r Report) WriteFolder(dir string, picture bool) error {
-	charts := r.charts()
-	picture = picture && len(charts) > 0
-	files := map[string]func(io.Writer) error{
-		"RESULTS.md": func(w io.Writer) error { return r.writeMarkdown(w, picture) },
-	}
-
-	if picture {
-		files[pictureName] = func(w io.Writer) error { return chart.Write(w, pictureTitle, charts...) }
-	}
-
-	return writeFiles(dir, files)
-}
-
-// writeFiles creates the folder, if need be, and writes each file by its function.
-func writeFiles(dir string, files map[string]func(io.Writer) error) error {
+// writeFile creates the folder, if need be, and the file.
+func writeFile(dir, name string, write func(io.Writer) error) error {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return err
 	}
 
-	for name, write := range files {
-		var text bytes.Buffer
-		if err := write(&text); err != nil {
-			return err
-		}
-		err := os.WriteFile(filepath.Join(dir, name), text.Bytes(), 0o644) //nolint:gosec // for all to read
-		if err != nil {
-			return err
-		}
+	var text bytes.Buffer
+	if err := write(&text); err != nil {
+		return err
 	}
-
-	return nil
+	return os.WriteFile(filepath.Join(dir, name), text.Bytes(), 0o644) //nolint:gosec // for all to read
 }

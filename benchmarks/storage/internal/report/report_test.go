@@ -1,18 +1,15 @@
 package report
 
 import (
-	"encoding/csv"
 	"io"
 	"os"
 	"path/filepath"
 	"regexp"
-	"slices"
 	"strings"
 	"testing"
 
 	"github.com/sqlflake/sqlflake/benchmarks/internal/document"
 	"github.com/sqlflake/sqlflake/benchmarks/internal/measure"
-	"github.com/sqlflake/sqlflake/benchmarks/storage/internal/scenario"
 )
 
 func must(t *testing.T, err error) {
@@ -22,43 +19,12 @@ func must(t *testing.T, err error) {
 	}
 }
 
-type values = map[string]float64
-
-// runs returns the rounds of a kind, each with a run of the baseline beside it. Speeds differ a little by round.
-func runs(engine, scenario string, p measure.Params, kind string, rounds int, base, of values) []measure.Record {
-	var all []measure.Record
-	for round := range rounds {
-		vary := func(values values) map[string]float64 {
-			out := map[string]float64{}
-			for name, v := range values {
-				if !measure.Find(name).Exact {
-					v *= 1 + float64(round)/1000
-				}
-				out[name] = v
-			}
-			return out
-		}
-		one := measure.Record{
-			Engine: engine, Scenario: scenario, Params: p, Kind: kind, Round: round + 1,
-			Values: vary(of),
-		}
-		beside := one
-		beside.Kind, beside.Beside, beside.Values = "auto", kind, vary(base)
-		all = append(all, beside, one)
-	}
-
-	return all
-}
-
-// sample has the first rounds of the kept results, a large case that was measured once, and notes.
-func sample(t *testing.T, rounds int) Report {
+// sample has the kept results, and notes.
+func sample(t *testing.T) Report {
 	t.Helper()
 	data, err := measure.ReadFolder("../../../results/storage.txt.gz")
 	must(t, err)
-	all := slices.DeleteFunc(data.Records, func(r measure.Record) bool { return r.Round > rounds })
-	nine := values{"rate": 9}
-	all = append(all, runs("mariadb", "children", measure.P("rows", 200_000), "snowflake", 1, nine, nine)...)
-	all = append(all, measure.Record{
+	all := append(data.Records, measure.Record{
 		Engine: "mariadb", Scenario: "children", Kind: "uuidv4", Round: 1,
 		Note: "there is no index",
 	})
@@ -66,7 +32,7 @@ func sample(t *testing.T, rounds int) Report {
 	notes["machine"] = []string{"The machine was slow."}
 	notes["postgres"] = append(notes["postgres"], notes["machine"]...)
 
-	return New(data.Environment, all, "auto")
+	return New(data.Environment, all)
 }
 
 func written(t *testing.T, write func(io.Writer) error) string {
@@ -76,17 +42,12 @@ func written(t *testing.T, write func(io.Writer) error) string {
 	return b.String()
 }
 
-func markdown(t *testing.T, r Report) string {
-	t.Helper()
-	return written(t, func(w io.Writer) error { return r.writeMarkdown(w, false) })
-}
-
 func TestFolderHasEachForm(t *testing.T) {
-	dir, r := t.TempDir(), sample(t, 6)
-	must(t, r.WriteFolder(dir, true))
+	dir, r := t.TempDir(), sample(t)
+	must(t, r.WriteFolder(dir))
 	must(t, r.WriteDocs(dir))
-	files := map[string]string{"text": written(t, r.WriteText), "csv": written(t, r.WriteCSV)}
-	for _, name := range []string{"RESULTS.md", "table.md", "bytes.svg"} {
+	files := map[string]string{"text": written(t, r.WriteText)}
+	for _, name := range []string{"RESULTS.md", "table.md"} {
 		text, err := os.ReadFile(filepath.Join(dir, name))
 		must(t, err)
 		files[name] = string(text)
@@ -94,15 +55,10 @@ func TestFolderHasEachForm(t *testing.T) {
 
 	for name, wanted := range map[string][]string{
 		"RESULTS.md": {
-			`Compared with auto-increment, a snowflake takes 1.00× the bytes and is inserted at [0-9.]+× the rate`,
-			`Time; 1ms to the server \| [0-9.]+ ms \| 0\.[0-9]+×▲`, "there is no index", `!\[.*\]\(bytes.svg\)`,
+			`Time; 1ms to the server \| [0-9.]+ ms \| 0\.[0-9]+×▲`, "there is no index",
 		},
 		"table.md": {`PostgreSQL 15, one client \| 8 clients`},
-		"bytes.svg": {
-			"prefers-color-scheme:dark", `fill:#0b5fb8;fill:var\(--snow\)`, "full colour: indexes",
-			">one client<",
-		},
-		"text": {"there is no index", `22.6 B \(1.00×\)`, `[0-9] B \(1\.[0-9]+×▼\)`},
+		"text":     {"there is no index", `22.6 B \(1.00×\)`, `[0-9] B \(1\.[0-9]+×▼\)`},
 	} {
 		for _, want := range wanted {
 			if !regexp.MustCompile(want).MatchString(files[name]) {
@@ -125,76 +81,23 @@ func TestFolderHasEachForm(t *testing.T) {
 		t.Errorf("the machine is called busy %d times", n)
 	}
 
-	rows, err := csv.NewReader(strings.NewReader(files["csv"])).ReadAll()
-	must(t, err)
-	if len(rows) < 30 {
-		t.Errorf("%d lines of CSV", len(rows))
-	}
-	if three := sample(t, 3); strings.Contains(three.sentence("postgres"), "rate") {
-		t.Errorf("three rounds show a speed: %s", three.sentence("postgres"))
-	}
 }
 
 func TestEmptyReportIsWritten(t *testing.T) {
-	r := New(measure.Environment{}, nil, "auto")
-	must(t, r.WriteFolder(t.TempDir(), true))
+	r := New(measure.Environment{}, nil)
+	must(t, r.WriteFolder(t.TempDir()))
 	if err := r.WriteDocs(t.TempDir()); err == nil {
-		t.Error("a report without figures gave pictures")
+		t.Error("a report without figures gave a table")
 	}
 }
 
-func TestHostileNamesAreText(t *testing.T) {
-	const evil = `"><script>alert(1)</script>'&</desc></svg>`
-	records := runs(evil, evil, measure.P(evil, evil), evil, 6, values{"rate": 1, evil: 2}, values{"rate": 2, evil: 4})
-	records = append(records, measure.Record{Engine: evil, Scenario: evil, Kind: evil, Round: 1, Note: evil})
-	r := New(measure.Environment{
-		Time: evil, Command: evil, Machine: []measure.Setting{{Name: evil, Value: evil}},
-		Database: map[string][]measure.Setting{evil: {{Name: evil, Value: evil}}},
-		Notes:    map[string][]string{evil: {evil}},
-	}, records, "auto")
-	document := regexp.MustCompile("`[^`]*`").ReplaceAllString(markdown(t, r), "") // code is text
-
-	if strings.Contains(document, "<script") {
-		t.Error("a name became markup in Markdown")
-	}
-}
-
-func TestOtherBaselineIsNamed(t *testing.T) {
-	params := measure.P("rows", 9, "batch", 9)
-	records := runs("postgres", "load", params, "uuidv4", 6, values{"rate": 9}, values{"rate": 5})
-	for i := range records {
-		records[i].Kind = strings.Replace(records[i].Kind, "auto", "snowflake", 1)
-	}
-	text := markdown(t, New(measure.Environment{}, records, "snowflake"))
-	if !strings.Contains(text, "|  | snowflake | snowflake |") || strings.Contains(text, "to auto-increment") {
-		t.Errorf("the baseline is not named:\n%s", text)
-	}
-}
-
-func TestViewsNameWhatExists(t *testing.T) {
-	for name, entries := range views {
-		if !slices.Contains(scenario.Names(), name) {
-			t.Errorf("unknown scenario %q", name)
-		}
-
-		for _, entry := range entries {
-			for metric := range strings.SplitSeq(strings.TrimSuffix(entry, " *"), "|") {
-				if !slices.ContainsFunc(measure.Metrics(), func(m measure.Metric) bool { return m.Name == metric }) {
-					t.Errorf("%s: unknown metric %q", name, metric)
-				}
-			}
-		}
-	}
-}
-
-func TestNumbers(t *testing.T) {
+func TestNumbersAndNames(t *testing.T) {
 	for _, test := range []struct{ got, want string }{
 		{document.Number(1234567.89, 1), "1,234,567.9"},
 		{document.Factor(0.0414), "0.041"},
 		{document.Factor(56.04), "56.0"},
 		{document.Factor(1.884), "1.88"},
-		{document.Short(1_500_000), "1.5M"},
-		{document.Short(20_000), "20k"},
+		{document.Escape("<b>|`*&\n"), "&lt;b&gt;\\|\\`\\*&amp; "},
 		{
 			caseText(measure.P("rows", 200_000, "batch", 1000, "clients", 1)),
 			"200,000 rows, 1,000 a statement, 1 client",

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/sqlflake/sqlflake/benchmarks/internal/measure"
@@ -38,8 +37,9 @@ func (s Step) Record() measure.Record {
 // Steps returns the runs on one engine. In each round the baseline runs directly before or after each other kind, so
 // that load of the machine and caches of earlier runs affect both alike. Before and after alternate, and each round
 // begins with another kind. One of the kinds is the baseline itself, as measure.Again.
-func Steps(e engine.Engine, scenarios []scenario.Scenario, o scenario.Options, baseline key.Kind) []Step {
+func Steps(e engine.Engine, scenarios []scenario.Scenario, o scenario.Options) []Step {
 	var steps []Step
+	baseline := key.Kinds()[0]
 	isBaseline := func(k key.Kind) bool { return k.Name == baseline.Name }
 	for _, s := range scenarios {
 		kinds, sizes := s.KindsOn(o, e.Name())
@@ -116,7 +116,7 @@ func Do(ctx context.Context, steps []Step, o scenario.Options, j *measure.Journa
 		if errors.Is(err, errors.ErrUnsupported) {
 			record.Note, err = err.Error(), nil
 		}
-		if left != nil && !mentions(err, left) {
+		if left != nil {
 			err = errors.Join(err, fmt.Errorf("clean up: %w", left)) // later results could not be trusted
 		}
 
@@ -133,9 +133,4 @@ func Do(ctx context.Context, steps []Step, o scenario.Options, j *measure.Journa
 	}
 
 	return nil
-}
-
-// mentions reports whether the text of an error contains another's.
-func mentions(err, other error) bool {
-	return err != nil && strings.Contains(err.Error(), other.Error())
 }

@@ -71,10 +71,9 @@ func runGraph(ctx context.Context, b *Bench) (values map[string]float64, err err
 	}
 	defer func() { err = errors.Join(err, done()) }()
 
-	save, ping := s.save, s.ping
+	save := s.save
 	if b.Params.Get("by") == "GORM" {
 		save, err = b.gormSave(db)
-		ping = db.PingContext
 	} else {
 		s.conn, err = db.Conn(ctx)
 		defer func() { _ = s.conn.Close() }()
@@ -96,11 +95,6 @@ func runGraph(ctx context.Context, b *Bench) (values map[string]float64, err err
 	}
 
 	values["round_trips"] = float64(trips()-before) / float64(n)
-
-	if values["ping"], err = median(50, func() error { return ping(ctx) }); err != nil {
-		return nil, fmt.Errorf("ping: %w", err)
-	}
-
 	return values, nil
 }
 
@@ -232,8 +226,6 @@ func (s *saver) save(ctx context.Context) error {
 		return s.inBatches(ctx, std.Conn())
 	})
 }
-
-func (s *saver) ping(ctx context.Context) error { return s.conn.PingContext(ctx) }
 
 // inBatches sends batches to PostgreSQL: one, or one for each level whose keys are read back.
 func (s *saver) inBatches(ctx context.Context, conn *pgx.Conn) error {

@@ -80,7 +80,7 @@ func runGrow(ctx context.Context, b *Bench) (map[string]float64, error) {
 
 	for _, until := range growSteps(rows) {
 		in.Rows = until - in.First
-		err := b.rate(ctx, values, fmt.Sprintf("@%d", until), in.Rows, func() error { return b.Do(limited, in) })
+		err := rate(values, fmt.Sprintf("rate@%d", until), in.Rows, func() error { return b.Do(limited, in) })
 		if errors.Is(err, slow) && in.First > 0 {
 			return values, fmt.Errorf("%w: after %d of %d rows", slow, in.First, rows)
 		}

@@ -19,10 +19,7 @@ var load = Scenario{
 	Title:    "Inserting rows",
 	Question: "How much disk space does a key take, and how fast are inserts?",
 	Kinds:    []string{"auto", "snowflake", "uuidv7", "uuidv7-server", "uuidv4"},
-	Sizes: []string{
-		"auto-readback", "autoincrement", "snowflake-clustered", "snowflake-skewed", "snowflake-53",
-		"snowflake-bigint", "uuidv7-text", "uuidv4-text", "ulid-text",
-	},
+	Sizes:    []string{"snowflake-clustered", "snowflake-skewed", "snowflake-bigint", "uuidv4-text"},
 	Cases: func(o Options, e engine.Engine) []measure.Params {
 		var cases []measure.Params
 		// One writer's statements of other sizes are between these.
@@ -54,11 +51,9 @@ var clients = Scenario{
 		}
 
 		var cases []measure.Params
-		for _, n := range o.Clients {
-			for _, batch := range o.Batch {
-				rows := share(o.Rows, max(map[int]int{1: 8, 10: 2}[batch], 1), 5000) // small statements are slow
-				cases = append(cases, measure.P("rows", max(rows, n), "clients", n, "batch", batch))
-			}
+		for _, batch := range o.Batch {
+			rows := share(o.Rows, max(map[int]int{1: 8, 10: 2}[batch], 1), 5000) // small statements are slow
+			cases = append(cases, measure.P("rows", max(rows, o.Clients), "clients", o.Clients, "batch", batch))
 		}
 
 		return cases
@@ -79,7 +74,7 @@ var paced = Scenario{
 		}
 		var cases []measure.Params
 		for _, pace := range []int{125, 1} { // rows a second and client
-			cases = append(cases, measure.P("rows", o.Rows, "clients", slices.Max(o.Clients), "batch", 1, "pace", pace))
+			cases = append(cases, measure.P("rows", o.Rows, "clients", o.Clients, "batch", 1, "pace", pace))
 		}
 		return cases
 	},
@@ -106,7 +101,6 @@ func (b *Bench) paced(ctx context.Context, c key.Config) (map[string]float64, er
 	in := Insert{Table: table, Rows: b.Number("rows"), Batch: 1000, Source: source, Fill: fillAccount}
 	values, err := b.Measure(ctx, table.Name, in.Rows, func() error { return b.Do(ctx, in) })
 	delete(values, "rate")
-	delete(values, "log")
 	return values, err
 }
 
@@ -144,7 +138,7 @@ func (b *Bench) readsBack() error {
 
 // Do inserts the rows. If ctx ends it returns the context's cause, and the first error of a client ends the others.
 func (b *Bench) Do(ctx context.Context, in Insert) error {
-	if b.Kind.ReadBack || in.Keep != nil {
+	if in.Keep != nil {
 		if err := b.readsBack(); err != nil {
 			return err
 		}
@@ -239,13 +233,14 @@ func (w *writer) write(ctx context.Context, size, first, step int) error {
 		row := w.args[i*width : (i+1)*width]
 		if sent > 0 {
 			row[0] = w.b.Value(w.keys[i])
-			w.keep(w.keys[i])
+			if w.in.Keep != nil {
+				w.in.Keep(w.keys[i])
+			}
 		}
 		w.in.Fill(row[sent:], first+i*step)
 	}
 
-	keptByDatabase := sent == 0 && w.in.Keep != nil
-	reads := w.b.Kind.ReadBack || keptByDatabase
+	reads := sent == 0 && w.in.Keep != nil
 	if w.statement == nil || w.size != size {
 		w.close()
 		var err error
@@ -266,13 +261,7 @@ func (w *writer) write(ctx context.Context, size, first, step int) error {
 		return err
 	}
 
-	return eachKey(rows, w.keep)
-}
-
-func (w *writer) keep(id any) {
-	if w.in.Keep != nil {
-		w.in.Keep(id)
-	}
+	return eachKey(rows, w.in.Keep)
 }
 
 // eachKey calls f with the keys that a statement returns: int64, or UUIDs as text.

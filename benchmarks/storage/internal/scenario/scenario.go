@@ -42,7 +42,7 @@ type Scenario struct {
 type Options struct {
 	Rows    int
 	Batch   []int // rows a statement
-	Clients []int
+	Clients int
 	Rounds  int
 	Seed    uint64
 	Kinds   []key.Kind // nil: as the scenario says
@@ -173,8 +173,8 @@ func (b *Bench) random() *rand.Rand {
 	return rand.New(rand.NewPCG(b.Options.Seed, uint64(b.Round))) //nolint:gosec // a benchmark's choice of rows
 }
 
-// Measure runs f, which adds n rows to a table, after the tables have settled. It returns the rate, the bytes of log,
-// and the table's sizes. The others are tables that f reads.
+// Measure runs f, which adds n rows to a table, after the tables have settled. It returns the rate and
+// the table's sizes. The others are tables that f reads.
 func (b *Bench) Measure(ctx context.Context, table string, n int, f func() error, others ...string) (
 	map[string]float64, error,
 ) {
@@ -184,7 +184,7 @@ func (b *Bench) Measure(ctx context.Context, table string, n int, f func() error
 
 	runtime.GC()
 	values := map[string]float64{}
-	if err := b.rate(ctx, values, "", n, f); err != nil {
+	if err := rate(values, "rate", n, f); err != nil {
 		return nil, err
 	}
 
@@ -204,25 +204,12 @@ func (b *Bench) Measure(ctx context.Context, table string, n int, f func() error
 	return values, nil
 }
 
-// rate runs f, which adds n rows, and adds the rate and the bytes of log to values, under names that end in suffix.
-func (b *Bench) rate(ctx context.Context, values map[string]float64, suffix string, n int, f func() error) error {
-	before, err := b.Log(ctx)
-	if err != nil {
-		return err
-	}
-
+// rate runs f, which adds n rows, and sets values[name] to the rows a second.
+func rate(values map[string]float64, name string, n int, f func() error) error {
 	start := time.Now()
 	if err := f(); err != nil {
 		return err
 	}
-
-	rows := float64(max(n, 1))
-	values["rate"+suffix] = rows / time.Since(start).Seconds()
-	after, err := b.Log(ctx)
-	known := before >= 0 && after >= 0
-	if err == nil && known {
-		values["log"+suffix] = float64(after-before) / rows
-	}
-
-	return err
+	values[name] = float64(max(n, 1)) / time.Since(start).Seconds()
+	return nil
 }

@@ -48,7 +48,7 @@ func eachEngine(t *testing.T, f func(t *testing.T, e engine.Engine)) {
 }
 
 // options are those of the runs below.
-var options = Options{Rows: 300, Rounds: 1, Seed: 1, Batch: []int{100}, Clients: []int{3}}
+var options = Options{Rows: 300, Rounds: 1, Seed: 1, Batch: []int{100}, Clients: 3}
 
 func bench(e engine.Engine, kind string, params measure.Params) *Bench {
 	return &Bench{Engine: e, Options: options, Kind: key.Find([]string{kind})[0], Params: params, Round: 1}
@@ -79,7 +79,7 @@ func run(ctx context.Context, t *testing.T, e engine.Engine, s Scenario, params 
 		if !isKnown {
 			t.Errorf("%s, %s: %s is not among the metrics", s.Name, kind, name)
 		}
-		if value <= 0 && base != "log" {
+		if value <= 0 {
 			t.Errorf("%s, %s, %s: %s = %v", s.Name, params, kind, name, value)
 		}
 	}
@@ -128,7 +128,7 @@ func TestEveryScenarioWithEveryKind(t *testing.T) {
 
 					slow := params.Get("delay") == "1ms" // a round trip
 					if s.Name == "graph" &&
-						(values["round_trips"] != trips || slow && (values["time"] < trips || values["ping"] < 1)) {
+						(values["round_trips"] != trips || slow && values["time"] < trips) {
 						t.Errorf("%s, %s: %v, want %v round trips", params, k.Name, values, trips)
 					}
 				}
@@ -160,7 +160,7 @@ func TestGraphsAreStoredWhole(t *testing.T) {
 
 func TestClientsInsertEachRowOnce(t *testing.T) {
 	eachEngine(t, func(t *testing.T, e engine.Engine) {
-		for _, kind := range []string{"auto", "snowflake", "uuidv7-text"} {
+		for _, kind := range []string{"auto", "snowflake", "uuidv4-text"} {
 			b := bench(e, kind, nil)
 			table := b.Table("once", account)
 			must(t, b.Create(t.Context(), table))
