@@ -104,8 +104,15 @@ func testAll(interrupted context.Context, opts options) (int, error) {
 		return exitUsage, err
 	}
 	parallel := max(4, runtime.NumCPU()) // most packages wait for servers and clocks
-	fmt.Printf("testing %d packages, %d at a time\n", len(packages), parallel)
+	announce(opts, len(packages), parallel)
 
+	cgo, err := exec.Command("go", "env", "CGO_ENABLED").Output()
+	if err != nil {
+		return 1, fmt.Errorf("go env: %w", err)
+	}
+	if strings.TrimSpace(string(cgo)) == "0" {
+		return 1, errors.New("SQLite needs cgo: install a C compiler such as gcc or clang, and unset CGO_ENABLED")
+	}
 	env, err := testdb.Environment(os.Stdout)
 	if err != nil {
 		return 1, err
@@ -123,7 +130,7 @@ func testAll(interrupted context.Context, opts options) (int, error) {
 	cmd := exec.Command("go", slices.Concat(args, []string{timeout}, packages)...) // without a context: see main
 	cmd.Env, cmd.Stderr = env, os.Stderr
 
-	results := newReport(os.Stdout)
+	results := newReport(os.Stdout, len(packages))
 	code, err := results.read(interrupted, cmd)
 	if err != nil || interrupted.Err() != nil {
 		return 1, err
@@ -176,4 +183,20 @@ func rank(pkg string) int {
 		return i
 	}
 	return len(slow)
+}
+
+// announce says what will happen, and how long it takes.
+func announce(opts options, packages, parallel int) {
+	fmt.Printf("testing %d packages, %d at a time", packages, parallel)
+	if slices.Contains(opts.patterns, everything) && opts.tests == "" {
+		minutes := "6 minutes"
+		if opts.race {
+			minutes = "8 minutes"
+		}
+		if opts.long {
+			minutes = "2 hours"
+		}
+		fmt.Printf(": about %s on 2 cores, and 10 minutes more to compile for the first time", minutes)
+	}
+	fmt.Println()
 }

@@ -7,27 +7,46 @@ import (
 	"fmt"
 	"io"
 	"maps"
+	"os"
 	"os/exec"
 	"regexp"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/sqlflake/sqlflake/internal/skip"
 )
 
-// report prints what "go test -json" reports: a line for each package, and the output of failed tests.
+// report prints what "go test -json" reports: a line for each package, and the output of failed tests. On a terminal it
+// shows the progress below.
 type report struct {
 	out     io.Writer
 	output  map[string]*strings.Builder // of tests without a result
 	passed  int
 	skipped map[string][]string // the names of tests by the reason
+
+	terminal    bool
+	total, done int                  // packages
+	running     map[string]time.Time // packages by the time of their start
 }
 
 // event is a line of "go test -json", see "go doc test2json".
 type event struct{ Action, Package, Test, Output string }
 
-func newReport(out io.Writer) *report {
-	return &report{out: out, output: map[string]*strings.Builder{}, skipped: map[string][]string{}}
+func newReport(out io.Writer, packages int) *report {
+	return &report{
+		out: out, output: map[string]*strings.Builder{}, skipped: map[string][]string{},
+		terminal: isTerminal(out), total: packages, running: map[string]time.Time{},
+	}
+}
+
+func isTerminal(out io.Writer) bool {
+	file, ok := out.(*os.File)
+	if !ok {
+		return false
+	}
+	info, err := file.Stat()
+	return err == nil && info.Mode()&os.ModeCharDevice != 0
 }
 
 // read runs the command, prints its results until an interrupt, and returns its exit code.
@@ -67,23 +86,53 @@ func (r *report) read(interrupted context.Context, cmd *exec.Cmd) (code int, err
 	}
 }
 
-// follow adds the events until there are no more. After an interrupt it prints nothing: the output of each unfinished
-// test would follow.
+// follow adds the events until there are no more, and shows the progress once a second. After an interrupt it prints
+// nothing: the output of each unfinished test would follow.
 func (r *report) follow(interrupted context.Context, events <-chan event) {
+	second := time.NewTicker(time.Second)
+	defer second.Stop()
 	for {
 		select {
 		case e, more := <-events:
 			if !more {
+				r.print("")
 				return
 			}
 			r.add(e)
+		case <-second.C:
+			r.showProgress()
 		case <-interrupted.Done():
+			r.print("")
 			r.out, interrupted = io.Discard, context.Background()
 		}
 	}
 }
 
-func (r *report) print(text string) { fmt.Fprint(r.out, text) }
+// showProgress writes over the last line of the terminal, which print removes.
+func (r *report) showProgress() {
+	if !r.terminal {
+		return
+	}
+	status := fmt.Sprintf("%d of %d packages", r.done, r.total)
+	slowest := ""
+	for pkg, start := range r.running {
+		if slowest == "" || start.Before(r.running[slowest]) {
+			slowest = pkg
+		}
+	}
+	if slowest != "" {
+		took := time.Since(r.running[slowest]).Round(time.Second)
+		status += fmt.Sprintf(", longest now: %s, %v", short(slowest), took)
+	}
+	r.print(status)
+}
+
+func (r *report) print(text string) {
+	if r.terminal {
+		text = "\r\x1b[K" + text
+	}
+	fmt.Fprint(r.out, text)
+}
 
 func short(name string) string { return strings.TrimPrefix(name, root+"/") }
 
@@ -117,6 +166,8 @@ func (r *report) add(e event) {
 // addPackage adds an event of a whole package.
 func (r *report) addPackage(e event) {
 	switch e.Action {
+	case "start":
+		r.running[e.Package] = time.Now()
 	case "output", "build-output":
 		if e.Output != "PASS\n" {
 			r.print(e.Output)
@@ -128,7 +179,15 @@ func (r *report) addPackage(e event) {
 				delete(r.output, test)
 			}
 		}
+		r.end(e.Package)
+	case "pass", "skip":
+		r.end(e.Package)
 	}
+}
+
+func (r *report) end(pkg string) {
+	delete(r.running, pkg)
+	r.done++
 }
 
 var position = regexp.MustCompile(`^\S+\.go:\d+: `)

@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 )
 
 // repository creates a repository with the files and changes to its folder. Its tests use no servers.
@@ -88,7 +89,7 @@ func TestEveryModuleIsTestedAndFailuresAndSkipsAreShown(t *testing.T) {
 		t.Errorf("exit code %d, want 1", code)
 	}
 	for _, want := range []string{
-		"testing 6 packages, ", "postgres ", "mariadb ",
+		"testing 6 packages, ", " minutes on 2 cores", "postgres ", "mariadb ",
 		"ok  \tgithub.com/sqlflake/sqlflake/a", "broken", "FAIL\tgithub.com/sqlflake/sqlflake/b",
 		"expected ';', found Go", "panic: crashed", "ok  \tgithub.com/sqlflake/sqlflake/nested",
 		"\n3 tests passed, 2 skipped\n    1 no program (fails in CI)\n        a.TestIt/sub\n",
@@ -131,6 +132,23 @@ func TestPatternsReachEveryModule(t *testing.T) {
 		if got != want {
 			t.Errorf("%s: %s, want %s", pattern, got, want)
 		}
+	}
+}
+
+func TestATerminalShowsWhatIsDoneAndWhatTakesLongest(t *testing.T) {
+	var out strings.Builder
+	r := newReport(&out, 3)
+	r.terminal = true
+	r.add(event{Action: "start", Package: root + "/a"})
+	r.running[root+"/b"] = time.Now().Add(-time.Minute)
+	r.showProgress()
+	r.add(event{Action: "pass", Package: root + "/b"})
+	r.showProgress()
+
+	const line = "\r\x1b[K"
+	want := line + "0 of 3 packages, longest now: b, 1m0s" + line + "1 of 3 packages, longest now: a, 0s"
+	if out.String() != want {
+		t.Errorf("%q, want %q", &out, want)
 	}
 }
 
