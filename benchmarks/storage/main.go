@@ -106,7 +106,7 @@ func (s settings) write(r report.Report, out, progress io.Writer) error {
 		if err := r.WriteDocs(s.docs); err != nil {
 			return fmt.Errorf("-docs: %w", err)
 		}
-		fmt.Fprintf(progress, "The table is %s.\n", filepath.Join(s.docs, "table.md"))
+		fmt.Fprintf(progress, "bytes.svg and table.md are in %s.\n", s.docs)
 	}
 
 	return nil

@@ -25,7 +25,7 @@ indexes, and the speed of inserting rows.
 	go run ./storage -keys snowflake,uuidv4 -scenario load -rows 1000000
 	go run ./storage -out report                      also writes report/RESULTS.md and results.txt
 	go run ./storage -report report                   writes them again without measuring
-	go run ./storage -report report -docs docs        also writes docs/table.md, for a README
+	go run ./storage -report report -docs docs        also writes table.md and bytes.svg, for a README
 
 The output is a table for each scenario, database and case, with each figure's ratio to auto-increment. The exit code is
 0, 1 after an error, 130 after Ctrl-C.
@@ -53,7 +53,7 @@ type settings struct {
 	options   scenario.Options
 	out       string
 	report    string // folder or file to render again
-	docs      string // folder for a README's table
+	docs      string // folder for a README's chart and table
 	command   string // the flags without DSNs, which may contain passwords
 }
 
@@ -107,7 +107,7 @@ func parse(args []string, out io.Writer) (s settings, err error) {
 	flags.StringVar(&s.out, "out", "", "new `folder` for the report")
 	flags.StringVar(&s.report, "report", "",
 		"`folder` of a report, or its results.txt or .txt.gz, to write again without measuring")
-	flags.StringVar(&s.docs, "docs", "", "`folder` for the table of a README")
+	flags.StringVar(&s.docs, "docs", "", "`folder` for the picture and the table of a README")
 
 	if err = flags.Parse(args); errors.Is(err, flag.ErrHelp) {
 		flags.SetOutput(out)

@@ -28,7 +28,7 @@ const (
 // Kind is a way to make keys and to store them.
 type Kind struct {
 	Name  string // in -keys, in files
-	Title string // in tables
+	Title string // in tables and charts
 	Store Store
 
 	Counted bool // the database makes the key, and none is sent

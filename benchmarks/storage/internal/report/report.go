@@ -1,4 +1,4 @@
-// Package report writes the figures of a measurement: as a document, as a table for READMEs, and as
+// Package report writes the figures of a measurement: as a document with a picture, as a table for READMEs, and as
 // text.
 package report
 
@@ -200,17 +200,26 @@ func (r Report) chance() string {
 }
 
 // WriteFolder writes RESULTS.md into a folder and replaces an existing one.
-func (r Report) WriteFolder(dir string) error { return writeFile(dir, "RESULTS.md", r.writeMarkdown) }
+func (r Report) WriteFolder(dir string) error {
+	return writeFiles(dir, map[string]func(io.Writer) error{"RESULTS.md": r.writeMarkdown})
+}
 
-// writeFile creates the folder, if need be, and the file.
-func writeFile(dir, name string, write func(io.Writer) error) error {
+// writeFiles creates the folder, if need be, and writes each file by its function.
+func writeFiles(dir string, files map[string]func(io.Writer) error) error {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return err
 	}
 
-	var text bytes.Buffer
-	if err := write(&text); err != nil {
-		return err
+	for name, write := range files {
+		var text bytes.Buffer
+		if err := write(&text); err != nil {
+			return err
+		}
+		err := os.WriteFile(filepath.Join(dir, name), text.Bytes(), 0o644) //nolint:gosec // for all to read
+		if err != nil {
+			return err
+		}
 	}
-	return os.WriteFile(filepath.Join(dir, name), text.Bytes(), 0o644) //nolint:gosec // for all to read
+
+	return nil
 }

@@ -47,7 +47,7 @@ func TestFolderHasEachForm(t *testing.T) {
 	must(t, r.WriteFolder(dir))
 	must(t, r.WriteDocs(dir))
 	files := map[string]string{"text": written(t, r.WriteText)}
-	for _, name := range []string{"RESULTS.md", "table.md"} {
+	for _, name := range []string{"RESULTS.md", "table.md", "bytes.svg"} {
 		text, err := os.ReadFile(filepath.Join(dir, name))
 		must(t, err)
 		files[name] = string(text)
@@ -58,7 +58,11 @@ func TestFolderHasEachForm(t *testing.T) {
 			`Time; 1ms to the server \| [0-9.]+ ms \| 0\.[0-9]+×▲`, "there is no index",
 		},
 		"table.md": {`PostgreSQL 15, one client \| 8 clients`},
-		"text":     {"there is no index", `22.6 B \(1.00×\)`, `[0-9] B \(1\.[0-9]+×▼\)`},
+		"bytes.svg": {
+			"prefers-color-scheme:dark", `fill:#0b5fb8;fill:var\(--snow\)`, "full colour: indexes",
+			">one client<",
+		},
+		"text": {"there is no index", `22.6 B \(1.00×\)`, `[0-9] B \(1\.[0-9]+×▼\)`},
 	} {
 		for _, want := range wanted {
 			if !regexp.MustCompile(want).MatchString(files[name]) {
@@ -87,7 +91,7 @@ func TestEmptyReportIsWritten(t *testing.T) {
 	r := New(measure.Environment{}, nil)
 	must(t, r.WriteFolder(t.TempDir()))
 	if err := r.WriteDocs(t.TempDir()); err == nil {
-		t.Error("a report without figures gave a table")
+		t.Error("a report without figures gave pictures")
 	}
 }
 
