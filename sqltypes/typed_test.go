@@ -34,7 +34,7 @@ func (noteKind) Prefix() string     { return "note" }
 func (shortestKind) Prefix() string { return "x" }
 func (longestKind) Prefix() string  { return "a" + strings.Repeat("_", 61) + "z" }
 
-// idValue and idPointer are the interfaces of Typed, Text, Binary and uuidkey.ID.
+// idValue and idPointer are the interfaces of Typed, Text and uuidkey.ID.
 type idValue interface {
 	~int64
 	columnValue

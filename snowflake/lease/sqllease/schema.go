@@ -50,9 +50,9 @@ import (
 //
 //  1. In each dialect: createLeases and usable; addLease and takeOver, which set it; list and readMove, which read it.
 //  2. In Go: snapshot.owner has the parameters; Store.list, reservedHolder and Store.survey read it. For the holder
-//     also leasestore.Holder, the option in lease/options.go, lease/reservation.go and leasetest/leasetest.go. The other
-//     stores: filelease (owner.go, row.go) and kvlease (store.go, row.go) copy field by field, redislease writes the
-//     holder as JSON. cmd/sqlflake/workers.go shows it.
+//     also leasestore.Holder, the option in lease/options.go, lease/reservation.go and leasetest/leasetest.go. The
+//     other stores: filelease (owner.go, row.go) and kvlease (store.go, row.go) copy field by field, redislease writes
+//     the holder as JSON. cmd/sqlflake/workers.go shows it.
 //  3. Package sqlfunc reserves workers with the INSERT and UPDATE of contrib/sqlfunc/postgres_reserve.sql.
 //  4. The two migrations in examples/recipes/migrations copy the DDL. Who has applied them needs a new file with an
 //     ALTER TABLE.
