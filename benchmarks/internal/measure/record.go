@@ -92,7 +92,7 @@ type Environment struct {
 	Time     string               // of the start, RFC 3339
 	Command  string               // the flags
 	Baseline string               // the kind that the others are compared with
-	Settings []Setting            // of the tool: seed, durable, rows
+	Settings []Setting            // of the tool: seed, rows
 	Machine  []Setting            // with goos, goarch and cpu, which benchstat knows
 	Database map[string][]Setting // by engine
 	Notes    map[string][]string  // by engine: what could not be measured
