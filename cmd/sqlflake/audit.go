@@ -90,6 +90,7 @@ func auditCommand(now func() time.Time) *cobra.Command {
 			return o.run(c.Context(), streamsOf(c), now)
 		},
 	}
+
 	o.addFlags(c)
 	return c
 }

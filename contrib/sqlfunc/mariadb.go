@@ -75,8 +75,8 @@ func (f *Functions) mariadbSummed(what, definition string) string {
 // routine. The text contains no backslash, so only quotes have a meaning in the literal, in every sql_mode.
 func (f *Functions) mariadbRoutine(what, definition, comment string) string {
 	return f.mariadbFill(`BEGIN NOT ATOMIC
-	IF NOT EXISTS (SELECT 1 FROM information_schema.routines WHERE routine_schema = DATABASE() AND routine_type = 'FUNCTION'
-		AND routine_name = {routine} AND routine_comment = {comment}) THEN
+	IF NOT EXISTS (SELECT 1 FROM information_schema.routines WHERE routine_schema = DATABASE()
+		AND routine_type = 'FUNCTION' AND routine_name = {routine} AND routine_comment = {comment}) THEN
 		EXECUTE IMMEDIATE '
 `+strings.ReplaceAll(definition, "'", "''")+`';
 	END IF;

@@ -91,6 +91,7 @@ func (r *report) read(interrupted context.Context, cmd *exec.Cmd) (code int, err
 func (r *report) follow(interrupted context.Context, events <-chan event) {
 	second := time.NewTicker(time.Second)
 	defer second.Stop()
+
 	for {
 		select {
 		case e, more := <-events:
@@ -113,6 +114,7 @@ func (r *report) showProgress() {
 	if !r.terminal {
 		return
 	}
+
 	status := fmt.Sprintf("%d of %d packages", r.done, r.total)
 	slowest := ""
 	for pkg, start := range r.running {
@@ -120,6 +122,7 @@ func (r *report) showProgress() {
 			slowest = pkg
 		}
 	}
+
 	if slowest != "" {
 		took := time.Since(r.running[slowest]).Round(time.Second)
 		status += fmt.Sprintf(", longest now: %s, %v", short(slowest), took)

@@ -82,8 +82,8 @@ type NoWorkerError struct {
 func (e *NoWorkerError) Error() string {
 	if !e.Start.IsZero() {
 		start := e.Start.UTC().Format(time.RFC3339Nano)
-		return fmt.Sprintf("%v: namespace %q has moved to another layout, and lends workers from its start on, %s, in %v",
-			ErrNoWorker, e.Namespace, start, e.Wait.Round(time.Millisecond))
+		return fmt.Sprintf("%v: namespace %q has moved to another layout, and lends workers from its start on, "+
+			"%s, in %v", ErrNoWorker, e.Namespace, start, e.Wait.Round(time.Millisecond))
 	}
 
 	s := fmt.Sprintf("%v: all of %d to %d in namespace %q are held or not given out yet",

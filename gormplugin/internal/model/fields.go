@@ -17,6 +17,7 @@ func (r *Records) Field(i int, field *schema.Field) any {
 		if x, ok := r.maps[i][field.DBName]; ok {
 			return x
 		}
+
 		for name, x := range r.maps[i] {
 			if names(field, name) {
 				return x
@@ -24,6 +25,7 @@ func (r *Records) Field(i int, field *schema.Field) any {
 		}
 		return nil
 	}
+
 	x, _ := field.ValueOf(r.ctx, r.At(i))
 	return x
 }
