@@ -151,10 +151,12 @@ func (c Created) ranges(t target) (ranges []snowflake.Range, mask snowflake.ID, 
 	if c.to != nil {
 		to = *c.to
 	}
-	isUnbounded := c.from == nil && c.to == nil
 	hasZeroFrom := c.from != nil && from.IsZero()
 	switch {
-	case isUnbounded, hasZeroFrom, to.IsZero():
+	case c.from == nil && c.to == nil:
+		return nil, 0, times, fmt.Errorf("%w: a Created of %s has no bound: make it with CreatedBetween, CreatedSince "+
+			"or CreatedBefore", ErrCondition, t)
+	case hasZeroFrom, to.IsZero():
 		return nil, 0, times, fmt.Errorf("%w: a bound of %s is the zero time", ErrCondition, t)
 	}
 

@@ -211,41 +211,53 @@ func (s *memoryStore) Acquire(ctx context.Context, r leasestore.Request) (leases
 	return grant, err
 }
 
-// Extend only checks whether the pool was closed: database/sql does that before it checks the context, and checks the
-// context before it takes or opens a connection. The horizon need not be stored as long as no process can take the
+// checkOpen returns an error if the pool was closed. It needs no connection: database/sql checks that before it checks
+// the context, and the context before it takes or opens a connection.
+func (s *memoryStore) checkOpen(c leasestore.Claim, horizon int64, ttl time.Duration) error {
+	if _, err := s.Store.Extend(ended(), c, horizon, ttl); errors.Is(err, os.ErrClosed) {
+		return err
+	}
+	return nil
+}
+
+// Extend only checks whether the pool was closed. The horizon need not be stored as long as no process can take the
 // worker.
 func (s *memoryStore) Extend(
 	_ context.Context, c leasestore.Claim, horizon int64, ttl time.Duration,
 ) (time.Time, error) {
-	if _, err := s.Store.Extend(ended(), c, horizon, ttl); errors.Is(err, os.ErrClosed) {
-		return time.Time{}, err
-	}
-	return time.Time{}, nil
+	return time.Time{}, s.checkOpen(c, horizon, ttl)
 }
 
 // Release stores the horizon before it gives the worker back.
 func (s *memoryStore) Release(ctx context.Context, c leasestore.Claim, unused int64) error {
 	row := c
-	row.Next = c.Token // an earlier attempt may have replaced the row's token by it
+	row.Next = c.Token // an earlier attempt may have stored it in the row already
 	if token := s.token.Load(); token != nil {
 		row.Token = *token
 	}
 
-	if _, err := s.Extend(ctx, row, unused, forever); err != nil {
+	if err := s.checkOpen(row, unused, forever); err != nil {
 		return err
 	}
-
-	if db, ok := s.pool.(*sql.DB); ok {
-		if stats := db.Stats(); stats.Idle == 0 && stats.MaxOpenConnections != 1 {
-			return fmt.Errorf("gormplugin: worker %d of a SQLite database without a file stays held: "+
-				"its connection is in use, and another one may have another database", c.Worker)
-		}
+	if s.needsConnection() {
+		return fmt.Errorf("gormplugin: worker %d of a SQLite database without a file stays held: its connection is in "+
+			"use, and another one may have another database; end transactions and close rows before Close", c.Worker)
 	}
 
 	if _, err := s.Store.Extend(ctx, row, unused, forever); err != nil {
 		return err
 	}
 	return s.Store.Release(ctx, row, unused)
+}
+
+// needsConnection reports whether a statement would open a connection, and with it perhaps another database.
+func (s *memoryStore) needsConnection() bool {
+	db, ok := s.pool.(*sql.DB)
+	if !ok {
+		return false
+	}
+	stats := db.Stats()
+	return stats.Idle == 0 && stats.MaxOpenConnections != 1
 }
 
 // ended returns a context that is done, with which Close makes one short attempt.

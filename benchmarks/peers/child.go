@@ -40,9 +40,9 @@ type drawn struct {
 	Began   time.Time // drawing
 }
 
-// isChild draws IDs and returns true if this process was started for that. The main function of a program that runs
+// runChild draws IDs and returns true if this process was started for that. The main function of a program that runs
 // scenarios must call it first.
-func isChild() bool {
+func runChild() bool {
 	if len(os.Args) != 2 || os.Args[1] != childArg {
 		return false
 	}

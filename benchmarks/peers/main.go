@@ -25,7 +25,7 @@ its documentation says. Prints a Markdown table of the IDs that came twice; take
 `
 
 func main() {
-	if isChild() {
+	if runChild() {
 		return
 	}
 

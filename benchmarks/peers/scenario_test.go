@@ -14,7 +14,7 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	if !isChild() && !isWriter() {
+	if !runChild() && !runWriter() {
 		os.Exit(testdb.Main(m))
 	}
 }

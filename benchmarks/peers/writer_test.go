@@ -42,8 +42,8 @@ const batch = 16 // rows of a statement
 // patience bounds waits. It is no promise: the machine may be busy.
 const patience = 3 * time.Minute
 
-// isWriter inserts rows and returns true if this process was started for that.
-func isWriter() bool {
+// runWriter inserts rows and returns true if this process was started for that.
+func runWriter() bool {
 	text, ok := os.LookupEnv(writerVariable)
 	if !ok {
 		return false

@@ -294,7 +294,7 @@ func TestWrongArgumentsOfPartitions(t *testing.T) {
 		"--unit month --json --sql events":        "if any flags in the group [json sql] are set",
 		"--unit month --retain -1 events":         "WithRetain(-1)",
 		"--unit month --idle -2 events":           "WithIdle(-2)",
-		"--unit month --start long-ago events":    "is neither a time",
+		"--unit month --start long-ago events":    "is not a time",
 		"--unit 1ns events":                       "whole seconds",
 		"--unit month --layout sonyflake3 events": "--layout",
 		"--unit month --tz Mars events":           "--tz",

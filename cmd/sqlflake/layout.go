@@ -73,7 +73,7 @@ func (o *layoutOptions) compared(out io.Writer, old, layout snowflake.Layout, no
 	next := now.Truncate(time.Second).Add(time.Second)
 	until, _, err := parseTime(o.until, next, time.UTC)
 	if err != nil {
-		return err
+		return usage("--until: %v", err)
 	}
 
 	d := compare(old, layout, until, now)
@@ -250,21 +250,23 @@ func (d *difference) setFrom(old, layout snowflake.Layout, until time.Time) {
 // setEqual sets whether an ID that NEW issues at until is one of OLD.
 func (d *difference) setEqual(old, layout snowflake.Layout, until time.Time) {
 	id, err := layout.Compose(snowflake.Parts{Time: until})
-	switch {
-	case err != nil:
+	if err != nil {
 		d.Equal = "no: NEW has no IDs of that time"
 		return
-	case uint64(id)>>old.Bits() != 0:
-		d.Equal = "no: its IDs have more bits than those of OLD"
+	}
+	if uint64(id)>>old.Bits() != 0 {
+		d.Equal = "no: its IDs have more bits than the IDs of OLD"
 		return
 	}
 
-	answer, at := "yes, unless the workers differ", old.Time(id)
+	at := old.Time(id)
+	answer := "yes, unless the workers differ"
 	if at.Before(until) {
 		answer = "yes, an old one"
 	} else if at.After(until) {
 		answer = "no, but one that OLD would issue later"
 	}
+
 	d.Equal, d.ID, d.Time = answer, id.String(), at.Format(time.RFC3339Nano)
 }
 

@@ -89,7 +89,7 @@ yes, an old one.
 	for _, test := range []struct{ old, layout, from, equal, time string }{
 		{"baidu", longer, "", "yes, an old one", "2019-01-04T11:25:00Z"},
 		{"default", "default", "2026-11-22T21:40:01Z", "yes, unless the workers differ", "2026-11-22T21:40:01Z"},
-		{"javascriptsafe", "default", "2026-11-22T21:40:01Z", "no: its IDs have more bits than those of OLD", ""},
+		{"javascriptsafe", "default", "2026-11-22T21:40:01Z", "no: its IDs have more bits than the IDs of OLD", ""},
 		{"default", "twitter", "2026-11-22T21:40:01Z", "no, but one that OLD would issue later", "2041-01-19T19:57:06.343Z"},
 		{"twitter", "epoch=2030-01-01T00:00:00Z tick=1ms time:41 worker:10 sequence:12", "2046-01-19T19:57:06.343Z", "no: NEW has no IDs of that time", ""},
 	} {

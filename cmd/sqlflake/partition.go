@@ -73,8 +73,8 @@ func adoptCommand(now func() time.Time) *cobra.Command {
 		Short: "Turn an ordinary table into one with partitions",
 		Long: `It is for PostgreSQL: the rows stay where they are, as one partition, and others
 read and write meanwhile. After an interrupt, call it again. Read the
-documentation of Set.Adopt, and look at --dry-run --sql before. On MySQL and
-MariaDB it is an error that has the statement which partitions the table.` + partitionHelp,
+documentation of Set.Adopt, and look at --dry-run --sql first. On MySQL and
+MariaDB it ends with an error that has the statement to execute.` + partitionHelp,
 		Example: `  sqlflake partition adopt --dsn postgres://app@db/shop \
     --unit month --dry-run --sql events
   sqlflake partition adopt --dsn postgres://app@db/shop --unit month events`,
@@ -210,7 +210,7 @@ func (o *partitionOptions) options(logs io.Writer, now time.Time) ([]partition.O
 	if o.start != "" {
 		at, _, err := parseTime(o.start, now, o.zone)
 		if err != nil {
-			return nil, err
+			return nil, usage("--start: %v", err)
 		}
 		options = append(options, partition.WithStart(at))
 	}

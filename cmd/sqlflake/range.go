@@ -163,7 +163,7 @@ func spanOf(args []string, now time.Time, zone *time.Location) (from, to time.Ti
 	if !isDuration {
 		var end time.Time // of a year, month or day
 		if from, end, err = parseTime(args[0], now, zone); err != nil {
-			return from, to, err
+			return from, to, usage("%v, nor a duration, such as 36h or 7d", err)
 		}
 		if !end.IsZero() {
 			to = end
@@ -179,7 +179,7 @@ func spanOf(args []string, now time.Time, zone *time.Location) (from, to time.Ti
 			to = from.Add(length)
 		default:
 			if to, _, err = parseTime(args[1], now, zone); err != nil {
-				return from, to, err
+				return from, to, usage("%v, nor a duration, such as 36h or 7d", err)
 			}
 		}
 	}
@@ -217,7 +217,7 @@ func parseTime(text string, now time.Time, zone *time.Location) (at, end time.Ti
 			return at.In(zone), end, nil
 		}
 	}
-	return at, end, usage("%q is neither a time, such as 2026-11-22T15:04, nor a duration, such as 36h or 7d", text)
+	return at, end, usage("%q is not a time, such as 2026-11-22 or 2026-11-22T15:04", text)
 }
 
 // beginOf returns the first moment of a day, which is given by its midnight in UTC. If clocks are set at midnight, the

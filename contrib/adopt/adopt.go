@@ -80,7 +80,7 @@ func DropAutoIncrement(db *gorm.DB, models ...any) error {
 	return wrap("adopt: drop auto-increment", drop(db, models))
 }
 
-// drop checks the models and changes their tables.
+// drop checks all models before it changes the first table.
 func drop(db *gorm.DB, models []any) error {
 	if err := checkHandle(db); err != nil {
 		return err
@@ -196,15 +196,17 @@ func each(keys []countedKey, f func(i int, k countedKey) error) error {
 	return nil
 }
 
-// read returns what one reads about each key, which rejects what must not be changed.
-func read[T any](db *gorm.DB, keys []countedKey, one func(k countedKey, db *gorm.DB) (T, error)) ([]T, error) {
+// readAll returns what read finds about each key. It stops at the first key that must not be changed: read rejects it,
+// or conditions on the time of IDs would find its old rows.
+func readAll[T any](db *gorm.DB, keys []countedKey, read func(k countedKey, db *gorm.DB) (T, error)) ([]T, error) {
 	found := make([]T, len(keys))
-	return found, each(keys, func(i int, k countedKey) (err error) {
-		if found[i], err = one(k, db); err != nil {
+	err := each(keys, func(i int, k countedKey) (err error) {
+		if found[i], err = read(k, db); err != nil {
 			return err
 		}
 		return k.checkMinID(db)
 	})
+	return found, err
 }
 
 // countedKeys returns the key columns of the models, each once.

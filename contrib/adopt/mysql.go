@@ -55,7 +55,7 @@ func dropOnMySQL(db *gorm.DB, keys []countedKey) error {
 
 // modifyAll changes the columns that have to change.
 func modifyAll(db *gorm.DB, conn *sql.Conn, keys []countedKey) error {
-	found, err := read(db, keys, countedKey.onMySQL)
+	found, err := readAll(db, keys, countedKey.onMySQL)
 	if err != nil || !slices.ContainsFunc(found, func(key mysqlKey) bool { return key.definition != "" }) {
 		return err
 	}

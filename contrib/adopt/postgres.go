@@ -73,7 +73,7 @@ func resolve(tx *gorm.DB, keys []countedKey) (all []countedKey, err error) {
 
 // dropCounters drops the defaults or identities of the keys, and their sequences.
 func dropCounters(tx *gorm.DB, keys []countedKey) error {
-	found, err := read(tx, keys, countedKey.onPostgres)
+	found, err := readAll(tx, keys, countedKey.onPostgres)
 	if err != nil {
 		return err
 	}

@@ -230,15 +230,17 @@ func (a *adoption) add(step Step, run func(context.Context, engine.Querier) erro
 	a.plan.Steps = append(a.plan.Steps, step)
 }
 
-// planCreates plans the missing partitions, also those after the first one, which may end after the last one ahead: it
-// has the rows that there were.
+// planCreates plans the missing partitions. The first partition holds the rows from before the adoption, and may end
+// after the last period ahead. The planner then takes its end for the local time, so partitions follow it.
 func (s *Set) planCreates(ctx context.Context, q engine.Querier, st *engine.State) (*Plan, error) {
 	now := s.now()
+	local := now
 	if len(st.Parts) > 0 && st.Parts[0].Hi != engine.NoHigh {
-		now = period.Later(now, s.calendar.At(st.Parts[0].Hi))
+		local = period.Later(now, s.calendar.At(st.Parts[0].Hi))
 	}
 
-	p := s.newPlanner(st, now, s.probe(ctx, q, st))
-	p.latest = period.Later(st.Now, s.now())
-	return p.plan, p.run(p.create)
+	p := s.newPlanner(st, local, s.probe(ctx, q, st))
+	p.latest = period.Later(st.Now, now) // the real time, for the reasons of the steps
+	err := p.run(p.create)
+	return p.plan, err
 }

@@ -405,7 +405,7 @@ func (p *planner) newName(at period.Span) string {
 	return text
 }
 
-// free reports whether a new partition can have the name.
+// free reports whether a new partition can have the name, and adds a problem to the plan if another table has it.
 func (p *planner) free(text string) bool {
 	taken := p.taken(text)
 	if taken {

@@ -133,7 +133,7 @@ var (
 	ErrOption = engine.ErrOption
 
 	// ErrTable is returned by all methods that use the database if the table can't be maintained: it does not exist, is
-	// a view, has no partitions, is partitioned by something else than ranges of the key, or its key is no bigint.
+	// a view, has no partitions, is partitioned by something other than ranges of the key, or its key is not a bigint.
 	// Adopt returns it for a table that can't be partitioned by its key, and on MySQL and MariaDB. Maintain returns it
 	// there if WithKeep or WithArchive can't make a table of a partition, because another table has its name.
 	ErrTable = engine.ErrTable

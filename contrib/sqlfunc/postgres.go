@@ -2,7 +2,6 @@ package sqlfunc
 
 import (
 	"cmp"
-	_ "embed" // for the template
 	_ "embed" // for the templates
 	"fmt"
 	"strings"

@@ -108,7 +108,7 @@ func (i *instance) start(ctx context.Context, install, serve string, c Config) e
 	return i.await(ctx, log, data)
 }
 
-// arguments returns the arguments of the server.
+// arguments returns the command line of the server for the data folder.
 func (i *instance) arguments(data string, c Config) []string {
 	args := i.serves(i.dir, data)
 	if c.CacheMiB > 0 {

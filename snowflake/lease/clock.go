@@ -66,6 +66,7 @@ func (l *Lease) checkClocks(grant leasestore.Grant, floor, tick int64, gap time.
 		if skew := l.state.skew + gap; skew.Abs() > l.cfg.maxSkew {
 			return fmt.Errorf("%w by %v, more than %v", ErrClockSkew, skew, l.cfg.maxSkew)
 		}
+
 		// The owner before may have had the greatest skew in the other direction.
 		limit := l.cfg.window + 2*l.cfg.maxSkew + time.Duration(l.lessee.Lead())*l.layout.Tick()
 		if ahead := grant.Horizon - tick; ahead > ticks(limit, l.layout) {
@@ -74,7 +75,7 @@ func (l *Lease) checkClocks(grant leasestore.Grant, floor, tick int64, gap time.
 		}
 	}
 
-	// A floor that is further ahead than any reach and skew: the server's clock was wrong when it was promoted.
+	// A floor further ahead than any reach and skew means that the server's clock was wrong when it was promoted.
 	limit := 2*MaxWindow + snowflake.MaxLead + DefaultMaxSkew + 2*l.cfg.maxSkew + 2*l.layout.Tick()
 	if ahead := floor - tick; ahead > ticks(limit, l.layout) {
 		return fmt.Errorf("%w: the floor after a failover of the store is %v, ahead by %v, more than %v",

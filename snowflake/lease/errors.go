@@ -74,8 +74,8 @@ type NoWorkerError struct {
 	First, Last int64         // the requested workers
 	Wait        time.Duration // until the first of them expires unless it is extended, or until the floor; 0 if unknown
 
-	// Start is when the layout to which the namespace has moved begins: no worker is lent before, and Wait is until
-	// then. The zero Time: it has begun.
+	// Start is when the new layout of a namespace that has moved begins. Until then no worker is lent, and Wait ends at
+	// it. It is zero if the layout has begun.
 	Start time.Time
 }
 

@@ -47,7 +47,7 @@ func (m *memory) Change(namespace string, change func(e *leasestore.Entry)) {
 		return
 	}
 
-	ns.look(m.now())
+	ns.setHeld(m.now())
 	for _, row := range ns.rows {
 		change(row)
 	}
@@ -164,7 +164,7 @@ func (m *memory) List(ctx context.Context, namespace string) ([]leasestore.Entry
 		}
 
 		ns := m.namespaces[name]
-		ns.look(m.now())
+		ns.setHeld(m.now())
 		for _, worker := range slices.Sorted(maps.Keys(ns.rows)) {
 			row := *ns.rows[worker]
 			row.Token = ""
@@ -218,11 +218,11 @@ func lostClaim(c leasestore.Claim) error {
 type memoryNamespace struct {
 	layout  string
 	version string                      // of the protocol, that a process must know; empty: any
-	rows    map[int64]*leasestore.Entry // by worker, with their tokens; Held is set by look
+	rows    map[int64]*leasestore.Entry // by worker, with their tokens; Held is set by setHeld
 }
 
-// look sets which rows are held at the time.
-func (ns *memoryNamespace) look(now time.Time) {
+// setHeld sets Held of each row as of now.
+func (ns *memoryNamespace) setHeld(now time.Time) {
 	for _, row := range ns.rows {
 		row.Held = now.Before(row.Expires)
 	}

@@ -59,7 +59,8 @@ func (l *Lease) Reserve(ctx context.Context, worker int64, purpose string) error
 	return nil
 }
 
-// checkUnused finds most workers that Reserve has to refuse before it takes one and leaves its purpose in the row.
+// checkUnused returns ErrNoWorker for a worker that was ever acquired. Reserve calls it first because an Acquire would
+// already store the purpose. It can't see an acquisition that comes after it: the grant shows that one.
 func (l *Lease) checkUnused(ctx context.Context, worker int64) error {
 	entries, err := l.store.List(ctx, l.cfg.namespace)
 	for _, e := range entries {

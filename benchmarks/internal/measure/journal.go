@@ -94,8 +94,8 @@ func newData() Data {
 	return Data{Environment: Environment{Database: map[string][]Setting{}, Notes: map[string][]string{}}}
 }
 
-// ReadFolder reads the results of a folder, or a file that ends in .txt or .txt.gz. An incomplete last line, after a
-// full disk or a kill, is left out.
+// ReadFolder reads the results of a folder, or a file of results, which may be compressed by gzip. An incomplete last
+// line, after a full disk or a kill, is left out.
 func ReadFolder(path string) (Data, error) {
 	file := path
 	if info, err := os.Stat(path); err == nil && info.IsDir() {
@@ -103,18 +103,27 @@ func ReadFolder(path string) (Data, error) {
 	}
 
 	text, err := os.ReadFile(file)
-	if packed := bytes.NewReader(text); bytes.HasPrefix(text, []byte("\x1f\x8b")) {
-		var unpacked io.Reader
-		if unpacked, err = gzip.NewReader(packed); err == nil {
-			text, err = io.ReadAll(unpacked)
-		}
+	if err == nil {
+		text, err = unpack(text)
 	}
-
 	if err != nil {
 		return Data{}, fmt.Errorf("%s: %w", path, err)
 	}
 
 	return parse(file, complete(text))
+}
+
+// unpack decompresses the text of a gzip file, and returns any other as it is.
+func unpack(text []byte) ([]byte, error) {
+	if !bytes.HasPrefix(text, []byte("\x1f\x8b")) {
+		return text, nil
+	}
+
+	r, err := gzip.NewReader(bytes.NewReader(text))
+	if err != nil {
+		return nil, err
+	}
+	return io.ReadAll(r)
 }
 
 // complete cuts an incomplete last line.

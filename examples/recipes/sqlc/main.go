@@ -68,7 +68,9 @@ func discuss(ctx context.Context, q *messages.Queries, generator *snowflake.Gene
 		return err
 	}
 
-	none, question, readers := []snowflake.ID{}, sqltypes.NullFrom(ids[0]), ids[3:] // nil would be a NULL array
+	question := sqltypes.NullFrom(ids[0])
+	readers := ids[3:]
+	none := []snowflake.ID{} // nil would be a NULL array
 	_, err := q.InsertMessages(ctx, []messages.InsertMessagesParams{
 		{ID: ids[0], SeenBy: readers, Body: "Green tea?"},
 		{ID: ids[1], ReplyTo: question, SeenBy: readers[:1], Body: "Or black?"},

@@ -290,7 +290,7 @@ func (r *Records) Load(i int, c *Column) Value {
 	return c.load(r.At(i))
 }
 
-// lacks reports whether record i has nothing in a column. A map may have something else than an ID, such as an SQL
+// lacks reports whether record i has nothing in a column. A map may have something other than an ID, such as an SQL
 // expression.
 func (r *Records) lacks(i int, c *Column) bool {
 	if r.Maps {
@@ -407,33 +407,30 @@ func names(field *schema.Field, name string) bool {
 	return found != nil && found.DBName == field.DBName
 }
 
-// fromMap reports whether an entry of a map is taken: whether the database would see something else than NULL, 0 or an
-// empty string.
+// fromMap returns the value of an entry of a map. taken is true if the database would see something other than NULL, 0
+// and the empty string; x is zero if that is no ID.
 func (c *Column) fromMap(entry any) (x Value, taken bool) {
-	rv := reflect.ValueOf(entry)
 	if c.kind == custom && reflect.TypeOf(entry) == c.elem {
-		x = c.kind.load(rv)
+		x = c.kind.load(reflect.ValueOf(entry))
 		return x, x != Value{}
 	}
 
-	if valuer, ok := entry.(driver.Valuer); ok {
-		if rv.Kind() == reflect.Pointer && rv.IsNil() {
-			return x, false
-		}
-		inner, err := valuer.Value() // of any type that the driver takes
-		if _, again := inner.(driver.Valuer); again || err != nil {
-			return x, true
-		}
-		entry, rv = inner, reflect.ValueOf(inner)
+	inner, ok := unwrapValuer(entry)
+	if !ok {
+		return Value{}, true // database/sql returns the error
 	}
 
-	value, err := driver.DefaultParameterConverter.ConvertValue(entry)
-	switch v := value.(type) {
-	case nil:
-		if err != nil && rv.CanUint() { // above the numbers of database/sql
+	value, err := driver.DefaultParameterConverter.ConvertValue(inner)
+	if err != nil {
+		if rv := reflect.ValueOf(inner); rv.CanUint() { // above math.MaxInt64, which database/sql rejects
 			x.ID = snowflake.ID(rv.Uint())
 		}
-		return x, err != nil // the driver returns the error
+		return x, true
+	}
+
+	switch v := value.(type) {
+	case nil:
+		return Value{}, false
 	case int64:
 		return Value{ID: snowflake.ID(v)}, v != 0
 	case float64: // as encoding/json reads numbers
@@ -442,6 +439,22 @@ func (c *Column) fromMap(entry any) (x Value, taken bool) {
 		return c.fromText(v)
 	}
 	return Value{}, true
+}
+
+// unwrapValuer returns what a driver.Valuer gives the driver, and any other value as it is. It returns false if
+// database/sql would reject the Valuer.
+func unwrapValuer(entry any) (inner any, ok bool) {
+	valuer, isValuer := entry.(driver.Valuer)
+	if !isValuer {
+		return entry, true
+	}
+	if rv := reflect.ValueOf(entry); rv.Kind() == reflect.Pointer && rv.IsNil() {
+		return nil, true // NULL
+	}
+
+	inner, err := valuer.Value()
+	_, isNested := inner.(driver.Valuer)
+	return inner, err == nil && !isNested
 }
 
 func (c *Column) fromText(s string) (x Value, taken bool) {

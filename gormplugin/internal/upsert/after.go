@@ -328,7 +328,7 @@ func (c *conflict) complete(i, row int, values []any) error {
 	return nil
 }
 
-// restore gives the records back what they had before the statement in some of the fields.
+// restore sets the chosen fields of the records back to their values before the statement. at counts as in c.before.
 func (c *conflict) restore(chosen func(at int) bool) error {
 	for at, x := range c.before {
 		if !chosen(at) {

@@ -129,7 +129,7 @@ func (c *conflict) findByTarget(db *gorm.DB, records []int) (unknown []int, err 
 	return unknown, nil
 }
 
-// targetFields returns the fields of the conflict target, nil if it is something else than columns. A query by the key
+// targetFields returns the fields of the conflict target, nil if it is something other than columns. A query by the key
 // would find nothing that absent has not found, unless IDs were generated for other columns.
 func (c *conflict) targetFields() (fields []*schema.Field) {
 	s, columns := c.Stmt.Schema, c.clause.Columns

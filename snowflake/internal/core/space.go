@@ -73,8 +73,8 @@ func (s TimeSlot) Period() Ticks {
 func (s Space) SequenceFirst() bool { return s.Sequence.Shift >= s.Time.Top() }
 
 // FirstSequence returns the sequence at which a worker begins a tick. It is 0 or, if IDs sort by the sequence first, a
-// number that mixes all bits of the tick and the worker (the end of SplitMix64, Steele, Lea and Flood, 2014): few IDs a
-// tick are spread then, and always the same, whoever counts them. That of worker 0 in tick 0 is 0.
+// number that mixes all bits of the tick and the worker (the end of SplitMix64, Steele, Lea and Flood, 2014), which
+// spreads the IDs even if a tick has few. It depends on nothing else. It is 0 for worker 0 in tick 0.
 func (s Space) FirstSequence(tick Ticks, worker int64) int64 {
 	if !s.SequenceFirst() {
 		return 0

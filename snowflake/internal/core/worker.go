@@ -259,13 +259,14 @@ type lead struct {
 	random func(limit uint64) uint64 // returns a number below limit; nil without WithRandomStart
 }
 
-// start returns the sequence at which count states of a tick without IDs begin. It is so low that the lead has room for
-// all of them.
+// start returns the sequence of the first of count states in a tick that has no IDs yet: with WithRandomStart a random
+// one, low enough for all of them to fit in the lead, else 0.
 func (l *lead) start(mask state, count uint64) state {
 	if l.random == nil || count > uint64(l.states) {
 		return 0
 	}
-	return state(l.random(min(uint64(mask), uint64(l.states)+1-count) + 1))
+	greatest := min(uint64(mask), uint64(l.states)+1-count)
+	return state(l.random(greatest + 1))
 }
 
 // reaches reports whether a call at now may take s without a wait, and need not skip to a later state: s is at least

@@ -20,8 +20,8 @@ const knownProtocol = 1
 // noShare is the last worker of a namespace without a share.
 const noShare = math.MaxInt64
 
-// maxCandidates is how many free workers one statement reads. So many that ask at the same time find one each in the
-// second round.
+// maxCandidates is how many free workers one statement reads. A caller that has lost races chooses at random among
+// 2^lost of them: see order.Candidates.Take. 64 are all that six lost races need.
 const maxCandidates = 64
 
 // namespace is a row of the namespaces, as a server shows it.

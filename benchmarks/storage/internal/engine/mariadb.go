@@ -143,7 +143,7 @@ func (e *mariadb) Settle(ctx context.Context, tables ...string) (err error) {
 		return fmt.Errorf("write the pages of %s: %w", strings.Join(tables, ", "), err)
 	}
 
-	// The connection returns to the pool unlocked.
+	// Unlock even if ctx has ended: the connection goes back to the pool.
 	_, err = conn.ExecContext(context.WithoutCancel(ctx), "UNLOCK TABLES")
 	return err
 }

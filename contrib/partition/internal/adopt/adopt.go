@@ -163,7 +163,7 @@ func (o *ordinary) step(why string, sql []string) Step {
 	}
 }
 
-// readOrdinary reads the table.
+// readOrdinary reads the catalog's entries of the table, its key, and the constraint checkName.
 func readOrdinary(ctx context.Context, q engine.Querier, t *Table) (*ordinary, error) {
 	o := &ordinary{legacy: engine.FitName(postgres.Engine{}, t.Table.Table, "_legacy")}
 	var now int64

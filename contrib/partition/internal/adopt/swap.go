@@ -23,7 +23,7 @@ var swapQuery string
 
 // validateQuery returns two statements for each foreign key that refers to the table and that the swap left NOT VALID:
 // one validates it, the other removes the mark from its comment. Parameters: the table's OID, referenceMark, and
-// whether the swap is still to come, when there is no mark.
+// whether the swap is still to come: then no comment has the mark yet.
 const validateQuery = `SELECT statement FROM (
 	SELECT k.*, format('%I.%I', n.nspname, c.relname) AS child, obj_description(k.oid, 'pg_constraint') AS comment
 	FROM pg_constraint AS k JOIN pg_class AS c ON c.oid = k.conrelid JOIN pg_namespace AS n ON n.oid = c.relnamespace

@@ -13,7 +13,7 @@ import (
 	"unicode/utf8"
 )
 
-// Engine is what a database does for a table.
+// Engine maintains partitioned tables on one kind of database: see packages postgres and mysql.
 type Engine interface {
 	// MaxName is the limit of a name, in bytes.
 	MaxName() int
