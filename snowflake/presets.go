@@ -13,7 +13,7 @@ func Default() Layout { return presets()[0].layout }
 // Clustered returns the layout for tables that several processes write and that are stored in the order of their
 // primary key, as InnoDB does (MySQL, MariaDB): the bits of Default, with the worker above the lower 22 bits of the
 // time. Each worker appends to its own part of the table, as InnoDB expects, and the table stays as small as with
-// auto-increment. With Default InnoDB splits pages in the middle: such tables are up to twice as large.
+// auto-increment. With Default InnoDB splits pages in the middle: such tables are up to 2.2 times as large.
 //
 // IDs of different workers are in order by time only from one [Layout.Period] of 70 minutes to the next. So are the IDs
 // of one generator whose lease takes another worker. [Layout.MaskedRanges] finds the IDs of any span of time.
