@@ -24,7 +24,7 @@ func sample(t *testing.T) Report {
 	t.Helper()
 	data, err := measure.ReadFolder("../../../results/storage.txt.gz")
 	must(t, err)
-	all := append(data.Records, measure.Record{
+	data.Records = append(data.Records, measure.Record{
 		Engine: "mariadb", Scenario: "children", Kind: "uuidv4", Round: 1,
 		Note: "there is no index",
 	})
@@ -32,7 +32,7 @@ func sample(t *testing.T) Report {
 	notes["machine"] = []string{"The machine was slow."}
 	notes["postgres"] = append(notes["postgres"], notes["machine"]...)
 
-	return New(data.Environment, all)
+	return New(data.Environment, data.Records)
 }
 
 func written(t *testing.T, write func(io.Writer) error) string {
@@ -84,7 +84,6 @@ func TestFolderHasEachForm(t *testing.T) {
 	if n := strings.Count(files["RESULTS.md"], "The machine was slow"); n != 1 {
 		t.Errorf("the machine is called busy %d times", n)
 	}
-
 }
 
 func TestEmptyReportIsWritten(t *testing.T) {
