@@ -31,8 +31,6 @@ type Model struct {
 
 	// PluginCheck holds nothing. It makes Create return gorm.ErrPrimaryKeyRequired for a key that is 0 on a handle
 	// without a plugin, except after Unscoped.
-	//
-	// With the tag "-" alone, each Create would make a map of unwritten fields.
 	PluginCheck pluginCheck `gorm:"-;<-" json:"-" yaml:"-"`
 
 	CreatedAt time.Time `json:"created_at"`

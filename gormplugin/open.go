@@ -23,20 +23,19 @@ import (
 	"github.com/sqlflake/sqlflake/snowflake/sqldb"
 )
 
-// Open makes a plugin that needs no worker number, and registers it with db: it leases a worker in db's own database
-// and fills keys with IDs of that worker. As many processes as the layout has workers may do so at a time, on any
-// hosts. No two of them have the same worker at a time. Package [lease] has the rule that keeps their IDs apart, and
-// its limits.
+// Open leases a worker number in db's own database, and registers a plugin with db that fills keys with IDs of this
+// worker. No two processes have the same worker at a time, whatever their hosts. As many can run at a time as the
+// layout has workers. Package [lease] has the rule that keeps their IDs apart, and its limits.
 //
 // It creates the tables snowflake_namespaces and snowflake_leases if they are missing ([WithLeaseTables] names others;
-// sqllease.Schema has the statement for your own migrations), takes a worker, and then extends the lease in the
-// background with one UPDATE each half minute. All processes must use one table: see sqllease.Store.Migrate. The role
-// needs the right to SELECT, INSERT and UPDATE the table, and to create it only if it does not exist. Never delete rows
-// of the table: they keep the next owner of a worker away from the IDs of the last.
+// sqllease.Schema has the statements for your own migrations). It takes a worker, and then extends the lease by one
+// UPDATE each half minute (SQLite: 5 min). All processes must use the same tables: see sqllease.Store.Migrate. The role
+// needs SELECT, INSERT and UPDATE on them, and the right to create them only if they are missing. Never delete their
+// rows: they keep the next owner of a worker away from the IDs of the last.
 //
-// A process that is killed leaves its worker held for two windows of a minute, and the next process takes another of
-// the layout, which has 1,024 by default. Open waits for a free one until ctx ends, which does not end the lease. If
-// the database does not answer, Open fails after 10 s.
+// A process that is killed leaves its worker held for two minutes (SQLite: 20). The next process takes another one: the
+// default layout has 1,024. Open waits for a free one until ctx ends, which does not end the lease. If the database
+// does not answer, Open fails after 10 s.
 //
 // # Databases
 //

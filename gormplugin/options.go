@@ -140,10 +140,9 @@ func WithLease(opts ...lease.Option) Option {
 	}
 }
 
-// WithLeaseTables sets with what the names of the two tables begin in which [Open] keeps its lease, with or without a
-// schema, instead of snowflake_: "app.snowflake_" names app.snowflake_namespaces and app.snowflake_leases. All
-// processes whose IDs must differ have to use the same tables. An empty prefix is an [ErrOption], as is the option for
-// [New].
+// WithLeaseTables sets the prefix of the names of the two lease tables of [Open], with or without a schema, instead of
+// snowflake_: "app.snowflake_" names app.snowflake_namespaces and app.snowflake_leases. All processes whose IDs must
+// differ have to use the same tables. An empty prefix is an [ErrOption], as is the option for [New].
 func WithLeaseTables(prefix string) Option {
 	return func(c *config) error {
 		if prefix == "" {

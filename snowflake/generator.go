@@ -23,14 +23,14 @@ import (
 //     it.
 //   - IDs are in order. If one call returned before another began, its ID is earlier by time and sequence; the swaps
 //     are the linearization points (Herlihy and Wing, 1990). Earlier means smaller if the layout has the time first and
-//     the sequence last except for the worker, as all presets but [Scattered] have, if With does not set different
-//     values, and with a time in two parts until a lease takes another worker. With the sequence above the time, the
-//     sequences of a tick begin at any number and continue at 0 after the last.
-//   - The clock is monotonic, so steps back of the wall clock, corrections by NTP and leap seconds do not change the
-//     order of IDs and let no call wait, nor one that waits wait longer. After a step back by more than 10 ms the
-//     generator's clock runs 5 ms slower for each second of use until it agrees with the wall clock; Stats reports the
-//     drift. It needs half of the lead for that, or without a lead, ticks that are not used. Steps forward are followed
-//     within a second of use, for example after a laptop was suspended.
+//     only the worker below the sequence, as all presets but [Scattered] have. Exceptions: With sets different values,
+//     or a lease takes another worker while the time has two parts. With the sequence above the time, the sequences of
+//     a tick begin at any number and continue at 0 after the last.
+//   - The clock is monotonic, so steps back of the wall clock, corrections by NTP and leap seconds change neither the
+//     order of IDs nor the length of a wait. After a step back by more than 10 ms the generator's clock runs 5 ms
+//     slower for each second of use until it agrees with the wall clock; Stats reports the drift. It needs half of the
+//     lead for that, or without a lead, ticks that are not used. Steps forward are followed within a second of use, for
+//     example after a laptop was suspended.
 //   - When the sequence of a tick is used up, it carries into the next tick, so the generator leads the clock by at
 //     most the lead (WithLead). A call that would lead further takes its ID first and then sleeps until it is due. If
 //     waiting calls have already taken the IDs of a second, it waits for its turn. Waiting calls of one lead are served
@@ -55,10 +55,9 @@ type Generator struct {
 // another. The worker is not an option because 0 is a worker like any other. No two processes may use the same worker
 // at the same time.
 //
-// New returns ErrFieldRange for a worker or a pinned value that does not fit into its field, ErrUnknownField for a
-// pinned field that the layout does not have, ErrLayout for the zero Layout, ErrOption for other invalid options, and
-// ErrBeforeEpoch or ErrTimeExhausted if the clock is outside the layout's time. A generator can use the first 292 years
-// of it.
+// New returns ErrFieldRange for a worker or a value of WithField that does not fit, ErrUnknownField for a field of it
+// that the layout does not have, ErrLayout for the zero Layout, ErrOption for other invalid options, and ErrBeforeEpoch
+// or ErrTimeExhausted if the clock is outside the layout's time. A generator can use the first 292 years of it.
 func New(worker int64, opts ...Option) (*Generator, error) {
 	g, cfg, err := build(opts)
 	if err != nil {
@@ -122,8 +121,8 @@ func build(opts []Option) (*Generator, core.Config, error) {
 // for, such as a type or a region. Use WithField for what distinguishes processes with the same worker, such as a
 // datacenter.
 //
-// It returns ErrUnknownField, ErrFieldRange, and ErrOption for the time, the sequence, the worker and pinned
-// fields, whose other values may belong to another process.
+// It returns ErrUnknownField, ErrFieldRange, and ErrOption for the time, the sequence, the worker and what WithField
+// has set: other values may be another process's.
 func (g *Generator) With(field string, value int64) (*Generator, error) {
 	if g.machine().Lessee == nil {
 		return nil, ErrNoGenerator
@@ -232,7 +231,7 @@ type Stats struct {
 	Issued uint64        // IDs issued for the worker in this process; less after a call that gave up its wait
 	Waits  uint64        // waits for the clock that ended without an error; a long Fill may have several
 	Waited time.Duration // the sum of these waits, by the monotonic clock
-	Lead   time.Duration // how far the last ID taken, or the start fence, is ahead of the clock, in whole ticks
+	Lead   time.Duration // how far the last ID, or the initial bound, is ahead of the clock, in whole ticks
 	Drift  time.Duration // wall clock minus the generator's, after the last second of use; below 0 after a step back
 	Steps  uint64        // steps forward of the wall clock that were followed
 

@@ -45,10 +45,8 @@ func Scattered() Layout { return presets()[2].layout }
 //   - wide: for leased workers; 256 workers with 16,384 IDs per millisecond each, four times the rate of default.
 //   - javascriptsafe: 53 bits, so IDs never exceed Number.MAX_SAFE_INTEGER, 2^53 - 1 (ECMA-262, section 21.1.2.8). It
 //     is for clients that need numbers in JSON; strings, which ID writes, need no such layout. The price is the rate:
-//     128 IDs in each tick of 10 ms and worker, 12,800 a second, so Fill of 1,000 takes 60 ms. Its 256 workers leave
-//     spare ones after a crash: 100 processes with leases were killed, and 100 more that started at once all had a
-//     worker within 1.4 s (PostgreSQL, 2 cores). After a second crash some wait for the end of leases, two windows. It
-//     ends in 2112.
+//     12,800 IDs a second for each of 256 workers, so Fill of 1,000 takes 60 ms. If 100 leased processes are killed,
+//     100 new ones find workers at once. After a second crash within two windows some have to wait. It ends in 2112.
 //   - seconds: ticks of 1 s for rows that arrive in bulk. A generator may wait a second for its first ID.
 //   - twitter: Twitter and X (twitter-archive/snowflake, IdWorker.scala, tag snowflake-2010). Set the datacenter with
 //     WithField, or it is 0.
@@ -71,12 +69,10 @@ func Scattered() Layout { return presets()[2].layout }
 //     China: its time ended on 2023-09-17, and its IDs are read with a layout of that epoch, see the example of
 //     [ParseLayout].
 //   - manyworkers: 32,768 workers, for services that take another worker when a clock steps back. Generators of this
-//     package need not; a lease prefers workers whose horizon the clock has passed. Here, too, the epoch of
-//     2025 is ours, and it ends on 2033-09-17. The article counts from 2017-12-21: its time ended on 2026-09-06.
+//     package need not. Here, too, the epoch of 2025 is ours, and it ends on 2033-09-17. The bits were published with
+//     the epoch 2017-12-21, whose time ended on 2026-09-06.
 //   - multiclock: a clock field, for services that increment it when their clock steps back. Generators of this package
-//     do not follow the clock back and need no such field. Bits of a clock are bits of a worker: with "time:41
-//     worker:12 sequence:10" and a lease of one of the workers 16*k to 16*k+15, host k has 16 clocks with a stored
-//     horizon each.
+//     do not follow the clock back and need no such field.
 //
 // Another name is an error that matches ErrLayout and lists these.
 func Preset(name string) (Layout, error) {

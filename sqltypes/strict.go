@@ -16,9 +16,9 @@ import (
 //	err := json.Unmarshal(body, &in) // {"id":"175928847299117063"}, and an error for {"id":175928847299117063}
 //	id := snowflake.ID(in.ID)
 //
-// An ID reads numbers, too, since old clients send them, and can't see which of them were rounded. So does a type that
-// is defined from Strict, which has none of its methods: use an alias. The column is a bigint; one that may be NULL is
-// a *Strict.
+// An ID reads numbers, too, since old clients send them: it can't see which were rounded. A type defined from Strict
+// reads numbers, too, since it has none of its methods: use an alias. The column is a bigint; one that may be NULL is a
+// *Strict.
 type Strict snowflake.ID
 
 // SnowflakeID returns the ID, for gormplugin.Key.

@@ -37,8 +37,8 @@ var (
 	// field has less than 64 bits in Go, or its column is missing or is no bigint (on SQLite, no integer).
 	ErrNoIntegerKey = errors.New("adopt: no 64-bit integer key")
 
-	// ErrAutoIncrementKept means that DropAutoIncrement changed nothing because of something that the caller has to
-	// decide about. The message names it: the column's default is not a sequence, the handle's plugin lacks
+	// ErrAutoIncrementKept means that DropAutoIncrement changed nothing, since the caller has to decide first. The
+	// message says what: the default is not a sequence, a definition can't be parsed, the plugin lacks
 	// gormplugin.WithMinID, or the handle is in a transaction on MySQL.
 	ErrAutoIncrementKept = errors.New("adopt: auto-increment kept")
 )

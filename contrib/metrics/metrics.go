@@ -1,6 +1,6 @@
-// Package metrics reads generators and leases for exporters, such as promsnowflake and otelsnowflake. An exporter
-// describes the metrics of [All], adds generators and leases to a [Set], and exports the values that [Set.Read] returns
-// and the lengths that Add observes.
+// Package metrics is for authors of exporters; programs use promsnowflake or otelsnowflake. An exporter describes the
+// metrics of [All], and adds generators and leases to a [Set]. [Set.Read] returns counters and gauges, [Set.Add]
+// reports waits and calls of stores.
 package metrics
 
 import (

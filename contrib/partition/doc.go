@@ -10,18 +10,16 @@
 //	go set.Run(ctx, db, time.Hour) // or set.Maintain(ctx, db) from cron
 //
 // [Set.Adopt] turns an ordinary table of PostgreSQL into a partitioned one, and [Set.TableOptions] returns the clause
-// for CREATE TABLE and GORM's AutoMigrate.
+// for CREATE TABLE, in SQL or GORM.
 //
 // Any number of processes may call [Set.Maintain] and [Set.Run] for a table, at any time, and may be killed at any
 // point. Each step is chosen from the database's catalog, made by one process at a time, and done or not done; the next
 // call continues. What a partition contains is read from its bounds, never from its name, so partitions made by hand
 // count too.
 //
-// The README of the package says what is removed and when nothing is, what to do about each problem, which is an
-// error that matches [ErrBlocked], and which rights and limits each database has. The comment of [Set.Maintain] has
-// the locks.
+// The README of the package says what is removed, when nothing is, what to do about each problem (an error that matches
+// [ErrBlocked]), and which rights each database needs. [Set.Maintain] lists the locks.
 //
-// The example Partitions of package promsnowflake exports Plan.Covered and Plan.Overdue to Prometheus. Its alerts are
-// there, too.
-// The command sqlflake has "partition maintain" for cron, which needs no program.
+// The example Partitions of package promsnowflake exports Plan.Covered and Plan.Overdue to Prometheus, with alerts.
+// Without a program, let cron run the command "sqlflake partition maintain".
 package partition

@@ -1,10 +1,9 @@
-// Package segment issues short increasing numbers out of blocks that a table hands out, for order numbers and short
-// codes. Numbers have gaps, so they are not for invoices that must be numbered without any. It works like
-// Leaf-segment (https://tech.meituan.com/2017/04/21/mt-leaf.html): one UPDATE takes a block of numbers, and the process
-// issues them from memory.
+// Package segment issues short ascending numbers, for order numbers and short codes. One UPDATE takes a block of
+// numbers from a table, and the process issues them from memory. Numbers have gaps, so they are not for invoices
+// that must have none. It works like Leaf-segment (https://tech.meituan.com/2017/04/21/mt-leaf.html).
 //
-//	numbers, err := segment.Open(ctx, db, sqldb.Postgres, "orders", segment.WithBlock(1000))
-//	...
+//	err := segment.Migrate(ctx, db, sqldb.Postgres) // creates the table
+//	numbers, err := segment.Open(ctx, db, sqldb.Postgres, "orders")
 //	defer numbers.Close()
 //	number, err := numbers.Next(ctx) // 1, 2, 3, ...
 //

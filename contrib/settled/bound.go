@@ -32,8 +32,8 @@
 // SERIALIZABLE that has run a statement before, which is the default of MySQL, it sees an older state. Read the rows
 // outside of a transaction, or begin the transaction after Read.
 //
-// The comment of [Read] says what it sees on PostgreSQL, MySQL, MariaDB and SQLite, and which rights it needs; the
-// README of the package, what the margin has to cover on each, and what is not covered.
+// [Read] says what it sees on PostgreSQL, MySQL, MariaDB and SQLite, and which rights it needs. The README of the
+// package says what the margin has to cover on each, and what is not covered.
 package settled
 
 import (

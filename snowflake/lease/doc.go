@@ -1,20 +1,20 @@
-// Package lease gives each process its own worker number, so that no ID is issued twice whatever clocks, pauses,
-// kills and networks do:
+// Package lease gives each process its own worker number, a part of its IDs. So no ID is issued twice, whatever clocks,
+// pauses, kills and networks do:
 //
-//	l, err := sqllease.Open(ctx, db, sqldb.Postgres) // or MySQL, SQLite; creates the table, takes a worker
+//	l, err := sqllease.Open(ctx, db, sqldb.Postgres) // or MySQL, SQLite; creates tables, takes a worker
 //	defer l.Close(ctx)                               // gives it back
 //	id, err := l.Generator().Next()
 //
-// A [leasestore.Store], in most cases a database, keeps the numbers and lends one to each process while it runs.
+// A store, in most cases a database, keeps the numbers and lends one to each process while it runs.
 //
 // # The rule
 //
-// An ID may be issued only if its tick lies below a horizon that the store has already committed under this owner's
-// epoch. A takeover raises the epoch and starts at the old horizon. So the ticks of two owners of one worker never
-// overlap: clocks, pauses and expiry times decide when a worker changes hands, but not what its owners may issue. The
-// lease extends the horizon in the background, at half of its window; a call compares one number. Close lowers the
-// horizon to the tick after the last ID, so the next owner does not wait. After a crash it may have to, up to a window,
-// if no other worker is free.
+// The store has a horizon per worker. Its owner issues only IDs with a time below it, once the store has committed it.
+// A new owner starts at the old horizon with the next epoch, in which the former one can't raise it. So the IDs of two
+// owners of one worker never overlap. Clocks, pauses and expiry decide when a worker changes hands, but not what its
+// owners may issue. The lease raises the horizon at half of its window ([WithWindow]). Close lowers the horizon to the
+// tick after the last ID, so the next owner does not wait. After a crash it may have to, up to a window, if no other
+// worker is free.
 //
 // Each extension also replaces the owner's token. If the process was copied while it ran, as in a cloned virtual
 // machine, the second copy to extend learns that it has lost the worker. It stops at once and takes another one.

@@ -15,12 +15,12 @@ var (
 	// ErrClosed is returned by the generator of a Lease after Close.
 	ErrClosed = errors.New("lease: closed")
 
-	// ErrLost is returned by Extend and Release of a Store if another owner has taken the worker over, a copy of this
-	// process has extended it, or the store has forgotten the owner.
+	// ErrLost means that another owner has the worker, a copy of this process has extended it, or the store has
+	// forgotten the owner. With WithStopOnLoss the generator returns it.
 	ErrLost = errors.New("lease: worker was taken over")
 
-	// ErrNoWorker is returned by Acquire of a Store if all requested workers are held, and by Open if its context ends
-	// before one is free. The error is a *NoWorkerError.
+	// ErrNoWorker means that no requested worker is free. Open returns it, as a *NoWorkerError, if its context ends
+	// before one is.
 	ErrNoWorker = errors.New("lease: no free worker")
 
 	// ErrLayout is returned by Acquire of a Store and by Open if the namespace is in use with another layout, IDs of
@@ -43,8 +43,8 @@ var (
 	ErrDamaged = errors.New("lease: damaged state")
 )
 
-// ReachError says that a namespace does not allow the reach of an extension yet. It was raised so recently that a
-// replica which is promoted may not know it, and would set too low a floor.
+// ReachError says that a namespace does not allow so long a window or so great a skew yet. It was raised so recently
+// that a replica that is promoted may not know it.
 type ReachError struct {
 	Namespace    string
 	Reach, Limit time.Duration // of the extension, and what is allowed until then
@@ -56,8 +56,8 @@ func (e *ReachError) Error() string {
 		e.Namespace, e.Limit, e.Reach, e.Wait.Round(time.Second))
 }
 
-// VersionError says that a later version of this module has changed a namespace in a way that this program knows
-// nothing of. A Store returns it from Acquire and from Extend, without a loss: until its horizon an owner issues IDs.
+// VersionError says that a later version of this module has changed a namespace in a way that this program does not
+// know. Update the program. A lease that has a worker issues IDs up to its horizon.
 type VersionError struct {
 	Namespace string
 	Version   string // of the protocol, that the namespace requires

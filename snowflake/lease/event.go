@@ -32,7 +32,7 @@ type Event struct {
 	Skew      time.Duration // of the wall clock against the store's; for Stepped, against the generator's
 
 	// Err is the error of Failed and Lost; of Called, if the call failed; of Stepped, while no ID is due because of the
-	// step. Of Acquired it is a warning: of the Grant, or that the layout ends.
+	// step. Of Acquired it is a warning: of the store, or that the layout ends.
 	Err error
 
 	Call string        // of Called: "acquire", "extend" or "release"

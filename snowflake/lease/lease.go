@@ -45,7 +45,7 @@ type Lease struct {
 //
 // If the worker was given back by Close, the first ID is due at once. If its owner died, and no other worker is free,
 // the first ID is due when the clock reaches the old horizon, up to a window later. After a failover of the store it is
-// due when the clock passes the Grant.Floor. Open does not wait for that: calls of the generator do.
+// due later: see package sqllease. Open does not wait for that: calls of the generator do.
 //
 // Errors: ErrOption for invalid options, and what snowflake.New returns for the generator's options; ErrLayout if the
 // namespace is in use with another layout; ErrDamaged if the store can't read its state; ErrNoWorker if ctx ends while

@@ -106,10 +106,10 @@ func WithWorkers(first, last int64) Option {
 	return option(true, func(c *config) { c.first, c.last = first, last }, "")
 }
 
-// WithMaxSkew sets how far the clock may be from the store's when Open takes a worker, and how far ahead of the store's
-// when a generator follows a step forward of the wall clock, or a horizon on a server that can fail over follows a
-// generator: more than 0 and at most a year, 10 s by default. Stores
-// without a clock, on files, on SQLite and on kvlease, can't confirm a step: every one is followed.
+// WithMaxSkew sets how far the clock may be from the store's when Open takes a worker: by default 10 s, more than 0, at
+// most a year. It also limits how far ahead of the store's a generator follows a step forward of the wall clock, and a
+// horizon follows a generator if the server can fail over. Stores without a clock (files, SQLite, kvlease) can't
+// confirm a step: each is followed.
 //
 // After a failover of an SQL store new owners wait for a window and this skew, at most 10 s of it. A skew greater than
 // all before it in the namespace, up to 10 s, counts after an hour: until then the window is shorter by the difference,

@@ -30,10 +30,10 @@ type Kind interface {
 // [snowflake.ID].
 //
 // IDs compare with == and are keys of maps. Different kinds are different types, which do not convert into each other.
-// An encoder that uses none of the methods and goes by kinds instead finds an array without a number, so it needs a
-// line of the program; sqltypes/README.md links to a table of libraries. MongoDB's driver returns an error: store
-// [ID.SnowflakeID]. What reads memory shows the number: debuggers, the packages reflect and unsafe, fmt for an ID in a
-// field that is not exported. So do logs of SQL statements with their parameters, such as GORM's.
+// An encoder that uses none of the methods finds an array without a number, so it needs a line of the program:
+// sqltypes/README.md links to a table of libraries. MongoDB's driver returns an error: store [ID.SnowflakeID]. What
+// reads memory shows the number: debuggers, the packages reflect and unsafe, fmt for an ID in a field that is not
+// exported. So do logs of SQL statements with their parameters, such as GORM's.
 //
 // The zero value means "no ID yet" and has no token: writing it as JSON or text is [ErrNoToken], since all new rows
 // would share it. Omit an unset ID with the JSON option omitzero.

@@ -1,4 +1,4 @@
-// Package sqllease keeps leases of worker numbers in two tables of PostgreSQL, MySQL, MariaDB or SQLite, through
+// Package sqllease lends processes worker numbers from two tables of PostgreSQL, MySQL, MariaDB or SQLite, by
 // database/sql:
 //
 //	l, err := sqllease.Open(ctx, db, sqldb.Postgres) // or MySQL, SQLite; creates the tables, takes a worker
@@ -8,16 +8,14 @@
 // All processes must reach the same tables. On PostgreSQL name them with their schema ([WithTables]), since other names
 // depend on the search_path and on the rights of the role.
 //
-// Workers expire by the database's clock alone, in milliseconds. Only processes of one host may use a SQLite file. An
-// extension is one statement. An acquisition is two or three, five for the first one of a namespace, one more for a
-// reservation, if no other process acquires at the same time. No call needs a transaction or the connection of an
-// earlier call, so the pool may be small, shared, and behind a pooler. It must lead to the primary, and its connections
-// must commit each statement.
+// A lease expires by the database's clock alone. Only processes of one host may use a SQLite file. An extension is one
+// statement. An acquisition is two or three, five for the first one of a namespace. No call needs a transaction or the
+// connection of an earlier call, so the pool may be small, shared, and behind a pooler. It must lead to the primary,
+// and its connections must commit each statement.
 //
 // A horizon is no more durable than a commit of the database. If a crash of the server can undo commits, IDs may repeat
-// after it: each acquisition then returns a warning ([leasestore.Grant].Warning), but on SQLite, where a crash of the
-// host ends all owners. The store checks the server with its first call, and again after an error. README.md has the
-// settings.
+// after it. A lease then logs a warning when it takes a worker, except on SQLite, where a crash of the host ends all
+// owners. The store checks the server with its first call, and again after an error. README.md has the settings.
 //
 // # Failover
 //

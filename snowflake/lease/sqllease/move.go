@@ -43,21 +43,19 @@ func (e *HeldError) Error() string {
 // IDs before, see [snowflake.Layout.Follows]. If the namespace has the layout, Move changes nothing and returns the
 // same time, so a call whose answer was lost can be repeated.
 //
-// End all processes with the layout before first, and let nothing start them again (in Kubernetes the strategy
-// Recreate): then call Move, and then start those with the new layout. No ID is issued from the end of the last process
-// until the returned time, which is at most two periods of the layouts ahead, 20 minutes if these are short; for most
-// layouts it is the greatest horizon of the processes that have ended. lease.Open waits for it, and its context bounds
-// the wait.
+// First end all processes with the old layout, and let nothing start them again (in Kubernetes the strategy Recreate).
+// Then call Move. Then start those with the new layout. No ID is issued from the end of the last process until the
+// returned time, which is at most two periods of the layouts ahead, 20 minutes if these are short; for most layouts it
+// is the greatest horizon of the processes that have ended. lease.Open waits for it, and its context bounds the wait.
 //
 // It returns a *[HeldError] if a worker is held: a killed process frees its worker after two windows, or with
 // [Store.Revoke]. It also does so if one is reserved for SQL functions, which would continue with the layout before.
-// Workers that [lease.Lease] Reserve has reserved stay so, but their reservations are of no more use: end backfills
-// first.
+// Workers that [lease.Lease.Reserve] has reserved stay so, but are of no use: first end what makes IDs with them.
 //
-// A process with the layout before that starts afterwards gets [lease.ErrLayout]. One that was missed, since its lease
-// had expired, finds at its next extension that it has lost the worker, and issues nothing above its horizon, which is
+// A process with the old layout that starts afterwards gets [lease.ErrLayout]. One that was missed, since its lease had
+// expired, finds at its next extension that it has lost the worker, and issues nothing above its horizon, which is
 // below the start. A replica that is promoted right after a move may not know it. So until each replica shows the new
-// layout, start nothing with the one before, and after a failover before that call Move again first.
+// layout, start nothing with the old one. After a failover in that time call Move again first.
 //
 // Other errors are ErrLayout, without a change, if the layout can't follow, or only later; [lease.ErrOption] if no
 // process has used the namespace, if its share has no worker of the layout, and for a database without BeginTx;

@@ -42,7 +42,7 @@ var _ leasestore.Store = (*Store)(nil)
 // Option is a setting of [New]. A nil Option is an error that matches lease.ErrOption.
 type Option func(*Store) error
 
-// WithTables sets with what the names of the two tables begin: "app.snowflake_" names app.snowflake_namespaces and
+// WithTables sets the prefix of the names of the two tables: "app.snowflake_" names app.snowflake_namespaces and
 // app.snowflake_leases. The default is "snowflake_", in the connection's schema. On PostgreSQL give the schema, so that
 // all processes use the same tables whatever their search_path and their rights are.
 //
@@ -283,6 +283,6 @@ func (s *Store) Revoke(ctx context.Context, e leasestore.Entry) error {
 	})
 }
 
-// PurposeSQL is what a worker is reserved for whose IDs functions in the database issue, as package sqlfunc makes them.
-// A namespace that has one can't move to another layout.
+// PurposeSQL is the purpose of a worker that is reserved for SQL functions, which package sqlfunc makes. A namespace
+// that has one can't move to another layout.
 const PurposeSQL = "SQL functions"
