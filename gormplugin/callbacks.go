@@ -18,6 +18,23 @@ import (
 	"github.com/sqlflake/sqlflake/snowflake"
 )
 
+// Initialize registers the callbacks with a handle. GORM calls it. The second call does nothing. It returns an error
+// that wraps [ErrOption] for a nil generator or an invalid option, or gorm.ErrInvalidDB if the handle has no callbacks
+// for Create, which every dialect registers.
+func (p *Plugin) Initialize(db *gorm.DB) error {
+	switch {
+	case p == nil || p.config == nil:
+		return fmt.Errorf("%w: nil plugin", ErrOption)
+	case p.err != nil:
+		return p.err
+	}
+
+	if err := p.checkMinID(); err != nil {
+		return err
+	}
+	return register(db, p.config)
+}
+
 // register puts the callbacks of the plugin among GORM's, each before one of them. If the application has removed that
 // one, GORM runs the plugin's callback last. An Update saves associations as well, so it gets the announcements.
 func register(db *gorm.DB, shared *config) error {

@@ -174,9 +174,6 @@ func (t target) minID() snowflake.ID {
 	return 0
 }
 
-// layouter is a [Generator] that knows the layout of its IDs.
-type layouter interface{ Layout() snowflake.Layout }
-
 // layout returns the layout of the IDs in the column. It comes from the generator that fills the column. If the plugin
 // does not fill it, all generators must have one layout.
 func (t target) layout() (common snowflake.Layout, err error) {

@@ -135,13 +135,6 @@ func (p *Plugin) Close(ctx context.Context) error {
 // and its generator for IDs that are not for GORM. It is nil for a Plugin of [New]. Close the plugin, not the lease.
 func (p *Plugin) Lease() *lease.Lease { return p.lease }
 
-// leasePlace is where a lease of Open is kept.
-type leasePlace struct {
-	store  leasestore.Store
-	pool   gorm.ConnPool // of the store
-	window time.Duration // that suits the database
-}
-
 // openPlace returns the place for the leases of a handle, whose tables it creates if needed.
 func openPlace(ctx context.Context, db *gorm.DB, prefix string) (leasePlace, error) {
 	dialect := sqldb.Dialect(db.Name()) // GORM and sqllease have the same names for them

@@ -20,6 +20,9 @@ type Generator interface {
 	Fill(ctx context.Context, dst []snowflake.ID) error
 }
 
+// layouter is a [Generator] that knows the layout of its IDs.
+type layouter interface{ Layout() snowflake.Layout }
+
 // Option changes what [New] and [Open] return. The functions of this package are the only way to make one.
 type Option func(*config) error
 
