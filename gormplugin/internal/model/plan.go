@@ -11,9 +11,10 @@ import (
 	"strconv"
 	"strings"
 
-	"gorm.io/gorm"
 	"gorm.io/gorm/schema"
 	"gorm.io/gorm/utils"
+
+	"github.com/sqlflake/sqlflake/snowflake"
 )
 
 // ErrTag is gormplugin.ErrTag.
@@ -189,6 +190,14 @@ func newCheckedColumn(field *schema.Field, k kind, isKey bool, gen Generator) (*
 			ErrTag, field.Schema.Name, field.Name, field.FieldType)
 	}
 	return newColumn(field, k, isKey, gen), nil
+}
+
+func newColumn(field *schema.Field, k kind, isKey bool, gen Generator) *Column {
+	c := &Column{Field: field, kind: k, IsKey: isKey, Gen: gen, elem: field.FieldType, path: field.StructField.Index}
+	if c.elem.Kind() == reflect.Pointer {
+		c.Pointer, c.elem = true, c.elem.Elem()
+	}
+	return c
 }
 
 // CheckSize returns an error for an integer key that IntegerKeys is meant for but that cannot hold an ID.
@@ -399,40 +408,85 @@ func canHold(to, from reflect.Type) bool {
 	return to == from
 }
 
-// Active returns the columns without those that Omit names: the database makes these.
-func (p *Plan) Active(stmt *gorm.Statement) []*Column {
-	if len(stmt.Selects) == 0 && len(stmt.Omits) == 0 {
-		return p.Columns
-	}
-	return slices.DeleteFunc(slices.Clone(p.Columns), func(c *Column) bool {
-		return SelectionOf(stmt, c.Field) == Omitted
-	})
-}
-
-// Selection says whether a statement writes a column.
-type Selection uint8
-
-// What Select and Omit say about a column.
-const (
-	Written     Selection = iota
-	NotSelected           // Select names other columns only
-	Omitted               // Omit names it: the database makes the value
+var (
+	idType  = reflect.TypeFor[snowflake.ID]()
+	keyType = reflect.TypeFor[Key]()
 )
 
-// SelectionOf decides as callbacks.ConvertToCreateValues does.
-func SelectionOf(stmt *gorm.Statement, field *schema.Field) Selection {
-	if len(stmt.Selects) == 0 && len(stmt.Omits) == 0 {
-		return Written
+// kindOfKey returns the kind of a type that is made for IDs, notAKey for other types.
+func kindOfKey(t reflect.Type) kind {
+	switch {
+	case t == idType:
+		return signed
+	case reflect.PointerTo(t).Implements(keyType):
+		return custom
+	}
+	return notAKey
+}
+
+// kindOfAny returns the kind of any type that can hold an ID. A field of such a type is filled if its tag asks for it.
+func kindOfAny(t reflect.Type) kind {
+	if k := kindOfKey(t); k != notAKey {
+		return k
 	}
 
-	columns, restricted := stmt.SelectAndOmitColumns(true, false)
-	named, ok := columns[field.DBName]
-	switch {
-	case ok && !named:
-		return Omitted
-	case !ok && restricted:
-		return NotSelected
-	default:
-		return Written
+	switch kind := t.Kind(); {
+	case kind == reflect.String:
+		return text
+	case kind == reflect.Pointer, !IsInteger(t), t.Bits() < 64:
+		return notAKey
+	case kind < reflect.Uint:
+		return signed
 	}
+	return unsigned
+}
+
+// indirect returns the element of a pointer type, and any other type unchanged.
+func indirect(t reflect.Type) reflect.Type {
+	if t.Kind() == reflect.Pointer {
+		return t.Elem()
+	}
+	return t
+}
+
+// IsNumber reports whether the field's column holds numbers, and so sorts as its IDs do.
+func IsNumber(field *schema.Field) bool {
+	isText := isTextType(field.GORMDataType) || isTextType(field.DataType)
+	if field.Serializer != nil || isText {
+		return false
+	}
+	if field.GORMDataType == "bigint" { // sqltypes.Null
+		return true
+	}
+	return IsKeyType(field.FieldType) || IsInteger(field.FieldType)
+}
+
+// holdsNumbers reports whether the type t, or what it points to, gives the database numbers. The field of a foreign key
+// cannot tell: GORM copies the database type of the key that it refers to.
+func holdsNumbers(t reflect.Type) bool {
+	t = indirect(t)
+	if typed, ok := reflect.TypeAssert[schema.GormDataTypeInterface](reflect.New(t)); ok {
+		return !isTextType(schema.DataType(typed.GormDataType()))
+	}
+	return IsInteger(t) || IsKeyType(t)
+}
+
+// isTextType reports whether a column of the type sorts by its characters or bytes.
+func isTextType(dataType schema.DataType) bool {
+	name := strings.ToLower(string(dataType))
+	for _, word := range [...]string{"char", "text", "clob", "string", "byte", "binary", "blob", "uuid"} {
+		if strings.Contains(name, word) {
+			return true
+		}
+	}
+	return false
+}
+
+// IsKeyType reports whether t, or what it points to, is made for IDs.
+func IsKeyType(t reflect.Type) bool { return kindOfKey(indirect(t)) != notAKey }
+
+// IsInteger reports whether t is an integer or a pointer to one.
+func IsInteger(t reflect.Type) bool {
+	k := indirect(t).Kind()
+	return reflect.Int <= k && k <= reflect.Uint64
 }

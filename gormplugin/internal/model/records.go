@@ -2,8 +2,6 @@ package model
 
 import (
 	"context"
-	"database/sql"
-	"database/sql/driver"
 	"errors"
 	"fmt"
 	"iter"
@@ -55,6 +53,44 @@ func (p *Plan) Lacking(stmt *gorm.Statement) (r Records, n int, err error) {
 			r.Type(), gorm.ErrInvalidValue)
 	}
 	return r, n, nil
+}
+
+// Active returns the columns without those that Omit names: the database makes these.
+func (p *Plan) Active(stmt *gorm.Statement) []*Column {
+	if len(stmt.Selects) == 0 && len(stmt.Omits) == 0 {
+		return p.Columns
+	}
+	return slices.DeleteFunc(slices.Clone(p.Columns), func(c *Column) bool {
+		return SelectionOf(stmt, c.Field) == Omitted
+	})
+}
+
+// Selection says whether a statement writes a column.
+type Selection uint8
+
+// What Select and Omit say about a column.
+const (
+	Written     Selection = iota
+	NotSelected           // Select names other columns only
+	Omitted               // Omit names it: the database makes the value
+)
+
+// SelectionOf decides as callbacks.ConvertToCreateValues does.
+func SelectionOf(stmt *gorm.Statement, field *schema.Field) Selection {
+	if len(stmt.Selects) == 0 && len(stmt.Omits) == 0 {
+		return Written
+	}
+
+	columns, restricted := stmt.SelectAndOmitColumns(true, false)
+	named, ok := columns[field.DBName]
+	switch {
+	case ok && !named:
+		return Omitted
+	case !ok && restricted:
+		return NotSelected
+	default:
+		return Written
+	}
 }
 
 // RecordsOf returns the records of a statement, none with an error.
@@ -138,6 +174,65 @@ func (r *Records) checkIDs(n int, kinds []kind) error {
 		}
 	}
 	return nil
+}
+
+// kindsIn returns how structs of a type hold the IDs of the columns, nil if each has its field as in the model.
+func kindsIn(record reflect.Type, columns []*Column) []kind {
+	differs := func(c *Column) bool { return typeAt(c.Field, record) != c.Field.FieldType }
+	if !slices.ContainsFunc(columns, differs) {
+		return nil
+	}
+
+	kinds := make([]kind, len(columns))
+	for j, c := range columns {
+		kinds[j] = c.kindIn(record)
+	}
+	return kinds
+}
+
+// kindIn returns how a struct of another type than the model holds the ID that GORM stores from the column's position:
+// notAKey if it holds none in the column's form. GORM finds fields by their positions in the model.
+func (c *Column) kindIn(record reflect.Type) kind {
+	t := typeAt(c.Field, record)
+	if t == nil {
+		return notAKey
+	}
+
+	t = indirect(t)
+	k := kindOfAny(t)
+	bothNumbers := holdsNumbers(t) && IsNumber(c.Field)
+	switch {
+	case t == c.elem:
+		return k
+	case (k == text) != (c.kind == text):
+		return notAKey
+	case k != text && !bothNumbers:
+		return notAKey
+	}
+	return k
+}
+
+// typeAt returns the type of the field at the field's position in a struct of type t, nil if there is none. GORM finds
+// fields by their positions in the model, even in values of another type, as in db.Model(&User{}).Create(&dto).
+func typeAt(field *schema.Field, t reflect.Type) reflect.Type {
+	for _, index := range field.StructField.Index {
+		at := max(index, -index-1)
+		if t.Kind() != reflect.Struct || at >= t.NumField() {
+			return nil
+		}
+		if !t.Field(at).IsExported() {
+			return nil
+		}
+
+		t = t.Field(at).Type
+		if index < 0 {
+			if t.Kind() != reflect.Pointer {
+				return nil
+			}
+			t = t.Elem()
+		}
+	}
+	return t
 }
 
 // At returns record i, which is a struct.
@@ -243,8 +338,8 @@ func (r *Records) assign(ids []snowflake.ID) (repeated bool) {
 		i, c := at/len(r.Columns), r.Columns[at%len(r.Columns)]
 		switch {
 		case r.lacks(i, c):
-			r.Store(i, c, Value{ID: id})
-		case r.Load(i, c).ID != id:
+			r.SetValue(i, c, Value{ID: id})
+		case r.Value(i, c).ID != id:
 			repeated, ids[at] = true, 0
 		}
 	}
@@ -258,7 +353,7 @@ func (r *Records) Forget(ids []snowflake.ID) {
 			continue
 		}
 		i, c := at/len(r.Columns), r.Columns[at%len(r.Columns)]
-		if r.Load(i, c).ID != id {
+		if r.Value(i, c).ID != id {
 			ids[at] = 0
 		}
 	}
@@ -274,15 +369,15 @@ func (r *Records) Clear(ids []snowflake.ID) {
 		}
 
 		for i := range r.N {
-			if assigned[r.Load(i, c).ID] {
-				r.Store(i, c, Value{})
+			if assigned[r.Value(i, c).ID] {
+				r.SetValue(i, c, Value{})
 			}
 		}
 	}
 }
 
-// Load returns what record i has in a column, the zero value if nothing.
-func (r *Records) Load(i int, c *Column) Value {
+// Value returns what record i has in a column, the zero value if nothing.
+func (r *Records) Value(i int, c *Column) Value {
 	if r.Maps {
 		x, _ := c.loadMap(r.maps[i])
 		return x
@@ -300,8 +395,8 @@ func (r *Records) lacks(i int, c *Column) bool {
 	return c.load(r.At(i)) == Value{}
 }
 
-// Store sets a column of record i; the zero value clears it.
-func (r *Records) Store(i int, c *Column, x Value) {
+// SetValue sets a column of record i; the zero value clears it.
+func (r *Records) SetValue(i int, c *Column, x Value) {
 	switch {
 	case !r.Maps:
 		c.store(r.ctx, r.At(i), x)
@@ -323,176 +418,3 @@ func (r *Records) OfModel() bool { return !r.Maps && r.Type() == r.schema.ModelT
 
 // Type returns the type of the records, which are structs.
 func (r *Records) Type() reflect.Type { return r.At(0).Type() }
-
-// Value is what a field holds: an ID, or a text that is no ID. The zero value means that there is no ID yet.
-type Value struct {
-	ID   snowflake.ID
-	Text string
-}
-
-// load returns what a record, which is a struct, has in the field.
-func (c *Column) load(record reflect.Value) Value { return c.kind.loadIndirect(c.Position(record)) }
-
-// store sets the field of a record, which is an addressable struct. A pointer gets a new variable, since several
-// records may share the old one.
-func (c *Column) store(ctx context.Context, record reflect.Value, x Value) {
-	field := c.Position(record)
-	if !field.IsValid() {
-		field = c.Field.ReflectValueOf(ctx, record) // makes the embedded structs
-	}
-
-	switch {
-	case !c.Pointer:
-		c.kind.store(field, x)
-	case x == Value{}:
-		field.SetZero()
-	default:
-		variable := reflect.New(c.elem)
-		c.kind.store(variable.Elem(), x)
-		field.Set(variable)
-	}
-}
-
-// Position finds the field in a struct by its position in the model. It makes no embedded struct: it returns the zero
-// Value if one is a nil pointer.
-func (c *Column) Position(record reflect.Value) reflect.Value {
-	for _, index := range c.path {
-		if index >= 0 {
-			record = record.Field(index)
-			continue
-		}
-
-		if record = record.Field(-index - 1); record.IsNil() {
-			return reflect.Value{}
-		}
-		record = record.Elem()
-	}
-	return record
-}
-
-// loadMap returns what a map has in the column, under the name of the column or else of the field, as GORM resolves
-// them. taken is true if there is a value other than nil, 0 and the empty string; x is zero if that value is no ID.
-func (c *Column) loadMap(m map[string]any) (x Value, taken bool) {
-	if x, taken := c.fromMap(m[c.Field.DBName]); taken {
-		return x, true
-	}
-
-	for name, entry := range m {
-		if names(c.Field, name) {
-			if x, taken := c.fromMap(entry); taken {
-				return x, true
-			}
-		}
-	}
-	return Value{}, false
-}
-
-// storeMap puts an ID into a map, under the column's name as GORM does with keys from the database, and in the type
-// that a struct of the model has. It deletes other spellings, since each would be a column of the statement.
-func (c *Column) storeMap(m map[string]any, x Value) {
-	for name := range m {
-		if name != c.Field.DBName && names(c.Field, name) {
-			delete(m, name)
-		}
-	}
-
-	m[c.Field.DBName] = c.GoValue(x)
-}
-
-func names(field *schema.Field, name string) bool {
-	if name == field.DBName {
-		return true
-	}
-	found := field.Schema.LookUpField(name)
-	return found != nil && found.DBName == field.DBName
-}
-
-// fromMap returns the value of an entry of a map. taken is true if the database would see something other than NULL, 0
-// and the empty string; x is zero if that is no ID.
-func (c *Column) fromMap(entry any) (x Value, taken bool) {
-	if c.kind == custom && reflect.TypeOf(entry) == c.elem {
-		x = c.kind.load(reflect.ValueOf(entry))
-		return x, x != Value{}
-	}
-
-	inner, ok := unwrapValuer(entry)
-	if !ok {
-		return Value{}, true // database/sql returns the error
-	}
-
-	value, err := driver.DefaultParameterConverter.ConvertValue(inner)
-	if err != nil {
-		if rv := reflect.ValueOf(inner); rv.CanUint() { // above math.MaxInt64, which database/sql rejects
-			x.ID = snowflake.ID(rv.Uint())
-		}
-		return x, true
-	}
-
-	switch v := value.(type) {
-	case nil:
-		return Value{}, false
-	case int64:
-		return Value{ID: snowflake.ID(v)}, v != 0
-	case float64: // as encoding/json reads numbers
-		return Value{ID: snowflake.ID(v)}, v != 0
-	case string: // of a json.Number among others
-		return c.fromText(v)
-	}
-	return Value{}, true
-}
-
-// unwrapValuer returns what a driver.Valuer gives the driver, and any other value as it is. It returns false if
-// database/sql would reject the Valuer.
-func unwrapValuer(entry any) (inner any, ok bool) {
-	valuer, isValuer := entry.(driver.Valuer)
-	if !isValuer {
-		return entry, true
-	}
-	if rv := reflect.ValueOf(entry); rv.Kind() == reflect.Pointer && rv.IsNil() {
-		return nil, true // NULL
-	}
-
-	inner, err := valuer.Value()
-	_, isNested := inner.(driver.Valuer)
-	return inner, err == nil && !isNested
-}
-
-func (c *Column) fromText(s string) (x Value, taken bool) {
-	switch {
-	case c.kind == text:
-		return textValue(s), s != ""
-	case s == "0":
-		return Value{}, false
-	case c.kind == custom:
-		// The type may have another form in the database.
-		variable := reflect.New(c.elem)
-		if scanner, ok := reflect.TypeAssert[sql.Scanner](variable); ok && scanner.Scan(s) == nil {
-			return c.kind.load(variable.Elem()), true
-		}
-	}
-
-	id, _ := snowflake.Parse(s)
-	return Value{ID: id}, true
-}
-
-func textValue(s string) Value {
-	if id, err := snowflake.Parse(s); err == nil && id != 0 {
-		return Value{ID: id}
-	}
-	return Value{Text: s}
-}
-
-// GoValue returns what a struct of the model holds for a value, without the pointer.
-func (c *Column) GoValue(x Value) any {
-	if c.elem == idType {
-		return x.ID
-	}
-	variable := reflect.New(c.elem).Elem()
-	c.kind.store(variable, x)
-	return variable.Interface()
-}
-
-// FromTarget returns what was scanned into a value of the field's NewValuePool.
-func (c *Column) FromTarget(target any) Value {
-	return c.kind.loadIndirect(reflect.ValueOf(target).Elem())
-}

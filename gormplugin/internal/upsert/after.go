@@ -201,7 +201,7 @@ func (c *conflict) resolve(db *gorm.DB, key snowflake.ID) error {
 	}
 	isOne := c.records.N == 1 && len(unknown) == 1
 	if c.evidence == insertID && isOne && c.records.Settable() {
-		c.records.Store(0, c.plan.Key, model.Value{ID: key})
+		c.records.SetValue(0, c.plan.Key, model.Value{ID: key})
 		return nil
 	}
 	if unknown, err = c.findByTarget(db, unknown); err != nil {
@@ -216,11 +216,11 @@ func (c *conflict) resolve(db *gorm.DB, key snowflake.ID) error {
 func (c *conflict) adoptReturned() {
 	for i := range c.records.N {
 		for j, column := range c.Columns {
-			if x := c.records.Load(i, column); c.records.Maps && x != (model.Value{}) {
-				c.records.Store(i, column, x)
+			if x := c.records.Value(i, column); c.records.Maps && x != (model.Value{}) {
+				c.records.SetValue(i, column, x)
 			}
 			if column.Pointer && c.isLeft(i, j) {
-				c.records.Store(i, column, model.Value{})
+				c.records.SetValue(i, column, model.Value{})
 			}
 		}
 	}
@@ -247,7 +247,7 @@ func (c *conflict) resolveSkipped(db *gorm.DB, returned map[snowflake.ID]int) er
 			continue
 		}
 		generated++
-		if _, ok := returned[c.records.Load(i, c.Columns[0]).ID]; ok && c.evidence == inserted {
+		if _, ok := returned[c.records.Value(i, c.Columns[0]).ID]; ok && c.evidence == inserted {
 			wrote++
 		}
 	}
@@ -287,14 +287,14 @@ func (c *conflict) place(rows int) (byKey map[snowflake.ID]int, err error) {
 	}
 	after, byKey := c.values(rows), make(map[snowflake.ID]int, rows)
 	for row := range rows {
-		byKey[c.records.Load(row, c.Columns[0]).ID] = row
+		byKey[c.records.Value(row, c.Columns[0]).ID] = row
 	}
 	if err := c.restore(func(int) bool { return true }); err != nil || rows == 0 {
 		return nil, err
 	}
 
 	for i := range c.records.N {
-		row, ok := byKey[c.records.Load(i, c.Columns[0]).ID]
+		row, ok := byKey[c.records.Value(i, c.Columns[0]).ID]
 		if !ok {
 			continue
 		}
@@ -351,8 +351,8 @@ func (c *conflict) clear(unknown []int) error {
 				continue
 			}
 			// Otherwise MariaDB has returned the key of the existing row.
-			if c.records.Load(i, c.Columns[j]).ID == c.generated(i, j) {
-				c.records.Store(i, c.Columns[j], model.Value{})
+			if c.records.Value(i, c.Columns[j]).ID == c.generated(i, j) {
+				c.records.SetValue(i, c.Columns[j], model.Value{})
 				lost[j] = true
 			}
 		}

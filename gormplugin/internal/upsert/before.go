@@ -72,7 +72,7 @@ func (in *Insert) announceWritten(r *model.Records) {
 
 		for i := range r.N {
 			for _, column := range in.Columns {
-				if at := slices.Index(other.IDs, r.Load(i, column).ID); at >= 0 {
+				if at := slices.Index(other.IDs, r.Value(i, column).ID); at >= 0 {
 					other.written = append(other.written, at/len(other.Columns))
 				}
 			}

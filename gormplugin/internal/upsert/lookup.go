@@ -123,7 +123,7 @@ func (c *conflict) findByTarget(db *gorm.DB, records []int) (unknown []int, err 
 			continue
 		}
 		for j, column := range c.Columns {
-			c.records.Store(i, column, row[j])
+			c.records.SetValue(i, column, row[j])
 		}
 	}
 	return unknown, nil
