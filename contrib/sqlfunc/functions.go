@@ -95,26 +95,25 @@ func (f *Functions) stamp() error {
 	return nil
 }
 
-// statements returns the statements that create the functions, to be run in this order.
-func (f *Functions) statements(dialect sqldb.Dialect) ([]string, error) {
-	switch dialect {
-	case sqldb.Postgres:
-		return f.postgres(), nil
-	case sqldb.MySQL:
-		if f.next {
-			return nil, fmt.Errorf("%w: WithWorker: MariaDB issues no IDs, only PostgreSQL does", ErrOption)
-		}
-		return f.mariadb(), nil
+// statements returns the statements that create the functions, and those that remove them, to be run in this order.
+func (f *Functions) statements(dialect sqldb.Dialect) (create, drop []string, err error) {
+	switch {
+	case dialect == sqldb.Postgres:
+		return f.postgres(), f.postgresDrop(), nil
+	case dialect == sqldb.MySQL && f.next:
+		return nil, nil, fmt.Errorf("%w: WithWorker: MariaDB issues no IDs, only PostgreSQL does", ErrOption)
+	case dialect == sqldb.MySQL:
+		return f.mariadb(), f.mariadbDrop(), nil
 	}
 
-	return nil, fmt.Errorf("%w: the dialect %q, want Postgres or MySQL", ErrOption, dialect)
+	return nil, nil, fmt.Errorf("%w: the dialect %q, want Postgres or MySQL", ErrOption, dialect)
 }
 
 // Script returns the statements that create the functions as one text for the database's own client, psql or mariadb,
 // and for migration files. It may be run again. It returns [ErrOption] for MariaDB with [WithWorker], and for dialects
 // other than Postgres and MySQL.
 func (f *Functions) Script(dialect sqldb.Dialect) (string, error) {
-	statements, err := f.statements(dialect)
+	statements, _, err := f.statements(dialect)
 	if err != nil {
 		return "", err
 	}
@@ -129,13 +128,8 @@ func (f *Functions) Script(dialect sqldb.Dialect) (string, error) {
 // worker again before the lead has passed. Tables whose columns have the functions as their default must be altered
 // first. The row in the lease table stays. It returns the same errors as Script.
 func (f *Functions) Drop(dialect sqldb.Dialect) ([]string, error) {
-	if _, err := f.statements(dialect); err != nil {
-		return nil, err
-	}
-	if dialect == sqldb.MySQL {
-		return f.mariadbDrop(), nil
-	}
-	return f.postgresDrop(), nil
+	_, drop, err := f.statements(dialect)
+	return drop, err
 }
 
 // Install runs the statements on the database: in one transaction if db can begin one (*sql.DB, *sql.Conn), otherwise
@@ -156,7 +150,7 @@ func (f *Functions) Drop(dialect sqldb.Dialect) ([]string, error) {
 // It returns [ErrOption] as Script does and for a transaction, and errors of the database with the number of the
 // statement.
 func (f *Functions) Install(ctx context.Context, db sqldb.DB, dialect sqldb.Dialect) error {
-	statements, err := f.statements(dialect)
+	statements, _, err := f.statements(dialect)
 	if err != nil {
 		return err
 	}
