@@ -23,11 +23,10 @@ type Functions struct {
 
 	next   bool // a worker is set, so IDs can be issued
 	worker int64
-	fixed  int64         // the bits of the worker
 	lead   time.Duration // how far the time in an ID may be ahead of the server's clock
 
-	leases *leaseTables // nil: the worker is not reserved
-	clock  string       // SQL for the time instead of the server's clock; for tests
+	leases leaseTables // without a namespace: the worker is not reserved
+	clock  string      // SQL for the time instead of the server's clock; for tests
 }
 
 // New returns the functions of the layout. Without [WithWorker] there is no function that issues IDs.
@@ -70,28 +69,24 @@ func New(layout snowflake.Layout, options ...Option) (*Functions, error) {
 		}
 	}
 
-	if err := f.stamp(); err != nil {
+	if err := f.checkWorker(); err != nil {
 		return nil, err
 	}
 
 	return f, nil
 }
 
-// stamp computes the bits that all issued IDs have in common.
-func (f *Functions) stamp() error {
-	worker := f.layout.WorkerField()
-	at := f.place(worker)
+// checkWorker returns an error for a worker that the layout does not have, and for lease tables without a worker.
+func (f *Functions) checkWorker() error {
+	greatest := f.layout.MaxWorker()
 	switch {
-	case !f.next && f.leases != nil:
+	case !f.next && f.leases.namespace != "":
 		return fmt.Errorf("%w: WithLeaseTables without WithWorker", ErrOption)
-	case !f.next:
-		return nil
-	case f.worker < 0 || f.worker > at.max():
+	case f.worker < 0 || f.worker > greatest:
 		return fmt.Errorf("%w: %s %d is not in [0, %d]",
-			snowflake.ErrFieldRange, cmp.Or(worker, "worker"), f.worker, at.max())
+			snowflake.ErrFieldRange, cmp.Or(f.layout.WorkerField(), "worker"), f.worker, greatest)
 	}
 
-	f.fixed = f.worker << at.shift
 	return nil
 }
 
@@ -248,11 +243,7 @@ func (f *Functions) ordered() bool { return f.places[0].name == snowflake.FieldT
 // IDs of slow writers would be in the lowest range of keys.
 func (f *Functions) spread(count, ofTick string) string {
 	sequence := f.place(snowflake.FieldSequence)
-	top := f.time.low
-	if f.time.high.bits > 0 {
-		top = f.time.high
-	}
-	if sequence.shift < top.shift {
+	if sequence.shift < max(f.time.high.shift, f.time.low.shift) {
 		return count
 	}
 	return fmt.Sprintf("((%s + %s) & %d)", count, ofTick, sequence.max())

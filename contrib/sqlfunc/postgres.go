@@ -29,7 +29,7 @@ func (f *Functions) postgres() []string {
 	if f.next {
 		statements = append(statements, f.postgresFill(postgresState), f.postgresNext())
 	}
-	if f.leases != nil {
+	if f.leases.namespace != "" {
 		statements = append(statements, f.postgresReserve()...)
 	}
 
@@ -57,12 +57,8 @@ func (f *Functions) qualified(what string) string {
 // dollarQuote returns a quote for the bodies of functions that occurs in no name within them
 // (https://www.postgresql.org/docs/current/sql-syntax-lexical.html).
 func (f *Functions) dollarQuote() string {
-	names := f.schema
-	if f.leases != nil {
-		names += f.leases.namespace
-	}
 	tag := "sqlfunc"
-	for strings.Contains(names, "$"+tag) {
+	for strings.Contains(f.schema+f.leases.namespace, "$"+tag) {
 		tag += "_"
 	}
 	return "$" + tag + "$"
@@ -296,11 +292,8 @@ func (f *Functions) postgresID(word string, low int) string {
 	if sequence.shift > 0 {
 		count = fmt.Sprintf("(%s << %d)", count, sequence.shift)
 	}
-	id := fmt.Sprintf("(%s) | %s", f.time.put(tick), count)
-	if f.fixed != 0 {
-		id += fmt.Sprintf(" | %d", f.fixed)
-	}
-	return pgsql.Plain.Replace(id)
+	worker := f.worker << f.place(f.layout.WorkerField()).shift
+	return pgsql.Plain.Replace(fmt.Sprintf("(%s) | %s | %d", f.time.put(tick), count, worker))
 }
 
 // leaseTables is where the worker is reserved.
@@ -335,7 +328,7 @@ func WithLeaseTables(prefix, namespace string) Option {
 			return fmt.Errorf("%w: %w", ErrOption, err)
 		}
 
-		f.leases = &leaseTables{prefix: prefix, namespace: namespace}
+		f.leases = leaseTables{prefix: prefix, namespace: namespace}
 		return nil
 	}
 }
