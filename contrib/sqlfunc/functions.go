@@ -238,15 +238,13 @@ func (t timePlace) putPeriod(ticks string) string {
 // ordered reports whether the time is the highest field.
 func (f *Functions) ordered() bool { return f.places[0].name == snowflake.FieldTime }
 
-// spread returns SQL for the sequence of an ID, given that for how many IDs of its tick came before, and for a number
-// that depends on the tick alone. If the sequence is above the time, this number begins the tick: with 0 nearly all
-// IDs of slow writers would be in the lowest range of keys.
-func (f *Functions) spread(count, ofTick string) string {
-	sequence := f.place(snowflake.FieldSequence)
-	if sequence.shift < max(f.time.high.shift, f.time.low.shift) {
-		return count
+// scaled returns the form for the unit in which the tick and the epoch are whole, and both in that unit.
+func (f *Functions) scaled(inMicroseconds, inNanoseconds string) (form string, tick, epoch int64) {
+	tick, epoch = int64(f.layout.Tick()), f.layout.Epoch().UnixNano()
+	if tick%1000 == 0 && epoch%1000 == 0 {
+		return inMicroseconds, tick / 1000, epoch / 1000
 	}
-	return fmt.Sprintf("((%s + %s) & %d)", count, ofTick, sequence.max())
+	return inNanoseconds, tick, epoch
 }
 
 // called returns the name of a function or of the state.

@@ -196,22 +196,10 @@ func (f *Functions) postgresMin() string {
 // 0 or 1: a time before the epoch is rounded up, to the epoch in its last tick. EXTRACT is exact since PostgreSQL 14,
 // where it is numeric.
 func (f *Functions) ticksSQL(at string, shift int64) string {
-	tick, epoch := int64(f.layout.Tick()), f.layout.Epoch().UnixNano()
-	form := "pg_catalog.div((extract(epoch FROM %s) {*} 1000000000)%s, %d)::bigint"
-	if tick%1000 == 0 && epoch%1000 == 0 {
-		form, tick, epoch = "(((extract(epoch FROM %s) {*} 1000000)::bigint%s) {/} %d)", tick/1000, epoch/1000
-	}
-
-	from := fmt.Sprintf(" {-} %d", epoch)
-	if epoch < 0 { // "--" would begin a comment
-		from = fmt.Sprintf(" {+} %d", -uint64(epoch))
-	}
-
-	if shift != 0 {
-		from += fmt.Sprintf(" {+} %d", shift*tick)
-	}
-
-	return fmt.Sprintf(form, at, from, tick)
+	form, tick, epoch := f.scaled( // the epoch is in parentheses, as "--" would begin a comment
+		"(((extract(epoch FROM %s) * 1000000)::bigint - (%d) + %d) / %d)",
+		"div((extract(epoch FROM %s) * 1000000000) - (%d) + %d, %d)::bigint")
+	return fmt.Sprintf(form, at, epoch, shift*tick, tick)
 }
 
 // guardBits makes 1<<guardBits larger than the number of concurrent sessions of a PostgreSQL server: MAX_BACKENDS is
@@ -278,17 +266,21 @@ func (f *Functions) postgresNext() string {
 		"{low}", low,
 		"{low max}", int64(1)<<low-1,
 		// One tick more and one less, since the last tick before the epoch would be rounded up.
-		"{now}", pgsql.Plain.Replace(f.ticksSQL(cmp.Or(f.clock, "clock_timestamp()"), 1))+" - 1",
+		"{now}", f.ticksSQL(cmp.Or(f.clock, "clock_timestamp()"), 1)+" - 1",
 		"{id of word}", f.postgresID("word", low),
 		"{id of claimed}", f.postgresID("claimed", low),
 		"{end}", f.layout.End().Format(timestampFormat))
 }
 
-// postgresID returns the ID for a word.
+// postgresID returns the ID for a word. If the sequence is above the time, a hash of the tick begins the tick: with 0
+// nearly all IDs of slow writers would be in the lowest range of keys.
 func (f *Functions) postgresID(word string, low int) string {
 	sequence := f.place(snowflake.FieldSequence)
 	tick := fmt.Sprintf("(%s >> %d)", word, low)
-	count := f.spread(fmt.Sprintf("(%s & %d)", word, sequence.max()), "hashint8"+tick)
+	count := fmt.Sprintf("(%s & %d)", word, sequence.max())
+	if sequence.shift > max(f.time.high.shift, f.time.low.shift) {
+		count = fmt.Sprintf("((%s + hashint8%s) & %d)", count, tick, sequence.max())
+	}
 	if sequence.shift > 0 {
 		count = fmt.Sprintf("(%s << %d)", count, sequence.shift)
 	}
