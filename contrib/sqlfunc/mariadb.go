@@ -25,8 +25,7 @@ func (f *Functions) mariadb() []string {
 }
 
 // mariadbDrop removes the functions in the opposite order.
-func (f *Functions) mariadbDrop() []string {
-	var statements []string
+func (f *Functions) mariadbDrop() (statements []string) {
 	for _, object := range []string{
 		"FUNCTION IF EXISTS {min}", "FUNCTION IF EXISTS {parts}",
 		"FUNCTION IF EXISTS {time}", "FUNCTION IF EXISTS {layout}",

@@ -17,7 +17,7 @@ import (
 // postgres returns the statements for PostgreSQL in the order of their dependencies.
 func (f *Functions) postgres() []string {
 	statements := []string{
-		f.postgresGuard(),
+		f.postgresFill(postgresGuard),
 		f.postgresFill(postgresLayout),
 		f.postgresTime(),
 		f.postgresParts(),
@@ -36,17 +36,16 @@ func (f *Functions) postgres() []string {
 	return statements
 }
 
-// postgresFunctions are the functions, the one of the layout last.
-var postgresFunctions = [...]string{
-	"next()", "parts(bigint)", "min(timestamp with time zone)", "time(bigint)", "layout()",
-}
-
-func (f *Functions) postgresDrop() []string {
-	var statements []string
-	for _, signature := range postgresFunctions {
-		statements = append(statements, "DROP FUNCTION IF EXISTS "+f.qualified(signature))
+// postgresDrop removes the functions in the opposite order.
+func (f *Functions) postgresDrop() (statements []string) {
+	for _, object := range []string{
+		"FUNCTION IF EXISTS {next}()", "FUNCTION IF EXISTS {parts}(bigint)",
+		"FUNCTION IF EXISTS {min}(timestamp with time zone)", "FUNCTION IF EXISTS {time}(bigint)",
+		"FUNCTION IF EXISTS {layout}()", "SEQUENCE IF EXISTS {state}",
+	} {
+		statements = append(statements, f.postgresFill("DROP "+object))
 	}
-	return append(statements, "DROP SEQUENCE IF EXISTS "+f.qualified("state"))
+	return statements
 }
 
 // qualified returns the name of a function or of the state with its schema.
@@ -74,13 +73,12 @@ func (f *Functions) postgresFill(template string, pairs ...any) string {
 	}
 
 	for _, what := range []string{"layout", "time", "parts", "min", "next", "state"} {
-		pairs = append(pairs, "{"+what+"}", f.qualified(what))
+		name := f.qualified(what)
+		pairs = append(pairs, "{"+what+"}", name, "{"+what+" text}", pgsql.Literal(name))
 	}
 
 	return f.fill(operators.Replace(strings.TrimSpace(template)), append(pairs,
 		"{quote}", f.dollarQuote(),
-		"{layout text}", pgsql.Literal(f.qualified("layout")+"()"),
-		"{state text}", pgsql.Literal(f.qualified("state")),
 		"{epoch}", floorMicroseconds(f.layout.Epoch()).Format(timestampFormat),
 	)...)
 }
@@ -97,14 +95,6 @@ const timestampFormat = "2006-01-02 15:04:05.999999"
 //
 //go:embed postgres_guard.sql
 var postgresGuard string
-
-func (f *Functions) postgresGuard() string {
-	var registered []string // for each function its regprocedure, or NULL if there is none
-	for _, signature := range postgresFunctions {
-		registered = append(registered, "to_regprocedure("+pgsql.Literal(f.qualified(signature))+")")
-	}
-	return f.postgresFill(postgresGuard, "{functions}", strings.Join(registered, ",\n\t\t"))
-}
 
 // postgresLayout sets the search_path instead of a schema for the type: former versions know the source in this form.
 const postgresLayout = `CREATE OR REPLACE FUNCTION {layout}() RETURNS pg_catalog.text
