@@ -315,7 +315,7 @@ func WithLeaseTables(prefix, namespace string) Option {
 // postgresReserve fills the templates that create the tables and reserve the worker. The purpose is that for which
 // sqllease.Store.Move refuses to move a namespace.
 func (f *Functions) postgresReserve() (statements []string) {
-	schema, _ := sqllease.Schema(sqldb.Postgres, f.leases.prefix) // WithLeaseTables has checked the prefix
+	schema, _ := sqllease.Schema(sqldb.Postgres, f.leases.prefix)           // WithLeaseTables has checked the prefix
 	name := func(create string) string { return strings.Fields(create)[5] } // CREATE TABLE IF NOT EXISTS name
 	namespaces, leases := name(schema[0]), name(schema[1])
 	low, _ := f.wordBits()

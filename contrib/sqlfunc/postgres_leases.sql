@@ -8,7 +8,7 @@ BEGIN
 	leases := pg_catalog.to_regclass({leases text});
 	namespaces := pg_catalog.to_regclass({namespaces text});
 	IF leases IS NULL AND namespaces IS NULL THEN
-		SELECT pg_catalog.string_agg(pg_catalog.concat(n.nspname, '.', c.relname), ', ') INTO problem
+		SELECT pg_catalog.string_agg(pg_catalog.concat(n.nspname, '.', c.relname), ', ' ORDER BY c.relname) INTO problem
 			FROM pg_catalog.pg_class AS c
 			JOIN pg_catalog.pg_namespace AS n ON n.oid OPERATOR(pg_catalog.=) c.relnamespace
 			WHERE pg_catalog.concat('"', c.relname, '"') OPERATOR(pg_catalog.=) ANY (ARRAY[{namespaces text}, {leases text}])
