@@ -46,7 +46,6 @@ import (
 	"go/version"
 	"maps"
 	"os"
-	"reflect"
 	"regexp"
 	"slices"
 	"strconv"
@@ -72,8 +71,7 @@ const (
 // lease.ErrOption for a nil JetStream, for what is no name of a bucket, and for a JetStream of another domain or
 // account.
 func New(js jetstream.JetStream, bucket string) (*kvlease.Store, error) {
-	v := reflect.ValueOf(js)
-	if isNilPointer := v.Kind() == reflect.Pointer && v.IsNil(); isNilPointer || !v.IsValid() {
+	if js == nil {
 		return nil, fmt.Errorf("%w: the JetStream is nil", lease.ErrOption)
 	}
 	if bucket == "" || strings.ContainsAny(bucket, ".*> /\\\t\r\n") {
@@ -211,16 +209,8 @@ func (e *engine) List(ctx context.Context, prefix string) ([]kvlease.Pair, error
 	return slices.Collect(maps.Values(found)), nil
 }
 
-// parseRevision reads a revision of Get or List. It is 0 for "", the revision of a missing key.
-func parseRevision(revision string) (uint64, error) {
-	if revision == "" {
-		return 0, nil
-	}
-	return strconv.ParseUint(revision, 10, 64)
-}
-
 func (e *engine) Swap(ctx context.Context, key string, value []byte, revision string) (bool, error) {
-	sequence, err := parseRevision(revision)
+	sequence, err := strconv.ParseUint(cmp.Or(revision, "0"), 10, 64) // 0: there is no such key
 	if err != nil {
 		return false, err
 	}

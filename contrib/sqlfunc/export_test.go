@@ -26,4 +26,7 @@ func WithLead(lead time.Duration) Option {
 }
 
 // Statements are what Install runs.
-func (f *Functions) Statements(dialect sqldb.Dialect) ([]string, error) { return f.statements(dialect) }
+func (f *Functions) Statements(dialect sqldb.Dialect) ([]string, error) {
+	create, _, err := f.statements(dialect)
+	return create, err
+}

@@ -23,11 +23,10 @@ type Functions struct {
 
 	next   bool // a worker is set, so IDs can be issued
 	worker int64
-	fixed  int64         // the bits of the worker
 	lead   time.Duration // how far the time in an ID may be ahead of the server's clock
 
-	leases *leaseTables // nil: the worker is not reserved
-	clock  string       // SQL for the time instead of the server's clock; for tests
+	leases leaseTables // without a namespace: the worker is not reserved
+	clock  string      // SQL for the time instead of the server's clock; for tests
 }
 
 // New returns the functions of the layout. Without [WithWorker] there is no function that issues IDs.
@@ -70,51 +69,46 @@ func New(layout snowflake.Layout, options ...Option) (*Functions, error) {
 		}
 	}
 
-	if err := f.stamp(); err != nil {
+	if err := f.checkWorker(); err != nil {
 		return nil, err
 	}
 
 	return f, nil
 }
 
-// stamp computes the bits that all issued IDs have in common.
-func (f *Functions) stamp() error {
-	worker := f.layout.WorkerField()
-	at := f.place(worker)
+// checkWorker returns an error for a worker that the layout does not have, and for lease tables without a worker.
+func (f *Functions) checkWorker() error {
+	greatest := f.layout.MaxWorker()
 	switch {
-	case !f.next && f.leases != nil:
+	case !f.next && f.leases.namespace != "":
 		return fmt.Errorf("%w: WithLeaseTables without WithWorker", ErrOption)
-	case !f.next:
-		return nil
-	case f.worker < 0 || f.worker > at.max():
+	case f.worker < 0 || f.worker > greatest:
 		return fmt.Errorf("%w: %s %d is not in [0, %d]",
-			snowflake.ErrFieldRange, cmp.Or(worker, "worker"), f.worker, at.max())
+			snowflake.ErrFieldRange, cmp.Or(f.layout.WorkerField(), "worker"), f.worker, greatest)
 	}
 
-	f.fixed = f.worker << at.shift
 	return nil
 }
 
-// statements returns the statements that create the functions, to be run in this order.
-func (f *Functions) statements(dialect sqldb.Dialect) ([]string, error) {
-	switch dialect {
-	case sqldb.Postgres:
-		return f.postgres(), nil
-	case sqldb.MySQL:
-		if f.next {
-			return nil, fmt.Errorf("%w: WithWorker: MariaDB issues no IDs, only PostgreSQL does", ErrOption)
-		}
-		return f.mariadb(), nil
+// statements returns the statements that create the functions, and those that remove them, to be run in this order.
+func (f *Functions) statements(dialect sqldb.Dialect) (create, drop []string, err error) {
+	switch {
+	case dialect == sqldb.Postgres:
+		return f.postgres(), f.postgresDrop(), nil
+	case dialect == sqldb.MySQL && f.next:
+		return nil, nil, fmt.Errorf("%w: WithWorker: MariaDB issues no IDs, only PostgreSQL does", ErrOption)
+	case dialect == sqldb.MySQL:
+		return f.mariadb(), f.mariadbDrop(), nil
 	}
 
-	return nil, fmt.Errorf("%w: the dialect %q, want Postgres or MySQL", ErrOption, dialect)
+	return nil, nil, fmt.Errorf("%w: the dialect %q, want Postgres or MySQL", ErrOption, dialect)
 }
 
 // Script returns the statements that create the functions as one text for the database's own client, psql or mariadb,
 // and for migration files. It may be run again. It returns [ErrOption] for MariaDB with [WithWorker], and for dialects
 // other than Postgres and MySQL.
 func (f *Functions) Script(dialect sqldb.Dialect) (string, error) {
-	statements, err := f.statements(dialect)
+	statements, _, err := f.statements(dialect)
 	if err != nil {
 		return "", err
 	}
@@ -129,13 +123,8 @@ func (f *Functions) Script(dialect sqldb.Dialect) (string, error) {
 // worker again before the lead has passed. Tables whose columns have the functions as their default must be altered
 // first. The row in the lease table stays. It returns the same errors as Script.
 func (f *Functions) Drop(dialect sqldb.Dialect) ([]string, error) {
-	if _, err := f.statements(dialect); err != nil {
-		return nil, err
-	}
-	if dialect == sqldb.MySQL {
-		return f.mariadbDrop(), nil
-	}
-	return f.postgresDrop(), nil
+	_, drop, err := f.statements(dialect)
+	return drop, err
 }
 
 // Install runs the statements on the database: in one transaction if db can begin one (*sql.DB, *sql.Conn), otherwise
@@ -156,7 +145,7 @@ func (f *Functions) Drop(dialect sqldb.Dialect) ([]string, error) {
 // It returns [ErrOption] as Script does and for a transaction, and errors of the database with the number of the
 // statement.
 func (f *Functions) Install(ctx context.Context, db sqldb.DB, dialect sqldb.Dialect) error {
-	statements, err := f.statements(dialect)
+	statements, _, err := f.statements(dialect)
 	if err != nil {
 		return err
 	}
@@ -249,19 +238,13 @@ func (t timePlace) putPeriod(ticks string) string {
 // ordered reports whether the time is the highest field.
 func (f *Functions) ordered() bool { return f.places[0].name == snowflake.FieldTime }
 
-// spread returns SQL for the sequence of an ID, given that for how many IDs of its tick came before, and for a number
-// that depends on the tick alone. If the sequence is above the time, this number begins the tick: with 0 nearly all
-// IDs of slow writers would be in the lowest range of keys.
-func (f *Functions) spread(count, ofTick string) string {
-	sequence := f.place(snowflake.FieldSequence)
-	top := f.time.low
-	if f.time.high.bits > 0 {
-		top = f.time.high
+// scaled returns the form for the unit in which the tick and the epoch are whole, and both in that unit.
+func (f *Functions) scaled(inMicroseconds, inNanoseconds string) (form string, tick, epoch int64) {
+	tick, epoch = int64(f.layout.Tick()), f.layout.Epoch().UnixNano()
+	if tick%1000 == 0 && epoch%1000 == 0 {
+		return inMicroseconds, tick / 1000, epoch / 1000
 	}
-	if sequence.shift < top.shift {
-		return count
-	}
-	return fmt.Sprintf("((%s + %s) & %d)", count, ofTick, sequence.max())
+	return inNanoseconds, tick, epoch
 }
 
 // called returns the name of a function or of the state.

@@ -25,8 +25,7 @@ func (f *Functions) mariadb() []string {
 }
 
 // mariadbDrop removes the functions in the opposite order.
-func (f *Functions) mariadbDrop() []string {
-	var statements []string
+func (f *Functions) mariadbDrop() (statements []string) {
 	for _, object := range []string{
 		"FUNCTION IF EXISTS {min}", "FUNCTION IF EXISTS {parts}",
 		"FUNCTION IF EXISTS {time}", "FUNCTION IF EXISTS {layout}",
@@ -124,22 +123,16 @@ END`, "{microseconds}", f.mariadbMicroseconds(), "{last}", limit.UnixMicro()-1)
 // mariadbMicroseconds returns the microseconds from 1970 to the start of an ID's tick, as a DECIMAL, which is exact to
 // 65 digits. Shifts and masks are unsigned in MariaDB.
 func (f *Functions) mariadbMicroseconds() string {
-	tick, epoch := int64(f.layout.Tick()), f.layout.Epoch().UnixNano()
-	form := "FLOOR((CAST(%s AS DECIMAL(20)) * %d + (%d)) * 0.001)"
-	if tick%1000 == 0 && epoch%1000 == 0 {
-		form, tick, epoch = "(CAST(%s AS DECIMAL(20)) * %d + (%d))", tick/1000, epoch/1000
-	}
+	form, tick, epoch := f.scaled(
+		"(CAST(%s AS DECIMAL(20)) * %d + (%d))",
+		"FLOOR((CAST(%s AS DECIMAL(20)) * %d + (%d)) * 0.001)")
 	ticks := f.time.get(func(p place) string { return fmt.Sprintf("((id >> %d) & %d)", p.shift, p.max()) })
 	return fmt.Sprintf(form, pgsql.Plain.Replace(ticks), tick, epoch)
 }
 
 // mariadbTicks returns the whole ticks from the epoch to a time that is not before it, in microseconds since 1970.
 func (f *Functions) mariadbTicks(microseconds string) string {
-	tick, epoch := int64(f.layout.Tick()), f.layout.Epoch().UnixNano()
-	form := "(CAST(%s AS DECIMAL(30)) * 1000 - (%d)) DIV %d"
-	if tick%1000 == 0 && epoch%1000 == 0 {
-		form, tick, epoch = "(%s - (%d)) DIV %d", tick/1000, epoch/1000
-	}
+	form, tick, epoch := f.scaled("(%s - (%d)) DIV %d", "(CAST(%s AS DECIMAL(30)) * 1000 - (%d)) DIV %d")
 	return fmt.Sprintf(form, microseconds, epoch, tick)
 }
 

@@ -17,7 +17,7 @@ import (
 // postgres returns the statements for PostgreSQL in the order of their dependencies.
 func (f *Functions) postgres() []string {
 	statements := []string{
-		f.postgresGuard(),
+		f.postgresFill(postgresGuard),
 		f.postgresFill(postgresLayout),
 		f.postgresTime(),
 		f.postgresParts(),
@@ -29,24 +29,23 @@ func (f *Functions) postgres() []string {
 	if f.next {
 		statements = append(statements, f.postgresFill(postgresState), f.postgresNext())
 	}
-	if f.leases != nil {
+	if f.leases.namespace != "" {
 		statements = append(statements, f.postgresReserve()...)
 	}
 
 	return statements
 }
 
-// postgresFunctions are the functions, the one of the layout last.
-var postgresFunctions = [...]string{
-	"next()", "parts(bigint)", "min(timestamp with time zone)", "time(bigint)", "layout()",
-}
-
-func (f *Functions) postgresDrop() []string {
-	var statements []string
-	for _, signature := range postgresFunctions {
-		statements = append(statements, "DROP FUNCTION IF EXISTS "+f.qualified(signature))
+// postgresDrop removes the functions in the opposite order.
+func (f *Functions) postgresDrop() (statements []string) {
+	for _, object := range []string{
+		"FUNCTION IF EXISTS {next}()", "FUNCTION IF EXISTS {parts}(bigint)",
+		"FUNCTION IF EXISTS {min}(timestamp with time zone)", "FUNCTION IF EXISTS {time}(bigint)",
+		"FUNCTION IF EXISTS {layout}()", "SEQUENCE IF EXISTS {state}",
+	} {
+		statements = append(statements, f.postgresFill("DROP "+object))
 	}
-	return append(statements, "DROP SEQUENCE IF EXISTS "+f.qualified("state"))
+	return statements
 }
 
 // qualified returns the name of a function or of the state with its schema.
@@ -57,12 +56,8 @@ func (f *Functions) qualified(what string) string {
 // dollarQuote returns a quote for the bodies of functions that occurs in no name within them
 // (https://www.postgresql.org/docs/current/sql-syntax-lexical.html).
 func (f *Functions) dollarQuote() string {
-	names := f.schema
-	if f.leases != nil {
-		names += f.leases.namespace
-	}
 	tag := "sqlfunc"
-	for strings.Contains(names, "$"+tag) {
+	for strings.Contains(f.schema+f.leases.namespace, "$"+tag) {
 		tag += "_"
 	}
 	return "$" + tag + "$"
@@ -78,13 +73,12 @@ func (f *Functions) postgresFill(template string, pairs ...any) string {
 	}
 
 	for _, what := range []string{"layout", "time", "parts", "min", "next", "state"} {
-		pairs = append(pairs, "{"+what+"}", f.qualified(what))
+		name := f.qualified(what)
+		pairs = append(pairs, "{"+what+"}", name, "{"+what+" text}", pgsql.Literal(name))
 	}
 
 	return f.fill(operators.Replace(strings.TrimSpace(template)), append(pairs,
 		"{quote}", f.dollarQuote(),
-		"{layout text}", pgsql.Literal(f.qualified("layout")+"()"),
-		"{state text}", pgsql.Literal(f.qualified("state")),
 		"{epoch}", floorMicroseconds(f.layout.Epoch()).Format(timestampFormat),
 	)...)
 }
@@ -101,14 +95,6 @@ const timestampFormat = "2006-01-02 15:04:05.999999"
 //
 //go:embed postgres_guard.sql
 var postgresGuard string
-
-func (f *Functions) postgresGuard() string {
-	var registered []string // for each function its regprocedure, or NULL if there is none
-	for _, signature := range postgresFunctions {
-		registered = append(registered, "to_regprocedure("+pgsql.Literal(f.qualified(signature))+")")
-	}
-	return f.postgresFill(postgresGuard, "{functions}", strings.Join(registered, ",\n\t\t"))
-}
 
 // postgresLayout sets the search_path instead of a schema for the type: former versions know the source in this form.
 const postgresLayout = `CREATE OR REPLACE FUNCTION {layout}() RETURNS pg_catalog.text
@@ -143,9 +129,6 @@ func (f *Functions) postgresTime() string {
 
 // bitsSQL returns the value of a field of $1.
 func bitsSQL(p place) string {
-	if p.shift == 0 {
-		return fmt.Sprintf("($1 {&} %d)", p.max())
-	}
 	return fmt.Sprintf("(($1 {>>} %d) {&} %d)", p.shift, p.max())
 }
 
@@ -200,22 +183,10 @@ func (f *Functions) postgresMin() string {
 // 0 or 1: a time before the epoch is rounded up, to the epoch in its last tick. EXTRACT is exact since PostgreSQL 14,
 // where it is numeric.
 func (f *Functions) ticksSQL(at string, shift int64) string {
-	tick, epoch := int64(f.layout.Tick()), f.layout.Epoch().UnixNano()
-	form := "pg_catalog.div((extract(epoch FROM %s) {*} 1000000000)%s, %d)::bigint"
-	if tick%1000 == 0 && epoch%1000 == 0 {
-		form, tick, epoch = "(((extract(epoch FROM %s) {*} 1000000)::bigint%s) {/} %d)", tick/1000, epoch/1000
-	}
-
-	from := fmt.Sprintf(" {-} %d", epoch)
-	if epoch < 0 { // "--" would begin a comment
-		from = fmt.Sprintf(" {+} %d", -uint64(epoch))
-	}
-
-	if shift != 0 {
-		from += fmt.Sprintf(" {+} %d", shift*tick)
-	}
-
-	return fmt.Sprintf(form, at, from, tick)
+	form, tick, epoch := f.scaled( // the epoch is in parentheses, as "--" would begin a comment
+		"(((extract(epoch FROM %s) * 1000000)::bigint - (%d) + %d) / %d)",
+		"div((extract(epoch FROM %s) * 1000000000) - (%d) + %d, %d)::bigint")
+	return fmt.Sprintf(form, at, epoch, shift*tick, tick)
 }
 
 // guardBits makes 1<<guardBits larger than the number of concurrent sessions of a PostgreSQL server: MAX_BACKENDS is
@@ -282,25 +253,26 @@ func (f *Functions) postgresNext() string {
 		"{low}", low,
 		"{low max}", int64(1)<<low-1,
 		// One tick more and one less, since the last tick before the epoch would be rounded up.
-		"{now}", pgsql.Plain.Replace(f.ticksSQL(cmp.Or(f.clock, "clock_timestamp()"), 1))+" - 1",
+		"{now}", f.ticksSQL(cmp.Or(f.clock, "clock_timestamp()"), 1)+" - 1",
 		"{id of word}", f.postgresID("word", low),
 		"{id of claimed}", f.postgresID("claimed", low),
 		"{end}", f.layout.End().Format(timestampFormat))
 }
 
-// postgresID returns the ID for a word.
+// postgresID returns the ID for a word. If the sequence is above the time, a hash of the tick begins the tick: with 0
+// nearly all IDs of slow writers would be in the lowest range of keys.
 func (f *Functions) postgresID(word string, low int) string {
 	sequence := f.place(snowflake.FieldSequence)
 	tick := fmt.Sprintf("(%s >> %d)", word, low)
-	count := f.spread(fmt.Sprintf("(%s & %d)", word, sequence.max()), "hashint8"+tick)
+	count := fmt.Sprintf("(%s & %d)", word, sequence.max())
+	if sequence.shift > max(f.time.high.shift, f.time.low.shift) {
+		count = fmt.Sprintf("((%s + hashint8%s) & %d)", count, tick, sequence.max())
+	}
 	if sequence.shift > 0 {
 		count = fmt.Sprintf("(%s << %d)", count, sequence.shift)
 	}
-	id := fmt.Sprintf("(%s) | %s", f.time.put(tick), count)
-	if f.fixed != 0 {
-		id += fmt.Sprintf(" | %d", f.fixed)
-	}
-	return pgsql.Plain.Replace(id)
+	worker := f.worker << f.place(f.layout.WorkerField()).shift
+	return pgsql.Plain.Replace(fmt.Sprintf("(%s) | %s | %d", f.time.put(tick), count, worker))
 }
 
 // leaseTables is where the worker is reserved.
@@ -323,19 +295,16 @@ type leaseTables struct{ prefix, namespace string }
 // to another layout.
 func WithLeaseTables(prefix, namespace string) Option {
 	return func(f *Functions) error {
-		if _, err := sqllease.Schema(sqldb.Postgres, prefix); err != nil {
-			return fmt.Errorf("%w: %w", ErrOption, err)
-		}
-
 		request := leasestore.Request{
 			Namespace: namespace, Layout: f.layout.String(), Token: strings.Repeat("0", 32),
 			TTL: time.Second,
 		}
-		if err := request.Validate(); err != nil {
+		_, err := sqllease.Schema(sqldb.Postgres, prefix)
+		if err = cmp.Or(err, request.Validate()); err != nil {
 			return fmt.Errorf("%w: %w", ErrOption, err)
 		}
 
-		f.leases = &leaseTables{prefix: prefix, namespace: namespace}
+		f.leases = leaseTables{prefix: prefix, namespace: namespace}
 		return nil
 	}
 }
@@ -343,13 +312,8 @@ func WithLeaseTables(prefix, namespace string) Option {
 // postgresReserve fills the templates that create the tables and reserve the worker. The purpose is that for which
 // sqllease.Store.Move refuses to move a namespace.
 func (f *Functions) postgresReserve() (statements []string) {
-	schema, _ := sqllease.Schema(sqldb.Postgres, f.leases.prefix) // WithLeaseTables has checked the prefix
-	name := func(create string) string {
-		_, rest, _ := strings.Cut(create, "CREATE TABLE IF NOT EXISTS ")
-		table, _, _ := strings.Cut(rest, " (\n")
-		return table
-	}
-	bare := func(table string) string { return strings.Trim(table[strings.Index(table, ".")+1:], `"`) }
+	schema, _ := sqllease.Schema(sqldb.Postgres, f.leases.prefix)           // WithLeaseTables has checked the prefix
+	name := func(create string) string { return strings.Fields(create)[5] } // CREATE TABLE IF NOT EXISTS name
 	namespaces, leases := name(schema[0]), name(schema[1])
 	low, _ := f.wordBits()
 
@@ -360,7 +324,6 @@ func (f *Functions) postgresReserve() (statements []string) {
 			"{namespaces}", namespaces,
 			"{leases text}", pgsql.Literal(leases),
 			"{namespaces text}", pgsql.Literal(namespaces),
-			"{lease names}", pgsql.Literal("{"+bare(namespaces)+","+bare(leases)+"}"),
 			"{namespace}", pgsql.Literal(f.leases.namespace),
 			"{purpose}", "'"+sqllease.PurposeSQL+"'",
 			"{host}", pgsql.Literal(f.qualified("next")),

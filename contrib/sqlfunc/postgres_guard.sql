@@ -10,12 +10,16 @@ BEGIN
 		RAISE EXCEPTION USING ERRCODE = 'feature_not_supported',
 			MESSAGE = '{name}: the functions need PostgreSQL 14, whose EXTRACT is exact';
 	END IF;
-	PERFORM pg_advisory_xact_lock(hashtextextended({layout text}, 0));
+	PERFORM pg_advisory_xact_lock(hashtextextended({layout text} || '()', 0));
 	registered := array_remove(ARRAY[
-		{functions}
+		to_regprocedure({next text} || '()'),
+		to_regprocedure({parts text} || '(bigint)'),
+		to_regprocedure({min text} || '(timestamp with time zone)'),
+		to_regprocedure({time text} || '(bigint)'),
+		to_regprocedure({layout text} || '()')
 	]::oid[], NULL);
 	SELECT coalesce(substring(prosrc FROM '^[[:space:]]*SELECT ''([^'']*)''::text[[:space:]]*$'), 'unknown') INTO layout_found
-		FROM pg_proc WHERE oid = to_regprocedure({layout text});
+		FROM pg_proc WHERE oid = to_regprocedure({layout text} || '()');
 	IF layout_found IS NULL AND registered <> '{}' THEN
 		layout_found := 'unknown';
 	END IF;
