@@ -9,6 +9,7 @@ import (
 
 	"github.com/sqlflake/sqlflake/contrib/partition/internal/adopt"
 	"github.com/sqlflake/sqlflake/contrib/partition/internal/engine"
+	"github.com/sqlflake/sqlflake/contrib/partition/internal/mysql"
 	"github.com/sqlflake/sqlflake/contrib/partition/internal/period"
 	"github.com/sqlflake/sqlflake/snowflake"
 )
@@ -207,7 +208,7 @@ func (s *Set) checkAdoptable() error {
 		return err
 	}
 	return fmt.Errorf("%w: Adopt is for PostgreSQL. On MySQL and MariaDB one statement copies the table into "+
-		"partitions, and blocks writers meanwhile: ALTER TABLE %v %s", ErrTable, s.table.Name, options)
+		"partitions, and blocks writers meanwhile: ALTER TABLE %s %s", ErrTable, mysql.QuoteTable(s.table.Name), options)
 }
 
 // publicStep returns a step of package adopt as one of a plan.

@@ -142,8 +142,10 @@ func (Engine) Taken(context.Context, engine.Querier, *engine.State, string) (boo
 
 func quote(name string) string { return "`" + strings.ReplaceAll(name, "`", "``") + "`" }
 
-// QuoteTable returns the name of a table in quotes.
-func QuoteTable(n engine.Name) string { return quote(n.Schema) + "." + quote(n.Table) }
+// QuoteTable returns the name of a table in quotes, with its schema if it has one.
+func QuoteTable(n engine.Name) string {
+	return strings.TrimPrefix(quote(n.Schema)+"."+quote(n.Table), quote("")+".")
+}
 
 // literal returns a literal; plain is the server's mode NO_BACKSLASH_ESCAPES.
 func literal(text string, plain bool) string {
