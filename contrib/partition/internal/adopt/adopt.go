@@ -11,6 +11,7 @@ import (
 	"github.com/sqlflake/sqlflake/contrib/partition/internal/engine"
 	"github.com/sqlflake/sqlflake/contrib/partition/internal/period"
 	"github.com/sqlflake/sqlflake/contrib/partition/internal/postgres"
+	"github.com/sqlflake/sqlflake/internal/sqltable"
 )
 
 // Table is a table to adopt, with what its Set says about it.
@@ -189,7 +190,7 @@ func readOrdinary(ctx context.Context, q engine.Querier, t *Table) (*ordinary, e
 // refusePostgres adds what the swap can't carry over to the problems.
 func (a *Adoption) refusePostgres(ctx context.Context, q engine.Querier, t *Table, o *ordinary) error {
 	err := a.refuse(ctx, q, refusalsQuery, o.oid, o.legacy, t.Key, checkName)
-	if postgres.SQLState(err) == "42704" { // a publication was dropped meanwhile
+	if sqltable.State(err) == "42704" { // a publication was dropped meanwhile
 		return engine.ErrChanging
 	}
 	return err

@@ -9,6 +9,7 @@ import (
 
 	"github.com/sqlflake/sqlflake/contrib/partition/internal/engine"
 	"github.com/sqlflake/sqlflake/contrib/partition/internal/postgres"
+	"github.com/sqlflake/sqlflake/internal/sqltable"
 )
 
 // referenceMark is a line at the end of the comment of foreign keys that are still to be validated.
@@ -136,7 +137,7 @@ func (o *ordinary) validateChildren(ctx context.Context, q engine.Querier) error
 
 	for _, statement := range statements {
 		err := engine.ExecAll(ctx, q, "SAVEPOINT child", statement)
-		if postgres.SQLState(err) == "23503" { // a foreign key violation
+		if sqltable.State(err) == "23503" { // a foreign key violation
 			err = engine.ExecAll(ctx, q, "ROLLBACK TO SAVEPOINT child")
 		}
 		if err != nil {

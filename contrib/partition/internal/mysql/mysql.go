@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/sqlflake/sqlflake/contrib/partition/internal/engine"
+	"github.com/sqlflake/sqlflake/internal/sqltable"
 )
 
 // Engine is the engine for MySQL 8 and later and MariaDB 10.6 and later. Each statement that changes partitions commits
@@ -219,7 +220,7 @@ func readParts(ctx context.Context, q engine.Querier, t *engine.Table, st *engin
 	COALESCE(PARTITION_METHOD, ''), COALESCE(PARTITION_EXPRESSION, ''), COALESCE(PARTITION_DESCRIPTION, '')
 FROM information_schema.PARTITIONS WHERE TABLE_SCHEMA = ? AND TABLE_NAME = ? ORDER BY PARTITION_ORDINAL_POSITION`
 	args := []any{st.Table.Schema, st.Table.Table}
-	err := engine.Each(ctx, q, query, args, func(scan func(...any) error) error {
+	err := sqltable.Query(ctx, q, query, args, func(scan func(...any) error) error {
 		var p engine.Part
 		var divided bool
 		var method, expression, limit string

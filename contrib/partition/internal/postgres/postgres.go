@@ -17,6 +17,7 @@ import (
 
 	"github.com/sqlflake/sqlflake/contrib/internal/pgsql"
 	"github.com/sqlflake/sqlflake/contrib/partition/internal/engine"
+	"github.com/sqlflake/sqlflake/internal/sqltable"
 )
 
 // Engine is the engine for PostgreSQL 14 and later.
@@ -177,17 +178,8 @@ func milliseconds(d time.Duration) string {
 
 // Refused reports whether a statement got no lock.
 func (Engine) Refused(err error) bool {
-	state := SQLState(err)
+	state := sqltable.State(err)
 	return state == "55P03" || state == "40P01" // lock_not_available, deadlock_detected
-}
-
-// SQLState returns the code of an error of the server. All drivers have this method.
-func SQLState(err error) string {
-	var server interface{ SQLState() string }
-	if errors.As(err, &server) {
-		return server.SQLState()
-	}
-	return ""
 }
 
 // Key reads the key from the partition itself, which is a table on PostgreSQL.
@@ -263,7 +255,7 @@ func (e Engine) Inspect(ctx context.Context, q engine.Querier, t *engine.Table) 
 
 // readParts reads the partitions of the table with the OID parent.
 func (Engine) readParts(ctx context.Context, q engine.Querier, t *engine.Table, parent int64, st *engine.State) error {
-	err := engine.Each(ctx, q, partsQuery, []any{parent}, func(scan func(...any) error) error {
+	err := sqltable.Query(ctx, q, partsQuery, []any{parent}, func(scan func(...any) error) error {
 		var p engine.Part
 		var bound string
 		err := scan(&p.OID, &p.Schema, &p.Table, &p.Fixed, &bound, &p.Pending, &p.Comment)
