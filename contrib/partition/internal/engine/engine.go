@@ -151,6 +151,15 @@ type Querier interface {
 	QueryRowContext(ctx context.Context, query string, args ...any) *sql.Row
 }
 
+// Scan scans a row, or returns absent if there is none.
+func Scan(row *sql.Row, absent error, into ...any) error {
+	err := row.Scan(into...)
+	if errors.Is(err, sql.ErrNoRows) {
+		return absent
+	}
+	return err
+}
+
 // One scans a row, if there is one.
 func One(row *sql.Row, into ...any) (found bool, err error) {
 	err = row.Scan(into...)

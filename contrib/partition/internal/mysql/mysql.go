@@ -174,11 +174,7 @@ func readInfo(ctx context.Context, q engine.Querier, t *engine.Table) (i info, e
 FROM information_schema.TABLES WHERE TABLE_SCHEMA = COALESCE(NULLIF(?, ''), DATABASE()) AND TABLE_NAME = ?`
 	var now int64
 	row := q.QueryRowContext(ctx, query, t.Schema, t.Table, t.Key, t.Schema, t.Table)
-	found, err := engine.One(row, &i.Schema, &i.Table, &i.kind, &i.comment, &i.plain, &now, &i.keyType)
-	if err == nil && !found {
-		err = t.NotFound()
-	}
-
+	err = engine.Scan(row, t.NotFound(), &i.Schema, &i.Table, &i.kind, &i.comment, &i.plain, &now, &i.keyType)
 	i.now = time.UnixMicro(now).UTC()
 	return i, err
 }

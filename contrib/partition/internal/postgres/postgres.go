@@ -109,13 +109,10 @@ func (Engine) transaction(
 	locked, settings := false, ""
 	row := tx.QueryRowContext(ctx, beginQuery, t.Table, t.Schema, lock, milliseconds(t.LockTimeout),
 		milliseconds(t.IdleTimeout))
-	found, err := engine.One(row, &located.Schema, &locked, &settings)
-	switch {
-	case err != nil:
+	if err := engine.Scan(row, t.NotFound(), &located.Schema, &locked, &settings); err != nil {
 		return err
-	case !found:
-		return t.NotFound()
-	case !locked:
+	}
+	if !locked {
 		return engine.ErrBusy
 	}
 
@@ -140,13 +137,10 @@ func (Engine) WithSession(
 	var key int64 // of the lock: it stays the same, whatever the name of the table is later
 	locked, settings := false, ""
 	row := conn.QueryRowContext(ctx, lockSessionQuery, t.Table, t.Schema, lock, milliseconds(t.LockTimeout))
-	found, err := engine.One(row, &locked, &key, &settings)
-	switch {
-	case err != nil:
+	if err := engine.Scan(row, engine.ErrChanging, &locked, &key, &settings); err != nil {
 		return err
-	case !found:
-		return engine.ErrChanging
-	case !locked:
+	}
+	if !locked {
 		return engine.ErrBusy
 	}
 
@@ -234,14 +228,12 @@ func (e Engine) Inspect(ctx context.Context, q engine.Querier, t *engine.Table) 
 	var unsuitable string
 	st := &engine.State{Table: t.Name}
 	row := q.QueryRowContext(ctx, tableQuery, t.Table, t.Schema, t.Key)
-	found, err := engine.One(row, &oid, &st.Table.Schema, &unsuitable, &st.Owner, &st.Storage, &st.Grantees,
+	err := engine.Scan(row, t.NotFound(), &oid, &st.Table.Schema, &unsuitable, &st.Owner, &st.Storage, &st.Grantees,
 		&st.Identity, &now)
-	switch {
-	case err != nil:
+	if err != nil {
 		return nil, err
-	case !found:
-		return nil, t.NotFound()
-	case unsuitable != "":
+	}
+	if unsuitable != "" {
 		return nil, fmt.Errorf("%w: %v %s", engine.ErrTable, st.Table, unsuitable)
 	}
 
