@@ -43,7 +43,6 @@ type Adoption struct {
 // Step is one step, and what executes it.
 type Step struct {
 	engine.Change
-	To  time.Time // the time of Hi; zero: none
 	Why string
 	SQL []string
 	Run func(ctx context.Context, q engine.Querier) error

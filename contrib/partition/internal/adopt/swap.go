@@ -47,7 +47,7 @@ func (a *Adoption) addSwap(
 	script := slices.Concat([]string{"BEGIN", "SET LOCAL search_path = " + postgres.SafePath},
 		postgres.Limits(t.LockTimeout, t.SwapTimeout), statements, []string{"COMMIT"})
 	step := o.step("becomes the partition "+o.legacy+" of a new table with its name"+t.legacyDrop(cut), script)
-	step.Hi, step.To = cut, t.Calendar.At(cut)
+	step.Hi = cut
 	step.Run = func(ctx context.Context, q engine.Querier) error {
 		locks, err := postgres.RelatedLocks(ctx, q, postgres.Quote(o.Name), attempt)
 		if err != nil {

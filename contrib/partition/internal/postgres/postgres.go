@@ -13,6 +13,7 @@ import (
 	"regexp"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/sqlflake/sqlflake/contrib/internal/pgsql"
@@ -275,8 +276,14 @@ func (Engine) readParts(ctx context.Context, q engine.Querier, t *engine.Table, 
 	return err
 }
 
-var boundForm = regexp.MustCompile(
-	`^FOR VALUES FROM \((?:MINVALUE|'?(-?[0-9]+)'?)\) TO \((?:MAXVALUE|'?(-?[0-9]+)'?)\)$`)
+// Bounds as PostgreSQL writes them. Without a bound the number is engine.NoLow or engine.NoHigh.
+var (
+	boundForm   = regexp.MustCompile(`^FOR VALUES FROM \('?(-?[0-9]+)'?\) TO \('?(-?[0-9]+)'?\)$`)
+	withNumbers = strings.NewReplacer("(MINVALUE)", noLow, "(MAXVALUE)", noHigh)
+	withWords   = strings.NewReplacer(noLow, "(MINVALUE)", noHigh, "(MAXVALUE)")
+	noLow       = fmt.Sprintf("('%d')", int64(engine.NoLow))
+	noHigh      = fmt.Sprintf("('%d')", int64(engine.NoHigh))
+)
 
 // parseBound reads bounds in the form of pg_get_expr.
 func parseBound(text string) (lo, hi int64, err error) {
@@ -284,18 +291,12 @@ func parseBound(text string) (lo, hi int64, err error) {
 		return 0, 0, engine.ErrChanging
 	}
 
-	match := boundForm.FindStringSubmatch(text)
+	match := boundForm.FindStringSubmatch(withNumbers.Replace(text))
 	if match == nil {
 		return 0, 0, fmt.Errorf("%w: %q", engine.ErrTable, text)
 	}
 
-	lo, hi = engine.NoLow, engine.NoHigh
-	if match[1] != "" {
-		lo, err = strconv.ParseInt(match[1], 10, 64)
-	}
-	if match[2] != "" && err == nil {
-		hi, err = strconv.ParseInt(match[2], 10, 64)
-	}
-
-	return lo, hi, err
+	lo, loErr := strconv.ParseInt(match[1], 10, 64)
+	hi, hiErr := strconv.ParseInt(match[2], 10, 64)
+	return lo, hi, errors.Join(loErr, hiErr)
 }
