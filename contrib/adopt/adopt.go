@@ -25,6 +25,7 @@ import (
 	"gorm.io/gorm/logger"
 	"gorm.io/gorm/schema"
 
+	"github.com/sqlflake/sqlflake/contrib/internal/pgsql"
 	"github.com/sqlflake/sqlflake/gormplugin"
 	"github.com/sqlflake/sqlflake/snowflake"
 )
@@ -173,13 +174,10 @@ func (k countedKey) name() string {
 // quoted returns name as an identifier. A PostgreSQL schema may have a dot in its name, at which GORM would split it.
 func (k countedKey) quoted(db *gorm.DB) string {
 	if db.Name() == "postgres" && k.schema != "" {
-		return quoteName(k.schema) + "." + quoteName(k.table)
+		return pgsql.Name(k.schema) + "." + pgsql.Name(k.table)
 	}
 	return db.Statement.Quote(k.name())
 }
-
-// quoteName returns a name in the quotes of standard SQL.
-func quoteName(name string) string { return `"` + strings.ReplaceAll(name, `"`, `""`) + `"` }
 
 // refused is the error for what DropAutoIncrement does not do.
 func (k countedKey) refused(reason error, format string, args ...any) error {

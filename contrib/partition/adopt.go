@@ -9,8 +9,8 @@ import (
 
 	"github.com/sqlflake/sqlflake/contrib/partition/internal/adopt"
 	"github.com/sqlflake/sqlflake/contrib/partition/internal/engine"
+	"github.com/sqlflake/sqlflake/contrib/partition/internal/mysql"
 	"github.com/sqlflake/sqlflake/contrib/partition/internal/period"
-	"github.com/sqlflake/sqlflake/snowflake"
 )
 
 // Adopt turns an ordinary table of PostgreSQL into a partitioned one with the same name and rows, and creates the
@@ -89,10 +89,7 @@ func (s *Set) PlanAdopt(ctx context.Context, db *sql.DB) (*Plan, error) {
 
 	return s.readPlan(ctx, db, "plan to adopt", func(s *Set, q engine.Querier) (*Plan, error) {
 		a, err := s.adoption(ctx, q, new(adopt.Claim), 0)
-		if err != nil {
-			return nil, err
-		}
-		return a.plan, nil
+		return a.plan, err
 	})
 }
 
@@ -111,7 +108,7 @@ func (s *Set) adoptStep(ctx context.Context, db *sql.DB, c *adopt.Claim) (done *
 		}
 
 		done = &a.plan.Steps[0]
-		if err := a.run(ctx, q); err != nil {
+		if err := a.runs[0](ctx, q); err != nil {
 			return fmt.Errorf("%s %s: %w", done.Action, done.Partition, err)
 		}
 
@@ -148,36 +145,37 @@ func (s *Set) adoptee() *adopt.Table {
 	}
 }
 
-// adoption is what is left to do for a table. The plan has all steps; run executes the first one.
+// adoption is what is left to do for a table: the steps of the plan, and what executes each. Only the first one can be
+// executed.
 type adoption struct {
 	plan *Plan
-	run  func(ctx context.Context, q engine.Querier) error
+	runs []func(ctx context.Context, q engine.Querier) error
 }
 
 // adoption returns what is left to do: the steps to a partitioned table, its missing partitions, and what comes after
-// them.
+// them. After an error it is empty.
 func (s *Set) adoption(ctx context.Context, q engine.Querier, c *adopt.Claim, attempt int) (*adoption, error) {
 	left, err := adopt.Read(ctx, q, s.adoptee(), c, attempt)
 	if err != nil {
-		return nil, err
+		return new(adoption), err
 	}
 
 	plan := &Plan{Table: left.Table.String(), Now: left.Now.In(s.calendar.Zone), Problems: left.Problems}
 	a := &adoption{plan: plan}
 	for _, step := range left.Steps {
-		a.add(s.publicStep(step), step.Run)
+		a.add(s.stepOf(step.Change, step.Why, step.SQL), step.Run)
 	}
 
 	st := left.After
 	if !left.Ordinary {
 		if st, err = s.engine.Inspect(ctx, q, &s.table); err != nil {
-			return nil, err
+			return new(adoption), err
 		}
 	}
 
 	creates, err := s.planCreates(ctx, q, st)
 	if err != nil {
-		return nil, err
+		return new(adoption), err
 	}
 
 	for _, step := range creates.Steps {
@@ -190,7 +188,7 @@ func (s *Set) adoption(ctx context.Context, q engine.Querier, c *adopt.Claim, at
 	}
 
 	for _, step := range left.Later {
-		a.add(s.publicStep(step), step.Run)
+		a.add(s.stepOf(step.Change, step.Why, step.SQL), step.Run)
 	}
 
 	return a, nil
@@ -207,27 +205,13 @@ func (s *Set) checkAdoptable() error {
 		return err
 	}
 	return fmt.Errorf("%w: Adopt is for PostgreSQL. On MySQL and MariaDB one statement copies the table into "+
-		"partitions, and blocks writers meanwhile: ALTER TABLE %v %s", ErrTable, s.table.Name, options)
+		"partitions, and blocks writers meanwhile: ALTER TABLE %s %s", ErrTable, mysql.QuoteTable(s.table.Name), options)
 }
 
-// publicStep returns a step of package adopt as one of a plan.
-func (s *Set) publicStep(step adopt.Step) Step {
-	public := Step{
-		Action: step.Action, Partition: step.Partition, Lo: snowflake.ID(step.Lo), Hi: snowflake.ID(step.Hi),
-		Why: step.Why, SQL: step.SQL, change: step.Change,
-	}
-	if !step.To.IsZero() {
-		public.To = step.To.In(s.calendar.Zone)
-	}
-	return public
-}
-
-// add adds a step. run executes it, if it is the first one.
+// add adds a step, which run executes.
 func (a *adoption) add(step Step, run func(context.Context, engine.Querier) error) {
-	if len(a.plan.Steps) == 0 {
-		a.run = run
-	}
 	a.plan.Steps = append(a.plan.Steps, step)
+	a.runs = append(a.runs, run)
 }
 
 // planCreates plans the missing partitions. The first partition holds the rows from before the adoption, and may end

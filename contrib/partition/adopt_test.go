@@ -352,7 +352,7 @@ func TestAdoptNamesTheStatementOfMySQL(t *testing.T) {
 	set := e.set(partition.WithStart(day(-2)))
 	_, planErr := set.PlanAdopt(t.Context(), e.DB)
 	_, err := set.Adopt(t.Context(), e.DB)
-	e.is(err, partition.ErrTable, "ALTER TABLE events PARTITION BY RANGE (`id`) (PARTITION `"+dayName(-2)+"` ")
+	e.is(err, partition.ErrTable, "ALTER TABLE `events` PARTITION BY RANGE (`id`) (PARTITION `"+dayName(-2)+"` ")
 	e.is(planErr, partition.ErrTable, err.Error())
 	_, statement, _ := strings.Cut(err.Error(), "meanwhile: ")
 	e.exec(statement)

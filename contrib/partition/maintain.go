@@ -111,6 +111,7 @@ type maintenance struct {
 	done     []Step
 	failed   map[string]bool // by Step.id; or left to another process
 	locked   map[bool]bool   // a lock of the table was refused; by whether the step creates a partition
+	yields   bool            // a lock was refused, and no pause has followed yet
 	tries    int             // of the current step
 	errs     []error         // of steps
 	problems bool            // the plan has problems, and nothing failed
@@ -133,7 +134,7 @@ func (m *maintenance) run(ctx context.Context) error {
 			return errors.Join(append(m.errs, withCause(ctx, err))...)
 
 		case err != nil:
-			m.recordFailure(ctx, *step, err)
+			m.recordFailure(*step, err)
 
 		case step != nil:
 			m.done = append(m.done, *step)
@@ -158,8 +159,8 @@ func (m *maintenance) nextPatiently(ctx context.Context) (p *planner, step *Step
 }
 
 // recordFailure records the error of a step. This call then skips the step. After a lock that was refused it also skips
-// others that need the same lock, and lets other processes proceed before the next step.
-func (m *maintenance) recordFailure(ctx context.Context, step Step, err error) {
+// others that need the same lock, and lets others proceed before the next step.
+func (m *maintenance) recordFailure(step Step, err error) {
 	m.failed[step.id()] = true
 	m.errs = append(m.errs, fmt.Errorf("%s %s: %w", step.Action, step.Partition, err))
 	if !errors.Is(err, ErrLocked) {
@@ -170,8 +171,7 @@ func (m *maintenance) recordFailure(ctx context.Context, step Step, err error) {
 		m.locked[step.Action == engine.Create] = true
 	}
 
-	limit := m.engine.Limit(m.table.LockTimeout)
-	_ = pause(ctx, 2*limit, 6*limit) // the next step has the error
+	m.yields = true
 }
 
 // next does the first step that has not failed. It returns nil if there is none, and the step even if it fails.
@@ -181,6 +181,10 @@ func (m *maintenance) next(ctx context.Context) (p *planner, step *Step, err err
 		err = m.connect(ctx, m.db, true, func(s *Set, q engine.Querier) (err error) {
 			if p, err = s.survey(ctx, q, m.open); err != nil || p.chosen == nil {
 				return err
+			}
+			if m.yields {
+				m.yields = false
+				return errYield
 			}
 
 			step = p.chosen
@@ -247,6 +251,9 @@ func (s *Set) try(ctx context.Context, db *sql.DB, change bool, f func(*Set, eng
 	return s.patiently(ctx, new(waiter), func() error { return s.connect(ctx, db, change, f) })
 }
 
+// errYield makes patiently pause before a step that follows a refused lock, so that other statements proceed.
+var errYield = errors.New("partition: a pause is due")
+
 // waiter counts how long a call is refused locks.
 type waiter struct{ until time.Time }
 
@@ -269,6 +276,9 @@ func (s *Set) patiently(ctx context.Context, w *waiter, f func() error) error {
 				warned = now
 				s.logger().WarnContext(ctx, "partition maintenance waits for another process", "error", err)
 			}
+
+		case errors.Is(err, errYield):
+			least, most = 2*limit, 6*limit
 
 		case s.engine.Refused(err):
 			now := time.Now()

@@ -98,19 +98,24 @@ func (p *planner) run(parts ...func()) error {
 	return p.err
 }
 
-// add adds the step of a change.
-func (p *planner) add(c engine.Change, why string) {
+// stepOf returns the step of a change.
+func (s *Set) stepOf(c engine.Change, why string, statements []string) Step {
 	step := Step{
 		Action: c.Action, Partition: c.Partition, Lo: snowflake.ID(c.Lo), Hi: snowflake.ID(c.Hi), Why: why,
-		SQL: p.engine.Statements(&p.table, p.State, c), change: c,
+		SQL: statements, change: c,
 	}
 	if c.Lo != engine.NoLow {
-		step.From = p.At(c.Lo).In(p.Zone)
+		step.From = s.calendar.At(c.Lo).In(s.calendar.Zone)
 	}
 	if c.Hi != engine.NoHigh {
-		step.To = p.At(c.Hi).In(p.Zone)
+		step.To = s.calendar.At(c.Hi).In(s.calendar.Zone)
 	}
+	return step
+}
 
+// add adds the step of a change.
+func (p *planner) add(c engine.Change, why string) {
+	step := p.stepOf(c, why, p.engine.Statements(&p.table, p.State, c))
 	due := p.due(c)
 	isEarlier := !due.IsZero() && due.Before(p.plan.Overdue)
 	if p.plan.Overdue.IsZero() || isEarlier {

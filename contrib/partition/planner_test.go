@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"cmp"
 	"context"
+	"database/sql"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -14,6 +15,7 @@ import (
 	"time"
 
 	"github.com/sqlflake/sqlflake/contrib/partition/internal/engine"
+	"github.com/sqlflake/sqlflake/contrib/partition/internal/postgres"
 	"github.com/sqlflake/sqlflake/snowflake"
 	"github.com/sqlflake/sqlflake/snowflake/sqldb"
 )
@@ -325,6 +327,44 @@ func TestLongWaitForAnotherProcessIsLogged(t *testing.T) {
 		}
 		if n := strings.Count(log.String(), "level=WARN"); n != 2 || strings.Count(log.String(), "table=events") != n {
 			t.Errorf("in 150 s the log has\n%s", &log)
+		}
+	})
+}
+
+// withoutLocks is a database with an empty table, whose lock is always refused.
+type withoutLocks struct{ postgres.Engine }
+
+var errRefused = errors.New("no lock")
+
+func (withoutLocks) Connect(
+	_ context.Context, _ *sql.DB, t *engine.Table, _ bool, f func(*engine.Table, engine.Querier) error,
+) error {
+	return f(t, nil)
+}
+
+func (withoutLocks) Inspect(context.Context, engine.Querier, *engine.Table) (*engine.State, error) {
+	return &engine.State{Now: date("2026-01-15")}, nil
+}
+
+func (withoutLocks) Taken(context.Context, engine.Querier, *engine.State, string) (bool, error) {
+	return false, nil
+}
+
+func (withoutLocks) Execute(context.Context, engine.Querier, *engine.Table, *engine.State, engine.Change) error {
+	return errRefused
+}
+
+func (withoutLocks) Refused(err error) bool { return errors.Is(err, errRefused) }
+
+func TestMaintainEndsWithoutAPauseAfterItsLastStep(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := mustSet(t, Day, WithPatience(0), WithNow(func() time.Time { return date("2026-01-15") }),
+			WithLogger(slog.New(slog.DiscardHandler)))
+		s.engine = withoutLocks{}
+		start := time.Now()
+		_, err := s.Maintain(t.Context(), nil)
+		if took := time.Since(start); !errors.Is(err, ErrLocked) || took > 0 {
+			t.Errorf("%v after %v, want ErrLocked at once: the other steps need the same lock", err, took)
 		}
 	})
 }

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/sqlflake/sqlflake/contrib/internal/pgsql"
+	"github.com/sqlflake/sqlflake/internal/sqltable"
 )
 
 // The time of the query is now(), the start of the transaction that it makes: the session's own xact_start. Even if the
@@ -94,53 +95,44 @@ func readPostgres(ctx context.Context, conn *sql.Conn) (snapshot, error) {
 // postgresActivity returns also the processes that show no start of a transaction. Their last statement counts, which
 // is right for those that were not among them in an earlier read.
 func postgresActivity(ctx context.Context, conn *sql.Conn) (s snapshot, suspects map[int64]bool, err error) {
-	rows, err := conn.QueryContext(ctx, postgresSessions)
-	if err != nil {
-		return snapshot{}, nil, err
-	}
-	defer rows.Close()
-
 	suspects = map[int64]bool{}
-	for rows.Next() {
+	err = sqltable.Query(ctx, conn, postgresSessions, nil, func(scan func(...any) error) error {
 		var own, hidden, standby, yugabyte bool
 		var pid, now int64
 		var user, application, state string
 		var begin, query sql.NullInt64
-		err := rows.Scan(&own, &pid, &user, &application, &state, &hidden, &now, &begin, &query, &standby, &yugabyte)
-		if err != nil {
-			return snapshot{}, nil, err
-		}
+		err := scan(&own, &pid, &user, &application, &state, &hidden, &now, &begin, &query, &standby, &yugabyte)
 
 		switch {
+		case err != nil:
+			return err
 		case standby:
-			return snapshot{}, nil, unknown("the server is a standby, and the transactions are on the primary")
+			return unknown("the server is a standby, and the transactions are on the primary")
 		case yugabyte:
-			return snapshot{}, nil, unknown("a node of YugabyteDB shows only its own")
+			return unknown("a node of YugabyteDB shows only its own")
 		case hidden:
-			return snapshot{}, nil, unknown("process %d is of the role %q: "+
+			return unknown("process %d is of the role %q: "+
 				"GRANT pg_read_all_stats to the role that reads, or use the same role", pid, user)
 		case !begin.Valid && query.Valid:
 			suspects[pid] = true
 			s.record(time.UnixMicro(query.Int64),
 				"process %d of the role %q, application %q, begins or ends a transaction", pid, user, application)
 		case !begin.Valid:
-			return snapshot{}, nil, unknown("process %d has or had track_activities = off", pid)
+			return unknown("process %d has or had track_activities = off", pid)
 		case own:
 			s = snapshotAt(time.UnixMicro(now))
 		default:
 			s.record(time.UnixMicro(begin.Int64), "process %d of the role %q, application %q, is in a transaction (%s)",
 				pid, user, application, state)
 		}
+
+		return nil
+	})
+	if err == nil && s.now.IsZero() { // CockroachDB has the view, and no rows
+		err = unknown("pg_stat_activity does not list this connection")
 	}
 
-	if err := rows.Err(); err != nil {
-		return snapshot{}, nil, err
-	}
-	if s.now.IsZero() { // CockroachDB has the view, and no rows
-		return snapshot{}, nil, unknown("pg_stat_activity does not list this connection")
-	}
-
-	return s, suspects, nil
+	return s, suspects, err
 }
 
 const (
@@ -234,67 +226,54 @@ func checkMySQL(ctx context.Context, conn *sql.Conn) error {
 
 // mysqlRunning returns the time, and the start of the oldest statement.
 func mysqlRunning(ctx context.Context, conn *sql.Conn) (s snapshot, err error) {
-	rows, err := conn.QueryContext(ctx, mysqlStatements)
-	if err != nil {
-		return snapshot{}, mysqlError(err)
-	}
-	defer rows.Close()
-
-	for rows.Next() {
+	err = sqltable.Query(ctx, conn, mysqlStatements, nil, func(scan func(...any) error) error {
 		var connection, seconds, now int64
 		var own, changed bool
 		var state string
-		if err := rows.Scan(&connection, &own, &seconds, &state, &now, &changed); err != nil {
-			return snapshot{}, err
-		}
+		err := scan(&connection, &own, &seconds, &state, &now, &changed)
 
 		if s.now.IsZero() {
 			s = snapshotAt(time.UnixMicro(now))
 		}
 
 		switch {
+		case err != nil:
+			return err
 		case changed:
-			return snapshot{}, unknown("the time of the session that reads was changed by SET timestamp, " +
+			return unknown("the time of the session that reads was changed by SET timestamp, " +
 				"or the server stood still: SET timestamp = DEFAULT")
 		case seconds < -1 && !own: // -1 is one that has begun while the list was made
-			return snapshot{}, passingError{unknown("connection %d runs a statement that begins in the future, "+
+			return passingError{unknown("connection %d runs a statement that begins in the future, "+
 				"as after SET timestamp", connection)}
 		case !own:
 			s.record(s.now.Add(-time.Duration(seconds+1)*time.Second), "connection %d runs a statement (%s)",
 				connection, state)
 		}
+
+		return nil
+	})
+	if err == nil && s.now.IsZero() {
+		err = unknown("information_schema.PROCESSLIST does not list this connection")
 	}
 
-	if err := rows.Err(); err != nil {
-		return snapshot{}, mysqlError(err)
-	}
-	if s.now.IsZero() {
-		return snapshot{}, unknown("information_schema.PROCESSLIST does not list this connection")
-	}
-
-	return s, nil
+	return s, mysqlError(err)
 }
 
 // mysqlTransactions returns a passingError for a list that is older than the query, and for a transaction without a
 // connection: the server briefly has internal ones.
 func (s *snapshot) mysqlTransactions(ctx context.Context, conn *sql.Conn) error {
-	rows, err := conn.QueryContext(ctx, fmt.Sprintf(mysqlList, rand.Text()))
-	if err != nil {
-		return mysqlError(err)
-	}
-	defer rows.Close()
-
 	isNew, detached := false, false
-	for rows.Next() {
+	query := fmt.Sprintf(mysqlList, rand.Text())
+	err := sqltable.Query(ctx, conn, query, nil, func(scan func(...any) error) error {
 		var text string
 		var connection int64
 		var own, current bool
 		var begin sql.NullInt64
-		if err := rows.Scan(&text, &connection, &own, &current, &begin); err != nil {
-			return err
-		}
+		err := scan(&text, &connection, &own, &current, &begin)
 
 		switch {
+		case err != nil:
+			return err
 		case own:
 			isNew = isNew || current
 		case connection == 0:
@@ -304,9 +283,11 @@ func (s *snapshot) mysqlTransactions(ctx context.Context, conn *sql.Conn) error 
 		default:
 			s.record(time.UnixMicro(begin.Int64), "connection %d is in a transaction", connection)
 		}
-	}
 
-	switch err := rows.Err(); {
+		return nil
+	})
+
+	switch {
 	case err != nil:
 		return mysqlError(err)
 	case !isNew:
@@ -320,14 +301,14 @@ func (s *snapshot) mysqlTransactions(ctx context.Context, conn *sql.Conn) error 
 	return nil
 }
 
-// mysqlError names the right that is missing. MariaDB reports that before the rows, MySQL instead of them. MySQL 9
+// mysqlError names the right that is missing; nil stays nil. MariaDB reports that before the rows, MySQL instead of them. MySQL 9
 // can't show its lists while a statement with binary data runs, which is a passingError. The numbers are read from the
 // text, so that no driver has to be imported.
 func mysqlError(err error) error {
-	if strings.Contains(err.Error(), "Error 3854 ") { // ER_CANNOT_CONVERT_STRING
+	switch text := fmt.Sprint(err); {
+	case strings.Contains(text, "Error 3854 "): // ER_CANNOT_CONVERT_STRING
 		return passingError{fmt.Errorf("%w: %w", ErrUnknown, err)}
-	}
-	if strings.Contains(err.Error(), "1227 (42000)") { // ER_SPECIFIC_ACCESS_DENIED_ERROR
+	case strings.Contains(text, "1227 (42000)"): // ER_SPECIFIC_ACCESS_DENIED_ERROR
 		return fmt.Errorf("%w: GRANT PROCESS ON *.* to the user that reads: %w", ErrUnknown, err)
 	}
 	return err

@@ -11,6 +11,7 @@ import (
 	"github.com/sqlflake/sqlflake/contrib/partition/internal/engine"
 	"github.com/sqlflake/sqlflake/contrib/partition/internal/period"
 	"github.com/sqlflake/sqlflake/contrib/partition/internal/postgres"
+	"github.com/sqlflake/sqlflake/internal/sqltable"
 )
 
 // Table is a table to adopt, with what its Set says about it.
@@ -42,7 +43,6 @@ type Adoption struct {
 // Step is one step, and what executes it.
 type Step struct {
 	engine.Change
-	To  time.Time // the time of Hi; zero: none
 	Why string
 	SQL []string
 	Run func(ctx context.Context, q engine.Querier) error
@@ -176,12 +176,8 @@ func readOrdinary(ctx context.Context, q engine.Querier, t *Table) (*ordinary, e
 		LEFT JOIN pg_attribute AS a ON a.attrelid = c.oid AND a.attname = $4 AND a.attnum > 0 AND NOT a.attisdropped
 		WHERE c.relname = $1 AND n.nspname = $3`,
 		t.Table.Table, checkName, t.Schema, t.Key)
-	found, err := engine.One(row, &o.oid, &o.Schema, &o.Table, &o.kind, &o.keyType, &o.bytes, &now,
+	err := engine.Scan(row, t.NotFound(), &o.oid, &o.Schema, &o.Table, &o.kind, &o.keyType, &o.bytes, &now,
 		&o.checkDef, &o.checkValid)
-	if !found && err == nil {
-		err = t.NotFound()
-	}
-
 	o.now = time.UnixMicro(now).UTC()
 	return o, err
 }
@@ -189,7 +185,7 @@ func readOrdinary(ctx context.Context, q engine.Querier, t *Table) (*ordinary, e
 // refusePostgres adds what the swap can't carry over to the problems.
 func (a *Adoption) refusePostgres(ctx context.Context, q engine.Querier, t *Table, o *ordinary) error {
 	err := a.refuse(ctx, q, refusalsQuery, o.oid, o.legacy, t.Key, checkName)
-	if postgres.SQLState(err) == "42704" { // a publication was dropped meanwhile
+	if sqltable.State(err) == "42704" { // a publication was dropped meanwhile
 		return engine.ErrChanging
 	}
 	return err

@@ -9,6 +9,7 @@ import (
 
 	"github.com/sqlflake/sqlflake/contrib/partition/internal/engine"
 	"github.com/sqlflake/sqlflake/contrib/partition/internal/postgres"
+	"github.com/sqlflake/sqlflake/internal/sqltable"
 )
 
 // referenceMark is a line at the end of the comment of foreign keys that are still to be validated.
@@ -46,7 +47,7 @@ func (a *Adoption) addSwap(
 	script := slices.Concat([]string{"BEGIN", "SET LOCAL search_path = " + postgres.SafePath},
 		postgres.Limits(t.LockTimeout, t.SwapTimeout), statements, []string{"COMMIT"})
 	step := o.step("becomes the partition "+o.legacy+" of a new table with its name"+t.legacyDrop(cut), script)
-	step.Hi, step.To = cut, t.Calendar.At(cut)
+	step.Hi = cut
 	step.Run = func(ctx context.Context, q engine.Querier) error {
 		locks, err := postgres.RelatedLocks(ctx, q, postgres.Quote(o.Name), attempt)
 		if err != nil {
@@ -136,7 +137,7 @@ func (o *ordinary) validateChildren(ctx context.Context, q engine.Querier) error
 
 	for _, statement := range statements {
 		err := engine.ExecAll(ctx, q, "SAVEPOINT child", statement)
-		if postgres.SQLState(err) == "23503" { // a foreign key violation
+		if sqltable.State(err) == "23503" { // a foreign key violation
 			err = engine.ExecAll(ctx, q, "ROLLBACK TO SAVEPOINT child")
 		}
 		if err != nil {

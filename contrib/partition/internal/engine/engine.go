@@ -11,6 +11,8 @@ import (
 	"strings"
 	"time"
 	"unicode/utf8"
+
+	"github.com/sqlflake/sqlflake/internal/sqltable"
 )
 
 // Engine maintains partitioned tables on one kind of database: see packages postgres and mysql.
@@ -149,6 +151,15 @@ type Querier interface {
 	QueryRowContext(ctx context.Context, query string, args ...any) *sql.Row
 }
 
+// Scan scans a row, or returns absent if there is none.
+func Scan(row *sql.Row, absent error, into ...any) error {
+	err := row.Scan(into...)
+	if errors.Is(err, sql.ErrNoRows) {
+		return absent
+	}
+	return err
+}
+
 // One scans a row, if there is one.
 func One(row *sql.Row, into ...any) (found bool, err error) {
 	err = row.Scan(into...)
@@ -158,32 +169,11 @@ func One(row *sql.Row, into ...any) (found bool, err error) {
 	return err == nil, err
 }
 
-// Each calls f for each row of a query.
-func Each(ctx context.Context, q Querier, query string, args []any, f func(scan func(...any) error) error) error {
-	rows, err := q.QueryContext(ctx, query, args...)
-	if err != nil {
-		return err
-	}
-	defer rows.Close()
-
-	for rows.Next() {
-		if err := f(rows.Scan); err != nil {
-			return err
-		}
-	}
-
-	return rows.Err()
-}
-
 // List returns the rows of a query with one text column.
 func List(ctx context.Context, q Querier, query string, args ...any) (texts []string, err error) {
-	err = Each(ctx, q, query, args, func(scan func(...any) error) error {
-		var text string
-		err := scan(&text)
-		if err == nil {
-			texts = append(texts, text)
-		}
-		return err
+	err = sqltable.Query(ctx, q, query, args, func(scan func(...any) error) error {
+		texts = append(texts, "")
+		return scan(&texts[len(texts)-1])
 	})
 	return texts, err
 }

@@ -8,6 +8,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/sqlflake/sqlflake/internal/sqltable"
 )
 
 // Table is the table of a Set, with the settings that engines need.
@@ -167,7 +169,7 @@ func (p *Part) ReadMark(table Name) bool {
 // ReadDetached reads the tables with a mark. The rows of the query have the OID, the schema, the name and the
 // comment.
 func (st *State) ReadDetached(ctx context.Context, q Querier, query string, args ...any) error {
-	return Each(ctx, q, query, args, func(scan func(...any) error) error {
+	return sqltable.Query(ctx, q, query, args, func(scan func(...any) error) error {
 		var p Part
 		err := scan(&p.OID, &p.Schema, &p.Table, &p.Comment)
 		if err == nil && p.ReadMark(st.Table) {

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/sqlflake/sqlflake/contrib/partition/internal/engine"
+	"github.com/sqlflake/sqlflake/internal/sqltable"
 )
 
 // Engine is the engine for MySQL 8 and later and MariaDB 10.6 and later. Each statement that changes partitions commits
@@ -65,13 +66,14 @@ func (e Engine) withSession(
 	return f(conn)
 }
 
-// end releases the lock and ends the connection. The server would notice the end of the connection later, and the next
-// call would take this one for another process.
+// end releases all locks and ends the connection. The server would notice the end of the connection later: writers
+// would wait until then, and the next call would take this one for another process.
 func end(ctx context.Context, conn *sql.Conn) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 10*time.Second)
 	defer cancel()
 
-	_, _ = conn.ExecContext(ctx, "DO RELEASE_ALL_LOCKS()") // after an error the connection ends anyway
+	_, _ = conn.ExecContext(ctx, unlockTables) // after an error the connection ends anyway
+	_, _ = conn.ExecContext(ctx, "DO RELEASE_ALL_LOCKS()")
 	_ = conn.Raw(func(any) error { return driver.ErrBadConn })
 }
 
@@ -97,15 +99,12 @@ func (e Engine) set(ctx context.Context, conn *sql.Conn, t *engine.Table, lock s
 func getLock(ctx context.Context, conn *sql.Conn, t *engine.Table, lock string) error {
 	const query = "SELECT GET_LOCK(CONCAT('sqlflake/partition ', ?, ' ', " +
 		"LEFT(SHA2(CONCAT(LOWER(COALESCE(NULLIF(?, ''), DATABASE(), '')), CHAR(0), ?), 256), 24)), 0)"
-	var got sql.NullInt64
+	var got bool // NULL, an error, if the server could not lock
 	err := conn.QueryRowContext(ctx, query, lock, t.Schema, strings.ToLower(t.Table)).Scan(&got)
-
-	switch {
-	case err != nil:
-		return err
-	case !got.Valid:
-		return fmt.Errorf("GET_LOCK of %s for %v returned NULL: the server could not lock", lock, t.Name)
-	case got.Int64 != 1:
+	if err != nil {
+		return fmt.Errorf("GET_LOCK of %s for %v: %w", lock, t.Name, err)
+	}
+	if !got {
 		return engine.ErrBusy
 	}
 	return nil
@@ -142,8 +141,10 @@ func (Engine) Taken(context.Context, engine.Querier, *engine.State, string) (boo
 
 func quote(name string) string { return "`" + strings.ReplaceAll(name, "`", "``") + "`" }
 
-// QuoteTable returns the name of a table in quotes.
-func QuoteTable(n engine.Name) string { return quote(n.Schema) + "." + quote(n.Table) }
+// QuoteTable returns the name of a table in quotes, with its schema if it has one.
+func QuoteTable(n engine.Name) string {
+	return strings.TrimPrefix(quote(n.Schema)+"."+quote(n.Table), quote("")+".")
+}
 
 // literal returns a literal; plain is the server's mode NO_BACKSLASH_ESCAPES.
 func literal(text string, plain bool) string {
@@ -171,11 +172,7 @@ func readInfo(ctx context.Context, q engine.Querier, t *engine.Table) (i info, e
 FROM information_schema.TABLES WHERE TABLE_SCHEMA = COALESCE(NULLIF(?, ''), DATABASE()) AND TABLE_NAME = ?`
 	var now int64
 	row := q.QueryRowContext(ctx, query, t.Schema, t.Table, t.Key, t.Schema, t.Table)
-	found, err := engine.One(row, &i.Schema, &i.Table, &i.kind, &i.comment, &i.plain, &now, &i.keyType)
-	if err == nil && !found {
-		err = t.NotFound()
-	}
-
+	err = engine.Scan(row, t.NotFound(), &i.Schema, &i.Table, &i.kind, &i.comment, &i.plain, &now, &i.keyType)
 	i.now = time.UnixMicro(now).UTC()
 	return i, err
 }
@@ -217,7 +214,7 @@ func readParts(ctx context.Context, q engine.Querier, t *engine.Table, st *engin
 	COALESCE(PARTITION_METHOD, ''), COALESCE(PARTITION_EXPRESSION, ''), COALESCE(PARTITION_DESCRIPTION, '')
 FROM information_schema.PARTITIONS WHERE TABLE_SCHEMA = ? AND TABLE_NAME = ? ORDER BY PARTITION_ORDINAL_POSITION`
 	args := []any{st.Table.Schema, st.Table.Table}
-	err := engine.Each(ctx, q, query, args, func(scan func(...any) error) error {
+	err := sqltable.Query(ctx, q, query, args, func(scan func(...any) error) (err error) {
 		var p engine.Part
 		var divided bool
 		var method, expression, limit string
@@ -242,7 +239,6 @@ FROM information_schema.PARTITIONS WHERE TABLE_SCHEMA = ? AND TABLE_NAME = ? ORD
 			p.Lo = st.Parts[n-1].Hi
 		}
 
-		var err error
 		if p.Hi, err = parseLimit(limit, strings.Contains(i.keyType, "unsigned")); err != nil {
 			return fmt.Errorf("the bound of the partition %s: %w", p.Table, err)
 		}

@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"strings"
-	"time"
 	"unicode/utf8"
 
 	"github.com/sqlflake/sqlflake/contrib/partition/internal/engine"
@@ -154,19 +153,11 @@ func (e Engine) Execute(
 	return err
 }
 
-// run executes statements, and calls recheck after LOCK TABLES, and dropExchangeTable if EXCHANGE PARTITION fails.
+// run executes statements, and calls recheck after LOCK TABLES, and dropExchangeTable if EXCHANGE PARTITION fails. After
+// an error the locks stay until Connect ends the connection.
 func (e Engine) run(
 	ctx context.Context, q engine.Querier, t *engine.Table, c engine.Change, statements []string,
-) (err error) {
-	defer func() {
-		if err != nil { // or the locks were kept with the connection
-			ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 10*time.Second)
-			defer cancel()
-			_, unlockErr := q.ExecContext(ctx, unlockTables)
-			err = errors.Join(err, unlockErr)
-		}
-	}()
-
+) error {
 	for _, statement := range statements {
 		if err := engine.ExecAll(ctx, q, statement); err != nil {
 			if strings.Contains(statement, exchange) {
@@ -215,20 +206,19 @@ func (e Engine) dropExchangeTable(
 // recheck returns ErrBusy if a row that prevents the change came after the plan was made: one below its floor, or one
 // in the exchange table that was empty.
 func (e Engine) recheck(ctx context.Context, q engine.Querier, t *engine.Table, c engine.Change) error {
-	switch {
-	case c.Action == engine.Drop && c.Floor == engine.NoLow:
-		return nil
-	case c.Action == engine.Drop:
-		return engine.None(ctx, q, e, t, c.Part, engine.NoLow, c.Floor)
-	case c.Part.Moved:
+	isDrop := c.Action == engine.Drop
+	if c.Part.Moved && !isDrop {
 		return engine.None(ctx, q, e, t, c.Part, engine.NoLow, engine.NoHigh)
 	}
 
-	err := engine.None(ctx, q, e, t, e.exchangeTable(c.Part), engine.NoLow, engine.NoHigh)
-	if err != nil || c.Floor == engine.NoLow {
-		return err
+	if !isDrop {
+		err := engine.None(ctx, q, e, t, e.exchangeTable(c.Part), engine.NoLow, engine.NoHigh)
+		if err != nil {
+			return err
+		}
 	}
-	return engine.None(ctx, q, e, t, c.Part, engine.NoLow, c.Floor)
+
+	return engine.None(ctx, q, e, t, c.Part, engine.NoLow, c.Floor) // with NoLow there are none
 }
 
 // checkExchangeTable checks, before anything is changed, what would stop the steps to a detached table in between.

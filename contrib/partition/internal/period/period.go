@@ -122,18 +122,15 @@ func truncate(t time.Time, span time.Duration) time.Time {
 	return t.Add(-offset).Truncate(span).Add(offset).UTC()
 }
 
-// Name returns what is added to the table's name for the period that starts at start.
+// Name returns what is added to the table's name for the period that starts at start. The zone is UTC unless the unit is
+// one of the calendar.
 func (u Unit) Name(start time.Time, zone *time.Location) string {
 	if u == Week {
 		year, week := start.In(zone).ISOWeek()
 		return fmt.Sprintf("%04d_w%02d", year, week)
 	}
 
-	if u.ByCalendar() {
-		return start.In(zone).Format(names[u].form)
-	}
-
-	return start.UTC().Format("2006_01_02_150405")
+	return start.In(zone).Format(cmp.Or(names[u].form, "2006_01_02_150405"))
 }
 
 // Calendar says which periods there are, and which IDs belong to them.

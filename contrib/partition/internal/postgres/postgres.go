@@ -13,10 +13,12 @@ import (
 	"regexp"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/sqlflake/sqlflake/contrib/internal/pgsql"
 	"github.com/sqlflake/sqlflake/contrib/partition/internal/engine"
+	"github.com/sqlflake/sqlflake/internal/sqltable"
 )
 
 // Engine is the engine for PostgreSQL 14 and later.
@@ -108,13 +110,10 @@ func (Engine) transaction(
 	locked, settings := false, ""
 	row := tx.QueryRowContext(ctx, beginQuery, t.Table, t.Schema, lock, milliseconds(t.LockTimeout),
 		milliseconds(t.IdleTimeout))
-	found, err := engine.One(row, &located.Schema, &locked, &settings)
-	switch {
-	case err != nil:
+	if err := engine.Scan(row, t.NotFound(), &located.Schema, &locked, &settings); err != nil {
 		return err
-	case !found:
-		return t.NotFound()
-	case !locked:
+	}
+	if !locked {
 		return engine.ErrBusy
 	}
 
@@ -139,13 +138,10 @@ func (Engine) WithSession(
 	var key int64 // of the lock: it stays the same, whatever the name of the table is later
 	locked, settings := false, ""
 	row := conn.QueryRowContext(ctx, lockSessionQuery, t.Table, t.Schema, lock, milliseconds(t.LockTimeout))
-	found, err := engine.One(row, &locked, &key, &settings)
-	switch {
-	case err != nil:
+	if err := engine.Scan(row, engine.ErrChanging, &locked, &key, &settings); err != nil {
 		return err
-	case !found:
-		return engine.ErrChanging
-	case !locked:
+	}
+	if !locked {
 		return engine.ErrBusy
 	}
 
@@ -177,17 +173,8 @@ func milliseconds(d time.Duration) string {
 
 // Refused reports whether a statement got no lock.
 func (Engine) Refused(err error) bool {
-	state := SQLState(err)
+	state := sqltable.State(err)
 	return state == "55P03" || state == "40P01" // lock_not_available, deadlock_detected
-}
-
-// SQLState returns the code of an error of the server. All drivers have this method.
-func SQLState(err error) string {
-	var server interface{ SQLState() string }
-	if errors.As(err, &server) {
-		return server.SQLState()
-	}
-	return ""
 }
 
 // Key reads the key from the partition itself, which is a table on PostgreSQL.
@@ -242,14 +229,12 @@ func (e Engine) Inspect(ctx context.Context, q engine.Querier, t *engine.Table) 
 	var unsuitable string
 	st := &engine.State{Table: t.Name}
 	row := q.QueryRowContext(ctx, tableQuery, t.Table, t.Schema, t.Key)
-	found, err := engine.One(row, &oid, &st.Table.Schema, &unsuitable, &st.Owner, &st.Storage, &st.Grantees,
+	err := engine.Scan(row, t.NotFound(), &oid, &st.Table.Schema, &unsuitable, &st.Owner, &st.Storage, &st.Grantees,
 		&st.Identity, &now)
-	switch {
-	case err != nil:
+	if err != nil {
 		return nil, err
-	case !found:
-		return nil, t.NotFound()
-	case unsuitable != "":
+	}
+	if unsuitable != "" {
 		return nil, fmt.Errorf("%w: %v %s", engine.ErrTable, st.Table, unsuitable)
 	}
 
@@ -263,7 +248,7 @@ func (e Engine) Inspect(ctx context.Context, q engine.Querier, t *engine.Table) 
 
 // readParts reads the partitions of the table with the OID parent.
 func (Engine) readParts(ctx context.Context, q engine.Querier, t *engine.Table, parent int64, st *engine.State) error {
-	err := engine.Each(ctx, q, partsQuery, []any{parent}, func(scan func(...any) error) error {
+	err := sqltable.Query(ctx, q, partsQuery, []any{parent}, func(scan func(...any) error) error {
 		var p engine.Part
 		var bound string
 		err := scan(&p.OID, &p.Schema, &p.Table, &p.Fixed, &bound, &p.Pending, &p.Comment)
@@ -291,8 +276,14 @@ func (Engine) readParts(ctx context.Context, q engine.Querier, t *engine.Table, 
 	return err
 }
 
-var boundForm = regexp.MustCompile(
-	`^FOR VALUES FROM \((?:MINVALUE|'?(-?[0-9]+)'?)\) TO \((?:MAXVALUE|'?(-?[0-9]+)'?)\)$`)
+// Bounds as PostgreSQL writes them. Without a bound the number is engine.NoLow or engine.NoHigh.
+var (
+	boundForm   = regexp.MustCompile(`^FOR VALUES FROM \('?(-?[0-9]+)'?\) TO \('?(-?[0-9]+)'?\)$`)
+	withNumbers = strings.NewReplacer("(MINVALUE)", noLow, "(MAXVALUE)", noHigh)
+	withWords   = strings.NewReplacer(noLow, "(MINVALUE)", noHigh, "(MAXVALUE)")
+	noLow       = fmt.Sprintf("('%d')", int64(engine.NoLow))
+	noHigh      = fmt.Sprintf("('%d')", int64(engine.NoHigh))
+)
 
 // parseBound reads bounds in the form of pg_get_expr.
 func parseBound(text string) (lo, hi int64, err error) {
@@ -300,18 +291,12 @@ func parseBound(text string) (lo, hi int64, err error) {
 		return 0, 0, engine.ErrChanging
 	}
 
-	match := boundForm.FindStringSubmatch(text)
+	match := boundForm.FindStringSubmatch(withNumbers.Replace(text))
 	if match == nil {
 		return 0, 0, fmt.Errorf("%w: %q", engine.ErrTable, text)
 	}
 
-	lo, hi = engine.NoLow, engine.NoHigh
-	if match[1] != "" {
-		lo, err = strconv.ParseInt(match[1], 10, 64)
-	}
-	if match[2] != "" && err == nil {
-		hi, err = strconv.ParseInt(match[2], 10, 64)
-	}
-
-	return lo, hi, err
+	lo, loErr := strconv.ParseInt(match[1], 10, 64)
+	hi, hiErr := strconv.ParseInt(match[2], 10, 64)
+	return lo, hi, errors.Join(loErr, hiErr)
 }

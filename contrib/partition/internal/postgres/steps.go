@@ -120,17 +120,9 @@ func (Engine) createTable(st *engine.State, added engine.Name) []string {
 
 // attach returns the statement that makes the table of a change a partition.
 func (Engine) attach(st *engine.State, c engine.Change) string {
-	attach := fmt.Sprintf("ALTER TABLE %s ATTACH PARTITION %s ", Quote(st.Table),
-		Quote(engine.Name{Schema: st.Table.Schema, Table: c.Partition}))
-	lo, hi := "MINVALUE", "MAXVALUE"
-	if c.Lo != engine.NoLow {
-		lo = fmt.Sprintf("'%d'", c.Lo)
-	}
-	if c.Hi != engine.NoHigh {
-		hi = fmt.Sprintf("'%d'", c.Hi)
-	}
-
-	return attach + fmt.Sprintf("FOR VALUES FROM (%s) TO (%s)", lo, hi)
+	bounds := fmt.Sprintf("FOR VALUES FROM ('%d') TO ('%d')", c.Lo, c.Hi)
+	return fmt.Sprintf("ALTER TABLE %s ATTACH PARTITION %s %s", Quote(st.Table),
+		Quote(engine.Name{Schema: st.Table.Schema, Table: c.Partition}), withWords.Replace(bounds))
 }
 
 // commentOn returns the statement that sets a comment; an empty one removes it.
