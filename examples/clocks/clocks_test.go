@@ -3,6 +3,8 @@ package main
 import (
 	"maps"
 	"testing"
+
+	"github.com/sqlflake/sqlflake/internal/exampletest"
 )
 
 func TestTheArticlesRepeatIDsWhereTheTableSaysSoAndOursNowhere(t *testing.T) {
@@ -27,9 +29,7 @@ func TestTheArticlesRepeatIDsWhereTheTableSaysSoAndOursNowhere(t *testing.T) {
 	for _, trouble := range troubles {
 		for _, rule := range rules {
 			res, err := trouble.try(rule)
-			if err != nil {
-				t.Fatal(err)
-			}
+			exampletest.Must(t, err)
 
 			if res.duplicates > 0 {
 				got[trouble.name+": "+rule.name] = true

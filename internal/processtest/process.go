@@ -52,6 +52,14 @@ func await(condition func() bool) bool {
 	return true
 }
 
+// must ends the test on an error.
+func must(tb testing.TB, err error) {
+	tb.Helper()
+	if err != nil {
+		tb.Fatal(err)
+	}
+}
+
 // Process is an issuer that was started.
 type Process struct {
 	Ended chan struct{} // closed when all that it has written was read, and it was waited for
@@ -104,9 +112,7 @@ func Start(t *testing.T, o Order) (*Process, error) {
 func MustStart(t *testing.T, o Order) *Process {
 	t.Helper()
 	p, err := Start(t, o)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return p
 }
 
@@ -171,9 +177,7 @@ func (p *Process) HasEnded() bool {
 // Signal sends a signal.
 func (p *Process) Signal(t *testing.T, s os.Signal) {
 	t.Helper()
-	if err := p.cmd.Process.Signal(s); err != nil {
-		t.Fatal(err)
-	}
+	must(t, p.cmd.Process.Signal(s))
 }
 
 // Kill is kill -9. It returns when the process has ended and its output was read.

@@ -72,14 +72,19 @@ func EachTrapped(t *testing.T, f func(t *testing.T, victim Trapped)) {
 	}
 }
 
+func must(tb testing.TB, err error) {
+	tb.Helper()
+	if err != nil {
+		tb.Fatal(err)
+	}
+}
+
 // sprung returns how many traps have run.
 func (v Trapped) sprung(t *testing.T) (n int64) {
 	t.Helper()
 	err := v.Safe.QueryRowContext(context.WithoutCancel(t.Context()),
 		"SELECT CASE WHEN is_called THEN last_value ELSE 0 END FROM public.sprung").Scan(&n)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return n
 }
 
@@ -90,9 +95,7 @@ var trapsSQL string
 func armTraps(t *testing.T, dsn, role string) {
 	t.Helper()
 	names, err := namesOfSource()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 
 	dsn = withQuery(dsn, map[string]string{"search_path": "pg_catalog"})
 	var made int
@@ -114,9 +117,7 @@ func armTraps(t *testing.T, dsn, role string) {
 
 		return tx.Commit()
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 
 	t.Logf("%d traps", made)
 }
@@ -220,9 +221,7 @@ var qualifiedOperator = regexp.MustCompile(`OPERATOR\(pg_catalog\.([^)]+)\)`)
 func CheckPrecedence(tb testing.TB, db *sql.DB, query string) {
 	tb.Helper()
 	conn, err := db.Conn(tb.Context())
-	if err != nil {
-		tb.Fatal(err)
-	}
+	must(tb, err)
 	defer func() { _ = conn.Close() }()
 
 	parameters := 0
@@ -260,15 +259,11 @@ func explain(tb testing.TB, conn *sql.Conn, query, execute string) string {
 	var plan strings.Builder
 	for rows.Next() {
 		var line string
-		if err := rows.Scan(&line); err != nil {
-			tb.Fatal(err)
-		}
+		must(tb, rows.Scan(&line))
 		plan.WriteString(line + "\n")
 	}
 
-	if err := rows.Err(); err != nil {
-		tb.Fatal(err)
-	}
+	must(tb, rows.Err())
 	if _, err := conn.ExecContext(tb.Context(), "DEALLOCATE checked"); err != nil {
 		tb.Fatal(err)
 	}

@@ -77,9 +77,7 @@ func tryCluster(t *testing.T, kind string, size int) cluster {
 		c[i] = &member{memberConfig: memberConfig{
 			Kind: kind, Number: i, Dir: filepath.Join(dir, strconv.Itoa(i)), Client: client, Peer: peer,
 		}}
-		if err := os.Mkdir(c[i].Dir, 0o700); err != nil {
-			t.Fatal(err)
-		}
+		must(t, os.Mkdir(c[i].Dir, 0o700))
 		c[i].start(t)
 		t.Cleanup(c[i].kill)
 	}
@@ -113,13 +111,9 @@ func (c cluster) place(name string) place {
 func (m *member) start(t *testing.T) {
 	t.Helper()
 	text, err := json.Marshal(m.memberConfig)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	self, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	cmd := exec.Command(self)
 	cmd.Env = append(os.Environ(), memberVariable+"="+string(text), "GORACE=atexit_sleep_ms=0")
 	cmd.SysProcAttr = new(syscall.SysProcAttr)
@@ -128,9 +122,8 @@ func (m *member) start(t *testing.T) {
 	if field := reflect.ValueOf(cmd.SysProcAttr).Elem().FieldByName("Pdeathsig"); field.IsValid() {
 		field.SetInt(int64(syscall.SIGKILL))
 	}
-	if _, err := cmd.StdinPipe(); err != nil {
-		t.Fatal(err)
-	}
+	_, err = cmd.StdinPipe()
+	must(t, err)
 	started, exited := make(chan error), make(chan struct{})
 	go func() {
 		runtime.LockOSThread() // the end of the thread that started it would end the server
@@ -141,9 +134,7 @@ func (m *member) start(t *testing.T) {
 		}
 		close(exited)
 	}()
-	if err := <-started; err != nil {
-		t.Fatal(err)
-	}
+	must(t, <-started)
 	m.cmd, m.exited = cmd, exited
 }
 
@@ -171,9 +162,7 @@ func (m *member) kill() {
 
 func (m *member) signal(t *testing.T, s syscall.Signal) {
 	t.Helper()
-	if err := m.cmd.Process.Signal(s); err != nil {
-		t.Fatal(err)
-	}
+	must(t, m.cmd.Process.Signal(s))
 }
 
 // serve is the server. It returns the exit code when the standard input has ended.

@@ -148,6 +148,13 @@ func (l *library) nullCell(k kind) (failures []string) {
 	return failures
 }
 
+func must(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
 func TestEachTypeTravelsThroughEachLibrary(t *testing.T) {
 	for _, lib := range all() {
 		t.Run(strings.ReplaceAll(lib.name, "/", " "), func(t *testing.T) {
@@ -287,9 +294,7 @@ func (t *table) String() string {
 func (t *table) check(test *testing.T, name string) {
 	test.Helper()
 	text, err := os.ReadFile(readme)
-	if err != nil {
-		test.Fatal(err)
-	}
+	must(test, err)
 
 	begin, end := "<!-- table: "+name+" -->\n", "<!-- end -->\n"
 	before, rest, found := strings.Cut(string(text), begin)

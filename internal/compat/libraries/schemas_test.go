@@ -50,9 +50,7 @@ func googleType(t *testing.T, box any) string {
 
 	s, err := google.ForType(reflect.TypeOf(box),
 		&google.ForOptions{TypeSchemas: map[reflect.Type]*google.Schema{id: {Type: "string"}}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	if of := s.Properties["id"]; of.Items != nil {
 		return "array of " + of.Items.Type
 	}
@@ -84,9 +82,7 @@ type described struct {
 
 func TestALineGivesEachTypeItsPattern(t *testing.T) {
 	readme, err := os.ReadFile("../README.md")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 
 	fields := reflect.TypeFor[described]()
 	types := map[reflect.Type]*google.Schema{}
@@ -101,9 +97,7 @@ func TestALineGivesEachTypeItsPattern(t *testing.T) {
 	}
 
 	fromGoogle, err := google.ForType(reflect.StructOf(plain), &google.ForOptions{TypeSchemas: types})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 
 	registry := huma.NewMapRegistry("#/", huma.DefaultSchemaNamer)
 	fromHuma := huma.SchemaFromType(registry, fields)
@@ -139,9 +133,7 @@ func TestWithoutALineGoogleSaysNoString(t *testing.T) {
 	others := map[string]string{"Null": "object", "publicid.ID": "array"}
 	for _, k := range kinds {
 		s, err := google.ForType(reflect.TypeOf(field(k.box(1))), nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 
 		if isArray(k) {
 			s = s.Items
