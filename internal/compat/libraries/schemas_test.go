@@ -40,24 +40,6 @@ func schemaType(box any) string {
 	return s.Type
 }
 
-// googleType gives the type of a column a schema, as a program does for each that it uses: the library asks no method.
-func googleType(t *testing.T, box any) string {
-	t.Helper()
-	id := reflect.TypeOf(field(box))
-	for id.Kind() == reflect.Slice {
-		id = id.Elem()
-	}
-
-	s, err := google.ForType(reflect.TypeOf(box),
-		&google.ForOptions{TypeSchemas: map[reflect.Type]*google.Schema{id: {Type: "string"}}})
-	must(t, err)
-	if of := s.Properties["id"]; of.Items != nil {
-		return "array of " + of.Items.Type
-	}
-
-	return s.Properties["id"].Type
-}
-
 // patterns are those of the README, for the fields of described.
 var patterns = []struct {
 	field, pattern string
@@ -153,10 +135,6 @@ func TestSchemasSayString(t *testing.T) {
 		if got := humaType(reflect.TypeOf(field(box))); got != want {
 			t.Errorf("huma: %s is %s, want %s", k.label, got, want)
 		}
-		if got := googleType(t, box); got != want {
-			t.Errorf("google/jsonschema-go: %s is %s, want %s", k.label, got, want)
-		}
-
 		if got := schemaType(box); got != want {
 			t.Errorf("jsonschema: %s is %s, want %s", k.label, got, want)
 		}
