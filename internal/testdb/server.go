@@ -36,9 +36,8 @@ type server struct {
 	// parse checks an address. It returns the DSN, and the address without the password.
 	parse   func(value string) (dsn, printed string, err error)
 	driver  string
-	version string                                    // the query for it
-	program string                                    // dbserver's name for it
-	start   func(name, folder string) (string, error) // startServer
+	version string // the query for it
+	program string // dbserver's name for it
 
 	once  sync.Once
 	found location
@@ -107,7 +106,7 @@ func (s *server) ask(value string) location {
 }
 
 func (s *server) launch(folder string) location {
-	dsn, err := s.start(s.program, folder)
+	dsn, err := startServer(s.program, folder)
 	if err != nil {
 		return location{err: err}
 	}
