@@ -300,13 +300,6 @@ func (c *galera) parts(t *testing.T) {
 		all = append(all, x)
 		return x
 	}
-	more := func(processes ...*Process) {
-		t.Helper()
-		for _, x := range processes {
-			count := x.Count()
-			Eventually(t, "more IDs", func() bool { return x.Count() > count+100 || x.HasEnded() }, x)
-		}
-	}
 	stalled := func(x *Process) {
 		t.Helper()
 		Eventually(t, "the end of IDs", func() bool {
@@ -323,14 +316,16 @@ func (c *galera) parts(t *testing.T) {
 	stalled(here)
 	stalled(there)
 	c.bootstrap(t, 1)
-	more(there)
-	more(begin(1), begin(1), begin(1)) // all four workers are held on this node
+	there.awaitMore(t, 100)
+	for range 3 { // then all four workers are held on this node
+		begin(1).awaitMore(t, 100)
+	}
 	run(t, c.dbs[0], "SET GLOBAL wsrep_provider_options = 'gmcast.isolate=0'")
 	for i := range c.dbs {
 		c.await(t, i, "wsrep_cluster_size", "2")
 	}
 	Eventually(t, "the loss of the worker that was taken over", func() bool { return len(here.Noted(lease.Lost)) > 0 }, here)
 	must(t, all[2].Kill())
-	more(here) // with the worker of the killed process
+	here.awaitMore(t, 100) // with the worker of the killed process
 	wantNoneTwice(t, all...)
 }
