@@ -32,9 +32,7 @@ func TestMain(m *testing.M) {
 	}
 	processtest.Main(func(text string) (leasestore.Store, error) {
 		var p place
-		if err := json.Unmarshal([]byte(text), &p); err != nil {
-			return nil, err
-		}
+		_ = json.Unmarshal([]byte(text), &p) // the zero place can't be opened
 		store, _, err := p.open()
 		return store, err
 	})
