@@ -141,15 +141,6 @@ func TestSchemasSayString(t *testing.T) {
 	}
 }
 
-func kindNamed(name string) kind {
-	for _, k := range kinds {
-		if k.label == name {
-			return k
-		}
-	}
-	panic("there is no kind " + name)
-}
-
 func TestPatternsMatchTheTexts(t *testing.T) {
 	for _, p := range patterns {
 		pattern := regexp.MustCompile(p.pattern)
@@ -197,7 +188,7 @@ func TestRequiredRejectsZero(t *testing.T) {
 	for _, test := range []struct{ zero, set any }{
 		{required[snowflake.ID]{}, required[snowflake.ID]{1}},
 		{required[userID]{}, required[userID]{1}},
-		{required[publicID]{}, required[publicID]{field(kindNamed("publicid.ID").box(1)).(publicID)}},
+		{required[publicID]{}, required[publicID]{publicid.IDFrom[user](1)}},
 		{required[sqltypes.Strict]{}, required[sqltypes.Strict]{1}},
 		{required[sqltypes.Text]{}, required[sqltypes.Text]{1}},
 		{required[sqltypes.Null]{}, required[sqltypes.Null]{sqltypes.NullFrom(1)}},
