@@ -428,19 +428,14 @@ func fromCSV(value, box any) error {
 	return err
 }
 
-func copyFrom(value, b any) error {
-	switch value := value.(type) {
-	case int64:
-		return copier.Copy(b, &box[int64]{value})
-	case float64:
-		return copier.Copy(b, &box[float64]{value})
-	case string:
-		return copier.Copy(b, &box[string]{value})
-	case bool:
-		return copier.Copy(b, &box[bool]{value})
-	case nil:
-		return copier.Copy(b, &box[*int64]{})
+// copyFrom copies from a struct whose field has the type of the value, or is a pointer for NULL.
+func copyFrom(value, box any) error {
+	id := reflect.ValueOf(value)
+	if value == nil {
+		id = reflect.ValueOf((*int64)(nil))
 	}
 
-	return copier.Copy(b, &box[[]any]{value.([]any)})
+	from := reflect.New(reflect.StructOf([]reflect.StructField{{Name: "ID", Type: id.Type()}}))
+	from.Elem().Field(0).Set(id)
+	return copier.Copy(box, from.Interface())
 }
