@@ -21,31 +21,22 @@ import (
 	"github.com/sqlflake/sqlflake/snowflake/lease/filelease"
 )
 
-// trouble is what happens to a generator: rounds of calls, each in its own process unless it keeps running.
+// trouble is what happens to a generator: processes one after the other, and rounds of calls in each.
 type trouble struct {
-	name   string
-	rounds int
-	back   time.Duration // the wall clock is set back before each round but the first
-	calls  int
-	pause  time.Duration // after each call
-	end    string        // of a process after its round: "" keeps running
+	name              string
+	processes, rounds int
+	calls             int           // in a round
+	pause             time.Duration // after each call
+	back              time.Duration // the wall clock is set back after each round
+	crash             bool          // ends the processes
 }
 
 var troubles = []trouble{
-	{name: "steps back of 2 s while it runs", rounds: 3, back: 2 * time.Second, calls: 3000, pause: time.Millisecond},
-	{
-		name: "3 restarts into the same 2 s", rounds: 4, back: 2 * time.Second, calls: 2000, pause: time.Millisecond,
-		end: "stop",
-	},
-	{
-		name: "18 restarts into the same 2 s", rounds: 19, back: 2 * time.Second, calls: 2000, pause: time.Millisecond,
-		end: "stop",
-	},
-	{
-		name: "60,000 IDs in 6 ms, a crash, the same again", rounds: 2, calls: 60_000, pause: 100 * time.Nanosecond,
-		end: "crash",
-	},
-	{name: "200,000 IDs in 400 ms", rounds: 1, calls: 200_000, pause: 2 * time.Microsecond},
+	{"steps back of 2 s while it runs", 1, 3, 3000, time.Millisecond, 2 * time.Second, false},
+	{"3 restarts into the same 2 s", 4, 1, 2000, time.Millisecond, 2 * time.Second, false},
+	{"18 restarts into the same 2 s", 19, 1, 2000, time.Millisecond, 2 * time.Second, false},
+	{"60,000 IDs in 6 ms, a crash, the same again", 2, 1, 60_000, 100 * time.Nanosecond, 0, true},
+	{"200,000 IDs in 400 ms", 1, 1, 200_000, 2 * time.Microsecond, 0, false},
 }
 
 var epoch = time.Date(2025, 1, 1, 0, 0, 0, 0, time.UTC) // of all layouts
@@ -122,40 +113,32 @@ func (t trouble) try(r rule) (res result, err error) {
 
 	h := &host{dir: dir, number: 5}
 	var ids []int64
-	var next func() (int64, error)
-	var end func(crash bool) error
-	for n := range t.rounds {
-		if n > 0 {
+	for range t.processes {
+		h.starts++
+		next, end, err := r.start(h)
+		if err != nil {
+			return res, err
+		}
+
+		for range t.rounds {
+			for range t.calls {
+				before := h.Elapsed()
+				id, err := next()
+				res.longest = max(res.longest, h.Elapsed()-before)
+				if err != nil {
+					res.errors++
+				} else {
+					ids = append(ids, id)
+				}
+				h.pass(t.pause)
+			}
 			h.offset -= t.back
 		}
 
-		if next == nil {
-			h.starts++
-			if next, end, err = r.start(h); err != nil {
-				return res, err
-			}
+		if err := end(t.crash); err != nil {
+			return res, err
 		}
-
-		for range t.calls {
-			before := h.Elapsed()
-			id, err := next()
-			if res.longest = max(res.longest, h.Elapsed()-before); err != nil {
-				res.errors++
-			} else {
-				ids = append(ids, id)
-			}
-			h.pass(t.pause)
-		}
-
-		if t.end != "" || n == t.rounds-1 {
-			if end != nil {
-				err = end(t.end == "crash")
-			}
-			if next = nil; err != nil {
-				return res, err
-			}
-			h.pass(5 * time.Millisecond) // until the next start
-		}
+		h.pass(5 * time.Millisecond) // until the next start
 	}
 
 	slices.Sort(ids)
@@ -183,7 +166,7 @@ func main() {
 	_ = w.Flush() // to the terminal
 }
 
-// rule is a generator. start starts a process with it; end, which may be nil, ends that.
+// rule is a generator. start starts a process with it, and end ends that.
 type rule struct {
 	name  string
 	start func(h *host) (next func() (int64, error), end func(crash bool) error, err error)
@@ -202,7 +185,9 @@ var rules = []rule{
 
 // article makes a rule of a generator from an article, which has nothing to give back.
 func article(open func(h *host) func() (int64, error)) func(*host) (func() (int64, error), func(bool) error, error) {
-	return func(h *host) (func() (int64, error), func(bool) error, error) { return open(h), nil, nil }
+	return func(h *host) (func() (int64, error), func(bool) error, error) {
+		return open(h), func(bool) error { return nil }, nil
+	}
 }
 
 var errRefused = errors.New("the clock was set back, or the sequence is used up")

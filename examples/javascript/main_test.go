@@ -3,6 +3,7 @@ package main
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 	"math/big"
 	"os"
 	"os/exec"
@@ -34,19 +35,11 @@ func TestTheReadmeShowsTheTable(t *testing.T) {
 }
 
 func TestNodeReadsWhatTheTableSays(t *testing.T) {
-	node, err := exec.LookPath("node")
-	if err != nil {
-		skip.Missing(t, "", "%v", err)
-	}
-
 	sent, err := json.Marshal(kinds)
 	exampletest.Must(t, err)
 	const script = `for (const [kind, users] of Object.entries(JSON.parse(process.argv[1])))
 	for (const user of users) console.log(kind, user.name, String(user.id))`
-	cmd := exec.CommandContext(t.Context(), node, "--input-type=module", "-e", script, string(sent))
-	cmd.Stderr = os.Stderr
-	out, err := cmd.Output()
-	exampletest.Must(t, err)
+	out := node(t, "--input-type=module", "-e", script, string(sent))
 	rows := strings.Split(table(t), "\n")
 
 	for line := range strings.Lines(string(out)) {
@@ -62,6 +55,21 @@ func TestNodeReadsWhatTheTableSays(t *testing.T) {
 	if n := strings.Count(string(out), "\n"); n != 6 {
 		t.Errorf("node reads %d users", n)
 	}
+}
+
+// node runs a program and returns what it prints.
+func node(t *testing.T, arguments ...string) []byte {
+	t.Helper()
+	path, err := exec.LookPath("node")
+	if err != nil {
+		skip.Missing(t, "", "%v", err)
+	}
+
+	cmd := exec.CommandContext(t.Context(), path, arguments...)
+	cmd.Stderr = os.Stderr
+	out, err := cmd.Output()
+	exampletest.Must(t, err)
+	return out
 }
 
 type kindOfUser struct{}
@@ -109,22 +117,12 @@ const notAnID = "not an ID: want a number such as 175928847299117063, 13 charact
 // playground runs the page's scripts in node.
 func playground(t *testing.T, ids []numbered, texts []string, addresses []address) (got answers) {
 	t.Helper()
-	node, err := exec.LookPath("node")
-	if err != nil {
-		skip.Missing(t, "", "%v", err)
-	}
-
 	argument, err := json.Marshal(map[string]any{
 		"ids":   append([]numbered{}, ids...),
 		"texts": append([]string{}, texts...), "addresses": append([]address{}, addresses...),
 	})
 	exampletest.Must(t, err)
-	cmd := exec.CommandContext(t.Context(), node, "testdata/page.mjs", string(argument))
-	cmd.Stderr = os.Stderr
-	out, err := cmd.Output()
-	exampletest.Must(t, err)
-	exampletest.Must(t, json.Unmarshal(out, &got))
-
+	exampletest.Must(t, json.Unmarshal(node(t, "testdata/page.mjs", string(argument)), &got))
 	return got
 }
 
@@ -225,12 +223,7 @@ func TestThePlaygroundReadsWhatGoWrites(t *testing.T) {
 		"983f9608-8e16-4f5f-890a-6c4bfa033185": {Error: "a UUID that holds no ID; a token of publicid is read by its key only"},
 		"x":                                    {Error: notAnID},
 	}
-	var list []string
-
-	for text := range texts {
-		list = append(list, text)
-	}
-
+	list := slices.Collect(maps.Keys(texts))
 	for i, got := range playground(t, nil, list, nil).Read {
 		if got != texts[list[i]] {
 			t.Errorf("%q is read as %+v, want %+v", list[i], got, texts[list[i]])

@@ -4,7 +4,6 @@ package main
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
 	"log"
@@ -33,32 +32,18 @@ type Order struct {
 	Cents  int64        `json:"cents"`
 }
 
-func main() {
-	if err := run(context.Background(), sqlite.Open("quickstart.db"), os.Stdout); err != nil {
-		log.Fatal(err)
-	}
-}
+func main() { run(context.Background(), sqlite.Open("quickstart.db"), os.Stdout) }
 
-func run(ctx context.Context, dialector gorm.Dialector, out io.Writer) (err error) {
+func run(ctx context.Context, dialector gorm.Dialector, out io.Writer) {
 	db, err := gorm.Open(dialector, &gorm.Config{Logger: logger.Discard})
-	if err != nil {
-		return err
-	}
-
+	check(err)
 	plugin, err := gormplugin.Open(ctx, db) // leases a worker number in this database
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, plugin.Close(ctx)) }() // gives it back
+	check(err)
+	defer plugin.Close(ctx) // gives it back
 
-	if err := db.AutoMigrate(&User{}, &Order{}); err != nil {
-		return err
-	}
-
+	check(db.AutoMigrate(&User{}, &Order{}))
 	users := []User{{Name: "Ada", Orders: []Order{{Cents: 80}, {Cents: 399}}}, {Name: "Grace"}}
-	if err := db.Create(&users).Error; err != nil { // one statement per table
-		return err
-	}
+	check(db.Create(&users).Error) // one statement per table
 
 	for _, u := range users {
 		fmt.Fprintf(out, "%-5s is %d: %v\n", u.Name, u.ID, snowflake.Default().Decompose(u.ID))
@@ -66,11 +51,15 @@ func run(ctx context.Context, dialector gorm.Dialector, out io.Writer) (err erro
 
 	var ada User // of the last minute, a range of keys; in a burst, IDs lead the clock
 	lastMinute := gormplugin.CreatedBetween(time.Now().Add(-time.Minute), time.Now().Add(time.Minute))
-	if err := db.Preload("Orders").Where(lastMinute).Last(&ada, "name = ?", "Ada").Error; err != nil {
-		return err
-	}
+	check(db.Preload("Orders").Where(lastMinute).Last(&ada, "name = ?", "Ada").Error)
 
 	text, err := json.MarshalIndent(ada, "", "  ")
+	check(err)
 	fmt.Fprintf(out, "In JSON keys are strings, because JavaScript would round the numbers:\n%s\n", text)
-	return err
+}
+
+func check(err error) {
+	if err != nil {
+		log.Panic(err)
+	}
 }

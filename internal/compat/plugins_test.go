@@ -63,9 +63,7 @@ func open(t *testing.T, target testdb.Target, config gorm.Config, plugins ...gor
 		must(t, db.Use(plugin))
 		if resolver, ok := plugin.(*dbresolver.DBResolver); ok {
 			t.Cleanup(func() {
-				if err := resolver.Call(func(pool gorm.ConnPool) error { closePool(t, pool); return nil }); err != nil {
-					t.Error(err)
-				}
+				must(t, resolver.Call(func(pool gorm.ConnPool) error { closePool(t, pool); return nil }))
 			})
 		}
 	}
@@ -80,9 +78,7 @@ func closePool(t *testing.T, pool gorm.ConnPool) {
 	}
 
 	if closer, ok := pool.(interface{ Close() error }); ok {
-		if err := closer.Close(); err != nil {
-			t.Error(err)
-		}
+		must(t, closer.Close())
 	}
 }
 
@@ -90,11 +86,7 @@ func leased(t *testing.T, db *gorm.DB) *gormplugin.Plugin {
 	t.Helper()
 	keys, err := gormplugin.Open(t.Context(), db)
 	must(t, err)
-	t.Cleanup(func() {
-		if err := keys.Close(context.Background()); err != nil {
-			t.Error(err)
-		}
-	})
+	t.Cleanup(func() { must(t, keys.Close(context.Background())) })
 
 	return keys
 }
@@ -102,9 +94,7 @@ func leased(t *testing.T, db *gorm.DB) *gormplugin.Plugin {
 // migrate creates the tables in a database, without plugins.
 func migrate(t *testing.T, target testdb.Target, models ...any) {
 	t.Helper()
-	if err := open(t, target, gorm.Config{}).AutoMigrate(models...); err != nil {
-		t.Fatal(err)
-	}
+	must(t, open(t, target, gorm.Config{}).AutoMigrate(models...))
 }
 
 // wantLeases checks whether the lease table is in the databases.
@@ -185,12 +175,8 @@ func TestTheLeaseIsNotOnAReplica(t *testing.T) {
 				if err := db.First(&order{}, o.ID).Error; !errors.Is(err, gorm.ErrRecordNotFound) {
 					t.Errorf("reading from the replica: %v, want ErrRecordNotFound", err)
 				}
-				if err := db.Transaction(func(tx *gorm.DB) error { return tx.Create(&order{Name: "b"}).Error }); err != nil {
-					t.Error(err)
-				}
-				if err := keys.Close(t.Context()); err != nil {
-					t.Errorf("Close: %v", err)
-				}
+				must(t, db.Transaction(func(tx *gorm.DB) error { return tx.Create(&order{Name: "b"}).Error }))
+				must(t, keys.Close(t.Context()))
 			})
 		})
 	}

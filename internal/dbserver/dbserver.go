@@ -59,12 +59,7 @@ func (s *Server) Stop() error { return s.stop() }
 // Start starts a server and returns when it answers. If ctx ends before, everything is removed. Later the server ends
 // with Stop, and on Linux and FreeBSD with this process, but not with ctx.
 func Start(ctx context.Context, c Config) (*Server, error) {
-	k, ok := kinds[c.Name]
-	if !ok {
-		return nil, fmt.Errorf("unknown server %q; there are postgres, mariadb, pgbouncer", c.Name)
-	}
-
-	s, err := start(ctx, k, c)
+	s, err := start(ctx, kinds[c.Name], c)
 	mayBeMySQL := c.Name == "mariadb" && c.Folder != ""
 	if mayBeMySQL && errors.Is(err, ErrNotInstalled) {
 		return start(ctx, kinds["mysql"], c)

@@ -37,10 +37,7 @@ type instance struct {
 }
 
 func start(ctx context.Context, k kind, c Config) (*Server, error) {
-	if c.Of != "" && k.configure == nil {
-		if k.clone == "" {
-			return nil, fmt.Errorf("a standby of %s is not made here", c.Name)
-		}
+	if c.Of != "" && k.clone != "" {
 		k.install, k.installed = k.clone, func(data string) []string { return k.cloned(c.Of, data) }
 	}
 
@@ -56,10 +53,7 @@ func start(ctx context.Context, k kind, c Config) (*Server, error) {
 
 	i := &instance{kind: k, dir: dir, env: c.Env, exited: make(chan struct{})}
 	if err := i.start(ctx, install, serve, c); err != nil {
-		if ctx.Err() != nil {
-			err = context.Cause(ctx)
-		}
-		return nil, errors.Join(err, i.stop())
+		return nil, errors.Join(context.Cause(ctx), err, i.stop())
 	}
 
 	return &Server{DSN: k.dsn(dir), Folder: dir, stop: i.stop}, nil

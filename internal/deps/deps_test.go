@@ -10,6 +10,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -162,63 +163,27 @@ func isInternal(path string) bool {
 	return strings.HasPrefix(path, module+"/") && slices.Contains(strings.Split(path, "/"), "internal")
 }
 
+var internalType = regexp.MustCompile(regexp.QuoteMeta(module) + `/(?:[\w/]+/)?internal/[\w/]+\.\w+`)
+
 // internalTypes returns the types of internal packages that a caller meets at an object: in what it is, takes, returns,
 // and in its exported fields and methods.
-func internalTypes(object types.Object) (found []string) {
-	seen := map[types.Type]bool{}
-	var visit func(types.Type)
-	visitAll := func(n int, at func(int) types.Type) {
-		for i := range n {
-			visit(at(i))
-		}
-	}
-
-	visit = func(t types.Type) {
-		if seen[t] {
-			return
-		}
-		seen[t] = true
-
-		switch t := types.Unalias(t).(type) {
-		case *types.Named:
-			if pkg := t.Obj().Pkg(); pkg != nil && isInternal(pkg.Path()) {
-				found = append(found, t.String())
-			}
-			visitAll(t.TypeArgs().Len(), t.TypeArgs().At)
-		case *types.TypeParam:
-			visit(t.Constraint())
-		case *types.Struct:
-			for f := range t.Fields() {
+func internalTypes(object types.Object) []string {
+	met := []string{types.Unalias(object.Type()).String()}
+	if named, ok := object.Type().(*types.Named); ok && object == named.Obj() {
+		if fields, ok := named.Underlying().(*types.Struct); ok {
+			for f := range fields.Fields() {
 				if f.Exported() {
-					visit(f.Type())
+					met = append(met, f.Type().String())
 				}
 			}
-		case *types.Interface:
-			visitAll(t.NumMethods(), func(i int) types.Type { return t.Method(i).Type() })
-			visitAll(t.NumEmbeddeds(), t.EmbeddedType)
-		case *types.Union:
-			visitAll(t.Len(), func(i int) types.Type { return t.Term(i).Type() })
-		case *types.Signature:
-			visitAll(t.TypeParams().Len(), func(i int) types.Type { return t.TypeParams().At(i) })
-			visitAll(t.Params().Len(), func(i int) types.Type { return t.Params().At(i).Type() })
-			visitAll(t.Results().Len(), func(i int) types.Type { return t.Results().At(i).Type() })
-		case *types.Map:
-			visit(t.Key())
-			visit(t.Elem())
-		case interface{ Elem() types.Type }: // a pointer, a slice, an array or a channel
-			visit(t.Elem())
+		} else {
+			met = append(met, named.Underlying().String())
 		}
-	}
-
-	visit(object.Type())
-	if named, ok := object.Type().(*types.Named); ok && object == named.Obj() {
-		visitAll(named.TypeParams().Len(), func(i int) types.Type { return named.TypeParams().At(i) })
-		visit(named.Underlying())
 		for m := range types.NewMethodSet(types.NewPointer(named)).Methods() { // with promoted ones
 			if m.Obj().Exported() {
-				visit(m.Type())
+				met = append(met, m.Type().String())
 			}
 		}
 	}
-	return found
+	return internalType.FindAllString(strings.Join(met, "\n"), -1)
 }

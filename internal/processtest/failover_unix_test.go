@@ -53,9 +53,7 @@ func (c *replicated) at(t *testing.T, s *dbserver.Server) *sql.DB {
 func openDB(t *testing.T, kind, dsn string) *sql.DB {
 	t.Helper()
 	db, err := sql.Open(failoverDrivers[kind], dsn)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	t.Cleanup(func() { _ = db.Close() })
 	return db
 }
@@ -81,9 +79,7 @@ func startReplicated(t *testing.T, kind string) *replicated {
 		if errors.Is(err, dbserver.ErrNotInstalled) {
 			skip.Missing(t, variable, "%v", err)
 		}
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		t.Cleanup(func() { _ = s.Stop() })
 		return s
 	}
@@ -109,9 +105,7 @@ func startReplicated(t *testing.T, kind string) *replicated {
 func shortDir(t *testing.T) string {
 	t.Helper()
 	dir, err := os.MkdirTemp("", "sf") //nolint:usetesting // t.TempDir is too long
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	t.Cleanup(func() { _ = os.RemoveAll(dir) })
 	return dir
 }
@@ -120,9 +114,7 @@ func shortDir(t *testing.T) string {
 func (c *replicated) lead(t *testing.T, to *dbserver.Server) {
 	t.Helper()
 	_ = os.Remove(c.link) // the first time there is none
-	if err := os.Symlink(to.Folder, c.link); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.Symlink(to.Folder, c.link))
 }
 
 // lag cuts the replica off from the primary.
@@ -145,9 +137,7 @@ func (c *replicated) lag(t *testing.T) {
 // which the primary has written are ahead.
 func (c *replicated) fail(t *testing.T, behind time.Duration) {
 	t.Helper()
-	if err := c.primary.Stop(); err != nil {
-		t.Fatal(err)
-	}
+	must(t, c.primary.Stop())
 	db := c.at(t, c.replica)
 	if c.kind == "mariadb" { // what a process changed before the rest of the log is applied would be overwritten
 		Eventually(t, "the replica has applied what it has received", func() bool {
@@ -201,9 +191,7 @@ func failover(t *testing.T, kind string, behind time.Duration, without bool) {
 			all = append(all, MustStart(t, o))
 		}
 		for _, x := range all {
-			if err := x.AwaitID(); err != nil {
-				t.Fatal(err)
-			}
+			must(t, x.AwaitID())
 		}
 	}
 
@@ -228,8 +216,7 @@ func failover(t *testing.T, kind string, behind time.Duration, without bool) {
 	begin(after)
 	t.Logf("new owners had IDs %v after the failover", time.Since(promoted))
 	for _, x := range all {
-		count := x.Count()
-		Eventually(t, "more IDs", func() bool { return x.Count() > count+1000 || x.HasEnded() }, x)
+		x.awaitMore(t, 1000)
 	}
 
 	if repeated := endAll(t, all...); (repeated > 0) != without {
@@ -252,19 +239,22 @@ func (c *Census) repeated() (n int64) {
 func issuing(t *testing.T, o Order) *Process {
 	t.Helper()
 	p := MustStart(t, o)
-	if err := p.AwaitID(); err != nil {
-		t.Fatal(err)
-	}
+	must(t, p.AwaitID())
 	return p
+}
+
+// awaitMore waits for so many more IDs.
+func (p *Process) awaitMore(t *testing.T, n int) {
+	t.Helper()
+	count := p.Count()
+	Eventually(t, "more IDs", func() bool { return p.Count() > count+n || p.HasEnded() }, p)
 }
 
 // awaitRows waits until a server has leases that are as wanted.
 func (c *replicated) awaitRows(t *testing.T, what string, on *dbserver.Server, wanted func([]leasestore.Entry) bool) {
 	t.Helper()
 	store, closeStore, err := place{Kind: c.kind, Driver: failoverDrivers[c.kind], DSN: dsnOf(c.kind, on)}.open()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	defer func() { _ = closeStore() }() // its server may have ended
 
 	Eventually(t, what, func() bool {
@@ -277,21 +267,16 @@ func (c *replicated) awaitRows(t *testing.T, what string, on *dbserver.Server, w
 func endAll(t *testing.T, processes ...*Process) (repeated int64) {
 	t.Helper()
 	for _, p := range processes {
-		if p.HasEnded() {
-			continue
-		}
-		if err := p.Finish(); err != nil {
-			t.Error(err)
+		if !p.HasEnded() {
+			must(t, p.Finish())
 		}
 	}
 
 	census := TakeCensus(processes)
 	repeated = census.repeated()
 	t.Logf("%d of %d IDs came twice", repeated, census.IDs)
-	for _, p := range processes {
-		if err := errors.Join(p.ids.err, p.err); err != nil {
-			t.Error(err)
-		}
+	for _, p := range processes { // not the census's error: after a failover two processes have had one epoch
+		must(t, errors.Join(p.ids.err, p.err))
 	}
 	return repeated
 }

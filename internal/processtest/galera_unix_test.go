@@ -54,9 +54,7 @@ func startGalera(t *testing.T) *galera {
 		if errors.Is(err, dbserver.ErrNotInstalled) {
 			skip.Missing(t, "SNOWFLAKE_TEST_MYSQL", "%v", err)
 		}
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		t.Cleanup(func() { _ = s.Stop() })
 		c.nodes[i], first = s, at
 		c.dbs[i] = c.open(t, i, "")
@@ -109,12 +107,8 @@ func (d inTurn) QueryContext(ctx context.Context, query string, args ...any) (*s
 func newGaleraStore(t *testing.T, db sqldb.DB, table string) *sqllease.Store {
 	t.Helper()
 	s, err := sqllease.New(db, sqldb.MySQL, sqllease.WithTables(table))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := s.Migrate(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
+	must(t, s.Migrate(t.Context()))
 	return s
 }
 
@@ -234,16 +228,12 @@ func (c *galera) lags(t *testing.T) {
 			first.Next = first.Token
 			_, err = here.Extend(t.Context(), first.Claim, 5, time.Millisecond)
 		}
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		time.Sleep(10 * time.Millisecond) // the lease has expired
 		c.await(t, 1, "wsrep_local_recv_queue", "0")
 
 		catchUp := c.delay(t, 1, what+"barrier")
-		if err := store(here); err != nil {
-			t.Fatal(err)
-		}
+		must(t, store(here))
 
 		lent, kept := make(chan leasestore.Grant, 1), make(chan error, 1)
 		go func() {
@@ -283,12 +273,9 @@ func (c *galera) lags(t *testing.T) {
 func (c *galera) delay(t *testing.T, node int, table string) (catchUp func()) {
 	t.Helper()
 	conn, err := c.dbs[node].Conn(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := conn.ExecContext(t.Context(), "LOCK TABLES "+table+" WRITE"); err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
+	_, err = conn.ExecContext(t.Context(), "LOCK TABLES "+table+" WRITE")
+	must(t, err)
 	run(t, c.dbs[1-node], "INSERT INTO "+table+" VALUES (1)")
 	return func() {
 		if _, err := conn.ExecContext(t.Context(), "UNLOCK TABLES"); err != nil {
@@ -313,13 +300,6 @@ func (c *galera) parts(t *testing.T) {
 		all = append(all, x)
 		return x
 	}
-	more := func(processes ...*Process) {
-		t.Helper()
-		for _, x := range processes {
-			count := x.Count()
-			Eventually(t, "more IDs", func() bool { return x.Count() > count+100 || x.HasEnded() }, x)
-		}
-	}
 	stalled := func(x *Process) {
 		t.Helper()
 		Eventually(t, "the end of IDs", func() bool {
@@ -336,16 +316,16 @@ func (c *galera) parts(t *testing.T) {
 	stalled(here)
 	stalled(there)
 	c.bootstrap(t, 1)
-	more(there)
-	more(begin(1), begin(1), begin(1)) // all four workers are held on this node
+	there.awaitMore(t, 100)
+	for range 3 { // then all four workers are held on this node
+		begin(1).awaitMore(t, 100)
+	}
 	run(t, c.dbs[0], "SET GLOBAL wsrep_provider_options = 'gmcast.isolate=0'")
 	for i := range c.dbs {
 		c.await(t, i, "wsrep_cluster_size", "2")
 	}
 	Eventually(t, "the loss of the worker that was taken over", func() bool { return len(here.Noted(lease.Lost)) > 0 }, here)
-	if err := all[2].Kill(); err != nil {
-		t.Fatal(err)
-	}
-	more(here) // with the worker of the killed process
+	must(t, all[2].Kill())
+	here.awaitMore(t, 100) // with the worker of the killed process
 	wantNoneTwice(t, all...)
 }

@@ -1,6 +1,7 @@
 package processtest
 
 import (
+	"cmp"
 	"context"
 	"encoding/binary"
 	"encoding/json"
@@ -168,20 +169,17 @@ func migrate(ctx context.Context, store leasestore.Store, limit time.Duration) e
 }
 
 func (o Order) options(out *notes) []lease.Option {
-	layout := snowflake.Default()
-	if o.Layout != "" {
-		layout, _ = snowflake.ParseLayout(o.Layout) // Open refuses the zero Layout
-	}
-
+	layout, _ := snowflake.ParseLayout(cmp.Or(o.Layout, "default")) // Open refuses the zero Layout
 	generator := []snowflake.Option{snowflake.WithLayout(layout)}
 	if o.Behind != 0 {
 		generator = append(generator, snowflake.WithClock(testclock.New(-o.Behind)))
 	}
 
-	opts := []lease.Option{
+	return []lease.Option{
 		lease.WithGenerator(generator...),
 		lease.WithWorkers(o.First, o.Last),
 		lease.WithWindow(o.Window),
+		lease.WithMaxSkew(cmp.Or(o.MaxSkew, lease.DefaultMaxSkew)),
 		lease.WithPatience(Patience),
 		lease.WithLogger(slog.New(slog.DiscardHandler)),
 		lease.WithObserver(func(e lease.Event) {
@@ -195,12 +193,6 @@ func (o Order) options(out *notes) []lease.Option {
 			out.add(x, e.Err)
 		}),
 	}
-
-	if o.MaxSkew > 0 {
-		opts = append(opts, lease.WithMaxSkew(o.MaxSkew))
-	}
-
-	return opts
 }
 
 // write writes a handful of IDs at a time: IDs that a kill finds in a buffer would never reach the test.

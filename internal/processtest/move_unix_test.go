@@ -36,9 +36,7 @@ func TestAMoveThatAReplicaHasMissedIsRepeatedAfterTheFailover(t *testing.T) {
 
 			ended, killed := issuing(t, o), issuing(t, o)
 			stopped := stopped(t, o)
-			if err := errors.Join(ended.Finish(), killed.Kill()); err != nil {
-				t.Fatal(err)
-			}
+			must(t, errors.Join(ended.Finish(), killed.Kill()))
 			c.awaitRows(t, "the replica has the leases", c.replica, func(rows []leasestore.Entry) bool { return len(rows) == 3 })
 			c.lag(t)
 
@@ -71,9 +69,7 @@ func TestAMoveThatAReplicaHasMissedIsRepeatedAfterTheFailover(t *testing.T) {
 			if err := move(t, p, after); !errors.As(err, &held) {
 				t.Errorf("a move while a process of the layout before runs: %v, want a *HeldError", err)
 			}
-			if err := stopped.Finish(); err != nil {
-				t.Fatal(err)
-			}
+			must(t, stopped.Finish())
 
 			old := []*Process{ended, killed, stopped}
 			highest := snowflake.ID(0)
@@ -109,9 +105,7 @@ func stopped(t *testing.T, o Order) *Process {
 func move(t *testing.T, p place, to snowflake.Layout) error {
 	t.Helper()
 	store, closeStore, err := p.open()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	defer func() { _ = closeStore() }()
 	_, err = store.(*sqllease.Store).Move(t.Context(), lease.DefaultNamespace, to)
 	return err

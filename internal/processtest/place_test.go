@@ -105,9 +105,7 @@ func (p place) open() (store leasestore.Store, closeStore func() error, err erro
 func (p place) store(tb testing.TB) leasestore.Store {
 	tb.Helper()
 	s, closeStore, err := p.open()
-	if err != nil {
-		tb.Fatal(err)
-	}
+	must(tb, err)
 	tb.Cleanup(func() {
 		if err := closeStore(); err != nil {
 			tb.Errorf("close the store: %v", err)

@@ -52,6 +52,14 @@ func await(condition func() bool) bool {
 	return true
 }
 
+// must ends the test on an error.
+func must(tb testing.TB, err error) {
+	tb.Helper()
+	if err != nil {
+		tb.Fatal(err)
+	}
+}
+
 // Process is an issuer that was started.
 type Process struct {
 	Ended chan struct{} // closed when all that it has written was read, and it was waited for
@@ -68,23 +76,12 @@ type Process struct {
 
 // Start starts an issuer. It is killed at the end of the test at the latest.
 func Start(t *testing.T, o Order) (*Process, error) {
-	text, err := json.Marshal(o)
-	if err != nil {
-		return nil, err
-	}
-
-	self, err := os.Executable()
-	if err != nil {
-		return nil, err
-	}
-
 	// Without t.Context(), whose end would look like one of the kills.
-	p := &Process{cmd: exec.Command(self), Ended: make(chan struct{})}
-	p.cmd.Env = append(os.Environ(), orderVariable+"="+string(text), "GORACE=atexit_sleep_ms=0")
+	p := &Process{cmd: exec.Command(os.Args[0]), Ended: make(chan struct{})}
+	order, _ := json.Marshal(o) // numbers, texts and a time never fail
+	p.cmd.Env = append(os.Environ(), orderVariable+"="+string(order), "GORACE=atexit_sleep_ms=0")
 	p.cmd.Stdout, p.cmd.Stderr = reader(p.readIDs), reader(p.readNotes)
-	if p.stdin, err = p.cmd.StdinPipe(); err != nil {
-		return nil, err
-	}
+	p.stdin, _ = p.cmd.StdinPipe() // without a pipe Start fails, too
 	if err := p.cmd.Start(); err != nil {
 		return nil, err
 	}
@@ -104,9 +101,7 @@ func Start(t *testing.T, o Order) (*Process, error) {
 func MustStart(t *testing.T, o Order) *Process {
 	t.Helper()
 	p, err := Start(t, o)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return p
 }
 
@@ -171,9 +166,7 @@ func (p *Process) HasEnded() bool {
 // Signal sends a signal.
 func (p *Process) Signal(t *testing.T, s os.Signal) {
 	t.Helper()
-	if err := p.cmd.Process.Signal(s); err != nil {
-		t.Fatal(err)
-	}
+	must(t, p.cmd.Process.Signal(s))
 }
 
 // Kill is kill -9. It returns when the process has ended and its output was read.

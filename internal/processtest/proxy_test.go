@@ -60,23 +60,17 @@ func (l *link) close() {
 func through(t *testing.T, p place) (*proxy, place) {
 	t.Helper()
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	x := &proxy{listener: listener, links: map[*link]bool{}}
 	if p.Kind == "mariadb" {
 		config, err := mysql.ParseDSN(p.DSN)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		x.network, x.address, x.committed = config.Net, config.Addr, mysqlCommitted
 		config.Net, config.Addr = "tcp", listener.Addr().String()
 		p.DSN = config.FormatDSN()
 	} else {
 		u, err := url.Parse(p.DSN)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		x.committed = postgresCommitted
 		x.network, x.address = "tcp", net.JoinHostPort(u.Hostname(), cmp.Or(u.Port(), "5432"))
 		query := u.Query()
@@ -279,19 +273,13 @@ func TestALeaseGetsAConnectionHoweverLongConnectingTakes(t *testing.T) {
 				x, far := through(t, p)
 				x.late.Store(int64(2500 * time.Millisecond))
 				db, err := sql.Open(p.Driver, far.DSN)
-				if err != nil {
-					t.Fatal(err)
-				}
+				must(t, err)
 				store, err := sqllease.New(db, far.dialect())
-				if err != nil {
-					t.Fatal(err)
-				}
+				must(t, err)
 
 				l, err := lease.Open(t.Context(), store, lease.WithWindow(window), lease.WithMaxSkew(time.Minute),
 					lease.WithLogger(slog.New(slog.DiscardHandler)))
-				if err != nil {
-					t.Fatal(err)
-				}
+				must(t, err)
 
 				x.closeAll()
 				cut := time.Now()

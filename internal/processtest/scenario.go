@@ -153,7 +153,7 @@ type Census struct {
 
 	spans  []span
 	reigns map[[2]int64]int // by worker and epoch: the process
-	errs   []error
+	err    error            // all that is wrong
 }
 
 // TakeCensus waits for the end of all processes.
@@ -168,10 +168,8 @@ func TakeCensus(processes []*Process) *Census {
 func (c *Census) add(by int, p *Process) {
 	<-p.Ended
 	c.IDs += p.ids.count
-	for _, err := range []error{p.ids.err, p.err} {
-		if err != nil {
-			c.errs = append(c.errs, fmt.Errorf("process %d: %w", by, err))
-		}
+	if err := errors.Join(p.ids.err, p.err); err != nil {
+		c.failf("process %d: %w", by, err)
 	}
 
 	for _, s := range p.ids.spans {
@@ -188,31 +186,36 @@ func (c *Census) add(by int, p *Process) {
 			}
 			reign := [2]int64{n.Worker, n.Epoch}
 			if other, ok := c.reigns[reign]; ok {
-				c.errs = append(c.errs, fmt.Errorf("processes %d and %d both had worker %d under epoch %d",
-					other, by, n.Worker, n.Epoch))
+				c.failf("processes %d and %d both had worker %d under epoch %d", other, by, n.Worker, n.Epoch)
 			}
 			c.reigns[reign], horizon = by, 0
 			fallthrough
 		case lease.Extended:
 			if n.Horizon < horizon {
-				c.errs = append(c.errs, fmt.Errorf("process %d: the horizon %d comes after %d", by, n.Horizon, horizon))
+				c.failf("process %d: the horizon %d comes after %d", by, n.Horizon, horizon)
 			}
 			horizon = n.Horizon
 		}
 	}
 }
 
+func (c *Census) failf(format string, args ...any) {
+	c.err = errors.Join(c.err, fmt.Errorf(format, args...))
+}
+
 // Check fails the test if an ID came twice, was out of order within its process, or is at or above the horizon that the
 // store has at the end.
 func (c *Census) Check(t *testing.T, store leasestore.Store) {
 	t.Helper()
-	rows := Entries(t, store)
-	if c.IDs == 0 {
-		t.Error("no IDs at all")
+	rows, err := store.List(t.Context(), lease.DefaultNamespace)
+	must(t, err)
+	horizons := map[int64]int64{} // by worker
+	for _, row := range rows {
+		horizons[row.Worker] = row.Horizon
 	}
 
-	for _, err := range c.errs {
-		t.Error(err)
+	if c.IDs == 0 || c.err != nil {
+		t.Errorf("%d IDs, %v", c.IDs, c.err)
 	}
 
 	slices.SortFunc(c.spans, func(a, b span) int { return cmp.Compare(a.first, b.first) })
@@ -224,31 +227,12 @@ func (c *Census) Check(t *testing.T, store leasestore.Store) {
 				s.first, layout.Decompose(s.first), before.by, s.by)
 		}
 		before = s
-		worker := layout.Decompose(s.last).Worker
-		if row := rows[worker]; tickOf(s.last) >= row.Horizon {
-			t.Fatalf("process %d: ID %d (%v) has tick %d, the store's horizon is %d",
-				s.by, s.last, layout.Decompose(s.last), tickOf(s.last), row.Horizon)
+		last := layout.Decompose(s.last)
+		tick := int64(last.Time.Sub(layout.Epoch()) / layout.Tick())
+		if horizon := horizons[last.Worker]; tick >= horizon {
+			t.Fatalf("process %d: ID %d (%v) has tick %d, the store's horizon is %d", s.by, s.last, last, tick, horizon)
 		}
 	}
 
 	t.Logf("%d IDs under %d epochs, %d takeovers", c.IDs, len(c.reigns), c.Takeovers)
-}
-
-// Entries returns the rows of the default namespace by worker.
-func Entries(tb testing.TB, s leasestore.Store) map[int64]leasestore.Entry {
-	tb.Helper()
-	list, err := s.List(tb.Context(), lease.DefaultNamespace)
-	if err != nil {
-		tb.Fatalf("list: %v", err)
-	}
-	rows := make(map[int64]leasestore.Entry, len(list))
-	for _, e := range list {
-		rows[e.Worker] = e
-	}
-	return rows
-}
-
-func tickOf(id snowflake.ID) int64 {
-	layout := snowflake.Default()
-	return int64(layout.Time(id).Sub(layout.Epoch()) / layout.Tick())
 }

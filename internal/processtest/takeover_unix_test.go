@@ -46,9 +46,7 @@ func TestOwnersWhoseClocksAreBehindNeverRepeatAnIDOfTheOneBefore(t *testing.T) {
 
 			start := issued.Sub(began) // at least as long as the start of the next one would take without a wait
 			time.Sleep(max(start, 2*takeoverWindow))
-			if err := ends[n%len(ends)](q); err != nil {
-				t.Fatal(err)
-			}
+			must(t, ends[n%len(ends)](q))
 
 			Eventually(t, "its worker is free", func() bool {
 				rows, err := store.List(t.Context(), lease.DefaultNamespace)
@@ -58,9 +56,7 @@ func TestOwnersWhoseClocksAreBehindNeverRepeatAnIDOfTheOneBefore(t *testing.T) {
 		}
 
 		if last := owners[len(owners)-1]; !last.HasEnded() { // nobody has taken its worker
-			if err := last.Kill(); err != nil {
-				t.Fatal(err)
-			}
+			must(t, last.Kill())
 		}
 		census := TakeCensus(owners)
 		t.Logf("%d of %d IDs came twice", census.repeated(), census.IDs)
@@ -77,7 +73,5 @@ func endStopped(t *testing.T, q *Process) {
 
 	q.Signal(t, syscall.SIGCONT)
 	Eventually(t, "the loss", func() bool { return len(q.Noted(lease.Lost)) > 0 || q.HasEnded() }, q)
-	if err := q.Kill(); err != nil {
-		t.Fatal(err)
-	}
+	must(t, q.Kill())
 }

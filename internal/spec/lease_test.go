@@ -54,9 +54,7 @@ var (
 func exampleText(t *testing.T) string {
 	t.Helper()
 	text, err := os.ReadFile("../../docs/SPEC.md")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	at := strings.Index(string(text), exampleStart)
 	if at < 0 {
 		t.Fatalf("SPEC.md has no %q", exampleStart)
@@ -135,9 +133,7 @@ func newEngine(t *testing.T, target testdb.Target) *engine {
 	file := map[string]string{"postgres": "postgres", "mariadb": "mysql", "sqlite": "sqlite"}[target.Name]
 
 	source, err := os.ReadFile("../../snowflake/lease/sqllease/" + file + ".go")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	e.db, e.statements = target.Open(t), map[string]string{}
 	for _, found := range statementText.FindAllStringSubmatch(string(source), -1) {
 		e.statements[found[1]] = strings.NewReplacer(
@@ -323,9 +319,7 @@ func (x *example) checkValues(
 
 func TestTheExampleOfALeaseIsWhatDatabasesDo(t *testing.T) {
 	x, err := parseExample(exampleText(t))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	testdb.Each(t, func(t *testing.T, target testdb.Target) {
 		if err := x.check(t.Context(), newEngine(t, target)); err != nil {
 			t.Error(err)

@@ -21,6 +21,13 @@ import (
 
 func TestMain(m *testing.M) { os.Exit(testdb.Main(m)) }
 
+func must(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
 // check runs an implementation with the vectors.
 func check(t *testing.T, program, file string) (out string, err error) {
 	t.Helper()
@@ -175,18 +182,12 @@ func unixNanos(t time.Time) string {
 }
 
 func makeVectors(t *testing.T) vectors {
-	must := func(err error) {
-		t.Helper()
-		if err != nil {
-			t.Fatal(err)
-		}
-	}
 	v := vectors{Version: 1, Texts: map[string]ofText{}}
 	random := rand.New(rand.NewPCG(26, 2))
 
 	for _, text := range layoutTexts {
 		l, err := snowflake.ParseLayout(text)
-		must(err)
+		must(t, err)
 		v.Layouts.Valid = append(v.Layouts.Valid, layout{
 			text, l.String(), unixNanos(l.Epoch()), strconv.FormatInt(int64(l.Tick()), 10), unixNanos(l.End()),
 			l.WorkerField(),
@@ -203,7 +204,7 @@ func makeVectors(t *testing.T) vectors {
 			}
 			for _, f := range l.Fields() {
 				value, err := l.Field(id, f.Name)
-				must(err)
+				must(t, err)
 				if f.Name == snowflake.FieldTime {
 					d.Ticks = strconv.FormatInt(value, 10)
 				} else {
@@ -252,15 +253,11 @@ func makeVectors(t *testing.T) vectors {
 
 func TestVectorsAreThoseOfThePackages(t *testing.T) {
 	made, err := json.MarshalIndent(makeVectors(t), "", " ")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 
 	made = append(made, '\n')
 	if *update {
-		if err := os.WriteFile(vectorsFile, made, 0o644); err != nil {
-			t.Fatal(err)
-		}
+		must(t, os.WriteFile(vectorsFile, made, 0o644))
 	}
 
 	stored, err := os.ReadFile(vectorsFile)

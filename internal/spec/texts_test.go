@@ -165,19 +165,13 @@ type sealer struct{ cipher.Block }
 
 func newSealer(t *testing.T, secret, domain string) sealer {
 	raw, err := hex.DecodeString(secret)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 
 	key, err := hkdf.Key(sha256.New, raw, nil, "sqlflake publicid v1 "+domain, 16)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 
 	block, err := aes.NewCipher(key)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 
 	return sealer{block}
 }
@@ -209,14 +203,10 @@ const (
 func makeTokens(t *testing.T, v *vectors) {
 	codec := func(v token) *publicid.Codec {
 		keys, err := publicid.ParseKeys("k:" + v.Secret)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 
 		c, err := publicid.New(v.Domain, keys)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 
 		return c
 	}

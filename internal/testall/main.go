@@ -39,9 +39,10 @@ const (
 	exitInterrupted = 130 // 128 + SIGINT, as shells count
 )
 
-// slow are the packages that take longest. They start first, so that none of them runs alone at the end.
+// slow are the packages that take longest, the slowest last. They start first, so that none of them runs alone at the
+// end.
 var slow = []string{
-	"/internal/processtest", "/snowflake/lease/sqllease", "/gormplugin", "/contrib/partition", "/snowflake/lease",
+	"/snowflake/lease", "/contrib/partition", "/gormplugin", "/snowflake/lease/sqllease", "/internal/processtest",
 }
 
 // options is the command line.
@@ -58,16 +59,8 @@ func run() int {
 	// An interrupt reaches the tests by itself, as they are in the same process group. They remove what they created.
 	interrupted, cancel := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer cancel()
-	opts, err := parse(os.Args[1:])
-	switch {
-	case errors.Is(err, flag.ErrHelp):
-		return 0
-	case err != nil:
-		return exitUsage
-	}
-
 	defer testdb.Stop()
-	code, err := testAll(interrupted, opts)
+	code, err := testAll(interrupted, parse(os.Args[1:]))
 	if interrupted.Err() != nil {
 		fmt.Fprintln(os.Stderr, "testall: interrupted")
 		return exitInterrupted
@@ -78,9 +71,9 @@ func run() int {
 	return code
 }
 
-// parse prints an error and the usage.
-func parse(args []string) (opts options, err error) {
-	flags := flag.NewFlagSet("testall", flag.ContinueOnError)
+// parse ends the program after an error, and after -help.
+func parse(args []string) (opts options) {
+	flags := flag.NewFlagSet("testall", flag.ExitOnError)
 	flags.Usage = func() {
 		fmt.Fprint(os.Stderr, "usage: go run ./internal/testall [flags] [packages such as ./snowflake/...]\n")
 		flags.PrintDefaults()
@@ -89,12 +82,12 @@ func parse(args []string) (opts options, err error) {
 	flags.BoolVar(&opts.long, "long", false, "also run the long tests (sets SNOWFLAKE_TEST_LONG=1)")
 	flags.StringVar(&opts.tests, "run", "", "run only the tests that match this `expression`")
 
-	err = flags.Parse(args)
+	_ = flags.Parse(args)
 	opts.patterns = flags.Args()
 	if len(opts.patterns) == 0 {
 		opts.patterns = []string{everything}
 	}
-	return opts, err
+	return opts
 }
 
 // testAll returns the exit code of go test.
@@ -118,9 +111,8 @@ func testAll(interrupted context.Context, opts options) (int, error) {
 		return 1, err
 	}
 
-	args := []string{"test", "-json", "-p=" + strconv.Itoa(parallel), "-run=" + opts.tests}
-	if opts.race {
-		args = append(args, "-race")
+	args := []string{
+		"test", "-json", "-p=" + strconv.Itoa(parallel), "-run=" + opts.tests, "-race=" + strconv.FormatBool(opts.race),
 	}
 	timeout := "-timeout=30m" // per package; with -race on a busy machine some take minutes
 	if opts.long {
@@ -131,6 +123,7 @@ func testAll(interrupted context.Context, opts options) (int, error) {
 	cmd.Env, cmd.Stderr = env, os.Stderr
 
 	results := newReport(os.Stdout, len(packages))
+	results.terminal = isTerminal(os.Stdout)
 	code, err := results.read(interrupted, cmd)
 	if err != nil || interrupted.Err() != nil {
 		return 1, err
@@ -141,13 +134,9 @@ func testAll(interrupted context.Context, opts options) (int, error) {
 	return code, nil
 }
 
-// choose returns the packages that the patterns name, the slow ones first. The patterns are relative to the top folder,
-// which is the working folder. The go command would leave out the modules in a folder.
+// choose returns the packages that the patterns name, the slow ones first. The patterns are relative to the top folder.
+// The go command would leave out the modules in a folder.
 func choose(patterns []string) (packages []string, err error) {
-	gomod, _ := os.ReadFile("go.mod") // in another folder it is missing, or another one
-	if !strings.HasPrefix(string(gomod), "module "+root+"\n") {
-		return nil, errors.New("this is not the top folder of the repository")
-	}
 	list := exec.Command("go", "list", "-e", "work") // every package of the workspace
 	list.Stderr = os.Stderr
 	out, err := list.Output()
@@ -162,41 +151,28 @@ func choose(patterns []string) (packages []string, err error) {
 		if !strings.HasPrefix(pattern, "./") {
 			return nil, fmt.Errorf("package %q: want a path such as ./snowflake/... or ./snowflake", pattern)
 		}
-		found := 0
-		for _, pkg := range all {
-			if pkg == named || below && strings.HasPrefix(pkg, named+"/") {
-				packages = append(packages, pkg)
-				found++
-			}
-		}
-		if found == 0 {
+		found := slices.DeleteFunc(slices.Clone(all), func(pkg string) bool {
+			isBelow := below && strings.HasPrefix(pkg, named+"/")
+			return pkg != named && !isBelow
+		})
+		if len(found) == 0 {
 			return nil, fmt.Errorf("package %q: there is none in the workspace", pattern)
 		}
+		packages = append(packages, found...)
 	}
-	slices.SortStableFunc(packages, func(a, b string) int { return rank(a) - rank(b) })
+	slices.SortStableFunc(packages, func(a, b string) int { return rank(b) - rank(a) })
 	return packages, nil
 }
 
-// rank orders packages by when they start.
-func rank(pkg string) int {
-	if i := slices.Index(slow, strings.TrimPrefix(pkg, root)); i >= 0 {
-		return i
-	}
-	return len(slow)
-}
+// rank is higher the earlier a package starts.
+func rank(pkg string) int { return slices.Index(slow, strings.TrimPrefix(pkg, root)) }
 
 // announce says what will happen, and how long it takes.
 func announce(opts options, packages, parallel int) {
 	fmt.Printf("testing %d packages, %d at a time", packages, parallel)
 	if slices.Contains(opts.patterns, everything) && opts.tests == "" {
-		minutes := "6 minutes"
-		if opts.race {
-			minutes = "8 minutes"
-		}
-		if opts.long {
-			minutes = "2 hours"
-		}
-		fmt.Printf(": about %s on 2 cores, and 10 minutes more to compile for the first time", minutes)
+		fmt.Print(": about 6 minutes on 2 cores (-race 8 minutes, -long 2 hours), and 10 minutes more to compile for " +
+			"the first time")
 	}
 	fmt.Println()
 }

@@ -21,7 +21,7 @@ import (
 // shows the progress below.
 type report struct {
 	out     io.Writer
-	output  map[string]*strings.Builder // of tests without a result
+	output  map[string][]byte // of tests without a result
 	passed  int
 	skipped map[string][]string // the names of tests by the reason
 
@@ -35,16 +35,12 @@ type event struct{ Action, Package, Test, Output string }
 
 func newReport(out io.Writer, packages int) *report {
 	return &report{
-		out: out, output: map[string]*strings.Builder{}, skipped: map[string][]string{},
-		terminal: isTerminal(out), total: packages, running: map[string]time.Time{},
+		out: out, output: map[string][]byte{}, skipped: map[string][]string{},
+		total: packages, running: map[string]time.Time{},
 	}
 }
 
-func isTerminal(out io.Writer) bool {
-	file, ok := out.(*os.File)
-	if !ok {
-		return false
-	}
+func isTerminal(file *os.File) bool {
 	info, err := file.Stat()
 	return err == nil && info.Mode()&os.ModeCharDevice != 0
 }
@@ -148,16 +144,13 @@ func (r *report) add(e event) {
 	name := e.Package + "." + e.Test
 	switch e.Action {
 	case "output":
-		if r.output[name] == nil {
-			r.output[name] = &strings.Builder{}
-		}
-		r.output[name].WriteString(e.Output)
+		r.output[name] = append(r.output[name], e.Output...)
 		return
 	case "skip":
-		why := reason(r.output[name].String())
+		why := reason(string(r.output[name]))
 		r.skipped[why] = append(r.skipped[why], short(name))
 	case "fail":
-		r.print(r.output[name].String())
+		r.print(string(r.output[name]))
 	case "pass":
 		r.passed++
 	default:
@@ -178,7 +171,7 @@ func (r *report) addPackage(e event) {
 	case "fail":
 		for _, test := range slices.Sorted(maps.Keys(r.output)) {
 			if strings.HasPrefix(test, e.Package+".") { // a program that has crashed leaves tests without a result
-				r.print(r.output[test].String())
+				r.print(string(r.output[test]))
 				delete(r.output, test)
 			}
 		}

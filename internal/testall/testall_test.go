@@ -21,12 +21,8 @@ func repository(t *testing.T, files map[string]string) {
 
 	for name, content := range files {
 		path := filepath.Join(root, filepath.FromSlash(name))
-		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(path, []byte(content), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		must(t, os.MkdirAll(filepath.Dir(path), 0o755))
+		must(t, os.WriteFile(path, []byte(content), 0o600))
 	}
 
 	t.Chdir(root)
@@ -35,6 +31,13 @@ func repository(t *testing.T, files map[string]string) {
 		"GOWORK": "", "GOFLAGS": "",
 	} {
 		t.Setenv(name, value)
+	}
+}
+
+func must(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
 	}
 }
 
@@ -56,9 +59,7 @@ func TestMain(m *testing.M) {
 func runHere(t *testing.T, args ...string) (output string, code int) {
 	t.Helper()
 	self, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	cmd := exec.CommandContext(t.Context(), self, args...)
 	cmd.Env = append(os.Environ(), program+"=1")
 	out, err := cmd.CombinedOutput()

@@ -57,15 +57,11 @@ func (c *Clock) Sleep(ctx context.Context, d time.Duration) error {
 			return nil
 		}
 
-		timer := time.NewTimer(left)
 		select {
-		case <-timer.C:
+		case <-time.After(left):
 		case <-changed:
 		case <-ctx.Done():
-			timer.Stop()
 			return ctx.Err()
 		}
-
-		timer.Stop()
 	}
 }

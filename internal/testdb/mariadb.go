@@ -22,7 +22,6 @@ var mariadbServer = &server{
 	driver:   "mysql",
 	version:  "SELECT VERSION()",
 	program:  mariadbName,
-	start:    startServer,
 }
 
 // MariaDB returns a new database on the server of SNOWFLAKE_TEST_MYSQL, which is MariaDB or MySQL. Its DSN contains
@@ -31,17 +30,13 @@ func MariaDB(tb testing.TB) Target {
 	tb.Helper()
 	server := mariadbServer.need(tb)
 	base := server.dsn
-	config, err := mysql.ParseDSN(base)
-	if err != nil {
-		tb.Fatalf("testdb: %s: %v", mariadbName, err)
-	}
-
+	config, _ := mysql.ParseDSN(base) // a server was found there
 	config.DBName = newName()
 	config.ParseTime = true
 	removeAtEnd(tb, "database "+config.DBName, func(ctx context.Context) error {
 		return admin(ctx, "mysql", base, func(ctx context.Context, db *sql.DB) error {
 			// DROP DATABASE would wait for an open transaction of a failed test.
-			ids, err := MariaDBConnections(ctx, db, config.DBName)
+			ids, err := mariadbConnections(ctx, db, config.DBName)
 			if err != nil {
 				return fmt.Errorf("kill its connections: %w", err)
 			}
@@ -63,8 +58,8 @@ func MariaDB(tb testing.TB) Target {
 	}
 }
 
-// MariaDBConnections returns the connections that use the database, without the one that asks.
-func MariaDBConnections(ctx context.Context, db *sql.DB, database string) ([]int64, error) {
+// mariadbConnections returns the connections that use the database, without the one that asks.
+func mariadbConnections(ctx context.Context, db *sql.DB, database string) ([]int64, error) {
 	ids, err := queryIDs(ctx, db, `SELECT id FROM information_schema.processlist
 		WHERE db = ? AND id <> CONNECTION_ID()`, database)
 	if err != nil {
@@ -80,7 +75,7 @@ func MetadataLockWaits(ctx context.Context, db *sql.DB) (n int, err error) {
 	const waiting = " LIKE 'Waiting for%metadata lock'"
 	err = db.QueryRowContext(ctx, `SELECT COUNT(*) FROM information_schema.processlist
 		WHERE db = DATABASE() AND state`+waiting).Scan(&n)
-	if err != nil { // as in MariaDBConnections
+	if err != nil { // as in mariadbConnections
 		err = db.QueryRowContext(ctx, `SELECT COUNT(*) FROM performance_schema.threads
 			WHERE processlist_db = DATABASE() AND processlist_state`+waiting).Scan(&n)
 	}

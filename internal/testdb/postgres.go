@@ -30,7 +30,6 @@ var postgresServer = &server{
 	driver:   "pgx",
 	version:  "SHOW server_version",
 	program:  postgresName,
-	start:    startServer,
 }
 
 var postgres18Server = &server{
@@ -40,7 +39,6 @@ var postgres18Server = &server{
 	driver:   "pgx",
 	version:  "SHOW server_version",
 	program:  postgresName,
-	start:    startServer,
 }
 
 // Postgres returns an empty database with a new schema, the only one in the search_path of the DSN. The schema's name
@@ -85,17 +83,17 @@ func newDatabase(tb testing.TB, server location) Target {
 
 // spare has the databases of a server, by its DSN, that tests have left as they were made. On a busy machine it takes
 // more than a second to make and drop one.
-var spare struct {
-	sync.Mutex
-	databases map[string][]string
-}
+var (
+	spareMu sync.Mutex
+	spare   = map[string][]string{}
+)
 
 // takeSpare returns a spare database, or a name for a new one.
 func takeSpare(server string) (database string, isNew bool) {
-	spare.Lock()
-	defer spare.Unlock()
-	if all := spare.databases[server]; len(all) > 0 {
-		spare.databases[server] = all[1:]
+	spareMu.Lock()
+	defer spareMu.Unlock()
+	if all := spare[server]; len(all) > 0 {
+		spare[server] = all[1:]
 		return all[0], false
 	}
 	return newName(), true
@@ -127,14 +125,10 @@ func giveBack(ctx context.Context, server, database, schema string) error {
 		return dropDatabase(ctx, server, database)
 	}
 
-	spare.Lock()
-	defer spare.Unlock()
+	spareMu.Lock()
+	defer spareMu.Unlock()
 
-	if spare.databases == nil {
-		spare.databases = map[string][]string{}
-	}
-
-	spare.databases[server] = append(spare.databases[server], database)
+	spare[server] = append(spare[server], database)
 	return nil
 }
 
@@ -147,10 +141,10 @@ func dropSpare() {
 	ctx, cancel := context.WithTimeout(context.Background(), adminTimeout)
 	defer cancel()
 
-	spare.Lock()
-	defer spare.Unlock()
+	spareMu.Lock()
+	defer spareMu.Unlock()
 
-	for server, databases := range spare.databases {
+	for server, databases := range spare {
 		for _, database := range databases {
 			if err := dropDatabase(ctx, server, database); err != nil {
 				fmt.Fprintf(os.Stderr, "testdb: the database %s is left behind: %v\n", database, err)
@@ -158,7 +152,7 @@ func dropSpare() {
 		}
 	}
 
-	spare.databases = nil
+	clear(spare)
 }
 
 // parsePostgres accepts a URL, and adds sslmode=disable if the URL has no sslmode.
@@ -178,21 +172,14 @@ func parsePostgres(value string) (dsn, printed string, err error) {
 
 // withPath replaces the database in a URL.
 func withPath(dsn, database string) string {
-	u, err := url.Parse(dsn)
-	if err != nil {
-		return dsn
-	}
+	u, _ := url.Parse(dsn) // parsePostgres has done so
 	u.Path = "/" + database
 	return u.String()
 }
 
 // withQuery sets parameters in a URL.
 func withQuery(dsn string, parameters map[string]string) string {
-	u, err := url.Parse(dsn)
-	if err != nil {
-		return dsn
-	}
-
+	u, _ := url.Parse(dsn) // as in withPath
 	query := u.Query()
 	for key, value := range parameters {
 		query.Set(key, value)

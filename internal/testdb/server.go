@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -36,9 +37,8 @@ type server struct {
 	// parse checks an address. It returns the DSN, and the address without the password.
 	parse   func(value string) (dsn, printed string, err error)
 	driver  string
-	version string                                    // the query for it
-	program string                                    // dbserver's name for it
-	start   func(name, folder string) (string, error) // startServer
+	version string // the query for it
+	program string // dbserver's name for it
 
 	once  sync.Once
 	found location
@@ -50,7 +50,6 @@ type location struct {
 	printed string
 	version string
 	err     error
-	asked   bool // the variable is set, so a missing server is a failure
 }
 
 // find looks for the server. Later calls return the result of the first.
@@ -59,31 +58,33 @@ func (s *server) find() location {
 	return s.found
 }
 
-func (s *server) look(value string) (loc location) {
+func (s *server) look(value string) location {
 	kind, folder, _ := strings.Cut(value, ":")
 	switch {
 	case value == Off:
 		return location{err: fmt.Errorf("turned off by %s=%s", s.variable, Off)}
 	case kind == throwaway:
-		loc = s.launch(folder)
+		return s.launch(folder)
 	case value != "":
-		loc = s.ask(value)
+		return s.ask(value)
 	case s.fallback == "":
 		return location{err: errors.New("only with " + s.variable)}
-	default:
-		if loc = s.ask(s.fallback); loc.err == nil {
-			return loc
-		}
-		own := s.launch("")
-		if own.err != nil {
-			own.err = fmt.Errorf("%w; no throwaway server: %w", loc.err, own.err)
-		}
-		return own
 	}
 
-	loc.asked = true
-	return loc
+	loc := s.ask(s.fallback)
+	if loc.err == nil {
+		return loc
+	}
+
+	own := s.launch("")
+	if own.err != nil {
+		own.err = fmt.Errorf("%w; no throwaway server: %w", loc.err, own.err)
+	}
+	return own
 }
+
+// isAsked reports whether the variable asks for a server, so that a missing one is a failure.
+func (s *server) isAsked() bool { return !slices.Contains([]string{"", Off}, os.Getenv(s.variable)) }
 
 func (s *server) ask(value string) location {
 	dsn, printed, err := s.parse(value)
@@ -107,7 +108,7 @@ func (s *server) ask(value string) location {
 }
 
 func (s *server) launch(folder string) location {
-	dsn, err := s.start(s.program, folder)
+	dsn, err := startServer(s.program, folder)
 	if err != nil {
 		return location{err: err}
 	}
@@ -127,7 +128,7 @@ func (s *server) need(tb testing.TB) location {
 	loc := s.find()
 	switch {
 	case loc.err == nil:
-	case loc.asked:
+	case s.isAsked():
 		tb.Fatalf("testdb: %s %v", s.name, loc.err)
 	case s.fallback == "":
 		tb.Skip(loc.err)
@@ -148,7 +149,7 @@ func Environment(w io.Writer) (env []string, err error) {
 		switch {
 		case loc.err == nil:
 			fmt.Fprintf(w, "%-9s %s at %s\n", s.name, loc.version, loc.printed)
-		case loc.asked, skip.Strict() && os.Getenv(s.variable) != Off:
+		case s.isAsked(), skip.Strict() && os.Getenv(s.variable) != Off:
 			err = errors.Join(err, fmt.Errorf("%s %w (set %s)", s.name, loc.err, s.variable))
 		default:
 			fmt.Fprintf(w, "%-9s %v: its tests are skipped (set %s)\n", s.name, loc.err, s.variable)

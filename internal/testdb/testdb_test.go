@@ -44,6 +44,13 @@ func TestAMissingServerSkipsOrFailsAndNoPasswordIsPrinted(t *testing.T) {
 	}
 }
 
+func must(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
 // The tests of skips and interrupts run the test binary again, as a child that does what the value of this variable
 // says.
 const childVariable = "TESTDB_CHILD"
@@ -65,17 +72,12 @@ func TestChild(t *testing.T) {
 	testdb.Each(t, func(t *testing.T, target testdb.Target) {
 		db := target.Open(t)
 		t.Logf("%s: %s", target.Name, target.DSN)
-		if _, err := db.ExecContext(t.Context(), "CREATE TABLE t (id bigint)"); err != nil {
-			t.Fatal(err)
-		}
-
+		_, err := db.ExecContext(t.Context(), "CREATE TABLE t (id bigint)")
+		must(t, err)
 		tx, err := db.Begin() //nolint:noctx // the end of t.Context() would roll back the transaction
-		if err != nil {
-			t.Fatal(err)
-		}
-		if _, err := tx.Exec("INSERT INTO t VALUES (1)"); err != nil { //nolint:noctx // as above
-			t.Fatal(err)
-		}
+		must(t, err)
+		_, err = tx.Exec("INSERT INTO t VALUES (1)") //nolint:noctx // as above
+		must(t, err)
 
 		if task == "wait" && target.Name == "mariadb" {
 			t.Log("ready")
@@ -89,9 +91,7 @@ func TestChild(t *testing.T) {
 func child(t *testing.T, task, subtest string, env ...string) *exec.Cmd {
 	t.Helper()
 	self, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 
 	cmd := exec.CommandContext(t.Context(), self, "-test.run=^TestChild$/"+subtest, "-test.v", "-test.timeout=2m")
 	cmd.Env = slices.DeleteFunc(os.Environ(), func(entry string) bool {
@@ -105,30 +105,22 @@ func TestNothingIsLeftAfterAnInterruptWithinATransaction(t *testing.T) {
 	servers := map[string]testdb.Target{"postgres": testdb.Postgres(t), "mariadb": testdb.MariaDB(t)}
 	// The child uses the servers of this process, wherever they were found.
 	env, err := testdb.Environment(io.Discard)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 
 	cmd := child(t, "wait", "", slices.DeleteFunc(env, func(entry string) bool {
 		return !strings.HasPrefix(entry, "SNOWFLAKE_TEST_")
 	})...)
 	pipe, err := cmd.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
+	must(t, cmd.Start())
 
 	t.Cleanup(func() { _ = cmd.Process.Kill() })
 	var out strings.Builder
 	for lines := bufio.NewScanner(pipe); lines.Scan(); {
 		out.WriteString(lines.Text() + "\n")
 		if strings.HasSuffix(lines.Text(), "ready") {
-			if err := cmd.Process.Signal(os.Interrupt); err != nil {
-				t.Fatal(err)
-			}
+			must(t, cmd.Process.Signal(os.Interrupt))
 		}
 	}
 

@@ -8,7 +8,6 @@ import (
 	"go/scanner"
 	"go/token"
 	"io/fs"
-	"maps"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -72,14 +71,19 @@ func EachTrapped(t *testing.T, f func(t *testing.T, victim Trapped)) {
 	}
 }
 
+func must(tb testing.TB, err error) {
+	tb.Helper()
+	if err != nil {
+		tb.Fatal(err)
+	}
+}
+
 // sprung returns how many traps have run.
 func (v Trapped) sprung(t *testing.T) (n int64) {
 	t.Helper()
 	err := v.Safe.QueryRowContext(context.WithoutCancel(t.Context()),
 		"SELECT CASE WHEN is_called THEN last_value ELSE 0 END FROM public.sprung").Scan(&n)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return n
 }
 
@@ -89,10 +93,8 @@ var trapsSQL string
 // armTraps creates the traps as the role.
 func armTraps(t *testing.T, dsn, role string) {
 	t.Helper()
-	names, err := namesOfSource()
-	if err != nil {
-		t.Fatal(err)
-	}
+	source, err := sourceSQL()
+	must(t, err)
 
 	dsn = withQuery(dsn, map[string]string{"search_path": "pg_catalog"})
 	var made int
@@ -107,47 +109,27 @@ func armTraps(t *testing.T, dsn, role string) {
 			return err
 		}
 
-		const arm = "SELECT pg_temp.arm($1, $2, $3, $4)"
-		if err := tx.QueryRowContext(ctx, arm, role, names.calls, names.words, names.symbols).Scan(&made); err != nil {
+		if err := tx.QueryRowContext(ctx, "SELECT pg_temp.arm($1, $2)", role, source).Scan(&made); err != nil {
 			return err
 		}
 
 		return tx.Commit()
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 
 	t.Logf("%d traps", made)
 }
 
-var (
-	sqlCall   = regexp.MustCompile(`(?i)\b[a-z_][a-z0-9_]*\(`)
-	sqlWord   = regexp.MustCompile(`(?i)\b[a-z_][a-z0-9_]*\b`)
-	sqlSymbol = regexp.MustCompile(`[-+*/<>=~!@#%^&|?]+`)
-)
-
-// sourceNames is what may be SQL in the source.
-type sourceNames struct {
-	calls, words []string
-	symbols      string
-}
-
-// namesOfSource reads the string literals and the SQL files of this repository, without tests, examples and benchmarks.
-func namesOfSource() (names sourceNames, err error) {
-	root, err := os.Getwd()
-	if err != nil {
-		return names, err
-	}
-
+// sourceSQL returns the string literals and the SQL files of this repository, without tests, examples and benchmarks.
+func sourceSQL() (all string, err error) {
+	root := ".."
 	for !exists(filepath.Join(root, "go.work")) {
-		if root == filepath.Dir(root) {
-			return names, errors.New("testdb: no go.work above the test")
+		if len(root) > 100 {
+			return "", errors.New("testdb: no go.work above the test")
 		}
-		root = filepath.Dir(root)
+		root = filepath.Join(root, "..")
 	}
 
-	calls, words := map[string]bool{}, map[string]bool{}
 	err = filepath.WalkDir(root, func(path string, entry fs.DirEntry, err error) error {
 		if err != nil {
 			return err
@@ -158,22 +140,10 @@ func namesOfSource() (names sourceNames, err error) {
 		}
 
 		text, err := sqlOf(path)
-		for _, call := range sqlCall.FindAllString(text, -1) {
-			calls[strings.ToLower(strings.TrimSuffix(call, "("))] = true
-		}
-
-		for _, word := range sqlWord.FindAllString(text, -1) {
-			words[strings.ToLower(word)] = true
-		}
-
-		for _, symbol := range sqlSymbol.FindAllString(text, -1) {
-			names.symbols += " " + symbol
-		}
-
+		all += text
 		return err
 	})
-	names.calls, names.words = slices.Collect(maps.Keys(calls)), slices.Collect(maps.Keys(words))
-	return names, err
+	return strings.ToValidUTF8(strings.ReplaceAll(all, "\x00", " "), " "), err // PostgreSQL takes no other text
 }
 
 // withoutSQL are folders of the repository.
@@ -220,9 +190,7 @@ var qualifiedOperator = regexp.MustCompile(`OPERATOR\(pg_catalog\.([^)]+)\)`)
 func CheckPrecedence(tb testing.TB, db *sql.DB, query string) {
 	tb.Helper()
 	conn, err := db.Conn(tb.Context())
-	if err != nil {
-		tb.Fatal(err)
-	}
+	must(tb, err)
 	defer func() { _ = conn.Close() }()
 
 	parameters := 0
@@ -230,7 +198,7 @@ func CheckPrecedence(tb testing.TB, db *sql.DB, query string) {
 		parameters++
 	}
 
-	execute := "EXPLAIN (VERBOSE, COSTS OFF) EXECUTE checked"
+	execute := "EXPLAIN (VERBOSE, COSTS OFF, FORMAT JSON) EXECUTE checked"
 	if parameters > 0 {
 		execute += "(" + strings.Repeat("NULL, ", parameters-1) + "NULL)"
 	}
@@ -243,7 +211,7 @@ func CheckPrecedence(tb testing.TB, db *sql.DB, query string) {
 }
 
 // explain prepares a query as "checked" and returns its plan.
-func explain(tb testing.TB, conn *sql.Conn, query, execute string) string {
+func explain(tb testing.TB, conn *sql.Conn, query, execute string) (plan string) {
 	tb.Helper()
 	for _, statement := range []string{"SET plan_cache_mode = force_generic_plan", "PREPARE checked AS " + query} {
 		if _, err := conn.ExecContext(tb.Context(), statement); err != nil {
@@ -251,27 +219,10 @@ func explain(tb testing.TB, conn *sql.Conn, query, execute string) string {
 		}
 	}
 
-	rows, err := conn.QueryContext(tb.Context(), execute)
-	if err != nil {
+	if err := conn.QueryRowContext(tb.Context(), execute).Scan(&plan); err != nil {
 		tb.Fatalf("%s: %v", query, err)
 	}
-	defer rows.Close()
-
-	var plan strings.Builder
-	for rows.Next() {
-		var line string
-		if err := rows.Scan(&line); err != nil {
-			tb.Fatal(err)
-		}
-		plan.WriteString(line + "\n")
-	}
-
-	if err := rows.Err(); err != nil {
-		tb.Fatal(err)
-	}
-	if _, err := conn.ExecContext(tb.Context(), "DEALLOCATE checked"); err != nil {
-		tb.Fatal(err)
-	}
-
-	return plan.String()
+	_, err := conn.ExecContext(tb.Context(), "DEALLOCATE checked")
+	must(tb, err)
+	return plan
 }

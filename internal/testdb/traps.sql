@@ -1,12 +1,14 @@
 -- arm creates the traps as the role: objects in the schema public, with names of pg_catalog that the source calls or
--- has as a word, and with its operators. A trap that runs fails, and counts in public.sprung, which survives a rollback.
-CREATE FUNCTION pg_temp.arm(role text, calls text[], words text[], symbols text) RETURNS bigint
+-- has as a word, and with its operators. The source is all SQL in one text. A trap that runs fails, and counts in public.sprung, which survives a rollback.
+CREATE FUNCTION pg_temp.arm(role text, source text) RETURNS bigint
 LANGUAGE plpgsql AS $arm$
 DECLARE
 	common CONSTANT regtype[] :=
 		'{bool,int2,int4,int8,numeric,float8,text,name,"char",oid,regclass,timestamptz,interval}';
 	few CONSTANT regtype[] := '{int4,int8,numeric,text,name,bool}';
 	names CONSTANT regtype[] := '{int4,text,name,oid,regclass}';
+	calls CONSTANT text[] := ARRAY(SELECT DISTINCT m[1] FROM regexp_matches(lower(source), '\m([a-z_]\w*)\(', 'g') AS m);
+	words CONSTANT text[] := ARRAY(SELECT DISTINCT m[1] FROM regexp_matches(lower(source), '\m([a-z_]\w*)\M', 'g') AS m);
 	f record;
 	what text;
 	made bigint := 0;
@@ -72,7 +74,7 @@ BEGIN
 			CASE o.oprname WHEN '||' THEN 'text' ELSE a END ELSE 'bool' END AS result
 		FROM pg_operator AS o, unnest(common) AS a, unnest(common) AS b
 		WHERE o.oprkind = 'b' AND o.oprnamespace = 'pg_catalog'::regnamespace
-			AND (strpos(symbols, o.oprname) > 0
+			AND (strpos(source, o.oprname) > 0
 				OR o.oprname IN ('=', '<>', '<', '<=', '>', '>=', '~~', '!~~', '~~*', '!~~*'))
 		GROUP BY o.oprname, a, b
 	LOOP

@@ -12,6 +12,7 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"syscall"
 	"testing"
 	"time"
@@ -142,9 +143,8 @@ func TestCopiesShareTheDatabaseAndEndWithoutAFailedRequest(t *testing.T) {
 		}
 	}
 
-	var mu sync.Mutex
-	sent := map[string]int{} // answers of each copy
-	for _, url := range urls {
+	answers := make([]atomic.Int64, len(copies)) // of each copy
+	for i, url := range urls {
 		for range 2 {
 			clients.Go(func() {
 				for {
@@ -160,21 +160,17 @@ func TestCopiesShareTheDatabaseAndEndWithoutAFailedRequest(t *testing.T) {
 						return
 					}
 
-					mu.Lock()
-					sent[url]++
-					mu.Unlock()
+					answers[i].Add(1)
 				}
 			})
 		}
 	}
 
 	for enough := false; !enough && !t.Failed(); time.Sleep(10 * time.Millisecond) {
-		mu.Lock()
 		enough = true
-		for _, url := range urls {
-			enough = enough && sent[url] > 20
+		for i := range answers {
+			enough = enough && answers[i].Load() > 20
 		}
-		mu.Unlock()
 	}
 
 	// A request whose body ends after its copy was told to stop still gets an ID and a row.
@@ -217,10 +213,10 @@ func TestCopiesShareTheDatabaseAndEndWithoutAFailedRequest(t *testing.T) {
 		}
 	}
 
-	db, stored, total := target.Open(t), 0, 0
+	db, stored, total := target.Open(t), int64(0), int64(0)
 	exampletest.Must(t, db.QueryRow("SELECT count(*) FROM users").Scan(&stored))
-	for _, n := range sent {
-		total += n
+	for i := range answers {
+		total += answers[i].Load()
 	}
 
 	if stored < total || total == 0 {

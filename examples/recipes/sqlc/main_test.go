@@ -27,9 +27,7 @@ const (
 
 func TestBigintColumnsAreIDsAndLikesIsANumber(t *testing.T) {
 	var out strings.Builder
-	if err := run(t.Context(), testdb.Postgres(t).DSN, &out); err != nil {
-		t.Fatal(err)
-	}
+	exampletest.Must(t, run(t.Context(), testdb.Postgres(t).DSN, &out))
 	exampletest.Check(t, out.String(), want)
 }
 
@@ -37,23 +35,17 @@ func TestBigintColumnsAreIDsAndLikesIsANumber(t *testing.T) {
 // wrote. Running sqlc, which has to be built first, takes too long for a test.
 func TestGeneratedCodeIsCurrent(t *testing.T) {
 	generated, err := filepath.Glob("messages/*.go")
-	if err != nil {
-		t.Fatal(err)
-	}
+	exampletest.Must(t, err)
 
 	sum := sha256.New()
 	for _, name := range append([]string{"sqlc.yaml", "schema.sql", "query.sql"}, generated...) {
 		text, err := os.ReadFile(name)
-		if err != nil {
-			t.Fatal(err)
-		}
+		exampletest.Must(t, err)
 		sum.Write(text)
 	}
 
 	want, err := os.ReadFile("generated.sha256")
-	if err != nil {
-		t.Fatal(err)
-	}
+	exampletest.Must(t, err)
 
 	if got := hex.EncodeToString(sum.Sum(nil)); len(generated) == 0 || !strings.HasPrefix(string(want), got) {
 		t.Errorf("the sum of the queries and the generated code is %s, it was %s: run go generate", got, want)

@@ -38,9 +38,7 @@ func TestConformance(t *testing.T) {
 
 func runTarget(t *testing.T, target target) {
 	s := connect(t, target)
-	if err := s.makeWrong(); err != nil {
-		t.Fatal(err)
-	}
+	must(t, s.makeWrong())
 
 	types, checks := subjects, checks
 	if target.dialect == postgres { // the others have no arrays
@@ -79,9 +77,7 @@ func TestEveryColumnTypeIsChecked(t *testing.T) {
 	found := 0
 	for _, file := range files {
 		source, err := os.ReadFile(file)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 
 		for _, scan := range scanMethod.FindAllSubmatch(source, -1) {
 			found++
@@ -155,30 +151,17 @@ func connect(t *testing.T, target target) *session {
 	switch target.via {
 	case viaPgx:
 		conn, err := pgx.Connect(t.Context(), database.DSN)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 
-		t.Cleanup(func() {
-			if err := conn.Close(context.WithoutCancel(t.Context())); err != nil {
-				t.Error(err)
-			}
-		})
+		t.Cleanup(func() { must(t, conn.Close(context.WithoutCancel(t.Context()))) })
 		s.conn = conn
 	case viaGORM:
 		db, err := gorm.Open(gormdb.Dialector(database), &gorm.Config{Logger: logger.Discard})
-		if err != nil {
-			t.Fatal(err)
-		}
-		if s.db, err = db.DB(); err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
+		s.db, err = db.DB()
+		must(t, err)
 
-		t.Cleanup(func() {
-			if err := s.db.Close(); err != nil {
-				t.Error(err)
-			}
-		})
+		t.Cleanup(func() { must(t, s.db.Close()) })
 		s.gorm = db.WithContext(t.Context())
 	default:
 		database.Driver = target.via

@@ -32,9 +32,7 @@ func TestMain(m *testing.M) {
 	}
 	processtest.Main(func(text string) (leasestore.Store, error) {
 		var p place
-		if err := json.Unmarshal([]byte(text), &p); err != nil {
-			return nil, err
-		}
+		_ = json.Unmarshal([]byte(text), &p) // the zero place can't be opened
 		store, _, err := p.open()
 		return store, err
 	})
@@ -103,9 +101,7 @@ func (p place) nats() (jetstream.JetStream, error) {
 func (p place) store(t *testing.T) leasestore.Store {
 	t.Helper()
 	store, closeClient, err := p.open()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	t.Cleanup(closeClient)
 	return patient{store}
 }
@@ -148,9 +144,7 @@ func repeat(ctx context.Context, call func(ctx context.Context) error) {
 func (p place) etcdClient(t *testing.T) *clientv3.Client {
 	t.Helper()
 	client, err := p.etcd()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	t.Cleanup(func() { _ = client.Close() })
 	return client
 }
@@ -158,9 +152,7 @@ func (p place) etcdClient(t *testing.T) *clientv3.Client {
 func (p place) jetStream(t *testing.T) jetstream.JetStream {
 	t.Helper()
 	js, err := p.nats()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	t.Cleanup(js.Conn().Close)
 	return js
 }
@@ -170,14 +162,11 @@ func refuseBuckets(t *testing.T, e engine) {
 	p := e.newPlace(t)
 	js := p.jetStream(t)
 	stream, err := js.Stream(t.Context(), "KV_"+p.Name)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	c := stream.CachedInfo().Config
 	c.MaxAge = time.Hour
-	if stream, err = js.UpdateStream(t.Context(), c); err != nil {
-		t.Fatal(err)
-	}
+	stream, err = js.UpdateStream(t.Context(), c)
+	must(t, err)
 	if _, err := p.store(t).Acquire(t.Context(), request()); !errors.Is(err, lease.ErrOption) || !strings.Contains(err.Error(), "has a TTL of 1h0m0s") {
 		t.Errorf("error %v, want ErrOption with the TTL", err)
 	}
@@ -185,9 +174,8 @@ func refuseBuckets(t *testing.T, e engine) {
 		t.Errorf("%+v, %v; want no messages", info, err)
 	}
 	c.MaxAge, c.MaxMsgsPerSubject = 0, 64
-	if _, err = js.UpdateStream(t.Context(), c); err != nil {
-		t.Fatal(err)
-	}
+	_, err = js.UpdateStream(t.Context(), c)
+	must(t, err)
 	acquire(t, p.store(t))
 	p.Name = "missing"
 	if _, err := p.store(t).Acquire(t.Context(), request()); !errors.Is(err, jetstream.ErrBucketNotFound) {
@@ -200,23 +188,17 @@ func readNothingDirectly(t *testing.T, e engine) {
 	p := e.newPlace(t)
 	js := p.jetStream(t)
 	direct, err := js.Conn().SubscribeSync("$JS.API.DIRECT.GET.>")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	store := p.store(t)
 	wantAll(t, nil, store, acquire(t, store).Claim)
 	// The reads of the usual client are direct and do come.
 	bucket, err := js.KeyValue(t.Context(), p.Name)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	if _, err := bucket.Get(t.Context(), "marker"); !errors.Is(err, jetstream.ErrKeyNotFound) {
 		t.Fatalf("error %v, want ErrKeyNotFound", err)
 	}
 	request, err := direct.NextMsg(singlePatience)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	if !strings.HasSuffix(request.Subject, ".marker") {
 		t.Errorf("the store has asked %s", request.Subject)
 	}
@@ -235,9 +217,7 @@ func nameDeletedKeys(t *testing.T, e engine) {
 		if err == nil {
 			err = remove(bucket)
 		}
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		for call, err := range callAll(t.Context(), singlePatience, store, claim) {
 			if want := `"orders/0000000000000000000" was deleted or purged`; !errors.Is(err, lease.ErrDamaged) || !strings.Contains(err.Error(), want) {
 				t.Errorf("%s, %s: error %v, want ErrDamaged with %s", name, call, err, want)
@@ -254,9 +234,7 @@ func noticeDeletion(t *testing.T, e engine) {
 		r := request()
 		r.Namespace, r.Reach = namespace, time.Minute
 		grant, err := p.store(t).Acquire(t.Context(), r)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		return grant.Floor
 	}
 	for _, namespace := range []string{"orders", "orders", "bills"} {
@@ -273,9 +251,7 @@ func noticeDeletion(t *testing.T, e engine) {
 			err = stream.Purge(t.Context())
 		}
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	for _, namespace := range []string{"orders", "orders", "bills"} {
 		if wait := time.Until(floor(namespace)); wait < 0 || wait > time.Minute {
 			t.Errorf("after the deletion the floor of %s is %v ahead, want up to a minute", namespace, wait)
@@ -295,9 +271,7 @@ func refuseOthers(t *testing.T, e engine) {
 			} else {
 				_, err = p.jetStream(t).Publish(t.Context(), "$KV."+p.Name+"."+strings.ReplaceAll(key, "/", "."), []byte("5432"))
 			}
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			if _, err := store.List(t.Context(), ""); !errors.Is(err, lease.ErrDamaged) {
 				t.Errorf("List: error %v, want ErrDamaged", err)
 			}

@@ -58,51 +58,29 @@ type cluster []*member
 // startCluster starts servers that end with the test.
 func startCluster(t *testing.T, kind string, size int) cluster {
 	t.Helper()
-	for range 5 {
-		if c := tryCluster(t, kind, size); c != nil {
-			return c
-		}
-	}
-	t.Fatalf("no %d servers of %s started", size, kind)
-	return nil
-}
-
-// tryCluster returns nil if a server ended, as it does when another program has taken its port in the meantime.
-func tryCluster(t *testing.T, kind string, size int) cluster {
-	t.Helper()
 	client, peer := freeAddrs(t, size), freeAddrs(t, size)
 	dir := t.TempDir()
 	c := make(cluster, size)
+	t.Cleanup(func() {
+		for _, m := range c {
+			if t.Failed() && m != nil {
+				text, err := os.ReadFile(filepath.Join(m.Dir, "log"))
+				t.Logf("the log of %s ends with: %s (%v)", m.name(), text[max(0, len(text)-2000):], err)
+			}
+		}
+	})
+
 	for i := range c {
 		c[i] = &member{memberConfig: memberConfig{
 			Kind: kind, Number: i, Dir: filepath.Join(dir, strconv.Itoa(i)), Client: client, Peer: peer,
 		}}
-		if err := os.Mkdir(c[i].Dir, 0o700); err != nil {
-			t.Fatal(err)
-		}
+		must(t, os.Mkdir(c[i].Dir, 0o700))
 		c[i].start(t)
 		t.Cleanup(c[i].kill)
 	}
-	show := func(m *member) {
-		text, err := os.ReadFile(filepath.Join(m.Dir, "log"))
-		t.Logf("the log of %s ends with: %s (%v)", m.name(), text[max(0, len(text)-2000):], err)
-	}
 	for _, m := range c {
-		if !m.listens(t) {
-			show(m)
-			for _, m := range c {
-				m.kill()
-			}
-			return nil
-		}
+		m.awaitListening(t)
 	}
-	t.Cleanup(func() {
-		for _, m := range c {
-			if t.Failed() {
-				show(m)
-			}
-		}
-	})
 	return c
 }
 
@@ -112,15 +90,8 @@ func (c cluster) place(name string) place {
 
 func (m *member) start(t *testing.T) {
 	t.Helper()
-	text, err := json.Marshal(m.memberConfig)
-	if err != nil {
-		t.Fatal(err)
-	}
-	self, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
-	cmd := exec.Command(self)
+	text, _ := json.Marshal(m.memberConfig) // numbers and texts never fail
+	cmd := exec.Command(os.Args[0])
 	cmd.Env = append(os.Environ(), memberVariable+"="+string(text), "GORACE=atexit_sleep_ms=0")
 	cmd.SysProcAttr = new(syscall.SysProcAttr)
 	// The kernel ends it with this process. Only Linux and FreeBSD have this field; elsewhere the end of its standard
@@ -128,9 +99,8 @@ func (m *member) start(t *testing.T) {
 	if field := reflect.ValueOf(cmd.SysProcAttr).Elem().FieldByName("Pdeathsig"); field.IsValid() {
 		field.SetInt(int64(syscall.SIGKILL))
 	}
-	if _, err := cmd.StdinPipe(); err != nil {
-		t.Fatal(err)
-	}
+	_, err := cmd.StdinPipe()
+	must(t, err)
 	started, exited := make(chan error), make(chan struct{})
 	go func() {
 		runtime.LockOSThread() // the end of the thread that started it would end the server
@@ -141,26 +111,22 @@ func (m *member) start(t *testing.T) {
 		}
 		close(exited)
 	}()
-	if err := <-started; err != nil {
-		t.Fatal(err)
-	}
+	must(t, <-started)
 	m.cmd, m.exited = cmd, exited
 }
 
-// listens waits until the server listens. It returns false if the server ended instead.
-func (m *member) listens(t *testing.T) (ok bool) {
+// awaitListening waits until the server listens.
+func (m *member) awaitListening(t *testing.T) {
 	t.Helper()
-	processtest.Eventually(t, "server "+m.name(), func() bool {
-		_, err := os.Stat(filepath.Join(m.Dir, listening))
-		ok = err == nil
+	eventually(t, "server "+m.name(), func() error {
 		select {
 		case <-m.exited:
-			return true
+			t.Fatalf("server %s has ended", m.name())
 		default:
-			return ok
 		}
+		_, err := os.Stat(filepath.Join(m.Dir, listening))
+		return err
 	})
-	return ok
 }
 
 // kill is kill -9.
@@ -171,9 +137,7 @@ func (m *member) kill() {
 
 func (m *member) signal(t *testing.T, s syscall.Signal) {
 	t.Helper()
-	if err := m.cmd.Process.Signal(s); err != nil {
-		t.Fatal(err)
-	}
+	must(t, m.cmd.Process.Signal(s))
 }
 
 // serve is the server. It returns the exit code when the standard input has ended.

@@ -31,9 +31,7 @@ func ownServer(t *testing.T, o server.Options) *server.Server {
 	t.Helper()
 	o.Host, o.Port, o.NoSigs, o.NoLog, o.JetStream, o.StoreDir = "127.0.0.1", server.RANDOM_PORT, true, true, true, t.TempDir()
 	s, err := server.NewServer(&o)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	s.Start()
 	t.Cleanup(func() {
 		s.Shutdown()
@@ -48,9 +46,7 @@ func ownServer(t *testing.T, o server.Options) *server.Server {
 func connect(t *testing.T, s *server.Server, opts ...nats.Option) *nats.Conn {
 	t.Helper()
 	conn, err := nats.Connect(s.ClientURL(), append(documented(), opts...)...)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	t.Cleanup(conn.Close)
 	return conn
 }
@@ -59,21 +55,16 @@ func connect(t *testing.T, s *server.Server, opts ...nats.Option) *nats.Conn {
 func onServer(t *testing.T, conn *nats.Conn) (jetstream.JetStream, leasestore.Store) {
 	t.Helper()
 	js, err := jetstream.New(conn)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	store, err := natslease.New(js, bucketName)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return js, store
 }
 
 func makeBucket(t *testing.T, js jetstream.JetStream) {
 	t.Helper()
-	if _, err := js.CreateKeyValue(t.Context(), jetstream.KeyValueConfig{Bucket: bucketName}); err != nil {
-		t.Fatal(err)
-	}
+	_, err := js.CreateKeyValue(t.Context(), jetstream.KeyValueConfig{Bucket: bucketName})
+	must(t, err)
 }
 
 func TestAClosedClientIsFinal(t *testing.T) {
@@ -82,13 +73,9 @@ func TestAClosedClientIsFinal(t *testing.T) {
 	_, onNATS := onServer(t, conn)
 	conn.Close()
 	client, err := place{Addrs: []string{"127.0.0.1:1"}}.etcd()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	onEtcd, err := etcdlease.New(client)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	_ = client.Close() // the error is that of its context
 	claim := leasestore.Claim{
 		Namespace: "orders", Worker: 1, Epoch: 1, Token: leasetest.NewToken(), Next: leasetest.NewToken(),
@@ -179,21 +166,16 @@ func endsWith(t *testing.T, reason string, call func(ctx context.Context) error)
 func fill(t *testing.T, js jetstream.JetStream, rows int) {
 	t.Helper()
 	bucket, err := js.KeyValue(t.Context(), bucketName)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	entry, err := bucket.Get(t.Context(), "orders.0000000000000000000")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	text := string(entry.Value()[:bytes.LastIndex(entry.Value(), []byte(`,"checksum"`))])
 	for i := 100; i < 100+rows; i++ {
 		row := strings.Replace(text, `"worker":0,`, fmt.Sprintf(`"worker":%d,`, i), 1)
 		row += fmt.Sprintf(`,"checksum":"%08x"}`, crc32.Checksum([]byte(row), crc32.MakeTable(crc32.Castagnoli)))
 		subject := fmt.Sprintf("$KV.%s.orders.%019d", bucketName, i)
-		if _, err := js.PublishAsync(subject, []byte(row), jetstream.WithStallWait(singlePatience)); err != nil {
-			t.Fatal(err)
-		}
+		_, err := js.PublishAsync(subject, []byte(row), jetstream.WithStallWait(singlePatience))
+		must(t, err)
 	}
 	<-js.PublishAsyncComplete()
 }

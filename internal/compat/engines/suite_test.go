@@ -74,11 +74,16 @@ func TestStoreOnTheNATSServerThatRunsKeepsTheContractOrIsRefused(t *testing.T) {
 		t.Errorf("error %v, want one that names the version %s", err, version)
 	}
 	stream, err := js.Stream(t.Context(), "KV_"+p.Name)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	if n := stream.CachedInfo().State.Msgs; n > 0 {
 		t.Errorf("the bucket has %d messages, want 0", n)
+	}
+}
+
+func must(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
 	}
 }
 
@@ -113,9 +118,7 @@ func natsServer(t *testing.T) (addr string) {
 	}
 	port := strconv.Itoa(processtest.FreePort(t))
 	server := exec.Command(program, "-js", "-sd", t.TempDir(), "-a", "127.0.0.1", "-p", port)
-	if err := server.Start(); err != nil {
-		t.Fatal(err)
-	}
+	must(t, server.Start())
 	t.Cleanup(func() {
 		_ = server.Process.Kill()
 		_ = server.Wait()
@@ -263,9 +266,8 @@ func (p place) require2InEtcd(t *testing.T, namespace string) {
 		t.Fatalf("%v, %v; want three keys", reply, err)
 	}
 	for _, kv := range reply.Kvs {
-		if _, err := client.Put(t.Context(), string(kv.Key), string(later(t, kv.Value))); err != nil {
-			t.Fatal(err)
-		}
+		_, err := client.Put(t.Context(), string(kv.Key), string(later(t, kv.Value)))
+		must(t, err)
 	}
 }
 
@@ -273,9 +275,7 @@ func (p place) require2InEtcd(t *testing.T, namespace string) {
 func (p place) require2InNATS(t *testing.T, namespace string) {
 	t.Helper()
 	bucket, err := p.jetStream(t).KeyValue(t.Context(), p.Name)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	for _, key := range []string{"layout", fmt.Sprintf("%019d", 0), fmt.Sprintf("%019d", 1)} {
 		eventually(t, "the row "+key, func() error {
 			entry, err := bucket.Get(t.Context(), namespace+"."+key)
@@ -292,8 +292,6 @@ func later(t *testing.T, value []byte) []byte {
 	t.Helper()
 	content := append(bytes.Clone(value[:bytes.LastIndex(value, []byte(`,"checksum"`))]), '}')
 	text, err := checksummed.Marshal(json.RawMessage(bytes.Replace(content, []byte("lease 1"), []byte("lease 2"), 1)))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return text
 }

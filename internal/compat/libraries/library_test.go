@@ -61,49 +61,40 @@ func all() []library { return append(slices.Clone(encoders), others...) }
 // cell writes and reads all samples as one type. The form is that of the large samples.
 func (l *library) cell(k kind) (form string, failures []string) {
 	failf := func(format string, args ...any) { failures = append(failures, fmt.Sprintf(format, args...)) }
-	hidden := k.label == "publicid.ID"
+	isToken := k.label == "publicid.ID"
+	if l.write == nil {
+		form = asString
+	}
+
 	for _, id := range samples {
 		in := k.box(id)
-		var out []byte
-		var err error
+		out, err := []byte(k.text(id)), error(nil)
 		if l.write != nil {
 			out, err = l.write(in)
-		} else {
-			out = []byte(k.text(id))
 		}
 
-		if hidden {
+		if isToken {
 			for _, name := range append(shown(id, out), shown(id, []byte(fmt.Sprint(err)))...) {
 				failf("LEAK: %s of %d in %q, %v", name, id, out, err)
 			}
-
-			if id == 0 { // has no token
-				if err == nil && l.read != nil && l.write != nil {
-					back := empty(in)
-					if err := l.read(out, back); err == nil && !reflect.DeepEqual(back, in) {
-						failf("LEAK: 0 is read back as %v", back)
-					}
-				}
-				continue
-			}
 		}
 
-		if err != nil {
-			if form = asError; !hidden {
+		hasNone := isToken && id == 0 // a token
+		switch {
+		case hasNone && (err != nil || l.write == nil):
+			continue
+		case err != nil:
+			form = asError
+			if !isToken {
 				failf("%d: %v", id, err)
 			}
 			continue
-		}
-
-		if id >= 1<<53 && l.write != nil {
+		case id >= 1<<53 && l.write != nil:
 			now := l.form(k, id, out)
-			if form != "" && now != form {
-				failf("one sample is a %q and another a %q", form, now)
+			if now == "" || form != "" && now != form {
+				failf("%d is a %q in %q, and another sample a %q", id, now, out, form)
 			}
 			form = now
-			if form == "" {
-				failf("%d: nothing in %q", id, out)
-			}
 		}
 
 		if l.read == nil {
@@ -111,14 +102,10 @@ func (l *library) cell(k kind) (form string, failures []string) {
 		}
 
 		back := empty(in)
-		if err := l.read(out, back); err != nil {
-			failf("%d: read %q: %v", id, out, err)
-		} else if !reflect.DeepEqual(back, in) {
-			failf("%d: %q is read back as %v", id, out, back)
-		}
-
-		if l.write == nil {
-			form = asString
+		err = l.read(out, back)
+		isRefused := err != nil && hasNone
+		if !isRefused && (err != nil || !reflect.DeepEqual(back, in)) {
+			failf("%d: %q is read back as %v, %v", id, out, back, err)
 		}
 	}
 
@@ -146,6 +133,13 @@ func (l *library) nullCell(k kind) (failures []string) {
 	}
 
 	return failures
+}
+
+func must(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
 }
 
 func TestEachTypeTravelsThroughEachLibrary(t *testing.T) {
@@ -176,21 +170,11 @@ func (user) Prefix() string { return "user" }
 
 func (user) Codec() *publicid.Codec { return users }
 
-var users = newCodec()
-
-func newCodec() *publicid.Codec {
-	keys, err := publicid.ParseKeys("k1:000102030405060708090a0b0c0d0e0f")
-	if err != nil {
-		panic(err)
-	}
-
-	codec, err := publicid.New("user", keys)
-	if err != nil {
-		panic(err)
-	}
-
+var users = func() *publicid.Codec {
+	keys, _ := publicid.ParseKeys("k1:000102030405060708090a0b0c0d0e0f") // without keys New fails
+	codec, _ := publicid.New("user", keys)                               // without a codec no test passes
 	return codec
-}
+}()
 
 type (
 	userID    = sqltypes.Typed[user]
@@ -257,11 +241,6 @@ type table struct {
 	rows [][]string
 }
 
-func newTable(first, last string) *table { return &table{head: []string{first, last}} }
-
-// addColumn adds a column before the last one.
-func (t *table) addColumn(name string) { t.head = slices.Insert(t.head, len(t.head)-1, name) }
-
 // addRow adds a row, or the name alone to the row above if all else is equal.
 func (t *table) addRow(name, last string, cells []string) {
 	row := slices.Concat([]string{name}, cells, []string{last})
@@ -287,9 +266,7 @@ func (t *table) String() string {
 func (t *table) check(test *testing.T, name string) {
 	test.Helper()
 	text, err := os.ReadFile(readme)
-	if err != nil {
-		test.Fatal(err)
-	}
+	must(test, err)
 
 	begin, end := "<!-- table: "+name+" -->\n", "<!-- end -->\n"
 	before, rest, found := strings.Cut(string(text), begin)

@@ -3,8 +3,6 @@
 package gormdb
 
 import (
-	"fmt"
-
 	"gorm.io/driver/mysql"
 	"gorm.io/driver/postgres"
 	"gorm.io/driver/sqlite"
@@ -14,15 +12,8 @@ import (
 )
 
 // Dialector returns the argument of gorm.Open. It panics if the target does not come from package testdb.
-func Dialector(t testdb.Target) gorm.Dialector {
-	switch t.Name {
-	case "sqlite":
-		return sqlite.Open(t.DSN)
-	case "postgres":
-		return postgres.Open(t.DSN)
-	case "mariadb":
-		return mysql.Open(t.DSN)
-	}
+func Dialector(t testdb.Target) gorm.Dialector { return dialectors[t.Name](t.DSN) }
 
-	panic(fmt.Sprintf("gormdb: no GORM driver for the target %q", t.Name))
+var dialectors = map[string]func(dsn string) gorm.Dialector{
+	"sqlite": sqlite.Open, "postgres": postgres.Open, "mariadb": mysql.Open,
 }

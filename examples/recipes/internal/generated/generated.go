@@ -7,30 +7,26 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/sqlflake/sqlflake/internal/exampletest"
 )
 
 // Test copies the current folder, which is called name in the module, generates code in the copy with the arguments of
 // the go command, and runs the tests of the package there.
 func Test(t *testing.T, name, tests string, generate ...string) {
 	t.Helper()
-	must := func(err error) {
-		t.Helper()
-		if err != nil {
-			t.Fatal(err)
-		}
-	}
 	module := t.TempDir()
 	dir := filepath.Join(module, name)
-	must(os.CopyFS(dir, os.DirFS(".")))
+	exampletest.Must(t, os.CopyFS(dir, os.DirFS(".")))
 
 	for _, file := range []string{"go.mod", "go.sum"} {
 		content, err := os.ReadFile("../" + file)
-		must(err)
-		must(os.WriteFile(filepath.Join(module, file), content, 0o600))
+		exampletest.Must(t, err)
+		exampletest.Must(t, os.WriteFile(filepath.Join(module, file), content, 0o600))
 	}
 
 	root, err := filepath.Abs("../../..")
-	must(err)
+	exampletest.Must(t, err)
 	for _, args := range [][]string{
 		{"mod", "edit", "-replace=github.com/sqlflake/sqlflake=" + root},
 		generate,
