@@ -3,6 +3,7 @@ package lease_test
 import (
 	"errors"
 	"log/slog"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -66,6 +67,14 @@ func (r *recorder) kinds() []lease.EventKind {
 		}
 	}
 	return kinds
+}
+
+// want checks the kinds, of which several in a row count as one.
+func (r *recorder) want(t *testing.T, kinds ...lease.EventKind) {
+	t.Helper()
+	if got := slices.Compact(r.kinds()); !slices.Equal(got, kinds) {
+		t.Errorf("events: %v, want %v", got, kinds)
+	}
 }
 
 func TestEventsWithoutAWorkerNameNone(t *testing.T) {

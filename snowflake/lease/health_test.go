@@ -61,9 +61,7 @@ func TestReadyMeansThatAnIDCanBeIssuedNow(t *testing.T) {
 		if d := probed(t, l); d < 5*time.Second-lease.DefaultWindow/20 || d > 11*time.Second {
 			t.Errorf("the store is down: ready for %v, want half a window to a window", d)
 		}
-		if err := probe(t, l); !errors.Is(err, snowflake.ErrLeaseStalled) || !errors.Is(err, errDown) {
-			t.Errorf("the store is down: %v", err)
-		}
+		wantErr(t, "the store is down", probe(t, l), snowflake.ErrLeaseStalled, errDown.Error())
 		thief := store.robbed(t)
 		store.setDown(false)
 		if d := probed(t, l, snowflake.ErrLeaseStalled, errDown); d > lease.DefaultWindow {
@@ -104,9 +102,7 @@ func TestHealthyFailsOnlyWhenTheLeaseHasEndedByItself(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				store, copyExtends := watched(t)
 				l := mustOpen(t, store, append(test.opts, lease.WithWorkers(0, 1))...)
-				if err := errors.Join(l.Healthy(), l.Ready()); err != nil {
-					t.Fatal(err)
-				}
+				must(t, errors.Join(l.Healthy(), l.Ready()))
 				if test.closed {
 					store.extend.set(func(context.Context, leasestore.Claim, int64, time.Duration) (time.Time, error) {
 						return time.Time{}, os.ErrClosed
@@ -115,19 +111,11 @@ func TestHealthyFailsOnlyWhenTheLeaseHasEndedByItself(t *testing.T) {
 					copyExtends()
 				}
 				time.Sleep(time.Minute)
-				if err := l.Healthy(); !errors.Is(err, test.want) {
-					t.Errorf("Healthy: %v, want %v", err, test.want)
-				}
-				if err := l.Ready(); !errors.Is(err, test.want) {
-					t.Errorf("Ready: %v, want %v", err, test.want)
-				}
+				wantErr(t, "Healthy", l.Healthy(), test.want)
+				wantErr(t, "Ready", l.Ready(), test.want)
 				mustClose(t, l)
-				if err := l.Healthy(); err != nil {
-					t.Errorf("Healthy after Close: %v", err)
-				}
-				if err := l.Ready(); !errors.Is(err, lease.ErrClosed) {
-					t.Errorf("Ready after Close: %v", err)
-				}
+				wantErr(t, "Healthy after Close", l.Healthy(), nil)
+				wantErr(t, "Ready after Close", l.Ready(), lease.ErrClosed)
 			})
 		})
 	}
@@ -181,9 +169,7 @@ func TestAStepBackStopsIDsForNoLongerThanItIs(t *testing.T) {
 				start := time.Now()
 				time.Sleep(lease.DefaultWindow / 8) // the pause between two extensions
 				for probe(t, l) != nil && time.Since(start) <= test.back {
-					if err := l.Ready(); !errors.Is(err, lease.ErrClockSkew) {
-						t.Fatalf("%v after the stop: %v", time.Since(start), err)
-					}
+					wantErr(t, "Ready after the stop", l.Ready(), lease.ErrClockSkew)
 					if e := events.last(lease.Stepped); time.Since(start) > lease.DefaultWindow && !errors.Is(e.Err, lease.ErrClockSkew) {
 						t.Fatalf("%v after the stop: the event %+v", time.Since(start), e)
 					}
@@ -239,17 +225,13 @@ func TestTheLastTwoYearsAreInTheLogTheEventAndReady(t *testing.T) {
 			if warned := strings.Contains(log.String(), "level=WARN"); warned != (c.says != "") || (events.events[0].Err != nil) != warned {
 				t.Errorf("%v left: %s%+v", c.left, &log, events.events[0])
 			}
-			if err := errors.Join(l.Ready(), l.Healthy()); err != nil {
-				t.Error(err)
-			}
+			must(t, errors.Join(l.Ready(), l.Healthy()))
 			store.setDown(true)
 			time.Sleep(lease.DefaultWindow + time.Second)
-			if err := l.Ready(); !errors.Is(err, snowflake.ErrLeaseStalled) || !errors.Is(err, errDown) {
-				t.Error(err)
-			} else if text := err.Error(); c.says == "" {
-				check("Ready", text)
-			} else if !strings.Contains(text, strings.Split(c.says, ", ")[0]) { // less is left by now
-				t.Error(err)
+			end, _, _ := strings.Cut(c.says, ", ") // less is left by now
+			wantErr(t, "Ready", l.Ready(), snowflake.ErrLeaseStalled, errDown.Error(), end)
+			if c.says == "" {
+				check("Ready", l.Ready().Error())
 			}
 			store.setDown(false)
 			mustClose(t, l)
@@ -285,14 +267,11 @@ func TestAfterTheEndReadyAndOpenNameIt(t *testing.T) {
 		store := lease.NewMemory(time.Now)
 		ending := endingIn(t, time.Minute)
 		l := mustOpen(t, store, ending)
-		if err := l.Ready(); err != nil {
-			t.Error(err)
-		}
+		must(t, l.Ready())
 		time.Sleep(time.Minute + time.Second)
-		_, opened := lease.Open(t.Context(), store, options(t, ending)...)
-		for _, err := range []error{l.Ready(), opened} {
-			if !errors.Is(err, snowflake.ErrTimeExhausted) || !strings.Contains(err.Error(), "the end, 2000-01-01T00:01:00Z") ||
-				strings.Contains(err.Error(), "days") {
+		for _, err := range []error{l.Ready(), openErr(t, store, ending)} {
+			wantErr(t, "after the end", err, snowflake.ErrTimeExhausted, "the end, 2000-01-01T00:01:00Z")
+			if err != nil && strings.Contains(err.Error(), "days") {
 				t.Errorf("after the end: %v", err)
 			}
 		}

@@ -16,13 +16,41 @@ import (
 	"github.com/sqlflake/sqlflake/snowflake/lease/leasestore"
 )
 
+// must ends the test after an error that none of its promises is about.
+func must(tb testing.TB, err error) {
+	tb.Helper()
+	if err != nil {
+		tb.Fatal(err)
+	}
+}
+
+// errOf returns the error of a call whose result does not matter.
+func errOf[T any](_ T, err error) error { return err }
+
+// wantErr checks that the error is of the kind and names the parts.
+func wantErr(tb testing.TB, what string, err, kind error, parts ...string) {
+	tb.Helper()
+	isMissing := func(part string) bool { return err != nil && !strings.Contains(err.Error(), part) }
+	if !errors.Is(err, kind) || slices.ContainsFunc(parts, isMissing) {
+		tb.Errorf("%s: %v, want %v with %q", what, err, kind, parts)
+	}
+}
+
+// openErr returns the error of Open, whose lease is closed.
+func openErr(tb testing.TB, store leasestore.Store, more ...lease.Option) error {
+	tb.Helper()
+	l, err := lease.Open(tb.Context(), store, options(tb, more...)...)
+	if err == nil {
+		mustClose(tb, l)
+	}
+	return err
+}
+
 // four has four workers, and an epoch before the time of synctest bubbles.
 func four(tb testing.TB) snowflake.Layout {
 	tb.Helper()
 	l, err := snowflake.ParseLayout("epoch=1999-01-01T00:00:00Z tick=1ms time:41 worker:2 sequence:12")
-	if err != nil {
-		tb.Fatal(err)
-	}
+	must(tb, err)
 	return l
 }
 
@@ -37,9 +65,7 @@ func options(tb testing.TB, more ...lease.Option) []lease.Option {
 func mustOpen(tb testing.TB, store leasestore.Store, more ...lease.Option) *lease.Lease {
 	tb.Helper()
 	l, err := lease.Open(tb.Context(), store, options(tb, more...)...)
-	if err != nil {
-		tb.Fatal(err)
-	}
+	must(tb, err)
 	tb.Cleanup(func() { mustClose(tb, l) })
 	return l
 }
@@ -63,18 +89,14 @@ func mustClose(tb testing.TB, l *lease.Lease) {
 func mustNext(tb testing.TB, l *lease.Lease) snowflake.ID {
 	tb.Helper()
 	id, err := l.Generator().Next()
-	if err != nil {
-		tb.Fatal(err)
-	}
+	must(tb, err)
 	return id
 }
 
 func entry(tb testing.TB, store leasestore.Store, worker int64) leasestore.Entry {
 	tb.Helper()
 	entries, err := store.List(tb.Context(), lease.DefaultNamespace)
-	if err != nil {
-		tb.Fatal(err)
-	}
+	must(tb, err)
 	i := slices.IndexFunc(entries, func(e leasestore.Entry) bool { return e.Worker == worker })
 	if i < 0 {
 		tb.Fatalf("no row of worker %d among %v", worker, entries)
@@ -121,12 +143,8 @@ func TestALeaseIsTakenExtendedAndGivenBack(t *testing.T) {
 		if got := l.Status(); got.Held || !got.Horizon.Equal(after) {
 			t.Errorf("status after Close: %+v", got)
 		}
-		if id, err := g.Next(); id != 0 || !errors.Is(err, lease.ErrClosed) {
-			t.Errorf("after Close: %d, %v", id, err)
-		}
-		if kinds := events.kinds(); !slices.Equal(kinds, []lease.EventKind{lease.Acquired, lease.Released}) {
-			t.Errorf("events: %v", kinds)
-		}
+		wantErr(t, "after Close", errOf(g.Next()), lease.ErrClosed)
+		events.want(t, lease.Acquired, lease.Released)
 	})
 }
 
@@ -150,10 +168,8 @@ func TestAStallTellsItsCauseToTheServerOnly(t *testing.T) {
 		if errors.Is(err, context.DeadlineExceeded) || strings.Contains(err.Error(), "db-7") {
 			t.Errorf("the caller sees the cause: %v", err)
 		}
-		ctx := within(t, time.Second)
-		if _, err := l.Generator().NextContext(ctx); !errors.Is(err, context.DeadlineExceeded) {
-			t.Errorf("%v, want the caller's deadline", err)
-		}
+		err = errOf(l.Generator().NextContext(within(t, time.Second)))
+		wantErr(t, "with a deadline of the caller", err, context.DeadlineExceeded)
 
 		store.extend.set(memory.Extend)
 		mustNext(t, l)
@@ -174,9 +190,7 @@ func TestALostWorkerIsReplaced(t *testing.T) {
 		last := mustNext(t, l)
 		thief := store.robbed(t)
 		horizon := thief.Generator().Layout().Time(mustNext(t, thief))
-		if _, err := l.Generator().Next(); !errors.Is(err, snowflake.ErrLeaseStalled) {
-			t.Errorf("beyond the horizon: %v", err)
-		}
+		wantErr(t, "beyond the horizon", errOf(l.Generator().Next()), snowflake.ErrLeaseStalled)
 		store.setDown(false)
 		id, err := l.Generator().NextContext(t.Context())
 		if err != nil || id <= last || l.Generator().Worker() != 1 || l.Status().Worker != 1 {
@@ -186,10 +200,7 @@ func TestALostWorkerIsReplaced(t *testing.T) {
 			t.Errorf("the old owner issued at %v, the new one from %v on", at, horizon)
 		}
 		synctest.Wait() // the call above returns once there is a worker, which may be before the hook is called
-		kinds := slices.Compact(events.kinds())
-		if !slices.Equal(kinds, []lease.EventKind{lease.Acquired, lease.Failed, lease.Lost, lease.Acquired}) {
-			t.Errorf("events: %v", kinds)
-		}
+		events.want(t, lease.Acquired, lease.Failed, lease.Lost, lease.Acquired)
 		for _, e := range events.events {
 			if has := e.Worker >= 0; has != (e.Epoch > 0) || e.Kind == lease.Lost && !has {
 				t.Errorf("event %+v", e)
@@ -220,17 +231,14 @@ func TestWithoutTheStoreItServesUntilTheHorizonAndRecovers(t *testing.T) {
 		left(horizon - 4*time.Second)
 		time.Sleep(horizon - 4*time.Second - time.Millisecond)
 		left(time.Millisecond)
-		if err := l.Ready(); err != nil {
-			t.Errorf("in the last tick: %v", err)
-		}
+		wantErr(t, "in the last tick", l.Ready(), nil)
 		mustNext(t, l)
 		time.Sleep(time.Millisecond)
-		if err := l.Ready(); !errors.Is(err, snowflake.ErrLeaseStalled) {
-			t.Errorf("at the horizon: %v", err)
-		}
+		wantErr(t, "at the horizon", l.Ready(), snowflake.ErrLeaseStalled)
 		start := time.Now()
-		if _, err := l.Generator().Next(); !errors.Is(err, snowflake.ErrLeaseStalled) || time.Since(start) != time.Second {
-			t.Errorf("Next: %v after %v, want ErrLeaseStalled after its patience", err, time.Since(start))
+		wantErr(t, "Next", errOf(l.Generator().Next()), snowflake.ErrLeaseStalled)
+		if waited := time.Since(start); waited != time.Second {
+			t.Errorf("Next has waited for %v, want its patience", waited)
 		}
 		left(-time.Second)
 		if s := l.Status(); s.Failures == 0 || !s.Held {
@@ -257,9 +265,7 @@ func TestABurstBeyondTheHorizonWaitsForTheClock(t *testing.T) {
 		l := mustOpen(t, store, lease.WithWindow(50*time.Millisecond))
 		start := time.Now()
 		for range 20 {
-			if err := l.Generator().Fill(t.Context(), make([]snowflake.ID, 4096*15)); err != nil {
-				t.Fatal(err)
-			}
+			must(t, l.Generator().Fill(t.Context(), make([]snowflake.ID, 4096*15)))
 		}
 		if took, n := time.Since(start), store.count("extend"); took > 400*time.Millisecond || n > 80 {
 			t.Errorf("it took %v and %d extensions", took, n)
@@ -273,8 +279,9 @@ func TestALeadLongerThanTheWindowDoesNotStall(t *testing.T) {
 		l := mustOpen(t, store, lease.WithWindow(50*time.Millisecond), lease.WithGenerator(snowflake.WithLead(10*time.Second)))
 		mustNext(t, l)
 		start := time.Now()
-		if err := l.Generator().Fill(t.Context(), make([]snowflake.ID, 4096*9_000)); err != nil || time.Since(start) != 0 {
-			t.Errorf("a burst within the lead took %v, %v", time.Since(start), err)
+		must(t, l.Generator().Fill(t.Context(), make([]snowflake.ID, 4096*9_000)))
+		if took := time.Since(start); took != 0 {
+			t.Errorf("a burst within the lead took %v", took)
 		}
 	})
 }
@@ -320,8 +327,16 @@ func TestReserveGivesAUsedWorkerBackOrSaysThatItDidNot(t *testing.T) {
 		mustClose(t, used)
 		ctx, cancel := context.WithCancel(t.Context())
 		before := entry(t, memory, worker)
-		if err := l.Reserve(ctx, worker, "orders"); !errors.Is(err, lease.ErrNoWorker) || entry(t, memory, worker) != before {
-			t.Errorf("a used worker: %v, %+v, want it as it was", err, entry(t, memory, worker))
+		wantErr(t, "a used worker", l.Reserve(ctx, worker, "orders"), lease.ErrNoWorker)
+		if after := entry(t, memory, worker); after != before {
+			t.Errorf("a used worker was %+v and is %+v", before, after)
+		}
+		isFree := func(what string, err error) {
+			t.Helper()
+			wantErr(t, what, err, lease.ErrNoWorker)
+			if e := entry(t, memory, worker); e.Held {
+				t.Errorf("%s: %+v", what, e)
+			}
 		}
 		store.blind = true
 		store.granting(func(leasestore.Request, *leasestore.Grant) { cancel() })
@@ -331,17 +346,13 @@ func TestReserveGivesAUsedWorkerBackOrSaysThatItDidNot(t *testing.T) {
 			}
 			return store.Store.Release(ctx, c, horizon)
 		})
-		if err := l.Reserve(ctx, worker, "orders"); !errors.Is(err, lease.ErrNoWorker) || entry(t, memory, worker).Held {
-			t.Errorf("a context that ends after the acquisition: %v, %+v", err, entry(t, memory, worker))
-		}
+		isFree("a context that ends after the acquisition", l.Reserve(ctx, worker, "orders"))
 		store.release.set(func(context.Context, leasestore.Claim, int64) error { return errDown })
 		if err := l.Reserve(t.Context(), worker, "orders"); !errors.Is(err, errDown) || errors.Is(err, lease.ErrNoWorker) {
 			t.Errorf("a release that fails: %v, want that error alone", err)
 		}
 		store.release.set(store.Store.Release)
-		if err := l.Reserve(t.Context(), worker, "orders"); !errors.Is(err, lease.ErrNoWorker) || entry(t, memory, worker).Held {
-			t.Errorf("once more: %v, %+v", err, entry(t, memory, worker))
-		}
+		isFree("once more", l.Reserve(t.Context(), worker, "orders"))
 	})
 }
 
@@ -389,23 +400,13 @@ func TestAWorkerIsReservedOnceForAPurposeAndOnlyIfItWasNeverTaken(t *testing.T) 
 
 func TestANamespaceHasOneLayout(t *testing.T) {
 	store := newFaulty(lease.NewMemory(nil))
-	l, err := lease.Open(t.Context(), store, lease.WithLogger(slog.New(slog.DiscardHandler)))
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer mustClose(t, l)
+	mustOpen(t, store)
 	wide := lease.WithGenerator(snowflake.WithLayout(snowflake.MustPreset("wide")))
-	if _, err := lease.Open(t.Context(), store, wide); !errors.Is(err, lease.ErrLayout) {
-		t.Errorf("Open with another layout: %v, want ErrLayout", err)
-	}
+	wantErr(t, "Open with another layout", openErr(t, store, wide), lease.ErrLayout)
 	if n := store.count("acquire"); n != 2 { // it has an answer, and need not ask again
 		t.Errorf("two Opens have made %d calls of Acquire", n)
 	}
-	other, err := lease.Open(t.Context(), store, wide, lease.WithNamespace("orders"), lease.WithLogger(slog.New(slog.DiscardHandler)))
-	if err != nil {
-		t.Fatal(err)
-	}
-	mustClose(t, other)
+	mustOpen(t, store, wide, lease.WithNamespace("orders"))
 }
 
 func TestALeaseWithALongWindowIsSoonBackAfterAnOutage(t *testing.T) {
@@ -416,9 +417,7 @@ func TestALeaseWithALongWindowIsSoonBackAfterAnOutage(t *testing.T) {
 		time.Sleep(3 * lease.MaxWindow) // far beyond the horizon
 		store.setDown(false)
 		start := time.Now()
-		if _, err := l.Generator().NextContext(t.Context()); err != nil {
-			t.Error(err)
-		}
+		must(t, errOf(l.Generator().NextContext(t.Context())))
 		if waited := time.Since(start); waited > 3*time.Second {
 			t.Errorf("the first ID came %v after the store was back", waited)
 		}
