@@ -36,6 +36,22 @@ func wantErr(tb testing.TB, what string, err, kind error, parts ...string) {
 	}
 }
 
+// wantTime checks how long something took.
+func wantTime(tb testing.TB, what string, took, least, most time.Duration) {
+	tb.Helper()
+	if took < least || took > most {
+		tb.Errorf("%s: %v, want %v to %v", what, took, least, most)
+	}
+}
+
+// wantFree checks that the worker was given back.
+func wantFree(tb testing.TB, store leasestore.Store, worker int64) {
+	tb.Helper()
+	if e := entry(tb, store, worker); e.Held {
+		tb.Errorf("worker %d was not given back: %+v", worker, e)
+	}
+}
+
 // openErr returns the error of Open, whose lease is closed.
 func openErr(tb testing.TB, store leasestore.Store, more ...lease.Option) error {
 	tb.Helper()
@@ -237,18 +253,14 @@ func TestWithoutTheStoreItServesUntilTheHorizonAndRecovers(t *testing.T) {
 		wantErr(t, "at the horizon", l.Ready(), snowflake.ErrLeaseStalled)
 		start := time.Now()
 		wantErr(t, "Next", errOf(l.Generator().Next()), snowflake.ErrLeaseStalled)
-		if waited := time.Since(start); waited != time.Second {
-			t.Errorf("Next has waited for %v, want its patience", waited)
-		}
+		wantTime(t, "the patience of Next", time.Since(start), time.Second, time.Second)
 		left(-time.Second)
 		if s := l.Status(); s.Failures == 0 || !s.Held {
 			t.Errorf("%+v", s)
 		}
 		time.AfterFunc(30*time.Second, func() { store.setDown(false) })
-		ctx := within(t, time.Hour)
-		if id, err := l.Generator().NextContext(ctx); id == 0 || err != nil || time.Since(start) > 45*time.Second {
-			t.Errorf("NextContext: %d, %v after %v", id, err, time.Since(start))
-		}
+		must(t, errOf(l.Generator().NextContext(within(t, time.Hour))))
+		wantTime(t, "NextContext", time.Since(start), 30*time.Second, 45*time.Second)
 		if s := l.Status(); s.Failures != 0 || s.Epoch != 1 || s.Left < time.Second {
 			t.Errorf("%+v", s)
 		}
@@ -280,9 +292,7 @@ func TestALeadLongerThanTheWindowDoesNotStall(t *testing.T) {
 		mustNext(t, l)
 		start := time.Now()
 		must(t, l.Generator().Fill(t.Context(), make([]snowflake.ID, 4096*9_000)))
-		if took := time.Since(start); took != 0 {
-			t.Errorf("a burst within the lead took %v", took)
-		}
+		wantTime(t, "a burst within the lead", time.Since(start), 0, 0)
 	})
 }
 
@@ -298,9 +308,8 @@ func TestLostRepliesLoseNothing(t *testing.T) {
 			t.Errorf("%+v, %v: an acquisition was repeated", entries, err)
 		}
 		mustNext(t, l)
-		if waited := time.Since(start); waited > 8*time.Second { // it does not wait for the horizon of its own extension
-			t.Errorf("the first ID came after %v", waited)
-		}
+		// It does not wait for the horizon of its own extension.
+		wantTime(t, "the wait for the first ID", time.Since(start), 0, 8*time.Second)
 	})
 }
 
@@ -334,9 +343,7 @@ func TestReserveGivesAUsedWorkerBackOrSaysThatItDidNot(t *testing.T) {
 		isFree := func(what string, err error) {
 			t.Helper()
 			wantErr(t, what, err, lease.ErrNoWorker)
-			if e := entry(t, memory, worker); e.Held {
-				t.Errorf("%s: %+v", what, e)
-			}
+			wantFree(t, memory, worker)
 		}
 		store.blind = true
 		store.granting(func(leasestore.Request, *leasestore.Grant) { cancel() })
@@ -418,9 +425,7 @@ func TestALeaseWithALongWindowIsSoonBackAfterAnOutage(t *testing.T) {
 		store.setDown(false)
 		start := time.Now()
 		must(t, errOf(l.Generator().NextContext(t.Context())))
-		if waited := time.Since(start); waited > 3*time.Second {
-			t.Errorf("the first ID came %v after the store was back", waited)
-		}
+		wantTime(t, "from the store's return to the first ID", time.Since(start), 0, 3*time.Second)
 	})
 }
 
@@ -435,8 +440,6 @@ func TestAWorkerWithALongWindowIsSoonTakenWhenItIsGivenBack(t *testing.T) {
 			mustClose(t, first)
 		})
 		mustOpen(t, store, only...)
-		if waited := time.Since(closed); waited > lease.DefaultWindow {
-			t.Errorf("the worker was taken %v after it was given back", waited)
-		}
+		wantTime(t, "from Close to the next owner", time.Since(closed), 0, lease.DefaultWindow)
 	})
 }

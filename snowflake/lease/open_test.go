@@ -56,9 +56,7 @@ func TestOpenGivesUpOnAStoreThatDoesNotAnswer(t *testing.T) {
 		for _, window := range []time.Duration{lease.DefaultWindow, lease.MaxWindow} {
 			start := time.Now()
 			wantErr(t, "Open", openErr(t, store, lease.WithWindow(window)), errDown)
-			if waited := time.Since(start); waited > 15*time.Second {
-				t.Errorf("Open with a window of %v has waited for %v", window, waited)
-			}
+			wantTime(t, "Open", time.Since(start), lease.DefaultWindow, 15*time.Second)
 		}
 		err := errOf(lease.Open(within(t, time.Second), store, options(t)...))
 		wantErr(t, "Open with a deadline", err, context.DeadlineExceeded, errDown.Error())
@@ -74,13 +72,10 @@ func TestOpenReturnsAFinalErrorOfAnExtensionAtOnce(t *testing.T) {
 		})
 		var events recorder
 		_, err := lease.Open(t.Context(), store, options(t, lease.WithObserver(events.hook))...)
-		if !errors.Is(err, lease.ErrOption) || time.Since(start) > 0 {
-			t.Errorf("Open: %v after %v", err, time.Since(start))
-		}
+		wantErr(t, "Open", err, lease.ErrOption)
+		wantTime(t, "Open", time.Since(start), 0, 0)
 		events.want(t) // of a lease that never began
-		if e := entry(t, store, 0); e.Held {
-			t.Errorf("what Open had taken is not given back: %+v", e)
-		}
+		wantFree(t, store, 0)
 	})
 }
 
@@ -124,16 +119,13 @@ func TestCloseEndsWithItsContextAndStopsTheGeneratorAtOnce(t *testing.T) {
 		synctest.Wait()
 		ctx := within(t, time.Second)
 		start := time.Now()
-		if err := l.Close(ctx); !errors.Is(err, context.DeadlineExceeded) || time.Since(start) != time.Second {
-			t.Errorf("Close: %v after %v", err, time.Since(start))
-		}
+		wantErr(t, "Close", l.Close(ctx), context.DeadlineExceeded)
+		wantTime(t, "Close", time.Since(start), time.Second, time.Second)
 		wantErr(t, "Next", errOf(l.Generator().Next()), lease.ErrClosed)
 		close(block)
 		wantErr(t, "the other Close", <-patient, nil)
 		mustClose(t, l)
-		if entry(t, memory, 0).Held {
-			t.Error("the worker was not given back")
-		}
+		wantFree(t, memory, 0)
 	})
 }
 
@@ -223,11 +215,8 @@ func TestCloseCanBeRepeatedAfterAFailureAndTellsTheTruth(t *testing.T) {
 		cancel()
 		for range 20 {
 			start := time.Now()
-			err := l.Close(ended)
-			if !errors.Is(err, context.DeadlineExceeded) || !strings.HasPrefix(err.Error(), "lease: release worker 0") ||
-				time.Since(start) != time.Second {
-				t.Fatalf("Close: %v after %v, want the store's error after a second", err, time.Since(start))
-			}
+			wantErr(t, "Close", l.Close(ended), context.DeadlineExceeded, "lease: release worker 0")
+			wantTime(t, "Close", time.Since(start), time.Second, time.Second)
 		}
 		close(block)
 		for range 2 {
