@@ -3,6 +3,7 @@ package sqltable
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -163,18 +164,11 @@ func (t Tables) createAll(ctx context.Context) error {
 
 // bareName returns the name without quotes and schema, and whether there is a schema.
 func bareName(table string) (name string, qualified bool) {
-	before, name, qualified := strings.Cut(table, ".")
-	if !qualified {
-		name = before
-	}
-	return strings.Trim(name, `"`), qualified
+	dot := strings.IndexByte(table, '.')
+	return strings.Trim(table[dot+1:], `"`), dot >= 0
 }
 
 // isUnknown reports whether a server that only speaks PostgreSQL's protocol lacks what the query needs.
 func isUnknown(err error) bool {
-	switch State(err) {
-	case "42883", "42601", "42P01", "42703", "0A000":
-		return true
-	}
-	return false
+	return slices.Contains([]string{"42883", "42601", "42P01", "42703", "0A000"}, State(err))
 }

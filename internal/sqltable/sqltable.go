@@ -17,7 +17,7 @@ import (
 
 const (
 	attempts = 10
-	pause    = 20 * time.Millisecond // at most, times the attempt
+	pause    = 20 * time.Millisecond
 )
 
 // Tables are tables that belong together, and may be missing.
@@ -41,16 +41,25 @@ type Part struct {
 // processes. It returns Refused if a table exists in another schema than the one that its name leads to, Damaged if one
 // table was lost, and other errors of the database after some attempts. find is Find, or calls it.
 func (t Tables) Ensure(ctx context.Context, find func(context.Context) ([]Place, error)) error {
-	for attempt := 1; ; attempt++ {
+	return Repeat(ctx, attempts, pause, func() (done bool, err error) {
 		missing, places, err := t.missing(ctx, find)
 		if err == nil && len(missing) > 0 {
 			// The slower of two at the same time may get an error, and finds the tables afterwards.
 			err = t.create(ctx, places, missing)
 		}
 
-		isFinal := errors.Is(err, t.Refused) || errors.Is(err, t.Damaged)
-		switch {
-		case err == nil && len(missing) == 0, err != nil && isFinal, attempt == attempts:
+		isComplete := err == nil && len(missing) == 0
+		isRefused := errors.Is(err, t.Refused) || errors.Is(err, t.Damaged)
+		return isComplete || err != nil && isRefused, err
+	})
+}
+
+// Repeat calls try until that is done, or was called so many times, and returns its last error. Between two calls it
+// waits for a random time, at most pause times the number of calls. It also ends with ctx.
+func Repeat(ctx context.Context, attempts int, pause time.Duration, try func() (done bool, err error)) error {
+	for attempt := 1; ; attempt++ {
+		done, err := try()
+		if done || attempt == attempts {
 			return err
 		}
 
@@ -165,10 +174,7 @@ func (t Tables) elsewhere(others string) error {
 var missingText = regexp.MustCompile(`(?i)\berror 1146\b|no such table`)
 
 func isMissing(err error) bool {
-	if state := State(err); state != "" {
-		return state == "42P01"
-	}
-	return err != nil && missingText.MatchString(err.Error())
+	return err != nil && (State(err) == "42P01" || missingText.MatchString(err.Error()))
 }
 
 // State returns the SQLSTATE of an error from pgx or lib/pq; "" for others.

@@ -135,14 +135,9 @@ func (l *Lease) agreed(tick int64) int64 {
 		return tick
 	}
 
-	store, wall := start.Add(l.cfg.clock.Elapsed()), l.lessee.Wall()
-	if trusted := store.Add(l.cfg.maxSkew); wall.After(trusted) {
-		wall = trusted
-	}
-	if wall.Before(store) {
-		wall = store
-	}
-	return min(tick, l.tickAt(wall))
+	store := start.Add(l.cfg.clock.Elapsed())
+	least, most := l.tickAt(store), l.tickAt(store.Add(l.cfg.maxSkew))
+	return min(tick, max(least, min(l.tickAt(l.lessee.Wall()), most)))
 }
 
 // clockGap returns by how much the generator's clock, which shows the tick, is at least ahead of the lease's: 0 unless

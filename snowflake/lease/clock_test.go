@@ -4,8 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
-	"strings"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -21,13 +19,8 @@ func TestOpenRefusesClocksThatAreOff(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		for _, off := range []time.Duration{-11 * time.Second, 11 * time.Second} {
 			store := lease.NewMemory(func() time.Time { return time.Now().Add(off) })
-			_, err := lease.Open(t.Context(), store, options(t)...)
-			if !errors.Is(err, lease.ErrClockSkew) || !strings.Contains(err.Error(), "more than 10s") {
-				t.Errorf("Open with a store's clock that is off by %v: %v", off, err)
-			}
-			if e := entry(t, store, 0); e.Held {
-				t.Error("the worker was not given back")
-			}
+			wantErr(t, fmt.Sprint("a store's clock off by ", off), openErr(t, store), lease.ErrClockSkew, "more than 10s")
+			wantFree(t, store, 0)
 			l := mustOpen(t, store, lease.WithMaxSkew(time.Minute))
 			if skew := l.Status().Skew; skew != -off {
 				t.Errorf("skew %v, want %v", skew, -off)
@@ -37,10 +30,8 @@ func TestOpenRefusesClocksThatAreOff(t *testing.T) {
 		store := killed(lease.NewMemory(nil))
 		ahead := mustOpen(t, store, lease.WithWindow(5*time.Minute), lease.WithWorkers(0, 0))
 		mustClose(t, ahead)
-		_, err := lease.Open(t.Context(), store, options(t, lease.WithWorkers(0, 0))...)
-		if !errors.Is(err, lease.ErrBehindHorizon) || !strings.Contains(err.Error(), "more than 30.01s") {
-			t.Errorf("Open behind a horizon: %v", err)
-		}
+		err := openErr(t, store, lease.WithWorkers(0, 0))
+		wantErr(t, "Open behind a horizon", err, lease.ErrBehindHorizon, "more than 30.01s")
 	})
 }
 
@@ -60,14 +51,8 @@ func TestTheGeneratorsOwnClockIsComparedWithTheStores(t *testing.T) {
 			for kind, store := range map[string]leasestore.Store{
 				"a store": lease.NewMemory(time.Now), "a store without a clock": lease.NewMemory(nil),
 			} {
-				clock := clockOff(test.off)
-				l, err := lease.Open(t.Context(), store, options(t, lease.WithGenerator(snowflake.WithClock(clock)))...)
-				if !errors.Is(err, test.want) {
-					t.Errorf("Open on %s: %v, want %v", kind, err, test.want)
-				}
-				if err == nil {
-					mustClose(t, l)
-				}
+				own := lease.WithGenerator(snowflake.WithClock(clockOff(test.off)))
+				wantErr(t, "Open on "+kind, openErr(t, store, own), test.want)
 				mustClose(t, mustOpen(t, store, lease.WithWorkers(0, 0))) // the wrong clock has left nothing behind
 			}
 		})
@@ -85,9 +70,9 @@ func TestTheGeneratorsOwnClockWinsInEitherOrderOfTheOptions(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			l := mustOpen(t, lease.NewMemory(nil), opts...)
 
-			id, err := l.Generator().Next()
-			if ahead := time.Until(l.Generator().Layout().Time(id)); err != nil || ahead < 4*time.Second {
-				t.Errorf("%s: an ID %v ahead, %v, want 5 s", name, ahead, err)
+			ahead := time.Until(l.Generator().Layout().Time(mustNext(t, l)))
+			if ahead < 4*time.Second {
+				t.Errorf("%s: an ID %v ahead, want 5 s", name, ahead)
 			}
 		})
 	}
@@ -103,10 +88,8 @@ func TestOpenWaitsForAHorizonWithinTheAcceptedSkew(t *testing.T) {
 			ahead = 2*accepted - day
 			mustClose(t, mustOpen(t, store, lease.WithMaxSkew(accepted)))
 			ahead = 2*accepted + day
-			_, err := lease.Open(t.Context(), store, options(t, lease.WithMaxSkew(accepted))...)
-			if !errors.Is(err, lease.ErrBehindHorizon) || !strings.Contains(err.Error(), ahead.String()+", more than") {
-				t.Errorf("with a skew of %v, %v behind the horizon: %v", accepted, ahead, err)
-			}
+			err := openErr(t, store, lease.WithMaxSkew(accepted))
+			wantErr(t, fmt.Sprint("a skew of ", accepted), err, lease.ErrBehindHorizon, ahead.String()+", more than")
 		}
 	})
 }
@@ -217,13 +200,8 @@ func TestOpenRefusesAFloorThatNoRightClockCanHaveSet(t *testing.T) {
 		store, setFloor := floored(lease.NewMemory(time.Now))
 		for _, ahead := range []time.Duration{24 * time.Hour, 100 * 365 * 24 * time.Hour} { // the latter is beyond the layout
 			setFloor(ahead)
-			_, err := lease.Open(t.Context(), store, options(t)...)
-			if !errors.Is(err, lease.ErrBehindHorizon) || !strings.Contains(err.Error(), "floor after a failover") {
-				t.Errorf("Open with a floor ahead by %v: %v", ahead, err)
-			}
-			if entry(t, store, 0).Held {
-				t.Error("the worker was not given back")
-			}
+			wantErr(t, "Open", openErr(t, store), lease.ErrBehindHorizon, "floor after a failover")
+			wantFree(t, store, 0)
 		}
 		setFloor(lease.MaxWindow + 20*time.Second) // the greatest window, lead and accepted skew
 		mustClose(t, mustOpen(t, store))
@@ -242,23 +220,12 @@ func TestARunningLeaseContinuesWhenItsFloorIsRepaired(t *testing.T) {
 		store.robbed(t)
 		setFloor(24 * time.Hour)
 		store.setDown(false)
-		if _, err := l.Generator().Next(); !errors.Is(err, snowflake.ErrLeaseStalled) {
-			t.Errorf("below the floor: %v", err)
-		}
-		events.mu.Lock()
-		if err := events.events[len(events.events)-1].Err; !errors.Is(err, lease.ErrBehindHorizon) {
-			t.Errorf("the last event has %v, want ErrBehindHorizon", err)
-		}
-		events.mu.Unlock()
-		setFloor(0) // the right time; the store adds no reach here
-		if _, err := l.Generator().Next(); err != nil {
-			t.Errorf("after the repair: %v", err)
-		}
+		wantErr(t, "below the floor", errOf(l.Generator().Next()), snowflake.ErrLeaseStalled)
+		wantErr(t, "the last event", events.last(lease.Failed).Err, lease.ErrBehindHorizon)
+		setFloor(0)    // the right time; the store adds no reach here
+		mustNext(t, l) // after the repair
 		synctest.Wait()
-		kinds := slices.Compact(events.kinds())
-		if !slices.Equal(kinds, []lease.EventKind{lease.Acquired, lease.Failed, lease.Lost, lease.Failed, lease.Acquired}) {
-			t.Errorf("events: %v", kinds)
-		}
+		events.want(t, lease.Acquired, lease.Failed, lease.Lost, lease.Failed, lease.Acquired)
 	})
 }
 
@@ -283,9 +250,7 @@ func known(t *testing.T, window time.Duration, more ...lease.Option) *altered {
 
 func TestAWindowIsShortenedUntilTheNamespaceAllowsIt(t *testing.T) {
 	seconds, err := snowflake.ParseLayout("epoch=1999-01-01T00:00:00Z tick=1s time:32 worker:4 sequence:12")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	for name, c := range map[string]struct {
 		layout snowflake.Layout
 		first  time.Duration
@@ -306,17 +271,14 @@ func TestAWindowIsShortenedUntilTheNamespaceAllowsIt(t *testing.T) {
 					}
 				}))
 				least, most := c.first-c.layout.Tick(), c.first+2*c.layout.Tick()+10*time.Millisecond
-				if ahead := time.Until(l.Status().Horizon); ahead < least || ahead > most {
-					t.Errorf("the horizon is %v ahead, want about %v", ahead, c.first)
-				}
+				wantTime(t, "to the horizon", time.Until(l.Status().Horizon), least, most)
 				time.Sleep(59 * time.Minute)
-				if ahead := time.Until(l.Status().Horizon); ahead > most || reports != 1 {
-					t.Errorf("before an hour the horizon is %v ahead, with %d reports; want about %v, one", ahead, reports, c.first)
+				wantTime(t, "to the horizon before an hour", time.Until(l.Status().Horizon), 0, most)
+				if reports != 1 {
+					t.Errorf("%d reports, want one", reports)
 				}
 				time.Sleep(2 * time.Minute)
-				if ahead := time.Until(l.Status().Horizon); ahead < 20*time.Second {
-					t.Errorf("after an hour the horizon is %v ahead", ahead)
-				}
+				wantTime(t, "to the horizon after an hour", time.Until(l.Status().Horizon), 20*time.Second, 2*time.Minute)
 			})
 		})
 	}
@@ -394,9 +356,7 @@ func TestAfterAFailureAShortWindowIsExtendedInTime(t *testing.T) {
 			return store.Store.Extend(ctx, c, horizon, ttl)
 		})
 		for range 100 {
-			if _, err := l.Generator().Next(); err != nil {
-				t.Error(err)
-			}
+			mustNext(t, l)
 			time.Sleep(50 * time.Millisecond)
 		}
 	})

@@ -31,9 +31,7 @@ func watched(t *testing.T) (s *altered, copyExtends func()) {
 	return s, func() {
 		own := *claim.Load()
 		own.Next = leasetest.NewToken()
-		if _, err := s.Store.Extend(t.Context(), own, 0, time.Hour); err != nil {
-			t.Fatal(err)
-		}
+		must(t, errOf(s.Store.Extend(t.Context(), own, 0, time.Hour)))
 	}
 }
 
@@ -59,9 +57,8 @@ func TestALeaseThatWasCopiedStopsBelowItsHorizon(t *testing.T) {
 				if left := time.Until(horizon); left < 4*time.Second || events.kinds()[1] != lease.Lost {
 					t.Fatalf("%v, %v before the horizon, want the loss half a window before", events.kinds(), left)
 				}
-				if id, err := l.Generator().Next(); id != 0 || !errors.Is(err, test.want) || !errors.Is(l.Ready(), test.want) {
-					t.Errorf("Next: %d, %v; Ready: %v; want %v", id, err, l.Ready(), test.want)
-				}
+				wantErr(t, "Next", errOf(l.Generator().Next()), test.want)
+				wantErr(t, "Ready", l.Ready(), test.want)
 			})
 		})
 	}
@@ -123,9 +120,7 @@ func life(t *testing.T, store leasestore.Store, before snowflake.ID, ids int) (f
 	l := mustOpen(t, store, lease.WithWorkers(3, 3), lease.WithWindow(lease.MaxWindow))
 	defer mustClose(t, l)
 	batch, start := make([]snowflake.ID, ids), time.Now()
-	if err := l.Generator().Fill(t.Context(), batch); err != nil {
-		t.Fatal(err)
-	}
+	must(t, l.Generator().Fill(t.Context(), batch))
 	if batch[0] <= before {
 		t.Fatalf("ID %d after %d", batch[0], before)
 	}

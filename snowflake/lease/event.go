@@ -45,14 +45,13 @@ func (l *Lease) Observe(f func(Event)) (stop func()) {
 	if f == nil {
 		return func() {}
 	}
-	l.mu.Lock()
-	defer l.mu.Unlock()
+
 	added := &f // functions are not comparable
-	l.observers = append(slices.Clip(l.observers), added)
+	l.change(func(*shared) { l.observers = append(slices.Clip(l.observers), added) })
 	return func() {
-		l.mu.Lock()
-		defer l.mu.Unlock()
-		l.observers = slices.DeleteFunc(slices.Clone(l.observers), func(o *func(Event)) bool { return o == added })
+		l.change(func(*shared) {
+			l.observers = slices.DeleteFunc(slices.Clone(l.observers), func(o *func(Event)) bool { return o == added })
+		})
 	}
 }
 

@@ -3,6 +3,7 @@ package lease_test
 import (
 	"errors"
 	"log/slog"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -41,19 +42,31 @@ func (r *recorder) last(kind lease.EventKind) (last lease.Event) {
 	return last
 }
 
-// calls returns how many calls of the store there were, and how many of them failed.
-func (r *recorder) calls(call string) (n, failed int) {
+// wantCalls checks how many calls of the store there were, and how many of them failed.
+func (r *recorder) wantCalls(t *testing.T, call string, n, failed int) {
+	t.Helper()
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	for _, e := range r.called {
 		if e.Call == call {
-			n++
+			n--
 			if e.Err != nil {
-				failed++
+				failed--
 			}
 		}
 	}
-	return n, failed
+	if n != 0 || failed != 0 {
+		t.Errorf("%s: %d calls less than wanted, %d of them failed", call, n, failed)
+	}
+}
+
+// wantFigures checks what the lease has counted.
+func wantFigures(t *testing.T, what string, l *lease.Lease, acquisitions, takeovers, losses uint64) {
+	t.Helper()
+	s, want := l.Status(), [3]uint64{acquisitions, takeovers, losses}
+	if got := [3]uint64{s.Acquisitions, s.Takeovers, s.Losses}; got != want {
+		t.Errorf("%s: acquisitions, takeovers and losses are %v, want %v", what, got, want)
+	}
 }
 
 func (r *recorder) kinds() []lease.EventKind {
@@ -66,6 +79,14 @@ func (r *recorder) kinds() []lease.EventKind {
 		}
 	}
 	return kinds
+}
+
+// want checks the kinds, of which several in a row count as one.
+func (r *recorder) want(t *testing.T, kinds ...lease.EventKind) {
+	t.Helper()
+	if got := slices.Compact(r.kinds()); !slices.Equal(got, kinds) {
+		t.Errorf("events: %v, want %v", got, kinds)
+	}
 }
 
 func TestEventsWithoutAWorkerNameNone(t *testing.T) {
@@ -98,37 +119,27 @@ func TestTheFiguresOfALossAreThoseOfItsEvents(t *testing.T) {
 		l.Observe(seen.hook)
 		l.Observe(nil)()
 		stop := l.Observe(early.hook)
-		if s := l.Status(); s.Acquisitions != 1 || s.Takeovers != 0 || s.Losses != 0 {
-			t.Errorf("at the start: %+v", s)
-		}
+		wantFigures(t, "at the start", l, 1, 0, 0)
 		time.Sleep(time.Minute)
-		extended, failed := seen.calls("extend")
-		if acquired, _ := seen.calls("acquire"); extended != store.count("extend")-1 || failed != 0 || acquired != 0 {
-			t.Errorf("observed %d extensions, %d errors, %d acquisitions; made %d", extended, failed, acquired, store.count("extend"))
-		}
+		extended := store.count("extend") - 1 // Open has made one
+		seen.wantCalls(t, "extend", extended, 0)
+		seen.wantCalls(t, "acquire", 0, 0)
 		stop()
 		stop()
 		thief := store.robbed(t)
-		if n, bad := early.calls("extend"); n != extended || bad != 0 {
-			t.Errorf("an observer that was stopped after %d extensions has seen %d, and %d errors", extended, n, bad)
-		}
+		early.wantCalls(t, "extend", extended, 0) // none after it was stopped
 		failures := l.Status().Failures
-		if _, failed := seen.calls("extend"); failed != failures || failures == 0 {
-			t.Errorf("observed %d errors, want %d", failed, failures)
+		seen.wantCalls(t, "extend", extended+failures, failures)
+		if failures == 0 {
+			t.Error("no extension has failed")
 		}
-		if s := thief.Status(); s.Acquisitions != 1 || s.Takeovers != 1 {
-			t.Errorf("the thief: %+v", s)
-		}
+		wantFigures(t, "the thief", thief, 1, 1, 0)
 		store.setDown(false)
 		time.Sleep(time.Minute)
-		acquired, _ := seen.calls("acquire")
-		if s := l.Status(); s.Acquisitions != 2 || s.Takeovers != 0 || s.Losses != 1 || acquired != 1 {
-			t.Errorf("after the loss: %+v, observed %d acquisitions", s, acquired)
-		}
+		seen.wantCalls(t, "acquire", 1, 0)
+		wantFigures(t, "after the loss", l, 2, 0, 1)
 		mustClose(t, l)
 		mustClose(t, thief)
-		if n, bad := seen.calls("release"); n != 1 || bad != 0 {
-			t.Errorf("observed %d releases, %d errors", n, bad)
-		}
+		seen.wantCalls(t, "release", 1, 0)
 	})
 }

@@ -21,8 +21,8 @@ var (
 // faulty is a store that fails on demand, and counts calls.
 type faulty struct {
 	leasestore.Store
+	down     atomic.Bool // calls fail without an effect
 	mu       sync.Mutex
-	down     bool           // calls fail without an effect
 	lose     map[string]int // how many replies of a method are lost after its effect
 	calls    map[string]int
 	requests []leasestore.Request
@@ -32,11 +32,7 @@ func newFaulty(store leasestore.Store) *faulty {
 	return &faulty{Store: store, lose: map[string]int{}, calls: map[string]int{}}
 }
 
-func (f *faulty) setDown(down bool) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	f.down = down
-}
+func (f *faulty) setDown(down bool) { f.down.Store(down) }
 
 // robbed begins an outage in which the lease of worker 0 expires, and returns the lease of another process that has
 // taken the worker.
@@ -61,9 +57,10 @@ func (f *faulty) count(method string) int {
 
 // call makes a call that may fail before its effect or after it.
 func (f *faulty) call(method string, do func() error) error {
+	down := f.down.Load()
 	f.mu.Lock()
 	f.calls[method]++
-	down, lost := f.down, !f.down && f.lose[method] > 0
+	lost := !down && f.lose[method] > 0
 	if lost {
 		f.lose[method]--
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"math"
 	"os"
 	"strings"
 	"testing"
@@ -15,7 +16,10 @@ import (
 	"github.com/sqlflake/sqlflake/snowflake/lease/leasestore"
 )
 
-const probing = 2 * time.Minute // for a state that does not end
+const (
+	probing = 2 * time.Minute // for a state that does not end
+	ever    = time.Duration(math.MaxInt64)
+)
 
 // probed asks Ready and then for an ID, which must agree, ten times a second as long as Ready returns the errors, or
 // nil without one, and at most for the time of probing. It returns how long that was. Healthy must return nil.
@@ -54,39 +58,24 @@ func TestReadyMeansThatAnIDCanBeIssuedNow(t *testing.T) {
 		floor, setFloor := floored(lease.NewMemory(time.Now))
 		store := newFaulty(floor)
 		l := mustOpen(t, store, lease.WithWorkers(0, 0))
-		if d := probed(t, l); d < probing {
-			t.Fatalf("not ready after %v without a fault", d)
-		}
+		wantTime(t, "ready without a fault", probed(t, l), probing, ever)
 		store.setDown(true)
-		if d := probed(t, l); d < 5*time.Second-lease.DefaultWindow/20 || d > 11*time.Second {
-			t.Errorf("the store is down: ready for %v, want half a window to a window", d)
-		}
-		if err := probe(t, l); !errors.Is(err, snowflake.ErrLeaseStalled) || !errors.Is(err, errDown) {
-			t.Errorf("the store is down: %v", err)
-		}
+		const half = lease.DefaultWindow / 2
+		wantTime(t, "ready while the store is down", probed(t, l), half-lease.DefaultWindow/20, 11*time.Second)
+		wantErr(t, "the store is down", probe(t, l), snowflake.ErrLeaseStalled, errDown.Error())
 		thief := store.robbed(t)
 		store.setDown(false)
-		if d := probed(t, l, snowflake.ErrLeaseStalled, errDown); d > lease.DefaultWindow {
-			t.Errorf("the store is back, and the error is about its outage after %v", d)
-		}
-		if d := probed(t, l, snowflake.ErrLeaseStalled, lease.ErrNoWorker); d < probing {
-			t.Errorf("all workers are held: %v after %v", l.Ready(), d)
-		}
+		inOutage := probed(t, l, snowflake.ErrLeaseStalled, errDown)
+		wantTime(t, "the store is back, and the error is about its outage", inOutage, 0, lease.DefaultWindow)
+		wantTime(t, "all workers are held", probed(t, l, snowflake.ErrLeaseStalled, lease.ErrNoWorker), probing, ever)
 		setFloor(15 * time.Second) // as after a failover
 		mustClose(t, thief)
-		if d := probed(t, l, snowflake.ErrLeaseStalled, lease.ErrNoWorker); d > lease.DefaultWindow {
-			t.Errorf("the worker is free, and %v after %v", l.Ready(), d)
-		}
-		if d := probed(t, l, lease.ErrBehindHorizon); d == 0 || d > 15*time.Second {
-			t.Errorf("before the floor: for %v", d)
-		}
-		if d := probed(t, l); d < probing {
-			t.Errorf("after the floor: not ready after %v: %v", d, l.Ready())
-		}
+		alone := probed(t, l, snowflake.ErrLeaseStalled, lease.ErrNoWorker)
+		wantTime(t, "the worker is free, and not taken", alone, 0, lease.DefaultWindow)
+		wantTime(t, "before the floor", probed(t, l, lease.ErrBehindHorizon), 1, 15*time.Second)
+		wantTime(t, "ready after the floor", probed(t, l), probing, ever)
 		mustClose(t, l)
-		if d := probed(t, l, lease.ErrClosed); d < probing {
-			t.Errorf("after Close: %v", l.Ready())
-		}
+		wantTime(t, "after Close", probed(t, l, lease.ErrClosed), probing, ever)
 	})
 }
 
@@ -104,9 +93,7 @@ func TestHealthyFailsOnlyWhenTheLeaseHasEndedByItself(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				store, copyExtends := watched(t)
 				l := mustOpen(t, store, append(test.opts, lease.WithWorkers(0, 1))...)
-				if err := errors.Join(l.Healthy(), l.Ready()); err != nil {
-					t.Fatal(err)
-				}
+				must(t, errors.Join(l.Healthy(), l.Ready()))
 				if test.closed {
 					store.extend.set(func(context.Context, leasestore.Claim, int64, time.Duration) (time.Time, error) {
 						return time.Time{}, os.ErrClosed
@@ -115,19 +102,11 @@ func TestHealthyFailsOnlyWhenTheLeaseHasEndedByItself(t *testing.T) {
 					copyExtends()
 				}
 				time.Sleep(time.Minute)
-				if err := l.Healthy(); !errors.Is(err, test.want) {
-					t.Errorf("Healthy: %v, want %v", err, test.want)
-				}
-				if err := l.Ready(); !errors.Is(err, test.want) {
-					t.Errorf("Ready: %v, want %v", err, test.want)
-				}
+				wantErr(t, "Healthy", l.Healthy(), test.want)
+				wantErr(t, "Ready", l.Ready(), test.want)
 				mustClose(t, l)
-				if err := l.Healthy(); err != nil {
-					t.Errorf("Healthy after Close: %v", err)
-				}
-				if err := l.Ready(); !errors.Is(err, lease.ErrClosed) {
-					t.Errorf("Ready after Close: %v", err)
-				}
+				wantErr(t, "Healthy after Close", l.Healthy(), nil)
+				wantErr(t, "Ready after Close", l.Ready(), lease.ErrClosed)
 			})
 		})
 	}
@@ -181,18 +160,14 @@ func TestAStepBackStopsIDsForNoLongerThanItIs(t *testing.T) {
 				start := time.Now()
 				time.Sleep(lease.DefaultWindow / 8) // the pause between two extensions
 				for probe(t, l) != nil && time.Since(start) <= test.back {
-					if err := l.Ready(); !errors.Is(err, lease.ErrClockSkew) {
-						t.Fatalf("%v after the stop: %v", time.Since(start), err)
-					}
+					wantErr(t, "Ready after the stop", l.Ready(), lease.ErrClockSkew)
 					if e := events.last(lease.Stepped); time.Since(start) > lease.DefaultWindow && !errors.Is(e.Err, lease.ErrClockSkew) {
 						t.Fatalf("%v after the stop: the event %+v", time.Since(start), e)
 					}
 					time.Sleep(100 * time.Millisecond)
 				}
 				t.Logf("stopped after %v for %v", ready, time.Since(start))
-				if d := probed(t, l); d < probing {
-					t.Errorf("ready for %v after the stop: %v", d, l.Ready())
-				}
+				wantTime(t, "ready after the stop", probed(t, l), probing, ever)
 				if id := mustNext(t, l); id <= before {
 					t.Errorf("%d after %d", id, before)
 				}
@@ -239,17 +214,13 @@ func TestTheLastTwoYearsAreInTheLogTheEventAndReady(t *testing.T) {
 			if warned := strings.Contains(log.String(), "level=WARN"); warned != (c.says != "") || (events.events[0].Err != nil) != warned {
 				t.Errorf("%v left: %s%+v", c.left, &log, events.events[0])
 			}
-			if err := errors.Join(l.Ready(), l.Healthy()); err != nil {
-				t.Error(err)
-			}
+			must(t, errors.Join(l.Ready(), l.Healthy()))
 			store.setDown(true)
 			time.Sleep(lease.DefaultWindow + time.Second)
-			if err := l.Ready(); !errors.Is(err, snowflake.ErrLeaseStalled) || !errors.Is(err, errDown) {
-				t.Error(err)
-			} else if text := err.Error(); c.says == "" {
-				check("Ready", text)
-			} else if !strings.Contains(text, strings.Split(c.says, ", ")[0]) { // less is left by now
-				t.Error(err)
+			end, _, _ := strings.Cut(c.says, ", ") // less is left by now
+			wantErr(t, "Ready", l.Ready(), snowflake.ErrLeaseStalled, errDown.Error(), end)
+			if c.says == "" {
+				check("Ready", l.Ready().Error())
 			}
 			store.setDown(false)
 			mustClose(t, l)
@@ -285,14 +256,11 @@ func TestAfterTheEndReadyAndOpenNameIt(t *testing.T) {
 		store := lease.NewMemory(time.Now)
 		ending := endingIn(t, time.Minute)
 		l := mustOpen(t, store, ending)
-		if err := l.Ready(); err != nil {
-			t.Error(err)
-		}
+		must(t, l.Ready())
 		time.Sleep(time.Minute + time.Second)
-		_, opened := lease.Open(t.Context(), store, options(t, ending)...)
-		for _, err := range []error{l.Ready(), opened} {
-			if !errors.Is(err, snowflake.ErrTimeExhausted) || !strings.Contains(err.Error(), "the end, 2000-01-01T00:01:00Z") ||
-				strings.Contains(err.Error(), "days") {
+		for _, err := range []error{l.Ready(), openErr(t, store, ending)} {
+			wantErr(t, "after the end", err, snowflake.ErrTimeExhausted, "the end, 2000-01-01T00:01:00Z")
+			if err != nil && strings.Contains(err.Error(), "days") {
 				t.Errorf("after the end: %v", err)
 			}
 		}
@@ -308,9 +276,7 @@ func TestANamespaceOfALaterVersionStopsAProcessAtItsHorizon(t *testing.T) {
 		}).Require
 		require(lease.DefaultNamespace, "2")
 		horizon := l.Status().Horizon
-		if d := probed(t, l); d < lease.DefaultWindow/2 || d > 11*time.Second {
-			t.Errorf("ready for %v, want half a window to a window", d)
-		}
+		wantTime(t, "ready", probed(t, l), lease.DefaultWindow/2, 11*time.Second)
 		var later *lease.VersionError
 		if err := probe(t, l); !errors.Is(err, snowflake.ErrLeaseStalled) || !errors.As(err, &later) || later.Version != "2" {
 			t.Errorf("at the horizon: %v, want ErrLeaseStalled and a *VersionError", err)
@@ -323,8 +289,6 @@ func TestANamespaceOfALaterVersionStopsAProcessAtItsHorizon(t *testing.T) {
 			t.Errorf("Open: %v after %v, want a *VersionError at once", err, time.Since(start))
 		}
 		require(lease.DefaultNamespace, "") // as in a way back
-		if d := probed(t, l, snowflake.ErrLeaseStalled); d > lease.DefaultWindow {
-			t.Errorf("not ready for another %v: %v", d, l.Ready())
-		}
+		wantTime(t, "not ready", probed(t, l, snowflake.ErrLeaseStalled), 0, lease.DefaultWindow)
 	})
 }

@@ -16,13 +16,57 @@ import (
 	"github.com/sqlflake/sqlflake/snowflake/lease/leasestore"
 )
 
+// must ends the test after an error that none of its promises is about.
+func must(tb testing.TB, err error) {
+	tb.Helper()
+	if err != nil {
+		tb.Fatal(err)
+	}
+}
+
+// errOf returns the error of a call whose result does not matter.
+func errOf[T any](_ T, err error) error { return err }
+
+// wantErr checks that the error is of the kind and names the parts.
+func wantErr(tb testing.TB, what string, err, kind error, parts ...string) {
+	tb.Helper()
+	isMissing := func(part string) bool { return err != nil && !strings.Contains(err.Error(), part) }
+	if !errors.Is(err, kind) || slices.ContainsFunc(parts, isMissing) {
+		tb.Errorf("%s: %v, want %v with %q", what, err, kind, parts)
+	}
+}
+
+// wantTime checks how long something took.
+func wantTime(tb testing.TB, what string, took, least, most time.Duration) {
+	tb.Helper()
+	if took < least || took > most {
+		tb.Errorf("%s: %v, want %v to %v", what, took, least, most)
+	}
+}
+
+// wantFree checks that the worker was given back.
+func wantFree(tb testing.TB, store leasestore.Store, worker int64) {
+	tb.Helper()
+	if e := entry(tb, store, worker); e.Held {
+		tb.Errorf("worker %d was not given back: %+v", worker, e)
+	}
+}
+
+// openErr returns the error of Open, whose lease is closed.
+func openErr(tb testing.TB, store leasestore.Store, more ...lease.Option) error {
+	tb.Helper()
+	l, err := lease.Open(tb.Context(), store, options(tb, more...)...)
+	if err == nil {
+		mustClose(tb, l)
+	}
+	return err
+}
+
 // four has four workers, and an epoch before the time of synctest bubbles.
 func four(tb testing.TB) snowflake.Layout {
 	tb.Helper()
 	l, err := snowflake.ParseLayout("epoch=1999-01-01T00:00:00Z tick=1ms time:41 worker:2 sequence:12")
-	if err != nil {
-		tb.Fatal(err)
-	}
+	must(tb, err)
 	return l
 }
 
@@ -37,9 +81,7 @@ func options(tb testing.TB, more ...lease.Option) []lease.Option {
 func mustOpen(tb testing.TB, store leasestore.Store, more ...lease.Option) *lease.Lease {
 	tb.Helper()
 	l, err := lease.Open(tb.Context(), store, options(tb, more...)...)
-	if err != nil {
-		tb.Fatal(err)
-	}
+	must(tb, err)
 	tb.Cleanup(func() { mustClose(tb, l) })
 	return l
 }
@@ -63,18 +105,14 @@ func mustClose(tb testing.TB, l *lease.Lease) {
 func mustNext(tb testing.TB, l *lease.Lease) snowflake.ID {
 	tb.Helper()
 	id, err := l.Generator().Next()
-	if err != nil {
-		tb.Fatal(err)
-	}
+	must(tb, err)
 	return id
 }
 
 func entry(tb testing.TB, store leasestore.Store, worker int64) leasestore.Entry {
 	tb.Helper()
 	entries, err := store.List(tb.Context(), lease.DefaultNamespace)
-	if err != nil {
-		tb.Fatal(err)
-	}
+	must(tb, err)
 	i := slices.IndexFunc(entries, func(e leasestore.Entry) bool { return e.Worker == worker })
 	if i < 0 {
 		tb.Fatalf("no row of worker %d among %v", worker, entries)
@@ -121,12 +159,8 @@ func TestALeaseIsTakenExtendedAndGivenBack(t *testing.T) {
 		if got := l.Status(); got.Held || !got.Horizon.Equal(after) {
 			t.Errorf("status after Close: %+v", got)
 		}
-		if id, err := g.Next(); id != 0 || !errors.Is(err, lease.ErrClosed) {
-			t.Errorf("after Close: %d, %v", id, err)
-		}
-		if kinds := events.kinds(); !slices.Equal(kinds, []lease.EventKind{lease.Acquired, lease.Released}) {
-			t.Errorf("events: %v", kinds)
-		}
+		wantErr(t, "after Close", errOf(g.Next()), lease.ErrClosed)
+		events.want(t, lease.Acquired, lease.Released)
 	})
 }
 
@@ -150,10 +184,8 @@ func TestAStallTellsItsCauseToTheServerOnly(t *testing.T) {
 		if errors.Is(err, context.DeadlineExceeded) || strings.Contains(err.Error(), "db-7") {
 			t.Errorf("the caller sees the cause: %v", err)
 		}
-		ctx := within(t, time.Second)
-		if _, err := l.Generator().NextContext(ctx); !errors.Is(err, context.DeadlineExceeded) {
-			t.Errorf("%v, want the caller's deadline", err)
-		}
+		err = errOf(l.Generator().NextContext(within(t, time.Second)))
+		wantErr(t, "with a deadline of the caller", err, context.DeadlineExceeded)
 
 		store.extend.set(memory.Extend)
 		mustNext(t, l)
@@ -174,9 +206,7 @@ func TestALostWorkerIsReplaced(t *testing.T) {
 		last := mustNext(t, l)
 		thief := store.robbed(t)
 		horizon := thief.Generator().Layout().Time(mustNext(t, thief))
-		if _, err := l.Generator().Next(); !errors.Is(err, snowflake.ErrLeaseStalled) {
-			t.Errorf("beyond the horizon: %v", err)
-		}
+		wantErr(t, "beyond the horizon", errOf(l.Generator().Next()), snowflake.ErrLeaseStalled)
 		store.setDown(false)
 		id, err := l.Generator().NextContext(t.Context())
 		if err != nil || id <= last || l.Generator().Worker() != 1 || l.Status().Worker != 1 {
@@ -186,10 +216,7 @@ func TestALostWorkerIsReplaced(t *testing.T) {
 			t.Errorf("the old owner issued at %v, the new one from %v on", at, horizon)
 		}
 		synctest.Wait() // the call above returns once there is a worker, which may be before the hook is called
-		kinds := slices.Compact(events.kinds())
-		if !slices.Equal(kinds, []lease.EventKind{lease.Acquired, lease.Failed, lease.Lost, lease.Acquired}) {
-			t.Errorf("events: %v", kinds)
-		}
+		events.want(t, lease.Acquired, lease.Failed, lease.Lost, lease.Acquired)
 		for _, e := range events.events {
 			if has := e.Worker >= 0; has != (e.Epoch > 0) || e.Kind == lease.Lost && !has {
 				t.Errorf("event %+v", e)
@@ -220,27 +247,20 @@ func TestWithoutTheStoreItServesUntilTheHorizonAndRecovers(t *testing.T) {
 		left(horizon - 4*time.Second)
 		time.Sleep(horizon - 4*time.Second - time.Millisecond)
 		left(time.Millisecond)
-		if err := l.Ready(); err != nil {
-			t.Errorf("in the last tick: %v", err)
-		}
+		wantErr(t, "in the last tick", l.Ready(), nil)
 		mustNext(t, l)
 		time.Sleep(time.Millisecond)
-		if err := l.Ready(); !errors.Is(err, snowflake.ErrLeaseStalled) {
-			t.Errorf("at the horizon: %v", err)
-		}
+		wantErr(t, "at the horizon", l.Ready(), snowflake.ErrLeaseStalled)
 		start := time.Now()
-		if _, err := l.Generator().Next(); !errors.Is(err, snowflake.ErrLeaseStalled) || time.Since(start) != time.Second {
-			t.Errorf("Next: %v after %v, want ErrLeaseStalled after its patience", err, time.Since(start))
-		}
+		wantErr(t, "Next", errOf(l.Generator().Next()), snowflake.ErrLeaseStalled)
+		wantTime(t, "the patience of Next", time.Since(start), time.Second, time.Second)
 		left(-time.Second)
 		if s := l.Status(); s.Failures == 0 || !s.Held {
 			t.Errorf("%+v", s)
 		}
 		time.AfterFunc(30*time.Second, func() { store.setDown(false) })
-		ctx := within(t, time.Hour)
-		if id, err := l.Generator().NextContext(ctx); id == 0 || err != nil || time.Since(start) > 45*time.Second {
-			t.Errorf("NextContext: %d, %v after %v", id, err, time.Since(start))
-		}
+		must(t, errOf(l.Generator().NextContext(within(t, time.Hour))))
+		wantTime(t, "NextContext", time.Since(start), 30*time.Second, 45*time.Second)
 		if s := l.Status(); s.Failures != 0 || s.Epoch != 1 || s.Left < time.Second {
 			t.Errorf("%+v", s)
 		}
@@ -257,9 +277,7 @@ func TestABurstBeyondTheHorizonWaitsForTheClock(t *testing.T) {
 		l := mustOpen(t, store, lease.WithWindow(50*time.Millisecond))
 		start := time.Now()
 		for range 20 {
-			if err := l.Generator().Fill(t.Context(), make([]snowflake.ID, 4096*15)); err != nil {
-				t.Fatal(err)
-			}
+			must(t, l.Generator().Fill(t.Context(), make([]snowflake.ID, 4096*15)))
 		}
 		if took, n := time.Since(start), store.count("extend"); took > 400*time.Millisecond || n > 80 {
 			t.Errorf("it took %v and %d extensions", took, n)
@@ -273,9 +291,8 @@ func TestALeadLongerThanTheWindowDoesNotStall(t *testing.T) {
 		l := mustOpen(t, store, lease.WithWindow(50*time.Millisecond), lease.WithGenerator(snowflake.WithLead(10*time.Second)))
 		mustNext(t, l)
 		start := time.Now()
-		if err := l.Generator().Fill(t.Context(), make([]snowflake.ID, 4096*9_000)); err != nil || time.Since(start) != 0 {
-			t.Errorf("a burst within the lead took %v, %v", time.Since(start), err)
-		}
+		must(t, l.Generator().Fill(t.Context(), make([]snowflake.ID, 4096*9_000)))
+		wantTime(t, "a burst within the lead", time.Since(start), 0, 0)
 	})
 }
 
@@ -291,9 +308,8 @@ func TestLostRepliesLoseNothing(t *testing.T) {
 			t.Errorf("%+v, %v: an acquisition was repeated", entries, err)
 		}
 		mustNext(t, l)
-		if waited := time.Since(start); waited > 8*time.Second { // it does not wait for the horizon of its own extension
-			t.Errorf("the first ID came after %v", waited)
-		}
+		// It does not wait for the horizon of its own extension.
+		wantTime(t, "the wait for the first ID", time.Since(start), 0, 8*time.Second)
 	})
 }
 
@@ -320,8 +336,14 @@ func TestReserveGivesAUsedWorkerBackOrSaysThatItDidNot(t *testing.T) {
 		mustClose(t, used)
 		ctx, cancel := context.WithCancel(t.Context())
 		before := entry(t, memory, worker)
-		if err := l.Reserve(ctx, worker, "orders"); !errors.Is(err, lease.ErrNoWorker) || entry(t, memory, worker) != before {
-			t.Errorf("a used worker: %v, %+v, want it as it was", err, entry(t, memory, worker))
+		wantErr(t, "a used worker", l.Reserve(ctx, worker, "orders"), lease.ErrNoWorker)
+		if after := entry(t, memory, worker); after != before {
+			t.Errorf("a used worker was %+v and is %+v", before, after)
+		}
+		isFree := func(what string, err error) {
+			t.Helper()
+			wantErr(t, what, err, lease.ErrNoWorker)
+			wantFree(t, memory, worker)
 		}
 		store.blind = true
 		store.granting(func(leasestore.Request, *leasestore.Grant) { cancel() })
@@ -331,17 +353,13 @@ func TestReserveGivesAUsedWorkerBackOrSaysThatItDidNot(t *testing.T) {
 			}
 			return store.Store.Release(ctx, c, horizon)
 		})
-		if err := l.Reserve(ctx, worker, "orders"); !errors.Is(err, lease.ErrNoWorker) || entry(t, memory, worker).Held {
-			t.Errorf("a context that ends after the acquisition: %v, %+v", err, entry(t, memory, worker))
-		}
+		isFree("a context that ends after the acquisition", l.Reserve(ctx, worker, "orders"))
 		store.release.set(func(context.Context, leasestore.Claim, int64) error { return errDown })
 		if err := l.Reserve(t.Context(), worker, "orders"); !errors.Is(err, errDown) || errors.Is(err, lease.ErrNoWorker) {
 			t.Errorf("a release that fails: %v, want that error alone", err)
 		}
 		store.release.set(store.Store.Release)
-		if err := l.Reserve(t.Context(), worker, "orders"); !errors.Is(err, lease.ErrNoWorker) || entry(t, memory, worker).Held {
-			t.Errorf("once more: %v, %+v", err, entry(t, memory, worker))
-		}
+		isFree("once more", l.Reserve(t.Context(), worker, "orders"))
 	})
 }
 
@@ -389,23 +407,13 @@ func TestAWorkerIsReservedOnceForAPurposeAndOnlyIfItWasNeverTaken(t *testing.T) 
 
 func TestANamespaceHasOneLayout(t *testing.T) {
 	store := newFaulty(lease.NewMemory(nil))
-	l, err := lease.Open(t.Context(), store, lease.WithLogger(slog.New(slog.DiscardHandler)))
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer mustClose(t, l)
+	mustOpen(t, store)
 	wide := lease.WithGenerator(snowflake.WithLayout(snowflake.MustPreset("wide")))
-	if _, err := lease.Open(t.Context(), store, wide); !errors.Is(err, lease.ErrLayout) {
-		t.Errorf("Open with another layout: %v, want ErrLayout", err)
-	}
+	wantErr(t, "Open with another layout", openErr(t, store, wide), lease.ErrLayout)
 	if n := store.count("acquire"); n != 2 { // it has an answer, and need not ask again
 		t.Errorf("two Opens have made %d calls of Acquire", n)
 	}
-	other, err := lease.Open(t.Context(), store, wide, lease.WithNamespace("orders"), lease.WithLogger(slog.New(slog.DiscardHandler)))
-	if err != nil {
-		t.Fatal(err)
-	}
-	mustClose(t, other)
+	mustOpen(t, store, wide, lease.WithNamespace("orders"))
 }
 
 func TestALeaseWithALongWindowIsSoonBackAfterAnOutage(t *testing.T) {
@@ -416,12 +424,8 @@ func TestALeaseWithALongWindowIsSoonBackAfterAnOutage(t *testing.T) {
 		time.Sleep(3 * lease.MaxWindow) // far beyond the horizon
 		store.setDown(false)
 		start := time.Now()
-		if _, err := l.Generator().NextContext(t.Context()); err != nil {
-			t.Error(err)
-		}
-		if waited := time.Since(start); waited > 3*time.Second {
-			t.Errorf("the first ID came %v after the store was back", waited)
-		}
+		must(t, errOf(l.Generator().NextContext(t.Context())))
+		wantTime(t, "from the store's return to the first ID", time.Since(start), 0, 3*time.Second)
 	})
 }
 
@@ -436,8 +440,6 @@ func TestAWorkerWithALongWindowIsSoonTakenWhenItIsGivenBack(t *testing.T) {
 			mustClose(t, first)
 		})
 		mustOpen(t, store, only...)
-		if waited := time.Since(closed); waited > lease.DefaultWindow {
-			t.Errorf("the worker was taken %v after it was given back", waited)
-		}
+		wantTime(t, "from Close to the next owner", time.Since(closed), 0, lease.DefaultWindow)
 	})
 }

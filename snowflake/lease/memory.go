@@ -1,6 +1,7 @@
 package lease
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"maps"
@@ -56,10 +57,7 @@ func (m *memory) Change(namespace string, change func(e *leasestore.Entry)) {
 // Acquire implements [leasestore.Store]. Among workers with a horizon above the tick it takes the one with the lowest
 // horizon.
 func (m *memory) Acquire(ctx context.Context, r leasestore.Request) (leasestore.Grant, error) {
-	if err := ctx.Err(); err != nil {
-		return leasestore.Grant{}, err
-	}
-	if err := r.Validate(); err != nil {
+	if err := cmp.Or(ctx.Err(), r.Validate()); err != nil {
 		return leasestore.Grant{}, err
 	}
 
@@ -103,10 +101,7 @@ func (m *memory) Acquire(ctx context.Context, r leasestore.Request) (leasestore.
 
 // Extend implements [leasestore.Store].
 func (m *memory) Extend(ctx context.Context, c leasestore.Claim, horizon int64, ttl time.Duration) (time.Time, error) {
-	if err := ctx.Err(); err != nil {
-		return time.Time{}, err
-	}
-	if err := leasestore.ValidateExtension(c, ttl); err != nil {
+	if err := cmp.Or(ctx.Err(), leasestore.ValidateExtension(c, ttl)); err != nil {
 		return time.Time{}, err
 	}
 
@@ -202,13 +197,11 @@ func (m *memory) owned(c leasestore.Claim) *leasestore.Entry {
 	}
 
 	row := ns.rows[c.Worker]
-	if row == nil || row.Epoch != c.Epoch {
-		return nil
+	isClaimed := row != nil && row.Epoch == c.Epoch
+	if isClaimed && (row.Token == c.Token || row.Token == c.Next) {
+		return row
 	}
-	if row.Token != c.Token && row.Token != c.Next {
-		return nil
-	}
-	return row
+	return nil
 }
 
 func lostClaim(c leasestore.Claim) error {

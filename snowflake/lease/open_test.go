@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -47,9 +46,6 @@ func TestOpenWaitsForAWorkerAsLongAsItsContext(t *testing.T) {
 		if fifth.Generator().Worker() != 2 {
 			t.Errorf("the fifth got worker %d", fifth.Generator().Worker())
 		}
-		for _, l := range append(all, fifth) {
-			mustClose(t, l)
-		}
 	})
 }
 
@@ -59,15 +55,11 @@ func TestOpenGivesUpOnAStoreThatDoesNotAnswer(t *testing.T) {
 		store.setDown(true)
 		for _, window := range []time.Duration{lease.DefaultWindow, lease.MaxWindow} {
 			start := time.Now()
-			_, err := lease.Open(t.Context(), store, options(t, lease.WithWindow(window))...)
-			if !errors.Is(err, errDown) || time.Since(start) > 15*time.Second {
-				t.Errorf("Open with a window of %v: %v after %v", window, err, time.Since(start))
-			}
+			wantErr(t, "Open", openErr(t, store, lease.WithWindow(window)), errDown)
+			wantTime(t, "Open", time.Since(start), lease.DefaultWindow, 15*time.Second)
 		}
-		ctx := within(t, time.Second)
-		if _, err := lease.Open(ctx, store, options(t)...); !errors.Is(err, errDown) || !errors.Is(err, context.DeadlineExceeded) {
-			t.Errorf("Open with a deadline: %v, want it and the store's error", err)
-		}
+		err := errOf(lease.Open(within(t, time.Second), store, options(t)...))
+		wantErr(t, "Open with a deadline", err, context.DeadlineExceeded, errDown.Error())
 	})
 }
 
@@ -80,15 +72,10 @@ func TestOpenReturnsAFinalErrorOfAnExtensionAtOnce(t *testing.T) {
 		})
 		var events recorder
 		_, err := lease.Open(t.Context(), store, options(t, lease.WithObserver(events.hook))...)
-		if !errors.Is(err, lease.ErrOption) || time.Since(start) > 0 {
-			t.Errorf("Open: %v after %v", err, time.Since(start))
-		}
-		if kinds := events.kinds(); len(kinds) > 0 {
-			t.Errorf("events %v of a lease that never began", kinds)
-		}
-		if entries, err := store.List(t.Context(), lease.DefaultNamespace); err != nil || len(entries) != 1 || entries[0].Held {
-			t.Errorf("what Open had taken is not given back: %+v, %v", entries, err)
-		}
+		wantErr(t, "Open", err, lease.ErrOption)
+		wantTime(t, "Open", time.Since(start), 0, 0)
+		events.want(t) // of a lease that never began
+		wantFree(t, store, 0)
 	})
 }
 
@@ -105,10 +92,9 @@ func TestOpenSaysWhatItWaitedForIfItsContextEndsDuringACall(t *testing.T) {
 			}
 			return store.Acquire(ctx, r)
 		})
-		_, err := lease.Open(ctx, hanging, options(t, lease.WithWorkers(0, 0))...)
-		if !errors.Is(err, context.DeadlineExceeded) || !errors.Is(err, lease.ErrNoWorker) {
-			t.Errorf("Open: %v, want DeadlineExceeded and ErrNoWorker", err)
-		}
+		err := errOf(lease.Open(ctx, hanging, options(t, lease.WithWorkers(0, 0))...))
+		wantErr(t, "Open", err, context.DeadlineExceeded)
+		wantErr(t, "Open", err, lease.ErrNoWorker)
 	})
 }
 
@@ -133,20 +119,13 @@ func TestCloseEndsWithItsContextAndStopsTheGeneratorAtOnce(t *testing.T) {
 		synctest.Wait()
 		ctx := within(t, time.Second)
 		start := time.Now()
-		if err := l.Close(ctx); !errors.Is(err, context.DeadlineExceeded) || time.Since(start) != time.Second {
-			t.Errorf("Close: %v after %v", err, time.Since(start))
-		}
-		if _, err := l.Generator().Next(); !errors.Is(err, lease.ErrClosed) {
-			t.Errorf("Next: %v", err)
-		}
+		wantErr(t, "Close", l.Close(ctx), context.DeadlineExceeded)
+		wantTime(t, "Close", time.Since(start), time.Second, time.Second)
+		wantErr(t, "Next", errOf(l.Generator().Next()), lease.ErrClosed)
 		close(block)
-		if err := <-patient; err != nil {
-			t.Errorf("the other Close: %v", err)
-		}
+		wantErr(t, "the other Close", <-patient, nil)
 		mustClose(t, l)
-		if entry(t, memory, 0).Held {
-			t.Error("the worker was not given back")
-		}
+		wantFree(t, memory, 0)
 	})
 }
 
@@ -194,9 +173,8 @@ func TestAWorkerIsGivenBackIfItsAcquisitionWasCutOff(t *testing.T) {
 		before := entry(t, memory, 0)
 		calls.Store(1)
 		ctx := within(t, time.Second)
-		if _, err := lease.Open(ctx, store, options(t, lease.WithWorkers(0, 0))...); !errors.Is(err, context.DeadlineExceeded) {
-			t.Errorf("Open: %v", err)
-		}
+		err := errOf(lease.Open(ctx, store, options(t, lease.WithWorkers(0, 0))...))
+		wantErr(t, "Open", err, context.DeadlineExceeded)
 		if e := entry(t, memory, 0); e.Held || e.Epoch != 2 || e.Horizon != before.Horizon {
 			t.Errorf("after Open: %+v, before it %+v", e, before)
 		}
@@ -237,17 +215,12 @@ func TestCloseCanBeRepeatedAfterAFailureAndTellsTheTruth(t *testing.T) {
 		cancel()
 		for range 20 {
 			start := time.Now()
-			err := l.Close(ended)
-			if !errors.Is(err, context.DeadlineExceeded) || !strings.HasPrefix(err.Error(), "lease: release worker 0") ||
-				time.Since(start) != time.Second {
-				t.Fatalf("Close: %v after %v, want the store's error after a second", err, time.Since(start))
-			}
+			wantErr(t, "Close", l.Close(ended), context.DeadlineExceeded, "lease: release worker 0")
+			wantTime(t, "Close", time.Since(start), time.Second, time.Second)
 		}
 		close(block)
 		for range 2 {
-			if err := l.Close(ended); err != nil {
-				t.Errorf("Close when the store answers: %v", err)
-			}
+			wantErr(t, "Close when the store answers", l.Close(ended), nil)
 		}
 		tick := l.Generator().Layout().Decompose(last).Time
 		if e := entry(t, memory, 0); e.Held || !l.Generator().Layout().Start(e.Horizon).Equal(tick.Add(time.Millisecond)) {
@@ -276,9 +249,7 @@ func TestCloseReportsNoWaitForWhatHasEnded(t *testing.T) {
 	l := mustOpen(t, lease.NewMemory(nil))
 	mustClose(t, l)
 	for range 50 { // a choice by chance would be wrong in most of them
-		if err := l.Close(&endsMeanwhile{Context: ended}); err != nil {
-			t.Fatalf("the second Close: %v", err)
-		}
+		must(t, l.Close(&endsMeanwhile{Context: ended}))
 	}
 }
 
@@ -288,9 +259,7 @@ func TestCloseAfterALostReplyAndATakeoverIsNoError(t *testing.T) {
 		store := newFaulty(memory)
 		l := mustOpen(t, store, lease.WithWorkers(0, 0))
 		store.loseNext("release", 1)
-		if err := l.Close(t.Context()); !errors.Is(err, errLostReply) {
-			t.Errorf("the first Close: %v", err)
-		}
+		wantErr(t, "the first Close", l.Close(t.Context()), errLostReply)
 		mustOpen(t, memory, lease.WithWorkers(0, 0))
 		mustClose(t, l)
 		mustClose(t, l)
@@ -321,25 +290,18 @@ func TestALeaseEndsWhenItsStoreIsClosed(t *testing.T) {
 		store.release.set(func(context.Context, leasestore.Claim, int64) error { return errGone })
 		var events recorder
 		l := mustOpen(t, store, lease.WithObserver(events.hook))
-		horizon := l.Status().Horizon
 		time.Sleep(lease.DefaultWindow * 3 / 4)
 		mustNext(t, l) // up to the horizon, and no further
 		time.Sleep(lease.DefaultWindow)
-		if _, err := l.Generator().Next(); !errors.Is(err, os.ErrClosed) {
-			t.Errorf("Next after %v: %v, want os.ErrClosed", horizon, err)
-		}
+		wantErr(t, "Next after the horizon", errOf(l.Generator().Next()), os.ErrClosed)
 		if connecting.Load() > 0 {
 			t.Error("the lease goes on connecting after its end")
 		}
 		if n := calls.Load(); n != 2 {
 			t.Errorf("the store was asked %d times, want 2", n)
 		}
-		if kinds := events.kinds(); !slices.Equal(kinds, []lease.EventKind{lease.Acquired, lease.Failed}) {
-			t.Errorf("events: %v", kinds)
-		}
-		if err := l.Close(t.Context()); !errors.Is(err, os.ErrClosed) {
-			t.Errorf("Close: %v, want os.ErrClosed", err)
-		}
+		events.want(t, lease.Acquired, lease.Failed)
+		wantErr(t, "Close", l.Close(t.Context()), os.ErrClosed)
 		store.release.Store(nil) // so that the worker can be given back at the end
 	})
 }
@@ -371,10 +333,7 @@ func TestBadSettingsAreRefusedWithTheValueAndTheLimit(t *testing.T) {
 		{"no clock", store, lease.WithClock(nil), lease.ErrOption, "nil Clock"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			l, err := lease.Open(t.Context(), test.store, options(t, test.opt)...)
-			if l != nil || !errors.Is(err, test.is) || !strings.Contains(err.Error(), test.want) {
-				t.Errorf("Open: %v, want %v with %q", err, test.is, test.want)
-			}
+			wantErr(t, "Open", openErr(t, test.store, test.opt), test.is, test.want)
 		})
 	}
 	if entries, err := store.List(t.Context(), ""); len(entries) != 0 || err != nil {

@@ -9,7 +9,6 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/sqlflake/sqlflake/internal/checksummed"
 	"github.com/sqlflake/sqlflake/snowflake/lease"
@@ -53,9 +52,7 @@ func damagedStore(t *testing.T) (dir, path string, good []byte) {
 		release(t, f, c)
 		acquire(t, f, fileRequest(10+n, 1)) // 0 is not to be taken again
 	}
-	if err := f.Close(); err != nil {
-		t.Fatal(err)
-	}
+	must(t, f.Close())
 	path = stateOf(dir, 0)
 	return dir, path, contents(t, path)
 }
@@ -74,10 +71,7 @@ func TestFileRefusesADamagedStateAndNamesIt(t *testing.T) {
 			}
 			write(t, path, bad)
 			f := newFile(t, dir)
-			g, err := f.Acquire(t.Context(), fileRequest(3, 0))
-			if !errors.Is(err, lease.ErrDamaged) || !strings.Contains(err.Error(), path) {
-				t.Errorf("Acquire: got %+v, %v, want ErrDamaged with %s", g, err, path)
-			}
+			wantErr(t, "Acquire", errOf(f.Acquire(t.Context(), fileRequest(3, 0))), lease.ErrDamaged, path)
 			entries, err := f.List(t.Context(), "orders")
 			if !errors.Is(err, lease.ErrDamaged) || len(entries) != 1 || entries[0].Worker != 1 {
 				t.Errorf("List: got %v, %v, want the other entry and ErrDamaged", entries, err)
@@ -100,16 +94,12 @@ func TestFileLendsNothingWhereTheLayoutIsUnknown(t *testing.T) {
 	r := fileRequest(3, 9)
 	r.First = 5 // never taken
 	for _, worker := range []int64{0, 1} {
-		if err := os.Truncate(stateOf(dir, worker), 10); err != nil {
-			t.Fatal(err)
-		}
+		must(t, os.Truncate(stateOf(dir, worker), 10))
 	}
 	if err := os.Symlink("nowhere", stateOf(dir, 2)); err != nil { // like one that is removed meanwhile
 		t.Log(err)
 	}
-	if g, err := newFile(t, dir).Acquire(t.Context(), r); !errors.Is(err, lease.ErrDamaged) || !strings.Contains(err.Error(), filepath.Dir(path)) {
-		t.Errorf("got %+v, %v, want ErrDamaged", g, err)
-	}
+	wantErr(t, "Acquire", errOf(newFile(t, dir).Acquire(t.Context(), r)), lease.ErrDamaged, filepath.Dir(path))
 }
 
 func TestAnOwnerNoticesThatItsFilesWereReplaced(t *testing.T) {
@@ -135,12 +125,8 @@ func TestAnOwnerNoticesThatItsFilesWereReplaced(t *testing.T) {
 		f := newFile(t, dir)
 		c := acquire(t, f, fileRequest(1, 0)).Claim
 		extend(t, f, c, 10)
-		if err := tc.replace(stateOf(dir, 0)); err != nil {
-			t.Fatal(err)
-		}
-		if _, err := f.Extend(t.Context(), c, 20, time.Second); !errors.Is(err, tc.want) {
-			t.Errorf("%s: got %v, want %v", name, err, tc.want)
-		}
+		must(t, tc.replace(stateOf(dir, 0)))
+		wantErr(t, name, extendErr(t, f, c, 20), tc.want)
 	}
 }
 
@@ -153,9 +139,7 @@ func TestNewFileRefusesWhatIsNoFolder(t *testing.T) {
 			t.Errorf("%s: got %v", dir, err)
 		}
 	}
-	if _, err := filelease.New(""); !errors.Is(err, lease.ErrOption) {
-		t.Errorf("no path: got %v", err)
-	}
+	wantErr(t, "no path", errOf(filelease.New("")), lease.ErrOption)
 }
 
 func TestFileOpensNoStatesThatItDoesNotNeed(t *testing.T) {
@@ -173,13 +157,9 @@ func TestFileOpensNoStatesThatItDoesNotNeed(t *testing.T) {
 		if err == nil && c.Worker > 0 {
 			err = errors.Join(os.Truncate(path, 0), os.Chtimes(path, info.ModTime(), info.ModTime()))
 		}
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 	}
-	if g := acquire(t, f, fileRequest(30, 4)); g.Worker != 0 || g.Epoch != 2 {
-		t.Errorf("got %+v, want worker 0, which is free for the longest time", g)
-	}
+	wantGrant(t, f, fileRequest(30, 4), 0, 2, 0) // the worker that is free for the longest time
 }
 
 // A copy of the process on the same files has extended: its state has a token of which this process knows nothing.
@@ -191,12 +171,8 @@ func TestAnOwnerWhoseStateIsThatOfACopyLetsTheWorkerGo(t *testing.T) {
 	copied.Next = "e" + copied.Next[1:]
 	extend(t, twin, copied, 20)
 	write(t, stateOf(dir, 0), contents(t, stateOf(other, 0)))
-	if _, err := f.Extend(t.Context(), c, 30, time.Second); !errors.Is(err, lease.ErrLost) {
-		t.Errorf("got %v, want ErrLost", err)
-	}
-	if g := acquire(t, newFile(t, dir), fileRequest(2, 0)); g.Horizon != 20 || g.Epoch != 2 {
-		t.Errorf("got %+v, want the horizon of the copy", g)
-	}
+	wantErr(t, "Extend", extendErr(t, f, c, 30), lease.ErrLost)
+	wantGrant(t, newFile(t, dir), fileRequest(2, 0), 0, 2, 20) // the horizon of the copy
 }
 
 // Any content of a state file is either rejected or is, byte for byte, a state that the store writes.

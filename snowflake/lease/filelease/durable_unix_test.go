@@ -86,21 +86,13 @@ func TestEachStepIsOnTheDiskBeforeTheNext(t *testing.T) {
 	want("Extend", written)
 	extend(t, f, c, 10) // of which it is not known whether it is on the disk
 	want("Extend without a change", written)
-	if err := f.Release(t.Context(), c, 5); err != nil {
-		t.Fatal(err)
-	}
+	must(t, f.Release(t.Context(), c, 5))
 	want("Release", written)
 	acquire(t, f, fileRequest(2, 0))
 	want("a later Acquire", written)
 }
 
 func TestAFlushThatFailsIsAnErrorAndCostsNoHorizon(t *testing.T) {
-	failed := func(t *testing.T, what string, err error) {
-		t.Helper()
-		if !errors.Is(err, syscall.EIO) || errors.Is(err, lease.ErrLost) {
-			t.Errorf("%s: got %v, want EIO", what, err)
-		}
-	}
 	for _, failing := range []int{1, 2} { // the state, the folder
 		root := t.TempDir()
 		f := newFile(t, root)
@@ -110,8 +102,7 @@ func TestAFlushThatFailsIsAnErrorAndCostsNoHorizon(t *testing.T) {
 		r := recordFlushes(t, root)
 		fail := func() { r.paths, r.failing = nil, failing }
 		fail()
-		_, err := f.Extend(t.Context(), first, 20, time.Second)
-		failed(t, "Extend", err)
+		wantErr(t, "Extend", extendErr(t, f, first, 20), syscall.EIO)
 		if names, err := filepath.Glob(filepath.Join(root, "*", "*.tmp")); err != nil || len(names) != 0 {
 			t.Errorf("left: %v, %v", names, err)
 		}
@@ -120,10 +111,9 @@ func TestAFlushThatFailsIsAnErrorAndCostsNoHorizon(t *testing.T) {
 			t.Errorf("%d flushes, want two after the one that failed", got-failing)
 		}
 		fail()
-		failed(t, "Release", f.Release(t.Context(), first, math.MaxInt64))
+		wantErr(t, "Release", f.Release(t.Context(), first, math.MaxInt64), syscall.EIO)
 		fail()
-		_, err = f.Acquire(t.Context(), fileRequest(2, 0))
-		failed(t, "Acquire", err)
+		wantErr(t, "Acquire", errOf(f.Acquire(t.Context(), fileRequest(2, 0))), syscall.EIO)
 		r.failing = 0
 		if g := acquire(t, f, fileRequest(2, 0)); g.Horizon != 20 || g.Epoch < 2 {
 			t.Errorf("got %+v, want the horizon 20", g)
@@ -135,9 +125,7 @@ func TestAFolderThatIsNotOnTheDiskIsAnError(t *testing.T) {
 	root := t.TempDir()
 	r := recordFlushes(t, root)
 	r.failing = 1
-	if _, err := filelease.New(filepath.Join(root, "a")); !errors.Is(err, syscall.EIO) {
-		t.Errorf("New: got %v, want EIO", err)
-	}
+	wantErr(t, "New", errOf(filelease.New(filepath.Join(root, "a"))), syscall.EIO)
 	f := newFile(t, root)
 	for range 2 { // the second one finds the folder, whose maker may have died before it was on the disk
 		r.paths = nil
@@ -157,27 +145,20 @@ func TestACallWaitsForTheFlushOfAnotherAsLongAsItsContext(t *testing.T) {
 		return nil
 	}))
 	first := make(chan error)
-	go func() {
-		_, err := f.Extend(t.Context(), c, 5, time.Second)
-		first <- err
-	}()
+	go func() { first <- extendErr(t, f, c, 5) }()
 	<-flushing
 	for name, call := range map[string]func(ctx context.Context) error{
-		"Acquire": func(ctx context.Context) error { _, err := f.Acquire(ctx, fileRequest(2, 3)); return err },
-		"Extend":  func(ctx context.Context) error { _, err := f.Extend(ctx, c, 6, time.Second); return err },
+		"Acquire": func(ctx context.Context) error { return errOf(f.Acquire(ctx, fileRequest(2, 3))) },
+		"Extend":  func(ctx context.Context) error { return errOf(f.Extend(ctx, c, 6, time.Second)) },
 		"Release": func(ctx context.Context) error { return f.Release(ctx, c, 5) },
-		"List":    func(ctx context.Context) error { _, err := f.List(ctx, ""); return err },
+		"List":    func(ctx context.Context) error { return errOf(f.List(ctx, "")) },
 	} {
 		ctx, cancel := context.WithTimeout(t.Context(), 10*time.Millisecond)
-		if err := call(ctx); !errors.Is(err, context.DeadlineExceeded) {
-			t.Errorf("%s: got %v, want the end of the context", name, err)
-		}
+		wantErr(t, name, call(ctx), context.DeadlineExceeded)
 		cancel()
 	}
 	close(goOn)
-	if err := <-first; err != nil {
-		t.Errorf("the flush: %v", err)
-	}
+	wantErr(t, "the flush", <-first, nil)
 }
 
 // Who reads the horizons after the mark must see each one that was confirmed.
@@ -187,7 +168,7 @@ func TestAnExtensionDuringWhichALaterVersionMarksTheNamespaceIsRefused(t *testin
 	claim := acquire(t, f, fileRequest(1, 0)).Claim
 	recordFlushes(t, dir).check = func(string) { require2(t, dir, "orders") }
 	var later *lease.VersionError
-	if _, err := f.Extend(t.Context(), claim, 5, time.Second); !errors.As(err, &later) {
+	if err := extendErr(t, f, claim, 5); !errors.As(err, &later) {
 		t.Errorf("Extend: %v, want a *VersionError", err)
 	}
 }
@@ -199,9 +180,7 @@ func TestNothingIsWrittenThroughALink(t *testing.T) {
 		write(t, victim, []byte("mine"))
 		f := newFile(t, dir)
 		claim := acquire(t, f, fileRequest(1, 0)).Claim
-		if err := link(victim, stateOf(dir, 0)+".tmp"); err != nil {
-			t.Fatal(err)
-		}
+		must(t, link(victim, stateOf(dir, 0)+".tmp"))
 		extend(t, f, claim, 4711)
 		if got := contents(t, victim); string(got) != "mine" {
 			t.Errorf("the victim is %q", got)
@@ -211,9 +190,7 @@ func TestNothingIsWrittenThroughALink(t *testing.T) {
 	dir, victim := t.TempDir(), filepath.Join(t.TempDir(), "victim")
 	write(t, victim, nil)
 	lock := stateOf(dir, 0) + ".lock"
-	if err := errors.Join(os.Mkdir(filepath.Dir(lock), 0o700), os.Symlink(victim, lock)); err != nil {
-		t.Fatal(err)
-	}
+	must(t, errors.Join(os.Mkdir(filepath.Dir(lock), 0o700), os.Symlink(victim, lock)))
 	_, err := newFile(t, dir).Acquire(t.Context(), fileRequest(1, 0))
 	if got := contents(t, victim); len(got) > 0 || err == nil || !strings.Contains(err.Error(), lock) {
 		t.Errorf("the victim is %q: %v", got, err)
@@ -245,9 +222,7 @@ func TestAChildThatIsBeingStartedNeitherKeepsNorEndsALock(t *testing.T) {
 	}
 	for n := range processtest.Scale(50, 500) {
 		c = acquire(t, f, workerRequest(n, 12)).Claim
-		if _, err := other.Acquire(t.Context(), workerRequest(n+1000, 12)); !errors.Is(err, lease.ErrNoWorker) {
-			t.Fatalf("a second owner: %v, want ErrNoWorker", err)
-		}
+		wantErr(t, "a second owner", errOf(other.Acquire(t.Context(), workerRequest(n+1000, 12))), lease.ErrNoWorker)
 		release(t, f, c)
 		if entries, err := f.List(t.Context(), ""); err != nil || len(entries) != 1 || entries[0].Held {
 			t.Fatalf("List: got %+v, %v", entries, err)

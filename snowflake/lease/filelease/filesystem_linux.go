@@ -3,7 +3,7 @@ package filelease
 import (
 	"fmt"
 	"os"
-	"strings"
+	"regexp"
 	"syscall"
 )
 
@@ -44,19 +44,12 @@ func typeOfMount(path string) string {
 	}
 
 	number := deviceNumber(uint64(file.Dev)) //nolint:unconvert // it has 32 bits on some platforms
-	mounts, err := os.ReadFile(mountInfo)
-	if err != nil {
+	mounts, _ := os.ReadFile(mountInfo)      // none after an error
+	mount := regexp.MustCompile(`(?m)^\d+ \d+ ` + number + ` .*? - (\S+) `).FindSubmatch(mounts)
+	if mount == nil {
 		return ""
 	}
-
-	for mount := range strings.Lines(string(mounts)) {
-		if where, what, _ := strings.Cut(mount, " - "); strings.Contains(where, " "+number+" ") {
-			kind, _, _ := strings.Cut(what, " ")
-			return kind
-		}
-	}
-
-	return ""
+	return string(mount[1])
 }
 
 // deviceNumber returns the major and the minor number as in mountInfo.

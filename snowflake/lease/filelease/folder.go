@@ -98,10 +98,7 @@ func (d folder) checkVersion(namespace string) error {
 // used returns the rows of a namespace that have a state, in the order of their last write. It opens no file.
 func (d folder) used(namespace string) ([]fileRow, error) {
 	found, err := os.ReadDir(d.of(namespace))
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, nil
-	}
-	if err != nil {
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, storeError(err)
 	}
 

@@ -61,12 +61,9 @@ func unlock(lock *os.File) error { return errors.Join(unlockFile(lock), lock.Clo
 // locks reports whether f, which is locked, is still the row's lock file. A symbolic link in its place does not count:
 // writes would go to whatever it points to.
 func (r fileRow) locks(f *os.File) bool {
-	mine, err := f.Stat()
-	if err != nil {
-		return false
-	}
+	mine, statErr := f.Stat()
 	named, err := os.Lstat(r.path + lockSuffix)
-	return err == nil && os.SameFile(mine, named)
+	return errors.Join(statErr, err) == nil && os.SameFile(mine, named)
 }
 
 // read returns the state, and false if there is none. States are replaced by a rename, so it reads a complete one, with
@@ -132,31 +129,20 @@ func writeSynced(path string, text []byte) error {
 		return err
 	}
 
-	if _, err = f.Write(text); err == nil {
-		// The order of Acquire depends on this time. The kernel would set it from a clock that moves every few
-		// milliseconds.
-		now := time.Now()
-		err = os.Chtimes(path, now, now)
-	}
-	if err == nil {
-		err = syncFile(f)
-	}
-	return errors.Join(err, f.Close())
+	_, err = f.Write(text)
+	// The order of Acquire depends on this time. The kernel would set it from a clock that moves every few
+	// milliseconds.
+	now := time.Now()
+	return errors.Join(err, os.Chtimes(path, now, now), syncFile(f), f.Close())
 }
 
 // createNew creates the file, in place of one that a killed process left. It never opens what is there: in a folder
 // that others may write, that can be a link to a file of ours.
 func createNew(path string) (*os.File, error) {
-	const flags = os.O_WRONLY | os.O_CREATE | os.O_EXCL
-	f, err := os.OpenFile(path, flags, fileMode)
-	if !errors.Is(err, fs.ErrExist) {
-		return f, err
-	}
-
-	if err = os.Remove(path); err != nil {
+	if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, err
 	}
-	return os.OpenFile(path, flags, fileMode)
+	return os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, fileMode)
 }
 
 // storeError names the package in an error of the operating system, which names the file.

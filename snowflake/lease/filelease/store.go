@@ -94,11 +94,12 @@ func (f *Store) Acquire(ctx context.Context, r leasestore.Request) (leasestore.G
 		return leasestore.Grant{}, fmt.Errorf("%w: the layout %q is not UTF-8", lease.ErrOption, r.Layout)
 	}
 
-	unlockStore, err := f.lockProcesses(ctx)
+	unlockAll, err := f.lockProcesses(ctx)
 	if err != nil {
 		return leasestore.Grant{}, err
 	}
-	defer unlockStore()
+
+	defer unlockAll()
 	if err := f.dir.checkVersion(r.Namespace); err != nil {
 		return leasestore.Grant{}, err
 	}
@@ -135,11 +136,11 @@ func (f *Store) Extend(ctx context.Context, c leasestore.Claim, horizon int64, t
 		return time.Time{}, err
 	}
 
-	unlockStore, err := f.lockStore(ctx)
-	if err != nil {
+	if err := f.lockStore(ctx); err != nil {
 		return time.Time{}, err
 	}
-	defer unlockStore()
+
+	defer f.unlockStore()
 	return time.Time{}, f.use(c, func(o *owner, s fileState) error {
 		// Written even if the file shows this horizon: an earlier write may have failed before its flush.
 		s.Horizon = max(s.Horizon, horizon)
@@ -157,12 +158,11 @@ func (f *Store) Extend(ctx context.Context, c leasestore.Claim, horizon int64, t
 // Release implements [leasestore.Store]. What it lowers is flushed like an extension. If the write fails, for example
 // on a full disk, the worker is free nevertheless, most likely with the old horizon.
 func (f *Store) Release(ctx context.Context, c leasestore.Claim, horizon int64) error {
-	unlockStore, err := f.lockStore(ctx)
-	if err != nil {
+	if err := f.lockStore(ctx); err != nil {
 		return err
 	}
 
-	defer unlockStore()
+	defer f.unlockStore()
 	return f.use(c, func(o *owner, s fileState) error {
 		released := s
 		released.Reserved = false
@@ -182,12 +182,12 @@ func (f *Store) Release(ctx context.Context, c leasestore.Claim, horizon int64) 
 
 // List implements [leasestore.Store]. If some files can't be read it returns the other entries together with the error.
 func (f *Store) List(ctx context.Context, namespace string) ([]leasestore.Entry, error) {
-	unlockStore, err := f.lockProcesses(ctx) // looking at a lock takes it for an instant
+	unlockAll, err := f.lockProcesses(ctx) // looking at a lock takes it for an instant
 	if err != nil {
 		return nil, err
 	}
 
-	defer unlockStore()
+	defer unlockAll()
 	namespaces := []string{namespace}
 	if namespace == "" {
 		if namespaces, err = f.dir.namespaces(); err != nil {
@@ -236,8 +236,9 @@ func (f *Store) entry(row fileRow) (e leasestore.Entry, ok bool, err error) {
 // os.ErrClosed. Close the leases first.
 func (f *Store) Close() error {
 	f.turn <- struct{}{}
-	defer func() { <-f.turn }()
+	defer f.unlockStore()
 	f.closed = true
+
 	var errs []error
 	for _, o := range f.owned {
 		errs = append(errs, f.drop(o))
@@ -246,30 +247,29 @@ func (f *Store) Close() error {
 }
 
 // lockStore waits until no other goroutine is in a call of the store.
-func (f *Store) lockStore(ctx context.Context) (unlockStore func(), err error) {
+func (f *Store) lockStore(ctx context.Context) error {
 	if err := ctx.Err(); err != nil {
-		return nil, err
+		return err
 	}
 
 	select {
 	case f.turn <- struct{}{}:
 	case <-ctx.Done():
-		return nil, ctx.Err()
+		return ctx.Err()
 	}
 
-	unlockStore = func() { <-f.turn }
 	if f.closed {
-		unlockStore()
-		return nil, fmt.Errorf("lease: file store in %s: %w", f.dir, os.ErrClosed)
+		f.unlockStore()
+		return fmt.Errorf("lease: file store in %s: %w", f.dir, os.ErrClosed)
 	}
-
-	return unlockStore, nil
+	return nil
 }
 
-// lockProcesses is lockStore for a call that also keeps out the other processes that choose a worker or
-// list. It takes the gate before the turn, so that no extension waits for it. It polls, since a context can't end a
-// wait in the kernel.
-func (f *Store) lockProcesses(ctx context.Context) (unlockStore func(), err error) {
+func (f *Store) unlockStore() { <-f.turn }
+
+// lockProcesses is lockStore for a call that also keeps out the other processes that choose a worker or list. It takes
+// the gate before the turn, so that no extension waits for it. It polls, since a context can't end a wait in the kernel.
+func (f *Store) lockProcesses(ctx context.Context) (unlockAll func(), err error) {
 	gate, err := f.gate.lock()
 	for ; gate == nil && err == nil; gate, err = f.gate.lock() {
 		select {
@@ -283,14 +283,12 @@ func (f *Store) lockProcesses(ctx context.Context) (unlockStore func(), err erro
 	if err != nil {
 		return nil, err
 	}
-
-	done, err := f.lockStore(ctx)
-	if err != nil {
+	if err := f.lockStore(ctx); err != nil {
 		return nil, errors.Join(err, unlock(gate))
 	}
 
 	return func() {
-		done()
+		f.unlockStore()
 		_ = unlock(gate) // nothing was written to it
 	}, nil
 }

@@ -8,6 +8,7 @@ import (
 	"math"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -22,12 +23,39 @@ import (
 
 const fileLayout = "epoch=2025-01-01T00:00:00Z tick=1ms time:41 worker:10 sequence:12"
 
-func newFile(t testing.TB, dir string) *filelease.Store {
+// must ends the test after an error that none of its promises is about.
+func must(t testing.TB, err error) {
 	t.Helper()
-	f, err := filelease.New(dir)
 	if err != nil {
 		t.Fatal(err)
 	}
+}
+
+// errOf returns the error of a call whose result does not matter.
+func errOf[T any](_ T, err error) error { return err }
+
+// wantErr checks that the error is of the kind and names the parts.
+func wantErr(t testing.TB, what string, err, kind error, parts ...string) {
+	t.Helper()
+	isMissing := func(part string) bool { return err != nil && !strings.Contains(err.Error(), part) }
+	if !errors.Is(err, kind) || slices.ContainsFunc(parts, isMissing) {
+		t.Errorf("%s: %v, want %v with %q", what, err, kind, parts)
+	}
+}
+
+// wantGrant acquires, and checks what the grant has.
+func wantGrant(t testing.TB, s leasestore.Store, r leasestore.Request, worker, epoch, horizon int64) {
+	t.Helper()
+	g := acquire(t, s, r)
+	if g.Worker != worker || g.Epoch != epoch || g.Horizon != horizon {
+		t.Errorf("%+v, want worker %d, epoch %d, horizon %d", g, worker, epoch, horizon)
+	}
+}
+
+func newFile(t testing.TB, dir string) *filelease.Store {
+	t.Helper()
+	f, err := filelease.New(dir)
+	must(t, err)
 	t.Cleanup(func() {
 		if err := f.Close(); err != nil {
 			t.Error(err)
@@ -55,33 +83,30 @@ func workerRequest(n int, worker int64) leasestore.Request {
 func acquire(t testing.TB, s leasestore.Store, r leasestore.Request) leasestore.Grant {
 	t.Helper()
 	g, err := s.Acquire(t.Context(), r)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	g.Next = "f" + g.Token[1:]
 	return g
 }
 
 func extend(t testing.TB, s leasestore.Store, c leasestore.Claim, horizon int64) {
 	t.Helper()
-	if _, err := s.Extend(t.Context(), c, horizon, time.Second); err != nil {
-		t.Fatal(err)
-	}
+	must(t, extendErr(t, s, c, horizon))
+}
+
+func extendErr(t testing.TB, s leasestore.Store, c leasestore.Claim, horizon int64) error {
+	t.Helper()
+	return errOf(s.Extend(t.Context(), c, horizon, time.Second))
 }
 
 func release(t testing.TB, s leasestore.Store, c leasestore.Claim) {
 	t.Helper()
-	if err := s.Release(t.Context(), c, math.MaxInt64); err != nil {
-		t.Fatal(err)
-	}
+	must(t, s.Release(t.Context(), c, math.MaxInt64))
 }
 
 func contents(t testing.TB, path string) []byte {
 	t.Helper()
 	text, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return text
 }
 
@@ -108,17 +133,13 @@ func TestFileKeepsWhatStorePromises(t *testing.T) {
 func require2(tb testing.TB, dir, namespace string) {
 	tb.Helper()
 	text, err := checksummed.Marshal(map[string]string{"format": "sqlflake lease file 2", "namespace": namespace})
-	if err != nil {
-		tb.Fatal(err)
-	}
+	must(tb, err)
 	write(tb, filepath.Join(dir, hex.EncodeToString([]byte(namespace)), "namespace.json"), text)
 }
 
 func write(tb testing.TB, path string, text []byte) {
 	tb.Helper()
-	if err := os.WriteFile(path, text, 0o600); err != nil {
-		tb.Fatal(err)
-	}
+	must(tb, os.WriteFile(path, text, 0o600))
 }
 
 func TestAStateOfALaterVersionIsRefused(t *testing.T) {
@@ -128,12 +149,10 @@ func TestAStateOfALaterVersionIsRefused(t *testing.T) {
 	s := newFile(t, dir)
 	claim := acquire(t, s, fileRequest(1, 0)).Claim
 	write(t, path, resealed(`file 1"`, `file 2"`)(contents(t, path)))
-	_, acquired := s.Acquire(t.Context(), fileRequest(2, 0))
-	_, extended := s.Extend(t.Context(), claim, 5, time.Second)
-	for call, err := range map[string]error{"Acquire": acquired, "Extend": extended} {
+	for _, err := range []error{errOf(s.Acquire(t.Context(), fileRequest(2, 0))), extendErr(t, s, claim, 5)} {
 		var later *lease.VersionError
 		if !errors.As(err, &later) || errors.Is(err, lease.ErrDamaged) {
-			t.Errorf("%s: %v, want a *VersionError", call, err)
+			t.Errorf("%v, want a *VersionError", err)
 		}
 	}
 }
@@ -144,28 +163,19 @@ func TestStoresOfOneProcessExcludeEachOtherAndGiveBackForEachOther(t *testing.T)
 	a, b := newFile(t, dir), newFile(t, dir)
 	first := acquire(t, a, fileRequest(1, 0))
 	extend(t, a, first.Claim, 9)
-	var none *lease.NoWorkerError
 	for name, s := range map[string]leasestore.Store{"the same Store": a, "another Store": b} {
-		if _, err := s.Acquire(t.Context(), fileRequest(2, 0)); !errors.As(err, &none) {
-			t.Errorf("%s: got %v, want NoWorkerError", name, err)
-		}
+		wantErr(t, name, errOf(s.Acquire(t.Context(), fileRequest(2, 0))), lease.ErrNoWorker)
 	}
-	if _, err := b.Extend(t.Context(), first.Claim, 5, time.Second); err == nil || errors.Is(err, lease.ErrLost) {
+	if err := extendErr(t, b, first.Claim, 5); err == nil || errors.Is(err, lease.ErrLost) {
 		t.Errorf("a claim of another Store: got %v, want an error that is not final", err)
 	}
 	release(t, a, first.Claim)
 	for _, asked := range []int64{12, 4, 7} { // in the end, the lowest
-		if err := b.Release(t.Context(), first.Claim, asked); err != nil {
-			t.Fatal(err)
-		}
+		must(t, b.Release(t.Context(), first.Claim, asked))
 	}
-	if second := acquire(t, b, fileRequest(2, 0)); second.Epoch != 2 || second.Horizon != 4 {
-		t.Errorf("got %+v, want epoch 2 and horizon 4", second)
-	}
+	wantGrant(t, b, fileRequest(2, 0), 0, 2, 4)
 	for name, s := range map[string]leasestore.Store{"the old Store": a, "the new Store": b} {
-		if _, err := s.Extend(t.Context(), first.Claim, 5, time.Second); !errors.Is(err, lease.ErrLost) {
-			t.Errorf("%s: got %v, want ErrLost", name, err)
-		}
+		wantErr(t, name, extendErr(t, s, first.Claim, 5), lease.ErrLost)
 	}
 }
 
@@ -173,9 +183,7 @@ func TestFileRefusesALayoutThatJSONCannotHold(t *testing.T) {
 	t.Parallel()
 	r := fileRequest(1, 0)
 	r.Layout = "\xff"
-	if _, err := newFile(t, t.TempDir()).Acquire(t.Context(), r); !errors.Is(err, lease.ErrOption) {
-		t.Errorf("got %v, want ErrOption", err)
-	}
+	wantErr(t, "Acquire", errOf(newFile(t, t.TempDir()).Acquire(t.Context(), r)), lease.ErrOption)
 }
 
 func TestACallWaitsForAnotherProcessAsLongAsItsContextLivesAndAnExtensionDoesNot(t *testing.T) {
@@ -184,35 +192,19 @@ func TestACallWaitsForAnotherProcessAsLongAsItsContextLivesAndAnExtensionDoesNot
 	f := newFile(t, dir)
 	c := acquire(t, f, fileRequest(1, 3)).Claim
 	unlock, err := filelease.Lock(filepath.Join(dir, "store"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	short, end := context.WithTimeout(t.Context(), 20*time.Millisecond)
 	defer end()
-	if _, err := f.Acquire(short, fileRequest(2, 3)); !errors.Is(err, context.DeadlineExceeded) {
-		t.Errorf("Acquire: got %v, want the end of the context", err)
-	}
-	if _, err := f.List(short, ""); !errors.Is(err, context.DeadlineExceeded) {
-		t.Errorf("List: got %v, want the end of the context", err)
-	}
+	wantErr(t, "Acquire", errOf(f.Acquire(short, fileRequest(2, 3))), context.DeadlineExceeded)
+	wantErr(t, "List", errOf(f.List(short, "")), context.DeadlineExceeded)
 	var waiting sync.WaitGroup
-	waiting.Go(func() {
-		if _, err := f.Acquire(t.Context(), fileRequest(2, 3)); err != nil {
-			t.Errorf("Acquire: got %v, want a worker in the end", err)
-		}
-	})
-	waiting.Go(func() {
-		if _, err := f.List(t.Context(), ""); err != nil {
-			t.Errorf("List: %v", err)
-		}
-	})
+	waiting.Go(func() { wantErr(t, "Acquire in the end", errOf(f.Acquire(t.Context(), fileRequest(2, 3))), nil) })
+	waiting.Go(func() { wantErr(t, "List in the end", errOf(f.List(t.Context(), "")), nil) })
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute) // a busy disk takes seconds
 	defer cancel()
 	for range 10 {
 		time.Sleep(2 * time.Millisecond) // for them to wait
-		if _, err := f.Extend(ctx, c, 5, time.Second); err != nil {
-			t.Errorf("Extend: %v", err)
-		}
+		wantErr(t, "Extend", errOf(f.Extend(ctx, c, 5, time.Second)), nil)
 	}
 	unlock()
 	waiting.Wait()
@@ -269,9 +261,7 @@ func TestFileListShowsAllNamespacesInOrder(t *testing.T) {
 	write(t, filepath.Join(dir, "beef"), nil) // a file with a hexadecimal name is none of a store
 	check(f, false)
 	write(t, filepath.Join(dir, "5.json"), nil) // nor is one beside the namespaces, with a folder of the store's name
-	if err := os.Mkdir(filepath.Join(dir, "leases"), 0o700); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.Mkdir(filepath.Join(dir, "leases"), 0o700))
 	check(f, false)
 	if err := os.MkdirAll(filepath.Join(dir, "61", "0.json"), 0o700); err != nil { // the first namespace can't be read
 		t.Fatal(err)
@@ -283,16 +273,10 @@ func TestFileIsUselessAfterClose(t *testing.T) {
 	t.Parallel()
 	f := newFile(t, t.TempDir())
 	c := acquire(t, f, fileRequest(1, 3)).Claim
-	if err := f.Close(); err != nil {
-		t.Fatal(err)
-	}
-	_, extended := f.Extend(t.Context(), c, 1, time.Second)
-	_, acquired := f.Acquire(t.Context(), fileRequest(2, 3))
-	for _, err := range []error{extended, acquired, f.Release(t.Context(), c, 1)} {
-		if !errors.Is(err, os.ErrClosed) {
-			t.Errorf("got %v, want ErrClosed", err)
-		}
-	}
+	must(t, f.Close())
+	wantErr(t, "Extend", extendErr(t, f, c, 1), os.ErrClosed)
+	wantErr(t, "Acquire", errOf(f.Acquire(t.Context(), fileRequest(2, 3))), os.ErrClosed)
+	wantErr(t, "Release", f.Release(t.Context(), c, 1), os.ErrClosed)
 }
 
 // TestAReservationOutlivesItsProcess closes the store, as the end of the process would.
@@ -305,9 +289,7 @@ func TestAReservationOutlivesItsProcess(t *testing.T) {
 	claim := acquire(t, first, century).Claim
 	for _, before := range []bool{true, false} {
 		if !before {
-			if err := first.Close(); err != nil {
-				t.Fatal(err)
-			}
+			must(t, first.Close())
 		}
 		second := newFile(t, dir)
 		if again := acquire(t, second, century).Claim; again != claim {
@@ -315,20 +297,14 @@ func TestAReservationOutlivesItsProcess(t *testing.T) {
 		}
 		other := century
 		other.Token = fileRequest(2, 1).Token
-		if _, err := second.Acquire(t.Context(), other); !errors.Is(err, lease.ErrNoWorker) {
-			t.Errorf("another token: %v, want ErrNoWorker", err)
-		}
+		wantErr(t, "another token", errOf(second.Acquire(t.Context(), other)), lease.ErrNoWorker)
 		if entries, err := second.List(t.Context(), claim.Namespace); err != nil || len(entries) != 1 || !entries[0].Reserved() {
 			t.Errorf("%+v, %v, want a reservation", entries, err)
 		}
 		if !before { // given back, it is a worker like any other
-			if err := second.Release(t.Context(), claim, 0); err != nil {
-				t.Fatal(err)
-			}
+			must(t, second.Release(t.Context(), claim, 0))
 			other.TTL = time.Second
-			if grant := acquire(t, newFile(t, dir), other); grant.Worker != 1 || grant.Epoch != 2 {
-				t.Errorf("after the release: %+v", grant)
-			}
+			wantGrant(t, newFile(t, dir), other, 1, 2, 0)
 		}
 	}
 }

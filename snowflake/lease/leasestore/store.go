@@ -4,6 +4,7 @@
 package leasestore
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -192,24 +193,20 @@ const (
 // Validate returns an error that matches [ErrOption] and names the value and the limit if a field is not as [Request]
 // says. Every Store calls it first in Acquire.
 func (r Request) Validate() error {
-	switch {
-	case r.Namespace == "" || len(r.Namespace) > maxNamespace:
-		return fmt.Errorf("%w: the namespace %.20q has %d bytes, want 1 to %d",
-			ErrOption, r.Namespace, len(r.Namespace), maxNamespace)
-	case !utf8.ValidString(r.Namespace), strings.ContainsRune(r.Namespace, 0): // some databases can't store them
-		return fmt.Errorf("%w: the namespace %q is not UTF-8 without zero bytes", ErrOption, r.Namespace)
-	case len(r.Layout) > maxLayout:
-		return fmt.Errorf("%w: the layout's text has %d bytes, at most %d are allowed",
-			ErrOption, len(r.Layout), maxLayout)
-	case r.First < 0:
-		return fmt.Errorf("%w: the first worker is %d, the lowest is 0", ErrOption, r.First)
-	case r.Last < r.First:
-		return fmt.Errorf("%w: the last worker, %d, is below the first, %d", ErrOption, r.Last, r.First)
-	case r.Reach < 0:
-		return fmt.Errorf("%w: the reach is %v, the least is 0", ErrOption, r.Reach)
-	}
+	isLong := len(r.Namespace) > maxNamespace
+	isText := utf8.ValidString(r.Namespace) && !strings.ContainsRune(r.Namespace, 0) // some databases store no other
 
-	return validate("token", r.Token, r.TTL)
+	return cmp.Or(
+		invalid(r.Namespace == "" || isLong, "the namespace %.20q has %d bytes, want 1 to %d",
+			r.Namespace, len(r.Namespace), maxNamespace),
+		invalid(!isText, "the namespace %q is not UTF-8 without zero bytes", r.Namespace),
+		invalid(len(r.Layout) > maxLayout, "the layout's text has %d bytes, at most %d are allowed",
+			len(r.Layout), maxLayout),
+		invalid(r.First < 0, "the first worker is %d, the lowest is 0", r.First),
+		invalid(r.Last < r.First, "the last worker, %d, is below the first, %d", r.Last, r.First),
+		invalid(r.Reach < 0, "the reach is %v, the least is 0", r.Reach),
+		validate("token", r.Token, r.TTL),
+	)
 }
 
 // ValidateExtension returns an error that matches [ErrOption] if the claim's Next is not a token as [Request] has, or
@@ -218,13 +215,19 @@ func ValidateExtension(c Claim, ttl time.Duration) error { return validate("next
 
 // validate rejects capitals, too: a database that ignores case would take two tokens for the same.
 func validate(what, token string, ttl time.Duration) error {
-	if len(token) != tokenDigits || strings.Trim(token, "0123456789abcdef") != "" {
+	isToken := len(token) == tokenDigits && strings.Trim(token, "0123456789abcdef") == ""
+	return cmp.Or(
 		// The value is not printed: it may be a mistyped secret.
-		return fmt.Errorf("%w: the %s has %d characters or other digits than 0-9 and a-f, want %d of these",
-			ErrOption, what, len(token), tokenDigits)
+		invalid(!isToken, "the %s has %d characters or other digits than 0-9 and a-f, want %d of these",
+			what, len(token), tokenDigits),
+		invalid(ttl < minTTL, "the TTL is %v, at least %v is needed", ttl, minTTL),
+	)
+}
+
+// invalid returns an error that matches ErrOption if something is wrong.
+func invalid(isWrong bool, format string, args ...any) error {
+	if !isWrong {
+		return nil
 	}
-	if ttl < minTTL {
-		return fmt.Errorf("%w: the TTL is %v, at least %v is needed", ErrOption, ttl, minTTL)
-	}
-	return nil
+	return fmt.Errorf("%w: %s", ErrOption, fmt.Sprintf(format, args...))
 }

@@ -84,9 +84,7 @@ var acquireTests = []test{
 		before := f.list(f.namespace)
 		r := f.request(0, 9)
 		r.Layout += "+"
-		if _, err := f.store.Acquire(f.Context(), r); !errors.Is(err, lease.ErrLayout) {
-			f.Errorf("error %v, want ErrLayout", err)
-		}
+		f.wantErr("Acquire with another layout", errOf(f.store.Acquire(f.Context(), r)), lease.ErrLayout)
 		f.wantRows("Acquire with another layout", before)
 		f.take(0, 9) // the right one still is
 	}},

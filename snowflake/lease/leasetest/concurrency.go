@@ -98,31 +98,24 @@ func (f *fixture) crowd(wantEpoch int64) []leasestore.Grant {
 }
 
 // persist makes a call as a lease does: after an error that leaves the outcome open it makes the same again.
-func persist(call func() error) (err error) {
+func persist[T any](call func() (T, error)) (answer T, err error) {
 	for range unnamedLimit {
-		if err = call(); !unnamed(err) {
-			return err
+		if answer, err = call(); !unnamed(err) {
+			return answer, err
 		}
 		time.Sleep(rand.N(pause))
 	}
-	return err
+	return answer, err
 }
 
 // ask is Acquire for any goroutine.
-func (f *fixture) ask(r leasestore.Request) (grant leasestore.Grant, err error) {
-	err = persist(func() error {
-		grant, err = f.store.Acquire(f.Context(), r)
-		return err
-	})
-	return grant, err
+func (f *fixture) ask(r leasestore.Request) (leasestore.Grant, error) {
+	return persist(func() (leasestore.Grant, error) { return f.store.Acquire(f.Context(), r) })
 }
 
 // persistExtend is Extend for any goroutine.
 func (f *fixture) persistExtend(c leasestore.Claim, horizon int64) error {
-	return persist(func() error {
-		_, err := f.store.Extend(f.Context(), c, horizon, long)
-		return err
-	})
+	return errOf(persist(func() (time.Time, error) { return f.store.Extend(f.Context(), c, horizon, long) }))
 }
 
 // gather runs n calls at the same time, and returns all that they have added.
@@ -159,16 +152,15 @@ func (f *fixture) own() (s span, ok bool) {
 	const ttl = 2 * time.Millisecond
 	r := f.request(0, 1)
 	r.TTL = ttl
-	var grant leasestore.Grant
-	for deadline := time.Now().Add(f.patience); ; time.Sleep(rand.N(time.Millisecond)) {
-		var err error
-		if grant, err = f.ask(r); err == nil {
-			break
-		}
-		if !errors.Is(err, lease.ErrNoWorker) || time.Now().After(deadline) {
-			f.Error(err)
-			return s, false
-		}
+	deadline := time.Now().Add(f.patience)
+	grant, err := f.ask(r)
+	for errors.Is(err, lease.ErrNoWorker) && time.Now().Before(deadline) {
+		time.Sleep(rand.N(time.Millisecond))
+		grant, err = f.ask(r)
+	}
+	if err != nil {
+		f.Error(err)
+		return s, false
 	}
 
 	grant.Next = NewToken()

@@ -16,20 +16,14 @@ var inputTests = []test{
 		// Request.Validate finds them, and ValidateExtension: one of each method shows that it is called.
 		r := f.request(0, 9)
 		r.Token = r.Token[1:]
-		if _, err := f.store.Acquire(f.Context(), r); !errors.Is(err, lease.ErrOption) {
-			f.Errorf("Acquire with a short token: error %v, want ErrOption", err)
-		}
+		f.wantErr("Acquire with a short token", errOf(f.store.Acquire(f.Context(), r)), lease.ErrOption)
 		f.wantRows("Acquire with a short token", nil)
 
 		claim := f.take(0, 9).Claim
 		before := f.list(f.namespace)
-		if _, err := f.store.Extend(f.Context(), claim, 1000, 0); !errors.Is(err, lease.ErrOption) {
-			f.Errorf("Extend without a TTL: error %v, want ErrOption", err)
-		}
+		f.wantErr("Extend without a TTL", errOf(f.store.Extend(f.Context(), claim, 1000, 0)), lease.ErrOption)
 		claim.Next = claim.Next[1:]
-		if _, err := f.store.Extend(f.Context(), claim, 1000, long); !errors.Is(err, lease.ErrOption) {
-			f.Errorf("Extend with a short token: error %v, want ErrOption", err)
-		}
+		f.wantErr("Extend with a short token", errOf(f.store.Extend(f.Context(), claim, 1000, long)), lease.ErrOption)
 		f.wantRows("bad extensions", before)
 	}},
 	{promise: "values at the limits are accepted", run: func(f *fixture) {
@@ -42,25 +36,16 @@ var inputTests = []test{
 		r.First, r.Last, r.Token, r.TTL = 1<<63-1, 1<<63-1, NewToken(), 100*365*24*time.Hour
 		f.extend(f.acquire(r).Claim, 1<<63-1, r.TTL)
 		r.Token = NewToken()
-		if _, err := f.store.Acquire(f.Context(), r); !errors.Is(err, lease.ErrNoWorker) {
-			f.Errorf("error %v, want ErrNoWorker", err)
-		}
+		f.wantErr("Acquire of a held worker", errOf(f.store.Acquire(f.Context(), r)), lease.ErrNoWorker)
 	}},
 	{promise: "a cancelled context is returned", run: func(f *fixture) {
 		claim := f.take(0, 9).Claim
 		ctx, cancel := context.WithCancel(f.Context())
 		cancel()
-		_, acquired := f.store.Acquire(ctx, f.request(0, 9))
-		_, extended := f.store.Extend(ctx, claim, 1000, long)
-		released := f.store.Release(ctx, claim, 0)
-		_, listed := f.store.List(ctx, f.namespace)
-		for call, err := range map[string]error{
-			"Acquire": acquired, "Extend": extended, "Release": released, "List": listed,
-		} {
-			if !errors.Is(err, context.Canceled) || errors.Is(err, lease.ErrLost) {
-				f.Errorf("%s: error %v, want context.Canceled", call, err)
-			}
-		}
+		f.wantErr("Acquire", errOf(f.store.Acquire(ctx, f.request(0, 9))), context.Canceled)
+		f.wantErr("Extend", errOf(f.store.Extend(ctx, claim, 1000, long)), context.Canceled)
+		f.wantErr("Release", f.store.Release(ctx, claim, 0), context.Canceled)
+		f.wantErr("List", errOf(f.store.List(ctx, f.namespace)), context.Canceled)
 
 		f.extend(claim, 1000, long) // nothing was lost by it
 	}},
@@ -77,11 +62,10 @@ var laterTests = []test{
 		f.extend(claim, 1000, long)
 		f.settings.Require(f.TB, f.store, f.namespace)
 		claim.Token, claim.Next = claim.Next, NewToken()
-		_, added := f.store.Acquire(f.Context(), f.request(2, 2))
-		_, takenOver := f.store.Acquire(f.Context(), f.request(0, 0))
-		_, extended := f.store.Extend(f.Context(), claim, 2000, long)
 		for call, err := range map[string]error{
-			"Acquire of a new worker": added, "Acquire of a free worker": takenOver, "Extend": extended,
+			"Acquire of a new worker":  errOf(f.store.Acquire(f.Context(), f.request(2, 2))),
+			"Acquire of a free worker": errOf(f.store.Acquire(f.Context(), f.request(0, 0))),
+			"Extend":                   errOf(f.store.Extend(f.Context(), claim, 2000, long)),
 		} {
 			var later *lease.VersionError
 			if !errors.As(err, &later) || !unnamed(err) {

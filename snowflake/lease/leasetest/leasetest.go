@@ -9,10 +9,10 @@
 package leasetest
 
 import (
-	"crypto/rand"
-	"encoding/hex"
 	"errors"
+	"fmt"
 	"math"
+	"math/rand/v2"
 	"slices"
 	"testing"
 	"time"
@@ -88,11 +88,7 @@ const (
 var holder = leasestore.Holder{Host: "a.example.com", PID: 4711, Version: "v1.2.3"}
 
 // NewToken returns a new random token for a [leasestore.Request].
-func NewToken() string {
-	var b [16]byte
-	_, _ = rand.Read(b[:]) // never fails: crypto/rand ends the program instead
-	return hex.EncodeToString(b[:])
-}
+func NewToken() string { return fmt.Sprintf("%016x%016x", rand.Uint64(), rand.Uint64()) }
 
 // fixture is a test with a store and its own namespace in it.
 type fixture struct {
@@ -118,13 +114,10 @@ func (f *fixture) acquire(r leasestore.Request) leasestore.Grant {
 	if err != nil {
 		f.Fatalf("Acquire of workers %d to %d: %v", r.First, r.Last, err)
 	}
-	isAnswer := grant.Namespace == r.Namespace && grant.Token == r.Token
 	isInRange := r.First <= grant.Worker && grant.Worker <= r.Last
-	if !isAnswer || !isInRange {
-		f.Fatalf("Acquire(%+v)\nreturned the claim %+v of another namespace, token or range", r, grant.Claim)
-	}
-	if grant.Next != "" {
-		f.Fatalf("Acquire returned the next token %q, want none", grant.Next)
+	want := leasestore.Claim{Namespace: r.Namespace, Worker: grant.Worker, Epoch: grant.Epoch, Token: r.Token}
+	if grant.Claim != want || !isInRange {
+		f.Fatalf("Acquire(%+v)\nreturned the claim %+v, want one of the range, and %+v", r, grant.Claim, want)
 	}
 
 	grant.Next = NewToken()
@@ -243,17 +236,24 @@ func (f *fixture) takeOver(c leasestore.Claim) leasestore.Grant {
 	return f.take(c.Worker, c.Worker)
 }
 
+// wantErr checks the error of a call.
+func (f *fixture) wantErr(call string, err, want error) {
+	f.Helper()
+	if !errors.Is(err, want) {
+		f.Errorf("%s: error %v, want %v", call, err, want)
+	}
+}
+
+// errOf returns the error of a call whose result does not matter.
+func errOf[T any](_ T, err error) error { return err }
+
 // wantLost checks that the claim can be neither extended nor released: both calls return ErrLost and change nothing.
 func (f *fixture) wantLost(c leasestore.Claim, what string) {
 	f.Helper()
 	before := f.list(f.namespace)
-	if _, err := f.store.Extend(f.Context(), c, 5000, 9*long); !errors.Is(err, lease.ErrLost) {
-		f.Errorf("Extend by %s: error %v, want ErrLost", what, err)
-	}
+	f.wantErr("Extend by "+what, errOf(f.store.Extend(f.Context(), c, 5000, 9*long)), lease.ErrLost)
 	for _, c.Next = range []string{c.Next, ""} {
-		if err := f.store.Release(f.Context(), c, 0); !errors.Is(err, lease.ErrLost) {
-			f.Errorf("Release by %s: error %v, want ErrLost", what, err)
-		}
+		f.wantErr("Release by "+what, f.store.Release(f.Context(), c, 0), lease.ErrLost)
 	}
 	f.wantRows("Extend and Release by "+what, before)
 }

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/sqlflake/sqlflake/internal/testdb"
+	"github.com/sqlflake/sqlflake/snowflake/lease"
 	"github.com/sqlflake/sqlflake/snowflake/lease/leasestore"
 	"github.com/sqlflake/sqlflake/snowflake/lease/sqllease"
 	"github.com/sqlflake/sqlflake/snowflake/sqldb"
@@ -92,9 +93,7 @@ func TestStatementsPerCall(t *testing.T) {
 			{"Release", 1, func() { mustRelease(t, store, claim) }},
 			{"Acquire that takes over", 2, acquire},
 			{"Acquire when all are held", 2, func() {
-				if _, err := store.Acquire(t.Context(), sqlRequest("n", 0, 0)); err == nil {
-					t.Error("no error")
-				}
+				wantErr(t, "all are held", errOf(store.Acquire(t.Context(), sqlRequest("n", 0, 0))), lease.ErrNoWorker)
 			}},
 			{"Acquire of a number never taken", 3, func() { mustAcquire(t, store, sqlRequest("n", 1, 1)) }},
 			{"Acquire with the same token", 1, func() {
@@ -102,11 +101,7 @@ func TestStatementsPerCall(t *testing.T) {
 				r.Token = claim.Token
 				mustAcquire(t, store, r)
 			}},
-			{"List", 1, func() {
-				if _, err := store.List(t.Context(), ""); err != nil {
-					t.Error(err)
-				}
-			}},
+			{"List", 1, func() { must(t, errOf(store.List(t.Context(), ""))) }},
 		} {
 			before := count.statements.Load()
 			step.call()
@@ -151,15 +146,7 @@ func (c movingConnector) Connect(ctx context.Context) (driver.Conn, error) {
 // movingStore returns a store on the tables of db that calls before with the number of each step of a move.
 func movingStore(t *testing.T, db *sql.DB, target testdb.Target, dialect sqldb.Dialect, before func(n int64)) *sqllease.Store {
 	t.Helper()
-	pool := movingPool(db, target.DSN, before)
+	pool := sql.OpenDB(movingConnector{&counter{driver: db.Driver(), dsn: target.DSN, before: before}})
 	t.Cleanup(func() { _ = pool.Close() })
-	store, err := sqllease.New(pool, dialect)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return store
-}
-
-func movingPool(db *sql.DB, dsn string, before func(n int64)) *sql.DB {
-	return sql.OpenDB(movingConnector{&counter{driver: db.Driver(), dsn: dsn, before: before}})
+	return newStore(t, pool, dialect)
 }

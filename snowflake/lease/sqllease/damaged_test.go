@@ -20,8 +20,7 @@ import (
 func TestTablesThatDisagreeAreDamagedAndNothingIsCreated(t *testing.T) {
 	eachDatabase(t, func(t *testing.T, target testdb.Target, dialect sqldb.Dialect) {
 		for _, lost := range []string{"snowflake_namespaces", "snowflake_leases"} {
-			db := target.Open(t)
-			store := newSQL(t, db, dialect)
+			db, store := openSQL(t, target, dialect)
 			layout := "epoch=2025-01-01T00:00:00Z tick=1ms time:41 worker:10 sequence:12"
 			r := sqlRequest("n", 0, 9)
 			r.Layout = layout
@@ -29,27 +28,18 @@ func TestTablesThatDisagreeAreDamagedAndNothingIsCreated(t *testing.T) {
 
 			exec(t, db, "DELETE FROM "+lost)
 			r.Token = leasetest.NewToken()
-			if grant, err := store.Acquire(t.Context(), r); !errors.Is(err, lease.ErrDamaged) {
-				t.Errorf("without the rows of %s: %+v, %v, want ErrDamaged", lost, grant, err)
-			}
-			if entries, err := store.List(t.Context(), ""); lost == "snowflake_namespaces" && !errors.Is(err, lease.ErrDamaged) {
-				t.Errorf("List without namespaces: %+v, %v, want ErrDamaged", entries, err)
+			wantErr(t, "Acquire without the rows of "+lost, errOf(store.Acquire(t.Context(), r)), lease.ErrDamaged)
+			if lost == "snowflake_namespaces" {
+				wantErr(t, "List without namespaces", errOf(store.List(t.Context(), "")), lease.ErrDamaged)
 			}
 
 			exec(t, db, "DROP TABLE "+lost)
-			again, err := sqllease.New(db, dialect)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if err := again.Migrate(t.Context()); !errors.Is(err, lease.ErrDamaged) {
-				t.Errorf("Migrate without %s: %v, want ErrDamaged", lost, err)
-			}
+			again := newStore(t, db, dialect)
+			wantErr(t, "Migrate without "+lost, again.Migrate(t.Context()), lease.ErrDamaged)
 
 			other := map[string]string{"snowflake_namespaces": "snowflake_leases", "snowflake_leases": "snowflake_namespaces"}[lost]
 			exec(t, db, "DELETE FROM "+other)
-			if err := again.Migrate(t.Context()); err != nil { // nothing was in it: a process was killed between the two
-				t.Errorf("Migrate without %s, and an empty %s: %v", lost, other, err)
-			}
+			must(t, again.Migrate(t.Context())) // nothing was in it: a process was killed between the two
 			exec(t, db, "DROP TABLE "+lost)
 			exec(t, db, "DROP TABLE "+other)
 		}
@@ -59,24 +49,17 @@ func TestTablesThatDisagreeAreDamagedAndNothingIsCreated(t *testing.T) {
 // The search_path leads to each of the tables in another schema.
 func TestTablesInTwoSchemasAreRefused(t *testing.T) {
 	db := testdb.Postgres(t).Open(t)
-	conn, err := db.Conn(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() { _ = conn.Close() }()
+	conn := openConn(t, db)
 	newSQL(t, conn, sqldb.Postgres)
 	exec(t, conn, "CREATE SCHEMA first")
 	exec(t, conn, "CREATE TABLE first.snowflake_namespaces AS SELECT * FROM snowflake_namespaces")
 	exec(t, conn, "SELECT set_config('search_path', 'first, ' || current_schema(), false)")
 	for what, call := range map[string]func(*sqllease.Store) error{
 		"Migrate": func(s *sqllease.Store) error { return s.Migrate(t.Context()) },
-		"Acquire": func(s *sqllease.Store) error { _, err := s.Acquire(t.Context(), sqlRequest("n", 0, 0)); return err },
+		"Acquire": func(s *sqllease.Store) error { return errOf(s.Acquire(t.Context(), sqlRequest("n", 0, 0))) },
 	} {
-		store, err := sqllease.New(conn, sqldb.Postgres)
-		if err != nil {
-			t.Fatal(err)
-		}
-		wantErr(t, what, call(store), lease.ErrOption, "first.snowflake_namespaces", "two schemas")
+		err := call(newStore(t, conn, sqldb.Postgres))
+		wantErr(t, what, err, lease.ErrOption, "first.snowflake_namespaces", "two schemas")
 	}
 }
 
@@ -84,16 +67,13 @@ func TestTablesInTwoSchemasAreRefused(t *testing.T) {
 // nothing in the layout of the namespace.
 func TestAWorkerOfAnotherGenerationIsNotLent(t *testing.T) {
 	eachDatabase(t, func(t *testing.T, target testdb.Target, dialect sqldb.Dialect) {
-		db := target.Open(t)
-		store := newSQL(t, db, dialect)
+		db, store := openSQL(t, target, dialect)
 		mustRelease(t, store, mustAcquire(t, store, sqlRequest("n", 0, 0)).Claim)
 
 		for _, generation := range []int{1, -1} {
 			exec(t, db, fmt.Sprintf("UPDATE snowflake_leases SET generation = %d WHERE worker = 0", generation))
-			var none *lease.NoWorkerError
-			if grant, err := store.Acquire(t.Context(), sqlRequest("n", 0, 0)); !errors.As(err, &none) {
-				t.Errorf("generation %d: %+v, %v, want NoWorkerError", generation, grant, err)
-			}
+			err := errOf(store.Acquire(t.Context(), sqlRequest("n", 0, 0)))
+			wantErr(t, fmt.Sprint("generation ", generation), err, lease.ErrNoWorker)
 
 			claim := mustAcquire(t, store, sqlRequest("n", 0, 1)).Claim
 			if claim.Worker != 1 {
@@ -107,8 +87,8 @@ func TestAWorkerOfAnotherGenerationIsNotLent(t *testing.T) {
 // The process ended after it had added the first lease.
 func TestAnAcquisitionMarksANamespaceThatHasLeases(t *testing.T) {
 	eachDatabase(t, func(t *testing.T, target testdb.Target, dialect sqldb.Dialect) {
-		db := target.Open(t)
-		store, r := newSQL(t, db, dialect), sqlRequest("n", 0, 0)
+		db, store := openSQL(t, target, dialect)
+		r := sqlRequest("n", 0, 0)
 		mustAcquire(t, store, r)
 		exec(t, db, "UPDATE snowflake_namespaces SET has_leases = 0")
 
@@ -130,9 +110,7 @@ var afterRestore = map[sqldb.Dialect]string{
 // The server can't know that the table is an older one. The statement makes it a failover.
 func TestAfterARestoreInPlaceTheStatementOfTheGuideKeepsOwnersApart(t *testing.T) {
 	guide, err := os.ReadFile("../PRODUCTION.md")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	eachSQL(t, func(t *testing.T, target testdb.Target, dialect sqldb.Dialect) {
 		statement, ok := afterRestore[dialect]
 		if !ok {
@@ -141,8 +119,7 @@ func TestAfterARestoreInPlaceTheStatementOfTheGuideKeepsOwnersApart(t *testing.T
 		if !strings.Contains(string(guide), statement+";") {
 			t.Errorf("PRODUCTION.md has another statement than %s", statement)
 		}
-		db := target.Open(t)
-		store := newSQL(t, db, dialect)
+		db, store := openSQL(t, target, dialect)
 		acquire := func(worker int64) leasestore.Grant {
 			t.Helper()
 			r := sqlRequest("n", worker, worker)
@@ -153,9 +130,7 @@ func TestAfterARestoreInPlaceTheStatementOfTheGuideKeepsOwnersApart(t *testing.T
 		back := keepTables(t, db)
 		forgotten := acquire(1)
 		extended, err := store.Extend(t.Context(), keep(forgotten.Claim), 1500, time.Hour)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		back()
 		if grant := acquire(2); !grant.Floor.IsZero() {
 			t.Errorf("the store found out by itself: %+v", grant)

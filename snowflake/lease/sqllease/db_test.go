@@ -3,17 +3,14 @@ package sqllease_test
 import (
 	"context"
 	"database/sql"
-	"errors"
 	"fmt"
 	"os"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/sqlflake/sqlflake/internal/testdb"
 	"github.com/sqlflake/sqlflake/snowflake/lease"
 	"github.com/sqlflake/sqlflake/snowflake/lease/leasetest"
-	"github.com/sqlflake/sqlflake/snowflake/lease/sqllease"
 	"github.com/sqlflake/sqlflake/snowflake/sqldb"
 )
 
@@ -30,13 +27,7 @@ func TestMigrateRejectsConnectionsThatDoNotCommit(t *testing.T) {
 	off := target
 	off.DSN += "&autocommit=0"
 	for name, db := range map[string]sqldb.DB{"OFF": off.Open(t), "0": answering{target.Open(t), "autocommit=0"}} {
-		store, err := sqllease.New(db, sqldb.MySQL)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := store.Migrate(t.Context()); !errors.Is(err, lease.ErrOption) {
-			t.Errorf("%s: %v, want ErrOption", name, err)
-		}
+		wantErr(t, name, newStore(t, db, sqldb.MySQL).Migrate(t.Context()), lease.ErrOption)
 	}
 }
 
@@ -83,10 +74,7 @@ func TestSettingsWithWhichACrashForgetsCommitsAreReported(t *testing.T) {
 				if test.statement != "" {
 					exec(t, db, test.statement)
 				}
-				store, err := sqllease.New(answering{db, test.variables}, targets.dialect)
-				if err != nil {
-					t.Fatal(err)
-				}
+				store := newStore(t, answering{db, test.variables}, targets.dialect)
 				grant, err := store.Acquire(t.Context(), sqlRequest(leasetest.NewToken(), 0, 0))
 				if err != nil || (grant.Warning != nil) != (test.want != "") || !strings.Contains(fmt.Sprint(grant.Warning), test.want) {
 					t.Errorf("%+v: warning %v, error %v", test, grant.Warning, err)
@@ -131,9 +119,7 @@ func TestAServerThatIgnoresLastInsertIDIsRefusedAndLosesNoHorizon(t *testing.T) 
 	db := testdb.MariaDB(t).Open(t)
 	sound, store := newSQL(t, db, sqldb.MySQL), newSQL(t, forgetful{db}, sqldb.MySQL)
 	claim := mustAcquire(t, store, sqlRequest("n", 0, 0)).Claim
-	if _, err := store.Extend(t.Context(), keep(claim), 4711, time.Hour); !errors.Is(err, lease.ErrOption) || !strings.Contains(err.Error(), "LAST_INSERT_ID") {
-		t.Errorf("Extend: %v", err)
-	}
+	wantErr(t, "Extend", extendErr(t, store, keep(claim), 4711), lease.ErrOption, "LAST_INSERT_ID")
 	mustExtend(t, sound, keep(claim), 4711)
 	mustRelease(t, store, claim)
 	if next := mustAcquire(t, store, sqlRequest("n", 0, 0)); next.Horizon != 4711 || next.Epoch != 2 {

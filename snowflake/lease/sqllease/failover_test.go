@@ -53,15 +53,11 @@ func TestAnotherServerSetsAFloor(t *testing.T) {
 				}
 				sure := keep(unsure.Claim)
 				sure.Deadline = far{}
-				if _, err := store.Extend(t.Context(), sure, 50, time.Second); err != nil {
-					t.Errorf("an owner that knows better, in round %d: %v", round, err)
-				}
+				must(t, errOf(store.Extend(t.Context(), sure, 50, time.Second))) // an owner that knows better
 			}
-			_, err := store.Extend(t.Context(), keep(goesOn.Claim), 50, time.Hour)
-			if err != nil {
-				t.Errorf("an owner that had not expired: %v", err)
-			}
-			if _, err = store.Extend(t.Context(), keep(expired.Claim), 50, time.Hour); (dialect != sqldb.SQLite) != errors.Is(err, lease.ErrLost) {
+			mustExtend(t, store, keep(goesOn.Claim), 50) // which had not expired
+			err := extendErr(t, store, keep(expired.Claim), 50)
+			if lost := errors.Is(err, lease.ErrLost); lost != (dialect != sqldb.SQLite) {
 				t.Errorf("an owner that had expired: %v", err)
 			}
 		}
@@ -105,8 +101,7 @@ func TestAFloorIsAboveHorizonsThatAreAheadOfTheReach(t *testing.T) {
 	const reach = 20 * time.Second
 	layout := snowflake.Default()
 	eachServer(t, func(t *testing.T, target testdb.Target, dialect sqldb.Dialect) {
-		db := target.Open(t)
-		store := newSQL(t, db, dialect)
+		db, store := openSQL(t, target, dialect)
 		for i, test := range []struct {
 			ahead, floor time.Duration
 			expired      bool
@@ -145,8 +140,7 @@ func TestAFloorIsAboveHorizonsThatAreAheadOfTheReach(t *testing.T) {
 func TestAServerThatChangesDuringAnAcquisitionSetsAFloor(t *testing.T) {
 	const update, seen = "UPDATE snowflake_namespaces SET ", 1_000_000_000_000
 	eachServer(t, func(t *testing.T, target testdb.Target, dialect sqldb.Dialect) {
-		db := target.Open(t)
-		store := newSQL(t, db, dialect)
+		db, store := openSQL(t, target, dialect)
 		mustAcquire(t, store, sqlRequest("n", 0, 0))
 		worker := int64(1)
 		for what, change := range map[string]string{
@@ -170,10 +164,7 @@ func TestAServerThatChangesDuringAnAcquisitionSetsAFloor(t *testing.T) {
 					})
 					r := sqlRequest("n", worker, worker)
 					r.Reach, r.Token = time.Hour, leasetest.NewToken()
-					grant, err := asker.Acquire(t.Context(), r)
-					if err != nil || grant.Worker != worker {
-						t.Fatalf("%s: worker %d, %v", what, grant.Worker, err)
-					}
+					grant := mustAcquire(t, asker, r)
 					var want time.Time
 					if changed := ask[int64](t, db, "SELECT server_since_ms FROM snowflake_namespaces"); changed > 0 {
 						want = time.UnixMilli(changed + ask[int64](t, db, "SELECT reach_ms FROM snowflake_namespaces"))
@@ -215,7 +206,7 @@ func extendWith(t *testing.T, before func(db *sql.DB, host string, n int64), wan
 		host := ask[string](t, db, "SELECT server FROM snowflake_namespaces")
 		store, _ := countedStore(t, db, target, dialect, func(n int64) { before(db, host, n) })
 		exec(t, db, "UPDATE snowflake_namespaces SET server = 'another'")
-		if _, err := store.Extend(t.Context(), keep(grant.Claim), 10, time.Hour); !want(err) {
+		if err := extendErr(t, store, keep(grant.Claim), 10); !want(err) {
 			t.Error(err)
 		}
 	})
@@ -224,18 +215,15 @@ func extendWith(t *testing.T, before func(db *sql.DB, host string, n int64), wan
 // The second of two failovers leads to a server whose clock is behind the time of the first one.
 func TestAServerWithAClockBehindTheLastFailoverKeepsTheFloor(t *testing.T) {
 	eachServer(t, func(t *testing.T, target testdb.Target, dialect sqldb.Dialect) {
-		db := target.Open(t)
-		store := newSQL(t, db, dialect)
+		db, store := openSQL(t, target, dialect)
 		owner := mustAcquire(t, store, sqlRequest("n", 0, 0))
 		changed := time.Now().Add(2 * time.Hour).Truncate(time.Millisecond)
 		exec(t, db, fmt.Sprintf("UPDATE snowflake_namespaces SET server = 'another', server_since_ms = %d", changed.UnixMilli()))
 		sure := keep(owner.Claim)
 		sure.Deadline = far{}
-		if _, err := store.Extend(t.Context(), sure, 10, time.Hour); err != nil {
-			t.Errorf("an owner that has not expired: %v", err)
-		}
-		if next, err := store.Acquire(t.Context(), sqlRequest("n", 1, 1)); err != nil || !next.Floor.Equal(changed) {
-			t.Errorf("floor %v, %v; want %v", next.Floor, err, changed)
+		mustExtend(t, store, sure, 10) // has not expired
+		if next := mustAcquire(t, store, sqlRequest("n", 1, 1)); !next.Floor.Equal(changed) {
+			t.Errorf("floor %v, want %v", next.Floor, changed)
 		}
 	})
 }
@@ -243,8 +231,7 @@ func TestAServerWithAClockBehindTheLastFailoverKeepsTheFloor(t *testing.T) {
 // A replica that is promoted may lack the greater reach, and then sets too low a floor.
 func TestAGreaterReachCountsOnceReplicasHaveIt(t *testing.T) {
 	eachSQL(t, func(t *testing.T, target testdb.Target, dialect sqldb.Dialect) {
-		db := target.Open(t)
-		store := newSQL(t, db, dialect)
+		db, store := openSQL(t, target, dialect)
 		r := sqlRequest("n", 0, 0)
 		r.Reach = time.Minute
 		grant := mustAcquire(t, store, r)
@@ -286,8 +273,8 @@ func TestAGreaterReachCountsOnceReplicasHaveIt(t *testing.T) {
 // The second of two failovers leads back to the first server, which has kept its identity and missed what was between.
 func TestAnOldPrimaryThatIsMadePrimaryAgainSetsAFloor(t *testing.T) {
 	eachServer(t, func(t *testing.T, target testdb.Target, dialect sqldb.Dialect) {
-		db := target.Open(t)
-		store, other := newSQL(t, db, dialect), newSQL(t, db, dialect)
+		db, store := openSQL(t, target, dialect)
+		other := newSQL(t, db, dialect)
 		r := sqlRequest("n", 0, 0)
 		r.Reach = time.Hour
 		owner := mustAcquire(t, store, r)
@@ -297,9 +284,9 @@ func TestAnOldPrimaryThatIsMadePrimaryAgainSetsAFloor(t *testing.T) {
 		back()
 		mustExtend(t, store, keep(owner.Claim), 20)
 		r.First, r.Last, r.Token = 1, 1, leasetest.NewToken()
-		next, err := other.Acquire(t.Context(), r)
-		if d := next.Floor.Sub(next.Now); err != nil || d > time.Hour || d < time.Hour-time.Minute {
-			t.Errorf("floor %v ahead of the clock, %v; want %v", d, err, time.Hour)
+		next := mustAcquire(t, other, r)
+		if d := next.Floor.Sub(next.Now); d > time.Hour || d < time.Hour-time.Minute {
+			t.Errorf("floor %v ahead of the clock, want %v", d, time.Hour)
 		}
 	})
 }
@@ -313,8 +300,6 @@ func (far) IsAhead() bool { return true }
 func TestStoreKeepsTheContractBehindPgBouncer(t *testing.T) {
 	t.Parallel()
 	target := withDSN(testdb.PgBouncer, "&default_query_exec_mode=exec")(t)
-	db := target.Open(t)
-	db.SetMaxOpenConns(10)
-	store := newSQL(t, db, sqldb.Postgres)
+	db, store := openSQL(t, target, sqldb.Postgres)
 	leasetest.Run(t, func(*testing.T) leasestore.Store { return store }, settings(db))
 }

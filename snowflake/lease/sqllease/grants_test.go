@@ -47,9 +47,7 @@ func TestTheGrantsOfTheGuideAreEnoughAndNeeded(t *testing.T) {
 			}
 			quiet := lease.WithLogger(slog.New(slog.DiscardHandler))
 			l, err := sqllease.Open(t.Context(), kind.open(t, target, owner, strings.Join(all, ", ")), kind.dialect, quiet, lease.WithWorkers(7, 7))
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			if err := l.Close(t.Context()); err != nil || l.Generator().Worker() != 7 {
 				t.Errorf("Open: worker %d, want 7; Close: %v", l.Generator().Worker(), err)
 			}
@@ -118,18 +116,14 @@ func asPostgresRole(t *testing.T, _ testdb.Target, owner *sql.DB, rights string)
 	need(t, owner, "CREATE ROLE "+name, "GRANT USAGE ON SCHEMA "+schema+" TO "+name,
 		"GRANT "+rights+" ON snowflake_namespaces, snowflake_leases TO "+name)
 	conn, err := owner.Conn(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	t.Cleanup(func() {
 		_, err := conn.ExecContext(context.WithoutCancel(t.Context()), "RESET ROLE")
 		if err = errors.Join(err, conn.Close()); err != nil {
 			t.Error(err)
 		}
 	})
-	if _, err := conn.ExecContext(t.Context(), "SET ROLE "+name); err != nil {
-		t.Fatal(err)
-	}
+	must(t, errOf(conn.ExecContext(t.Context(), "SET ROLE "+name)))
 	return conn
 }
 
@@ -137,17 +131,13 @@ func asMySQLUser(t *testing.T, target testdb.Target, owner *sql.DB, rights strin
 	t.Helper()
 	name := account(t, owner, "DROP USER {name}@'%'")
 	config, err := mysql.ParseDSN(target.DSN)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	config.User, config.Passwd = name, leasetest.NewToken()+"-A"
 	need(t, owner, "CREATE USER "+name+"@'%' IDENTIFIED BY '"+config.Passwd+"'",
 		"GRANT "+rights+" ON "+config.DBName+".snowflake_namespaces TO "+name+"@'%'",
 		"GRANT "+rights+" ON "+config.DBName+".snowflake_leases TO "+name+"@'%'")
 	db, err := sql.Open("mysql", config.FormatDSN())
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	t.Cleanup(func() { _ = db.Close() })
 	return db
 }
@@ -160,17 +150,13 @@ func TestNoCodeOfAStrangerRuns(t *testing.T) {
 		if err == nil {
 			err = opened.Close(t.Context())
 		}
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		store := newSQL(t, db, sqldb.Postgres)
 		leasetest.Run(t, func(*testing.T) leasestore.Store { return store }, settings(victim.Safe))
 		clear(t, victim.Safe)
 
 		// A share, a failover, and the extensions after it.
-		if err := store.SetShare(t.Context(), "n", snowflake.Default(), 0, 2); err != nil {
-			t.Fatal(err)
-		}
+		must(t, store.SetShare(t.Context(), "n", snowflake.Default(), 0, 2))
 		r := layoutRequest(snowflake.Default(), 0, 2)
 		r.Reach = time.Minute
 		known, assured := mustAcquire(t, store, r).Claim, mustAcquire(t, store, layoutRequest(snowflake.Default(), 0, 2)).Claim

@@ -5,8 +5,8 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
-	"math/rand/v2"
 	"regexp"
+	"slices"
 	"time"
 
 	"github.com/sqlflake/sqlflake/internal/sqltable"
@@ -18,7 +18,7 @@ import (
 
 const (
 	moveAttempts = 10
-	movePause    = 50 * time.Millisecond // at most, times the attempt
+	movePause    = 50 * time.Millisecond // see sqltable.Repeat
 
 	// moveReserve is how much later than two periods a start may be: as far as horizons are ahead of the clock.
 	moveReserve = 2 * lease.MaxWindow
@@ -75,18 +75,11 @@ func (s *Store) Move(ctx context.Context, namespace string, to snowflake.Layout)
 	}
 
 	r.TTL = 0 // no lease: the namespace is not added
-	for attempt := 1; ; attempt++ {
+	err = sqltable.Repeat(ctx, moveAttempts, movePause, func() (done bool, err error) {
 		start, err = s.moveOnce(ctx, begin, r, to)
-		if isFinal := err == nil || !isRepeatable(err); isFinal || attempt == moveAttempts {
-			return start, err
-		}
-
-		select {
-		case <-time.After(rand.N(movePause * time.Duration(attempt))):
-		case <-ctx.Done():
-			return time.Time{}, errors.Join(ctx.Err(), err)
-		}
-	}
+		return err == nil || !isRepeatable(err), err
+	})
+	return start, err
 }
 
 type beginner interface {
@@ -100,13 +93,13 @@ var errMoved = errors.New("lease: the namespace has changed meanwhile")
 // it.
 var lockText = regexp.MustCompile(`\bError (1205|1213)\b|database is locked|SQLITE_BUSY`)
 
+// lockStates are a serialization failure, a deadlock and a lock that was not available.
+var lockStates = []string{"40001", "40P01", "55P03"}
+
 // isRepeatable reports whether a transaction that has failed, and has changed nothing, can succeed.
 func isRepeatable(err error) bool {
-	switch sqltable.State(err) {
-	case "40001", "40P01", "55P03": // a serialization failure, a deadlock, a lock that was not available
-		return true
-	}
-	return errors.Is(err, errMoved) || lockText.MatchString(err.Error())
+	isLocked := slices.Contains(lockStates, sqltable.State(err)) || lockText.MatchString(err.Error())
+	return isLocked || errors.Is(err, errMoved)
 }
 
 // moveOnce records the server, and then moves the namespace in one transaction.
@@ -253,14 +246,9 @@ func (found *survey) start(name string, from, to snowflake.Layout) (int64, error
 		return 0, fmt.Errorf("%w: namespace %q can't move from %q to %q: %w", lease.ErrLayout, name, from, to, err)
 	}
 
-	after := found.now
-	for _, at := range []time.Time{
-		from.Start(found.horizon), from.Start(found.namespace.start), time.UnixMilli(found.floor()),
-	} {
-		if at.After(after) {
-			after = at
-		}
-	}
+	after := slices.MaxFunc([]time.Time{
+		found.now, from.Start(found.horizon), from.Start(found.namespace.start), time.UnixMilli(found.floor()),
+	}, time.Time.Compare)
 	begins, err := to.Follows(from, after.Add(from.Tick()))
 	if err != nil {
 		return fail(err)
@@ -275,12 +263,5 @@ func (found *survey) start(name string, from, to snowflake.Layout) (int64, error
 	if err != nil {
 		return fail(err)
 	}
-	tick, err := to.Field(id, snowflake.FieldTime)
-	if err != nil {
-		return fail(err)
-	}
-	if to.Start(tick).Before(begins) {
-		tick++
-	}
-	return tick, nil
+	return to.Field(id, snowflake.FieldTime) // begins is the start of a tick
 }

@@ -39,35 +39,26 @@ func content(t *testing.T, db *sql.DB) string {
 		"SELECT CONCAT_WS(' ', namespace, worker, epoch, token, horizon, generation, reserved_for) FROM snowflake_leases ORDER BY 1",
 	} {
 		rows, err := db.QueryContext(t.Context(), query)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		defer rows.Close()
 		for rows.Next() {
 			var row string
-			if err := rows.Scan(&row); err != nil {
-				t.Fatal(err)
-			}
+			must(t, rows.Scan(&row))
 			all.WriteString(row + "\n")
 		}
-		if err := rows.Err(); err != nil {
-			t.Fatal(err)
-		}
+		must(t, rows.Err())
 	}
 	return all.String()
 }
 
 func TestANamespaceMovesAndStartsAboveAllThatWas(t *testing.T) {
 	eachDatabase(t, func(t *testing.T, target testdb.Target, dialect sqldb.Dialect) {
-		db := target.Open(t)
-		store := newSQL(t, db, dialect)
+		db, store := openSQL(t, target, dialect)
 		ahead := time.Now().Add(2 * time.Second)
 		used(t, store, formerLayout, 3, ahead)
 		used(t, store, formerLayout, 1, time.Now())
 		start, err := store.Move(t.Context(), "n", laterLayout)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		if least, err := laterLayout.Follows(formerLayout, ahead); err != nil || start.Before(least) || start.After(least.Add(time.Minute)) {
 			t.Errorf("the start is %v, want %v, %v", start, least, err)
 		}
@@ -114,9 +105,7 @@ func TestOpenSaysThatItWaitsForTheStartOfALayout(t *testing.T) {
 	store := newSQL(t, testdb.SQLite(t).Open(t), sqldb.SQLite)
 	used(t, store, formerLayout, 3, time.Now().Add(14*time.Minute+30*time.Second))
 	start, err := store.Move(t.Context(), "n", laterLayout)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 
 	ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
 	defer cancel()
@@ -126,8 +115,7 @@ func TestOpenSaysThatItWaitsForTheStartOfALayout(t *testing.T) {
 
 func TestAMoveThatCanNotBeIsRefusedAndChangesNothing(t *testing.T) {
 	eachDatabase(t, func(t *testing.T, target testdb.Target, dialect sqldb.Dialect) {
-		db := target.Open(t)
-		store := newSQL(t, db, dialect)
+		db, store := openSQL(t, target, dialect)
 		used(t, store, formerLayout, 600, time.Now())
 		for what, test := range map[string]struct {
 			prepare, undo string
@@ -188,27 +176,18 @@ func TestAReservationOutlivesAMoveAndIsRefused(t *testing.T) {
 		open := func(layout snowflake.Layout) *lease.Lease {
 			l, err := lease.Open(t.Context(), store, lease.WithNamespace("n"), lease.WithWindow(10*time.Millisecond),
 				lease.WithGenerator(snowflake.WithLayout(layout)))
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			return l
 		}
 		before := open(formerLayout)
-		if err := before.Reserve(t.Context(), 1023, "orders"); err != nil {
-			t.Fatal(err)
-		}
-		if err := before.Close(t.Context()); err != nil {
-			t.Fatal(err)
-		}
-		if _, err := store.Move(t.Context(), "n", laterLayout); err != nil {
-			t.Fatal(err)
-		}
+		must(t, before.Reserve(t.Context(), 1023, "orders"))
+		must(t, before.Close(t.Context()))
+		must(t, errOf(store.Move(t.Context(), "n", laterLayout)))
 		after := open(laterLayout)
 		defer after.Close(t.Context())
 		for worker := range int64(2) {
-			if err := after.Reserve(t.Context(), 1023-worker, "orders"); !errors.Is(err, lease.ErrNoWorker) {
-				t.Errorf("worker %d: %v, want ErrNoWorker", 1023-worker, err)
-			}
+			err := after.Reserve(t.Context(), 1023-worker, "orders")
+			wantErr(t, fmt.Sprint("worker ", 1023-worker), err, lease.ErrNoWorker)
 		}
 		entries, err := store.List(t.Context(), "n")
 		if last := entries[len(entries)-1]; err != nil || !last.Reserved() || last.Worker != 1023 {
@@ -221,9 +200,7 @@ func TestAReservationOutlivesAMoveAndIsRefused(t *testing.T) {
 // either nothing moves, or neither of the two can do anything any more.
 func TestAnOldProcessThatStartsInTheMidstOfAMoveIssuesNothing(t *testing.T) {
 	eachDatabase(t, func(t *testing.T, target testdb.Target, dialect sqldb.Dialect) {
-		db := target.Open(t)
-		db.SetMaxOpenConns(10)
-		old := newSQL(t, db, dialect)
+		db, old := openSQL(t, target, dialect)
 		moved, kept := 0, 0
 		for statement := int64(1); ; statement++ {
 			clear(t, db)
@@ -293,9 +270,7 @@ func TestAnOldProcessThatStartsInTheMidstOfAMoveIssuesNothing(t *testing.T) {
 // the move holds there. The process is refused, or nothing moves.
 func TestAWorkerThatAnotherNodeAddsInTheMidstOfAMoveIssuesNothing(t *testing.T) {
 	eachServer(t, func(t *testing.T, target testdb.Target, dialect sqldb.Dialect) {
-		db := target.Open(t)
-		db.SetMaxOpenConns(10)
-		old := newSQL(t, db, dialect)
+		db, old := openSQL(t, target, dialect)
 		for statement, begun := int64(1), true; begun; statement++ {
 			begun = false
 			clear(t, db)
@@ -323,15 +298,9 @@ func TestAWorkerThatAnotherNodeAddsInTheMidstOfAMoveIssuesNothing(t *testing.T) 
 // A worker is added by a statement that has begun before the move, and ends after that has begun.
 func TestAMoveWaitsForAWorkerThatIsBeingAdded(t *testing.T) {
 	eachServer(t, func(t *testing.T, target testdb.Target, dialect sqldb.Dialect) {
-		db := target.Open(t)
-		db.SetMaxOpenConns(10)
-		store := newSQL(t, db, dialect)
+		db, store := openSQL(t, target, dialect)
 		used(t, store, formerLayout, 1, time.Now())
-		tx, err := db.BeginTx(t.Context(), nil)
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer func() { _ = tx.Rollback() }() // fails after the commit
+		tx := begin(t, db)
 		lock := map[sqldb.Dialect]string{sqldb.Postgres: "FOR SHARE", sqldb.MySQL: "LOCK IN SHARE MODE"}[dialect]
 		exec(t, tx, "SELECT * FROM snowflake_namespaces "+lock)
 		exec(t, tx, fmt.Sprintf(insertLease+"('n', 9, 1, '', 0, %d, 0, '', 'web-9', 0, '', 0)",
@@ -343,9 +312,7 @@ func TestAMoveWaitsForAWorkerThatIsBeingAdded(t *testing.T) {
 			answer <- err
 		}()
 		awaitLocks(t, db, dialect, 1, answer)
-		if err := tx.Commit(); err != nil {
-			t.Fatal(err)
-		}
+		must(t, tx.Commit())
 		var held *sqllease.HeldError
 		if err := <-answer; !errors.As(err, &held) || held.Worker != 9 {
 			t.Errorf("%v, want a *HeldError for worker 9", err)
@@ -357,15 +324,12 @@ func TestAMoveWaitsForAWorkerThatIsBeingAdded(t *testing.T) {
 func TestAfterAFailoverThatForgetsAMoveTheNextOneStartsAboveAll(t *testing.T) {
 	const reach = 10 * time.Second
 	eachServer(t, func(t *testing.T, target testdb.Target, dialect sqldb.Dialect) {
-		db := target.Open(t)
-		store := newSQL(t, db, dialect)
+		db, store := openSQL(t, target, dialect)
 		r := layoutRequest(formerLayout, 0, 0)
 		r.Reach = reach
 		mustRelease(t, store, mustAcquire(t, store, r).Claim)
 		back := keepTables(t, db)
-		if _, err := store.Move(t.Context(), "n", laterLayout); err != nil {
-			t.Fatal(err)
-		}
+		must(t, errOf(store.Move(t.Context(), "n", laterLayout)))
 		r.Layout, r.Token = laterLayout.String(), leasetest.NewToken()
 		time.Sleep(20 * time.Millisecond) // to the start
 		owner := keep(mustAcquire(t, store, r).Claim)
@@ -381,8 +345,6 @@ func TestAfterAFailoverThatForgetsAMoveTheNextOneStartsAboveAll(t *testing.T) {
 		if err != nil || start.Before(laterLayout.Start(horizon)) {
 			t.Errorf("the start is %v, %v, below the horizon of an owner that was forgotten, %v", start, err, laterLayout.Start(horizon))
 		}
-		if _, err := store.Extend(t.Context(), owner, horizon+1, time.Hour); !errors.Is(err, lease.ErrLost) {
-			t.Errorf("the owner that was forgotten: %v, want ErrLost", err)
-		}
+		wantErr(t, "the owner that was forgotten", extendErr(t, store, owner, horizon+1), lease.ErrLost)
 	})
 }

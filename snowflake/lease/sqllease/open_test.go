@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"errors"
+	"fmt"
 	"log/slog"
 	"os"
 	"strings"
@@ -32,9 +33,7 @@ func (silent) QueryContext(ctx context.Context, _ string, _ ...any) (*sql.Rows, 
 }
 
 func TestOpenReturnsTheErrorsOfEachStep(t *testing.T) {
-	if _, err := sqllease.Open(t.Context(), silent{}, "oracle"); !errors.Is(err, lease.ErrOption) {
-		t.Errorf("another dialect: %v, want ErrOption", err)
-	}
+	wantErr(t, "another dialect", errOf(sqllease.Open(t.Context(), silent{}, "oracle")), lease.ErrOption)
 	synctest.Test(t, func(t *testing.T) {
 		start := time.Now()
 		_, err := sqllease.Open(t.Context(), silent{}, sqldb.Postgres)
@@ -42,10 +41,8 @@ func TestOpenReturnsTheErrorsOfEachStep(t *testing.T) {
 			t.Errorf("a database that does not answer: %v after %v", err, time.Since(start))
 		}
 	})
-	target := testdb.SQLite(t)
-	if _, err := sqllease.Open(t.Context(), target.Open(t), sqldb.SQLite, nil); !errors.Is(err, lease.ErrOption) {
-		t.Errorf("a nil option: %v, want ErrOption", err)
-	}
+	db := testdb.SQLite(t).Open(t)
+	wantErr(t, "a nil option", errOf(sqllease.Open(t.Context(), db, sqldb.SQLite, nil)), lease.ErrOption)
 }
 
 // The application holds the only connection beyond the horizon, and takes it again as soon as it has given it back.
@@ -56,9 +53,7 @@ func TestAPoolOfOneExtendsWheneverItsConnectionIsFree(t *testing.T) {
 		db.SetMaxOpenConns(1)
 		l, err := lease.Open(t.Context(), newSQL(t, db, dialect), lease.WithWindow(window),
 			lease.WithMaxSkew(time.Minute), lease.WithLogger(slog.New(slog.DiscardHandler)))
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 
 		revision := int64(-1)
 		var conn *sql.Conn
@@ -68,23 +63,19 @@ func TestAPoolOfOneExtendsWheneverItsConnectionIsFree(t *testing.T) {
 			}
 			before := revision
 			row := conn.QueryRowContext(t.Context(), "SELECT revision FROM snowflake_leases")
-			if err := row.Scan(&revision); err != nil {
-				t.Fatal(err)
-			}
+			must(t, row.Scan(&revision))
 			if revision == before {
 				t.Error("the connection was free, and the lease has not used it")
 			}
 			time.Sleep(window * 5 / 4)
 			if n == 5 {
 				time.AfterFunc(window, func() { _ = conn.Close() })
-			} else if err := conn.Close(); err != nil {
-				t.Fatal(err)
+			} else {
+				must(t, conn.Close())
 			}
 		}
 
-		if err := l.Close(t.Context()); err != nil { // it waits for the connection
-			t.Error(err)
-		}
+		must(t, l.Close(t.Context())) // it waits for the connection
 		for start := time.Now(); db.Stats().InUse > 0; time.Sleep(time.Millisecond) {
 			if time.Since(start) > time.Minute {
 				t.Fatalf("the lease has kept a connection: %+v", db.Stats())
@@ -96,10 +87,10 @@ func TestAPoolOfOneExtendsWheneverItsConnectionIsFree(t *testing.T) {
 // calls are those that talk to the database.
 func calls(store *sqllease.Store, c leasestore.Claim) map[string]func(context.Context) error {
 	return map[string]func(context.Context) error{
-		"Acquire": func(ctx context.Context) error { _, err := store.Acquire(ctx, sqlRequest("n", 0, 0)); return err },
-		"Extend":  func(ctx context.Context) error { _, err := store.Extend(ctx, c, 1, time.Hour); return err },
+		"Acquire": func(ctx context.Context) error { return errOf(store.Acquire(ctx, sqlRequest("n", 0, 0))) },
+		"Extend":  func(ctx context.Context) error { return errOf(store.Extend(ctx, c, 1, time.Hour)) },
 		"Release": func(ctx context.Context) error { return store.Release(ctx, c, 0) },
-		"List":    func(ctx context.Context) error { _, err := store.List(ctx, "n"); return err },
+		"List":    func(ctx context.Context) error { return errOf(store.List(ctx, "n")) },
 		"Revoke":  func(ctx context.Context) error { return store.Revoke(ctx, leasestore.Entry{Claim: c}) },
 	}
 }
@@ -110,9 +101,7 @@ func TestCallsEndWithTheirContextWhileSQLiteIsLocked(t *testing.T) {
 	store := newSQL(t, target.Open(t), sqldb.SQLite)
 	grant := mustAcquire(t, store, sqlRequest("n", 0, 0))
 	conn, err := target.Open(t).Conn(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	exec(t, conn, "BEGIN EXCLUSIVE")
 	all := calls(store, keep(grant.Claim))
 	all["Migrate"] = store.Migrate
@@ -130,22 +119,16 @@ func TestCallsEndWithTheirContextWhileSQLiteIsLocked(t *testing.T) {
 // The error is final for a lease: see TestALeaseEndsWhenItsStoreIsClosed in package lease.
 func TestAPoolThatIsClosedIsFinal(t *testing.T) {
 	eachSQL(t, func(t *testing.T, target testdb.Target, dialect sqldb.Dialect) {
-		db := target.Open(t)
-		store := newSQL(t, db, dialect)
+		db, store := openSQL(t, target, dialect)
 		grant := mustAcquire(t, store, sqlRequest("n", 0, 0))
-		if err := db.Close(); err != nil {
-			t.Fatal(err)
-		}
+		must(t, db.Close())
 		ended, cancel := context.WithCancel(t.Context())
 		cancel()
 		for name, call := range calls(store, keep(grant.Claim)) {
-			if err := call(ended); !errors.Is(err, os.ErrClosed) {
-				t.Errorf("%s with an ended context: error %v, want os.ErrClosed", name, err)
-			}
+			wantErr(t, name+" with an ended context", call(ended), os.ErrClosed)
 			err := call(t.Context())
-			if !errors.Is(err, os.ErrClosed) || errors.Is(err, lease.ErrLost) {
-				t.Errorf("%s: error %v, want os.ErrClosed", name, err)
-			} else if !strings.HasSuffix(err.Error(), "sql: database is closed") || strings.Contains(err.Error(), "file") {
+			wantErr(t, name, err, os.ErrClosed, "sql: database is closed")
+			if errors.Is(err, lease.ErrLost) || strings.Contains(fmt.Sprint(err), "file") {
 				t.Errorf("%s: the error says %q", name, err)
 			}
 		}
@@ -166,19 +149,14 @@ func TestAStatementThatWaitedForALaterVersionIsRefused(t *testing.T) {
 		run       func(t *testing.T, store *sqllease.Store, c leasestore.Claim) error
 	}{
 		"an extension": {1, func(t *testing.T, store *sqllease.Store, c leasestore.Claim) error {
-			t.Helper()
-			_, err := store.Extend(t.Context(), keep(c), 2000, time.Hour)
-			return err
+			return extendErr(t, store, keep(c), 2000)
 		}},
 		"a takeover": {2, func(t *testing.T, store *sqllease.Store, _ leasestore.Claim) error {
-			t.Helper()
-			_, err := store.Acquire(t.Context(), sqlRequest("n", 7, 7))
-			return err
+			return errOf(store.Acquire(t.Context(), sqlRequest("n", 7, 7)))
 		}},
 	} {
 		eachSQL(t, func(t *testing.T, target testdb.Target, dialect sqldb.Dialect) {
-			db := target.Open(t)
-			owner := newSQL(t, db, dialect)
+			db, owner := openSQL(t, target, dialect)
 			claim := mustAcquire(t, owner, sqlRequest("n", 7, 7)).Claim
 			if call.statement == 2 {
 				mustRelease(t, owner, claim)
@@ -191,9 +169,7 @@ func TestAStatementThatWaitedForALaterVersionIsRefused(t *testing.T) {
 			if horizon := ask[int64](t, db, "SELECT horizon FROM snowflake_leases WHERE worker = 7"); horizon != 0 {
 				t.Errorf("%s: horizon %d, want 0", what, horizon)
 			}
-			if err := owner.Release(t.Context(), claim, 0); err != nil { // no ID comes twice by it
-				t.Errorf("Release: %v", err)
-			}
+			must(t, owner.Release(t.Context(), claim, 0)) // no ID comes twice by it
 		})
 	}
 }
@@ -201,9 +177,8 @@ func TestAStatementThatWaitedForALaterVersionIsRefused(t *testing.T) {
 // A later version marks the namespace while a worker is added, whose row it can't find.
 func TestARowThatALaterVersionCouldNotFindIsRefused(t *testing.T) {
 	eachSQL(t, func(t *testing.T, target testdb.Target, dialect sqldb.Dialect) {
-		db := target.Open(t)
+		db, owner := openSQL(t, target, dialect)
 		var later *lease.VersionError
-		owner := newSQL(t, db, dialect)
 		claim := mustAcquire(t, owner, sqlRequest("n", 7, 7)).Claim
 		const mark = "UPDATE snowflake_namespaces SET protocol = 3"
 		store, _ := countedStore(t, db, target, dialect, func(n int64) {
@@ -217,7 +192,7 @@ func TestARowThatALaterVersionCouldNotFindIsRefused(t *testing.T) {
 		if entries, err := store.List(t.Context(), "n"); err != nil || len(entries) != 1 {
 			t.Errorf("%+v, %v; want the row of worker 7 alone", entries, err)
 		}
-		if _, err := owner.Extend(t.Context(), keep(claim), 2000, time.Hour); !errors.As(err, &later) {
+		if err := extendErr(t, owner, keep(claim), 2000); !errors.As(err, &later) {
 			t.Errorf("a row that was added before: %v, want a *VersionError", err)
 		}
 	})

@@ -29,9 +29,7 @@ func asRole(t *testing.T, owner *sql.DB, statements []string, settings ...string
 	t.Helper()
 	role := account(t, owner, "DROP OWNED BY {name} CASCADE", "DROP ROLE {name}")
 	conn, err := owner.Conn(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	t.Cleanup(func() { _ = conn.Raw(func(any) error { return errors.New("closed with its role") }) })
 	need(t, owner, "CREATE ROLE "+role, "CREATE SCHEMA "+role+" AUTHORIZATION "+role)
 	for _, s := range slices.Concat(statements, []string{"SET ROLE {role}"}, settings) {
@@ -83,11 +81,7 @@ func TestMigrateCreatesNoSecondTable(t *testing.T) {
 			}
 			conn, _ := asRole(t, owner, in(test.statements), in(test.settings)...)
 			if test.locked {
-				tx, err := owner.BeginTx(t.Context(), nil)
-				if err != nil {
-					t.Fatal(err)
-				}
-				defer func() { _ = tx.Rollback() }()
+				tx := begin(t, owner)
 				exec(t, tx, "LOCK TABLE snowflake_leases")
 			}
 
@@ -97,11 +91,8 @@ func TestMigrateCreatesNoSecondTable(t *testing.T) {
 				t.Errorf("%v, want SQLSTATE %s", err, test.state)
 			}
 			if test.names {
-				for _, part := range []string{"sqllease.WithTables", schema + ".snowflake_leases", "gormplugin.WithLeaseTables"} {
-					if !errors.Is(err, lease.ErrOption) || !strings.Contains(err.Error(), part) {
-						t.Errorf("%v, want ErrOption and %s", err, part)
-					}
-				}
+				wantErr(t, "Open", err, lease.ErrOption,
+					"sqllease.WithTables", schema+".snowflake_leases", "gormplugin.WithLeaseTables")
 			}
 			if n := ask[int](t, owner, leaseTables); n != 2 {
 				t.Errorf("%d tables", n)
@@ -124,18 +115,13 @@ func TestOnlyOneOfManyFirstProcessesCreatesATable(t *testing.T) {
 		pools = append(pools, own.Open(t), stale.Open(t))
 	}
 	for _, pool := range pools {
-		if err := pool.PingContext(t.Context()); err != nil {
-			t.Fatal(err)
-		}
+		must(t, pool.PingContext(t.Context()))
 	}
 	for range 10 {
 		var wg sync.WaitGroup
 		var migrated atomic.Int64
 		for _, pool := range pools {
-			store, err := sqllease.New(pool, sqldb.Postgres)
-			if err != nil {
-				t.Fatal(err)
-			}
+			store := newStore(t, pool, sqldb.Postgres)
 			wg.Go(func() {
 				switch err := store.Migrate(t.Context()); {
 				case err == nil:
@@ -199,10 +185,7 @@ func TestMigrateExecutesNothingAfterAnErrorThatIsNotOfAMissingTable(t *testing.T
 		pool := target.Open(t)
 		newSQL(t, pool, dialect)
 		db := failing{pool, new(int)}
-		store, err := sqllease.New(db, dialect)
-		if err != nil {
-			t.Fatal(err)
-		}
+		store := newStore(t, db, dialect)
 		if err := store.Migrate(t.Context()); !errors.Is(err, errRead) || *db.executed > 0 {
 			t.Errorf("%v, after %d statements", err, *db.executed)
 		}
@@ -212,9 +195,7 @@ func TestMigrateExecutesNothingAfterAnErrorThatIsNotOfAMissingTable(t *testing.T
 // A trigger of a stranger would run with the rights of whoever acquires.
 func TestOnlyATableOfATrustedRoleIsUsed(t *testing.T) {
 	create, err := sqllease.Schema(sqldb.Postgres, "")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	for name, test := range map[string]struct {
 		super   bool     // the current role is a superuser
 		owner   []string // what makes the owner of the table, {owner}, more than a stranger
@@ -253,10 +234,7 @@ func TestOnlyATableOfATrustedRoleIsUsed(t *testing.T) {
 			}
 
 			for _, table := range []string{"snowflake_", "shared.snowflake_"} {
-				store, err := sqllease.New(conn, sqldb.Postgres, sqllease.WithTables(table))
-				if err != nil {
-					t.Fatal(err)
-				}
+				store := newStore(t, conn, sqldb.Postgres, sqllease.WithTables(table))
 				_, listed := store.List(t.Context(), "")
 				_, acquired := store.Acquire(t.Context(), sqlRequest(leasetest.NewToken(), 0, 0))
 				for what, err := range map[string]error{"Migrate": store.Migrate(t.Context()), "List": listed, "Acquire": acquired} {
@@ -285,35 +263,25 @@ func TestALeaseTellsItsTable(t *testing.T) {
 		for _, start := range []string{"that creates it", "that finds it"} {
 			var log bytes.Buffer
 			l, err := sqllease.Open(t.Context(), db, dialect, lease.WithLogger(slog.New(slog.NewTextHandler(&log, nil))))
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			if got := l.Status().Table; got != want || !strings.Contains(log.String(), " table="+want+" ") {
 				t.Errorf("a process %s: %q, want %q; the log has %s", start, got, want, &log)
 			}
-			if err := l.Close(t.Context()); err != nil {
-				t.Error(err)
-			}
+			must(t, l.Close(t.Context()))
 		}
 	})
 }
 
 func TestATableThatComesFirstInTheSearchPathLaterIsNotUsed(t *testing.T) {
 	db := testdb.Postgres(t).Open(t)
-	conn, err := db.Conn(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() { _ = conn.Close() }()
+	conn := openConn(t, db)
 	exec(t, db, `CREATE SCHEMA "a ""first"" sch?ma {=}"`)
 	store := newSQL(t, conn, sqldb.Postgres)
 	exec(t, conn, `SELECT set_config('search_path', '"a ""first"" sch?ma {=}", ' || current_schema(), false)`)
 	claim := mustAcquire(t, store, sqlRequest("n", 0, 0)).Claim
 
 	create, err := sqllease.Schema(sqldb.Postgres, "")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	for _, statement := range create {
 		exec(t, conn, statement)
 	}
@@ -322,9 +290,7 @@ func TestATableThatComesFirstInTheSearchPathLaterIsNotUsed(t *testing.T) {
 		t.Errorf("List: %v, %v", entries, err)
 	}
 	mustRelease(t, store, claim)
-	if err := store.Migrate(t.Context()); !errors.Is(err, lease.ErrOption) { // it looks again, as after an error
-		t.Errorf("the store goes on with another table: %v", err)
-	}
+	wantErr(t, "Migrate looks again, as after an error", store.Migrate(t.Context()), lease.ErrOption)
 
 	// A new store finds that one, and says so.
 	first := mustAcquire(t, newSQL(t, conn, sqldb.Postgres), sqlRequest("n", 0, 0))

@@ -124,19 +124,15 @@ func (s *Store) horizon(ctx context.Context, namespace string) (greatest int64, 
 
 // revision returns the greatest one of the namespace's row that this process has seen.
 func (s *Store) revision(namespace string) int64 {
-	seen, _ := s.revisions.Load(namespace)
-	revision, _ := seen.(int64)
-	return revision
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.revisions[namespace]
 }
 
 func (s *Store) sawRevision(namespace string, revision int64) {
-	for {
-		seen, loaded := s.revisions.LoadOrStore(namespace, revision)
-		isGreater := loaded && seen.(int64) < revision
-		if !isGreater || s.revisions.CompareAndSwap(namespace, seen, revision) {
-			return
-		}
-	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.revisions[namespace] = max(s.revisions[namespace], revision)
 }
 
 // identifyPostgres returns the expression of the identity. Servers that speak PostgreSQL's protocol may not have the

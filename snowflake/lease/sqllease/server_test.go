@@ -44,10 +44,7 @@ func TestOnlyAServerThatHasNoIdentityIsUsedWithoutOne(t *testing.T) {
 		"42P05": false, "42601": false, "55P03": false, "08006": false, // 42P05 comes from poolers
 	} {
 		trouble := &troubled{db, state}
-		store, err := sqllease.New(trouble, sqldb.Postgres)
-		if err != nil {
-			t.Fatal(err)
-		}
+		store := newStore(t, trouble, sqldb.Postgres)
 		grant, err := store.Acquire(t.Context(), sqlRequest(state, 0, 0))
 		if (err == nil) != want {
 			t.Errorf("SQLSTATE %s: %v", state, err)
@@ -92,8 +89,7 @@ func (d outdated) QueryContext(ctx context.Context, query string, args ...any) (
 
 // A process that has run since before the server has another identity must not move the floor at each call.
 func TestAProcessLearnsThatItsServerHasAnotherIdentity(t *testing.T) {
-	db := testdb.MariaDB(t).Open(t)
-	young := newSQL(t, db, sqldb.MySQL)
+	db, young := openSQL(t, testdb.MariaDB(t), sqldb.MySQL)
 	var olds []*sqllease.Store
 	var grants []leasestore.Grant
 	for i := range int64(2) {
@@ -101,19 +97,14 @@ func TestAProcessLearnsThatItsServerHasAnotherIdentity(t *testing.T) {
 		grant := mustAcquire(t, old, sqlRequest("n", i, i))
 		olds, grants = append(olds, old), append(grants, grant)
 	}
-	if grant, err := young.Acquire(t.Context(), sqlRequest("n", 2, 2)); err != nil || grant.Floor.IsZero() {
-		t.Fatalf("the server has another identity: floor %v, %v", grant.Floor, err)
+	if mustAcquire(t, young, sqlRequest("n", 2, 2)).Floor.IsZero() {
+		t.Fatal("the server has another identity, and there is no floor")
 	}
 	exec(t, db, "UPDATE snowflake_namespaces SET server_since_ms = 1")
-	if _, err := olds[0].Extend(t.Context(), keep(grants[0].Claim), 10, time.Hour); err != nil {
-		t.Error(err)
-	}
-	if _, err := olds[1].Acquire(t.Context(), sqlRequest("n", 3, 3)); err != nil {
-		t.Error(err)
-	}
-	grant, err := young.Acquire(t.Context(), sqlRequest("n", 4, 4))
-	if err != nil || grant.Floor.After(time.UnixMilli(1).Add(time.Hour)) {
-		t.Errorf("the floor has moved: %v, %v", grant.Floor, err)
+	mustExtend(t, olds[0], keep(grants[0].Claim), 10)
+	mustAcquire(t, olds[1], sqlRequest("n", 3, 3))
+	if floor := mustAcquire(t, young, sqlRequest("n", 4, 4)).Floor; floor.After(time.UnixMilli(1).Add(time.Hour)) {
+		t.Errorf("the floor has moved: %v", floor)
 	}
 }
 
@@ -121,14 +112,13 @@ func TestAVariableOfTheSessionIsNoIdentity(t *testing.T) {
 	target := testdb.MariaDB(t)
 	target.NeedMariaDB(t, "server_id of a session")
 	session, err := sql.Open("mysql", target.DSN+"&server_id=77")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	defer session.Close()
 	for i, db := range []*sql.DB{target.Open(t), session} {
 		worker := int64(i)
-		if grant, err := newSQL(t, db, sqldb.MySQL).Acquire(t.Context(), sqlRequest("n", worker, worker)); err != nil || !grant.Floor.IsZero() {
-			t.Errorf("worker %d: floor %v, %v", worker, grant.Floor, err)
+		grant := mustAcquire(t, newSQL(t, db, sqldb.MySQL), sqlRequest("n", worker, worker))
+		if !grant.Floor.IsZero() {
+			t.Errorf("worker %d: floor %v", worker, grant.Floor)
 		}
 	}
 }
@@ -136,12 +126,10 @@ func TestAVariableOfTheSessionIsNoIdentity(t *testing.T) {
 // A row that was written without an identity, for example before the role might ask for it.
 func TestTheFirstIdentityIsNoFailover(t *testing.T) {
 	eachSQL(t, func(t *testing.T, target testdb.Target, dialect sqldb.Dialect) {
-		db := target.Open(t)
-		store := newSQL(t, db, dialect)
+		db, store := openSQL(t, target, dialect)
 		for worker := range int64(2) {
-			grant, err := store.Acquire(t.Context(), sqlRequest("n", worker, worker))
-			if err != nil || !grant.Floor.IsZero() {
-				t.Errorf("worker %d: floor %v, %v", worker, grant.Floor, err)
+			if grant := mustAcquire(t, store, sqlRequest("n", worker, worker)); !grant.Floor.IsZero() {
+				t.Errorf("worker %d: floor %v", worker, grant.Floor)
 			}
 			exec(t, db, "UPDATE snowflake_namespaces SET server = ''")
 		}
@@ -172,9 +160,7 @@ func TestStatementsThatReplicasRepeatLendAndExtendNothing(t *testing.T) {
 	if errors.Is(err, dbserver.ErrNotInstalled) {
 		skip.Missing(t, "SNOWFLAKE_TEST_MYSQL", "%v", err)
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	t.Cleanup(func() { _ = server.Stop() })
 	open := func(settings string) *sql.DB {
 		db := testdb.Target{Driver: "mysql", DSN: server.DSN + "test" + settings}.Open(t)
@@ -183,14 +169,8 @@ func TestStatementsThatReplicasRepeatLendAndExtendNothing(t *testing.T) {
 	}
 	exec(t, testdb.Target{Driver: "mysql", DSN: server.DSN}.Open(t), "CREATE DATABASE IF NOT EXISTS test")
 
-	refuse := func(what string, err error) {
-		t.Helper()
-		if !errors.Is(err, lease.ErrOption) || !strings.Contains(err.Error(), "binlog_format") {
-			t.Errorf("%s: %v, want ErrOption and binlog_format", what, err)
-		}
-	}
 	_, err = sqllease.Open(t.Context(), open("?binlog_format=STATEMENT"), sqldb.MySQL)
-	refuse("Open", err)
+	wantErr(t, "Open", err, lease.ErrOption, "binlog_format")
 
 	db := open("")
 	store := newSQL(t, db, sqldb.MySQL)
@@ -202,12 +182,11 @@ func TestStatementsThatReplicasRepeatLendAndExtendNothing(t *testing.T) {
 		"": store, ", of a pool with other connections": newSQL(t, mixed{db, open("")}, sqldb.MySQL),
 	} {
 		acquire := func(namespace string, worker int64) error {
-			_, err := store.Acquire(t.Context(), sqlRequest(namespace, worker, worker))
-			return err
+			return errOf(store.Acquire(t.Context(), sqlRequest(namespace, worker, worker)))
 		}
 		before := ask[string](t, db, rows)
 		for what, call := range map[string]func() error{
-			"Extend":                 func() error { _, err := store.Extend(t.Context(), claim, 10, time.Hour); return err },
+			"Extend":                 func() error { return extendErr(t, store, claim, 10) },
 			"Acquire of a namespace": func() error { return acquire("another", 0) },
 			"Acquire of a worker":    func() error { return acquire("n", 2) },
 			"Acquire of a free row":  func() error { return acquire("n", 1) },
@@ -216,7 +195,7 @@ func TestStatementsThatReplicasRepeatLendAndExtendNothing(t *testing.T) {
 			mustAcquire(t, store, owner) // it has the worker, and now it knows the server
 			exec(t, db, "SET SESSION binlog_format = STATEMENT")
 			if err := call(); name == "" {
-				refuse(what, err)
+				wantErr(t, what, err, lease.ErrOption, "binlog_format")
 			} else if err == nil || errors.Is(err, lease.ErrLost) || errors.Is(err, lease.ErrNoWorker) {
 				t.Errorf("%s%s: %v", what, name, err)
 			}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"errors"
+	"fmt"
 	"log/slog"
 	"strings"
 	"testing"
@@ -57,18 +58,16 @@ func wantErr(t *testing.T, what string, err, kind error, parts ...string) {
 
 func TestANamespaceLendsTheWorkersOfItsShareOnly(t *testing.T) {
 	eachDatabase(t, func(t *testing.T, target testdb.Target, dialect sqldb.Dialect) {
-		db := target.Open(t)
-		store, layout := newSQL(t, db, dialect), snowflake.Default()
+		db, store := openSQL(t, target, dialect)
+		layout := snowflake.Default()
 		for _, want := range []snowflake.Layout{{}, layout} { // the first call creates the namespace
 			if got, err := store.Layout(t.Context(), "n"); got != want || err != nil {
 				t.Errorf("the layout of the namespace is %q, %v, want %q", got, err, want)
 			}
-			if err := store.SetShare(t.Context(), "n", layout, 4, 7); err != nil {
-				t.Fatal(err)
-			}
+			must(t, store.SetShare(t.Context(), "n", layout, 4, 7))
 		}
 		wantErr(t, "another share", store.SetShare(t.Context(), "n", layout, 4, 8), lease.ErrOption, "4 to 7", "4 to 8")
-		_, err := store.Acquire(t.Context(), layoutRequest(layout, 8, 1023))
+		err := errOf(store.Acquire(t.Context(), layoutRequest(layout, 8, 1023)))
 		wantErr(t, "workers outside", err, lease.ErrOption, "8 to 1023", "4 to 7")
 		for range 2 { // new workers, then takeovers
 			var claims []leasestore.Claim
@@ -98,8 +97,8 @@ func TestANamespaceLendsTheWorkersOfItsShareOnly(t *testing.T) {
 
 func TestSetShareRefuses(t *testing.T) {
 	eachDatabase(t, func(t *testing.T, target testdb.Target, dialect sqldb.Dialect) {
-		db := target.Open(t)
-		store, layout := newSQL(t, db, dialect), snowflake.Default()
+		_, store := openSQL(t, target, dialect)
+		layout := snowflake.Default()
 		claim := mustAcquire(t, store, layoutRequest(layout, 9, 9)).Claim
 		for what, test := range map[string]struct {
 			namespace   string
@@ -119,9 +118,7 @@ func TestSetShareRefuses(t *testing.T) {
 			wantErr(t, what, store.SetShare(t.Context(), test.namespace, test.layout, test.first, test.last), test.kind, test.part)
 		}
 		mustExtend(t, store, keep(claim), 5) // nothing has changed
-		if err := store.SetShare(t.Context(), "n", layout, 9, 9); err != nil {
-			t.Fatal(err)
-		}
+		must(t, store.SetShare(t.Context(), "n", layout, 9, 9))
 		mustExtend(t, store, keep(claim), 6) // nor has it for those who know shares
 	})
 }
@@ -129,23 +126,17 @@ func TestSetShareRefuses(t *testing.T) {
 // A worker outside of the share is taken while the share is set.
 func TestAShareThatIsSetDuringAnAcquisitionCounts(t *testing.T) {
 	eachDatabase(t, func(t *testing.T, target testdb.Target, dialect sqldb.Dialect) {
-		db := target.Open(t)
-		owner, layout := newSQL(t, db, dialect), snowflake.Default()
+		db, owner := openSQL(t, target, dialect)
+		layout := snowflake.Default()
 		for what, statement := range map[string]int64{"after the read": 2, "before the row": 3} {
 			clear(t, db)
 			mustRelease(t, owner, mustAcquire(t, owner, layoutRequest(layout, 0, 0)).Claim)
 			asker, _ := countedStore(t, db, target, dialect, func(n int64) {
 				if n == statement {
-					if err := owner.SetShare(t.Context(), "n", layout, 0, 7); err != nil {
-						t.Errorf("%s: %v", what, err)
-					}
+					must(t, owner.SetShare(t.Context(), "n", layout, 0, 7))
 				}
 			})
-			grant, err := asker.Acquire(t.Context(), layoutRequest(layout, 9, 9))
-			wantErr(t, what, err, lease.ErrOption, "0 to 7")
-			if err == nil {
-				t.Errorf("%s: %+v", what, grant)
-			}
+			wantErr(t, what, errOf(asker.Acquire(t.Context(), layoutRequest(layout, 9, 9))), lease.ErrOption, "0 to 7")
 		}
 	})
 }
@@ -154,8 +145,7 @@ func TestAShareThatIsSetDuringAnAcquisitionCounts(t *testing.T) {
 // package processtest does so with Galera. Whoever sees the row of the lease sees the namespace as it is by then.
 func TestAWorkerThatTheNamespaceForbidsByThenCountsForNothing(t *testing.T) {
 	eachDatabase(t, func(t *testing.T, target testdb.Target, dialect sqldb.Dialect) {
-		db := target.Open(t)
-		owner := newSQL(t, db, dialect)
+		db, owner := openSQL(t, target, dialect)
 		for what, forbid := range map[string]string{
 			"share": "UPDATE snowflake_namespaces SET last_worker = 7, revision = revision + 1",
 			"move":  "UPDATE snowflake_namespaces SET generation = 1, revision = revision + 1",
@@ -174,13 +164,11 @@ func TestAWorkerThatTheNamespaceForbidsByThenCountsForNothing(t *testing.T) {
 				t.Errorf("%s: reserved: %+v", what, grant)
 			}
 
-			_, err := owner.Extend(t.Context(), keep(claim), 5, time.Hour)
-			wantErr(t, what+": an extension", err, lease.ErrLost)
+			wantErr(t, what+": an extension", extendErr(t, owner, keep(claim), 5), lease.ErrLost)
 			late := keep(claim)
 			late.Deadline = far{}
 			exec(t, db, "UPDATE snowflake_namespaces SET server_since_ms = 4102444800000, revision = revision + 1")
-			_, err = owner.Extend(t.Context(), late, 5, time.Hour)
-			wantErr(t, what+": an extension after a failover", err, lease.ErrLost)
+			wantErr(t, what+": an extension after a failover", extendErr(t, owner, late, 5), lease.ErrLost)
 		}
 	})
 }
@@ -199,16 +187,10 @@ func TestAShareWaitsForAWorkerThatIsBeingAdded(t *testing.T) {
 		}
 		store := newSQL(t, db, dialect)
 		l, err := lease.Open(t.Context(), store, lease.WithNamespace("n"), lease.WithWorkers(0, 7))
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		defer l.Close(t.Context())
 
-		tx, err := db.BeginTx(t.Context(), nil)
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer func() { _ = tx.Rollback() }() // fails after the first one
+		tx := begin(t, db)
 		exec(t, tx, insertLease+"('n', 9, 1, '', 0, 0, 0, '', '', 0, '', 0)")
 		reserved, shared := make(chan error, 1), make(chan error, 1)
 		go func() { reserved <- l.Reserve(t.Context(), 9, "orders") }()
@@ -216,9 +198,7 @@ func TestAShareWaitsForAWorkerThatIsBeingAdded(t *testing.T) {
 		go func() { shared <- store.SetShare(t.Context(), "n", snowflake.Default(), 0, 7) }()
 		awaitLocks(t, db, dialect, 2, shared)
 
-		if err := tx.Rollback(); err != nil {
-			t.Fatal(err)
-		}
+		must(t, tx.Rollback())
 		if err := <-reserved; err != nil { // the share may be stored when it reads again
 			wantErr(t, "Reserve", err, lease.ErrOption, "0 to 7")
 		}
@@ -245,9 +225,7 @@ WHERE db = DATABASE() AND command <> 'Sleep' AND id <> CONNECTION_ID()`,
 			return
 		case <-time.After(50 * time.Millisecond):
 		}
-		if err := db.QueryRowContext(t.Context(), waiting).Scan(&found); err != nil {
-			t.Fatal(err)
-		}
+		must(t, db.QueryRowContext(t.Context(), waiting).Scan(&found))
 	}
 }
 
@@ -274,9 +252,7 @@ func TestARevokedOwnerStopsBelowTheNextOnesIDs(t *testing.T) {
 		first := open()
 		ended := make(chan error, 1)
 		last, err := first.Generator().NextContext(ctx)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		go func() {
 			for {
 				id, err := first.Generator().NextContext(ctx)
@@ -289,20 +265,14 @@ func TestARevokedOwnerStopsBelowTheNextOnesIDs(t *testing.T) {
 			}
 		}()
 		entry := theEntry(t, store)
-		if err := store.Revoke(ctx, entry); err != nil {
-			t.Fatal(err)
-		}
+		must(t, store.Revoke(ctx, entry))
 		revoked := theEntry(t, store)
 		if revoked.Held || revoked.Epoch != entry.Epoch+1 || revoked.Horizon < entry.Horizon {
 			t.Errorf("before %+v, after %+v", entry, revoked)
 		}
 		id, err := open().Generator().NextContext(ctx)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := <-ended; !errors.Is(err, lease.ErrLost) {
-			t.Errorf("the revoked owner ended with %v, want ErrLost", err)
-		}
+		must(t, err)
+		wantErr(t, "the end of the revoked owner", <-ended, lease.ErrLost)
 		layout := snowflake.Default()
 		if end := layout.Start(revoked.Horizon); layout.Time(id).Before(end) || !layout.Time(last).Before(end) {
 			t.Errorf("the horizon is %v; the last ID before is of %v, the first one after of %v", end, layout.Time(last), layout.Time(id))
@@ -317,29 +287,24 @@ func TestRevokeChangesOnlyTheOwnershipThatWasSeen(t *testing.T) {
 		store := newSQL(t, db, dialect)
 		grant := mustAcquire(t, store, sqlRequest("n", 5, 5))
 		seen := theEntry(t, store)
-		if err := store.Release(ctx, grant.Claim, 0); err != nil {
-			t.Fatal(err)
-		}
+		must(t, store.Release(ctx, grant.Claim, 0))
 		grant = mustAcquire(t, store, sqlRequest("n", 5, 5))
 		mustExtend(t, store, keep(grant.Claim), 5000)
 		for _, e := range []leasestore.Entry{seen, {Claim: leasestore.Claim{Namespace: "x", Worker: 5, Epoch: 2}}} {
-			if err := store.Revoke(ctx, e); !errors.Is(err, lease.ErrLost) {
-				t.Errorf("%+v: %v, want ErrLost", e, err)
-			}
+			wantErr(t, fmt.Sprintf("%+v", e), store.Revoke(ctx, e), lease.ErrLost)
 		}
 		century := sqlRequest("reserved", 7, 7)
 		century.TTL, century.Holder = 250*365*24*time.Hour, leasestore.ReservedHolder("orders")
 		for range 2 { // the second call finds the row
 			e := leasestore.Entry{Claim: mustAcquire(t, store, century).Claim}
-			if err := store.Revoke(ctx, e); e.Epoch != 1 || !errors.Is(err, lease.ErrLost) {
-				t.Errorf("a worker that is reserved for a century: %v, want ErrLost", err)
+			if e.Epoch != 1 {
+				t.Errorf("the second reservation is %+v", e)
 			}
+			wantErr(t, "a worker that is reserved for a century", store.Revoke(ctx, e), lease.ErrLost)
 		}
 		exec(t, db, "DELETE FROM snowflake_leases WHERE namespace = 'reserved'")
 		exec(t, db, "UPDATE snowflake_leases SET reserved_for = 'SQL functions' WHERE worker = 5")
-		if err := store.Revoke(ctx, theEntry(t, store)); !errors.Is(err, lease.ErrLost) {
-			t.Errorf("a reserved worker: %v, want ErrLost", err)
-		}
+		wantErr(t, "a reserved worker", store.Revoke(ctx, theEntry(t, store)), lease.ErrLost)
 		if e := theEntry(t, store); !e.Held || e.Epoch != 2 || e.Horizon != 5000 {
 			t.Errorf("the row has changed: %+v", e)
 		}

@@ -6,9 +6,9 @@ import (
 	"crypto/rand"
 	"database/sql"
 	"encoding/hex"
-	"errors"
 	"fmt"
 	"io"
+	"math"
 	"os"
 	"regexp"
 	"slices"
@@ -17,6 +17,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/sqlflake/sqlflake/internal/sqltable"
 	"github.com/sqlflake/sqlflake/snowflake/lease"
 	"github.com/sqlflake/sqlflake/snowflake/lease/internal/attempt"
 	"github.com/sqlflake/sqlflake/snowflake/lease/leasestore"
@@ -32,9 +33,11 @@ type Store struct {
 	tables  tables
 	server  atomic.Pointer[server] // nil as long as it is unknown, and after an error
 
-	found     atomic.Pointer[tables] // those that PostgreSQL found first
-	revisions sync.Map               // by namespace, the greatest that was seen
-	shares    sync.Map               // by namespace, the last one that was seen: the next server may not know it
+	found  atomic.Pointer[tables] // those that PostgreSQL found first
+	shares sync.Map               // by namespace, the last one that was seen: the next server may not know it
+
+	mu        sync.Mutex       // guards revisions
+	revisions map[string]int64 // by namespace, the greatest that was seen
 }
 
 var _ leasestore.Store = (*Store)(nil)
@@ -62,7 +65,7 @@ func New(db sqldb.DB, d sqldb.Dialect, opts ...Option) (*Store, error) {
 		return nil, fmt.Errorf("%w: %w", lease.ErrOption, err)
 	}
 
-	s := &Store{db: db, dialect: dialect(d)}
+	s := &Store{db: db, dialect: dialect(d), revisions: map[string]int64{}}
 	for _, opt := range append([]Option{WithTables(defaultPrefix)}, opts...) {
 		if opt == nil {
 			return nil, fmt.Errorf("%w: nil Option", lease.ErrOption)
@@ -158,20 +161,12 @@ var deniedText = regexp.MustCompile(`\bError (1044|1142|1143) |attempt to write 
 
 // isDenied reports whether the role lacks a right to the table.
 func isDenied(err error) bool {
-	var server interface{ SQLState() string } // of pgx and lib/pq
-	if errors.As(err, &server) {
-		return server.SQLState() == "42501"
-	}
-	return deniedText.MatchString(err.Error())
+	return sqltable.State(err) == "42501" || deniedText.MatchString(err.Error())
 }
 
-// milliseconds rounds up.
+// milliseconds rounds up, but for the last millisecond of all durations.
 func milliseconds(d time.Duration) int64 {
-	ms := int64(d / time.Millisecond)
-	if d%time.Millisecond > 0 {
-		ms++
-	}
-	return ms
+	return (min(d, math.MaxInt64-time.Millisecond) + time.Millisecond - 1).Milliseconds()
 }
 
 // Open takes a worker in the database: it calls [New], [Store.Migrate] and [lease.Open] with the options. Call these

@@ -84,16 +84,56 @@ func eachServer(t *testing.T, f func(t *testing.T, target testdb.Target, dialect
 	})
 }
 
-func newSQL(t *testing.T, db sqldb.DB, dialect sqldb.Dialect, opts ...sqllease.Option) *sqllease.Store {
+// must ends the test after an error that none of its promises is about.
+func must(t testing.TB, err error) {
 	t.Helper()
-	store, err := sqllease.New(db, dialect, opts...)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := store.Migrate(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+}
+
+// errOf returns the error of a call whose result does not matter.
+func errOf[T any](_ T, err error) error { return err }
+
+// newStore returns a store whose tables may be missing.
+func newStore(t *testing.T, db sqldb.DB, dialect sqldb.Dialect, opts ...sqllease.Option) *sqllease.Store {
+	t.Helper()
+	store, err := sqllease.New(db, dialect, opts...)
+	must(t, err)
 	return store
+}
+
+func newSQL(t *testing.T, db sqldb.DB, dialect sqldb.Dialect, opts ...sqllease.Option) *sqllease.Store {
+	t.Helper()
+	store := newStore(t, db, dialect, opts...)
+	must(t, store.Migrate(t.Context()))
+	return store
+}
+
+// openSQL returns a pool, which may have ten connections as servers allow a hundred or so, and a store on it.
+func openSQL(t *testing.T, target testdb.Target, dialect sqldb.Dialect) (*sql.DB, *sqllease.Store) {
+	t.Helper()
+	db := target.Open(t)
+	db.SetMaxOpenConns(10)
+	return db, newSQL(t, db, dialect)
+}
+
+// begin returns a transaction that is rolled back at the end of the test, if it was not committed.
+func begin(t *testing.T, db *sql.DB) *sql.Tx {
+	t.Helper()
+	tx, err := db.BeginTx(t.Context(), nil)
+	must(t, err)
+	t.Cleanup(func() { _ = tx.Rollback() }) // fails after a commit
+	return tx
+}
+
+// openConn returns a connection that is closed at the end of the test.
+func openConn(t *testing.T, db *sql.DB) *sql.Conn {
+	t.Helper()
+	conn, err := db.Conn(t.Context())
+	must(t, err)
+	t.Cleanup(func() { _ = conn.Close() })
+	return conn
 }
 
 var dialects = map[string]sqldb.Dialect{"sqlite": sqldb.SQLite, "postgres": sqldb.Postgres, "mariadb": sqldb.MySQL}
@@ -111,15 +151,19 @@ func keep(c leasestore.Claim) leasestore.Claim {
 func mustAcquire(t *testing.T, store leasestore.Store, r leasestore.Request) leasestore.Grant {
 	t.Helper()
 	grant, err := store.Acquire(t.Context(), r)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return grant
+}
+
+// extendErr extends for an hour.
+func extendErr(t *testing.T, store leasestore.Store, c leasestore.Claim, horizon int64) error {
+	t.Helper()
+	return errOf(store.Extend(t.Context(), c, horizon, time.Hour))
 }
 
 func mustExtend(t *testing.T, store leasestore.Store, c leasestore.Claim, horizon int64) {
 	t.Helper()
-	if _, err := store.Extend(t.Context(), c, horizon, time.Hour); err != nil {
+	if err := extendErr(t, store, c, horizon); err != nil {
 		t.Error(err)
 	}
 }
@@ -127,9 +171,7 @@ func mustExtend(t *testing.T, store leasestore.Store, c leasestore.Claim, horizo
 // mustRelease keeps the horizon.
 func mustRelease(t *testing.T, store leasestore.Store, c leasestore.Claim) {
 	t.Helper()
-	if err := store.Release(t.Context(), c, math.MaxInt64); err != nil {
-		t.Fatal(err)
-	}
+	must(t, store.Release(t.Context(), c, math.MaxInt64))
 }
 
 // settings are for a store with its table in the database.
@@ -148,12 +190,10 @@ func TestStoreKeepsTheContract(t *testing.T) {
 				t.Skip("only with SNOWFLAKE_TEST_LONG=1")
 			}
 			t.Parallel()
-			db := target.open(t).Open(t)
-			db.SetMaxOpenConns(10) // servers allow a hundred or so
+			db, store := openSQL(t, target.open(t), target.dialect)
 			if target.single {
 				db.SetMaxOpenConns(1)
 			}
-			store := newSQL(t, db, target.dialect)
 			leasetest.Run(t, func(*testing.T) leasestore.Store { return store }, settings(db))
 		})
 	}
@@ -169,16 +209,14 @@ func TestTablesAreConfigurable(t *testing.T) {
 		}
 		for _, name := range []string{"Leases", schema + ".select", "_1", strings.Repeat("x", 53)} {
 			texts, err := sqllease.Schema(dialect, name)
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			for _, text := range texts {
 				exec(t, db, text) // Migrate finds them
 			}
 			store := newSQL(t, db, dialect, sqllease.WithTables(name))
 			for want := range int64(2) { // none of the others' rows is in it
-				if grant, err := store.Acquire(t.Context(), sqlRequest("n", 0, 9)); err != nil || grant.Worker != want {
-					t.Errorf("table %s: worker %d, error %v; want %d", name, grant.Worker, err, want)
+				if grant := mustAcquire(t, store, sqlRequest("n", 0, 9)); grant.Worker != want {
+					t.Errorf("table %s: worker %d, want %d", name, grant.Worker, want)
 				}
 			}
 		}
@@ -190,29 +228,17 @@ func TestNewRejectsBadSettings(t *testing.T) {
 	for _, table := range []string{
 		".", "a.", ".a", "a.b.c", "1a", "a-b", "a b", `a"b`, "a`b", "a;b", "ä", "a\n", "a.1b", strings.Repeat("x", 54),
 	} {
-		if _, err := sqllease.New(db, sqldb.SQLite, sqllease.WithTables(table)); !errors.Is(err, lease.ErrOption) {
-			t.Errorf("table %q: error %v, want ErrOption", table, err)
-		}
-		if _, err := sqllease.Schema(sqldb.MySQL, table); !errors.Is(err, lease.ErrOption) {
-			t.Errorf("schema of table %q: error %v, want ErrOption", table, err)
-		}
+		wantErr(t, "table "+table, errOf(sqllease.New(db, sqldb.SQLite, sqllease.WithTables(table))), lease.ErrOption)
+		wantErr(t, "schema of "+table, errOf(sqllease.Schema(sqldb.MySQL, table)), lease.ErrOption)
 	}
 	for _, dialect := range []sqldb.Dialect{"", "oracle", "Postgres"} {
-		if _, err := sqllease.New(db, dialect); !errors.Is(err, lease.ErrOption) {
-			t.Errorf("%v: error %v, want ErrOption", dialect, err)
-		}
-		if _, err := sqllease.Schema(dialect, "leases"); !errors.Is(err, lease.ErrOption) {
-			t.Errorf("schema of %v: error %v, want ErrOption", dialect, err)
-		}
+		wantErr(t, string(dialect), errOf(sqllease.New(db, dialect)), lease.ErrOption)
+		wantErr(t, "schema of "+string(dialect), errOf(sqllease.Schema(dialect, "leases")), lease.ErrOption)
 	}
-	if _, err := sqllease.New(nil, sqldb.SQLite); !errors.Is(err, lease.ErrOption) {
-		t.Errorf("no database: error %v, want ErrOption", err)
-	}
+	wantErr(t, "no database", errOf(sqllease.New(nil, sqldb.SQLite)), lease.ErrOption)
+	wantErr(t, "nil option", errOf(sqllease.New(db, sqldb.SQLite, nil)), lease.ErrOption)
 	if texts, err := sqllease.Schema(sqldb.SQLite, ""); err != nil || !strings.Contains(texts[1], `"snowflake_leases"`) {
 		t.Errorf("schema of the default tables: %s, %v", texts, err)
-	}
-	if _, err := sqllease.New(db, sqldb.SQLite, nil); !errors.Is(err, lease.ErrOption) {
-		t.Errorf("nil option: error %v, want ErrOption", err)
 	}
 }
 
@@ -271,10 +297,7 @@ func whileLocked(
 			close(begun)
 		}
 	})
-	tx, err := db.BeginTx(t.Context(), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	tx := begin(t, db)
 	for _, update := range updates {
 		exec(t, tx, update)
 	}
@@ -286,41 +309,32 @@ func whileLocked(
 		t.Fatalf("the call did not wait for the row: %v", err)
 	case <-time.After(20 * time.Millisecond): // most likely it waits for the row by now
 	}
-	if err := tx.Commit(); err != nil {
-		t.Fatal(err)
-	}
+	must(t, tx.Commit())
 	return <-answer
 }
 
 // The earlier owner raises the horizon after Acquire has looked and before it takes the worker over.
 func TestTheHorizonOfAGrantIsReadAfterTheTakeover(t *testing.T) {
 	eachSQL(t, func(t *testing.T, target testdb.Target, dialect sqldb.Dialect) {
-		db := target.Open(t)
-		store := newSQL(t, db, dialect)
+		db, store := openSQL(t, target, dialect)
 		mustRelease(t, store, mustAcquire(t, store, sqlRequest("n", 7, 7)).Claim)
 		var next leasestore.Grant
 		const raise = "UPDATE snowflake_leases SET horizon = 5000, revision = revision + 1 WHERE worker = 7"
-		err := whileLocked(t, target, dialect, db, []string{raise}, 2, func(asker *sqllease.Store) (err error) {
+		must(t, whileLocked(t, target, dialect, db, []string{raise}, 2, func(asker *sqllease.Store) (err error) {
 			next, err = asker.Acquire(t.Context(), sqlRequest("n", 7, 7))
 			return err
-		})
-		if err != nil || next.Horizon != 5000 || next.Epoch != 2 {
-			t.Errorf("horizon %d, epoch %d, error %v; want 5000, 2", next.Horizon, next.Epoch, err)
+		}))
+		if next.Horizon != 5000 || next.Epoch != 2 {
+			t.Errorf("horizon %d, epoch %d; want 5000, 2", next.Horizon, next.Epoch)
 		}
 	})
 }
 
 // An extension that was sent earlier waits for a lock, and ends after another one of the same owner.
 func TestAnExtensionThatWaitedDoesNotShortenTheLease(t *testing.T) {
-	db := testdb.Postgres(t).Open(t)
-	db.SetMaxOpenConns(10)
-	store := newSQL(t, db, sqldb.Postgres)
+	db, store := openSQL(t, testdb.Postgres(t), sqldb.Postgres)
 	claim := keep(mustAcquire(t, store, sqlRequest("n", 0, 0)).Claim)
-	tx, err := db.BeginTx(t.Context(), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() { _ = tx.Rollback() }() // fails after the commit
+	tx := begin(t, db)
 	exec(t, tx, "UPDATE snowflake_leases SET revision = revision + 1")
 
 	waited := make(chan error, 1)
@@ -334,12 +348,8 @@ func TestAnExtensionThatWaitedDoesNotShortenTheLease(t *testing.T) {
 
 	exec(t, tx, "UPDATE snowflake_leases SET expires_ms = EXTRACT(EPOCH FROM clock_timestamp()) * 1000 + 3600000")
 	other := ask[int64](t, db, "SELECT CAST(EXTRACT(EPOCH FROM clock_timestamp()) * 1000 AS bigint)")
-	if err := tx.Commit(); err != nil {
-		t.Fatal(err)
-	}
-	if err := <-waited; err != nil {
-		t.Fatal(err)
-	}
+	must(t, tx.Commit())
+	must(t, <-waited)
 
 	expires := ask[int64](t, db, "SELECT expires_ms FROM snowflake_leases") - time.Hour.Milliseconds()
 	if expires < other || now.UnixMilli() < other {
@@ -349,8 +359,7 @@ func TestAnExtensionThatWaitedDoesNotShortenTheLease(t *testing.T) {
 
 // The row of RETURNING arrives before the commit, which a deferred constraint refuses.
 func TestAnExtensionThatIsNotCommittedIsAnError(t *testing.T) {
-	db := testdb.Postgres(t).Open(t)
-	store := newSQL(t, db, sqldb.Postgres)
+	db, store := openSQL(t, testdb.Postgres(t), sqldb.Postgres)
 	grant := mustAcquire(t, store, sqlRequest("n", 0, 0))
 	exec(t, db, "CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN RAISE EXCEPTION ''no''; END'")
 	exec(t, db, "CREATE CONSTRAINT TRIGGER refuse AFTER UPDATE ON snowflake_leases DEFERRABLE INITIALLY DEFERRED "+
@@ -363,8 +372,7 @@ func TestAnExtensionThatIsNotCommittedIsAnError(t *testing.T) {
 // The earlier owner is alive and extends after the look, so the row is not free any more.
 func TestAWorkerThatWasExtendedMeanwhileIsNotTakenOver(t *testing.T) {
 	eachSQL(t, func(t *testing.T, target testdb.Target, dialect sqldb.Dialect) {
-		db := target.Open(t)
-		store := newSQL(t, db, dialect)
+		db, store := openSQL(t, target, dialect)
 		grant := mustAcquire(t, store, sqlRequest("n", 7, 8))
 		mustRelease(t, store, grant.Claim)
 		asker, _ := countedStore(t, db, target, dialect, func(n int64) {
@@ -372,9 +380,8 @@ func TestAWorkerThatWasExtendedMeanwhileIsNotTakenOver(t *testing.T) {
 				mustExtend(t, store, keep(grant.Claim), 10)
 			}
 		})
-		next, err := asker.Acquire(t.Context(), sqlRequest("n", 7, 8))
-		if err != nil || next.Worker != 8 {
-			t.Errorf("worker %d, error %v; want 8, since 7 is held again", next.Worker, err)
+		if next := mustAcquire(t, asker, sqlRequest("n", 7, 8)); next.Worker != 8 {
+			t.Errorf("worker %d, want 8, since 7 is held again", next.Worker)
 		}
 		mustExtend(t, store, keep(grant.Claim), 20)
 	})
@@ -398,9 +405,7 @@ func TestSessionsDoNotMatter(t *testing.T) {
 			store := newSQL(t, target.open(t).Open(t), target.dialect)
 			grant := mustAcquire(t, store, sqlRequest("n", 0, 0))
 			now, err := store.Extend(t.Context(), keep(grant.Claim), 1, time.Hour)
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			// The server's time must be right within minutes; time zones differ by more.
 			for what, got := range map[string]time.Time{"Acquire": grant.Now, "Extend": now} {
 				if d := time.Since(got).Abs(); d > 10*time.Minute {
@@ -415,11 +420,7 @@ func TestMigrateTakesATableOfItsOwnOnly(t *testing.T) {
 	eachSQL(t, func(t *testing.T, target testdb.Target, dialect sqldb.Dialect) {
 		db := target.Open(t)
 		exec(t, db, "CREATE TABLE snowflake_leases (id bigint)")
-		store, err := sqllease.New(db, dialect)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := store.Migrate(t.Context()); err == nil {
+		if err := newStore(t, db, dialect).Migrate(t.Context()); err == nil {
 			t.Error("a table with other columns was taken")
 		}
 	})

@@ -98,9 +98,7 @@ func keepContract(t *testing.T, target testdb.Target) {
 		Require: func(tb testing.TB, _ leasestore.Store, namespace string) {
 			tb.Helper()
 			_, err := db.ExecContext(tb.Context(), "UPDATE snowflake_namespaces SET protocol = 3 WHERE namespace = ?", namespace)
-			if err != nil {
-				tb.Fatal(err)
-			}
+			must(tb, err)
 		},
 	})
 }
@@ -227,7 +225,7 @@ func write(t *testing.T, path, text string) {
 	must(t, os.WriteFile(path, []byte(text), 0o644)) //nolint:gosec // the same
 }
 
-func must(t *testing.T, err error) {
+func must(t testing.TB, err error) {
 	t.Helper()
 	if err != nil {
 		t.Fatal(err)
@@ -237,9 +235,7 @@ func must(t *testing.T, err error) {
 // count returns the number that a query answers with.
 func count(t *testing.T, target testdb.Target, query string) (n int) {
 	t.Helper()
-	if err := target.Open(t).QueryRowContext(t.Context(), query).Scan(&n); err != nil {
-		t.Fatal(fmt.Errorf("%s: %w", query, err))
-	}
+	must(t, target.Open(t).QueryRowContext(t.Context(), query).Scan(&n))
 	return n
 }
 
