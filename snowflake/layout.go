@@ -3,7 +3,6 @@ package snowflake
 import (
 	"fmt"
 	"iter"
-	"math"
 	"math/bits"
 	"slices"
 	"strconv"
@@ -146,11 +145,7 @@ func (l Layout) Tick() time.Duration { return l.space.Tick }
 //
 // It says nothing about fields above the time: MinAt and Range return ErrFieldOrder if there are any.
 func (l Layout) Period() time.Duration {
-	ticks := l.space.Time.Period()
-	if hi, lo := bits.Mul64(uint64(ticks), uint64(l.space.Tick)); hi == 0 && lo <= math.MaxInt64 {
-		return time.Duration(lo)
-	}
-	return math.MaxInt64
+	return l.space.Span(l.space.Time.Period())
 }
 
 // Bits returns the sum of the widths: IDs of the layout are below 1<<Bits.

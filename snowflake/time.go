@@ -120,15 +120,7 @@ func (l Layout) lastTick() core.Ticks { return core.Ticks(l.space.Time.Max()) }
 
 // firstTick returns the first tick that does not begin before t: 0 before the epoch, one after the last at the end.
 func (l Layout) firstTick(t time.Time) core.Ticks {
-	tick, inside, before := l.space.TicksUntil(t)
-	switch {
-	case before:
-		return 0
-	case inside:
-		tick++
-	}
-
-	return min(tick, l.lastTick()+1)
+	return min(l.space.TicksUntil(t.Add(l.Tick()-1)), l.lastTick()+1)
 }
 
 // least returns the least ID of a tick whose other fields are 0. For the tick after the last it is the first number

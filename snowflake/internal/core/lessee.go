@@ -132,9 +132,7 @@ func (l *Lessee) Explain(cause error) {
 func (l *Lessee) Fail(err error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if l.err == nil {
-		l.err = cmp.Or(err, ErrLeaseStalled)
-	}
+	l.err = cmp.Or(l.err, err, ErrLeaseStalled)
 	l.broadcast()
 }
 
@@ -153,15 +151,11 @@ func (l *Lessee) Close(err error) (next int64) {
 
 // setHorizon raises the limit to the last state below the horizon.
 func (w *worker) setHorizon(horizon int64) {
-	limit := w.last
 	if horizon <= 0 {
-		limit = 0
-	} else if Ticks(horizon) <= w.tickOf(w.last) {
-		limit = state(horizon)<<w.bits - 1
+		return
 	}
-	if limit > w.limit.Load() {
-		w.limit.Store(limit)
-	}
+	end := min(Ticks(horizon), w.tickOf(w.last)+1)
+	w.limit.Store(max(w.limit.Load(), state(end)<<w.bits-1))
 }
 
 // retire freezes the current worker, after which no call can take IDs from it, and records how far it came.
@@ -287,23 +281,16 @@ func (l *Lessee) count() (w *worker, last state, issued uint64) {
 
 // tryCount is count, and reports whether no call has moved or counted anything meanwhile.
 func (l *Lessee) tryCount() (w *worker, last state, issued uint64, complete bool) {
-	w = l.current.Load()
-	unissued, retired := w.unissued(), w.retired.Load()
-	if last = w.state.Load(); last == frozen { // perhaps not counted yet
-		l.mu.Lock()
-		w = l.current.Load()
-		last, retired = w.state.Load(), w.retired.Load()
-		l.mu.Unlock()
-	}
+	l.mu.Lock() // so that nobody changes or freezes the worker
+	defer l.mu.Unlock()
 
-	taken := retired
-	if last != frozen {
+	w = l.current.Load()
+	unissued, taken := w.unissued(), w.retired.Load()
+	if last = w.state.Load(); last != frozen {
 		taken += uint64(last - w.start)
 	}
-	issued = taken - min(taken, unissued)
 
 	// In this order: a call that skips states counts them before it has ended to skip.
 	skipsCounted := w.skipping.Load() == 0 && w.unissued() == unissued
-	sameState := w.state.Load() == last && w.retired.Load() == retired
-	return w, last, issued, skipsCounted && sameState && l.current.Load() == w
+	return w, last, taken - min(taken, unissued), skipsCounted && w.state.Load() == last
 }

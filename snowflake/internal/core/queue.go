@@ -57,17 +57,12 @@ func (w *worker) take(ctx context.Context, l *lead, now nanos, count uint64) (st
 		return 0, err
 	}
 
-	last := first + state(count) - 1
-	if err := w.checkDeadline(ctx, l.ticks, start, last); err != nil {
-		return 0, err
-	}
-
 	since := w.elapsed()
 	if first, err = w.takeInTurn(ctx, l, start, since, count); err != nil {
 		return first, err
 	}
 
-	last = first + state(count) - 1
+	last := first + state(count) - 1
 	if err := w.wait(ctx, l.ticks, last, since); err != nil {
 		w.withdraw(l.ticks, &request{first: first, count: count, served: true})
 		return 0, err
@@ -126,16 +121,16 @@ func (w *worker) join(ctx context.Context, l *lead, now nanos, count uint64) (fi
 	defer w.queueLock.Unlock()
 
 	q := w.queueOf(l.ticks)
-	if q.waiting.Len() == 0 && w.untilRoom(l.ticks, now) <= 0 {
-		first, _, err = w.advance(l, now, count, true)
-		return first, nil, err
-	}
-
 	if last := w.state.Load(); last != frozen {
 		last = max(last+1, w.floor(now)) + state(q.count+count) - 1
 		if err := w.checkDeadline(ctx, l.ticks, now, last); err != nil {
 			return 0, nil, err
 		}
+	}
+
+	if q.waiting.Len() == 0 && w.untilRoom(l.ticks, now) <= 0 {
+		first, _, err = w.advance(l, now, count, true)
+		return first, nil, err
 	}
 
 	own = &request{count: count}

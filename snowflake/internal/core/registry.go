@@ -3,8 +3,6 @@ package core
 import (
 	"errors"
 	"fmt"
-	"math"
-	"math/bits"
 	"sync"
 	"time"
 )
@@ -46,18 +44,12 @@ func open(cfg Config) (w *worker, now nanos, err error) {
 		bits:     s.Sequence.Width,
 		mask:     state(s.Sequence.Max()),
 		last:     1<<(s.Time.Width()+s.Sequence.Width) - 1,
+		end:      nanos(s.Span(1 << s.Time.Width())),
 		lead:     cfg.leadTicks(),
 		dueError: cfg.DueError,
 		setting:  new(setting),
 		counters: new(counters),
 	}}
-
-	hi, end := bits.Mul64(1<<s.Time.Width(), uint64(s.Tick))
-	if hi != 0 || end > math.MaxInt64 {
-		end = math.MaxInt64
-	}
-	w.end = nanos(end)
-
 	w.state.Store(frozen)
 
 	wall, elapsed := readBoth(w.anyClock())
@@ -96,10 +88,10 @@ func newWorker(cfg Config, number int64) (*worker, error) {
 // registry holds every fixed worker for which this process has created a generator. Generators for one worker share it,
 // so they cannot issue the same ID. A generator that is created again continues above the last ID, even after a step
 // back of the wall clock. Entries are never removed, because a forgotten state could be issued again.
-var registry struct {
+var registry = struct {
 	sync.Mutex
 	workers map[workerKey]*worker
-}
+}{workers: map[workerKey]*worker{}}
 
 type workerKey struct {
 	space  Space
@@ -130,9 +122,6 @@ func workerFor(cfg Config, number int64) (*worker, error) {
 		return nil, err
 	}
 
-	if registry.workers == nil {
-		registry.workers = make(map[workerKey]*worker)
-	}
 	registry.workers[key] = w
 	return w, nil
 }

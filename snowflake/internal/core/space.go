@@ -54,12 +54,7 @@ func (s Slot) Check(name string, value int64) error {
 func (s TimeSlot) Width() uint8 { return s.High.Width + s.Low.Width }
 
 // Top returns the place above the highest bit.
-func (s TimeSlot) Top() uint8 {
-	if s.High.Width > 0 {
-		return s.High.Shift + s.High.Width
-	}
-	return s.Low.Shift + s.Low.Width
-}
+func (s TimeSlot) Top() uint8 { return max(s.High.Shift+s.High.Width, s.Low.Shift+s.Low.Width) }
 
 // Period returns the number of ticks that differ only in the lower part: 1 if there is one part.
 func (s TimeSlot) Period() Ticks {
@@ -124,12 +119,21 @@ func (s Space) Start(tick Ticks) time.Time {
 	return time.Unix(epoch.Unix()+int64(sec), int64(epoch.Nanosecond())+int64(nsec)).UTC()
 }
 
+// Span returns the length of n ticks: the longest Duration, 292 years, if they take longer.
+func (s Space) Span(n Ticks) time.Duration {
+	if hi, lo := bits.Mul64(uint64(n), uint64(s.Tick)); hi == 0 && lo <= math.MaxInt64 {
+		return time.Duration(lo)
+	}
+	return math.MaxInt64
+}
+
 // TickOf returns the tick that contains t, or an error that matches ErrBeforeEpoch or ErrTimeExhausted.
 func (s Space) TickOf(t time.Time) (Ticks, error) {
-	tick, _, before := s.TicksUntil(t)
-	if before {
+	if t.Before(s.Epoch()) {
 		return 0, s.beforeEpoch(t)
 	}
+
+	tick := s.TicksUntil(t)
 	if tick > Ticks(s.Time.Max()) {
 		return 0, exhausted(t, s.End())
 	}
@@ -137,31 +141,24 @@ func (s Space) TickOf(t time.Time) (Ticks, error) {
 	return tick, nil
 }
 
-// TicksUntil returns the number of whole ticks from the epoch to t, and whether t lies inside a tick rather than at its
-// start. It computes with 128 bits because a layout may outlast the 292 years of a time.Duration.
-func (s Space) TicksUntil(t time.Time) (tick Ticks, inside, before bool) {
+// TicksUntil returns the number of whole ticks from the epoch to t, 0 for a t before the epoch. It computes with 128
+// bits because a layout may outlast the 292 years of a time.Duration.
+func (s Space) TicksUntil(t time.Time) Ticks {
 	epoch := s.Epoch()
 	if t.Before(epoch) {
-		return 0, false, true
+		return 0
 	}
 
-	sec := uint64(t.Unix() - epoch.Unix())
-	nsec := int64(t.Nanosecond() - epoch.Nanosecond())
-	if nsec < 0 {
-		sec--
-		nsec += int64(time.Second)
-	}
-
-	hi, lo := bits.Mul64(sec, uint64(time.Second))
-	lo, carry := bits.Add64(lo, uint64(nsec), 0)
-	hi += carry
+	hi, lo := bits.Mul64(uint64(t.Unix()-epoch.Unix()), uint64(time.Second))
+	lo, carry := bits.Add64(lo, uint64(t.Nanosecond()), 0)
+	lo, borrow := bits.Sub64(lo, uint64(epoch.Nanosecond()), 0)
+	hi += carry - borrow
 
 	if hi >= uint64(s.Tick) {
-		return math.MaxUint64, false, false
+		return math.MaxUint64
 	}
-
-	quotient, rest := bits.Div64(hi, lo, uint64(s.Tick))
-	return Ticks(quotient), rest != 0, false
+	quotient, _ := bits.Div64(hi, lo, uint64(s.Tick))
+	return Ticks(quotient)
 }
 
 func (s Space) beforeEpoch(t time.Time) error {
