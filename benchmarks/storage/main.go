@@ -86,7 +86,7 @@ func (s settings) render(out, progress io.Writer) error {
 
 // write writes a report to standard output, and to the folders of -out or -report, and -docs.
 func (s settings) write(r report.Report, out, progress io.Writer) error {
-	if err := r.WriteText(out); err != nil {
+	if _, err := io.WriteString(out, r.Text()); err != nil {
 		return err
 	}
 

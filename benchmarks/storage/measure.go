@@ -15,7 +15,6 @@ import (
 
 	"github.com/sqlflake/sqlflake/benchmarks/internal/measure"
 	"github.com/sqlflake/sqlflake/benchmarks/storage/internal/engine"
-	"github.com/sqlflake/sqlflake/benchmarks/storage/internal/key"
 	"github.com/sqlflake/sqlflake/benchmarks/storage/internal/report"
 	runner "github.com/sqlflake/sqlflake/benchmarks/storage/internal/run"
 	"github.com/sqlflake/sqlflake/internal/dbserver"
@@ -37,31 +36,38 @@ func (s settings) measure(ctx context.Context, out, progress io.Writer) (failed 
 	}
 	defer func() { failed = errors.Join(failed, journal.Close()) }()
 
-	env, busy := s.environment(ctx), busyMachine() // before the servers start
-	stop, err := s.startServers(ctx, progress)
-	defer func() { failed = errors.Join(failed, stop()) }()
-	if err != nil {
-		return err
+	failed = s.fill(ctx, journal, progress)
+	data, err := measure.ReadFolder(dir)
+	if err != nil || len(data.Records) == 0 {
+		return errors.Join(failed, err)
 	}
+	return errors.Join(failed, s.write(report.New(data.Environment, data.Records), out, progress))
+}
 
-	engines, err := s.openEngines(ctx)
-	defer func() { closeEngines(engines, progress) }()
-	if err != nil {
-		return err
-	}
-
+// fill measures, and adds all runs to the journal.
+func (s settings) fill(ctx context.Context, journal *measure.Journal, progress io.Writer) (failed error) {
+	about, busy := s.describeMachine(ctx), busyMachine() // before the servers start
+	var engines []engine.Engine
 	var steps []runner.Step
-	for _, e := range engines {
+	for _, name := range s.engines {
+		e, end, err := s.open(ctx, name, progress)
+		if err != nil {
+			return err
+		}
+		defer func() { failed = errors.Join(failed, end()) }()
+
+		own, err := e.Settings(ctx)
+		if err != nil {
+			return fmt.Errorf("settings of %s: %w", name, err)
+		}
+		about, engines = append(about, own...), append(engines, e)
 		steps = append(steps, runner.Steps(e, s.scenarios, s.options)...)
 	}
+
 	if len(steps) == 0 {
 		return fmt.Errorf("-scenario: nothing to measure on %s", strings.Join(s.engines, ", "))
 	}
-
-	if env.Database, err = settingsOf(ctx, engines); err != nil {
-		return err
-	}
-	if err := journal.Start(env); err != nil {
+	if err := journal.Start(about); err != nil {
 		return fmt.Errorf("-out: %w", err)
 	}
 
@@ -75,66 +81,7 @@ func (s settings) measure(ctx context.Context, out, progress io.Writer) (failed 
 	for _, e := range engines {
 		failed = errors.Join(failed, journal.AddNotes(e.Name(), e.Notes()...))
 	}
-
-	data, err := measure.ReadFolder(dir)
-	if err != nil || len(data.Records) == 0 {
-		return errors.Join(failed, err)
-	}
-
-	r := report.New(data.Environment, data.Records)
-	return errors.Join(failed, s.write(r, out, progress))
-}
-
-// openEngines opens the engines that the flags ask for. Close those that it returns, even with an error.
-func (s settings) openEngines(ctx context.Context) (engines []engine.Engine, err error) {
-	for _, name := range s.engines {
-		e, err := engine.Open(ctx, name, *s.at[name])
-		if err != nil && strings.Contains(err.Error(), "requires cgo") {
-			err = errors.New("SQLite needs a program built with CGO_ENABLED=1 and a C compiler; servers do not: " +
-				"-db postgres")
-		}
-		if err != nil {
-			return engines, err
-		}
-
-		engines = append(engines, e)
-	}
-
-	return engines, nil
-}
-
-func closeEngines(engines []engine.Engine, progress io.Writer) {
-	for _, e := range engines {
-		if err := e.Close(); err != nil {
-			fmt.Fprintf(progress, "%s was not cleaned up: %v\n", e.Name(), err)
-		}
-	}
-}
-
-// environment describes the flags and the machine.
-func (s settings) environment(ctx context.Context) measure.Environment {
-	return measure.Environment{
-		Time: time.Now().Format(time.RFC3339), Command: s.command, Baseline: key.Kinds()[0].Name,
-		Settings: []measure.Setting{
-			{Name: "seed", Value: strconv.FormatUint(s.options.Seed, 10)},
-			{Name: "rows", Value: strconv.Itoa(s.options.Rows)},
-		},
-		Machine: describeMachine(ctx),
-	}
-}
-
-// settingsOf describes the databases.
-func settingsOf(ctx context.Context, engines []engine.Engine) (map[string][]measure.Setting, error) {
-	all := map[string][]measure.Setting{}
-	for _, e := range engines {
-		settings, err := e.Settings(ctx)
-		if err != nil {
-			return nil, fmt.Errorf("settings of %s: %w", e.Name(), err)
-		}
-		all[e.Name()] = settings
-	}
-
-	return all, nil
+	return failed
 }
 
 // newServer is the value of -postgres, -postgres18 and -mariadb for a temporary server. A colon and a folder of
@@ -143,69 +90,65 @@ const newServer = "new"
 
 const cacheMiB = 16 // of such a server
 
-// startServers starts the servers that the flags ask for and sets their DSNs. stop is never nil and ends them; close
-// the engines before.
-func (s *settings) startServers(ctx context.Context, progress io.Writer) (stop func() error, err error) {
-	stop = func() error { return nil }
-	for _, name := range s.engines {
-		dsn := s.at[name]
-		first, folder, _ := strings.Cut(*dsn, ":")
-		if first != newServer || name == "sqlite" {
-			continue
-		}
-
+// open opens an engine, on a server that it starts if the flags ask for one. end closes both.
+func (s settings) open(ctx context.Context, name string, progress io.Writer) (
+	e engine.Engine, end func() error, err error,
+) {
+	at, stop := *s.at[name], func() error { return nil }
+	if first, folder, _ := strings.Cut(at, ":"); first == newServer {
 		fmt.Fprintf(progress, "Starting a %s server with a cache of %d MB.\n", name, cacheMiB)
 		program := strings.TrimSuffix(name, "18")
-		one, err := dbserver.Start(ctx, dbserver.Config{Name: program, Folder: folder, CacheMiB: cacheMiB})
+		server, err := dbserver.Start(ctx, dbserver.Config{Name: program, Folder: folder, CacheMiB: cacheMiB})
 		if errors.Is(err, dbserver.ErrNotInstalled) {
 			err = fmt.Errorf("%w; install it, or set the DSN of a running one", err)
 		}
 		if err != nil {
-			return stop, fmt.Errorf("-%s %s: %w", name, *dsn, err)
+			return nil, nil, fmt.Errorf("-%s %s: %w", name, at, err)
 		}
-
-		others := stop
-		stop = func() error { return errors.Join(one.Stop(), others()) }
-		*dsn = one.DSN
+		at, stop = server.DSN, server.Stop
 	}
 
-	return stop, nil
+	if e, err = engine.Open(ctx, name, at); err != nil {
+		return nil, nil, errors.Join(err, stop())
+	}
+	return e, func() error { return errors.Join(e.Close(), stop()) }, nil
 }
 
-// describeMachine describes the computer and the program. What the system does not report is left out.
-func describeMachine(ctx context.Context) []measure.Setting {
+// describeMachine describes the run, the computer and the program. What the system does not report is left out.
+func (s settings) describeMachine(ctx context.Context) []measure.Setting {
 	memory, _ := strconv.ParseFloat(strings.TrimSuffix(field("/proc/meminfo", "MemTotal"), " kB"), 64)
-	average, _ := load()
 	list := []measure.Setting{
+		{Name: "time", Value: time.Now().Format(time.RFC3339)},
+		{Name: "command", Value: s.command},
 		{Name: "goos", Value: runtime.GOOS},
 		{Name: "goarch", Value: runtime.GOARCH},
 		{Name: "cpu", Value: field("/proc/cpuinfo", "model name")},
 		{Name: "cores", Value: strconv.Itoa(runtime.NumCPU())},
 		{Name: "memory", Value: fmt.Sprintf("%.1f GiB", memory/(1<<20))},
-		{Name: "load", Value: fmt.Sprintf("%.2f", average)},
+		{Name: "load", Value: load()},
 		{Name: "go", Value: runtime.Version()},
 		{Name: "commit", Value: commit(ctx)},
 	}
 
 	return slices.DeleteFunc(list, func(s measure.Setting) bool {
-		isOfLinux := s.Name == "memory" || s.Name == "load"
-		return s.Value == "" || isOfLinux && runtime.GOOS != "linux"
+		return s.Value == "" || s.Name == "memory" && memory == 0
 	})
+}
+
+// load returns the average number of running threads of the last minute; "" where the system does not report it.
+func load() string {
+	text, _ := os.ReadFile("/proc/loadavg") // Linux
+	average, _, _ := strings.Cut(string(text), " ")
+	return average
 }
 
 // busy is the load for each core that makes speeds doubtful.
 const busy = 0.5
 
-// load returns the average number of running threads of the last minute; false where the system does not report it.
-func load() (average float64, ok bool) {
-	text, _ := os.ReadFile("/proc/loadavg") // Linux
-	_, err := fmt.Sscan(string(text), &average)
-	return average, err == nil
-}
-
 // busyMachine returns a sentence if the machine is busy with other work, else "".
 func busyMachine() string {
-	if average, ok := load(); !ok || average <= busy*float64(runtime.NumCPU()) {
+	average, _ := strconv.ParseFloat(load(), 64)
+	if average <= busy*float64(runtime.NumCPU()) {
 		return ""
 	}
 	return "The machine was busy with other work when the runs began, so speeds are less exact."

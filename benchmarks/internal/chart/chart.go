@@ -5,9 +5,7 @@ import (
 	_ "embed"
 	"fmt"
 	"html"
-	"io"
 	"math"
-	"slices"
 	"strconv"
 	"strings"
 )
@@ -63,8 +61,7 @@ type Bar struct {
 	Value, Part  float64
 }
 
-// Bars draws a bar for each row, from zero: its label on the left, its figures in columns on the right. The legend has
-// any number of lines.
+// Bars draws a bar for each row, from zero: its label on the left, its figures in columns on the right.
 func Bars(title, legend string, bars []Bar) Chart {
 	const thick = 11
 	y, most := 24.0, 0.0
@@ -76,8 +73,8 @@ func Bars(title, legend string, bars []Bar) Chart {
 	var figures []string
 	text(&b, "head", "start", 0, 14, title)
 
-	for line := range strings.Lines(legend) {
-		text(&b, "tick", "start", 0, y+6, strings.TrimSpace(line))
+	if legend != "" {
+		text(&b, "tick", "start", 0, y+6, legend)
 		y += 16
 	}
 
@@ -101,15 +98,15 @@ func Bars(title, legend string, bars []Bar) Chart {
 		text(&b, "", "start", ratioRight+3, y+10, one.Sign)
 		y += 15
 
-		words := []string{one.Label, one.Note, one.Text, one.Ratio + one.Sign}
-		figures = append(figures, strings.Join(slices.DeleteFunc(words, func(s string) bool { return s == "" }), " "))
+		words := strings.Fields(one.Label + " " + one.Note + " " + one.Text + " " + one.Ratio + one.Sign)
+		figures = append(figures, strings.Join(words, " "))
 	}
 
 	return Chart{title: title, text: strings.Join(figures, "; ") + ".", body: b.String(), height: y}
 }
 
-// Write writes charts below each other, as one picture.
-func Write(w io.Writer, title string, charts ...Chart) error {
+// SVG returns charts below each other, as one picture.
+func SVG(title string, charts ...Chart) string {
 	const width = barsWidth + 20
 	var body, text strings.Builder
 	height := 10.0
@@ -120,10 +117,9 @@ func Write(w io.Writer, title string, charts ...Chart) error {
 	}
 
 	// A picture without a size fills the width of a README.
-	_, err := fmt.Fprintf(w, `<svg width="%[1]d" height="%[2]s" xmlns="http://www.w3.org/2000/svg" class="chart" `+
+	return fmt.Sprintf(`<svg width="%[1]d" height="%[2]s" xmlns="http://www.w3.org/2000/svg" class="chart" `+
 		`viewBox="0 0 %[1]d %[2]s" role="img" aria-labelledby="title title-d"><title id="title">%[3]s</title>`+
 		`<desc id="title-d">%[4]s</desc>`+"\n<style>%[5]s</style>\n"+
 		`<rect class="back" width="%[1]d" height="%[2]s"/>`+"\n%[6]s</svg>\n",
 		width, at(height), html.EscapeString(title), html.EscapeString(text.String()), style, &body)
-	return err
 }

@@ -3,8 +3,6 @@ package document
 
 import (
 	"fmt"
-	"io"
-	"math"
 	"strconv"
 	"strings"
 	"text/tabwriter"
@@ -12,10 +10,6 @@ import (
 
 // Number formats a value that is not negative, with commas between thousands.
 func Number(value float64, digits int) string {
-	if math.IsNaN(value) || math.IsInf(value, 0) {
-		return "–"
-	}
-
 	text := strconv.FormatFloat(value, 'f', digits, 64)
 	point := strings.IndexByte(text+".", '.')
 	for i := point - 3; i > 0; i -= 3 {
@@ -27,18 +21,13 @@ func Number(value float64, digits int) string {
 
 // Factor formats a ratio with about three digits.
 func Factor(ratio float64) string {
-	switch {
-	case math.IsNaN(ratio) || math.IsInf(ratio, 0):
-		return "–"
-	case ratio >= 99.5:
-		return Number(ratio, 0)
-	case ratio >= 9.95:
-		return Number(ratio, 1)
-	case ratio > 0 && ratio < 0.0995:
-		return Number(ratio, 3)
+	digits := 3
+	for _, limit := range []float64{0.0995, 9.95, 99.5} {
+		if ratio >= limit {
+			digits--
+		}
 	}
-
-	return Number(ratio, 2)
+	return Number(ratio, digits)
 }
 
 // escapes replaces the special characters of Markdown and HTML.
@@ -64,11 +53,13 @@ func Table(rows [][]string) string {
 	return b.String()
 }
 
-// WriteText writes a table with aligned columns, for a terminal.
-func WriteText(w io.Writer, rows [][]string) error {
-	columns := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
+// Text returns a table with aligned columns, for a terminal.
+func Text(rows [][]string) string {
+	var b strings.Builder
+	columns := tabwriter.NewWriter(&b, 0, 0, 2, ' ', tabwriter.AlignRight)
 	for _, row := range rows {
 		fmt.Fprintln(columns, strings.Join(row, "\t")+"\t")
 	}
-	return columns.Flush()
+	_ = columns.Flush() // into b
+	return b.String()
 }

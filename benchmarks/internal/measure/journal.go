@@ -8,7 +8,6 @@ import (
 	"io"
 	"io/fs"
 	"maps"
-	"math"
 	"os"
 	"path/filepath"
 	"slices"
@@ -17,10 +16,7 @@ import (
 )
 
 // Journal keeps the records of a run of the tool in a file as they come, so an interrupted run can be read.
-type Journal struct {
-	file  *os.File
-	known map[string]bool // metrics with a Unit line
-}
+type Journal struct{ *os.File }
 
 // CreateJournal creates the journal of a folder, and the folder if needed. It returns an error that wraps fs.ErrExist
 // if the folder has one.
@@ -37,41 +33,53 @@ func CreateJournal(dir string) (*Journal, error) {
 		return nil, err
 	}
 
-	return &Journal{file: file, known: map[string]bool{}}, nil
+	return &Journal{file}, nil
 }
 
-// Start writes where the figures come from.
-func (j *Journal) Start(env Environment) error {
+// Start writes where the figures come from, and what their units mean.
+func (j *Journal) Start(settings []Setting) error {
 	var text strings.Builder
-	for _, s := range env.lines() {
+	for _, s := range settings {
 		fmt.Fprintf(&text, "%s: %s\n", s.Name, s.Value)
 	}
+	for _, m := range metrics {
+		fmt.Fprintf(&text, "Unit %[1]s better=%[2]s\nUnit %[1]s assume=%[3]s\n", m.Name,
+			map[bool]string{true: "higher", false: "lower"}[m.More],
+			map[bool]string{true: "exact", false: "nothing"}[m.Exact])
+	}
 
-	_, err := j.file.WriteString(text.String())
+	_, err := j.WriteString(text.String())
 	return err
 }
 
-// Add appends a record. Values that are not numbers, such as 0/0, are left out.
+// Add appends a run: its values and its note. The note comes last: a full disk may cut the text anywhere, and a note
+// without values says that there are none.
 func (j *Journal) Add(r Record) error {
-	maps.DeleteFunc(r.Values, func(_ string, v float64) bool { return math.IsNaN(v) || math.IsInf(v, 0) })
-	if err := r.write(j.file, j.known); err != nil {
-		return fmt.Errorf("store a result: %w", err)
+	var text strings.Builder
+	if len(r.Values) > 0 {
+		text.WriteString(r.ID() + " 1")
+		for _, name := range slices.Sorted(maps.Keys(r.Values)) {
+			fmt.Fprintf(&text, " %.7g %s", r.Values[name], name)
+		}
+		text.WriteString("\n")
 	}
-	return nil
+	if r.Note != "" {
+		fmt.Fprintf(&text, "# %s: %s\n", r.ID(), oneLine(r.Note))
+	}
+
+	_, err := j.WriteString(text.String())
+	return err
 }
 
 // AddNotes adds notes about an engine.
 func (j *Journal) AddNotes(engine string, notes ...string) error {
 	for _, note := range notes {
-		if _, err := fmt.Fprintf(j.file, "# %s: %s\n", engine, oneLine(note)); err != nil {
+		if _, err := fmt.Fprintf(j, "# %s: %s\n", engine, oneLine(note)); err != nil {
 			return err
 		}
 	}
 	return nil
 }
-
-// Close closes the file.
-func (j *Journal) Close() error { return j.file.Close() }
 
 // resultsName is the file of a report's folder with all runs, in the format of Go's benchmarks, which benchstat reads.
 //
@@ -88,10 +96,6 @@ const resultsName = "results.txt"
 type Data struct {
 	Environment Environment
 	Records     []Record
-}
-
-func newData() Data {
-	return Data{Environment: Environment{Database: map[string][]Setting{}, Notes: map[string][]string{}}}
 }
 
 // ReadFolder reads the results of a folder, or a file of results, which may be compressed by gzip. An incomplete last
@@ -131,7 +135,7 @@ func complete(text []byte) []byte { return text[:bytes.LastIndexByte(text, '\n')
 
 // parse reads complete lines.
 func parse(path string, text []byte) (Data, error) {
-	d, place, number := newData(), map[string]int{}, 0
+	d, place, number := Data{}, map[string]int{}, 0
 	for line := range strings.Lines(string(text)) {
 		number++
 		name, value, _ := strings.Cut(strings.TrimSpace(line), ": ")
@@ -150,9 +154,9 @@ func parse(path string, text []byte) (Data, error) {
 			}
 
 			d.Records[i].Note += value
-		case value == "":
+		case value == "", strings.HasPrefix(name, "tool."): // of older files: the flags, which the command has
 		case comment:
-			d.Environment.addNote(about, value)
+			d.Environment.addNote(value)
 		default:
 			d.Environment.set(name, value)
 		}
@@ -177,30 +181,23 @@ func (r Record) ID() string {
 
 // recordOf is the inverse of ID.
 func recordOf(id string) (Record, error) {
-	r := Record{Values: map[string]float64{}}
-	parts := strings.Split(strings.ReplaceAll(strings.TrimPrefix(id, benchmark), "_", " "), "/")
-	for _, part := range parts[1:] {
+	scenario, rest, _ := strings.Cut(strings.ReplaceAll(strings.TrimPrefix(id, benchmark), "_", " "), "/")
+	r, round := Record{Scenario: strings.ToLower(scenario), Values: map[string]float64{}}, ""
+	fields := map[string]*string{"db": &r.Engine, "key": &r.Kind, "beside": &r.Beside, "round": &round}
+	for part := range strings.SplitSeq(rest, "/") {
 		name, value, _ := strings.Cut(part, "=")
-		switch name {
-		case "db":
-			r.Engine = value
-		case "key":
-			r.Kind = value
-		case "beside":
-			r.Beside = value
-		case "round":
-			r.Round, _ = strconv.Atoi(value)
-		default:
+		if field := fields[name]; field != nil {
+			*field = value
+		} else {
 			r.Params = append(r.Params, Setting{name, value})
 		}
 	}
 
-	complete := parts[0] != "" && r.Kind != "" && r.Round >= 1
+	r.Round, _ = strconv.Atoi(round)
+	complete := scenario != "" && r.Kind != "" && r.Round >= 1
 	if !complete {
 		return r, fmt.Errorf("%q has no scenario, key or round", id)
 	}
-
-	r.Scenario = strings.ToLower(parts[0][:1]) + parts[0][1:]
 	return r, nil
 }
 
@@ -220,32 +217,6 @@ func (r Record) read(line string) error {
 	}
 
 	return nil
-}
-
-// write writes a run: the meanings of metrics that are new in the file, its values and its note. The note comes last: a
-// full disk may cut the text anywhere, and a note without values says that there are none.
-func (r Record) write(out io.Writer, known map[string]bool) error {
-	var text, line bytes.Buffer
-	for _, name := range slices.Sorted(maps.Keys(r.Values)) {
-		if m := Find(name); !known[name] {
-			known[name] = true
-			fmt.Fprintf(&text, "Unit %s better=%s\n", name, map[bool]string{true: "higher", false: "lower"}[m.More])
-			if m.Exact {
-				fmt.Fprintf(&text, "Unit %s assume=exact\n", name)
-			}
-		}
-		fmt.Fprintf(&line, " %.7g %s", r.Values[name], name)
-	}
-
-	if len(r.Values) > 0 {
-		fmt.Fprintf(&text, "%s 1%s\n", r.ID(), &line)
-	}
-	if r.Note != "" {
-		fmt.Fprintf(&text, "# %s: %s\n", r.ID(), oneLine(r.Note))
-	}
-
-	_, err := out.Write(text.Bytes())
-	return err
 }
 
 func oneLine(text string) string { return strings.Join(strings.Fields(text), " ") }

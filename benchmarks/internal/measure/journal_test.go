@@ -18,11 +18,9 @@ func must(t *testing.T, err error) {
 }
 
 var (
-	environment = Environment{
-		Time: "2026-11-22T10:00:00Z", Command: "go run ./storage -db sqlite", Baseline: "auto",
-		Settings: []Setting{{"seed", "1"}, {"rows", "7"}},
-		Machine:  []Setting{{"goos", "linux"}, {"load", "0.10"}},
-		Database: map[string][]Setting{"sqlite": {{"version", "SQLite 3.45.1"}}}, Notes: map[string][]string{},
+	settings = []Setting{
+		{"time", "2026-11-22T10:00:00Z"}, {"command", "go run ./storage -db sqlite"}, {"goos", "linux"},
+		{"load", "0.10"}, {"sqlite.version", "SQLite 3.45.1"},
 	}
 	records = []Record{
 		{
@@ -45,7 +43,7 @@ func TestJournalIsReadAfterAFullDisk(t *testing.T) {
 	dir := t.TempDir()
 	j, err := CreateJournal(dir)
 	must(t, err)
-	must(t, j.Start(environment))
+	must(t, j.Start(settings))
 	for _, r := range records {
 		must(t, j.Add(r))
 	}
@@ -61,8 +59,7 @@ func TestJournalIsReadAfterAFullDisk(t *testing.T) {
 	must(t, err)
 	must(t, os.WriteFile(path, append(text, "BenchmarkLoad/db=sqlite/key=auto/round=3 1 12"...), 0o600))
 
-	want := Data{Environment: environment, Records: records}
-	want.Environment.Notes = map[string][]string{"sqlite": {"two lines"}}
+	want := Data{Environment{settings, []string{"two lines"}}, records}
 	got, err := ReadFolder(dir)
 	must(t, err)
 	if !reflect.DeepEqual(got, want) {

@@ -3,7 +3,6 @@ package measure
 
 import (
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
 )
@@ -36,13 +35,7 @@ func P(pairs ...any) Params {
 }
 
 // String returns "rows=100000 batch=1".
-func (p Params) String() string {
-	parts := make([]string, len(p))
-	for i, param := range p {
-		parts[i] = param.Name + "=" + param.Value
-	}
-	return strings.Join(parts, " ")
-}
+func (p Params) String() string { return Text(p, "=", " ") }
 
 // Get returns the value of a setting, "" if it is missing.
 func (p Params) Get(name string) string { return Get(p, name) }
@@ -51,7 +44,7 @@ func (p Params) Get(name string) string { return Get(p, name) }
 type Metric struct {
 	Name  string // in files: "bytes_primary"
 	Title string // "index of the primary key, bytes a row"
-	Unit  string
+	Unit  string // as it follows a value
 	// More is true if more is better, as with rows a second.
 	More bool
 	// Exact figures repeat. Others depend on the load of the machine.
@@ -59,17 +52,8 @@ type Metric struct {
 	Digits int // after the decimal point; a Figure with a small value has more
 }
 
-// Find returns the metric with a name. A name may end in @ and a number of rows, the size of the table at that moment.
-func Find(name string) Metric {
-	m := Metric{Title: name, Digits: 2}
-	if i := place(name); i >= 0 {
-		m = metrics[i]
-	}
-	m.Name = name
-	return m
-}
-
-// place returns the index of a metric in metrics, -1 if there is none.
+// place returns the index of a metric in metrics, -1 if there is none. A name may end in @ and a number of rows, the
+// size of the table at that moment.
 func place(name string) int {
 	base, _, _ := strings.Cut(name, "@")
 	return slices.IndexFunc(metrics, func(m Metric) bool { return m.Name == base })
@@ -79,23 +63,39 @@ func place(name string) int {
 func Metrics() []Metric { return slices.Clone(metrics) }
 
 var metrics = []Metric{
-	{Name: "rate", Title: "rows a second", Unit: "1/s", More: true},
-	{Name: "bytes_primary", Title: "index of the primary key, bytes a row", Unit: "B", Exact: true, Digits: 1},
-	{Name: "bytes_secondary", Title: "secondary indexes, bytes a row", Unit: "B", Exact: true, Digits: 1},
-	{Name: "bytes_table", Title: "table with all indexes, bytes a row", Unit: "B", Exact: true, Digits: 1},
-	{Name: "time", Title: "time", Unit: "ms", Digits: 2},
+	{Name: "rate", Title: "rows a second", Unit: "/s", More: true},
+	{Name: "bytes_primary", Title: "index of the primary key, bytes a row", Unit: " B", Exact: true, Digits: 1},
+	{Name: "bytes_secondary", Title: "secondary indexes, bytes a row", Unit: " B", Exact: true, Digits: 1},
+	{Name: "bytes_table", Title: "table with all indexes, bytes a row", Unit: " B", Exact: true, Digits: 1},
+	{Name: "time", Title: "time", Unit: " ms", Digits: 2},
 	{Name: "round_trips", Title: "round trips", Exact: true},
 }
 
 // Environment describes where the figures come from.
 type Environment struct {
-	Time     string               // of the start, RFC 3339
-	Command  string               // the flags
-	Baseline string               // the kind that the others are compared with
-	Settings []Setting            // of the tool: seed, rows
-	Machine  []Setting            // with goos, goarch and cpu, which benchstat knows
-	Database map[string][]Setting // by engine
-	Notes    map[string][]string  // by engine: what could not be measured
+	// Settings are the time of the start (RFC 3339), the command with its flags, those of the machine, of which benchstat
+	// knows goos, goarch and cpu, and those of each database, such as "postgres.version".
+	Settings []Setting
+	Notes    []string // what could not be measured
+}
+
+// Machine returns the settings of the machine.
+func (e Environment) Machine() []Setting {
+	return slices.DeleteFunc(slices.Clone(e.Settings), func(s Setting) bool {
+		isOther := slices.Contains([]string{"time", "command", "baseline"}, s.Name)
+		return isOther || strings.Contains(s.Name, ".")
+	})
+}
+
+// Database returns the settings of an engine.
+func (e Environment) Database(engine string) []Setting {
+	var list []Setting
+	for _, s := range e.Settings {
+		if name, ok := strings.CutPrefix(s.Name, engine+"."); ok {
+			list = append(list, Setting{name, s.Value})
+		}
+	}
+	return list
 }
 
 // Setting is a name, of lower-case letters without spaces, and a value.
@@ -111,64 +111,33 @@ func Get(list []Setting, name string) string {
 	return ""
 }
 
-// addNote adds a note, unless it is there.
-func (e *Environment) addNote(engine, note string) {
-	if !slices.Contains(e.Notes[engine], note) {
-		e.Notes[engine] = append(e.Notes[engine], note)
+// Text returns a list as one text: "cores=2 memory=23.5 GiB", with "=" and a space.
+func Text(list []Setting, is, and string) string {
+	parts := make([]string, len(list))
+	for i, s := range list {
+		parts[i] = s.Name + is + s.Value
 	}
+	return strings.Join(parts, and)
 }
 
-// tool is the section of the tool's settings. A setting of a section is written as "section.name", one of the machine
-// without a section.
-const tool = "tool"
+// addNote adds a note, unless it is there.
+func (e *Environment) addNote(note string) {
+	if !slices.Contains(e.Notes, note) {
+		e.Notes = append(e.Notes, note)
+	}
+}
 
 // set adds a setting that was read, unless it is there. A file may have several runs of the tool: the first one's
 // settings count, and a note names each setting of a server that differs in a later one.
-func (e *Environment) set(key, value string) {
-	section, name, ok := strings.Cut(key, ".")
-	was := Get(e.lines(), key)
-	if was != "" {
-		ofServer := ok && section != tool
-		if key == "command" {
-			e.Command += "; " + value
-		} else if ofServer && was != value {
-			e.addNote(section, name+" of "+section+" is "+value+" in a later command")
-		}
-		return
-	}
-
+func (e *Environment) set(name, value string) {
+	i := slices.IndexFunc(e.Settings, func(s Setting) bool { return s.Name == name })
+	engine, setting, ofServer := strings.Cut(name, ".")
 	switch {
-	case key == "time":
-		e.Time = value
-	case key == "command":
-		e.Command = value
-	case key == "baseline":
-		e.Baseline = value
-	case !ok:
-		e.Machine = append(e.Machine, Setting{key, value})
-	case section == tool:
+	case i < 0:
 		e.Settings = append(e.Settings, Setting{name, value})
-	default:
-		e.Database[section] = append(e.Database[section], Setting{name, value})
+	case name == "command":
+		e.Settings[i].Value += "; " + value
+	case ofServer && e.Settings[i].Value != value:
+		e.addNote(setting + " of " + engine + " is " + value + " in a later command")
 	}
-}
-
-// lines returns all settings, with their sections.
-func (e Environment) lines() (all []Setting) {
-	put := func(section string, list ...Setting) {
-		for _, s := range list {
-			if s.Value = oneLine(s.Value); s.Value != "" {
-				all = append(all, Setting{section + strings.ReplaceAll(strings.ToLower(s.Name), " ", "-"), s.Value})
-			}
-		}
-	}
-	put("", Setting{"time", e.Time}, Setting{"command", e.Command}, Setting{"baseline", e.Baseline})
-	put(tool+".", e.Settings...)
-	put("", e.Machine...)
-
-	for _, engine := range slices.Sorted(maps.Keys(e.Database)) {
-		put(engine+".", e.Database[engine]...)
-	}
-
-	return all
 }

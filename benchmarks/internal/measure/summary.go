@@ -25,7 +25,7 @@ type Figure struct {
 type Group struct {
 	Engine, Scenario string
 	Params           Params
-	Kinds            []string // the baseline first, then in the order of the records, Again last
+	Kinds            []string // in the order of the records
 	Metrics          []Metric // of at least one kind, in the order of Metrics
 	id               string
 	figures          map[figureKey]Figure
@@ -44,6 +44,9 @@ func Summarize(records []Record, baseline string, timed ...string) []Group {
 	var groups []Group
 	byGroup := map[string][]Record{}
 	for _, r := range records {
+		if len(r.Values) == 0 { // it has a note
+			continue
+		}
 		id := r.Engine + "/" + r.Scenario + "/" + r.Params.String()
 		if byGroup[id] == nil {
 			groups = append(groups, Group{Engine: r.Engine, Scenario: r.Scenario, Params: r.Params, id: id})
@@ -67,7 +70,8 @@ func (g *Group) summarize(records []Record, baseline string, timed []string) {
 		}
 
 		for name, value := range r.Values {
-			if place(name) < 0 { // of another version
+			i := place(name)
+			if i < 0 { // of another version
 				continue
 			}
 
@@ -75,13 +79,12 @@ func (g *Group) summarize(records []Record, baseline string, timed []string) {
 			runs[id] = append(runs[id], value)
 			if !names[name] {
 				names[name] = true
-				g.Metrics = append(g.Metrics, Find(name))
+				m := metrics[i]
+				m.Name = name
+				g.Metrics = append(g.Metrics, m)
 			}
 		}
 	}
-
-	place := map[string]int{baseline: -1, Again: 1}
-	slices.SortStableFunc(g.Kinds, func(a, b string) int { return cmp.Compare(place[a], place[b]) })
 	slices.SortFunc(g.Metrics, inOrder)
 
 	for _, m := range g.Metrics {
@@ -200,9 +203,7 @@ func (f *Figure) judge(runs, base []float64) {
 		f.Verdict = Unknown
 	case !f.Metric.Exact && few:
 		f.Verdict = Few
-	case !f.Metric.Exact && byChance:
-		f.Verdict = Same
-	case math.Abs(f.Ratio-1) < least:
+	case !f.Metric.Exact && byChance, math.Abs(f.Ratio-1) < least:
 		f.Verdict = Same
 	case f.Metric.More == (f.Ratio > 1):
 		f.Verdict = Better

@@ -65,14 +65,15 @@ func (b *base) Drop(ctx context.Context, names ...string) error {
 	return nil
 }
 
-// settings returns the version, after the product's name, and the results of a query for each name.
+// settings returns the version, after the product's name, and the results of a query for each name. Their names begin
+// with the engine's.
 func (b *base) settings(ctx context.Context, product, version, query string, names ...string) (
 	[]measure.Setting, error,
 ) {
-	settings := []measure.Setting{{Name: "version"}}
+	settings := []measure.Setting{{Name: b.name + ".version"}}
 	queries := []string{version}
 	for _, name := range names {
-		settings, queries = append(settings, measure.Setting{Name: name}), append(queries, query+name)
+		settings, queries = append(settings, measure.Setting{Name: b.name + "." + name}), append(queries, query+name)
 	}
 
 	for i, query := range queries {
@@ -158,12 +159,12 @@ const (
 // served is an engine on a server, with its own place there.
 type served struct {
 	base
-	where   string                  // names the server and the user, without the password
-	connect func() (*sql.DB, error) // to no place
-	what    string                  // "SCHEMA" or "DATABASE"
-	create  string                  // follows the name of a place in CREATE
-	drop    string                  // follows the name of a place in DROP
-	kills   string                  // query for the statements that end the sessions of a place
+	where   string         // names the server and the user, without the password
+	connect func() *sql.DB // to no place
+	what    string         // "SCHEMA" or "DATABASE"
+	create  string         // follows the name of a place in CREATE
+	drop    string         // follows the name of a place in DROP
+	kills   string         // query for the statements that end the sessions of a place
 
 	place string
 	made  bool // the place exists, or may exist
@@ -174,18 +175,14 @@ func (s *served) make(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, connectTimeout)
 	defer cancel()
 
-	admin, err := s.connect()
-	if err != nil {
-		return fmt.Errorf("%s: %w", s.where, err)
-	}
+	admin := s.connect()
 	defer admin.Close()
-
 	if err := admin.PingContext(ctx); err != nil {
 		return fmt.Errorf("%s cannot be reached; start it or correct the DSN: %w", s.where, err)
 	}
 
 	s.place = fmt.Sprintf("%s%08x", placePrefix, rand.Uint32())
-	_, err = admin.ExecContext(ctx, "CREATE "+s.what+" "+s.place+s.create)
+	_, err := admin.ExecContext(ctx, "CREATE "+s.what+" "+s.place+s.create)
 	s.made = err == nil || ctx.Err() != nil // if the server refuses, a place of this name is another's
 	if err != nil {
 		return fmt.Errorf("%s: create %s %s: %w", s.where, strings.ToLower(s.what), s.place, err)
@@ -203,7 +200,6 @@ func (s *served) Close() (err error) {
 	if s.db != nil {
 		err = s.db.Close()
 	}
-
 	if !s.made {
 		return err
 	}
@@ -211,15 +207,12 @@ func (s *served) Close() (err error) {
 	ctx, cancel := context.WithTimeout(context.Background(), closeTimeout)
 	defer cancel()
 
-	admin, failed := s.connect()
-	if failed == nil {
-		defer admin.Close()
-		var statements []string
-		statements, failed = texts(ctx, admin, s.kills, s.place)
-		for _, statement := range append(statements, s.dropText(s.place)) {
-			if failed == nil || isNumber(failed, 1094) { // the session has ended by itself
-				_, failed = admin.ExecContext(ctx, statement)
-			}
+	admin := s.connect()
+	defer admin.Close()
+	statements, failed := texts(ctx, admin, s.kills, s.place)
+	for _, statement := range append(statements, s.dropText(s.place)) {
+		if failed == nil || isNumber(failed, 1094) { // the session has ended by itself
+			_, failed = admin.ExecContext(ctx, statement)
 		}
 	}
 
@@ -227,7 +220,6 @@ func (s *served) Close() (err error) {
 		failed = fmt.Errorf("%s: %s is not removed; remove it with %s: %w",
 			s.where, s.place, s.dropText(s.place), failed)
 	}
-
 	return errors.Join(err, failed)
 }
 

@@ -52,7 +52,7 @@ type Dial func(ctx context.Context, network, address string) (net.Conn, error)
 type Remote interface {
 	Engine
 	// Through returns another pool for the engine's place that connects with dial, and a function that closes it.
-	Through(dial Dial) (db *sql.DB, done func() error, err error)
+	Through(dial Dial) (db *sql.DB, done func() error)
 }
 
 // Table is a table to create. The key column is called id and comes first.

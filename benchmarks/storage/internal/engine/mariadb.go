@@ -37,7 +37,7 @@ func openMariaDB(ctx context.Context, dsn string) (Engine, error) {
 	e := &mariadb{config: config, served: served{
 		base:    base{name: "mariadb", dialect: "mariadb", words: mariadbWords},
 		where:   fmt.Sprintf("MariaDB or MySQL at %s, user %q", config.Addr, config.User),
-		connect: func() (*sql.DB, error) { return pool(admin) },
+		connect: func() *sql.DB { return pool(admin) },
 		what:    "DATABASE",
 		create:  " CHARACTER SET utf8mb4",
 		kills:   "SELECT CONCAT('KILL ', id) FROM information_schema.processlist WHERE db = ?",
@@ -50,12 +50,9 @@ func openMariaDB(ctx context.Context, dsn string) (Engine, error) {
 	return e, nil
 }
 
-func pool(config *mysql.Config) (*sql.DB, error) {
-	connector, err := mysql.NewConnector(config)
-	if err != nil {
-		return nil, err
-	}
-	return sql.OpenDB(connector), nil
+func pool(config *mysql.Config) *sql.DB {
+	connector, _ := mysql.NewConnector(config) // ParseDSN has checked it
+	return sql.OpenDB(connector)
 }
 
 func (e *mariadb) open(ctx context.Context) (err error) {
@@ -64,10 +61,7 @@ func (e *mariadb) open(ctx context.Context) (err error) {
 	}
 
 	e.config.DBName = e.place
-	if e.db, err = pool(e.config); err != nil {
-		return fmt.Errorf("%s: %w", e.where, err)
-	}
-
+	e.db = pool(e.config)
 	e.db.SetMaxIdleConns(idleConns)
 	var flush, sync, binlog string
 	err = e.db.QueryRowContext(ctx, `SELECT VERSION(), @@innodb_page_size,
@@ -186,21 +180,18 @@ func (e *mariadb) Sizes(ctx context.Context, table string) (s Sizes, err error) 
 var networks atomic.Int64
 
 // Through sends parameters of unprepared statements in the statement's text, which may contain several statements.
-func (e *mariadb) Through(dial Dial) (*sql.DB, func() error, error) {
+func (e *mariadb) Through(dial Dial) (*sql.DB, func() error) {
 	config := e.config.Clone()
 	config.MultiStatements, config.InterpolateParams = true, true
 	network := config.Net
 	config.Net = "sqlflake" + strconv.FormatInt(networks.Add(1), 10)
-	db, err := pool(config)
-	if err != nil {
-		return nil, nil, err
-	}
-
 	mysql.RegisterDialContext(config.Net, func(ctx context.Context, address string) (net.Conn, error) {
 		return dial(ctx, network, address)
 	})
+
+	db := pool(config)
 	return db, func() error {
 		defer mysql.DeregisterDialContext(config.Net)
 		return db.Close()
-	}, nil
+	}
 }

@@ -40,7 +40,7 @@ func openPostgres(ctx context.Context, name, dsn string) (Engine, error) {
 	e := &postgres{config: config, served: served{
 		base:    base{name: name, dialect: "postgres", words: postgresWords},
 		where:   fmt.Sprintf("PostgreSQL at %s, database %q, user %q", address, config.Database, config.User),
-		connect: func() (*sql.DB, error) { return stdlib.OpenDB(*admin), nil },
+		connect: func() *sql.DB { return stdlib.OpenDB(*admin) },
 		what:    "SCHEMA",
 		drop:    " CASCADE",
 		kills: `SELECT format('SELECT pg_terminate_backend(%s)', pid) FROM pg_stat_activity
@@ -113,9 +113,9 @@ func (e *postgres) Sizes(ctx context.Context, table string) (s Sizes, err error)
 	return s, err
 }
 
-func (e *postgres) Through(dial Dial) (*sql.DB, func() error, error) {
+func (e *postgres) Through(dial Dial) (*sql.DB, func() error) {
 	config := e.config.Copy()
 	config.DialFunc = pgconn.DialFunc(dial)
 	db := stdlib.OpenDB(*config)
-	return db, db.Close, nil
+	return db, db.Close
 }

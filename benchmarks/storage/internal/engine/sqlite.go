@@ -37,12 +37,8 @@ func openSQLite(ctx context.Context, parent string) (Engine, error) {
 		"_journal_mode": {"WAL"}, "_synchronous": {"NORMAL"}, "_busy_timeout": {"60000"},
 		"_foreign_keys": {"1"}, "_txlock": {"immediate"},
 	}
-	e.db, err = sql.Open("sqlite3", "file:"+inURI.Replace(filepath.ToSlash(e.path()))+"?"+query.Encode())
-
-	if err == nil {
-		err = e.db.PingContext(ctx)
-	}
-	if err != nil {
+	e.db, _ = sql.Open("sqlite3", "file:"+inURI.Replace(filepath.ToSlash(e.path()))+"?"+query.Encode()) // it exists
+	if err := e.db.PingContext(ctx); err != nil {
 		return nil, errors.Join(fmt.Errorf("open SQLite in %s: %w", dir, err), e.Close())
 	}
 
@@ -174,10 +170,4 @@ func pages(file io.ReaderAt, size, root int64) (int64, error) {
 	return sum, nil
 }
 
-func (e *sqlite) Close() error {
-	var err error
-	if e.db != nil {
-		err = e.db.Close()
-	}
-	return errors.Join(err, os.RemoveAll(e.dir))
-}
+func (e *sqlite) Close() error { return errors.Join(e.db.Close(), os.RemoveAll(e.dir)) }

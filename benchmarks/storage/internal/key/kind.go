@@ -29,6 +29,7 @@ const (
 type Kind struct {
 	Name  string // in -keys, in files
 	Title string // in tables and charts
+	Class string // of the style, in charts
 	Store Store
 
 	Counted bool // the database makes the key, and none is sent
@@ -60,7 +61,7 @@ func (k Kind) OnEngine(name string) bool { return strings.HasPrefix(name, k.Only
 // Kinds returns all kinds in the order of reports. The others are compared with the first.
 func Kinds() []Kind {
 	return []Kind{
-		{Name: "auto", Title: "auto-increment", Counted: true},
+		{Name: "auto", Title: "auto-increment", Class: "auto", Counted: true},
 		snowflakes("snowflake", "snowflake", snowflake.Default()),
 		snowflakes("snowflake-clustered", "clustered snowflake", snowflake.Clustered()),
 		snowflakes("snowflake-seconds", "snowflake, ticks of 1 s", snowflake.MustPreset("seconds")),
@@ -71,16 +72,19 @@ func Kinds() []Kind {
 		},
 
 		{
-			Name: "uuidv7", Title: "UUIDv7", Store: UUID, source: uuids(uuid.NewV7FromReader, binaryUUID),
-			paced: pacedUUIDs,
+			Name: "uuidv7", Title: "UUIDv7", Class: "v7", Store: UUID,
+			source: uuids(uuid.NewV7FromReader, binaryUUID), paced: pacedUUIDs,
 		},
 		{
 			Name: "uuidv7-server", Title: "UUIDv7, made by the server", Store: UUID, Counted: true, Default: "uuidv7()",
 			Only: "postgres18",
 		},
-		{Name: "uuidv4", Title: "UUIDv4", Store: UUID, source: uuids(uuid.NewRandomFromReader, binaryUUID)},
 		{
-			Name: "uuidv4-text", Title: "UUIDv4 as text", Store: Text,
+			Name: "uuidv4", Title: "UUIDv4", Class: "v4", Store: UUID,
+			source: uuids(uuid.NewRandomFromReader, binaryUUID),
+		},
+		{
+			Name: "uuidv4-text", Title: "UUIDv4 as text", Class: "text", Store: Text,
 			source: uuids(uuid.NewRandomFromReader, textUUID),
 		},
 	}
@@ -128,7 +132,7 @@ func each(one func() (any, error)) Source {
 
 // snowflakes are the keys of processes with a worker each.
 func snowflakes(name, title string, layout snowflake.Layout) Kind {
-	return Kind{Name: name, Title: title, source: workers(layout), paced: func(c Config) (Source, error) {
+	return Kind{Name: name, Title: title, Class: "snow", source: workers(layout), paced: func(c Config) (Source, error) {
 		return ofStream(paced(c, layout)), nil
 	}}
 }

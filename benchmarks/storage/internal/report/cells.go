@@ -2,8 +2,6 @@ package report
 
 import (
 	"fmt"
-	"io"
-	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -29,7 +27,7 @@ func (r Report) cell(g measure.Group, kind, metric string) cell {
 	}
 
 	c := cell{value: withUnit(f), verdict: f.Verdict}
-	if kind == r.Baseline || f.Verdict == measure.Unknown {
+	if kind == baseline || f.Verdict == measure.Unknown {
 		return c
 	}
 
@@ -56,14 +54,7 @@ func (c cell) text() string {
 func (c cell) compared() string { return c.ratio + c.sign }
 
 func withUnit(f measure.Figure) string {
-	text := document.Number(f.Median, f.Metric.Digits)
-	switch f.Metric.Unit {
-	case "":
-		return text
-	case "1/s":
-		return text + "/s"
-	}
-	return text + " " + f.Metric.Unit
+	return document.Number(f.Median, f.Metric.Digits) + f.Metric.Unit
 }
 
 // caseText formats parameters: "200,000 rows, 1,000 a statement". It leaves out those named.
@@ -78,7 +69,8 @@ func caseText(p measure.Params, without ...string) string {
 }
 
 var paramForms = map[string]string{
-	"batch": "# a statement", "delay": "# to the server", "by": "by #", "pace": "# rows/s each",
+	"rows": "# rows", "parents": "# parents", "clients": "# clients", "graphs": "# graphs",
+	"batch": "# a statement", "delay": "# to the server", "by": "by #", "pace": "# rows/s each", "cache": "cache #",
 }
 
 func paramText(p measure.Setting) string {
@@ -86,88 +78,56 @@ func paramText(p measure.Setting) string {
 	if n, err := strconv.Atoi(value); err == nil {
 		value = document.Number(float64(n), 0)
 	}
-
-	if form, ok := paramForms[p.Name]; ok {
-		return strings.Replace(form, "#", value, 1)
-	}
-	if one, ok := strings.CutSuffix(p.Name, "s"); ok { // rows, parents, clients, graphs
-		if value == "1" {
-			return "1 " + one
-		}
-		return value + " " + p.Name
-	}
-
-	return p.Name + " " + value
+	return strings.Replace(paramForms[p.Name], "#", value, 1)
 }
 
-// settingText lists settings: "cores 2, memory 23.5 GiB".
-func settingText(list []measure.Setting) string {
-	parts := make([]string, len(list))
-	for i, s := range list {
-		parts[i] = s.Name + " " + s.Value
-	}
-	return strings.Join(parts, ", ")
-}
-
+// number returns the value of a parameter.
 func number(text string) float64 {
-	n, err := strconv.ParseFloat(text, 64)
-	if err != nil {
-		return math.NaN()
-	}
+	n, _ := strconv.ParseFloat(text, 64) // the tool has written it
 	return n
 }
 
-func titles(kinds []string) []string {
-	all := make([]string, len(kinds))
-	for i, kind := range kinds {
-		all[i] = kindTitle(kind)
-	}
-	return all
-}
-
-// WriteText writes a table for each case, for a terminal.
-func (r Report) WriteText(w io.Writer) error {
+// Text returns a table for each case, for a terminal.
+func (r Report) Text() string {
+	var b strings.Builder
 	last := ""
 	for _, g := range r.Groups {
-		if s := scenarioOf(g.Scenario); s.Name != last {
-			last = s.Name
-			fmt.Fprintf(w, "%s\n%s\n\n", s.Title, s.Question)
+		if g.Scenario != last {
+			last = g.Scenario
+			for _, s := range scenario.Find([]string{last}) { // none if another version has measured it
+				fmt.Fprintf(&b, "%s\n%s\n\n", s.Title, s.Question)
+			}
 		}
-
-		fmt.Fprintf(w, "%s, %s\n", r.title(g.Engine), caseText(g.Params))
-		if err := document.WriteText(w, r.table(g)); err != nil {
-			return err
-		}
-		fmt.Fprintln(w)
+		fmt.Fprintf(&b, "%s, %s\n%s\n", r.title(g.Engine), caseText(g.Params), document.Text(r.table(g)))
 	}
 
 	for _, note := range r.Notes {
-		fmt.Fprintln(w, note)
+		fmt.Fprintln(&b, note)
 	}
-	_, err := fmt.Fprintf(w, "In brackets: the ratio to %s. %s. %s\n", kindTitle(r.Baseline), signs, r.chance())
-	return err
+	fmt.Fprintf(&b, "In brackets: the ratio to %s. %s. %s\n", kindTitle(baseline), signs, r.chance())
+	return b.String()
 }
 
 // table returns the figures of a group: a row for each kind and a column for each metric. A curve has a column for each
 // kind, and a row for each size of the table.
 func (r Report) table(g measure.Group) [][]string {
-	head, curve := []string{""}, false
+	rows := [][]string{{""}}
+	for _, kind := range g.Kinds {
+		rows = append(rows, []string{kindTitle(kind)})
+	}
+
+	curve := false
 	for _, m := range g.Metrics {
 		title, _, _ := strings.Cut(m.Title, ", bytes a row")
 		if _, point, ok := strings.Cut(m.Name, "@"); ok {
 			curve = true
-			title = m.Title + ", " + document.Number(number(point), 0) + " rows"
+			title += ", " + document.Number(number(point), 0) + " rows"
 		}
-		head = append(head, title)
-	}
 
-	rows := [][]string{head}
-	for _, kind := range g.Kinds {
-		row := []string{kindTitle(kind)}
-		for _, m := range g.Metrics {
-			row = append(row, r.cell(g, kind, m.Name).text())
+		rows[0] = append(rows[0], title)
+		for i, kind := range g.Kinds {
+			rows[i+1] = append(rows[i+1], r.cell(g, kind, m.Name).text())
 		}
-		rows = append(rows, row)
 	}
 
 	if curve {
@@ -201,59 +161,31 @@ in place of the keys.
 **If several processes insert into MariaDB or MySQL, give snowflakes the layout ` + "`snowflake.Clustered()`**" + `.
 `
 
-// writeMarkdown writes the results as a Markdown page.
-func (r Report) writeMarkdown(w io.Writer) error {
+// markdown returns the results as a page.
+func (r Report) markdown() string {
 	var b strings.Builder
 	b.WriteString(advice)
 	fmt.Fprintf(&b, "\nA row without a title belongs to the one above. Ratios are to %s: %s. %s\n",
-		kindTitle(r.Baseline), signs, r.chance())
+		kindTitle(baseline), signs, r.chance())
 	for _, engine := range r.engines() {
-		rows := r.comparisons(engine)
-		if len(rows) == 0 {
-			continue
+		if rows := r.rows(engine); len(rows) > 1 {
+			fmt.Fprintf(&b, "\n## %s\n\n%s", document.Escape(r.title(engine)), document.Table(rows))
 		}
-
-		fmt.Fprintf(&b, "\n## %s\n\n", document.Escape(r.title(engine)))
-		kinds := append([]string{"", kindTitle(r.Baseline)}, titles(r.compared(engine))...)
-		b.WriteString(document.Table(append([][]string{kinds}, tableOf(rows)...)))
 	}
 
+	env := r.Environment
 	fmt.Fprintf(&b, "\n## Where the figures come from\n\n* Commands, in `benchmarks/`: %s\n* Begun %s; machine: %s\n",
-		code(r.Environment.Command), document.Escape(r.Environment.Time), code(settingText(r.Environment.Machine)))
+		code(measure.Get(env.Settings, "command")), document.Escape(measure.Get(env.Settings, "time")),
+		code(measure.Text(env.Machine(), " ", ", ")))
 	for _, engine := range r.engines() {
-		settings := settingText(r.Environment.Database[engine])
+		settings := measure.Text(env.Database(engine), " ", ", ")
 		fmt.Fprintf(&b, "* %s: %s\n", document.Escape(r.title(engine)), code(settings))
 	}
 
 	for _, note := range r.Notes {
 		fmt.Fprintf(&b, "* %s\n", document.Escape(note))
 	}
-
-	_, err := io.WriteString(w, b.String())
-	return err
-}
-
-// tableOf returns the texts of the rows. A name that the row above has is left out.
-func tableOf(rows []comparison) (table [][]string) {
-	title, metric := "", "" // of the row above
-	for _, one := range rows {
-		name := one.metric + "; " + one.params
-		switch {
-		case one.title != title:
-			name = one.title + ": " + name
-		case one.metric == metric:
-			name = one.params
-		}
-		title, metric = one.title, one.metric
-
-		row := []string{name, one.base}
-		for _, c := range one.cells {
-			row = append(row, c.compared())
-		}
-		table = append(table, row)
-	}
-
-	return table
+	return b.String()
 }
 
 // code marks text as code, in which nothing needs to be escaped.
@@ -269,84 +201,84 @@ func (r Report) compared(engine string) []string {
 	})
 }
 
-// views are the metrics in the tables of all scenarios. Of several with a bar between them the first that the baseline
-// has counts: SQLite has an index of the key for some kinds only. A star takes all cases, and not the main one alone.
-var views = map[string][]string{
-	"load":     {"bytes_primary|bytes_table *", "rate *"},
-	"clients":  {"bytes_primary|bytes_table *", "rate *"},
-	"paced":    {"bytes_primary|bytes_table"},
-	"children": {"bytes_secondary", "rate"},
-	"graph":    {"time *"},
-	"grow":     {"rate"},
+// view is a metric in the tables of all scenarios.
+type view struct {
+	metrics string         // of several the first that the baseline has: SQLite has an index of the key for some kinds only
+	only    measure.Params // the cases with these settings
+	always  bool           // also if no key differs
 }
 
-// comparison is a row of the table of all scenarios: a metric in one case.
-type comparison struct {
-	title, metric, params, base string
-	cells                       []cell
+// The inserts that a reader asks about first: of one client, and of several with ten rows a statement.
+var single, several = measure.P("batch", 1000), measure.P("batch", 10)
+
+var views = map[string][]view{
+	"load":     {{"bytes_primary bytes_table", single, true}, {"rate", single, true}},
+	"clients":  {{"bytes_primary bytes_table", nil, true}, {"rate", several, true}},
+	"paced":    {{"bytes_primary bytes_table", measure.P("pace", 125), false}},
+	"children": {{"bytes_secondary", nil, false}, {"rate", nil, false}},
+	"graph":    {{"time", nil, true}},
+	"grow":     {{"rate", nil, false}},
 }
 
-// comparisons returns the rows of the table for an engine.
-func (r Report) comparisons(engine string) []comparison {
-	var all []comparison
+// rows returns an engine's table of all scenarios. A name that the row above has is left out.
+func (r Report) rows(engine string) [][]string {
+	table := [][]string{{"", kindTitle(baseline)}}
+	for _, kind := range r.compared(engine) {
+		table[0] = append(table[0], kindTitle(kind))
+	}
+
+	title, metric := "", "" // of the row above
 	for _, s := range scenario.All() {
-		for _, entry := range views[s.Name] {
-			names, every := strings.CutSuffix(entry, " *")
-			for metric := range strings.SplitSeq(names, "|") {
-				g, ok := r.main(engine, s.Name, metric)
-				if !ok {
+		for _, v := range views[s.Name] {
+			for _, g := range r.groups(engine, s.Name, v.only...) {
+				about, cells, show := r.row(v, g)
+				if !show {
 					continue
 				}
 
-				groups := []measure.Group{g}
-				if every {
-					groups = r.groups(engine, s.Name)
+				name := caseText(g.Params, "graphs", "parents")
+				if about != metric {
+					name = strings.ToUpper(about[:1]) + about[1:] + "; " + name
 				}
-
-				for _, g := range groups {
-					if one, ok := r.compare(s, g, lastPoint(g, metric)); ok {
-						all = append(all, one)
-					}
+				if s.Title != title {
+					name = s.Title + ": " + name
 				}
-
-				break
+				title, metric = s.Title, about
+				table = append(table, append([]string{name}, cells...))
 			}
 		}
 	}
-
-	return all
+	return table
 }
 
-// compare returns the row of a metric; false for one of little interest: inserts of single rows by one client,
-// rates of several clients except with 10 rows a statement, and metrics in which no key differs, except inserts and
-// curves of large tables, which are measured once.
-func (r Report) compare(s scenario.Scenario, g measure.Group, metric string) (comparison, bool) {
-	base, ok := g.Figure(r.Baseline, metric)
-	batch := g.Params.Get("batch")
-	isSingleRows := s.Name == "load" && batch == "1"
-	isOtherRate := s.Name == "clients" && metric == "rate" && batch != "10"
-	if !ok || isSingleRows || isOtherRate {
-		return comparison{}, false
-	}
-
-	name, _, curve := strings.Cut(metric, "@")
-	title := measure.Find(name).Title
-	if curve {
+// row returns the title and the cells of a row; show is false for one of little interest, in which no key differs.
+// Curves of large tables are of interest: they are measured once.
+func (r Report) row(v view, g measure.Group) (title string, cells []string, show bool) {
+	base, ok := baseOf(v, g)
+	title = base.Metric.Title
+	if strings.Contains(base.Metric.Name, "@") {
 		title += " at the end"
+		show = number(g.Params.Get("rows")) >= 1_000_000
 	}
 
-	one := comparison{
-		title: s.Title, metric: strings.ToUpper(title[:1]) + title[1:],
-		params: caseText(g.Params, "graphs", "parents"), base: withUnit(base),
-	}
-
-	largeCurve := curve && number(g.Params.Get("rows")) >= 1_000_000
-	show := largeCurve || slices.Contains([]string{"load", "clients", "graph"}, s.Name)
+	show, cells = ok && (show || v.always), []string{withUnit(base)}
 	for _, kind := range r.compared(g.Engine) {
-		c := r.cell(g, kind, metric)
+		c := r.cell(g, kind, base.Metric.Name)
 		show = show || c.verdict > measure.Same
-		one.cells = append(one.cells, c)
+		cells = append(cells, c.compared())
 	}
+	return title, cells, show
+}
 
-	return one, show
+// baseOf returns the figure of the baseline, of a curve the last one.
+func baseOf(v view, g measure.Group) (measure.Figure, bool) {
+	for metric := range strings.FieldsSeq(v.metrics) {
+		for _, m := range slices.Backward(g.Metrics) {
+			name, _, _ := strings.Cut(m.Name, "@")
+			if f, ok := g.Figure(baseline, m.Name); ok && name == metric {
+				return f, true
+			}
+		}
+	}
+	return measure.Figure{}, false
 }

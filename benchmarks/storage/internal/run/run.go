@@ -92,8 +92,8 @@ func (s Step) rounds(kinds []key.Kind, n int) []Step {
 const lineEvery = 3 * time.Second
 
 // Do runs steps and adds their records to the journal. It ends when ctx does, or with the first error; earlier results
-// are in the journal. A step that an engine does not support (errors.ErrUnsupported) gets a record with a note and the
-// values that it returned. Progress is written to w.
+// are in the journal. A step that an engine does not support (errors.ErrUnsupported) gets a record with a note
+// alone. Progress is written to w.
 func Do(ctx context.Context, steps []Step, o scenario.Options, j *measure.Journal, w io.Writer) error {
 	number, start, wrote := 0, time.Now(), time.Time{}
 	defer func() {

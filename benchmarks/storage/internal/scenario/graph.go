@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"net"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/google/uuid"
@@ -17,6 +18,7 @@ import (
 	"gorm.io/driver/postgres"
 	"gorm.io/gorm"
 	"gorm.io/gorm/logger"
+	"gorm.io/gorm/schema"
 
 	"github.com/sqlflake/sqlflake/benchmarks/internal/measure"
 	"github.com/sqlflake/sqlflake/benchmarks/storage/internal/engine"
@@ -65,10 +67,7 @@ func runGraph(ctx context.Context, b *Bench) (values map[string]float64, err err
 		return nil, err
 	}
 
-	db, trips, done, err := b.network()
-	if err != nil {
-		return nil, err
-	}
+	db, trips, done := b.network()
 	defer func() { err = errors.Join(err, done()) }()
 
 	save := s.save
@@ -114,31 +113,19 @@ func median(n int, f func() error) (float64, error) {
 }
 
 // network returns a pool on a network with the given delay, and a counter of its round trips.
-func (b *Bench) network() (db *sql.DB, trips func() int64, done func() error, err error) {
-	remote, ok := b.Engine.(engine.Remote)
-	if !ok {
-		return nil, nil, nil, engine.Unsupported("%s is in no network", b.Name())
-	}
-
-	delay, err := time.ParseDuration(b.Params.Get("delay"))
-	if err != nil {
-		return nil, nil, nil, err
-	}
-
-	n := &proxy.Network{Delay: delay}
-	db, done, err = remote.Through(func(ctx context.Context, network, address string) (net.Conn, error) {
+func (b *Bench) network() (db *sql.DB, trips func() int64, done func() error) {
+	n := &proxy.Network{}
+	n.Delay, _ = time.ParseDuration(b.Params.Get("delay")) // of one of the cases
+	db, done = b.Engine.(engine.Remote).Through(func(ctx context.Context, network, address string) (net.Conn, error) {
 		server, err := new(net.Dialer).DialContext(ctx, network, address)
 		if err != nil {
 			return nil, err
 		}
 		return n.Connect(server), nil
 	})
-	if err != nil {
-		return nil, nil, nil, err
-	}
 
 	db.SetMaxOpenConns(1) // so that all trips are on the measured connection
-	return db, n.Trips, done, nil
+	return db, n.Trips, done
 }
 
 // saver saves graphs on one connection.
@@ -218,13 +205,7 @@ func (s *saver) save(ctx context.Context) error {
 		return s.inOneText(ctx)
 	}
 
-	return s.conn.Raw(func(driver any) error {
-		std, ok := driver.(*stdlib.Conn)
-		if !ok {
-			return fmt.Errorf("the connection is of the driver %T, not of pgx", driver)
-		}
-		return s.inBatches(ctx, std.Conn())
-	})
+	return s.conn.Raw(func(driver any) error { return s.inBatches(ctx, driver.(*stdlib.Conn).Conn()) })
 }
 
 // inBatches sends batches to PostgreSQL: one, or one for each level whose keys are read back.
@@ -273,14 +254,8 @@ func (s *saver) inOneText(ctx context.Context) error {
 			return err
 		}
 
-		var keys []any
-		err = eachKey(rows, func(id any) { keys = append(keys, id) })
-		if err == nil && len(keys) != len(l.keys) {
-			err = fmt.Errorf("%d keys were returned, want %d", len(keys), len(l.keys))
-		}
-
-		copy(l.keys, keys)
-		if err != nil {
+		keys := l.keys[:0]
+		if err := eachKey(rows, func(id any) { keys = append(keys, id) }); err != nil {
 			return err
 		}
 
@@ -299,7 +274,7 @@ func (b *Bench) gormSave(pool *sql.DB) (func(ctx context.Context) error, error) 
 		dialector = postgres.New(postgres.Config{Conn: pool})
 	}
 
-	db, err := gorm.Open(dialector, &gorm.Config{Logger: logger.Discard})
+	db, err := gorm.Open(dialector, &gorm.Config{Logger: logger.Discard, NamingStrategy: namer{kind: b.Kind.Name}})
 	if err != nil {
 		return nil, fmt.Errorf("open GORM: %w", err)
 	}
@@ -316,9 +291,6 @@ func (b *Bench) gormSave(pool *sql.DB) (func(ctx context.Context) error, error) 
 		return graphCreator[snowflake.ID](db), db.Use(gormplugin.New(generator))
 
 	case "uuidv7":
-		if b.Dialect() == "postgres" {
-			return graphCreator[uuid.UUID](db), nil
-		}
 		return graphCreator[bytesUUID](db), nil
 	}
 
@@ -356,26 +328,23 @@ type gormTag[K comparable] struct {
 	Amount int64
 }
 
-func (gormOrder[K]) TableName() string { return "graph_order_" + kindOfKey[K]() }
-func (gormLine[K]) TableName() string  { return "graph_line_" + kindOfKey[K]() }
-func (gormTag[K]) TableName() string   { return "graph_tag_" + kindOfKey[K]() }
+// namer names the tables of a kind of key as a saver does.
+type namer struct {
+	schema.NamingStrategy
+	kind string
+}
+
+// TableName returns the table of a type, such as gormOrder[int64].
+func (n namer) TableName(name string) string {
+	name, _, _ = strings.Cut(name, "[")
+	return "graph_" + strings.ToLower(strings.TrimPrefix(name, "gorm")) + "_" + n.kind
+}
 
 func (o *gormOrder[K]) BeforeCreate(*gorm.DB) error { return makeUUID(&o.ID) }
 func (l *gormLine[K]) BeforeCreate(*gorm.DB) error  { return makeUUID(&l.ID) }
 func (t *gormTag[K]) BeforeCreate(*gorm.DB) error   { return makeUUID(&t.ID) }
 
-func kindOfKey[K comparable]() string {
-	switch any(*new(K)).(type) {
-	case int64:
-		return "auto"
-	case snowflake.ID:
-		return "snowflake"
-	default:
-		return "uuidv7"
-	}
-}
-
-// bytesUUID is a UUID in 16 bytes, on databases whose drivers know no UUIDs.
+// bytesUUID is a UUID in 16 bytes. MariaDB has no other.
 type bytesUUID struct{ uuid.UUID }
 
 // Value returns the 16 bytes.
@@ -383,10 +352,7 @@ func (u bytesUUID) Value() (driver.Value, error) { return u.UUID[:], nil }
 
 // makeUUID sets a key that the application makes in a hook. The others are made by the plugin or the database.
 func makeUUID(key any) (err error) {
-	switch k := key.(type) {
-	case *uuid.UUID:
-		*k, err = uuid.NewV7()
-	case *bytesUUID:
+	if k, ok := key.(*bytesUUID); ok {
 		k.UUID, err = uuid.NewV7()
 	}
 	return err

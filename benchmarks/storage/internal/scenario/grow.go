@@ -1,13 +1,10 @@
 package scenario
 
 import (
-	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"runtime"
 	"slices"
-	"time"
 
 	"github.com/sqlflake/sqlflake/benchmarks/internal/measure"
 	"github.com/sqlflake/sqlflake/benchmarks/storage/internal/engine"
@@ -32,25 +29,13 @@ var grow = Scenario{
 
 const longGrow = 1_000_000 // rows of a long run
 
-// growLimit is the time for one kind: 10 s in short runs, 5 minutes for 10,000,000 rows.
-func growLimit(rows int) time.Duration {
-	return min(max(time.Duration(rows)*30*time.Microsecond, 10*time.Second), 5*time.Minute)
-}
-
-// growSteps returns the numbers of rows after each step. The steps of long runs become longer, so that slow kinds,
-// which end early, have points too.
+// growSteps returns the numbers of rows after each step, ten of the same length.
 func growSteps(rows int) []int {
-	n, at := 10, func(step int) int { return rows * step / 10 }
-	if rows >= longGrow {
-		n, at = 20, func(step int) int { return rows / 400 * step * step }
-	}
-
 	var steps []int
-	for step := 1; step < n; step++ {
-		steps = append(steps, at(step))
+	for step := range 10 {
+		steps = append(steps, rows*(step+1)/10)
 	}
-
-	return slices.DeleteFunc(slices.Compact(append(steps, rows)), func(n int) bool { return n == 0 })
+	return slices.DeleteFunc(slices.Compact(steps), func(n int) bool { return n == 0 })
 }
 
 // runGrow inserts in steps. The names of its values end in "@" and the number of rows after the step. The tool writes
@@ -72,24 +57,13 @@ func runGrow(ctx context.Context, b *Bench) (map[string]float64, error) {
 	}
 
 	runtime.GC()
-	rows, values := b.Number("rows"), map[string]float64{}
-	limit := cmp.Or(b.growLimit, growLimit(rows))
-	slow := engine.Unsupported("the time for one kind of key, %v, was over", limit)
-	limited, cancel := context.WithTimeoutCause(ctx, limit, slow)
-	defer cancel()
-
-	for _, until := range growSteps(rows) {
+	values := map[string]float64{}
+	for _, until := range growSteps(b.Number("rows")) {
 		in.Rows = until - in.First
-		err := rate(values, fmt.Sprintf("rate@%d", until), in.Rows, func() error { return b.Do(limited, in) })
-		if errors.Is(err, slow) && in.First > 0 {
-			return values, fmt.Errorf("%w: after %d of %d rows", slow, in.First, rows)
-		}
-		if err != nil {
+		if err := rate(values, fmt.Sprintf("rate@%d", until), in.Rows, func() error { return b.Do(ctx, in) }); err != nil {
 			return nil, err
 		}
-
 		in.First = until
 	}
-
 	return values, nil
 }

@@ -20,21 +20,8 @@ var load = Scenario{
 	Question: "How much disk space does a key take, and how fast are inserts?",
 	Kinds:    []string{"auto", "snowflake", "uuidv7", "uuidv7-server", "uuidv4"},
 	Sizes:    []string{"snowflake-clustered", "snowflake-skewed", "snowflake-bigint", "uuidv4-text"},
-	Cases: func(o Options, e engine.Engine) []measure.Params {
-		var cases []measure.Params
-		// One writer's statements of other sizes are between these.
-		for _, batch := range slices.Compact([]int{slices.Min(o.Batch), slices.Max(o.Batch)}) {
-			rows := o.Rows
-			switch { // single rows are slow, and the sizes are known from the others
-			case batch == 1 && e.Dialect() == "sqlite":
-				rows = share(rows, 20, 5000)
-			case batch == 1:
-				rows = share(rows, 40, 2000)
-			}
-			cases = append(cases, measure.P("rows", rows, "batch", batch))
-		}
-
-		return cases
+	Cases: func(o Options, _ engine.Engine) []measure.Params {
+		return []measure.Params{measure.P("rows", o.Rows, "batch", slices.Max(o.Batch))}
 	},
 	Run: inserting("load"),
 }
@@ -58,8 +45,7 @@ var clients = Scenario{
 
 		return cases
 	},
-	Timed: true,
-	Run:   inserting("clients"),
+	Run: inserting("clients"),
 }
 
 var paced = Scenario{

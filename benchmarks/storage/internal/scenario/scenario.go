@@ -31,10 +31,8 @@ type Scenario struct {
 	Cases func(o Options, e engine.Engine) []measure.Params
 	// Once reports whether a case has one round: its figures are exact, or it takes too long to repeat. nil: never.
 	Once func(p measure.Params) bool
-	// Timed is set if sizes depend on timing, as with several clients.
-	Timed bool
-	// Run measures one kind once. It creates its tables through the bench, which drops them. Values returned with an
-	// error that is errors.ErrUnsupported are kept, and the error's text is a note about them.
+	// Run measures one kind once. It creates its tables through the bench, which drops them. The text of an error that is
+	// errors.ErrUnsupported becomes a note.
 	Run func(ctx context.Context, b *Bench) (map[string]float64, error)
 }
 
@@ -90,8 +88,7 @@ type Bench struct {
 	Params  measure.Params
 	Round   int
 
-	tables    []string
-	growLimit time.Duration // of a run of grow; 0: the function growLimit decides
+	tables []string
 }
 
 // Number returns a numeric parameter; 0 if it is missing.

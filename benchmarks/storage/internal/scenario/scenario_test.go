@@ -211,31 +211,10 @@ func TestCancelledRunsAndFewRows(t *testing.T) {
 	})
 }
 
-// TestGrowKeepsThePointsOfASlowKind ends a run after its first steps.
-func TestGrowKeepsThePointsOfASlowKind(t *testing.T) {
-	eachEngine(t, func(t *testing.T, e engine.Engine) {
-		b := bench(e, "uuidv4", measure.P("rows", 2_000_000))
-		for b.growLimit = time.Second / 2; ; b.growLimit *= 2 { // until it is enough for the first step
-			values, err := grow.Run(t.Context(), b)
-			must(t, b.Clean(t.Context()))
-			if errors.Is(err, errors.ErrUnsupported) && len(values) > 0 {
-				return
-			}
-			if !errors.Is(err, errors.ErrUnsupported) || b.growLimit > time.Minute {
-				t.Fatalf("%v, %v, want points and a note", values, err)
-			}
-		}
-	})
-}
-
 func TestStepsOfGrow(t *testing.T) {
-	for rows, want := range map[int]string{
-		50: "10: 5 50 10s", 3: "3: 1 3 10s", 1_000_000: "20: 2500 1000000 30s", 10_000_000: "20: 25000 10000000 5m0s",
-	} {
-		steps := growSteps(rows)
-		got := fmt.Sprint(len(steps), ": ", steps[0], " ", steps[len(steps)-1], " ", growLimit(rows))
-		if got != want || !slices.IsSorted(steps) {
-			t.Errorf("%d rows: %s (%v), want %s", rows, got, steps, want)
+	for rows, want := range map[int]string{50: "[5 10 15 20 25 30 35 40 45 50]", 3: "[1 2 3]"} {
+		if got := fmt.Sprint(growSteps(rows)); got != want {
+			t.Errorf("%d rows: %s, want %s", rows, got, want)
 		}
 	}
 }
