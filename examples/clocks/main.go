@@ -32,11 +32,26 @@ type trouble struct {
 }
 
 var troubles = []trouble{
-	{"steps back of 2 s while it runs", 1, 3, 3000, time.Millisecond, 2 * time.Second, false},
-	{"3 restarts into the same 2 s", 4, 1, 2000, time.Millisecond, 2 * time.Second, false},
-	{"18 restarts into the same 2 s", 19, 1, 2000, time.Millisecond, 2 * time.Second, false},
-	{"60,000 IDs in 6 ms, a crash, the same again", 2, 1, 60_000, 100 * time.Nanosecond, 0, true},
-	{"200,000 IDs in 400 ms", 1, 1, 200_000, 2 * time.Microsecond, 0, false},
+	{
+		name: "steps back of 2 s while it runs", processes: 1, rounds: 3, calls: 3000,
+		pause: time.Millisecond, back: 2 * time.Second,
+	},
+	{
+		name: "3 restarts into the same 2 s", processes: 4, rounds: 1, calls: 2000,
+		pause: time.Millisecond, back: 2 * time.Second,
+	},
+	{
+		name: "18 restarts into the same 2 s", processes: 19, rounds: 1, calls: 2000,
+		pause: time.Millisecond, back: 2 * time.Second,
+	},
+	{
+		name: "60,000 IDs in 6 ms, a crash, the same again", processes: 2, rounds: 1, calls: 60_000,
+		pause: 100 * time.Nanosecond, crash: true,
+	},
+	{
+		name: "200,000 IDs in 400 ms", processes: 1, rounds: 1, calls: 200_000,
+		pause: 2 * time.Microsecond,
+	},
 }
 
 var epoch = time.Date(2025, 1, 1, 0, 0, 0, 0, time.UTC) // of all layouts
