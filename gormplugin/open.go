@@ -325,9 +325,8 @@ func writePool(ctx context.Context, caller string, db *gorm.DB, tables ...string
 // to standard output, where GORM writes: that may be the data of a program. The worker after a lost one is a warning:
 // else the log would show the loss and never its end.
 type leaseLog struct {
-	to     logger.Interface
-	opened atomic.Bool // a worker was acquired
-	lost   atomic.Bool // a worker, and none was acquired since
+	to   logger.Interface
+	lost atomic.Bool // a worker, and none was acquired since
 }
 
 func (h *leaseLog) Enabled(_ context.Context, level slog.Level) bool { return level >= slog.LevelInfo }
@@ -355,11 +354,10 @@ func (h *leaseLog) Handle(ctx context.Context, record slog.Record) error {
 	case "snowflake lease " + string(lease.Lost):
 		h.lost.Store(true)
 	case "snowflake lease " + string(lease.Acquired):
-		isFirst, isAfterLoss := !h.opened.Swap(true), h.lost.Swap(false)
-		switch {
+		switch isAfterLoss := h.lost.Swap(false); {
 		case isAfterLoss:
 			log = h.to.Warn
-		case isFirst && hidesInfo(h.to):
+		case hidesInfo(h.to): // the first worker
 			if others := slog.Default().Handler(); others.Enabled(ctx, record.Level) {
 				return others.Handle(ctx, record)
 			}
