@@ -10,7 +10,6 @@ import (
 
 	"github.com/sqlflake/sqlflake/gormplugin"
 	"github.com/sqlflake/sqlflake/internal/testdb"
-	"github.com/sqlflake/sqlflake/internal/testdb/gormdb"
 	"github.com/sqlflake/sqlflake/snowflake"
 )
 
@@ -33,7 +32,7 @@ type line struct {
 func TestATagNamesTheGenerator(t *testing.T) {
 	testdb.Each(t, func(t *testing.T, target testdb.Target) {
 		named := from(1000)
-		db := open(t, target, gormdb.Dialector(target), withoutConstraints, []any{&order{}, &line{}}, gormplugin.WithNamed("numbers", named))
+		db := open(t, target, withoutConstraints, []any{&order{}, &line{}}, gormplugin.WithNamed("numbers", named))
 		o := order{Lines: []line{{}, {}}}
 		must(t, db.Create(&o))
 		equal(t, "key", o.ID, firstID)
@@ -64,7 +63,7 @@ func TestAGeneratorOfSeveralNamesIsCalledOnceAndTheKeyComesFirst(t *testing.T) {
 	shared := from(1)
 	for _, gen := range []gormplugin.Generator{shared, function(func(dst []snowflake.ID) { noError(t, shared.Fill(t.Context(), dst)) })} {
 		target := testdb.SQLite(t)
-		db := open(t, target, gormdb.Dialector(target), gorm.Config{}, []any{&pair{}},
+		db := open(t, target, gorm.Config{}, []any{&pair{}},
 			gormplugin.WithNamed("a", gen), gormplugin.WithNamed("c", gen))
 		pairs := make([]pair, 2)
 		must(t, db.Create(&pairs))
@@ -113,7 +112,7 @@ func TestRecordsThatLackNothingNeedNoGenerator(t *testing.T) {
 	}
 	numbers := newCounting()
 	target := testdb.SQLite(t)
-	db := open(t, target, gormdb.Dialector(target), gorm.Config{}, []any{&badge{}, &keyed{}},
+	db := open(t, target, gorm.Config{}, []any{&badge{}, &keyed{}},
 		gormplugin.WithNamed("numbers", numbers))
 	must(t, db.Create(&[]keyed{{ID: 1}, {ID: 2}}))
 	must(t, db.Create(&keyed{ID: 3}))
@@ -154,7 +153,7 @@ type child struct {
 func TestTheErrorOfAGeneratorStopsCreateAndNothingIsSet(t *testing.T) {
 	testdb.Each(t, func(t *testing.T, target testdb.Target) {
 		second := from(1000)
-		db := open(t, target, gormdb.Dialector(target), gorm.Config{}, []any{&user{}, &order{}, &line{}}, gormplugin.WithNamed("numbers", second))
+		db := open(t, target, gorm.Config{}, []any{&user{}, &order{}, &line{}}, gormplugin.WithNamed("numbers", second))
 		db.gen.err, second.err = errEmpty, errEmpty
 		users := named("a", "b")
 		users[1].ID = 5
@@ -191,8 +190,8 @@ func TestTheGeneratorGetsTheContextOfTheStatement(t *testing.T) {
 	db := onSQLite(t, &parent{}, &child{})
 	ctx := context.WithValue(t.Context(), contextKey{}, "request 7")
 	must(t, db.WithContext(ctx).Create(&parent{Children: []child{{Name: "c"}}}))
-	equal(t, "calls", len(db.gen.ctxs), 2)
-	for _, got := range db.gen.ctxs {
+	equal(t, "calls", len(db.gen.ctxs.all), 2)
+	for _, got := range db.gen.ctxs.all {
 		equal(t, "value of the context", got.Value(contextKey{}), any("request 7"))
 	}
 }

@@ -33,7 +33,7 @@ type purchase struct {
 func withIntegerKeys(t *testing.T, f func(t *testing.T, db *env)) {
 	t.Helper()
 	testdb.Each(t, func(t *testing.T, target testdb.Target) {
-		f(t, open(t, target, gormdb.Dialector(target), gorm.Config{}, nil, gormplugin.WithIntegerKeys()))
+		f(t, open(t, target, gorm.Config{}, nil, gormplugin.WithIntegerKeys()))
 	})
 }
 
@@ -52,7 +52,7 @@ func TestIntegerKeysFillsTheKeyOfGormModel(t *testing.T) {
 				t.Errorf("a create reads the key back: %s", statement)
 			}
 		}
-		equal(t, "warnings", len(db.log.warnings), 0)
+		equal(t, "warnings", len(db.log.warnings.all), 0)
 
 		m, many := map[string]any{"Name": "bob"}, []map[string]any{{"Name": "cid"}, {"Name": "dan"}}
 		must(t, db.Model(&customer{}).Create(m))
@@ -78,11 +78,11 @@ func TestIntegerKeysLeavesOtherKeysToTheDatabase(t *testing.T) {
 	} {
 		must(t, db.DryRun().Create(record))
 		wantCalls(t, db.gen)
-		equal(t, "warnings", len(db.log.takeWarnings()), 0)
+		equal(t, "warnings", len(db.log.warnings.take()), 0)
 	}
 	must(t, db.DryRun().Create(&text{}))
 	wantCalls(t, db.gen)
-	equal(t, "warnings for a key that nobody makes", len(db.log.takeWarnings()), 1)
+	equal(t, "warnings for a key that nobody makes", len(db.log.warnings.take()), 1)
 	must(t, db.DryRun().Create(&struct{ ID, Other int64 }{}))
 	wantCalls(t, db.gen, 1)
 }
@@ -101,8 +101,8 @@ func TestAnAutoIncrementKeyIsFilledExceptInSeveralMapsAndWarnedOfOnce(t *testing
 		}
 		must(t, db.Create(&customer{Name: "a"}))
 		must(t, db.Create(&customer{Name: "b"}))
-		equal(t, "warnings", len(db.log.warnings), 2)
-		warning := db.log.warnings[0]
+		equal(t, "warnings", len(db.log.warnings.all), 2)
+		warning := db.log.warnings.all[0]
 		for _, part := range []string{"tagged", "number", "gormplugin.DisableAutoIncrement", "autoIncrement:false"} {
 			if !strings.Contains(warning, part) {
 				t.Errorf("the warning does not say %s: %s", part, warning)
@@ -123,7 +123,7 @@ func TestAnAutoIncrementKeyIsFilledExceptInSeveralMapsAndWarnedOfOnce(t *testing
 func TestIntegerKeysFollowTheRowThatIsMet(t *testing.T) {
 	for name, migrate := range map[string]func(*gorm.DB, ...any) error{"plain": autoMigrate, "auto-increment": (*gorm.DB).AutoMigrate} {
 		follow := func(t *testing.T, target testdb.Target, dialector gorm.Dialector) {
-			db := open(t, target, dialector, gorm.Config{}, nil, gormplugin.WithIntegerKeys())
+			db := openBy(t, target, dialector, gorm.Config{}, nil, gormplugin.WithIntegerKeys())
 			noError(t, migrate(db.DB, &customer{}, &purchase{}))
 			must(t, db.Create(&customer{Model: gorm.Model{ID: 5}, Name: "ada"}))
 			for _, conflict := range []clause.OnConflict{byName, nothing} {
@@ -155,7 +155,7 @@ func TestUnsignedKeysKeepAllTheirBits(t *testing.T) {
 		Name string `gorm:"size:20;uniqueIndex"`
 	}
 	target := testdb.MariaDB(t) // PostgreSQL and SQLite have no unsigned integers
-	db := open(t, target, withoutReturning(target), gorm.Config{}, []any{&wide{}})
+	db := openBy(t, target, withoutReturning(target), gorm.Config{}, []any{&wide{}})
 	must(t, db.Create(&wide{ID: math.MaxUint64, Name: "a"}))
 	batch := []wide{{Name: "b"}, {Name: "a"}}
 	must(t, db.Clauses(byName).Create(&batch))
@@ -166,7 +166,7 @@ func TestUnsignedKeysKeepAllTheirBits(t *testing.T) {
 func withIntegers(t *testing.T) *env {
 	t.Helper()
 	target := testdb.SQLite(t)
-	return open(t, target, gormdb.Dialector(target), withoutConstraints, nil, gormplugin.WithIntegerKeys())
+	return open(t, target, withoutConstraints, nil, gormplugin.WithIntegerKeys())
 }
 
 func TestJoinTablesWithAKeyOfTheirOwnAreFilled(t *testing.T) {
@@ -194,7 +194,7 @@ func TestJoinTablesWithAKeyOfTheirOwnAreFilled(t *testing.T) {
 		equal(t, "join rows with a key", db.count(t, "links", "id >= ? AND left_id = ?", firstID, l.ID), 2)
 		noError(t, db.Model(&l).Association("Rights").Append(&l.Rights[0])) // DO NOTHING skips the row
 		equal(t, "join rows", db.count(t, "links", "1 = 1"), 2)
-		equal(t, "warnings", len(db.log.warnings), 0)
+		equal(t, "warnings", len(db.log.warnings.all), 0)
 	})
 }
 

@@ -86,15 +86,6 @@ func eventually(t testing.TB, what string, condition func() bool) {
 	}
 }
 
-// takeWarnings returns the warnings since the last time.
-func (r *recorder) takeWarnings() []string {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	warnings := r.warnings
-	r.warnings = nil
-	return warnings
-}
-
 func TestTheLeaseTellsGORMsLogger(t *testing.T) {
 	for _, c := range []struct {
 		level     logger.LogLevel

@@ -80,14 +80,14 @@ func TestALeaseEndsWithItsPoolAndSaysSo(t *testing.T) {
 		if err := keys.Lease().Healthy(); !errors.Is(err, os.ErrClosed) || !errors.Is(keys.Lease().Ready(), os.ErrClosed) {
 			t.Errorf("Healthy: %v, Ready: %v, want os.ErrClosed", err, keys.Lease().Ready())
 		}
-		if len(h.log.takeWarnings()) == 0 {
+		if len(h.log.warnings.take()) == 0 {
 			t.Error("no warning says that the lease has ended")
 		}
 		for range 20 { // several times the pause between tries
 			clock.Push(step)
 			time.Sleep(2 * time.Millisecond) // for a goroutine that should not be there
 		}
-		equal(t, "warnings of a lease that goes on", len(h.log.takeWarnings()), 0)
+		equal(t, "warnings of a lease that goes on", len(h.log.warnings.take()), 0)
 		wantError(t, keys.Close(t.Context()), os.ErrClosed)
 	})
 }

@@ -13,7 +13,6 @@ import (
 
 	"github.com/sqlflake/sqlflake/gormplugin"
 	"github.com/sqlflake/sqlflake/internal/testdb"
-	"github.com/sqlflake/sqlflake/internal/testdb/gormdb"
 	"github.com/sqlflake/sqlflake/snowflake"
 	"github.com/sqlflake/sqlflake/sqltypes"
 	"github.com/sqlflake/sqlflake/sqltypes/uuidkey"
@@ -104,7 +103,7 @@ func TestASmallReferenceToAKeyOfIntegerKeysIsRefused(t *testing.T) {
 	}
 	target := testdb.SQLite(t)
 	for _, options := range [][]gormplugin.Option{nil, {gormplugin.WithIntegerKeys()}} {
-		db := open(t, target, gormdb.Dialector(target), gorm.Config{DryRun: true}, nil, options...)
+		db := open(t, target, gorm.Config{DryRun: true}, nil, options...)
 		err := db.Create(&parent{Kids: []kid{{}}}).Error
 		if errors.Is(err, schema.ErrUnsupportedDataType) != (options != nil) {
 			t.Errorf("%d options: error %v", len(options), err)
@@ -183,7 +182,7 @@ func TestAKeyThatThePluginDoesNotFillIsSaidOnce(t *testing.T) {
 			must(t, db.Create(value))
 			must(t, db.Omit("ID").Create(value))
 		}
-		warnings := db.log.takeWarnings()
+		warnings := db.log.warnings.take()
 		if got := strings.Join(warnings, "\n"); len(warnings) != min(1, len(tt.want)) || !strings.Contains(got, tt.want) {
 			t.Errorf("%T: warnings %q, want %q", tt.create[0], warnings, tt.want)
 		}
@@ -255,7 +254,7 @@ func TestANilPartOfACompositeReferenceHasToBeANull(t *testing.T) {
 		Office    *office `gorm:"foreignKey:CompanyID,FloorID;references:CompanyID,FloorID"`
 	}
 	company := snowflake.ID(5)
-	db := open(t, testdb.SQLite(t), gormdb.Dialector(testdb.SQLite(t)), withoutConstraints, []any{&office{}})
+	db := open(t, testdb.SQLite(t), withoutConstraints, []any{&office{}})
 	for _, table := range []string{"nulls", "pointers"} {
 		must(t, db.Exec("CREATE TABLE "+table+" (id integer PRIMARY KEY, company_id bigint, floor_id bigint)"))
 	}

@@ -316,7 +316,7 @@ func TestAssociationModeFillsStructsAndMaps(t *testing.T) {
 	each(t, func(t *testing.T, db *env) {
 		p := person{Name: "ada"}
 		must(t, db.Omit("Passport").Create(&p))
-		db.gen.takeCalls()
+		db.gen.calls.take()
 
 		steps := []func() error{
 			func() error { return db.Model(&p).Association("Pets").Append(&pet{Name: "cat"}, &pet{Name: "dog"}) },

@@ -150,8 +150,8 @@ func TestEveryWayOfRegisteringFillsOnce(t *testing.T) {
 			noError(t, db.AutoMigrate(&user{}))
 			must(t, db.Create(&user{Name: "a"}))
 			wantCalls(t, gen, 1)
-			if len(log.warnings) > 0 {
-				t.Errorf("GORM warns: %v", log.warnings)
+			if len(log.warnings.all) > 0 {
+				t.Errorf("GORM warns: %v", log.warnings.all)
 			}
 		})
 	}

@@ -92,7 +92,7 @@ func TestTaggedFieldsOfMapsHaveTheTypesOfTheModel(t *testing.T) {
 		equal(t, "string that was set", m["Text"], any("x"))
 		equal(t, "type of its own that was set", m["own"], any(userID{4}))
 		equal(t, "string 0", m["TextP"], any("0"))
-		equal(t, "last call", db.gen.calls[2], 4)
+		equal(t, "last call", db.gen.calls.all[2], 4)
 	}, &asset{})
 }
 

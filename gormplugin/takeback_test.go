@@ -17,7 +17,6 @@ import (
 
 	"github.com/sqlflake/sqlflake/internal/skip"
 	"github.com/sqlflake/sqlflake/internal/testdb"
-	"github.com/sqlflake/sqlflake/internal/testdb/gormdb"
 	"github.com/sqlflake/sqlflake/snowflake"
 )
 
@@ -432,7 +431,7 @@ func (k *branchKid) BeforeCreate(*gorm.DB) error {
 // The second record is written through its parent, before the list has lost the pointer that is in it twice.
 func TestAPointerThatIsTwiceInAListBesideARecordWrittenByAWayBack(t *testing.T) {
 	target := testdb.SQLite(t)
-	db := open(t, target, gormdb.Dialector(target), gorm.Config{DisableForeignKeyConstraintWhenMigrating: true},
+	db := open(t, target, gorm.Config{DisableForeignKeyConstraintWhenMigrating: true},
 		[]any{&branchKid{}, &branch{}})
 	twice, other := &branchKid{ID: 7, Clear: true}, &branchKid{}
 	other.Parent = &branch{Kids: []*branchKid{other}}

@@ -282,7 +282,7 @@ func TestNoUpsertOnMySQLAssignsTheColumnOfTheShard(t *testing.T) {
 	type bare struct {
 		ID snowflake.ID `gorm:"primaryKey;type:int"`
 	}
-	db := open(t, testdb.MariaDB(t), withoutReturning(testdb.MariaDB(t)), withoutConstraints, []any{&kid{}, &head{}, &city{}, &bare{}})
+	db := openBy(t, testdb.MariaDB(t), withoutReturning(testdb.MariaDB(t)), withoutConstraints, []any{&kid{}, &head{}, &city{}, &bare{}})
 	full := db.Session(&gorm.Session{FullSaveAssociations: true})
 	writes := map[string]func() error{
 		"by the code":          func() error { return db.Clauses(byCode).Create(&city{Code: "a"}).Error },

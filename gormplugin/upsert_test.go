@@ -46,7 +46,7 @@ func withBerlin(t *testing.T, db *env) snowflake.ID {
 	t.Helper()
 	berlin := city{ID: 17, Code: "BER", Name: "Berlin", Streets: []street{{ID: 3, Name: "Linden"}}}
 	must(t, db.Create(&berlin))
-	db.gen.takeCalls()
+	db.gen.calls.take()
 	db.log.take()
 	return berlin.ID
 }
