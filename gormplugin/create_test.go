@@ -1,9 +1,8 @@
 package gormplugin_test
 
 import (
-	"errors"
+	"fmt"
 	"reflect"
-	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -30,79 +29,58 @@ func named(names ...string) []user {
 }
 
 func TestCreateFillsEveryShapeInOrderWithOneCall(t *testing.T) {
-	for name, shape := range map[string]func() any{ // a new one for each database
-		"slice":                      func() any { return ptr(named("a", "b", "c")) },
-		"slice by value":             func() any { return named("a", "b", "c") },
-		"slice of pointers":          func() any { return &[]*user{{Name: "a"}, {Name: "b"}, {Name: "c"}} },
-		"array":                      func() any { return &[3]user{{Name: "a"}, {Name: "b"}, {Name: "c"}} },
-		"array of pointers by value": func() any { return [3]*user{{Name: "a"}, {Name: "b"}, {Name: "c"}} },
-	} {
-		t.Run(name, func(t *testing.T) {
-			each(t, func(t *testing.T, db *env) {
-				list := shape()
-				must(t, db.Create(list))
-				wantCalls(t, db.gen, 3)
+	each(t, func(t *testing.T, db *env) {
+		for _, list := range []any{
+			ptr(named("a", "b", "c")),
+			named("a", "b", "c"),
+			&[]*user{{Name: "a"}, {Name: "b"}, {Name: "c"}},
+			&[3]user{{Name: "a"}, {Name: "b"}, {Name: "c"}},
+			[3]*user{{Name: "a"}, {Name: "b"}, {Name: "c"}},
+		} {
+			id := db.gen.next
+			must(t, db.Create(list))
+			wantCalls(t, db.gen, 3)
 
-				records := reflect.Indirect(reflect.ValueOf(list))
-				for i, name := range []string{"a", "b", "c"} {
-					id := firstID + snowflake.ID(i)
-					equal(t, "key", reflect.Indirect(records.Index(i)).FieldByName("ID").Interface(), any(id))
-					equal(t, "rows of "+name, db.count(t, "users", "id = ? AND name = ?", id, name), 1)
-				}
-			}, &user{})
-		})
-	}
+			records := reflect.Indirect(reflect.ValueOf(list))
+			for i, name := range []string{"a", "b", "c"} {
+				got := reflect.Indirect(records.Index(i)).FieldByName("ID").Interface()
+				equal(t, fmt.Sprintf("key of %s in %T", name, list), got, any(id))
+				equal(t, "rows of "+name, db.count(t, "users", "id = ? AND name = ?", id, name), 1)
+				id++
+			}
+		}
+	}, &user{})
 }
 
 func TestWhatCannotBeCreatedIsAnErrorAndNoIDIsDrawn(t *testing.T) {
 	type named struct{ Name string }
 
 	db := onSQLite(t, &user{})
-	for _, c := range []struct {
-		value func() any // a new one each time: GORM writes into it
-		want  error
-		text  string // empty: GORM's
-	}{
-		{func() any { return []*user{{Name: "a"}, nil} }, gorm.ErrInvalidData, ""},
-		{func() any { return []*user{nil} }, gorm.ErrInvalidData, ""},
-		{func() any { return []user(nil) }, gorm.ErrEmptySlice, ""},
-		{func() any { return &[]user{} }, gorm.ErrEmptySlice, ""},
-		{func() any { return []*user(nil) }, gorm.ErrEmptySlice, ""},
-		{func() any { return (*user)(nil) }, gorm.ErrInvalidValue, ""},
-		{func() any { return []map[string]any{} }, gorm.ErrEmptySlice, ""},
-		{
-			func() any { return user{} }, gorm.ErrInvalidValue,
-			"gormplugin: gormplugin_test.user by value cannot take its key, pass a pointer: ",
-		},
-		{
-			func() any { return [2]user{{Name: "a"}} }, gorm.ErrInvalidValue,
-			"gormplugin: gormplugin_test.user by value cannot take its key",
-		},
-		{
-			func() any { return map[string]any(nil) }, gorm.ErrInvalidValue,
-			"gormplugin: a nil map cannot take the key of user: ",
-		},
-		{
-			func() any { return &named{} }, gorm.ErrInvalidValue,
-			"gormplugin: gormplugin_test.named has no snowflake.ID where the model user has ID: ",
-		},
-		{
-			func() any { return &[]int{1} }, gorm.ErrInvalidData,
-			"gormplugin: []int is not a slice of records of user: ",
-		},
-	} {
-		for _, tx := range []*gorm.DB{db.Model(&user{}), db.Model(&user{}).Clauses(byCode)} {
-			err := tx.Create(c.value()).Error
-			if !errors.Is(err, c.want) || !strings.HasPrefix(err.Error(), c.text) {
-				t.Errorf("%T: error %v, want %q and %v", c.value(), err, c.text, c.want)
-			}
+	for _, tx := range []*gorm.DB{db.Model(&user{}), db.Model(&user{}).Clauses(byCode)} {
+		tx = tx.Session(&gorm.Session{})
+		for _, c := range []struct {
+			value any
+			want  error
+			text  string // empty: GORM's
+		}{
+			{[]*user{{Name: "a"}, nil}, gorm.ErrInvalidData, ""},
+			{[]*user{nil}, gorm.ErrInvalidData, ""},
+			{[]user(nil), gorm.ErrEmptySlice, ""},
+			{&[]user{}, gorm.ErrEmptySlice, ""},
+			{[]*user(nil), gorm.ErrEmptySlice, ""},
+			{(*user)(nil), gorm.ErrInvalidValue, ""},
+			{[]map[string]any{}, gorm.ErrEmptySlice, ""},
+			{user{}, gorm.ErrInvalidValue, "gormplugin: gormplugin_test.user by value cannot take its key, pass a pointer: "},
+			{[2]user{{Name: "a"}}, gorm.ErrInvalidValue, "gormplugin: gormplugin_test.user by value cannot take its key"},
+			{map[string]any(nil), gorm.ErrInvalidValue, "gormplugin: a nil map cannot take the key of user: "},
+			{&named{}, gorm.ErrInvalidValue, "gormplugin: gormplugin_test.named has no snowflake.ID where the model user has ID: "},
+			{&[]int{1}, gorm.ErrInvalidData, "gormplugin: []int is not a slice of records of user: "},
+		} {
+			wantErrorOf(t, fmt.Sprintf("%T", c.value), tx.Create(c.value).Error, c.want, c.text)
 		}
 	}
 
-	if err := db.Create([]any{&user{}}).Error; err == nil {
-		t.Error("slice of interfaces: no error")
-	}
-
+	wantFailure(t, "slice of interfaces", db.Create([]any{&user{}}).Error)
 	wantCalls(t, db.gen)
 	db.wantKeys(t, "users")
 }
@@ -111,34 +89,26 @@ func TestSaveAndFirstOrCreateFillNewRecordsOnly(t *testing.T) {
 	each(t, func(t *testing.T, db *env) {
 		u := user{Name: "ada"}
 		must(t, db.Save(&u))
-		equal(t, "key", u.ID, firstID)
 		wantCalls(t, db.gen, 1)
-
 		u.Name = "ada l."
 		must(t, db.Save(&u))
-		wantCalls(t, db.gen)
 
 		unknown := user{Model: gormplugin.Model{ID: 77}, Name: "unknown"}
 		must(t, db.Save(&unknown)) // an UPDATE that finds nothing, then an INSERT
-		equal(t, "key", unknown.ID, snowflake.ID(77))
 		wantCalls(t, db.gen)
 
 		both := []user{{Name: "new"}, u}
 		must(t, db.Save(&both))
 		wantCalls(t, db.gen, 1)
-		equal(t, "key of the new one", both[0].ID, firstID+1)
 
 		var found, made user
 		must(t, db.FirstOrCreate(&found, user{Name: "new"}))
-		equal(t, "key of the one that is found", found.ID, firstID+1)
-		wantCalls(t, db.gen)
-
-		must(t, db.Where(user{Name: "newer"}).Attrs(user{}).FirstOrCreate(&made))
-		equal(t, "key of the one that is made", made.ID, firstID+2)
-		wantCalls(t, db.gen, 1)
-
 		must(t, db.FirstOrInit(&user{}, user{Name: "never"}))
 		wantCalls(t, db.gen)
+		must(t, db.Where(user{Name: "newer"}).Attrs(user{}).FirstOrCreate(&made))
+		wantCalls(t, db.gen, 1)
+
+		wantIDs(t, []user{u, unknown, both[0], found, made}, firstID, 77, firstID+1, firstID+1, firstID+2)
 		db.wantKeys(t, "users", 77, firstID, firstID+1, firstID+2)
 	}, &user{})
 }
@@ -159,15 +129,10 @@ func TestAPointerThatIsThereTwiceIsRefused(t *testing.T) {
 
 func TestSelectStillWritesTheKey(t *testing.T) {
 	each(t, func(t *testing.T, db *env) {
-		u := user{Name: "ada"}
 		tx := db.Session(&gorm.Session{}).Select("Name")
-		must(t, tx.Create(&u))
-		equal(t, "key", u.ID, firstID)
+		must(t, tx.Create(&user{Name: "ada"}))
 		must(t, tx.Create(&user{Name: "again"}))
-		if !slices.Equal(tx.Statement.Selects, []string{"Name"}) {
-			t.Errorf("the statement selects %v afterwards", tx.Statement.Selects)
-		}
-
+		equal(t, "selection afterwards", fmt.Sprint(tx.Statement.Selects), "[Name]")
 		tx.Statement.Settings.Range(func(key, _ any) bool {
 			if _, gorms := key.(string); !gorms { // GORM's own are strings
 				t.Errorf("a setting is left: %T", key)
@@ -175,8 +140,7 @@ func TestSelectStillWritesTheKey(t *testing.T) {
 			return true
 		})
 
-		preset := user{Model: gormplugin.Model{ID: 5}, Name: "bob"}
-		must(t, db.Select("Name").Create(&preset))
+		must(t, db.Select("Name").Create(&user{Model: gormplugin.Model{ID: 5}, Name: "bob"}))
 
 		db.log.take()
 		must(t, db.Select([]string{"id", "name"}).Create(&user{Name: "eve"}))
@@ -202,24 +166,17 @@ func TestSelectsOfASharedSessionAreCopied(t *testing.T) {
 
 	var wg sync.WaitGroup
 	for range 8 {
-		wg.Go(func() {
-			if err := shared.Create(&user{Name: "x"}).Error; err != nil {
-				t.Error(err)
-			}
-		})
+		wg.Go(func() { wantError(t, shared.Create(&user{Name: "x"}).Error, nil) })
 	}
 	wg.Wait()
 
-	if got := columns[:2]; got[1] != "" {
-		t.Errorf("the session's slice was written to: %q", got)
-	}
+	equal(t, "the session's slice after its end", columns[:2][1], "")
 	equal(t, "rows", db.count(t, "users", "name = ?", "x"), 8)
 }
 
 func TestOmittedKeysAreLeftToTheDatabase(t *testing.T) {
 	db := onSQLite(t, &item{}) // whose integer key is the rowid
 	i, m := item{Name: "a"}, map[string]any{"Name": "b"}
-
 	must(t, db.Omit("ID").Create(&i))
 	equal(t, "key in Go", i.ID, 0)
 	must(t, db.Select("Name", "ID").Omit("item_id").Create(&i))
@@ -234,9 +191,7 @@ func TestOmittedKeysAreLeftToTheDatabase(t *testing.T) {
 	must(t, db.Model(&item{}).Select("Name").Create(m))
 	equal(t, "key in a map with a selection", m["item_id"], any(firstID+1))
 
-	if keys := db.itemKeys(t); !slices.Equal(keys, []int64{1, 2, 3, int64(firstID), int64(firstID + 1)}) {
-		t.Errorf("keys %v", keys)
-	}
+	db.wantKeys(t, "items.item_id", 1, 2, 3, firstID, firstID+1)
 }
 
 // dto has an ID and a public ID where a model has them.
@@ -265,36 +220,31 @@ func TestAValueOfAnotherTypeNeedsEachIDInItsForm(t *testing.T) {
 	db := onSQLite(t, &card{}, &label{})
 	for _, c := range []struct {
 		model, value any
-		fails        bool
+		want         error
 	}{
-		{&card{}, &dto[*int64, string]{ptr(int64(0)), "7", "a pointer to 0"}, true},
-		{&card{}, &dto[*int64, string]{nil, "7", "a nil pointer"}, true},
-		{&card{}, []*dto[sqltypes.Text, string]{{5, "7", "texts"}}, true},
-		{&card{}, &dto[uuidkey.ID, string]{5, "7", "a UUID"}, true},
-		{&card{}, &dto[int64, int64]{5, 7, "a title"}, true},
-		{&card{}, &dto[snowflake.ID, int64]{5, 7, "a title beside a key of the same type"}, true},
-		{&card{}, &dto[int64, string]{5, "", "no public ID"}, true},
+		{&card{}, &dto[*int64, string]{ptr(int64(0)), "7", "a pointer to 0"}, gorm.ErrInvalidValue},
+		{&card{}, &dto[*int64, string]{nil, "7", "a nil pointer"}, gorm.ErrInvalidValue},
+		{&card{}, []*dto[sqltypes.Text, string]{{5, "7", "texts"}}, gorm.ErrInvalidValue},
+		{&card{}, &dto[uuidkey.ID, string]{5, "7", "a UUID"}, gorm.ErrInvalidValue},
+		{&card{}, &dto[int64, int64]{5, 7, "a title"}, gorm.ErrInvalidValue},
+		{&card{}, &dto[snowflake.ID, int64]{5, 7, "a title beside a key of the same type"}, gorm.ErrInvalidValue},
+		{&card{}, &dto[int64, string]{5, "", "no public ID"}, gorm.ErrInvalidValue},
 		{&card{}, &struct {
 			id             snowflake.ID
 			PublicID, Name string
-		}{5, "7", "an unexported field"}, true},
-		{&card{}, &[]struct{ PublicID, Name string }{{"7", "no key in a slice"}}, true},
-		{&label{}, &labelDTO[float64]{5, "a fraction"}, true},
-		{&label{}, &labelDTO[int64]{5, "a number"}, true},
-		{&card{}, &dto[*int64, string]{ptr(int64(5)), "7", "all IDs"}, false},
-		{&card{}, &[]dto[uint64, *string]{{6, ptr("7"), "all IDs"}}, false},
-		{&label{}, &labelDTO[*sqltypes.Text]{ptr(sqltypes.Text(8)), "the type of the key"}, false},
+		}{5, "7", "an unexported field"}, gorm.ErrInvalidValue},
+		{&card{}, &[]struct{ PublicID, Name string }{{"7", "no key in a slice"}}, gorm.ErrInvalidValue},
+		{&label{}, &labelDTO[float64]{5, "a fraction"}, gorm.ErrInvalidValue},
+		{&label{}, &labelDTO[int64]{5, "a number"}, gorm.ErrInvalidValue},
+		{&card{}, &dto[*int64, string]{ptr(int64(5)), "7", "all IDs"}, nil},
+		{&card{}, &[]dto[uint64, *string]{{6, ptr("7"), "all IDs"}}, nil},
+		{&label{}, &labelDTO[*sqltypes.Text]{ptr(sqltypes.Text(8)), "the type of the key"}, nil},
 	} {
-		err := db.Model(c.model).Create(c.value).Error
-		if c.fails && !errors.Is(err, gorm.ErrInvalidValue) || !c.fails && err != nil {
-			t.Errorf("%+v: error %v, want gorm.ErrInvalidValue: %t", c.value, err, c.fails)
-		}
+		wantErrorOf(t, fmt.Sprintf("%+v", c.value), db.Model(c.model).Create(c.value).Error, c.want)
 	}
 
 	one, many := dto[snowflake.ID, string]{Name: "new"}, []*dto[snowflake.ID, string]{{Name: "b"}, {Name: "c"}}
-	must(t, db.Model(&card{}).Create(&one))
-	must(t, db.Model(&card{}).Create(many))
-
+	create(t, db.Model(&card{}), &one, many)
 	equal(t, "record of the types of the model", one, dto[snowflake.ID, string]{firstID, (firstID + 1).String(), "new"})
 	db.wantKeys(t, "cards", 5, 6, firstID, firstID+2, firstID+4)
 	equal(t, "labels", db.count(t, "labels", "id = ?", sqltypes.Text(8)), 1)

@@ -1,6 +1,7 @@
 package gormplugin_test
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -18,7 +19,6 @@ import (
 	"github.com/sqlflake/sqlflake/gormplugin"
 	"github.com/sqlflake/sqlflake/gormplugin/gormtest"
 	"github.com/sqlflake/sqlflake/internal/testdb"
-	"github.com/sqlflake/sqlflake/internal/testdb/gormdb"
 	"github.com/sqlflake/sqlflake/snowflake"
 )
 
@@ -81,10 +81,9 @@ func createParcels(t testing.TB, db *gorm.DB, n int) []parcel {
 // names returns the names of the parcels that a statement finds, in alphabetical order.
 func names(t testing.TB, db *gorm.DB) string {
 	t.Helper()
-	var found []string
-	must(t, db.Model(&parcel{}).Pluck("name", &found))
-	slices.Sort(found)
-	return strings.Join(found, "")
+	letters := strings.Split(found(t, db), "")
+	slices.Sort(letters)
+	return strings.Join(letters, "")
 }
 
 func TestCreatedFindsRowsByTheTimeOfTheirKeys(t *testing.T) {
@@ -139,40 +138,37 @@ func TestCreatedFindsRowsByTheTimeOfTheirKeys(t *testing.T) {
 func TestCreatedAndPageAreQualifiedWithTheirTable(t *testing.T) {
 	type box struct { // another table with a column of that name
 		ID       snowflake.ID `gorm:"primaryKey;type:int"`
+		Mark     string
 		ParcelID snowflake.ID
 		Parcel   *parcel
 	}
 	eachHourly(t, func(t *testing.T, db *gorm.DB) {
 		parcels := createParcels(t, db, 3) // 0:00 to 2:00
-		boxes := []box{{ParcelID: parcels[0].ID}, {ParcelID: parcels[2].ID}}
-		must(t, db.Create(&boxes)) // 3:00 and 4:00
+		boxes := []box{{Mark: "X", ParcelID: parcels[0].ID}, {Mark: "Y", ParcelID: parcels[2].ID}}
+		must(t, db.Create(&boxes))         // 3:00 and 4:00
+		find := func(tx *gorm.DB) string { // the boxes, each with the parcel that was loaded
+			var found []box
+			var text strings.Builder
+			must(t, tx.Find(&found))
+			for _, b := range found {
+				text.WriteString(b.Mark + cmp.Or(b.Parcel, &parcel{}).Name)
+			}
+			return text.String()
+		}
 
-		var found []box
-		must(t, db.Joins("Parcel").Where(gormplugin.CreatedSince(hour(4))).Find(&found))
-		if len(found) != 1 || found[0].ID != boxes[1].ID || found[0].Parcel.Name != "c" {
-			t.Errorf("with a joined relation: %+v", found)
-		}
-		page := gormplugin.Page{After: boxes[0].ID, Limit: 1}
-		must(t, db.Joins("Parcel").Clauses(page).Find(&found))
-		if len(found) != 1 || found[0].ID != boxes[1].ID || found[0].Parcel.Name != "c" {
-			t.Errorf("a page with a joined relation: %+v", found)
-		}
-		must(t, db.Table("parcels AS p").Clauses(gormplugin.Page{After: parcels[0].ID, Limit: 1}).Find(&parcels))
-		equal(t, "a page with an alias", inOrder(parcels), "b")
+		since, page := gormplugin.CreatedSince, gormplugin.Page{After: boxes[0].ID, Limit: 1}
+		equal(t, "with a joined relation", find(db.Joins("Parcel").Where(since(hour(4)))), "Yc")
+		equal(t, "a page with a joined relation", find(db.Joins("Parcel").Clauses(page)), "Yc")
+		second := gormplugin.Page{After: parcels[0].ID, Limit: 1}
+		equal(t, "a page with an alias", found(t, db.Table("parcels AS p").Clauses(second)), "b")
 		joined := db.Joins("JOIN boxes ON boxes.parcel_id = parcels.id")
-		equal(t, "with a joined table", names(t, joined.Session(&gorm.Session{}).Where(gormplugin.CreatedSince(hour(1)))), "c")
+		equal(t, "with a joined table", names(t, joined.Session(&gorm.Session{}).Where(since(hour(1)))), "c")
+
 		// The column of another table, and a foreign key.
 		equal(t, "boxes.id", names(t, joined.Where(gormplugin.CreatedBefore(hour(4)).On("boxes.id"))), "a")
-		must(t, db.Where(gormplugin.CreatedSince(hour(1)).On("ParcelID")).Find(&found))
-		if len(found) != 1 || found[0].ID != boxes[1].ID {
-			t.Errorf("by the foreign key: %+v", found)
-		}
+		equal(t, "by the foreign key", find(db.Where(since(hour(1)).On("ParcelID"))), "Y")
 		// The ON clause of a join is built for no model.
-		on := db.Where(gormplugin.CreatedSince(hour(1)).On("id"))
-		must(t, db.Joins("Parcel", on).Order("boxes.id").Find(&found))
-		if len(found) != 2 || found[0].Parcel != nil || found[1].Parcel == nil {
-			t.Errorf("with a condition of the join: %+v", found)
-		}
+		equal(t, "with a condition of the join", find(db.Joins("Parcel", db.Where(since(hour(1)).On("id"))).Order("boxes.id")), "XYc")
 	}, &parcel{}, &label{}, &box{})
 }
 
@@ -204,30 +200,34 @@ func TestCreatedIsExactInOtherOrdersOfTheFields(t *testing.T) {
 				parcels = append(parcels, parcel{ID: id})
 				instants = append(instants, layout.Time(id))
 			}
+			slices.SortFunc(parcels, func(a, b parcel) int { return cmp.Compare(a.ID, b.ID) })
 			must(t, db.Create(&parcels))
+
 			for range 60 {
 				from, to := instants[rand.IntN(len(instants))].Add(time.Duration(rand.IntN(3)-1)), instants[rand.IntN(len(instants))]
 				if to.Before(from) {
 					from, to = to, from
 				}
-				for cond, holds := range map[clause.Expression]func(at time.Time) bool{
-					gormplugin.CreatedBetween(from, to): func(at time.Time) bool { return !at.Before(from) && at.Before(to) },
-					gormplugin.CreatedSince(from):       func(at time.Time) bool { return !at.Before(from) },
-					gormplugin.CreatedBefore(to):        func(at time.Time) bool { return at.Before(to) },
+				for _, c := range []struct {
+					cond     clause.Expression
+					from, to time.Time
+				}{
+					{gormplugin.CreatedBetween(from, to), from, to},
+					{gormplugin.CreatedSince(from), from, layout.End()},
+					{gormplugin.CreatedBefore(to), layout.Epoch(), to},
 				} {
 					var want, rest, found, not, or []snowflake.ID
 					for _, p := range parcels {
-						if p.ID > 0 && holds(layout.Time(p.ID)) {
+						at := layout.Time(p.ID)
+						if p.ID > 0 && !at.Before(c.from) && at.Before(c.to) {
 							want = append(want, p.ID)
 						} else {
 							rest = append(rest, p.ID)
 						}
 					}
-					slices.Sort(want)
-					slices.Sort(rest)
-					must(t, db.Model(&parcel{}).Where("weight = 0").Where(cond).Order("id").Pluck("id", &found))
-					must(t, db.Model(&parcel{}).Not(cond).Order("id").Pluck("id", &not))
-					must(t, db.Model(&parcel{}).Where("id < 0").Or(cond).Order("id").Pluck("id", &or))
+					must(t, db.Model(&parcel{}).Where("weight = 0").Where(c.cond).Order("id").Pluck("id", &found))
+					must(t, db.Model(&parcel{}).Not(c.cond).Order("id").Pluck("id", &not))
+					must(t, db.Model(&parcel{}).Where("id < 0").Or(c.cond).Order("id").Pluck("id", &or))
 					if !slices.Equal(found, want) || !slices.Equal(not, rest) || !slices.Equal(or, append([]snowflake.ID{-1}, want...)) {
 						t.Fatalf("from %v to %v: %d, not %d, or %d, want %d and %d", from, to, len(found), len(not), len(or), len(want), len(rest))
 					}
@@ -277,16 +277,11 @@ func TestABadCreatedStopsTheStatement(t *testing.T) {
 				"delete the others":  db.Where("id NOT IN (?)", subquery.Session(&gorm.Session{})).Delete(&parcel{}),
 				"delete by exists":   db.Where("weight >= 0 OR EXISTS (?)", subquery.Session(&gorm.Session{})).Delete(&parcel{}),
 			} {
-				if !errors.Is(tx.Error, bad.want) {
-					t.Errorf("%s, %s: error %v, want %v", what, kind, tx.Error, bad.want)
-				}
-				if tx.RowsAffected > 0 {
-					t.Errorf("%s, %s: %d rows were affected", what, kind, tx.RowsAffected)
-				}
+				wantErrorOf(t, what+", "+kind, tx.Error, bad.want)
+				equal(t, "rows of "+what+", "+kind, max(tx.RowsAffected, 0), 0)
 			}
-			if _, err := gorm.G[parcel](db).Where(bad.cond).Delete(t.Context()); !errors.Is(err, bad.want) {
-				t.Errorf("%s, generics: error %v, want %v", what, err, bad.want)
-			}
+			_, err := gorm.G[parcel](db).Where(bad.cond).Delete(t.Context())
+			wantErrorOf(t, what+", generics", err, bad.want)
 		}
 		equal(t, "the rows that are left", names(t, db), "abc")
 	}, &parcel{}, &label{})
@@ -316,13 +311,9 @@ func TestCreatedWithoutAKeyFails(t *testing.T) {
 		"On one of two":      {db.Where(since.On("left_id")).Find(&[]twoKeys{}), nil},
 		"On in a bare table": {db.Table("two_keys").Where(since.On("left_id")).Find(&[]map[string]any{}), nil},
 	} {
-		if !errors.Is(tt.tx.Error, tt.want) {
-			t.Errorf("%s: error %v, want %v", what, tt.tx.Error, tt.want)
-		}
+		wantErrorOf(t, what, tt.tx.Error, tt.want)
 	}
-	if err := db.Where(since.On("wrong")).Find(&[]twoKeys{}).Error; err == nil {
-		t.Error("On an unknown column: no error")
-	}
+	wantFailure(t, "On an unknown column", db.Where(since.On("wrong")).Find(&[]twoKeys{}).Error)
 }
 
 func TestCreatedOutsideOfAStatementFails(t *testing.T) {
@@ -345,25 +336,6 @@ func (b *plainBuilder) AddError(err error) error     { b.err = err; return err }
 type opaque struct{}
 
 func (opaque) Fill(context.Context, []snowflake.ID) error { return errors.New("not to be called") }
-
-// usedLayout returns the name of the layout by which a condition reads the column, as its bound shows.
-func usedLayout(t *testing.T, db *gorm.DB, cond gormplugin.Created, model any) (string, error) {
-	t.Helper()
-	tx := db.Session(&gorm.Session{DryRun: true}).Model(model).Where(cond).Find(&[]map[string]any{})
-	if tx.Error != nil {
-		return "", tx.Error
-	}
-	for name, layout := range map[string]snowflake.Layout{
-		"default": snowflake.Default(), "twitter": snowflake.MustPreset("twitter"),
-		"javascript": snowflake.MustPreset("javascriptsafe"),
-	} {
-		if lo, err := layout.MinAt(newYear); err == nil && tx.Statement.Vars[0] == lo {
-			return name, nil
-		}
-	}
-	t.Fatalf("bounds %v are of no layout", tx.Statement.Vars)
-	return "", nil
-}
 
 func TestCreatedReadsAColumnAsItsGeneratorWroteIt(t *testing.T) {
 	type customer struct {
@@ -391,48 +363,46 @@ func TestCreatedReadsAColumnAsItsGeneratorWroteIt(t *testing.T) {
 	several := gormplugin.New(base, gormplugin.WithNamed("public", twitter))
 	opaquely := gormplugin.New(opaque{})
 	partly := gormplugin.New(base, gormplugin.WithNamed("public", opaque{}))
-	since, safe, noLayout := gormplugin.CreatedSince(newYear), snowflake.MustPreset("javascriptsafe"), gormplugin.ErrCondition
+	since := gormplugin.CreatedSince(newYear)
 
 	for _, tt := range []struct {
 		what   string
 		plugin *gormplugin.Plugin
 		cond   gormplugin.Created
 		model  any
-		want   string // or an error
-		err    error
+		want   string // the preset by which the condition reads the column
+		why    string // its layout is not known, if it is not
 	}{
-		{"default", one, since, &invoice{}, "default", nil},
-		{"key beside a named generator", several, since, &customer{}, "default", nil},
-		{"In", several, since.In(safe), &customer{}, "javascript", nil},
-		{"named", several, since.On("PublicID"), &customer{}, "twitter", nil},
-		{"a tagged integer", several, since.On("number"), &customer{}, "default", nil},
-		{"a tagged integer key", one, since, &tagged{}, "default", nil},
-		{"foreign key, one layout", one, since.On("customer_id"), &invoice{}, "default", nil},
-		{"foreign key, several layouts", several, since.On("customer_id"), &invoice{}, "", noLayout},
-		{"key that is a foreign key", one, since, &profile{}, "default", nil},
-		{"unknown ID, one layout", one, since.On("other_id"), &invoice{}, "default", nil},
-		{"unknown ID, several layouts", several, since.On("other_id"), &invoice{}, "", noLayout},
-		{"other table, one layout", one, since.On("customers.id"), &invoice{}, "default", nil},
-		{"other table, several layouts", several, since.On("customers.id"), &invoice{}, "", noLayout},
-		{"auto-increment key", one, since, &counted{}, "", noLayout},
-		{"integer that is no ID", one, since.On("cents"), &invoice{}, "", noLayout},
-		{"integer keys", integers, since, &counted{}, "default", nil},
-		{"generator without a layout", opaquely, since, &invoice{}, "", noLayout},
-		{"another generator without a layout", partly, since, &customer{}, "default", nil},
-		{"no plugin", nil, since, &invoice{}, "", noLayout},
-		{"no plugin, In", nil, since.In(snowflake.MustPreset("twitter")), &invoice{}, "twitter", nil},
+		{"default", one, since, &invoice{}, "default", ""},
+		{"key beside a named generator", several, since, &customer{}, "default", ""},
+		{"In", several, since.In(snowflake.MustPreset("javascriptsafe")), &customer{}, "javascriptsafe", ""},
+		{"named", several, since.On("PublicID"), &customer{}, "twitter", ""},
+		{"a tagged integer", several, since.On("number"), &customer{}, "default", ""},
+		{"a tagged integer key", one, since, &tagged{}, "default", ""},
+		{"foreign key, one layout", one, since.On("customer_id"), &invoice{}, "default", ""},
+		{"foreign key, several layouts", several, since.On("customer_id"), &invoice{}, "", "invoices.customer_id is not known, since the generators have"},
+		{"key that is a foreign key", one, since, &profile{}, "default", ""},
+		{"unknown ID, one layout", one, since.On("other_id"), &invoice{}, "default", ""},
+		{"unknown ID, several layouts", several, since.On("other_id"), &invoice{}, "", "invoices.other_id is not known, since the generators have"},
+		{"other table, one layout", one, since.On("customers.id"), &invoice{}, "default", ""},
+		{"other table, several layouts", several, since.On("customers.id"), &invoice{}, "", "customers.id is not known, since the generators have"},
+		{"auto-increment key", one, since, &counted{}, "", "counteds.id is not known, since the plugin does not fill it (uint)"},
+		{"integer that is no ID", one, since.On("cents"), &invoice{}, "", "invoices.cents is not known, since the plugin does not fill it (int64)"},
+		{"integer keys", integers, since, &counted{}, "default", ""},
+		{"generator without a layout", opaquely, since, &invoice{}, "", "invoices.id is not known, since a gormplugin_test.opaque has no method Layout"},
+		{"another generator without a layout", partly, since, &customer{}, "default", ""},
+		{"no plugin", nil, since, &invoice{}, "", "invoices.id is not known, since the handle has no plugin"},
+		{"no plugin, In", nil, since.In(snowflake.MustPreset("twitter")), &invoice{}, "twitter", ""},
 	} {
-		t.Run(tt.what, func(t *testing.T) {
-			db, _ := openWith(t, testdb.SQLite(t), tt.plugin)
-			got, err := usedLayout(t, db, tt.cond, tt.model)
-			if got != tt.want || !errors.Is(err, tt.err) {
-				t.Errorf("layout %q, error %v, want %q, %v", got, err, tt.want, tt.err)
-			}
-			if tt.what == "generator without a layout" && !strings.Contains(err.Error(),
-				"the layout of invoices.id is not known, since a gormplugin_test.opaque has no method Layout") {
-				t.Errorf("error %v does not name the column and the generator", err)
-			}
-		})
+		db, _ := openWith(t, testdb.SQLite(t), tt.plugin)
+		tx := db.Session(&gorm.Session{DryRun: true}).Model(tt.model).Where(tt.cond).Find(&[]map[string]any{})
+		if tt.want == "" {
+			wantErrorOf(t, tt.what, tx.Error, gormplugin.ErrCondition, "the layout of "+tt.why)
+			continue
+		}
+		lo, err := snowflake.MustPreset(tt.want).MinAt(newYear)
+		noError(t, errors.Join(err, tx.Error))
+		equal(t, "bound of "+tt.what, tx.Statement.Vars[0], any(lo)) // shows the layout
 	}
 }
 
@@ -440,10 +410,8 @@ func TestCreatedReadsAColumnAsItsGeneratorWroteIt(t *testing.T) {
 // which the table was moved to IDs, so no fixed time or tick tells the two apart.
 func TestCreatedFindsNoKeysBelowTheLeastID(t *testing.T) {
 	const oldKeys = 10_000_000
-	today, err := snowflake.NewLayout(hour(0).Add(-time.Minute), time.Millisecond, snowflake.Default().Fields()...)
-	noError(t, err)
-	parts, err := snowflake.NewLayout(hour(0).Add(-time.Minute), time.Millisecond, snowflake.Clustered().Fields()...)
-	noError(t, err)
+	today := snowflake.MustLayout(hour(0).Add(-time.Minute), time.Millisecond, snowflake.Default().Fields()...)
+	parts := snowflake.MustLayout(hour(0).Add(-time.Minute), time.Millisecond, snowflake.Clustered().Fields()...)
 	for _, layout := range []snowflake.Layout{snowflake.Default(), today, snowflake.Clustered(), parts} {
 		for least, old := range map[snowflake.ID]string{oldKeys + 1: "", 0: "XYZ"} {
 			negative := strings.Repeat("-", len(old)/3)
@@ -469,17 +437,13 @@ func TestCreatedFindsNoKeysBelowTheLeastID(t *testing.T) {
 	named := gormplugin.WithNamed("code", gormtest.New(recent, time.Now(), time.Millisecond))
 	// The second is above the IDs of the named generator alone, the last above all IDs.
 	for _, least := range []snowflake.ID{-1, 1e15, math.MaxInt64} {
-		_, err := gorm.Open(gormdb.Dialector(testdb.SQLite(t)), gormplugin.New(hourly(), named, gormplugin.WithMinID(least)))
-		if !errors.Is(err, gormplugin.ErrOption) || !strings.Contains(err.Error(), least.String()) {
-			t.Errorf("WithMinID(%d): %v", least, err)
-		}
+		plugin := gormplugin.New(hourly(), named, gormplugin.WithMinID(least))
+		wantError(t, on(t, testdb.SQLite(t)).Use(plugin), gormplugin.ErrOption, least.String())
 	}
 
 	// With the sequence above the time the least ID of now is of the sequence 0.
 	for least, want := range map[snowflake.ID]error{1e12: nil, 1e16: gormplugin.ErrOption} {
 		plugin := gormplugin.New(hourly(snowflake.Scattered()), gormplugin.WithMinID(least))
-		if _, err := gorm.Open(gormdb.Dialector(testdb.SQLite(t)), plugin); !errors.Is(err, want) {
-			t.Errorf("WithMinID(%d) for Scattered: %v, want %v", least, err, want)
-		}
+		wantErrorOf(t, fmt.Sprint("Scattered from ", least), on(t, testdb.SQLite(t)).Use(plugin), want)
 	}
 }

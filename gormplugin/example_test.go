@@ -58,10 +58,15 @@ func openExample(plugin *gormplugin.Plugin, models ...any) *gorm.DB {
 	if err == nil {
 		err = db.AutoMigrate(models...)
 	}
+	check(err)
+	return db
+}
+
+// check ends an example that has failed.
+func check(err error) {
 	if err != nil {
 		panic(err)
 	}
-	return db
 }
 
 // fromThousand returns a plugin whose IDs are 1001, 1002 and so on, so that the output is the same each time.
@@ -79,13 +84,9 @@ func ExampleNew_associations() {
 	db := openExample(fromThousand(), &Order{}, &Line{})
 
 	order := Order{Lines: []Line{{}, {}}}
-	if err := db.Create(&order).Error; err != nil {
-		panic(err)
-	}
+	check(db.Create(&order).Error)
 	text, err := json.Marshal(order)
-	if err != nil {
-		panic(err)
-	}
+	check(err)
 	fmt.Println(string(text))
 	// Output:
 	// {"ID":"1001","Lines":[{"ID":"1002","OrderID":"1001"},{"ID":"1003","OrderID":"1001"}]}
@@ -106,9 +107,7 @@ func ExampleNew_upsert() {
 		Columns:   []clause.Column{{Name: "code"}},
 		DoUpdates: clause.AssignmentColumns([]string{"name"}),
 	}
-	if err := db.Clauses(byCode).Create(&countries).Error; err != nil {
-		panic(err)
-	}
+	check(db.Clauses(byCode).Create(&countries).Error)
 	for _, c := range countries {
 		fmt.Println(c.ID, c.Name)
 	}
@@ -128,9 +127,7 @@ func openVisits(pages ...string) *gorm.DB {
 	gen := gormtest.New(snowflake.Default(), time.Date(2026, 1, 2, 0, 0, 0, 0, time.UTC), time.Hour)
 	db := openExample(gormplugin.New(gen), &Visit{})
 	for _, page := range pages {
-		if err := db.Create(&Visit{Page: page}).Error; err != nil {
-			panic(err)
-		}
+		check(db.Create(&Visit{Page: page}).Error)
 	}
 	return db
 }
@@ -148,9 +145,7 @@ func ExampleCreatedBetween() {
 	db := openVisits("home", "docs", "blog", "jobs")
 
 	var visits []Visit
-	if err := db.Where(gormplugin.CreatedBetween(clock(1), clock(3))).Find(&visits).Error; err != nil {
-		panic(err)
-	}
+	check(db.Where(gormplugin.CreatedBetween(clock(1), clock(3))).Find(&visits).Error)
 	fmt.Println(pages(visits))
 
 	fmt.Println(db.ToSQL(func(db *gorm.DB) *gorm.DB {
@@ -165,9 +160,7 @@ func ExampleCreatedBefore() {
 	db := openVisits("home", "docs", "blog", "jobs")
 
 	result := db.Where("page <> ?", "docs").Delete(&Visit{}, gormplugin.CreatedBefore(clock(2)))
-	if result.Error != nil {
-		panic(result.Error)
-	}
+	check(result.Error)
 	fmt.Println("deleted:", result.RowsAffected)
 
 	// A mistake deletes nothing.
@@ -184,16 +177,12 @@ func ExamplePage() {
 	// The newest two, and the two before them. The OR stays on the page.
 	newest := gormplugin.Page{Limit: 2, Desc: true}
 	var visits []Visit
-	if err := db.Clauses(newest).Where("page = ?", "home").Or("page = ?", "docs").Find(&visits).Error; err != nil {
-		panic(err)
-	}
+	check(db.Clauses(newest).Where("page = ?", "home").Or("page = ?", "docs").Find(&visits).Error)
 	fmt.Println(pages(visits))
 
 	next := gormplugin.Page{After: visits[1].ID, Limit: 2, Desc: true}
 	visits, err := gorm.G[Visit](db, next).Where("page = ?", "home").Or("page = ?", "docs").Find(context.Background())
-	if err != nil {
-		panic(err)
-	}
+	check(err)
 	fmt.Println(pages(visits))
 
 	// Output:
@@ -208,9 +197,7 @@ func ExampleNextPage() {
 	page := gormplugin.Page{Limit: 2}
 	for more := true; more; {
 		visits, err := gorm.G[Visit](db, page).Find(context.Background())
-		if err != nil {
-			panic(err)
-		}
+		check(err)
 		if page, more, err = gormplugin.NextPage(page, visits, func(v Visit) snowflake.ID { return v.ID }); err != nil {
 			panic(err)
 		}
@@ -247,9 +234,7 @@ func Example_tags() {
 	db := openExample(fromThousand(), &Invoice{})
 
 	invoices := []Invoice{{Total: 5}, {Total: 7}}
-	if err := db.Create(&invoices).Error; err != nil {
-		panic(err)
-	}
+	check(db.Create(&invoices).Error)
 
 	for _, i := range invoices {
 		fmt.Println(i.ID, i.PublicID, i.Total)
@@ -269,9 +254,7 @@ func ExampleWithNamed() {
 	db := openExample(fromThousand(gormplugin.WithNamed("barcodes", barcodes)), &Parcel{})
 
 	p := Parcel{}
-	if err := db.Create(&p).Error; err != nil {
-		panic(err)
-	}
+	check(db.Create(&p).Error)
 
 	fmt.Println(p.ID, p.Barcode)
 	// Output: 1001 700
@@ -284,17 +267,11 @@ func ExampleWithIntegerKeys() {
 	}
 
 	db := openExample(fromThousand(gormplugin.WithIntegerKeys()))
-	if err := gormplugin.DisableAutoIncrement(db, &Account{}); err != nil {
-		panic(err)
-	}
-	if err := db.AutoMigrate(&Account{}); err != nil {
-		panic(err)
-	}
+	check(gormplugin.DisableAutoIncrement(db, &Account{}))
+	check(db.AutoMigrate(&Account{}))
 
 	a := Account{Name: "ada"}
-	if err := db.Create(&a).Error; err != nil {
-		panic(err)
-	}
+	check(db.Create(&a).Error)
 
 	fmt.Println(a.ID)
 	var create string
@@ -341,15 +318,11 @@ func ExampleOpen() {
 func ExampleWithLayout() {
 	db, ctx := openExample(nil), context.Background()
 	plugin, err := gormplugin.Open(ctx, db, gormplugin.WithLayout(snowflake.Clustered()))
-	if err != nil {
-		panic(err)
-	}
+	check(err)
 
 	fmt.Println(plugin.Lease().Generator().Layout())
 
-	if err := plugin.Close(ctx); err != nil {
-		panic(err)
-	}
+	check(plugin.Close(ctx))
 	// Output: epoch=2025-01-01T00:00:00Z tick=1ms time:19 worker:10 time:22 sequence:12
 }
 
@@ -360,17 +333,11 @@ func ExampleWithLayout_newestRows() {
 		Name string
 	}
 	db := openExample(fromThousand(), &Order{})
-	if err := db.Exec("CREATE INDEX orders_created_at ON orders (created_at, id)").Error; err != nil {
-		panic(err)
-	}
-	if err := db.Create(&[]Order{{Name: "first"}, {Name: "second"}, {Name: "third"}}).Error; err != nil {
-		panic(err)
-	}
+	check(db.Exec("CREATE INDEX orders_created_at ON orders (created_at, id)").Error)
+	check(db.Create(&[]Order{{Name: "first"}, {Name: "second"}, {Name: "third"}}).Error)
 
 	var newest []Order
-	if err := db.Order("created_at DESC, id DESC").Limit(2).Find(&newest).Error; err != nil {
-		panic(err)
-	}
+	check(db.Order("created_at DESC, id DESC").Limit(2).Find(&newest).Error)
 	fmt.Println(newest[0].Name, newest[1].Name)
 	// Output: third second
 }
@@ -382,16 +349,12 @@ func ExampleWithLease() {
 		lease.WithNamespace("billing"),
 		lease.WithWorkers(16, 31), // the others are given to programs by hand
 	))
-	if err != nil {
-		panic(err)
-	}
+	check(err)
 
 	status := plugin.Lease().Status()
 	fmt.Println(status.Namespace, status.Worker)
 
-	if err := plugin.Close(ctx); err != nil {
-		panic(err)
-	}
+	check(plugin.Close(ctx))
 	// Output: billing 16
 }
 
@@ -409,9 +372,7 @@ func Example_resources() {
 	if err == nil {
 		err = db.Use(gormplugin.New(users.Generator(), gormplugin.WithNamed("orders", orders.Generator())))
 	}
-	if err != nil {
-		panic(err)
-	}
+	check(err)
 
 	user, order := User{}, Order{}
 	err = db.Create(&user).Error
@@ -419,15 +380,11 @@ func Example_resources() {
 		order.UserID = user.ID
 		err = db.Create(&order).Error
 	}
-	if err != nil {
-		panic(err)
-	}
+	check(err)
 	fmt.Println(users.Generator().Layout().Decompose(user.ID).Fields)
 	fmt.Println(orders.Generator().Layout().Decompose(order.ID).Fields)
 
-	if err := errors.Join(users.Close(ctx), orders.Close(ctx)); err != nil {
-		panic(err)
-	}
+	check(errors.Join(users.Close(ctx), orders.Close(ctx)))
 	// Output:
 	// map[region:22 type:200]
 	// map[region:22 type:201]

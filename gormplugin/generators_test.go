@@ -3,6 +3,7 @@ package gormplugin_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"strings"
 	"testing"
 
@@ -10,7 +11,6 @@ import (
 
 	"github.com/sqlflake/sqlflake/gormplugin"
 	"github.com/sqlflake/sqlflake/internal/testdb"
-	"github.com/sqlflake/sqlflake/internal/testdb/gormdb"
 	"github.com/sqlflake/sqlflake/snowflake"
 )
 
@@ -33,17 +33,14 @@ type line struct {
 func TestATagNamesTheGenerator(t *testing.T) {
 	testdb.Each(t, func(t *testing.T, target testdb.Target) {
 		named := from(1000)
-		db := open(t, target, gormdb.Dialector(target), withoutConstraints, []any{&order{}, &line{}}, gormplugin.WithNamed("numbers", named))
+		db := open(t, target, withoutConstraints, []any{&order{}, &line{}}, gormplugin.WithNamed("numbers", named))
 		o := order{Lines: []line{{}, {}}}
 		must(t, db.Create(&o))
-		equal(t, "key", o.ID, firstID)
-		equal(t, "tagged field", o.Public, int64(firstID+1))
-		equal(t, "number of the named one", o.Number, 1000)
-		equal(t, "key of another model", o.Lines[1].ID, firstID+3)
+		lines := []line{{firstID + 2, firstID}, {firstID + 3, firstID}}
+		equal(t, "record", inJSON(t, o), inJSON(t, order{firstID, 1000, int64(firstID + 1), lines}))
 		m := map[string]any{}
 		must(t, db.Model(&order{}).Create(m))
-		equal(t, "key in a map", m["id"], any(firstID+4))
-		equal(t, "number in a map", m["number"], any(int64(1001)))
+		equal(t, "map", fmt.Sprint(m), fmt.Sprintf("map[id:%d number:1001 public:%d]", firstID+4, firstID+5))
 		wantCalls(t, named, 1, 1)
 		wantCalls(t, db.gen, 2, 2, 2)
 	})
@@ -63,8 +60,7 @@ func TestAGeneratorOfSeveralNamesIsCalledOnceAndTheKeyComesFirst(t *testing.T) {
 	}
 	shared := from(1)
 	for _, gen := range []gormplugin.Generator{shared, function(func(dst []snowflake.ID) { noError(t, shared.Fill(t.Context(), dst)) })} {
-		target := testdb.SQLite(t)
-		db := open(t, target, gormdb.Dialector(target), gorm.Config{}, []any{&pair{}},
+		db := open(t, testdb.SQLite(t), gorm.Config{}, []any{&pair{}},
 			gormplugin.WithNamed("a", gen), gormplugin.WithNamed("c", gen))
 		pairs := make([]pair, 2)
 		must(t, db.Create(&pairs))
@@ -97,12 +93,9 @@ func TestWhatCannotBeRightIsAnErrorOfRegistration(t *testing.T) {
 	} {
 		db := on(t, testdb.SQLite(t))
 		err := db.Use(plugin)
-		if !errors.Is(err, gormplugin.ErrOption) || strings.Contains(err.Error(), "%!") {
-			t.Errorf("%s: error %v, want ErrOption", name, err)
-		}
-		if _, there := db.Plugins["snowflake"]; there {
-			t.Errorf("%s: the plugin is registered all the same", name)
-		}
+		wantErrorOf(t, name, err, gormplugin.ErrOption)
+		equal(t, "verbs in "+err.Error(), strings.Contains(err.Error(), "%!"), false)
+		equal(t, "plugins in spite of a "+name, len(db.Plugins), 0)
 	}
 }
 
@@ -112,13 +105,9 @@ func TestRecordsThatLackNothingNeedNoGenerator(t *testing.T) {
 		Number int64 `gorm:"snowflake:gen=numbers"`
 	}
 	numbers := newCounting()
-	target := testdb.SQLite(t)
-	db := open(t, target, gormdb.Dialector(target), gorm.Config{}, []any{&badge{}, &keyed{}},
+	db := open(t, testdb.SQLite(t), gorm.Config{}, []any{&badge{}, &keyed{}},
 		gormplugin.WithNamed("numbers", numbers))
-	must(t, db.Create(&[]keyed{{ID: 1}, {ID: 2}}))
-	must(t, db.Create(&keyed{ID: 3}))
-	wantCalls(t, db.gen)
-	must(t, db.Create(&[]badge{{Number: 1}, {Number: 2}}))
+	create(t, db.DB, &[]keyed{{ID: 1}, {ID: 2}}, &keyed{ID: 3}, &[]badge{{Number: 1}, {Number: 2}})
 	wantCalls(t, db.gen, 2)
 	wantCalls(t, numbers)
 	must(t, db.Create(&badge{ID: 5}))
@@ -131,10 +120,8 @@ func TestAZeroAmongOtherIDsIsAnError(t *testing.T) {
 	gen.Pin(0, firstID)
 	db, _ := openWith(t, testdb.SQLite(t), gormplugin.New(gen), &user{})
 	users := named("a", "b", "c")
-	if err := db.Create(&users).Error; err == nil || !strings.Contains(err.Error(), "the ID 0") {
-		t.Errorf("error %v, want one about the ID 0", err)
-	}
-	equal(t, "key of the last", users[2].ID, 0)
+	wantText(t, fmt.Sprint(db.Create(&users).Error), "the ID 0")
+	wantIDs(t, users, 0, 0, 0)
 }
 
 var errEmpty = errors.New("no IDs today")
@@ -154,18 +141,14 @@ type child struct {
 func TestTheErrorOfAGeneratorStopsCreateAndNothingIsSet(t *testing.T) {
 	testdb.Each(t, func(t *testing.T, target testdb.Target) {
 		second := from(1000)
-		db := open(t, target, gormdb.Dialector(target), gorm.Config{}, []any{&user{}, &order{}, &line{}}, gormplugin.WithNamed("numbers", second))
+		db := open(t, target, gorm.Config{}, []any{&user{}, &order{}, &line{}}, gormplugin.WithNamed("numbers", second))
 		db.gen.err, second.err = errEmpty, errEmpty
-		users := named("a", "b")
+		users, values := named("a", "b"), map[string]any{"Name": "c"}
 		users[1].ID = 5
 		err := db.Create(&users).Error
-		if !errors.Is(err, errEmpty) {
-			t.Fatalf("error %v, want the generator's", err)
-		}
-		equal(t, "text", err.Error(), "gormplugin: IDs for user: no IDs today")
-		equal(t, "key", users[0].ID, 0)
-		equal(t, "key that was set", users[1].ID, 5)
-		values := map[string]any{"Name": "c"}
+		wantError(t, err, errEmpty)
+		equal(t, "text", fmt.Sprint(err), "gormplugin: IDs for user: no IDs today")
+		wantIDs(t, users, 0, 5)
 		wantError(t, db.Model(&user{}).Create(values).Error, errEmpty)
 		equal(t, "entries of the map", len(values), 1)
 		db.gen.err = nil
@@ -191,33 +174,27 @@ func TestTheGeneratorGetsTheContextOfTheStatement(t *testing.T) {
 	db := onSQLite(t, &parent{}, &child{})
 	ctx := context.WithValue(t.Context(), contextKey{}, "request 7")
 	must(t, db.WithContext(ctx).Create(&parent{Children: []child{{Name: "c"}}}))
-	equal(t, "calls", len(db.gen.ctxs), 2)
-	for _, got := range db.gen.ctxs {
+	calls := db.gen.ctxs.take()
+	equal(t, "calls", len(calls), 2)
+	for _, got := range calls {
 		equal(t, "value of the context", got.Value(contextKey{}), any("request 7"))
 	}
 }
 
 func TestAFailureAnywhereLeavesNoRowNoKeyAndAFreeConnection(t *testing.T) {
 	testdb.Each(t, func(t *testing.T, target testdb.Target) {
-		gen := hourly()
-		db, _ := openWith(t, target, gormplugin.New(gen), people()...)
-		pool, err := db.DB()
-		noError(t, err)
-		pool.SetMaxOpenConns(1) // the next statement would wait for a transaction that is left open
+		gen, h := hourly(), on(t, target)
+		noError(t, h.Use(gormplugin.New(gen)))
+		h.migrate(t, people()...)
+		h.pool.SetMaxOpenConns(1) // the next statement would wait for a transaction that is left open
 		ctx, cancel := context.WithTimeout(t.Context(), patience)
 		defer cancel()
-		db = db.WithContext(ctx)
+		db := h.WithContext(ctx)
 		p := newPerson("ada")
-		for _, n := range []int{0, 1, 2, 3} { // IDs of the owner and of what is saved before it and after it
+		for n := range 4 { // IDs of the owner and of what is saved before it and after it
 			gen.FailAfter(n, snowflake.ErrLeaseStalled)
-			if err := db.Create(&p).Error; !errors.Is(err, snowflake.ErrLeaseStalled) {
-				t.Fatalf("error %v, want one that wraps ErrLeaseStalled", err)
-			}
-			for _, table := range []string{"people", "companies", "passports", "pets", "toys", "tags"} {
-				n := int64(-1)
-				must(t, db.Table(table).Count(&n))
-				equal(t, "rows in "+table, n, 0)
-			}
+			wantError(t, db.Create(&p).Error, snowflake.ErrLeaseStalled)
+			h.wantCounts(t, map[string]int{"people": 0, "companies": 0, "passports": 0, "pets": 0, "toys": 0, "tags": 0})
 			p = newPerson("ada")
 		}
 		gen.FailAfter(0, nil)

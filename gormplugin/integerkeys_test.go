@@ -1,7 +1,6 @@
 package gormplugin_test
 
 import (
-	"errors"
 	"fmt"
 	"math"
 	"strings"
@@ -12,7 +11,6 @@ import (
 
 	"github.com/sqlflake/sqlflake/gormplugin"
 	"github.com/sqlflake/sqlflake/internal/testdb"
-	"github.com/sqlflake/sqlflake/internal/testdb/gormdb"
 	"github.com/sqlflake/sqlflake/snowflake"
 )
 
@@ -32,9 +30,7 @@ type purchase struct {
 // withIntegerKeys opens a handle with the option on every kind of database, without tables.
 func withIntegerKeys(t *testing.T, f func(t *testing.T, db *env)) {
 	t.Helper()
-	testdb.Each(t, func(t *testing.T, target testdb.Target) {
-		f(t, open(t, target, gormdb.Dialector(target), gorm.Config{}, nil, gormplugin.WithIntegerKeys()))
-	})
+	eachOf(t, kinds[:3], gorm.Config{}, f, nil, gormplugin.WithIntegerKeys())
 }
 
 func TestIntegerKeysFillsTheKeyOfGormModel(t *testing.T) {
@@ -43,20 +39,18 @@ func TestIntegerKeysFillsTheKeyOfGormModel(t *testing.T) {
 		db.log.take()
 		c := customer{Name: "ada", Purchases: []purchase{{What: "a"}, {What: "b"}}}
 		must(t, db.Create(&c))
-		equal(t, "key", c.ID, uint(firstID))
-		equal(t, "key of the child", c.Purchases[1].ID, int64(firstID+2))
-		equal(t, "foreign key", c.Purchases[1].CustomerID, c.ID)
+		wantIDs(t, []customer{c}, firstID)
+		equal(t, "child", c.Purchases[1], purchase{int64(firstID + 2), uint(firstID), "b"})
 		wantCalls(t, db.gen, 1, 2)
 		for _, statement := range db.log.take() {
 			if strings.Contains(statement, "RETURNING") && !strings.Contains(statement, "ON DUPLICATE KEY") {
 				t.Errorf("a create reads the key back: %s", statement)
 			}
 		}
-		equal(t, "warnings", len(db.log.warnings), 0)
+		equal(t, "warnings", len(db.log.warnings.all), 0)
 
 		m, many := map[string]any{"Name": "bob"}, []map[string]any{{"Name": "cid"}, {"Name": "dan"}}
-		must(t, db.Model(&customer{}).Create(m))
-		must(t, db.Model(&customer{}).Create(&many))
+		create(t, db.Model(&customer{}), m, &many)
 		equal(t, "key in a map", m["id"], any(uint(firstID+3)))
 		equal(t, "key in a slice of maps", many[1]["id"], any(uint(firstID+5)))
 		equal(t, "maps", len(many), 2)
@@ -78,11 +72,11 @@ func TestIntegerKeysLeavesOtherKeysToTheDatabase(t *testing.T) {
 	} {
 		must(t, db.DryRun().Create(record))
 		wantCalls(t, db.gen)
-		equal(t, "warnings", len(db.log.takeWarnings()), 0)
+		equal(t, "warnings", len(db.log.warnings.take()), 0)
 	}
 	must(t, db.DryRun().Create(&text{}))
 	wantCalls(t, db.gen)
-	equal(t, "warnings for a key that nobody makes", len(db.log.takeWarnings()), 1)
+	equal(t, "warnings for a key that nobody makes", len(db.log.warnings.take()), 1)
 	must(t, db.DryRun().Create(&struct{ ID, Other int64 }{}))
 	wantCalls(t, db.gen, 1)
 }
@@ -95,19 +89,11 @@ func TestAnAutoIncrementKeyIsFilledExceptInSeveralMapsAndWarnedOfOnce(t *testing
 	}
 	withIntegerKeys(t, func(t *testing.T, db *env) {
 		noError(t, db.AutoMigrate(&customer{}, &purchase{}, &tagged{}))
-		for range 3 {
-			must(t, db.Create(&tagged{}))
-			must(t, db.Model(&tagged{}).Create(map[string]any{}))
-		}
-		must(t, db.Create(&customer{Name: "a"}))
-		must(t, db.Create(&customer{Name: "b"}))
-		equal(t, "warnings", len(db.log.warnings), 2)
-		warning := db.log.warnings[0]
-		for _, part := range []string{"tagged", "number", "gormplugin.DisableAutoIncrement", "autoIncrement:false"} {
-			if !strings.Contains(warning, part) {
-				t.Errorf("the warning does not say %s: %s", part, warning)
-			}
-		}
+		create(t, db.Model(&tagged{}), &tagged{}, map[string]any{}, &tagged{}, map[string]any{})
+		create(t, db.DB, &customer{Name: "a"}, &customer{Name: "b"})
+		warnings := db.log.warnings.take()
+		equal(t, "warnings", len(warnings), 2)
+		wantText(t, warnings[0], "tagged", "number", "gormplugin.DisableAutoIncrement", "autoIncrement:false")
 
 		// GORM writes LAST_INSERT_ID into every map on MySQL, and appends maps where there is RETURNING.
 		many := []map[string]any{{"What": "b"}, {"What": "c", "id": int64(5)}}
@@ -122,29 +108,22 @@ func TestAnAutoIncrementKeyIsFilledExceptInSeveralMapsAndWarnedOfOnce(t *testing
 
 func TestIntegerKeysFollowTheRowThatIsMet(t *testing.T) {
 	for name, migrate := range map[string]func(*gorm.DB, ...any) error{"plain": autoMigrate, "auto-increment": (*gorm.DB).AutoMigrate} {
-		follow := func(t *testing.T, target testdb.Target, dialector gorm.Dialector) {
-			db := open(t, target, dialector, gorm.Config{}, nil, gormplugin.WithIntegerKeys())
-			noError(t, migrate(db.DB, &customer{}, &purchase{}))
-			must(t, db.Create(&customer{Model: gorm.Model{ID: 5}, Name: "ada"}))
-			for _, conflict := range []clause.OnConflict{byName, nothing} {
-				one, batch := customer{Name: "ada"}, []customer{{Name: fmt.Sprint("bob", conflict.DoNothing)}, {Name: "ada"}}
-				must(t, db.Clauses(conflict).Create(&one))
-				must(t, db.Clauses(conflict).Create(&batch))
-				for _, c := range append(batch, one) {
-					// MariaDB returns the row's key also if it is skipped, where GORM takes the key for auto-increment.
-					if n := db.count(t, "customers", "id = ? AND name = ?", c.ID, c.Name); n != 1 && (!conflict.DoNothing || c.ID != 0) {
-						t.Errorf("%+v: %s has the key %d of %d rows", conflict, c.Name, c.ID, n)
-					}
-				}
-				equal(t, "key of a new record is set", batch[0].ID != 0, true)
-			}
-		}
 		t.Run(name, func(t *testing.T) {
-			testdb.Each(t, func(t *testing.T, target testdb.Target) { follow(t, target, gormdb.Dialector(target)) })
-			t.Run("mysql", func(t *testing.T) {
-				target := testdb.MariaDB(t)
-				follow(t, target, withoutReturning(target))
-			})
+			eachOf(t, kinds[:4], gorm.Config{}, func(t *testing.T, db *env) {
+				noError(t, migrate(db.DB, &customer{}, &purchase{}))
+				must(t, db.Create(&customer{Model: gorm.Model{ID: 5}, Name: "ada"}))
+				for _, conflict := range []clause.OnConflict{byName, nothing} {
+					one, batch := customer{Name: "ada"}, []customer{{Name: fmt.Sprint("bob", conflict.DoNothing)}, {Name: "ada"}}
+					create(t, db.Clauses(conflict), &one, &batch)
+					for _, c := range append(batch, one) {
+						// MariaDB returns the row's key also if it is skipped, where GORM takes the key for auto-increment.
+						if n := db.count(t, "customers", "id = ? AND name = ?", c.ID, c.Name); n != 1 && (!conflict.DoNothing || c.ID != 0) {
+							t.Errorf("%+v: %s has the key %d of %d rows", conflict, c.Name, c.ID, n)
+						}
+					}
+					equal(t, "key of a new record is set", batch[0].ID != 0, true)
+				}
+			}, nil, gormplugin.WithIntegerKeys())
 		})
 	}
 }
@@ -155,7 +134,7 @@ func TestUnsignedKeysKeepAllTheirBits(t *testing.T) {
 		Name string `gorm:"size:20;uniqueIndex"`
 	}
 	target := testdb.MariaDB(t) // PostgreSQL and SQLite have no unsigned integers
-	db := open(t, target, withoutReturning(target), gorm.Config{}, []any{&wide{}})
+	db := openBy(t, target, withoutReturning(target), gorm.Config{}, []any{&wide{}})
 	must(t, db.Create(&wide{ID: math.MaxUint64, Name: "a"}))
 	batch := []wide{{Name: "b"}, {Name: "a"}}
 	must(t, db.Clauses(byName).Create(&batch))
@@ -165,8 +144,7 @@ func TestUnsignedKeysKeepAllTheirBits(t *testing.T) {
 // withIntegers returns a handle on SQLite whose plugin fills integer keys.
 func withIntegers(t *testing.T) *env {
 	t.Helper()
-	target := testdb.SQLite(t)
-	return open(t, target, gormdb.Dialector(target), withoutConstraints, nil, gormplugin.WithIntegerKeys())
+	return open(t, testdb.SQLite(t), withoutConstraints, nil, gormplugin.WithIntegerKeys())
 }
 
 func TestJoinTablesWithAKeyOfTheirOwnAreFilled(t *testing.T) {
@@ -191,10 +169,9 @@ func TestJoinTablesWithAKeyOfTheirOwnAreFilled(t *testing.T) {
 				t.Errorf("the key of the join table is read back: %s", insert)
 			}
 		}
-		equal(t, "join rows with a key", db.count(t, "links", "id >= ? AND left_id = ?", firstID, l.ID), 2)
 		noError(t, db.Model(&l).Association("Rights").Append(&l.Rights[0])) // DO NOTHING skips the row
-		equal(t, "join rows", db.count(t, "links", "1 = 1"), 2)
-		equal(t, "warnings", len(db.log.warnings), 0)
+		db.wantCounts(t, map[string]int{"links": 2, fmt.Sprintf("links WHERE id >= %d AND left_id = %d", firstID, l.ID): 2})
+		equal(t, "warnings", len(db.log.warnings.all), 0)
 	})
 }
 
@@ -264,21 +241,13 @@ func TestDisableAutoIncrementRefusesKeysThatAreTooSmall(t *testing.T) {
 	}
 	db := withIntegers(t)
 	for _, model := range []any{with("ID", int32(0), ""), with("ID", int64(0), "size:32"), &withSmallChild{}} {
-		err := autoMigrate(db.DB, &customer{}, model)
-		if !errors.Is(err, gormplugin.ErrTag) || !strings.Contains(err.Error(), "too small") {
-			t.Errorf("%T: error %v, want ErrTag", model, err)
-		}
+		wantErrorOf(t, fmt.Sprintf("%T", model), autoMigrate(db.DB, &customer{}, model), gormplugin.ErrTag, "too small")
 	}
-	if db.Migrator().HasTable(&customer{}) {
-		t.Error("a table was created in spite of the error")
-	}
+	equal(t, "a table was created in spite of the error", db.Migrator().HasTable(&customer{}), false)
 	// Keys that the plugin does not fill.
 	noError(t, gormplugin.DisableAutoIncrement(db.DB, with("ID", int32(0), "snowflake:-"), with("ID", uint32(0), "autoIncrement"),
 		with("ID", "", "size:20"), "a_table"))
-	for _, model := range []any{7, nil} {
-		if err := gormplugin.DisableAutoIncrement(db.DB, model); err == nil {
-			t.Errorf("%T: no error", model)
-		}
-	}
+	wantFailure(t, "a number as a model", gormplugin.DisableAutoIncrement(db.DB, 7))
+	wantFailure(t, "nil as a model", gormplugin.DisableAutoIncrement(db.DB, nil))
 	wantError(t, gormplugin.DisableAutoIncrement(on(t, testdb.SQLite(t)).DB, &customer{}), gorm.ErrInvalidDB)
 }

@@ -5,8 +5,6 @@ import (
 	"testing"
 	"time"
 
-	"gorm.io/gorm"
-
 	"github.com/sqlflake/sqlflake/gormplugin"
 	"github.com/sqlflake/sqlflake/snowflake"
 )
@@ -50,43 +48,38 @@ func TestKeysAreFilledWhereverTheyAre(t *testing.T) {
 		letters := []letter{{Name: "b"}, {Name: "c", Head: &keyed{ID: 3}}, {Name: "d", Head: &keyed{}}}
 		must(t, db.Create(&letters))
 		db.wantKeys(t, "letters", firstID, 3, firstID+1)
-		equal(t, "key in an embedded pointer that was nil", letters[0].Head.ID, firstID)
-		equal(t, "key in an embedded pointer", letters[2].Head.ID, firstID+1)
+		wantIDs(t, []*keyed{letters[0].Head, letters[2].Head}, firstID, firstID+1) // the first was nil
 
-		b := badge{Name: "a"}
-		must(t, db.Create(&b))
-		equal(t, "rows by a prefix", db.count(t, "badges", "badge_id = ?", b.Key.ID), 1)
-		c := coin{Name: "a"}
-		must(t, db.Create(&c))
-		equal(t, "rows by another column", db.count(t, "coins", "serial_no = ?", c.Serial), 1)
+		b, c := badge{Name: "a"}, coin{Name: "a"}
 		var missing *coin // GORM makes one
-		must(t, db.Create(&missing))
-		equal(t, "rows by a pointer to a nil pointer", db.count(t, "coins", "serial_no = ?", missing.Serial), 1)
+		create(t, db.DB, &b, &c, &missing)
+		db.wantKeys(t, "badges.badge_id", b.Key.ID)
+		db.wantKeys(t, "coins.serial_no", c.Serial, missing.Serial)
 
 		db.gen.next = firstID
 		var shared snowflake.ID
 		sheets := []sheet{{Name: "a"}, {Name: "b", ID: &shared}, {Name: "c", ID: &shared}, {Name: "d", ID: ptr(snowflake.ID(9))}}
 		must(t, db.Create(&sheets))
+		wantIDs(t, sheets, firstID, firstID+1, firstID+2, 9)
 		db.wantKeys(t, "sheets", firstID, firstID+1, firstID+2, 9)
-		equal(t, "second pointer", *sheets[1].ID, firstID+1)
-		equal(t, "third pointer", *sheets[2].ID, firstID+2)
 		equal(t, "a variable that rows shared", shared, 0)
 
 		accounts := []account{{Name: "a"}, {ID: userID{5}, Name: "b"}}
-		must(t, db.Create(&accounts))
-		must(t, db.Create(account{ID: userID{6}}))
-		db.wantKeys(t, "accounts", firstID+3, 5, 6)
-		equal(t, "key of a type of its own", accounts[0].ID, userID{firstID + 3})
 		owners := []owner{{Name: "a"}, {ID: &userID{5}, Name: "b"}, {ID: &userID{}}}
-		must(t, db.Create(&owners))
+		create(t, db.DB, &accounts, account{ID: userID{6}}, &owners)
+		wantIDs(t, accounts, firstID+3, 5)
+		wantIDs(t, owners, firstID+4, 5, firstID+5)
+		db.wantKeys(t, "accounts", firstID+3, 5, 6)
 		db.wantKeys(t, "owners", firstID+4, 5, firstID+5)
-		equal(t, "pointer to a type of its own", *owners[0].ID, userID{firstID + 4})
 	}, &letter{}, &badge{}, &coin{}, &sheet{}, &account{}, &owner{})
 }
 
 func TestWhatIsNoKeyOfTheApplicationIsNotFilled(t *testing.T) {
 	db := onSQLite(t)
-	for _, record := range []any{
+	type Shadowed struct {
+		Code int64 `gorm:"snowflake"`
+	}
+	create(t, db.DryRun(),
 		with("ID", snowflake.ID(0), "default:(7)"),
 		with("ID", snowflake.ID(0), "type:int;autoIncrement"),
 		with("ID", snowflake.ID(0), "snowflake:-"),
@@ -95,14 +88,10 @@ func TestWhatIsNoKeyOfTheApplicationIsNotFilled(t *testing.T) {
 			RowNo  snowflake.ID `gorm:"primaryKey"`
 			SeatNo snowflake.ID `gorm:"primaryKey"`
 		}{},
-	} {
-		must(t, db.DryRun().Create(record))
-		wantCalls(t, db.gen)
-	}
-	type Shadowed struct {
-		Code int64 `gorm:"snowflake"`
-	}
-	for _, record := range []any{
+	)
+	wantCalls(t, db.gen)
+
+	create(t, db.DryRun(),
 		&struct { // the outer Code is the column
 			ID snowflake.ID
 			Shadowed
@@ -118,10 +107,8 @@ func TestWhatIsNoKeyOfTheApplicationIsNotFilled(t *testing.T) {
 		&struct {
 			Detail keyed `gorm:"embedded;snowflake:-"` // GORM copies this into the settings of ID
 		}{},
-	} {
-		must(t, db.DryRun().Create(record))
-		wantCalls(t, db.gen, 1)
-	}
+	)
+	wantCalls(t, db.gen, 1, 1, 1)
 }
 
 func TestAKeyThatBelongsToAnotherModelIsNotFilled(t *testing.T) {
@@ -134,17 +121,11 @@ func TestAKeyThatBelongsToAnotherModelIsNotFilled(t *testing.T) {
 		Member   *member
 		Text     string
 	}
-	eachWith(t, gorm.Config{DisableForeignKeyConstraintWhenMigrating: true}, func(t *testing.T, db *env) {
-		p := profile{Member: &member{Name: "ada"}, Text: "hello"}
-		must(t, db.Create(&p))
-		equal(t, "key", p.MemberID, firstID)
-		equal(t, "key of the member", p.Member.ID, firstID)
+	eachWith(t, withoutConstraints, func(t *testing.T, db *env) {
+		p, alone := profile{Member: &member{Name: "ada"}, Text: "hello"}, profile{Text: "no member"}
+		create(t, db.DB, &p, &alone)
+		equals(t, "keys", []snowflake.ID{p.MemberID, p.Member.ID, alone.MemberID}, firstID, firstID, 0)
 		wantCalls(t, db.gen, 1)
-
-		alone := profile{Text: "no member"}
-		must(t, db.Create(&alone))
-		equal(t, "key without a member", alone.MemberID, 0)
-		wantCalls(t, db.gen)
 	}, &member{}, &profile{})
 }
 

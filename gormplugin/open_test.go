@@ -3,7 +3,7 @@ package gormplugin_test
 import (
 	"context"
 	"database/sql"
-	"errors"
+	"fmt"
 	"regexp"
 	"slices"
 	"strings"
@@ -107,14 +107,8 @@ func TestOpenNeedsNoNumber(t *testing.T) {
 				equal(t, "worker of the lease", keys.Lease().Status().Worker, workerOf(u.ID))
 			}
 
-			for _, statement := range h.log.take() {
-				if strings.Contains(statement, "snowflake_leases") {
-					t.Errorf("GORM's log has a statement of the lease: %s", statement)
-				}
-			}
-			if h.Plugins["snowflake"] != gorm.Plugin(keys) {
-				t.Error("the plugin is not registered")
-			}
+			wantNoText(t, strings.Join(h.log.take(), "\n"), "snowflake_leases")
+			equal(t, "registered plugin", h.Plugins["snowflake"], gorm.Plugin(keys))
 		}
 		equal(t, "workers of three handles", len(workers), 3)
 	})
@@ -140,9 +134,8 @@ func TestCloseGivesTheWorkerBackAndEndsCreates(t *testing.T) {
 
 		for _, db := range []*gorm.DB{h.DB, other.DB} {
 			u := user{Name: "c"}
-			if err := db.Create(&u).Error; !errors.Is(err, lease.ErrClosed) || u.ID != 0 {
-				t.Errorf("Create after Close: %v, key %d, want ErrClosed and 0", err, u.ID)
-			}
+			wantError(t, db.Create(&u).Error, lease.ErrClosed)
+			equal(t, "key after Close", u.ID, 0)
 		}
 		must(t, h.Create(&user{Model: gormplugin.Model{ID: 7}})) // needs no ID
 
@@ -204,9 +197,7 @@ func TestTheLeaseOfOpenReservesWorkers(t *testing.T) {
 	check := func(t *testing.T, dialector gorm.Dialector) {
 		t.Helper()
 		h := openHandle(t, dialector, gorm.Config{})
-
-		clock := newPushed()
-		keys := clock.open(t, h)
+		clock, keys := h.pushed(t)
 		h.migrate(t, &user{})
 
 		for range 2 {
@@ -285,12 +276,9 @@ func TestOpenRefusesWhatCannotHoldALease(t *testing.T) {
 			want: gormplugin.ErrOption,
 		},
 	} {
-		t.Run(name, func(t *testing.T) {
-			keys, err := gormplugin.Open(t.Context(), c.db, c.opts...)
-			if keys != nil || !errors.Is(err, c.want) || !strings.Contains(err.Error(), c.text) {
-				t.Errorf("Open: %v, %v, want %v with %q", keys, err, c.want, c.text)
-			}
-		})
+		keys, err := gormplugin.Open(t.Context(), c.db, c.opts...)
+		wantErrorOf(t, name, err, c.want, c.text)
+		equal(t, "plugin of "+name, keys, nil)
 	}
 
 	err = h.Connection(func(single *gorm.DB) error {
@@ -341,16 +329,12 @@ func TestOpenSaysAtOnceThatARightIsMissing(t *testing.T) {
 			}
 		}))
 
-		if _, err := gormplugin.Open(t.Context(), reader.DB, again); err == nil ||
-			!strings.Contains(err.Error(), "sqlflake sql leases") {
-			t.Errorf("without the table: %v, want a hint at the command that prints it", err)
-		}
+		_, err := gormplugin.Open(t.Context(), reader.DB, again)
+		wantText(t, fmt.Sprint(err), "sqlflake sql leases") // which prints the table that is missing
 
 		noError(t, h.leased(t).Close(t.Context()))
-		_, err := gormplugin.Open(t.Context(), reader.DB, again)
-		if !errors.Is(err, lease.ErrOption) || !strings.Contains(err.Error(), "UPDATE") {
-			t.Errorf("without the right to write: %v, want ErrOption and the rights", err)
-		}
+		_, err = gormplugin.Open(t.Context(), reader.DB, again)
+		wantErrorOf(t, "without the right to write", err, lease.ErrOption, "UPDATE")
 	})
 }
 
@@ -365,13 +349,8 @@ func TestOpenMakesNoTableBesideThatOfAnotherSchema(t *testing.T) {
 	other := on(t, target)
 
 	_, err := gormplugin.Open(t.Context(), other.DB)
-	for _, part := range []string{"gormplugin.WithLeaseTables", table} {
-		if !errors.Is(err, lease.ErrOption) || !strings.Contains(err.Error(), part) {
-			t.Errorf("Open with another search_path: %v, want ErrOption and %s", err, part)
-		}
-	}
-	equal(t, "tables", must(t, other.Raw("SELECT * FROM pg_class WHERE relname = 'snowflake_leases'").
-		Scan(&[]map[string]any{})).RowsAffected, 1)
+	wantErrorOf(t, "Open with another search_path", err, lease.ErrOption, "gormplugin.WithLeaseTables", table)
+	other.wantCounts(t, map[string]int{"pg_class WHERE relname = 'snowflake_leases'": 1})
 
 	keys, err = gormplugin.Open(t.Context(), other.DB, gormplugin.WithLeaseTables(strings.TrimSuffix(table, "leases")))
 	noError(t, err)
@@ -394,9 +373,7 @@ func TestOpenDoesNotWaitForEverForADatabase(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), time.Minute) // so that a failure ends
 		defer cancel()
 		_, err := gormplugin.Open(ctx, on(t, target).DB, gormplugin.WithOpenTimeout(50*time.Millisecond))
-		if !errors.Is(err, context.DeadlineExceeded) || !strings.Contains(err.Error(), "not answered for 50ms") {
-			t.Errorf("Open while the table is locked: %v, want DeadlineExceeded and the time", err)
-		}
+		wantErrorOf(t, "Open while the table is locked", err, context.DeadlineExceeded, "not answered for 50ms")
 	}
 }
 
@@ -404,10 +381,9 @@ func TestOpenTakesNoWorkerIfItFails(t *testing.T) {
 	h := on(t, testdb.SQLite(t))
 	noError(t, h.Callback().Create().Remove("gorm:create"))
 
-	if keys, err := gormplugin.Open(t.Context(), h.DB); keys != nil || !errors.Is(err, gorm.ErrInvalidDB) {
-		t.Fatalf("Open: %v, %v, want ErrInvalidDB of the registration", keys, err)
-	}
-
+	keys, err := gormplugin.Open(t.Context(), h.DB)
+	wantErrorOf(t, "the registration", err, gorm.ErrInvalidDB)
+	equal(t, "plugin", keys, nil)
 	equal(t, "workers that were taken", len(h.entries(t)), 1)
 	equal(t, "workers held", h.held(t), 0)
 }
@@ -426,17 +402,13 @@ func TestOpenEndsWithItsContext(t *testing.T) {
 		}
 	}))
 
-	if _, err := gormplugin.Open(ctx, on(t, target).DB, only, refused); !errors.Is(err, context.Canceled) ||
-		!errors.Is(err, lease.ErrNoWorker) {
-		t.Errorf("Open while all workers are held: %v, want Canceled and ErrNoWorker", err)
-	}
+	_, err := gormplugin.Open(ctx, on(t, target).DB, only, refused)
+	wantErrorOf(t, "Open while all workers are held", err, context.Canceled)
+	wantErrorOf(t, "Open while all workers are held", err, lease.ErrNoWorker)
 
 	other := on(t, target)
-	clustered := gormplugin.WithLayout(snowflake.Clustered())
-	if _, err := gormplugin.Open(t.Context(), other.DB, clustered); !errors.Is(err, lease.ErrLayout) ||
-		!strings.Contains(err.Error(), "lease.WithNamespace") {
-		t.Errorf("Open with another layout: %v, want ErrLayout and the option for a namespace", err)
-	}
+	_, err = gormplugin.Open(t.Context(), other.DB, gormplugin.WithLayout(snowflake.Clustered()))
+	wantErrorOf(t, "Open with another layout", err, lease.ErrLayout, "lease.WithNamespace")
 	noError(t, other.leased(t).Close(t.Context())) // after it has failed
 }
 
@@ -453,8 +425,7 @@ func TestOpenWithAnyConfiguration(t *testing.T) {
 		testdb.Each(t, func(t *testing.T, target testdb.Target) {
 			t.Parallel()
 			h := openHandle(t, gormdb.Dialector(target), config)
-			clock := newPushed()
-			keys := clock.open(t, h)
+			clock, keys := h.pushed(t)
 			h.migrate(t, &user{})
 
 			for range 2 {

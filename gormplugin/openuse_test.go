@@ -5,9 +5,7 @@ import (
 	"database/sql"
 	"errors"
 	"os"
-	"slices"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -23,14 +21,11 @@ import (
 // wrapped is a pool of the user's own, as one for tracing. It keeps the statements of ExecContext.
 type wrapped struct {
 	*sql.DB
-	mu         sync.Mutex
-	statements []string
+	statements kept[string]
 }
 
 func (w *wrapped) ExecContext(ctx context.Context, query string, args ...any) (sql.Result, error) {
-	w.mu.Lock()
-	w.statements = append(w.statements, query)
-	w.mu.Unlock()
+	w.statements.add(query)
 	return w.DB.ExecContext(ctx, query, args...)
 }
 
@@ -52,9 +47,9 @@ func TestOpenCreatesNothingIfTheTableIsThere(t *testing.T) {
 			keys, err := gormplugin.Open(t.Context(), db)
 			noError(t, err)
 			noError(t, keys.Close(t.Context()))
-			created := slices.ContainsFunc(own.statements, func(s string) bool { return strings.Contains(s, "CREATE") })
-			equal(t, "a CREATE was run", created, !there)
-			equal(t, "the lease uses the pool", len(own.statements) > 0, true)
+			ran := strings.Join(own.statements.take(), "\n")
+			equal(t, "a CREATE was run", strings.Contains(ran, "CREATE"), !there)
+			equal(t, "the lease uses the pool", ran != "", true)
 		}
 	})
 }
@@ -65,8 +60,7 @@ func TestALeaseEndsWithItsPoolAndSaysSo(t *testing.T) {
 		h := on(t, target)
 		other := on(t, target)
 		other.migrate(t, &user{})
-		clock := newPushed()
-		keys := clock.open(t, h)
+		clock, keys := h.pushed(t)
 		noError(t, other.Use(keys))
 		noError(t, h.pool.Close())
 		var err error
@@ -74,20 +68,15 @@ func TestALeaseEndsWithItsPoolAndSaysSo(t *testing.T) {
 			err = other.Create(&user{Name: "a"}).Error
 			return err != nil
 		})
-		if !errors.Is(err, os.ErrClosed) || !strings.Contains(err.Error(), "sql: database is closed") {
-			t.Errorf("Create on another handle: %v, want os.ErrClosed and what database/sql says", err)
-		}
-		if err := keys.Lease().Healthy(); !errors.Is(err, os.ErrClosed) || !errors.Is(keys.Lease().Ready(), os.ErrClosed) {
-			t.Errorf("Healthy: %v, Ready: %v, want os.ErrClosed", err, keys.Lease().Ready())
-		}
-		if len(h.log.takeWarnings()) == 0 {
-			t.Error("no warning says that the lease has ended")
-		}
+		wantErrorOf(t, "Create on another handle", err, os.ErrClosed, "sql: database is closed")
+		wantErrorOf(t, "Healthy", keys.Lease().Healthy(), os.ErrClosed)
+		wantErrorOf(t, "Ready", keys.Lease().Ready(), os.ErrClosed)
+		equal(t, "a warning says that the lease has ended", len(h.log.warnings.take()) > 0, true)
 		for range 20 { // several times the pause between tries
 			clock.Push(step)
 			time.Sleep(2 * time.Millisecond) // for a goroutine that should not be there
 		}
-		equal(t, "warnings of a lease that goes on", len(h.log.takeWarnings()), 0)
+		equal(t, "warnings of a lease that goes on", len(h.log.warnings.take()), 0)
 		wantError(t, keys.Close(t.Context()), os.ErrClosed)
 	})
 }
@@ -106,8 +95,7 @@ func TestAStoreThatIsGoneIsAnErrorOfCreateAndComesBack(t *testing.T) {
 	testdb.Each(t, func(t *testing.T, target testdb.Target) {
 		t.Parallel()
 		h := on(t, target)
-		clock := newPushed()
-		clock.open(t, h, lease.WithPatience(20*time.Millisecond))
+		clock, _ := h.pushed(t, lease.WithPatience(20*time.Millisecond))
 		h.migrate(t, &user{})
 		must(t, h.Create(&user{Name: "before"}))
 		back := setAside(t, on(t, target))
@@ -157,8 +145,7 @@ func TestATransactionThatKeepsExtensionsOutDoesNotDeadlock(t *testing.T) {
 
 func keepsExtensionsOut(t *testing.T, h *handle, ctx context.Context) {
 	t.Helper()
-	clock := newPushed()
-	clock.open(t, h, lease.WithPatience(50*time.Millisecond))
+	clock, _ := h.pushed(t, lease.WithPatience(50*time.Millisecond))
 	h.migrate(t, &user{})
 
 	created := 0
@@ -187,8 +174,7 @@ func TestACreateWaitsForTheLeaseWithoutAConnection(t *testing.T) {
 		for _, connections := range []int{1, 3} {
 			h := on(t, target)
 			h.pool.SetMaxOpenConns(connections)
-			clock := newPushed()
-			keys := clock.open(t, h, lease.WithPatience(time.Minute)) // then they fail
+			clock, keys := h.pushed(t, lease.WithPatience(time.Minute)) // then they fail
 			h.migrate(t, &user{})
 			var held []*gorm.DB
 			for range connections {
@@ -217,13 +203,11 @@ func TestAStalledLeaseDoesNotConcernOtherModels(t *testing.T) {
 	}
 	target := testdb.SQLite(t)
 	h := on(t, target)
-	clock := newPushed()
-	keys := clock.open(t, h, lease.WithPatience(time.Hour))
+	clock, keys := h.pushed(t, lease.WithPatience(time.Hour))
 	h.migrate(t, &user{}, &counted{})
 	back := setAside(t, on(t, target))
 	clock.pass(t, keys)
-	must(t, h.Create(&counted{Name: "a"}))
-	must(t, h.Create(&user{Name: "b", Model: gormplugin.Model{ID: 5}}))
+	create(t, h.DB, &counted{Name: "a"}, &user{Name: "b", Model: gormplugin.Model{ID: 5}})
 	back()
 	must(t, h.Create(&user{Name: "c"}))
 }
@@ -231,8 +215,7 @@ func TestAStalledLeaseDoesNotConcernOtherModels(t *testing.T) {
 func TestADatabaseInMemoryKeepsItsOneConnection(t *testing.T) {
 	for _, dsn := range []string{":memory:", "", "file:private?mode=memory"} {
 		h := openHandle(t, sqlite.Open(dsn), gorm.Config{})
-		clock := newPushed()
-		keys := clock.open(t, h)
+		clock, keys := h.pushed(t)
 		h.migrate(t, &user{})
 		var users []user
 		tx := must(t, h.Begin()) // extensions find the connection in use
@@ -262,9 +245,7 @@ func TestCloseOpensNoSecondDatabaseInMemory(t *testing.T) {
 	keys, err := gormplugin.Open(t.Context(), h.DB)
 	noError(t, err)
 	tx := must(t, h.Begin())
-	if err := keys.Close(t.Context()); err == nil {
-		t.Error("Close while the connection is in use: no error")
-	}
+	wantFailure(t, "Close while the connection is in use", keys.Close(t.Context()))
 	must(t, tx.Rollback())
 	equal(t, "connections", h.pool.Stats().OpenConnections, 1)
 	equal(t, "workers held", h.held(t), 1)
@@ -272,8 +253,7 @@ func TestCloseOpensNoSecondDatabaseInMemory(t *testing.T) {
 
 func TestALeaseInMemoryEndsWithItsPool(t *testing.T) {
 	h := openHandle(t, sqlite.Open(":memory:"), gorm.Config{})
-	clock := newPushed()
-	keys := clock.open(t, h)
+	clock, keys := h.pushed(t)
 	noError(t, h.pool.Close())
 	clock.until(t, "the end", func() bool { return errors.Is(keys.Lease().Healthy(), os.ErrClosed) })
 	wantError(t, keys.Close(t.Context()), os.ErrClosed)
@@ -284,25 +264,18 @@ func TestACreateThatWaitedForTheLeaseForgetsNoGeneratedKey(t *testing.T) {
 	h := on(t, testdb.SQLite(t))
 	h.leased(t, gormplugin.WithReady(func() error { return errors.New("each create has to wait") }))
 	h.migrate(t, &city{}, &street{}, &coupon{})
-	must(t, h.Create(&city{Code: "BER"}))
-	first := coupon{Name: "a"}
-	must(t, h.Create(&first))
+	first, again := coupon{Name: "a"}, coupon{Name: "a"}
+	create(t, h.DB, &city{Code: "BER"}, &first)
 
-	skipped := city{Code: "BER"}
+	skipped, failed := city{Code: "BER"}, city{Code: "BER"}
 	must(t, h.Clauses(nothing).Create(&skipped))
-	equal(t, "key of a skipped record", skipped.ID, 0)
-
-	failed := city{Code: "BER"}
-	if err := h.Create(&failed).Error; err == nil {
-		t.Error("no violation")
-	}
-	equal(t, "key after a violation", failed.ID, 0)
+	wantFailure(t, "a second BER", h.Create(&failed).Error)
+	wantIDs(t, []city{skipped, failed}, 0, 0)
 
 	dry := city{Code: "PAR", Streets: []street{{}}}
 	must(t, h.Session(&gorm.Session{DryRun: true}).Create(&dry))
 	equal(t, "keys after a dry run", dry.ID+dry.Streets[0].ID+dry.Streets[0].CityID, 0)
 
-	again := coupon{Name: "a"}
 	must(t, h.Clauses(by("name", "code", "number")).Create(&again))
 	equal(t, "record of an updated row", again, first)
 }

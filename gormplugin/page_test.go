@@ -19,21 +19,12 @@ import (
 	"github.com/sqlflake/sqlflake/snowflake"
 )
 
-// inOrder returns the names of parcels as one word.
-func inOrder(parcels []parcel) string {
-	var word strings.Builder
-	for _, p := range parcels {
-		word.WriteString(p.Name)
-	}
-	return word.String()
-}
-
 // found returns the names of the parcels that a statement finds, in its order.
 func found(t testing.TB, db *gorm.DB) string {
 	t.Helper()
-	var parcels []parcel
-	must(t, db.Find(&parcels))
-	return inOrder(parcels)
+	var names []string
+	must(t, db.Model(&parcel{}).Pluck("name", &names))
+	return strings.Join(names, "")
 }
 
 func TestPageLeavesASharedHandleAlone(t *testing.T) {
@@ -156,11 +147,9 @@ func TestEachReadsOtherStructsAndKeysAndEndsWithItsError(t *testing.T) {
 	}
 
 	db, _ := openWith(t, testdb.SQLite(t), gormplugin.New(hourly()), &parcel{}, &label{}, &counted{}, &pointer{}, &member{}, &spoken{})
-	must(t, db.Create([]*spoken{{}, {}, {}}))
-	must(t, db.Create(&[]member{{Name: "x"}, {Name: "y"}}))
 	createParcels(t, db, 4)
-	must(t, db.Create(&[]counted{{Name: "a"}, {Name: "b"}, {Name: "c"}}))
-	must(t, db.Create(&[]pointer{{Name: "a"}, {Name: "b"}, {Name: "c"}}))
+	create(t, db, []*spoken{{}, {}, {}}, &[]member{{Name: "x"}, {Name: "y"}},
+		&[]counted{{Name: "a"}, {Name: "b"}, {Name: "c"}}, &[]pointer{{Name: "a"}, {Name: "b"}, {Name: "c"}})
 	ctx, page := t.Context(), gormplugin.Page{Limit: 1}
 
 	wantRows(t, gormplugin.Each[short](ctx, db.Model(&parcel{}), page), 4, nil)
@@ -252,20 +241,16 @@ func TestAStatementThatIsNoPageIsRefused(t *testing.T) {
 			"preload":              {db.Preload("Labels", page).Find(&rows), "is no condition"},
 			"subquery of a delete": {db.Where("id IN (?)", subquery).Delete(&parcel{}), "Limit is 0"},
 		} {
-			if !errors.Is(tt.tx.Error, gormplugin.ErrCondition) || !strings.Contains(tt.tx.Error.Error(), tt.message) {
-				t.Errorf("%s: error %v, want ErrCondition, %q", what, tt.tx.Error, tt.message)
-			}
-			if tt.tx.RowsAffected != 0 && what != "preload" {
-				t.Errorf("%s: %d rows", what, tt.tx.RowsAffected)
+			wantErrorOf(t, what, tt.tx.Error, gormplugin.ErrCondition, tt.message)
+			if what != "preload" {
+				equal(t, "rows of "+what, tt.tx.RowsAffected, 0)
 			}
 		}
 
-		if _, err := gorm.G[parcel](db, page).Order("name").Find(t.Context()); !errors.Is(err, gormplugin.ErrCondition) {
-			t.Errorf("generics: error %v, want ErrCondition", err)
-		}
-		if _, err := gorm.G[parcel](db, page).Count(t.Context(), "*"); !errors.Is(err, gormplugin.ErrCondition) {
-			t.Errorf("generics, count: error %v, want ErrCondition", err)
-		}
+		_, err := gorm.G[parcel](db, page).Order("name").Find(t.Context())
+		wantErrorOf(t, "generics", err, gormplugin.ErrCondition)
+		_, err = gorm.G[parcel](db, page).Count(t.Context(), "*")
+		wantErrorOf(t, "generics, count", err, gormplugin.ErrCondition)
 
 		equal(t, "the rows that are left", names(t, db), "abcde")
 	}, &parcel{}, &label{})
@@ -309,31 +294,26 @@ func (s *steps) take(n int) int {
 func (s *steps) condition(db *gorm.DB, depth int) *gorm.DB {
 	add := []func(any, ...any) *gorm.DB{db.Where, db.Or, db.Not}[s.take(3)]
 	x, y := s.take(4), s.take(4)
-	switch s.take(10) {
-	case 0:
-		return add("a = ?", x)
-	case 1:
-		return add("a = ? OR b = ?", x, y)
-	case 2:
-		return add("a < ? AND b > ?", x, y)
-	case 3:
-		return add(map[string]any{"a": x, "b": []int{x, y}})
-	case 4:
-		return add(clause.Or(clause.Eq{Column: "a", Value: x}, clause.Neq{Column: "b", Value: y}))
-	case 5:
-		return add(clause.Or(clause.Eq{Column: "b", Value: y}))
-	case 6:
-		return add(gormplugin.CreatedBetween(hour(5*x), hour(5*x+10*y)))
-	case 7:
-		return add("a = @x or b = @y", map[string]any{"x": x, "y": y})
-	case 8:
-		if depth > 0 {
-			group := s.condition(db.Session(&gorm.Session{NewDB: true}), depth-1)
-			return add(s.condition(group, depth-1))
-		}
-		return add("b", y)
-	default:
+	plain := [][]any{
+		{"a = ?", x},
+		{"a = ? OR b = ?", x, y},
+		{"a < ? AND b > ?", x, y},
+		{map[string]any{"a": x, "b": []int{x, y}}},
+		{clause.Or(clause.Eq{Column: "a", Value: x}, clause.Neq{Column: "b", Value: y})},
+		{clause.Or(clause.Eq{Column: "b", Value: y})},
+		{gormplugin.CreatedBetween(hour(5*x), hour(5*x+10*y))},
+		{"a = @x or b = @y", map[string]any{"x": x, "y": y}},
+		{"b", y},
+	}
+
+	switch i := s.take(len(plain) + 1); {
+	case i == len(plain):
 		return db.Scopes(func(db *gorm.DB) *gorm.DB { return db.Or("a > ?", x) })
+	case i == len(plain)-1 && depth > 0:
+		group := s.condition(db.Session(&gorm.Session{NewDB: true}), depth-1)
+		return add(s.condition(group, depth-1))
+	default:
+		return add(plain[i][0], plain[i][1:]...)
 	}
 }
 
@@ -360,10 +340,7 @@ func (s steps) statement(db *gorm.DB, page *gormplugin.Page) *gorm.DB {
 func checkPages(t *testing.T, db *gorm.DB, s steps, limit int, desc bool) {
 	t.Helper()
 	var want, got []snowflake.ID
-	order := "id"
-	if desc {
-		order = "id DESC"
-	}
+	order := clause.OrderByColumn{Column: clause.Column{Name: "id"}, Desc: desc}
 	must(t, s.statement(db, nil).Order(order).Pluck("id", &want))
 	page := gormplugin.Page{Limit: limit, Desc: desc}
 	for more := true; more; {

@@ -3,8 +3,8 @@ package gormplugin_test
 import (
 	"bytes"
 	"encoding/gob"
-	"encoding/json"
 	"errors"
+	"fmt"
 	"strings"
 	"testing"
 
@@ -13,7 +13,6 @@ import (
 
 	"github.com/sqlflake/sqlflake/gormplugin"
 	"github.com/sqlflake/sqlflake/internal/testdb"
-	"github.com/sqlflake/sqlflake/internal/testdb/gormdb"
 	"github.com/sqlflake/sqlflake/snowflake"
 	"github.com/sqlflake/sqlflake/sqltypes"
 	"github.com/sqlflake/sqlflake/sqltypes/uuidkey"
@@ -75,20 +74,16 @@ func TestReferencesThatCannotHoldAKeyAreRefused(t *testing.T) {
 		{&book{Author: &keyed{ID: 1}}, "uint64"}, // belongs to
 		{&page{Leaf: &keyed{ID: 1}}, "uint64"},
 	} {
+		want, text := error(nil), ""
+		if model.remedy != "" {
+			want, text = schema.ErrUnsupportedDataType, " "+model.remedy+":"
+		}
 		for what, err := range map[string]error{
 			"Create":               dry.Create(model.model).Error,
 			"Updates":              dry.Where("id = 1").Updates(model.model).Error,
 			"DisableAutoIncrement": gormplugin.DisableAutoIncrement(db.DB, model.model),
 		} {
-			switch {
-			case model.remedy == "":
-				if err != nil {
-					t.Errorf("%T: %s: %v", model.model, what, err)
-				}
-			case !errors.Is(err, schema.ErrUnsupportedDataType) || !strings.Contains(err.Error(), "make it a") ||
-				!strings.Contains(strings.SplitN(err.Error(), "make it a", 2)[1], " "+model.remedy+":"):
-				t.Errorf("%T: %s: error %v, want schema.ErrUnsupportedDataType and the remedy %s", model.model, what, err, model.remedy)
-			}
+			wantErrorOf(t, fmt.Sprintf("%T: %s", model.model, what), err, want, text)
 		}
 	}
 }
@@ -102,13 +97,10 @@ func TestASmallReferenceToAKeyOfIntegerKeysIsRefused(t *testing.T) {
 		ID   uint
 		Kids []kid
 	}
-	target := testdb.SQLite(t)
 	for _, options := range [][]gormplugin.Option{nil, {gormplugin.WithIntegerKeys()}} {
-		db := open(t, target, gormdb.Dialector(target), gorm.Config{DryRun: true}, nil, options...)
+		db := open(t, testdb.SQLite(t), gorm.Config{DryRun: true}, nil, options...)
 		err := db.Create(&parent{Kids: []kid{{}}}).Error
-		if errors.Is(err, schema.ErrUnsupportedDataType) != (options != nil) {
-			t.Errorf("%d options: error %v", len(options), err)
-		}
+		equal(t, fmt.Sprint("refused by ", err), errors.Is(err, schema.ErrUnsupportedDataType), options != nil)
 	}
 }
 
@@ -179,14 +171,11 @@ func TestAKeyThatThePluginDoesNotFillIsSaidOnce(t *testing.T) {
 		{[]any{&coded{ID: "a"}, []*coded{{ID: "b"}, {}}}, "coded is created without the key ID"},
 		{[]any{&selfKeyed{}, &left{}, &leftModel{}, &autoCounted{}, &user{}}, ""},
 	} {
-		for _, value := range tt.create {
-			must(t, db.Create(value))
-			must(t, db.Omit("ID").Create(value))
-		}
-		warnings := db.log.takeWarnings()
-		if got := strings.Join(warnings, "\n"); len(warnings) != min(1, len(tt.want)) || !strings.Contains(got, tt.want) {
-			t.Errorf("%T: warnings %q, want %q", tt.create[0], warnings, tt.want)
-		}
+		create(t, db.DB, tt.create...)
+		create(t, db.Omit("ID"), tt.create...)
+		warnings := db.log.warnings.take()
+		equal(t, "warnings "+tt.want, len(warnings), min(1, len(tt.want)))
+		wantText(t, strings.Join(warnings, ""), tt.want)
 	}
 }
 
@@ -199,44 +188,35 @@ func TestModelWithoutAPluginStoresNoKeyZero(t *testing.T) {
 			id++
 			return watched{ModelSoftDelete: gormplugin.ModelSoftDelete{Model: gormplugin.Model{ID: id}}}
 		}
-		for what, create := range map[string]func() error{
-			"a struct":       func() error { return db.Create(&watched{}).Error },
-			"a slice":        func() error { return db.Create([]watched{set(), {}}).Error },
-			"a map":          func() error { return db.Model(&watched{}).Create(map[string]any{"log": "a"}).Error },
-			"an association": func() error { a := set(); a.Owner = &watched{}; return db.Create(&a).Error },
-			"SkipHooks":      func() error { return db.Session(&gorm.Session{SkipHooks: true}).Create(&watched{}).Error },
+		owning := set()
+		owning.Owner = &watched{}
+		for what, err := range map[string]error{
+			"a struct":       db.Create(&watched{}).Error,
+			"a slice":        db.Create([]watched{set(), {}}).Error,
+			"a map":          db.Model(&watched{}).Create(map[string]any{"log": "a"}).Error,
+			"an association": db.Create(&owning).Error,
+			"SkipHooks":      db.Session(&gorm.Session{SkipHooks: true}).Create(&watched{}).Error,
 		} {
-			err := create()
-			if !errors.Is(err, gorm.ErrPrimaryKeyRequired) || !strings.Contains(err.Error(), "no plugin is registered") {
-				t.Errorf("%s: error %v, want one that names the plugin", what, err)
-			}
+			wantErrorOf(t, what, err, gorm.ErrPrimaryKeyRequired, "no plugin is registered")
 		}
-		equal(t, "rows", db.count(t, "watcheds", "1 = 1"), 0)
+		db.wantKeys(t, "watcheds")
 
-		one, owned := set(), set()
-		owner := set()
+		one, owned, owner := set(), set(), set()
 		owned.Owner = &owner
-		must(t, db.Create(&one))
-		must(t, db.Create([]watched{owned, set()}))
-		must(t, db.Model(&watched{}).Create(map[string]any{"id": 99}))
+		create(t, db.Model(&watched{}), &one, []watched{owned, set()}, map[string]any{"id": 99})
 		equal(t, "hook of the other embedded struct", one.Log, "created")
 		one.Log = "changed"
 		must(t, db.Save(&one))
 		must(t, db.Where(&watched{Audit: Audit{Log: "changed"}}).First(&watched{}))
-		if err := db.Omit("ID").Create(&watched{}).Error; errors.Is(err, gorm.ErrPrimaryKeyRequired) {
-			t.Errorf("Omit of the key: %v", err)
-		}
+		err := db.Omit("ID").Create(&watched{}).Error
+		equal(t, "Omit of the key is refused", errors.Is(err, gorm.ErrPrimaryKeyRequired), false)
 
 		var text bytes.Buffer
 		var back watched
-		if err := gob.NewEncoder(&text).Encode(one); err != nil {
-			t.Error(err)
-		} else if err := gob.NewDecoder(&text).Decode(&back); err != nil || back.ID != one.ID {
-			t.Errorf("gob: %v, error %v", back, err)
-		}
-		if form, err := json.Marshal(one); err != nil || strings.Contains(string(form), "Check") {
-			t.Errorf("JSON: %s, error %v", form, err)
-		}
+		noError(t, gob.NewEncoder(&text).Encode(one))
+		noError(t, gob.NewDecoder(&text).Decode(&back))
+		equal(t, "key in gob", back.ID, one.ID)
+		wantNoText(t, inJSON(t, one), "Check")
 	})
 }
 
@@ -255,7 +235,7 @@ func TestANilPartOfACompositeReferenceHasToBeANull(t *testing.T) {
 		Office    *office `gorm:"foreignKey:CompanyID,FloorID;references:CompanyID,FloorID"`
 	}
 	company := snowflake.ID(5)
-	db := open(t, testdb.SQLite(t), gormdb.Dialector(testdb.SQLite(t)), withoutConstraints, []any{&office{}})
+	db := open(t, testdb.SQLite(t), withoutConstraints, []any{&office{}})
 	for _, table := range []string{"nulls", "pointers"} {
 		must(t, db.Exec("CREATE TABLE "+table+" (id integer PRIMARY KEY, company_id bigint, floor_id bigint)"))
 	}

@@ -1,15 +1,13 @@
 package gormplugin_test
 
 import (
-	"errors"
-	"strings"
+	"fmt"
 	"testing"
 
 	"gorm.io/gorm"
 	"gorm.io/gorm/clause"
 
 	"github.com/sqlflake/sqlflake/gormplugin"
-	"github.com/sqlflake/sqlflake/internal/skip"
 	"github.com/sqlflake/sqlflake/snowflake"
 )
 
@@ -29,15 +27,13 @@ type town struct {
 
 func TestARelationByAnotherColumnNeedsNoKey(t *testing.T) {
 	eachUpsert(t, gorm.Config{}, func(t *testing.T, db *env) {
-		must(t, db.Create(&nation{Code: "DE"}))
 		berlin := town{Name: "Berlin", Nation: &nation{Code: "DE"}}
-		must(t, db.Create(&berlin))
+		create(t, db.DB, &nation{Code: "DE"}, &berlin)
 		equal(t, "code of the town", berlin.NationCode, "DE")
 		equal(t, "key of the skipped nation", berlin.Nation.ID, 0)
 		must(t, db.Clauses(nothing).Create(&nation{Code: "DE", Towns: []town{{Name: "Bonn"}}}))
 		must(t, db.Create(&[]town{{Nation: &nation{Code: "FR"}}, {Nation: &nation{Code: "DE"}}}))
-		equal(t, "towns", db.count(t, "towns", "nation_code IN (SELECT code FROM nations)"), 4)
-		equal(t, "nations", db.count(t, "nations", "id <> 0"), 2)
+		db.wantCounts(t, map[string]int{"towns WHERE nation_code IN (SELECT code FROM nations)": 4, "nations WHERE id <> 0": 2})
 	}, &nation{}, &town{})
 }
 
@@ -79,24 +75,24 @@ type owner struct {
 func TestASkippedChildThatNothingRefersToIsNoError(t *testing.T) {
 	eachUpsert(t, withoutConstraints, func(t *testing.T, db *env) {
 		first := owner{Phones: []phone{{Number: "1"}}}
-		must(t, db.Create(&first))
 		second := owner{Phones: []phone{{Number: "1"}, {Number: "2"}}, Main: &phone{Number: "3"}}
-		must(t, db.Create(&second))
-		equal(t, "key of the skipped phone", second.Phones[0].ID, 0)
+		base := phone{Number: "4", Mobiles: []*phone{{Number: "1"}, {Number: "5"}}} // the relation of Base is not theirs
+		create(t, db.DB, &first, &second, &base)
+		wantIDs(t, []*phone{&second.Phones[0], base.Mobiles[0]}, 0, 0) // skipped
 		equal(t, "key of the other", db.count(t, "phones", "id = ? AND number = '2'", second.Phones[1].ID), 1)
 		must(t, db.Session(&gorm.Session{FullSaveAssociations: true}).Updates(&owner{ID: second.ID, Phones: []phone{{Number: "1"}}}))
 
-		wantError(t, db.Create(&owner{Phones: []phone{{Number: "1", Calls: []call{{}}}}}).Error, gormplugin.ErrKeyUnknown)
-		wantError(t, db.Create(&owner{Main: &phone{Number: "1"}}).Error, gormplugin.ErrKeyUnknown)
-		wantError(t, db.Create(&owner{Main: &phone{Number: "1", Maker: &maker{}}}).Error, gormplugin.ErrKeyUnknown)
-		wantError(t, db.Updates(&owner{ID: first.ID, Main: &phone{Number: "1"}}).Error, gormplugin.ErrKeyUnknown)
+		for _, err := range []error{
+			db.Create(&owner{Phones: []phone{{Number: "1", Calls: []call{{}}}}}).Error,
+			db.Create(&owner{Main: &phone{Number: "1"}}).Error,
+			db.Create(&owner{Main: &phone{Number: "1", Maker: &maker{}}}).Error,
+			db.Updates(&owner{ID: first.ID, Main: &phone{Number: "1"}}).Error,
+			db.Create(&phone{Number: "6", Base: &phone{Number: "1"}}).Error,
+		} {
+			wantError(t, err, gormplugin.ErrKeyUnknown)
+		}
 		equal(t, "owners", db.count(t, "owners", "main_id IN (0, ?)", second.Main.ID), 2)
-		equal(t, "calls", db.count(t, "calls", "1 = 1"), 0)
-
-		base := phone{Number: "4", Mobiles: []*phone{{Number: "1"}, {Number: "5"}}} // the relation of Base is not theirs
-		must(t, db.Create(&base))
-		equal(t, "key of the skipped mobile", base.Mobiles[0].ID, 0)
-		wantError(t, db.Create(&phone{Number: "6", Base: &phone{Number: "1"}}).Error, gormplugin.ErrKeyUnknown)
+		db.wantCounts(t, map[string]int{"calls": 0})
 	}, &owner{}, &phone{}, &call{}, &maker{})
 }
 
@@ -115,12 +111,8 @@ func TestOnlyTheStatementsRightAboveCountAsReferringOnes(t *testing.T) {
 		below := household{Members: []*person{{Phones: []phone{{Number: "1"}}}}}
 		must(t, db.Create(&below)) // the phone of a member, to which no household refers
 		equal(t, "key of the skipped phone", below.Members[0].Phones[0].ID, 0)
-		err := db.Create(&household{Phones: []*phone{{Number: "1"}}}).Error
-		wantError(t, err, gormplugin.ErrKeyUnknown)
-		if err != nil && !strings.Contains(err.Error(), "record 0 of phone conflicts with an existing row whose key is "+
-			"unknown, and household.Phones would refer to it") {
-			t.Errorf("text %q", err)
-		}
+		wantError(t, db.Create(&household{Phones: []*phone{{Number: "1"}}}).Error, gormplugin.ErrKeyUnknown,
+			"record 0 of phone conflicts with an existing row whose key is unknown, and household.Phones would refer to it")
 	}, &household{}, &person{}, &phone{}, &call{}, &maker{})
 }
 
@@ -162,29 +154,22 @@ type man struct {
 }
 
 func TestSavingAssociationsInFullLeavesNoOrphans(t *testing.T) {
-	eachUpsert(t, withoutConstraints, func(t *testing.T, db *env) {
-		if !db.mysql {
-			skip.Inapplicable(t, "elsewhere the conflict target keeps other unique columns an error")
-		}
+	// Elsewhere the conflict target keeps other unique columns an error.
+	eachMySQL(t, withoutConstraints, func(t *testing.T, db *env) {
 		full := db.Session(&gorm.Session{FullSaveAssociations: true})
-		acme := firm{Name: "acme", Offices: []office{{Name: "a"}}}
-		must(t, full.Create(&acme))
-		for name, create := range map[string]func() error{
-			"belongs to": func() error {
-				return full.Create(&[]man{{Firm: &firm{Name: "acme"}}, {Firm: &firm{Name: "new"}}}).Error
-			},
-			"many to many": func() error {
-				return full.Create(&man{Firms: []*firm{{Name: "acme"}, {Name: "new2"}}}).Error
-			},
+		must(t, full.Create(&firm{Name: "acme", Offices: []office{{Name: "a"}}}))
+		for name, err := range map[string]error{
+			"belongs to":   full.Create(&[]man{{Firm: &firm{Name: "acme"}}, {Firm: &firm{Name: "new"}}}).Error,
+			"many to many": full.Create(&man{Firms: []*firm{{Name: "acme"}, {Name: "new2"}}}).Error,
 		} {
-			if err := create(); err != nil || !db.returning() {
-				if !errors.Is(err, gormplugin.ErrKeyUnknown) {
-					t.Errorf("%s: %v, want ErrKeyUnknown", name, err)
-				}
+			if err != nil || !db.returning() {
+				wantErrorOf(t, name, err, gormplugin.ErrKeyUnknown)
 			}
 		}
-		equal(t, "men without a firm", db.count(t, "men", "firm_id <> 0 AND firm_id NOT IN (SELECT id FROM firms)"), 0)
-		equal(t, "join rows without a firm", db.count(t, "man_firms", "firm_id NOT IN (SELECT id FROM firms)"), 0)
+		db.wantCounts(t, map[string]int{
+			"men WHERE firm_id <> 0 AND firm_id NOT IN (SELECT id FROM firms)": 0,
+			"man_firms WHERE firm_id NOT IN (SELECT id FROM firms)":            0,
+		})
 
 		// Nothing refers to children, so theirs may stay unknown.
 		other := firm{Name: "other", Offices: []office{{Name: "a"}, {Name: "b"}}}
@@ -253,41 +238,36 @@ func newPerson(name string) person {
 // wantNoOrphans counts the rows that refer to none.
 func (e *env) wantNoOrphans(t *testing.T) {
 	t.Helper()
-	for _, reference := range []string{
-		"passports.person_id people", "pets.person_id people", "toys.owner_id pets", "people.company_id companies",
-		"people.manager_id people", "person_tags.person_id people", "person_tags.tag_id tags",
-		"person_friends.person_id people", "person_friends.friend_id people",
-	} {
-		column, to, _ := strings.Cut(reference, " ")
-		table, name, _ := strings.Cut(column, ".")
-		n := e.count(t, table, name+" IS NOT NULL AND "+name+" NOT IN (SELECT id FROM "+to+")")
-		equal(t, "rows without what they refer to in "+column, n, 0)
-	}
+	e.wantCounts(t, map[string]int{
+		"passports WHERE person_id NOT IN (SELECT id FROM people)":      0,
+		"pets WHERE person_id NOT IN (SELECT id FROM people)":           0,
+		"toys WHERE owner_id NOT IN (SELECT id FROM pets)":              0,
+		"people WHERE company_id NOT IN (SELECT id FROM companies)":     0,
+		"people WHERE manager_id NOT IN (SELECT id FROM people)":        0,
+		"person_tags WHERE person_id NOT IN (SELECT id FROM people)":    0,
+		"person_tags WHERE tag_id NOT IN (SELECT id FROM tags)":         0,
+		"person_friends WHERE person_id NOT IN (SELECT id FROM people)": 0,
+		"person_friends WHERE friend_id NOT IN (SELECT id FROM people)": 0,
+	})
 }
 
 func TestAssociationsOfEveryKindAreFilled(t *testing.T) {
-	noConstraints := gorm.Config{DisableForeignKeyConstraintWhenMigrating: true}
-	eachUpsert(t, noConstraints, func(t *testing.T, db *env) {
+	eachUpsert(t, withoutConstraints, func(t *testing.T, db *env) {
 		p := newPerson("ada")
-		must(t, db.Create(&p))
-		q := []person{newPerson("bob"), newPerson("eve")}
-		must(t, db.Create(&q))
+		create(t, db.DB, &p, &[]person{newPerson("bob"), newPerson("eve")})
 		db.wantNoOrphans(t)
-		for table, want := range map[string]int64{
+		db.wantCounts(t, map[string]int{
 			"people": 12, "companies": 3, "passports": 3, "pets": 6, "toys": 6, "tags": 9,
 			"person_tags": 9, "person_friends": 3,
-		} {
-			equal(t, "rows in "+table, db.count(t, table, "1 = 1"), want)
-		}
+		})
+
 		var back person
 		must(t, db.Preload("Pets.Toys").Preload("Tags").Preload("Friends.Tags").Preload("Team").Joins("Company").
 			Joins("Manager").Joins("Passport").First(&back, "people.id = ?", p.ID))
-		equal(t, "company", back.Company.Name, "ada & sons")
 		equal(t, "passport", back.Passport.ID, p.Passport.ID)
 		equal(t, "toys of the cat", len(back.Pets[0].Toys), 2)
-		equal(t, "tag of the friend", back.Friends[0].Tags[0].Name, "green")
-		equal(t, "boss", back.Manager.Name, "ada's boss")
-		equal(t, "team", back.Team[0].Name, "ada's aide")
+		names := []string{back.Company.Name, back.Friends[0].Tags[0].Name, back.Manager.Name, back.Team[0].Name}
+		equals(t, "names", names, "ada & sons", "green", "ada's boss", "ada's aide")
 	}, people()...)
 }
 
@@ -301,10 +281,8 @@ func TestANewRecordThatSeveralOwnersShareBecomesOneRow(t *testing.T) {
 					{Name: "bob", Pets: []*pet{shared, {Name: "dog"}}, Friends: []*person{friend}, Company: acme},
 				}
 				must(t, db.Create(&owners))
-				equal(t, "pets", db.count(t, "pets", "1 = 1"), 2)
+				db.wantCounts(t, map[string]int{"pets": 2, "people": 3, "companies": 1})
 				equal(t, "owner of the shared pet", shared.PersonID, owners[1].ID)
-				equal(t, "people", db.count(t, "people", "1 = 1"), 3)
-				equal(t, "companies", db.count(t, "companies", "1 = 1"), 1)
 				equal(t, "company", *owners[0].CompanyID, acme.ID)
 				db.wantNoOrphans(t)
 			}, people()...)
@@ -316,25 +294,18 @@ func TestAssociationModeFillsStructsAndMaps(t *testing.T) {
 	each(t, func(t *testing.T, db *env) {
 		p := person{Name: "ada"}
 		must(t, db.Omit("Passport").Create(&p))
-		db.gen.takeCalls()
-
-		steps := []func() error{
-			func() error { return db.Model(&p).Association("Pets").Append(&pet{Name: "cat"}, &pet{Name: "dog"}) },
-			func() error { return db.Model(&p).Association("Tags").Append([]tag{{Name: "red"}}) },
-			func() error { return db.Model(&p).Association("Tags").Append(map[string]any{"Name": "blue"}) },
-			func() error { return db.Model(&p).Association("Company").Replace(&company{Name: "acme"}) },
-			func() error { return db.Model(&p).Association("Friends").Append(&person{Name: "kim"}) },
-			func() error { return db.Model(&p).Association("Tags").Replace(&tag{Name: "green"}, p.Tags[0]) },
-		}
-		for i, step := range steps {
-			if err := step(); err != nil {
-				t.Fatalf("step %d: %v", i, err)
-			}
-		}
-		equal(t, "pets", db.count(t, "pets", "person_id = ?", p.ID), 2)
-		equal(t, "tags", db.count(t, "tags", "id >= ?", firstID), 3)
-		equal(t, "join rows", db.count(t, "person_tags", "person_id = ?", p.ID), 2)
-		equal(t, "company", db.count(t, "people", "id = ? AND company_id = ?", p.ID, p.Company.ID), 1)
+		noError(t, db.Model(&p).Association("Pets").Append(&pet{Name: "cat"}, &pet{Name: "dog"}))
+		noError(t, db.Model(&p).Association("Tags").Append([]tag{{Name: "red"}}))
+		noError(t, db.Model(&p).Association("Tags").Append(map[string]any{"Name": "blue"}))
+		noError(t, db.Model(&p).Association("Company").Replace(&company{Name: "acme"}))
+		noError(t, db.Model(&p).Association("Friends").Append(&person{Name: "kim"}))
+		noError(t, db.Model(&p).Association("Tags").Replace(&tag{Name: "green"}, p.Tags[0]))
+		db.wantCounts(t, map[string]int{
+			fmt.Sprintf("pets WHERE person_id = %d", p.ID):                              2,
+			fmt.Sprintf("tags WHERE id >= %d", firstID):                                 3,
+			fmt.Sprintf("person_tags WHERE person_id = %d", p.ID):                       2,
+			fmt.Sprintf("people WHERE id = %d AND company_id = %d", p.ID, p.Company.ID): 1,
+		})
 		db.wantNoOrphans(t)
 	}, people()...)
 }

@@ -3,8 +3,8 @@ package gormplugin_test
 import (
 	"database/sql/driver"
 	"encoding/json"
+	"errors"
 	"fmt"
-	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -43,10 +43,7 @@ func TestADryRunTakesItsKeysBack(t *testing.T) {
 		}
 
 		dry, want := records(), records()
-		text := db.ToSQL(func(tx *gorm.DB) *gorm.DB { return tx.Create(&dry) })
-		if !strings.Contains(text, firstID.String()) {
-			t.Errorf("no key in %s", text)
-		}
+		wantText(t, db.ToSQL(func(tx *gorm.DB) *gorm.DB { return tx.Create(&dry) }), firstID.String())
 
 		companyID := snowflake.ID(6) // references to keys that were set stay, as GORM sets them
 		want[1].CompanyID, want[1].Pets[0].PersonID, want[0].Pets[0].Toys[0].OwnerType = &companyID, 5, "pets"
@@ -55,17 +52,12 @@ func TestADryRunTakesItsKeysBack(t *testing.T) {
 		must(t, db.Save(&dry))
 		db.wantNoOrphans(t)
 
-		m := map[string]any{"root": 3}
-		must(t, db.Session(&gorm.Session{DryRun: true}).Model(&log{}).Create(m))
+		m, other, short := map[string]any{"root": 3}, entry{Root: 4}, []struct{ ID snowflake.ID }{{}}
+		create(t, db.DryRun().Model(&log{}), m, &other)
+		must(t, db.DryRun().Model(&log{}).Omit("Root").Create(&short))
+		must(t, db.DryRun().Model(&log{}).Select("ID").Create(&short[0]))
 		equal(t, "map", fmt.Sprint(m), "map[root:3]")
-
-		other := entry{Root: 4}
-		must(t, db.Session(&gorm.Session{DryRun: true}).Model(&log{}).Create(&other))
 		equal(t, "record of another type", other, entry{Root: 4})
-
-		short := []struct{ ID snowflake.ID }{{}}
-		must(t, db.Session(&gorm.Session{DryRun: true}).Model(&log{}).Omit("Root").Create(&short))
-		must(t, db.Session(&gorm.Session{DryRun: true}).Model(&log{}).Select("ID").Create(&short[0]))
 		equal(t, "key of a record without the fields that are not written", short[0].ID, 0)
 	}, people()...)
 }
@@ -85,16 +77,10 @@ func TestModelsMayBeParsedWhileOthersAreCreated(t *testing.T) {
 	tx := db.Session(&gorm.Session{DryRun: true, SkipDefaultTransaction: true, NewDB: true})
 
 	var wg sync.WaitGroup
-	wg.Go(func() {
-		if err := (&gorm.Statement{DB: tx}).Parse(&parent{}); err != nil {
-			t.Error(err)
-		}
-	})
+	wg.Go(func() { wantError(t, (&gorm.Statement{DB: tx}).Parse(&parent{}), nil) })
 	wg.Go(func() {
 		time.Sleep(20 * time.Millisecond)
-		if err := tx.Create(&child{Name: "c"}).Error; err != nil {
-			t.Error(err)
-		}
+		wantError(t, tx.Create(&child{Name: "c"}).Error, nil)
 	})
 
 	wg.Wait()
@@ -118,26 +104,24 @@ func TestTheGenericsAPIIsFilledAsWell(t *testing.T) {
 }
 
 func TestEveryWayOfRegisteringFillsOnce(t *testing.T) {
-	for name, way := range map[string]struct{ use, option, config bool }{
-		"Use": {use: true}, "Option": {option: true}, "Config.Plugins and Option": {option: true, config: true},
+	for name, open := range map[string]func(config *gorm.Config, plugin *gormplugin.Plugin) (*gorm.DB, error){
+		"Use": func(config *gorm.Config, plugin *gormplugin.Plugin) (*gorm.DB, error) {
+			db, err := gorm.Open(gormdb.Dialector(testdb.SQLite(t)), config)
+			return db, errors.Join(err, db.Use(plugin))
+		},
+		"Option": func(config *gorm.Config, plugin *gormplugin.Plugin) (*gorm.DB, error) {
+			return gorm.Open(gormdb.Dialector(testdb.SQLite(t)), config, plugin)
+		},
+		"Config.Plugins and Option": func(config *gorm.Config, plugin *gormplugin.Plugin) (*gorm.DB, error) {
+			config.Plugins = map[string]gorm.Plugin{plugin.Name(): plugin}
+			return gorm.Open(gormdb.Dialector(testdb.SQLite(t)), config, plugin)
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			gen, log := newCounting(), &recorder{}
-
-			plugin, config := gormplugin.New(gen), &gorm.Config{Logger: log}
-			options := []gorm.Option{config}
-			if way.option {
-				options = append(options, plugin)
-			}
-			if way.config {
-				config.Plugins = map[string]gorm.Plugin{plugin.Name(): plugin}
-			}
-
-			db, err := gorm.Open(gormdb.Dialector(testdb.SQLite(t)), options...)
+			plugin := gormplugin.New(gen)
+			db, err := open(&gorm.Config{Logger: log}, plugin)
 			noError(t, err)
-			if way.use {
-				noError(t, db.Use(plugin))
-			}
 			pool, err := db.DB()
 			noError(t, err)
 			t.Cleanup(func() { _ = pool.Close() })
@@ -150,9 +134,7 @@ func TestEveryWayOfRegisteringFillsOnce(t *testing.T) {
 			noError(t, db.AutoMigrate(&user{}))
 			must(t, db.Create(&user{Name: "a"}))
 			wantCalls(t, gen, 1)
-			if len(log.warnings) > 0 {
-				t.Errorf("GORM warns: %v", log.warnings)
-			}
+			equals(t, "GORM's warnings", log.warnings.take())
 		})
 	}
 }
@@ -164,9 +146,7 @@ func TestAConfigurationTakesOnePluginAndItsMapStaysTheCallers(t *testing.T) {
 	noError(t, first.Apply(config))
 	equal(t, "plugins in the caller's map", len(callers), 0)
 	wantError(t, second.Apply(config), gorm.ErrRegistered)
-	if config.Plugins["snowflake"] != gorm.Plugin(first) {
-		t.Error("the first plugin was replaced")
-	}
+	equal(t, "plugin", config.Plugins["snowflake"], gorm.Plugin(first))
 }
 
 func TestAHandleWithoutCallbacksIsRefused(t *testing.T) {
@@ -189,18 +169,14 @@ func TestKeysAreFilledWhateverCallbacksAreRemoved(t *testing.T) {
 		tx := db.Session(&gorm.Session{SkipDefaultTransaction: name == "gorm:commit_or_rollback_transaction"})
 		noError(t, db.Callback().Create().Remove(name))
 
-		must(t, tx.Create(&[]flat{{Name: "a"}, {Name: "b"}}))
-		must(t, tx.Create(&flat{Name: "c"}))
+		create(t, tx, &[]flat{{Name: "a"}, {Name: "b"}}, &flat{Name: "c"}, &city{Code: "BER"})
 		db.wantKeys(t, "flats", firstID, firstID+1, firstID+2)
 
-		must(t, tx.Create(&city{Code: "BER"}))
 		skipped := city{Code: "BER"}
 		result := must(t, tx.Clauses(nothing).Create(&skipped))
 		equal(t, "key of the skipped record without "+name, skipped.ID, 0)
 
-		if _, left := result.Statement.Clauses["snowflake:insert"]; left {
-			t.Errorf("without %s the plugin leaves its own clause in the statement", name)
-		}
+		equal(t, "clause that is left without "+name, result.Statement.Clauses["snowflake:insert"].Expression, nil)
 	}
 }
 
@@ -261,10 +237,8 @@ func TestAHookThatTakesTheKeyAwayGetsAnother(t *testing.T) {
 	db.wantKeys(t, "forgetfuls", f[0].ID, f[1].ID)
 
 	again := []forgetful{{Name: "c"}, {Name: "b"}}
-	if err := db.Create(&again).Error; err == nil {
-		t.Error("no violation")
-	}
-	equal(t, "keys after the violation", again[0].ID+again[1].ID, 0)
+	wantFailure(t, "a second b", db.Create(&again).Error)
+	wantIDs(t, again, 0, 0)
 }
 
 func TestAHookThatTakesOneKeyAwayMayReplaceAnother(t *testing.T) {
@@ -318,19 +292,11 @@ func (r *renamed) BeforeCreate(*gorm.DB) error {
 
 func TestAGeneratedColumnThatAHookReplacesFollowsTheRow(t *testing.T) {
 	eachUpsert(t, gorm.Config{}, func(t *testing.T, db *env) {
-		noError(t, db.Create(&renamed{Email: "a", Name: "1"}).Error)
-		upsert := clause.OnConflict{
-			Columns:   []clause.Column{{Name: "email"}},
-			DoUpdates: clause.AssignmentColumns([]string{"name"}),
-		}
-
+		must(t, db.Create(&renamed{Email: "a", Name: "1"}))
 		record, row := renamed{Email: "a", Name: "22"}, renamed{}
-		noError(t, db.Clauses(upsert).Create(&record).Error)
-		noError(t, db.Take(&row, "email = 'a'").Error)
-
-		if record != row {
-			t.Errorf("the record is %v, the row %v", record, row)
-		}
+		must(t, db.Clauses(by("email", "name")).Create(&record))
+		must(t, db.Take(&row, "email = 'a'"))
+		equal(t, "record", record, row)
 	}, &renamed{})
 }
 

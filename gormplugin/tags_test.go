@@ -5,9 +5,9 @@ import (
 	"database/sql/driver"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"reflect"
 	"slices"
-	"strings"
 	"testing"
 	"time"
 
@@ -40,16 +40,13 @@ func TestTaggedFieldsOfEveryTypeAreFilled(t *testing.T) {
 		must(t, db.Create(&assets))
 		wantCalls(t, db.gen, 14)
 		a, b := assets[0], assets[1]
-		next := firstID
-		for what, got := range slices.All([]snowflake.ID{
+		drawn := []snowflake.ID{
 			snowflake.ID(a.Signed), snowflake.ID(a.Whole), parsed(t, a.Text), a.Flake, a.Own.ID,
 			snowflake.ID(*a.SignedP), parsed(t, *a.TextP), *a.FlakeP,
 			snowflake.ID(b.Whole), b.Flake, b.Own.ID, snowflake.ID(*b.SignedP), parsed(t, *b.TextP), *b.FlakeP,
-		}) {
-			if got != next {
-				t.Errorf("value %d: %d, want %d", what, got, next)
-			}
-			next++
+		}
+		for i, got := range drawn {
+			equal(t, fmt.Sprint("value ", i), got, firstID+snowflake.ID(i))
 		}
 		equal(t, "integer that was set", b.Signed, 5)
 		equal(t, "text that was set", b.Text, "no number")
@@ -62,13 +59,15 @@ func TestTaggedFieldsOfEveryTypeAreFilled(t *testing.T) {
 
 		var back []asset
 		must(t, db.Order("id").Find(&back))
-		equal(t, "text", back[0].Text, a.Text)
-		equal(t, "unsigned", back[1].Whole, b.Whole)
-		equal(t, "pointer", *back[0].FlakeP, *a.FlakeP)
+		equal(t, "rows", inJSON(t, back), inJSON(t, append(assets, zero)))
 	}, &asset{})
 }
 
 func TestTaggedFieldsOfMapsHaveTheTypesOfTheModel(t *testing.T) {
+	want := map[string]any{
+		"signed": int64(firstID), "whole": uint64(firstID + 1), "text": (firstID + 2).String(), "flake": firstID + 3,
+		"own": userID{firstID + 4}, "signed_p": int64(firstID + 5), "text_p": (firstID + 6).String(), "flake_p": firstID + 7,
+	}
 	each(t, func(t *testing.T, db *env) {
 		for _, m := range []map[string]any{
 			{"Name": "a"},
@@ -76,23 +75,15 @@ func TestTaggedFieldsOfMapsHaveTheTypesOfTheModel(t *testing.T) {
 		} {
 			db.gen.next = firstID
 			must(t, db.Model(&asset{}).Create(m))
-			equal(t, "int64", m["signed"], any(int64(firstID)))
-			equal(t, "uint64", m["whole"], any(uint64(firstID+1)))
-			equal(t, "string", m["text"], any((firstID + 2).String()))
-			equal(t, "ID", m["flake"], any(firstID+3))
-			equal(t, "type of its own", m["own"], any(userID{firstID + 4}))
-			equal(t, "pointer to a string", m["text_p"], any((firstID + 6).String()))
-			if _, second := m["Signed"]; second {
-				t.Error("a second spelling is left")
+			equal(t, "entries, with the name and the database's key", len(m), len(want)+2)
+			for key, value := range want {
+				equal(t, key, m[key], value)
 			}
 		}
 		m := map[string]any{"Signed": 7, "Text": "x", "own": userID{4}, "signed_p": nil, "TextP": "0"}
 		must(t, db.Model(&asset{}).Create(m))
-		equal(t, "int64 that was set", m["Signed"], any(7))
-		equal(t, "string that was set", m["Text"], any("x"))
-		equal(t, "type of its own that was set", m["own"], any(userID{4}))
-		equal(t, "string 0", m["TextP"], any("0"))
-		equal(t, "last call", db.gen.calls[2], 4)
+		equal(t, "values that were set", fmt.Sprint([]any{m["Signed"], m["Text"], m["own"], m["TextP"]}), "[7 x 4 0]")
+		wantCalls(t, db.gen, 8, 8, 4)
 	}, &asset{})
 }
 
@@ -115,16 +106,18 @@ func TestAStringKeyWorksWithAssociationsAndUpserts(t *testing.T) {
 	eachUpsert(t, gorm.Config{}, func(t *testing.T, db *env) {
 		b := book{Title: "t", Chapters: []chapter{{Title: "1"}, {Title: "2"}}, Genres: []genre{{Name: "g"}}}
 		must(t, db.Create(&b))
-		equal(t, "key", b.ID, firstID.String())
+		wantIDs(t, []book{b}, firstID)
 		equal(t, "foreign key", b.Chapters[1].BookID, b.ID)
-		equal(t, "join rows", db.count(t, "book_genres", "book_id = ? AND genre_id = ?", b.ID, b.Genres[0].ID), 1)
 		wantCalls(t, db.gen, 1, 2, 1)
 
 		batch := []genre{{Name: "h"}, {Name: "g"}, {ID: "mine", Name: "i"}}
 		must(t, db.Clauses(byName).Create(&batch))
 		equal(t, "key of the met row in a batch", batch[1].ID, b.Genres[0].ID)
 		equal(t, "key that is no number", batch[2].ID, "mine")
-		equal(t, "rows", db.count(t, "genres", "id IN ?", []string{batch[0].ID, batch[1].ID, "mine"}), 3)
+		db.wantCounts(t, map[string]int{
+			fmt.Sprintf("book_genres WHERE book_id = '%s' AND genre_id = '%s'", b.ID, b.Genres[0].ID): 1,
+			fmt.Sprintf("genres WHERE id IN ('%s', '%s', 'mine')", batch[0].ID, batch[1].ID):          3,
+		})
 	}, &book{}, &chapter{}, &genre{})
 }
 
@@ -169,9 +162,7 @@ func TestTagsThatCannotBeFollowedAreErrorsOfCreate(t *testing.T) {
 		{with("Inner", struct{ Value int64 }{}, "embedded;snowflake"), ".Value is on an embedded struct"},
 		{&referring{}, "referring.NumberID is on the foreign key of a belongs-to relation"},
 	} {
-		if err := db.DryRun().Create(c.model).Error; !errors.Is(err, gormplugin.ErrTag) || !strings.Contains(err.Error(), c.want) {
-			t.Errorf("%T: error %v, want ErrTag with %q", c.model, err, c.want)
-		}
+		wantErrorOf(t, fmt.Sprintf("%T", c.model), db.DryRun().Create(c.model).Error, gormplugin.ErrTag, c.want)
 		wantError(t, gormplugin.DisableAutoIncrement(db.DB, c.model), gormplugin.ErrTag)
 	}
 	wantCalls(t, db.gen)
@@ -186,22 +177,13 @@ func ptr[T any](v T) *T { return &v }
 func parsed(t *testing.T, s string) snowflake.ID {
 	t.Helper()
 	id, err := snowflake.Parse(s)
-	if err != nil {
-		t.Error(err)
-	}
+	noError(t, err)
 	return id
 }
 
 type item struct {
 	ID   snowflake.ID `gorm:"primaryKey;type:int;column:item_id"`
 	Name string
-}
-
-func (e *env) itemKeys(t *testing.T) []int64 {
-	t.Helper()
-	var keys []int64
-	must(t, e.Table("items").Order("item_id").Pluck("item_id", &keys))
-	return keys
 }
 
 func TestKeysInMapsStayUnderEitherName(t *testing.T) {
@@ -216,9 +198,7 @@ func TestKeysInMapsStayUnderEitherName(t *testing.T) {
 		}
 		must(t, db.Model(&item{}).Create(map[string]any{"item_id": clause.Expr{SQL: "9 + 1"}}))
 		wantCalls(t, db.gen)
-		if keys := db.itemKeys(t); !slices.Equal(keys, []int64{-3, 1, 2, 4, 5, 6, 7, 8, 9, 10}) {
-			t.Errorf("keys %v", keys)
-		}
+		db.wantKeys(t, "items.item_id", -3, 1, 2, 4, 5, 6, 7, 8, 9, 10)
 	}, &item{})
 }
 
@@ -232,30 +212,25 @@ func TestZerosInMapsAreNoKeys(t *testing.T) {
 			json.Number("0"),
 			(*pointed)(nil), unsigned(0), &pointed{},
 		}
+		keys := []snowflake.ID{5}
 		for i, key := range zeros {
 			m := map[string]any{[]string{"ID", "item_id"}[i%2]: key}
-			if i%4 < 2 {
-				must(t, db.Model(&item{}).Create(m))
-			} else {
-				must(t, db.Model(&item{}).Create(&m))
-			}
-			equal(t, "key in place", m["item_id"], any(firstID+snowflake.ID(i)))
-			equal(t, "entries, without a second spelling", len(m), 1)
+			values := []any{m, &m}
+			must(t, db.Model(&item{}).Create(values[i/2%2]))
+			keys = append(keys, firstID+snowflake.ID(i))
+			equal(t, "map, without a second spelling", fmt.Sprint(m), fmt.Sprintf("map[item_id:%d]", keys[i+1]))
 		}
 		slice := []map[string]any{{"ID": 0, "Name": "a"}, {"Name": "b"}, nil, {"item_id": 5}}
 		must(t, db.Model(&item{}).Create(slice))
 		wantCalls(t, db.gen, append(slices.Repeat([]int{1}, len(zeros)), 3)...)
 		equal(t, "key of the nil map", slice[2]["item_id"], any(firstID+16))
-		keys := db.itemKeys(t)
-		equal(t, "rows", len(keys), 18)
-		equal(t, "smallest key", keys[0], 5)
+		db.wantKeys(t, "items.item_id", append(keys, firstID+14, firstID+15, firstID+16)...)
 
 		var empty map[string]any
 		must(t, db.Model(&item{}).Create(&empty))
 		equal(t, "key of the map that was nil", empty["item_id"], any(firstID+17))
-		wantCalls(t, db.gen, 1)
 		must(t, db.Model(&item{}).CreateInBatches(&[]map[string]any{{"Name": "g"}, {"Name": "h"}, {"Name": "i"}}, 2))
-		wantCalls(t, db.gen, 2, 1)
+		wantCalls(t, db.gen, 1, 2, 1)
 	}, &item{})
 }
 
@@ -275,8 +250,6 @@ func TestKeysInMapsThatHaveNoValueAreErrorsOfTheDriver(t *testing.T) {
 	db := onSQLite(t, &keyed{})
 	wantError(t, db.Model(&keyed{}).Create(map[string]any{"id": broken{}}).Error, errBroken)
 	silent := db.Session(&gorm.Session{Logger: logger.Discard}) // GORM's follow such values without an end
-	if err := silent.Model(&keyed{}).Create(map[string]any{"id": endless{}}).Error; err == nil {
-		t.Error("a value without an end was written")
-	}
+	wantFailure(t, "a value without an end", silent.Model(&keyed{}).Create(map[string]any{"id": endless{}}).Error)
 	wantCalls(t, db.gen)
 }

@@ -15,9 +15,7 @@ import (
 	"gorm.io/gorm"
 	"gorm.io/gorm/clause"
 
-	"github.com/sqlflake/sqlflake/internal/skip"
 	"github.com/sqlflake/sqlflake/internal/testdb"
-	"github.com/sqlflake/sqlflake/internal/testdb/gormdb"
 	"github.com/sqlflake/sqlflake/snowflake"
 )
 
@@ -57,26 +55,28 @@ func TestARecordWhoseRowMayBeThereKeepsItsKey(t *testing.T) {
 	each(t, func(t *testing.T, db *env) {
 		ctx, cancel := context.WithCancel(t.Context())
 		defer cancel()
-		for i, lost := range []error{
-			driver.ErrBadConn, context.DeadlineExceeded, fmt.Errorf("read: %w", io.ErrUnexpectedEOF),
-			io.EOF, errors.New("invalid connection"), &timeout{}, errors.New("ended"),
+		for i, c := range []struct {
+			lost  error
+			after func()
+		}{
+			{driver.ErrBadConn, func() {}},
+			{context.DeadlineExceeded, func() {}},
+			{fmt.Errorf("read: %w", io.ErrUnexpectedEOF), func() {}},
+			{io.EOF, func() {}},
+			{errors.New("invalid connection"), func() {}},
+			{&timeout{}, func() {}},
+			{errors.New("the context has ended"), cancel},
 		} {
 			tx := db.Session(&gorm.Session{SkipDefaultTransaction: true, Context: ctx})
-			after := func() {}
-			if lost.Error() == "ended" {
-				after = cancel
-			}
-			tx.Statement.ConnPool = lossy{tx.Statement.ConnPool, lost, after}
+			tx.Statement.ConnPool = lossy{tx.Statement.ConnPool, c.lost, c.after}
 			m := note{Name: strconv.Itoa(i)}
-			if err := tx.Create(&m).Error; err == nil || m.ID == 0 {
-				t.Errorf("%v: error %v, key %d, want the row's", lost, err, m.ID)
-			}
-			equal(t, "rows", db.count(t, "notes", "id = ?", m.ID), 1)
+			wantFailure(t, c.lost.Error(), tx.Create(&m).Error)
+			equal(t, "rows after "+c.lost.Error(), db.count(t, "notes", "id = ?", m.ID), 1)
 		}
 		again := note{Name: "0"} // the server's answer
-		if err := db.Session(&gorm.Session{SkipDefaultTransaction: true}).Create(&again).Error; err == nil || again.ID != 0 {
-			t.Errorf("error %v, key %d, want none", err, again.ID)
-		}
+		wantFailure(t, "a second 0", db.Session(&gorm.Session{SkipDefaultTransaction: true}).Create(&again).Error)
+		equal(t, "key of a second 0", again.ID, 0)
+
 		n := note{Name: "a"}
 		_ = db.Transaction(func(tx *gorm.DB) error {
 			pool := tx.Statement.ConnPool.(gorm.TxCommitter)
@@ -101,9 +101,7 @@ func TestRecordsThatGORMHasPutIntoTheSliceLoseTheirKeys(t *testing.T) {
 		must(t, db.Create(&note{Name: "a"}))
 		list := []note{{Name: "a"}, {Name: "fails"}, {ID: 7, Name: "c"}}
 		tx := db.Clauses(clause.OnConflict{DoNothing: true}, clause.Returning{})
-		if tx.Create(&list).Error == nil {
-			t.Fatal("the hook has not failed")
-		}
+		wantFailure(t, "the hook", tx.Create(&list).Error)
 		for i, n := range list {
 			if n.ID != 0 && n.ID != 7 && db.count(t, "notes", "id = ?", n.ID) == 0 {
 				t.Errorf("record %d has the key %d of no row", i, n.ID)
@@ -123,9 +121,8 @@ func TestAPanicInAHookLeavesNothingBehind(t *testing.T) {
 		upsert := tx.Clauses(by("name", "name"))
 		panics(upsert, &note{Name: "b", Boom: true})
 		again := note{Name: "a"}
-		if err := upsert.Create(&again).Error; err != nil || db.count(t, "notes", "id = ? AND name = ?", again.ID, "a") != 1 {
-			t.Errorf("error %v, the key %d is not the row's", err, again.ID)
-		}
+		must(t, upsert.Create(&again))
+		equal(t, "rows", db.count(t, "notes", "id = ? AND name = ?", again.ID, "a"), 1)
 	}, &note{})
 }
 
@@ -163,17 +160,11 @@ func (l *ledger) AfterCreate(*gorm.DB) error {
 func TestAStatementThatFailedTakesItsKeysBack(t *testing.T) {
 	each(t, func(t *testing.T, db *env) {
 		must(t, db.Create(&ledger{Code: "taken", Entries: []posting{{Text: "taken"}}}))
-		ledgers := func() int64 { return db.count(t, "ledgers", "1 = 1") }
 
 		one := ledger{Code: "taken", Entries: []posting{{Text: "a"}}, Bank: &bank{Name: "b"}}
-		if err := db.Save(&one).Error; err == nil {
-			t.Fatal("no violation")
-		}
-		equal(t, "key after a violation", one.ID, 0)
-		equal(t, "key of a child", one.Entries[0].ID, 0)
-		if one.Bank.ID == 0 {
-			t.Error("the association whose own statement succeeded has lost its key")
-		}
+		wantFailure(t, "a second taken", db.Save(&one).Error)
+		wantIDs(t, []any{one, one.Entries[0]}, 0, 0)
+		equal(t, "the association whose own statement succeeded has its key", one.Bank.ID != 0, true)
 		one.Code = "free"
 		must(t, db.Save(&one))
 		equal(t, "hooks of both creates", one.hooks, 2)
@@ -181,11 +172,10 @@ func TestAStatementThatFailedTakesItsKeysBack(t *testing.T) {
 		equal(t, "banks", db.count(t, "banks", "id = ?", one.BankID), 1)
 
 		child := ledger{Code: "child", Entries: []posting{{Text: "b"}, {Text: "taken"}}}
-		if err := db.Create(&child).Error; err == nil && !db.mysql { // whose upserts know no target
-			t.Fatal("no violation")
-		} else if err != nil {
-			equal(t, "key of the parent", child.ID, 0)
-			equal(t, "key of the children", child.Entries[0].ID+child.Entries[1].ID, 0)
+		err := db.Create(&child).Error
+		equal(t, "no violation of a child", err == nil, db.mysql) // whose upserts know no target
+		if err != nil {
+			wantIDs(t, []any{child, child.Entries[0], child.Entries[1]}, 0, 0, 0)
 			equal(t, "other field", child.Entries[0].PublicID, "")
 			child.Entries[1].Text = "c"
 			must(t, db.Save(&child))
@@ -193,21 +183,13 @@ func TestAStatementThatFailedTakesItsKeysBack(t *testing.T) {
 		}
 
 		hook := []*ledger{{Code: "hook"}, {ID: 7, Code: "preset", Fails: true}}
-		before := ledgers()
 		wantError(t, db.Create(hook).Error, errEmpty)
-		equal(t, "ledgers", ledgers(), before)
-		equal(t, "key that was filled", hook[0].ID, 0)
-		equal(t, "key that was set", hook[1].ID, 7)
+		wantIDs(t, hook, 0, 7)
 
 		maps := []map[string]any{{"code": "x"}, {"code": "taken"}}
-		if err := db.Model(&ledger{}).Create(maps).Error; err == nil {
-			t.Error("no violation")
-		}
-		for _, m := range maps {
-			if id, there := m["id"]; there {
-				t.Errorf("a map has the key %v", id)
-			}
-		}
+		wantFailure(t, "a second taken in a map", db.Model(&ledger{}).Create(maps).Error)
+		equal(t, "maps", fmt.Sprint(maps), "[map[code:x] map[code:taken]]")
+		db.wantCounts(t, map[string]int{"ledgers WHERE code IN ('hook', 'preset', 'x')": 0})
 	}, &bank{}, &ledger{}, &posting{})
 }
 
@@ -220,10 +202,7 @@ func TestKeysOfRowsThatAreThereStay(t *testing.T) {
 	err := db.Transaction(func(tx *gorm.DB) error {
 		inner := ledger{Code: "b", Fails: true}
 		wantError(t, tx.Create(&inner).Error, errEmpty)
-		if tx.First(&ledger{}, inner.ID).Error != nil {
-			t.Error("the record has lost the key of its row")
-		}
-		return nil
+		return tx.First(&ledger{}, inner.ID).Error // the record has the key of its row
 	})
 	noError(t, err)
 	rolledBack := ledger{Code: "c"}
@@ -245,10 +224,7 @@ func TestAPartialUniqueIndexIsFollowedWithItsCondition(t *testing.T) {
 	live.TargetWhere = clause.Where{Exprs: []clause.Expression{
 		clause.Expr{SQL: "deleted_at IS NULL OR deleted_at IS NULL"}, clause.Eq{Column: "deleted_at", Value: nil},
 	}}
-	each(t, func(t *testing.T, db *env) {
-		if db.mysql {
-			skip.Inapplicable(t, "MariaDB has no partial indexes")
-		}
+	eachOf(t, kinds[:2], gorm.Config{}, func(t *testing.T, db *env) { // MariaDB has no partial indexes
 		must(t, db.Exec("CREATE UNIQUE INDEX live ON documents(code) "+
 			"WHERE (deleted_at IS NULL OR deleted_at IS NULL) AND deleted_at IS NULL"))
 		gone := gorm.DeletedAt{Valid: true}
@@ -263,7 +239,7 @@ func TestAPartialUniqueIndexIsFollowedWithItsCondition(t *testing.T) {
 		d := document{Code: "a", Name: "map"}
 		must(t, db.Clauses(excluded).Create(&d))
 		equal(t, "key of a row that is left as it is", d.ID, 2)
-	}, &document{})
+	}, []any{&document{}})
 }
 
 func TestATargetThatTheDatabaseFillsIsNotComparedWithAZero(t *testing.T) {
@@ -278,31 +254,24 @@ func TestATargetThatTheDatabaseFillsIsNotComparedWithAZero(t *testing.T) {
 		Columns:   []clause.Column{{Name: "code"}, {Name: "state"}, {Name: "kind"}},
 		DoUpdates: clause.AssignmentColumns([]string{"name"}),
 	}
-	eachUpsert(t, gorm.Config{}, func(t *testing.T, db *env) {
-		must(t, db.Create(&job{ID: 4, Code: "a"}))
-		must(t, db.Create(&job{ID: 6, Code: "b", State: "DONE"}))
+	// SQLite knows no DEFAULT among values, which GORM writes for the records without a state.
+	eachOf(t, kinds[1:], gorm.Config{}, func(t *testing.T, db *env) {
+		create(t, db.DB, &job{ID: 4, Code: "a"}, &job{ID: 6, Code: "b", State: "DONE"})
 		must(t, db.Exec("INSERT INTO jobs (id, code, state, kind, name) VALUES (5, 'a', '', 0, 'trap')"))
-		if db.target.Name == "sqlite" {
-			skip.Inapplicable(t, "SQLite knows no DEFAULT among values, which GORM writes for the records without a state")
-		}
 		jobs := []job{{Code: "a", Name: "new"}, {Code: "b", State: "DONE", Name: "new"}, {Code: "c", Name: "new"}}
 		must(t, db.Clauses(target).Create(&jobs))
-		equal(t, "updated rows", db.count(t, "jobs", "id IN (4, 6) AND name = 'new'"), 2)
 		want := snowflake.ID(4)
 		if db.mysql && !db.returning() {
 			want = 0 // unknown: only the database knows the state
 		}
-		equal(t, "key of the record without a state", jobs[0].ID, want)
-		equal(t, "key of the record with a state", jobs[1].ID, 6)
+		wantIDs(t, jobs[:2], want, 6)
+		equal(t, "updated rows", db.count(t, "jobs", "id IN (4, 6) AND name = 'new'"), 2)
 		equal(t, "row of the new one", db.count(t, "jobs", "id = ? AND code = 'c'", jobs[2].ID), 1)
-	}, &job{})
+	}, []any{&job{}})
 }
 
 func TestARowThatTheTransactionsSnapshotLacksIsFound(t *testing.T) {
-	eachUpsert(t, gorm.Config{}, func(t *testing.T, db *env) {
-		if !db.mysql {
-			skip.Inapplicable(t, "the snapshot of REPEATABLE READ, which is MySQL's default")
-		}
+	eachMySQL(t, gorm.Config{}, func(t *testing.T, db *env) { // whose default is REPEATABLE READ
 		begin := func() *gorm.DB {
 			tx := db.Begin()
 			must(t, tx.Find(&[]city{})) // the snapshot is of now
@@ -326,47 +295,38 @@ func TestARowThatTheTransactionsSnapshotLacksIsFound(t *testing.T) {
 }
 
 func TestAConstraintAsTheTargetWorksWithReturning(t *testing.T) {
-	each(t, func(t *testing.T, db *env) {
-		if db.target.Name != "postgres" {
-			skip.Inapplicable(t, "ON CONFLICT ON CONSTRAINT is PostgreSQL's")
-		}
-		key := withBerlin(t, db)
-		must(t, db.Exec("ALTER TABLE cities ADD CONSTRAINT one_code UNIQUE (code)"))
-		// GORM prefers the constraint to columns and UpdateAll; the plugin must not go by them.
-		constraint := clause.OnConflict{
-			OnConstraint: "one_code", Columns: []clause.Column{{Name: "name"}}, DoUpdates: byCode.DoUpdates,
-		}
-		c := city{Code: "BER", Name: "Stadt"}
-		must(t, db.Clauses(constraint).Create(&c))
-		equal(t, "key", c.ID, key)
-		constraint.Columns = []clause.Column{{Name: "id"}}
-		cities := []city{{Code: "PAR"}, {Code: "BER", Name: "again"}}
-		must(t, db.Clauses(constraint).Create(&cities))
-		equal(t, "key in a batch", cities[1].ID, key)
+	db := open(t, testdb.Postgres(t), gorm.Config{}, []any{&city{}, &street{}}) // ON CONSTRAINT is PostgreSQL's
+	key := withBerlin(t, db)
+	must(t, db.Exec("ALTER TABLE cities ADD CONSTRAINT one_code UNIQUE (code)"))
+	// GORM prefers the constraint to columns and UpdateAll; the plugin must not go by them.
+	constraint := clause.OnConflict{
+		OnConstraint: "one_code", Columns: []clause.Column{{Name: "name"}}, DoUpdates: byCode.DoUpdates,
+	}
+	c := city{Code: "BER", Name: "Stadt"}
+	must(t, db.Clauses(constraint).Create(&c))
+	equal(t, "key", c.ID, key)
+	constraint.Columns = []clause.Column{{Name: "id"}}
+	cities := []city{{Code: "PAR"}, {Code: "BER", Name: "again"}}
+	must(t, db.Clauses(constraint).Create(&cities))
+	equal(t, "key in a batch", cities[1].ID, key)
 
-		constraint.Columns = []clause.Column{{Name: "name"}}
-		must(t, db.Create(&city{ID: 50, Code: "TWN", Name: "Twin"}))
-		maps := []map[string]any{{"code": "BER", "name": "Twin"}}
-		must(t, db.Model(&city{}).Clauses(constraint).Create(&maps))
-		if id, there := maps[0]["id"]; there {
-			t.Errorf("the key %v was found by columns that are not the target", id)
-		}
-	}, &city{}, &street{})
+	constraint.Columns = []clause.Column{{Name: "name"}}
+	must(t, db.Create(&city{ID: 50, Code: "TWN", Name: "Twin"}))
+	maps := []map[string]any{{"code": "BER", "name": "Twin"}}
+	must(t, db.Model(&city{}).Clauses(constraint).Create(&maps))
+	equal(t, "key found by columns that are not the target", maps[0]["id"], nil)
 }
 
 func TestKeysAreLookedUpInTheTableThatWasWritten(t *testing.T) {
-	each(t, func(t *testing.T, db *env) {
+	eachOf(t, kinds[:2], gorm.Config{}, func(t *testing.T, db *env) { // a schema of MariaDB is a database
 		want, archive := snowflake.ID(99), fmt.Sprintf("archive%d", rand.Uint64())
-		switch db.target.Name {
-		case "sqlite": // whose driver writes into the main database
+		if db.target.Name == "sqlite" { // whose driver writes into the main database
 			db.pool.SetMaxOpenConns(1) // what is attached belongs to a connection
 			must(t, db.Exec("ATTACH DATABASE ':memory:' AS "+archive))
 			want = 17
-		case "postgres":
+		} else {
 			must(t, db.Exec("CREATE SCHEMA "+archive))
 			t.Cleanup(func() { db.Exec("DROP SCHEMA " + archive + " CASCADE") })
-		default:
-			skip.Inapplicable(t, "a schema of MariaDB is a database")
 		}
 		must(t, db.Exec("CREATE TABLE "+archive+".cities (id bigint PRIMARY KEY, code text UNIQUE, name text)"))
 		withBerlin(t, db)
@@ -378,11 +338,9 @@ func TestKeysAreLookedUpInTheTableThatWasWritten(t *testing.T) {
 		equal(t, "key", maps[0]["id"], any(want))
 		records := []city{{Code: "BER"}, {Code: "ROM"}}
 		must(t, elsewhere.Clauses(nothing).Create(&records))
-		equal(t, "key of the skipped record", records[0].ID, 0)
-		if records[1].ID == 0 {
-			t.Error("the record that was inserted has lost its key")
-		}
-	}, &city{}, &street{})
+		wantIDs(t, records[:1], 0) // skipped
+		equal(t, "the record that was inserted has its key", records[1].ID != 0, true)
+	}, []any{&city{}, &street{}})
 }
 
 // refusing is a pool that inserts, and whose queries fail.
@@ -402,10 +360,7 @@ func TestTheErrorOfALookupIsThatOfTheCreate(t *testing.T) {
 		noError(t, db.Create(&renamed{Email: "a"}).Error)
 		tx := db.Session(&gorm.Session{SkipDefaultTransaction: true}).Omit("Public").Clauses(clause.OnConflict{DoNothing: true})
 		tx.Statement.ConnPool = refusing{tx.Statement.ConnPool}
-		rows := []renamed{{Email: "a"}, {Email: "b"}}
-		if err := tx.Create(&rows).Error; !errors.Is(err, errRefused) {
-			t.Errorf("error %v, want %v", err, errRefused)
-		}
+		wantError(t, tx.Create(&[]renamed{{Email: "a"}, {Email: "b"}}).Error, errRefused)
 	}, &renamed{})
 }
 
@@ -431,9 +386,7 @@ func (k *branchKid) BeforeCreate(*gorm.DB) error {
 
 // The second record is written through its parent, before the list has lost the pointer that is in it twice.
 func TestAPointerThatIsTwiceInAListBesideARecordWrittenByAWayBack(t *testing.T) {
-	target := testdb.SQLite(t)
-	db := open(t, target, gormdb.Dialector(target), gorm.Config{DisableForeignKeyConstraintWhenMigrating: true},
-		[]any{&branchKid{}, &branch{}})
+	db := open(t, testdb.SQLite(t), withoutConstraints, []any{&branchKid{}, &branch{}})
 	twice, other := &branchKid{ID: 7, Clear: true}, &branchKid{}
 	other.Parent = &branch{Kids: []*branchKid{other}}
 	list := []*branchKid{twice, twice, other}

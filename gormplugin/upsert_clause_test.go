@@ -2,6 +2,7 @@ package gormplugin_test
 
 import (
 	"fmt"
+	"maps"
 	"reflect"
 	"slices"
 	"strconv"
@@ -14,7 +15,6 @@ import (
 	"gorm.io/gorm/schema"
 
 	"github.com/sqlflake/sqlflake/gormplugin"
-	"github.com/sqlflake/sqlflake/internal/skip"
 	"github.com/sqlflake/sqlflake/internal/testdb"
 	"github.com/sqlflake/sqlflake/snowflake"
 )
@@ -36,9 +36,7 @@ func TestAReturningClauseOfTheCallerIsKept(t *testing.T) {
 				equal(t, "key", c.ID, key)
 				wantCities(t, db, c)
 				after := tx.Statement.Clauses["RETURNING"].Expression.(clause.Returning)
-				if !slices.Equal(after.Columns, before.Columns) {
-					t.Errorf("the clause is %v afterwards, was %v", after, before)
-				}
+				equals(t, "columns of the clause", after.Columns, before.Columns...)
 
 				skipped, cities := city{Code: "BER"}, []city{{Code: "BER"}, {Code: "PAR", Name: "Paris"}, {Code: "BER"}}
 				must(t, db.Clauses(nothing, own).Create(&skipped))
@@ -69,18 +67,10 @@ func TestTheStatementIsAsItWasAfterAnUpsert(t *testing.T) {
 			tx := db.Clauses(conflict)
 			for range 2 { // the same statement again
 				must(t, tx.Create(&city{Code: "BER", Name: "again"}))
-				if _, there := tx.Statement.Clauses["RETURNING"]; there {
-					t.Error("RETURNING is left in the statement")
-				}
-				if left := tx.Statement.Clauses["ON CONFLICT"].Expression; !reflect.DeepEqual(left, conflict) {
-					t.Errorf("the conflict clause is %+v, was %+v", left, conflict)
-				}
-				if _, gorms := tx.Statement.Clauses["VALUES"]; !gorms {
-					t.Error("a clause of GORM is missing in the statement")
-				}
-				if _, left := tx.Statement.Clauses["snowflake:insert"]; left || tx.Statement.Result != nil {
-					t.Error("a result or a clause of the plugin is left in the statement")
-				}
+				clauses := tx.Statement.Clauses
+				equals(t, "clauses", slices.Sorted(maps.Keys(clauses)), "INSERT", "ON CONFLICT", "VALUES")
+				equal(t, "the clause is as it was", reflect.DeepEqual(clauses["ON CONFLICT"].Expression, conflict), true)
+				equal(t, "result that is left", tx.Statement.Result, nil)
 			}
 		}
 	}, &city{}, &street{})
@@ -112,12 +102,8 @@ func TestAssociationsWithKeysRunTheSameStatementsAsWithoutThePlugin(t *testing.T
 			}
 		}
 		with, without := statements(t, db, true, record()), statements(t, db, false, record())
-		if !slices.Equal(with, without) {
-			t.Errorf("with the plugin:\n%q\nwithout:\n%q", with, without)
-		}
-		if len(with) < 10 {
-			t.Errorf("%d statements only", len(with))
-		}
+		equals(t, "statements", with, without...)
+		equal(t, "enough statements", len(with) >= 10, true)
 		wantCalls(t, db.gen)
 	}, people()...)
 }
@@ -201,15 +187,10 @@ func TestAnotherAutoIncrementColumnIsNotMistakenForTheKey(t *testing.T) {
 		No   int64        `gorm:"autoIncrement;uniqueIndex"`
 		Name string
 	}
-	eachUpsert(t, gorm.Config{}, func(t *testing.T, db *env) {
-		if !db.mysql {
-			skip.Inapplicable(t, "the trap is LAST_INSERT_ID of MySQL")
-		}
+	eachMySQL(t, gorm.Config{}, func(t *testing.T, db *env) { // the trap is its LAST_INSERT_ID
 		for _, conflict := range []clause.OnConflict{byCode, nothing} {
-			tickets := []ticket{{Code: "a"}, {Code: "b"}}
-			must(t, db.Clauses(conflict).Omit("No").Create(&tickets))
-			c := ticket{Code: "c"}
-			must(t, db.Clauses(conflict).Omit("No").Create(&c))
+			tickets, c := []ticket{{Code: "a"}, {Code: "b"}}, ticket{Code: "c"}
+			create(t, db.Clauses(conflict).Omit("No"), &tickets, &c)
 			for _, got := range append(tickets, c) {
 				equal(t, "row", db.count(t, "tickets", "id = ? AND code = ?", got.ID, got.Code), 1)
 			}
@@ -220,31 +201,25 @@ func TestAnotherAutoIncrementColumnIsNotMistakenForTheKey(t *testing.T) {
 
 func TestWithoutAConflictTargetUnknownKeysAreZeroAndNoOrphans(t *testing.T) {
 	noTarget := clause.OnConflict{DoUpdates: byCode.DoUpdates}
-	eachUpsert(t, withoutConstraints, func(t *testing.T, db *env) {
-		if !db.mysql {
-			skip.Inapplicable(t, "only MySQL takes DO UPDATE without a target here")
-		}
+	eachMySQL(t, withoutConstraints, func(t *testing.T, db *env) { // which takes DO UPDATE without a target
 		key := withBerlin(t, db)
 		one := city{Code: "BER", Name: "one", Streets: []street{{Name: "Allee"}}}
-		must(t, db.Clauses(noTarget).Create(&one))
-		equal(t, "key of a single record", one.ID, key)
-
 		cities := []city{{Code: "BER", Name: "two"}, {Code: "PAR", Name: "Paris"}}
-		must(t, db.Clauses(noTarget).Create(&cities))
+		create(t, db.Clauses(noTarget), &one, &cities)
 		want := snowflake.ID(0)
 		if db.returning() {
 			want = key
 		}
-		equal(t, "key in a batch", cities[0].ID, want)
+		wantIDs(t, []city{one, cities[0]}, key, want)
 		equal(t, "rows", db.count(t, "cities", "id = ? AND code = 'PAR'", cities[1].ID), 1)
 
 		more := []city{{Code: "BER", Name: "three", Streets: []street{{Name: "Ring"}}}, {Code: "ROM"}}
 		err := db.Clauses(noTarget).Create(&more).Error
 		if !db.returning() {
 			wantError(t, err, gormplugin.ErrKeyUnknown)
-			equal(t, "cities", db.count(t, "cities", "code = 'ROM'"), 0)
+			db.wantCounts(t, map[string]int{"cities WHERE code = 'ROM'": 0})
 		}
-		equal(t, "streets without a city", db.count(t, "streets", "city_id NOT IN (SELECT id FROM cities)"), 0)
+		db.wantCounts(t, map[string]int{"streets WHERE city_id NOT IN (SELECT id FROM cities)": 0})
 	}, &city{}, &street{})
 }
 
@@ -260,14 +235,9 @@ func TestAConflictClauseOfAColumnsTypeCounts(t *testing.T) {
 		Name string
 	}
 	eachUpsert(t, gorm.Config{}, func(t *testing.T, db *env) {
-		first, second := word{Text: "a"}, word{Text: "a"}
-		must(t, db.Create(&first))
-		must(t, db.Create(&second))
-		equal(t, "key of the inserted one", first.ID, firstID)
-		equal(t, "key of the skipped one", second.ID, 0)
-		words := []word{{Text: "b"}, {Text: "a"}}
-		must(t, db.Create(&words))
-		equal(t, "key of the skipped one in a batch", words[1].ID, 0)
+		first, second, words := word{Text: "a"}, word{Text: "a"}, []word{{Text: "b"}, {Text: "a"}}
+		create(t, db.DB, &first, &second, &words)
+		wantIDs(t, []word{first, second, words[1]}, firstID, 0, 0)
 		equal(t, "row", db.count(t, "words", "id = ? AND text = 'b'", words[0].ID), 1)
 
 		again := word{Text: "a", Name: "again"} // Unscoped leaves the clauses of types out
@@ -282,34 +252,25 @@ func TestNoUpsertOnMySQLAssignsTheColumnOfTheShard(t *testing.T) {
 	type bare struct {
 		ID snowflake.ID `gorm:"primaryKey;type:int"`
 	}
-	db := open(t, testdb.MariaDB(t), withoutReturning(testdb.MariaDB(t)), withoutConstraints, []any{&kid{}, &head{}, &city{}, &bare{}})
-	full := db.Session(&gorm.Session{FullSaveAssociations: true})
-	writes := map[string]func() error{
-		"by the code":          func() error { return db.Clauses(byCode).Create(&city{Code: "a"}).Error },
-		"by the code, a list":  func() error { return db.Clauses(byCode).Create(&[]city{{Code: "a"}, {ID: 7, Code: "b"}}).Error },
-		"DO NOTHING":           func() error { return db.Clauses(nothing).Create(&city{Code: "a"}).Error },
-		"Save of a list":       func() error { return db.Save(&[]city{{Code: "c"}, {ID: 9, Code: "d"}}).Error },
-		"associations in full": func() error { return full.Create(&head{Up: &kid{}, One: &kid{}, Many: []*kid{{}, {ID: 8}}}).Error },
-		"associations": func() error {
-			return db.Create(&head{Up: &kid{}, One: &kid{}, Many: []*kid{{}, {ID: 8}}, Tags: []*kid{{}}}).Error
-		},
-	}
-	for name, write := range writes {
-		db.log.take()
-		noError(t, write())
-		for _, insert := range db.log.takeLike("INSERT") {
-			_, assigned, upsert := strings.Cut(insert, "ON DUPLICATE KEY UPDATE")
-			if upsert && strings.Contains(" "+strings.ReplaceAll(assigned, ",", " "), " `id`=") {
-				t.Errorf("%s: %s", name, insert)
-			}
-			for _, key := range []string{"one_of", "many_of"} {
-				if rest := strings.ReplaceAll(assigned, "`"+key+"`=VALUES(`"+key+"`)", ""); strings.Contains(rest, "`"+key+"`") {
-					t.Errorf("%s computes %s: %s", name, key, insert)
-				}
-			}
-			if upsert && !strings.Contains(insert, "head_kids") && strings.Count(assigned, "EXP(") == 0 {
-				t.Errorf("%s refuses no repeats: %s", name, insert)
-			}
+	target := testdb.MariaDB(t)
+	db := openBy(t, target, withoutReturning(target), withoutConstraints, []any{&kid{}, &head{}, &city{}, &bare{}})
+	must(t, db.Save(&[]city{{Code: "c"}, {ID: 9, Code: "d"}}))
+	create(t, db.Clauses(byCode), &city{Code: "a"}, &[]city{{Code: "a"}, {ID: 7, Code: "b"}})
+	create(t, db.Clauses(nothing), &city{Code: "a"})
+	create(t, db.Session(&gorm.Session{FullSaveAssociations: true}), &head{Up: &kid{}, One: &kid{}, Many: []*kid{{}, {ID: 8}}})
+	create(t, db.DB, &head{Up: &kid{}, One: &kid{}, Many: []*kid{{}, {ID: 8}}, Tags: []*kid{{}}})
+
+	for _, insert := range db.log.takeLike("INSERT") {
+		_, assigned, upsert := strings.Cut(insert, "ON DUPLICATE KEY UPDATE")
+		if !upsert {
+			continue
+		}
+		wantNoText(t, " "+strings.ReplaceAll(assigned, ",", " "), " `id`=")
+		for _, key := range []string{"`one_of`", "`many_of`"} { // else they would be computed
+			wantNoText(t, strings.ReplaceAll(assigned, key+"=VALUES("+key+")", ""), key)
+		}
+		if !strings.Contains(insert, "head_kids") { // which refuses no repeats
+			wantText(t, assigned, "EXP(")
 		}
 	}
 	must(t, db.Clauses(nothing).Create(&bare{})) // which has no other column
@@ -331,34 +292,31 @@ type speaker struct {
 
 // GORM writes associations that exist with DO NOTHING, so changes of theirs wait in the record until it is saved.
 func TestChangesOfAssociationsThatExistAreKept(t *testing.T) {
-	for name, save := range map[string]func(tx *gorm.DB, a, b *tongue) error{
-		"many to many": func(tx *gorm.DB, a, b *tongue) error {
-			return tx.Save(&speaker{ID: 1, Tongues: []*tongue{a, b}}).Error
-		},
-		"many to many, with a new one": func(tx *gorm.DB, a, b *tongue) error {
-			return tx.Save(&speaker{ID: 1, Tongues: []*tongue{{Nick: "new", At: time.Now()}, b, a}}).Error
-		},
-		"belongs to, of a list": func(tx *gorm.DB, a, b *tongue) error {
-			return tx.Create(&[]speaker{{Native: a}, {Native: b}}).Error
-		},
-		"belongs to": func(tx *gorm.DB, a, _ *tongue) error { return tx.Create(&speaker{Native: a}).Error },
-		"DO NOTHING": func(tx *gorm.DB, a, b *tongue) error {
-			return tx.Clauses(nothing).Create([]*tongue{a, {Nick: "new", At: time.Now()}, b}).Error
-		},
-	} {
-		t.Run(name, func(t *testing.T) {
-			eachUpsert(t, withoutConstraints, func(t *testing.T, db *env) {
-				must(t, db.Create(&[]tongue{{ID: 1, Nick: "old"}, {ID: 2, Nick: "old"}}))
-				var loaded []*tongue
-				must(t, db.Order("id").Find(&loaded))
-				loaded[0].Nick = "changed"
-				noError(t, save(db.DB, loaded[0], loaded[1]))
-				equal(t, "nick in the record", loaded[0].Nick, "changed")
-				must(t, db.Save(loaded[0]))
-				equal(t, "rows", db.count(t, "tongues", "id = 1 AND nick = 'changed'"), 1)
-			}, &tongue{}, &speaker{})
-		})
-	}
+	eachUpsert(t, withoutConstraints, func(t *testing.T, db *env) {
+		for i := range 5 {
+			must(t, db.Where("1 = 1").Delete(&tongue{}))
+			must(t, db.Create(&[]tongue{{ID: 1, Nick: "old"}, {ID: 2, Nick: "old"}}))
+			var loaded []*tongue
+			must(t, db.Order("id").Find(&loaded))
+			a, b, added, id := loaded[0], loaded[1], &tongue{Nick: "new", At: time.Now()}, snowflake.ID(i+1)
+			a.Nick = "changed"
+
+			way := []struct {
+				write func(any) *gorm.DB
+				value any
+			}{
+				{db.Save, &speaker{ID: id, Tongues: []*tongue{a, b}}},
+				{db.Save, &speaker{ID: id, Tongues: []*tongue{added, b, a}}},
+				{db.Create, &[]speaker{{Native: a}, {Native: b}}},
+				{db.Create, &speaker{Native: a}},
+				{db.Clauses(nothing).Create, []*tongue{a, added, b}},
+			}[i]
+			must(t, way.write(way.value))
+			equal(t, fmt.Sprintf("nick in the record by way %d", i), a.Nick, "changed")
+			must(t, db.Save(a))
+			db.wantCounts(t, map[string]int{"tongues WHERE id = 1 AND nick = 'changed'": 1})
+		}
+	}, &tongue{}, &speaker{})
 }
 
 func TestAssociationsThatExistTakeNoQueries(t *testing.T) {
@@ -370,9 +328,7 @@ func TestAssociationsThatExistTakeNoQueries(t *testing.T) {
 		must(t, db.Create(&s))
 		db.log.take()
 		noError(t, db.Model(&s).Association("Tongues").Append(s.Tongues[0], s.Tongues[1]))
-		if extra := db.log.takeLike("SELECT"); len(extra) > 0 {
-			t.Errorf("%d SELECTs, first %s", len(extra), extra[0])
-		}
+		equals(t, "SELECTs", db.log.takeLike("SELECT"))
 	}, &tongue{}, &speaker{})
 }
 
@@ -414,14 +370,8 @@ func TestASkippedRecordHasNoKeyWhateverIsReturned(t *testing.T) {
 }
 
 func TestAListWithReturnedColumnsTakesNoQueriesThatItDoesNotNeed(t *testing.T) {
-	eachWith(t, gorm.Config{}, func(t *testing.T, db *env) {
-		if db.mysql {
-			skip.Inapplicable(t, "RETURNING of MariaDB brings skipped rows too")
-		}
-		records := []motto{{Text: "a"}, {Text: "b"}}
-		must(t, db.Clauses(nothing).Create(&records))
-		one := motto{Text: "c"}
-		must(t, db.Clauses(nothing).Create(&one))
+	eachOf(t, kinds[:2], gorm.Config{}, func(t *testing.T, db *env) { // RETURNING of MariaDB brings skipped rows too
+		create(t, db.Clauses(nothing), &[]motto{{Text: "a"}, {Text: "b"}}, &motto{Text: "c"})
 		equal(t, "SELECTs", len(db.log.takeLike("SELECT")), 0)
 		again := []motto{{ID: 9, Text: "d"}, {Text: "a"}, {Text: "e"}, {Text: "f"}}
 		third := "x"
@@ -430,15 +380,12 @@ func TestAListWithReturnedColumnsTakesNoQueriesThatItDoesNotNeed(t *testing.T) {
 		}
 		must(t, db.Clauses(nothing).Create(&again))
 		equal(t, "SELECTs", len(db.log.takeLike("SELECT")), 1)
-		keys, states := make([]snowflake.ID, len(again)), make([]string, len(again))
-		for i, r := range again {
-			keys[i], states[i] = r.ID, r.State
+		var states []string
+		for _, r := range again {
+			states = append(states, r.State)
+			equal(t, "rows of "+r.Text, db.count(t, "mottos", "id = ? AND text = ?", r.ID, r.Text) == 1, r.Text != "a")
 		}
-		if keys[0] != 9 || keys[1] != 0 || keys[2] == 0 || keys[3] == 0 {
-			t.Errorf("keys %v", keys)
-		}
-		if want := []string{"x", "", third, "x"}; !slices.Equal(states, want) {
-			t.Errorf("states %q, want %q", states, want)
-		}
-	}, &motto{})
+		wantIDs(t, again[:2], 9, 0)
+		equals(t, "states", states, "x", "", third, "x")
+	}, []any{&motto{}})
 }

@@ -30,17 +30,19 @@ func take(t *testing.T, gen *gormtest.Generator, n, size int) []snowflake.ID {
 	return ids
 }
 
-func TestEveryRunMakesTheSameIDsFromTheTimes(t *testing.T) {
-	seconds, err := snowflake.Preset("seconds")
-	if err != nil {
-		t.Fatal(err)
+func wantIDs(t *testing.T, what string, got, want []snowflake.ID) {
+	t.Helper()
+	if !slices.Equal(got, want) {
+		t.Errorf("%s: IDs %v, want %v", what, got, want)
 	}
-	for _, layout := range []snowflake.Layout{snowflake.Default(), snowflake.MustPreset("javascriptsafe"), seconds} {
+}
+
+func TestEveryRunMakesTheSameIDsFromTheTimes(t *testing.T) {
+	for _, preset := range []string{"default", "javascriptsafe", "seconds"} {
+		layout := snowflake.MustPreset(preset)
 		for _, step := range []time.Duration{time.Hour, time.Second, time.Millisecond, time.Microsecond} {
 			ids := take(t, gormtest.New(layout, start, step), 3000, 1)
-			if batch := take(t, gormtest.New(layout, start, step), 3000, 1000); !slices.Equal(batch, ids) {
-				t.Error("IDs in batches differ")
-			}
+			wantIDs(t, "in batches", take(t, gormtest.New(layout, start, step), 3000, 1000), ids)
 			for i, id := range ids {
 				at, tick := start.Add(time.Duration(i)*step), layout.Decompose(id)
 				if i > 0 && id <= ids[i-1] || tick.Worker != 0 {
@@ -59,9 +61,7 @@ func TestEveryRunMakesTheSameIDsFromTheTimes(t *testing.T) {
 func TestScatteredKeysAreInNoOrder(t *testing.T) {
 	for _, step := range []time.Duration{0, time.Millisecond, time.Second, time.Hour} {
 		ids := take(t, gormtest.New(snowflake.Scattered(), start, step), 3000, 7)
-		if again := take(t, gormtest.New(snowflake.Scattered(), start, step), 3000, 100); !slices.Equal(again, ids) {
-			t.Errorf("step %v: another run makes other IDs", step)
-		}
+		wantIDs(t, "another run", take(t, gormtest.New(snowflake.Scattered(), start, step), 3000, 100), ids)
 		ranges := [16]int{}
 		for _, id := range ids {
 			ranges[id>>59]++
@@ -99,9 +99,7 @@ func TestPinnedIDsComeFirst(t *testing.T) {
 	gen.Pin(42, 7)
 	gen.Pin(0)
 	ids := append(take(t, gen, 4, 4), take(t, gen, 1, 1)...)
-	if want := []snowflake.ID{42, 7, 0, plain[0], plain[1]}; !slices.Equal(ids, want) {
-		t.Errorf("IDs %v, want %v", ids, want)
-	}
+	wantIDs(t, "after Pin", ids, []snowflake.ID{42, 7, 0, plain[0], plain[1]})
 }
 
 func TestFailAfterFailsUntilItIsToldOtherwise(t *testing.T) {
@@ -116,9 +114,7 @@ func TestFailAfterFailsUntilItIsToldOtherwise(t *testing.T) {
 	}
 	gen.FailAfter(0, nil)
 	got = append(got, take(t, gen, 3, 1)...)
-	if want := take(t, each(time.Hour), 4, 1); !slices.Equal(got, want) {
-		t.Errorf("IDs %v, want %v: a failed call uses none up", got, want)
-	}
+	wantIDs(t, "after a failure, which uses none up", got, take(t, each(time.Hour), 4, 1))
 }
 
 func TestAFailedCallUsesNothingUp(t *testing.T) {
