@@ -105,9 +105,7 @@ func TestStatementsPerCall(t *testing.T) {
 		} {
 			before := count.statements.Load()
 			step.call()
-			if got := count.statements.Load() - before; got != step.want {
-				t.Errorf("%s: %d statements, want %d", step.what, got, step.want)
-			}
+			wantEqual(t, "the statements of "+step.what, count.statements.Load()-before, step.want)
 		}
 	})
 }

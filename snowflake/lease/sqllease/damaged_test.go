@@ -93,9 +93,7 @@ func TestAnAcquisitionMarksANamespaceThatHasLeases(t *testing.T) {
 		exec(t, db, "UPDATE snowflake_namespaces SET has_leases = 0")
 
 		mustAcquire(t, store, r) // finds the token
-		if marked := ask[int64](t, db, "SELECT has_leases FROM snowflake_namespaces"); marked != 1 {
-			t.Errorf("has_leases = %d, want 1", marked)
-		}
+		wantEqual(t, "has_leases", ask[int64](t, db, "SELECT has_leases FROM snowflake_namespaces"), 1)
 		exec(t, db, "UPDATE snowflake_namespaces SET has_leases = 2") // by hand
 		mustAcquire(t, store, r)
 	})

@@ -42,15 +42,12 @@ func TestTheGrantsOfTheGuideAreEnoughAndNeeded(t *testing.T) {
 				return useLease(t, kind.open(t, target, owner, strings.Join(rights, ", ")), kind.dialect)
 			}
 			newSQL(t, owner, kind.dialect)
-			if err := use(t, all); err != nil {
-				t.Errorf("with %v: %v", all, err)
-			}
+			wantErr(t, "with all", use(t, all), nil)
 			quiet := lease.WithLogger(slog.New(slog.DiscardHandler))
 			l, err := sqllease.Open(t.Context(), kind.open(t, target, owner, strings.Join(all, ", ")), kind.dialect, quiet, lease.WithWorkers(7, 7))
 			must(t, err)
-			if err := l.Close(t.Context()); err != nil || l.Generator().Worker() != 7 {
-				t.Errorf("Open: worker %d, want 7; Close: %v", l.Generator().Worker(), err)
-			}
+			must(t, l.Close(t.Context()))
+			wantEqual(t, "the worker", l.Generator().Worker(), 7)
 			if ask[string](t, owner, "SELECT server FROM snowflake_namespaces") == "" {
 				t.Error("the server has no identity")
 			}
@@ -171,9 +168,7 @@ func TestNoCodeOfAStrangerRuns(t *testing.T) {
 			t.Fatalf("%d workers, %v", len(entries), err)
 		}
 		for _, entry := range entries {
-			if err := store.Revoke(t.Context(), entry); err != nil {
-				t.Error(err)
-			}
+			must(t, store.Revoke(t.Context(), entry))
 		}
 	})
 }

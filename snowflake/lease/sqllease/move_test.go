@@ -88,12 +88,9 @@ func TestANamespaceMovesAndStartsAboveAllThatWas(t *testing.T) {
 			}
 			mustRelease(t, store, grant.Claim)
 		}
-		if least := ask[int64](t, db, "SELECT MIN(horizon) FROM snowflake_leases"); least != tickAt(laterLayout, start) {
-			t.Errorf("a lease has the horizon %d, below the start", least)
-		}
-		if got, err := store.Layout(t.Context(), "n"); got != laterLayout || err != nil {
-			t.Errorf("the layout is %v, %v", got, err)
-		}
+		least := ask[int64](t, db, "SELECT MIN(horizon) FROM snowflake_leases")
+		wantEqual(t, "the least horizon", least, tickAt(laterLayout, start))
+		wantLayout(t, store, laterLayout)
 		back, err := store.Move(t.Context(), "n", formerLayout)
 		if least, _ := formerLayout.Follows(laterLayout, start); err != nil || back.Before(least) {
 			t.Errorf("the way back: %v, %v, want %v or later", back, err, least)
@@ -157,9 +154,7 @@ func TestAMoveThatCanNotBeIsRefusedAndChangesNothing(t *testing.T) {
 				err = fmt.Errorf("%w: %w", errHeld, err)
 			}
 			wantErr(t, what, err, test.kind, test.part)
-			if after := content(t, db); after != before {
-				t.Errorf("%s: the tables were\n%sand are\n%s", what, before, after)
-			}
+			wantEqual(t, what, content(t, db), before)
 			if test.undo != "" {
 				exec(t, db, test.undo)
 			}

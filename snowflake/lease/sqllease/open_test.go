@@ -166,9 +166,7 @@ func TestAStatementThatWaitedForALaterVersionIsRefused(t *testing.T) {
 			if !errors.As(err, &later) || later.Version != "3" {
 				t.Errorf("%s: %v, want a *VersionError", what, err)
 			}
-			if horizon := ask[int64](t, db, "SELECT horizon FROM snowflake_leases WHERE worker = 7"); horizon != 0 {
-				t.Errorf("%s: horizon %d, want 0", what, horizon)
-			}
+			wantEqual(t, what, ask[int64](t, db, "SELECT horizon FROM snowflake_leases WHERE worker = 7"), 0)
 			must(t, owner.Release(t.Context(), claim, 0)) // no ID comes twice by it
 		})
 	}

@@ -94,9 +94,7 @@ func TestMigrateCreatesNoSecondTable(t *testing.T) {
 				wantErr(t, "Open", err, lease.ErrOption,
 					"sqllease.WithTables", schema+".snowflake_leases", "gormplugin.WithLeaseTables")
 			}
-			if n := ask[int](t, owner, leaseTables); n != 2 {
-				t.Errorf("%d tables", n)
-			}
+			wantEqual(t, "the tables", ask[int](t, owner, leaseTables), 2)
 		})
 	}
 }
@@ -243,9 +241,8 @@ func TestOnlyATableOfATrustedRoleIsUsed(t *testing.T) {
 					}
 				}
 			}
-			if sprung := ask[bool](t, db, "SELECT EXISTS (SELECT FROM pg_class WHERE relname = 'sprung')"); sprung != test.trusted {
-				t.Errorf("the owner's code has run: %v", sprung)
-			}
+			sprung := ask[bool](t, db, "SELECT EXISTS (SELECT FROM pg_class WHERE relname = 'sprung')")
+			wantEqual(t, "the owner's code has run", sprung, test.trusted)
 		})
 	}
 }

@@ -200,9 +200,7 @@ func TestStatementsThatReplicasRepeatLendAndExtendNothing(t *testing.T) {
 				t.Errorf("%s%s: %v", what, name, err)
 			}
 		}
-		if after := ask[string](t, db, rows); after != before {
-			t.Errorf("the table was changed%s: %s, before %s", name, after, before)
-		}
+		wantEqual(t, "the table"+name, ask[string](t, db, rows), before)
 	}
 
 	exec(t, db, "SET SESSION binlog_format = MIXED")

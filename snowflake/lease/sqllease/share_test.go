@@ -37,6 +37,14 @@ func shareOf(t *testing.T, db *sql.DB) (share [2]int64) {
 	return share
 }
 
+// wantLayout checks the layout of the namespace.
+func wantLayout(t *testing.T, store *sqllease.Store, want snowflake.Layout) {
+	t.Helper()
+	got, err := store.Layout(t.Context(), "n")
+	must(t, err)
+	wantEqual(t, "the layout of the namespace", got, want)
+}
+
 func layoutRequest(layout snowflake.Layout, first, last int64) leasestore.Request {
 	r := sqlRequest("n", first, last)
 	r.Layout = layout.String()
@@ -61,9 +69,7 @@ func TestANamespaceLendsTheWorkersOfItsShareOnly(t *testing.T) {
 		db, store := openSQL(t, target, dialect)
 		layout := snowflake.Default()
 		for _, want := range []snowflake.Layout{{}, layout} { // the first call creates the namespace
-			if got, err := store.Layout(t.Context(), "n"); got != want || err != nil {
-				t.Errorf("the layout of the namespace is %q, %v, want %q", got, err, want)
-			}
+			wantLayout(t, store, want)
 			must(t, store.SetShare(t.Context(), "n", layout, 4, 7))
 		}
 		wantErr(t, "another share", store.SetShare(t.Context(), "n", layout, 4, 8), lease.ErrOption, "4 to 7", "4 to 8")
@@ -133,7 +139,7 @@ func TestAShareThatIsSetDuringAnAcquisitionCounts(t *testing.T) {
 			mustRelease(t, owner, mustAcquire(t, owner, layoutRequest(layout, 0, 0)).Claim)
 			asker, _ := countedStore(t, db, target, dialect, func(n int64) {
 				if n == statement {
-					must(t, owner.SetShare(t.Context(), "n", layout, 0, 7))
+					wantErr(t, what, owner.SetShare(t.Context(), "n", layout, 0, 7), nil)
 				}
 			})
 			wantErr(t, what, errOf(asker.Acquire(t.Context(), layoutRequest(layout, 9, 9))), lease.ErrOption, "0 to 7")

@@ -95,6 +95,14 @@ func must(t testing.TB, err error) {
 // errOf returns the error of a call whose result does not matter.
 func errOf[T any](_ T, err error) error { return err }
 
+// wantEqual checks a value.
+func wantEqual[T comparable](t testing.TB, what string, got, want T) {
+	t.Helper()
+	if got != want {
+		t.Errorf("%s: %v, want %v", what, got, want)
+	}
+}
+
 // newStore returns a store whose tables may be missing.
 func newStore(t *testing.T, db sqldb.DB, dialect sqldb.Dialect, opts ...sqllease.Option) *sqllease.Store {
 	t.Helper()
@@ -163,9 +171,7 @@ func extendErr(t *testing.T, store leasestore.Store, c leasestore.Claim, horizon
 
 func mustExtend(t *testing.T, store leasestore.Store, c leasestore.Claim, horizon int64) {
 	t.Helper()
-	if err := extendErr(t, store, c, horizon); err != nil {
-		t.Error(err)
-	}
+	wantErr(t, "Extend", extendErr(t, store, c, horizon), nil)
 }
 
 // mustRelease keeps the horizon.
@@ -215,9 +221,7 @@ func TestTablesAreConfigurable(t *testing.T) {
 			}
 			store := newSQL(t, db, dialect, sqllease.WithTables(name))
 			for want := range int64(2) { // none of the others' rows is in it
-				if grant := mustAcquire(t, store, sqlRequest("n", 0, 9)); grant.Worker != want {
-					t.Errorf("table %s: worker %d, want %d", name, grant.Worker, want)
-				}
+				wantEqual(t, "the worker in table "+name, mustAcquire(t, store, sqlRequest("n", 0, 9)).Worker, want)
 			}
 		}
 	})
@@ -380,9 +384,8 @@ func TestAWorkerThatWasExtendedMeanwhileIsNotTakenOver(t *testing.T) {
 				mustExtend(t, store, keep(grant.Claim), 10)
 			}
 		})
-		if next := mustAcquire(t, asker, sqlRequest("n", 7, 8)); next.Worker != 8 {
-			t.Errorf("worker %d, want 8, since 7 is held again", next.Worker)
-		}
+		next := mustAcquire(t, asker, sqlRequest("n", 7, 8))
+		wantEqual(t, "the worker, since 7 is held again", next.Worker, 8)
 		mustExtend(t, store, keep(grant.Claim), 20)
 	})
 }
