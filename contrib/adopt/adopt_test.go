@@ -101,10 +101,8 @@ func TestDropAutoIncrementRefusesAPluginWithoutTheLeastID(t *testing.T) {
 	const oldKeys = 10_000_000
 	type newGroup struct{ ID snowflake.ID }
 	open := func(t *testing.T, target testdb.Target, layout snowflake.Layout, opts ...gormplugin.Option) *env {
-		gen, err := snowflake.New(0, snowflake.WithLayout(layout))
-		must(t, err)
 		db := plain(t, target, &oldGroup{})
-		must(t, db.Use(gormplugin.New(gen, opts...)))
+		db.use(t, layout, opts...)
 		must(t, db.Table("old_groups").Create(&newGroup{}).Error)
 		return db
 	}
@@ -141,9 +139,7 @@ func (oddTable) TableName() string { return "Order Lines Ü" }
 func TestDropAutoIncrementTakesTableNamesWithSpacesAndUmlauts(t *testing.T) {
 	eachPlain(t, func(t *testing.T, db *env) {
 		must(t, db.Create(&oddTable{Name: "a"}).Error)
-		gen, err := snowflake.New(0)
-		must(t, err)
-		must(t, db.Use(gormplugin.New(gen, gormplugin.WithMinID(2))))
+		db.use(t, snowflake.Default(), gormplugin.WithMinID(2))
 		before := db.state(t)
 		db.drop(t, &oddTable{})
 		equal(t, "state", db.state(t), db.adopted(before))

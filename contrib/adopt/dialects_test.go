@@ -108,12 +108,10 @@ func TestDropAutoIncrementOnKindsOfCountersOfPostgres(t *testing.T) {
 				db.exec(t, "INSERT INTO old_groups (name) VALUES ('a'), ('b'), ('c')")
 			}
 			rows := db.rows(t, "old_groups")
-			gen, err := snowflake.New(0)
-			must(t, err)
 			unbounded := plain(t, db.target)
-			must(t, unbounded.Use(gormplugin.New(gen)))
+			unbounded.use(t, snowflake.Default())
 			wantError(t, adopt.DropAutoIncrement(unbounded.DB, &oldGroup{}), adopt.ErrAutoIncrementKept, "WithMinID(4)")
-			must(t, db.Use(gormplugin.New(gen, gormplugin.WithMinID(4))))
+			db.use(t, snowflake.Default(), gormplugin.WithMinID(4))
 			db.drop(t, &oldGroup{})
 			equal(t, "rows", db.rows(t, "old_groups"), rows)
 			after := db.state(t)
@@ -167,9 +165,7 @@ func TestDropAutoIncrementRunsNoCodeOfAStranger(t *testing.T) {
 			must(t, err)
 		}
 		db := single(t, testdb.Target{Name: "postgres", Driver: "pgx", DSN: victim.DSN})
-		gen, err := snowflake.New(0)
-		must(t, err)
-		must(t, db.Use(gormplugin.New(gen, gormplugin.WithMinID(2))))
+		db.use(t, snowflake.Default(), gormplugin.WithMinID(2))
 
 		var before, after string
 		must(t, db.Transaction(func(tx *gorm.DB) error {

@@ -108,6 +108,14 @@ func single(t *testing.T, target testdb.Target, models ...any) *env {
 	return db
 }
 
+// use gives the handle the plugin.
+func (e *env) use(t *testing.T, layout snowflake.Layout, opts ...gormplugin.Option) {
+	t.Helper()
+	gen, err := snowflake.New(0, snowflake.WithLayout(layout))
+	must(t, err)
+	must(t, e.Use(gormplugin.New(gen, opts...)))
+}
+
 func (e *env) drop(t *testing.T, models ...any) {
 	t.Helper()
 	must(t, adopt.DropAutoIncrement(e.DB, models...))

@@ -18,27 +18,18 @@ import (
 
 // WithNow sets the clock of this process.
 func WithNow(now func() time.Time) Option {
-	return func(c *config) error {
-		c.now = now
-		return nil
-	}
+	return option(true, func(c *config) { c.now = now }, "")
 }
 
 // WithPatience sets for how long a call repeats steps that do not get their locks, 0 for one attempt.
 func WithPatience(d time.Duration) Option {
-	return func(c *config) error {
-		c.patience = d
-		return nil
-	}
+	return option(true, func(c *config) { c.patience = d }, "")
 }
 
 // WithStalls sets how long the server lets a step's transaction be idle, and how long a statement of Adopt's swap may
 // take, on PostgreSQL.
 func WithStalls(idle, swap time.Duration) Option {
-	return func(c *config) error {
-		c.table.IdleTimeout, c.table.SwapTimeout = idle, swap
-		return nil
-	}
+	return option(true, func(c *config) { c.table.IdleTimeout, c.table.SwapTimeout = idle, swap }, "")
 }
 
 // Alone calls f in the transaction or the session of a step.
@@ -67,6 +58,13 @@ func (s *Set) Session(ctx context.Context, db *sql.DB, f func(*sql.Conn) error) 
 
 func TestMain(m *testing.M) {
 	os.Exit(testdb.Main(m))
+}
+
+func must(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
 }
 
 // catalog is a table whose partitions a test makes, and the keys of its rows.
@@ -99,9 +97,7 @@ func (c *catalog) plan(t *testing.T, s *Set, now time.Time) *Plan {
 	t.Helper()
 	c.Now = now
 	plan, err := makePlan(s, &c.State, now, c.probe())
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return plan
 }
 
@@ -154,9 +150,7 @@ func date(text string) time.Time {
 func newSet(t *testing.T, dialect sqldb.Dialect, unit Unit, options ...Option) *Set {
 	t.Helper()
 	s, err := New(dialect, "t", unit, options...)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return s
 }
 

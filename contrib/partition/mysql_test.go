@@ -5,7 +5,6 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
-	"log/slog"
 	"slices"
 	"strings"
 	"testing"
@@ -14,7 +13,6 @@ import (
 	"github.com/go-sql-driver/mysql"
 
 	"github.com/sqlflake/sqlflake/contrib/partition"
-	"github.com/sqlflake/sqlflake/snowflake/sqldb"
 )
 
 // The step to a table of WithKeep goes on after a process that ended after any of its statements.
@@ -272,19 +270,4 @@ func TestMySQLRightsOfTheDocumentationDo(t *testing.T) {
 	}
 	e.want(-7, 4)
 	e.kept()
-}
-
-// A partition of a table with a long name becomes a table of its own name: with both the name would be too long.
-func TestMySQLKeepsPartitionsOfALongName(t *testing.T) {
-	t.Parallel()
-	e := filledMariaDB(t)
-	long := strings.Repeat("x", 60)
-	e.exec("RENAME TABLE events TO " + long)
-	set, err := partition.New(sqldb.MySQL, long, partition.Day, partition.WithZone(noon.Location()), partition.WithRetain(9), partition.WithKeep(),
-		partition.WithLogger(slog.New(slog.DiscardHandler)))
-	e.must(err)
-	_, err = set.Maintain(e.limit(), e.DB)
-	e.ok(err)
-	e.same(e.loose(), dayName(-10), long)
-	e.rows(dayName(-10), 4)
 }

@@ -33,9 +33,8 @@ func TestOfTwoClocksTheEarlierDropsAndTheLaterCreates(t *testing.T) {
 			table := tableOf(s, "2026-01", "2026-04")
 			table.idle, table.Now = false, date(c.database)
 			plan, err := makePlan(s, &table.State, date(c.process), table.probe())
-			if want(t, plan, c.want); err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
+			want(t, plan, c.want)
 		}
 	})
 }

@@ -22,6 +22,8 @@ type Set struct {
 	config
 }
 
+var engines = map[sqldb.Dialect]engine.Engine{sqldb.Postgres: postgres.Engine{}, sqldb.MySQL: mysql.Engine{}}
+
 // New returns the Set of a table, "table" or "schema.table", whose partitions span one unit each. It does not talk to
 // the database.
 //
@@ -29,14 +31,9 @@ type Set struct {
 // invalid unit, one that may be shorter than the Period of the layout, and invalid options; and snowflake.ErrFieldOrder
 // for a layout whose time is not the highest field: its IDs of a span of time are not one range.
 func New(dialect sqldb.Dialect, table string, unit Unit, options ...Option) (*Set, error) {
-	s := &Set{config: defaults()}
+	s := &Set{config: defaults(), engine: engines[dialect]}
 	s.calendar.Unit = period.Unit(unit)
-	switch dialect {
-	case sqldb.Postgres:
-		s.engine = postgres.Engine{}
-	case sqldb.MySQL:
-		s.engine = mysql.Engine{}
-	default:
+	if s.engine == nil {
 		return nil, fmt.Errorf("%w: the dialect %q has no partitions, want Postgres or MySQL", ErrOption, dialect)
 	}
 

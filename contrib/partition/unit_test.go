@@ -17,9 +17,7 @@ import (
 func zone(t testing.TB, name string) *time.Location {
 	t.Helper()
 	location, err := time.LoadLocation(name)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return location
 }
 
@@ -37,9 +35,7 @@ func TestDaysBeginAtTheirFirstInstant(t *testing.T) {
 	} {
 		location := zone(t, c.zone)
 		noon, err := time.ParseInLocation("2006-01-02 15:04", c.day+" 12:00", location)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		want, _ := time.Parse(time.RFC3339, c.utc)
 		start := period.Day.Start(noon, location)
 		if !start.Equal(want) || !period.Day.Next(period.Day.Start(noon.Add(-36*time.Hour), location), location).Before(noon) {
@@ -211,8 +207,23 @@ func TestNamesThatAreTooLongEndWithAChecksum(t *testing.T) {
 		}
 	}
 	s, err := New(sqldb.Postgres, long+"tttttttttt", Month, WithAhead(1))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	want(t, (&catalog{}).plan(t, s, date("2026-05-15")), "create "+long+"_e8e51cd6_2026_05, create "+long+"_e8e51cd6_2026_06")
+}
+
+// On MySQL a partition of a table with a long name becomes a table of its own name: with both the name would be too long.
+func TestTablesThatPartitionsBecomeHaveTheNameOfTheirs(t *testing.T) {
+	long := strings.Repeat("x", 60)
+	for _, c := range []struct{ parent, partition, want string }{
+		{"t", "t_2026_05", "t_2026_05"},
+		{"t", "may", "t_may"},
+		{long, "may", long + "_may"},
+		{long, "2026_05", "2026_05"},
+		{"", "t_2026_05", "t_2026_05"}, // detached before
+	} {
+		part := engine.Part{Name: named(c.partition), Parent: named(c.parent)}
+		if got := part.TableName(); got != c.want {
+			t.Errorf("%s of %s becomes %s, want %s", c.partition, c.parent, got, c.want)
+		}
+	}
 }

@@ -158,8 +158,8 @@ func Read(
 		return Bound{}, fmt.Errorf("settled: %w", err)
 	}
 
-	read := readerOf(dialect)
-	if read == nil {
+	read, known := readers[dialect]
+	if !known {
 		return Bound{}, fmt.Errorf("%w: unknown dialect %q, want Postgres, MySQL or SQLite", ErrOption, string(dialect))
 	}
 
@@ -185,18 +185,9 @@ func Read(
 	return found.bound(layout, c.margin, owners)
 }
 
-// readerOf returns what reads a database, or nil for an unknown dialect. The connection is in no transaction before and
-// after it.
-func readerOf(dialect sqldb.Dialect) func(context.Context, *sql.Conn) (snapshot, error) {
-	switch dialect {
-	case sqldb.Postgres:
-		return readPostgres
-	case sqldb.MySQL:
-		return readMySQL
-	case sqldb.SQLite:
-		return readSQLite
-	}
-	return nil
+// readers read the databases. The connection is in no transaction before and after it.
+var readers = map[sqldb.Dialect]func(context.Context, *sql.Conn) (snapshot, error){
+	sqldb.Postgres: readPostgres, sqldb.MySQL: readMySQL, sqldb.SQLite: readSQLite,
 }
 
 // snapshot is what a database shows.
@@ -216,8 +207,8 @@ func (s *snapshot) record(start time.Time, format string, args ...any) {
 }
 
 // bound returns the bound of what a database shows, and of the clocks of the owners.
-func (s *snapshot) bound(layout snowflake.Layout, margin time.Duration, owners []owner) (Bound, error) {
-	b := Bound{Reason: s.holder}
+func (s *snapshot) bound(layout snowflake.Layout, margin time.Duration, owners []owner) (b Bound, err error) {
+	b.Reason = s.holder
 	var behind time.Duration
 	var slowest owner
 	for _, o := range owners {
@@ -237,16 +228,11 @@ func (s *snapshot) bound(layout snowflake.Layout, margin time.Duration, owners [
 	at := s.oldest.Add(-margin - behind)
 	b.Lag = s.now.Sub(at)
 
-	// All IDs of the tick or period that contains the time are left out.
-	below, err := layout.MinAt(at)
-	switch {
-	case errors.Is(err, snowflake.ErrBeforeEpoch):
-		return b, nil
-	case err != nil:
+	// All IDs of the tick or period that contains the time are left out. Before the epoch there are none.
+	b.Below, err = layout.MinAt(at)
+	if isBeforeEpoch := errors.Is(err, snowflake.ErrBeforeEpoch); err != nil && !isBeforeEpoch {
 		return Bound{}, fmt.Errorf("settled: %w", err)
 	}
-
-	b.Below = below
 	return b, nil
 }
 

@@ -92,25 +92,18 @@ func TestPostgresTransactionsHoldTheBound(t *testing.T) {
 		exec(t, writer, "SET track_activities = on") // its start stays unknown
 		wantUnknown(t, read, "track_activities")
 		slept := make(chan error, 1)
-		go func() {
-			_, err := writer.ExecContext(t.Context(), "SELECT pg_sleep(1)")
-			slept <- err
-		}()
+		go func() { slept <- run(t.Context(), writer, "SELECT pg_sleep(1)") }()
 		for len(slept) == 0 {
 			wantUnknown(t, read, "track_activities")
 		}
-		if err := <-slept; err != nil {
-			t.Fatal(err)
-		}
+		must(t, <-slept)
 		exec(t, writer, "COMMIT") // ROLLBACK would undo the SET
 		passes(t, gen.MustNext(), read)
 	})
 
 	t.Run("hidden", func(t *testing.T) {
 		u, err := url.Parse(dsn)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		u.User = url.User("reader")
 		read := readerOf(t, open(t, "pgx", u.String()), sqldb.Postgres, margin)
 		session(t, db) // even if it does nothing now
@@ -148,23 +141,17 @@ func TestMariaDBTransactionsHoldTheBound(t *testing.T) {
 		inserted := make(chan error, 1)
 		unlock := func() {
 			exec(t, locker, "UNLOCK TABLES")
-			if err := <-inserted; err != nil {
-				t.Fatal(err)
-			}
+			must(t, <-inserted)
 		}
 		var id snowflake.ID
 		for {
 			exec(t, locker, "LOCK TABLES events WRITE")
 			id = gen.MustNext()
-			go func() {
-				_, err := writer.ExecContext(t.Context(), insert(id))
-				inserted <- err
-			}()
+			go func() { inserted <- run(t.Context(), writer, insert(id)) }()
 			for n := 0; n == 0; {
-				var err error
-				if n, err = testdb.MetadataLockWaits(t.Context(), db); err != nil {
-					t.Fatal(err)
-				}
+				waits, err := testdb.MetadataLockWaits(t.Context(), db)
+				must(t, err)
+				n = waits
 			}
 			if age(gen, id) < time.Second { // the margin counts from the start of the statement, so it must not be later
 				break
@@ -206,9 +193,7 @@ func TestMariaDBTransactionsHoldTheBound(t *testing.T) {
 		writer := open(t, "mysql", dsn+"test")
 		writer.SetMaxOpenConns(1)
 		exec(t, writer, "XA START 'transfer'", insert(gen.MustNext()), "XA END 'transfer'", "XA PREPARE 'transfer'")
-		if err := writer.Close(); err != nil {
-			t.Fatal(err)
-		}
+		must(t, writer.Close())
 		for end := time.Now().Add(time.Minute); ; { // MariaDB lists it with its connection until that ends
 			b, err := read()
 			if errors.Is(err, settled.ErrUnknown) && strings.Contains(err.Error(), "XA PREPARE") {

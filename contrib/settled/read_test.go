@@ -21,6 +21,7 @@ import (
 	"github.com/sqlflake/sqlflake/contrib/settled"
 	"github.com/sqlflake/sqlflake/internal/dbserver"
 	"github.com/sqlflake/sqlflake/internal/skip"
+	"github.com/sqlflake/sqlflake/internal/sqltable"
 	"github.com/sqlflake/sqlflake/internal/testclock"
 	"github.com/sqlflake/sqlflake/internal/testdb"
 	"github.com/sqlflake/sqlflake/snowflake"
@@ -108,21 +109,15 @@ func (s fakeStore) List(context.Context, string) ([]leasestore.Entry, error) { r
 func newStore(t *testing.T, db *sql.DB) *sqllease.Store {
 	t.Helper()
 	store, err := sqllease.New(db, sqldb.SQLite)
-	if err == nil {
-		err = store.Migrate(t.Context())
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
+	must(t, store.Migrate(t.Context()))
 	return store
 }
 
 func openLease(t *testing.T, store leasestore.Store, opts ...lease.Option) *lease.Lease {
 	t.Helper()
 	l, err := lease.Open(t.Context(), store, append(opts, lease.WithLogger(slog.New(slog.DiscardHandler)))...)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	t.Cleanup(func() { _ = l.Close(context.WithoutCancel(t.Context())) })
 	return l
 }
@@ -136,9 +131,7 @@ func TestLaggingClockOfALeaseHoldsTheBound(t *testing.T) {
 		t.Helper()
 		b, err := settled.Read(t.Context(), db, sqldb.SQLite, snowflake.Default(), settled.WithMargin(time.Second),
 			settled.WithLeases(store, lease.DefaultNamespace, window))
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		return b
 	}
 	lag := func(window time.Duration) time.Duration { return read(window).Lag - time.Second }
@@ -159,9 +152,7 @@ func TestLaggingClockOfALeaseHoldsTheBound(t *testing.T) {
 			t.Errorf("the lag is %v with a clock that is %v behind, if the window is at least %v", got, behind, known)
 		}
 	}
-	if err := late.Close(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	must(t, late.Close(t.Context()))
 	if got := lag(0); got > behind/2 {
 		t.Errorf("the lag is %v after the late one has closed", got)
 	}
@@ -218,13 +209,19 @@ func TestTickOfALeaseIsNoReason(t *testing.T) {
 // Whoever may only create objects in a schema of the search_path runs nothing as a reader.
 func TestNoCodeOfAStrangerRuns(t *testing.T) {
 	testdb.EachTrapped(t, func(t *testing.T, victim testdb.Trapped) {
-		if _, err := settled.Read(t.Context(), victim.Open(t), sqldb.Postgres, snowflake.Default()); err != nil {
-			t.Error(err)
-		}
+		_, err := settled.Read(t.Context(), victim.Open(t), sqldb.Postgres, snowflake.Default())
+		must(t, err)
 	})
 }
 
 func TestMain(m *testing.M) { os.Exit(testdb.Main(m)) }
+
+func must(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
 
 func dialectOf(target testdb.Target) sqldb.Dialect {
 	return map[string]sqldb.Dialect{"postgres": sqldb.Postgres, "mariadb": sqldb.MySQL, "sqlite": sqldb.SQLite}[target.Name]
@@ -239,23 +236,15 @@ func startServer(t *testing.T, variable string, config dbserver.Config) string {
 	if errors.Is(err, dbserver.ErrNotInstalled) {
 		skip.Missing(t, variable, "%v", err)
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := server.Stop(); err != nil {
-			t.Error(err)
-		}
-	})
+	must(t, err)
+	t.Cleanup(func() { must(t, server.Stop()) })
 	return server.DSN
 }
 
 func open(t *testing.T, driver, dsn string) *sql.DB {
 	t.Helper()
 	db, err := sql.Open(driver, dsn)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	t.Cleanup(func() { _ = db.Close() })
 	return db
 }
@@ -264,9 +253,7 @@ func open(t *testing.T, driver, dsn string) *sql.DB {
 func session(t *testing.T, db *sql.DB) *sql.Conn {
 	t.Helper()
 	conn, err := db.Conn(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	t.Cleanup(func() { _ = conn.Close() })
 	return conn
 }
@@ -277,21 +264,28 @@ type executor interface {
 
 func exec(t *testing.T, db executor, statements ...string) {
 	t.Helper()
-	for _, statement := range statements {
-		if _, err := db.ExecContext(t.Context(), statement); err != nil {
-			t.Fatalf("%s: %v", statement, err)
-		}
-	}
+	must(t, run(t.Context(), db, statements...))
 }
 
-func insert(id snowflake.ID) string { return fmt.Sprintf("INSERT INTO events (id) VALUES (%d)", id) }
+// run executes statements up to one that fails.
+func run(ctx context.Context, db executor, statements ...string) error {
+	for _, statement := range statements {
+		if _, err := db.ExecContext(ctx, statement); err != nil {
+			return fmt.Errorf("%s: %w", statement, err)
+		}
+	}
+	return nil
+}
+
+func insert(ids ...snowflake.ID) string {
+	rows := strings.ReplaceAll(fmt.Sprint(ids), " ", "), (") // [1), (2]
+	return "INSERT INTO events (id) VALUES (" + strings.Trim(rows, "[]") + ")"
+}
 
 func newGenerator(t *testing.T, worker int64, options ...snowflake.Option) *snowflake.Generator {
 	t.Helper()
 	g, err := snowflake.New(worker, options...)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return g
 }
 
@@ -347,9 +341,7 @@ func passes(t *testing.T, id snowflake.ID, read reader) settled.Bound {
 func TestReaderMissesNoRow(t *testing.T) {
 	const snapshot = "START TRANSACTION WITH CONSISTENT SNAPSHOT"
 	parts, err := snowflake.ParseLayout("epoch=2025-01-01T00:00:00Z tick=1ms time:33 worker:10 time:8 sequence:12") // periods of 256 ms
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	for name, c := range map[string]struct {
 		open   func(testing.TB) testdb.Target
 		begin  string
@@ -372,9 +364,9 @@ func testTrial(t *testing.T, target testdb.Target, begin string, layout snowflak
 	const writers, transactions = 6, 15
 	db := target.Open(t)
 	exec(t, db, "CREATE TABLE events (id bigint PRIMARY KEY)")
-	var written, seen []snowflake.ID
+	var written [writers][]snowflake.ID
+	var seen []snowflake.ID
 	var found atomic.Bool
-	var mu sync.Mutex
 	var writing, reading sync.WaitGroup
 	for worker := range writers {
 		conn, gen := session(t, db), newGenerator(t, int64(worker), snowflake.WithLayout(layout))
@@ -385,9 +377,7 @@ func testTrial(t *testing.T, target testdb.Target, begin string, layout snowflak
 					t.Error(err)
 					return
 				}
-				mu.Lock()
-				written = append(written, ids...)
-				mu.Unlock()
+				written[worker] = append(written[worker], ids...)
 			}
 		})
 	}
@@ -418,41 +408,29 @@ func testTrial(t *testing.T, target testdb.Target, begin string, layout snowflak
 	if len(seen) == 0 {
 		t.Error("no row was read while others were written: the trial shows nothing")
 	}
-	slices.Sort(written)
-	seen, err := follow(t.Context(), db, seen, passes(t, written[len(written)-1], read))
-	if err != nil || !slices.Equal(seen, written) {
-		t.Errorf("%d of %d rows were read, %v", len(seen), len(written), err)
+	all := slices.Sorted(slices.Values(slices.Concat(written[:]...)))
+	seen, err := follow(t.Context(), db, seen, passes(t, all[len(all)-1], read))
+	if err != nil || !slices.Equal(seen, all) {
+		t.Errorf("%d of %d rows were read, %v", len(seen), len(all), err)
 	}
 }
 
 // transact inserts some rows in a transaction, which commits late or rolls back, and returns the IDs that it has
 // committed.
 func transact(ctx context.Context, conn *sql.Conn, gen *snowflake.Generator, begin string) ([]snowflake.ID, error) {
-	if _, err := conn.ExecContext(ctx, begin); err != nil {
-		return nil, err
-	}
-	ids := make([]snowflake.ID, 1+rand.N(8))
-	if err := gen.Fill(ctx, ids); err != nil {
-		return nil, err
-	}
+	ids := make([]snowflake.ID, 2+rand.N(8))
+	half := len(ids) / 2
 	pause := rand.N(5 * time.Millisecond)
 	if rand.N(8) == 0 {
 		pause = rand.N(1200 * time.Millisecond)
 	}
-	for i, id := range ids {
-		if _, err := conn.ExecContext(ctx, insert(id)); err != nil {
-			return nil, err
-		}
-		if i == len(ids)/2 {
-			time.Sleep(pause)
-		}
-	}
+	err := errors.Join(run(ctx, conn, begin), gen.Fill(ctx, ids), run(ctx, conn, insert(ids[:half]...)))
+	time.Sleep(pause)
+	err = errors.Join(err, run(ctx, conn, insert(ids[half:]...)))
 	if rand.N(10) == 0 {
-		_, err := conn.ExecContext(ctx, "ROLLBACK")
-		return nil, err
+		return nil, errors.Join(err, run(ctx, conn, "ROLLBACK"))
 	}
-	_, err := conn.ExecContext(ctx, "COMMIT")
-	return ids, err
+	return ids, errors.Join(err, run(ctx, conn, "COMMIT"))
 }
 
 // follow reads the rows after the last one that was seen, up to the bound.
@@ -461,17 +439,10 @@ func follow(ctx context.Context, db *sql.DB, seen []snowflake.ID, bound settled.
 	if len(seen) > 0 {
 		last = seen[len(seen)-1]
 	}
-	rows, err := db.QueryContext(ctx, fmt.Sprintf("SELECT id FROM events WHERE id > %d AND id < %d ORDER BY id", last, bound.Below))
-	if err != nil {
-		return seen, err
-	}
-	defer rows.Close()
-	for rows.Next() {
-		var id snowflake.ID
-		if err := rows.Scan(&id); err != nil {
-			return seen, err
-		}
-		seen = append(seen, id)
-	}
-	return seen, rows.Err()
+	query := fmt.Sprintf("SELECT id FROM events WHERE id > %d AND id < %d ORDER BY id", last, bound.Below)
+	err := sqltable.Query(ctx, db, query, nil, func(scan func(...any) error) error {
+		seen = append(seen, 0)
+		return scan(&seen[len(seen)-1])
+	})
+	return seen, err
 }

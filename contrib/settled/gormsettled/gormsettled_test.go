@@ -2,6 +2,7 @@ package gormsettled_test
 
 import (
 	"context"
+	"database/sql"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -42,6 +43,16 @@ func must(t *testing.T, err error) {
 	}
 }
 
+func open(t *testing.T, target testdb.Target) (*gorm.DB, *sql.DB) {
+	t.Helper()
+	db, err := gorm.Open(gormdb.Dialector(target), &gorm.Config{Logger: logger.Discard})
+	must(t, err)
+	pool, err := db.DB()
+	must(t, err)
+	t.Cleanup(func() { _ = pool.Close() })
+	return db, pool
+}
+
 func TestReadUsesTheLeasesOfOpen(t *testing.T) {
 	testdb.Each(t, func(t *testing.T, target testdb.Target) {
 		if target.Name == "sqlite" {
@@ -50,12 +61,7 @@ func TestReadUsesTheLeasesOfOpen(t *testing.T) {
 
 		// The plugin's own window lies between these two.
 		for _, window := range []time.Duration{lease.DefaultWindow, lease.MaxWindow} {
-			db, err := gorm.Open(gormdb.Dialector(target), &gorm.Config{Logger: logger.Discard})
-			must(t, err)
-			pool, err := db.DB()
-			must(t, err)
-			t.Cleanup(func() { _ = pool.Close() })
-
+			db, pool := open(t, target)
 			namespace := lease.WithNamespace(window.String())
 			keys, err := gormplugin.Open(t.Context(), db, gormplugin.WithLease(namespace))
 			must(t, err)
@@ -95,11 +101,7 @@ func readBound(t *testing.T, db *gorm.DB, g *snowflake.Generator) (settled.Bound
 }
 
 func TestReadRejectsATransaction(t *testing.T) {
-	db, err := gorm.Open(gormdb.Dialector(testdb.SQLite(t)), &gorm.Config{Logger: logger.Discard})
-	must(t, err)
-	pool, err := db.DB()
-	must(t, err)
-	t.Cleanup(func() { _ = pool.Close() })
+	db, _ := open(t, testdb.SQLite(t))
 	gen, err := snowflake.New(3)
 	must(t, err)
 	must(t, db.Use(gormplugin.New(gen)))
@@ -121,17 +123,16 @@ func ExampleRead() {
 		ID   snowflake.ID
 		Kind string
 	}
+	check := func(err error) {
+		if err != nil {
+			panic(err)
+		}
+	}
 	gen := gormtest.New(snowflake.Default(), time.Date(2026, 1, 2, 0, 0, 0, 0, time.UTC), time.Hour)
 	db, err := gorm.Open(sqlite.Open(":memory:"), &gorm.Config{Logger: logger.Discard}, gormplugin.New(gen))
-	if err != nil {
-		panic(err)
-	}
-	if err := db.AutoMigrate(&Event{}); err != nil {
-		panic(err)
-	}
-	if err := db.Create(&[]Event{{Kind: "ordered"}, {Kind: "paid"}, {Kind: "sent"}}).Error; err != nil {
-		panic(err)
-	}
+	check(err)
+	check(db.AutoMigrate(&Event{}))
+	check(db.Create(&[]Event{{Kind: "ordered"}, {Kind: "paid"}, {Kind: "sent"}}).Error)
 
 	var last snowflake.ID // a reader keeps it
 	read := func() ([]Event, error) {

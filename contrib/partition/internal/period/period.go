@@ -22,18 +22,19 @@ const (
 	Month Unit = -3
 )
 
-// names has what a period of a unit is called, and what is added to the table's name.
-var names = map[Unit]struct {
-	noun, form string
-	days       time.Duration // at least
+// units has what a period of a unit of the calendar is called, what is added to the table's name, and its length.
+var units = map[Unit]struct {
+	noun, form   string
+	months, days int
+	least        time.Duration // in days
 }{
-	Day:   {"day", "2006_01_02", 1},
-	Week:  {"week", "", 7},
-	Month: {"month", "2006_01", 28},
+	Day:   {"day", "2006_01_02", 0, 1, 1},
+	Week:  {"week", "", 0, 7, 7},
+	Month: {"month", "2006_01", 1, 0, 28},
 }
 
 // Noun returns what a period of the unit is called.
-func (u Unit) Noun() string { return cmp.Or(names[u].noun, "period") }
+func (u Unit) Noun() string { return cmp.Or(units[u].noun, "period") }
 
 // ByCalendar reports whether the unit depends on a time zone.
 func (u Unit) ByCalendar() bool { return u < 0 }
@@ -48,13 +49,13 @@ func (u Unit) Valid() bool {
 
 // Shortest returns the least length of a period. The clock of a zone goes forward by up to 3 hours at a time.
 func (u Unit) Shortest(zone *time.Location) time.Duration {
-	switch {
-	case !u.ByCalendar():
+	if !u.ByCalendar() {
 		return time.Duration(u)
-	case zone == time.UTC:
-		return names[u].days * 24 * time.Hour
 	}
-	return names[u].days*24*time.Hour - 3*time.Hour
+	if zone == time.UTC {
+		return units[u].least * 24 * time.Hour
+	}
+	return units[u].least*24*time.Hour - 3*time.Hour
 }
 
 // Start returns the start of the period that contains t.
@@ -89,16 +90,7 @@ func (u Unit) Next(start time.Time, zone *time.Location) time.Time {
 
 	// The first instant of a day may be at 01:00, and its date is the one that counts.
 	year, month, day := start.In(zone).Date()
-	switch u {
-	case Day:
-		day++
-	case Week:
-		day += 7
-	case Month:
-		month++
-	}
-
-	return startOfDay(year, month, day, zone)
+	return startOfDay(year, month+time.Month(units[u].months), day+units[u].days, zone)
 }
 
 // startOfDay returns the first instant whose date in the zone is not before the given one. Where daylight saving time
@@ -130,7 +122,7 @@ func (u Unit) Name(start time.Time, zone *time.Location) string {
 		return fmt.Sprintf("%04d_w%02d", year, week)
 	}
 
-	return start.In(zone).Format(cmp.Or(names[u].form, "2006_01_02_150405"))
+	return start.In(zone).Format(cmp.Or(units[u].form, "2006_01_02_150405"))
 }
 
 // Calendar says which periods there are, and which IDs belong to them.
