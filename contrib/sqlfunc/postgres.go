@@ -318,13 +318,8 @@ func WithLeaseTables(prefix, namespace string) Option {
 // postgresReserve fills the templates that create the tables and reserve the worker. The purpose is that for which
 // sqllease.Store.Move refuses to move a namespace.
 func (f *Functions) postgresReserve() (statements []string) {
-	schema, _ := sqllease.Schema(sqldb.Postgres, f.leases.prefix) // WithLeaseTables has checked the prefix
-	name := func(create string) string {
-		_, rest, _ := strings.Cut(create, "CREATE TABLE IF NOT EXISTS ")
-		table, _, _ := strings.Cut(rest, " (\n")
-		return table
-	}
-	bare := func(table string) string { return strings.Trim(table[strings.Index(table, ".")+1:], `"`) }
+	schema, _ := sqllease.Schema(sqldb.Postgres, f.leases.prefix)           // WithLeaseTables has checked the prefix
+	name := func(create string) string { return strings.Fields(create)[5] } // CREATE TABLE IF NOT EXISTS name
 	namespaces, leases := name(schema[0]), name(schema[1])
 	low, _ := f.wordBits()
 
@@ -335,7 +330,6 @@ func (f *Functions) postgresReserve() (statements []string) {
 			"{namespaces}", namespaces,
 			"{leases text}", pgsql.Literal(leases),
 			"{namespaces text}", pgsql.Literal(namespaces),
-			"{lease names}", pgsql.Literal("{"+bare(namespaces)+","+bare(leases)+"}"),
 			"{namespace}", pgsql.Literal(f.leases.namespace),
 			"{purpose}", "'"+sqllease.PurposeSQL+"'",
 			"{host}", pgsql.Literal(f.qualified("next")),

@@ -8,11 +8,10 @@ BEGIN
 	leases := pg_catalog.to_regclass({leases text});
 	namespaces := pg_catalog.to_regclass({namespaces text});
 	IF leases IS NULL AND namespaces IS NULL THEN
-		SELECT pg_catalog.string_agg(pg_catalog.concat(n.nspname, '.', c.relname), ', ') INTO problem
+		SELECT pg_catalog.string_agg(pg_catalog.concat(n.nspname, '.', c.relname), ', ' ORDER BY c.relname) INTO problem
 			FROM pg_catalog.pg_class AS c
 			JOIN pg_catalog.pg_namespace AS n ON n.oid OPERATOR(pg_catalog.=) c.relnamespace
-			WHERE c.relname OPERATOR(pg_catalog.=) ANY ({lease names})
-				AND pg_catalog.strpos({leases text}, '.') OPERATOR(pg_catalog.=) 0
+			WHERE pg_catalog.concat('"', c.relname, '"') OPERATOR(pg_catalog.=) ANY (ARRAY[{namespaces text}, {leases text}])
 				AND c.relkind OPERATOR(pg_catalog.=) ANY ('{r,p,v,f}') AND c.relpersistence OPERATOR(pg_catalog.<>) 't';
 		IF problem IS NOT NULL THEN
 			RAISE EXCEPTION USING ERRCODE = 'duplicate_table',
