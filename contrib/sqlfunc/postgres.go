@@ -129,9 +129,6 @@ func (f *Functions) postgresTime() string {
 
 // bitsSQL returns the value of a field of $1.
 func bitsSQL(p place) string {
-	if p.shift == 0 {
-		return fmt.Sprintf("($1 {&} %d)", p.max())
-	}
 	return fmt.Sprintf("(($1 {>>} %d) {&} %d)", p.shift, p.max())
 }
 
