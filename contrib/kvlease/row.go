@@ -81,7 +81,11 @@ func unseal(text []byte, value any, got, namespace *string) error {
 	return checksummed.CheckFormat(*got, format, *namespace)
 }
 
+// damaged names the key in the error of its value.
 func damaged(key string, err error) error {
+	if err == nil {
+		return nil
+	}
 	return checksummed.Damaged(fmt.Sprintf("key %q", key), err)
 }
 
@@ -110,18 +114,10 @@ func parseKey(key string) (namespace string, worker int64, ok bool) {
 }
 
 // escape writes a name in the characters that every engine accepts in a key.
-func escape(name string) string {
-	var b strings.Builder
-	for _, c := range []byte(name) {
-		switch {
-		case 'a' <= c && c <= 'z', 'A' <= c && c <= 'Z', '0' <= c && c <= '9', c == '-', c == '_':
-			b.WriteByte(c)
-		default:
-			fmt.Fprintf(&b, "=%02X", c)
-		}
-	}
-	return b.String()
-}
+func escape(name string) string { return toKey.Replace(url.QueryEscape(name)) }
+
+// toKey replaces what QueryEscape returns besides ASCII letters, digits, "-" and "_".
+var toKey = strings.NewReplacer("%", "=", "+", "=20", ".", "=2E", "~", "=7E")
 
 // unescape is the inverse of escape, and returns false for what escape does not return.
 func unescape(text string) (string, bool) {
@@ -168,23 +164,27 @@ func (s *Store) read(ctx context.Context, prefix string) ([]*namespace, error) {
 
 	for _, ns := range found {
 		if ns.revision == "" { // lists may be torn, and the layout is written before the rows
-			pair, err := s.kv.Get(ctx, prefixOf(ns.name)+layoutKey)
-			switch {
-			case err != nil:
-				return nil, engineError(err)
-			case pair.Revision == "":
-				err = errors.New("missing, and there are rows")
-			default:
-				err = ns.add(pair, -1)
-			}
-			if err != nil {
-				return nil, damaged(prefixOf(ns.name)+layoutKey, err)
+			if err := s.readLayout(ctx, ns); err != nil {
+				return nil, err
 			}
 		}
 		slices.SortFunc(ns.rows, func(a, b candidate) int { return cmp.Compare(a.Worker, b.Worker) })
 	}
 
 	return slices.SortedFunc(maps.Values(found), func(a, b *namespace) int { return cmp.Compare(a.name, b.name) }), nil
+}
+
+// readLayout adds the layout of a namespace that has rows.
+func (s *Store) readLayout(ctx context.Context, ns *namespace) error {
+	key := prefixOf(ns.name) + layoutKey
+	pair, err := s.kv.Get(ctx, key)
+	if err != nil {
+		return engineError(err)
+	}
+	if pair.Revision == "" {
+		return damaged(key, errors.New("missing, and there are rows"))
+	}
+	return damaged(key, ns.add(pair, -1))
 }
 
 func (ns *namespace) add(pair Pair, worker int64) error {

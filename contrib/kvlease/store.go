@@ -134,10 +134,7 @@ func (s *Store) checkVersion(ctx context.Context, name string) error {
 	if err != nil || pair.Revision == "" { // deleted, or unknown to a replica
 		return engineError(err)
 	}
-	if err = (&namespace{name: name}).add(pair, -1); err != nil {
-		return damaged(pair.Key, err)
-	}
-	return nil
+	return damaged(pair.Key, (&namespace{name: name}).add(pair, -1))
 }
 
 // takeOne takes the next candidate. It returns a *lease.NoWorkerError if there is none, and false if others were faster
@@ -321,10 +318,8 @@ func pause(ctx context.Context, round int) error {
 	if round == 0 {
 		return ctx.Err()
 	}
-	timer := time.NewTimer(rand.N(min(time.Millisecond<<min(round, 10), maxPause)))
-	defer timer.Stop()
 	select {
-	case <-timer.C:
+	case <-time.After(rand.N(min(time.Millisecond<<min(round, 10), maxPause))):
 		return nil
 	case <-ctx.Done():
 		return fmt.Errorf("kvlease: after %d conflicts: %w", round, ctx.Err())
