@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
 	"math"
 	"net/url"
 	"slices"
@@ -146,32 +145,31 @@ func (s *Store) read(ctx context.Context, prefix string) ([]*namespace, error) {
 		return nil, engineError(err)
 	}
 
-	found := map[string]*namespace{}
-	for _, pair := range pairs {
+	var all []*namespace
+	byKey := func(a, b Pair) int { return cmp.Compare(a.Key, b.Key) } // the number of a worker has 19 digits
+	for _, pair := range slices.SortedFunc(slices.Values(pairs), byKey) {
 		name, worker, ok := parseKey(pair.Key)
 		if !ok {
 			return nil, damaged(pair.Key, errors.New("not a key of a lease: another program uses the same place"))
 		}
-		ns := found[name]
-		if ns == nil {
-			ns = &namespace{name: name}
-			found[name] = ns
+		if len(all) == 0 || all[len(all)-1].name != name {
+			all = append(all, &namespace{name: name})
 		}
-		if err := ns.add(pair, worker); err != nil {
+		if err := all[len(all)-1].add(pair, worker); err != nil {
 			return nil, damaged(pair.Key, err)
 		}
 	}
 
-	for _, ns := range found {
+	for _, ns := range all {
 		if ns.revision == "" { // lists may be torn, and the layout is written before the rows
 			if err := s.readLayout(ctx, ns); err != nil {
 				return nil, err
 			}
 		}
-		slices.SortFunc(ns.rows, func(a, b candidate) int { return cmp.Compare(a.Worker, b.Worker) })
 	}
 
-	return slices.SortedFunc(maps.Values(found), func(a, b *namespace) int { return cmp.Compare(a.name, b.name) }), nil
+	slices.SortFunc(all, func(a, b *namespace) int { return cmp.Compare(a.name, b.name) }) // keys have escapes
+	return all, nil
 }
 
 // readLayout adds the layout of a namespace that has rows.
