@@ -70,13 +70,9 @@ func (s *Store) tryAcquire(ctx context.Context, r leasestore.Request, lost int) 
 	if err = found.check(r); err != nil {
 		return leasestore.Grant{}, false, err
 	}
-	parsed, err := s.rows(found)
+	rows, _, err := s.rows(found)
 	if err != nil {
 		return leasestore.Grant{}, false, err
-	}
-	rows := make([]order.Row, len(parsed))
-	for i, row := range parsed {
-		rows[i] = row.Row
 	}
 
 	if own, ok := order.Own(rows, r.Token); ok { // the reply to an earlier call was lost
@@ -112,25 +108,22 @@ func (s *Store) take(
 	if next.Epoch == math.MaxInt64 {
 		return leasestore.Grant{}, false, s.corrupt(r.Namespace, digits(next.Worker))
 	}
-	expires := int64(0)
-	if next.Epoch > 0 {
-		expires = next.FreeFrom.UnixMilli()
-	}
-	holder, _ := json.Marshal(r.Holder) // strings never fail
+	expires := max(0, next.FreeFrom.UnixMilli()) // 0 for a worker that was never taken
+	holder, _ := json.Marshal(r.Holder)          // strings never fail
 
-	word, reply, err := s.call(ctx, "take", r.Namespace, found.fields[layoutField], r.Layout,
+	taken, err := s.call(ctx, "take", r.Namespace, found.fields[layoutField], r.Layout,
 		digits(next.Worker), digits(next.Epoch), digits(expires), digits(next.Epoch+1),
 		r.Token, milliseconds(r.TTL), holder)
-	if err != nil || word == "changed" {
+	if err != nil || taken.word == "changed" {
 		return leasestore.Grant{}, false, err
 	}
 
-	n, err := s.numbers(r.Namespace, reply, 3) // seconds, microseconds, horizon
+	horizon, err := s.number(r.Namespace, taken.value)
 	if err != nil {
 		return leasestore.Grant{}, false, err
 	}
 	claim := leasestore.Claim{Namespace: r.Namespace, Worker: next.Worker, Epoch: next.Epoch + 1, Token: r.Token}
-	return leasestore.Grant{Claim: claim, Horizon: n[2], Now: time.Unix(n[0], n[1]*1000)}, true, nil
+	return leasestore.Grant{Claim: claim, Horizon: horizon, Now: taken.now}, true, nil
 }
 
 // start returns the first tick that the guard allows.
@@ -154,15 +147,9 @@ func (s *Store) Extend(ctx context.Context, c leasestore.Claim, horizon int64, t
 	if err := leasestore.ValidateExtension(c, ttl); err != nil {
 		return time.Time{}, err
 	}
-	guarded := "0"
-	if s.guard > 0 {
-		guarded = "1"
-	}
-	reply, err := s.claim(ctx, "extend", c, digits(max(0, horizon)), milliseconds(ttl), guarded)
-	if err != nil {
-		return time.Time{}, err
-	}
-	return s.readTime(c.Namespace, reply)
+	isGuarded := s.guard > 0 // which the client writes as 1 or 0
+	extended, err := s.claim(ctx, "extend", c, digits(max(0, horizon)), milliseconds(ttl), isGuarded)
+	return extended.now, err
 }
 
 // Release implements [leasestore.Store].
@@ -200,15 +187,15 @@ func (s *Store) entries(ctx context.Context, namespace string) ([]leasestore.Ent
 	if err != nil {
 		return nil, err
 	}
-	rows, err := s.rows(found)
+	rows, holders, err := s.rows(found)
 	if err != nil {
 		return nil, err
 	}
 
 	var entries []leasestore.Entry
-	for _, r := range rows {
+	for i, r := range rows {
 		var holder leasestore.Holder
-		if err := json.Unmarshal([]byte(r.holder), &holder); err != nil {
+		if err := json.Unmarshal([]byte(holders[i]), &holder); err != nil {
 			return nil, s.corrupt(namespace, digits(r.Worker))
 		}
 		entries = append(entries, leasestore.Entry{
@@ -234,67 +221,54 @@ type snapshot struct {
 }
 
 func (s *Store) read(ctx context.Context, namespace string) (snapshot, error) {
-	_, reply, err := s.call(ctx, "list", namespace)
+	listed, err := s.call(ctx, "list", namespace)
 	if err != nil {
 		return snapshot{}, err
 	}
-	now, err := s.readTime(namespace, reply)
-	if err != nil || len(reply) < 3 {
-		return snapshot{}, s.unexpected(namespace, reply)
-	}
 
 	fields := map[string]string{}
-	hash, _ := reply[2].([]any)
+	hash, _ := listed.value.([]any)
 	for pair := range slices.Chunk(hash, 2) {
 		fields[fmt.Sprint(pair[0])] = fmt.Sprint(pair[1])
 	}
-	return snapshot{namespace: namespace, fields: fields, now: now}, nil
+	return snapshot{namespace: namespace, fields: fields, now: listed.now}, nil
 }
 
-// row is a worker's row.
-type row struct {
-	order.Row
-	holder string // JSON
-}
-
-// rows returns the rows of a namespace, in any order.
-func (s *Store) rows(from snapshot) ([]row, error) {
-	var rows []row
+// rows returns the rows of a namespace, in any order, and of each its holder as JSON.
+func (s *Store) rows(from snapshot) (rows []order.Row, holders []string, err error) {
 	for field, text := range from.fields {
 		if field == layoutField || field == protocolField {
 			continue
 		}
-		r, ok := parseRow(field, text, from.now)
+		row, holder, ok := parseRow(field, text, from.now)
 		if !ok {
-			return nil, s.corrupt(from.namespace, field)
+			return nil, nil, s.corrupt(from.namespace, field)
 		}
-		rows = append(rows, r)
+		rows, holders = append(rows, row), append(holders, holder)
 	}
-	return rows, nil
+	return rows, holders, nil
 }
 
 // parseRow reads a row as lease.lua writes it.
-func parseRow(field, text string, now time.Time) (row, bool) {
+func parseRow(field, text string, now time.Time) (row order.Row, holder string, ok bool) {
 	columns := strings.SplitN(text, " ", 5)
 	if len(columns) != 5 || len(columns[3]) != 32 {
-		return row{}, false
+		return row, "", false
 	}
 
 	var n [4]int64
 	for i, column := range []string{field, columns[0], columns[1], columns[2]} {
 		var err error
 		if n[i], err = strconv.ParseInt(column, 10, 64); err != nil || len(column) != 19 {
-			return row{}, false
+			return row, "", false
 		}
 	}
 
 	expires := time.UnixMilli(n[3])
-	return row{
-		Row: order.Row{
-			Worker: n[0], Epoch: n[1], Horizon: n[2], Token: columns[3], Free: !now.Before(expires), FreeFrom: expires,
-		},
-		holder: columns[4],
-	}, true
+	row = order.Row{
+		Worker: n[0], Epoch: n[1], Horizon: n[2], Token: columns[3], Free: !now.Before(expires), FreeFrom: expires,
+	}
+	return row, columns[4], true
 }
 
 // namespaces returns those that have a key, in order.

@@ -7,6 +7,9 @@ local key = KEYS[1]
 local time = redis.call('TIME')
 local now = time[1] * 1000 + math.floor(time[2] / 1000)
 
+-- answer has the time in microseconds since 1970.
+local function answer(word, value) return { word, string.format('%s%06d', time[1], time[2]), value or '' } end
+
 local function digits(n) return string.format('%019.0f', n) end
 
 -- parse returns nil for what is no row.
@@ -36,11 +39,11 @@ end
 local calls = {}
 
 function calls.list()
-  return { 'listed', time[1], time[2], redis.call('HGETALL', key) }
+  return answer('listed', redis.call('HGETALL', key))
 end
 
 function calls.take(known_layout, layout, worker, epoch, expires, next_epoch, token, ttl, holder)
-  if protocol then return { 'protocol', protocol } end
+  if protocol then return answer('protocol', protocol) end
 
   local row = { epoch = digits(0), horizon = digits(0), expires = 0 } -- of a worker that was never taken
   local text = redis.call('HGET', key, worker)
@@ -48,33 +51,33 @@ function calls.take(known_layout, layout, worker, epoch, expires, next_epoch, to
 
   local unchanged = row and row.epoch == epoch and digits(row.expires) == expires
     and (redis.call('HGET', key, 'layout') or '') == known_layout
-  if not unchanged or row.expires > now then return { 'changed' } end
+  if not unchanged or row.expires > now then return answer('changed') end
 
   row.epoch, row.token, row.expires, row.holder = next_epoch, token, now + ttl, holder
   redis.call('HSET', key, 'layout', layout)
   put(worker, row)
-  return { 'taken', time[1], time[2], row.horizon }
+  return answer('taken', row.horizon)
 end
 
 function calls.extend(worker, epoch, token, next_token, horizon, ttl, guarded)
   local row = claimed(worker, epoch, token, next_token)
-  if not row then return { 'lost' } end
-  if protocol then return { 'protocol', protocol } end
+  if not row then return answer('lost') end
+  if protocol then return answer('protocol', protocol) end
   -- With a guard Redis may have forgotten a takeover, and that came after the expiry.
-  if guarded == '1' and row.expires <= now then return { 'lost' } end
+  if guarded == '1' and row.expires <= now then return answer('lost') end
   if row.horizon < horizon then row.horizon = horizon end
   row.token, row.expires = next_token, now + ttl
   put(worker, row)
-  return { 'extended', time[1], time[2] }
+  return answer('extended')
 end
 
 function calls.release(worker, epoch, token, next_token, horizon)
   local row = claimed(worker, epoch, token, next_token)
-  if not row then return { 'lost' } end
+  if not row then return answer('lost') end
   if row.horizon > horizon then row.horizon = horizon end
   if row.expires > now then row.expires = now end
   put(worker, row)
-  return { 'released' }
+  return answer('released')
 end
 
 return calls[ARGV[1]](unpack(ARGV, 2))

@@ -406,11 +406,11 @@ func TestAWorkerIsFreeByTheClockOfTheServerThatLendsIt(t *testing.T) {
 			return
 		}
 		text, _ := reply[1].(string)
-		seconds, err := strconv.ParseInt(text, 10, 64)
+		microseconds, err := strconv.ParseInt(text, 10, 64)
 		if err != nil {
 			t.Error(err)
 		}
-		reply[1] = strconv.FormatInt(seconds+7200, 10)
+		reply[1] = strconv.FormatInt(microseconds+7200*1e6, 10)
 	}}
 	store = hooked(t, client, prefix, h)
 	grant, err := store.Acquire(t.Context(), request("orders", 0, 0, 0))

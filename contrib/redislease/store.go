@@ -133,9 +133,15 @@ var script = redis.NewScript(leaseLua)
 // key returns the key of a namespace's hash.
 func (s *Store) key(namespace string) string { return s.prefix + "{" + namespace + "}" }
 
-// call runs a function of the script, by its hash or, if Redis does not have it yet, by its text. It returns the first
-// word of the reply, and the rest.
-func (s *Store) call(ctx context.Context, function, namespace string, args ...any) (string, []any, error) {
+// answer is the reply of a function of the script.
+type answer struct {
+	word  string
+	now   time.Time // of Redis
+	value any       // what the function returns besides
+}
+
+// call runs a function of the script, by its hash or, if Redis does not have it yet, by its text.
+func (s *Store) call(ctx context.Context, function, namespace string, args ...any) (answer, error) {
 	args = append([]any{function}, args...)
 	var reply []any
 	err := await(ctx, func() (err error) {
@@ -143,33 +149,30 @@ func (s *Store) call(ctx context.Context, function, namespace string, args ...an
 		return err
 	})
 	if err != nil {
-		return "", nil, fmt.Errorf("redislease: key %q: %w", s.key(namespace), err)
+		return answer{}, fmt.Errorf("redislease: key %q: %w", s.key(namespace), err)
+	}
+	if len(reply) != 3 {
+		return answer{}, s.unexpected(namespace, reply)
 	}
 
-	var word string
-	if len(reply) > 0 {
-		word, _ = reply[0].(string)
+	microseconds, err := s.number(namespace, reply[1])
+	a := answer{fmt.Sprint(reply[0]), time.UnixMicro(microseconds), reply[2]}
+	if a.word == "protocol" {
+		return answer{}, &lease.VersionError{Namespace: namespace, Version: fmt.Sprint(a.value)}
 	}
-
-	switch {
-	case word == "":
-		return "", nil, s.unexpected(namespace, reply)
-	case word == "protocol" && len(reply) == 2:
-		return "", nil, &lease.VersionError{Namespace: namespace, Version: fmt.Sprint(reply[1])}
-	}
-	return word, reply[1:], nil
+	return a, err
 }
 
 // claim calls a function whose arguments begin with a claim, and returns lease.ErrLost if the row has another epoch or
 // token.
-func (s *Store) claim(ctx context.Context, function string, c leasestore.Claim, args ...any) ([]any, error) {
+func (s *Store) claim(ctx context.Context, function string, c leasestore.Claim, args ...any) (answer, error) {
 	args = append([]any{digits(c.Worker), digits(c.Epoch), c.Token, c.Next}, args...)
-	word, reply, err := s.call(ctx, function, c.Namespace, args...)
-	if err == nil && word == "lost" {
-		err = fmt.Errorf("%w: worker %d of namespace %q is not held with epoch %d any more",
+	a, err := s.call(ctx, function, c.Namespace, args...)
+	if err == nil && a.word == "lost" {
+		return answer{}, fmt.Errorf("%w: worker %d of namespace %q is not held with epoch %d any more",
 			lease.ErrLost, c.Worker, c.Namespace, c.Epoch)
 	}
-	return reply, err
+	return a, err
 }
 
 func (s *Store) unexpected(namespace string, reply any) error {
@@ -205,29 +208,13 @@ func milliseconds(d time.Duration) string {
 	return strconv.FormatInt(int64((d-1)/time.Millisecond)+1, 10)
 }
 
-// readTime returns Redis's time, with which the reply begins: seconds and microseconds.
-func (s *Store) readTime(namespace string, reply []any) (time.Time, error) {
-	n, err := s.numbers(namespace, reply, 2)
+// number reads an integer of a reply.
+func (s *Store) number(namespace string, text any) (int64, error) {
+	n, err := strconv.ParseInt(fmt.Sprint(text), 10, 64)
 	if err != nil {
-		return time.Time{}, err
+		return 0, s.unexpected(namespace, text)
 	}
-	return time.Unix(n[0], n[1]*1000), nil
-}
-
-// numbers returns the n integers that a reply begins with.
-func (s *Store) numbers(namespace string, reply []any, n int) ([]int64, error) {
-	found := make([]int64, n)
-	for i := range found {
-		var text string
-		if i < len(reply) {
-			text, _ = reply[i].(string)
-		}
-		var err error
-		if found[i], err = strconv.ParseInt(text, 10, 64); err != nil {
-			return nil, s.unexpected(namespace, reply)
-		}
-	}
-	return found, nil
+	return n, nil
 }
 
 const policySetting = "maxmemory-policy"
