@@ -38,6 +38,7 @@
 package etcdlease
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -96,17 +97,9 @@ func pairOf(kv *mvccpb.KeyValue) kvlease.Pair {
 	}
 }
 
-// parseRevision reads a revision of Get or List. It is 0 for "", the revision of a missing key.
-func parseRevision(revision string) (int64, error) {
-	if revision == "" {
-		return 0, nil
-	}
-	return strconv.ParseInt(revision, 10, 64)
-}
-
 func (e *engine) Swap(ctx context.Context, key string, value []byte, revision string) (bool, error) {
 	key = root + key
-	modified, err := parseRevision(revision)
+	modified, err := strconv.ParseInt(cmp.Or(revision, "0"), 10, 64) // 0: there is no such key
 	if err != nil {
 		return false, err
 	}

@@ -211,16 +211,8 @@ func (e *engine) List(ctx context.Context, prefix string) ([]kvlease.Pair, error
 	return slices.Collect(maps.Values(found)), nil
 }
 
-// parseRevision reads a revision of Get or List. It is 0 for "", the revision of a missing key.
-func parseRevision(revision string) (uint64, error) {
-	if revision == "" {
-		return 0, nil
-	}
-	return strconv.ParseUint(revision, 10, 64)
-}
-
 func (e *engine) Swap(ctx context.Context, key string, value []byte, revision string) (bool, error) {
-	sequence, err := parseRevision(revision)
+	sequence, err := strconv.ParseUint(cmp.Or(revision, "0"), 10, 64) // 0: there is no such key
 	if err != nil {
 		return false, err
 	}
