@@ -85,17 +85,19 @@ func nameOf(m metrics.Metric) string {
 
 // Add exports the figures of a generator with a fixed worker. It replaces the generator or lease that has the name.
 func (c *Collector) Add(name string, g *snowflake.Generator) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.set.Add(name, g, nil, c.observer(name, false))
+	c.add(name, g, nil)
 }
 
 // AddLease is Add for a lease and its generator. Remove the name before you close the lease: a closed one looks like
 // one without a worker.
 func (c *Collector) AddLease(name string, l *lease.Lease) {
+	c.add(name, l.Generator(), l)
+}
+
+func (c *Collector) add(name string, g *snowflake.Generator, l *lease.Lease) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.set.Add(name, l.Generator(), l, c.observer(name, true))
+	c.set.Add(name, g, l, c.observer(name, l != nil))
 }
 
 // observer begins the histograms of a name. It keeps their series, so that a late observation does not bring back those
