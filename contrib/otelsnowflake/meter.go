@@ -55,12 +55,13 @@ func New(provider metric.MeterProvider) (*Meter, error) {
 	}
 
 	meter := provider.Meter(scope)
-	var observables []metric.Observable
-	var errs []error
+	var (
+		observables []metric.Observable
+		errs        []error
+		err         error
+	)
 
 	for _, d := range metrics.All() {
-		var err error
-
 		unit, help := metric.WithUnit(d.Unit), metric.WithDescription(d.Help)
 		switch {
 		case d.Kind == "histogram":
@@ -79,7 +80,7 @@ func New(provider metric.MeterProvider) (*Meter, error) {
 		errs = append(errs, err)
 	}
 
-	if err := errors.Join(errs...); err != nil {
+	if err = errors.Join(errs...); err != nil {
 		return nil, err
 	}
 
@@ -90,7 +91,6 @@ func New(provider metric.MeterProvider) (*Meter, error) {
 		observables = append(observables, o)
 	}
 
-	var err error
 	m.registration, err = meter.RegisterCallback(m.collect, observables...)
 	return m, err
 }
