@@ -120,18 +120,19 @@ type Set struct {
 // observe is called after each wait and each call of the store from now on, unless it is nil: as by
 // [snowflake.Generator.Observe] and [lease.Lease.Observe].
 func (s *Set) Add(name string, g *snowflake.Generator, l *lease.Lease, observe func(Value)) {
-	added := newSource(name, g, l, observe)
+	if observe == nil {
+		observe = func(Value) {}
+	}
+
 	s.mu.Lock()
 	defer s.mu.Unlock()
-
-	if old := s.sources[name]; old != nil {
-		old.stop()
-	}
-	added.start()
-
+	s.remove(name)
 	if s.sources == nil {
 		s.sources = map[string]*source{}
 	}
+
+	added := &source{name: name, gen: g, lease: l, observe: observe, last: make([]float64, len(all))}
+	added.start()
 	s.sources[name] = added
 }
 
@@ -139,6 +140,11 @@ func (s *Set) Add(name string, g *snowflake.Generator, l *lease.Lease, observe f
 func (s *Set) Remove(name string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	s.remove(name)
+}
+
+// remove removes a generator, if there is one with the name. The caller has the lock.
+func (s *Set) remove(name string) {
 	if old := s.sources[name]; old != nil {
 		old.stop()
 		delete(s.sources, name)
@@ -149,11 +155,9 @@ func (s *Set) Remove(name string) {
 func (s *Set) Clear() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-
-	for _, old := range s.sources {
-		old.stop()
+	for name := range s.sources {
+		s.remove(name)
 	}
-	clear(s.sources)
 }
 
 // Read returns the values of all counters and gauges. A counter does not decrease until its name is
@@ -179,16 +183,9 @@ type source struct {
 	gen     *snowflake.Generator
 	lease   *lease.Lease // nil for a fixed worker
 	observe func(Value)
-	stop    func() // ends the observations
+	stops   []func() // which end the observations
 
 	last []float64 // of each metric
-}
-
-func newSource(name string, g *snowflake.Generator, l *lease.Lease, observe func(Value)) *source {
-	if observe == nil {
-		observe = func(Value) {}
-	}
-	return &source{name: name, gen: g, lease: l, observe: observe, last: make([]float64, len(all))}
 }
 
 // took observes a length.
@@ -198,27 +195,26 @@ func (s *source) took(metric, label string, took time.Duration, err error) {
 
 // start begins the observations.
 func (s *source) start() {
-	s.stop = s.gen.Observe(func(w snowflake.Wait) {
+	s.stops = append(s.stops, s.gen.Observe(func(w snowflake.Wait) {
 		reason := "clock"
 		if w.Lease {
 			reason = "lease"
 		}
 		s.took(waitDuration, reason, w.Took, w.Err)
-	})
+	}))
 
-	if s.lease == nil {
-		return
+	if s.lease != nil {
+		s.stops = append(s.stops, s.lease.Observe(func(e lease.Event) {
+			if e.Kind == lease.Called {
+				s.took(callDuration, e.Call, e.Took, e.Err)
+			}
+		}))
 	}
+}
 
-	stopWaits, stopCalls := s.stop, s.lease.Observe(func(e lease.Event) {
-		if e.Kind == lease.Called {
-			s.took(callDuration, e.Call, e.Took, e.Err)
-		}
-	})
-
-	s.stop = func() {
-		stopWaits()
-		stopCalls()
+func (s *source) stop() {
+	for _, stop := range s.stops {
+		stop()
 	}
 }
 
