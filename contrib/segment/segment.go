@@ -163,7 +163,7 @@ func (s *Sequence) Fill(ctx context.Context, dst []snowflake.ID) error {
 	}
 
 	for {
-		if err := ctx.Err(); err != nil {
+		if ctx.Err() != nil {
 			return s.notYet(ctx)
 		}
 

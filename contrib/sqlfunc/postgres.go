@@ -295,15 +295,12 @@ type leaseTables struct{ prefix, namespace string }
 // to another layout.
 func WithLeaseTables(prefix, namespace string) Option {
 	return func(f *Functions) error {
-		if _, err := sqllease.Schema(sqldb.Postgres, prefix); err != nil {
-			return fmt.Errorf("%w: %w", ErrOption, err)
-		}
-
 		request := leasestore.Request{
 			Namespace: namespace, Layout: f.layout.String(), Token: strings.Repeat("0", 32),
 			TTL: time.Second,
 		}
-		if err := request.Validate(); err != nil {
+		_, err := sqllease.Schema(sqldb.Postgres, prefix)
+		if err = cmp.Or(err, request.Validate()); err != nil {
 			return fmt.Errorf("%w: %w", ErrOption, err)
 		}
 
