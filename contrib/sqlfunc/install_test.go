@@ -16,29 +16,6 @@ import (
 	"github.com/sqlflake/sqlflake/snowflake/sqldb"
 )
 
-// The clock stands still, so that only the state determines the next ID.
-func TestInstallAgainKeepsTheStateAndTakesAnotherWorker(t *testing.T) {
-	s := openPostgres(t)
-	layout, stand := snowflake.Default(), s.at(time.Date(2027, 1, 15, 8, 0, 0, 0, time.UTC))
-	s.install(t, preset("sonyflake"), sqlfunc.WithWorker(9), sqlfunc.WithName("sony")) // two layouts in one database
-	before := snowflake.ID(0)
-	for worker := range int64(3) {
-		s.install(t, layout, sqlfunc.WithWorker(worker), stand)
-		id := next(t, s)
-		stateless := id &^ (1023 << 12)
-		if got := layout.Decompose(id); got.Worker != worker || stateless <= before {
-			t.Errorf("%v, want worker %d and more than %v", got, worker, layout.Decompose(before))
-		}
-		before = stateless
-	}
-	if id := scan[snowflake.ID](t, s, "SELECT sony_next()"); preset("sonyflake").Decompose(id).Worker != 9 {
-		t.Errorf("%d has another worker than 9", id)
-	}
-	if got := scan[string](t, s, "SELECT sony_layout()"); got != preset("sonyflake").String() {
-		t.Errorf("the layout is %s", got)
-	}
-}
-
 // On MariaDB CREATE OR REPLACE FUNCTION would wait for the transaction.
 func TestInstallRunsBesideTransactionsAndOthers(t *testing.T) {
 	eachServer(t, func(t *testing.T, s server) {

@@ -111,29 +111,6 @@ func TestAHeldWorkerIsReservedAfterItsRelease(t *testing.T) {
 	}
 }
 
-func TestReservingInANamespaceOfAnotherLayoutOrVersionFails(t *testing.T) {
-	s := openPostgres(t)
-	if _, err := newStore(t, s).Acquire(t.Context(), request(preset("wide"), 7, 7)); err != nil {
-		t.Fatal(err)
-	}
-	f := s.functions(t, snowflake.Default(), sqlfunc.WithWorker(1), inLeaseTable)
-	s.failed(t, "another layout", f.Install(t.Context(), s, s.dialect), "55000", "has leases of another layout")
-	tx, err := s.BeginTx(t.Context(), nil)
-	if err == nil {
-		_, err = tx.ExecContext(t.Context(), "UPDATE snowflake_namespaces SET protocol = 2")
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
-	answer := make(chan error, 1)
-	go func() { answer <- f.Install(t.Context(), s, s.dialect) }()
-	time.Sleep(200 * time.Millisecond) // most likely it waits for the later version by now
-	if err := tx.Commit(); err != nil {
-		t.Fatal(err)
-	}
-	s.failed(t, "a later version", <-answer, "55000", "requires version 2 of the lease protocol")
-}
-
 func TestALaterVersionWaitsForAReservation(t *testing.T) {
 	s := openPostgres(t)
 	if _, err := newStore(t, s).Acquire(t.Context(), request(snowflake.Default(), 7, 7)); err != nil {
