@@ -330,24 +330,6 @@ func TestACrowdMeetsFewConflicts(t *testing.T) {
 	}
 }
 
-// The last worker is for lease.Lease.Reserve, so it comes after all that nobody had.
-func TestACrowdTakesTheLastWorkerLast(t *testing.T) {
-	for range 20 {
-		kv := newMemory()
-		store := open(t, &together{memory: kv, expect: 8})
-		acquire(t, open(t, kv), request(1000, 1000)) // writes the layout
-		var wg sync.WaitGroup
-		for range 8 {
-			wg.Go(func() {
-				if grant, err := store.Acquire(t.Context(), request(0, 15)); err != nil || grant.Worker == 15 {
-					t.Errorf("one of 8 callers for 16 workers: worker %d, error %v", grant.Worker, err)
-				}
-			})
-		}
-		wg.Wait()
-	}
-}
-
 func TestOfTwoLayoutsAtOnceOneIsLent(t *testing.T) {
 	store := open(t, &together{memory: newMemory(), expect: 2})
 	errs := make(chan error)
