@@ -141,25 +141,6 @@ func each(t *testing.T, test func(t *testing.T, n int64, request func(first, las
 	}
 }
 
-func TestHorizonsAreExactToTheLastDigit(t *testing.T) {
-	store, _, _ := newStore(t)
-	each(t, func(t *testing.T, n int64, request func(first, last, tick int64) leasestore.Request) {
-		r := request(0, 0, n)
-		claim := acquire(t, store, r).Claim
-		for _, step := range []struct{ to, want int64 }{{n, n}, {n - 1, n}, {n + 1, n + 1}, {n, n + 1}} {
-			extend(t, store, claim, step.to)
-			if entries, err := store.List(t.Context(), r.Namespace); err != nil || len(entries) != 1 || entries[0].Horizon != step.want {
-				t.Fatalf("after an extension to %d: %+v, %v; want the horizon %d", step.to, entries, err, step.want)
-			}
-		}
-		release(t, store, claim)
-		r.Token = leasetest.NewToken()
-		if grant := acquire(t, store, r); grant.Horizon != n+1 {
-			t.Errorf("the next owner starts at %d, want %d", grant.Horizon, n+1)
-		}
-	})
-}
-
 func TestEpochsAreExactToTheLastDigit(t *testing.T) {
 	store, client, prefix := newStore(t)
 	each(t, func(t *testing.T, n int64, request func(first, last, tick int64) leasestore.Request) {
