@@ -159,35 +159,6 @@ func TestMetricsHaveTheirNamesKindsAndLabels(t *testing.T) {
 	})
 }
 
-func TestPartitionsThatCanNotBeReadAreAProblem(t *testing.T) {
-	var plan partition.Plan
-	failure := errDown
-	registry := prometheus.NewPedanticRegistry()
-	registry.MustRegister(partitionsOf("orders", func(context.Context) (*partition.Plan, error) {
-		return nil, errDown
-	}))
-	registry.MustRegister(partitionsOf("events", func(ctx context.Context) (*partition.Plan, error) {
-		if _, limited := ctx.Deadline(); !limited {
-			t.Error("a database that does not answer holds the scrape up")
-		}
-		return &plan, failure
-	}))
-	if got := gather(t, registry); !slices.Equal(got, []string{
-		"partition_problems table=events gauge 1", "partition_problems table=orders gauge 1",
-	}) {
-		t.Errorf("with an error: %v", got)
-	}
-	failure = nil
-	plan.Now = time.Now()
-	plan.Covered, plan.Overdue = plan.Now.Add(time.Hour), plan.Now.Add(-time.Minute)
-	if got := gather(t, registry); !slices.Equal(got, []string{
-		"partition_covered_seconds table=events gauge 3.6e+03", "partition_overdue_seconds table=events gauge 60",
-		"partition_problems table=events gauge 0", "partition_problems table=orders gauge 1",
-	}) {
-		t.Errorf("%v", got)
-	}
-}
-
 func Example() {
 	store := lease.NewMemory(time.Now) // a program has a store of sqllease
 	l, err := lease.Open(context.Background(), store, lease.WithLogger(slog.New(slog.DiscardHandler)))
