@@ -21,14 +21,19 @@ import (
 	"github.com/sqlflake/sqlflake/snowflake/lease/leasestore"
 )
 
+func must(tb testing.TB, err error) {
+	tb.Helper()
+	if err != nil {
+		tb.Fatal(err)
+	}
+}
+
 // gather returns a line for each series: its metric without the prefix, labels, kind and value. Histograms have the
 // number and the sum of their values; what is left of a layout or a lease is 1.
 func gather(tb testing.TB, from prometheus.Gatherer) []string {
 	tb.Helper()
 	families, err := from.Gather()
-	if err != nil {
-		tb.Fatal(err)
-	}
+	must(tb, err)
 	var all []string
 	for _, family := range families {
 		for _, m := range family.GetMetric() {
@@ -110,23 +115,17 @@ func TestMetricsHaveTheirNamesKindsAndLabels(t *testing.T) {
 		layout := snowflake.WithLayout(snowflake.MustLayout(time.Unix(0, 0), time.Millisecond,
 			snowflake.Field{Name: "time", Bits: 41}, snowflake.Field{Name: "worker", Bits: 2}, snowflake.Field{Name: "sequence", Bits: 2}))
 		g, err := snowflake.New(3, layout)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		store := &faulty{Store: lease.NewMemory(time.Now)}
 		l, err := lease.Open(t.Context(), store, lease.WithLogger(slog.New(slog.DiscardHandler)),
 			lease.WithGenerator(layout), lease.WithPatience(0))
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		collector, registry := promsnowflake.New(), prometheus.NewPedanticRegistry()
 		registry.MustRegister(collector)
 		collector.Add("fixed", g)
 		collector.AddLease("leased", l)
 		time.Sleep(7 * time.Second) // one extension
-		if err := g.Fill(t.Context(), make([]snowflake.ID, 60)); err != nil {
-			t.Fatal(err)
-		}
+		must(t, g.Fill(t.Context(), make([]snowflake.ID, 60)))
 		ctx, cancel := context.WithCancel(t.Context())
 		time.AfterFunc(time.Millisecond, cancel)
 		if err := g.Fill(ctx, make([]snowflake.ID, 40)); !errors.Is(err, context.Canceled) {
@@ -153,9 +152,7 @@ func TestMetricsHaveTheirNamesKindsAndLabels(t *testing.T) {
 		if got := gather(t, registry); len(got) != 0 {
 			t.Errorf("after Remove: %v", got)
 		}
-		if err := l.Close(t.Context()); err != nil {
-			t.Error(err)
-		}
+		must(t, l.Close(t.Context()))
 	})
 }
 
@@ -165,8 +162,10 @@ func Example() {
 	if err != nil {
 		panic(err)
 	}
+	defer l.Close(context.Background())
 	metrics := promsnowflake.New()
 	metrics.AddLease("orders", l)
+	defer metrics.Remove("orders")       // before Close
 	registry := prometheus.NewRegistry() // a program uses prometheus.MustRegister(metrics), and serves promhttp.Handler()
 	registry.MustRegister(metrics)
 
@@ -178,10 +177,6 @@ func Example() {
 		if name := f.GetName(); name == "snowflake_lease_held" || name == "snowflake_lease_epoch" {
 			fmt.Println(name, f.GetMetric()[0].GetGauge().GetValue())
 		}
-	}
-	metrics.Remove("orders")
-	if err := l.Close(context.Background()); err != nil {
-		panic(err)
 	}
 	// Output:
 	// snowflake_lease_epoch 1
@@ -247,21 +242,25 @@ func (p partitions) Collect(to chan<- prometheus.Metric) {
 func Example_partitions() {
 	now := time.Date(2026, 1, 2, 15, 0, 0, 0, time.UTC)
 	plan := func(context.Context) (*partition.Plan, error) { // set.Plan(ctx, db), for a set of package partition
-		return &partition.Plan{Now: now, Covered: now.Add(72 * time.Hour)}, nil
+		return &partition.Plan{Now: now, Covered: now.Add(72 * time.Hour), Overdue: now.Add(-time.Minute)}, nil
 	}
+	failing := func(context.Context) (*partition.Plan, error) { return nil, errDown }
 
 	registry := prometheus.NewRegistry()
-	registry.MustRegister(partitionsOf("events", plan))
+	registry.MustRegister(partitionsOf("events", plan), partitionsOf("orders", failing))
 
 	families, err := registry.Gather()
 	if err != nil {
 		panic(err)
 	}
 	for _, f := range families {
-		fmt.Println(f.GetName(), f.GetMetric()[0].GetGauge().GetValue())
+		for _, m := range f.GetMetric() {
+			fmt.Println(f.GetName(), m.GetLabel()[0].GetValue(), m.GetGauge().GetValue())
+		}
 	}
 	// Output:
-	// snowflake_partition_covered_seconds 259200
-	// snowflake_partition_overdue_seconds 0
-	// snowflake_partition_problems 0
+	// snowflake_partition_covered_seconds events 259200
+	// snowflake_partition_overdue_seconds events 60
+	// snowflake_partition_problems events 0
+	// snowflake_partition_problems orders 1
 }
