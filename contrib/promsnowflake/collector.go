@@ -1,6 +1,7 @@
 package promsnowflake
 
 import (
+	"slices"
 	"strings"
 	"sync"
 
@@ -129,13 +130,8 @@ func (c *Collector) observer(name string, leased bool) func(metrics.Value) {
 // failed reports whether a wait ended without an ID, or a call of the store failed: it has neither answered that the
 // worker is lost or that none is free, nor was the call ended by lease.Close.
 func failed(v metrics.Value) bool {
-	switch v.ErrorType {
-	case "":
-		return false
-	case "lost", "no_worker", "canceled":
-		return v.Metric != callDuration
-	}
-	return true
+	isAnswer := v.Metric == callDuration && slices.Contains([]string{"lost", "no_worker", "canceled"}, v.ErrorType)
+	return v.ErrorType != "" && !isAnswer
 }
 
 // Remove ends the export of the generator or lease with the name.
