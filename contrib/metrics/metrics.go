@@ -90,20 +90,27 @@ type Value struct {
 	ErrorType string
 }
 
-func errorType(err error) string {
-	switch {
-	case err == nil:
-		return ""
-	case errors.Is(err, lease.ErrLost):
-		return "lost"
-	case errors.Is(err, lease.ErrNoWorker):
-		return "no_worker"
-	case errors.Is(err, context.Canceled):
-		return "canceled"
-	case errors.Is(err, context.DeadlineExceeded), errors.Is(err, snowflake.ErrLeaseStalled):
-		return "timeout"
-	}
+// errorTypes has the first ones first: an error may match several.
+var errorTypes = []struct {
+	err  error
+	name string
+}{
+	{lease.ErrLost, "lost"},
+	{lease.ErrNoWorker, "no_worker"},
+	{context.Canceled, "canceled"},
+	{context.DeadlineExceeded, "timeout"},
+	{snowflake.ErrLeaseStalled, "timeout"},
+}
 
+func errorType(err error) string {
+	if err == nil {
+		return ""
+	}
+	for _, known := range errorTypes {
+		if errors.Is(err, known.err) {
+			return known.name
+		}
+	}
 	return "_OTHER"
 }
 
