@@ -208,10 +208,9 @@ var layout = snowflake.WithLayout(snowflake.MustLayout(time.Unix(0, 0), time.Mil
 // store answers Extend after a delay, or fails after it.
 type store struct {
 	leasestore.Store
-	mu     sync.Mutex
-	delay  time.Duration
-	down   bool
-	behind atomic.Int64 // how far its clock is behind, in nanoseconds
+	delay  atomic.Int64 // in nanoseconds, as behind
+	down   atomic.Bool
+	behind atomic.Int64 // how far its clock is behind
 }
 
 var errDown = errors.New("the store is down")
@@ -223,25 +222,15 @@ func newStore() *store {
 }
 
 func (s *store) set(delay time.Duration, down bool) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.delay, s.down = delay, down
-}
-
-func (s *store) wait() error {
-	s.mu.Lock()
-	delay, down := s.delay, s.down
-	s.mu.Unlock()
-	time.Sleep(delay)
-	if down {
-		return errDown
-	}
-	return nil
+	s.delay.Store(int64(delay))
+	s.down.Store(down)
 }
 
 func (s *store) Extend(ctx context.Context, c leasestore.Claim, horizon int64, ttl time.Duration) (time.Time, error) {
-	if err := s.wait(); err != nil {
-		return time.Time{}, err
+	isDown := s.down.Load()
+	time.Sleep(time.Duration(s.delay.Load()))
+	if isDown {
+		return time.Time{}, errDown
 	}
 	return s.Store.Extend(ctx, c, horizon, ttl)
 }
