@@ -36,38 +36,39 @@ type elsewhere struct {
 func (e elsewhere) Options() jetstream.JetStreamOptions { return e.options }
 
 func TestBucketsThatWouldLoseRowsAreRefused(t *testing.T) {
+	const size = 1 << 20
 	for _, test := range []struct {
-		name string
-		edit func(c *jetstream.StreamConfig)
-		why  string // "" means that it is accepted
+		name   string
+		config jetstream.StreamConfig
+		why    string // "" means that it is accepted
 	}{
-		{"as made by CreateKeyValue", func(*jetstream.StreamConfig) {}, ""},
-		{"a history", func(c *jetstream.StreamConfig) { c.MaxMsgsPerSubject = 64 }, ""},
-		{"a limit that refuses new rows", func(c *jetstream.StreamConfig) { c.MaxBytes = 1 << 20 }, ""},
-		{"old rows discarded without a limit", func(c *jetstream.StreamConfig) { c.Discard = jetstream.DiscardOld }, ""},
-		{"a TTL", func(c *jetstream.StreamConfig) { c.MaxAge = 1 }, "has a TTL of 1ns"},
-		{"in memory", func(c *jetstream.StreamConfig) { c.Storage = jetstream.MemoryStorage }, "in memory only"},
-		{"old rows discarded at a size", func(c *jetstream.StreamConfig) {
-			c.Discard, c.MaxBytes = jetstream.DiscardOld, 1<<20
+		{"as made by CreateKeyValue", jetstream.StreamConfig{MaxMsgsPerSubject: 1, Discard: jetstream.DiscardNew, Replicas: 1}, ""},
+		{"a history", jetstream.StreamConfig{MaxMsgsPerSubject: 64, Discard: jetstream.DiscardNew}, ""},
+		{"a limit that refuses new rows", jetstream.StreamConfig{
+			MaxMsgsPerSubject: 1, Discard: jetstream.DiscardNew, MaxBytes: size,
+		}, ""},
+		{"old rows discarded without a limit", jetstream.StreamConfig{MaxMsgsPerSubject: 1, Discard: jetstream.DiscardOld}, ""},
+		{"a TTL", jetstream.StreamConfig{MaxAge: 1}, "has a TTL of 1ns"},
+		{"in memory", jetstream.StreamConfig{Storage: jetstream.MemoryStorage}, "in memory only"},
+		{"old rows discarded at a size", jetstream.StreamConfig{
+			MaxMsgsPerSubject: 1, Discard: jetstream.DiscardOld, MaxBytes: size,
 		}, "discards old horizons"},
-		{"a number and a history", func(c *jetstream.StreamConfig) {
-			c.MaxMsgs, c.MaxMsgsPerSubject = 100, 64
+		{"a number and a history", jetstream.StreamConfig{
+			MaxMsgsPerSubject: 64, Discard: jetstream.DiscardNew, MaxMsgs: 100,
 		}, "keeps old values and has a limit"},
-		{"no new values", func(c *jetstream.StreamConfig) { c.DiscardNewPerSubject = true }, "DiscardNewPerSubject"},
-		{"no acknowledgements", func(c *jetstream.StreamConfig) { c.NoAck = true }, "does not confirm"},
-		{"writes later", func(c *jetstream.StreamConfig) { c.PersistMode = jetstream.AsyncPersistMode }, "has not written"},
-		{"a queue", func(c *jetstream.StreamConfig) { c.Retention = jetstream.WorkQueuePolicy }, "has the retention"},
-		{"interest", func(c *jetstream.StreamConfig) { c.Retention = jetstream.InterestPolicy }, "has the retention"},
-		{"a mirror", func(c *jetstream.StreamConfig) { c.Mirror = &jetstream.StreamSource{} }, "is a mirror"},
-		{"sources", func(c *jetstream.StreamConfig) { c.Sources = make([]*jetstream.StreamSource, 1) }, "has sources"},
-		{"transformed subjects", func(c *jetstream.StreamConfig) {
-			c.SubjectTransform = &jetstream.SubjectTransformConfig{}
+		{"no new values", jetstream.StreamConfig{DiscardNewPerSubject: true}, "DiscardNewPerSubject"},
+		{"no acknowledgements", jetstream.StreamConfig{NoAck: true}, "does not confirm"},
+		{"writes later", jetstream.StreamConfig{PersistMode: jetstream.AsyncPersistMode}, "has not written"},
+		{"a queue", jetstream.StreamConfig{Retention: jetstream.WorkQueuePolicy}, "has the retention"},
+		{"interest", jetstream.StreamConfig{Retention: jetstream.InterestPolicy}, "has the retention"},
+		{"a mirror", jetstream.StreamConfig{Mirror: &jetstream.StreamSource{}}, "is a mirror"},
+		{"sources", jetstream.StreamConfig{Sources: make([]*jetstream.StreamSource, 1)}, "has sources"},
+		{"transformed subjects", jetstream.StreamConfig{
+			SubjectTransform: &jetstream.SubjectTransformConfig{},
 		}, "transforms subjects"},
-		{"sealed", func(c *jetstream.StreamConfig) { c.Sealed = true }, "is sealed"},
+		{"sealed", jetstream.StreamConfig{Sealed: true}, "is sealed"},
 	} {
-		c := jetstream.StreamConfig{MaxMsgsPerSubject: 1, Discard: jetstream.DiscardNew, Replicas: 1}
-		test.edit(&c)
-		err := (&engine{stream: "KV_leases"}).check(c, "2.12.1")
+		err := (&engine{stream: "KV_leases"}).check(test.config, "2.12.1")
 		refused := errors.Is(err, lease.ErrOption) && strings.Contains(err.Error(), test.why)
 		if (err != nil || test.why != "") && (!refused || test.why == "") {
 			t.Errorf("%s: error %v, want ErrOption with %q", test.name, err, test.why)
