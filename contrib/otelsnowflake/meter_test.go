@@ -20,14 +20,19 @@ import (
 	"github.com/sqlflake/sqlflake/snowflake/lease"
 )
 
+func must(tb testing.TB, err error) {
+	tb.Helper()
+	if err != nil {
+		tb.Fatal(err)
+	}
+}
+
 // collect returns a line for each point: its metric without the prefix, unit, kind, attributes, and value: of a
 // histogram the number and the sum, of a time whether it is above 0.
 func collect(tb testing.TB, from metric.Reader) []string {
 	tb.Helper()
 	var data metricdata.ResourceMetrics
-	if err := from.Collect(context.Background(), &data); err != nil {
-		tb.Fatal(err)
-	}
+	must(tb, from.Collect(context.Background(), &data))
 	var all []string
 	for _, scope := range data.ScopeMetrics {
 		for _, m := range scope.Metrics {
@@ -94,26 +99,18 @@ func TestMetricsHaveTheirNamesUnitsAndAttributes(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		reader := metric.NewManualReader()
 		meter, err := otelsnowflake.New(metric.NewMeterProvider(metric.WithReader(reader)))
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		layout := snowflake.WithLayout(snowflake.MustLayout(time.Unix(0, 0), time.Millisecond,
 			snowflake.Field{Name: "time", Bits: 41}, snowflake.Field{Name: "worker", Bits: 2}, snowflake.Field{Name: "sequence", Bits: 2}))
 		g, err := snowflake.New(3, layout)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		l, err := lease.Open(t.Context(), lease.NewMemory(time.Now), lease.WithLogger(slog.New(slog.DiscardHandler)),
 			lease.WithGenerator(layout))
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		meter.Add("fixed", g)
 		meter.AddLease("leased", l)
 		time.Sleep(7 * time.Second) // one extension
-		if err := g.Fill(t.Context(), make([]snowflake.ID, 60)); err != nil {
-			t.Fatal(err)
-		}
+		must(t, g.Fill(t.Context(), make([]snowflake.ID, 60)))
 		ctx, cancel := context.WithCancel(t.Context())
 		time.AfterFunc(time.Millisecond, cancel)
 		if err := g.Fill(ctx, make([]snowflake.ID, 40)); !errors.Is(err, context.Canceled) {
@@ -129,9 +126,7 @@ func TestMetricsHaveTheirNamesUnitsAndAttributes(t *testing.T) {
 		if err := meter.Close(); err != nil || len(collect(t, reader)) != 3 {
 			t.Errorf("after Close: %v, %v", err, collect(t, reader))
 		}
-		if err := l.Close(t.Context()); err != nil {
-			t.Error(err)
-		}
+		must(t, l.Close(t.Context()))
 	})
 }
 
@@ -141,12 +136,14 @@ func Example() {
 	if err != nil {
 		panic(err)
 	}
+	defer l.Close(context.Background())
 	reader := metric.NewManualReader()                                                    // or a periodic reader with an exporter
 	metrics, err := otelsnowflake.New(metric.NewMeterProvider(metric.WithReader(reader))) // or otel.GetMeterProvider()
 	if err != nil {
 		panic(err)
 	}
 	metrics.AddLease("orders", l)
+	defer metrics.Remove("orders") // before the lease is closed
 
 	var data metricdata.ResourceMetrics
 	if err := reader.Collect(context.Background(), &data); err != nil {
@@ -156,10 +153,6 @@ func Example() {
 		if m.Name == "snowflake.lease.held" {
 			fmt.Println(m.Name, m.Data.(metricdata.Gauge[int64]).DataPoints[0].Value)
 		}
-	}
-	metrics.Remove("orders")
-	if err := l.Close(context.Background()); err != nil {
-		panic(err)
 	}
 	// Output: snowflake.lease.held 1
 }
