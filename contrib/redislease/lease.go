@@ -1,7 +1,6 @@
 package redislease
 
 import (
-	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -203,7 +202,6 @@ func (s *Store) entries(ctx context.Context, namespace string) ([]leasestore.Ent
 			Layout: found.fields[layoutField], Horizon: r.Horizon, Expires: r.FreeFrom, Held: !r.Free, Holder: holder,
 		})
 	}
-	slices.SortFunc(entries, func(a, b leasestore.Entry) int { return cmp.Compare(a.Worker, b.Worker) })
 	return entries, nil
 }
 
@@ -234,13 +232,13 @@ func (s *Store) read(ctx context.Context, namespace string) (snapshot, error) {
 	return snapshot{namespace: namespace, fields: fields, now: listed.now}, nil
 }
 
-// rows returns the rows of a namespace, in any order, and of each its holder as JSON.
+// rows returns the rows of a namespace, in order, and of each its holder as JSON.
 func (s *Store) rows(from snapshot) (rows []order.Row, holders []string, err error) {
-	for field, text := range from.fields {
+	for _, field := range slices.Sorted(maps.Keys(from.fields)) {
 		if field == layoutField || field == protocolField {
 			continue
 		}
-		row, holder, ok := parseRow(field, text, from.now)
+		row, holder, ok := parseRow(field, from.fields[field], from.now)
 		if !ok {
 			return nil, nil, s.corrupt(from.namespace, field)
 		}
