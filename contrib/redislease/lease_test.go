@@ -62,9 +62,7 @@ func TestAfterRedisForgotAnOwnerWithAGuardStartsAboveAllThatWasGranted(t *testin
 func TestGuardIsAddedToTheTickAndRoundedUp(t *testing.T) {
 	client, prefix := connect(t)
 	seconds, err := snowflake.Preset("seconds")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	for _, test := range []struct {
 		guard         time.Duration
 		layout        snowflake.Layout
@@ -124,32 +122,18 @@ func TestWithAGuardAnExpiredClaimIsLostAndALayoutNeedsATick(t *testing.T) {
 	}
 }
 
-// large numbers are those that a double rounds, and some with carries.
-var large = []int64{
-	1e9 - 1, 1e9, 1e10 - 1, 1e18 - 1,
-	1<<53 - 1, 1 << 53, 1<<53 + 1, 1<<53 + 2,
-	1<<62 - 1, 1 << 62, 1<<62 + 1, math.MaxInt64 - 1,
-}
-
-// each calls test for each of the numbers, which is also the namespace of request.
-func each(t *testing.T, test func(t *testing.T, n int64, request func(first, last, tick int64) leasestore.Request)) {
-	t.Helper()
-	for _, n := range large {
-		t.Run(strconv.FormatInt(n, 10), func(t *testing.T) {
-			test(t, n, func(first, last, tick int64) leasestore.Request { return request(t.Name(), first, last, tick) })
-		})
-	}
-}
-
+// The numbers are those that a double rounds, and some with carries. Package leasetest has such horizons.
 func TestEpochsAreExactToTheLastDigit(t *testing.T) {
 	store, client, prefix := newStore(t)
-	each(t, func(t *testing.T, n int64, request func(first, last, tick int64) leasestore.Request) {
-		r := request(0, 0, 0)
+	for _, n := range []int64{
+		1e9 - 1, 1e9, 1e10 - 1, 1e18 - 1,
+		1<<53 - 1, 1 << 53, 1<<53 + 1, 1<<53 + 2,
+		1<<62 - 1, 1 << 62, 1<<62 + 1, math.MaxInt64 - 1,
+	} {
+		r := request(strconv.FormatInt(n, 10), 0, 0, 0)
 		release(t, store, acquire(t, store, r).Claim)
 		row := fmt.Sprintf(`%019d %019d %019d %s {}`, n, 0, 0, r.Token)
-		if err := client.HSet(t.Context(), prefix+"{"+r.Namespace+"}", fmt.Sprintf("%019d", 0), row).Err(); err != nil {
-			t.Fatal(err)
-		}
+		must(t, client.HSet(t.Context(), prefix+"{"+r.Namespace+"}", fmt.Sprintf("%019d", 0), row).Err())
 		claim := acquire(t, store, r).Claim
 		if claim.Epoch != n+1 {
 			t.Fatalf("epoch %d after %d", claim.Epoch, n)
@@ -165,18 +149,14 @@ func TestEpochsAreExactToTheLastDigit(t *testing.T) {
 		if grant, err := store.Acquire(t.Context(), r); (err == nil) != (claim.Epoch < math.MaxInt64) {
 			t.Errorf("after epoch %d: %+v, %v", claim.Epoch, grant.Claim, err)
 		}
-	})
+	}
 }
 
 func TestRedisThatWouldEvictTheHorizonsIsRefused(t *testing.T) {
 	admin := startServer(t, freePort(t))
 	as := func(user string, rights ...string) *redislease.Store {
-		if err := admin.ACLSetUser(t.Context(), user, append([]string{"on", "nopass", "~*", "+@all"}, rights...)...).Err(); err != nil {
-			t.Fatal(err)
-		}
-		client := redis.NewClient(&redis.Options{Addr: admin.Options().Addr, Username: user, Password: "any"})
-		t.Cleanup(func() { _ = client.Close() })
-		return open(t, client)
+		must(t, admin.ACLSetUser(t.Context(), user, append([]string{"on", "nopass", "~*", "+@all"}, rights...)...).Err())
+		return open(t, newClient(t, redis.Options{Addr: admin.Options().Addr, Username: user, Password: "any"}))
 	}
 	all, info, neither, later := as("all"), as("info", "-config"), as("neither", "-config", "-info"), as("later")
 	for i, step := range []struct {
@@ -192,9 +172,7 @@ func TestRedisThatWouldEvictTheHorizonsIsRefused(t *testing.T) {
 		{"allkeys-lfu", all, nil, lease.ErrOption}, // it was safe once, and processes that run keep running
 		{"allkeys-random", later, lease.ErrOption, nil},
 	} {
-		if err := admin.ConfigSet(t.Context(), "maxmemory-policy", step.policy).Err(); err != nil {
-			t.Fatal(err)
-		}
+		must(t, admin.ConfigSet(t.Context(), "maxmemory-policy", step.policy).Err())
 		before := admin.HLen(t.Context(), "snowflake:lease:{orders}").Val()
 		grant, err := step.store.Acquire(t.Context(), request("orders", 0, 9, 0))
 		if !errors.Is(err, step.want) || !errors.Is(grant.Warning, step.warning) {
@@ -212,6 +190,15 @@ type scripts struct {
 	count  atomic.Int64
 	before func(n int64)
 	after  func(n int64, cmd *redis.Cmd)
+}
+
+// beforeTake calls change between the read and the script that takes a worker.
+func beforeTake(change func()) *scripts {
+	return &scripts{before: func(n int64) {
+		if n == 2 {
+			change()
+		}
+	}}
 }
 
 func (*scripts) DialHook(next redis.DialHook) redis.DialHook { return next }
@@ -242,8 +229,7 @@ func hooked(t *testing.T, client *redis.Client, prefix string, h *scripts) *redi
 	t.Helper()
 	options := *client.Options()
 	options.PoolSize = 300
-	own := redis.NewClient(&options)
-	t.Cleanup(func() { _ = own.Close() })
+	own := newClient(t, options)
 	own.AddHook(h)
 	return open(t, own, redislease.WithPrefix(prefix))
 }
@@ -290,9 +276,7 @@ func TestWhatChangesAfterTheReadIsSeen(t *testing.T) {
 		},
 		"its owner lowers the horizon": {
 			change: func(t *testing.T, s state) {
-				if err := s.store.Release(t.Context(), s.old, 400); err != nil {
-					t.Fatal(err)
-				}
+				must(t, s.store.Release(t.Context(), s.old, 400))
 			},
 			epoch: 2, horizon: 400, scripts: 2,
 		},
@@ -342,11 +326,7 @@ func TestWhatChangesAfterTheReadIsSeen(t *testing.T) {
 			release(t, store, old)
 
 			s := state{store, client, prefix + "{orders}", old}
-			h := &scripts{before: func(n int64) {
-				if n == 2 {
-					test.change(t, s)
-				}
-			}}
+			h := beforeTake(func() { test.change(t, s) })
 			second := hooked(t, client, prefix, h)
 			grant, err := second.Acquire(t.Context(), request("orders", 0, 0, 1000))
 			if grant.Epoch != test.epoch || grant.Horizon != test.horizon {
@@ -364,11 +344,7 @@ func TestWhatChangesAfterTheReadIsSeen(t *testing.T) {
 
 func TestARowThatCameAfterTheReadIsNotOverwritten(t *testing.T) {
 	_, client, prefix := newStore(t)
-	store := hooked(t, client, prefix, &scripts{before: func(n int64) {
-		if n == 2 {
-			client.HSet(t.Context(), prefix+"{orders}", worker0, "x")
-		}
-	}})
+	store := hooked(t, client, prefix, beforeTake(func() { client.HSet(t.Context(), prefix+"{orders}", worker0, "x") }))
 	if grant, err := store.Acquire(t.Context(), request("orders", 0, 0, 0)); err == nil {
 		t.Errorf("got %+v, want an error", grant)
 	}

@@ -36,16 +36,13 @@ func TestStoreKeepsTheContract(t *testing.T) {
 func settings(client redis.UniversalClient, prefix string) leasetest.Settings {
 	return leasetest.Settings{Require: func(tb testing.TB, _ leasestore.Store, namespace string) {
 		tb.Helper()
-		if err := client.HSet(tb.Context(), prefix+"{"+namespace+"}", "protocol", 2).Err(); err != nil {
-			tb.Fatal(err)
-		}
+		must(tb, client.HSet(tb.Context(), prefix+"{"+namespace+"}", "protocol", 2).Err())
 	}}
 }
 
 func TestNewRefusesWhatCannotBe(t *testing.T) {
 	var none *redis.Client
-	client := redis.NewClient(&redis.Options{Addr: "127.0.0.1:1"})
-	defer func() { _ = client.Close() }()
+	client := newClient(t, redis.Options{Addr: "127.0.0.1:1"})
 	for name, bad := range map[string]struct {
 		client redis.UniversalClient
 		option redislease.Option
@@ -63,14 +60,10 @@ func TestNewRefusesWhatCannotBe(t *testing.T) {
 
 func TestAServerThatSaysNothingDoesNotOutlastTheContext(t *testing.T) {
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	defer listener.Close()
 	// The client's own timeout is an hour.
-	client := redis.NewClient(&redis.Options{Addr: listener.Addr().String(), ReadTimeout: time.Hour, MaxRetries: -1})
-	defer func() { _ = client.Close() }()
-	store := open(t, client)
+	store := open(t, newClient(t, redis.Options{Addr: listener.Addr().String(), ReadTimeout: time.Hour, MaxRetries: -1}))
 	for name, call := range map[string]func(ctx context.Context) error{
 		"a setting": func(ctx context.Context) error { _, err := store.Acquire(ctx, request("orders", 0, 0, 0)); return err },
 		"a script":  func(ctx context.Context) error { return store.Release(ctx, leasestore.Claim{Namespace: "orders"}, 0) },
@@ -89,9 +82,7 @@ func TestListFindsExactlyTheNamespacesOfThePrefix(t *testing.T) {
 	for _, other := range []string{base + `ab**\{c}`, base, prefix + "x"} {
 		acquire(t, open(t, client, redislease.WithPrefix(other)), request("other", 0, 0, 0))
 	}
-	if err := client.Set(t.Context(), prefix+"unrelated", "x", 0).Err(); err != nil {
-		t.Fatal(err)
-	}
+	must(t, client.Set(t.Context(), prefix+"unrelated", "x", 0).Err())
 	store := open(t, client, redislease.WithPrefix(prefix))
 	want := []string{"*", "a b", "{x}", "}", "ä\n"}
 	for _, namespace := range want {
@@ -113,9 +104,7 @@ func TestWhatIsNoRowIsAnErrorAndStaysAsItIs(t *testing.T) {
 	key := prefix + "{orders}"
 	row := client.HGet(t.Context(), key, strings.Repeat("0", 19)).Val()
 	for _, bad := range []string{"", "x", row[1:], row[:len(row)-1], row[:92], strings.Replace(row, " ", "", 1)} {
-		if err := client.HSet(t.Context(), key, strings.Repeat("0", 18)+"1", bad).Err(); err != nil {
-			t.Fatal(err)
-		}
+		must(t, client.HSet(t.Context(), key, strings.Repeat("0", 18)+"1", bad).Err())
 		if _, err := store.List(t.Context(), "orders"); err == nil {
 			t.Errorf("List with the row %q: no error", bad)
 		}
@@ -131,9 +120,7 @@ func TestWhatIsNoRowIsAnErrorAndStaysAsItIs(t *testing.T) {
 	}
 	extend(t, store, claim, 1) // the other workers continue
 
-	if err := client.HSet(t.Context(), key, "protocol", 3).Err(); err != nil { // of a version whose rows may be others
-		t.Fatal(err)
-	}
+	must(t, client.HSet(t.Context(), key, "protocol", 3).Err()) // of a version whose rows may be others
 	later := (*lease.VersionError)(nil)
 	if _, err := store.Acquire(t.Context(), request("orders", 0, 9, 0)); !errors.As(err, &later) {
 		t.Errorf("Acquire: error %v, want a *VersionError", err)
@@ -172,8 +159,7 @@ func connect(t *testing.T) (client *redis.Client, prefix string) {
 	if value == "" && !answers(redisDefault) {
 		client = startServer(t, freePort(t))
 	} else {
-		client = redis.NewClient(&redis.Options{Addr: cmp.Or(value, redisDefault)})
-		t.Cleanup(func() { _ = client.Close() })
+		client = newClient(t, redis.Options{Addr: cmp.Or(value, redisDefault)})
 		if err := client.Ping(t.Context()).Err(); err != nil {
 			t.Fatalf("redis: not found at %s: %v", client.Options().Addr, err)
 		}
@@ -181,25 +167,36 @@ func connect(t *testing.T) (client *redis.Client, prefix string) {
 	prefix = "test-" + leasetest.NewToken() + ":"
 	t.Cleanup(func() {
 		ctx := context.WithoutCancel(t.Context())
-		for keys := client.Scan(ctx, 0, prefix+"*", 1000).Iterator(); ; {
-			if !keys.Next(ctx) {
-				if err := keys.Err(); err != nil {
-					t.Errorf("keys %s* are left behind: %v", prefix, err)
-				}
-				return
-			}
+		keys := client.Scan(ctx, 0, prefix+"*", 1000).Iterator()
+		for keys.Next(ctx) {
 			client.Del(ctx, keys.Val())
+		}
+		if err := keys.Err(); err != nil {
+			t.Errorf("keys %s* are left behind: %v", prefix, err)
 		}
 	})
 	return client, prefix
 }
 
+// newClient returns a client that is closed when the test ends.
+func newClient(t *testing.T, options redis.Options) *redis.Client {
+	t.Helper()
+	client := redis.NewClient(&options)
+	t.Cleanup(func() { _ = client.Close() })
+	return client
+}
+
+func must(tb testing.TB, err error) {
+	tb.Helper()
+	if err != nil {
+		tb.Fatal(err)
+	}
+}
+
 func open(t *testing.T, client redis.UniversalClient, opts ...redislease.Option) *redislease.Store {
 	t.Helper()
 	store, err := redislease.New(client, opts...)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return store
 }
 
@@ -225,16 +222,14 @@ func startServer(t *testing.T, port string, settings ...string) *redis.Client {
 	if err != nil {
 		skip.Missing(t, redisVariable, "redis-server is not installed (set %s for what may share a server)", redisVariable)
 	}
-	server := exec.Command(program, append([]string{"--port", port, "--bind", "127.0.0.1", "--save", "", "--dir", t.TempDir()}, settings...)...)
-	if err := server.Start(); err != nil {
-		t.Fatal(err)
-	}
+	settings = append([]string{"--port", port, "--bind", "127.0.0.1", "--save", "", "--dir", t.TempDir()}, settings...)
+	server := exec.Command(program, settings...)
+	must(t, server.Start())
 	t.Cleanup(func() {
 		_ = server.Process.Kill()
 		_ = server.Wait()
 	})
-	client := redis.NewClient(&redis.Options{Addr: "127.0.0.1:" + port})
-	t.Cleanup(func() { _ = client.Close() })
+	client := newClient(t, redis.Options{Addr: "127.0.0.1:" + port})
 	processtest.Eventually(t, "an answer of the server", func() bool { return answers(client.Options().Addr) })
 	return client
 }
@@ -254,25 +249,20 @@ func freePort(t *testing.T) string { return strconv.Itoa(processtest.FreePort(t)
 func acquire(t *testing.T, store leasestore.Store, r leasestore.Request) leasestore.Grant {
 	t.Helper()
 	grant, err := store.Acquire(t.Context(), r)
-	if err != nil {
-		t.Fatalf("Acquire: %v", err)
-	}
+	must(t, err)
 	grant.Next = grant.Token
 	return grant
 }
 
 func extend(t *testing.T, store leasestore.Store, c leasestore.Claim, horizon int64) {
 	t.Helper()
-	if _, err := store.Extend(t.Context(), c, horizon, time.Hour); err != nil {
-		t.Fatalf("Extend to %d: %v", horizon, err)
-	}
+	_, err := store.Extend(t.Context(), c, horizon, time.Hour)
+	must(t, err)
 }
 
 func release(t *testing.T, store leasestore.Store, c leasestore.Claim) {
 	t.Helper()
-	if err := store.Release(t.Context(), c, math.MaxInt64); err != nil {
-		t.Fatalf("Release: %v", err)
-	}
+	must(t, store.Release(t.Context(), c, math.MaxInt64))
 }
 
 func request(namespace string, first, last, tick int64) leasestore.Request {
@@ -287,13 +277,10 @@ func cluster(t *testing.T) *redis.ClusterClient {
 	t.Helper()
 	// Redis adds 10000 to the port for its second one.
 	node := startServer(t, freePort(t), "--cluster-enabled", "yes", "--appendonly", "no")
-	ready := func() bool { return strings.Contains(node.ClusterInfo(t.Context()).Val(), "cluster_state:ok") }
 	assigned := false
 	processtest.Eventually(t, "the cluster is ready", func() bool {
-		if !assigned {
-			assigned = node.ClusterAddSlotsRange(t.Context(), 0, 16383).Err() == nil
-		}
-		return ready()
+		assigned = assigned || node.ClusterAddSlotsRange(t.Context(), 0, 16383).Err() == nil
+		return strings.Contains(node.ClusterInfo(t.Context()).Val(), "cluster_state:ok")
 	})
 	client := redis.NewClusterClient(&redis.ClusterOptions{Addrs: []string{node.Options().Addr}})
 	t.Cleanup(func() { _ = client.Close() })
@@ -311,14 +298,8 @@ func TestStoreOnAClusterKeepsTheContract(t *testing.T) {
 func TestAServerThatHasLostTheScriptsGetsThemAgain(t *testing.T) {
 	client := cluster(t)
 	store := open(t, client)
-	flush := func() {
-		t.Helper()
-		if err := client.ScriptFlush(t.Context()).Err(); err != nil {
-			t.Fatal(err)
-		}
-	}
-	flush()
+	must(t, client.ScriptFlush(t.Context()).Err())
 	claim := acquire(t, store, request("orders", 0, 9, 0)).Claim
-	flush()
+	must(t, client.ScriptFlush(t.Context()).Err())
 	extend(t, store, claim, 5)
 }
