@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"reflect"
+	"strings"
 	"sync"
 	"time"
 
@@ -292,11 +293,7 @@ func (s *Store) List(ctx context.Context, name string) ([]leasestore.Entry, erro
 		return nil, err
 	}
 
-	prefix := ""
-	if name != "" {
-		prefix = prefixOf(name)
-	}
-
+	prefix := strings.TrimPrefix(prefixOf(name), "/") // no name means all
 	all, err := s.read(ctx, prefix)
 	if err != nil {
 		return nil, err
