@@ -151,9 +151,7 @@ func TestAnAcquisitionDuringWhichALaterVersionMarksTheNamespaceIsRefused(t *test
 func open(t *testing.T, kv kvlease.KV) *kvlease.Store {
 	t.Helper()
 	store, err := kvlease.New(kv)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return store
 }
 

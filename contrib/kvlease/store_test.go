@@ -27,11 +27,34 @@ func request(first, last int64) leasestore.Request {
 func acquire(t *testing.T, store *kvlease.Store, r leasestore.Request) leasestore.Grant {
 	t.Helper()
 	grant, err := store.Acquire(t.Context(), r)
-	if err != nil {
-		t.Fatalf("Acquire: %v", err)
-	}
+	must(t, err)
 	grant.Next = leasetest.NewToken()
 	return grant
+}
+
+func must(tb testing.TB, err error) {
+	tb.Helper()
+	if err != nil {
+		tb.Fatal(err)
+	}
+}
+
+func extend(t *testing.T, store *kvlease.Store, c leasestore.Claim, horizon int64) error {
+	t.Helper()
+	_, err := store.Extend(t.Context(), c, horizon, time.Hour)
+	return err
+}
+
+func listError(t *testing.T, store *kvlease.Store, name string) error {
+	t.Helper()
+	_, err := store.List(t.Context(), name)
+	return err
+}
+
+func acquireError(t *testing.T, store *kvlease.Store, r leasestore.Request) error {
+	t.Helper()
+	_, err := store.Acquire(t.Context(), r)
+	return err
 }
 
 // The engine has written the value, and then fails or returns false.
@@ -51,7 +74,7 @@ func TestAWriteThatWasNotConfirmedIsFoundOrRepeated(t *testing.T) {
 				claim.Next = leasetest.NewToken()
 				return err
 			}},
-			{1, func() error { _, err := store.Extend(t.Context(), claim, 50, time.Hour); return err }},
+			{1, func() error { return extend(t, store, claim, 50) }},
 			{1, func() error { return store.Release(t.Context(), claim, 20) }},
 		} {
 			if fails {
@@ -64,9 +87,7 @@ func TestAWriteThatWasNotConfirmedIsFoundOrRepeated(t *testing.T) {
 					t.Fatalf("error %v, want that of the engine", err)
 				}
 			}
-			if err := step.call(); err != nil {
-				t.Errorf("fails: %t: %v", fails, err)
-			}
+			must(t, step.call())
 		}
 		entries, err := store.List(t.Context(), "")
 		if err != nil || len(entries) != 1 || entries[0].Held || entries[0].Epoch != 1 || entries[0].Horizon != 20 {
@@ -87,10 +108,10 @@ func TestNoErrorOfTheEngineIsHidden(t *testing.T) {
 			gone.Worker = 5 // has no row, so the layout is confirmed
 			reached := false
 			for name, call := range map[string]func() error{
-				"Acquire": func() error { _, err := store.Acquire(t.Context(), request(0, 9)); return err },
-				"Extend":  func() error { _, err := store.Extend(t.Context(), claim, 5, time.Hour); return err },
-				"gone":    func() error { _, err := store.Extend(t.Context(), gone, 5, time.Hour); return err },
-				"List":    func() error { _, err := store.List(t.Context(), ""); return err },
+				"Acquire": func() error { return acquireError(t, store, request(0, 9)) },
+				"Extend":  func() error { return extend(t, store, claim, 5) },
+				"gone":    func() error { return extend(t, store, gone, 5) },
+				"List":    func() error { return listError(t, store, "") },
 			} {
 				kv.left, kv.deny = failing, deny
 				want := error(nil)
@@ -117,9 +138,7 @@ func TestNoErrorOfTheEngineIsHidden(t *testing.T) {
 func reseal(tb testing.TB, value string) string {
 	tb.Helper()
 	text, err := checksummed.Marshal(json.RawMessage(value[:strings.LastIndex(value, `,"checksum"`)] + "}"))
-	if err != nil {
-		tb.Fatal(err)
-	}
+	must(tb, err)
 	return string(text)
 }
 
@@ -158,9 +177,7 @@ func TestValuesThatAreNotAsWrittenLendNothing(t *testing.T) {
 			kv := newMemory()
 			store := open(t, kv)
 			claim := acquire(t, store, request(3, 3)).Claim
-			if _, err := store.Extend(t.Context(), claim, 77, time.Hour); err != nil {
-				t.Fatal(err)
-			}
+			must(t, extend(t, store, claim, 77))
 			kv.put(test.key, test.edit(string(kv.pairs[test.key].Value)))
 			checkDamaged(t, kv, store, claim, test.key == row)
 		})
@@ -171,21 +188,26 @@ func TestValuesThatAreNotAsWrittenLendNothing(t *testing.T) {
 func checkDamaged(t *testing.T, kv *memory, store *kvlease.Store, claim leasestore.Claim, own bool) {
 	t.Helper()
 	before := kv.values()
-	calls := map[string]func() error{
-		"Acquire":  func() error { _, err := store.Acquire(t.Context(), request(0, 9)); return err },
-		"List":     func() error { _, err := store.List(t.Context(), "orders"); return err },
-		"List all": func() error { _, err := store.List(t.Context(), ""); return err },
+	errs := map[string]error{
+		"Acquire":  acquireError(t, store, request(0, 9)),
+		"List":     listError(t, store, "orders"),
+		"List all": listError(t, store, ""),
 	}
 	if own {
-		calls["Extend"] = func() error { _, err := store.Extend(t.Context(), claim, 99, time.Hour); return err }
-		calls["Release"] = func() error { return store.Release(t.Context(), claim, 0) }
+		errs["Extend"], errs["Release"] = extend(t, store, claim, 99), store.Release(t.Context(), claim, 0)
 	}
-	for name, call := range calls {
-		if err := call(); !errors.Is(err, lease.ErrDamaged) {
+	for name, err := range errs {
+		if !errors.Is(err, lease.ErrDamaged) {
 			t.Errorf("%s: error %v, want ErrDamaged", name, err)
 		}
 	}
-	if after := kv.values(); !maps.Equal(before, after) {
+	kv.checkValues(t, before)
+}
+
+// checkValues fails if the values are not those from before.
+func (m *memory) checkValues(t *testing.T, before map[string]string) {
+	t.Helper()
+	if after := m.values(); !maps.Equal(before, after) {
 		t.Errorf("the values were\n%v\nand are now\n%v", before, after)
 	}
 }
@@ -199,7 +221,7 @@ func TestRowsThatWereMovedOrLostTheirLayoutLendNothing(t *testing.T) {
 	checkDamaged(t, kv, store, claim, false)
 	delete(kv.pairs, "orders/0000000000000000004")
 	kv.put("bills/layout", string(kv.pairs["orders/layout"].Value))
-	if _, err := store.List(t.Context(), "bills"); !errors.Is(err, lease.ErrDamaged) {
+	if err := listError(t, store, "bills"); !errors.Is(err, lease.ErrDamaged) {
 		t.Errorf("List of a namespace with the layout of another one: %v, want ErrDamaged", err)
 	}
 	delete(kv.pairs, "orders/layout")
@@ -226,7 +248,7 @@ func TestAfterANamespaceWasDeletedOwnersStartAboveAFloor(t *testing.T) {
 			t.Errorf("before: waits of %v", waits)
 		}
 		clear(kv.pairs)
-		if _, err := owner.Extend(t.Context(), claim, 5, time.Hour); !errors.Is(err, lease.ErrLost) {
+		if err := extend(t, owner, claim, 5); !errors.Is(err, lease.ErrLost) {
 			t.Errorf("Extend: %v, want ErrLost", err)
 		}
 		if !known {
@@ -261,21 +283,15 @@ func (b *behind) Swap(ctx context.Context, key string, value []byte, revision st
 func TestAReadThatDoesNotKnowTheRowLosesNoWorker(t *testing.T) {
 	kv := newMemory()
 	claim := acquire(t, open(t, kv), request(0, 9)).Claim
-	if _, err := open(t, &behind{memory: kv}).Extend(t.Context(), claim, 5, time.Hour); err != nil {
-		t.Errorf("Extend: %v", err)
-	}
-	if err := open(t, &behind{memory: kv}).Release(t.Context(), claim, 5); err != nil {
-		t.Errorf("Release: %v", err)
-	}
+	must(t, extend(t, open(t, &behind{memory: kv}), claim, 5))
+	must(t, open(t, &behind{memory: kv}).Release(t.Context(), claim, 5))
 	before := kv.values()
 	delete(before, "orders/0000000000000000000")
 	delete(kv.pairs, "orders/0000000000000000000")
-	if _, err := open(t, kv).Extend(t.Context(), claim, 6, time.Hour); !errors.Is(err, lease.ErrLost) {
+	if err := extend(t, open(t, kv), claim, 6); !errors.Is(err, lease.ErrLost) {
 		t.Errorf("Extend of a row that was deleted: %v, want ErrLost", err)
 	}
-	if after := kv.values(); !maps.Equal(before, after) {
-		t.Errorf("the values were\n%v\nand are now\n%v", before, after)
-	}
+	kv.checkValues(t, before)
 }
 
 func TestAReleasedWorkerIsFreeWhateverTheClocks(t *testing.T) {
@@ -284,13 +300,10 @@ func TestAReleasedWorkerIsFreeWhateverTheClocks(t *testing.T) {
 		wrong := open(t, kv)
 		wrong.SetClock(func() time.Time { return time.Now().Add(ahead) })
 		claim := acquire(t, wrong, request(7, 7)).Claim
-		if err := wrong.Release(t.Context(), claim, 5); err != nil {
-			t.Fatal(err)
-		}
+		must(t, wrong.Release(t.Context(), claim, 5))
 		before := kv.values()
-		if err := wrong.Release(t.Context(), claim, 5); err != nil || !maps.Equal(before, kv.values()) {
-			t.Errorf("ahead by %v: the second release: %v, and the values are %v, were %v", ahead, err, kv.values(), before)
-		}
+		must(t, wrong.Release(t.Context(), claim, 5))
+		kv.checkValues(t, before)
 		if grant, err := open(t, kv).Acquire(t.Context(), request(7, 7)); err != nil || grant.Epoch != 2 {
 			t.Errorf("ahead by %v: %+v, %v; want epoch 2", ahead, grant, err)
 		}
@@ -322,7 +335,7 @@ func TestACrowdMeetsFewConflicts(t *testing.T) {
 	kv.conflicts = 0
 	store = open(t, &together{memory: kv, expect: 2}) // for one worker: the loser does not swap the same value again
 	for range 2 {
-		wg.Go(func() { _, _ = store.Acquire(t.Context(), request(2000, 2000)) })
+		wg.Go(func() { _ = acquireError(t, store, request(2000, 2000)) })
 	}
 	wg.Wait()
 	if kv.conflicts != 1 {
@@ -336,10 +349,7 @@ func TestOfTwoLayoutsAtOnceOneIsLent(t *testing.T) {
 	for _, layout := range []string{"time:41 worker:10 sequence:12", "time:41 worker:8 sequence:14"} {
 		r := request(0, 9)
 		r.Layout = layout
-		go func() {
-			_, err := store.Acquire(t.Context(), r)
-			errs <- err
-		}()
+		go func() { errs <- acquireError(t, store, r) }()
 	}
 	if a, b := <-errs, <-errs; (a == nil) == (b == nil) || !errors.Is(errors.Join(a, b), lease.ErrLayout) {
 		t.Errorf("errors %v and %v, want one ErrLayout", a, b)
