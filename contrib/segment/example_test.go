@@ -15,29 +15,25 @@ import (
 func Example() {
 	ctx := context.Background()
 	db, err := sql.Open("sqlite3", "file:segment_example?mode=memory&cache=shared")
-	if err != nil {
-		panic(err)
-	}
+	check(err)
 	defer db.Close()
-	if err := segment.Migrate(ctx, db, sqldb.SQLite); err != nil {
-		panic(err)
-	}
+	check(segment.Migrate(ctx, db, sqldb.SQLite))
 
 	for range 2 { // two processes, one after the other
 		numbers, err := segment.Open(ctx, db, sqldb.SQLite, "orders", segment.WithBlock(100))
-		if err != nil {
-			panic(err)
-		}
+		check(err)
 		for range 3 {
 			number, err := numbers.Next(ctx)
-			if err != nil {
-				panic(err)
-			}
+			check(err)
 			fmt.Print(number, " ")
 		}
-		if err := numbers.Close(); err != nil {
-			panic(err)
-		}
+		check(numbers.Close())
 	}
 	// Output: 1 2 3 101 102 103
+}
+
+func check(err error) {
+	if err != nil {
+		panic(err)
+	}
 }

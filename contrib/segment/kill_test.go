@@ -62,9 +62,7 @@ func TestKilledProcessesRepeatNoNumber(t *testing.T) {
 	}
 	testdb.Each(t, func(t *testing.T, target testdb.Target) {
 		t.Parallel()
-		if err := segment.Migrate(t.Context(), target.Open(t), dialectOf(target)); err != nil {
-			t.Fatal(err)
-		}
+		must(t, segment.Migrate(t.Context(), target.Open(t), dialectOf(target)))
 		child := fmt.Sprintf("%s=%s\n%s\n%s", childVariable, target.Driver, target.DSN, dialectOf(target))
 		var wg sync.WaitGroup
 		var mu sync.Mutex
@@ -123,17 +121,9 @@ func killOne(t *testing.T, variable string) []byte {
 func TestNoCodeOfAStrangerRuns(t *testing.T) {
 	testdb.EachTrapped(t, func(t *testing.T, victim testdb.Trapped) {
 		db := victim.Open(t)
-		if err := segment.Migrate(t.Context(), db, sqldb.Postgres); err != nil {
-			t.Fatal(err)
-		}
+		must(t, segment.Migrate(t.Context(), db, sqldb.Postgres))
 		for range 2 {
-			s, err := segment.Open(t.Context(), db, sqldb.Postgres, "n", segment.WithBlock(5))
-			if err != nil {
-				t.Fatal(err)
-			}
-			if err := s.Close(); err != nil {
-				t.Error(err)
-			}
+			named(t, db, sqldb.Postgres, "n", segment.WithBlock(5))
 		}
 	})
 }

@@ -6,7 +6,6 @@ import (
 	"database/sql/driver"
 	"errors"
 	"math"
-	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -22,21 +21,29 @@ import (
 )
 
 func dialectOf(t testdb.Target) sqldb.Dialect {
-	switch t.Name {
-	case "mariadb":
-		return sqldb.MySQL
-	case "postgres":
-		return sqldb.Postgres
+	return map[string]sqldb.Dialect{"mariadb": sqldb.MySQL, "postgres": sqldb.Postgres, "sqlite": sqldb.SQLite}[t.Name]
+}
+
+func must(tb testing.TB, err error) {
+	tb.Helper()
+	if err != nil {
+		tb.Fatal(err)
 	}
-	return sqldb.SQLite
+}
+
+// run runs statements on a pool or a connection.
+func run(t *testing.T, db sqldb.DB, statements ...string) {
+	t.Helper()
+	for _, s := range statements {
+		_, err := db.ExecContext(t.Context(), s)
+		must(t, err)
+	}
 }
 
 // opened is a sequence in a new table.
 func opened(t *testing.T, db sqldb.DB, dialect sqldb.Dialect, opts ...segment.Option) *segment.Sequence {
 	t.Helper()
-	if err := segment.Migrate(t.Context(), db, dialect); err != nil {
-		t.Fatal(err)
-	}
+	must(t, segment.Migrate(t.Context(), db, dialect))
 	return named(t, db, dialect, "invoices", opts...)
 }
 
@@ -44,9 +51,7 @@ func opened(t *testing.T, db sqldb.DB, dialect sqldb.Dialect, opts ...segment.Op
 func named(t *testing.T, db sqldb.DB, dialect sqldb.Dialect, name string, opts ...segment.Option) *segment.Sequence {
 	t.Helper()
 	s, err := segment.Open(t.Context(), db, dialect, name, opts...)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	t.Cleanup(func() { _ = s.Close() }) // never fails
 	return s
 }
@@ -54,9 +59,7 @@ func named(t *testing.T, db sqldb.DB, dialect sqldb.Dialect, name string, opts .
 func next(t *testing.T, s *segment.Sequence) snowflake.ID {
 	t.Helper()
 	n, err := s.Next(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return n
 }
 
@@ -67,9 +70,7 @@ func TestNumbersBeginWithOneAndHaveNoGapsInAProcess(t *testing.T) {
 		want := snowflake.ID(1)
 		for i := range 200 {
 			batch := make([]snowflake.ID, 1+i%130) // some are longer than a block
-			if err := s.Fill(t.Context(), batch); err != nil {
-				t.Fatal(err)
-			}
+			must(t, s.Fill(t.Context(), batch))
 			for _, n := range batch {
 				if n != want {
 					t.Fatalf("got %d, want %d", n, want)
@@ -150,9 +151,7 @@ func (c *counting) count(args []any) error {
 
 func TestADatabaseThatIsAwayIsNoticedWhenTheNumbersAreUsedUp(t *testing.T) {
 	pool := testdb.SQLite(t).Open(t)
-	if err := segment.Migrate(t.Context(), pool, sqldb.SQLite); err != nil {
-		t.Fatal(err)
-	}
+	must(t, segment.Migrate(t.Context(), pool, sqldb.SQLite))
 	synctest.Test(t, func(t *testing.T) {
 		db := &counting{DB: pool}
 		s := named(t, db, sqldb.SQLite, "invoices", segment.WithBlock(100))
@@ -192,9 +191,7 @@ func (h *hanging) QueryContext(ctx context.Context, query string, args ...any) (
 func TestWaitsEndWithTheContextAndWithClose(t *testing.T) {
 	target := testdb.SQLite(t)
 	pool := target.Open(t)
-	if err := segment.Migrate(t.Context(), pool, sqldb.SQLite); err != nil {
-		t.Fatal(err)
-	}
+	must(t, segment.Migrate(t.Context(), pool, sqldb.SQLite))
 	synctest.Test(t, func(t *testing.T) {
 		db := &hanging{counting{DB: pool}}
 		s := named(t, db, sqldb.SQLite, "invoices", segment.WithBlock(2))
@@ -217,9 +214,7 @@ func TestWaitsEndWithTheContextAndWithClose(t *testing.T) {
 			waiting <- err
 		}()
 		synctest.Wait()
-		if err := s.Close(); err != nil {
-			t.Error(err)
-		}
+		must(t, s.Close())
 		if err := <-waiting; !errors.Is(err, segment.ErrClosed) {
 			t.Errorf("a call that waits at Close: %v", err)
 		}
@@ -234,9 +229,7 @@ func TestASequenceEndsBeforeItsNumbersOverflow(t *testing.T) {
 		db := target.Open(t)
 		s := opened(t, db, dialectOf(target), segment.WithBlock(10))
 		_ = s.Close()
-		if _, err := db.ExecContext(t.Context(), "UPDATE snowflake_segments SET next_number = 9223372036854775790"); err != nil {
-			t.Fatal(err)
-		}
+		run(t, db, "UPDATE snowflake_segments SET next_number = 9223372036854775790")
 		s = opened(t, db, dialectOf(target), segment.WithBlock(10))
 		for last := snowflake.ID(0); ; {
 			n, err := s.Next(t.Context())
@@ -253,37 +246,33 @@ func TestASequenceEndsBeforeItsNumbersOverflow(t *testing.T) {
 
 func TestBadArgumentsAreRefused(t *testing.T) {
 	db := testdb.SQLite(t).Open(t)
-	open := func(db sqldb.DB, dialect sqldb.Dialect, name string, opts ...segment.Option) func() error {
-		return func() error {
-			_, err := segment.Open(t.Context(), db, dialect, name, opts...)
-			return err
-		}
+	open := func(db sqldb.DB, dialect sqldb.Dialect, name string, opts ...segment.Option) error {
+		_, err := segment.Open(t.Context(), db, dialect, name, opts...)
+		return err
 	}
-	for what, refused := range map[string]func() error{
+	tx, err := db.BeginTx(t.Context(), nil)
+	must(t, err)
+	migrated := segment.Migrate(t.Context(), tx, sqldb.SQLite)
+	if migrated == nil || !strings.Contains(migrated.Error(), "Schema") {
+		t.Errorf("Migrate in a transaction: %v, want the way to do it", migrated)
+	}
+	for what, err := range map[string]error{
 		"nil db":     open(nil, sqldb.SQLite, "a"),
 		"nil *DB":    open((*sql.DB)(nil), sqldb.SQLite, "a"),
 		"dialect":    open(db, "oracle", "a"),
 		"no name":    open(db, sqldb.SQLite, ""),
 		"nil option": open(db, sqldb.SQLite, "a", nil),
 		"block":      open(db, sqldb.SQLite, "a", segment.WithBlock(0)),
-		"migrate":    func() error { return segment.Migrate(t.Context(), db, "oracle") },
-		"transaction": func() error { // whose rollback would give the numbers to the next Open
-			tx, err := db.BeginTx(t.Context(), nil)
-			if err != nil {
-				return err
-			}
-			defer func() { _ = tx.Rollback() }()
-			err = segment.Migrate(t.Context(), tx, sqldb.SQLite)
-			if !errors.Is(err, segment.ErrOption) || !strings.Contains(err.Error(), "Schema") {
-				t.Errorf("Migrate in a transaction: %v, want ErrOption with the way to do it", err)
-			}
-			return open(tx, sqldb.SQLite, "a")()
-		},
+		"migrate":    segment.Migrate(t.Context(), db, "oracle"),
+		// Its rollback would give the numbers to the next Open.
+		"transaction":            open(tx, sqldb.SQLite, "a"),
+		"migrate in transaction": migrated,
 	} {
-		if err := refused(); !errors.Is(err, segment.ErrOption) {
+		if !errors.Is(err, segment.ErrOption) {
 			t.Errorf("%s: %v", what, err)
 		}
 	}
+	must(t, tx.Rollback())
 	s := opened(t, db, sqldb.SQLite)
 	if err := s.Fill(t.Context(), nil); !errors.Is(err, snowflake.ErrEmptyFill) {
 		t.Errorf("Fill of nothing: %v", err)
@@ -302,21 +291,15 @@ func TestALockedDatabaseIsNotASequenceWithoutNumbers(t *testing.T) {
 	db := target.Open(t)
 	opened(t, db, sqldb.SQLite)
 	writer, err := db.Conn(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	defer func() { _ = writer.Close() }() // ends the transaction
-	if _, err := writer.ExecContext(t.Context(), "BEGIN IMMEDIATE"); err != nil {
-		t.Fatal(err)
-	}
+	run(t, writer, "BEGIN IMMEDIATE")
 	target.DSN = strings.Replace(target.DSN, "_busy_timeout=10000", "_busy_timeout=1", 1)
 	_, err = segment.Open(t.Context(), target.Open(t), sqldb.SQLite, "orders")
 	if err == nil || errors.Is(err, segment.ErrExhausted) || !strings.Contains(err.Error(), "locked") {
 		t.Errorf("%v, want the error of the database", err)
 	}
-	if _, err := writer.ExecContext(t.Context(), "ROLLBACK"); err != nil {
-		t.Error(err)
-	}
+	run(t, writer, "ROLLBACK")
 }
 
 // PostgreSQL refuses one of two such updates that meet.
@@ -345,13 +328,9 @@ func TestABlockBelowTheLastOneIsNotIssued(t *testing.T) {
 	for range 4 {
 		next(t, s)
 	}
-	if _, err := db.ExecContext(t.Context(), "UPDATE snowflake_segments SET next_number = 3"); err != nil {
-		t.Fatal(err)
-	}
-	for n := snowflake.ID(5); n <= 10; n++ {
-		if got := next(t, s); got != n {
-			t.Fatalf("got %d, want %d", got, n)
-		}
+	run(t, db, "UPDATE snowflake_segments SET next_number = 3")
+	for range 6 {
+		next(t, s)
 	}
 	if n, err := s.Next(t.Context()); err == nil || !strings.Contains(err.Error(), "begins at 3, below 11") {
 		t.Errorf("%d, %v, want an error", n, err)
@@ -361,51 +340,37 @@ func TestABlockBelowTheLastOneIsNotIssued(t *testing.T) {
 	}
 }
 
+func TestBlocksComeFromTheTableThatOpenFound(t *testing.T) {
+	db := testdb.Postgres(t).Open(t)
+	db.SetMaxOpenConns(1) // on which the search_path is set
+	run(t, db, "CREATE SCHEMA earlier")
+	s := opened(t, db, sqldb.Postgres, segment.WithBlock(2))
+	run(t, db, "SELECT set_config('search_path', 'earlier, ' || current_schema(), false)",
+		"CREATE TABLE snowflake_segments (name text PRIMARY KEY, next_number bigint NOT NULL)")
+
+	for want := range snowflake.ID(6) {
+		if n := next(t, s); n != want+1 {
+			t.Fatalf("number %d, want %d", n, want+1)
+		}
+	}
+	var blocks int
+	must(t, db.QueryRowContext(t.Context(), "SELECT count(*) FROM earlier.snowflake_segments").Scan(&blocks))
+	if blocks != 0 {
+		t.Errorf("%d sequences in the later table", blocks)
+	}
+}
+
 // Two tables would issue each number twice. Package sqllease tests the rule of both.
-func TestMigrateCreatesNoSecondTable(t *testing.T) {
+func TestMigrateCreatesNoSecondTableAndATableOfAStrangerIsRefused(t *testing.T) {
 	owner := testdb.Postgres(t).Open(t)
 	opened(t, owner, sqldb.Postgres)
-	conn := withRole(t, owner, "GRANT ALL ON ALL TABLES IN SCHEMA {schema} TO {role}", // and no right to the schema
-		`SET search_path = "$user", {schema}`)
+	conn := roleWithSchema(t, owner)
 	err := segment.Migrate(t.Context(), conn, sqldb.Postgres)
 	if !errors.Is(err, segment.ErrOption) || !strings.Contains(err.Error(), "set the search_path to the schema of ") {
 		t.Errorf("Migrate: %v, want ErrOption", err)
 	}
-}
 
-func TestBlocksComeFromTheTableThatOpenFound(t *testing.T) {
-	db := testdb.Postgres(t).Open(t)
-	db.SetMaxOpenConns(1) // on which the search_path is set
-	run := func(statement string) {
-		t.Helper()
-		if _, err := db.ExecContext(t.Context(), statement); err != nil {
-			t.Fatal(err)
-		}
-	}
-	run("CREATE SCHEMA earlier")
-	s := opened(t, db, sqldb.Postgres, segment.WithBlock(2))
-	run("SELECT set_config('search_path', 'earlier, ' || current_schema(), false)")
-	run("CREATE TABLE snowflake_segments (name text PRIMARY KEY, next_number bigint NOT NULL)")
-
-	for want := range snowflake.ID(6) {
-		if n, err := s.Next(t.Context()); err != nil || n != want+1 {
-			t.Fatalf("number %d, %v, want %d", n, err, want+1)
-		}
-	}
-	var blocks int
-	if err := db.QueryRowContext(t.Context(), "SELECT count(*) FROM earlier.snowflake_segments").Scan(&blocks); err != nil || blocks != 0 {
-		t.Errorf("%d sequences in the later table, %v", blocks, err)
-	}
-}
-
-func TestATableOfAStrangerIsRefused(t *testing.T) {
-	owner := testdb.Postgres(t).Open(t)
-	for _, s := range []string{"CREATE SCHEMA shared", "GRANT ALL ON SCHEMA shared TO PUBLIC"} {
-		if _, err := owner.ExecContext(t.Context(), s); err != nil {
-			t.Fatal(err)
-		}
-	}
-	conn := withRole(t, owner, "SET search_path = shared", segment.Schema(sqldb.Postgres), "RESET ROLE")
+	run(t, conn, segment.Schema(sqldb.Postgres), "RESET ROLE")
 	if err := segment.Migrate(t.Context(), conn, sqldb.Postgres); !errors.Is(err, segment.ErrOption) {
 		t.Errorf("Migrate: %v, want ErrOption", err)
 	}
@@ -414,30 +379,23 @@ func TestATableOfAStrangerIsRefused(t *testing.T) {
 	}
 }
 
-// withRole returns a connection with a new role that has a schema of its own. GRANTs are the owner's, before the rest.
-func withRole(t *testing.T, owner *sql.DB, statements ...string) *sql.Conn {
+// roleWithSchema returns a connection with a new role, which may create tables in the first schema of its search_path,
+// and use those of the owner's.
+func roleWithSchema(t *testing.T, owner *sql.DB) *sql.Conn {
 	t.Helper()
 	conn, err := owner.Conn(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	var schema string
-	if err := conn.QueryRowContext(t.Context(), "SELECT current_schema()").Scan(&schema); err != nil {
-		t.Fatal(err)
-	}
-	role := schema + "_role"
+	must(t, conn.QueryRowContext(t.Context(), "SELECT current_schema()").Scan(&schema))
+	role, shared := schema+"_role", schema+"_shared"
 	t.Cleanup(func() {
 		_ = conn.Raw(func(any) error { return driver.ErrBadConn })
-		if _, err := owner.ExecContext(context.WithoutCancel(t.Context()), "DROP OWNED BY "+role+" CASCADE; DROP ROLE "+role); err != nil {
-			t.Error(err)
-		}
+		_, err := owner.ExecContext(context.WithoutCancel(t.Context()),
+			"DROP SCHEMA "+shared+" CASCADE; DROP OWNED BY "+role+" CASCADE; DROP ROLE "+role)
+		must(t, err)
 	})
-	all := append([]string{"CREATE ROLE {role}", "CREATE SCHEMA {role} AUTHORIZATION {role}"}, statements...)
-	at := slices.IndexFunc(all, func(s string) bool { return strings.HasPrefix(s, "SET") })
-	for _, s := range slices.Insert(all, at, "SET ROLE {role}") {
-		if _, err := conn.ExecContext(t.Context(), strings.NewReplacer("{role}", role, "{schema}", schema).Replace(s)); err != nil {
-			t.Fatal(err)
-		}
-	}
+	run(t, conn, "CREATE ROLE "+role, "CREATE SCHEMA "+shared, "GRANT ALL ON SCHEMA "+shared+" TO PUBLIC",
+		"GRANT ALL ON ALL TABLES IN SCHEMA "+schema+" TO "+role, // and no right to the schema
+		"SET ROLE "+role, "SET search_path = "+shared+", "+schema)
 	return conn
 }
