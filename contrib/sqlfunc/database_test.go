@@ -8,7 +8,6 @@ import (
 	"math"
 	"math/rand/v2"
 	"os"
-	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -23,6 +22,14 @@ import (
 )
 
 func TestMain(m *testing.M) { os.Exit(testdb.Main(m)) }
+
+// must ends the test if there is an error. what says where, if the error does not.
+func must(tb testing.TB, err error, what ...any) {
+	tb.Helper()
+	if err != nil {
+		tb.Fatal(append(what, err)...)
+	}
+}
 
 // server is an empty database of one test, on PostgreSQL a schema.
 type server struct {
@@ -67,9 +74,7 @@ func (s server) functions(tb testing.TB, layout snowflake.Layout, options ...sql
 		options = append([]sqlfunc.Option{sqlfunc.WithSchema(s.schema)}, options...)
 	}
 	f, err := sqlfunc.New(layout, options...)
-	if err != nil {
-		tb.Fatal(err)
-	}
+	must(tb, err)
 	return f
 }
 
@@ -77,9 +82,7 @@ func (s server) functions(tb testing.TB, layout snowflake.Layout, options ...sql
 func (s server) install(tb testing.TB, layout snowflake.Layout, options ...sqlfunc.Option) *sqlfunc.Functions {
 	tb.Helper()
 	f := s.functions(tb, layout, options...)
-	if err := f.Install(tb.Context(), s, s.dialect); err != nil {
-		tb.Fatalf("%s: %v", layout, err)
-	}
+	must(tb, f.Install(tb.Context(), s, s.dialect), layout)
 	return f
 }
 
@@ -89,9 +92,7 @@ func (s server) at(at time.Time) sqlfunc.Option {
 }
 
 // series is the table of the numbers seq from 1 to n.
-func (s server) series(n int) string {
-	return fmt.Sprintf("generate_series(1, %d) AS series (seq)", n)
-}
+func series(n int) string { return fmt.Sprintf("generate_series(1, %d) AS series (seq)", n) }
 
 func (s server) exec(tb testing.TB, queries ...string) {
 	tb.Helper()
@@ -102,9 +103,8 @@ func (s server) exec(tb testing.TB, queries ...string) {
 func execOn(tb testing.TB, db sqldb.DB, queries ...string) {
 	tb.Helper()
 	for _, query := range queries {
-		if _, err := db.ExecContext(context.WithoutCancel(tb.Context()), query); err != nil {
-			tb.Fatalf("%s: %v", query, err)
-		}
+		_, err := db.ExecContext(context.WithoutCancel(tb.Context()), query)
+		must(tb, err, query)
 	}
 }
 
@@ -118,24 +118,26 @@ func scan[T any](tb testing.TB, db sqldb.DB, query string, args ...any) (value T
 	return all[0]
 }
 
+// wantValue reads the only value of a query, which says what it is.
+func wantValue[T comparable](tb testing.TB, db sqldb.DB, want T, query string) {
+	tb.Helper()
+	if got := scan[T](tb, db, query); got != want {
+		tb.Errorf("%s: %v, want %v", query, got, want)
+	}
+}
+
 // scanAll reads the only column of a query.
 func scanAll[T any](tb testing.TB, db sqldb.DB, query string, args ...any) (all []T) {
 	tb.Helper()
 	rows, err := db.QueryContext(tb.Context(), query, args...)
-	if err != nil {
-		tb.Fatalf("%s: %v", query, err)
-	}
+	must(tb, err, query)
 	defer rows.Close()
 	for rows.Next() {
 		var value T
-		if err := rows.Scan(&value); err != nil {
-			tb.Fatalf("%s: %v", query, err)
-		}
+		must(tb, rows.Scan(&value), query)
 		all = append(all, value)
 	}
-	if err := rows.Err(); err != nil {
-		tb.Fatalf("%s: %v", query, err)
-	}
+	must(tb, rows.Err(), query)
 	return all
 }
 
@@ -161,9 +163,7 @@ func (s server) failed(tb testing.TB, what string, err error, state, text string
 func (s server) drop(tb testing.TB, f *sqlfunc.Functions) {
 	tb.Helper()
 	statements, err := f.Drop(s.dialect)
-	if err != nil {
-		tb.Fatal(err)
-	}
+	must(tb, err)
 	s.exec(tb, statements...)
 }
 
@@ -171,9 +171,7 @@ func (s server) drop(tb testing.TB, f *sqlfunc.Functions) {
 func (s server) conn(tb testing.TB, settings ...string) *sql.Conn {
 	tb.Helper()
 	conn, err := s.Conn(tb.Context())
-	if err != nil {
-		tb.Fatal(err)
-	}
+	must(tb, err)
 	tb.Cleanup(func() { _ = conn.Close() })
 	for _, setting := range settings {
 		execOn(tb, conn, "SET "+setting)
@@ -185,9 +183,7 @@ func (s server) conn(tb testing.TB, settings ...string) *sql.Conn {
 func (s server) begin(tb testing.TB) *sql.Tx {
 	tb.Helper()
 	tx, err := s.BeginTx(tb.Context(), nil)
-	if err != nil {
-		tb.Fatal(err)
-	}
+	must(tb, err)
 	tb.Cleanup(func() { _ = tx.Rollback() })
 	return tx
 }
@@ -197,38 +193,20 @@ func isLong() bool { return os.Getenv("SNOWFLAKE_TEST_LONG") == "1" }
 
 func preset(name string) snowflake.Layout { return snowflake.MustPreset(name) }
 
-// presets are the layouts of package snowflake.
-func presets() map[string]snowflake.Layout {
-	all := map[string]snowflake.Layout{}
-	for _, name := range snowflake.Presets() {
-		all[name] = preset(name)
-	}
-	return all
-}
-
 func parse(tb testing.TB, text string) snowflake.Layout {
 	tb.Helper()
 	layout, err := snowflake.ParseLayout(text)
-	if err != nil {
-		tb.Fatal(err)
-	}
+	must(tb, err)
 	return layout
-}
-
-// fieldsOf returns the fields without the lower part of the time.
-func fieldsOf(layout snowflake.Layout) []snowflake.Field {
-	fields, timed := layout.Fields(), false
-	return slices.DeleteFunc(fields, func(f snowflake.Field) (second bool) {
-		second = timed && f.Name == snowflake.FieldTime
-		timed = timed || f.Name == snowflake.FieldTime
-		return second
-	})
 }
 
 // layouts returns the presets, layouts with unusual ticks and epochs, and random ones.
 func layouts(tb testing.TB, random int) map[string]snowflake.Layout {
 	tb.Helper()
-	all := presets()
+	all := map[string]snowflake.Layout{}
+	for _, name := range snowflake.Presets() {
+		all[name] = preset(name)
+	}
 	for i, text := range []string{
 		"epoch=2025-01-01T00:00:00.000000001Z tick=1.000001ms time:40 worker:10 sequence:12",
 		"epoch=1969-12-31T23:59:59.123456789Z tick=1µs time:52 worker:3 sequence:8",
@@ -329,11 +307,7 @@ func TestPostgresScriptRuns(t *testing.T) {
 	db := openPostgres(t)
 	f := db.functions(t, snowflake.Default(), sqlfunc.WithWorker(1), sqlfunc.WithLeaseTables("", "shop"))
 	script, err := f.Script(sqldb.Postgres)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	db.exec(t, script, script)
-	if err := snowflake.Default().Validate(scan[snowflake.ID](t, db, "SELECT snowflake_next()")); err != nil {
-		t.Error(err)
-	}
+	must(t, snowflake.Default().Validate(scan[snowflake.ID](t, db, "SELECT snowflake_next()")))
 }

@@ -20,15 +20,11 @@ import (
 func TestInstallRunsBesideTransactionsAndOthers(t *testing.T) {
 	eachServer(t, func(t *testing.T, s server) {
 		f := s.install(t, snowflake.Default(), s.worker(1))
-		call := "SELECT snowflake_time(1)"
+		call, timeout := "SELECT snowflake_time(1)", "lock_wait_timeout = 30, innodb_lock_wait_timeout = 30"
 		if s.dialect == sqldb.Postgres {
-			call = "SELECT snowflake_next()"
+			call, timeout = "SELECT snowflake_next()", "lock_timeout = '30s'"
 		}
 		execOn(t, s.begin(t), call)
-		timeout := "lock_wait_timeout = 30, innodb_lock_wait_timeout = 30"
-		if s.dialect == sqldb.Postgres {
-			timeout = "lock_timeout = '30s'"
-		}
 		var group sync.WaitGroup
 		for range 4 {
 			conn := s.conn(t, timeout)
@@ -53,9 +49,7 @@ func TestInstallRefusesAnotherLayoutAndATransactionAndDropLeavesNothing(t *testi
 		first := s.install(t, snowflake.Default(), s.worker(1))
 		second := s.functions(t, preset("wide"), s.worker(1))
 		s.failed(t, "another layout", second.Install(t.Context(), s, s.dialect), "42723", snowflake.Default().String())
-		if got := scan[string](t, s, "SELECT snowflake_layout()"); got != snowflake.Default().String() {
-			t.Errorf("the layout is now %s", got)
-		}
+		wantValue(t, s, snowflake.Default().String(), "SELECT snowflake_layout()")
 		// A rollback would make the state forget IDs that were issued in the transaction.
 		if err := first.Install(t.Context(), s.begin(t), s.dialect); !errors.Is(err, sqlfunc.ErrOption) {
 			t.Errorf("in a transaction: %v, want ErrOption", err)
@@ -71,9 +65,7 @@ func TestInstallRefusesAnotherLayoutAndATransactionAndDropLeavesNothing(t *testi
 				+ (SELECT COUNT(*) FROM information_schema.tables WHERE table_schema = DATABASE())`,
 				"CREATE FUNCTION snowflake_time(id BIGINT) RETURNS INT RETURN 1"
 		}
-		if got := scan[int](t, s, count); got != 0 {
-			t.Errorf("%d objects are left", got)
-		}
+		wantValue(t, s, 0, count)
 		s.exec(t, foreign)
 		s.failed(t, "a function of somebody else", second.Install(t.Context(), s, s.dialect), "42723", "another layout are installed: unknown")
 	})
@@ -82,9 +74,7 @@ func TestInstallRefusesAnotherLayoutAndATransactionAndDropLeavesNothing(t *testi
 func TestInstallNamesTheStatementThatFailed(t *testing.T) {
 	db := openPostgres(t)
 	f, err := sqlfunc.New(snowflake.Default(), sqlfunc.WithSchema(db.schema+"_missing"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	db.failed(t, "no schema", f.Install(t.Context(), db, sqldb.Postgres), "3F000", "sqlfunc: install: statement 2 of 5: ")
 }
 
@@ -135,9 +125,7 @@ func TestPostgresSchemaMayHaveAnyName(t *testing.T) {
 				sqlfunc.WithLeaseTables(db.schema+".shop_", name))
 		}
 		query := "SELECT worker FROM s.snowflake_parts(s.snowflake_next())"
-		if got := scan[int](t, db, strings.ReplaceAll(query, "s.s", quoted+".s")); got != 1 {
-			t.Errorf("%s: worker %d", name, got)
-		}
+		wantValue(t, db, 1, strings.ReplaceAll(query, "s.s", quoted+".s"))
 	}
 }
 
@@ -153,6 +141,16 @@ var sessions = map[sqldb.Dialect][]string{
 		"sql_mode = 'ANSI,NO_BACKSLASH_ESCAPES,NO_UNSIGNED_SUBTRACTION'", "lc_time_names = 'de_DE'", "timestamp = 1000",
 		"timestamp = 3000000000.5",
 	},
+}
+
+// timesOfChanges are around the changes of daylight saving time in New York and Casablanca, and in an hour that comes
+// twice in Berlin.
+func timesOfChanges() []time.Time {
+	times := []time.Time{time.Date(2026, 10, 25, 1, 30, 0, 123e6, time.UTC)}
+	for hour := range 3 * 24 {
+		times = append(times, time.Date(2026, 3, 7+hour/24*8, hour%24, 30, 1, 5000000, time.UTC))
+	}
+	return times
 }
 
 func TestFunctionsDoNotDependOnTheSession(t *testing.T) {
@@ -171,37 +169,23 @@ func TestFunctionsDoNotDependOnTheSession(t *testing.T) {
 				if err := f.Install(t.Context(), conn, s.dialect); err != nil && s.dialect == sqldb.Postgres { // MariaDB rejects some modes
 					t.Fatalf("%s: %v", setting, err)
 				}
-				read, least := s.reader(layout, name)
-				// Around the changes of daylight saving time in New York and Casablanca, and in an hour that comes twice in Berlin.
-				for hour := range 3 * 24 {
-					at := time.Date(2026, 3, 7+hour/24*8, hour%24, 30, 1, 5000000, time.UTC)
-					if hour == 0 {
-						at = time.Date(2026, 10, 25, 1, 30, 0, 123e6, time.UTC)
-					}
-					want, err := layout.MinAt(at)
-					if err != nil {
-						t.Fatal(err)
-					}
-					if id := scan[snowflake.ID](t, conn, least, at.Format(timeForm)); id != want {
-						t.Fatalf("%s: the least ID at %v is %d, want %d", setting, at, id, want)
-					}
-					var text, parts string
-					if err := conn.QueryRowContext(t.Context(), read, int64(want)).Scan(&text, &parts); err != nil ||
-						text != floor(layout.Time(want)).Format(timeForm) {
-						t.Fatalf("%s: the time of %d is %s, %v", setting, want, text, err)
-					}
-					checkParts(t, parts, layout, want)
+				ids, times := []int64(nil), timesOfChanges()
+				for _, at := range times {
+					id, err := layout.MinAt(at)
+					must(t, err)
+					ids = append(ids, int64(id))
 				}
+				r := s.reader(layout, name)
+				r.compareIDs(t, conn, ids)
+				r.compareTimes(t, conn, times)
 			}
 			if s.dialect == sqldb.MySQL {
 				continue
 			}
 			// The clock advances within a statement.
 			var first, second snowflake.ID
-			if err := conn.QueryRowContext(t.Context(), "SELECT snowflake_next(), pg_sleep(0.05)::text, snowflake_next()").
-				Scan(&first, new(any), &second); err != nil {
-				t.Fatalf("%s: %v", setting, err)
-			}
+			must(t, conn.QueryRowContext(t.Context(), "SELECT snowflake_next(), pg_sleep(0.05)::text, snowflake_next()").
+				Scan(&first, new(any), &second), setting)
 			from, to := snowflake.Default().Time(first), snowflake.Default().Time(second)
 			if to.Sub(from) < 40*time.Millisecond || time.Since(from).Abs() > time.Minute {
 				t.Errorf("%s: %v and %v, want now and 50 ms later", setting, from, to)
@@ -223,32 +207,25 @@ func TestNoCodeOfAStrangerRuns(t *testing.T) {
 			name := fmt.Sprint("l", i)
 			f := db.functions(t, layout, sqlfunc.WithName(name), sqlfunc.WithWorker(1), sqlfunc.WithLeaseTables("", name))
 			statements, err := f.Statements(sqldb.Postgres)
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			conn := db.conn(t)
-			path := "SELECT pg_catalog.current_setting('search_path')"
+			const path = "SELECT pg_catalog.current_setting('search_path')"
 			before := scan[string](t, conn, path)
 			execOn(t, conn, statements...)
-			if after := scan[string](t, conn, path); after != before {
-				t.Errorf("the search_path is %s, was %s", after, before)
-			}
-			if err := f.Install(t.Context(), db, sqldb.Postgres); err != nil {
-				t.Fatal(err)
-			}
+			wantValue(t, conn, before, path)
+			must(t, f.Install(t.Context(), db, sqldb.Postgres))
 
-			for _, row := range []struct{ change, state string }{ // the worker of a dead lease, and of others
-				{"leases SET expires_ms = 1, reserved_for = ''", ""},
-				{"leases SET expires_ms = 9000000000000, reserved_for = ''", "55006"},
-				{"leases SET host = 'another', reserved_for = 'SQL functions'", "55006"},
-				{"namespaces SET layout = 'another'", "55000"},
-				{"namespaces SET protocol = 3", "55000"},
+			where := " WHERE namespace = '" + name + "'"
+			safe.exec(t, "UPDATE snowflake_leases SET expires_ms = 1, reserved_for = ''"+where) // of a dead lease
+			must(t, f.Install(t.Context(), db, sqldb.Postgres))
+			for _, row := range []struct{ change, state, text string }{ // of others
+				{"leases SET expires_ms = 9000000000000, reserved_for = ''", "55006", "worker 1 is leased in the namespace"},
+				{"leases SET host = 'another', reserved_for = 'SQL functions'", "55006", "worker 1 is reserved in the namespace"},
+				{"namespaces SET layout = 'another'", "55000", "has leases of another layout"},
+				{"namespaces SET protocol = 3", "55000", "requires version 3 of the lease protocol"},
 			} {
-				change := "UPDATE snowflake_" + row.change + " WHERE namespace = '" + name + "'"
-				safe.exec(t, change)
-				if err := f.Install(t.Context(), db, sqldb.Postgres); row.state != "" || err != nil {
-					db.failed(t, row.change, err, row.state, "")
-				}
+				safe.exec(t, "UPDATE snowflake_"+row.change+where)
+				db.failed(t, row.change, f.Install(t.Context(), db, sqldb.Postgres), row.state, row.text)
 			}
 
 			id := scan[int64](t, db, "SELECT "+name+"_next()")
@@ -256,15 +233,9 @@ func TestNoCodeOfAStrangerRuns(t *testing.T) {
 			if scan[bool](t, safe, "SELECT to_regprocedure('"+name+"_min(timestamptz)') IS NOT NULL") {
 				db.exec(t, fmt.Sprintf("SELECT %s_min(pg_catalog.now())", name))
 			}
-			drop, err := f.Drop(sqldb.Postgres)
-			if err != nil {
-				t.Fatal(err)
-			}
-			db.exec(t, drop...)
+			db.drop(t, f)
 			const left = "SELECT count(*) FROM pg_proc WHERE pronamespace = current_schema()::regnamespace"
-			if n := scan[int](t, safe, left); n != 0 {
-				t.Errorf("%d functions are left", n)
-			}
+			wantValue(t, safe, 0, left)
 		}
 	})
 }
@@ -324,18 +295,14 @@ func TestPostgresInstallBelongsToItsRole(t *testing.T) {
 	conn := db.conn(t)
 	execOn(t, conn, "SET ROLE "+role)
 	for range 2 {
-		if err := f.Install(t.Context(), conn, sqldb.Postgres); err != nil {
-			t.Fatal(err)
-		}
+		must(t, f.Install(t.Context(), conn, sqldb.Postgres))
 	}
 	next(t, conn)
 	execOn(t, conn, "RESET ROLE")
 	db.failed(t, "as a superuser", f.Install(t.Context(), conn, sqldb.Postgres), "42501", "belong to the role "+role)
 	db.exec(t, "ALTER SCHEMA "+db.schema+" OWNER TO "+role)
 	defer db.exec(t, "ALTER SCHEMA "+db.schema+" OWNER TO CURRENT_USER")
-	if err := f.Install(t.Context(), conn, sqldb.Postgres); err != nil {
-		t.Errorf("as a superuser in the role's own schema: %v", err)
-	}
+	must(t, f.Install(t.Context(), conn, sqldb.Postgres), "as a superuser in the role's own schema")
 }
 
 // The script for a migration. It may be run again.

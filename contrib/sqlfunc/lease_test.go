@@ -4,8 +4,8 @@ import (
 	"context"
 	"database/sql"
 	"errors"
+	"fmt"
 	"math/rand/v2"
-	"strconv"
 	"sync"
 	"testing"
 	"time"
@@ -35,25 +35,24 @@ func keep(c leasestore.Claim) leasestore.Claim {
 func newStore(t *testing.T, s server) *sqllease.Store {
 	t.Helper()
 	store, err := sqllease.New(s, s.dialect)
-	if err == nil {
-		err = store.Migrate(t.Context())
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
+	must(t, store.Migrate(t.Context()))
 	return store
+}
+
+func acquire(t *testing.T, store *sqllease.Store, r leasestore.Request) leasestore.Grant {
+	t.Helper()
+	grant, err := store.Acquire(t.Context(), r)
+	must(t, err)
+	return grant
 }
 
 // issued leases worker 7, which issues IDs below the horizon, and gives it back.
 func issued(t *testing.T, store *sqllease.Store, grant leasestore.Grant, horizon int64) {
 	t.Helper()
 	_, err := store.Extend(t.Context(), keep(grant.Claim), horizon, time.Hour)
-	if err == nil {
-		err = store.Release(t.Context(), grant.Claim, horizon)
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
+	must(t, store.Release(t.Context(), grant.Claim, horizon))
 }
 
 var inLeaseTable = sqlfunc.WithLeaseTables("", "it's")
@@ -66,24 +65,16 @@ func TestLeasesNeverGetTheReservedWorker(t *testing.T) {
 	}
 	store := newStore(t, s)
 	for range layout.MaxWorker() {
-		grant, err := store.Acquire(t.Context(), request(layout, 0, layout.MaxWorker()))
-		if err != nil || grant.Worker == 5 {
-			t.Fatalf("leased %+v, %v", grant, err)
-		}
+		acquire(t, store, request(layout, 0, layout.MaxWorker()))
 	}
-	for _, r := range []leasestore.Request{request(layout, 0, layout.MaxWorker()), request(layout, 5, 5)} {
-		var none *lease.NoWorkerError
-		if grant, err := store.Acquire(t.Context(), r); !errors.As(err, &none) {
-			t.Errorf("leased %+v, %v, want ErrNoWorker", grant, err)
-		}
+	if grant, err := store.Acquire(t.Context(), request(layout, 0, layout.MaxWorker())); !errors.Is(err, lease.ErrNoWorker) {
+		t.Errorf("leased %+v, %v, want ErrNoWorker", grant, err)
 	}
 	entries, err := store.List(t.Context(), "it's")
 	if err != nil || len(entries) != 16 || !entries[5].Reserved() || entries[5].Holder.Version != "sqlfunc" {
 		t.Errorf("%+v, %v", entries, err)
 	}
-	if err := store.SetShare(t.Context(), "it's", layout, 0, layout.MaxWorker()); err != nil {
-		t.Fatal(err)
-	}
+	must(t, store.SetShare(t.Context(), "it's", layout, 0, layout.MaxWorker()))
 	s.install(t, layout, sqlfunc.WithWorker(5), inLeaseTable)
 }
 
@@ -91,18 +82,13 @@ func TestAHeldWorkerIsReservedAfterItsRelease(t *testing.T) {
 	s := openPostgres(t)
 	layout := snowflake.Default()
 	store := newStore(t, s)
-	grant, err := store.Acquire(t.Context(), request(layout, 7, 7))
-	if err != nil {
-		t.Fatal(err)
-	}
+	grant := acquire(t, store, request(layout, 7, 7))
 	f := s.functions(t, layout, sqlfunc.WithWorker(7), inLeaseTable)
 	s.failed(t, "a held worker", f.Install(t.Context(), s, s.dialect), "55006", "worker 7 is leased in the namespace")
 	// The IDs of the function start above all that the owner may have issued, ahead of the clock.
 	horizon := int64(time.Since(layout.Epoch())/layout.Tick()) + 5000
 	issued(t, store, grant, horizon)
-	if err := f.Install(t.Context(), s, s.dialect); err != nil {
-		t.Fatal(err)
-	}
+	must(t, f.Install(t.Context(), s, s.dialect))
 	if id := next(t, s); layout.Time(id).Before(layout.Start(horizon)) {
 		t.Errorf("the first ID is of %v, the horizon was %v", layout.Time(id), layout.Start(horizon))
 	}
@@ -113,23 +99,11 @@ func TestAHeldWorkerIsReservedAfterItsRelease(t *testing.T) {
 
 func TestALaterVersionWaitsForAReservation(t *testing.T) {
 	s := openPostgres(t)
-	if _, err := newStore(t, s).Acquire(t.Context(), request(snowflake.Default(), 7, 7)); err != nil {
-		t.Fatal(err)
-	}
+	acquire(t, newStore(t, s), request(snowflake.Default(), 7, 7))
 	statements, err := s.functions(t, snowflake.Default(), sqlfunc.WithWorker(1), inLeaseTable).Statements(s.dialect)
-	if err != nil {
-		t.Fatal(err)
-	}
-	tx, err := s.BeginTx(t.Context(), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() { _ = tx.Rollback() }()
-	for _, statement := range statements {
-		if _, err := tx.ExecContext(t.Context(), statement); err != nil {
-			t.Fatal(err)
-		}
-	}
+	must(t, err)
+	tx := s.begin(t)
+	execOn(t, tx, statements...)
 	marked := make(chan error, 1)
 	go func() {
 		_, err := s.ExecContext(t.Context(), "UPDATE snowflake_namespaces SET protocol = 2")
@@ -140,27 +114,17 @@ func TestALaterVersionWaitsForAReservation(t *testing.T) {
 		t.Fatalf("it did not wait: %v", err)
 	case <-time.After(200 * time.Millisecond):
 	}
-	if err := tx.Commit(); err != nil {
-		t.Fatal(err)
-	}
-	if err := <-marked; err != nil {
-		t.Error(err)
-	}
+	must(t, tx.Commit())
+	must(t, <-marked)
 }
 
 // The same worker in two schemas of one database would be issued twice.
 func TestWorkerIsReservedForOnlyOneFunction(t *testing.T) {
 	s := openPostgres(t)
-	f := s.install(t, snowflake.Default(), sqlfunc.WithWorker(5), inLeaseTable)
-	s.exec(t, "UPDATE snowflake_leases SET host = UPPER(host)")
-	if err := f.Install(t.Context(), s, s.dialect); err == nil {
-		t.Error("the worker of a schema whose name differs in capitals")
-	}
-	s.exec(t, "UPDATE snowflake_leases SET host = LOWER(host)")
-	f = s.functions(t, snowflake.Default(), sqlfunc.WithName("other"), inLeaseTable, sqlfunc.WithWorker(5))
-	err := f.Install(t.Context(), s, s.dialect)
-	s.failed(t, "the same worker", err, "55006", "worker 5 is reserved")
-	s.failed(t, "the same worker", err, "55006", ".snowflake_next")
+	s.install(t, snowflake.Default(), sqlfunc.WithWorker(5), inLeaseTable)
+	f := s.functions(t, snowflake.Default(), sqlfunc.WithName("other"), inLeaseTable, sqlfunc.WithWorker(5))
+	s.failed(t, "the same worker", f.Install(t.Context(), s, s.dialect), "55006",
+		"worker 5 is reserved in the namespace it's for SQL functions \""+s.schema+"\".snowflake_next")
 	s.install(t, snowflake.Default(), sqlfunc.WithName("other"), inLeaseTable, sqlfunc.WithWorker(6))
 }
 
@@ -169,11 +133,7 @@ func TestReservingNeverSetsTheStateBack(t *testing.T) {
 	s := openPostgres(t)
 	layout := snowflake.Default()
 	store := newStore(t, s)
-	grant, err := store.Acquire(t.Context(), request(layout, 7, 7))
-	if err != nil {
-		t.Fatal(err)
-	}
-	issued(t, store, grant, 1000)
+	issued(t, store, acquire(t, store, request(layout, 7, 7)), 1000)
 	// Ahead of the clock, so that only the state determines the next ID.
 	s.install(t, layout, sqlfunc.WithWorker(1), s.at(time.Now().Add(5*time.Second)))
 	before := next(t, s)
@@ -187,16 +147,12 @@ func TestReservingNeverSetsTheStateBack(t *testing.T) {
 func TestPostgresReservesInTheTableOfTheLeases(t *testing.T) {
 	db := openPostgres(t)
 	layout := snowflake.Default()
-	if _, err := newStore(t, db).Acquire(t.Context(), request(layout, 0, 0)); err != nil {
-		t.Fatal(err)
-	}
+	acquire(t, newStore(t, db), request(layout, 0, 0))
 	role := db.role(t)
 	db.exec(t, "CREATE SCHEMA "+role+" AUTHORIZATION "+role, "GRANT ALL ON snowflake_namespaces, snowflake_leases TO "+role)
 	install := func(path string) error {
 		f, err := sqlfunc.New(layout, sqlfunc.WithSchema(role), sqlfunc.WithWorker(0), inLeaseTable)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		conn := db.conn(t, "ROLE "+role, "search_path = "+path)
 		defer execOn(t, conn, "RESET ALL", "RESET ROLE")
 		return f.Install(t.Context(), conn, sqldb.Postgres)
@@ -204,14 +160,10 @@ func TestPostgresReservesInTheTableOfTheLeases(t *testing.T) {
 
 	db.failed(t, "a table that is visible", install(`"$user", `+db.schema), "55006", "worker 0 is leased")
 	db.failed(t, "a table of another schema", install(role), "42P07", "this database has "+db.schema+".snowflake_leases")
-	if n := scan[int](t, db, "SELECT count(*) FROM pg_class WHERE relname IN ('snowflake_leases', 'snowflake_namespaces')"); n != 2 {
-		t.Errorf("%d tables", n)
-	}
+	wantValue(t, db, 2, "SELECT count(*) FROM pg_class WHERE relname IN ('snowflake_leases', 'snowflake_namespaces')")
 
 	schema, err := sqllease.Schema(sqldb.Postgres, "")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	execOn(t, db.conn(t), "DROP TABLE snowflake_leases, snowflake_namespaces", "SET ROLE "+role, schema[0], schema[1], "RESET ROLE")
 	err = db.functions(t, layout, sqlfunc.WithWorker(0), inLeaseTable).Install(t.Context(), db, sqldb.Postgres)
 	db.failed(t, "a table of a stranger", err, "42501", "belongs to the role "+role)
@@ -271,23 +223,15 @@ func TestPostgresNextSurvivesAStormOfCancels(t *testing.T) {
 			group.Wait()
 			t.Logf("%d IDs, %d statements cut off", len(drawn), lost)
 			if ctx.Err() != nil {
-				t.Error("a session waits without an end")
-			}
-			if len(drawn) == 0 || lost == 0 {
-				t.Error("the storm was none")
+				t.Error("a session waits without an end, or the storm was none")
 			}
 			// On this connection, as the last one of the storm may have ended those of the pool.
 			for scan[int](t, conn, "SELECT count(*)"+others+" AND state = 'active'") > 0 { // a backend continues for a while after its client has left
 				time.Sleep(10 * time.Millisecond)
 			}
-			if got := scan[int](t, conn, `SELECT count(*) FROM pg_locks WHERE locktype = 'advisory'
-				AND objid = 'snowflake_state'::regclass::oid`); got != 0 {
-				t.Errorf("%d locks are left", got)
-			}
-			limit, cancel := context.WithTimeout(t.Context(), time.Minute)
-			defer cancel()
+			wantValue(t, conn, 0, "SELECT count(*) FROM pg_locks WHERE locktype = 'advisory' AND objid = 'snowflake_state'::regclass::oid")
 			var id int64
-			if err := conn.QueryRowContext(limit, "SELECT snowflake_next()").Scan(&id); err != nil || drawn[id] {
+			if err := conn.QueryRowContext(ctx, "SELECT snowflake_next()").Scan(&id); err != nil || drawn[id] {
 				t.Errorf("after the storm: %d, %v", id, err)
 			}
 		})
@@ -312,15 +256,10 @@ func drawUntilCancelled(ctx context.Context, db server, client int) (ids []int64
 	if err != nil {
 		return nil, err
 	}
-	defer func() { _ = tx.Rollback() }() // no effect after a commit
-	timeout := "SET LOCAL statement_timeout = " + strconv.Itoa(1+rand.IntN(20))
-	if client%2 == 0 {
-		timeout = "SET LOCAL statement_timeout = 0"
-	}
-	for _, query := range []string{timeout, "SAVEPOINT before"} {
-		if _, err := tx.ExecContext(ctx, query); err != nil {
-			return nil, err
-		}
+	defer func() { _ = tx.Rollback() }()        // no effect after a commit
+	timeout := client % 2 * (1 + rand.IntN(20)) // 0: none
+	if _, err := tx.ExecContext(ctx, fmt.Sprintf("SET LOCAL statement_timeout = %d; SAVEPOINT before", timeout)); err != nil {
+		return nil, err
 	}
 	ids, cut := drawAll(ctx, tx, 300)
 	if _, err := tx.ExecContext(ctx, "ROLLBACK TO SAVEPOINT before"); err != nil {

@@ -24,7 +24,8 @@ func next(t *testing.T, db sqldb.DB) snowflake.ID {
 
 func TestNextHasTheFieldsAndTheTime(t *testing.T) {
 	s := openPostgres(t)
-	for name, layout := range presets() {
+	for _, name := range snowflake.Presets() {
+		layout := preset(name)
 		if layout.End().Before(time.Now()) {
 			continue
 		}
@@ -50,77 +51,64 @@ func TestNextHasTheFieldsAndTheTime(t *testing.T) {
 }
 
 // All connections have inserted before the first of them commits, so none waits for the end of another transaction.
+// Layouts with few numbers a tick reach the lead, wait, and use the guard all the time.
 func TestNextIsUniqueUnderEightConnections(t *testing.T) {
-	const connections = 8
-	each := 5_000
+	const connections, few, lead = 8, 2_000, 20 * time.Millisecond
+	many := 5_000
 	if isLong() {
-		each = 100_000
+		many = 100_000
 	}
-	s := openPostgres(t)
+	for name, test := range map[string]struct {
+		layout snowflake.Layout
+		each   int
+		lead   time.Duration
+	}{
+		"default":        {snowflake.Default(), many, sqlfunc.MaxLead},
+		"javascriptsafe": {preset("javascriptsafe"), few, lead},
+		"sonyflake":      {preset("sonyflake"), few, lead},
+		"resource":       {preset("resource"), few, lead},
+		"clustered":      {preset("clustered"), few, lead},
+		"scattered":      {preset("scattered"), few, lead},
+		"mastodon":       {preset("mastodon"), few, lead}, // each ID under the lock
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := openPostgres(t)
+			s.install(t, test.layout, sqlfunc.WithWorker(test.layout.MaxWorker()), sqlfunc.WithLead(test.lead))
+			s.exec(t, "CREATE TABLE events (id bigint, client int, n int, at timestamptz DEFAULT clock_timestamp())")
+			s.insertTogether(t, connections, test.each)
+			wantValue(t, s, connections*test.each, "SELECT count(DISTINCT id) FROM events")
+			ahead := scan[float64](t, s, "SELECT max(extract(epoch FROM snowflake_time(id) - at)) FROM events")
+			if ahead > test.lead.Seconds() {
+				t.Errorf("an ID is %v s ahead of its insertion, the lead is %v", ahead, test.lead)
+			}
+			if name == "default" { // each ID is above the connection's one before
+				wantValue(t, s, 0, `SELECT count(*) FROM (SELECT id <= lag(id) OVER (PARTITION BY client ORDER BY n) AS wrong
+					FROM events) AS steps WHERE wrong`)
+			}
+		})
+	}
+}
+
+// insertTogether inserts rows on several connections, and commits when all have inserted.
+func (s server) insertTogether(t *testing.T, connections, each int) {
+	t.Helper()
 	ctx, stop := context.WithTimeout(t.Context(), 5*time.Minute) // if one waited
 	defer stop()
-	s.install(t, snowflake.Default(), sqlfunc.WithWorker(1023), sqlfunc.WithLead(sqlfunc.MaxLead))
-	s.exec(t, "CREATE TABLE events (id bigint NOT NULL, client int, n int)")
 	var inserted, committed sync.WaitGroup
 	inserted.Add(connections)
 	for client := range connections {
+		tx := s.begin(t)
 		committed.Go(func() {
-			tx, err := s.BeginTx(ctx, nil)
-			if err == nil {
-				defer func() { _ = tx.Rollback() }() // no effect after a commit
-				_, err = tx.ExecContext(ctx, fmt.Sprintf("INSERT INTO events SELECT snowflake_next(), %d, seq FROM %s", client, s.series(each)))
-			}
+			_, err := tx.ExecContext(ctx, fmt.Sprintf("INSERT INTO events SELECT snowflake_next(), %d, seq FROM %s", client, series(each)))
 			inserted.Done()
-			if err != nil {
-				t.Error(err)
-				return
-			}
 			inserted.Wait()
-			if err := tx.Commit(); err != nil {
+			if err := errors.Join(err, tx.Commit()); err != nil {
 				t.Error(err)
 			}
 		})
 	}
 	committed.Wait()
-	if t.Failed() {
-		return
-	}
-	if got := scan[int](t, s, "SELECT count(DISTINCT id) FROM events"); got != connections*each {
-		t.Errorf("%d different IDs, want %d", got, connections*each)
-	}
-	if got := scan[int](t, s, `SELECT count(*) FROM (SELECT id <= lag(id) OVER (PARTITION BY client ORDER BY n) AS wrong
-			FROM events) AS steps WHERE wrong`); got != 0 {
-		t.Errorf("%d IDs are not above the connection's one before", got)
-	}
-}
-
-// These layouts have few numbers a tick, so calls reach the lead, wait, and use the guard all the time.
-func TestPostgresNextIsUniqueWithFewNumbersATick(t *testing.T) {
-	const connections, each, lead = 8, 2_000, 20 * time.Millisecond
-	for _, name := range []string{"javascriptsafe", "sonyflake", "resource", "clustered", "scattered", "mastodon"} { // mastodon: each ID under the lock
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			db := openPostgres(t)
-			db.install(t, preset(name), sqlfunc.WithWorker(0), sqlfunc.WithLead(lead))
-			db.exec(t, "CREATE TABLE events (id bigint NOT NULL DEFAULT snowflake_next(), at timestamptz DEFAULT clock_timestamp())")
-			var group sync.WaitGroup
-			for range connections {
-				group.Go(func() {
-					if _, err := db.ExecContext(t.Context(), "INSERT INTO events SELECT FROM generate_series(1, $1::int)", each); err != nil {
-						t.Error(err)
-					}
-				})
-			}
-			group.Wait()
-			if got := scan[int](t, db, "SELECT count(DISTINCT id) FROM events"); got != connections*each {
-				t.Errorf("%d different IDs, want %d", got, connections*each)
-			}
-			ahead := scan[float64](t, db, "SELECT max(extract(epoch FROM snowflake_time(id) - at)) FROM events")
-			if ahead > lead.Seconds() {
-				t.Errorf("an ID is %v s ahead of its insertion, the lead is %v", ahead, lead)
-			}
-		})
-	}
 }
 
 // Each reading of the clock is a second later than the one before, as for a session that inserts single rows. The hashes
@@ -132,17 +120,12 @@ func TestNextSpreadsIDsThatSortByTheSequence(t *testing.T) {
 	clock := fmt.Sprintf("timestamptz '2026-01-01 00:00:00Z' + interval '1 s' * nextval('%s.seconds')", s.schema)
 	s.install(t, snowflake.Scattered(), sqlfunc.WithWorker(7), sqlfunc.WithClock(clock))
 
-	ids := scanAll[snowflake.ID](t, s, "SELECT snowflake_next() FROM "+s.series(rows))
 	var counts [ranges]int
-	for _, id := range ids {
+	for _, id := range scanAll[snowflake.ID](t, s, "SELECT snowflake_next() FROM "+series(rows)) {
 		counts[id>>59]++
 	}
 	if most := slices.Max(counts[:]); most > rows/ranges*3/2 {
 		t.Errorf("the fullest of %d ranges has %d of %d rows: %v", ranges, most, rows, counts)
-	}
-	slices.Sort(ids)
-	if distinct := len(slices.Compact(ids)); distinct != rows {
-		t.Errorf("%d different IDs", distinct)
 	}
 }
 
@@ -170,7 +153,7 @@ func TestNextContinuesWhenTheClockIsSetBack(t *testing.T) {
 				s.fails(t, s, "SELECT "+name+"_next()", "55000", "s ahead of the clock, 5s is the lead")
 			}
 			install(start.Add(step.clock))
-			ids := scanAll[snowflake.ID](t, s, "SELECT "+name+"_next() FROM "+s.series(300))
+			ids := scanAll[snowflake.ID](t, s, "SELECT "+name+"_next() FROM "+series(300))
 			first = ids[0]
 			if first <= last || !slices.IsSorted(ids) || len(slices.Compact(ids)) != 300 {
 				t.Fatalf("%s, the clock at %v: %d after %d, then %v", name, step.clock, first, last, ids)
@@ -248,9 +231,7 @@ func TestPostgresNextDoesNotUseUpTheGuardWhileItWaits(t *testing.T) {
 	for range 3 {
 		db.fails(t, conn, "SELECT snowflake_next()", "57014", "") // query_canceled: the clock stands still
 	}
-	if got := scan[int64](t, db, "SELECT last_value - ("+full+") FROM snowflake_state"); got != 0 {
-		t.Errorf("%d numbers were drawn", got)
-	}
+	wantValue(t, db, 0, "SELECT last_value - ("+full+") FROM snowflake_state")
 }
 
 // The state stays where a clock was years ahead for a moment. With another worker it can start again.
@@ -274,9 +255,8 @@ func TestNewRefusesInvalidArguments(t *testing.T) {
 			snowflake.Field{Name: "sequence", Bits: 8}, snowflake.Field{Name: name, Bits: 3})
 	}
 	long := layout(strings.Repeat("f", 64))
-	if _, err := sqlfunc.New(layout(strings.Repeat("f", 63))); err != nil {
-		t.Errorf("a field name of 63 bytes: %v", err)
-	}
+	_, err := sqlfunc.New(layout(strings.Repeat("f", 63)))
+	must(t, err)
 	with := func(options ...sqlfunc.Option) []sqlfunc.Option { return options }
 	worker := sqlfunc.WithWorker
 	twitter := preset("twitter")
@@ -308,7 +288,7 @@ func TestNewRefusesInvalidArguments(t *testing.T) {
 			t.Errorf("%s: %v, %v, want %v", name, f, err, test.want)
 		}
 	}
-	_, err := sqlfunc.New(twitter, worker(math.MaxInt64))
+	_, err = sqlfunc.New(twitter, worker(math.MaxInt64))
 	if err == nil || !strings.Contains(err.Error(), "worker") {
 		t.Errorf("error %v, want one that names the field", err)
 	}
@@ -316,9 +296,7 @@ func TestNewRefusesInvalidArguments(t *testing.T) {
 
 func TestOtherDialectsAreRefused(t *testing.T) {
 	f, err := sqlfunc.New(snowflake.Default())
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	for _, dialect := range []sqldb.Dialect{"", sqldb.SQLite, "oracle"} {
 		_, script := f.Script(dialect)
 		_, drop := f.Drop(dialect)

@@ -1,9 +1,11 @@
 package sqlfunc_test
 
 import (
+	"context"
 	"database/sql"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"math"
 	"strconv"
 	"strings"
@@ -26,74 +28,97 @@ func (s server) holds(layout snowflake.Layout, at time.Time) bool {
 	return at.Year() >= 1 && at.Year() <= 9999
 }
 
-// reader returns the query for the time and the fields of an ID as text and JSON, and the one for the smallest ID of a
-// time.
-func (s server) reader(layout snowflake.Layout, name string) (read, least string) {
+// reader compares functions with Go.
+type reader struct {
+	server
+	layout snowflake.Layout
+	read   string // the query for the time and the fields of an ID, as text and JSON
+	least  string // the query for the smallest ID of a time
+}
+
+func (s server) reader(layout snowflake.Layout, name string) reader {
 	if s.dialect == sqldb.MySQL {
-		return fmt.Sprintf("SELECT CAST(%[1]s_time(id) AS CHAR), %[1]s_parts(id) FROM (SELECT CAST(? AS SIGNED) AS id) AS one", name),
-			fmt.Sprintf("SELECT %s_min(?)", name)
+		return reader{
+			s, layout,
+			fmt.Sprintf("SELECT CAST(%[1]s_time(id) AS CHAR), %[1]s_parts(id) FROM (SELECT CAST(? AS SIGNED) AS id) AS one", name),
+			fmt.Sprintf("SELECT %s_min(?)", name),
+		}
 	}
 	var fields []string
-	for _, field := range fieldsOf(layout) {
+	for _, field := range layout.Fields() { // of the two parts of a time the second one replaces the first
 		value := fmt.Sprintf("p.%q", field.Name)
 		if field.Name == snowflake.FieldTime {
 			value = `to_char(p.time AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"')`
 		}
 		fields = append(fields, fmt.Sprintf("'%s', %s", field.Name, value))
 	}
-	return fmt.Sprintf(`SELECT to_char(%[1]s_time($1) AT TIME ZONE 'UTC', 'YYYY-MM-DD HH24:MI:SS.US'), json_build_object(%[2]s)::text
-		FROM %[1]s_parts($1) AS p`, name, strings.Join(fields, ", ")), fmt.Sprintf("SELECT %s_min(($1::text || '+00')::timestamptz)", name)
+	return reader{
+		s, layout,
+		fmt.Sprintf(`SELECT to_char(%[1]s_time($1) AT TIME ZONE 'UTC', 'YYYY-MM-DD HH24:MI:SS.US'), json_build_object(%[2]s)::text
+			FROM %[1]s_parts($1) AS p`, name, strings.Join(fields, ", ")),
+		fmt.Sprintf("SELECT %s_min(($1::text || '+00')::timestamptz)", name),
+	}
 }
 
 func TestFunctionsReadIDsAsGoDoes(t *testing.T) {
-	compare := func(t *testing.T, s server, layout snowflake.Layout, name string) {
-		read, least := s.reader(layout, name)
-		for _, id := range idsOf(layout, 60) {
-			var text, parts string
-			err := s.QueryRowContext(t.Context(), read, id).Scan(&text, &parts)
-			at := layout.Time(snowflake.ID(id))
-			switch {
-			case !s.holds(layout, at):
-				if err == nil || s.dialect != sqldb.Postgres && !strings.Contains(err.Error(), "after the year 9999") {
-					t.Errorf("%d is of %s, %v, want an error: Go says %s", id, text, err, at)
-				}
-				continue
-			case err != nil:
-				t.Fatalf("%d: %v", id, err)
-			}
-			if text != floor(at).Format(timeForm) {
-				t.Errorf("the time of %d is %s, in Go %s", id, text, at)
-			}
-			checkParts(t, parts, layout, snowflake.ID(id))
-		}
-		ordered := layout.Fields()[0].Name == snowflake.FieldTime
-		for _, at := range timesOf(layout, 40) {
-			if !s.holds(layout, at) {
-				continue
-			}
-			want, wantErr := layout.MinAt(at)
-			var got snowflake.ID
-			err := s.QueryRowContext(t.Context(), least, at.Format(timeForm)).Scan(&got)
-			switch {
-			case !ordered:
-				if err == nil {
-					t.Fatal("there is a minimum, and the time is not the highest field")
-				}
-			case wantErr != nil:
-				s.failed(t, at.String(), err, "22008", "_min: ")
-			case got != want || err != nil:
-				t.Errorf("the least ID at %s is %d, %v, in Go %d", at, got, err, want)
-			}
-		}
-	}
 	eachServer(t, func(t *testing.T, s server) {
 		for name, layout := range layouts(t, 12) {
 			t.Run(name, func(t *testing.T) {
 				s.install(t, layout, sqlfunc.WithName(name))
-				compare(t, s, layout, name)
+				r := s.reader(layout, name)
+				r.compareIDs(t, s, idsOf(layout, 60))
+				r.compareTimes(t, s, timesOf(layout, 40))
 			})
 		}
 	})
+}
+
+// rowReader is a pool or a connection.
+type rowReader interface {
+	QueryRowContext(ctx context.Context, query string, args ...any) *sql.Row
+}
+
+func (r reader) compareIDs(t *testing.T, db rowReader, ids []int64) {
+	t.Helper()
+	for _, id := range ids {
+		var text, parts string
+		err := db.QueryRowContext(t.Context(), r.read, id).Scan(&text, &parts)
+		at := r.layout.Time(snowflake.ID(id))
+		switch {
+		case !r.holds(r.layout, at):
+			if err == nil || r.dialect != sqldb.Postgres && !strings.Contains(err.Error(), "after the year 9999") {
+				t.Errorf("%d is of %s, %v, want an error: Go says %s", id, text, err, at)
+			}
+		case err != nil || text != floor(at).Format(timeForm):
+			t.Fatalf("the time of %d is %s, %v, in Go %s", id, text, err, at)
+		default:
+			checkParts(t, parts, r.layout, snowflake.ID(id))
+		}
+	}
+}
+
+// compareTimes compares the smallest IDs of times.
+func (r reader) compareTimes(t *testing.T, db rowReader, times []time.Time) {
+	t.Helper()
+	isOrdered := r.layout.Fields()[0].Name == snowflake.FieldTime
+	for _, at := range times {
+		if !r.holds(r.layout, at) {
+			continue
+		}
+		want, wantErr := r.layout.MinAt(at)
+		var got snowflake.ID
+		err := db.QueryRowContext(t.Context(), r.least, at.Format(timeForm)).Scan(&got)
+		switch {
+		case !isOrdered:
+			if err == nil {
+				t.Fatal("there is a minimum, and the time is not the highest field")
+			}
+		case wantErr != nil:
+			r.failed(t, at.String(), err, "22008", "_min: ")
+		case got != want || err != nil:
+			t.Errorf("the least ID at %s is %d, %v, in Go %d", at, got, err, want)
+		}
+	}
 }
 
 func floor(at time.Time) time.Time { return at.Add(-time.Duration(at.Nanosecond() % 1000)) }
@@ -104,21 +129,16 @@ func checkParts(t *testing.T, text string, layout snowflake.Layout, id snowflake
 	var got map[string]any
 	decoder := json.NewDecoder(strings.NewReader(text))
 	decoder.UseNumber()
-	if err := decoder.Decode(&got); err != nil || len(got) != len(fieldsOf(layout)) {
-		t.Fatalf("%s: %v", text, err)
-	}
+	must(t, decoder.Decode(&got), text)
+	want := map[string]any{}
 	for _, field := range layout.Fields() {
 		number, err := layout.Field(id, field.Name)
-		if err != nil {
-			t.Fatal(err)
-		}
-		want := strconv.FormatInt(number, 10)
-		if field.Name == snowflake.FieldTime {
-			want = floor(layout.Time(id)).Format("2006-01-02T15:04:05.000000Z")
-		}
-		if fmt.Sprint(got[field.Name]) != want {
-			t.Errorf("%s of %d is %v, in Go %s", field.Name, id, got[field.Name], want)
-		}
+		must(t, err)
+		want[field.Name] = json.Number(strconv.FormatInt(number, 10))
+	}
+	want[snowflake.FieldTime] = floor(layout.Time(id)).Format("2006-01-02T15:04:05.000000Z")
+	if !maps.Equal(got, want) {
+		t.Errorf("the fields of %d are %v, in Go %v", id, got, want)
 	}
 }
 
@@ -128,15 +148,8 @@ func TestFunctionsTakeNULLAndRefuseOtherArguments(t *testing.T) {
 	}}
 	eachServer(t, func(t *testing.T, s server) {
 		s.install(t, snowflake.Default())
-		calls := []string{"time(NULL)", "parts(NULL)", "min(NULL)"}
-		if s.dialect == sqldb.Postgres {
-			calls[1] = "parts(NULL)).worker"
-		}
-		for _, call := range calls {
-			query := "SELECT " + strings.Repeat("(", strings.Count(call, ")")-1) + "snowflake_" + call
-			if got := scan[sql.NullString](t, s, query); got.Valid {
-				t.Errorf("%s is %q, want NULL", call, got.String)
-			}
+		for _, name := range []string{"time", "parts", "min"} {
+			wantValue(t, s, true, "SELECT snowflake_"+name+"(NULL) IS NULL")
 		}
 		for _, call := range invalid[s.dialect] {
 			var got sql.NullString
