@@ -129,12 +129,11 @@ func report(t testing.TB, o Options, rows []Row) *Report {
 	t.Helper()
 	o.Now = func() time.Time { return now }
 	a := New(o)
-	err := a.Read(Source{Rows: func(yield func(Row, error) bool) {
+	err := a.Read(Source{Rows: func(take func(Row)) error {
 		for _, row := range rows {
-			if !yield(row, nil) {
-				return
-			}
+			take(row)
 		}
+		return nil
 	}})
 	if err != nil {
 		t.Fatal(err)
