@@ -42,9 +42,7 @@ func TestFolderOfAReport(t *testing.T) {
 	}
 
 	again, _, err := call(t, t.Context(), "-report", dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 
 	if again != out || content(t, dir, "RESULTS.md") != before {
 		t.Error("the report is another when it is written again")
@@ -157,9 +155,7 @@ func TestNoPasswordInAReportOrInHelp(t *testing.T) {
 		"-postgres", "postgres://me:secret@host/db", "-mariadb", "me:secret@tcp(host)/db",
 		"-rows", "7", "-out", "x/a b",
 	}, &strings.Builder{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 
 	if want := `go run ./storage -mariadb DSN -out "a b" -postgres DSN -rows 7`; s.command != want {
 		t.Errorf("the command is %s, want %s", s.command, want)
@@ -178,5 +174,13 @@ func TestNoPasswordInAReportOrInHelp(t *testing.T) {
 	s, err = parse(nil, &help)
 	if err != nil || !strings.Contains(*s.at["postgres"], "secret") || !strings.Contains(*s.at["mariadb"], "secret") {
 		t.Errorf("the environment is not used: %v", err)
+	}
+}
+
+// must ends the test if there is an error.
+func must(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
 	}
 }

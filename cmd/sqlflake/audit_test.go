@@ -221,17 +221,13 @@ func TestAnAuditReadsTables(t *testing.T) {
 func (s site) auditsLocalTimes(t *testing.T) {
 	t.Helper()
 	berlin, err := time.LoadLocation("Europe/Berlin")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	kind := map[string]string{"postgres": "timestamp", "mariadb": "datetime", "sqlite": "text"}[s.Name]
 	s.exec(t, "CREATE TABLE night (id bigint, created_at "+kind+")")
 	for i := range 54 {
 		at := time.Date(2026, 10, 25, 0, 0, 200*i, 0, time.UTC)
 		id, err := snowflake.Default().Compose(snowflake.Parts{Time: at})
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		s.exec(t, fmt.Sprintf("INSERT INTO night VALUES (%d, '%s')", id, at.In(berlin).Format(time.DateTime)))
 	}
 
@@ -248,13 +244,9 @@ func (s site) auditsLocalTimes(t *testing.T) {
 // sqliteWith returns the DSN of a new database with IDs in the tables of the test.
 func sqliteWith(t *testing.T, path string, ids []snowflake.ID) string {
 	t.Helper()
-	if err := os.WriteFile(path, nil, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.WriteFile(path, nil, 0o600))
 	d, err := openDatabase(t.Context(), "sqlite:"+path, "snowflake_")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	defer d.close()
 	s := site{database: d}
 	s.exec(t, "CREATE TABLE back (id bigint, at bigint)")
@@ -271,9 +263,7 @@ func (s site) endsItsQuery(t *testing.T) {
 	s.exec(t, "CREATE VIEW "+name+" AS SELECT 1 AS id FROM pg_sleep(100)")
 	queries := func() (n int) {
 		query := "SELECT count(*) FROM pg_stat_activity WHERE state = 'active' AND pid <> pg_backend_pid() AND query LIKE $1"
-		if err := s.pool.QueryRowContext(t.Context(), query, "%"+name+"%").Scan(&n); err != nil {
-			t.Fatal(err)
-		}
+		must(t, s.pool.QueryRowContext(t.Context(), query, "%"+name+"%").Scan(&n))
 		return n
 	}
 	ctx, interrupt := context.WithCancel(t.Context())
@@ -374,9 +364,7 @@ note: equal IDs that a primary key refused are in no table: look for unique
 // TestIDsThatWereIssuedWhileAnAuditReadsAreNotOfTheFuture has a pipe that lasts an hour.
 func TestIDsThatWereIssuedWhileAnAuditReadsAreNotOfTheFuture(t *testing.T) {
 	id, err := snowflake.Default().Compose(snowflake.Parts{Time: now.Add(59 * time.Minute)})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	begin := now
 	var out strings.Builder
 	root := rootCommand(func() time.Time { return begin })

@@ -96,9 +96,7 @@ func TestNoPasswordIsPrinted(t *testing.T) {
 		do(t, "", append([]string{"workers", "--dsn"}, strings.Fields(dsn)...)...).fails(t, exitUsage, errSecret.Error())
 	}
 	postgres, err := pgx.ParseConfig(testdb.Postgres(t).DSN)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	for setting, code := range map[string]string{"im17=b": "42704", "datestyle=im17": "22023"} {
 		dsn := fmt.Sprintf("host=%s port=%d user=%s dbname=%s sslmode=disable password=a %s",
 			postgres.Host, postgres.Port, postgres.User, postgres.Database, setting)
@@ -154,9 +152,7 @@ func TestTheScriptOfFunctionsRuns(t *testing.T) {
 	}
 	exec("--worker", "1023", "--namespace", lease.DefaultNamespace)
 	var id string
-	if err := db.QueryRowContext(t.Context(), "SELECT snowflake_next()::text").Scan(&id); err != nil {
-		t.Fatal(err)
-	}
+	must(t, db.QueryRowContext(t.Context(), "SELECT snowflake_next()::text").Scan(&id))
 	parsed, err := parseID(id, "decimal")
 	if worker := parsed >> 12 & 1023; err != nil || worker != 1023 {
 		t.Errorf("%s has worker %d, %v", id, worker, err)
@@ -202,9 +198,7 @@ INSERT INTO orders VALUES (362387865600000, '2025-01-02 00:00:00Z'); CREATE TABL
 		if err == nil {
 			err = opened.Close(t.Context())
 		}
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		for _, args := range [][]string{
 			{"new", "--dsn", victim.DSN},
 			{"workers", "--dsn", victim.DSN},

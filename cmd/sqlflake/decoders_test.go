@@ -49,9 +49,7 @@ func decoderCases(t *testing.T, command string) []decoderCase {
 	}
 	for _, tick := range []string{"10ms", "1s"} { // up to the years 14294 and 35 million
 		l, err := snowflake.ParseLayout("epoch=2025-01-01T00:00:00Z tick=" + tick + " time:50 worker:5 sequence:8")
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		layouts = append(layouts, l)
 	}
 	for range 1000 {
@@ -75,9 +73,7 @@ func decoderCases(t *testing.T, command string) []decoderCase {
 			for _, f := range l.Fields() {
 				if f.Name != snowflake.FieldTime {
 					value, err := l.Field(id, f.Name)
-					if err != nil {
-						t.Fatal(err)
-					}
+					must(t, err)
 					want[f.Name] = strconv.FormatInt(value, 10)
 				}
 			}
@@ -104,9 +100,7 @@ func runDecoders(t *testing.T, cases []decoderCase, program string, args ...stri
 		skip.Missing(t, "", "%v", err)
 	}
 	input, err := json.Marshal(cases)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	cmd := exec.CommandContext(t.Context(), path, args...)
 	cmd.Stdin, cmd.Stderr = strings.NewReader(string(input)), os.Stderr
 	out, err := cmd.Output()

@@ -114,13 +114,9 @@ yes, an old one.
 func TestTheLastTwoYearsOfALayoutAreALineOnStderr(t *testing.T) {
 	dir := t.TempDir()
 	dsn := "sqlite:" + filepath.Join(dir, "leases.db")
-	if err := os.WriteFile(filepath.Join(dir, "leases.db"), nil, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.WriteFile(filepath.Join(dir, "leases.db"), nil, 0o600))
 	d, err := openDatabase(t.Context(), dsn, "snowflake_")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	defer d.close()
 	site{database: d}.migrate(t)
 	for range 2 { // one line, not one for each worker

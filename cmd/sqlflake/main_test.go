@@ -309,3 +309,11 @@ func TestAnInterruptEndsAReadThatWaits(t *testing.T) {
 		t.Errorf("exit code %d, errors %s", got, &errs)
 	}
 }
+
+// must ends the test if there is an error.
+func must(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}

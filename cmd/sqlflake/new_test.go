@@ -59,19 +59,13 @@ func TestEachFieldOfALayoutNeedsAValue(t *testing.T) {
 func TestAWorkerOfAFolderServesOneProcessAtATime(t *testing.T) {
 	state := t.TempDir()
 	store, err := filelease.New(state)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	defer func() { _ = store.Close() }()
 	l, err := lease.Open(t.Context(), store, lease.WithWorkers(7, 7), quiet)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	args := []string{"new", "--worker", "7", "--state", state, "--wait", "50ms"}
 	do(t, "", args...).fails(t, exitFailed, "no worker within 50ms")
-	if err := l.Close(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	must(t, l.Close(t.Context()))
 	args[len(args)-1] = "5m"
 	if r := do(t, "", args...); r.code != exitOK {
 		t.Errorf("%+v", r)
@@ -114,9 +108,7 @@ func TestIDsHaveTheLayoutOfTheNamespace(t *testing.T) {
 	eachDatabase(t, func(t *testing.T, s site) {
 		s.migrate(t)
 		wide := snowflake.MustPreset("wide")
-		if err := s.SetShare(t.Context(), "share", wide, 4, 5); err != nil {
-			t.Fatal(err)
-		}
+		must(t, s.SetShare(t.Context(), "share", wide, 4, 5))
 		for namespace, least := range map[string]int64{"share": 4} {
 			r := s.do(t, "new --namespace "+namespace)
 			id, err := snowflake.Parse(strings.TrimSpace(r.out))
@@ -145,9 +137,7 @@ func eachDatabase(t *testing.T, f func(t *testing.T, s site)) {
 			target.DSN = "sqlite:" + path
 		}
 		d, err := openDatabase(t.Context(), target.DSN, "snowflake_")
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		t.Cleanup(d.close)
 		t.Setenv("SQLFLAKE_DSN", target.DSN)
 		f(t, site{target, d})
@@ -157,13 +147,9 @@ func eachDatabase(t *testing.T, f func(t *testing.T, s site)) {
 // TestTheSuiteOfStoresOnSQLite is for the driver. Package sqllease has the other databases.
 func TestTheSuiteOfStoresOnSQLite(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "leases.db")
-	if err := os.WriteFile(path, nil, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.WriteFile(path, nil, 0o600))
 	d, err := openDatabase(t.Context(), "sqlite:"+path, "snowflake_")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	defer d.close()
 	site{database: d}.migrate(t)
 	leasetest.Run(t, func(*testing.T) leasestore.Store { return d }, leasetest.Settings{
@@ -178,9 +164,7 @@ func TestTheSuiteOfStoresOnSQLite(t *testing.T) {
 
 func (s site) migrate(t *testing.T) {
 	t.Helper()
-	if err := s.Migrate(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	must(t, s.Migrate(t.Context()))
 }
 
 // do runs the command on the database.
@@ -194,9 +178,7 @@ func open(t *testing.T, store leasestore.Store, opts ...lease.Option) *lease.Lea
 	t.Helper()
 	// With this window no lease expires in a test, however slow it is. None waits for it, since Close gives the worker back.
 	l, err := lease.Open(t.Context(), store, append([]lease.Option{quiet, lease.WithWindow(lease.MaxWindow)}, opts...)...)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	t.Cleanup(func() { _ = l.Close(context.WithoutCancel(t.Context())) })
 	return l
 }

@@ -30,9 +30,7 @@ func TestWorkersAreListed(t *testing.T) {
 			t.Errorf("%+v", r)
 		}
 		open(t, s, lease.WithNamespace("orders"), lease.WithVersion("v1.2.3"))
-		if err := open(t, s, lease.WithNamespace("orders")).Close(t.Context()); err != nil {
-			t.Fatal(err)
-		}
+		must(t, open(t, s, lease.WithNamespace("orders")).Close(t.Context()))
 		open(t, s, lease.WithNamespace("users"), lease.WithGenerator(snowflake.WithLayout(snowflake.MustPreset("wide"))))
 		r := s.do(t, "workers")
 		if !strings.HasPrefix(r.out, "NAMESPACE  WORKER  STATE") ||
@@ -81,21 +79,15 @@ func TestAReservedWorkerIsNotReleased(t *testing.T) {
 	db := target.Open(t)
 	functions, err := sqlfunc.New(snowflake.Default(), sqlfunc.WithSchema(schemaOf(t, db)), sqlfunc.WithWorker(1023),
 		sqlfunc.WithLeaseTables("", "default"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := functions.Install(t.Context(), db, "postgres"); err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
+	must(t, functions.Install(t.Context(), db, "postgres"))
 	do(t, "", "workers", "release", "--force", "1023", "--dsn", target.DSN).fails(t, exitFailed, "is reserved for SQL functions, ")
 }
 
 func TestAReservationIsShownAndNeverReleased(t *testing.T) {
 	eachDatabase(t, func(t *testing.T, s site) {
 		s.migrate(t)
-		if err := open(t, s).Reserve(t.Context(), 1023, "orders"); err != nil {
-			t.Fatal(err)
-		}
+		must(t, open(t, s).Reserve(t.Context(), 1023, "orders"))
 		r := s.do(t, "workers")
 		if strings.Count(r.out, " reserved ") != 2 || !strings.HasSuffix(r.out, "\ndefault: 2 held, 0 free, 1022 never taken\n") {
 			t.Errorf("%+v", r)
@@ -155,9 +147,7 @@ func TestANamespaceMovesWhenNoWorkerIsHeld(t *testing.T) {
 		s.do(t, "workers move --to wide").fails(t, exitFailed, "nobody has used")
 		l := open(t, s)
 		s.do(t, "workers move --to wide").fails(t, exitFailed, "workers release --force 0")
-		if err := l.Close(t.Context()); err != nil {
-			t.Fatal(err)
-		}
+		must(t, l.Close(t.Context()))
 		s.do(t, "workers move --to javascriptsafe").fails(t, exitFailed, "can't move")
 		var first string
 		for range 2 { // the second one changes nothing
@@ -211,9 +201,7 @@ func twoRegions(t *testing.T) (regions [2]*region) {
 			}
 		})
 		db, err := sql.Open("pgx", s.DSN)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		t.Cleanup(func() { _ = db.Close() })
 		regions[i] = &region{[]string{"east", "west"}[i], s.DSN, db}
 	}
@@ -226,9 +214,7 @@ func twoRegions(t *testing.T) (regions [2]*region) {
 	}
 	for i, r := range regions {
 		other, err := url.Parse(regions[1-i].dsn)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		r.exec(t, "CREATE SUBSCRIPTION orders CONNECTION 'user=postgres dbname=postgres host="+other.Query().Get("host")+
 			"' PUBLICATION orders WITH (copy_data = false, origin = none)")
 	}
@@ -246,9 +232,7 @@ func (r *region) exec(t *testing.T, statement string) {
 func (r *region) rows(t *testing.T) (hash string) {
 	t.Helper()
 	err := r.db.QueryRowContext(t.Context(), "SELECT md5(coalesce(string_agg(id || region, ',' ORDER BY id), '')) FROM orders").Scan(&hash)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return hash
 }
 
