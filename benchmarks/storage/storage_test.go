@@ -26,7 +26,7 @@ var small = []string{"-scenario", "load", "-keys", "auto,snowflake,uuidv4", "-ro
 func with(args ...string) []string { return append(append([]string{}, small...), args...) }
 
 func TestFolderOfAReport(t *testing.T) {
-	dir, docs := filepath.Join(t.TempDir(), "report"), t.TempDir()
+	dir := filepath.Join(t.TempDir(), "report")
 	out, progress, err := call(t, t.Context(), with("-out", dir)...)
 	if err != nil {
 		t.Fatal(err, progress)
@@ -46,14 +46,6 @@ func TestFolderOfAReport(t *testing.T) {
 
 	if again != out || content(t, dir, "RESULTS.md") != before {
 		t.Error("the report is another when it is written again")
-	}
-
-	if _, _, err := call(t, t.Context(), "-report", dir, "-docs", docs); err != nil {
-		t.Fatal(err)
-	}
-
-	if !strings.Contains(content(t, docs, "bytes.svg"), "SQLite") {
-		t.Error("bytes.svg has no SQLite")
 	}
 }
 

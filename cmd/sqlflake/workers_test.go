@@ -62,12 +62,8 @@ func TestOnlyForceReleasesAHeldWorker(t *testing.T) {
 		if entry, err := s.entry(t.Context(), lease.DefaultNamespace, 0); err != nil || entry.Epoch != 1 {
 			t.Fatalf("changed without --force: %+v, %v", entry, err)
 		}
-		if r := s.do(t, "workers release 0 --force"); r.code != exitOK || !strings.HasPrefix(r.out, `worker 0 of namespace "default" is released.`) {
-			t.Fatalf("%+v", r)
-		}
-		if r := s.do(t, "workers release 0 --force"); r.code != exitOK || !strings.HasPrefix(r.out, `worker 0 of namespace "default" is free since `) {
-			t.Errorf("again: %+v", r)
-		}
+		s.do(t, "workers release 0 --force").says(t, exitOK, `worker 0 of namespace "default" is released.`)
+		s.do(t, "workers release 0 --force").says(t, exitOK, `worker 0 of namespace "default" is free since `)
 		if entry, err := s.entry(t.Context(), lease.DefaultNamespace, 0); err != nil || entry.Epoch != 2 || entry.Held {
 			t.Errorf("%+v, %v, want a free worker of epoch 2", entry, err)
 		}
@@ -223,9 +219,7 @@ func twoRegions(t *testing.T) (regions [2]*region) {
 
 func (r *region) exec(t *testing.T, statement string) {
 	t.Helper()
-	if _, err := r.db.ExecContext(t.Context(), statement); err != nil {
-		t.Fatalf("%s: %s: %v", r.name, statement, err)
-	}
+	execSQL(t, r.db, statement)
 }
 
 // rows returns a hash of the rows.
@@ -298,9 +292,7 @@ func TestRegionsWithTheirOwnSharesMergeWithoutAConflict(t *testing.T) {
 	if a, b := hashes(t, regions); a == b {
 		t.Fatal("the regions were not cut off from each other")
 	}
-	if r := compareRegions(t, regions, since); r.code != exitOK || !strings.Contains(r.out, "no worker is used by both") {
-		t.Errorf("each has its own share: %+v", r)
-	}
+	compareRegions(t, regions, since).says(t, exitOK, "no worker is used by both")
 	link(t, regions, true)
 	eventually(t, "both regions have the same rows", func() bool { a, b := hashes(t, regions); return a == b })
 	for _, r := range regions {
