@@ -38,9 +38,7 @@ func (f fleet) draw(t *testing.T, n int) (all []int64) {
 		}
 
 		next, err := openPeer(t.Context(), f.library, node, ahead)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 
 		nodes = append(nodes, next)
 	}

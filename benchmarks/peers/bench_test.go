@@ -66,9 +66,7 @@ func wide(b *testing.B, opts ...snowflake.Option) *snowflake.Generator {
 		snowflake.Field{Name: "time", Bits: 41}, snowflake.Field{Name: "worker", Bits: 2},
 		snowflake.Field{Name: "sequence", Bits: 20})
 	g, err := snowflake.New(0, append(opts, snowflake.WithLayout(layout))...)
-	if err != nil {
-		b.Fatal(err)
-	}
+	must(b, err)
 	return g
 }
 
@@ -78,17 +76,13 @@ func generators(b *testing.B) []subject {
 	node, err := bwmarrin.NewNode(1)
 	bwmarrin.NodeBits, bwmarrin.StepBits = 10, 12
 
-	if err != nil {
-		b.Fatal(err)
-	}
+	must(b, err)
 
 	sony, err := sonyflake.New(sonyflake.Settings{
 		TimeUnit: time.Millisecond, BitsSequence: 20, BitsMachineID: 2,
 		MachineID: func() (int, error) { return 1, nil },
 	})
-	if err != nil {
-		b.Fatal(err)
-	}
+	must(b, err)
 
 	options := idgen.NewIdGeneratorOptions(1)
 	options.WorkerIdBitLength, options.SeqBitLength = 2, 20

@@ -144,22 +144,15 @@ func start(ctx context.Context, s spec) (p process, err error) {
 		return p, err
 	}
 
-	p.s = s
-	p.cmd = exec.CommandContext(ctx, program, childArg)
-	p.cmd.Stderr = os.Stderr
-	if p.in, err = p.cmd.StdinPipe(); err != nil {
+	cmd := exec.CommandContext(ctx, program, childArg)
+	cmd.Stderr = os.Stderr
+	in, inErr := cmd.StdinPipe()
+	out, outErr := cmd.StdoutPipe()
+	if err := errors.Join(inErr, outErr, cmd.Start()); err != nil {
 		return p, err
 	}
 
-	out, err := p.cmd.StdoutPipe()
-	if err != nil {
-		return p, err
-	}
-
-	p.out = bufio.NewReader(out)
-	if err := p.cmd.Start(); err != nil {
-		return p, err
-	}
+	p = process{cmd, in, bufio.NewReader(out), s}
 	if err := json.NewEncoder(p.in).Encode(s); err != nil {
 		return p, errors.Join(err, p.cmd.Wait())
 	}

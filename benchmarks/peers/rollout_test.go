@@ -57,26 +57,18 @@ func (r *rollout) oneOfOurs() order {
 func (r *rollout) look(t *testing.T) {
 	t.Helper()
 	layout, err := snowflake.ParseLayout(r.layout)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 
 	rows, err := r.db.QueryContext(t.Context(), "SELECT id FROM orders")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	defer rows.Close()
 
 	for rows.Next() {
 		var id snowflake.ID
-		if err := rows.Scan(&id); err != nil {
-			t.Fatal(err)
-		}
+		must(t, rows.Scan(&id))
 
 		worker, err := layout.Field(id, layout.WorkerField())
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 
 		r.seen = max(r.seen, worker)
 	}

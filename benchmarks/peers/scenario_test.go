@@ -49,9 +49,7 @@ func TestWhoRepeatsIDs(t *testing.T) {
 				results[again], err = s.try(t.Context(), all[again])
 			}
 
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 
 			for _, r := range results {
 				switch {

@@ -207,14 +207,10 @@ func (c *counter) Write(p []byte) (int, error) {
 func startWriter(t *testing.T, o order) *writer {
 	t.Helper()
 	text, err := json.Marshal(o)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 
 	self, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 
 	// Without t.Context(), whose end would look like one of the kills.
 	w := &writer{o: o, cmd: exec.Command(self), ended: make(chan struct{})}
@@ -223,9 +219,7 @@ func startWriter(t *testing.T, o order) *writer {
 	if w.stdin, err = w.cmd.StdinPipe(); err == nil {
 		err = w.cmd.Start()
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 
 	t.Cleanup(func() {
 		_ = w.cmd.Process.Kill() // most have ended
@@ -285,4 +279,12 @@ func (w *writer) String() string {
 		name = "sqlflake"
 	}
 	return fmt.Sprintf("place %d, generation %d, %s", w.o.Slot, w.o.Generation, name)
+}
+
+// must ends the test if there is an error.
+func must(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
 }

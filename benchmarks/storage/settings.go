@@ -140,11 +140,13 @@ func (s *settings) check(rest []string) error {
 		return nil
 	}
 
-	if s.options.Rows < 1 || s.options.Rows > mostRows {
-		return fmt.Errorf("-rows: %d is not in [1, %d]", s.options.Rows, mostRows)
-	}
-	if s.options.Rounds < 1 || s.options.Rounds > mostRounds {
-		return fmt.Errorf("-rounds: %d is not in [1, %d]", s.options.Rounds, mostRounds)
+	for _, f := range []struct {
+		name        string
+		value, most int
+	}{{"-rows", s.options.Rows, mostRows}, {"-rounds", s.options.Rounds, mostRounds}} {
+		if f.value < 1 || f.value > f.most {
+			return fmt.Errorf("%s: %d is not in [1, %d]", f.name, f.value, f.most)
+		}
 	}
 
 	for _, k := range s.options.Kinds {

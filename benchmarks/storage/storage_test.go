@@ -26,7 +26,7 @@ var small = []string{"-scenario", "load", "-keys", "auto,snowflake,uuidv4", "-ro
 func with(args ...string) []string { return append(append([]string{}, small...), args...) }
 
 func TestFolderOfAReport(t *testing.T) {
-	dir, docs := filepath.Join(t.TempDir(), "report"), t.TempDir()
+	dir := filepath.Join(t.TempDir(), "report")
 	out, progress, err := call(t, t.Context(), with("-out", dir)...)
 	if err != nil {
 		t.Fatal(err, progress)
@@ -42,20 +42,10 @@ func TestFolderOfAReport(t *testing.T) {
 	}
 
 	again, _, err := call(t, t.Context(), "-report", dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 
 	if again != out || content(t, dir, "RESULTS.md") != before {
 		t.Error("the report is another when it is written again")
-	}
-
-	if _, _, err := call(t, t.Context(), "-report", dir, "-docs", docs); err != nil {
-		t.Fatal(err)
-	}
-
-	if !strings.Contains(content(t, docs, "bytes.svg"), "SQLite") {
-		t.Error("bytes.svg has no SQLite")
 	}
 }
 
@@ -157,9 +147,7 @@ func TestNoPasswordInAReportOrInHelp(t *testing.T) {
 		"-postgres", "postgres://me:secret@host/db", "-mariadb", "me:secret@tcp(host)/db",
 		"-rows", "7", "-out", "x/a b",
 	}, &strings.Builder{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 
 	if want := `go run ./storage -mariadb DSN -out "a b" -postgres DSN -rows 7`; s.command != want {
 		t.Errorf("the command is %s, want %s", s.command, want)
@@ -178,5 +166,13 @@ func TestNoPasswordInAReportOrInHelp(t *testing.T) {
 	s, err = parse(nil, &help)
 	if err != nil || !strings.Contains(*s.at["postgres"], "secret") || !strings.Contains(*s.at["mariadb"], "secret") {
 		t.Errorf("the environment is not used: %v", err)
+	}
+}
+
+// must ends the test if there is an error.
+func must(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
 	}
 }

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"iter"
 	"regexp"
 	"runtime/debug"
 	"slices"
@@ -129,11 +128,7 @@ func (o *auditOptions) run(ctx context.Context, s streams, now func() time.Time)
 		return err
 	}
 
-	if o.json {
-		err = writeJSON(s.out, report)
-	} else {
-		err = writeReport(s.out, report)
-	}
+	err = printResult(s.out, o.json, report, func(w io.Writer) { writeReport(w, report) })
 	if err == nil && len(report.Findings) > 0 {
 		err = errFindings
 	}
@@ -179,7 +174,7 @@ func (o *auditOptions) read(ctx context.Context, s streams, a *audit.Audit) erro
 	}
 
 	if o.table == "" {
-		return a.Read(audit.Source{Rows: p.words(ctx, s)})
+		return a.Read(audit.Source{Rows: func(take func(audit.Row)) error { return p.words(ctx, s, take) }})
 	}
 	if err := o.auditTable.read(ctx, o.dsn, p, a); err != nil || o.with == "" {
 		return err
@@ -188,35 +183,32 @@ func (o *auditOptions) read(ctx context.Context, s streams, a *audit.Audit) erro
 }
 
 // writeReport prints a report for people.
-func writeReport(w io.Writer, r *audit.Report) error {
-	var b strings.Builder // has no errors
-	writeSummary(&b, r)
+func writeReport(w io.Writer, r *audit.Report) {
+	writeSummary(w, r)
 	if len(r.Workers) > 0 {
-		writeGenerators(&b, r.Workers)
+		writeGenerators(w, r.Workers)
 	}
 
 	noun := "findings"
 	if len(r.Findings) == 1 {
 		noun = "finding"
 	}
-	fmt.Fprintf(&b, "\n%d %s\n", len(r.Findings), noun)
+	fmt.Fprintf(w, "\n%d %s\n", len(r.Findings), noun)
 	for _, f := range r.Findings {
-		writeFinding(&b, f)
+		writeFinding(w, f)
 	}
 
-	b.WriteString("\n")
+	fmt.Fprintln(w)
 	for _, note := range r.Notes {
-		b.WriteString(wrap("note: ", note))
+		fmt.Fprint(w, wrap("note: ", note))
 	}
-	_, err := io.WriteString(w, b.String())
-	return err
 }
 
-func writeSummary(b *strings.Builder, r *audit.Report) {
+func writeSummary(w io.Writer, r *audit.Report) {
 	line := func(name, format string, args ...any) {
 		title := fmt.Sprintf("%-9s", name)
 		for text := range strings.SplitSeq(fmt.Sprintf(format, args...), "\n") {
-			b.WriteString(wrap(title, text))
+			fmt.Fprint(w, wrap(title, text))
 			title = "         "
 		}
 	}
@@ -244,30 +236,30 @@ func writeSummary(b *strings.Builder, r *audit.Report) {
 }
 
 // writeGenerators prints the first twenty workers.
-func writeGenerators(b *strings.Builder, workers []audit.Worker) {
+func writeGenerators(w io.Writer, workers []audit.Worker) {
 	const most = 20
-	table := tabwriter.NewWriter(b, 0, 0, 2, ' ', 0)
+	table := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(table, "\nWORKER\tIDS\tA SECOND\tFIRST\tLAST")
-	for _, w := range workers[:min(len(workers), most)] {
-		fmt.Fprintf(table, "%s\t%d\t%d\t%s\t%s\n", w.Worker, w.IDs, w.PerSecond,
-			timetext.Second(w.First.Time), timetext.Second(w.Last.Time))
+	for _, one := range workers[:min(len(workers), most)] {
+		fmt.Fprintf(table, "%s\t%d\t%d\t%s\t%s\n", one.Worker, one.IDs, one.PerSecond,
+			timetext.Second(one.First.Time), timetext.Second(one.Last.Time))
 	}
-	_ = table.Flush() // into b
+	_ = table.Flush()
 
 	if len(workers) > most {
-		fmt.Fprintf(b, "and %d more workers, see --json\n", len(workers)-most)
+		fmt.Fprintf(w, "and %d more workers, see --json\n", len(workers)-most)
 	}
 }
 
-func writeFinding(b *strings.Builder, f audit.Finding) {
-	fmt.Fprintf(b, "\n%s: %d", f.Kind, f.Count)
+func writeFinding(w io.Writer, f audit.Finding) {
+	fmt.Fprintf(w, "\n%s: %d", f.Kind, f.Count)
 	if f.Example != 0 {
-		b.WriteString(", such as " + f.Example.String())
+		fmt.Fprintf(w, ", such as %v", f.Example)
 	}
 	if len(f.Workers) > 0 {
-		b.WriteString(", worker " + strings.Join(f.Workers, ", "))
+		fmt.Fprintf(w, ", worker %s", strings.Join(f.Workers, ", "))
 	}
-	b.WriteString("\n" + wrap("  shows  ", f.Shows) + wrap("  do     ", f.Do))
+	fmt.Fprintf(w, "\n%s%s", wrap("  shows  ", f.Shows), wrap("  do     ", f.Do))
 }
 
 // rowReader turns values into rows.
@@ -308,26 +300,17 @@ type notID struct {
 
 func (e notID) Error() string { return reasonOf(e.text, e.err) }
 
-// words returns the words of the standard input.
-func (p *rowReader) words(ctx context.Context, s streams) iter.Seq2[audit.Row, error] {
-	return func(yield func(audit.Row, error) bool) {
-		errStopped := errors.New("stopped")
-		noWait := func() error { return nil }
-		err := s.eachWord(ctx, noWait, func(word string, _ int) error {
-			if !yield(p.row(word, readID), nil) {
-				return errStopped
-			}
-			return nil
-		})
-
-		switch {
-		case err == nil, errors.Is(err, errStopped):
-			return
-		case errors.Is(err, errNoInput):
-			err = fmt.Errorf("%w; for a table give --table", err)
-		}
-		yield(audit.Row{}, err)
+// words passes on the words of the standard input.
+func (p *rowReader) words(ctx context.Context, s streams, take func(audit.Row)) error {
+	noWait := func() error { return nil }
+	err := s.eachWord(ctx, noWait, func(word string, _ int) error {
+		take(p.row(word, readID))
+		return nil
+	})
+	if errors.Is(err, errNoInput) {
+		err = fmt.Errorf("%w; for a table give --table", err)
 	}
+	return err
 }
 
 // auditTable is a table with IDs.
@@ -368,7 +351,7 @@ func (t *auditTable) read(ctx context.Context, dsn string, p *rowReader, a *audi
 	} else {
 		source.Local = isLocal(s.dialect, types[1].DatabaseTypeName())
 	}
-	source.Rows = p.rows(rows, t.by != "")
+	source.Rows = func(take func(audit.Row)) error { return p.rows(rows, t.by != "", take) }
 	return a.Read(source)
 }
 
@@ -393,33 +376,23 @@ func (t *auditTable) query(dialect sqldb.Dialect) string {
 	return "SELECT " + columns + " FROM " + table + " ORDER BY " + order
 }
 
-// rows returns the rows of a query, which has a second column with --by.
-func (p *rowReader) rows(rows *sql.Rows, hasBy bool) iter.Seq2[audit.Row, error] {
-	return func(yield func(audit.Row, error) bool) {
-		var value, by any
-		into := []any{&value}
-		if hasBy {
-			into = append(into, &by)
-		}
-
-		for rows.Next() {
-			if err := rows.Scan(into...); err != nil {
-				yield(audit.Row{}, err)
-				return
-			}
-
-			row := p.row(value, parseID)
-			if hasBy {
-				row.Unordered = by == nil
-			}
-			if !yield(row, nil) {
-				return
-			}
-		}
-		if err := rows.Err(); err != nil {
-			yield(audit.Row{}, err)
-		}
+// rows passes on the rows of a query, which has a second column with --by.
+func (p *rowReader) rows(rows *sql.Rows, hasBy bool, take func(audit.Row)) error {
+	var value, by any
+	into := []any{&value}
+	if hasBy {
+		into = append(into, &by)
 	}
+
+	for rows.Next() {
+		if err := rows.Scan(into...); err != nil {
+			return err
+		}
+		row := p.row(value, parseID)
+		row.Unordered = hasBy && by == nil
+		take(row)
+	}
+	return rows.Err()
 }
 
 // isLocal reports whether the values of a type can be local times. MySQL prints a TIMESTAMP so, but sorts by UTC.

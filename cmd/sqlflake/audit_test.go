@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"database/sql"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -38,9 +39,13 @@ func text(ids []snowflake.ID) string {
 
 func (s site) exec(t *testing.T, query string) {
 	t.Helper()
-	if _, err := s.pool.ExecContext(t.Context(), query); err != nil {
-		t.Fatal(err)
-	}
+	execSQL(t, s.pool, query)
+}
+
+func execSQL(t *testing.T, db *sql.DB, query string, args ...any) {
+	t.Helper()
+	_, err := db.ExecContext(t.Context(), query, args...)
+	must(t, err)
 }
 
 // insert writes IDs, with the order in which they were issued.
@@ -221,17 +226,13 @@ func TestAnAuditReadsTables(t *testing.T) {
 func (s site) auditsLocalTimes(t *testing.T) {
 	t.Helper()
 	berlin, err := time.LoadLocation("Europe/Berlin")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	kind := map[string]string{"postgres": "timestamp", "mariadb": "datetime", "sqlite": "text"}[s.Name]
 	s.exec(t, "CREATE TABLE night (id bigint, created_at "+kind+")")
 	for i := range 54 {
 		at := time.Date(2026, 10, 25, 0, 0, 200*i, 0, time.UTC)
 		id, err := snowflake.Default().Compose(snowflake.Parts{Time: at})
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		s.exec(t, fmt.Sprintf("INSERT INTO night VALUES (%d, '%s')", id, at.In(berlin).Format(time.DateTime)))
 	}
 
@@ -248,20 +249,12 @@ func (s site) auditsLocalTimes(t *testing.T) {
 // sqliteWith returns the DSN of a new database with IDs in the tables of the test.
 func sqliteWith(t *testing.T, path string, ids []snowflake.ID) string {
 	t.Helper()
-	if err := os.WriteFile(path, nil, 0o600); err != nil {
-		t.Fatal(err)
-	}
-	d, err := openDatabase(t.Context(), "sqlite:"+path, "snowflake_")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer d.close()
-	s := site{database: d}
+	s := newSQLite(t, path)
 	s.exec(t, "CREATE TABLE back (id bigint, at bigint)")
 	if len(ids) > 0 {
 		s.insert(t, "back", ids)
 	}
-	return "sqlite:" + path
+	return s.DSN
 }
 
 // endsItsQuery interrupts an audit, and holds that the server has ended its query by then.
@@ -271,9 +264,7 @@ func (s site) endsItsQuery(t *testing.T) {
 	s.exec(t, "CREATE VIEW "+name+" AS SELECT 1 AS id FROM pg_sleep(100)")
 	queries := func() (n int) {
 		query := "SELECT count(*) FROM pg_stat_activity WHERE state = 'active' AND pid <> pg_backend_pid() AND query LIKE $1"
-		if err := s.pool.QueryRowContext(t.Context(), query, "%"+name+"%").Scan(&n); err != nil {
-			t.Fatal(err)
-		}
+		must(t, s.pool.QueryRowContext(t.Context(), query, "%"+name+"%").Scan(&n))
 		return n
 	}
 	ctx, interrupt := context.WithCancel(t.Context())
@@ -325,46 +316,30 @@ note: without the order of issue, steps back can't be seen, nor two generators
 note: equal IDs that a primary key refused are in no table: look for unique
       violations in the logs
 `})
-	if r := do(t, text(ids), "audit"); r.code != exitOK || !strings.Contains(r.out, "\n0 findings\n") || !strings.Contains(r.out, "guessed: with it the latest IDs are of 2026-11-22") {
-		t.Errorf("%+v", r)
-	}
+	do(t, text(ids), "audit").says(t, exitOK, "\n0 findings\n", "guessed: with it the latest IDs are of 2026-11-22")
 	t.Setenv("SQLFLAKE_DSN", "sqlite:none.db")
 	do(t, "", "audit").fails(t, exitFailed, "there is no ID in the standard input; for a table give --table")
 	t.Setenv("SQLFLAKE_DSN", "")
 	t.Setenv("SQLFLAKE_WITH", "sqlite:none.db") // for tables
-	if r := do(t, text(ids), "audit"); r.code != exitOK {
-		t.Errorf("%+v", r)
-	}
+	do(t, text(ids), "audit").says(t, exitOK)
 	t.Setenv("SQLFLAKE_WITH", "")
 	// The time is not in the highest bits, so the greatest ID is not the latest.
 	above, ahead := "epoch=2025-01-01T00:00:00Z tick=1ms worker:10 time:41 sequence:12", int64(59874000060)<<12 // a minute after now
-	if r := do(t, fmt.Sprintln(ahead|1<<53, int64(59_000_000_000)<<12|1000<<53), "audit", "--layout", above); !strings.Contains(r.out, "2026-11-24T23:40:00.06Z\n") {
-		t.Errorf("%+v", r)
-	}
+	do(t, fmt.Sprintln(ahead|1<<53, int64(59_000_000_000)<<12|1000<<53), "audit", "--layout", above).says(t, exitFindings, "2026-11-24T23:40:00.06Z\n")
 	burst := do(t, fmt.Sprintln(ids[0], ids[0]+1, int64(1)<<53, "1 2 3"), "audit", "--layout", "epoch=2025-01-01T00:00:00Z tick=1s time:41 worker:20 sequence:1")
-	for _, want := range []string{"(100.0% of the ceiling)", "2^53     is reached by 3 of the IDs", "\ncounter: 3, such as 1\n"} {
-		if !strings.Contains(burst.out, want) {
-			t.Errorf("want %q: %s", want, burst.out)
-		}
-	}
+	burst.says(t, exitFindings, "(100.0% of the ceiling)", "2^53     is reached by 3 of the IDs", "\ncounter: 3, such as 1\n")
 	// The page is the same each time, with workers in the order of numbers.
 	back := append(someIDs(20, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1, 0), someIDs(25, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1, 0)...)
 	first := do(t, text(back), "audit", "--order", "issue", "--layout", "default")
-	if want := fmt.Sprintf("step_back: 12, such as %v, worker 0, 1, 2, 3, 4, 5, 6, 7, 8, 9\n", someIDs(25, 0)[0]); !strings.Contains(first.out, want) {
-		t.Errorf("want %q: %s", want, first.out)
-	}
+	first.says(t, exitFindings, fmt.Sprintf("step_back: 12, such as %v, worker 0, 1, 2, 3, 4, 5, 6, 7, 8, 9\n", someIDs(25, 0)[0]))
 	do(t, text(back), "audit", "--order", "issue", "--layout", "default").check(t, first)
 	for _, future := range []string{"2027-01-01", "2027-01-01T00:00:00Z"} {
 		do(t, text(ids), "audit", "--since", future).fails(t, exitUsage, "--since "+future+" is in the future")
 	}
 	do(t, "", "audit", "--table", "orders", "--by", "id").fails(t, exitUsage, "--by id")
 	years := "epoch=2025-01-01T00:00:00Z tick=1h time:41 worker:10 sequence:12" // a time.Time in JSON ends in 9999
-	if r := do(t, "9000000000000000000\n", "audit", "--json", "--layout", years); !strings.Contains(r.out, `"first": "244789986-11-15T02:00:00Z",`) {
-		t.Errorf("%+v", r)
-	}
-	if r := do(t, strconv.Itoa(1<<40)+"\n-3\n-4\n", "audit"); r.code != exitFindings || !strings.Contains(r.out, "layout: 1\n  shows  a guess that fits badly") {
-		t.Errorf("%+v", r)
-	}
+	do(t, "9000000000000000000\n", "audit", "--json", "--layout", years).says(t, exitFindings, `"first": "244789986-11-15T02:00:00Z",`)
+	do(t, strconv.Itoa(1<<40)+"\n-3\n-4\n", "audit").says(t, exitFindings, "layout: 1\n  shows  a guess that fits badly")
 	root := testCommand(strings.NewReader(text(ids)), &closedPipe{}, &strings.Builder{})
 	if code := run(t.Context(), root, []string{"audit", "--json"}); code != exitOK {
 		t.Errorf("a reader that ends early: %d", code)
@@ -374,9 +349,7 @@ note: equal IDs that a primary key refused are in no table: look for unique
 // TestIDsThatWereIssuedWhileAnAuditReadsAreNotOfTheFuture has a pipe that lasts an hour.
 func TestIDsThatWereIssuedWhileAnAuditReadsAreNotOfTheFuture(t *testing.T) {
 	id, err := snowflake.Default().Compose(snowflake.Parts{Time: now.Add(59 * time.Minute)})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	begin := now
 	var out strings.Builder
 	root := rootCommand(func() time.Time { return begin })

@@ -96,9 +96,7 @@ func TestNoPasswordIsPrinted(t *testing.T) {
 		do(t, "", append([]string{"workers", "--dsn"}, strings.Fields(dsn)...)...).fails(t, exitUsage, errSecret.Error())
 	}
 	postgres, err := pgx.ParseConfig(testdb.Postgres(t).DSN)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	for setting, code := range map[string]string{"im17=b": "42704", "datestyle=im17": "22023"} {
 		dsn := fmt.Sprintf("host=%s port=%d user=%s dbname=%s sslmode=disable password=a %s",
 			postgres.Host, postgres.Port, postgres.User, postgres.Database, setting)
@@ -130,14 +128,10 @@ func TestTheTablesOfLeasesAreThoseOfTheStore(t *testing.T) {
 			t.Fatalf("%+v", r)
 		}
 		for statement := range strings.SplitSeq(strings.TrimSuffix(r.out, ";\n"), ";") { // MySQL's driver refuses two
-			if _, err := s.pool.ExecContext(t.Context(), statement); err != nil {
-				t.Fatal(err)
-			}
+			s.exec(t, statement)
 		}
 		open(t, s)
-		if r := s.do(t, "workers"); !strings.Contains(r.out, "default: 1 held, 0 free") {
-			t.Errorf("%+v", r)
-		}
+		s.do(t, "workers").says(t, exitOK, "default: 1 held, 0 free")
 	})
 }
 
@@ -154,9 +148,7 @@ func TestTheScriptOfFunctionsRuns(t *testing.T) {
 	}
 	exec("--worker", "1023", "--namespace", lease.DefaultNamespace)
 	var id string
-	if err := db.QueryRowContext(t.Context(), "SELECT snowflake_next()::text").Scan(&id); err != nil {
-		t.Fatal(err)
-	}
+	must(t, db.QueryRowContext(t.Context(), "SELECT snowflake_next()::text").Scan(&id))
 	parsed, err := parseID(id, "decimal")
 	if worker := parsed >> 12 & 1023; err != nil || worker != 1023 {
 		t.Errorf("%s has worker %d, %v", id, worker, err)
@@ -165,17 +157,13 @@ func TestTheScriptOfFunctionsRuns(t *testing.T) {
 	if err := db.QueryRowContext(t.Context(), "SELECT snowflake_next()::text").Scan(&id); err == nil {
 		t.Error("snowflake_next was not dropped")
 	}
-	if r := do(t, "", "sql", "functions", "--dialect", "postgres", "--name", "orders"); !strings.Contains(r.out, `"public".orders_time(`) {
-		t.Errorf("%+v", r)
-	}
+	do(t, "", "sql", "functions", "--dialect", "postgres", "--name", "orders").says(t, exitOK, `"public".orders_time(`)
 	for _, command := range []string{"sql functions", "new"} {
 		if r := do(t, "", append(strings.Fields(command), "--help")...); strings.Contains(r.out, "(default -1)") {
 			t.Errorf("%s: %+v", command, r)
 		}
 	}
-	if r := do(t, "", "sql", "functions", "--dialect", "mariadb"); !strings.Contains(r.out, "DELIMITER") || !strings.Contains(r.out, "snowflake_time") {
-		t.Errorf("%+v", r)
-	}
+	do(t, "", "sql", "functions", "--dialect", "mariadb").says(t, exitOK, "DELIMITER", "snowflake_time")
 }
 
 // schemaOf returns the schema of the test, so that the server's others stay as they are.
@@ -190,21 +178,15 @@ func schemaOf(t *testing.T, db *sql.DB) (schema string) {
 // Whoever may only create objects in a schema of the search_path runs nothing as the person who uses the command.
 func TestNoCodeOfAStrangerRuns(t *testing.T) {
 	testdb.EachTrapped(t, func(t *testing.T, victim testdb.Trapped) {
-		if _, err := victim.Safe.ExecContext(t.Context(), `CREATE TABLE orders (id bigint PRIMARY KEY, at timestamptz);
-INSERT INTO orders VALUES (362387865600000, '2025-01-02 00:00:00Z'); CREATE TABLE events (id bigint PRIMARY KEY)`); err != nil {
-			t.Fatal(err)
-		}
+		execSQL(t, victim.Safe, `CREATE TABLE orders (id bigint PRIMARY KEY, at timestamptz);
+INSERT INTO orders VALUES (362387865600000, '2025-01-02 00:00:00Z'); CREATE TABLE events (id bigint PRIMARY KEY)`)
 		table := do(t, "", "sql", "leases", "--dialect", "postgres")
-		if _, err := victim.Open(t).ExecContext(t.Context(), table.out); err != nil {
-			t.Fatalf("%+v: %v", table, err)
-		}
+		execSQL(t, victim.Open(t), table.out)
 		opened, err := sqllease.Open(t.Context(), victim.Safe, sqldb.Postgres)
 		if err == nil {
 			err = opened.Close(t.Context())
 		}
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		for _, args := range [][]string{
 			{"new", "--dsn", victim.DSN},
 			{"workers", "--dsn", victim.DSN},
@@ -214,9 +196,7 @@ INSERT INTO orders VALUES (362387865600000, '2025-01-02 00:00:00Z'); CREATE TABL
 			{"partition", "plan", "--dsn", victim.DSN, "--unit", "day", "events"},
 			{"partition", "maintain", "--dsn", victim.DSN, "--unit", "day", "events"},
 		} {
-			if r := do(t, "", args...); r.code != exitOK {
-				t.Errorf("%q: %+v", args, r)
-			}
+			do(t, "", args...).says(t, exitOK)
 		}
 	})
 }
@@ -232,9 +212,7 @@ func TestATableIsAdoptedAndMaintained(t *testing.T) {
 			return
 		}
 		db := s.pool
-		if _, err := db.ExecContext(t.Context(), "CREATE TABLE events (id bigint PRIMARY KEY)"); err != nil {
-			t.Fatal(err)
-		}
+		s.exec(t, "CREATE TABLE events (id bigint PRIMARY KEY)")
 		do("plan").fails(t, exitFailed, `: plan `)
 		if r := do("plan"); strings.Contains(r.err, "partition: ") || !strings.Contains(r.err, "is not partitioned: \"sqlflake partition adopt\" changes that\n") {
 			t.Errorf("%+v", r)
@@ -245,10 +223,9 @@ func TestATableIsAdoptedAndMaintained(t *testing.T) {
 			if _, err := db.ExecContext(t.Context(), statement); err != nil || r.code != exitFailed {
 				t.Fatalf("%+v, %v", r, err)
 			}
-		} else if r := do("adopt --dry-run --sql"); r.code != exitOK || !strings.Contains(r.out, "PARTITION BY RANGE") {
-			t.Errorf("%+v", r)
-		} else if r := do("adopt"); r.code != exitOK || !strings.Contains(r.out, "partitions until 20") || !strings.Contains(r.out, "times in Europe/Berlin") {
-			t.Errorf("%+v", r)
+		} else {
+			do("adopt --dry-run --sql").says(t, exitOK, "PARTITION BY RANGE")
+			do("adopt").says(t, exitOK, "partitions until 20", "times in Europe/Berlin")
 		}
 		var plan planValue
 		r := do("plan --ahead 9 --json")
@@ -276,9 +253,7 @@ func TestATableIsAdoptedAndMaintained(t *testing.T) {
 		}
 		// What needs a person is an error, and the steps are printed.
 		name := "events_" + time.Date(plan.Now.Year(), plan.Now.Month()+11, 1, 0, 0, 0, 0, time.UTC).Format("2006_01")
-		if _, err := db.ExecContext(t.Context(), "CREATE TABLE "+name+" (id int)"); err != nil {
-			t.Fatal(err)
-		}
+		s.exec(t, "CREATE TABLE "+name+" (id int)")
 		r = do("maintain --ahead 11 --start now --retain 1 --idle 3 --grace 2h --keep")
 		if r.code != exitFailed || !strings.Contains(r.out, "create  events_20") || !strings.Contains(r.err, name+": a table of this name") {
 			t.Errorf("%+v", r)

@@ -221,11 +221,8 @@ func (s streams) eachWord(
 			}
 		}
 		line, readErr := in.ReadString('\n') // of any length
-		if number == 1 {
-			if isUTF16(line) {
-				return errUTF16
-			}
-			line = strings.TrimPrefix(line, "\ufeff")
+		if number == 1 && isUTF16(line) {
+			return errUTF16
 		}
 
 		if err := words.read(line, number); err != nil {
@@ -334,7 +331,7 @@ func isPunctuation(word string) bool {
 }
 
 func separates(r rune) bool {
-	return strings.ContainsRune(" \t\r\n\v\f\u00a0\u202f,;\"'`|│[](){}", r)
+	return strings.ContainsRune(" \t\r\n\v\f\u00a0\u202f\ufeff,;\"'`|│[](){}", r)
 }
 
 // idsOf returns the parts of a URL that are IDs, or the URL if there is none. Others are numbers of pages and the like.

@@ -49,9 +49,7 @@ func decoderCases(t *testing.T, command string) []decoderCase {
 	}
 	for _, tick := range []string{"10ms", "1s"} { // up to the years 14294 and 35 million
 		l, err := snowflake.ParseLayout("epoch=2025-01-01T00:00:00Z tick=" + tick + " time:50 worker:5 sequence:8")
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		layouts = append(layouts, l)
 	}
 	for range 1000 {
@@ -75,9 +73,7 @@ func decoderCases(t *testing.T, command string) []decoderCase {
 			for _, f := range l.Fields() {
 				if f.Name != snowflake.FieldTime {
 					value, err := l.Field(id, f.Name)
-					if err != nil {
-						t.Fatal(err)
-					}
+					must(t, err)
 					want[f.Name] = strconv.FormatInt(value, 10)
 				}
 			}
@@ -104,9 +100,7 @@ func runDecoders(t *testing.T, cases []decoderCase, program string, args ...stri
 		skip.Missing(t, "", "%v", err)
 	}
 	input, err := json.Marshal(cases)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	cmd := exec.CommandContext(t.Context(), path, args...)
 	cmd.Stdin, cmd.Stderr = strings.NewReader(string(input)), os.Stderr
 	out, err := cmd.Output()
@@ -159,43 +153,34 @@ for c in json.load(sys.stdin):
 print(same, "decoders agree")`)
 }
 
-// Each text is refused, or read as the number.
+// Each text is refused, or read as the number, by the parser for all IDs and by the one for typed IDs.
 func TestPrintedParsersReadOnlyIDs(t *testing.T) {
 	const texts = `["0", "7", "175928847299117063", "9223372036854775807", "9223372036854775808", "007", "-5", "+5", " 7", "7\n", "1e3", "", ` +
 		`"٣", 7, 175928847299117060, null, true, "user_04W86BB0G4007", "user_84W86BB0G4007", "user_04w86bb0g4007", "order_04W86BB0G4007", "user_04W86BB0G4007F"]`
 	const want = "0 7 175928847299117063 9223372036854775807 - - - - - - - - - - - - - - - - - -\n" +
 		"- - - - - - - - - - - - - - - - - 175928847299117063 - - - -\n"
-	runParsers(t, texts, want, "--prefix", "user")
-	do(t, "", "ts", "--prefix", "User").fails(t, exitUsage, "letters a to z")
-}
-
-// runParsers checks what those of both languages return for a list of texts in JSON: a line of numbers, or - for an error,
-// by the one for all IDs, and another by the one for typed IDs.
-func runParsers(t *testing.T, texts, want string, args ...string) {
-	t.Helper()
-	js := typesOfTS.ReplaceAllString(do(t, "", append([]string{"ts"}, args...)...).out, "")
-	kind := args[1]
-	for program, script := range map[string]string{
-		"node": js + `
-for (const parse of [parseID, parse` + strings.ToUpper(kind[:1]) + kind[1:] + `ID])
-  console.log(` + texts + `.map((t) => { try { return parse(t) } catch { return "-" } }).join(" "));`,
-		"python3": do(t, "", append([]string{"py"}, args...)...).out + `
+	for program, script := range map[string][2]string{
+		"node": {"-e", typesOfTS.ReplaceAllString(do(t, "", "ts", "--prefix", "user").out, "") + `
+for (const parse of [parseID, parseTypedID])
+  console.log(` + texts + `.map((t) => { try { return parse(t) } catch { return "-" } }).join(" "));`},
+		"python3": {"-c", do(t, "", "py", "--prefix", "user").out + `
 import json
 def attempt(parse, text):
     try:
         return str(parse(text))
     except ValueError:
         return "-"
-for parse in (parse_id, parse_` + kind + `_id):
-    print(*[attempt(parse, t) for t in json.loads(r'''` + texts + `''')])`,
+for parse in (parse_id, parse_user_id):
+    print(*[attempt(parse, t) for t in json.loads(r'''` + texts + `''')])`},
 	} {
 		path, err := exec.LookPath(program)
 		if err != nil {
 			skip.Missing(t, "", "%v", err)
 		}
-		out, err := exec.CommandContext(t.Context(), path, map[string]string{"node": "-e", "python3": "-c"}[program], script).CombinedOutput()
+		out, err := exec.CommandContext(t.Context(), path, script[:]...).CombinedOutput()
 		if string(out) != want || err != nil {
 			t.Errorf("%s: %v\n%s\nwant\n%s", program, err, out, want)
 		}
 	}
+	do(t, "", "ts", "--prefix", "User").fails(t, exitUsage, "letters a to z")
 }

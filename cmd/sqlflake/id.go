@@ -15,29 +15,29 @@ import (
 // forms are the values of --from.
 var forms = []string{"auto", "decimal", "base32", "base62", "hex", "typed", "uuid"}
 
+// parsers read an ID of a form.
+var parsers = map[string]func(text string) (snowflake.ID, error){
+	"decimal": snowflake.Parse,
+	"base32":  notNegative(snowflake.ParseBase32),
+	"base62":  notNegative(snowflake.ParseBase62),
+	"hex":     parseHex,
+	"typed":   parseTyped,
+	"uuid": func(text string) (snowflake.ID, error) {
+		var id uuidkey.ID
+		err := id.Scan(text)
+		return snowflake.ID(id), err
+	},
+	"float": func(text string) (snowflake.ID, error) {
+		return 0, fmt.Errorf("%.40q is a floating-point number: the last digits of the ID are lost", text)
+	},
+}
+
 // parseID reads an ID of the form. Of two forms that a text could have, auto takes decimal digits first.
 func parseID(text, form string) (snowflake.ID, error) {
 	if form == "auto" {
 		form = formOf(text)
 	}
-
-	switch form {
-	case "base32":
-		return notNegative(text, snowflake.ParseBase32)
-	case "base62":
-		return notNegative(text, snowflake.ParseBase62)
-	case "hex":
-		return parseHex(text)
-	case "typed":
-		return parseTyped(text)
-	case "uuid":
-		var id uuidkey.ID
-		err := id.Scan(text)
-		return snowflake.ID(id), err
-	case "float":
-		return 0, fmt.Errorf("%.40q is a floating-point number: the last digits of the ID are lost", text)
-	}
-	return snowflake.Parse(text)
+	return parsers[form](text)
 }
 
 func parseHex(text string) (snowflake.ID, error) {
@@ -49,38 +49,37 @@ func parseHex(text string) (snowflake.ID, error) {
 }
 
 // notNegative parses a text of letters, which is often a word. A negative number is an error: no ID has such a text.
-func notNegative(text string, parse func(string) (snowflake.ID, error)) (snowflake.ID, error) {
-	id, err := parse(text)
-	if id < 0 {
-		return 0, fmt.Errorf("%.40q is not an ID: it is above the greatest one, %v", text, snowflake.ID(math.MaxInt64))
+func notNegative(parse func(string) (snowflake.ID, error)) func(string) (snowflake.ID, error) {
+	return func(text string) (snowflake.ID, error) {
+		id, err := parse(text)
+		if id < 0 {
+			err = fmt.Errorf("%.40q is not an ID: it is above the greatest one, %v", text, snowflake.ID(math.MaxInt64))
+		}
+		return max(id, 0), err
 	}
-	return id, err
 }
 
 func formOf(text string) string {
 	_, err := snowflake.Parse(text)
-	isDecimal := err == nil || errors.Is(err, snowflake.ErrRange)
-	isHex := strings.HasPrefix(text, "0x") || strings.HasPrefix(text, "0X")
-	hasDigit := strings.ContainsAny(text, "0123456789")
-	areDigits := strings.Trim(text, "0123456789") == ""
+	if err == nil || errors.Is(err, snowflake.ErrRange) {
+		return "decimal"
+	}
 
-	switch {
-	case isDecimal:
-		return "decimal"
-	case isHex:
-		return "hex"
-	case strings.Contains(text, "_"):
-		return "typed"
-	case len(text) == 36:
-		return "uuid"
-	case len(text) == 13:
-		return "base32"
-	case areDigits:
-		return "decimal"
-	case isFloat(text):
-		return "float"
-	case len(text) == 11 && hasDigit:
-		return "base62"
+	for _, f := range []struct {
+		fits bool
+		form string
+	}{
+		{strings.HasPrefix(text, "0x") || strings.HasPrefix(text, "0X"), "hex"},
+		{strings.Contains(text, "_"), "typed"},
+		{len(text) == 36, "uuid"},
+		{len(text) == 13, "base32"},
+		{strings.Trim(text, "0123456789") == "", "decimal"},
+		{isFloat(text), "float"},
+		{len(text) == 11 && strings.ContainsAny(text, "0123456789"), "base62"},
+	} {
+		if f.fits {
+			return f.form
+		}
 	}
 	return "decimal" // its error names the first character that is not a digit
 }
@@ -102,7 +101,7 @@ func parseTyped(text string) (snowflake.ID, error) {
 			text)
 	}
 
-	return notNegative(text[at+1:], snowflake.ParseBase32)
+	return notNegative(snowflake.ParseBase32)(text[at+1:])
 }
 
 // around matches what programs and chats write around an ID: id=1, <@1>, :1, 1n, 1L, 1::bigint.

@@ -61,26 +61,20 @@ func (o *layoutOptions) run(out io.Writer, now time.Time, args []string) error {
 
 	switch len(layouts) {
 	case 0:
-		return listPresets(out, now, o.json)
+		all := presetsAt(now)
+		return printResult(out, o.json, all, func(w io.Writer) { writeLayouts(w, "PRESET", all) })
 	case 1:
-		return describe(out, layouts[0], now, o.json)
+		d := describeLayout(layouts[0], now)
+		return printResult(out, o.json, d, d.write)
 	}
-	return o.compared(out, layouts[0], layouts[1], now)
-}
 
-// compared prints whether one layout can follow another one.
-func (o *layoutOptions) compared(out io.Writer, old, layout snowflake.Layout, now time.Time) error {
 	next := now.Truncate(time.Second).Add(time.Second)
 	until, _, err := parseTime(o.until, next, time.UTC)
 	if err != nil {
 		return usage("--until: %v", err)
 	}
-
-	d := compare(old, layout, until, now)
-	if o.json {
-		return writeJSON(out, d)
-	}
-	return d.write(out)
+	d := compare(layouts[0], layouts[1], until, now)
+	return printResult(out, o.json, d, d.write)
 }
 
 // description is the output of layout --json.
@@ -110,9 +104,9 @@ type fieldOf struct {
 	Max   int64  `json:"max"`
 }
 
-func describeLayout(l snowflake.Layout, now time.Time) description {
+func describeLayout(l snowflake.Layout, now time.Time) *description {
 	perTick := l.MaxSequence() + 1
-	d := description{
+	d := &description{
 		Layout: l.String(), Bits: l.Bits(), Max: strconv.FormatUint(1<<l.Bits()-1, 10),
 		Epoch: l.Epoch().Format(time.RFC3339Nano), End: l.End().Format(time.RFC3339Nano),
 		Years: math.Round(timetext.Years(now, l.End())*10) / 10, Tick: l.Tick().String(),
@@ -131,32 +125,35 @@ func describeLayout(l snowflake.Layout, now time.Time) description {
 }
 
 func (d *description) addNotes(l snowflake.Layout, now time.Time) {
-	note := func(when bool, text string) {
-		if when {
-			d.Notes = append(d.Notes, text)
+	for _, note := range []struct {
+		applies bool
+		text    string
+	}{
+		{d.ended, "its time has ended: it reads old IDs, and issues none"},
+		{
+			!d.ended && timetext.Years(now, l.End()) < 10,
+			"it issues IDs until " + l.End().Format(time.DateOnly) + " only",
+		},
+		{l.Epoch().After(now), "its time has not begun: it issues no IDs yet"},
+		{l.Bits() > 53, "its IDs can be above 2^53 - 1, which JavaScript rounds: send them as strings"},
+		{
+			d.Fields[0].Name != snowflake.FieldTime,
+			"the time is not the highest field: IDs do not sort by time, and a span of time has several ranges",
+		},
+		{
+			l.Period() > l.Tick(),
+			"IDs of several workers sort by time only from one period of " + l.Period().String() + " to the next",
+		},
+		{l.WorkerField() == "", "it has no worker: only one generator may issue its IDs"},
+	} {
+		if note.applies {
+			d.Notes = append(d.Notes, note.text)
 		}
 	}
-
-	endsSoon := !d.ended && timetext.Years(now, l.End()) < 10
-	note(d.ended, "its time has ended: it reads old IDs, and issues none")
-	note(endsSoon, "it issues IDs until "+l.End().Format(time.DateOnly)+" only")
-	note(l.Epoch().After(now), "its time has not begun: it issues no IDs yet")
-	note(l.Bits() > 53, "its IDs can be above 2^53 - 1, which JavaScript rounds: send them as strings")
-	note(d.Fields[0].Name != snowflake.FieldTime,
-		"the time is not the highest field: IDs do not sort by time, and a span of time has several ranges")
-	note(l.Period() > l.Tick(),
-		"IDs of several workers sort by time only from one period of "+l.Period().String()+" to the next")
-	note(l.WorkerField() == "", "it has no worker: only one generator may issue its IDs")
 }
 
-func describe(w io.Writer, l snowflake.Layout, now time.Time, asJSON bool) error {
-	d := describeLayout(l, now)
-	if asJSON {
-		return writeJSON(w, d)
-	}
-
-	var b strings.Builder
-	fmt.Fprintf(&b, `layout   %s
+func (d *description) write(w io.Writer) {
+	fmt.Fprintf(w, `layout   %s
 begins   %s
 ends     %s (%.1f years from now)
 workers  %d
@@ -165,38 +162,33 @@ greatest %s (%d bits)
 
 `, d.Layout, d.Epoch, d.End, d.Years, d.Workers, d.PerTick, d.Tick, d.PerSecond, d.Max, d.Bits)
 
-	table := tabwriter.NewWriter(&b, 0, 0, 2, ' ', tabwriter.AlignRight)
+	table := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
 	fmt.Fprintln(table, "FIELD\tBITS\tFROM BIT\tMAX\t")
 	for _, f := range d.Fields {
 		fmt.Fprintf(table, "%s\t%d\t%d\t%d\t\n", f.Name, f.Bits, f.First, f.Max)
 	}
-	_ = table.Flush() // into b
+	_ = table.Flush()
 
-	if len(d.Notes) > 0 {
-		b.WriteString("\n")
+	for i, note := range d.Notes {
+		if i == 0 {
+			fmt.Fprintln(w)
+		}
+		fmt.Fprint(w, wrap("note: ", note))
 	}
-	for _, note := range d.Notes {
-		b.WriteString(wrap("note: ", note))
-	}
-	_, err := io.WriteString(w, b.String())
-	return err
 }
 
-func listPresets(w io.Writer, now time.Time, asJSON bool) error {
-	var all []description
+// presetsAt describes all presets.
+func presetsAt(now time.Time) []*description {
+	var all []*description
 	for _, name := range snowflake.Presets() {
 		d := describeLayout(snowflake.MustPreset(name), now)
 		d.Name = name
 		all = append(all, d)
 	}
-
-	if asJSON {
-		return writeJSON(w, all)
-	}
-	return writeLayouts(w, "PRESET", all)
+	return all
 }
 
-func writeLayouts(w io.Writer, title string, all []description) error {
+func writeLayouts(w io.Writer, title string, all []*description) {
 	table := tabwriter.NewWriter(w, 0, 0, 1, ' ', 0) // two would make a line of 81 columns
 	fmt.Fprintln(table, title+"\tWORKERS\tENDS\tFIELDS")
 	for _, d := range all {
@@ -207,13 +199,13 @@ func writeLayouts(w io.Writer, title string, all []description) error {
 		}
 		fmt.Fprintf(table, "%s\t%d\t%s\t%s\n", d.Name, d.Workers, year, fields)
 	}
-	return table.Flush()
+	_ = table.Flush()
 }
 
 // difference is the output of layout OLD NEW --json.
 type difference struct {
-	Old   description      `json:"old"`
-	New   description      `json:"new"`
+	Old   *description     `json:"old"`
+	New   *description     `json:"new"`
 	Until timetext.Moment  `json:"until"`
 	From  *timetext.Moment `json:"from"` // null for never
 	Wait  string           `json:"wait,omitempty"`
@@ -270,20 +262,15 @@ func (d *difference) setEqual(old, layout snowflake.Layout, until time.Time) {
 	d.Equal, d.ID, d.Time = answer, id.String(), at.Format(time.RFC3339Nano)
 }
 
-func (d *difference) write(w io.Writer) error {
+func (d *difference) write(w io.Writer) {
 	d.Old.Name, d.New.Name = "OLD", "NEW"
-	if err := writeLayouts(w, "LAYOUT", []description{d.Old, d.New}); err != nil {
-		return err
-	}
-
-	text := fmt.Sprintf(`
+	writeLayouts(w, "LAYOUT", []*description{d.Old, d.New})
+	fmt.Fprintf(w, `
 If the last generator of OLD ends at %s,
 %sIs an ID that NEW issues at that time one of OLD?
 %s.
 `, d.Until.Format(time.RFC3339Nano), wrap("", d.start+"."), d.Equal)
 	if d.ID != "" {
-		text += d.ID + " is one of " + d.Time + " in OLD.\n"
+		fmt.Fprintln(w, d.ID, "is one of", d.Time, "in OLD.")
 	}
-	_, err := io.WriteString(w, text)
-	return err
 }

@@ -2,7 +2,6 @@ package main
 
 import (
 	"encoding/json"
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -35,9 +34,7 @@ note: its IDs can be above 2^53 - 1, which JavaScript rounds: send them as
 		"epoch=2030-01-01T00:00:00Z tick=1ms time:41 worker:10 sequence:2": "its time has not begun",
 		"epoch=2025-01-01T00:00:00Z tick=1ms shard:3 time:41 sequence:2":   "the time is not the highest field",
 	} {
-		if r := do(t, "", "layout", text); !strings.Contains(r.out, "note: "+want) || r.code != exitOK {
-			t.Errorf("%s: %+v", text, r)
-		}
+		do(t, "", "layout", text).says(t, exitOK, "note: "+want)
 	}
 	if r := do(t, "", "layout", "javascriptsafe"); strings.Contains(r.out, "note") {
 		t.Errorf("%+v", r)
@@ -83,9 +80,7 @@ yes, an old one.
 1093464313823232000 is one of 2017-05-23T00:00:00Z in OLD.
 `})
 	hours := "epoch=2025-01-01T00:00:00Z tick=1h time:41 worker:10 sequence:12"
-	if r := do(t, "", "layout", "--json", "twitter", hours); r.code != exitOK || !strings.Contains(r.out, `"from": "57788818-01-23T07:00:00Z"`) {
-		t.Errorf("%+v", r) // a time.Time in JSON ends in 9999
-	}
+	do(t, "", "layout", "--json", "twitter", hours).says(t, exitOK, `"from": "57788818-01-23T07:00:00Z"`) // a time.Time in JSON ends in 9999
 	for _, test := range []struct{ old, layout, from, equal, time string }{
 		{"baidu", longer, "", "yes, an old one", "2019-01-04T11:25:00Z"},
 		{"default", "default", "2026-11-22T21:40:01Z", "yes, unless the workers differ", "2026-11-22T21:40:01Z"},
@@ -105,24 +100,15 @@ yes, an old one.
 		if from != test.from || (d.Never == "") != (from != "") || d.Equal != test.equal || d.Time != test.time {
 			t.Errorf("%s, %s: %s", test.old, test.layout, r.out)
 		}
-		if r := do(t, "", "layout", test.old, test.layout); r.code != exitOK || !strings.Contains(r.out, "never follows") != (test.from != "") {
-			t.Errorf("%+v", r)
-		}
+		answer := map[bool]string{true: "may start at", false: "never follows"}[test.from != ""]
+		do(t, "", "layout", test.old, test.layout).says(t, exitOK, answer)
 	}
 }
 
 func TestTheLastTwoYearsOfALayoutAreALineOnStderr(t *testing.T) {
 	dir := t.TempDir()
-	dsn := "sqlite:" + filepath.Join(dir, "leases.db")
-	if err := os.WriteFile(filepath.Join(dir, "leases.db"), nil, 0o600); err != nil {
-		t.Fatal(err)
-	}
-	d, err := openDatabase(t.Context(), dsn, "snowflake_")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer d.close()
-	site{database: d}.migrate(t)
+	d := newSQLite(t, filepath.Join(dir, "leases.db"))
+	d.migrate(t)
 	for range 2 { // one line, not one for each worker
 		open(t, d)
 	}
@@ -139,7 +125,7 @@ func TestTheLastTwoYearsOfALayoutAreALineOnStderr(t *testing.T) {
 		{0, " has ended at 2094-09-07T15:47:35Z\n"},
 	} {
 		for what, command := range map[string]string{
-			"the namespace default": "workers --json --dsn " + dsn,
+			"the namespace default": "workers --json --dsn " + d.DSN,
 			"the namespace n":       "new --worker 7 --namespace n --state " + dir,
 			"snowflake_next":        "sql functions --dialect postgres --worker 7",
 		} {

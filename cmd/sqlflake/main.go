@@ -56,10 +56,11 @@ func run(ctx context.Context, root *cobra.Command, args []string) int {
 	if errors.Is(out.err, syscall.EPIPE) { // the reader has seen enough
 		return exitOK
 	}
-	return exitCode(ctx, c, err)
+	return exitCode(ctx, c, cmp.Or(out.err, err))
 }
 
-// output keeps the error of a write. A connection to a database can fail with EPIPE too, and that is a failure.
+// output keeps the error of a write, so that commands need not return it. A connection to a database can fail with
+// EPIPE too, and that is a failure.
 type output struct {
 	io.Writer
 	err error
@@ -91,11 +92,9 @@ func execute(ctx context.Context, root *cobra.Command, args []string) (*cobra.Co
 // unknownCommand returns an error if the first argument of a command with others below it is the name of none. Cobra
 // itself does so for the root only.
 func unknownCommand(c *cobra.Command, args []string) error {
-	if len(args) == 0 || !c.HasSubCommands() {
+	isName := len(args) > 0 && !strings.HasPrefix(args[0], "-") // else flags come first
+	if !isName || !c.HasSubCommands() {
 		return nil
-	}
-	if strings.HasPrefix(args[0], "-") {
-		return nil // flags come first
 	}
 
 	c.SuggestionsMinimumDistance = 2
@@ -178,18 +177,14 @@ func prepare(c *cobra.Command, args []string) error {
 
 // readEnvironment sets flags that were not given. It does not mark them as changed, so another flag may exclude them.
 func readEnvironment(flags *pflag.FlagSet) error {
-	for _, v := range [][2]string{
-		{"layout", "SQLFLAKE_LAYOUT"}, {"dsn", "SQLFLAKE_DSN"}, {"with", "SQLFLAKE_WITH"},
+	for name, variable := range map[string]string{
+		"layout": "SQLFLAKE_LAYOUT", "dsn": "SQLFLAKE_DSN", "with": "SQLFLAKE_WITH",
 	} {
-		name, variable := v[0], v[1]
 		f, value := flags.Lookup(name), os.Getenv(variable)
-		if f == nil || value == "" {
+		isOpen := f != nil && !f.Changed
+		if value == "" || !isOpen {
 			continue
 		}
-		if f.Changed {
-			continue // the flag itself is given
-		}
-
 		if err := f.Value.Set(value); err != nil {
 			return fmt.Errorf("%s: %w", variable, err)
 		}
@@ -211,11 +206,8 @@ func flagError(c *cobra.Command, err error) error {
 
 // version returns what the go command has written into the binary.
 func version() string {
-	module := "(unknown)"
-	if info, ok := debug.ReadBuildInfo(); ok {
-		module = info.Main.Version
-	}
-	return strings.Join([]string{module, runtime.Version(), runtime.GOOS + "/" + runtime.GOARCH}, " ")
+	info, _ := debug.ReadBuildInfo() // which each module has
+	return strings.Join([]string{info.Main.Version, runtime.Version(), runtime.GOOS + "/" + runtime.GOARCH}, " ")
 }
 
 // Exit codes. A command ends by what it returns:

@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 	"runtime"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -91,6 +92,15 @@ func (r result) fails(t *testing.T, code int, text string) {
 	}
 }
 
+// says checks the exit code, and that the output contains the texts.
+func (r result) says(t *testing.T, code int, texts ...string) {
+	t.Helper()
+	isMissing := func(text string) bool { return !strings.Contains(r.out, text) }
+	if r.code != code || slices.ContainsFunc(texts, isMissing) {
+		t.Errorf("exit code %d, output\n%s\nerrors\n%s\nwant %d, and %q", r.code, r.out, r.err, code, texts)
+	}
+}
+
 // commands returns the command and all below it.
 func commands(c *cobra.Command) []*cobra.Command {
 	all := []*cobra.Command{c}
@@ -142,9 +152,7 @@ func TestEveryCommandHasHelp(t *testing.T) {
 // TestShellsCompleteCommandsFlagsAndValues asks as the scripts do.
 func TestShellsCompleteCommandsFlagsAndValues(t *testing.T) {
 	for _, shell := range []string{"bash", "zsh", "fish", "powershell"} {
-		if r := do(t, "", "completion", shell); r.code != exitOK || !strings.Contains(r.out, "__complete") {
-			t.Errorf("%s: %+v", shell, r)
-		}
+		do(t, "", "completion", shell).says(t, exitOK, "__complete")
 	}
 	for line, want := range map[string]string{
 		"work": "workers", "workers m": "move", "decode --lay": "--layout", "decode --layout tw": "twitter", "layout tw": "twitter",
@@ -307,5 +315,13 @@ func TestAnInterruptEndsAReadThatWaits(t *testing.T) {
 	interrupt()
 	if got := <-code; got != exitInterrupted || !strings.Contains(errs.String(), "interrupted") {
 		t.Errorf("exit code %d, errors %s", got, &errs)
+	}
+}
+
+// must ends the test if there is an error.
+func must(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
 	}
 }

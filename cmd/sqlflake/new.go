@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bufio"
 	"context"
 	"errors"
 	"fmt"
@@ -20,15 +21,13 @@ import (
 
 type newOptions struct {
 	databaseOptions
-	layout    chosenLayout
-	count     int
-	worker    int64
-	state     string
-	namespace string
-	fields    []snowflake.Option
-	wait      time.Duration
-	as        string
-	json      bool
+	layout chosenLayout
+	count  int
+	worker int64
+	state  string
+	fields []snowflake.Option
+	wait   time.Duration
+	as     string
 }
 
 func newCommand(now func() time.Time) *cobra.Command {
@@ -53,7 +52,7 @@ has. After an error the IDs printed so far are valid.
 
 ` + dsnHelp,
 		Example: `  sqlflake new --dsn postgres://app@db/shop
-  sqlflake new --dsn postgres://app@db/shop --namespace orders -n 100 --json
+  sqlflake new --dsn postgres://app@db/shop -n 100 | sqlflake decode --json
   sqlflake new --worker 1023 --state ~/.sqlflake --as base32`,
 		Args: cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error { return o.run(c.Context(), streamsOf(c), now) },
@@ -64,16 +63,14 @@ has. After an error the IDs printed so far are valid.
 
 func (o *newOptions) addFlags(c *cobra.Command) {
 	layoutFlag(c, &o.layout)
-	o.databaseOptions.addFlags(c)
+	o.addOwnFlags(c)
 	c.Flags().IntVarP(&o.count, "count", "n", 1, "`number` of IDs")
 	c.Flags().Int64Var(&o.worker, "worker", 0, "`number` of a worker that nobody else has; needs --state")
 	c.Flags().StringVar(&o.state, "state", "", "`folder` with the state of --worker")
-	c.Flags().StringVar(&o.namespace, "namespace", lease.DefaultNamespace, "`name` of the namespace")
 	c.Flags().Func("field", "`field=number` of the layout, such as datacenter=3, for each but the worker", o.setField)
 	c.Flags().DurationVar(&o.wait, "wait", 30*time.Second, "how long to wait for a free worker")
 	choiceFlag(c, &o.as, "as", "`form` of the output: decimal, base32 or base62 (default decimal)",
 		"decimal", "base32", "base62")
-	c.Flags().BoolVar(&o.json, "json", false, "print a JSON object a line, with IDs as strings and their fields")
 
 	c.MarkFlagsRequiredTogether("worker", "state")
 	c.MarkFlagsMutuallyExclusive("dsn", "worker")
@@ -157,35 +154,24 @@ func (o *newOptions) lease(ctx context.Context, store leasestore.Store, opts []l
 	return l, err
 }
 
+// textForms are the values of --as.
+var textForms = map[string]func(snowflake.ID) string{
+	"decimal": snowflake.ID.String, "base32": snowflake.ID.Base32, "base62": snowflake.ID.Base62,
+}
+
 // issue makes the IDs, and prints each one.
 func (o *newOptions) issue(ctx context.Context, w io.Writer, l *lease.Lease) (err error) {
-	out := newRows(w, "json", time.UTC, &o.layout)
-	defer func() { err = errors.Join(err, out.w.Flush()) }()
+	out, text := bufio.NewWriterSize(w, 64<<10), textForms[o.as]
+	defer func() { err = errors.Join(err, out.Flush()) }()
 
 	for range o.count {
 		id, err := l.Generator().NextContext(ctx)
 		if err != nil {
 			return err
 		}
-		if err := o.print(out, id); err != nil {
+		if _, err := out.WriteString(text(id) + "\n"); err != nil {
 			return err
 		}
 	}
 	return nil
-}
-
-func (o *newOptions) print(out *rows, id snowflake.ID) error {
-	if o.json {
-		return out.add(o.layout.Layout, id, "")
-	}
-
-	text := id.String()
-	switch o.as {
-	case "base32":
-		text = id.Base32()
-	case "base62":
-		text = id.Base62()
-	}
-	_, err := out.w.WriteString(text + "\n")
-	return err
 }

@@ -180,10 +180,8 @@ func (o *partitionOptions) run(ctx context.Context, s streams, now time.Time, ta
 	defer t.pool.Close()
 
 	plan, err := do(ctx, t)
-	if plan == nil {
-		return forCommand(err)
-	}
-	if err == nil || len(plan.Steps) > 0 {
+	hasResult := err == nil || plan != nil && len(plan.Steps) > 0
+	if hasResult {
 		err = errors.Join(err, t.write(s.out, plan, o.format))
 	}
 	return forCommand(err)
@@ -254,15 +252,10 @@ func (t *partitioned) done(ctx context.Context, steps []partition.Step, err erro
 // write prints a plan in the format.
 func (t *partitioned) write(w io.Writer, plan *partition.Plan, format string) error {
 	text := plan.String()
-	switch format {
-	case "json":
-		return writeJSON(w, t.value(plan))
-	case "sql":
+	if format == "sql" {
 		text = statementsOf(plan)
 	}
-
-	_, err := io.WriteString(w, text)
-	return err
+	return printResult(w, format == "json", t.value(plan), func(w io.Writer) { fmt.Fprint(w, text) })
 }
 
 func statementsOf(plan *partition.Plan) string {

@@ -15,9 +15,7 @@ import (
 func start(t *testing.T, stdin io.Reader, args ...string) (cmd *exec.Cmd, out io.Closer) {
 	t.Helper()
 	self, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	cmd = exec.CommandContext(t.Context(), self, args...)
 	cmd.Env = append(os.Environ(), commandVariable+"=1")
 	cmd.Stdin = stdin
@@ -28,9 +26,7 @@ func start(t *testing.T, stdin io.Reader, args ...string) (cmd *exec.Cmd, out io
 	if err == nil {
 		_, err = bufio.NewReader(pipe).ReadString('\n')
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return cmd, pipe
 }
 
@@ -45,17 +41,13 @@ func TestAPipeThatIsClosedEarlyLeavesNoWorkerBehind(t *testing.T) {
 
 func TestAnInterruptEndsTheProcess(t *testing.T) {
 	in, feed, err := os.Pipe()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	defer func() { _, _ = in.Close(), feed.Close() }()
 	if _, err := feed.WriteString("175928847299117063\n"); err != nil {
 		t.Fatal(err)
 	}
 	cmd, _ := start(t, in, "decode") // it reads, and waits for more
-	if err := cmd.Process.Signal(os.Interrupt); err != nil {
-		t.Fatal(err)
-	}
+	must(t, cmd.Process.Signal(os.Interrupt))
 	_ = cmd.Wait()
 	if code := cmd.ProcessState.ExitCode(); code != exitInterrupted {
 		t.Errorf("exit code %d, want %d", code, exitInterrupted)

@@ -71,7 +71,11 @@ func (o *rangeOptions) run(s streams, now time.Time, args []string) error {
 		fmt.Fprintf(s.errs, "note: the layout has times from %s to %s only\n",
 			o.layout.Epoch().Format(time.RFC3339), o.layout.End().Format(time.RFC3339))
 	}
-	return found.write(s.out, o.format)
+	if o.format == "where" {
+		fmt.Fprintln(s.out, found.Where)
+		return nil
+	}
+	return printResult(s.out, o.format == "json", found, found.write)
 }
 
 // bounds is the output of range --json.
@@ -129,22 +133,13 @@ func conditionOf(column string, ranges []snowflake.Range) string {
 	return "(" + strings.Join(parts, " OR ") + ")"
 }
 
-func (b *bounds) write(w io.Writer, format string) (err error) {
-	switch format {
-	case "where":
-		_, err = fmt.Fprintln(w, b.Where)
-		return err
-	case "json":
-		return writeJSON(w, b)
-	}
-
-	_, err = fmt.Fprintf(w, `zone    %s
+func (b *bounds) write(w io.Writer) {
+	fmt.Fprintf(w, `zone    %s
 from    %s
 to      %s (not included)
 layout  %s
 where   %s
 `, b.Zone, inBoth(b.From.Time), inBoth(b.To.Time), b.Layout, b.Where)
-	return err
 }
 
 // inBoth prints the time in its zone, and in UTC if that is another one.
@@ -240,21 +235,14 @@ func beginOf(day time.Time, zone *time.Location) time.Time {
 
 // parseSpan reads a duration that may begin with days.
 func parseSpan(text string) (time.Duration, bool) {
-	var d time.Duration
 	if days, rest, ok := strings.Cut(text, "d"); ok {
 		n, err := strconv.ParseUint(days, 10, 16)
 		if err != nil {
 			return 0, false
 		}
-
-		d = time.Duration(n) * 24 * time.Hour
-		if rest == "" {
-			return d, true
-		}
-		text = rest
+		text = fmt.Sprintf("%dh%s", 24*n, rest)
 	}
 
-	rest, err := time.ParseDuration(text)
-	isPositive := text != "0" && rest > 0
-	return d + rest, err == nil && isPositive
+	d, err := time.ParseDuration(text)
+	return d, err == nil && d > 0
 }

@@ -11,15 +11,13 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/sqlflake/sqlflake/cmd/sqlflake/internal/timetext"
 	"github.com/sqlflake/sqlflake/snowflake/lease"
 	"github.com/sqlflake/sqlflake/snowflake/lease/sqllease"
 )
 
 type releaseOptions struct {
 	databaseOptions
-	namespace string
-	force     bool
+	force bool
 }
 
 func releaseCommand() *cobra.Command {
@@ -53,8 +51,7 @@ lease.Lease.Reserve, are never released: they have no lease to lose.
 		RunE: func(c *cobra.Command, args []string) error { return o.run(c.Context(), c.OutOrStdout(), args[0]) },
 	}
 
-	o.addFlags(c)
-	c.Flags().StringVar(&o.namespace, "namespace", lease.DefaultNamespace, "`name` of the namespace")
+	o.addOwnFlags(c)
 	c.Flags().BoolVar(&o.force, "force", false, "release a worker whose lease has not expired")
 	return c
 }
@@ -103,7 +100,7 @@ alive`, name, holder, expires)
 
 type moveOptions struct {
 	databaseOptions
-	namespace, to string
+	to string
 }
 
 func moveCommand() *cobra.Command {
@@ -133,10 +130,9 @@ run it again: it changes nothing if the namespace has the layout.
 		RunE:    func(c *cobra.Command, _ []string) error { return o.run(c.Context(), c.OutOrStdout()) },
 	}
 
-	o.addFlags(c)
+	o.addOwnFlags(c)
 	c.Flags().StringVar(&o.to, "to", "",
 		"`layout` after the move: a preset, or a text as \"sqlflake layout\" prints it (required)")
-	c.Flags().StringVar(&o.namespace, "namespace", lease.DefaultNamespace, "`name` of the namespace")
 	_ = c.MarkFlagRequired("to") // it exists
 	return c
 }
@@ -163,6 +159,6 @@ func (o *moveOptions) run(ctx context.Context, out io.Writer) error {
 	}
 
 	_, err = fmt.Fprintf(out, "namespace %q has the layout %q. Its IDs begin at %s.\n",
-		o.namespace, layout, timetext.Instant(start))
+		o.namespace, layout, start.UTC().Format(time.RFC3339Nano))
 	return err
 }

@@ -123,8 +123,13 @@ func streamsOf(c *cobra.Command) streams {
 	return streams{c.InOrStdin(), c.OutOrStdout(), c.ErrOrStderr()}
 }
 
-// writeJSON prints a value on several lines.
-func writeJSON(w io.Writer, value any) error {
+// printResult prints a value in JSON, on several lines, or by a function for people. An error of writing is in [output].
+func printResult(w io.Writer, asJSON bool, value any, write func(io.Writer)) error {
+	if !asJSON {
+		write(w)
+		return nil
+	}
+
 	encoder := json.NewEncoder(w)
 	encoder.SetEscapeHTML(false)
 	encoder.SetIndent("", "  ")
@@ -143,26 +148,16 @@ func printable(text string) string {
 
 // wrap breaks a text into lines of at most 80 columns, below each other and to the right of a title.
 func wrap(title, text string) string {
-	var b strings.Builder
-	b.WriteString(title)
-	column := len(title)
-
-	for i, word := range strings.Fields(text) {
-		width := utf8.RuneCountInString(word)
-		switch {
-		case i == 0:
-		case column+1+width > 80:
-			b.WriteString("\n" + strings.Repeat(" ", len(title)))
-			column = len(title)
-		default:
-			b.WriteString(" ")
-			column++
+	var done strings.Builder
+	line, gap := title, ""
+	for word := range strings.FieldsSeq(text) {
+		if gap != "" && utf8.RuneCountInString(line+gap+word) > 80 {
+			done.WriteString(line + "\n")
+			line, gap = strings.Repeat(" ", len(title)), ""
 		}
-
-		b.WriteString(word)
-		column += width
+		line, gap = line+gap+word, " "
 	}
-	return b.String() + "\n"
+	return done.String() + line + "\n"
 }
 
 // rows prints IDs as they come. A tabwriter would wait for the last one.

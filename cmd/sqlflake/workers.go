@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"io"
 	"slices"
-	"strings"
 	"text/tabwriter"
 	"time"
 
@@ -23,8 +22,7 @@ import (
 
 type workersOptions struct {
 	databaseOptions
-	namespace string
-	json      bool
+	json bool
 }
 
 func workersCommand(now func() time.Time) *cobra.Command {
@@ -47,15 +45,10 @@ the latest time of IDs that the holder may issue; and the program's version.
 		Args: cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error { return o.run(c.Context(), streamsOf(c), now()) },
 	}
-	o.addFlags(c)
+	o.addFlags(c, "", "only the namespace of this `name` (default all)")
 	c.Flags().BoolVar(&o.json, "json", false, "print JSON")
 	c.AddCommand(releaseCommand(), moveCommand())
 	return c
-}
-
-func (o *workersOptions) addFlags(c *cobra.Command) {
-	o.databaseOptions.addFlags(c)
-	c.Flags().StringVar(&o.namespace, "namespace", "", "only the namespace of this `name` (default all)")
 }
 
 func (o *workersOptions) run(ctx context.Context, s streams, now time.Time) error {
@@ -71,38 +64,31 @@ func (o *workersOptions) run(ctx context.Context, s streams, now time.Time) erro
 	}
 	warnEndings(s.errs, entries, now)
 
-	if o.json {
-		all := make([]holding, len(entries)) // [], not null
-		for i, e := range entries {
-			all[i] = holdingOf(e)
-		}
-		return writeJSON(s.out, all)
+	all := make([]holding, len(entries)) // [], not null
+	for i, e := range entries {
+		all[i] = holdingOf(e)
 	}
-	return writeWorkers(s.out, entries)
+	return printResult(s.out, o.json, all, func(w io.Writer) { writeWorkers(w, entries) })
 }
 
 // writeWorkers prints who holds which worker, and a line for each namespace. Times are in UTC.
-func writeWorkers(w io.Writer, entries []leasestore.Entry) error {
-	var b strings.Builder // has no errors
-	table := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
+func writeWorkers(w io.Writer, entries []leasestore.Entry) {
+	table := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(table, "NAMESPACE\tWORKER\tSTATE\tEXPIRES\tHOST\tPID")
-
 	for _, e := range entries {
 		fmt.Fprintf(table, "%s\t%d\t%s\t%s\t%s\t%d\n", printable(e.Namespace), e.Worker, stateOf(e),
 			timetext.Second(e.Expires), shortened(hostOf(e)), e.Holder.PID)
 	}
-	_ = table.Flush() // into b
+	_ = table.Flush()
 
-	writeTotals(&b, entries)
-	_, err := io.WriteString(w, b.String())
-	return err
+	if len(entries) > 0 {
+		fmt.Fprintln(w)
+	}
+	writeTotals(w, entries)
 }
 
 // writeTotals prints a line for each namespace.
-func writeTotals(b *strings.Builder, entries []leasestore.Entry) {
-	if len(entries) > 0 {
-		b.WriteString("\n")
-	}
+func writeTotals(w io.Writer, entries []leasestore.Entry) {
 	for len(entries) > 0 {
 		name, held, all := entries[0].Namespace, int64(0), int64(0)
 		for _, e := range entries {
@@ -115,11 +101,11 @@ func writeTotals(b *strings.Builder, entries []leasestore.Entry) {
 			}
 		}
 
-		fmt.Fprintf(b, "%s: %d held, %d free", printable(name), held, all-held)
+		fmt.Fprintf(w, "%s: %d held, %d free", printable(name), held, all-held)
 		if layout, err := snowflake.ParseLayout(latest(entries).Layout); err == nil {
-			fmt.Fprintf(b, ", %d never taken", layout.MaxWorker()+1-all)
+			fmt.Fprintf(w, ", %d never taken", layout.MaxWorker()+1-all)
 		}
-		b.WriteString("\n")
+		fmt.Fprintln(w)
 		entries = entries[all:]
 	}
 }
@@ -172,12 +158,18 @@ func holdingOf(e leasestore.Entry) holding {
 }
 
 // databaseOptions say where leases are.
-type databaseOptions struct{ dsn, tables string }
+type databaseOptions struct{ dsn, tables, namespace string }
 
-// addFlags adds --dsn and --tables.
-func (o *databaseOptions) addFlags(c *cobra.Command) {
+// addFlags adds --dsn, --tables and --namespace.
+func (o *databaseOptions) addFlags(c *cobra.Command, namespace, about string) {
 	dsnFlag(c, &o.dsn)
 	tablesFlag(c, &o.tables)
+	c.Flags().StringVar(&o.namespace, "namespace", namespace, about)
+}
+
+// addOwnFlags is for a command that needs a namespace.
+func (o *databaseOptions) addOwnFlags(c *cobra.Command) {
+	o.addFlags(c, lease.DefaultNamespace, "`name` of the namespace")
 }
 
 func tablesFlag(c *cobra.Command, prefix *string) {

@@ -30,9 +30,7 @@ func TestWorkersAreListed(t *testing.T) {
 			t.Errorf("%+v", r)
 		}
 		open(t, s, lease.WithNamespace("orders"), lease.WithVersion("v1.2.3"))
-		if err := open(t, s, lease.WithNamespace("orders")).Close(t.Context()); err != nil {
-			t.Fatal(err)
-		}
+		must(t, open(t, s, lease.WithNamespace("orders")).Close(t.Context()))
 		open(t, s, lease.WithNamespace("users"), lease.WithGenerator(snowflake.WithLayout(snowflake.MustPreset("wide"))))
 		r := s.do(t, "workers")
 		if !strings.HasPrefix(r.out, "NAMESPACE  WORKER  STATE") ||
@@ -64,12 +62,8 @@ func TestOnlyForceReleasesAHeldWorker(t *testing.T) {
 		if entry, err := s.entry(t.Context(), lease.DefaultNamespace, 0); err != nil || entry.Epoch != 1 {
 			t.Fatalf("changed without --force: %+v, %v", entry, err)
 		}
-		if r := s.do(t, "workers release 0 --force"); r.code != exitOK || !strings.HasPrefix(r.out, `worker 0 of namespace "default" is released.`) {
-			t.Fatalf("%+v", r)
-		}
-		if r := s.do(t, "workers release 0 --force"); r.code != exitOK || !strings.HasPrefix(r.out, `worker 0 of namespace "default" is free since `) {
-			t.Errorf("again: %+v", r)
-		}
+		s.do(t, "workers release 0 --force").says(t, exitOK, `worker 0 of namespace "default" is released.`)
+		s.do(t, "workers release 0 --force").says(t, exitOK, `worker 0 of namespace "default" is free since `)
 		if entry, err := s.entry(t.Context(), lease.DefaultNamespace, 0); err != nil || entry.Epoch != 2 || entry.Held {
 			t.Errorf("%+v, %v, want a free worker of epoch 2", entry, err)
 		}
@@ -81,21 +75,15 @@ func TestAReservedWorkerIsNotReleased(t *testing.T) {
 	db := target.Open(t)
 	functions, err := sqlfunc.New(snowflake.Default(), sqlfunc.WithSchema(schemaOf(t, db)), sqlfunc.WithWorker(1023),
 		sqlfunc.WithLeaseTables("", "default"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := functions.Install(t.Context(), db, "postgres"); err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
+	must(t, functions.Install(t.Context(), db, "postgres"))
 	do(t, "", "workers", "release", "--force", "1023", "--dsn", target.DSN).fails(t, exitFailed, "is reserved for SQL functions, ")
 }
 
 func TestAReservationIsShownAndNeverReleased(t *testing.T) {
 	eachDatabase(t, func(t *testing.T, s site) {
 		s.migrate(t)
-		if err := open(t, s).Reserve(t.Context(), 1023, "orders"); err != nil {
-			t.Fatal(err)
-		}
+		must(t, open(t, s).Reserve(t.Context(), 1023, "orders"))
 		r := s.do(t, "workers")
 		if strings.Count(r.out, " reserved ") != 2 || !strings.HasSuffix(r.out, "\ndefault: 2 held, 0 free, 1022 never taken\n") {
 			t.Errorf("%+v", r)
@@ -128,7 +116,7 @@ func TestTheTableOfWorkersIsForPeople(t *testing.T) {
 	}
 	entries[1].Holder = leasestore.Holder{Host: "shop-orders-7d9f8b6c5d-x2x4z", PID: 4711} // 80 columns have room for most pods
 	var out strings.Builder
-	err := writeWorkers(&out, entries)
+	writeWorkers(&out, entries)
 	want := `NAMESPACE        WORKER  STATE  EXPIRES               HOST                      PID
 default          0       held   2025-01-02T00:00:10Z  web-1                     4711
 default          1       free   -                     shop-orders…8b6c5d-x2x4z  4711
@@ -142,8 +130,8 @@ moved: 1 held, 1 free, 254 never taken
 odd: 0 held, 1 free
 "tabs\t4\theld": 0 held, 1 free
 `
-	if out.String() != want || err != nil {
-		t.Errorf("%v\n%s\nwant\n%s", err, out.String(), want)
+	if out.String() != want {
+		t.Errorf("%s\nwant\n%s", out.String(), want)
 	}
 }
 
@@ -155,9 +143,7 @@ func TestANamespaceMovesWhenNoWorkerIsHeld(t *testing.T) {
 		s.do(t, "workers move --to wide").fails(t, exitFailed, "nobody has used")
 		l := open(t, s)
 		s.do(t, "workers move --to wide").fails(t, exitFailed, "workers release --force 0")
-		if err := l.Close(t.Context()); err != nil {
-			t.Fatal(err)
-		}
+		must(t, l.Close(t.Context()))
 		s.do(t, "workers move --to javascriptsafe").fails(t, exitFailed, "can't move")
 		var first string
 		for range 2 { // the second one changes nothing
@@ -211,9 +197,7 @@ func twoRegions(t *testing.T) (regions [2]*region) {
 			}
 		})
 		db, err := sql.Open("pgx", s.DSN)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		t.Cleanup(func() { _ = db.Close() })
 		regions[i] = &region{[]string{"east", "west"}[i], s.DSN, db}
 	}
@@ -226,9 +210,7 @@ func twoRegions(t *testing.T) (regions [2]*region) {
 	}
 	for i, r := range regions {
 		other, err := url.Parse(regions[1-i].dsn)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		r.exec(t, "CREATE SUBSCRIPTION orders CONNECTION 'user=postgres dbname=postgres host="+other.Query().Get("host")+
 			"' PUBLICATION orders WITH (copy_data = false, origin = none)")
 	}
@@ -237,18 +219,14 @@ func twoRegions(t *testing.T) (regions [2]*region) {
 
 func (r *region) exec(t *testing.T, statement string) {
 	t.Helper()
-	if _, err := r.db.ExecContext(t.Context(), statement); err != nil {
-		t.Fatalf("%s: %s: %v", r.name, statement, err)
-	}
+	execSQL(t, r.db, statement)
 }
 
 // rows returns a hash of the rows.
 func (r *region) rows(t *testing.T) (hash string) {
 	t.Helper()
 	err := r.db.QueryRowContext(t.Context(), "SELECT md5(coalesce(string_agg(id || region, ',' ORDER BY id), '')) FROM orders").Scan(&hash)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return hash
 }
 
@@ -314,9 +292,7 @@ func TestRegionsWithTheirOwnSharesMergeWithoutAConflict(t *testing.T) {
 	if a, b := hashes(t, regions); a == b {
 		t.Fatal("the regions were not cut off from each other")
 	}
-	if r := compareRegions(t, regions, since); r.code != exitOK || !strings.Contains(r.out, "no worker is used by both") {
-		t.Errorf("each has its own share: %+v", r)
-	}
+	compareRegions(t, regions, since).says(t, exitOK, "no worker is used by both")
 	link(t, regions, true)
 	eventually(t, "both regions have the same rows", func() bool { a, b := hashes(t, regions); return a == b })
 	for _, r := range regions {

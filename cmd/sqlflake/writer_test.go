@@ -106,13 +106,9 @@ func inRegion(ctx context.Context, db *sql.DB, namespace string, first, last int
 func (w writer) start(t *testing.T) *running {
 	t.Helper()
 	text, err := json.Marshal(w)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	self, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	p := &running{writer: w, ended: make(chan struct{})}
 	p.cmd = exec.Command(self) // without a context, whose end would look like one of the kills
 	p.cmd.Env = append(os.Environ(), writerVariable+"="+string(text))
@@ -123,9 +119,7 @@ func (w writer) start(t *testing.T) *running {
 	if err == nil {
 		err = p.cmd.Start()
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	t.Cleanup(func() {
 		_ = p.cmd.Process.Kill() // most have ended
 		<-p.ended

@@ -1,8 +1,6 @@
 package report
 
 import (
-	"os"
-	"path/filepath"
 	"regexp"
 	"strings"
 	"testing"
@@ -18,55 +16,23 @@ func must(t *testing.T, err error) {
 	}
 }
 
-// sample has the kept results, and notes.
-func sample(t *testing.T) Report {
-	t.Helper()
+// The other forms are in this repository, where package main compares them.
+func TestTextHasFiguresAndNotes(t *testing.T) {
 	data, err := measure.ReadFolder("../../../results/storage.txt.gz")
 	must(t, err)
 	data.Records = append(data.Records, measure.Record{
-		Engine: "mariadb", Scenario: "children", Kind: "uuidv4", Round: 1,
-		Note: "there is no index",
+		Engine: "mariadb", Scenario: "children", Kind: "uuidv4", Round: 1, Note: "there is no index",
 	})
-	return New(data.Environment, data.Records)
-}
 
-func TestFolderHasEachForm(t *testing.T) {
-	dir, r := t.TempDir(), sample(t)
-	must(t, r.WriteFolder(dir))
-	must(t, r.WriteDocs(dir))
-	files := map[string]string{"text": r.Text()}
-	for _, name := range []string{"RESULTS.md", "table.md", "bytes.svg"} {
-		text, err := os.ReadFile(filepath.Join(dir, name))
-		must(t, err)
-		files[name] = string(text)
-	}
-
-	for name, wanted := range map[string][]string{
-		"RESULTS.md": {
-			`Time; 1ms to the server \| [0-9.]+ ms \| 0\.[0-9]+×▲`, "there is no index",
-		},
-		"table.md": {`PostgreSQL 15, one client \| 8 clients`},
-		"bytes.svg": {
-			"prefers-color-scheme:dark", `fill:#0b5fb8;fill:var\(--snow\)`, "full colour: indexes",
-			">one client<",
-		},
-		"text": {"there is no index", `22.6 B \(1.00×\)`, `[0-9] B \(1\.[0-9]+×▼\)`},
-	} {
-		for _, want := range wanted {
-			if !regexp.MustCompile(want).MatchString(files[name]) {
-				t.Errorf("%s has no %q:\n%s", name, want, files[name])
-			}
+	r := New(data.Environment, data.Records)
+	text := r.Text()
+	for _, want := range []string{"MariaDB, children, UUIDv4: there is no index", `22.6 B \(1.00×\)`, `[0-9] B \(1\.[0-9]+×▼\)`} {
+		if !regexp.MustCompile(want).MatchString(text) {
+			t.Errorf("no %q in\n%s", want, text)
 		}
 	}
-
-	files["postgres"], _, _ = strings.Cut(files["RESULTS.md"], "## PostgreSQL 18")
-	for name, no := range map[string]string{
-		"postgres": "Rows a second; 50,000 rows", // of children, where no key differs
-		"table.md": " B (",
-	} {
-		if strings.Contains(files[name], no) {
-			t.Errorf("%s has %q", name, no)
-		}
+	if !strings.Contains(r.markdown(), "* MariaDB, children, UUIDv4: there is no index\n") {
+		t.Error("RESULTS.md has no note")
 	}
 }
 

@@ -6,7 +6,6 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"iter"
 	"math"
 	"slices"
 	"strings"
@@ -31,7 +30,7 @@ type Options struct {
 
 // Source is the rows of one database, or of another input.
 type Source struct {
-	Rows   iter.Seq2[Row, error]
+	Rows   func(take func(Row)) error
 	Sorted bool // the IDs ascend
 
 	Local bool // with Options.By: that column can have local times
@@ -87,13 +86,7 @@ func (a *Audit) Read(s Source) error {
 	}
 	a.trustTimes(s)
 
-	for row, err := range s.Rows {
-		if err != nil {
-			return err
-		}
-		a.take(row, add)
-	}
-	return nil
+	return s.Rows(func(row Row) { a.take(row, add) })
 }
 
 // countsAtOnce reports whether the IDs come in the order in which they are counted. Otherwise, and without a layout,
@@ -125,9 +118,7 @@ func (a *Audit) take(row Row, add func(snowflake.ID)) {
 		a.nulls++
 	case row.Fault != nil:
 		a.notIDs++
-		if a.fault == nil {
-			a.fault = row.Fault
-		}
+		a.fault = cmp.Or(a.fault, row.Fault)
 	case row.Unordered:
 		a.unordered = append(a.unordered, row.ID)
 	default:
@@ -162,17 +153,13 @@ func (a *Audit) addAll(ctx context.Context) error {
 	slices.SortFunc(y, a.compare)
 
 	for len(x)+len(y) > 0 && ctx.Err() == nil {
-		isFirst := len(y) == 0
-		if !isFirst && len(x) > 0 {
-			isFirst = a.compare(x[0], y[0]) <= 0
-		}
-
-		if isFirst {
-			a.add(x[0], 0)
-			x = x[1:]
-		} else {
+		isSecond := len(x) == 0 || len(y) > 0 && a.compare(x[0], y[0]) > 0
+		if isSecond {
 			a.add(y[0], 1)
 			y = y[1:]
+		} else {
+			a.add(x[0], 0)
+			x = x[1:]
 		}
 	}
 	return ctx.Err()
@@ -183,12 +170,8 @@ func sample(ids []snowflake.ID) (some []snowflake.ID) {
 	const run, most = 1024, 65_536
 	every := len(ids)/most + 1
 
-	i := 0
-	for chunk := range slices.Chunk(ids, run) {
-		if i%every == 0 {
-			some = append(some, chunk...)
-		}
-		i++
+	for i := 0; i < len(ids); i += run * every {
+		some = append(some, ids[i:min(i+run, len(ids))]...)
 	}
 	return some
 }
@@ -214,11 +197,8 @@ type Guess struct {
 // candidates returns a Guess for each preset, not fitted to a sample yet.
 func candidates() (all []Guess) {
 	for _, name := range snowflake.Presets() {
-		g := Guess{Name: name, layout: snowflake.MustPreset(name)}
-		if name == "yitter" {
-			g.first = 5 // it reserves 0 to 4 for a clock that is set back
-		}
-		all = append(all, g)
+		first := map[string]int64{"yitter": 5}[name] // it reserves 0 to 4 for a clock that is set back
+		all = append(all, Guess{Name: name, layout: snowflake.MustPreset(name), first: first})
 	}
 	return all
 }

@@ -45,9 +45,7 @@ func (g *synthetic) issue(t testing.TB, tick int64) snowflake.ID {
 		g.last, g.seq = g.last+1, start
 	}
 	id, err := g.layout.Compose(snowflake.Parts{Time: g.layout.Start(g.last), Worker: g.worker, Sequence: g.seq})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return id
 }
 
@@ -129,20 +127,15 @@ func report(t testing.TB, o Options, rows []Row) *Report {
 	t.Helper()
 	o.Now = func() time.Time { return now }
 	a := New(o)
-	err := a.Read(Source{Rows: func(yield func(Row, error) bool) {
+	err := a.Read(Source{Rows: func(take func(Row)) error {
 		for _, row := range rows {
-			if !yield(row, nil) {
-				return
-			}
+			take(row)
 		}
+		return nil
 	}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	r, err := a.Report(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return r
 }
 
@@ -267,9 +260,7 @@ func TestALikenessOfAFaultIsNoFault(t *testing.T) {
 	l := snowflake.Default()
 	put := func(at time.Duration, worker, sequence int64) snowflake.ID {
 		id, err := l.Compose(snowflake.Parts{Time: now.Add(at - time.Hour), Worker: worker, Sequence: sequence})
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		return id
 	}
 	var jobs, back []snowflake.ID
@@ -370,9 +361,7 @@ func TestATableAtRestNeedsItsLayout(t *testing.T) {
 		l, old := snowflake.Default(), []snowflake.ID(nil)
 		for i := range 1000 {
 			id, err := l.Compose(snowflake.Parts{Time: now.Add(time.Duration(i)*time.Second - age), Worker: int64(i % 3)})
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			old = append(old, id)
 		}
 		if found := auditOf(t, "default", old, false, 0).counts(); len(found) > 0 {
@@ -387,9 +376,7 @@ func TestATableAtRestNeedsItsLayout(t *testing.T) {
 	for i := range 1800 {
 		at := time.Date(2014, 8, 11, 0, 0, i*800, i*1_234_567, time.UTC)
 		id, err := bits.Compose(snowflake.Parts{Time: at, Worker: int64(i*7%17 + 350), Sequence: int64(i % 3 / 2)})
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		tweets = append(tweets, id)
 	}
 	layout := auditOf(t, "", tweets, false, 0).Layout
@@ -405,5 +392,13 @@ func TestATableAtRestNeedsItsLayout(t *testing.T) {
 		if r := auditOf(t, "", ids, false, 0); r.counts()[kind] != 10_000 {
 			t.Errorf("%s: %+v", kind, r.counts())
 		}
+	}
+}
+
+// must ends the test if there is an error.
+func must(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
 	}
 }

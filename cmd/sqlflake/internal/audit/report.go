@@ -223,27 +223,39 @@ func (a *Audit) addGenerators(r *Report) {
 
 // addNotes adds what limits the findings.
 func (a *Audit) addNotes(r *Report) {
-	note := func(when bool, format string, args ...any) {
-		if when {
-			r.Notes = append(r.Notes, fmt.Sprintf(format, args...))
-		}
-	}
-
 	hasBoth := a.ids[0] > 0 && a.ids[1] > 0
 	sharesNothing := a.both.Count+a.shared.Count == 0
-	note(r.IDs == 0, "there are no IDs to look at")
-	note(hasBoth && sharesNothing,
-		"no ID is in both, and no worker is used by both: this shows nothing against a merge")
-
-	issued := a.opts.Issued
-	note(!issued,
-		"without the order of issue, steps back can't be seen, nor two generators that both start at 0 in each tick")
-	note(len(a.unordered) > 0, "%d rows without a value in the column of --by are not in the order", len(a.unordered))
-	note(issued, "descents of less than %v do not count, see --slack", a.slack)
-	note(a.noZone, "%s has no time zone. As a local time it steps back by an hour in autumn; if it is UTC, "+
-		"say --slack 10s", a.opts.By)
-
-	note(true, "equal IDs that a primary key refused are in no table: look for unique violations in the logs")
-	note(a.untracked > 0, "%d IDs are of further workers than the first %d: the layout is probably another one",
-		a.untracked, maxGenerators)
+	for _, note := range []struct {
+		applies bool
+		text    string
+	}{
+		{r.IDs == 0, "there are no IDs to look at"},
+		{
+			hasBoth && sharesNothing,
+			"no ID is in both, and no worker is used by both: this shows nothing against a merge",
+		},
+		{
+			!a.opts.Issued,
+			"without the order of issue, steps back can't be seen, nor two generators that both start at 0 in each tick",
+		},
+		{
+			len(a.unordered) > 0,
+			fmt.Sprintf("%d rows without a value in the column of --by are not in the order", len(a.unordered)),
+		},
+		{a.opts.Issued, fmt.Sprintf("descents of less than %v do not count, see --slack", a.slack)},
+		{
+			a.noZone, a.opts.By + " has no time zone. As a local time it steps back by an hour in autumn; if it is UTC, " +
+				"say --slack 10s",
+		},
+		{true, "equal IDs that a primary key refused are in no table: look for unique violations in the logs"},
+		{
+			a.untracked > 0,
+			fmt.Sprintf("%d IDs are of further workers than the first %d: the layout is probably another one",
+				a.untracked, maxGenerators),
+		},
+	} {
+		if note.applies {
+			r.Notes = append(r.Notes, note.text)
+		}
+	}
 }

@@ -20,14 +20,6 @@ func (m Moment) MarshalJSON() ([]byte, error) {
 	return json.Marshal(m.Format(time.RFC3339Nano))
 }
 
-// Instant prints a time in UTC with milliseconds. The zero time is "-".
-func Instant(t time.Time) string {
-	if t.IsZero() {
-		return "-"
-	}
-	return t.UTC().Format("2006-01-02T15:04:05.000Z")
-}
-
 // Second prints a time in UTC without fractions of a second. The zero time is "-".
 func Second(t time.Time) string {
 	if t.IsZero() {
