@@ -80,6 +80,14 @@ func audited(t *testing.T, r result) audit.Report {
 	return report
 }
 
+// reject prints a report that is wrong.
+func reject(t *testing.T, isWrong bool, r audit.Report) {
+	t.Helper()
+	if isWrong {
+		t.Errorf("%+v", r)
+	}
+}
+
 func TestAnAuditReadsTables(t *testing.T) {
 	eachDatabase(t, func(t *testing.T, s site) {
 		do := func(args string, want map[string]int64) audit.Report {
@@ -91,20 +99,17 @@ func TestAnAuditReadsTables(t *testing.T) {
 			return r
 		}
 		s.exec(t, "CREATE TABLE orders (id bigint, at bigint)")
-		if r := do("--table orders", nil); r.Rows != 0 || r.First != nil || r.Notes[0] != "there are no IDs to look at" || r.Layout.Guessed || r.Layout.Why != "" || r.End != "" {
-			t.Errorf("empty: %+v", r)
-		}
+		r := do("--table orders", nil)
+		reject(t, r.Rows != 0 || r.First != nil || r.Notes[0] != "there are no IDs to look at" || r.Layout.Guessed || r.Layout.Why != "" || r.End != "", r)
 		ids := someIDs(500, 3, 7)
 		s.insert(t, "orders", ids)
 		for _, layout := range []string{"", "--layout default"} {
-			if r := do("--table orders "+layout, nil); r.IDs != 1000 || len(r.Workers) != 2 || r.Workers[1].Worker != "7" || r.Workers[1].IDs != 500 ||
-				r.Greatest != ids[999] || r.Above53 != 1000 || r.Layout.Layout != snowflake.Default().String() || r.Layout.Guessed != (layout == "") {
-				t.Errorf("%q: %+v", layout, r)
-			}
+			r = do("--table orders "+layout, nil)
+			reject(t, r.IDs != 1000 || len(r.Workers) != 2 || r.Workers[1].Worker != "7" || r.Workers[1].IDs != 500 ||
+				r.Greatest != ids[999] || r.Above53 != 1000 || r.Layout.Layout != snowflake.Default().String() || r.Layout.Guessed != (layout == ""), r)
 		}
-		if r := do("--table orders --layout default --since 101s", nil); r.IDs != 82 || r.Rows != 1000 {
-			t.Errorf("%+v", r)
-		}
+		r = do("--table orders --layout default --since 101s", nil)
+		reject(t, r.IDs != 82 || r.Rows != 1000, r)
 		// Where the sequence is above the time, the least IDs are not the first.
 		var scattered []snowflake.ID
 		for i := range 500 {
@@ -129,13 +134,11 @@ func TestAnAuditReadsTables(t *testing.T) {
 		}
 		s.exec(t, "CREATE TABLE back (id bigint, at bigint)")
 		s.insert(t, "back", back)
-		if r := do("--table back --by at", map[string]int64{"step_back": 1}); r.Findings[0].Workers[0] != "7" || !strings.Contains(r.Findings[0].Shows, "by 29s at most") {
-			t.Errorf("%+v", r.Findings)
-		}
+		r = do("--table back --by at", map[string]int64{"step_back": 1})
+		reject(t, r.Findings[0].Workers[0] != "7" || !strings.Contains(r.Findings[0].Shows, "by 29s at most"), r)
 		s.exec(t, "INSERT INTO back VALUES ("+ids[1].String()+", NULL), ("+ids[999].String()+", NULL)") // sorted first or last
-		if r := do("--table back --by at", map[string]int64{"step_back": 1, "duplicate": 1}); !strings.HasPrefix(r.Notes[0], "2 rows without") {
-			t.Errorf("%+v", r)
-		}
+		r = do("--table back --by at", map[string]int64{"step_back": 1, "duplicate": 1})
+		reject(t, !strings.HasPrefix(r.Notes[0], "2 rows without"), r)
 		s.exec(t, "DELETE FROM back WHERE at IS NULL")
 		do("--table back", nil)
 		do("--table back --by at --slack 1m", nil)
@@ -147,9 +150,8 @@ func TestAnAuditReadsTables(t *testing.T) {
 		do("--table orders", bad)
 		s.exec(t, "CREATE TABLE texts (id varchar(36))")
 		s.exec(t, "INSERT INTO texts VALUES ('90000000000000000'), ('"+ids[0].String()+"'), ('10000000000000000'), ('0190b5a0-0000-7000-8000-000000000000'), (''), ('9223372036854775808')")
-		if r := do("--table texts --layout default", map[string]int64{"not_an_id": 3}); r.Greatest != ids[0] { // as texts 9... is greater
-			t.Errorf("%+v", r)
-		}
+		r = do("--table texts --layout default", map[string]int64{"not_an_id": 3}) // as texts 9... is greater
+		reject(t, r.Greatest != ids[0], r)
 		s.exec(t, "CREATE TABLE floats (id double precision)")
 		s.exec(t, "INSERT INTO floats VALUES (1.5e18)")
 		do("--table floats", map[string]int64{"not_an_id": 1})
@@ -157,15 +159,13 @@ func TestAnAuditReadsTables(t *testing.T) {
 		case "mariadb":
 			s.exec(t, "CREATE TABLE positive (id bigint unsigned)")
 			s.exec(t, "INSERT INTO positive VALUES (18446744073709551615), ("+ids[0].String()+")")
-			if r := do("--table positive --layout default", map[string]int64{"not_an_id": 1}); !strings.Contains(r.Findings[0].Shows, `"18446744073709551615" is not an ID`) {
-				t.Errorf("%+v", r)
-			}
+			r = do("--table positive --layout default", map[string]int64{"not_an_id": 1})
+			reject(t, !strings.Contains(r.Findings[0].Shows, `"18446744073709551615" is not an ID`), r)
 		case "sqlite": // a column of integers has texts, and sorts them as such
 			s.exec(t, "CREATE TABLE mixture (id int)")
 			s.exec(t, "INSERT INTO mixture VALUES ('"+ids[1].Base32()+"'), ('"+ids[0].Base32()+"'), ("+ids[999].String()+")")
-			if r := do("--table mixture --layout default", nil); r.Greatest != ids[999] {
-				t.Errorf("%+v", r)
-			}
+			r = do("--table mixture --layout default", nil)
+			reject(t, r.Greatest != ids[999], r)
 		case "postgres":
 			s.endsItsQuery(t)
 			s.exec(t, "CREATE TABLE forever AS SELECT "+ids[0].String()+" AS id, t::timestamptz AS at FROM (VALUES ('infinity'), ('-infinity')) v (t)")
@@ -178,9 +178,8 @@ func TestAnAuditReadsTables(t *testing.T) {
 		// A name with a dot.
 		quoted := map[string]string{"postgres": `"we.ird"`, "mariadb": "`we.ird`", "sqlite": "`we.ird`"}[s.Name]
 		s.exec(t, "CREATE TABLE "+quoted+" AS SELECT * FROM back")
-		if r := do(`--table "we.ird"`, nil); r.IDs != 1000 {
-			t.Errorf("%+v", r)
-		}
+		r = do(`--table "we.ird"`, nil)
+		reject(t, r.IDs != 1000, r)
 		s.auditsLocalTimes(t)
 
 		s.do(t, "audit --table nothing").fails(t, exitFailed, "Is this the database with the table?")
@@ -189,10 +188,8 @@ func TestAnAuditReadsTables(t *testing.T) {
 		// Two databases.
 		other := t.TempDir() + "/other.db"
 		eu := sqliteWith(t, other, someIDs(500, 8, 9))
-		do("--table back --with "+eu, nil)
-		if r := do("--table back --with "+eu, nil); r.IDs != 2000 || r.IDsWith != 1000 || !strings.Contains(r.Notes[0], "nothing against a merge") {
-			t.Errorf("%+v", r)
-		}
+		r = do("--table back --with "+eu, nil)
+		reject(t, r.IDs != 2000 || r.IDsWith != 1000 || !strings.Contains(r.Notes[0], "nothing against a merge"), r)
 		same := sqliteWith(t, t.TempDir()+"/same.db", append(someIDs(10, 9), someIDs(20, 3)...))
 		t.Setenv("SQLFLAKE_WITH", same)
 		do("--table back", map[string]int64{"shared_worker": 1, "in_both": 20})

@@ -252,14 +252,10 @@ func (d *difference) setEqual(old, layout snowflake.Layout, until time.Time) {
 	}
 
 	at := old.Time(id)
-	answer := "yes, unless the workers differ"
-	if at.Before(until) {
-		answer = "yes, an old one"
-	} else if at.After(until) {
-		answer = "no, but one that OLD would issue later"
-	}
-
-	d.Equal, d.ID, d.Time = answer, id.String(), at.Format(time.RFC3339Nano)
+	d.Equal = map[int]string{
+		-1: "yes, an old one", 0: "yes, unless the workers differ", 1: "no, but one that OLD would issue later",
+	}[at.Compare(until)]
+	d.ID, d.Time = id.String(), at.Format(time.RFC3339Nano)
 }
 
 func (d *difference) write(w io.Writer) {

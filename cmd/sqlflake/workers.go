@@ -111,13 +111,10 @@ func writeTotals(w io.Writer, entries []leasestore.Entry) {
 }
 
 func stateOf(e leasestore.Entry) string {
-	switch {
-	case !e.Held:
-		return "free"
-	case e.Reserved():
+	if e.Reserved() {
 		return "reserved"
 	}
-	return "held"
+	return map[bool]string{true: "held", false: "free"}[e.Held]
 }
 
 // shortened cuts the middle of a long text: the names of hosts differ at their beginning or at their end.

@@ -12,9 +12,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/sqlflake/sqlflake/contrib/sqlfunc"
 	"github.com/sqlflake/sqlflake/internal/dbserver"
-	"github.com/sqlflake/sqlflake/internal/testdb"
 	"github.com/sqlflake/sqlflake/snowflake"
 	"github.com/sqlflake/sqlflake/snowflake/lease"
 	"github.com/sqlflake/sqlflake/snowflake/lease/leasestore"
@@ -68,16 +66,6 @@ func TestOnlyForceReleasesAHeldWorker(t *testing.T) {
 			t.Errorf("%+v, %v, want a free worker of epoch 2", entry, err)
 		}
 	})
-}
-
-func TestAReservedWorkerIsNotReleased(t *testing.T) {
-	target := testdb.Postgres(t)
-	db := target.Open(t)
-	functions, err := sqlfunc.New(snowflake.Default(), sqlfunc.WithSchema(schemaOf(t, db)), sqlfunc.WithWorker(1023),
-		sqlfunc.WithLeaseTables("", "default"))
-	must(t, err)
-	must(t, functions.Install(t.Context(), db, "postgres"))
-	do(t, "", "workers", "release", "--force", "1023", "--dsn", target.DSN).fails(t, exitFailed, "is reserved for SQL functions, ")
 }
 
 func TestAReservationIsShownAndNeverReleased(t *testing.T) {

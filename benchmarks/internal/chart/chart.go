@@ -31,12 +31,7 @@ type Chart struct {
 }
 
 // at formats a coordinate.
-func at(v float64) string {
-	if math.IsNaN(v) || math.IsInf(v, 0) {
-		v = 0 // an invalid number would hide the whole picture
-	}
-	return strconv.FormatFloat(math.Round(v*10)/10, 'f', -1, 64)
-}
+func at(v float64) string { return strconv.FormatFloat(math.Round(v*10)/10, 'f', -1, 64) }
 
 func text(b *strings.Builder, class, anchor string, x, y float64, s string) {
 	if s == "" {
@@ -48,7 +43,7 @@ func text(b *strings.Builder, class, anchor string, x, y float64, s string) {
 
 func rect(b *strings.Builder, class string, x, y, width, height float64) {
 	fmt.Fprintf(b, `<rect class="%s" x="%s" y="%s" width="%s" height="%s"/>`+"\n",
-		class, at(x), at(y), at(max(width, 0)), at(height))
+		class, at(x), at(y), at(width), at(height))
 }
 
 // Bar is a row of a bar chart. Part of its value has the full colour, the rest is pale. Without a label it belongs to
