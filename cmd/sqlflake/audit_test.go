@@ -213,7 +213,7 @@ func TestAnAuditReadsTables(t *testing.T) {
 
 		ctx, interrupt := context.WithCancel(t.Context())
 		interrupt()
-		if code := run(ctx, testCommand(nil, &strings.Builder{}, &strings.Builder{}), []string{"audit", "--table", "orders"}); code != exitInterrupted {
+		if code := runCommand(ctx, testCommand(nil, &strings.Builder{}, &strings.Builder{}), []string{"audit", "--table", "orders"}); code != exitInterrupted {
 			t.Errorf("interrupted: %d", code)
 		}
 	})
@@ -273,7 +273,7 @@ func (s site) endsItsQuery(t *testing.T) {
 		interrupt()
 	}()
 	var errs strings.Builder
-	code := run(ctx, testCommand(nil, &strings.Builder{}, &errs), []string{"audit", "--table", name})
+	code := runCommand(ctx, testCommand(nil, &strings.Builder{}, &errs), []string{"audit", "--table", name})
 	if n := queries(); code != exitInterrupted || n > 0 {
 		t.Errorf("exit code %d, %d queries go on: %s", code, n, &errs)
 	}
@@ -338,7 +338,7 @@ note: equal IDs that a primary key refused are in no table: look for unique
 	do(t, "9000000000000000000\n", "audit", "--json", "--layout", years).says(t, exitFindings, `"first": "244789986-11-15T02:00:00Z",`)
 	do(t, strconv.Itoa(1<<40)+"\n-3\n-4\n", "audit").says(t, exitFindings, "layout: 1\n  shows  a guess that fits badly")
 	root := testCommand(strings.NewReader(text(ids)), &closedPipe{}, &strings.Builder{})
-	if code := run(t.Context(), root, []string{"audit", "--json"}); code != exitOK {
+	if code := runCommand(t.Context(), root, []string{"audit", "--json"}); code != exitOK {
 		t.Errorf("a reader that ends early: %d", code)
 	}
 }
@@ -359,7 +359,7 @@ func TestIDsThatWereIssuedWhileAnAuditReadsAreNotOfTheFuture(t *testing.T) {
 	}))
 	root.SetOut(&out)
 	root.SetErr(&out)
-	if code := run(t.Context(), root, []string{"audit", "--layout", "default"}); code != exitOK {
+	if code := runCommand(t.Context(), root, []string{"audit", "--layout", "default"}); code != exitOK {
 		t.Errorf("exit code %d\n%s", code, &out)
 	}
 }

@@ -245,7 +245,7 @@ func TestATableIsAdoptedAndMaintained(t *testing.T) {
 		ctx, interrupt := context.WithCancel(t.Context())
 		interrupt()
 		args := []string{"partition", "maintain", "--unit", "day", "events"}
-		if code := run(ctx, testCommand(nil, &out, &errs), args); code != exitInterrupted || out.Len() > 0 {
+		if code := runCommand(ctx, testCommand(nil, &out, &errs), args); code != exitInterrupted || out.Len() > 0 {
 			t.Errorf("interrupted: %d, %s%s", code, &out, &errs)
 		}
 		if s.Driver == "mysql" {

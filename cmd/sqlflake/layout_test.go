@@ -137,7 +137,7 @@ func TestTheLastTwoYearsOfALayoutAreALineOnStderr(t *testing.T) {
 			if c.says != "" {
 				want = "warning: the layout of " + what + c.says
 			}
-			if code := run(t.Context(), root, strings.Fields(command)); code != exitOK || out.String() == "" || errs.String() != want {
+			if code := runCommand(t.Context(), root, strings.Fields(command)); code != exitOK || out.String() == "" || errs.String() != want {
 				t.Errorf("%v left, %s: code %d, errors %q, want %q", c.left, command, code, &errs, want)
 			}
 		}

@@ -53,7 +53,7 @@ type result struct {
 func do(t *testing.T, stdin string, args ...string) result {
 	t.Helper()
 	var out, errs bytes.Buffer
-	code := run(t.Context(), testCommand(strings.NewReader(stdin), &out, &errs), args)
+	code := runCommand(t.Context(), testCommand(strings.NewReader(stdin), &out, &errs), args)
 	return result{out.String(), errs.String(), code}
 }
 
@@ -275,7 +275,7 @@ func TestAReaderThatEndsEarlyIsNoFailure(t *testing.T) {
 		for writes := range 2 {
 			var errs bytes.Buffer
 			root := testCommand(strings.NewReader(ids), &closedPipe{writes}, &errs)
-			if code := run(t.Context(), root, args); code != exitOK || errs.Len() > 0 {
+			if code := runCommand(t.Context(), root, args); code != exitOK || errs.Len() > 0 {
 				t.Errorf("%q after %d writes: exit code %d, errors %s", args, writes, code, &errs)
 			}
 		}
@@ -286,7 +286,7 @@ func TestAReaderThatEndsEarlyIsNoFailure(t *testing.T) {
 func TestABrokenPipeElsewhereIsAFailure(t *testing.T) {
 	var out, errs bytes.Buffer
 	root := testCommand(iotest.ErrReader(syscall.EPIPE), &out, &errs)
-	if code := run(t.Context(), root, []string{"decode", "--layout", "default"}); code != exitFailed || errs.Len() == 0 {
+	if code := runCommand(t.Context(), root, []string{"decode", "--layout", "default"}); code != exitFailed || errs.Len() == 0 {
 		t.Errorf("exit code %d, errors %s", code, &errs)
 	}
 }
@@ -301,7 +301,7 @@ func TestAnInterruptEndsAReadThatWaits(t *testing.T) {
 	var errs bytes.Buffer
 	code := make(chan int, 1)
 	go func() {
-		code <- run(ctx, testCommand(in, out, &errs), []string{"decode", "--csv", "--layout", "default"})
+		code <- runCommand(ctx, testCommand(in, out, &errs), []string{"decode", "--csv", "--layout", "default"})
 		_ = out.Close()
 	}()
 	if _, err := feed.Write([]byte("250374789863067648\n")); err != nil {

@@ -317,7 +317,7 @@ func compareRegions(t *testing.T, regions [2]*region, since string) result {
 	root := rootCommand(time.Now)
 	root.SetOut(&out)
 	root.SetErr(&errs)
-	code := run(t.Context(), root, []string{"audit", "--dsn", regions[0].dsn, "--with", regions[1].dsn, "--table", "orders", "--since", since, "--layout", "default"})
+	code := runCommand(t.Context(), root, []string{"audit", "--dsn", regions[0].dsn, "--with", regions[1].dsn, "--table", "orders", "--since", since, "--layout", "default"})
 	return result{out.String(), errs.String(), code}
 }
 
