@@ -74,6 +74,7 @@ func TestNextPageFollowsTheLastRow(t *testing.T) {
 		{gormplugin.Page{Limit: 2, After: 9}, rows(7, 9), 9, false, true},
 		{gormplugin.Page{Limit: 2, After: 9}, rows(7, 8), 9, false, true},
 		{gormplugin.Page{Limit: 2, After: 9, Desc: true}, rows(8, 10), 9, false, true},
+		{gormplugin.Page{Limit: 2, After: 9, Desc: true}, rows(10, 9), 9, false, true},
 	} {
 		next, more, err := gormplugin.NextPage(tt.page, tt.rows, func(id snowflake.ID) snowflake.ID { return id })
 		want := tt.page
