@@ -159,7 +159,7 @@ func TestFileOpensNoStatesThatItDoesNotNeed(t *testing.T) {
 		}
 		must(t, err)
 	}
-	wantGrant(t, f, fileRequest(30, 4), 0, 2, 0) // the worker that is free for the longest time
+	wantGrant(t, f, fileRequest(30, 4), 0, 0) // the worker that is free for the longest time
 }
 
 // A copy of the process on the same files has extended: its state has a token of which this process knows nothing.
@@ -172,7 +172,7 @@ func TestAnOwnerWhoseStateIsThatOfACopyLetsTheWorkerGo(t *testing.T) {
 	extend(t, twin, copied, 20)
 	write(t, stateOf(dir, 0), contents(t, stateOf(other, 0)))
 	wantErr(t, "Extend", extendErr(t, f, c, 30), lease.ErrLost)
-	wantGrant(t, newFile(t, dir), fileRequest(2, 0), 0, 2, 20) // the horizon of the copy
+	wantGrant(t, newFile(t, dir), fileRequest(2, 0), 0, 20) // the horizon of the copy
 }
 
 // Any content of a state file is either rejected or is, byte for byte, a state that the store writes.

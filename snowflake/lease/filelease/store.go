@@ -268,7 +268,7 @@ func (f *Store) lockStore(ctx context.Context) error {
 func (f *Store) unlockStore() { <-f.turn }
 
 // lockProcesses is lockStore for a call that also keeps out the other processes that choose a worker or list. It takes
-// the gate before the turn, so that no extension waits for it. It polls, since a context can't end a wait in the kernel.
+// the gate before the turn, so that no extension waits for it. It polls, since no context ends a wait in the kernel.
 func (f *Store) lockProcesses(ctx context.Context) (unlockAll func(), err error) {
 	gate, err := f.gate.lock()
 	for ; gate == nil && err == nil; gate, err = f.gate.lock() {
