@@ -218,7 +218,10 @@ func (e Engine) recheck(ctx context.Context, q engine.Querier, t *engine.Table, 
 		}
 	}
 
-	return engine.None(ctx, q, e, t, c.Part, engine.NoLow, c.Floor) // with NoLow there are none
+	if c.Floor == engine.NoLow {
+		return nil
+	}
+	return engine.None(ctx, q, e, t, c.Part, engine.NoLow, c.Floor)
 }
 
 // checkExchangeTable checks, before anything is changed, what would stop the steps to a detached table in between.
