@@ -153,8 +153,8 @@ func (e Engine) Execute(
 	return err
 }
 
-// run executes statements, and calls recheck after LOCK TABLES, and dropExchangeTable if EXCHANGE PARTITION fails. After
-// an error the locks stay until Connect ends the connection.
+// run executes statements, and calls recheck after LOCK TABLES, and dropExchangeTable if EXCHANGE PARTITION fails.
+// After an error the locks stay until Connect ends the connection.
 func (e Engine) run(
 	ctx context.Context, q engine.Querier, t *engine.Table, c engine.Change, statements []string,
 ) error {
