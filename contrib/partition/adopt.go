@@ -205,7 +205,8 @@ func (s *Set) checkAdoptable() error {
 		return err
 	}
 	return fmt.Errorf("%w: Adopt is for PostgreSQL. On MySQL and MariaDB one statement copies the table into "+
-		"partitions, and blocks writers meanwhile: ALTER TABLE %s %s", ErrTable, mysql.QuoteTable(s.table.Name), options)
+		"partitions, and blocks writers meanwhile: ALTER TABLE %s %s",
+		ErrTable, mysql.QuoteTable(s.table.Name), options)
 }
 
 // add adds a step, which run executes.

@@ -49,20 +49,17 @@ func (w *writing) more(e *events) {
 }
 
 // startWriters starts four writers, each in its own way to use prepared statements. stop ends them.
-func startWriters(t *testing.T, db *sql.DB, options ...snowflake.Option) (w *writing, stop func()) {
-	ctx, cancel := context.WithCancel(t.Context())
+func (a *events) startWriters(db *sql.DB, options ...snowflake.Option) (w *writing, stop func()) {
+	a.Helper()
+	ctx, cancel := context.WithCancel(a.Context())
 	gen, err := snowflake.New(7, options...)
-	if err != nil {
-		t.Fatal(err)
-	}
+	a.must(err)
 	w = &writing{}
 	var wg sync.WaitGroup
 	prepare := func(query string) *sql.Stmt {
-		stmt, err := db.PrepareContext(t.Context(), query)
-		if err != nil {
-			t.Fatal(err)
-		}
-		t.Cleanup(func() { _ = stmt.Close() })
+		stmt, err := db.PrepareContext(a.Context(), query)
+		a.must(err)
+		a.Cleanup(func() { _ = stmt.Close() })
 		return stmt
 	}
 	prepared := prepare("INSERT INTO events (id, body) VALUES ($1, 'prepared') RETURNING *")
@@ -86,24 +83,17 @@ func startWriters(t *testing.T, db *sql.DB, options ...snowflake.Option) (w *wri
 			if err != nil {
 				return err
 			}
-			defer func() { _ = tx.Rollback() }()
-			if _, err := tx.Exec("INSERT INTO events (id, body) VALUES ($1, 'a')", id); err != nil {
-				return err
-			}
-			if err := check(tx.Stmt(reading).QueryRow(id), id); err != nil { //nolint:sqlclosecheck // Commit and Rollback close it
-				return err
-			}
-			return tx.Commit()
+			_, err = tx.Exec("INSERT INTO events (id, body) VALUES ($1, 'a')", id)
+			row := tx.Stmt(reading).QueryRow(id) //nolint:sqlclosecheck // Commit closes it
+			return errors.Join(err, check(row, id), tx.Commit())
 		},
 		"a table that refers to it": func(id int64) error {
-			if _, err := db.Exec("INSERT INTO events (id, kind) VALUES ($1, 2)", id); err != nil {
-				return err
-			}
-			_, err := db.Exec("INSERT INTO lines VALUES ($1, $1)", id)
-			return err
+			_, err := db.Exec("INSERT INTO events (id, kind) VALUES ($1, 2)", id)
+			_, lineErr := db.Exec("INSERT INTO lines VALUES ($1, $1)", id)
+			return errors.Join(err, lineErr)
 		},
 	} {
-		wg.Go(func() { w.write(ctx, t, what, gen, insert) })
+		wg.Go(func() { w.write(ctx, a.T, what, gen, insert) })
 	}
 	return w, func() { cancel(); wg.Wait() }
 }
@@ -122,7 +112,7 @@ func TestAdoptBesideWriters(t *testing.T) {
 	a.must(err)
 	a.exec(fmt.Sprintf("INSERT INTO events (id, body) SELECT %d - n::bigint * 100000, 'body ' || n FROM generate_series(1, %d) AS n",
 		idAt(time.Now().Add(-time.Hour)), rows))
-	w, stop := startWriters(t, a.DB)
+	w, stop := a.startWriters(a.DB)
 	defer stop()
 	w.more(a)
 	w.longest.Store(0)
@@ -145,7 +135,7 @@ func TestAdoptMovesTheCutAheadOfTheClock(t *testing.T) {
 	t.Parallel()
 	a := onPostgres(t, writtenTable)
 	adopting, writing := testclock.New(0), testclock.New(0)
-	w, stop := startWriters(t, a.DB, snowflake.WithClock(writing))
+	w, stop := a.startWriters(a.DB, snowflake.WithClock(writing))
 	defer stop()
 	// Somebody holds a lock that the swap waits for, but not the constraint: that of a referred table.
 	end := a.hold("INSERT INTO kinds VALUES (3)")
@@ -186,7 +176,7 @@ func TestAdoptGivesUpWithoutItsLock(t *testing.T) {
 	limited, err := sql.Open("pgx", a.target.DSN+"&lock_timeout=60000") // a writer that waits for longer fails
 	a.must(err)
 	defer limited.Close()
-	w, stop := startWriters(t, limited)
+	w, stop := a.startWriters(limited)
 	defer stop()
 	end := a.hold("LOCK TABLE kinds IN ROW EXCLUSIVE MODE")
 	pid := a.count("SELECT pid FROM pg_locks WHERE relation = 'kinds'::regclass AND mode = 'RowExclusiveLock'")

@@ -70,9 +70,8 @@ func TestArchiveDropsOnlyWhatIsArchived(t *testing.T) {
 func TestSetWithoutArchiveDropsNothingThatIsToBeArchived(t *testing.T) {
 	both(t, func(t *testing.T, e *events) {
 		// A process has ended after it had marked the partition, or made the table for its rows.
-		archiveNothing := func(context.Context, string) error { return nil }
 		if e.mysql {
-			e.stopBefore(e.set(partition.WithRetain(9), partition.WithArchive(archiveNothing)), "LOCK TABLES")
+			e.stopBefore(e.set(partition.WithRetain(9), archiveNothing), "LOCK TABLES")
 		} else {
 			e.exec("COMMENT ON TABLE " + dayName(-10) + " IS '" + e.mark(-10, ", to be archived") + "'")
 		}

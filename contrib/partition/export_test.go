@@ -184,11 +184,20 @@ func steps(plan *Plan) string {
 	return strings.Join(words, ", ")
 }
 
+// stepsUnless returns the steps that a plan has unless it has a problem, with which it has none.
+func stepsUnless(problem, steps string) string { return map[bool]string{true: steps}[problem == ""] }
+
+// want checks the steps and the problems of a plan. An empty problem is none. "drop ..." stands for any steps that begin
+// with a drop.
 func want(t *testing.T, plan *Plan, want string, problems ...string) {
 	t.Helper()
-	if got := steps(plan); got != want {
+	begin, isPrefix := strings.CutSuffix(want, "...")
+	got := steps(plan)
+	begins := isPrefix && strings.HasPrefix(got, begin)
+	if got != want && !begins {
 		t.Errorf("steps: %s\nwant: %s", got, want)
 	}
+	problems = slices.DeleteFunc(problems, func(text string) bool { return text == "" })
 	if len(plan.Problems) != len(problems) {
 		t.Errorf("problems: %v, want %q", plan.Problems, problems)
 		return

@@ -246,6 +246,8 @@ func (e *events) newSet(unit partition.Unit, options ...partition.Option) *parti
 	return s
 }
 
+var archiveNothing = partition.WithArchive(func(context.Context, string) error { return nil })
+
 // limit returns a context that ends a call that would wait for ever.
 func (e *events) limit() context.Context {
 	ctx, cancel := context.WithTimeout(e.Context(), 3*time.Minute)

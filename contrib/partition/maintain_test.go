@@ -296,10 +296,9 @@ func TestPostgresOneConnectionIsEnoughAndKeepsItsSettings(t *testing.T) {
 	e := filledPostgres(t)
 	e.SetMaxOpenConns(1)
 	e.exec("SET lock_timeout = '7s'")
-	archive := func(context.Context, string) error { return nil }
 	e.maintain(e.set(partition.WithRetain(8)))
 	e.same(e.texts("SELECT current_setting('lock_timeout')"), "7s")
-	e.maintain(e.set(partition.WithRetain(3), partition.WithArchive(archive)))
+	e.maintain(e.set(partition.WithRetain(3), archiveNothing))
 	e.want(-3, 3)
 	e.same(e.loose())
 	e.same(e.texts("SELECT current_setting('lock_timeout')"), e.texts("SELECT reset_val FROM pg_settings WHERE name = 'lock_timeout'")...)

@@ -50,14 +50,11 @@ func (e *events) kept() {
 // stopAfter executes statements on a connection that then ends.
 func (e *events) stopAfter(statements []string) {
 	e.Helper()
-	pool := e.target.Open(e.T)
-	pool.SetMaxOpenConns(1)
-	for _, statement := range statements {
-		if _, err := pool.ExecContext(e.Context(), statement); err != nil {
-			e.Fatalf("%s: %v", statement, err)
-		}
-	}
-	e.must(pool.Close())
+	process := *e
+	process.DB = e.target.Open(e.T)
+	process.SetMaxOpenConns(1)
+	process.exec(strings.Join(statements, ";\n"))
+	e.must(process.Close())
 }
 
 // stopBefore ends a process that detaches the oldest partition before the statement with the word.
@@ -264,8 +261,7 @@ func TestMySQLRightsOfTheDocumentationDo(t *testing.T) {
 		}
 		e.rows("events", 11*4)
 	}
-	archive := partition.WithArchive(func(context.Context, string) error { return nil })
-	for i, option := range []partition.Option{partition.WithKeep(), archive, partition.WithAhead(4)} {
+	for i, option := range []partition.Option{partition.WithKeep(), archiveNothing, partition.WithAhead(4)} {
 		e.ok(maintain(all, partition.WithRetain(9-i), option))
 	}
 	e.want(-7, 4)

@@ -119,14 +119,12 @@ func (e *events) writeBoth(statements [2]string, id int64) error {
 	if err != nil {
 		return err
 	}
-	defer func() { _ = tx.Rollback() }()
 	for _, statement := range statements {
-		if _, err := tx.Exec(statement, id); err != nil {
-			return err
-		}
+		_, execErr := tx.Exec(statement, id)
+		err = errors.Join(err, execErr)
 		time.Sleep(5 * time.Millisecond)
 	}
-	return tx.Commit()
+	return errors.Join(err, tx.Commit())
 }
 
 // Who attaches a detached table again, and detaches it later to keep it, keeps it: the mark is gone by then.
@@ -217,8 +215,7 @@ ALTER TABLE events REPLICA IDENTITY FULL`)
 		e.insert(day(-10), day(1), 6*60*60*1e9)
 		maintain(partition.WithRetain(9))
 		maintain(partition.WithRetain(8), partition.WithKeep())
-		archive := partition.WithArchive(func(context.Context, string) error { return nil })
-		maintain(partition.WithRetain(7), archive)
+		maintain(partition.WithRetain(7), archiveNothing)
 		e.want(-7, 3)
 	})
 }

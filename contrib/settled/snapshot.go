@@ -301,9 +301,9 @@ func (s *snapshot) mysqlTransactions(ctx context.Context, conn *sql.Conn) error 
 	return nil
 }
 
-// mysqlError names the right that is missing; nil stays nil. MariaDB reports that before the rows, MySQL instead of them. MySQL 9
-// can't show its lists while a statement with binary data runs, which is a passingError. The numbers are read from the
-// text, so that no driver has to be imported.
+// mysqlError names the right that is missing; nil stays nil. MariaDB reports that before the rows, MySQL instead of
+// them. MySQL 9 can't show its lists while a statement with binary data runs, which is a passingError. The numbers are
+// read from the text, so that no driver has to be imported.
 func mysqlError(err error) error {
 	switch text := fmt.Sprint(err); {
 	case strings.Contains(text, "Error 3854 "): // ER_CANNOT_CONVERT_STRING

@@ -153,8 +153,8 @@ func (e Engine) Execute(
 	return err
 }
 
-// run executes statements, and calls recheck after LOCK TABLES, and dropExchangeTable if EXCHANGE PARTITION fails. After
-// an error the locks stay until Connect ends the connection.
+// run executes statements, and calls recheck after LOCK TABLES, and dropExchangeTable if EXCHANGE PARTITION fails.
+// After an error the locks stay until Connect ends the connection.
 func (e Engine) run(
 	ctx context.Context, q engine.Querier, t *engine.Table, c engine.Change, statements []string,
 ) error {
@@ -218,7 +218,10 @@ func (e Engine) recheck(ctx context.Context, q engine.Querier, t *engine.Table, 
 		}
 	}
 
-	return engine.None(ctx, q, e, t, c.Part, engine.NoLow, c.Floor) // with NoLow there are none
+	if c.Floor == engine.NoLow {
+		return nil
+	}
+	return engine.None(ctx, q, e, t, c.Part, engine.NoLow, c.Floor)
 }
 
 // checkExchangeTable checks, before anything is changed, what would stop the steps to a detached table in between.

@@ -114,8 +114,8 @@ func truncate(t time.Time, span time.Duration) time.Time {
 	return t.Add(-offset).Truncate(span).Add(offset).UTC()
 }
 
-// Name returns what is added to the table's name for the period that starts at start. The zone is UTC unless the unit is
-// one of the calendar.
+// Name returns what is added to the table's name for the period that starts at start. The zone is UTC unless the unit
+// is one of the calendar.
 func (u Unit) Name(start time.Time, zone *time.Location) string {
 	if u == Week {
 		year, week := start.In(zone).ISOWeek()
