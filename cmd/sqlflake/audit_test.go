@@ -213,9 +213,7 @@ func TestAnAuditReadsTables(t *testing.T) {
 
 		ctx, interrupt := context.WithCancel(t.Context())
 		interrupt()
-		if code := runCommand(ctx, testCommand(nil, &strings.Builder{}, &strings.Builder{}), []string{"audit", "--table", "orders"}); code != exitInterrupted {
-			t.Errorf("interrupted: %d", code)
-		}
+		doAt(ctx, testNow, nil, "audit", "--table", "orders").fails(t, exitInterrupted, "interrupted")
 	})
 }
 
@@ -272,10 +270,9 @@ func (s site) endsItsQuery(t *testing.T) {
 		}
 		interrupt()
 	}()
-	var errs strings.Builder
-	code := runCommand(ctx, testCommand(nil, &strings.Builder{}, &errs), []string{"audit", "--table", name})
-	if n := queries(); code != exitInterrupted || n > 0 {
-		t.Errorf("exit code %d, %d queries go on: %s", code, n, &errs)
+	r := doAt(ctx, testNow, nil, "audit", "--table", name)
+	if n := queries(); r.code != exitInterrupted || n > 0 {
+		t.Errorf("%d queries go on: %+v", n, r)
 	}
 }
 
@@ -337,7 +334,7 @@ note: equal IDs that a primary key refused are in no table: look for unique
 	years := "epoch=2025-01-01T00:00:00Z tick=1h time:41 worker:10 sequence:12" // a time.Time in JSON ends in 9999
 	do(t, "9000000000000000000\n", "audit", "--json", "--layout", years).says(t, exitFindings, `"first": "244789986-11-15T02:00:00Z",`)
 	do(t, strconv.Itoa(1<<40)+"\n-3\n-4\n", "audit").says(t, exitFindings, "layout: 1\n  shows  a guess that fits badly")
-	root := testCommand(strings.NewReader(text(ids)), &closedPipe{}, &strings.Builder{})
+	root := testCommand(testNow, strings.NewReader(text(ids)), &closedPipe{}, &strings.Builder{})
 	if code := runCommand(t.Context(), root, []string{"audit", "--json"}); code != exitOK {
 		t.Errorf("a reader that ends early: %d", code)
 	}
@@ -348,20 +345,14 @@ func TestIDsThatWereIssuedWhileAnAuditReadsAreNotOfTheFuture(t *testing.T) {
 	id, err := snowflake.Default().Compose(snowflake.Parts{Time: now.Add(59 * time.Minute)})
 	must(t, err)
 	begin := now
-	var out strings.Builder
-	root := rootCommand(func() time.Time { return begin })
-	root.SetIn(reader(func(p []byte) (int, error) {
+	in := reader(func(p []byte) (int, error) {
 		if begin.After(now) {
 			return 0, io.EOF
 		}
 		begin = now.Add(time.Hour)
 		return copy(p, id.String()), nil
-	}))
-	root.SetOut(&out)
-	root.SetErr(&out)
-	if code := runCommand(t.Context(), root, []string{"audit", "--layout", "default"}); code != exitOK {
-		t.Errorf("exit code %d\n%s", code, &out)
-	}
+	})
+	doAt(t.Context(), func() time.Time { return begin }, in, "audit", "--layout", "default").says(t, exitOK)
 }
 
 type reader func(p []byte) (int, error)

@@ -129,16 +129,14 @@ func TestTheLastTwoYearsOfALayoutAreALineOnStderr(t *testing.T) {
 			"the namespace n":       "new --worker 7 --namespace n --state " + dir,
 			"snowflake_next":        "sql functions --dialect postgres --worker 7",
 		} {
-			var out, errs strings.Builder
-			root := rootCommand(func() time.Time { return snowflake.Default().End().Add(-c.left) })
-			root.SetOut(&out)
-			root.SetErr(&errs)
+			now := snowflake.Default().End().Add(-c.left)
+			r := doAt(t.Context(), func() time.Time { return now }, nil, strings.Fields(command)...)
 			want := ""
 			if c.says != "" {
 				want = "warning: the layout of " + what + c.says
 			}
-			if code := runCommand(t.Context(), root, strings.Fields(command)); code != exitOK || out.String() == "" || errs.String() != want {
-				t.Errorf("%v left, %s: code %d, errors %q, want %q", c.left, command, code, &errs, want)
+			if r.code != exitOK || r.out == "" || r.err != want {
+				t.Errorf("%v left, %s: code %d, errors %q, want %q", c.left, command, r.code, r.err, want)
 			}
 		}
 	}

@@ -52,13 +52,20 @@ type result struct {
 // do runs a command.
 func do(t *testing.T, stdin string, args ...string) result {
 	t.Helper()
+	return doAt(t.Context(), testNow, strings.NewReader(stdin), args...)
+}
+
+func testNow() time.Time { return now }
+
+// doAt runs a command until the context ends, by another clock.
+func doAt(ctx context.Context, now func() time.Time, in io.Reader, args ...string) result {
 	var out, errs bytes.Buffer
-	code := runCommand(t.Context(), testCommand(strings.NewReader(stdin), &out, &errs), args)
+	code := runCommand(ctx, testCommand(now, in, &out, &errs), args)
 	return result{out.String(), errs.String(), code}
 }
 
-func testCommand(in io.Reader, out, errs io.Writer) *cobra.Command {
-	root := rootCommand(func() time.Time { return now })
+func testCommand(now func() time.Time, in io.Reader, out, errs io.Writer) *cobra.Command {
+	root := rootCommand(now)
 	root.SetIn(in)
 	root.SetOut(out)
 	root.SetErr(errs)
@@ -274,7 +281,7 @@ func TestAReaderThatEndsEarlyIsNoFailure(t *testing.T) {
 	} {
 		for writes := range 2 {
 			var errs bytes.Buffer
-			root := testCommand(strings.NewReader(ids), &closedPipe{writes}, &errs)
+			root := testCommand(testNow, strings.NewReader(ids), &closedPipe{writes}, &errs)
 			if code := runCommand(t.Context(), root, args); code != exitOK || errs.Len() > 0 {
 				t.Errorf("%q after %d writes: exit code %d, errors %s", args, writes, code, &errs)
 			}
@@ -284,11 +291,8 @@ func TestAReaderThatEndsEarlyIsNoFailure(t *testing.T) {
 
 // TestABrokenPipeElsewhereIsAFailure has an input whose reads fail as a connection to a database does.
 func TestABrokenPipeElsewhereIsAFailure(t *testing.T) {
-	var out, errs bytes.Buffer
-	root := testCommand(iotest.ErrReader(syscall.EPIPE), &out, &errs)
-	if code := runCommand(t.Context(), root, []string{"decode", "--layout", "default"}); code != exitFailed || errs.Len() == 0 {
-		t.Errorf("exit code %d, errors %s", code, &errs)
-	}
+	r := doAt(t.Context(), testNow, iotest.ErrReader(syscall.EPIPE), "decode", "--layout", "default")
+	r.fails(t, exitFailed, "sqlflake decode: ")
 }
 
 // TestAnInterruptEndsAReadThatWaits also shows that what was decoded is printed before the wait.
@@ -301,7 +305,7 @@ func TestAnInterruptEndsAReadThatWaits(t *testing.T) {
 	var errs bytes.Buffer
 	code := make(chan int, 1)
 	go func() {
-		code <- runCommand(ctx, testCommand(in, out, &errs), []string{"decode", "--csv", "--layout", "default"})
+		code <- runCommand(ctx, testCommand(testNow, in, out, &errs), []string{"decode", "--csv", "--layout", "default"})
 		_ = out.Close()
 	}()
 	if _, err := feed.Write([]byte("250374789863067648\n")); err != nil {

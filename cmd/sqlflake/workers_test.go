@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bytes"
 	"database/sql"
 	"encoding/json"
 	"log/slog"
@@ -313,12 +312,8 @@ func TestRegionsWithTheirOwnSharesMergeWithoutAConflict(t *testing.T) {
 // compareRegions asks the command whether the regions can be merged.
 func compareRegions(t *testing.T, regions [2]*region, since string) result {
 	t.Helper()
-	var out, errs bytes.Buffer
-	root := rootCommand(time.Now)
-	root.SetOut(&out)
-	root.SetErr(&errs)
-	code := runCommand(t.Context(), root, []string{"audit", "--dsn", regions[0].dsn, "--with", regions[1].dsn, "--table", "orders", "--since", since, "--layout", "default"})
-	return result{out.String(), errs.String(), code}
+	return doAt(t.Context(), time.Now, nil, "audit", "--dsn", regions[0].dsn, "--with", regions[1].dsn, "--table", "orders",
+		"--since", since, "--layout", "default")
 }
 
 func hashes(t *testing.T, regions [2]*region) (a, b string) {

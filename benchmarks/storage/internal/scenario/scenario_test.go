@@ -28,18 +28,14 @@ func must(t *testing.T, err error) {
 // eachEngine runs f on all available databases in parallel, because most of the time is spent waiting for disks.
 func eachEngine(t *testing.T, f func(t *testing.T, e engine.Engine)) {
 	t.Helper()
-	for _, name := range []string{"sqlite", "postgres", "mariadb"} {
+	for name, at := range map[string]func(t *testing.T) string{
+		"sqlite":   func(t *testing.T) string { return t.TempDir() },
+		"postgres": func(t *testing.T) string { return testdb.Postgres(t).DSN },
+		"mariadb":  func(t *testing.T) string { return testdb.MariaDB(t).DSN },
+	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			at := t.TempDir()
-			switch name {
-			case "postgres":
-				at = testdb.Postgres(t).DSN
-			case "mariadb":
-				at = testdb.MariaDB(t).DSN
-			}
-
-			e, err := engine.Open(t.Context(), name, at)
+			e, err := engine.Open(t.Context(), name, at(t))
 			must(t, err)
 			t.Cleanup(func() { must(t, e.Close()) })
 			f(t, e)
