@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/sqlflake/sqlflake/snowflake/internal/core"
@@ -136,19 +137,13 @@ func newParseError[T ~string | ~[]byte](err error, source string, input T, reaso
 
 // decimalError explains why parseDecimal rejected the input.
 func decimalError[T ~string | ~[]byte](source string, input T) *ParseError {
-	digits := input
-	if len(digits) > 0 && digits[0] == '-' {
-		digits = digits[1:]
-	}
-	if len(digits) == 0 {
+	digits := strings.TrimPrefix(string(input), "-")
+	if digits == "" {
 		return newParseError(ErrSyntax, source, input, "it has no digits")
 	}
-
-	for i := range len(digits) {
-		if c := digits[i]; c < '0' || c > '9' {
-			return newParseError(ErrSyntax, source, input,
-				fmt.Sprintf("want decimal digits only, byte %d is %q", i+len(input)-len(digits), []byte{c}))
-		}
+	if rest := strings.TrimLeft(digits, "0123456789"); rest != "" {
+		return newParseError(ErrSyntax, source, input,
+			fmt.Sprintf("want decimal digits only, byte %d is %q", len(input)-len(rest), rest[:1]))
 	}
 
 	if digits[0] == '0' {

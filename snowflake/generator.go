@@ -145,10 +145,10 @@ func (g *Generator) With(field string, value int64) (*Generator, error) {
 func (g *Generator) set(field string, value int64) error {
 	l := g.layout
 	at, ok := l.find(field)
-	switch {
-	case !ok:
+	if !ok {
 		return l.unknownField(field)
-	case !l.isOther(at):
+	}
+	if !l.isOther(at) {
 		return fmt.Errorf("%w: field %q is set by the generator", ErrOption, field)
 	}
 

@@ -1,6 +1,7 @@
 package snowflake
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"slices"
@@ -71,18 +72,13 @@ func (l Layout) Compose(p Parts) (ID, error) {
 	}
 
 	tick, err := l.space.TickOf(p.Time)
+	worker, sequence := l.space.Worker, l.space.Sequence
+	err = cmp.Or(err, worker.Check(l.workerLabel(), p.Worker), sequence.Check(FieldSequence, p.Sequence))
 	if err != nil {
 		return 0, err
 	}
 
-	if err := l.space.Worker.Check(l.workerLabel(), p.Worker); err != nil {
-		return 0, err
-	}
-	if err := l.space.Sequence.Check(FieldSequence, p.Sequence); err != nil {
-		return 0, err
-	}
-
-	id := l.space.Time.Put(tick) | l.space.Worker.Put(p.Worker) | l.space.Sequence.Put(p.Sequence)
+	id := l.space.Time.Put(tick) | worker.Put(p.Worker) | sequence.Put(p.Sequence)
 	for _, name := range slices.Sorted(maps.Keys(p.Fields)) { // so that the error does not differ from run to run
 		at, ok := l.find(name)
 		if !ok || !l.isOther(at) {
@@ -101,10 +97,10 @@ func (l Layout) Compose(p Parts) (ID, error) {
 // ErrUnknownField for a name that the layout does not have.
 func (l Layout) Field(id ID, name string) (int64, error) {
 	at, ok := l.find(name)
-	switch {
-	case !ok:
+	if !ok {
 		return 0, l.unknownField(name)
-	case name == FieldTime:
+	}
+	if name == FieldTime { // which may have two parts
 		return int64(l.space.Time.Get(int64(id))), nil
 	}
 	return at.Get(int64(id)), nil

@@ -6,6 +6,7 @@ import (
 	"math"
 	"math/bits"
 	"slices"
+	"strings"
 )
 
 // maxDecimalLen is the length of the longest decimal text of an ID, "-9223372036854775808".
@@ -324,7 +325,9 @@ func ParseBase62(s string) (ID, error) {
 	low = low*62 + uint64(last)
 
 	if all > 127 {
-		return 0, alphabetError("base62", s, &base62Values)
+		rest := strings.TrimLeft(s, base62)
+		return 0, newParseError(ErrSyntax, "base62", s,
+			fmt.Sprintf("byte %d is %q, which is not in the alphabet", len(s)-len(rest), rest[:1]))
 	}
 
 	overflow, product := bits.Mul64(high, base62Split)
@@ -338,14 +341,4 @@ func ParseBase62(s string) (ID, error) {
 
 func lengthError(source, s string, want int) *ParseError {
 	return newParseError(ErrSyntax, source, s, fmt.Sprintf("want %d characters, got %d", want, len(s)))
-}
-
-// alphabetError names the first character of s that is not a digit.
-func alphabetError(source, s string, values *[256]byte) *ParseError {
-	i := 0
-	for values[s[i]] != noDigit {
-		i++
-	}
-	return newParseError(ErrSyntax, source, s,
-		fmt.Sprintf("byte %d is %q, which is not in the alphabet", i, []byte{s[i]}))
 }

@@ -49,10 +49,10 @@ func (l Layout) Range(from, to time.Time) (lo, hi ID, err error) {
 	}
 
 	ranges, mask, _, err := l.MaskedRanges(from, to)
-	switch {
-	case err != nil:
+	if err != nil {
 		return 0, 0, err
-	case mask != 0:
+	}
+	if mask != 0 {
 		return 0, 0, fmt.Errorf("%w: %s or %s is inside a period of %v; the fields are %s", ErrFieldOrder,
 			from.UTC().Format(time.RFC3339Nano), to.UTC().Format(time.RFC3339Nano), l.Period(), l.names)
 	}

@@ -36,12 +36,7 @@ import (
 type Typed[K Kind] snowflake.ID
 
 // ParseTyped reads the text of [Typed.String]. On an error the ID is 0.
-func ParseTyped[K Kind](s string) (Typed[K], error) {
-	if id, ok := parsePrefixed[K](s); ok {
-		return Typed[K](id), nil
-	}
-	return 0, prefixedError[K]("text", s)
-}
+func ParseTyped[K Kind](s string) (Typed[K], error) { return readTyped[K]("text", s) }
 
 // SnowflakeID returns the ID without its kind, for gormplugin.Key and for Page and NextPage of the GORM plugin.
 func (t Typed[K]) SnowflakeID() snowflake.ID { return snowflake.ID(t) }
@@ -76,13 +71,9 @@ func (t Typed[K]) MarshalText() ([]byte, error) {
 }
 
 // UnmarshalText reads text as [ParseTyped] does. On an error t is 0.
-func (t *Typed[K]) UnmarshalText(text []byte) error {
-	id, ok := parsePrefixed[K](text)
-	*t = Typed[K](id)
-	if !ok {
-		return prefixedError[K]("text", string(text))
-	}
-	return nil
+func (t *Typed[K]) UnmarshalText(text []byte) (err error) {
+	*t, err = readTyped[K]("text", text)
+	return err
 }
 
 // UnmarshalParam reads a parameter of a URL or form as [ParseTyped] does: gin and echo call it when they bind a
@@ -100,22 +91,16 @@ func (t *Typed[K]) UnmarshalParam(param string) (err error) {
 //
 // The JSON option string has no effect, with one exception: if the prefix starts with n, version 1 of encoding/json
 // takes the text of a pointer field for a misspelled null and returns its own error.
-func (t *Typed[K]) UnmarshalJSON(data []byte) error {
+func (t *Typed[K]) UnmarshalJSON(data []byte) (err error) {
 	if string(data) == "null" {
 		return nil
 	}
 
-	text := column.Unquote(data) // with the option string, the text comes without its quotes
-	id, ok := parsePrefixed[K](text)
-	*t = Typed[K](id)
-
-	switch {
-	case ok:
-		return nil
-	case isOtherJSON(data) && isPrefix(prefixOf[K]()):
+	*t, err = readTyped[K]("JSON", column.Unquote(data)) // with the option string, the text comes without its quotes
+	if isOtherJSON(data) && isPrefix(prefixOf[K]()) {
 		return column.Reject(snowflake.ErrType, "JSON", data, `want a string that starts with "`+prefixOf[K]()+`_"`)
 	}
-	return prefixedError[K]("JSON", string(text))
+	return err
 }
 
 // isOtherJSON reports whether data is a JSON value other than a string.
@@ -143,14 +128,9 @@ func (t *Typed[K]) Scan(src any) error {
 		return nil
 	}
 
-	text, _ := src.(string)
-	if raw, ok := src.([]byte); ok {
-		text = string(raw)
-	}
-
-	if strings.Contains(text, "_") { // the error of an ID would name the wrong remedy
-		return column.Reject(snowflake.ErrSyntax, column.Source(src), text,
-			"the column holds text with a prefix, want the number; make the column BIGINT (INTEGER on SQLite)")
+	var rejected *snowflake.ParseError
+	if errors.As(err, &rejected) && strings.Contains(rejected.Input, "_") { // else it names the wrong remedy
+		rejected.Reason = "the column holds text with a prefix, want the number; make the column BIGINT (INTEGER on SQLite)"
 	}
 	return err
 }
@@ -199,6 +179,14 @@ func isPrefix(p string) bool {
 		}
 	}
 	return 0 < len(p) && len(p) <= maxPrefixLen
+}
+
+// readTyped reads the text of Typed.String from a source. On an error the ID is 0.
+func readTyped[K Kind, T ~string | ~[]byte](source string, text T) (Typed[K], error) {
+	if id, ok := parsePrefixed[K](text); ok {
+		return Typed[K](id), nil
+	}
+	return 0, prefixedError[K](source, string(text))
 }
 
 // parsePrefixed reads the text of Typed.String. If ok is false, prefixedError says why.

@@ -94,11 +94,7 @@ func (c *Codec) Parse(token string) (snowflake.ID, error) {
 // Decrypt is [Codec.Parse] that also returns the ID of the key that made the token. Count these to see when a key is no
 // longer used.
 func (c *Codec) Decrypt(token string) (id snowflake.ID, keyID string, err error) {
-	id, i, err := parse(c, token)
-	if err != nil {
-		return 0, "", err
-	}
-	return id, c.keys[i].id, nil
+	return parse(c, token)
 }
 
 // append appends the token of an ID. On an error it returns b unchanged.
@@ -119,10 +115,10 @@ func (c *Codec) append(b []byte, id snowflake.ID) ([]byte, error) {
 	return appendText(b, high, low), nil
 }
 
-// parse returns the ID of a token and the index of its key.
-func parse[T ~string | ~[]byte](c *Codec, token T) (id snowflake.ID, key int, err error) {
+// parse returns the ID of a token and the ID of its key.
+func parse[T ~string | ~[]byte](c *Codec, token T) (id snowflake.ID, keyID string, err error) {
 	if c == nil || len(c.keys) == 0 {
-		return 0, 0, ErrNoCodec
+		return 0, "", ErrNoCodec
 	}
 
 	block := blocks.Get().(*[aes.BlockSize]byte)
@@ -130,20 +126,20 @@ func parse[T ~string | ~[]byte](c *Codec, token T) (id snowflake.ID, key int, er
 
 	high, low, ok := readText(token)
 	if !ok {
-		return 0, 0, column.Reject(ErrToken, "token", token,
+		return 0, "", column.Reject(ErrToken, "token", token,
 			"want 26 digits and capitals without I, L, O and U, a number of 128 bits")
 	}
 
-	for i, key := range c.keys {
+	for _, key := range c.keys {
 		store(block, high, low)
 		key.secret.Decrypt(block[:], block[:])
 		zeros, number := load(block)
 		if id := snowflake.ID(number); zeros == 0 && id > 0 {
-			return id, i, nil
+			return id, key.id, nil
 		}
 	}
 
-	return 0, 0, column.Reject(ErrToken, "token", token, c.foreign)
+	return 0, "", column.Reject(ErrToken, "token", token, c.foreign)
 }
 
 // blocks has buffers for the cipher: an argument of an interface's method escapes to the heap.

@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"runtime"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -79,14 +78,9 @@ func (l *Lessee) Move(number, from, horizon int64) error {
 	defer l.mu.Unlock()
 
 	space := l.current.Load().space
-	if err := space.Worker.Check("worker", number); err != nil {
+	err := cmp.Or(space.Worker.Check("worker", number), space.Time.Check("start", from), l.err)
+	if err != nil {
 		return err
-	}
-	if err := space.Time.Check("start", from); err != nil {
-		return err
-	}
-	if l.err != nil {
-		return l.err
 	}
 
 	old := l.retire()
@@ -270,11 +264,8 @@ func (l *Lessee) count() (w *worker, last state, issued uint64) {
 			break
 		}
 
-		if try < 200 {
-			runtime.Gosched()
-		} else { // a call that was preempted in between needs a processor, or its thread does
-			time.Sleep(time.Millisecond)
-		}
+		// A call that was preempted in between needs a processor, or its thread does.
+		time.Sleep(time.Duration(try) * time.Microsecond)
 	}
 	return w, last, issued
 }

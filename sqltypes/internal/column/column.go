@@ -67,9 +67,12 @@ func RejectNull[T any](src any) error {
 		"use *"+name+" or sql.Null["+name+"] for a column that may be NULL")
 }
 
+// number is a type that holds an ID.
+type number interface{ SnowflakeID() snowflake.ID }
+
 // ScanInteger reads what [snowflake.ID.Scan] does, and a T or a pointer to one, which bulk builders pass to Scan. On an
 // error the ID is 0.
-func ScanInteger[T interface{ SnowflakeID() snowflake.ID }](src any) (id snowflake.ID, err error) {
+func ScanInteger[T number](src any) (id snowflake.ID, err error) {
 	switch src := src.(type) {
 	case T:
 		return src.SnowflakeID(), nil
@@ -90,32 +93,17 @@ func ScanInteger[T interface{ SnowflakeID() snowflake.ID }](src any) (id snowfla
 
 // ScanOther reads an ID, a T or a pointer to one, which bulk builders pass to Scan, and rejects everything else.
 // columns are the types of the columns for T.
-func ScanOther[T ~int64](src any, columns string) (snowflake.ID, error) {
+func ScanOther[T number](src any, columns string) (snowflake.ID, error) {
+	input, reason := "", reflect.TypeFor[T]().String()+" is for a column of type "+columns
 	switch src := src.(type) {
-	case snowflake.ID:
-		return src, nil
-	case T:
-		return snowflake.ID(src), nil
-	case *snowflake.ID:
-		if src != nil {
-			return *src, nil
-		}
-	case *T:
-		if src != nil {
-			return snowflake.ID(*src), nil
-		}
-	case nil:
-	default:
-		input, reason := "", reflect.TypeFor[T]().String()+" is for a column of type "+columns
-		switch src := src.(type) {
-		case int64: // on SQLite also of text that looks like a number, if the column is declared wrongly
-			input = strconv.FormatInt(src, 10)
-			reason += ", use snowflake.ID for one of integers"
-		case float64:
-			input = strconv.FormatFloat(src, 'g', -1, 64)
-		}
-		return 0, Reject(snowflake.ErrType, Source(src), input, reason)
+	case nil, snowflake.ID, *snowflake.ID, T, *T:
+		return ScanInteger[T](src)
+	case int64: // on SQLite also of text that looks like a number, if the column is declared wrongly
+		input = strconv.FormatInt(src, 10)
+		reason += ", use snowflake.ID for one of integers"
+	case float64:
+		input = strconv.FormatFloat(src, 'g', -1, 64)
 	}
 
-	return 0, RejectNull[T](src)
+	return 0, Reject(snowflake.ErrType, Source(src), input, reason)
 }
