@@ -351,7 +351,7 @@ func (t *auditTable) read(ctx context.Context, dsn string, p *rowReader, a *audi
 	} else {
 		source.Local = isLocal(s.dialect, types[1].DatabaseTypeName())
 	}
-	source.Rows = func(take func(audit.Row)) error { return p.rows(rows, t.by != "", take) }
+	source.Rows = p.rows(rows, t.by != "")
 	return a.Read(source)
 }
 
@@ -377,22 +377,24 @@ func (t *auditTable) query(dialect sqldb.Dialect) string {
 }
 
 // rows passes on the rows of a query, which has a second column with --by.
-func (p *rowReader) rows(rows *sql.Rows, hasBy bool, take func(audit.Row)) error {
-	var value, by any
-	into := []any{&value}
-	if hasBy {
-		into = append(into, &by)
-	}
-
-	for rows.Next() {
-		if err := rows.Scan(into...); err != nil {
-			return err
+func (p *rowReader) rows(rows *sql.Rows, hasBy bool) func(take func(audit.Row)) error {
+	return func(take func(audit.Row)) error {
+		var value, by any
+		into := []any{&value}
+		if hasBy {
+			into = append(into, &by)
 		}
-		row := p.row(value, parseID)
-		row.Unordered = hasBy && by == nil
-		take(row)
+
+		for rows.Next() {
+			if err := rows.Scan(into...); err != nil {
+				return err
+			}
+			row := p.row(value, parseID)
+			row.Unordered = hasBy && by == nil
+			take(row)
+		}
+		return rows.Err()
 	}
-	return rows.Err()
 }
 
 // isLocal reports whether the values of a type can be local times. MySQL prints a TIMESTAMP so, but sorts by UTC.

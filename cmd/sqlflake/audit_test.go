@@ -42,9 +42,9 @@ func (s site) exec(t *testing.T, query string) {
 	execSQL(t, s.pool, query)
 }
 
-func execSQL(t *testing.T, db *sql.DB, query string, args ...any) {
+func execSQL(t *testing.T, db *sql.DB, query string) {
 	t.Helper()
-	_, err := db.ExecContext(t.Context(), query, args...)
+	_, err := db.ExecContext(t.Context(), query)
 	must(t, err)
 }
 

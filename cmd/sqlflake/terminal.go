@@ -125,7 +125,8 @@ func streamsOf(c *cobra.Command) streams {
 	return streams{c.InOrStdin(), c.OutOrStdout(), c.ErrOrStderr()}
 }
 
-// printResult prints a value in JSON, on several lines, or by a function for people. An error of writing is in [output].
+// printResult prints a value in JSON, on several lines, or by a function for people. An error of a write is kept by
+// [output].
 func printResult(w io.Writer, asJSON bool, value any, write func(io.Writer)) error {
 	if !asJSON {
 		write(w)

@@ -19,8 +19,11 @@ func must(t *testing.T, err error) {
 
 var (
 	settings = []Setting{
-		{"time", "2026-11-22T10:00:00Z"}, {"command", "go run ./storage -db sqlite"}, {"goos", "linux"},
-		{"load", "0.10"}, {"sqlite.version", "SQLite 3.45.1"},
+		{"time", "2026-11-22T10:00:00Z"},
+		{"command", "go run ./storage -db sqlite"},
+		{"goos", "linux"},
+		{"load", "0.10"},
+		{"sqlite.version", "SQLite 3.45.1"},
 	}
 	records = []Record{
 		{

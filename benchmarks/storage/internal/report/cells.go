@@ -203,7 +203,7 @@ func (r Report) compared(engine string) []string {
 
 // view is a metric in the tables of all scenarios.
 type view struct {
-	metrics string         // of several the first that the baseline has: SQLite has an index of the key for some kinds only
+	metrics string         // of several the first that the baseline has: on SQLite some kinds have an index of the key
 	only    measure.Params // the cases with these settings
 	always  bool           // also if no key differs
 }
