@@ -109,7 +109,7 @@ func (l Layout) Field(id ID, name string) (int64, error) {
 // isOther reports whether a field is not set by generators: neither time, nor sequence, nor worker.
 func (l Layout) isOther(at core.Slot) bool {
 	s := l.space
-	return at != s.Time.High && at != s.Time.Low && at != s.Sequence && at != s.Worker
+	return !slices.Contains([]core.Slot{s.Time.High, s.Time.Low, s.Sequence, s.Worker}, at)
 }
 
 // Validate returns nil if a generator of this layout can have issued id by now, by the system clock. Use it for IDs

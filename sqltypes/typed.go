@@ -130,7 +130,8 @@ func (t *Typed[K]) Scan(src any) error {
 
 	var rejected *snowflake.ParseError
 	if errors.As(err, &rejected) && strings.Contains(rejected.Input, "_") { // else it names the wrong remedy
-		rejected.Reason = "the column holds text with a prefix, want the number; make the column BIGINT (INTEGER on SQLite)"
+		rejected.Reason = "the column holds text with a prefix, want the number; " +
+			"make the column BIGINT (INTEGER on SQLite)"
 	}
 	return err
 }

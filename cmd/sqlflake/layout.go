@@ -125,7 +125,7 @@ func describeLayout(l snowflake.Layout, now time.Time) *description {
 }
 
 func (d *description) addNotes(l snowflake.Layout, now time.Time) {
-	for _, note := range []struct {
+	notes := []struct {
 		applies bool
 		text    string
 	}{
@@ -145,7 +145,9 @@ func (d *description) addNotes(l snowflake.Layout, now time.Time) {
 			"IDs of several workers sort by time only from one period of " + l.Period().String() + " to the next",
 		},
 		{l.WorkerField() == "", "it has no worker: only one generator may issue its IDs"},
-	} {
+	}
+
+	for _, note := range notes {
 		if note.applies {
 			d.Notes = append(d.Notes, note.text)
 		}

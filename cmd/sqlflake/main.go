@@ -175,9 +175,9 @@ func prepare(c *cobra.Command, args []string) error {
 
 // readEnvironment sets flags that were not given. It does not mark them as changed, so another flag may exclude them.
 func readEnvironment(flags *pflag.FlagSet) error {
-	for name, variable := range map[string]string{
-		"layout": "SQLFLAKE_LAYOUT", "dsn": "SQLFLAKE_DSN", "with": "SQLFLAKE_WITH",
-	} {
+	variables := map[string]string{"layout": "SQLFLAKE_LAYOUT", "dsn": "SQLFLAKE_DSN", "with": "SQLFLAKE_WITH"}
+
+	for name, variable := range variables {
 		f, value := flags.Lookup(name), os.Getenv(variable)
 		isOpen := f != nil && !f.Changed
 		if value == "" || !isOpen {

@@ -60,6 +60,7 @@ func run() int {
 	interrupted, cancel := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer cancel()
 	defer testdb.Stop()
+
 	code, err := testAll(interrupted, parse(os.Args[1:]))
 	if interrupted.Err() != nil {
 		fmt.Fprintln(os.Stderr, "testall: interrupted")

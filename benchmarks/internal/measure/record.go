@@ -73,8 +73,8 @@ var metrics = []Metric{
 
 // Environment describes where the figures come from.
 type Environment struct {
-	// Settings are the time of the start (RFC 3339), the command with its flags, those of the machine, of which benchstat
-	// knows goos, goarch and cpu, and those of each database, such as "postgres.version".
+	// Settings are the time of the start (RFC 3339), the command with its flags, the settings of the machine, and the
+	// settings of each database, such as "postgres.version". Benchstat knows goos, goarch and cpu.
 	Settings []Setting
 	Notes    []string // what could not be measured
 }

@@ -272,7 +272,7 @@ func (l *Lessee) count() (w *worker, last state, issued uint64) {
 
 // tryCount is count, and reports whether no call has moved or counted anything meanwhile.
 func (l *Lessee) tryCount() (w *worker, last state, issued uint64, complete bool) {
-	l.mu.Lock() // so that nobody changes or freezes the worker
+	l.mu.Lock() // keeps the worker from being replaced or frozen
 	defer l.mu.Unlock()
 
 	w = l.current.Load()

@@ -193,8 +193,9 @@ func (s fileState) claim() leasestore.Claim {
 
 // ownedBy reports whether the claim owns the state, before its extension or after it.
 func (s fileState) ownedBy(c leasestore.Claim) bool {
-	return s.Namespace == c.Namespace && s.Worker == c.Worker && s.Epoch == c.Epoch &&
-		(s.Token == c.Token || s.Token == c.Next)
+	hasToken := s.Token == c.Token || s.Token == c.Next
+	isRow := s.Namespace == c.Namespace && s.Worker == c.Worker
+	return isRow && s.Epoch == c.Epoch && hasToken
 }
 
 func (s fileState) entry(held bool) leasestore.Entry {

@@ -265,8 +265,9 @@ var extendTests = []test{
 
 // unnamed reports whether the error is none of those that the interface names, so that the caller must ask again.
 func unnamed(err error) bool {
-	return err != nil && !errors.Is(err, lease.ErrNoWorker) && !errors.Is(err, lease.ErrLost) &&
-		!errors.Is(err, lease.ErrLayout) && !errors.Is(err, lease.ErrOption)
+	named := []error{lease.ErrNoWorker, lease.ErrLost, lease.ErrLayout, lease.ErrOption}
+	isNamed := slices.ContainsFunc(named, func(known error) bool { return errors.Is(err, known) })
+	return err != nil && !isNamed
 }
 
 var releaseTests = []test{

@@ -132,9 +132,8 @@ func each(one func() (any, error)) Source {
 
 // snowflakes are the keys of processes with a worker each.
 func snowflakes(name, title string, layout snowflake.Layout) Kind {
-	return Kind{Name: name, Title: title, Class: "snow", source: workers(layout), paced: func(c Config) (Source, error) {
-		return ofStream(paced(c, layout)), nil
-	}}
+	inTime := func(c Config) (Source, error) { return ofStream(paced(c, layout)), nil }
+	return Kind{Name: name, Title: title, Class: "snow", source: workers(layout), paced: inTime}
 }
 
 // workers draws keys of the client's worker. All sources for one worker share the state of the process, so the keys of

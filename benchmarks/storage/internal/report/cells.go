@@ -203,9 +203,9 @@ func (r Report) compared(engine string) []string {
 
 // view is a metric in the tables of all scenarios.
 type view struct {
-	metrics string         // of several the first that the baseline has: on SQLite some kinds have an index of the key
+	metrics string         // the first one that the baseline has: on SQLite some kinds have an index of the key
 	only    measure.Params // the cases with these settings
-	always  bool           // also if no key differs
+	always  bool           // even if no key differs
 }
 
 // The inserts that a reader asks about first: of one client, and of several with ten rows a statement.

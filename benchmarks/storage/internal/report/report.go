@@ -70,7 +70,8 @@ func (r Report) title(engine string) string {
 		return major
 	}
 	return map[string]string{
-		"sqlite": "SQLite", "mariadb": "MariaDB", "mysql": "MySQL", "postgres": "PostgreSQL", "postgres18": "PostgreSQL",
+		"sqlite": "SQLite", "mariadb": "MariaDB", "mysql": "MySQL",
+		"postgres": "PostgreSQL", "postgres18": "PostgreSQL",
 	}[engine]
 }
 

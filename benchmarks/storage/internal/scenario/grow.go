@@ -60,7 +60,8 @@ func runGrow(ctx context.Context, b *Bench) (map[string]float64, error) {
 	values := map[string]float64{}
 	for _, until := range growSteps(b.Number("rows")) {
 		in.Rows = until - in.First
-		if err := rate(values, fmt.Sprintf("rate@%d", until), in.Rows, func() error { return b.Do(ctx, in) }); err != nil {
+		err := rate(values, fmt.Sprintf("rate@%d", until), in.Rows, func() error { return b.Do(ctx, in) })
+		if err != nil {
 			return nil, err
 		}
 		in.First = until

@@ -31,8 +31,8 @@ type Scenario struct {
 	Cases func(o Options, e engine.Engine) []measure.Params
 	// Once reports whether a case has one round: its figures are exact, or it takes too long to repeat. nil: never.
 	Once func(p measure.Params) bool
-	// Run measures one kind once. It creates its tables through the bench, which drops them. The text of an error that is
-	// errors.ErrUnsupported becomes a note.
+	// Run measures one kind once. It creates its tables through the bench, which drops them. The text of an error that
+	// is errors.ErrUnsupported becomes a note.
 	Run func(ctx context.Context, b *Bench) (map[string]float64, error)
 }
 

@@ -225,7 +225,7 @@ func (a *Audit) addGenerators(r *Report) {
 func (a *Audit) addNotes(r *Report) {
 	hasBoth := a.ids[0] > 0 && a.ids[1] > 0
 	sharesNothing := a.both.Count+a.shared.Count == 0
-	for _, note := range []struct {
+	notes := []struct {
 		applies bool
 		text    string
 	}{
@@ -236,7 +236,8 @@ func (a *Audit) addNotes(r *Report) {
 		},
 		{
 			!a.opts.Issued,
-			"without the order of issue, steps back can't be seen, nor two generators that both start at 0 in each tick",
+			"without the order of issue, steps back can't be seen, " +
+				"nor two generators that both start at 0 in each tick",
 		},
 		{
 			len(a.unordered) > 0,
@@ -244,8 +245,9 @@ func (a *Audit) addNotes(r *Report) {
 		},
 		{a.opts.Issued, fmt.Sprintf("descents of less than %v do not count, see --slack", a.slack)},
 		{
-			a.noZone, a.opts.By + " has no time zone. As a local time it steps back by an hour in autumn; if it is UTC, " +
-				"say --slack 10s",
+			a.noZone,
+			a.opts.By + " has no time zone. As a local time it steps back by an hour in autumn; " +
+				"if it is UTC, say --slack 10s",
 		},
 		{true, "equal IDs that a primary key refused are in no table: look for unique violations in the logs"},
 		{
@@ -253,7 +255,9 @@ func (a *Audit) addNotes(r *Report) {
 			fmt.Sprintf("%d IDs are of further workers than the first %d: the layout is probably another one",
 				a.untracked, maxGenerators),
 		},
-	} {
+	}
+
+	for _, note := range notes {
 		if note.applies {
 			r.Notes = append(r.Notes, note.text)
 		}

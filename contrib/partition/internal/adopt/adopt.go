@@ -176,6 +176,7 @@ func readOrdinary(ctx context.Context, q engine.Querier, t *Table) (*ordinary, e
 		LEFT JOIN pg_attribute AS a ON a.attrelid = c.oid AND a.attname = $4 AND a.attnum > 0 AND NOT a.attisdropped
 		WHERE c.relname = $1 AND n.nspname = $3`,
 		t.Table.Table, checkName, t.Schema, t.Key)
+
 	err := engine.Scan(row, t.NotFound(), &o.oid, &o.Schema, &o.Table, &o.kind, &o.keyType, &o.bytes, &now,
 		&o.checkDef, &o.checkValid)
 	o.now = time.UnixMicro(now).UTC()
