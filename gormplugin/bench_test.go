@@ -42,14 +42,17 @@ func BenchmarkCreate(b *testing.B) {
 					set[i] = flat{ID: next}
 					next++
 				}
+
 				if turn%2 == 0 { // who goes first has the colder caches
 					a = append(a, timed(b, with, &unset))
 				}
+
 				z = append(z, timed(b, without, &set))
 				if turn%2 == 1 {
 					a = append(a, timed(b, with, &unset))
 				}
 			}
+
 			slices.Sort(a)
 			slices.Sort(z)
 			b.ReportMetric(float64(a[len(a)/2])/float64(z[len(z)/2]), "with/without")
@@ -93,6 +96,7 @@ func TestFillAllocatesFewTimesForAStatement(t *testing.T) {
 	for i := range pointers {
 		pointers[i] = &flat{}
 	}
+
 	for name, c := range map[string]struct {
 		value any
 		reset func()
@@ -126,12 +130,14 @@ func TestModelsWithoutFieldsToFillCostNothing(t *testing.T) {
 		Name    string `gorm:"primaryKey"`
 		WholeID string
 	}
+
 	type whole struct {
 		ID     string `gorm:"primaryKey"`
 		Name   string
 		Parts  []part
 		Others []part `gorm:"many2many:others"`
 	}
+
 	with := onSQLite(t)
 	without := on(t, with.target)
 	allocations := func(db *gorm.DB) float64 {
@@ -146,6 +152,7 @@ func TestModelsWithoutFieldsToFillCostNothing(t *testing.T) {
 		}
 		return least
 	}
+
 	equal(t, "allocations", allocations(with.DB), allocations(without.DB))
 }
 

@@ -109,6 +109,7 @@ func TestCreatedFindsRowsByTheTimeOfTheirKeys(t *testing.T) {
 			equal(t, tt.what+", Clauses", names(t, db.Clauses(tt.cond)), tt.want)
 			equal(t, tt.what+", Not", len(names(t, db.Not(tt.cond))), 5-len(tt.want))
 		}
+
 		between := gormplugin.CreatedBetween(hour(1), hour(3))
 		scope := func(db *gorm.DB) *gorm.DB { return db.Where(gormplugin.CreatedSince(hour(2))) }
 		for what, found := range map[string]struct {
@@ -280,9 +281,11 @@ func TestABadCreatedStopsTheStatement(t *testing.T) {
 				wantErrorOf(t, what+", "+kind, tx.Error, bad.want)
 				equal(t, "rows of "+what+", "+kind, max(tx.RowsAffected, 0), 0)
 			}
+
 			_, err := gorm.G[parcel](db).Where(bad.cond).Delete(t.Context())
 			wantErrorOf(t, what+", generics", err, bad.want)
 		}
+
 		equal(t, "the rows that are left", names(t, db), "abc")
 	}, &parcel{}, &label{})
 }
@@ -293,6 +296,7 @@ func TestCreatedWithoutAKeyFails(t *testing.T) {
 		LeftID  snowflake.ID `gorm:"primaryKey"`
 		RightID snowflake.ID `gorm:"primaryKey"`
 	}
+
 	digits := with("ID", snowflake.ID(0), "type:varchar(20)") // 10 sorts before 9
 	db := onSQLite(t, &keyless{}, &twoKeys{})
 	since := gormplugin.CreatedSince(newYear).In(snowflake.Default())
@@ -313,6 +317,7 @@ func TestCreatedWithoutAKeyFails(t *testing.T) {
 	} {
 		wantErrorOf(t, what, tt.tx.Error, tt.want)
 	}
+
 	wantFailure(t, "On an unknown column", db.Where(since.On("wrong")).Find(&[]twoKeys{}).Error)
 }
 

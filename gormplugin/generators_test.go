@@ -58,6 +58,7 @@ func TestAGeneratorOfSeveralNamesIsCalledOnceAndTheKeyComesFirst(t *testing.T) {
 		A, B   int64 `gorm:"snowflake:gen=a"`
 		C      int64 `gorm:"snowflake:gen=c"`
 	}
+
 	shared := from(1)
 	for _, gen := range []gormplugin.Generator{shared, function(func(dst []snowflake.ID) { noError(t, shared.Fill(t.Context(), dst)) })} {
 		db := open(t, testdb.SQLite(t), gorm.Config{}, []any{&pair{}},
@@ -104,6 +105,7 @@ func TestRecordsThatLackNothingNeedNoGenerator(t *testing.T) {
 		ID     snowflake.ID
 		Number int64 `gorm:"snowflake:gen=numbers"`
 	}
+
 	numbers := newCounting()
 	db := open(t, testdb.SQLite(t), gorm.Config{}, []any{&badge{}, &keyed{}},
 		gormplugin.WithNamed("numbers", numbers))
@@ -197,6 +199,7 @@ func TestAFailureAnywhereLeavesNoRowNoKeyAndAFreeConnection(t *testing.T) {
 			h.wantCounts(t, map[string]int{"people": 0, "companies": 0, "passports": 0, "pets": 0, "toys": 0, "tags": 0})
 			p = newPerson("ada")
 		}
+
 		gen.FailAfter(0, nil)
 		must(t, db.Create(&p))
 	})

@@ -62,6 +62,7 @@ func TestIntegerKeysLeavesOtherKeysToTheDatabase(t *testing.T) {
 	type text struct {
 		ID string `gorm:"size:20"`
 	}
+
 	db := withIntegers(t)
 	for _, record := range []any{
 		with("ID", int64(0), "autoIncrement"),
@@ -74,6 +75,7 @@ func TestIntegerKeysLeavesOtherKeysToTheDatabase(t *testing.T) {
 		wantCalls(t, db.gen)
 		equal(t, "warnings", len(db.log.warnings.take()), 0)
 	}
+
 	must(t, db.DryRun().Create(&text{}))
 	wantCalls(t, db.gen)
 	equal(t, "warnings for a key that nobody makes", len(db.log.warnings.take()), 1)
@@ -153,11 +155,13 @@ func TestJoinTablesWithAKeyOfTheirOwnAreFilled(t *testing.T) {
 		LeftID  int64 `gorm:"uniqueIndex:ends"`
 		RightID int64 `gorm:"uniqueIndex:ends"`
 	}
+
 	type right struct{ ID int64 }
 	type left struct {
 		ID     int64
 		Rights []right `gorm:"many2many:links"`
 	}
+
 	withIntegerKeys(t, func(t *testing.T, db *env) {
 		noError(t, db.SetupJoinTable(&left{}, "Rights", &link{}))
 		noError(t, autoMigrate(db.DB, &left{}))
@@ -169,6 +173,7 @@ func TestJoinTablesWithAKeyOfTheirOwnAreFilled(t *testing.T) {
 				t.Errorf("the key of the join table is read back: %s", insert)
 			}
 		}
+
 		noError(t, db.Model(&l).Association("Rights").Append(&l.Rights[0])) // DO NOTHING skips the row
 		db.wantCounts(t, map[string]int{"links": 2, fmt.Sprintf("links WHERE id >= %d AND left_id = %d", firstID, l.ID): 2})
 		equal(t, "warnings", len(db.log.warnings.all), 0)
@@ -180,26 +185,32 @@ func TestDisableAutoIncrementCreatesPlainColumns(t *testing.T) {
 		ID   uint64 `gorm:"primaryKey;snowflake"`
 		Name string
 	}
+
 	type stays struct {
 		ID   int64 `gorm:"primaryKey;autoIncrement"`
 		Name string
 	}
+
 	type plainID struct {
 		ID snowflake.ID
 	}
+
 	type composed struct {
 		OrderID int64 `gorm:"primaryKey"`
 		ID      int64 `gorm:"primaryKey"`
 	}
+
 	type shop struct {
 		ID   uint
 		Name string
 	}
+
 	type receipt struct { // brings the shops with it
 		ID     uint
 		ShopID uint
 		Shop   shop
 	}
+
 	withIntegerKeys(t, func(t *testing.T, db *env) {
 		models := []any{&customer{}, &purchase{}, &unsigned{}, &stays{}, &plainID{}, &composed{}, &receipt{}}
 		noError(t, autoMigrate(db.DB, models...))
@@ -208,6 +219,7 @@ func TestDisableAutoIncrementCreatesPlainColumns(t *testing.T) {
 		for _, table := range []string{"customers", "shops", "unsigneds", "archive"} {
 			equal(t, table, db.column(t, table, "id"), column{Type: db.integerOn(), InKey: true})
 		}
+
 		equal(t, "foreign key", db.column(t, "receipts", "shop_id"), column{Type: db.integerOn()})
 		equal(t, "with autoIncrement", db.column(t, "stays", "id").Made, true)
 		db.log.take()
@@ -217,6 +229,7 @@ func TestDisableAutoIncrementCreatesPlainColumns(t *testing.T) {
 				t.Errorf("a second migration runs %s", statement)
 			}
 		}
+
 		must(t, db.Create(&customer{Name: "a"}))
 		equal(t, "rows", db.count(t, "customers", "id = ?", firstID), 1)
 		if db.target.Name == "sqlite" {
@@ -235,14 +248,17 @@ func TestDisableAutoIncrementRefusesKeysThatAreTooSmall(t *testing.T) {
 		ID       int16
 		ParentID int64
 	}
+
 	type withSmallChild struct {
 		ID       int64
 		Children []child `gorm:"foreignKey:ParentID"`
 	}
+
 	db := withIntegers(t)
 	for _, model := range []any{with("ID", int32(0), ""), with("ID", int64(0), "size:32"), &withSmallChild{}} {
 		wantErrorOf(t, fmt.Sprintf("%T", model), autoMigrate(db.DB, &customer{}, model), gormplugin.ErrTag, "too small")
 	}
+
 	equal(t, "a table was created in spite of the error", db.Migrator().HasTable(&customer{}), false)
 	// Keys that the plugin does not fill.
 	noError(t, gormplugin.DisableAutoIncrement(db.DB, with("ID", int32(0), "snowflake:-"), with("ID", uint32(0), "autoIncrement"),

@@ -116,11 +116,13 @@ func TestAKeyThatBelongsToAnotherModelIsNotFilled(t *testing.T) {
 		ID   snowflake.ID `gorm:"primaryKey"`
 		Name string
 	}
+
 	type profile struct {
 		MemberID snowflake.ID `gorm:"primaryKey"`
 		Member   *member
 		Text     string
 	}
+
 	eachWith(t, withoutConstraints, func(t *testing.T, db *env) {
 		p, alone := profile{Member: &member{Name: "ada"}, Text: "hello"}, profile{Text: "no member"}
 		create(t, db.DB, &p, &alone)
@@ -148,6 +150,7 @@ func (e *env) column(t *testing.T, table, name string) column {
 			(SELECT sql LIKE '%AUTOINCREMENT%' FROM sqlite_master WHERE name = ?), pk > 0
 			FROM pragma_table_info(?) WHERE name = ?`
 		args = []any{table, table, name}
+
 	case "postgres":
 		query = `SELECT c.data_type, c.column_default IS NOT NULL OR c.is_identity = 'YES', EXISTS (
 			SELECT FROM information_schema.key_column_usage k
@@ -155,14 +158,17 @@ func (e *env) column(t *testing.T, table, name string) column {
 			WHERE p.constraint_type = 'PRIMARY KEY' AND k.table_schema = c.table_schema
 			AND k.table_name = c.table_name AND k.column_name = c.column_name)
 			FROM information_schema.columns c WHERE c.table_schema = current_schema() AND c.table_name = ? AND c.column_name = ?`
+
 	case "mariadb":
 		query = `SELECT data_type, extra <> '' OR column_default IS NOT NULL AND column_default <> 'NULL', column_key = 'PRI'
 			FROM information_schema.columns WHERE table_schema = database() AND table_name = ? AND column_name = ?`
 	}
+
 	row := e.Raw(query, args...).Row()
 	if err := row.Scan(&c.Type, &c.Made, &c.InKey); err != nil {
 		t.Fatalf("column %s of %s: %v", name, table, err)
 	}
+
 	c.Type = strings.ToLower(c.Type)
 	return c
 }
@@ -180,22 +186,27 @@ func TestKeysAndReferencesAreIntegersThatTheDatabaseDoesNotMake(t *testing.T) {
 		ID   snowflake.ID
 		Name string
 	}
+
 	type tagged struct {
 		ID   snowflake.ID `gorm:"primaryKey;type:int"`
 		Name string
 	}
+
 	type pointed struct {
 		ID *snowflake.ID `gorm:"primaryKey;type:int"`
 	}
+
 	type modelled struct{ gormplugin.Model }
 	type soft struct{ gormplugin.ModelSoftDelete }
 	type composed struct {
 		TenantID snowflake.ID `gorm:"primaryKey"`
 		ID       snowflake.ID `gorm:"primaryKey"`
 	}
+
 	type owned struct {
 		ID userID `gorm:"primaryKey"`
 	}
+
 	type remark struct {
 		ID     snowflake.ID
 		UserID *snowflake.ID
@@ -204,6 +215,7 @@ func TestKeysAndReferencesAreIntegersThatTheDatabaseDoesNotMake(t *testing.T) {
 		Item   *item
 		Tags   []tag `gorm:"many2many:remark_tags"`
 	}
+
 	each(t, func(t *testing.T, db *env) {
 		integer := db.integerOn()
 		for _, c := range []struct {
@@ -227,6 +239,7 @@ func TestKeysAndReferencesAreIntegersThatTheDatabaseDoesNotMake(t *testing.T) {
 		} {
 			equal(t, c.table+"."+c.name, db.column(t, c.table, c.name), column{Type: c.kind, InKey: c.inKey})
 		}
+
 		equal(t, "deleted_at in the key", db.column(t, "softs", "deleted_at").InKey, false)
 		must(t, db.Create(&remark{Item: &item{Name: "a"}})) // a foreign key may be NULL
 		equal(t, "rows without a user", db.count(t, "remarks", "user_id IS NULL"), 1)

@@ -68,6 +68,7 @@ func TestALeaseEndsWithItsPoolAndSaysSo(t *testing.T) {
 			err = other.Create(&user{Name: "a"}).Error
 			return err != nil
 		})
+
 		wantErrorOf(t, "Create on another handle", err, os.ErrClosed, "sql: database is closed")
 		wantErrorOf(t, "Healthy", keys.Lease().Healthy(), os.ErrClosed)
 		wantErrorOf(t, "Ready", keys.Lease().Ready(), os.ErrClosed)
@@ -76,6 +77,7 @@ func TestALeaseEndsWithItsPoolAndSaysSo(t *testing.T) {
 			clock.Push(step)
 			time.Sleep(2 * time.Millisecond) // for a goroutine that should not be there
 		}
+
 		equal(t, "warnings of a lease that goes on", len(h.log.warnings.take()), 0)
 		wantError(t, keys.Close(t.Context()), os.ErrClosed)
 	})
@@ -110,6 +112,7 @@ func TestAStoreThatIsGoneIsAnErrorOfCreateAndComesBack(t *testing.T) {
 			var stalled *snowflake.StalledError
 			return errors.As(err, &stalled) && stalled.Cause != nil && strings.Contains(stalled.Cause.Error(), "snowflake_leases")
 		})
+
 		equal(t, "rows with the key 0", h.count(t, "users", "id = ?", u.ID), 0) // the connection is usable
 		eventually(t, "the return of all connections", func() bool { return h.pool.Stats().InUse == 0 })
 		back()
@@ -180,15 +183,18 @@ func TestACreateWaitsForTheLeaseWithoutAConnection(t *testing.T) {
 			for range connections {
 				held = append(held, must(t, h.Begin()))
 			}
+
 			clock.pass(t, keys)
 			const creates = 8
 			errs := make(chan error, creates)
 			for range creates {
 				go func() { errs <- h.Create(&user{Name: "a"}).Error }()
 			}
+
 			for _, tx := range held {
 				must(t, tx.Rollback())
 			}
+
 			for range creates {
 				noError(t, <-errs)
 			}
@@ -201,6 +207,7 @@ func TestAStalledLeaseDoesNotConcernOtherModels(t *testing.T) {
 		ID   uint
 		Name string
 	}
+
 	target := testdb.SQLite(t)
 	h := on(t, target)
 	clock, keys := h.pushed(t, lease.WithPatience(time.Hour))
@@ -224,16 +231,19 @@ func TestADatabaseInMemoryKeepsItsOneConnection(t *testing.T) {
 			users = named("a", "b")
 			must(t, tx.Create(&users))
 		}
+
 		must(t, tx.Commit())
 		equal(t, "connections", h.pool.Stats().OpenConnections, 1)
 		// Nothing was extended, so it has to be held for as long as the database lives.
 		if row := h.entries(t)[0]; !row.Held || time.Until(row.Expires) < 365*24*time.Hour || row.Horizon != 0 {
 			t.Errorf("%q: the row in between: %+v", dsn, row)
 		}
+
 		noError(t, keys.Close(t.Context()))
 		if left := snowflake.Default().Start(h.entries(t)[0].Horizon); !snowflake.Default().Time(users[1].ID).Before(left) {
 			t.Errorf("%q: the last key %d is not below the horizon that is left, %v", dsn, users[1].ID, left)
 		}
+
 		equal(t, "workers held after Close", h.held(t), 0)
 		equal(t, "connections at the end", h.pool.Stats().OpenConnections, 1)
 		equal(t, "keys", h.Find(&[]user{}).RowsAffected, 6)

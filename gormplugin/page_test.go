@@ -324,6 +324,7 @@ func (s steps) statement(db *gorm.DB, page *gormplugin.Page) *gorm.DB {
 	if s.take(4) == 0 {
 		tx = tx.Unscoped()
 	}
+
 	n := s.take(5)
 	at := s.take(n + 1)
 	for i := 0; ; i++ {
@@ -355,6 +356,7 @@ func checkPages(t *testing.T, db *gorm.DB, s steps, limit int, desc bool) {
 			break // it does not end
 		}
 	}
+
 	if !slices.Equal(got, want) {
 		t.Errorf("steps %v, %d rows a page, desc %v:\npages of %v\nwant     %v\n%s", []byte(s), limit, desc, got, want,
 			db.ToSQL(func(db *gorm.DB) *gorm.DB { return s.statement(db, &page).Find(&[]ware{}) }))

@@ -37,11 +37,13 @@ func TestReferencesThatCannotHoldAKeyAreRefused(t *testing.T) {
 		AuthorID string
 		Author   *keyed
 	}
+
 	type page struct {
 		ID     uint `gorm:"primaryKey"`
 		LeafID int32
 		Leaf   *keyed
 	}
+
 	db := onSQLite(t)
 	dry := db.Session(&gorm.Session{DryRun: true})
 	for _, model := range []struct {
@@ -78,6 +80,7 @@ func TestReferencesThatCannotHoldAKeyAreRefused(t *testing.T) {
 		if model.remedy != "" {
 			want, text = schema.ErrUnsupportedDataType, " "+model.remedy+":"
 		}
+
 		for what, err := range map[string]error{
 			"Create":               dry.Create(model.model).Error,
 			"Updates":              dry.Where("id = 1").Updates(model.model).Error,
@@ -93,10 +96,12 @@ func TestASmallReferenceToAKeyOfIntegerKeysIsRefused(t *testing.T) {
 		ID       uint
 		ParentID uint32
 	}
+
 	type parent struct {
 		ID   uint
 		Kids []kid
 	}
+
 	for _, options := range [][]gormplugin.Option{nil, {gormplugin.WithIntegerKeys()}} {
 		db := open(t, testdb.SQLite(t), gorm.Config{DryRun: true}, nil, options...)
 		err := db.Create(&parent{Kids: []kid{{}}}).Error

@@ -101,11 +101,13 @@ func TestOnlyTheStatementsRightAboveCountAsReferringOnes(t *testing.T) {
 		ID     snowflake.ID `gorm:"primaryKey;type:int"`
 		Phones []phone      `gorm:"foreignKey:OwnerID"`
 	}
+
 	type household struct {
 		ID      snowflake.ID `gorm:"primaryKey;type:int"`
 		Members []*person    `gorm:"many2many:household_members"`
 		Phones  []*phone     `gorm:"many2many:household_phones"`
 	}
+
 	eachUpsert(t, withoutConstraints, func(t *testing.T, db *env) {
 		must(t, db.Create(&phone{Number: "1"}))
 		below := household{Members: []*person{{Phones: []phone{{Number: "1"}}}}}
@@ -306,6 +308,7 @@ func TestAssociationModeFillsStructsAndMaps(t *testing.T) {
 			fmt.Sprintf("person_tags WHERE person_id = %d", p.ID):                       2,
 			fmt.Sprintf("people WHERE id = %d AND company_id = %d", p.ID, p.Company.ID): 1,
 		})
+
 		db.wantNoOrphans(t)
 	}, people()...)
 }

@@ -91,6 +91,7 @@ func kidWrites[K any](f kids[K]) map[string]func(tx *gorm.DB, list []*K) error {
 			return tx.Create(&heads).Error
 		}
 	}
+
 	up := each(func(k *K) head { return f.head(k, nil, nil, nil) })
 	one := each(func(k *K) head { return f.head(nil, k, nil, nil) })
 	many := func(tx *gorm.DB, list []*K) error { return save(tx, f.head(nil, nil, list, nil)) }
@@ -334,6 +335,7 @@ func TestARecordThatItsAssociationsWriteFirstIsNoRepeat(t *testing.T) {
 		TopID *snowflake.ID
 		Top   *ring
 	}
+
 	eachUpsert(t, withoutConstraints, func(t *testing.T, db *env) {
 		for _, full := range []bool{false, true} {
 			for way := range 3 {

@@ -68,6 +68,7 @@ func TestTaggedFieldsOfMapsHaveTheTypesOfTheModel(t *testing.T) {
 		"signed": int64(firstID), "whole": uint64(firstID + 1), "text": (firstID + 2).String(), "flake": firstID + 3,
 		"own": userID{firstID + 4}, "signed_p": int64(firstID + 5), "text_p": (firstID + 6).String(), "flake_p": firstID + 7,
 	}
+
 	each(t, func(t *testing.T, db *env) {
 		for _, m := range []map[string]any{
 			{"Name": "a"},
@@ -80,6 +81,7 @@ func TestTaggedFieldsOfMapsHaveTheTypesOfTheModel(t *testing.T) {
 				equal(t, key, m[key], value)
 			}
 		}
+
 		m := map[string]any{"Signed": 7, "Text": "x", "own": userID{4}, "signed_p": nil, "TextP": "0"}
 		must(t, db.Model(&asset{}).Create(m))
 		equal(t, "values that were set", fmt.Sprint([]any{m["Signed"], m["Text"], m["own"], m["TextP"]}), "[7 x 4 0]")
@@ -136,6 +138,7 @@ func TestTagsThatCannotBeFollowedAreErrorsOfCreate(t *testing.T) {
 		NumberID int64 `gorm:"snowflake"`
 		Number   *struct{ ID int64 }
 	}
+
 	db := withIntegers(t)
 	for _, c := range []struct {
 		model any
@@ -165,6 +168,7 @@ func TestTagsThatCannotBeFollowedAreErrorsOfCreate(t *testing.T) {
 		wantErrorOf(t, fmt.Sprintf("%T", c.model), db.DryRun().Create(c.model).Error, gormplugin.ErrTag, c.want)
 		wantError(t, gormplugin.DisableAutoIncrement(db.DB, c.model), gormplugin.ErrTag)
 	}
+
 	wantCalls(t, db.gen)
 }
 
@@ -196,6 +200,7 @@ func TestKeysInMapsStayUnderEitherName(t *testing.T) {
 			must(t, db.Model(&item{}).Create(m))
 			equal(t, "entries", len(m), 1)
 		}
+
 		must(t, db.Model(&item{}).Create(map[string]any{"item_id": clause.Expr{SQL: "9 + 1"}}))
 		wantCalls(t, db.gen)
 		db.wantKeys(t, "items.item_id", -3, 1, 2, 4, 5, 6, 7, 8, 9, 10)

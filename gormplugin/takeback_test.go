@@ -117,6 +117,7 @@ func TestAPanicInAHookLeavesNothingBehind(t *testing.T) {
 			defer func() { _ = recover() }()
 			tx.Create(n)
 		}
+
 		panics(tx.Session(&gorm.Session{}), &note{Name: "a", Boom: true})
 		upsert := tx.Clauses(by("name", "name"))
 		panics(upsert, &note{Name: "b", Boom: true})
@@ -204,12 +205,14 @@ func TestKeysOfRowsThatAreThereStay(t *testing.T) {
 		wantError(t, tx.Create(&inner).Error, errEmpty)
 		return tx.First(&ledger{}, inner.ID).Error // the record has the key of its row
 	})
+
 	noError(t, err)
 	rolledBack := ledger{Code: "c"}
 	_ = db.Transaction(func(tx *gorm.DB) error {
 		must(t, tx.Create(&rolledBack))
 		return errEmpty
 	})
+
 	equal(t, "a key is there after a rollback by the caller", rolledBack.ID != 0, true)
 }
 
@@ -220,10 +223,12 @@ func TestAPartialUniqueIndexIsFollowedWithItsCondition(t *testing.T) {
 		Name      string
 		DeletedAt gorm.DeletedAt
 	}
+
 	live := byCode
 	live.TargetWhere = clause.Where{Exprs: []clause.Expression{
 		clause.Expr{SQL: "deleted_at IS NULL OR deleted_at IS NULL"}, clause.Eq{Column: "deleted_at", Value: nil},
 	}}
+
 	eachOf(t, kinds[:2], gorm.Config{}, func(t *testing.T, db *env) { // MariaDB has no partial indexes
 		must(t, db.Exec("CREATE UNIQUE INDEX live ON documents(code) "+
 			"WHERE (deleted_at IS NULL OR deleted_at IS NULL) AND deleted_at IS NULL"))
@@ -231,6 +236,7 @@ func TestAPartialUniqueIndexIsFollowedWithItsCondition(t *testing.T) {
 		must(t, db.Create(&[]document{
 			{ID: 1, Code: "a", DeletedAt: gone}, {ID: 2, Code: "a"}, {ID: 3, Code: "a", DeletedAt: gone},
 		}))
+
 		maps := []map[string]any{{"code": "a", "name": "map"}}
 		must(t, db.Model(&document{}).Clauses(live).Create(&maps))
 		equal(t, "key of the map", maps[0]["id"], any(snowflake.ID(2)))
@@ -250,10 +256,12 @@ func TestATargetThatTheDatabaseFillsIsNotComparedWithAZero(t *testing.T) {
 		Kind  int          `gorm:"uniqueIndex:u;default:0"`
 		Name  string
 	}
+
 	target := clause.OnConflict{
 		Columns:   []clause.Column{{Name: "code"}, {Name: "state"}, {Name: "kind"}},
 		DoUpdates: clause.AssignmentColumns([]string{"name"}),
 	}
+
 	// SQLite knows no DEFAULT among values, which GORM writes for the records without a state.
 	eachOf(t, kinds[1:], gorm.Config{}, func(t *testing.T, db *env) {
 		create(t, db.DB, &job{ID: 4, Code: "a"}, &job{ID: 6, Code: "b", State: "DONE"})
@@ -264,6 +272,7 @@ func TestATargetThatTheDatabaseFillsIsNotComparedWithAZero(t *testing.T) {
 		if db.mysql && !db.returning() {
 			want = 0 // unknown: only the database knows the state
 		}
+
 		wantIDs(t, jobs[:2], want, 6)
 		equal(t, "updated rows", db.count(t, "jobs", "id IN (4, 6) AND name = 'new'"), 2)
 		equal(t, "row of the new one", db.count(t, "jobs", "id = ? AND code = 'c'", jobs[2].ID), 1)

@@ -101,6 +101,7 @@ func TestAssociationsWithKeysRunTheSameStatementsAsWithoutThePlugin(t *testing.T
 				Manager: &person{ID: 7, Name: "bob", Passport: passport{ID: 8}},
 			}
 		}
+
 		with, without := statements(t, db, true, record()), statements(t, db, false, record())
 		equals(t, "statements", with, without...)
 		equal(t, "enough statements", len(with) >= 10, true)
@@ -124,10 +125,12 @@ func TestARecordHasTheColumnsOfNoOtherRow(t *testing.T) {
 		Columns: []clause.Column{{Name: "code"}}, DoUpdates: clause.AssignmentColumns([]string{"rank"}),
 		Where: clause.Where{Exprs: []clause.Expression{clause.Lt{Column: clause.Column{Table: "grants", Name: "rank"}, Value: 5}}},
 	}
+
 	eachWith(t, gorm.Config{}, func(t *testing.T, db *env) {
 		expression := map[string]string{
 			"sqlite": "(lower(hex(randomblob(16))))", "postgres": "md5(random()::text)", "mariadb": "(uuid())",
 		}[db.target.Name]
+
 		must(t, db.Exec("CREATE TABLE grants (id bigint PRIMARY KEY, code varchar(20) UNIQUE, "+db.Statement.Quote("rank")+
 			" bigint, note bigint, token varchar(40) DEFAULT "+expression+")"))
 		note := snowflake.ID(3)
@@ -136,20 +139,24 @@ func TestARecordHasTheColumnsOfNoOtherRow(t *testing.T) {
 			"nothing": nil, "all": clause.Returning{}, "the note": clause.Returning{Columns: []clause.Column{{Name: "note"}}},
 			"an expression": clause.Returning{Columns: []clause.Column{{Name: "upper(token) AS token", Raw: true}}},
 		}
+
 		for name, own := range returns {
 			for _, conflict := range []clause.OnConflict{lower, nothing} {
 				clauses := []clause.Expression{conflict}
 				if own != nil {
 					clauses = append(clauses, own)
 				}
+
 				b, c := name+strconv.FormatBool(conflict.DoNothing), "c"+name+strconv.FormatBool(conflict.DoNothing)
 				records := []*grant{{Code: "a"}, {Code: b, Note: &note}, {ID: 8, Code: "e"}, {Code: c}}
 				if db.target.Name != "sqlite" { // which knows no DEFAULT among values
 					records[1].Token = "mine" + b
 				}
+
 				if own != nil && !db.mysql { // which returns all rows, and GORM scans them
 					records[2].Note = &note
 				}
+
 				must(t, db.Clauses(clauses...).Create(&records))
 				for _, r := range records {
 					var row grant
@@ -164,6 +171,7 @@ func TestARecordHasTheColumnsOfNoOtherRow(t *testing.T) {
 							name, conflict.DoNothing, r.Code, inJSON(t, r), inJSON(t, row))
 					}
 				}
+
 				type other grant // GORM finds its fields by their positions when it writes, and by their names when it reads
 				others := []other{{Code: "a"}, {Code: b + "!"}}
 				must(t, db.Model(&grant{}).Clauses(clauses...).Create(&others))
@@ -187,6 +195,7 @@ func TestAnotherAutoIncrementColumnIsNotMistakenForTheKey(t *testing.T) {
 		No   int64        `gorm:"autoIncrement;uniqueIndex"`
 		Name string
 	}
+
 	eachMySQL(t, gorm.Config{}, func(t *testing.T, db *env) { // the trap is its LAST_INSERT_ID
 		for _, conflict := range []clause.OnConflict{byCode, nothing} {
 			tickets, c := []ticket{{Code: "a"}, {Code: "b"}}, ticket{Code: "c"}
@@ -378,6 +387,7 @@ func TestAListWithReturnedColumnsTakesNoQueriesThatItDoesNotNeed(t *testing.T) {
 		if db.target.Name != "sqlite" { // which knows no DEFAULT among values
 			again[2].State, third = "mine", "mine"
 		}
+
 		must(t, db.Clauses(nothing).Create(&again))
 		equal(t, "SELECTs", len(db.log.takeLike("SELECT")), 1)
 		var states []string
@@ -385,6 +395,7 @@ func TestAListWithReturnedColumnsTakesNoQueriesThatItDoesNotNeed(t *testing.T) {
 			states = append(states, r.State)
 			equal(t, "rows of "+r.Text, db.count(t, "mottos", "id = ? AND text = ?", r.ID, r.Text) == 1, r.Text != "a")
 		}
+
 		wantIDs(t, again[:2], 9, 0)
 		equals(t, "states", states, "x", "", third, "x")
 	}, []any{&motto{}})

@@ -84,14 +84,18 @@ func TestRandomUpsertsLeaveRecordsAndRowsAsAModelSays(t *testing.T) {
 				} else if random.IntN(4) == 0 {
 					x.ID = snowflake.ID(next())
 				}
+
 				if random.IntN(3) == 0 {
 					x.Public = next()
 				}
+
 				if random.IntN(3) == 0 {
 					x.Label = fmt.Sprint("mine", next())
 				}
+
 				given[i] = x
 			}
+
 			got := createThings(t, db, random, u.OnConflict, rich, given)
 			for i, x := range given {
 				row, exists := rows[x.Code]
@@ -116,17 +120,21 @@ func TestRandomUpsertsLeaveRecordsAndRowsAsAModelSays(t *testing.T) {
 					if x.Label != "" {
 						want.Label = got[i].Label
 					}
+
 				default:
 					row = got[i]
 					if row.ID == 0 || row.Public == 0 || row.Label == "" || x.ID != 0 && row.ID != x.ID {
 						t.Fatalf("round %d: %+v was given %+v and inserted", round, got[i], x)
 					}
 				}
+
 				if got[i].ID != want.ID || got[i].Public != want.Public || got[i].Label != want.Label {
 					t.Fatalf("round %d, %+v: %+v became %+v, want %+v", round, u, x, got[i], want)
 				}
+
 				rows[x.Code] = row
 			}
+
 			var found []thing
 			must(t, db.Find(&found))
 			equal(t, "rows", len(found), len(rows))
@@ -135,6 +143,7 @@ func TestRandomUpsertsLeaveRecordsAndRowsAsAModelSays(t *testing.T) {
 					t.Fatalf("round %d, %+v: the row is %+v, want %+v", round, u, row, want)
 				}
 			}
+
 			if random.IntN(3) == 0 {
 				gone := rows[string(rune('a'+random.IntN(8)))]
 				must(t, db.Delete(&thing{}, "code = ?", gone.Code))
@@ -142,6 +151,7 @@ func TestRandomUpsertsLeaveRecordsAndRowsAsAModelSays(t *testing.T) {
 				delete(rows, gone.Code)
 			}
 		}
+
 		equal(t, "parts without a thing", db.count(t, "parts", "thing_id NOT IN (SELECT id FROM things)"), 0)
 	}, &richThing{}, &part{})
 }
@@ -167,6 +177,7 @@ func createThings(t *testing.T, db *env, random *rand.Rand, conflict clause.OnCo
 			got[i].Public, _ = m["public"].(int64)
 			got[i].Label, _ = m["label"].(string)
 		}
+
 	case rich:
 		all := make([]*richThing, len(given))
 		state := ""
@@ -180,6 +191,7 @@ func createThings(t *testing.T, db *env, random *rand.Rand, conflict clause.OnCo
 		for i := range all {
 			got[i] = all[i].Thing
 		}
+
 	default:
 		for i := range got {
 			if got[i].Public != 0 && random.IntN(2) == 0 {
@@ -195,5 +207,6 @@ func createThings(t *testing.T, db *env, random *rand.Rand, conflict clause.OnCo
 			must(t, tx.Create(&got))
 		}
 	}
+
 	return got
 }

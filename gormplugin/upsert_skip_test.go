@@ -66,11 +66,13 @@ func TestAKeyOfTheCallerIsNotInDoubtWhenASkippedRecordLosesAnotherColumn(t *test
 		ID     snowflake.ID
 		BookID snowflake.ID
 	}
+
 	type book struct {
 		ID    snowflake.ID
 		Code  int64 `gorm:"snowflake"`
 		Pages []page
 	}
+
 	db := onSQLite(t, &book{}, &page{})
 	must(t, db.Create(&book{ID: 5}))
 	b := book{ID: 5, Pages: []page{{}}}
@@ -84,15 +86,18 @@ func TestEveryKindOfAssociationOfASkippedRecordIsAnError(t *testing.T) {
 		ID       snowflake.ID
 		LetterID snowflake.ID
 	}
+
 	type label struct {
 		ID snowflake.ID
 	}
+
 	type letter struct {
 		ID     snowflake.ID
 		Code   string `gorm:"uniqueIndex;size:20"`
 		Seal   *seal
 		Labels []label `gorm:"many2many:letter_labels"`
 	}
+
 	db := onSQLite(t, &letter{}, &seal{}, &label{})
 	must(t, db.Create(&letter{Code: "a"}))
 	must(t, db.Clauses(nothing).Create(&letter{Code: "a"})) // to which nothing would refer
@@ -102,6 +107,7 @@ func TestEveryKindOfAssociationOfASkippedRecordIsAnError(t *testing.T) {
 	} {
 		wantErrorOf(t, name, db.Clauses(nothing).Create(&l).Error, gormplugin.ErrKeyUnknown)
 	}
+
 	db.wantCounts(t, map[string]int{"seals": 0, "labels": 0, "letter_labels": 0})
 }
 
@@ -135,6 +141,7 @@ func TestAGeneratedColumnBesideAKeyOfTheDatabaseFollowsTheRow(t *testing.T) {
 			equals(t, "public IDs of the row", got, first.PublicID, first.PublicID, first.PublicID)
 			equal(t, "rows", db.count(t, "counters", "slug = ? AND public_id = ?", batch[0].Slug, batch[0].PublicID), 1)
 		}
+
 		c := counter{Slug: "a"}
 		must(t, db.Clauses(nothing).Create(&c))
 		equal(t, "public ID of a skipped record", c.PublicID, "")
@@ -209,6 +216,7 @@ func TestAGeneratedColumnThatGORMDoesNotReadFollowsTheRow(t *testing.T) {
 		Name   string       `gorm:"uniqueIndex;size:20"`
 		Secret string       `gorm:"->:false;<-;default:(lower('X'))"`
 	}
+
 	db := onSQLite(t, &vault{}, &box{})
 	first, again := vault{Name: "a"}, vault{Name: "a"}
 	must(t, db.Create(&first))

@@ -154,6 +154,7 @@ func BenchmarkFill(b *testing.B) {
 			}
 		}
 	}
+
 	compare(b, 1, subject{"Next", func(n int) {
 		for range n {
 			_, _ = g.Next()

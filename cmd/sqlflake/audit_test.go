@@ -262,6 +262,7 @@ func (s site) endsItsQuery(t *testing.T) {
 		must(t, s.pool.QueryRowContext(t.Context(), query, "%"+name+"%").Scan(&n))
 		return n
 	}
+
 	ctx, interrupt := context.WithCancel(t.Context())
 	defer interrupt()
 	go func() {
@@ -270,6 +271,7 @@ func (s site) endsItsQuery(t *testing.T) {
 		}
 		interrupt()
 	}()
+
 	r := doAt(ctx, testNow, nil, "audit", "--table", name)
 	if n := queries(); r.code != exitInterrupted || n > 0 {
 		t.Errorf("%d queries go on: %+v", n, r)

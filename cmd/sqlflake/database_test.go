@@ -146,6 +146,7 @@ func TestTheScriptOfFunctionsRuns(t *testing.T) {
 			t.Fatalf("%q: %v, %+v", args, err, r)
 		}
 	}
+
 	exec("--worker", "1023", "--namespace", lease.DefaultNamespace)
 	var id string
 	must(t, db.QueryRowContext(t.Context(), "SELECT snowflake_next()::text").Scan(&id))
@@ -153,16 +154,19 @@ func TestTheScriptOfFunctionsRuns(t *testing.T) {
 	if worker := parsed >> 12 & 1023; err != nil || worker != 1023 {
 		t.Errorf("%s has worker %d, %v", id, worker, err)
 	}
+
 	exec("--worker", "1023", "--drop")
 	if err := db.QueryRowContext(t.Context(), "SELECT snowflake_next()::text").Scan(&id); err == nil {
 		t.Error("snowflake_next was not dropped")
 	}
+
 	do(t, "", "sql", "functions", "--dialect", "postgres", "--name", "orders").says(t, exitOK, `"public".orders_time(`)
 	for _, command := range []string{"sql functions", "new"} {
 		if r := do(t, "", append(strings.Fields(command), "--help")...); strings.Contains(r.out, "(default -1)") {
 			t.Errorf("%s: %+v", command, r)
 		}
 	}
+
 	do(t, "", "sql", "functions", "--dialect", "mariadb").says(t, exitOK, "DELIMITER", "snowflake_time")
 }
 
@@ -186,6 +190,7 @@ INSERT INTO orders VALUES (362387865600000, '2025-01-02 00:00:00Z'); CREATE TABL
 		if err == nil {
 			err = opened.Close(t.Context())
 		}
+
 		must(t, err)
 		for _, args := range [][]string{
 			{"new", "--dsn", victim.DSN},
@@ -207,16 +212,19 @@ func TestATableIsAdoptedAndMaintained(t *testing.T) {
 		do := func(command string) result {
 			return s.do(t, "partition "+command+" --unit month --tz Europe/Berlin events")
 		}
+
 		if s.Name == "sqlite" {
 			do("plan").fails(t, exitUsage, "has no partitions")
 			return
 		}
+
 		db := s.pool
 		s.exec(t, "CREATE TABLE events (id bigint PRIMARY KEY)")
 		do("plan").fails(t, exitFailed, `: plan `)
 		if r := do("plan"); strings.Contains(r.err, "partition: ") || !strings.Contains(r.err, "is not partitioned: \"sqlflake partition adopt\" changes that\n") {
 			t.Errorf("%+v", r)
 		}
+
 		if s.Driver == "mysql" {
 			r := do("adopt")
 			_, statement, _ := strings.Cut(r.err, "meanwhile: ")
@@ -227,26 +235,31 @@ func TestATableIsAdoptedAndMaintained(t *testing.T) {
 			do("adopt --dry-run --sql").says(t, exitOK, "PARTITION BY RANGE")
 			do("adopt").says(t, exitOK, "partitions until 20", "times in Europe/Berlin")
 		}
+
 		var plan planValue
 		r := do("plan --ahead 9 --json")
 		if err := json.Unmarshal([]byte(r.out), &plan); err != nil || plan.Covered == nil || plan.Overdue == nil || len(plan.Problems) != 0 ||
 			time.Until(plan.Now).Abs() > time.Hour || plan.Steps[0].Action != "create" || len(plan.Steps[0].SQL) == 0 {
 			t.Fatalf("%+v, %v", r, err)
 		}
+
 		r = do("maintain --ahead 9 --json")
 		var done planValue
 		if err := json.Unmarshal([]byte(r.out), &done); err != nil || len(done.Steps) != len(plan.Steps) {
 			t.Errorf("%d steps: %+v, %v", len(plan.Steps), r, err)
 		}
+
 		if r := do("maintain --ahead 9"); r.code != exitOK || !strings.Contains(r.out, ", 0 steps") || strings.Contains(r.out, "ACTION") {
 			t.Errorf("%+v", r)
 		}
+
 		ctx, interrupt := context.WithCancel(t.Context())
 		interrupt()
 		doAt(ctx, testNow, nil, "partition", "maintain", "--unit", "day", "events").fails(t, exitInterrupted, "interrupted")
 		if s.Driver == "mysql" {
 			return
 		}
+
 		// What needs a person is an error, and the steps are printed.
 		name := "events_" + time.Date(plan.Now.Year(), plan.Now.Month()+11, 1, 0, 0, 0, 0, time.UTC).Format("2006_01")
 		s.exec(t, "CREATE TABLE "+name+" (id int)")
@@ -277,6 +290,7 @@ func TestWrongArgumentsOfPartitions(t *testing.T) {
 			do(t, "", all...).fails(t, exitUsage, want)
 		}
 	}
+
 	do(t, "", "partition", "drop").fails(t, exitUsage, `unknown command "drop"`)
 	do(t, "", "partition", "plan", "--unit", "day", "events").fails(t, exitUsage, "no database")
 }

@@ -114,6 +114,7 @@ func TestWhatProgramsPrintIsPasted(t *testing.T) {
 	small := func(number string) string {
 		return number + " in the first minute of the layout: a small number, and not an ID?"
 	}
+
 	for name, test := range map[string]struct {
 		in    string
 		rows  []string // the IDs and their notes
@@ -164,18 +165,22 @@ func TestWhatProgramsPrintIsPasted(t *testing.T) {
 					rows = append(rows, row)
 				}
 			}
+
 			wantCode := exitOK
 			if noted || test.fault != "" {
 				wantCode = exitFailed
 			}
+
 			if !slices.Equal(rows, test.rows) || r.code != wantCode {
 				t.Errorf("exit code %d, want %d: %q, want %q\n%s", r.code, wantCode, rows, test.rows, r.err)
 			}
+
 			if !strings.Contains(r.err, test.fault) || test.fault == "" && r.err != "" || strings.Contains(r.err, "17@db") {
 				t.Errorf("errors %s, want %q", r.err, test.fault)
 			}
 		})
 	}
+
 	// An argument is read as a line is. A URL with what looks like a password is not printed.
 	for arg, want := range map[string]result{
 		"https://twitter.com/boogheta/status/175928847299117063": {out: "id,time,worker,sequence,note\n175928847299117063,2026-05-01T11:18:25.796Z,32,7,\n"},
@@ -183,11 +188,13 @@ func TestWhatProgramsPrintIsPasted(t *testing.T) {
 	} {
 		do(t, "", "decode", "--csv", arg).check(t, want)
 	}
+
 	for _, arg := range []string{"\n", "(\n)", "\xff", "é5x", "", " "} {
 		if r := do(t, "", "decode", "--", arg); r.code != exitFailed || strings.Count(r.err, "\n") != 1 {
 			t.Errorf("%q: %+v", arg, r)
 		}
 	}
+
 	do(t, "", "decode", "https://app:17@db/5").fails(t, exitUsage, errSecret.Error())
 }
 
@@ -216,9 +223,11 @@ func TestDecodeShowsThePresetsThatAreLikelyFirst(t *testing.T) {
 	if want := "1541815603606036480  twitter         2022-06-28T16:07:40.105Z  worker=26 sequence=0 datacenter=11"; lines[1] != want {
 		t.Errorf("%s", r.out)
 	}
+
 	if len(lines) != 1+len(snowflake.Presets()) || r.code != exitOK {
 		t.Errorf("%d lines, exit code %d", len(lines), r.code)
 	}
+
 	for format, want := range map[string]string{
 		"--json": `{"id":"1541815603606036480","layout":"twitter","time":"2022-06-28T16:07:40.105Z"}` + "\n",
 		"--csv": "id,layout,time,fields,note\n" +

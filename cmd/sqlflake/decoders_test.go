@@ -32,6 +32,7 @@ func randomLayout(random *rand.Rand) snowflake.Layout {
 		for _, name := range names {
 			fields = append(fields, snowflake.Field{Name: name, Bits: 1 + random.IntN(40/len(names)+5)})
 		}
+
 		epoch := time.Unix(0, random.Int64N(4e18)-2e18)
 		tick := []time.Duration{time.Microsecond, time.Millisecond, 10 * time.Millisecond, time.Second, 12345 * time.Nanosecond}[random.IntN(5)]
 		if l, err := snowflake.NewLayout(epoch, tick, fields...); err == nil {
@@ -47,20 +48,24 @@ func decoderCases(t *testing.T, command string) []decoderCase {
 	for _, name := range snowflake.Presets() {
 		layouts = append(layouts, snowflake.MustPreset(name))
 	}
+
 	for _, tick := range []string{"10ms", "1s"} { // up to the years 14294 and 35 million
 		l, err := snowflake.ParseLayout("epoch=2025-01-01T00:00:00Z tick=" + tick + " time:50 worker:5 sequence:8")
 		must(t, err)
 		layouts = append(layouts, l)
 	}
+
 	for range 1000 {
 		layouts = append(layouts, randomLayout(random))
 	}
+
 	var cases []decoderCase
 	for _, l := range layouts {
 		r := do(t, "", command, "--layout", l.String())
 		if r.code != exitOK {
 			t.Fatalf("%v: %+v", l, r)
 		}
+
 		c := decoderCase{Code: r.out}
 		for _, id := range []snowflake.ID{0, snowflake.ID(1<<l.Bits() - 1), snowflake.ID(random.Int64() & (1<<l.Bits() - 1))} {
 			c.IDs = append(c.IDs, id)
@@ -70,6 +75,7 @@ func decoderCases(t *testing.T, command string) []decoderCase {
 			} else if s == 0 {
 				want["unixNanos"] = strconv.Itoa(ns)
 			}
+
 			for _, f := range l.Fields() {
 				if f.Name != snowflake.FieldTime {
 					value, err := l.Field(id, f.Name)
@@ -77,6 +83,7 @@ func decoderCases(t *testing.T, command string) []decoderCase {
 					want[f.Name] = strconv.FormatInt(value, 10)
 				}
 			}
+
 			switch ms := l.Time(id).Truncate(time.Millisecond).UnixMilli(); {
 			case command == "py" && l.Time(id).Year() > 9999:
 				want["time"] = "None"
@@ -85,10 +92,13 @@ func decoderCases(t *testing.T, command string) []decoderCase {
 			default:
 				want["time"] = strconv.FormatInt(ms, 10)
 			}
+
 			c.Want = append(c.Want, want)
 		}
+
 		cases = append(cases, c)
 	}
+
 	return cases
 }
 
@@ -99,6 +109,7 @@ func runDecoders(t *testing.T, cases []decoderCase, program string, args ...stri
 	if err != nil {
 		skip.Missing(t, "", "%v", err)
 	}
+
 	input, err := json.Marshal(cases)
 	must(t, err)
 	cmd := exec.CommandContext(t.Context(), path, args...)
@@ -117,6 +128,7 @@ func TestTypeScriptDecodersAgreeWithTheLayout(t *testing.T) {
 	for i := range cases {
 		cases[i].Code = typesOfTS.ReplaceAllString(cases[i].Code, "")
 	}
+
 	runDecoders(t, cases, "node", "-e", `
 const cases = JSON.parse(require("fs").readFileSync(0));
 let same = 0;
@@ -182,5 +194,6 @@ for parse in (parse_id, parse_user_id):
 			t.Errorf("%s: %v\n%s\nwant\n%s", program, err, out, want)
 		}
 	}
+
 	do(t, "", "ts", "--prefix", "User").fails(t, exitUsage, "letters a to z")
 }

@@ -48,9 +48,11 @@ func TestAllPresetsAreListed(t *testing.T) {
 			t.Errorf("%s is missing in\n%s", name, r.out)
 		}
 	}
+
 	if upper := do(t, "", "layout", "Twitter").out; upper == "" || upper != do(t, "", "layout", "twitter").out {
 		t.Errorf("a name in upper case: %q", upper)
 	}
+
 	for _, row := range []string{
 		"\nbwmarrin       1024    2080  1ms time:41 worker:10 sequence:12\n",
 		"\nbaidu          4194304 2024  1s time:28 worker:22 sequence:13, ended\n",
@@ -59,6 +61,7 @@ func TestAllPresetsAreListed(t *testing.T) {
 			t.Errorf("%q is missing in\n%s", row, r.out)
 		}
 	}
+
 	do(t, "", "layout", "SonyflakeV2").fails(t, exitUsage, ", sonyflake2, ")
 	var all []description
 	if err := json.Unmarshal([]byte(do(t, "", "layout", "--json").out), &all); err != nil || len(all) != len(snowflake.Presets()) || all[0].Max != "9223372036854775807" {
@@ -254,6 +257,7 @@ func TestFormsOfASpan(t *testing.T) {
 			}
 		}
 	}
+
 	for _, text := range []string{"0", "-5m", "d", "1d-2h", "0h", "1.5d", "99999999d", "7w", "2026-13", "2026-02-30", "yesterday"} {
 		do(t, "", "range", text, "now").fails(t, exitUsage, "")
 	}

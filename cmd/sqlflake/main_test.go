@@ -125,31 +125,38 @@ func TestEveryCommandHasHelp(t *testing.T) {
 		if again := do(t, "", append(name, "-h")...); r.code != exitOK || again != r {
 			t.Errorf("%q: %+v, -h: %+v", name, r, again)
 		}
+
 		for line := range strings.Lines(r.out) {
 			if width := len(strings.TrimSuffix(line, "\n")); width > 80 {
 				t.Errorf("%q has a line of %d columns: %s", name, width, line)
 			}
 		}
+
 		examples := 0
 		for line := range strings.Lines(strings.ReplaceAll(c.Example, "\\\n", "")) {
 			_, line, ok := strings.Cut(line, "sqlflake ")
 			if !ok {
 				continue
 			}
+
 			line = strings.NewReplacer(`"`, " ", "$(", " ", ")", " ").Replace(line)
 			if end := strings.IndexAny(line, "|<>"); end >= 0 {
 				line = line[:end]
 			}
+
 			root := rootCommand(time.Now)
 			found, rest, err := root.Find(strings.Fields(line))
 			if err == nil {
 				err = found.ParseFlags(rest)
 			}
+
 			if err != nil || c.Runnable() && found.Name() != c.Name() {
 				t.Errorf("%q: %q is of %q, %v", name, line, found.Name(), err)
 			}
+
 			examples++
 		}
+
 		if examples == 0 {
 			t.Errorf("%q has no example", name)
 		}
@@ -229,6 +236,7 @@ func TestWrongArgumentsAreExplained(t *testing.T) {
 	} {
 		t.Run(args, func(t *testing.T) { do(t, "", strings.Fields(args)...).fails(t, exitUsage, want) })
 	}
+
 	for _, args := range [][]string{{""}, {"help", ""}, {"sql leases"}} {
 		do(t, "", args...).fails(t, exitUsage, "unknown command "+strconv.Quote(args[len(args)-1]))
 	}
@@ -308,14 +316,17 @@ func TestAnInterruptEndsAReadThatWaits(t *testing.T) {
 		code <- runCommand(ctx, testCommand(testNow, in, out, &errs), []string{"decode", "--csv", "--layout", "default"})
 		_ = out.Close()
 	}()
+
 	if _, err := feed.Write([]byte("250374789863067648\n")); err != nil {
 		t.Fatal(err)
 	}
+
 	want := "id,time,worker,sequence,note\n250374789863067648,2026-11-22T21:40:01.642Z,5,0,\n"
 	got := make([]byte, len(want))
 	if _, err := io.ReadFull(read, got); err != nil || string(got) != want {
 		t.Fatalf("%q, %v", got, err)
 	}
+
 	interrupt()
 	if got := <-code; got != exitInterrupted || !strings.Contains(errs.String(), "interrupted") {
 		t.Errorf("exit code %d, errors %s", got, &errs)

@@ -25,10 +25,12 @@ func TestIDsOfAFolderDoNotRepeat(t *testing.T) {
 		if r.code != exitOK || r.err != "" {
 			t.Fatalf("%s: %+v", args, r)
 		}
+
 		form := "decimal"
 		if _, after, ok := strings.Cut(args, "--as "); ok {
 			form = after
 		}
+
 		for line := range strings.Lines(r.out) {
 			id, err := parseID(strings.TrimSuffix(line, "\n"), form)
 			if err != nil || snowflake.Default().Decompose(id).Worker != 1023 {
@@ -37,9 +39,11 @@ func TestIDsOfAFolderDoNotRepeat(t *testing.T) {
 			all = append(all, id)
 		}
 	}
+
 	if len(all) != 5009 || !slices.IsSorted(all) || len(slices.Compact(all)) != 5009 {
 		t.Errorf("%d IDs; sorted: %t, different: %d", len(all), slices.IsSorted(all), len(slices.Compact(all)))
 	}
+
 	args := []string{"new", "--state", state, "--worker"}
 	do(t, "", append(args, "1023", "--layout", "manyworkers")...).fails(t, exitFailed, "another layout")
 	do(t, "", append(args, "1024", "--layout", "default")...).fails(t, exitFailed, "workers 1024 to 1024")
@@ -83,16 +87,19 @@ func TestIDsOfALeasedWorker(t *testing.T) {
 		if r.code != exitOK || strings.Count(r.out, "\n") != 3 {
 			t.Fatalf("%+v", r)
 		}
+
 		for line := range strings.Lines(r.out) {
 			id, err := snowflake.Parse(strings.TrimSuffix(line, "\n"))
 			if err != nil || id == last || snowflake.MustPreset("wide").Decompose(id).Worker == l.Generator().Worker() {
 				t.Errorf("%d, %v has the worker of the application", id, err)
 			}
 		}
+
 		entries, err := s.List(t.Context(), "orders")
 		if err != nil || len(entries) < 2 {
 			t.Fatalf("%+v, %v", entries, err)
 		}
+
 		for _, e := range entries[1:] {
 			if e.Held || e.Holder.Version != "sqlflake new" {
 				t.Errorf("the worker was not given back: %+v", e)

@@ -23,9 +23,11 @@ func start(t *testing.T, stdin io.Reader, args ...string) (cmd *exec.Cmd, out io
 	if err == nil {
 		err = cmd.Start()
 	}
+
 	if err == nil {
 		_, err = bufio.NewReader(pipe).ReadString('\n')
 	}
+
 	must(t, err)
 	return cmd, pipe
 }

@@ -26,6 +26,7 @@ func TestWorkersAreListed(t *testing.T) {
 		if r := s.do(t, "workers --json"); r.out != "[]\n" {
 			t.Errorf("%+v", r)
 		}
+
 		open(t, s, lease.WithNamespace("orders"), lease.WithVersion("v1.2.3"))
 		must(t, open(t, s, lease.WithNamespace("orders")).Close(t.Context()))
 		open(t, s, lease.WithNamespace("users"), lease.WithGenerator(snowflake.WithLayout(snowflake.MustPreset("wide"))))
@@ -34,11 +35,13 @@ func TestWorkersAreListed(t *testing.T) {
 			!strings.HasSuffix(r.out, "\norders: 1 held, 1 free, 1022 never taken\nusers: 1 held, 0 free, 255 never taken\n") {
 			t.Errorf("%+v", r)
 		}
+
 		var all []holding
 		r = s.do(t, "workers --json --namespace orders")
 		if err := json.Unmarshal([]byte(r.out), &all); err != nil || len(all) != 2 {
 			t.Fatalf("%+v, %v", r, err)
 		}
+
 		first := all[0]
 		if !first.Held || all[1].Held || first.Version != "v1.2.3" || first.Epoch != 1 || first.Horizon == nil || first.PID == 0 ||
 			strings.Contains(strings.ToLower(r.out), "token") {
@@ -59,6 +62,7 @@ func TestOnlyForceReleasesAHeldWorker(t *testing.T) {
 		if entry, err := s.entry(t.Context(), lease.DefaultNamespace, 0); err != nil || entry.Epoch != 1 {
 			t.Fatalf("changed without --force: %+v, %v", entry, err)
 		}
+
 		s.do(t, "workers release 0 --force").says(t, exitOK, `worker 0 of namespace "default" is released.`)
 		s.do(t, "workers release 0 --force").says(t, exitOK, `worker 0 of namespace "default" is free since `)
 		if entry, err := s.entry(t.Context(), lease.DefaultNamespace, 0); err != nil || entry.Epoch != 2 || entry.Held {
@@ -75,9 +79,11 @@ func TestAReservationIsShownAndNeverReleased(t *testing.T) {
 		if strings.Count(r.out, " reserved ") != 2 || !strings.HasSuffix(r.out, "\ndefault: 2 held, 0 free, 1022 never taken\n") {
 			t.Errorf("%+v", r)
 		}
+
 		if r := s.do(t, "workers --json"); strings.Count(r.out, `"reserved": true`) != 1 || strings.Count(r.out, `"held": true`) != 2 {
 			t.Errorf("%+v", r)
 		}
+
 		s.do(t, "workers release --force 1023").fails(t, exitFailed, `worker 1023 of namespace "default" is reserved for orders: its IDs would repeat`)
 		if e, err := s.entry(t.Context(), lease.DefaultNamespace, 1023); err != nil || !e.Reserved() || e.Epoch != 1 {
 			t.Errorf("%+v, %v, want a reservation of epoch 1", e, err)
@@ -140,6 +146,7 @@ func TestANamespaceMovesWhenNoWorkerIsHeld(t *testing.T) {
 			}
 			first = r.out
 		}
+
 		id, err := snowflake.Parse(strings.TrimSpace(s.do(t, "new").out))
 		if err != nil || snowflake.MustPreset("wide").Validate(id) != nil {
 			t.Errorf("an ID after the move: %d, %v", id, err)
@@ -161,6 +168,7 @@ func twoRegions(t *testing.T) (regions [2]*region) {
 	if !ok {
 		t.Skip("only with SNOWFLAKE_TEST_POSTGRES18=throwaway:PROGRAMS")
 	}
+
 	var group sync.WaitGroup
 	var servers [2]*dbserver.Server
 	var faults [2]error
@@ -172,35 +180,42 @@ func twoRegions(t *testing.T) (regions [2]*region) {
 			})
 		})
 	}
+
 	group.Wait()
 	for i, s := range servers {
 		if faults[i] != nil {
 			t.Error(faults[i])
 			continue
 		}
+
 		t.Cleanup(func() {
 			if err := s.Stop(); err != nil {
 				t.Error(err)
 			}
 		})
+
 		db, err := sql.Open("pgx", s.DSN)
 		must(t, err)
 		t.Cleanup(func() { _ = db.Close() })
 		regions[i] = &region{[]string{"east", "west"}[i], s.DSN, db}
 	}
+
 	if t.Failed() {
 		t.FailNow()
 	}
+
 	for _, r := range regions {
 		r.exec(t, "CREATE TABLE orders (id bigint PRIMARY KEY, region text NOT NULL)")
 		r.exec(t, "CREATE PUBLICATION orders FOR TABLE orders")
 	}
+
 	for i, r := range regions {
 		other, err := url.Parse(regions[1-i].dsn)
 		must(t, err)
 		r.exec(t, "CREATE SUBSCRIPTION orders CONNECTION 'user=postgres dbname=postgres host="+other.Query().Get("host")+
 			"' PUBLICATION orders WITH (copy_data = false, origin = none)")
 	}
+
 	return regions
 }
 
@@ -241,6 +256,7 @@ func link(t *testing.T, regions [2]*region, enable bool) (since string) {
 			return err == nil && ended
 		})
 	}
+
 	return time.Now().Add(20 * time.Millisecond).UTC().Format(time.RFC3339Nano) // IDs lead by 10 ms
 }
 

@@ -45,16 +45,19 @@ func write(text string) error {
 	if err := json.Unmarshal([]byte(text), &w); err != nil {
 		return err
 	}
+
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
 	go func() {
 		_, _ = io.Copy(io.Discard, os.Stdin)
 		cancel()
 	}()
+
 	db, err := sql.Open("pgx", w.DSN)
 	if err != nil {
 		return err
 	}
+
 	defer db.Close()
 	var l *lease.Lease
 	if w.Untold {
@@ -62,9 +65,11 @@ func write(text string) error {
 	} else {
 		l, err = inRegion(ctx, db, w.Namespace, w.First, w.Last)
 	}
+
 	if err != nil {
 		return err
 	}
+
 	defer func() { _ = l.Close(context.Background()) }() // it expires
 	for ctx.Err() == nil {
 		ids := make([]int64, 16)
@@ -78,12 +83,15 @@ func write(text string) error {
 			}
 			ids[i] = int64(id)
 		}
+
 		if _, err := db.Exec("INSERT INTO orders SELECT id, $2 FROM unnest($1::bigint[]) AS id", ids, w.Region); err != nil {
 			return err
 		}
+
 		fmt.Println("inserted")
 		time.Sleep(time.Millisecond)
 	}
+
 	return nil
 }
 
@@ -116,14 +124,17 @@ func (w writer) start(t *testing.T) *running {
 	if err == nil {
 		p.stdin, err = p.cmd.StdinPipe()
 	}
+
 	if err == nil {
 		err = p.cmd.Start()
 	}
+
 	must(t, err)
 	t.Cleanup(func() {
 		_ = p.cmd.Process.Kill() // most have ended
 		<-p.ended
 	})
+
 	go func() {
 		for lines := bufio.NewScanner(out); lines.Scan(); {
 			if text := lines.Text(); text == "inserted" {
@@ -135,6 +146,7 @@ func (w writer) start(t *testing.T) *running {
 		_ = p.cmd.Wait() // a fault has a line
 		close(p.ended)
 	}()
+
 	return p
 }
 

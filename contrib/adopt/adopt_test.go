@@ -26,6 +26,7 @@ func TestDropAutoIncrementRemovesTheCounterAndNothingElse(t *testing.T) {
 		must(t, db.WithContext(ctx).Connection(func(tx *gorm.DB) error {
 			return adopt.DropAutoIncrement(tx, append(oldModels(), &newUser{})...) // one table twice, by its old and new model
 		}))
+
 		equal(t, "state", db.state(t), db.adopted(before))
 		ran := 0
 		must(t, db.Callback().Raw().Register("test:count", func(*gorm.DB) { ran++ }))
@@ -35,6 +36,7 @@ func TestDropAutoIncrementRemovesTheCounterAndNothingElse(t *testing.T) {
 			must(t, db.AutoMigrate(models...))
 			equal(t, "state", db.state(t), db.adopted(before))
 		}
+
 		db.wantRefused(t, "old_users", "email", "'x'")
 		db.wantRefused(t, "old_orders", "user_id, number", "1, 'x'")
 		for _, refused := range []string{
@@ -49,6 +51,7 @@ func TestDropAutoIncrementRemovesTheCounterAndNothingElse(t *testing.T) {
 				t.Errorf("%s: want an error", refused)
 			}
 		}
+
 		db.exec(t, "DELETE FROM old_user_groups WHERE user_id = 30", "DELETE FROM old_users WHERE id = 30")
 		equal(t, "orders of a deleted user", db.count(t, "old_orders", "user_id = 30"), 0)
 	}, oldModels()...)
@@ -60,10 +63,12 @@ func TestDropAutoIncrementRefusesBeforeItChanges(t *testing.T) {
 	type named struct {
 		ID string `gorm:"size:20"`
 	}
+
 	type pair struct {
 		A uint `gorm:"primaryKey;autoIncrement:false"`
 		B uint `gorm:"primaryKey;autoIncrement:false"`
 	}
+
 	type keyless struct{ Name string }
 	eachPlain(t, func(t *testing.T, db *env) {
 		before := db.state(t)
@@ -91,6 +96,7 @@ func TestDropAutoIncrementRefusesBeforeItChanges(t *testing.T) {
 			}
 			wantError(t, adopt.DropAutoIncrement(tt.db, models...), tt.want, tt.text)
 		}
+
 		must(t, adopt.DropAutoIncrement(db.DB))
 		equal(t, "state", db.state(t), before)
 	}, &oldGroup{}, &narrow{}, &named{}, &pair{}, &keyless{})
@@ -163,6 +169,7 @@ func TestDropAutoIncrementKeepsToTheSchema(t *testing.T) {
 			_, err := db.target.Open(t).Exec("DROP " + server.schema + " " + other + server.destroy)
 			must(t, err)
 		})
+
 		before := db.state(t)
 		must(t, adopt.DropAutoIncrement(db.Table(other+".old_groups"), &oldGroup{}))
 		equal(t, "the table that was not named", db.state(t), before)

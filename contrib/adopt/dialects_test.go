@@ -60,11 +60,13 @@ func TestSettingsOfTheSessionAreBackAfterwards(t *testing.T) {
 		if !interrupted {
 			db.exec(t, "SET SESSION sql_mode = CONCAT(@@sql_mode, ',"+mode+"')")
 		}
+
 		db.exec(t, `CREATE TABLE old_groups (name text, id bigint AUTO_INCREMENT PRIMARY KEY COMMENT 'C:\keys')`)
 		settings := func() (text string) {
 			must(t, db.Raw("SELECT concat_ws(' ', @@SESSION.sql_mode, @@SESSION.foreign_key_checks, connection_id())").Row().Scan(&text))
 			return text
 		}
+
 		before, was := db.state(t), settings()
 		ctx, cancel := context.WithCancel(t.Context())
 		defer cancel()
@@ -73,12 +75,14 @@ func TestSettingsOfTheSessionAreBackAfterwards(t *testing.T) {
 				cancel()
 			}
 		}))
+
 		if err := adopt.DropAutoIncrement(db.WithContext(ctx), &oldGroup{}); interrupted {
 			wantError(t, err, context.Canceled, "")
 		} else {
 			must(t, err)
 			before = db.adopted(before)
 		}
+
 		equal(t, "state", db.state(t), before)
 		equal(t, "settings", settings(), was)
 	}
@@ -107,6 +111,7 @@ func TestDropAutoIncrementOnKindsOfCountersOfPostgres(t *testing.T) {
 			if !strings.Contains(tt.create, "INSERT") {
 				db.exec(t, "INSERT INTO old_groups (name) VALUES ('a'), ('b'), ('c')")
 			}
+
 			rows := db.rows(t, "old_groups")
 			unbounded := plain(t, db.target)
 			unbounded.use(t, snowflake.Default())
@@ -142,6 +147,7 @@ func TestDropAutoIncrementJoinsTheTransactionOnPostgres(t *testing.T) {
 		must(t, adopt.DropAutoIncrement(tx, &oldGroup{}))
 		return undone
 	})
+
 	equal(t, "error", err, undone)
 	equal(t, "state", db.state(t), before)
 	without := db.Session(&gorm.Session{DisableNestedTransaction: true})
@@ -150,6 +156,7 @@ func TestDropAutoIncrementJoinsTheTransactionOnPostgres(t *testing.T) {
 		wantError(t, err, nil, "old_lines_id_seq")
 		return nil
 	}))
+
 	equal(t, "state", db.state(t), before)
 }
 

@@ -154,6 +154,7 @@ func (e *env) fillOld(t *testing.T) {
 		}
 		must(t, e.Create(&oldLine{TenantID: user.ID, Article: "pen"}).Error)
 	}
+
 	must(t, e.Delete(&oldUser{}, 2).Error)
 	must(t, e.Unscoped().Delete(&oldOrder{}, "number = ?", "59").Error)
 }
@@ -202,6 +203,7 @@ func (e *env) state(t *testing.T) (s state) {
 	if of := queries[e.target.Name]; of[0] != "" {
 		must(t, e.Raw(of[0]).Scan(&definitions).Error)
 	}
+
 	must(t, e.Raw(queries[e.target.Name][1]).Scan(&counters).Error)
 	for _, table := range tables {
 		if e.target.Name == "mariadb" {
@@ -211,6 +213,7 @@ func (e *env) state(t *testing.T) (s state) {
 		}
 		s.rows += table + e.rows(t, table)
 	}
+
 	s.definitions = autoIncrement.ReplaceAllString(strings.Join(definitions, "\n"), "$2")
 	s.counters = strings.Join(counters, ", ")
 	return s

@@ -63,6 +63,7 @@ func (m *memory) List(_ context.Context, prefix string) ([]kvlease.Pair, error) 
 	if m.reads++; m.down() {
 		return nil, errDown
 	}
+
 	var found []kvlease.Pair
 	for key, pair := range m.pairs { // in any order
 		if !strings.HasPrefix(key, prefix) {
@@ -73,6 +74,7 @@ func (m *memory) List(_ context.Context, prefix string) ([]kvlease.Pair, error) 
 		}
 		found = append(found, pair)
 	}
+
 	return found, nil
 }
 
@@ -82,23 +84,28 @@ func (m *memory) Swap(_ context.Context, key string, value []byte, revision stri
 	if m.swaps++; m.down() {
 		return false, errDown
 	}
+
 	before := m.pairs[key]
 	if before.Revision != revision {
 		m.conflicts++
 		return false, nil
 	}
+
 	if revision != "" {
 		m.old[key] = append(m.old[key], before)
 	}
+
 	m.put(key, string(value))
 	if m.lose > 0 {
 		m.lose--
 		return false, errLostReply
 	}
+
 	if m.deny > 0 {
 		m.deny--
 		return false, nil
 	}
+
 	return true, nil
 }
 

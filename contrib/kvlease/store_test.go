@@ -82,13 +82,16 @@ func TestAWriteThatWasNotConfirmedIsFoundOrRepeated(t *testing.T) {
 			} else {
 				kv.deny = step.writes
 			}
+
 			for kv.lose > 0 {
 				if err := step.call(); !errors.Is(err, errLostReply) {
 					t.Fatalf("error %v, want that of the engine", err)
 				}
 			}
+
 			must(t, step.call())
 		}
+
 		entries, err := store.List(t.Context(), "")
 		if err != nil || len(entries) != 1 || entries[0].Held || entries[0].Epoch != 1 || entries[0].Horizon != 20 {
 			t.Errorf("%+v, %v; want worker 0 alone, with epoch 1 and horizon 20, given back", entries, err)
@@ -118,15 +121,19 @@ func TestNoErrorOfTheEngineIsHidden(t *testing.T) {
 				if name == "gone" {
 					want = lease.ErrLost
 				}
+
 				err := call()
 				if kv.left <= 0 {
 					reached, want = true, errDown
 				}
+
 				if !errors.Is(err, want) || !errors.Is(want, lease.ErrLost) && errors.Is(err, lease.ErrLost) {
 					t.Errorf("%s, call %d fails: error %v, want %v", name, failing, err, want)
 				}
+
 				kv.left = 0
 			}
+
 			if !reached {
 				break
 			}
@@ -147,6 +154,7 @@ func TestValuesThatAreNotAsWrittenLendNothing(t *testing.T) {
 		layout = "orders/layout"
 		row    = "orders/0000000000000000003"
 	)
+
 	replace := func(before, after string) func(string) string {
 		return func(value string) string {
 			if !strings.Contains(value, before) {
@@ -155,9 +163,11 @@ func TestValuesThatAreNotAsWrittenLendNothing(t *testing.T) {
 			return strings.Replace(value, before, after, 1)
 		}
 	}
+
 	resealed := func(before, after string) func(string) string {
 		return func(value string) string { return reseal(t, replace(before, after)(value)) }
 	}
+
 	for _, test := range []struct {
 		name, key string
 		edit      func(value string) string
@@ -193,14 +203,17 @@ func checkDamaged(t *testing.T, kv *memory, store *kvlease.Store, claim leasesto
 		"List":     listError(t, store, "orders"),
 		"List all": listError(t, store, ""),
 	}
+
 	if own {
 		errs["Extend"], errs["Release"] = extend(t, store, claim, 99), store.Release(t.Context(), claim, 0)
 	}
+
 	for name, err := range errs {
 		if !errors.Is(err, lease.ErrDamaged) {
 			t.Errorf("%s: error %v, want ErrDamaged", name, err)
 		}
 	}
+
 	kv.checkValues(t, before)
 }
 
@@ -224,6 +237,7 @@ func TestRowsThatWereMovedOrLostTheirLayoutLendNothing(t *testing.T) {
 	if err := listError(t, store, "bills"); !errors.Is(err, lease.ErrDamaged) {
 		t.Errorf("List of a namespace with the layout of another one: %v, want ErrDamaged", err)
 	}
+
 	delete(kv.pairs, "orders/layout")
 	checkDamaged(t, kv, store, claim, false)
 }
@@ -244,16 +258,20 @@ func TestAfterANamespaceWasDeletedOwnersStartAboveAFloor(t *testing.T) {
 			}
 			return time.Until(floor)
 		}
+
 		if waits := next(open(t, kv)) + next(owner); waits != 0 {
 			t.Errorf("before: waits of %v", waits)
 		}
+
 		clear(kv.pairs)
 		if err := extend(t, owner, claim, 5); !errors.Is(err, lease.ErrLost) {
 			t.Errorf("Extend: %v, want ErrLost", err)
 		}
+
 		if !known {
 			next(open(t, kv))
 		}
+
 		for i, store := range []*kvlease.Store{owner, open(t, kv), owner} {
 			if wait := next(store); wait < 10*time.Second || wait > 20*time.Second {
 				t.Errorf("created again by one that knew it: %t; acquisition %d: a wait of %v, want 20s", known, i, wait)
@@ -328,15 +346,18 @@ func TestACrowdMeetsFewConflicts(t *testing.T) {
 			}
 		})
 	}
+
 	wg.Wait()
 	if calls := kv.reads + kv.swaps; calls > 8*callers {
 		t.Errorf("%d callers have made %d calls", callers, calls)
 	}
+
 	kv.conflicts = 0
 	store = open(t, &together{memory: kv, expect: 2}) // for one worker: the loser does not swap the same value again
 	for range 2 {
 		wg.Go(func() { _ = acquireError(t, store, request(2000, 2000)) })
 	}
+
 	wg.Wait()
 	if kv.conflicts != 1 {
 		t.Errorf("two callers for one worker met %d conflicts, want 1", kv.conflicts)

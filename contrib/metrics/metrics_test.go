@@ -34,6 +34,7 @@ func TestEachMetricOfAGeneratorChangesByWhatItSays(t *testing.T) {
 			math.Abs(start["layout.remaining orders"]-g.Layout().End().Sub(clock.Now()).Seconds()) > 0.001 {
 			t.Errorf("at the start: %v", start)
 		}
+
 		before := start
 		step := func(what string, want figures) {
 			t.Helper()
@@ -41,6 +42,7 @@ func TestEachMetricOfAGeneratorChangesByWhatItSays(t *testing.T) {
 			after.check(t, what, before, want)
 			before = after
 		}
+
 		take(t, g, 4)
 		step("4 IDs", figures{"ids orders": 4})
 		take(t, g, 12)
@@ -51,20 +53,24 @@ func TestEachMetricOfAGeneratorChangesByWhatItSays(t *testing.T) {
 		step("52 IDs", figures{
 			"ids orders": 52, "wait.duration orders clock": 1, "wait.duration orders clock seconds": 0.002, "lead orders": 0.010,
 		})
+
 		ctx, cancel := context.WithCancel(t.Context())
 		time.AfterFunc(2*time.Millisecond, cancel)
 		if err := g.Fill(ctx, make([]snowflake.ID, 20)); !errors.Is(err, context.Canceled) {
 			t.Fatal(err)
 		}
+
 		step("a wait that was given up after 2 ms", figures{
 			"wait.duration orders clock canceled": 1, "wait.duration orders clock canceled seconds": 0.002, "lead orders": -0.002,
 		})
+
 		clock.ahead.Add(int64(time.Hour))
 		time.Sleep(2 * time.Second)
 		take(t, g, 1)
 		step("a step forward", figures{
 			"ids orders": 1, "clock.steps orders": 1, "lead orders": -0.008, "layout.remaining orders": -3602,
 		})
+
 		clock.ahead.Add(-int64(time.Minute))
 		time.Sleep(2 * time.Second)
 		take(t, g, 1)
@@ -179,9 +185,11 @@ func TestCountersDoNotDecrease(t *testing.T) {
 		if err := <-done; !errors.Is(err, context.Canceled) || g.Stats().Issued >= uint64(during) {
 			t.Fatalf("%v, %d IDs after %g: the test needs IDs that are given back", err, g.Stats().Issued, during)
 		}
+
 		if after := e.read(t)["ids orders"]; after < during {
 			t.Errorf("IDs fell from %g to %g", during, after)
 		}
+
 		h := newGenerator(t, 2)
 		take(t, h, 3)
 		e.Add("orders", h, nil, nil)
@@ -189,10 +197,12 @@ func TestCountersDoNotDecrease(t *testing.T) {
 		if after["ids orders"] != 3 || after["worker orders"] != 2 {
 			t.Errorf("another generator with the name: %v", after)
 		}
+
 		take(t, g, 100)
 		if got := e.read(t); got["wait.duration orders clock"] != after["wait.duration orders clock"] || g.Stats().Waits == 0 {
 			t.Errorf("waits of the generator that was replaced: %v", got)
 		}
+
 		e.Remove("orders")
 		e.Remove("orders")
 		if got := e.Read(); len(got) != 0 {
@@ -306,6 +316,7 @@ func (e *exporter) read(tb testing.TB) figures {
 		}
 		all[key] = v.Value
 	}
+
 	return all
 }
 
@@ -322,6 +333,7 @@ func (f figures) check(tb testing.TB, what string, before, want figures) {
 			tb.Errorf("%s: %s changed by %g, want %g", what, key, change, expected)
 		}
 	}
+
 	for key := range want {
 		if _, ok := f[key]; !ok {
 			tb.Errorf("%s: there is no %s among %v", what, key, slices.Sorted(maps.Keys(f)))
@@ -345,11 +357,13 @@ func ExampleSet() {
 	for _, m := range metrics.All() {
 		units[m.Name] = m.Unit
 	}
+
 	gen, err := snowflake.New(5)
 	if err != nil {
 		fmt.Println(err)
 		return
 	}
+
 	var set metrics.Set
 	set.Add("orders", gen, nil, func(v metrics.Value) { fmt.Println(v.Metric, v.Label, v.Value) })
 	for _, v := range set.Read() {

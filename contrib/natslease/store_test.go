@@ -14,11 +14,13 @@ func TestNewRefusesWhatCannotBe(t *testing.T) {
 	if store, err := New(nil, "leases"); !errors.Is(err, lease.ErrOption) || store != nil {
 		t.Errorf("New(nil): %v, %v; want ErrOption", store, err)
 	}
+
 	for _, options := range []jetstream.JetStreamOptions{{Domain: "hub"}, {APIPrefix: "$JS.hub.API."}} {
 		if store, err := New(elsewhere{options: options}, "leases"); !errors.Is(err, lease.ErrOption) || store != nil {
 			t.Errorf("New with %+v: %v, %v; want ErrOption", options, store, err)
 		}
 	}
+
 	js := struct{ jetstream.JetStream }{}
 	for _, bucket := range []string{"", "a.b", "*", ">", "a b", "a/b", "a\n"} {
 		if store, err := New(js, bucket); !errors.Is(err, lease.ErrOption) || store != nil {

@@ -43,29 +43,35 @@ func collect(tb testing.TB, from metric.Reader) []string {
 				}
 				all = append(all, fmt.Sprint(strings.Join(parts, " "), " ", value))
 			}
+
 			switch points := m.Data.(type) {
 			case metricdata.Sum[int64]:
 				for _, p := range points.DataPoints {
 					add(fmt.Sprint("sum ", points.IsMonotonic, " ", points.Temporality), p.Attributes, p.Value)
 				}
+
 			case metricdata.Gauge[int64]:
 				for _, p := range points.DataPoints {
 					add("gauge", p.Attributes, p.Value)
 				}
+
 			case metricdata.Gauge[float64]:
 				for _, p := range points.DataPoints {
 					add("gauge", p.Attributes, p.Value > 0)
 				}
+
 			case metricdata.Histogram[float64]:
 				for _, p := range points.DataPoints {
 					add("histogram", p.Attributes, fmt.Sprintf("%d %.3f", p.Count, p.Sum))
 				}
 			}
+
 			if m.Description == "" {
 				tb.Errorf("%s has no description", m.Name)
 			}
 		}
 	}
+
 	slices.Sort(all)
 	return all
 }
@@ -116,16 +122,20 @@ func TestMetricsHaveTheirNamesUnitsAndAttributes(t *testing.T) {
 		if err := g.Fill(ctx, make([]snowflake.ID, 40)); !errors.Is(err, context.Canceled) {
 			t.Fatal(err)
 		}
+
 		if got := strings.Join(collect(t, reader), "\n"); got != want {
 			t.Errorf("got\n%s\nwant\n%s", got, want)
 		}
+
 		meter.Remove("leased")
 		if got := collect(t, reader); len(got) != 9 { // the provider keeps histograms
 			t.Errorf("after Remove: %v", got)
 		}
+
 		if err := meter.Close(); err != nil || len(collect(t, reader)) != 3 {
 			t.Errorf("after Close: %v, %v", err, collect(t, reader))
 		}
+
 		must(t, l.Close(t.Context()))
 	})
 }

@@ -141,6 +141,7 @@ func TestAdoptKeepsOwnerAndPrivileges(t *testing.T) {
 	if plan, err := set.PlanAdopt(t.Context(), a.DB); err != nil || !strings.Contains(fmt.Sprint(plan.Problems), "does not own") {
 		t.Errorf("plan of a role that does not own the table: %v, %v", plan, err)
 	}
+
 	for _, by := range []string{"postgres", role} {
 		a.exec("SET ROLE " + by)
 		if by == role {
@@ -149,6 +150,7 @@ func TestAdoptKeepsOwnerAndPrivileges(t *testing.T) {
 		a.adopt(set)
 		a.same(a.describe(), before...)
 	}
+
 	a.exec("RESET ROLE")
 }
 
@@ -337,6 +339,7 @@ func TestTableOptionsFitMaintain(t *testing.T) {
 		e.exec("CREATE TABLE events (id bigint PRIMARY KEY) " + text)
 		e.does(set)
 	}
+
 	e := newEvents(t, testdb.Postgres(t), "")
 	set := e.set(partition.WithKey("the Key"))
 	text, err := set.TableOptions()

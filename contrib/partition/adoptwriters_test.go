@@ -32,10 +32,12 @@ func (w *writing) write(ctx context.Context, t *testing.T, what string, gen *sno
 		if err == nil {
 			err = insert(int64(id))
 		}
+
 		if err != nil {
 			t.Errorf("%s: %v", what, err)
 			return
 		}
+
 		w.written.Add(1)
 		w.longest.Store(max(w.longest.Load(), int64(time.Since(start))))
 	}
@@ -62,6 +64,7 @@ func (a *events) startWriters(db *sql.DB, options ...snowflake.Option) (w *writi
 		a.Cleanup(func() { _ = stmt.Close() })
 		return stmt
 	}
+
 	prepared := prepare("INSERT INTO events (id, body) VALUES ($1, 'prepared') RETURNING *")
 	reading := prepare("SELECT * FROM events WHERE id = $1")
 	check := func(row *sql.Row, id int64) error {
@@ -72,6 +75,7 @@ func (a *events) startWriters(db *sql.DB, options ...snowflake.Option) (w *writi
 		}
 		return nil
 	}
+
 	for what, insert := range map[string]func(id int64) error{
 		"statements that the driver prepares": func(id int64) error {
 			_, err := db.Exec("INSERT INTO events (id, body) VALUES ($1, $2) ON CONFLICT (id) DO NOTHING", id, "cached")
@@ -95,6 +99,7 @@ func (a *events) startWriters(db *sql.DB, options ...snowflake.Option) (w *writi
 	} {
 		wg.Go(func() { w.write(ctx, a.T, what, gen, insert) })
 	}
+
 	return w, func() { cancel(); wg.Wait() }
 }
 
@@ -126,6 +131,7 @@ func TestAdoptBesideWriters(t *testing.T) {
 	if a.count("SELECT count(*) FROM lines JOIN events ON event = events.id") == 0 {
 		t.Error("no lines")
 	}
+
 	t.Logf("%d rows adopted in %v, %d steps, beside 4 writers with %d inserts; the longest insert took %v", rows,
 		took.Round(time.Millisecond), len(steps), during, longest.Round(time.Millisecond))
 }
@@ -145,11 +151,13 @@ func TestAdoptMovesTheCutAheadOfTheClock(t *testing.T) {
 			partition.WithNow(adopting.Now)).Adopt(a.limit(), a.DB)
 		return err
 	})
+
 	cut := func() string { // of the constraint that all rows fulfil
 		// pg_get_constraintdef reads the catalogue anew: it is NULL for a constraint dropped since the statement began.
 		return strings.Join(a.texts("SELECT COALESCE(pg_get_constraintdef(oid), '') FROM pg_constraint "+
 			"WHERE conname = 'sqlflake_adopt' AND convalidated AND connamespace = current_schema()::regnamespace"), "")
 	}
+
 	first := ""
 	a.until("a constraint", func() bool { first = cut(); return first != "" })
 	// It is noon: the first cut is 36 hours ahead, and has to go when it is closer than 6. The second is 60 hours ahead.
@@ -164,6 +172,7 @@ func TestAdoptMovesTheCutAheadOfTheClock(t *testing.T) {
 			t.Errorf("%s is for the %s", step.Partition, step.Why)
 		}
 	}
+
 	stop()
 	a.rows("events", int(w.written.Load()))
 }
@@ -281,11 +290,13 @@ func TestAdoptNamesTheConstraintThatStays(t *testing.T) {
 	if err == nil || len(a.adoptChecks()) != 1 {
 		t.Fatalf("%v, %v; want an error and the constraint", err, a.adoptChecks())
 	}
+
 	_, statement, _ := strings.Cut(err.Error(), "execute ")
 	statement, _, _ = strings.Cut(statement, ":")
 	if !strings.Contains(statement, a.schema()) || !strings.Contains(statement, "events") {
 		t.Fatalf("%v, want it to name the table with its schema, and a statement", err)
 	}
+
 	a.exec(statement)
 	a.same(a.adoptChecks())
 }
@@ -304,6 +315,7 @@ func TestAdoptLeavesTheConstraintOfAnother(t *testing.T) {
 			close(reached)
 			<-ended
 		}))
+
 		done = background(func() error {
 			steps, err := other.Adopt(t.Context(), a.DB)
 			n := len(slices.DeleteFunc(steps, func(s partition.Step) bool { return s.Why != validated }))
@@ -312,13 +324,16 @@ func TestAdoptLeavesTheConstraintOfAnother(t *testing.T) {
 			}
 			return err
 		})
+
 		<-reached
 	}))...)
+
 	for _, set := range []*partition.Set{first, a.set(impatient...)} {
 		_, err := set.Adopt(t.Context(), a.DB)
 		a.is(err, partition.ErrLocked, "sqlflake_adopt stays")
 		a.same(a.adoptChecks(), "sqlflake_adopt true")
 	}
+
 	end()
 	close(ended)
 	a.ok(<-done)
@@ -336,6 +351,7 @@ func TestAdoptEndsWithACancelledStatement(t *testing.T) {
 			a.until("VALIDATE CONSTRAINT", func() bool { return a.texts("SELECT pg_cancel_backend(pid)::text"+waitsToValidate) != nil })
 		})
 	}))
+
 	_, err := set.Adopt(a.limit(), a.DB)
 	cancelled.Wait()
 	var server interface{ SQLState() string }

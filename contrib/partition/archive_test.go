@@ -41,6 +41,7 @@ func TestArchiveDropsOnlyWhatIsArchived(t *testing.T) {
 			archived[table] = e.count("SELECT COUNT(*) FROM " + table)
 			return nil
 		}))
+
 		loose := e.schema() + "." + dayName(-9)
 		e.fails(s, failure, "archive "+loose)
 		e.want(-8, 3)
@@ -55,6 +56,7 @@ func TestArchiveDropsOnlyWhatIsArchived(t *testing.T) {
 			e.blocked(s, "has rows outside of its bounds")
 			e.exec(fmt.Sprintf("DELETE FROM %s WHERE id = %d", dayName(-9), id))
 		}
+
 		// With a longer retention the table is none to drop.
 		e.blocked(e.set(partition.WithRetain(100)), "not beyond the retention any more")
 		fail = false
@@ -62,6 +64,7 @@ func TestArchiveDropsOnlyWhatIsArchived(t *testing.T) {
 		if len(archived) != 2 || archived[e.quoted(dayName(-10))] != 4 || archived[e.quoted(dayName(-9))] != 4 {
 			t.Errorf("archived are %v", archived)
 		}
+
 		e.same(e.loose())
 	})
 }
@@ -75,6 +78,7 @@ func TestSetWithoutArchiveDropsNothingThatIsToBeArchived(t *testing.T) {
 		} else {
 			e.exec("COMMENT ON TABLE " + dayName(-10) + " IS '" + e.mark(-10, ", to be archived") + "'")
 		}
+
 		e.blocked(e.set(partition.WithRetain(3)), "another Set is to archive it")
 		archived, calls := 0, 0
 		s := e.set(partition.WithRetain(3), partition.WithArchive(func(_ context.Context, table string) error {
@@ -86,6 +90,7 @@ func TestSetWithoutArchiveDropsNothingThatIsToBeArchived(t *testing.T) {
 			archived += e.count("SELECT count(*) FROM " + table)
 			return nil
 		}))
+
 		e.fails(s, nil, "no space")
 		e.blocked(e.set(partition.WithRetain(3), partition.WithKeep()), "another Set is to archive it")
 		e.maintain(s)
@@ -107,12 +112,14 @@ func TestPostgresOneProcessArchivesAtATime(t *testing.T) {
 		}
 		return ctx.Err()
 	})))
+
 	<-begun
 	other := func(_ context.Context, table string) error { return fmt.Errorf("called for %s as well", table) }
 	steps := e.maintain(e.set(partition.WithRetain(3), partition.WithAhead(5), partition.WithArchive(other)))
 	if want := "create " + dayName(5); !slices.Contains(steps, want) {
 		t.Errorf("the steps are %q, without %s", steps, want)
 	}
+
 	close(finish)
 	e.ok(<-done)
 	e.want(-3, 5)
@@ -141,9 +148,11 @@ func TestPostgresArchiveMarksNothingThatChangedMeanwhile(t *testing.T) {
 				}
 				return nil
 			})))
+
 			if calls != c.calls {
 				t.Errorf("the callback was called %d times, want %d", calls, c.calls)
 			}
+
 			e.same(e.loose(), map[bool][]string{true: {"the loose"}}[c.kept]...)
 		})
 	}
@@ -177,6 +186,7 @@ func TestPostgresSessionOfArchive(t *testing.T) {
 		_, err := conn.ExecContext(e.limit(), "SELECT pg_advisory_unlock_all()")
 		return err
 	})
+
 	e.is(err, nil, "advisory lock")
 }
 
@@ -203,6 +213,7 @@ CREATE TABLE other (id bigint);
 COMMENT ON TABLE loose IS '%[2]s';
 COMMENT ON TABLE other IS '%[2]s';
 ALTER TYPE kind OWNER TO %[1]s; ALTER TABLE loose OWNER TO %[1]s; ALTER TABLE other OWNER TO %[1]s`, e.role(), e.mark(-20, "")))
+
 	e.maintain(e.set(partition.WithRetain(3)))
 	e.same(e.loose(), "loose", "other")
 	// A table of the owner is one of events.

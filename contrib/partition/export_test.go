@@ -111,6 +111,7 @@ func (c *catalog) apply(s *Set, plan *Plan) {
 			c.Parts = append(c.Parts, engine.Part{Name: named(step.Partition), Lo: int64(step.Lo), Hi: int64(step.Hi)})
 		}
 	}
+
 	slices.SortFunc(c.Parts, func(a, b engine.Part) int { return int(min(max(a.Lo/2-b.Lo/2, -1), 1)) })
 	if s.engine.Adjoins() {
 		lo := int64(engine.NoLow)
@@ -197,11 +198,13 @@ func want(t *testing.T, plan *Plan, want string, problems ...string) {
 	if got != want && !begins {
 		t.Errorf("steps: %s\nwant: %s", got, want)
 	}
+
 	problems = slices.DeleteFunc(problems, func(text string) bool { return text == "" })
 	if len(plan.Problems) != len(problems) {
 		t.Errorf("problems: %v, want %q", plan.Problems, problems)
 		return
 	}
+
 	for i, problem := range plan.Problems {
 		if !errors.Is(problem, ErrBlocked) || !strings.Contains(problem.Error(), problems[i]) {
 			t.Errorf("problem: %v, want %q", problem, problems[i])

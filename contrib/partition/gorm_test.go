@@ -120,6 +120,7 @@ func wantOnePartition(t *testing.T, db *gorm.DB, target testdb.Target, id snowfl
 	if target.IsMySQL() {
 		explain = "EXPLAIN FORMAT=TRADITIONAL "
 	}
+
 	layout := snowflake.Default()
 	for name, query := range map[string]func(tx *gorm.DB) *gorm.DB{
 		"First":  func(tx *gorm.DB) *gorm.DB { return tx.First(&reading{}, id) },

@@ -41,6 +41,7 @@ func TestMaintainCreatesAheadAndDropsBeyondTheRetention(t *testing.T) {
 					t.Errorf("the plan lacks %q:\n%s", want, text)
 				}
 			}
+
 			e.want(-10, 3) // Plan changes nothing
 			e.does(retain, kinds(plan.Steps)...)
 			e.want(-3, 5)
@@ -102,6 +103,7 @@ func TestTableThatCanNotBeMaintainedIsRefused(t *testing.T) {
 			if c.mysql {
 				return
 			}
+
 			_, err := e.set().PlanAdopt(e.limit(), e.DB)
 			e.is(err, partition.ErrTable, cmp.Or(c.adopt, c.text))
 			_, err = e.set().Adopt(e.limit(), e.DB)
@@ -144,6 +146,7 @@ func TestPartitionWithForeignRowsIsNotDropped(t *testing.T) {
 		e.does(s, "drop "+oldest)
 		e.want(-3, 3)
 	}
+
 	both(t, test)
 	t.Run("unsigned", func(t *testing.T) {
 		test(t, filled(t, testdb.MariaDB(t), "id bigint unsigned PRIMARY KEY, body text", "RANGE"))
@@ -221,20 +224,24 @@ ALTER TABLE events DROP COLUMN gone;
 CREATE INDEX ON events (body);
 CREATE FUNCTION shout() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN NEW.body = upper(NEW.body); RETURN NEW; END $$;
 CREATE TRIGGER shout BEFORE INSERT ON events FOR EACH ROW EXECUTE FUNCTION shout()`)
+
 	e.exec(fmt.Sprintf("CREATE TABLE by_hand PARTITION OF events FOR VALUES FROM (0) TO (%d)", idAt(day(-100))))
 	e.maintain(e.set())
 	const columns = `SELECT concat_ws(' ', attname, format_type(atttypid, atttypmod), attnotnull, attidentity, attgenerated, pg_get_expr(adbin, adrelid))
 FROM pg_attribute LEFT JOIN pg_attrdef ON adrelid = attrelid AND adnum = attnum
 WHERE attrelid = $1::regclass AND attnum > 0 AND NOT attisdropped ORDER BY attnum`
+
 	const others = `SELECT pg_get_constraintdef(oid) FROM pg_constraint WHERE conrelid = $1::regclass
 UNION ALL SELECT concat(indnatts, indisunique) FROM pg_index WHERE indrelid = $1::regclass
 UNION ALL SELECT tgname FROM pg_trigger WHERE tgrelid = $1::regclass AND NOT tgisinternal ORDER BY 1`
+
 	for _, query := range []string{columns, others} {
 		byHand := e.texts(query, "by_hand")
 		if e.same(e.texts(query, dayName(0)), byHand...); len(byHand) < 3 {
 			t.Errorf("the one made by hand has %q", byHand)
 		}
 	}
+
 	e.exec("INSERT INTO events (id, body) VALUES ($1, 'abc')", idAt(noon))
 	e.same(e.texts("SELECT concat_ws(' ', n, body, size) FROM "+dayName(0)), "1 ABC 3")
 }
@@ -376,6 +383,7 @@ func TestMySQLStatementOfADeadProcessKeepsTheLock(t *testing.T) {
 		_, err := e.set(partition.WithAhead(4), partition.WithLockTimeout(time.Minute)).Maintain(ctx, e.DB)
 		return err
 	})
+
 	e.waitForALock()
 	cancel()
 	e.is(<-dead, context.Canceled)
@@ -386,6 +394,7 @@ func TestMySQLStatementOfADeadProcessKeepsTheLock(t *testing.T) {
 	if n := e.waiting(); n != 1 || len(steps) > 0 || !errors.Is(err, context.DeadlineExceeded) {
 		t.Errorf("%v, %v and %d statements that wait, want that of the dead process only", steps, err, n)
 	}
+
 	end()
 	e.maintain(e.set(partition.WithAhead(5)))
 	e.want(-10, 5)
@@ -401,9 +410,11 @@ func TestMySQLProcessesMaintainTogether(t *testing.T) {
 			steps <- len(done)
 		}()
 	}
+
 	if total := <-steps + <-steps + <-steps + <-steps; total != 3+7 {
 		t.Errorf("%d steps, want each of 10 once", total)
 	}
+
 	e.want(-3, 6)
 }
 
@@ -439,6 +450,7 @@ func TestAdoptWithATimeInTwoParts(t *testing.T) {
 			t.Errorf("%s %s ends at %v, want the start of a day", step.Action, step.Partition, to)
 		}
 	}
+
 	e.adopt(s)
 	e.clustered(time.Now(), time.Now().Add(26*time.Hour))
 	e.rows("events", 8)
@@ -451,6 +463,7 @@ func TestTheCutOfAdoptIsADayAhead(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	e := onPostgres(t, ordinaryTable)
 	for n := range 20 {
 		now := day(n).Add(23 * time.Hour)
@@ -461,6 +474,7 @@ func TestTheCutOfAdoptIsADayAhead(t *testing.T) {
 		for _, step := range plan.Steps {
 			cut = min(cut, step.Hi)
 		}
+
 		if ahead := layout.Time(cut).Sub(now); ahead < 24*time.Hour || ahead > 3*24*time.Hour {
 			t.Errorf("at %v the cut is %v ahead", now, ahead)
 		}

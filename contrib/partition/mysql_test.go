@@ -26,6 +26,7 @@ func TestMySQLDetachGoesOnAfterEachOfItsStatements(t *testing.T) {
 		if err != nil || len(plan.Steps) != 1 {
 			t.Fatalf("%v, %v", plan, err)
 		}
+
 		statements = plan.Steps[0].SQL
 		e.stopAfter(statements[:n])
 		steps := e.maintain(s)
@@ -33,6 +34,7 @@ func TestMySQLDetachGoesOnAfterEachOfItsStatements(t *testing.T) {
 		if len(steps) != min(1, len(statements)-n) {
 			t.Errorf("after %q: %v", statements[n-1], steps)
 		}
+
 		e.kept()
 	}
 }
@@ -108,13 +110,16 @@ func TestRowsThatComeAfterThePlanAreNotLost(t *testing.T) {
 			} else {
 				e = filledMariaDB(t)
 			}
+
 			s := e.set(partition.WithRetain(9), c.option, partition.WithLockTimeout(time.Minute))
 			if c.stopBefore != "" {
 				e.stopBefore(s, c.stopBefore)
 			}
+
 			if name == "row of its twin" {
 				table = dayName(-10)
 			}
+
 			end := e.hold(fmt.Sprintf("INSERT INTO %s VALUES (%d, 'late')", table, idAt(day(c.day))+1))
 			done := e.maintaining(s)
 			e.waitForALock()
@@ -171,6 +176,7 @@ func (e *events) open(change func(*mysql.Config)) *sql.DB {
 	if config.Params == nil {
 		config.Params = make(map[string]string)
 	}
+
 	change(config)
 	db, err := sql.Open("mysql", config.FormatDSN())
 	e.must(err)
@@ -178,6 +184,7 @@ func (e *events) open(change func(*mysql.Config)) *sql.DB {
 	e.Cleanup(func() {
 		e.ok(db.Close())
 	})
+
 	return db
 }
 
@@ -224,10 +231,12 @@ func TestMySQLTriggerStopsNoWriters(t *testing.T) {
 				e.does(keep, "keep "+dayName(-10))
 				return
 			}
+
 			if e.same(e.fails(keep, want)); errors.Is(want, partition.ErrBlocked) {
 				e.blocked(keep, "the trigger audit")
 				e.same(e.loose(), "log")
 			}
+
 			e.rows("events", 11*4)
 			e.maintain(e.set(partition.WithRetain(9))) // drops
 			e.want(-9, 3)
@@ -246,6 +255,7 @@ func TestMySQLRightsOfTheDocumentationDo(t *testing.T) {
 		_, err := e.ExecContext(context.WithoutCancel(t.Context()), "DROP USER "+user)
 		e.ok(err)
 	})
+
 	maintain := func(rights []string, options ...partition.Option) error {
 		t.Helper()
 		e.exec(fmt.Sprintf("GRANT %s ON %s.* TO %s", strings.Join(rights, ", "), database, user))
@@ -254,6 +264,7 @@ func TestMySQLRightsOfTheDocumentationDo(t *testing.T) {
 		_, err := e.set(options...).Maintain(e.limit(), db)
 		return err
 	}
+
 	for i, right := range all {
 		err := maintain(slices.Delete(slices.Clone(all), i, i+1), partition.WithRetain(9), partition.WithKeep())
 		if err == nil || errors.Is(err, partition.ErrLocked) {
@@ -261,9 +272,11 @@ func TestMySQLRightsOfTheDocumentationDo(t *testing.T) {
 		}
 		e.rows("events", 11*4)
 	}
+
 	for i, option := range []partition.Option{partition.WithKeep(), archiveNothing, partition.WithAhead(4)} {
 		e.ok(maintain(all, partition.WithRetain(9-i), option))
 	}
+
 	e.want(-7, 4)
 	e.kept()
 }

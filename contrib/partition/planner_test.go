@@ -27,9 +27,11 @@ func TestPlansLeadToPartitionsForAllThatIsRetained(t *testing.T) {
 		if i >= 4 {
 			options = append(options, WithLayout(snowflake.Clustered()))
 		}
+
 		if unit < 0 {
 			options = append(options, WithZone(zone(t, "America/Havana")))
 		}
+
 		both(t, unit, options, func(t *testing.T, s *Set) {
 			c := &catalog{State: engine.State{Table: s.table.Name}}
 			for now := date("2026-01-15"); now.Before(date("2027-02")); now = now.Add(17 * time.Hour) {
@@ -38,10 +40,12 @@ func TestPlansLeadToPartitionsForAllThatIsRetained(t *testing.T) {
 				if again := c.plan(t, s, now); len(again.Steps)+len(again.Problems) > 0 {
 					t.Fatalf("at %v: a second plan has %v, %v", now, again.Steps, again.Problems)
 				}
+
 				last, oldest := s.calendar.After(s.calendar.Containing(now), 2), s.calendar.Before(s.calendar.Containing(now.Add(-30*time.Hour)), 4)
 				if got := c.Parts[len(c.Parts)-1]; got.Hi != last.Hi {
 					t.Fatalf("at %v: the last partition is %+v, want the end of %v", now, got, last)
 				}
+
 				for i, p := range c.Parts {
 					if i > 0 && p.Lo != c.Parts[i-1].Hi {
 						t.Fatalf("at %v: %+v does not follow %+v", now, p, c.Parts[i-1])
@@ -50,6 +54,7 @@ func TestPlansLeadToPartitionsForAllThatIsRetained(t *testing.T) {
 						t.Fatalf("at %v: %+v is beyond the retention", now, p)
 					}
 				}
+
 				for _, p := range before {
 					kept := slices.ContainsFunc(c.Parts, func(q engine.Part) bool { return p.Name == q.Name })
 					if youngest := s.calendar.Layout.Time(snowflake.ID(p.Hi - 1)); !kept && !youngest.Before(oldest.From) {
@@ -79,6 +84,7 @@ func TestPlanOfAnotherUnitOrZoneGoesOnAtTheBoundsThereAre(t *testing.T) {
 		want(t, plan, step.want)
 		c.apply(step.s, plan)
 	}
+
 	for i, p := range c.Parts[1:] {
 		if p.Lo != c.Parts[i].Hi {
 			t.Errorf("%+v does not follow %+v", p, c.Parts[i])
@@ -102,6 +108,7 @@ func TestGapsThatWereMadeByHandAreFilled(t *testing.T) {
 			t.Errorf("step %d: %+v, want %v", i, step, bounds)
 		}
 	}
+
 	// Nobody writes to January in March any more. On MySQL there are no gaps.
 	want(t, c.plan(t, s, date("2026-03-15")), "create t_2026_03, create t_2026_04")
 	my := newSet(t, sqldb.MySQL, Month, WithAhead(1))
@@ -129,6 +136,7 @@ func TestStartMakesPartitionsForOldIDs(t *testing.T) {
 			want(t, (&catalog{}).plan(t, s, date(c.now)), c.want)
 		})
 	}
+
 	s := mustSet(t, Unit(time.Hour), WithStart(date("2025-01-01")))
 	_, err := makePlan(s, &engine.State{Now: date("2026-05-01")}, date("2026-05-01"), (&catalog{}).probe())
 	if !errors.Is(err, ErrOption) || !strings.Contains(err.Error(), "10000 partitions from 2025-01-01") {
@@ -147,10 +155,12 @@ func TestRowsInTheDefaultPartitionPreventThePartitionOfTheirTime(t *testing.T) {
 			want(t, later, "", "t_default: it has rows, which the server would copy")
 			return
 		}
+
 		want(t, later, "create t_2026_05", fmt.Sprintf("t_2026_04: the default partition t_default has rows of its range, FROM (%d) TO (%d): move them", s.first("2026-04"), s.first("2026-05")))
 		c.keys = []int64{s.first("2026-06"), s.first("2026-04") - 1}
 		want(t, c.plan(t, s, date("2026-03-15")), "create t_2026_04, create t_2026_05")
 	})
+
 	// One that has the name of another.
 	c := &catalog{State: engine.State{Default: &engine.Part{Name: named("t_2026_02"), Lo: engine.NoLow, Hi: engine.NoHigh}}}
 	want(t, c.plan(t, newSet(t, sqldb.MySQL, Month, WithAhead(1)), date("2026-01-15")), "create t_2026_01, create t_2026_02_2")
@@ -176,6 +186,7 @@ func TestEndOfTheLayout(t *testing.T) {
 			}
 			c.apply(s, plan)
 		}
+
 		end, err := s.calendar.Layout.MinAt(s.calendar.Layout.End().Add(-1))
 		if last := c.Parts[len(c.Parts)-1]; err != nil || last.Hi < int64(end)|(int64(end)&-int64(end)-1) { // with all bits below the time
 			t.Errorf("the last partition is %+v, the layout ends at %v", last, s.calendar.Layout.End())
@@ -208,6 +219,7 @@ func TestMySQLHasOneLastPartition(t *testing.T) {
 	if err != nil || !strings.HasSuffix(text, "`t_2088_02_27_160416` VALUES LESS THAN (MAXVALUE))") {
 		t.Errorf("%s, %v", text, err)
 	}
+
 	c := &catalog{}
 	c.apply(s, c.plan(t, s, now))
 	last := len(c.Parts) - 1 // the engine takes it for the default partition
@@ -227,6 +239,7 @@ create  t_2026_05  2026-05-01  2026-06-01  current month
 drop    old        2026-02-01  2026-03-01  beyond the retention of 1 month
 problem: t_2026_06: a table of this name exists and is no partition: rename it
 `
+
 	if got != text {
 		t.Errorf("%s\nwant:\n%s", got, text)
 	}
@@ -251,6 +264,7 @@ func TestPlanSaysHowLongRowsHaveAPartitionAndSinceWhenAStepIsDue(t *testing.T) {
 				t.Errorf("%v", plan)
 			}
 		}
+
 		// A step that does not depend on the time.
 		for last, overdue := range map[string]string{"2026-04": "2026-02", "2026-06": "0001"} {
 			table := tableOf(s, "2026-01", last)
@@ -260,6 +274,7 @@ func TestPlanSaysHowLongRowsHaveAPartitionAndSinceWhenAStepIsDue(t *testing.T) {
 				t.Errorf("overdue since %v, want %s: %s", plan.Overdue, overdue, steps(plan))
 			}
 		}
+
 		table := &catalog{}
 		table.add(s, "all", "2026-01", "")
 		if plan := table.plan(t, s, date("2026-02-20")); !plan.Covered.Equal(s.calendar.Layout.End()) || !plan.Overdue.IsZero() {
@@ -279,6 +294,7 @@ func TestRowsOfAllWorkersHaveAPartitionUntilCovered(t *testing.T) {
 				t.Fatalf("covered until %v, and %d of %v has no partition, %v", covered, id, at, err)
 			}
 		}
+
 		if early := date("2026-11-18").Sub(covered); early < 0 || early > s.calendar.Layout.Period() {
 			t.Errorf("covered until %v", covered)
 		}

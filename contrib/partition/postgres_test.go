@@ -76,9 +76,11 @@ func TestPostgresChangesBesideWritersInAnyOrder(t *testing.T) {
 				_, err := a.set(partition.WithPatience(time.Hour)).Adopt(a.limit(), a.DB)
 				return err
 			})
+
 			if !c.drop {
 				return
 			}
+
 			a = onPostgres(t, strings.Replace(writtenTable, "body text)", "body text) PARTITION BY RANGE (id)", 1))
 			a.maintain(a.set(partition.WithStart(day(-6))))
 			a.exec("INSERT INTO events VALUES (" + event + ")")
@@ -109,6 +111,7 @@ func (e *events) besideWriters(writers [][2]string, f func() error) {
 			}
 		})
 	}
+
 	e.until("writers", func() bool { return written.Load() > 8 })
 	e.ok(f())
 }
@@ -147,6 +150,7 @@ func TestRowsOfADefaultPartitionAreMovedByTheStatementsOfTheREADME(t *testing.T)
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	_, section, _ := strings.Cut(string(page), "BEGIN; -- PostgreSQL\n")
 	onPostgres, section, _ := strings.Cut(section, "COMMIT;")
 	_, onMySQL, _ := strings.Cut(section, "MariaDB\n")

@@ -40,6 +40,7 @@ func (j job) set(e *events) *partition.Set {
 	if j.Mode == "adopt" {
 		return e.set(append(options, partition.WithLogger(slog.New(slog.NewTextHandler(&stopAfter{j.Steps}, nil))))...)
 	}
+
 	options = append(options, partition.WithRetain(j.Retain), partition.WithAhead(j.Ahead))
 	if j.Mode == "archive" {
 		options = append(options, partition.WithArchive(func(ctx context.Context, table string) error {
@@ -47,9 +48,11 @@ func (j job) set(e *events) *partition.Set {
 			return err
 		}))
 	}
+
 	if j.Mode == "keep" {
 		options = append(options, partition.WithKeep())
 	}
+
 	return e.set(options...)
 }
 
@@ -59,15 +62,18 @@ func TestProcess(t *testing.T) {
 	if !ok {
 		return
 	}
+
 	var j job
 	err := json.Unmarshal([]byte(text), &j)
 	if err == nil {
 		err = j.run(t)
 	}
+
 	if err != nil {
 		fmt.Println("error", strings.ReplaceAll(err.Error(), "\n", " "))
 		os.Exit(1)
 	}
+
 	fmt.Println("done")
 	os.Exit(0)
 }
@@ -78,12 +84,14 @@ func (j job) run(t *testing.T) (err error) {
 	if e.DB, err = sql.Open(j.Target.Driver, j.Target.DSN); err != nil {
 		return err
 	}
+
 	e.SetMaxOpenConns(2)
 	if j.Mode == "adopt" {
 		fmt.Println("started")
 		_, err = j.set(e).Adopt(context.Background(), e.DB)
 		return err
 	}
+
 	e.must(e.Ping())
 	fmt.Println("ready")
 	_, _ = bufio.NewReader(os.Stdin).ReadByte() // until the standard input ends
@@ -172,18 +180,22 @@ func (e *events) round(t *testing.T, j job, count int) {
 	for range count {
 		all = append(all, startProcess(t, j))
 	}
+
 	for _, p := range all {
 		if got := p.line(); got != "ready" {
 			t.Errorf("%s: a process says %q", j.Mode, got)
 		}
 	}
+
 	for _, p := range all {
 		_ = p.stdin.Close() // begin
 	}
+
 	for _, p := range all[:count/2] {
 		time.Sleep(rand.N(30 * time.Millisecond))
 		_ = p.cmd.Process.Kill() // some have ended
 	}
+
 	for i, p := range all {
 		got := p.line()
 		_ = p.cmd.Wait() // the line says how it ended
@@ -205,28 +217,34 @@ func TestAdoptGoesOnAfterKill(t *testing.T) {
 			if i%2 == 0 {
 				j.Steps = i - 1 // the process waits for the kill after this step
 			}
+
 			p := startProcess(t, j)
 			for n := 0; n < i && p.line() != "ended"; n++ { // one line a step
 			}
 			if j.Steps == 0 {
 				time.Sleep(time.Duration(i%3) * 5 * time.Millisecond) // within the next one
 			}
+
 			_ = p.cmd.Process.Kill()
 			_ = p.cmd.Wait() // killed, or done before
 			phases[fmt.Sprint(e.texts(`SELECT conname || convalidated FROM pg_constraint WHERE connamespace = current_schema()::regnamespace
 				AND conname IN ('sqlflake_adopt', 'lines_event_fkey') AND conparentid = 0
 				UNION ALL SELECT 'partitions ' || count(*) FROM pg_class WHERE relispartition AND relnamespace = current_schema()::regnamespace ORDER BY 1`))]++
 		}
+
 		e.adopt(e.set())
 		got := slices.Concat(e.describe(), e.partitions(), e.texts("SELECT id::text FROM events"))
 		for j := range got {
 			got[j] = strings.ReplaceAll(got[j], e.schema()+".", "")
 		}
+
 		if want == nil { // without a kill
 			want = got
 		}
+
 		e.same(got, want...)
 	}
+
 	if len(phases) < 4 {
 		t.Errorf("states of the killed processes %v: want several", phases)
 	}
@@ -244,12 +262,14 @@ func TestAdoptByManyProcesses(t *testing.T) {
 			done <- steps
 		}()
 	}
+
 	times := make(map[string]int)
 	for range 6 {
 		for _, step := range <-done {
 			times[step.Partition+": "+step.Why]++
 		}
 	}
+
 	for why, n := range times {
 		if n != 1 || len(times) != 8 {
 			t.Errorf("%s: %d times, %d steps, want 8", why, n, len(times))

@@ -73,6 +73,7 @@ func TestForeignRowsBlockTheDrop(t *testing.T) {
 		if c.start != "" {
 			options = append(options, WithStart(date(c.start)))
 		}
+
 		s := newSet(t, sqldb.Postgres, Month, options...)
 		table := &catalog{keys: []int64{c.key, first("2026-08-01")}}
 		table.add(s, "old", c.from, c.to)
@@ -81,6 +82,7 @@ func TestForeignRowsBlockTheDrop(t *testing.T) {
 		if want(t, plan, stepsUnless(c.problem, "drop old"), c.problem); t.Failed() {
 			t.Fatal(c.name)
 		}
+
 		if c.problem == "" && plan.Steps[0].change.Floor > c.key {
 			t.Errorf("%s: the floor of the step is %d, the key %d", c.name, plan.Steps[0].change.Floor, c.key)
 		}
@@ -112,9 +114,11 @@ func TestNothingIsRemovedWithoutARowOfTheRetainedTime(t *testing.T) {
 				table.Default = &engine.Part{Name: named("t_default"), Lo: engine.NoLow, Hi: engine.NoHigh}
 				table.keys = append(table.keys, s.first(c.defaultPart))
 			}
+
 			for _, key := range c.keys {
 				table.keys = append(table.keys, s.first(key))
 			}
+
 			table.Detached = []engine.Part{{Name: engine.Name{Schema: "s", Table: "x"}, Lo: s.first("2025-10"), Hi: s.first("2025-11")}}
 			plan := table.plan(t, s, date("2026-06-15"))
 			want(t, plan, stepsUnless(c.problem, "drop old, drop march, drop s.x"), c.problem)
@@ -177,6 +181,7 @@ func TestWhatHappensBeyondTheRetention(t *testing.T) {
 			if c.dialect != "" && c.dialect != dialectOf(s) {
 				return
 			}
+
 			table := &catalog{keys: []int64{7}}
 			table.add(s, "old", "2026-01", "2026-02")
 			table.add(s, "new", "2026-02", "2027")
@@ -185,9 +190,11 @@ func TestWhatHappensBeyondTheRetention(t *testing.T) {
 				table.Detached = []engine.Part{{Name: engine.Name{Schema: "s", Table: "x"}, Lo: s.first("2025-10"), Hi: s.first("2025-11")}}
 				changed = &table.Detached[0]
 			}
+
 			if c.change != nil {
 				c.change(changed)
 			}
+
 			plan := table.plan(t, s, date(cmp.Or(c.now, "2026-04-15")))
 			if want(t, plan, c.want, c.problem); t.Failed() {
 				t.Fatalf("%+v", c)
@@ -250,6 +257,7 @@ func TestClocksThatAreAheadRemoveNothing(t *testing.T) {
 		both(t, c.unit, append(c.options, WithAhead(1)), test)
 		both(t, c.unit, append(c.options, WithAhead(1), WithLayout(snowflake.Clustered())), test)
 	}
+
 	both(t, Month, []Option{WithRetain(12), WithAhead(1)}, func(t *testing.T, s *Set) {
 		table := tableOf(s, "2025-02", "2027-01", "2025-01", "2026-06")
 		table.Default = &engine.Part{Name: named("t_default"), Lo: engine.NoLow, Hi: engine.NoHigh}
@@ -333,6 +341,7 @@ func TestPartitionsOfAWrongLayoutAreReported(t *testing.T) {
 		if len(table.Parts) != 2+6+4 {
 			t.Fatalf("the partitions are %v", table.Parts)
 		}
+
 		want(t, table.plan(t, s, date("2026-11-15")), "", "t_2026_11_2: it ends at 2041-01-")
 	})
 }

@@ -50,6 +50,7 @@ func TestPartitionOfAnIDIsThatOfItsTime(t *testing.T) {
 		return snowflake.MustLayout(time.Date(2005, 5, 5, 5, 5, 5, 5, time.UTC), tick,
 			snowflake.Field{Name: "time", Bits: timeBits}, snowflake.Field{Name: "sequence", Bits: sequenceBits})
 	}
+
 	layouts := []snowflake.Layout{
 		snowflake.Default(), snowflake.MustPreset("javascriptsafe"), snowflake.MustPreset("sonyflake"), layout(time.Second, 32, 10),
 		layout(28*time.Second, 27, 36), layout(time.Second, 38, 1), layout(time.Millisecond, 41, 22), layout(11*time.Microsecond, 50, 1),
@@ -57,10 +58,12 @@ func TestPartitionOfAnIDIsThatOfItsTime(t *testing.T) {
 		snowflake.MustLayout(time.Date(2005, 5, 5, 5, 5, 5, 5, time.UTC), time.Second, snowflake.Field{Name: "time", Bits: 20},
 			snowflake.Field{Name: "worker", Bits: 3}, snowflake.Field{Name: "time", Bits: 16}, snowflake.Field{Name: "sequence", Bits: 9}),
 	}
+
 	zones := []string{
 		"UTC", "Europe/Berlin", "America/Havana", "Asia/Beirut", "America/Sao_Paulo", "Pacific/Apia",
 		"America/St_Johns", "Australia/Lord_Howe", "Asia/Kathmandu",
 	}
+
 	random := rand.New(rand.NewPCG(1, 2))
 	for _, layout := range layouts {
 		for _, zoneName := range zones {
@@ -72,10 +75,12 @@ func TestPartitionOfAnIDIsThatOfItsTime(t *testing.T) {
 				if layout.Period() > layout.Tick() && unit.Shortest(location) < layout.Period() {
 					continue
 				}
+
 				s := mustSet(t, Unit(unit), WithLayout(layout))
 				if unit.ByCalendar() {
 					s.calendar.Zone = location
 				}
+
 				for i := range 60 {
 					id := snowflake.ID(random.Uint64() & (1<<layout.Bits() - 1))
 					if i%2 == 0 { // the next change of the zone's clock, or near it
@@ -100,20 +105,25 @@ func checkPeriod(t *testing.T, where string, s *Set, id snowflake.ID) {
 	if at.Add(early).Before(p.From) || !at.Before(p.To) || int64(id) < p.Lo || int64(id) >= p.Hi {
 		t.Errorf("%s: the %v of %v is from %v to %v, the ID %d is not in [%d, %d)", where, s.calendar.Unit, at, p.From, p.To, id, p.Lo, p.Hi)
 	}
+
 	next, before := s.calendar.Next(p), s.calendar.Previous(p)
 	if !next.From.Equal(p.To) || next.Lo != p.Hi || !before.To.Equal(p.From) || before.Hi != p.Lo {
 		t.Errorf("%s: the %vs %v, %v and %v do not tile", where, s.calendar.Unit, before, p, next)
 	}
+
 	if got := s.calendar.Containing(next.From.Add(-1)); got != p {
 		t.Errorf("%s: the last instant of the %v %v belongs to %v", where, s.calendar.Unit, p, got)
 	}
+
 	if bound := s.calendar.At(p.Lo); early > 0 && p.Lo > 0 && !bound.Equal(p.From) {
 		t.Errorf("%s: the bound of the %v from %v is shown as %v", where, s.calendar.Unit, p.From, bound)
 	}
+
 	mine := nameOf(s, p.From)
 	if mine == nameOf(s, next.From) {
 		t.Errorf("%s: the %vs from %v and %v on are both named %s", where, s.calendar.Unit, p.From, next.From, mine)
 	}
+
 	if rest := at.UnixNano() % int64(max(s.calendar.Unit, 1)); !s.calendar.Unit.ByCalendar() && at.Year() < 2262 && !s.calendar.Containing(at).From.Equal(at.Add(-time.Duration(rest))) {
 		t.Errorf("%s: the period of %v with %v begins at %v", where, at, s.calendar.Unit, p.From)
 	}

@@ -41,18 +41,22 @@ func gather(tb testing.TB, from prometheus.Gatherer) []string {
 			for _, l := range m.GetLabel() {
 				parts = append(parts, l.GetName()+"="+l.GetValue())
 			}
+
 			line := strings.Join(append(parts, strings.ToLower(family.GetType().String())), " ")
 			value := m.GetCounter().GetValue() + m.GetGauge().GetValue()
 			if strings.Contains(line, "remaining") || strings.Contains(line, "horizon") {
 				value = min(value, 1)
 			}
+
 			if h := m.GetHistogram(); h != nil {
 				line += fmt.Sprintf(" %d", h.GetSampleCount())
 				value = h.GetSampleSum()
 			}
+
 			all = append(all, fmt.Sprintf("%s %.3g", line, value))
 		}
 	}
+
 	slices.Sort(all)
 	return all
 }

@@ -48,11 +48,13 @@ func TestAfterRedisForgotAnOwnerWithAGuardStartsAboveAllThatWasGranted(t *testin
 		if n, err := client.Del(t.Context(), prefix+"{orders}").Result(); err != nil || n != 1 { // like FLUSHALL
 			t.Fatalf("deleted %d keys, %v; want the 1 of the namespace", n, err)
 		}
+
 		r := request("orders", 7, 7, now-test.late.Milliseconds())
 		second := acquire(t, store, r)
 		if overlap := max(second.Horizon, r.Tick) < committed; overlap != test.overlap || second.Epoch != 1 {
 			t.Errorf("%+v: the old owner issues below %d, the new one has %+v", test, committed, second)
 		}
+
 		if _, err := store.Extend(t.Context(), first.Claim, committed+1, time.Hour); !errors.Is(err, lease.ErrLost) {
 			t.Errorf("Extend by the old owner: error %v, want ErrLost", err)
 		}
@@ -95,6 +97,7 @@ func TestGuardIsAddedToTheTickAndRoundedUp(t *testing.T) {
 				}
 				release(t, store, grant.Claim)
 			}
+
 			entries, err := store.List(t.Context(), r.Namespace)
 			if err != nil || len(entries) != 1 || entries[0].Horizon != test.horizon {
 				t.Errorf("List: %+v, %v; want the horizon that was committed, %d", entries, err, test.horizon)
@@ -112,6 +115,7 @@ func TestWithAGuardAnExpiredClaimIsLostAndALayoutNeedsATick(t *testing.T) {
 		if _, err := store.Acquire(t.Context(), r); errors.Is(err, lease.ErrOption) != (guard > 0) {
 			t.Errorf("guard %v: error %v", guard, err)
 		}
+
 		claim := acquire(t, store, request(fmt.Sprint(guard), 0, 0, 0)).Claim
 		extend(t, store, claim, 10)
 		release(t, store, claim) // expires it now
@@ -138,11 +142,13 @@ func TestEpochsAreExactToTheLastDigit(t *testing.T) {
 		if claim.Epoch != n+1 {
 			t.Fatalf("epoch %d after %d", claim.Epoch, n)
 		}
+
 		old := claim
 		old.Epoch = n
 		if _, err := store.Extend(t.Context(), old, 5, time.Hour); !errors.Is(err, lease.ErrLost) {
 			t.Errorf("Extend with epoch %d of %d: error %v, want ErrLost", n, claim.Epoch, err)
 		}
+
 		extend(t, store, claim, 5)
 		release(t, store, claim)
 		r.Token = leasetest.NewToken()
@@ -158,6 +164,7 @@ func TestRedisThatWouldEvictTheHorizonsIsRefused(t *testing.T) {
 		must(t, admin.ACLSetUser(t.Context(), user, append([]string{"on", "nopass", "~*", "+@all"}, rights...)...).Err())
 		return open(t, newClient(t, redis.Options{Addr: admin.Options().Addr, Username: user, Password: "any"}))
 	}
+
 	all, info, neither, later := as("all"), as("info", "-config"), as("neither", "-config", "-info"), as("later")
 	for i, step := range []struct {
 		policy        string
@@ -369,6 +376,7 @@ func TestAWorkerIsFreeByTheClockOfTheServerThatLendsIt(t *testing.T) {
 		}
 		reply[1] = strconv.FormatInt(microseconds+7200*1e6, 10)
 	}}
+
 	store = hooked(t, client, prefix, h)
 	grant, err := store.Acquire(t.Context(), request("orders", 0, 0, 0))
 	if !errors.Is(err, lease.ErrNoWorker) || h.count.Load() != 3 {

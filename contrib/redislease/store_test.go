@@ -82,17 +82,20 @@ func TestListFindsExactlyTheNamespacesOfThePrefix(t *testing.T) {
 	for _, other := range []string{base + `ab**\{c}`, base, prefix + "x"} {
 		acquire(t, open(t, client, redislease.WithPrefix(other)), request("other", 0, 0, 0))
 	}
+
 	must(t, client.Set(t.Context(), prefix+"unrelated", "x", 0).Err())
 	store := open(t, client, redislease.WithPrefix(prefix))
 	want := []string{"*", "a b", "{x}", "}", "ä\n"}
 	for _, namespace := range want {
 		acquire(t, store, request(namespace, 0, 0, 0))
 	}
+
 	entries, err := store.List(t.Context(), "")
 	var got []string
 	for _, e := range entries {
 		got = append(got, e.Namespace)
 	}
+
 	if err != nil || !slices.Equal(got, want) {
 		t.Errorf("namespaces %q, %v, want %q", got, err, want)
 	}
@@ -164,6 +167,7 @@ func connect(t *testing.T) (client *redis.Client, prefix string) {
 			t.Fatalf("redis: not found at %s: %v", client.Options().Addr, err)
 		}
 	}
+
 	prefix = "test-" + leasetest.NewToken() + ":"
 	t.Cleanup(func() {
 		ctx := context.WithoutCancel(t.Context())
@@ -175,6 +179,7 @@ func connect(t *testing.T) (client *redis.Client, prefix string) {
 			t.Errorf("keys %s* are left behind: %v", prefix, err)
 		}
 	})
+
 	return client, prefix
 }
 
@@ -222,6 +227,7 @@ func startServer(t *testing.T, port string, settings ...string) *redis.Client {
 	if err != nil {
 		skip.Missing(t, redisVariable, "redis-server is not installed (set %s for what may share a server)", redisVariable)
 	}
+
 	settings = append([]string{"--port", port, "--bind", "127.0.0.1", "--save", "", "--dir", t.TempDir()}, settings...)
 	server := exec.Command(program, settings...)
 	must(t, server.Start())
@@ -229,6 +235,7 @@ func startServer(t *testing.T, port string, settings ...string) *redis.Client {
 		_ = server.Process.Kill()
 		_ = server.Wait()
 	})
+
 	client := newClient(t, redis.Options{Addr: "127.0.0.1:" + port})
 	processtest.Eventually(t, "an answer of the server", func() bool { return answers(client.Options().Addr) })
 	return client

@@ -39,11 +39,13 @@ func issue(args []string) error {
 	if err != nil {
 		return err
 	}
+
 	ctx := context.Background()
 	s, err := segment.Open(ctx, db, sqldb.Dialect(args[2]), "invoices", segment.WithBlock(5000))
 	if err != nil {
 		return err
 	}
+
 	for {
 		ids := make([]snowflake.ID, 1+rand.N(500))
 		if err := s.Fill(ctx, ids); err != nil {
@@ -60,6 +62,7 @@ func TestKilledProcessesRepeatNoNumber(t *testing.T) {
 	if os.Getenv("SNOWFLAKE_TEST_LONG") != "" {
 		side, kills = 32, 16
 	}
+
 	testdb.Each(t, func(t *testing.T, target testdb.Target) {
 		t.Parallel()
 		must(t, segment.Migrate(t.Context(), target.Open(t), dialectOf(target)))
@@ -83,6 +86,7 @@ func TestKilledProcessesRepeatNoNumber(t *testing.T) {
 				}
 			})
 		}
+
 		wg.Wait()
 		if len(seen) < 100 {
 			t.Errorf("%d numbers, want more", len(seen))
@@ -99,21 +103,25 @@ func killOne(t *testing.T, variable string) []byte {
 	if err == nil {
 		err = child.Start()
 	}
+
 	if err != nil {
 		t.Error(err)
 		return nil
 	}
+
 	var first [8]byte
 	n := 0
 	if rand.N(5) > 0 {
 		n, _ = io.ReadFull(out, first[:]) // fails if the process did, which has said why
 	}
+
 	time.AfterFunc(rand.N(50*time.Millisecond), func() { _ = child.Process.Kill() }) // any instant will do
 	rest, _ := io.ReadAll(out)
 	_ = child.Wait() // it was killed
 	if failure.Len() > 0 {
 		t.Errorf("a process failed: %s", failure)
 	}
+
 	return append(first[:n], rest...)
 }
 

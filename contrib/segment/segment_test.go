@@ -78,10 +78,12 @@ func TestNumbersBeginWithOneAndHaveNoGapsInAProcess(t *testing.T) {
 				want++
 			}
 		}
+
 		_ = s.Close() // never fails
 		if most := int64(want)/50 + 2; db.takes.Load() > most {
 			t.Errorf("%d numbers in blocks of 50 took %d blocks, at most %d are needed", want-1, db.takes.Load(), most)
 		}
+
 		if n := next(t, named(t, db, dialectOf(target), "Invoices")); n != 1 {
 			t.Errorf("the first number of another name is %d", n)
 		}
@@ -112,6 +114,7 @@ func TestCallersAndProcessesShareNoNumber(t *testing.T) {
 				})
 			}
 		}
+
 		wg.Wait()
 	})
 }
@@ -161,15 +164,18 @@ func TestADatabaseThatIsAwayIsNoticedWhenTheNumbersAreUsedUp(t *testing.T) {
 			next(t, s)
 			synctest.Wait() // a fetch has ended
 		}
+
 		batch := make([]snowflake.ID, 10)
 		for range 3 {
 			if err := s.Fill(t.Context(), batch); !errors.Is(err, errAway) || batch[0] != 0 {
 				t.Errorf("Fill: %v, %v, want the database's error and nothing filled", err, batch[0])
 			}
 		}
+
 		if tried := db.takes.Load() - before; tried != 4 {
 			t.Errorf("a database that is away was asked %d times, want once ahead and then by each call", tried)
 		}
+
 		db.away.Store(false)
 		if n := next(t, s); n != 101 {
 			t.Errorf("after it is back: %d, want 101", n)
@@ -204,20 +210,24 @@ func TestWaitsEndWithTheContextAndWithClose(t *testing.T) {
 		if _, err := s.Next(ctx); !errors.Is(err, context.DeadlineExceeded) || !errors.Is(err, cause) || time.Since(start) != 5*time.Second {
 			t.Errorf("Next: %v after %v", err, time.Since(start))
 		}
+
 		// A connection that has died, or one of a transaction that waits for this call.
 		if _, err := s.Next(t.Context()); err == nil || time.Since(start) != 10*time.Second {
 			t.Errorf("Next without a deadline: %v after %v", err, time.Since(start))
 		}
+
 		waiting := make(chan error)
 		go func() {
 			_, err := s.Next(t.Context())
 			waiting <- err
 		}()
+
 		synctest.Wait()
 		must(t, s.Close())
 		if err := <-waiting; !errors.Is(err, segment.ErrClosed) {
 			t.Errorf("a call that waits at Close: %v", err)
 		}
+
 		if _, err := s.Next(t.Context()); !errors.Is(err, segment.ErrClosed) {
 			t.Errorf("a call after Close: %v", err)
 		}
@@ -250,12 +260,14 @@ func TestBadArgumentsAreRefused(t *testing.T) {
 		_, err := segment.Open(t.Context(), db, dialect, name, opts...)
 		return err
 	}
+
 	tx, err := db.BeginTx(t.Context(), nil)
 	must(t, err)
 	migrated := segment.Migrate(t.Context(), tx, sqldb.SQLite)
 	if migrated == nil || !strings.Contains(migrated.Error(), "Schema") {
 		t.Errorf("Migrate in a transaction: %v, want the way to do it", migrated)
 	}
+
 	for what, err := range map[string]error{
 		"nil db":     open(nil, sqldb.SQLite, "a"),
 		"nil *DB":    open((*sql.DB)(nil), sqldb.SQLite, "a"),
@@ -272,11 +284,13 @@ func TestBadArgumentsAreRefused(t *testing.T) {
 			t.Errorf("%s: %v", what, err)
 		}
 	}
+
 	must(t, tx.Rollback())
 	s := opened(t, db, sqldb.SQLite)
 	if err := s.Fill(t.Context(), nil); !errors.Is(err, snowflake.ErrEmptyFill) {
 		t.Errorf("Fill of nothing: %v", err)
 	}
+
 	if _, err := new(segment.Sequence).Next(t.Context()); !errors.Is(err, segment.ErrClosed) {
 		t.Errorf("the zero Sequence: %v", err)
 	}
@@ -299,6 +313,7 @@ func TestALockedDatabaseIsNotASequenceWithoutNumbers(t *testing.T) {
 	if err == nil || errors.Is(err, segment.ErrExhausted) || !strings.Contains(err.Error(), "locked") {
 		t.Errorf("%v, want the error of the database", err)
 	}
+
 	run(t, writer, "ROLLBACK")
 }
 
@@ -319,6 +334,7 @@ func TestSequencesWorkInSerializableSessions(t *testing.T) {
 			}
 		})
 	}
+
 	wg.Wait()
 }
 
@@ -328,13 +344,16 @@ func TestABlockBelowTheLastOneIsNotIssued(t *testing.T) {
 	for range 4 {
 		next(t, s)
 	}
+
 	run(t, db, "UPDATE snowflake_segments SET next_number = 3")
 	for range 6 {
 		next(t, s)
 	}
+
 	if n, err := s.Next(t.Context()); err == nil || !strings.Contains(err.Error(), "begins at 3, below 11") {
 		t.Errorf("%d, %v, want an error", n, err)
 	}
+
 	if n := next(t, s); n != 13 {
 		t.Errorf("got %d, want 13", n)
 	}
@@ -394,8 +413,10 @@ func roleWithSchema(t *testing.T, owner *sql.DB) *sql.Conn {
 			"DROP SCHEMA "+shared+" CASCADE; DROP OWNED BY "+role+" CASCADE; DROP ROLE "+role)
 		must(t, err)
 	})
+
 	run(t, conn, "CREATE ROLE "+role, "CREATE SCHEMA "+shared, "GRANT ALL ON SCHEMA "+shared+" TO PUBLIC",
 		"GRANT ALL ON ALL TABLES IN SCHEMA "+schema+" TO "+role, // and no right to the schema
 		"SET ROLE "+role, "SET search_path = "+shared+", "+schema)
+
 	return conn
 }

@@ -256,6 +256,7 @@ func TestSQLiteWriterHoldsTheBound(t *testing.T) {
 	if b, err := read(); err == nil || !strings.Contains(err.Error(), "database is locked") {
 		t.Errorf("%+v, %v; want the driver's error while a transaction has the write lock", b, err)
 	}
+
 	exec(t, writer, "COMMIT")
 	passes(t, id, read)
 	exec(t, writer, "BEGIN IMMEDIATE", "COMMIT") // Read has given the lock back

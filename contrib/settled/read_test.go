@@ -46,11 +46,13 @@ func TestBoundIsTheMarginBeforeTheDatabasesTime(t *testing.T) {
 			if b.Lag < settled.DefaultMargin {
 				t.Errorf("the lag is %v, want the margin", b.Lag)
 			}
+
 			// The clock is that of this machine.
 			at := layout.Time(b.Below).Add(b.Lag)
 			if at.Add(layout.Period()).Before(before.Add(-5*time.Second)) || at.After(time.Now().Add(5*time.Second)) {
 				t.Errorf("the bound is %v before %v, and it is %v", b.Lag, at, before)
 			}
+
 			if id, err := layout.MinAt(layout.Time(b.Below)); id != b.Below || err != nil {
 				t.Errorf("the bound %d does not begin a period, %v", b.Below, err)
 			}
@@ -63,6 +65,7 @@ func TestReadRejectsWhatHasNoBound(t *testing.T) {
 	layout := func(epoch time.Time, fields ...snowflake.Field) snowflake.Layout {
 		return snowflake.MustLayout(epoch, time.Millisecond, append(fields, snowflake.Field{Name: "sequence", Bits: 10})...)
 	}
+
 	bits := func(n int) snowflake.Field { return snowflake.Field{Name: "time", Bits: n} }
 	shard := layout(time.Unix(0, 0), snowflake.Field{Name: "shard", Bits: 4}, bits(42))
 	strange := []leasestore.Entry{{Held: true, Horizon: 1, Expires: time.Now(), Layout: "?"}}
@@ -91,6 +94,7 @@ func TestReadRejectsWhatHasNoBound(t *testing.T) {
 			t.Errorf("%s: %+v, %v, want %v", name, b, err, c.want)
 		}
 	}
+
 	if _, err := settled.Read(t.Context(), nil, sqldb.SQLite, usual); !errors.Is(err, settled.ErrOption) {
 		t.Errorf("without a database: %v", err)
 	}
@@ -134,24 +138,29 @@ func TestLaggingClockOfALeaseHoldsTheBound(t *testing.T) {
 		must(t, err)
 		return b
 	}
+
 	lag := func(window time.Duration) time.Duration { return read(window).Lag - time.Second }
 	if got := lag(window); got != 0 {
 		t.Errorf("without leases the lag is %v, want 0", got)
 	}
+
 	openLease(t, store, lease.WithWindow(window)) // its clock is right
 	if got := lag(window); got > behind/2 {
 		t.Errorf("the lag is %v with a right clock", got)
 	}
+
 	late := openLease(t, store, lease.WithWindow(window), lease.WithMaxSkew(2*behind), lease.WithClock(testclock.New(-behind)))
 	id := late.Generator().MustNext()
 	if b := read(window); b.Below > id || !strings.Contains(b.Reason, "behind") {
 		t.Errorf("%+v, above %d of a clock that is %v behind", b, id, behind)
 	}
+
 	for _, known := range []time.Duration{0, window / 2, window} {
 		if got := lag(known); got < behind-time.Second || got > behind+window/3 {
 			t.Errorf("the lag is %v with a clock that is %v behind, if the window is at least %v", got, behind, known)
 		}
 	}
+
 	must(t, late.Close(t.Context()))
 	if got := lag(0); got > behind/2 {
 		t.Errorf("the lag is %v after the late one has closed", got)
@@ -381,9 +390,11 @@ func testTrial(t *testing.T, target testdb.Target, begin string, layout snowflak
 			}
 		})
 	}
+
 	read := func() (settled.Bound, error) {
 		return settled.Read(t.Context(), db, dialectOf(target), layout, settled.WithMargin(200*time.Millisecond))
 	}
+
 	ctx, stop := context.WithCancel(t.Context())
 	reading.Go(func() {
 		for ctx.Err() == nil {
@@ -399,15 +410,18 @@ func testTrial(t *testing.T, target testdb.Target, begin string, layout snowflak
 			}
 		}
 	})
+
 	writing.Wait()
 	stop()
 	reading.Wait()
 	if t.Failed() {
 		return
 	}
+
 	if len(seen) == 0 {
 		t.Error("no row was read while others were written: the trial shows nothing")
 	}
+
 	all := slices.Sorted(slices.Values(slices.Concat(written[:]...)))
 	seen, err := follow(t.Context(), db, seen, passes(t, all[len(all)-1], read))
 	if err != nil || !slices.Equal(seen, all) {
@@ -424,12 +438,14 @@ func transact(ctx context.Context, conn *sql.Conn, gen *snowflake.Generator, beg
 	if rand.N(8) == 0 {
 		pause = rand.N(1200 * time.Millisecond)
 	}
+
 	err := errors.Join(run(ctx, conn, begin), gen.Fill(ctx, ids), run(ctx, conn, insert(ids[:half]...)))
 	time.Sleep(pause)
 	err = errors.Join(err, run(ctx, conn, insert(ids[half:]...)))
 	if rand.N(10) == 0 {
 		return nil, errors.Join(err, run(ctx, conn, "ROLLBACK"))
 	}
+
 	return ids, errors.Join(err, run(ctx, conn, "COMMIT"))
 }
 

@@ -207,6 +207,7 @@ func layouts(tb testing.TB, random int) map[string]snowflake.Layout {
 	for _, name := range snowflake.Presets() {
 		all[name] = preset(name)
 	}
+
 	for i, text := range []string{
 		"epoch=2025-01-01T00:00:00.000000001Z tick=1.000001ms time:40 worker:10 sequence:12",
 		"epoch=1969-12-31T23:59:59.123456789Z tick=1µs time:52 worker:3 sequence:8",
@@ -220,11 +221,13 @@ func layouts(tb testing.TB, random int) map[string]snowflake.Layout {
 	} {
 		all[fmt.Sprint("odd", i)] = parse(tb, text)
 	}
+
 	for i := range few(random) {
 		layout := randomLayout()
 		tb.Logf("random%d: %s", i, layout)
 		all[fmt.Sprint("random", i)] = layout
 	}
+
 	return all
 }
 
@@ -241,17 +244,21 @@ func randomLayout() snowflake.Layout {
 	ticks := []time.Duration{
 		time.Microsecond, 1001, 7919, 100 * time.Microsecond, time.Millisecond, 10 * time.Millisecond, time.Second,
 	}
+
 	for {
 		fields := []snowflake.Field{{Name: "time", Bits: 20 + rand.IntN(30)}, {Name: "sequence", Bits: 1 + rand.IntN(20)}}
 		for _, name := range []string{"worker", "region", "kind"}[:rand.IntN(4)] {
 			fields = append(fields, snowflake.Field{Name: name, Bits: 1 + rand.IntN(10)})
 		}
+
 		if rand.IntN(4) == 0 {
 			rand.Shuffle(len(fields), func(i, j int) { fields[i], fields[j] = fields[j], fields[i] })
 		}
+
 		if rand.IntN(4) == 0 {
 			fields = append(fields, snowflake.Field{Name: "time", Bits: 1 + rand.IntN(20)})
 		}
+
 		epoch := time.Unix(0, rand.Int64N(math.MaxInt64)-rand.Int64N(math.MaxInt64))
 		layout, err := snowflake.NewLayout(epoch, ticks[rand.IntN(len(ticks))], fields...)
 		if err == nil {
@@ -284,14 +291,17 @@ func timesOf(layout snowflake.Layout, random int) []time.Time {
 		end, end.Add(-1), end.Add(time.Microsecond), end.Add(-layout.Tick()), end.Add(-time.Microsecond),
 		time.Unix(0, 0), time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC), time.Date(1, 1, 1, 0, 0, 0, 0, time.UTC),
 	}
+
 	seconds := max(1, min(end.Unix()-epoch.Unix(), 1<<40))
 	for range few(random) {
 		at := epoch.Add(time.Duration(rand.Int64N(int64(time.Second))))
 		times = append(times, time.Unix(at.Unix()+rand.Int64N(seconds), int64(at.Nanosecond())))
 	}
+
 	for i, t := range times {
 		times[i] = t.UTC().Add(-time.Duration(t.Nanosecond() % 1000))
 	}
+
 	return times
 }
 

@@ -24,6 +24,7 @@ func TestInstallRunsBesideTransactionsAndOthers(t *testing.T) {
 		if s.dialect == sqldb.Postgres {
 			call, timeout = "SELECT snowflake_next()", "lock_timeout = '30s'"
 		}
+
 		execOn(t, s.begin(t), call)
 		var group sync.WaitGroup
 		for range 4 {
@@ -40,6 +41,7 @@ func TestInstallRunsBesideTransactionsAndOthers(t *testing.T) {
 				}
 			})
 		}
+
 		group.Wait()
 	})
 }
@@ -54,17 +56,21 @@ func TestInstallRefusesAnotherLayoutAndATransactionAndDropLeavesNothing(t *testi
 		if err := first.Install(t.Context(), s.begin(t), s.dialect); !errors.Is(err, sqlfunc.ErrOption) {
 			t.Errorf("in a transaction: %v, want ErrOption", err)
 		}
+
 		for range 2 { // Drop may be repeated
 			s.drop(t, first)
 		}
+
 		count, foreign := `SELECT (SELECT count(*) FROM pg_proc WHERE pronamespace = current_schema()::regnamespace)
 			+ (SELECT count(*) FROM pg_class WHERE relnamespace = current_schema()::regnamespace)`,
 			"CREATE FUNCTION snowflake_time(bigint) RETURNS int LANGUAGE sql AS 'SELECT 1'"
+
 		if s.dialect == sqldb.MySQL {
 			count, foreign = `SELECT (SELECT COUNT(*) FROM information_schema.routines WHERE routine_schema = DATABASE())
 				+ (SELECT COUNT(*) FROM information_schema.tables WHERE table_schema = DATABASE())`,
 				"CREATE FUNCTION snowflake_time(id BIGINT) RETURNS INT RETURN 1"
 		}
+
 		wantValue(t, s, 0, count)
 		s.exec(t, foreign)
 		s.failed(t, "a function of somebody else", second.Install(t.Context(), s, s.dialect), "42723", "another layout are installed: unknown")
@@ -103,10 +109,12 @@ func TestNextNeedsNoRightsToTheStateAndUsesNoObjectsOfTheCaller(t *testing.T) {
 		db.fails(t, tx, query, "42501", "")
 		execOn(t, tx, "ROLLBACK TO SAVEPOINT before")
 	}
+
 	execOn(t, tx, "RESET ROLE", "CREATE FUNCTION setval(regclass, bigint) RETURNS bigint LANGUAGE sql AS 'SELECT 1 / 0'",
 		"CREATE FUNCTION clock_timestamp() RETURNS timestamptz LANGUAGE sql AS 'SELECT (1 / 0)::text::timestamptz'",
 		"SET LOCAL search_path = pg_temp, "+db.schema+", pg_catalog",
 		"CREATE TEMPORARY SEQUENCE snowflake_state START 7", "SELECT snowflake_next()")
+
 	execOn(t, tx, "SET TRANSACTION READ ONLY")
 	db.fails(t, tx, "SELECT snowflake_next()", "25006", "")
 }
@@ -159,9 +167,11 @@ func TestFunctionsDoNotDependOnTheSession(t *testing.T) {
 			"snowflake": snowflake.Default(), "b": preset("mastodon"), "c": parse(t, "epoch=1999-10-11T02:30:00.5Z tick=1ms time:51 sequence:12"),
 			"d": parse(t, "epoch=1970-01-01T00:00:00.123456789Z tick=1.001us time:52 sequence:8"),
 		}
+
 		for name, layout := range named {
 			s.install(t, layout, sqlfunc.WithName(name), s.worker(0))
 		}
+
 		for _, setting := range sessions[s.dialect] {
 			conn := s.conn(t, setting)
 			for name, layout := range named {
@@ -169,19 +179,23 @@ func TestFunctionsDoNotDependOnTheSession(t *testing.T) {
 				if err := f.Install(t.Context(), conn, s.dialect); err != nil && s.dialect == sqldb.Postgres { // MariaDB rejects some modes
 					t.Fatalf("%s: %v", setting, err)
 				}
+
 				ids, times := []int64(nil), timesOfChanges()
 				for _, at := range times {
 					id, err := layout.MinAt(at)
 					must(t, err)
 					ids = append(ids, int64(id))
 				}
+
 				r := s.reader(layout, name)
 				r.compareIDs(t, conn, ids)
 				r.compareTimes(t, conn, times)
 			}
+
 			if s.dialect == sqldb.MySQL {
 				continue
 			}
+
 			// The clock advances within a statement.
 			var first, second snowflake.ID
 			must(t, conn.QueryRowContext(t.Context(), "SELECT snowflake_next(), pg_sleep(0.05)::text, snowflake_next()").
@@ -275,6 +289,7 @@ func TestPostgresInstallRefusesObjectsOfOthers(t *testing.T) {
 		}
 		db.exec(t, "DROP "+trap.drop)
 	}
+
 	for _, query := range []string{
 		"CREATE SEQUENCE snowflake_state CACHE 10", "CREATE SEQUENCE snowflake_state INCREMENT 2",
 		"CREATE SEQUENCE snowflake_state AS int", "CREATE SEQUENCE snowflake_state MINVALUE 2",
@@ -284,6 +299,7 @@ func TestPostgresInstallRefusesObjectsOfOthers(t *testing.T) {
 		db.failed(t, query, f.Install(t.Context(), db, sqldb.Postgres), "42710", "")
 		db.exec(t, "DROP "+strings.Fields(query)[1]+" snowflake_state")
 	}
+
 	db.install(t, snowflake.Default(), sqlfunc.WithWorker(1))
 }
 
@@ -297,6 +313,7 @@ func TestPostgresInstallBelongsToItsRole(t *testing.T) {
 	for range 2 {
 		must(t, f.Install(t.Context(), conn, sqldb.Postgres))
 	}
+
 	next(t, conn)
 	execOn(t, conn, "RESET ROLE")
 	db.failed(t, "as a superuser", f.Install(t.Context(), conn, sqldb.Postgres), "42501", "belong to the role "+role)

@@ -63,17 +63,21 @@ func TestLeasesNeverGetTheReservedWorker(t *testing.T) {
 	for range 2 {
 		s.install(t, layout, sqlfunc.WithWorker(5), inLeaseTable)
 	}
+
 	store := newStore(t, s)
 	for range layout.MaxWorker() {
 		acquire(t, store, request(layout, 0, layout.MaxWorker()))
 	}
+
 	if grant, err := store.Acquire(t.Context(), request(layout, 0, layout.MaxWorker())); !errors.Is(err, lease.ErrNoWorker) {
 		t.Errorf("leased %+v, %v, want ErrNoWorker", grant, err)
 	}
+
 	entries, err := store.List(t.Context(), "it's")
 	if err != nil || len(entries) != 16 || !entries[5].Reserved() || entries[5].Holder.Version != "sqlfunc" {
 		t.Errorf("%+v, %v", entries, err)
 	}
+
 	must(t, store.SetShare(t.Context(), "it's", layout, 0, layout.MaxWorker()))
 	s.install(t, layout, sqlfunc.WithWorker(5), inLeaseTable)
 }
@@ -92,6 +96,7 @@ func TestAHeldWorkerIsReservedAfterItsRelease(t *testing.T) {
 	if id := next(t, s); layout.Time(id).Before(layout.Start(horizon)) {
 		t.Errorf("the first ID is of %v, the horizon was %v", layout.Time(id), layout.Start(horizon))
 	}
+
 	if _, err := store.Extend(t.Context(), keep(grant.Claim), horizon+1, time.Hour); !errors.Is(err, lease.ErrLost) {
 		t.Errorf("the owner of before: %v, want ErrLost", err)
 	}
@@ -109,11 +114,13 @@ func TestALaterVersionWaitsForAReservation(t *testing.T) {
 		_, err := s.ExecContext(t.Context(), "UPDATE snowflake_namespaces SET protocol = 2")
 		marked <- err
 	}()
+
 	select {
 	case err := <-marked:
 		t.Fatalf("it did not wait: %v", err)
 	case <-time.After(200 * time.Millisecond):
 	}
+
 	must(t, tx.Commit())
 	must(t, <-marked)
 }
@@ -195,11 +202,13 @@ func TestPostgresNextSurvivesAStormOfCancels(t *testing.T) {
 				drawn = map[int64]bool{}
 				lost  int
 			)
+
 			storming := func() bool { // also until something has happened
 				mu.Lock()
 				defer mu.Unlock()
 				return time.Now().Before(end) || (len(drawn) == 0 || lost == 0) && ctx.Err() == nil
 			}
+
 			for client := range 8 {
 				group.Go(func() {
 					for storming() {
@@ -211,13 +220,16 @@ func TestPostgresNextSurvivesAStormOfCancels(t *testing.T) {
 							}
 							drawn[id] = true
 						}
+
 						if err != nil {
 							lost++
 						}
+
 						mu.Unlock()
 					}
 				})
 			}
+
 			conn := db.conn(t)
 			group.Go(func() { cancelAtRandom(ctx, t, conn, storming) })
 			group.Wait()
@@ -225,10 +237,12 @@ func TestPostgresNextSurvivesAStormOfCancels(t *testing.T) {
 			if ctx.Err() != nil {
 				t.Error("a session waits without an end, or the storm was none")
 			}
+
 			// On this connection, as the last one of the storm may have ended those of the pool.
 			for scan[int](t, conn, "SELECT count(*)"+others+" AND state = 'active'") > 0 { // a backend continues for a while after its client has left
 				time.Sleep(10 * time.Millisecond)
 			}
+
 			wantValue(t, conn, 0, "SELECT count(*) FROM pg_locks WHERE locktype = 'advisory' AND objid = 'snowflake_state'::regclass::oid")
 			var id int64
 			if err := conn.QueryRowContext(ctx, "SELECT snowflake_next()").Scan(&id); err != nil || drawn[id] {
@@ -256,19 +270,23 @@ func drawUntilCancelled(ctx context.Context, db server, client int) (ids []int64
 	if err != nil {
 		return nil, err
 	}
+
 	defer func() { _ = tx.Rollback() }()        // no effect after a commit
 	timeout := client % 2 * (1 + rand.IntN(20)) // 0: none
 	if _, err := tx.ExecContext(ctx, fmt.Sprintf("SET LOCAL statement_timeout = %d; SAVEPOINT before", timeout)); err != nil {
 		return nil, err
 	}
+
 	ids, cut := drawAll(ctx, tx, 300)
 	if _, err := tx.ExecContext(ctx, "ROLLBACK TO SAVEPOINT before"); err != nil {
 		return ids, err
 	}
+
 	more, err := drawAll(ctx, tx, 3)
 	if err == nil {
 		err = tx.Commit()
 	}
+
 	return append(ids, more...), errors.Join(cut, err)
 }
 
@@ -278,6 +296,7 @@ func drawAll(ctx context.Context, tx *sql.Tx, count int) (ids []int64, err error
 	if err != nil {
 		return nil, err
 	}
+
 	defer rows.Close()
 	for rows.Next() {
 		var id int64
@@ -286,6 +305,7 @@ func drawAll(ctx context.Context, tx *sql.Tx, count int) (ids []int64, err error
 		}
 		ids = append(ids, id)
 	}
+
 	return ids, rows.Err()
 }
 

@@ -29,6 +29,7 @@ func TestNextHasTheFieldsAndTheTime(t *testing.T) {
 		if layout.End().Before(time.Now()) {
 			continue
 		}
+
 		s.install(t, layout, sqlfunc.WithName(name), sqlfunc.WithWorker(layout.MaxWorker()))
 		last := snowflake.ID(0)
 		for range 20 {
@@ -39,12 +40,15 @@ func TestNextHasTheFieldsAndTheTime(t *testing.T) {
 			if err := layout.Validate(id); err != nil || parts.Worker != layout.MaxWorker() {
 				t.Fatalf("%s: %d is %v, %v, want worker %d", name, id, parts, err, layout.MaxWorker())
 			}
+
 			if parts.Time.Before(before.Add(-layout.Tick())) || parts.Time.After(after.Add(layout.Tick())) {
 				t.Fatalf("%s: %d is of %v, made between %v and %v", name, id, parts.Time, before, after)
 			}
+
 			if layout.Fields()[len(layout.Fields())-1].Name == snowflake.FieldSequence && id <= last {
 				t.Fatalf("%s: %d after %d", name, id, last)
 			}
+
 			last = id
 		}
 	}
@@ -58,6 +62,7 @@ func TestNextIsUniqueUnderEightConnections(t *testing.T) {
 	if isLong() {
 		many = 100_000
 	}
+
 	for name, test := range map[string]struct {
 		layout snowflake.Layout
 		each   int
@@ -82,6 +87,7 @@ func TestNextIsUniqueUnderEightConnections(t *testing.T) {
 			if ahead > test.lead.Seconds() {
 				t.Errorf("an ID is %v s ahead of its insertion, the lead is %v", ahead, test.lead)
 			}
+
 			if name == "default" { // each ID is above the connection's one before
 				wantValue(t, s, 0, `SELECT count(*) FROM (SELECT id <= lag(id) OVER (PARTITION BY client ORDER BY n) AS wrong
 					FROM events) AS steps WHERE wrong`)
@@ -108,6 +114,7 @@ func (s server) insertTogether(t *testing.T, connections, each int) {
 			}
 		})
 	}
+
 	committed.Wait()
 }
 
@@ -138,6 +145,7 @@ func TestNextContinuesWhenTheClockIsSetBack(t *testing.T) {
 			t.Helper()
 			s.install(t, layout, sqlfunc.WithName(name), sqlfunc.WithWorker(0), sqlfunc.WithLead(5*time.Second), s.at(at))
 		}
+
 		var last, first snowflake.ID
 		for _, step := range []struct {
 			clock, from, to time.Duration // after the start
@@ -152,12 +160,14 @@ func TestNextContinuesWhenTheClockIsSetBack(t *testing.T) {
 				install(start.Add(-time.Hour))
 				s.fails(t, s, "SELECT "+name+"_next()", "55000", "s ahead of the clock, 5s is the lead")
 			}
+
 			install(start.Add(step.clock))
 			ids := scanAll[snowflake.ID](t, s, "SELECT "+name+"_next() FROM "+series(300))
 			first = ids[0]
 			if first <= last || !slices.IsSorted(ids) || len(slices.Compact(ids)) != 300 {
 				t.Fatalf("%s, the clock at %v: %d after %d, then %v", name, step.clock, first, last, ids)
 			}
+
 			last = ids[299]
 			if at := layout.Time(first); at.Before(start.Add(step.from)) || at.After(start.Add(step.to)) {
 				t.Errorf("%s, the clock at %v: the first ID is of %v", name, step.clock, at)
@@ -190,6 +200,7 @@ func TestNextEndsWithTheLayout(t *testing.T) {
 			t.Errorf("ID %d is %v", sequence, parts)
 		}
 	}
+
 	for _, at := range []time.Time{layout.End().Add(-time.Second), layout.End(), layout.End().AddDate(100, 0, 0)} {
 		install(at)
 		s.fails(t, s, "SELECT snowflake_next()", "2200H", "it ends at 2026-01-01 00:04:16 UTC")
@@ -205,15 +216,18 @@ func TestNextDoesNotStartBeforeTheEpoch(t *testing.T) {
 		install := func(at time.Time) {
 			s.install(t, layout, sqlfunc.WithName(name), sqlfunc.WithWorker(0), s.at(at))
 		}
+
 		epoch := floor(layout.Epoch().Add(time.Microsecond - 1))
 		for _, early := range []time.Duration{time.Microsecond, layout.Tick() - time.Microsecond, layout.Tick(), time.Hour} {
 			install(epoch.Add(-early))
 			s.fails(t, s, "SELECT "+name+"_next()", "55000", "before the epoch, 2025-01-01 00:00:00")
 		}
+
 		install(epoch)
 		if id := scan[snowflake.ID](t, s, "SELECT "+name+"_next()"); id <= 0 || !layout.Time(id).Equal(layout.Epoch()) {
 			t.Errorf("%s: the first ID is %d, of %v; 0 means none", name, id, layout.Time(id))
 		}
+
 		install(epoch.Add(-1)) // also when IDs were issued
 		s.fails(t, s, "SELECT "+name+"_next()", "55000", "before the epoch")
 	}
@@ -254,6 +268,7 @@ func TestNewRefusesInvalidArguments(t *testing.T) {
 		return snowflake.MustLayout(time.Unix(0, 0), time.Millisecond, snowflake.Field{Name: "time", Bits: 41},
 			snowflake.Field{Name: "sequence", Bits: 8}, snowflake.Field{Name: name, Bits: 3})
 	}
+
 	long := layout(strings.Repeat("f", 64))
 	_, err := sqlfunc.New(layout(strings.Repeat("f", 63)))
 	must(t, err)
@@ -288,6 +303,7 @@ func TestNewRefusesInvalidArguments(t *testing.T) {
 			t.Errorf("%s: %v, %v, want %v", name, f, err, test.want)
 		}
 	}
+
 	_, err = sqlfunc.New(twitter, worker(math.MaxInt64))
 	if err == nil || !strings.Contains(err.Error(), "worker") {
 		t.Errorf("error %v, want one that names the field", err)

@@ -44,6 +44,7 @@ func (s server) reader(layout snowflake.Layout, name string) reader {
 			fmt.Sprintf("SELECT %s_min(?)", name),
 		}
 	}
+
 	var fields []string
 	for _, field := range layout.Fields() { // of the two parts of a time the second one replaces the first
 		value := fmt.Sprintf("p.%q", field.Name)
@@ -52,6 +53,7 @@ func (s server) reader(layout snowflake.Layout, name string) reader {
 		}
 		fields = append(fields, fmt.Sprintf("'%s', %s", field.Name, value))
 	}
+
 	return reader{
 		s, layout,
 		fmt.Sprintf(`SELECT to_char(%[1]s_time($1) AT TIME ZONE 'UTC', 'YYYY-MM-DD HH24:MI:SS.US'), json_build_object(%[2]s)::text
@@ -105,6 +107,7 @@ func (r reader) compareTimes(t *testing.T, db rowReader, times []time.Time) {
 		if !r.holds(r.layout, at) {
 			continue
 		}
+
 		want, wantErr := r.layout.MinAt(at)
 		var got snowflake.ID
 		err := db.QueryRowContext(t.Context(), r.least, at.Format(timeForm)).Scan(&got)
@@ -136,6 +139,7 @@ func checkParts(t *testing.T, text string, layout snowflake.Layout, id snowflake
 		must(t, err)
 		want[field.Name] = json.Number(strconv.FormatInt(number, 10))
 	}
+
 	want[snowflake.FieldTime] = floor(layout.Time(id)).Format("2006-01-02T15:04:05.000000Z")
 	if !maps.Equal(got, want) {
 		t.Errorf("the fields of %d are %v, in Go %v", id, got, want)
@@ -146,6 +150,7 @@ func TestFunctionsTakeNULLAndRefuseOtherArguments(t *testing.T) {
 	invalid := map[sqldb.Dialect][]string{sqldb.MySQL: {
 		"time('12x')", "parts('x')", "time(99999999999999999999)", "min('x')", "min('2026-02-30')", "min('0000-00-00')",
 	}}
+
 	eachServer(t, func(t *testing.T, s server) {
 		s.install(t, snowflake.Default())
 		for _, name := range []string{"time", "parts", "min"} {
@@ -168,19 +173,23 @@ func TestErrorsNameTheLimit(t *testing.T) {
 		install := func(at time.Time) {
 			s.install(t, layout, sqlfunc.WithName(name), s.worker(0), sqlfunc.WithLead(sqlfunc.MaxLead-1), s.at(at))
 		}
+
 		install(layout.End().Add(-time.Hour))
 		if s.dialect == sqldb.Postgres {
 			scan[snowflake.ID](t, s, "SELECT "+name+"_next()")
 			install(layout.Epoch().Add(time.Hour))
 			s.fails(t, s, "SELECT "+name+"_next()", "55000", "23h59m59.999999999s is the lead")
 		}
+
 		limits := map[string]string{
 			"0001-01-01 00:00:00.123456": "is before the epoch, 1970-01-01 00:00:01.12345",
 			"9999-01-01 00:00:00.123456": "is not before the end, 2112-11-09 02:53:48.12132",
 		}
+
 		if s.dialect == sqldb.Postgres {
 			limits["-infinity"], limits["infinity"] = "_min: -infinity is before the epoch", "_min: infinity is not before the end"
 		}
+
 		for at, want := range limits {
 			s.fails(t, s, "SELECT "+name+"_min('"+at+"')", "22008", want)
 		}
@@ -207,6 +216,7 @@ func TestPostgresRangeOfTimeUsesThePrimaryKey(t *testing.T) {
 	db.exec(t, "CREATE TABLE events (id bigint PRIMARY KEY DEFAULT snowflake_next())",
 		"INSERT INTO events SELECT FROM generate_series(1, 5000)",
 		"CREATE INDEX by_time ON events (snowflake_time(id))", "ANALYZE events")
+
 	for query, want := range map[string]string{
 		"SELECT * FROM events WHERE id >= snowflake_min('2094-01-01')":            "Index Cond: (id >= '",
 		"SELECT count(*) FROM events WHERE snowflake_time(id) >= '2094-01-01'":    "by_time",

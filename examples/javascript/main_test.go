@@ -223,6 +223,7 @@ func TestThePlaygroundReadsWhatGoWrites(t *testing.T) {
 		"983f9608-8e16-4f5f-890a-6c4bfa033185": {Error: "a UUID that holds no ID; a token of publicid is read by its key only"},
 		"x":                                    {Error: notAnID},
 	}
+
 	list := slices.Collect(maps.Keys(texts))
 	for i, got := range playground(t, nil, list, nil).Read {
 		if got != texts[list[i]] {

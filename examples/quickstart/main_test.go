@@ -57,6 +57,7 @@ func TestKeysAreFilledAndReadBack(t *testing.T) {
 			}
 		})
 	}
+
 	test("sqlite", sqlite.New(sqlite.Config{Conn: testdb.SQLite(t).Open(t)}))
 	test("postgres", postgres.New(postgres.Config{Conn: testdb.Postgres(t).Open(t)}))
 }

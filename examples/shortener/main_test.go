@@ -209,6 +209,7 @@ func (c *copyOf) start(t *testing.T) {
 		_ = cmd.Wait()
 		close(ended)
 	}()
+
 	t.Cleanup(func() {
 		c.kill()
 		if t.Failed() {

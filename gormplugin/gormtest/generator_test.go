@@ -66,9 +66,11 @@ func TestScatteredKeysAreInNoOrder(t *testing.T) {
 		for _, id := range ids {
 			ranges[id>>59]++
 		}
+
 		if most := slices.Max(ranges[:]); most > 3000/16*3/2 {
 			t.Errorf("step %v: %d of 3000 keys are in one of 16 ranges: %v", step, most, ranges)
 		}
+
 		slices.Sort(ids)
 		if distinct := len(slices.Compact(ids)); distinct != 3000 {
 			t.Errorf("step %v: %d different IDs", step, distinct)
@@ -81,6 +83,7 @@ func TestSetTimeGoesBothWaysAndRepeatsNothing(t *testing.T) {
 	if now := gen.Now(); now != start {
 		t.Errorf("it is %s, want the start", now)
 	}
+
 	for _, at := range []time.Time{start, start.Add(time.Hour), start.Add(-time.Hour), start, start, start.Add(time.Hour)} {
 		gen.SetTime(at.In(time.FixedZone("", 3600)))
 		for i := range 2 {
@@ -140,6 +143,7 @@ func TestAFailedCallUsesNothingUp(t *testing.T) {
 			t.Errorf("error %v, want %v", err, tt.want)
 		}
 	}
+
 	ids := take(t, nearEnd, 3, 1)
 	if p := layout.Decompose(ids[1]); ids[0] != 42 || p.Time != layout.End().Add(-2*layout.Tick()) || p.Sequence != 0 {
 		t.Errorf("after the error: %v", ids)
@@ -160,6 +164,7 @@ func TestGoroutinesShareTheIDsOfATick(t *testing.T) {
 			}
 		})
 	}
+
 	group.Wait()
 	slices.Sort(ids)
 	for i, id := range ids { // the first is not 0, which means none

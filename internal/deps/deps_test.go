@@ -33,12 +33,14 @@ func goCommand(t *testing.T, env []string, args ...string) string {
 			t.Fatal(err)
 		}
 	}
+
 	cmd := exec.CommandContext(t.Context(), "go", args...)
 	cmd.Dir, cmd.Env = "../..", append(os.Environ(), env...)
 	out, err := cmd.CombinedOutput()
 	if err != nil {
 		t.Fatalf("go %s: %v\n%s", args, err, out)
 	}
+
 	return string(out)
 }
 
@@ -93,12 +95,14 @@ func TestNoModuleRequiresAVersionWithAKnownVulnerability(t *testing.T) {
 		"google.golang.org/grpc":       {1, 79, 3},
 		"github.com/redis/go-redis/v9": {9, 8, 0},
 	}
+
 	found := 0
 	for file := range strings.FieldsSeq(goCommand(t, nil, "list", "-m", "-f", "{{.GoMod}}")) {
 		text, err := os.ReadFile(file)
 		if err != nil {
 			t.Fatal(err)
 		}
+
 		for line := range strings.Lines(string(text)) {
 			var version [3]int
 			name, rest, _ := strings.Cut(strings.TrimSpace(line), " v")
@@ -106,6 +110,7 @@ func TestNoModuleRequiresAVersionWithAKnownVulnerability(t *testing.T) {
 			if !ok {
 				continue
 			}
+
 			found++
 			_, err := fmt.Sscanf(rest, "%d.%d.%d", &version[0], &version[1], &version[2])
 			if err != nil || slices.Compare(version[:], bound[:]) < 0 {
@@ -113,6 +118,7 @@ func TestNoModuleRequiresAVersionWithAKnownVulnerability(t *testing.T) {
 			}
 		}
 	}
+
 	if found == 0 {
 		t.Error("no go.mod has them")
 	}
@@ -179,11 +185,13 @@ func internalTypes(object types.Object) []string {
 		} else {
 			met = append(met, named.Underlying().String())
 		}
+
 		for m := range types.NewMethodSet(types.NewPointer(named)).Methods() { // with promoted ones
 			if m.Obj().Exported() {
 				met = append(met, m.Type().String())
 			}
 		}
 	}
+
 	return internalType.FindAllString(strings.Join(met, "\n"), -1)
 }

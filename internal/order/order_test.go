@@ -78,9 +78,11 @@ func random(seed uint64) (r order.Request, rows []order.Row, want []int64, rank 
 			rows = append(rows, row)
 			byWorker[worker] = row
 		}
+
 		if kind == 1 || worker < r.First || worker > r.Last {
 			continue
 		}
+
 		want = append(want, worker)
 		rank[worker] = 1
 		if kind == 0 {
@@ -89,6 +91,7 @@ func random(seed uint64) (r order.Request, rows []order.Row, want []int64, rank 
 			rank[worker] = 3
 		}
 	}
+
 	rng.Shuffle(len(rows), func(i, j int) { rows[i], rows[j] = rows[j], rows[i] })
 	slices.SortFunc(want, func(x, y int64) int {
 		a, b := byWorker[x], byWorker[y]
@@ -98,6 +101,7 @@ func random(seed uint64) (r order.Request, rows []order.Row, want []int64, rank 
 		}
 		return cmp.Or(cmp.Compare(rank[x], rank[y]), byHorizon, a.FreeFrom.Compare(b.FreeFrom), cmp.Compare(x, y))
 	})
+
 	return r, rows, want, rank
 }
 
@@ -113,19 +117,23 @@ func TestWhoLostRacesGetsOneOfTheNextOfTheSameRank(t *testing.T) {
 			for same < len(want) && rank[want[same]] == rank[want[0]] {
 				same++
 			}
+
 			got, _ := c.Take(lost)
 			i := slices.Index(want, got.Worker)
 			isLastWorker := got.Worker == r.Last && rank[got.Worker] == 2 && same > 1
 			if i < 0 || i >= min(same, 1<<lost) || isLastWorker {
 				t.Fatalf("seed %d: %+v of %+v: after %d races worker %d, want one of %v", seed, r, rows, lost, got.Worker, want)
 			}
+
 			want = slices.Delete(want, i, i+1)
 			drawn[i] = true
 		}
+
 		if got, ok := c.Take(lost); ok {
 			t.Fatalf("seed %d: worker %d once more", seed, got.Worker)
 		}
 	}
+
 	if len(drawn) != 8 {
 		t.Errorf("of the next 8, those at %v were drawn", drawn)
 	}

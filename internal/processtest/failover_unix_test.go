@@ -83,6 +83,7 @@ func startReplicated(t *testing.T, kind string) *replicated {
 		t.Cleanup(func() { _ = s.Stop() })
 		return s
 	}
+
 	if kind == "postgres" {
 		c.primary = server(dbserver.Config{})
 		c.replica = server(dbserver.Config{Of: c.primary.DSN})
@@ -97,6 +98,7 @@ func startReplicated(t *testing.T, kind string) *replicated {
 			"CHANGE MASTER TO MASTER_HOST='127.0.0.1', MASTER_PORT="+port+", MASTER_USER='replica', MASTER_USE_GTID=slave_pos",
 			"START SLAVE")
 	}
+
 	c.lead(t, c.primary)
 	return c
 }
@@ -150,6 +152,7 @@ func (c *replicated) fail(t *testing.T, behind time.Duration) {
 	} else {
 		run(t, db, "SELECT pg_promote()")
 	}
+
 	run(t, db, fmt.Sprintf("UPDATE snowflake_leases SET expires_ms = expires_ms + %d", behind.Milliseconds()))
 	c.lead(t, c.replica)
 }

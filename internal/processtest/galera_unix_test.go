@@ -37,9 +37,11 @@ func startGalera(t *testing.T) *galera {
 			provider = found[0]
 		}
 	}
+
 	if provider == "" {
 		skip.Missing(t, "SNOWFLAKE_TEST_MYSQL", "Galera is not installed: apt-get install galera-4 rsync")
 	}
+
 	c := &galera{}
 	first := ""
 	for i := range c.nodes {
@@ -54,12 +56,14 @@ func startGalera(t *testing.T) *galera {
 		if errors.Is(err, dbserver.ErrNotInstalled) {
 			skip.Missing(t, "SNOWFLAKE_TEST_MYSQL", "%v", err)
 		}
+
 		must(t, err)
 		t.Cleanup(func() { _ = s.Stop() })
 		c.nodes[i], first = s, at
 		c.dbs[i] = c.open(t, i, "")
 		c.await(t, i, "wsrep_cluster_size", strconv.Itoa(i+1))
 	}
+
 	return c
 }
 
@@ -167,6 +171,7 @@ func (c *galera) certifies(t *testing.T) {
 		if err != nil {
 			continue // a deadlock with what the other node has not sent yet
 		}
+
 		var wg sync.WaitGroup
 		var confirmed int64 // the highest one
 		wg.Go(func() {
@@ -180,6 +185,7 @@ func (c *galera) certifies(t *testing.T) {
 				}
 			}
 		})
+
 		var taken leasestore.Grant
 		var takeErr error
 		wg.Go(func() {
@@ -189,18 +195,22 @@ func (c *galera) certifies(t *testing.T) {
 				}
 			}
 		})
+
 		wg.Wait()
 		if takeErr != nil {
 			continue
 		}
+
 		if confirmed > 0 {
 			both++
 		}
+
 		if taken.Epoch <= grant.Epoch || taken.Horizon < confirmed {
 			t.Fatalf("round %d: the owner of epoch %d has got horizon %d; the next grant has epoch %d, horizon %d",
 				i, grant.Epoch, confirmed, taken.Epoch, taken.Horizon)
 		}
 	}
+
 	if both == 0 {
 		t.Error("there was no round with an extension and a takeover")
 	}
@@ -294,12 +304,14 @@ func (c *galera) parts(t *testing.T) {
 		p := place{Kind: "mariadb", Driver: "mysql", DSN: dsnOf("mariadb", c.nodes[i])}
 		orders[i] = Order{Place: p.String(), Last: 3, Window: 4 * time.Second, Pace: time.Millisecond}
 	}
+
 	var all []*Process
 	begin := func(node int) *Process {
 		x := issuing(t, orders[node])
 		all = append(all, x)
 		return x
 	}
+
 	stalled := func(x *Process) {
 		t.Helper()
 		Eventually(t, "the end of IDs", func() bool {
@@ -308,10 +320,12 @@ func (c *galera) parts(t *testing.T) {
 			return x.Count() == count && len(x.Noted(lease.Failed)) > 0
 		}, x)
 	}
+
 	here, there := begin(0), begin(1)
 	for _, x := range []*Process{here, there} {
 		Eventually(t, "an extension", func() bool { return len(x.Noted(lease.Extended)) > 0 }, x)
 	}
+
 	run(t, c.dbs[0], "SET GLOBAL wsrep_provider_options = 'gmcast.isolate=1'")
 	stalled(here)
 	stalled(there)
@@ -320,10 +334,12 @@ func (c *galera) parts(t *testing.T) {
 	for range 3 { // then all four workers are held on this node
 		begin(1).awaitMore(t, 100)
 	}
+
 	run(t, c.dbs[0], "SET GLOBAL wsrep_provider_options = 'gmcast.isolate=0'")
 	for i := range c.dbs {
 		c.await(t, i, "wsrep_cluster_size", "2")
 	}
+
 	Eventually(t, "the loss of the worker that was taken over", func() bool { return len(here.Noted(lease.Lost)) > 0 }, here)
 	must(t, all[2].Kill())
 	here.awaitMore(t, 100) // with the worker of the killed process

@@ -86,18 +86,22 @@ func (p place) open() (store leasestore.Store, closeStore func() error, err erro
 		}
 		return f, f.Close, nil
 	}
+
 	db, err := sql.Open(p.Driver, p.DSN)
 	if err != nil {
 		return nil, nil, err
 	}
+
 	db.SetMaxOpenConns(1)
 	s, err := sqllease.New(db, p.dialect())
 	if err != nil {
 		return nil, nil, err
 	}
+
 	if p.NoFloor {
 		return noFloor{s}, db.Close, nil
 	}
+
 	return s, db.Close, nil
 }
 

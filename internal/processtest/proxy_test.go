@@ -77,11 +77,13 @@ func through(t *testing.T, p place) (*proxy, place) {
 		if folder := query.Get("host"); u.Hostname() == "" && folder != "" {
 			x.network, x.address = "unix", filepath.Join(folder, ".s.PGSQL."+cmp.Or(query.Get("port"), "5432"))
 		}
+
 		query.Del("host")
 		query.Del("port")
 		u.Host, u.RawQuery = listener.Addr().String(), query.Encode()
 		p.DSN = u.String()
 	}
+
 	x.wait.Go(x.accept)
 	t.Cleanup(func() {
 		_ = listener.Close() // ends accept
@@ -91,6 +93,7 @@ func through(t *testing.T, p place) (*proxy, place) {
 		x.closeAll()
 		x.wait.Wait()
 	})
+
 	return x, p
 }
 
@@ -159,27 +162,33 @@ func (x *proxy) requests(l *link) {
 		if err != nil {
 			return
 		}
+
 		if x.harm.Load() && !swallow && rand.N(12) == 0 {
 			switch x.turn.Add(1) % 4 { // so that each kind comes soon
 			case 0:
 				x.faults.cut.Add(1)
 				return
+
 			case 1:
 				x.faults.swallowed.Add(1)
 				swallow = true
+
 			case 2:
 				if half, ok := l.server.(interface{ CloseWrite() error }); ok && half.CloseWrite() == nil {
 					x.faults.half.Add(1)
 					swallow = true
 				}
+
 			case 3:
 				x.faults.delayed.Add(1)
 				time.Sleep(rand.N(150 * time.Millisecond))
 			}
 		}
+
 		if swallow {
 			continue
 		}
+
 		if _, err := l.server.Write(buffer[:n]); err != nil {
 			return
 		}
@@ -195,10 +204,12 @@ func (x *proxy) replies(l *link) {
 		if err != nil {
 			return
 		}
+
 		if x.harm.Load() && x.committed(buffer[:n]) && rand.N(6) == 0 {
 			x.faults.unheard.Add(1)
 			return
 		}
+
 		if _, err := l.client.Write(buffer[:n]); err != nil {
 			return
 		}
@@ -241,6 +252,7 @@ func TestHarmedConnectionsCostNoError(t *testing.T) {
 			return f.cut.Load() >= enough && f.unheard.Load() >= 2*enough && f.half.Load() >= enough &&
 				f.swallowed.Load() >= enough && f.delayed.Load() >= enough
 		}, processes...)
+
 		x.gone.Store(true)
 		links := x.closeAll()
 		Eventually(t, "attempts while the database is gone", func() bool { return f.refused.Load() > 1 }, processes...)
@@ -256,6 +268,7 @@ func TestHarmedConnectionsCostNoError(t *testing.T) {
 				t.Error(err)
 			}
 		}
+
 		TakeCensus(processes).Check(t, p.store(t))
 		t.Logf("cut %d, cut before the reply about a change %d, half closed %d, swallowed %d, delayed %d, closed %d and refused %d while gone",
 			f.cut.Load(), f.unheard.Load(), f.half.Load(), f.swallowed.Load(), f.delayed.Load(), links, f.refused.Load())

@@ -72,20 +72,24 @@ func extract(name string, names []string) (string, error) {
 	if err != nil || len(names) == 0 {
 		return string(src), err
 	}
+
 	fset := token.NewFileSet()
 	file, err := parser.ParseFile(fset, name, src, parser.ParseComments)
 	if err != nil {
 		return "", err
 	}
+
 	text := func(from, to token.Pos) string {
 		return string(src[fset.Position(from).Offset:fset.Position(to).Offset])
 	}
+
 	var parts []string
 	for _, wanted := range names {
 		decl, doc := find(file, wanted)
 		if decl == nil {
 			return "", fmt.Errorf("%s has no %s", name, wanted)
 		}
+
 		if fn, ok := decl.(*ast.FuncDecl); ok && strings.HasPrefix(wanted, "Example") {
 			body := strings.ReplaceAll(text(fn.Body.Lbrace+1, fn.Body.Rbrace), "\n\t", "\n")
 			if !outputComment.MatchString(body) {
@@ -94,13 +98,16 @@ func extract(name string, names []string) (string, error) {
 			parts = append(parts, strings.Trim(body, "\n")+"\n")
 			continue
 		}
+
 		start := decl.Pos()
 		if doc != nil {
 			start = doc.Pos()
 		}
+
 		end, _, _ := strings.Cut(text(decl.End(), file.FileEnd), "\n") // a comment may follow on the last line
 		parts = append(parts, text(start, decl.End())+end+"\n")
 	}
+
 	return strings.Join(parts, "\n"), nil
 }
 
@@ -112,6 +119,7 @@ func find(file *ast.File, name string) (ast.Decl, *ast.CommentGroup) {
 			if d.Recv == nil && d.Name.Name == name {
 				return d, d.Doc
 			}
+
 		case *ast.GenDecl:
 			for _, spec := range d.Specs {
 				if t, ok := spec.(*ast.TypeSpec); ok && t.Name.Name == name {
@@ -153,6 +161,7 @@ func markdownFiles(t *testing.T) map[string]string {
 	if err != nil || files["README.md"] == "" {
 		t.Fatalf("no README.md among %d files, error %v", len(files), err)
 	}
+
 	return files
 }
 
@@ -178,11 +187,13 @@ func TestLinkTargetsExist(t *testing.T) {
 			if strings.Contains(m[1], ":") { // https:, mailto:
 				continue
 			}
+
 			file, heading, _ := strings.Cut(m[1], "#")
 			target := name
 			if file != "" {
 				target = path.Join(path.Dir(name), file)
 			}
+
 			if _, err := os.Stat(path.Join(root, target)); err != nil || heading != "" && !hasHeading(files[target], heading) {
 				t.Errorf("%s: the target of the link %s does not exist", name, m[1])
 			}

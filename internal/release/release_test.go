@@ -126,6 +126,7 @@ func TestRelease(t *testing.T) {
 			t.Errorf("tags %q, want %q", got, want)
 		}
 	})
+
 	t.Run("tidy", m.isTidy)
 	t.Run("stranger", func(t *testing.T) {
 		for _, dir := range m.dirs {
@@ -169,13 +170,16 @@ func (m *machine) install(t *testing.T, module, source string) {
 			if got := m.run(t, "", filepath.Join(m.bin, path.Base(pkg)), "--version"); !strings.Contains(got, version) {
 				t.Errorf("the command says that it is %s", got)
 			}
+
 		default:
 			fmt.Fprintf(program, "import _ %q\n", pkg)
 		}
 	}
+
 	if commands > 0 && module != root {
 		return
 	}
+
 	program.WriteString("\nfunc main() {}\n")
 	dir := m.write(t, map[string]string{"main.go": program.String()})
 	m.run(t, dir, "go", "get", module)
@@ -196,9 +200,11 @@ func (m *machine) vetREADME(t *testing.T) {
 			files[fmt.Sprintf("program%d/main.go", i+1)] = string(code[1])
 		}
 	}
+
 	if len(files) == 0 {
 		t.Fatal("README.md has no complete program")
 	}
+
 	dir := m.write(t, files)
 	m.run(t, dir, "go", "mod", "tidy")
 	m.run(t, dir, "go", "vet", "./...")

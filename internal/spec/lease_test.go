@@ -297,6 +297,7 @@ func (x *example) checkValues(
 		if given["reach_ms"] != reach {
 			return fail(reach)
 		}
+
 	case "AddLease":
 		_, unused, err := e.execute(ctx, "Gap", clock, given)
 		if err != nil {
@@ -305,15 +306,18 @@ func (x *example) checkValues(
 		if given["worker"] != unused {
 			return fail(unused)
 		}
+
 	case "Extend":
 		if horizon := tick + (x.window + x.lead).Milliseconds(); !s.isLost && given["horizon"] != horizon {
 			return fail(horizon)
 		}
+
 	case "Release":
 		if s.frozen != tick || given["horizon"] != tick+1 {
 			return fail(tick + 1)
 		}
 	}
+
 	return nil
 }
 

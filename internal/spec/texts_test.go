@@ -148,6 +148,7 @@ func makeTyped(t *testing.T, v *vectors) {
 		"user__04W86BB0G4007",
 		"user_04w86bb0g4007", "user_04W86BB0G400", "user_04W86BB0G40070", "user_84W86BB0G4007", "user_04W86BB0G4007 ",
 		"user-04W86BB0G4007", "user04W86BB0G4007", "us_er_04W86BB0G4007", sqltypes.Typed[account](7).String())
+
 	good := sqltypes.Typed[account](175928847299117063).String()
 	addTyped[account](t, v, someIDs(), good[:len(good)-1], good+"0", "account"+good[11:], good[:len(good)-1]+"x")
 	const suffix = "_04W86BB0G4007"

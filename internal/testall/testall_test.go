@@ -115,6 +115,7 @@ func TestPatternsReachEveryModule(t *testing.T) {
 		"a/a.go": "package a\n", "snowflake/lease/l.go": "package lease\n",
 		"nested/n.go": "package nested\n", "nested/deep/x/x.go": "package x\n",
 	})
+
 	const usage = `: want a path such as ./snowflake/... or ./snowflake`
 	for pattern, want := range map[string]string{
 		"./...":        "[/snowflake/lease /a /nested /nested/deep/x]", // the slow one first

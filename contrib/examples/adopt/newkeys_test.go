@@ -76,6 +76,7 @@ func newKeysSQL(t *testing.T, target string) (create string, rewrite []string) {
 			rewrite = append(rewrite, statement)
 		}
 	}
+
 	return create, rewrite
 }
 

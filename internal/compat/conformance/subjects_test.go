@@ -342,6 +342,7 @@ func TestJSONNumbersAreOneParameterForManyIDs(t *testing.T) {
 		sqlite:  "v IN (SELECT value FROM json_each(?))",
 		mariadb: "v IN (SELECT id FROM JSON_TABLE(?, '$[*]' COLUMNS (id BIGINT PATH '$')) AS ids)",
 	}
+
 	onTargets(t, func(to target) bool { return to.dialect != postgres }, func(t *testing.T, s *session) {
 		table, err := create[snowflake.ID](s, idKind.column)
 		must(t, err)

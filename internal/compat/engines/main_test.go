@@ -62,10 +62,12 @@ func (p place) open() (store leasestore.Store, closeClient func(), err error) {
 		store, err = etcdlease.New(client)
 		return store, func() { _ = client.Close() }, err
 	}
+
 	js, err := p.nats()
 	if err != nil {
 		return nil, nil, err
 	}
+
 	store, err = natslease.New(js, p.Name)
 	return store, js.Conn().Close, err
 }
@@ -170,9 +172,11 @@ func refuseBuckets(t *testing.T, e engine) {
 	if _, err := p.store(t).Acquire(t.Context(), request()); !errors.Is(err, lease.ErrOption) || !strings.Contains(err.Error(), "has a TTL of 1h0m0s") {
 		t.Errorf("error %v, want ErrOption with the TTL", err)
 	}
+
 	if info, err := stream.Info(t.Context()); err != nil || info.State.Msgs > 0 {
 		t.Errorf("%+v, %v; want no messages", info, err)
 	}
+
 	c.MaxAge, c.MaxMsgsPerSubject = 0, 64
 	_, err = js.UpdateStream(t.Context(), c)
 	must(t, err)
@@ -197,6 +201,7 @@ func readNothingDirectly(t *testing.T, e engine) {
 	if _, err := bucket.Get(t.Context(), "marker"); !errors.Is(err, jetstream.ErrKeyNotFound) {
 		t.Fatalf("error %v, want ErrKeyNotFound", err)
 	}
+
 	request, err := direct.NextMsg(singlePatience)
 	must(t, err)
 	if !strings.HasSuffix(request.Subject, ".marker") {
@@ -217,6 +222,7 @@ func nameDeletedKeys(t *testing.T, e engine) {
 		if err == nil {
 			err = remove(bucket)
 		}
+
 		must(t, err)
 		for call, err := range callAll(t.Context(), singlePatience, store, claim) {
 			if want := `"orders/0000000000000000000" was deleted or purged`; !errors.Is(err, lease.ErrDamaged) || !strings.Contains(err.Error(), want) {
@@ -237,11 +243,13 @@ func noticeDeletion(t *testing.T, e engine) {
 		must(t, err)
 		return grant.Floor
 	}
+
 	for _, namespace := range []string{"orders", "orders", "bills"} {
 		if at := floor(namespace); !at.IsZero() {
 			t.Errorf("%s has the floor %v", namespace, at)
 		}
 	}
+
 	var err error
 	if e.kind == "etcd" {
 		_, err = p.etcdClient(t).Delete(t.Context(), p.Name, clientv3.WithPrefix())
@@ -251,6 +259,7 @@ func noticeDeletion(t *testing.T, e engine) {
 			err = stream.Purge(t.Context())
 		}
 	}
+
 	must(t, err)
 	for _, namespace := range []string{"orders", "orders", "bills"} {
 		if wait := time.Until(floor(namespace)); wait < 0 || wait > time.Minute {
@@ -271,10 +280,12 @@ func refuseOthers(t *testing.T, e engine) {
 			} else {
 				_, err = p.jetStream(t).Publish(t.Context(), "$KV."+p.Name+"."+strings.ReplaceAll(key, "/", "."), []byte("5432"))
 			}
+
 			must(t, err)
 			if _, err := store.List(t.Context(), ""); !errors.Is(err, lease.ErrDamaged) {
 				t.Errorf("List: error %v, want ErrDamaged", err)
 			}
+
 			if strings.HasPrefix(key, "orders/") {
 				if _, err := store.Acquire(t.Context(), request()); !errors.Is(err, lease.ErrDamaged) {
 					t.Errorf("Acquire: error %v, want ErrDamaged", err)

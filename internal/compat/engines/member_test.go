@@ -99,6 +99,7 @@ func (m *member) start(t *testing.T) {
 	if field := reflect.ValueOf(cmd.SysProcAttr).Elem().FieldByName("Pdeathsig"); field.IsValid() {
 		field.SetInt(int64(syscall.SIGKILL))
 	}
+
 	_, err := cmd.StdinPipe()
 	must(t, err)
 	started, exited := make(chan error), make(chan struct{})
@@ -111,6 +112,7 @@ func (m *member) start(t *testing.T) {
 		}
 		close(exited)
 	}()
+
 	must(t, <-started)
 	m.cmd, m.exited = cmd, exited
 }
@@ -151,13 +153,16 @@ func serve(text string) int {
 			err = c.serveNATS()
 		}
 	}
+
 	if err == nil {
 		err = os.WriteFile(filepath.Join(c.Dir, listening), nil, 0o600)
 	}
+
 	if err != nil {
 		_ = os.WriteFile(filepath.Join(c.Dir, "log"), []byte(err.Error()), 0o600)
 		return 1
 	}
+
 	_, _ = io.Copy(io.Discard, os.Stdin)
 	return 0
 }
@@ -170,6 +175,7 @@ func (c memberConfig) serveEtcd() error {
 	for i, addr := range c.Peer {
 		config.InitialCluster += fmt.Sprintf(",m%d=http://%s", i, addr)
 	}
+
 	config.InitialCluster = config.InitialCluster[1:]
 	client, peer := []url.URL{{Scheme: "http", Host: c.Client[c.Number]}}, []url.URL{{Scheme: "http", Host: c.Peer[c.Number]}}
 	config.ListenClientUrls, config.AdvertiseClientUrls = client, client
@@ -184,20 +190,24 @@ func (c memberConfig) serveNATS() error {
 		ServerName: c.name(), Host: host, Port: port, NoSigs: true, LogFile: filepath.Join(c.Dir, "log"),
 		JetStream: true, StoreDir: filepath.Join(c.Dir, "data"), SyncAlways: true,
 	}
+
 	if len(c.Client) > 1 {
 		options.Cluster.Name = "test"
 		options.Cluster.Host, options.Cluster.Port = split(c.Peer[c.Number])
 		options.Routes = server.RoutesFromStr("nats://" + strings.Join(c.Peer, ",nats://"))
 	}
+
 	s, err := server.NewServer(options)
 	if err != nil {
 		return err
 	}
+
 	s.ConfigureLogger()
 	s.Start()
 	if !s.ReadyForConnections(processtest.Patience) {
 		return fmt.Errorf("no listener after %v", processtest.Patience)
 	}
+
 	return nil
 }
 
@@ -245,9 +255,11 @@ func disturb(t *testing.T, e engine) {
 				return steady.HasEnded() || steady.Count() > count+100 && len(steady.Noted(lease.Extended)) > extended
 			}, steady)
 		}
+
 		if err := steady.Finish(); err != nil {
 			t.Error(err)
 		}
+
 		return []*processtest.Process{steady}
 	})
 }
@@ -266,10 +278,12 @@ func (e engine) killLeader(t *testing.T, p place) {
 			}
 			return err
 		})
+
 		if before != nil {
 			before.start(t)
 			return
 		}
+
 		before = leader
 		before.kill()
 	}
@@ -284,14 +298,17 @@ func loseQuorum(t *testing.T, e engine) {
 	for _, m := range e.cluster[1:] {
 		m.signal(t, syscall.SIGSTOP)
 	}
+
 	for name, err := range callAll(t.Context(), 300*time.Millisecond, store, claim) {
 		if name != "List" && !errors.Is(err, context.DeadlineExceeded) { // a list changes nothing
 			t.Errorf("%s: error %v, want context.DeadlineExceeded", name, err)
 		}
 	}
+
 	for _, m := range e.cluster[1:] {
 		m.signal(t, syscall.SIGCONT)
 	}
+
 	eventually(t, "an extension after the members continue", func() error {
 		ctx, cancel := context.WithTimeout(t.Context(), callPatience)
 		defer cancel()

@@ -37,9 +37,11 @@ func ownServer(t *testing.T, o server.Options) *server.Server {
 		s.Shutdown()
 		s.WaitForShutdown()
 	})
+
 	if !s.ReadyForConnections(singlePatience) {
 		t.Fatal("the server does not start")
 	}
+
 	return s
 }
 
@@ -80,6 +82,7 @@ func TestAClosedClientIsFinal(t *testing.T) {
 	claim := leasestore.Claim{
 		Namespace: "orders", Worker: 1, Epoch: 1, Token: leasetest.NewToken(), Next: leasetest.NewToken(),
 	}
+
 	wantAll(t, os.ErrClosed, onNATS, claim)
 	wantAll(t, os.ErrClosed, onEtcd, claim)
 }
@@ -119,6 +122,7 @@ func TestTheDocumentedRightsAreEnough(t *testing.T) {
 			Subscribe: &server.SubjectPermission{Allow: []string{"_INBOX.>"}},
 		}
 	}
+
 	s := ownServer(t, server.Options{Users: []*server.User{
 		{Username: "admin", Password: "x"},
 		{Username: "lessee", Password: "x", Permissions: permit("$KV.leases.>", "$JS.API.STREAM.INFO.KV_leases",
@@ -126,9 +130,11 @@ func TestTheDocumentedRightsAreEnough(t *testing.T) {
 			"$JS.FC.KV_leases.>")},
 		{Username: "reader", Password: "x", Permissions: permit("$JS.API.>", "$JS.FC.>")},
 	}})
+
 	as := func(user string) (jetstream.JetStream, leasestore.Store) {
 		return onServer(t, connect(t, s, nats.UserInfo(user, "x")))
 	}
+
 	admin, _ := as("admin")
 	makeBucket(t, admin)
 	_, store := as("lessee")
@@ -177,6 +183,7 @@ func fill(t *testing.T, js jetstream.JetStream, rows int) {
 		_, err := js.PublishAsync(subject, []byte(row), jetstream.WithStallWait(singlePatience))
 		must(t, err)
 	}
+
 	<-js.PublishAsyncComplete()
 }
 
@@ -194,6 +201,7 @@ func TestReadsThatEndEarlyLeaveNoGoroutine(t *testing.T) {
 		}
 		cancel()
 	}
+
 	t.Logf("%d of 150 have ended early", ended)
 	eventually(t, "the end of all watchers", func() error {
 		var stacks strings.Builder

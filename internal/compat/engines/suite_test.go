@@ -69,10 +69,12 @@ func TestStoreOnTheNATSServerThatRunsKeepsTheContractOrIsRefused(t *testing.T) {
 		runSuite(t, newBucket(t, addr)) // without that row
 		return
 	}
+
 	js := p.jetStream(t)
 	if version := js.Conn().ConnectedServerVersion(); !strings.Contains(err.Error(), "nats-server "+version+",") {
 		t.Errorf("error %v, want one that names the version %s", err, version)
 	}
+
 	stream, err := js.Stream(t.Context(), "KV_"+p.Name)
 	must(t, err)
 	if n := stream.CachedInfo().State.Msgs; n > 0 {
@@ -108,14 +110,17 @@ func natsServer(t *testing.T) (addr string) {
 	if addr = os.Getenv(variable); addr != "" {
 		return addr
 	}
+
 	addr = "127.0.0.1:4222"
 	if answers(addr) {
 		return addr
 	}
+
 	program, err := exec.LookPath("nats-server")
 	if err != nil {
 		skip.Missing(t, variable, "nats: not found at %s, and %v (set %s)", addr, err, variable)
 	}
+
 	port := strconv.Itoa(processtest.FreePort(t))
 	server := exec.Command(program, "-js", "-sd", t.TempDir(), "-a", "127.0.0.1", "-p", port)
 	must(t, server.Start())
@@ -123,6 +128,7 @@ func natsServer(t *testing.T) (addr string) {
 		_ = server.Process.Kill()
 		_ = server.Wait()
 	})
+
 	addr = "127.0.0.1:" + port
 	processtest.Eventually(t, "an answer of the server", func() bool { return answers(addr) })
 	return addr
@@ -196,6 +202,7 @@ func newEtcd(t *testing.T, size int) engine {
 		_, err := client.Put(ctx, "ready", "")
 		return err
 	})
+
 	// status returns what a member knows of itself and of the leader. A member that was killed never answers, one on a
 	// busy machine late.
 	patience := 300 * time.Millisecond
@@ -204,10 +211,12 @@ func newEtcd(t *testing.T, size int) engine {
 		defer cancel()
 		return client.Status(ctx, m.Client[m.Number])
 	}
+
 	e.newPlace = func(t *testing.T) place {
 		t.Helper()
 		return e.place(leasetest.NewToken() + "/")
 	}
+
 	e.leader = func(ctx context.Context, _ place) (*member, error) {
 		for _, m := range e.cluster {
 			if s, err := status(ctx, m); err == nil && s.Leader == s.Header.MemberId {
@@ -217,6 +226,7 @@ func newEtcd(t *testing.T, size int) engine {
 		patience = min(2*patience, callPatience)
 		return nil, errors.New("no leader")
 	}
+
 	return e
 }
 
@@ -231,6 +241,7 @@ func newNATS(t *testing.T, size int) engine {
 		createBucket(t, js, p, size)
 		return p
 	}
+
 	e.leader = func(ctx context.Context, p place) (*member, error) {
 		stream, err := js.Stream(ctx, "KV_"+p.Name)
 		if err != nil {
@@ -243,6 +254,7 @@ func newNATS(t *testing.T, size int) engine {
 		}
 		return nil, errors.New("no leader")
 	}
+
 	return e
 }
 

@@ -44,6 +44,7 @@ func (g *synthetic) issue(t testing.TB, tick int64) snowflake.ID {
 	case g.seq > g.layout.MaxSequence():
 		g.last, g.seq = g.last+1, start
 	}
+
 	id, err := g.layout.Compose(snowflake.Parts{Time: g.layout.Start(g.last), Worker: g.worker, Sequence: g.seq})
 	must(t, err)
 	return id
@@ -80,11 +81,13 @@ func stream(t testing.TB, r *rand.Rand, generators []*synthetic, perTick float64
 	if l.End().Before(now) {
 		end = l.End()
 	}
+
 	span := float64(n) / perTick
 	begin := float64(end.Add(-time.Hour).Sub(l.Epoch())/l.Tick()) - span
 	if l.Epoch().Year() < 1980 {
 		begin = float64(end.UnixMilli()) - 3_600_000 - span
 	}
+
 	var ids []snowflake.ID
 	at := begin
 	for i := range n {
@@ -98,6 +101,7 @@ func stream(t testing.TB, r *rand.Rand, generators []*synthetic, perTick float64
 		}
 		ids = append(ids, generators[r.IntN(len(generators))].next(t, int64(at)))
 	}
+
 	return ids
 }
 
@@ -133,6 +137,7 @@ func report(t testing.TB, o Options, rows []Row) *Report {
 		}
 		return nil
 	}})
+
 	must(t, err)
 	r, err := a.Report(t.Context())
 	must(t, err)
@@ -157,6 +162,7 @@ func TestACleanTableHasNoFindings(t *testing.T) {
 			if isLong || n == 1_000_000 && k.layout != "bwmarrin" {
 				continue
 			}
+
 			t.Run(fmt.Sprint(k.kind, " ", k.layout, " ", n), func(t *testing.T) {
 				t.Parallel()
 				r := rand.New(rand.NewPCG(uint64(n), 1))
@@ -164,6 +170,7 @@ func TestACleanTableHasNoFindings(t *testing.T) {
 				for worker := range min(layoutOf(k.layout).MaxWorker()+1, 4) {
 					all = append(all, &synthetic{layout: layoutOf(k.layout), kind: k.kind, worker: worker, Rand: r})
 				}
+
 				ids := stream(t, r, all, k.perTick, n)
 				batch, m := 0, masksOf(layoutOf(k.layout))
 				for name, keep := range map[string]func(snowflake.ID) bool{
@@ -258,6 +265,7 @@ func TestALikenessOfAFaultIsNoFault(t *testing.T) {
 		must(t, err)
 		return id
 	}
+
 	var jobs, back []snowflake.ID
 	for i := range time.Duration(10_000) {
 		// Worker 0 writes rows with 2,000 children each, whose keys are in another table.
@@ -267,12 +275,15 @@ func TestALikenessOfAFaultIsNoFault(t *testing.T) {
 		// The clock is set back by 5 s four times, and each time is where it was 5 s later.
 		back = append(back, put((i-i/2000*500)*10*time.Millisecond, 1, int64(i/2000)))
 	}
+
 	if found := auditOf(t, "default", jobs, true, 0).Findings; len(found) > 0 {
 		t.Errorf("%+v", found)
 	}
+
 	if found := auditOf(t, "default", back, true, time.Second).counts(); !maps.Equal(found, map[string]int64{"step_back": 4}) {
 		t.Errorf("%v", found)
 	}
+
 	// One row in 50 is inserted 9 s after its ID was made, as the transaction of the request was as long.
 	late := map[snowflake.ID]time.Duration{}
 	for i := range time.Duration(10_000) {
@@ -282,10 +293,12 @@ func TestALikenessOfAFaultIsNoFault(t *testing.T) {
 			late[id] += 9 * time.Second
 		}
 	}
+
 	ids := slices.SortedFunc(maps.Keys(late), func(a, b snowflake.ID) int { return cmp.Compare(late[a], late[b]) })
 	if found := auditOf(t, "", ids, true, snowflake.MaxLead).Findings; len(found) > 0 {
 		t.Errorf("%+v", found)
 	}
+
 	found := auditOf(t, "", ids, true, 5*time.Second).Findings
 	if len(found) != 1 || found[0].Kind != "interleaved" || !strings.Contains(found[0].Shows, "by 9s at most") ||
 		!strings.Contains(found[0].Shows, "so much later than their ID was made, which a greater --slack leaves out") {
@@ -305,15 +318,18 @@ func TestTheLayoutIsGuessed(t *testing.T) {
 				}
 				return all
 			}
+
 			all := generators(0)
 			layout := auditOf(t, "", stream(t, r, all, k.perTick, n), n == 100, 0).Layout
 			sure := layout.Layout == l.String() || k.layout == "bwmarrin" && layout.Name == "twitter" // which has the same times
 			if !layout.Guessed || !sure && (n > 100 || !slices.Contains(layout.Others, k.layout)) {
 				t.Errorf("%d of %s: %+v", n, k.layout, layout)
 			}
+
 			if old := k.layout == "baidu"; layout.Fits == old {
 				t.Errorf("%d of %s: %+v", n, k.layout, layout)
 			}
+
 			// A table of children, whose parents are in another one; and one row in three, as the others are in other tables.
 			for _, others := range []int{0, 1, 2} {
 				ids := stream(t, r, generators(others), min(k.perTick, float64(l.MaxSequence())/4), n)
@@ -324,27 +340,32 @@ func TestTheLayoutIsGuessed(t *testing.T) {
 					t.Errorf("%d of %s, each after %d: %+v, %v", n, k.layout, others, some.Layout, some.counts())
 				}
 			}
+
 			// One clock of four is an hour ahead.
 			all[0].ahead = int64(3 * time.Hour / l.Tick())
 			if k.layout == "baidu" || l.MaxWorker() == 0 {
 				continue
 			}
+
 			if r := auditOf(t, "", stream(t, r, all, k.perTick, n), false, 0); r.Layout.Layout != layout.Layout || r.counts()["future"] == 0 {
 				t.Errorf("%d of %s ahead: %+v, %v", n, k.layout, r.Layout, r.counts())
 			}
 		}
 	}
+
 	// Where IDs don't sort by time, the greatest are not the latest. These are of eight months.
 	l := layoutOf("scattered")
 	slow := []*synthetic{{layout: l, kind: "random", worker: 3, Rand: rand.New(rand.NewPCG(1, 5))}}
 	if g := auditOf(t, "", stream(t, slow[0].Rand, slow, 1e-6, 20_000), false, 0).Layout; g.Layout != l.String() || !g.Fits {
 		t.Errorf("eight months of scattered: %+v", g)
 	}
+
 	// Of so many workers wide has fewer, whose sequences would have the lowest bits of the workers.
 	r, all := rand.New(rand.NewPCG(1, 4)), []*synthetic(nil)
 	for _, worker := range []int64{0, 1, 2, 3, 4, 5, 512, 513, 514, 515, 516, 517} {
 		all = append(all, &synthetic{layout: snowflake.Default(), kind: "zero", worker: worker, Rand: r})
 	}
+
 	if r := auditOf(t, "", stream(t, r, all, 1, 14_000), false, 0); r.Layout.Name != "default" || len(r.Findings) > 0 {
 		t.Errorf("%+v", r)
 	}
@@ -359,14 +380,17 @@ func TestATableAtRestNeedsItsLayout(t *testing.T) {
 			must(t, err)
 			old = append(old, id)
 		}
+
 		if found := auditOf(t, "default", old, false, 0).counts(); len(found) > 0 {
 			t.Errorf("%v: %v", age, found)
 		}
+
 		r := auditOf(t, "", old, false, 0)
 		if len(r.counts()) != 1 || r.Layout.Fits || !strings.Contains(r.Findings[0].Shows, "older than 30 days") {
 			t.Errorf("%v: %+v", age, r)
 		}
 	}
+
 	tweets, bits := []snowflake.ID(nil), layoutOf("bwmarrin")
 	for i := range 1800 {
 		at := time.Date(2014, 8, 11, 0, 0, i*800, i*1_234_567, time.UTC)
@@ -374,15 +398,18 @@ func TestATableAtRestNeedsItsLayout(t *testing.T) {
 		must(t, err)
 		tweets = append(tweets, id)
 	}
+
 	layout := auditOf(t, "", tweets, false, 0).Layout
 	names := slices.Concat(layout.Others, []string{layout.Name})
 	if !slices.Contains(names, "twitter") || !slices.Contains(names, "bwmarrin") || layout.Fits {
 		t.Errorf("tweets of 2014: %+v", layout)
 	}
+
 	var counter, noise []snowflake.ID
 	for i := range snowflake.ID(10_000) {
 		counter, noise = append(counter, 1_000_000+i), append(noise, i*0x123456789abc+1<<50)
 	}
+
 	for kind, ids := range map[string][]snowflake.ID{"counter": counter, "layout": noise} {
 		if r := auditOf(t, "", ids, false, 0); r.counts()[kind] != 10_000 {
 			t.Errorf("%s: %+v", kind, r.counts())

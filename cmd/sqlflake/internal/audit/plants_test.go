@@ -174,6 +174,7 @@ func TestAnAuditFindsWhatIsPlanted(t *testing.T) {
 					if !slices.Contains(fault.in, library) || fault.issued && !m.issued {
 						want = ""
 					}
+
 					var found []string
 					isFound, kinds := want == "", want+" "+fault.also
 					for _, f := range p.audited(t, in, m).Findings {
@@ -183,6 +184,7 @@ func TestAnAuditFindsWhatIsPlanted(t *testing.T) {
 							t.Errorf("%s, layout %v, issued %v: a finding %s: %s", library, m.layout, m.issued, f.Kind, f.Shows)
 						}
 					}
+
 					if !isFound {
 						t.Errorf("%s, layout %v, issued %v: found %q, want one of %q", library, m.layout, m.issued, found, want)
 					}
