@@ -130,6 +130,21 @@ func TestAnOwnerNoticesThatItsFilesWereReplaced(t *testing.T) {
 	}
 }
 
+// Another process holds a new lock file, and has not written yet.
+func TestAnOwnerWhoseLockFileWasReplacedDoesNotGoOn(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	f := newFile(t, dir)
+	c := acquire(t, f, fileRequest(1, 0)).Claim
+	must(t, os.Remove(stateOf(dir, 0)+".lock"))
+	unlock, err := filelease.Lock(stateOf(dir, 0))
+	must(t, err)
+	defer unlock()
+	if err := extendErr(t, f, c, 20); err == nil || errors.Is(err, lease.ErrLost) {
+		t.Errorf("got %v, want an error that is not final", err)
+	}
+}
+
 func TestNewFileRefusesWhatIsNoFolder(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "file")
