@@ -217,31 +217,6 @@ func TestFillIsOneStepForTheWholeBatch(t *testing.T) {
 	}
 }
 
-func TestALongFillThatFailsHalfwayLeavesNothing(t *testing.T) {
-	g, clock := clocked(t)
-	ctx, cancel := context.WithCancel(t.Context())
-	sleeps := 0
-	clock.onSleep = func() error {
-		if sleeps++; sleeps == 3 {
-			cancel()
-		}
-		return nil
-	}
-	ids := make([]snowflake.ID, 1_000_000)
-	ids[0] = 42
-	if err := g.Fill(ctx, ids); !errors.Is(err, context.Canceled) {
-		t.Fatalf("Fill: %v", err)
-	}
-	for i, id := range ids {
-		if id != 0 && (i > 0 || id != 42) {
-			t.Fatalf("element %d is %d", i, id)
-		}
-	}
-	if s := g.Stats(); s.Issued != 0 {
-		t.Errorf("%+v, want none issued", s)
-	}
-}
-
 // observed keeps what an observer is told.
 type observed struct {
 	mu    sync.Mutex

@@ -94,8 +94,8 @@ func TestAWaitEndsWithItsContextAndLeavesTheGeneratorUsable(t *testing.T) {
 		g := mustNew(t, 0, slow(), snowflake.WithLead(0))
 		cause := errors.New("the request was withdrawn")
 		ctx, cancel := context.WithCancelCause(t.Context())
-		time.AfterFunc(500*time.Microsecond, func() { cancel(cause) })
-		ids := make([]snowflake.ID, 400) // due in 100 ms
+		time.AfterFunc(50*time.Millisecond, func() { cancel(cause) }) // halfway
+		ids := make([]snowflake.ID, 400)                              // due in 100 ms
 		err := g.Fill(ctx, ids)
 		if !errors.Is(err, context.Canceled) || !errors.Is(err, cause) {
 			t.Errorf("Fill: %v, want the context's error and its cause", err)
