@@ -3,6 +3,7 @@ package snowflake_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"strings"
 	"sync"
 	"testing"
@@ -98,6 +99,27 @@ func mustNew(tb testing.TB, worker int64, opts ...snowflake.Option) *snowflake.G
 		tb.Fatal(err)
 	}
 	return g
+}
+
+// errOf returns the error of a call.
+func errOf[T any](_ T, err error) error { return err }
+
+// wantMatch checks that an error matches another, and contains a text.
+func wantMatch(tb testing.TB, err, want error, says string) {
+	tb.Helper()
+	if !errors.Is(err, want) || !strings.Contains(fmt.Sprint(err), says) {
+		tb.Errorf("error %v, want %v with %q", err, want, says)
+	}
+}
+
+// wantNoID checks that Next returns 0, and an error that matches another and contains a text.
+func wantNoID(tb testing.TB, g *snowflake.Generator, want error, says string) {
+	tb.Helper()
+	id, err := g.Next()
+	wantMatch(tb, err, want, says)
+	if id != 0 {
+		tb.Errorf("Next() = %d with an error", id)
+	}
 }
 
 func fill(tb testing.TB, g *snowflake.Generator, n int) []snowflake.ID {
@@ -215,10 +237,7 @@ func TestAWallClockBeyondTheEndIsAnErrorUntilItIsCorrected(t *testing.T) {
 		clock.Step(test.step)
 		clock.Advance(time.Second)
 		for range 3 {
-			if id, err := g.Next(); id != 0 || !errors.Is(err, snowflake.ErrTimeExhausted) ||
-				!strings.Contains(err.Error(), clock.Now().UTC().Format(time.RFC3339Nano)) {
-				t.Errorf("Next() = %d, %v, want ErrTimeExhausted with the clock's time", id, err)
-			}
+			wantNoID(t, g, snowflake.ErrTimeExhausted, clock.Now().UTC().Format(time.RFC3339Nano))
 			clock.Advance(100 * time.Millisecond)
 		}
 		clock.Step(-test.step)

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"math/rand/v2"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -85,12 +86,8 @@ func TestBadLesseesAreRejected(t *testing.T) {
 func TestNothingIsIssuedBeforeTheFirstWorker(t *testing.T) {
 	l := newLessee(t, 0)
 	g := l.Generator
-	if id, err := g.Next(); id != 0 || !errors.Is(err, snowflake.ErrLeaseStalled) {
-		t.Errorf("Next() = %d, %v, want ErrLeaseStalled", id, err)
-	}
-	if err := g.Fill(t.Context(), nil); !errors.Is(err, snowflake.ErrEmptyFill) {
-		t.Errorf("Fill: %v", err)
-	}
+	wantNoID(t, g, snowflake.ErrLeaseStalled, "")
+	wantMatch(t, g.Fill(t.Context(), nil), snowflake.ErrEmptyFill, "")
 	if s := g.Stats(); s.Issued != 0 || s.Lead != 0 || g.Worker() != -1 {
 		t.Errorf("%+v, worker %d", s, g.Worker())
 	}
@@ -129,9 +126,7 @@ func everyIDLiesBelowTheHorizon(t *testing.T, layout snowflake.Layout) {
 		if n != 5*perTick {
 			t.Errorf("%d IDs below a horizon 5 ticks ahead", n)
 		}
-		if err := g.Fill(context.Background(), make([]snowflake.ID, 1)); !errors.Is(err, snowflake.ErrLeaseStalled) {
-			t.Errorf("Fill beyond the horizon: %v", err)
-		}
+		wantMatch(t, g.Fill(context.Background(), make([]snowflake.ID, 1)), snowflake.ErrLeaseStalled, "")
 		horizon += 5
 		l.Extend(horizon)
 		l.Extend(horizon - 100) // a lower one changes nothing
@@ -158,9 +153,7 @@ func TestAMoveStartsAtTheOldHorizonAndAboveAllThatWasIssued(t *testing.T) {
 		t.Errorf("%+v, want 40,002 issued by three workers", s)
 	}
 	for worker, from := range map[int64]int64{-1: 0, 1024: 0, 7: -1} {
-		if err := l.Move(worker, from, now+100); !errors.Is(err, snowflake.ErrFieldRange) {
-			t.Errorf("Move(%d, %d): %v, want ErrFieldRange", worker, from, err)
-		}
+		wantMatch(t, l.Move(worker, from, now+100), snowflake.ErrFieldRange, "")
 	}
 	if g.Worker() != 5 {
 		t.Errorf("a move that failed changed the worker to %d", g.Worker())
@@ -202,6 +195,14 @@ func TestAStepForwardWaitsForConfirmation(t *testing.T) {
 func TestCallsWithoutADeadlineWaitForTheHorizonAsLongAsThePatience(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := newLessee(t, 3*time.Second, snowflake.WithLayout(layoutOf("mastodon")))
+		var o observed
+		l.Observe(o.add)
+		wantWait := func(took time.Duration, err error) {
+			t.Helper()
+			if got, want := o.take(), []snowflake.Wait{{Lease: true, Took: took, Err: err}}; !slices.Equal(got, want) {
+				t.Errorf("observed %v, want %v", got, want)
+			}
+		}
 		canceled, cancel := context.WithCancel(t.Context()) // has no deadline
 		time.AfterFunc(7*time.Second, cancel)               // in the third call
 		deadline, end := context.WithTimeout(t.Context(), time.Hour)
@@ -216,51 +217,40 @@ func TestCallsWithoutADeadlineWaitForTheHorizonAsLongAsThePatience(t *testing.T)
 			{canceled, time.Second, context.Canceled},
 			{deadline, time.Hour - 7*time.Second, context.DeadlineExceeded},
 		} {
-			start := time.Now()
 			_, err := l.NextContext(test.ctx)
+			wantWait(test.took, err)
 			ended := errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded)
-			if !errors.Is(err, snowflake.ErrLeaseStalled) || !errors.Is(err, cmp.Or(test.also, err)) || ended != (test.also != nil) ||
-				time.Since(start) != test.took {
-				t.Errorf("call %d: %v after %v, want ErrLeaseStalled and %v after %v", i, err, time.Since(start), test.also, test.took)
+			if !errors.Is(err, snowflake.ErrLeaseStalled) || !errors.Is(err, cmp.Or(test.also, err)) || ended != (test.also != nil) {
+				t.Errorf("call %d: %v, want ErrLeaseStalled and %v", i, err, test.also)
 			}
 		}
-		time.AfterFunc(2*time.Second, func() { mustMove(t, l, 0, mustTick(t, l), mustTick(t, l)+1000) })
-		if id, err := l.Next(); id == 0 || err != nil {
-			t.Errorf("when a worker came: %d, %v", id, err)
+		time.AfterFunc(2*time.Second, func() { mustMove(t, l, 0, 0, mustTick(t, l)+1000) })
+		l.MustNext()
+		wantWait(2*time.Second, nil) // for a worker
+		l.MustNext()                 // does not wait
+
+		time.Sleep(2 * time.Second)
+		time.AfterFunc(time.Second, func() { l.Fail(nil) })
+		wantNoID(t, l.Generator, snowflake.ErrLeaseStalled, "")
+		wantWait(time.Second, snowflake.ErrLeaseStalled)
+		wantNoID(t, l.Generator, snowflake.ErrLeaseStalled, "")
+		if got := o.take(); len(got) > 0 {
+			t.Errorf("a call that found the error at once: %v", got)
 		}
 	})
 }
 
-func TestFailLetsTheRestBelowTheHorizonBeUsedAndCloseDoesNot(t *testing.T) {
-	clock := newFakeClock(epoch2025.Add(time.Hour))
-	lost, closed := errors.New("taken over"), errors.New("closed")
-	l := newLessee(t, 0, snowflake.WithClock(clock))
-	g := l.Generator
+func TestFailLetsTheRestBelowTheHorizonBeUsed(t *testing.T) {
+	lost := errors.New("taken over")
+	l, _ := leased(t)
 	now := mustTick(t, l)
 	mustMove(t, l, 3, now, now+2)
 	l.Fail(lost)
 	for range 2 * 4096 {
-		if _, err := g.Next(); err != nil {
-			t.Fatalf("below the horizon: %v", err)
-		}
+		l.MustNext()
 	}
-	if _, err := g.Next(); !errors.Is(err, lost) {
-		t.Errorf("at the horizon: %v", err)
-	}
-	if err := l.Move(4, now, now+100); !errors.Is(err, lost) {
-		t.Errorf("Move after Fail: %v", err)
-	}
-
-	l = newLessee(t, 0, snowflake.WithClock(clock))
-	mustMove(t, l, 3, now, now+100)
-	l.MustNext()
-	l.Close(closed)
-	if _, err := l.Next(); !errors.Is(err, closed) {
-		t.Errorf("after Close: %v", err)
-	}
-	if err := l.Fill(context.Background(), make([]snowflake.ID, 100_000)); !errors.Is(err, closed) {
-		t.Errorf("Fill after Close: %v", err)
-	}
+	wantNoID(t, l.Generator, lost, "")
+	wantMatch(t, l.Move(4, now, now+100), lost, "")
 }
 
 // Workers change all the time under many callers; each worker is given ticks from where its last use had its horizon,
@@ -291,44 +281,11 @@ func TestChangingWorkersMixNothing(t *testing.T) {
 			}
 		}
 	}()
-	var (
-		mu      sync.Mutex
-		seen    = make(map[snowflake.ID]bool)
-		highest int64 // tick of all IDs that were returned
-		wg      sync.WaitGroup
-	)
-	for range 8 {
-		wg.Go(func() {
-			batch := make([]snowflake.ID, 50)
-			for range 400 {
-				ids := batch[:1+rand.IntN(len(batch))]
-				mu.Lock()
-				returned := highest
-				mu.Unlock()
-				if err := g.Fill(t.Context(), ids); err != nil {
-					t.Error(err)
-					return
-				}
-				mu.Lock()
-				if first := tickOf(t, g, ids[0]); first < returned {
-					t.Errorf("tick %d after one of tick %d had returned", first, returned)
-				}
-				highest = max(highest, tickOf(t, g, ids[len(ids)-1]))
-				for _, id := range ids {
-					if seen[id] {
-						t.Errorf("%d came twice", id)
-					}
-					seen[id] = true
-				}
-				mu.Unlock()
-			}
-		})
-	}
-	wg.Wait()
+	ids := storm(t, g, 8, 100_000, 50)
 	close(stop)
 	<-done
-	if issued := g.Stats().Issued; issued != uint64(len(seen)) {
-		t.Errorf("Stats counts %d, %d were issued", issued, len(seen))
+	if issued := g.Stats().Issued; issued != uint64(len(ids)) {
+		t.Errorf("Stats counts %d, %d were issued", issued, len(ids))
 	}
 }
 
@@ -365,9 +322,7 @@ func TestAWithdrawnWorkerIssuesNothingUntilTheNextMove(t *testing.T) {
 		l.Withdraw()
 	}
 	l.Extend(now + 1000)
-	if id, err := l.Next(); id != 0 || !errors.Is(err, snowflake.ErrLeaseStalled) {
-		t.Errorf("Next: %d, %v, want ErrLeaseStalled", id, err)
-	}
+	wantNoID(t, l.Generator, snowflake.ErrLeaseStalled, "")
 	if issued := l.Stats().Issued; issued != 1 || l.Worker() != 3 {
 		t.Errorf("%d IDs issued by worker %d, want 1 by 3", issued, l.Worker())
 	}
@@ -433,13 +388,10 @@ func TestCloseTellsTheFirstTickThatIsUnused(t *testing.T) {
 				t.Errorf("%s: %d, want %d", what, next, test.next)
 			}
 		}
-		if err := l.Move(4, now+2000, now+3000); !errors.Is(err, ended) {
-			t.Errorf("%s: Move after Close: %v", what, err)
-		}
+		wantMatch(t, l.Move(4, now+2000, now+3000), ended, "")
 		l.Extend(now + 5000)
-		if _, err := l.Next(); !errors.Is(err, ended) {
-			t.Errorf("%s: Next after Close and Extend: %v", what, err)
-		}
+		wantNoID(t, l.Generator, ended, "")
+		wantMatch(t, l.Fill(t.Context(), make([]snowflake.ID, 100_000)), ended, "")
 	}
 }
 

@@ -39,40 +39,20 @@ func TestUnderOverloadNoIDIsTakenForACallWhoseDeadlineIsTooEarly(t *testing.T) {
 			if served.Load() < calls/2 || late.Load() > 0 {
 				t.Errorf("timeout %v: %d of %d calls served, %d failed after a wait", timeout, served.Load(), calls, late.Load())
 			}
+
+			// The calls before are gone, and must not be counted any more.
+			for range 100 { // 1.1 s
+				wg.Go(func() { _ = g.Fill(t.Context(), make([]snowflake.ID, 44)) })
+			}
+			synctest.Wait()
+			ctx, cancel := context.WithTimeout(t.Context(), 2*time.Second)
+			defer cancel()
+			if _, err := g.NextContext(ctx); err != nil {
+				t.Errorf("behind 1.1 s with a timeout of 2 s: %v", err)
+			}
+			wg.Wait()
 		})
 	}
-}
-
-func TestBehindAQueueACallWhoseDeadlineIsTooEarlyReturnsAtOnce(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		g := mustNew(t, 0, slow())
-		var wg sync.WaitGroup
-		for range 400 { // 4.4 s
-			wg.Go(func() { _ = g.Fill(t.Context(), make([]snowflake.ID, 44)) })
-		}
-		synctest.Wait()
-		for _, timeout := range []time.Duration{2 * time.Second, 4 * time.Second} {
-			ctx, cancel := context.WithTimeout(t.Context(), timeout)
-			came := time.Now()
-			if _, err := g.NextContext(ctx); !errors.Is(err, context.DeadlineExceeded) || time.Since(came) > 0 {
-				t.Errorf("timeout %v: %v after %v", timeout, err, time.Since(came))
-			}
-			cancel()
-		}
-		wg.Wait()
-
-		// The calls before are gone, and must not be counted any more.
-		for range 100 {
-			wg.Go(func() { _ = g.Fill(t.Context(), make([]snowflake.ID, 44)) })
-		}
-		synctest.Wait()
-		ctx, cancel := context.WithTimeout(t.Context(), 2*time.Second)
-		defer cancel()
-		if _, err := g.NextContext(ctx); err != nil {
-			t.Errorf("behind 1.1 s with a timeout of 2 s: %v", err)
-		}
-		wg.Wait()
-	})
 }
 
 func TestACallOfAShortLeadDoesNotHoldUpThoseOfALongOne(t *testing.T) {
