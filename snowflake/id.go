@@ -47,7 +47,7 @@ func (id ID) Value() (driver.Value, error) { return int64(id), nil }
 //
 // It returns a [*ParseError] that names the type of src, and leaves the ID unchanged:
 //   - [ErrNull] for NULL and a nil *ID: read a nullable column into a sqltypes.Null. A *ID reads it too, but as a
-//     parameter a nil one makes sqlx.In, squirrel, dbr and clickhouse-go panic, since they call Value through it;
+//     parameter a nil one makes sqlx.In panic, and any other library that calls Value through it;
 //   - [ErrSyntax] for other text, [ErrRange] for integers beyond int64;
 //   - [ErrType] for all other types, including floats: they hold integers exactly only up to 2^53, so the last digits
 //     of most IDs were lost when the row was written.
