@@ -156,8 +156,12 @@ func (c Created) ranges(t target) (ranges []snowflake.Range, mask snowflake.ID, 
 	case c.from == nil && c.to == nil:
 		return nil, 0, times, fmt.Errorf("%w: a Created of %s has no bound: make it with CreatedBetween, CreatedSince "+
 			"or CreatedBefore", ErrCondition, t)
-	case hasZeroFrom, to.IsZero():
-		return nil, 0, times, fmt.Errorf("%w: a bound of %s is the zero time", ErrCondition, t)
+	case hasZeroFrom:
+		return nil, 0, times, fmt.Errorf("%w: the lower bound of %s is the zero time; CreatedBefore has none",
+			ErrCondition, t)
+	case to.IsZero():
+		return nil, 0, times, fmt.Errorf("%w: the upper bound of %s is the zero time; CreatedSince has none",
+			ErrCondition, t)
 	}
 
 	if ranges, mask, times, err = layout.MaskedRanges(from, to); err != nil {

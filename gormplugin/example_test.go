@@ -168,7 +168,7 @@ func ExampleCreatedBefore() {
 	fmt.Println(db.Delete(&Visit{}, gormplugin.CreatedBefore(forgotten)).Error)
 	// Output:
 	// deleted: 1
-	// gormplugin: invalid condition: a bound of visits.id is the zero time
+	// gormplugin: invalid condition: the upper bound of visits.id is the zero time; CreatedSince has none
 }
 
 func ExamplePage() {

@@ -82,7 +82,8 @@ func (c *callbacks) remember(in *upsert.Insert) {
 	in.Stmt.Clauses[insertKey] = clause.Clause{Expression: in}
 }
 
-// insertOf returns the insert of the statement, or nil. A copy of a statement has the clauses of the original.
+// insertOf returns the insert of the statement, or nil. A copied statement has the clauses of the original, whose
+// insert is not its own.
 func (c *callbacks) insertOf(stmt *gorm.Statement) *upsert.Insert {
 	if in, _ := stmt.Clauses[insertKey].Expression.(*upsert.Insert); in != nil && in.Stmt == stmt {
 		return in

@@ -29,7 +29,8 @@ import (
 func DisableAutoIncrement(db *gorm.DB, models ...any) error {
 	p := of(db)
 	if p == nil {
-		return fmt.Errorf("gormplugin: the handle has no plugin: %w", gorm.ErrInvalidDB)
+		return fmt.Errorf("gormplugin: DisableAutoIncrement: the handle has no plugin, call db.Use first: %w",
+			gorm.ErrInvalidDB)
 	}
 	schemas, err := parseAll(db, models)
 	if err != nil {

@@ -299,7 +299,8 @@ func writePool(ctx context.Context, caller string, db *gorm.DB, tables ...string
 		tx := db.Session(&gorm.Session{Context: ctx, DryRun: true, Logger: logger.Discard}).
 			Exec("UPDATE " + table + " SET revision = revision WHERE revision < -1")
 		if tx.Error != nil {
-			return nil, fmt.Errorf("gormplugin: find the pool for writing: %w", tx.Error)
+			return nil, fmt.Errorf("gormplugin: %s: find the pool that writes the table %s: %w",
+				caller, table, tx.Error)
 		}
 
 		pool := connpool.Unprepared(tx.Statement.ConnPool)

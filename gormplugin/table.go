@@ -35,6 +35,7 @@ func TableOf(ctx context.Context, db *gorm.DB, model any) (Table, error) {
 	if err := checkHandle("TableOf", db); err != nil {
 		return Table{}, err
 	}
+
 	stmt := &gorm.Statement{DB: db, Context: ctx, Clauses: map[string]clause.Clause{}}
 	if err := stmt.Parse(model); err != nil {
 		return Table{}, fmt.Errorf("gormplugin: TableOf %T: %w", model, err)
@@ -53,12 +54,13 @@ func TableOf(ctx context.Context, db *gorm.DB, model any) (Table, error) {
 	if err != nil {
 		return Table{}, err
 	}
-	server := connpool.SQLDB(pool)
-	if server == nil {
+
+	sqlDB := connpool.SQLDB(pool)
+	if sqlDB == nil {
 		return Table{}, fmt.Errorf("gormplugin: TableOf needs a *sql.DB, not a %T: %w", pool, gorm.ErrInvalidDB)
 	}
 
-	table := Table{DB: server, Layout: layout}
+	table := Table{DB: sqlDB, Layout: layout}
 	if p := of(db); p.lease != nil && connpool.Same(p.place.pool, pool) {
 		table.Lease, table.Leases = p.lease, p.place.store
 	}

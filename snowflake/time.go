@@ -86,7 +86,7 @@ func (l Layout) MaskedRanges(from, to time.Time) (ranges []Range, mask ID, times
 
 	above := l.space.Time.Top()
 	if l.bits-above > maxRangeBits {
-		return nil, 0, Range{}, fmt.Errorf("%w: the %d bits above it have more than %d values; the fields are %s",
+		return nil, 0, Range{}, fmt.Errorf("%w: the %d bits above the time have more than %d values; the fields are %s",
 			ErrFieldOrder, l.bits-above, 1<<maxRangeBits, l.names)
 	}
 

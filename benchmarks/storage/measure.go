@@ -162,14 +162,17 @@ func field(path, name string) string {
 	return strings.Trim(value, "\t: ")
 }
 
-// commit returns the commit of the folder if it is the tool's module, because go run records none in the program.
+// commit returns the commit of the working folder, or "" if that is another module, or git is missing. It asks git
+// because go run records no commit in the program.
 func commit(ctx context.Context) string {
 	module, _ := os.ReadFile("go.mod")
 	if !strings.HasPrefix(string(module), "module github.com/sqlflake/sqlflake") {
 		return ""
 	}
+
 	ctx, cancel := context.WithTimeout(ctx, 2*time.Second)
 	defer cancel()
+
 	git := exec.CommandContext(ctx, "git", "describe",
 		"--always", "--abbrev=12", "--dirty=, with changes", "--exclude=*")
 	out, _ := git.Output() // none without git

@@ -326,7 +326,7 @@ func (t *auditTable) read(ctx context.Context, dsn string, p *rowReader, a *audi
 		return err
 	}
 	if s.dialect == sqldb.Postgres {
-		s.dsn = cancelling(s.dsn)
+		s.dsn = registerCancelable(s.dsn)
 	}
 	pool, err := s.connect(ctx)
 	if err != nil {
@@ -397,20 +397,22 @@ func (p *rowReader) rows(rows *sql.Rows, hasBy bool) func(take func(audit.Row)) 
 	}
 }
 
-// isLocal reports whether the values of a type can be local times. MySQL prints a TIMESTAMP so, but sorts by UTC.
+// isLocal reports whether values of a type may sort by local time. MySQL prints a TIMESTAMP in local time but sorts it
+// by UTC, so it does not count.
 func isLocal(dialect sqldb.Dialect, kind string) bool {
 	sortsByUTC := kind == "TIMESTAMPTZ" || dialect == sqldb.MySQL && kind == "TIMESTAMP"
 	isTime := strings.Contains(kind, "TIME") || dialect == sqldb.SQLite && kind == "TEXT"
 	return isTime && !sortsByUTC
 }
 
-// cancelling returns a DSN with which the end of a context ends the query on the server too. Without it pgx closes the
-// connection, and asks the server in a goroutine. An interrupted program does not wait for that one.
-func cancelling(dsn string) string {
+// registerCancelable registers a configuration with pgx under which the end of a context also cancels the query on the
+// server, and returns its DSN. By default pgx cancels in a goroutine, for which an interrupted program does not wait.
+func registerCancelable(dsn string) string {
 	config, err := pgx.ParseConfig(dsn)
 	if err != nil {
 		return dsn // connect returns the error
 	}
+
 	config.BuildContextWatcherHandler = func(c *pgconn.PgConn) ctxwatch.Handler {
 		return &pgconn.CancelRequestContextWatcherHandler{Conn: c, DeadlineDelay: 3 * time.Second}
 	}

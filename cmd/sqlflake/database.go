@@ -68,8 +68,8 @@ func refused(err error) error {
 // keywords matches the form of libpq, such as "host=db user=app".
 var keywords = regexp.MustCompile(`^\s*\w+\s*=`)
 
-// readDSN finds out which database a DSN is for. Its errors have nothing of the DSN, where a part of the password can
-// stand anywhere: the drivers print parts, above all if a character of a password was not escaped.
+// readDSN finds out which database a DSN is for. Its errors quote nothing of a DSN that may have a password: the
+// drivers print parts of it, and a character that was not escaped makes a part of the password one of them.
 func readDSN(dsn string) (source, error) {
 	path, isSQLite := strings.CutPrefix(dsn, "sqlite:")
 	isURL := strings.HasPrefix(dsn, "postgres://") || strings.HasPrefix(dsn, "postgresql://")

@@ -66,7 +66,7 @@ func isUTF16(text string) bool {
 type inputWords struct {
 	one        func(word string, line int) error
 	count      int
-	header     []string // a first line without a digit, if the next line with words has digits
+	header     []string // the first line if it has no digit, until the next one shows whether it is a header
 	headerLine int
 }
 
@@ -109,8 +109,9 @@ func (w *inputWords) end() error {
 var furniture = regexp.MustCompile(`^\s*(\(\d{1,10} \pL+\)|\(?\d{1,10} rows?\b(?:\D+\d{1,5})*\D*|` +
 	`Time: [\d.,]+ ms.*|-\[ RECORD \d+ \][-+]*|\*+ \d+\. row \*+)\s*$`)
 
-// wordsOf returns the words of a line that may be IDs. Beside an ID it leaves out words without a digit. A line without
-// any digit is returned whole but for punctuation, with true.
+// wordsOf returns the words of a line that may be IDs. If one of them is an ID, words without a digit are left out;
+// else it returns all. areLabels reports that no word has a digit. A line that a program prints around rows has no
+// words.
 func wordsOf(line string) (words []string, areLabels bool) {
 	switch {
 	case strings.Trim(line, "0123456789\r\n") == "": // most inputs have an ID a line

@@ -180,7 +180,7 @@ func (s *Store) readLayout(ctx context.Context, ns *namespace) error {
 		return engineError(err)
 	}
 	if pair.Revision == "" {
-		return damaged(key, errors.New("missing, and there are rows"))
+		return damaged(key, errors.New("the layout is missing, and the namespace has rows"))
 	}
 	return damaged(key, ns.add(pair, -1))
 }

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"sort"
 	"time"
 
@@ -169,9 +170,12 @@ func (p *planner) horizon() period.Span {
 
 // newest returns the greatest key below hi.
 func (p *planner) newest(hi int64) (key int64, found bool) {
-	for i := len(p.Parts) - 1; i >= 0 && !found; i-- {
-		if p.Parts[i].Lo < hi {
-			key, found = p.find(p.Parts[i], engine.NoLow, hi, engine.Greatest)
+	for _, part := range slices.Backward(p.Parts) {
+		if part.Lo >= hi {
+			continue
+		}
+		if key, found = p.find(part, engine.NoLow, hi, engine.Greatest); found {
+			break
 		}
 	}
 
@@ -179,8 +183,9 @@ func (p *planner) newest(hi int64) (key int64, found bool) {
 		return key, found
 	}
 
-	misplaced, has := p.find(*p.Default, engine.NoLow, hi, engine.Greatest)
-	if isNewer := !found || misplaced > key; has && isNewer {
+	misplaced, hasMisplaced := p.find(*p.Default, engine.NoLow, hi, engine.Greatest)
+	isNewer := !found || misplaced > key
+	if hasMisplaced && isNewer {
 		return misplaced, true
 	}
 	return key, found
@@ -319,8 +324,8 @@ func (p *planner) reportRowsToSplit() (reported bool) {
 func (p *planner) toCreate(last period.Span) (periods []period.Span) {
 	for at := p.first(); !at.From.After(last.From); at = p.Next(at) {
 		if periods = append(periods, at); len(periods) > maxCreate {
-			p.fail(fmt.Errorf("%w: there are more than %d partitions from %s on",
-				ErrOption, maxCreate, p.Text(periods[0].From)))
+			p.fail(fmt.Errorf("%w: it would take more than %d partitions from %s on: "+
+				"set a later WithStart or a longer unit", ErrOption, maxCreate, p.Text(periods[0].From)))
 			return nil
 		}
 	}

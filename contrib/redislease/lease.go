@@ -232,7 +232,7 @@ func (s *Store) read(ctx context.Context, namespace string) (snapshot, error) {
 	return snapshot{namespace: namespace, fields: fields, now: listed.now}, nil
 }
 
-// rows returns the rows of a namespace, in order, and of each its holder as JSON.
+// rows returns the rows of a namespace in order, and the holder of each as JSON.
 func (s *Store) rows(from snapshot) (rows []order.Row, holders []string, err error) {
 	for _, field := range slices.Sorted(maps.Keys(from.fields)) {
 		if field == layoutField || field == protocolField {
@@ -247,24 +247,27 @@ func (s *Store) rows(from snapshot) (rows []order.Row, holders []string, err err
 	return rows, holders, nil
 }
 
-// parseRow reads a row as lease.lua writes it.
+// parseRow reads a row as lease.lua writes it: the epoch, the horizon, the expiry, the token and the holder.
 func parseRow(field, text string, now time.Time) (row order.Row, holder string, ok bool) {
+	const numberLen, tokenLen = 19, 32
 	columns := strings.SplitN(text, " ", 5)
-	if len(columns) != 5 || len(columns[3]) != 32 {
+	if len(columns) != 5 || len(columns[3]) != tokenLen {
 		return row, "", false
 	}
 
-	var n [4]int64
+	var numbers [4]int64
 	for i, column := range []string{field, columns[0], columns[1], columns[2]} {
-		var err error
-		if n[i], err = strconv.ParseInt(column, 10, 64); err != nil || len(column) != 19 {
+		number, err := strconv.ParseInt(column, 10, 64)
+		if err != nil || len(column) != numberLen {
 			return row, "", false
 		}
+		numbers[i] = number
 	}
 
-	expires := time.UnixMilli(n[3])
+	expires := time.UnixMilli(numbers[3])
 	row = order.Row{
-		Worker: n[0], Epoch: n[1], Horizon: n[2], Token: columns[3], Free: !now.Before(expires), FreeFrom: expires,
+		Worker: numbers[0], Epoch: numbers[1], Horizon: numbers[2], Token: columns[3],
+		Free: !now.Before(expires), FreeFrom: expires,
 	}
 	return row, columns[4], true
 }

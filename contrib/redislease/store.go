@@ -97,7 +97,7 @@ func WithPrefix(prefix string) Option {
 func WithGuard(guard time.Duration) Option {
 	return func(s *Store) error {
 		if guard < 0 {
-			return fmt.Errorf("%w: the guard is %v, the lowest is 0", lease.ErrOption, guard)
+			return fmt.Errorf("%w: WithGuard: %v is negative", lease.ErrOption, guard)
 		}
 		s.guard = guard
 		return nil

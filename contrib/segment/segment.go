@@ -418,15 +418,22 @@ func isConflict(err error) bool { return sqltable.State(err) == "40001" }
 
 // end returns the number after a new block, or sql.ErrNoRows if there is no room for it.
 func (t table) end(ctx context.Context, name string, size int64) (int64, error) {
-	if t.insert == "" {
+	isMySQL := t.insert != ""
+	if !isMySQL {
 		return t.number(ctx, t.take, name, size, last-size)
 	}
+
 	result, err := t.DB.ExecContext(ctx, t.take, size, last-size, name)
 	if err != nil {
 		return 0, err
 	}
-	if n, err := result.RowsAffected(); err != nil || n == 0 {
-		return 0, cmp.Or(err, sql.ErrNoRows)
+
+	n, err := result.RowsAffected()
+	if err == nil && n == 0 {
+		err = sql.ErrNoRows
+	}
+	if err != nil {
+		return 0, err
 	}
 	return result.LastInsertId()
 }

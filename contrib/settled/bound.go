@@ -241,16 +241,16 @@ func unknown(format string, args ...any) error {
 	return fmt.Errorf("%w: %s", ErrUnknown, fmt.Sprintf(format, args...))
 }
 
-// WithLeases makes Read add the greatest lag of a clock that the leases of the namespace show to the margin. It may be
-// given several times. The store must have the clock of the database that is read, as one in the same database has;
-// stores without a clock, on files, show no lag.
+// WithLeases makes Read widen its margin by the greatest clock lag that the namespace's leases show. It may be given
+// several times. The store must use the clock of the database that is read, as a store in that database does. A store
+// without a clock, such as one on files, shows no lag.
 //
 // Package lease checks a clock once: Open rejects one that differs from the store's by more than WithMaxSkew, by
-// default 10 s, the default margin. The lease table shows a clock that falls behind later, by the two times that an
-// extension writes: a horizon by the owner's clock, and an expiry by the database's.
+// default 10 s, the default margin. The lease table shows a clock that falls behind later, since an extension writes
+// two times: a horizon by the owner's clock, and an expiry by the database's.
 //
-// That lag is the one of the last extension, up to half a window ago. The rows in doubt have older IDs: rows of open
-// transactions, and rows that wait for one. So WithLeases assumes that since then no clock that was behind was
+// The lag belongs to each lease's last extension, up to half a window ago. The rows in doubt have older IDs: rows of
+// open transactions, and rows that wait for one. So WithLeases assumes that since then no clock that was behind was
 // corrected and no lease has ended: the lag would disappear from the table, but not from the ID. If the database's
 // clock jumps forward, as after a failover to a server that is ahead, all others are behind and the table does not show
 // it before the next extension. The margin must cover such differences.
@@ -261,8 +261,8 @@ func unknown(format string, args ...any) error {
 // compares it with the wall clock, within a second of its first call. No bound covers IDs from that second, unless
 // their transaction was open before.
 //
-// window is the shortest that a process of the namespace uses ([lease.WithWindow]). If it is not known it is 0: the
-// bound is then lower, by up to a third of the window of a lease, since Read has to assume the worst.
+// window is the shortest window that any process of the namespace uses ([lease.WithWindow]), or 0 if that is not known.
+// With 0 the bound is lower by up to a third of a lease's window, since Read has to assume the worst.
 func WithLeases(store leasestore.Store, namespace string, window time.Duration) Option {
 	return func(c *config) error {
 		switch {

@@ -236,7 +236,7 @@ func (k kind) find(folder string) (install, serve string, err error) {
 	hasInstall := install != "" || k.install == ""
 	if serve == "" || !hasInstall {
 		programs := strings.TrimSpace(k.install + " " + k.serve)
-		return "", "", fmt.Errorf("%w: %s is not in %s", ErrNotInstalled, programs, where)
+		return "", "", fmt.Errorf("%w: %s: not found in %s", ErrNotInstalled, programs, where)
 	}
 
 	return install, serve, nil

@@ -105,7 +105,7 @@ func TestAnErrorSaysWhyAndNothingIsLeft(t *testing.T) {
 	for want, c := range map[string]struct{ initdb, postgres, temp string }{
 		"initdb: exit status 1: the reason": {fail, "exit 0", ""},
 		"postgres has ended: the reason":    {"exit 0", fail, ""},
-		"initdb postgres is not in ":        {"", fail, ""},
+		"initdb postgres: not found in ":    {"", fail, ""},
 		"103 and no comma: set TMPDIR":      {"exit 0", "exit 0", strings.Repeat("long", 30)},
 		// a socket of PostgreSQL would be in the folder "a"
 		"may have 103 and no comma": {"exit 0", "exit 0", "a,comma"},

@@ -28,7 +28,7 @@ type Row struct {
 	FreeFrom time.Time // from when on the worker is free: past if Free, else to come; zero if the store does not know
 }
 
-// Request is what the order depends on, of the request for a worker.
+// Request is the part of a request for a worker that the order depends on.
 type Request struct {
 	First, Last int64 // the workers that may be taken, both inclusive, from 0; rows of others are ignored
 	Tick        int64 // of the caller's clock; any value

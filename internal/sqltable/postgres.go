@@ -146,12 +146,15 @@ func (t Tables) createAll(ctx context.Context) error {
 		name, _ := bareName(part.Name)
 		names, creates = append(names, name), append(creates, part.Create)
 	}
-	if _, qualified := bareName(t.Parts[0].Name); t.Dialect == sqldb.Postgres && !qualified {
+
+	_, qualified := bareName(t.Parts[0].Name)
+	if t.Dialect == sqldb.Postgres && !qualified {
 		fill := strings.NewReplacer("{names}", strings.Join(names, ","), "{create}", strings.Join(creates, ";\n\t"))
 		_, err := t.DB.ExecContext(ctx, fill.Replace(createOnce))
 		if !isUnknown(err) {
 			return err
-		} // a server that knows no DO
+		}
+		// This server knows no DO: create the tables one by one.
 	}
 
 	for _, create := range creates {

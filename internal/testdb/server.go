@@ -150,7 +150,7 @@ func Environment(w io.Writer) (env []string, err error) {
 		case loc.err == nil:
 			fmt.Fprintf(w, "%-9s %s at %s\n", s.name, loc.version, loc.printed)
 		case s.isAsked(), skip.Strict() && os.Getenv(s.variable) != Off:
-			err = errors.Join(err, fmt.Errorf("%s %w (set %s)", s.name, loc.err, s.variable))
+			err = errors.Join(err, fmt.Errorf("%s: %w: set %s to an address, or to off", s.name, loc.err, s.variable))
 		default:
 			fmt.Fprintf(w, "%-9s %v: its tests are skipped (set %s)\n", s.name, loc.err, s.variable)
 			loc.dsn = Off

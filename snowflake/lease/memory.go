@@ -74,7 +74,7 @@ func (m *memory) Acquire(ctx context.Context, r leasestore.Request) (leasestore.
 		return leasestore.Grant{}, &VersionError{Namespace: r.Namespace, Version: ns.version}
 	}
 	if ns.layout != r.Layout {
-		return leasestore.Grant{}, fmt.Errorf("%w: namespace %q has %q, not %q",
+		return leasestore.Grant{}, fmt.Errorf("%w: namespace %q has %q, the request %q",
 			ErrLayout, r.Namespace, ns.layout, r.Layout)
 	}
 

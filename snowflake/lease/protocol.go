@@ -177,11 +177,12 @@ func (l *Lease) extend(ctx context.Context) (time.Duration, error) {
 	return wait, nil
 }
 
-// commit asks the store for a horizon, and returns when it is durable, with the time until the next call. The next
-// token is drawn now and not in advance, so that no copy of this process that was made before has it.
+// commit extends the lease. It returns when the new horizon is durable, with the time until the next call. The next
+// token is drawn only now, so copies that were made of this process before do not have it.
 //
-// A call whose outcome is unknown is repeated with the same token and the same horizon, and followed at once by one for
-// a higher horizon. If copies were made meanwhile all of them have its token, so none may get more by it.
+// If the outcome of a call is unknown, commit repeats it with the same token and horizon, and the caller then asks for
+// a higher horizon at once. Copies that were made in between have the same token, so a repeated call must not ask for
+// more.
 func (l *Lease) commit(ctx context.Context, tick int64) (time.Duration, error) {
 	s := &l.state
 	repeated := s.claim.Next != ""

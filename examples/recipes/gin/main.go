@@ -60,17 +60,20 @@ func main() {
 	log.Fatal(errors.Join(err, plugin.Close(context.Background())))
 }
 
-// newLinks makes the tokens in links to orders. Without keys it draws one, and the links end with the process.
-func newLinks(text string) (*publicid.Codec, error) {
-	if text == "" {
-		text = fmt.Sprintf("trial:%x", rand.Text()[:16])
+// newLinks returns the codec for the tokens in links to orders. Without keys it makes one up, and the links stop
+// working when the process ends.
+func newLinks(keys string) (*publicid.Codec, error) {
+	if keys == "" {
+		var secret [16]byte
+		_, _ = rand.Read(secret[:]) // never fails
+		keys = fmt.Sprintf("trial:%x", secret)
 	}
 
-	keys, err := publicid.ParseKeys(text)
+	parsed, err := publicid.ParseKeys(keys)
 	if err != nil {
 		return nil, err
 	}
-	return publicid.New("order", keys)
+	return publicid.New("order", parsed)
 }
 
 func newRouter(db *gorm.DB, links *publicid.Codec) *gin.Engine {

@@ -328,7 +328,8 @@ func (r *Records) drawBatch(batch int, ids []snowflake.ID) error {
 	return nil
 }
 
-// assign stores the IDs in the fields at their places.
+// assign stores the IDs in the fields at their places. A field that already has another ID was reached through a second
+// pointer to the same record: assign sets that place in ids to 0, and reports repeated.
 func (r *Records) assign(ids []snowflake.ID) (repeated bool) {
 	for at, id := range ids {
 		if id == 0 {
@@ -340,7 +341,8 @@ func (r *Records) assign(ids []snowflake.ID) (repeated bool) {
 		case r.lacks(i, c):
 			r.SetValue(i, c, Value{ID: id})
 		case r.Value(i, c).ID != id:
-			repeated, ids[at] = true, 0
+			ids[at] = 0
+			repeated = true
 		}
 	}
 	return repeated

@@ -115,17 +115,31 @@ func (c *conflict) keepGenerated() {
 	hasOwnKeys := !c.dialect.MySQL && c.mixed()
 	needsSets := hasOwnKeys || c.generatedBesideKey()
 	if c.clause.UpdateAll && needsSets {
-		// GORM adds the assignments to the clause when it makes the values. It makes the values again later.
-		c.change()
-		callbacks.ConvertToCreateValues(c.Stmt)
-		changed, _ := c.Stmt.Clauses["ON CONFLICT"].Expression.(clause.OnConflict)
-		changed.UpdateAll = false
-		c.setConflict(changed)
+		c.expandUpdateAll()
 	}
 
 	changed := c.clause
+	changed.DoUpdates = c.withoutGenerated(c.clause.DoUpdates)
+	if len(changed.DoUpdates) > 0 {
+		c.setConflict(changed)
+	}
+}
+
+// expandUpdateAll replaces UpdateAll by the assignments that it stands for. GORM adds them to the clause when it makes
+// the values. It makes the values again later.
+func (c *conflict) expandUpdateAll() {
+	c.change()
+	callbacks.ConvertToCreateValues(c.Stmt)
+	expanded, _ := c.Stmt.Clauses["ON CONFLICT"].Expression.(clause.OnConflict)
+	expanded.UpdateAll = false
+	c.setConflict(expanded)
+}
+
+// withoutGenerated returns the assignments so that none writes a generated ID. An assignment that would write nothing
+// else is left out, unless none would be left: DO NOTHING would return no row.
+func (c *conflict) withoutGenerated(assignments clause.Set) clause.Set {
 	var sets, unchanged clause.Set
-	for _, set := range changed.DoUpdates {
+	for _, set := range assignments {
 		ids := c.generatedFor(set)
 		if len(ids) > 0 {
 			set.Value = c.unlessIn(ids, set.Column.Name)
@@ -137,12 +151,10 @@ func (c *conflict) keepGenerated() {
 		}
 	}
 
-	if changed.DoUpdates = sets; len(sets) == 0 { // DO NOTHING would return nothing
-		changed.DoUpdates = unchanged
+	if len(sets) == 0 {
+		return unchanged
 	}
-	if len(changed.DoUpdates) > 0 {
-		c.setConflict(changed)
-	}
+	return sets
 }
 
 // setConflict replaces the conflict clause.
@@ -234,22 +246,21 @@ func (c *conflict) guard(column *model.Column, ids []any) {
 	c.guarded = true
 }
 
-// mayMislead reports whether a record may end up with an ID that its row does not have, or with values of another row.
-// Of the clauses that GORM gives to associations these are DO NOTHING with new records, or for a model with columns
-// that RETURNING brings; on MySQL all clauses with new records. The other clauses have the key as their target.
+// mayMislead reports whether a record may end up with an ID that its row does not have, or with the values of another
+// row. It is false for most clauses that GORM adds for associations, because they target the key.
 func (c *conflict) mayMislead() bool {
-	generated := len(c.IDs) > 0
+	hasGenerated := len(c.IDs) > 0
 	switch {
 	case c.onConflict == skips:
-		return generated || len(returnedFields(c.Stmt, c.dialect, c.Stmt.Schema)) > 0
+		return hasGenerated || len(returnedFields(c.Stmt, c.dialect, c.Stmt.Schema)) > 0
 	case c.plan.Key == nil:
-		return generated
-	case c.targetsKey() && c.dialect.MySQL: // which ignores targets
-		return generated
-	case c.targetsKey(): // then the existing row has the record's key
-		return c.generatedBesideKey()
+		return hasGenerated
+	case !c.targetsKey(): // the row may have another key
+		return true
+	case c.dialect.MySQL: // which ignores the target
+		return hasGenerated
 	}
-	return true
+	return c.generatedBesideKey() // the row has the record's key
 }
 
 // prepare saves what Resolve needs, and makes the statement show what became of the records.

@@ -74,17 +74,17 @@ type Store interface {
 	// is not a token.
 	Extend(ctx context.Context, c Claim, horizon int64, ttl time.Duration) (now time.Time, err error)
 
-	// Release makes the worker free at once, keeps its epoch, and lowers its horizon to the given tick, at least 0, if
-	// it is above that; it never raises it. The next owner starts there. When it returns without an error the horizon
-	// is durable.
+	// Release makes the worker free at once and keeps its epoch. It lowers the horizon to the given tick, or to 0 if
+	// that is negative, and never raises it. The next owner starts there. When Release returns nil the horizon is
+	// durable.
 	//
-	// The owner calls it after its last ID, with a tick above the tick of each of its IDs and not below Grant.Horizon,
-	// and with the same tick again if the outcome is unknown. A late extension only raises the horizon, which costs the
-	// next owner at most a wait.
+	// The owner calls Release after its last ID. The tick must be above the tick of each of its IDs, and not below
+	// Grant.Horizon. If the outcome is unknown the owner repeats the call with the same tick. A late extension only
+	// raises the horizon, which costs the next owner at most a wait.
 	//
-	// The row's token may be Claim.Token or, if that is not empty, Claim.Next: an extension whose reply was lost may
-	// have replaced it. Release does not change it, so it can be repeated until another owner has taken the worker. It
-	// returns ErrLost, without a change, if the row has another epoch or token.
+	// The row's token may be Claim.Token or, if that is set, Claim.Next, since an extension whose reply was lost may
+	// have replaced it. Release keeps the token, so it can be repeated until another owner takes the worker. It returns
+	// ErrLost, without a change, if the row has another epoch or token.
 	Release(ctx context.Context, c Claim, horizon int64) error
 
 	// List returns the rows of a namespace in the order of their workers, or for "" the rows of all namespaces, ordered

@@ -37,6 +37,7 @@ func (s *Store) extend(ctx context.Context, c leasestore.Claim, horizon int64, t
 		"horizon": horizon, "ttl_ms": milliseconds(ttl), "reach_ms": milliseconds(c.Reach),
 		"revision": s.revision(c.Namespace),
 	}
+
 	for range extendAttempts {
 		now, found, err := server.update(ctx, s.on(ctx), text, values)
 		switch {
@@ -49,22 +50,33 @@ func (s *Store) extend(ctx context.Context, c leasestore.Claim, horizon int64, t
 			return time.UnixMilli(now), nil
 		}
 
-		var why refusal
-		if server, why, err = s.whyRefused(ctx, c, values); err != nil {
+		if server, text, err = s.nextExtension(ctx, c, values); err != nil {
 			return time.Time{}, err
 		}
-		text = server.extend
-		values["revision"] = s.revision(c.Namespace)
-		if why.sameServer && !why.confirmed {
-			if !c.Unexpired() { // by now, as this server has answered only now
-				return time.Time{}, lostClaim(c)
-			}
-			text = server.extendUnexpired
-			values["server"], values["server_since_ms"] = why.server, why.serverSince
-		}
 	}
+
 	return time.Time{}, fmt.Errorf("lease: extend in table %s: the connections lead to different servers: "+
 		"each of %d attempts found another one", s.tables.leases, extendAttempts)
+}
+
+// nextExtension records the server that has refused an extension, updates the values, and returns the statement of the
+// next attempt, or the error that ends the extension.
+func (s *Store) nextExtension(ctx context.Context, c leasestore.Claim, values named) (*server, string, error) {
+	server, why, err := s.whyRefused(ctx, c, values)
+	if err != nil {
+		return nil, "", err
+	}
+
+	values["revision"] = s.revision(c.Namespace)
+	if !why.sameServer || why.confirmed {
+		return server, server.extend, nil
+	}
+
+	if !c.Unexpired() { // by now, as this server has answered only now
+		return nil, "", lostClaim(c)
+	}
+	values["server"], values["server_since_ms"] = why.server, why.serverSince
+	return server, server.extendUnexpired, nil
 }
 
 // refusal is what an extension depends on.

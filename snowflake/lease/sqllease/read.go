@@ -148,7 +148,8 @@ func (n *namespace) needsRecord(r leasestore.Request) bool {
 
 // recordAndRead records the server and the reach of the request, and reads again.
 func (s *Store) recordAndRead(ctx context.Context, shot snapshot, r leasestore.Request) (snapshot, error) {
-	server, err := shot.server, error(nil)
+	server := shot.server
+	var err error
 	if shot.namespace.sameServer {
 		err = s.recordServer(ctx, server, r.Namespace, r.Reach, 0)
 	} else {
@@ -157,6 +158,7 @@ func (s *Store) recordAndRead(ctx context.Context, shot snapshot, r leasestore.R
 	if err != nil {
 		return shot, err
 	}
+
 	return s.read(ctx, server, r)
 }
 

@@ -66,8 +66,9 @@ func (s *Store) identify(ctx context.Context) (*server, error) {
 	// them in the search_path.
 	if fresh.tables != s.tables {
 		if !s.found.CompareAndSwap(nil, &fresh.tables) && *s.found.Load() != fresh.tables {
-			return nil, fmt.Errorf("%w: the table %s was %s, and is %s now: start the process again if all of them "+
-				"use the new one", lease.ErrOption, s.tables.leases, s.found.Load().leases, fresh.tables.leases)
+			return nil, fmt.Errorf("%w: the table %s was %s when this process began, and is %s now: start it again if "+
+				"all processes use the new table, or correct the search_path",
+				lease.ErrOption, s.tables.leases, s.found.Load().leases, fresh.tables.leases)
 		}
 	}
 	s.server.Store(fresh)
@@ -281,7 +282,8 @@ func schemaAndName(table string) (schema, name string) {
 	return "'" + schema + "'", name
 }
 
-// warn returns the warning about the tables. Risks may be empty, or the same for both.
+// warn returns the warning about the lease tables, or nil. risks has one entry for each table, "" if there is none;
+// others are further lease tables of the database.
 func warn(table string, risks []string, others string) (warning error) {
 	risks = slices.DeleteFunc(slices.Compact(risks), func(risk string) bool { return risk == "" })
 	if len(risks) > 0 {

@@ -190,8 +190,8 @@ WHERE ns.namespace = :namespace AND ns.protocol <= 1 AND ns.server_since_ms = :s
 	AND w.epoch = :epoch AND (w.token = :token OR w.token = :next)
 RETURNING CAST(ROUND((julianday('now') - 2440587.5) * 86400000) AS INTEGER)`
 
-// sqliteWhyRefused reads what an extension depends on: see postgresWhyRefused. The 0 is when the reach rises, the lone
-// 1 whether the server is the one of the namespace.
+// sqliteWhyRefused reads what an extension depends on: see postgresWhyRefused. Two columns are constants: 0
+// milliseconds until the reach rises, and 1, since a file is always the server of its namespace.
 const sqliteWhyRefused = `SELECT ns.protocol, ns.server, ns.server_since_ms, ns.revision,
 	ns.reach_ms, 0,
 	CASE WHEN w.generation = ns.generation AND ns.first_worker <= w.worker AND ns.last_worker >= w.worker

@@ -83,29 +83,39 @@ func (r Report) chart(engine string, groups []measure.Group) chart.Chart {
 
 // docsTables returns the bytes a row, then the insert rates, with a row for each kind and a column for each group.
 func (r Report) docsTables() string {
-	sizes, rates := [][]string{{"Bytes a row"}}, [][]string{{"Insert rate"}}
 	var columns []measure.Group
+	var heads []string
 	for _, engine := range r.engines() {
 		for i, g := range r.first(engine) {
 			head := r.title(engine) + ", " + clientsOf(g)
-			if i > 0 {
+			hasSeveralClients := i > 0
+			if hasSeveralClients {
 				head = clientsOf(g) + ", 10 rows a statement"
 			}
-			sizes[0], rates[0], columns = append(sizes[0], head), append(rates[0], head), append(columns, g)
+			heads, columns = append(heads, head), append(columns, g)
 		}
 	}
 
+	sizes := [][]string{append([]string{"Bytes a row"}, heads...)}
 	for _, k := range firstKinds {
-		size, rate := []string{k.Title}, []string{k.Title}
+		row := []string{k.Title}
 		for _, g := range columns {
-			size = append(size, strings.Replace(r.cell(g, k.Name, "bytes_table").text(), " B", "", 1))
-			rate = append(rate, r.cell(g, k.Name, "rate").compared())
+			row = append(row, strings.Replace(r.cell(g, k.Name, "bytes_table").text(), " B", "", 1))
+		}
+		sizes = append(sizes, row)
+	}
+
+	rates := [][]string{append([]string{"Insert rate"}, heads...)}
+	for _, k := range firstKinds {
+		if k.Name == baseline {
+			continue
 		}
 
-		sizes = append(sizes, size)
-		if k.Name != baseline {
-			rates = append(rates, rate)
+		row := []string{k.Title}
+		for _, g := range columns {
+			row = append(row, r.cell(g, k.Name, "rate").compared())
 		}
+		rates = append(rates, row)
 	}
 
 	return fmt.Sprintf("%s\n%s\n%s; the table has its primary key and no other index.\n"+

@@ -76,12 +76,13 @@ func (a *Audit) report() *Report {
 	}
 
 	a.addWorkers(r)
+	a.addPeak(r)
 	a.addFindings(r)
 	a.addNotes(r)
 	return r
 }
 
-// addWorkers adds what each generator has issued, the most IDs first, and what all have.
+// addWorkers adds what each generator has issued, the most IDs first, and the first and the last time of all IDs.
 func (a *Audit) addWorkers(r *Report) {
 	for _, key := range a.generatorKeys() {
 		g := a.generators[key]
@@ -99,10 +100,15 @@ func (a *Audit) addWorkers(r *Report) {
 			r.Last = &w.Last
 		}
 	}
-	slices.SortStableFunc(r.Workers, func(x, y Worker) int { return cmp.Compare(y.IDs, x.IDs) })
 
+	slices.SortStableFunc(r.Workers, func(x, y Worker) int { return cmp.Compare(y.IDs, x.IDs) })
+}
+
+// addPeak adds the worker with the most IDs in a second, and their share of what the layout allows.
+func (a *Audit) addPeak(r *Report) {
 	perTick := float64(a.MaxSequence() + 1)
 	ceiling := max(perTick/a.Tick().Seconds(), perTick) // ticks can be longer than a second
+
 	for i, w := range r.Workers {
 		if r.Peak == nil || w.PerSecond > r.Peak.PerSecond {
 			r.Peak, r.Ceiling = &r.Workers[i], float64(w.PerSecond)/ceiling
@@ -129,7 +135,7 @@ func (r *Report) found(kind string, f Finding, shows, do string) {
 	r.Findings = append(r.Findings, f)
 }
 
-// addFindings adds what should not be, the most general first.
+// addFindings adds the findings, the most general first.
 func (a *Audit) addFindings(r *Report) {
 	a.addDoubts(r)
 	a.addValues(r)

@@ -197,8 +197,9 @@ func (c Calendar) At(bound int64) time.Time {
 
 func (c Calendar) timeOf(id int64) time.Time { return c.Layout.Time(snowflake.ID(max(id, 0))) }
 
-// Reached returns the time from which on there can be IDs that are not below a bound: the start of the layout's
-// period, in which a higher worker has IDs above a bound of any time.
+// Reached returns the earliest time at which an ID at or above a bound can be issued: the start of the layout's period
+// that contains the bound's time. If the worker is above a part of the time, a higher worker is above the bound from
+// the start of that period on.
 func (c Calendar) Reached(bound int64) time.Time { return c.timeOf(c.Bound(c.timeOf(bound))) }
 
 // Text returns a time for people, in the zone.

@@ -45,11 +45,12 @@ type connKey struct{}
 // Conn returns the connection that Connect has put into the context, or nil.
 func Conn(ctx context.Context) any { return ctx.Value(connKey{}) }
 
-// Connect waits for a connection, for a call with the context of Begin. It returns a context with the connection, in
-// which the call's whole time begins now, and a function that ends both. If ctx ends before, open continues, and the
-// next call gets its result. A connection that no call takes is closed when the lease ends.
+// Connect waits for a connection. ctx comes from Begin. Connect returns a context that has the connection, and in which
+// the call has its full time from now on, and a function that ends both. If ctx ends first, open continues, and the
+// next call gets its result. A connection that no call takes is closed.
 //
-// It returns ctx itself if that is not of Begin, and if there is an idle connection already.
+// Connect returns ctx itself, without a connection, if ctx is not from Begin, if the lease has ended, or if the store
+// has an idle connection.
 func Connect(ctx context.Context, idle bool, open Open) (context.Context, func(), error) {
 	this, ok := ctx.Value(callKey{}).(*call)
 	if !ok || this.calls.Life.Err() != nil {
