@@ -18,9 +18,9 @@ type Dialect string
 
 // The dialects.
 const (
-	Postgres Dialect = "postgres" // PostgreSQL 10 and later, CockroachDB, YugabyteDB
-	MySQL    Dialect = "mysql"    // MySQL 5.7 and later, MariaDB 10.2 and later, with InnoDB
-	SQLite   Dialect = "sqlite"   // SQLite 3.35 and later
+	Postgres Dialect = "postgres" // PostgreSQL 14 and later; not tested on CockroachDB and YugabyteDB
+	MySQL    Dialect = "mysql"    // MySQL 8.4 and later, MariaDB 10.11 and later, with InnoDB
+	SQLite   Dialect = "sqlite"   // SQLite 3.50.4 and later
 )
 
 // DB runs statements. *sql.DB, *sql.Conn and gorm.ConnPool implement it.
