@@ -95,10 +95,31 @@ func clocked(tb testing.TB, opts ...snowflake.Option) (*snowflake.Generator, *fa
 func mustNew(tb testing.TB, worker int64, opts ...snowflake.Option) *snowflake.Generator {
 	tb.Helper()
 	g, err := snowflake.New(worker, opts...)
+	noError(tb, err)
+	return g
+}
+
+// must returns the result of a call that cannot fail.
+func must[T any](result T, err error) T {
+	if err != nil {
+		panic(err)
+	}
+	return result
+}
+
+// noError fails the test on an error.
+func noError(tb testing.TB, err error) {
+	tb.Helper()
 	if err != nil {
 		tb.Fatal(err)
 	}
-	return g
+}
+
+// panicOf returns the error that f panics with.
+func panicOf(f func()) (err error) {
+	defer func() { err, _ = recover().(error) }()
+	f()
+	return nil
 }
 
 // errOf returns the error of a call.
@@ -125,9 +146,7 @@ func wantNoID(tb testing.TB, g *snowflake.Generator, want error, says string) {
 func fill(tb testing.TB, g *snowflake.Generator, n int) []snowflake.ID {
 	tb.Helper()
 	ids := make([]snowflake.ID, n)
-	if err := g.Fill(tb.Context(), ids); err != nil {
-		tb.Fatal(err)
-	}
+	noError(tb, g.Fill(tb.Context(), ids))
 	return ids
 }
 
@@ -322,9 +341,7 @@ func TestABusyGeneratorDoesNotCatchUp(t *testing.T) {
 	clock.Step(-5 * time.Second)
 	ids := make([]snowflake.ID, 45_056)
 	for range 20_000 { // each waits for 1 ms at the least
-		if err := g.Fill(t.Context(), ids[:4096]); err != nil {
-			t.Fatal(err)
-		}
+		noError(t, g.Fill(t.Context(), ids[:4096]))
 	}
 	slept, _ := clock.Slept()
 	if want := 20 * time.Second; slept > want || g.Stats().Drift > -5*time.Second+10*time.Millisecond {

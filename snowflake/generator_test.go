@@ -44,27 +44,15 @@ func TestNewRejectsBadInputWithTheValueAndTheLimit(t *testing.T) {
 
 func TestGeneratorsThatNewDidNotMakeReturnAnError(t *testing.T) {
 	for _, g := range []*snowflake.Generator{nil, {}} {
-		id, errNext := g.Next()
-		ctxID, errContext := g.NextContext(t.Context())
-		view, errWith := g.With("datacenter", 1)
-		errFill := g.Fill(t.Context(), make([]snowflake.ID, 1))
+		wantNoID(t, g, snowflake.ErrNoGenerator, "")
+		wantMatch(t, errOf(g.NextContext(t.Context())), snowflake.ErrNoGenerator, "")
+		wantMatch(t, errOf(g.With("datacenter", 1)), snowflake.ErrNoGenerator, "")
+		wantMatch(t, g.Fill(t.Context(), make([]snowflake.ID, 1)), snowflake.ErrNoGenerator, "")
 		g.Observe(func(snowflake.Wait) {})()
-		for _, err := range []error{errNext, errContext, errWith, errFill} {
-			if !errors.Is(err, snowflake.ErrNoGenerator) {
-				t.Errorf("%v, want ErrNoGenerator", err)
-			}
+		if g.Stats() != (snowflake.Stats{}) || g.Layout() != (snowflake.Layout{}) || g.Worker() != -1 {
+			t.Errorf("%+v, %v, %d", g.Stats(), g.Layout(), g.Worker())
 		}
-		if id != 0 || ctxID != 0 || view != nil || g.Stats() != (snowflake.Stats{}) || g.Layout() != (snowflake.Layout{}) || g.Worker() != -1 {
-			t.Errorf("%v %v %v %v", id, ctxID, view, g.Stats())
-		}
-		func() {
-			defer func() {
-				if err, ok := recover().(error); !ok || !errors.Is(err, snowflake.ErrNoGenerator) {
-					t.Errorf("MustNext: recovered %v", err)
-				}
-			}()
-			g.MustNext()
-		}()
+		wantMatch(t, panicOf(func() { g.MustNext() }), snowflake.ErrNoGenerator, "")
 	}
 }
 
@@ -95,14 +83,8 @@ func TestViewsStampTheirFieldAndNeverCollide(t *testing.T) {
 	l := layoutOf("resource")
 	clock := newFakeClock(epoch2025.Add(time.Hour))
 	g := mustNew(t, 2, snowflake.WithLayout(l), snowflake.WithClock(clock), snowflake.WithField("region", 63))
-	users, err := g.With("type", 200)
-	if err != nil {
-		t.Fatal(err)
-	}
-	orders, err := users.With("type", 7)
-	if err != nil {
-		t.Fatal(err)
-	}
+	users := must(g.With("type", 200))
+	orders := must(users.With("type", 7))
 	ticks := make(map[snowflake.ID]bool) // time and sequence, whatever the type
 	for i := range 300 {
 		view, want := []*snowflake.Generator{g, users, orders}[i%3], []int64{0, 200, 7}[i%3]
@@ -186,9 +168,7 @@ func TestALongerLeadCanNotJoinLater(t *testing.T) {
 	mustNew(t, 99, snowflake.WithLayout(l), snowflake.WithLead(time.Second))
 	mustNew(t, 99, snowflake.WithLayout(l))
 	_, err := snowflake.New(99, snowflake.WithLayout(l), snowflake.WithLead(time.Second+time.Millisecond))
-	if !errors.Is(err, snowflake.ErrOption) || !strings.Contains(err.Error(), "a lead of 1.001s is longer than the 1s") {
-		t.Errorf("New: %v, want ErrOption with both leads", err)
-	}
+	wantMatch(t, err, snowflake.ErrOption, "a lead of 1.001s is longer than the 1s")
 }
 
 func TestFillIsOneStepForTheWholeBatch(t *testing.T) {
@@ -198,9 +178,7 @@ func TestFillIsOneStepForTheWholeBatch(t *testing.T) {
 		clock.Advance(time.Minute)
 		ids := make([]snowflake.ID, n+2)
 		ids[0], ids[n+1] = -1, -2
-		if err := g.Fill(t.Context(), ids[1:n+1]); err != nil {
-			t.Fatal(err)
-		}
+		noError(t, g.Fill(t.Context(), ids[1:n+1]))
 		if ids[0] != -1 || ids[n+1] != -2 {
 			t.Fatalf("Fill of %d wrote beside the slice", n)
 		}

@@ -43,11 +43,11 @@ func (id ID) Value() (driver.Value, error) { return int64(id), nil }
 
 // Scan reads a column, for [sql.Scanner]. It accepts integers (int64, and int, int32 and uint64, which a few drivers
 // return), the text that [Parse] accepts as string or []byte (from columns of type TEXT or NUMERIC, and from MySQL's
-// text protocol), and an ID or a *ID, which ent's bulk builders pass.
+// text protocol), and an ID or a *ID, which bulk builders pass.
 //
 // It returns a [*ParseError] that names the type of src, and leaves the ID unchanged:
 //   - [ErrNull] for NULL and a nil *ID: read a nullable column into a sqltypes.Null. A *ID reads it too, but as a
-//     parameter a nil one makes sqlx.In panic, and any other library that calls Value through it;
+//     parameter a nil one makes sqlx.In panic, since it calls Value through it, as other query builders may;
 //   - [ErrSyntax] for other text, [ErrRange] for integers beyond int64;
 //   - [ErrType] for all other types, including floats: they hold integers exactly only up to 2^53, so the last digits
 //     of most IDs were lost when the row was written.

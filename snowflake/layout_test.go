@@ -50,12 +50,7 @@ func TestBadLayoutsAreRejectedWithTheValueAndTheLimit(t *testing.T) {
 			t.Errorf("NewLayout = %v, %v, want ErrLayout with %q", l, err, test.want)
 		}
 	}
-	defer func() {
-		if err, ok := recover().(error); !ok || !errors.Is(err, snowflake.ErrLayout) {
-			t.Errorf("MustLayout: recovered %v", err)
-		}
-	}()
-	snowflake.MustLayout(epoch2025, 0)
+	wantMatch(t, panicOf(func() { snowflake.MustLayout(epoch2025, 0) }), snowflake.ErrLayout, "")
 }
 
 func TestWorkerFieldGoesByTheNamesOfPublishedLayouts(t *testing.T) {
@@ -76,24 +71,12 @@ func TestWorkerFieldGoesByTheNamesOfPublishedLayouts(t *testing.T) {
 
 func TestTheZeroLayoutIsRejectedOrSaysNothing(t *testing.T) {
 	var l snowflake.Layout
-	if _, err := snowflake.New(0, snowflake.WithLayout(l)); !errors.Is(err, snowflake.ErrLayout) {
-		t.Errorf("New: %v", err)
-	}
-	if _, err := l.Compose(snowflake.Parts{}); !errors.Is(err, snowflake.ErrLayout) {
-		t.Errorf("Compose: %v", err)
-	}
-	if err := l.Validate(5); !errors.Is(err, snowflake.ErrLayout) {
-		t.Errorf("Validate: %v", err)
-	}
-	if _, err := l.Follows(snowflake.Default(), epoch2025); !errors.Is(err, snowflake.ErrLayout) {
-		t.Errorf("Follows: %v", err)
-	}
-	if _, err := snowflake.Default().Follows(l, epoch2025); !errors.Is(err, snowflake.ErrLayout) {
-		t.Errorf("Follows after it: %v", err)
-	}
-	if _, err := l.Field(5, "time"); !errors.Is(err, snowflake.ErrUnknownField) {
-		t.Errorf("Field: %v", err)
-	}
+	wantMatch(t, errOf(snowflake.New(0, snowflake.WithLayout(l))), snowflake.ErrLayout, "")
+	wantMatch(t, errOf(l.Compose(snowflake.Parts{})), snowflake.ErrLayout, "")
+	wantMatch(t, l.Validate(5), snowflake.ErrLayout, "")
+	wantMatch(t, errOf(l.Follows(snowflake.Default(), epoch2025)), snowflake.ErrLayout, "")
+	wantMatch(t, errOf(snowflake.Default().Follows(l, epoch2025)), snowflake.ErrLayout, "")
+	wantMatch(t, errOf(l.Field(5, "time")), snowflake.ErrUnknownField, "")
 	if !l.Time(5).IsZero() || !l.End().IsZero() || l.String() != "" || l.WorkerField() != "" || len(l.Fields()) != 0 || l.MaxWorker() != 0 {
 		t.Errorf("the zero layout says %v %v %q", l.Time(5), l.End(), l)
 	}
@@ -110,10 +93,7 @@ func TestLayoutTextParsesBack(t *testing.T) {
 		t.Errorf("String() = %q, want %q", l, want)
 	}
 	type config struct{ Layout snowflake.Layout }
-	text, err := json.Marshal(config{l})
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := must(json.Marshal(config{l}))
 	var back config
 	if err := json.Unmarshal(text, &back); err != nil || back.Layout != l {
 		t.Errorf("%s became %v, %v", text, back.Layout, err)
@@ -298,19 +278,8 @@ func TestPresetListsTheNamesThatItKnows(t *testing.T) {
 	if !errors.Is(err, snowflake.ErrLayout) || l != (snowflake.Layout{}) || !strings.Contains(err.Error(), want) {
 		t.Errorf("Preset: %v, %v", l, err)
 	}
-	defer func() {
-		if again, ok := recover().(error); !ok || again.Error() != err.Error() {
-			t.Errorf("MustPreset: recovered %v", again)
-		}
-	}()
-	snowflake.MustPreset("Twitter")
+	wantMatch(t, panicOf(func() { snowflake.MustPreset("Twitter") }), snowflake.ErrLayout, want)
 }
 
 // layoutOf reads the text of a layout or the name of a preset.
-func layoutOf(text string) snowflake.Layout {
-	l, err := snowflake.ParseLayout(text)
-	if err != nil {
-		panic(err)
-	}
-	return l
-}
+func layoutOf(text string) snowflake.Layout { return must(snowflake.ParseLayout(text)) }

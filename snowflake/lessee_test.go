@@ -33,9 +33,7 @@ func trusting(
 ) lessee {
 	tb.Helper()
 	g, l, err := core.LeasedGenerator(opts, patience, trust)
-	if err != nil {
-		tb.Fatal(err)
-	}
+	noError(tb, err)
 	return lessee{l, g.(*snowflake.Generator)}
 }
 
@@ -49,25 +47,19 @@ func leased(tb testing.TB, opts ...snowflake.Option) (lessee, *fakeClock) {
 func mustTick(tb testing.TB, l lessee) int64 {
 	tb.Helper()
 	tick, err := l.Tick()
-	if err != nil {
-		tb.Fatal(err)
-	}
+	noError(tb, err)
 	return tick
 }
 
 func mustMove(tb testing.TB, l lessee, worker, from, horizon int64) {
 	tb.Helper()
-	if err := l.Move(worker, from, horizon); err != nil {
-		tb.Fatal(err)
-	}
+	noError(tb, l.Move(worker, from, horizon))
 }
 
 func tickOf(tb testing.TB, g *snowflake.Generator, id snowflake.ID) int64 {
 	tb.Helper()
 	tick, err := g.Layout().Field(id, snowflake.FieldTime)
-	if err != nil {
-		tb.Fatal(err)
-	}
+	noError(tb, err)
 	return tick
 }
 

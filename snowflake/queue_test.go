@@ -47,9 +47,7 @@ func TestUnderOverloadNoIDIsTakenForACallWhoseDeadlineIsTooEarly(t *testing.T) {
 			synctest.Wait()
 			ctx, cancel := context.WithTimeout(t.Context(), 2*time.Second)
 			defer cancel()
-			if _, err := g.NextContext(ctx); err != nil {
-				t.Errorf("behind 1.1 s with a timeout of 2 s: %v", err)
-			}
+			wantMatch(t, errOf(g.NextContext(ctx)), nil, "")
 			wg.Wait()
 		})
 	}
@@ -65,15 +63,11 @@ func TestACallOfAShortLeadDoesNotHoldUpThoseOfALongOne(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	var wg sync.WaitGroup
 	wg.Go(func() {
-		if _, err := short.NextContext(ctx); !errors.Is(err, context.Canceled) {
-			t.Errorf("the call without a lead: %v", err)
-		}
+		wantMatch(t, errOf(short.NextContext(ctx)), context.Canceled, "")
 	})
 	for range 10 {
 		// Behind the other call this would take so long that the other one is served.
-		if err := long.Fill(t.Context(), make([]snowflake.ID, 40)); err != nil {
-			t.Errorf("the call of the long lead: %v", err)
-		}
+		fill(t, long, 40)
 	}
 	cancel()
 	wg.Wait()

@@ -84,9 +84,7 @@ func (s *spread) insert(t *testing.T, process, statements, rows int, gap func() 
 	ids := make([]snowflake.ID, rows)
 	for range statements {
 		clock.Advance(gap())
-		if err := g.Fill(t.Context(), ids); err != nil {
-			t.Fatal(err)
-		}
+		noError(t, g.Fill(t.Context(), ids))
 		s.add(ids...)
 	}
 }
@@ -146,9 +144,9 @@ func TestARandomStartSpreadsRemainders(t *testing.T) {
 		last, random := snowflake.ID(0), rand.New(rand.NewPCG(3, 4))
 		for range issued {
 			clock.Advance(time.Duration(random.ExpFloat64() * float64(time.Second) / rate))
-			id, err := g.Next()
-			if err != nil || id <= last {
-				t.Fatalf("%d, %v, after %d", id, err, last)
+			id := g.MustNext()
+			if id <= last {
+				t.Fatalf("%d after %d", id, last)
 			}
 			last = id
 			counts[int64(id)%16]++
@@ -168,9 +166,7 @@ func TestARandomStartKeepsBursts(t *testing.T) {
 		for _, n := range []int{45_056, 45_000, 4096, 1} {
 			time.Sleep(time.Second)
 			start, waits := time.Now(), g.Stats().Waits
-			if err := g.Fill(t.Context(), ids[:n]); err != nil {
-				t.Fatal(err)
-			}
+			noError(t, g.Fill(t.Context(), ids[:n]))
 			if d := time.Since(start); d != 0 || g.Stats().Waits != waits {
 				t.Errorf("%d IDs after an idle second took %v", n, d)
 			}
@@ -208,9 +204,7 @@ func TestARandomStartUsesTheLastTick(t *testing.T) {
 	l, clock := leased(t, snowflake.WithRandom(func(limit uint64) uint64 { return limit - 1 }))
 	mustMove(t, l, 1, mustTick(t, l), mustTick(t, l)+3)
 	clock.Advance(2 * time.Millisecond)
-	if err := l.Fill(t.Context(), make([]snowflake.ID, 4096)); err != nil {
-		t.Errorf("the last tick below the horizon: %v", err)
-	}
+	fill(t, l.Generator, 4096) // the last tick below the horizon
 }
 
 func TestWithALeadOfZeroARandomStartStaysInItsTick(t *testing.T) {

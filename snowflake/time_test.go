@@ -53,11 +53,7 @@ func TestEveryIDOfSmallLayoutsKeepsItsOrderAndParts(t *testing.T) {
 			}
 			var packed snowflake.ID
 			for _, f := range l.Fields() {
-				value, err := l.Field(id, f.Name)
-				if err != nil {
-					t.Fatal(err)
-				}
-				packed = packed<<f.Bits | snowflake.ID(value)
+				packed = packed<<f.Bits | snowflake.ID(must(l.Field(id, f.Name)))
 			}
 			if packed != id {
 				t.Fatalf("%v: the fields of %d make %d", l, id, packed)
@@ -91,9 +87,7 @@ func TestBoundsAreExactForEveryInstantOfSmallLayouts(t *testing.T) {
 					continue
 				}
 				ranges, mask, times, err := l.MaskedRanges(from, to)
-				if err != nil {
-					t.Fatal(err)
-				}
+				noError(t, err)
 				lo, hi, err := l.Range(from, to)
 				switch inside := inPeriod(l, from) || inPeriod(l, to); {
 				case inside != (mask != 0):
@@ -199,13 +193,7 @@ func TestRangesOfTheHighestValueEndAtTheGreatestNumber(t *testing.T) {
 func TestValidateRejectsWhatNoGeneratorIssued(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := layoutOf("epoch=1999-01-01T00:00:00Z tick=1ms time:41 worker:4 sequence:8")
-		ahead := func(d time.Duration) snowflake.ID {
-			id, err := l.MinAt(time.Now().Add(d))
-			if err != nil {
-				t.Fatal(err)
-			}
-			return id
-		}
+		ahead := func(d time.Duration) snowflake.ID { return must(l.MinAt(time.Now().Add(d))) }
 		for id, want := range map[snowflake.ID]string{
 			1:                                        "",
 			ahead(10 * time.Second):                  "",
@@ -221,42 +209,33 @@ func TestValidateRejectsWhatNoGeneratorIssued(t *testing.T) {
 			}
 		}
 	})
-	if id, err := mustNew(t, 0).Next(); err != nil || snowflake.Default().Validate(id) != nil {
-		t.Errorf("a new ID %d is not valid: %v", id, snowflake.Default().Validate(id))
-	}
+	noError(t, snowflake.Default().Validate(mustNew(t, 0).MustNext()))
 }
 
 func TestComposeRejectsWhatDoesNotFit(t *testing.T) {
 	l := layoutOf("twitter")
-	good := snowflake.Parts{Time: epoch2025, Worker: 31, Sequence: 4095, Fields: map[string]int64{"datacenter": 31}}
+	type others = map[string]int64
 	for _, test := range []struct {
-		change func(p *snowflake.Parts)
-		is     error
-		want   string
+		parts snowflake.Parts
+		is    error
+		want  string
 	}{
-		{func(*snowflake.Parts) {}, nil, ""},
-		{func(p *snowflake.Parts) { p.Worker = 32 }, snowflake.ErrFieldRange, "worker 32 out of range [0, 31]"},
-		{func(p *snowflake.Parts) { p.Worker = -1 }, snowflake.ErrFieldRange, "worker -1 out of range [0, 31]"},
-		{func(p *snowflake.Parts) { p.Sequence = 4096 }, snowflake.ErrFieldRange, "sequence 4096 out of range [0, 4095]"},
-		{func(p *snowflake.Parts) { p.Fields = map[string]int64{"datacenter": 32} }, snowflake.ErrFieldRange, "datacenter 32 out of range [0, 31]"},
-		{func(p *snowflake.Parts) { p.Fields = map[string]int64{"region": 1} }, snowflake.ErrUnknownField, `"region" is not among time, datacenter, worker, sequence`},
-		{func(p *snowflake.Parts) { p.Fields = map[string]int64{"worker": 1} }, snowflake.ErrUnknownField, `"worker"`},
-		{func(p *snowflake.Parts) { p.Time = time.Time{} }, snowflake.ErrBeforeEpoch, "0001-01-01T00:00:00Z is before 2010-11-04T01:42:54.657Z"},
-		{func(p *snowflake.Parts) { p.Time = l.End() }, snowflake.ErrTimeExhausted, "2080-07-10T17:30:30.209Z is not before"},
+		{snowflake.Parts{Time: epoch2025, Worker: 32}, snowflake.ErrFieldRange, "worker 32 out of range [0, 31]"},
+		{snowflake.Parts{Time: epoch2025, Worker: -1}, snowflake.ErrFieldRange, "worker -1 out of range [0, 31]"},
+		{snowflake.Parts{Time: epoch2025, Sequence: 4096}, snowflake.ErrFieldRange, "sequence 4096 out of range [0, 4095]"},
+		{snowflake.Parts{Time: epoch2025, Fields: others{"datacenter": 32}}, snowflake.ErrFieldRange, "datacenter 32 out of range [0, 31]"},
+		{snowflake.Parts{Time: epoch2025, Fields: others{"region": 1}}, snowflake.ErrUnknownField, `"region" is not among time, datacenter, worker, sequence`},
+		{snowflake.Parts{Time: epoch2025, Fields: others{"worker": 1}}, snowflake.ErrUnknownField, `"worker"`},
+		{snowflake.Parts{}, snowflake.ErrBeforeEpoch, "0001-01-01T00:00:00Z is before 2010-11-04T01:42:54.657Z"},
+		{snowflake.Parts{Time: l.End()}, snowflake.ErrTimeExhausted, "2080-07-10T17:30:30.209Z is not before"},
 	} {
-		p := good
-		test.change(&p)
-		id, err := l.Compose(p)
-		if test.is == nil {
-			if err != nil {
-				t.Errorf("Compose(%v): %v", p, err)
-			}
-			continue
-		}
+		id, err := l.Compose(test.parts)
 		if id != 0 || !errors.Is(err, test.is) || !strings.Contains(err.Error(), test.want) {
-			t.Errorf("Compose(%v) = %d, %v, want %v with %q", p, id, err, test.is, test.want)
+			t.Errorf("Compose(%v) = %d, %v, want %v with %q", test.parts, id, err, test.is, test.want)
 		}
 	}
+	_, err := l.Compose(snowflake.Parts{Time: epoch2025, Worker: 31, Sequence: 4095, Fields: others{"datacenter": 31}})
+	noError(t, err)
 }
 
 func TestTimesBeyondADurationAreExact(t *testing.T) {
@@ -271,45 +250,18 @@ func TestTimesBeyondADurationAreExact(t *testing.T) {
 	}
 }
 
-// allSmallLayouts returns layouts of at most 10 bits: every order of a time of one or two parts, a worker and a sequence,
-// with several widths, epochs and ticks.
-func allSmallLayouts() []snowflake.Layout {
-	epoch := time.Date(2025, 1, 1, 0, 0, 0, 0, time.UTC)
-	var all []snowflake.Layout
-	add := func(fields ...snowflake.Field) {
-		for _, begin := range []time.Duration{0, 3 * time.Millisecond, 7500 * time.Microsecond} {
-			for _, tick := range []time.Duration{time.Millisecond, 3 * time.Millisecond} {
-				if l, err := snowflake.NewLayout(epoch.Add(begin), tick, fields...); err == nil {
-					all = append(all, l)
-				}
-			}
-		}
+// smallLayout returns a layout of at most 11 bits: some order of a time of one or two parts, a worker and a sequence, with
+// some widths, epoch and tick.
+func smallLayout(random *rand.Rand) snowflake.Layout {
+	orders := []string{
+		"time:%[1]d worker:%[2]d sequence:%[3]d", "time:%[1]d sequence:%[3]d worker:%[2]d",
+		"worker:%[2]d time:%[1]d sequence:%[3]d", "worker:%[2]d sequence:%[3]d time:%[1]d",
+		"sequence:%[3]d time:%[1]d worker:%[2]d", "sequence:%[3]d worker:%[2]d time:%[1]d",
+		"time:%[1]d worker:%[2]d time:%[2]d sequence:%[3]d",
 	}
-	const clock, seq, worker = snowflake.FieldTime, snowflake.FieldSequence, "worker"
-	for total := 3; total <= 10; total++ {
-		for t := 1; t <= total-2; t++ {
-			s := (total - t + 1) / 2
-			w := total - t - s
-			if w == 0 {
-				continue
-			}
-			for _, order := range [][3]snowflake.Field{
-				{{clock, t}, {worker, w}, {seq, s}},
-				{{clock, t}, {seq, s}, {worker, w}},
-				{{worker, w}, {clock, t}, {seq, s}},
-				{{worker, w}, {seq, s}, {clock, t}},
-				{{seq, s}, {clock, t}, {worker, w}},
-				{{seq, s}, {worker, w}, {clock, t}},
-			} {
-				add(order[:]...)
-			}
-			if t > 1 {
-				add(snowflake.Field{Name: clock, Bits: t / 2}, snowflake.Field{Name: worker, Bits: w},
-					snowflake.Field{Name: clock, Bits: t - t/2}, snowflake.Field{Name: seq, Bits: s})
-			}
-		}
-	}
-	return all
+	fields := fmt.Sprintf(orders[random.IntN(len(orders))], 1+random.IntN(5), 1+random.IntN(2), 1+random.IntN(2))
+	begin, tick := []string{"00.000", "00.003", "00.0075"}[random.IntN(3)], []string{"1ms", "3ms"}[random.IntN(2)]
+	return layoutOf("epoch=2025-01-01T00:00:" + begin + "Z tick=" + tick + " " + fields)
 }
 
 // follows is Follows by trying each ID.
@@ -336,29 +288,26 @@ func follows(l, old snowflake.Layout, until time.Time) (from time.Time, ok bool)
 }
 
 func TestFollowsIsTheFirstMomentWithoutAnEqualOrSmallerID(t *testing.T) {
-	layouts := allSmallLayouts()
 	random := rand.New(rand.NewPCG(25, 1))
 	pairs, never := 0, 0
-	for i, l := range layouts {
-		for range 3 {
-			old := layouts[random.IntN(len(layouts))]
-			if pairs%17 == 0 {
-				old = layouts[i]
+	for range 10_000 {
+		l, old := smallLayout(random), smallLayout(random)
+		if pairs%17 == 0 {
+			old = l
+		}
+		for _, until := range []time.Time{
+			old.Epoch().Add(-time.Second), old.Epoch(), old.Epoch().Add(time.Nanosecond),
+			old.Start(random.Int64N(1 << old.Bits())).Add(time.Duration(random.IntN(2)) * time.Microsecond), old.End(),
+			old.End().Add(time.Millisecond),
+		} {
+			pairs++
+			got, err := l.Follows(old, until)
+			want, ok := follows(l, old, until)
+			if !ok {
+				never++
 			}
-			for _, until := range []time.Time{
-				old.Epoch().Add(-time.Second), old.Epoch(), old.Epoch().Add(time.Nanosecond),
-				old.Start(random.Int64N(1 << old.Bits())).Add(time.Duration(random.IntN(2)) * time.Microsecond), old.End(),
-				old.End().Add(time.Millisecond),
-			} {
-				pairs++
-				got, err := l.Follows(old, until)
-				want, ok := follows(l, old, until)
-				if !ok {
-					never++
-				}
-				if (err == nil) != ok || !got.Equal(want) || err != nil && !errors.Is(err, snowflake.ErrTimeExhausted) {
-					t.Fatalf("%v\nfollows %v\nfrom before %s: got %s, error %v, want %s, %v", l, old, until, got, err, want, ok)
-				}
+			if (err == nil) != ok || !got.Equal(want) || err != nil && !errors.Is(err, snowflake.ErrTimeExhausted) {
+				t.Fatalf("%v\nfollows %v\nfrom before %s: got %s, error %v, want %s, %v", l, old, until, got, err, want, ok)
 			}
 		}
 	}

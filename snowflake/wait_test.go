@@ -101,12 +101,8 @@ func TestContextsThatAreDoneTakeNothing(t *testing.T) {
 		done, cancel := context.WithCancel(t.Context())
 		cancel()
 		for _, n := range []int{1, 44, 1000} {
-			if _, err := g.NextContext(done); !errors.Is(err, context.Canceled) {
-				t.Errorf("NextContext: %v", err)
-			}
-			if err := g.Fill(done, make([]snowflake.ID, n)); !errors.Is(err, context.Canceled) {
-				t.Errorf("Fill of %d: %v", n, err)
-			}
+			wantMatch(t, errOf(g.NextContext(done)), context.Canceled, "")
+			wantMatch(t, g.Fill(done, make([]snowflake.ID, n)), context.Canceled, "")
 		}
 		if next, err := g.Next(); next != first+1 || err != nil {
 			t.Errorf("the ID after %d is %d, %v", first, next, err)
@@ -238,9 +234,8 @@ func TestThePatienceIsCountedByTheClockOfTheGenerator(t *testing.T) {
 		l.Withdraw()
 		broken := errors.New("no alarm clock")
 		clock.onSleep = func() error { return broken }
-		if _, err := l.Next(); !errors.Is(err, broken) || !errors.Is(err, snowflake.ErrLeaseStalled) {
-			t.Errorf("with a clock that cannot sleep: %v", err)
-		}
+		wantNoID(t, l.Generator, broken, "")
+		wantNoID(t, l.Generator, snowflake.ErrLeaseStalled, "")
 	})
 }
 
@@ -278,22 +273,18 @@ func TestGeneratorsDoNotCrossTheBorderOfABubble(t *testing.T) {
 				t.Errorf("inside: %d, %v, want the error of another bubble", id, err)
 			}
 		}
-		if _, err := snowflake.New(500); !errors.Is(err, snowflake.ErrBeforeEpoch) {
-			t.Errorf("New in the year 2000: %v, want ErrBeforeEpoch", err)
-		}
+		wantMatch(t, errOf(snowflake.New(500)), snowflake.ErrBeforeEpoch, "") // in the year 2000
 		time.Sleep(30 * 365 * 24 * time.Hour)
 		inside = mustNew(t, 500)
 		if share(inside, outside) {
 			t.Error("a generator in the bubble shares the state of one outside")
 		}
-		if id, err := inside.Next(); err != nil || snowflake.Default().Time(id).Year() < 2029 {
-			t.Errorf("inside: %d, %v", id, err)
+		if id := inside.MustNext(); snowflake.Default().Time(id).Year() < 2029 {
+			t.Errorf("inside: %d", id)
 		}
 	})
 	if id, err := inside.Next(); id != 0 || !isForeign(err) {
 		t.Errorf("outside: %d, %v, want the error of another bubble", id, err)
 	}
-	if _, err := outside.Next(); err != nil {
-		t.Errorf("the generator that was made outside: %v", err)
-	}
+	outside.MustNext()
 }

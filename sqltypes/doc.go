@@ -24,8 +24,8 @@
 // rejects NULL with [snowflake.ErrNull]. sql.Null works too, but after an error of Scan it has Valid true and the ID 0,
 // and its JSON is an object with V and Valid.
 //
-// As an argument, a nil pointer makes sqlx.In panic, and any other library that calls Value through it.
-// Pass a Null, a sql.Null, or nil itself there. database/sql, pgx and GORM take the pointer.
+// As an argument, a nil pointer makes sqlx.In panic, since it calls Value through it, as other query builders may. Pass
+// a Null, a sql.Null, or nil itself there. database/sql, pgx and GORM take the pointer.
 //
 // GORM does not call Scan for NULL: a plain field becomes 0 without an error, while a pointer, a Null or an Array keeps
 // its old value if the struct already held a row. Read each row into a new variable.

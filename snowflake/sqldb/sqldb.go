@@ -18,7 +18,7 @@ type Dialect string
 
 // The dialects.
 const (
-	Postgres Dialect = "postgres" // PostgreSQL 14 and later, CockroachDB, YugabyteDB
+	Postgres Dialect = "postgres" // PostgreSQL 14 and later; not tested on CockroachDB and YugabyteDB
 	MySQL    Dialect = "mysql"    // MySQL 8.4 and later, MariaDB 10.11 and later, with InnoDB
 	SQLite   Dialect = "sqlite"   // SQLite 3.50.4 and later
 )
