@@ -150,7 +150,7 @@ func TestAnUpsertByTheKeyReturnsNothing(t *testing.T) {
 	}
 	inserts := db.log.takeLike("INSERT")
 	equal(t, "INSERTs", len(inserts), 2)
-	wantNoText(t, strings.Join(inserts, "\n"), "RETURNING")
+	wantNoText(t, strings.Join(inserts, "\n"), "RETURNING", "ON CONFLICT")
 }
 
 func TestAnUpsertWhoseKeyIsOmittedLeavesTheKeyToTheDatabase(t *testing.T) {
