@@ -17,31 +17,28 @@ func TestReadingWritingAndTakingIDsDoesNotAllocate(t *testing.T) {
 	buf := make([]byte, 0, 32)
 	var column any = int64(id) // made once: boxing is the driver's
 	var got snowflake.ID
-	check := func(got snowflake.ID, err error) {
-		if err != nil || got != id {
-			t.Fatalf("got %d, %v, want %d", got, err, id)
-		}
-	}
+	var err error
 	g, batch := mustNew(t, 6), make([]snowflake.ID, 1000)
 	for name, run := range map[string]func(){
-		"Parse":                     func() { check(snowflake.Parse(text)) },
-		"ParseBase32":               func() { check(snowflake.ParseBase32(base32)) },
-		"ParseBase62":               func() { check(snowflake.ParseBase62(base62)) },
-		"UnmarshalText":             func() { err := got.UnmarshalText(raw); check(got, err) },
-		"UnmarshalJSON of a string": func() { err := got.UnmarshalJSON(quoted); check(got, err) },
-		"UnmarshalJSON of a number": func() { err := got.UnmarshalJSON(raw); check(got, err) },
-		"Scan of an int64":          func() { err := got.Scan(column); check(got, err) },
-		"Scan of a local int64":     func() { err := got.Scan(int64(id)); check(got, err) }, // src must not escape
-		"Scan of a local []byte":    func() { err := got.Scan(raw); check(got, err) },
-		"AppendText":                func() { buf, _ = id.AppendText(buf[:0]) },
+		"Parse":                     func() { got, err = snowflake.Parse(text) },
+		"ParseBase32":               func() { got, err = snowflake.ParseBase32(base32) },
+		"ParseBase62":               func() { got, err = snowflake.ParseBase62(base62) },
+		"UnmarshalText":             func() { err = got.UnmarshalText(raw) },
+		"UnmarshalJSON of a string": func() { err = got.UnmarshalJSON(quoted) },
+		"UnmarshalJSON of a number": func() { err = got.UnmarshalJSON(raw) },
+		"Scan of an int64":          func() { err = got.Scan(column) },
+		"Scan of a local int64":     func() { err = got.Scan(int64(id)) }, // src must not escape
+		"Scan of a local []byte":    func() { err = got.Scan(raw) },
+		"AppendText":                func() { buf, err = id.AppendText(buf[:0]) },
 		"Base32 appended":           func() { buf = append(buf[:0], id.Base32()...) },
 		"Base62 appended":           func() { buf = append(buf[:0], id.Base62()...) },
-		"Next":                      func() { _, err := g.Next(); check(id, err) },
-		"NextContext":               func() { _, err := g.NextContext(t.Context()); check(id, err) },
-		"Fill":                      func() { check(id, g.Fill(t.Context(), batch)) },
+		"Next":                      func() { _, err = g.Next() },
+		"NextContext":               func() { _, err = g.NextContext(t.Context()) },
+		"Fill":                      func() { err = g.Fill(t.Context(), batch) },
 	} {
-		if n := testing.AllocsPerRun(100, run); n != 0 {
-			t.Errorf("%s: %v allocations, want 0", name, n)
+		got = id
+		if n := testing.AllocsPerRun(100, run); n != 0 || got != id || err != nil {
+			t.Errorf("%s: %v allocations, want 0; got %d, %v, want %d", name, n, got, err, id)
 		}
 	}
 }

@@ -65,9 +65,7 @@ func BenchmarkNext(b *testing.B) {
 func BenchmarkFill(b *testing.B) {
 	g, batch := mustNew(b, 0, snowflake.WithLayout(widest())), make([]snowflake.ID, 1000)
 	for b.Loop() {
-		if err := g.Fill(b.Context(), batch); err != nil {
-			b.Fatal(err)
-		}
+		noError(b, g.Fill(b.Context(), batch))
 	}
 }
 

@@ -85,7 +85,10 @@ func FuzzIDJSON(f *testing.F) {
 		f.Add([]byte(text))
 		f.Add([]byte(`"` + text + `"`))
 	})
-	for _, text := range []string{"null", "true", "[1]", `{"id":"1"}`, `"\u0031\u00320"`, `"\u003"`, `"`, ` "5" `, "1 2"} {
+	for _, text := range []string{
+		"null", "true", "[1]", `{"id":"1"}`, `"\u0031\u00320"`, `"\u003"`, `"`, ` "5" `, "1 2", " 5\n", `"\u002d5"`,
+		`"175928847299117\u00306\u0033"`,
+	} {
 		f.Add([]byte(text))
 	}
 	f.Fuzz(func(t *testing.T, data []byte) {
@@ -115,12 +118,10 @@ func FuzzIDJSON(f *testing.F) {
 		if id != want {
 			t.Fatalf("Unmarshal(%q) = %d, %v, want %d", data, id, err, want)
 		}
-		text, err := json.Marshal(id)
-		var back snowflake.ID
-		if err != nil || json.Unmarshal(text, &back) != nil || back != id {
-			t.Fatalf("%d is written as %s, %v, and read back as %d", id, text, err, back)
+		if text, err := json.Marshal(id); string(text) != strconv.Quote(id.String()) || err != nil {
+			t.Fatalf("%d is written as %s, %v", id, text, err)
 		}
-		_ = back.UnmarshalJSON(data) // must not panic on what is not JSON
+		_ = id.UnmarshalJSON(data) // must not panic on what is not JSON
 	})
 }
 
@@ -198,27 +199,6 @@ func TestScanKeepsNoReferenceToItsSource(t *testing.T) {
 	if err == nil || !strings.Contains(err.Error(), `"12x"`) {
 		t.Errorf("the error reads %q after the driver's buffer changed", err)
 	}
-}
-
-func TestJSONIsAStringAndIntegersAreReadToo(t *testing.T) {
-	read := func(in string, want snowflake.ID) {
-		id := snowflake.ID(42)
-		if err := json.Unmarshal([]byte(in), &id); id != want || err != nil {
-			t.Errorf("Unmarshal(%s) = %d, %v, want %d", in, id, err, want)
-		}
-	}
-	for text, id := range acceptedTexts {
-		out, err := json.Marshal(id)
-		if string(out) != `"`+text+`"` || err != nil {
-			t.Errorf("Marshal(%d) = %s, %v", id, out, err)
-		}
-		read(string(out), id)
-		read(" "+text+"\n", id)
-	}
-	read("null", 42)
-	read(`"1\u0032\u0033"`, 123)
-	read(`"\u002d5"`, -5)
-	read(`"175928847299117\u00306\u0033"`, 175928847299117063)
 }
 
 func TestJSONOfOtherKindsIsRejectedAndKeepsTheID(t *testing.T) {

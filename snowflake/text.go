@@ -325,9 +325,7 @@ func ParseBase62(s string) (ID, error) {
 	low = low*62 + uint64(last)
 
 	if all > 127 {
-		rest := strings.TrimLeft(s, base62)
-		return 0, newParseError(ErrSyntax, "base62", s,
-			fmt.Sprintf("byte %d is %q, which is not in the alphabet", len(s)-len(rest), rest[:1]))
+		return 0, alphabetError("base62", s, base62)
 	}
 
 	overflow, product := bits.Mul64(high, base62Split)
@@ -341,4 +339,11 @@ func ParseBase62(s string) (ID, error) {
 
 func lengthError(source, s string, want int) *ParseError {
 	return newParseError(ErrSyntax, source, s, fmt.Sprintf("want %d characters, got %d", want, len(s)))
+}
+
+// alphabetError names the first character of s that is not in the alphabet.
+func alphabetError(source, s, alphabet string) *ParseError {
+	rest := strings.TrimLeft(s, alphabet)
+	return newParseError(ErrSyntax, source, s,
+		fmt.Sprintf("byte %d is %q, which is not in the alphabet", len(s)-len(rest), rest[:1]))
 }

@@ -3,7 +3,6 @@ package snowflake_test
 import (
 	"cmp"
 	"errors"
-	"maps"
 	"math"
 	"math/big"
 	"math/rand/v2"
@@ -130,8 +129,8 @@ func TestIDsPrintWhatStrconvPrintsAndNothingBehindIt(t *testing.T) {
 
 func TestParseErrorsReadAsOneSentence(t *testing.T) {
 	var id snowflake.ID
-	parse := func(s string) error { _, err := snowflake.Parse(s); return err }
-	base62 := func(s string) error { _, err := snowflake.ParseBase62(s); return err }
+	parse := func(s string) error { return errOf(snowflake.Parse(s)) }
+	base62 := func(s string) error { return errOf(snowflake.ParseBase62(s)) }
 	for want, err := range map[string]error{
 		`snowflake: text "" is not an ID: it has no digits`:                                     parse(""),
 		`snowflake: text "12x4" is not an ID: want decimal digits only, byte 2 is "x"`:          parse("12x4"),
@@ -151,16 +150,19 @@ func TestParseErrorsReadAsOneSentence(t *testing.T) {
 }
 
 func TestParseErrorsKeepFortyBytesOfInput(t *testing.T) {
-	readers := maps.Clone(textReaders)
-	readers["base32"] = func(_ *snowflake.ID, text string) error { _, err := snowflake.ParseBase32(text); return err }
-	readers["base62"] = func(_ *snowflake.ID, text string) error { _, err := snowflake.ParseBase62(text); return err }
-	readers["JSON"] = func(id *snowflake.ID, text string) error { return id.UnmarshalJSON([]byte(text)) }
-	readers["JSON string"] = func(id *snowflake.ID, text string) error { return id.UnmarshalJSON([]byte(`"` + text + `"`)) }
-	for name, read := range readers {
+	var id snowflake.ID
+	for name, read := range map[string]func(text string) error{
+		"text":        func(text string) error { return errOf(snowflake.Parse(text)) },
+		"bytes":       func(text string) error { return id.Scan([]byte(text)) },
+		"base32":      func(text string) error { return errOf(snowflake.ParseBase32(text)) },
+		"base62":      func(text string) error { return errOf(snowflake.ParseBase62(text)) },
+		"JSON":        func(text string) error { return id.UnmarshalJSON([]byte(text)) },
+		"JSON string": func(text string) error { return id.UnmarshalJSON([]byte(`"` + text + `"`)) },
+	} {
 		for _, length := range []int{39, 40, 41, 100_000} {
 			want := strings.Repeat("7", length)
 			var parseError *snowflake.ParseError
-			if err := read(new(snowflake.ID), want); !errors.As(err, &parseError) || len(err.Error()) > 250 {
+			if err := read(want); !errors.As(err, &parseError) || len(err.Error()) > 250 {
 				t.Fatalf("%s of %d bytes: error %.300v, want a short *ParseError", name, length, err)
 			}
 			if length > 40 {

@@ -26,9 +26,7 @@ func TestColumnsAllocateOnlyForValue(t *testing.T) {
 func testColumnAllocs[T idValue, P idPointer[T]](t *testing.T) {
 	want := T(int64(1234567890123456789))
 	value, err := want.Value()
-	if err != nil {
-		t.Fatal(err)
-	}
+	noError(t, err)
 	for _, src := range []any{columnText(value), []byte(columnText(value))} {
 		var got T
 		if n := testing.AllocsPerRun(100, func() { err = P(&got).Scan(src) }); n != 0 || got != want || err != nil {
@@ -46,28 +44,21 @@ func TestArrayOf1000IDsTakesFewAllocations(t *testing.T) {
 		ids[i] = 1234567890123456789 + snowflake.ID(i)<<12
 	}
 	value, err := ids.Value()
-	if err != nil {
-		t.Fatal(err)
-	}
+	noError(t, err)
 	text := value.(string)
 	bytes, image := any([]byte(text)), any(binaryImage(ids))
 	var target idArray
 	for name, test := range map[string]struct {
 		limit float64
-		run   func() error
+		run   func()
 	}{
-		"Value":       {3, func() error { _, err := ids.Value(); return err }}, // buffer, string, interface
-		"Scan text":   {1, func() error { return target.Scan(any(text)) }},
-		"Scan bytes":  {2, func() error { return target.Scan(bytes) }}, // a copy as a string
-		"Scan binary": {1, func() error { return target.Scan(image) }},
+		"Value":       {3, func() { _, err = ids.Value() }}, // buffer, string, interface
+		"Scan text":   {1, func() { err = target.Scan(any(text)) }},
+		"Scan bytes":  {2, func() { err = target.Scan(bytes) }}, // a copy as a string
+		"Scan binary": {1, func() { err = target.Scan(image) }},
 	} {
-		got := testing.AllocsPerRun(10, func() {
-			if err := test.run(); err != nil {
-				t.Fatal(err)
-			}
-		})
-		if got > test.limit {
-			t.Errorf("%s: %v allocations, want at most %v", name, got, test.limit)
+		if got := testing.AllocsPerRun(10, test.run); got > test.limit || err != nil {
+			t.Errorf("%s: %v allocations, want at most %v; error %v", name, got, test.limit, err)
 		}
 	}
 }
@@ -79,23 +70,21 @@ func TestTypedAllocatesOnlyWhatItReturns(t *testing.T) {
 	var column, columnText, columnBytes any = int64(id), digits, []byte(digits)
 	buf := make([]byte, 0, 40)
 	var got userID
-	for name, run := range map[string]func() error{ // with the number of allocations
-		"0 AppendText":     func() (err error) { buf, err = id.AppendText(buf[:0]); return err },
-		"1 MarshalText":    func() (err error) { keep.bytes, err = id.MarshalText(); return err },
-		"1 String":         func() error { keep.text = id.String(); return nil },
-		"0 ParseTyped":     func() (err error) { keep.typed, err = sqltypes.ParseTyped[userKind](text); return err },
-		"0 UnmarshalText":  func() error { return got.UnmarshalText(raw) },
-		"0 UnmarshalParam": func() error { return got.UnmarshalParam(text) },
-		"0 UnmarshalJSON":  func() error { return got.UnmarshalJSON(quoted) },
-		"0 Scan int64":     func() error { return got.Scan(column) },
-		"0 Scan string":    func() error { return got.Scan(columnText) },
-		"0 Scan []byte":    func() error { return got.Scan(columnBytes) },
+	var err error
+	for name, run := range map[string]func(){ // with the number of allocations
+		"0 AppendText":     func() { buf, err = id.AppendText(buf[:0]) },
+		"1 MarshalText":    func() { keep.bytes, err = id.MarshalText() },
+		"1 String":         func() { keep.text = id.String() },
+		"0 ParseTyped":     func() { keep.typed, err = sqltypes.ParseTyped[userKind](text) },
+		"0 UnmarshalText":  func() { err = got.UnmarshalText(raw) },
+		"0 UnmarshalParam": func() { err = got.UnmarshalParam(text) },
+		"0 UnmarshalJSON":  func() { err = got.UnmarshalJSON(quoted) },
+		"0 Scan int64":     func() { err = got.Scan(column) },
+		"0 Scan string":    func() { err = got.Scan(columnText) },
+		"0 Scan []byte":    func() { err = got.Scan(columnBytes) },
 	} {
-		if err := run(); err != nil {
-			t.Fatalf("%s: %v", name, err)
-		}
-		if n := testing.AllocsPerRun(100, func() { _ = run() }); n != float64(name[0]-'0') {
-			t.Errorf("%s: %v allocations", name, n)
+		if n := testing.AllocsPerRun(100, run); n != float64(name[0]-'0') || err != nil {
+			t.Errorf("%s: %v allocations, error %v", name, n, err)
 		}
 	}
 	// encoding/json adds the same as for an ID, if it can append the text.

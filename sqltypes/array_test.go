@@ -153,9 +153,7 @@ func TestArrayErrorsNameTheSourceAndTheRule(t *testing.T) {
 func TestArrayHasTheJSONOfASliceOfIDs(t *testing.T) {
 	for _, test := range someArrays {
 		want, err := json.Marshal([]snowflake.ID(test.array))
-		if err != nil {
-			t.Fatal(err)
-		}
+		noError(t, err)
 		text, err := json.Marshal(test.array)
 		if string(text) != string(want) || err != nil {
 			t.Errorf("Marshal of %#v = %s, %v, want %s", test.array, text, err, want)

@@ -62,25 +62,19 @@ func openGORM(t *testing.T, target testdb.Target, models ...any) (*gorm.DB, *sta
 	t.Helper()
 	log := &statementLog{Interface: logger.Discard}
 	db, err := gorm.Open(gormdb.Dialector(target), &gorm.Config{Logger: log}, gormplugin.New(gormtest.New(snowflake.Default(), firstKey, time.Millisecond)))
-	if err != nil {
-		t.Fatal(err)
-	}
+	noError(t, err)
 	pool, err := db.DB()
-	if err != nil {
-		t.Fatal(err)
-	}
+	noError(t, err)
 	t.Cleanup(func() { _ = pool.Close() })
-	if err := db.AutoMigrate(models...); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, db.AutoMigrate(models...))
 	return db, log
 }
 
-// noError fails the test on the error of a statement.
-func noError(t *testing.T, result *gorm.DB) {
+// noError fails the test on an error.
+func noError(t *testing.T, err error) {
 	t.Helper()
-	if result.Error != nil {
-		t.Fatal(result.Error)
+	if err != nil {
+		t.Fatal(err)
 	}
 }
 
@@ -104,13 +98,13 @@ func testGORMKeys[K idValue, P idPointer[K]](t *testing.T, target testdb.Target)
 		{Email: "b", Books: []book[K]{{Title: "b1"}}},
 		{Email: "c"},
 	}
-	noError(t, db.Create(&authors))
+	noError(t, db.Create(&authors).Error)
 	first, last := authors[0], authors[2]
 	if first.ID == 0 || first.ID >= authors[1].ID || authors[1].ID >= last.ID {
 		t.Fatalf("keys: %d, %d, %d, want them filled in order", first.ID, authors[1].ID, last.ID)
 	}
 	var back []author[K]
-	noError(t, db.Preload("Books").Order("id").Find(&back))
+	noError(t, db.Preload("Books").Order("id").Find(&back).Error)
 	if len(back) != 3 || back[0].ID != first.ID || back[2].ID != last.ID || !reflect.DeepEqual(back[0].Books, first.Books) {
 		t.Fatalf("read back: %+v, want %+v", back, authors)
 	}
@@ -122,7 +116,7 @@ func testGORMKeys[K idValue, P idPointer[K]](t *testing.T, target testdb.Target)
 		"two keys": db.Where(first.ID, last.ID),
 	} {
 		var found []K
-		noError(t, query.Model(&author[K]{}).Order("id").Pluck("id", &found))
+		noError(t, query.Model(&author[K]{}).Order("id").Pluck("id", &found).Error)
 		if !slices.Equal(found, []K{first.ID, last.ID}) {
 			t.Errorf("with %s: %d", what, found)
 		}
@@ -132,7 +126,7 @@ func testGORMKeys[K idValue, P idPointer[K]](t *testing.T, target testdb.Target)
 	met := author[K]{Email: "b"}
 	noError(t, db.Clauses(clause.OnConflict{
 		Columns: []clause.Column{{Name: "email"}}, DoUpdates: clause.AssignmentColumns([]string{"email"}),
-	}).Create(&met))
+	}).Create(&met).Error)
 	if met.ID != authors[1].ID {
 		t.Errorf("after an upsert the key is %d, want %d", met.ID, authors[1].ID)
 	}
@@ -143,9 +137,7 @@ func testGORMKeys[K idValue, P idPointer[K]](t *testing.T, target testdb.Target)
 func wantNoMigration(t *testing.T, db *gorm.DB, log *statementLog, models ...any) {
 	t.Helper()
 	log.statements = nil
-	if err := db.AutoMigrate(models...); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, db.AutoMigrate(models...))
 	for _, statement := range log.statements {
 		if strings.HasPrefix(statement, "ALTER") || strings.HasPrefix(statement, "CREATE") {
 			t.Errorf("the second AutoMigrate runs %s", statement)
@@ -198,9 +190,7 @@ func TestColumnsHaveTheirColumnsInGORM(t *testing.T) {
 			}
 			db, log := openGORM(t, target, model)
 			columns, err := db.Migrator().ColumnTypes(model)
-			if err != nil {
-				t.Fatal(err)
-			}
+			noError(t, err)
 			for i, column := range columns {
 				if got, _ := column.ColumnType(); got != types[i] {
 					t.Errorf("%T: %s is %s, want %s", model, column.Name(), got, types[i])
@@ -225,9 +215,7 @@ func TestNullIsAnOptionalForeignKeyInGORM(t *testing.T) {
 	testdb.Each(t, func(t *testing.T, target testdb.Target) {
 		db, _ := openGORM(t, target, &branch{})
 		columns, err := db.Migrator().ColumnTypes(&branch{})
-		if err != nil {
-			t.Fatal(err)
-		}
+		noError(t, err)
 		for _, column := range columns {
 			nullable, ok := column.Nullable()
 			if name := column.DatabaseTypeName(); column.Name() == "parent_id" &&
@@ -237,14 +225,14 @@ func TestNullIsAnOptionalForeignKeyInGORM(t *testing.T) {
 		}
 		// All three databases enforce the foreign key, so 0 instead of NULL would be an error.
 		root := branch{Children: []branch{{}, {}}}
-		noError(t, db.Create(&root))
+		noError(t, db.Create(&root).Error)
 		leaf := branch{Parent: &branch{}}
-		noError(t, db.Create(&leaf))
+		noError(t, db.Create(&leaf).Error)
 		if leaf.ParentID != sqltypes.NullFrom(leaf.Parent.ID) || root.Children[0].ParentID != sqltypes.NullFrom(root.ID) {
 			t.Errorf("the foreign keys are not set: %+v, %+v", leaf, root)
 		}
 		var roots []branch
-		noError(t, db.Where("parent_id IS NULL").Preload("Children.Parent").Order("id").Find(&roots))
+		noError(t, db.Where("parent_id IS NULL").Preload("Children.Parent").Order("id").Find(&roots).Error)
 		if len(roots) != 2 || len(roots[0].Children) != 2 || len(roots[1].Children) != 1 || roots[0].ParentID.Valid ||
 			roots[1].Children[0].Parent.ID != leaf.Parent.ID {
 			t.Errorf("the roots are %+v", roots)
@@ -261,9 +249,7 @@ func TestArrayIsABigintArrayColumnInGORM(t *testing.T) {
 	db, log := openGORM(t, testdb.Postgres(t), &team{})
 	wantNoMigration(t, db, log, &team{})
 	columns, err := db.Migrator().ColumnTypes(&team{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	noError(t, err)
 	if name, _ := columns[1].ColumnType(); name != "bigint[]" {
 		t.Errorf("the column is a %s, want bigint[]", name)
 	}
@@ -271,8 +257,8 @@ func TestArrayIsABigintArrayColumnInGORM(t *testing.T) {
 	for i, test := range someArrays {
 		teams = append(teams, team{ID: snowflake.ID(i + 1), Members: test.array})
 	}
-	noError(t, db.Create(&teams))
-	noError(t, db.Order("id").Find(&got))
+	noError(t, db.Create(&teams).Error)
+	noError(t, db.Order("id").Find(&got).Error)
 	if !reflect.DeepEqual(got, teams) { // nil and empty differ
 		t.Errorf("%#v was read back as %#v", teams, got)
 	}

@@ -84,18 +84,12 @@ func TestOneIDHasOneText(t *testing.T) {
 	for _, text := range []string{"", "5", token[1:], token + "0", "0" + token, " " + token, token + "\n", longest} {
 		wantRejected(t, codec, text, "want 26 digits")
 	}
-	for _, c := range []string{"-", "_", " ", "+", "\x00", "\xff", "é"} {
-		wantRejected(t, codec, c+token[len(c):], "without I, L, O and U")
-		wantRejected(t, codec, token[:9]+c+token[9+len(c):], "without I, L, O and U")
-	}
 	wantRejected(t, codec, strings.ToLower(token), "digits and capitals")
-	for _, alias := range []string{"I", "L", "O", "U", "i", "l", "o"} { // Crockford's decoder takes I and L for 1, O for 0
-		wantRejected(t, codec, token[:25]+alias, "without I, L, O and U")
-	}
+	wantRejected(t, codec, token[:25]+"O", "without I, L, O and U") // Crockford's decoder takes it for a 0
 }
 
-// A byte that is taken for a digit could give the number of another text, which the cipher would accept. Just above 2^128
-// another sum overflows than far above.
+// A byte that is taken for a digit could give the number of another text, which the cipher would accept. Numbers from
+// 2^128 on begin with a digit above 7.
 func TestOnlyTextsOf128BitsAreRead(t *testing.T) {
 	for at := range length {
 		for b := range 256 {
@@ -104,20 +98,6 @@ func TestOnlyTextsOf128BitsAreRead(t *testing.T) {
 			digit := strings.IndexByte(alphabet, byte(b))
 			if _, ok := publicid.ReadForTest(string(text)); ok != (digit >= 0 && (at > 0 || digit <= 7)) {
 				t.Errorf("%q is accepted: %v", text, ok)
-			}
-		}
-	}
-	limit := new(big.Int).Lsh(big.NewInt(1), 128)
-	end := new(big.Int).Exp(big.NewInt(int64(len(alphabet))), big.NewInt(int64(length)), nil)
-	for shift := range uint(131) {
-		for _, sign := range []int64{1, -1} {
-			number := new(big.Int).Lsh(big.NewInt(sign), shift)
-			number.Add(number, limit)
-			if number.Sign() < 0 || number.Cmp(end) >= 0 {
-				continue // it has no text of this length
-			}
-			if block, ok := publicid.ReadForTest(textOf(number)); ok != (number.Cmp(limit) < 0) {
-				t.Errorf("%x is read as %x, %t", number, block, ok)
 			}
 		}
 	}
@@ -295,11 +275,8 @@ func TestSecretsAreNeverPrinted(t *testing.T) {
 			out.Write(append(text, '\n'))
 		}
 	}
-	secret, err := hex.DecodeString(secretHex)
-	derived, err2 := hkdf.Key(sha256.New, secret, nil, "sqlflake publicid v1 user", 16)
-	if err != nil || err2 != nil {
-		t.Fatal(err, err2)
-	}
+	secret := must(hex.DecodeString(secretHex))
+	derived := must(hkdf.Key(sha256.New, secret, nil, "sqlflake publicid v1 user", 16))
 	for name, form := range map[string]string{
 		"derived, little-endian": strconv.FormatUint(uint64(binary.LittleEndian.Uint32(derived)), 10),
 		"derived, big-endian":    strconv.FormatUint(uint64(binary.BigEndian.Uint32(derived)), 10),
@@ -328,28 +305,32 @@ const (
 	otherKey = "other:00000000000000000000000000000001"
 )
 
-func mustKeys(text string) []publicid.Key {
-	keys, err := publicid.ParseKeys(text)
+// must returns the result of a call that cannot fail.
+func must[T any](result T, err error) T {
 	if err != nil {
 		panic(err)
 	}
-	return keys
+	return result
 }
 
-func mustCodec(domain, keys string) *publicid.Codec {
-	codec, err := publicid.New(domain, mustKeys(keys))
+// noError fails the test on an error.
+func noError(t testing.TB, err error) {
+	t.Helper()
 	if err != nil {
-		panic(err)
+		t.Fatal(err)
 	}
-	return codec
+}
+
+func mustKeys(text string) []publicid.Key { return must(publicid.ParseKeys(text)) }
+
+func mustCodec(domain, keys string) *publicid.Codec {
+	return must(publicid.New(domain, mustKeys(keys)))
 }
 
 func mustToken(t testing.TB, codec *publicid.Codec, id snowflake.ID) string {
 	t.Helper()
 	token, err := codec.Token(id)
-	if err != nil {
-		t.Fatal(err)
-	}
+	noError(t, err)
 	return token
 }
 

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"math"
 	"math/big"
 	"strings"
@@ -83,9 +84,15 @@ func FuzzBlock(f *testing.F) {
 // JSON is read if it is a string with a token, null, or a token without quotes, which the option string removes.
 // encoding/json removes spaces around a value.
 func FuzzIDJSON(f *testing.F) {
-	for _, text := range []string{`"\x"`, "62KPT85MMRA2SBDH91SM9C0N2V", `""`, `"\u00362KPT85MMRA2SBDH91SM9C0N2V"`, "null"} {
+	for _, text := range []string{
+		`"\x"`, "62KPT85MMRA2SBDH91SM9C0N2V", `""`, `"\u00362KPT85MMRA2SBDH91SM9C0N2V"`, "null",
+		"5", "175907170989793351", "-1", "1e3", "true", "false", "[]", "{}", `["5"]`, `"5"`, `"null"`, `"\u0035"`,
+		"", `"`, `"\"`, "nul", // encoding/json never passes these
+	} {
 		f.Add([]byte(text))
 	}
+	token := userID(number).String()
+	f.Add(fmt.Appendf(nil, `"\u%04x%s"`, token[0], token[1:]))
 	f.Fuzz(func(t *testing.T, data []byte) {
 		id := userID(42)
 		err := id.UnmarshalJSON(data)
