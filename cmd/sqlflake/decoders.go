@@ -103,3 +103,20 @@ func (d decoderData) Ticks(suffix string) string {
 	}
 	return strings.Join(parts, " | ")
 }
+
+// Skip is the length of the prefix with its underscore.
+func (d decoderData) Skip() int { return len(d.Prefix) + 1 }
+
+// Sample is a typed ID.
+func (d decoderData) Sample() string { return d.Prefix + "_04W86BB0G4007" }
+
+// Kind is the prefix as the name of a type: user_account is UserAccount.
+func (d decoderData) Kind() string {
+	var b strings.Builder
+	for word := range strings.SplitSeq(d.Prefix, "_") {
+		if word != "" {
+			b.WriteString(strings.ToUpper(word[:1]) + word[1:])
+		}
+	}
+	return b.String()
+}

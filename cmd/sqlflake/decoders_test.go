@@ -32,7 +32,6 @@ func randomLayout(random *rand.Rand) snowflake.Layout {
 		for _, name := range names {
 			fields = append(fields, snowflake.Field{Name: name, Bits: 1 + random.IntN(40/len(names)+5)})
 		}
-
 		epoch := time.Unix(0, random.Int64N(4e18)-2e18)
 		tick := []time.Duration{time.Microsecond, time.Millisecond, 10 * time.Millisecond, time.Second, 12345 * time.Nanosecond}[random.IntN(5)]
 		if l, err := snowflake.NewLayout(epoch, tick, fields...); err == nil {
@@ -48,24 +47,22 @@ func decoderCases(t *testing.T, command string) []decoderCase {
 	for _, name := range snowflake.Presets() {
 		layouts = append(layouts, snowflake.MustPreset(name))
 	}
-
 	for _, tick := range []string{"10ms", "1s"} { // up to the years 14294 and 35 million
 		l, err := snowflake.ParseLayout("epoch=2025-01-01T00:00:00Z tick=" + tick + " time:50 worker:5 sequence:8")
-		must(t, err)
+		if err != nil {
+			t.Fatal(err)
+		}
 		layouts = append(layouts, l)
 	}
-
 	for range 1000 {
 		layouts = append(layouts, randomLayout(random))
 	}
-
 	var cases []decoderCase
 	for _, l := range layouts {
 		r := do(t, "", command, "--layout", l.String())
 		if r.code != exitOK {
 			t.Fatalf("%v: %+v", l, r)
 		}
-
 		c := decoderCase{Code: r.out}
 		for _, id := range []snowflake.ID{0, snowflake.ID(1<<l.Bits() - 1), snowflake.ID(random.Int64() & (1<<l.Bits() - 1))} {
 			c.IDs = append(c.IDs, id)
@@ -75,15 +72,15 @@ func decoderCases(t *testing.T, command string) []decoderCase {
 			} else if s == 0 {
 				want["unixNanos"] = strconv.Itoa(ns)
 			}
-
 			for _, f := range l.Fields() {
 				if f.Name != snowflake.FieldTime {
 					value, err := l.Field(id, f.Name)
-					must(t, err)
+					if err != nil {
+						t.Fatal(err)
+					}
 					want[f.Name] = strconv.FormatInt(value, 10)
 				}
 			}
-
 			switch ms := l.Time(id).Truncate(time.Millisecond).UnixMilli(); {
 			case command == "py" && l.Time(id).Year() > 9999:
 				want["time"] = "None"
@@ -92,13 +89,10 @@ func decoderCases(t *testing.T, command string) []decoderCase {
 			default:
 				want["time"] = strconv.FormatInt(ms, 10)
 			}
-
 			c.Want = append(c.Want, want)
 		}
-
 		cases = append(cases, c)
 	}
-
 	return cases
 }
 
@@ -109,9 +103,10 @@ func runDecoders(t *testing.T, cases []decoderCase, program string, args ...stri
 	if err != nil {
 		skip.Missing(t, "", "%v", err)
 	}
-
 	input, err := json.Marshal(cases)
-	must(t, err)
+	if err != nil {
+		t.Fatal(err)
+	}
 	cmd := exec.CommandContext(t.Context(), path, args...)
 	cmd.Stdin, cmd.Stderr = strings.NewReader(string(input)), os.Stderr
 	out, err := cmd.Output()
@@ -128,7 +123,6 @@ func TestTypeScriptDecodersAgreeWithTheLayout(t *testing.T) {
 	for i := range cases {
 		cases[i].Code = typesOfTS.ReplaceAllString(cases[i].Code, "")
 	}
-
 	runDecoders(t, cases, "node", "-e", `
 const cases = JSON.parse(require("fs").readFileSync(0));
 let same = 0;
@@ -165,35 +159,43 @@ for c in json.load(sys.stdin):
 print(same, "decoders agree")`)
 }
 
-// Each text is refused, or read as the number, by the parser for all IDs and by the one for typed IDs.
+// Each text is refused, or read as the number.
 func TestPrintedParsersReadOnlyIDs(t *testing.T) {
 	const texts = `["0", "7", "175928847299117063", "9223372036854775807", "9223372036854775808", "007", "-5", "+5", " 7", "7\n", "1e3", "", ` +
 		`"٣", 7, 175928847299117060, null, true, "user_04W86BB0G4007", "user_84W86BB0G4007", "user_04w86bb0g4007", "order_04W86BB0G4007", "user_04W86BB0G4007F"]`
 	const want = "0 7 175928847299117063 9223372036854775807 - - - - - - - - - - - - - - - - - -\n" +
 		"- - - - - - - - - - - - - - - - - 175928847299117063 - - - -\n"
-	for program, script := range map[string][2]string{
-		"node": {"-e", typesOfTS.ReplaceAllString(do(t, "", "ts", "--prefix", "user").out, "") + `
-for (const parse of [parseID, parseTypedID])
-  console.log(` + texts + `.map((t) => { try { return parse(t) } catch { return "-" } }).join(" "));`},
-		"python3": {"-c", do(t, "", "py", "--prefix", "user").out + `
+	runParsers(t, texts, want, "--prefix", "user")
+	do(t, "", "ts", "--prefix", "User").fails(t, exitUsage, "letters a to z")
+}
+
+// runParsers checks what those of both languages return for a list of texts in JSON: a line of numbers, or - for an error,
+// by the one for all IDs, and another by the one for typed IDs.
+func runParsers(t *testing.T, texts, want string, args ...string) {
+	t.Helper()
+	js := typesOfTS.ReplaceAllString(do(t, "", append([]string{"ts"}, args...)...).out, "")
+	kind := args[1]
+	for program, script := range map[string]string{
+		"node": js + `
+for (const parse of [parseID, parse` + strings.ToUpper(kind[:1]) + kind[1:] + `ID])
+  console.log(` + texts + `.map((t) => { try { return parse(t) } catch { return "-" } }).join(" "));`,
+		"python3": do(t, "", append([]string{"py"}, args...)...).out + `
 import json
 def attempt(parse, text):
     try:
         return str(parse(text))
     except ValueError:
         return "-"
-for parse in (parse_id, parse_user_id):
-    print(*[attempt(parse, t) for t in json.loads(r'''` + texts + `''')])`},
+for parse in (parse_id, parse_` + kind + `_id):
+    print(*[attempt(parse, t) for t in json.loads(r'''` + texts + `''')])`,
 	} {
 		path, err := exec.LookPath(program)
 		if err != nil {
 			skip.Missing(t, "", "%v", err)
 		}
-		out, err := exec.CommandContext(t.Context(), path, script[:]...).CombinedOutput()
+		out, err := exec.CommandContext(t.Context(), path, map[string]string{"node": "-e", "python3": "-c"}[program], script).CombinedOutput()
 		if string(out) != want || err != nil {
 			t.Errorf("%s: %v\n%s\nwant\n%s", program, err, out, want)
 		}
 	}
-
-	do(t, "", "ts", "--prefix", "User").fails(t, exitUsage, "letters a to z")
 }
