@@ -53,6 +53,27 @@ func TestUnderOverloadNoIDIsTakenForACallWhoseDeadlineIsTooEarly(t *testing.T) {
 	}
 }
 
+func TestBehindAQueueACallWhoseDeadlineIsTooEarlyReturnsAtOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		g := mustNew(t, 0, slow())
+		var wg sync.WaitGroup
+		for range 400 { // 4.4 s
+			wg.Go(func() { _ = g.Fill(t.Context(), make([]snowflake.ID, 44)) })
+		}
+		synctest.Wait()
+
+		for _, timeout := range []time.Duration{2 * time.Second, 4 * time.Second} {
+			ctx, cancel := context.WithTimeout(t.Context(), timeout)
+			came := time.Now()
+			if _, err := g.NextContext(ctx); !errors.Is(err, context.DeadlineExceeded) || time.Since(came) > 0 {
+				t.Errorf("timeout %v: %v after %v", timeout, err, time.Since(came))
+			}
+			cancel()
+		}
+		wg.Wait()
+	})
+}
+
 func TestACallOfAShortLeadDoesNotHoldUpThoseOfALongOne(t *testing.T) {
 	const lead = snowflake.MaxLead
 	long := mustNew(t, 13, slow(), snowflake.WithLead(lead)) // on the system clock, to share the worker

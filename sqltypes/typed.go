@@ -97,7 +97,8 @@ func (t *Typed[K]) UnmarshalJSON(data []byte) (err error) {
 	}
 
 	*t, err = readTyped[K]("JSON", column.Unquote(data)) // with the option string, the text comes without its quotes
-	if isOtherJSON(data) && isPrefix(prefixOf[K]()) {
+	wantsString := isOtherJSON(data) && isPrefix(prefixOf[K]())
+	if err != nil && wantsString {
 		return column.Reject(snowflake.ErrType, "JSON", data, `want a string that starts with "`+prefixOf[K]()+`_"`)
 	}
 	return err
@@ -128,10 +129,14 @@ func (t *Typed[K]) Scan(src any) error {
 		return nil
 	}
 
-	var rejected *snowflake.ParseError
-	if errors.As(err, &rejected) && strings.Contains(rejected.Input, "_") { // else it names the wrong remedy
-		rejected.Reason = "the column holds text with a prefix, want the number; " +
-			"make the column BIGINT (INTEGER on SQLite)"
+	text, _ := src.(string)
+	if raw, ok := src.([]byte); ok {
+		text = string(raw)
+	}
+
+	if strings.Contains(text, "_") { // the error of an ID would name the wrong remedy
+		return column.Reject(snowflake.ErrSyntax, column.Source(src), text,
+			"the column holds text with a prefix, want the number; make the column BIGINT (INTEGER on SQLite)")
 	}
 	return err
 }

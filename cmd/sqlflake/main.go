@@ -204,6 +204,9 @@ func flagError(c *cobra.Command, err error) error {
 
 // version returns what the go command has written into the binary.
 func version() string {
-	info, _ := debug.ReadBuildInfo() // which each module has
+	info, ok := debug.ReadBuildInfo()
+	if !ok { // built without modules
+		info = new(debug.BuildInfo)
+	}
 	return strings.Join([]string{info.Main.Version, runtime.Version(), runtime.GOOS + "/" + runtime.GOARCH}, " ")
 }

@@ -46,6 +46,7 @@ import (
 	"go/version"
 	"maps"
 	"os"
+	"reflect"
 	"regexp"
 	"slices"
 	"strconv"
@@ -71,7 +72,8 @@ const (
 // lease.ErrOption for a nil JetStream, for what is no name of a bucket, and for a JetStream of another domain or
 // account.
 func New(js jetstream.JetStream, bucket string) (*kvlease.Store, error) {
-	if js == nil {
+	v := reflect.ValueOf(js)
+	if isNilPointer := v.Kind() == reflect.Pointer && v.IsNil(); isNilPointer || !v.IsValid() {
 		return nil, fmt.Errorf("%w: the JetStream is nil", lease.ErrOption)
 	}
 	if bucket == "" || strings.ContainsAny(bucket, ".*> /\\\t\r\n") {

@@ -136,6 +136,22 @@ func TestNextSpreadsIDsThatSortByTheSequence(t *testing.T) {
 	}
 }
 
+// The clock stands still, so only the state prevents duplicates.
+func TestNextDoesNotGoBackOnRollback(t *testing.T) {
+	s := openPostgres(t)
+	s.install(t, snowflake.Default(), sqlfunc.WithWorker(1), s.at(time.Date(2027, 1, 15, 8, 0, 0, 0, time.UTC)))
+	var ids []snowflake.ID
+	for range 20 {
+		tx := s.begin(t)
+		ids = append(ids, scanAll[snowflake.ID](t, tx, "SELECT snowflake_next() FROM "+series(10))...)
+		must(t, tx.Rollback())
+		ids = append(ids, next(t, s))
+	}
+	if !slices.IsSorted(ids) || len(slices.Compact(ids)) != 220 {
+		t.Errorf("not in order: %v", ids)
+	}
+}
+
 func TestNextContinuesWhenTheClockIsSetBack(t *testing.T) {
 	start := time.Date(2026, 6, 1, 12, 0, 0, 0, time.UTC)
 	s := openPostgres(t)

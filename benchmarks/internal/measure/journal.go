@@ -8,6 +8,7 @@ import (
 	"io"
 	"io/fs"
 	"maps"
+	"math"
 	"os"
 	"path/filepath"
 	"slices"
@@ -55,6 +56,7 @@ func (j *Journal) Start(settings []Setting) error {
 // Add appends a run: its values and its note. The note comes last: a full disk may cut the text anywhere, and a note
 // without values says that there are none.
 func (j *Journal) Add(r Record) error {
+	maps.DeleteFunc(r.Values, func(_ string, v float64) bool { return math.IsNaN(v) || math.IsInf(v, 0) })
 	var text strings.Builder
 	if len(r.Values) > 0 {
 		text.WriteString(r.ID() + " 1")

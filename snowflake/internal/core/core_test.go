@@ -96,6 +96,24 @@ func TestALimitStopsTheNextCall(t *testing.T) {
 	}
 }
 
+// The context of the call ends after another call has served it.
+func TestACallThatIsServedAndCanceledGivesItsIDsBack(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		g := mustNew(t, Config{Space: space(time.Millisecond)}, 0)
+		first, err := g.Next()
+		w, own := g.Lessee.current.Load(), &request{count: 44}
+		w.queueOf(0).add(own)
+		if _, served := w.serveAll(0, own, w.now()); !served {
+			t.Fatal("not served")
+		}
+		w.withdraw(0, own)
+		second, _ := g.Next()
+		if s := g.Stats(); err != nil || second != first+1 || s.Issued != 2 {
+			t.Errorf("%d, then %d, %v, %+v", first, second, err, s)
+		}
+	})
+}
+
 // countingClock is the clock of a testing/synctest bubble, and counts its sleeps.
 type countingClock struct {
 	bubbleClock

@@ -276,6 +276,10 @@ func fillParts[T ~int64](ctx context.Context, g *Generator, dst []T, step uint64
 // checkAll rejects a batch of several parts before the first of them if its last ID would be past the layout's end or
 // due after the deadline of ctx, even without other calls.
 func (g *Generator) checkAll(ctx context.Context, count uint64) error {
+	if ctx.Err() != nil {
+		return contextError(ctx)
+	}
+
 	w := g.Lessee.current.Load()
 	now, err := w.read()
 	if err != nil {

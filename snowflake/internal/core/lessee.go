@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"runtime"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -264,8 +265,11 @@ func (l *Lessee) count() (w *worker, last state, issued uint64) {
 			break
 		}
 
-		// A call that was preempted in between needs a processor, or its thread does.
-		time.Sleep(time.Duration(try) * time.Microsecond)
+		if try < 200 {
+			runtime.Gosched()
+		} else { // a call that was preempted in between needs a processor, or its thread does
+			time.Sleep(time.Millisecond)
+		}
 	}
 	return w, last, issued
 }

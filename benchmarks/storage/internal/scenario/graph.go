@@ -255,7 +255,11 @@ func (s *saver) inOneText(ctx context.Context) error {
 		}
 
 		keys := l.keys[:0]
-		if err := eachKey(rows, func(id any) { keys = append(keys, id) }); err != nil {
+		err = eachKey(rows, func(id any) { keys = append(keys, id) })
+		if err == nil && len(keys) != len(l.keys) {
+			err = fmt.Errorf("%d keys were returned, want %d", len(keys), len(l.keys))
+		}
+		if err != nil {
 			return err
 		}
 

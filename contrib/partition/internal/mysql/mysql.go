@@ -99,12 +99,15 @@ func (e Engine) set(ctx context.Context, conn *sql.Conn, t *engine.Table, lock s
 func getLock(ctx context.Context, conn *sql.Conn, t *engine.Table, lock string) error {
 	const query = "SELECT GET_LOCK(CONCAT('sqlflake/partition ', ?, ' ', " +
 		"LEFT(SHA2(CONCAT(LOWER(COALESCE(NULLIF(?, ''), DATABASE(), '')), CHAR(0), ?), 256), 24)), 0)"
-	var got bool // NULL, an error, if the server could not lock
+	var got sql.NullBool
 	err := conn.QueryRowContext(ctx, query, lock, t.Schema, strings.ToLower(t.Table)).Scan(&got)
-	if err != nil {
+
+	switch {
+	case err != nil:
 		return fmt.Errorf("GET_LOCK of %s for %v: %w", lock, t.Name, err)
-	}
-	if !got {
+	case !got.Valid:
+		return fmt.Errorf("GET_LOCK of %s for %v returned NULL: the server could not lock", lock, t.Name)
+	case !got.Bool:
 		return engine.ErrBusy
 	}
 	return nil
