@@ -196,7 +196,7 @@ func TestThePlaygroundShowsWhatGoSays(t *testing.T) {
 
 	for _, name := range snowflake.Presets() {
 		if layout := snowflake.MustPreset(name).String(); got.Presets[name] != layout {
-			t.Errorf("preset %s is %q, want %q", name, got.Presets[name], layout)
+			t.Errorf("page/playground.mjs has the preset %s as %q, want %q", name, got.Presets[name], layout)
 		}
 		delete(got.Presets, name)
 	}

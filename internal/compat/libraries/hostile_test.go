@@ -118,6 +118,7 @@ func given(b any) (id snowflake.ID, valid bool) {
 
 // outcome reads a value into a new box. It is bold if there is another value than the one given, and no error.
 func (f *foreign) outcome(read func(value, box any) error, to target, value any) (what string) {
+	_, _ = given(to.box(0)) // outside of the recover: a type that given lacks is no outcome
 	defer func() {
 		if p := recover(); p != nil {
 			what = bold + "panic" + bold

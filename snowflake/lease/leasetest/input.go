@@ -61,7 +61,7 @@ var inputTests = []test{
 var laterTests = []test{
 	{promise: "a namespace of a later version refuses Acquire and Extend, which is no loss", run: func(f *fixture) {
 		if f.settings.Require == nil {
-			f.Skip("Settings.Require is nil")
+			f.Skip("Settings.Require is nil: it is not tested that calls of a namespace of a later version are refused")
 		}
 		f.release(f.take(0, 0).Claim) // a takeover is refused as a new worker is
 		claim := f.take(1, 1).Claim
