@@ -421,6 +421,7 @@ func TestCreatedFindsNoKeysBelowTheLeastID(t *testing.T) {
 		for least, old := range map[snowflake.ID]string{oldKeys + 1: "", 0: "XYZ"} {
 			negative := strings.Repeat("-", len(old)/3)
 			plugin := gormplugin.New(hourly(layout), gormplugin.WithMinID(least))
+			equal(t, "MinID", plugin.MinID(), least)
 			db, _ := openWith(t, testdb.SQLite(t), plugin, &parcel{}, &label{})
 			must(t, db.Create([]parcel{{ID: -1, Name: "-"}, {ID: 1, Name: "X"}, {ID: 5_000_000, Name: "Y"}, {ID: oldKeys, Name: "Z"}}))
 			createParcels(t, db, 5)
@@ -445,6 +446,8 @@ func TestCreatedFindsNoKeysBelowTheLeastID(t *testing.T) {
 		plugin := gormplugin.New(hourly(), named, gormplugin.WithMinID(least))
 		wantError(t, on(t, testdb.SQLite(t)).Use(plugin), gormplugin.ErrOption, least.String())
 	}
+
+	equal(t, "MinID without a plugin", (*gormplugin.Plugin)(nil).MinID(), 0)
 
 	// With the sequence above the time the least ID of now is of the sequence 0.
 	for least, want := range map[snowflake.ID]error{1e12: nil, 1e16: gormplugin.ErrOption} {
