@@ -42,11 +42,13 @@ func BenchmarkNext(b *testing.B) {
 			}
 		})
 	}
+
 	b.Run("context", func(b *testing.B) {
 		for ctx := context.Background(); b.Loop(); {
 			sinkID, _ = fixed.NextContext(ctx)
 		}
 	})
+
 	b.Run("contended", func(b *testing.B) {
 		b.SetParallelism(4)
 		b.RunParallel(func(p *testing.PB) {
@@ -55,6 +57,7 @@ func BenchmarkNext(b *testing.B) {
 			}
 		})
 	})
+
 	b.Run("Stats", func(b *testing.B) {
 		for b.Loop() {
 			sinkStats = fixed.Stats()
@@ -79,10 +82,12 @@ func BenchmarkText(b *testing.B) {
 		id    snowflake.ID
 		buf   = make([]byte, 0, 32)
 	)
+
 	for i := range ids {
 		ids[i] = snowflake.ID(1e17 + random.Int64N(9e18))
 		texts[i], raw[i] = ids[i].String(), []byte(ids[i].String())
 	}
+
 	for name, run := range map[string]func(i int){
 		"Parse":      func(i int) { sinkID, _ = snowflake.Parse(texts[i]) },
 		"Scan":       func(i int) { _ = id.Scan(raw[i]) },

@@ -51,9 +51,11 @@ func (c *fakeClock) Sleep(ctx context.Context, d time.Duration) error {
 			return err
 		}
 	}
+
 	if err := ctx.Err(); err != nil {
 		return err
 	}
+
 	c.mu.Lock()
 	c.slept += d
 	c.sleeps++
@@ -169,9 +171,11 @@ func TestAStepBackOfTheWallClockIsCaughtUpWithWithoutAWait(t *testing.T) {
 			}
 			last = id
 		}
+
 		if _, after := clock.Slept(); after != sleeps {
 			t.Errorf("a step back of %v made %d calls wait", step, after-sleeps)
 		}
+
 		if s := g.Stats(); (s.Drift+step-caught).Abs() > time.Millisecond || s.Steps != 0 {
 			t.Errorf("after a step back of %v: %+v, want to have caught up with %v", step, s, caught)
 		}
@@ -186,12 +190,14 @@ func TestAWallClockThatStepsForwardIsFollowedWithinASecondOfUse(t *testing.T) {
 	if s := g.Stats(); s.Steps != 0 || s.Drift != 9*time.Millisecond {
 		t.Errorf("after 9 ms: %+v", s)
 	}
+
 	clock.Step(8 * time.Hour) // the laptop slept
 	clock.Advance(time.Second)
 	id := g.MustNext()
 	if at := g.Layout().Time(id); !at.Equal(clock.Now().Truncate(time.Millisecond)) {
 		t.Errorf("an ID of %v at %v", at, clock.Now())
 	}
+
 	if s := g.Stats(); s.Steps != 1 || s.Drift != 0 {
 		t.Errorf("%+v, want one step that was followed", s)
 	}
@@ -249,6 +255,7 @@ func TestAWallClockBeyondTheEndIsAnErrorUntilItIsCorrected(t *testing.T) {
 			wantNoID(t, g, snowflake.ErrTimeExhausted, clock.Now().UTC().Format(time.RFC3339Nano))
 			clock.Advance(100 * time.Millisecond)
 		}
+
 		clock.Step(-test.step)
 		if id, err := g.Next(); err != nil || id <= first {
 			t.Errorf("after the clock was set right: %d, %v, before %d", id, err, first)
@@ -283,10 +290,12 @@ func TestAStepIsFollowedOnceAlsoIfTheWorkerChangesMeanwhile(t *testing.T) {
 		clock.onNow = nil
 		mustMove(t, l, 2, 0, 1<<40)
 	}
+
 	p := l.Layout().Decompose(l.MustNext())
 	if behind := clock.Now().Sub(p.Time); p.Worker != 2 || behind > time.Second {
 		t.Errorf("an ID of worker %d is %v behind the clock", p.Worker, behind)
 	}
+
 	clock.Advance(2 * time.Second)
 	l.MustNext() // compares again
 	if s := l.Stats(); s.Steps != 1 || s.Drift != 0 {
@@ -305,23 +314,28 @@ func TestAFixedWorkerThatHasCaughtUpMayBeRestarted(t *testing.T) {
 		if err := g.Fill(t.Context(), ids); err != nil || ids[0] <= last {
 			t.Fatalf("Fill: %v, %d after %d", err, ids[0], last)
 		}
+
 		for _, id := range ids {
 			if seen[id] {
 				t.Fatalf("%d came twice", id)
 			}
 			seen[id] = true
 		}
+
 		last = ids[len(ids)-1]
 	}
+
 	next(g)
 	_, sleeps := clock.Slept()
 	for range 2_000 { // 1,000 s
 		clock.Advance(500 * time.Millisecond)
 		next(g)
 	}
+
 	if _, after := clock.Slept(); after != sleeps || g.Stats().Drift != 0 {
 		t.Errorf("%d calls waited, %+v", after-sleeps, g.Stats())
 	}
+
 	next(mustNew(t, 1, snowflake.WithClock(clock)))
 }
 
@@ -358,6 +372,7 @@ func TestACallBesideASlowerClockMakesNoOtherCallWait(t *testing.T) {
 		}
 		return 0
 	}))
+
 	clock.Advance(time.Second)
 	g.MustNext()
 	clock.Step(-20 * time.Second)
@@ -370,6 +385,7 @@ func TestACallBesideASlowerClockMakesNoOtherCallWait(t *testing.T) {
 		}()
 		<-read
 	}
+
 	g.MustNext()
 	if slept, _ := clock.Slept(); slept > 0 || calls != 3 {
 		t.Errorf("a call waited for %v, %d calls", slept, calls)

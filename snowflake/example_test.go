@@ -60,6 +60,7 @@ func ExampleNewLayout() {
 	if err != nil {
 		log.Fatal(err)
 	}
+
 	fmt.Println(layout)
 	fmt.Println(layout.MaxWorker()+1, "workers until", layout.End().Year())
 	// Output:
@@ -92,6 +93,7 @@ func ExampleDueError() {
 		fmt.Println(err)
 		return
 	}
+
 	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
 	defer cancel()
 	err = g.Fill(ctx, make([]snowflake.ID, 512_000)) // 128 are due each 10 ms

@@ -73,6 +73,7 @@ func TestIDsCarryTheirWorkerAndTheClocksTime(t *testing.T) {
 				t.Errorf("%v at %v: %v", l, clock.Now(), p)
 			}
 		}
+
 		if g.Worker() != l.MaxWorker() || g.Layout() != l {
 			t.Errorf("Worker() = %d, Layout() = %v", g.Worker(), g.Layout())
 		}
@@ -93,12 +94,15 @@ func TestViewsStampTheirFieldAndNeverCollide(t *testing.T) {
 		if p.Fields["type"] != want || p.Fields["region"] != 63 || p.Worker != 2 {
 			t.Fatalf("%v, want type %d in region 63", p, want)
 		}
+
 		bare := id &^ ((1<<14 - 1) << 5)
 		if ticks[bare] {
 			t.Fatalf("%d has the time and the sequence of another view's ID", id)
 		}
+
 		ticks[bare] = true
 	}
+
 	for _, test := range []struct {
 		field string
 		value int64
@@ -136,6 +140,7 @@ func TestGeneratorsForOneWorkerShareTheirState(t *testing.T) {
 			t.Errorf("generator %d for the same worker and bits has another state", i)
 		}
 	}
+
 	for i, g := range []*snowflake.Generator{
 		mustNew(t, 10, snowflake.WithLayout(l)),
 		mustNew(t, 9, snowflake.WithLayout(layoutOf("twitter"))),
@@ -145,6 +150,7 @@ func TestGeneratorsForOneWorkerShareTheirState(t *testing.T) {
 			t.Errorf("generator %d for another worker, layout or clock shares the state", i)
 		}
 	}
+
 	var last snowflake.ID
 	for range 1000 {
 		for _, g := range []*snowflake.Generator{a, b, mustNew(t, 9, snowflake.WithLayout(l))} {
@@ -155,6 +161,7 @@ func TestGeneratorsForOneWorkerShareTheirState(t *testing.T) {
 			last = id
 		}
 	}
+
 	if a.Stats().Issued != b.Stats().Issued || a.Stats().Issued < 3000 {
 		t.Errorf("Issued: %d and %d", a.Stats().Issued, b.Stats().Issued)
 	}
@@ -182,10 +189,12 @@ func TestFillIsOneStepForTheWholeBatch(t *testing.T) {
 		if ids[0] != -1 || ids[n+1] != -2 {
 			t.Fatalf("Fill of %d wrote beside the slice", n)
 		}
+
 		first := g.Layout().Decompose(ids[1])
 		if first.Sequence != 0 {
 			t.Fatalf("a batch of %d begins with %v", n, first)
 		}
+
 		for i, id := range ids[1 : n+1] {
 			p := g.Layout().Decompose(id)
 			if want := first.Time.Add(time.Duration(i/4096) * time.Millisecond); p.Sequence != int64(i%4096) || !p.Time.Equal(want) || p.Worker != 1 {
@@ -225,31 +234,38 @@ func TestAnObserverIsToldTheLengthOfEachWait(t *testing.T) {
 		for range 44 { // the lead and the clock's tick
 			g.MustNext()
 		}
+
 		if got, s := o.take(), g.Stats(); len(got) != 0 || s.Waits != 0 || s.Lead != 10*time.Millisecond {
 			t.Errorf("IDs that were due: %v, %+v", got, s)
 		}
+
 		g.MustNext()
 		if got, s := o.take(), g.Stats(); !slices.Equal(got, []snowflake.Wait{{Took: time.Millisecond}}) || s.Waits != 1 || s.Waited != time.Millisecond {
 			t.Errorf("the 45th ID: %v, %+v, want one wait of 1ms", got, s)
 		}
+
 		fill(t, g, 12)
 		if got, want := o.take(), []snowflake.Wait{{Took: 3 * time.Millisecond}}; !slices.Equal(got, want) {
 			t.Errorf("12 IDs at 4 a millisecond: %v, want %v", got, want)
 		}
+
 		ctx, cancel := context.WithCancel(t.Context())
 		time.AfterFunc(2*time.Millisecond, cancel)
 		wantMatch(t, g.Fill(ctx, make([]snowflake.ID, 40)), context.Canceled, "")
 		if got := o.take(); len(got) != 1 || got[0].Lease || got[0].Took != 2*time.Millisecond || !errors.Is(got[0].Err, context.Canceled) {
 			t.Errorf("a wait that was given up: %v", got)
 		}
+
 		if a := second.take(); len(a) != 3 {
 			t.Errorf("another observer: %v", a)
 		}
+
 		stop()
 		stop()
 		for range 60 {
 			g.MustNext()
 		}
+
 		if got, more := o.take(), second.take(); len(got) != 0 || len(more) == 0 || g.Stats().Waits < 2 {
 			t.Errorf("after stop: %v, the other one: %v, %+v", got, more, g.Stats())
 		}
@@ -271,15 +287,18 @@ func TestAStepOfTheWallClockDuringAWaitDoesNotProlongIt(t *testing.T) {
 			once.Do(func() { clock.Step(step) })
 			return nil
 		}
+
 		ids := fill(t, g, 4*3000) // three seconds
 		stats, sum := g.Stats(), time.Duration(0)
 		for _, got := range o.take() {
 			sum += got.Took
 		}
+
 		waited := stats.Waited - before.Waited
 		if waited <= 0 || waited > 3100*time.Millisecond || waited != sum || !slices.IsSorted(ids) {
 			t.Errorf("a step of %v: waited %v, observed %v", step, waited, sum)
 		}
+
 		if followed := step > 0; followed != (stats.Steps == 1) || followed != (stats.Drift.Abs() < time.Second) {
 			t.Errorf("a step of %v: %+v", step, stats)
 		}

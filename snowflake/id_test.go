@@ -28,15 +28,19 @@ func sampleIDs() []snowflake.ID {
 			ids = append(ids, snowflake.ID(v+d), snowflake.ID(-v-d))
 		}
 	}
+
 	for bit := range 63 {
 		around(1 << bit)
 	}
+
 	for power := int64(1e18); power > 0; power /= 10 {
 		around(power)
 	}
+
 	for head := range int64(923) { // all that are before the last 16 digits
 		ids = append(ids, snowflake.ID(head*1e16+1))
 	}
+
 	random := rand.New(rand.NewPCG(1, 2))
 	for shift := range 64 {
 		for range 200 {
@@ -44,6 +48,7 @@ func sampleIDs() []snowflake.ID {
 			ids = append(ids, id, -id)
 		}
 	}
+
 	return ids
 }
 
@@ -85,12 +90,14 @@ func FuzzIDJSON(f *testing.F) {
 		f.Add([]byte(text))
 		f.Add([]byte(`"` + text + `"`))
 	})
+
 	for _, text := range []string{
 		"null", "true", "[1]", `{"id":"1"}`, `"\u0031\u00320"`, `"\u003"`, `"`, ` "5" `, "1 2", " 5\n", `"\u002d5"`,
 		`"175928847299117\u00306\u0033"`,
 	} {
 		f.Add([]byte(text))
 	}
+
 	f.Fuzz(func(t *testing.T, data []byte) {
 		const before = 42
 		want, ok := snowflake.ID(before), false
@@ -107,20 +114,25 @@ func FuzzIDJSON(f *testing.F) {
 				want, ok = canonical(value.String())
 			}
 		}
+
 		id := snowflake.ID(before)
 		err := json.Unmarshal(data, &id)
 		if (err == nil) != ok {
 			t.Fatalf("Unmarshal(%q) = %d, %v, want success: %v", data, id, err, ok)
 		}
+
 		if !ok {
 			want = before
 		}
+
 		if id != want {
 			t.Fatalf("Unmarshal(%q) = %d, %v, want %d", data, id, err, want)
 		}
+
 		if text, err := json.Marshal(id); string(text) != strconv.Quote(id.String()) || err != nil {
 			t.Fatalf("%d is written as %s, %v", id, text, err)
 		}
+
 		_ = id.UnmarshalJSON(data) // must not panic on what is not JSON
 	})
 }
@@ -178,10 +190,12 @@ func TestScanRejectsOtherTypesNamesThemAndKeepsTheID(t *testing.T) {
 			t.Errorf("Scan(%T %v) = %d without an error", test.src, test.src, id)
 			continue
 		}
+
 		wantError(t, err.Error(), err, test.want)
 		if id != 42 {
 			t.Errorf("Scan(%T %v) changed the ID to %d on an error", test.src, test.src, id)
 		}
+
 		for _, word := range test.mentions {
 			if !strings.Contains(err.Error(), word) {
 				t.Errorf("Scan(%T %v): error %q does not mention %q", test.src, test.src, err, word)
@@ -245,6 +259,7 @@ func TestTextReadersTakeWhatStringPrintsAndElseKeepTheID(t *testing.T) {
 				t.Errorf("%s(%q) = %d, %v, want %d", name, text, id, err, want)
 			}
 		}
+
 		eachRefused(func(text string, want error) {
 			id := snowflake.ID(42)
 			err := read(&id, text)

@@ -50,6 +50,7 @@ func TestBadLayoutsAreRejectedWithTheValueAndTheLimit(t *testing.T) {
 			t.Errorf("NewLayout = %v, %v, want ErrLayout with %q", l, err, test.want)
 		}
 	}
+
 	wantMatch(t, panicOf(func() { snowflake.MustLayout(epoch2025, 0) }), snowflake.ErrLayout, "")
 }
 
@@ -80,6 +81,7 @@ func TestTheZeroLayoutIsRejectedOrSaysNothing(t *testing.T) {
 	if !l.Time(5).IsZero() || !l.End().IsZero() || l.String() != "" || l.WorkerField() != "" || len(l.Fields()) != 0 || l.MaxWorker() != 0 {
 		t.Errorf("the zero layout says %v %v %q", l.Time(5), l.End(), l)
 	}
+
 	if p := l.Decompose(5); !p.Time.IsZero() || p.Worker != 0 || p.Sequence != 0 || p.Fields != nil {
 		t.Errorf("Decompose(5) = %v", p)
 	}
@@ -92,12 +94,14 @@ func TestLayoutTextParsesBack(t *testing.T) {
 	if l.String() != want {
 		t.Errorf("String() = %q, want %q", l, want)
 	}
+
 	type config struct{ Layout snowflake.Layout }
 	text := must(json.Marshal(config{l}))
 	var back config
 	if err := json.Unmarshal(text, &back); err != nil || back.Layout != l {
 		t.Errorf("%s became %v, %v", text, back.Layout, err)
 	}
+
 	if err := json.Unmarshal([]byte(`{"Layout":""}`), &back); err != nil || back.Layout != (snowflake.Layout{}) {
 		t.Errorf("the empty text became %v, %v", back.Layout, err)
 	}
@@ -155,13 +159,16 @@ func FuzzParseLayout(f *testing.F) {
 			}
 			return
 		}
+
 		again, err := snowflake.ParseLayout(l.String())
 		if err != nil || again != l {
 			t.Errorf("%q gave %v, which gave %v, %v", text, l, again, err)
 		}
+
 		if end := l.End(); !end.After(l.Epoch()) {
 			t.Errorf("%v ends at %v, before its epoch", l, end)
 		}
+
 		l.Decompose(-1)
 	})
 }
@@ -252,18 +259,22 @@ func TestPresetsHaveTheirShape(t *testing.T) {
 		if l.Bits() != test.bits || l.MaxWorker()+1 != test.workers || l.MaxSequence()+1 != test.perTick {
 			t.Errorf("%s: %d bits, %d workers, %d a tick, want %+v", test.name, l.Bits(), l.MaxWorker()+1, l.MaxSequence()+1, test)
 		}
+
 		if end := l.End().Format(time.RFC3339Nano); end != test.end {
 			t.Errorf("%s: End() = %s, want %s", test.name, end, test.end)
 		}
+
 		for _, text := range []string{test.name, l.String()} {
 			if parsed, err := snowflake.ParseLayout(text); parsed != l || err != nil {
 				t.Errorf("ParseLayout(%q) = %v, %v, want %v", text, parsed, err, l)
 			}
 		}
 	}
+
 	if got := snowflake.Presets(); !slices.Equal(got, names) {
 		t.Errorf("Presets() = %v, want %v", got, names)
 	}
+
 	functions := []snowflake.Layout{snowflake.Default(), snowflake.Clustered(), snowflake.Scattered()}
 	for i, name := range names[:len(functions)] {
 		if functions[i] != layoutOf(name) {

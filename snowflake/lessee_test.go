@@ -115,9 +115,11 @@ func everyIDLiesBelowTheHorizon(t *testing.T, layout snowflake.Layout) {
 			last = position(t, g, id)
 			n++
 		}
+
 		if n != 5*perTick {
 			t.Errorf("%d IDs below a horizon 5 ticks ahead", n)
 		}
+
 		wantMatch(t, g.Fill(context.Background(), make([]snowflake.ID, 1)), snowflake.ErrLeaseStalled, "")
 		horizon += 5
 		l.Extend(horizon)
@@ -137,16 +139,20 @@ func TestAMoveStartsAtTheOldHorizonAndAboveAllThatWasIssued(t *testing.T) {
 	if err != nil || tickOf(t, g, id) != tickOf(t, g, last)+1 || g.Worker() != 4 {
 		t.Errorf("after the move: %v, %v, worker %d, before it %v", g.Layout().Decompose(id), err, g.Worker(), g.Layout().Decompose(last))
 	}
+
 	mustMove(t, l, 5, now+50, now+100)
 	if id, err = g.Next(); err != nil || tickOf(t, g, id) < now+50 {
 		t.Errorf("started at %d, below the old horizon %d: %v", tickOf(t, g, id), now+50, err)
 	}
+
 	if s := g.Stats(); s.Issued != 40_002 {
 		t.Errorf("%+v, want 40,002 issued by three workers", s)
 	}
+
 	for worker, from := range map[int64]int64{-1: 0, 1024: 0, 7: -1} {
 		wantMatch(t, l.Move(worker, from, now+100), snowflake.ErrFieldRange, "")
 	}
+
 	if g.Worker() != 5 {
 		t.Errorf("a move that failed changed the worker to %d", g.Worker())
 	}
@@ -177,6 +183,7 @@ func TestAStepForwardWaitsForConfirmation(t *testing.T) {
 	if tick := mustTick(t, l); tick != before+2000 || l.Stats().Drift != 24*time.Hour {
 		t.Errorf("the clock went on by %d ticks, %+v", tick-before, l.Stats())
 	}
+
 	confirmed = true
 	clock.Advance(2 * time.Second)
 	if tick := mustTick(t, l); tick != before+4000+86_400_000 {
@@ -260,6 +267,7 @@ func TestChangingWorkersMixNothing(t *testing.T) {
 		horizons[worker] = max(from, now) + 5
 		mustMove(t, l, worker, from, horizons[worker])
 	}
+
 	move(0)
 	go func() {
 		defer close(done)
@@ -273,6 +281,7 @@ func TestChangingWorkersMixNothing(t *testing.T) {
 			}
 		}
 	}()
+
 	ids := storm(t, g, 8, 100_000, 50)
 	close(stop)
 	<-done
@@ -293,6 +302,7 @@ func TestIssuedNeverDecreasesWhileTheWorkerChanges(t *testing.T) {
 			l.MustNext()
 		}
 	})
+
 	for last := uint64(0); !done.Load(); {
 		issued := l.Stats().Issued
 		if issued < last {
@@ -301,6 +311,7 @@ func TestIssuedNeverDecreasesWhileTheWorkerChanges(t *testing.T) {
 		}
 		last = issued
 	}
+
 	wg.Wait()
 }
 
@@ -313,11 +324,13 @@ func TestAWithdrawnWorkerIssuesNothingUntilTheNextMove(t *testing.T) {
 	for range 2 {
 		l.Withdraw()
 	}
+
 	l.Extend(now + 1000)
 	wantNoID(t, l.Generator, snowflake.ErrLeaseStalled, "")
 	if issued := l.Stats().Issued; issued != 1 || l.Worker() != 3 {
 		t.Errorf("%d IDs issued by worker %d, want 1 by 3", issued, l.Worker())
 	}
+
 	mustMove(t, l, 3, now, now+100)
 	if id := l.MustNext(); tickOf(t, l.Generator, id) <= tickOf(t, l.Generator, first) {
 		t.Errorf("%d after %d, want a later tick", id, first)
@@ -380,6 +393,7 @@ func TestCloseTellsTheFirstTickThatIsUnused(t *testing.T) {
 				t.Errorf("%s: %d, want %d", what, next, test.next)
 			}
 		}
+
 		wantMatch(t, l.Move(4, now+2000, now+3000), ended, "")
 		l.Extend(now + 5000)
 		wantNoID(t, l.Generator, ended, "")
@@ -402,6 +416,7 @@ func TestCloseCountsWhatCallsAreWaitingFor(t *testing.T) {
 		<-let
 		return nil
 	}
+
 	go func() {
 		id, err := g.Next()
 		if err != nil {
@@ -409,6 +424,7 @@ func TestCloseCountsWhatCallsAreWaitingFor(t *testing.T) {
 		}
 		drawn <- id
 	}()
+
 	<-waiting
 	next := l.Close(errors.New("ended"))
 	close(let)

@@ -81,15 +81,18 @@ func TestACallOfAShortLeadDoesNotHoldUpThoseOfALongOne(t *testing.T) {
 	for long.Stats().Lead < lead {
 		long.MustNext()
 	}
+
 	ctx, cancel := context.WithCancel(t.Context())
 	var wg sync.WaitGroup
 	wg.Go(func() {
 		wantMatch(t, errOf(short.NextContext(ctx)), context.Canceled, "")
 	})
+
 	for range 10 {
 		// Behind the other call this would take so long that the other one is served.
 		fill(t, long, 40)
 	}
+
 	cancel()
 	wg.Wait()
 }
@@ -109,6 +112,7 @@ func TestIDsThatAreGivenBackGoToTheFirstWaitingCall(t *testing.T) {
 					wg.Go(func() { _ = g.Fill(ctx, make([]snowflake.ID, min(44, 1+43*i))) })
 					synctest.Wait()
 				}
+
 				time.Sleep(sleep * time.Millisecond)
 				var waiting snowflake.ID
 				wg.Go(func() { waiting = g.MustNext() })
@@ -117,6 +121,7 @@ func TestIDsThatAreGivenBackGoToTheFirstWaitingCall(t *testing.T) {
 					cancel()
 					synctest.Wait()
 				}
+
 				later := g.MustNext()
 				wg.Wait()
 				if later < waiting {
@@ -137,6 +142,7 @@ func TestIDsThatAreGivenBackLateGoToTheFirstWaitingCall(t *testing.T) {
 			wg.Go(func() { _ = g.Fill(ctx, make([]snowflake.ID, 40_000)) })
 			synctest.Wait()
 		}
+
 		time.Sleep(10 * time.Second)
 		var waiting snowflake.ID
 		wg.Go(func() { waiting = g.MustNext() })
@@ -160,6 +166,7 @@ func TestAQueueBehindALongLeadEndsWithItsLease(t *testing.T) {
 		for range 11 {
 			wg.Go(func() { _ = l.Fill(t.Context(), make([]snowflake.ID, 4096*10_000/8)) })
 		}
+
 		synctest.Wait()
 		closed := errors.New("closed")
 		wg.Go(func() {
@@ -168,6 +175,7 @@ func TestAQueueBehindALongLeadEndsWithItsLease(t *testing.T) {
 				t.Errorf("a call that waits: %v after %v", err, time.Since(came))
 			}
 		})
+
 		synctest.Wait()
 		l.Close(closed)
 		wg.Wait()
@@ -190,6 +198,7 @@ func TestACallBehindAQueueOfAClosedLeaseIsNeverDue(t *testing.T) {
 				}
 			})
 		}
+
 		synctest.Wait()
 		l.Close(nil)
 		cancel()
@@ -220,6 +229,7 @@ func TestOneQueueHasCallsInsideAndOutsideOfABubble(t *testing.T) {
 		go fill(ctx, outside)
 		<-clock
 	}
+
 	synctest.Test(t, func(t *testing.T) {
 		ctx, end := context.WithCancel(t.Context())
 		defer end()

@@ -151,6 +151,7 @@ func TestARandomStartSpreadsRemainders(t *testing.T) {
 			last = id
 			counts[int64(id)%16]++
 		}
+
 		for remainder := range int64(16) { // 10,000 with a standard deviation of 97
 			if n := counts[remainder]; n < 9600 || n > 10_400 {
 				t.Errorf("%g a second: id %% 16 is %d %d times", rate, remainder, n)
@@ -171,11 +172,13 @@ func TestARandomStartKeepsBursts(t *testing.T) {
 				t.Errorf("%d IDs after an idle second took %v", n, d)
 			}
 		}
+
 		latest := mustNew(t, 2, since1999(), snowflake.WithRandom(func(limit uint64) uint64 { return limit - 1 }))
 		time.Sleep(time.Second)
 		for start := time.Now(); time.Since(start) == 0; {
 			latest.MustNext()
 		}
+
 		if n := latest.Stats().Issued; n != 40_962 { // the last one waited
 			t.Errorf("%d calls from the last sequence of a tick on, want 40962", n)
 		}
@@ -193,6 +196,7 @@ func TestARandomStartKeepsTheRateOfTheCeiling(t *testing.T) {
 		total, _ := clock.Slept()
 		return total
 	}
+
 	// The first tick is not whole.
 	if with, without := slept(seeded()), slept(); with < without || with > without+time.Millisecond {
 		t.Errorf("250,000 IDs took %v, without the option %v", with, without)

@@ -116,11 +116,13 @@ func TestIDsPrintWhatStrconvPrintsAndNothingBehindIt(t *testing.T) {
 		if id.String() != want || string(marshaled) != want || err != nil || back != id || errParse != nil {
 			t.Fatalf("%s: String %q, MarshalText %q, %v, Parse %d, %v", want, id.String(), marshaled, err, back, errParse)
 		}
+
 		buf := []byte("........................................")
 		got, err := id.AppendText(buf[: 2 : 2+len(want)])
 		if string(got) != ".."+want || err != nil || &got[0] != &buf[0] {
 			t.Fatalf("AppendText of %s = %q, %v, in place: %v", want, got, err, &got[0] == &buf[0])
 		}
+
 		if behind := buf[len(got):]; strings.Trim(string(behind), ".") != "" {
 			t.Fatalf("AppendText of %s wrote %q behind the text", want, behind)
 		}
@@ -165,9 +167,11 @@ func TestParseErrorsKeepFortyBytesOfInput(t *testing.T) {
 			if err := read(want); !errors.As(err, &parseError) || len(err.Error()) > 250 {
 				t.Fatalf("%s of %d bytes: error %.300v, want a short *ParseError", name, length, err)
 			}
+
 			if length > 40 {
 				want = want[:37] + "..."
 			}
+
 			if parseError.Input != want {
 				t.Errorf("%s of %d bytes: Input has %d bytes: %q", name, length, len(parseError.Input), parseError.Input)
 			}
@@ -229,6 +233,7 @@ func TestEncodingsRejectOtherTextAndMoreThan64Bits(t *testing.T) {
 		for _, in := range []string{"", zero, text[1:], text[:len(text)-1], zero + text, text + zero, text + text, text + "\n"} {
 			rejected[in] = snowflake.ErrSyntax
 		}
+
 		text = e.format(1)
 		for at := range text {
 			for c := range 256 {
@@ -237,9 +242,11 @@ func TestEncodingsRejectOtherTextAndMoreThan64Bits(t *testing.T) {
 				}
 			}
 		}
+
 		if id, err := e.parse(e.digits(largest)); id != -1 || err != nil {
 			t.Errorf("%s: 2^64-1 is read as %d, %v, want -1", e.name, id, err)
 		}
+
 		rejected[e.digits(limit)] = snowflake.ErrRange
 		rejected[e.digits(new(big.Int).Add(limit, big.NewInt(12345)))] = snowflake.ErrRange
 		// All first characters that are too large, before the smallest digits and before the largest.
@@ -249,6 +256,7 @@ func TestEncodingsRejectOtherTextAndMoreThan64Bits(t *testing.T) {
 				rejected[string(c)+strings.Repeat(digit, e.length-1)] = snowflake.ErrRange
 			}
 		}
+
 		for in, want := range rejected {
 			id, err := e.parse(in)
 			wantError(t, e.name+" of "+strconv.Quote(in), err, want)

@@ -44,21 +44,26 @@ func TestEveryIDOfSmallLayoutsKeepsItsOrderAndParts(t *testing.T) {
 			if back, err := l.Compose(parts); back != id || err != nil {
 				t.Fatalf("%v: Compose(Decompose(%d)) = %d, %v", l, id, back, err)
 			}
+
 			if tick, _ := l.Field(id, snowflake.FieldTime); !l.Start(tick).Equal(parts.Time) || parts.Time.Before(periodOf(l, last)) {
 				t.Fatalf("%v: the time of %d is before that of %d", l, id, id-1)
 			}
+
 			last = parts.Time
 			if l.Period() > l.Tick() { // Field returns both parts of the time
 				continue
 			}
+
 			var packed snowflake.ID
 			for _, f := range l.Fields() {
 				packed = packed<<f.Bits | snowflake.ID(must(l.Field(id, f.Name)))
 			}
+
 			if packed != id {
 				t.Fatalf("%v: the fields of %d make %d", l, id, packed)
 			}
 		}
+
 		if !last.Add(l.Tick()).Equal(l.End()) {
 			t.Errorf("%v: the last tick ends at %v, End() = %v", l, last.Add(l.Tick()), l.End())
 		}
@@ -77,15 +82,18 @@ func TestBoundsAreExactForEveryInstantOfSmallLayouts(t *testing.T) {
 		for at := l.Epoch().Add(-l.Tick()); !at.After(l.End().Add(l.Tick())); at = at.Add(l.Tick()) {
 			instants = append(instants, at.Add(-1), at, at.Add(1), at.Add(l.Tick()/2))
 		}
+
 		timeFirst := l.Fields()[0].Name == snowflake.FieldTime
 		for _, from := range instants {
 			if timeFirst {
 				checkMinAt(t, l, from)
 			}
+
 			for _, to := range instants {
 				if from.After(to) {
 					continue
 				}
+
 				ranges, mask, times, err := l.MaskedRanges(from, to)
 				noError(t, err)
 				lo, hi, err := l.Range(from, to)
@@ -97,6 +105,7 @@ func TestBoundsAreExactForEveryInstantOfSmallLayouts(t *testing.T) {
 				case !inside && timeFirst && (err != nil || ranges[0] != snowflake.Range{Lo: lo, Hi: hi}):
 					t.Fatalf("%v: Range(%v, %v) = %d, %d, %v, want %v", l, from, to, lo, hi, err, ranges)
 				}
+
 				at := 0
 				for id := range snowflake.ID(1) << l.Bits() {
 					for at < len(ranges) && id >= ranges[at].Hi {
@@ -118,12 +127,14 @@ func checkMinAt(t *testing.T, l snowflake.Layout, at time.Time) {
 	if at.Before(l.Epoch()) {
 		want = snowflake.ErrBeforeEpoch
 	}
+
 	for id := range snowflake.ID(1) << l.Bits() {
 		if start := periodOf(l, l.Time(id)); !at.Before(start) && at.Before(start.Add(l.Period())) {
 			lowest, want = id, nil
 			break
 		}
 	}
+
 	if id, err := l.MinAt(at); id != lowest || !errors.Is(err, want) {
 		t.Fatalf("%v: MinAt(%v) = %d, %v, want %d, %v", l, at, id, err, lowest, want)
 	}
@@ -149,6 +160,7 @@ func TestBoundsThatCanNotBeAreErrors(t *testing.T) {
 	shard := func(bits int) snowflake.Layout {
 		return snowflake.MustLayout(epoch2025, time.Millisecond, fields("shard", bits, "time", 10, "sequence", 12)...)
 	}
+
 	for _, test := range []struct {
 		layout      snowflake.Layout
 		from        time.Time
@@ -209,6 +221,7 @@ func TestValidateRejectsWhatNoGeneratorIssued(t *testing.T) {
 			}
 		}
 	})
+
 	noError(t, snowflake.Default().Validate(mustNew(t, 0).MustNext()))
 }
 
@@ -234,6 +247,7 @@ func TestComposeRejectsWhatDoesNotFit(t *testing.T) {
 			t.Errorf("Compose(%v) = %d, %v, want %v with %q", test.parts, id, err, test.is, test.want)
 		}
 	}
+
 	_, err := l.Compose(snowflake.Parts{Time: epoch2025, Worker: 31, Sequence: 4095, Fields: others{"datacenter": 31}})
 	noError(t, err)
 }
@@ -272,18 +286,21 @@ func follows(l, old snowflake.Layout, until time.Time) (from time.Time, ok bool)
 			greatest = id
 		}
 	}
+
 	from = until
 	for id := range snowflake.ID(1) << l.Bits() {
 		if t := l.Time(id); id <= greatest && !t.Before(from) {
 			from = t.Add(l.Tick())
 		}
 	}
+
 	var first time.Time
 	for id := range snowflake.ID(1) << l.Bits() {
 		if t := l.Time(id); !t.Before(from) && (first.IsZero() || t.Before(first)) {
 			first = t
 		}
 	}
+
 	return first, !first.IsZero()
 }
 
@@ -295,6 +312,7 @@ func TestFollowsIsTheFirstMomentWithoutAnEqualOrSmallerID(t *testing.T) {
 		if pairs%17 == 0 {
 			old = l
 		}
+
 		for _, until := range []time.Time{
 			old.Epoch().Add(-time.Second), old.Epoch(), old.Epoch().Add(time.Nanosecond),
 			old.Start(random.Int64N(1 << old.Bits())).Add(time.Duration(random.IntN(2)) * time.Microsecond), old.End(),
@@ -311,6 +329,7 @@ func TestFollowsIsTheFirstMomentWithoutAnEqualOrSmallerID(t *testing.T) {
 			}
 		}
 	}
+
 	if never == 0 || never == pairs {
 		t.Errorf("%d of %d pairs never follow", never, pairs)
 	}

@@ -41,6 +41,7 @@ func storm(t *testing.T, g *snowflake.Generator, goroutines, total, maxBatch int
 				if err != nil {
 					t.Error(err)
 				}
+
 				after := g.NowTick() + g.LeadTicks()
 				for _, id := range ids {
 					at, tick := position(t, g, id), tickOf(t, g, id)
@@ -50,16 +51,20 @@ func storm(t *testing.T, g *snowflake.Generator, goroutines, total, maxBatch int
 					}
 					last = at
 				}
+
 				for returned := highest.Load(); returned < last; returned = highest.Load() {
 					highest.CompareAndSwap(returned, last)
 				}
+
 				own = append(own, ids...)
 			}
+
 			mu.Lock()
 			defer mu.Unlock()
 			all = append(all, own...)
 		})
 	}
+
 	wg.Wait()
 	slices.Sort(all)
 	for i, id := range all[1:] {
@@ -67,6 +72,7 @@ func storm(t *testing.T, g *snowflake.Generator, goroutines, total, maxBatch int
 			t.Fatalf("%d was issued twice", id)
 		}
 	}
+
 	return all
 }
 
@@ -90,6 +96,7 @@ func TestNoIDComesTwiceNorOutOfOrderNorOutOfTime(t *testing.T) {
 	if os.Getenv("SNOWFLAKE_TEST_LONG") != "" {
 		total = 50_000_000
 	}
+
 	for i, procs := range []int{1, 2, 8} {
 		t.Run(fmt.Sprintf("GOMAXPROCS=%d", procs), func(t *testing.T) {
 			defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(procs))
@@ -125,6 +132,7 @@ func TestAProcessStartsAboveAllThatADeadOneCanHaveLedTo(t *testing.T) {
 				if err != nil || first <= last {
 					t.Fatalf("%v, lead %v: the ID after restart %d is %d, %v, before it %d", l, lead, restart, first, err, last)
 				}
+
 				burst := (lead/l.Tick()+1)*time.Duration(l.MaxSequence()+1) - 1
 				ids := fill(t, g, int(min(burst, 20_000)))
 				// It might as well have issued all of the last tick that it may lead to.
@@ -134,6 +142,7 @@ func TestAProcessStartsAboveAllThatADeadOneCanHaveLedTo(t *testing.T) {
 				}); err != nil {
 					t.Fatal(err)
 				}
+
 				if ids[len(ids)-1] > last {
 					t.Fatalf("%v, lead %v: %d is beyond the lead, %d", l, lead, ids[len(ids)-1], last)
 				}
@@ -169,6 +178,7 @@ func TestTheEndOfTimeIsAnErrorForEver(t *testing.T) {
 			if clock.Now().Before(l.Epoch()) {
 				clock = newFakeClock(l.Epoch())
 			}
+
 			g := mustNew(t, l.MaxWorker(), snowflake.WithLayout(l), snowflake.WithClock(clock))
 			var last snowflake.ID
 			at := int64(-1) // its position
@@ -185,17 +195,20 @@ func TestTheEndOfTimeIsAnErrorForEver(t *testing.T) {
 					last, at = id, position(t, g, id)
 				}
 			}
+
 			final := snowflake.Parts{Time: l.End().Add(-1), Worker: l.MaxWorker()}
 			final.Sequence = (l.FirstSequence(final.Time, final.Worker) + l.MaxSequence()) % (l.MaxSequence() + 1)
 			want, err := l.Compose(final)
 			if last != want || err != nil {
 				t.Errorf("the last ID is %d, want %d, %v", last, want, err)
 			}
+
 			for range 3 {
 				wantNoID(t, g, snowflake.ErrTimeExhausted, l.End().Format(time.RFC3339Nano))
 				wantMatch(t, g.Fill(context.Background(), make([]snowflake.ID, 5)), snowflake.ErrTimeExhausted, "")
 				clock.Advance(3 * l.Tick())
 			}
+
 			clock.Advance(time.Minute)
 			wantMatch(t, errOf(snowflake.New(0, snowflake.WithLayout(l), snowflake.WithClock(clock))), snowflake.ErrTimeExhausted, "")
 			if s := g.Stats(); s.Remaining != 0 {

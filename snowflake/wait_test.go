@@ -35,9 +35,11 @@ func TestALongQueueIsServedInTheOrderInWhichItCame(t *testing.T) {
 				} else if round > 0 && i%2 == 1 {
 					end = time.Duration(random.IntN(1500)) * time.Millisecond
 				}
+
 				if round > 0 && i > 150 {
 					time.Sleep(time.Duration(random.IntN(12)) * time.Millisecond)
 				}
+
 				came := time.Now()
 				ctx, cancel := context.WithCancel(t.Context())
 				time.AfterFunc(end, cancel)
@@ -50,12 +52,15 @@ func TestALongQueueIsServedInTheOrderInWhichItCame(t *testing.T) {
 					}
 					firsts[i] = ids[0]
 				})
+
 				synctest.Wait()
 			}
+
 			wg.Wait()
 			if d := time.Since(start); round == 0 && d > 230*11*time.Millisecond {
 				t.Errorf("225 callers took %v: some waited for those that were canceled", d)
 			}
+
 			served, last := 0, 0
 			for i, id := range firsts {
 				if id != 0 && id < firsts[last] {
@@ -64,6 +69,7 @@ func TestALongQueueIsServedInTheOrderInWhichItCame(t *testing.T) {
 					served, last = served+1, i
 				}
 			}
+
 			if issued := g.Stats().Issued; issued != uint64(served)*44 {
 				t.Errorf("round %d: Stats counts %d issued, want %d", round, issued, served*44)
 			}
@@ -82,11 +88,13 @@ func TestAWaitEndsWithItsContextAndLeavesTheGeneratorUsable(t *testing.T) {
 		if !errors.Is(err, context.Canceled) || !errors.Is(err, cause) {
 			t.Errorf("Fill: %v, want the context's error and its cause", err)
 		}
+
 		for _, id := range ids {
 			if id != 0 {
 				t.Fatalf("a batch that failed holds %d", id)
 			}
 		}
+
 		issued := g.Stats().Issued
 		if _, err := g.Next(); err != nil || issued != 0 || g.Stats().Issued != 1 {
 			t.Errorf("after it: %v, %d and %d issued", err, issued, g.Stats().Issued)
@@ -104,6 +112,7 @@ func TestContextsThatAreDoneTakeNothing(t *testing.T) {
 			wantMatch(t, errOf(g.NextContext(done)), context.Canceled, "")
 			wantMatch(t, g.Fill(done, make([]snowflake.ID, n)), context.Canceled, "")
 		}
+
 		if next, err := g.Next(); next != first+1 || err != nil {
 			t.Errorf("the ID after %d is %d, %v", first, next, err)
 		}
@@ -126,6 +135,7 @@ func TestDeadlinesBeforeTheLastIDIsDueTakeNothing(t *testing.T) {
 			}
 			cancel()
 		}
+
 		if next, err := g.Next(); next != first+1 || err != nil || time.Since(start) != 0 {
 			t.Errorf("the ID after %d is %d, %v, %v later", first, next, err, time.Since(start))
 		}
@@ -148,6 +158,7 @@ func TestCancelledWaitsDoNotPushTheOthersBack(t *testing.T) {
 			stop.Stop()
 			cancel()
 		}
+
 		start := time.Now()
 		if _, err := g.Next(); err != nil || time.Since(start) > 11*time.Millisecond {
 			t.Errorf("a call with nobody before it waited %v, %v", time.Since(start), err)
@@ -171,11 +182,13 @@ func TestTheQueueIsBounded(t *testing.T) {
 			}
 			previous = cancel
 		}
+
 		previous()
 		wg.Wait()
 		if lead := g.Stats().Lead; lead > 10*time.Millisecond+time.Second+11*time.Millisecond {
 			t.Errorf("the state is %v ahead of the clock", lead)
 		}
+
 		start := time.Now()
 		if _, err := g.Next(); err != nil || time.Since(start) > 2*time.Second {
 			t.Errorf("the next call waited %v, %v", time.Since(start), err)
@@ -207,6 +220,7 @@ func TestAClockThatDoesNotSleepEndsTheWait(t *testing.T) {
 			cancel()
 			return errAwake
 		}
+
 		g := mustNew(t, 0, slow(), snowflake.WithClock(clock))
 		id, err := g.NextContext(ctx) // the start fence waits
 		cancel()
@@ -225,11 +239,13 @@ func TestThePatienceIsCountedByTheClockOfTheGenerator(t *testing.T) {
 		if slept, _ := clock.Slept(); !errors.Is(err, snowflake.ErrLeaseStalled) || slept != time.Minute || time.Since(start) != 0 {
 			t.Errorf("%v after %v, and %v in real time", err, slept, time.Since(start))
 		}
+
 		// The horizon rises when the patience ends.
 		clock.onSleep = func() error {
 			mustMove(t, l, 1, 0, 1<<40)
 			return nil
 		}
+
 		l.MustNext()
 		l.Withdraw()
 		broken := errors.New("no alarm clock")
@@ -252,6 +268,7 @@ func TestALongWaitEndsWithinASecondOfAStepForward(t *testing.T) {
 		stepped = true
 		return nil
 	}
+
 	fill(t, g, 40_000)
 	if slept, _ := clock.Slept(); !stepped || slept-before > 1100*time.Millisecond {
 		t.Errorf("waited %v", slept-before)
@@ -273,18 +290,22 @@ func TestGeneratorsDoNotCrossTheBorderOfABubble(t *testing.T) {
 				t.Errorf("inside: %d, %v, want the error of another bubble", id, err)
 			}
 		}
+
 		wantMatch(t, errOf(snowflake.New(500)), snowflake.ErrBeforeEpoch, "") // in the year 2000
 		time.Sleep(30 * 365 * 24 * time.Hour)
 		inside = mustNew(t, 500)
 		if share(inside, outside) {
 			t.Error("a generator in the bubble shares the state of one outside")
 		}
+
 		if id := inside.MustNext(); snowflake.Default().Time(id).Year() < 2029 {
 			t.Errorf("inside: %d", id)
 		}
 	})
+
 	if id, err := inside.Next(); id != 0 || !isForeign(err) {
 		t.Errorf("outside: %d, %v, want the error of another bubble", id, err)
 	}
+
 	outside.MustNext()
 }

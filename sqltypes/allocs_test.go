@@ -43,6 +43,7 @@ func TestArrayOf1000IDsTakesFewAllocations(t *testing.T) {
 	for i := range ids {
 		ids[i] = 1234567890123456789 + snowflake.ID(i)<<12
 	}
+
 	value, err := ids.Value()
 	noError(t, err)
 	text := value.(string)
@@ -87,6 +88,7 @@ func TestTypedAllocatesOnlyWhatItReturns(t *testing.T) {
 			t.Errorf("%s: %v allocations, error %v", name, n, err)
 		}
 	}
+
 	// encoding/json adds the same as for an ID, if it can append the text.
 	typed, plain := id, id.SnowflakeID()
 	want := testing.AllocsPerRun(100, func() { keep.bytes, _ = json.Marshal(&plain) })

@@ -52,21 +52,26 @@ func TestArrayReadsWhatItWrites(t *testing.T) {
 	if got := (idArray{}).GormDataType(); got != "bigint[]" {
 		t.Errorf("GormDataType() = %q, want bigint[]", got)
 	}
+
 	for _, test := range someArrays {
 		value, err := test.array.Value()
 		if want := any(test.text); err != nil || test.array != nil && value != want || test.array == nil && value != nil {
 			t.Errorf("Value of %#v = %T %v, %v, want %v", test.array, value, value, err, want)
 		}
+
 		numbers := "[]" // also for NULL: null would be a row
 		if test.array != nil {
 			numbers = "[" + test.text[1:len(test.text)-1] + "]"
 		}
+
 		if got := test.array.JSONNumbers(); got != numbers {
 			t.Errorf("JSONNumbers of %v = %s, want %s", test.array, got, numbers)
 		}
+
 		if value == nil {
 			continue
 		}
+
 		image := binaryImage(test.array)
 		for _, src := range []any{test.text, []byte(test.text), image, string(image)} {
 			if got, err := scanArray(src); !sameArray(got, test.array) || err != nil {
@@ -90,10 +95,12 @@ func TestArrayCopiesArrays(t *testing.T) {
 				}
 			}
 		}
+
 		if err := array.Scan(&array); !sameArray(array, want) || err != nil {
 			t.Errorf("Scan of itself = %#v, %v", array, err)
 		}
 	}
+
 	for _, src := range []any{nil, (*idArray)(nil)} {
 		if got, err := scanArray(src); got != nil || err != nil {
 			t.Errorf("Scan(nil %T) = %#v, %v, want nil", src, got, err)
@@ -121,6 +128,7 @@ func TestArrayRejectsOtherText(t *testing.T) {
 			}
 		}
 	}
+
 	for _, src := range []any{1.5, snowflake.ID(1), []string{"1"}, []any{int64(1)}, []int64{1}, [1]int64{1}} {
 		if got, err := scanArray(src); got != nil || !errors.Is(err, snowflake.ErrType) {
 			t.Errorf("Scan(%T) = %#v, %v, want nil and %v", src, got, err, snowflake.ErrType)
@@ -163,11 +171,13 @@ func TestArrayHasTheJSONOfASliceOfIDs(t *testing.T) {
 			t.Errorf("Unmarshal(%s) = %#v, %v", text, got, err)
 		}
 	}
+
 	var got idArray
 	err := json.Unmarshal([]byte(" [ 9007199254740993 , \"5\",\n-5, \"\\u0031\" ] "), &got)
 	if want := (idArray{9007199254740993, 5, -5, 1}); !sameArray(got, want) || err != nil {
 		t.Errorf("read %v, %v, want %v", got, err, want)
 	}
+
 	var numbers sqltypes.Array[int64] // an element without UnmarshalJSON
 	if err := json.Unmarshal([]byte("[1,-2]"), &numbers); !sameArray(numbers, []int64{1, -2}) || err != nil {
 		t.Errorf("read %v, %v", numbers, err)
@@ -204,14 +214,17 @@ func TestArrayOfTypedIsNumbersInsideAndTextsOutside(t *testing.T) {
 	if value != "{1234567890123456789,0,-5}" || err != nil || array.JSONNumbers() != "[1234567890123456789,0,-5]" {
 		t.Errorf("Value = %v, %v, JSONNumbers %s", value, err, array.JSONNumbers())
 	}
+
 	text, err := json.Marshal(array)
 	if string(text) != `["user_128GGYHYYK08N","user_0000000000000","user_FZZZZZZZZZZZV"]` || err != nil {
 		t.Errorf("Marshal = %s, %v", text, err)
 	}
+
 	got := userArray{42}
 	if err := json.Unmarshal(text, &got); !sameArray(got, array) || err != nil {
 		t.Errorf("read back as %d, %v", got, err)
 	}
+
 	seven := userArray{7}
 	for _, test := range []struct {
 		src  any
@@ -231,6 +244,7 @@ func TestArrayOfTypedIsNumbersInsideAndTextsOutside(t *testing.T) {
 			t.Errorf("Scan(%T %q) = %d, %v, want %d, %v", test.src, test.src, got, err, test.want, test.err)
 		}
 	}
+
 	for in, want := range map[string]error{
 		`["user_0000000000007","order_0000000000007"]`: sqltypes.ErrPrefix,
 		`[7]`:                         snowflake.ErrType,
@@ -357,6 +371,7 @@ func TestArrayAllocatesNothingForAForgedHeader(t *testing.T) {
 			t.Errorf("%s: read %d elements, %v", name, len(got), err)
 		}
 	}
+
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
 	_, _ = scanArray(words(1, 0, int8OID, math.MaxInt32, 1))

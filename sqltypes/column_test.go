@@ -251,14 +251,17 @@ func TestNull(t *testing.T) {
 			{src: uint64(math.MaxUint64), err: snowflake.ErrRange},
 		},
 	})
+
 	if null == sqltypes.NullFrom(0) || sqltypes.NullFrom(0).IsZero() || !null.IsZero() || null.String() != "" {
 		t.Errorf("NULL is %+v, the ID 0 is %+v", null, sqltypes.NullFrom(0))
 	}
+
 	value, err := null.Value()
 	text, textErr := null.MarshalText()
 	if value != nil || text == nil || len(text) > 0 || err != nil || textErr != nil {
 		t.Errorf("NULL is written as %v, %v and %q, %v", value, err, text, textErr)
 	}
+
 	a, b := sqltypes.NullFrom(42), sqltypes.NullFrom(42)
 	if err := errors.Join(a.UnmarshalText(nil), b.UnmarshalParam("")); a != null || b != null || err != nil {
 		t.Errorf("the empty text is read as %+v, %+v, %v", a, b, err)
@@ -271,6 +274,7 @@ func TestNullInJSON(t *testing.T) {
 		Hidden sqltypes.Null `json:"hidden,omitzero"`
 		Quoted sqltypes.Null `json:"quoted,string"` //nolint:staticcheck // without effect, and harmless where it is written
 	}
+
 	for want, in := range map[string]node{
 		`{"parent":null,"quoted":null}`:            {},
 		`{"parent":"0","hidden":"0","quoted":"5"}`: {sqltypes.NullFrom(0), sqltypes.NullFrom(0), sqltypes.NullFrom(5)},
@@ -300,6 +304,7 @@ func TestTextReadsNothingElseInTheColumn(t *testing.T) {
 			}
 		}
 	}
+
 	// The comment of Text warns of it.
 	decimal := snowflake.ID(1234567890123)
 	var text sqltypes.Text
@@ -343,6 +348,7 @@ func TestBSONDoublesAreRejected(t *testing.T) {
 			t.Errorf("%s reads a double: %v", name, err)
 		}
 	}
+
 	if null != (sqltypes.Null{}) || typed != 0 || strict != 0 {
 		t.Errorf("after the error they are %v, %d, %d", null, typed, strict)
 	}
@@ -376,12 +382,15 @@ func TestStrictReadsNoJSONNumberAndSaysWhy(t *testing.T) {
 			t.Errorf("%s is read as %d, %v, want %s", text, in.ID, err, want)
 		}
 	}
+
 	in := struct {
 		ID sqltypes.Strict `json:",string"` // structs of older programs have it
 	}{}
+
 	if err := json.Unmarshal([]byte(`{"ID":7}`), &in); err == nil || in.ID != 0 {
 		t.Errorf("with the option string, 7 is read as %d, %v", in.ID, err)
 	}
+
 	// Version 1 of encoding/json removes the quotes, and the ID is an error.
 	if err := json.Unmarshal([]byte(`{"ID":"7"}`), &in); (err == nil) != (in.ID == 7) || err != nil && in.ID != 0 {
 		t.Errorf(`with the option string, "7" is read as %d, %v`, in.ID, err)

@@ -21,6 +21,7 @@ func FuzzColumn(f *testing.F) {
 	} {
 		f.Add(column)
 	}
+
 	f.Fuzz(func(t *testing.T, column string) {
 		fuzzColumn[sqltypes.Text](t, column)
 		if len(column) != 16 { // 16 bytes, which Value does not write
@@ -61,14 +62,17 @@ func checkArray(t *testing.T, array idArray, err error) {
 		}
 		return
 	}
+
 	value, err := array.Value()
 	noError(t, err)
 	if again, err := scanArray(value); err != nil || !sameArray(again, array) {
 		t.Fatalf("%#v is written as %v and read as %#v, %v", array, value, again, err)
 	}
+
 	if array == nil {
 		return
 	}
+
 	if again, err := scanArray(binaryImage(array)); err != nil || !sameArray(again, array) {
 		t.Fatalf("the image of %#v is read as %#v, %v", array, again, err)
 	}
@@ -85,6 +89,7 @@ func FuzzArrayBinary(f *testing.F) {
 	} {
 		f.Add(image)
 	}
+
 	f.Fuzz(func(t *testing.T, image []byte) {
 		before := bytes.Clone(image)
 		array, err := scanArray(image)
@@ -92,9 +97,11 @@ func FuzzArrayBinary(f *testing.F) {
 		if !bytes.Equal(image, before) {
 			t.Fatal("Scan changed its source")
 		}
+
 		if err != nil || len(array) == 0 || image[0] != 0 || !bytes.Equal(image[8:12], words(int8OID)) {
 			return
 		}
+
 		want := binaryImage(array)
 		copy(want[4:8], image[4:8])     // the flag
 		copy(want[16:20], image[16:20]) // the first subscript
@@ -173,6 +180,7 @@ func FuzzTypedJSON(f *testing.F) {
 	} {
 		f.Add([]byte(text))
 	}
+
 	f.Fuzz(func(t *testing.T, data []byte) {
 		id := userID(42)
 		err := id.UnmarshalJSON(data)
@@ -182,6 +190,7 @@ func FuzzTypedJSON(f *testing.F) {
 			}
 			return
 		}
+
 		if err != nil {
 			wantOneReason(t, "UnmarshalJSON", err)
 			if id != 0 {
@@ -189,10 +198,12 @@ func FuzzTypedJSON(f *testing.F) {
 			}
 			return
 		}
+
 		text := string(data)
 		if text[0] == '"' && json.Unmarshal(data, &text) != nil {
 			t.Fatalf("%q is read as %d", data, id)
 		}
+
 		if text != id.String() {
 			t.Fatalf("%q is read as %d, which prints %q", data, id, id)
 		}

@@ -163,14 +163,17 @@ func TestColumnsHaveTheirColumnsInGORM(t *testing.T) {
 		ID   sqltypes.Text
 		UUID uuidkey.ID
 	}
+
 	type sized struct {
 		ID     sqltypes.Text `gorm:"size:13"`
 		Parent *uuidkey.ID
 	}
+
 	type tagged struct { // not for PostgreSQL
 		ID     sqltypes.Text `gorm:"type:char(13);size:13"`
 		Parent *uuidkey.ID   `gorm:"type:char(36);size:36"`
 	}
+
 	want := map[string]map[any][]string{
 		"sqlite": {
 			&plain{}: {"text", "uuid"}, &sized{}: {"text", "uuid"}, &tagged{}: {"char(13)", "char(36)"},
@@ -183,11 +186,13 @@ func TestColumnsHaveTheirColumnsInGORM(t *testing.T) {
 			&tagged{}: {"char(13)", "char(36)"},
 		},
 	}
+
 	testdb.Each(t, func(t *testing.T, target testdb.Target) {
 		for model, types := range want[target.Name] {
 			if _, ok := model.(*tagged); target.IsMySQL() && !ok {
 				continue // MySQL has no type uuid
 			}
+
 			db, log := openGORM(t, target, model)
 			columns, err := db.Migrator().ColumnTypes(model)
 			noError(t, err)
@@ -196,9 +201,11 @@ func TestColumnsHaveTheirColumnsInGORM(t *testing.T) {
 					t.Errorf("%T: %s is %s, want %s", model, column.Name(), got, types[i])
 				}
 			}
+
 			if key, _ := columns[0].PrimaryKey(); !key {
 				t.Errorf("%T has no primary key", model)
 			}
+
 			wantNoMigration(t, db, log, model)
 		}
 	})
@@ -223,6 +230,7 @@ func TestNullIsAnOptionalForeignKeyInGORM(t *testing.T) {
 				t.Errorf("parent_id is a %s, nullable %v, want a bigint that may be NULL", name, nullable)
 			}
 		}
+
 		// All three databases enforce the foreign key, so 0 instead of NULL would be an error.
 		root := branch{Children: []branch{{}, {}}}
 		noError(t, db.Create(&root).Error)
@@ -231,6 +239,7 @@ func TestNullIsAnOptionalForeignKeyInGORM(t *testing.T) {
 		if leaf.ParentID != sqltypes.NullFrom(leaf.Parent.ID) || root.Children[0].ParentID != sqltypes.NullFrom(root.ID) {
 			t.Errorf("the foreign keys are not set: %+v, %+v", leaf, root)
 		}
+
 		var roots []branch
 		noError(t, db.Where("parent_id IS NULL").Preload("Children.Parent").Order("id").Find(&roots).Error)
 		if len(roots) != 2 || len(roots[0].Children) != 2 || len(roots[1].Children) != 1 || roots[0].ParentID.Valid ||
@@ -253,10 +262,12 @@ func TestArrayIsABigintArrayColumnInGORM(t *testing.T) {
 	if name, _ := columns[1].ColumnType(); name != "bigint[]" {
 		t.Errorf("the column is a %s, want bigint[]", name)
 	}
+
 	var teams, got []team
 	for i, test := range someArrays {
 		teams = append(teams, team{ID: snowflake.ID(i + 1), Members: test.array})
 	}
+
 	noError(t, db.Create(&teams).Error)
 	noError(t, db.Order("id").Find(&got).Error)
 	if !reflect.DeepEqual(got, teams) { // nil and empty differ

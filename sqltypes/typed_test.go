@@ -63,12 +63,14 @@ func TestTyped(t *testing.T) {
 			"order_04W86BB0G4007", "use_04W86BB0G4007", "users_04W86BB0G4007", "my_user_04W86BB0G4007", "user_user_04W86BB0G4007",
 		},
 	}
+
 	test.badJSON = map[error][]string{
 		snowflake.ErrType: {`7`, `0`, `-5`, `1.5e3`, `true`, `false`, `[]`, `{"id":7}`},
 		// encoding/json does not pass these.
 		snowflake.ErrSyntax: {``, `"`, `"\x"`, `tru`, `nul`},
 		sqltypes.ErrPrefix:  {`"order\u005f04W86BB0G4007"`, `order_04W86BB0G4007`},
 	}
+
 	test.scans = []scanTest[userID]{
 		{src: uint64(7), want: 7},
 		{src: nil, err: snowflake.ErrNull, message: "snowflake: NULL is not an ID: use *sqltypes.Typed or sql.Null[sqltypes.Typed] for a column that may be NULL"},
@@ -86,11 +88,13 @@ func TestTyped(t *testing.T) {
 		},
 		{src: "007", err: snowflake.ErrSyntax, message: `snowflake: string "007" is not an ID: a number starts without a zero`},
 	}
+
 	testColumn(t, test)
 	id, want := userID(175928847299117063), "user_04W86BB0G4007"
 	if text, err := id.AppendText([]byte("id=")); string(text) != "id="+want || err != nil {
 		t.Errorf("AppendText of %d = %q, %v, want %q", id, text, err, "id="+want)
 	}
+
 	if got := fmt.Sprintf("%v %s %d", id, id, id); got != want+" "+want+" 175928847299117063" {
 		t.Errorf("fmt prints %q", got)
 	}
@@ -113,6 +117,7 @@ func TestTypedInAJSONObject(t *testing.T) {
 		Note   sqltypes.Typed[noteKind] `json:"note,string"`
 		Likes  map[userID]int           `json:"likes"`
 	}
+
 	editor := userID(2)
 	in := post{Author: 1, Editor: &editor, Quoted: 3, Note: 4, Likes: map[userID]int{5: 6}}
 	text, err := json.Marshal(in)
@@ -122,9 +127,11 @@ func TestTypedInAJSONObject(t *testing.T) {
 	if string(text) != want || err != nil || json.Unmarshal(text, &got) != nil || !reflect.DeepEqual(got, in) {
 		t.Errorf("Marshal = %s, %v, want %s, read back as %+v", text, err, want, got)
 	}
+
 	if err := json.Unmarshal([]byte(`"\u0075ser\u005f04W86BB0G4007"`), &editor); editor != 175928847299117063 || err != nil {
 		t.Errorf("with escapes: %d, %v", editor, err)
 	}
+
 	for _, text := range []string{
 		`{"editor":"order_0000000000001"}`, `{"quoted":"order_0000000000001"}`, `{"quoted":"true_0000000000001"}`,
 		`{"likes":{"order_0000000000001":1}}`,
@@ -221,13 +228,16 @@ func testBadKind[K sqltypes.Kind](t *testing.T) {
 			t.Errorf("error %d is %v, want one that names the type and the prefix", i, err)
 		}
 	}
+
 	if id != 0 || string(appended) != "id=" {
 		t.Errorf("after errors the ID is %d, and %q was appended", id, appended)
 	}
+
 	printed := sqltypes.Typed[K](7).String()
 	if !strings.HasPrefix(printed, "!(sqltypes_test.") || !strings.HasSuffix(printed, "Kind)_0000000000007") {
 		t.Errorf("printed as %q", printed)
 	}
+
 	// The database does not see the prefix.
 	value, err := sqltypes.Typed[K](7).Value()
 	if scanErr := id.Scan(value); value != int64(7) || err != nil || scanErr != nil || id != 7 {

@@ -27,6 +27,7 @@ func TestOpenRefusesClocksThatAreOff(t *testing.T) {
 			}
 			mustClose(t, l)
 		}
+
 		store := killed(lease.NewMemory(nil))
 		ahead := mustOpen(t, store, lease.WithWindow(5*time.Minute), lease.WithWorkers(0, 0))
 		mustClose(t, ahead)
@@ -113,6 +114,7 @@ func TestAStepForwardIsFollowedIfTheStoresClockConfirmsIt(t *testing.T) {
 				if test.too {
 					server.wall.Store(int64(test.step))
 				}
+
 				time.Sleep(lease.DefaultWindow)
 				mustNext(t, l)
 				time.Sleep(time.Second)
@@ -243,6 +245,7 @@ func known(t *testing.T, window time.Duration, more ...lease.Option) *altered {
 		}
 		return store.Store.Extend(ctx, c, horizon, ttl)
 	})
+
 	mustClose(t, mustOpen(t, store, append(more, lease.WithWindow(window))...))
 	until = time.Now().Add(time.Hour)
 	return &altered{Store: store}
@@ -270,6 +273,7 @@ func TestAWindowIsShortenedUntilTheNamespaceAllowsIt(t *testing.T) {
 						reports++
 					}
 				}))
+
 				least, most := c.first-c.layout.Tick(), c.first+2*c.layout.Tick()+10*time.Millisecond
 				wantTime(t, "to the horizon", time.Until(l.Status().Horizon), least, most)
 				time.Sleep(59 * time.Minute)
@@ -277,6 +281,7 @@ func TestAWindowIsShortenedUntilTheNamespaceAllowsIt(t *testing.T) {
 				if reports != 1 {
 					t.Errorf("%d reports, want one", reports)
 				}
+
 				time.Sleep(2 * time.Minute)
 				wantTime(t, "to the horizon after an hour", time.Until(l.Status().Horizon), 20*time.Second, 2*time.Minute)
 			})
@@ -311,6 +316,7 @@ func TestARepeatedExtensionAsksForNoMoreIfItIsShortened(t *testing.T) {
 			}
 			return store.Store.Extend(ctx, c, horizon, ttl)
 		})
+
 		mustClose(t, mustOpen(t, store, lease.WithWindow(12*time.Second)))
 	})
 }
@@ -334,6 +340,7 @@ func TestAnExtensionWithTheTokenBeforeIsShortened(t *testing.T) {
 			confirmed++
 			return time.Now(), nil
 		})
+
 		time.Sleep(time.Minute)
 		store.extend.Store(nil)
 		_ = l.Close(context.Background())
@@ -355,6 +362,7 @@ func TestAfterAFailureAShortWindowIsExtendedInTime(t *testing.T) {
 			}
 			return store.Store.Extend(ctx, c, horizon, ttl)
 		})
+
 		for range 100 {
 			mustNext(t, l)
 			time.Sleep(50 * time.Millisecond)

@@ -28,6 +28,7 @@ func watched(t *testing.T) (s *altered, copyExtends func()) {
 		}
 		return now, err
 	})
+
 	return s, func() {
 		own := *claim.Load()
 		own.Next = leasetest.NewToken()
@@ -54,9 +55,11 @@ func TestALeaseThatWasCopiedStopsBelowItsHorizon(t *testing.T) {
 					mustNext(t, l)
 					time.Sleep(time.Millisecond)
 				}
+
 				if left := time.Until(horizon); left < 4*time.Second || events.kinds()[1] != lease.Lost {
 					t.Fatalf("%v, %v before the horizon, want the loss half a window before", events.kinds(), left)
 				}
+
 				wantErr(t, "Next", errOf(l.Generator().Next()), test.want)
 				wantErr(t, "Ready", l.Ready(), test.want)
 			})
@@ -101,6 +104,7 @@ func TestIDsDoNotStopIfEverySecondExtensionIsLost(t *testing.T) {
 				_, err := store.Store.Extend(ctx, c, horizon, ttl)
 				return time.Time{}, errors.Join(errLostReply, err)
 			})
+
 			l := mustOpen(t, store, lease.WithPatience(0), lease.WithWorkers(0, 0))
 			for range 1000 {
 				time.Sleep(time.Second)

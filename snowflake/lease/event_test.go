@@ -55,6 +55,7 @@ func (r *recorder) wantCalls(t *testing.T, call string, n, failed int) {
 			}
 		}
 	}
+
 	if n != 0 || failed != 0 {
 		t.Errorf("%s: %d calls less than wanted, %d of them failed", call, n, failed)
 	}
@@ -133,6 +134,7 @@ func TestTheFiguresOfALossAreThoseOfItsEvents(t *testing.T) {
 		if failures == 0 {
 			t.Error("no extension has failed")
 		}
+
 		wantFigures(t, "the thief", thief, 1, 1, 0)
 		store.setDown(false)
 		time.Sleep(time.Minute)

@@ -33,15 +33,18 @@ func ExampleLease_Ready() {
 	if err != nil {
 		panic(err)
 	}
+
 	ask := func(path string) int {
 		w := httptest.NewRecorder()
 		probes(l).ServeHTTP(w, httptest.NewRequest(http.MethodGet, path, http.NoBody))
 		return w.Code
 	}
+
 	fmt.Println(ask("/readyz"), ask("/livez"))
 	if err := l.Close(ctx); err != nil { // the process is about to end
 		panic(err)
 	}
+
 	fmt.Println(ask("/readyz"), ask("/livez"))
 	// Output:
 	// 200 200

@@ -24,6 +24,7 @@ func ExampleOpen() {
 	if err != nil {
 		panic(err)
 	}
+
 	id, err := l.Generator().Next()
 	fmt.Println(l.Generator().Worker(), l.Generator().Layout().Decompose(id).Worker, err)
 	if err := l.Close(ctx); err != nil { // gives the worker back

@@ -64,13 +64,16 @@ func (f *faulty) call(method string, do func() error) error {
 	if lost {
 		f.lose[method]--
 	}
+
 	f.mu.Unlock()
 	if down {
 		return errDown
 	}
+
 	if err := do(); !lost {
 		return err
 	}
+
 	return errLostReply
 }
 

@@ -101,6 +101,7 @@ func TestHealthyFailsOnlyWhenTheLeaseHasEndedByItself(t *testing.T) {
 				} else {
 					copyExtends()
 				}
+
 				time.Sleep(time.Minute)
 				wantErr(t, "Healthy", l.Healthy(), test.want)
 				wantErr(t, "Ready", l.Ready(), test.want)
@@ -202,6 +203,7 @@ func TestTheLastTwoYearsAreInTheLogTheEventAndReady(t *testing.T) {
 					t.Errorf("%v left: %s: %s", c.left, what, text)
 				}
 			}
+
 			store := newFaulty(lease.NewMemory(time.Now))
 			var log strings.Builder
 			var events recorder
@@ -211,9 +213,11 @@ func TestTheLastTwoYearsAreInTheLogTheEventAndReady(t *testing.T) {
 			if end := l.Generator().Layout().End().Format("layout_end=2006-01-02"); !strings.Contains(log.String(), end) {
 				t.Errorf("the log has no %s: %s", end, &log)
 			}
+
 			if warned := strings.Contains(log.String(), "level=WARN"); warned != (c.says != "") || (events.events[0].Err != nil) != warned {
 				t.Errorf("%v left: %s%+v", c.left, &log, events.events[0])
 			}
+
 			must(t, errors.Join(l.Ready(), l.Healthy()))
 			store.setDown(true)
 			time.Sleep(lease.DefaultWindow + time.Second)
@@ -222,6 +226,7 @@ func TestTheLastTwoYearsAreInTheLogTheEventAndReady(t *testing.T) {
 			if c.says == "" {
 				check("Ready", l.Ready().Error())
 			}
+
 			store.setDown(false)
 			mustClose(t, l)
 			if err := l.Ready(); !errors.Is(err, lease.ErrClosed) || strings.Contains(err.Error(), "ends") {
@@ -244,6 +249,7 @@ func TestAWarningOfTheStoreIsReportedAndDoesNotHideTheEnd(t *testing.T) {
 			if err := events.events[0].Err; !errors.Is(err, limited) || strings.Contains(err.Error(), "in 0 days") != (left == time.Hour) {
 				t.Error(err)
 			}
+
 			if !strings.Contains(log.String(), "level=WARN") || !strings.Contains(log.String(), limited.Error()) {
 				t.Errorf("log: %s", &log)
 			}
@@ -274,6 +280,7 @@ func TestANamespaceOfALaterVersionStopsAProcessAtItsHorizon(t *testing.T) {
 		require := store.(interface {
 			Require(namespace, version string)
 		}).Require
+
 		require(lease.DefaultNamespace, "2")
 		horizon := l.Status().Horizon
 		wantTime(t, "ready", probed(t, l), lease.DefaultWindow/2, 11*time.Second)
@@ -281,13 +288,16 @@ func TestANamespaceOfALaterVersionStopsAProcessAtItsHorizon(t *testing.T) {
 		if err := probe(t, l); !errors.Is(err, snowflake.ErrLeaseStalled) || !errors.As(err, &later) || later.Version != "2" {
 			t.Errorf("at the horizon: %v, want ErrLeaseStalled and a *VersionError", err)
 		}
+
 		if e := entry(t, store, l.Status().Worker); l.Status().Horizon != horizon || e.Epoch != 1 {
 			t.Errorf("the horizon was %v and is %v; the row is %+v", horizon, l.Status().Horizon, e)
 		}
+
 		start := time.Now()
 		if _, err := lease.Open(t.Context(), store, options(t)...); !errors.As(err, &later) || time.Since(start) > 0 {
 			t.Errorf("Open: %v after %v, want a *VersionError at once", err, time.Since(start))
 		}
+
 		require(lease.DefaultNamespace, "") // as in a way back
 		wantTime(t, "not ready", probed(t, l, snowflake.ErrLeaseStalled), 0, lease.DefaultWindow)
 	})

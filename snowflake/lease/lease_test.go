@@ -138,9 +138,11 @@ func TestALeaseIsTakenExtendedAndGivenBack(t *testing.T) {
 				t.Fatalf("at %v the horizon is %v", time.Now(), horizon)
 			}
 		}
+
 		if n := store.count("extend"); n < 54 || n > 68 {
 			t.Errorf("%d extensions in 60 halves of a window", n)
 		}
+
 		status := l.Status()
 		if e := entry(t, store, 0); !e.Held || e.Epoch != 1 || e.Holder.Version != "v1.2.3" || e.Holder.PID == 0 ||
 			!status.Held || status.Worker != 0 || status.Epoch != 1 {
@@ -150,15 +152,18 @@ func TestALeaseIsTakenExtendedAndGivenBack(t *testing.T) {
 		} else if at, ok := (leasestore.Entry{Layout: "another one", Horizon: 1}).HorizonTime(); ok || !at.IsZero() {
 			t.Errorf("the horizon under an unknown layout is %v", at)
 		}
+
 		mustClose(t, l)
 		mustClose(t, l) // no second release
 		after := g.Layout().Time(last).Add(time.Millisecond)
 		if e := entry(t, store, 0); e.Held || !g.Layout().Start(e.Horizon).Equal(after) || store.count("release") != 1 {
 			t.Errorf("after Close: %+v, %d releases, the last ID is of the tick before %v", e, store.count("release"), after)
 		}
+
 		if got := l.Status(); got.Held || !got.Horizon.Equal(after) {
 			t.Errorf("status after Close: %+v", got)
 		}
+
 		wantErr(t, "after Close", errOf(g.Next()), lease.ErrClosed)
 		events.want(t, lease.Acquired, lease.Released)
 	})
@@ -212,9 +217,11 @@ func TestALostWorkerIsReplaced(t *testing.T) {
 		if err != nil || id <= last || l.Generator().Worker() != 1 || l.Status().Worker != 1 {
 			t.Errorf("after the loss: %d, %v, worker %d", id, err, l.Generator().Worker())
 		}
+
 		if at := l.Generator().Layout().Time(last); !at.Before(horizon) {
 			t.Errorf("the old owner issued at %v, the new one from %v on", at, horizon)
 		}
+
 		synctest.Wait() // the call above returns once there is a worker, which may be before the hook is called
 		events.want(t, lease.Acquired, lease.Failed, lease.Lost, lease.Acquired)
 		for _, e := range events.events {
@@ -235,15 +242,18 @@ func TestWithoutTheStoreItServesUntilTheHorizonAndRecovers(t *testing.T) {
 				t.Errorf("Left is %v, want %v", got, want)
 			}
 		}
+
 		store.setDown(true)
 		horizon := l.Status().Left
 		if horizon < 10*time.Second || horizon > 10*time.Second+20*time.Millisecond {
 			t.Errorf("at the start: %v, want the window and the lead", horizon)
 		}
+
 		for range 4 {
 			mustNext(t, l)
 			time.Sleep(time.Second)
 		}
+
 		left(horizon - 4*time.Second)
 		time.Sleep(horizon - 4*time.Second - time.Millisecond)
 		left(time.Millisecond)
@@ -258,12 +268,14 @@ func TestWithoutTheStoreItServesUntilTheHorizonAndRecovers(t *testing.T) {
 		if s := l.Status(); s.Failures == 0 || !s.Held {
 			t.Errorf("%+v", s)
 		}
+
 		time.AfterFunc(30*time.Second, func() { store.setDown(false) })
 		must(t, errOf(l.Generator().NextContext(within(t, time.Hour))))
 		wantTime(t, "NextContext", time.Since(start), 30*time.Second, 45*time.Second)
 		if s := l.Status(); s.Failures != 0 || s.Epoch != 1 || s.Left < time.Second {
 			t.Errorf("%+v", s)
 		}
+
 		mustClose(t, l)
 		left(0)
 	})
@@ -307,6 +319,7 @@ func TestLostRepliesLoseNothing(t *testing.T) {
 		if entries, err := memory.List(t.Context(), ""); err != nil || len(entries) != 1 || entries[0].Epoch != 1 {
 			t.Errorf("%+v, %v: an acquisition was repeated", entries, err)
 		}
+
 		mustNext(t, l)
 		// It does not wait for the horizon of its own extension.
 		wantTime(t, "the wait for the first ID", time.Since(start), 0, 8*time.Second)
@@ -340,11 +353,13 @@ func TestReserveGivesAUsedWorkerBackOrSaysThatItDidNot(t *testing.T) {
 		if after := entry(t, memory, worker); after != before {
 			t.Errorf("a used worker was %+v and is %+v", before, after)
 		}
+
 		isFree := func(what string, err error) {
 			t.Helper()
 			wantErr(t, what, err, lease.ErrNoWorker)
 			wantFree(t, memory, worker)
 		}
+
 		store.blind = true
 		store.granting(func(leasestore.Request, *leasestore.Grant) { cancel() })
 		store.release.set(func(ctx context.Context, c leasestore.Claim, horizon int64) error {
@@ -353,11 +368,13 @@ func TestReserveGivesAUsedWorkerBackOrSaysThatItDidNot(t *testing.T) {
 			}
 			return store.Store.Release(ctx, c, horizon)
 		})
+
 		isFree("a context that ends after the acquisition", l.Reserve(ctx, worker, "orders"))
 		store.release.set(func(context.Context, leasestore.Claim, int64) error { return errDown })
 		if err := l.Reserve(t.Context(), worker, "orders"); !errors.Is(err, errDown) || errors.Is(err, lease.ErrNoWorker) {
 			t.Errorf("a release that fails: %v, want that error alone", err)
 		}
+
 		store.release.set(store.Store.Release)
 		isFree("once more", l.Reserve(t.Context(), worker, "orders"))
 	})

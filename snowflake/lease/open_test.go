@@ -26,19 +26,23 @@ func TestOpenWaitsForAWorkerAsLongAsItsContext(t *testing.T) {
 		for range 4 {
 			all = append(all, mustOpen(t, store))
 		}
+
 		workers := map[int64]bool{}
 		for _, l := range all {
 			workers[l.Generator().Worker()] = true
 		}
+
 		if len(workers) != 4 {
 			t.Errorf("four leases hold %v", workers)
 		}
+
 		ctx := within(t, time.Minute)
 		_, err := lease.Open(ctx, store, options(t)...)
 		var none *lease.NoWorkerError
 		if !errors.As(err, &none) || !errors.Is(err, lease.ErrNoWorker) || !errors.Is(err, context.DeadlineExceeded) || none.Last != 3 {
 			t.Errorf("Open: %v, want a NoWorkerError and the deadline", err)
 		}
+
 		time.AfterFunc(30*time.Second, func() { mustClose(t, all[2]) })
 		unsure := newFaulty(store)
 		unsure.loseNext("acquire", 1) // an answer after a failure counts
@@ -70,6 +74,7 @@ func TestOpenReturnsAFinalErrorOfAnExtensionAtOnce(t *testing.T) {
 		store.extend.set(func(context.Context, leasestore.Claim, int64, time.Duration) (time.Time, error) {
 			return time.Time{}, lease.ErrOption // the store is unusable, which only an extension shows
 		})
+
 		var events recorder
 		_, err := lease.Open(t.Context(), store, options(t, lease.WithObserver(events.hook))...)
 		wantErr(t, "Open", err, lease.ErrOption)
@@ -92,6 +97,7 @@ func TestOpenSaysWhatItWaitedForIfItsContextEndsDuringACall(t *testing.T) {
 			}
 			return store.Acquire(ctx, r)
 		})
+
 		err := errOf(lease.Open(ctx, hanging, options(t, lease.WithWorkers(0, 0))...))
 		wantErr(t, "Open", err, context.DeadlineExceeded)
 		wantErr(t, "Open", err, lease.ErrNoWorker)
@@ -145,6 +151,7 @@ func TestCloseGivesBackAWorkerThatIsNotInUseYet(t *testing.T) {
 		if !entry(t, memory, 1).Held {
 			t.Fatal("worker 1 is not held")
 		}
+
 		time.AfterFunc(time.Second, func() { close(block) })
 		mustClose(t, l)
 		if e := entry(t, memory, 1); e.Held || e.Epoch != 1 || e.Horizon != 0 { // as it was granted, since no ID was issued
@@ -167,6 +174,7 @@ func TestAWorkerIsGivenBackIfItsAcquisitionWasCutOff(t *testing.T) {
 			_, err := faulty.Acquire(context.WithoutCancel(ctx), r)
 			return leasestore.Grant{}, errors.Join(ctx.Err(), err)
 		})
+
 		first := mustOpen(t, store, lease.WithWorkers(0, 0))
 		mustNext(t, first)
 		mustClose(t, first)
@@ -178,6 +186,7 @@ func TestAWorkerIsGivenBackIfItsAcquisitionWasCutOff(t *testing.T) {
 		if e := entry(t, memory, 0); e.Held || e.Epoch != 2 || e.Horizon != before.Horizon {
 			t.Errorf("after Open: %+v, before it %+v", e, before)
 		}
+
 		l := mustOpen(t, store, lease.WithWorkers(0, 1))
 		faulty.robbed(t)
 		calls.Store(100)
@@ -218,10 +227,12 @@ func TestCloseCanBeRepeatedAfterAFailureAndTellsTheTruth(t *testing.T) {
 			wantErr(t, "Close", l.Close(ended), context.DeadlineExceeded, "lease: release worker 0")
 			wantTime(t, "Close", time.Since(start), time.Second, time.Second)
 		}
+
 		close(block)
 		for range 2 {
 			wantErr(t, "Close when the store answers", l.Close(ended), nil)
 		}
+
 		tick := l.Generator().Layout().Decompose(last).Time
 		if e := entry(t, memory, 0); e.Held || !l.Generator().Layout().Start(e.Horizon).Equal(tick.Add(time.Millisecond)) {
 			t.Errorf("after Close: %+v, the last ID is of %v", e, tick)
@@ -280,6 +291,7 @@ func TestALeaseEndsWhenItsStoreIsClosed(t *testing.T) {
 			<-ctx.Done()
 			return nil, ctx.Err()
 		}
+
 		store.extend.set(func(ctx context.Context, c leasestore.Claim, horizon int64, ttl time.Duration) (time.Time, error) {
 			if calls.Add(1) > 1 { // it was closed for good after the first one
 				_, _, _ = attempt.Connect(ctx, false, connect)
@@ -287,6 +299,7 @@ func TestALeaseEndsWhenItsStoreIsClosed(t *testing.T) {
 			}
 			return store.Store.Extend(ctx, c, horizon, ttl)
 		})
+
 		store.release.set(func(context.Context, leasestore.Claim, int64) error { return errGone })
 		var events recorder
 		l := mustOpen(t, store, lease.WithObserver(events.hook))
@@ -297,9 +310,11 @@ func TestALeaseEndsWhenItsStoreIsClosed(t *testing.T) {
 		if connecting.Load() > 0 {
 			t.Error("the lease goes on connecting after its end")
 		}
+
 		if n := calls.Load(); n != 2 {
 			t.Errorf("the store was asked %d times, want 2", n)
 		}
+
 		events.want(t, lease.Acquired, lease.Failed)
 		wantErr(t, "Close", l.Close(t.Context()), os.ErrClosed)
 		store.release.Store(nil) // so that the worker can be given back at the end
@@ -336,6 +351,7 @@ func TestBadSettingsAreRefusedWithTheValueAndTheLimit(t *testing.T) {
 			wantErr(t, "Open", openErr(t, test.store, test.opt), test.is, test.want)
 		})
 	}
+
 	if entries, err := store.List(t.Context(), ""); len(entries) != 0 || err != nil {
 		t.Errorf("a lease that was refused left %v, %v", entries, err)
 	}

@@ -130,20 +130,24 @@ func init() {
 			if !w.plan.wild && !w.kind.forgets {
 				return
 			}
+
 			w.tally["store clock steps"]++
 			d := w.choices.span(5*time.Millisecond, w.farthest())
 			if w.choices.oneIn(2) {
 				d = -d
 			}
+
 			w.note(nil, "the store's clock steps by %v", d)
 			if w.kind.forgets {
 				w.stepServer(d)
 				return
 			}
+
 			w.storeNow = w.storeNow.Add(d)
 		}},
 		{"failover", 4, "", (*simWorld).eventFailover},
 	}
+
 	for _, e := range simEvents {
 		simWeights += e.weight
 	}
@@ -265,9 +269,11 @@ func (w *simWorld) eventFailover() {
 		w.note(nil, "the replica of the store gets nothing more")
 		w.cut, w.server = w.now, w.newServer(-simOffset)
 		w.backup = w.memory.(*simSQL).clone(w.server)
+
 	case w.raises() && w.now.Sub(w.cut) > w.plan.delay:
 		w.note(nil, "the replica has lagged for too long, and gets all again") // what a raised reach waits for
 		w.backup = nil
+
 	case !w.soon && !w.agree(w.server.now):
 		w.tally["put off"]++
 	default:
@@ -287,14 +293,17 @@ func (w *simWorld) heal() {
 	for _, request := range w.late {
 		request()
 	}
+
 	w.late = nil
 	w.storeNow = w.now
 	if s, ok := w.memory.(*simSQL); ok {
 		s.server.step(0)
 	}
+
 	for _, h := range w.hosts {
 		w.setRight(h)
 	}
+
 	w.skipAhead()
 	w.moveAgain()
 	live := int64(0)
@@ -310,6 +319,7 @@ func (w *simWorld) heal() {
 			}
 		}
 	}
+
 	w.awaitAll(max(1, live))
 }
 
@@ -319,6 +329,7 @@ func (w *simWorld) skipAhead() {
 	if err != nil {
 		w.fail(nil, "List: %v", err)
 	}
+
 	latest := w.now
 	for _, e := range entries {
 		horizon := w.plan.layout.Epoch().Add(time.Duration(e.Horizon) * w.plan.layout.Tick())
@@ -328,6 +339,7 @@ func (w *simWorld) skipAhead() {
 			}
 		}
 	}
+
 	w.note(nil, "%v pass until all that is ahead is reached", latest.Sub(w.now))
 	w.advance(latest.Sub(w.now))
 }
@@ -349,6 +361,7 @@ func (w *simWorld) awaitAll(want int64) {
 		// Until new owners are above the floor, and rows from before it expire.
 		bound += window + w.plan.lead + 4*lease.DefaultMaxSkew
 	}
+
 	end := w.now.Add(bound)
 	for w.violation == "" {
 		ready := int64(0)
@@ -356,23 +369,28 @@ func (w *simWorld) awaitAll(want int64) {
 			if p != nil && p.failed && !p.dead {
 				p.crash() // it has stopped for good
 			}
+
 			if ready < want && (p == nil || p.dead) {
 				p = w.start(w.hosts[0], w.plan.window)
 				w.slots[i] = p
 				p.step()
 			}
+
 			if p == nil || p.dead {
 				continue
 			}
+
 			if p.opened && !p.healed {
 				before := p.drawn
 				p.call()
 				p.healed = p.drawn > before
 			}
+
 			if p.healed {
 				ready++
 			}
 		}
+
 		switch {
 		case ready >= want:
 			w.tally["heals"]++
@@ -380,6 +398,7 @@ func (w *simWorld) awaitAll(want int64) {
 		case w.now.After(end):
 			w.fail(nil, "%d of %d processes can issue %v after everything was put right", ready, want, bound)
 		}
+
 		w.advance(max(min(w.plan.window, w.plan.other)/8, bound/400))
 		w.runDue()
 	}

@@ -205,12 +205,14 @@ func (s *simSQL) take(r leasestore.Request, worker, epoch int64, n simNamespace)
 		if row.epoch != epoch || now.Before(row.expires) {
 			return false
 		}
+
 		if !was { // the statement locks the namespace
 			if p.ns.generation != n.generation {
 				return false
 			}
 			row.horizon = n.start
 		}
+
 		taken = simLease{epoch: row.epoch + 1, token: r.Token, horizon: row.horizon, expires: p.expiry(now, r.TTL)}
 		p.leases[worker] = taken
 		return true
@@ -232,9 +234,11 @@ func (s *simSQL) choose(r leasestore.Request, n simNamespace, rows map[int64]sim
 			free = append(free, worker)
 		}
 	}
+
 	if len(free) == 0 {
 		return 0, false
 	}
+
 	return pick(s.w.choices, free...), true
 }
 

@@ -48,6 +48,7 @@ func TestEveryIDHasOneTokenOfFixedLength(t *testing.T) {
 			t.Errorf("Decrypt(%q) of %d = %d, %q, %v", token, id, got, key, err)
 		}
 	}
+
 	for _, id := range []snowflake.ID{0, -1, math.MinInt64} {
 		if token, err := codec.Token(id); token != "" || !errors.Is(err, publicid.ErrNoToken) {
 			t.Errorf("Token(%d) = %q, %v, want ErrNoToken", id, token, err)
@@ -148,6 +149,7 @@ func TestZeroCodecReturnsErrNoCodec(t *testing.T) {
 		if token != "" || id != 0 || other != 0 || key != "" {
 			t.Errorf("Token = %q, Parse = %d, Decrypt = %d, %q", token, id, other, key)
 		}
+
 		for _, err := range []error{err, parseErr, decryptErr} {
 			if !errors.Is(err, publicid.ErrNoCodec) {
 				t.Errorf("error %v, want ErrNoCodec", err)
@@ -173,6 +175,7 @@ func TestCodecIsSafeForConcurrentUse(t *testing.T) {
 			}
 		})
 	}
+
 	wg.Wait()
 }
 
@@ -196,9 +199,11 @@ func TestDecryptTellsWhichKeyMadeAToken(t *testing.T) {
 		if want, _, _ := strings.Cut(key, ":"); id != 5 || keyID != want || err != nil {
 			t.Errorf("a token of %s: %d, %q, %v", want, id, keyID, err)
 		}
+
 		if key == newKey && mustToken(t, both, 5) != token {
 			t.Error("the first of three keys does not make the tokens")
 		}
+
 		if _, secret, _ := strings.Cut(key, ":"); mustToken(t, mustCodec("user", "renamed:"+secret), 5) != token {
 			t.Errorf("the ID of the key changes %q", token)
 		}
@@ -262,6 +267,7 @@ func TestSecretsAreNeverPrinted(t *testing.T) {
 		codec  *publicid.Codec
 		copied publicid.Codec
 	}
+
 	key, codec := mustKeys("k1:" + secretHex)[0], mustCodec("user", "k1:"+secretHex)
 	all := settings{key, []publicid.Key{key}, key, codec, codec, *codec}
 	var out strings.Builder
@@ -275,6 +281,7 @@ func TestSecretsAreNeverPrinted(t *testing.T) {
 			out.Write(append(text, '\n'))
 		}
 	}
+
 	secret := must(hex.DecodeString(secretHex))
 	derived := must(hkdf.Key(sha256.New, secret, nil, "sqlflake publicid v1 user", 16))
 	for name, form := range map[string]string{
@@ -289,6 +296,7 @@ func TestSecretsAreNeverPrinted(t *testing.T) {
 			t.Errorf("the secret was printed as %s: %.200s", name, out.String()[max(0, at-100):])
 		}
 	}
+
 	for _, want := range []string{`publicid.Key("k1")`, `publicid.Key(\"k1\")`} {
 		if !strings.Contains(out.String(), want) {
 			t.Errorf("%q was not printed in\n%s", want, out.String())

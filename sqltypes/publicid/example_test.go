@@ -15,10 +15,12 @@ func Example() {
 	if err != nil {
 		panic(err)
 	}
+
 	users, err := publicid.New("user", keys)
 	if err != nil {
 		panic(err)
 	}
+
 	for id := snowflake.ID(153652455014400000); id < 153652455014400003; id++ {
 		token, err := users.Token(id)
 		if err != nil {
@@ -27,6 +29,7 @@ func Example() {
 		back, err := users.Parse(token)
 		fmt.Println(token, back, err)
 	}
+
 	_, err = users.Parse("2BN5D8MQNV4EBEF8WQ5QEYGZDB") // the first one with its last bit changed
 	fmt.Println(errors.Is(err, publicid.ErrToken), err)
 	// Output:

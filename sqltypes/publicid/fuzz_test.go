@@ -71,9 +71,11 @@ func FuzzBlock(f *testing.F) {
 		if want := textOf(number); written != want {
 			t.Fatalf("%x is written as %q, want %q", block, written, want)
 		}
+
 		if got, ok := publicid.ReadForTest(written); got != block || !ok {
 			t.Fatalf("%q of %x is read as %x, %v", written, block, got, ok)
 		}
+
 		want := len(text) == length && strings.Trim(text, alphabet) == "" && numberOf(text).BitLen() <= 128
 		if got, ok := publicid.ReadForTest(text); ok != want || ok && got.Text() != text {
 			t.Fatalf("%q is read as %x, %v, want %v", text, got, ok, want)
@@ -91,6 +93,7 @@ func FuzzIDJSON(f *testing.F) {
 	} {
 		f.Add([]byte(text))
 	}
+
 	token := userID(number).String()
 	f.Add(fmt.Appendf(nil, `"\u%04x%s"`, token[0], token[1:]))
 	f.Fuzz(func(t *testing.T, data []byte) {
@@ -102,10 +105,12 @@ func FuzzIDJSON(f *testing.F) {
 			}
 			return
 		}
+
 		var text string
 		if len(bytes.TrimSpace(data)) < len(data) || json.Unmarshal(data, &text) != nil {
 			text = string(data)
 		}
+
 		want, wantErr := users.Parse(text)
 		if (err == nil) != (wantErr == nil) || id.SnowflakeID() != want || err != nil && !errors.Is(err, publicid.ErrToken) {
 			t.Fatalf("%q is read as %d, %v, want %d, %v", data, id.SnowflakeID(), err, want, wantErr)

@@ -47,6 +47,7 @@ func TestIDReadsOnlyWhatItWrites(t *testing.T) {
 		if string(text) != token || err != nil || want.String() != token || want.LogValue().String() != token {
 			t.Errorf("the text of %d is %q, %v, in a log %v, want %q", raw, text, err, want.LogValue(), token)
 		}
+
 		for name, read := range readers {
 			id := userID(42)
 			if err := read(&id, token); id != want || err != nil {
@@ -54,6 +55,7 @@ func TestIDReadsOnlyWhatItWrites(t *testing.T) {
 			}
 		}
 	}
+
 	token := userID(number).String()
 	for _, text := range []string{
 		"", "0", "5", "175907170989793351", token[1:], strings.ToLower(token), "x" + token[1:],
@@ -76,6 +78,7 @@ func TestIDInAJSONObject(t *testing.T) {
 		Notes  map[UserID]string `json:"notes,omitempty"`
 		Quoted UserID            `json:"quoted,string,omitzero"` //nolint:staticcheck // the option has no effect
 	}
+
 	user := userID(6)
 	id, token := `{"id":"`+orderID(5).String()+`",`, `"`+user.String()+`"`
 	for want, in := range map[string]order{
@@ -90,6 +93,7 @@ func TestIDInAJSONObject(t *testing.T) {
 			t.Errorf("Marshal = %s, %v, want %s; read back as %+v", text, err, want, back)
 		}
 	}
+
 	// An unset ID has no token, since all new rows would share it.
 	for _, bad := range []any{order{}, order{ID: orderID(-5)}, map[UserID]int{{}: 1}, noID(5)} {
 		if text, err := json.Marshal(bad); err == nil || text != nil {
@@ -121,6 +125,7 @@ func TestIDWithoutATokenHasNoText(t *testing.T) {
 			t.Errorf("LogValue of %#v = %q", test.id, got)
 		}
 	}
+
 	id := noID(42)
 	for _, err := range []error{id.UnmarshalText([]byte("x")), id.UnmarshalParam("x"), id.UnmarshalJSON([]byte(`"x"`))} {
 		if !errors.Is(err, publicid.ErrNoCodec) || !strings.Contains(err.Error(), "noKind") || id.SnowflakeID() != 0 {
@@ -141,24 +146,29 @@ func TestEachVerbPrintsTheToken(t *testing.T) {
 			t.Errorf("%%%c prints %s, want %s", verb, got, want)
 		}
 	}
+
 	for _, format := range []string{"%+v", "%28s|", "%-28s|", "%.5s", "%#q"} {
 		if got, want := fmt.Sprintf(format, id), fmt.Sprintf(format, token); got != want {
 			t.Errorf("%s prints %s, want %s", format, got, want)
 		}
 	}
+
 	// An encoder that knows arrays only.
 	element := reflect.ValueOf(id).Index(0)
 	if got, want := fmt.Sprintf("%v %d", element, element.Interface()), token+" "+token; got != want {
 		t.Errorf("the element prints %s, want %s", got, want)
 	}
+
 	for _, name := range []string{"MarshalText", "MarshalBSON"} { // MongoDB's driver calls it, and would lose the number
 		if out := element.MethodByName(name).Call(nil); out[1].IsNil() {
 			t.Errorf("the element's %s returns %s, want an error", name, out[0])
 		}
 	}
+
 	if out, err := binary.Append(nil, binary.BigEndian, id); err == nil || out != nil {
 		t.Errorf("encoding/binary wrote % x, %v", out, err)
 	}
+
 	// go-cmp calls it.
 	for other, want := range map[UserID]bool{id: true, userID(5): false} {
 		if got := element.MethodByName("Equal").Call([]reflect.Value{reflect.ValueOf(other).Index(0)})[0].Bool(); got != want {
@@ -179,6 +189,7 @@ func TestColumnHoldsTheNumber(t *testing.T) {
 			t.Errorf("Scan of %d = %d, %v", want, back.SnowflakeID(), err)
 		}
 	}
+
 	seven, raw := userID(7), snowflake.ID(7)
 	for _, test := range []struct {
 		src  any
@@ -234,6 +245,7 @@ func eachGORM(t *testing.T, f func(t *testing.T, db *gorm.DB)) {
 			simple.DSN += "&default_query_exec_mode=simple_protocol"
 			targets = append(targets, simple)
 		}
+
 		for _, target := range targets {
 			gen := gormtest.New(snowflake.Default(), time.Date(2026, 3, 1, 0, 0, 0, 0, time.UTC), time.Millisecond)
 			db, err := gorm.Open(gormdb.Dialector(target), &gorm.Config{Logger: logger.Discard}, gormplugin.New(gen))
@@ -292,10 +304,12 @@ func testSingleValues(t *testing.T, db *gorm.DB, ada, grace User) {
 			t.Errorf("%s: %d, %+v, %v, %v", name, id.SnowflakeID(), null, pointer, err)
 		}
 	}
+
 	id, null := userID(42), sql.Null[UserID]{Valid: true}
 	if err := row(ada).Pluck("invited_by", &null).Error; err != nil || null.Valid {
 		t.Errorf("NULL is read as %+v, %v", null, err)
 	}
+
 	if err := row(ada).Pluck("invited_by", &id).Error; !errors.Is(err, snowflake.ErrNull) ||
 		!strings.Contains(err.Error(), "sql.Null[publicid.ID]") || id.SnowflakeID() != 0 {
 		t.Errorf("NULL is read as %d, %v", id.SnowflakeID(), err)

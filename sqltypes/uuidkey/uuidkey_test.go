@@ -53,6 +53,7 @@ func TestUUIDRejectsEveryBitOutsideOfTheID(t *testing.T) {
 				t.Errorf("bit %d changed: %d, %v", bit, back, err)
 			}
 		}
+
 		if taken != 63 {
 			t.Errorf("%d of 128 bits belong to the ID, want 63", taken)
 		}
@@ -113,6 +114,7 @@ func TestUUIDRejectsOtherText(t *testing.T) {
 			}
 		}
 	}
+
 	id := uuidkey.ID(42)
 	want := `snowflake: string "5" is not an ID: want a UUID of 36 characters`
 	if err := id.Scan("5"); err == nil || err.Error() != want || id.GormDataType() != "uuid" {
@@ -133,14 +135,17 @@ func FuzzBytes(f *testing.F) {
 		if err != nil && read != 0 {
 			t.Fatalf("Scan(%x) left %d after %v", column, read, err)
 		}
+
 		raw, parseErr := uuid.FromBytes(column)
 		if parseErr != nil {
 			return
 		}
+
 		from := uuidkey.ID(42)
 		if fromErr := from.Scan(raw); from != read || (fromErr == nil) != (err == nil) {
 			t.Fatalf("Scan(%x) = %d, %v, of a uuid.UUID %d, %v", column, read, err, from, fromErr)
 		}
+
 		if err == nil && uuidkey.UUID(snowflake.ID(read)) != raw {
 			t.Fatalf("Scan(%x) = %d, whose UUID is %s", column, read, uuidkey.UUID(snowflake.ID(read)))
 		}

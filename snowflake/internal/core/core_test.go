@@ -57,6 +57,7 @@ func TestDividerIsExact(t *testing.T) {
 	for range 3000 {
 		divisors = append(divisors, 2+rand.Uint64()>>(1+rand.IntN(60)))
 	}
+
 	for _, d := range divisors {
 		d = min(max(d, 2), 1<<63-1)
 		for range 100 {
@@ -106,6 +107,7 @@ func TestACallThatIsServedAndCanceledGivesItsIDsBack(t *testing.T) {
 		if _, served := w.serveAll(0, own, w.now()); !served {
 			t.Fatal("not served")
 		}
+
 		w.withdraw(0, own)
 		second, _ := g.Next()
 		if s := g.Stats(); err != nil || second != first+1 || s.Issued != 2 {
@@ -140,6 +142,7 @@ func TestOnlyTheFirstOfTheCallsInAQueueSleepsByTheClock(t *testing.T) {
 				}
 			})
 		}
+
 		wg.Wait()
 		// Each call sleeps until it is first and room for it comes, and then until its IDs are due.
 		if sleeps := clock.sleeps.Load(); sleeps > 4*calls {

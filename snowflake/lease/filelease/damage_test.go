@@ -69,6 +69,7 @@ func TestFileRefusesADamagedStateAndNamesIt(t *testing.T) {
 			if bytes.Equal(bad, good) {
 				t.Fatal("not damaged")
 			}
+
 			write(t, path, bad)
 			f := newFile(t, dir)
 			wantErr(t, "Acquire", errOf(f.Acquire(t.Context(), fileRequest(3, 0))), lease.ErrDamaged, path)
@@ -76,13 +77,16 @@ func TestFileRefusesADamagedStateAndNamesIt(t *testing.T) {
 			if !errors.Is(err, lease.ErrDamaged) || len(entries) != 1 || entries[0].Worker != 1 {
 				t.Errorf("List: got %v, %v, want the other entry and ErrDamaged", entries, err)
 			}
+
 			if !bytes.Equal(contents(t, path), bad) {
 				t.Error("the file was changed")
 			}
+
 			write(t, path, good)
 			if g := acquire(t, f, fileRequest(3, 0)); g.Horizon != 4711 {
 				t.Errorf("restored: horizon %d", g.Horizon)
 			}
+
 			good = contents(t, path) // it has another epoch now
 		})
 	}
@@ -165,6 +169,7 @@ func TestFileOpensNoStatesThatItDoesNotNeed(t *testing.T) {
 	for n := range 5 {
 		claims = append(claims, acquire(t, f, fileRequest(n, 4)).Claim)
 	}
+
 	for _, c := range claims {
 		release(t, f, c)
 		path := stateOf(dir, c.Worker)
@@ -174,6 +179,7 @@ func TestFileOpensNoStatesThatItDoesNotNeed(t *testing.T) {
 		}
 		must(t, err)
 	}
+
 	wantGrant(t, f, fileRequest(30, 4), 0, 0) // the worker that is free for the longest time
 }
 
@@ -200,6 +206,7 @@ func FuzzStateFile(f *testing.F) {
 	for _, damage := range damages {
 		f.Add(damage(good))
 	}
+
 	f.Fuzz(func(t *testing.T, text []byte) {
 		epoch, horizon, again, err := filelease.Reseal(text)
 		if err != nil {

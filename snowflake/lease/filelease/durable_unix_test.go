@@ -38,14 +38,18 @@ func recordFlushes(t *testing.T, root string) *flushes {
 		if err != nil {
 			return err
 		}
+
 		if r.paths = append(r.paths, path); len(r.paths) == r.failing {
 			return &os.PathError{Op: "sync", Path: f.Name(), Err: syscall.EIO}
 		}
+
 		if r.check != nil {
 			r.check(f.Name())
 		}
+
 		return f.Sync()
 	}))
+
 	return r
 }
 
@@ -71,6 +75,7 @@ func TestEachStepIsOnTheDiskBeforeTheNext(t *testing.T) {
 			}
 		}
 	}
+
 	want := func(what, paths string) {
 		t.Helper()
 		got := strings.Join(slices.Compact(r.paths), " ")
@@ -78,6 +83,7 @@ func TestEachStepIsOnTheDiskBeforeTheNext(t *testing.T) {
 			t.Errorf("%s flushed %q, want %q", what, got, paths)
 		}
 	}
+
 	f := newFile(t, dir)
 	want("New", ". a")
 	c := acquire(t, f, fileRequest(1, 0)).Claim
@@ -106,10 +112,12 @@ func TestAFlushThatFailsIsAnErrorAndCostsNoHorizon(t *testing.T) {
 		if names, err := filepath.Glob(filepath.Join(root, "*", "*.tmp")); err != nil || len(names) != 0 {
 			t.Errorf("left: %v, %v", names, err)
 		}
+
 		extend(t, f, first, 20)
 		if got := len(r.paths); got != failing+2 {
 			t.Errorf("%d flushes, want two after the one that failed", got-failing)
 		}
+
 		fail()
 		wantErr(t, "Release", f.Release(t.Context(), first, math.MaxInt64), syscall.EIO)
 		fail()
@@ -144,6 +152,7 @@ func TestACallWaitsForTheFlushOfAnotherAsLongAsItsContext(t *testing.T) {
 		<-goOn
 		return nil
 	}))
+
 	first := make(chan error)
 	go func() { first <- extendErr(t, f, c, 5) }()
 	<-flushing
@@ -157,6 +166,7 @@ func TestACallWaitsForTheFlushOfAnotherAsLongAsItsContext(t *testing.T) {
 		wantErr(t, name, call(ctx), context.DeadlineExceeded)
 		cancel()
 	}
+
 	close(goOn)
 	wantErr(t, "the flush", <-first, nil)
 }
@@ -203,6 +213,7 @@ func TestAChildThatIsBeingStartedNeitherKeepsNorEndsALock(t *testing.T) {
 	if err != nil {
 		t.Fatal(err) // every Unix has it
 	}
+
 	dir := t.TempDir()
 	f := newFile(t, dir)
 	c := acquire(t, f, workerRequest(1, 12)).Claim
@@ -220,6 +231,7 @@ func TestAChildThatIsBeingStartedNeitherKeepsNorEndsALock(t *testing.T) {
 			}
 		})
 	}
+
 	for n := range processtest.Scale(50, 500) {
 		c = acquire(t, f, workerRequest(n, 12)).Claim
 		wantErr(t, "a second owner", errOf(other.Acquire(t.Context(), workerRequest(n+1000, 12))), lease.ErrNoWorker)

@@ -18,6 +18,7 @@ func ExampleNew() {
 	if err != nil {
 		log.Fatal(err)
 	}
+
 	defer func() { _ = os.RemoveAll(dir) }()
 	ctx := context.Background()
 	for range 2 { // like two processes
@@ -26,11 +27,13 @@ func ExampleNew() {
 			log.Print(err)
 			return
 		}
+
 		l, err := lease.Open(ctx, store, lease.WithLogger(slog.New(slog.DiscardHandler)))
 		if err != nil {
 			log.Print(err)
 			return
 		}
+
 		defer func() { _ = l.Close(ctx) }()
 		fmt.Println("worker", l.Generator().Layout().Decompose(l.Generator().MustNext()).Worker)
 	}
@@ -46,6 +49,7 @@ func ExampleNew_number() {
 	if err != nil {
 		log.Fatal(err)
 	}
+
 	defer func() { _ = os.RemoveAll(dir) }()
 	worker := int64(12) // of its configuration
 	store, err := filelease.New(dir)
@@ -53,12 +57,14 @@ func ExampleNew_number() {
 		log.Print(err)
 		return
 	}
+
 	ctx := context.Background()
 	l, err := lease.Open(ctx, store, lease.WithWorkers(worker, worker), lease.WithLogger(slog.New(slog.DiscardHandler)))
 	if err != nil {
 		log.Print(err)
 		return
 	}
+
 	defer func() { _ = l.Close(ctx) }()
 	fmt.Println("worker", l.Generator().Layout().Decompose(l.Generator().MustNext()).Worker)
 	// Output:

@@ -37,6 +37,7 @@ func TestAFolderWhoseLocksCanBeLostIsRefused(t *testing.T) {
 	if err := syscall.Stat(dir, &file); err != nil {
 		t.Fatal(err)
 	}
+
 	mountInfo = filepath.Join(t.TempDir(), "mountinfo")
 	for _, test := range []struct {
 		kind        uint32 // of linux/magic.h
@@ -66,11 +67,13 @@ func TestAFolderWhoseLocksCanBeLostIsRefused(t *testing.T) {
 			setType(&buf.Type, test.kind)
 			return nil
 		}
+
 		text := fmt.Sprintf("20 1 0:99999 / /other rw shared:1 - virtiofs other rw\n30 1 %s / /x rw shared:2 - %s share rw\n",
 			deviceNumber(uint64(file.Dev)), test.mount) //nolint:unconvert // it has 32 bits on some platforms
 		if err := os.WriteFile(mountInfo, []byte(text), 0o600); err != nil {
 			t.Fatal(err)
 		}
+
 		_, err := New(dir)
 		refused := errors.Is(err, lease.ErrOption) && strings.Contains(err.Error(), dir+" ") &&
 			strings.Contains(err.Error(), "("+test.want+")")
@@ -78,6 +81,7 @@ func TestAFolderWhoseLocksCanBeLostIsRefused(t *testing.T) {
 			t.Errorf("%#x %s: got %v, want one of %q", test.kind, test.mount, err, test.want)
 		}
 	}
+
 	statfs = func(string, *syscall.Statfs_t) error { return syscall.EIO }
 	if _, err := New(dir); !errors.Is(err, syscall.EIO) || !strings.Contains(err.Error(), dir) {
 		t.Errorf("got %v, want EIO with the folder", err)

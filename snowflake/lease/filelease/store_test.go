@@ -166,13 +166,16 @@ func TestStoresOfOneProcessExcludeEachOtherAndGiveBackForEachOther(t *testing.T)
 	for name, s := range map[string]leasestore.Store{"the same Store": a, "another Store": b} {
 		wantErr(t, name, errOf(s.Acquire(t.Context(), fileRequest(2, 0))), lease.ErrNoWorker)
 	}
+
 	if err := extendErr(t, b, first.Claim, 5); err == nil || errors.Is(err, lease.ErrLost) {
 		t.Errorf("a claim of another Store: got %v, want an error that is not final", err)
 	}
+
 	release(t, a, first.Claim)
 	for _, asked := range []int64{12, 4, 7} { // in the end, the lowest
 		must(t, b.Release(t.Context(), first.Claim, asked))
 	}
+
 	wantGrant(t, b, fileRequest(2, 0), 0, 4)
 	for name, s := range map[string]leasestore.Store{"the old Store": a, "the new Store": b} {
 		wantErr(t, name, extendErr(t, s, first.Claim, 5), lease.ErrLost)
@@ -206,6 +209,7 @@ func TestACallWaitsForAnotherProcessAsLongAsItsContextLivesAndAnExtensionDoesNot
 		time.Sleep(2 * time.Millisecond) // for them to wait
 		wantErr(t, "Extend", errOf(f.Extend(ctx, c, 5, time.Second)), nil)
 	}
+
 	unlock()
 	waiting.Wait()
 }
@@ -218,10 +222,12 @@ func TestFileTakesTheLowestOfTheHorizonsAheadAndTheLongestFreeBelow(t *testing.T
 		claims = append(claims, acquire(t, f, fileRequest(n, 3)).Claim)
 		extend(t, f, claims[n], horizon)
 	}
+
 	for _, n := range []int{0, 1, 2, 3, 2} { // a repeated release does not count
 		release(t, f, claims[n])
 		time.Sleep(time.Millisecond)
 	}
+
 	for n, want := range []int64{2, 3, 1, 0} {
 		if g := acquire(t, f, fileRequest(10+n, 3)); g.Worker != want {
 			t.Errorf("worker %d, want %d", g.Worker, want)
@@ -242,6 +248,7 @@ func TestFileListShowsAllNamespacesInOrder(t *testing.T) {
 			release(t, f, g.Claim)
 		}
 	}
+
 	r.Namespace, r.Token = "b", fileRequest(9, 3).Token
 	acquire(t, other, r)
 	const all = "B 0 false, b 0 true, b 1 true, orders.v2. 0 true"
@@ -256,6 +263,7 @@ func TestFileListShowsAllNamespacesInOrder(t *testing.T) {
 			t.Errorf("got %q, %v, want %s and an error: %t", got, err, all, fails)
 		}
 	}
+
 	check(f, false)
 	check(other, false)
 	write(t, filepath.Join(dir, "beef"), nil) // a file with a hexadecimal name is none of a store
@@ -266,6 +274,7 @@ func TestFileListShowsAllNamespacesInOrder(t *testing.T) {
 	if err := os.MkdirAll(filepath.Join(dir, "61", "0.json"), 0o700); err != nil { // the first namespace can't be read
 		t.Fatal(err)
 	}
+
 	check(f, true)
 }
 
@@ -291,16 +300,19 @@ func TestAReservationOutlivesItsProcess(t *testing.T) {
 		if !before {
 			must(t, first.Close())
 		}
+
 		second := newFile(t, dir)
 		if again := acquire(t, second, century).Claim; again != claim {
 			t.Errorf("another process has %+v, want %+v", again, claim)
 		}
+
 		other := century
 		other.Token = fileRequest(2, 1).Token
 		wantErr(t, "another token", errOf(second.Acquire(t.Context(), other)), lease.ErrNoWorker)
 		if entries, err := second.List(t.Context(), claim.Namespace); err != nil || len(entries) != 1 || !entries[0].Reserved() {
 			t.Errorf("%+v, %v, want a reservation", entries, err)
 		}
+
 		if !before { // given back, it is a worker like any other
 			must(t, second.Release(t.Context(), claim, 0))
 			other.TTL = time.Second

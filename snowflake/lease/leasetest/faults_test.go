@@ -289,6 +289,7 @@ func TestSuiteFailsForABrokenStore(t *testing.T) {
 			tests[group.name+"/"+test.promise] = test
 		}
 	}
+
 	const patience = 200 * time.Millisecond // it waits for what never happens
 	for _, fault := range faults {
 		t.Run(fault.name, func(t *testing.T) {
@@ -297,12 +298,14 @@ func TestSuiteFailsForABrokenStore(t *testing.T) {
 			if store.memory == nil {
 				store.memory = newMemory(nil)
 			}
+
 			r := &recorder{TB: t}
 			ended := make(chan struct{})
 			go func() {
 				defer close(ended)
 				tests[fault.caught].run(&fixture{TB: r, store: store, namespace: "n", settings: InMemory, patience: patience})
 			}()
+
 			if <-ended; !r.Failed() {
 				t.Errorf("%s did not fail", fault.caught)
 			}

@@ -114,9 +114,11 @@ func TestAfterARestoreInPlaceTheStatementOfTheGuideKeepsOwnersApart(t *testing.T
 		if !ok {
 			return // SQLite: a file that is replaced while a process has it open is damaged anyway
 		}
+
 		if !strings.Contains(string(guide), statement+";") {
 			t.Errorf("PRODUCTION.md has another statement than %s", statement)
 		}
+
 		db, store := openSQL(t, target, dialect)
 		acquire := func(worker int64) leasestore.Grant {
 			t.Helper()
@@ -124,6 +126,7 @@ func TestAfterARestoreInPlaceTheStatementOfTheGuideKeepsOwnersApart(t *testing.T
 			r.Reach = 20 * time.Second
 			return mustAcquire(t, store, r)
 		}
+
 		known := acquire(0)
 		back := keepTables(t, db)
 		forgotten := acquire(1)
@@ -133,11 +136,13 @@ func TestAfterARestoreInPlaceTheStatementOfTheGuideKeepsOwnersApart(t *testing.T
 		if grant := acquire(2); !grant.Floor.IsZero() {
 			t.Errorf("the store found out by itself: %+v", grant)
 		}
+
 		exec(t, db, statement)
 		next := acquire(1)
 		if ahead := next.Floor.Sub(extended); next.Epoch != 1 || ahead < 20*time.Second {
 			t.Errorf("the new owner starts %v after the extension of the forgotten one, which can reach 20s further: %+v", ahead, next)
 		}
+
 		for name, owner := range map[string]leasestore.Grant{"known": known, "forgotten": forgotten} {
 			owner.Next = leasetest.NewToken()
 			_, err := store.Extend(t.Context(), owner.Claim, 2000, time.Hour)
@@ -145,11 +150,13 @@ func TestAfterARestoreInPlaceTheStatementOfTheGuideKeepsOwnersApart(t *testing.T
 				t.Errorf("the %s owner extends: %v", name, err)
 			}
 		}
+
 		exec(t, db, "UPDATE snowflake_namespaces SET server_since_ms = 9223372036854775000")
 		exec(t, db, "UPDATE snowflake_leases SET expires_ms = 9223372036854775000 WHERE worker = 0")
 		if grant := acquire(3); grant.Floor.Before(next.Floor) {
 			t.Errorf("at the end of the integers the floor is %v", grant.Floor)
 		}
+
 		var none *lease.NoWorkerError
 		if _, err := store.Acquire(t.Context(), sqlRequest("n", 0, 0)); !errors.As(err, &none) || none.Wait <= 0 {
 			t.Errorf("a worker that is held to the end of the integers: %v", err)

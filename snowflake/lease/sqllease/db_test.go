@@ -67,6 +67,7 @@ func TestSettingsWithWhichACrashForgetsCommitsAreReported(t *testing.T) {
 				if strings.Contains(test.variables, "wsrep_on") && !strings.Contains(target.Version, "MariaDB") {
 					continue // the identity has it, and MySQL doesn't know it
 				}
+
 				target := target
 				target.DSN = strings.Replace(target.DSN, "synchronous_commit=off", test.dsn, 1)
 				db := target.Open(t)
@@ -74,11 +75,13 @@ func TestSettingsWithWhichACrashForgetsCommitsAreReported(t *testing.T) {
 				if test.statement != "" {
 					exec(t, db, test.statement)
 				}
+
 				store := newStore(t, answering{db, test.variables}, targets.dialect)
 				grant, err := store.Acquire(t.Context(), sqlRequest(leasetest.NewToken(), 0, 0))
 				if err != nil || (grant.Warning != nil) != (test.want != "") || !strings.Contains(fmt.Sprint(grant.Warning), test.want) {
 					t.Errorf("%+v: warning %v, error %v", test, grant.Warning, err)
 				}
+
 				exec(t, db, "DROP TABLE snowflake_leases")
 				exec(t, db, "DROP TABLE snowflake_namespaces")
 			}

@@ -122,10 +122,12 @@ func TestAFloorIsAboveHorizonsThatAreAheadOfTheReach(t *testing.T) {
 			if test.expired {
 				exec(t, db, "UPDATE snowflake_leases SET expires_ms = 1 WHERE worker = 0")
 			}
+
 			exec(t, db, "UPDATE snowflake_namespaces SET server = 'another'")
 			if test.extend {
 				mustExtend(t, store, owner, horizon)
 			}
+
 			r.First, r.Last, r.Token = 1, 1, leasetest.NewToken()
 			next := mustAcquire(t, store, r)
 			if d := next.Floor.Sub(next.Now); d > test.floor || d < test.floor-5*time.Second {
@@ -157,11 +159,13 @@ func TestAServerThatChangesDuringAnAcquisitionSetsAFloor(t *testing.T) {
 					if statement == 2 && strings.HasPrefix(change, "server =") {
 						continue // the worker has a row, and is not given out for an hour
 					}
+
 					asker, _ := countedStore(t, db, target, dialect, func(n int64) {
 						if n == statement {
 							exec(t, db, update+change)
 						}
 					})
+
 					r := sqlRequest("n", worker, worker)
 					r.Reach, r.Token = time.Hour, leasetest.NewToken()
 					grant := mustAcquire(t, asker, r)
@@ -169,10 +173,12 @@ func TestAServerThatChangesDuringAnAcquisitionSetsAFloor(t *testing.T) {
 					if changed := ask[int64](t, db, "SELECT server_since_ms FROM snowflake_namespaces"); changed > 0 {
 						want = time.UnixMilli(changed + ask[int64](t, db, "SELECT reach_ms FROM snowflake_namespaces"))
 					}
+
 					if !grant.Floor.Equal(want) {
 						t.Errorf("%s, statement %d, floor before %d: floor %v, want %v", what, statement, floor, grant.Floor, want)
 					}
 				}
+
 				worker++
 			}
 		}
@@ -254,6 +260,7 @@ func TestAGreaterReachCountsOnceReplicasHaveIt(t *testing.T) {
 			if step.prepare != "" {
 				exec(t, db, step.prepare)
 			}
+
 			claim.Reach = step.reach
 			_, err := store.Extend(t.Context(), claim, 10, time.Hour)
 			var refused *lease.ReachError

@@ -41,6 +41,7 @@ func TestTheGrantsOfTheGuideAreEnoughAndNeeded(t *testing.T) {
 				t.Helper()
 				return useLease(t, kind.open(t, target, owner, strings.Join(rights, ", ")), kind.dialect)
 			}
+
 			newSQL(t, owner, kind.dialect)
 			wantErr(t, "with all", use(t, all), nil)
 			quiet := lease.WithLogger(slog.New(slog.DiscardHandler))
@@ -51,6 +52,7 @@ func TestTheGrantsOfTheGuideAreEnoughAndNeeded(t *testing.T) {
 			if ask[string](t, owner, "SELECT server FROM snowflake_namespaces") == "" {
 				t.Error("the server has no identity")
 			}
+
 			for i, right := range all {
 				err := use(t, slices.Delete(slices.Clone(all), i, i+1))
 				wantErr(t, "without "+right, err, lease.ErrOption, "the role needs the rights")
@@ -66,6 +68,7 @@ func useLease(t *testing.T, db sqldb.DB, dialect sqldb.Dialect) error {
 	if err != nil {
 		return err
 	}
+
 	migrated := store.Migrate(t.Context())
 	r := sqlRequest(leasetest.NewToken(), 0, 0) // a new namespace
 	grant, acquired := store.Acquire(t.Context(), r)
@@ -101,6 +104,7 @@ func account(t *testing.T, owner *sql.DB, remove ...string) string {
 			}
 		}
 	})
+
 	return name
 }
 
@@ -119,6 +123,7 @@ func asPostgresRole(t *testing.T, _ testdb.Target, owner *sql.DB, rights string)
 			t.Error(err)
 		}
 	})
+
 	must(t, errOf(conn.ExecContext(t.Context(), "SET ROLE "+name)))
 	return conn
 }

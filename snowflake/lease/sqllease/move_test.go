@@ -48,6 +48,7 @@ func content(t *testing.T, db *sql.DB) string {
 		}
 		must(t, rows.Err())
 	}
+
 	return all.String()
 }
 
@@ -148,11 +149,13 @@ func TestAMoveThatCanNotBeIsRefusedAndChangesNothing(t *testing.T) {
 			if test.prepare != "" {
 				exec(t, db, test.prepare)
 			}
+
 			before := content(t, db)
 			_, err := store.Move(t.Context(), test.namespace, test.to)
 			if held := (*sqllease.HeldError)(nil); errors.As(err, &held) {
 				err = fmt.Errorf("%w: %w", errHeld, err)
 			}
+
 			wantErr(t, what, err, test.kind, test.part)
 			wantEqual(t, what, content(t, db), before)
 			if test.undo != "" {
@@ -174,6 +177,7 @@ func TestAReservationOutlivesAMoveAndIsRefused(t *testing.T) {
 			must(t, err)
 			return l
 		}
+
 		before := open(formerLayout)
 		must(t, before.Reserve(t.Context(), 1023, "orders"))
 		must(t, before.Close(t.Context()))
@@ -184,6 +188,7 @@ func TestAReservationOutlivesAMoveAndIsRefused(t *testing.T) {
 			err := after.Reserve(t.Context(), 1023-worker, "orders")
 			wantErr(t, fmt.Sprint("worker ", 1023-worker), err, lease.ErrNoWorker)
 		}
+
 		entries, err := store.List(t.Context(), "n")
 		if last := entries[len(entries)-1]; err != nil || !last.Reserved() || last.Worker != 1023 {
 			t.Errorf("%+v, %v", last, err)

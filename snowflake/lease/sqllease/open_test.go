@@ -113,6 +113,7 @@ func TestCallsEndWithTheirContextWhileSQLiteIsLocked(t *testing.T) {
 		}
 		cancel()
 	}
+
 	exec(t, conn, "ROLLBACK") // so that the statements end
 }
 
@@ -161,11 +162,13 @@ func TestAStatementThatWaitedForALaterVersionIsRefused(t *testing.T) {
 			if call.statement == 2 {
 				mustRelease(t, owner, claim)
 			}
+
 			err := whileLocked(t, target, dialect, db, laterMarks, call.statement, func(store *sqllease.Store) error { return call.run(t, store, claim) })
 			var later *lease.VersionError
 			if !errors.As(err, &later) || later.Version != "3" {
 				t.Errorf("%s: %v, want a *VersionError", what, err)
 			}
+
 			wantEqual(t, what, ask[int64](t, db, "SELECT horizon FROM snowflake_leases WHERE worker = 7"), 0)
 			must(t, owner.Release(t.Context(), claim, 0)) // no ID comes twice by it
 		})
@@ -184,12 +187,15 @@ func TestARowThatALaterVersionCouldNotFindIsRefused(t *testing.T) {
 				exec(t, db, mark)
 			}
 		})
+
 		if grant, err := store.Acquire(t.Context(), sqlRequest("n", 8, 8)); !errors.As(err, &later) {
 			t.Errorf("a new worker: %+v, %v; want a *VersionError", grant, err)
 		}
+
 		if entries, err := store.List(t.Context(), "n"); err != nil || len(entries) != 1 {
 			t.Errorf("%+v, %v; want the row of worker 7 alone", entries, err)
 		}
+
 		if err := extendErr(t, owner, keep(claim), 2000); !errors.As(err, &later) {
 			t.Errorf("a row that was added before: %v, want a *VersionError", err)
 		}

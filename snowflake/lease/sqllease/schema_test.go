@@ -112,9 +112,11 @@ func TestOnlyOneOfManyFirstProcessesCreatesATable(t *testing.T) {
 		stale.DSN += "&default_transaction_isolation=repeatable%20read"
 		pools = append(pools, own.Open(t), stale.Open(t))
 	}
+
 	for _, pool := range pools {
 		must(t, pool.PingContext(t.Context()))
 	}
+
 	for range 10 {
 		var wg sync.WaitGroup
 		var migrated atomic.Int64
@@ -129,10 +131,12 @@ func TestOnlyOneOfManyFirstProcessesCreatesATable(t *testing.T) {
 				}
 			})
 		}
+
 		wg.Wait()
 		if n := ask[int](t, owner, leaseTables); n != 2 || migrated.Load() != 2 {
 			t.Errorf("%d tables, %d of 8 processes use one, want those of one schema", n, migrated.Load())
 		}
+
 		exec(t, owner, `DO $$ BEGIN EXECUTE (SELECT 'DROP TABLE ' || string_agg(oid::regclass::text, ', ')
 			FROM pg_class WHERE relname IN ('snowflake_leases', 'snowflake_namespaces')); END $$`)
 	}
@@ -145,11 +149,13 @@ func TestANameWithItsSchemaIsATableOfItsOwn(t *testing.T) {
 	if grant := mustAcquire(t, unnamed, sqlRequest("n", 0, 0)); grant.Warning != nil && strings.Contains(grant.Warning.Error(), "also has") {
 		t.Errorf("one table: %v", grant.Warning)
 	}
+
 	exec(t, owner, "CREATE SCHEMA tenant")
 	named := newSQL(t, owner, sqldb.Postgres, sqllease.WithTables("tenant.snowflake_"))
 	if grant := mustAcquire(t, named, sqlRequest("n", 0, 0)); grant.Table != "tenant.snowflake_leases" || grant.Epoch != 1 {
 		t.Errorf("%+v", grant)
 	}
+
 	// What an earlier version has made out of an error is still there.
 	again := newSQL(t, owner, sqldb.Postgres)
 	grant := mustAcquire(t, again, sqlRequest("n", 1, 1))
@@ -257,6 +263,7 @@ func TestALeaseTellsItsTable(t *testing.T) {
 		case sqldb.MySQL:
 			want = ask[string](t, db, "SELECT DATABASE()") + ".snowflake_leases"
 		}
+
 		for _, start := range []string{"that creates it", "that finds it"} {
 			var log bytes.Buffer
 			l, err := sqllease.Open(t.Context(), db, dialect, lease.WithLogger(slog.New(slog.NewTextHandler(&log, nil))))

@@ -49,9 +49,11 @@ func TestOnlyAServerThatHasNoIdentityIsUsedWithoutOne(t *testing.T) {
 		if (err == nil) != want {
 			t.Errorf("SQLSTATE %s: %v", state, err)
 		}
+
 		if strings.Contains(fmt.Sprint(grant.Warning), "no right to ask") != (state == "42501") {
 			t.Errorf("SQLSTATE %s: the warning is %v", state, grant.Warning)
 		}
+
 		// The right was granted. The store asks again after an error.
 		trouble.state = ""
 		ended, cancel := context.WithCancel(t.Context())
@@ -97,9 +99,11 @@ func TestAProcessLearnsThatItsServerHasAnotherIdentity(t *testing.T) {
 		grant := mustAcquire(t, old, sqlRequest("n", i, i))
 		olds, grants = append(olds, old), append(grants, grant)
 	}
+
 	if mustAcquire(t, young, sqlRequest("n", 2, 2)).Floor.IsZero() {
 		t.Fatal("the server has another identity, and there is no floor")
 	}
+
 	exec(t, db, "UPDATE snowflake_namespaces SET server_since_ms = 1")
 	mustExtend(t, olds[0], keep(grants[0].Claim), 10)
 	mustAcquire(t, olds[1], sqlRequest("n", 3, 3))

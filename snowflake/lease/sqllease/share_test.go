@@ -72,6 +72,7 @@ func TestANamespaceLendsTheWorkersOfItsShareOnly(t *testing.T) {
 			wantLayout(t, store, want)
 			must(t, store.SetShare(t.Context(), "n", layout, 4, 7))
 		}
+
 		wantErr(t, "another share", store.SetShare(t.Context(), "n", layout, 4, 8), lease.ErrOption, "4 to 7", "4 to 8")
 		err := errOf(store.Acquire(t.Context(), layoutRequest(layout, 8, 1023)))
 		wantErr(t, "workers outside", err, lease.ErrOption, "8 to 1023", "4 to 7")
@@ -85,14 +86,17 @@ func TestANamespaceLendsTheWorkersOfItsShareOnly(t *testing.T) {
 				mustExtend(t, store, keep(grant.Claim), 500)
 				claims = append(claims, grant.Claim)
 			}
+
 			var none *lease.NoWorkerError
 			if _, err := store.Acquire(t.Context(), layoutRequest(layout, 0, 1023)); !errors.As(err, &none) || none.First != 4 || none.Last != 7 {
 				t.Errorf("when all are held: %v", err)
 			}
+
 			for _, c := range claims {
 				mustRelease(t, store, c)
 			}
 		}
+
 		// A failover to a replica that does not know the share.
 		exec(t, db, "UPDATE snowflake_namespaces SET first_worker = 0, last_worker = 9223372036854775807")
 		if grant := mustAcquire(t, store, layoutRequest(layout, 0, 1023)); grant.Worker < 4 || grant.Worker > 7 || shareOf(t, db) != [2]int64{4, 7} {
@@ -123,6 +127,7 @@ func TestSetShareRefuses(t *testing.T) {
 		} {
 			wantErr(t, what, store.SetShare(t.Context(), test.namespace, test.layout, test.first, test.last), test.kind, test.part)
 		}
+
 		mustExtend(t, store, keep(claim), 5) // nothing has changed
 		must(t, store.SetShare(t.Context(), "n", layout, 9, 9))
 		mustExtend(t, store, keep(claim), 6) // nor has it for those who know shares
@@ -222,6 +227,7 @@ func awaitLocks(t *testing.T, db *sql.DB, dialect sqldb.Dialect, n int, ended ch
 		sqldb.MySQL: `SELECT COUNT(*) FROM information_schema.processlist
 WHERE db = DATABASE() AND command <> 'Sleep' AND id <> CONNECTION_ID()`,
 	}[dialect]
+
 	for found, before := 0, 0; min(found, before) < n; {
 		before = found
 		select {
@@ -255,6 +261,7 @@ func TestARevokedOwnerStopsBelowTheNextOnesIDs(t *testing.T) {
 				}
 			}
 		}
+
 		first := open()
 		ended := make(chan error, 1)
 		last, err := first.Generator().NextContext(ctx)
@@ -270,12 +277,14 @@ func TestARevokedOwnerStopsBelowTheNextOnesIDs(t *testing.T) {
 				time.Sleep(time.Millisecond) // spares the processor
 			}
 		}()
+
 		entry := theEntry(t, store)
 		must(t, store.Revoke(ctx, entry))
 		revoked := theEntry(t, store)
 		if revoked.Held || revoked.Epoch != entry.Epoch+1 || revoked.Horizon < entry.Horizon {
 			t.Errorf("before %+v, after %+v", entry, revoked)
 		}
+
 		id, err := open().Generator().NextContext(ctx)
 		must(t, err)
 		wantErr(t, "the end of the revoked owner", <-ended, lease.ErrLost)
@@ -299,6 +308,7 @@ func TestRevokeChangesOnlyTheOwnershipThatWasSeen(t *testing.T) {
 		for _, e := range []leasestore.Entry{seen, {Claim: leasestore.Claim{Namespace: "x", Worker: 5, Epoch: 2}}} {
 			wantErr(t, fmt.Sprintf("%+v", e), store.Revoke(ctx, e), lease.ErrLost)
 		}
+
 		century := sqlRequest("reserved", 7, 7)
 		century.TTL, century.Holder = 250*365*24*time.Hour, leasestore.ReservedHolder("orders")
 		for range 2 { // the second call finds the row
@@ -308,6 +318,7 @@ func TestRevokeChangesOnlyTheOwnershipThatWasSeen(t *testing.T) {
 			}
 			wantErr(t, "a worker that is reserved for a century", store.Revoke(ctx, e), lease.ErrLost)
 		}
+
 		exec(t, db, "DELETE FROM snowflake_leases WHERE namespace = 'reserved'")
 		exec(t, db, "UPDATE snowflake_leases SET reserved_for = 'SQL functions' WHERE worker = 5")
 		wantErr(t, "a reserved worker", store.Revoke(ctx, theEntry(t, store)), lease.ErrLost)

@@ -60,6 +60,7 @@ func TestTheStatementsHaveTheBoundsOfTheProtocol(t *testing.T) {
 		strconv.FormatInt(time.Hour.Milliseconds(), 10): true, // until a greater reach counts
 		"86400000": true, "2440587": true, // a day, and that of 1970, of SQLite's clock
 	}
+
 	for dialect, texts := range textsOf {
 		texts := reflect.ValueOf(texts)
 		for i := range texts.NumField() {

@@ -213,6 +213,7 @@ func TestTablesAreConfigurable(t *testing.T) {
 		if query != "" {
 			schema = ask[string](t, db, query)
 		}
+
 		for _, name := range []string{"Leases", schema + ".select", "_1", strings.Repeat("x", 53)} {
 			texts, err := sqllease.Schema(dialect, name)
 			must(t, err)
@@ -235,10 +236,12 @@ func TestNewRejectsBadSettings(t *testing.T) {
 		wantErr(t, "table "+table, errOf(sqllease.New(db, sqldb.SQLite, sqllease.WithTables(table))), lease.ErrOption)
 		wantErr(t, "schema of "+table, errOf(sqllease.Schema(sqldb.MySQL, table)), lease.ErrOption)
 	}
+
 	for _, dialect := range []sqldb.Dialect{"", "oracle", "Postgres"} {
 		wantErr(t, string(dialect), errOf(sqllease.New(db, dialect)), lease.ErrOption)
 		wantErr(t, "schema of "+string(dialect), errOf(sqllease.Schema(dialect, "leases")), lease.ErrOption)
 	}
+
 	wantErr(t, "no database", errOf(sqllease.New(nil, sqldb.SQLite)), lease.ErrOption)
 	wantErr(t, "nil option", errOf(sqllease.New(db, sqldb.SQLite, nil)), lease.ErrOption)
 	if texts, err := sqllease.Schema(sqldb.SQLite, ""); err != nil || !strings.Contains(texts[1], `"snowflake_leases"`) {
@@ -301,10 +304,12 @@ func whileLocked(
 			close(begun)
 		}
 	})
+
 	tx := begin(t, db)
 	for _, update := range updates {
 		exec(t, tx, update)
 	}
+
 	answer := make(chan error, 1)
 	go func() { answer <- call(store) }()
 	<-begun
@@ -313,6 +318,7 @@ func whileLocked(
 		t.Fatalf("the call did not wait for the row: %v", err)
 	case <-time.After(20 * time.Millisecond): // most likely it waits for the row by now
 	}
+
 	must(t, tx.Commit())
 	return <-answer
 }
@@ -328,6 +334,7 @@ func TestTheHorizonOfAGrantIsReadAfterTheTakeover(t *testing.T) {
 			next, err = asker.Acquire(t.Context(), sqlRequest("n", 7, 7))
 			return err
 		}))
+
 		if next.Horizon != 5000 || next.Epoch != 2 {
 			t.Errorf("horizon %d, epoch %d; want 5000, 2", next.Horizon, next.Epoch)
 		}
@@ -384,6 +391,7 @@ func TestAWorkerThatWasExtendedMeanwhileIsNotTakenOver(t *testing.T) {
 				mustExtend(t, store, keep(grant.Claim), 10)
 			}
 		})
+
 		next := mustAcquire(t, asker, sqlRequest("n", 7, 8))
 		wantEqual(t, "the worker, since 7 is held again", next.Worker, 8)
 		mustExtend(t, store, keep(grant.Claim), 20)
@@ -396,10 +404,12 @@ func TestSessionsDoNotMatter(t *testing.T) {
 		postgres = "&TimeZone=Asia/Kathmandu&default_transaction_isolation=serializable"
 		mariadb  = "&time_zone=%27-07:30%27&sql_mode=%27%27"
 	)
+
 	isolation := "&tx_isolation=%27SERIALIZABLE%27"
 	if testdb.MariaDB(t).IsMySQL() {
 		isolation = "&transaction_isolation=%27SERIALIZABLE%27"
 	}
+
 	for _, target := range []sqlTarget{
 		{name: "postgres", dialect: sqldb.Postgres, open: withDSN(testdb.Postgres, postgres)},
 		{name: "mariadb", dialect: sqldb.MySQL, open: withDSN(testdb.MariaDB, mariadb+isolation)},

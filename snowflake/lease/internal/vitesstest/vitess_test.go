@@ -61,6 +61,7 @@ func TestVitess(t *testing.T) {
 		target := v.target("leases")
 		processtest.KilledProcesses(t, target.DSN, store(t, target), processtest.NothingElse)
 	})
+
 	t.Run("processes that start at once have different workers", func(t *testing.T) {
 		target := v.target("leases")
 		db := target.Open(t)
@@ -70,6 +71,7 @@ func TestVitess(t *testing.T) {
 		}
 		processtest.ProcessesStartedTogether(t, target.DSN, func() leasestore.Store { return store(t, target) })
 	})
+
 	t.Run("orders and their lines are in one shard, in pages and in time ranges", func(t *testing.T) { useShop(t, v) })
 	t.Run("a repeated ID is refused", func(t *testing.T) { refuseRepeats(t, v) })
 }
@@ -315,9 +317,11 @@ func checkPages(t *testing.T, db *gorm.DB, want []Order) {
 			must(t, err)
 			found = append(found, order)
 		}
+
 		if page.Desc {
 			slices.Reverse(found)
 		}
+
 		same := func(a, b Order) bool { return a.ID == b.ID && a.State == b.State && len(a.Lines) == len(b.Lines) }
 		if !slices.EqualFunc(found, want, same) {
 			t.Errorf("pages of %d, descending %v, have %d orders, or other ones than the %d that were written",
