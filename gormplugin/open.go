@@ -102,7 +102,7 @@ func Open(ctx context.Context, db *gorm.DB, opts ...Option) (*Plugin, error) {
 	p := &Plugin{config: c, place: place}
 	if p.lease, err = lease.Open(ctx, place.store, options...); err != nil {
 		if errors.Is(err, lease.ErrLayout) {
-			err = fmt.Errorf("%w; lease.WithNamespace in gormplugin.WithLease names another one", err)
+			err = fmt.Errorf("%w; to use another namespace, pass lease.WithNamespace to gormplugin.WithLease", err)
 		}
 		return nil, fmt.Errorf("gormplugin: open a lease: %w", err)
 	}

@@ -249,7 +249,7 @@ func readPage[T any](base *gorm.DB, page Page) (rows []T, next Page, more bool, 
 	return rows, next, more, err
 }
 
-// lastKey returns the key of the last row, which the model of the statement that has found them knows.
+// lastKey returns the key of the last row. The statement's model says which column the key is: T may be another struct.
 func lastKey[T any](result *gorm.DB, rows []T) (id snowflake.ID, err error) {
 	stmt := gorm.Statement{DB: result}
 	if err := stmt.Parse(&rows); err != nil {
@@ -273,7 +273,8 @@ func lastKey[T any](result *gorm.DB, rows []T) (id snowflake.ID, err error) {
 
 	key, err := driver.DefaultParameterConverter.ConvertValue(value)
 	number, ok := key.(int64)
-	if isOther := !ok && key != nil; err != nil || isOther { // nil is a nil pointer
+	isOther := !ok && key != nil // nil is a nil pointer
+	if err != nil || isOther {
 		return 0, fmt.Errorf("%w: %v in %s is no key", ErrCondition, value, field.Name)
 	}
 	return snowflake.ID(number), nil

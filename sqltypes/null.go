@@ -115,7 +115,7 @@ func (n *Null) UnmarshalText(text []byte) error {
 }
 
 // UnmarshalParam reads a parameter of a URL or form as [Null.UnmarshalText] does: gin and echo call it when they bind a
-// request. Forms send an optional parameter that is not filled in as the empty text.
+// request. For an optional parameter that is left blank, forms send the empty text.
 func (n *Null) UnmarshalParam(param string) error { return n.UnmarshalText([]byte(param)) }
 
 // EncodeValues adds the text of [Null.String], which [Null.UnmarshalParam] reads: github.com/google/go-querystring

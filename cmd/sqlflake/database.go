@@ -108,7 +108,7 @@ func readSQLite(path string) (source, error) {
 func readPostgres(dsn string) (source, error) {
 	config, err := pgx.ParseConfig(dsn)
 	if err != nil || misread(dsn, config) {
-		return source{}, errors.New("this is no valid DSN of PostgreSQL; in a URL write / ? # @ % of a password as " +
+		return source{}, errors.New("this is not a valid PostgreSQL DSN; in a URL write / ? # @ % of a password as " +
 			"%2F %3F %23 %40 %25, and after password= use single quotes if it has spaces")
 	}
 	return source{"pgx", dsn, sqldb.Postgres}, nil
@@ -141,7 +141,7 @@ func readMySQL(dsn string) (source, error) {
 	case isConstant:
 		return source{}, err
 	case err != nil, config.Net != "tcp" && config.Net != "unix":
-		return source{}, errors.New("this is no valid DSN of MySQL: the network, the address or a parameter is wrong")
+		return source{}, errors.New("this is not a valid MySQL DSN: the network, the address or a parameter is wrong")
 	}
 	return source{"mysql", dsn, sqldb.MySQL}, nil
 }

@@ -143,7 +143,11 @@ func checkHandle(db *gorm.DB) error {
 
 // wrap names what failed, unless the error is one that says so itself.
 func wrap(what any, err error) error {
-	for _, own := range []error{nil, ErrNoTable, ErrNoIntegerKey, ErrAutoIncrementKept} {
+	if err == nil {
+		return nil
+	}
+
+	for _, own := range []error{ErrNoTable, ErrNoIntegerKey, ErrAutoIncrementKept} {
 		if errors.Is(err, own) {
 			return err
 		}

@@ -217,7 +217,8 @@ func (s *snapshot) bound(layout snowflake.Layout, margin time.Duration, owners [
 		}
 	}
 
-	if behind-slowest.layout.Tick() >= time.Second { // less is the time that an extension takes, and a part of a tick
+	// A lag of less than a second and a tick is normal: an extension takes time, and horizons are in whole ticks.
+	if behind-slowest.layout.Tick() >= time.Second {
 		if b.Reason != "" {
 			b.Reason += "; "
 		}

@@ -41,7 +41,7 @@ const mariadbMode = `SET STATEMENT sql_mode = 'STRICT_ALL_TABLES,NO_ZERO_DATE,NO
 `
 
 // mariadbGuard rejects existing functions of the same names that mean something else: indexes and stored times may
-// depend on them. The layout is the comment of a function.
+// depend on them. It reads the installed layout from the comment of the function {layout}.
 const mariadbGuard = `BEGIN NOT ATOMIC
 	DECLARE found, problem TEXT;
 	SET found = (SELECT routine_comment FROM information_schema.routines

@@ -79,6 +79,7 @@ func (t Tables) missing(
 	if err != nil {
 		return nil, nil, err
 	}
+
 	for i, place := range places {
 		if place.Missing {
 			missing = append(missing, i)
@@ -92,6 +93,7 @@ func (t Tables) missing(
 	if !isMissing(err) || places != nil { // a table that the catalogue has, and the connection does not see
 		return nil, places, err
 	}
+
 	for i := range t.Parts {
 		if _, err := t.hasRows(ctx, t.Parts[i].Name); isMissing(err) {
 			missing = append(missing, i)

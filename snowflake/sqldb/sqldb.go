@@ -30,7 +30,7 @@ type DB interface {
 }
 
 // Validate returns an error for a nil db, a nil pointer in it, a transaction, and an unknown dialect. A transaction is
-// refused because its rollback would undo what IDs have been issued on.
+// refused because its rollback would undo statements that issued IDs depend on.
 func Validate(db DB, dialect Dialect) error {
 	v := reflect.ValueOf(db)
 	if isNilPointer := v.Kind() == reflect.Pointer && v.IsNil(); isNilPointer || !v.IsValid() {

@@ -277,7 +277,7 @@ func (c *conflict) isTarget(field *schema.Field) bool {
 	})
 }
 
-// values returns what the first n records have in the returned fields, pointers themselves.
+// values returns the values of the returned fields in the first n records. Pointers are not followed.
 func (c *conflict) values(n int) (values []any) {
 	for i := range n {
 		for _, field := range c.fields {

@@ -191,8 +191,8 @@ func (t *tally) follow(id snowflake.ID) {
 	}
 }
 
-// add takes the IDs of both databases in the order of masks.compare. If the IDs of each generator ascend by time, they
-// may come in ascending order.
+// add takes the IDs of both databases in the order of masks.compare. If masks.ascend, ascending order is
+// enough.
 func (t *tally) add(id snowflake.ID, database int) {
 	switch {
 	case !t.possible(id):
@@ -219,10 +219,14 @@ func (t *tally) add(id snowflake.ID, database int) {
 	t.ids[database]++
 	if g := t.of(id); g == nil {
 		t.untracked++
-	} else if g.ids[database]++; id != g.last {
-		t.rounding.add(&t.masks, id)
-		g.add(&t.masks, id)
+	} else {
+		g.ids[database]++
+		if id != g.last {
+			t.rounding.add(&t.masks, id)
+			g.add(&t.masks, id)
+		}
 	}
+
 	t.last, t.lastOf, t.greatest = id, database, max(t.greatest, id)
 }
 

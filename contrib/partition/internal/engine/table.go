@@ -28,7 +28,7 @@ func (t *Table) NotFound() error {
 	return fmt.Errorf("%w: there is no table %v, or no right to see it", ErrTable, t.Name)
 }
 
-// CheckKey returns ErrTable for a key that does not exist, which has no type, or is no bigint.
+// CheckKey returns ErrTable if the key's column does not exist (keyType is empty) or is not a bigint.
 func (t *Table) CheckKey(table Name, keyType string, bigint bool) error {
 	switch {
 	case keyType == "":

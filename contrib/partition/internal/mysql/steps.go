@@ -224,7 +224,8 @@ func (e Engine) recheck(ctx context.Context, q engine.Querier, t *engine.Table, 
 	return engine.None(ctx, q, e, t, c.Part, engine.NoLow, c.Floor)
 }
 
-// checkExchangeTable checks, before anything is changed, what would stop the steps to a detached table in between.
+// checkExchangeTable returns an error, before anything is changed, if a later step of the exchange would fail: the
+// comment has no room for the mark, or there is another table of that name.
 func (e Engine) checkExchangeTable(ctx context.Context, q engine.Querier, p engine.Part) error {
 	const maxComment = 2048
 	target := e.exchangeTable(p)

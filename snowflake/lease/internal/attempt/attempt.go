@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// connectTime bounds one try to connect. A server may never answer, as one that went away during the handshake.
+// connectTime bounds one try to connect: a server that goes away during the handshake never answers.
 const connectTime = 5 * time.Second
 
 // Calls are the calls of one lease, which come one after another.
