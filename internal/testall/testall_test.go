@@ -161,7 +161,7 @@ func TestMissingServersAndMisuseAreExplained(t *testing.T) {
 		t.Errorf("an unknown flag: exit code %d:\n%s", code, out)
 	}
 	t.Setenv("SNOWFLAKE_TEST_POSTGRES", "postgres://127.0.0.1:1/test")
-	const want = "(set SNOWFLAKE_TEST_POSTGRES)"
+	const want = "set SNOWFLAKE_TEST_POSTGRES to an address"
 	if out, code := runHere(t); code != 1 || !strings.Contains(out, want) {
 		t.Errorf("a missing server: exit code %d:\n%s", code, out)
 	}
