@@ -104,23 +104,26 @@ func TestTheGenericsAPIIsFilledAsWell(t *testing.T) {
 }
 
 func TestEveryWayOfRegisteringFillsOnce(t *testing.T) {
-	for name, open := range map[string]func(config *gorm.Config, plugin *gormplugin.Plugin) (*gorm.DB, error){
-		"Use": func(config *gorm.Config, plugin *gormplugin.Plugin) (*gorm.DB, error) {
-			db, err := gorm.Open(gormdb.Dialector(testdb.SQLite(t)), config)
+	type opener func(dialector gorm.Dialector, config *gorm.Config, plugin *gormplugin.Plugin) (*gorm.DB, error)
+	for name, open := range map[string]opener{
+		"Use": func(dialector gorm.Dialector, config *gorm.Config, plugin *gormplugin.Plugin) (*gorm.DB, error) {
+			db, err := gorm.Open(dialector, config)
 			return db, errors.Join(err, db.Use(plugin))
 		},
-		"Option": func(config *gorm.Config, plugin *gormplugin.Plugin) (*gorm.DB, error) {
-			return gorm.Open(gormdb.Dialector(testdb.SQLite(t)), config, plugin)
+		"Option": func(dialector gorm.Dialector, config *gorm.Config, plugin *gormplugin.Plugin) (*gorm.DB, error) {
+			return gorm.Open(dialector, config, plugin)
 		},
-		"Config.Plugins and Option": func(config *gorm.Config, plugin *gormplugin.Plugin) (*gorm.DB, error) {
+		"Config.Plugins and Option": func(
+			dialector gorm.Dialector, config *gorm.Config, plugin *gormplugin.Plugin,
+		) (*gorm.DB, error) {
 			config.Plugins = map[string]gorm.Plugin{plugin.Name(): plugin}
-			return gorm.Open(gormdb.Dialector(testdb.SQLite(t)), config, plugin)
+			return gorm.Open(dialector, config, plugin)
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			gen, log := newCounting(), &recorder{}
 			plugin := gormplugin.New(gen)
-			db, err := open(&gorm.Config{Logger: log}, plugin)
+			db, err := open(gormdb.Dialector(testdb.SQLite(t)), &gorm.Config{Logger: log}, plugin)
 			noError(t, err)
 			pool, err := db.DB()
 			noError(t, err)
